@@ -1,0 +1,71 @@
+// A configuration: TOML files with includes and overrides, read strictly.
+//
+// Guarantees: every key of every file ends bound to exactly one declared parameter, or is an error that names the file,
+// the line, the key and the nearest known name; a later layer overrides an earlier one (included files in order, then
+// the file that includes them, then --set); the resolved text lists every declared parameter, defaults included, and
+// reads back to the same configuration. No TOML type appears here: toml++ is included by one .cpp file.
+// Errors: UserError, one sentence with file, line, key, value and rule.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "farfault/engine/params.hpp"
+
+namespace farfault {
+
+class Config {
+ public:
+  // Gives the text of a named preset, or nothing when there is none of that name.
+  using PresetLookup = std::function<std::optional<std::string>(std::string_view)>;
+
+  // One value as written, before any parameter has claimed it.
+  struct Entry {
+    std::string value;  // a string's content without quotes, or the TOML text of a number or flag
+    bool is_string = false;
+    std::string file;  // or "--set"
+    int line = 0;
+  };
+
+  explicit Config(PresetLookup presets = {});
+
+  // `include = ["name or file", ...]` at the top of a file reads those first; a file name is relative to the includer.
+  void read_file(std::string const& path);
+  void read_text(std::string_view text, std::string const& name);  // `name` stands for the file in messages
+  void set(std::string_view assignment);                           // "gpu.l2_tlb.entries=512"
+
+  // Lays the entries below `section` into the parameters of `table` ("" is the root). Each parameter may be bound once.
+  void bind(std::string_view section, ParamTable const& table);
+  // As above, for a value read by hand (a list of names, say); nothing when it is not there.
+  std::optional<Entry> take(std::string_view key);
+  // The names of tables directly below `section` ("workload" -> "bfs", ...).
+  std::vector<std::string> tables(std::string_view section) const;
+  // Where `key` was set, as "file:line", or the empty string when it is a default.
+  std::string where(std::string_view key) const;
+
+  // Throws for the first entry that nothing has bound or taken.
+  void reject_unknown() const;
+
+  // The resolved configuration as TOML, in the order of binding: every bound parameter with its value.
+  std::string resolved() const;
+
+ private:
+  struct Bound {
+    std::string key;
+    std::string value;
+    bool quoted;
+  };
+
+  void read(std::string_view text, std::string const& name, std::string const& folder, int depth);
+
+  PresetLookup presets_;
+  std::map<std::string, Entry, std::less<>> entries_;
+  std::vector<std::string> claimed_;
+  std::vector<Bound> bound_;
+};
+
+}  // namespace farfault

@@ -1,0 +1,60 @@
+// The two kinds of failure.
+//
+// UserError: somebody's input is wrong. Thrown while a run is being built, never from an event handler; what() is one
+// sentence that names the file or key, the value and the rule. The program prints it and exits with 2.
+// RunError: the run could not go on for a reason outside the model (a full disk, a lost rank); exit code 1.
+// panic: our mistake. Prints where, with the component and the simulated time when known, and aborts.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace farfault {
+
+class UserError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class RunError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+[[noreturn]] void panic(std::string_view what, char const* file, int line);
+
+// The entry of `known` that is closest to `word` by edit distance, or empty when none is near.
+template <class Range>
+std::string nearest_name(std::string_view word, Range const& known);
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+template <class Range>
+std::string nearest_name(std::string_view word, Range const& known) {
+  std::string best;
+  std::size_t best_distance = word.size() / 2 + 2;
+  for (auto const& candidate : known) {
+    auto const distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = std::string(candidate);
+    }
+  }
+  return best;
+}
+
+}  // namespace farfault
+
+// Always checked: cheap tests whose failure means that results cannot be trusted.
+#define FF_CHECK(condition, what) \
+  do { \
+    if (!(condition)) [[unlikely]] \
+      ::farfault::panic(what, __FILE__, __LINE__); \
+  } while (false)
+
+// Checked in builds with FARFAULT_INVARIANTS (presets debug and asan).
+#ifdef FARFAULT_INVARIANTS
+#define FF_INVARIANT(condition, what) FF_CHECK(condition, what)
+#else
+#define FF_INVARIANT(condition, what) static_cast<void>(sizeof(condition))
+#endif

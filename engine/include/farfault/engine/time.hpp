@@ -1,0 +1,85 @@
+// Simulated time: integer picoseconds, as std::chrono types.
+//
+// Guarantees: a time point and a duration are different types (Time + Time does not compile); 5ns converts to a
+// Duration and a bare 5 does not; nothing here rounds, except Clock, which documents how.
+// Range: +-106 days of simulated time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+
+namespace farfault {
+
+using namespace std::chrono_literals;
+
+using Duration = std::chrono::duration<std::int64_t, std::pico>;
+
+struct SimClock {
+  using rep = std::int64_t;
+  using period = std::pico;
+  using duration = Duration;
+  using time_point = std::chrono::time_point<SimClock>;
+  static constexpr bool is_steady = true;
+};
+using Time = SimClock::time_point;
+
+constexpr std::int64_t picoseconds(Duration d) { return d.count(); }
+constexpr std::int64_t picoseconds(Time t) { return t.time_since_epoch().count(); }
+
+// What a link or a timer adds to the time of a send. Positive by construction: it is the lookahead.
+class Latency {
+ public:
+  explicit constexpr Latency(Duration d) : d_(d) {
+    if (d <= Duration::zero()) throw std::invalid_argument("a latency must be greater than zero: it is the lookahead");
+  }
+  constexpr Duration get() const noexcept { return d_; }
+
+ private:
+  Duration d_;
+};
+
+// A clock of `hz` edges a second, the first at time zero. Edge n lies at floor(n * 1e12 / hz) picoseconds, computed
+// from n: a 3 GHz clock never drifts. All rounding of the project is in this class and in Bandwidth.
+class Clock {
+ public:
+  explicit constexpr Clock(std::uint64_t hz) : hz_(hz), whole_(0) {
+    if (hz == 0 || hz > kPicosecondsPerSecond) throw std::invalid_argument("a clock needs 1 Hz to 1 THz");
+    if (kPicosecondsPerSecond % hz == 0) whole_ = static_cast<std::int64_t>(kPicosecondsPerSecond / hz);
+  }
+
+  constexpr std::uint64_t hertz() const noexcept { return hz_; }
+
+  constexpr Time edge(std::uint64_t n) const noexcept {
+    if (whole_ != 0) return Time{Duration{static_cast<std::int64_t>(n) * whole_}};
+    return Time{Duration{static_cast<std::int64_t>(static_cast<Wide>(n) * kPicosecondsPerSecond / hz_)}};
+  }
+
+  // The number of the first edge at or after t.
+  constexpr std::uint64_t edge_at_or_after(Time t) const noexcept {
+    auto const ps = static_cast<std::uint64_t>(picoseconds(t));
+    if (whole_ != 0) {
+      auto const period = static_cast<std::uint64_t>(whole_);
+      return (ps + period - 1) / period;
+    }
+    auto n = static_cast<std::uint64_t>(static_cast<Wide>(ps) * hz_ / kPicosecondsPerSecond);
+    while (edge(n) < t) ++n;
+    return n;
+  }
+
+  constexpr Time at_or_after(Time t) const noexcept { return edge(edge_at_or_after(t)); }
+  constexpr Time after(Time t) const noexcept { return edge(edge_at_or_after(t + Duration{1})); }
+
+  // The duration of n cycles, rounded down once.
+  constexpr Duration cycles(std::uint64_t n) const noexcept { return edge(n).time_since_epoch(); }
+
+ private:
+  __extension__ using Wide = unsigned __int128;
+  static constexpr std::uint64_t kPicosecondsPerSecond = 1'000'000'000'000;
+
+  std::uint64_t hz_;
+  std::int64_t whole_;  // the period, where it is a whole number of picoseconds; else 0
+};
+
+}  // namespace farfault

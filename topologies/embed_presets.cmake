@@ -1,0 +1,11 @@
+# Writes OUTPUT, a C++ file holding the text of every preset of INPUTS under its name without .toml.
+set(entries "")
+foreach(file IN LISTS INPUTS)
+  get_filename_component(name ${file} NAME_WLE)
+  file(READ ${file} text)
+  string(APPEND entries "    {\"${name}\", R\"preset(${text})preset\"},\n")
+endforeach()
+file(WRITE ${OUTPUT} "#include \"preset_texts.hpp\"\n\nnamespace farfault::topologies {\n\n"
+  "std::vector<PresetText> const& preset_texts() {\n"
+  "  static std::vector<PresetText> const texts = {\n${entries}  };\n  return texts;\n}\n\n"
+  "}  // namespace farfault::topologies\n")
