@@ -1,4 +1,4 @@
-# Writes OUTPUT, a C++ file holding the text of every preset of INPUTS under its name without .toml.
+# Writes OUTPUT, a C++ file that defines FUNCTION: the text of every file of INPUTS under its name without .toml.
 set(entries "")
 foreach(file IN LISTS INPUTS)
   get_filename_component(name ${file} NAME_WLE)
@@ -6,6 +6,6 @@ foreach(file IN LISTS INPUTS)
   string(APPEND entries "    {\"${name}\", R\"preset(${text})preset\"},\n")
 endforeach()
 file(WRITE ${OUTPUT} "#include \"preset_texts.hpp\"\n\nnamespace farfault::topologies {\n\n"
-  "std::vector<PresetText> const& preset_texts() {\n"
+  "std::vector<PresetText> const& ${FUNCTION}() {\n"
   "  static std::vector<PresetText> const texts = {\n${entries}  };\n  return texts;\n}\n\n"
   "}  // namespace farfault::topologies\n")

@@ -1,0 +1,22 @@
+// Real input files for tests. They are not part of the repository: a test that needs one is skipped, by name,
+// where the file is missing.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+// The file below $FARFAULT_DATA, or below ../shared/data beside the source tree; nothing when it is not
+// there.
+inline std::optional<std::string> data_file(std::string const& name) {
+  char const* folder = std::getenv("FARFAULT_DATA");
+  auto const path =
+      (folder ? std::string(folder) : std::string(FARFAULT_SOURCE_DIR "/../shared/data")) + "/" + name;
+  if (std::filesystem::exists(path)) return path;
+  auto const* test = doctest::getContextOptions()->currentTest;
+  MESSAGE("skipped: " << (test ? test->m_name : "?") << ": no " << path);
+  return std::nullopt;
+}

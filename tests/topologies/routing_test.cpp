@@ -1,0 +1,167 @@
+#include "farfault/topologies/routing.hpp"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <string>
+
+#include "farfault/topologies/load.hpp"
+
+using namespace farfault;
+using namespace farfault::topologies;
+
+namespace {
+
+std::string node(std::string const& name, std::string const& kind) {
+  return "[[node]]\nname = \"" + name + "\"\nkind = \"" + kind + "\"\n";
+}
+
+std::string link(std::string const& a, std::string const& b, std::string const& rest) {
+  return "[[link]]\na = \"" + a + "\"\nb = \"" + b + "\"\nkind = \"pcie\"\n" + rest + "\n";
+}
+
+std::string const kFast = "latency = \"10ns\"\nbandwidth = \"16GB/s\"";
+std::string const kSlow = "latency = \"500ns\"\nbandwidth = \"16GB/s\"";
+
+// All shortest costs from every node to `to` by Bellman-Ford, as slow and obvious as can be: (forwards, ps,
+// hops).
+struct Cost {
+  std::uint64_t forwards;
+  std::int64_t ps;
+  std::uint32_t hops;
+  auto operator<=>(Cost const&) const = default;
+};
+std::vector<Cost> slow_costs(Machine const& m, std::uint32_t to, std::uint64_t bytes) {
+  std::vector<Cost> best(m.nodes.size(), Cost{1000, 0, 0});
+  best[to] = {0, 0, 0};
+  for (std::size_t round = 0; round < m.nodes.size(); ++round) {
+    for (auto const& l : m.links) {
+      auto const relax = [&](std::uint32_t v, std::uint32_t u, Bandwidth b) {
+        auto const kind = m.nodes[u].kind;
+        auto const pays = u != to && (kind == NodeKind::gpu || kind == NodeKind::nic);
+        Cost const way{best[u].forwards + (pays ? 1 : 0),
+                       best[u].ps + (l.latency + b.time_for(bytes)).count(), best[u].hops + 1};
+        best[v] = std::min(best[v], way);
+      };
+      relax(l.a, l.b, l.forward);
+      relax(l.b, l.a, l.backward);
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("the GMMU Bypass machine has 4 GPUs, a CPU, 3 switches and 7 links of 16 GB/s each way") {
+  auto const m = load_machine("paper-gmmu-bypass");
+  CHECK(m.count(NodeKind::gpu) == 4);
+  CHECK(m.count(NodeKind::cpu) == 1);
+  CHECK(m.count(NodeKind::pcie_switch) == 3);
+  CHECK(m.links.size() == 7);
+  CHECK(m.count(LinkKind::pcie) == 7);
+  for (auto const& l : m.links) {
+    CHECK(l.forward == Bandwidth{16'000'000'000});
+    CHECK(l.backward == Bandwidth{16'000'000'000});
+  }
+  CHECK(m.assumed.empty());
+}
+
+TEST_CASE("paths of the GMMU Bypass machine take 140, 280 and 420 ns") {
+  auto const m = load_machine("paper-gmmu-bypass");
+  Routes const routes(m);
+  auto const way = [&](char const* a, char const* b) {
+    return summarize(m, routes.path(m.find(a).value(), m.find(b).value()));
+  };
+  Bandwidth const pcie{16'000'000'000};
+  CHECK(way("gpu0", "gpu1") == PathSummary{2, 140ns, pcie});
+  CHECK(way("gpu0", "gpu2") == PathSummary{4, 420ns, pcie});
+  CHECK(way("gpu3", "cpu0") == PathSummary{3, 280ns, pcie});
+  CHECK(way("cpu0", "gpu0") == PathSummary{3, 280ns, pcie});
+  CHECK(routes.path(0, 0).empty());
+  CHECK(routes.destinations().size() == 5);
+  CHECK_FALSE(routes.is_destination(m.find("root").value()));
+}
+
+TEST_CASE("a GPU forwards for others only where there is no other way") {
+  // a - b - c by fast links, and a - s - c by slow ones: the detour by the switch wins.
+  auto text = node("a", "gpu") + node("b", "gpu") + node("c", "gpu") + node("s", "pcie_switch") +
+              link("a", "b", kFast) + link("b", "c", kFast) + link("a", "s", kSlow) + link("s", "c", kSlow);
+  auto const with_switch = parse_machine(text, "test");
+  auto const path = Routes(with_switch).path(0, 2);
+  REQUIRE(path.size() == 2);
+  CHECK(path[0] == Hop{2, 0, 3});
+  CHECK(path[1] == Hop{3, 3, 2});
+  auto const chain = parse_machine(
+      node("a", "gpu") + node("b", "gpu") + node("c", "gpu") + link("a", "b", kFast) + link("b", "c", kFast),
+      "test");
+  auto const only = Routes(chain).path(0, 2);
+  REQUIRE(only.size() == 2);
+  CHECK(only[0].to == 1);
+}
+
+TEST_CASE(
+    "equal paths are all kept, flow 0 takes the lowest neighbour and other flows spread over all of them") {
+  std::string text = node("a", "gpu") + node("b", "gpu");
+  for (int i = 0; i < 4; ++i) {
+    auto const s = "s" + std::to_string(i);
+    text += node(s, "pcie_switch") + link(s, "b", kFast) + link("a", s, kFast);
+  }
+  auto const m = parse_machine(text, "test");
+  Routes const routes(m);
+  auto const links = routes.next_links(0, 1);
+  REQUIRE(links.size() == 4);
+  CHECK(routes.other_end(links[0], 0) == m.find("s0").value());
+  CHECK(routes.other_end(links[3], 0) == m.find("s3").value());
+  CHECK(routes.next_link(0, 1) == links[0]);
+  std::vector<int> taken(m.links.size(), 0);
+  for (std::uint64_t flow = 1; flow <= 4000; ++flow) ++taken[routes.next_link(0, 1, flow)];
+  for (auto l : links) {
+    CHECK(taken[l] > 800);
+    CHECK(taken[l] < 1200);
+  }
+}
+
+TEST_CASE("the message size decides between a wide and a short way") {
+  // Direct: 10 ns at 1 GB/s. By the switch: 2 x 100 ns at 100 GB/s.
+  auto const m = parse_machine(node("a", "gpu") + node("b", "gpu") + node("s", "pcie_switch") +
+                                   link("a", "b", "latency = \"10ns\"\nbandwidth = \"1GB/s\"") +
+                                   link("a", "s", "latency = \"100ns\"\nbandwidth = \"100GB/s\"") +
+                                   link("s", "b", "latency = \"100ns\"\nbandwidth = \"100GB/s\""),
+                               "test");
+  CHECK(Routes(m, {ByteSize{64}}).path(0, 1).size() == 1);
+  CHECK(Routes(m, {ByteSize{4096}}).path(0, 1).size() == 2);
+}
+
+TEST_CASE("the direction of travel chooses the bandwidth") {
+  auto const m =
+      parse_machine(node("a", "gpu") + node("b", "gpu") +
+                        link("a", "b", "latency = \"10ns\"\nforward = \"2GB/s\"\nbackward = \"1GB/s\""),
+                    "test");
+  Routes const routes(m);
+  CHECK(summarize(m, routes.path(0, 1)).bottleneck == Bandwidth{2'000'000'000});
+  CHECK(summarize(m, routes.path(1, 0)).bottleneck == Bandwidth{1'000'000'000});
+}
+
+TEST_CASE("routes have the cost that Bellman-Ford finds, on every built-in machine") {
+  for (auto const& name : builtin_machines()) {
+    CAPTURE(name);
+    auto const m = load_machine(name);
+    Routes const routes(m);
+    for (auto to : routes.destinations()) {
+      auto const best = slow_costs(m, to, 4096);
+      for (std::uint32_t from = 0; from < m.nodes.size(); ++from) {
+        for (std::uint64_t flow : {0, 1, 77}) {
+          Cost cost{0, 0, 0};
+          for (auto const& hop : routes.path(from, to, flow)) {
+            auto const& l = m.links[hop.link];
+            cost.ps += (l.latency + (l.a == hop.from ? l.forward : l.backward).time_for(4096)).count();
+            ++cost.hops;
+            auto const kind = m.nodes[hop.to].kind;
+            if (hop.to != to && (kind == NodeKind::gpu || kind == NodeKind::nic)) ++cost.forwards;
+          }
+          REQUIRE(cost == best[from]);
+        }
+      }
+    }
+  }
+}

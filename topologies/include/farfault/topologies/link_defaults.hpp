@@ -1,0 +1,38 @@
+// Latency and bandwidth of links whose source does not state them, per kind of link.
+//
+// Units: the bandwidth is that of one physical link in one direction (an x16 slot, one NVLink, one xGMI
+// link); the latency is that of one message over one link, with its share of the switches at its ends.
+#pragma once
+
+#include "farfault/engine/params.hpp"
+#include "farfault/topologies/machine.hpp"
+
+namespace farfault::topologies {
+
+struct LinkDefaults {
+  Duration pcie_latency = 70ns;
+  Bandwidth pcie_bandwidth{16'000'000'000};
+  Duration nvlink_latency = 100ns;
+  Bandwidth nvlink_bandwidth{25'000'000'000};
+  Bandwidth nvlink1_bandwidth{20'000'000'000};
+  Bandwidth nvlink5_bandwidth{50'000'000'000};
+  Duration xgmi_latency = 100ns;
+  Bandwidth xgmi_bandwidth{50'000'000'000};
+  Bandwidth xgmi_mi100_bandwidth{46'000'000'000};
+  Bandwidth xgmi_mi300_bandwidth{64'000'000'000};
+  Duration cpu_interconnect_latency = 70ns;
+  Bandwidth cpu_interconnect_bandwidth{41'600'000'000};
+  Duration network_latency = 500ns;
+  Bandwidth network_bandwidth{25'000'000'000};
+
+  void describe(ParamTable& t);
+
+  Duration latency(LinkKind kind) const;
+  Bandwidth bandwidth(LinkKind kind) const;
+  // NVLink by compute capability (70, 80, ...; 0: unknown), xGMI by the digits of the gfx name ("908", "942",
+  // ...).
+  Bandwidth nvlink_for(unsigned compute_capability) const;
+  Bandwidth xgmi_for(std::string_view gfx) const;
+};
+
+}  // namespace farfault::topologies

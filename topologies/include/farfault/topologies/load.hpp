@@ -1,0 +1,31 @@
+// Machines from files and by name.
+//
+// A machine is named by a built-in name ("dgx1") or by a file whose format is found from its content, never
+// from its name: NCCL/RCCL topology XML, hwloc XML (version 2), GraphML, machine TOML. What the source does
+// not say is taken from LinkDefaults or left out, and a sentence about it is added to Machine::assumed.
+// Guarantees: the machine has passed validate(). Files of at most 64 MiB and 4 million XML tags and
+// attributes are read; hostile ones (deep nesting, truncation, references to nothing) end in a UserError.
+// Errors: UserError with the file (or name), for TOML also the line, the value and the rule.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "farfault/topologies/link_defaults.hpp"
+#include "farfault/topologies/machine.hpp"
+
+namespace farfault::topologies {
+
+Machine load_machine(std::string const& file_or_name, LinkDefaults const& defaults = {});
+
+// As load_machine, for a text in memory; `name` stands for the file in messages.
+Machine parse_machine(std::string_view text, std::string const& name, LinkDefaults const& defaults = {});
+
+// Names of the built-in machines, sorted.
+std::vector<std::string> builtin_machines();
+
+// Whether the content of the file opens like one of the formats above: cheap, reads 64 KiB, never throws.
+bool looks_like_machine(std::string const& path);
+
+}  // namespace farfault::topologies

@@ -1,0 +1,80 @@
+// A machine: its nodes (GPUs, CPUs, switches, NICs) and the links between them.
+//
+// Guarantees of a Machine that came from load_machine, parse_machine or a generator (validate() has passed):
+// at least one GPU; every node reachable from every other; node names unique and not empty; no link from a
+// node to itself; at most one link of one kind between two nodes; latency and bandwidth greater than zero and
+// within the limits below. Units: a link's bandwidths are totals over its `count` parallel physical links,
+// one per direction. Its latency is the time one message needs to cross it, its share of the switches at its
+// ends included (nodes have no latency). Errors: validate() throws UserError with the offending node or link
+// and the rule.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "farfault/engine/time.hpp"
+#include "farfault/engine/units.hpp"
+
+namespace farfault::topologies {
+
+enum class NodeKind : std::uint8_t { gpu, cpu, pcie_switch, nvswitch, nic, network_switch };
+enum class LinkKind : std::uint8_t { pcie, nvlink, xgmi, cpu_interconnect, network };
+
+inline constexpr std::array kNodeKinds = {NodeKind::gpu,      NodeKind::cpu, NodeKind::pcie_switch,
+                                          NodeKind::nvswitch, NodeKind::nic, NodeKind::network_switch};
+inline constexpr std::array kLinkKinds = {LinkKind::pcie, LinkKind::nvlink, LinkKind::xgmi,
+                                          LinkKind::cpu_interconnect, LinkKind::network};
+
+std::string_view name_of(NodeKind kind);
+std::string_view name_of(LinkKind kind);
+std::optional<NodeKind> node_kind_of(std::string_view name);
+std::optional<LinkKind> link_kind_of(std::string_view name);
+
+// What validate() accepts at most (and at least).
+inline constexpr std::size_t kMostNodes = 1'000'000;
+inline constexpr std::size_t kMostLinks = 4'000'000;
+inline constexpr std::uint32_t kMostParallelLinks = 65'536;
+inline constexpr Duration kLongestLatency = 1s;
+inline constexpr Bandwidth kLowestBandwidth{1'000'000};                   // 1 MB/s
+inline constexpr Bandwidth kHighestBandwidth{1'000'000'000'000'000'000};  // 1 EB/s
+
+struct MachineNode {
+  std::string name;
+  NodeKind kind = NodeKind::gpu;
+  int numa = -1;               // -1: unknown
+  std::uint32_t sm_count = 0;  // streaming multiprocessors or compute units of a GPU; 0: unknown
+  std::string model;           // as its source names it; may be empty
+};
+
+struct MachineLink {
+  std::uint32_t a = 0;  // indices into Machine::nodes
+  std::uint32_t b = 0;
+  LinkKind kind = LinkKind::pcie;
+  Duration latency{0};
+  Bandwidth forward;        // from a to b
+  Bandwidth backward;       // from b to a
+  std::uint32_t count = 1;  // parallel physical links merged into this one
+};
+
+struct Machine {
+  std::string name;
+  std::string format;  // "nccl-xml", "hwloc-xml", "graphml", "toml", "builtin" or "generated"
+  std::vector<MachineNode> nodes;
+  std::vector<MachineLink> links;
+  std::vector<std::string> assumed;  // one sentence for each thing that the source does not say
+
+  std::vector<std::uint32_t> nodes_of(NodeKind kind) const;  // ascending
+  std::optional<std::uint32_t> find(std::string_view node_name) const;
+  std::uint64_t count(NodeKind kind) const;
+  std::uint64_t count(LinkKind kind) const;  // physical links: a merged link counts `count` times
+  std::uint64_t pairs(LinkKind kind) const;  // merged links: pairs of nodes joined by that kind
+};
+
+// Throws UserError for the first broken guarantee; `where` (a file, or "machine 'x'") opens the sentence.
+void validate(Machine const& machine, std::string const& where);
+
+}  // namespace farfault::topologies

@@ -1,0 +1,102 @@
+#include "farfault/topologies/load.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "farfault/engine/error.hpp"
+#include "importers.hpp"
+#include "preset_texts.hpp"
+
+namespace farfault::topologies {
+namespace {
+
+constexpr std::uintmax_t kLargestFile = 64U << 20U;
+constexpr std::size_t kSniffed = 64U << 10U;
+
+enum class Format { unknown, toml };
+
+// [[node]] at the start of a line, spaces aside.
+bool has_node_table(std::string_view text) {
+  while (!text.empty()) {
+    auto const end = std::min(text.find('\n'), text.size());
+    auto line = text.substr(0, end);
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    if (line.starts_with("[[node]]") || line.starts_with("[[link]]")) return true;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
+}
+
+Format format_of(std::string_view text) {
+  return has_node_table(text) ? Format::toml : Format::unknown;
+}
+
+std::string read_file(std::string const& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) throw UserError(path + ": not a file");
+  auto const size = std::filesystem::file_size(path, error);
+  if (error) throw UserError(path + ": cannot be read: " + error.message());
+  if (size > kLargestFile) {
+    throw UserError(path + ": " + std::to_string(size) + " bytes, but a machine file may have at most " +
+                    std::to_string(kLargestFile));
+  }
+  std::ifstream in(path, std::ios::binary);
+  std::string text(static_cast<std::size_t>(size), '\0');
+  if (!in || (size != 0 && !in.read(text.data(), static_cast<std::streamsize>(size)))) {
+    throw UserError(path + ": cannot be read");
+  }
+  return text;
+}
+
+}  // namespace
+
+Machine parse_machine(std::string_view text, std::string const& name, LinkDefaults const& defaults) {
+  switch (format_of(text.substr(0, kLargestFile))) {
+    case Format::toml:
+      return parse_toml_machine(text, name, defaults).finish(name);
+    case Format::unknown:
+      break;
+  }
+  throw UserError(
+      name + ": not a machine: expected NCCL/RCCL topology XML, hwloc XML, GraphML, or TOML with [[node]]");
+}
+
+Machine load_machine(std::string const& file_or_name, LinkDefaults const& defaults) {
+  for (auto const& builtin : machine_texts()) {
+    if (builtin.name != file_or_name) continue;
+    auto machine = parse_machine(builtin.text, "machine '" + file_or_name + "'", defaults);
+    machine.name = file_or_name;
+    machine.format = "builtin";
+    return machine;
+  }
+  std::error_code error;
+  if (!std::filesystem::exists(file_or_name, error)) {
+    auto const names = builtin_machines();
+    auto const near = nearest_name(file_or_name, names);
+    std::string list;
+    for (auto const& name : names) list += (list.empty() ? "" : ", ") + name;
+    throw UserError(file_or_name + ": neither a file nor a built-in machine (" + list + ")" +
+                    (near.empty() ? std::string() : "; did you mean '" + near + "'?"));
+  }
+  auto machine = parse_machine(read_file(file_or_name), file_or_name, defaults);
+  if (machine.name == file_or_name) machine.name = std::filesystem::path(file_or_name).stem().string();
+  return machine;
+}
+
+std::vector<std::string> builtin_machines() {
+  std::vector<std::string> names;
+  for (auto const& builtin : machine_texts()) names.emplace_back(builtin.name);
+  std::ranges::sort(names);
+  return names;
+}
+
+bool looks_like_machine(std::string const& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string head(kSniffed, '\0');
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+  return format_of(head) != Format::unknown;
+}
+
+}  // namespace farfault::topologies

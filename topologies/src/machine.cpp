@@ -1,0 +1,149 @@
+#include "farfault/topologies/machine.hpp"
+
+#include <algorithm>
+#include <boost/graph/connected_components.hpp>
+#include <set>
+#include <tuple>
+
+#include "farfault/engine/error.hpp"
+#include "machine_graph.hpp"
+
+namespace farfault::topologies {
+namespace {
+
+constexpr std::array<std::string_view, 6> kNodeNames = {"gpu",      "cpu", "pcie_switch",
+                                                        "nvswitch", "nic", "network_switch"};
+constexpr std::array<std::string_view, 5> kLinkNames = {"pcie", "nvlink", "xgmi", "cpu_interconnect",
+                                                        "network"};
+
+std::string quoted(std::string const& text) {
+  return "'" + text + "'";
+}
+
+void check_sizes(Machine const& m, std::string const& where) {
+  if (m.nodes.size() > kMostNodes) {
+    throw UserError(where + ": " + std::to_string(m.nodes.size()) +
+                    " nodes, but a machine may have at most " + std::to_string(kMostNodes));
+  }
+  if (m.links.size() > kMostLinks) {
+    throw UserError(where + ": " + std::to_string(m.links.size()) +
+                    " links, but a machine may have at most " + std::to_string(kMostLinks));
+  }
+}
+
+void check_nodes(Machine const& m, std::string const& where) {
+  std::set<std::string_view> names;
+  for (auto const& node : m.nodes) {
+    if (node.name.empty()) throw UserError(where + ": a node has no name");
+    if (!names.insert(node.name).second) {
+      throw UserError(where + ": two nodes are named " + quoted(node.name) + ", but names must be unique");
+    }
+  }
+  if (m.count(NodeKind::gpu) == 0)
+    throw UserError(where + ": the machine has no GPU, but it needs at least one");
+}
+
+void check_bandwidth(Bandwidth value, std::string const& where, std::string const& link) {
+  if (value < kLowestBandwidth || value > kHighestBandwidth) {
+    throw UserError(where + ": " + link + " has a bandwidth of " + to_text(value) + ", but it must be " +
+                    to_text(kLowestBandwidth) + " to " + to_text(kHighestBandwidth));
+  }
+}
+
+void check_links(Machine const& m, std::string const& where) {
+  std::set<std::tuple<std::uint32_t, std::uint32_t, LinkKind>> seen;
+  for (auto const& link : m.links) {
+    if (link.a >= m.nodes.size() || link.b >= m.nodes.size()) {
+      throw UserError(where + ": a link names node " + std::to_string(std::max(link.a, link.b)) +
+                      ", but there are only " + std::to_string(m.nodes.size()) + " nodes");
+    }
+    auto const text = "the " + std::string(name_of(link.kind)) + " link " + quoted(m.nodes[link.a].name) +
+                      " - " + quoted(m.nodes[link.b].name);
+    if (link.a == link.b) {
+      throw UserError(where + ": a " + std::string(name_of(link.kind)) + " link joins node " +
+                      quoted(m.nodes[link.a].name) + " to itself, but a link needs two different nodes");
+    }
+    if (!seen.insert({std::min(link.a, link.b), std::max(link.a, link.b), link.kind}).second) {
+      throw UserError(where + ": " + text + " is listed twice, but parallel links must be merged into one");
+    }
+    if (link.latency <= Duration::zero() || link.latency > kLongestLatency) {
+      throw UserError(where + ": " + text + " has a latency of " + to_text(link.latency) +
+                      ", but it must be greater than 0 and at most " + to_text(kLongestLatency));
+    }
+    if (link.count == 0 || link.count > kMostParallelLinks) {
+      throw UserError(where + ": " + text + " has a count of " + std::to_string(link.count) +
+                      ", but it must be 1 to " + std::to_string(kMostParallelLinks));
+    }
+    check_bandwidth(link.forward, where, text);
+    check_bandwidth(link.backward, where, text);
+  }
+}
+
+void check_connected(Machine const& m, std::string const& where) {
+  auto const graph = to_undirected(m);
+  std::vector<std::uint32_t> component(m.nodes.size());
+  boost::connected_components(graph, component.data());
+  auto const other = std::ranges::find_if(component, [&](auto c) { return c != component.front(); });
+  if (other == component.end()) return;
+  auto const index = static_cast<std::size_t>(other - component.begin());
+  throw UserError(where + ": no path of links joins " + quoted(m.nodes.front().name) + " and " +
+                  quoted(m.nodes[index].name) + ", but every node must be reachable from every other");
+}
+
+}  // namespace
+
+std::string_view name_of(NodeKind kind) {
+  return kNodeNames[static_cast<std::size_t>(kind)];
+}
+std::string_view name_of(LinkKind kind) {
+  return kLinkNames[static_cast<std::size_t>(kind)];
+}
+
+std::optional<NodeKind> node_kind_of(std::string_view name) {
+  for (auto kind : kNodeKinds)
+    if (name_of(kind) == name) return kind;
+  return std::nullopt;
+}
+
+std::optional<LinkKind> link_kind_of(std::string_view name) {
+  for (auto kind : kLinkKinds)
+    if (name_of(kind) == name) return kind;
+  return std::nullopt;
+}
+
+std::vector<std::uint32_t> Machine::nodes_of(NodeKind kind) const {
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i].kind == kind) found.push_back(i);
+  return found;
+}
+
+std::optional<std::uint32_t> Machine::find(std::string_view node_name) const {
+  for (std::uint32_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i].name == node_name) return i;
+  return std::nullopt;
+}
+
+std::uint64_t Machine::count(NodeKind kind) const {
+  return static_cast<std::uint64_t>(std::ranges::count(nodes, kind, &MachineNode::kind));
+}
+
+std::uint64_t Machine::count(LinkKind kind) const {
+  std::uint64_t sum = 0;
+  for (auto const& link : links)
+    if (link.kind == kind) sum += link.count;
+  return sum;
+}
+
+std::uint64_t Machine::pairs(LinkKind kind) const {
+  return static_cast<std::uint64_t>(std::ranges::count(links, kind, &MachineLink::kind));
+}
+
+void validate(Machine const& machine, std::string const& where) {
+  check_sizes(machine, where);
+  check_nodes(machine, where);
+  check_links(machine, where);
+  check_connected(machine, where);
+}
+
+}  // namespace farfault::topologies

@@ -1,0 +1,186 @@
+#include "farfault/topologies/routing.hpp"
+
+#include <algorithm>
+#include <boost/graph/compressed_sparse_row_graph.hpp>
+#include <boost/graph/dijkstra_shortest_paths_no_color_map.hpp>
+#include <functional>
+#include <map>
+
+namespace farfault::topologies {
+namespace {
+
+constexpr std::size_t kMostDestinations = 65'535;
+constexpr std::uint64_t kMostEntries = 1ULL << 29U;
+
+// (end points that forward, picoseconds, links) in one integer, so that adding and comparing is plain
+// arithmetic. validate() bounds latency and bandwidth, the Spec the message: 64 bits of picoseconds cannot
+// overflow.
+__extension__ using Cost = unsigned __int128;
+constexpr unsigned kTimeShift = 24;      // fewer than 2^24 links on a path
+constexpr unsigned kForwardShift = 100;  // above 76 bits of time
+constexpr Cost kUnreachable = ~Cost{0} >> 1U;
+
+bool is_end_point(NodeKind kind) {
+  return kind == NodeKind::gpu || kind == NodeKind::nic;
+}
+
+Cost crossing(MachineLink const& link, bool forward, ByteSize message) {
+  auto const time = link.latency + (forward ? link.forward : link.backward).time_for(message.bytes);
+  return (static_cast<Cost>(static_cast<std::uint64_t>(time.count())) << kTimeShift) + 1;
+}
+
+// An edge u -> v of the reversed graph: what it costs v to go on through u. Whoever asks for the way to d
+// pays for d's own "forwarding" on every path alike, which changes no comparison.
+struct Reversed {
+  std::uint32_t link = 0;
+  Cost cost = 0;
+};
+using Graph = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, Reversed,
+                                                 boost::no_property, std::uint32_t, std::uint32_t>;
+
+struct Neighbour {
+  std::uint32_t node;
+  std::uint32_t link;
+  Cost cost;
+};
+
+std::uint64_t mixed(std::uint64_t x) {  // splitmix64's finalizer
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31U);
+}
+
+}  // namespace
+
+void RoutingSpec::describe(ParamTable& t) {
+  t.bytes("message", message, {ByteSize{1}, ByteSize{1U << 20U}},
+          "size of the message whose travel time the shortest paths minimize", "assumed: one 4 KiB page");
+}
+
+Routes::Routes(Machine const& machine, RoutingSpec const& spec) : machine_(machine) {
+  column_.assign(machine.nodes.size(), kNotADestination);
+  for (std::uint32_t i = 0; i < machine.nodes.size(); ++i) {
+    if (machine.nodes[i].kind != NodeKind::gpu && machine.nodes[i].kind != NodeKind::cpu) continue;
+    column_[i] = static_cast<std::uint32_t>(destinations_.size());
+    destinations_.push_back(i);
+  }
+  auto const entries = static_cast<std::uint64_t>(destinations_.size()) * machine.nodes.size();
+  if (destinations_.size() > kMostDestinations || entries > kMostEntries) {
+    throw UserError("machine '" + machine.name + "': " + std::to_string(destinations_.size()) +
+                    " GPUs and CPUs among " + std::to_string(machine.nodes.size()) +
+                    " nodes are too many to route between (at most 65535 of them, and 2^29 pairs)");
+  }
+  compute(spec);
+}
+
+void Routes::compute(RoutingSpec const& spec) {
+  auto const n = static_cast<std::uint32_t>(machine_.nodes.size());
+  auto const width = destinations_.size();
+
+  std::vector<std::vector<Neighbour>> neighbours(n);
+  for (std::uint32_t i = 0; i < machine_.links.size(); ++i) {
+    auto const& link = machine_.links[i];
+    neighbours[link.a].push_back({link.b, i, crossing(link, true, spec.message)});
+    neighbours[link.b].push_back({link.a, i, crossing(link, false, spec.message)});
+  }
+  // The way from v through u costs one more forwarding when u is an end point.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  std::vector<Reversed> properties;
+  for (std::uint32_t v = 0; v < n; ++v) {
+    std::ranges::sort(neighbours[v], {}, [](Neighbour const& x) { return std::pair(x.node, x.link); });
+    for (auto& next : neighbours[v]) {
+      if (is_end_point(machine_.nodes[next.node].kind)) next.cost += Cost{1} << kForwardShift;
+      edges.emplace_back(next.node, v);
+      properties.push_back({next.link, next.cost});
+    }
+  }
+  Graph const graph(boost::edges_are_unsorted_multi_pass, edges.begin(), edges.end(), properties.begin(), n);
+
+  table_.assign(static_cast<std::size_t>(n) * width, 0);
+  // Set 0 of each node is the empty one; each distinct set of a node is stored once.
+  std::vector<std::map<std::vector<std::uint32_t>, std::uint16_t>> known(n);
+  std::vector<std::vector<std::vector<std::uint32_t>>> sets(n);
+  for (std::uint32_t v = 0; v < n; ++v) {
+    known[v].emplace(std::vector<std::uint32_t>{}, std::uint16_t{0});
+    sets[v].emplace_back();
+  }
+  std::vector<Cost> cost(n);
+  std::vector<std::uint32_t> found;
+  for (std::size_t column = 0; column < width; ++column) {
+    auto const destination = destinations_[column];
+    boost::dijkstra_shortest_paths_no_color_map(graph, destination,
+                                                boost::weight_map(boost::get(&Reversed::cost, graph))
+                                                    .distance_map(cost.data())
+                                                    .distance_inf(kUnreachable)
+                                                    .distance_zero(Cost{0})
+                                                    .distance_combine(std::plus<Cost>{})
+                                                    .distance_compare(std::less<Cost>{}));
+    for (std::uint32_t v = 0; v < n; ++v) {
+      if (v == destination || cost[v] == kUnreachable) continue;
+      found.clear();
+      for (auto const& next : neighbours[v])
+        if (cost[next.node] != kUnreachable && cost[next.node] + next.cost == cost[v])
+          found.push_back(next.link);
+      auto& id = table_[static_cast<std::size_t>(v) * width + column];
+      if (sets[v].back() == found) {
+        id = static_cast<std::uint16_t>(sets[v].size() - 1);
+        continue;
+      }
+      auto const [it, added] = known[v].try_emplace(found, static_cast<std::uint16_t>(sets[v].size()));
+      if (added) sets[v].push_back(found);
+      id = it->second;
+    }
+  }
+  for (std::uint32_t v = 0; v < n; ++v) {
+    first_set_.push_back(static_cast<std::uint32_t>(sets_.size()));
+    for (auto const& set : sets[v]) {
+      sets_.push_back({static_cast<std::uint32_t>(pool_.size()), static_cast<std::uint32_t>(set.size())});
+      pool_.insert(pool_.end(), set.begin(), set.end());
+    }
+  }
+}
+
+std::span<std::uint32_t const> Routes::next_links(std::uint32_t node, std::uint32_t destination) const {
+  FF_CHECK(node < column_.size() && destination < column_.size() && is_destination(destination),
+           "a route was asked for that does not lead to a GPU or CPU");
+  auto const id = table_[static_cast<std::size_t>(node) * destinations_.size() + column_[destination]];
+  auto const& set = sets_[first_set_[node] + id];
+  return {pool_.data() + set.first, set.size};
+}
+
+std::uint32_t Routes::next_link(std::uint32_t node, std::uint32_t destination, std::uint64_t flow) const {
+  auto const links = next_links(node, destination);
+  FF_CHECK(!links.empty(), "a route was asked for from a node to itself");
+  if (flow == 0 || links.size() == 1) return links.front();
+  return links[mixed(flow ^ (static_cast<std::uint64_t>(node) << 40U)) % links.size()];
+}
+
+std::uint32_t Routes::other_end(std::uint32_t link, std::uint32_t node) const {
+  auto const& l = machine_.links[link];
+  return l.a == node ? l.b : l.a;
+}
+
+std::vector<Hop> Routes::path(std::uint32_t a, std::uint32_t b, std::uint64_t flow) const {
+  std::vector<Hop> hops;
+  while (a != b) {
+    auto const link = next_link(a, b, flow);
+    auto const to = other_end(link, a);
+    hops.push_back({link, a, to});
+    a = to;
+  }
+  return hops;
+}
+
+PathSummary summarize(Machine const& machine, std::span<Hop const> path) {
+  PathSummary sum;
+  for (auto const& hop : path) {
+    auto const& link = machine.links[hop.link];
+    auto const bandwidth = link.a == hop.from ? link.forward : link.backward;
+    sum.bottleneck = sum.hops == 0 ? bandwidth : std::min(sum.bottleneck, bandwidth);
+    sum.latency += link.latency;
+    ++sum.hops;
+  }
+  return sum;
+}
+
+}  // namespace farfault::topologies
