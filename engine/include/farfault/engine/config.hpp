@@ -1,10 +1,13 @@
 // A configuration: TOML files with includes and overrides, read strictly.
 //
-// Guarantees: every key of every file ends bound to exactly one declared parameter, or is an error that names the file,
-// the line, the key and the nearest known name; a later layer overrides an earlier one (included files in order, then
-// the file that includes them, then --set); the resolved text lists every declared parameter, defaults included, and
-// reads back to the same configuration. No TOML type appears here: toml++ is included by one .cpp file.
-// Errors: UserError, one sentence with file, line, key, value and rule.
+// Guarantees: every key of every file ends bound to exactly one declared parameter, or is an error that names
+// the file, the line, the key and the nearest known name; a later layer overrides an earlier one (included
+// files in order, then the file that includes them, then --set); the resolved text lists every declared
+// parameter, defaults included, and reads back to the same configuration. No TOML type appears here: toml++
+// is included by one .cpp file. Notation: tables are joined by dots ("gpu.l2_tlb.entries"); an array of
+// tables [[link]] becomes the tables link.0, link.1, ... and, like any array, replaces the one of an earlier
+// layer as a whole. Limits: files of 16 MiB, includes and tables 16 deep, each file included once. Errors:
+// UserError, one sentence with file, line, key, value and rule.
 #pragma once
 
 #include <functional>
@@ -25,7 +28,7 @@ class Config {
 
   // One value as written, before any parameter has claimed it.
   struct Entry {
-    std::string value;  // a string's content without quotes, or the TOML text of a number or flag
+    std::string value;  // a string's content without quotes, or the TOML text of a number, flag or array
     bool is_string = false;
     std::string file;  // or "--set"
     int line = 0;
@@ -33,24 +36,31 @@ class Config {
 
   explicit Config(PresetLookup presets = {});
 
-  // `include = ["name or file", ...]` at the top of a file reads those first; a file name is relative to the includer.
+  // `include = ["name or file", ...]` at the top of a file reads those first; a file name is relative to the
+  // includer.
   void read_file(std::string const& path);
   void read_text(std::string_view text, std::string const& name);  // `name` stands for the file in messages
-  void set(std::string_view assignment);                           // "gpu.l2_tlb.entries=512"
+  // "gpu.l2_tlb.entries=512"; strings may be written without quotes.
+  void set(std::string_view assignment);
 
-  // Lays the entries below `section` into the parameters of `table` ("" is the root). Each parameter may be bound once.
+  // Lays the entries below `section` into the parameters of `table` ("" is the root). Each parameter may be
+  // bound once.
   void bind(std::string_view section, ParamTable const& table);
   // As above, for a value read by hand (a list of names, say); nothing when it is not there.
   std::optional<Entry> take(std::string_view key);
-  // The names of tables directly below `section` ("workload" -> "bfs", ...).
+  // As take(), for an array of strings, or a single string as an array of one.
+  std::optional<std::vector<std::string>> take_strings(std::string_view key);
+  // The names of tables directly below `section` ("workload" -> "bfs", ...), empty tables included: numbers
+  // by value, then names by alphabet.
   std::vector<std::string> tables(std::string_view section) const;
-  // Where `key` was set, as "file:line", or the empty string when it is a default.
+  // Where `key` was set, as "file:line" or "--set", or the empty string when it is a default.
   std::string where(std::string_view key) const;
 
   // Throws for the first entry that nothing has bound or taken.
   void reject_unknown() const;
 
-  // The resolved configuration as TOML, in the order of binding: every bound parameter with its value.
+  // The resolved configuration as TOML: every bound parameter and every value taken, in the order of binding,
+  // but the parameters of one table together and those of no table first.
   std::string resolved() const;
 
  private:
@@ -59,13 +69,22 @@ class Config {
     std::string value;
     bool quoted;
   };
+  class Layer;  // one text on its way into the entries
 
-  void read(std::string_view text, std::string const& name, std::string const& folder, int depth);
+  void read(std::string_view text, std::string const& name, std::string const& folder,
+            std::map<std::string, std::string>& seen, int depth);
+  void erase(std::string_view table);
+  void claim(std::string const& key);
 
   PresetLookup presets_;
   std::map<std::string, Entry, std::less<>> entries_;
+  std::map<std::string, Entry, std::less<>> empty_tables_;
   std::vector<std::string> claimed_;
   std::vector<Bound> bound_;
 };
+
+// The content of a file of at most `limit` bytes. Throws UserError where it is missing, no regular file, or
+// larger.
+std::string read_text_file(std::string const& path, std::uint64_t limit);
 
 }  // namespace farfault

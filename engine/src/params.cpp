@@ -1,0 +1,171 @@
+#include "farfault/engine/params.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace farfault {
+namespace {
+
+std::string shown(std::string_view value) {
+  constexpr std::size_t kShown = 60;
+  return value.size() <= kShown ? std::string(value) : std::string(value.substr(0, kShown)) + "...";
+}
+
+using farfault::to_text;
+
+std::string to_text(std::uint64_t n) {
+  return std::to_string(n);
+}
+
+// The shortest text that reads back to the same number.
+std::string to_text(double x) {
+  std::array<char, 32> buffer;
+  auto const end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), x).ptr;
+  return {buffer.data(), end};
+}
+
+std::uint64_t parse_count(std::string_view text) {
+  std::uint64_t n = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error == std::errc::result_out_of_range) throw UserError("'" + shown(text) + "' is too large");
+  if (error != std::errc{} || end != text.data() + text.size())
+    throw UserError("'" + shown(text) + "' is not a whole number of zero or more");
+  return n;
+}
+
+double parse_number(std::string_view text) {
+  double x = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), x);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(x))
+    throw UserError("'" + shown(text) + "' is not a number");
+  return x;
+}
+
+bool parse_flag(std::string_view text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  throw UserError("'" + shown(text) + "' is not true or false");
+}
+
+// A parameter with an order: `parse` makes a T of text; `field` may be narrower than T, whose range fits it.
+template <class T, class Field, class Parse>
+Param ranged(std::string_view name, ParamKind kind, Field& field, Range<T> range, std::string_view text,
+             std::string_view source, Parse parse) {
+  auto const limits = to_text(range.low) + " to " + to_text(range.high);
+  auto const inside = [range](T const& value) { return !(value < range.low) && !(range.high < value); };
+  FF_CHECK(inside(T{field}), "the default of " + std::string(name) + " is outside its own range, " + limits);
+  auto set = [&field, inside, limits, parse](std::string_view word) {
+    T value{};
+    try {
+      value = parse(word);
+    } catch (UnitError const& e) {
+      throw UserError(e.what());
+    }
+    if (!inside(value)) throw UserError("'" + shown(word) + "' is outside " + limits);
+    field = static_cast<Field>(value);
+  };
+  auto get = [&field] { return to_text(T{field}); };
+  return {std::string(name), kind, get(), limits, std::string(text), std::string(source), set, get};
+}
+
+// What a TOML integer can hold, so that the resolved configuration reads back.
+Range<std::uint64_t> within(Range<std::uint64_t> range, std::uint64_t most) {
+  return {range.low, std::min(range.high, most)};
+}
+
+}  // namespace
+
+std::string_view unit_of(ParamKind kind) {
+  switch (kind) {
+    case ParamKind::count:
+      return "count";
+    case ParamKind::number:
+      return "number";
+    case ParamKind::flag:
+      return "true or false";
+    case ParamKind::text:
+      return "text";
+    case ParamKind::choice:
+      return "name";
+    case ParamKind::duration:
+      return "time";
+    case ParamKind::bytes:
+      return "bytes";
+    case ParamKind::bandwidth:
+      return "bytes/s";
+    case ParamKind::frequency:
+      return "Hz";
+  }
+  panic("a parameter of no kind", __FILE__, __LINE__);
+}
+
+void ParamTable::count(std::string_view name, std::uint32_t& field, Range<std::uint64_t> range,
+                       std::string_view text, std::string_view source) {
+  add(ranged<std::uint64_t>(name, ParamKind::count, field,
+                            within(range, std::numeric_limits<std::uint32_t>::max()), text, source,
+                            parse_count));
+}
+
+void ParamTable::count(std::string_view name, std::uint64_t& field, Range<std::uint64_t> range,
+                       std::string_view text, std::string_view source) {
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  add(ranged<std::uint64_t>(name, ParamKind::count, field, within(range, kMost), text, source, parse_count));
+}
+
+void ParamTable::number(std::string_view name, double& field, Range<double> range, std::string_view text,
+                        std::string_view source) {
+  add(ranged<double>(name, ParamKind::number, field, range, text, source, parse_number));
+}
+
+void ParamTable::flag(std::string_view name, bool& field, std::string_view text, std::string_view source) {
+  auto get = [&field] { return std::string(field ? "true" : "false"); };
+  auto set = [&field](std::string_view word) { field = parse_flag(word); };
+  add({std::string(name), ParamKind::flag, get(), "true or false", std::string(text), std::string(source),
+       set, get});
+}
+
+void ParamTable::text(std::string_view name, std::string& field, std::string_view text,
+                      std::string_view source) {
+  auto get = [&field] { return field; };
+  auto set = [&field](std::string_view word) { field = std::string(word); };
+  add({std::string(name), ParamKind::text, get(), "", std::string(text), std::string(source), set, get});
+}
+
+void ParamTable::duration(std::string_view name, Duration& field, Range<Duration> range,
+                          std::string_view text, std::string_view source) {
+  add(ranged<Duration>(name, ParamKind::duration, field, range, text, source, parse_duration));
+}
+
+void ParamTable::bytes(std::string_view name, ByteSize& field, Range<ByteSize> range, std::string_view text,
+                       std::string_view source) {
+  add(ranged<ByteSize>(name, ParamKind::bytes, field, range, text, source, parse_bytes));
+}
+
+void ParamTable::bandwidth(std::string_view name, Bandwidth& field, Range<Bandwidth> range,
+                           std::string_view text, std::string_view source) {
+  add(ranged<Bandwidth>(name, ParamKind::bandwidth, field, range, text, source, parse_bandwidth));
+}
+
+void ParamTable::frequency(std::string_view name, Frequency& field, Range<Frequency> range,
+                           std::string_view text, std::string_view source) {
+  add(ranged<Frequency>(name, ParamKind::frequency, field, range, text, source, parse_frequency));
+}
+
+Param const* ParamTable::find(std::string_view name) const {
+  auto const it =
+      std::find_if(params_.begin(), params_.end(), [name](Param const& p) { return p.name == name; });
+  return it == params_.end() ? nullptr : &*it;
+}
+
+void ParamTable::add(Param p) {
+  p.name.insert(0, prefix_);
+  FF_CHECK(find(p.name) == nullptr, "parameter " + p.name + " is declared twice");
+  FF_CHECK(!p.source.empty(),
+           "parameter " + p.name + " has no source; write \"assumed\" where there is none");
+  params_.push_back(std::move(p));
+}
+
+}  // namespace farfault

@@ -1,0 +1,293 @@
+#include "farfault/engine/config.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+using namespace farfault;
+
+namespace {
+
+enum class Kind { plain, compressed };
+
+struct Spec {
+  std::uint32_t entries = 512;
+  double share = 0.5;
+  bool on = false;
+  std::string label = "x";
+  Kind kind = Kind::plain;
+  Duration latency = 10ns;
+
+  void describe(ParamTable& t) {
+    t.count("entries", entries, {1, 65536}, "entries", "assumed");
+    t.number("share", share, {0, 1}, "share", "assumed");
+    t.flag("on", on, "whether", "assumed");
+    t.text("label", label, "a label", "assumed");
+    t.choice("kind", kind, {{"plain", Kind::plain}, {"compressed", Kind::compressed}}, "organization",
+             "assumed");
+    t.duration("latency", latency, {1ns, 1us}, "latency", "assumed");
+  }
+};
+
+// The Spec that `c` describes below gpu.l2_tlb, with nothing left over.
+Spec bound(Config& c) {
+  Spec spec;
+  ParamTable t;
+  spec.describe(t);
+  c.bind("gpu.l2_tlb", t);
+  c.reject_unknown();
+  return spec;
+}
+
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (UserError const& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+std::string error_of_text(std::string const& text) {
+  return error_of([&] {
+    Config c;
+    c.read_text(text, "x.toml");
+    bound(c);
+  });
+}
+
+std::string error_of_set(std::string const& assignment) {
+  return error_of([&] {
+    Config c;
+    c.set(assignment);
+    bound(c);
+  });
+}
+
+// A folder of this test's own, empty at first and gone at last.
+class Folder {
+ public:
+  explicit Folder(std::string const& name)
+      : path_(std::filesystem::path(FARFAULT_BINARY_DIR) / ("config_" + name)) {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string file(std::string const& name, std::string const& text) const {
+    auto const path = path_ / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+    return path.string();
+  }
+  std::string at(std::string const& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("values of every kind reach their members, and the rest keep their defaults") {
+  Config c;
+  c.read_text(
+      "[gpu.l2_tlb]\nentries = 1_024\nshare = 1\non = true\nkind = 'compressed'\nlatency = \"20 ns\"\n",
+      "x.toml");
+  auto const spec = bound(c);
+  CHECK(spec.entries == 1024);
+  CHECK(spec.share == 1);
+  CHECK(spec.on);
+  CHECK(spec.label == "x");
+  CHECK(spec.kind == Kind::compressed);
+  CHECK(spec.latency == 20ns);
+  CHECK(c.where("gpu.l2_tlb.kind") == "x.toml:5");
+  CHECK(c.where("gpu.l2_tlb.label") == "");
+}
+
+TEST_CASE("an unknown key is refused with file, line and the nearest known name") {
+  CHECK(error_of_text("[gpu.l2_tlb]\n\nentires = 3\n") ==
+        "x.toml:3: unknown key 'gpu.l2_tlb.entires'; did you mean 'gpu.l2_tlb.entries'?");
+  CHECK(error_of_text("z = 3\n") == "x.toml:1: unknown key 'z'");
+  CHECK(error_of_text("\n[gpu.l2_tbl]\n") ==
+        "x.toml:2: unknown table 'gpu.l2_tbl'; did you mean 'gpu.l2_tlb'?");
+  CHECK(error_of_text("[gpu.l2_tlb]\n") == "accepted");
+  CHECK(error_of_set("gpu.l2_tlb.entires=3") ==
+        "--set: unknown key 'gpu.l2_tlb.entires'; did you mean 'gpu.l2_tlb.entries'?");
+}
+
+TEST_CASE("a value of the wrong type, without its unit or out of range is refused with the rule") {
+  CHECK(error_of_text("gpu.l2_tlb.entries = \"512\"\n") ==
+        "x.toml:1: gpu.l2_tlb.entries: '512' is in quotes, but a count is written without");
+  CHECK(error_of_text("gpu.l2_tlb.entries = 64.0\n") ==
+        "x.toml:1: gpu.l2_tlb.entries: '64.0' is not a whole number of zero or more");
+  CHECK(error_of_text("gpu.l2_tlb.entries = 0\n") ==
+        "x.toml:1: gpu.l2_tlb.entries: '0' is outside 1 to 65536");
+  CHECK(error_of_text("gpu.l2_tlb.latency = 5\n") ==
+        "x.toml:1: gpu.l2_tlb.latency: 5 has no unit; write it in quotes with one, as in \"10 ns\"");
+  CHECK(error_of_text("gpu.l2_tlb.kind = true\n") ==
+        "x.toml:1: gpu.l2_tlb.kind: true must be written in quotes");
+  CHECK(error_of_text("gpu.l2_tlb.share = nan\n") == "x.toml:1: gpu.l2_tlb.share: 'nan' is not a number");
+  CHECK(error_of_text("gpu.l2_tlb.entries = [1]\n") ==
+        "x.toml:1: gpu.l2_tlb.entries: '[ 1 ]' is not a whole number of zero or more");
+  CHECK(error_of_text("gpu.l2_tlb.label = 1979-05-27\n") ==
+        "x.toml:1: 'gpu.l2_tlb.label' is a date or a time of day, which no parameter is");
+  CHECK(error_of_text("gpu = 1\n").substr(0, 30) == "x.toml:1: unknown key 'gpu'");
+  CHECK(error_of_text("'a.b' = 1\n") == "x.toml:1: key 'a.b' may hold only letters, digits, '_' and '-'");
+}
+
+TEST_CASE("--set needs no quotes and overrides the files") {
+  Config c;
+  c.read_text("[gpu.l2_tlb]\nentries = 7\nlabel = 'a'\n", "x.toml");
+  c.set("gpu.l2_tlb.entries = 8");
+  c.set("gpu.l2_tlb.kind=compressed");
+  c.set("gpu.l2_tlb.latency=20ns");
+  c.set("gpu.l2_tlb.label=5");
+  auto const spec = bound(c);
+  CHECK(spec.entries == 8);
+  CHECK(spec.kind == Kind::compressed);
+  CHECK(spec.latency == 20ns);
+  CHECK(spec.label == "5");
+  CHECK(c.where("gpu.l2_tlb.entries") == "--set");
+  CHECK(error_of_set("gpu.l2_tlb.entries=0") == "--set: gpu.l2_tlb.entries: '0' is outside 1 to 65536");
+  CHECK(error_of_set("gpu.l2_tlb={entries=4, on=true}") == "accepted");
+}
+
+TEST_CASE("an assignment that is none is refused") {
+  CHECK(error_of_set("a") == "--set 'a': write KEY=VALUE");
+  CHECK(error_of_set("a=") == "--set 'a=': the value is missing");
+  CHECK(error_of_set("=1") == "--set '=1': '' is not a key such as gpu.l2_tlb.entries");
+  CHECK(error_of_set("a..b=1") == "--set 'a..b=1': 'a..b' is not a key such as gpu.l2_tlb.entries");
+  CHECK(error_of_set("a=[1").substr(0, 14) == "--set 'a=[1': ");
+}
+
+TEST_CASE("a syntax error names its line") {
+  CHECK(error_of_text("a = 1\nb = \n").substr(0, 10) == "x.toml:2: ");
+  CHECK(error_of_text("a = 1\na = 2\n").substr(0, 10) == "x.toml:2: ");
+  CHECK(error_of_text(std::string("a = \"\xff\"\n")).substr(0, 10) == "x.toml:1: ");
+  CHECK(error_of_text(std::string("a = 1\0", 6)).substr(0, 10) == "x.toml:1: ");
+}
+
+TEST_CASE("included presets and files are read first, in order, relative to the includer") {
+  Folder const folder("include");
+  folder.file("sub/a.toml", "include = ['b.toml']\n[gpu.l2_tlb]\nentries = 2\nlabel = 'a'\n");
+  folder.file("sub/b.toml", "[gpu.l2_tlb]\nentries = 3\nshare = 0.25\n");
+  auto const main = folder.file("main.toml", "include = ['base', 'sub/a.toml']\ngpu.l2_tlb.entries = 1\n");
+  Config c([](std::string_view name) -> std::optional<std::string> {
+    if (name == "base") return "[gpu.l2_tlb]\nlabel = 'base'\non = true\n";
+    return std::nullopt;
+  });
+  c.read_file(main);
+  auto const spec = bound(c);
+  CHECK(spec.entries == 1);
+  CHECK(spec.label == "a");
+  CHECK(spec.share == 0.25);
+  CHECK(spec.on);
+  CHECK(c.where("gpu.l2_tlb.on") == "base:3");
+}
+
+TEST_CASE("missing, repeated and cyclic includes are refused") {
+  Folder const folder("cycle");
+  auto const read = [](std::string const& path) { return error_of([&] { Config().read_file(path); }); };
+  auto const a = folder.file("a.toml", "include = ['b.toml']\n");
+  auto const b = folder.file("b.toml", "include = [\n'a.toml']\n");
+  CHECK(read(a) == b + ":2: 'a.toml' is included already, by the command line");
+  auto const twice = folder.file("t.toml", "include = ['c.toml', './c.toml']\n");
+  folder.file("c.toml", "");
+  CHECK(read(twice) == twice + ":1: './c.toml' is included already, by " + twice + ":1");
+  auto const missing = folder.file("m.toml", "include = ['nope']\n");
+  CHECK(read(missing) == missing + ":1: 'nope' is neither a preset nor a file");
+  auto const wrong = folder.file("w.toml", "include = 'c.toml'\n");
+  CHECK(read(wrong) ==
+        wrong + ":1: include must be an array of preset and file names, such as [\"base.toml\"]");
+  for (int i = 0; i < 40; ++i)
+    folder.file("d" + std::to_string(i), "include = ['d" + std::to_string(i + 1) + "']\n");
+  CHECK(read(folder.at("d0")) == folder.at("d16") + ":1: files include each other more than 16 deep");
+}
+
+TEST_CASE("a file that is missing, no file, or huge is refused") {
+  Folder const folder("files");
+  auto const read = [](std::string const& path) { return error_of([&] { Config().read_file(path); }); };
+  CHECK(read(folder.at("none")) == folder.at("none") + ": no such file");
+  CHECK(read(folder.at("")) == folder.at("") + ": not a regular file");
+  CHECK(read("/dev/zero") == "/dev/zero: not a regular file");
+  auto const huge = folder.file("huge.toml", "");
+  std::filesystem::resize_file(huge, (16u << 20) + 1);
+  CHECK(read(huge) == huge + ": holds 16777217 bytes; at most 16777216 are allowed");
+}
+
+TEST_CASE("hostile nesting ends in an error") {
+  std::string dotted, header = "[", brackets = "a = ", deep;
+  for (int i = 0; i < 1'000'000; ++i) {
+    dotted += "a.";
+    header += "a.";
+    brackets += "[";
+  }
+  for (int i = 0; i < 30; ++i) deep += "a.";
+  CHECK(error_of_text(dotted + "a = 1\n") == "x.toml:1: the line has more than 4096 dots");
+  CHECK(error_of_text(header + "a]\n") == "x.toml:1: the line has more than 4096 dots");
+  CHECK(error_of_text(brackets).substr(0, 10) == "x.toml:1: ");
+  CHECK(error_of_text(deep + "a = 1\n").substr(0, 50) ==
+        "x.toml:1: tables are nested more than 16 deep at '");
+}
+
+TEST_CASE("arrays are read by hand, and an array of tables becomes numbered tables") {
+  Config c;
+  c.read_text(
+      "names = ['a', 'b,c']\none = 'a'\nmixed = [1, 'b']\n[[link]]\nto = 'x'\n[[link]]\nto = "
+      "'y'\n[app.bfs]\n",
+      "x.toml");
+  CHECK(c.take_strings("names") == std::vector<std::string>{"a", "b,c"});
+  CHECK(c.take_strings("one") == std::vector<std::string>{"a"});
+  CHECK(c.take_strings("none") == std::nullopt);
+  CHECK(error_of([&] { c.take_strings("mixed"); }) == "x.toml:3: mixed must hold only strings");
+  CHECK(c.tables("") == std::vector<std::string>{"app", "link"});
+  CHECK(c.tables("link") == std::vector<std::string>{"0", "1"});
+  CHECK(c.tables("app") == std::vector<std::string>{"bfs"});
+  CHECK(c.tables("none").empty());
+  auto const to = c.take("link.1.to");
+  REQUIRE(to);
+  CHECK(to->value == "y");
+  CHECK(to->is_string);
+  CHECK(to->line == 7);
+}
+
+TEST_CASE("a later array of tables replaces an earlier one as a whole") {
+  Config c;
+  c.read_text("[[link]]\nto = 'x'\n[[link]]\nto = 'y'\n", "a.toml");
+  c.read_text("[[link]]\nfrom = 'z'\n", "b.toml");
+  CHECK(c.tables("link") == std::vector<std::string>{"0"});
+  CHECK(c.take("link.0.to") == std::nullopt);
+  CHECK(c.take("link.0.from")->value == "z");
+}
+
+TEST_CASE("numbered tables are listed by number") {
+  Config c;
+  for (int i = 0; i < 12; ++i) c.set("link." + std::to_string(i) + ".to=a");
+  auto const names = c.tables("link");
+  REQUIRE(names.size() == 12);
+  CHECK(names[2] == "2");
+  CHECK(names[11] == "11");
+}
+
+TEST_CASE("the resolved text lists defaults and reads back to the same configuration") {
+  Config c;
+  c.set("names=['a', 'b']");
+  c.set("free=word");
+  c.read_text("[gpu.l2_tlb]\nlabel = \"say \\\"hi\\\"\\n\\u0001\"\nshare = 0.1\n", "x.toml");
+  c.take_strings("names");
+  c.take("free");
+  bound(c);
+  auto const text = c.resolved();
+  CHECK(text ==
+        "names = [ 'a', 'b' ]\nfree = \"word\"\n\n[gpu.l2_tlb]\nentries = 512\nshare = 0.1\non = false\n"
+        "label = \"say \\\"hi\\\"\\u000A\\u0001\"\nkind = \"plain\"\nlatency = \"10 ns\"\n");
+  Config again;
+  again.read_text(text, "resolved");
+  CHECK(again.take_strings("names") == std::vector<std::string>{"a", "b"});
+  CHECK(again.take("free")->value == "word");
+  auto const spec = bound(again);
+  CHECK(spec.label == "say \"hi\"\n\x01");
+  CHECK(spec.share == 0.1);
+  CHECK(again.resolved() == text);
+}
