@@ -1,0 +1,264 @@
+#include "commit_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "farfault/engine/error.hpp"
+
+namespace farfault::results {
+namespace {
+
+struct OpenFile {
+  H5FD_t base;
+  CommitFile* file;
+};
+struct AccessInfo {
+  CommitFile* file;
+};
+
+CommitFile& file_of(H5FD_t const* f) { return *reinterpret_cast<OpenFile const*>(f)->file; }
+
+// The order in which commit() changes the old part of the file.
+int rank_of(H5FD_mem_t type) {
+  switch (type) {
+    case H5FD_MEM_SUPER: return 0;
+    case H5FD_MEM_DRAW: return 1;
+    case H5FD_MEM_GHEAP: return 2;
+    case H5FD_MEM_LHEAP: return 3;
+    case H5FD_MEM_BTREE: return 4;
+    default: return 5;
+  }
+}
+
+H5FD_t* driver_open(char const*, unsigned, hid_t access, haddr_t) {
+  auto const* info = static_cast<AccessInfo const*>(H5Pget_driver_info(access));
+  if (info == nullptr) return nullptr;
+  auto* open_file = new OpenFile{};
+  open_file->file = info->file;
+  return &open_file->base;
+}
+
+herr_t driver_close(H5FD_t* f) {
+  delete reinterpret_cast<OpenFile*>(f);
+  return 0;
+}
+
+herr_t driver_query(H5FD_t const*, unsigned long* flags) {
+  if (flags != nullptr) *flags = H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+  return 0;
+}
+
+haddr_t driver_alloc(H5FD_t* f, H5FD_mem_t type, hid_t, hsize_t size) {
+  return file_of(f).allocate(size, type == H5FD_MEM_DRAW);
+}
+
+// Blocks come back through CommitFile::release, which knows when they may be used again.
+herr_t driver_free(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, hsize_t) { return 0; }
+
+haddr_t driver_get_eoa(H5FD_t const* f, H5FD_mem_t) { return file_of(f).end_of_allocation(); }
+
+herr_t driver_set_eoa(H5FD_t* f, H5FD_mem_t, haddr_t end) {
+  file_of(f).end_of_allocation(end);
+  return 0;
+}
+
+haddr_t driver_get_eof(H5FD_t const* f, H5FD_mem_t) { return file_of(f).end_of_file(); }
+
+herr_t driver_read(H5FD_t* f, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* data) {
+  return file_of(f).read(address, size, static_cast<unsigned char*>(data)) ? 0 : -1;
+}
+
+herr_t driver_write(H5FD_t* f, H5FD_mem_t type, hid_t, haddr_t address, size_t size, void const* data) {
+  file_of(f).write(rank_of(type), address, size, static_cast<unsigned char const*>(data));
+  return 0;
+}
+
+hid_t register_driver() {
+  H5FD_class_t driver{};
+#if H5_VERSION_GE(1, 13, 0)
+  driver.version = H5FD_CLASS_VERSION;
+  driver.value = static_cast<H5FD_class_value_t>(600);
+#endif
+  driver.name = "farfault_commit";
+  driver.maxaddr = (haddr_t{1} << 62) - 1;
+  driver.fc_degree = H5F_CLOSE_STRONG;
+  driver.fapl_size = sizeof(AccessInfo);
+  driver.open = driver_open;
+  driver.close = driver_close;
+  driver.query = driver_query;
+  driver.alloc = driver_alloc;
+  driver.free = driver_free;
+  driver.get_eoa = driver_get_eoa;
+  driver.set_eoa = driver_set_eoa;
+  driver.get_eof = driver_get_eof;
+  driver.read = driver_read;
+  driver.write = driver_write;
+  std::fill(std::begin(driver.fl_map), std::end(driver.fl_map), H5FD_MEM_DEFAULT);
+  return H5FDregister(&driver);
+}
+
+// Closes a directory's entry of a renamed or new file against a power cut; a file system that cannot is not an error.
+void sync_folder_of(std::string const& path) {
+  auto folder = std::filesystem::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  int const fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
+}
+
+}  // namespace
+
+CommitFile::CommitFile(std::string path) : path_(std::move(path)) {
+  fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (fd_ < 0) throw UserError("cannot write '" + path_ + "': " + std::strerror(errno));
+#ifdef F_OFD_SETLK
+  // A byte that nobody reads, so that readers who lock the file are not kept away from a running simulation's results.
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = off_t{1} << 61;
+  lock.l_len = 1;
+  if (::fcntl(fd_, F_OFD_SETLK, &lock) != 0 && (errno == EAGAIN || errno == EACCES)) {
+    ::close(fd_);
+    throw UserError("cannot write '" + path_ + "': another run is writing it");
+  }
+#endif
+  if (::ftruncate(fd_, 0) != 0) {
+    int const error = errno;
+    ::close(fd_);
+    throw UserError("cannot write '" + path_ + "': " + std::strerror(error));
+  }
+}
+
+CommitFile::~CommitFile() { ::close(fd_); }
+
+Handle CommitFile::access_list() {
+  static hid_t const driver = register_driver();
+  Handle list(H5Pcreate(H5P_FILE_ACCESS), "no access list");
+  AccessInfo const info{this};
+  check(H5Pset_driver(list, driver, &info), "no file driver");
+  check(H5Pset_fclose_degree(list, H5F_CLOSE_STRONG), "no close degree");
+  return list;
+}
+
+std::string CommitFile::failure() const { return "cannot write '" + path_ + "': " + std::strerror(error_); }
+
+std::uint64_t CommitFile::allocate(std::uint64_t size, bool raw_data) {
+  if (raw_data) {
+    auto best = free_.end();
+    for (auto it = free_.begin(); it != free_.end(); ++it)
+      if (it->second >= size && (best == free_.end() || it->second < best->second)) best = it;
+    if (best != free_.end()) {
+      auto const [address, length] = *best;
+      free_.erase(best);
+      if (length > size) free_.emplace(address + size, length - size);
+      return address;
+    }
+  }
+  auto const address = end_;
+  end_ += size;
+  return address;
+}
+
+void CommitFile::release(std::uint64_t address, std::uint64_t size) {
+  if (size > 0) released_.emplace(address, size);
+}
+
+void CommitFile::write(int rank, std::uint64_t address, std::uint64_t size, unsigned char const* data) {
+  written_end_ = std::max(written_end_, address + size);
+  if (failed()) return keep(rank, address, size, data);
+  auto const old_part = address < committed_ ? std::min(size, committed_ - address) : 0;
+  if (old_part > 0) keep(rank, address, old_part, data);
+  if (size > old_part) {
+    write_through(address + old_part, size - old_part, data + old_part);
+    if (failed()) keep(rank, address + old_part, size - old_part, data + old_part);
+  }
+}
+
+void CommitFile::keep(int rank, std::uint64_t address, std::uint64_t size, unsigned char const* data) {
+  auto const end = address + size;
+  auto it = pieces_.lower_bound(address);
+  if (it != pieces_.begin() && std::prev(it)->first + std::prev(it)->second.bytes.size() > address) --it;
+  // Cut what is overwritten out of the pieces there are.
+  while (it != pieces_.end() && it->first < end) {
+    auto const start = it->first;
+    auto piece = std::move(it->second);
+    it = pieces_.erase(it);
+    auto const piece_end = start + piece.bytes.size();
+    if (start < address) {
+      auto const cut = static_cast<std::ptrdiff_t>(address - start);
+      pieces_[start] = {piece.rank, {piece.bytes.begin(), piece.bytes.begin() + cut}};
+    }
+    if (piece_end > end) {
+      auto const cut = static_cast<std::ptrdiff_t>(end - start);
+      pieces_[end] = {piece.rank, {piece.bytes.begin() + cut, piece.bytes.end()}};
+    }
+  }
+  pieces_[address] = {rank, {data, data + size}};
+}
+
+void CommitFile::write_through(std::uint64_t address, std::uint64_t size, unsigned char const* data) {
+  while (size > 0 && !failed()) {
+    auto const n = ::pwrite(fd_, data, size, static_cast<off_t>(address));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      error_ = n < 0 ? errno : ENOSPC;
+      return;
+    }
+    address += static_cast<std::uint64_t>(n);
+    size -= static_cast<std::uint64_t>(n);
+    data += n;
+  }
+}
+
+bool CommitFile::read(std::uint64_t address, std::uint64_t size, unsigned char* data) const {
+  auto const end = address + size;
+  for (std::uint64_t done = 0; done < size;) {
+    auto const n = ::pread(fd_, data + done, size - done, static_cast<off_t>(address + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    if (n == 0) {  // allocated but not written yet
+      std::memset(data + done, 0, size - done);
+      break;
+    }
+    done += static_cast<std::uint64_t>(n);
+  }
+  auto it = pieces_.lower_bound(address);
+  if (it != pieces_.begin()) --it;
+  for (; it != pieces_.end() && it->first < end; ++it) {
+    auto const from = std::max(address, it->first);
+    auto const to = std::min(end, it->first + it->second.bytes.size());
+    if (from < to) std::memcpy(data + (from - address), it->second.bytes.data() + (from - it->first), to - from);
+  }
+  return true;
+}
+
+void CommitFile::commit() {
+  // The file must reach as far as HDF5 believes before the superblock says so.
+  if (!failed() && end_ > committed_ && ::ftruncate(fd_, static_cast<off_t>(end_)) != 0) error_ = errno;
+  if (!failed() && ::fdatasync(fd_) != 0 && errno != EINVAL && errno != ENOSYS) error_ = errno;
+  for (int rank = 0; rank <= 5 && !failed(); ++rank)
+    for (auto const& [address, piece] : pieces_)
+      if (piece.rank == rank && !failed()) write_through(address, piece.bytes.size(), piece.bytes.data());
+  if (!failed() && ::fdatasync(fd_) != 0 && errno != EINVAL && errno != ENOSYS) error_ = errno;
+  if (failed()) throw RunError(failure());
+  pieces_.clear();
+  committed_ = end_;
+  for (auto const& [address, size] : released_) free_.emplace(address, size);
+  released_.clear();
+}
+
+void CommitFile::rename_to(std::string const& path) {
+  if (::rename(path_.c_str(), path.c_str()) != 0)
+    throw RunError("cannot rename '" + path_ + "' to '" + path + "': " + std::strerror(errno));
+  path_ = path;
+  sync_folder_of(path);
+}
+
+}  // namespace farfault::results

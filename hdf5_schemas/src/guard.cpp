@@ -1,0 +1,153 @@
+#include "guard.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <exception>
+
+#include "farfault/engine/error.hpp"
+#include "farfault/results/writer.hpp"
+#include "walk.hpp"
+
+namespace farfault::results {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kLimitMemory = false;  // a sanitizer reserves terabytes of addresses
+#else
+constexpr bool kLimitMemory = true;
+#endif
+constexpr rlim_t kMemory = rlim_t{4} << 30;
+constexpr std::uint64_t kBytesPerSecond = 2'000'000;  // slower than any machine checks a sound file
+constexpr rlim_t kSeconds = 10;
+
+void limit(int what, rlim_t value) {
+  struct rlimit limits {};
+  if (::getrlimit(static_cast<__rlimit_resource>(what), &limits) != 0) return;
+  if (limits.rlim_max != RLIM_INFINITY && limits.rlim_max < value) value = limits.rlim_max;
+  limits.rlim_cur = value;
+  ::setrlimit(static_cast<__rlimit_resource>(what), &limits);
+}
+
+void send(int fd, char verdict, std::string const& text) {
+  auto const message = verdict + text;
+  for (std::size_t done = 0; done < message.size();) {
+    auto const n = ::write(fd, message.data() + done, message.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) ::_exit(3);
+    done += static_cast<std::size_t>(n);
+  }
+}
+
+[[noreturn]] void child(int fd, std::string const& path, std::uint64_t file_bytes,
+                        std::function<std::string(hid_t)> const& read) {
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_CPU, kSeconds + file_bytes / kBytesPerSecond);
+  if (kLimitMemory) limit(RLIMIT_AS, kMemory);
+  int const nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere >= 0) ::dup2(nowhere, STDERR_FILENO);
+  try {
+    quiet();
+    Handle const access(H5Pcreate(H5P_FILE_ACCESS), "no access list");
+    Handle const file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), "HDF5 cannot open it");
+    send(fd, 'K', read(file));
+  } catch (UserError const& problem) {
+    send(fd, 'U', problem.what());
+  } catch (Hdf5Failure const& problem) {
+    send(fd, 'H', problem.what());
+  } catch (std::exception const&) {
+    ::_exit(3);
+  }
+  ::_exit(0);
+}
+
+}  // namespace
+
+std::string read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read) {
+  int const probe = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (probe < 0) throw UserError("cannot read '" + path + "': " + std::strerror(errno));
+  auto const size = ::lseek(probe, 0, SEEK_END);
+  ::close(probe);
+  auto const file_bytes = size > 0 ? static_cast<std::uint64_t>(size) : 0;
+
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw RunError(std::string("cannot make a pipe: ") + std::strerror(errno));
+  auto const pid = ::fork();
+  if (pid < 0) {
+    ::close(ends[0]);
+    ::close(ends[1]);
+    throw RunError(std::string("cannot start a reader: ") + std::strerror(errno));
+  }
+  if (pid == 0) {
+    ::close(ends[0]);
+    child(ends[1], path, file_bytes, read);
+  }
+  ::close(ends[1]);
+  std::string answer;
+  char buffer[65536];
+  for (;;) {
+    auto const n = ::read(ends[0], buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    answer.append(buffer, static_cast<std::size_t>(n));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  bool const sound = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !answer.empty();
+  if (sound && answer[0] == 'K') return answer.substr(1);
+  if (sound && answer[0] == 'U') throw UserError(answer.substr(1));
+  auto const why = sound ? answer.substr(1) : std::string("reading it brings HDF5 down");
+  throw UserError("'" + path + "' is damaged or no result of Farfault: " + why);
+}
+
+void check_is_result(hid_t file) {
+  Handle const root(H5Gopen2(file, "/", H5P_DEFAULT), "it has no root group");
+  if (H5Aexists(root, "schema_version") <= 0 || text_attribute(root, "farfault_version").empty())
+    throw Hdf5Failure("the attributes farfault_version and schema_version are missing");
+  Handle const attribute(H5Aopen(root, "schema_version", H5P_DEFAULT), "schema_version cannot be read");
+  auto const shape = shape_of_attribute(attribute);
+  if (shape.kind != Kind::integer || !shape.extents.empty()) throw Hdf5Failure("schema_version is no number");
+  auto const version = attribute_words(attribute, shape).at(0);
+  if (version != static_cast<std::uint64_t>(kSchemaVersion))
+    throw Hdf5Failure("its schema_version is " + std::to_string(static_cast<std::int64_t>(version)) +
+                      " and this program knows " + std::to_string(kSchemaVersion));
+}
+
+void check_readable(std::string const& path) {
+  read_guarded(path, [](hid_t file) {
+    check_is_result(file);
+    return std::string("yes");
+  });
+}
+
+void Pack::put(std::uint64_t value) {
+  for (int shift = 0; shift < 64; shift += 8) bytes_ += static_cast<char>(value >> shift & 255);
+}
+
+void Pack::put(std::string_view text) {
+  put(static_cast<std::uint64_t>(text.size()));
+  bytes_ += text;
+}
+
+std::uint64_t Pack::number() {
+  if (bytes_.size() - at_ < 8) throw UserError("the reader's answer is cut short");
+  std::uint64_t value = 0;
+  for (std::size_t i = 8; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes_[at_ + i]);
+  at_ += 8;
+  return value;
+}
+
+std::string Pack::text() {
+  auto const size = number();
+  if (size > bytes_.size() - at_) throw UserError("the reader's answer is cut short");
+  auto text = bytes_.substr(at_, size);
+  at_ += size;
+  return text;
+}
+
+}  // namespace farfault::results

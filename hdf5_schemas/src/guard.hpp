@@ -1,0 +1,42 @@
+// Reading of untrusted HDF5 files.
+//
+// The HDF5 library can be brought to crash, loop or take all memory by a damaged file. So a child process reads the file
+// under limits on memory and processor time, and sends back what it found; if it dies, the file is damaged.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "handle.hpp"
+
+namespace farfault::results {
+
+// Runs `read` on the open file in the child and returns its text. Throws UserError, with what a UserError or an
+// Hdf5Failure in the child said, or that the file is damaged.
+std::string read_guarded(std::string const& path, std::function<std::string(hid_t file)> const& read);
+
+// Throws UserError unless `path` can be opened and holds a result.
+void check_readable(std::string const& path);
+
+// Throws Hdf5Failure unless the open file is a result of a schema that this program knows.
+void check_is_result(hid_t file);
+
+// What the child sends back, field by field.
+class Pack {
+ public:
+  Pack() = default;
+  explicit Pack(std::string bytes) : bytes_(std::move(bytes)) {}
+  void put(std::uint64_t value);
+  void put(std::string_view text);
+  std::uint64_t number();
+  std::string text();
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace farfault::results

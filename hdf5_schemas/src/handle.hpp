@@ -1,0 +1,51 @@
+// An HDF5 identifier that is released with its owner, and the check that every call goes through.
+#pragma once
+
+#include <hdf5.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace farfault::results {
+
+// HDF5 refused something; the callers of this folder turn it into a UserError or RunError that names the file.
+class Hdf5Failure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class Handle {
+ public:
+  Handle() = default;
+  Handle(hid_t id, char const* what) : id_(id) {
+    if (id < 0) throw Hdf5Failure(what);
+  }
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(id_, other.id_);
+    return *this;
+  }
+  ~Handle() { reset(); }
+
+  void reset() noexcept {
+    if (id_ >= 0) H5Idec_ref(id_);
+    id_ = -1;
+  }
+  hid_t get() const noexcept { return id_; }
+  operator hid_t() const noexcept { return id_; }
+
+ private:
+  hid_t id_ = -1;
+};
+
+template <class Status>
+Status check(Status status, char const* what) {
+  if (status < 0) throw Hdf5Failure(what);
+  return status;
+}
+
+// HDF5 prints its error stack to the terminal unless told not to; ours is one sentence.
+inline void quiet() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+}  // namespace farfault::results

@@ -1,0 +1,158 @@
+#include "store.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "farfault/engine/error.hpp"
+#include "layout.hpp"
+
+namespace farfault::results {
+namespace {
+
+constexpr auto kMissing = std::numeric_limits<std::uint64_t>::max();
+
+template <class Row, class Member>
+auto column(std::vector<Row> const& rows, Member member) {
+  std::vector<std::decay_t<decltype(std::declval<Row>().*member)>> values;
+  values.reserve(rows.size());
+  for (auto const& row : rows) values.push_back(row.*member);
+  return values;
+}
+
+std::vector<std::uint64_t> indices(std::size_t n) {
+  std::vector<std::uint64_t> values(n);
+  std::iota(values.begin(), values.end(), std::uint64_t{0});
+  return values;
+}
+
+Handle write_index(hid_t parent, std::string const& name, std::size_t n, std::string const& text) {
+  auto scale = write_column(parent, name, indices(n), {"index", text});
+  make_scale(scale, name);
+  return scale;
+}
+
+void write_inputs(hid_t config, std::vector<InputRecord> const& inputs) {
+  auto const group = create_group(config, "inputs");
+  auto const scale = write_index(group, "input", inputs.size(), "Number of the input file, in the order of reading.");
+  attach_scale(write_column(group, "path", column(inputs, &InputRecord::path), {"text", "Input file as named."}), scale,
+               0);
+  attach_scale(write_column(group, "bytes", column(inputs, &InputRecord::bytes), {"bytes", "Size of the input file."}),
+               scale, 0);
+  attach_scale(write_column(group, "hash", column(inputs, &InputRecord::hash), {"text", "Hash of the file's content."}),
+               scale, 0);
+}
+
+void write_topology(hid_t file, RunHeader const& header) {
+  auto const topology = create_group(file, "topology");
+  auto const nodes = create_group(topology, "nodes");
+  auto const node = write_index(nodes, "node", header.nodes.size(), "Number of the node.");
+  attach_scale(write_column(nodes, "name", column(header.nodes, &NodeRow::name), {"text", "Name of the node."}), node, 0);
+  attach_scale(write_column(nodes, "kind", column(header.nodes, &NodeRow::kind),
+                            {"text", "What the node is: gpu, cpu, a kind of switch, nic."}),
+               node, 0);
+
+  auto const links = create_group(topology, "links");
+  auto const link = write_index(links, "link", header.links.size(), "Number of the link.");
+  std::vector<std::uint64_t> a, b;
+  for (auto const& row : header.links) {
+    a.push_back(row.a);
+    b.push_back(row.b);
+  }
+  auto const number = [&](char const* name, std::vector<std::uint64_t> const& values, Description const& about) {
+    attach_scale(write_column(links, name, values, about), link, 0);
+  };
+  number("a", a, {"index", "Node at one end."});
+  number("b", b, {"index", "Node at the other end."});
+  attach_scale(write_column(links, "kind", column(header.links, &LinkRow::kind), {"text", "Technology of the link."}),
+               link, 0);
+  number("latency_ps", column(header.links, &LinkRow::latency_ps), {"ps", "Time from one end to the other."});
+  number("forward_bytes_per_s", column(header.links, &LinkRow::forward_bytes_per_s),
+         {"bytes/s", "Bandwidth from a to b."});
+  number("backward_bytes_per_s", column(header.links, &LinkRow::backward_bytes_per_s),
+         {"bytes/s", "Bandwidth from b to a."});
+}
+
+void remove_if_there(hid_t file, char const* name) {
+  if (check(H5Lexists(file, name, H5P_DEFAULT), "cannot look for a group") > 0)
+    check(H5Ldelete(file, name, H5P_DEFAULT), "cannot replace a group");
+}
+
+}  // namespace
+
+bool is_object_name(std::string const& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
+         name.find('\0') == std::string::npos;
+}
+
+void write_header(hid_t file, RunHeader const& header) {
+  auto const config = create_group(file, "config");
+  write_scalar(config, "toml", header.resolved_config,
+               {"text", "The resolved configuration as TOML: every parameter, defaults included."});
+  write_scalar(config, "command_line", header.command_line, {"text", "The command that made this file."});
+  write_scalar(config, "seed", header.seed, {"1", "Seed of every random choice of the model."});
+  write_inputs(config, header.inputs);
+  write_topology(file, header);
+}
+
+void write_summary(hid_t file, std::vector<SummaryRow> const& rows) {
+  remove_if_there(file, "summary");
+  auto const summary = create_group(file, "summary");
+  std::vector<std::string> scopes;
+  for (auto const& row : rows)
+    if (std::find(scopes.begin(), scopes.end(), row.scope) == scopes.end()) scopes.push_back(row.scope);
+  for (auto const& scope : scopes) {
+    FF_CHECK(is_object_name(scope), "a scope of the summary has no valid name");
+    std::vector<std::string> names;
+    std::map<std::string, std::uint64_t> place;
+    std::vector<std::string> metrics;
+    std::map<std::string, std::pair<Description, std::vector<std::uint64_t>>> values;
+    for (auto const& row : rows)
+      if (row.scope == scope && place.emplace(row.name, names.size()).second) names.push_back(row.name);
+    for (auto const& row : rows) {
+      if (row.scope != scope) continue;
+      FF_CHECK(is_object_name(row.metric) && row.metric != "name", "a metric of the summary has no valid name");
+      auto const [it, fresh] = values.try_emplace(
+          row.metric, Description{row.unit, row.text}, std::vector<std::uint64_t>(names.size(), kMissing));
+      if (fresh) metrics.push_back(row.metric);
+      it->second.second[place[row.name]] = row.value;
+    }
+    auto const group = create_group(summary, scope);
+    auto const scale = write_column(group, "name", names, {"text", "What the figures of this place are about."});
+    make_scale(scale, "name");
+    for (auto const& metric : metrics) {
+      auto const& [about, figures] = values.at(metric);
+      auto const dataset = write_column(group, metric, figures, about);
+      if (std::find(figures.begin(), figures.end(), kMissing) != figures.end())
+        set_attribute(dataset, "_FillValue", kMissing);
+      attach_scale(dataset, scale, 0);
+    }
+  }
+}
+
+void write_engine(hid_t file, std::vector<EngineValue> const& values) {
+  remove_if_there(file, "engine");
+  auto const engine = create_group(file, "engine");
+  std::map<std::size_t, Handle> scales;
+  auto const scale = [&](std::size_t n) -> hid_t {
+    auto& handle = scales[n];
+    if (handle.get() < 0)
+      handle = write_index(engine, "index_" + std::to_string(n), n, "Number of the value.");
+    return handle;
+  };
+  for (auto const& value : values) {
+    FF_CHECK(is_object_name(value.name), "a value of the self-profile has no valid name");
+    Description const about{value.unit, value.text};
+    std::visit(
+        [&](auto const& v) {
+          if constexpr (requires { v.size(); })
+            attach_scale(write_column(engine, value.name, v, about), scale(v.size()), 0);
+          else
+            write_scalar(engine, value.name, v, about);
+        },
+        value.value);
+  }
+}
+
+}  // namespace farfault::results

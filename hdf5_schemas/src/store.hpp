@@ -1,0 +1,19 @@
+// Writes the parts of a result that come in one piece: configuration, topology, summary, self-profile.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "farfault/results/writer.hpp"
+#include "handle.hpp"
+
+namespace farfault::results {
+
+void write_header(hid_t file, RunHeader const& header);
+void write_summary(hid_t file, std::vector<SummaryRow> const& rows);
+void write_engine(hid_t file, std::vector<EngineValue> const& values);
+
+// True for a name that can be that of a dataset or group.
+bool is_object_name(std::string const& name);
+
+}  // namespace farfault::results

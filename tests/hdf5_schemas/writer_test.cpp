@@ -1,0 +1,157 @@
+#include "farfault/results/writer.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "farfault/results/digest.hpp"
+#include "sample.hpp"
+#include "scratch.hpp"
+
+using namespace farfault;
+using namespace farfault::results;
+
+namespace {
+
+std::string content(std::string const& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+TEST_CASE("equal runs give equal files, byte for byte, and equal digests") {
+  Scratch dir;
+  auto const a = sample::write(dir / "a.h5"), b = sample::write(dir / "b.h5");
+  CHECK(a == b);
+  CHECK(a.size() == 32);
+  CHECK(content(dir / "a.h5") == content(dir / "b.h5"));
+  CHECK(result_digest(dir / "a.h5") == a);
+}
+
+TEST_CASE("the digest does not depend on when the run was flushed") {
+  Scratch dir;
+  auto const never = sample::write(dir / "a.h5", 2500);
+  ResultWriter writer(dir / "b.h5", sample::header());
+  for (std::uint64_t i = 0; i < 2500; ++i) {
+    sample::append(writer, i, i + 1);
+    if (i % 97 == 0) writer.flush();
+  }
+  sample::end(writer);
+  CHECK(writer.finish("completed") == never);
+}
+
+TEST_CASE("the digest sees every result and no wall-clock figure") {
+  Scratch dir;
+  auto const base = sample::write(dir / "base.h5");
+  auto const with = [&](auto change) {
+    auto header = sample::header();
+    change(header);
+    return sample::write(dir / "other.h5", 10, header);
+  };
+  CHECK(with([](RunHeader& h) { h.command_line = "farfault run b.toml --threads 4"; }) == base);
+  CHECK(with([](RunHeader& h) { h.resolved_config += "x = 1\n"; }) != base);
+  CHECK(with([](RunHeader& h) { h.seed = 8; }) != base);
+  CHECK(with([](RunHeader& h) { h.links[0].latency_ps = 1; }) != base);
+  CHECK(with([](RunHeader& h) { h.nodes[0].name = "gpu9"; }) != base);
+  CHECK(with([](RunHeader& h) { h.inputs[0].hash = "00fe"; }) != base);
+  CHECK(with([](RunHeader& h) { h.series[0].instances[1] = "gpu1.tlb"; }) != base);
+  CHECK(with([](RunHeader& h) { h.series[0].stats[0].unit = "hits"; }) != base);
+  CHECK(sample::write(dir / "longer.h5", 11) != base);
+
+  auto const ending = [&](auto change) {
+    ResultWriter writer(dir / "end.h5", sample::header());
+    sample::append(writer, 0, 10);
+    sample::end(writer);
+    change(writer);
+    return writer.finish("completed");
+  };
+  CHECK(ending([](ResultWriter& w) { w.engine({{"wall_time", "s", "Wall-clock time.", 77.0}}); }) == base);
+  CHECK(ending([](ResultWriter& w) { w.summary({{"gpu", "gpu0", "faults", "count", "Page faults.", 4}}); }) != base);
+  CHECK(ending([](ResultWriter& w) { sample::append(w, 10, 11); }) != base);
+}
+
+TEST_CASE("the target is untouched until the run is finished") {
+  Scratch dir;
+  std::ofstream(dir / "a.h5") << "precious";
+  {
+    ResultWriter writer(dir / "a.h5", sample::header());
+    sample::append(writer, 0, 5);
+    writer.flush();
+    CHECK(content(dir / "a.h5") == "precious");
+    CHECK(std::filesystem::exists(dir / "a.h5.partial"));
+  }
+  CHECK(content(dir / "a.h5") == "precious");
+  auto const digest = sample::write(dir / "a.h5", 5);
+  CHECK(result_digest(dir / "a.h5") == digest);
+  CHECK_FALSE(std::filesystem::exists(dir / "a.h5.partial"));
+}
+
+TEST_CASE("a path that cannot be written is a user's mistake, said at once") {
+  Scratch dir;
+  CHECK_THROWS_AS(ResultWriter("/nonexistent/folder/a.h5", sample::header()), UserError);
+  CHECK_THROWS_AS(ResultWriter(dir / "", sample::header()), UserError);
+  CHECK_THROWS_AS(ResultWriter("", sample::header()), UserError);
+  ResultWriter first(dir / "a.h5", sample::header());
+  CHECK_THROWS_WITH_AS(ResultWriter(dir / "a.h5", sample::header()), doctest::Contains("another run is writing it"),
+                       UserError);
+}
+
+TEST_CASE("replaced chunks give their space back: many flushes do not make a large file") {
+  Scratch dir;
+  sample::write(dir / "once.h5", 2000);
+  ResultWriter writer(dir / "often.h5", sample::header());
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    sample::append(writer, i, i + 1);
+    if (i % 10 == 0) writer.flush();
+  }
+  sample::end(writer);
+  writer.finish("completed");
+  CHECK(std::filesystem::file_size(dir / "often.h5") < 2 * std::filesystem::file_size(dir / "once.h5"));
+}
+
+TEST_CASE("a resumed run gives the digest of one that never stopped") {
+  Scratch dir;
+  auto const whole = sample::write(dir / "whole.h5", 50);
+  Position stop;
+  {
+    ResultWriter writer(dir / "a.h5", sample::header());
+    sample::append(writer, 0, 20);
+    writer.flush();
+    stop = writer.position();
+    sample::append(writer, 20, 33);
+  }
+  CHECK(stop.samples == 20);
+  CHECK(stop.rows == std::vector<std::uint64_t>{7, 20});
+  {
+    auto writer = ResultWriter::resume(dir / "a.h5", sample::header(), stop);
+    sample::append(writer, 20, 50);
+    sample::end(writer);
+    CHECK(writer.finish("completed") == whole);
+  }
+  CHECK(result_digest(dir / "a.h5") == whole);
+  // Also from a run that went to its end.
+  auto writer = ResultWriter::resume(dir / "a.h5", sample::header(), stop);
+  sample::append(writer, 20, 50);
+  sample::end(writer);
+  CHECK(writer.finish("completed") == whole);
+}
+
+TEST_CASE("a resume that does not fit is refused and leaves the earlier file alone") {
+  Scratch dir;
+  sample::write(dir / "a.h5", 10);
+  auto const before = content(dir / "a.h5");
+  CHECK_THROWS_WITH_AS(ResultWriter::resume(dir / "a.h5", sample::header(), {11, {4, 10}}),
+                       doctest::Contains("has 10 rows and the checkpoint needs 11"), UserError);
+  auto other = sample::header();
+  other.series[0].instances.push_back("gpu2.l2_tlb");
+  CHECK_THROWS_WITH_AS(ResultWriter::resume(dir / "a.h5", other, {10, {4, 10}}),
+                       doctest::Contains("has another shape in this run"), UserError);
+  CHECK_THROWS_AS(ResultWriter::resume(dir / "none.h5", sample::header(), {}), UserError);
+  CHECK(content(dir / "a.h5") == before);
+  CHECK_FALSE(std::filesystem::exists(dir / "a.h5.partial.new"));
+}
