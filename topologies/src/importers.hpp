@@ -13,5 +13,8 @@ namespace farfault::topologies {
 
 MachineBuilder parse_toml_machine(std::string_view text, std::string const& where,
                                   LinkDefaults const& defaults);
+MachineBuilder parse_nccl_xml(std::string_view text, std::string const& where, LinkDefaults const& defaults);
+MachineBuilder parse_hwloc_xml(std::string_view text, std::string const& where, LinkDefaults const& defaults);
+MachineBuilder parse_graphml(std::string_view text, std::string const& where, LinkDefaults const& defaults);
 
 }  // namespace farfault::topologies

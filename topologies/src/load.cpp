@@ -7,6 +7,7 @@
 #include "farfault/engine/error.hpp"
 #include "importers.hpp"
 #include "preset_texts.hpp"
+#include "xml_document.hpp"
 
 namespace farfault::topologies {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 constexpr std::uintmax_t kLargestFile = 64U << 20U;
 constexpr std::size_t kSniffed = 64U << 10U;
 
-enum class Format { unknown, toml };
+enum class Format { unknown, toml, nccl_xml, hwloc_xml, graphml };
 
 // [[node]] at the start of a line, spaces aside.
 bool has_node_table(std::string_view text) {
@@ -29,7 +30,29 @@ bool has_node_table(std::string_view text) {
 }
 
 Format format_of(std::string_view text) {
-  return has_node_table(text) ? Format::toml : Format::unknown;
+  auto const root = xml_root_name(text.substr(0, kSniffed));
+  if (root == "system") return Format::nccl_xml;
+  if (root == "topology") return Format::hwloc_xml;
+  if (root == "graphml") return Format::graphml;
+  return root.empty() && has_node_table(text) ? Format::toml : Format::unknown;
+}
+
+MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults) {
+  switch (format_of(text)) {
+    case Format::toml:
+      return parse_toml_machine(text, where, defaults);
+    case Format::nccl_xml:
+      return parse_nccl_xml(text, where, defaults);
+    case Format::hwloc_xml:
+      return parse_hwloc_xml(text, where, defaults);
+    case Format::graphml:
+      return parse_graphml(text, where, defaults);
+    case Format::unknown:
+      break;
+  }
+  throw UserError(where +
+                  ": not a machine: expected NCCL/RCCL topology XML (<system>), hwloc XML (<topology>), " +
+                  "GraphML (<graphml>) or TOML with [[node]]");
 }
 
 std::string read_file(std::string const& path) {
@@ -52,14 +75,7 @@ std::string read_file(std::string const& path) {
 }  // namespace
 
 Machine parse_machine(std::string_view text, std::string const& name, LinkDefaults const& defaults) {
-  switch (format_of(text.substr(0, kLargestFile))) {
-    case Format::toml:
-      return parse_toml_machine(text, name, defaults).finish(name);
-    case Format::unknown:
-      break;
-  }
-  throw UserError(
-      name + ": not a machine: expected NCCL/RCCL topology XML, hwloc XML, GraphML, or TOML with [[node]]");
+  return parse(text, name, defaults).finish(name);
 }
 
 Machine load_machine(std::string const& file_or_name, LinkDefaults const& defaults) {

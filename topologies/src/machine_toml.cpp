@@ -6,6 +6,7 @@
 
 #include "farfault/engine/error.hpp"
 #include "importers.hpp"
+#include "link_tally.hpp"
 
 namespace farfault::topologies {
 namespace {
@@ -25,19 +26,7 @@ class Reader {
     if (auto const name = text(root, "name")) builder_.machine().name = *name;
     for (auto const* node : tables(root, "node")) read_node(*node);
     for (auto const* link : tables(root, "link")) read_link(*link);
-    for (auto kind : kLinkKinds) {
-      auto const i = static_cast<std::size_t>(kind);
-      if (no_latency_[i]) {
-        builder_.assume("the latency of " + std::to_string(no_latency_[i]) + " " +
-                        std::string(name_of(kind)) +
-                        " links is not in the file: " + to_text(defaults_.latency(kind)) + " assumed");
-      }
-      if (no_bandwidth_[i]) {
-        builder_.assume("the bandwidth of " + std::to_string(no_bandwidth_[i]) + " " +
-                        std::string(name_of(kind)) + " links is not in the file: " +
-                        to_text(defaults_.bandwidth(kind)) + " per link and direction assumed");
-      }
-    }
+    tally_.tell(builder_, defaults_);
   }
 
  private:
@@ -158,9 +147,8 @@ class Reader {
     if (both && (forward || backward))
       fail(table, "give either 'bandwidth' or 'forward' and 'backward', not both");
     if (forward.has_value() != backward.has_value()) fail(table, "'forward' and 'backward' go together");
-    auto const i = static_cast<std::size_t>(*kind);
-    if (!latency) no_latency_[i] += count;
-    if (!both && !forward) no_bandwidth_[i] += count;
+    if (!latency) tally_.no_latency(*kind, count);
+    if (!both && !forward) tally_.no_bandwidth(*kind, count);
     auto const fallback = both.value_or(defaults_.bandwidth(*kind));
     auto const ahead = forward.value_or(fallback);
     auto const back = backward.value_or(fallback);
@@ -172,8 +160,7 @@ class Reader {
   LinkDefaults const& defaults_;
   MachineBuilder& builder_;
   std::map<std::string, std::uint32_t, std::less<>> index_;
-  std::array<std::uint64_t, kLinkKinds.size()> no_latency_{};
-  std::array<std::uint64_t, kLinkKinds.size()> no_bandwidth_{};
+  LinkTally tally_;
 };
 
 void check_lines(std::string_view text, std::string const& where) {

@@ -1,0 +1,128 @@
+// The importers on files of others: counts read from the files by hand.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "data.hpp"
+#include "farfault/topologies/load.hpp"
+#include "farfault/topologies/routing.hpp"
+
+using namespace farfault;
+using namespace farfault::topologies;
+
+namespace {
+
+struct Counts {
+  std::uint64_t gpu, cpu, pcie_switch, nvswitch, nic, pcie, nvlink, xgmi, cpu_interconnect;
+};
+
+void check(std::string const& file, std::string const& format, Counts const& want) {
+  auto const path = data_file("topologies/" + file);
+  if (!path) return;
+  CAPTURE(file);
+  CHECK(looks_like_machine(*path));
+  auto const m = load_machine(*path);
+  CHECK(m.format == format);
+  CHECK(m.count(NodeKind::gpu) == want.gpu);
+  CHECK(m.count(NodeKind::cpu) == want.cpu);
+  CHECK(m.count(NodeKind::pcie_switch) == want.pcie_switch);
+  CHECK(m.count(NodeKind::nvswitch) == want.nvswitch);
+  CHECK(m.count(NodeKind::nic) == want.nic);
+  CHECK(m.count(NodeKind::network_switch) == 0);
+  CHECK(m.count(LinkKind::pcie) == want.pcie);
+  CHECK(m.count(LinkKind::nvlink) == want.nvlink);
+  CHECK(m.count(LinkKind::xgmi) == want.xgmi);
+  CHECK(m.count(LinkKind::cpu_interconnect) == want.cpu_interconnect);
+  CHECK(m.count(LinkKind::network) == 0);
+  Routes const routes(m);
+  auto const gpus = m.nodes_of(NodeKind::gpu);
+  for (auto a : gpus)
+    for (auto b : gpus) CHECK(routes.path(a, b).empty() == (a == b));
+}
+
+bool assumes(Machine const& m, std::string const& words) {
+  return std::ranges::any_of(m.assumed, [&](auto const& s) { return s.find(words) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("ndv2-topo.xml: 8 GPUs and a NIC directly below two CPUs") {
+  check("ndv2-topo.xml", "nccl-xml", {8, 2, 0, 0, 1, 9, 0, 0, 1});
+}
+
+TEST_CASE("ndv4-topo.xml: two GPUs and two NICs on each of four switches, one a CPU") {
+  check("ndv4-topo.xml", "nccl-xml", {8, 4, 4, 0, 8, 20, 0, 0, 6});
+}
+
+TEST_CASE("ncv4-topo.xml: 4 GPUs whose NVLinks lead to themselves, and a NIC without a PCI slot") {
+  check("ncv4-topo.xml", "nccl-xml", {4, 4, 0, 0, 1, 5, 0, 0, 6});
+  auto const path = data_file("topologies/ncv4-topo.xml");
+  if (!path) return;
+  auto const m = load_machine(*path);
+  CHECK(assumes(m, "'gpu3' lists 12 nvlink links to itself"));
+  CHECK(assumes(m, "NIC 'eth0' has no PCI slot"));
+  CHECK(
+      assumes(m, "the bandwidth of 5 pcie links is not in the file: " + to_text(Bandwidth{16'000'000'000})));
+  CHECK(m.nodes[m.find("gpu0").value()].model == "sm_80");
+  CHECK(m.nodes[m.find("gpu0").value()].sm_count == 0);
+}
+
+TEST_CASE("p4d-24xl-topo.xml: 8 GPUs, 4 NICs and 4 switches at PCIe 3.0 speed, NVLinks absent and said so") {
+  check("p4d-24xl-topo.xml", "nccl-xml", {8, 2, 4, 0, 4, 16, 0, 0, 1});
+  auto const path = data_file("topologies/p4d-24xl-topo.xml");
+  if (!path) return;
+  auto const m = load_machine(*path);
+  CHECK(assumes(m, "the file lists no NVLink or xGMI link"));
+  for (auto const& link : m.links)
+    if (link.kind == LinkKind::pcie) CHECK(link.forward == Bandwidth{15'753'846'153});
+}
+
+TEST_CASE("topo_3p_pcie.xml: 3 GPUs, each on a switch of its own") {
+  check("topo_3p_pcie.xml", "nccl-xml", {3, 2, 3, 0, 1, 7, 0, 0, 1});
+}
+
+TEST_CASE("topo_4p_940.xml: four MI300A, every two joined by xGMI") {
+  check("topo_4p_940.xml", "nccl-xml", {4, 4, 0, 0, 4, 8, 0, 6, 6});
+  auto const path = data_file("topologies/topo_4p_940.xml");
+  if (!path) return;
+  auto const m = load_machine(*path);
+  CHECK(m.nodes[m.find("gpu0").value()].sm_count == 228);
+  CHECK(m.nodes[m.find("gpu0").value()].numa == 2);
+  Routes const routes(m);
+  auto const path01 = routes.path(m.find("gpu0").value(), m.find("gpu1").value());
+  CHECK(summarize(m, path01) == PathSummary{1, 100ns, Bandwidth{64'000'000'000}});
+}
+
+TEST_CASE("topo_8p6l.xml: 8 GPUs with six xGMI links each are 24 links") {
+  check("topo_8p6l.xml", "nccl-xml", {8, 2, 8, 0, 1, 17, 0, 24, 1});
+}
+
+TEST_CASE("topo_8p_940.xml: 8 MI300X, every two joined, each behind three switches with a NIC") {
+  check("topo_8p_940.xml", "nccl-xml", {8, 2, 24, 0, 8, 40, 0, 28, 1});
+}
+
+TEST_CASE("topo_8p_rome_4n_1.xml: two hives of four MI100 below four CPUs") {
+  check("topo_8p_rome_4n_1.xml", "nccl-xml", {8, 4, 20, 0, 4, 32, 0, 12, 6});
+  auto const path = data_file("topologies/topo_8p_rome_4n_1.xml");
+  if (!path) return;
+  auto const m = load_machine(*path);
+  for (auto const& link : m.links)
+    if (link.kind == LinkKind::xgmi) CHECK(link.forward == Bandwidth{46'000'000'000});
+}
+
+TEST_CASE("nvidiaDGX2.xml: 16 V100 with six NVLinks each to the 12 NVSwitches, below 14 PCIe switches") {
+  check("nvidiaDGX2.xml", "hwloc-xml", {16, 2, 14, 12, 0, 30, 96, 0, 1});
+  auto const path = data_file("topologies/nvidiaDGX2.xml");
+  if (!path) return;
+  auto const m = load_machine(*path);
+  CHECK(m.nodes[m.find("gpu0").value()].model == "Tesla V100-SXM3-32GB-H");
+  CHECK(assumes(m, "no NVLink between NVSwitches"));
+  CHECK(assumes(m, "PCIe links of 12 NVSwitches"));
+  Routes const routes(m);
+  auto const way = [&](char const* a, char const* b) {
+    return summarize(m, routes.path(m.find(a).value(), m.find(b).value()));
+  };
+  CHECK(way("gpu0", "gpu7") == PathSummary{2, 200ns, Bandwidth{25'000'000'000}});
+  CHECK(routes.next_links(m.find("gpu0").value(), m.find("gpu7").value()).size() == 6);
+  CHECK(way("gpu0", "gpu8").bottleneck == Bandwidth{15'753'846'000});
+}

@@ -1,0 +1,26 @@
+// Counts what a source leaves to LinkDefaults, and says it in one sentence for each kind of link and
+// quantity.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "farfault/topologies/link_defaults.hpp"
+#include "machine_builder.hpp"
+
+namespace farfault::topologies {
+
+class LinkTally {
+ public:
+  void no_latency(LinkKind kind, std::uint64_t links) { latency_[static_cast<std::size_t>(kind)] += links; }
+  void no_bandwidth(LinkKind kind, std::uint64_t links) {
+    bandwidth_[static_cast<std::size_t>(kind)] += links;
+  }
+  void tell(MachineBuilder& builder, LinkDefaults const& defaults) const;
+
+ private:
+  std::array<std::uint64_t, kLinkKinds.size()> latency_{};
+  std::array<std::uint64_t, kLinkKinds.size()> bandwidth_{};
+};
+
+}  // namespace farfault::topologies

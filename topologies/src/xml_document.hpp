@@ -1,0 +1,27 @@
+// XML for the importers: parsing with limits, and attributes with clear errors.
+//
+// Guarantees: entities of a document type are never expanded; a document of more than 4 million tags and
+// attributes, or one that nests deeper than 64 elements where an importer descends, is refused.
+#pragma once
+
+#include <cstdint>
+#include <pugixml.hpp>
+#include <string>
+#include <string_view>
+
+namespace farfault::topologies {
+
+inline constexpr int kDeepestXml = 64;
+
+// The element that opens the document, or empty when the text does not open like XML.
+std::string_view xml_root_name(std::string_view text);
+
+void parse_xml(pugi::xml_document& document, std::string_view text, std::string const& where);
+
+// An attribute that must be a whole number within limits; `fallback` where it is missing or empty.
+std::uint64_t xml_number(pugi::xml_node node, char const* attribute, std::uint64_t fallback,
+                         std::uint64_t most, std::string const& where);
+
+void check_depth(int depth, std::string const& where);
+
+}  // namespace farfault::topologies
