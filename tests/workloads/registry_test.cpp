@@ -1,0 +1,75 @@
+#include <set>
+
+#include "warp_walk.hpp"
+
+namespace farfault::workloads {
+using namespace test;
+
+TEST_CASE("registry: names are unique, described, and made by name") {
+  std::set<std::string> names;
+  for (auto const& info : all()) {
+    CHECK(names.insert(std::string(info.name)).second);
+    CHECK_FALSE(info.text.empty());
+    auto const builder = make(info.name);
+    ParamTable table;
+    builder->describe(table);
+    CHECK_FALSE(table.all().empty());
+    for (auto const& param : table.all()) {
+      CHECK_MESSAGE(!param.source.empty(), std::string(info.name) << "." << param.name);
+      CHECK_FALSE(param.text.empty());
+    }
+  }
+}
+
+TEST_CASE("registry: an unknown name is answered with the nearest one") {
+  CHECK(error_of([] { make("vectorad"); }) == "there is no workload 'vectorad'; did you mean 'vectoradd'?");
+}
+
+TEST_CASE("registry: a warp width that no machine has is refused") {
+  BuildContext context;
+  context.warp_width = 48;
+  CHECK(error_of([&] { build("vectoradd", {}, context); }) == "warp width 48 is not one of: 32, 64");
+}
+
+TEST_CASE("registry: buffers start at 4 GiB, 2 MiB apart at least, and do not overlap") {
+  auto const w = build("vectoradd", {{"elements", "1000000"}});
+  REQUIRE(w.buffers().size() == 3);
+  CHECK(w.buffers()[0].base == 0x1'0000'0000);
+  CHECK(w.buffers()[1].base == 0x1'0040'0000);
+  CHECK(w.buffers()[2].base == 0x1'0080'0000);
+  CHECK(w.buffers()[0].bytes == 4'000'000);
+  CHECK(w.footprint() == 12'000'000);
+}
+
+TEST_CASE("registry: any step may be asked in any order and answers the same") {
+  for (auto const& info : all()) {
+    if (info.name == "trace") continue;
+    CAPTURE(std::string(info.name));
+    auto const builder = info.make();
+    ParamTable table;
+    builder->describe(table);
+    for (auto const& [key, value] : {std::pair{"size", "128 KiB"},
+                                     {"rmat.scale", "8"},
+                                     {"width", "128"},
+                                     {"height", "128"},
+                                     {"rows", "64"},
+                                     {"cols", "128"},
+                                     {"elements", "1000"}})
+      if (auto const* const param = table.find(key)) param->set(value);
+    auto const w = builder->build({});
+    auto const& kernel = w.kernel(w.kernel_count() - 1);
+    WarpInstruction forward[24];
+    WarpInstruction backward[24];
+    for (std::uint64_t s = 0; s < 24; ++s) kernel.instruction(0, 0, s, forward[s]);
+    for (std::uint64_t s = 24; s-- > 0;) kernel.instruction(0, 0, s, backward[s]);
+    for (int s = 0; s < 24; ++s) {
+      REQUIRE(forward[s].op == backward[s].op);
+      if (forward[s].op == Op::compute) CHECK(forward[s].cycles == backward[s].cycles);
+      if (forward[s].op != Op::load && forward[s].op != Op::store) continue;
+      REQUIRE(forward[s].lanes == backward[s].lanes);
+      each_lane(forward[s], [&](auto lane, VirtAddr a) { CHECK(backward[s].address[lane] == a); });
+    }
+  }
+}
+
+}  // namespace farfault::workloads

@@ -1,0 +1,48 @@
+// The workloads that can run, by name.
+//
+// Each workload is one file of src/: a Spec (its parameters with their defaults and sources) and a function
+// that builds a Workload from it. Guarantees: all() is in a fixed order and never changes; a builder owns its
+// Spec, so a ParamTable filled by describe() is valid as long as the builder; build() is a pure function of
+// the parameters, the context and the content of the input files. Errors: make() throws UserError for an
+// unknown name, with the nearest known one; build() throws UserError for parameters that do not fit together
+// and for unreadable input.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "farfault/engine/params.hpp"
+#include "farfault/protocols/workload.hpp"
+
+namespace farfault::workloads {
+
+// What a workload must know of the machine and of the run.
+struct BuildContext {
+  std::uint32_t warp_width = 32;    // threads that execute together: 32 or 64
+  std::uint64_t page_bytes = 4096;  // base page of the machine
+  std::string base_folder;          // where relative names of input files start; empty is the current folder
+  std::uint64_t seed = 1;           // of generated data
+};
+
+class WorkloadBuilder {
+ public:
+  virtual ~WorkloadBuilder() = default;
+  virtual void describe(ParamTable& table) = 0;
+  virtual Workload build(BuildContext const& context) const = 0;
+};
+
+struct WorkloadInfo {
+  std::string_view name;
+  std::string_view text;  // one line
+  std::unique_ptr<WorkloadBuilder> (*make)();
+};
+
+std::vector<WorkloadInfo> const& all();
+
+// A builder with default parameters.
+std::unique_ptr<WorkloadBuilder> make(std::string_view name);
+
+}  // namespace farfault::workloads

@@ -1,0 +1,130 @@
+// AES-256 encryption of Hetero-Mark: each thread encrypts one 16-byte block in place, byte by byte, with an
+// S-box in memory.
+//
+// The S-box addresses are the real ones: the plaintext is generated from the seed, really encrypted when the
+// workload is built, and the state before each round gives the sixteen indices. The plaintext repeats with a
+// period (`pattern`), so that the states of one period serve all.
+#include <memory>
+#include <vector>
+
+#include "aes256.hpp"
+#include "catalogue.hpp"
+#include "farfault/workloads/buffer_layout.hpp"
+#include "kernel_support.hpp"
+#include "random.hpp"
+
+namespace farfault::workloads {
+namespace {
+
+struct Spec {
+  ByteSize size{64ULL << 20};
+  ByteSize pattern{64ULL << 10};
+  std::uint32_t block = 64;
+
+  void describe(ParamTable& t) {
+    t.bytes("size", size, {ByteSize{16}, ByteSize{1ULL << 40}}, "the text, encrypted in place",
+            "GMMU Bypass, Table 2");
+    t.bytes("pattern", pattern, {ByteSize{1024}, ByteSize{64ULL << 20}},
+            "period of the generated plaintext, a power of two",
+            "assumed (MGPUSim's AES repeats every 256 B)");
+    t.count("block", block, {1, 1024}, "threads per block", "MGPUSim, AES");
+  }
+};
+
+// The S-box indices of one period: byte b of round r of block i at [(r * 16 + b) * blocks + i], so that the
+// lanes of a warp read side by side.
+class Lookups {
+ public:
+  Lookups(std::uint64_t pattern_bytes, std::uint64_t seed)
+      : blocks_(pattern_bytes / 16), index_(blocks_ * 16 * kAesRounds) {
+    Random random(seed);
+    AesKey key;
+    for (auto& b : key) b = static_cast<std::uint8_t>(random.next());
+    Aes256 const aes(key);
+    for (std::uint64_t i = 0; i < blocks_; ++i) {
+      AesBlock plain;
+      for (auto& b : plain) b = static_cast<std::uint8_t>(random.next());
+      auto const trace = aes.encrypt(plain);
+      for (std::size_t r = 0; r < kAesRounds; ++r)
+        for (std::size_t b = 0; b < 16; ++b) index_[(r * 16 + b) * blocks_ + i] = trace.lookups[r][b];
+    }
+  }
+
+  std::uint8_t const* row(std::uint64_t round, std::uint64_t byte) const {
+    return &index_[(round * 16 + byte) * blocks_];
+  }
+  std::uint64_t mask() const { return blocks_ - 1; }
+
+ private:
+  std::uint64_t blocks_;
+  std::vector<std::uint8_t> index_;
+};
+
+class Encrypt final : public LinearKernel {
+ public:
+  Encrypt(KernelShape shape, std::uint32_t warp_width, std::uint64_t blocks, Spec const& spec,
+          std::uint64_t seed, VirtAddr text, VirtAddr key, VirtAddr sbox)
+      : LinearKernel(std::move(shape), warp_width, blocks),
+        lookups_(spec.pattern.bytes, seed),
+        text_(text),
+        key_(key),
+        sbox_(sbox) {}
+
+  void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
+                   WarpInstruction& out) const override {
+    if (step == 0) return set_compute(out, 2);  // index, address
+    auto const t = threads(block, warp);
+    if (t.lanes == 0) return set_end(out);
+    if (step <= 16) return set_linear(out, Op::load, 1, text_ + 16 * t.first + (step - 1), 16, t.lanes);
+    if (step == 17) return set_uniform(out, Op::load, 16, key_);
+    if (step == 18)
+      return set_compute(out, 28, kWait);  // add the round key: 12 to take bytes out of words, 16 to add
+    auto const body = step - 19;
+    auto const round = body / 18;
+    if (round < kAesRounds) {
+      auto const part = body % 18;
+      if (part < 16) {
+        auto const* const row = lookups_.row(round, part);
+        set_access(out, Op::load, 1, low_lanes(t.lanes));
+        for (std::uint32_t i = 0; i < t.lanes; ++i)
+          out.address[i] = sbox_ + row[(t.first + i) & lookups_.mask()];
+        return;
+      }
+      if (part == 16) return set_uniform(out, Op::load, 16, key_ + 16 * (round + 1));
+      // Add the round key (28), and in all rounds but the last mix columns: for each of 16 bytes a doubling
+      // (shift, test, select, add) and four additions. Shifting rows is a renaming of registers.
+      return set_compute(out, round + 1 < kAesRounds ? 28 + 128 : 28, kWait);
+    }
+    auto const byte = body - std::uint64_t{18} * kAesRounds;
+    if (byte < 16) return set_linear(out, Op::store, 1, text_ + 16 * t.first + byte, 16, t.lanes);
+    set_end(out);
+  }
+
+ private:
+  Lookups lookups_;
+  VirtAddr text_, key_, sbox_;
+};
+
+Workload build(Spec const& spec, BuildContext const& context) {
+  if ((spec.pattern.bytes & (spec.pattern.bytes - 1)) != 0)
+    throw UserError("aes: pattern " + to_text(spec.pattern) + " is not a power of two");
+  auto const blocks = spec.size.bytes / 16;
+  BufferLayout layout;
+  auto const text = layout.add("text", 16 * blocks);
+  auto const key = layout.add("expanded_key", 16 * (kAesRounds + 1));
+  auto const sbox = layout.add("sbox", 256);
+  std::vector<std::unique_ptr<Kernel const>> kernels;
+  kernels.push_back(
+      std::make_unique<Encrypt>(KernelShape{"encrypt", ceil_div(blocks, spec.block), spec.block, 48, 0},
+                                context.warp_width, blocks, spec, context.seed, text, key, sbox));
+  return {"aes", layout.take(), std::move(kernels)};
+}
+
+}  // namespace
+
+WorkloadInfo aes_info() {
+  return {"aes", "AES-256 encryption with data-dependent S-box lookups (Hetero-Mark)",
+          &SpecBuilder<Spec, build>::make};
+}
+
+}  // namespace farfault::workloads

@@ -1,0 +1,265 @@
+// Breadth-first search, level by level, one thread a vertex, as in SHOC and (topology-driven) GraphBIG.
+//
+// One kernel a level. A thread reads its vertex's level; a vertex of the present level reads its row of the
+// CSR arrays and the level of every neighbour, and writes the level of those not found yet. Of several
+// threads that find a vertex in the same kernel, the first edge in vertex order writes: one of the outcomes
+// of the race on hardware, and the same every time. Levels are computed once on the host when the workload is
+// built. A warp that found anything sets the flag that tells the host to launch the next level.
+#include <bit>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "catalogue.hpp"
+#include "farfault/workloads/buffer_layout.hpp"
+#include "graph_input.hpp"
+#include "kernel_support.hpp"
+
+namespace farfault::workloads {
+namespace {
+
+constexpr std::uint32_t kUnseen = std::numeric_limits<std::uint32_t>::max();
+
+struct Spec {
+  GraphSpec graph = [] {
+    GraphSpec g;
+    g.undirected = true;
+    g.rmat.scale = 18;
+    return g;
+  }();
+  std::uint64_t source = 0;
+  std::uint32_t block = 256;
+
+  void describe(ParamTable& t) {
+    graph.describe(t);
+    t.count("source", source, {0, 0xffff'ffff},
+            "start vertex; the first from here on that has an edge is taken", "assumed");
+    t.count("block", block, {32, 1024}, "threads per block, whole warps", "SHOC, BFS");
+  }
+};
+
+// What all levels share.
+struct Search {
+  CsrGraph graph;
+  std::vector<std::uint64_t> finds;  // bit e: edge e is the one that finds its target
+  std::uint32_t warp_shift = 0;      // log2 of the warp width
+  VirtAddr levels = 0, offsets = 0, columns = 0, flag = 0;
+
+  bool find(std::uint64_t edge) const { return (finds[edge >> 6] >> (edge & 63) & 1) != 0; }
+};
+
+// A warp that has vertices in a level.
+struct ActiveWarp {
+  std::uint64_t lanes = 0;
+  std::uint32_t max_degree = 0;
+  bool finds = false;
+};
+
+// The active warps of one level, found from the warp's number by counting bits.
+class ActiveWarps {
+ public:
+  explicit ActiveWarps(std::uint64_t warps) : words_(warps / 64 + 1) {}
+
+  // Warps come in ascending order.
+  ActiveWarp& at_back(std::uint64_t warp) {
+    auto& word = words_[warp / 64];
+    auto const bit = std::uint64_t{1} << (warp % 64);
+    if ((word.bits & bit) == 0) {
+      if (word.bits == 0) word.before = static_cast<std::uint32_t>(list_.size());
+      word.bits |= bit;
+      list_.emplace_back();
+    }
+    return list_.back();
+  }
+
+  ActiveWarp const* find(std::uint64_t warp) const {
+    auto const& word = words_[warp / 64];
+    auto const bit = std::uint64_t{1} << (warp % 64);
+    if ((word.bits & bit) == 0) return nullptr;
+    return &list_[word.before + static_cast<std::uint32_t>(std::popcount(word.bits & (bit - 1)))];
+  }
+
+ private:
+  struct Word {
+    std::uint64_t bits = 0;
+    std::uint32_t before = 0;  // active warps ahead of this word
+  };
+  std::vector<Word> words_;
+  std::vector<ActiveWarp> list_;
+};
+
+class BfsLevel final : public LinearKernel {
+ public:
+  BfsLevel(KernelShape shape, std::uint32_t warp_width, std::shared_ptr<Search const> search,
+           ActiveWarps active)
+      : LinearKernel(std::move(shape), warp_width, search->graph.vertices),
+        search_(std::move(search)),
+        active_(std::move(active)) {}
+
+  void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
+                   WarpInstruction& out) const override {
+    auto const& s = *search_;
+    if (step == 0) return set_compute(out, 2);  // index, compare with the number of vertices
+    auto const t = threads(block, warp);
+    if (t.lanes == 0) return set_end(out);
+    if (step == 1) return set_linear(out, Op::load, 4, s.levels + 4 * t.first, 4, t.lanes);
+    if (step == 2) return set_compute(out, 2, kWait);  // compare with the present level, branch
+    auto const* const active = active_.find(t.first >> s.warp_shift);
+    if (active == nullptr) return set_end(out);
+    if (step <= 4) return row_ends(out, t.first + (step - 3), active->lanes);
+    auto const k = (step - 5) / 4;
+    if (k < active->max_degree) {
+      switch ((step - 5) % 4) {
+        case 0:
+          return edges(out, Op::load, *active, t.first, k);
+        case 1:
+          return neighbours(out, *active, t.first, k);
+        case 2:
+          return set_compute(out, 4, kWait);  // compare, branch, loop count, loop branch
+        default:
+          return found(out, *active, t.first, k);
+      }
+    }
+    if (active->finds && step == 5 + std::uint64_t{4} * active->max_degree)
+      return set_uniform(out, Op::store, 4, s.flag);
+    set_end(out);
+  }
+
+ private:
+  void row_ends(WarpInstruction& out, std::uint64_t first, std::uint64_t lanes) const {
+    set_access(out, Op::load, 4, lanes);
+    for (std::uint32_t i = 0; i < warp_width(); ++i) out.address[i] = search_->offsets + 4 * (first + i);
+  }
+
+  // Calls use(lane, edge) for the k-th edge of each active lane that has so many; returns those lanes.
+  template <class Use>
+  std::uint64_t each_edge(ActiveWarp const& active, std::uint64_t first, std::uint64_t k, Use use) const {
+    auto const* const offsets = search_->graph.offsets.data() + first;
+    std::uint64_t lanes = 0;
+    for (auto left = active.lanes; left != 0; left &= left - 1) {
+      auto const lane = static_cast<std::uint32_t>(std::countr_zero(left));
+      auto const edge = offsets[lane] + k;
+      if (edge >= offsets[lane + 1]) continue;
+      if (use(lane, edge)) lanes |= std::uint64_t{1} << lane;
+    }
+    return lanes;
+  }
+
+  void edges(WarpInstruction& out, Op op, ActiveWarp const& active, std::uint64_t first,
+             std::uint64_t k) const {
+    auto const lanes = each_edge(active, first, k, [&](std::uint32_t lane, std::uint64_t edge) {
+      out.address[lane] = search_->columns + 4 * edge;
+      return true;
+    });
+    set_access(out, op, 4, lanes, kWait);
+  }
+
+  void neighbours(WarpInstruction& out, ActiveWarp const& active, std::uint64_t first,
+                  std::uint64_t k) const {
+    auto const lanes = each_edge(active, first, k, [&](std::uint32_t lane, std::uint64_t edge) {
+      out.address[lane] = search_->levels + std::uint64_t{4} * search_->graph.targets[edge];
+      return true;
+    });
+    set_access(out, Op::load, 4, lanes, kWait);
+  }
+
+  void found(WarpInstruction& out, ActiveWarp const& active, std::uint64_t first, std::uint64_t k) const {
+    auto const lanes = each_edge(active, first, k, [&](std::uint32_t lane, std::uint64_t edge) {
+      if (!search_->find(edge)) return false;
+      out.address[lane] = search_->levels + std::uint64_t{4} * search_->graph.targets[edge];
+      return true;
+    });
+    if (lanes == 0) return set_compute(out, 1);  // the branch around the store
+    set_access(out, Op::store, 4, lanes);
+  }
+
+  std::shared_ptr<Search const> search_;
+  ActiveWarps active_;
+};
+
+std::vector<std::uint32_t> levels_from(CsrGraph const& graph, std::uint64_t source) {
+  std::vector<std::uint32_t> level(graph.vertices, kUnseen);
+  std::vector<std::uint32_t> queue{static_cast<std::uint32_t>(source)};
+  level[source] = 0;
+  for (std::size_t head = 0; head < queue.size(); ++head) {
+    auto const v = queue[head];
+    for (auto e = graph.offsets[v]; e < graph.offsets[v + std::size_t{1}]; ++e) {
+      auto const w = graph.targets[e];
+      if (level[w] != kUnseen) continue;
+      level[w] = level[v] + 1;
+      queue.push_back(w);
+    }
+  }
+  return level;
+}
+
+std::uint64_t start_vertex(CsrGraph const& graph, std::uint64_t source) {
+  if (source >= graph.vertices)
+    throw UserError("bfs: source " + std::to_string(source) + " is not one of the graph's " +
+                    std::to_string(graph.vertices) + " vertices, which are numbered from 0");
+  for (std::uint64_t i = 0; i < graph.vertices; ++i) {
+    auto const v = (source + i) % graph.vertices;
+    if (graph.offsets[v] < graph.offsets[v + 1]) return v;
+  }
+  return source;
+}
+
+Workload build(Spec const& spec, BuildContext const& context) {
+  check_whole_warps("bfs", spec.block, context);
+  std::vector<InputFile> inputs;
+  auto search = std::make_shared<Search>();
+  search->graph = load_graph(spec.graph, context, inputs);
+  auto const& graph = search->graph;
+  auto const level = levels_from(graph, start_vertex(graph, spec.source));
+  auto const width = context.warp_width;
+  search->warp_shift = static_cast<std::uint32_t>(std::countr_zero(width));
+  search->finds.assign(graph.targets.size() / 64 + 1, 0);
+
+  std::uint32_t depth = 0;
+  for (auto const l : level)
+    if (l != kUnseen) depth = std::max(depth, l);
+  // A level costs a bit a warp, and 32 bits a 64 warps: a long path of many levels is the worst case.
+  auto const warps = ceil_div(graph.vertices, width);
+  if ((depth + 1ULL) * (warps / 64 + 1) * 16 > (4ULL << 30))
+    throw UserError("bfs: " + std::to_string(depth + 1) + " levels of " + std::to_string(graph.vertices) +
+                    " vertices need more than 4 GiB for the frontiers");
+  std::vector<ActiveWarps> active(depth + 1ULL, ActiveWarps(warps));
+  std::vector<bool> claimed(graph.vertices, false);
+  for (std::uint64_t v = 0; v < graph.vertices; ++v) {
+    if (level[v] == kUnseen) continue;
+    auto& warp = active[level[v]].at_back(v / width);
+    warp.lanes |= std::uint64_t{1} << (v % width);
+    warp.max_degree =
+        std::max(warp.max_degree, static_cast<std::uint32_t>(graph.offsets[v + 1] - graph.offsets[v]));
+    for (auto e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
+      auto const w = graph.targets[e];
+      if (level[w] != level[v] + 1 || claimed[w]) continue;
+      claimed[w] = true;
+      search->finds[e >> 6] |= std::uint64_t{1} << (e & 63);
+      warp.finds = true;
+    }
+  }
+
+  BufferLayout layout;
+  search->levels = layout.add("levels", 4 * graph.vertices);
+  search->offsets = layout.add("row_offsets", 4 * (graph.vertices + 1));
+  search->columns = layout.add("columns", 4 * graph.targets.size());
+  search->flag = layout.add("flag", 4);
+  std::vector<std::unique_ptr<Kernel const>> kernels;
+  auto const blocks = ceil_div(graph.vertices, spec.block);
+  for (std::uint32_t l = 0; l <= depth; ++l)
+    kernels.push_back(
+        std::make_unique<BfsLevel>(KernelShape{"bfs_level" + std::to_string(l), blocks, spec.block, 24, 0},
+                                   width, search, std::move(active[l])));
+  return {"bfs", layout.take(), std::move(kernels), std::move(inputs)};
+}
+
+}  // namespace
+
+WorkloadInfo bfs_info() {
+  return {"bfs", "level-synchronous breadth-first search, one thread a vertex (SHOC, GraphBIG)",
+          &SpecBuilder<Spec, build>::make};
+}
+
+}  // namespace farfault::workloads

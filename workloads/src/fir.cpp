@@ -1,0 +1,79 @@
+// Finite impulse response filter of Hetero-Mark: output[t] is the sum over taps i of coeff[i] * input[t +
+// taps - 1 - i]. The input buffer starts with the taps - 1 samples of history, so every thread reads the same
+// number of samples.
+#include <memory>
+#include <vector>
+
+#include "catalogue.hpp"
+#include "farfault/workloads/buffer_layout.hpp"
+#include "kernel_support.hpp"
+
+namespace farfault::workloads {
+namespace {
+
+struct Spec {
+  ByteSize size{64ULL << 20};
+  std::uint32_t taps = 16;
+  std::uint32_t block = 256;
+
+  void describe(ParamTable& t) {
+    t.bytes("size", size, {ByteSize{64}, ByteSize{1ULL << 40}}, "samples and filtered samples together",
+            "GMMU Bypass, Table 2");
+    t.count("taps", taps, {1, 4096}, "filter coefficients", "Hetero-Mark and MGPUSim, FIR");
+    t.count("block", block, {1, 1024}, "threads per block", "MGPUSim, FIR");
+  }
+};
+
+class Fir final : public LinearKernel {
+ public:
+  Fir(KernelShape shape, std::uint32_t warp_width, std::uint64_t n, std::uint32_t taps, VirtAddr coeff,
+      VirtAddr in, VirtAddr out)
+      : LinearKernel(std::move(shape), warp_width, n), taps_(taps), coeff_(coeff), in_(in), out_(out) {}
+
+  void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
+                   WarpInstruction& out) const override {
+    auto const t = threads(block, warp);
+    if (step == 0) return set_compute(out, 3);  // index, start of the window, loop set-up
+    if (t.lanes == 0) return set_end(out);
+    auto const body = step - 1;
+    auto const tap = body / 3;
+    if (tap < taps_) {
+      switch (body - 3 * tap) {
+        case 0:
+          return set_uniform(out, Op::load, 4, coeff_ + 4 * tap);
+        case 1:
+          return set_linear(out, Op::load, 4, in_ + 4 * (t.first + taps_ - 1 - tap), 4, t.lanes);
+        default:
+          return set_compute(out, 3, kWait);  // multiply-add, loop count and branch
+      }
+    }
+    if (body == std::uint64_t{3} * taps_)
+      return set_linear(out, Op::store, 4, out_ + 4 * t.first, 4, t.lanes);
+    set_end(out);
+  }
+
+ private:
+  std::uint32_t taps_;
+  VirtAddr coeff_, in_, out_;
+};
+
+Workload build(Spec const& spec, BuildContext const& context) {
+  auto const n = spec.size.bytes / 8;
+  BufferLayout layout;
+  auto const in = layout.add("input", 4 * (n + spec.taps - 1));
+  auto const out = layout.add("output", 4 * n);
+  auto const coeff = layout.add("coeff", std::uint64_t{4} * spec.taps);
+  std::vector<std::unique_ptr<Kernel const>> kernels;
+  kernels.push_back(std::make_unique<Fir>(KernelShape{"fir", ceil_div(n, spec.block), spec.block, 16, 0},
+                                          context.warp_width, n, spec.taps, coeff, in, out));
+  return {"fir", layout.take(), std::move(kernels)};
+}
+
+}  // namespace
+
+WorkloadInfo fir_info() {
+  return {"fir", "finite impulse response filter, one thread a sample (Hetero-Mark)",
+          &SpecBuilder<Spec, build>::make};
+}
+
+}  // namespace farfault::workloads

@@ -1,0 +1,39 @@
+// The readers of the graph file formats; each starts at the beginning of the text and leaves `file` to the
+// caller.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "farfault/workloads/graph.hpp"
+#include "text_scanner.hpp"
+
+namespace farfault::workloads {
+
+struct EdgeList {
+  std::vector<std::uint32_t> sources;
+  std::vector<std::uint32_t> targets;
+
+  void add(std::uint32_t from, std::uint32_t to) {
+    sources.push_back(from);
+    targets.push_back(to);
+  }
+};
+
+// With `both_ways` every edge that is no self loop gets its reverse.
+CsrGraph build_csr(std::uint64_t vertices, EdgeList&& edges, bool both_ways);
+
+// What the first bytes of a text say about its format; nothing when it is no graph.
+std::optional<GraphFormat> detect_graph(std::string_view sample, bool sample_is_all, std::string_view path);
+
+CsrGraph read_matrix_market(TextScanner& in, GraphOptions const& options);
+CsrGraph read_edge_list(TextScanner& in, GraphOptions const& options);
+CsrGraph read_metis(TextScanner& in, GraphOptions const& options);
+
+void check_vertices(TextScanner const& in, std::uint64_t vertices, std::uint64_t edges);
+std::string edge_limit(std::uint64_t max_edges);
+
+}  // namespace farfault::workloads

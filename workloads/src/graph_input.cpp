@@ -1,0 +1,60 @@
+#include "graph_input.hpp"
+
+#include <filesystem>
+#include <utility>
+
+namespace farfault::workloads {
+
+void RmatSpec::describe(ParamTable& t) {
+  t.count("scale", scale, {1, 31}, "2^scale vertices", "assumed");
+  t.count("edge_factor", edge_factor, {1, 4096}, "edges per vertex",
+          "Graph500 (16) unless the workload says otherwise");
+  t.number("a", a, {0.0, 1.0}, "probability of the first quadrant", "Graph500");
+  t.number("b", b, {0.0, 1.0}, "probability of the second quadrant", "Graph500");
+  t.number("c", c, {0.0, 1.0}, "probability of the third quadrant; a = b = c = 0.25 is a uniform graph",
+           "Graph500");
+  t.flag("scramble", scramble, "renumber the vertices at random", "Graph500");
+}
+
+void GraphSpec::describe(ParamTable& t) {
+  t.text("graph", file,
+         "file of a graph (Matrix Market, SNAP, METIS; plain, .gz, .xz); empty generates an R-MAT graph",
+         "assumed");
+  t.choice("format", format,
+           {{"auto", GraphFormat::automatic},
+            {"matrix-market", GraphFormat::matrix_market},
+            {"snap", GraphFormat::snap},
+            {"metis", GraphFormat::metis}},
+           "format of the file; auto tells it from the content", "assumed");
+  t.flag("undirected", undirected, "give every edge of a directed graph its reverse", "assumed");
+  t.count("max_edges", max_edges, {1, 4'000'000'000}, "a graph with more edges is refused", "assumed");
+  t.section("rmat", rmat);
+}
+
+CsrGraph load_graph(GraphSpec const& spec, BuildContext const& context, std::vector<InputFile>& inputs) {
+  CsrGraph graph;
+  if (spec.file.empty()) {
+    graph = generate_rmat({spec.rmat.scale, spec.rmat.edge_factor, spec.rmat.a, spec.rmat.b, spec.rmat.c,
+                           spec.rmat.scramble, context.seed, spec.max_edges});
+  } else {
+    std::filesystem::path path(spec.file);
+    if (path.is_relative() && !context.base_folder.empty()) path = context.base_folder / path;
+    graph = read_graph(path.string(), {spec.max_edges, spec.format});
+    inputs.push_back(graph.file);
+  }
+  if (spec.undirected) graph = undirected(std::move(graph));
+  auto const name = spec.file.empty() ? std::string("the R-MAT graph") : spec.file;
+  if (graph.targets.empty()) throw UserError(name + ": a graph workload needs at least one edge");
+  if (graph.targets.size() >= (1ULL << 32))
+    throw UserError(name + ": " + std::to_string(graph.targets.size()) +
+                    " directed edges are more than 2^32 - 1, the range of the kernels' row offsets");
+  return graph;
+}
+
+void check_whole_warps(std::string_view workload, std::uint32_t block, BuildContext const& context) {
+  if (block % context.warp_width != 0)
+    throw UserError(std::string(workload) + ": block " + std::to_string(block) +
+                    " is not a multiple of the warp's " + std::to_string(context.warp_width) + " threads");
+}
+
+}  // namespace farfault::workloads

@@ -1,0 +1,41 @@
+// The parameters that choose a graph, shared by the graph workloads: a file, or R-MAT.
+#pragma once
+
+#include <string>
+
+#include "farfault/engine/params.hpp"
+#include "farfault/workloads/graph.hpp"
+#include "farfault/workloads/registry.hpp"
+
+namespace farfault::workloads {
+
+struct RmatSpec {
+  std::uint32_t scale = 16;
+  std::uint32_t edge_factor = 16;
+  double a = 0.57;
+  double b = 0.19;
+  double c = 0.19;
+  bool scramble = true;
+
+  void describe(ParamTable& t);
+};
+
+struct GraphSpec {
+  std::string file;
+  GraphFormat format = GraphFormat::automatic;
+  bool undirected = false;
+  std::uint64_t max_edges = 200'000'000;
+  RmatSpec rmat;
+
+  void describe(ParamTable& t);
+};
+
+// The graph that the parameters choose. `inputs` gets the file's record, when there is a file. Throws
+// UserError, too, for a graph without edges or with more than 2^32 - 1 directed ones: the kernels' row
+// offsets have 32 bits.
+CsrGraph load_graph(GraphSpec const& spec, BuildContext const& context, std::vector<InputFile>& inputs);
+
+// Throws UserError unless blocks of `block` threads are made of whole warps.
+void check_whole_warps(std::string_view workload, std::uint32_t block, BuildContext const& context);
+
+}  // namespace farfault::workloads

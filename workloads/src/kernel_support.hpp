@@ -1,0 +1,98 @@
+// What all kernels share: filling an instruction, and which threads a warp holds.
+//
+// Rules of the address streams. A load does not block; the first instruction that uses loaded values has
+// wait_loads. One compute cycle stands for one arithmetic, shared-memory or control instruction of the warp,
+// counted from the algorithm and named in a comment at the place. An address that is the same for all lanes
+// is accessed by one lane, which is what a scalar unit or a broadcast sends to memory. A branch that no lane
+// takes costs its one compute cycle.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "farfault/protocols/kernel.hpp"
+
+namespace farfault::workloads {
+
+constexpr std::uint64_t low_lanes(std::uint32_t count) {
+  return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+}
+
+constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {
+  return a / b + (a % b != 0);
+}
+
+inline constexpr bool kWait = true;
+
+inline void set_end(WarpInstruction& out) {
+  out.op = Op::end;
+  out.wait_loads = false;
+}
+
+inline void set_compute(WarpInstruction& out, std::uint32_t cycles, bool wait = false) {
+  out.op = Op::compute;
+  out.wait_loads = wait;
+  out.cycles = cycles;
+}
+
+inline void set_barrier(WarpInstruction& out) {
+  out.op = Op::barrier;
+  out.wait_loads = false;
+}
+
+// The caller fills the addresses of the lanes in `lanes`.
+inline void set_access(WarpInstruction& out, Op op, std::uint32_t bytes, std::uint64_t lanes,
+                       bool wait = false) {
+  out.op = op;
+  out.wait_loads = wait;
+  out.bytes_per_lane = static_cast<std::uint16_t>(bytes);
+  out.lanes = lanes;
+}
+
+// Lanes 0 to count-1 at first, first + stride, ...
+inline void set_linear(WarpInstruction& out, Op op, std::uint32_t bytes, VirtAddr first, std::uint64_t stride,
+                       std::uint32_t count, bool wait = false) {
+  set_access(out, op, bytes, low_lanes(count), wait);
+  for (std::uint32_t i = 0; i < count; ++i) out.address[i] = first + i * stride;
+}
+
+inline void set_uniform(WarpInstruction& out, Op op, std::uint32_t bytes, VirtAddr address,
+                        bool wait = false) {
+  set_access(out, op, bytes, 1, wait);
+  out.address[0] = address;
+}
+
+// The threads of one warp in a one-dimensional grid, cut at the number of items.
+struct ThreadRange {
+  std::uint64_t first;
+  std::uint32_t lanes;  // 0 when the warp lies behind the last item
+};
+
+class LinearKernel : public Kernel {
+ public:
+  KernelShape const& shape() const override { return shape_; }
+
+ protected:
+  LinearKernel(KernelShape shape, std::uint32_t warp_width, std::uint64_t items)
+      : shape_(std::move(shape)), warp_width_(warp_width), items_(items) {}
+
+  ThreadRange threads(std::uint64_t block, std::uint32_t warp) const {
+    auto const in_block = warp * warp_width_;
+    auto const first = block * shape_.threads_per_block + in_block;
+    if (first >= items_ || in_block >= shape_.threads_per_block) return {first, 0};
+    auto const lanes =
+        std::min<std::uint64_t>(std::min(warp_width_, shape_.threads_per_block - in_block), items_ - first);
+    return {first, static_cast<std::uint32_t>(lanes)};
+  }
+
+  std::uint32_t warp_width() const { return warp_width_; }
+  std::uint64_t items() const { return items_; }
+
+ private:
+  KernelShape shape_;
+  std::uint32_t warp_width_;
+  std::uint64_t items_;
+};
+
+}  // namespace farfault::workloads

@@ -1,0 +1,134 @@
+// Maximum pooling of a deep-learning layer, one thread an output, as in the DNN suite of MGPUSim: each thread
+// reads its window of the input plane, and writes the maximum and its position.
+#include <memory>
+#include <vector>
+
+#include "catalogue.hpp"
+#include "farfault/workloads/buffer_layout.hpp"
+#include "kernel_support.hpp"
+
+namespace farfault::workloads {
+namespace {
+
+struct Spec {
+  ByteSize size{64ULL << 20};
+  std::uint32_t height = 128;
+  std::uint32_t width = 128;
+  std::uint32_t window = 2;
+  std::uint32_t stride = 2;
+  std::uint32_t pad = 0;
+  std::uint32_t block = 64;
+
+  void describe(ParamTable& t) {
+    t.bytes("size", size, {ByteSize{64}, ByteSize{1ULL << 40}},
+            "input, output and mask together; gives the number of planes (batch x channels)",
+            "GMMU Bypass, Table 2");
+    t.count("height", height, {1, 16384}, "rows of an input plane", "assumed");
+    t.count("width", width, {1, 16384}, "columns of an input plane", "assumed");
+    t.count("window", window, {1, 64}, "rows and columns of the pooling window", "assumed");
+    t.count("stride", stride, {1, 64}, "distance of neighbouring windows", "assumed");
+    t.count("pad", pad, {0, 63}, "rows and columns of padding around a plane", "assumed");
+    t.count("block", block, {1, 1024}, "threads per block", "MGPUSim, DNN suite, maxpooling");
+  }
+};
+
+class MaxPool final : public LinearKernel {
+ public:
+  MaxPool(KernelShape shape, std::uint32_t warp_width, std::uint64_t outputs, Spec const& spec,
+          std::uint32_t out_height, std::uint32_t out_width, VirtAddr in, VirtAddr top, VirtAddr mask)
+      : LinearKernel(std::move(shape), warp_width, outputs),
+        spec_(spec),
+        out_height_(out_height),
+        out_width_(out_width),
+        in_(in),
+        top_(top),
+        mask_(mask) {}
+
+  void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
+                   WarpInstruction& out) const override {
+    if (step == 0)
+      return set_compute(out, 24);  // index and compare; three divisions as 4 each; window bounds (10)
+    auto const t = threads(block, warp);
+    if (t.lanes == 0) return set_end(out);
+    auto const body = step - 1;
+    auto const reads = std::uint64_t{spec_.window} * spec_.window;
+    if (body < 2 * reads) {
+      if (body % 2 == 1) return set_compute(out, 5, kWait);  // compare, two selects, loop (2)
+      auto const k = static_cast<std::uint32_t>(body / 2);
+      return read(out, t, k / spec_.window, k % spec_.window);
+    }
+    if (body == 2 * reads) return set_linear(out, Op::store, 4, top_ + 4 * t.first, 4, t.lanes);
+    if (body == 2 * reads + 1) return set_linear(out, Op::store, 4, mask_ + 4 * t.first, 4, t.lanes);
+    set_end(out);
+  }
+
+ private:
+  // Element (dy, dx) of every lane's window; lanes whose element lies in the padding are off.
+  void read(WarpInstruction& out, ThreadRange t, std::uint32_t dy, std::uint32_t dx) const {
+    auto x = static_cast<std::uint32_t>(t.first % out_width_);
+    auto const row = t.first / out_width_;
+    auto y = static_cast<std::uint32_t>(row % out_height_);
+    auto const plane_bytes = std::uint64_t{4} * spec_.height * spec_.width;
+    auto plane = in_ + row / out_height_ * plane_bytes;
+    std::uint64_t lanes = 0;
+    for (std::uint32_t i = 0; i < t.lanes; ++i) {
+      // Coordinates below zero wrap around to large numbers, and fail the same test.
+      auto const h = y * spec_.stride + dy - spec_.pad;
+      auto const w = x * spec_.stride + dx - spec_.pad;
+      if (h < spec_.height && w < spec_.width) {
+        lanes |= std::uint64_t{1} << i;
+        out.address[i] = plane + 4 * (std::uint64_t{h} * spec_.width + w);
+      }
+      if (++x == out_width_) {
+        x = 0;
+        if (++y == out_height_) {
+          y = 0;
+          plane += plane_bytes;
+        }
+      }
+    }
+    if (lanes == 0) return set_compute(out, 1);  // all windows are in the padding here
+    set_access(out, Op::load, 4, lanes);
+  }
+
+  Spec spec_;
+  std::uint32_t out_height_, out_width_;
+  VirtAddr in_, top_, mask_;
+};
+
+Workload build(Spec const& spec, BuildContext const& context) {
+  if (spec.height + 2 * spec.pad < spec.window || spec.width + 2 * spec.pad < spec.window)
+    throw UserError("maxpool: a window of " + std::to_string(spec.window) +
+                    " is larger than the padded plane of " + std::to_string(spec.height + 2 * spec.pad) +
+                    " by " + std::to_string(spec.width + 2 * spec.pad));
+  if (spec.pad >= spec.window)
+    throw UserError("maxpool: pad " + std::to_string(spec.pad) + " is not below the window of " +
+                    std::to_string(spec.window) + ", so some windows would be empty");
+  auto const out_height = (spec.height + 2 * spec.pad - spec.window) / spec.stride + 1;
+  auto const out_width = (spec.width + 2 * spec.pad - spec.window) / spec.stride + 1;
+  auto const in_plane = std::uint64_t{spec.height} * spec.width;
+  auto const out_plane = std::uint64_t{out_height} * out_width;
+  auto const planes = spec.size.bytes / (4 * (in_plane + 2 * out_plane));
+  if (planes == 0)
+    throw UserError("maxpool: size " + to_text(spec.size) + " does not hold one plane with its output, " +
+                    std::to_string(4 * (in_plane + 2 * out_plane)) + " bytes");
+  BufferLayout layout;
+  auto const in = layout.add("bottom", 4 * in_plane * planes);
+  auto const top = layout.add("top", 4 * out_plane * planes);
+  auto const mask = layout.add("mask", 4 * out_plane * planes);
+  auto const outputs = out_plane * planes;
+  std::vector<std::unique_ptr<Kernel const>> kernels;
+  kernels.push_back(std::make_unique<MaxPool>(
+      KernelShape{"max_pool_forward", ceil_div(outputs, spec.block), spec.block, 24, 0}, context.warp_width,
+      outputs, spec, out_height, out_width, in, top, mask));
+  return {"maxpool", layout.take(), std::move(kernels)};
+}
+
+}  // namespace
+
+WorkloadInfo maxpool_info() {
+  return {"maxpool", "maximum pooling over planes, one thread an output (DNN)",
+          &SpecBuilder<Spec, build>::make};
+}
+
+}  // namespace farfault::workloads

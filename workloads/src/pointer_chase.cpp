@@ -1,0 +1,91 @@
+// The latency microbenchmark: one lane of one warp follows a chain of pointers, one load at a time.
+//
+// Every load waits for the one before, so on an idle machine the run takes the sum of the load latencies plus
+// the last compute cycle: a closed form. Order `random` walks one cycle through all elements in random order
+// (Sattolo's algorithm), which no stride prefetcher predicts; order `lines` walks them by ascending address,
+// so that with a stride of at least a cache line each of the first `elements` loads is a cold miss, and a new
+// page comes every page / stride loads.
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "catalogue.hpp"
+#include "farfault/workloads/buffer_layout.hpp"
+#include "kernel_support.hpp"
+#include "random.hpp"
+
+namespace farfault::workloads {
+namespace {
+
+enum class Order { random, lines };
+
+struct Spec {
+  ByteSize stride{128};
+  std::uint64_t elements = 8192;
+  std::uint64_t hops = 16384;
+  Order order = Order::random;
+
+  void describe(ParamTable& t) {
+    t.bytes("stride", stride, {ByteSize{8}, ByteSize{1ULL << 30}},
+            "distance of neighbouring elements, a multiple of 8 B", "assumed");
+    t.count("elements", elements, {1, 1ULL << 26}, "pointers in the chain", "assumed");
+    t.count("hops", hops, {1, 1ULL << 40}, "loads; more than `elements` walks the chain again", "assumed");
+    t.choice("order", order, {{"random", Order::random}, {"lines", Order::lines}},
+             "random: one random cycle; lines: ascending addresses, for cold misses", "assumed");
+  }
+};
+
+class PointerChase final : public Kernel {
+ public:
+  PointerChase(Spec const& spec, VirtAddr base, std::uint64_t seed)
+      : shape_{"pointer_chase", 1, 1, 16, 0},
+        base_(base),
+        stride_(spec.stride.bytes),
+        elements_(spec.elements),
+        hops_(spec.hops) {
+    if (spec.order == Order::lines) return;
+    std::vector<std::uint32_t> next(elements_);
+    std::iota(next.begin(), next.end(), 0U);
+    Random random(seed);
+    for (auto i = elements_ - 1; i > 0; --i) std::swap(next[i], next[random.below(i)]);
+    visit_.reserve(elements_);
+    std::uint32_t at = 0;
+    for (std::uint64_t i = 0; i < elements_; ++i, at = next[at]) visit_.push_back(at);
+  }
+
+  KernelShape const& shape() const override { return shape_; }
+
+  void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
+                   WarpInstruction& out) const override {
+    if (block != 0 || warp != 0 || step > hops_) return set_end(out);
+    if (step == hops_) return set_compute(out, 1, kWait);  // the last pointer is used
+    auto const i = step % elements_;
+    set_uniform(out, Op::load, 8, base_ + stride_ * (visit_.empty() ? i : visit_[i]), kWait);
+  }
+
+ private:
+  KernelShape shape_;
+  VirtAddr base_;
+  std::uint64_t stride_, elements_, hops_;
+  std::vector<std::uint32_t> visit_;  // elements in the order of the walk; empty for ascending order
+};
+
+Workload build(Spec const& spec, BuildContext const& context) {
+  if (spec.stride.bytes % 8 != 0)
+    throw UserError("pointer_chase: stride " + to_text(spec.stride) +
+                    " is not a multiple of a pointer's 8 B");
+  BufferLayout layout;
+  auto const base = layout.add("chain", spec.stride.bytes * spec.elements);
+  std::vector<std::unique_ptr<Kernel const>> kernels;
+  kernels.push_back(std::make_unique<PointerChase>(spec, base, context.seed));
+  return {"pointer_chase", layout.take(), std::move(kernels)};
+}
+
+}  // namespace
+
+WorkloadInfo pointer_chase_info() {
+  return {"pointer_chase", "one lane follows a chain of pointers: unloaded latency",
+          &SpecBuilder<Spec, build>::make};
+}
+
+}  // namespace farfault::workloads

@@ -1,0 +1,32 @@
+#include "farfault/workloads/registry.hpp"
+
+#include "catalogue.hpp"
+
+namespace farfault::workloads {
+
+std::vector<WorkloadInfo> const& all() {
+  static std::vector<WorkloadInfo> const list{
+      vectoradd_info(), transpose_info(),     fir_info(),    relu_info(),      maxpool_info(),
+      aes_info(),       fft_info(),           kmeans_info(), stencil2d_info(), bfs_info(),
+      pagerank_info(),  pointer_chase_info(), stream_info(),
+  };
+  return list;
+}
+
+std::unique_ptr<WorkloadBuilder> make(std::string_view name) {
+  std::vector<std::string> names;
+  for (auto const& info : all()) {
+    if (info.name == name) return info.make();
+    names.emplace_back(info.name);
+  }
+  auto const near = nearest_name(name, names);
+  throw UserError("there is no workload '" + std::string(name) + "'" +
+                  (near.empty() ? "; `farfault workloads` lists them" : "; did you mean '" + near + "'?"));
+}
+
+void check_context(BuildContext const& context) {
+  if (context.warp_width != 32 && context.warp_width != 64)
+    throw UserError("warp width " + std::to_string(context.warp_width) + " is not one of: 32, 64");
+}
+
+}  // namespace farfault::workloads

@@ -1,0 +1,68 @@
+// ReLU of a deep-learning layer: out[i] = max(in[i], 0), one thread an element, as in the DNN suite of
+// MGPUSim.
+#include <memory>
+#include <vector>
+
+#include "catalogue.hpp"
+#include "farfault/workloads/buffer_layout.hpp"
+#include "kernel_support.hpp"
+
+namespace farfault::workloads {
+namespace {
+
+struct Spec {
+  ByteSize size{64ULL << 20};
+  std::uint32_t block = 64;
+
+  void describe(ParamTable& t) {
+    t.bytes("size", size, {ByteSize{64}, ByteSize{1ULL << 40}}, "input and output together",
+            "GMMU Bypass, Table 2");
+    t.count("block", block, {1, 1024}, "threads per block", "MGPUSim, DNN suite, relu");
+  }
+};
+
+class Relu final : public LinearKernel {
+ public:
+  Relu(KernelShape shape, std::uint32_t warp_width, std::uint64_t n, VirtAddr in, VirtAddr out)
+      : LinearKernel(std::move(shape), warp_width, n), in_(in), out_(out) {}
+
+  void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
+                   WarpInstruction& out) const override {
+    auto const t = threads(block, warp);
+    switch (step) {
+      case 0:
+        return set_compute(out, 2);  // index (multiply-add), compare with the count
+      case 1:
+        return t.lanes ? set_linear(out, Op::load, 4, in_ + 4 * t.first, 4, t.lanes) : set_end(out);
+      case 2:
+        return t.lanes ? set_compute(out, 2, kWait) : set_end(out);  // compare with 0, select
+      case 3:
+        return t.lanes ? set_linear(out, Op::store, 4, out_ + 4 * t.first, 4, t.lanes) : set_end(out);
+      default:
+        return set_end(out);
+    }
+  }
+
+ private:
+  VirtAddr in_, out_;
+};
+
+Workload build(Spec const& spec, BuildContext const& context) {
+  auto const n = spec.size.bytes / 8;
+  BufferLayout layout;
+  auto const in = layout.add("in", 4 * n);
+  auto const out = layout.add("out", 4 * n);
+  std::vector<std::unique_ptr<Kernel const>> kernels;
+  kernels.push_back(
+      std::make_unique<Relu>(KernelShape{"relu_forward", ceil_div(n, spec.block), spec.block, 8, 0},
+                             context.warp_width, n, in, out));
+  return {"relu", layout.take(), std::move(kernels)};
+}
+
+}  // namespace
+
+WorkloadInfo relu_info() {
+  return {"relu", "ReLU over a tensor, one thread an element (DNN)", &SpecBuilder<Spec, build>::make};
+}
+
+}  // namespace farfault::workloads
