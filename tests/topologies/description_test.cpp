@@ -1,0 +1,77 @@
+#include "farfault/topologies/description.hpp"
+
+#include <doctest/doctest.h>
+
+#include "farfault/topologies/generators.hpp"
+#include "farfault/topologies/load.hpp"
+
+using namespace farfault;
+using namespace farfault::topologies;
+
+TEST_CASE("JSON counts physical links and pairs, and lists every kind") {
+  auto m = load_machine("dgx1");
+  m.assumed = {"a \"quoted\"\n\\ thing", "another"};
+  CHECK(describe_json(m) ==
+        R"({"kind":"topology","format":"builtin","name":"dgx1",)"
+        R"("nodes":{"gpu":8,"cpu":2,"pcie_switch":4,"nvswitch":0,"nic":4,"network_switch":0},)"
+        R"("links":{"pcie":16,"nvlink":24,"xgmi":0,"cpu_interconnect":2,"network":0},)"
+        R"("pairs":{"pcie":16,"nvlink":16,"xgmi":0,"cpu_interconnect":1,"network":0},)"
+        R"("assumed":["a \"quoted\"\u000a\\ thing","another"]})");
+}
+
+TEST_CASE("text lists nodes, sorts of links, classes of routes and assumptions") {
+  auto const text = describe_text(load_machine("paper-gmmu-bypass"));
+  CHECK(text.find("machine paper-gmmu-bypass (builtin): 8 nodes, 7 links\n") == 0);
+  CHECK(text.find("  4 gpu\n") != std::string::npos);
+  CHECK(text.find("    cpu0 (cpu, NUMA node 0)\n") != std::string::npos);
+  auto const gbs = to_text(Bandwidth{16'000'000'000});
+  CHECK(text.find("  5 pcie: " + to_text(Duration{70ns}) + ", " + gbs + "\n") != std::string::npos);
+  CHECK(text.find("  2 pcie: " + to_text(Duration{140ns}) + ", " + gbs + "\n") != std::string::npos);
+  CHECK(text.find("  4 of 2 links, " + to_text(Duration{140ns}) + ", narrowest " + gbs + "\n") !=
+        std::string::npos);
+  CHECK(text.find("  8 of 4 links, " + to_text(Duration{420ns}) + ", narrowest " + gbs + "\n") !=
+        std::string::npos);
+  CHECK(text.find("assumed: nothing\n") != std::string::npos);
+  CHECK(describe_text(load_machine("dgx-a100")).find("assumed:\n  the latency of") != std::string::npos);
+}
+
+TEST_CASE("text of one GPU and of 512 GPUs keeps to what matters") {
+  CHECK(describe_text(load_machine("single-gpu")).find("there is only one") != std::string::npos);
+  ClusterSpec spec;
+  spec.machines = 64;
+  auto const text = describe_text(generate_cluster(load_machine("mi300x-8"), spec));
+  CHECK(text.find("  512 gpu\n") != std::string::npos);
+  CHECK(text.find("m0.gpu0") == std::string::npos);
+  CHECK(text.find("routes from the first GPU to the others:\n  7 of 1 link, ") != std::string::npos);
+}
+
+TEST_CASE("dot names every node once and every link once") {
+  auto const m = load_machine("dgx1");
+  auto const dot = describe_dot(m);
+  CHECK(dot.find("graph \"dgx1\" {\n") == 0);
+  std::size_t edges = 0;
+  for (auto at = dot.find(" -- "); at != std::string::npos; at = dot.find(" -- ", at + 1)) ++edges;
+  CHECK(edges == m.links.size());
+  std::size_t nodes = 0;
+  for (auto at = dot.find("[shape="); at != std::string::npos; at = dot.find("[shape=", at + 1)) ++nodes;
+  CHECK(nodes == m.nodes.size());
+  CHECK(dot.find("(2 links)") != std::string::npos);
+}
+
+TEST_CASE("parameters of defaults, routing and generators name a source each") {
+  ParamTable table;
+  LinkDefaults defaults;
+  GenericSpec generic;
+  ClusterSpec cluster;
+  table.section("links", defaults);
+  table.section("generic", generic);
+  table.section("cluster", cluster);
+  CHECK(table.all().size() == 14 + 5 + 9);
+  for (auto const& p : table.all()) {
+    CAPTURE(p.name);
+    CHECK_FALSE(p.source.empty());
+    CHECK_FALSE(p.text.empty());
+    p.set(p.default_value);
+    CHECK(p.get() == p.default_value);
+  }
+}

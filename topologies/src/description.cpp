@@ -1,0 +1,131 @@
+#include "farfault/topologies/description.hpp"
+
+#include <map>
+
+#include "farfault/topologies/routing.hpp"
+
+namespace farfault::topologies {
+namespace {
+
+// Beyond this many (node, destination) pairs a person waits too long for a summary of routes.
+constexpr std::uint64_t kMostRoutes = 1ULL << 24U;
+// All pairs of GPUs up to this many; beyond, the first GPU's routes stand for all.
+constexpr std::size_t kMostSources = 256;
+constexpr std::size_t kMostListedNodes = 512;
+
+std::string escaped(std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string out = "\"";
+  for (char c : text) {
+    auto const byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (byte < 0x20) {
+      out += {'\\', 'u', '0', '0', kHex[byte >> 4U], kHex[byte & 15U]};
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+template <class Kinds, class Count>
+std::string counts(Kinds const& kinds, Count count) {
+  std::string out;
+  for (auto kind : kinds)
+    out += (out.empty() ? "{\"" : ",\"") + std::string(name_of(kind)) + "\":" + std::to_string(count(kind));
+  return out + "}";
+}
+
+std::string both_ways(MachineLink const& link) {
+  auto text = to_text(link.forward);
+  if (link.backward != link.forward) text += " forward, " + to_text(link.backward) + " back";
+  return text;
+}
+
+std::string routes_text(Machine const& m) {
+  auto const gpus = m.nodes_of(NodeKind::gpu);
+  auto const ends = gpus.size() + m.count(NodeKind::cpu);
+  if (gpus.size() < 2) return "routes between GPUs: none, there is only one\n";
+  if (ends * m.nodes.size() > kMostRoutes) return "routes between GPUs: too many to summarize\n";
+  Routes const routes(m);
+  std::map<std::tuple<std::uint32_t, Duration, Bandwidth>, std::uint64_t> classes;
+  auto const all = gpus.size() <= kMostSources;
+  for (auto from : gpus) {
+    for (auto to : gpus) {
+      if (from == to) continue;
+      auto const sum = summarize(m, routes.path(from, to));
+      ++classes[{sum.hops, sum.latency, sum.bottleneck}];
+    }
+    if (!all) break;
+  }
+  std::string out =
+      all ? "routes between GPUs (ordered pairs):\n" : "routes from the first GPU to the others:\n";
+  for (auto const& [key, count] : classes) {
+    auto const& [hops, latency, bottleneck] = key;
+    out += "  " + std::to_string(count) + " of " + std::to_string(hops) +
+           (hops == 1 ? " link, " : " links, ") + to_text(latency) + ", narrowest " + to_text(bottleneck) +
+           "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string describe_text(Machine const& m) {
+  std::string out = "machine " + m.name + " (" + m.format + "): " + std::to_string(m.nodes.size()) +
+                    " nodes, " + std::to_string(m.links.size()) + " links\n";
+  out += "nodes:\n";
+  for (auto kind : kNodeKinds)
+    if (auto const n = m.count(kind))
+      out += "  " + std::to_string(n) + " " + std::string(name_of(kind)) + "\n";
+  if (m.nodes.size() <= kMostListedNodes) {
+    for (auto const& node : m.nodes) {
+      out += "    " + node.name + " (" + std::string(name_of(node.kind));
+      if (node.numa >= 0) out += ", NUMA node " + std::to_string(node.numa);
+      if (node.sm_count > 0) out += ", " + std::to_string(node.sm_count) + " SMs";
+      out += (node.model.empty() ? "" : ", " + node.model) + ")\n";
+    }
+  }
+  // Alike links on one line: a machine has hundreds of links of a handful of sorts.
+  std::map<std::tuple<LinkKind, std::uint32_t, Duration, std::string>, std::uint64_t> sorts;
+  for (auto const& link : m.links) ++sorts[{link.kind, link.count, link.latency, both_ways(link)}];
+  out += "links:\n";
+  for (auto const& [key, pairs] : sorts) {
+    auto const& [kind, count, latency, bandwidth] = key;
+    out += "  " + std::to_string(pairs) + " " + std::string(name_of(kind));
+    if (count > 1) out += " of " + std::to_string(count) + " in parallel";
+    out += ": " + to_text(latency) + ", " + bandwidth + "\n";
+  }
+  out += routes_text(m);
+  out += m.assumed.empty() ? "assumed: nothing\n" : "assumed:\n";
+  for (auto const& sentence : m.assumed) out += "  " + sentence + "\n";
+  return out;
+}
+
+std::string describe_json(Machine const& m) {
+  std::string out = "{\"kind\":\"topology\",\"format\":" + escaped(m.format) + ",\"name\":" + escaped(m.name);
+  out += ",\"nodes\":" + counts(kNodeKinds, [&](NodeKind kind) { return m.count(kind); });
+  out += ",\"links\":" + counts(kLinkKinds, [&](LinkKind kind) { return m.count(kind); });
+  out += ",\"pairs\":" + counts(kLinkKinds, [&](LinkKind kind) { return m.pairs(kind); });
+  out += ",\"assumed\":[";
+  for (std::size_t i = 0; i < m.assumed.size(); ++i) out += (i == 0 ? "" : ",") + escaped(m.assumed[i]);
+  return out + "]}";
+}
+
+std::string describe_dot(Machine const& m) {
+  static constexpr std::array<char const*, kNodeKinds.size()> kShapes = {
+      "box", "doubleoctagon", "ellipse", "hexagon", "cds", "diamond"};
+  std::string out = "graph " + escaped(m.name) + " {\n";
+  for (auto const& node : m.nodes)
+    out += "  " + escaped(node.name) + " [shape=" + kShapes[static_cast<std::size_t>(node.kind)] + "];\n";
+  for (auto const& link : m.links) {
+    auto label = std::string(name_of(link.kind)) + " " + to_text(link.latency) + " " + both_ways(link);
+    if (link.count > 1) label += " (" + std::to_string(link.count) + " links)";
+    out += "  " + escaped(m.nodes[link.a].name) + " -- " + escaped(m.nodes[link.b].name) +
+           " [label=" + escaped(label) + "];\n";
+  }
+  return out + "}\n";
+}
+
+}  // namespace farfault::topologies
