@@ -291,3 +291,41 @@ TEST_CASE("the resolved text lists defaults and reads back to the same configura
   CHECK(spec.share == 0.1);
   CHECK(again.resolved() == text);
 }
+
+TEST_CASE("a damaged configuration is read or refused with its file's name, never worse") {
+  std::string const sound =
+      "# a study\n[gpu.l2_tlb]\nentries = 64\nshare = 0.5\nkind = \"plain\"\nlatency = '20 ns'\n[[link]]\n"
+      "to = \"x\"\nwide = [1, 2.5, {a = 1}]\n[a.\"b\"]\n'c' = \"\"\"long\ntext\\u0041\"\"\"\n";
+  std::uint64_t x = 1;
+  auto const next = [&x](std::size_t n) {
+    x = x * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<std::size_t>(x >> 33) % n;
+  };
+  int refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    auto text = sound;
+    for (std::size_t k = 0; k <= next(4); ++k) {
+      auto const at = next(text.size());
+      switch (next(4)) {
+        case 0:
+          text[at] = static_cast<char>(next(256));
+          break;
+        case 1:
+          text.erase(at, 1 + next(8));
+          break;
+        case 2:
+          text.insert(at, text.substr(next(text.size()), next(12)));
+          break;
+        default:
+          text.resize(at + 1);
+          break;
+      }
+    }
+    auto const error = error_of_text(text);
+    if (error == "accepted") continue;
+    ++refused;
+    CHECK_MESSAGE(error.substr(0, 7) == "x.toml:", error);
+    CHECK(error.find('\n') == std::string::npos);
+  }
+  CHECK(refused > 1000);
+}

@@ -1,0 +1,253 @@
+// Components: what a model is made of.
+//
+//   struct BankSpec { Duration access = 40ns; };                 // immutable; defaults written once
+//   struct BankState { Time free_at{}; std::uint64_t served = 0; };   // all that changes
+//   class Bank final : public Component<BankSpec, BankState> {
+//    public:
+//     using Component::Component;
+//     In<MemReq> req = in<&Bank::on_req>("req");
+//     Out<MemRsp> rsp = out<MemRsp>("rsp");
+//     void on_req(MemReq const& m, Cx& cx) const { cx.send(rsp, MemRsp{m.tag}, spec().access); }
+//   };
+//
+// Guarantees: handlers are const, so that only State changes; a message arrives at now + the link's latency +
+// `extra` (extra >= 0), never earlier; a timer reaches only its own component, strictly later than now.
+// Handlers are template arguments: dispatch is one table look-up. Handlers must not throw. State is created
+// only on the rank that owns the component; State that cannot be saved does not compile (archive.hpp).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "farfault/engine/archive.hpp"
+#include "farfault/engine/error.hpp"
+#include "farfault/engine/event.hpp"
+#include "farfault/engine/lane.hpp"
+#include "farfault/engine/probes.hpp"
+
+namespace farfault {
+
+template <Message M>
+struct In {
+  PortId id = 0;
+};
+
+// Several in-ports of one message type, one of which the sender picks for each message: a crossbar's outputs.
+template <Message M>
+struct Family {
+  std::vector<PortId> const* ports = nullptr;  // owned by the System
+};
+
+template <Message M>
+struct Out {
+  PortId id = 0;
+  PortId to = 0;
+  Duration latency{};
+  PortId const* family = nullptr;
+  std::uint32_t family_size = 0;
+};
+
+template <Message M>
+struct Self {
+  PortId in = 0;
+  PortId out = 0;
+};
+
+class System;
+template <class State>
+class Context;
+
+// One statistic of a State: its description and how to read its value (histograms fill `bins` values).
+template <class State>
+struct Stat {
+  char const* name;
+  char const* unit;
+  char const* text;
+  StatKind kind;
+  std::uint64_t (*value)(State const&);
+};
+
+class AnyComponent {
+ public:
+  AnyComponent(AnyComponent const&) = delete;
+  AnyComponent& operator=(AnyComponent const&) = delete;
+  virtual ~AnyComponent() = default;
+
+  ComponentId id() const { return id_; }
+  std::string const& path() const { return *path_; }
+
+  // The name shared by all components of this class, under which its statistics are stored ("l2_tlb").
+  virtual std::string_view kind() const = 0;
+  // What the component waits for, as one clause, or empty when it has no work outstanding. For the deadlock
+  // report.
+  virtual std::string waiting_for() const { return {}; }
+
+  virtual void create_state() = 0;
+  virtual bool has_state() const = 0;
+  virtual void save(Saver&) = 0;
+  virtual void load(Loader&) = 0;
+  virtual void hash(Hasher&) = 0;
+  virtual std::vector<StatInfo> stat_infos() const = 0;
+  // Writes one value for each of stat_infos().
+  virtual void sample(std::uint64_t* out) const = 0;
+
+ protected:
+  AnyComponent(System& system, ComponentId id, std::string const& path)
+      : system_(system), path_(&path), id_(id) {}
+
+  friend class System;
+  template <class>
+  friend class Context;
+
+  System& system_;
+  std::string const* path_;
+  ComponentId id_;
+  std::uint64_t sequence_ = 0;
+};
+
+template <class Spec>
+struct Slot {
+  System& system;
+  ComponentId id;
+  std::string const& path;
+  Spec spec;
+};
+
+// Everything a handler may touch.
+template <class StateT>
+class Context {
+ public:
+  Context(StateT& state, AnyComponent& component, Lane& lane, Time now)
+      : state_(state), component_(component), lane_(lane), now_(now) {}
+
+  Time now() const { return now_; }
+  StateT& state() { return state_; }
+
+  template <Message M>
+  void send(Out<M> const& port, M const& message, Duration extra = {}) {
+    emit(port.id, port.to, now_ + port.latency + extra, message, extra);
+  }
+  template <Message M>
+  void send(Out<M> const& port, std::uint32_t which, M const& message, Duration extra = {}) {
+    FF_INVARIANT(which < port.family_size, "message to a port outside the family");
+    emit(port.id, port.family[which], now_ + port.latency + extra, message, extra);
+  }
+  template <Message M>
+  void wake(Self<M> const& timer, M const& message, Latency in) {
+    emit(timer.out, timer.in, now_ + in.get(), message, Duration::zero());
+  }
+  template <Message M>
+  void wake_at(Self<M> const& timer, M const& message, Time when) {
+    FF_CHECK(when > now_, component_.path() + ": a timer must be later than now");
+    emit(timer.out, timer.in, when, message, Duration::zero());
+  }
+
+ private:
+  template <Message M>
+  void emit(PortId from, PortId to, Time when, M const& message, Duration extra) {
+    FF_CHECK(extra >= Duration::zero(), component_.path() + ": a negative delay would break the lookahead");
+    Event e;
+    e.when = when;
+    e.sequence = component_.sequence_++;
+    e.to = to;
+    e.from = from;
+    e.payload = {};
+    if constexpr (!std::is_empty_v<M>) std::memcpy(e.payload.data(), &message, sizeof(M));
+    lane_.send(e);
+  }
+
+  StateT& state_;
+  AnyComponent& component_;
+  Lane& lane_;
+  Time now_;
+};
+
+namespace detail {
+
+template <class>
+struct HandlerOf;
+template <class C, class M, class S>
+struct HandlerOf<void (C::*)(M const&, Context<S>&) const> {
+  using component = C;
+  using message = M;
+  using state = S;
+};
+
+// Ports are declared while a component is being constructed; this is all it needs of the System.
+PortId declare_in(System& system, AnyComponent& component, Handler handler, std::string_view name,
+                  bool timer);
+PortId declare_out(System& system, AnyComponent& component, std::string_view name, bool timer, PortId to);
+
+}  // namespace detail
+
+template <class SpecT, class StateT>
+class Component : public AnyComponent {
+ public:
+  using Spec = SpecT;
+  using State = StateT;
+  using Cx = Context<State>;
+
+  explicit Component(Slot<Spec> slot)
+      : AnyComponent(slot.system, slot.id, slot.path), spec_(std::move(slot.spec)) {}
+
+  Spec const& spec() const { return spec_; }
+  State const& state() const { return *state_; }
+
+  // The state at time zero; where sizes depend on the Spec, override it.
+  virtual State initial() const { return State{}; }
+  virtual std::span<Stat<State> const> stats() const { return {}; }
+
+  void create_state() final { state_.emplace(initial()); }
+  bool has_state() const final { return state_.has_value(); }
+  void save(Saver& a) final { a(sequence_, *state_); }
+  void load(Loader& a) final { a(sequence_, *state_); }
+  void hash(Hasher& a) final { a(sequence_, *state_); }
+  std::vector<StatInfo> stat_infos() const final {
+    std::vector<StatInfo> infos;
+    for (auto const& s : stats()) infos.push_back({s.name, s.unit, s.text, s.kind, 1});
+    return infos;
+  }
+  void sample(std::uint64_t* out) const final {
+    for (auto const& s : stats()) *out++ = s.value(*state_);
+  }
+
+ protected:
+  // Called from member initialisers, in the order in which ports are numbered.
+  template <auto H>
+  auto in(std::string_view name) {
+    using M = typename detail::HandlerOf<decltype(H)>::message;
+    return In<M>{detail::declare_in(system_, *this, &call<H>, name, false)};
+  }
+  template <auto H>
+  auto timer(std::string_view name) {
+    using M = typename detail::HandlerOf<decltype(H)>::message;
+    auto const id = detail::declare_in(system_, *this, &call<H>, name, true);
+    return Self<M>{id, detail::declare_out(system_, *this, name, true, id)};
+  }
+  template <Message M>
+  Out<M> out(std::string_view name) {
+    return Out<M>{.id = detail::declare_out(system_, *this, name, false, 0)};
+  }
+
+ private:
+  template <auto H>
+  static void call(AnyComponent& any, Lane& lane, Event const& e) {
+    using Traits = detail::HandlerOf<decltype(H)>;
+    using C = typename Traits::component;
+    auto& self = static_cast<C&>(any);
+    typename Traits::message message;
+    if constexpr (!std::is_empty_v<typename Traits::message>)
+      std::memcpy(&message, e.payload.data(), sizeof message);
+    Cx cx(*static_cast<Component&>(self).state_, any, lane, e.when);
+    (std::as_const(self).*H)(message, cx);
+  }
+
+  Spec const spec_;
+  std::optional<State> state_;
+};
+
+}  // namespace farfault

@@ -1,0 +1,84 @@
+// The conservative engine: runs a System's events in the documented order, on threads and ranks.
+//
+// Guarantees: the sequence of events that each component handles is a function of the System alone; threads,
+// ranks, partitions and the merging of partitions onto lanes do not show. Synchronization: a lane may run
+// every event earlier than
+//   min over lanes j of (next event time of j + shortest link path from j to it; for itself, the shortest
+//   cycle),
+// events in flight counted as pending where they arrive; idle stretches are jumped. When rounds hold too few
+// events to be worth sharing, one worker runs all local lanes as one queue, and tries again later. Errors:
+// UserError from the constructor (open ports, a placement that does not fit); handlers do not throw.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "farfault/engine/system.hpp"
+#include "farfault/engine/transport.hpp"
+
+namespace farfault {
+
+// Where components run. It cannot change a result.
+struct Placement {
+  std::vector<std::uint32_t> partition_of;  // by component; empty: all in partition 0
+  std::uint32_t partitions = 1;
+  std::vector<std::uint32_t> rank_of;  // by partition; empty: contiguous blocks
+};
+
+struct EngineOptions {
+  std::uint32_t threads = 1;
+  bool merge_lanes = true;  // partitions that share a thread may share a lane; off: a lane for each partition
+  bool run_sparse_merged = true;
+};
+
+enum class RunState {
+  reached,  // every event before the end was handled, later ones are pending
+  drained,  // no event is left anywhere
+  stopped,  // request_stop()
+};
+
+// What the engine did, in host terms. Never part of a result.
+struct EngineProfile {
+  std::uint64_t events = 0;         // on this rank
+  std::uint64_t rounds = 0;         // synchronizations of this rank's lanes
+  std::uint64_t shared_rounds = 0;  // of these, run by several workers
+  std::uint64_t exchanges = 0;      // with other ranks
+  std::uint64_t bytes_sent = 0;     // to other ranks
+  std::uint64_t merges = 0;         // times that sparse lanes were run as one
+  double blocked_seconds = 0;       // waiting for other ranks
+  std::vector<std::uint64_t> lane_events;
+};
+
+class Engine {
+ public:
+  Engine(System& system, Placement placement, EngineOptions options, Transport& transport);
+  ~Engine();
+  Engine(Engine const&) = delete;
+  Engine& operator=(Engine const&) = delete;
+
+  // Handles every event earlier than `end`, on all ranks; all ranks call it alike.
+  RunState run_until(Time end);
+
+  // Async-signal-safe and thread-safe: run_until returns `stopped` on all ranks, at a moment when every rank
+  // has handled the events of the same prefix or can go on without them; run_until may be called again.
+  void request_stop() { stop_.store(true, std::memory_order_relaxed); }
+
+  bool is_local(ComponentId id) const;
+  // The time of the last event handled on any rank.
+  Time last_event() const;
+  // The time of the next pending event on any rank, as of the last return of run_until.
+  Time next_event() const;
+  // A hash of the states of all components on all ranks: equal for every placement. All ranks call it alike.
+  std::uint64_t state_digest();
+  EngineProfile profile() const;
+  std::uint64_t pending_events() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+  std::atomic<bool> stop_{false};
+};
+
+}  // namespace farfault

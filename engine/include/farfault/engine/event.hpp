@@ -1,0 +1,52 @@
+// The event record and the order of simultaneous events.
+//
+// An Event is 64 plain bytes, key included: the same bytes sit in a queue, cross to a thread or an MPI rank,
+// and lie in a checkpoint. Order is a promise computed from the model alone: (time, receiving port, sending
+// port, sender's sequence number), ports numbered in declaration order. No arrival order, thread, rank,
+// address or name enters it, so merging or splitting partitions changes nothing.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "farfault/engine/time.hpp"
+
+namespace farfault {
+
+using PortId = std::uint32_t;
+using ComponentId = std::uint32_t;
+
+inline constexpr std::size_t kPayloadBytes = 40;
+
+// Plain data whose bytes are its value: no pointers that own, no padding, no floating point. Saving,
+// comparing, hashing and sending such a type is copying its bytes.
+template <class T>
+concept Bytes = std::is_trivially_copyable_v<T> &&
+    (std::is_empty_v<T> || std::has_unique_object_representations_v<T>);
+
+template <class M>
+concept Message = Bytes<M> && sizeof(M) <= kPayloadBytes && alignof(M) <= 8;
+
+struct alignas(64) Event {
+  Time when;
+  std::uint64_t sequence;  // of the sending component: increases with every send
+  PortId to;
+  PortId from;
+  std::array<std::byte, kPayloadBytes> payload;
+};
+static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
+
+// Among events of one time.
+inline bool precedes_at_same_time(Event const& a, Event const& b) {
+  if (a.to != b.to) return a.to < b.to;
+  if (a.from != b.from) return a.from < b.from;
+  return a.sequence < b.sequence;
+}
+
+inline bool precedes(Event const& a, Event const& b) {
+  return a.when != b.when ? a.when < b.when : precedes_at_same_time(a, b);
+}
+
+}  // namespace farfault

@@ -1,0 +1,77 @@
+// A lane: the partitions that one worker runs as one sequence of events, with their queue and their outgoing
+// mail.
+//
+// How partitions are laid onto lanes is a matter of the machine the simulator runs on and never shows in a
+// result. Events for another lane wait in a mailbox per destination until the next synchronization. Not
+// thread-safe: one worker at a time; mailboxes change hands between rounds (engine.cpp).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "farfault/engine/event_queue.hpp"
+
+namespace farfault {
+
+class AnyComponent;
+class Lane;
+
+using Handler = void (*)(AnyComponent&, Lane&, Event const&);
+
+struct Mailbox {
+  std::vector<Event> events;
+  Time earliest = EventQueue::kNever;
+
+  void put(Event const& e) {
+    events.push_back(e);
+    if (e.when < earliest) earliest = e.when;
+  }
+  void clear() {
+    events.clear();
+    earliest = EventQueue::kNever;
+  }
+};
+
+struct Receiver {
+  Handler handler;
+  AnyComponent* component;
+};
+
+class alignas(64) Lane {
+ public:
+  Lane(std::uint32_t index, Duration lookahead, std::vector<Receiver> const& receivers)
+      : queue(lookahead), index_(index), receivers_(receivers.data()) {}
+
+  // `lane_of_port` gives the lane, or mailbox of another rank, of each port; null when there is no other
+  // lane.
+  void connect(std::uint16_t const* lane_of_port, std::size_t mailboxes) {
+    lane_of_port_ = lane_of_port;
+    if (outgoing.size() < mailboxes) outgoing.resize(mailboxes);
+  }
+
+  void send(Event const& e) {
+    if (lane_of_port_ != nullptr) {
+      auto const to = lane_of_port_[e.to];
+      if (to != index_) {
+        outgoing[to].put(e);
+        return;
+      }
+    }
+    queue.push(e);
+  }
+
+  // Handles events earlier than `horizon`, at most `limit`; returns how many.
+  std::uint64_t run(Time horizon, std::uint64_t limit);
+
+  EventQueue queue;
+  std::vector<Mailbox> outgoing;  // by destination lane, then by rank
+  std::uint64_t handled = 0;
+  Time last_event{};  // the time of the last event handled
+
+ private:
+  std::uint32_t index_;
+  std::uint16_t const* lane_of_port_ = nullptr;
+  Receiver const* receivers_;
+};
+
+}  // namespace farfault

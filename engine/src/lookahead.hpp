@@ -1,0 +1,22 @@
+// Private: shortest link paths between lanes, the lookahead of the engine's horizons.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "farfault/engine/time.hpp"
+
+namespace farfault {
+
+struct LaneLink {
+  std::uint32_t from;
+  std::uint32_t to;
+  Duration latency;
+};
+
+// distances[i * lanes + j]: the shortest path from lane j to targets[i], over one link at least (so for j ==
+// targets[i] it is the shortest cycle); Duration::max() where there is none.
+std::vector<Duration> shortest_paths_to(std::vector<std::uint32_t> const& targets, std::uint32_t lanes,
+                                        std::vector<LaneLink> const& links);
+
+}  // namespace farfault

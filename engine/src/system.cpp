@@ -1,0 +1,79 @@
+#include "farfault/engine/system.hpp"
+
+#include <algorithm>
+
+namespace farfault {
+
+namespace detail {
+
+PortId declare_in(System& system, AnyComponent& component, Handler handler, std::string_view name,
+                  bool timer) {
+  system.receivers_.push_back({handler, &component});
+  system.ins_.push_back({std::string(name), timer});
+  return static_cast<PortId>(system.ins_.size() - 1);
+}
+
+PortId declare_out(System& system, AnyComponent& component, std::string_view name, bool timer, PortId to) {
+  system.outs_.push_back({component.id(), std::string(name), timer, timer, to, Duration::zero(), nullptr});
+  return static_cast<PortId>(system.outs_.size() - 1);
+}
+
+}  // namespace detail
+
+void System::check_new_path(std::string const& path) {
+  if (path.empty()) throw UserError("a component needs a path");
+  if (known_paths_.contains(path)) throw UserError("two components are called '" + path + "'");
+}
+
+void System::bind_receivers(AnyComponent& component) {
+  known_paths_.insert(component.path());
+}
+
+std::string System::in_name(PortId id) const {
+  return receivers_[id].component->path() + "." + ins_[id].name;
+}
+std::string System::out_name(PortId id) const {
+  return components_[outs_[id].component]->path() + "." + outs_[id].name;
+}
+
+void System::link(PortId from, PortId to, Latency latency) {
+  auto& port = outs_.at(from);
+  if (port.connected) throw UserError("port " + out_name(from) + " is connected twice");
+  ins_.at(to).connected = true;
+  port.connected = true;
+  port.to = to;
+  port.latency = latency.get();
+}
+
+void System::link_family(PortId from, std::vector<PortId> const& to, Latency latency) {
+  auto& port = outs_.at(from);
+  if (port.connected) throw UserError("port " + out_name(from) + " is connected twice");
+  if (to.empty()) throw UserError("port " + out_name(from) + " is connected to a family of no ports");
+  for (auto const id : to) ins_.at(id).connected = true;
+  port.connected = true;
+  port.family = &to;
+  port.latency = latency.get();
+}
+
+void System::post_event(Event e) {
+  e.sequence = receivers_[e.to].component->sequence_++;
+  initial_.push_back(e);
+}
+
+void System::validate() const {
+  std::string open;
+  for (PortId id = 0; id < outs_.size(); ++id)
+    if (!outs_[id].connected) open += (open.empty() ? "" : ", ") + out_name(id);
+  for (PortId id = 0; id < ins_.size(); ++id)
+    if (!ins_[id].connected) open += (open.empty() ? "" : ", ") + in_name(id);
+  if (!open.empty()) throw UserError("unconnected ports: " + open);
+}
+
+Duration System::shortest_latency() const {
+  auto shortest = Duration::max();
+  for (auto const& port : outs_)
+    if (!port.timer && port.connected) shortest = std::min(shortest, port.latency);
+  return shortest;
+}
+
+}  // namespace farfault

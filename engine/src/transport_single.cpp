@@ -1,0 +1,41 @@
+#include <cstdlib>
+
+#include "transport_mpi.hpp"
+
+namespace farfault {
+
+namespace {
+
+class SingleTransport final : public Transport {
+ public:
+  std::uint32_t rank() const override { return 0; }
+  std::uint32_t ranks() const override { return 1; }
+  std::uint64_t exchange(RankState const& mine, std::span<Mailbox>, std::vector<Event>&,
+                         std::vector<RankState>& states) override {
+    states.assign(1, mine);
+    return 0;
+  }
+  std::uint64_t sum(std::uint64_t value) override { return value; }
+  std::uint64_t max(std::uint64_t value) override { return value; }
+  std::vector<std::vector<std::byte>> gather(std::span<std::byte const> bytes) override {
+    return {std::vector<std::byte>(bytes.begin(), bytes.end())};
+  }
+  void broadcast(std::vector<std::byte>&) override {}
+  void abort_all(int exit_code) override { std::exit(exit_code); }
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_single_transport() {
+  return std::make_unique<SingleTransport>();
+}
+
+std::unique_ptr<Transport> make_transport() {
+  // Starting MPI costs more than a small run, so it is only done under a launcher.
+  for (auto const* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"})
+    if (std::getenv(name) != nullptr)
+      if (auto mpi = make_mpi_transport()) return mpi;
+  return make_single_transport();
+}
+
+}  // namespace farfault

@@ -1,0 +1,108 @@
+#include "workers.hpp"
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <thread>
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
+
+namespace farfault {
+
+namespace {
+
+constexpr int kSpins = 2000;  // about 50 us: longer than a round, shorter than a scheduler's time slice
+
+void pause_a_moment(int& spins) {
+  if (++spins < kSpins) {
+#if defined(__x86_64__) || defined(__i386__)
+    _mm_pause();
+#endif
+  } else {
+    std::this_thread::yield();
+  }
+}
+
+}  // namespace
+
+struct Workers::Arena {
+  explicit Arena(std::uint32_t threads)
+      : control(tbb::global_control::max_allowed_parallelism, threads), arena(static_cast<int>(threads), 1) {}
+  tbb::global_control control;  // allows more threads than cores when they were asked for
+  tbb::task_arena arena;
+};
+
+Workers::Workers(std::uint32_t threads, std::uint32_t tasks)
+    : threads_(threads), tasks_(tasks), claims_(tasks) {
+  if (threads_ > 1) arena_ = std::make_unique<Arena>(threads_);
+}
+
+Workers::~Workers() = default;
+
+void Workers::run(std::function<void()> const& lead) {
+  if (!arena_) {
+    lead();
+    return;
+  }
+  over_.store(false, std::memory_order_relaxed);
+  std::atomic<std::uint32_t> members{0};
+  arena_->arena.execute([&] {
+    tbb::parallel_for(
+        std::uint32_t{0}, threads_,
+        [&](std::uint32_t) {
+          // Whoever comes first leads, so that the run never waits for a thread that is not there.
+          auto const member = members.fetch_add(1);
+          if (member == 0) {
+            lead();
+            over_.store(true, std::memory_order_release);
+          } else {
+            help(member);
+          }
+        },
+        tbb::simple_partitioner{});
+  });
+}
+
+void Workers::help(std::uint32_t member) {
+  std::uint64_t seen = 0;
+  int spins = 0;
+  while (!over_.load(std::memory_order_acquire)) {
+    auto const round = round_.load(std::memory_order_acquire);
+    if (round != seen) {
+      seen = round;
+      spins = 0;
+      work(member, round);
+    } else {
+      pause_a_moment(spins);
+    }
+  }
+}
+
+void Workers::work(std::uint32_t member, std::uint64_t round) {
+  auto const first = static_cast<std::uint32_t>(std::uint64_t{member} * tasks_ / threads_);
+  for (std::uint32_t i = 0; i < tasks_; ++i) {
+    auto const t = first + i < tasks_ ? first + i : first + i - tasks_;
+    auto last = claims_[t].round.load(std::memory_order_acquire);
+    // Every task is taken in every round, so a claim older than `round` can only belong to the round before,
+    // and a helper that comes late finds only newer ones.
+    if (last < round && claims_[t].round.compare_exchange_strong(last, round, std::memory_order_acq_rel)) {
+      (*task_)(t);
+      left_.fetch_sub(1, std::memory_order_acq_rel);
+    }
+  }
+}
+
+void Workers::round(std::function<void(std::uint32_t)> const& task) {
+  task_ = &task;
+  left_.store(tasks_, std::memory_order_relaxed);
+  auto const number = round_.load(std::memory_order_relaxed) + 1;
+  round_.store(number, std::memory_order_release);
+  work(0, number);
+  int spins = 0;
+  while (left_.load(std::memory_order_acquire) != 0) pause_a_moment(spins);
+}
+
+}  // namespace farfault

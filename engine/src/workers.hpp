@@ -1,0 +1,50 @@
+// Private: a crew of oneTBB workers that share the tasks of a round.
+//
+// One member leads; the others help when they are there. A round is complete whoever ran its tasks, so
+// nothing depends on how many threads oneTBB really gives, and no member waits for one that has not come. A
+// task is first offered to the worker it ran on before, then to all.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace farfault {
+
+class Workers {
+ public:
+  Workers(std::uint32_t threads, std::uint32_t tasks);
+  ~Workers();
+  Workers(Workers const&) = delete;
+  Workers& operator=(Workers const&) = delete;
+
+  std::uint32_t threads() const { return threads_; }
+
+  // Runs `lead` on one thread of the crew, the others standing by for rounds until it returns.
+  void run(std::function<void()> const& lead);
+
+  // From `lead`: runs task(i) for every i, shared with whoever is there; returns when all are done.
+  void round(std::function<void(std::uint32_t)> const& task);
+
+ private:
+  struct alignas(64) Claim {
+    std::atomic<std::uint64_t> round{0};
+  };
+
+  void help(std::uint32_t member);
+  void work(std::uint32_t member, std::uint64_t round);
+
+  std::uint32_t threads_;
+  std::uint32_t tasks_;
+  std::vector<Claim> claims_;  // the last round in which a task was taken
+  std::function<void(std::uint32_t)> const* task_ = nullptr;
+  alignas(64) std::atomic<std::uint64_t> round_{0};
+  alignas(64) std::atomic<std::uint32_t> left_{0};
+  alignas(64) std::atomic<bool> over_{false};
+  struct Arena;
+  std::unique_ptr<Arena> arena_;
+};
+
+}  // namespace farfault

@@ -1,0 +1,147 @@
+#include "farfault/engine/engine.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "phold_model.hpp"
+
+using namespace farfault;
+
+namespace {
+
+struct Ball {
+  std::uint64_t hits;
+};
+struct PlayerSpec {
+  bool serves = false;
+};
+struct PlayerState {
+  std::uint64_t hits = 0;
+  Time last{};
+};
+
+class Player final : public Component<PlayerSpec, PlayerState> {
+ public:
+  using Component::Component;
+  In<Ball> ball_in = in<&Player::on_ball>("in");
+  Out<Ball> ball_out = out<Ball>("out");
+  Self<Ball> serve = timer<&Player::on_ball>("serve");
+  std::string_view kind() const override { return "player"; }
+  std::string waiting_for() const override { return state().hits < 3 ? "the ball" : ""; }
+  void on_ball(Ball const& b, Cx& cx) const {
+    ++cx.state().hits;
+    cx.state().last = cx.now();
+    if (b.hits < 100) cx.send(ball_out, Ball{b.hits + 1}, 5ns);
+  }
+};
+
+struct Match {
+  System system;
+  Player* a;
+  Player* b;
+  Match() {
+    a = &system.add<Player>("a", {true});
+    b = &system.add<Player>("b");
+    system.connect(a->ball_out, b->ball_in, Latency{100ns});
+    system.connect(b->ball_out, a->ball_in, Latency{200ns});
+    system.post(a->serve, Ball{0}, Time{1us});
+  }
+};
+
+std::uint64_t phold_digest(phold::Parameters const& p, std::uint32_t partitions, EngineOptions options,
+                           Time end, std::uint64_t* events = nullptr) {
+  phold::Model model(p);
+  auto const transport = make_single_transport();
+  Engine engine(model.system, model.placement(partitions), options, *transport);
+  engine.run_until(Time{picoseconds(end) / 3 * Duration{1}});  // stopping on the way must not show
+  engine.run_until(end);
+  if (events != nullptr) *events = engine.profile().events;
+  return engine.state_digest();
+}
+
+}  // namespace
+
+TEST_CASE("a message arrives after the link's latency and the extra delay, to the picosecond") {
+  for (std::uint32_t const partitions : {1U, 2U}) {
+    Match m;
+    auto const transport = make_single_transport();
+    Engine engine(m.system, {{0, partitions - 1}, partitions, {}}, {.threads = 1, .merge_lanes = false},
+                  *transport);
+    CHECK(engine.run_until(Time::max()) == RunState::drained);
+    CHECK(engine.last_event() == Time{1us + 50 * (100ns + 5ns) + 50 * (200ns + 5ns)});
+    CHECK(m.a->state().hits == 51);
+    CHECK(m.b->state().hits == 50);
+  }
+}
+
+TEST_CASE("run_until stops before its end and goes on from there") {
+  Match m;
+  auto const transport = make_single_transport();
+  Engine engine(m.system, {}, {}, *transport);
+  CHECK(engine.run_until(Time{1us}) == RunState::reached);
+  CHECK(m.a->state().hits == 0);
+  CHECK(engine.run_until(Time{1us + Duration{1}}) == RunState::reached);
+  CHECK(m.a->state().hits == 1);
+  CHECK(engine.next_event() == Time{1us + 105ns});
+}
+
+TEST_CASE("a stop request ends the run and the run can be taken up again") {
+  Match m;
+  auto const transport = make_single_transport();
+  Engine engine(m.system, {}, {}, *transport);
+  engine.request_stop();
+  CHECK(engine.run_until(Time::max()) == RunState::stopped);
+  CHECK(engine.run_until(Time::max()) == RunState::drained);
+  CHECK(m.a->state().hits == 51);
+}
+
+TEST_CASE("an open port is refused by its full path") {
+  System system;
+  system.add<Player>("gpu0.player");
+  auto const transport = make_single_transport();
+  CHECK_THROWS_WITH_AS(Engine(system, {}, {}, *transport),
+                       "unconnected ports: gpu0.player.out, gpu0.player.in", UserError);
+}
+
+TEST_CASE("a port cannot be connected twice and a path cannot be used twice") {
+  Match m;
+  CHECK_THROWS_AS(m.system.connect(m.a->ball_out, m.b->ball_in, Latency{1ns}), UserError);
+  CHECK_THROWS_AS(m.system.add<Player>("a"), UserError);
+}
+
+TEST_CASE("PHOLD has one digest for every number of partitions and threads") {
+  phold::Parameters const p{.processes = 96, .start_events = 3, .remote = 0.5, .lookahead = 0.1};
+  auto const reference = phold_digest(p, 1, {}, Time{60us});
+  std::uint64_t events = 0;
+  for (std::uint32_t const partitions : {1U, 2U, 3U, 7U})
+    for (std::uint32_t const threads : {1U, 2U, 4U, 8U})
+      for (bool const merge : {false, true})
+        for (bool const sparse : {false, true})
+          CHECK(phold_digest(p, partitions, {threads, merge, sparse}, Time{60us}, &events) == reference);
+  CHECK(events > 15000);
+}
+
+TEST_CASE("sparse rounds are run as one lane and change nothing") {
+  phold::Parameters const p{.processes = 64, .start_events = 1, .remote = 0.25, .lookahead = 0.01};
+  auto const reference = phold_digest(p, 1, {}, Time{800us});
+  phold::Model model(p);
+  auto const transport = make_single_transport();
+  Engine engine(model.system, model.placement(2), {.threads = 2}, *transport);
+  engine.run_until(Time{800us});
+  CHECK(engine.profile().merges >= 2);
+  CHECK(engine.state_digest() == reference);
+}
+
+TEST_CASE("idle stretches are jumped: synchronizations follow events, not time over lookahead") {
+  // Two players 100 ns apart whose rallies lie 20 us apart: creeping would take at least 200 rounds a rally.
+  Match m;
+  for (int i = 1; i <= 20; ++i) m.system.post(m.a->serve, Ball{99}, Time{i * 20us});
+  auto const transport = make_single_transport();
+  Engine engine(m.system, {{0, 1}, 2, {}}, {.threads = 1, .merge_lanes = false, .run_sparse_merged = false},
+                *transport);
+  engine.run_until(Time::max());
+  CHECK(engine.profile().events == 101 + 40);
+  CHECK(engine.profile().rounds <= 101 + 2 * 40);
+}

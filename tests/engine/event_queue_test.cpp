@@ -1,0 +1,137 @@
+#include "farfault/engine/event_queue.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+using namespace farfault;
+
+namespace {
+
+Event event(std::int64_t when, PortId to, PortId from, std::uint64_t sequence) {
+  Event e{};
+  e.when = Time{Duration{when}};
+  e.to = to;
+  e.from = from;
+  e.sequence = sequence;
+  return e;
+}
+
+std::vector<Event> take(EventQueue& q, Time horizon, std::uint64_t limit = ~std::uint64_t{0}) {
+  std::vector<Event> out;
+  q.run(
+      horizon, limit, [&](Event const& e) { out.push_back(e); }, [](PortId) {});
+  return out;
+}
+
+bool same(Event const& a, Event const& b) {
+  return !precedes(a, b) && !precedes(b, a);
+}
+
+}  // namespace
+
+TEST_CASE("events of one time come in the order receiving port, sending port, sequence") {
+  EventQueue q(1ns);
+  q.push(event(5000, 2, 1, 0));
+  q.push(event(5000, 1, 9, 4));
+  q.push(event(5000, 1, 9, 3));
+  q.push(event(5000, 1, 2, 7));
+  auto const out = take(q, Time{1us});
+  REQUIRE(out.size() == 4);
+  CHECK(out[0].from == 2);
+  CHECK(out[1].sequence == 3);
+  CHECK(out[2].sequence == 4);
+  CHECK(out[3].to == 2);
+}
+
+TEST_CASE("nothing at or after the horizon is handed out, and it comes later") {
+  EventQueue q(1ns);
+  q.push(event(1000, 0, 0, 0));
+  q.push(event(1001, 0, 0, 1));
+  CHECK(take(q, Time{Duration{1001}}).size() == 1);
+  CHECK(q.next_time() == Time{Duration{1001}});
+  CHECK(take(q, Time{Duration{1002}}).size() == 1);
+  CHECK(q.next_time() == EventQueue::kNever);
+}
+
+TEST_CASE("an event may be pushed before windows that were already looked at") {
+  EventQueue q(1ns);
+  q.push(event(9'000'000, 0, 0, 0));
+  CHECK(q.next_time() == Time{9us});
+  CHECK(take(q, Time{Duration{9'000'000}}).empty());
+  q.push(event(10, 0, 0, 1));
+  CHECK(q.next_time() == Time{Duration{10}});
+  auto const out = take(q, Time{10us});
+  REQUIRE(out.size() == 2);
+  CHECK(out[0].sequence == 1);
+}
+
+TEST_CASE("the queue pops random loads exactly as a sorted list does") {
+  for (std::int64_t const lookahead : {1, 700, 65536, 3'000'000}) {
+    for (std::uint32_t seed = 1; seed <= 6; ++seed) {
+      CAPTURE(lookahead);
+      CAPTURE(seed);
+      std::mt19937_64 random(seed);
+      // From many ties to sparse, over all levels of the wheel.
+      std::int64_t const spread = std::int64_t{1} << (4 + 7 * (seed % 6));
+      EventQueue q{Duration{lookahead}};
+      std::vector<Event> reference;
+      std::uint64_t sequence = 0;
+      std::int64_t now = 0;
+      auto push = [&] {
+        auto const e =
+            event(now + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(spread)),
+                  static_cast<PortId>(random() % 5), static_cast<PortId>(random() % 3), sequence++);
+        q.push(e);
+        reference.push_back(e);
+      };
+      for (int i = 0; i < 500; ++i) push();
+      bool equal = true;
+      for (int round = 0; round < 60; ++round) {
+        now += static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(spread / 4 + 2));
+        std::sort(reference.begin(), reference.end(), precedes);
+        std::size_t popped = 0;
+        std::vector<Event> pushed;
+        auto const horizon = Time{Duration{now}};
+        // Handlers push too, at times from their own on.
+        q.run(
+            horizon, ~std::uint64_t{0},
+            [&](Event const& e) {
+              equal = equal && popped < reference.size() && same(reference[popped], e);
+              ++popped;
+              if (random() % 3 == 0) {
+                auto child = event(picoseconds(e.when) + 1 + static_cast<std::int64_t>(random() % 2000), 1, 1,
+                                   sequence++);
+                q.push(child);
+                reference.insert(std::upper_bound(reference.begin(), reference.end(), child, precedes),
+                                 child);
+              }
+            },
+            [](PortId) {});
+        reference.erase(reference.begin(), reference.begin() + static_cast<std::ptrdiff_t>(popped));
+        if (!reference.empty()) equal = equal && reference.front().when >= horizon;
+        equal = equal && q.size() == reference.size();
+        equal = equal && q.next_time() == (reference.empty() ? EventQueue::kNever : reference.front().when);
+        for (int i = 0; i < 20; ++i) push();
+      }
+      CHECK(equal);
+    }
+  }
+}
+
+TEST_CASE("draining hands out every pending event once and leaves a usable queue") {
+  EventQueue q(1ns);
+  for (std::uint64_t i = 0; i < 1000; ++i) q.push(event(static_cast<std::int64_t>(i * i * 37), 0, 0, i));
+  take(q, Time{Duration{37 * 100 * 100}});
+  std::vector<std::uint64_t> seen;
+  q.drain([&](Event const& e) { seen.push_back(e.sequence); });
+  std::sort(seen.begin(), seen.end());
+  REQUIRE(seen.size() == 900);
+  CHECK(seen.front() == 100);
+  CHECK(seen.back() == 999);
+  CHECK(q.empty());
+  q.push(event(5, 0, 0, 1));
+  CHECK(take(q, Time{1us}).size() == 1);
+}
