@@ -21,17 +21,25 @@ struct AccessInfo {
   CommitFile* file;
 };
 
-CommitFile& file_of(H5FD_t const* f) { return *reinterpret_cast<OpenFile const*>(f)->file; }
+CommitFile& file_of(H5FD_t const* f) {
+  return *reinterpret_cast<OpenFile const*>(f)->file;
+}
 
 // The order in which commit() changes the old part of the file.
 int rank_of(H5FD_mem_t type) {
   switch (type) {
-    case H5FD_MEM_SUPER: return 0;
-    case H5FD_MEM_DRAW: return 1;
-    case H5FD_MEM_GHEAP: return 2;
-    case H5FD_MEM_LHEAP: return 3;
-    case H5FD_MEM_BTREE: return 4;
-    default: return 5;
+    case H5FD_MEM_SUPER:
+      return 0;
+    case H5FD_MEM_DRAW:
+      return 1;
+    case H5FD_MEM_GHEAP:
+      return 2;
+    case H5FD_MEM_LHEAP:
+      return 3;
+    case H5FD_MEM_BTREE:
+      return 4;
+    default:
+      return 5;
   }
 }
 
@@ -58,16 +66,22 @@ haddr_t driver_alloc(H5FD_t* f, H5FD_mem_t type, hid_t, hsize_t size) {
 }
 
 // Blocks come back through CommitFile::release, which knows when they may be used again.
-herr_t driver_free(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, hsize_t) { return 0; }
+herr_t driver_free(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, hsize_t) {
+  return 0;
+}
 
-haddr_t driver_get_eoa(H5FD_t const* f, H5FD_mem_t) { return file_of(f).end_of_allocation(); }
+haddr_t driver_get_eoa(H5FD_t const* f, H5FD_mem_t) {
+  return file_of(f).end_of_allocation();
+}
 
 herr_t driver_set_eoa(H5FD_t* f, H5FD_mem_t, haddr_t end) {
   file_of(f).end_of_allocation(end);
   return 0;
 }
 
-haddr_t driver_get_eof(H5FD_t const* f, H5FD_mem_t) { return file_of(f).end_of_file(); }
+haddr_t driver_get_eof(H5FD_t const* f, H5FD_mem_t) {
+  return file_of(f).end_of_file();
+}
 
 herr_t driver_read(H5FD_t* f, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* data) {
   return file_of(f).read(address, size, static_cast<unsigned char*>(data)) ? 0 : -1;
@@ -102,7 +116,8 @@ hid_t register_driver() {
   return H5FDregister(&driver);
 }
 
-// Closes a directory's entry of a renamed or new file against a power cut; a file system that cannot is not an error.
+// Closes a directory's entry of a renamed or new file against a power cut; a file system that cannot is not
+// an error.
 void sync_folder_of(std::string const& path) {
   auto folder = std::filesystem::path(path).parent_path();
   if (folder.empty()) folder = ".";
@@ -118,7 +133,8 @@ CommitFile::CommitFile(std::string path) : path_(std::move(path)) {
   fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd_ < 0) throw UserError("cannot write '" + path_ + "': " + std::strerror(errno));
 #ifdef F_OFD_SETLK
-  // A byte that nobody reads, so that readers who lock the file are not kept away from a running simulation's results.
+  // A byte that nobody reads, so that readers who lock the file are not kept away from a running simulation's
+  // results.
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
@@ -136,7 +152,9 @@ CommitFile::CommitFile(std::string path) : path_(std::move(path)) {
   }
 }
 
-CommitFile::~CommitFile() { ::close(fd_); }
+CommitFile::~CommitFile() {
+  ::close(fd_);
+}
 
 Handle CommitFile::access_list() {
   static hid_t const driver = register_driver();
@@ -147,7 +165,9 @@ Handle CommitFile::access_list() {
   return list;
 }
 
-std::string CommitFile::failure() const { return "cannot write '" + path_ + "': " + std::strerror(error_); }
+std::string CommitFile::failure() const {
+  return "cannot write '" + path_ + "': " + std::strerror(error_);
+}
 
 std::uint64_t CommitFile::allocate(std::uint64_t size, bool raw_data) {
   if (raw_data) {
@@ -234,7 +254,8 @@ bool CommitFile::read(std::uint64_t address, std::uint64_t size, unsigned char* 
   for (; it != pieces_.end() && it->first < end; ++it) {
     auto const from = std::max(address, it->first);
     auto const to = std::min(end, it->first + it->second.bytes.size());
-    if (from < to) std::memcpy(data + (from - address), it->second.bytes.data() + (from - it->first), to - from);
+    if (from < to)
+      std::memcpy(data + (from - address), it->second.bytes.data() + (from - it->first), to - from);
   }
   return true;
 }
@@ -250,7 +271,18 @@ void CommitFile::commit() {
   if (failed()) throw RunError(failure());
   pieces_.clear();
   committed_ = end_;
-  for (auto const& [address, size] : released_) free_.emplace(address, size);
+  for (auto [address, size] : released_) {
+    auto const after = free_.lower_bound(address);
+    if (after != free_.end() && after->first == address + size) {
+      size += after->second;
+      free_.erase(after);
+    }
+    auto const next = free_.lower_bound(address);
+    if (next != free_.begin() && std::prev(next)->first + std::prev(next)->second == address)
+      std::prev(next)->second += size;
+    else
+      free_.emplace(address, size);
+  }
   released_.clear();
 }
 

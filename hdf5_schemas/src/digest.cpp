@@ -54,7 +54,8 @@ class Hash128 {
 };
 
 constexpr std::array<std::string_view, 2> kRootAttributesLeftOut{"result_digest", "farfault_version"};
-constexpr std::array<std::string_view, 4> kScaleAttributes{"CLASS", "DIMENSION_LIST", "NAME", "REFERENCE_LIST"};
+constexpr std::array<std::string_view, 4> kScaleAttributes{"CLASS", "DIMENSION_LIST", "NAME",
+                                                           "REFERENCE_LIST"};
 
 template <std::size_t N>
 bool among(std::array<std::string_view, N> const& names, std::string_view name) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <exception>
 
@@ -45,6 +46,10 @@ void send(int fd, char verdict, std::string const& text) {
 
 [[noreturn]] void child(int fd, std::string const& path, std::uint64_t file_bytes,
                         std::function<std::string(hid_t)> const& read) {
+  // A handler of the program would report the child's crash as the program's own.
+  for (int const signal :
+       {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGTERM, SIGINT, SIGPIPE, SIGUSR1})
+    std::signal(signal, SIG_DFL);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, kSeconds + file_bytes / kBytesPerSecond);
   if (kLimitMemory) limit(RLIMIT_AS, kMemory);
@@ -75,7 +80,8 @@ std::string read_guarded(std::string const& path, std::function<std::string(hid_
   auto const file_bytes = size > 0 ? static_cast<std::uint64_t>(size) : 0;
 
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw RunError(std::string("cannot make a pipe: ") + std::strerror(errno));
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    throw RunError(std::string("cannot make a pipe: ") + std::strerror(errno));
   auto const pid = ::fork();
   if (pid < 0) {
     ::close(ends[0]);

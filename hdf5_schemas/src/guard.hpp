@@ -1,7 +1,8 @@
 // Reading of untrusted HDF5 files.
 //
-// The HDF5 library can be brought to crash, loop or take all memory by a damaged file. So a child process reads the file
-// under limits on memory and processor time, and sends back what it found; if it dies, the file is damaged.
+// The HDF5 library can be brought to crash, loop or take all memory by a damaged file. So a child process
+// reads the file under limits on memory and processor time, and sends back what it found; if it dies, the
+// file is damaged.
 #pragma once
 
 #include <functional>
@@ -13,8 +14,8 @@
 
 namespace farfault::results {
 
-// Runs `read` on the open file in the child and returns its text. Throws UserError, with what a UserError or an
-// Hdf5Failure in the child said, or that the file is damaged.
+// Runs `read` on the open file in the child and returns its text. Throws UserError, with what a UserError or
+// an Hdf5Failure in the child said, or that the file is damaged.
 std::string read_guarded(std::string const& path, std::function<std::string(hid_t file)> const& read);
 
 // Throws UserError unless `path` can be opened and holds a result.

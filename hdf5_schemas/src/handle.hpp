@@ -9,7 +9,8 @@
 
 namespace farfault::results {
 
-// HDF5 refused something; the callers of this folder turn it into a UserError or RunError that names the file.
+// HDF5 refused something; the callers of this folder turn it into a UserError or RunError that names the
+// file.
 class Hdf5Failure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -46,6 +47,8 @@ Status check(Status status, char const* what) {
 }
 
 // HDF5 prints its error stack to the terminal unless told not to; ours is one sentence.
-inline void quiet() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+inline void quiet() {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
 
 }  // namespace farfault::results

@@ -26,7 +26,8 @@ void write_attribute(hid_t object, char const* name, hid_t type, void const* val
   if (check(H5Aexists(object, name), "cannot look for an attribute") > 0)
     check(H5Adelete(object, name), "cannot replace an attribute");
   Handle const space(H5Screate(H5S_SCALAR), "no scalar");
-  Handle const attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), "cannot add an attribute");
+  Handle const attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT),
+                         "cannot add an attribute");
   check(H5Awrite(attribute, type, value), "cannot write an attribute");
 }
 
@@ -35,15 +36,16 @@ void describe(hid_t dataset, Description const& about) {
   set_attribute(dataset, "description", about.text);
 }
 
-Handle write_values(hid_t parent, std::string const& name, hid_t file_type, hid_t memory_type, std::size_t count,
-                    bool scalar, void const* data, Description const& about) {
+Handle write_values(hid_t parent, std::string const& name, hid_t file_type, hid_t memory_type,
+                    std::size_t count, bool scalar, void const* data, Description const& about) {
   hsize_t const size = count;
   Handle const space(scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &size, nullptr), "no dataspace");
   Handle const list = dataset_list();
   if (!scalar && count > 1) compress(list, {std::min(size, kChunkValues)});
   Handle dataset(H5Dcreate2(parent, name.c_str(), file_type, space, H5P_DEFAULT, list, H5P_DEFAULT),
                  "cannot add a dataset");
-  if (count > 0) check(H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), "cannot write a dataset");
+  if (count > 0)
+    check(H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), "cannot write a dataset");
   describe(dataset, about);
   return dataset;
 }
@@ -76,7 +78,8 @@ void set_attribute(hid_t object, char const* name, std::uint64_t value) {
   write_attribute(object, name, H5T_NATIVE_UINT64, &value);
 }
 
-Handle write_scalar(hid_t parent, std::string const& name, std::string const& value, Description const& about) {
+Handle write_scalar(hid_t parent, std::string const& name, std::string const& value,
+                    Description const& about) {
   char const* const text = value.c_str();
   Handle const type = string_type();
   return write_values(parent, name, type, type, 1, true, &text, about);
@@ -101,11 +104,14 @@ Handle write_column(hid_t parent, std::string const& name, std::span<std::string
 
 Handle write_column(hid_t parent, std::string const& name, std::span<std::uint64_t const> values,
                     Description const& about) {
-  return write_values(parent, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, values.size(), false, values.data(), about);
+  return write_values(parent, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, values.size(), false, values.data(),
+                      about);
 }
 
-Handle write_column(hid_t parent, std::string const& name, std::span<double const> values, Description const& about) {
-  return write_values(parent, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, values.size(), false, values.data(), about);
+Handle write_column(hid_t parent, std::string const& name, std::span<double const> values,
+                    Description const& about) {
+  return write_values(parent, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, values.size(), false, values.data(),
+                      about);
 }
 
 void make_scale(hid_t dataset, std::string const& name) {
@@ -147,7 +153,8 @@ GrowingDataset::GrowingDataset(hid_t parent, std::string const& name, Element el
   }
   auto limits = shape_;
   limits[0] = H5S_UNLIMITED;
-  Handle const space(H5Screate_simple(static_cast<int>(shape_.size()), shape_.data(), limits.data()), "no dataspace");
+  Handle const space(H5Screate_simple(static_cast<int>(shape_.size()), shape_.data(), limits.data()),
+                     "no dataspace");
   Handle const list = dataset_list();
   compress(list, chunk_);
   Handle const access(H5Pcreate(H5P_DATASET_ACCESS), "no access properties");
@@ -167,8 +174,10 @@ void GrowingDataset::append(std::uint64_t rows, void const* data) {
   shape_[0] = rows_ + rows;
   check(H5Dset_extent(dataset_, shape_.data()), "cannot extend a dataset");
   Handle const space(H5Dget_space(dataset_), "no dataspace");
-  check(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), "no selection");
-  Handle const memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), "no dataspace");
+  check(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+        "no selection");
+  Handle const memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr),
+                      "no dataspace");
   check(H5Dwrite(dataset_, memory_type_, memory, space, H5P_DEFAULT, data), "cannot write rows");
   rows_ = shape_[0];
 }

@@ -11,8 +11,8 @@
 
 namespace farfault::results {
 
-// Every object of the file is created without times, and every dataset of more than one value is chunked, shuffled and
-// deflated.
+// Every object of the file is created without times, and every dataset of more than one value is chunked,
+// shuffled and deflated.
 Handle create_group(hid_t parent, std::string const& name);
 
 // A copy of the variable-length UTF-8 string type.
@@ -27,7 +27,8 @@ struct Description {
   std::string text;
 };
 
-Handle write_scalar(hid_t parent, std::string const& name, std::string const& value, Description const& about);
+Handle write_scalar(hid_t parent, std::string const& name, std::string const& value,
+                    Description const& about);
 Handle write_scalar(hid_t parent, std::string const& name, std::uint64_t value, Description const& about);
 Handle write_scalar(hid_t parent, std::string const& name, double value, Description const& about);
 
@@ -35,9 +36,11 @@ Handle write_column(hid_t parent, std::string const& name, std::span<std::string
                     Description const& about);
 Handle write_column(hid_t parent, std::string const& name, std::span<std::uint64_t const> values,
                     Description const& about);
-Handle write_column(hid_t parent, std::string const& name, std::span<double const> values, Description const& about);
+Handle write_column(hid_t parent, std::string const& name, std::span<double const> values,
+                    Description const& about);
 
-// Makes `dataset` the coordinate of a dimension called `name`; attach_scale ties axis `axis` of `dataset` to it.
+// Makes `dataset` the coordinate of a dimension called `name`; attach_scale ties axis `axis` of `dataset` to
+// it.
 void make_scale(hid_t dataset, std::string const& name);
 void attach_scale(hid_t dataset, hid_t scale, unsigned axis);
 

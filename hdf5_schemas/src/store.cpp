@@ -35,12 +35,16 @@ Handle write_index(hid_t parent, std::string const& name, std::size_t n, std::st
 
 void write_inputs(hid_t config, std::vector<InputRecord> const& inputs) {
   auto const group = create_group(config, "inputs");
-  auto const scale = write_index(group, "input", inputs.size(), "Number of the input file, in the order of reading.");
-  attach_scale(write_column(group, "path", column(inputs, &InputRecord::path), {"text", "Input file as named."}), scale,
-               0);
-  attach_scale(write_column(group, "bytes", column(inputs, &InputRecord::bytes), {"bytes", "Size of the input file."}),
-               scale, 0);
-  attach_scale(write_column(group, "hash", column(inputs, &InputRecord::hash), {"text", "Hash of the file's content."}),
+  auto const scale =
+      write_index(group, "input", inputs.size(), "Number of the input file, in the order of reading.");
+  attach_scale(
+      write_column(group, "path", column(inputs, &InputRecord::path), {"text", "Input file as named."}),
+      scale, 0);
+  attach_scale(
+      write_column(group, "bytes", column(inputs, &InputRecord::bytes), {"bytes", "Size of the input file."}),
+      scale, 0);
+  attach_scale(write_column(group, "hash", column(inputs, &InputRecord::hash),
+                            {"text", "Hash of the file's content."}),
                scale, 0);
 }
 
@@ -48,7 +52,9 @@ void write_topology(hid_t file, RunHeader const& header) {
   auto const topology = create_group(file, "topology");
   auto const nodes = create_group(topology, "nodes");
   auto const node = write_index(nodes, "node", header.nodes.size(), "Number of the node.");
-  attach_scale(write_column(nodes, "name", column(header.nodes, &NodeRow::name), {"text", "Name of the node."}), node, 0);
+  attach_scale(
+      write_column(nodes, "name", column(header.nodes, &NodeRow::name), {"text", "Name of the node."}), node,
+      0);
   attach_scale(write_column(nodes, "kind", column(header.nodes, &NodeRow::kind),
                             {"text", "What the node is: gpu, cpu, a kind of switch, nic."}),
                node, 0);
@@ -60,13 +66,15 @@ void write_topology(hid_t file, RunHeader const& header) {
     a.push_back(row.a);
     b.push_back(row.b);
   }
-  auto const number = [&](char const* name, std::vector<std::uint64_t> const& values, Description const& about) {
+  auto const number = [&](char const* name, std::vector<std::uint64_t> const& values,
+                          Description const& about) {
     attach_scale(write_column(links, name, values, about), link, 0);
   };
   number("a", a, {"index", "Node at one end."});
   number("b", b, {"index", "Node at the other end."});
-  attach_scale(write_column(links, "kind", column(header.links, &LinkRow::kind), {"text", "Technology of the link."}),
-               link, 0);
+  attach_scale(
+      write_column(links, "kind", column(header.links, &LinkRow::kind), {"text", "Technology of the link."}),
+      link, 0);
   number("latency_ps", column(header.links, &LinkRow::latency_ps), {"ps", "Time from one end to the other."});
   number("forward_bytes_per_s", column(header.links, &LinkRow::forward_bytes_per_s),
          {"bytes/s", "Bandwidth from a to b."});
@@ -112,14 +120,16 @@ void write_summary(hid_t file, std::vector<SummaryRow> const& rows) {
       if (row.scope == scope && place.emplace(row.name, names.size()).second) names.push_back(row.name);
     for (auto const& row : rows) {
       if (row.scope != scope) continue;
-      FF_CHECK(is_object_name(row.metric) && row.metric != "name", "a metric of the summary has no valid name");
-      auto const [it, fresh] = values.try_emplace(
-          row.metric, Description{row.unit, row.text}, std::vector<std::uint64_t>(names.size(), kMissing));
+      FF_CHECK(is_object_name(row.metric) && row.metric != "name",
+               "a metric of the summary has no valid name");
+      auto const [it, fresh] = values.try_emplace(row.metric, Description{row.unit, row.text},
+                                                  std::vector<std::uint64_t>(names.size(), kMissing));
       if (fresh) metrics.push_back(row.metric);
       it->second.second[place[row.name]] = row.value;
     }
     auto const group = create_group(summary, scope);
-    auto const scale = write_column(group, "name", names, {"text", "What the figures of this place are about."});
+    auto const scale =
+        write_column(group, "name", names, {"text", "What the figures of this place are about."});
     make_scale(scale, "name");
     for (auto const& metric : metrics) {
       auto const& [about, figures] = values.at(metric);

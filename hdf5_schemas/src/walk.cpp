@@ -12,17 +12,23 @@ Kind kind_of(hid_t type) {
     case H5T_INTEGER:
       if (H5Tget_size(type) > 8) return Kind::other;
       return H5Tget_sign(type) == H5T_SGN_NONE ? Kind::unsigned_integer : Kind::integer;
-    case H5T_FLOAT: return H5Tget_size(type) > 8 ? Kind::other : Kind::real;
-    case H5T_STRING: return Kind::text;
-    default: return Kind::other;
+    case H5T_FLOAT:
+      return H5Tget_size(type) > 8 ? Kind::other : Kind::real;
+    case H5T_STRING:
+      return Kind::text;
+    default:
+      return Kind::other;
   }
 }
 
 hid_t memory_type_of(Kind kind) {
   switch (kind) {
-    case Kind::unsigned_integer: return H5T_NATIVE_UINT64;
-    case Kind::integer: return H5T_NATIVE_INT64;
-    default: return H5T_NATIVE_DOUBLE;
+    case Kind::unsigned_integer:
+      return H5T_NATIVE_UINT64;
+    case Kind::integer:
+      return H5T_NATIVE_INT64;
+    default:
+      return H5T_NATIVE_DOUBLE;
   }
 }
 
@@ -60,13 +66,15 @@ Selection select(hid_t dataset, Shape const& shape, std::uint64_t first_row, std
   count[0] = rows;
   check(H5Sselect_hyperslab(selection.file, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
         "no selection");
-  selection.memory = Handle(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), "no shape");
+  selection.memory =
+      Handle(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), "no shape");
   return selection;
 }
 
 std::size_t value_count(Shape const& shape, std::uint64_t rows) {
   auto const limit = kMaxRowBytes / 8;
-  if (shape.row_values != 0 && rows > limit / shape.row_values) throw Hdf5Failure("a dataset claims an absurd shape");
+  if (shape.row_values != 0 && rows > limit / shape.row_values)
+    throw Hdf5Failure("a dataset claims an absurd shape");
   return static_cast<std::size_t>(rows * shape.row_values);
 }
 
@@ -86,7 +94,8 @@ std::vector<std::string> texts(hid_t file_type, hid_t space, std::size_t count, 
     return result;
   }
   auto const width = H5Tget_size(file_type) + 1;
-  if (width == 0 || width > kMaxRowBytes / count) throw Hdf5Failure("a dataset claims an absurd width of its texts");
+  if (width == 0 || width > kMaxRowBytes / count)
+    throw Hdf5Failure("a dataset claims an absurd width of its texts");
   check(H5Tset_size(type, width), "no string type");
   std::vector<char> block(count * width, '\0');
   check(read(type, block.data()), "texts cannot be read");
@@ -127,9 +136,11 @@ std::vector<std::string> attribute_names(hid_t object) {
 H5O_type_t type_of(hid_t parent, std::string const& name) {
   H5O_info_t info{};
 #if H5_VERSION_GE(1, 12, 0)
-  check(H5Oget_info_by_name3(parent, name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT), "an object cannot be read");
+  check(H5Oget_info_by_name3(parent, name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT),
+        "an object cannot be read");
 #else
-  check(H5Oget_info_by_name2(parent, name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT), "an object cannot be read");
+  check(H5Oget_info_by_name2(parent, name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT),
+        "an object cannot be read");
 #endif
   return info.type;
 }
@@ -157,17 +168,20 @@ Shape shape_of_attribute(hid_t attribute) {
   return shape_of_space(space, kind_of(type));
 }
 
-std::vector<std::uint64_t> read_words(hid_t dataset, Shape const& shape, std::uint64_t first_row, std::uint64_t rows) {
+std::vector<std::uint64_t> read_words(hid_t dataset, Shape const& shape, std::uint64_t first_row,
+                                      std::uint64_t rows) {
   std::vector<std::uint64_t> words(value_count(shape, rows));
   if (words.empty()) return words;
   auto const selection = select(dataset, shape, first_row, rows);
   // Doubles are read into the same eight bytes each.
-  check(H5Dread(dataset, memory_type_of(shape.kind), selection.memory, selection.file, H5P_DEFAULT, words.data()),
+  check(H5Dread(dataset, memory_type_of(shape.kind), selection.memory, selection.file, H5P_DEFAULT,
+                words.data()),
         "values cannot be read");
   return words;
 }
 
-std::vector<std::string> read_texts(hid_t dataset, Shape const& shape, std::uint64_t first_row, std::uint64_t rows) {
+std::vector<std::string> read_texts(hid_t dataset, Shape const& shape, std::uint64_t first_row,
+                                    std::uint64_t rows) {
   Handle const type(H5Dget_type(dataset), "a dataset has no type");
   auto const count = value_count(shape, rows);
   if (count == 0) return {};

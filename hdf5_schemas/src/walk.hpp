@@ -1,4 +1,5 @@
-// Reading of what may be anybody's file: names in sorted order, and values piece by piece with sizes checked first.
+// Reading of what may be anybody's file: names in sorted order, and values piece by piece with sizes checked
+// first.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct Shape {
   std::uint64_t rows() const { return extents.empty() ? 1 : extents[0]; }
 };
 
-std::vector<std::string> link_names(hid_t group);       // of hard links, sorted
+std::vector<std::string> link_names(hid_t group);        // of hard links, sorted
 std::vector<std::string> attribute_names(hid_t object);  // sorted
 H5O_type_t type_of(hid_t parent, std::string const& name);
 bool has(hid_t parent, std::string const& name);
@@ -34,8 +35,10 @@ Shape shape_of_dataset(hid_t dataset);  // throws when the dataset claims more t
 Shape shape_of_attribute(hid_t attribute);
 
 // Numbers as 64-bit words: reals by their bits, others by their value.
-std::vector<std::uint64_t> read_words(hid_t dataset, Shape const& shape, std::uint64_t first_row, std::uint64_t rows);
-std::vector<std::string> read_texts(hid_t dataset, Shape const& shape, std::uint64_t first_row, std::uint64_t rows);
+std::vector<std::uint64_t> read_words(hid_t dataset, Shape const& shape, std::uint64_t first_row,
+                                      std::uint64_t rows);
+std::vector<std::string> read_texts(hid_t dataset, Shape const& shape, std::uint64_t first_row,
+                                    std::uint64_t rows);
 std::vector<std::uint64_t> attribute_words(hid_t attribute, Shape const& shape);
 std::vector<std::string> attribute_texts(hid_t attribute, Shape const& shape);
 

@@ -37,9 +37,12 @@ struct Table {
 
 Element element_of(ColumnType type) {
   switch (type) {
-    case ColumnType::u64: return Element::u64;
-    case ColumnType::i64: return Element::i64;
-    case ColumnType::text: return Element::text;
+    case ColumnType::u64:
+      return Element::u64;
+    case ColumnType::i64:
+      return Element::i64;
+    case ColumnType::text:
+      return Element::text;
   }
   return Element::u64;
 }
@@ -49,8 +52,9 @@ Handle write_bins(hid_t group, std::string const& name, std::uint32_t bins) {
   std::vector<std::uint64_t> lower{0};
   for (std::uint32_t b = 1; b < bins; ++b)
     lower.push_back(std::uint64_t{1} << std::min(b - 1, std::uint32_t{63}));
-  auto scale = write_column(group, name, lower,
-                            {"as bin_unit of the histogram", "Smallest value of the bin; the next bin's is the first above."});
+  auto scale = write_column(
+      group, name, lower,
+      {"as bin_unit of the histogram", "Smallest value of the bin; the next bin's is the first above."});
   make_scale(scale, name);
   return scale;
 }
@@ -73,14 +77,18 @@ Series make_series(hid_t root, SeriesGroup const& info) {
     std::vector<hsize_t> shape{info.instances.size()};
     bool const histogram = stat.kind == StatKind::histogram;
     if (histogram) shape.push_back(stat.bins);
-    GrowingDataset dataset(group, stat.name, Element::u64, shape, {histogram ? "count" : stat.unit, stat.text});
+    GrowingDataset dataset(group, stat.name, Element::u64, shape,
+                           {histogram ? "count" : stat.unit, stat.text});
     set_attribute(dataset.get(), "kind",
-                  histogram ? "histogram" : stat.kind == StatKind::level ? "level" : "counter");
+                  histogram                      ? "histogram"
+                  : stat.kind == StatKind::level ? "level"
+                                                 : "counter");
     attach_scale(dataset.get(), series.times.get(), 0);
     attach_scale(dataset.get(), instance, 1);
     if (histogram) {
       set_attribute(dataset.get(), "bin_unit", stat.unit);
-      auto known = std::find_if(bin_scales.begin(), bin_scales.end(), [&](auto const& b) { return b.first == stat.bins; });
+      auto known = std::find_if(bin_scales.begin(), bin_scales.end(),
+                                [&](auto const& b) { return b.first == stat.bins; });
       if (known == bin_scales.end()) {
         auto const name = bin_scales.empty() ? std::string("bin") : "bin_" + std::to_string(stat.bins);
         bin_scales.emplace_back(stat.bins, write_bins(group, name, stat.bins));
@@ -98,7 +106,8 @@ Table make_table(hid_t root, TableInfo const& info) {
   FF_CHECK(is_object_name(info.name), "a table has no valid name");
   auto const group = create_group(root, info.name);
   set_attribute(group, "description", info.text);
-  GrowingDataset index(group, "row", Element::u64, {}, {"index", "Number of the row, in the order of happening."});
+  GrowingDataset index(group, "row", Element::u64, {},
+                       {"index", "Number of the row, in the order of happening."});
   make_scale(index.get(), "row");
   Table table{info, std::move(index), {}, {}, 0};
   for (auto const& column : info.columns) {
@@ -191,8 +200,9 @@ ResultWriter::Impl::Impl(std::string target, std::string written, RunHeader cons
     Handle const root(H5Gopen2(hdf5, "/", H5P_DEFAULT), "no root group");
     set_attribute(root, "farfault_version", std::string(FARFAULT_VERSION));
     set_attribute(root, "schema_version", kSchemaVersion);
-    set_attribute(root, "conventions",
-                  std::string("netCDF-4 dimension scales; every dataset has the attributes unit and description"));
+    set_attribute(
+        root, "conventions",
+        std::string("netCDF-4 dimension scales; every dataset has the attributes unit and description"));
     set_attribute(root, "end_reason", std::string("running"));
     write_header(hdf5, header);
     auto const timeseries = create_group(hdf5, "timeseries");
@@ -226,7 +236,8 @@ void ResultWriter::Impl::write_waiting() {
       block.clear();
       block.reserve(rows * width);
       for (std::size_t row = 0; row < rows; ++row) {
-        auto const from = waiting_values.begin() + static_cast<std::ptrdiff_t>(row * values_per_sample + offset);
+        auto const from =
+            waiting_values.begin() + static_cast<std::ptrdiff_t>(row * values_per_sample + offset);
         block.insert(block.end(), from, from + static_cast<std::ptrdiff_t>(width));
       }
       metric.append(rows, block.data());
@@ -258,7 +269,8 @@ void ResultWriter::Impl::flush_now() {
 ResultWriter::ResultWriter(std::string path, RunHeader const& header) {
   if (path.empty()) throw UserError("a result needs a file name, not an empty one");
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) throw UserError("cannot write '" + path + "': it is a directory");
+  if (std::filesystem::is_directory(path, ignored))
+    throw UserError("cannot write '" + path + "': it is a directory");
   auto const partial = path + ".partial";
   impl_ = std::make_unique<Impl>(std::move(path), partial, header);
 }
@@ -271,13 +283,15 @@ ResultWriter::~ResultWriter() = default;
 void ResultWriter::append_sample(Time time, std::span<std::uint64_t const> values) {
   auto& w = *impl_;
   w.attempt([&] {
-    FF_CHECK(values.size() == w.values_per_sample, "a sample has another number of values than its description");
+    FF_CHECK(values.size() == w.values_per_sample,
+             "a sample has another number of values than its description");
     FF_CHECK(time >= w.last_sample, "a sample lies before the one before it");
     w.last_sample = time;
     w.waiting_times.push_back(picoseconds(time));
     w.waiting_values.insert(w.waiting_values.end(), values.begin(), values.end());
     ++w.samples;
-    if ((w.waiting_values.size() + w.waiting_times.size()) * 8 + w.waiting_row_bytes >= kBufferBytes) w.flush_now();
+    if ((w.waiting_values.size() + w.waiting_times.size()) * 8 + w.waiting_row_bytes >= kBufferBytes)
+      w.flush_now();
   });
 }
 
@@ -289,9 +303,11 @@ void ResultWriter::append_row(std::size_t table_number, std::span<Cell const> ro
     FF_CHECK(row.size() == table.columns.size(), "a row has another number of cells than its table");
     for (std::size_t c = 0; c < row.size(); ++c) {
       auto& column = table.pending[c];
-      FF_CHECK(row[c].index() == static_cast<std::size_t>(column.type), "a cell has another type than its column");
+      FF_CHECK(row[c].index() == static_cast<std::size_t>(column.type),
+               "a cell has another type than its column");
       if (auto const* u = std::get_if<std::uint64_t>(&row[c])) column.words.push_back(*u);
-      if (auto const* i = std::get_if<std::int64_t>(&row[c])) column.words.push_back(static_cast<std::uint64_t>(*i));
+      if (auto const* i = std::get_if<std::int64_t>(&row[c]))
+        column.words.push_back(static_cast<std::uint64_t>(*i));
       if (auto const* s = std::get_if<std::string>(&row[c])) {
         column.texts.push_back(*s);
         w.waiting_row_bytes += sizeof(std::string) + s->size();
@@ -349,11 +365,13 @@ std::string ResultWriter::finish(std::string const& end_reason) {
   return digest;
 }
 
-void ResultWriter::Impl::take_over(std::string const& source, RunHeader const& header, Position const& position) {
+void ResultWriter::Impl::take_over(std::string const& source, RunHeader const& header,
+                                   Position const& position) {
   auto const misfit = [&](std::string const& what) {
     return UserError("cannot go on with '" + source + "': " + what);
   };
-  Handle const earlier(H5Fopen(source.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "the earlier file cannot be opened");
+  Handle const earlier(H5Fopen(source.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT),
+                       "the earlier file cannot be opened");
   auto const rows_of = [&](std::string const& name, std::uint64_t rows, GrowingDataset const& like) {
     Handle dataset(H5Dopen2(earlier, name.c_str(), H5P_DEFAULT), "a dataset is missing");
     auto const shape = shape_of_dataset(dataset);

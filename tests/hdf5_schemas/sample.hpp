@@ -17,18 +17,20 @@ inline RunHeader header() {
   h.nodes = {{"gpu0", "gpu"}, {"gpu1", "gpu"}, {"cpu0", "cpu"}};
   h.links = {{0, 2, "pcie", 500'000, 16'000'000'000, 16'000'000'000},
              {1, 2, "pcie", 500'000, 16'000'000'000, 8'000'000'000}};
-  h.series = {{"l2_tlb",
-               {"gpu0.l2_tlb", "gpu1.l2_tlb"},
-               {{"hits", "count", "Lookups that hit.", StatKind::counter, 1},
-                {"occupancy", "entries", "Valid entries.", StatKind::level, 1},
-                {"latency", "ps", "Time of a lookup.", StatKind::histogram, 4}}},
-              {"driver", {"cpu0.driver"}, {{"batches", "count", "Fault batches served.", StatKind::counter, 1}}}};
-  h.tables = {{"kernels",
-               "One row for each kernel.",
-               {{"name", "text", "Name of the kernel.", ColumnType::text},
-                {"start_ps", "ps", "Start.", ColumnType::u64},
-                {"balance", "count", "Blocks more than the average.", ColumnType::i64}}},
-              {"fault_batches", "One row for each fault batch.", {{"faults", "count", "Faults.", ColumnType::u64}}}};
+  h.series = {
+      {"l2_tlb",
+       {"gpu0.l2_tlb", "gpu1.l2_tlb"},
+       {{"hits", "count", "Lookups that hit.", StatKind::counter, 1},
+        {"occupancy", "entries", "Valid entries.", StatKind::level, 1},
+        {"latency", "ps", "Time of a lookup.", StatKind::histogram, 4}}},
+      {"driver", {"cpu0.driver"}, {{"batches", "count", "Fault batches served.", StatKind::counter, 1}}}};
+  h.tables = {
+      {"kernels",
+       "One row for each kernel.",
+       {{"name", "text", "Name of the kernel.", ColumnType::text},
+        {"start_ps", "ps", "Start.", ColumnType::u64},
+        {"balance", "count", "Blocks more than the average.", ColumnType::i64}}},
+      {"fault_batches", "One row for each fault batch.", {{"faults", "count", "Faults.", ColumnType::u64}}}};
   return h;
 }
 
@@ -55,9 +57,10 @@ inline void end(ResultWriter& writer) {
                   {"gpu", "gpu0", "instructions", "count", "Warp instructions executed.", 30},
                   {"gpu", "gpu1", "instructions", "count", "Warp instructions executed.", 12},
                   {"gpu", "gpu0", "faults", "count", "Page faults.", 3}});
-  writer.engine({{"wall_time", "s", "Wall-clock time of the run.", 1.5},
-                 {"events", "count", "Events executed.", std::uint64_t{99}},
-                 {"partition_load", "1", "Share of the events of each partition.", std::vector<double>{0.25, 0.75}}});
+  writer.engine(
+      {{"wall_time", "s", "Wall-clock time of the run.", 1.5},
+       {"events", "count", "Events executed.", std::uint64_t{99}},
+       {"partition_load", "1", "Share of the events of each partition.", std::vector<double>{0.25, 0.75}}});
 }
 
 // Returns the digest.

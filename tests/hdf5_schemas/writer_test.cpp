@@ -71,7 +71,9 @@ TEST_CASE("the digest sees every result and no wall-clock figure") {
     return writer.finish("completed");
   };
   CHECK(ending([](ResultWriter& w) { w.engine({{"wall_time", "s", "Wall-clock time.", 77.0}}); }) == base);
-  CHECK(ending([](ResultWriter& w) { w.summary({{"gpu", "gpu0", "faults", "count", "Page faults.", 4}}); }) != base);
+  CHECK(ending([](ResultWriter& w) {
+          w.summary({{"gpu", "gpu0", "faults", "count", "Page faults.", 4}});
+        }) != base);
   CHECK(ending([](ResultWriter& w) { sample::append(w, 10, 11); }) != base);
 }
 
@@ -97,8 +99,8 @@ TEST_CASE("a path that cannot be written is a user's mistake, said at once") {
   CHECK_THROWS_AS(ResultWriter(dir / "", sample::header()), UserError);
   CHECK_THROWS_AS(ResultWriter("", sample::header()), UserError);
   ResultWriter first(dir / "a.h5", sample::header());
-  CHECK_THROWS_WITH_AS(ResultWriter(dir / "a.h5", sample::header()), doctest::Contains("another run is writing it"),
-                       UserError);
+  CHECK_THROWS_WITH_AS(ResultWriter(dir / "a.h5", sample::header()),
+                       doctest::Contains("another run is writing it"), UserError);
 }
 
 TEST_CASE("replaced chunks give their space back: many flushes do not make a large file") {

@@ -1,11 +1,11 @@
 // The digest of a result: 32 hexadecimal digits that are equal exactly when two runs gave the same answer.
 //
-// Covered, in the order of sorted paths: every group, dataset and attribute of the file, with its path, its type class,
-// its shape and its values (numbers as 64-bit values, strings with their length), however they are stored.
-// Not covered: /engine; /config/command_line; the root attributes result_digest and farfault_version; the attributes
-// DIMENSION_LIST, REFERENCE_LIST, CLASS and NAME, which only tie a dataset to its dimension scales.
-// The hash is 128 bits of multiply-and-rotate mixing: it detects differences, it does not resist forgery.
-// Memory is constant: datasets are read piece by piece.
+// Covered, in the order of sorted paths: every group, dataset and attribute of the file, with its path, its
+// type class, its shape and its values (numbers as 64-bit values, strings with their length), however they
+// are stored. Not covered: /engine; /config/command_line; the root attributes result_digest and
+// farfault_version; the attributes DIMENSION_LIST, REFERENCE_LIST, CLASS and NAME, which only tie a dataset
+// to its dimension scales. The hash is 128 bits of multiply-and-rotate mixing: it detects differences, it
+// does not resist forgery. Memory is constant: datasets are read piece by piece.
 #pragma once
 
 #include <string>

@@ -1,16 +1,20 @@
 // Writes the HDF5 file of one run; the layout is described in hdf5_schemas/README.md.
 //
 // Guarantees:
-// - Everything goes to "<path>.partial" and is renamed over <path> by finish(); <path> is never touched before that.
-// - Between flushes the file does not change; a process killed at any moment leaves "<path>.partial" readable as it was
+// - Everything goes to "<path>.partial" and is renamed over <path> by finish(); <path> is never touched
+// before that.
+// - Between flushes the file does not change; a process killed at any moment leaves "<path>.partial" readable
+// as it was
 //   at the last flush. Space of replaced chunks is reused only after the flush that made it unreachable.
 // - Appending is a copy into memory; a flush happens by itself when kBufferBytes have gathered.
 // - Equal calls give equal bytes: no timestamps, no addresses, no order but that of the calls.
-// - A failed write (a full disk) is thrown as RunError once; after it every call but the destructor throws RunError
-//   again and "<path>.partial" keeps its last flush. The destructor never throws: it leaves "<path>.partial" behind.
-// Errors: UserError at construction when the path cannot be written, is written by another run, or (resume) when the
-// earlier file does not fit; RunError afterwards.
-// Not thread-safe. In a run of several ranks only rank 0 has one.
+// - A failed write (a full disk) is thrown as RunError once; after it every call but the destructor throws
+// RunError
+//   again and "<path>.partial" keeps its last flush. The destructor never throws: it leaves "<path>.partial"
+//   behind.
+// Errors: UserError at construction when the path cannot be written, is written by another run, or (resume)
+// when the earlier file does not fit; RunError afterwards. Not thread-safe. In a run of several ranks only
+// rank 0 has one.
 #pragma once
 
 #include <cstdint>
@@ -90,8 +94,9 @@ class ResultWriter {
  public:
   ResultWriter(std::string path, RunHeader const& header);
 
-  // Goes on with a run that was stopped: takes over what "<path>.partial" (or <path>, if that is all there is) holds up
-  // to `position` and forgets what came later. The earlier file stays as it is until all of it has been taken over.
+  // Goes on with a run that was stopped: takes over what "<path>.partial" (or <path>, if that is all there
+  // is) holds up to `position` and forgets what came later. The earlier file stays as it is until all of it
+  // has been taken over.
   static ResultWriter resume(std::string path, RunHeader const& header, Position const& position);
 
   ResultWriter(ResultWriter&&) noexcept;

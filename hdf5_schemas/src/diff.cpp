@@ -1,0 +1,346 @@
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <sstream>
+
+#include "digest_of.hpp"
+#include "farfault/results/reader.hpp"
+#include "guard.hpp"
+#include "walk.hpp"
+
+namespace farfault::results {
+namespace {
+
+// A dataset of either file, opened in both.
+struct Pair {
+  Handle a, b;
+  Shape shape_a, shape_b;
+};
+
+class Comparison {
+ public:
+  Comparison(hid_t a, hid_t b, std::string name_a, std::string name_b)
+      : a_(a), b_(b), name_a_(std::move(name_a)), name_b_(std::move(name_b)) {}
+
+  std::optional<Difference> run() {
+    check_is_result(b_);
+    if (digest_of(a_) == digest_of(b_)) return std::nullopt;
+    for (auto const& kind : children("/timeseries", "timeseries")) series("/timeseries/" + kind);
+    for (auto const& table : children("/tables", "tables")) rows("tables", "/tables/" + table, "row");
+    if (!timed_ && !untimed_) summary();
+    auto const config = first_config_difference();
+    if (!timed_ && !untimed_)
+      for (auto const* folder : {"/topology/nodes", "/topology/links"})
+        if (!untimed_) rows("topology", folder, folder[10] == 'n' ? "node" : "link");
+    auto result = timed_ ? timed_ : untimed_;
+    if (result) {
+      if (config) result->text += "; before that, " + config->text;
+      return result;
+    }
+    if (config) return config;
+    return Difference{"attributes", "/", std::nullopt,
+                      "only names, units or descriptions of the contents differ"};
+  }
+
+ private:
+  void found(Difference difference) {
+    if (!difference.time_ps) {
+      if (!untimed_) untimed_ = std::move(difference);
+    } else if (!timed_ || *difference.time_ps < *timed_->time_ps) {
+      timed_ = std::move(difference);
+    }
+  }
+
+  bool in(hid_t file, std::string const& path) const {
+    for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+      if (!has(file, path.substr(0, slash))) return false;
+      if (slash == std::string::npos) return true;
+    }
+  }
+
+  // Members of a group in both files; one that only one of them has is a difference.
+  std::vector<std::string> children(std::string const& path, std::string const& where) {
+    std::vector<std::string> names[2];
+    for (int side = 0; side < 2; ++side) {
+      auto const file = side == 0 ? a_ : b_;
+      if (!in(file, path)) continue;
+      Handle const group(H5Gopen2(file, path.c_str(), H5P_DEFAULT), "a group cannot be read");
+      names[side] = link_names(group);
+    }
+    std::vector<std::string> both, one;
+    std::set_intersection(names[0].begin(), names[0].end(), names[1].begin(), names[1].end(),
+                          std::back_inserter(both));
+    std::set_symmetric_difference(names[0].begin(), names[0].end(), names[1].begin(), names[1].end(),
+                                  std::back_inserter(one));
+    for (auto const& name : one) {
+      auto const child = path == "/" ? path + name : path + "/" + name;
+      found({where, child, std::nullopt, "only '" + (in(a_, child) ? name_a_ : name_b_) + "' has " + child});
+    }
+    return both;
+  }
+
+  Pair open(std::string const& path) const {
+    Pair pair{Handle(H5Dopen2(a_, path.c_str(), H5P_DEFAULT), "a dataset cannot be read"),
+              Handle(H5Dopen2(b_, path.c_str(), H5P_DEFAULT), "a dataset cannot be read"),
+              {},
+              {}};
+    pair.shape_a = shape_of_dataset(pair.a);
+    pair.shape_b = shape_of_dataset(pair.b);
+    return pair;
+  }
+
+  static std::string number(Kind kind, std::uint64_t word) {
+    if (kind == Kind::integer) return std::to_string(static_cast<std::int64_t>(word));
+    if (kind == Kind::real) return std::to_string(std::bit_cast<double>(word));
+    return std::to_string(word);
+  }
+
+  struct Place {
+    std::uint64_t row;
+    std::uint64_t column;
+    std::string value_a, value_b;
+  };
+
+  // The first value that differs among the rows that both have.
+  static std::optional<Place> first_difference(Pair const& pair, std::uint64_t limit) {
+    auto shape = pair.shape_a;
+    if (!shape.extents.empty())
+      shape.extents[0] = std::min({limit, pair.shape_a.rows(), pair.shape_b.rows()});
+    std::optional<Place> place;
+    for_pieces(shape, [&](std::uint64_t row, std::uint64_t n) {
+      if (place || shape.kind == Kind::other) return;
+      auto const compare = [&](auto const& left, auto const& right, auto const& show) {
+        auto const [l, r] = std::mismatch(left.begin(), left.end(), right.begin());
+        if (l == left.end()) return;
+        auto const at = static_cast<std::uint64_t>(l - left.begin());
+        place = Place{row + at / shape.row_values, at % shape.row_values, show(*l), show(*r)};
+      };
+      if (shape.kind == Kind::text) {
+        compare(read_texts(pair.a, pair.shape_a, row, n), read_texts(pair.b, pair.shape_b, row, n),
+                [](std::string const& text) { return "'" + text + "'"; });
+      } else {
+        compare(read_words(pair.a, pair.shape_a, row, n), read_words(pair.b, pair.shape_b, row, n),
+                [&](std::uint64_t word) { return number(shape.kind, word); });
+      }
+    });
+    return place;
+  }
+
+  static bool alike(Pair const& pair) {
+    return pair.shape_a.kind == pair.shape_b.kind &&
+           pair.shape_a.extents.size() == pair.shape_b.extents.size() &&
+           pair.shape_a.row_values == pair.shape_b.row_values;
+  }
+
+  static std::int64_t time_at(hid_t times, Shape const& shape, std::uint64_t row) {
+    return static_cast<std::int64_t>(read_words(times, shape, row, 1).at(0));
+  }
+
+  std::string text_at(hid_t file, std::string const& path, std::uint64_t row) const {
+    Handle const dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), "a dataset cannot be read");
+    auto const shape = shape_of_dataset(dataset);
+    if (shape.kind != Kind::text || row >= shape.rows()) return "?";
+    return read_texts(dataset, shape, row, 1).at(0);
+  }
+
+  std::string verdict(std::string const& value_a, std::string const& value_b) const {
+    return value_a + " in '" + name_a_ + "' and " + value_b + " in '" + name_b_ + "'";
+  }
+
+  void series(std::string const& folder) {
+    auto const members = children(folder, "timeseries");
+    auto const times = open(folder + "/time_ps");
+    if (!alike(times) || times.shape_a.kind != Kind::integer || times.shape_a.row_values != 1)
+      throw Hdf5Failure(folder + "/time_ps is no list of times");
+    auto const instances = open(folder + "/instance");
+    if (instances.shape_a.rows() != instances.shape_b.rows() || first_difference(instances, UINT64_MAX)) {
+      found(
+          {"timeseries", folder + "/instance", std::nullopt,
+           "the instances of " + folder + " differ: " +
+               verdict(std::to_string(instances.shape_a.rows()), std::to_string(instances.shape_b.rows()))});
+      return;
+    }
+    auto const rows_a = times.shape_a.rows(), rows_b = times.shape_b.rows();
+    auto limit = std::min(rows_a, rows_b);
+    if (auto const place = first_difference(times, limit)) {
+      limit = place->row;
+      auto const time =
+          std::min(time_at(times.a, times.shape_a, limit), time_at(times.b, times.shape_b, limit));
+      found({"timeseries", folder + "/time_ps", time,
+             "sample " + std::to_string(limit) + " of " + folder + " is at " +
+                 verdict(place->value_a, place->value_b) + " ps"});
+    } else if (rows_a != rows_b) {
+      auto const time =
+          rows_a > rows_b ? time_at(times.a, times.shape_a, limit) : time_at(times.b, times.shape_b, limit);
+      found({"timeseries", folder + "/time_ps", time,
+             folder + " has " +
+                 verdict(std::to_string(rows_a) + " samples", std::to_string(rows_b) + " samples") +
+                 ", the first extra one at " + std::to_string(time) + " ps"});
+    }
+    for (auto const& name : members) {
+      if (name == "time_ps" || name == "instance" || name.starts_with("bin")) continue;
+      auto const path = folder + "/" + name;
+      auto const pair = open(path);
+      if (!alike(pair) || pair.shape_a.extents.size() < 2) {
+        found({"timeseries", path, std::nullopt, path + " has another shape in either file"});
+        continue;
+      }
+      auto const place = first_difference(pair, limit);
+      if (!place) continue;
+      auto const time = time_at(times.a, times.shape_a, place->row);
+      auto const bins =
+          pair.shape_a.extents.size() > 2 ? std::max<std::uint64_t>(pair.shape_a.extents[2], 1) : 1;
+      auto text = path + " of " + text_at(a_, folder + "/instance", place->column / bins) + " at " +
+                  std::to_string(time) + " ps";
+      if (bins > 1) text += ", bin " + std::to_string(place->column % bins);
+      found({"timeseries", path, time, text + ", is " + verdict(place->value_a, place->value_b)});
+      limit = std::min(limit, place->row + 1);  // a later difference of this group is not the first
+    }
+  }
+
+  // The column that says when a row happened: one of unit ps, called time or start if there is such a one.
+  std::optional<std::string> time_column(std::string const& folder,
+                                         std::vector<std::string> const& columns) const {
+    std::optional<std::string> best;
+    for (auto const& name : columns) {
+      Handle const dataset(H5Dopen2(a_, (folder + "/" + name).c_str(), H5P_DEFAULT),
+                           "a dataset cannot be read");
+      if (text_attribute(dataset, "unit") != "ps") continue;
+      auto const telling = name.find("time") != std::string::npos || name.find("start") != std::string::npos;
+      if (telling) return name;
+      if (!best) best = name;
+    }
+    return best;
+  }
+
+  void rows(std::string const& where, std::string const& folder, std::string const& index) {
+    auto const columns = children(folder, where);
+    std::optional<std::string> path;
+    std::optional<Place> first;
+    for (auto const& name : columns) {
+      auto const pair = open(folder + "/" + name);
+      if (!alike(pair) || pair.shape_a.extents.size() != 1) {
+        found({where, folder + "/" + name, std::nullopt,
+               folder + "/" + name + " has another shape in either file"});
+        return;
+      }
+      auto const place = first_difference(pair, first ? first->row : UINT64_MAX);
+      if (!place) continue;
+      first = place;
+      path = folder + "/" + name;
+    }
+    auto const count = open(folder + "/" + index);
+    auto const rows_a = count.shape_a.rows(), rows_b = count.shape_b.rows();
+    if (!first && rows_a == rows_b) return;
+    auto const row = first ? first->row : std::min(rows_a, rows_b);
+    auto const text =
+        first
+            ? *path + ", row " + std::to_string(row) + ", is " + verdict(first->value_a, first->value_b)
+            : folder + " has " + verdict(std::to_string(rows_a) + " rows", std::to_string(rows_b) + " rows");
+    std::optional<std::int64_t> time;
+    if (auto const column = time_column(folder, columns)) {
+      auto const times = open(folder + "/" + *column);
+      if (row < times.shape_a.rows()) time = time_at(times.a, times.shape_a, row);
+      if (row < times.shape_b.rows()) {
+        auto const other = time_at(times.b, times.shape_b, row);
+        time = time ? std::min(*time, other) : other;
+      }
+    }
+    found({where, path.value_or(folder), time, text + (time ? ", at " + std::to_string(*time) + " ps" : "")});
+  }
+
+  void summary() {
+    for (auto const& scope : children("/summary", "summary")) {
+      auto const folder = "/summary/" + scope;
+      for (auto const& metric : children(folder, "summary")) {
+        auto const pair = open(folder + "/" + metric);
+        auto const path = folder + "/" + metric;
+        if (!alike(pair) || pair.shape_a.rows() != pair.shape_b.rows()) {
+          found({"summary", path, std::nullopt, path + " has another shape in either file"});
+        } else if (auto const place = first_difference(pair, UINT64_MAX)) {
+          found({"summary", path, std::nullopt,
+                 path + " of " + text_at(a_, folder + "/name", place->row) + " is " +
+                     verdict(place->value_a, place->value_b)});
+        }
+      }
+    }
+  }
+
+  std::optional<Difference> first_config_difference() const {
+    std::istringstream lines_a(text_at_scalar(a_)), lines_b(text_at_scalar(b_));
+    std::string a, b, section;
+    for (;;) {
+      bool const more_a = static_cast<bool>(std::getline(lines_a, a));
+      bool const more_b = static_cast<bool>(std::getline(lines_b, b));
+      if (!more_a && !more_b) break;
+      if (more_a && more_b && a == b) {
+        if (a.starts_with("[")) section = a;
+        continue;
+      }
+      auto const show = [](bool there, std::string const& line) {
+        return there ? "'" + line + "'" : std::string("nothing");
+      };
+      return Difference{"config", "/config/toml", std::nullopt,
+                        "the configuration" + (section.empty() ? "" : " below " + section) + " has " +
+                            verdict(show(more_a, a), show(more_b, b))};
+    }
+    auto const seeds = open("/config/seed");
+    if (auto const place = first_difference(seeds, UINT64_MAX))
+      return Difference{"config", "/config/seed", std::nullopt,
+                        "the seed is " + verdict(place->value_a, place->value_b)};
+    for (auto const* name : {"/config/inputs/path", "/config/inputs/bytes", "/config/inputs/hash"}) {
+      auto const pair = open(name);
+      auto const count = verdict(std::to_string(pair.shape_a.rows()), std::to_string(pair.shape_b.rows()));
+      if (pair.shape_a.rows() != pair.shape_b.rows())
+        return Difference{"config", name, std::nullopt, "the number of input files is " + count};
+      if (auto const place = first_difference(pair, UINT64_MAX))
+        return Difference{"config", name, std::nullopt,
+                          std::string(name) + " of " + text_at(a_, "/config/inputs/path", place->row) +
+                              " is " + verdict(place->value_a, place->value_b)};
+    }
+    return std::nullopt;
+  }
+
+  std::string text_at_scalar(hid_t file) const {
+    Handle const dataset(H5Dopen2(file, "/config/toml", H5P_DEFAULT), "/config/toml is missing");
+    auto const shape = shape_of_dataset(dataset);
+    if (shape.kind != Kind::text || !shape.extents.empty()) throw Hdf5Failure("/config/toml is not one text");
+    return read_texts(dataset, shape, 0, 1).at(0);
+  }
+
+  hid_t a_, b_;
+  std::string name_a_, name_b_;
+  std::optional<Difference> timed_, untimed_;
+};
+
+}  // namespace
+
+std::optional<Difference> diff(std::string const& a, std::string const& b) {
+  check_readable(a);
+  check_readable(b);
+  Pack pack(read_guarded(a, [&](hid_t file_a) {
+    Handle const file_b(H5Fopen(b.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "the other file cannot be opened");
+    auto const difference = Comparison(file_a, file_b, a, b).run();
+    Pack answer;
+    answer.put(difference.has_value());
+    if (difference) {
+      answer.put(difference->where);
+      answer.put(difference->path);
+      answer.put(difference->text);
+      answer.put(difference->time_ps.has_value());
+      answer.put(static_cast<std::uint64_t>(difference->time_ps.value_or(0)));
+    }
+    return answer.take();
+  }));
+  if (pack.number() == 0) return std::nullopt;
+  Difference difference;
+  difference.where = pack.text();
+  difference.path = pack.text();
+  difference.text = pack.text();
+  bool const timed = pack.number() != 0;
+  auto const time = static_cast<std::int64_t>(pack.number());
+  if (timed) difference.time_ps = time;
+  return difference;
+}
+
+}  // namespace farfault::results

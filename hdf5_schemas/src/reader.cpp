@@ -1,0 +1,221 @@
+#include "farfault/results/reader.hpp"
+
+#include <algorithm>
+#include <fstream>
+
+#include "guard.hpp"
+#include "walk.hpp"
+
+namespace farfault::results {
+namespace {
+
+Handle open_dataset(hid_t file, std::string const& path) {
+  return {H5Dopen2(file, path.c_str(), H5P_DEFAULT), ("the dataset " + path + " is missing").c_str()};
+}
+Handle open_group(hid_t file, std::string const& path) {
+  return {H5Gopen2(file, path.c_str(), H5P_DEFAULT), ("the group " + path + " is missing").c_str()};
+}
+
+std::uint64_t rows_of(hid_t file, std::string const& path) {
+  return shape_of_dataset(open_dataset(file, path)).rows();
+}
+
+std::uint64_t scalar(hid_t file, std::string const& path) {
+  auto const dataset = open_dataset(file, path);
+  auto const shape = shape_of_dataset(dataset);
+  if (!shape.extents.empty() || shape.kind == Kind::text || shape.kind == Kind::other)
+    throw Hdf5Failure(path + " is not one number");
+  return read_words(dataset, shape, 0, 1).at(0);
+}
+
+void pack_summary(hid_t file, Pack& pack) {
+  auto const root = open_group(file, "/summary");
+  for (auto const& scope : link_names(root)) {
+    auto const folder = "/summary/" + scope;
+    auto const names_set = open_dataset(file, folder + "/name");
+    auto const names_shape = shape_of_dataset(names_set);
+    if (names_shape.kind != Kind::text) throw Hdf5Failure(folder + "/name is not text");
+    auto const names = read_texts(names_set, names_shape, 0, names_shape.rows());
+    for (auto const& metric : link_names(open_group(file, folder))) {
+      if (metric == "name") continue;
+      auto const dataset = open_dataset(file, folder + "/" + metric);
+      auto const shape = shape_of_dataset(dataset);
+      if (shape.kind != Kind::unsigned_integer || shape.rows() != names.size() || shape.row_values != 1)
+        throw Hdf5Failure(folder + "/" + metric + " does not fit its names");
+      auto const values = read_words(dataset, shape, 0, shape.rows());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i] == UINT64_MAX && H5Aexists(dataset, "_FillValue") > 0) continue;
+        pack.put(1);
+        for (auto const& text : {scope, names[i], metric, text_attribute(dataset, "unit"),
+                                 text_attribute(dataset, "description")})
+          pack.put(text);
+        pack.put(values[i]);
+      }
+    }
+  }
+}
+
+std::string pack_result(hid_t file) {
+  check_is_result(file);
+  Pack pack;
+  pack.put(static_cast<std::uint64_t>(kSchemaVersion));
+  auto const root = open_group(file, "/");
+  for (auto const* name : {"farfault_version", "result_digest", "end_reason"})
+    pack.put(text_attribute(root, name));
+  pack.put(scalar(file, "/config/seed"));
+  pack.put(rows_of(file, "/topology/nodes/node"));
+  pack.put(rows_of(file, "/topology/links/link"));
+  std::int64_t last = 0;
+  for (auto const& kind : link_names(open_group(file, "/timeseries"))) {
+    auto const folder = "/timeseries/" + kind;
+    auto const times = open_dataset(file, folder + "/time_ps");
+    auto const shape = shape_of_dataset(times);
+    if (shape.kind != Kind::integer || shape.row_values != 1)
+      throw Hdf5Failure(folder + "/time_ps is no list of times");
+    if (shape.rows() > 0)
+      last = std::max(last, static_cast<std::int64_t>(read_words(times, shape, shape.rows() - 1, 1).at(0)));
+    pack.put(1);
+    pack.put(kind);
+    pack.put(shape.rows());
+    pack.put(rows_of(file, folder + "/instance"));
+    for (auto const& metric : link_names(open_group(file, folder))) {
+      if (metric == "time_ps" || metric == "instance" || metric.starts_with("bin")) continue;
+      pack.put(1);
+      pack.put(metric);
+    }
+    pack.put(std::uint64_t{0});
+  }
+  pack.put(std::uint64_t{0});
+  pack.put(static_cast<std::uint64_t>(last));
+  for (auto const& table : link_names(open_group(file, "/tables"))) {
+    pack.put(1);
+    pack.put(table);
+    pack.put(rows_of(file, "/tables/" + table + "/row"));
+    for (auto const& column : link_names(open_group(file, "/tables/" + table))) {
+      if (column == "row") continue;
+      pack.put(1);
+      pack.put(column);
+    }
+    pack.put(std::uint64_t{0});
+  }
+  pack.put(std::uint64_t{0});
+  if (has(file, "summary")) pack_summary(file, pack);
+  pack.put(std::uint64_t{0});
+  return pack.take();
+}
+
+std::string quoted(std::string const& text) {
+  std::string result = "\"";
+  for (char const c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      result += "\\u00";
+      result += "0123456789abcdef"[c >> 4 & 15];
+      result += "0123456789abcdef"[c & 15];
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+template <class List, class Item>
+std::string joined(List const& list, std::string const& separator, Item item) {
+  std::string text;
+  for (auto const& entry : list) text += (text.empty() ? "" : separator) + item(entry);
+  return text;
+}
+
+}  // namespace
+
+bool looks_like_result(std::string const& path) {
+  std::ifstream in(path, std::ios::binary);
+  char magic[8] = {};
+  if (!in.read(magic, sizeof magic) || std::string(magic, 8) != "\x89HDF\r\n\x1a\n") return false;
+  try {
+    check_readable(path);
+    return true;
+  } catch (std::exception const&) {
+    return false;
+  }
+}
+
+ResultSummary read_summary(std::string const& path) {
+  Pack pack(read_guarded(path, pack_result));
+  ResultSummary s;
+  s.schema_version = static_cast<std::int64_t>(pack.number());
+  s.farfault_version = pack.text();
+  s.result_digest = pack.text();
+  s.end_reason = pack.text();
+  s.seed = pack.number();
+  s.nodes = pack.number();
+  s.links = pack.number();
+  while (pack.number() != 0) {
+    SeriesSummary series{pack.text(), 0, 0, {}};
+    series.samples = pack.number();
+    series.instances = pack.number();
+    while (pack.number() != 0) series.metrics.push_back(pack.text());
+    s.series.push_back(std::move(series));
+  }
+  s.last_time_ps = static_cast<std::int64_t>(pack.number());
+  while (pack.number() != 0) {
+    TableSummary table{pack.text(), 0, {}};
+    table.rows = pack.number();
+    while (pack.number() != 0) table.columns.push_back(pack.text());
+    s.tables.push_back(std::move(table));
+  }
+  while (pack.number() != 0) {
+    SummaryRow row;
+    for (auto* field : {&row.scope, &row.name, &row.metric, &row.unit, &row.text}) *field = pack.text();
+    row.value = pack.number();
+    s.summary.push_back(std::move(row));
+  }
+  return s;
+}
+
+std::string to_json(ResultSummary const& s) {
+  auto text = "{\"kind\":\"result\",\"schema_version\":" + std::to_string(s.schema_version) +
+              ",\"farfault_version\":" + quoted(s.farfault_version) +
+              ",\"result_digest\":" + quoted(s.result_digest) + ",\"end_reason\":" + quoted(s.end_reason) +
+              ",\"seed\":" + std::to_string(s.seed) + ",\"last_time_ps\":" + std::to_string(s.last_time_ps) +
+              ",\"nodes\":" + std::to_string(s.nodes) + ",\"links\":" + std::to_string(s.links);
+  text += ",\"timeseries\":{" +
+          joined(s.series, ",",
+                 [](auto const& series) {
+                   return quoted(series.kind) + ":{\"samples\":" + std::to_string(series.samples) +
+                          ",\"instances\":" + std::to_string(series.instances) + ",\"metrics\":[" +
+                          joined(series.metrics, ",", quoted) + "]}";
+                 }) +
+          "}";
+  text += ",\"tables\":{" +
+          joined(s.tables, ",",
+                 [](auto const& table) {
+                   return quoted(table.name) + ":{\"rows\":" + std::to_string(table.rows) + ",\"columns\":[" +
+                          joined(table.columns, ",", quoted) + "]}";
+                 }) +
+          "}";
+  return text + "}";
+}
+
+std::string to_text(ResultSummary const& s) {
+  auto const same = [](std::string const& word) { return word; };
+  auto text = "result of Farfault " + s.farfault_version + ", schema " + std::to_string(s.schema_version) +
+              "\n" + "  ended:    " + s.end_reason + "\n" +
+              "  digest:   " + (s.result_digest.empty() ? "none: the run did not finish" : s.result_digest) +
+              "\n" + "  machine:  " + std::to_string(s.nodes) + " nodes, " + std::to_string(s.links) +
+              " links\n" + "  sampled:  up to " + std::to_string(s.last_time_ps) + " ps\n";
+  for (auto const& series : s.series)
+    text += "  timeseries/" + series.kind + ": " + std::to_string(series.samples) + " samples of " +
+            std::to_string(series.instances) + " instances: " + joined(series.metrics, ", ", same) + "\n";
+  for (auto const& table : s.tables)
+    text += "  tables/" + table.name + ": " + std::to_string(table.rows) +
+            " rows: " + joined(table.columns, ", ", same) + "\n";
+  for (auto const& row : s.summary)
+    if (row.scope == "machine")
+      text += "  summary: " + row.metric + " = " + std::to_string(row.value) + " " + row.unit + "\n";
+  return text;
+}
+
+}  // namespace farfault::results

@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <functional>
+
+#include "digest_of.hpp"
+#include "farfault/results/reader.hpp"
+#include "guard.hpp"
+#include "walk.hpp"
+
+namespace farfault::results {
+namespace {
+
+class Validation {
+ public:
+  explicit Validation(hid_t file) : file_(file) {}
+
+  std::string run() {
+    check_is_result(file_);
+    Handle const root(H5Gopen2(file_, "/", H5P_DEFAULT), "the root group cannot be read");
+    for (auto const* name : {"conventions", "end_reason"})
+      if (text_attribute(root, name).empty()) problem("/ has no attribute " + std::string(name));
+    for (auto const* path : {"/config/toml", "/config/command_line", "/config/seed"})
+      expect(path, H5O_TYPE_DATASET);
+    for (auto const* path : {"/timeseries", "/tables"}) expect(path, H5O_TYPE_GROUP);
+    columns("/config/inputs", "input", {"path", "bytes", "hash"});
+    columns("/topology/nodes", "node", {"name", "kind"});
+    columns("/topology/links", "link",
+            {"a", "b", "kind", "latency_ps", "forward_bytes_per_s", "backward_bytes_per_s"});
+    bool const finished = text_attribute(root, "end_reason") != "running";
+    if (finished) expect("/summary", H5O_TYPE_GROUP);
+
+    each_group("/timeseries", [&](std::string const& folder) { series(folder); });
+    each_group("/tables", [&](std::string const& folder) { same_length(folder, "row"); });
+    each_group("/summary", [&](std::string const& folder) { same_length(folder, "name"); });
+    links_join_nodes();
+    descriptions(root, "", 0);
+
+    auto const stored = text_attribute(root, "result_digest");
+    if (stored.empty()) {
+      problem(finished ? "/ has no attribute result_digest"
+                       : "the run did not finish: there is no result_digest");
+    } else if (auto const digest = digest_of(file_); digest != stored) {
+      problem("result_digest is " + stored + " but the content gives " + digest);
+    }
+    for (auto const& text : problems_) pack_.put(text);
+    return pack_.take();
+  }
+
+ private:
+  void problem(std::string text) {
+    if (problems_.size() < 100) problems_.push_back(std::move(text));
+  }
+
+  bool there(std::string const& path) {
+    for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+      if (!has(file_, path.substr(0, slash))) return false;
+      if (slash == std::string::npos) return true;
+    }
+  }
+
+  bool expect(std::string const& path, H5O_type_t type) {
+    auto const* const what = type == H5O_TYPE_GROUP ? "group" : "dataset";
+    if (!there(path) || type_of(file_, path) != type) {
+      problem("the " + std::string(what) + " " + path + " is missing");
+      return false;
+    }
+    return true;
+  }
+
+  void columns(std::string const& folder, std::string const& scale, std::vector<std::string> const& names) {
+    if (!expect(folder, H5O_TYPE_GROUP)) return;
+    for (auto const& name : names) expect(folder + "/" + name, H5O_TYPE_DATASET);
+    same_length(folder, scale);
+  }
+
+  void each_group(std::string const& path, std::function<void(std::string const&)> const& visit) {
+    if (!there(path) || type_of(file_, path) != H5O_TYPE_GROUP) return;
+    Handle const group(H5Gopen2(file_, path.c_str(), H5P_DEFAULT), "a group cannot be read");
+    for (auto const& name : link_names(group)) {
+      auto const child = path + "/" + name;
+      if (expect(child, H5O_TYPE_GROUP)) visit(child);
+    }
+  }
+
+  Shape shape(std::string const& path) {
+    Handle const dataset(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), "a dataset cannot be read");
+    return shape_of_dataset(dataset);
+  }
+
+  std::vector<std::string> datasets(std::string const& folder) {
+    Handle const group(H5Gopen2(file_, folder.c_str(), H5P_DEFAULT), "a group cannot be read");
+    std::vector<std::string> names;
+    for (auto const& name : link_names(group))
+      if (type_of(group, name) == H5O_TYPE_DATASET) names.push_back(name);
+    return names;
+  }
+
+  void same_length(std::string const& folder, std::string const& scale) {
+    if (!expect(folder + "/" + scale, H5O_TYPE_DATASET)) return;
+    auto const rows = shape(folder + "/" + scale).rows();
+    for (auto const& name : datasets(folder)) {
+      auto const s = shape(folder + "/" + name);
+      if (s.extents.size() != 1 || s.rows() != rows)
+        problem(folder + "/" + name + " has not the length of " + folder + "/" + scale + " (" +
+                std::to_string(rows) + ")");
+    }
+  }
+
+  void series(std::string const& folder) {
+    if (!expect(folder + "/time_ps", H5O_TYPE_DATASET) || !expect(folder + "/instance", H5O_TYPE_DATASET))
+      return;
+    auto const samples = shape(folder + "/time_ps").rows();
+    auto const instances = shape(folder + "/instance").rows();
+    for (auto const& name : datasets(folder)) {
+      if (name == "time_ps" || name == "instance" || name.starts_with("bin")) continue;
+      auto const s = shape(folder + "/" + name);
+      if (s.extents.size() < 2 || s.extents.size() > 3 || s.extents[0] != samples ||
+          s.extents[1] != instances) {
+        problem(folder + "/" + name + " has not the shape [" + std::to_string(samples) + " times, " +
+                std::to_string(instances) + " instances]");
+        continue;
+      }
+      Handle const dataset(H5Dopen2(file_, (folder + "/" + name).c_str(), H5P_DEFAULT),
+                           "a dataset cannot be read");
+      auto const kind = text_attribute(dataset, "kind");
+      if (kind != "counter" && kind != "level" && kind != "histogram")
+        problem(folder + "/" + name + " has no attribute kind of counter, level or histogram");
+    }
+    rising_times(folder + "/time_ps");
+  }
+
+  void rising_times(std::string const& path) {
+    Handle const dataset(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), "a dataset cannot be read");
+    auto const s = shape_of_dataset(dataset);
+    if (s.kind != Kind::integer || s.extents.size() != 1)
+      return problem(path + " is no list of integer times");
+    std::int64_t last = INT64_MIN;
+    bool rising = true;
+    for_pieces(s, [&](std::uint64_t row, std::uint64_t rows) {
+      for (auto const word : read_words(dataset, s, row, rows)) {
+        rising = rising && static_cast<std::int64_t>(word) >= last;
+        last = static_cast<std::int64_t>(word);
+      }
+    });
+    if (!rising) problem(path + " is not in the order of time");
+  }
+
+  void links_join_nodes() {
+    if (!there("/topology/links/a") || !there("/topology/links/b") || !there("/topology/nodes/node")) return;
+    auto const nodes = shape("/topology/nodes/node").rows();
+    for (auto const* path : {"/topology/links/a", "/topology/links/b"}) {
+      Handle const dataset(H5Dopen2(file_, path, H5P_DEFAULT), "a dataset cannot be read");
+      auto const s = shape_of_dataset(dataset);
+      if (s.kind != Kind::unsigned_integer || s.row_values != 1) {
+        problem(std::string(path) + " holds no node numbers");
+        continue;
+      }
+      bool sound = true;
+      for_pieces(s, [&](std::uint64_t row, std::uint64_t rows) {
+        for (auto const node : read_words(dataset, s, row, rows)) sound = sound && node < nodes;
+      });
+      if (!sound) problem(std::string(path) + " names a node that is not there");
+    }
+  }
+
+  void descriptions(hid_t group, std::string const& path, int depth) {
+    if (depth > kMaxDepth) throw Hdf5Failure("groups are nested too deeply");
+    for (auto const& name : link_names(group)) {
+      auto const child = path + "/" + name;
+      auto const type = type_of(group, name);
+      Handle const object(H5Oopen(group, name.c_str(), H5P_DEFAULT), "an object cannot be read");
+      if (type == H5O_TYPE_GROUP) descriptions(object, child, depth + 1);
+      if (type != H5O_TYPE_DATASET) continue;
+      for (auto const* attribute : {"unit", "description"})
+        if (text_attribute(object, attribute).empty()) problem(child + " has no attribute " + attribute);
+    }
+  }
+
+  hid_t file_;
+  std::vector<std::string> problems_;
+  Pack pack_;
+};
+
+}  // namespace
+
+std::vector<std::string> validate(std::string const& path) {
+  auto const answer = read_guarded(path, [](hid_t file) { return Validation(file).run(); });
+  Pack pack(answer);
+  std::vector<std::string> problems;
+  for (std::size_t read = 0; read < answer.size(); read += 8 + problems.back().size())
+    problems.push_back(pack.text());
+  return problems;
+}
+
+}  // namespace farfault::results

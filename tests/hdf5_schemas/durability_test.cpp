@@ -1,0 +1,172 @@
+// What is left when a run is killed or the disk is full.
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "farfault/results/reader.hpp"
+#include "sample.hpp"
+#include "scratch.hpp"
+
+using namespace farfault;
+using namespace farfault::results;
+
+namespace {
+
+template <class Body>
+int in_child(Body body) {
+  auto const pid = ::fork();
+  if (pid == 0) {
+    body();
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return status;
+}
+
+std::uint64_t samples_in(std::string const& path) {
+  auto const summary = read_summary(path);
+  REQUIRE(summary.series.size() == 2);
+  return summary.series[1].samples;
+}
+
+// The end of a run that never finished: everything but the digest is in order.
+void check_killed_file(std::string const& path) {
+  auto const problems = validate(path);
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0] == "the run did not finish: there is no result_digest");
+}
+
+}  // namespace
+
+TEST_CASE("a run that is killed between flushes leaves what the last flush held") {
+  Scratch dir;
+  auto const path = dir / "a.h5";
+  for (std::uint64_t const flushed : {0, 1, 7, 200}) {
+    auto const status = in_child([&] {
+      ResultWriter writer(path, sample::header());
+      for (std::uint64_t i = 0; i < flushed; ++i) {
+        sample::append(writer, i, i + 1);
+        writer.flush();
+      }
+      sample::append(writer, flushed, flushed + 500);
+      ::kill(::getpid(), SIGKILL);
+    });
+    CHECK(WIFSIGNALED(status));
+    CHECK_FALSE(std::filesystem::exists(path));
+    CHECK(samples_in(path + ".partial") == flushed);
+    check_killed_file(path + ".partial");
+  }
+}
+
+TEST_CASE("a run that is killed at any moment of any flush leaves a readable file") {
+  Scratch dir;
+  auto const path = dir / "a.h5";
+  for (int round = 0; round < 15; ++round) {
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    auto const pid = ::fork();
+    if (pid == 0) {
+      ResultWriter writer(path, sample::header());
+      for (std::uint64_t i = 0;; ++i) {
+        sample::append(writer, i * 3, i * 3 + 3);
+        writer.flush();
+        if (::write(ends[1], &i, sizeof i) != sizeof i) ::_exit(1);
+      }
+    }
+    ::close(ends[1]);
+    std::uint64_t flush = 0, last = 0;
+    REQUIRE(::read(ends[0], &last, sizeof last) == sizeof last);
+    std::this_thread::sleep_for(std::chrono::microseconds(10'000 + 3'377 * round));
+    ::kill(pid, SIGKILL);
+    while (::read(ends[0], &flush, sizeof flush) == sizeof flush) last = flush;
+    ::close(ends[0]);
+    ::waitpid(pid, nullptr, 0);
+    auto const samples = samples_in(path + ".partial");
+    CAPTURE(round);
+    CHECK(samples >= (last + 1) * 3);
+    CHECK(samples <= (last + 2) * 3);
+    CHECK(validate(path + ".partial").size() <= 3);
+  }
+}
+
+TEST_CASE("a killed run can be resumed from its file, to the digest of one that never stopped") {
+  Scratch dir;
+  auto const whole = sample::write(dir / "whole.h5", 60);
+  in_child([&] {
+    ResultWriter writer(dir / "a.h5", sample::header());
+    sample::append(writer, 0, 30);
+    writer.flush();
+    sample::append(writer, 30, 45);
+    writer.flush();
+    ::kill(::getpid(), SIGKILL);
+  });
+  auto writer = ResultWriter::resume(dir / "a.h5", sample::header(), {30, {10, 30}});
+  sample::append(writer, 30, 60);
+  sample::end(writer);
+  CHECK(writer.finish("completed") == whole);
+}
+
+TEST_CASE("a full disk is one RunError at any point, keeps the last flush and leaves the target alone") {
+  Scratch dir;
+  sample::write(dir / "full.h5", 3000);
+  auto const full = std::filesystem::file_size(dir / "full.h5");
+  std::ofstream(dir / "a.h5") << "precious";
+  int failures = 0;
+  for (std::uint64_t limit = 1; limit < full; limit += full / 23) {
+    auto const status = in_child([&] {
+      int const log = ::open((dir / "stderr").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+      ::dup2(log, STDERR_FILENO);
+      std::signal(SIGXFSZ, SIG_IGN);
+      struct rlimit const size{limit, limit};
+      ::setrlimit(RLIMIT_FSIZE, &size);
+      int code = 1;
+      try {
+        ResultWriter writer(dir / "a.h5", sample::header());
+        try {
+          for (std::uint64_t i = 0; i < 3000; i += 50) {
+            sample::append(writer, i, i + 50);
+            writer.flush();
+          }
+          sample::end(writer);
+          writer.finish("completed");
+        } catch (RunError const& problem) {
+          code = std::string(problem.what()).find("File too large; it holds the run up to its last flush") !=
+                         std::string::npos
+                     ? 7
+                     : 8;
+          try {
+            writer.flush();
+            code = 9;  // a failed writer stays failed
+          } catch (RunError const&) {
+          }
+        }
+      } catch (RunError const&) {
+        code = 7;
+      }
+      ::_exit(code);
+    });
+    CAPTURE(limit);
+    REQUIRE(WIFEXITED(status));
+    CHECK((WEXITSTATUS(status) == 7 || limit > full / 2));
+    if (WEXITSTATUS(status) == 7) ++failures;
+    CHECK(std::filesystem::file_size(dir / "stderr") == 0);
+    std::ifstream in(dir / "a.h5");
+    std::string const content{std::istreambuf_iterator<char>(in), {}};
+    if (WEXITSTATUS(status) == 7) CHECK(content == "precious");
+    if (limit > full / 4 * 3 && WEXITSTATUS(status) == 7) {
+      CHECK(samples_in(dir / "a.h5.partial") > 0);
+      check_killed_file(dir / "a.h5.partial");
+    }
+  }
+  CHECK(failures >= 15);
+}

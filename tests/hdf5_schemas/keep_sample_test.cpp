@@ -1,0 +1,21 @@
+// Leaves a sample result for the tests of the Python reader: a finished run and one that was cut off.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "sample.hpp"
+
+using namespace farfault::results;
+
+TEST_CASE("a sample result is left where FARFAULT_SAMPLE_DIR says") {
+  char const* const folder = std::getenv("FARFAULT_SAMPLE_DIR");
+  if (folder == nullptr) {
+    MESSAGE("skipped: FARFAULT_SAMPLE_DIR is not set");
+    return;
+  }
+  auto const dir = std::filesystem::path(folder);
+  CHECK(sample::write((dir / "finished.h5").string(), 2500).size() == 32);
+  ResultWriter writer((dir / "cut_off.h5").string(), sample::header());
+  sample::append(writer, 0, 5);
+}

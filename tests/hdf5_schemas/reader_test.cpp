@@ -1,0 +1,220 @@
+#include "farfault/results/reader.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "farfault/results/digest.hpp"
+#include "sample.hpp"
+#include "scratch.hpp"
+
+using namespace farfault;
+using namespace farfault::results;
+
+namespace {
+
+std::string load(std::string const& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+void store(std::string const& path, std::string const& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// A damaged file may be read, found at fault, or refused in one sentence: whatever else would fail the test
+// program.
+enum class Verdict { sound, at_fault, refused };
+Verdict judge(std::string const& path) {
+  try {
+    return validate(path).empty() ? Verdict::sound : Verdict::at_fault;
+  } catch (UserError const& problem) {
+    std::string const text = problem.what();
+    CHECK(text.find(path) != std::string::npos);
+    CHECK(text.find('\n') == std::string::npos);
+    return Verdict::refused;
+  }
+}
+
+std::optional<Difference> against(Scratch const& dir, std::string const& base,
+                                  void (*change)(std::vector<std::uint64_t>&, std::uint64_t),
+                                  std::uint64_t samples = 10) {
+  ResultWriter writer(dir / "b.h5", sample::header());
+  for (std::uint64_t i = 0; i < samples; ++i) {
+    auto values = sample::values(i);
+    change(values, i);
+    writer.append_sample(Time{Duration{static_cast<std::int64_t>(i) * 1000}}, values);
+    if (i % 3 == 0)
+      writer.append_row(
+          0, std::vector<Cell>{"kernel " + std::to_string(i), i * 1000, 1 - static_cast<std::int64_t>(i)});
+    writer.append_row(1, std::vector<Cell>{i * 2});
+  }
+  sample::end(writer);
+  writer.finish("completed");
+  return diff(base, dir / "b.h5");
+}
+
+}  // namespace
+
+TEST_CASE("a summary says what the file holds") {
+  Scratch dir;
+  auto const digest = sample::write(dir / "a.h5");
+  auto const s = read_summary(dir / "a.h5");
+  CHECK(s.schema_version == 1);
+  CHECK(s.result_digest == digest);
+  CHECK(s.end_reason == "completed");
+  CHECK(s.seed == 7);
+  CHECK(s.last_time_ps == 9000);
+  CHECK(s.nodes == 3);
+  CHECK(s.links == 2);
+  REQUIRE(s.series.size() == 2);
+  CHECK(s.series[1].kind == "l2_tlb");
+  CHECK(s.series[1].samples == 10);
+  CHECK(s.series[1].instances == 2);
+  CHECK(s.series[1].metrics == std::vector<std::string>{"hits", "latency", "occupancy"});
+  REQUIRE(s.tables.size() == 2);
+  CHECK(s.tables[1].name == "kernels");
+  CHECK(s.tables[1].rows == 4);
+  // Three figures of GPUs (one has none of faults) and one of the machine.
+  REQUIRE(s.summary.size() == 4);
+  CHECK(s.summary[0].metric == "faults");
+  CHECK(s.summary[0].value == 3);
+  auto const json = to_json(s);
+  CHECK(json.starts_with("{\"kind\":\"result\",\"schema_version\":1,"));
+  CHECK(json.find("\"result_digest\":\"" + digest + "\"") != std::string::npos);
+  CHECK(json.find("\"kernels\":{\"rows\":4,\"columns\":[\"balance\",\"name\",\"start_ps\"]}") !=
+        std::string::npos);
+  CHECK(to_text(s).find("2 instances: hits, latency, occupancy") != std::string::npos);
+}
+
+TEST_CASE("a sound result has no problems and one that was changed later has") {
+  Scratch dir;
+  sample::write(dir / "a.h5");
+  CHECK(validate(dir / "a.h5").empty());
+  auto bytes = load(dir / "a.h5");
+  auto const at = bytes.find("latency = \"10 ns\"");
+  REQUIRE(at != std::string::npos);
+  bytes[at + 11] = '9';
+  store(dir / "b.h5", bytes);
+  auto const problems = validate(dir / "b.h5");
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].starts_with("result_digest is "));
+}
+
+TEST_CASE("diff finds nothing between equal runs, whoever started them") {
+  Scratch dir;
+  sample::write(dir / "a.h5");
+  auto header = sample::header();
+  header.command_line = "another";
+  sample::write(dir / "b.h5", 10, header);
+  CHECK_FALSE(diff(dir / "a.h5", dir / "b.h5"));
+}
+
+TEST_CASE("diff names the series, the instance and the earliest simulated time") {
+  Scratch dir;
+  sample::write(dir / "a.h5");
+  auto const a = dir / "a.h5";
+  auto d = against(dir, a, [](auto& v, std::uint64_t i) {
+    if (i >= 6) v[12] += 1;  // driver.batches
+    if (i >= 4) v[3] += 5;   // occupancy of gpu1
+    if (i >= 5) v[0] += 1;   // hits of gpu0
+  });
+  REQUIRE(d);
+  CHECK(d->where == "timeseries");
+  CHECK(d->path == "/timeseries/l2_tlb/occupancy");
+  CHECK(d->time_ps == 4000);
+  CHECK(d->text == "/timeseries/l2_tlb/occupancy of gpu1.l2_tlb at 4000 ps, is 403 in '" + a +
+                       "' and 408 in '" + (dir / "b.h5") + "'");
+  d = against(dir, a, [](auto& v, std::uint64_t i) { v[4 + 6] += i == 9; });
+  REQUIRE(d);
+  CHECK(d->text.starts_with("/timeseries/l2_tlb/latency of gpu1.l2_tlb at 9000 ps, bin 2, is 910 in"));
+  d = against(
+      dir, a, [](auto&, std::uint64_t) {}, 11);
+  REQUIRE(d);
+  CHECK(d->time_ps == 10000);
+}
+
+TEST_CASE("diff names table rows, summary figures and configuration lines") {
+  Scratch dir;
+  sample::write(dir / "a.h5");
+  auto const other = [&](RunHeader const& header, std::uint64_t value, std::string const& kernel) {
+    ResultWriter writer(dir / "b.h5", header);
+    for (std::uint64_t i = 0; i < 10; ++i) {
+      writer.append_sample(Time{Duration{static_cast<std::int64_t>(i) * 1000}}, sample::values(i));
+      if (i % 3 == 0)
+        writer.append_row(0, std::vector<Cell>{i == 6 ? kernel : "kernel " + std::to_string(i), i * 1000,
+                                               1 - static_cast<std::int64_t>(i)});
+      writer.append_row(1, std::vector<Cell>{i * 2});
+    }
+    sample::end(writer);
+    if (value != 42)
+      writer.summary({{"machine", "machine", "instructions", "count", "Warp instructions executed.", value}});
+    writer.finish("completed");
+    return diff(dir / "a.h5", dir / "b.h5");
+  };
+  auto d = other(sample::header(), 42, "kernel x");
+  REQUIRE(d);
+  CHECK(d->path == "/tables/kernels/name");
+  CHECK(d->time_ps == 6000);
+  CHECK(d->text.starts_with("/tables/kernels/name, row 2, is 'kernel 6' in"));
+  d = other(sample::header(), 43, "kernel 6");
+  REQUIRE(d);
+  CHECK(d->where == "summary");
+  auto header = sample::header();
+  header.resolved_config = "[gpu.l2_tlb]\nentries = 256\nlatency = \"10 ns\"\n";
+  d = other(header, 42, "kernel 6");
+  REQUIRE(d);
+  CHECK(d->where == "config");
+  CHECK(d->text.starts_with("the configuration below [gpu.l2_tlb] has 'entries = 512' in"));
+  d = other(header, 42, "kernel x");
+  REQUIRE(d);
+  CHECK(d->where == "tables");
+  CHECK(d->text.find("; before that, the configuration below [gpu.l2_tlb]") != std::string::npos);
+}
+
+TEST_CASE("files that are no results are recognised and refused in one sentence") {
+  Scratch dir;
+  store(dir / "empty", "");
+  store(dir / "text", "hello");
+  store(dir / "magic", std::string("\x89HDF\r\n\x1a\n", 8) + std::string(4000, '\xff'));
+  for (auto const* name : {"empty", "text", "magic", "missing"}) {
+    CAPTURE(name);
+    CHECK_FALSE(looks_like_result(dir / name));
+    CHECK_THROWS_AS(read_summary(dir / name), UserError);
+    CHECK_THROWS_AS(result_digest(dir / name), UserError);
+    CHECK_THROWS_AS(diff(dir / name, dir / name), UserError);
+  }
+  sample::write(dir / "a.h5");
+  CHECK(looks_like_result(dir / "a.h5"));
+}
+
+TEST_CASE("a result cut short anywhere is refused in one sentence") {
+  Scratch dir;
+  sample::write(dir / "a.h5", 100);
+  auto const whole = load(dir / "a.h5");
+  for (std::size_t size = 0; size < whole.size(); size += whole.size() / 60 + 1) {
+    store(dir / "cut.h5", whole.substr(0, size));
+    CAPTURE(size);
+    CHECK(judge(dir / "cut.h5") == Verdict::refused);
+  }
+}
+
+TEST_CASE(
+    "a result with flipped bytes is never taken for sound in its values, and never brings the reader down") {
+  Scratch dir;
+  sample::write(dir / "a.h5", 100);
+  auto const whole = load(dir / "a.h5");
+  std::mt19937_64 random(5);
+  int noticed = 0;
+  for (int round = 0; round < 250; ++round) {
+    auto bytes = whole;
+    auto const flips = 1 + random() % 8;
+    for (std::uint64_t i = 0; i < flips; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());
+    store(dir / "flip.h5", bytes);
+    CAPTURE(round);
+    if (judge(dir / "flip.h5") != Verdict::sound) ++noticed;
+  }
+  CHECK(noticed > 25);  // most of the file is unused room in HDF5's own blocks
+}
