@@ -208,7 +208,7 @@ TEST_CASE(
   auto const whole = load(dir / "a.h5");
   std::mt19937_64 random(5);
   int noticed = 0;
-  for (int round = 0; round < 250; ++round) {
+  for (int round = 0; round < 120; ++round) {
     auto bytes = whole;
     auto const flips = 1 + random() % 8;
     for (std::uint64_t i = 0; i < flips; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());
@@ -216,5 +216,5 @@ TEST_CASE(
     CAPTURE(round);
     if (judge(dir / "flip.h5") != Verdict::sound) ++noticed;
   }
-  CHECK(noticed > 25);  // most of the file is unused room in HDF5's own blocks
+  CHECK(noticed > 12);  // most of the file is unused room in HDF5's own blocks
 }
