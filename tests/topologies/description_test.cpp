@@ -66,7 +66,7 @@ TEST_CASE("parameters of defaults, routing and generators name a source each") {
   table.section("links", defaults);
   table.section("generic", generic);
   table.section("cluster", cluster);
-  CHECK(table.all().size() == 14 + 5 + 9);
+  CHECK(table.all().size() == 16 + 5 + 9);
   for (auto const& p : table.all()) {
     CAPTURE(p.name);
     CHECK_FALSE(p.source.empty());

@@ -6,9 +6,11 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <random>
 
 #include "data.hpp"
 #include "farfault/engine/error.hpp"
+#include "farfault/topologies/graphml.hpp"
 #include "farfault/topologies/load.hpp"
 
 using namespace farfault;
@@ -276,4 +278,59 @@ TEST_CASE("a folder, a missing file and a huge file are refused by name") {
   CHECK_THROWS_AS(load_machine(huge.string()), UserError);
   CHECK(looks_like_machine(huge.string()));
   std::filesystem::remove(huge);
+}
+
+TEST_CASE("mistakes in ibnetdiscover output and topograph models are named") {
+  CHECK(refusal("Switch\t2 \"S-1\"\t# \"s\"\n[1]\t\"H-2\"[1](2) # \"x\" lid 1 4xNDR\n")
+            .find("no record of it") != std::string::npos);
+  CHECK(refusal("Switch\t2\n") == "f:1: a record names no GUID");
+  CHECK(refusal("Ca\t1 \"H-1\"\t# \"n mlx5_0\"\nCa\t1 \"H-1\"\t# \"n mlx5_0\"\n") ==
+        "f:2: a second record has the GUID 'H-1'");
+  CHECK(refusal("switches:\n  a:\n    switches:\n    - a\nblocks:\n") == "f: switch 'a' is below itself");
+  CHECK(refusal("switches:\nblocks:\n- switch: a\n  nodes:\n  - n[1-999999999]\n")
+            .find("f:5: 'n[1-999999999]'") == 0);
+  CHECK(refusal("switches:\nblocks:\n- switch: a\n  nodes:\n  - n[2-1]\n").find("is no range") !=
+        std::string::npos);
+  CHECK(refusal("switches:\nblocks:\n- switch: a\n  nodes:\n  - n[\n").find("is no range") !=
+        std::string::npos);
+  CHECK(refusal("switches:\nblocks:\n  nonsense\n").find("neither a key nor an item") != std::string::npos);
+}
+
+TEST_CASE("files with random damage are accepted or refused with a sentence, and nothing worse happens") {
+  std::vector<std::string> texts = {write_graphml(load_machine("single-gpu")),
+                                    kGpu + kCpu + link("count = 2\n")};
+  for (auto const* file : {"p4d-24xl-topo.xml", "topo_3p_pcie.xml", "topograph-medium.yaml"}) {
+    if (auto const path = data_file(std::string("topologies/") + file)) {
+      std::ifstream in(*path);
+      texts.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+    }
+  }
+  std::mt19937_64 random(1);
+  int refused = 0;
+  for (auto const& text : texts) {
+    for (int i = 0; i < 300; ++i) {
+      auto damaged = text;
+      for (int j = 0; j < 3; ++j) {
+        auto const at = random() % damaged.size();
+        switch (random() % 4) {
+          case 0:
+            damaged[at] = static_cast<char>(random());
+            break;
+          case 1:
+            damaged.erase(at, random() % 40);
+            break;
+          case 2:
+            damaged.insert(at, damaged.substr(random() % damaged.size(), random() % 60));
+            break;
+          default:
+            damaged[at] = "<>\"'=[]{}0.\n"[random() % 12];
+            break;
+        }
+      }
+      auto const answer = refusal(damaged);
+      refused += answer != "accepted";
+      CHECK(answer.size() < 2000);
+    }
+  }
+  CHECK(refused > 0);
 }

@@ -126,3 +126,43 @@ TEST_CASE("nvidiaDGX2.xml: 16 V100 with six NVLinks each to the 12 NVSwitches, b
   CHECK(routes.next_links(m.find("gpu0").value(), m.find("gpu7").value()).size() == 6);
   CHECK(way("gpu0", "gpu8").bottleneck == Bandwidth{15'753'846'000});
 }
+
+TEST_CASE("ibnetdiscover-example.out: 40 switches and 542 adapters, 40 aggregation nodes aside") {
+  auto const path = data_file("topologies/ibnetdiscover-example.out");
+  if (!path) return;
+  CHECK(looks_like_machine(*path));
+  auto const m = load_machine(*path);
+  CHECK(m.format == "ibnetdiscover");
+  CHECK(m.count(NodeKind::network_switch) == 40);
+  CHECK(m.count(NodeKind::nic) == 542);
+  CHECK(m.count(NodeKind::gpu) == 542);
+  auto const leaf = m.find("S-2c5eab0300b87b40").value();
+  std::uint32_t down = 0;
+  for (auto const& link : m.links) {
+    if (link.kind != LinkKind::network) continue;
+    CHECK(link.forward.bytes_per_second == 50'000'000'000U * link.count);
+    if ((link.a == leaf || link.b == leaf) && m.nodes[link.a == leaf ? link.b : link.a].kind == NodeKind::nic)
+      ++down;
+  }
+  CHECK(down == 17);
+}
+
+TEST_CASE("topograph models: switch trees, nodes and NVLink domains") {
+  auto const medium = data_file("topologies/topograph-medium.yaml");
+  auto const nvl72 = data_file("topologies/topograph-nvl72.yaml");
+  if (!medium || !nvl72) return;
+  auto const m = load_machine(*medium);
+  CHECK(m.format == "topograph-yaml");
+  CHECK(m.count(NodeKind::network_switch) == 7);
+  CHECK(m.count(NodeKind::cpu) == 8);
+  CHECK(m.count(NodeKind::nvswitch) == 4);
+  CHECK(m.count(NodeKind::gpu) == 32);
+  CHECK(m.count(LinkKind::network) == 6 + 8);
+  CHECK(m.find("1402.gpu3").has_value());
+  auto const big = load_machine(*nvl72);
+  CHECK(big.count(NodeKind::network_switch) == 7);
+  CHECK(big.count(NodeKind::cpu) == 72);
+  CHECK(big.count(NodeKind::gpu) == 288);
+  CHECK(big.count(LinkKind::nvlink) == 288 * 18);
+  CHECK(big.find("node2218.gpu0").has_value());
+}

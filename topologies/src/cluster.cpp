@@ -8,7 +8,9 @@
 namespace farfault::topologies {
 namespace {
 
-std::string where() { return "generated cluster"; }
+std::string where() {
+  return "generated cluster";
+}
 
 std::uint64_t quotient_up(std::uint64_t a, std::uint64_t b) {
   return (a + b - 1) / b;

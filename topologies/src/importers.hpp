@@ -16,5 +16,9 @@ MachineBuilder parse_toml_machine(std::string_view text, std::string const& wher
 MachineBuilder parse_nccl_xml(std::string_view text, std::string const& where, LinkDefaults const& defaults);
 MachineBuilder parse_hwloc_xml(std::string_view text, std::string const& where, LinkDefaults const& defaults);
 MachineBuilder parse_graphml(std::string_view text, std::string const& where, LinkDefaults const& defaults);
+MachineBuilder parse_ibnetdiscover(std::string_view text, std::string const& where,
+                                   LinkDefaults const& defaults);
+MachineBuilder parse_topograph_yaml(std::string_view text, std::string const& where,
+                                    LinkDefaults const& defaults);
 
 }  // namespace farfault::topologies

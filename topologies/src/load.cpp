@@ -15,18 +15,20 @@ namespace {
 constexpr std::uintmax_t kLargestFile = 64U << 20U;
 constexpr std::size_t kSniffed = 64U << 10U;
 
-enum class Format { unknown, toml, nccl_xml, hwloc_xml, graphml };
+enum class Format { unknown, toml, nccl_xml, hwloc_xml, graphml, ibnetdiscover, topograph_yaml };
 
-// [[node]] at the start of a line, spaces aside.
-bool has_node_table(std::string_view text) {
-  while (!text.empty()) {
-    auto const end = std::min(text.find('\n'), text.size());
-    auto line = text.substr(0, end);
+// The first format of which a line opens so, spaces aside.
+Format format_of_lines(std::string_view text) {
+  for (auto rest = text; !rest.empty();) {
+    auto const end = std::min(rest.find('\n'), rest.size());
+    auto line = rest.substr(0, end);
+    if (line.starts_with("Switch\t") || line.starts_with("Ca\t")) return Format::ibnetdiscover;
+    if (line.starts_with("blocks:") && text.find("switches:") != text.npos) return Format::topograph_yaml;
     line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-    if (line.starts_with("[[node]]") || line.starts_with("[[link]]")) return true;
-    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.starts_with("[[node]]") || line.starts_with("[[link]]")) return Format::toml;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  return false;
+  return Format::unknown;
 }
 
 Format format_of(std::string_view text) {
@@ -34,7 +36,7 @@ Format format_of(std::string_view text) {
   if (root == "system") return Format::nccl_xml;
   if (root == "topology") return Format::hwloc_xml;
   if (root == "graphml") return Format::graphml;
-  return root.empty() && has_node_table(text) ? Format::toml : Format::unknown;
+  return root.empty() ? format_of_lines(text) : Format::unknown;
 }
 
 MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults) {
@@ -47,12 +49,16 @@ MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaul
       return parse_hwloc_xml(text, where, defaults);
     case Format::graphml:
       return parse_graphml(text, where, defaults);
+    case Format::ibnetdiscover:
+      return parse_ibnetdiscover(text, where, defaults);
+    case Format::topograph_yaml:
+      return parse_topograph_yaml(text, where, defaults);
     case Format::unknown:
       break;
   }
   throw UserError(where +
                   ": not a machine: expected NCCL/RCCL topology XML (<system>), hwloc XML (<topology>), " +
-                  "GraphML (<graphml>) or TOML with [[node]]");
+                  "GraphML (<graphml>), ibnetdiscover output, a topograph model, or TOML with [[node]]");
 }
 
 std::string read_file(std::string const& path) {

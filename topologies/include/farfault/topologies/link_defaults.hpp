@@ -24,6 +24,8 @@ struct LinkDefaults {
   Bandwidth cpu_interconnect_bandwidth{41'600'000'000};
   Duration network_latency = 500ns;
   Bandwidth network_bandwidth{25'000'000'000};
+  std::uint32_t gpus_per_host = 4;  // where a cluster's file gives its hosts no inside
+  std::uint32_t nvlinks_per_domain_gpu = 18;
 
   void describe(ParamTable& t);
 

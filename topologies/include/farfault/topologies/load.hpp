@@ -1,7 +1,9 @@
 // Machines from files and by name.
 //
 // A machine is named by a built-in name ("dgx1") or by a file whose format is found from its content, never
-// from its name: NCCL/RCCL topology XML, hwloc XML (version 2), GraphML, machine TOML. What the source does
+// from its name. Machine::format says which it was: "builtin", NCCL/RCCL topology XML "nccl-xml", hwloc XML
+// (version 2) "hwloc-xml", GraphML "graphml", machine TOML "toml", ibnetdiscover output "ibnetdiscover",
+// topograph cluster models "topograph-yaml" ("generated" is what generators.hpp makes). What the source does
 // not say is taken from LinkDefaults or left out, and a sentence about it is added to Machine::assumed.
 // Guarantees: the machine has passed validate(). Files of at most 64 MiB and 4 million XML tags and
 // attributes are read; hostile ones (deep nesting, truncation, references to nothing) end in a UserError.

@@ -62,7 +62,7 @@ struct MachineLink {
 
 struct Machine {
   std::string name;
-  std::string format;  // "nccl-xml", "hwloc-xml", "graphml", "toml", "builtin" or "generated"
+  std::string format;  // "nccl-xml", "hwloc-xml", "graphml", "toml", "ibnetdiscover", ...; see load.hpp
   std::vector<MachineNode> nodes;
   std::vector<MachineLink> links;
   std::vector<std::string> assumed;  // one sentence for each thing that the source does not say
