@@ -1,5 +1,4 @@
 #include <lzma.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdio>
@@ -9,30 +8,12 @@
 
 #include "data.hpp"
 #include "farfault/workloads/graph.hpp"
+#include "temp_file.hpp"
 #include "warp_walk.hpp"
 
 namespace farfault::workloads {
 using namespace test;
 namespace {
-
-// A file that goes away with the test.
-class TempFile {
- public:
-  TempFile(std::string const& name, std::string const& content)
-      : folder_(std::filesystem::temp_directory_path() / ("farfault-graph-" + std::to_string(::getpid()))),
-        path_((folder_ / name).string()) {
-    std::filesystem::create_directories(folder_);
-    std::ofstream(path_, std::ios::binary) << content;
-  }
-  ~TempFile() { std::filesystem::remove_all(folder_); }
-  TempFile(TempFile const&) = delete;
-  TempFile& operator=(TempFile const&) = delete;
-  std::string const& path() const { return path_; }
-
- private:
-  std::filesystem::path folder_;
-  std::string path_;
-};
 
 std::string gzipped(std::string const& text) {
   TempFile const file("x.gz", "");

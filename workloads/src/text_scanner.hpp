@@ -74,6 +74,16 @@ class TextScanner {
     return value;
   }
 
+  // What is left of the line, which must be at most `limit` characters; the line's end stays.
+  std::string rest_of_line(std::size_t limit) {
+    std::string line;
+    for (; !at_line_end(); ++at_) {
+      if (line.size() == limit) fail("a line longer than " + std::to_string(limit) + " characters");
+      line += buffer_[at_];
+    }
+    return line;
+  }
+
   // Up to `limit` characters up to the next blank.
   std::string read_word(std::size_t limit) {
     skip_blanks();

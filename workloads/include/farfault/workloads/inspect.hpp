@@ -1,0 +1,19 @@
+// What `farfault inspect` says of graphs and traces.
+//
+// looks_like_* judge by the first 64 KiB and never throw. describe_* read the whole file, so that what they
+// say is checked; they throw UserError as the readers do. JSON is one line.
+#pragma once
+
+#include <string>
+
+namespace farfault::workloads {
+
+bool looks_like_graph(std::string const& path);
+std::string describe_graph_json(std::string const& path);
+std::string describe_graph_text(std::string const& path);
+
+bool looks_like_trace(std::string const& path);
+std::string describe_trace_json(std::string const& path);
+std::string describe_trace_text(std::string const& path);
+
+}  // namespace farfault::workloads
