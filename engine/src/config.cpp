@@ -1,7 +1,5 @@
 #include "farfault/engine/config.hpp"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -12,6 +10,8 @@
 #include <sstream>
 #include <utility>
 
+#include "farfault/engine/toml.hpp"
+
 namespace farfault {
 namespace {
 
@@ -20,11 +20,6 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
 constexpr int kMostDepth = 16;
 constexpr std::string_view kSet = "--set";
-
-std::string shown(std::string_view value) {
-  constexpr std::size_t kShown = 80;
-  return value.size() <= kShown ? std::string(value) : std::string(value.substr(0, kShown)) + "...";
-}
 
 std::string place(Config::Entry const& e) {
   return e.file == kSet ? e.file : e.file + ":" + std::to_string(e.line);
@@ -78,40 +73,15 @@ std::string toml_string(std::string_view text) {
   return out + "\"";
 }
 
-// A dotted key lies on one line and nests one table per dot, without a limit in the parser; a hostile one
-// would exhaust the stack.
-void check_nesting(std::string_view text, std::string const& name) {
-  constexpr int kMostDots = 4096;
-  int line = 1, dots = 0;
-  for (char const c : text) {
-    if (c == '\n') {
-      ++line;
-      dots = 0;
-    } else if (c == '.' && ++dots > kMostDots) {
-      throw UserError(name + ":" + std::to_string(line) + ": the line has more than " +
-                      std::to_string(kMostDots) + " dots");
-    }
-  }
-}
-
-toml::table parse(std::string_view text, std::string const& name) {
-  check_nesting(text, name);
-  try {
-    return toml::parse(text);
-  } catch (toml::parse_error const& e) {
-    throw UserError(name + ":" + std::to_string(e.source().begin.line) + ": " + std::string(e.description()));
-  }
-}
-
 // What --set gives without quotes: a number or flag where it reads as one, else a string.
 Config::Entry bare_value(std::string_view text) {
   Config::Entry entry{std::string(text), true, std::string(kSet), 0};
   try {
-    auto const t = toml::parse("value = " + entry.value);
+    auto const t = parse_toml("value = " + entry.value, std::string(kSet));
     auto const* node = t.get("value");
     entry.is_string = t.size() != 1 || !(node->is_number() || node->is_boolean());
     if (t.size() == 1 && node->is_integer()) entry.value = std::to_string(node->as_integer()->get());
-  } catch (toml::parse_error const&) {
+  } catch (UserError const&) {
     entry.is_string = true;
   }
   return entry;
@@ -215,7 +185,7 @@ void Config::read(std::string_view text, std::string const& name, std::string co
   if (text.size() > kMostBytes)
     throw UserError(name + ": holds " + std::to_string(text.size()) + " bytes; at most " +
                     std::to_string(kMostBytes) + " are allowed");
-  auto root = parse(text, name);
+  auto root = parse_toml(text, name);
 
   if (auto const* node = root.get("include")) {
     Entry const here{"", false, name, static_cast<int>(node->source().begin.line)};
@@ -279,13 +249,9 @@ void Config::set(std::string_view assignment) {
     entries_.insert_or_assign(name, bare_value(text));
     return;
   }
-  try {
-    auto const t = toml::parse("value = " + std::string(text));
-    if (t.size() != 1) bad("the value is more than one value");
-    Layer(*this, std::string(kSet)).value(name, *t.get("value"), depth);
-  } catch (toml::parse_error const& e) {
-    bad(std::string(e.description()));
-  }
+  auto const t = parse_toml("value = " + std::string(text), "--set '" + shown(assignment) + "'");
+  if (t.size() != 1) bad("the value is more than one value");
+  Layer(*this, std::string(kSet)).value(name, *t.get("value"), depth);
 }
 
 void Config::erase(std::string_view table) {
@@ -354,7 +320,7 @@ std::optional<std::vector<std::string>> Config::take_strings(std::string_view ke
     return std::vector{entry->value};
   }
   std::vector<std::string> out;
-  auto const t = parse("value = " + entry->value, entry->file);
+  auto const t = parse_toml("value = " + entry->value, entry->file);
   for (auto const& element : *t.get("value")->as_array()) {
     auto const* word = element.as_string();
     if (word == nullptr) fail(*entry, std::string(key) + " must hold only strings");

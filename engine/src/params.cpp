@@ -9,11 +9,6 @@
 namespace farfault {
 namespace {
 
-std::string shown(std::string_view value) {
-  constexpr std::size_t kShown = 60;
-  return value.size() <= kShown ? std::string(value) : std::string(value.substr(0, kShown)) + "...";
-}
-
 using farfault::to_text;
 
 std::string to_text(std::uint64_t n) {

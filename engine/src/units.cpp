@@ -5,6 +5,8 @@
 #include <limits>
 #include <span>
 
+#include "farfault/engine/error.hpp"
+
 namespace farfault {
 namespace {
 
@@ -59,9 +61,7 @@ std::string_view trimmed(std::string_view s) {
 }
 
 [[noreturn]] void fail(std::string_view text, std::string const& why) {
-  constexpr std::size_t kShown = 60;
-  auto const shown = text.size() <= kShown ? std::string(text) : std::string(text.substr(0, kShown)) + "...";
-  throw UnitError("'" + shown + "' " + why);
+  throw UnitError("'" + shown(text) + "' " + why);
 }
 
 std::string names_of(Quantity const& q) {

@@ -17,6 +17,6 @@ inline std::optional<std::string> data_file(std::string const& name) {
       (folder ? std::string(folder) : std::string(FARFAULT_SOURCE_DIR "/../shared/data")) + "/" + name;
   if (std::filesystem::exists(path)) return path;
   auto const* test = doctest::getContextOptions()->currentTest;
-  MESSAGE("skipped: " << (test ? test->m_name : "?") << ": no " << path);
+  MESSAGE("skipped: " << std::string(test ? test->m_name : "?") << ": no " << name);
   return std::nullopt;
 }

@@ -3,11 +3,14 @@
 // Guarantees: every key of every file ends bound to exactly one declared parameter, or is an error that names
 // the file, the line, the key and the nearest known name; a later layer overrides an earlier one (included
 // files in order, then the file that includes them, then --set); the resolved text lists every declared
-// parameter, defaults included, and reads back to the same configuration. No TOML type appears here: toml++
-// is included by one .cpp file. Notation: tables are joined by dots ("gpu.l2_tlb.entries"); an array of
-// tables [[link]] becomes the tables link.0, link.1, ... and, like any array, replaces the one of an earlier
-// layer as a whole. Limits: files of 16 MiB, includes and tables 16 deep, each file included once. Errors:
-// UserError, one sentence with file, line, key, value and rule.
+// parameter, defaults included, and reads back to the same configuration. No TOML type appears here.
+//
+// Notation: tables are joined by dots ("gpu.l2_tlb.entries"); an array of tables [[link]] becomes the tables
+// link.0, link.1, ... and, like any array, replaces the one of an earlier layer as a whole.
+//
+// Limits: files of 16 MiB, includes and tables 16 deep, each file included once.
+//
+// Errors: UserError, one sentence with file, line, key, value and rule.
 #pragma once
 
 #include <functional>

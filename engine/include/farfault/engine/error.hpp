@@ -1,9 +1,9 @@
 // The two kinds of failure.
 //
-// UserError: somebody's input is wrong. Thrown while a run is being built, never from an event handler; what() is one
-// sentence that names the file or key, the value and the rule. The program prints it and exits with 2.
-// RunError: the run could not go on for a reason outside the model (a full disk, a lost rank); exit code 1.
-// panic: our mistake. Prints where, with the component and the simulated time when known, and aborts.
+// UserError: somebody's input is wrong. Thrown while a run is being built, never from an event handler;
+// what() is one sentence that names the file or key, the value and the rule. The program prints it and exits
+// with 2. RunError: the run could not go on for a reason outside the model (a full disk, a lost rank); exit
+// code 1. panic: our mistake. Prints where, with the component and the simulated time when known, and aborts.
 #pragma once
 
 #include <stdexcept>
@@ -23,6 +23,20 @@ class RunError : public std::runtime_error {
 };
 
 [[noreturn]] void panic(std::string_view what, char const* file, int line);
+
+// Text of others as part of a sentence of ours: control characters become spaces.
+inline std::string one_line(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  return out;
+}
+
+// The same for a value that a user wrote, which may be of any length.
+inline std::string shown(std::string_view value) {
+  constexpr std::size_t kMost = 80;
+  return value.size() <= kMost ? one_line(value) : one_line(value.substr(0, kMost)) + "...";
+}
 
 // The entry of `known` that is closest to `word` by edit distance, or empty when none is near.
 template <class Range>
@@ -46,9 +60,9 @@ std::string nearest_name(std::string_view word, Range const& known) {
 }  // namespace farfault
 
 // Always checked: cheap tests whose failure means that results cannot be trusted.
-#define FF_CHECK(condition, what) \
-  do { \
-    if (!(condition)) [[unlikely]] \
+#define FF_CHECK(condition, what)                  \
+  do {                                             \
+    if (!(condition)) [[unlikely]]                 \
       ::farfault::panic(what, __FILE__, __LINE__); \
   } while (false)
 

@@ -104,7 +104,7 @@ void ParamTable::choice(std::string_view name, E& field,
         return;
       }
     }
-    throw UserError("'" + std::string(word) + "' is not " + list);
+    throw UserError("'" + shown(word) + "' is not " + list);
   };
   add({std::string(name), ParamKind::choice, get(), list, std::string(text), std::string(source), set, get});
 }
