@@ -23,7 +23,8 @@ constexpr bool kLimitMemory = false;  // a sanitizer reserves terabytes of addre
 constexpr bool kLimitMemory = true;
 #endif
 constexpr rlim_t kMemory = rlim_t{4} << 30;
-constexpr std::uint64_t kBytesPerSecond = 2'000'000;  // slower than any machine checks a sound file
+constexpr std::uint64_t kBytesPerSecond =
+    200'000;  // as stored: slower than any machine checks a sound file, well compressed or not
 constexpr rlim_t kSeconds = 10;
 
 void limit(int what, rlim_t value) {
