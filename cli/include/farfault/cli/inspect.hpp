@@ -1,0 +1,18 @@
+// What any input or output file is and holds, told from its content, never from its name.
+//
+// Guarantees: reads only; a file of any content ends in a description or in a UserError. The first line of
+// the readable form is "<file>: <kind> ..."; the JSON form is one object on one line whose "kind" is
+// "topology", "graph", "trace", "result" or "checkpoint".
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+namespace farfault::cli {
+
+enum class InspectForm { readable, json, dot };  // dot: the machine as a Graphviz graph, topologies only
+
+// `file` may also be the name of a built-in machine.
+void inspect(std::string const& file, InspectForm form, std::ostream& out);
+
+}  // namespace farfault::cli

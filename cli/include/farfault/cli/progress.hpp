@@ -1,0 +1,59 @@
+// How far a run is, for the person who waits for it.
+//
+// On a terminal: one line that is redrawn four times a second at most. Elsewhere (a batch job's log): a line
+// with the date after ten seconds, then each time half as much time again has passed, at most ten minutes
+// apart. Off: nothing. report() is cheap between drawings. It reads the wall clock and never touches the
+// model: results do not depend on it. Not thread-safe: one thread reports.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "farfault/engine/time.hpp"
+
+namespace farfault::cli {
+
+enum class ProgressMode { automatic, on, off };
+
+// "auto", "on" or "off"; throws UserError for anything else.
+ProgressMode progress_mode(std::string_view word);
+
+class Progress {
+ public:
+  struct State {
+    Time now{};                  // simulated
+    std::uint64_t events = 0;    // handled since the run began
+    std::optional<double> done;  // share of the work, 0 to 1, where it can be told
+  };
+  using WallClock = std::function<double()>;  // seconds, never going back
+
+  // `automatic` draws on a terminal and writes lines elsewhere; `on` does the same; `off` is silent.
+  Progress(ProgressMode mode, std::ostream& out, bool terminal, WallClock clock = {});
+  ~Progress();
+  Progress(Progress&&) noexcept;
+
+  void report(State const& state);
+  // Clears the line of a terminal; called before anything else is printed, and at the end.
+  void finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Standard error, and whether a person sees it.
+Progress progress_on_stderr(ProgressMode mode);
+
+// "12.3 us", "4.56 s": three digits, for people; results hold exact times.
+std::string for_people(Duration d);
+// "3.21 M", "950".
+std::string for_people(double amount);
+// "1:05", "2:03:09".
+std::string wall_time(double seconds);
+
+}  // namespace farfault::cli

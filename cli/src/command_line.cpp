@@ -1,0 +1,214 @@
+#include "farfault/cli/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <new>
+#include <ostream>
+
+#include "farfault/cli/inspect.hpp"
+#include "farfault/cli/listing.hpp"
+#include "farfault/cli/progress.hpp"
+#include "farfault/cli/result_files.hpp"
+#include "farfault/cli/simulation.hpp"
+#include "farfault/engine/error.hpp"
+#include "farfault/engine/units.hpp"
+
+namespace farfault::cli {
+namespace {
+
+// CLI11 speaks in several lines and names its own classes; a user gets one sentence.
+std::string sentence_of(std::string_view message) {
+  auto text = one_line(message);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
+  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z' && (text.size() < 2 || text[1] >= 'a'))
+    text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  return text;
+}
+
+class Program {
+ public:
+  explicit Program(std::ostream& out) : out_(out) {
+    app_.name("farfault");
+    app_.set_version_flag("--version", std::string("farfault ") + FARFAULT_VERSION);
+    app_.footer("Example:\n  farfault run study.toml --set gpu.l2_tlb.entries=1024 --output study.h5");
+    add_run();
+    add_params();
+    add_workloads();
+    add_inspect();
+    add_diff();
+    add_validate();
+  }
+
+  int call(std::vector<std::string> words, std::ostream& err) {
+    auto const names = commands();
+    auto const list = [&] {
+      std::string text;
+      for (auto const& n : names) text += (text.empty() ? "" : ", ") + n;
+      return text;
+    };
+    if (words.empty()) throw UserError("which command? One of: " + list() + " (see farfault --help)");
+    if (words[0].empty() || words[0][0] != '-') {
+      if (std::find(names.begin(), names.end(), words[0]) == names.end()) {
+        auto const near = nearest_name(words[0], names);
+        throw UserError("'" + words[0] + "' is no command; " +
+                        (near.empty() ? "the commands are " + list() : "did you mean '" + near + "'?"));
+      }
+    }
+    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    try {
+      app_.parse(words);
+    } catch (CLI::Success const& e) {  // --help, --version
+      app_.exit(e, out_, err);
+      return kDone;
+    } catch (CLI::ParseError const& e) {
+      auto const chosen = app_.get_subcommands();
+      auto const command = chosen.empty() ? std::string() : " " + chosen[0]->get_name();
+      throw UserError(sentence_of(e.what()) + " (see farfault" + command + " --help)");
+    }
+    return body_ ? body_() : kDone;
+  }
+
+ private:
+  std::vector<std::string> commands() const {
+    std::vector<std::string> names;
+    for (auto const* sub : app_.get_subcommands([](CLI::App const*) { return true; }))
+      names.push_back(sub->get_name());
+    return names;
+  }
+
+  CLI::App* command(std::string const& name, std::string const& text, std::string const& example,
+                    std::function<int()> body) {
+    auto* const sub = app_.add_subcommand(name, text);
+    sub->footer("Example:\n  " + example);
+    sub->callback([this, body = std::move(body)] { body_ = body; });
+    return sub;
+  }
+
+  void add_run() {
+    auto* const c = command("run", "Simulate what a configuration describes",
+                            "farfault run study.toml --set gpu.l2_tlb.entries=1024 --output study.h5\n"
+                            "  mpirun -n 4 farfault run study.toml --threads 8",
+                            [this] {
+                              if (!until_.empty()) run_.until = until_time();
+                              run_.progress = progress_mode(progress_);
+                              return run(run_);
+                            });
+    c->add_option("config", run_.config_path, "TOML file, or the name of a preset")
+        ->required()
+        ->type_name("CONFIG");
+    c->add_option("--set", run_.sets, "Override one parameter; may be given again")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    c->add_option("--output", run_.output, "HDF5 file to write (default: the configuration's name, .h5)")
+        ->type_name("F.h5");
+    c->add_option("--threads", run_.threads, "Worker threads of each rank (default: one for each core)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 4096));
+    c->add_option("--until", until_, "Stop at this simulated time")->type_name("TIME");
+    c->add_option("--progress", progress_, "auto, on or off")->type_name("MODE")->capture_default_str();
+  }
+
+  void add_params() {
+    auto* const c =
+        command("params", "List the parameters of a configuration, with defaults and their sources",
+                "farfault params gpu.l2_tlb", [this] {
+                  list_parameters(parameter_sections(), section_, json_, out_);
+                  return kDone;
+                });
+    c->add_option("section", section_, "Only the parameters below this table")->type_name("SECTION");
+    add_json(c);
+  }
+
+  void add_workloads() {
+    auto* const c = command("workloads", "List the workloads", "farfault workloads", [this] {
+      list_workloads(json_, out_);
+      return kDone;
+    });
+    add_json(c);
+  }
+
+  void add_inspect() {
+    auto* const c = command(
+        "inspect", "Say what a file is and holds: topology, graph, trace, result, checkpoint",
+        "farfault inspect machine.xml --json", [this] {
+          inspect(file_, dot_ ? InspectForm::dot : json_ ? InspectForm::json : InspectForm::readable, out_);
+          return kDone;
+        });
+    c->add_option("file", file_, "The file, or the name of a built-in machine")
+        ->required()
+        ->type_name("FILE");
+    auto* const json = c->add_flag("--json", json_, "One JSON object");
+    c->add_flag("--dot", dot_, "A topology as a Graphviz graph")->excludes(json);
+  }
+
+  void add_diff() {
+    auto* const c = command("diff", "Say where two results differ first; exit code 1 when they do",
+                            "farfault diff before.h5 after.h5",
+                            [this] { return diff_results(file_, other_, out_) ? kDone : kRunFailed; });
+    c->add_option("a", file_, "A result")->required()->type_name("A");
+    c->add_option("b", other_, "Another")->required()->type_name("B");
+  }
+
+  void add_validate() {
+    auto* const c = command("validate", "Check that a result is whole and follows its schema",
+                            "farfault validate study.h5", [this] {
+                              validate_result(file_, out_);
+                              return kDone;
+                            });
+    c->add_option("file", file_, "A result")->required()->type_name("F");
+  }
+
+  void add_json(CLI::App* c) { c->add_flag("--json", json_, "One JSON object"); }
+
+  Time until_time() const {
+    try {
+      auto const d = parse_duration(until_);
+      if (d <= Duration::zero()) throw UserError("--until '" + until_ + "' must be later than the start");
+      return Time{d};
+    } catch (UnitError const& e) {
+      throw UserError(std::string("--until ") + e.what());
+    }
+  }
+
+  std::ostream& out_;
+  CLI::App app_{"Farfault simulates the virtual memory of multi-GPU machines."};
+  std::function<int()> body_;
+
+  RunOptions run_;
+  std::string until_;
+  std::string progress_ = "auto";
+  std::string section_, file_, other_;
+  bool json_ = false;
+  bool dot_ = false;
+};
+
+}  // namespace
+
+int exit_code_of(std::function<int()> const& body, std::ostream& err) {
+  try {
+    return body();
+  } catch (UserError const& e) {
+    err << "farfault: " << e.what() << std::endl;
+    return kInputWrong;
+  } catch (RunError const& e) {
+    err << "farfault: " << e.what() << std::endl;
+  } catch (std::bad_alloc const&) {
+    err << "farfault: there is not enough memory for this" << std::endl;
+  } catch (std::exception const& e) {
+    err << "farfault: unexpected: " << e.what() << std::endl;
+  }
+  return kRunFailed;
+}
+
+int command_line(std::vector<std::string> words, std::ostream& out, std::ostream& err) {
+  auto const code = exit_code_of([&] { return Program(out).call(std::move(words), err); }, err);
+  out.flush();
+  if (code == kDone && !out) {  // a full disk behind a redirection
+    err << "farfault: the output could not be written" << std::endl;
+    return kRunFailed;
+  }
+  return code;
+}
+
+}  // namespace farfault::cli

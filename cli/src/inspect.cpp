@@ -1,0 +1,79 @@
+#include "farfault/cli/inspect.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <string_view>
+
+#include "farfault/engine/error.hpp"
+#include "farfault/results/reader.hpp"
+#include "farfault/topologies/description.hpp"
+#include "farfault/topologies/load.hpp"
+#include "farfault/workloads/inspect.hpp"
+
+namespace farfault::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_hdf5(std::string const& file) {
+  static constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+  std::array<char, kSignature.size()> head{};
+  std::ifstream in(file, std::ios::binary);
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return std::string_view(head.data(), static_cast<std::size_t>(in.gcount())) == kSignature;
+}
+
+std::string topology(std::string const& file, InspectForm form) {
+  auto const machine = topologies::load_machine(file);
+  switch (form) {
+    case InspectForm::json:
+      return topologies::describe_json(machine);
+    case InspectForm::dot:
+      return topologies::describe_dot(machine);
+    case InspectForm::readable:
+      break;
+  }
+  return topologies::describe_text(machine);
+}
+
+std::string description(std::string const& file, InspectForm form) {
+  std::error_code error;
+  auto const status = fs::status(file, error);
+  if (!fs::exists(status)) {
+    auto const names = topologies::builtin_machines();
+    if (std::find(names.begin(), names.end(), file) != names.end()) return topology(file, form);
+    throw UserError(file + ": no such file, and no machine of that name");
+  }
+  auto const folder = fs::is_directory(status);  // a trace may be one
+  if (!folder && !fs::is_regular_file(status)) throw UserError(file + ": not a regular file");
+  if (!folder && fs::file_size(file, error) == 0) throw UserError(file + ": is empty");
+  if (!folder && !std::ifstream(file)) throw UserError(file + ": cannot be opened for reading");
+
+  auto const json = form == InspectForm::json;
+  auto const result = !folder && is_hdf5(file);
+  if (!folder && !result && topologies::looks_like_machine(file)) return topology(file, form);
+  if (form == InspectForm::dot) throw UserError(file + ": --dot draws topologies, and this is none");
+  if (result) {
+    auto const summary = results::read_summary(file);
+    return json ? results::to_json(summary) : results::to_text(summary);
+  }
+  if (workloads::looks_like_trace(file))
+    return json ? workloads::describe_trace_json(file) : workloads::describe_trace_text(file);
+  if (!folder && workloads::looks_like_graph(file))
+    return json ? workloads::describe_graph_json(file) : workloads::describe_graph_text(file);
+  throw UserError(file + ": is no topology, graph, trace, result or checkpoint that farfault knows");
+}
+
+}  // namespace
+
+void inspect(std::string const& file, InspectForm form, std::ostream& out) {
+  auto text = description(file, form);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  if (form == InspectForm::readable) out << file << ": ";
+  out << text << "\n";
+}
+
+}  // namespace farfault::cli

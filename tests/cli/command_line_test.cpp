@@ -1,0 +1,99 @@
+#include "farfault/cli/command_line.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <new>
+
+#include "capture.hpp"
+#include "farfault/engine/error.hpp"
+
+using namespace farfault;
+
+namespace {
+
+bool contains(std::string const& text, std::string const& part) {
+  return text.find(part) != std::string::npos;
+}
+
+void check_wrong(std::vector<std::string> words, std::string const& sentence) {
+  auto const r = farfault_program(std::move(words));
+  CHECK(r.code == 2);
+  CHECK(r.out == "");
+  CHECK(r.err == "farfault: " + sentence + "\n");
+}
+
+}  // namespace
+
+TEST_CASE("every command has --help with an example, on standard output") {
+  for (std::string const name : {"run", "params", "workloads", "inspect", "diff", "validate"}) {
+    auto const r = farfault_program({name, "--help"});
+    CHECK(r.code == 0);
+    CHECK(r.err == "");
+    CHECK(contains(r.out, "Example:\n  farfault " + name));
+    CHECK(contains(farfault_program({"--help"}).out, "\n  " + name));
+  }
+}
+
+TEST_CASE("--version names the program and a version") {
+  auto const r = farfault_program({"--version"});
+  CHECK(r.code == 0);
+  CHECK(r.out == "farfault " FARFAULT_VERSION "\n");
+}
+
+TEST_CASE("a wrong command line is one sentence and exit code 2") {
+  check_wrong({},
+              "which command? One of: run, params, workloads, inspect, diff, validate (see farfault --help)");
+  check_wrong({"inspcet", "x"}, "'inspcet' is no command; did you mean 'inspect'?");
+  check_wrong({"run"}, "config is required (see farfault run --help)");
+  check_wrong({"run", "a.toml", "--threads", "0"},
+              "--threads: Value 0 not in range 1 to 4096 (see farfault run --help)");
+  check_wrong({"run", "a.toml", "--until", "5"}, "--until '5' has no unit; write a time such as '5 us'");
+  check_wrong({"run", "a.toml", "--until", "0 s"}, "--until '0 s' must be later than the start");
+  check_wrong({"run", "a.toml", "--progress", "maybe"}, "--progress 'maybe' is not one of: auto, on, off");
+  check_wrong({"workloads", "--nosuch"},
+              "the following argument was not expected: --nosuch (see farfault workloads --help)");
+}
+
+TEST_CASE("exceptions become exit codes in one place") {
+  auto const code_of = [](auto thrower, std::string& said) {
+    std::ostringstream err;
+    auto const code = cli::exit_code_of(
+        [&]() -> int {
+          thrower();
+          return 0;
+        },
+        err);
+    said = err.str();
+    return code;
+  };
+  std::string said;
+  CHECK(code_of([] {}, said) == 0);
+  CHECK(said == "");
+  CHECK(code_of([] { throw UserError("x.toml:1: no"); }, said) == 2);
+  CHECK(said == "farfault: x.toml:1: no\n");
+  CHECK(code_of([] { throw RunError("the disk is full"); }, said) == 1);
+  CHECK(said == "farfault: the disk is full\n");
+  CHECK(code_of([] { throw std::bad_alloc(); }, said) == 1);
+  CHECK(said == "farfault: there is not enough memory for this\n");
+}
+
+TEST_CASE("params lists each parameter with default, unit, range and source") {
+  auto const all = farfault_program({"params"});
+  CHECK(all.code == 0);
+  CHECK(contains(all.out, "default: "));
+  auto const json = farfault_program({"params", "--json"});
+  CHECK(json.code == 0);
+  CHECK(json.out.substr(0, 23) == "{\"parameters\":[{\"key\":\"");
+  CHECK(std::count(json.out.begin(), json.out.end(), '\n') == 1);
+  auto const wrong = farfault_program({"params", "no_such_section_at_all"});
+  CHECK(wrong.code == 2);
+  CHECK(wrong.out == "");
+}
+
+TEST_CASE("workloads lists names and what they are") {
+  auto const r = farfault_program({"workloads"});
+  CHECK(r.code == 0);
+  CHECK(contains(r.out, "  bfs "));
+  CHECK(contains(farfault_program({"workloads", "--json"}).out, "{\"name\":\"bfs\",\"text\":\""));
+}

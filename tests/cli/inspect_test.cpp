@@ -1,0 +1,98 @@
+#include "farfault/cli/inspect.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "capture.hpp"
+#include "data.hpp"
+
+namespace {
+
+std::string scratch(std::string const& name, std::string const& text) {
+  auto const folder = std::filesystem::path(FARFAULT_BINARY_DIR) / "inspect_test";
+  std::filesystem::create_directories(folder);
+  auto const path = (folder / name).string();
+  std::ofstream(path, std::ios::binary) << text;
+  return path;
+}
+
+std::string json_of(std::string const& path) {
+  auto const r = farfault_program({"inspect", path, "--json"});
+  CHECK(r.err == "");
+  CHECK(r.code == 0);
+  return r.out;
+}
+
+std::string error_of(std::string const& path) {
+  auto const r = farfault_program({"inspect", path});
+  CHECK(r.code == 2);
+  CHECK(r.out == "");
+  return r.err;
+}
+
+}  // namespace
+
+TEST_CASE("a graph file is described, whatever its name") {
+  auto const metis = scratch("a.graph", "3 2\n2 3\n1\n1\n");
+  CHECK(json_of(metis) ==
+        "{\"kind\":\"graph\",\"format\":\"metis\",\"vertices\":3,\"edges\":2,\"directed\":false}\n");
+  auto const market = scratch("b.bin", "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n");
+  CHECK(json_of(market) ==
+        "{\"kind\":\"graph\",\"format\":\"matrix-market\",\"vertices\":3,\"edges\":2,\"directed\":true}\n");
+  auto const r = farfault_program({"inspect", metis});
+  CHECK(r.out == metis + ": graph (metis), undirected\n  vertices  3\n  edges     2\n");
+}
+
+TEST_CASE("a real citation graph is described") {
+  auto const path = data_file("graphs/cit-HepTh.mtx.gz");
+  if (!path) return;
+  auto const json = json_of(*path);
+  CHECK(json.find("\"vertices\":27770,\"edges\":352807,\"directed\":true") != std::string::npos);
+}
+
+TEST_CASE("a built-in machine is described by name, as text, JSON and Graphviz") {
+  auto const json = json_of("paper-gmmu-bypass");
+  CHECK(json.find("{\"kind\":\"topology\",\"format\":\"builtin\",") == 0);
+  CHECK(json.find("\"nodes\":{\"gpu\":4,") != std::string::npos);
+  auto const dot = farfault_program({"inspect", "paper-gmmu-bypass", "--dot"});
+  CHECK(dot.code == 0);
+  CHECK(dot.out.substr(0, 6) == "graph ");
+  CHECK(dot.out.find("\"gpu0\" [shape=box];") != std::string::npos);
+}
+
+TEST_CASE("a real trace is described, as a folder") {
+  auto const path = data_file("traces/accelsim-vectoradd-a100");
+  if (!path) return;
+  auto const json = json_of(*path);
+  CHECK(json.find("{\"kind\":\"trace\",") == 0);
+  CHECK(json.find("\"memory_instructions\":4689") != std::string::npos);
+}
+
+TEST_CASE("a real NCCL file is a topology") {
+  auto const path = data_file("topologies/ndv4-topo.xml");
+  if (!path) return;
+  auto const json = json_of(*path);
+  CHECK(json.find("{\"kind\":\"topology\",\"format\":\"nccl-xml\",") == 0);
+  CHECK(json.find("\"nodes\":{\"gpu\":8,\"cpu\":4,") != std::string::npos);
+}
+
+TEST_CASE("a file that is nothing known ends in one sentence") {
+  auto const text = scratch("text", "just some words\n");
+  CHECK(error_of(text) ==
+        "farfault: " + text + ": is no topology, graph, trace, result or checkpoint that farfault knows\n");
+  auto const empty = scratch("empty", "");
+  CHECK(error_of(empty) == "farfault: " + empty + ": is empty\n");
+  CHECK(error_of("/no/such") == "farfault: /no/such: no such file, and no machine of that name\n");
+  CHECK(error_of("/dev/zero") == "farfault: /dev/zero: not a regular file\n");
+  error_of(scratch("cut.gz", std::string("\x1f\x8b\x08\0\0\0", 6)));
+  error_of(scratch("cut.h5", std::string("\x89HDF\r\n\x1a\n\0\0\0\0", 12)));
+}
+
+TEST_CASE("only topologies are drawn") {
+  auto const metis = scratch("c.graph", "3 2\n2 3\n1\n1\n");
+  auto const r = farfault_program({"inspect", metis, "--dot"});
+  CHECK(r.code == 2);
+  CHECK(r.err == "farfault: " + metis + ": --dot draws topologies, and this is none\n");
+}

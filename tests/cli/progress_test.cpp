@@ -1,0 +1,83 @@
+#include "farfault/cli/progress.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+#include "farfault/engine/error.hpp"
+
+using namespace farfault;
+using namespace farfault::cli;
+
+TEST_CASE("figures for people have three digits") {
+  CHECK(for_people(Duration{0}) == "0 ps");
+  CHECK(for_people(Duration{12'340ns}) == "12.3 us");
+  CHECK(for_people(Duration{999'600ns}) == "1 ms");
+  CHECK(for_people(Duration{100s}) == "100 s");
+  CHECK(for_people(950.0) == "950");
+  CHECK(for_people(3'214'000.0) == "3.21 M");
+  CHECK(wall_time(65) == "1:05");
+  CHECK(wall_time(7389) == "2:03:09");
+  CHECK(wall_time(-1) == "0:00");
+}
+
+TEST_CASE("the mode is a word") {
+  CHECK(progress_mode("auto") == ProgressMode::automatic);
+  CHECK(progress_mode("on") == ProgressMode::on);
+  CHECK(progress_mode("off") == ProgressMode::off);
+  CHECK_THROWS_AS(progress_mode("yes"), UserError);
+}
+
+TEST_CASE("a terminal gets one line that is redrawn at most four times a second, and cleared") {
+  std::ostringstream out;
+  double now = 100;
+  {
+    Progress p(ProgressMode::automatic, out, true, [&] { return now; });
+    now = 100.2;
+    p.report({Time{1us}, 10, 0.1});
+    CHECK(out.str() == "");
+    now = 102;
+    p.report({Time{2500us}, 4'000'000, 0.25});
+    CHECK(out.str() == "\r\x1b[K[######..................]  25%  2.5 ms simulated, 2 M events/s, 0:06 left");
+    now = 102.1;
+    p.report({Time{2600us}, 4'100'000, 0.26});
+    out.str("");
+    now = 103;
+    p.report({Time{3ms}, 6'000'000, {}});
+    CHECK(out.str() == "\r\x1b[K3 ms simulated, 2 M events/s");
+    out.str("");
+  }
+  CHECK(out.str() == "\r\x1b[K");
+}
+
+TEST_CASE("a log gets a dated line now and then, ever more rarely") {
+  std::ostringstream out;
+  double now = 0;
+  Progress p(ProgressMode::on, out, false, [&] { return now; });
+  int lines = 0;
+  for (now = 0; now <= 3600; now += 1) {
+    out.str("");
+    p.report({Time{1us}, 1000, 0.5});
+    if (out.str().empty()) continue;
+    ++lines;
+    if (lines == 1) {
+      CHECK(now == 10);
+      // After "2000-01-01 00:00:00 ".
+      CHECK(out.str().substr(20) == "farfault: 50% done, 1 us simulated, 100 events/s, 0:10 left\n");
+    }
+  }
+  // At 10, 15, 23, 35, 53, 80, 120, 180, 270, 405, 608, 912, 1368, and then every 600 seconds.
+  CHECK(lines == 16);
+}
+
+TEST_CASE("progress that is off writes nothing") {
+  std::ostringstream out;
+  double now = 0;
+  {
+    Progress p(ProgressMode::off, out, true, [&] { return now; });
+    now = 1000;
+    p.report({Time{1us}, 1000, 0.5});
+    p.finish();
+  }
+  CHECK(out.str() == "");
+}

@@ -1,0 +1,58 @@
+# shellcheck shell=bash disable=SC2086
+# Sourced by bench/demo, tests/run and .ci/run: the Debian packages that Farfault is built from.
+#
+# need_packages: nothing where all are there (no network is touched). As root, installs what is missing. Otherwise says in
+# one sentence what to install, and exits with 2. A system without dpkg is left to CMake, which names what it lacks.
+
+farfault_packages="cmake g++ ninja-build git ca-certificates libtbb-dev libopenmpi-dev openmpi-bin libhdf5-openmpi-dev
+  libboost-graph-dev libscotch-dev libhwloc-dev libpugixml-dev libtomlplusplus-dev libcli11-dev libspdlog-dev libfmt-dev
+  zlib1g-dev liblzma-dev xz-utils doctest-dev libbenchmark-dev"
+# Good to have: without them the build is slower, or a test is skipped by name.
+farfault_extras="ccache libmetis-doc python3-h5py python3-xarray python3-h5netcdf python3-matplotlib"
+
+missing_packages() {
+  local name
+  for name in "$@"; do
+    dpkg-query -W -f='${db:Status-Status}\n' "$name" 2>/dev/null | grep -qx installed || printf '%s ' "$name"
+  done
+}
+
+need_packages() {
+  command -v dpkg-query >/dev/null || return 0
+  local missing extras log
+  missing=$(missing_packages $farfault_packages)
+  if [ "$(id -u)" -ne 0 ]; then
+    [ -z "$missing" ] && return 0
+    echo "farfault: these packages are missing: ${missing% }; install them with 'sudo apt-get install ${missing% }'" >&2
+    exit 2
+  fi
+  extras=$(missing_packages $farfault_extras)
+  [ -z "$missing$extras" ] && return 0
+  log=build/packages.log
+  mkdir -p build
+  echo "Installing packages: $missing$extras" >&2
+  if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing $extras; } \
+    >"$log" 2>&1; then
+    missing=$(missing_packages $farfault_packages)
+    [ -z "$missing" ] && return 0 # only some of the extras could not be had
+    echo "farfault: these packages could not be installed: ${missing% }; apt-get's words are in $log" >&2
+    exit 2
+  fi
+}
+
+# Configures a preset and builds targets (all, where none is named), with no more said than needed.
+# build_preset PRESET [TARGET ...]
+build_preset() {
+  local preset=$1 log=build/$1.log began=$SECONDS
+  shift
+  mkdir -p build
+  local targets=()
+  [ $# -gt 0 ] && targets=(--target "$@")
+  echo "Building ($preset) ..." >&2
+  if ! { cmake --preset "$preset" && cmake --build --preset "$preset" "${targets[@]}"; } >"$log" 2>&1; then
+    grep -E -A12 'error|Error|FAILED' "$log" | head -40 >&2
+    echo "farfault: the build failed; all of it is in $log" >&2
+    exit 1
+  fi
+  echo "Built in $((SECONDS - began)) s" >&2
+}
