@@ -1,0 +1,29 @@
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "farfault/cli/listing.hpp"
+#include "farfault/topologies/assembly.hpp"
+#include "farfault/workloads/registry.hpp"
+
+namespace farfault::cli {
+
+ParameterSections parameter_sections() {
+  ParameterSections sections;
+  auto const machine = std::make_shared<topologies::MachineConfig>();
+  machine->each_section([&](std::string_view name, std::string_view text, auto& spec) {
+    ParameterSections::Section section{std::string(name), std::string(text), {}, machine};
+    spec.describe(section.table);
+    sections.add(std::move(section));
+  });
+  for (auto const& workload : workloads::all()) {
+    std::shared_ptr<workloads::WorkloadBuilder> const builder = workload.make();
+    ParameterSections::Section section{
+        "workload." + std::string(workload.name), std::string(workload.text), {}, builder};
+    builder->describe(section.table);
+    sections.add(std::move(section));
+  }
+  return sections;
+}
+
+}  // namespace farfault::cli
