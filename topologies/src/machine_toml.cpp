@@ -163,15 +163,52 @@ class Reader {
   LinkTally tally_;
 };
 
+// toml++ 3.3 takes for granted that a key follows the bracket of a table header (an assertion in debug
+// builds, undefined behaviour in others). No line of a machine file opens with a bracket for another reason.
+bool opens_badly(std::string_view line) {
+  auto const skip_blanks = [&] { line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size())); };
+  skip_blanks();
+  if (!line.starts_with('[')) return false;
+  line.remove_prefix(line.starts_with("[[") ? 2 : 1);
+  skip_blanks();
+  auto const c = line.empty() ? '\0' : line.front();
+  return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '"' || c == '\'');
+}
+
+// toml++ 3.3 also misjudges letters of U+00A1 to U+0499 outside comments (undefined behaviour again).
+bool has_foreign_letter(std::string_view line) {
+  char quote = '\0';
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    auto const c = line[i];
+    if (static_cast<unsigned char>(c) >= 0x80) return true;
+    if (quote == '\0') {
+      if (c == '#') return false;
+      if (c == '"' || c == '\'') quote = c;
+    } else if (c == '\\' && quote == '"') {
+      ++i;
+      if (i < line.size() && static_cast<unsigned char>(line[i]) >= 0x80) return true;
+    } else if (c == quote) {
+      quote = '\0';
+    }
+  }
+  return false;
+}
+
 void check_lines(std::string_view text, std::string const& where) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   for (std::size_t line = 1; !text.empty(); ++line) {
     auto const end = std::min(text.find('\n'), text.size());
     auto const content = text.substr(0, end);
+    auto const at = where + ":" + std::to_string(line) + ": ";
     if (content.size() > kLongestLine || std::ranges::count(content, '.') > kMostDots) {
-      throw UserError(where + ":" + std::to_string(line) + ": a line may have at most " +
-                      std::to_string(kLongestLine) + " characters and " + std::to_string(kMostDots) +
-                      " dots");
+      throw UserError(at + "a line may have at most " + std::to_string(kLongestLine) + " characters and " +
+                      std::to_string(kMostDots) + " dots");
     }
+    if (has_foreign_letter(content))
+      throw UserError(at + "only comments may hold characters that are not ASCII");
+    if (opens_badly(content))
+      throw UserError(at + "not valid TOML: a table header needs a name, as in [[node]]");
     text.remove_prefix(std::min(end + 1, text.size()));
   }
 }
