@@ -1,11 +1,12 @@
-// Parameters: one declaration each, from which come the TOML reader, `farfault params`, the resolved configuration
-// stored in every result, and the error messages.
+// Parameters: one declaration each, from which come the TOML reader, `farfault params`, the resolved
+// configuration stored in every result, and the error messages.
 //
 // A Spec is a plain struct whose member initialisers are the only place where defaults are written. Its
-//   void describe(ParamTable& t) { t.count("entries", entries, {1, 65536}, "TLB entries", "GMMU Bypass, Table 1"); }
-// binds each member to a name, a range, one line of text and the source of the default ("assumed" where there is none).
-// A ParamTable refers to the Spec instance that described itself; it must not outlive it.
-// Errors: set() throws UserError with the value and the rule; the caller adds file and line.
+//   void describe(ParamTable& t) { t.count("entries", entries, {1, 65536}, "TLB entries", "GMMU Bypass, Table
+//   1"); }
+// binds each member to a name, a range, one line of text and the source of the default ("assumed" where there
+// is none). A ParamTable refers to the Spec instance that described itself; it must not outlive it. Errors:
+// set() throws UserError with the value and the rule; the caller adds file and line.
 #pragma once
 
 #include <cstdint>
