@@ -4,6 +4,7 @@
 
 #include "data.hpp"
 #include "farfault/workloads/graph.hpp"
+#include "temp_file.hpp"
 #include "warp_walk.hpp"
 
 namespace farfault::workloads {
@@ -118,6 +119,15 @@ TEST_CASE("bfs: a source outside the graph and a block of broken warps are refus
   CHECK(error_of([] {
           build("bfs", {{"rmat.scale", "8"}, {"block", "48"}});
         }) == "bfs: block 48 is not a multiple of the warp's 32 threads");
+}
+
+TEST_CASE("bfs: a path with so many levels that the frontiers would take gigabytes is refused") {
+  std::string text = "# a path\n";
+  for (int v = 0; v < 400'000; ++v) text += std::to_string(v) + " " + std::to_string(v + 1) + "\n";
+  TempFile const file("path.txt", text);
+  CHECK(error_of([&] {
+          build("bfs", {{"graph", file.path()}});
+        }) == "bfs: 400001 levels of 400001 vertices need more than 1 GiB for the frontiers");
 }
 
 TEST_CASE("bfs: relative names of graphs start at the base folder") {

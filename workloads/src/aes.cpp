@@ -86,8 +86,11 @@ class Encrypt final : public LinearKernel {
       if (part < 16) {
         auto const* const row = lookups_.row(round, part);
         set_access(out, Op::load, 1, low_lanes(t.lanes));
-        for (std::uint32_t i = 0; i < t.lanes; ++i)
-          out.address[i] = sbox_ + row[(t.first + i) & lookups_.mask()];
+        auto const start = t.first & lookups_.mask();
+        auto const until_wrap = lookups_.mask() + 1 - start;
+        auto const head = static_cast<std::uint32_t>(std::min<std::uint64_t>(t.lanes, until_wrap));
+        for (std::uint32_t i = 0; i < head; ++i) out.address[i] = sbox_ + row[start + i];
+        for (auto i = head; i < t.lanes; ++i) out.address[i] = sbox_ + row[i - head];
         return;
       }
       if (part == 16) return set_uniform(out, Op::load, 16, key_ + 16 * (round + 1));

@@ -219,11 +219,11 @@ Workload build(Spec const& spec, BuildContext const& context) {
   std::uint32_t depth = 0;
   for (auto const l : level)
     if (l != kUnseen) depth = std::max(depth, l);
-  // A level costs a bit a warp, and 32 bits a 64 warps: a long path of many levels is the worst case.
+  // A level costs 16 bytes for each 64 warps: a long path, of many levels, is the worst case.
   auto const warps = ceil_div(graph.vertices, width);
-  if ((depth + 1ULL) * (warps / 64 + 1) * 16 > (4ULL << 30))
+  if ((depth + 1ULL) * (warps / 64 + 1) * 16 > (1ULL << 30))
     throw UserError("bfs: " + std::to_string(depth + 1) + " levels of " + std::to_string(graph.vertices) +
-                    " vertices need more than 4 GiB for the frontiers");
+                    " vertices need more than 1 GiB for the frontiers");
   std::vector<ActiveWarps> active(depth + 1ULL, ActiveWarps(warps));
   std::vector<bool> claimed(graph.vertices, false);
   for (std::uint64_t v = 0; v < graph.vertices; ++v) {

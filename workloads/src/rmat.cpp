@@ -53,8 +53,10 @@ CsrGraph generate_rmat(RmatOptions const& options) {
     for (std::uint32_t level = 0; level < options.scale; ++level) {
       bits = level % 2 == 0 ? random.next() : bits >> 32;
       auto const draw = bits & 0xffff'ffff;
-      row = 2 * row + (draw >= up_to_b ? 1 : 0);
-      column = 2 * column + ((draw >= up_to_a && draw < up_to_b) || draw >= up_to_c ? 1 : 0);
+      auto const quadrant =
+          std::uint64_t{draw >= up_to_a} + std::uint64_t{draw >= up_to_b} + std::uint64_t{draw >= up_to_c};
+      row = 2 * row + (quadrant >> 1);
+      column = 2 * column + (quadrant & 1);
     }
     if (options.scramble) {
       row = scrambled(row, options.scale);
