@@ -92,6 +92,7 @@ class Program {
                             [this] {
                               if (!until_.empty()) run_.until = until_time();
                               run_.progress = progress_mode(progress_);
+                              run_.partitions = granularity(partitions_);
                               return run(run_);
                             });
     c->add_option("config", run_.config_path, "TOML file, or the name of a preset")
@@ -106,6 +107,12 @@ class Program {
         ->type_name("N")
         ->check(CLI::Range(1, 4096));
     c->add_option("--until", until_, "Stop at this simulated time")->type_name("TIME");
+    c->add_option("--partitions", partitions_,
+                  "How finely the model is divided: one, device (each GPU, CPU and switch) or split (GPUs too); "
+                  "it never shows in a result")
+        ->type_name("HOW")
+        ->capture_default_str();
+    c->add_flag("!--no-merge", run_.merge_lanes, "Synchronize every partition, even those that share a thread");
     c->add_option("--progress", progress_, "auto, on or off")->type_name("MODE")->capture_default_str();
   }
 
@@ -178,6 +185,7 @@ class Program {
   RunOptions run_;
   std::string until_;
   std::string progress_ = "auto";
+  std::string partitions_ = "device";
   std::string section_, file_, other_;
   bool json_ = false;
   bool dot_ = false;

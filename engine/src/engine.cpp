@@ -291,6 +291,8 @@ bool Engine::is_local(ComponentId id) const {
   return impl_->map.is_local(id);
 }
 
+std::uint32_t Engine::rank_of(ComponentId id) const { return impl_->map.rank_of(id); }
+
 Time Engine::last_event() const {
   Time last{};
   for (auto const& lane : impl_->lanes) last = std::max(last, lane->last_event);

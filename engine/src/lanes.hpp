@@ -19,6 +19,7 @@ class LaneMap {
   bool alone() const { return ranks_ == 1 && local_lanes_ == 1; }
 
   bool is_local(ComponentId id) const { return rank_of_[partition_of_[id]] == rank_; }
+  std::uint32_t rank_of(ComponentId id) const { return rank_of_[partition_of_[id]]; }
   std::uint32_t lane_of(ComponentId id) const { return lane_of_[partition_of_[id]]; }  // of a local component
 
   // By in-port: the local lane, or local_lanes() + rank for a port of another rank.

@@ -66,6 +66,7 @@ class Engine {
   void request_stop() { stop_.store(true, std::memory_order_relaxed); }
 
   bool is_local(ComponentId id) const;
+  std::uint32_t rank_of(ComponentId id) const;
   // The time of the last event handled on any rank.
   Time last_event() const;
   // The time of the next pending event on any rank, as of the last return of run_until.

@@ -1,9 +1,10 @@
 // What a workload gives to a machine: kernels as streams of warp instructions.
 //
-// A kernel is a pure function (block, warp, step) -> instruction: it may be asked for any step in any order and any number
-// of times, from any thread, and answers the same. It holds no state that changes while a run is on, so that a cursor (one
-// step number a warp) is all that a checkpoint or a rank needs. The addresses are those of the real algorithm on the real
-// data. Units: addresses and sizes in bytes, compute in core cycles.
+// A kernel is a pure function (block, warp, step) -> instruction: it may be asked for any step in any order
+// and any number of times, from any thread, and answers the same. It holds no state that changes while a run
+// is on, so that a cursor (one step number a warp) is all that a checkpoint or a rank needs. The addresses
+// are those of the real algorithm on the real data. Units: addresses and sizes in bytes, compute in core
+// cycles.
 #pragma once
 
 #include <array>
@@ -45,9 +46,10 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual KernelShape const& shape() const = 0;
-  // Fills `out` for step `step` of warp `warp` (of warps_per_block(width)) of block `block`. Fields that an op does not
-  // use are left as they were.
-  virtual void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step, WarpInstruction& out) const = 0;
+  // Fills `out` for step `step` of warp `warp` (of warps_per_block(width)) of block `block`. Fields that an
+  // op does not use are left as they were.
+  virtual void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
+                           WarpInstruction& out) const = 0;
 };
 
 }  // namespace farfault

@@ -1,0 +1,45 @@
+// `farfault run`: from a configuration to a result file.
+//
+// Guarantees: the result depends on the configuration, its input files and the seed, never on threads, ranks
+// or partitions; an existing output is replaced only by a whole one. All ranks call run() alike; rank 0
+// writes and speaks. Returns the exit code; UserError is thrown on one rank only (all others return 2), so
+// that there is one message.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "farfault/cli/progress.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/engine/time.hpp"
+#include "farfault/topologies/assembly.hpp"
+
+namespace farfault::cli {
+
+// What the configuration says of the run itself.
+struct RunParams {
+  std::uint64_t seed = 1;
+  Duration sample_interval = 10us;
+  void describe(ParamTable& t);
+};
+
+struct RunOptions {
+  std::string config_path;
+  std::vector<std::string> sets;
+  std::string output;
+  std::string command_line;
+  std::optional<std::uint32_t> threads;
+  std::optional<Time> until;
+  topologies::Granularity partitions = topologies::Granularity::device;
+  bool merge_lanes = true;  // off: one lane for each partition, even on one thread
+  ProgressMode progress = ProgressMode::automatic;
+};
+
+// "one", "device" or "split"; throws UserError for anything else.
+topologies::Granularity granularity(std::string_view word);
+
+int run(RunOptions const& options);
+
+}  // namespace farfault::cli

@@ -1,0 +1,112 @@
+#include "summary.hpp"
+
+#include <fmt/format.h>
+
+#include "farfault/cli/progress.hpp"
+
+namespace farfault::cli {
+
+namespace {
+
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  if (whole == 0) return "none";
+  return fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string count(std::uint64_t n) {
+  return for_people(static_cast<double>(n));
+}
+
+}  // namespace
+
+std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts const& facts) {
+  std::vector<results::SummaryRow> rows;
+  auto add = [&](std::string const& scope, std::string const& name, std::string const& metric,
+                 std::string const& unit, std::string const& text, std::uint64_t value) {
+    rows.push_back({scope, name, metric, unit, text, value});
+  };
+  auto totals = [&](std::string const& scope, std::string const& name, std::string const& prefix) {
+    for (auto const& group : sampler.groups())
+      for (auto const& stat : group.stats)
+        if (stat.kind == StatKind::counter)
+          add(scope, name, group.kind + "_" + stat.name, stat.unit,
+              stat.text + ", " + group.kind + ", in all", sampler.total(group.kind, stat.name, prefix));
+  };
+  auto const end = static_cast<std::uint64_t>(picoseconds(facts.end));
+  auto const start =
+      facts.kernels.empty() ? 0 : static_cast<std::uint64_t>(picoseconds(facts.kernels[0].launched));
+  auto span = [&](std::string const& scope, std::string const& name) {
+    add(scope, name, "start", "ps", "simulated time of the first launch", start);
+    add(scope, name, "end", "ps", "simulated time of the last event", end);
+    add(scope, name, "cycles", "cycle", "cycles of the GPU clock from start to end",
+        facts.clock.edge_at_or_after(facts.end) -
+            facts.clock.edge_at_or_after(Time{Duration{static_cast<std::int64_t>(start)}}));
+  };
+  span("machine", "machine");
+  totals("machine", "machine", "");
+  span("application", facts.workload.name());
+  add("application", facts.workload.name(), "kernels", "count", "kernels finished",
+      sampler.total("host", "kernels"));
+  add("application", facts.workload.name(), "footprint", "bytes", "bytes of all buffers",
+      facts.workload.footprint());
+  add("application", facts.workload.name(), "instructions", "count", "warp instructions issued",
+      sampler.total("sm", "instructions"));
+  for (std::uint32_t g = 0; g < facts.gpus; ++g) {
+    auto const name = fmt::format("gpu{}", g);
+    for (auto const& group : sampler.groups()) {
+      if (group.instances.empty() || !group.instances[0].starts_with("gpu0.")) continue;
+      for (auto const& stat : group.stats)
+        if (stat.kind == StatKind::counter)
+          add("gpu", name, group.kind + "_" + stat.name, stat.unit,
+              stat.text + ", " + group.kind + ", in all", sampler.total(group.kind, stat.name, name + "."));
+    }
+  }
+  return rows;
+}
+
+std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
+  auto const total = [&](std::string_view kind, std::string_view stat) { return sampler.total(kind, stat); };
+  auto const cycles = facts.clock.edge_at_or_after(facts.end);
+  auto const instructions = total("sm", "instructions");
+  auto const transactions = total("sm", "transactions");
+  auto const l1 = total("sm", "l1_tlb_hits");
+  auto const l1_all = l1 + total("sm", "l1_tlb_misses");
+  auto const l2 = total("l2_tlb", "hits");
+  auto const l2_all = l2 + total("l2_tlb", "misses");
+  auto const cache = total("sm", "l1_hits");
+  auto const cache_all = cache + total("sm", "l1_misses");
+  auto const requests = total("rdma", "reads_out") + total("rdma", "writes_out");
+  auto const local = total("l2_slice", "reads") + total("l2_slice", "writes") - total("rdma", "reads_in") -
+                     total("rdma", "writes_in") - total("gmmu", "walk_reads");
+  std::string text;
+  auto line = [&](std::string_view name, std::string const& value) {
+    text += fmt::format("  {:<22}{}\n", name, value);
+  };
+  line("workload", fmt::format("{}, {} kernels, {:.1f} MiB", facts.workload.name(), total("host", "kernels"),
+                               static_cast<double>(facts.workload.footprint()) / 1048576));
+  line("machine", fmt::format("{} GPUs, {} SMs", facts.gpus, [&] {
+         std::size_t n = 0;
+         for (auto const& g : sampler.groups())
+           if (g.kind == "sm") n = g.instances.size();
+         return n;
+       }()));
+  line("simulated time",
+       fmt::format("{} ({} cycles)", for_people(facts.end.time_since_epoch()), count(cycles)));
+  line("warp instructions",
+       fmt::format(
+           "{}, {:.3f} a cycle and GPU", count(instructions),
+           cycles == 0 ? 0.0 : static_cast<double>(instructions) / static_cast<double>(cycles) / facts.gpus));
+  line("memory transactions", count(transactions));
+  line("L1 TLB hits", percent(l1, l1_all));
+  line("L2 TLB hits", fmt::format("{} of {} requests", percent(l2, l2_all), count(l2_all)));
+  line("page walks", fmt::format("{} in GMMUs, {} in IOMMUs", count(total("gmmu", "walks")),
+                                 count(total("iommu", "walks"))));
+  line("L1 cache hits", percent(cache, cache_all));
+  line("L2 cache hits",
+       percent(total("l2_slice", "hits"), total("l2_slice", "hits") + total("l2_slice", "misses")));
+  line("remote accesses",
+       fmt::format("{} of {} beyond the L1", percent(requests, requests + local), count(requests + local)));
+  return text;
+}
+
+}  // namespace farfault::cli

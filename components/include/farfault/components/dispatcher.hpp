@@ -1,0 +1,118 @@
+// Kernels on their way to SMs: the host launches them one after the other on all GPUs (the unified model of
+// one kernel whose blocks are spread over several GPUs), and each GPU's dispatcher places its share of the
+// blocks.
+//
+// A block goes to the next SM in turn that has room for its warps, threads, registers and shared memory; one
+// block is dispatched a cycle. Blocks are dealt to GPUs `round_robin` or as `contiguous` ranges. The next
+// kernel is launched when all GPUs have reported the last one done.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "farfault/components/sm.hpp"
+#include "farfault/engine/component.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/protocols/messages.hpp"
+#include "farfault/protocols/workload.hpp"
+
+namespace farfault {
+
+enum class BlockOrder : std::uint8_t { round_robin, contiguous };
+
+struct HostParams {
+  Duration launch_latency = 5400ns;
+  Duration done_latency = 1us;
+  BlockOrder block_order = BlockOrder::round_robin;
+  void describe(ParamTable& t);
+};
+
+struct DispatcherSpec {
+  SmParams sm;
+  Clock clock{1'000'000'000};
+  std::uint32_t gpu = 0;
+  std::uint32_t gpus = 1;
+  std::uint32_t sms = 1;
+  std::uint32_t warp_width = 64;
+  BlockOrder block_order = BlockOrder::round_robin;
+  Workload const* workload = nullptr;
+};
+
+struct SmUse {
+  std::uint32_t warps = 0;
+  std::uint32_t threads = 0;
+  std::uint32_t blocks = 0;
+  std::uint32_t registers = 0;
+  std::uint64_t shared_bytes = 0;
+};
+
+struct DispatcherState {
+  std::uint32_t kernel = 0;
+  std::uint32_t next_sm = 0;
+  std::uint64_t next = 0;   // of this GPU's blocks, counted from 0
+  std::uint64_t share = 0;  // how many there are
+  std::uint64_t running = 0;
+  Time free_at{};
+  std::vector<SmUse> use;
+  std::uint64_t dispatched = 0;
+};
+
+class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
+ public:
+  using Component::Component;
+  In<LaunchKernel> launch = in<&Dispatcher::on_launch>("launch");
+  In<BlockDone> block_done = in<&Dispatcher::on_block_done>("block_done");
+  Out<StartBlock> start = out<StartBlock>("start");
+  Out<KernelDone> done = out<KernelDone>("done");
+
+  std::string_view kind() const override { return "dispatcher"; }
+  std::string waiting_for() const override;
+  DispatcherState initial() const override;
+  std::span<Stat<DispatcherState> const> stats() const override;
+
+  void on_launch(LaunchKernel const& m, Cx& cx) const;
+  void on_block_done(BlockDone const& m, Cx& cx) const;
+
+  // Whether a block of this shape fits on an empty SM; if not, what it lacks.
+  static std::string why_not(KernelShape const& shape, SmParams const& sm, std::uint32_t warp_width);
+
+ private:
+  SmUse need(std::uint32_t kernel) const;
+  void dispatch(Cx& cx) const;
+  std::uint64_t block_at(std::uint64_t k, std::uint64_t blocks) const;
+};
+
+struct KernelRecord {
+  Time launched{};
+  Time finished{};
+};
+
+struct HostState {
+  std::uint32_t kernel = 0;
+  std::uint32_t reported = 0;
+  std::vector<KernelRecord> records;
+};
+
+struct HostSpec {
+  HostParams params;
+  std::uint32_t gpus = 1;
+  std::uint32_t kernels = 0;
+};
+
+class Host final : public Component<HostSpec, HostState> {
+ public:
+  using Component::Component;
+  In<KernelDone> kernel_done = in<&Host::on_done>("kernel_done");
+  Self<Tick> begin = timer<&Host::on_begin>("begin");
+  Out<LaunchKernel> launch = out<LaunchKernel>("launch");
+
+  std::string_view kind() const override { return "host"; }
+  std::string waiting_for() const override;
+  HostState initial() const override;
+  std::span<Stat<HostState> const> stats() const override;
+
+  void on_begin(Tick const& m, Cx& cx) const;
+  void on_done(KernelDone const& m, Cx& cx) const;
+};
+
+}  // namespace farfault

@@ -1,0 +1,91 @@
+// A DRAM channel: banks with row buffers, a bounded request queue, a shared data bus, and a scheduler.
+//
+// Schedulers: `frfcfs` takes the oldest request whose row is open, else the oldest (Rixner et al., ISCA
+// 2000); `fcfs` takes the oldest. A choice reserves the data bus; the next choice is made when the bus will
+// be free within the time that a row miss takes, so that misses in several banks overlap. The bus carries
+// `bandwidth`: saturated and without row misses the channel delivers exactly that. Refresh and read-write
+// turn-around are not modelled.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "farfault/components/parts/address_map.hpp"
+#include "farfault/components/parts/dram_bank.hpp"
+#include "farfault/engine/component.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/protocols/messages.hpp"
+
+namespace farfault {
+
+enum class DramOrder : std::uint8_t { frfcfs, fcfs };
+
+struct DramParams {
+  ByteSize capacity{4096ULL * 1024 * 1024};
+  Bandwidth bandwidth{32'000'000'000};
+  std::uint32_t banks = 16;
+  ByteSize row{2048};
+  Duration t_cl = 14ns;
+  Duration t_rcd = 14ns;
+  Duration t_rp = 14ns;
+  Duration t_ras = 33ns;
+  std::uint32_t queue = 64;
+  DramOrder scheduler = DramOrder::frfcfs;
+  void describe(ParamTable& t);
+};
+
+struct DramChannelSpec {
+  DramParams params;
+  std::string kind = "dram";  // of the series in the results
+  AddressMap memory;          // of the slices in front
+  std::uint32_t clients = 1;
+};
+
+struct DramStats {
+  std::uint64_t reads = 0;
+  std::uint64_t writes = 0;
+  std::uint64_t row_hits = 0;
+  std::uint64_t row_misses = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t busy_ps = 0;
+};
+
+struct DramPending {
+  MemRequest request{};
+  std::uint64_t row = 0;
+  std::uint32_t bank = 0;
+  std::uint32_t unused = 0;
+};
+
+struct DramChannelState {
+  std::vector<DramPending> queue;  // oldest first
+  DramBanks banks;
+  Time bus_free{};
+  Time choose_at = Time::max();  // the pending timer, if any
+  DramStats stats;
+};
+
+class DramChannel final : public Component<DramChannelSpec, DramChannelState> {
+ public:
+  using Component::Component;
+  In<MemRequest> request = in<&DramChannel::on_request>("request");
+  Self<Tick> choose = timer<&DramChannel::on_choose>("choose");
+  Out<MemResponse> response = out<MemResponse>("response");
+
+  std::string_view kind() const override { return spec().kind; }
+  std::string waiting_for() const override;
+  DramChannelState initial() const override;
+  std::span<Stat<DramChannelState> const> stats() const override;
+
+  void on_request(MemRequest const& m, Cx& cx) const;
+  void on_choose(Tick const& m, Cx& cx) const;
+
+ private:
+  void schedule(Cx& cx) const;
+  std::size_t pick(DramChannelState const& s) const;
+  DramTiming timing() const {
+    return {spec().params.t_cl, spec().params.t_rcd, spec().params.t_rp, spec().params.t_ras};
+  }
+};
+
+}  // namespace farfault

@@ -1,0 +1,190 @@
+// The fabric: switches, and the ports by which GPUs and CPUs are attached to it.
+//
+// Every node sends over its links with serialization at the link's bandwidth and credits for the receiver's
+// buffers, one pool for each virtual channel and link (PCIe's and NVLink's credit-based flow control). A
+// switch stores a packet until it can go on (virtual cut-through is not modelled), gives the credit back when
+// the packet has left, and serves an output's packets in order of arrival; a source's share of a full output
+// is therefore that of its buffers. Routing is a table by destination node.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "farfault/components/parts/address_map.hpp"
+#include "farfault/components/parts/egress.hpp"
+#include "farfault/components/parts/ring.hpp"
+#include "farfault/engine/component.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/protocols/messages.hpp"
+
+namespace farfault {
+
+struct FabricParams {
+  std::uint32_t header_bytes = 24;
+  std::uint32_t translation_bytes = 8;
+  std::uint32_t credits = 64;
+  std::uint32_t credit_batch = 8;
+  std::uint32_t flows = 8;
+  std::uint32_t inbound = 256;
+  std::uint32_t memory_credits = 16;
+  void describe(ParamTable& t);
+};
+
+// What a node knows of one of its links.
+struct LinkEnd {
+  Bandwidth bandwidth;        // outwards
+  std::uint16_t far_via = 0;  // the number that the node at the other end gives the link
+};
+
+struct FabricNodeSpec {
+  FabricParams params;
+  std::string kind;  // of the series in the results
+  NodeId node = 0;
+  std::vector<LinkEnd> links;
+  std::uint32_t nodes = 0;
+  std::vector<std::uint16_t> next_link;  // [flow][destination node]; 0xffff: none
+  std::size_t queue = 1024;              // packets that may wait for one link and channel
+};
+
+// Links, queues and credits: what switches and endpoints share.
+struct LinkBank {
+  std::vector<Egress> egress;
+  std::vector<std::uint32_t> owed;  // credits to give back, by link and channel
+};
+
+struct SwitchState {
+  LinkBank bank;
+  std::uint64_t packets = 0;
+};
+
+class Switch final : public Component<FabricNodeSpec, SwitchState> {
+ public:
+  explicit Switch(Slot<FabricNodeSpec> slot);
+  In<Packet> packet_in = in<&Switch::on_packet>("packet");
+  In<Credit> credit_in = in<&Switch::on_credit>("credit");
+  std::vector<Out<Packet>> packet_out;
+  std::vector<Out<Credit>> credit_out;
+
+  std::string_view kind() const override { return spec().kind; }
+  std::string waiting_for() const override;
+  SwitchState initial() const override;
+  std::span<Stat<SwitchState> const> stats() const override;
+
+  void on_packet(Packet const& m, Cx& cx) const;
+  void on_credit(Credit const& m, Cx& cx) const;
+
+ private:
+  void transmit(std::uint32_t link, Cx& cx) const;
+};
+
+struct PortSpec {
+  FabricNodeSpec fabric;
+  DeviceId device = 0;
+  Clock clock{1'000'000'000};
+  std::uint32_t line_bytes = 64;
+  std::uint16_t memory_port = 0;  // this port's number among the clients of the L2 slices
+  AddressMap memory;
+  std::uint32_t slices = 1;
+  std::vector<NodeId> node_of_gpu;
+  std::vector<NodeId> node_of_cpu;
+  NodeId iommu_node = 0;       // of a GPU: where its translation requests go
+  std::uint32_t outbound = 1;  // requests of this device that may be under way
+};
+
+struct Outbound {
+  std::uint32_t tag = 0;
+  std::uint16_t from = 0;
+  std::uint16_t unused = 0;
+};
+struct Inbound {
+  std::uint32_t tag = 0;
+  NodeId source = 0;
+  std::uint8_t bytes = 0;
+  std::uint8_t unused = 0;
+};
+
+struct PortStats {
+  std::uint64_t reads_out = 0;
+  std::uint64_t writes_out = 0;
+  std::uint64_t translations_out = 0;
+  std::uint64_t reads_in = 0;
+  std::uint64_t writes_in = 0;
+  std::uint64_t translations_in = 0;
+};
+
+struct PortState {
+  LinkBank bank;
+  std::vector<Outbound> outbound;
+  std::vector<std::uint32_t> free_outbound;
+  std::vector<Inbound> inbound;
+  std::vector<std::uint32_t> free_inbound;
+  std::vector<std::uint32_t> slice_credits;
+  Ring<Packet>
+      held;  // arrived memory requests that wait for an entry or an L2 credit; their link credit is kept
+  PortStats stats;
+};
+
+// A device's port: RDMA engine of a GPU, root port of a CPU. It turns the device's requests for other
+// devices' memory into packets, and other devices' requests into requests to its own L2 slices.
+class FabricPort : public Component<PortSpec, PortState> {
+ public:
+  explicit FabricPort(Slot<PortSpec> slot);
+  In<Packet> packet_in = in<&FabricPort::on_packet>("packet");
+  In<Credit> credit_in = in<&FabricPort::on_credit>("credit");
+  In<MemResponse> memory_response = in<&FabricPort::on_memory>("memory_response");
+  Out<MemRequest> memory_request = out<MemRequest>("memory_request");
+  std::vector<Out<Packet>> packet_out;
+  std::vector<Out<Credit>> credit_out;
+
+  std::string_view kind() const override { return spec().fabric.kind; }
+  std::string waiting_for() const override;
+  PortState initial() const override;
+  std::span<Stat<PortState> const> stats() const override;
+
+  void on_packet(Packet const& m, Cx& cx) const;
+  void on_credit(Credit const& m, Cx& cx) const;
+  void on_memory(MemResponse const& m, Cx& cx) const;
+
+ protected:
+  NodeId node_of(DeviceId device) const {
+    return device >= kFirstCpu ? spec().node_of_cpu[device - kFirstCpu] : spec().node_of_gpu[device];
+  }
+  std::uint16_t wire_bytes(PacketKind kind, std::uint32_t bytes) const;
+  void post(Packet p, Cx& cx) const;
+  // What an answer or a translation is for; a packet's credit is given back by the caller.
+  virtual void take(Packet const& m, Cx& cx) const = 0;
+
+ private:
+  bool serve(Packet const& m, Cx& cx) const;
+  void give_back(Packet const& m, Cx& cx) const;
+  void transmit(std::uint32_t link, Cx& cx) const;
+};
+
+class Rdma final : public FabricPort {
+ public:
+  using FabricPort::FabricPort;
+  In<MemRequest> remote_request = in<&Rdma::on_remote>("remote_request");
+  In<TranslateRequest> translate_request = in<&Rdma::on_translate>("translate_request");
+  Out<MemResponse> remote_response = out<MemResponse>("remote_response");
+  Out<TranslateResponse> translate_response = out<TranslateResponse>("translate_response");
+
+  void on_remote(MemRequest const& m, Cx& cx) const;
+  void on_translate(TranslateRequest const& m, Cx& cx) const;
+
+ private:
+  void take(Packet const& m, Cx& cx) const override;
+};
+
+class CpuPort final : public FabricPort {
+ public:
+  using FabricPort::FabricPort;
+  In<Packet> translated = in<&CpuPort::on_translated>("translated");
+  Out<Packet> translate = out<Packet>("translate");
+
+  void on_translated(Packet const& m, Cx& cx) const;
+
+ private:
+  void take(Packet const& m, Cx& cx) const override;
+};
+
+}  // namespace farfault

@@ -1,0 +1,117 @@
+// The GPU's memory management unit: the translation router, the walkers with their page-walk cache, the GPU's
+// own page table, and the requests sent on to the IOMMU.
+//
+// The GPU page table holds the pages of this GPU's memory only (GMMU Bypass, section 2.3), so a walk for a
+// remote page ends at an entry that is not present and the request goes on to the IOMMU, unless it was sent
+// there already. A walk reads each entry through the L2 cache. When the IOMMU answers with a frame of this
+// GPU that the table does not hold (first touch), the entry is written. Every request is answered exactly
+// once; an answer that comes second is discarded, its walk having occupied a walker all the same.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "farfault/components/parts/address_map.hpp"
+#include "farfault/components/parts/page_table.hpp"
+#include "farfault/components/parts/page_walk_cache.hpp"
+#include "farfault/components/parts/ring.hpp"
+#include "farfault/components/parts/translation_router.hpp"
+#include "farfault/engine/component.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/protocols/messages.hpp"
+
+namespace farfault {
+
+struct GmmuParams {
+  std::uint32_t walkers = 64;
+  std::uint32_t walk_cache = 64;
+  std::uint32_t latency = 1;
+  std::uint32_t pending = 256;
+  void describe(ParamTable& t);
+};
+
+struct GmmuSpec {
+  GmmuParams params;
+  RouterParams router;
+  Clock clock{1'000'000'000};
+  DeviceId device = 0;
+  std::uint16_t memory_port = 0;  // the GMMU's number among the clients of the L2 slices
+  AddressMap memory;
+  std::uint32_t queue = 64;              // requests that the L2 TLB can have outstanding
+  PageTable const* preloaded = nullptr;  // mappings at time zero
+};
+
+struct GmmuStats {
+  std::uint64_t requests = 0;
+  std::uint64_t walks = 0;
+  std::uint64_t walk_reads = 0;
+  std::uint64_t local_hits = 0;    // walks that found the page
+  std::uint64_t local_misses = 0;  // walks that did not
+  std::uint64_t sent_to_iommu = 0;
+  std::uint64_t discarded = 0;  // answers that came second
+  std::uint64_t answers = 0;
+};
+
+struct GmmuPending {
+  std::uint64_t page = 0;
+  Time arrived{};
+  std::uint32_t asid = 0;
+  std::uint32_t l2_entry = 0;
+  std::uint8_t in_use = 0;
+  std::uint8_t answered = 0;
+  std::uint8_t legs = 0;       // answers still to come
+  std::uint8_t predicted = 0;  // 1 + Route, when the predictor chose
+  std::uint32_t unused = 0;
+};
+
+struct Walk {
+  std::uint64_t node = 0;
+  std::uint32_t level = 0;
+  std::uint32_t request = 0;
+};
+
+struct GmmuState {
+  std::vector<GmmuPending> pending;
+  std::vector<std::uint32_t> free_pending;
+  Ring<TranslateRequest> stalled;
+  Ring<std::uint32_t> walk_queue;
+  std::vector<Walk> walks;  // by walker
+  std::vector<std::uint32_t> free_walkers;
+  PageTable table;
+  PageWalkCache walk_cache;
+  BypassPredictor predictor;
+  RouterStats router_stats;
+  GmmuStats stats;
+  std::uint64_t latency_ps = 0;  // summed over answers
+};
+
+class Gmmu final : public Component<GmmuSpec, GmmuState> {
+ public:
+  using Component::Component;
+  In<TranslateRequest> request = in<&Gmmu::on_request>("request");
+  In<MemResponse> entry_read = in<&Gmmu::on_entry>("entry_read");
+  In<TranslateResponse> from_iommu = in<&Gmmu::on_iommu>("from_iommu");
+  Out<TranslateResponse> response = out<TranslateResponse>("response");
+  Out<MemRequest> read_entry = out<MemRequest>("read_entry");
+  Out<TranslateRequest> to_iommu = out<TranslateRequest>("to_iommu");
+
+  std::string_view kind() const override { return "gmmu"; }
+  std::string waiting_for() const override;
+  GmmuState initial() const override;
+  std::span<Stat<GmmuState> const> stats() const override;
+
+  void on_request(TranslateRequest const& m, Cx& cx) const;
+  void on_entry(MemResponse const& m, Cx& cx) const;
+  void on_iommu(TranslateResponse const& m, Cx& cx) const;
+
+ private:
+  Route route(std::uint64_t page, GmmuPending& pending, Cx& cx) const;
+  void admit(TranslateRequest const& m, Cx& cx) const;
+  void start_walks(Cx& cx) const;
+  void read(std::uint32_t walker, Duration extra, Cx& cx) const;
+  void ask_iommu(std::uint32_t id, Cx& cx) const;
+  // A leg of the request ended, with a frame or without.
+  void leg_done(std::uint32_t id, PhysAddr frame, Cx& cx) const;
+};
+
+}  // namespace farfault

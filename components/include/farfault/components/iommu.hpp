@@ -1,0 +1,106 @@
+// The IOMMU on the CPU side: its TLB, its walkers over the page table that maps everything, and the way to
+// the driver.
+//
+// Requests for one page are merged. A walk reads each entry from the CPU's memory; a page that no entry maps
+// is a fault and goes to the driver, its walker free meanwhile. The answer carries the frame, wherever it
+// lies (ATS).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "farfault/components/parts/address_map.hpp"
+#include "farfault/components/parts/mshr.hpp"
+#include "farfault/components/parts/page_table.hpp"
+#include "farfault/components/parts/page_walk_cache.hpp"
+#include "farfault/components/parts/ring.hpp"
+#include "farfault/components/parts/tlb.hpp"
+#include "farfault/engine/component.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/protocols/messages.hpp"
+
+namespace farfault {
+
+struct IommuParams {
+  Frequency clock{1'000'000'000};
+  std::uint32_t walkers = 8;
+  std::uint32_t tlb_entries = 64;
+  std::uint32_t tlb_ways = 64;
+  std::uint32_t walk_cache = 64;
+  std::uint32_t latency = 1;
+  std::uint32_t pages = 1024;
+  void describe(ParamTable& t);
+};
+
+struct IommuSpec {
+  IommuParams params;
+  std::uint16_t index = 0;  // among the IOMMUs
+  std::uint16_t memory_port = 0;
+  AddressMap memory;
+  std::uint32_t waiters = 1024;  // requests that all GPUs together can have outstanding here
+  PageTable const* preloaded = nullptr;
+};
+
+struct IommuWaiter {
+  std::uint32_t tag = 0;
+  NodeId node = 0;
+  std::uint16_t gpu = 0;
+};
+
+struct IommuStats {
+  std::uint64_t requests = 0;
+  std::uint64_t tlb_hits = 0;
+  std::uint64_t tlb_misses = 0;
+  std::uint64_t merged = 0;
+  std::uint64_t walks = 0;
+  std::uint64_t walk_reads = 0;
+  std::uint64_t faults = 0;
+};
+
+struct IommuWalk {
+  std::uint64_t node = 0;
+  std::uint32_t level = 0;
+  std::uint32_t entry = 0;
+};
+
+struct IommuState {
+  Tlb tlb;
+  MshrTable<IommuWaiter> pages;
+  Ring<Packet> stalled;
+  Ring<std::uint32_t> walk_queue;
+  std::vector<IommuWalk> walks;
+  std::vector<std::uint32_t> free_walkers;
+  PageTable table;
+  PageWalkCache walk_cache;
+  Time port_free{};
+  IommuStats stats;
+};
+
+class Iommu final : public Component<IommuSpec, IommuState> {
+ public:
+  using Component::Component;
+  In<Packet> request = in<&Iommu::on_request>("request");
+  In<MemResponse> entry_read = in<&Iommu::on_entry>("entry_read");
+  In<PageMapped> mapped = in<&Iommu::on_mapped>("mapped");
+  Out<Packet> response = out<Packet>("response");
+  Out<MemRequest> read_entry = out<MemRequest>("read_entry");
+  Out<PageFault> fault = out<PageFault>("fault");
+
+  std::string_view kind() const override { return "iommu"; }
+  std::string waiting_for() const override;
+  IommuState initial() const override;
+  std::span<Stat<IommuState> const> stats() const override;
+
+  void on_request(Packet const& m, Cx& cx) const;
+  void on_entry(MemResponse const& m, Cx& cx) const;
+  void on_mapped(PageMapped const& m, Cx& cx) const;
+
+ private:
+  bool serve(Packet const& m, Cx& cx) const;
+  void start_walks(Cx& cx) const;
+  void read(std::uint32_t walker, Duration extra, Cx& cx) const;
+  void answer(IommuWaiter const& to, std::uint64_t page, PhysAddr frame, Duration extra, Cx& cx) const;
+  void finish(std::uint32_t entry, PhysAddr frame, Cx& cx) const;
+};
+
+}  // namespace farfault

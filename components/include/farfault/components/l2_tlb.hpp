@@ -1,0 +1,62 @@
+// The L2 TLB, shared by all SMs of a GPU: one look-up a cycle, misses merged by page and sent on to the GMMU.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "farfault/components/parts/mshr.hpp"
+#include "farfault/components/parts/ring.hpp"
+#include "farfault/components/parts/tlb.hpp"
+#include "farfault/engine/component.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/protocols/messages.hpp"
+
+namespace farfault {
+
+struct L2TlbParams {
+  std::uint32_t entries = 256;
+  std::uint32_t ways = 32;
+  std::uint32_t latency = 4;
+  std::uint32_t mshrs = 64;
+  void describe(ParamTable& t);
+};
+
+struct L2TlbSpec {
+  L2TlbParams params;
+  Clock clock{1'000'000'000};
+  std::uint32_t clients = 1;
+  std::uint32_t requests_a_client = 64;  // outstanding at most
+};
+
+struct L2TlbState {
+  Tlb tlb;
+  MshrTable<std::uint32_t> mshrs;  // waiters are SMs
+  Ring<TranslateRequest> stalled;
+  Time port_free{};
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+  std::uint64_t merged = 0;
+  std::uint64_t stalls = 0;
+};
+
+class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
+ public:
+  using Component::Component;
+  In<TranslateRequest> request = in<&L2Tlb::on_request>("request");
+  In<TranslateResponse> filled = in<&L2Tlb::on_filled>("filled");
+  Out<TranslateResponse> response = out<TranslateResponse>("response");
+  Out<TranslateRequest> miss = out<TranslateRequest>("miss");
+
+  std::string_view kind() const override { return "l2_tlb"; }
+  std::string waiting_for() const override;
+  L2TlbState initial() const override;
+  std::span<Stat<L2TlbState> const> stats() const override;
+
+  void on_request(TranslateRequest const& m, Cx& cx) const;
+  void on_filled(TranslateResponse const& m, Cx& cx) const;
+
+ private:
+  bool serve(TranslateRequest const& m, Cx& cx) const;
+};
+
+}  // namespace farfault

@@ -1,0 +1,36 @@
+// How a device's memory is spread over its L2 slices: blocks of `interleave` bytes go round the slices.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace farfault {
+
+class AddressMap {
+ public:
+  AddressMap() = default;
+  // Both powers of two.
+  AddressMap(std::uint32_t slices, std::uint64_t interleave)
+      : slice_bits_(static_cast<std::uint32_t>(std::countr_zero(slices))),
+        block_bits_(static_cast<std::uint32_t>(std::countr_zero(interleave))) {}
+
+  std::uint32_t slice(std::uint64_t offset) const {
+    return static_cast<std::uint32_t>(offset >> block_bits_) & ((1U << slice_bits_) - 1);
+  }
+  // The address within the slice: the selecting bits taken out.
+  std::uint64_t local(std::uint64_t offset) const {
+    auto const low = offset & ((std::uint64_t{1} << block_bits_) - 1);
+    return ((offset >> (block_bits_ + slice_bits_)) << block_bits_) | low;
+  }
+  // The inverse of slice() and local().
+  std::uint64_t offset(std::uint32_t slice, std::uint64_t local_address) const {
+    auto const low = local_address & ((std::uint64_t{1} << block_bits_) - 1);
+    return (((local_address >> block_bits_) << slice_bits_ | slice) << block_bits_) | low;
+  }
+
+ private:
+  std::uint32_t slice_bits_ = 0;
+  std::uint32_t block_bits_ = 0;
+};
+
+}  // namespace farfault

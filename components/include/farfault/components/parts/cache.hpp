@@ -1,0 +1,65 @@
+// A physically addressed cache of lines: tags and dirty bits, no data. The caller gives addresses local to
+// the cache (the bits that select a slice taken out), so that consecutive lines of one slice fall into
+// consecutive sets.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "farfault/components/parts/set_associative.hpp"
+
+namespace farfault {
+
+class Cache {
+ public:
+  struct Victim {
+    std::uint64_t line;  // number of the line put out
+    bool dirty;
+  };
+
+  Cache() = default;
+  Cache(std::uint64_t bytes, std::uint32_t ways, std::uint32_t line_bytes)
+      : array_(static_cast<std::uint32_t>(bytes / line_bytes / ways), ways), dirty_(bytes / line_bytes) {}
+
+  bool lookup(std::uint64_t line) { return array_.find(set_of(line), line).has_value(); }
+
+  // A write that hits makes the line dirty.
+  bool write(std::uint64_t line) {
+    auto const slot = array_.find(set_of(line), line);
+    if (slot) dirty_[*slot] = 1;
+    return slot.has_value();
+  }
+
+  // Puts a line in (or refreshes it); a valid line that has to make room is returned.
+  std::optional<Victim> fill(std::uint64_t line, bool dirty) {
+    auto const set = set_of(line);
+    if (auto const slot = array_.find(set, line)) {
+      dirty_[*slot] = dirty_[*slot] != 0 || dirty ? 1 : 0;
+      return std::nullopt;
+    }
+    auto const [slot, evicted] = array_.insert(set, line);
+    auto const was_dirty = dirty_[slot] != 0;
+    dirty_[slot] = dirty ? 1 : 0;
+    if (evicted == SetAssociative::kEmpty) return std::nullopt;
+    return Victim{evicted, was_dirty};
+  }
+
+  void clear() {
+    array_.clear();
+    std::fill(dirty_.begin(), dirty_.end(), std::uint8_t{0});
+  }
+
+  template <class Archive>
+  void persist(Archive& a) {
+    a(array_, dirty_);
+  }
+
+ private:
+  std::uint32_t set_of(std::uint64_t line) const { return static_cast<std::uint32_t>(line % array_.sets()); }
+
+  SetAssociative array_;
+  std::vector<std::uint8_t> dirty_;
+};
+
+}  // namespace farfault

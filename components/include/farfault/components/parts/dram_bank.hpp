@@ -1,0 +1,63 @@
+// The banks of a DRAM channel: open rows and when a column can be read. Row-buffer timing (JEDEC): a hit
+// takes tCL, a closed bank tRCD + tCL, another row tRP + tRCD + tCL, and a row stays open for at least tRAS.
+// Refresh is not modelled.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "farfault/engine/time.hpp"
+
+namespace farfault {
+
+struct DramTiming {
+  Duration t_cl;
+  Duration t_rcd;
+  Duration t_rp;
+  Duration t_ras;
+};
+
+class DramBanks {
+ public:
+  DramBanks() = default;
+  explicit DramBanks(std::uint32_t banks) : banks_(banks) {}
+
+  bool row_open(std::uint32_t bank, std::uint64_t row) const { return banks_[bank].row == row; }
+  bool idle(std::uint32_t bank) const { return banks_[bank].row == kClosed; }
+
+  // The earliest start of the data of an access to `row` that is commanded at `now`.
+  Time earliest_data(std::uint32_t bank, std::uint64_t row, Time now, DramTiming const& t) const {
+    auto const& b = banks_[bank];
+    auto const start = std::max(now, b.column_ready);
+    if (b.row == row) return start + t.t_cl;
+    if (b.row == kClosed) return start + t.t_rcd + t.t_cl;
+    return std::max(start, b.activated + t.t_ras) + t.t_rp + t.t_rcd + t.t_cl;
+  }
+  // The access is done: its data starts at `data`.
+  void access(std::uint32_t bank, std::uint64_t row, Time data, DramTiming const& t) {
+    auto& b = banks_[bank];
+    if (b.row != row) {
+      b.row = row;
+      b.activated = data - t.t_cl - t.t_rcd;
+    }
+    b.column_ready = data - t.t_cl;
+  }
+
+  template <class Archive>
+  void persist(Archive& a) {
+    a(banks_);
+  }
+
+ private:
+  static constexpr std::uint64_t kClosed = std::numeric_limits<std::uint64_t>::max();
+  struct Bank {
+    std::uint64_t row = kClosed;
+    Time activated{};
+    Time column_ready{};  // the next column command may be given
+  };
+  std::vector<Bank> banks_;
+};
+
+}  // namespace farfault

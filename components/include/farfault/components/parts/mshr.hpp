@@ -1,0 +1,103 @@
+// Miss status holding registers: outstanding misses by key, each with the list of those who wait for it, in
+// order.
+//
+// Capacity is fixed: `entries` misses and `waiters` waiting values in all; nothing is allocated after
+// construction. Waiter must be plain data.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "farfault/engine/error.hpp"
+
+namespace farfault {
+
+template <class Waiter>
+class MshrTable {
+ public:
+  static constexpr std::uint64_t kFree = std::numeric_limits<std::uint64_t>::max();
+
+  MshrTable() = default;
+  MshrTable(std::uint32_t entries, std::uint32_t waiters)
+      : keys_(entries, kFree), heads_(entries, kNone), tails_(entries, kNone), pool_(waiters) {
+    for (std::uint32_t i = 0; i < entries; ++i) free_entries_.push_back(entries - 1 - i);
+    for (std::uint32_t i = 0; i < waiters; ++i) free_nodes_.push_back(waiters - 1 - i);
+  }
+
+  std::uint32_t in_use() const { return static_cast<std::uint32_t>(keys_.size() - free_entries_.size()); }
+  bool full() const { return free_entries_.empty(); }
+  bool can_wait() const { return !free_nodes_.empty(); }
+  std::uint64_t key(std::uint32_t entry) const { return keys_[entry]; }
+
+  std::optional<std::uint32_t> find(std::uint64_t key) const {
+    if (in_use() == 0) return std::nullopt;
+    for (std::uint32_t i = 0; i < keys_.size(); ++i)
+      if (keys_[i] == key) return i;
+    return std::nullopt;
+  }
+
+  // Requires !full() and that the key is absent.
+  std::uint32_t allocate(std::uint64_t key) {
+    FF_INVARIANT(!find(key), "a second MSHR for one key");
+    auto const entry = free_entries_.back();
+    free_entries_.pop_back();
+    keys_[entry] = key;
+    heads_[entry] = tails_[entry] = kNone;
+    return entry;
+  }
+
+  // Requires can_wait().
+  void wait(std::uint32_t entry, Waiter const& waiter) {
+    auto const node = free_nodes_.back();
+    free_nodes_.pop_back();
+    pool_[node] = {waiter, kNone};
+    if (heads_[entry] == kNone)
+      heads_[entry] = node;
+    else
+      pool_[tails_[entry]].next = node;
+    tails_[entry] = node;
+  }
+
+  // Calls f(waiter) for the first who waits, if any.
+  template <class F>
+  void first_waiter(std::uint32_t entry, F&& f) const {
+    if (heads_[entry] != kNone) f(pool_[heads_[entry]].waiter);
+  }
+
+  // Frees the entry and calls f(waiter) for each who waited, in order; f may use the table.
+  template <class F>
+  void release(std::uint32_t entry, F&& f) {
+    auto node = heads_[entry];
+    keys_[entry] = kFree;
+    free_entries_.push_back(entry);
+    while (node != kNone) {
+      auto const waiting = pool_[node];
+      free_nodes_.push_back(node);
+      node = waiting.next;
+      f(waiting.waiter);
+    }
+  }
+
+  template <class Archive>
+  void persist(Archive& a) {
+    a(keys_, heads_, tails_, pool_, free_entries_, free_nodes_);
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  struct Node {
+    Waiter waiter{};
+    std::uint32_t next = kNone;
+  };
+
+  std::vector<std::uint64_t> keys_;
+  std::vector<std::uint32_t> heads_;
+  std::vector<std::uint32_t> tails_;
+  std::vector<Node> pool_;
+  std::vector<std::uint32_t> free_entries_;
+  std::vector<std::uint32_t> free_nodes_;
+};
+
+}  // namespace farfault

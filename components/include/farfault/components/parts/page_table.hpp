@@ -1,0 +1,61 @@
+// A radix page table with real node addresses, as a walker reads it: 512 entries of 8 bytes a node (x86-64
+// and AMD GPUs; four levels for 4 KiB pages over 48 bits, one less for each factor of 512 of the page size).
+//
+// Nodes lie one after the other in `table memory`, the physical range that starts at `base`. The table is
+// sparse: a node exists once something below it was mapped. Level 0 is the root.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "farfault/protocols/messages.hpp"
+
+namespace farfault {
+
+class PageTable {
+ public:
+  static constexpr unsigned kIndexBits = 9;
+  static constexpr unsigned kVirtualBits = 48;
+  static constexpr std::uint64_t kNodeBytes = 4096;
+
+  PageTable() = default;
+  PageTable(PhysAddr base, unsigned page_bits)
+      : base_(base), levels_((kVirtualBits - page_bits + kIndexBits - 1) / kIndexBits), nodes_(1) {}
+
+  unsigned levels() const { return levels_; }
+  std::uint64_t nodes() const { return nodes_.size(); }
+  std::uint64_t mapped_pages() const { return mapped_; }
+
+  void map(std::uint64_t page, PhysAddr frame);
+  std::optional<PhysAddr> find(std::uint64_t page) const;
+
+  // What a walker finds in one entry: where it lies, and what it says.
+  struct Step {
+    PhysAddr address;    // of the entry
+    bool present;        // false: the walk ends here, the page is not mapped
+    bool leaf;           // the entry holds the frame
+    std::uint64_t next;  // the next node's number, or the frame of a leaf
+  };
+  Step step(std::uint64_t node, unsigned level, std::uint64_t page) const;
+
+  template <class Archive>
+  void persist(Archive& a) {
+    a(base_, levels_, mapped_, nodes_);
+  }
+
+ private:
+  using Node = std::array<std::uint64_t, 512>;  // 0: not present; else node number or frame, plus one
+
+  std::uint64_t index(std::uint64_t page, unsigned level) const {
+    return (page >> ((levels_ - 1 - level) * kIndexBits)) & 511;
+  }
+
+  PhysAddr base_ = 0;
+  unsigned levels_ = 4;
+  std::uint64_t mapped_ = 0;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace farfault

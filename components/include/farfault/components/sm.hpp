@@ -1,0 +1,184 @@
+// A streaming multiprocessor (compute unit): warps, scheduler, coalescer, L1 TLB and L1 cache.
+//
+// What happens inside in one go is calls, not messages: an instruction is issued, coalesced into line
+// transactions, and each is looked up in the L1 TLB and the L1 cache, one a cycle. Only misses, stores and
+// wake-ups are events. Loads do not block a warp; an instruction marked wait_loads does (AMD's s_waitcnt,
+// NVIDIA's scoreboard). A warp retires when its loads have returned and its stores are acknowledged. The L1
+// is write-through without write-allocation and is emptied when another kernel starts (gfx9 and NVIDIA from
+// Fermi on); it holds remote lines too. Instruction fetch and the scalar caches are not modelled.
+// Back-pressure: when MSHRs or credits run out, the load/store unit stalls in order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "farfault/components/parts/address_map.hpp"
+#include "farfault/components/parts/cache.hpp"
+#include "farfault/components/parts/coalescer.hpp"
+#include "farfault/components/parts/mshr.hpp"
+#include "farfault/components/parts/ring.hpp"
+#include "farfault/components/parts/tlb.hpp"
+#include "farfault/components/parts/warp_scheduler.hpp"
+#include "farfault/engine/component.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/protocols/messages.hpp"
+#include "farfault/protocols/workload.hpp"
+
+namespace farfault {
+
+struct SmParams {
+  std::uint32_t max_warps = 40;
+  std::uint32_t max_threads = 2560;
+  std::uint32_t max_blocks = 40;
+  std::uint32_t registers = 65536;
+  std::uint64_t shared_bytes = 65536;
+  std::uint32_t issue_width = 4;
+  WarpOrder warp_order = WarpOrder::greedy_then_oldest;
+  void describe(ParamTable& t);
+};
+
+struct L1TlbParams {
+  std::uint32_t entries = 32;
+  std::uint32_t ways = 32;
+  std::uint32_t latency = 1;
+  std::uint32_t mshrs = 64;
+  std::uint32_t waiters = 256;
+  void describe(ParamTable& t);
+};
+
+struct L1CacheParams {
+  ByteSize size{16 * 1024};
+  std::uint32_t ways = 4;
+  std::uint32_t latency = 1;
+  std::uint32_t mshrs = 128;
+  std::uint32_t waiters = 1024;
+  std::uint32_t slice_credits = 16;
+  std::uint32_t remote_credits = 64;
+  void describe(ParamTable& t);
+};
+
+struct SmSpec {
+  SmParams sm;
+  L1TlbParams l1_tlb;
+  L1CacheParams l1_cache;
+  Clock clock{1'000'000'000};
+  std::uint32_t index = 0;
+  DeviceId device = 0;
+  std::uint32_t warp_width = 64;
+  std::uint32_t line_bytes = 64;
+  unsigned page_bits = 12;
+  std::uint32_t slices = 1;
+  AddressMap memory;
+  std::uint32_t asid = 0;
+  Workload const* workload = nullptr;
+};
+
+struct SmStats {
+  std::uint64_t instructions = 0;
+  std::uint64_t memory_instructions = 0;
+  std::uint64_t transactions = 0;
+  std::uint64_t issue_cycles = 0;
+  std::uint64_t l1_tlb_hits = 0;
+  std::uint64_t l1_tlb_misses = 0;
+  std::uint64_t l1_hits = 0;
+  std::uint64_t l1_misses = 0;
+  std::uint64_t stores = 0;
+  std::uint64_t remote_accesses = 0;
+  std::uint64_t blocks = 0;
+};
+
+struct Warp {
+  std::uint64_t block = 0;
+  std::uint64_t step = 0;
+  Time ready_at{};          // when it may issue again
+  Time loads_done{};        // when the latest of its returned loads is usable
+  std::uint32_t index = 0;  // within the block
+  std::uint32_t slot = 0;   // of the block
+  std::uint32_t loads = 0;  // outstanding transactions
+  std::uint32_t stores = 0;
+  std::uint32_t waits_loads = 0;
+  std::uint32_t waits_stores = 0;
+};
+
+struct BlockSlot {
+  std::uint64_t block = 0;
+  std::uint32_t live_warps = 0;
+  std::uint32_t at_barrier = 0;
+  std::uint64_t barrier_warps = 0;  // mask
+};
+
+// A transaction on its way through the load/store unit: virtual until translated.
+struct LsuItem {
+  std::uint64_t address = 0;
+  std::uint32_t bytes = 0;
+  std::uint16_t warp = 0;
+  Access access = Access::read;
+  std::uint8_t unused = 0;
+};
+
+struct SmState {
+  std::uint32_t kernel = ~0U;
+  std::uint64_t idle = 0;      // masks over warp slots
+  std::uint64_t ready = 0;     // may issue now
+  std::uint64_t timed = 0;     // may issue at ready_at
+  std::uint64_t lsu_wait = 0;  // may issue when the load/store unit is free
+  Time tick_at = Time::max();
+  std::vector<Warp> warps;
+  std::vector<BlockSlot> blocks;
+  WarpScheduler scheduler;
+  Tlb l1_tlb;
+  MshrTable<LsuItem> tlb_mshrs;
+  Cache l1;
+  MshrTable<std::uint32_t> l1_mshrs;  // waiters are warps
+  Ring<LsuItem> replay;               // translated transactions, in order
+  std::vector<LsuItem> current;       // of the instruction in the load/store unit
+  std::uint64_t position = 0;
+  Time lsu_free{};
+  std::vector<std::uint32_t> slice_credits;
+  std::uint32_t remote_credits = 0;
+  SmStats stats;
+};
+
+class Sm final : public Component<SmSpec, SmState> {
+ public:
+  using Component::Component;
+  In<StartBlock> start = in<&Sm::on_start>("start");
+  In<MemResponse> memory_response = in<&Sm::on_memory>("memory_response");
+  In<MemResponse> remote_response = in<&Sm::on_memory>("remote_response");
+  In<TranslateResponse> translation = in<&Sm::on_translation>("translation");
+  Self<Tick> tick = timer<&Sm::on_tick>("tick");
+  Out<BlockDone> done = out<BlockDone>("done");
+  Out<MemRequest> memory_request = out<MemRequest>("memory_request");
+  Out<MemRequest> remote_request = out<MemRequest>("remote_request");
+  Out<TranslateRequest> translate = out<TranslateRequest>("translate");
+
+  std::string_view kind() const override { return "sm"; }
+  std::string waiting_for() const override;
+  SmState initial() const override;
+  std::span<Stat<SmState> const> stats() const override;
+
+  void on_start(StartBlock const& m, Cx& cx) const;
+  void on_memory(MemResponse const& m, Cx& cx) const;
+  void on_translation(TranslateResponse const& m, Cx& cx) const;
+  void on_tick(Tick const& m, Cx& cx) const;
+
+ private:
+  enum class Outcome { issued, held };
+
+  Outcome issue(std::uint32_t warp, Cx& cx) const;
+  bool must_wait(std::uint32_t warp, bool for_stores, Cx& cx) const;
+  void retire(std::uint32_t warp, Cx& cx) const;
+  void release_barrier(BlockSlot& block, Cx& cx) const;
+  void wake_warp(std::uint32_t warp, Time at, SmState& s) const;
+  void settle_warp(std::uint32_t warp, Cx& cx) const;
+  void plan_tick(Cx& cx) const;
+
+  void pump(Cx& cx) const;
+  bool translate_item(LsuItem const& item, Cx& cx) const;
+  bool access(LsuItem const& item, Time at, Cx& cx) const;
+  bool has_credit(PhysAddr address, SmState const& s) const;
+  void send(PhysAddr address, std::uint32_t tag, Access access, std::uint32_t bytes, Time at, Cx& cx) const;
+  bool lsu_busy(SmState const& s) const { return s.position < s.current.size() || !s.replay.empty(); }
+};
+
+}  // namespace farfault

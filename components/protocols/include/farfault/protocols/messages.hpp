@@ -1,0 +1,147 @@
+// The messages between components: plain bytes, at most 40 of them. Sizes on a wire are those of the protocol
+// modelled (a header and a payload), never sizeof.
+//
+// Addresses: a PhysAddr names a device in its upper 16 bits (GPU g is device g, CPU c is device kFirstCpu +
+// c) and an offset in that device's memory below. A frame is the PhysAddr of a page.
+#pragma once
+
+#include <cstdint>
+
+#include "farfault/engine/event.hpp"
+#include "farfault/protocols/kernel.hpp"
+
+namespace farfault {
+
+using PhysAddr = std::uint64_t;
+using DeviceId = std::uint16_t;
+using NodeId = std::uint16_t;
+
+inline constexpr unsigned kDeviceShift = 48;
+inline constexpr DeviceId kFirstCpu = 0x8000;
+inline constexpr PhysAddr kNoFrame = ~PhysAddr{0};
+
+constexpr PhysAddr physical(DeviceId device, std::uint64_t offset) {
+  return (static_cast<PhysAddr>(device) << kDeviceShift) | offset;
+}
+constexpr DeviceId device_of(PhysAddr a) {
+  return static_cast<DeviceId>(a >> kDeviceShift);
+}
+constexpr std::uint64_t offset_of(PhysAddr a) {
+  return a & ((PhysAddr{1} << kDeviceShift) - 1);
+}
+
+enum class Access : std::uint8_t { read, write };
+
+// To an L2 slice, a DRAM channel or the RDMA engine. `from` picks the answer's port, `tag` is the sender's
+// own business.
+struct MemRequest {
+  PhysAddr address;
+  std::uint32_t tag;
+  std::uint16_t from;
+  Access access;
+  std::uint8_t bytes;  // 1 to 128
+};
+
+struct MemResponse {
+  PhysAddr address;
+  std::uint32_t tag;
+  Access access;
+  std::uint8_t unused[3];
+};
+
+struct TranslateRequest {
+  std::uint64_t page;  // virtual page number
+  std::uint32_t asid;
+  std::uint32_t from;
+};
+
+struct TranslateResponse {
+  std::uint64_t page;
+  PhysAddr frame;
+  std::uint32_t asid;
+  std::uint32_t tag;
+};
+
+enum class PacketKind : std::uint8_t {
+  read_request,
+  write_request,
+  read_response,
+  write_response,
+  translate_request,
+  translate_response,
+};
+inline constexpr std::uint8_t kPacketKinds = 6;
+
+// Requests and answers travel in separate virtual channels, so that answers always get through.
+enum class Channel : std::uint8_t { request, response };
+inline constexpr std::uint8_t kChannels = 2;
+
+constexpr Channel channel_of(PacketKind k) {
+  return k == PacketKind::read_request || k == PacketKind::write_request || k == PacketKind::translate_request
+             ? Channel::request
+             : Channel::response;
+}
+
+struct Packet {
+  std::uint64_t address;  // physical of a memory access, virtual page number of a translation
+  PhysAddr frame;         // of a translation's answer
+  std::uint32_t tag;
+  NodeId source;
+  NodeId destination;
+  std::uint16_t wire_bytes;  // header included
+  std::uint16_t via;         // the receiver's number of the link it came over
+  PacketKind kind;
+  std::uint8_t bytes;    // of the access
+  std::uint16_t device;  // the GPU that asks, of a translation
+  std::uint16_t flow;    // which of equally short ways it takes
+  std::uint16_t unused[3];
+};
+
+// Buffer space given back to the sender of a link.
+struct Credit {
+  std::uint16_t link;  // the sender's number of the link
+  std::uint16_t channel;
+  std::uint32_t count;
+};
+
+struct LaunchKernel {
+  std::uint32_t kernel;
+  std::uint32_t unused;
+};
+struct KernelDone {
+  std::uint32_t gpu;
+  std::uint32_t kernel;
+};
+struct StartBlock {
+  std::uint64_t block;
+  std::uint32_t kernel;
+  std::uint32_t unused;
+};
+struct BlockDone {
+  std::uint64_t block;
+  std::uint32_t sm;
+  std::uint32_t unused;
+};
+
+// From the IOMMU to the driver and back: a page that no table maps, and where it is now.
+struct PageFault {
+  std::uint64_t page;
+  std::uint16_t gpu;
+  std::uint16_t iommu;
+  std::uint32_t entry;  // the IOMMU's own business
+};
+struct PageMapped {
+  std::uint64_t page;
+  PhysAddr frame;
+  std::uint32_t entry;
+  std::uint32_t unused;
+};
+
+struct Tick {};
+
+static_assert(Message<MemRequest> && Message<MemResponse> && Message<TranslateRequest> &&
+              Message<TranslateResponse>);
+static_assert(Message<Packet> && Message<Credit> && Message<StartBlock> && Message<BlockDone> &&
+              Message<Tick>);
+
+}  // namespace farfault

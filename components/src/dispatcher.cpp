@@ -1,0 +1,166 @@
+#include "farfault/components/dispatcher.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace farfault {
+
+void HostParams::describe(ParamTable& t) {
+  t.duration("launch_latency", launch_latency, {1ns, 1s}, "from the host's launch to a GPU's first block",
+             "MGPUSim 4.2, MI300A: 5400 cycles for the first kernel");
+  t.duration("done_latency", done_latency, {1ns, 1s}, "from a GPU's last block to the host", "assumed");
+  t.choice("block_order", block_order,
+           {{"round_robin", BlockOrder::round_robin}, {"contiguous", BlockOrder::contiguous}},
+           "how a kernel's blocks are dealt to the GPUs",
+           "GMMU Bypass, section 2.1: blocks of one kernel on several GPUs");
+}
+
+std::string Dispatcher::why_not(KernelShape const& shape, SmParams const& sm, std::uint32_t warp_width) {
+  auto const warps = (shape.threads_per_block + warp_width - 1) / warp_width;
+  if (warps > sm.max_warps)
+    return std::to_string(warps) + " warps where an SM holds " + std::to_string(sm.max_warps);
+  if (shape.threads_per_block > sm.max_threads)
+    return std::to_string(shape.threads_per_block) + " threads where an SM holds " +
+           std::to_string(sm.max_threads);
+  auto const registers = std::uint64_t{shape.registers_per_thread} * warps * warp_width;
+  if (registers > sm.registers)
+    return std::to_string(registers) + " registers where an SM has " + std::to_string(sm.registers);
+  if (shape.shared_bytes_per_block > sm.shared_bytes)
+    return std::to_string(shape.shared_bytes_per_block) + " bytes of shared memory where an SM has " +
+           std::to_string(sm.shared_bytes);
+  return {};
+}
+
+DispatcherState Dispatcher::initial() const {
+  DispatcherState s;
+  s.use.resize(spec().sms);
+  return s;
+}
+
+std::span<Stat<DispatcherState> const> Dispatcher::stats() const {
+  using S = DispatcherState const&;
+  static constexpr std::array<Stat<DispatcherState>, 2> all{{
+      {"dispatched", "count", "thread blocks dispatched", StatKind::counter,
+       [](S s) { return s.dispatched; }},
+      {"running", "count", "thread blocks running", StatKind::level, [](S s) { return s.running; }},
+  }};
+  return all;
+}
+
+std::string Dispatcher::waiting_for() const {
+  auto const& s = state();
+  if (s.running == 0 && s.next == s.share) return {};
+  return std::to_string(s.running) + " running blocks, " + std::to_string(s.share - s.next) +
+         " not dispatched";
+}
+
+SmUse Dispatcher::need(std::uint32_t kernel) const {
+  auto const& shape = spec().workload->kernel(kernel).shape();
+  auto const warps = (shape.threads_per_block + spec().warp_width - 1) / spec().warp_width;
+  return {warps, shape.threads_per_block, 1, shape.registers_per_thread * warps * spec().warp_width,
+          shape.shared_bytes_per_block};
+}
+
+std::uint64_t Dispatcher::block_at(std::uint64_t k, std::uint64_t blocks) const {
+  if (spec().block_order == BlockOrder::round_robin) return spec().gpu + k * spec().gpus;
+  return spec().gpu * blocks / spec().gpus + k;
+}
+
+void Dispatcher::on_launch(LaunchKernel const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const blocks = spec().workload->kernel(m.kernel).shape().blocks;
+  std::uint64_t const g = spec().gpu;
+  s.kernel = m.kernel;
+  s.next = 0;
+  s.share = spec().block_order == BlockOrder::round_robin
+                ? (blocks + spec().gpus - 1 - g) / spec().gpus
+                : (g + 1) * blocks / spec().gpus - g * blocks / spec().gpus;
+  s.free_at = cx.now();
+  if (s.share == 0)
+    cx.send(done, KernelDone{spec().gpu, s.kernel});
+  else
+    dispatch(cx);
+}
+
+void Dispatcher::dispatch(Cx& cx) const {
+  auto& s = cx.state();
+  auto const blocks = spec().workload->kernel(s.kernel).shape().blocks;
+  auto const n = need(s.kernel);
+  auto const& sm = spec().sm;
+  std::uint32_t full = 0;
+  while (s.next < s.share && full < spec().sms) {
+    auto& u = s.use[s.next_sm];
+    bool const fits = u.warps + n.warps <= sm.max_warps && u.threads + n.threads <= sm.max_threads &&
+                      u.blocks < sm.max_blocks && u.registers + n.registers <= sm.registers &&
+                      u.shared_bytes + n.shared_bytes <= sm.shared_bytes;
+    if (fits) {
+      full = 0;
+      u.warps += n.warps;
+      u.threads += n.threads;
+      ++u.blocks;
+      u.registers += n.registers;
+      u.shared_bytes += n.shared_bytes;
+      s.free_at = std::max(s.free_at, cx.now());
+      cx.send(start, s.next_sm, StartBlock{block_at(s.next, blocks), s.kernel, 0}, s.free_at - cx.now());
+      s.free_at += spec().clock.cycles(1);
+      ++s.next;
+      ++s.running;
+      ++s.dispatched;
+    } else {
+      ++full;
+    }
+    s.next_sm = s.next_sm + 1 == spec().sms ? 0 : s.next_sm + 1;
+  }
+}
+
+void Dispatcher::on_block_done(BlockDone const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const n = need(s.kernel);
+  auto& u = s.use[m.sm];
+  u.warps -= n.warps;
+  u.threads -= n.threads;
+  --u.blocks;
+  u.registers -= n.registers;
+  u.shared_bytes -= n.shared_bytes;
+  --s.running;
+  s.next_sm = m.sm;
+  dispatch(cx);
+  if (s.running == 0 && s.next == s.share) cx.send(done, KernelDone{spec().gpu, s.kernel});
+}
+
+HostState Host::initial() const {
+  HostState s;
+  s.records.resize(spec().kernels);
+  return s;
+}
+
+std::span<Stat<HostState> const> Host::stats() const {
+  static constexpr std::array<Stat<HostState>, 1> all{{
+      {"kernels", "count", "kernels finished", StatKind::counter,
+       [](HostState const& s) { return std::uint64_t{s.kernel}; }},
+  }};
+  return all;
+}
+
+std::string Host::waiting_for() const {
+  auto const& s = state();
+  if (s.kernel >= spec().kernels) return {};
+  return "kernel " + std::to_string(s.kernel) + ", done by " + std::to_string(s.reported) + " of " +
+         std::to_string(spec().gpus) + " GPUs";
+}
+
+void Host::on_begin(Tick const&, Cx& cx) const {
+  auto& s = cx.state();
+  s.reported = 0;
+  s.records[s.kernel].launched = cx.now();
+  for (std::uint32_t g = 0; g < spec().gpus; ++g) cx.send(launch, g, LaunchKernel{s.kernel, 0});
+}
+
+void Host::on_done(KernelDone const&, Cx& cx) const {
+  auto& s = cx.state();
+  if (++s.reported < spec().gpus) return;
+  s.records[s.kernel].finished = cx.now();
+  if (++s.kernel < spec().kernels) on_begin(Tick{}, cx);
+}
+
+}  // namespace farfault

@@ -1,0 +1,321 @@
+#include "farfault/components/fabric.hpp"
+
+#include <array>
+
+namespace farfault {
+
+namespace {
+
+LinkBank make_bank(FabricNodeSpec const& spec) {
+  LinkBank bank;
+  for (auto const& link : spec.links)
+    bank.egress.emplace_back(link.bandwidth, spec.params.credits, spec.queue);
+  bank.owed.assign(spec.links.size() * kChannels, 0);
+  return bank;
+}
+
+std::string describe_waiting(LinkBank const& bank) {
+  std::uint64_t queued = 0;
+  for (auto const& e : bank.egress) queued += e.queued();
+  return queued == 0 ? std::string{} : std::to_string(queued) + " packets queued for a link";
+}
+
+// Puts on the wire of `link` what may go, telling `gone(packet, departure)` of each.
+template <class Node, class Cx, class Gone>
+void send_packets(Node const& node, FabricNodeSpec const& spec, LinkBank& bank, std::uint32_t link, Cx& cx,
+                  Gone&& gone) {
+  bank.egress[link].transmit(cx.now(), [&](Packet p, Time done) {
+    auto const arrived_via = p.via;
+    p.via = spec.links[link].far_via;
+    cx.send(node.packet_out[link], p, done - cx.now());
+    p.via = arrived_via;
+    gone(p, done);
+  });
+}
+
+// The buffer of `packet` here is free from `at` on: its sender gets the credit, in batches.
+template <class Node, class Cx>
+void return_credit(Node const& node, FabricNodeSpec const& spec, LinkBank& bank, Packet const& packet,
+                   Time at, Cx& cx) {
+  auto const channel = static_cast<std::uint16_t>(channel_of(packet.kind));
+  auto& owed = bank.owed[packet.via * std::size_t{kChannels} + channel];
+  if (++owed < spec.params.credit_batch) return;
+  cx.send(node.credit_out[packet.via], Credit{spec.links[packet.via].far_via, channel, owed}, at - cx.now());
+  owed = 0;
+}
+
+std::uint64_t sum(LinkBank const& bank, std::uint64_t EgressStats::*field) {
+  std::uint64_t total = 0;
+  for (auto const& e : bank.egress) total += e.stats().*field;
+  return total;
+}
+
+}  // namespace
+
+void FabricParams::describe(ParamTable& t) {
+  t.count("header_bytes", header_bytes, {1, 1024}, "bytes on the wire of a packet without data",
+          "PCIe 3.0: 4 framing + 12..16 header + 4 LCRC, rounded to 24");
+  t.count("translation_bytes", translation_bytes, {0, 1024},
+          "bytes of a translation's answer beyond the header",
+          "PCIe ATS 1.1: 8 bytes a translation completion entry");
+  t.count("credits", credits, {1, 65536}, "packets that the receiver of a link buffers, per virtual channel",
+          "assumed");
+  t.count("credit_batch", credit_batch, {1, 65536}, "credits given back at a time; at most half of credits",
+          "assumed");
+  t.count("flows", flows, {1, 64},
+          "ways over which the traffic between two nodes is spread, by address, where several are "
+          "equally short",
+          "assumed; NVLink stripes over its links");
+  t.count("inbound", inbound, {1, 65536}, "requests of other devices that a device serves at a time",
+          "MGPUSim 4.2, RDMA builder: buffers of 128, two of them");
+  t.count("memory_credits", memory_credits, {1, 4096}, "of these, at one L2 slice", "assumed");
+}
+
+// ---- Switch
+
+Switch::Switch(Slot<FabricNodeSpec> slot) : Component(std::move(slot)) {
+  for (std::size_t i = 0; i < spec().links.size(); ++i) {
+    packet_out.push_back(out<Packet>("packet_out" + std::to_string(i)));
+    credit_out.push_back(out<Credit>("credit_out" + std::to_string(i)));
+  }
+}
+
+SwitchState Switch::initial() const {
+  SwitchState s;
+  s.bank = make_bank(spec());
+  return s;
+}
+
+std::string Switch::waiting_for() const {
+  return describe_waiting(state().bank);
+}
+
+std::span<Stat<SwitchState> const> Switch::stats() const {
+  using S = SwitchState const&;
+  static constexpr std::array<Stat<SwitchState>, 4> all{{
+      {"packets", "count", "packets sent on, all outputs", StatKind::counter,
+       [](S s) { return sum(s.bank, &EgressStats::packets); }},
+      {"bytes", "bytes", "bytes sent on, headers included", StatKind::counter,
+       [](S s) { return sum(s.bank, &EgressStats::bytes); }},
+      {"busy", "ps", "time that outputs were taken, summed over them", StatKind::counter,
+       [](S s) { return sum(s.bank, &EgressStats::busy_ps); }},
+      {"queued", "count", "packets waiting for an output", StatKind::level,
+       [](S s) {
+         std::uint64_t n = 0;
+         for (auto const& e : s.bank.egress) n += e.queued();
+         return n;
+       }},
+  }};
+  return all;
+}
+
+void Switch::on_packet(Packet const& m, Cx& cx) const {
+  auto const link = spec().next_link[std::size_t{m.flow} * spec().nodes + m.destination];
+  FF_CHECK(link < spec().links.size(), path() + ": a packet for a node that no route leads to");
+  cx.state().bank.egress[link].enqueue(m);
+  transmit(link, cx);
+}
+
+void Switch::on_credit(Credit const& m, Cx& cx) const {
+  cx.state().bank.egress[m.link].give(static_cast<Channel>(m.channel), m.count);
+  transmit(m.link, cx);
+}
+
+void Switch::transmit(std::uint32_t link, Cx& cx) const {
+  auto& bank = cx.state().bank;
+  send_packets(*this, spec(), bank, link, cx,
+               [&](Packet const& p, Time done) { return_credit(*this, spec(), bank, p, done, cx); });
+}
+
+// ---- FabricPort
+
+FabricPort::FabricPort(Slot<PortSpec> slot) : Component(std::move(slot)) {
+  for (std::size_t i = 0; i < spec().fabric.links.size(); ++i) {
+    packet_out.push_back(out<Packet>("packet_out" + std::to_string(i)));
+    credit_out.push_back(out<Credit>("credit_out" + std::to_string(i)));
+  }
+}
+
+PortState FabricPort::initial() const {
+  auto const& p = spec();
+  PortState s;
+  s.bank = make_bank(p.fabric);
+  s.outbound.resize(p.outbound);
+  for (auto i = p.outbound; i > 0; --i) s.free_outbound.push_back(i - 1);
+  s.inbound.resize(p.fabric.params.inbound);
+  for (auto i = p.fabric.params.inbound; i > 0; --i) s.free_inbound.push_back(i - 1);
+  s.slice_credits.assign(p.slices, p.fabric.params.memory_credits);
+  s.held = Ring<Packet>(std::size_t{p.fabric.params.credits} * p.fabric.links.size());
+  return s;
+}
+
+std::string FabricPort::waiting_for() const {
+  auto const& s = state();
+  auto const out = s.outbound.size() - s.free_outbound.size();
+  auto const inside = s.inbound.size() - s.free_inbound.size();
+  auto text = describe_waiting(s.bank);
+  if (out != 0) text += (text.empty() ? "" : ", ") + std::to_string(out) + " remote accesses unanswered";
+  if (inside != 0)
+    text += (text.empty() ? "" : ", ") + std::to_string(inside) + " accesses of others being served";
+  return text;
+}
+
+std::span<Stat<PortState> const> FabricPort::stats() const {
+  using S = PortState const&;
+  static constexpr std::array<Stat<PortState>, 9> all{{
+      {"reads_out", "count", "reads of other devices' memory", StatKind::counter,
+       [](S s) { return s.stats.reads_out; }},
+      {"writes_out", "count", "writes to other devices' memory", StatKind::counter,
+       [](S s) { return s.stats.writes_out; }},
+      {"translations_out", "count", "translation requests sent", StatKind::counter,
+       [](S s) { return s.stats.translations_out; }},
+      {"reads_in", "count", "reads by other devices", StatKind::counter,
+       [](S s) { return s.stats.reads_in; }},
+      {"writes_in", "count", "writes by other devices", StatKind::counter,
+       [](S s) { return s.stats.writes_in; }},
+      {"translations_in", "count", "translation requests or answers received", StatKind::counter,
+       [](S s) { return s.stats.translations_in; }},
+      {"packets", "count", "packets sent, all links", StatKind::counter,
+       [](S s) { return sum(s.bank, &EgressStats::packets); }},
+      {"bytes", "bytes", "bytes sent, headers included", StatKind::counter,
+       [](S s) { return sum(s.bank, &EgressStats::bytes); }},
+      {"busy", "ps", "time that outgoing links were taken, summed over them", StatKind::counter,
+       [](S s) { return sum(s.bank, &EgressStats::busy_ps); }},
+  }};
+  return all;
+}
+
+std::uint16_t FabricPort::wire_bytes(PacketKind kind, std::uint32_t bytes) const {
+  auto const& p = spec().fabric.params;
+  auto total = p.header_bytes;
+  if (kind == PacketKind::write_request || kind == PacketKind::read_response) total += bytes;
+  if (kind == PacketKind::translate_response) total += p.translation_bytes;
+  return static_cast<std::uint16_t>(total);
+}
+
+void FabricPort::post(Packet p, Cx& cx) const {
+  auto const& fabric = spec().fabric;
+  // Blocks of 256 bytes (or pages) take turns; the answer to a packet goes by the same number.
+  auto const unit = p.kind == PacketKind::translate_request || p.kind == PacketKind::translate_response
+                        ? p.address
+                        : p.address >> 8;
+  p.flow = static_cast<std::uint16_t>((unit * 0x9E3779B97F4A7C15ULL >> 32) % fabric.params.flows);
+  auto const link = fabric.next_link[std::size_t{p.flow} * fabric.nodes + p.destination];
+  FF_CHECK(link < spec().fabric.links.size(), path() + ": a packet for a node that no route leads to");
+  p.source = spec().fabric.node;
+  p.wire_bytes = wire_bytes(p.kind, p.bytes);
+  cx.state().bank.egress[link].enqueue(p);
+  transmit(link, cx);
+}
+
+void FabricPort::transmit(std::uint32_t link, Cx& cx) const {
+  send_packets(*this, spec().fabric, cx.state().bank, link, cx, [](Packet const&, Time) {});
+}
+
+void FabricPort::give_back(Packet const& m, Cx& cx) const {
+  return_credit(*this, spec().fabric, cx.state().bank, m, cx.now(), cx);
+}
+
+void FabricPort::on_credit(Credit const& m, Cx& cx) const {
+  cx.state().bank.egress[m.link].give(static_cast<Channel>(m.channel), m.count);
+  transmit(m.link, cx);
+}
+
+void FabricPort::on_packet(Packet const& m, Cx& cx) const {
+  auto& s = cx.state();
+  FF_CHECK(m.destination == spec().fabric.node, path() + ": a packet for another node");
+  if (m.kind == PacketKind::read_request || m.kind == PacketKind::write_request) {
+    ++(m.kind == PacketKind::read_request ? s.stats.reads_in : s.stats.writes_in);
+    if (!s.held.empty() || !serve(m, cx)) s.held.push(m);
+    return;
+  }
+  if (m.kind == PacketKind::translate_request || m.kind == PacketKind::translate_response)
+    ++s.stats.translations_in;
+  take(m, cx);
+  give_back(m, cx);
+}
+
+bool FabricPort::serve(Packet const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const slice = spec().memory.slice(offset_of(m.address));
+  if (s.free_inbound.empty() || s.slice_credits[slice] == 0) return false;
+  auto const entry = s.free_inbound.back();
+  s.free_inbound.pop_back();
+  --s.slice_credits[slice];
+  s.inbound[entry] = {m.tag, m.source, m.bytes, 0};
+  auto const access = m.kind == PacketKind::read_request ? Access::read : Access::write;
+  cx.send(memory_request, slice, MemRequest{m.address, entry, spec().memory_port, access, m.bytes});
+  give_back(m, cx);
+  return true;
+}
+
+void FabricPort::on_memory(MemResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  ++s.slice_credits[spec().memory.slice(offset_of(m.address))];
+  auto const asker = s.inbound[m.tag];
+  s.free_inbound.push_back(m.tag);
+  Packet p{};
+  p.kind = m.access == Access::read ? PacketKind::read_response : PacketKind::write_response;
+  p.address = m.address;
+  p.tag = asker.tag;
+  p.bytes = asker.bytes;
+  p.destination = asker.source;
+  post(p, cx);
+  while (!s.held.empty() && serve(s.held.front(), cx)) s.held.pop();
+}
+
+// ---- Rdma
+
+void Rdma::on_remote(MemRequest const& m, Cx& cx) const {
+  auto& s = cx.state();
+  FF_CHECK(!s.free_outbound.empty(), path() + ": more remote accesses than credits");
+  auto const entry = s.free_outbound.back();
+  s.free_outbound.pop_back();
+  s.outbound[entry] = {m.tag, m.from, 0};
+  ++(m.access == Access::read ? s.stats.reads_out : s.stats.writes_out);
+  Packet p{};
+  p.kind = m.access == Access::read ? PacketKind::read_request : PacketKind::write_request;
+  p.address = m.address;
+  p.tag = entry;
+  p.bytes = m.bytes;
+  p.destination = node_of(device_of(m.address));
+  post(p, cx);
+}
+
+void Rdma::on_translate(TranslateRequest const& m, Cx& cx) const {
+  ++cx.state().stats.translations_out;
+  Packet p{};
+  p.kind = PacketKind::translate_request;
+  p.address = m.page;
+  p.tag = m.from;
+  p.destination = spec().iommu_node;
+  p.device = spec().device;
+  post(p, cx);
+}
+
+void Rdma::take(Packet const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (m.kind == PacketKind::translate_response) {
+    cx.send(translate_response, TranslateResponse{m.address, m.frame, 0, m.tag});
+    return;
+  }
+  FF_CHECK(m.kind == PacketKind::read_response || m.kind == PacketKind::write_response,
+           path() + ": a packet that a GPU does not take");
+  auto const asker = s.outbound[m.tag];
+  s.free_outbound.push_back(m.tag);
+  auto const access = m.kind == PacketKind::read_response ? Access::read : Access::write;
+  cx.send(remote_response, asker.from, MemResponse{m.address, asker.tag, access, {}});
+}
+
+// ---- CpuPort
+
+void CpuPort::on_translated(Packet const& m, Cx& cx) const {
+  post(m, cx);
+}
+
+void CpuPort::take(Packet const& m, Cx& cx) const {
+  FF_CHECK(m.kind == PacketKind::translate_request, path() + ": a packet that a CPU does not take");
+  cx.send(translate, m);
+}
+
+}  // namespace farfault

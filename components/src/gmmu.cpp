@@ -1,0 +1,235 @@
+#include "farfault/components/gmmu.hpp"
+
+#include <array>
+
+namespace farfault {
+
+void RouterParams::describe(ParamTable& t) {
+  t.choice("policy", policy,
+           {{"distributed", RouterPolicy::distributed},
+            {"centralized", RouterPolicy::centralized},
+            {"gmmu_bypass", RouterPolicy::gmmu_bypass},
+            {"oracle", RouterPolicy::oracle}},
+           "where an L2 TLB miss goes: the GMMU first, the IOMMU always, as predicted, or where the page is",
+           "GMMU Bypass, sections 2.3 and 4");
+  t.duration("epoch", epoch, {1ns, 1s}, "length of a sampling epoch of gmmu_bypass",
+             "GMMU Bypass, section 6.1: 10 us");
+  t.number("t1", t1, {0.0, 1.0}, "local share above which the GMMU alone is asked",
+           "GMMU Bypass, section 6.1: 0.85");
+  t.number("t2", t2, {0.0, 1.0}, "local share below which the IOMMU alone is asked",
+           "GMMU Bypass, section 6.1: 0.15");
+  t.count("counter_bits", counter_bits, {1, 24}, "width of the two saturating counters",
+          "GMMU Bypass, section 6.3: 8");
+}
+
+void GmmuParams::describe(ParamTable& t) {
+  t.count("walkers", walkers, {1, 4096}, "concurrent page walks", "GMMU Bypass, Table 1: 64");
+  t.count("walk_cache", walk_cache, {0, 65536}, "entries of the page-walk cache; 0: none", "assumed");
+  t.count("latency", latency, {1, 10000}, "cycles from a request to its first read or to the IOMMU",
+          "assumed");
+  t.count("pending", pending, {1, 65536}, "requests held at a time", "assumed");
+}
+
+GmmuState Gmmu::initial() const {
+  auto const& p = spec().params;
+  GmmuState s;
+  s.pending.resize(p.pending);
+  for (std::uint32_t i = p.pending; i > 0; --i) s.free_pending.push_back(i - 1);
+  s.stalled = Ring<TranslateRequest>(spec().queue);
+  s.walk_queue = Ring<std::uint32_t>(p.pending);
+  s.walks.resize(p.walkers);
+  for (std::uint32_t i = p.walkers; i > 0; --i) s.free_walkers.push_back(i - 1);
+  if (spec().preloaded != nullptr) s.table = *spec().preloaded;
+  s.walk_cache = PageWalkCache(p.walk_cache);
+  return s;
+}
+
+std::span<Stat<GmmuState> const> Gmmu::stats() const {
+  using S = GmmuState const&;
+  static constexpr std::array<Stat<GmmuState>, 15> all{{
+      {"requests", "count", "L2 TLB misses received", StatKind::counter,
+       [](S s) { return s.stats.requests; }},
+      {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.stats.walks; }},
+      {"walk_reads", "count", "page-table entries read", StatKind::counter,
+       [](S s) { return s.stats.walk_reads; }},
+      {"local_hits", "count", "walks that found the page in this GPU's table", StatKind::counter,
+       [](S s) { return s.stats.local_hits; }},
+      {"local_misses", "count", "walks that did not", StatKind::counter,
+       [](S s) { return s.stats.local_misses; }},
+      {"sent_to_iommu", "count", "requests sent to the IOMMU", StatKind::counter,
+       [](S s) { return s.stats.sent_to_iommu; }},
+      {"discarded", "count", "answers that came second", StatKind::counter,
+       [](S s) { return s.stats.discarded; }},
+      {"answers", "count", "requests answered", StatKind::counter, [](S s) { return s.stats.answers; }},
+      {"latency", "ps", "time from request to answer, summed over answers", StatKind::counter,
+       [](S s) { return s.latency_ps; }},
+      {"predicted_local", "count", "requests that gmmu_bypass sent to the GMMU alone", StatKind::counter,
+       [](S s) { return s.router_stats.predicted_local; }},
+      {"predicted_remote", "count", "requests that gmmu_bypass sent to the IOMMU alone", StatKind::counter,
+       [](S s) { return s.router_stats.predicted_remote; }},
+      {"undecided", "count", "requests that gmmu_bypass sent to both", StatKind::counter,
+       [](S s) { return s.router_stats.undecided; }},
+      {"right_local", "count", "of predicted_local, those whose page was local", StatKind::counter,
+       [](S s) { return s.router_stats.right_local; }},
+      {"right_remote", "count", "of predicted_remote, those whose page was remote", StatKind::counter,
+       [](S s) { return s.router_stats.right_remote; }},
+      {"busy_walkers", "count", "walkers in use", StatKind::level,
+       [](S s) { return s.walks.size() - s.free_walkers.size(); }},
+  }};
+  return all;
+}
+
+std::string Gmmu::waiting_for() const {
+  auto const& s = state();
+  auto const held = s.pending.size() - s.free_pending.size();
+  if (held == 0 && s.stalled.empty()) return {};
+  return std::to_string(held) + " translations, " + std::to_string(s.walks.size() - s.free_walkers.size()) +
+         " walks under way, " + std::to_string(s.walk_queue.size()) + " walks queued";
+}
+
+void Gmmu::on_request(TranslateRequest const& m, Cx& cx) const {
+  auto& s = cx.state();
+  ++s.stats.requests;
+  if (s.free_pending.empty())
+    s.stalled.push(m);
+  else
+    admit(m, cx);
+}
+
+Route Gmmu::route(std::uint64_t page, GmmuPending& pending, Cx& cx) const {
+  auto& s = cx.state();
+  switch (spec().router.policy) {
+    case RouterPolicy::distributed:
+      return Route::gmmu;
+    case RouterPolicy::centralized:
+      return Route::iommu;
+    case RouterPolicy::oracle:
+      return s.table.find(page) ? Route::gmmu : Route::iommu;
+    case RouterPolicy::gmmu_bypass:
+      break;
+  }
+  auto const chosen = s.predictor.decision(cx.now(), spec().router);
+  pending.predicted = static_cast<std::uint8_t>(1 + static_cast<int>(chosen));
+  ++(chosen == Route::gmmu    ? s.router_stats.predicted_local
+     : chosen == Route::iommu ? s.router_stats.predicted_remote
+                              : s.router_stats.undecided);
+  return chosen;
+}
+
+void Gmmu::admit(TranslateRequest const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const id = s.free_pending.back();
+  s.free_pending.pop_back();
+  auto& r = s.pending[id];
+  r = GmmuPending{};
+  r.page = m.page;
+  r.arrived = cx.now();
+  r.asid = m.asid;
+  r.l2_entry = m.from;
+  r.in_use = 1;
+  auto const where = route(m.page, r, cx);
+  if (where != Route::iommu) {
+    ++r.legs;
+    s.walk_queue.push(id);
+  }
+  if (where != Route::gmmu) {
+    ++r.legs;
+    ask_iommu(id, cx);
+  }
+  start_walks(cx);
+}
+
+void Gmmu::ask_iommu(std::uint32_t id, Cx& cx) const {
+  auto& s = cx.state();
+  ++s.stats.sent_to_iommu;
+  cx.send(to_iommu, TranslateRequest{s.pending[id].page, s.pending[id].asid, id},
+          spec().clock.cycles(spec().params.latency));
+}
+
+void Gmmu::start_walks(Cx& cx) const {
+  auto& s = cx.state();
+  while (!s.walk_queue.empty() && !s.free_walkers.empty()) {
+    auto const walker = s.free_walkers.back();
+    s.free_walkers.pop_back();
+    auto const id = s.walk_queue.front();
+    s.walk_queue.pop();
+    auto const start = s.walk_cache.start(s.pending[id].page, s.table.levels());
+    s.walks[walker] = {start.node, start.level, id};
+    ++s.stats.walks;
+    read(walker, spec().clock.cycles(spec().params.latency), cx);
+  }
+}
+
+void Gmmu::read(std::uint32_t walker, Duration extra, Cx& cx) const {
+  auto& s = cx.state();
+  auto const& w = s.walks[walker];
+  auto const step = s.table.step(w.node, w.level, s.pending[w.request].page);
+  ++s.stats.walk_reads;
+  cx.send(read_entry, spec().memory.slice(offset_of(step.address)),
+          MemRequest{step.address, walker, spec().memory_port, Access::read, 8}, extra);
+}
+
+void Gmmu::on_entry(MemResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const walker = m.tag;
+  auto& w = s.walks[walker];
+  auto const id = w.request;
+  auto const page = s.pending[id].page;
+  auto const step = s.table.step(w.node, w.level, page);
+  if (step.present && !step.leaf) {
+    ++w.level;
+    w.node = step.next;
+    s.walk_cache.remember(page, w.level, s.table.levels(), w.node);
+    read(walker, Duration::zero(), cx);
+    return;
+  }
+  s.free_walkers.push_back(walker);
+  if (step.present) {
+    ++s.stats.local_hits;
+    leg_done(id, step.next, cx);
+  } else {
+    ++s.stats.local_misses;
+    auto& r = s.pending[id];
+    if (r.legs == 1 && r.answered == 0) {
+      ask_iommu(id, cx);  // the leg goes on there
+    } else {
+      leg_done(id, kNoFrame, cx);
+    }
+  }
+  start_walks(cx);
+}
+
+void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (device_of(m.frame) == spec().device && !s.table.find(m.page)) s.table.map(m.page, m.frame);
+  leg_done(m.tag, m.frame, cx);
+}
+
+void Gmmu::leg_done(std::uint32_t id, PhysAddr frame, Cx& cx) const {
+  auto& s = cx.state();
+  auto& r = s.pending[id];
+  FF_CHECK(r.in_use != 0 && r.legs > 0, path() + ": an answer to no request");
+  --r.legs;
+  if (frame != kNoFrame && r.answered != 0) ++s.stats.discarded;
+  if (frame != kNoFrame && r.answered == 0) {
+    r.answered = 1;
+    ++s.stats.answers;
+    s.latency_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - r.arrived));
+    bool const local = device_of(frame) == spec().device;
+    s.predictor.observe(local, cx.now(), spec().router);
+    if (r.predicted == 1 + static_cast<int>(Route::gmmu) && local) ++s.router_stats.right_local;
+    if (r.predicted == 1 + static_cast<int>(Route::iommu) && !local) ++s.router_stats.right_remote;
+    cx.send(response, TranslateResponse{r.page, frame, r.asid, r.l2_entry});
+  }
+  if (r.legs != 0) return;
+  FF_CHECK(r.answered != 0, path() + ": a request ended without an answer");
+  r.in_use = 0;
+  s.free_pending.push_back(id);
+  if (!s.stalled.empty()) {
+    auto const next = s.stalled.front();
+    s.stalled.pop();
+    admit(next, cx);
+  }
+}
+
+}  // namespace farfault

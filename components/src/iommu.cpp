@@ -1,0 +1,173 @@
+#include "farfault/components/iommu.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace farfault {
+
+void IommuParams::describe(ParamTable& t) {
+  t.frequency("clock", clock, {Frequency{1'000'000}, Frequency{100'000'000'000}}, "clock of the IOMMU",
+              "MGPUSim 4.2: 1 GHz");
+  t.count("walkers", walkers, {1, 4096}, "concurrent page walks", "GMMU Bypass, Table 1: 8");
+  t.count("tlb_entries", tlb_entries, {1, 1 << 20}, "entries of the IOMMU's TLB", "assumed");
+  t.count("tlb_ways", tlb_ways, {1, 65536}, "ways of the IOMMU's TLB; a divisor of tlb_entries", "assumed");
+  t.count("walk_cache", walk_cache, {0, 65536}, "entries of the page-walk cache; 0: none", "assumed");
+  t.count("latency", latency, {1, 10000}, "cycles of a TLB look-up", "assumed");
+  t.count("pages", pages, {1, 1 << 20}, "pages with an outstanding walk or fault", "assumed");
+}
+
+IommuState Iommu::initial() const {
+  auto const& p = spec().params;
+  IommuState s;
+  s.tlb = Tlb(p.tlb_entries, p.tlb_ways);
+  s.pages = MshrTable<IommuWaiter>(p.pages, spec().waiters);
+  s.stalled = Ring<Packet>(spec().waiters);
+  s.walk_queue = Ring<std::uint32_t>(p.pages);
+  s.walks.resize(p.walkers);
+  for (std::uint32_t i = p.walkers; i > 0; --i) s.free_walkers.push_back(i - 1);
+  if (spec().preloaded != nullptr) s.table = *spec().preloaded;
+  s.walk_cache = PageWalkCache(p.walk_cache);
+  return s;
+}
+
+std::span<Stat<IommuState> const> Iommu::stats() const {
+  using S = IommuState const&;
+  static constexpr std::array<Stat<IommuState>, 8> all{{
+      {"requests", "count", "translation requests from GPUs", StatKind::counter,
+       [](S s) { return s.stats.requests; }},
+      {"tlb_hits", "count", "requests that hit the IOMMU's TLB", StatKind::counter,
+       [](S s) { return s.stats.tlb_hits; }},
+      {"tlb_misses", "count", "requests that missed it", StatKind::counter,
+       [](S s) { return s.stats.tlb_misses; }},
+      {"merged", "count", "misses that joined an outstanding walk", StatKind::counter,
+       [](S s) { return s.stats.merged; }},
+      {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.stats.walks; }},
+      {"walk_reads", "count", "page-table entries read", StatKind::counter,
+       [](S s) { return s.stats.walk_reads; }},
+      {"faults", "count", "pages that no entry mapped", StatKind::counter,
+       [](S s) { return s.stats.faults; }},
+      {"busy_walkers", "count", "walkers in use", StatKind::level,
+       [](S s) { return s.walks.size() - s.free_walkers.size(); }},
+  }};
+  return all;
+}
+
+std::string Iommu::waiting_for() const {
+  auto const& s = state();
+  if (s.pages.in_use() == 0 && s.stalled.empty()) return {};
+  return std::to_string(s.pages.in_use()) + " pages in translation, " +
+         std::to_string(s.walks.size() - s.free_walkers.size()) + " walks under way, " +
+         std::to_string(s.stalled.size()) + " requests stalled";
+}
+
+void Iommu::on_request(Packet const& m, Cx& cx) const {
+  auto& s = cx.state();
+  ++s.stats.requests;
+  if (!s.stalled.empty() || !serve(m, cx)) s.stalled.push(m);
+}
+
+bool Iommu::serve(Packet const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const clock = spec().params.clock.clock();
+  auto const at = std::max(s.port_free, cx.now());
+  auto const looked_up = at + clock.cycles(spec().params.latency);
+  IommuWaiter const asker{m.tag, m.source, m.device};
+  if (auto const frame = s.tlb.lookup(0, m.address)) {
+    ++s.stats.tlb_hits;
+    answer(asker, m.address, *frame, looked_up - cx.now(), cx);
+  } else {
+    auto entry = s.pages.find(m.address);
+    if (!entry) {
+      if (s.pages.full()) return false;
+      entry = s.pages.allocate(m.address);
+      s.walk_queue.push(*entry);
+    } else {
+      ++s.stats.merged;
+    }
+    s.pages.wait(*entry, asker);
+    ++s.stats.tlb_misses;
+    start_walks(cx);
+  }
+  s.port_free = at + clock.cycles(1);
+  return true;
+}
+
+void Iommu::start_walks(Cx& cx) const {
+  auto& s = cx.state();
+  while (!s.walk_queue.empty() && !s.free_walkers.empty()) {
+    auto const walker = s.free_walkers.back();
+    s.free_walkers.pop_back();
+    auto const entry = s.walk_queue.front();
+    s.walk_queue.pop();
+    auto const start = s.walk_cache.start(s.pages.key(entry), s.table.levels());
+    s.walks[walker] = {start.node, start.level, entry};
+    ++s.stats.walks;
+    read(walker, spec().params.clock.clock().cycles(spec().params.latency), cx);
+  }
+}
+
+void Iommu::read(std::uint32_t walker, Duration extra, Cx& cx) const {
+  auto& s = cx.state();
+  auto const& w = s.walks[walker];
+  auto const step = s.table.step(w.node, w.level, s.pages.key(w.entry));
+  ++s.stats.walk_reads;
+  cx.send(read_entry, spec().memory.slice(offset_of(step.address)),
+          MemRequest{step.address, walker, spec().memory_port, Access::read, 8}, extra);
+}
+
+void Iommu::on_entry(MemResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const walker = m.tag;
+  auto& w = s.walks[walker];
+  auto const page = s.pages.key(w.entry);
+  auto const step = s.table.step(w.node, w.level, page);
+  if (step.present && !step.leaf) {
+    ++w.level;
+    w.node = step.next;
+    s.walk_cache.remember(page, w.level, s.table.levels(), w.node);
+    read(walker, Duration::zero(), cx);
+    return;
+  }
+  s.free_walkers.push_back(walker);
+  if (step.present) {
+    finish(w.entry, step.next, cx);
+  } else {
+    ++s.stats.faults;
+    // The GPU that asked first is the one that touches first.
+    std::uint16_t gpu = 0;
+    s.pages.first_waiter(w.entry, [&](IommuWaiter const& first) { gpu = first.gpu; });
+    cx.send(fault, PageFault{page, gpu, spec().index, w.entry});
+  }
+  start_walks(cx);
+}
+
+void Iommu::on_mapped(PageMapped const& m, Cx& cx) const {
+  cx.state().table.map(m.page, m.frame);
+  finish(m.entry, m.frame, cx);
+}
+
+void Iommu::finish(std::uint32_t entry, PhysAddr frame, Cx& cx) const {
+  auto& s = cx.state();
+  auto const page = s.pages.key(entry);
+  s.tlb.fill(0, page, frame);
+  auto const cycle = spec().params.clock.clock().cycles(1);
+  auto extra = Duration::zero();
+  s.pages.release(entry, [&](IommuWaiter const& to) {
+    answer(to, page, frame, extra, cx);
+    extra += cycle;
+  });
+  while (!s.stalled.empty() && serve(s.stalled.front(), cx)) s.stalled.pop();
+}
+
+void Iommu::answer(IommuWaiter const& to, std::uint64_t page, PhysAddr frame, Duration extra, Cx& cx) const {
+  Packet p{};
+  p.kind = PacketKind::translate_response;
+  p.address = page;
+  p.frame = frame;
+  p.tag = to.tag;
+  p.destination = to.node;
+  p.device = to.gpu;
+  cx.send(response, p, extra);
+}
+
+}  // namespace farfault

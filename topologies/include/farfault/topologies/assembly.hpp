@@ -1,0 +1,191 @@
+// From a machine's description to a System of components: what is there, how it is wired, and which page lies
+// where at time zero.
+//
+// Every rank assembles the same System. Errors: UserError for parameters that do not fit together, with the
+// key, the value and the rule.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "farfault/components/dispatcher.hpp"
+#include "farfault/components/dram_channel.hpp"
+#include "farfault/components/fabric.hpp"
+#include "farfault/components/gmmu.hpp"
+#include "farfault/components/iommu.hpp"
+#include "farfault/components/l2_slice.hpp"
+#include "farfault/components/l2_tlb.hpp"
+#include "farfault/components/paging_driver.hpp"
+#include "farfault/components/sm.hpp"
+#include "farfault/engine/config.hpp"
+#include "farfault/engine/engine.hpp"
+#include "farfault/topologies/link_defaults.hpp"
+#include "farfault/topologies/machine.hpp"
+#include "farfault/topologies/routing.hpp"
+
+namespace farfault::topologies {
+
+struct GpuParams {
+  std::uint32_t sms = 0;
+  Frequency clock{1'000'000'000};
+  std::uint32_t warp_width = 64;
+  std::uint32_t line_bytes = 64;
+  std::uint32_t crossbar_latency = 8;
+  std::uint32_t translation_latency = 4;
+  void describe(ParamTable& t);
+};
+
+struct CpuParams {
+  Frequency clock{2'000'000'000};
+  L2CacheParams llc{.slices = 4,
+                    .size = ByteSize{8 * 1024 * 1024},
+                    .ways = 16,
+                    .latency = 40,
+                    .mshrs = 64,
+                    .waiters = 512,
+                    .interleave = ByteSize{256}};
+  DramParams dram{.capacity = ByteSize{std::uint64_t{64} << 30},
+                  .bandwidth = Bandwidth{25'600'000'000},
+                  .banks = 16,
+                  .row = ByteSize{8192},
+                  .t_cl = 14ns,
+                  .t_rcd = 14ns,
+                  .t_rp = 14ns,
+                  .t_ras = 32ns,
+                  .queue = 64,
+                  .scheduler = DramOrder::frfcfs};
+  void describe(ParamTable& t);
+};
+
+enum class PlacementPolicy : std::uint8_t { first_touch, interleave, contiguous, cpu };
+
+struct MemoryParams {
+  ByteSize page_size{4096};
+  PlacementPolicy placement = PlacementPolicy::interleave;
+  void describe(ParamTable& t);
+};
+
+struct MachineParams {
+  std::string topology = "paper-gmmu-bypass";
+  void describe(ParamTable& t);
+};
+
+// All parameters of a machine, section by section.
+struct MachineConfig {
+  MachineParams machine;
+  MemoryParams memory;
+  GpuParams gpu;
+  SmParams sm;
+  L1TlbParams l1_tlb;
+  L1CacheParams l1_cache;
+  L2CacheParams l2_cache;
+  DramParams dram;
+  L2TlbParams l2_tlb;
+  GmmuParams gmmu;
+  RouterParams router;
+  IommuParams iommu;
+  CpuParams cpu;
+  DriverParams driver;
+  HostParams host;
+  FabricParams fabric;
+  LinkDefaults links;
+  RoutingSpec routing;
+
+  // Calls f(section name, one line of text, spec) for every section, in the order of the resolved
+  // configuration.
+  template <class F>
+  void each_section(F&& f) {
+    f("machine", "the machine", machine);
+    f("memory", "pages and where they lie", memory);
+    f("gpu", "a GPU", gpu);
+    f("gpu.sm", "its streaming multiprocessors (compute units)", sm);
+    f("gpu.l1_tlb", "the TLB of each SM", l1_tlb);
+    f("gpu.l1_cache", "the L1 cache of each SM", l1_cache);
+    f("gpu.l2_tlb", "the TLB shared by the SMs", l2_tlb);
+    f("gpu.l2_cache", "the L2 cache", l2_cache);
+    f("gpu.dram", "the memory behind the L2 cache, one channel a slice", dram);
+    f("gpu.gmmu", "the GPU's page walkers", gmmu);
+    f("gpu.router", "where an L2 TLB miss goes", router);
+    f("iommu", "the page walkers on the CPU side", iommu);
+    f("cpu", "a CPU: its last-level cache and memory", cpu);
+    f("driver", "the driver's memory manager", driver);
+    f("host", "the launch of kernels", host);
+    f("fabric", "packets, credits and ports", fabric);
+    f("links", "links whose source states no latency or bandwidth", links);
+    f("routing", "shortest paths", routing);
+  }
+  void bind(Config& config);
+  // Throws UserError for the first two parameters that do not fit together.
+  void check() const;
+};
+
+// The text of a preset configuration, for Config.
+std::optional<std::string> find_preset(std::string_view name);
+std::vector<std::string> preset_names();
+
+enum class Granularity : std::uint8_t { one, device, split_gpu };
+
+// A machine ready to run one workload.
+class Assembly {
+ public:
+  // `config` must have passed check(); both must outlive the assembly.
+  Assembly(Machine const& machine, MachineConfig const& config, Workload const& workload);
+  ~Assembly();
+
+  System& system() { return *system_; }
+  std::uint32_t gpus() const { return static_cast<std::uint32_t>(gpus_.size()); }
+  std::uint32_t sms_a_gpu() const { return sms_; }
+  Host const& host() const { return *host_; }
+
+  // Which partition each component is in: all in one; one for each device and switch; or GPUs split further,
+  // along the links between SMs, L2 slices and the rest. Ranks get whole devices, weighted by their components.
+  Placement placement(Granularity granularity, std::uint32_t ranks) const;
+
+ private:
+  struct Gpu;
+  struct Cpu;
+  struct Endpoints;
+
+  void build_cpus();
+  void build_gpus();
+  void build_fabric();
+  void preload();
+  void wire_gpu(Gpu& gpu);
+  void wire_cpu(Cpu& cpu);
+  FabricNodeSpec fabric_spec(std::uint32_t node, std::string kind, std::size_t queue) const;
+  Clock gpu_clock() const { return config_.gpu.clock.clock(); }
+  // Marks the components added by `build` as belonging to device `device`, group `group` of it.
+  void begin_group(std::uint32_t device, std::uint32_t group);
+
+  Machine const& machine_;
+  MachineConfig const& config_;
+  Workload const& workload_;
+  Routes routes_;
+  std::uint32_t sms_ = 0;
+  unsigned page_bits_ = 12;
+  std::vector<std::vector<std::uint32_t>> links_of_;  // by node: its links, in order
+  std::unique_ptr<System> system_;
+  std::vector<std::unique_ptr<Gpu>> gpus_;
+  std::vector<std::unique_ptr<Cpu>> cpus_;
+  std::vector<Switch*> switches_;
+  Host* host_ = nullptr;
+  PagingDriver* driver_ = nullptr;
+
+  std::vector<PageTable> gpu_tables_;
+  PageTable iommu_table_;
+  std::vector<std::uint64_t> first_free_;
+  std::uint64_t first_free_cpu_ = 0;
+
+  struct Group {
+    ComponentId first;
+    std::uint32_t device;
+    std::uint32_t group;
+  };
+  std::vector<Group> groups_;
+};
+
+}  // namespace farfault::topologies

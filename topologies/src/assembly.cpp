@@ -1,0 +1,435 @@
+#include "farfault/topologies/assembly.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "farfault/topologies/partitioning.hpp"
+
+namespace farfault::topologies {
+
+namespace {
+
+constexpr std::uint32_t kDefaultSms = 36;
+constexpr std::uint16_t kNoLink = 0xffff;
+// Groups of a GPU's components that a split keeps together.
+constexpr std::uint32_t kSmGroups = 4;
+constexpr std::uint32_t kMemoryGroups = 2;
+constexpr std::uint32_t kTranslationGroup = kSmGroups + kMemoryGroups;
+constexpr std::uint32_t kGroups = kTranslationGroup + 1;
+
+}  // namespace
+
+struct Assembly::Gpu {
+  std::uint32_t node;
+  std::vector<Sm*> sms;
+  std::vector<L2Slice*> slices;
+  std::vector<DramChannel*> drams;
+  L2Tlb* l2_tlb = nullptr;
+  Gmmu* gmmu = nullptr;
+  Rdma* rdma = nullptr;
+  Dispatcher* dispatcher = nullptr;
+};
+
+struct Assembly::Cpu {
+  std::uint32_t node;
+  std::vector<L2Slice*> slices;
+  std::vector<DramChannel*> drams;
+  Iommu* iommu = nullptr;
+  CpuPort* port = nullptr;
+};
+
+Assembly::~Assembly() = default;
+
+Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload const& workload)
+    : machine_(machine),
+      config_(config),
+      workload_(workload),
+      routes_(machine, config.routing),
+      page_bits_(static_cast<unsigned>(std::countr_zero(config.memory.page_size.bytes))),
+      links_of_(machine.nodes.size()),
+      system_(std::make_unique<System>()) {
+  for (std::uint32_t l = 0; l < machine.links.size(); ++l) {
+    links_of_[machine.links[l].a].push_back(l);
+    links_of_[machine.links[l].b].push_back(l);
+  }
+  auto const gpu_nodes = machine.nodes_of(NodeKind::gpu);
+  auto const cpu_nodes = machine.nodes_of(NodeKind::cpu);
+  if (cpu_nodes.empty())
+    throw UserError("machine '" + machine.name + "' has no CPU: one is needed for the IOMMU and the driver");
+  if (gpu_nodes.size() >= kFirstCpu) throw UserError("machine '" + machine.name + "' has over 32767 GPUs");
+  if (machine.nodes.size() >= kNoLink) throw UserError("machine '" + machine.name + "' has over 65534 nodes");
+  sms_ = config.gpu.sms != 0 ? config.gpu.sms : machine.nodes[gpu_nodes[0]].sm_count;
+  if (sms_ == 0) sms_ = kDefaultSms;
+  for (auto const n : gpu_nodes) {
+    gpus_.push_back(std::make_unique<Gpu>());
+    gpus_.back()->node = n;
+  }
+  for (auto const n : cpu_nodes) {
+    cpus_.push_back(std::make_unique<Cpu>());
+    cpus_.back()->node = n;
+  }
+  for (std::size_t k = 0; k < workload.kernel_count(); ++k) {
+    auto const& shape = workload.kernel(k).shape();
+    auto const lacking = Dispatcher::why_not(shape, config.sm, config.gpu.warp_width);
+    if (!lacking.empty())
+      throw UserError("a block of kernel '" + shape.name + "' needs " + lacking + " (section gpu.sm)");
+  }
+  preload();
+  build_cpus();
+  build_gpus();
+  build_fabric();
+  for (auto& gpu : gpus_) wire_gpu(*gpu);
+  for (auto& cpu : cpus_) wire_cpu(*cpu);
+
+  std::vector<In<LaunchKernel>> launches;
+  for (auto& gpu : gpus_) launches.push_back(gpu->dispatcher->launch);
+  system_->connect(host_->launch, system_->family(launches), Latency{config.host.launch_latency});
+  std::vector<In<PageMapped>> mapped;
+  for (auto& cpu : cpus_) mapped.push_back(cpu->iommu->mapped);
+  system_->connect(driver_->mapped, system_->family(mapped), Latency{config.driver.notify_latency});
+  if (workload.kernel_count() > 0) system_->post(host_->begin, Tick{}, Time{});
+}
+
+// Gives frames to the pages of all buffers, in order, as the placement policy says. The upper eighth of a
+// device's memory is for page tables.
+void Assembly::preload() {
+  auto const gpus = static_cast<std::uint32_t>(gpus_.size());
+  auto const data_bytes = config_.dram.capacity.bytes / 8 * 7;
+  auto const cpu_data_bytes = config_.cpu.dram.capacity.bytes / 8 * 7;
+  auto const frames = data_bytes >> page_bits_;
+  auto const cpu_frames = cpu_data_bytes >> page_bits_;
+  for (std::uint32_t g = 0; g < gpus; ++g)
+    gpu_tables_.emplace_back(physical(static_cast<DeviceId>(g), data_bytes), page_bits_);
+  iommu_table_ = PageTable(physical(kFirstCpu, cpu_data_bytes), page_bits_);
+  first_free_.assign(gpus, 0);
+
+  auto const policy = config_.memory.placement;
+  std::uint64_t total = 0;
+  for (auto const& buffer : workload_.buffers()) {
+    auto const first = buffer.base >> page_bits_;
+    auto const pages = ((buffer.base + buffer.bytes - 1) >> page_bits_) - first + 1;
+    total += pages;
+    if (total > frames * gpus + cpu_frames)
+      throw UserError("workload '" + workload_.name() + "' needs " + std::to_string(total << page_bits_) +
+                      " bytes or more, beyond the machine's memory (gpu.dram.capacity, cpu.dram_capacity)");
+    if (policy == PlacementPolicy::first_touch) continue;
+    for (std::uint64_t p = 0; p < pages; ++p) {
+      auto g = policy == PlacementPolicy::interleave ? (first + p) % gpus : p * gpus / pages;
+      bool on_cpu = policy == PlacementPolicy::cpu;
+      for (std::uint32_t i = 0; !on_cpu && first_free_[g] == frames; ++i) {
+        g = (g + 1) % gpus;
+        on_cpu = i + 1 == gpus;
+      }
+      PhysAddr frame = 0;
+      if (on_cpu) {
+        frame = physical(kFirstCpu, first_free_cpu_++ << page_bits_);
+      } else {
+        frame = physical(static_cast<DeviceId>(g), first_free_[g]++ << page_bits_);
+        gpu_tables_[g].map(first + p, frame);
+      }
+      iommu_table_.map(first + p, frame);
+    }
+  }
+}
+
+void Assembly::begin_group(std::uint32_t device, std::uint32_t group) {
+  groups_.push_back({static_cast<ComponentId>(system_->component_count()), device, group});
+}
+
+FabricNodeSpec Assembly::fabric_spec(std::uint32_t node, std::string kind, std::size_t queue) const {
+  FabricNodeSpec spec;
+  spec.params = config_.fabric;
+  spec.kind = std::move(kind);
+  spec.node = static_cast<NodeId>(node);
+  spec.queue = queue;
+  spec.nodes = static_cast<std::uint32_t>(machine_.nodes.size());
+  for (auto const l : links_of_[node]) {
+    auto const& link = machine_.links[l];
+    auto const far = routes_.other_end(l, node);
+    auto const& there = links_of_[far];
+    LinkEnd end;
+    end.bandwidth = link.a == node ? link.forward : link.backward;
+    end.far_via = static_cast<std::uint16_t>(std::find(there.begin(), there.end(), l) - there.begin());
+    spec.links.push_back(end);
+  }
+  spec.next_link.assign(std::size_t{spec.nodes} * config_.fabric.flows, kNoLink);
+  for (std::uint32_t flow = 0; flow < config_.fabric.flows; ++flow) {
+    for (auto const destination : routes_.destinations()) {
+      if (destination == node) continue;
+      auto const l = routes_.next_link(node, destination, flow);
+      auto const& here = links_of_[node];
+      spec.next_link[std::size_t{flow} * spec.nodes + destination] =
+          static_cast<std::uint16_t>(std::find(here.begin(), here.end(), l) - here.begin());
+    }
+  }
+  return spec;
+}
+
+void Assembly::build_cpus() {
+  auto const clock = config_.cpu.clock.clock();
+  AddressMap const memory(config_.cpu.llc.slices, config_.cpu.llc.interleave.bytes);
+  auto const gpus = static_cast<std::uint32_t>(gpus_.size());
+  for (std::uint32_t c = 0; c < cpus_.size(); ++c) {
+    auto& cpu = *cpus_[c];
+    auto const& name = machine_.nodes[cpu.node].name;
+    auto const device = static_cast<DeviceId>(kFirstCpu + c);
+    begin_group(cpu.node, 0);
+    if (c == 0) {
+      host_ = &system_->add<Host>("host",
+                                  {config_.host, gpus, static_cast<std::uint32_t>(workload_.kernel_count())});
+      driver_ = &system_->add<PagingDriver>(
+          "driver", {config_.driver, page_bits_, first_free_,
+                     config_.dram.capacity.bytes / 8 * 7 >> page_bits_, first_free_cpu_, &iommu_table_});
+    }
+    IommuSpec iommu;
+    iommu.params = config_.iommu;
+    iommu.index = static_cast<std::uint16_t>(c);
+    iommu.memory_port = 0;
+    iommu.memory = memory;
+    iommu.waiters = gpus * config_.gmmu.pending;
+    iommu.preloaded = &iommu_table_;
+    cpu.iommu = &system_->add<Iommu>(name + ".iommu", iommu);
+
+    PortSpec port;
+    port.fabric = fabric_spec(cpu.node, "cpu_port", iommu.waiters + config_.fabric.inbound);
+    port.device = device;
+    port.clock = clock;
+    port.line_bytes = config_.gpu.line_bytes;
+    port.memory_port = 1;
+    port.memory = memory;
+    port.slices = config_.cpu.llc.slices;
+    for (auto const& g : gpus_) port.node_of_gpu.push_back(static_cast<NodeId>(g->node));
+    for (auto const& other : cpus_) port.node_of_cpu.push_back(static_cast<NodeId>(other->node));
+    cpu.port = &system_->add<CpuPort>(name + ".port", port);
+
+    for (std::uint32_t i = 0; i < config_.cpu.llc.slices; ++i) {
+      L2SliceSpec slice;
+      slice.params = config_.cpu.llc;
+      slice.kind = "llc_slice";
+      slice.clock = clock;
+      slice.index = i;
+      slice.device = device;
+      slice.line_bytes = config_.gpu.line_bytes;
+      slice.memory = memory;
+      slice.dram_credits = config_.cpu.dram.queue;
+      slice.queue = config_.iommu.walkers + config_.fabric.memory_credits;
+      cpu.slices.push_back(&system_->add<L2Slice>(name + ".llc" + std::to_string(i), slice));
+      cpu.drams.push_back(&system_->add<DramChannel>(name + ".dram" + std::to_string(i),
+                                                     {config_.cpu.dram, "cpu_dram", memory, 1}));
+    }
+  }
+}
+
+void Assembly::build_gpus() {
+  auto const clock = gpu_clock();
+  AddressMap const memory(config_.l2_cache.slices, config_.l2_cache.interleave.bytes);
+  auto const gpus = static_cast<std::uint32_t>(gpus_.size());
+  for (std::uint32_t g = 0; g < gpus; ++g) {
+    auto& gpu = *gpus_[g];
+    auto const name = "gpu" + std::to_string(g);
+    auto const device = static_cast<DeviceId>(g);
+
+    begin_group(gpu.node, kTranslationGroup);
+    gpu.dispatcher = &system_->add<Dispatcher>(
+        name + ".dispatcher",
+        {config_.sm, clock, g, gpus, sms_, config_.gpu.warp_width, config_.host.block_order, &workload_});
+    gpu.l2_tlb = &system_->add<L2Tlb>(name + ".l2_tlb", {config_.l2_tlb, clock, sms_, config_.l1_tlb.mshrs});
+    GmmuSpec gmmu;
+    gmmu.params = config_.gmmu;
+    gmmu.router = config_.router;
+    gmmu.clock = clock;
+    gmmu.device = device;
+    gmmu.memory_port = static_cast<std::uint16_t>(sms_);
+    gmmu.memory = memory;
+    gmmu.queue = config_.l2_tlb.mshrs;
+    gmmu.preloaded = &gpu_tables_[g];
+    gpu.gmmu = &system_->add<Gmmu>(name + ".gmmu", gmmu);
+
+    PortSpec port;
+    port.outbound = sms_ * config_.l1_cache.remote_credits;
+    port.fabric =
+        fabric_spec(gpu.node, "rdma", port.outbound + config_.gmmu.pending + config_.fabric.inbound);
+    port.device = device;
+    port.clock = clock;
+    port.line_bytes = config_.gpu.line_bytes;
+    port.memory_port = static_cast<std::uint16_t>(sms_ + 1);
+    port.memory = memory;
+    port.slices = config_.l2_cache.slices;
+    auto nearest = Duration::max();
+    for (auto const& other : gpus_) port.node_of_gpu.push_back(static_cast<NodeId>(other->node));
+    for (auto const& cpu : cpus_) {
+      port.node_of_cpu.push_back(static_cast<NodeId>(cpu->node));
+      auto const latency = summarize(machine_, routes_.path(gpu.node, cpu->node)).latency;
+      if (latency >= nearest) continue;
+      nearest = latency;
+      port.iommu_node = static_cast<NodeId>(cpu->node);
+    }
+    gpu.rdma = &system_->add<Rdma>(name + ".rdma", port);
+
+    for (std::uint32_t i = 0; i < config_.l2_cache.slices; ++i) {
+      begin_group(gpu.node, kSmGroups + i * kMemoryGroups / config_.l2_cache.slices);
+      L2SliceSpec slice;
+      slice.params = config_.l2_cache;
+      slice.kind = "l2_slice";
+      slice.clock = clock;
+      slice.index = i;
+      slice.device = device;
+      slice.line_bytes = config_.gpu.line_bytes;
+      slice.memory = memory;
+      slice.dram_credits = config_.dram.queue;
+      slice.queue =
+          sms_ * config_.l1_cache.slice_credits + config_.gmmu.walkers + config_.fabric.memory_credits;
+      gpu.slices.push_back(&system_->add<L2Slice>(name + ".l2_slice" + std::to_string(i), slice));
+      gpu.drams.push_back(
+          &system_->add<DramChannel>(name + ".dram" + std::to_string(i), {config_.dram, "dram", memory, 1}));
+    }
+    for (std::uint32_t i = 0; i < sms_; ++i) {
+      begin_group(gpu.node, i * kSmGroups / sms_);
+      SmSpec sm;
+      sm.sm = config_.sm;
+      sm.l1_tlb = config_.l1_tlb;
+      sm.l1_cache = config_.l1_cache;
+      sm.clock = clock;
+      sm.index = i;
+      sm.device = device;
+      sm.warp_width = config_.gpu.warp_width;
+      sm.line_bytes = config_.gpu.line_bytes;
+      sm.page_bits = page_bits_;
+      sm.slices = config_.l2_cache.slices;
+      sm.memory = memory;
+      sm.workload = &workload_;
+      gpu.sms.push_back(&system_->add<Sm>(name + ".sm" + std::to_string(i), sm));
+    }
+  }
+}
+
+void Assembly::wire_gpu(Gpu& gpu) {
+  auto& system = *system_;
+  Latency const crossbar{gpu_clock().cycles(config_.gpu.crossbar_latency)};
+  Latency const translation{gpu_clock().cycles(config_.gpu.translation_latency)};
+  Latency const cycle{gpu_clock().cycles(1)};
+
+  std::vector<In<MemRequest>> slice_requests;
+  for (auto* slice : gpu.slices) slice_requests.push_back(slice->request);
+  auto const slices = system.family(slice_requests);
+
+  std::vector<In<MemResponse>> clients;
+  std::vector<In<MemResponse>> remote;
+  std::vector<In<TranslateResponse>> translations;
+  std::vector<In<StartBlock>> starts;
+  for (auto* sm : gpu.sms) {
+    clients.push_back(sm->memory_response);
+    remote.push_back(sm->remote_response);
+    translations.push_back(sm->translation);
+    starts.push_back(sm->start);
+    system.connect(sm->memory_request, slices, crossbar);
+    system.connect(sm->remote_request, gpu.rdma->remote_request, crossbar);
+    system.connect(sm->translate, gpu.l2_tlb->request, translation);
+    system.connect(sm->done, gpu.dispatcher->block_done, crossbar);
+  }
+  clients.push_back(gpu.gmmu->entry_read);
+  clients.push_back(gpu.rdma->memory_response);
+  auto const client_family = system.family(clients);
+  for (std::size_t i = 0; i < gpu.slices.size(); ++i) {
+    system.connect(gpu.slices[i]->response, client_family, crossbar);
+    system.connect(gpu.slices[i]->dram, gpu.drams[i]->request, cycle);
+    system.connect(gpu.drams[i]->response, system.family(std::vector{gpu.slices[i]->filled}), cycle);
+  }
+  system.connect(gpu.dispatcher->start, system.family(starts), crossbar);
+  system.connect(gpu.dispatcher->done, host_->kernel_done, Latency{config_.host.done_latency});
+  system.connect(gpu.l2_tlb->response, system.family(translations), translation);
+  system.connect(gpu.l2_tlb->miss, gpu.gmmu->request, translation);
+  system.connect(gpu.gmmu->response, gpu.l2_tlb->filled, translation);
+  system.connect(gpu.gmmu->read_entry, slices, crossbar);
+  system.connect(gpu.gmmu->to_iommu, gpu.rdma->translate_request, crossbar);
+  system.connect(gpu.rdma->translate_response, gpu.gmmu->from_iommu, crossbar);
+  system.connect(gpu.rdma->memory_request, slices, crossbar);
+  system.connect(gpu.rdma->remote_response, system.family(remote), crossbar);
+}
+
+void Assembly::wire_cpu(Cpu& cpu) {
+  auto& system = *system_;
+  Latency const cycle{config_.cpu.clock.clock().cycles(1)};
+  std::vector<In<MemRequest>> requests;
+  for (auto* slice : cpu.slices) requests.push_back(slice->request);
+  auto const slices = system.family(requests);
+  auto const clients = system.family(std::vector{cpu.iommu->entry_read, cpu.port->memory_response});
+  for (std::size_t i = 0; i < cpu.slices.size(); ++i) {
+    system.connect(cpu.slices[i]->response, clients, cycle);
+    system.connect(cpu.slices[i]->dram, cpu.drams[i]->request, cycle);
+    system.connect(cpu.drams[i]->response, system.family(std::vector{cpu.slices[i]->filled}), cycle);
+  }
+  system.connect(cpu.iommu->read_entry, slices, cycle);
+  system.connect(cpu.iommu->response, cpu.port->translated, cycle);
+  system.connect(cpu.iommu->fault, driver_->fault, Latency{config_.driver.notify_latency});
+  system.connect(cpu.port->translate, cpu.iommu->request, cycle);
+  system.connect(cpu.port->memory_request, slices, cycle);
+}
+
+void Assembly::build_fabric() {
+  auto& system = *system_;
+  struct Ends {
+    std::vector<Out<Packet>>* packets = nullptr;
+    std::vector<Out<Credit>>* credits = nullptr;
+    In<Packet> packet_in;
+    In<Credit> credit_in;
+  };
+  std::vector<Ends> ends(machine_.nodes.size());
+  auto note = [&](std::uint32_t node, auto& component) {
+    ends[node] = {&component.packet_out, &component.credit_out, component.packet_in, component.credit_in};
+  };
+  for (auto& gpu : gpus_) note(gpu->node, *gpu->rdma);
+  for (auto& cpu : cpus_) note(cpu->node, *cpu->port);
+  for (std::uint32_t n = 0; n < machine_.nodes.size(); ++n) {
+    auto const& node = machine_.nodes[n];
+    if (ends[n].packets != nullptr) continue;
+    begin_group(n, 0);
+    auto const queue = std::size_t{config_.fabric.credits} * links_of_[n].size();
+    note(n, system.add<Switch>(node.name, fabric_spec(n, std::string(name_of(node.kind)), queue)));
+  }
+  for (std::uint32_t n = 0; n < machine_.nodes.size(); ++n) {
+    for (std::size_t i = 0; i < links_of_[n].size(); ++i) {
+      auto const l = links_of_[n][i];
+      Latency const latency{machine_.links[l].latency};
+      auto const& far = ends[routes_.other_end(l, n)];
+      system.connect((*ends[n].packets)[i], far.packet_in, latency);
+      system.connect((*ends[n].credits)[i], far.credit_in, latency);
+    }
+  }
+}
+
+Placement Assembly::placement(Granularity granularity, std::uint32_t ranks) const {
+  Placement placement;
+  if (granularity == Granularity::one) return placement;
+  // Partitions are numbered in the order in which their first component was declared.
+  std::vector<std::uint32_t> number(machine_.nodes.size() * kGroups, ~0U);
+  std::vector<std::uint32_t> node_of;
+  std::vector<std::uint64_t> node_weight(machine_.nodes.size());
+  placement.partitions = 0;
+  placement.partition_of.resize(system_->component_count());
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    auto const& [first, device, group] = groups_[i];
+    auto const key = device * kGroups + (granularity == Granularity::device ? 0 : group);
+    if (number[key] == ~0U) {
+      number[key] = placement.partitions++;
+      node_of.push_back(device);
+    }
+    auto const last =
+        i + 1 < groups_.size() ? groups_[i + 1].first : static_cast<ComponentId>(system_->component_count());
+    node_weight[device] += last - first;
+    for (auto id = first; id < last; ++id) placement.partition_of[id] = number[key];
+  }
+  // A device stays on one rank: what is inside it talks at every cycle, what is between devices at every link
+  // latency.
+  std::vector<PartitionEdge> edges;
+  for (auto const& l : machine_.links) {
+    auto const closeness =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(1, picoseconds(1us) / picoseconds(l.latency)));
+    edges.push_back({l.a, l.b, closeness});
+  }
+  auto const rank_of_node = assign_ranks(node_weight, edges, ranks);
+  for (auto const node : node_of) placement.rank_of.push_back(rank_of_node[node]);
+  return placement;
+}
+
+}  // namespace farfault::topologies

@@ -1,0 +1,130 @@
+#include <bit>
+
+#include "farfault/topologies/assembly.hpp"
+#include "preset_texts.hpp"
+
+namespace farfault::topologies {
+
+void GpuParams::describe(ParamTable& t) {
+  t.count("sms", sms, {0, 1024},
+          "streaming multiprocessors (compute units) a GPU; 0: as the topology says, else 36",
+          "GMMU Bypass, Table 1: 36");
+  t.frequency("clock", clock, {Frequency{1'000'000}, Frequency{100'000'000'000}},
+              "clock of SMs, caches and TLBs", "GMMU Bypass, Table 1: 1.0 GHz");
+  t.count("warp_width", warp_width, {1, kMaxLanes}, "lanes of a warp (wavefront)", "AMD GCN: 64; NVIDIA: 32");
+  t.count("line_bytes", line_bytes, {32, 128}, "bytes of a cache line; a power of two",
+          "AMD GCN: 64; NVIDIA: 128");
+  t.count("crossbar_latency", crossbar_latency, {1, 10000},
+          "cycles between SMs, L2 slices, GMMU and RDMA engine, each way", "assumed");
+  t.count("translation_latency", translation_latency, {1, 10000},
+          "cycles between SMs and L2 TLB, and L2 TLB and GMMU, each way", "assumed");
+}
+
+void CpuParams::describe(ParamTable& t) {
+  auto const assumed = "assumed";
+  t.frequency("clock", clock, {Frequency{1'000'000}, Frequency{100'000'000'000}},
+              "clock of the last-level cache", assumed);
+  t.count("llc_slices", llc.slices, {1, 256},
+          "slices of the last-level cache, each with a DRAM channel; a power of two", assumed);
+  t.bytes("llc_size", llc.size, {ByteSize{4096}, ByteSize{std::uint64_t{1} << 32}},
+          "bytes of the last-level cache", assumed);
+  t.count("llc_ways", llc.ways, {1, 1024}, "ways of the last-level cache", assumed);
+  t.count("llc_latency", llc.latency, {1, 10000}, "cycles from look-up to answer", assumed);
+  t.count("llc_mshrs", llc.mshrs, {1, 4096}, "lines with an outstanding miss, per slice", assumed);
+  t.bytes("dram_capacity", dram.capacity, {ByteSize{1 << 20}, ByteSize{std::uint64_t{1} << 44}},
+          "bytes of memory", assumed);
+  t.bandwidth("dram_bandwidth", dram.bandwidth, {Bandwidth{1'000'000}, Bandwidth{10'000'000'000'000}},
+              "of one channel", "DDR4-3200: 25.6 GB/s");
+  t.count("dram_banks", dram.banks, {1, 1024}, "banks a channel", "DDR4: 16");
+  t.bytes("dram_row", dram.row, {ByteSize{128}, ByteSize{1 << 20}}, "bytes of a row buffer; a power of two",
+          "DDR4 x8 rank: 8 KiB");
+  t.duration("dram_t_cl", dram.t_cl, {1ns, 1us}, "column command to data", "DDR4-3200 CL22: 13.75 ns");
+  t.duration("dram_t_rcd", dram.t_rcd, {1ns, 1us}, "activate to column command", "DDR4-3200: 13.75 ns");
+  t.duration("dram_t_rp", dram.t_rp, {1ns, 1us}, "precharge to activate", "DDR4-3200: 13.75 ns");
+  t.duration("dram_t_ras", dram.t_ras, {1ns, 1us}, "activate to precharge, at least", "DDR4-3200: 32 ns");
+}
+
+void MemoryParams::describe(ParamTable& t) {
+  t.bytes("page_size", page_size, {ByteSize{4096}, ByteSize{2 * 1024 * 1024}},
+          "bytes of a page: 4KiB or 2MiB", "GMMU Bypass, section 5.1: 4 KB");
+  t.choice("placement", placement,
+           {{"first_touch", PlacementPolicy::first_touch},
+            {"interleave", PlacementPolicy::interleave},
+            {"contiguous", PlacementPolicy::contiguous},
+            {"cpu", PlacementPolicy::cpu}},
+           "where pages lie: where they are touched first, page by page round the GPUs, each buffer in equal "
+           "parts, or in "
+           "the CPU's memory",
+           "assumed; the papers' systems differ");
+}
+
+void MachineParams::describe(ParamTable& t) {
+  t.text("topology", topology, "a built-in machine or a file (NCCL/RCCL XML, hwloc XML, GraphML, TOML)",
+         "GMMU Bypass, Table 1");
+}
+
+void MachineConfig::bind(Config& config) {
+  each_section([&](std::string_view name, std::string_view, auto& spec) {
+    ParamTable table;
+    spec.describe(table);
+    config.bind(name, table);
+  });
+}
+
+namespace {
+
+void need(bool holds, std::string const& key, std::uint64_t value, std::string const& rule) {
+  if (!holds) throw UserError(key + " = " + std::to_string(value) + ": " + rule);
+}
+
+void check_array(std::string const& section, std::uint32_t entries, std::uint32_t ways) {
+  need(ways <= entries && entries % ways == 0, section + "ways", ways,
+       "must divide the number of entries, " + std::to_string(entries));
+}
+
+void check_cache(std::string const& size_key, ByteSize size, std::uint32_t ways, std::uint32_t slices,
+                 std::uint32_t line) {
+  auto const unit = std::uint64_t{ways} * slices * line;
+  need(size.bytes >= unit && size.bytes % unit == 0, size_key, size.bytes,
+       "must be a multiple of line_bytes x ways x slices, " + std::to_string(unit));
+}
+
+}  // namespace
+
+void MachineConfig::check() const {
+  need(memory.page_size.bytes == 4096 || memory.page_size.bytes == 2 * 1024 * 1024, "memory.page_size",
+       memory.page_size.bytes, "must be 4KiB or 2MiB");
+  need(std::has_single_bit(gpu.line_bytes), "gpu.line_bytes", gpu.line_bytes, "must be a power of two");
+  need(std::has_single_bit(l2_cache.slices), "gpu.l2_cache.slices", l2_cache.slices,
+       "must be a power of two");
+  need(std::has_single_bit(l2_cache.interleave.bytes) && l2_cache.interleave.bytes >= gpu.line_bytes &&
+           l2_cache.interleave.bytes <= memory.page_size.bytes,
+       "gpu.l2_cache.interleave", l2_cache.interleave.bytes, "must be a power of two from a line to a page");
+  need(std::has_single_bit(dram.row.bytes), "gpu.dram.row", dram.row.bytes, "must be a power of two");
+  need(std::has_single_bit(cpu.llc.slices), "cpu.llc_slices", cpu.llc.slices, "must be a power of two");
+  need(std::has_single_bit(cpu.dram.row.bytes), "cpu.dram_row", cpu.dram.row.bytes, "must be a power of two");
+  check_array("gpu.l1_tlb.", l1_tlb.entries, l1_tlb.ways);
+  check_array("gpu.l2_tlb.", l2_tlb.entries, l2_tlb.ways);
+  check_array("iommu.tlb_", iommu.tlb_entries, iommu.tlb_ways);
+  check_cache("gpu.l1_cache.size", l1_cache.size, l1_cache.ways, 1, gpu.line_bytes);
+  check_cache("gpu.l2_cache.size", l2_cache.size, l2_cache.ways, l2_cache.slices, gpu.line_bytes);
+  check_cache("cpu.llc_size", cpu.llc.size, cpu.llc.ways, cpu.llc.slices, gpu.line_bytes);
+  need(2 * fabric.credit_batch <= fabric.credits, "fabric.credit_batch", fabric.credit_batch,
+       "must be at most half of fabric.credits, " + std::to_string(fabric.credits));
+  need(router.t2 <= router.t1, "gpu.router.t2", static_cast<std::uint64_t>(router.t2 * 100),
+       "(percent) must not be above gpu.router.t1");
+}
+
+std::optional<std::string> find_preset(std::string_view name) {
+  for (auto const& p : preset_texts())
+    if (p.name == name) return std::string(p.text);
+  return std::nullopt;
+}
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (auto const& p : preset_texts()) names.emplace_back(p.name);
+  return names;
+}
+
+}  // namespace farfault::topologies
