@@ -24,7 +24,7 @@ L2SliceState L2Slice::initial() const {
   s.cache = Cache(p.params.size.bytes / p.params.slices, p.params.ways, p.line_bytes);
   s.mshrs = MshrTable<L2Waiter>(p.params.mshrs, p.params.waiters);
   s.stalled = Ring<MemRequest>(p.queue);
-  s.writebacks = Ring<std::uint64_t>(p.queue + p.params.mshrs);
+  s.writebacks = Ring<std::uint64_t>(2 * std::size_t{p.params.mshrs});
   s.dram_credits = p.dram_credits;
   return s;
 }
@@ -70,6 +70,7 @@ bool L2Slice::serve(MemRequest const& m, Cx& cx) const {
   auto const looked_up = at + spec().clock.cycles(spec().params.latency);
   L2Waiter const asker{m.tag, m.from, 0};
   bool const hit = m.access == Access::write ? s.cache.write(line) : s.cache.lookup(line);
+  if (!hit && !room_for_victim(s)) return false;
   if (hit || m.access == Access::write) {
     if (!hit) put(line, true, cx);
     answer(asker, m.address, m.access, looked_up, cx);

@@ -92,6 +92,10 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   void answer(L2Waiter to, PhysAddr address, Access access, Time at, Cx& cx) const;
   void put(std::uint64_t line, bool dirty, Cx& cx) const;
   void write_back(Cx& cx) const;
+  // Every line that comes in may put out a dirty one; those under way have a place reserved.
+  static bool room_for_victim(L2SliceState const& s) {
+    return s.writebacks.size() + s.mshrs.in_use() < s.writebacks.capacity();
+  }
   void go_on(Cx& cx) const;
   std::uint64_t line_of(PhysAddr a) const { return spec().memory.local(offset_of(a)) / spec().line_bytes; }
   PhysAddr address_of(std::uint64_t line) const {
