@@ -209,7 +209,10 @@ void FabricPort::post(Packet p, Cx& cx) const {
 }
 
 void FabricPort::transmit(std::uint32_t link, Cx& cx) const {
-  send_packets(*this, spec().fabric, cx.state().bank, link, cx, [](Packet const&, Time) {});
+  auto& s = cx.state();
+  send_packets(*this, spec().fabric, s.bank, link, cx, [&](Packet const& p, Time) {
+    if (p.kind == PacketKind::read_response || p.kind == PacketKind::write_response) --s.answers_queued;
+  });
 }
 
 void FabricPort::give_back(Packet const& m, Cx& cx) const {
@@ -219,6 +222,12 @@ void FabricPort::give_back(Packet const& m, Cx& cx) const {
 void FabricPort::on_credit(Credit const& m, Cx& cx) const {
   cx.state().bank.egress[m.link].give(static_cast<Channel>(m.channel), m.count);
   transmit(m.link, cx);
+  serve_held(cx);
+}
+
+void FabricPort::serve_held(Cx& cx) const {
+  auto& s = cx.state();
+  while (!s.held.empty() && serve(s.held.front(), cx)) s.held.pop();
 }
 
 void FabricPort::on_packet(Packet const& m, Cx& cx) const {
@@ -238,7 +247,8 @@ void FabricPort::on_packet(Packet const& m, Cx& cx) const {
 bool FabricPort::serve(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const slice = spec().memory.slice(offset_of(m.address));
-  if (s.free_inbound.empty() || s.slice_credits[slice] == 0) return false;
+  // A request holds its place until the answer has left, so that answers never outgrow their queue.
+  if (s.free_inbound.size() <= s.answers_queued || s.slice_credits[slice] == 0) return false;
   auto const entry = s.free_inbound.back();
   s.free_inbound.pop_back();
   --s.slice_credits[slice];
@@ -260,8 +270,9 @@ void FabricPort::on_memory(MemResponse const& m, Cx& cx) const {
   p.tag = asker.tag;
   p.bytes = asker.bytes;
   p.destination = asker.source;
+  ++s.answers_queued;
   post(p, cx);
-  while (!s.held.empty() && serve(s.held.front(), cx)) s.held.pop();
+  serve_held(cx);
 }
 
 // ---- Rdma

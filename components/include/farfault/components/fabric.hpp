@@ -119,6 +119,7 @@ struct PortState {
   std::vector<Inbound> inbound;
   std::vector<std::uint32_t> free_inbound;
   std::vector<std::uint32_t> slice_credits;
+  std::uint64_t answers_queued = 0;  // answers to other devices that wait for a link
   Ring<Packet>
       held;  // arrived memory requests that wait for an entry or an L2 credit; their link credit is kept
   PortStats stats;
@@ -157,6 +158,7 @@ class FabricPort : public Component<PortSpec, PortState> {
  private:
   bool serve(Packet const& m, Cx& cx) const;
   void give_back(Packet const& m, Cx& cx) const;
+  void serve_held(Cx& cx) const;
   void transmit(std::uint32_t link, Cx& cx) const;
 };
 
