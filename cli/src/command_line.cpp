@@ -26,6 +26,29 @@ std::string sentence_of(std::string_view message) {
   return text;
 }
 
+// The words as a shell takes them.
+std::string shell_line(std::vector<std::string> const& words) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%";
+  std::string line = "farfault";
+  for (auto const& word : words) {
+    line += ' ';
+    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (char const c : word) {
+      if (c == '\'')
+        line += "'\\''";
+      else
+        line += c;
+    }
+    line += '\'';
+  }
+  return line;
+}
+
 class Program {
  public:
   explicit Program(std::ostream& out) : out_(out) {
@@ -55,6 +78,7 @@ class Program {
                         (near.empty() ? "the commands are " + list() : "did you mean '" + near + "'?"));
       }
     }
+    run_.command_line = shell_line(words);
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     try {
       app_.parse(words);
@@ -107,12 +131,14 @@ class Program {
         ->type_name("N")
         ->check(CLI::Range(1, 4096));
     c->add_option("--until", until_, "Stop at this simulated time")->type_name("TIME");
-    c->add_option("--partitions", partitions_,
-                  "How finely the model is divided: one, device (each GPU, CPU and switch) or split (GPUs too); "
-                  "it never shows in a result")
+    c->add_option(
+         "--partitions", partitions_,
+         "How finely the model is divided: one, device (each GPU, CPU and switch) or split (GPUs too); "
+         "it never shows in a result")
         ->type_name("HOW")
         ->capture_default_str();
-    c->add_flag("!--no-merge", run_.merge_lanes, "Synchronize every partition, even those that share a thread");
+    c->add_flag("!--no-merge", run_.merge_lanes,
+                "Synchronize every partition, even those that share a thread");
     c->add_option("--progress", progress_, "auto, on or off")->type_name("MODE")->capture_default_str();
   }
 

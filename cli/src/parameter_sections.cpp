@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "farfault/cli/listing.hpp"
+#include "farfault/cli/simulation.hpp"
 #include "farfault/topologies/assembly.hpp"
 #include "farfault/workloads/registry.hpp"
 
@@ -10,12 +11,14 @@ namespace farfault::cli {
 
 ParameterSections parameter_sections() {
   ParameterSections sections;
+  sections.add<RunParams>("run", "the run itself");
   auto const machine = std::make_shared<topologies::MachineConfig>();
   machine->each_section([&](std::string_view name, std::string_view text, auto& spec) {
     ParameterSections::Section section{std::string(name), std::string(text), {}, machine};
     spec.describe(section.table);
     sections.add(std::move(section));
   });
+  sections.add<WorkloadChoice>("workload", "what runs");
   for (auto const& workload : workloads::all()) {
     std::shared_ptr<workloads::WorkloadBuilder> const builder = workload.make();
     ParameterSections::Section section{

@@ -46,14 +46,6 @@ class Signals {
   Signals& operator=(Signals const&) = delete;
 };
 
-struct WorkloadChoice {
-  std::string name = "bfs";
-  void describe(ParamTable& t) {
-    t.text("name", name, "which workload runs; its parameters are in the table of its name below this one",
-           "assumed");
-  }
-};
-
 // Everything that a run is made of, in the order in which it is built.
 struct Model {
   explicit Model(RunOptions const& options) : config(topologies::find_preset) {
@@ -63,15 +55,11 @@ struct Model {
     else
       config.read_file(path);
     for (auto const& s : options.sets) config.set(s);
-    bind(run);
+    bind("run", run);
     machine_config.bind(config);
-    ParamTable choice;
-    workload_choice.describe(choice);
-    config.bind("workload", choice);
+    bind("workload", workload_choice);
     builder = workloads::make(workload_choice.name);
-    ParamTable table;
-    builder->describe(table);
-    config.bind("workload." + workload_choice.name, table);
+    bind("workload." + workload_choice.name, *builder);
     config.reject_unknown();
     machine_config.check();
     machine = topologies::load_machine(topology_path(), machine_config.links);
@@ -84,10 +72,11 @@ struct Model {
     assembly.emplace(machine, machine_config, *workload);
   }
 
-  void bind(RunParams& p) {
-    ParamTable t;
-    p.describe(t);
-    config.bind("run", t);
+  template <class Spec>
+  void bind(std::string const& section, Spec& spec) {
+    ParamTable table;
+    spec.describe(table);
+    config.bind(section, table);
   }
   // A relative file name in a configuration is relative to that file.
   std::string folder_of(std::string const& key) const {
@@ -337,6 +326,11 @@ void RunParams::describe(ParamTable& t) {
   t.count("seed", seed, {0, ~std::uint64_t{0} >> 1}, "seed of generated data", "assumed");
   t.duration("sample_interval", sample_interval, {1ns, 3600s},
              "simulated time between two samples of the statistics", "assumed");
+}
+
+void WorkloadChoice::describe(ParamTable& t) {
+  t.text("name", name, "which workload runs; its parameters are in the table of its name below this one",
+         "assumed");
 }
 
 topologies::Granularity granularity(std::string_view word) {

@@ -105,17 +105,15 @@ TEST_CASE("TOML mistakes name the line, the key and the nearest known one") {
   CHECK(refusal("[[node]]\nkind = \"gpu\"\n") == "f:1: a node needs 'name'");
   CHECK(refusal(kGpu + kGpu) == "f:4: a second node is named 'g', but names must be unique");
   CHECK(refusal(kGpu + "numa = 99999999999\n").find("f:4: 'numa' must be a whole number") == 0);
-  CHECK(refusal(kGpu + "x = [[[").find("not valid TOML") != std::string::npos);
+  CHECK(refusal(kGpu + "x = [[[").find("f:4: ") == 0);
   for (std::string const header : {"[=]", "[[[node]]", "[ ", "[", "[[", "[#]", "[.a]"})
-    CHECK(refusal(kGpu + header + "\n") ==
-          "f:4: not valid TOML: a table header needs a name, as in [[node]]");
-  CHECK(refusal("\xEF\xBB\xBF[=]\n[[node]]\n").find("f:1: not valid TOML") == 0);
-  CHECK(refusal(kGpu + "model = \"\\\"# \xC3\xA9\"\n") ==
-        "f:4: only comments may hold characters that are not ASCII");
+    CHECK(refusal(kGpu + header + "\n" + kGpu).find("f:4: ") == 0);
+  CHECK(refusal("\xEF\xBB\xBF[=]\n[[node]]\n") == "f:1: this is not valid TOML");
+  CHECK(refusal(kGpu + "model = \"\\\"# \xC3\xA9\"\n") == "accepted");
+  CHECK(refusal(kGpu + "\xC3\xA9 = 1\n").find("f:4: ") == 0);
   CHECK(refusal(kGpu + "model = \"a\"  # \xC2\xB5s\n") == "accepted");
-  CHECK(refusal(kGpu + "a" + repeated(".a", 100) + " = 1\n").find("at most 4096 characters and 64 dots") !=
-        std::string::npos);
-  CHECK(refusal(kGpu + "x = " + repeated("[ ", 2'000)).find("not valid TOML") != std::string::npos);
+  CHECK(refusal(kGpu + "a" + repeated(".a", 5'000) + " = 1\n") == "f:4: the line has more than 4096 dots");
+  CHECK(refusal(kGpu + "x = " + repeated("[ ", 2'000)).find("f:4: ") == 0);
   CHECK(refusal("[[node]]\n" + repeated(repeated("a.", 60) + "a = { \n", 500)).find("f:") == 0);
 }
 

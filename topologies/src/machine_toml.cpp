@@ -1,20 +1,14 @@
-// Machine TOML: a name, [[node]] tables and [[link]] tables. The only file here that includes toml++.
-#include <toml++/toml.h>
-
+// Machine TOML: a name, [[node]] tables and [[link]] tables.
 #include <algorithm>
 #include <initializer_list>
 
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/toml.hpp"
 #include "importers.hpp"
 #include "link_tally.hpp"
 
 namespace farfault::topologies {
 namespace {
-
-// toml++ nests one table per dot of a key, and destroys them recursively: no machine file has lines like
-// these.
-constexpr std::size_t kLongestLine = 4096;
-constexpr std::ptrdiff_t kMostDots = 64;
 
 class Reader {
  public:
@@ -163,69 +157,12 @@ class Reader {
   LinkTally tally_;
 };
 
-// toml++ 3.3 takes for granted that a key follows the bracket of a table header (an assertion in debug
-// builds, undefined behaviour in others). No line of a machine file opens with a bracket for another reason.
-bool opens_badly(std::string_view line) {
-  auto const skip_blanks = [&] { line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size())); };
-  skip_blanks();
-  if (!line.starts_with('[')) return false;
-  line.remove_prefix(line.starts_with("[[") ? 2 : 1);
-  skip_blanks();
-  auto const c = line.empty() ? '\0' : line.front();
-  return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '"' || c == '\'');
-}
-
-// toml++ 3.3 also misjudges letters of U+00A1 to U+0499 outside comments (undefined behaviour again).
-bool has_foreign_letter(std::string_view line) {
-  char quote = '\0';
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    auto const c = line[i];
-    if (static_cast<unsigned char>(c) >= 0x80) return true;
-    if (quote == '\0') {
-      if (c == '#') return false;
-      if (c == '"' || c == '\'') quote = c;
-    } else if (c == '\\' && quote == '"') {
-      ++i;
-      if (i < line.size() && static_cast<unsigned char>(line[i]) >= 0x80) return true;
-    } else if (c == quote) {
-      quote = '\0';
-    }
-  }
-  return false;
-}
-
-void check_lines(std::string_view text, std::string const& where) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  for (std::size_t line = 1; !text.empty(); ++line) {
-    auto const end = std::min(text.find('\n'), text.size());
-    auto const content = text.substr(0, end);
-    auto const at = where + ":" + std::to_string(line) + ": ";
-    if (content.size() > kLongestLine || std::ranges::count(content, '.') > kMostDots) {
-      throw UserError(at + "a line may have at most " + std::to_string(kLongestLine) + " characters and " +
-                      std::to_string(kMostDots) + " dots");
-    }
-    if (has_foreign_letter(content))
-      throw UserError(at + "only comments may hold characters that are not ASCII");
-    if (opens_badly(content))
-      throw UserError(at + "not valid TOML: a table header needs a name, as in [[node]]");
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-}
-
 }  // namespace
 
 MachineBuilder parse_toml_machine(std::string_view text, std::string const& where,
                                   LinkDefaults const& defaults) {
-  check_lines(text, where);
   MachineBuilder builder(where, "toml");
-  try {
-    auto const root = toml::parse(text, where);
-    Reader(where, defaults, builder).read(root);
-  } catch (toml::parse_error const& error) {
-    throw UserError(where + ":" + std::to_string(error.source().begin.line) +
-                    ": not valid TOML: " + std::string(error.description()));
-  }
+  Reader(where, defaults, builder).read(parse_toml(text, where));
   return builder;
 }
 

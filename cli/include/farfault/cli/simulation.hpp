@@ -25,11 +25,16 @@ struct RunParams {
   void describe(ParamTable& t);
 };
 
+struct WorkloadChoice {
+  std::string name = "bfs";
+  void describe(ParamTable& t);
+};
+
 struct RunOptions {
   std::string config_path;
   std::vector<std::string> sets;
   std::string output;
-  std::string command_line;
+  std::string command_line;  // as the user could write it in a shell
   std::optional<std::uint32_t> threads;
   std::optional<Time> until;
   topologies::Granularity partitions = topologies::Granularity::device;
