@@ -10,7 +10,7 @@ void DramParams::describe(ParamTable& t) {
           "bytes of all channels", "GMMU Bypass, Table 1: 8 x 512 MB");
   t.bandwidth("bandwidth", bandwidth, {Bandwidth{1'000'000}, Bandwidth{10'000'000'000'000}}, "of one channel",
               "assumed: R9 Nano's 512 GB/s of HBM over 16 channels");
-  t.count("banks", banks, {1, 1024}, "banks a channel", "MGPUSim 4.2, MI300A: 16");
+  t.count("banks", banks, {1, 1024}, "banks a channel; a power of two", "MGPUSim 4.2, MI300A: 16");
   t.bytes("row", row, {ByteSize{128}, ByteSize{1 << 20}}, "bytes of a row buffer; a power of two",
           "HBM: 2 KiB pages (JESD235)");
   t.duration("t_cl", t_cl, {1ns, 1us}, "column command to data", "HBM: 14 ns (JESD235, 500 MHz x 7)");
@@ -54,7 +54,7 @@ void DramChannel::on_request(MemRequest const& m, Cx& cx) const {
   FF_CHECK(s.queue.size() < spec().params.queue, path() + ": a request came without a credit");
   auto const local = spec().memory.local(offset_of(m.address));
   auto const row = local / spec().params.row.bytes;
-  s.queue.push_back({m, row / spec().params.banks, static_cast<std::uint32_t>(row % spec().params.banks), 0});
+  s.queue.push_back({m, row, DramBanks::bank_of(row, spec().params.banks), 0});
   if (s.choose_at == Time::max()) schedule(cx);
 }
 
@@ -63,11 +63,20 @@ void DramChannel::on_choose(Tick const&, Cx& cx) const {
   schedule(cx);
 }
 
-std::size_t DramChannel::pick(DramChannelState const& s) const {
-  if (spec().params.scheduler == DramOrder::frfcfs)
-    for (std::size_t i = 0; i < s.queue.size(); ++i)
-      if (s.banks.row_open(s.queue[i].bank, s.queue[i].row)) return i;
-  return 0;
+std::size_t DramChannel::pick(DramChannelState const& s, Time now) const {
+  if (spec().params.scheduler == DramOrder::fcfs) return 0;
+  std::size_t best = 0;
+  auto earliest = Time::max();
+  for (std::size_t i = 0; i < s.queue.size(); ++i) {
+    auto const& q = s.queue[i];
+    if (s.banks.row_open(q.bank, q.row)) return i;
+    auto const data = s.banks.earliest_data(q.bank, q.row, now, timing());
+    if (data < earliest) {
+      earliest = data;
+      best = i;
+    }
+  }
+  return best;
 }
 
 void DramChannel::schedule(Cx& cx) const {
@@ -80,7 +89,7 @@ void DramChannel::schedule(Cx& cx) const {
       cx.wake_at(choose, Tick{}, s.choose_at);
       return;
     }
-    auto const i = pick(s);
+    auto const i = pick(s, cx.now());
     auto const chosen = s.queue[i];
     s.queue.erase(s.queue.begin() + static_cast<std::ptrdiff_t>(i));
     ++(s.banks.row_open(chosen.bank, chosen.row) ? s.stats.row_hits : s.stats.row_misses);

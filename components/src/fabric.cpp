@@ -202,16 +202,27 @@ void FabricPort::post(Packet p, Cx& cx) const {
   p.flow = static_cast<std::uint16_t>((unit * 0x9E3779B97F4A7C15ULL >> 32) % fabric.params.flows);
   auto const link = fabric.next_link[std::size_t{p.flow} * fabric.nodes + p.destination];
   FF_CHECK(link < spec().fabric.links.size(), path() + ": a packet for a node that no route leads to");
-  p.source = spec().fabric.node;
+  p.source = fabric.node;
   p.wire_bytes = wire_bytes(p.kind, p.bytes);
   cx.state().bank.egress[link].enqueue(p);
   transmit(link, cx);
 }
 
+void FabricPort::pass_on(Packet const& m, Cx& cx) const {
+  auto const& fabric = spec().fabric;
+  auto const link = fabric.next_link[std::size_t{m.flow} * fabric.nodes + m.destination];
+  FF_CHECK(link < fabric.links.size(), path() + ": a packet for a node that no route leads to");
+  cx.state().bank.egress[link].enqueue(m);
+  transmit(link, cx);
+}
+
 void FabricPort::transmit(std::uint32_t link, Cx& cx) const {
   auto& s = cx.state();
-  send_packets(*this, spec().fabric, s.bank, link, cx, [&](Packet const& p, Time) {
-    if (p.kind == PacketKind::read_response || p.kind == PacketKind::write_response) --s.answers_queued;
+  send_packets(*this, spec().fabric, s.bank, link, cx, [&](Packet const& p, Time done) {
+    if (p.source != spec().fabric.node)
+      return_credit(*this, spec().fabric, s.bank, p, done, cx);
+    else if (p.kind == PacketKind::read_response || p.kind == PacketKind::write_response)
+      --s.answers_queued;
   });
 }
 
@@ -232,7 +243,10 @@ void FabricPort::serve_held(Cx& cx) const {
 
 void FabricPort::on_packet(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
-  FF_CHECK(m.destination == spec().fabric.node, path() + ": a packet for another node");
+  if (m.destination != spec().fabric.node) {
+    pass_on(m, cx);
+    return;
+  }
   if (m.kind == PacketKind::read_request || m.kind == PacketKind::write_request) {
     ++(m.kind == PacketKind::read_request ? s.stats.reads_in : s.stats.writes_in);
     if (!s.held.empty() || !serve(m, cx)) s.held.push(m);

@@ -165,6 +165,11 @@ FabricNodeSpec Assembly::fabric_spec(std::uint32_t node, std::string kind, std::
   return spec;
 }
 
+// The packets of others that may be in a node: its links' credits.
+std::size_t Assembly::passing(std::uint32_t node) const {
+  return std::size_t{config_.fabric.credits} * links_of_[node].size();
+}
+
 void Assembly::build_cpus() {
   auto const clock = config_.cpu.clock.clock();
   AddressMap const memory(config_.cpu.llc.slices, config_.cpu.llc.interleave.bytes);
@@ -191,7 +196,8 @@ void Assembly::build_cpus() {
     cpu.iommu = &system_->add<Iommu>(name + ".iommu", iommu);
 
     PortSpec port;
-    port.fabric = fabric_spec(cpu.node, "cpu_port", iommu.waiters + config_.fabric.inbound);
+    port.fabric =
+        fabric_spec(cpu.node, "cpu_port", iommu.waiters + config_.fabric.inbound + passing(cpu.node));
     port.device = device;
     port.clock = clock;
     port.line_bytes = config_.gpu.line_bytes;
@@ -247,8 +253,8 @@ void Assembly::build_gpus() {
 
     PortSpec port;
     port.outbound = sms_ * config_.l1_cache.remote_credits;
-    port.fabric =
-        fabric_spec(gpu.node, "rdma", port.outbound + config_.gmmu.pending + config_.fabric.inbound);
+    port.fabric = fabric_spec(
+        gpu.node, "rdma", port.outbound + config_.gmmu.pending + config_.fabric.inbound + passing(gpu.node));
     port.device = device;
     port.clock = clock;
     port.line_bytes = config_.gpu.line_bytes;
@@ -384,8 +390,7 @@ void Assembly::build_fabric() {
     auto const& node = machine_.nodes[n];
     if (ends[n].packets != nullptr) continue;
     begin_group(n, 0);
-    auto const queue = std::size_t{config_.fabric.credits} * links_of_[n].size();
-    note(n, system.add<Switch>(node.name, fabric_spec(n, std::string(name_of(node.kind)), queue)));
+    note(n, system.add<Switch>(node.name, fabric_spec(n, std::string(name_of(node.kind)), passing(n))));
   }
   for (std::uint32_t n = 0; n < machine_.nodes.size(); ++n) {
     for (std::size_t i = 0; i < links_of_[n].size(); ++i) {

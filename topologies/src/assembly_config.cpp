@@ -101,6 +101,8 @@ void MachineConfig::check() const {
            l2_cache.interleave.bytes <= memory.page_size.bytes,
        "gpu.l2_cache.interleave", l2_cache.interleave.bytes, "must be a power of two from a line to a page");
   need(std::has_single_bit(dram.row.bytes), "gpu.dram.row", dram.row.bytes, "must be a power of two");
+  need(std::has_single_bit(dram.banks), "gpu.dram.banks", dram.banks, "must be a power of two");
+  need(std::has_single_bit(cpu.dram.banks), "cpu.dram_banks", cpu.dram.banks, "must be a power of two");
   need(std::has_single_bit(cpu.llc.slices), "cpu.llc_slices", cpu.llc.slices, "must be a power of two");
   need(std::has_single_bit(cpu.dram.row.bytes), "cpu.dram_row", cpu.dram.row.bytes, "must be a power of two");
   check_array("gpu.l1_tlb.", l1_tlb.entries, l1_tlb.ways);

@@ -1,10 +1,10 @@
 // A DRAM channel: banks with row buffers, a bounded request queue, a shared data bus, and a scheduler.
 //
-// Schedulers: `frfcfs` takes the oldest request whose row is open, else the oldest (Rixner et al., ISCA
-// 2000); `fcfs` takes the oldest. A choice reserves the data bus; the next choice is made when the bus will
-// be free within the time that a row miss takes, so that misses in several banks overlap. The bus carries
-// `bandwidth`: saturated and without row misses the channel delivers exactly that. Refresh and read-write
-// turn-around are not modelled.
+// Schedulers: `frfcfs` takes the oldest request whose row is open, else the one
+// whose bank can deliver first, the oldest of several (Rixner et al., ISCA 2000); `fcfs` takes the oldest. A
+// choice reserves the data bus; the next choice is made when the bus will be free within the time that a row
+// miss takes, so that misses in several banks overlap. The bus carries `bandwidth`: saturated and without row
+// misses the channel delivers exactly that. Refresh and read-write turn-around are not modelled.
 #pragma once
 
 #include <string>
@@ -82,7 +82,7 @@ class DramChannel final : public Component<DramChannelSpec, DramChannelState> {
 
  private:
   void schedule(Cx& cx) const;
-  std::size_t pick(DramChannelState const& s) const;
+  std::size_t pick(DramChannelState const& s, Time now) const;
   DramTiming timing() const {
     return {spec().params.t_cl, spec().params.t_rcd, spec().params.t_rp, spec().params.t_ras};
   }

@@ -126,7 +126,8 @@ struct PortState {
 };
 
 // A device's port: RDMA engine of a GPU, root port of a CPU. It turns the device's requests for other
-// devices' memory into packets, and other devices' requests into requests to its own L2 slices.
+// devices' memory into packets, and other devices' requests into requests to its own L2 slices. Where a route
+// leads through the device (from one CPU's GPUs to another's, say), it passes packets on as a switch does.
 class FabricPort : public Component<PortSpec, PortState> {
  public:
   explicit FabricPort(Slot<PortSpec> slot);
@@ -156,6 +157,7 @@ class FabricPort : public Component<PortSpec, PortState> {
   virtual void take(Packet const& m, Cx& cx) const = 0;
 
  private:
+  void pass_on(Packet const& m, Cx& cx) const;
   bool serve(Packet const& m, Cx& cx) const;
   void give_back(Packet const& m, Cx& cx) const;
   void serve_held(Cx& cx) const;

@@ -2,7 +2,8 @@
 //
 // What happens inside in one go is calls, not messages: an instruction is issued, coalesced into line
 // transactions, and each is looked up in the L1 TLB and the L1 cache, one a cycle. Only misses, stores and
-// wake-ups are events. Loads do not block a warp; an instruction marked wait_loads does (AMD's s_waitcnt,
+// wake-ups are events. A value that arrives at a clock edge is usable
+// at the next one. Loads do not block a warp; an instruction marked wait_loads does (AMD's s_waitcnt,
 // NVIDIA's scoreboard). A warp retires when its loads have returned and its stores are acknowledged. The L1
 // is write-through without write-allocation and is emptied when another kernel starts (gfx9 and NVIDIA from
 // Fermi on); it holds remote lines too. Instruction fetch and the scalar caches are not modelled.
@@ -52,7 +53,7 @@ struct L1CacheParams {
   std::uint32_t latency = 1;
   std::uint32_t mshrs = 128;
   std::uint32_t waiters = 1024;
-  std::uint32_t slice_credits = 16;
+  std::uint32_t slice_credits = 32;
   std::uint32_t remote_credits = 64;
   void describe(ParamTable& t);
 };

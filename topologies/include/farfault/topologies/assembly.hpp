@@ -142,7 +142,8 @@ class Assembly {
   Host const& host() const { return *host_; }
 
   // Which partition each component is in: all in one; one for each device and switch; or GPUs split further,
-  // along the links between SMs, L2 slices and the rest. Ranks get whole devices, weighted by their components.
+  // along the links between SMs, L2 slices and the rest. Ranks get whole devices, weighted by their
+  // components.
   Placement placement(Granularity granularity, std::uint32_t ranks) const;
 
  private:
@@ -157,6 +158,7 @@ class Assembly {
   void wire_gpu(Gpu& gpu);
   void wire_cpu(Cpu& cpu);
   FabricNodeSpec fabric_spec(std::uint32_t node, std::string kind, std::size_t queue) const;
+  std::size_t passing(std::uint32_t node) const;
   Clock gpu_clock() const { return config_.gpu.clock.clock(); }
   // Marks the components added by `build` as belonging to device `device`, group `group` of it.
   void begin_group(std::uint32_t device, std::uint32_t group);

@@ -1,0 +1,75 @@
+// A whole machine from a configuration text, run in the test's own process.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "farfault/engine/engine.hpp"
+#include "farfault/topologies/assembly.hpp"
+#include "farfault/topologies/load.hpp"
+#include "farfault/workloads/registry.hpp"
+
+namespace farfault::test {
+
+class ModelRun {
+ public:
+  explicit ModelRun(std::string const& toml, EngineOptions options = {},
+                    topologies::Granularity granularity = topologies::Granularity::device)
+      : transport_(make_single_transport()) {
+    Config config(topologies::find_preset);
+    config.read_text(toml, "test");
+    auto const name = config.take("workload.name");
+    machine_config_.bind(config);
+    auto const builder = workloads::make(name->value);
+    ParamTable table;
+    builder->describe(table);
+    config.bind("workload." + name->value, table);
+    config.reject_unknown();
+    machine_config_.check();
+    machine_ = topologies::load_machine(machine_config_.machine.topology, machine_config_.links);
+    workload_ = std::make_unique<Workload>(
+        builder->build({machine_config_.gpu.warp_width, machine_config_.memory.page_size.bytes, "", 1}));
+    assembly_ = std::make_unique<topologies::Assembly>(machine_, machine_config_, *workload_);
+    engine_ = std::make_unique<Engine>(assembly_->system(), assembly_->placement(granularity, 1), options,
+                                       *transport_);
+  }
+
+  ModelRun& run() {
+    engine_->run_until(Time::max());
+    return *this;
+  }
+
+  topologies::MachineConfig const& config() const { return machine_config_; }
+  Engine& engine() { return *engine_; }
+  KernelRecord kernel(std::size_t i) const { return assembly_->host().state().records[i]; }
+  // From the host's launch of the first kernel to its knowing that it is done.
+  Duration kernel_time() const { return kernel(0).finished - kernel(0).launched; }
+
+  // The statistic of all components of a kind, summed.
+  std::uint64_t total(std::string_view kind, std::string_view stat) {
+    std::uint64_t sum = 0;
+    auto& system = assembly_->system();
+    for (ComponentId id = 0; id < system.component_count(); ++id) {
+      auto const& c = system.component(id);
+      if (c.kind() != kind) continue;
+      auto const infos = c.stat_infos();
+      std::vector<std::uint64_t> values(infos.size());
+      c.sample(values.data());
+      for (std::size_t s = 0; s < infos.size(); ++s)
+        if (infos[s].name == stat) sum += values[s];
+    }
+    return sum;
+  }
+
+ private:
+  std::unique_ptr<Transport> transport_;
+  topologies::MachineConfig machine_config_;
+  topologies::Machine machine_;
+  std::unique_ptr<Workload> workload_;
+  std::unique_ptr<topologies::Assembly> assembly_;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace farfault::test
