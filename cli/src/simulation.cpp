@@ -50,8 +50,9 @@ class Signals {
 struct Model {
   explicit Model(RunOptions const& options) : config(topologies::find_preset) {
     auto const& path = options.config_path;
-    if (!std::filesystem::exists(path) && topologies::find_preset(path))
-      config.read_text("include = [\"" + path + "\"]", path);
+    auto const preset = topologies::find_preset(path);
+    if (preset && !std::filesystem::exists(path))
+      config.read_text(*preset, path);
     else
       config.read_file(path);
     for (auto const& s : options.sets) config.set(s);

@@ -40,9 +40,14 @@ static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
 
 // Among events of one time.
 inline bool precedes_at_same_time(Event const& a, Event const& b) {
+#ifdef FARFAULT_BREAK_TIES  // for tests/broken_ties alone: whatever arrives first
+  static_cast<void>(a), static_cast<void>(b);
+  return false;
+#else
   if (a.to != b.to) return a.to < b.to;
   if (a.from != b.from) return a.from < b.from;
   return a.sequence < b.sequence;
+#endif
 }
 
 inline bool precedes(Event const& a, Event const& b) {

@@ -1,0 +1,37 @@
+# shellcheck shell=bash
+# Sourced by test scripts: the program, a scratch folder that is gone afterwards, and a count of checks.
+#
+#   . "$(dirname "$0")/../support/script.sh"
+#   check "what must hold" COMMAND ...      one test; COMMAND's exit code says whether it passed
+#   finish                                  prints "N passed, N failed"; the script's exit code
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
+source_dir=$PWD
+farfault=$(realpath "${PRESET_DIR:-build/release}/farfault") || exit
+data=${FARFAULT_DATA:-$source_dir/../shared/data}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+fail() {
+  failed=$((failed + 1))
+  echo "FAILED: $*"
+}
+check() {
+  local what=$1
+  shift
+  if "$@"; then pass; else fail "$what"; fi
+}
+finish() {
+  echo "$passed passed, $failed failed"
+  [ "$failed" -eq 0 ]
+}
+
+# mpirun refuses root, and more ranks than cores, unless told.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_hwloc_base_binding_policy=none
+have_ranks() { command -v mpirun >/dev/null && ldd "$farfault" | grep -q libmpi; }
+
+# The result digest of a file.
+digest_of() { "$farfault" inspect "$1" --json | sed -nE 's/.*"result_digest":"([0-9a-f]+)".*/\1/p'; }
