@@ -5,6 +5,7 @@
 #include <array>
 #include <new>
 #include <ostream>
+#include <sstream>
 
 #include "farfault/cli/inspect.hpp"
 #include "farfault/cli/listing.hpp"
@@ -12,6 +13,7 @@
 #include "farfault/cli/result_files.hpp"
 #include "farfault/cli/simulation.hpp"
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/transport.hpp"
 #include "farfault/engine/units.hpp"
 
 namespace farfault::cli {
@@ -90,8 +92,11 @@ class Program {
       auto const command = chosen.empty() ? std::string() : " " + chosen[0]->get_name();
       throw UserError(sentence_of(e.what()) + " (see farfault" + command + " --help)");
     }
+    err_ = &err;
     return body_ ? body_() : kDone;
   }
+  // Whether the command line was understood.
+  bool began() const { return err_ != nullptr; }
 
  private:
   std::vector<std::string> commands() const {
@@ -110,15 +115,20 @@ class Program {
   }
 
   void add_run() {
-    auto* const c = command("run", "Simulate what a configuration describes",
-                            "farfault run study.toml --set gpu.l2_tlb.entries=1024 --output study.h5\n"
-                            "  mpirun -n 4 farfault run study.toml --threads 8",
-                            [this] {
-                              if (!until_.empty()) run_.until = until_time();
-                              run_.progress = progress_mode(progress_);
-                              run_.partitions = granularity(partitions_);
-                              return run(run_);
-                            });
+    auto* const c =
+        command("run", "Simulate what a configuration describes",
+                "farfault run study.toml --set gpu.l2_tlb.entries=1024 --output study.h5\n"
+                "  mpirun -n 4 farfault run study.toml --threads 8",
+                [this] {
+                  if (!until_.empty()) run_.until = until_time();
+                  if (!checkpoint_every_.empty())
+                    run_.checkpoint_every = positive("--checkpoint-every", checkpoint_every_);
+                  if (run_.checkpoint.empty() && (run_.checkpoint_every || run_.checkpoint_minutes))
+                    throw UserError("--checkpoint-every and --checkpoint-minutes need --checkpoint FILE");
+                  run_.progress = progress_mode(progress_);
+                  run_.partitions = granularity(partitions_);
+                  return run(run_, out_, *err_);
+                });
     c->add_option("config", run_.config_path, "TOML file, or the name of a preset")
         ->required()
         ->type_name("CONFIG");
@@ -130,6 +140,16 @@ class Program {
     c->add_option("--threads", run_.threads, "Worker threads of each rank (default: one for each core)")
         ->type_name("N")
         ->check(CLI::Range(1, 4096));
+    c->add_option("--checkpoint", run_.checkpoint,
+                  "File for checkpoints; SIGTERM, SIGINT and SIGUSR1 write one too and end the run")
+        ->type_name("FILE");
+    c->add_option("--checkpoint-every", checkpoint_every_, "Simulated time between checkpoints")
+        ->type_name("TIME");
+    c->add_option("--checkpoint-minutes", run_.checkpoint_minutes, "Minutes between checkpoints")
+        ->type_name("N")
+        ->check(CLI::Range(0.001, 1e6));
+    c->add_option("--resume", run_.resume, "Go on from this checkpoint, on any number of threads and ranks")
+        ->type_name("FILE");
     c->add_option("--until", until_, "Stop at this simulated time")->type_name("TIME");
     c->add_option(
          "--partitions", partitions_,
@@ -194,22 +214,25 @@ class Program {
 
   void add_json(CLI::App* c) { c->add_flag("--json", json_, "One JSON object"); }
 
-  Time until_time() const {
+  static Duration positive(std::string const& option, std::string const& text) {
     try {
-      auto const d = parse_duration(until_);
-      if (d <= Duration::zero()) throw UserError("--until '" + until_ + "' must be later than the start");
-      return Time{d};
+      auto const d = parse_duration(text);
+      if (d <= Duration::zero()) throw UserError(option + " '" + text + "' must be greater than zero");
+      return d;
     } catch (UnitError const& e) {
-      throw UserError(std::string("--until ") + e.what());
+      throw UserError(option + " " + e.what());
     }
   }
+  Time until_time() const { return Time{positive("--until", until_)}; }
 
   std::ostream& out_;
+  std::ostream* err_ = nullptr;
   CLI::App app_{"Farfault simulates the virtual memory of multi-GPU machines."};
   std::function<int()> body_;
 
   RunOptions run_;
   std::string until_;
+  std::string checkpoint_every_;
   std::string progress_ = "auto";
   std::string partitions_ = "device";
   std::string section_, file_, other_;
@@ -236,7 +259,11 @@ int exit_code_of(std::function<int()> const& body, std::ostream& err) {
 }
 
 int command_line(std::vector<std::string> words, std::ostream& out, std::ostream& err) {
-  auto const code = exit_code_of([&] { return Program(out).call(std::move(words), err); }, err);
+  // Every rank reads the same command line; the first says what is wrong with it.
+  Program program(out);
+  std::ostringstream failure;
+  auto const code = exit_code_of([&] { return program.call(std::move(words), err); }, failure);
+  if (program.began() || launched_rank() == 0) err << failure.str() << std::flush;
   out.flush();
   if (code == kDone && !out) {  // a full disk behind a redirection
     err << "farfault: the output could not be written" << std::endl;

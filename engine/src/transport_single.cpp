@@ -30,6 +30,13 @@ std::unique_ptr<Transport> make_single_transport() {
   return std::make_unique<SingleTransport>();
 }
 
+std::uint32_t launched_rank() {
+  for (auto const* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
+    if (auto const* rank = std::getenv(name))
+      return static_cast<std::uint32_t>(std::strtoul(rank, nullptr, 10));
+  return 0;
+}
+
 std::unique_ptr<Transport> make_transport() {
   // Starting MPI costs more than a small run, so it is only done under a launcher.
   for (auto const* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"})

@@ -2,11 +2,12 @@
 //
 // Guarantees: the result depends on the configuration, its input files and the seed, never on threads, ranks
 // or partitions; an existing output is replaced only by a whole one. All ranks call run() alike; rank 0
-// writes and speaks. Returns the exit code; UserError is thrown on one rank only (all others return 2), so
-// that there is one message.
+// writes and speaks, to `out` and `err`, and progress goes to standard error. Returns the exit code;
+// UserError and RunError are thrown on one rank only (all others return 0), so that there is one message.
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,10 @@ struct RunOptions {
   std::string command_line;  // as the user could write it in a shell
   std::optional<std::uint32_t> threads;
   std::optional<Time> until;
+  std::string checkpoint;                    // file to write; empty: none
+  std::optional<Duration> checkpoint_every;  // simulated time
+  std::optional<double> checkpoint_minutes;  // wall-clock time
+  std::string resume;                        // checkpoint to go on from
   topologies::Granularity partitions = topologies::Granularity::device;
   bool merge_lanes = true;  // off: one lane for each partition, even on one thread
   ProgressMode progress = ProgressMode::automatic;
@@ -45,6 +50,6 @@ struct RunOptions {
 // "one", "device" or "split"; throws UserError for anything else.
 topologies::Granularity granularity(std::string_view word);
 
-int run(RunOptions const& options);
+int run(RunOptions const& options, std::ostream& out, std::ostream& err);
 
 }  // namespace farfault::cli

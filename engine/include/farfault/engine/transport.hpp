@@ -43,6 +43,8 @@ class Transport {
 // MPI when this process was started by an MPI launcher (mpirun, srun) and the build has it; else one process
 // alone.
 std::unique_ptr<Transport> make_transport();
+// The rank that the launcher gave this process, told without starting MPI; 0 without a launcher.
+std::uint32_t launched_rank();
 // One process alone, whatever started it.
 std::unique_ptr<Transport> make_single_transport();
 
