@@ -33,9 +33,9 @@ int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
   std::optional<RunDriver> driver;
   if (!together(*transport, [&] {
         model.emplace(options);
-        run.emplace(options, *transport, *model, out, err);
+        driver.emplace(options, *transport, *model, out, err);
       }))
-    return kAnotherRankSpeaks;
+    return 0;
   return driver->execute();
 }
 

@@ -291,7 +291,9 @@ bool Engine::is_local(ComponentId id) const {
   return impl_->map.is_local(id);
 }
 
-std::uint32_t Engine::rank_of(ComponentId id) const { return impl_->map.rank_of(id); }
+std::uint32_t Engine::rank_of(ComponentId id) const {
+  return impl_->map.rank_of(id);
+}
 
 Time Engine::last_event() const {
   Time last{};
@@ -314,6 +316,64 @@ std::uint64_t Engine::state_digest() {
     sum += hasher.value();
   }
   return impl_->transport.sum(sum);
+}
+
+std::vector<std::byte> Engine::save() {
+  auto& i = *impl_;
+  std::vector<std::byte> bytes;
+  Saver saver(bytes);
+  std::vector<std::byte> state;
+  for (ComponentId id = 0; id < i.system.component_count(); ++id) {
+    if (!i.map.is_local(id)) continue;
+    state.clear();
+    Saver component(state);
+    i.system.component(id).save(component);
+    saver(id, state);
+  }
+  ComponentId end = static_cast<ComponentId>(i.system.component_count());
+  saver(end);
+  std::vector<Event> events;
+  i.swap_mail();
+  for (std::uint32_t lane = 0; lane < i.lanes.size(); ++lane) {
+    i.lanes[lane]->queue.for_each([&](Event const& e) { events.push_back(e); });
+    for (auto const& box : i.incoming[lane])
+      events.insert(events.end(), box.events.begin(), box.events.end());
+  }
+  std::sort(events.begin(), events.end(), precedes);
+  saver(events);
+  return bytes;
+}
+
+void Engine::load(std::vector<std::vector<std::byte>> const& parts) {
+  auto& i = *impl_;
+  for (auto& lane : i.lanes) lane->queue.drain([](Event const&) {});
+  std::vector<bool> seen(i.system.component_count());
+  for (auto const& part : parts) {
+    Loader loader(part);
+    for (;;) {
+      ComponentId id = 0;
+      loader(id);
+      if (id == i.system.component_count()) break;
+      if (id > i.system.component_count() || seen[id]) throw UserError("saved state is of another model");
+      seen[id] = true;
+      std::vector<std::byte> state;
+      loader(state);
+      if (!i.map.is_local(id)) continue;
+      Loader component(state);
+      i.system.component(id).load(component);
+      if (!component.at_end())
+        throw UserError("saved state of " + i.system.component(id).path() + " is too long");
+    }
+    std::vector<Event> events;
+    loader(events);
+    for (auto const& e : events) {
+      if (e.to >= i.system.receivers_.size()) throw UserError("a saved event is for no port of this model");
+      auto const id = i.system.receivers_[e.to].component->id();
+      if (i.map.is_local(id)) i.lanes[i.merged ? 0 : i.map.lane_of(id)]->queue.push(e);
+    }
+  }
+  for (ComponentId id = 0; id < i.system.component_count(); ++id)
+    if (!seen[id]) throw UserError("saved state lacks " + i.system.component(id).path());
 }
 
 EngineProfile Engine::profile() const {

@@ -1,0 +1,82 @@
+#include "model.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "farfault/engine/archive.hpp"
+#include "farfault/topologies/load.hpp"
+
+namespace farfault::cli {
+
+namespace {
+
+std::string known_presets() {
+  std::string list;
+  for (auto const& name : topologies::preset_names()) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+}  // namespace
+
+Model::Model(RunOptions const& options) : config(topologies::find_preset) {
+  auto const& path = options.config_path;
+  auto const preset = topologies::find_preset(path);
+  bool const there = std::filesystem::exists(path);
+  if (!there && !preset && path.find_first_of("./") == std::string::npos)
+    throw UserError("'" + path + "' is neither a file nor a preset (" + known_presets() + ")");
+  if (!there && preset)
+    config.read_text(*preset, path);
+  else
+    config.read_file(path);
+  for (auto const& s : options.sets) config.set(s);
+  bind("run", run);
+  machine_config.bind(config);
+  bind("workload", workload_choice);
+  builder = workloads::make(workload_choice.name);
+  bind("workload." + workload_choice.name, *builder);
+  config.reject_unknown();
+  machine_config.check();
+  machine = topologies::load_machine(topology_path(), machine_config.links);
+  workloads::BuildContext context;
+  context.warp_width = machine_config.gpu.warp_width;
+  context.page_bytes = machine_config.memory.page_size.bytes;
+  context.base_folder = folder_of("workload." + workload_choice.name + ".graph");
+  context.seed = run.seed;
+  workload.emplace(builder->build(context));
+  assembly.emplace(machine, machine_config, *workload);
+}
+
+std::uint64_t Model::hash() const {
+  Hasher hasher;
+  auto const text = config.resolved();
+  hasher.raw(reinterpret_cast<std::byte const*>(text.data()), text.size());
+  for (auto const& f : workload->inputs()) {
+    hasher.mix(f.bytes);
+    hasher.mix(f.hash);
+  }
+  return hasher.value();
+}
+
+std::uint64_t Model::blocks() const {
+  std::uint64_t sum = 0;
+  for (std::size_t k = 0; k < workload->kernel_count(); ++k) sum += workload->kernel(k).shape().blocks;
+  return sum;
+}
+
+// A relative file name in a configuration is relative to that file.
+std::string Model::folder_of(std::string const& key) const {
+  auto const where = config.where(key);
+  auto const colon = where.rfind(':');
+  if (where.empty() || colon == std::string::npos || where.starts_with("--set")) return {};
+  return std::filesystem::path(where.substr(0, colon)).parent_path().string();
+}
+
+std::string Model::topology_path() const {
+  auto const& name = machine_config.machine.topology;
+  auto const names = topologies::builtin_machines();
+  if (std::find(names.begin(), names.end(), name) != names.end()) return name;
+  auto const relative = std::filesystem::path(folder_of("machine.topology")) / name;
+  return std::filesystem::exists(relative) ? relative.string() : name;
+}
+
+}  // namespace farfault::cli

@@ -1,0 +1,44 @@
+// Private: everything that a run is made of, built from its configuration.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "farfault/cli/simulation.hpp"
+#include "farfault/engine/config.hpp"
+#include "farfault/topologies/assembly.hpp"
+#include "farfault/workloads/registry.hpp"
+
+namespace farfault::cli {
+
+struct Model {
+  explicit Model(RunOptions const& options);
+  Model(Model const&) = delete;
+  Model& operator=(Model const&) = delete;
+
+  // Of everything that the result depends on: the resolved configuration and the input files.
+  std::uint64_t hash() const;
+  std::uint64_t blocks() const;  // of all kernels
+
+  Config config;
+  RunParams run;
+  topologies::MachineConfig machine_config;
+  WorkloadChoice workload_choice;
+  std::unique_ptr<workloads::WorkloadBuilder> builder;
+  topologies::Machine machine;
+  std::optional<Workload> workload;
+  std::optional<topologies::Assembly> assembly;
+
+ private:
+  template <class Spec>
+  void bind(std::string const& section, Spec& spec) {
+    ParamTable table;
+    spec.describe(table);
+    config.bind(section, table);
+  }
+  std::string folder_of(std::string const& key) const;
+  std::string topology_path() const;
+};
+
+}  // namespace farfault::cli

@@ -1,0 +1,332 @@
+#include "run_driver.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <thread>
+
+#include "farfault/engine/archive.hpp"
+#include "farfault/engine/error.hpp"
+#include "together.hpp"
+
+namespace farfault::cli {
+
+namespace {
+
+std::atomic<Engine*> running{nullptr};  // for the signal handler alone
+
+extern "C" void stop_running(int) {
+  if (auto* engine = running.load()) engine->request_stop();
+}
+
+// SIGTERM, SIGINT and SIGUSR1 end the run in order while this lives; a write past a size limit is an error,
+// not a signal.
+class Signals {
+ public:
+  explicit Signals(Engine& engine) {
+    running.store(&engine);
+    for (auto const s : {SIGTERM, SIGINT, SIGUSR1}) std::signal(s, stop_running);
+    std::signal(SIGXFSZ, SIG_IGN);
+  }
+  ~Signals() {
+    for (auto const s : {SIGTERM, SIGINT, SIGUSR1}) std::signal(s, SIG_DFL);
+    running.store(nullptr);
+  }
+  Signals(Signals const&) = delete;
+  Signals& operator=(Signals const&) = delete;
+};
+
+results::RunHeader header_of(Model const& model, RunOptions const& options, Sampler const& sampler) {
+  results::RunHeader header;
+  header.resolved_config = model.config.resolved();
+  header.command_line = options.command_line;
+  header.seed = model.run.seed;
+  for (auto const& f : model.workload->inputs())
+    header.inputs.push_back(
+        {std::filesystem::path(f.path).filename().string(), f.bytes, fmt::format("{:016x}", f.hash)});
+  for (auto const& n : model.machine.nodes)
+    header.nodes.push_back({n.name, std::string(topologies::name_of(n.kind))});
+  for (auto const& l : model.machine.links)
+    header.links.push_back({l.a, l.b, std::string(topologies::name_of(l.kind)),
+                            static_cast<std::uint64_t>(picoseconds(l.latency)), l.forward.bytes_per_second,
+                            l.backward.bytes_per_second});
+  header.series = sampler.groups();
+  header.tables.push_back(
+      {"kernels",
+       "one row for each kernel that ran",
+       {{"kernel", "count", "number of the kernel, from 0", ColumnType::u64},
+        {"name", "text", "name of the kernel", ColumnType::text},
+        {"blocks", "count", "thread blocks of the grid", ColumnType::u64},
+        {"launched", "ps", "simulated time of the launch by the host", ColumnType::u64},
+        {"finished", "ps", "simulated time at which the host knew it done", ColumnType::u64}}});
+  return header;
+}
+
+std::uint32_t default_threads() {
+  auto const cores = std::max(1U, std::thread::hardware_concurrency());
+  auto const* const local = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  auto const ranks = local == nullptr ? 1 : std::max(1, std::atoi(local));
+  return std::max(1U, cores / static_cast<std::uint32_t>(ranks));
+}
+
+std::string output_path(RunOptions const& options) {
+  if (!options.output.empty()) return options.output;
+  return std::filesystem::path(options.config_path).stem().string() + ".h5";
+}
+
+// Where the first rank that failed says so and exits with the code of the failure, the others exit in silence
+// with this: a launcher that saw their failure first could kill the one that speaks.
+constexpr int kAnotherRankSpeaks = 0;
+
+}  // namespace
+
+RunDriver::RunDriver(RunOptions const& options, Transport& transport, Model& model, std::ostream& out,
+                     std::ostream& err)
+    : options_(options),
+      out_(out),
+      err_(err),
+      transport_(transport),
+      model_(model),
+      engine_(model.assembly->system(), model.assembly->placement(options.partitions, transport.ranks()),
+              {.threads = options.threads.value_or(default_threads()), .merge_lanes = options.merge_lanes},
+              transport),
+      sampler_(model.assembly->system(), engine_, transport),
+      progress_(progress_on_stderr(transport.rank() == 0 ? options.progress : ProgressMode::off)),
+      blocks_(model.blocks()),
+      next_sample_(Time{model.run.sample_interval}),
+      flushed_(WallClock::now()),
+      last_checkpoint_wall_(flushed_) {
+  if (!options.resume.empty()) take_up(options.resume);
+}
+
+// What a checkpoint keeps for the driver itself.
+struct DriverState {
+  Time next_sample{};
+  std::uint64_t samples = 0;
+  std::vector<std::uint64_t> rows;
+};
+
+void RunDriver::take_up(std::string const& path) {
+  auto const saved = read_checkpoint(path);
+  if (saved.header.config_hash != model_.hash())
+    throw UserError("checkpoint " + path +
+                    " is of another run: its configuration or input files are not those of " +
+                    options_.config_path);
+  engine_.load(saved.parts);
+  DriverState state;
+  Loader loader(saved.run);
+  loader(state);
+  next_sample_ = state.next_sample;
+  last_checkpoint_ = saved.header.time;
+  resume_at_ = results::Position{state.samples, state.rows};
+}
+
+void RunDriver::open_result() {
+  if (transport_.rank() != 0) return;
+  auto const header = header_of(model_, options_, sampler_);
+  if (resume_at_)
+    writer_.emplace(results::ResultWriter::resume(output_path(options_), header, *resume_at_));
+  else
+    writer_.emplace(output_path(options_), header);
+}
+
+int RunDriver::execute() {
+  if (!together(transport_, [&] { open_result(); })) return 0;
+  Signals const signals(engine_);
+  auto const began = WallClock::now();
+  std::string reason;
+  if (!simulate(reason)) return 0;
+  seconds_ = std::chrono::duration<double>(WallClock::now() - began).count();
+  progress_.finish();
+  if (reason == "stopped" && !options_.checkpoint.empty()) return stop();
+  return conclude(reason);
+}
+
+bool RunDriver::record(Time at) {
+  sampler_.sample();
+  return together(transport_, [&] {
+    if (!writer_) return;
+    writer_->append_sample(at, sampler_.values());
+    auto const now = WallClock::now();
+    if (now - flushed_ > std::chrono::seconds(10)) {
+      writer_->flush();
+      flushed_ = now;
+    }
+  });
+}
+
+bool RunDriver::simulate(std::string& reason) {
+  auto const end = options_.until.value_or(Time::max());
+  for (;;) {
+    auto const state = engine_.run_until(std::min(next_sample_, end));
+    if (state == RunState::stopped) {
+      // Ranks and lanes were stopped anywhere: the moment after the latest event is one that all can reach.
+      end_ = engine_.last_event() + Duration{1};
+      reason = "stopped";
+      if (!options_.checkpoint.empty()) {
+        while (engine_.run_until(end_) == RunState::stopped) {
+        }
+        return true;
+      }
+    } else if (state == RunState::drained) {
+      end_ = engine_.last_event();
+      reason = "completed";
+    } else if (next_sample_ < end) {
+      end_ = next_sample_;
+      next_sample_ += model_.run.sample_interval;
+    } else {
+      end_ = end;
+      reason = "time_limit";
+    }
+    if (!record(end_)) return false;
+    if (!reason.empty()) return true;
+    if (checkpoint_due(end_)) checkpoint(end_);
+    progress_.report(
+        {end_, engine_.profile().events,
+         blocks_ == 0 ? 0.0
+                      : static_cast<double>(sampler_.total("sm", "blocks")) / static_cast<double>(blocks_)});
+  }
+}
+
+bool RunDriver::checkpoint_due(Time at) {
+  if (options_.checkpoint.empty()) return false;
+  bool due = options_.checkpoint_every && at - last_checkpoint_ >= *options_.checkpoint_every;
+  if (options_.checkpoint_minutes)
+    due = due || WallClock::now() - last_checkpoint_wall_ >=
+                     std::chrono::duration<double, std::ratio<60>>(*options_.checkpoint_minutes);
+  return transport_.max(due ? 1 : 0) != 0;
+}
+
+bool RunDriver::checkpoint(Time at) {
+  last_checkpoint_ = at;
+  last_checkpoint_wall_ = WallClock::now();
+  Checkpoint c;
+  c.parts = transport_.gather(engine_.save());
+  c.header.events = transport_.sum(engine_.pending_events());
+  bool written = true;
+  if (transport_.rank() == 0) {
+    c.header.config_hash = model_.hash();
+    c.header.time = at;
+    c.header.components = model_.assembly->system().component_count();
+    try {
+      writer_->flush();
+      flushed_ = WallClock::now();
+      auto const position = writer_->position();
+      DriverState state{next_sample_, position.samples, position.rows};
+      Saver saver(c.run);
+      saver(state);
+      write_checkpoint(options_.checkpoint, c);
+    } catch (RunError const& e) {
+      written = false;
+      progress_.finish();
+      fmt::print(err_, "farfault: {}; the run goes on, the last good checkpoint stays\n", e.what());
+    }
+  }
+  return transport_.max(written ? 0 : 1) == 0;
+}
+
+// A signal ended the run: a checkpoint is its result, and the unfinished file waits for the run to be taken
+// up.
+int RunDriver::stop() {
+  auto const written = checkpoint(end_);
+  if (transport_.rank() == 0 && written)
+    fmt::print(err_, "farfault: stopped by a signal at {}; to go on: the same command with --resume {}\n",
+               to_text(end_.time_since_epoch()), options_.checkpoint);
+  return 1;
+}
+
+std::string RunDriver::waiting() {
+  std::string mine;
+  auto& system = model_.assembly->system();
+  for (ComponentId id = 0; id < system.component_count(); ++id) {
+    if (!engine_.is_local(id)) continue;
+    auto const text = system.component(id).waiting_for();
+    if (!text.empty()) mine += "  " + system.component(id).path() + ": " + text + "\n";
+  }
+  std::string all;
+  for (auto const& part : transport_.gather(std::as_bytes(std::span(mine))))
+    all.append(reinterpret_cast<char const*>(part.data()), part.size());
+  return all;
+}
+
+std::vector<KernelRecord> RunDriver::kernel_records() {
+  auto const& host = model_.assembly->host();
+  std::vector<KernelRecord> records;
+  if (host.has_state()) records = host.state().records;
+  std::vector<KernelRecord> all;
+  for (auto const& part : transport_.gather(std::as_bytes(std::span(records)))) {
+    auto const n = all.size();
+    all.resize(n + part.size() / sizeof(KernelRecord));
+    if (!part.empty()) std::memcpy(static_cast<void*>(all.data() + n), part.data(), part.size());
+  }
+  return all;
+}
+
+int RunDriver::conclude(std::string reason) {
+  auto const stuck = reason == "completed" ? waiting() : std::string{};
+  if (reason == "completed" && transport_.max(stuck.empty() ? 0 : 1) != 0) reason = "deadlock";
+  auto const records = kernel_records();
+  auto const profile = engine_.profile();
+  auto const events = transport_.sum(profile.events);
+  std::string digest;
+  if (!together(transport_, [&] {
+        if (writer_) digest = write_end(reason, records, profile, events);
+      }))
+    return kAnotherRankSpeaks;
+  if (transport_.rank() == 0) speak(reason, stuck, digest, records, events);
+  return reason == "deadlock" || reason == "stopped" ? 1 : 0;
+}
+
+RunFacts RunDriver::facts(std::vector<KernelRecord> const& records) const {
+  return {*model_.workload, records, model_.assembly->gpus(), model_.machine_config.gpu.clock.clock(), end_};
+}
+
+std::string RunDriver::write_end(std::string const& reason, std::vector<KernelRecord> const& records,
+                                 EngineProfile const& profile, std::uint64_t events) {
+  auto const done = sampler_.total("host", "kernels");
+  for (std::size_t k = 0; k < records.size() && k < done; ++k) {
+    auto const& shape = model_.workload->kernel(k).shape();
+    std::vector<results::Cell> const row{std::uint64_t{k}, shape.name, shape.blocks,
+                                         static_cast<std::uint64_t>(picoseconds(records[k].launched)),
+                                         static_cast<std::uint64_t>(picoseconds(records[k].finished))};
+    writer_->append_row(0, row);
+  }
+  writer_->summary(summary_rows(sampler_, facts(records)));
+  writer_->engine(
+      {{"seconds", "s", "wall-clock time of the simulation", seconds_},
+       {"events", "count", "events handled, all ranks", events},
+       {"events_per_second", "1/s", "events handled a second", static_cast<double>(events) / seconds_},
+       {"rounds", "count", "synchronizations of rank 0", profile.rounds},
+       {"exchanges", "count", "exchanges between ranks", profile.exchanges},
+       {"bytes_sent", "bytes", "sent by rank 0 to other ranks", profile.bytes_sent},
+       {"blocked", "s", "time that rank 0 waited for other ranks", profile.blocked_seconds},
+       {"lane_events", "count", "events of each lane of rank 0", profile.lane_events}});
+  return writer_->finish(reason);
+}
+
+void RunDriver::speak(std::string const& reason, std::string const& stuck, std::string const& digest,
+                      std::vector<KernelRecord> const& records, std::uint64_t events) {
+  auto const transactions = sampler_.total("sm", "transactions");
+  out_ << summary_text(sampler_, facts(records));
+  out_ << fmt::format("  {:<22}{}, digest {}\n", "ended", reason, digest);
+  out_ << fmt::format("  {:<22}{:.2f} s, {} events/s, {} memory transactions/s\n", "took", seconds_,
+                      for_people(static_cast<double>(events) / seconds_),
+                      for_people(static_cast<double>(transactions) / seconds_));
+  out_ << fmt::format("  {:<22}{}\n", "result", output_path(options_)) << std::flush;
+  if (!stuck.empty())
+    err_ << "farfault: deadlock at " << to_text(end_.time_since_epoch())
+         << ": nothing can move and these wait:\n"
+         << stuck;
+  if (reason == "stopped")
+    err_ << "farfault: stopped by a signal at " << to_text(end_.time_since_epoch()) << std::endl;
+}
+
+}  // namespace farfault::cli

@@ -1,0 +1,68 @@
+// Private: one run from its first event (or a checkpoint) to its result file.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "farfault/cli/progress.hpp"
+#include "farfault/engine/checkpoint.hpp"
+#include "farfault/results/writer.hpp"
+#include "model.hpp"
+#include "sampler.hpp"
+#include "summary.hpp"
+
+namespace farfault::cli {
+
+class RunDriver {
+ public:
+  RunDriver(RunOptions const& options, Transport& transport, Model& model, std::ostream& out,
+            std::ostream& err);
+
+  // The exit code; 0 where another rank has thrown.
+  int execute();
+
+ private:
+  using WallClock = std::chrono::steady_clock;
+
+  void open_result();
+  void take_up(std::string const& path);
+  bool simulate(std::string& reason);
+  bool record(Time at);
+  bool checkpoint_due(Time at);
+  // Writes a checkpoint at `at`; a failure to do so is told and the run goes on. Returns whether it is there.
+  bool checkpoint(Time at);
+  int stop();
+  int conclude(std::string reason);
+  // Every component's own account of what it waits for, from all ranks.
+  std::string waiting();
+  std::vector<KernelRecord> kernel_records();
+  RunFacts facts(std::vector<KernelRecord> const& records) const;
+  std::string write_end(std::string const& reason, std::vector<KernelRecord> const& records,
+                        EngineProfile const& profile, std::uint64_t events);
+  void speak(std::string const& reason, std::string const& stuck, std::string const& digest,
+             std::vector<KernelRecord> const& records, std::uint64_t events);
+
+  RunOptions const& options_;
+  std::ostream& out_;
+  std::ostream& err_;
+  Transport& transport_;
+  Model& model_;
+  Engine engine_;
+  Sampler sampler_;
+  Progress progress_;
+  std::optional<results::ResultWriter> writer_;
+  std::optional<results::Position> resume_at_;
+  std::uint64_t blocks_ = 0;
+  Time next_sample_{};
+  Time end_{};
+  Time last_checkpoint_{};
+  WallClock::time_point flushed_;
+  WallClock::time_point last_checkpoint_wall_;
+  double seconds_ = 0;
+};
+
+}  // namespace farfault::cli

@@ -1,0 +1,13 @@
+// Private: steps that may fail on some ranks only.
+#pragma once
+
+#include <functional>
+
+#include "farfault/engine/transport.hpp"
+
+namespace farfault::cli {
+
+// All ranks go on, or none. The first rank that failed rethrows, the others return false.
+bool together(Transport& transport, std::function<void()> const& step);
+
+}  // namespace farfault::cli
