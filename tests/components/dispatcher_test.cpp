@@ -1,0 +1,189 @@
+// Dispatchers over SMs of mocks, and the host over GPUs of mocks; clock 1 GHz, links of 1 ns.
+#include "farfault/components/dispatcher.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "hand_kernel.hpp"
+#include "mock.hpp"
+
+using namespace farfault;
+using namespace farfault::mock;
+
+namespace {
+
+using Times = std::vector<std::int64_t>;
+
+KernelShape shape(std::uint64_t blocks, std::uint32_t threads, std::uint32_t registers = 1,
+                  std::uint64_t shared = 0) {
+  return {"k", blocks, threads, registers, shared};
+}
+Workload workload_of(std::vector<KernelShape> const& shapes) {
+  return hand_workload(shapes, [](std::uint64_t, std::uint32_t) { return Program{}; });
+}
+
+DispatcherSpec spec_of(Workload const& workload, SmParams const& sm, std::uint32_t sms) {
+  DispatcherSpec spec;
+  spec.sm = sm;
+  spec.sms = sms;
+  spec.workload = &workload;
+  return spec;
+}
+
+// How many blocks of a kernel one SM is given that never finishes any.
+std::size_t fit(KernelShape const& s, SmParams const& sm) {
+  auto const workload = workload_of({s});
+  Bench b;
+  auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec_of(workload, sm, 1));
+  b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}});
+  b.feed(dispatcher.block_done, {});
+  auto const sms = b.sinks(dispatcher.start, 1);
+  b.sink(dispatcher.done);
+  b.run();
+  return sms[0]->count();
+}
+
+}  // namespace
+
+TEST_CASE("dispatcher: an SM is filled to the first limit it meets") {
+  SmParams sm;
+  sm.max_warps = 40;
+  sm.max_threads = 2560;
+  sm.max_blocks = 40;
+  sm.registers = 65536;
+  sm.shared_bytes = 65536;
+  CHECK(fit(shape(100, 128), sm) == 20);           // 40 warps of 64, two a block
+  CHECK(fit(shape(100, 65), sm) == 20);            // a warp that is not full takes a place too
+  CHECK(fit(shape(100, 64, 32), sm) == 32);        // 32 x 64 registers a block
+  CHECK(fit(shape(100, 65, 32), sm) == 16);        // of whole warps
+  CHECK(fit(shape(100, 64, 1, 20'000), sm) == 3);  // shared memory
+  CHECK(fit(shape(100, 64), sm) == 40);
+  CHECK(fit(shape(7, 64), sm) == 7);  // no more than there are
+  sm.max_blocks = 5;
+  CHECK(fit(shape(100, 64), sm) == 5);
+  sm.max_blocks = 40;
+  sm.max_threads = 500;
+  CHECK(fit(shape(100, 128), sm) == 3);
+  CHECK(fit(shape(100, 125), sm) == 4);
+}
+
+TEST_CASE("dispatcher: a block that fits no empty SM is refused with what it lacks") {
+  SmParams sm;
+  CHECK(Dispatcher::why_not(shape(1, 1024), sm, 64).empty());
+  CHECK(Dispatcher::why_not(shape(1, 2561), sm, 64) == "41 warps where an SM holds 40");
+  sm.max_threads = 512;
+  CHECK(Dispatcher::why_not(shape(1, 1024), sm, 64) == "1024 threads where an SM holds 512");
+  CHECK(Dispatcher::why_not(shape(1, 256, 257), sm, 64) == "65792 registers where an SM has 65536");
+  CHECK(Dispatcher::why_not(shape(1, 64, 1, 65537), sm, 64) ==
+        "65537 bytes of shared memory where an SM has 65536");
+  CHECK(Dispatcher::why_not(shape(1, 512, 4'000'000'000), sm, 64) != "");  // no 32-bit product
+}
+
+TEST_CASE("dispatcher: one block a cycle, to the SMs in turn, and a place that is freed is used again") {
+  auto const workload = workload_of({shape(7, 64)});
+  SmParams sm;
+  sm.max_blocks = 2;
+  Bench b;
+  auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec_of(workload, sm, 3));
+  b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}});
+  b.feed(dispatcher.block_done, {{Time{2000ns}, {4, 1, 0}}});
+  auto const sms = b.sinks(dispatcher.start, 3);
+  auto& done = b.sink(dispatcher.done);
+  b.run();
+  CHECK(sms[0]->nanoseconds() == Times{1001, 1004});
+  CHECK(sms[1]->nanoseconds() == Times{1002, 1005, 2001});
+  CHECK(sms[2]->nanoseconds() == Times{1003, 1006});
+  CHECK(sms[1]->records()[0].message.block == 1);
+  CHECK(sms[1]->records()[2].message.block == 6);
+  CHECK(done.count() == 0);
+  CHECK(dispatcher.waiting_for() == "6 running blocks, 0 not dispatched");
+}
+
+TEST_CASE("dispatchers: every block of a kernel runs exactly once, whatever the shape of machine and grid") {
+  std::mt19937_64 random(8);
+  for (int round = 0; round < 60; ++round) {
+    auto const gpus = static_cast<std::uint32_t>(1 + random() % 5);
+    auto const sms = static_cast<std::uint32_t>(1 + random() % 4);
+    auto const blocks = random() % 200;  // also fewer than GPUs, and none
+    auto const order = round % 2 == 0 ? BlockOrder::round_robin : BlockOrder::contiguous;
+    auto const workload = workload_of({shape(1, 1), shape(blocks, 64)});
+    SmParams sm;
+    sm.max_blocks = static_cast<std::uint32_t>(1 + random() % 3);
+    Bench b;
+    std::vector<std::vector<Responder<StartBlock, BlockDone>*>> machines(gpus);
+    std::vector<Sink<KernelDone>*> done;
+    for (std::uint32_t g = 0; g < gpus; ++g) {
+      auto spec = spec_of(workload, sm, sms);
+      spec.gpu = g;
+      spec.gpus = gpus;
+      spec.block_order = order;
+      auto& dispatcher = b.system.add<Dispatcher>(b.name("dispatcher"), spec);
+      b.feed(dispatcher.launch, {{Time{1000ns}, {1, 0}}});
+      std::vector<In<StartBlock>> starts;
+      for (std::uint32_t i = 0; i < sms; ++i) {
+        ResponderSpec<StartBlock, BlockDone> runs;
+        runs.reply = [i](StartBlock const& m) { return BlockDone{m.block, i, 0}; };
+        runs.delay = scattered(100ns, random());
+        machines[g].push_back(&b.responder<StartBlock, BlockDone>(runs, dispatcher.block_done));
+        starts.push_back(machines[g].back()->request);
+      }
+      b.join_family(dispatcher.start, starts);
+      done.push_back(&b.sink(dispatcher.done));
+    }
+    REQUIRE(b.run() == RunState::drained);
+    std::set<std::uint64_t> seen;
+    std::size_t runs = 0;
+    for (std::uint32_t g = 0; g < gpus; ++g) {
+      std::vector<std::uint64_t> mine;
+      for (auto const* machine : machines[g])
+        for (auto const& r : machine->records()) {
+          REQUIRE(r.message.kernel == 1);
+          mine.push_back(r.message.block);
+        }
+      std::sort(mine.begin(), mine.end());
+      for (std::size_t i = 0; i < mine.size(); ++i) {
+        if (order == BlockOrder::round_robin) REQUIRE(mine[i] == g + i * gpus);
+        if (order == BlockOrder::contiguous) REQUIRE(mine[i] == mine[0] + i);
+      }
+      REQUIRE(mine.size() >= blocks / gpus);
+      REQUIRE(mine.size() <= blocks / gpus + 1);
+      seen.insert(mine.begin(), mine.end());
+      runs += mine.size();
+      REQUIRE(done[g]->count() == 1);
+      REQUIRE(done[g]->records()[0].message.gpu == g);
+      REQUIRE(done[g]->records()[0].message.kernel == 1);
+    }
+    REQUIRE(runs == blocks);
+    REQUIRE(seen.size() == blocks);
+    if (blocks != 0) REQUIRE(*seen.rbegin() == blocks - 1);
+  }
+}
+
+TEST_CASE("host: the next kernel is launched when every GPU has reported the last one done") {
+  Bench b;
+  auto& host = b.system.add<Host>("host", {{}, 2, 3});
+  std::vector<In<LaunchKernel>> launches;
+  std::vector<Responder<LaunchKernel, KernelDone>*> gpus;
+  for (std::uint32_t g = 0; g < 2; ++g) {
+    ResponderSpec<LaunchKernel, KernelDone> runs;
+    runs.reply = [g](LaunchKernel const& m) { return KernelDone{g, m.kernel}; };
+    runs.delay = always(g == 0 ? 10ns : 20ns);
+    gpus.push_back(&b.responder<LaunchKernel, KernelDone>(runs, host.kernel_done));
+    launches.push_back(gpus.back()->request);
+  }
+  b.join_family(host.launch, launches);
+  b.system.post(host.begin, Tick{}, Time{100ns});
+  b.run();
+  CHECK(gpus[0]->nanoseconds() == Times{101, 123, 145});
+  CHECK(gpus[0]->records()[2].message.kernel == 2);
+  auto const& records = host.state().records;
+  REQUIRE(records.size() == 3);
+  CHECK(records[0].launched == Time{100ns});
+  CHECK(records[0].finished == Time{122ns});
+  CHECK(records[2].launched == Time{144ns});
+  CHECK(records[2].finished == Time{166ns});
+  CHECK(host.waiting_for().empty());
+}

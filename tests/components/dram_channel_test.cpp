@@ -1,0 +1,149 @@
+// A DRAM channel by itself: 16 banks, rows of 2 KiB, tCL = tRCD = tRP = 14 ns, tRAS = 33 ns, links of 1 ns.
+#include "farfault/components/dram_channel.hpp"
+
+#include <doctest/doctest.h>
+
+#include "memory_mock.hpp"
+
+using namespace farfault;
+using namespace farfault::mock;
+
+namespace {
+
+using Times = std::vector<std::int64_t>;
+using Tags = std::vector<std::uint32_t>;
+
+constexpr std::uint64_t kRow = 2048;
+constexpr std::uint64_t kSameBank = 17 * kRow;  // a row of the same bank: the permutation of 17 is 0
+
+DramChannelSpec channel(Bandwidth bandwidth, DramOrder order = DramOrder::frfcfs) {
+  DramChannelSpec spec;
+  spec.params.bandwidth = bandwidth;
+  spec.params.scheduler = order;
+  spec.memory = AddressMap(1, 256);
+  return spec;
+}
+constexpr Bandwidth kFast{32'000'000'000};  // a line in 2 ns
+constexpr Bandwidth kSlow{1'000'000'000};   // a line in 64 ns
+
+struct DramBench : Bench {
+  DramBench(DramChannelSpec spec, std::vector<Record<MemRequest>> script)
+      : dram(system.add<DramChannel>("dram", std::move(spec))) {
+    feed(dram.request, std::move(script));
+    answers = sinks(dram.response, 1)[0];
+    run();
+  }
+  DramChannel& dram;
+  Sink<MemResponse>* answers = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "DRAM: a closed bank takes tRCD + tCL, an open row tCL, another row tRP + tRCD + tCL, and the line "
+    "its time on the bus") {
+  DramBench b(channel(kFast), {{Time{100ns}, read(0, 1)},
+                               {Time{200ns}, read(kRow - 64, 2)},
+                               {Time{300ns}, read(kSameBank, 3)},
+                               {Time{400ns}, write(kSameBank + 64, 4)}});
+  CHECK(b.answers->nanoseconds() ==
+        Times{100 + 28 + 2 + 1, 200 + 14 + 2 + 1, 300 + 42 + 2 + 1, 400 + 14 + 2 + 1});
+  CHECK(tags(*b.answers) == Tags{1, 2, 3, 4});
+  auto const& s = b.dram.state().stats;
+  CHECK(s.reads == 3);
+  CHECK(s.writes == 1);
+  CHECK(s.row_hits == 2);
+  CHECK(s.row_misses == 2);
+  CHECK(s.bytes == 256);
+  CHECK(s.busy_ps == 4 * 2000);
+}
+
+TEST_CASE("DRAM: a row stays open for tRAS before another takes its place") {
+  DramBench b(channel(kFast), {{Time{100ns}, read(0, 1)}, {Time{101ns}, read(kSameBank, 2)}});
+  CHECK(b.answers->nanoseconds() == Times{131, 100 + 33 + 42 + 2 + 1});
+}
+
+TEST_CASE("DRAM: misses in different banks overlap") {
+  DramBench b(channel(kFast),
+              {{Time{100ns}, read(0, 1)}, {Time{100ns}, read(kRow, 2)}, {Time{100ns}, read(2 * kRow, 3)}});
+  CHECK(b.answers->nanoseconds() == Times{131, 133, 135});
+}
+
+TEST_CASE(
+    "DRAM: requests for the slice's own addresses: the bits that select the slice are no part of a row") {
+  auto spec = channel(kFast);
+  spec.memory = AddressMap(4, 256);
+  // 2 KiB of a row are eight blocks of 256 bytes, every fourth of the memory.
+  DramBench b(
+      spec, {{Time{100ns}, read(0, 1)}, {Time{200ns}, read(7 * 1024, 2)}, {Time{300ns}, read(8 * 1024, 3)}});
+  CHECK(b.answers->nanoseconds() == Times{131, 217, 331});
+}
+
+TEST_CASE("DRAM: FR-FCFS takes the hit of an open row before an older miss, FCFS does not") {
+  std::vector<Record<MemRequest>> const script{
+      {Time{1000ns}, read(0, 1)}, {Time{1010ns}, read(kSameBank, 2)}, {Time{1020ns}, read(64, 3)}};
+  // The bus is taken until 1092; the choice falls at 1050, and the next one at 1114.
+  DramBench first_ready(channel(kSlow, DramOrder::frfcfs), script);
+  CHECK(tags(*first_ready.answers) == Tags{1, 3, 2});
+  CHECK(first_ready.answers->nanoseconds() == Times{1093, 1157, 1221});
+  CHECK(first_ready.dram.state().stats.row_hits == 1);
+  DramBench in_order(channel(kSlow, DramOrder::fcfs), script);
+  CHECK(tags(*in_order.answers) == Tags{1, 2, 3});
+  CHECK(in_order.dram.state().stats.row_hits == 0);
+}
+
+TEST_CASE("DRAM: FR-FCFS takes the bank that can deliver first when no row is open, FCFS the oldest") {
+  std::vector<Record<MemRequest>> const script{
+      {Time{1000ns}, read(0, 1)}, {Time{1010ns}, read(kSameBank, 2)}, {Time{1011ns}, read(kRow, 3)}};
+  DramBench first_ready(channel(kSlow, DramOrder::frfcfs), script);
+  CHECK(tags(*first_ready.answers) == Tags{1, 3, 2});
+  DramBench in_order(channel(kSlow, DramOrder::fcfs), script);
+  CHECK(tags(*in_order.answers) == Tags{1, 2, 3});
+}
+
+TEST_CASE("DRAM: FR-FCFS takes the oldest when no row is open and one bank has all") {
+  DramBench b(channel(kSlow), {{Time{1000ns}, read(0, 1)},
+                               {Time{1010ns}, read(2 * kSameBank, 2)},
+                               {Time{1011ns}, read(kSameBank, 3)}});
+  CHECK(tags(*b.answers) == Tags{1, 2, 3});
+}
+
+TEST_CASE(
+    "DRAM: saturated with hits of one row, 10,000 lines take exactly 10,000 times their time on the bus") {
+  for (auto const bandwidth : {kFast, kSlow}) {
+    auto spec = channel(bandwidth);
+    spec.params.row = ByteSize{1 << 20};
+    Bench b;
+    auto& dram = b.system.add<DramChannel>("dram", spec);
+    auto& client = b.system.add<Client<MemRequest, MemResponse>>(
+        "client", {10'000, 64, [](std::uint64_t n) { return read(n * 64, static_cast<std::uint32_t>(n)); }});
+    b.join(client.request, dram.request);
+    b.join_family(dram.response, {client.response});
+    b.begin(client);
+    b.run();
+    CHECK(client.each_answered_once());
+    auto const line = bandwidth.time_for(64);
+    CHECK(client.state().last == Time{100ns + 1ns + 28ns + 10'000 * line + 1ns});
+    CHECK(dram.state().stats.row_misses == 1);
+    CHECK(dram.state().stats.busy_ps == static_cast<std::uint64_t>(picoseconds(10'000 * line)));
+    CHECK(dram.waiting_for().empty());
+  }
+}
+
+TEST_CASE("DRAM: under random load every request is answered exactly once and the bus is never shared") {
+  for (auto const order : {DramOrder::frfcfs, DramOrder::fcfs}) {
+    Bench b;
+    auto& dram = b.system.add<DramChannel>("dram", channel(kFast, order));
+    auto& client = b.system.add<Client<MemRequest, MemResponse>>(
+        "client", {5000, 64, [](std::uint64_t n) {
+                     return read((n * 0x9E3779B97F4A7C15ULL >> 40) * 64, static_cast<std::uint32_t>(n));
+                   }});
+    b.join(client.request, dram.request);
+    b.join_family(dram.response, {client.response});
+    b.begin(client);
+    CHECK(b.run() == RunState::drained);
+    CHECK(client.each_answered_once());
+    CHECK(client.state().last >= Time{100ns + 5000 * 2ns});
+    CHECK(dram.state().stats.row_hits + dram.state().stats.row_misses == 5000);
+  }
+}

@@ -1,0 +1,362 @@
+// Switches and the ports of devices between mocks: links of 100 ns and 16 bytes a nanosecond, so that a
+// header of 24 bytes takes 1.5 ns and a line with its header 5.5 ns.
+#include "farfault/components/fabric.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "memory_mock.hpp"
+
+using namespace farfault;
+using namespace farfault::mock;
+
+namespace {
+
+using Picoseconds = std::vector<std::int64_t>;
+constexpr Bandwidth kBandwidth{16'000'000'000};
+constexpr Duration kWire = 100ns;
+constexpr std::uint16_t kNone = 0xffff;
+
+FabricParams params(std::uint32_t credits, std::uint32_t batch) {
+  FabricParams p;
+  p.credits = credits;
+  p.credit_batch = batch;
+  p.flows = 1;
+  return p;
+}
+
+// A node between 0 and 2, over its links 0 and 1.
+FabricNodeSpec middle(FabricParams const& p) {
+  FabricNodeSpec spec;
+  spec.params = p;
+  spec.kind = "switch";
+  spec.node = 1;
+  spec.links = {{kBandwidth, 3}, {kBandwidth, 5}};
+  spec.nodes = 3;
+  spec.next_link = {0, kNone, 1};
+  spec.queue = std::size_t{p.credits} * 2;
+  return spec;
+}
+
+Packet packet(PacketKind kind, std::uint32_t tag, NodeId destination = 2, std::uint16_t via = 0) {
+  Packet p{};
+  p.kind = kind;
+  p.tag = tag;
+  p.wire_bytes = 88;
+  p.destination = destination;
+  p.via = via;
+  return p;
+}
+
+struct SwitchBench : Bench {
+  SwitchBench(FabricParams const& p, std::vector<Record<Packet>> packets, std::vector<Record<Credit>> credits)
+      : node(system.add<Switch>("switch", middle(p))) {
+    feed(node.packet_in, std::move(packets));
+    feed(node.credit_in, std::move(credits));
+    for (std::size_t i = 0; i < 2; ++i) {
+      out.push_back(&sink(node.packet_out[i], kWire));
+      back.push_back(&sink(node.credit_out[i], kWire));
+    }
+    run();
+  }
+  Switch& node;
+  std::vector<Sink<Packet>*> out;
+  std::vector<Sink<Credit>*> back;
+};
+
+std::vector<std::uint32_t> tags_of(Sink<Packet> const& sink) {
+  std::vector<std::uint32_t> all;
+  for (auto const& r : sink.records()) all.push_back(r.message.tag);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "switch: a packet takes its serialization and the link's latency, and its credit goes back when it "
+    "has left") {
+  SwitchBench b(params(4, 1), {{Time{1000ns}, packet(PacketKind::write_request, 7)}}, {});
+  CHECK(b.out[1]->picoseconds() == Picoseconds{1'105'500});
+  CHECK(b.out[1]->records()[0].message.via == 5);  // as the far end numbers the link
+  CHECK(b.out[0]->count() == 0);
+  CHECK(b.back[0]->picoseconds() == Picoseconds{1'105'500});
+  auto const& credit = b.back[0]->records()[0].message;
+  CHECK(credit.link == 3);
+  CHECK(credit.channel == static_cast<std::uint16_t>(Channel::request));
+  CHECK(credit.count == 1);
+}
+
+TEST_CASE("switch: packets for one output share its wire, those of two outputs do not") {
+  SwitchBench b(params(8, 8),
+                {{Time{1000ns}, packet(PacketKind::write_request, 1)},
+                 {Time{1000ns}, packet(PacketKind::write_request, 2)},
+                 {Time{1000ns}, packet(PacketKind::write_request, 3, 0, 1)}},
+                {});
+  CHECK(b.out[1]->picoseconds() == Picoseconds{1'105'500, 1'111'000});
+  CHECK(b.out[0]->picoseconds() == Picoseconds{1'105'500});
+}
+
+TEST_CASE("switch: credits are given back in batches, for each channel") {
+  std::vector<Record<Packet>> packets;
+  for (std::uint32_t i = 0; i < 3; ++i)
+    packets.push_back({Time{1000ns}, packet(PacketKind::read_request, i)});
+  for (std::uint32_t i = 0; i < 2; ++i)
+    packets.push_back({Time{2000ns}, packet(PacketKind::read_response, i)});
+  SwitchBench b(params(8, 2), packets, {});
+  REQUIRE(b.back[0]->count() == 2);
+  CHECK(b.back[0]->picoseconds() == Picoseconds{1'111'000, 2'111'000});
+  CHECK(b.back[0]->records()[0].message.count == 2);
+  CHECK(b.back[0]->records()[1].message.channel == static_cast<std::uint16_t>(Channel::response));
+}
+
+TEST_CASE("switch: without credits requests stop, answers pass, and a credit lets the next request go") {
+  std::vector<Record<Packet>> packets;
+  for (std::uint32_t i = 0; i < 4; ++i)
+    packets.push_back({Time{1000ns}, packet(PacketKind::read_request, i)});
+  packets.push_back({Time{1100ns}, packet(PacketKind::read_response, 9)});
+  SwitchBench b(params(2, 1), packets,
+                {{Time{2000ns}, {1, static_cast<std::uint16_t>(Channel::request), 1}}});
+  CHECK(tags_of(*b.out[1]) == std::vector<std::uint32_t>{0, 1, 9, 2});
+  CHECK(b.out[1]->picoseconds() == Picoseconds{1'105'500, 1'111'000, 1'205'500, 2'105'500});
+  CHECK(b.node.waiting_for() == "1 packets queued for a link");
+  CHECK(b.node.state().packets == 0);
+}
+
+namespace {
+
+PortSpec port_spec(NodeId node, DeviceId device, FabricParams const& p,
+                   std::vector<std::uint16_t> next_link) {
+  PortSpec spec;
+  spec.fabric.params = p;
+  spec.fabric.kind = "port";
+  spec.fabric.node = node;
+  spec.fabric.links = {{kBandwidth, 0}};
+  spec.fabric.nodes = static_cast<std::uint32_t>(next_link.size());
+  spec.fabric.next_link = std::move(next_link);
+  spec.fabric.queue = 512;
+  spec.device = device;
+  spec.memory_port = 9;
+  spec.memory = AddressMap(1, 256);
+  spec.node_of_gpu = {0, 2};  // GPU 0 is node 0, GPU 1 node 2
+  spec.node_of_cpu = {2};     // or the CPU is, in the tests of translations
+  spec.iommu_node = 2;
+  spec.outbound = 64;
+  return spec;
+}
+
+// Two GPUs with memories of 50 ns, back to back or with a switch between them.
+struct TwoGpus : Bench {
+  explicit TwoGpus(FabricParams const& p, bool with_switch,
+                   std::function<Duration(std::uint64_t)> delay = always(50ns)) {
+    for (std::uint16_t g = 0; g < 2; ++g) {
+      std::vector<std::uint16_t> next(3, kNone);
+      next[g == 0 ? 2 : 0] = 0;
+      auto spec = port_spec(g == 0 ? 0 : 2, g, p, next);
+      if (with_switch && g == 1) spec.fabric.links[0].far_via = 1;
+      gpu.push_back(&system.add<Rdma>(name("rdma"), spec));
+      mem.push_back(&responder<MemRequest, MemResponse>(memory(delay), gpu[g]->memory_response));
+      join_family(gpu[g]->memory_request, {mem[g]->request});
+      feed(gpu[g]->translate_request, {});
+      sink(gpu[g]->translate_response);
+    }
+    if (!with_switch) {
+      for (std::size_t g = 0; g < 2; ++g) {
+        join(gpu[g]->packet_out[0], gpu[1 - g]->packet_in, kWire);
+        join(gpu[g]->credit_out[0], gpu[1 - g]->credit_in, kWire);
+      }
+      return;
+    }
+    auto spec = middle(p);
+    spec.links = {{kBandwidth, 0}, {kBandwidth, 0}};
+    node = &system.add<Switch>("switch", spec);
+    for (std::size_t g = 0; g < 2; ++g) {
+      join(gpu[g]->packet_out[0], node->packet_in, kWire);
+      join(gpu[g]->credit_out[0], node->credit_in, kWire);
+      join(node->packet_out[g], gpu[g]->packet_in, kWire);
+      join(node->credit_out[g], gpu[g]->credit_in, kWire);
+    }
+  }
+  std::vector<Rdma*> gpu;
+  std::vector<Memory*> mem;
+  Switch* node = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("RDMA: a remote read or write takes the sum of its stages, there and back") {
+  for (bool const with_switch : {false, true}) {
+    TwoGpus b(params(8, 1), with_switch);
+    b.feed(b.gpu[0]->remote_request, {{Time{1000ns}, read(physical(1, 0x1240), 77, 1)},
+                                      {Time{5000ns}, write(physical(1, 0x80), 78, 0)}});
+    b.feed(b.gpu[1]->remote_request, {});
+    auto const sms = b.sinks(b.gpu[0]->remote_response, 2);
+    b.sinks(b.gpu[1]->remote_response, 1);
+    b.run();
+    // Header, wire, link to memory, memory, link back, line, wire, link to the SM; twice the wires with a
+    // switch.
+    auto const one_way = 1500 + 100'000;
+    auto const back = 5500 + 100'000;
+    auto const hops = with_switch ? 2 : 1;
+    CHECK(sms[1]->picoseconds() ==
+          Picoseconds{1'000'000 + hops * (one_way + back) + 1000 + 50'000 + 1000 + 1000});
+    CHECK(sms[0]->picoseconds() ==
+          Picoseconds{5'000'000 + hops * (one_way + back) + 1000 + 50'000 + 1000 + 1000});
+    CHECK(sms[1]->records()[0].message.tag == 77);
+    CHECK(sms[1]->records()[0].message.address == physical(1, 0x1240));
+    CHECK(sms[0]->records()[0].message.access == Access::write);
+    REQUIRE(b.mem[1]->records().size() == 2);
+    CHECK(b.mem[1]->records()[0].message.address == physical(1, 0x1240));
+    CHECK(b.mem[1]->records()[0].message.from == 9);
+    CHECK(b.mem[1]->records()[1].message.bytes == 64);
+    CHECK(b.gpu[0]->state().stats.reads_out == 1);
+    CHECK(b.gpu[1]->state().stats.writes_in == 1);
+    CHECK(b.gpu[0]->waiting_for().empty());
+  }
+}
+
+TEST_CASE("RDMA: a stream of remote reads is bound by the wire that carries the lines") {
+  auto p = params(64, 8);
+  p.inbound = 256;
+  p.memory_credits = 256;
+  TwoGpus b(p, false);
+  auto& client = b.system.add<Client<MemRequest, MemResponse>>(
+      "client",
+      {2000, 64, [](std::uint64_t n) { return read(physical(1, n * 64), static_cast<std::uint32_t>(n)); }});
+  b.join(client.request, b.gpu[0]->remote_request);
+  b.join_family(b.gpu[0]->remote_response, {client.response});
+  b.feed(b.gpu[1]->remote_request, {});
+  b.sinks(b.gpu[1]->remote_response, 1);
+  b.begin(client);
+  b.run();
+  CHECK(client.each_answered_once());
+  // 64 reads under way cover the round trip of 263 ns: from the first line on the wire is never idle.
+  auto const first = 100ns + 1ns + Duration{1500} + 100ns + 1ns + 50ns + 1ns;
+  CHECK(client.state().last == Time{first + 2000 * Duration{5500} + 100ns + 1ns});
+}
+
+TEST_CASE("RDMA: what a GPU serves at a time is bounded, and the rest is held and served in order") {
+  auto p = params(8, 1);
+  p.memory_credits = 1;
+  TwoGpus b(p, false);
+  std::vector<Record<MemRequest>> script;
+  for (std::uint32_t i = 0; i < 3; ++i) script.push_back({Time{1000ns}, read(physical(1, 64 * i), i)});
+  b.feed(b.gpu[0]->remote_request, script);
+  b.feed(b.gpu[1]->remote_request, {});
+  auto const sms = b.sinks(b.gpu[0]->remote_response, 1);
+  b.sinks(b.gpu[1]->remote_response, 1);
+  b.run();
+  CHECK(tags(*sms[0]) == std::vector<std::uint32_t>{0, 1, 2});
+  // One at a time: 52 ns each with the links to the memory and back.
+  CHECK(sms[0]->picoseconds() == Picoseconds{1'260'000, 1'312'000, 1'364'000});
+}
+
+TEST_CASE("RDMA: blocks of 256 bytes are spread over equally short ways, a block stays on one") {
+  auto p = params(64, 8);
+  p.flows = 8;
+  auto spec = port_spec(0, 0, p, {});
+  spec.fabric.links = {{kBandwidth, 0}, {kBandwidth, 1}};
+  spec.fabric.nodes = 3;
+  for (std::uint16_t flow = 0; flow < 8; ++flow)
+    for (std::uint16_t const link : {kNone, kNone, static_cast<std::uint16_t>(flow % 2)})
+      spec.fabric.next_link.push_back(link);
+  Bench b;
+  auto& rdma = b.system.add<Rdma>("rdma", spec);
+  std::vector<Record<MemRequest>> script;
+  for (std::uint32_t i = 0; i < 64; ++i) script.push_back({Time{1000ns}, read(physical(1, 64 * i), i)});
+  b.feed(rdma.remote_request, script);
+  b.feed(rdma.translate_request, {});
+  b.feed(rdma.packet_in, {});
+  b.feed(rdma.credit_in, {});
+  b.feed(rdma.memory_response, {});
+  b.sink(rdma.translate_response);
+  b.sinks(rdma.remote_response, 1);
+  b.sinks(rdma.memory_request, 1);
+  std::vector<Sink<Packet>*> links;
+  for (std::size_t i = 0; i < 2; ++i) {
+    links.push_back(&b.sink(rdma.packet_out[i], kWire));
+    b.sink(rdma.credit_out[i], kWire);
+  }
+  b.run();
+  std::vector<std::set<std::uint64_t>> blocks(2);
+  for (std::size_t i = 0; i < 2; ++i)
+    for (auto const& r : links[i]->records()) blocks[i].insert(r.message.address >> 8);
+  CHECK(links[0]->count() + links[1]->count() == 64);
+  CHECK(blocks[0].size() + blocks[1].size() == 16);  // none on both
+  CHECK(blocks[0].size() >= 4);
+  CHECK(blocks[1].size() >= 4);
+}
+
+TEST_CASE("RDMA and CPU port: a translation goes to the IOMMU and back in the sum of its stages") {
+  auto const p = params(8, 1);
+  Bench b;
+  auto& rdma = b.system.add<Rdma>("rdma", port_spec(0, 4, p, {kNone, kNone, 0}));
+  auto& cpu = b.system.add<CpuPort>("cpu", port_spec(2, kFirstCpu, p, {0, kNone, kNone}));
+  b.join(rdma.packet_out[0], cpu.packet_in, kWire);
+  b.join(rdma.credit_out[0], cpu.credit_in, kWire);
+  b.join(cpu.packet_out[0], rdma.packet_in, kWire);
+  b.join(cpu.credit_out[0], rdma.credit_in, kWire);
+  for (FabricPort* port : {static_cast<FabricPort*>(&rdma), static_cast<FabricPort*>(&cpu)}) {
+    b.feed(port->memory_response, {});
+    b.sinks(port->memory_request, 1);
+  }
+  b.feed(rdma.remote_request, {});
+  b.sinks(rdma.remote_response, 1);
+  b.feed(rdma.translate_request, {{Time{1000ns}, {0x123, 0, 42}}});
+  auto& answers = b.sink(rdma.translate_response);
+  ResponderSpec<Packet, Packet> iommu;
+  iommu.reply = [](Packet const& m) {
+    Packet a{};
+    a.kind = PacketKind::translate_response;
+    a.address = m.address;
+    a.frame = physical(2, m.address << 12);
+    a.tag = m.tag;
+    a.destination = m.source;
+    return a;
+  };
+  iommu.delay = always(50ns);
+  auto& unit = b.system.add<Responder<Packet, Packet>>("iommu", iommu);
+  b.join(cpu.translate, unit.request);
+  b.join_family(unit.response, {cpu.translated});
+  b.run();
+  REQUIRE(unit.records().size() == 1);
+  CHECK(unit.records()[0].message.device == 4);
+  CHECK(picoseconds(unit.records()[0].at) == 1'000'000 + 1500 + 100'000 + 1000);
+  // The answer is 24 + 8 bytes: 2 ns.
+  CHECK(answers.picoseconds() == Picoseconds{1'102'500 + 50'000 + 1000 + 2000 + 100'000 + 1000});
+  CHECK(answers.records()[0].message.tag == 42);
+  CHECK(answers.records()[0].message.frame == physical(2, 0x123 << 12));
+}
+
+TEST_CASE("fabric: with every queue short and traffic both ways, each access is answered exactly once") {
+  for (bool const with_switch : {false, true}) {
+    auto p = params(2, 1);
+    p.inbound = 2;
+    p.memory_credits = 2;
+    TwoGpus b(p, with_switch, scattered(300ns, 6));
+    std::vector<Client<MemRequest, MemResponse>*> clients;
+    for (std::uint16_t g = 0; g < 2; ++g) {
+      auto const other = static_cast<DeviceId>(1 - g);
+      clients.push_back(&b.system.add<Client<MemRequest, MemResponse>>(
+          b.name("client"),
+          {3000, 64,
+           [other](std::uint64_t n) {
+             auto const a = physical(other, n * 64);
+             auto const tag = static_cast<std::uint32_t>(n);
+             return n % 3 == 0 ? write(a, tag) : read(a, tag);
+           },
+           [other](MemResponse const& m) { return m.address == physical(other, m.tag * 64); }}));
+      b.join(clients[g]->request, b.gpu[g]->remote_request);
+      b.join_family(b.gpu[g]->remote_response, {clients[g]->response});
+      b.begin(*clients[g]);
+    }
+    CHECK(b.run() == RunState::drained);
+    for (std::uint16_t g = 0; g < 2; ++g) {
+      CHECK(clients[g]->each_answered_once());
+      CHECK(b.gpu[g]->waiting_for().empty());
+      CHECK(b.gpu[g]->state().held.empty());
+      CHECK(b.gpu[g]->state().stats.reads_in == 2000);
+    }
+    if (b.node != nullptr) CHECK(b.node->waiting_for().empty());
+  }
+}

@@ -1,0 +1,317 @@
+// An SM between a dispatcher, an L2 cache, an L2 TLB and an RDMA engine of mocks: clock 1 GHz, L1 look-ups of
+// 1 cycle, links of 1 ns, memory 50 ns, translation 20 ns.
+#include "farfault/components/sm.hpp"
+
+#include <doctest/doctest.h>
+
+#include "hand_kernel.hpp"
+#include "memory_mock.hpp"
+
+using namespace farfault;
+using namespace farfault::mock;
+
+namespace {
+
+using Times = std::vector<std::int64_t>;
+using Programs = std::function<Program(std::uint64_t, std::uint32_t)>;
+
+// Pages from 0x1000 on are in the memory of GPU 1.
+constexpr VirtAddr kRemote = 0x1000ULL << 12;
+
+KernelShape shape(std::uint32_t threads = 64) {
+  return {"k", 100, threads, 1, 0};
+}
+
+struct SmBench : Bench {
+  SmBench(SmSpec spec, Workload const& workload, std::vector<Record<StartBlock>> script)
+      : SmBench(std::move(spec), workload, std::move(script), always(50ns), always(20ns)) {
+    run();
+  }
+  SmBench(SmSpec spec, Workload const& workload, std::vector<Record<StartBlock>> script,
+          std::function<Duration(std::uint64_t)> memory_delay,
+          std::function<Duration(std::uint64_t)> tlb_delay)
+      : sm(system.add<Sm>("sm", with(std::move(spec), workload))) {
+    feed(sm.start, std::move(script));
+    done = &sink(sm.done);
+    cache = &responder<MemRequest, MemResponse>(memory(memory_delay), sm.memory_response);
+    join_family(sm.memory_request, {cache->request});
+    remote = &responder<MemRequest, MemResponse>(memory(memory_delay), sm.remote_response);
+    join(sm.remote_request, remote->request);
+    ResponderSpec<TranslateRequest, TranslateResponse> tlb_spec;
+    tlb_spec.reply = [](TranslateRequest const& m) {
+      return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12), m.asid, 0};
+    };
+    tlb_spec.delay = std::move(tlb_delay);
+    tlb = &responder<TranslateRequest, TranslateResponse>(tlb_spec, sm.translation);
+    join(sm.translate, tlb->request);
+  }
+  static SmSpec with(SmSpec spec, Workload const& workload) {
+    spec.workload = &workload;
+    spec.memory = AddressMap(1, 256);
+    spec.index = 3;
+    return spec;
+  }
+  Sm& sm;
+  Sink<BlockDone>* done = nullptr;
+  Memory* cache = nullptr;
+  Memory* remote = nullptr;
+  Responder<TranslateRequest, TranslateResponse>* tlb = nullptr;
+};
+
+Workload same_for_all(Program program, std::uint32_t threads = 64, int kernels = 1) {
+  return hand_workload(std::vector<KernelShape>(static_cast<std::size_t>(kernels), shape(threads)),
+                       [program](std::uint64_t, std::uint32_t) { return program; });
+}
+
+}  // namespace
+
+TEST_CASE("SM: a block of computation takes its cycles, from the edge after its start") {
+  auto const w = same_for_all({compute(10), compute(5)});
+  SmBench b({}, w, {{Time{100ns}, {9, 0, 0}}});
+  CHECK(b.done->nanoseconds() == Times{101 + 10 + 5 + 1});
+  CHECK(b.done->records()[0].message.block == 9);
+  CHECK(b.done->records()[0].message.sm == 3);
+  CHECK(b.sm.state().stats.instructions == 2);
+  CHECK(b.sm.state().stats.blocks == 1);
+  CHECK(b.sm.waiting_for().empty());
+}
+
+TEST_CASE("SM: a load that misses everywhere takes the sum of its stages") {
+  auto const w = same_for_all({load(0x2000), compute(10, true)});
+  SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}});
+  // Issue at 101, L1 TLB 1, there 1, translation 20, back 1.
+  CHECK(b.tlb->nanoseconds() == Times{103});
+  CHECK(b.tlb->records()[0].message.page == 2);
+  CHECK(b.tlb->records()[0].message.from == 3);
+  // Translated at 124, L1 1, there 1.
+  CHECK(b.cache->nanoseconds() == Times{126});
+  CHECK(b.cache->records()[0].message.address == physical(0, 9 << 12));
+  CHECK(b.cache->records()[0].message.from == 3);
+  CHECK(b.cache->records()[0].message.bytes == 64);
+  // Memory 50, back at 177; the warp issues at the next edge, computes 10.
+  CHECK(b.done->nanoseconds() == Times{178 + 10 + 1});
+}
+
+TEST_CASE("SM: with the page in the L1 TLB and the line in the L1 cache a load takes the two look-ups") {
+  auto const w = same_for_all(
+      {load(0x2000), compute(1, true), load(0x2040), compute(1, true), load(0x2040), compute(1, true)});
+  SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}});
+  // First: waits until 178, done at 179. Second: TLB hit, sent at 181, back at 181 + 52 = 233, issues at 234.
+  CHECK(b.cache->nanoseconds() == Times{126, 182});
+  // Third: issued at 235, usable at 237.
+  CHECK(b.done->nanoseconds() == Times{237 + 1 + 1});
+  auto const& s = b.sm.state().stats;
+  CHECK(s.l1_tlb_misses == 1);
+  CHECK(s.l1_tlb_hits == 2);
+  CHECK(s.l1_misses == 2);
+  CHECK(s.l1_hits == 1);
+}
+
+TEST_CASE("SM: loads do not block the warp, an instruction that waits for them does") {
+  auto const w = same_for_all({load(0x2000), compute(10), load(0x3000), compute(1, true)});
+  SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}});
+  CHECK(b.tlb->nanoseconds() == Times{103, 114});  // the second is issued at 112 while the first is under way
+  CHECK(b.done->nanoseconds() == Times{189 + 1 + 1});
+}
+
+TEST_CASE("SM: loads of one page wait for one translation, loads of one line for one fill") {
+  auto const w = same_for_all({load(0x2000), load(0x2010), load(0x2040), compute(1, true)});
+  SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}});
+  CHECK(b.tlb->records().size() == 1);
+  CHECK(b.cache->nanoseconds() == Times{126, 128});  // one a cycle: the merged one takes its cycle too
+  CHECK(b.sm.state().stats.l1_tlb_misses == 3);
+  CHECK(b.sm.state().stats.l1_misses == 3);
+  CHECK(b.done->nanoseconds() == Times{180 + 1 + 1});
+}
+
+TEST_CASE("SM: lanes are coalesced to lines, and the load/store unit takes one a cycle") {
+  auto const w = same_for_all({load(0x2000), compute(1, true), load(0x2000, 4, 64), compute(1, true),
+                               load(0x2800, 64, 16), compute(1, true)});
+  SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}});
+  auto const& s = b.sm.state().stats;
+  CHECK(s.memory_instructions == 3);
+  CHECK(s.transactions == 1 + 4 + 16);
+  CHECK(s.l1_hits == 1);
+  auto const times = b.cache->nanoseconds();
+  REQUIRE(times.size() == 1 + 3 + 16);
+  for (std::size_t i = 5; i < times.size(); ++i) CHECK(times[i] == times[i - 1] + 1);
+  CHECK(s.instructions == 6);
+}
+
+TEST_CASE("SM: a second memory instruction waits for the load/store unit") {
+  auto const program = Program{load(0x2000, 64, 8), compute(1)};
+  auto const w = same_for_all(program, 128);
+  SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}});
+  // Two warps, eight transactions each, in one page: 16 L1 TLB misses wait for one translation.
+  CHECK(b.sm.state().stats.transactions == 16);
+  CHECK(b.tlb->records().size() == 1);
+  CHECK(b.cache->records().size() == 8);
+  CHECK(b.sm.state().stats.l1_misses == 16);
+}
+
+TEST_CASE("SM: a warp's end waits for its stores to be acknowledged") {
+  auto const w = same_for_all({store(0x2000)});
+  SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}});
+  CHECK(b.cache->nanoseconds() == Times{126});
+  CHECK(b.cache->records()[0].message.access == Access::write);
+  CHECK(b.cache->records()[0].message.bytes == 4);
+  CHECK(b.done->nanoseconds() == Times{178 + 1});
+}
+
+TEST_CASE("SM: a warp's end waits for its loads") {
+  auto const w = same_for_all({load(0x2000)});
+  SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}});
+  CHECK(b.done->nanoseconds() == Times{178 + 1});
+}
+
+TEST_CASE("SM: stores do not allocate in the L1, and do not wait for each other") {
+  auto const w = same_for_all(
+      {load(0x2000), compute(1, true), store(0x2040), store(0x2080), load(0x2040), compute(1, true)});
+  SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}});
+  CHECK(b.sm.state().stats.l1_hits == 0);
+  CHECK(b.sm.state().stats.stores == 2);
+  CHECK(b.cache->nanoseconds() == Times{126, 182, 183, 184});
+}
+
+TEST_CASE("SM: a barrier holds every warp of the block until the last one is there") {
+  auto const w = hand_workload({shape(192)}, [](std::uint64_t, std::uint32_t warp) {
+    return Program{compute(warp == 0 ? 50 : 5), barrier(), compute(7)};
+  });
+  SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}});
+  // Warp 0 reaches it at 151, all go on at 152.
+  CHECK(b.done->nanoseconds() == Times{152 + 7 + 1});
+  CHECK(b.sm.state().stats.instructions == 9);
+}
+
+TEST_CASE("SM: a barrier does not wait for warps that have ended, nor for other blocks") {
+  auto const w = hand_workload({shape(128)}, [](std::uint64_t block, std::uint32_t warp) {
+    if (block == 1) return Program{compute(500)};
+    return warp == 0 ? Program{compute(80)} : Program{compute(5), barrier(), compute(7)};
+  });
+  SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}, {Time{100ns}, {1, 0, 0}}});
+  // Warp 0 ends at 181; warp 1 goes on at the edge after.
+  CHECK(b.done->nanoseconds() == Times{182 + 7 + 1, 601 + 1});
+}
+
+TEST_CASE("SM: as many instructions issue in a cycle as it is wide") {
+  auto const w = same_for_all({compute(1), compute(1), compute(1)}, 8 * 64);
+  for (std::uint32_t const width : {1U, 4U, 8U}) {
+    SmSpec spec;
+    spec.sm.issue_width = width;
+    SmBench b(spec, w, {{Time{100ns}, {0, 0, 0}}});
+    CHECK(b.sm.state().stats.instructions == 24);
+    CHECK(b.sm.state().stats.issue_cycles == 24 / width);
+    CHECK(b.done->nanoseconds() == Times{101 + 24 / static_cast<std::int64_t>(width) + 1});
+  }
+}
+
+TEST_CASE("SM: the order of issue is the scheduler's") {
+  // Each warp loads a page of its own between two computations; the order of pages is that of issue.
+  auto const w = hand_workload({shape(192)}, [](std::uint64_t, std::uint32_t warp) {
+    return Program{compute(1), load(0x10000 * (warp + 1)), compute(1), load(0x10000 * (warp + 1) + 0x1000)};
+  });
+  auto const pages = [&](WarpOrder order) {
+    SmSpec spec;
+    spec.sm.issue_width = 1;
+    spec.sm.warp_order = order;
+    SmBench b(spec, w, {{Time{100ns}, {0, 0, 0}}});
+    std::vector<std::uint64_t> all;
+    for (auto const& r : b.tlb->records()) all.push_back(r.message.page);
+    return all;
+  };
+  CHECK(pages(WarpOrder::greedy_then_oldest) == std::vector<std::uint64_t>{16, 17, 32, 33, 48, 49});
+  auto const fair = pages(WarpOrder::round_robin);
+  REQUIRE(fair.size() == 6);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(fair[i] % 16 == 0);  // every warp's first before any second
+}
+
+TEST_CASE("SM: with one MSHR for pages, translations come one after the other") {
+  auto const w = same_for_all({load(0x2000, 4096, 3), compute(1, true)});
+  SmSpec spec;
+  spec.l1_tlb.mshrs = 1;
+  SmBench b(spec, w, {{Time{100ns}, {0, 0, 0}}});
+  // Back at 124; the waiting transaction takes that cycle, the next page is looked up at 125.
+  CHECK(b.tlb->nanoseconds() == Times{103, 127, 151});
+  CHECK(b.done->count() == 1);
+}
+
+TEST_CASE("SM: with one credit of the L2 slice, a request waits for the answer of the one before") {
+  auto const w = same_for_all({load(0x2000, 64, 3), compute(1, true)});
+  SmSpec spec;
+  spec.l1_cache.slice_credits = 1;
+  SmBench b(spec, w, {{Time{100ns}, {0, 0, 0}}});
+  CHECK(b.cache->nanoseconds() == Times{126, 177 + 1 + 1, 230 + 1 + 1});
+  CHECK(b.done->count() == 1);
+}
+
+TEST_CASE("SM: a page of another GPU is reached over the RDMA engine, and cached in the L1 as others") {
+  auto const w = same_for_all({load(kRemote), compute(1, true), load(kRemote), store(kRemote + 64)});
+  SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}});
+  CHECK(b.cache->records().empty());
+  REQUIRE(b.remote->records().size() == 2);
+  CHECK(b.remote->records()[0].message.address == physical(1, 0x1007 << 12));
+  CHECK(b.remote->records()[1].message.access == Access::write);
+  CHECK(b.sm.state().stats.remote_accesses == 2);
+  CHECK(b.sm.state().stats.l1_hits == 1);
+  CHECK(b.sm.state().remote_credits == 64);
+}
+
+TEST_CASE("SM: the L1 cache is emptied when another kernel starts, not between blocks of one") {
+  auto const w = same_for_all({load(0x2000)}, 64, 2);
+  SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}, {Time{500ns}, {1, 0, 0}}, {Time{1000ns}, {2, 1, 0}}});
+  CHECK(b.sm.state().stats.l1_hits == 1);
+  CHECK(b.cache->records().size() == 2);
+  CHECK(b.tlb->records().size() == 1);  // translations stay
+}
+
+TEST_CASE("SM: blocks run side by side and slots are used again") {
+  auto const w = same_for_all({compute(100)}, 256);
+  SmSpec spec;
+  spec.sm.max_warps = 8;
+  spec.sm.max_blocks = 2;
+  spec.sm.issue_width = 16;
+  SmBench b(spec, w, {{Time{100ns}, {0, 0, 0}}, {Time{110ns}, {1, 0, 0}}, {Time{203ns}, {2, 0, 0}}});
+  CHECK(b.done->nanoseconds() == Times{202, 212, 305});
+}
+
+TEST_CASE(
+    "SM: 64 warps of memory instructions with every resource short all end, and every credit comes back") {
+  auto const w = hand_workload({shape(512)}, [](std::uint64_t block, std::uint32_t warp) {
+    Program p;
+    for (std::uint32_t i = 0; i < 12; ++i) {
+      auto const x = ((block * 8 + warp) * 12 + i) * 0x9E3779B97F4A7C15ULL >> 32;
+      auto const page = (x & 15) + ((x >> 4 & 1) != 0 ? 0x1000 : 0);
+      auto const base = (page << 12) + (x >> 8 & 0xFFC);
+      if (i == 6) p.push_back(barrier());
+      p.push_back(x >> 20 & 1 ? store(base, 40, 32) : load(base, 72, 16, (x >> 21 & 1) != 0));
+    }
+    return p;
+  });
+  SmSpec spec;
+  spec.sm.max_warps = 64;
+  spec.sm.max_threads = 4096;
+  spec.l1_tlb.entries = 4;
+  spec.l1_tlb.ways = 4;
+  spec.l1_tlb.mshrs = 2;
+  spec.l1_tlb.waiters = 128;
+  spec.l1_cache.size = ByteSize{1024};
+  spec.l1_cache.mshrs = 3;
+  spec.l1_cache.waiters = 128;
+  spec.l1_cache.slice_credits = 2;
+  spec.l1_cache.remote_credits = 2;
+  std::vector<Record<StartBlock>> script;
+  for (std::uint64_t block = 0; block < 8; ++block) script.push_back({Time{100ns}, {block, 0, 0}});
+  SmBench b(spec, w, script, scattered(400ns, 9), scattered(900ns, 10));
+  CHECK(b.run() == RunState::drained);
+  CHECK(b.done->count() == 8);
+  CHECK(b.sm.waiting_for().empty());
+  auto const& s = b.sm.state();
+  CHECK(s.stats.instructions == 64 * 13);
+  CHECK(s.stats.memory_instructions == 64 * 12);
+  CHECK(s.slice_credits[0] == 2);
+  CHECK(s.remote_credits == 2);
+  CHECK(s.tlb_mshrs.in_use() == 0);
+  CHECK(s.l1_mshrs.in_use() == 0);
+  CHECK(s.stats.l1_hits + s.stats.l1_misses + s.stats.stores == s.stats.transactions);
+  CHECK(s.stats.l1_tlb_hits + s.stats.l1_tlb_misses == s.stats.transactions);
+}

@@ -1,0 +1,239 @@
+// Coalescer, DRAM banks, link egress and warp scheduler.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "farfault/components/parts/coalescer.hpp"
+#include "farfault/components/parts/dram_bank.hpp"
+#include "farfault/components/parts/egress.hpp"
+#include "farfault/components/parts/warp_scheduler.hpp"
+
+using namespace farfault;
+
+namespace {
+
+WarpInstruction load(std::uint32_t lanes, std::uint16_t bytes) {
+  WarpInstruction i{};
+  i.op = Op::load;
+  i.bytes_per_lane = bytes;
+  i.lanes = lanes == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << lanes) - 1;
+  return i;
+}
+
+std::vector<VirtAddr> lines(WarpInstruction const& i, std::uint32_t line_bytes) {
+  Transactions t;
+  auto const n = coalesce(i, line_bytes, t);
+  std::vector<VirtAddr> out;
+  for (std::uint32_t k = 0; k < n; ++k) out.push_back(t[k].line);
+  return out;
+}
+
+Packet packet(PacketKind kind, std::uint32_t tag, std::uint16_t wire_bytes) {
+  Packet p{};
+  p.kind = kind;
+  p.tag = tag;
+  p.wire_bytes = wire_bytes;
+  return p;
+}
+
+// What left, and when its last byte did.
+using Gone = std::vector<std::pair<std::uint32_t, std::int64_t>>;
+Gone transmit(Egress& egress, Time now) {
+  Gone gone;
+  egress.transmit(now, [&](Packet const& p, Time done) { gone.push_back({p.tag, picoseconds(done)}); });
+  return gone;
+}
+
+}  // namespace
+
+TEST_CASE("consecutive lanes share lines: 32 or 64 lanes of 4 bytes take 2 or 4 lines of 64 bytes") {
+  for (std::uint32_t const n : {32U, 64U}) {
+    auto i = load(n, 4);
+    for (std::uint32_t k = 0; k < n; ++k) i.address[k] = 0x10000 + 4 * k;
+    Transactions t;
+    CHECK(coalesce(i, 64, t) == n / 16);
+    for (std::uint32_t k = 0; k < n / 16; ++k) {
+      CHECK(t[k].line == 0x10000 + 64 * k);
+      CHECK(t[k].bytes == 64);
+    }
+    CHECK(coalesce(i, 128, t) == n / 32);
+  }
+}
+
+TEST_CASE("lanes a line apart take a transaction each, in the order of the lanes") {
+  auto i = load(64, 4);
+  for (std::uint32_t k = 0; k < 64; ++k) i.address[k] = 0x80000 - 64 * k + 8;
+  auto const got = lines(i, 64);
+  REQUIRE(got.size() == 64);
+  for (std::uint32_t k = 0; k < 64; ++k) CHECK(got[k] == 0x80000 - 64 * k);
+}
+
+TEST_CASE("an access across a line boundary touches both lines") {
+  auto i = load(1, 8);
+  i.address[0] = 0x1000 - 3;
+  Transactions t;
+  REQUIRE(coalesce(i, 64, t) == 2);
+  CHECK(t[0].line == 0xFC0);
+  CHECK(t[0].bytes == 3);
+  CHECK(t[1].line == 0x1000);
+  CHECK(t[1].bytes == 5);
+  i.address[0] = 0x1000 - 8;  // ends with the line
+  CHECK(lines(i, 64) == std::vector<VirtAddr>{0xFC0});
+}
+
+TEST_CASE("64 lanes that all cross a boundary take 128 transactions") {
+  auto i = load(64, 16);
+  for (std::uint32_t k = 0; k < 64; ++k) i.address[k] = 0x40000 + 256 * k + 56;
+  CHECK(lines(i, 64).size() == 128);
+}
+
+TEST_CASE("inactive lanes touch nothing, and no lane means no transaction") {
+  auto i = load(64, 4);
+  for (std::uint32_t k = 0; k < 64; ++k) i.address[k] = 64 * k;
+  i.lanes = (std::uint64_t{1} << 63) | 2;
+  CHECK(lines(i, 64) == std::vector<VirtAddr>{64, 63 * 64});
+  i.lanes = 0;
+  CHECK(lines(i, 64).empty());
+}
+
+TEST_CASE("the coalescer agrees with a set of lines under random addresses") {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 5000; ++round) {
+    auto const line_bytes = 32U << random() % 3;
+    auto i = load(random() % 2 == 0 ? 32 : 64, static_cast<std::uint16_t>(1U << random() % 5));
+    i.lanes &= random() | random();
+    auto const spread = std::uint64_t{1} << (6 + random() % 10);
+    auto const base = random() % (std::uint64_t{1} << 40);
+    std::set<VirtAddr> reference;
+    std::map<VirtAddr, std::uint32_t> bytes;
+    std::vector<VirtAddr> order;
+    for (std::uint32_t k = 0; k < 64; ++k) {
+      i.address[k] = base + random() % spread;
+      if ((i.lanes >> k & 1) == 0) continue;
+      for (std::uint32_t b = 0; b < i.bytes_per_lane; ++b) {
+        auto const line = (i.address[k] + b) / line_bytes * line_bytes;
+        ++bytes[line];
+        if (reference.insert(line).second) order.push_back(line);
+      }
+    }
+    REQUIRE(lines(i, line_bytes) == order);
+    Transactions t;
+    auto const n = coalesce(i, line_bytes, t);
+    for (std::uint32_t k = 0; k < n; ++k) REQUIRE(t[k].bytes == std::min(line_bytes, bytes[t[k].line]));
+  }
+}
+
+TEST_CASE("DRAM banks: closed, open and other rows take the times of the data sheet") {
+  DramTiming const t{14ns, 15ns, 16ns, 40ns};
+  DramBanks banks(4);
+  CHECK(banks.idle(1));
+  CHECK_FALSE(banks.row_open(1, 0));
+  CHECK(banks.earliest_data(1, 7, Time{100ns}, t) == Time{129ns});  // tRCD + tCL
+  banks.access(1, 7, Time{129ns}, t);
+  CHECK(banks.row_open(1, 7));
+  CHECK(banks.idle(0));
+  CHECK(banks.earliest_data(1, 7, Time{300ns}, t) == Time{314ns});  // tCL
+  CHECK(banks.earliest_data(1, 8, Time{300ns}, t) == Time{345ns});  // tRP + tRCD + tCL
+  // Activated at 100: no precharge before 140.
+  CHECK(banks.earliest_data(1, 8, Time{120ns}, t) == Time{140ns + 45ns});
+  CHECK(banks.earliest_data(1, 8, Time{140ns}, t) == Time{140ns + 45ns});
+  CHECK(banks.earliest_data(1, 8, Time{141ns}, t) == Time{141ns + 45ns});
+}
+
+TEST_CASE("DRAM banks: a column command waits for the one before it, not for its data") {
+  DramTiming const t{14ns, 15ns, 16ns, 40ns};
+  DramBanks banks(1);
+  banks.access(0, 7, Time{129ns}, t);
+  CHECK(banks.earliest_data(0, 7, Time{101ns}, t) == Time{129ns});
+  banks.access(0, 7, Time{200ns}, t);  // late, because the bus was taken
+  CHECK(banks.earliest_data(0, 7, Time{150ns}, t) == Time{200ns});
+}
+
+TEST_CASE("DRAM banks: 16 rows in line lie in 16 banks, and so do 16 rows a power of two apart") {
+  for (std::uint64_t const stride : {1U, 16U, 256U, 4096U}) {
+    for (std::uint64_t first = 0; first < 64 * stride; first += 16 * stride) {
+      std::set<std::uint32_t> banks;
+      for (std::uint64_t k = 0; k < 16; ++k) banks.insert(DramBanks::bank_of(first + k * stride, 16));
+      CHECK(banks.size() == 16);
+      CHECK(*banks.rbegin() == 15);
+    }
+  }
+  CHECK(DramBanks::bank_of(12345, 1) == 0);
+}
+
+TEST_CASE("egress: packets leave one after the other at the bandwidth of the link") {
+  Egress egress(Bandwidth{16'000'000'000}, 8, 8);  // 16 bytes a nanosecond
+  egress.enqueue(packet(PacketKind::read_request, 1, 24));
+  egress.enqueue(packet(PacketKind::write_request, 2, 88));
+  CHECK(transmit(egress, Time{10ns}) == Gone{{1, 11'500}, {2, 17'000}});
+  egress.enqueue(packet(PacketKind::read_request, 3, 24));
+  CHECK(transmit(egress, Time{12ns}) == Gone{{3, 18'500}});  // behind what is on the wire
+  egress.enqueue(packet(PacketKind::read_request, 4, 24));
+  CHECK(transmit(egress, Time{100ns}) == Gone{{4, 101'500}});
+  CHECK(egress.stats().packets == 4);
+  CHECK(egress.stats().bytes == 24 * 3 + 88);
+  CHECK(egress.stats().busy_ps == 1500 * 3 + 5500);
+}
+
+TEST_CASE("egress: without credits packets wait, each channel for its own") {
+  Egress egress(Bandwidth{1'000'000'000'000}, 2, 8);  // a byte a picosecond
+  for (std::uint32_t i = 0; i < 4; ++i) egress.enqueue(packet(PacketKind::read_request, i, 10));
+  CHECK(transmit(egress, Time{}) == Gone{{0, 10}, {1, 20}});
+  CHECK(egress.queued() == 2);
+  CHECK(transmit(egress, Time{1ns}).empty());
+  egress.enqueue(packet(PacketKind::read_response, 9, 10));
+  CHECK(transmit(egress, Time{2ns}) == Gone{{9, 2010}});  // requests cannot block answers
+  egress.give(Channel::response, 5);
+  CHECK(transmit(egress, Time{3ns}).empty());
+  egress.give(Channel::request, 1);
+  CHECK(transmit(egress, Time{4ns}) == Gone{{2, 4010}});
+  CHECK(egress.queued() == 1);
+}
+
+TEST_CASE("egress: of what waits, answers leave first") {
+  Egress egress(Bandwidth{1'000'000'000'000}, 8, 8);
+  egress.enqueue(packet(PacketKind::write_request, 1, 10));
+  egress.enqueue(packet(PacketKind::translate_request, 2, 10));
+  egress.enqueue(packet(PacketKind::write_response, 3, 10));
+  egress.enqueue(packet(PacketKind::translate_response, 4, 10));
+  CHECK(transmit(egress, Time{}) == Gone{{3, 10}, {4, 20}, {1, 30}, {2, 40}});
+}
+
+TEST_CASE("greedy then oldest: the same warp as long as it is ready, else the one that came first") {
+  WarpScheduler s;
+  for (std::uint32_t const slot : {4U, 2U, 7U}) s.admit(slot);  // 4 is the oldest
+  auto const gto = WarpOrder::greedy_then_oldest;
+  CHECK(s.pick(0b1001'0100, gto) == 4);
+  CHECK(s.pick(0b1001'0100, gto) == 4);
+  CHECK(s.pick(0b1000'0100, gto) == 2);
+  CHECK(s.pick(0b1001'0100, gto) == 2);
+  CHECK(s.pick(0b1001'0000, gto) == 4);
+  CHECK(s.pick(0b1000'0000, gto) == 7);
+  s.admit(4);  // the slot has a new warp, younger than all
+  CHECK(s.pick(0b0001'0100, gto) == 2);
+}
+
+TEST_CASE("greedy then oldest: a new warp in the slot that issued last is the youngest, not the greedy one") {
+  WarpScheduler s;
+  for (std::uint32_t const slot : {0U, 1U}) s.admit(slot);
+  auto const gto = WarpOrder::greedy_then_oldest;
+  CHECK(s.pick(0b11, gto) == 0);
+  s.admit(0);
+  CHECK(s.pick(0b11, gto) == 1);
+}
+
+TEST_CASE("round robin: the next ready slot after the last one, round the end") {
+  WarpScheduler s;
+  auto const rr = WarpOrder::round_robin;
+  CHECK(s.pick(0b1011'0000, rr) == 4);
+  CHECK(s.pick(0b1011'0000, rr) == 5);
+  CHECK(s.pick(0b1011'0000, rr) == 7);
+  CHECK(s.pick(0b1011'0000, rr) == 4);
+  CHECK(s.pick(std::uint64_t{1} << 63 | 1, rr) == 63);
+  CHECK(s.pick(std::uint64_t{1} << 63 | 1, rr) == 0);
+  CHECK(s.pick(1, rr) == 0);
+}

@@ -1,0 +1,320 @@
+// The passive parts that store: set-associative arrays, TLBs, caches, MSHRs and rings.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <deque>
+#include <list>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "farfault/components/parts/cache.hpp"
+#include "farfault/components/parts/mshr.hpp"
+#include "farfault/components/parts/ring.hpp"
+#include "farfault/components/parts/set_associative.hpp"
+#include "farfault/components/parts/tlb.hpp"
+
+using namespace farfault;
+
+namespace {
+
+// What an LRU array is, written as plainly as possible: one list a set, the most recent key first.
+class ObviousLru {
+ public:
+  ObviousLru(std::uint32_t sets, std::uint32_t ways) : ways_(ways), lists_(sets) {}
+  bool find(std::uint32_t set, std::uint64_t key) {
+    auto& l = lists_[set];
+    auto const it = std::find(l.begin(), l.end(), key);
+    if (it == l.end()) return false;
+    l.splice(l.begin(), l, it);
+    return true;
+  }
+  std::uint64_t insert(std::uint32_t set, std::uint64_t key) {
+    auto& l = lists_[set];
+    auto evicted = SetAssociative::kEmpty;
+    if (l.size() == ways_) {
+      evicted = l.back();
+      l.pop_back();
+    }
+    l.push_front(key);
+    return evicted;
+  }
+  bool erase(std::uint32_t set, std::uint64_t key) {
+    auto const n = lists_[set].size();
+    lists_[set].remove(key);
+    return lists_[set].size() != n;
+  }
+  void clear() {
+    for (auto& l : lists_) l.clear();
+  }
+
+ private:
+  std::uint32_t ways_;
+  std::vector<std::list<std::uint64_t>> lists_;
+};
+
+struct Shape {
+  std::uint32_t sets;
+  std::uint32_t ways;
+};
+
+}  // namespace
+
+TEST_CASE("a set-associative array finds, replaces and erases as the obvious LRU list does") {
+  std::mt19937_64 random(1);
+  for (auto const [sets, ways] : {Shape{1, 1}, Shape{1, 2}, Shape{3, 4}, Shape{8, 32}, Shape{64, 1}}) {
+    SetAssociative array(sets, ways);
+    ObviousLru reference(sets, ways);
+    std::uint64_t evictions = 0;
+    for (int i = 0; i < 40'000; ++i) {
+      auto const set = static_cast<std::uint32_t>(random() % sets);
+      auto const key = random() % (2 * ways + 2);
+      switch (random() % 16) {
+        case 0:
+          REQUIRE(array.erase(set, key) == reference.erase(set, key));
+          break;
+        case 1:
+          if (random() % 200 == 0) {
+            array.clear();
+            reference.clear();
+          }
+          break;
+        default: {
+          auto const slot = array.find(set, key);
+          REQUIRE(slot.has_value() == reference.find(set, key));
+          if (slot) {
+            REQUIRE(array.key(*slot) == key);
+            REQUIRE(*slot / ways == set);
+          } else {
+            auto const evicted = array.insert(set, key).evicted;
+            REQUIRE(evicted == reference.insert(set, key));
+            if (evicted != SetAssociative::kEmpty) ++evictions;
+          }
+        }
+      }
+    }
+    CHECK(evictions > 1000);
+  }
+}
+
+TEST_CASE("looking without touching leaves the order of replacement alone") {
+  SetAssociative array(1, 2);
+  array.insert(0, 10);
+  array.insert(0, 11);
+  CHECK(array.peek(0, 10).has_value());
+  CHECK(array.insert(0, 12).evicted == 10);
+  CHECK(array.find(0, 11).has_value());
+  CHECK(array.insert(0, 13).evicted == 12);
+}
+
+TEST_CASE("a slot keeps its number until its key is replaced") {
+  SetAssociative array(2, 2);
+  auto const a = array.insert(1, 7).slot;
+  array.insert(1, 8);
+  array.insert(0, 7);
+  CHECK(array.find(1, 7) == a);
+  array.insert(1, 9);
+  CHECK(array.find(1, 7) == a);
+}
+
+TEST_CASE("a TLB keeps address spaces apart and gives the latest frame") {
+  Tlb tlb(8, 2);
+  tlb.fill(0, 5, 0x5000);
+  tlb.fill(1, 5, 0x9000);
+  CHECK(tlb.lookup(0, 5) == 0x5000);
+  CHECK(tlb.lookup(1, 5) == 0x9000);
+  CHECK_FALSE(tlb.lookup(2, 5).has_value());
+  tlb.fill(0, 5, 0x6000);
+  CHECK(tlb.lookup(0, 5) == 0x6000);
+  CHECK(tlb.invalidate(0, 5));
+  CHECK_FALSE(tlb.invalidate(0, 5));
+  CHECK_FALSE(tlb.lookup(0, 5).has_value());
+  CHECK(tlb.lookup(1, 5) == 0x9000);
+}
+
+TEST_CASE("a TLB's set is the page number modulo the sets: conflicts stay within one") {
+  Tlb tlb(8, 2);  // four sets
+  for (std::uint64_t page = 0; page < 4; ++page) tlb.fill(0, page, page << 12);
+  tlb.fill(0, 4, 4 << 12);
+  tlb.fill(0, 8, 8 << 12);  // pages 0, 4 and 8 share a set of two ways
+  CHECK_FALSE(tlb.lookup(0, 0).has_value());
+  for (std::uint64_t const page : {1, 2, 3, 4, 8}) CHECK(tlb.lookup(0, page) == page << 12);
+}
+
+TEST_CASE("a TLB agrees with a map of all fills as long as nothing has to be replaced") {
+  Tlb tlb(256, 32);
+  std::map<std::uint64_t, PhysAddr> reference;
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 5000; ++i) {
+    auto const page = random() % 256;
+    if (random() % 3 == 0) {
+      auto const frame = (random() % 1000) << 12;
+      tlb.fill(3, page, frame);
+      reference[page] = frame;
+    }
+    auto const known = reference.find(page);
+    auto const found = tlb.lookup(3, page);
+    REQUIRE(found.has_value() == (known != reference.end()));
+    if (found) REQUIRE(*found == known->second);
+  }
+}
+
+TEST_CASE("a cache reports the line it puts out and whether that was written") {
+  Cache cache(4 * 64, 2, 64);  // two sets of two ways
+  CHECK_FALSE(cache.fill(0, false).has_value());
+  CHECK_FALSE(cache.fill(2, true).has_value());
+  CHECK(cache.write(0));
+  CHECK_FALSE(cache.write(4));  // absent: not put in
+  CHECK(cache.lookup(2));
+  auto const dirty = cache.fill(4, false);  // line 0 is the least recent
+  REQUIRE(dirty.has_value());
+  CHECK(dirty->line == 0);
+  CHECK(dirty->dirty);
+  auto const born_dirty = cache.fill(6, false);
+  REQUIRE(born_dirty.has_value());
+  CHECK(born_dirty->line == 2);
+  CHECK(born_dirty->dirty);
+  auto const clean = cache.fill(8, false);
+  REQUIRE(clean.has_value());
+  CHECK(clean->line == 4);
+  CHECK_FALSE(clean->dirty);
+  CHECK_FALSE(cache.lookup(1));  // the other set is empty
+}
+
+TEST_CASE("filling a line that is there keeps it dirty and puts nothing out") {
+  Cache cache(2 * 64, 2, 64);
+  cache.fill(0, true);
+  cache.fill(1, false);
+  CHECK_FALSE(cache.fill(0, false).has_value());
+  cache.fill(1, false);
+  auto const out = cache.fill(2, false);
+  REQUIRE(out.has_value());
+  CHECK(out->line == 0);
+  CHECK(out->dirty);
+}
+
+TEST_CASE("an emptied cache holds nothing, dirty lines included") {
+  Cache cache(4 * 64, 4, 64);
+  for (std::uint64_t line = 0; line < 4; ++line) cache.fill(line, true);
+  cache.clear();
+  for (std::uint64_t line = 0; line < 4; ++line) CHECK_FALSE(cache.lookup(line));
+  for (std::uint64_t line = 4; line < 8; ++line) CHECK_FALSE(cache.fill(line, false).has_value());
+  auto const out = cache.fill(8, false);
+  REQUIRE(out.has_value());
+  CHECK_FALSE(out->dirty);
+}
+
+TEST_CASE("a cache's dirty lines are those of a map of what was written and not yet put out") {
+  Cache cache(32 * 128, 4, 128);
+  std::map<std::uint64_t, bool> inside;
+  std::mt19937_64 random(3);
+  std::uint64_t dirty_victims = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    auto const line = random() % 64;
+    bool const write = random() % 4 == 0;
+    bool const hit = write ? cache.write(line) : cache.lookup(line);
+    REQUIRE(hit == (inside.count(line) != 0));
+    if (!hit) {
+      if (auto const out = cache.fill(line, write)) {
+        REQUIRE(inside.at(out->line) == out->dirty);
+        dirty_victims += out->dirty ? 1 : 0;
+        inside.erase(out->line);
+      }
+      inside[line] = write;
+    } else if (write) {
+      inside[line] = true;
+    }
+    REQUIRE(inside.size() <= 32);
+  }
+  CHECK(dirty_victims > 1000);
+}
+
+TEST_CASE("an MSHR table gives back waiters in the order in which they came") {
+  MshrTable<std::uint32_t> table(2, 5);
+  auto const a = table.allocate(100);
+  auto const b = table.allocate(200);
+  CHECK(table.full());
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    CHECK(table.can_wait());
+    table.wait(i % 2 == 0 ? a : b, i);
+  }
+  CHECK_FALSE(table.can_wait());
+  std::vector<std::uint32_t> first;
+  table.first_waiter(b, [&](std::uint32_t w) { first.push_back(w); });
+  CHECK(first == std::vector<std::uint32_t>{1});
+  std::vector<std::uint32_t> got;
+  table.release(a, [&](std::uint32_t w) { got.push_back(w); });
+  CHECK(got == std::vector<std::uint32_t>{0, 2, 4});
+  CHECK(table.in_use() == 1);
+  CHECK_FALSE(table.find(100).has_value());
+  CHECK(table.find(200) == b);
+  got.clear();
+  table.release(b, [&](std::uint32_t w) { got.push_back(w); });
+  CHECK(got == std::vector<std::uint32_t>{1, 3});
+}
+
+TEST_CASE("who is called back by an MSHR table may take the entry and wait again") {
+  MshrTable<std::uint32_t> table(1, 2);
+  table.wait(table.allocate(1), 7);
+  table.wait(*table.find(1), 8);
+  std::vector<std::uint32_t> got;
+  table.release(*table.find(1), [&](std::uint32_t w) {
+    got.push_back(w);
+    auto const entry = table.find(2);
+    table.wait(entry ? *entry : table.allocate(2), w + 10);
+  });
+  CHECK(got == std::vector<std::uint32_t>{7, 8});
+  got.clear();
+  table.release(*table.find(2), [&](std::uint32_t w) { got.push_back(w); });
+  CHECK(got == std::vector<std::uint32_t>{17, 18});
+  CHECK(table.in_use() == 0);
+}
+
+TEST_CASE("an MSHR table agrees with a map of lists under random use and never loses an entry") {
+  constexpr std::uint32_t kEntries = 6;
+  constexpr std::uint32_t kWaiters = 20;
+  MshrTable<std::uint32_t> table(kEntries, kWaiters);
+  std::map<std::uint64_t, std::vector<std::uint32_t>> reference;
+  std::size_t waiting = 0;
+  std::mt19937_64 random(4);
+  for (std::uint32_t i = 0; i < 20'000; ++i) {
+    auto const key = random() % 12;
+    auto entry = table.find(key);
+    REQUIRE(entry.has_value() == (reference.count(key) != 0));
+    REQUIRE(table.full() == (reference.size() == kEntries));
+    REQUIRE(table.can_wait() == (waiting < kWaiters));
+    REQUIRE(table.in_use() == reference.size());
+    if (entry && random() % 4 == 0) {
+      REQUIRE(table.key(*entry) == key);
+      std::vector<std::uint32_t> got;
+      table.release(*entry, [&](std::uint32_t w) { got.push_back(w); });
+      REQUIRE(got == reference[key]);
+      waiting -= got.size();
+      reference.erase(key);
+    } else if (table.can_wait() && (entry || !table.full())) {
+      table.wait(entry ? *entry : table.allocate(key), i);
+      reference[key].push_back(i);
+      ++waiting;
+    }
+  }
+}
+
+TEST_CASE("a ring is first in first out through many turns") {
+  Ring<std::uint32_t> ring(3);
+  std::deque<std::uint32_t> reference;
+  std::mt19937_64 random(5);
+  CHECK(ring.capacity() == 3);
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    REQUIRE(ring.size() == reference.size());
+    REQUIRE(ring.empty() == reference.empty());
+    REQUIRE(ring.full() == (reference.size() == 3));
+    if (!reference.empty()) REQUIRE(ring.front() == reference.front());
+    if (random() % 2 == 0 && !ring.full()) {
+      ring.push(i);
+      reference.push_back(i);
+    } else if (!ring.empty()) {
+      ring.pop();
+      reference.pop_front();
+    }
+  }
+}
