@@ -32,7 +32,11 @@ Model::Model(RunOptions const& options) : config(topologies::find_preset) {
   bind("run", run);
   machine_config.bind(config);
   bind("workload", workload_choice);
-  builder = workloads::make(workload_choice.name);
+  try {
+    builder = workloads::make(workload_choice.name);
+  } catch (UserError const& e) {
+    throw UserError(config.where("workload.name") + ": workload.name: " + e.what());
+  }
   bind("workload." + workload_choice.name, *builder);
   config.reject_unknown();
   machine_config.check();

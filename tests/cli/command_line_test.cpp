@@ -49,7 +49,7 @@ TEST_CASE("a wrong command line is one sentence and exit code 2") {
   check_wrong({"run", "a.toml", "--threads", "0"},
               "--threads: Value 0 not in range 1 to 4096 (see farfault run --help)");
   check_wrong({"run", "a.toml", "--until", "5"}, "--until '5' has no unit; write a time such as '5 us'");
-  check_wrong({"run", "a.toml", "--until", "0 s"}, "--until '0 s' must be later than the start");
+  check_wrong({"run", "a.toml", "--until", "0 s"}, "--until '0 s' must be greater than zero");
   check_wrong({"run", "a.toml", "--progress", "maybe"}, "--progress 'maybe' is not one of: auto, on, off");
   check_wrong({"workloads", "--nosuch"},
               "the following argument was not expected: --nosuch (see farfault workloads --help)");

@@ -1,0 +1,191 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "capture.hpp"
+#include "data.hpp"
+#include "farfault/cli/simulation.hpp"
+#include "farfault/topologies/load.hpp"
+
+namespace {
+
+std::filesystem::path folder() {
+  auto const path = std::filesystem::path(FARFAULT_BINARY_DIR) / "run_test";
+  std::filesystem::create_directories(path);
+  return path;
+}
+
+std::string scratch(std::string const& name, std::string const& text) {
+  auto const path = (folder() / name).string();
+  std::ofstream(path, std::ios::binary) << text;
+  return path;
+}
+
+std::string content(std::string const& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A stream of a few microseconds, with some keys set.
+Called run(std::string const& config, std::vector<std::string> const& sets, std::string const& output) {
+  std::vector<std::string> words{"run", config, "--output", output, "--threads", "1", "--progress", "off"};
+  for (auto const& s : sets) {
+    words.push_back("--set");
+    words.push_back(s);
+  }
+  return farfault_program(words);
+}
+
+std::vector<std::string> const kSmall{"workload.name=stream", "workload.stream.bytes=16KiB", "gpu.sms=2"};
+
+// The sentence that a run ends with. An earlier result must survive it, and nothing may be left beside it.
+std::string refusal(std::string const& config, std::vector<std::string> const& sets) {
+  auto const output = scratch("earlier.h5", "an earlier result");
+  auto const r = run(config, sets, output);
+  CHECK(r.code == 2);
+  CHECK(r.out == "");
+  CHECK(content(output) == "an earlier result");
+  CHECK_FALSE(std::filesystem::exists(output + ".partial"));
+  CHECK(std::count(r.err.begin(), r.err.end(), '\n') == 1);
+  REQUIRE(r.err.substr(0, 10) == "farfault: ");
+  return r.err.substr(10, r.err.size() - 11);
+}
+
+std::string refusal_of_set(std::string const& key_and_value) {
+  auto sets = kSmall;
+  sets.push_back(key_and_value);
+  return refusal("paper-gmmu-bypass", sets);
+}
+
+std::string refusal_of_graph(std::string const& path) {
+  return refusal("paper-gmmu-bypass", {"workload.name=bfs", "workload.bfs.graph=" + path});
+}
+
+std::string const kCpu = "[[node]]\nname = \"c\"\nkind = \"cpu\"\n";
+std::string const kGpu = "[[node]]\nname = \"g\"\nkind = \"gpu\"\n";
+
+}  // namespace
+
+TEST_CASE("a run writes its result and tells what happened on standard output") {
+  auto const output = (folder() / "small.h5").string();
+  auto const r = run("paper-gmmu-bypass", kSmall, output);
+  CHECK(r.code == 0);
+  CHECK(r.err == "");
+  CHECK(r.out.find("  workload              stream, 1 kernels") == 0);
+  CHECK(r.out.find("  ended                 completed, digest ") != std::string::npos);
+  CHECK(farfault_program({"validate", output}).code == 0);
+  auto const again = (folder() / "again.h5").string();
+  CHECK(run("paper-gmmu-bypass", kSmall, again).code == 0);
+  CHECK(farfault_program({"diff", output, again}).code == 0);
+}
+
+TEST_CASE("a configuration that is not there is refused") {
+  CHECK(refusal("no-such", {}) == "'no-such' is neither a file nor a preset (paper-gmmu-bypass)");
+  CHECK(refusal(folder().string(), {}).find(folder().string() + ": not a") == 0);
+  auto const config = scratch("includes.toml", "include = [\"absent.toml\"]\n");
+  CHECK(refusal(config, {}).find(config + ":1: ") == 0);
+}
+
+TEST_CASE("keys and values of --set are checked before anything is written") {
+  CHECK(refusal_of_set("gpu.l2_tlb.entriess=12") ==
+        "--set: unknown key 'gpu.l2_tlb.entriess'; did you mean 'gpu.l2_tlb.entries'?");
+  CHECK(refusal_of_set("gpu.l2_tlb.entries=abc") ==
+        "--set: gpu.l2_tlb.entries: 'abc' is not a whole number of zero or more");
+  CHECK(refusal_of_set("gpu.l2_tlb.entries=99999999999") ==
+        "--set: gpu.l2_tlb.entries: '99999999999' is outside 1 to 1048576");
+  CHECK(refusal_of_set("gpu.clock=1") ==
+        "--set: gpu.clock: '1' has no unit; write a frequency such as '1500 MHz'");
+  CHECK(refusal_of_set("gpu.clock=1GB") ==
+        "--set: gpu.clock: '1GB' is not a frequency such as '1500 MHz' (units: Hz, kHz, MHz, GHz, THz)");
+  CHECK(refusal_of_set("gpu.clock") == "--set 'gpu.clock': write KEY=VALUE");
+  CHECK(refusal_of_set("workload.name=bsf") ==
+        "--set: workload.name: there is no workload 'bsf'; did you mean 'bfs'?");
+  CHECK(refusal_of_set("gpu.l1_tlb.ways=5") == "gpu.l1_tlb.ways = 5: must divide the number of entries, 32");
+  CHECK(refusal_of_set("memory.page_size=8KiB") == "memory.page_size = 8192: must be 4KiB or 2MiB");
+  CHECK(refusal_of_set("workload.stream.bytes=1TiB").find("workload 'stream' needs ") == 0);
+}
+
+TEST_CASE("a mistake in a file is told with its line") {
+  auto const config = scratch("wrong.toml",
+                              "include = [\"paper-gmmu-bypass\"]\n\n[gpu]\n"
+                              "clok = \"1GHz\"\n");
+  CHECK(refusal(config, kSmall) == config + ":4: unknown key 'gpu.clok'; did you mean 'gpu.clock'?");
+  auto const broken = scratch("broken.toml", "[gpu]\nsms = \n");
+  CHECK(refusal(broken, {}).find(broken + ":2: ") == 0);
+}
+
+TEST_CASE("a machine that cannot be simulated is refused") {
+  auto const with = [](std::string const& path) { return refusal_of_set("machine.topology=" + path); };
+  CHECK(with("absent.xml").find("absent.xml: neither a file nor a built-in machine (dgx-a100, ") == 0);
+  auto const text = scratch("text.xml", "hello\n");
+  CHECK(with(text).find(text + ": not a machine: expected ") == 0);
+  auto const cut = scratch("cut.xml", "<system version=\"1\">\n  <cpu numaid=\"0\">\n    <pci bus");
+  CHECK(with(cut).find(cut + ":3: not valid XML: ") == 0);
+  auto const no_gpu = scratch("no_gpu.toml", "name = \"x\"\n" + kCpu);
+  CHECK(with(no_gpu) == no_gpu + ": the machine has no GPU, but it needs at least one");
+  auto const no_cpu = scratch("no_cpu.toml", "name = \"x\"\n" + kGpu);
+  CHECK(with(no_cpu) == "machine 'x' has no CPU: one is needed for the IOMMU and the driver");
+  auto const apart = scratch("apart.toml", "name = \"x\"\n" + kCpu + kGpu);
+  CHECK(with(apart) ==
+        apart + ": no path of links joins 'c' and 'g', but every node must be reachable from every other");
+}
+
+TEST_CASE("a graph that cannot be read is refused, whatever its header promises") {
+  CHECK(refusal_of_graph("/no/such.mtx") == "/no/such.mtx: no such file");
+  auto const text = scratch("text.mtx", "hello\n");
+  CHECK(refusal_of_graph(text) ==
+        text + ": not a graph of a known format (Matrix Market, SNAP edge list or METIS)");
+  std::string const market = "%%MatrixMarket matrix coordinate pattern general\n";
+  auto const huge = scratch("huge.mtx", market + "100000000 100000000 100000000\n1 2\n");
+  CHECK(refusal_of_graph(huge) ==
+        huge + ":4: the header promises 100000000 entries and the file ends after 1");
+  auto const beyond = scratch("beyond.mtx", market + "3 3 2\n1 2\n2 9\n");
+  CHECK(refusal_of_graph(beyond) == beyond + ":4: column 9 is not in 1 to 3, the size in the header");
+  auto const metis = scratch("beyond.graph", "3 2\n2 9\n1\n1\n");
+  CHECK(refusal_of_graph(metis) == metis + ":2: neighbour 9 is not in 1 to 3, the vertices of the header");
+}
+
+TEST_CASE("a place where no file can be written is refused") {
+  auto const r = run("paper-gmmu-bypass", kSmall, "/no/such/folder/x.h5");
+  CHECK(r.code == 2);
+  CHECK(r.err == "farfault: cannot write '/no/such/folder/x.h5.partial': No such file or directory\n");
+  auto const in_the_way = run("paper-gmmu-bypass", kSmall, folder().string());
+  CHECK(in_the_way.code == 2);
+  CHECK(in_the_way.err == "farfault: cannot write '" + folder().string() + "': it is a directory\n");
+}
+
+TEST_CASE("every built-in machine runs to the end") {
+  for (auto const& name : farfault::topologies::builtin_machines()) {
+    auto sets = kSmall;
+    sets.push_back("machine.topology=" + name);
+    sets.push_back("workload.stream.write_fraction=0.5");
+    auto const r = run("paper-gmmu-bypass", sets, (folder() / "machine.h5").string());
+    CHECK_MESSAGE(r.code == 0, name << ": " << r.err);
+    CHECK(r.out.find("ended                 completed") != std::string::npos);
+  }
+}
+
+TEST_CASE("real topology files run to the end") {
+  for (std::string const name :
+       {"ndv4-topo.xml", "topo_8p_rome_4n_1.xml", "nvidiaDGX2.xml", "p4d-24xl-topo.xml"}) {
+    auto const path = data_file("topologies/" + name);
+    if (!path) continue;
+    auto sets = kSmall;
+    sets.push_back("machine.topology=" + *path);
+    auto const r = run("paper-gmmu-bypass", sets, (folder() / "machine.h5").string());
+    CHECK_MESSAGE(r.code == 0, name << ": " << r.err);
+    CHECK(r.out.find("ended                 completed") != std::string::npos);
+  }
+}
+
+TEST_CASE("the command line lies in the result as a shell would take it") {
+  auto const output = (folder() / "it's.h5").string();
+  auto sets = kSmall;
+  sets.push_back("run.seed=7");
+  REQUIRE(run("paper-gmmu-bypass", sets, output).code == 0);
+  CHECK(content(output).find("farfault run paper-gmmu-bypass --output '" + folder().string() +
+                             "/it'\\''s.h5' --threads 1 --progress off --set workload.name=stream") !=
+        std::string::npos);
+}

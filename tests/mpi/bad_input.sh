@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Under mpirun a user's mistake is one sentence, once, and all ranks end in order.
+. "$(dirname "$0")/../support/script.sh"
+have_ranks || exit 77
+
+refused() { # WHAT SENTENCE WORD ...
+  local what=$1 sentence=$2 rc
+  shift 2
+  timeout 60 mpirun --quiet -n 2 "$farfault" run "$@" >"$scratch/out" 2>"$scratch/err"
+  rc=$?
+  check "$what: exit code 2, not $rc" [ "$rc" -eq 2 ]
+  check "$what: '$sentence', not '$(cat "$scratch/err")'" [ "$(cat "$scratch/err")" = "farfault: $sentence" ]
+  check "$what: nothing on standard output" test ! -s "$scratch/out"
+}
+
+refused "command line" "--threads: Value 0 not in range 1 to 4096 (see farfault run --help)" x.toml --threads 0
+refused "key" "--set: unknown key 'gpu.smss'; did you mean 'gpu.sms'?" paper-gmmu-bypass --set gpu.smss=1
+refused "graph" "/no/graph: no such file" paper-gmmu-bypass --set workload.name=bfs --set workload.bfs.graph=/no/graph
+refused "output" "cannot write '/no/folder/x.h5.partial': No such file or directory" paper-gmmu-bypass \
+  --set workload.name=stream --set workload.stream.bytes=64KiB --output /no/folder/x.h5
+
+# What one rank alone cannot read: the other one must not wait for it for ever.
+printf '3 2\n2 3\n1\n1\n' >"$scratch/rank0.graph"
+for missing in 0 1; do
+  # shellcheck disable=SC2016
+  timeout 60 mpirun --quiet -n 2 bash -c '
+    [ "$OMPI_COMM_WORLD_RANK" = "$1" ] && graph=/no/graph || graph=$2
+    exec "$3" run paper-gmmu-bypass --set workload.name=bfs --set workload.bfs.graph="$graph" --output "$4"' \
+    _ "$missing" "$scratch/rank0.graph" "$farfault" "$scratch/x.h5" >"$scratch/out" 2>"$scratch/err"
+  rc=$?
+  check "a file that rank $missing cannot read: exit code 2, not $rc" [ "$rc" -eq 2 ]
+  check "a file that rank $missing cannot read: one sentence, not '$(cat "$scratch/err")'" \
+    [ "$(cat "$scratch/err")" = "farfault: /no/graph: no such file" ]
+  check "a file that rank $missing cannot read: no result" test ! -e "$scratch/x.h5"
+done
+finish
