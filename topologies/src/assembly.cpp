@@ -21,6 +21,7 @@ constexpr std::uint32_t kGroups = kTranslationGroup + 1;
 
 struct Assembly::Gpu {
   std::uint32_t node;
+  std::uint32_t cpu = 0;  // the nearest one, whose IOMMU serves this GPU
   std::vector<Sm*> sms;
   std::vector<L2Slice*> slices;
   std::vector<DramChannel*> drams;
@@ -32,6 +33,7 @@ struct Assembly::Gpu {
 
 struct Assembly::Cpu {
   std::uint32_t node;
+  std::uint32_t served = 0;  // GPUs whose nearest CPU this is
   std::vector<L2Slice*> slices;
   std::vector<DramChannel*> drams;
   Iommu* iommu = nullptr;
@@ -67,6 +69,16 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
   for (auto const n : cpu_nodes) {
     cpus_.push_back(std::make_unique<Cpu>());
     cpus_.back()->node = n;
+  }
+  for (auto& gpu : gpus_) {
+    auto nearest = Duration::max();
+    for (std::uint32_t c = 0; c < cpus_.size(); ++c) {
+      auto const latency = summarize(machine, routes_.path(gpu->node, cpus_[c]->node)).latency;
+      if (latency >= nearest) continue;
+      nearest = latency;
+      gpu->cpu = c;
+    }
+    ++cpus_[gpu->cpu]->served;
   }
   for (std::size_t k = 0; k < workload.kernel_count(); ++k) {
     auto const& shape = workload.kernel(k).shape();
@@ -191,7 +203,7 @@ void Assembly::build_cpus() {
     iommu.index = static_cast<std::uint16_t>(c);
     iommu.memory_port = 0;
     iommu.memory = memory;
-    iommu.waiters = gpus * config_.gmmu.pending;
+    iommu.waiters = cpu.served * config_.gmmu.pending;
     iommu.preloaded = &iommu_table_;
     cpu.iommu = &system_->add<Iommu>(name + ".iommu", iommu);
 
@@ -261,15 +273,9 @@ void Assembly::build_gpus() {
     port.memory_port = static_cast<std::uint16_t>(sms_ + 1);
     port.memory = memory;
     port.slices = config_.l2_cache.slices;
-    auto nearest = Duration::max();
     for (auto const& other : gpus_) port.node_of_gpu.push_back(static_cast<NodeId>(other->node));
-    for (auto const& cpu : cpus_) {
-      port.node_of_cpu.push_back(static_cast<NodeId>(cpu->node));
-      auto const latency = summarize(machine_, routes_.path(gpu.node, cpu->node)).latency;
-      if (latency >= nearest) continue;
-      nearest = latency;
-      port.iommu_node = static_cast<NodeId>(cpu->node);
-    }
+    for (auto const& cpu : cpus_) port.node_of_cpu.push_back(static_cast<NodeId>(cpu->node));
+    port.iommu_node = static_cast<NodeId>(cpus_[gpu.cpu]->node);
     gpu.rdma = &system_->add<Rdma>(name + ".rdma", port);
 
     for (std::uint32_t i = 0; i < config_.l2_cache.slices; ++i) {

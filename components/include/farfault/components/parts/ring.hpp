@@ -1,8 +1,10 @@
-// A first-in first-out queue of fixed capacity. Pushing to a full ring is our mistake: every producer holds a
-// credit.
+// A first-in first-out queue of bounded capacity. Pushing to a full ring is our mistake: every producer holds
+// a credit. Memory grows with the longest queue so far: of the many queues of a large machine, few ever fill.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "farfault/engine/error.hpp"
@@ -13,15 +15,16 @@ template <class T>
 class Ring {
  public:
   Ring() = default;
-  explicit Ring(std::size_t capacity) : items_(capacity) {}
+  explicit Ring(std::size_t capacity) : capacity_(capacity) {}
 
   bool empty() const { return size_ == 0; }
-  bool full() const { return size_ == items_.size(); }
+  bool full() const { return size_ == capacity_; }
   std::uint64_t size() const { return size_; }
-  std::uint64_t capacity() const { return items_.size(); }
+  std::uint64_t capacity() const { return capacity_; }
 
   void push(T const& item) {
     FF_CHECK(!full(), "a bounded queue overflows: somebody sent without a credit");
+    if (size_ == items_.size()) grow();
     auto i = first_ + size_;
     if (i >= items_.size()) i -= items_.size();
     items_[i] = item;
@@ -36,13 +39,22 @@ class Ring {
 
   template <class Archive>
   void persist(Archive& a) {
-    a(items_, first_, size_);
+    a(items_, first_, size_, capacity_);
   }
 
  private:
+  void grow() {
+    constexpr std::uint64_t kFirst = 8;
+    std::vector<T> larger(std::min(capacity_, std::max(kFirst, 2 * size_)));
+    for (std::uint64_t i = 0; i < size_; ++i) larger[i] = items_[(first_ + i) % items_.size()];
+    items_ = std::move(larger);
+    first_ = 0;
+  }
+
   std::vector<T> items_;
   std::uint64_t first_ = 0;
   std::uint64_t size_ = 0;
+  std::uint64_t capacity_ = 0;
 };
 
 }  // namespace farfault
