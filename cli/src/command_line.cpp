@@ -157,6 +157,9 @@ class Program {
          "it never shows in a result")
         ->type_name("HOW")
         ->capture_default_str();
+    c->add_flag(
+        "--critical-path", run_.critical_path,
+        "Find the critical path and the speed-up that any number of cores could reach (one thread, slower)");
     c->add_flag("!--no-merge", run_.merge_lanes,
                 "Synchronize every partition, even those that share a thread");
     c->add_option("--progress", progress_, "auto, on or off")->type_name("MODE")->capture_default_str();

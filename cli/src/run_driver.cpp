@@ -95,8 +95,12 @@ RunDriver::RunDriver(RunOptions const& options, Transport& transport, Model& mod
       err_(err),
       transport_(transport),
       model_(model),
-      engine_(model.assembly->system(), model.assembly->placement(options.partitions, transport.ranks()),
-              {.threads = options.threads.value_or(default_threads()), .merge_lanes = options.merge_lanes},
+      placement_(model.assembly->placement(options.partitions, transport.ranks())),
+      engine_(model.assembly->system(), placement_,
+              {.threads = options.threads.value_or(default_threads()),
+               .merge_lanes = options.merge_lanes,
+               .run_sparse_merged = true,
+               .record_path = options.critical_path},
               transport),
       sampler_(model.assembly->system(), engine_, transport),
       progress_(progress_on_stderr(transport.rank() == 0 ? options.progress : ProgressMode::off)),
@@ -139,8 +143,8 @@ void RunDriver::open_result() {
 }
 
 int RunDriver::execute() {
-  if (!together(transport_, [&] { open_result(); })) return 0;
   Signals const signals(engine_);
+  if (!together(transport_, [&] { open_result(); })) return 0;
   auto const began = WallClock::now();
   std::string reason;
   if (!simulate(reason)) return 0;
@@ -309,7 +313,47 @@ std::string RunDriver::write_end(std::string const& reason, std::vector<KernelRe
        {"bytes_sent", "bytes", "sent by rank 0 to other ranks", profile.bytes_sent},
        {"blocked", "s", "time that rank 0 waited for other ranks", profile.blocked_seconds},
        {"lane_events", "count", "events of each lane of rank 0", profile.lane_events}});
+  if (auto const path = engine_.critical_path()) {
+    std::vector<std::uint64_t> const cores(PathProfile::kCores.begin(), PathProfile::kCores.end());
+    std::vector<double> bounds;
+    for (auto const t : path->list_schedule)
+      bounds.push_back(static_cast<double>(path->events) / static_cast<double>(t));
+    writer_->engine(
+        {{"critical_path", "count", "events of the longest chain of dependent events", path->path},
+         {"component_critical_path", "count", "the same if every component were a partition",
+          path->component_path},
+         {"host_critical_path", "ns", "host time of the most costly chain", path->host_path_ns},
+         {"host_cost", "ns", "host time of all handlers", path->host_ns},
+         {"busiest_partition_events", "count", "events of the partition with the most", path->busiest},
+         {"bound_cores", "count", "numbers of cores for which bound_speedup holds", cores},
+         {"bound_speedup", "1", "speed-up of a list schedule without synchronization", bounds}});
+  }
   return writer_->finish(reason);
+}
+
+// Three lines: the bound of any schedule, what so many cores could reach, and who stands in the way.
+std::string RunDriver::path_text(PathProfile const& p) const {
+  auto const events = static_cast<double>(p.events);
+  auto const at = [&](std::uint32_t cores) {
+    for (std::size_t i = 0; i < PathProfile::kCores.size(); ++i)
+      if (PathProfile::kCores[i] == cores) return events / static_cast<double>(p.list_schedule[i]);
+    return 0.0;
+  };
+  std::string busiest = "?";
+  for (ComponentId id = 0; id < placement_.partition_of.size(); ++id) {
+    if (placement_.partition_of[id] != p.busiest_partition) continue;
+    busiest = model_.assembly->system().component(id).path();
+    break;
+  }
+  return fmt::format("  {:<22}{} of {} events in a row: {:.1f} x at most ({:.1f} x by host time)\n",
+                     "critical path", for_people(static_cast<double>(p.path)), for_people(events),
+                     events / static_cast<double>(p.path), p.host_ns / p.host_path_ns) +
+         fmt::format(
+             "  {:<22}4: {:.2f} x, 16: {:.2f} x, 64: {:.2f} x, 1024: {:.2f} x; components apart: {:.1f} x\n",
+             "bound by cores", at(4), at(16), at(64), at(1024),
+             events / static_cast<double>(p.component_path)) +
+         fmt::format("  {:<22}the partition of {}, {:.1f} % of all events\n", "busiest", busiest,
+                     100 * static_cast<double>(p.busiest) / events);
 }
 
 void RunDriver::speak(std::string const& reason, std::string const& stuck, std::string const& digest,
@@ -320,6 +364,7 @@ void RunDriver::speak(std::string const& reason, std::string const& stuck, std::
   out_ << fmt::format("  {:<22}{:.2f} s, {} events/s, {} memory transactions/s\n", "took", seconds_,
                       for_people(static_cast<double>(events) / seconds_),
                       for_people(static_cast<double>(transactions) / seconds_));
+  if (auto const path = engine_.critical_path()) out_ << path_text(*path);
   out_ << fmt::format("  {:<22}{}\n", "result", output_path(options_)) << std::flush;
   if (!stuck.empty())
     err_ << "farfault: deadlock at " << to_text(end_.time_since_epoch())

@@ -43,6 +43,7 @@ class RunDriver {
   RunFacts facts(std::vector<KernelRecord> const& records) const;
   std::string write_end(std::string const& reason, std::vector<KernelRecord> const& records,
                         EngineProfile const& profile, std::uint64_t events);
+  std::string path_text(PathProfile const& p) const;
   void speak(std::string const& reason, std::string const& stuck, std::string const& digest,
              std::vector<KernelRecord> const& records, std::uint64_t events);
 
@@ -51,6 +52,7 @@ class RunDriver {
   std::ostream& err_;
   Transport& transport_;
   Model& model_;
+  Placement placement_;
   Engine engine_;
   Sampler sampler_;
   Progress progress_;

@@ -55,6 +55,7 @@ struct Engine::Impl {
   std::uint64_t trial_events = 0;
 
   EngineProfile profile;
+  std::optional<PathRecorder> recorder;
 
   void build();
   RunState run(Time end, std::atomic<bool>& stop);
@@ -74,6 +75,10 @@ void Engine::Impl::build() {
   for (std::uint32_t i = 0; i < n; ++i) {
     lanes.push_back(std::make_unique<Lane>(i, system.shortest_latency(), system.receivers_));
     lanes.back()->connect(map.alone() ? nullptr : map.lane_of_port().data(), n + map.ranks());
+  }
+  if (options.record_path) {
+    recorder.emplace(map.partitions(), map.partition_of());
+    lanes[0]->record_path(&*recorder);
   }
   incoming.assign(n, std::vector<Mailbox>(n));
   next.assign(n, EventQueue::kNever);
@@ -275,6 +280,11 @@ RunState Engine::Impl::run(Time end, std::atomic<bool>& stop) {
 
 Engine::Engine(System& system, Placement placement, EngineOptions options, Transport& transport) {
   system.validate();
+  if (options.record_path) {
+    if (transport.ranks() != 1) throw UserError("the critical path can only be recorded on one rank");
+    options.threads = 1;
+    options.merge_lanes = true;
+  }
   impl_ = std::make_unique<Impl>(system, std::move(placement), options, transport);
   impl_->build();
 }
@@ -374,6 +384,11 @@ void Engine::load(std::vector<std::vector<std::byte>> const& parts) {
   }
   for (ComponentId id = 0; id < i.system.component_count(); ++id)
     if (!seen[id]) throw UserError("saved state lacks " + i.system.component(id).path());
+}
+
+std::optional<PathProfile> Engine::critical_path() const {
+  if (!impl_->recorder) return std::nullopt;
+  return impl_->recorder->profile();
 }
 
 EngineProfile Engine::profile() const {

@@ -9,8 +9,8 @@
 namespace farfault {
 
 void panic(std::string_view what, char const* file, int line) {
-  std::fprintf(stderr, "farfault: internal error: %.*s (%s:%d)\n", static_cast<int>(what.size()), what.data(), file,
-               line);
+  std::fprintf(stderr, "farfault: internal error: %.*s (%s:%d)\n", static_cast<int>(what.size()), what.data(),
+               file, line);
   std::abort();
 }
 

@@ -154,6 +154,8 @@ void EventQueue::gather(Bin const& bin) {
 void EventQueue::sort_window() {
   auto const n = order_.size();
   auto const mask = (std::uint64_t{1} << shift_) - 1;
+  // Grown as order_ is, by doubling: resize() alone would allocate at every new largest window.
+  if (keys_.capacity() < n) keys_.reserve(order_.capacity());
   keys_.resize(n);
   std::uint64_t all_or = 0;
   std::uint64_t all_and = ~std::uint64_t{0};
@@ -171,6 +173,7 @@ void EventQueue::sort_window() {
     } else if (n < (std::size_t{1} << high_bits) / 4) {
       std::sort(keys_.begin(), keys_.end());
     } else {
+      if (spare_keys_.capacity() < n) spare_keys_.reserve(order_.capacity());
       spare_keys_.resize(n);
       auto pass = [&](std::vector<std::uint64_t> const& in, std::vector<std::uint64_t>& out, unsigned bit,
                       unsigned bits) {

@@ -16,6 +16,8 @@ class LaneMap {
   std::uint32_t rank() const { return rank_; }
   std::uint32_t ranks() const { return ranks_; }
   std::uint32_t local_lanes() const { return local_lanes_; }
+  std::uint32_t partitions() const { return static_cast<std::uint32_t>(rank_of_.size()); }
+  std::vector<std::uint32_t> const& partition_of() const { return partition_of_; }  // by component
   bool alone() const { return ranks_ == 1 && local_lanes_ == 1; }
 
   bool is_local(ComponentId id) const { return rank_of_[partition_of_[id]] == rank_; }

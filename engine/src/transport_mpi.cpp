@@ -8,7 +8,6 @@
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
-
 #include <algorithm>
 #include <cstdlib>
 #endif

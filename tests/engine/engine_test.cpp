@@ -145,3 +145,27 @@ TEST_CASE("idle stretches are jumped: synchronizations follow events, not time o
   CHECK(engine.profile().events == 101 + 40);
   CHECK(engine.profile().rounds <= 101 + 2 * 40);
 }
+
+TEST_CASE("the critical path of a rally is the whole rally, and of two rallies half") {
+  for (bool const twice : {false, true}) {
+    Match m;
+    if (twice) {
+      auto* other = &m.system.add<Player>("c", {true});
+      auto& d = m.system.add<Player>("d");
+      m.system.connect(other->ball_out, d.ball_in, Latency{100ns});
+      m.system.connect(d.ball_out, other->ball_in, Latency{200ns});
+      m.system.post(other->serve, Ball{0}, Time{1us});
+    }
+    auto const transport = make_single_transport();
+    Placement const placement = twice ? Placement{{0, 1, 2, 3}, 4, {}} : Placement{{0, 1}, 2, {}};
+    Engine engine(m.system, placement, {.record_path = true}, *transport);
+    engine.run_until(Time::max());
+    auto const path = engine.critical_path();
+    REQUIRE(path.has_value());
+    CHECK(path->events == (twice ? 202 : 101));
+    CHECK(path->path == 101);
+    CHECK(path->component_path == 101);
+    CHECK(path->list_schedule[0] == 101);  // two cores run two rallies side by side
+    CHECK(path->busiest == 51);
+  }
+}

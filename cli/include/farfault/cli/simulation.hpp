@@ -43,7 +43,8 @@ struct RunOptions {
   std::optional<double> checkpoint_minutes;  // wall-clock time
   std::string resume;                        // checkpoint to go on from
   topologies::Granularity partitions = topologies::Granularity::device;
-  bool merge_lanes = true;  // off: one lane for each partition, even on one thread
+  bool critical_path = false;  // record it; runs on one thread
+  bool merge_lanes = true;     // off: one lane for each partition, even on one thread
   ProgressMode progress = ProgressMode::automatic;
 };
 

@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "farfault/engine/path_recorder.hpp"
 #include "farfault/engine/system.hpp"
 #include "farfault/engine/transport.hpp"
 
@@ -31,6 +32,7 @@ struct EngineOptions {
   std::uint32_t threads = 1;
   bool merge_lanes = true;  // partitions that share a thread may share a lane; off: a lane for each partition
   bool run_sparse_merged = true;
+  bool record_path = false;  // see path_recorder.hpp; needs one rank, runs on one lane
 };
 
 enum class RunState {
@@ -80,6 +82,8 @@ class Engine {
   void load(std::vector<std::vector<std::byte>> const& parts);
 
   EngineProfile profile() const;
+  // Of what has run so far; nothing unless it was asked for.
+  std::optional<PathProfile> critical_path() const;
   std::uint64_t pending_events() const;
 
  private:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "farfault/engine/event_queue.hpp"
+#include "farfault/engine/path_recorder.hpp"
 
 namespace farfault {
 
@@ -49,7 +50,12 @@ class alignas(64) Lane {
     if (outgoing.size() < mailboxes) outgoing.resize(mailboxes);
   }
 
+  // Null: nothing is recorded.
+  void record_path(PathRecorder* recorder) { recorder_ = recorder; }
+
   void send(Event const& e) {
+    if (recorder_ != nullptr) [[unlikely]]
+      recorder_->sent(e);
     if (lane_of_port_ != nullptr) {
       auto const to = lane_of_port_[e.to];
       if (to != index_) {
@@ -72,6 +78,7 @@ class alignas(64) Lane {
   std::uint32_t index_;
   std::uint16_t const* lane_of_port_ = nullptr;
   Receiver const* receivers_;
+  PathRecorder* recorder_ = nullptr;
 };
 
 }  // namespace farfault
