@@ -299,22 +299,28 @@ TEST_CASE("an MSHR table agrees with a map of lists under random use and never l
   }
 }
 
-TEST_CASE("a ring is first in first out through many turns") {
-  Ring<std::uint32_t> ring(3);
-  std::deque<std::uint32_t> reference;
-  std::mt19937_64 random(5);
-  CHECK(ring.capacity() == 3);
-  for (std::uint32_t i = 0; i < 1000; ++i) {
-    REQUIRE(ring.size() == reference.size());
-    REQUIRE(ring.empty() == reference.empty());
-    REQUIRE(ring.full() == (reference.size() == 3));
-    if (!reference.empty()) REQUIRE(ring.front() == reference.front());
-    if (random() % 2 == 0 && !ring.full()) {
-      ring.push(i);
-      reference.push_back(i);
-    } else if (!ring.empty()) {
-      ring.pop();
-      reference.pop_front();
+TEST_CASE("a ring is first in first out through many turns, full, empty, and while its memory grows") {
+  for (std::uint64_t const capacity : {1U, 3U, 8U, 100U}) {
+    Ring<std::uint32_t> ring(capacity);
+    std::deque<std::uint32_t> reference;
+    std::mt19937_64 random(5);
+    CHECK(ring.capacity() == capacity);
+    std::uint64_t longest = 0;
+    for (std::uint32_t i = 0; i < 20'000; ++i) {
+      REQUIRE(ring.size() == reference.size());
+      REQUIRE(ring.empty() == reference.empty());
+      REQUIRE(ring.full() == (reference.size() == capacity));
+      if (!reference.empty()) REQUIRE(ring.front() == reference.front());
+      bool const filling = i / 500 % 2 == 0;
+      if (random() % 4 < (filling ? 3U : 1U) && !ring.full()) {
+        ring.push(i);
+        reference.push_back(i);
+      } else if (!ring.empty()) {
+        ring.pop();
+        reference.pop_front();
+      }
+      longest = std::max(longest, ring.size());
     }
+    CHECK(longest == capacity);
   }
 }
