@@ -40,7 +40,11 @@ Model::Model(RunOptions const& options) : config(topologies::find_preset) {
   bind("workload." + workload_choice.name, *builder);
   config.reject_unknown();
   machine_config.check();
-  machine = topologies::load_machine(topology_path(), machine_config.links);
+  machine = machine_config.machine.topology == "generic"
+                ? topologies::generate_generic(machine_config.generic, machine_config.links)
+                : topologies::load_machine(topology_path(), machine_config.links);
+  if (machine_config.cluster.machines > 1)
+    machine = topologies::generate_cluster(machine, machine_config.cluster, machine_config.links);
   workloads::BuildContext context;
   context.warp_width = machine_config.gpu.warp_width;
   context.page_bytes = machine_config.memory.page_size.bytes;

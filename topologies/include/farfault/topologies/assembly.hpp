@@ -23,6 +23,7 @@
 #include "farfault/components/sm.hpp"
 #include "farfault/engine/config.hpp"
 #include "farfault/engine/engine.hpp"
+#include "farfault/topologies/generators.hpp"
 #include "farfault/topologies/link_defaults.hpp"
 #include "farfault/topologies/machine.hpp"
 #include "farfault/topologies/routing.hpp"
@@ -77,6 +78,12 @@ struct MachineParams {
 // All parameters of a machine, section by section.
 struct MachineConfig {
   MachineParams machine;
+  GenericSpec generic;
+  ClusterSpec cluster = [] {
+    ClusterSpec alone;
+    alone.machines = 1;
+    return alone;
+  }();
   MemoryParams memory;
   GpuParams gpu;
   SmParams sm;
@@ -100,6 +107,8 @@ struct MachineConfig {
   template <class F>
   void each_section(F&& f) {
     f("machine", "the machine", machine);
+    f("machine.generic", "the machine that topology = \"generic\" makes", generic);
+    f("machine.cluster", "copies of the machine, joined by a network", cluster);
     f("memory", "pages and where they lie", memory);
     f("gpu", "a GPU", gpu);
     f("gpu.sm", "its streaming multiprocessors (compute units)", sm);
