@@ -1,10 +1,18 @@
 #include "sampler.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <span>
 
 namespace farfault::cli {
+
+std::uint32_t Sampler::gpu_of(std::string const& path) {
+  std::uint32_t gpu = 0;
+  if (!path.starts_with("gpu")) return kNoGpu;
+  auto const [end, error] = std::from_chars(path.data() + 3, path.data() + path.size(), gpu);
+  return error == std::errc{} && *end == '.' ? gpu : kNoGpu;
+}
 
 Sampler::Sampler(System& system, Engine const& engine, Transport& transport)
     : system_(system), engine_(engine), transport_(transport) {
@@ -15,10 +23,12 @@ Sampler::Sampler(System& system, Engine const& engine, Transport& transport)
                               [&](auto const& g) { return g.kind == component.kind(); });
     if (found == groups_.end()) {
       groups_.push_back({std::string(component.kind()), {}, component.stat_infos()});
+      gpu_of_.emplace_back();
       found = groups_.end() - 1;
     }
     where.emplace_back(found - groups_.begin(), found->instances.size());
     found->instances.push_back(component.path());
+    gpu_of_[static_cast<std::size_t>(found - groups_.begin())].push_back(gpu_of(component.path()));
   }
   std::size_t size = 0;
   for (auto const& g : groups_) {
@@ -58,18 +68,24 @@ void Sampler::sample() {
   }
 }
 
-std::uint64_t Sampler::total(std::string_view kind, std::string_view stat, std::string_view prefix) const {
+std::uint64_t Sampler::total(std::string_view kind, std::string_view stat) const {
   std::uint64_t sum = 0;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     if (groups_[g].kind != kind) continue;
     auto const n = groups_[g].instances.size();
-    for (std::size_t s = 0; s < groups_[g].stats.size(); ++s) {
-      if (groups_[g].stats[s].name != stat) continue;
-      for (std::size_t i = 0; i < n; ++i)
-        if (groups_[g].instances[i].starts_with(prefix)) sum += values_[group_begin_[g] + s * n + i];
-    }
+    for (std::size_t s = 0; s < groups_[g].stats.size(); ++s)
+      if (groups_[g].stats[s].name == stat)
+        for (std::size_t i = 0; i < n; ++i) sum += values_[group_begin_[g] + s * n + i];
   }
   return sum;
+}
+
+std::vector<std::uint64_t> Sampler::by_gpu(std::size_t group, std::size_t stat, std::uint32_t gpus) const {
+  std::vector<std::uint64_t> sums(gpus);
+  auto const n = groups_[group].instances.size();
+  for (std::size_t i = 0; i < n; ++i)
+    if (gpu_of_[group][i] < gpus) sums[gpu_of_[group][i]] += values_[group_begin_[group] + stat * n + i];
+  return sums;
 }
 
 }  // namespace farfault::cli

@@ -25,13 +25,6 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
                  std::string const& unit, std::string const& text, std::uint64_t value) {
     rows.push_back({scope, name, metric, unit, text, value});
   };
-  auto totals = [&](std::string const& scope, std::string const& name, std::string const& prefix) {
-    for (auto const& group : sampler.groups())
-      for (auto const& stat : group.stats)
-        if (stat.kind == StatKind::counter)
-          add(scope, name, group.kind + "_" + stat.name, stat.unit,
-              stat.text + ", " + group.kind + ", in all", sampler.total(group.kind, stat.name, prefix));
-  };
   auto const end = static_cast<std::uint64_t>(picoseconds(facts.end));
   auto const start =
       facts.kernels.empty() ? 0 : static_cast<std::uint64_t>(picoseconds(facts.kernels[0].launched));
@@ -43,7 +36,11 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
             facts.clock.edge_at_or_after(Time{Duration{static_cast<std::int64_t>(start)}}));
   };
   span("machine", "machine");
-  totals("machine", "machine", "");
+  for (auto const& group : sampler.groups())
+    for (auto const& stat : group.stats)
+      if (stat.kind == StatKind::counter)
+        add("machine", "machine", group.kind + "_" + stat.name, stat.unit,
+            stat.text + ", " + group.kind + ", in all", sampler.total(group.kind, stat.name));
   span("application", facts.workload.name());
   add("application", facts.workload.name(), "kernels", "count", "kernels finished",
       sampler.total("host", "kernels"));
@@ -51,14 +48,16 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
       facts.workload.footprint());
   add("application", facts.workload.name(), "instructions", "count", "warp instructions issued",
       sampler.total("sm", "instructions"));
-  for (std::uint32_t g = 0; g < facts.gpus; ++g) {
-    auto const name = fmt::format("gpu{}", g);
-    for (auto const& group : sampler.groups()) {
-      if (group.instances.empty() || !group.instances[0].starts_with("gpu0.")) continue;
-      for (auto const& stat : group.stats)
-        if (stat.kind == StatKind::counter)
-          add("gpu", name, group.kind + "_" + stat.name, stat.unit,
-              stat.text + ", " + group.kind + ", in all", sampler.total(group.kind, stat.name, name + "."));
+  for (std::size_t g = 0; g < sampler.groups().size(); ++g) {
+    auto const& group = sampler.groups()[g];
+    if (group.instances.empty() || !group.instances[0].starts_with("gpu0.")) continue;
+    for (std::size_t k = 0; k < group.stats.size(); ++k) {
+      auto const& stat = group.stats[k];
+      if (stat.kind != StatKind::counter) continue;
+      auto const sums = sampler.by_gpu(g, k, facts.gpus);
+      for (std::uint32_t gpu = 0; gpu < facts.gpus; ++gpu)
+        add("gpu", fmt::format("gpu{}", gpu), group.kind + "_" + stat.name, stat.unit,
+            stat.text + ", " + group.kind + ", in all", sums[gpu]);
     }
   }
   return rows;
