@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# A disk that fills up ends a run with one sentence and exit code 1, and leaves an earlier result alone.
+. "$(dirname "$0")/../support/script.sh"
+
+run=("$farfault" run paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=64KiB --threads 1
+  --progress off)
+
+# ends_in_order WHAT FILE COMMAND ...: COMMAND fails for want of space while it writes FILE, which exists
+ends_in_order() {
+  local what=$1 file=$2 before rc
+  shift 2
+  echo "an earlier result" >"$file"
+  before=$(cksum "$file")
+  # Through pipes: the limit would hold for the files, too.
+  { "$@" 2>&3 | cat >"$scratch/out"; rc=${PIPESTATUS[0]}; } 3> >(cat >"$scratch/err")
+  wait $!
+  check "$what: exit code 1, not $rc" [ "$rc" -eq 1 ]
+  check "$what: one sentence, not '$(cat "$scratch/err")'" \
+    test "$(grep -c . "$scratch/err")" -eq 1 -a "$(grep -c '^farfault: cannot write ' "$scratch/err")" -eq 1
+  check "$what: nothing on standard output" test ! -s "$scratch/out"
+  check "$what: the earlier result is unchanged" [ "$before" = "$(cksum "$file")" ]
+}
+
+limited() { (ulimit -f "$1" && shift && exec "$@"); }
+for blocks in 0 1 40 400; do
+  ends_in_order "file size limit of $blocks KiB" "$scratch/limited.h5" limited "$blocks" \
+    "${run[@]}" --output "$scratch/limited.h5"
+done
+
+mkdir "$scratch/disk"
+if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=200k tmpfs "$scratch/disk" 2>/dev/null; then
+  trap 'umount "$scratch/disk"; rm -rf "$scratch"' EXIT
+  ends_in_order "full disk" "$scratch/disk/run.h5" "${run[@]}" --output "$scratch/disk/run.h5"
+  rm -f "$scratch"/disk/*
+  have_ranks && ends_in_order "full disk of two ranks" "$scratch/disk/run.h5" \
+    mpirun --quiet -n 2 "${run[@]}" --output "$scratch/disk/run.h5"
+fi
+finish

@@ -1,0 +1,111 @@
+"""Opens the result of a run of the program with h5py and xarray, and checks what holds for every result.
+
+Usage: python3 test_real_run.py BUILD_FOLDER/anything
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import traceback
+
+import h5py
+import xarray
+
+farfault = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "farfault")
+# Four GPUs with pages on all of them and TLBs too small: every component has something to count.
+SETTINGS = ["workload.name=stream", "workload.stream.bytes=1MiB", "workload.stream.write_fraction=0.25",
+            "gpu.l2_tlb.entries=32", "run.sample_interval=2us"]
+
+
+def is_scale(dataset):
+    return dataset.attrs.get("CLASS") == b"DIMENSION_SCALE"
+
+
+def datasets(file, under="/"):
+    found = []
+    file[under].visititems(lambda name, item: found.append(item) if isinstance(item, h5py.Dataset) else None)
+    return found
+
+
+def every_dataset_has_a_unit_and_a_description(path):
+    with h5py.File(path) as f:
+        bare = [(d.name, a) for d in datasets(f) if not is_scale(d) for a in ("unit", "description")
+                if not isinstance(d.attrs.get(a), str) or not d.attrs[a]]
+        assert bare == [], bare
+        assert sum(not is_scale(d) for d in datasets(f)) > 50
+
+
+def the_file_says_what_it_is(path):
+    with h5py.File(path) as f:
+        for name in ("farfault_version", "schema_version", "conventions", "result_digest", "end_reason"):
+            assert name in f.attrs, name
+        assert f.attrs["end_reason"] == "completed"
+        assert set(f) == {"config", "topology", "summary", "timeseries", "tables", "engine"}, list(f)
+
+
+def xarray_opens_the_l2_tlb(path):
+    with xarray.open_dataset(path, group="timeseries/l2_tlb", engine="h5netcdf") as data:
+        assert data["hits"].dims == ("time_ps", "instance")
+        assert data["instance"].values.tolist() == [f"gpu{g}.l2_tlb" for g in range(4)]
+        assert (data["time_ps"].diff("time_ps") > 0).all() and data.sizes["time_ps"] >= 3
+        assert data["time_ps"].values[0] == 2_000_000
+        last = data.isel(time_ps=-1)
+        assert (last["misses"] > 0).all(), last["misses"].values
+
+
+def counters_never_decrease(path):
+    checked = 0
+    with h5py.File(path) as f:
+        for d in datasets(f, "timeseries"):
+            if d.attrs.get("kind") != "counter":
+                continue
+            values = d[...].astype("int64")
+            assert (values[1:] >= values[:-1]).all(), d.name
+            checked += int(values[-1].sum() > 0)
+    assert checked > 30, checked
+
+
+def gpus_add_up_to_the_machine(path):
+    with h5py.File(path) as f:
+        machine, gpus = f["summary/machine"], f["summary/gpu"]
+        shared = [m for m in gpus if m in machine and not is_scale(gpus[m])]
+        assert len(shared) > 20, shared
+        # Time spans are no sums.
+        wrong = [(m, gpus[m][...].sum(), machine[m][...].sum()) for m in shared
+                 if m not in ("start", "end", "cycles") and gpus[m][...].sum() != machine[m][...].sum()]
+        assert wrong == [], wrong
+        assert gpus["sm_instructions"].shape == (4,) and (gpus["sm_instructions"][...] > 0).all()
+
+
+def the_summary_is_the_last_sample(path):
+    with h5py.File(path) as f:
+        for metric in ("hits", "misses"):
+            last = f["timeseries/l2_tlb/" + metric][-1].sum()
+            assert f["summary/machine/l2_tlb_" + metric][...].sum() == last, metric
+
+
+TESTS = (every_dataset_has_a_unit_and_a_description, the_file_says_what_it_is, xarray_opens_the_l2_tlb,
+         counters_never_decrease, gpus_add_up_to_the_machine, the_summary_is_the_last_sample)
+
+
+def main():
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run.h5")
+        words = [word for setting in SETTINGS for word in ("--set", setting)]
+        subprocess.run([farfault, "run", "paper-gmmu-bypass", *words, "--output", path, "--progress", "off"],
+                       check=True, stdout=subprocess.DEVNULL)
+        for test in TESTS:
+            try:
+                test(path)
+                passed += 1
+            except Exception:
+                failed += 1
+                print(f"FAILED: {test.__name__}")
+                traceback.print_exc()
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
