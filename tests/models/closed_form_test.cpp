@@ -184,3 +184,15 @@ TEST_CASE("a streaming kernel saturates a PCIe link to within 2% of width times 
   CHECK(taken >= ideal);
   CHECK(static_cast<double>(ideal) / static_cast<double>(taken) > 0.98);
 }
+
+TEST_CASE("every preset is a machine that runs") {
+  for (auto const& name : topologies::preset_names()) {
+    CAPTURE(name);
+    ModelRun m("include = [\"" + name +
+               "\"]\nworkload.name = \"vectoradd\"\nworkload.vectoradd.elements = 65536\n");
+    m.run();
+    CHECK(m.kernel(0).finished > Time{});
+    auto const warps = 65536 / m.config().gpu.warp_width;
+    CHECK(m.total("sm", "memory_instructions") == 3 * warps);
+  }
+}
