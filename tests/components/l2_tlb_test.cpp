@@ -69,10 +69,15 @@ TEST_CASE("L2 TLB: misses to one page are merged and answered in order, a cycle 
   CHECK(b.tlb.state().merged == 2);
 }
 
-TEST_CASE("L2 TLB: one page of two address spaces is two misses") {
-  TlbBench b(small_tlb(4), {{Time{10ns}, {7, 0, 0}}, {Time{11ns}, {7, 1, 0}}});
-  CHECK(b.gmmu->records().size() == 2);
+TEST_CASE("L2 TLB: one page of two address spaces is two misses and two entries") {
+  TlbBench b(
+      small_tlb(4),
+      {{Time{10ns}, {7, 0, 0}}, {Time{11ns}, {7, 1, 0}}, {Time{100ns}, {7, 1, 1}}, {Time{200ns}, {7, 2, 1}}});
+  CHECK(b.gmmu->records().size() == 3);
   CHECK(b.tlb.state().merged == 0);
+  CHECK(b.tlb.state().hits == 1);
+  REQUIRE(b.sms[1]->count() == 2);
+  CHECK(b.sms[1]->records()[0].message.asid == 1);
 }
 
 TEST_CASE("L2 TLB: one look-up a cycle") {
