@@ -157,6 +157,8 @@ class Program {
          "it never shows in a result")
         ->type_name("HOW")
         ->capture_default_str();
+    c->add_option("--profile", run_.profile, "Result of an earlier run, whose loads place devices on ranks")
+        ->type_name("F.h5");
     c->add_flag(
         "--critical-path", run_.critical_path,
         "Find the critical path and the speed-up that any number of cores could reach (one thread, slower)");

@@ -15,6 +15,7 @@
 
 #include "farfault/engine/archive.hpp"
 #include "farfault/engine/error.hpp"
+#include "farfault/results/reader.hpp"
 #include "together.hpp"
 
 namespace farfault::cli {
@@ -95,7 +96,10 @@ RunDriver::RunDriver(RunOptions const& options, Transport& transport, Model& mod
       err_(err),
       transport_(transport),
       model_(model),
-      placement_(model.assembly->placement(options.partitions, transport.ranks())),
+      placement_(model.assembly->placement(options.partitions, transport.ranks(),
+                                           options.profile.empty()
+                                               ? std::vector<std::uint64_t>{}
+                                               : results::read_engine(options.profile, "node_load"))),
       engine_(model.assembly->system(), placement_,
               {.threads = options.threads.value_or(default_threads()),
                .merge_lanes = options.merge_lanes,
@@ -274,10 +278,26 @@ std::vector<KernelRecord> RunDriver::kernel_records() {
   return all;
 }
 
+// What each node of the machine cost, for the placement of a later run.
+std::vector<std::uint64_t> RunDriver::node_loads() {
+  auto const nodes = model_.assembly->nodes_of_components();
+  std::vector<std::uint64_t> loads(model_.machine.nodes.size());
+  for (ComponentId id = 0; id < nodes.size(); ++id)
+    if (engine_.is_local(id)) loads[nodes[id]] += model_.assembly->system().component(id).messages_sent();
+  std::vector<std::uint64_t> all(loads.size());
+  for (auto const& part : transport_.gather(std::as_bytes(std::span(loads)))) {
+    std::vector<std::uint64_t> one(loads.size());
+    std::memcpy(one.data(), part.data(), std::min(part.size(), one.size() * 8));
+    for (std::size_t n = 0; n < all.size(); ++n) all[n] += one[n];
+  }
+  return all;
+}
+
 int RunDriver::conclude(std::string reason) {
   auto const stuck = reason == "completed" ? waiting() : std::string{};
   if (reason == "completed" && transport_.max(stuck.empty() ? 0 : 1) != 0) reason = "deadlock";
   auto const records = kernel_records();
+  node_loads_ = node_loads();
   auto const profile = engine_.profile();
   auto const events = transport_.sum(profile.events);
   std::string digest;
@@ -312,7 +332,9 @@ std::string RunDriver::write_end(std::string const& reason, std::vector<KernelRe
        {"exchanges", "count", "exchanges between ranks", profile.exchanges},
        {"bytes_sent", "bytes", "sent by rank 0 to other ranks", profile.bytes_sent},
        {"blocked", "s", "time that rank 0 waited for other ranks", profile.blocked_seconds},
-       {"lane_events", "count", "events of each lane of rank 0", profile.lane_events}});
+       {"lane_events", "count", "events of each lane of rank 0", profile.lane_events},
+       {"node_load", "count", "messages sent by the components of each node of /topology/nodes",
+        node_loads_}});
   if (auto const path = engine_.critical_path()) {
     std::vector<std::uint64_t> const cores(PathProfile::kCores.begin(), PathProfile::kCores.end());
     std::vector<double> bounds;

@@ -40,6 +40,7 @@ class RunDriver {
   // Every component's own account of what it waits for, from all ranks.
   std::string waiting();
   std::vector<KernelRecord> kernel_records();
+  std::vector<std::uint64_t> node_loads();
   RunFacts facts(std::vector<KernelRecord> const& records) const;
   std::string write_end(std::string const& reason, std::vector<KernelRecord> const& records,
                         EngineProfile const& profile, std::uint64_t events);
@@ -58,6 +59,7 @@ class RunDriver {
   Progress progress_;
   std::optional<results::ResultWriter> writer_;
   std::optional<results::Position> resume_at_;
+  std::vector<std::uint64_t> node_loads_;
   std::uint64_t blocks_ = 0;
   Time next_sample_{};
   Time end_{};

@@ -142,6 +142,27 @@ bool looks_like_result(std::string const& path) {
   }
 }
 
+std::vector<std::uint64_t> read_engine(std::string const& path, std::string const& name) {
+  Pack pack(read_guarded(path, [&](hid_t file) {
+    check_is_result(file);
+    if (!has(file, "engine") || !has(file, "engine/" + name)) throw Hdf5Failure("has no /engine/" + name);
+    Handle const set(H5Dopen2(file, ("engine/" + name).c_str(), H5P_DEFAULT), "a dataset cannot be opened");
+    Handle const space(H5Dget_space(set), "a dataset has no shape");
+    auto const n = check(H5Sget_simple_extent_npoints(space), "a dataset has no size");
+    if (n > 10'000'000) throw Hdf5Failure("has a self-profile of an impossible size");
+    std::vector<std::uint64_t> values(static_cast<std::size_t>(n));
+    check(H5Dread(set, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+          "a dataset cannot be read");
+    Pack answer;
+    answer.put(std::uint64_t{values.size()});
+    for (auto const v : values) answer.put(v);
+    return answer.take();
+  }));
+  std::vector<std::uint64_t> values(pack.number());
+  for (auto& v : values) v = pack.number();
+  return values;
+}
+
 ResultSummary read_summary(std::string const& path) {
   Pack pack(read_guarded(path, pack_result));
   ResultSummary s;

@@ -409,7 +409,20 @@ void Assembly::build_fabric() {
   }
 }
 
-Placement Assembly::placement(Granularity granularity, std::uint32_t ranks) const {
+std::vector<std::uint32_t> Assembly::nodes_of_components() const {
+  std::vector<std::uint32_t> nodes(system_->component_count());
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    auto const last = i + 1 < groups_.size() ? groups_[i + 1].first : nodes.size();
+    for (std::size_t id = groups_[i].first; id < last; ++id) nodes[id] = groups_[i].device;
+  }
+  return nodes;
+}
+
+Placement Assembly::placement(Granularity granularity, std::uint32_t ranks,
+                              std::vector<std::uint64_t> const& node_loads) const {
+  if (!node_loads.empty() && node_loads.size() != machine_.nodes.size())
+    throw UserError("the profile is of a machine of " + std::to_string(node_loads.size()) +
+                    " nodes, this one has " + std::to_string(machine_.nodes.size()));
   Placement placement;
   if (granularity == Granularity::one) return placement;
   // Partitions are numbered in the order in which their first component was declared.
@@ -438,6 +451,7 @@ Placement Assembly::placement(Granularity granularity, std::uint32_t ranks) cons
         static_cast<std::uint64_t>(std::max<std::int64_t>(1, picoseconds(1us) / picoseconds(l.latency)));
     edges.push_back({l.a, l.b, closeness});
   }
+  if (!node_loads.empty()) node_weight = node_loads;
   auto const rank_of_node = assign_ranks(node_weight, edges, ranks);
   for (auto const node : node_of) placement.rank_of.push_back(rank_of_node[node]);
   return placement;

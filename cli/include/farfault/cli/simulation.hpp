@@ -43,6 +43,7 @@ struct RunOptions {
   std::optional<double> checkpoint_minutes;  // wall-clock time
   std::string resume;                        // checkpoint to go on from
   topologies::Granularity partitions = topologies::Granularity::device;
+  std::string profile;         // result of an earlier run, whose loads place devices on ranks
   bool critical_path = false;  // record it; runs on one thread
   bool merge_lanes = true;     // off: one lane for each partition, even on one thread
   ProgressMode progress = ProgressMode::automatic;

@@ -78,6 +78,8 @@ class AnyComponent {
   virtual ~AnyComponent() = default;
 
   ComponentId id() const { return id_; }
+  // Messages and timers sent so far: what the component costs, near enough, and the same for every placement.
+  std::uint64_t messages_sent() const { return sequence_; }
   std::string const& path() const { return *path_; }
 
   // The name shared by all components of this class, under which its statistics are stored ("l2_tlb").

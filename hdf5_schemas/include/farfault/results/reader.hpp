@@ -49,6 +49,9 @@ ResultSummary read_summary(std::string const& path);
 std::string to_json(ResultSummary const& summary);  // one line, {"kind":"result",...}
 std::string to_text(ResultSummary const& summary);  // for people
 
+// A vector of the self-profile, /engine/<name>; throws UserError when the file has none of that name.
+std::vector<std::uint64_t> read_engine(std::string const& path, std::string const& name);
+
 // What is wrong with the file, one sentence each; empty for a sound result. Throws only when nothing can be
 // read.
 std::vector<std::string> validate(std::string const& path);

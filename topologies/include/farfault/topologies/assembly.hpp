@@ -153,7 +153,11 @@ class Assembly {
   // Which partition each component is in: all in one; one for each device and switch; or GPUs split further,
   // along the links between SMs, L2 slices and the rest. Ranks get whole devices, weighted by their
   // components.
-  Placement placement(Granularity granularity, std::uint32_t ranks) const;
+  // `node_loads`, by node of the machine, are weights from an earlier run; empty: the number of components.
+  Placement placement(Granularity granularity, std::uint32_t ranks,
+                      std::vector<std::uint64_t> const& node_loads = {}) const;
+  // The node of the machine that each component belongs to.
+  std::vector<std::uint32_t> nodes_of_components() const;
 
  private:
   struct Gpu;
