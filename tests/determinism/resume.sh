@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# A run that was stopped, killed, or lost a rank, and is taken up again elsewhere, has the digest of the run that
+# never stopped.
+#
+#   tests/determinism/resume.sh [KILLS [SEED]]    KILLS: random moments of kill -9 (6); SEED: of the moments
+. "$(dirname "$0")/../support/script.sh"
+kills=${1:-6}
+seed=${2:-$RANDOM}
+RANDOM=$seed
+echo "moments of seed $seed"
+
+# ranks, threads, and the rest of the command line of those that take a run up
+elsewhere=("1 2 --partitions device" "1 1 --partitions one" "1 4 --partitions split --no-merge")
+have_ranks && elsewhere=("1 2 --partitions device" "2 1 --partitions split" "3 1 --partitions one"
+  "1 1 --partitions one" "3 2 --partitions split --no-merge" "1 4 --partitions split --no-merge")
+turn=0
+
+file=$scratch/run.h5 saved=$scratch/run.checkpoint log=$scratch/log
+model=() every=()
+
+# command_line RANKS THREADS WORD ...: leaves the command in `command`
+command_line() {
+  local ranks=$1 threads=$2
+  shift 2
+  command=("$farfault")
+  [ "$ranks" -gt 1 ] && command=(mpirun -n "$ranks" "$farfault")
+  command+=(run "${model[@]}" --output "$file" --threads "$threads" --progress off "$@")
+}
+
+# Takes up what is there in the next placement, from the beginning where the run never got to a checkpoint.
+take_up() {
+  local words=(--checkpoint "$saved" "${every[@]}")
+  [ -e "$saved" ] && words+=(--resume "$saved")
+  placement=${elsewhere[turn++ % ${#elsewhere[@]}]}
+  # shellcheck disable=SC2086
+  command_line $placement "${words[@]}"
+  timeout 60 "${command[@]}" >"$log" 2>&1
+}
+
+# right WHAT: the file that is there is valid and has the digest of the run that never stopped
+right() {
+  local digest
+  digest=$(digest_of "$file")
+  if [ "$digest" = "$reference" ] && "$farfault" validate "$file" >"$scratch/validate" 2>&1; then
+    pass
+  else
+    fail "$1, taken up with '$placement': digest '$digest', not '$reference'"
+    tail -n 5 "$log" "$scratch/validate" 2>/dev/null
+  fi
+}
+
+# The run that never stops; also how long it takes with its checkpoints, in milliseconds.
+undisturbed() {
+  local began
+  command_line 1 1
+  "${command[@]}" >"$log" 2>&1 || cat "$log"
+  reference=$(digest_of "$file")
+  check "$1 runs" [ -n "$reference" ]
+  began=$(date +%s%N)
+  command_line 1 1 --checkpoint "$saved" "${every[@]}"
+  "${command[@]}" >"$log" 2>&1
+  took=$((($(date +%s%N) - began) / 1000000))
+  check "checkpoints do not show in the result of $1" [ "$(digest_of "$file")" = "$reference" ]
+}
+
+# Waits for a random moment of a run of $took milliseconds.
+a_moment() {
+  local ms=$((took / 20 + (RANDOM * 32768 + RANDOM) % (took * 8 / 10 + 1)))
+  sleep "$((ms / 1000)).$(printf %03d $((ms % 1000)))"
+}
+
+# starts PLACEMENT: the checkpointed run, in the background, from nothing
+starts() {
+  rm -f "$file"* "$saved"*
+  # shellcheck disable=SC2086
+  command_line $1 --checkpoint "$saved" "${every[@]}"
+  "${command[@]}" >"$log" 2>&1 &
+  running=$!
+}
+
+interrupted=0
+# stopped_by SIGNAL NAME PLACEMENT: a run stopped by a signal at a random moment and taken up
+stopped_by() {
+  local code
+  starts "$3"
+  a_moment
+  kill -s "$1" "$running" 2>/dev/null
+  wait "$running"
+  code=$?
+  if [ "$code" -ne 0 ] && [ -e "$saved" ]; then
+    interrupted=$((interrupted + 1))
+    grep -qF -- "--resume $saved" "$log" || fail "$2 stopped by $1 does not say how to go on: $(tail -n 1 "$log")"
+  fi
+  # A signal that comes before the first event finds a program without a run to save; after the last, a result.
+  [ "$code" -ne 0 ] && ! take_up && fail "$2 stopped by $1 cannot be taken up: $(tail -n 1 "$log")"
+  right "$2 stopped by $1"
+}
+
+killed() { # NAME
+  starts "1 2"
+  a_moment
+  kill -KILL "$running" 2>/dev/null
+  if ! { wait "$running"; } 2>/dev/null; then
+    interrupted=$((interrupted + 1))
+    take_up || fail "$1 that was killed cannot be taken up: $(tail -n 1 "$log")"
+  fi
+  right "$1 that was killed"
+}
+
+try() { # NAME: the model under test, stopped three times
+  undisturbed "$1"
+  interrupted=0
+  for _ in 1 2 3; do stopped_by TERM "$1" "1 1"; done
+  have_ranks && stopped_by USR1 "$1" "2 1"
+  check "a signal reached $1 before its end" [ "$interrupted" -gt 0 ]
+}
+
+every=(--checkpoint-every 50us)
+model=(paper-gmmu-bypass --set workload.name=bfs --set workload.bfs.rmat.scale=12)
+try "bfs"
+model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=256
+  --set workload.transpose.height=256 --set memory.placement=first_touch)
+try "transpose"
+model=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=1MiB
+  --set workload.stream.write_fraction=0.4)
+try "stream with writes"
+
+# Checkpoints by the clock, some of which the kill cuts short.
+every=(--checkpoint-minutes 0.002)
+undisturbed "stream, checkpoints by the clock,"
+interrupted=0
+for _ in $(seq "$kills"); do killed "stream"; done
+check "a kill reached the run before its end" [ "$interrupted" -gt 0 ]
+
+# A lost rank ends them all, with a message that names it.
+if have_ranks; then
+  model=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=16MiB)
+  every=()
+  starts "3 1"
+  for _ in $(seq 100); do
+    mapfile -t ranks < <(pgrep -P "$running" farfault)
+    [ "${#ranks[@]}" -eq 3 ] && [ -e "$file" ] && break
+    sleep 0.1
+  done
+  check "three ranks run" [ "${#ranks[@]}" -eq 3 ]
+  kill -KILL "${ranks[1]}"
+  for _ in $(seq 150); do
+    kill -0 "$running" 2>/dev/null || break
+    sleep 0.1
+  done
+  check "all ranks end within seconds of the loss of one" eval '! kill -0 "$running" 2>/dev/null'
+  kill -KILL "$running" "${ranks[@]}" 2>/dev/null
+  { wait "$running"; } 2>/dev/null
+  check "the loss is an error" [ $? -ne 0 ]
+  check "the message names the rank" grep -q 'rank [0-2] with PID' "$log"
+fi
+finish
