@@ -26,6 +26,7 @@ IommuState Iommu::initial() const {
   s.walks.resize(p.walkers);
   for (std::uint32_t i = p.walkers; i > 0; --i) s.free_walkers.push_back(i - 1);
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
+  if (spec().table_base) s.table.relocate(*spec().table_base);
   s.walk_cache = PageWalkCache(p.walk_cache);
   return s;
 }

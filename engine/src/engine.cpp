@@ -328,6 +328,9 @@ std::uint64_t Engine::state_digest() {
   return impl_->transport.sum(sum);
 }
 
+// Stands in saved state where the last component of a rank was.
+constexpr ComponentId kEndOfComponents = ~ComponentId{0};
+
 std::vector<std::byte> Engine::save() {
   auto& i = *impl_;
   std::vector<std::byte> bytes;
@@ -340,7 +343,7 @@ std::vector<std::byte> Engine::save() {
     i.system.component(id).save(component);
     saver(id, state);
   }
-  ComponentId end = static_cast<ComponentId>(i.system.component_count());
+  auto end = kEndOfComponents;
   saver(end);
   std::vector<Event> events;
   i.swap_mail();
@@ -363,8 +366,8 @@ void Engine::load(std::vector<std::vector<std::byte>> const& parts) {
     for (;;) {
       ComponentId id = 0;
       loader(id);
-      if (id == i.system.component_count()) break;
-      if (id > i.system.component_count() || seen[id]) throw UserError("saved state is of another model");
+      if (id == kEndOfComponents) break;
+      if (id >= i.system.component_count() || seen[id]) throw UserError("saved state is of another model");
       seen[id] = true;
       std::vector<std::byte> state;
       loader(state);
@@ -381,6 +384,7 @@ void Engine::load(std::vector<std::vector<std::byte>> const& parts) {
       auto const id = i.system.receivers_[e.to].component->id();
       if (i.map.is_local(id)) i.lanes[i.merged ? 0 : i.map.lane_of(id)]->queue.push(e);
     }
+    if (!loader.at_end()) throw UserError("saved state is too long");
   }
   for (ComponentId id = 0; id < i.system.component_count(); ++id)
     if (!seen[id]) throw UserError("saved state lacks " + i.system.component(id).path());

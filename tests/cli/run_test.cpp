@@ -82,7 +82,8 @@ TEST_CASE("a run writes its result and tells what happened on standard output") 
 }
 
 TEST_CASE("a configuration that is not there is refused") {
-  CHECK(refusal("no-such", {}) == "'no-such' is neither a file nor a preset (paper-gmmu-bypass)");
+  CHECK(refusal("no-such", {}) ==
+        "'no-such' is neither a file nor a preset (dgx-a100, dgx1, dgx2, mi300x-8, paper-gmmu-bypass)");
   CHECK(refusal(folder().string(), {}).find(folder().string() + ": not a") == 0);
   auto const config = scratch("includes.toml", "include = [\"absent.toml\"]\n");
   CHECK(refusal(config, {}).find(config + ":1: ") == 0);

@@ -243,3 +243,13 @@ TEST_CASE("a new epoch starts counting from nothing") {
   CHECK(predictor.remote() == 0);
   CHECK(predictor.decision(us(20), p) == Route::gmmu);
 }
+
+TEST_CASE("a page table that is moved is the same table at other addresses") {
+  PageTable table(0x10000, 12);
+  table.map(5, 0x7000);
+  auto copy = table;
+  copy.relocate(0x90000);
+  CHECK(copy.find(5) == table.find(5));
+  CHECK(copy.step(0, 0, 5).address == table.step(0, 0, 5).address + 0x80000);
+  CHECK(copy.step(0, 0, 5).next == table.step(0, 0, 5).next);
+}

@@ -116,12 +116,12 @@ try() { # NAME: the model under test, stopped three times
 }
 
 every=(--checkpoint-every 50us)
-model=(paper-gmmu-bypass --set workload.name=bfs --set workload.bfs.rmat.scale=12)
+model=(paper-gmmu-bypass --set workload.name=bfs --set workload.bfs.rmat.scale=13)
 try "bfs"
-model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=256
-  --set workload.transpose.height=256 --set memory.placement=first_touch)
+model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=2048
+  --set workload.transpose.height=1024 --set memory.placement=first_touch)
 try "transpose"
-model=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=1MiB
+model=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=16MiB
   --set workload.stream.write_fraction=0.4)
 try "stream with writes"
 
@@ -134,12 +134,12 @@ check "a kill reached the run before its end" [ "$interrupted" -gt 0 ]
 
 # A lost rank ends them all, with a message that names it.
 if have_ranks; then
-  model=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=16MiB)
+  model=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=128MiB)
   every=()
   starts "3 1"
   for _ in $(seq 100); do
     mapfile -t ranks < <(pgrep -P "$running" farfault)
-    [ "${#ranks[@]}" -eq 3 ] && [ -e "$file" ] && break
+    [ "${#ranks[@]}" -eq 3 ] && [ -e "$file.partial" ] && break
     sleep 0.1
   done
   check "three ranks run" [ "${#ranks[@]}" -eq 3 ]

@@ -205,6 +205,7 @@ void Assembly::build_cpus() {
     iommu.memory = memory;
     iommu.waiters = cpu.served * config_.gmmu.pending;
     iommu.preloaded = &iommu_table_;
+    iommu.table_base = physical(device, config_.cpu.dram.capacity.bytes / 8 * 7);
     cpu.iommu = &system_->add<Iommu>(name + ".iommu", iommu);
 
     PortSpec port;

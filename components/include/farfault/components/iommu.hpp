@@ -3,9 +3,10 @@
 //
 // Requests for one page are merged. A walk reads each entry from the CPU's memory; a page that no entry maps
 // is a fault and goes to the driver, its walker free meanwhile. The answer carries the frame, wherever it
-// lies (ATS).
+// lies (ATS). Of several CPUs each keeps a copy of the table in its own memory, so that walks stay local.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct IommuSpec {
   AddressMap memory;
   std::uint32_t waiters = 1024;  // requests that all GPUs together can have outstanding here
   PageTable const* preloaded = nullptr;
+  std::optional<PhysAddr> table_base;  // where this CPU's copy of it lies; else where `preloaded` does
 };
 
 struct IommuWaiter {

@@ -24,6 +24,8 @@ class PageTable {
   PageTable(PhysAddr base, unsigned page_bits)
       : base_(base), levels_((kVirtualBits - page_bits + kIndexBits - 1) / kIndexBits), nodes_(1) {}
 
+  // The same table elsewhere in memory.
+  void relocate(PhysAddr base) { base_ = base; }
   unsigned levels() const { return levels_; }
   std::uint64_t nodes() const { return nodes_.size(); }
   std::uint64_t mapped_pages() const { return mapped_; }

@@ -1,0 +1,239 @@
+#include "farfault/engine/checkpoint.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "farfault/engine/error.hpp"
+#include "phold_model.hpp"
+
+using namespace farfault;
+
+namespace {
+
+struct Folder {
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("farfault_checkpoint_" + std::to_string(::getpid()));
+  Folder() { std::filesystem::create_directories(path); }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string file(std::string const& name) const { return (path / name).string(); }
+};
+
+std::vector<std::byte> noise(std::size_t n, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<std::byte> bytes(n);
+  for (auto& b : bytes) b = static_cast<std::byte>(random());
+  return bytes;
+}
+
+Checkpoint sample(std::uint64_t config) {
+  return {{config, Time{12345ns}, 7, 99}, noise(100, 1), {noise(3000, 2), {}, noise(17, 3)}};
+}
+
+std::string slurp(std::string const& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void spill(std::string const& path, std::string const& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// What reading says, or "read".
+std::string verdict(std::string const& path) {
+  try {
+    static_cast<void>(read_checkpoint(path));
+    return "read";
+  } catch (UserError const& e) {
+    return e.what();
+  }
+}
+
+bool one_sentence_with(std::string const& text, std::string const& part) {
+  return text.find(part) != std::string::npos && text.find('\n') == std::string::npos;
+}
+
+struct PholdRun {
+  phold::Model model;
+  std::unique_ptr<Transport> transport = make_single_transport();
+  Engine engine;
+  PholdRun(phold::Parameters const& p, std::uint32_t partitions, EngineOptions options)
+      : model(p), engine(model.system, model.placement(partitions), options, *transport) {}
+};
+
+}  // namespace
+
+TEST_CASE("a checkpoint is read back as it was written") {
+  Folder const folder;
+  auto const path = folder.file("run.checkpoint");
+  auto const written = sample(42);
+  write_checkpoint(path, written);
+  auto const c = read_checkpoint(path);
+  CHECK(c.header.config_hash == 42);
+  CHECK(c.header.time == Time{12345ns});
+  CHECK(c.header.components == 7);
+  CHECK(c.header.events == 99);
+  CHECK(c.run == written.run);
+  CHECK(c.parts == written.parts);
+  CHECK(looks_like_checkpoint(path));
+  CHECK_FALSE(std::filesystem::exists(path + ".writing"));
+}
+
+TEST_CASE("the last two checkpoints are kept") {
+  Folder const folder;
+  auto const path = folder.file("run.checkpoint");
+  for (std::uint64_t config = 1; config <= 3; ++config) write_checkpoint(path, sample(config));
+  CHECK(read_checkpoint(path).header.config_hash == 3);
+  CHECK(read_checkpoint(path + ".previous").header.config_hash == 2);
+}
+
+TEST_CASE("a checkpoint with any one byte changed is refused, and the one before it is offered") {
+  Folder const folder;
+  auto const path = folder.file("run.checkpoint");
+  write_checkpoint(path, sample(1));
+  write_checkpoint(path, sample(2));
+  auto const good = slurp(path);
+  std::mt19937 random(7);
+  for (std::size_t i = 0; i < good.size(); i += i < 64 ? 1 : 1 + random() % 20) {
+    auto bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ static_cast<char>(1 << random() % 8));
+    spill(path, bad);
+    CAPTURE(i);
+    CHECK(one_sentence_with(verdict(path), "; the one before it is " + path + ".previous"));
+  }
+}
+
+TEST_CASE("a checkpoint cut off anywhere, or with bytes behind its end, is refused") {
+  Folder const folder;
+  auto const path = folder.file("run.checkpoint");
+  write_checkpoint(path, sample(1));
+  auto const good = slurp(path);
+  for (std::size_t n = 0; n < good.size(); n += n < 100 ? 1 : 37) {
+    spill(path, good.substr(0, n));
+    CAPTURE(n);
+    CHECK(one_sentence_with(verdict(path), path));
+    CHECK(verdict(path).find("previous") == std::string::npos);  // there is none to offer
+  }
+  spill(path, good + "x");
+  CHECK(one_sentence_with(verdict(path), "should hold"));
+}
+
+TEST_CASE("a checkpoint of another format version is refused by its number") {
+  Folder const folder;
+  auto const path = folder.file("run.checkpoint");
+  write_checkpoint(path, sample(1));
+  auto bytes = slurp(path);
+  bytes[8] = 77;
+  spill(path, bytes);
+  CHECK(verdict(path) == "checkpoint " + path + " has format version 77; this program reads 1");
+}
+
+TEST_CASE("what is no checkpoint is refused without reading it") {
+  Folder const folder;
+  auto const path = folder.file("run.checkpoint");
+  CHECK(one_sentence_with(verdict(path), "cannot be read: No such file"));
+  CHECK(one_sentence_with(verdict(folder.path.string()), "is not a file"));
+  spill(path, "");
+  CHECK(one_sentence_with(verdict(path), "is too short to be one"));
+  spill(path, std::string(4096, 'A'));
+  CHECK(one_sentence_with(verdict(path), "is not a Farfault checkpoint"));
+  CHECK_FALSE(looks_like_checkpoint(path));
+  // Its own length would be four exabytes.
+  write_checkpoint(path, sample(1));
+  auto bytes = slurp(path);
+  bytes[23] = 0x40;
+  spill(path, bytes);
+  CHECK(one_sentence_with(verdict(path), "should hold 46116860"));
+}
+
+TEST_CASE("a checkpoint that cannot be written leaves the ones that are there") {
+  Folder const folder;
+  auto const path = folder.file("run.checkpoint");
+  write_checkpoint(path, sample(1));
+  std::filesystem::create_directory(path + ".writing");  // nothing can be written under this name
+  CHECK_THROWS_AS(write_checkpoint(path, sample(2)), RunError);
+  CHECK(read_checkpoint(path).header.config_hash == 1);
+  CHECK_THROWS_AS(write_checkpoint(folder.file("no/such/folder"), sample(2)), RunError);
+}
+
+TEST_CASE(
+    "PHOLD saved at any moment and loaded on other partitions and threads ends as if it had never stopped") {
+  phold::Parameters const p{.processes = 61, .start_events = 3, .remote = 0.5, .lookahead = 0.1};
+  auto const end = Time{40us};
+  PholdRun whole(p, 1, {});
+  whole.engine.run_until(end);
+  auto const reference = whole.engine.state_digest();
+
+  struct Shape {
+    std::uint32_t partitions;
+    EngineOptions options;
+  };
+  std::vector<Shape> const shapes = {
+      {1, {}},
+      {2, {.threads = 2}},
+      {5, {.threads = 1, .merge_lanes = false, .run_sparse_merged = false}},
+      {7, {.threads = 4, .merge_lanes = false}},
+      {3, {.threads = 2, .merge_lanes = true, .run_sparse_merged = false}},
+  };
+  Folder const folder;
+  auto const path = folder.file("phold.checkpoint");
+  std::mt19937 random(11);
+  for (std::size_t from = 0; from < shapes.size(); ++from) {
+    for (std::size_t to = 0; to < shapes.size(); ++to) {
+      auto const moment = Time{Duration{static_cast<std::int64_t>(random() % 39'000'000) + 1}};
+      CAPTURE(from);
+      CAPTURE(to);
+      CAPTURE(picoseconds(moment));
+      {
+        PholdRun first(p, shapes[from].partitions, shapes[from].options);
+        first.engine.run_until(moment);
+        write_checkpoint(path, {{1, moment, p.processes, 0}, {}, {first.engine.save()}});
+        // Saving does not disturb the run that goes on.
+        first.engine.run_until(end);
+        CHECK(first.engine.state_digest() == reference);
+      }
+      PholdRun second(p, shapes[to].partitions, shapes[to].options);
+      second.engine.load(read_checkpoint(path).parts);
+      CHECK(second.engine.state_digest() != reference);
+      second.engine.run_until(end);
+      CHECK(second.engine.state_digest() == reference);
+    }
+  }
+}
+
+TEST_CASE("what is saved is the same bytes for every placement on one rank") {
+  phold::Parameters const p{.processes = 48, .start_events = 2, .remote = 0.5, .lookahead = 0.1};
+  auto saved = [&](std::uint32_t partitions, EngineOptions options) {
+    PholdRun run(p, partitions, options);
+    run.engine.run_until(Time{7us});
+    return run.engine.save();
+  };
+  auto const reference = saved(1, {});
+  CHECK(saved(4, {.threads = 2}) == reference);
+  CHECK(saved(6, {.threads = 1, .merge_lanes = false, .run_sparse_merged = false}) == reference);
+}
+
+TEST_CASE("saved state of another model, or damaged state, is refused and never crashes") {
+  phold::Parameters const p{.processes = 20, .start_events = 2};
+  PholdRun run(p, 1, {});
+  run.engine.run_until(Time{3us});
+  auto const good = run.engine.save();
+
+  phold::Parameters larger = p;
+  larger.processes = 21;
+  CHECK_THROWS_AS(PholdRun(larger, 1, {}).engine.load({good}), UserError);
+  phold::Parameters smaller = p;
+  smaller.processes = 19;
+  CHECK_THROWS_AS(PholdRun(smaller, 1, {}).engine.load({good}), UserError);
+  CHECK_THROWS_AS(PholdRun(p, 1, {}).engine.load({}), UserError);
+  CHECK_THROWS_AS(PholdRun(p, 1, {}).engine.load({good, good}), UserError);  // every component twice
+  for (std::size_t n = 0; n < good.size(); n += 13)
+    CHECK_THROWS_AS(PholdRun(p, 1, {}).engine.load({{good.begin(), good.begin() + static_cast<long>(n)}}),
+                    UserError);
+}
