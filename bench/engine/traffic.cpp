@@ -1,0 +1,48 @@
+// The traffic program: a cluster of GPUs that read each other's memories; runs under mpirun too.
+#include <CLI/CLI.hpp>
+
+#include "measurement.hpp"
+#include "traffic_model.hpp"
+
+int main(int argc, char** argv) {
+  using namespace farfault;
+  traffic::Parameters p;
+  double end = 50;
+  std::uint32_t threads = 1;
+  std::uint32_t partitions = 0;
+  bool json = false;
+  CLI::App app{
+      "Reads of 64 bytes between the GPUs of a cluster, over NVLink and InfiniBand latencies.\n"
+      "Example: traffic --gpus 1024 --in-flight 4 --end 50 --threads 2"};
+  app.option_defaults()->always_capture_default();
+  app.add_option("--gpus", p.gpus, "GPUs of the cluster")->check(CLI::Range(2, 1 << 16));
+  app.add_option("--gpus-per-node", p.gpus_per_node, "GPUs that NVLink joins")->check(CLI::Range(1, 1 << 16));
+  app.add_option("--sources", p.sources, "SM-like sources of each GPU")->check(CLI::Range(1, 1024));
+  app.add_option("--in-flight", p.in_flight, "reads that each source keeps in flight")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--local", p.local, "fraction of reads to a GPU of the same node; others go to any GPU")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--end", end, "simulated time, in us")->check(CLI::Range(0.0, 1e9));
+  app.add_option("--threads", threads, "threads a rank")->check(CLI::Range(1, 1024));
+  app.add_option("--partitions", partitions, "partitions of the model; 0: one for each node")
+      ->check(CLI::Range(0, 1 << 16));
+  app.add_flag("--json", json, "print one JSON object");
+  CLI11_PARSE(app, argc, argv);
+
+  auto const transport = make_transport();
+  if (partitions == 0)
+    partitions = std::max((p.gpus + p.gpus_per_node - 1) / p.gpus_per_node, threads * transport->ranks());
+  auto const model = std::make_unique<traffic::Model>(p);
+  Engine engine(model->system, model->placement(partitions), {.threads = threads}, *transport);
+  auto m = bench::run_measured(engine, *transport, Time{Duration{static_cast<std::int64_t>(end * 1e6)}});
+  auto const sums = model->sums();
+  m.digest = transport->sum(sums.digest);
+  auto const reads = transport->sum(sums.reads);
+  auto const waited = static_cast<double>(transport->sum(sums.waited_ns));
+  char what[96];
+  std::snprintf(what, sizeof what, "%u GPUs, %llu reads of %.2f us", p.gpus,
+                static_cast<unsigned long long>(reads),
+                reads > 0 ? waited / static_cast<double>(reads) / 1000 : 0);
+  bench::print(m, *transport, what, json);
+  return 0;
+}
