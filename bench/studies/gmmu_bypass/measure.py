@@ -1,0 +1,69 @@
+"""What one result file says: the figures that the study's tables are made of."""
+import h5py
+import numpy
+
+
+def divide(a, b):
+    """a / b, or None where there was nothing to count."""
+    return None if a is None or b is None or b == 0 else float(a) / float(b)
+
+
+def measure(path):
+    """Figures of one run, as a dictionary. Times in ns, shares between 0 and 1; None: nothing to divide by."""
+    with h5py.File(path, "r") as f:
+        total = {name: int(f["summary/machine"][name][0]) for name in f["summary/machine"] if name != "name"}
+        kernels = f["tables/kernels"]
+        ran = int((kernels["finished"][:] - kernels["launched"][:]).sum())  # ps
+        gpus = len(f["summary/gpu/name"])
+        levels = {kind: _mean_level(f, kind, "busy_walkers") for kind in ("gmmu", "iommu")}
+        switches = [_text(n) for n in f["timeseries/pcie_switch/instance"][:]]
+        # A switch counts how long its outputs were taken, all together: divide by how many it has.
+        ends = numpy.concatenate([f["topology/links/a"][:], f["topology/links/b"][:]])
+        names = [_text(n) for n in f["topology/nodes/name"][:]]
+        switch_busy = f["timeseries/pcie_switch/busy"][-1]
+        use = {}
+        for name, busy in zip(switches, switch_busy):
+            node = names.index(name.split(".")[0])
+            use[name] = float(busy) / ran / max(1, int((ends == node).sum()))
+        m = {
+            "kernel_ns": ran / 1e3,
+            "kernels": len(kernels["kernel"]),
+            "footprint": int(f["summary/application/footprint"][0]),
+            "digest": str(f.attrs["result_digest"]),
+            "l1_tlb_hits": divide(total["sm_l1_tlb_hits"], total["sm_l1_tlb_hits"] + total["sm_l1_tlb_misses"]),
+            "l2_tlb_requests": total["l2_tlb_hits"] + total["l2_tlb_misses"],
+            "l2_tlb_hits": divide(total["l2_tlb_hits"], total["l2_tlb_hits"] + total["l2_tlb_misses"]),
+            "requests": total["gmmu_requests"],
+            "requests_per_us": total["gmmu_requests"] / (ran / 1e6),
+            "local_walks": divide(total["gmmu_local_hits"], total["gmmu_local_hits"] + total["gmmu_local_misses"]),
+            "gmmu_walks": total["gmmu_walks"],
+            "iommu_walks": total["iommu_walks"],
+            "iommu_requests": total["iommu_requests"],
+            "iommu_tlb_hits": divide(total["iommu_tlb_hits"], total["iommu_requests"]),
+            "iommu_merged": divide(total["iommu_merged"], total["iommu_requests"]),
+            "iommu_per_us": total["iommu_requests"] / (ran / 1e6),
+            "latency_ns": divide(total["gmmu_latency"] / 1e3, total["gmmu_answers"]),
+            "gmmu_busy": divide(levels["gmmu"], gpus),
+            "iommu_busy": levels["iommu"],
+            "remote": divide(total["sm_remote_accesses"], total["sm_l1_misses"] + total["sm_stores"]),
+            "gpu_link": divide(total["rdma_busy"], ran * gpus),
+            "cpu_link": divide(total["cpu_port_busy"], ran),
+            "root_link": max(use.values()) if use else None,
+            "faults": total["driver_faults"],
+            "predicted_local": total["gmmu_predicted_local"],
+            "predicted_remote": total["gmmu_predicted_remote"],
+            "undecided": total["gmmu_undecided"],
+            "accuracy_above_t1": divide(total["gmmu_right_local"], total["gmmu_predicted_local"]),
+            "accuracy_below_t2": divide(total["gmmu_right_remote"], total["gmmu_predicted_remote"]),
+        }
+    return m
+
+
+def _text(value):
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _mean_level(f, kind, level):
+    """Mean over the samples of a level, summed over its instances; the last sample is the idle machine's."""
+    samples = f[f"timeseries/{kind}/{level}"][:-1]
+    return float(samples.sum(axis=1).mean()) if len(samples) else None

@@ -1,0 +1,188 @@
+"""results.md: the paper's figures beside the measured ones, and what the counters say where they differ."""
+import json
+
+import figures
+from figures import PAPER, gain, percent
+from study import DESIGNS, FOLDER, WORKLOADS, show_bytes
+
+DESIGN_NAMES = {"distributed": "distributed", "centralized": "centralized", "gmmu_bypass": "bypass", "oracle": "ideal"}
+
+
+def write(folder, results, footprint, program, plots):
+    """Writes results.json and results.md into `folder`. results: {placement: {workload: {design: measures}}}."""
+    rows = figures.rows(results)
+    about = {"program": program.version, "footprint": footprint, "paper": PAPER["source"]}
+    (folder / "results.json").write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
+    lines = head(results, footprint, program)
+    lines += overview(results)
+    discussion = (FOLDER / "discussion.md").read_text().strip()
+    lines += [discussion]
+    for placement, runs in results.items():
+        lines += section(placement, runs)
+    lines += ["", "## Plots", ""] + [f"![{title}]({file})" for file, title in plots]
+    lines += sizes_table(results)
+    (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")
+
+
+def head(results, footprint, program):
+    return [
+        "# GMMU Bypass: the paper and Farfault",
+        "",
+        "Written by `run`; do not edit. " + PAPER["source"],
+        "",
+        f"{show_bytes(footprint)} a workload on the preset `paper-gmmu-bypass`, {program.version}. Performance is the "
+        "inverse of the simulated time of the kernels, from each launch at the host to the end of its last block, "
+        "summed over the kernels. Averages are arithmetic means over the workloads, as the ratios of a figure are "
+        "averaged; results.json has geometric means too. Paper: only numbers that its text states, the bars are not "
+        "read off. `-`: nothing was counted.",
+    ]
+
+
+def table(header, body, text=False):
+    align = ["---"] + ["---" if text else "---:"] * (len(header) - 1)
+    return [""] + ["| " + " | ".join(map(str, r)) + " |" for r in [header, align] + body] + [""]
+
+
+def shown(value, show):
+    return "-" if value is None else show(value)
+
+
+def overview(results):
+    body = []
+    for name, entry in PAPER["averages"].items():
+        as_gain = figures.SERIES[name][1] == "ratio" and name != "bypass_of_oracle"
+        show = gain if as_gain else percent
+        measured = [shown(figures.mean(figures.series(runs)[name].values()), show) for runs in results.values()]
+        body.append([f"{figures.SERIES[name][2]} (Fig. {figures.SERIES[name][0]})", show(entry["value"])] + measured)
+    counts = []
+    for runs in results.values():
+        verdicts = [c[4] for c in figures.claims(runs) if c[4] is not None]
+        counts.append(f"{sum(verdicts)} of {len(verdicts)}")
+    body.append(["statements of the text that hold", ""] + counts)
+    return ["", "## In short", ""] + table(["average over the workloads", "paper"] + list(results), body)[1:]
+
+
+def section(placement, runs):
+    lines = ["", f"## Placement: {placement}", "", "### What the paper says, and whether it holds"]
+    words = {True: "yes", False: "**no**", None: "-"}
+    lines += table(["figure", "", "the paper's statement", "measured", "holds"],
+                   [[f, k, t, m, words[v]] for f, k, t, m, v in figures.claims(runs)], text=True)
+    lines += [f"Two designs within {figures.TIE * 100:g} % do not beat each other; similar: not slower by more than "
+              f"{figures.SIMILAR * 100:g} %; a gain agrees in size between 1/{figures.SIZE:g} and {figures.SIZE:g} times "
+              "the paper's, an accuracy within 10 points.", "", "### Fig. 3 and 5: performance"]
+    s = figures.series(runs)
+    names = ["centralized_over_distributed", "bypass_over_distributed", "oracle_over_distributed",
+             "bypass_over_centralized", "bypass_of_oracle"]
+    lines += per_workload(runs, s, names, {"bypass_of_oracle": percent})
+    lines += ["### Fig. 6: prediction accuracy", "",
+              "Share of the requests sent to one unit alone whose page was there; the requests that each rests on."]
+    body = []
+    for w, designs in runs.items():
+        d = designs.get("gmmu_bypass")
+        if d:
+            body.append([WORKLOADS[w], shown(d["accuracy_above_t1"], percent), d["predicted_local"],
+                         shown(d["accuracy_below_t2"], percent), d["predicted_remote"], d["undecided"]])
+    body.append(["average", shown(figures.mean(s["accuracy_above_t1"].values()), percent), "",
+                 shown(figures.mean(s["accuracy_below_t2"].values()), percent), "", ""])
+    body.append(["paper", percent(PAPER["averages"]["accuracy_above_t1"]["value"]), "",
+                 percent(PAPER["averages"]["accuracy_below_t2"]["value"]), "", ""])
+    lines += table(["", "above T1", "requests to the GMMU alone", "below T2", "requests to the IOMMU alone",
+                    "requests to both"], body)
+    lines += ["### Fig. 7: page walks, bypass over distributed"]
+    lines += per_workload(runs, s, ["gmmu_walks", "iommu_walks", "all_walks"], {}, totals=True)
+    lines += ["### What the counters say"]
+    lines += counters(runs)
+    lines += explanations(runs)
+    return lines
+
+
+def per_workload(runs, s, names, shows, totals=False):
+    header = [""] + [figures.SERIES[n][2] for n in names]
+    show = {n: shows.get(n, gain) for n in names}
+    body = [[WORKLOADS[w]] + [shown(s[n][w], show[n]) for n in names] for w in runs]
+    body.append(["average"] + [shown(figures.mean(s[n].values()), show[n]) for n in names])
+    if totals:
+        body.append(["all together"] + [shown(figures.totals(runs, *(["gmmu_walks", "iommu_walks"] if n == "all_walks"
+                                                                     else [n])), gain) for n in names])
+    stated = {n: PAPER["averages"].get(n, {}).get("value") for n in names}
+    body.append(["paper, average"] + [shown(stated[n], show[n]) for n in names])
+    for w in runs:
+        mine = {n: PAPER["workloads"].get(w, {}).get(n, {}).get("value") for n in names}
+        if any(v is not None for v in mine.values()):
+            body.append([f"paper, {WORKLOADS[w]}"] + [shown(mine[n], show[n]) for n in names])
+    return table(header, body)
+
+
+def counters(runs):
+    number = "{:.0f}".format
+    header = ["", "design", "kernels, us", "L2 TLB misses a us", "L1 / L2 TLB hits", "walks that find the page local",
+              "ns a miss", "GMMU walkers busy, each", "IOMMU requests a us", "IOMMU TLB hits", "IOMMU walkers busy",
+              "remote accesses", "PCIe: GPU, CPU, busiest switch"]
+    body = []
+    for w, designs in runs.items():
+        for design in DESIGNS:
+            d = designs.get(design)
+            if not d:
+                continue
+            body.append([WORKLOADS[w], DESIGN_NAMES[design], number(d["kernel_ns"] / 1e3), f"{d['requests_per_us']:.1f}",
+                         f"{shown(d['l1_tlb_hits'], percent)} / {shown(d['l2_tlb_hits'], percent)}",
+                         shown(d["local_walks"], percent), shown(d["latency_ns"], number),
+                         shown(d["gmmu_busy"], "{:.1f}".format), f"{d['iommu_per_us']:.1f}",
+                         shown(d["iommu_tlb_hits"], percent), shown(d["iommu_busy"], "{:.1f}".format),
+                         shown(d["remote"], percent),
+                         ", ".join(shown(d[n], percent) for n in ("gpu_link", "cpu_link", "root_link"))])
+    return table(header, body)
+
+
+def explanations(runs):
+    """Sentences made of measured values, for each workload where an expected winner does not win."""
+    lines = []
+    for w, d in runs.items():
+        if not {"distributed", "centralized"} <= set(d):
+            continue
+        a, b = d["distributed"], d["centralized"]
+        ratio = figures.speed(d, "centralized", "distributed")
+        if w in PAPER["distributed_wins"] and ratio >= 1 - figures.TIE:
+            claim = f"the paper has distributed ahead; here centralized is {gain(ratio)}"
+        elif w in PAPER["centralized_wins"] and ratio <= 1 + figures.TIE:
+            claim = f"the paper has centralized ahead; here it is {gain(ratio)}"
+        else:
+            continue
+        lines.append(f"- **{WORKLOADS[w]}**: {claim}. " + " ".join(why(d, a, b)))
+    if lines:
+        lines = ["Where another design wins than in the paper:", ""] + lines + [""]
+    return lines
+
+
+def why(designs, a, b):
+    said = []
+    if a["requests"] == 0:
+        return ["No request misses the L2 TLB."]
+    local = a["local_walks"] or 0
+    said.append(f"In distributed, {percent(local)} of the walks find the page local, and a miss takes "
+                f"{a['latency_ns']:.0f} ns, in centralized {b['latency_ns']:.0f} ns.")
+    if local > 0.9:
+        said.append("Nearly every page is local, so the walk in the GMMU is almost never in vain.")
+    elif local < 0.1:
+        said.append("Nearly every page is remote, so distributed pays a walk for almost each request.")
+    ideal = figures.speed(designs, "oracle", "distributed")
+    if ideal is not None and abs(ideal - 1) < 0.01:
+        said.append(f"Vain walks cost little: even the ideal scheme is only {gain(ideal)} ahead of distributed.")
+    link = max(b["root_link"] or 0, b["gpu_link"] or 0)
+    if link > 0.6:
+        said.append(f"PCIe is what limits: its busiest outputs are taken {percent(link)} of the time by data, and "
+                    "translations wait in the same queues.")
+    if (b["iommu_busy"] or 0) > 6:
+        said.append(f"The IOMMU limits centralized: {b['iommu_busy']:.1f} of its walkers are busy on average.")
+    return said
+
+
+def sizes_table(results):
+    seen = {}
+    for runs in results.values():
+        for w, designs in runs.items():
+            for d in designs.values():
+                seen[w] = (d["footprint"], d["kernels"])
+    lines = ["", "## Sizes", "", "Bytes of all buffers as simulated; `workloads/*.toml` say which parameters give them."]
+    return lines + table(["", "workload", "footprint", "kernels"],
+                         [[WORKLOADS[w], w, show_bytes(n), k] for w, (n, k) in seen.items()])

@@ -1,0 +1,198 @@
+"""What the averages depend on: one parameter at a time, at a small footprint. Writes sensitivity.md."""
+import json
+import re
+from pathlib import Path
+
+import figures
+from figures import gain
+from measure import divide, measure
+from study import ROOT, WORKLOADS, Run, Runner, complete, parse_bytes, show_bytes
+
+DESIGNS = ["distributed", "centralized", "gmmu_bypass"]
+
+# Fewer rounds of the same, so that a page of variations takes minutes.
+SHORTER = {"pagerank": {"workload.pagerank.iterations": 1}, "kmeans": {"workload.kmeans.max_rounds": 2},
+           "stencil2d": {"workload.stencil2d.iterations": 2}}
+PART = {"aes": 4}  # of the footprint: AES computes longest for each byte
+
+# Tables that describe other machines, the workload, or the run itself.
+OTHER = ("workload.", "run.", "machine.", "links.", "routing.", "memory.placement")
+IDLE = {"cpu.dram_capacity": "never full", "fabric.flows": "one shortest route everywhere"}
+FAULTS = ("driver.",)  # matter where pages are mapped at their first touch
+
+# A value that cannot change alone: key -> function of the new value giving further settings.
+TOGETHER = {"iommu.tlb_entries": lambda n: {"iommu.tlb_ways": n}}
+
+
+def machine(path, gpus=4, factor=1.0):
+    """The preset's machine with other GPUs (two a switch, as there) or other latencies."""
+    text = (ROOT / "topologies/machines/paper-gmmu-bypass.toml").read_text()
+    inner, outer = (float(ns) for ns in (re.search(r'b = "switch0"\nkind = "pcie"\nlatency = "([0-9.]+)ns"', text)[1],
+                                         re.search(r'b = "gpu0"\nkind = "pcie"\nlatency = "([0-9.]+)ns"', text)[1]))
+    nodes = [("cpu0", "cpu"), ("root", "pcie_switch")]
+    links = [("cpu0", "root", outer)]
+    for s in range((gpus + 1) // 2):
+        nodes.append((f"switch{s}", "pcie_switch"))
+        links.append(("root", f"switch{s}", inner))
+    for g in range(gpus):
+        nodes.append((f"gpu{g}", "gpu"))
+        links.append((f"switch{g // 2}", f"gpu{g}", outer))
+    lines = ['name = "paper-gmmu-bypass-variation"']
+    lines += [f'\n[[node]]\nname = "{n}"\nkind = "{k}"' + ("\nnuma = 0" if n in ("cpu0", "root") else "") for n, k in nodes]
+    lines += [f'\n[[link]]\na = "{a}"\nb = "{b}"\nkind = "pcie"\nlatency = "{ns * factor:g}ns"\nbandwidth = "16GB/s"'
+              for a, b, ns in links]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
+    return {"machine.topology": json.dumps(str(path))}
+
+
+def scaled(parameter, factor):
+    """TOML text of a parameter's default times factor, or None where that leaves its range."""
+    match = re.fullmatch(r"([0-9.]+)(?: (.*))?", parameter["default"])
+    low, high = re.match(r"(\S+(?: [A-Za-z/]+)?) to (\S+(?: [A-Za-z/]+)?)", parameter["range"]).groups()
+    value = float(match[1]) * factor
+    unit = match[2]
+    if unit is None:
+        if value != int(value) or not float(low) <= value <= float(high):
+            return None
+        return str(int(value))
+    if parameter["unit"] == "bytes" and not parse_bytes(low) <= parse_bytes(parameter["default"]) * factor <= parse_bytes(high):
+        return None
+    if f"{float(match[1]):g} {unit}" == low and factor < 1:
+        return None
+    return f'"{value:g} {unit}"'
+
+
+def given(out):
+    """Variations of what the paper or its simulator gives: (name, default, [(value, settings, footprint factor)])."""
+    m = out / "machines"
+    router = "gpu.router."
+    return [
+        ("PCIe latency", "as MGPUSim", [(f"x {f:g}", machine(m / f"latency-{f:g}.toml", factor=f), 1) for f in (0.5, 2)]),
+        ("GPUs", "4", [(str(n), machine(m / f"gpus-{n}.toml", gpus=n), 1) for n in (2, 8)]),
+        ("GMMU walkers", "64", [(str(n), {"gpu.gmmu.walkers": n}, 1) for n in (8, 32, 128)]),
+        ("IOMMU walkers", "8", [(str(n), {"iommu.walkers": n}, 1) for n in (4, 16, 64)]),
+        ("page-walk caches", "64", [("none", {"gpu.gmmu.walk_cache": 0, "iommu.walk_cache": 0}, 1)]),
+        ("epoch", "10 us", [(t, {router + "epoch": f'"{t}"'}, 1) for t in ("2 us", "5 us", "20 us", "50 us")]),
+        ("T1", "0.85", [(str(v), {router + "t1": v}, 1) for v in (0.75, 0.95)]),
+        ("T2", "0.15", [(str(v), {router + "t2": v}, 1) for v in (0.05, 0.25)]),
+        ("L2 TLB entries", "256", [(str(n), {"gpu.l2_tlb.entries": n}, 1) for n in (64, 128, 512)]),
+        ("footprint", "", [(f"x {f:g}", {}, f) for f in (0.5, 2)]),
+        ("blocks dealt to GPUs", "round_robin", [("contiguous", {"host.block_order": '"contiguous"'}, 1)]),
+    ]
+
+
+def assumed(parameters, placement):
+    """Every assumed parameter that this machine uses, halved and doubled; and those left out, with the reason."""
+    varied, left_out = [], []
+    for p in parameters:
+        key = p["key"]
+        if "assumed" not in p["source"] or key.startswith(OTHER):
+            continue
+        if key in IDLE or (key.startswith(FAULTS) and placement != "first_touch"):
+            left_out.append((key, IDLE.get(key, "no page faults with this placement")))
+        elif p["unit"] == "name":
+            names = p["range"].removeprefix("one of: ").split(", ")
+            varied.append((key, p["default"], [(n, {key: f'"{n}"'}, 1) for n in names if n != p["default"]]))
+        else:
+            values = []
+            for factor in (0.5, 2):
+                text = scaled(p, factor)
+                if text is not None and not (key == "iommu.tlb_ways" and factor > 1):
+                    more = TOGETHER.get(key, lambda n: {})(text)
+                    values.append((text.strip('"'), {key: text, **more}, 1))
+            varied.append((key, p["default"], values))
+    return varied, left_out
+
+
+def run(args, program, workloads, placements, footprint, out):
+    failures = []
+    folder = Path(args.results) if args.results else out
+    folder.mkdir(parents=True, exist_ok=True)
+    text = []
+    for placement in placements:
+        base = out / "sensitivity" / show_bytes(footprint).replace(" ", "") / placement
+        varied, left_out = assumed(program.parameters(), placement)
+        fixed = given(base)
+        plan = [("", "", [("defaults", {}, 1)])] + fixed + varied
+        runs, which = {}, {}
+        for name, _, values in plan:
+            for value, settings, factor in values:
+                which[name, value] = mine = {}
+                for w in workloads:
+                    for d in DESIGNS:
+                        r = simulation(w, d, placement, int(footprint * factor), settings, base)
+                        runs[r.output] = r
+                        mine.setdefault(w, {})[d] = r.output
+        if not args.table_only:
+            failures += Runner(program, args.jobs).run(list(runs.values()))
+        text += page(placement, footprint, plan, len(fixed), which, left_out, workloads)
+    text = ["# What the averages of the GMMU Bypass study depend on", "",
+            f"Written by `run --sensitivity`; do not edit. {program.version}. One parameter at a time leaves its "
+            "default; the rest is the preset `paper-gmmu-bypass`.", "",
+            "To take minutes: " + ", ".join(
+                [f"{WORKLOADS[w]} with {k.rpartition('.')[2]} = {v}" for w in SHORTER for k, v in SHORTER[w].items()] +
+                [f"{WORKLOADS[w]} with 1/{n} of the footprint" for w, n in PART.items()]) +
+            ". Everything else is as in the study; the L2 TLB keeps its reach of 1 MiB."] + text
+    (folder / "sensitivity.md").write_text("\n".join(text).rstrip() + "\n")
+    print(folder / "sensitivity.md")
+    return failures
+
+
+def simulation(workload, design, placement, footprint, settings, base):
+    if design != "gmmu_bypass":
+        settings = {k: v for k, v in settings.items() if not k.startswith("gpu.router.")}
+    name = "_".join(f"{k}-{re.sub('[^A-Za-z0-9.]', '', str(v).rsplit('/', 1)[-1])}" for k, v in settings.items()) or "defaults"
+    part = footprint // PART.get(workload, 1)
+    settings = {**SHORTER.get(workload, {}), **settings}
+    folder = base / f"{footprint >> 10}KiB" / name
+    return Run(workload, design, placement, part, folder / f"{workload}-{design}.h5", settings)
+
+
+def averages(outputs, cache={}):
+    """Means over the workloads of bypass / distributed and bypass / centralized, and how many workloads they rest on."""
+    over = {"distributed": [], "centralized": []}
+    for designs in outputs.values():
+        ns = {}
+        for d, path in designs.items():
+            if path not in cache:
+                cache[path] = measure(path)["kernel_ns"] if complete(path) else None
+            ns[d] = cache[path]
+        for d in over:
+            over[d].append(divide(ns[d], ns["gmmu_bypass"]))
+    return tuple(figures.mean(v) for v in over.values()) + (sum(v is not None for v in over["distributed"]),)
+
+
+def page(placement, footprint, plan, fixed, which, left_out, workloads):
+    base = averages(which["", "defaults"])
+    lines = ["", f"## Placement: {placement}, {show_bytes(footprint)}", ""]
+    lines += [f"Defaults: bypass over distributed {show(base[0])}, over centralized {show(base[1])}, mean of "
+              f"{base[2]} workloads. Change: percentage points from there.", ""]
+    lines += table(plan[1:1 + fixed], which, base, "parameter")
+    lines += ["", "Assumed parameters, halved and doubled (changes of two points or more in bold):", ""]
+    lines += table(plan[1 + fixed:], which, base, "assumed parameter")
+    if left_out:
+        lines += ["", "Not varied: " + ", ".join(f"`{k}` ({why})" for k, why in left_out) + "."]
+    return lines
+
+
+def show(value):
+    return "-" if value is None else gain(value)
+
+
+def table(plan, which, base, title):
+    lines = [f"| {title} | default | value | bypass / distributed | change | bypass / centralized | change |",
+             "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    for name, default, values in plan:
+        for value, _, _ in values:
+            a, b, _ = averages(which[name, value])
+            cells = [show(a), change(a, base[0]), show(b), change(b, base[1])]
+            lines.append(f"| {name} | {default} | {value} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def change(value, base):
+    if value is None or base is None:
+        return "-"
+    points = (value - base) * 100
+    return f"**{points:+.1f}**" if abs(points) >= 2 else f"{points:+.1f}"
