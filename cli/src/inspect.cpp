@@ -1,5 +1,7 @@
 #include "farfault/cli/inspect.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -7,7 +9,9 @@
 #include <ostream>
 #include <string_view>
 
+#include "farfault/engine/checkpoint.hpp"
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/units.hpp"
 #include "farfault/results/reader.hpp"
 #include "farfault/topologies/description.hpp"
 #include "farfault/topologies/load.hpp"
@@ -39,6 +43,29 @@ std::string topology(std::string const& file, InspectForm form) {
   return topologies::describe_text(machine);
 }
 
+std::string checkpoint(std::string const& file, InspectForm form) {
+  auto const c = read_checkpoint(file);
+  std::uint64_t bytes = 0;
+  for (auto const& part : c.parts) bytes += part.size();
+  auto const& h = c.header;
+  auto const time = to_text(h.time.time_since_epoch());
+  if (form == InspectForm::json)
+    return fmt::format(
+        R"({{"kind":"checkpoint","time_ps":{},"config_hash":"{:016x}","components":{},"pending_events":{},)"
+        R"("ranks":{},"state_bytes":{}}})",
+        picoseconds(h.time), h.config_hash, h.components, h.events, c.parts.size(), bytes);
+  return fmt::format(
+      "checkpoint, whole\n"
+      "  simulated time   {}\n"
+      "  of configuration {:016x}\n"
+      "  components       {}\n"
+      "  pending events   {}\n"
+      "  saved by         {} rank{}, {} bytes of state\n"
+      "to go on: the command that wrote it, with --resume {}",
+      time, h.config_hash, h.components, h.events, c.parts.size(), c.parts.size() == 1 ? "" : "s", bytes,
+      file);
+}
+
 std::string description(std::string const& file, InspectForm form) {
   std::error_code error;
   auto const status = fs::status(file, error);
@@ -54,8 +81,10 @@ std::string description(std::string const& file, InspectForm form) {
 
   auto const json = form == InspectForm::json;
   auto const result = !folder && is_hdf5(file);
-  if (!folder && !result && topologies::looks_like_machine(file)) return topology(file, form);
+  auto const saved = !folder && !result && looks_like_checkpoint(file);
+  if (!folder && !result && !saved && topologies::looks_like_machine(file)) return topology(file, form);
   if (form == InspectForm::dot) throw UserError(file + ": --dot draws topologies, and this is none");
+  if (saved) return checkpoint(file, form);
   if (result) {
     auto const summary = results::read_summary(file);
     return json ? results::to_json(summary) : results::to_text(summary);

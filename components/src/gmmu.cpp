@@ -1,5 +1,6 @@
 #include "farfault/components/gmmu.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace farfault {
@@ -25,8 +26,8 @@ void RouterParams::describe(ParamTable& t) {
 void GmmuParams::describe(ParamTable& t) {
   t.count("walkers", walkers, {1, 4096}, "concurrent page walks", "GMMU Bypass, Table 1: 64");
   t.count("walk_cache", walk_cache, {0, 65536}, "entries of the page-walk cache; 0: none", "assumed");
-  t.count("latency", latency, {1, 10000}, "cycles from a request to its first read or to the IOMMU",
-          "assumed");
+  t.count("latency", latency, {1, 10000},
+          "cycles from a request to its first read, when a walker is free, or to the IOMMU", "assumed");
   t.count("pending", pending, {1, 65536}, "requests held at a time", "assumed");
 }
 
@@ -156,7 +157,8 @@ void Gmmu::start_walks(Cx& cx) const {
     auto const start = s.walk_cache.start(s.pending[id].page, s.table.levels());
     s.walks[walker] = {start.node, start.level, id};
     ++s.stats.walks;
-    read(walker, spec().clock.cycles(spec().params.latency), cx);
+    auto const ready = s.pending[id].arrived + spec().clock.cycles(spec().params.latency);
+    read(walker, std::max(ready, cx.now()) - cx.now(), cx);
   }
 }
 

@@ -22,7 +22,7 @@ IommuState Iommu::initial() const {
   s.tlb = Tlb(p.tlb_entries, p.tlb_ways);
   s.pages = MshrTable<IommuWaiter>(p.pages, spec().waiters);
   s.stalled = Ring<Packet>(spec().waiters);
-  s.walk_queue = Ring<std::uint32_t>(p.pages);
+  s.walk_queue = Ring<IommuQueuedWalk>(p.pages);
   s.walks.resize(p.walkers);
   for (std::uint32_t i = p.walkers; i > 0; --i) s.free_walkers.push_back(i - 1);
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
@@ -81,7 +81,7 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
     if (!entry) {
       if (s.pages.full()) return false;
       entry = s.pages.allocate(m.address);
-      s.walk_queue.push(*entry);
+      s.walk_queue.push({looked_up, *entry, 0});
     } else {
       ++s.stats.merged;
     }
@@ -89,7 +89,7 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
     ++s.stats.tlb_misses;
     start_walks(cx);
   }
-  s.port_free = at + clock.cycles(1);
+  s.port_free = clock.after(at);
   return true;
 }
 
@@ -98,12 +98,12 @@ void Iommu::start_walks(Cx& cx) const {
   while (!s.walk_queue.empty() && !s.free_walkers.empty()) {
     auto const walker = s.free_walkers.back();
     s.free_walkers.pop_back();
-    auto const entry = s.walk_queue.front();
+    auto const next = s.walk_queue.front();
     s.walk_queue.pop();
-    auto const start = s.walk_cache.start(s.pages.key(entry), s.table.levels());
-    s.walks[walker] = {start.node, start.level, entry};
+    auto const start = s.walk_cache.start(s.pages.key(next.entry), s.table.levels());
+    s.walks[walker] = {start.node, start.level, next.entry};
     ++s.stats.walks;
-    read(walker, spec().params.clock.clock().cycles(spec().params.latency), cx);
+    read(walker, std::max(next.looked_up, cx.now()) - cx.now(), cx);
   }
 }
 

@@ -89,14 +89,14 @@ bool L2Slice::serve(MemRequest const& m, Cx& cx) const {
     s.mshrs.wait(*entry, asker);
   }
   ++(hit ? s.stats.hits : s.stats.misses);
-  s.port_free = at + spec().clock.cycles(1);
+  s.port_free = spec().clock.after(at);
   return true;
 }
 
 void L2Slice::answer(L2Waiter to, PhysAddr address, Access access, Time at, Cx& cx) const {
   auto& s = cx.state();
   auto const start = std::max(at, s.answer_free);
-  s.answer_free = start + spec().clock.cycles(1);
+  s.answer_free = spec().clock.after(start);
   cx.send(response, to.from, MemResponse{address, to.tag, access, {}}, start - cx.now());
 }
 

@@ -74,7 +74,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
     s.mshrs.wait(*entry, m.from);
     ++s.misses;
   }
-  s.port_free = at + spec().clock.cycles(1);
+  s.port_free = spec().clock.after(at);
   return true;
 }
 
@@ -84,7 +84,7 @@ void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
   auto at = cx.now();
   s.mshrs.release(m.tag, [&](std::uint32_t sm) {
     cx.send(response, sm, TranslateResponse{m.page, m.frame, m.asid, 0}, at - cx.now());
-    at += spec().clock.cycles(1);
+    at = spec().clock.after(at);
   });
   while (!s.stalled.empty() && serve(s.stalled.front(), cx)) s.stalled.pop();
 }

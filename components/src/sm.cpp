@@ -286,12 +286,11 @@ void Sm::retire(std::uint32_t warp, Cx& cx) const {
 // there.
 void Sm::pump(Cx& cx) const {
   auto& s = cx.state();
-  auto const cycle = spec().clock.cycles(1);
   while (!s.replay.empty()) {
     auto const at = std::max(s.lsu_free, cx.now());
     if (!access(s.replay.front(), at, cx)) return;
     s.replay.pop();
-    s.lsu_free = at + cycle;
+    s.lsu_free = spec().clock.after(at);
   }
   while (s.position < s.current.size()) {
     if (!translate_item(s.current[s.position], cx)) return;
@@ -322,7 +321,7 @@ bool Sm::translate_item(LsuItem const& item, Cx& cx) const {
     s.tlb_mshrs.wait(*entry, item);
     ++s.stats.l1_tlb_misses;
   }
-  s.lsu_free = at + spec().clock.cycles(1);
+  s.lsu_free = spec().clock.after(at);
   return true;
 }
 

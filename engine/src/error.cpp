@@ -8,9 +8,22 @@
 
 namespace farfault {
 
+namespace {
+thread_local PanicScope const* innermost = nullptr;
+}
+
+PanicScope::PanicScope(Describe describe, void const* of) : describe_(describe), of_(of), outer_(innermost) {
+  innermost = this;
+}
+
+PanicScope::~PanicScope() {
+  innermost = outer_;
+}
+
 void panic(std::string_view what, char const* file, int line) {
-  std::fprintf(stderr, "farfault: internal error: %.*s (%s:%d)\n", static_cast<int>(what.size()), what.data(),
-               file, line);
+  auto const where = innermost != nullptr ? ", " + innermost->describe_(innermost->of_) : std::string{};
+  std::fprintf(stderr, "farfault: internal error: %.*s (%s:%d)%s\n", static_cast<int>(what.size()),
+               what.data(), file, line, where.c_str());
   std::abort();
 }
 

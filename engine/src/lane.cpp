@@ -1,15 +1,24 @@
 #include "farfault/engine/lane.hpp"
 
 #include "farfault/engine/component.hpp"
+#include "farfault/engine/error.hpp"
 
 namespace farfault {
 
 std::uint64_t Lane::run(Time horizon, std::uint64_t limit) {
+  PanicScope const scope(
+      [](void const* lane) {
+        auto const& l = *static_cast<Lane const*>(lane);
+        return "in " + (l.handling_ != nullptr ? l.handling_->path() : "no component") + " at " +
+               std::to_string(picoseconds(l.last_event)) + " ps";
+      },
+      this);
   auto const n = queue.run(
       horizon, limit,
       [this](Event const& e) {
         auto const& receiver = receivers_[e.to];
         last_event = e.when;
+        handling_ = receiver.component;
         if (recorder_ != nullptr) [[unlikely]] {
           recorder_->begin(e, receiver.component->id());
           receiver.handler(*receiver.component, *this, e);

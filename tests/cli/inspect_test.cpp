@@ -7,6 +7,7 @@
 
 #include "capture.hpp"
 #include "data.hpp"
+#include "farfault/engine/checkpoint.hpp"
 
 namespace {
 
@@ -95,4 +96,19 @@ TEST_CASE("only topologies are drawn") {
   auto const r = farfault_program({"inspect", metis, "--dot"});
   CHECK(r.code == 2);
   CHECK(r.err == "farfault: " + metis + ": --dot draws topologies, and this is none\n");
+}
+
+TEST_CASE("a checkpoint is described, and a damaged one refused") {
+  auto const path = scratch("run.checkpoint", "");
+  farfault::write_checkpoint(
+      path,
+      {{0xabcd, farfault::Time{farfault::Duration{1'500'000}}, 7, 3}, {}, {{}, std::vector<std::byte>(5)}});
+  CHECK(json_of(path) ==
+        "{\"kind\":\"checkpoint\",\"time_ps\":1500000,\"config_hash\":\"000000000000abcd\",\"components\":7,"
+        "\"pending_events\":3,\"ranks\":2,\"state_bytes\":5}\n");
+  auto const r = farfault_program({"inspect", path});
+  CHECK(r.code == 0);
+  CHECK(r.out.find(path + ": checkpoint, whole\n  simulated time   1500 ns\n") == 0);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+  CHECK(error_of(path).find("farfault: checkpoint " + path) == 0);
 }

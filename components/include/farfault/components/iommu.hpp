@@ -65,11 +65,17 @@ struct IommuWalk {
   std::uint32_t entry = 0;
 };
 
+struct IommuQueuedWalk {
+  Time looked_up{};  // when the TLB has been found not to have the page
+  std::uint32_t entry = 0;
+  std::uint32_t unused = 0;
+};
+
 struct IommuState {
   Tlb tlb;
   MshrTable<IommuWaiter> pages;
   Ring<Packet> stalled;
-  Ring<std::uint32_t> walk_queue;
+  Ring<IommuQueuedWalk> walk_queue;
   std::vector<IommuWalk> walks;
   std::vector<std::uint32_t> free_walkers;
   PageTable table;

@@ -24,6 +24,22 @@ class RunError : public std::runtime_error {
 
 [[noreturn]] void panic(std::string_view what, char const* file, int line);
 
+// What panic() on this thread says of where the simulation is; scopes nest.
+class PanicScope {
+ public:
+  using Describe = std::string (*)(void const*);
+  PanicScope(Describe describe, void const* of);
+  ~PanicScope();
+  PanicScope(PanicScope const&) = delete;
+  PanicScope& operator=(PanicScope const&) = delete;
+
+ private:
+  friend void panic(std::string_view, char const*, int);
+  Describe describe_;
+  void const* of_;
+  PanicScope const* outer_;
+};
+
 // Text of others as part of a sentence of ours: control characters become spaces.
 inline std::string one_line(std::string_view text) {
   std::string out(text);

@@ -79,6 +79,7 @@ class alignas(64) Lane {
   std::uint16_t const* lane_of_port_ = nullptr;
   Receiver const* receivers_;
   PathRecorder* recorder_ = nullptr;
+  AnyComponent const* handling_ = nullptr;  // whose event is, or was last, handled
 };
 
 }  // namespace farfault
