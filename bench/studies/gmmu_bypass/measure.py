@@ -50,6 +50,7 @@ def measure(path):
             "cpu_link": divide(total["cpu_port_busy"], ran),
             "root_link": max(use.values()) if use else None,
             "faults": total["driver_faults"],
+            "predicted_at_first": int(f["timeseries/gmmu/predicted_local"][0].sum()),
             "predicted_local": total["gmmu_predicted_local"],
             "predicted_remote": total["gmmu_predicted_remote"],
             "undecided": total["gmmu_undecided"],

@@ -8,12 +8,12 @@ from study import DESIGNS, FOLDER, WORKLOADS, show_bytes
 DESIGN_NAMES = {"distributed": "distributed", "centralized": "centralized", "gmmu_bypass": "bypass", "oracle": "ideal"}
 
 
-def write(folder, results, footprint, program, plots):
+def write(folder, results, footprint, program, plots, settings):
     """Writes results.json and results.md into `folder`. results: {placement: {workload: {design: measures}}}."""
     rows = figures.rows(results)
-    about = {"program": program.version, "footprint": footprint, "paper": PAPER["source"]}
+    about = {"program": program.version, "footprint": footprint, "settings": settings, "paper": PAPER["source"]}
     (folder / "results.json").write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
-    lines = head(results, footprint, program)
+    lines = head(footprint, program, settings)
     lines += overview(results)
     discussion = (FOLDER / "discussion.md").read_text().strip()
     lines += [discussion]
@@ -24,13 +24,14 @@ def write(folder, results, footprint, program, plots):
     (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")
 
 
-def head(results, footprint, program):
+def head(footprint, program, settings):
+    changed = " with " + ", ".join(f"`{k} = {v}`" for k, v in settings.items()) if settings else ""
     return [
         "# GMMU Bypass: the paper and Farfault",
         "",
         "Written by `run`; do not edit. " + PAPER["source"],
         "",
-        f"{show_bytes(footprint)} a workload on the preset `paper-gmmu-bypass`, {program.version}. Performance is the "
+        f"{show_bytes(footprint)} a workload on the preset `paper-gmmu-bypass`{changed}, {program.version}. Performance is the "
         "inverse of the simulated time of the kernels, from each launch at the host to the end of its last block, "
         "summed over the kernels. Averages are arithmetic means over the workloads, as the ratios of a figure are "
         "averaged; results.json has geometric means too. Paper: only numbers that its text states, the bars are not "
@@ -75,18 +76,20 @@ def section(placement, runs):
              "bypass_over_centralized", "bypass_of_oracle"]
     lines += per_workload(runs, s, names, {"bypass_of_oracle": percent})
     lines += ["### Fig. 6: prediction accuracy", "",
-              "Share of the requests sent to one unit alone whose page was there; the requests that each rests on."]
+              "Share of the requests sent to one unit alone whose page was there; the requests that each rests on, and those "
+              "of them in the first 10 us, when no ratio has decided yet and requests go to the GMMU."]
     body = []
     for w, designs in runs.items():
         d = designs.get("gmmu_bypass")
         if d:
             body.append([WORKLOADS[w], shown(d["accuracy_above_t1"], percent), d["predicted_local"],
-                         shown(d["accuracy_below_t2"], percent), d["predicted_remote"], d["undecided"]])
-    body.append(["average", shown(figures.mean(s["accuracy_above_t1"].values()), percent), "",
+                         d["predicted_at_first"], shown(d["accuracy_below_t2"], percent), d["predicted_remote"],
+                         d["undecided"]])
+    body.append(["average", shown(figures.mean(s["accuracy_above_t1"].values()), percent), "", "",
                  shown(figures.mean(s["accuracy_below_t2"].values()), percent), "", ""])
-    body.append(["paper", percent(PAPER["averages"]["accuracy_above_t1"]["value"]), "",
+    body.append(["paper", percent(PAPER["averages"]["accuracy_above_t1"]["value"]), "", "",
                  percent(PAPER["averages"]["accuracy_below_t2"]["value"]), "", ""])
-    lines += table(["", "above T1", "requests to the GMMU alone", "below T2", "requests to the IOMMU alone",
+    lines += table(["", "above T1", "requests to the GMMU alone", "of these in the first 10 us", "below T2", "requests to the IOMMU alone",
                     "requests to both"], body)
     lines += ["### Fig. 7: page walks, bypass over distributed"]
     lines += per_workload(runs, s, ["gmmu_walks", "iommu_walks", "all_walks"], {}, totals=True)

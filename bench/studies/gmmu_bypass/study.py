@@ -41,6 +41,16 @@ def parse_bytes(text):
     return int(float(match[1]) * factor)
 
 
+def setting(text):
+    """KEY=VALUE as (key, TOML text); numbers, true and false stand bare, all else in quotes."""
+    key, equals, value = text.partition("=")
+    if not equals or "." not in key or not value.strip():
+        raise StudyError(f"--set '{text}' is not KEY=VALUE such as iommu.walkers=16")
+    value = value.strip()
+    bare = re.fullmatch(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?|true|false", value) or value[0] in "\"'"
+    return key.strip(), value if bare else json.dumps(value)
+
+
 def show_bytes(n):
     for unit, factor in (("GiB", 1 << 30), ("MiB", MIB), ("KiB", 1 << 10)):
         if n >= factor:
