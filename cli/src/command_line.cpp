@@ -140,6 +140,7 @@ class Program {
     c->add_option("--threads", run_.threads, "Worker threads of each rank (default: one for each core)")
         ->type_name("N")
         ->check(CLI::Range(1, 4096));
+    c->add_flag("--bind", run_.bind_threads, "Keep each thread on a core of its own");
     c->add_option("--checkpoint", run_.checkpoint,
                   "File for checkpoints; SIGTERM, SIGINT and SIGUSR1 write one too and end the run")
         ->type_name("FILE");

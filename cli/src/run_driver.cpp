@@ -104,6 +104,7 @@ RunDriver::RunDriver(RunOptions const& options, Transport& transport, Model& mod
               {.threads = options.threads.value_or(default_threads()),
                .merge_lanes = options.merge_lanes,
                .run_sparse_merged = true,
+               .bind_threads = options.bind_threads,
                .record_path = options.critical_path},
               transport),
       sampler_(model.assembly->system(), engine_, transport),

@@ -31,7 +31,7 @@ struct Engine::Impl {
         options(o),
         transport(t),
         map(s, std::move(p), o, t.rank(), t.ranks()),
-        workers(o.threads, map.local_lanes()) {}
+        workers(o.threads, map.local_lanes(), o.bind_threads) {}
 
   System& system;
   EngineOptions options;

@@ -36,17 +36,21 @@ void EventQueue::grow() {
   for (auto chunk = first + kChunksPerSlab; chunk > first; --chunk) free_chunks_.push_back(chunk - 1);
 }
 
-void EventQueue::push_near(Event const& e) {
+Event& EventQueue::place_near(Time when, std::uint64_t sequence, PortId to, PortId from) {
   std::uint32_t slot = 0;
   if (near_free_.empty()) {
     slot = static_cast<std::uint32_t>(near_slots_.size());
-    near_slots_.push_back(e);
+    near_slots_.emplace_back();
   } else {
     slot = near_free_.back();
     near_free_.pop_back();
-    near_slots_[slot] = e;
   }
-  near_.push_back({e.when, slot});
+  auto& e = near_slots_[slot];
+  e.when = when;
+  e.sequence = sequence;
+  e.to = to;
+  e.from = from;
+  near_.push_back({when, slot});
   auto i = near_.size() - 1;
   auto const moving = near_[i];
   while (i > 0) {
@@ -56,6 +60,7 @@ void EventQueue::push_near(Event const& e) {
     i = parent;
   }
   near_[i] = moving;
+  return e;
 }
 
 Event EventQueue::pop_near() {
@@ -130,7 +135,7 @@ EventQueue::Bin EventQueue::spread(Bin const& coarse) {
     for (std::uint32_t i = 0; i < used; ++i) {
       auto const& e = at((chunk << kChunkBits) | i);
       auto const window = static_cast<std::uint64_t>(picoseconds(e.when)) >> shift_;
-      append(window == open_window_ ? open_bin : level_bin(window), e);
+      append(window == open_window_ ? open_bin : level_bin(window), e.when) = e;
     }
     auto const before = before_[chunk];
     free_chunks_.push_back(chunk);

@@ -6,6 +6,8 @@
 
 #include <thread>
 
+#include "affinity.hpp"
+
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
 #endif
@@ -35,16 +37,25 @@ struct Workers::Arena {
   tbb::task_arena arena;
 };
 
-Workers::Workers(std::uint32_t threads, std::uint32_t tasks)
-    : threads_(threads), tasks_(tasks), claims_(tasks) {
+Workers::Workers(std::uint32_t threads, std::uint32_t tasks, bool bind)
+    : threads_(threads),
+      tasks_(tasks),
+      claims_(tasks),
+      affinity_(bind ? std::make_unique<Affinity>(threads) : nullptr) {
   if (threads_ > 1) arena_ = std::make_unique<Arena>(threads_);
 }
 
 Workers::~Workers() = default;
 
 void Workers::run(std::function<void()> const& lead) {
+  // Threads are oneTBB's or the caller's, so each is let go afterwards.
+  auto as = [this](std::uint32_t member, auto const& body) {
+    bool const bound = affinity_ && affinity_->bind(member);
+    body();
+    if (bound) affinity_->release();
+  };
   if (!arena_) {
-    lead();
+    as(0, lead);
     return;
   }
   over_.store(false, std::memory_order_relaxed);
@@ -55,12 +66,14 @@ void Workers::run(std::function<void()> const& lead) {
         [&](std::uint32_t) {
           // Whoever comes first leads, so that the run never waits for a thread that is not there.
           auto const member = members.fetch_add(1);
-          if (member == 0) {
-            lead();
-            over_.store(true, std::memory_order_release);
-          } else {
-            help(member);
-          }
+          as(member, [&] {
+            if (member == 0) {
+              lead();
+              over_.store(true, std::memory_order_release);
+            } else {
+              help(member);
+            }
+          });
         },
         tbb::simple_partitioner{});
   });

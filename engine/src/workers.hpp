@@ -13,9 +13,12 @@
 
 namespace farfault {
 
+class Affinity;
+
 class Workers {
  public:
-  Workers(std::uint32_t threads, std::uint32_t tasks);
+  // `bind`: each member to a core of its own while it runs.
+  Workers(std::uint32_t threads, std::uint32_t tasks, bool bind);
   ~Workers();
   Workers(Workers const&) = delete;
   Workers& operator=(Workers const&) = delete;
@@ -43,6 +46,7 @@ class Workers {
   alignas(64) std::atomic<std::uint64_t> round_{0};
   alignas(64) std::atomic<std::uint32_t> left_{0};
   alignas(64) std::atomic<bool> over_{false};
+  std::unique_ptr<Affinity const> affinity_;  // null: not bound
   struct Arena;
   std::unique_ptr<Arena> arena_;
 };

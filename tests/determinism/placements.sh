@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
 # One digest for each model, wherever its parts run: threads, MPI ranks, partitions, lanes merged or not.
+#
+#   tests/determinism/placements.sh [full [REPEATS]]   full: PHOLD and three models in every combination of threads
+#                                                      {1,2,4,8}, ranks {1,2,3} and partitions, REPEATS (2) times
 . "$(dirname "$0")/../support/script.sh"
 
 # ranks, threads, and the rest of the command line
@@ -61,6 +64,49 @@ one_digest() {
   check "$name has a digest of its own" [ -z "${digests[${reference:-none}]:-}" ]
   digests[${reference:-none}]=$name
 }
+
+# every_placement NAME RUNNER WORD ...: in all combinations, with what RUNNER prints as the digest
+every_placement() {
+  local name=$1 runner=$2 reference="" digest ranks threads partitions repeat runs=0 same=1
+  shift 2
+  model=("$@")
+  for repeat in $(seq "$repeats"); do
+    for ranks in 1 2 3; do
+      [ "$ranks" -gt 1 ] && ! have_ranks && continue
+      for threads in 1 2 4 8; do
+        for partitions in one device split; do
+          digest=$("$runner" "$ranks" "$threads" --partitions "$partitions")
+          reference=${reference:-$digest}
+          runs=$((runs + 1))
+          [ -n "$digest" ] && [ "$digest" = "$reference" ] && continue
+          echo "$name: digest '$digest' on $ranks ranks of $threads threads, partitions '$partitions', repeat $repeat"
+          same=0
+        done
+      done
+    done
+  done
+  echo "$name: $runs runs, digest $reference"
+  check "$name has one digest" [ "$same" -eq 1 ]
+}
+
+phold_placed() { # RANKS THREADS --partitions NAME
+  local per command=("$(dirname "$farfault")/phold") name=$4
+  [ "$1" -gt 1 ] && command=(mpirun -n "$1" "${command[@]}")
+  case $name in one) per=1 ;; device) per=4 ;; split) per=16 ;; esac
+  "${command[@]}" "${model[@]}" --threads "$2" --partitions "$per" --json | sed -nE 's/.*"digest": "([0-9a-f]+)".*/\1/p'
+}
+
+if [ "${1:-}" = full ]; then
+  repeats=${2:-2}
+  every_placement "phold" phold_placed --lps 256 --start-events 4 --end 20
+  every_placement "bfs" placed paper-gmmu-bypass --set workload.name=bfs --set workload.bfs.rmat.scale=9
+  every_placement "transpose, first touch" placed paper-gmmu-bypass --set workload.name=transpose \
+    --set workload.transpose.width=256 --set workload.transpose.height=128 --set memory.placement=first_touch
+  every_placement "fir, in parts" placed paper-gmmu-bypass --set workload.name=fir --set workload.fir.size=128KiB \
+    --set memory.placement=contiguous
+  finish
+  exit
+fi
 
 base=(paper-gmmu-bypass)
 small_bfs=(--set workload.name=bfs --set workload.bfs.rmat.scale=10 --set workload.bfs.rmat.edge_factor=8)

@@ -45,6 +45,7 @@ struct RunOptions {
   topologies::Granularity partitions = topologies::Granularity::device;
   std::string profile;         // result of an earlier run, whose loads place devices on ranks
   bool critical_path = false;  // record it; runs on one thread
+  bool bind_threads = false;   // to cores
   bool merge_lanes = true;     // off: one lane for each partition, even on one thread
   ProgressMode progress = ProgressMode::automatic;
 };

@@ -152,14 +152,9 @@ class Context {
   template <Message M>
   void emit(PortId from, PortId to, Time when, M const& message, Duration extra) {
     FF_CHECK(extra >= Duration::zero(), component_.path() + ": a negative delay would break the lookahead");
-    Event e;
-    e.when = when;
-    e.sequence = component_.sequence_++;
-    e.to = to;
-    e.from = from;
+    auto& e = lane_.send(when, component_.sequence_++, to, from);
     e.payload = {};
     if constexpr (!std::is_empty_v<M>) std::memcpy(e.payload.data(), &message, sizeof(M));
-    lane_.send(e);
   }
 
   StateT& state_;

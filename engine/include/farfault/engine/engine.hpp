@@ -32,7 +32,8 @@ struct EngineOptions {
   std::uint32_t threads = 1;
   bool merge_lanes = true;  // partitions that share a thread may share a lane; off: a lane for each partition
   bool run_sparse_merged = true;
-  bool record_path = false;  // see path_recorder.hpp; needs one rank, runs on one lane
+  bool bind_threads = false;  // each to a core of its own, by hwloc, where it is built in
+  bool record_path = false;   // see path_recorder.hpp; needs one rank, runs on one lane
 };
 
 enum class RunState {

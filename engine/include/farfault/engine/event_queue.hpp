@@ -28,14 +28,19 @@ class EventQueue {
   // delay at least that long, nothing is ever scheduled inside the open window.
   explicit EventQueue(Duration lookahead = 1us);
 
-  void push(Event const& e) {
+  void push(Event const& e) { place(e.when, e.sequence, e.to, e.from).payload = e.payload; }
+
+  // Puts in an event of this key; the caller writes its payload before it does anything else with the queue.
+  Event& place(Time when, std::uint64_t sequence, PortId to, PortId from) {
     ++size_;
-    auto const window = static_cast<std::uint64_t>(picoseconds(e.when)) >> shift_;
-    if (window <= open_window_) {
-      push_near(e);
-      return;
-    }
-    append(level_bin(window), e);
+    auto const window = static_cast<std::uint64_t>(picoseconds(when)) >> shift_;
+    if (window <= open_window_) return place_near(when, sequence, to, from);
+    auto& e = append(level_bin(window), when);
+    e.when = when;
+    e.sequence = sequence;
+    e.to = to;
+    e.from = from;
+    return e;
   }
 
   bool empty() const { return size_ == 0; }
@@ -98,7 +103,8 @@ class EventQueue {
     return (level << kBinBits) | bin;
   }
 
-  void append(std::uint32_t level_and_bin, Event const& e) {
+  // Room for one event more in a bin.
+  Event& append(std::uint32_t level_and_bin, Time when) {
     auto& level = *levels_[level_and_bin >> kBinBits];
     auto const b = level_and_bin & (kBins - 1);
     auto& bin = level.bins[b];
@@ -109,9 +115,8 @@ class EventQueue {
       bin.last_chunk = chunk;
       bin.used = 0;
     }
-    at((bin.last_chunk << kChunkBits) | bin.used) = e;
-    ++bin.used;
-    if (e.when < bin.earliest) bin.earliest = e.when;
+    if (when < bin.earliest) bin.earliest = when;
+    return at((bin.last_chunk << kChunkBits) | bin.used++);
   }
 
   std::uint32_t take_chunk() {
@@ -122,7 +127,7 @@ class EventQueue {
   }
 
   void grow();
-  void push_near(Event const& e);
+  Event& place_near(Time when, std::uint64_t sequence, PortId to, PortId from);
   Event pop_near();
   bool near_first(Near const& a, Near const& b) const {
     if (a.when != b.when) return a.when < b.when;

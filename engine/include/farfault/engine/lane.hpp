@@ -23,9 +23,11 @@ struct Mailbox {
   std::vector<Event> events;
   Time earliest = EventQueue::kNever;
 
-  void put(Event const& e) {
-    events.push_back(e);
-    if (e.when < earliest) earliest = e.when;
+  void put(Event const& e) { place(e.when, e.sequence, e.to, e.from).payload = e.payload; }
+  // The caller writes the payload.
+  Event& place(Time when, std::uint64_t sequence, PortId to, PortId from) {
+    if (when < earliest) earliest = when;
+    return events.emplace_back(Event{when, sequence, to, from, {}});
   }
   void clear() {
     events.clear();
@@ -53,17 +55,15 @@ class alignas(64) Lane {
   // Null: nothing is recorded.
   void record_path(PathRecorder* recorder) { recorder_ = recorder; }
 
-  void send(Event const& e) {
+  // Sends an event of this key; the caller writes its payload before it does anything else with the lane.
+  Event& send(Time when, std::uint64_t sequence, PortId to, PortId from) {
     if (recorder_ != nullptr) [[unlikely]]
-      recorder_->sent(e);
+      recorder_->sent(from, sequence);
     if (lane_of_port_ != nullptr) {
-      auto const to = lane_of_port_[e.to];
-      if (to != index_) {
-        outgoing[to].put(e);
-        return;
-      }
+      auto const lane = lane_of_port_[to];
+      if (lane != index_) return outgoing[lane].place(when, sequence, to, from);
     }
-    queue.push(e);
+    return queue.place(when, sequence, to, from);
   }
 
   // Handles events earlier than `horizon`, at most `limit`; returns how many.

@@ -43,7 +43,7 @@ class PathRecorder {
 
   // Around the handling of an event; sent() for each event it sends, in between.
   void begin(Event const& e, std::uint32_t component);
-  void sent(Event const& e) { sent_.push_back(key(e)); }
+  void sent(PortId from, std::uint64_t sequence) { sent_.push_back({from, sequence}); }
   void end();
 
   PathProfile profile() const;

@@ -1,8 +1,8 @@
 // Simulated time: integer picoseconds, as std::chrono types.
 //
-// Guarantees: a time point and a duration are different types (Time + Time does not compile); 5ns converts to a
-// Duration and a bare 5 does not; nothing here rounds, except Clock, which documents how.
-// Range: +-106 days of simulated time.
+// Guarantees: a time point and a duration are different types (Time + Time does not compile); 5ns converts to
+// a Duration and a bare 5 does not; nothing here rounds, except Clock, which documents how. Range: +-106 days
+// of simulated time.
 #pragma once
 
 #include <chrono>
@@ -25,14 +25,19 @@ struct SimClock {
 };
 using Time = SimClock::time_point;
 
-constexpr std::int64_t picoseconds(Duration d) { return d.count(); }
-constexpr std::int64_t picoseconds(Time t) { return t.time_since_epoch().count(); }
+constexpr std::int64_t picoseconds(Duration d) {
+  return d.count();
+}
+constexpr std::int64_t picoseconds(Time t) {
+  return t.time_since_epoch().count();
+}
 
 // What a link or a timer adds to the time of a send. Positive by construction: it is the lookahead.
 class Latency {
  public:
   explicit constexpr Latency(Duration d) : d_(d) {
-    if (d <= Duration::zero()) throw std::invalid_argument("a latency must be greater than zero: it is the lookahead");
+    if (d <= Duration::zero())
+      throw std::invalid_argument("a latency must be greater than zero: it is the lookahead");
   }
   constexpr Duration get() const noexcept { return d_; }
 
@@ -40,8 +45,8 @@ class Latency {
   Duration d_;
 };
 
-// A clock of `hz` edges a second, the first at time zero. Edge n lies at floor(n * 1e12 / hz) picoseconds, computed
-// from n: a 3 GHz clock never drifts. All rounding of the project is in this class and in Bandwidth.
+// A clock of `hz` edges a second, the first at time zero. Edge n lies at floor(n * 1e12 / hz) picoseconds,
+// computed from n: a 3 GHz clock never drifts. All rounding of the project is in this class and in Bandwidth.
 class Clock {
  public:
   explicit constexpr Clock(std::uint64_t hz) : hz_(hz), whole_(0) {

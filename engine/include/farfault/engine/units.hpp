@@ -1,8 +1,9 @@
 // Quantities of a machine description: bytes, bandwidth, frequency. Each converts to and from its text form
 // ("16 GiB", "64GB/s", "1 GHz", "10us") in one place, used by configuration, help and results.
 //
-// Text: decimal prefixes (k, M, G, T) are powers of 1000 and binary ones (Ki, Mi, Gi, Ti) powers of 1024; a space
-// before the unit is allowed, a missing unit is not. Errors: parse_* throw UnitError, whose text says what was expected.
+// Text: decimal prefixes (k, M, G, T) are powers of 1000 and binary ones (Ki, Mi, Gi, Ti) powers of 1024; a
+// space before the unit is allowed, a missing unit is not. Errors: parse_* throw UnitError, whose text says
+// what was expected.
 #pragma once
 
 #include <compare>
