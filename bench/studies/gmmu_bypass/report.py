@@ -32,7 +32,7 @@ def head(footprint, program, settings):
         "Written by `run`; do not edit. " + PAPER["source"],
         "",
         f"{show_bytes(footprint)} a workload on the preset `paper-gmmu-bypass`{changed}, {program.version}. Performance is the "
-        "inverse of the simulated time of the kernels, from each launch at the host to the end of its last block, "
+        "inverse of the simulated time of the kernels, from each launch at the host until the host knows of its end, "
         "summed over the kernels. Averages are arithmetic means over the workloads, as the ratios of a figure are "
         "averaged; results.json has geometric means too. Paper: only numbers that its text states, the bars are not "
         "read off. `-`: nothing was counted.",
