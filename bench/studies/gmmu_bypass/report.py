@@ -120,7 +120,7 @@ def counters(runs):
     number = "{:.0f}".format
     header = ["", "design", "kernels, us", "L2 TLB misses a us", "L1 / L2 TLB hits", "walks that find the page local",
               "ns a miss", "GMMU walkers busy, each", "IOMMU requests a us", "IOMMU TLB hits", "IOMMU walkers busy",
-              "remote accesses", "PCIe: GPU, CPU, busiest switch"]
+              "remote accesses", "PCIe: from a GPU, from the CPU, from the busiest switch"]
     body = []
     for w, designs in runs.items():
         for design in DESIGNS:
@@ -133,7 +133,7 @@ def counters(runs):
                          shown(d["gmmu_busy"], "{:.1f}".format), f"{d['iommu_per_us']:.1f}",
                          shown(d["iommu_tlb_hits"], percent), shown(d["iommu_busy"], "{:.1f}".format),
                          shown(d["remote"], percent),
-                         ", ".join(shown(d[n], percent) for n in ("gpu_link", "cpu_link", "root_link"))])
+                         ", ".join(shown(d[n], percent) for n in ("gpu_link", "cpu_link", "switch_link"))])
     return table(header, body)
 
 
@@ -171,10 +171,9 @@ def why(designs, a, b):
     ideal = figures.speed(designs, "oracle", "distributed")
     if ideal is not None and abs(ideal - 1) < 0.01:
         said.append(f"Vain walks cost little: even the ideal scheme is only {gain(ideal)} ahead of distributed.")
-    link = max(b["root_link"] or 0, b["gpu_link"] or 0)
-    if link > 0.6:
-        said.append(f"PCIe is what limits: its busiest outputs are taken {percent(link)} of the time by data, and "
-                    "translations wait in the same queues.")
+    link = max(b["switch_link"] or 0, b["gpu_link"] or 0)
+    if link > 0.85:
+        said.append(f"Data on PCIe sets the pace: the outputs of its busiest switch are taken {percent(link)} of the time.")
     if (b["iommu_busy"] or 0) > 6:
         said.append(f"The IOMMU limits centralized: {b['iommu_busy']:.1f} of its walkers are busy on average.")
     return said
