@@ -110,6 +110,7 @@ Route Gmmu::route(std::uint64_t page, GmmuPending& pending, Cx& cx) const {
       break;
   }
   auto const chosen = s.predictor.decision(cx.now(), spec().router);
+  if (!s.predictor.decided()) return chosen;
   pending.predicted = static_cast<std::uint8_t>(1 + static_cast<int>(chosen));
   ++(chosen == Route::gmmu    ? s.router_stats.predicted_local
      : chosen == Route::iommu ? s.router_stats.predicted_remote
@@ -186,6 +187,7 @@ void Gmmu::on_entry(MemResponse const& m, Cx& cx) const {
     return;
   }
   s.free_walkers.push_back(walker);
+  observe(s.pending[id], step.present, cx);
   if (step.present) {
     ++s.stats.local_hits;
     leg_done(id, step.next, cx);
@@ -204,7 +206,14 @@ void Gmmu::on_entry(MemResponse const& m, Cx& cx) const {
 void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if (device_of(m.frame) == spec().device && !s.table.find(m.page)) s.table.map(m.page, m.frame);
+  observe(s.pending[m.tag], device_of(m.frame) == spec().device, cx);
   leg_done(m.tag, m.frame, cx);
+}
+
+void Gmmu::observe(GmmuPending& request, bool local, Cx& cx) const {
+  if (request.observed != 0) return;
+  request.observed = 1;
+  cx.state().predictor.observe(local, cx.now(), spec().router);
 }
 
 void Gmmu::leg_done(std::uint32_t id, PhysAddr frame, Cx& cx) const {
@@ -218,7 +227,6 @@ void Gmmu::leg_done(std::uint32_t id, PhysAddr frame, Cx& cx) const {
     ++s.stats.answers;
     s.latency_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - r.arrived));
     bool const local = device_of(frame) == spec().device;
-    s.predictor.observe(local, cx.now(), spec().router);
     if (r.predicted == 1 + static_cast<int>(Route::gmmu) && local) ++s.router_stats.right_local;
     if (r.predicted == 1 + static_cast<int>(Route::iommu) && !local) ++s.router_stats.right_remote;
     cx.send(response, TranslateResponse{r.page, frame, r.asid, r.l2_entry});

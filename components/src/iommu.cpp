@@ -9,7 +9,7 @@ void IommuParams::describe(ParamTable& t) {
   t.frequency("clock", clock, {Frequency{1'000'000}, Frequency{100'000'000'000}}, "clock of the IOMMU",
               "MGPUSim 4.2: 1 GHz");
   t.count("walkers", walkers, {1, 4096}, "concurrent page walks", "GMMU Bypass, Table 1: 8");
-  t.count("tlb_entries", tlb_entries, {1, 1 << 20}, "entries of the IOMMU's TLB", "assumed");
+  t.count("tlb_entries", tlb_entries, {0, 1 << 20}, "entries of the IOMMU's TLB; 0: none", "assumed");
   t.count("tlb_ways", tlb_ways, {1, 65536}, "ways of the IOMMU's TLB; a divisor of tlb_entries", "assumed");
   t.count("walk_cache", walk_cache, {0, 65536}, "entries of the page-walk cache; 0: none", "assumed");
   t.count("latency", latency, {1, 10000}, "cycles of a TLB look-up", "assumed");

@@ -324,3 +324,10 @@ TEST_CASE("a ring is first in first out through many turns, full, empty, and whi
     CHECK(longest == capacity);
   }
 }
+
+TEST_CASE("a TLB of no entries misses always") {
+  Tlb none(0, 8);
+  none.fill(1, 5, 0x1000);
+  CHECK_FALSE(none.lookup(1, 5).has_value());
+  CHECK_FALSE(none.invalidate(1, 5));
+}

@@ -253,3 +253,15 @@ TEST_CASE("a page table that is moved is the same table at other addresses") {
   CHECK(copy.step(0, 0, 5).address == table.step(0, 0, 5).address + 0x80000);
   CHECK(copy.step(0, 0, 5).next == table.step(0, 0, 5).next);
 }
+
+TEST_CASE("the predictor has decided once an epoch with a translation is over") {
+  RouterParams const p;
+  BypassPredictor predictor;
+  static_cast<void>(predictor.decision(us(15), p));
+  CHECK_FALSE(predictor.decided());
+  predictor.observe(true, us(16), p);
+  static_cast<void>(predictor.decision(us(19), p));
+  CHECK_FALSE(predictor.decided());
+  CHECK(predictor.decision(us(20), p) == Route::gmmu);
+  CHECK(predictor.decided());
+}

@@ -107,7 +107,7 @@ void MachineConfig::check() const {
   need(std::has_single_bit(cpu.dram.row.bytes), "cpu.dram_row", cpu.dram.row.bytes, "must be a power of two");
   check_array("gpu.l1_tlb.", l1_tlb.entries, l1_tlb.ways);
   check_array("gpu.l2_tlb.", l2_tlb.entries, l2_tlb.ways);
-  check_array("iommu.tlb_", iommu.tlb_entries, iommu.tlb_ways);
+  if (iommu.tlb_entries != 0) check_array("iommu.tlb_", iommu.tlb_entries, iommu.tlb_ways);
   check_cache("gpu.l1_cache.size", l1_cache.size, l1_cache.ways, 1, gpu.line_bytes);
   check_cache("gpu.l2_cache.size", l2_cache.size, l2_cache.ways, l2_cache.slices, gpu.line_bytes);
   check_cache("cpu.llc_size", cpu.llc.size, cpu.llc.ways, cpu.llc.slices, gpu.line_bytes);

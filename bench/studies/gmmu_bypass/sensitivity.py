@@ -18,10 +18,9 @@ PART = {"aes": 4}  # of the footprint: AES computes longest for each byte
 # Tables that describe other machines, the workload, or the run itself.
 OTHER = ("workload.", "run.", "machine.", "links.", "routing.", "memory.placement")
 IDLE = {"cpu.dram_capacity": "never full", "fabric.flows": "one shortest route everywhere"}
+GIVEN = {key: "the preset says none; among the variations above"
+         for key in ("gpu.gmmu.walk_cache", "iommu.walk_cache", "iommu.tlb_entries", "iommu.tlb_ways")}
 FAULTS = ("driver.",)  # matter where pages are mapped at their first touch
-
-# A value that cannot change alone: key -> function of the new value giving further settings.
-TOGETHER = {"iommu.tlb_entries": lambda n: {"iommu.tlb_ways": n}}
 
 
 def machine(path, gpus=4, factor=1.0):
@@ -72,7 +71,8 @@ def given(out):
         ("GPUs", "4", [(str(n), machine(m / f"gpus-{n}.toml", gpus=n), 1) for n in (2, 8)]),
         ("GMMU walkers", "64", [(str(n), {"gpu.gmmu.walkers": n}, 1) for n in (8, 32, 128)]),
         ("IOMMU walkers", "8", [(str(n), {"iommu.walkers": n}, 1) for n in (4, 16, 64)]),
-        ("page-walk caches", "64", [("none", {"gpu.gmmu.walk_cache": 0, "iommu.walk_cache": 0}, 1)]),
+        ("page-walk caches", "none", [("64", {"gpu.gmmu.walk_cache": 64, "iommu.walk_cache": 64}, 1)]),
+        ("TLB in the IOMMU", "none", [(str(n), {"iommu.tlb_entries": n, "iommu.tlb_ways": n}, 1) for n in (64, 1024)]),
         ("epoch", "10 us", [(t, {router + "epoch": f'"{t}"'}, 1) for t in ("2 us", "5 us", "20 us", "50 us")]),
         ("T1", "0.85", [(str(v), {router + "t1": v}, 1) for v in (0.75, 0.95)]),
         ("T2", "0.15", [(str(v), {router + "t2": v}, 1) for v in (0.05, 0.25)]),
@@ -89,7 +89,9 @@ def assumed(parameters, placement):
         key = p["key"]
         if "assumed" not in p["source"] or key.startswith(OTHER):
             continue
-        if key in IDLE or (key.startswith(FAULTS) and placement != "first_touch"):
+        if key in GIVEN:
+            left_out.append((key, GIVEN[key]))
+        elif key in IDLE or (key.startswith(FAULTS) and placement != "first_touch"):
             left_out.append((key, IDLE.get(key, "no page faults with this placement")))
         elif p["unit"] == "name":
             names = p["range"].removeprefix("one of: ").split(", ")
@@ -98,9 +100,8 @@ def assumed(parameters, placement):
             values = []
             for factor in (0.5, 2):
                 text = scaled(p, factor)
-                if text is not None and not (key == "iommu.tlb_ways" and factor > 1):
-                    more = TOGETHER.get(key, lambda n: {})(text)
-                    values.append((text.strip('"'), {key: text, **more}, 1))
+                if text is not None:
+                    values.append((text.strip('"'), {key: text}, 1))
             varied.append((key, p["default"], values))
     return varied, left_out
 

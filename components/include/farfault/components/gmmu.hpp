@@ -5,9 +5,12 @@
 // remote page ends at an entry that is not present and the request goes on to the IOMMU, unless it was sent
 // there already. A walk reads each entry through the L2 cache. When the IOMMU answers with a frame of this
 // GPU that the table does not hold (first touch), the entry is written. Every request is answered exactly
-// once; an answer that comes second is discarded, its walk having occupied a walker all the same.
+// once; an answer that comes second is discarded, its walk having occupied a walker all the same. The
+// predictor hears of a request as soon as the GMMU knows: at the end of its walk, or when the IOMMU answers.
+// A page that lies nowhere yet is not local to it: the IOMMU is what such a request needs.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -61,7 +64,8 @@ struct GmmuPending {
   std::uint8_t answered = 0;
   std::uint8_t legs = 0;       // answers still to come
   std::uint8_t predicted = 0;  // 1 + Route, when the predictor chose
-  std::uint32_t unused = 0;
+  std::uint8_t observed = 0;   // the predictor knows whether the page is local
+  std::array<std::uint8_t, 3> unused{};
 };
 
 struct Walk {
@@ -110,6 +114,7 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void start_walks(Cx& cx) const;
   void read(std::uint32_t walker, Duration extra, Cx& cx) const;
   void ask_iommu(std::uint32_t id, Cx& cx) const;
+  void observe(GmmuPending& request, bool local, Cx& cx) const;
   // A leg of the request ended, with a frame or without.
   void leg_done(std::uint32_t id, PhysAddr frame, Cx& cx) const;
 };

@@ -1,5 +1,6 @@
 // A translation lookaside buffer: (address space, virtual page) -> frame. An L1 and an L2 TLB are the same
-// part. The set is the low bits of the page number (MGPUSim's and GPGPU-Sim's choice).
+// part. One of no entries misses always. The set is the low bits of the page number (MGPUSim's and
+// GPGPU-Sim's choice).
 #pragma once
 
 #include <cstdint>
@@ -14,20 +15,23 @@ namespace farfault {
 class Tlb {
  public:
   Tlb() = default;
-  Tlb(std::uint32_t entries, std::uint32_t ways) : array_(entries / ways, ways), frames_(entries, kNoFrame) {}
+  Tlb(std::uint32_t entries, std::uint32_t ways)
+      : array_(entries / ways, entries == 0 ? 0 : ways), frames_(entries, kNoFrame) {}
 
   std::optional<PhysAddr> lookup(std::uint32_t asid, std::uint64_t page) {
+    if (frames_.empty()) return std::nullopt;
     auto const slot = array_.find(set_of(page), key(asid, page));
     if (!slot) return std::nullopt;
     return frames_[*slot];
   }
   void fill(std::uint32_t asid, std::uint64_t page, PhysAddr frame) {
+    if (frames_.empty()) return;
     auto const k = key(asid, page);
     auto const present = array_.find(set_of(page), k);
     frames_[present ? *present : array_.insert(set_of(page), k).slot] = frame;
   }
   bool invalidate(std::uint32_t asid, std::uint64_t page) {
-    return array_.erase(set_of(page), key(asid, page));
+    return !frames_.empty() && array_.erase(set_of(page), key(asid, page));
   }
 
   template <class Archive>

@@ -37,14 +37,17 @@ struct RouterStats {
 // The predictor of GMMU bypass: two saturating counters of the translations that touched local and remote
 // pages in the running epoch; their ratio L / T, once the epoch is over, decides for the next: above T1 the
 // GMMU alone, below T2 the IOMMU alone, between them both. Epochs without a translation keep the last
-// decision. When a counter saturates both are halved, so that the ratio lives on (the paper gives the width,
-// 8 bits, and not what happens at its end: assumed).
+// decision; before the first ratio requests go as in the distributed architecture, which is no prediction.
+// When a counter saturates both are halved, so that the ratio lives on (the paper gives the width, 8 bits,
+// and not what happens at its end: assumed).
 class BypassPredictor {
  public:
   Route decision(Time now, RouterParams const& p) {
     roll(now, p);
     return decision_;
   }
+  // Whether decision() comes from a ratio.
+  bool decided() const { return decided_; }
   void observe(bool local, Time now, RouterParams const& p) {
     roll(now, p);
     auto const limit = (std::uint32_t{1} << p.counter_bits) - 1;
@@ -60,7 +63,7 @@ class BypassPredictor {
 
   template <class Archive>
   void persist(Archive& a) {
-    a(epoch_, local_, remote_, decision_);
+    a(epoch_, local_, remote_, decision_, decided_);
   }
 
  private:
@@ -72,6 +75,7 @@ class BypassPredictor {
     if (total != 0) {
       auto const ratio = static_cast<double>(local_) / static_cast<double>(total);
       decision_ = ratio > p.t1 ? Route::gmmu : ratio < p.t2 ? Route::iommu : Route::both;
+      decided_ = true;
     }
     local_ = 0;
     remote_ = 0;
@@ -80,7 +84,8 @@ class BypassPredictor {
   std::uint64_t epoch_ = 0;
   std::uint32_t local_ = 0;
   std::uint32_t remote_ = 0;
-  Route decision_ = Route::gmmu;  // before the first epoch is over, as the distributed architecture
+  Route decision_ = Route::gmmu;
+  bool decided_ = false;
 };
 
 }  // namespace farfault
