@@ -210,9 +210,9 @@ void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
   leg_done(m.tag, m.frame, cx);
 }
 
-void Gmmu::observe(GmmuPending& request, bool local, Cx& cx) const {
-  if (request.observed != 0) return;
-  request.observed = 1;
+void Gmmu::observe(GmmuPending& pending, bool local, Cx& cx) const {
+  if (pending.observed != 0) return;
+  pending.observed = 1;
   cx.state().predictor.observe(local, cx.now(), spec().router);
 }
 

@@ -114,7 +114,7 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void start_walks(Cx& cx) const;
   void read(std::uint32_t walker, Duration extra, Cx& cx) const;
   void ask_iommu(std::uint32_t id, Cx& cx) const;
-  void observe(GmmuPending& request, bool local, Cx& cx) const;
+  void observe(GmmuPending& pending, bool local, Cx& cx) const;
   // A leg of the request ended, with a frame or without.
   void leg_done(std::uint32_t id, PhysAddr frame, Cx& cx) const;
 };
