@@ -45,13 +45,16 @@ void System::link(PortId from, PortId to, Latency latency) {
   port.latency = latency.get();
 }
 
-void System::link_family(PortId from, std::vector<PortId> const& to, Latency latency) {
+void System::link_family(PortId from, FamilyPorts& to, Latency latency) {
   auto& port = outs_.at(from);
   if (port.connected) throw UserError("port " + out_name(from) + " is connected twice");
-  if (to.empty()) throw UserError("port " + out_name(from) + " is connected to a family of no ports");
-  for (auto const id : to) ins_.at(id).connected = true;
+  if (to.ids.empty()) throw UserError("port " + out_name(from) + " is connected to a family of no ports");
+  // Once for all its senders: each of a large model's processes may lead to all of them.
+  if (!to.linked)
+    for (auto const id : to.ids) ins_.at(id).connected = true;
+  to.linked = true;
   port.connected = true;
-  port.family = &to;
+  port.family = &to.ids;
   port.latency = latency.get();
 }
 

@@ -16,7 +16,8 @@ namespace farfault {
 
 namespace {
 
-constexpr int kSpins = 2000;  // about 50 us: longer than a round, shorter than a scheduler's time slice
+// About 50 us: longer than a round, shorter than a scheduler's time slice.
+constexpr int kSpins = 2000;
 
 void pause_a_moment(int& spins) {
   if (++spins < kSpins) {
@@ -69,7 +70,8 @@ void Workers::run(std::function<void()> const& lead) {
           as(member, [&] {
             if (member == 0) {
               lead();
-              over_.store(true, std::memory_order_release);
+              over_.store(true);
+              ring();
             } else {
               help(member);
             }
@@ -88,10 +90,28 @@ void Workers::help(std::uint32_t member) {
       seen = round;
       spins = 0;
       work(member, round);
-    } else {
+    } else if (spins < kSpins) {
       pause_a_moment(spins);
+    } else {
+      sleep(seen);
+      spins = 0;
     }
   }
+}
+
+// The leader stores a round and then looks for sleepers, a sleeper announces itself and then looks for a
+// round: one of them sees the other.
+void Workers::sleep(std::uint64_t seen) {
+  auto const bell = bell_.load();
+  sleepers_.fetch_add(1);
+  if (round_.load() == seen && !over_.load()) bell_.wait(bell);
+  sleepers_.fetch_sub(1);
+}
+
+void Workers::ring() {
+  if (sleepers_.load() == 0) return;
+  bell_.fetch_add(1);
+  bell_.notify_all();
 }
 
 void Workers::work(std::uint32_t member, std::uint64_t round) {
@@ -112,7 +132,8 @@ void Workers::round(std::function<void(std::uint32_t)> const& task) {
   task_ = &task;
   left_.store(tasks_, std::memory_order_relaxed);
   auto const number = round_.load(std::memory_order_relaxed) + 1;
-  round_.store(number, std::memory_order_release);
+  round_.store(number);
+  ring();
   work(0, number);
   int spins = 0;
   while (left_.load(std::memory_order_acquire) != 0) pause_a_moment(spins);

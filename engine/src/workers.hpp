@@ -2,7 +2,8 @@
 //
 // One member leads; the others help when they are there. A round is complete whoever ran its tasks, so
 // nothing depends on how many threads oneTBB really gives, and no member waits for one that has not come. A
-// task is first offered to the worker it ran on before, then to all.
+// task is first offered to the worker it ran on before, then to all. Members that wait long sleep: where
+// rounds are too sparse to be shared, or threads outnumber cores, they leave the core to the others.
 #pragma once
 
 #include <atomic>
@@ -37,6 +38,8 @@ class Workers {
   };
 
   void help(std::uint32_t member);
+  void sleep(std::uint64_t seen);  // until there is a round after `seen`, or no more
+  void ring();                     // wakes sleepers
   void work(std::uint32_t member, std::uint64_t round);
 
   std::uint32_t threads_;
@@ -46,6 +49,8 @@ class Workers {
   alignas(64) std::atomic<std::uint64_t> round_{0};
   alignas(64) std::atomic<std::uint32_t> left_{0};
   alignas(64) std::atomic<bool> over_{false};
+  std::atomic<std::uint32_t> sleepers_{0};
+  std::atomic<std::uint32_t> bell_{0};
   std::unique_ptr<Affinity const> affinity_;  // null: not bound
   struct Arena;
   std::unique_ptr<Arena> arena_;

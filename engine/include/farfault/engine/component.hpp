@@ -36,10 +36,15 @@ struct In {
   PortId id = 0;
 };
 
+struct FamilyPorts {
+  std::vector<PortId> ids;
+  bool linked = false;  // some out-port leads to it
+};
+
 // Several in-ports of one message type, one of which the sender picks for each message: a crossbar's outputs.
 template <Message M>
 struct Family {
-  std::vector<PortId> const* ports = nullptr;  // owned by the System
+  FamilyPorts* ports = nullptr;  // owned by the System
 };
 
 template <Message M>

@@ -43,16 +43,16 @@ class System {
 
   template <Message M>
   Family<M> family(std::vector<In<M>> const& ports) {
-    auto& ids = families_.emplace_back();
-    for (auto const& p : ports) ids.push_back(p.id);
-    return {&ids};
+    auto& family = families_.emplace_back();
+    for (auto const& p : ports) family.ids.push_back(p.id);
+    return {&family};
   }
 
   template <Message M>
   void connect(Out<M>& from, Family<M> to, Latency latency) {
     link_family(from.id, *to.ports, latency);
-    from.family = to.ports->data();
-    from.family_size = static_cast<std::uint32_t>(to.ports->size());
+    from.family = to.ports->ids.data();
+    from.family_size = static_cast<std::uint32_t>(to.ports->ids.size());
     from.latency = latency.get();
   }
 
@@ -101,7 +101,7 @@ class System {
   void check_new_path(std::string const& path);
   void bind_receivers(AnyComponent& component);
   void link(PortId from, PortId to, Latency latency);
-  void link_family(PortId from, std::vector<PortId> const& to, Latency latency);
+  void link_family(PortId from, FamilyPorts& to, Latency latency);
   void post_event(Event e);
   std::string in_name(PortId id) const;
   std::string out_name(PortId id) const;
@@ -112,7 +112,7 @@ class System {
   std::vector<Receiver> receivers_;  // by in-port
   std::vector<InPort> ins_;
   std::vector<OutPort> outs_;
-  std::deque<std::vector<PortId>> families_;
+  std::deque<FamilyPorts> families_;
   std::vector<Event> initial_;
 };
 
