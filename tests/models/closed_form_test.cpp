@@ -77,7 +77,8 @@ TEST_CASE("an L2 TLB hit takes the way to the L2 TLB and back, then the L2 cache
 
 TEST_CASE("a walk with the upper levels cached reads one entry through the L2 cache") {
   Stages const s;
-  check_hop(kPage, 320, s.l2_tlb_hit() + s.to_gmmu_and_back() + s.l2_read() + s.data_from_l2());
+  check_hop(kPage, 320, s.l2_tlb_hit() + s.to_gmmu_and_back() + s.l2_read() + s.data_from_l2(),
+            "gpu.gmmu.walk_cache = 64\n");
 }
 
 TEST_CASE("a walk without a page-walk cache reads four entries") {
@@ -145,7 +146,8 @@ TEST_CASE("an IOMMU translation takes the fabric both ways and the IOMMU's TLB")
   SUBCASE("a walk that reads one entry from the CPU's last-level cache") {
     auto const llc = cpu_cycle + s.c.cpu.clock.clock().cycles(s.c.cpu.llc.latency) + cpu_cycle;
     auto const hop = common + iommu_cycle + llc;
-    check_hop(kPage, 320, hop, central + "iommu.tlb_entries = 1\niommu.tlb_ways = 1\n");
+    check_hop(kPage, 320, hop,
+              central + "iommu.walk_cache = 64\niommu.tlb_entries = 1\niommu.tlb_ways = 1\n");
   }
 }
 
