@@ -58,9 +58,9 @@ void System::link_family(PortId from, FamilyPorts& to, Latency latency) {
   port.latency = latency.get();
 }
 
-void System::post_event(Event e) {
-  e.sequence = receivers_[e.to].component->sequence_++;
-  initial_.push_back(e);
+void System::post_event(Event const& event) {
+  initial_.push_back(event);
+  initial_.back().sequence = receivers_[event.to].component->sequence_++;
 }
 
 void System::validate() const {

@@ -102,7 +102,7 @@ class System {
   void bind_receivers(AnyComponent& component);
   void link(PortId from, PortId to, Latency latency);
   void link_family(PortId from, FamilyPorts& to, Latency latency);
-  void post_event(Event e);
+  void post_event(Event const& event);
   std::string in_name(PortId id) const;
   std::string out_name(PortId id) const;
 
