@@ -6,47 +6,32 @@ namespace farfault {
 
 namespace {
 
-LinkBank make_bank(FabricNodeSpec const& spec) {
-  LinkBank bank;
-  for (auto const& link : spec.links)
-    bank.egress.emplace_back(link.bandwidth, spec.params.credits, spec.queue);
-  bank.owed.assign(spec.links.size() * kChannels, 0);
-  return bank;
-}
-
-std::string describe_waiting(LinkBank const& bank) {
-  std::uint64_t queued = 0;
-  for (auto const& e : bank.egress) queued += e.queued();
+std::string describe_waiting(std::uint64_t queued) {
   return queued == 0 ? std::string{} : std::to_string(queued) + " packets queued for a link";
 }
 
-// Puts on the wire of `link` what may go, telling `gone(packet, departure)` of each.
-template <class Node, class Cx, class Gone>
-void send_packets(Node const& node, FabricNodeSpec const& spec, LinkBank& bank, std::uint32_t link, Cx& cx,
-                  Gone&& gone) {
-  bank.egress[link].transmit(cx.now(), [&](Packet p, Time done) {
+std::uint64_t queued(std::vector<Egress> const& egress) {
+  std::uint64_t n = 0;
+  for (auto const& e : egress) n += e.queued();
+  return n;
+}
+
+// Puts on the wire behind `egress` what may go, telling `gone(packet, departure)` of each.
+template <class Cx, class Gone>
+void send_packets(Egress& egress, LinkEnd const& link, Out<Packet> const& port, Cx& cx, Gone&& gone) {
+  egress.transmit(cx.now(), [&](Packet p, Time done) {
     auto const arrived_via = p.via;
-    p.via = spec.links[link].far_via;
-    cx.send(node.packet_out[link], p, done - cx.now());
+    p.via = link.far_via;
+    std::uint32_t const output = link.far_route == nullptr ? 0 : link.far_route->link_for(p);
+    cx.send(port, output, p, done - cx.now());
     p.via = arrived_via;
     gone(p, done);
   });
 }
 
-// The buffer of `packet` here is free from `at` on: its sender gets the credit, in batches.
-template <class Node, class Cx>
-void return_credit(Node const& node, FabricNodeSpec const& spec, LinkBank& bank, Packet const& packet,
-                   Time at, Cx& cx) {
-  auto const channel = static_cast<std::uint16_t>(channel_of(packet.kind));
-  auto& owed = bank.owed[packet.via * std::size_t{kChannels} + channel];
-  if (++owed < spec.params.credit_batch) return;
-  cx.send(node.credit_out[packet.via], Credit{spec.links[packet.via].far_via, channel, owed}, at - cx.now());
-  owed = 0;
-}
-
-std::uint64_t sum(LinkBank const& bank, std::uint64_t EgressStats::*field) {
+std::uint64_t sum(PortState const& s, std::uint64_t EgressStats::*field) {
   std::uint64_t total = 0;
-  for (auto const& e : bank.egress) total += e.stats().*field;
+  for (auto const& e : s.egress) total += e.stats().*field;
   return total;
 }
 
@@ -60,7 +45,8 @@ void FabricParams::describe(ParamTable& t) {
           "PCIe ATS 1.1: 8 bytes a translation completion entry");
   t.count("credits", credits, {1, 65536}, "packets that the receiver of a link buffers, per virtual channel",
           "assumed");
-  t.count("credit_batch", credit_batch, {1, 65536}, "credits given back at a time; at most half of credits",
+  t.count("credit_batch", credit_batch, {1, 65536},
+          "credits given back at a time; at most half of credits, which the outputs of a switch share",
           "assumed");
   t.count("flows", flows, {1, 64},
           "ways over which the traffic between two nodes is spread, by address, where several are "
@@ -71,60 +57,65 @@ void FabricParams::describe(ParamTable& t) {
   t.count("memory_credits", memory_credits, {1, 4096}, "of these, at one L2 slice", "assumed");
 }
 
-// ---- Switch
+// ---- SwitchOutput
 
-Switch::Switch(Slot<FabricNodeSpec> slot) : Component(std::move(slot)) {
-  for (std::size_t i = 0; i < spec().links.size(); ++i) {
-    packet_out.push_back(out<Packet>("packet_out" + std::to_string(i)));
+SwitchOutput::SwitchOutput(Slot<SwitchOutputSpec> slot) : Component(std::move(slot)) {
+  for (std::size_t i = 0; i < spec().fabric.links.size(); ++i)
     credit_out.push_back(out<Credit>("credit_out" + std::to_string(i)));
-  }
 }
 
-SwitchState Switch::initial() const {
-  SwitchState s;
-  s.bank = make_bank(spec());
+SwitchOutputState SwitchOutput::initial() const {
+  auto const& f = spec().fabric;
+  SwitchOutputState s;
+  s.egress = Egress(f.links[spec().link].bandwidth, f.params.credits, f.queue);
+  s.owed.assign(f.links.size() * kChannels, 0);
   return s;
 }
 
-std::string Switch::waiting_for() const {
-  return describe_waiting(state().bank);
+std::string SwitchOutput::waiting_for() const {
+  return describe_waiting(state().egress.queued());
 }
 
-std::span<Stat<SwitchState> const> Switch::stats() const {
-  using S = SwitchState const&;
-  static constexpr std::array<Stat<SwitchState>, 4> all{{
-      {"packets", "count", "packets sent on, all outputs", StatKind::counter,
-       [](S s) { return sum(s.bank, &EgressStats::packets); }},
+std::span<Stat<SwitchOutputState> const> SwitchOutput::stats() const {
+  using S = SwitchOutputState const&;
+  static constexpr std::array<Stat<SwitchOutputState>, 4> all{{
+      {"packets", "count", "packets sent on", StatKind::counter,
+       [](S s) { return s.egress.stats().packets; }},
       {"bytes", "bytes", "bytes sent on, headers included", StatKind::counter,
-       [](S s) { return sum(s.bank, &EgressStats::bytes); }},
-      {"busy", "ps", "time that outputs were taken, summed over them", StatKind::counter,
-       [](S s) { return sum(s.bank, &EgressStats::busy_ps); }},
-      {"queued", "count", "packets waiting for an output", StatKind::level,
-       [](S s) {
-         std::uint64_t n = 0;
-         for (auto const& e : s.bank.egress) n += e.queued();
-         return n;
-       }},
+       [](S s) { return s.egress.stats().bytes; }},
+      {"busy", "ps", "time that the output was taken", StatKind::counter,
+       [](S s) { return s.egress.stats().busy_ps; }},
+      {"queued", "count", "packets waiting for the output", StatKind::level,
+       [](S s) { return s.egress.queued(); }},
   }};
   return all;
 }
 
-void Switch::on_packet(Packet const& m, Cx& cx) const {
-  auto const link = spec().next_link[std::size_t{m.flow} * spec().nodes + m.destination];
-  FF_CHECK(link < spec().links.size(), path() + ": a packet for a node that no route leads to");
-  cx.state().bank.egress[link].enqueue(m);
-  transmit(link, cx);
+void SwitchOutput::on_packet(Packet const& m, Cx& cx) const {
+  FF_CHECK(spec().fabric.route->link_for(m) == spec().link, path() + ": a packet for another output");
+  cx.state().egress.enqueue(m);
+  transmit(cx);
 }
 
-void Switch::on_credit(Credit const& m, Cx& cx) const {
-  cx.state().bank.egress[m.link].give(static_cast<Channel>(m.channel), m.count);
-  transmit(m.link, cx);
+void SwitchOutput::on_credit(Credit const& m, Cx& cx) const {
+  cx.state().egress.give(static_cast<Channel>(m.channel), m.count);
+  transmit(cx);
 }
 
-void Switch::transmit(std::uint32_t link, Cx& cx) const {
-  auto& bank = cx.state().bank;
-  send_packets(*this, spec(), bank, link, cx,
-               [&](Packet const& p, Time done) { return_credit(*this, spec(), bank, p, done, cx); });
+void SwitchOutput::transmit(Cx& cx) const {
+  auto& s = cx.state();
+  auto const& f = spec().fabric;
+  // What all outputs together hold back must leave the sender half of its credits.
+  auto const share = f.params.credits / (2 * static_cast<std::uint32_t>(f.links.size()));
+  auto const batch = std::max(1U, std::min(f.params.credit_batch, share));
+  send_packets(s.egress, f.links[spec().link], packet_out, cx, [&](Packet const& p, Time done) {
+    auto const channel = static_cast<std::uint16_t>(channel_of(p.kind));
+    auto& owed = s.owed[p.via * std::size_t{kChannels} + channel];
+    if (++owed < batch) return;
+    auto const& from = f.links[p.via];
+    cx.send(credit_out[p.via], Credit{from.far_via, channel, owed}, done - cx.now());
+    owed = 0;
+  });
 }
 
 // ---- FabricPort
@@ -139,7 +130,9 @@ FabricPort::FabricPort(Slot<PortSpec> slot) : Component(std::move(slot)) {
 PortState FabricPort::initial() const {
   auto const& p = spec();
   PortState s;
-  s.bank = make_bank(p.fabric);
+  for (auto const& link : p.fabric.links)
+    s.egress.emplace_back(link.bandwidth, p.fabric.params.credits, p.fabric.queue);
+  s.owed.assign(p.fabric.links.size() * kChannels, 0);
   s.outbound.resize(p.outbound);
   for (auto i = p.outbound; i > 0; --i) s.free_outbound.push_back(i - 1);
   s.inbound.resize(p.fabric.params.inbound);
@@ -153,7 +146,7 @@ std::string FabricPort::waiting_for() const {
   auto const& s = state();
   auto const out = s.outbound.size() - s.free_outbound.size();
   auto const inside = s.inbound.size() - s.free_inbound.size();
-  auto text = describe_waiting(s.bank);
+  auto text = describe_waiting(queued(s.egress));
   if (out != 0) text += (text.empty() ? "" : ", ") + std::to_string(out) + " remote accesses unanswered";
   if (inside != 0)
     text += (text.empty() ? "" : ", ") + std::to_string(inside) + " accesses of others being served";
@@ -176,11 +169,11 @@ std::span<Stat<PortState> const> FabricPort::stats() const {
       {"translations_in", "count", "translation requests or answers received", StatKind::counter,
        [](S s) { return s.stats.translations_in; }},
       {"packets", "count", "packets sent, all links", StatKind::counter,
-       [](S s) { return sum(s.bank, &EgressStats::packets); }},
+       [](S s) { return sum(s, &EgressStats::packets); }},
       {"bytes", "bytes", "bytes sent, headers included", StatKind::counter,
-       [](S s) { return sum(s.bank, &EgressStats::bytes); }},
+       [](S s) { return sum(s, &EgressStats::bytes); }},
       {"busy", "ps", "time that outgoing links were taken, summed over them", StatKind::counter,
-       [](S s) { return sum(s.bank, &EgressStats::busy_ps); }},
+       [](S s) { return sum(s, &EgressStats::busy_ps); }},
   }};
   return all;
 }
@@ -200,38 +193,45 @@ void FabricPort::post(Packet p, Cx& cx) const {
                         ? p.address
                         : p.address >> 8;
   p.flow = static_cast<std::uint16_t>((unit * 0x9E3779B97F4A7C15ULL >> 32) % fabric.params.flows);
-  auto const link = fabric.next_link[std::size_t{p.flow} * fabric.nodes + p.destination];
-  FF_CHECK(link < spec().fabric.links.size(), path() + ": a packet for a node that no route leads to");
+  auto const link = fabric.route->link_for(p);
+  FF_CHECK(link < fabric.links.size(), path() + ": a packet for a node that no route leads to");
   p.source = fabric.node;
   p.wire_bytes = wire_bytes(p.kind, p.bytes);
-  cx.state().bank.egress[link].enqueue(p);
+  cx.state().egress[link].enqueue(p);
   transmit(link, cx);
 }
 
 void FabricPort::pass_on(Packet const& m, Cx& cx) const {
   auto const& fabric = spec().fabric;
-  auto const link = fabric.next_link[std::size_t{m.flow} * fabric.nodes + m.destination];
+  auto const link = fabric.route->link_for(m);
   FF_CHECK(link < fabric.links.size(), path() + ": a packet for a node that no route leads to");
-  cx.state().bank.egress[link].enqueue(m);
+  cx.state().egress[link].enqueue(m);
   transmit(link, cx);
 }
 
 void FabricPort::transmit(std::uint32_t link, Cx& cx) const {
   auto& s = cx.state();
-  send_packets(*this, spec().fabric, s.bank, link, cx, [&](Packet const& p, Time done) {
-    if (p.source != spec().fabric.node)
-      return_credit(*this, spec().fabric, s.bank, p, done, cx);
+  auto const& fabric = spec().fabric;
+  send_packets(s.egress[link], fabric.links[link], packet_out[link], cx, [&](Packet const& p, Time done) {
+    if (p.source != fabric.node)
+      give_back(p, done, cx);
     else if (p.kind == PacketKind::read_response || p.kind == PacketKind::write_response)
       --s.answers_queued;
   });
 }
 
-void FabricPort::give_back(Packet const& m, Cx& cx) const {
-  return_credit(*this, spec().fabric, cx.state().bank, m, cx.now(), cx);
+// The buffer of `packet` here is free from `at` on: its sender gets the credit, in batches.
+void FabricPort::give_back(Packet const& packet, Time at, Cx& cx) const {
+  auto const& fabric = spec().fabric;
+  auto const channel = static_cast<std::uint16_t>(channel_of(packet.kind));
+  auto& owed = cx.state().owed[packet.via * std::size_t{kChannels} + channel];
+  if (++owed < fabric.params.credit_batch) return;
+  cx.send(credit_out[packet.via], Credit{fabric.links[packet.via].far_via, channel, owed}, at - cx.now());
+  owed = 0;
 }
 
 void FabricPort::on_credit(Credit const& m, Cx& cx) const {
-  cx.state().bank.egress[m.link].give(static_cast<Channel>(m.channel), m.count);
+  cx.state().egress[m.link].give(static_cast<Channel>(m.channel), m.count);
   transmit(m.link, cx);
   serve_held(cx);
 }
@@ -255,7 +255,7 @@ void FabricPort::on_packet(Packet const& m, Cx& cx) const {
   if (m.kind == PacketKind::translate_request || m.kind == PacketKind::translate_response)
     ++s.stats.translations_in;
   take(m, cx);
-  give_back(m, cx);
+  give_back(m, cx.now(), cx);
 }
 
 bool FabricPort::serve(Packet const& m, Cx& cx) const {
@@ -269,7 +269,7 @@ bool FabricPort::serve(Packet const& m, Cx& cx) const {
   s.inbound[entry] = {m.tag, m.source, m.bytes, 0};
   auto const access = m.kind == PacketKind::read_request ? Access::read : Access::write;
   cx.send(memory_request, slice, MemRequest{m.address, entry, spec().memory_port, access, m.bytes});
-  give_back(m, cx);
+  give_back(m, cx.now(), cx);
   return true;
 }
 

@@ -1,12 +1,11 @@
 #include "workers.hpp"
 
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/task_arena.h>
-
 #include <thread>
+#include <utility>
 
 #include "affinity.hpp"
+#include "arena.hpp"
+#include "farfault/engine/error.hpp"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
@@ -31,13 +30,6 @@ void pause_a_moment(int& spins) {
 
 }  // namespace
 
-struct Workers::Arena {
-  explicit Arena(std::uint32_t threads)
-      : control(tbb::global_control::max_allowed_parallelism, threads), arena(static_cast<int>(threads), 1) {}
-  tbb::global_control control;  // allows more threads than cores when they were asked for
-  tbb::task_arena arena;
-};
-
 Workers::Workers(std::uint32_t threads, std::uint32_t tasks, bool bind)
     : threads_(threads),
       tasks_(tasks),
@@ -49,36 +41,36 @@ Workers::Workers(std::uint32_t threads, std::uint32_t tasks, bool bind)
 Workers::~Workers() = default;
 
 void Workers::run(std::function<void()> const& lead) {
-  // Threads are oneTBB's or the caller's, so each is let go afterwards.
-  auto as = [this](std::uint32_t member, auto const& body) {
-    bool const bound = affinity_ && affinity_->bind(member);
-    body();
-    if (bound) affinity_->release();
-  };
-  if (!arena_) {
-    as(0, lead);
-    return;
+  lead_ = &lead;
+  over_.store(false);
+  gone_.store(0);
+  members_.store(0);
+  if (arena_)
+    arena_->call_on_each([](void* self) { static_cast<Workers*>(self)->join(); }, this);
+  else
+    join();
+  FF_CHECK(gone_.load() == threads_, "a member of the crew is missing");
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+// A thread of oneTBB, or the caller's, takes part in a run.
+void Workers::join() {
+  // Whoever comes first leads, so that the run never waits for a thread that is not there.
+  auto const member = members_.fetch_add(1);
+  bool const bound = affinity_ && affinity_->bind(member);
+  if (member == 0) {
+    try {
+      (*lead_)();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    over_.store(true);
+    ring();
+  } else {
+    help(member);
   }
-  over_.store(false, std::memory_order_relaxed);
-  std::atomic<std::uint32_t> members{0};
-  arena_->arena.execute([&] {
-    tbb::parallel_for(
-        std::uint32_t{0}, threads_,
-        [&](std::uint32_t) {
-          // Whoever comes first leads, so that the run never waits for a thread that is not there.
-          auto const member = members.fetch_add(1);
-          as(member, [&] {
-            if (member == 0) {
-              lead();
-              over_.store(true);
-              ring();
-            } else {
-              help(member);
-            }
-          });
-        },
-        tbb::simple_partitioner{});
-  });
+  if (bound) affinity_->release();
+  gone_.fetch_add(1);
 }
 
 void Workers::help(std::uint32_t member) {

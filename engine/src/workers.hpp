@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -15,6 +16,7 @@
 namespace farfault {
 
 class Affinity;
+class Arena;
 
 class Workers {
  public:
@@ -26,7 +28,8 @@ class Workers {
 
   std::uint32_t threads() const { return threads_; }
 
-  // Runs `lead` on one thread of the crew, the others standing by for rounds until it returns.
+  // Runs `lead` on one thread of the crew, the others standing by for rounds until it returns. What it throws
+  // is thrown on.
   void run(std::function<void()> const& lead);
 
   // From `lead`: runs task(i) for every i, shared with whoever is there; returns when all are done.
@@ -37,6 +40,7 @@ class Workers {
     std::atomic<std::uint64_t> round{0};
   };
 
+  void join();
   void help(std::uint32_t member);
   void sleep(std::uint64_t seen);  // until there is a round after `seen`, or no more
   void ring();                     // wakes sleepers
@@ -45,15 +49,18 @@ class Workers {
   std::uint32_t threads_;
   std::uint32_t tasks_;
   std::vector<Claim> claims_;  // the last round in which a task was taken
+  std::function<void()> const* lead_ = nullptr;
   std::function<void(std::uint32_t)> const* task_ = nullptr;
   alignas(64) std::atomic<std::uint64_t> round_{0};
   alignas(64) std::atomic<std::uint32_t> left_{0};
   alignas(64) std::atomic<bool> over_{false};
+  std::atomic<std::uint32_t> members_{0};  // that came to this run
+  std::atomic<std::uint32_t> gone_{0};     // of them, that are through
   std::atomic<std::uint32_t> sleepers_{0};
   std::atomic<std::uint32_t> bell_{0};
+  std::exception_ptr failure_;
   std::unique_ptr<Affinity const> affinity_;  // null: not bound
-  struct Arena;
-  std::unique_ptr<Arena> arena_;
+  std::unique_ptr<Arena> arena_;              // null: one thread, the caller's
 };
 
 }  // namespace farfault

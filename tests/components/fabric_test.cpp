@@ -16,7 +16,7 @@ namespace {
 using Picoseconds = std::vector<std::int64_t>;
 constexpr Bandwidth kBandwidth{16'000'000'000};
 constexpr Duration kWire = 100ns;
-constexpr std::uint16_t kNone = 0xffff;
+constexpr std::uint16_t kNone = RouteTable::kNone;
 
 FabricParams params(std::uint32_t credits, std::uint32_t batch) {
   FabricParams p;
@@ -26,17 +26,18 @@ FabricParams params(std::uint32_t credits, std::uint32_t batch) {
   return p;
 }
 
-// A node between 0 and 2, over its links 0 and 1.
-FabricNodeSpec middle(FabricParams const& p) {
+// Node 1, a switch between 0 and 2, over its links 0 and 1.
+RouteTable const kMiddle{3, {0, kNone, 1}};
+
+SwitchOutputSpec output_spec(FabricParams const& p, std::uint32_t link, std::vector<LinkEnd> links) {
   FabricNodeSpec spec;
   spec.params = p;
   spec.kind = "switch";
   spec.node = 1;
-  spec.links = {{kBandwidth, 3}, {kBandwidth, 5}};
-  spec.nodes = 3;
-  spec.next_link = {0, kNone, 1};
+  spec.links = std::move(links);
+  spec.route = &kMiddle;
   spec.queue = std::size_t{p.credits} * 2;
-  return spec;
+  return {spec, link};
 }
 
 Packet packet(PacketKind kind, std::uint32_t tag, NodeId destination = 2, std::uint16_t via = 0) {
@@ -49,20 +50,30 @@ Packet packet(PacketKind kind, std::uint32_t tag, NodeId destination = 2, std::u
   return p;
 }
 
+// Both outputs of the switch; `packets` are given to the one that leads to their destination.
 struct SwitchBench : Bench {
-  SwitchBench(FabricParams const& p, std::vector<Record<Packet>> packets, std::vector<Record<Credit>> credits)
-      : node(system.add<Switch>("switch", middle(p))) {
-    feed(node.packet_in, std::move(packets));
-    feed(node.credit_in, std::move(credits));
-    for (std::size_t i = 0; i < 2; ++i) {
-      out.push_back(&sink(node.packet_out[i], kWire));
-      back.push_back(&sink(node.credit_out[i], kWire));
+  SwitchBench(FabricParams const& p, std::vector<Record<Packet>> const& packets,
+              std::vector<Record<Credit>> const& credits) {
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      auto const spec = output_spec(p, i, {{kBandwidth, 3}, {kBandwidth, 5}});
+      auto& output = system.add<SwitchOutput>(name("output"), spec);
+      node.push_back(&output);
+      std::vector<Record<Packet>> mine;
+      for (auto const& r : packets)
+        if (kMiddle.link_for(r.message) == i) mine.push_back(r);
+      feed(output.packet_in, mine);
+      std::vector<Record<Credit>> given;
+      for (auto const& r : credits)
+        if (r.message.link == i) given.push_back(r);
+      feed(output.credit_in, given);
+      out.push_back(sinks(output.packet_out, 1, kWire).front());
+      for (std::size_t j = 0; j < 2; ++j) back.push_back(&sink(output.credit_out[j], kWire));
     }
     run();
   }
-  Switch& node;
+  std::vector<SwitchOutput*> node;
   std::vector<Sink<Packet>*> out;
-  std::vector<Sink<Credit>*> back;
+  std::vector<Sink<Credit>*> back;  // [output * 2 + link]
 };
 
 std::vector<std::uint32_t> tags_of(Sink<Packet> const& sink) {
@@ -80,8 +91,8 @@ TEST_CASE(
   CHECK(b.out[1]->picoseconds() == Picoseconds{1'105'500});
   CHECK(b.out[1]->records()[0].message.via == 5);  // as the far end numbers the link
   CHECK(b.out[0]->count() == 0);
-  CHECK(b.back[0]->picoseconds() == Picoseconds{1'105'500});
-  auto const& credit = b.back[0]->records()[0].message;
+  CHECK(b.back[2]->picoseconds() == Picoseconds{1'105'500});
+  auto const& credit = b.back[2]->records()[0].message;
   CHECK(credit.link == 3);
   CHECK(credit.channel == static_cast<std::uint16_t>(Channel::request));
   CHECK(credit.count == 1);
@@ -103,11 +114,11 @@ TEST_CASE("switch: credits are given back in batches, for each channel") {
     packets.push_back({Time{1000ns}, packet(PacketKind::read_request, i)});
   for (std::uint32_t i = 0; i < 2; ++i)
     packets.push_back({Time{2000ns}, packet(PacketKind::read_response, i)});
-  SwitchBench b(params(8, 2), packets, {});
-  REQUIRE(b.back[0]->count() == 2);
-  CHECK(b.back[0]->picoseconds() == Picoseconds{1'111'000, 2'111'000});
-  CHECK(b.back[0]->records()[0].message.count == 2);
-  CHECK(b.back[0]->records()[1].message.channel == static_cast<std::uint16_t>(Channel::response));
+  SwitchBench b(params(16, 2), packets, {});
+  REQUIRE(b.back[2]->count() == 2);
+  CHECK(b.back[2]->picoseconds() == Picoseconds{1'111'000, 2'111'000});
+  CHECK(b.back[2]->records()[0].message.count == 2);
+  CHECK(b.back[2]->records()[1].message.channel == static_cast<std::uint16_t>(Channel::response));
 }
 
 TEST_CASE("switch: without credits requests stop, answers pass, and a credit lets the next request go") {
@@ -119,21 +130,31 @@ TEST_CASE("switch: without credits requests stop, answers pass, and a credit let
                 {{Time{2000ns}, {1, static_cast<std::uint16_t>(Channel::request), 1}}});
   CHECK(tags_of(*b.out[1]) == std::vector<std::uint32_t>{0, 1, 9, 2});
   CHECK(b.out[1]->picoseconds() == Picoseconds{1'105'500, 1'111'000, 1'205'500, 2'105'500});
-  CHECK(b.node.waiting_for() == "1 packets queued for a link");
-  CHECK(b.node.state().packets == 0);
+  CHECK(b.node[1]->waiting_for() == "1 packets queued for a link");
+  CHECK(b.node[0]->waiting_for().empty());
+}
+
+TEST_CASE("switch: however many outputs hold back credits, the sender keeps half of them") {
+  std::vector<Record<Packet>> packets;
+  for (std::uint32_t i = 0; i < 8; ++i)
+    packets.push_back(
+        {Time{1000ns}, packet(PacketKind::read_request, i, i % 2 == 0 ? NodeId{2} : NodeId{0})});
+  // Of 8 credits and two outputs, each gives back two at a time although four are a batch.
+  SwitchBench b(params(8, 4), packets, {});
+  CHECK(b.back[0]->count() == 2);
+  CHECK(b.back[2]->count() == 2);
+  for (auto const& r : b.back[0]->records()) CHECK(r.message.count == 2);
 }
 
 namespace {
 
-PortSpec port_spec(NodeId node, DeviceId device, FabricParams const& p,
-                   std::vector<std::uint16_t> next_link) {
+PortSpec port_spec(NodeId node, DeviceId device, FabricParams const& p, RouteTable const& route) {
   PortSpec spec;
   spec.fabric.params = p;
   spec.fabric.kind = "port";
   spec.fabric.node = node;
   spec.fabric.links = {{kBandwidth, 0}};
-  spec.fabric.nodes = static_cast<std::uint32_t>(next_link.size());
-  spec.fabric.next_link = std::move(next_link);
+  spec.fabric.route = &route;
   spec.fabric.queue = 512;
   spec.device = device;
   spec.memory_port = 9;
@@ -145,15 +166,18 @@ PortSpec port_spec(NodeId node, DeviceId device, FabricParams const& p,
   return spec;
 }
 
+// The only link of node 0 leads to node 2, and the other way round.
+RouteTable const kTo2{3, {kNone, kNone, 0}};
+RouteTable const kTo0{3, {0, kNone, kNone}};
+
 // Two GPUs with memories of 50 ns, back to back or with a switch between them.
 struct TwoGpus : Bench {
   explicit TwoGpus(FabricParams const& p, bool with_switch,
                    std::function<Duration(std::uint64_t)> delay = always(50ns)) {
     for (std::uint16_t g = 0; g < 2; ++g) {
-      std::vector<std::uint16_t> next(3, kNone);
-      next[g == 0 ? 2 : 0] = 0;
-      auto spec = port_spec(g == 0 ? 0 : 2, g, p, next);
-      if (with_switch && g == 1) spec.fabric.links[0].far_via = 1;
+      auto spec = g == 0 ? port_spec(0, g, p, kTo2) : port_spec(2, g, p, kTo0);
+      if (with_switch) spec.fabric.links[0].far_via = g;
+      if (with_switch) spec.fabric.links[0].far_route = &kMiddle;
       gpu.push_back(&system.add<Rdma>(name("rdma"), spec));
       mem.push_back(&responder<MemRequest, MemResponse>(memory(delay), gpu[g]->memory_response));
       join_family(gpu[g]->memory_request, {mem[g]->request});
@@ -162,24 +186,28 @@ struct TwoGpus : Bench {
     }
     if (!with_switch) {
       for (std::size_t g = 0; g < 2; ++g) {
-        join(gpu[g]->packet_out[0], gpu[1 - g]->packet_in, kWire);
+        join_family(gpu[g]->packet_out[0], {gpu[1 - g]->packet_in}, kWire);
         join(gpu[g]->credit_out[0], gpu[1 - g]->credit_in, kWire);
       }
       return;
     }
-    auto spec = middle(p);
-    spec.links = {{kBandwidth, 0}, {kBandwidth, 0}};
-    node = &system.add<Switch>("switch", spec);
+    std::vector<In<Packet>> inputs;
+    for (std::uint32_t g = 0; g < 2; ++g) {
+      auto const spec = output_spec(p, g, {{kBandwidth, 0}, {kBandwidth, 0}});
+      node.push_back(&system.add<SwitchOutput>(name("output"), spec));
+      inputs.push_back(node[g]->packet_in);
+    }
+    auto const all = system.family(inputs);
     for (std::size_t g = 0; g < 2; ++g) {
-      join(gpu[g]->packet_out[0], node->packet_in, kWire);
-      join(gpu[g]->credit_out[0], node->credit_in, kWire);
-      join(node->packet_out[g], gpu[g]->packet_in, kWire);
-      join(node->credit_out[g], gpu[g]->credit_in, kWire);
+      system.connect(gpu[g]->packet_out[0], all, Latency{kWire});
+      join(gpu[g]->credit_out[0], node[g]->credit_in, kWire);
+      join_family(node[g]->packet_out, {gpu[g]->packet_in}, kWire);
+      for (std::size_t o = 0; o < 2; ++o) join(node[o]->credit_out[g], gpu[g]->credit_in, kWire);
     }
   }
   std::vector<Rdma*> gpu;
   std::vector<Memory*> mem;
-  Switch* node = nullptr;
+  std::vector<SwitchOutput*> node;
 };
 
 }  // namespace
@@ -254,12 +282,12 @@ TEST_CASE("RDMA: what a GPU serves at a time is bounded, and the rest is held an
 TEST_CASE("RDMA: blocks of 256 bytes are spread over equally short ways, a block stays on one") {
   auto p = params(64, 8);
   p.flows = 8;
-  auto spec = port_spec(0, 0, p, {});
-  spec.fabric.links = {{kBandwidth, 0}, {kBandwidth, 1}};
-  spec.fabric.nodes = 3;
+  RouteTable route{3, {}};
   for (std::uint16_t flow = 0; flow < 8; ++flow)
     for (std::uint16_t const link : {kNone, kNone, static_cast<std::uint16_t>(flow % 2)})
-      spec.fabric.next_link.push_back(link);
+      route.next_link.push_back(link);
+  auto spec = port_spec(0, 0, p, route);
+  spec.fabric.links = {{kBandwidth, 0}, {kBandwidth, 1}};
   Bench b;
   auto& rdma = b.system.add<Rdma>("rdma", spec);
   std::vector<Record<MemRequest>> script;
@@ -274,7 +302,7 @@ TEST_CASE("RDMA: blocks of 256 bytes are spread over equally short ways, a block
   b.sinks(rdma.memory_request, 1);
   std::vector<Sink<Packet>*> links;
   for (std::size_t i = 0; i < 2; ++i) {
-    links.push_back(&b.sink(rdma.packet_out[i], kWire));
+    links.push_back(b.sinks(rdma.packet_out[i], 1, kWire).front());
     b.sink(rdma.credit_out[i], kWire);
   }
   b.run();
@@ -290,11 +318,11 @@ TEST_CASE("RDMA: blocks of 256 bytes are spread over equally short ways, a block
 TEST_CASE("RDMA and CPU port: a translation goes to the IOMMU and back in the sum of its stages") {
   auto const p = params(8, 1);
   Bench b;
-  auto& rdma = b.system.add<Rdma>("rdma", port_spec(0, 4, p, {kNone, kNone, 0}));
-  auto& cpu = b.system.add<CpuPort>("cpu", port_spec(2, kFirstCpu, p, {0, kNone, kNone}));
-  b.join(rdma.packet_out[0], cpu.packet_in, kWire);
+  auto& rdma = b.system.add<Rdma>("rdma", port_spec(0, 4, p, kTo2));
+  auto& cpu = b.system.add<CpuPort>("cpu", port_spec(2, kFirstCpu, p, kTo0));
+  b.join_family(rdma.packet_out[0], {cpu.packet_in}, kWire);
   b.join(rdma.credit_out[0], cpu.credit_in, kWire);
-  b.join(cpu.packet_out[0], rdma.packet_in, kWire);
+  b.join_family(cpu.packet_out[0], {rdma.packet_in}, kWire);
   b.join(cpu.credit_out[0], rdma.credit_in, kWire);
   for (FabricPort* port : {static_cast<FabricPort*>(&rdma), static_cast<FabricPort*>(&cpu)}) {
     b.feed(port->memory_response, {});
@@ -357,6 +385,6 @@ TEST_CASE("fabric: with every queue short and traffic both ways, each access is 
       CHECK(b.gpu[g]->state().held.empty());
       CHECK(b.gpu[g]->state().stats.reads_in == 2000);
     }
-    if (b.node != nullptr) CHECK(b.node->waiting_for().empty());
+    for (auto* output : b.node) CHECK(output->waiting_for().empty());
   }
 }

@@ -187,14 +187,14 @@ struct Bench {
   }
   // `n` sinks of which the sender picks one for each message.
   template <Message M>
-  std::vector<Sink<M>*> sinks(Out<M>& from, std::size_t n) {
+  std::vector<Sink<M>*> sinks(Out<M>& from, std::size_t n, Duration latency = kLink) {
     std::vector<Sink<M>*> all;
     std::vector<In<M>> ports;
     for (std::size_t i = 0; i < n; ++i) {
       all.push_back(&system.add<Sink<M>>(name("sink")));
       ports.push_back(all.back()->in_port);
     }
-    system.connect(from, system.family(ports), Latency{kLink});
+    system.connect(from, system.family(ports), Latency{latency});
     return all;
   }
   template <Message M>

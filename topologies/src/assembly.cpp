@@ -10,12 +10,13 @@ namespace farfault::topologies {
 namespace {
 
 constexpr std::uint32_t kDefaultSms = 36;
-constexpr std::uint16_t kNoLink = 0xffff;
-// Groups of a GPU's components that a split keeps together.
-constexpr std::uint32_t kSmGroups = 4;
-constexpr std::uint32_t kMemoryGroups = 2;
+// Groups of a device's components that a split keeps together: some of a GPU's SMs, some slices of memory,
+// its translation, its port. A CPU has the latter three; the outputs of a switch are dealt out.
+constexpr std::uint32_t kSmGroups = 9;
+constexpr std::uint32_t kMemoryGroups = 4;
 constexpr std::uint32_t kTranslationGroup = kSmGroups + kMemoryGroups;
-constexpr std::uint32_t kGroups = kTranslationGroup + 1;
+constexpr std::uint32_t kPortGroup = kTranslationGroup + 1;
+constexpr std::uint32_t kGroups = kPortGroup + 1;
 
 }  // namespace
 
@@ -59,7 +60,8 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
   if (cpu_nodes.empty())
     throw UserError("machine '" + machine.name + "' has no CPU: one is needed for the IOMMU and the driver");
   if (gpu_nodes.size() >= kFirstCpu) throw UserError("machine '" + machine.name + "' has over 32767 GPUs");
-  if (machine.nodes.size() >= kNoLink) throw UserError("machine '" + machine.name + "' has over 65534 nodes");
+  if (machine.nodes.size() >= RouteTable::kNone)
+    throw UserError("machine '" + machine.name + "' has over 65534 nodes");
   sms_ = config.gpu.sms != 0 ? config.gpu.sms : machine.nodes[gpu_nodes[0]].sm_count;
   if (sms_ == 0) sms_ = kDefaultSms;
   for (auto const n : gpu_nodes) {
@@ -87,6 +89,7 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
       throw UserError("a block of kernel '" + shape.name + "' needs " + lacking + " (section gpu.sm)");
   }
   preload();
+  make_route_tables();
   build_cpus();
   build_gpus();
   build_fabric();
@@ -148,31 +151,49 @@ void Assembly::begin_group(std::uint32_t device, std::uint32_t group) {
   groups_.push_back({static_cast<ComponentId>(system_->component_count()), device, group});
 }
 
+// The number that `node` gives link `l`.
+std::uint16_t Assembly::number_of(std::uint32_t node, std::uint32_t l) const {
+  auto const& here = links_of_[node];
+  return static_cast<std::uint16_t>(std::find(here.begin(), here.end(), l) - here.begin());
+}
+
+void Assembly::make_route_tables() {
+  auto const nodes = static_cast<std::uint32_t>(machine_.nodes.size());
+  route_tables_.resize(nodes);
+  for (std::uint32_t node = 0; node < nodes; ++node) {
+    auto& table = route_tables_[node];
+    table.nodes = nodes;
+    table.next_link.assign(std::size_t{nodes} * config_.fabric.flows, RouteTable::kNone);
+    for (std::uint32_t flow = 0; flow < config_.fabric.flows; ++flow) {
+      for (auto const destination : routes_.destinations()) {
+        if (destination == node) continue;
+        table.next_link[std::size_t{flow} * nodes + destination] =
+            number_of(node, routes_.next_link(node, destination, flow));
+      }
+    }
+  }
+}
+
+bool Assembly::is_switch(std::uint32_t node) const {
+  auto const kind = machine_.nodes[node].kind;
+  return kind != NodeKind::gpu && kind != NodeKind::cpu;
+}
+
 FabricNodeSpec Assembly::fabric_spec(std::uint32_t node, std::string kind, std::size_t queue) const {
   FabricNodeSpec spec;
   spec.params = config_.fabric;
   spec.kind = std::move(kind);
   spec.node = static_cast<NodeId>(node);
   spec.queue = queue;
-  spec.nodes = static_cast<std::uint32_t>(machine_.nodes.size());
+  spec.route = &route_tables_[node];
   for (auto const l : links_of_[node]) {
     auto const& link = machine_.links[l];
     auto const far = routes_.other_end(l, node);
-    auto const& there = links_of_[far];
     LinkEnd end;
     end.bandwidth = link.a == node ? link.forward : link.backward;
-    end.far_via = static_cast<std::uint16_t>(std::find(there.begin(), there.end(), l) - there.begin());
+    end.far_via = number_of(far, l);
+    if (is_switch(far)) end.far_route = &route_tables_[far];
     spec.links.push_back(end);
-  }
-  spec.next_link.assign(std::size_t{spec.nodes} * config_.fabric.flows, kNoLink);
-  for (std::uint32_t flow = 0; flow < config_.fabric.flows; ++flow) {
-    for (auto const destination : routes_.destinations()) {
-      if (destination == node) continue;
-      auto const l = routes_.next_link(node, destination, flow);
-      auto const& here = links_of_[node];
-      spec.next_link[std::size_t{flow} * spec.nodes + destination] =
-          static_cast<std::uint16_t>(std::find(here.begin(), here.end(), l) - here.begin());
-    }
   }
   return spec;
 }
@@ -190,7 +211,7 @@ void Assembly::build_cpus() {
     auto& cpu = *cpus_[c];
     auto const& name = machine_.nodes[cpu.node].name;
     auto const device = static_cast<DeviceId>(kFirstCpu + c);
-    begin_group(cpu.node, 0);
+    begin_group(cpu.node, kTranslationGroup);
     if (c == 0) {
       host_ = &system_->add<Host>("host",
                                   {config_.host, gpus, static_cast<std::uint32_t>(workload_.kernel_count())});
@@ -208,6 +229,7 @@ void Assembly::build_cpus() {
     iommu.table_base = physical(device, config_.cpu.dram.capacity.bytes / 8 * 7);
     cpu.iommu = &system_->add<Iommu>(name + ".iommu", iommu);
 
+    begin_group(cpu.node, kPortGroup);
     PortSpec port;
     port.fabric =
         fabric_spec(cpu.node, "cpu_port", iommu.waiters + config_.fabric.inbound + passing(cpu.node));
@@ -222,6 +244,7 @@ void Assembly::build_cpus() {
     cpu.port = &system_->add<CpuPort>(name + ".port", port);
 
     for (std::uint32_t i = 0; i < config_.cpu.llc.slices; ++i) {
+      begin_group(cpu.node, kSmGroups + i * kMemoryGroups / config_.cpu.llc.slices);
       L2SliceSpec slice;
       slice.params = config_.cpu.llc;
       slice.kind = "llc_slice";
@@ -264,6 +287,7 @@ void Assembly::build_gpus() {
     gmmu.preloaded = &gpu_tables_[g];
     gpu.gmmu = &system_->add<Gmmu>(name + ".gmmu", gmmu);
 
+    begin_group(gpu.node, kPortGroup);
     PortSpec port;
     port.outbound = sms_ * config_.l1_cache.remote_credits;
     port.fabric = fabric_spec(
@@ -381,31 +405,45 @@ void Assembly::wire_cpu(Cpu& cpu) {
 
 void Assembly::build_fabric() {
   auto& system = *system_;
-  struct Ends {
-    std::vector<Out<Packet>>* packets = nullptr;
-    std::vector<Out<Credit>>* credits = nullptr;
-    In<Packet> packet_in;
-    In<Credit> credit_in;
-  };
-  std::vector<Ends> ends(machine_.nodes.size());
-  auto note = [&](std::uint32_t node, auto& component) {
-    ends[node] = {&component.packet_out, &component.credit_out, component.packet_in, component.credit_in};
-  };
-  for (auto& gpu : gpus_) note(gpu->node, *gpu->rdma);
-  for (auto& cpu : cpus_) note(cpu->node, *cpu->port);
+  // By node: what arrives there, and who takes the credits of each link.
+  std::vector<Family<Packet>> inputs(machine_.nodes.size());
+  std::vector<std::vector<In<Credit>>> credit_ins(machine_.nodes.size());
+  std::vector<FabricPort*> ports(machine_.nodes.size());
+  std::vector<std::vector<SwitchOutput*>> outputs(machine_.nodes.size());
+  for (auto& gpu : gpus_) ports[gpu->node] = gpu->rdma;
+  for (auto& cpu : cpus_) ports[cpu->node] = cpu->port;
   for (std::uint32_t n = 0; n < machine_.nodes.size(); ++n) {
+    if (!is_switch(n)) {
+      inputs[n] = system.family(std::vector{ports[n]->packet_in});
+      credit_ins[n].assign(links_of_[n].size(), ports[n]->credit_in);
+      continue;
+    }
     auto const& node = machine_.nodes[n];
-    if (ends[n].packets != nullptr) continue;
-    begin_group(n, 0);
-    note(n, system.add<Switch>(node.name, fabric_spec(n, std::string(name_of(node.kind)), passing(n))));
+    auto const spec = fabric_spec(n, std::string(name_of(node.kind)), passing(n));
+    std::vector<In<Packet>> packet_ins;
+    for (std::uint32_t i = 0; i < links_of_[n].size(); ++i) {
+      begin_group(n, i % kGroups);
+      auto& output =
+          system.add<SwitchOutput>(node.name + ".output" + std::to_string(i), SwitchOutputSpec{spec, i});
+      outputs[n].push_back(&output);
+      packet_ins.push_back(output.packet_in);
+      credit_ins[n].push_back(output.credit_in);
+    }
+    inputs[n] = system.family(packet_ins);
   }
   for (std::uint32_t n = 0; n < machine_.nodes.size(); ++n) {
-    for (std::size_t i = 0; i < links_of_[n].size(); ++i) {
+    for (std::uint32_t i = 0; i < links_of_[n].size(); ++i) {
       auto const l = links_of_[n][i];
+      auto const far = routes_.other_end(l, n);
+      auto const sender = credit_ins[far][number_of(far, l)];
       Latency const latency{machine_.links[l].latency};
-      auto const& far = ends[routes_.other_end(l, n)];
-      system.connect((*ends[n].packets)[i], far.packet_in, latency);
-      system.connect((*ends[n].credits)[i], far.credit_in, latency);
+      if (is_switch(n)) {
+        system.connect(outputs[n][i]->packet_out, inputs[far], latency);
+        for (auto* output : outputs[n]) system.connect(output->credit_out[i], sender, latency);
+      } else {
+        system.connect(ports[n]->packet_out[i], inputs[far], latency);
+        system.connect(ports[n]->credit_out[i], sender, latency);
+      }
     }
   }
 }

@@ -59,7 +59,8 @@ void MemoryParams::describe(ParamTable& t) {
 }
 
 void MachineParams::describe(ParamTable& t) {
-  t.text("topology", topology, "a built-in machine, a file (NCCL/RCCL XML, hwloc XML, GraphML, TOML), or generic",
+  t.text("topology", topology,
+         "a built-in machine, a file (NCCL/RCCL XML, hwloc XML, GraphML, TOML), or generic",
          "GMMU Bypass, Table 1");
 }
 

@@ -1,8 +1,5 @@
 """What one result file says: the figures that the study's tables are made of."""
-import tomllib
-
 import h5py
-import numpy
 
 
 def divide(a, b):
@@ -18,8 +15,6 @@ def measure(path):
         ran = int((kernels["finished"][:] - kernels["launched"][:]).sum())  # ps
         gpus = len(f["summary/gpu/name"])
         levels = {kind: _mean_level(f, kind, "busy_walkers") for kind in ("gmmu", "iommu")}
-        switches = [_text(n) for n in f["timeseries/pcie_switch/instance"][:]]
-        use = switch_use(f, switches, ran, total["iommu_requests"])
         m = {
             "kernel_ns": ran / 1e3,
             "kernels": len(kernels["kernel"]),
@@ -43,7 +38,7 @@ def measure(path):
             "remote": divide(total["sm_remote_accesses"], total["sm_l1_misses"] + total["sm_stores"]),
             "gpu_link": divide(total["rdma_busy"], ran * gpus),
             "cpu_link": divide(total["cpu_port_busy"], ran),
-            "switch_link": max(use.values()) if use else None,
+            "switch_link": divide(f["timeseries/pcie_switch/busy"][-1].max(), ran),
             "faults": total["driver_faults"],
             "predicted_at_first": int(f["timeseries/gmmu/predicted_local"][0].sum()),
             "predicted_local": total["gmmu_predicted_local"],
@@ -53,33 +48,6 @@ def measure(path):
             "accuracy_below_t2": divide(total["gmmu_right_remote"], total["gmmu_predicted_remote"]),
         }
     return m
-
-
-def switch_use(f, switches, ran, to_cpu):
-    """Mean share of time that a switch's outputs to GPUs and other switches are taken, by switch.
-
-    A switch counts how long its outputs were taken, all together. The output to the CPU carries the `to_cpu` translation
-    requests and no data; it is taken off, lest it hide that the others are full.
-    """
-    a, b = f["topology/links/a"][:], f["topology/links/b"][:]
-    names = [_text(n) for n in f["topology/nodes/name"][:]]
-    kinds = [_text(k) for k in f["topology/nodes/kind"][:]]
-    config = tomllib.loads(f["config/toml"].asstr()[()])
-    use = {}
-    for name, busy in zip(switches, f["timeseries/pcie_switch/busy"][-1]):
-        node = names.index(name.split(".")[0])
-        others = numpy.concatenate([b[a == node], a[b == node]])
-        cpus = sum(kinds[n] == "cpu" for n in others)
-        busy = float(busy)
-        if cpus:
-            rate = float(f["topology/links/forward_bytes_per_s"][(a == node) | (b == node)].max())
-            busy -= to_cpu * config["fabric"]["header_bytes"] / rate * 1e12
-        use[name] = busy / ran / max(1, len(others) - cpus)
-    return use
-
-
-def _text(value):
-    return value.decode() if isinstance(value, bytes) else value
 
 
 def _mean_level(f, kind, level):

@@ -120,7 +120,7 @@ def counters(runs):
     number = "{:.0f}".format
     header = ["", "design", "kernels, us", "L2 TLB misses a us", "L1 / L2 TLB hits", "walks that find the page local",
               "ns a miss", "GMMU walkers busy, each", "IOMMU requests a us", "IOMMU TLB hits", "IOMMU walkers busy",
-              "remote accesses", "PCIe: from a GPU, from the CPU, from the busiest switch"]
+              "remote accesses", "PCIe: from a GPU, from the CPU, a switch's busiest output"]
     body = []
     for w, designs in runs.items():
         for design in DESIGNS:
@@ -173,7 +173,7 @@ def why(designs, a, b):
         said.append(f"Vain walks cost little: even the ideal scheme is only {gain(ideal)} ahead of distributed.")
     link = max(b["switch_link"] or 0, b["gpu_link"] or 0)
     if link > 0.85:
-        said.append(f"Data on PCIe sets the pace: the outputs of its busiest switch are taken {percent(link)} of the time.")
+        said.append(f"Data on PCIe sets the pace: its busiest link is taken {percent(link)} of the time.")
     if (b["iommu_busy"] or 0) > 6:
         said.append(f"The IOMMU limits centralized: {b['iommu_busy']:.1f} of its walkers are busy on average.")
     return said

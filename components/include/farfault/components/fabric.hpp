@@ -3,8 +3,12 @@
 // Every node sends over its links with serialization at the link's bandwidth and credits for the receiver's
 // buffers, one pool for each virtual channel and link (PCIe's and NVLink's credit-based flow control). A
 // switch stores a packet until it can go on (virtual cut-through is not modelled), gives the credit back when
-// the packet has left, and serves an output's packets in order of arrival; a source's share of a full output
-// is therefore that of its buffers. Routing is a table by destination node.
+// the packet has left, and serves an output's packets in order of arrival, answers before requests; a
+// source's share of a full output is therefore that of its buffers. Routing is a table by destination node.
+//
+// Each output of a switch is a component, so that a busy switch is no sequential bottleneck of the
+// simulation: what two outputs share, the buffers of an input, is known by the sender's credits alone. The
+// sender looks up the output in the switch's table, as hardware with look-ahead routing does.
 #pragma once
 
 #include <string>
@@ -30,10 +34,22 @@ struct FabricParams {
   void describe(ParamTable& t);
 };
 
+// By which of its links a node sends what is for another.
+struct RouteTable {
+  static constexpr std::uint16_t kNone = 0xffff;
+  std::uint32_t nodes = 0;
+  std::vector<std::uint16_t> next_link;  // [flow][destination node]
+  std::uint16_t link_for(Packet const& p) const {
+    return next_link[std::size_t{p.flow} * nodes + p.destination];
+  }
+};
+
 // What a node knows of one of its links.
 struct LinkEnd {
   Bandwidth bandwidth;        // outwards
   std::uint16_t far_via = 0;  // the number that the node at the other end gives the link
+  // Of a switch at the other end, to choose among its outputs; null: a device, which has one input.
+  RouteTable const* far_route = nullptr;
 };
 
 struct FabricNodeSpec {
@@ -41,40 +57,38 @@ struct FabricNodeSpec {
   std::string kind;  // of the series in the results
   NodeId node = 0;
   std::vector<LinkEnd> links;
-  std::uint32_t nodes = 0;
-  std::vector<std::uint16_t> next_link;  // [flow][destination node]; 0xffff: none
-  std::size_t queue = 1024;              // packets that may wait for one link and channel
+  RouteTable const* route = nullptr;
+  std::size_t queue = 1024;  // packets that may wait for one link and channel
 };
 
-// Links, queues and credits: what switches and endpoints share.
-struct LinkBank {
-  std::vector<Egress> egress;
-  std::vector<std::uint32_t> owed;  // credits to give back, by link and channel
+struct SwitchOutputSpec {
+  FabricNodeSpec fabric;
+  std::uint32_t link = 0;  // of the switch: where this output leads
 };
 
-struct SwitchState {
-  LinkBank bank;
-  std::uint64_t packets = 0;
+struct SwitchOutputState {
+  Egress egress;
+  std::vector<std::uint32_t> owed;  // credits to give back, by link and channel of arrival
 };
 
-class Switch final : public Component<FabricNodeSpec, SwitchState> {
+class SwitchOutput final : public Component<SwitchOutputSpec, SwitchOutputState> {
  public:
-  explicit Switch(Slot<FabricNodeSpec> slot);
-  In<Packet> packet_in = in<&Switch::on_packet>("packet");
-  In<Credit> credit_in = in<&Switch::on_credit>("credit");
-  std::vector<Out<Packet>> packet_out;
-  std::vector<Out<Credit>> credit_out;
+  explicit SwitchOutput(Slot<SwitchOutputSpec> slot);
+  In<Packet> packet_in = in<&SwitchOutput::on_packet>("packet");
+  In<Credit> credit_in = in<&SwitchOutput::on_credit>("credit");
+  Out<Packet> packet_out = out<Packet>("packet_out");
+  std::vector<Out<Credit>> credit_out;  // by link of the switch
 
-  std::string_view kind() const override { return spec().kind; }
+  std::string_view kind() const override { return spec().fabric.kind; }
   std::string waiting_for() const override;
-  SwitchState initial() const override;
-  std::span<Stat<SwitchState> const> stats() const override;
+  SwitchOutputState initial() const override;
+  std::span<Stat<SwitchOutputState> const> stats() const override;
 
   void on_packet(Packet const& m, Cx& cx) const;
   void on_credit(Credit const& m, Cx& cx) const;
 
  private:
-  void transmit(std::uint32_t link, Cx& cx) const;
+  void transmit(Cx& cx) const;
 };
 
 struct PortSpec {
@@ -113,7 +127,8 @@ struct PortStats {
 };
 
 struct PortState {
-  LinkBank bank;
+  std::vector<Egress> egress;
+  std::vector<std::uint32_t> owed;  // credits to give back, by link and channel
   std::vector<Outbound> outbound;
   std::vector<std::uint32_t> free_outbound;
   std::vector<Inbound> inbound;
@@ -159,7 +174,7 @@ class FabricPort : public Component<PortSpec, PortState> {
  private:
   void pass_on(Packet const& m, Cx& cx) const;
   bool serve(Packet const& m, Cx& cx) const;
-  void give_back(Packet const& m, Cx& cx) const;
+  void give_back(Packet const& packet, Time at, Cx& cx) const;
   void serve_held(Cx& cx) const;
   void transmit(std::uint32_t link, Cx& cx) const;
 };

@@ -170,6 +170,9 @@ class Assembly {
   void preload();
   void wire_gpu(Gpu& gpu);
   void wire_cpu(Cpu& cpu);
+  void make_route_tables();
+  bool is_switch(std::uint32_t node) const;
+  std::uint16_t number_of(std::uint32_t node, std::uint32_t l) const;
   FabricNodeSpec fabric_spec(std::uint32_t node, std::string kind, std::size_t queue) const;
   std::size_t passing(std::uint32_t node) const;
   Clock gpu_clock() const { return config_.gpu.clock.clock(); }
@@ -186,10 +189,10 @@ class Assembly {
   std::unique_ptr<System> system_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
   std::vector<std::unique_ptr<Cpu>> cpus_;
-  std::vector<Switch*> switches_;
   Host* host_ = nullptr;
   PagingDriver* driver_ = nullptr;
 
+  std::vector<RouteTable> route_tables_;  // by node
   std::vector<PageTable> gpu_tables_;
   PageTable iommu_table_;
   std::vector<std::uint64_t> first_free_;

@@ -1,6 +1,6 @@
 // One direction of a link, at its sender: serialization at the link's bandwidth, credits for the receiver's
 // buffers, and the packets that wait for either. One queue and one credit count for each virtual channel;
-// channels share the wire, first come first served. Times are given, none is kept but the moment up to which
+// channels share the wire, answers before requests. Times are given, none is kept but the moment up to which
 // the wire is taken.
 #pragma once
 
