@@ -10,9 +10,9 @@ void HostParams::describe(ParamTable& t) {
              "MGPUSim 4.2, MI300A: 5400 cycles for the first kernel");
   t.duration("done_latency", done_latency, {1ns, 1s}, "from a GPU's last block to the host", "assumed");
   t.choice("block_order", block_order,
-           {{"round_robin", BlockOrder::round_robin}, {"contiguous", BlockOrder::contiguous}},
-           "how a kernel's blocks are dealt to the GPUs",
-           "GMMU Bypass, section 2.1: blocks of one kernel on several GPUs");
+           {{"contiguous", BlockOrder::contiguous}, {"round_robin", BlockOrder::round_robin}},
+           "how a kernel's blocks are dealt to the GPUs: equal runs of consecutive blocks, or one by one",
+           "MGPUSim 4.2, driver: a unified device's GPUs get consecutive blocks");
 }
 
 std::string Dispatcher::why_not(KernelShape const& shape, SmParams const& sm, std::uint32_t warp_width) {

@@ -55,7 +55,7 @@ void MemoryParams::describe(ParamTable& t) {
            "where pages lie: where they are touched first, page by page round the GPUs, each buffer in equal "
            "parts, or in "
            "the CPU's memory",
-           "assumed; the papers' systems differ");
+           "MGPUSim 4.2, driver: a unified device takes pages from its GPUs in turn");
 }
 
 void MachineParams::describe(ParamTable& t) {

@@ -78,7 +78,7 @@ def given(out):
         ("T2", "0.15", [(str(v), {router + "t2": v}, 1) for v in (0.05, 0.25)]),
         ("L2 TLB entries", "256", [(str(n), {"gpu.l2_tlb.entries": n}, 1) for n in (64, 128, 512)]),
         ("footprint", "", [(f"x {f:g}", {}, f) for f in (0.5, 2)]),
-        ("blocks dealt to GPUs", "round_robin", [("contiguous", {"host.block_order": '"contiguous"'}, 1)]),
+        ("blocks dealt to GPUs", "contiguous", [("round robin", {"host.block_order": '"round_robin"'}, 1)]),
     ]
 
 

@@ -23,7 +23,7 @@ enum class BlockOrder : std::uint8_t { round_robin, contiguous };
 struct HostParams {
   Duration launch_latency = 5400ns;
   Duration done_latency = 1us;
-  BlockOrder block_order = BlockOrder::round_robin;
+  BlockOrder block_order = BlockOrder::contiguous;
   void describe(ParamTable& t);
 };
 
@@ -34,7 +34,7 @@ struct DispatcherSpec {
   std::uint32_t gpus = 1;
   std::uint32_t sms = 1;
   std::uint32_t warp_width = 64;
-  BlockOrder block_order = BlockOrder::round_robin;
+  BlockOrder block_order = BlockOrder::contiguous;
   Workload const* workload = nullptr;
 };
 
