@@ -6,6 +6,10 @@ namespace farfault {
 
 namespace {
 
+// The clients of a device's links.
+constexpr std::size_t kData = 0;
+constexpr std::size_t kTranslations = 1;
+
 std::string describe_waiting(std::uint64_t queued) {
   return queued == 0 ? std::string{} : std::to_string(queued) + " packets queued for a link";
 }
@@ -189,15 +193,15 @@ std::uint16_t FabricPort::wire_bytes(PacketKind kind, std::uint32_t bytes) const
 void FabricPort::post(Packet p, Cx& cx) const {
   auto const& fabric = spec().fabric;
   // Blocks of 256 bytes (or pages) take turns; the answer to a packet goes by the same number.
-  auto const unit = p.kind == PacketKind::translate_request || p.kind == PacketKind::translate_response
-                        ? p.address
-                        : p.address >> 8;
+  bool const translation =
+      p.kind == PacketKind::translate_request || p.kind == PacketKind::translate_response;
+  auto const unit = translation ? p.address : p.address >> 8;
   p.flow = static_cast<std::uint16_t>((unit * 0x9E3779B97F4A7C15ULL >> 32) % fabric.params.flows);
   auto const link = fabric.route->link_for(p);
   FF_CHECK(link < fabric.links.size(), path() + ": a packet for a node that no route leads to");
   p.source = fabric.node;
   p.wire_bytes = wire_bytes(p.kind, p.bytes);
-  cx.state().egress[link].enqueue(p);
+  cx.state().egress[link].enqueue(p, translation ? kTranslations : kData);
   transmit(link, cx);
 }
 

@@ -194,6 +194,16 @@ TEST_CASE("egress: without credits packets wait, each channel for its own") {
   CHECK(egress.queued() == 1);
 }
 
+TEST_CASE("egress: two clients take turns, and one alone need not wait") {
+  Egress egress(Bandwidth{1'000'000'000'000}, 5, 8);
+  for (std::uint32_t i = 0; i < 5; ++i) egress.enqueue(packet(PacketKind::read_request, i, 10), 0);
+  for (std::uint32_t i = 10; i < 12; ++i) egress.enqueue(packet(PacketKind::translate_request, i, 10), 1);
+  CHECK(transmit(egress, Time{}) == Gone{{0, 10}, {10, 20}, {1, 30}, {11, 40}, {2, 50}});
+  CHECK(egress.queued() == 2);
+  egress.give(Channel::request, 8);
+  CHECK(transmit(egress, Time{1ns}) == Gone{{3, 1010}, {4, 1020}});
+}
+
 TEST_CASE("egress: of what waits, answers leave first") {
   Egress egress(Bandwidth{1'000'000'000'000}, 8, 8);
   egress.enqueue(packet(PacketKind::write_request, 1, 10));

@@ -4,7 +4,9 @@
 // buffers, one pool for each virtual channel and link (PCIe's and NVLink's credit-based flow control). A
 // switch stores a packet until it can go on (virtual cut-through is not modelled), gives the credit back when
 // the packet has left, and serves an output's packets in order of arrival, answers before requests; a
-// source's share of a full output is therefore that of its buffers. Routing is a table by destination node.
+// source's share of a full output is therefore that of its buffers. At a device's own port, translations and
+// data wait in queues of their own and take turns (MGPUSim 4.2: two ports at the PCIe endpoint). Routing is a
+// table by destination node.
 //
 // Each output of a switch is a component, so that a busy switch is no sequential bottleneck of the
 // simulation: what two outputs share, the buffers of an input, is known by the sender's credits alone. The

@@ -1,7 +1,8 @@
 // One direction of a link, at its sender: serialization at the link's bandwidth, credits for the receiver's
-// buffers, and the packets that wait for either. One queue and one credit count for each virtual channel;
-// channels share the wire, answers before requests. Times are given, none is kept but the moment up to which
-// the wire is taken.
+// buffers, and the packets that wait for either. One credit count for each virtual channel; channels share
+// the wire, answers before requests. Within a channel each client of the sender has a queue of its own, and
+// they take turns: what waits in one does not hold up the other. Times are given, none is kept but the moment
+// up to which the wire is taken.
 #pragma once
 
 #include <array>
@@ -21,15 +22,22 @@ struct EgressStats {
 
 class Egress {
  public:
+  static constexpr std::size_t kClients = 2;
+
   Egress() = default;
   Egress(Bandwidth bandwidth, std::uint32_t credits, std::size_t queue)
-      : bandwidth_(bandwidth.bytes_per_second),
-        credits_{credits, credits},
-        waiting_{Ring<Packet>(queue), Ring<Packet>(queue)} {}
+      : bandwidth_(bandwidth.bytes_per_second), credits_{credits, credits} {
+    for (auto& clients : waiting_) clients.fill(Ring<Packet>(queue));
+  }
 
-  void enqueue(Packet const& p) { waiting_[channel(p)].push(p); }
+  void enqueue(Packet const& p, std::size_t client = 0) { waiting_[channel(p)][client].push(p); }
   void give(Channel c, std::uint32_t count) { credits_[static_cast<std::size_t>(c)] += count; }
-  std::uint64_t queued() const { return waiting_[0].size() + waiting_[1].size(); }
+  std::uint64_t queued() const {
+    std::uint64_t n = 0;
+    for (auto const& clients : waiting_)
+      for (auto const& queue : clients) n += queue.size();
+    return n;
+  }
   EgressStats const& stats() const { return stats_; }
 
   // Puts on the wire what may go: calls f(packet, done) for each, `done` being when its last byte has left.
@@ -38,9 +46,12 @@ class Egress {
   void transmit(Time now, F&& f) {
     for (auto const c : {Channel::response, Channel::request}) {
       auto const i = static_cast<std::size_t>(c);
-      while (!waiting_[i].empty() && credits_[i] > 0) {
-        auto const packet = waiting_[i].front();
-        waiting_[i].pop();
+      while (credits_[i] > 0) {
+        auto const client = waiting_[i][turn_[i]].empty() ? 1U - turn_[i] : turn_[i];
+        if (waiting_[i][client].empty()) break;
+        turn_[i] = 1U - client;
+        auto const packet = waiting_[i][client].front();
+        waiting_[i][client].pop();
         --credits_[i];
         auto const occupancy = Bandwidth{bandwidth_}.time_for(packet.wire_bytes);
         free_at_ = std::max(free_at_, now) + occupancy;
@@ -54,7 +65,7 @@ class Egress {
 
   template <class Archive>
   void persist(Archive& a) {
-    a(bandwidth_, credits_, waiting_, free_at_, stats_);
+    a(bandwidth_, credits_, turn_, waiting_, free_at_, stats_);
   }
 
  private:
@@ -62,7 +73,8 @@ class Egress {
 
   std::uint64_t bandwidth_ = 1;
   std::array<std::uint32_t, kChannels> credits_{};
-  std::array<Ring<Packet>, kChannels> waiting_;
+  std::array<std::uint32_t, kChannels> turn_{};  // the client that may send next
+  std::array<std::array<Ring<Packet>, kClients>, kChannels> waiting_;
   Time free_at_{};
   EgressStats stats_;
 };
