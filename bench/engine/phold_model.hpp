@@ -52,11 +52,7 @@ class Process final : public Component<ProcessSpec, ProcessState> {
 
   void on_token(Token const& token, Cx& cx) const {
     auto const hop = next_hop(cx.state(), *spec().parameters, spec().index);
-    Token const next{token.hops + 1};
-    if (hop.to != spec().index)
-      cx.send(token_out, hop.to, next, hop.extra);
-    else
-      cx.wake(own, next, Latency{lookahead(*spec().parameters) + hop.extra});
+    cx.send(token_out, hop.to, Token{token.hops + 1}, hop.extra);
   }
 
   struct Hop {
@@ -66,11 +62,14 @@ class Process final : public Component<ProcessSpec, ProcessState> {
   static Hop next_hop(ProcessState& s, Parameters const& p, std::uint32_t index) {
     ++s.handled;
     Hop hop{index, {}};
-    if (uniform(s.random) <= p.remote) {
-      std::uint64_t range = p.processes;
-      if (p.skew > 0 && uniform(s.random) <= p.skew) range = range / 16 + 1;
-      hop.to = static_cast<std::uint32_t>((static_cast<Wide>(draw(s.random)) * range) >> 64);
-    }
+    bool const remote = uniform(s.random) <= p.remote;
+    std::uint64_t range = p.processes;
+    if (p.skew > 0 && remote && uniform(s.random) <= p.skew) range = range / 16 + 1;
+    // Drawn in any case and used if remote: one event in four or so would be a branch foretold wrongly.
+    auto after = s.random;
+    auto const drawn = static_cast<std::uint32_t>((static_cast<Wide>(draw(after)) * range) >> 64);
+    hop.to = remote ? drawn : index;
+    s.random = remote ? after : s.random;
     hop.extra = delay(s.random, p);
     return hop;
   }
@@ -93,7 +92,8 @@ class Process final : public Component<ProcessSpec, ProcessState> {
     return s * 0x2545F4914F6CDD1DULL;
   }
   static double uniform(std::uint64_t& s) {
-    return static_cast<double>((draw(s) >> 11) + 1) * (1.0 / 9007199254740993.0);
+    auto const bits = static_cast<std::int64_t>(draw(s) >> 11);  // signed: converts in one instruction
+    return static_cast<double>(bits + 1) * (1.0 / 9007199254740993.0);
   }
 };
 

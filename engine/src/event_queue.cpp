@@ -1,6 +1,7 @@
 #include "farfault/engine/event_queue.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace farfault {
 
@@ -23,14 +24,33 @@ void insertion_sort(std::uint64_t* keys, std::size_t n) {
 EventQueue::EventQueue(Duration lookahead) {
   auto const ps = static_cast<std::uint64_t>(std::max<std::int64_t>(1, picoseconds(lookahead)));
   shift_ = std::min(kMaxShift, static_cast<unsigned>(std::bit_width(ps)) - 1);
-  for (unsigned bits = shift_; bits < 63; bits += kBinBits) levels_.push_back(std::make_unique<Level>());
+  auto const levels = (63 - shift_ + kBinBits - 1) / kBinBits;
+  bins_.resize(std::size_t{levels} * kBins);
+  filled_.resize(levels);
   counts_.resize(std::size_t{1} << (kMaxShift / 2));
+}
+
+void EventQueue::add_chunk(std::uint32_t level_and_bin) {
+  auto& bin = bins_[level_and_bin];
+  auto const b = level_and_bin & (kBins - 1);
+  if (bin.last_chunk == kNone) filled_[level_and_bin >> kBinBits][b / 64] |= std::uint64_t{1} << (b % 64);
+  auto const taken = take_chunk();
+  before_[taken] = bin.last_chunk;
+  bin.last_chunk = taken;
+  bin.next = chunk(taken);
+}
+
+// Empties a bin; its chunks are the caller's.
+EventQueue::Bin EventQueue::take(std::uint32_t level_and_bin) {
+  auto const b = level_and_bin & (kBins - 1);
+  filled_[level_and_bin >> kBinBits][b / 64] &= ~(std::uint64_t{1} << (b % 64));
+  return std::exchange(bins_[level_and_bin], Bin{});
 }
 
 void EventQueue::grow() {
   auto const first = static_cast<std::uint32_t>(before_.size());
   constexpr std::uint32_t kChunksPerSlab = 1U << (kSlabBits - kChunkBits);
-  slabs_.push_back(std::make_unique_for_overwrite<Event[]>(std::size_t{1} << kSlabBits));
+  slabs_.push_back(std::make_unique_for_overwrite<Chunk[]>(kChunksPerSlab));
   before_.resize(first + kChunksPerSlab, kNone);
   free_chunks_.reserve(before_.size());
   for (auto chunk = first + kChunksPerSlab; chunk > first; --chunk) free_chunks_.push_back(chunk - 1);
@@ -94,8 +114,8 @@ void EventQueue::close_window() {
 }
 
 std::uint32_t EventQueue::first_bin() const {
-  for (std::uint32_t l = 0; l < levels_.size(); ++l) {
-    auto const& filled = levels_[l]->filled;
+  for (std::uint32_t l = 0; l < filled_.size(); ++l) {
+    auto const& filled = filled_[l];
     auto const here = static_cast<std::uint32_t>(open_window_ >> (l * kBinBits)) & (kBins - 1);
     // Bins at or before the open window's own are empty at every level.
     for (std::uint32_t word = here / 64; word < kBins / 64; ++word)
@@ -107,69 +127,74 @@ std::uint32_t EventQueue::first_bin() const {
 
 Time EventQueue::first_binned() const {
   auto const first = first_bin();
-  return first == kNone ? kNever : levels_[first >> kBinBits]->bins[first & (kBins - 1)].earliest;
+  return first == kNone ? kNever : bins_[first].earliest;
 }
 
 bool EventQueue::open_next(Time horizon) {
   auto const first = first_bin();
   if (first == kNone) return false;
-  auto& level = *levels_[first >> kBinBits];
-  auto const b = first & (kBins - 1);
-  auto& bin = level.bins[b];
-  if (bin.earliest >= horizon) return false;
-  auto open = bin;
-  bin = Bin{};
-  level.filled[b / 64] &= ~(std::uint64_t{1} << (b % 64));
+  if (bins_[first].earliest >= horizon) return false;
+  auto open = take(first);
   open_window_ = static_cast<std::uint64_t>(picoseconds(open.earliest)) >> shift_;
   if (first >= kBins) open = spread(open);
-  gather(open);
-  sort_window();
+  sort_window(open);
   return true;
 }
 
 // Moves the events of a coarse bin to finer ones; returns the bin of those that lie in the open window.
 EventQueue::Bin EventQueue::spread(Bin const& coarse) {
   auto const open_bin = static_cast<std::uint32_t>(open_window_) & (kBins - 1);
-  auto used = coarse.used;
-  for (auto chunk = coarse.last_chunk; chunk != kNone; used = kChunk) {
+  auto used = coarse.used();
+  for (auto c = coarse.last_chunk; c != kNone; used = kChunk) {
     for (std::uint32_t i = 0; i < used; ++i) {
-      auto const& e = at((chunk << kChunkBits) | i);
+      auto const& e = chunk(c)[i];
       auto const window = static_cast<std::uint64_t>(picoseconds(e.when)) >> shift_;
       append(window == open_window_ ? open_bin : level_bin(window), e.when) = e;
     }
-    auto const before = before_[chunk];
-    free_chunks_.push_back(chunk);
-    chunk = before;
+    auto const before = before_[c];
+    free_chunks_.push_back(c);
+    c = before;
   }
-  auto& level = *levels_[0];
-  auto const open = level.bins[open_bin];
-  level.bins[open_bin] = Bin{};
-  level.filled[open_bin / 64] &= ~(std::uint64_t{1} << (open_bin % 64));
-  return open;
+  return take(open_bin);
 }
 
-void EventQueue::gather(Bin const& bin) {
-  auto used = bin.used;
-  for (auto chunk = bin.last_chunk; chunk != kNone; chunk = before_[chunk], used = kChunk) {
-    open_chunks_.push_back(chunk);
-    for (std::uint32_t i = 0; i < used; ++i) order_.push_back((chunk << kChunkBits) | i);
+// A stable counting sort by some bits of the keys.
+void EventQueue::radix_pass(std::uint64_t const* __restrict in, std::uint64_t* __restrict out, std::size_t n,
+                            unsigned bit, unsigned bits) {
+  auto* __restrict const counts = counts_.data();
+  auto const values = std::size_t{1} << bits;
+  std::fill_n(counts, values, 0U);
+  for (std::size_t i = 0; i < n; ++i) ++counts[(in[i] >> bit) & (values - 1)];
+  std::uint32_t sum = 0;
+  for (std::size_t v = 0; v < values; ++v) {
+    auto const c = counts[v];
+    counts[v] = sum;
+    sum += c;
   }
+  for (std::size_t i = 0; i < n; ++i) out[counts[(in[i] >> bit) & (values - 1)]++] = in[i];
 }
 
-void EventQueue::sort_window() {
-  auto const n = order_.size();
+// The keys of a bin's events, sorted: time within the window above, place in the pool below.
+void EventQueue::sort_window(Bin const& bin) {
   auto const mask = (std::uint64_t{1} << shift_) - 1;
-  // Grown as order_ is, by doubling: resize() alone would allocate at every new largest window.
-  if (keys_.capacity() < n) keys_.reserve(order_.capacity());
-  keys_.resize(n);
   std::uint64_t all_or = 0;
   std::uint64_t all_and = ~std::uint64_t{0};
-  for (std::size_t i = 0; i < n; ++i) {
-    auto const offset = static_cast<std::uint64_t>(picoseconds(at(order_[i]).when)) & mask;
-    all_or |= offset;
-    all_and &= offset;
-    keys_[i] = (offset << 32) | order_[i];
+  keys_.clear();
+  auto used = bin.used();
+  for (auto c = bin.last_chunk; c != kNone; c = before_[c], used = kChunk) {
+    open_chunks_.push_back(c);
+    auto const* const events = chunk(c);
+    for (std::uint32_t i = 0; i < used; ++i) {
+      auto const offset = static_cast<std::uint64_t>(picoseconds(events[i].when)) & mask;
+      all_or |= offset;
+      all_and &= offset;
+      keys_.push_back((offset << 32) | (c << kChunkBits) | i);
+    }
   }
+  auto const n = keys_.size();
+  // Grown as keys_ is, by doubling: resize() alone would allocate at every new largest window.
+  if (order_.capacity() < n) order_.reserve(keys_.capacity());
+  order_.resize(n);
   if (all_or != all_and) {
     auto const low_bits = shift_ / 2;
     auto const high_bits = shift_ - low_bits;
@@ -178,37 +203,23 @@ void EventQueue::sort_window() {
     } else if (n < (std::size_t{1} << high_bits) / 4) {
       std::sort(keys_.begin(), keys_.end());
     } else {
-      if (spare_keys_.capacity() < n) spare_keys_.reserve(order_.capacity());
+      if (spare_keys_.capacity() < n) spare_keys_.reserve(keys_.capacity());
       spare_keys_.resize(n);
-      auto pass = [&](std::vector<std::uint64_t> const& in, std::vector<std::uint64_t>& out, unsigned bit,
-                      unsigned bits) {
-        auto const digit = (std::uint64_t{1} << bits) - 1;
-        std::fill_n(counts_.begin(), std::size_t{1} << bits, 0U);
-        for (std::size_t i = 0; i < n; ++i) ++counts_[(in[i] >> bit) & digit];
-        std::uint32_t sum = 0;
-        for (std::size_t d = 0; d <= digit; ++d) {
-          auto const c = counts_[d];
-          counts_[d] = sum;
-          sum += c;
-        }
-        for (std::size_t i = 0; i < n; ++i) out[counts_[(in[i] >> bit) & digit]++] = in[i];
-      };
-      pass(keys_, spare_keys_, 32, low_bits);
-      pass(spare_keys_, keys_, 32 + low_bits, high_bits);
+      radix_pass(keys_.data(), spare_keys_.data(), n, 32, low_bits);
+      radix_pass(spare_keys_.data(), keys_.data(), n, 32 + low_bits, high_bits);
     }
   }
   sort_ties();
 }
 
+// From keys sorted by time to the events in order.
 void EventQueue::sort_ties() {
   auto const n = keys_.size();
   for (std::size_t i = 0; i < n;) {
+    order_[i] = &at(static_cast<std::uint32_t>(keys_[i]));
     auto j = i + 1;
     while (j < n && (keys_[j] >> 32) == (keys_[i] >> 32)) ++j;
-    if (j - i > 1)
-      sort_by_port(i, j);
-    else
-      order_[i] = static_cast<std::uint32_t>(keys_[i]);
+    if (j - i > 1) sort_by_port(i, j);
     i = j;
   }
 }
@@ -223,14 +234,14 @@ void EventQueue::sort_by_port(std::size_t begin, std::size_t end) {
   else
     std::sort(keys_.begin() + static_cast<std::ptrdiff_t>(begin),
               keys_.begin() + static_cast<std::ptrdiff_t>(end));
-  for (auto i = begin; i < end; ++i) order_[i] = static_cast<std::uint32_t>(keys_[i]);
+  for (auto i = begin; i < end; ++i) order_[i] = &at(static_cast<std::uint32_t>(keys_[i]));
   for (auto i = begin; i < end;) {
     auto j = i + 1;
     while (j < end && (keys_[j] >> 32) == (keys_[i] >> 32)) ++j;
     if (j - i > 1)
       std::sort(order_.begin() + static_cast<std::ptrdiff_t>(i),
                 order_.begin() + static_cast<std::ptrdiff_t>(j),
-                [this](std::uint32_t a, std::uint32_t b) { return precedes_at_same_time(at(a), at(b)); });
+                [](Event const* a, Event const* b) { return precedes_at_same_time(*a, *b); });
     i = j;
   }
   // The run's keys served their purpose; sort_ties looks only at later ones.
@@ -238,8 +249,8 @@ void EventQueue::sort_by_port(std::size_t begin, std::size_t end) {
 
 std::uint64_t EventQueue::bytes_reserved() const {
   return slabs_.size() * (sizeof(Event) << kSlabBits) + before_.capacity() * 4 + free_chunks_.capacity() * 4 +
-         near_slots_.capacity() * sizeof(Event) + levels_.size() * sizeof(Level) +
-         (keys_.capacity() + spare_keys_.capacity()) * 8 + order_.capacity() * 4;
+         near_slots_.capacity() * sizeof(Event) + bins_.size() * sizeof(Bin) +
+         (keys_.capacity() + spare_keys_.capacity() + order_.capacity()) * 8;
 }
 
 }  // namespace farfault

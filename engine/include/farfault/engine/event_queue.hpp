@@ -49,7 +49,7 @@ class EventQueue {
   // The time of the first event, or kNever.
   Time next_time() const {
     Time next = kNever;
-    if (cursor_ < order_.size()) next = at(order_[cursor_]).when;
+    if (cursor_ < order_.size()) next = order_[cursor_]->when;
     if (!near_.empty() && near_.front().when < next) next = near_.front().when;
     if (next != kNever || size_ == 0) return next;
     return first_binned();
@@ -78,26 +78,38 @@ class EventQueue {
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::uint64_t kNoWindow = std::numeric_limits<std::uint64_t>::max();
 
-  struct Bin {
-    std::uint32_t last_chunk = kNone;  // chunks are linked from the last to the first
-    std::uint32_t used = kChunk;       // events in the last chunk
+  // Aligned to its size, so that the address after the last event tells that the chunk is full.
+  struct alignas(sizeof(Event) << kChunkBits) Chunk {
+    std::array<Event, kChunk> events;
+  };
+  struct alignas(32) Bin {
+    Event* next = nullptr;  // where the next event goes; at a multiple of a chunk's size: no room
     Time earliest = kNever;
+    std::uint32_t last_chunk = kNone;  // chunks are linked from the last to the first
+
+    bool full() const { return reinterpret_cast<std::uintptr_t>(next) % sizeof(Chunk) == 0; }
+    std::uint32_t used() const {  // events in the last chunk
+      auto const bytes = reinterpret_cast<std::uintptr_t>(next) % sizeof(Chunk);
+      return bytes == 0 ? kChunk : static_cast<std::uint32_t>(bytes / sizeof(Event));
+    }
   };
-  struct Level {
-    std::array<Bin, kBins> bins;
-    std::array<std::uint64_t, kBins / 64> filled{};  // bit b: bin b has events
-  };
+  using Filled = std::array<std::uint64_t, kBins / 64>;  // bit b: bin b has events
   struct Near {
     Time when;
     std::uint32_t slot;
   };
 
-  Event& at(std::uint32_t i) { return slabs_[i >> kSlabBits][i & ((1U << kSlabBits) - 1)]; }
-  Event const& at(std::uint32_t i) const { return slabs_[i >> kSlabBits][i & ((1U << kSlabBits) - 1)]; }
+  Event* chunk(std::uint32_t c) const {
+    return slabs_[c >> (kSlabBits - kChunkBits)][c & ((1U << (kSlabBits - kChunkBits)) - 1)].events.data();
+  }
+  Event& at(std::uint32_t i) { return chunk(i >> kChunkBits)[i & (kChunk - 1)]; }
+  Event const& at(std::uint32_t i) const { return chunk(i >> kChunkBits)[i & (kChunk - 1)]; }
 
   // The bin of a window later than the open one: the level is the highest group of bits in which they differ.
   std::uint32_t level_bin(std::uint64_t window) const {
     auto const differ = window ^ open_window_;
+    if (differ < kBins) [[likely]]
+      return static_cast<std::uint32_t>(window) & (kBins - 1);
     auto const level = static_cast<std::uint32_t>(63 - std::countl_zero(differ)) / kBinBits;
     auto const bin = static_cast<std::uint32_t>(window >> (level * kBinBits)) & (kBins - 1);
     return (level << kBinBits) | bin;
@@ -105,18 +117,11 @@ class EventQueue {
 
   // Room for one event more in a bin.
   Event& append(std::uint32_t level_and_bin, Time when) {
-    auto& level = *levels_[level_and_bin >> kBinBits];
-    auto const b = level_and_bin & (kBins - 1);
-    auto& bin = level.bins[b];
-    if (bin.used == kChunk) {
-      auto const chunk = take_chunk();
-      if (bin.last_chunk == kNone) level.filled[b / 64] |= std::uint64_t{1} << (b % 64);
-      before_[chunk] = bin.last_chunk;
-      bin.last_chunk = chunk;
-      bin.used = 0;
-    }
+    auto& bin = bins_[level_and_bin];
+    if (bin.full()) [[unlikely]]
+      add_chunk(level_and_bin);
     if (when < bin.earliest) bin.earliest = when;
-    return at((bin.last_chunk << kChunkBits) | bin.used++);
+    return *bin.next++;
   }
 
   std::uint32_t take_chunk() {
@@ -126,6 +131,7 @@ class EventQueue {
     return chunk;
   }
 
+  void add_chunk(std::uint32_t level_and_bin);
   void grow();
   Event& place_near(Time when, std::uint64_t sequence, PortId to, PortId from);
   Event pop_near();
@@ -136,9 +142,10 @@ class EventQueue {
   void close_window();
   // Opens the first window that has events, if it starts before `horizon`; false when there is none.
   bool open_next(Time horizon);
+  Bin take(std::uint32_t level_and_bin);
   Bin spread(Bin const& coarse);
-  void gather(Bin const& bin);
-  void sort_window();
+  void sort_window(Bin const& bin);
+  void radix_pass(std::uint64_t const* in, std::uint64_t* out, std::size_t n, unsigned bit, unsigned bits);
   void sort_ties();
   void sort_by_port(std::size_t begin, std::size_t end);
   Time first_binned() const;
@@ -149,7 +156,7 @@ class EventQueue {
   std::uint64_t open_window_ = 0;  // bins hold later windows only; events of this one or before go to near_
   std::uint64_t size_ = 0;
 
-  std::vector<std::uint32_t> order_;  // the open window's events, sorted
+  std::vector<Event const*> order_;  // the open window's events, sorted
   std::size_t cursor_ = 0;
   std::vector<std::uint32_t> open_chunks_;
 
@@ -157,8 +164,9 @@ class EventQueue {
   std::vector<Event> near_slots_;
   std::vector<std::uint32_t> near_free_;
 
-  std::vector<std::unique_ptr<Level>> levels_;
-  std::vector<std::unique_ptr<Event[]>> slabs_;
+  std::vector<Bin> bins_;  // [level][bin]
+  std::vector<Filled> filled_;
+  std::vector<std::unique_ptr<Chunk[]>> slabs_;
   std::vector<std::uint32_t> before_;  // per chunk: the chunk before it in its bin
   std::vector<std::uint32_t> free_chunks_;
 
@@ -174,7 +182,7 @@ std::uint64_t EventQueue::run(Time horizon, std::uint64_t limit, F&& f, Prefetch
   while (done < limit) {
     if (!near_.empty()) [[unlikely]] {
       bool const from_near = cursor_ == order_.size() || [&] {
-        auto const& e = at(order_[cursor_]);
+        auto const& e = *order_[cursor_];
         auto const& n = near_.front();
         return n.when != e.when ? n.when < e.when : precedes_at_same_time(near_slots_[n.slot], e);
       }();
@@ -192,12 +200,12 @@ std::uint64_t EventQueue::run(Time horizon, std::uint64_t limit, F&& f, Prefetch
       if (!open_next(horizon)) return done;
       continue;
     }
-    auto const& e = at(order_[cursor_]);
+    auto const& e = *order_[cursor_];
     if (e.when >= horizon) return done;
     ++cursor_;
     if (cursor_ + 2 * kAhead < order_.size()) {
-      __builtin_prefetch(&at(order_[cursor_ + 2 * kAhead]));
-      prefetch(at(order_[cursor_ + kAhead]).to);
+      __builtin_prefetch(order_[cursor_ + 2 * kAhead]);
+      prefetch(order_[cursor_ + kAhead]->to);
     }
     --size_;
     ++done;
@@ -208,14 +216,12 @@ std::uint64_t EventQueue::run(Time horizon, std::uint64_t limit, F&& f, Prefetch
 
 template <class F>
 void EventQueue::for_each(F&& f) const {
-  for (std::size_t i = cursor_; i < order_.size(); ++i) f(at(order_[i]));
+  for (std::size_t i = cursor_; i < order_.size(); ++i) f(*order_[i]);
   for (auto const& n : near_) f(near_slots_[n.slot]);
-  for (auto const& level : levels_) {
-    for (auto const& bin : level->bins) {
-      auto used = bin.used;
-      for (auto chunk = bin.last_chunk; chunk != kNone; chunk = before_[chunk], used = kChunk)
-        for (std::uint32_t i = 0; i < used; ++i) f(at((chunk << kChunkBits) | i));
-    }
+  for (auto const& bin : bins_) {
+    auto used = bin.used();
+    for (auto c = bin.last_chunk; c != kNone; c = before_[c], used = kChunk)
+      for (std::uint32_t i = 0; i < used; ++i) f(chunk(c)[i]);
   }
 }
 
@@ -227,13 +233,11 @@ void EventQueue::drain(F&& f) {
   near_.clear();
   near_slots_.clear();
   near_free_.clear();
-  for (auto& level : levels_) {
-    for (auto& bin : level->bins) {
-      for (auto chunk = bin.last_chunk; chunk != kNone; chunk = before_[chunk]) free_chunks_.push_back(chunk);
-      bin = Bin{};
-    }
-    level->filled.fill(0);
+  for (auto& bin : bins_) {
+    for (auto c = bin.last_chunk; c != kNone; c = before_[c]) free_chunks_.push_back(c);
+    bin = Bin{};
   }
+  for (auto& level : filled_) level.fill(0);
   size_ = 0;
   open_window_ = 0;
 }
