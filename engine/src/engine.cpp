@@ -42,7 +42,8 @@ struct Engine::Impl {
   std::vector<std::vector<Mailbox>> incoming;  // [to][from]
   std::vector<Time> next;                      // by local lane, mail included
   std::vector<Time> horizon;
-  std::vector<Time> remote_next;  // by rank, as of the last exchange
+  std::vector<Time> remote_next;          // by rank, as of the last exchange
+  Time remote_mail = EventQueue::kNever;  // the first event then under way between other ranks
   std::vector<Event> arrived;
   std::vector<Transport::RankState> rank_states;
   std::vector<Event> moving;
@@ -138,8 +139,8 @@ void Engine::Impl::compute_horizons(Time end) {
       auto pending = remote_next[r];
       for (std::uint32_t j = 0; j < n; ++j)
         pending = std::min(pending, lanes[j]->outgoing[lanes.size() + r].earliest);
-      h = std::min(h,
-                   plus(pending, merged ? map.merged_distance_from_rank(r) : map.distance_from_rank(r, i)));
+      auto const distance = merged ? map.merged_distance_from_rank(r) : map.distance_from_rank(r, i);
+      h = std::min({h, plus(pending, distance), plus(remote_mail, distance)});
     }
     if (merged) h = std::min(h, plus(next[0], map.merged_cycle_through_ranks()));
     horizon[i] = h;
@@ -241,13 +242,14 @@ void Engine::Impl::exchange(bool stop_wanted, bool& stop) {
   }
   mine.flags = stop_wanted ? kStopFlag : 0;
   arrived.clear();
-  profile.bytes_sent +=
-      transport.exchange(mine, std::span(boxes).subspan(n, map.ranks()), arrived, rank_states);
+  auto const done = transport.exchange(mine, std::span(boxes).subspan(n, map.ranks()), arrived, rank_states);
+  profile.bytes_sent += done.bytes_sent;
   for (auto const& e : arrived) lanes[merged ? 0 : map.lane_of_port()[e.to]]->queue.push(e);
-  global_next = EventQueue::kNever;
+  global_next = done.first;
+  remote_mail = EventQueue::kNever;
   for (std::uint32_t r = 0; r < map.ranks(); ++r) {
     remote_next[r] = rank_states[r].next;
-    global_next = std::min(global_next, rank_states[r].next);
+    remote_mail = std::min(remote_mail, rank_states[r].mail);
     stop = stop || (rank_states[r].flags & kStopFlag) != 0;
   }
   ++profile.exchanges;

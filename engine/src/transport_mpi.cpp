@@ -9,7 +9,9 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <cstring>
 #endif
 
 namespace farfault {
@@ -17,8 +19,6 @@ namespace farfault {
 #ifdef FARFAULT_MPI
 
 namespace {
-
-constexpr int kEventTag = 1;
 
 class MpiTransport final : public Transport {
  public:
@@ -32,10 +32,10 @@ class MpiTransport final : public Transport {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     rank_ = static_cast<std::uint32_t>(rank);
     size_ = static_cast<std::uint32_t>(size);
-    row_ = 2 + 2 * std::size_t{size_};
-    mine_.resize(row_);
-    all_.resize(row_ * size_);
-    requests_.reserve(2 * std::size_t{size_});
+    inbox_.resize(kSlots * size_);
+    outbox_.resize(kSlots * size_);
+    first_.reserve(2 * std::size_t{size_});
+    rest_.reserve(2 * std::size_t{size_});
   }
   ~MpiTransport() override {
     int finalized = 0;
@@ -48,53 +48,60 @@ class MpiTransport final : public Transport {
   std::uint32_t rank() const override { return rank_; }
   std::uint32_t ranks() const override { return size_; }
 
-  // A row a rank: next event time, flags, then for every destination how many events come and the earliest of
-  // them.
-  std::uint64_t exchange(RankState const& mine, std::span<Mailbox> outgoing, std::vector<Event>& incoming,
-                         std::vector<RankState>& states) override {
-    mine_[0] = static_cast<std::uint64_t>(picoseconds(mine.next));
-    mine_[1] = mine.flags;
-    for (std::size_t r = 0; r < size_; ++r) {
-      mine_[2 + 2 * r] = outgoing[r].events.size();
-      mine_[3 + 2 * r] = static_cast<std::uint64_t>(picoseconds(outgoing[r].earliest));
+  // One message to every other rank: a header and the first events, in the size that MPI sends at once. What
+  // is more follows in a second one.
+  Exchanged exchange(RankState const& mine, std::span<Mailbox> outgoing, std::vector<Event>& incoming,
+                     std::vector<RankState>& states) override {
+    Exchanged done;
+    auto header = header_for(mine, outgoing);
+    first_.clear();
+    rest_.clear();
+    for (std::uint32_t r = 0; r < size_; ++r) {
+      if (r == rank_) continue;
+      MPI_Irecv(inbox(r), kSlots * sizeof(Event), MPI_BYTE, static_cast<int>(r), kFirstTag, MPI_COMM_WORLD,
+                &first_.emplace_back());
     }
-    MPI_Allgather(mine_.data(), static_cast<int>(row_), MPI_UINT64_T, all_.data(), static_cast<int>(row_),
-                  MPI_UINT64_T, MPI_COMM_WORLD);
-    states.assign(size_, RankState{});
+    for (std::uint32_t r = 0; r < size_; ++r) {
+      if (r == rank_) continue;
+      auto const& events = outgoing[r].events;
+      auto const early = std::min(events.size(), kEarly);
+      header.count = events.size();
+      std::memcpy(static_cast<void*>(outbox(r)), &header, sizeof(header));
+      std::copy_n(events.begin(), early, outbox(r) + 1);
+      MPI_Isend(outbox(r), bytes_of(1 + early), MPI_BYTE, static_cast<int>(r), kFirstTag, MPI_COMM_WORLD,
+                &first_.emplace_back());
+      if (early < events.size())
+        MPI_Isend(events.data() + early, bytes_of(events.size() - early), MPI_BYTE, static_cast<int>(r),
+                  kRestTag, MPI_COMM_WORLD, &rest_.emplace_back());
+      done.bytes_sent += (1 + events.size()) * sizeof(Event);
+    }
+    MPI_Waitall(static_cast<int>(first_.size()), first_.data(), MPI_STATUSES_IGNORE);
+
     std::uint64_t arriving = 0;
-    for (std::size_t r = 0; r < size_; ++r) {
-      states[r].next = Time{Duration{static_cast<std::int64_t>(at(r, 0))}};
-      states[r].flags = at(r, 1);
-      for (std::size_t s = 0; s < size_; ++s)
-        states[r].next =
-            std::min(states[r].next, Time{Duration{static_cast<std::int64_t>(at(s, 3 + 2 * r))}});
-      arriving += at(r, 2 + 2 * std::size_t{rank_});
-    }
+    for (std::uint32_t r = 0; r < size_; ++r)
+      if (r != rank_) arriving += header_of(r).count;
     auto position = incoming.size();
     incoming.resize(position + arriving);
-    requests_.clear();
-    for (std::size_t r = 0; r < size_; ++r) {
-      auto const n = at(r, 2 + 2 * std::size_t{rank_});
-      if (n == 0) continue;
-      start(n, [&](int bytes) {
-        MPI_Irecv(incoming.data() + position, bytes, MPI_BYTE, static_cast<int>(r), kEventTag, MPI_COMM_WORLD,
-                  &requests_.emplace_back());
-      });
-      position += n;
+    states.assign(size_, RankState{});
+    states[rank_] = mine;
+    done.first = std::min(mine.next, time_of(header.mail));
+    for (std::uint32_t r = 0; r < size_; ++r) {
+      if (r == rank_) continue;
+      auto const theirs = header_of(r);
+      states[r].next = std::min(time_of(theirs.next), outgoing[r].earliest);
+      states[r].mail = time_of(theirs.mail_to == rank_ ? theirs.mail_elsewhere : theirs.mail);
+      states[r].flags = theirs.flags;
+      done.first = std::min({done.first, time_of(theirs.next), time_of(theirs.mail)});
+      auto const early = std::min<std::uint64_t>(theirs.count, kEarly);
+      std::copy_n(inbox(r) + 1, early, incoming.data() + position);
+      if (early < theirs.count)
+        MPI_Irecv(incoming.data() + position + early, bytes_of(theirs.count - early), MPI_BYTE,
+                  static_cast<int>(r), kRestTag, MPI_COMM_WORLD, &rest_.emplace_back());
+      position += theirs.count;
     }
-    std::uint64_t bytes_sent = row_ * 8 * (size_ - 1);
-    for (std::size_t r = 0; r < size_; ++r) {
-      auto const n = outgoing[r].events.size();
-      if (n == 0) continue;
-      bytes_sent += n * sizeof(Event);
-      start(n, [&](int bytes) {
-        MPI_Isend(outgoing[r].events.data(), bytes, MPI_BYTE, static_cast<int>(r), kEventTag, MPI_COMM_WORLD,
-                  &requests_.emplace_back());
-      });
-    }
-    MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
+    MPI_Waitall(static_cast<int>(rest_.size()), rest_.data(), MPI_STATUSES_IGNORE);
     for (auto& box : outgoing) box.clear();
-    return bytes_sent;
+    return done;
   }
 
   std::uint64_t sum(std::uint64_t value) override { return reduce(value, MPI_SUM); }
@@ -135,12 +142,52 @@ class MpiTransport final : public Transport {
   }
 
  private:
-  std::uint64_t at(std::size_t rank, std::size_t column) const { return all_[rank * row_ + column]; }
+  static constexpr int kFirstTag = 1;
+  static constexpr int kRestTag = 2;
+  static constexpr std::size_t kEarly =
+      62;  // with the header and MPI's own, below the 4 KiB it sends at once
+  static constexpr std::size_t kSlots = kEarly + 1;
 
-  template <class Post>
-  static void start(std::uint64_t events, Post&& post) {
+  // Times in ps.
+  struct Header {
+    std::uint64_t count = 0;  // of events for the receiver
+    std::uint64_t flags = 0;
+    std::int64_t next = 0;            // the first pending event here
+    std::int64_t mail = 0;            // the first event sent to anybody
+    std::int64_t mail_elsewhere = 0;  // the first sent to any rank but mail_to
+    std::uint64_t mail_to = 0;        // whom `mail` is for
+    std::array<std::uint64_t, 2> unused{};
+  };
+  static_assert(sizeof(Header) == sizeof(Event));
+
+  Event* inbox(std::size_t rank) { return inbox_.data() + rank * kSlots; }
+  Event* outbox(std::size_t rank) { return outbox_.data() + rank * kSlots; }
+  Header header_of(std::size_t rank) {
+    Header h;
+    std::memcpy(static_cast<void*>(&h), inbox(rank), sizeof(h));
+    return h;
+  }
+  static Time time_of(std::int64_t ps) { return Time{Duration{ps}}; }
+
+  static Header header_for(RankState const& mine, std::span<Mailbox const> outgoing) {
+    auto first = EventQueue::kNever;
+    auto elsewhere = EventQueue::kNever;
+    std::size_t to = 0;
+    for (std::size_t r = 0; r < outgoing.size(); ++r) {
+      if (outgoing[r].earliest < first) {
+        elsewhere = first;
+        first = outgoing[r].earliest;
+        to = r;
+      } else {
+        elsewhere = std::min(elsewhere, outgoing[r].earliest);
+      }
+    }
+    return {0, mine.flags, picoseconds(mine.next), picoseconds(first), picoseconds(elsewhere), to, {}};
+  }
+
+  static int bytes_of(std::uint64_t events) {
     FF_CHECK(events < (std::uint64_t{1} << 25), "one exchange carries over 2 GiB of events");
-    post(static_cast<int>(events * sizeof(Event)));
+    return static_cast<int>(events * sizeof(Event));
   }
 
   static std::uint64_t reduce(std::uint64_t value, MPI_Op op) {
@@ -151,10 +198,10 @@ class MpiTransport final : public Transport {
 
   std::uint32_t rank_ = 0;
   std::uint32_t size_ = 1;
-  std::size_t row_;
-  std::vector<std::uint64_t> mine_;
-  std::vector<std::uint64_t> all_;
-  std::vector<MPI_Request> requests_;
+  std::vector<Event> inbox_;  // [rank][slot], the header first
+  std::vector<Event> outbox_;
+  std::vector<MPI_Request> first_;
+  std::vector<MPI_Request> rest_;
 };
 
 }  // namespace

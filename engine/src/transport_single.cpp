@@ -10,10 +10,10 @@ class SingleTransport final : public Transport {
  public:
   std::uint32_t rank() const override { return 0; }
   std::uint32_t ranks() const override { return 1; }
-  std::uint64_t exchange(RankState const& mine, std::span<Mailbox>, std::vector<Event>&,
-                         std::vector<RankState>& states) override {
+  Exchanged exchange(RankState const& mine, std::span<Mailbox>, std::vector<Event>&,
+                     std::vector<RankState>& states) override {
     states.assign(1, mine);
-    return 0;
+    return {0, mine.next};
   }
   std::uint64_t sum(std::uint64_t value) override { return value; }
   std::uint64_t max(std::uint64_t value) override { return value; }

@@ -18,9 +18,13 @@ namespace farfault {
 class Transport {
  public:
   struct RankState {
-    Time next =
-        EventQueue::kNever;   // the first event pending on the rank, those it has just been sent included
-    std::uint64_t flags = 0;  // or-ed over ranks by the caller
+    Time next = EventQueue::kNever;  // the first event pending on the rank, those from here included
+    Time mail = EventQueue::kNever;  // the first event that it has just sent to ranks other than this one
+    std::uint64_t flags = 0;         // or-ed over ranks by the caller
+  };
+  struct Exchanged {
+    std::uint64_t bytes_sent = 0;
+    Time first = EventQueue::kNever;  // the first event pending anywhere, on every rank the same
   };
 
   virtual ~Transport() = default;
@@ -28,8 +32,8 @@ class Transport {
   virtual std::uint32_t ranks() const = 0;
 
   // Sends outgoing[r] to rank r (and clears it), appends what others sent here to `incoming`, and fills
-  // `states` (by rank) from every rank's own. Returns the bytes sent.
-  virtual std::uint64_t exchange(RankState const& mine, std::span<Mailbox> outgoing,
+  // `states` (by rank) from every rank's own next time and flags.
+  virtual Exchanged exchange(RankState const& mine, std::span<Mailbox> outgoing,
                                  std::vector<Event>& incoming, std::vector<RankState>& states) = 0;
 
   virtual std::uint64_t sum(std::uint64_t value) = 0;
