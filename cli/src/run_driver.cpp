@@ -330,6 +330,11 @@ std::string RunDriver::write_end(std::string const& reason, std::vector<KernelRe
        {"events", "count", "events handled, all ranks", events},
        {"events_per_second", "1/s", "events handled a second", static_cast<double>(events) / seconds_},
        {"rounds", "count", "synchronizations of rank 0", profile.rounds},
+       {"longest_lanes", "count",
+        "events of the lane that had most, summed over rounds of several lanes of rank 0: its share of "
+        "`events` bounds "
+        "what threads can gain",
+        profile.longest_lanes},
        {"exchanges", "count", "exchanges between ranks", profile.exchanges},
        {"bytes_sent", "bytes", "sent by rank 0 to other ranks", profile.bytes_sent},
        {"blocked", "s", "time that rank 0 waited for other ranks", profile.blocked_seconds},

@@ -76,6 +76,10 @@ void LaneMap::measure(System& system) {
     return base[rank_of_[partition]] + lane_of_[partition];
   };
 
+  auto rank_of_lane = [&](std::uint32_t lane) {
+    return std::upper_bound(base.begin(), base.end(), lane) - base.begin();
+  };
+
   // The shortest link between each pair of lanes. A family is looked through once for every lane that sends
   // to it.
   std::map<std::pair<std::uint32_t, std::uint32_t>, Duration> shortest;
@@ -101,7 +105,12 @@ void LaneMap::measure(System& system) {
         note(key.second, global_lane(system.receivers_[to].component->id()), latency);
   }
   std::vector<LaneLink> links;
-  for (auto const& [pair, latency] : shortest) links.push_back({pair.first, pair.second, latency});
+  for (auto const& [pair, latency] : shortest) {
+    links.push_back({pair.first, pair.second, latency});
+    between_lanes_ = std::min(between_lanes_, latency);
+    if (rank_of_lane(pair.first) != rank_of_lane(pair.second))
+      between_ranks_ = std::min(between_ranks_, latency);
+  }
 
   std::vector<std::uint32_t> targets;
   for (std::uint32_t i = 0; i < local_lanes_; ++i) targets.push_back(base[rank_] + i);

@@ -35,6 +35,9 @@ class LaneMap {
   // The same with all local lanes run as one.
   Duration merged_distance_from_rank(std::uint32_t from_rank) const { return merged_from_rank_[from_rank]; }
   Duration merged_cycle_through_ranks() const { return merged_cycle_; }
+  // The shortest link between any two lanes, or ranks, of the whole run.
+  Duration shortest_between_lanes() const { return between_lanes_; }
+  Duration shortest_between_ranks() const { return between_ranks_; }
 
  private:
   void assign_ranks(Placement& placement, std::size_t components);
@@ -55,6 +58,8 @@ class LaneMap {
   std::vector<Duration> from_rank_;
   std::vector<Duration> merged_from_rank_;
   Duration merged_cycle_ = Duration::max();
+  Duration between_lanes_ = Duration::max();
+  Duration between_ranks_ = Duration::max();
 };
 
 }  // namespace farfault

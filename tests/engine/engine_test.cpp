@@ -146,6 +146,19 @@ TEST_CASE("idle stretches are jumped: synchronizations follow events, not time o
   CHECK(engine.profile().rounds <= 101 + 2 * 40);
 }
 
+TEST_CASE("lanes with as much to do do as much in each round: none takes turns with another to be ahead") {
+  // A window holds some 50 events of each of two lanes, so the longer has a little more than half.
+  phold::Parameters const p{.processes = 256, .start_events = 4, .remote = 0.25, .lookahead = 0.1};
+  phold::Model model(p);
+  auto const transport = make_single_transport();
+  Engine engine(model.system, model.placement(2),
+                {.threads = 1, .merge_lanes = false, .run_sparse_merged = false}, *transport);
+  engine.run_until(Time{1200us});
+  auto const profile = engine.profile();
+  CHECK(profile.events > 1'000'000);
+  CHECK(static_cast<double>(profile.longest_lanes) < 0.6 * static_cast<double>(profile.events));
+}
+
 TEST_CASE("the critical path of a rally is the whole rally, and of two rallies half") {
   for (bool const twice : {false, true}) {
     Match m;

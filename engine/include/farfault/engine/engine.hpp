@@ -47,6 +47,7 @@ struct EngineProfile {
   std::uint64_t events = 0;         // on this rank
   std::uint64_t rounds = 0;         // synchronizations of this rank's lanes
   std::uint64_t shared_rounds = 0;  // of these, run by several workers
+  std::uint64_t longest_lanes = 0;  // events of the lane with most, summed over the rounds of several lanes
   std::uint64_t exchanges = 0;      // with other ranks
   std::uint64_t bytes_sent = 0;     // to other ranks
   std::uint64_t merges = 0;         // times that sparse lanes were run as one
