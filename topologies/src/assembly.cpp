@@ -109,6 +109,7 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
 // device's memory is for page tables.
 void Assembly::preload() {
   auto const gpus = static_cast<std::uint32_t>(gpus_.size());
+  FF_CHECK(gpus > 0, "a machine without a GPU was not refused");
   auto const data_bytes = config_.dram.capacity.bytes / 8 * 7;
   auto const cpu_data_bytes = config_.cpu.dram.capacity.bytes / 8 * 7;
   auto const frames = data_bytes >> page_bits_;

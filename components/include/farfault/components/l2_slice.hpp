@@ -23,7 +23,7 @@ namespace farfault {
 
 struct L2CacheParams {
   std::uint32_t slices = 16;
-  ByteSize size{2 * 1024 * 1024};
+  ByteSize size{std::uint64_t{2} << 20};
   std::uint32_t ways = 16;
   std::uint32_t latency = 14;
   std::uint32_t mshrs = 64;

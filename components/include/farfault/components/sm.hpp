@@ -48,7 +48,7 @@ struct L1TlbParams {
 };
 
 struct L1CacheParams {
-  ByteSize size{16 * 1024};
+  ByteSize size{std::uint64_t{16} << 10};
   std::uint32_t ways = 4;
   std::uint32_t latency = 1;
   std::uint32_t mshrs = 128;

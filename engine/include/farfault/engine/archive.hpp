@@ -154,7 +154,7 @@ class Archive {
       t.persist(self());
     } else {
       static_assert(std::is_aggregate_v<T>, "this state cannot be saved: give its type a persist(Archive&)");
-      detail::with_members(t, [this](auto&... members) { (one(members), ...); });
+      detail::with_members(t, [&](auto&... members) { (one(members), ...); });
     }
   }
 };

@@ -33,8 +33,8 @@ class Transport {
 
   // Sends outgoing[r] to rank r (and clears it), appends what others sent here to `incoming`, and fills
   // `states` (by rank) from every rank's own next time and flags.
-  virtual Exchanged exchange(RankState const& mine, std::span<Mailbox> outgoing,
-                                 std::vector<Event>& incoming, std::vector<RankState>& states) = 0;
+  virtual Exchanged exchange(RankState const& mine, std::span<Mailbox> outgoing, std::vector<Event>& incoming,
+                             std::vector<RankState>& states) = 0;
 
   virtual std::uint64_t sum(std::uint64_t value) = 0;
   virtual std::uint64_t max(std::uint64_t value) = 0;

@@ -43,7 +43,7 @@ struct GpuParams {
 struct CpuParams {
   Frequency clock{2'000'000'000};
   L2CacheParams llc{.slices = 4,
-                    .size = ByteSize{8 * 1024 * 1024},
+                    .size = ByteSize{std::uint64_t{8} << 20},
                     .ways = 16,
                     .latency = 40,
                     .mshrs = 64,
