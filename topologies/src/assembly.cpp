@@ -3,20 +3,11 @@
 #include <algorithm>
 #include <bit>
 
-#include "farfault/topologies/partitioning.hpp"
-
 namespace farfault::topologies {
 
 namespace {
 
 constexpr std::uint32_t kDefaultSms = 36;
-// Groups of a device's components that a split keeps together: some of a GPU's SMs, some slices of memory,
-// its translation, its port. A CPU has the latter three; the outputs of a switch are dealt out.
-constexpr std::uint32_t kSmGroups = 9;
-constexpr std::uint32_t kMemoryGroups = 4;
-constexpr std::uint32_t kTranslationGroup = kSmGroups + kMemoryGroups;
-constexpr std::uint32_t kPortGroup = kTranslationGroup + 1;
-constexpr std::uint32_t kGroups = kPortGroup + 1;
 
 }  // namespace
 
@@ -447,54 +438,6 @@ void Assembly::build_fabric() {
       }
     }
   }
-}
-
-std::vector<std::uint32_t> Assembly::nodes_of_components() const {
-  std::vector<std::uint32_t> nodes(system_->component_count());
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    auto const last = i + 1 < groups_.size() ? groups_[i + 1].first : nodes.size();
-    for (std::size_t id = groups_[i].first; id < last; ++id) nodes[id] = groups_[i].device;
-  }
-  return nodes;
-}
-
-Placement Assembly::placement(Granularity granularity, std::uint32_t ranks,
-                              std::vector<std::uint64_t> const& node_loads) const {
-  if (!node_loads.empty() && node_loads.size() != machine_.nodes.size())
-    throw UserError("the profile is of a machine of " + std::to_string(node_loads.size()) +
-                    " nodes, this one has " + std::to_string(machine_.nodes.size()));
-  Placement placement;
-  if (granularity == Granularity::one) return placement;
-  // Partitions are numbered in the order in which their first component was declared.
-  std::vector<std::uint32_t> number(machine_.nodes.size() * kGroups, ~0U);
-  std::vector<std::uint32_t> node_of;
-  std::vector<std::uint64_t> node_weight(machine_.nodes.size());
-  placement.partitions = 0;
-  placement.partition_of.resize(system_->component_count());
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    auto const& [first, device, group] = groups_[i];
-    auto const key = device * kGroups + (granularity == Granularity::device ? 0 : group);
-    if (number[key] == ~0U) {
-      number[key] = placement.partitions++;
-      node_of.push_back(device);
-    }
-    auto const last =
-        i + 1 < groups_.size() ? groups_[i + 1].first : static_cast<ComponentId>(system_->component_count());
-    node_weight[device] += last - first;
-    for (auto id = first; id < last; ++id) placement.partition_of[id] = number[key];
-  }
-  // A device stays on one rank: what is inside it talks at every cycle, what is between devices at every link
-  // latency.
-  std::vector<PartitionEdge> edges;
-  for (auto const& l : machine_.links) {
-    auto const closeness =
-        static_cast<std::uint64_t>(std::max<std::int64_t>(1, picoseconds(1us) / picoseconds(l.latency)));
-    edges.push_back({l.a, l.b, closeness});
-  }
-  if (!node_loads.empty()) node_weight = node_loads;
-  auto const rank_of_node = assign_ranks(node_weight, edges, ranks);
-  for (auto const node : node_of) placement.rank_of.push_back(rank_of_node[node]);
-  return placement;
 }
 
 }  // namespace farfault::topologies

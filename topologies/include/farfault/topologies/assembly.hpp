@@ -162,7 +162,6 @@ class Assembly {
  private:
   struct Gpu;
   struct Cpu;
-  struct Endpoints;
 
   void build_cpus();
   void build_gpus();
@@ -198,6 +197,13 @@ class Assembly {
   std::vector<std::uint64_t> first_free_;
   std::uint64_t first_free_cpu_ = 0;
 
+  // Groups of a device's components that a split keeps together: some of a GPU's SMs, some slices of memory,
+  // its translation, its port. A CPU has the latter three; the outputs of a switch are dealt out.
+  static constexpr std::uint32_t kSmGroups = 9;
+  static constexpr std::uint32_t kMemoryGroups = 4;
+  static constexpr std::uint32_t kTranslationGroup = kSmGroups + kMemoryGroups;
+  static constexpr std::uint32_t kPortGroup = kTranslationGroup + 1;
+  static constexpr std::uint32_t kGroups = kPortGroup + 1;
   struct Group {
     ComponentId first;
     std::uint32_t device;
