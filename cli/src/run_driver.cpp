@@ -331,8 +331,7 @@ std::string RunDriver::write_end(std::string const& reason, std::vector<KernelRe
        {"events_per_second", "1/s", "events handled a second", static_cast<double>(events) / seconds_},
        {"rounds", "count", "synchronizations of rank 0", profile.rounds},
        {"longest_lanes", "count",
-        "events of the lane that had most, summed over rounds of several lanes of rank 0: its share of "
-        "`events` bounds "
+        "events of the lane that had most, summed over the rounds of rank 0; its share of the events bounds "
         "what threads can gain",
         profile.longest_lanes},
        {"exchanges", "count", "exchanges between ranks", profile.exchanges},

@@ -27,10 +27,23 @@ void send_packets(Egress& egress, LinkEnd const& link, Out<Packet> const& port, 
     auto const arrived_via = p.via;
     p.via = link.far_via;
     std::uint32_t const output = link.far_route == nullptr ? 0 : link.far_route->link_for(p);
+    FF_CHECK(output != RouteTable::kNone, "a packet for a node to which the next switch has no route");
     cx.send(port, output, p, done - cx.now());
     p.via = arrived_via;
     gone(p, done);
   });
+}
+
+// The buffer of `packet` is free from `at` on: its sender gets the credit, `batch` at a time.
+template <class Cx>
+void return_credit(FabricNodeSpec const& node, std::vector<Out<Credit>> const& ports,
+                   std::vector<std::uint32_t>& owed_credits, std::uint32_t batch, Packet const& packet,
+                   Time at, Cx& cx) {
+  auto const channel = static_cast<std::uint16_t>(channel_of(packet.kind));
+  auto& owed = owed_credits[packet.via * std::size_t{kChannels} + channel];
+  if (++owed < batch) return;
+  cx.send(ports[packet.via], Credit{node.links[packet.via].far_via, channel, owed}, at - cx.now());
+  owed = 0;
 }
 
 std::uint64_t sum(PortState const& s, std::uint64_t EgressStats::*field) {
@@ -112,14 +125,8 @@ void SwitchOutput::transmit(Cx& cx) const {
   // What all outputs together hold back must leave the sender half of its credits.
   auto const share = f.params.credits / (2 * static_cast<std::uint32_t>(f.links.size()));
   auto const batch = std::max(1U, std::min(f.params.credit_batch, share));
-  send_packets(s.egress, f.links[spec().link], packet_out, cx, [&](Packet const& p, Time done) {
-    auto const channel = static_cast<std::uint16_t>(channel_of(p.kind));
-    auto& owed = s.owed[p.via * std::size_t{kChannels} + channel];
-    if (++owed < batch) return;
-    auto const& from = f.links[p.via];
-    cx.send(credit_out[p.via], Credit{from.far_via, channel, owed}, done - cx.now());
-    owed = 0;
-  });
+  send_packets(s.egress, f.links[spec().link], packet_out, cx,
+               [&](Packet const& p, Time done) { return_credit(f, credit_out, s.owed, batch, p, done, cx); });
 }
 
 // ---- FabricPort
@@ -224,14 +231,9 @@ void FabricPort::transmit(std::uint32_t link, Cx& cx) const {
   });
 }
 
-// The buffer of `packet` here is free from `at` on: its sender gets the credit, in batches.
 void FabricPort::give_back(Packet const& packet, Time at, Cx& cx) const {
   auto const& fabric = spec().fabric;
-  auto const channel = static_cast<std::uint16_t>(channel_of(packet.kind));
-  auto& owed = cx.state().owed[packet.via * std::size_t{kChannels} + channel];
-  if (++owed < fabric.params.credit_batch) return;
-  cx.send(credit_out[packet.via], Credit{fabric.links[packet.via].far_via, channel, owed}, at - cx.now());
-  owed = 0;
+  return_credit(fabric, credit_out, cx.state().owed, fabric.params.credit_batch, packet, at, cx);
 }
 
 void FabricPort::on_credit(Credit const& m, Cx& cx) const {
