@@ -74,9 +74,10 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
   auto const l2_all = l2 + total("l2_tlb", "misses");
   auto const cache = total("sm", "l1_hits");
   auto const cache_all = cache + total("sm", "l1_misses");
-  auto const requests = total("rdma", "reads_out") + total("rdma", "writes_out");
+  auto const requests = total("sm", "remote_accesses");
   auto const local = total("l2_slice", "reads") + total("l2_slice", "writes") - total("rdma", "reads_in") -
-                     total("rdma", "writes_in") - total("gmmu", "walk_reads");
+                     total("rdma", "writes_in") - total("gmmu", "walk_reads") - total("copy_engine", "lines");
+  auto const moved = total("driver", "migrations");
   std::string text;
   auto line = [&](std::string_view name, std::string const& value) {
     text += fmt::format("  {:<22}{}\n", name, value);
@@ -105,6 +106,11 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
        percent(total("l2_slice", "hits"), total("l2_slice", "hits") + total("l2_slice", "misses")));
   line("remote accesses",
        fmt::format("{} of {} beyond the L1", percent(requests, requests + local), count(requests + local)));
+  if (moved != 0)
+    line("pages moved",
+         fmt::format(
+             "{}, in {} on average", count(moved),
+             for_people(Duration{static_cast<std::int64_t>(total("driver", "migration_time") / moved)})));
   return text;
 }
 

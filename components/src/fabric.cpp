@@ -58,8 +58,8 @@ void FabricParams::describe(ParamTable& t) {
   t.count("header_bytes", header_bytes, {1, 1024}, "bytes on the wire of a packet without data",
           "PCIe 3.0: 4 framing + 12..16 header + 4 LCRC, rounded to 24");
   t.count("translation_bytes", translation_bytes, {0, 1024},
-          "bytes of a translation's answer beyond the header",
-          "PCIe ATS 1.1: 8 bytes a translation completion entry");
+          "bytes of a translation's answer or an invalidation beyond the header",
+          "PCIe ATS 1.1: 8 bytes a translation completion entry, and of an invalidate request");
   t.count("credits", credits, {1, 65536}, "packets that the receiver of a link buffers, per virtual channel",
           "assumed");
   t.count("credit_batch", credit_batch, {1, 65536},
@@ -193,15 +193,15 @@ std::uint16_t FabricPort::wire_bytes(PacketKind kind, std::uint32_t bytes) const
   auto const& p = spec().fabric.params;
   auto total = p.header_bytes;
   if (kind == PacketKind::write_request || kind == PacketKind::read_response) total += bytes;
-  if (kind == PacketKind::translate_response) total += p.translation_bytes;
+  if (kind == PacketKind::translate_response || kind == PacketKind::invalidate_request)
+    total += p.translation_bytes;
   return static_cast<std::uint16_t>(total);
 }
 
 void FabricPort::post(Packet p, Cx& cx) const {
   auto const& fabric = spec().fabric;
   // Blocks of 256 bytes (or pages) take turns; the answer to a packet goes by the same number.
-  bool const translation =
-      p.kind == PacketKind::translate_request || p.kind == PacketKind::translate_response;
+  bool const translation = p.kind >= PacketKind::translate_request;
   auto const unit = translation ? p.address : p.address >> 8;
   p.flow = static_cast<std::uint16_t>((unit * 0x9E3779B97F4A7C15ULL >> 32) % fabric.params.flows);
   auto const link = fabric.route->link_for(p);
@@ -324,10 +324,23 @@ void Rdma::on_translate(TranslateRequest const& m, Cx& cx) const {
   post(p, cx);
 }
 
+void Rdma::on_invalidated(Invalidated const& m, Cx& cx) const {
+  Packet p{};
+  p.kind = PacketKind::invalidate_response;
+  p.tag = m.move;
+  p.destination = spec().iommu_node;
+  p.device = spec().device;
+  post(p, cx);
+}
+
 void Rdma::take(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
   if (m.kind == PacketKind::translate_response) {
     cx.send(translate_response, TranslateResponse{m.address, m.frame, 0, m.tag});
+    return;
+  }
+  if (m.kind == PacketKind::invalidate_request) {
+    cx.send(invalidate, Invalidate{m.address, m.frame, 0, m.tag});
     return;
   }
   FF_CHECK(m.kind == PacketKind::read_response || m.kind == PacketKind::write_response,
@@ -345,6 +358,10 @@ void CpuPort::on_translated(Packet const& m, Cx& cx) const {
 }
 
 void CpuPort::take(Packet const& m, Cx& cx) const {
+  if (m.kind == PacketKind::invalidate_response) {
+    cx.send(invalidated, Invalidated{m.tag});
+    return;
+  }
   FF_CHECK(m.kind == PacketKind::translate_request, path() + ": a packet that a CPU does not take");
   cx.send(translate, m);
 }

@@ -47,7 +47,7 @@ GmmuState Gmmu::initial() const {
 
 std::span<Stat<GmmuState> const> Gmmu::stats() const {
   using S = GmmuState const&;
-  static constexpr std::array<Stat<GmmuState>, 15> all{{
+  static constexpr std::array<Stat<GmmuState>, 16> all{{
       {"requests", "count", "L2 TLB misses received", StatKind::counter,
        [](S s) { return s.stats.requests; }},
       {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.stats.walks; }},
@@ -74,6 +74,8 @@ std::span<Stat<GmmuState> const> Gmmu::stats() const {
        [](S s) { return s.router_stats.right_local; }},
       {"right_remote", "count", "of predicted_remote, those whose page was remote", StatKind::counter,
        [](S s) { return s.router_stats.right_remote; }},
+      {"invalidations", "count", "pages that left this GPU, or that it held a translation to",
+       StatKind::counter, [](S s) { return s.stats.invalidations; }},
       {"busy_walkers", "count", "walkers in use", StatKind::level,
        [](S s) { return s.walks.size() - s.free_walkers.size(); }},
   }};
@@ -208,6 +210,18 @@ void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
   if (device_of(m.frame) == spec().device && !s.table.find(m.page)) s.table.map(m.page, m.frame);
   observe(s.pending[m.tag], device_of(m.frame) == spec().device, cx);
   leg_done(m.tag, m.frame, cx);
+}
+
+void Gmmu::on_invalidate(Invalidate const& m, Cx& cx) const {
+  auto& s = cx.state();
+  ++s.stats.invalidations;
+  s.table.unmap(m.page);
+  // A cycle behind the answers that leave now.
+  cx.send(to_tlb, m, spec().clock.cycles(1));
+}
+
+void Gmmu::on_invalidated(Invalidated const& m, Cx& cx) const {
+  cx.send(acknowledge, m);
 }
 
 void Gmmu::observe(GmmuPending& pending, bool local, Cx& cx) const {

@@ -28,12 +28,15 @@ IommuState Iommu::initial() const {
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
   if (spec().table_base) s.table.relocate(*spec().table_base);
   s.walk_cache = PageWalkCache(p.walk_cache);
+  s.directory = PageDirectory(spec().page_bits);
+  s.moving = MshrTable<IommuWaiter>(spec().moves, spec().waiters);
+  s.invalidations.resize(spec().moves);
   return s;
 }
 
 std::span<Stat<IommuState> const> Iommu::stats() const {
   using S = IommuState const&;
-  static constexpr std::array<Stat<IommuState>, 8> all{{
+  static constexpr std::array<Stat<IommuState>, 10> all{{
       {"requests", "count", "translation requests from GPUs", StatKind::counter,
        [](S s) { return s.stats.requests; }},
       {"tlb_hits", "count", "requests that hit the IOMMU's TLB", StatKind::counter,
@@ -47,6 +50,10 @@ std::span<Stat<IommuState> const> Iommu::stats() const {
        [](S s) { return s.stats.walk_reads; }},
       {"faults", "count", "pages that no entry mapped", StatKind::counter,
        [](S s) { return s.stats.faults; }},
+      {"remote_faults", "count", "pages sent for because they lay elsewhere than the GPU that touched them",
+       StatKind::counter, [](S s) { return s.stats.remote_faults; }},
+      {"invalidations", "count", "invalidations sent to GPUs", StatKind::counter,
+       [](S s) { return s.stats.invalidations; }},
       {"busy_walkers", "count", "walkers in use", StatKind::level,
        [](S s) { return s.walks.size() - s.free_walkers.size(); }},
   }};
@@ -55,9 +62,9 @@ std::span<Stat<IommuState> const> Iommu::stats() const {
 
 std::string Iommu::waiting_for() const {
   auto const& s = state();
-  if (s.pages.in_use() == 0 && s.stalled.empty()) return {};
-  return std::to_string(s.pages.in_use()) + " pages in translation, " +
-         std::to_string(s.walks.size() - s.free_walkers.size()) + " walks under way, " +
+  if (s.pages.in_use() == 0 && s.moving.in_use() == 0 && s.stalled.empty()) return {};
+  return std::to_string(s.pages.in_use()) + " pages in translation, " + std::to_string(s.moving.in_use()) +
+         " moving, " + std::to_string(s.walks.size() - s.free_walkers.size()) + " walks under way, " +
          std::to_string(s.stalled.size()) + " requests stalled";
 }
 
@@ -73,24 +80,48 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
   auto const at = std::max(s.port_free, cx.now());
   auto const looked_up = at + clock.cycles(spec().params.latency);
   IommuWaiter const asker{m.tag, m.source, m.device};
-  if (auto const frame = s.tlb.lookup(0, m.address)) {
+  auto const frame = s.tlb.lookup(0, m.address);
+  if (frame && !may_move(*frame, m.device)) {
     ++s.stats.tlb_hits;
     answer(asker, m.address, *frame, looked_up - cx.now(), cx);
+  } else if (auto const moving = s.moving.find(m.address)) {
+    ++s.stats.tlb_misses;
+    s.moving.wait(*moving, asker);
   } else {
     auto entry = s.pages.find(m.address);
-    if (!entry) {
-      if (s.pages.full()) return false;
-      entry = s.pages.allocate(m.address);
-      s.walk_queue.push({looked_up, *entry, 0});
-    } else {
+    if (!entry && s.pages.full()) return false;
+    ++(frame ? s.stats.tlb_hits : s.stats.tlb_misses);
+    if (frame && !wants_page(asker, m.address, *frame, s)) {
+      answer(asker, m.address, *frame, looked_up - cx.now(), cx);
+    } else if (entry) {
       ++s.stats.merged;
+      s.pages.wait(*entry, asker);
+    } else {
+      entry = s.pages.allocate(m.address);
+      s.pages.wait(*entry, asker);
+      if (frame)
+        raise(FaultKind::remote, *entry, m.device, looked_up - cx.now(), cx);
+      else
+        s.walk_queue.push({looked_up, *entry, 0});
     }
-    s.pages.wait(*entry, asker);
-    ++s.stats.tlb_misses;
     start_walks(cx);
   }
   s.port_free = clock.after(at);
   return true;
+}
+
+bool Iommu::may_move(PhysAddr frame, std::uint16_t gpu) const {
+  return spec().remote_touch == RemoteTouch::migrate && device_of(frame) != gpu;
+}
+
+bool Iommu::wants_page(IommuWaiter const& asker, std::uint64_t page, PhysAddr frame, IommuState& s) const {
+  return may_move(frame, asker.gpu) && s.directory.touch(page, asker.gpu) >= spec().migrate_after;
+}
+
+void Iommu::raise(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Duration extra, Cx& cx) const {
+  auto& s = cx.state();
+  ++(kind == FaultKind::remote ? s.stats.remote_faults : s.stats.faults);
+  cx.send(fault, PageFault{s.pages.key(entry), gpu, spec().index, entry, kind, {}}, extra);
 }
 
 void Iommu::start_walks(Cx& cx) const {
@@ -130,14 +161,18 @@ void Iommu::on_entry(MemResponse const& m, Cx& cx) const {
     return;
   }
   s.free_walkers.push_back(walker);
-  if (step.present) {
-    finish(w.entry, step.next, cx);
+  // Of those who wait for one page, the first is the one that touches it.
+  IommuWaiter first;
+  s.pages.first_waiter(w.entry, [&](IommuWaiter const& waiter) { first = waiter; });
+  if (auto const moving = s.moving.find(page)) {
+    s.pages.release(w.entry, [&](IommuWaiter const& to) { s.moving.wait(*moving, to); });
+    go_on(cx);
+  } else if (!step.present) {
+    raise(FaultKind::not_mapped, w.entry, first.gpu, Duration::zero(), cx);
+  } else if (wants_page(first, page, step.next, s)) {
+    raise(FaultKind::remote, w.entry, first.gpu, Duration::zero(), cx);
   } else {
-    ++s.stats.faults;
-    // The GPU that asked first is the one that touches first.
-    std::uint16_t gpu = 0;
-    s.pages.first_waiter(w.entry, [&](IommuWaiter const& first) { gpu = first.gpu; });
-    cx.send(fault, PageFault{page, gpu, spec().index, w.entry});
+    finish(w.entry, step.next, cx);
   }
   start_walks(cx);
 }
@@ -157,10 +192,73 @@ void Iommu::finish(std::uint32_t entry, PhysAddr frame, Cx& cx) const {
     answer(to, page, frame, extra, cx);
     extra += cycle;
   });
+  go_on(cx);
+}
+
+void Iommu::go_on(Cx& cx) const {
+  auto& s = cx.state();
   while (!s.stalled.empty() && serve(s.stalled.front(), cx)) s.stalled.pop();
 }
 
+void Iommu::on_move(PageMove const& m, Cx& cx) const {
+  if (m.step == MoveStep::unmap)
+    unmap(m, cx);
+  else
+    remap(m, cx);
+}
+
+void Iommu::unmap(PageMove const& m, Cx& cx) const {
+  auto& s = cx.state();
+  s.table.unmap(m.page);
+  s.tlb.invalidate(0, m.page);
+  s.moving.allocate(m.page);
+  auto const cycle = spec().params.clock.clock().cycles(1);
+  auto at = std::max(s.answered_until, cx.now());
+  auto& left = s.invalidations[m.move];
+  left = 0;
+  for (std::uint32_t i = 0; i < spec().gpus.size(); ++i) {
+    auto const& gpu = spec().gpus[i];
+    if (gpu.device != device_of(m.frame) && !s.directory.may_hold(m.page, gpu.device)) continue;
+    Packet p{};
+    p.kind = PacketKind::invalidate_request;
+    p.address = m.page;
+    p.frame = m.frame;
+    p.tag = m.move;
+    p.destination = gpu.node;
+    p.device = gpu.device;
+    at += cycle;
+    cx.send(response, p, at - cx.now());
+    ++left;
+  }
+  s.answered_until = at;
+  s.stats.invalidations += left;
+  s.directory.forget(m.page);
+  if (left == 0) cx.send(unmapped, PageUnmapped{m.move});
+}
+
+void Iommu::on_invalidated(Invalidated const& m, Cx& cx) const {
+  auto& left = cx.state().invalidations[m.move];
+  FF_CHECK(left > 0, path() + ": an invalidation was acknowledged that was not sent");
+  if (--left == 0) cx.send(unmapped, PageUnmapped{m.move});
+}
+
+void Iommu::remap(PageMove const& m, Cx& cx) const {
+  auto& s = cx.state();
+  s.table.map(m.page, m.frame);
+  auto const entry = s.moving.find(m.page);
+  FF_CHECK(entry.has_value(), path() + ": a page is mapped again that was not unmapped");
+  auto const cycle = spec().params.clock.clock().cycles(1);
+  auto extra = Duration::zero();
+  s.moving.release(*entry, [&](IommuWaiter const& to) {
+    answer(to, m.page, m.frame, extra, cx);
+    extra += cycle;
+  });
+}
+
 void Iommu::answer(IommuWaiter const& to, std::uint64_t page, PhysAddr frame, Duration extra, Cx& cx) const {
+  auto& s = cx.state();
+  if (may_move(frame, to.gpu)) s.directory.add_holder(page, to.gpu);
+  s.answered_until = std::max(s.answered_until, cx.now() + extra);
   Packet p{};
   p.kind = PacketKind::translate_response;
   p.address = page;

@@ -20,12 +20,13 @@ L2TlbState L2Tlb::initial() const {
   s.tlb = Tlb(p.entries, p.ways);
   s.mshrs = MshrTable<std::uint32_t>(p.mshrs, outstanding);
   s.stalled = Ring<TranslateRequest>(outstanding);
+  s.invalidating.resize(spec().moves);
   return s;
 }
 
 std::span<Stat<L2TlbState> const> L2Tlb::stats() const {
   using S = L2TlbState const&;
-  static constexpr std::array<Stat<L2TlbState>, 5> all{{
+  static constexpr std::array<Stat<L2TlbState>, 6> all{{
       {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.hits; }},
       {"misses", "count", "requests that missed, merged ones included", StatKind::counter,
        [](S s) { return s.misses; }},
@@ -33,6 +34,8 @@ std::span<Stat<L2TlbState> const> L2Tlb::stats() const {
        [](S s) { return s.merged; }},
       {"stalls", "count", "requests that had to wait for an MSHR", StatKind::counter,
        [](S s) { return s.stalls; }},
+      {"invalidated", "count", "entries dropped by invalidations", StatKind::counter,
+       [](S s) { return s.invalidated; }},
       {"outstanding", "count", "pages with an outstanding miss", StatKind::level,
        [](S s) { return std::uint64_t{s.mshrs.in_use()}; }},
   }};
@@ -60,6 +63,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   auto const looked_up = at + spec().clock.cycles(spec().params.latency);
   if (auto const frame = s.tlb.lookup(m.asid, m.page)) {
     ++s.hits;
+    s.answered_until = std::max(s.answered_until, looked_up);
     cx.send(response, m.from, TranslateResponse{m.page, *frame, m.asid, 0}, looked_up - cx.now());
   } else {
     auto const key = (static_cast<std::uint64_t>(m.asid) << 52) | m.page;
@@ -84,9 +88,26 @@ void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
   auto at = cx.now();
   s.mshrs.release(m.tag, [&](std::uint32_t sm) {
     cx.send(response, sm, TranslateResponse{m.page, m.frame, m.asid, 0}, at - cx.now());
+    s.answered_until = std::max(s.answered_until, at);
     at = spec().clock.after(at);
   });
   while (!s.stalled.empty() && serve(s.stalled.front(), cx)) s.stalled.pop();
+}
+
+void L2Tlb::on_invalidate(Invalidate const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (s.tlb.invalidate(m.asid, m.page)) ++s.invalidated;
+  auto const at = std::max(s.port_free, cx.now());
+  s.port_free = spec().clock.after(at);
+  auto const leaves = spec().clock.after(std::max(at, s.answered_until));
+  s.invalidating[m.move] = spec().clients;
+  for (std::uint32_t sm = 0; sm < spec().clients; ++sm) cx.send(to_sm, sm, m, leaves - cx.now());
+}
+
+void L2Tlb::on_sm_invalidated(Invalidated const& m, Cx& cx) const {
+  auto& left = cx.state().invalidating[m.move];
+  FF_CHECK(left > 0, path() + ": an invalidation was acknowledged that was not sent");
+  if (--left == 0) cx.send(acknowledge, m);
 }
 
 }  // namespace farfault

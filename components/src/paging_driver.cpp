@@ -7,54 +7,149 @@ namespace farfault {
 
 void DriverParams::describe(ParamTable& t) {
   t.duration("fault_latency", fault_latency, {1ns, 1s},
-             "time the driver takes to map a page that is touched first", "assumed");
-  t.duration("notify_latency", notify_latency, {1ns, 1s}, "from the IOMMU to the driver, and back",
+             "time the driver takes for a fault: to map a page that is touched first, or to start its move",
              "assumed");
+  t.duration("notify_latency", notify_latency, {1ns, 1s},
+             "from the IOMMU or a copy engine to the driver, and back", "assumed");
+  t.count("migrations", migrations, {1, 4096}, "pages that move at a time", "assumed; MGPUSim 4.2 moves one");
 }
 
 PagingDriverState PagingDriver::initial() const {
   PagingDriverState s;
-  if (spec().preloaded != nullptr) s.table = *spec().preloaded;
-  s.next_frame = spec().first_free;
-  s.next_cpu_frame = spec().first_free_cpu;
+  s.table = spec().preloaded != nullptr ? *spec().preloaded : PageTable(0, spec().page_bits);
+  for (auto const first : spec().first_free) s.frames.emplace_back(first, spec().frames_a_gpu);
+  s.cpu_frames = FramePool(spec().first_free_cpu);
+  s.moves.resize(spec().params.migrations);
+  for (auto i = spec().params.migrations; i > 0; --i) s.free_moves.push_back(i - 1);
+  s.waiting = Ring<PageFault>(spec().queue);
   return s;
 }
 
 std::span<Stat<PagingDriverState> const> PagingDriver::stats() const {
   using S = PagingDriverState const&;
-  static constexpr std::array<Stat<PagingDriverState>, 3> all{{
-      {"faults", "count", "faults handled", StatKind::counter, [](S s) { return s.faults; }},
+  static constexpr std::array<Stat<PagingDriverState>, 7> all{{
+      {"faults", "count", "faults handled", StatKind::counter, [](S s) { return s.stats.faults; }},
       {"mapped", "count", "pages given a frame at their first touch", StatKind::counter,
-       [](S s) { return s.mapped; }},
+       [](S s) { return s.stats.mapped; }},
       {"elsewhere", "count", "of these, pages put elsewhere because the GPU was full", StatKind::counter,
-       [](S s) { return s.elsewhere; }},
+       [](S s) { return s.stats.elsewhere; }},
+      {"migrations", "count", "pages moved to the GPU that touched them from afar", StatKind::counter,
+       [](S s) { return s.stats.migrations; }},
+      {"migration_time", "ps", "from the driver's start on a page to its new mapping, summed over them",
+       StatKind::counter, [](S s) { return s.stats.migration_ps; }},
+      {"refused", "count", "pages that stayed because the GPU was full", StatKind::counter,
+       [](S s) { return s.stats.refused; }},
+      {"moving", "count", "pages that are moving", StatKind::level,
+       [](S s) { return s.moves.size() - s.free_moves.size(); }},
   }};
   return all;
 }
 
+std::string PagingDriver::waiting_for() const {
+  auto const& s = state();
+  auto const moving = s.moves.size() - s.free_moves.size();
+  if (moving == 0 && s.waiting.empty()) return {};
+  return std::to_string(moving) + " pages moving, " + std::to_string(s.waiting.size()) + " faults waiting";
+}
+
 PhysAddr PagingDriver::allocate(std::uint32_t gpu, PagingDriverState& s) const {
-  auto const gpus = static_cast<std::uint32_t>(s.next_frame.size());
+  auto const gpus = static_cast<std::uint32_t>(s.frames.size());
   for (std::uint32_t i = 0; i < gpus; ++i) {
     auto const g = (gpu + i) % gpus;
-    if (s.next_frame[g] == spec().frames_a_gpu) continue;
-    if (i != 0) ++s.elsewhere;
-    return physical(static_cast<DeviceId>(g), s.next_frame[g]++ << spec().page_bits);
+    if (s.frames[g].empty()) continue;
+    if (i != 0) ++s.stats.elsewhere;
+    return physical(static_cast<DeviceId>(g), s.frames[g].take() << spec().page_bits);
   }
-  ++s.elsewhere;
-  return physical(kFirstCpu, s.next_cpu_frame++ << spec().page_bits);
+  ++s.stats.elsewhere;
+  return physical(kFirstCpu, s.cpu_frames.take() << spec().page_bits);
+}
+
+void PagingDriver::release(PhysAddr frame, PagingDriverState& s) const {
+  auto const device = device_of(frame);
+  auto& pool = device >= kFirstCpu ? s.cpu_frames : s.frames[device];
+  pool.give_back(offset_of(frame) >> spec().page_bits);
+}
+
+bool PagingDriver::is_moving(std::uint64_t page, PagingDriverState const& s) const {
+  return std::any_of(s.moves.begin(), s.moves.end(),
+                     [&](PageMigration const& m) { return m.in_use != 0 && m.fault.page == page; });
+}
+
+Duration PagingDriver::work(Cx& cx) const {
+  auto& s = cx.state();
+  ++s.stats.faults;
+  s.free_at = std::max(s.free_at, cx.now()) + spec().params.fault_latency;
+  return s.free_at - cx.now();
+}
+
+void PagingDriver::answer(PageFault const& m, PhysAddr frame, Cx& cx) const {
+  cx.send(mapped, m.iommu, PageMapped{m.page, frame, m.entry, 0}, work(cx));
 }
 
 void PagingDriver::on_fault(PageFault const& m, Cx& cx) const {
+  if (!handle(m, cx)) cx.state().waiting.push(m);
+}
+
+// False when the fault has to wait.
+bool PagingDriver::handle(PageFault const& m, Cx& cx) const {
   auto& s = cx.state();
-  ++s.faults;
   auto frame = s.table.find(m.page);
   if (!frame) {
-    ++s.mapped;
+    ++s.stats.mapped;
     frame = allocate(m.gpu, s);
     s.table.map(m.page, *frame);
+  } else if (is_moving(m.page, s)) {
+    return false;
+  } else if (m.kind == FaultKind::remote && device_of(*frame) != m.gpu) {
+    if (s.free_moves.empty()) return false;
+    if (!s.frames[m.gpu].empty()) {
+      start_move(m, *frame, cx);
+      return true;
+    }
+    ++s.stats.refused;
   }
-  s.free_at = std::max(s.free_at, cx.now()) + spec().params.fault_latency;
-  cx.send(mapped, m.iommu, PageMapped{m.page, *frame, m.entry, 0}, s.free_at - cx.now());
+  answer(m, *frame, cx);
+  return true;
+}
+
+void PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx) const {
+  auto& s = cx.state();
+  auto const number = s.free_moves.back();
+  s.free_moves.pop_back();
+  auto const to = physical(m.gpu, s.frames[m.gpu].take() << spec().page_bits);
+  s.moves[number] = {m, from, to, cx.now(), spec().iommus, 1};
+  auto const ready = work(cx);
+  for (std::uint32_t i = 0; i < spec().iommus; ++i)
+    cx.send(move, i, PageMove{m.page, from, number, MoveStep::unmap, {}}, ready);
+}
+
+void PagingDriver::on_unmapped(PageUnmapped const& m, Cx& cx) const {
+  auto& moving = cx.state().moves[m.move];
+  FF_CHECK(moving.in_use != 0 && moving.unmapping > 0, path() + ": a page was unmapped that does not move");
+  if (--moving.unmapping != 0) return;
+  cx.send(copy, moving.fault.gpu, CopyPage{moving.from, moving.to, m.move, 0});
+}
+
+void PagingDriver::on_copied(PageCopied const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const done = s.moves[m.move];
+  FF_CHECK(done.in_use != 0, path() + ": a page was copied that does not move");
+  s.moves[m.move] = {};
+  s.free_moves.push_back(m.move);
+  ++s.stats.migrations;
+  s.stats.migration_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - done.started));
+  s.table.map(done.fault.page, done.to);
+  release(done.from, s);
+  for (std::uint32_t i = 0; i < spec().iommus; ++i)
+    cx.send(move, i, PageMove{done.fault.page, done.to, m.move, MoveStep::remap, {}});
+  cx.send(mapped, done.fault.iommu, PageMapped{done.fault.page, done.to, done.fault.entry, 0});
+  for (auto n = s.waiting.size(); n > 0; --n) {
+    auto waiting = s.waiting.front();
+    s.waiting.pop();
+    // It came while the page moved: it is told where the page is, which need not move at once again.
+    if (waiting.page == done.fault.page) waiting.kind = FaultKind::not_mapped;
+    if (!handle(waiting, cx)) s.waiting.push(waiting);
+  }
 }
 
 }  // namespace farfault

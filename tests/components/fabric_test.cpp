@@ -183,6 +183,8 @@ struct TwoGpus : Bench {
       join_family(gpu[g]->memory_request, {mem[g]->request});
       feed(gpu[g]->translate_request, {});
       sink(gpu[g]->translate_response);
+      idle(gpu[g]->invalidated);
+      sink(gpu[g]->invalidate);
     }
     if (!with_switch) {
       for (std::size_t g = 0; g < 2; ++g) {
@@ -293,11 +295,9 @@ TEST_CASE("RDMA: blocks of 256 bytes are spread over equally short ways, a block
   std::vector<Record<MemRequest>> script;
   for (std::uint32_t i = 0; i < 64; ++i) script.push_back({Time{1000ns}, read(physical(1, 64 * i), i)});
   b.feed(rdma.remote_request, script);
-  b.feed(rdma.translate_request, {});
-  b.feed(rdma.packet_in, {});
-  b.feed(rdma.credit_in, {});
-  b.feed(rdma.memory_response, {});
+  b.idle(rdma.translate_request, rdma.packet_in, rdma.credit_in, rdma.memory_response, rdma.invalidated);
   b.sink(rdma.translate_response);
+  b.sink(rdma.invalidate);
   b.sinks(rdma.remote_response, 1);
   b.sinks(rdma.memory_request, 1);
   std::vector<Sink<Packet>*> links;
@@ -332,6 +332,9 @@ TEST_CASE("RDMA and CPU port: a translation goes to the IOMMU and back in the su
   b.sinks(rdma.remote_response, 1);
   b.feed(rdma.translate_request, {{Time{1000ns}, {0x123, 0, 42}}});
   auto& answers = b.sink(rdma.translate_response);
+  b.idle(rdma.invalidated);
+  b.sink(rdma.invalidate);
+  b.sink(cpu.invalidated);
   ResponderSpec<Packet, Packet> iommu;
   iommu.reply = [](Packet const& m) {
     Packet a{};
@@ -387,4 +390,55 @@ TEST_CASE("fabric: with every queue short and traffic both ways, each access is 
     }
     for (auto* output : b.node) CHECK(output->waiting_for().empty());
   }
+}
+
+TEST_CASE(
+    "RDMA and CPU port: an invalidation arrives behind the translations sent before it, and is answered") {
+  auto p = params(2, 1);
+  p.translation_bytes = 8;
+  Bench b;
+  auto& rdma = b.system.add<Rdma>("rdma", port_spec(0, 4, p, kTo2));
+  auto& cpu = b.system.add<CpuPort>("cpu", port_spec(2, kFirstCpu, p, kTo0));
+  b.join_family(rdma.packet_out[0], {cpu.packet_in}, kWire);
+  b.join(rdma.credit_out[0], cpu.credit_in, kWire);
+  b.join_family(cpu.packet_out[0], {rdma.packet_in}, kWire);
+  b.join(cpu.credit_out[0], rdma.credit_in, kWire);
+  for (FabricPort* port : {static_cast<FabricPort*>(&rdma), static_cast<FabricPort*>(&cpu)}) {
+    b.idle(port->memory_response);
+    b.sinks(port->memory_request, 1);
+  }
+  b.idle(rdma.remote_request, rdma.translate_request);
+  b.sinks(rdma.remote_response, 1);
+  b.sink(cpu.translate);
+  // Five answers for one page, more than the link has credits for, and then its invalidation.
+  std::vector<Record<Packet>> script;
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    Packet m{};
+    m.kind = i < 5 ? PacketKind::translate_response : PacketKind::invalidate_request;
+    m.address = 0x123;
+    m.frame = physical(3, 0x9000);
+    m.tag = i < 5 ? i : 77;
+    m.destination = 0;
+    script.push_back({Time{1000ns}, m});
+  }
+  b.feed(cpu.translated, script);
+  auto& answers = b.sink(rdma.translate_response);
+  ResponderSpec<Invalidate, Invalidated> gmmu;
+  gmmu.reply = [](Invalidate const& m) { return Invalidated{m.move}; };
+  gmmu.delay = always(50ns);
+  auto& unit = b.system.add<Responder<Invalidate, Invalidated>>("gmmu", gmmu);
+  b.join(rdma.invalidate, unit.request);
+  b.join_family(unit.response, {rdma.invalidated});
+  auto& done = b.sink(cpu.invalidated);
+  b.run();
+  REQUIRE(answers.count() == 5);
+  REQUIRE(unit.records().size() == 1);
+  CHECK(unit.records()[0].at > answers.records()[4].at);
+  CHECK(unit.records()[0].message.page == 0x123);
+  CHECK(unit.records()[0].message.frame == physical(3, 0x9000));
+  CHECK(unit.records()[0].message.move == 77);
+  REQUIRE(done.count() == 1);
+  CHECK(done.records()[0].message.move == 77);
+  // Back: 50 ns there, a link, the header's 24 bytes at 16 GB/s, the wire, a link.
+  CHECK(picoseconds(done.records()[0].at - unit.records()[0].at) == 50'000 + 1000 + 1500 + 100'000 + 1000);
 }

@@ -43,7 +43,8 @@ GmmuSpec spec_of(RouterPolicy policy, PageTable const& table) {
 
 struct GmmuBench : Bench {
   GmmuBench(GmmuSpec spec, std::vector<Record<TranslateRequest>> script, Duration memory_delay = 10ns,
-            Duration iommu_delay = 1000ns)
+            Duration iommu_delay = 1000ns, std::vector<Record<Invalidate>> invalidations = {},
+            std::vector<Record<Invalidated>> invalidated = {})
       : gmmu(system.add<Gmmu>("gmmu", std::move(spec))) {
     feed(gmmu.request, std::move(script));
     answers = &sink(gmmu.response);
@@ -59,6 +60,10 @@ struct GmmuBench : Bench {
     iommu_spec.delay = always(iommu_delay);
     iommu = &responder<TranslateRequest, TranslateResponse>(iommu_spec, gmmu.from_iommu);
     join(gmmu.to_iommu, iommu->request);
+    feed(gmmu.invalidate, std::move(invalidations));
+    feed(gmmu.invalidated, std::move(invalidated));
+    tlb = &sink(gmmu.to_tlb);
+    acknowledged = &sink(gmmu.acknowledge);
   }
   Addresses reads() const {
     Addresses all;
@@ -70,7 +75,15 @@ struct GmmuBench : Bench {
   Sink<TranslateResponse>* answers = nullptr;
   Memory* cache = nullptr;
   Iommu* iommu = nullptr;
+  Sink<Invalidate>* tlb = nullptr;
+  Sink<Invalidated>* acknowledged = nullptr;
 };
+
+void no_page_leaves(Bench& b, Gmmu& gmmu) {
+  b.idle(gmmu.invalidate, gmmu.invalidated);
+  b.sink(gmmu.to_tlb);
+  b.sink(gmmu.acknowledge);
+}
 
 Addresses const kWalk{kTable + 1 * 8, kTable + 0x1000 + 2 * 8, kTable + 0x2000 + 3 * 8,
                       kTable + 0x3000 + 4 * 8};
@@ -109,6 +122,7 @@ TEST_CASE("GMMU: an entry is read from the slice that its address selects") {
   b.feed(gmmu.from_iommu, {});
   b.sink(gmmu.response);
   b.sink(gmmu.to_iommu);
+  no_page_leaves(b, gmmu);
   std::vector<Memory*> slices;
   std::vector<In<MemRequest>> ports;
   for (int i = 0; i < 4; ++i) {
@@ -310,6 +324,7 @@ TEST_CASE("GMMU: under random load every policy answers every request exactly on
       iommu_spec.delay = scattered(iommu_delay, 4);
       auto& iommu = b.responder<TranslateRequest, TranslateResponse>(iommu_spec, gmmu.from_iommu);
       b.join(gmmu.to_iommu, iommu.request);
+      no_page_leaves(b, gmmu);
       b.begin(client);
       CHECK(b.run() == RunState::drained);
       CHECK(client.each_answered_once());
@@ -344,4 +359,45 @@ TEST_CASE("GMMU bypass: the end of a walk tells the predictor, not the IOMMU's a
   CHECK(r.predicted_remote == 2);
   CHECK(r.right_remote == 1);
   CHECK(b.gmmu.state().stats.walks == 1);
+}
+
+TEST_CASE(
+    "GMMU: an invalidation clears the page's entry, goes to the TLBs a cycle later, and is acknowledged") {
+  auto const table = one_page();
+  GmmuBench b(spec_of(RouterPolicy::distributed, table),
+              {{Time{100ns}, {kPage, 0, 1}}, {Time{300ns}, {kPage, 0, 2}}, {Time{300ns}, {kPage + 1, 0, 3}}},
+              10ns, 1000ns, {{Time{200ns}, {kPage, local_frame(kPage), 0, 5}}}, {{Time{260ns}, {5}}});
+  b.run();
+  CHECK(b.tlb->nanoseconds() == Times{200 + 1 + 1});
+  CHECK(b.tlb->records()[0].message.page == kPage);
+  CHECK(b.tlb->records()[0].message.frame == local_frame(kPage));
+  CHECK(b.acknowledged->nanoseconds() == Times{261});
+  CHECK(b.acknowledged->records()[0].message.move == 5);
+  // The page is found once, then the IOMMU is asked; its neighbour is still there.
+  CHECK(b.gmmu.state().stats.local_hits == 2);
+  REQUIRE(b.iommu->records().size() == 1);
+  CHECK(b.iommu->records()[0].message.page == kPage);
+}
+
+TEST_CASE("GMMU: a walk under way does not find a page that is invalidated before its last entry is read") {
+  auto const table = one_page();
+  // The last of the four reads is back at 149; what comes with it comes behind it.
+  for (auto const at : {140, 148}) {
+    CAPTURE(at);
+    GmmuBench b(spec_of(RouterPolicy::distributed, table), {{Time{100ns}, {kPage, 0, 1}}}, 10ns, 1000ns,
+                {{Time{at * 1ns}, {kPage, local_frame(kPage), 0, 0}}});
+    b.run();
+    CHECK(b.gmmu.state().stats.local_misses == 1);
+    CHECK(b.iommu->records().size() == 1);
+    CHECK(b.answers->count() == 1);
+  }
+}
+
+TEST_CASE("GMMU: an answer that leaves with an invalidation is before it at the TLBs") {
+  auto const table = one_page();
+  GmmuBench b(spec_of(RouterPolicy::distributed, table), {{Time{100ns}, {kPage, 0, 1}}}, 10ns, 1000ns,
+              {{Time{150ns}, {kPage, local_frame(kPage), 0, 0}}});
+  b.run();
+  CHECK(b.answers->nanoseconds() == Times{150});
+  CHECK(b.tlb->nanoseconds() == Times{152});
 }

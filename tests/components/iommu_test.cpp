@@ -52,6 +52,14 @@ PagingDriverSpec driver_of(PageTable const& table) {
   return spec;
 }
 
+// Wires what a page that moves would need.
+void nothing_moves(Bench& b, Iommu& iommu, PagingDriver& driver) {
+  b.join(iommu.unmapped, driver.unmapped);
+  b.join_family(driver.move, {iommu.move});
+  b.idle(iommu.invalidated, driver.copied);
+  b.sinks(driver.copy, 3);
+}
+
 struct IommuBench : Bench {
   IommuBench(IommuSpec spec, std::vector<Record<Packet>> script)
       : iommu(system.add<Iommu>("iommu", spec)),
@@ -62,6 +70,7 @@ struct IommuBench : Bench {
     join_family(iommu.read_entry, {cache->request});
     join(iommu.fault, driver.fault);
     join_family(driver.mapped, {iommu.mapped});
+    nothing_moves(*this, iommu, driver);
     run();
   }
   Iommu& iommu;
@@ -131,8 +140,8 @@ TEST_CASE("IOMMU: a page that no entry maps is a fault; the driver puts it where
   CHECK(b.answers->nanoseconds() == Times{1116, 1117, 5002});
   for (auto const& r : b.answers->records()) CHECK(r.message.frame == physical(1, 200 << 12));
   CHECK(b.iommu.state().stats.faults == 1);
-  CHECK(b.driver.state().faults == 1);
-  CHECK(b.driver.state().mapped == 1);
+  CHECK(b.driver.state().stats.faults == 1);
+  CHECK(b.driver.state().stats.mapped == 1);
   CHECK(b.iommu.state().table.find(55) == physical(1, 200 << 12));
 }
 
@@ -185,51 +194,192 @@ TEST_CASE("IOMMU: under random load every request is answered exactly once with 
   b.join_family(iommu.read_entry, {cache.request});
   b.join(iommu.fault, driver.fault);
   b.join_family(driver.mapped, {iommu.mapped});
+  nothing_moves(b, iommu, driver);
   b.begin(client);
   CHECK(b.run() == RunState::drained);
   CHECK(client.each_answered_once());
   CHECK(iommu.waiting_for().empty());
   auto const& s = iommu.state().stats;
   CHECK(s.faults == 32);
-  CHECK(driver.state().mapped == 32);
+  CHECK(driver.state().stats.mapped == 32);
   CHECK(s.tlb_hits + s.tlb_misses == 5000);
   CHECK(s.walks == s.tlb_misses - s.merged);
   CHECK(cache.records().size() == s.walk_reads);
 }
 
-TEST_CASE("driver: faults are handled one after the other, and answered to the IOMMU that asked") {
-  PageTable const table(kTable, 12);
-  Bench b;
-  auto& driver = b.system.add<PagingDriver>("driver", driver_of(table));
-  b.feed(driver.fault,
-         {{Time{100ns}, {7, 0, 1, 11}}, {Time{100ns}, {8, 2, 0, 12}}, {Time{5us}, {7, 1, 0, 13}}});
-  auto const iommus = b.sinks(driver.mapped, 2);
-  b.run();
-  CHECK(iommus[1]->nanoseconds() == Times{100 + 1000 + 1});
-  CHECK(iommus[0]->nanoseconds() == Times{100 + 2000 + 1, 5000 + 1000 + 1});
-  CHECK(iommus[1]->records()[0].message.frame == physical(0, 100 << 12));
-  CHECK(iommus[1]->records()[0].message.entry == 11);
-  CHECK(iommus[0]->records()[0].message.frame == physical(2, 300 << 12));
-  CHECK(iommus[0]->records()[1].message.frame == physical(0, 100 << 12));  // where it already lies
-  CHECK(driver.state().mapped == 2);
+namespace {
+
+// An IOMMU that has pages moved, its driver and its GPUs being scripts: GPUs 0 to 2 are nodes 10 to 12.
+struct MovingBench : Bench {
+  struct Script {
+    std::vector<Record<Packet>> requests = {};
+    std::vector<Record<PageMapped>> mapped = {};
+    std::vector<Record<PageMove>> moves = {};
+    std::vector<Record<Invalidated>> invalidated = {};
+  };
+  MovingBench(IommuSpec spec, Script script) : iommu(system.add<Iommu>("iommu", moving(std::move(spec)))) {
+    feed(iommu.request, std::move(script.requests));
+    feed(iommu.mapped, std::move(script.mapped));
+    feed(iommu.move, std::move(script.moves));
+    feed(iommu.invalidated, std::move(script.invalidated));
+    out = &sink(iommu.response);
+    faults = &sink(iommu.fault);
+    unmapped = &sink(iommu.unmapped);
+    cache = &responder<MemRequest, MemResponse>(memory(always(10ns)), iommu.entry_read);
+    join_family(iommu.read_entry, {cache->request});
+    run();
+  }
+  static IommuSpec moving(IommuSpec spec) {
+    spec.remote_touch = RemoteTouch::migrate;
+    spec.gpus = {{0, 10}, {1, 11}, {2, 12}};
+    spec.moves = 2;
+    return spec;
+  }
+  // Of the packets of a kind: who gets them.
+  std::vector<NodeId> receivers(PacketKind kind) const {
+    std::vector<NodeId> nodes;
+    for (auto const& r : out->records())
+      if (r.message.kind == kind) nodes.push_back(r.message.destination);
+    return nodes;
+  }
+  Iommu& iommu;
+  Sink<Packet>* out = nullptr;
+  Sink<PageFault>* faults = nullptr;
+  Sink<PageUnmapped>* unmapped = nullptr;
+  Memory* cache = nullptr;
+};
+
+using Nodes = std::vector<NodeId>;
+
+constexpr std::uint64_t kOnGpu1 = kPage + 2;
+constexpr PhysAddr kHere = physical(1, 5 << 12);  // where kOnGpu1 lies
+PageTable page_on_gpu1() {
+  PageTable table(kTable, 12);
+  table.map(kOnGpu1, kHere);
+  return table;
+}
+constexpr PageMove unmap(std::uint32_t move, std::uint64_t page, PhysAddr frame) {
+  return {page, frame, move, MoveStep::unmap, {}};
+}
+constexpr PageMove remap(std::uint32_t move, std::uint64_t page, PhysAddr frame) {
+  return {page, frame, move, MoveStep::remap, {}};
 }
 
-TEST_CASE("driver: a full GPU's pages go to the next one that is not full, and to the CPU last") {
-  PageTable const table(kTable, 12);
-  auto spec = driver_of(table);
-  spec.first_free = {9, 9, 10};
-  spec.frames_a_gpu = 10;
-  spec.first_free_cpu = 70;
-  Bench b;
-  auto& driver = b.system.add<PagingDriver>("driver", spec);
-  std::vector<Record<PageFault>> script;
-  for (std::uint64_t page = 0; page < 4; ++page) script.push_back({Time{100ns}, {page, 1, 0, 0}});
-  b.feed(driver.fault, script);
-  auto const iommus = b.sinks(driver.mapped, 1);
-  b.run();
-  std::vector<PhysAddr> frames;
-  for (auto const& r : iommus[0]->records()) frames.push_back(r.message.frame);
-  CHECK(frames == std::vector<PhysAddr>{physical(1, 9 << 12), physical(0, 9 << 12),
-                                        physical(kFirstCpu, 70 << 12), physical(kFirstCpu, 71 << 12)});
-  CHECK(driver.state().elsewhere == 3);
+}  // namespace
+
+TEST_CASE(
+    "IOMMU: with migration the walk of a page that lies elsewhere is a fault of the GPU that asked first") {
+  auto const table = page_on_gpu1();
+  auto const there = physical(2, 77 << 12);
+  MovingBench b(spec_of(table),
+                {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}, {Time{110ns}, ask(kOnGpu1, 0, 8)}},
+                 .mapped = {{Time{900ns}, {kOnGpu1, there, 0, 0}}}});
+  CHECK(b.faults->nanoseconds() == Times{150});
+  auto const& f = b.faults->records()[0].message;
+  CHECK(f.kind == FaultKind::remote);
+  CHECK(f.page == kOnGpu1);
+  CHECK(f.gpu == 2);
+  CHECK(b.out->nanoseconds() == Times{901, 902});
+  for (auto const& r : b.out->records()) CHECK(r.message.frame == there);
+  CHECK(b.iommu.state().stats.remote_faults == 1);
+  CHECK(b.iommu.state().stats.faults == 0);
+}
+
+TEST_CASE(
+    "IOMMU: with migration a page is answered to the GPU it lies on, and its TLB's hits are faults too") {
+  auto const table = page_on_gpu1();
+  MovingBench b(spec_of(table),
+                {.requests = {{Time{100ns}, ask(kOnGpu1, 1, 7)}, {Time{200ns}, ask(kOnGpu1, 0, 8)}},
+                 .mapped = {{Time{900ns}, {kOnGpu1, physical(0, 0), 0, 0}}}});
+  CHECK(b.out->nanoseconds() == Times{150, 901});
+  CHECK(b.faults->nanoseconds() == Times{202});
+  CHECK(b.iommu.state().stats.tlb_hits == 1);
+}
+
+TEST_CASE("IOMMU: a page is sent for when one GPU has asked for it as often in a row as it takes") {
+  auto const table = page_on_gpu1();
+  auto spec = spec_of(table);
+  spec.migrate_after = 3;
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 0, 1)},
+                                    {Time{200ns}, ask(kOnGpu1, 0, 2)},
+                                    {Time{300ns}, ask(kOnGpu1, 2, 3)},
+                                    {Time{400ns}, ask(kOnGpu1, 0, 4)},
+                                    {Time{500ns}, ask(kOnGpu1, 1, 5)},  // it lies there: no touch from afar
+                                    {Time{600ns}, ask(kOnGpu1, 0, 6)},
+                                    {Time{700ns}, ask(kOnGpu1, 0, 7)}},
+                       .mapped = {{Time{900ns}, {kOnGpu1, physical(0, 0), 0, 0}}}});
+  CHECK(b.faults->nanoseconds() == Times{702});
+  CHECK(b.out->nanoseconds() == Times{150, 202, 302, 402, 502, 602, 901});
+}
+
+TEST_CASE("IOMMU: an unmapped page is invalidated where it lies and where it was told of, then reported") {
+  auto const table = page_on_gpu1();
+  auto spec = spec_of(table);
+  spec.migrate_after = 9;
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}},
+                       .moves = {{Time{300ns}, unmap(1, kOnGpu1, kHere)}},
+                       .invalidated = {{Time{400ns}, {1}}, {Time{500ns}, {1}}}});
+  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
+  CHECK(b.out->nanoseconds() == Times{150, 302, 303});
+  auto const& p = b.out->records()[1].message;
+  CHECK(p.address == kOnGpu1);
+  CHECK(p.frame == kHere);
+  CHECK(p.tag == 1);
+  CHECK(b.unmapped->nanoseconds() == Times{501});
+  CHECK(b.unmapped->records()[0].message.move == 1);
+  CHECK(!b.iommu.state().table.find(kOnGpu1));
+}
+
+TEST_CASE("IOMMU: an invalidation leaves behind the answers given before it, however late they leave") {
+  auto const table = page_on_gpu1();
+  auto spec = spec_of(table);
+  spec.migrate_after = 9;
+  std::vector<Record<Packet>> requests;
+  for (std::uint32_t i = 0; i < 20; ++i) requests.push_back({Time{100ns}, ask(kOnGpu1, 2, i)});
+  // The walk ends at 149; the last of 20 answers leaves at 168.
+  MovingBench b(spec, {.requests = requests, .moves = {{Time{150ns}, unmap(0, kOnGpu1, kHere)}}});
+  CHECK(b.out->nanoseconds()[19] == 149 + 19 + 1);
+  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
+  CHECK(b.out->nanoseconds()[20] == 170);
+  CHECK(b.out->nanoseconds()[21] == 171);
+  CHECK(b.unmapped->count() == 0);
+}
+
+TEST_CASE("IOMMU: a page that nobody behind it can reach is unmapped at once") {
+  PageTable table(kTable, 12);
+  table.map(kPage, physical(7, 0));  // a GPU of another IOMMU
+  MovingBench b(spec_of(table), {.moves = {{Time{300ns}, unmap(0, kPage, physical(7, 0))}}});
+  CHECK(b.out->count() == 0);
+  CHECK(b.unmapped->nanoseconds() == Times{301});
+}
+
+TEST_CASE("IOMMU: who asks for a page that moves waits for its new place, walks under way included") {
+  auto const table = page_on_gpu1();
+  auto const there = physical(2, 77 << 12);
+  MovingBench b(spec_of(table),
+                {.requests = {{Time{100ns}, ask(kOnGpu1, 1, 7)},   // walks until 149
+                              {Time{130ns}, ask(kOnGpu1, 0, 8)},   // while it is unmapped
+                              {Time{160ns}, ask(kOnGpu1, 2, 9)}},  // after the walk's end
+                 .moves = {{Time{120ns}, unmap(0, kOnGpu1, kHere)}, {Time{900ns}, remap(0, kOnGpu1, there)}},
+                 .invalidated = {{Time{400ns}, {0}}}});
+  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11});
+  CHECK(b.receivers(PacketKind::translate_response) == Nodes{10, 11, 12});
+  CHECK(b.out->nanoseconds() == Times{122, 901, 902, 903});
+  for (std::size_t i = 1; i < 4; ++i) CHECK(b.out->records()[i].message.frame == there);
+  CHECK(b.faults->count() == 0);
+  CHECK(b.iommu.state().table.find(kOnGpu1) == there);
+  CHECK(b.iommu.waiting_for().empty());
+}
+
+TEST_CASE("IOMMU: GPUs told of a page's new place are invalidated when it moves again, others are not") {
+  auto const table = page_on_gpu1();
+  auto const there = physical(2, 77 << 12);
+  auto spec = spec_of(table);
+  spec.migrate_after = 9;
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}, {Time{500ns}, ask(kOnGpu1, 0, 8)}},
+                       .moves = {{Time{200ns}, unmap(0, kOnGpu1, kHere)},
+                                 {Time{400ns}, remap(0, kOnGpu1, there)},
+                                 {Time{800ns}, unmap(1, kOnGpu1, there)}},
+                       .invalidated = {{Time{300ns}, {0}}, {Time{301ns}, {0}}}});
+  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12, 10, 12});
 }

@@ -35,17 +35,31 @@ L2TlbSpec small_tlb(std::uint32_t mshrs) {
 }
 
 struct TlbBench : Bench {
-  TlbBench(L2TlbSpec spec, std::vector<Record<TranslateRequest>> script)
+  TlbBench(L2TlbSpec spec, std::vector<Record<TranslateRequest>> script,
+           std::vector<Record<Invalidate>> invalidations = {})
       : tlb(system.add<L2Tlb>("l2_tlb", std::move(spec))) {
     feed(tlb.request, std::move(script));
     sms = sinks(tlb.response, 2);
     gmmu = &responder<TranslateRequest, TranslateResponse>(walker(always(20ns)), tlb.filled);
     join(tlb.miss, gmmu->request);
+    feed(tlb.invalidate, std::move(invalidations));
+    std::vector<In<Invalidate>> to;
+    for (auto const delay : {10ns, 30ns}) {
+      ResponderSpec<Invalidate, Invalidated> sm;
+      sm.reply = [](Invalidate const& m) { return Invalidated{m.move}; };
+      sm.delay = always(delay);
+      invalidated.push_back(&responder<Invalidate, Invalidated>(sm, tlb.sm_invalidated));
+      to.push_back(invalidated.back()->request);
+    }
+    join_family(tlb.to_sm, to);
+    acknowledged = &sink(tlb.acknowledge);
     run();
   }
   L2Tlb& tlb;
   std::vector<Sink<TranslateResponse>*> sms;
   Responder<TranslateRequest, TranslateResponse>* gmmu = nullptr;
+  std::vector<Responder<Invalidate, Invalidated>*> invalidated;  // the SMs, of 10 and 30 ns
+  Sink<Invalidated>* acknowledged = nullptr;
 };
 
 }  // namespace
@@ -116,6 +130,9 @@ TEST_CASE("L2 TLB: under random load every request is answered exactly once with
   b.join_family(tlb.response, {source.response});
   auto& gmmu = b.responder<TranslateRequest, TranslateResponse>(walker(scattered(300ns, 2)), tlb.filled);
   b.join(tlb.miss, gmmu.request);
+  b.idle(tlb.invalidate, tlb.sm_invalidated);
+  b.sinks(tlb.to_sm, 1);
+  b.sink(tlb.acknowledge);
   b.begin(source);
   CHECK(b.run() == RunState::drained);
   CHECK(source.state().answered == 5000);
@@ -125,4 +142,44 @@ TEST_CASE("L2 TLB: under random load every request is answered exactly once with
   CHECK(gmmu.records().size() == s.misses - s.merged);
   CHECK(s.stalls > 100);
   CHECK(tlb.waiting_for().empty());
+}
+
+TEST_CASE("L2 TLB: an invalidation drops the entry and is acknowledged when every SM has done so") {
+  TlbBench b(
+      small_tlb(4),
+      {{Time{10ns}, {7, 0, 0}}, {Time{11ns}, {8, 0, 0}}, {Time{100ns}, {7, 0, 0}}, {Time{200ns}, {8, 0, 0}}},
+      {{Time{50ns}, {7, frame_of(7), 0, 0}}});
+  for (auto const* sm : b.invalidated) {
+    CHECK(sm->nanoseconds() == Times{50 + 1 + 1});
+    CHECK(sm->records()[0].message.page == 7);
+    CHECK(sm->records()[0].message.frame == frame_of(7));
+  }
+  CHECK(b.acknowledged->nanoseconds() == Times{52 + 30 + 1 + 1});
+  CHECK(b.gmmu->records().size() == 3);  // page 7 once more, page 8 is still there
+  CHECK(b.tlb.state().invalidated == 1);
+}
+
+TEST_CASE("L2 TLB: an invalidation reaches an SM after the answers given before it") {
+  // The hits are looked up at 100, 101 and 102 and leave 4 later; the invalidation comes at 102.
+  TlbBench hits(
+      small_tlb(4),
+      {{Time{10ns}, {7, 0, 0}}, {Time{100ns}, {7, 0, 0}}, {Time{100ns}, {7, 0, 0}}, {Time{100ns}, {7, 0, 0}}},
+      {{Time{102ns}, {7, frame_of(7), 0, 0}}});
+  CHECK(hits.sms[0]->nanoseconds() == Times{37, 105, 106, 107});
+  CHECK(hits.invalidated[0]->nanoseconds() == Times{106 + 1 + 1});
+  // A fill at 36 answers three, at 37, 38 and 39; the invalidation comes with it.
+  TlbBench fill(small_tlb(4), {{Time{10ns}, {7, 0, 0}}, {Time{11ns}, {7, 0, 0}}, {Time{12ns}, {7, 0, 0}}},
+                {{Time{37ns}, {7, frame_of(7), 0, 0}}});
+  CHECK(fill.sms[0]->nanoseconds() == Times{37, 38, 39});
+  CHECK(fill.invalidated[0]->nanoseconds() == Times{38 + 1 + 1});
+}
+
+TEST_CASE("L2 TLB: invalidations of two moves are under way at a time, each acknowledged by itself") {
+  auto spec = small_tlb(4);
+  spec.moves = 2;
+  TlbBench b(spec, {}, {{Time{50ns}, {7, frame_of(7), 0, 1}}, {Time{55ns}, {8, frame_of(8), 0, 0}}});
+  CHECK(b.acknowledged->nanoseconds() == Times{84, 89});
+  CHECK(b.acknowledged->records()[0].message.move == 1);
+  CHECK(b.acknowledged->records()[1].message.move == 0);
+  CHECK(b.tlb.state().invalidated == 0);
 }

@@ -179,6 +179,11 @@ struct Bench {
     system.connect(source.out_port, to, Latency{kLink});
     for (std::uint64_t i = 0; i < script.size(); ++i) system.post(source.next, Step{i}, script[i].at - kLink);
   }
+  // Ports that nothing comes to in this test.
+  template <Message... M>
+  void idle(In<M>... ports) {
+    (feed<M>(ports, {}), ...);
+  }
   template <Message M>
   Sink<M>& sink(Out<M>& from, Duration latency = kLink) {
     auto& s = system.add<Sink<M>>(name("sink"));

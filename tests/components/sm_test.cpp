@@ -23,13 +23,16 @@ KernelShape shape(std::uint32_t threads = 64) {
 }
 
 struct SmBench : Bench {
-  SmBench(SmSpec spec, Workload const& workload, std::vector<Record<StartBlock>> script)
-      : SmBench(std::move(spec), workload, std::move(script), always(50ns), always(20ns)) {
+  SmBench(SmSpec spec, Workload const& workload, std::vector<Record<StartBlock>> script,
+          std::vector<Record<Invalidate>> invalidations = {})
+      : SmBench(std::move(spec), workload, std::move(script), always(50ns), always(20ns),
+                std::move(invalidations)) {
     run();
   }
   SmBench(SmSpec spec, Workload const& workload, std::vector<Record<StartBlock>> script,
           std::function<Duration(std::uint64_t)> memory_delay,
-          std::function<Duration(std::uint64_t)> tlb_delay)
+          std::function<Duration(std::uint64_t)> tlb_delay,
+          std::vector<Record<Invalidate>> invalidations = {})
       : sm(system.add<Sm>("sm", with(std::move(spec), workload))) {
     feed(sm.start, std::move(script));
     done = &sink(sm.done);
@@ -44,11 +47,14 @@ struct SmBench : Bench {
     tlb_spec.delay = std::move(tlb_delay);
     tlb = &responder<TranslateRequest, TranslateResponse>(tlb_spec, sm.translation);
     join(sm.translate, tlb->request);
+    feed(sm.invalidate, std::move(invalidations));
+    invalidated = &sink(sm.invalidated);
   }
   static SmSpec with(SmSpec spec, Workload const& workload) {
     spec.workload = &workload;
     spec.memory = AddressMap(1, 256);
     spec.index = 3;
+    spec.moves = 64;
     return spec;
   }
   Sm& sm;
@@ -56,7 +62,12 @@ struct SmBench : Bench {
   Memory* cache = nullptr;
   Memory* remote = nullptr;
   Responder<TranslateRequest, TranslateResponse>* tlb = nullptr;
+  Sink<Invalidated>* invalidated = nullptr;
 };
+
+Invalidate invalidate(std::uint64_t page, std::uint32_t move = 0) {
+  return {page, physical(page >= 0x1000 ? 1 : 0, (page + 7) << 12), 0, move};
+}
 
 Workload same_for_all(Program program, std::uint32_t threads = 64, int kernels = 1) {
   return hand_workload(std::vector<KernelShape>(static_cast<std::size_t>(kernels), shape(threads)),
@@ -275,7 +286,8 @@ TEST_CASE("SM: blocks run side by side and slots are used again") {
 }
 
 TEST_CASE(
-    "SM: 64 warps of memory instructions with every resource short all end, and every credit comes back") {
+    "SM: 64 warps of memory instructions with every resource short and pages leaving all end, and every "
+    "credit comes back") {
   auto const w = hand_workload({shape(512)}, [](std::uint64_t block, std::uint32_t warp) {
     Program p;
     for (std::uint32_t i = 0; i < 12; ++i) {
@@ -301,11 +313,18 @@ TEST_CASE(
   spec.l1_cache.remote_credits = 2;
   std::vector<Record<StartBlock>> script;
   for (std::uint64_t block = 0; block < 8; ++block) script.push_back({Time{100ns}, {block, 0, 0}});
-  SmBench b(spec, w, script, scattered(400ns, 9), scattered(900ns, 10));
+  std::vector<Record<Invalidate>> invalidations;
+  for (std::uint32_t i = 0; i < 60; ++i)
+    invalidations.push_back(
+        {Time{(200 + 150 * i) * 1ns}, invalidate((i * 7 & 15) + (i % 2 != 0 ? 0x1000 : 0), i)});
+  SmBench b(spec, w, script, scattered(400ns, 9), scattered(900ns, 10), invalidations);
   CHECK(b.run() == RunState::drained);
   CHECK(b.done->count() == 8);
   CHECK(b.sm.waiting_for().empty());
   auto const& s = b.sm.state();
+  CHECK(b.invalidated->count() == 60);
+  CHECK(s.stats.invalidated > 2);
+  CHECK(s.invalidations.empty());
   CHECK(s.stats.instructions == 64 * 13);
   CHECK(s.stats.memory_instructions == 64 * 12);
   CHECK(s.slice_credits[0] == 2);
@@ -314,4 +333,67 @@ TEST_CASE(
   CHECK(s.l1_mshrs.in_use() == 0);
   CHECK(s.stats.l1_hits + s.stats.l1_misses + s.stats.stores == s.stats.transactions);
   CHECK(s.stats.l1_tlb_hits + s.stats.l1_tlb_misses == s.stats.transactions);
+}
+
+TEST_CASE("SM: an invalidation drops the translation and the lines of its page, and nothing else") {
+  auto const w = same_for_all(
+      {load(0x2000), load(0x3000), compute(200, true), load(0x2000), load(0x3000), compute(1, true)});
+  SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}}, {{Time{300ns}, invalidate(2, 5)}});
+  CHECK(b.invalidated->nanoseconds() == Times{301});  // nothing is under way
+  CHECK(b.invalidated->records()[0].message.move == 5);
+  REQUIRE(b.tlb->records().size() == 3);
+  CHECK(b.tlb->records()[2].message.page == 2);
+  REQUIRE(b.cache->records().size() == 3);
+  CHECK(b.cache->records()[2].message.address == physical(0, 9 << 12));
+  CHECK(b.sm.state().stats.l1_hits == 1);
+  CHECK(b.sm.state().stats.invalidated == 1);
+}
+
+TEST_CASE(
+    "SM: an invalidation is acknowledged when the accesses begun before it are done, loads and stores") {
+  // Issued at 101 and 103, translated, at the memory at 126 and 127; back 51 later.
+  auto const w = same_for_all({load(0x2000), store(0x2100), compute(200, true)});
+  SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}}, {{Time{140ns}, invalidate(2)}});
+  CHECK(b.cache->nanoseconds() == Times{126, 127});
+  CHECK(b.invalidated->nanoseconds() == Times{127 + 50 + 1 + 1});
+}
+
+TEST_CASE("SM: a line that arrives after the invalidation of its page is not kept") {
+  auto const w = same_for_all({load(0x2000), compute(200, true), load(0x2000), compute(1, true)});
+  SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}}, {{Time{140ns}, invalidate(2)}});
+  CHECK(b.cache->records().size() == 2);
+  CHECK(b.sm.state().stats.l1_hits == 0);
+}
+
+TEST_CASE("SM: what is begun after an invalidation does not hold it up") {
+  // The first load is back at 178; the one behind it is under way until 228 and then some.
+  auto const w = same_for_all({load(0x2000), compute(40), load(0x3000), compute(1, true)});
+  SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}}, {{Time{140ns}, invalidate(2)}});
+  REQUIRE(b.cache->records().size() == 2);
+  CHECK(b.cache->nanoseconds()[0] == 126);
+  CHECK(b.cache->nanoseconds()[1] > 140);
+  CHECK(b.invalidated->nanoseconds() == Times{126 + 51 + 1});
+}
+
+TEST_CASE("SM: accesses that are translated and wait for a credit count as begun") {
+  auto const w = same_for_all({load(0x2000, 64, 3), compute(1, true)});
+  SmSpec spec;
+  spec.l1_cache.slice_credits = 1;
+  // Three lines, one at a time: 126, 178, 230.
+  SmBench b(spec, w, {{Time{100ns}, {0, 0, 0}}}, {{Time{140ns}, invalidate(2)}});
+  REQUIRE(b.cache->records().size() == 3);
+  CHECK(b.cache->nanoseconds()[2] > 177);
+  CHECK(b.invalidated->nanoseconds() == Times{b.cache->nanoseconds()[2] + 51 + 1});
+}
+
+TEST_CASE("SM: invalidations that come during a drain are acknowledged after the next one") {
+  auto const w = same_for_all({load(0x2000), compute(40), load(0x3000), compute(1, true)});
+  SmBench b(
+      {}, w, {{Time{100ns}, {0, 0, 0}}},
+      {{Time{140ns}, invalidate(2, 1)}, {Time{170ns}, invalidate(3, 2)}, {Time{171ns}, invalidate(9, 3)}});
+  auto const second = b.cache->nanoseconds()[1];
+  REQUIRE(second > 140);
+  CHECK(b.invalidated->nanoseconds() == Times{178, second + 52, second + 52});
+  CHECK(b.invalidated->records()[1].message.move == 2);
+  CHECK(b.invalidated->records()[2].message.move == 3);
 }

@@ -43,6 +43,7 @@ class ModelRun {
 
   topologies::MachineConfig const& config() const { return machine_config_; }
   Engine& engine() { return *engine_; }
+  System& system() { return assembly_->system(); }
   KernelRecord kernel(std::size_t i) const { return assembly_->host().state().records[i]; }
   // From the host's launch of the first kernel to its knowing that it is done.
   Duration kernel_time() const { return kernel(0).finished - kernel(0).launched; }

@@ -20,6 +20,7 @@ struct Assembly::Gpu {
   L2Tlb* l2_tlb = nullptr;
   Gmmu* gmmu = nullptr;
   Rdma* rdma = nullptr;
+  CopyEngine* copy_engine = nullptr;
   Dispatcher* dispatcher = nullptr;
 };
 
@@ -90,9 +91,7 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
   std::vector<In<LaunchKernel>> launches;
   for (auto& gpu : gpus_) launches.push_back(gpu->dispatcher->launch);
   system_->connect(host_->launch, system_->family(launches), Latency{config.host.launch_latency});
-  std::vector<In<PageMapped>> mapped;
-  for (auto& cpu : cpus_) mapped.push_back(cpu->iommu->mapped);
-  system_->connect(driver_->mapped, system_->family(mapped), Latency{config.driver.notify_latency});
+  wire_driver();
   if (workload.kernel_count() > 0) system_->post(host_->begin, Tick{}, Time{});
 }
 
@@ -208,8 +207,10 @@ void Assembly::build_cpus() {
       host_ = &system_->add<Host>("host",
                                   {config_.host, gpus, static_cast<std::uint32_t>(workload_.kernel_count())});
       driver_ = &system_->add<PagingDriver>(
-          "driver", {config_.driver, page_bits_, first_free_,
-                     config_.dram.capacity.bytes / 8 * 7 >> page_bits_, first_free_cpu_, &iommu_table_});
+          "driver",
+          {config_.driver, page_bits_, first_free_, config_.dram.capacity.bytes / 8 * 7 >> page_bits_,
+           first_free_cpu_, &iommu_table_, static_cast<std::uint32_t>(cpus_.size()),
+           static_cast<std::uint32_t>(cpus_.size()) * config_.iommu.pages});
     }
     IommuSpec iommu;
     iommu.params = config_.iommu;
@@ -219,12 +220,20 @@ void Assembly::build_cpus() {
     iommu.waiters = cpu.served * config_.gmmu.pending;
     iommu.preloaded = &iommu_table_;
     iommu.table_base = physical(device, config_.cpu.dram.capacity.bytes / 8 * 7);
+    iommu.remote_touch = config_.memory.remote_touch;
+    iommu.migrate_after = config_.memory.migrate_after;
+    iommu.page_bits = page_bits_;
+    iommu.moves = config_.driver.migrations;
+    for (std::uint32_t g = 0; g < gpus; ++g)
+      if (gpus_[g]->cpu == c)
+        iommu.gpus.push_back({static_cast<DeviceId>(g), static_cast<NodeId>(gpus_[g]->node)});
     cpu.iommu = &system_->add<Iommu>(name + ".iommu", iommu);
 
     begin_group(cpu.node, kPortGroup);
     PortSpec port;
-    port.fabric =
-        fabric_spec(cpu.node, "cpu_port", iommu.waiters + config_.fabric.inbound + passing(cpu.node));
+    port.fabric = fabric_spec(
+        cpu.node, "cpu_port",
+        iommu.waiters + iommu.gpus.size() * iommu.moves + config_.fabric.inbound + passing(cpu.node));
     port.device = device;
     port.clock = clock;
     port.line_bytes = config_.gpu.line_bytes;
@@ -267,7 +276,8 @@ void Assembly::build_gpus() {
     gpu.dispatcher = &system_->add<Dispatcher>(
         name + ".dispatcher",
         {config_.sm, clock, g, gpus, sms_, config_.gpu.warp_width, config_.host.block_order, &workload_});
-    gpu.l2_tlb = &system_->add<L2Tlb>(name + ".l2_tlb", {config_.l2_tlb, clock, sms_, config_.l1_tlb.mshrs});
+    gpu.l2_tlb = &system_->add<L2Tlb>(
+        name + ".l2_tlb", {config_.l2_tlb, clock, sms_, config_.l1_tlb.mshrs, config_.driver.migrations});
     GmmuSpec gmmu;
     gmmu.params = config_.gmmu;
     gmmu.router = config_.router;
@@ -281,9 +291,10 @@ void Assembly::build_gpus() {
 
     begin_group(gpu.node, kPortGroup);
     PortSpec port;
-    port.outbound = sms_ * config_.l1_cache.remote_credits;
-    port.fabric = fabric_spec(
-        gpu.node, "rdma", port.outbound + config_.gmmu.pending + config_.fabric.inbound + passing(gpu.node));
+    port.outbound = sms_ * config_.l1_cache.remote_credits + config_.copy_engine.window;
+    port.fabric = fabric_spec(gpu.node, "rdma",
+                              port.outbound + config_.gmmu.pending + config_.driver.migrations +
+                                  config_.fabric.inbound + passing(gpu.node));
     port.device = device;
     port.clock = clock;
     port.line_bytes = config_.gpu.line_bytes;
@@ -294,6 +305,11 @@ void Assembly::build_gpus() {
     for (auto const& cpu : cpus_) port.node_of_cpu.push_back(static_cast<NodeId>(cpu->node));
     port.iommu_node = static_cast<NodeId>(cpus_[gpu.cpu]->node);
     gpu.rdma = &system_->add<Rdma>(name + ".rdma", port);
+    gpu.copy_engine = &system_->add<CopyEngine>(
+        name + ".copy_engine",
+        {config_.copy_engine, clock, config_.gpu.line_bytes, config_.memory.page_size.bytes,
+         static_cast<std::uint16_t>(sms_), static_cast<std::uint16_t>(sms_ + 2), memory,
+         config_.l2_cache.slices, config_.driver.migrations});
 
     for (std::uint32_t i = 0; i < config_.l2_cache.slices; ++i) {
       begin_group(gpu.node, kSmGroups + i * kMemoryGroups / config_.l2_cache.slices);
@@ -306,8 +322,8 @@ void Assembly::build_gpus() {
       slice.line_bytes = config_.gpu.line_bytes;
       slice.memory = memory;
       slice.dram_credits = config_.dram.queue;
-      slice.queue =
-          sms_ * config_.l1_cache.slice_credits + config_.gmmu.walkers + config_.fabric.memory_credits;
+      slice.queue = sms_ * config_.l1_cache.slice_credits + config_.gmmu.walkers +
+                    config_.fabric.memory_credits + config_.copy_engine.slice_credits;
       gpu.slices.push_back(&system_->add<L2Slice>(name + ".l2_slice" + std::to_string(i), slice));
       gpu.drams.push_back(
           &system_->add<DramChannel>(name + ".dram" + std::to_string(i), {config_.dram, "dram", memory, 1}));
@@ -326,6 +342,7 @@ void Assembly::build_gpus() {
       sm.page_bits = page_bits_;
       sm.slices = config_.l2_cache.slices;
       sm.memory = memory;
+      sm.moves = config_.driver.migrations;
       sm.workload = &workload_;
       gpu.sms.push_back(&system_->add<Sm>(name + ".sm" + std::to_string(i), sm));
     }
@@ -345,19 +362,24 @@ void Assembly::wire_gpu(Gpu& gpu) {
   std::vector<In<MemResponse>> clients;
   std::vector<In<MemResponse>> remote;
   std::vector<In<TranslateResponse>> translations;
+  std::vector<In<Invalidate>> invalidates;
   std::vector<In<StartBlock>> starts;
   for (auto* sm : gpu.sms) {
     clients.push_back(sm->memory_response);
     remote.push_back(sm->remote_response);
     translations.push_back(sm->translation);
+    invalidates.push_back(sm->invalidate);
     starts.push_back(sm->start);
     system.connect(sm->memory_request, slices, crossbar);
     system.connect(sm->remote_request, gpu.rdma->remote_request, crossbar);
     system.connect(sm->translate, gpu.l2_tlb->request, translation);
+    system.connect(sm->invalidated, gpu.l2_tlb->sm_invalidated, translation);
     system.connect(sm->done, gpu.dispatcher->block_done, crossbar);
   }
   clients.push_back(gpu.gmmu->entry_read);
   clients.push_back(gpu.rdma->memory_response);
+  clients.push_back(gpu.copy_engine->memory_response);
+  remote.push_back(gpu.copy_engine->remote_response);
   auto const client_family = system.family(clients);
   for (std::size_t i = 0; i < gpu.slices.size(); ++i) {
     system.connect(gpu.slices[i]->response, client_family, crossbar);
@@ -369,11 +391,19 @@ void Assembly::wire_gpu(Gpu& gpu) {
   system.connect(gpu.l2_tlb->response, system.family(translations), translation);
   system.connect(gpu.l2_tlb->miss, gpu.gmmu->request, translation);
   system.connect(gpu.gmmu->response, gpu.l2_tlb->filled, translation);
+  system.connect(gpu.gmmu->to_tlb, gpu.l2_tlb->invalidate, translation);
+  system.connect(gpu.l2_tlb->to_sm, system.family(invalidates), translation);
+  system.connect(gpu.l2_tlb->acknowledge, gpu.gmmu->invalidated, translation);
+  system.connect(gpu.gmmu->acknowledge, gpu.rdma->invalidated, crossbar);
   system.connect(gpu.gmmu->read_entry, slices, crossbar);
   system.connect(gpu.gmmu->to_iommu, gpu.rdma->translate_request, crossbar);
   system.connect(gpu.rdma->translate_response, gpu.gmmu->from_iommu, crossbar);
+  system.connect(gpu.rdma->invalidate, gpu.gmmu->invalidate, crossbar);
   system.connect(gpu.rdma->memory_request, slices, crossbar);
   system.connect(gpu.rdma->remote_response, system.family(remote), crossbar);
+  system.connect(gpu.copy_engine->remote_request, gpu.rdma->remote_request, crossbar);
+  system.connect(gpu.copy_engine->memory_request, slices, crossbar);
+  system.connect(gpu.copy_engine->copied, driver_->copied, Latency{config_.driver.notify_latency});
 }
 
 void Assembly::wire_cpu(Cpu& cpu) {
@@ -391,8 +421,25 @@ void Assembly::wire_cpu(Cpu& cpu) {
   system.connect(cpu.iommu->read_entry, slices, cycle);
   system.connect(cpu.iommu->response, cpu.port->translated, cycle);
   system.connect(cpu.iommu->fault, driver_->fault, Latency{config_.driver.notify_latency});
+  system.connect(cpu.iommu->unmapped, driver_->unmapped, Latency{config_.driver.notify_latency});
   system.connect(cpu.port->translate, cpu.iommu->request, cycle);
+  system.connect(cpu.port->invalidated, cpu.iommu->invalidated, cycle);
   system.connect(cpu.port->memory_request, slices, cycle);
+}
+
+void Assembly::wire_driver() {
+  Latency const notify{config_.driver.notify_latency};
+  std::vector<In<PageMapped>> mapped;
+  std::vector<In<PageMove>> moves;
+  for (auto& cpu : cpus_) {
+    mapped.push_back(cpu->iommu->mapped);
+    moves.push_back(cpu->iommu->move);
+  }
+  std::vector<In<CopyPage>> copies;
+  for (auto& gpu : gpus_) copies.push_back(gpu->copy_engine->copy);
+  system_->connect(driver_->mapped, system_->family(mapped), notify);
+  system_->connect(driver_->move, system_->family(moves), notify);
+  system_->connect(driver_->copy, system_->family(copies), notify);
 }
 
 void Assembly::build_fabric() {

@@ -53,9 +53,15 @@ void MemoryParams::describe(ParamTable& t) {
             {"contiguous", PlacementPolicy::contiguous},
             {"cpu", PlacementPolicy::cpu}},
            "where pages lie: where they are touched first, page by page round the GPUs, each buffer in equal "
-           "parts, or in "
-           "the CPU's memory",
+           "parts, or in the CPU's memory",
            "MGPUSim 4.2, driver: a unified device takes pages from its GPUs in turn");
+  t.choice("remote_touch", remote_touch,
+           {{"remote_access", RemoteTouch::remote_access}, {"migrate", RemoteTouch::migrate}},
+           "a page on another device is accessed there, over the fabric, or moved to the GPU that touches it",
+           "GMMU Bypass, section 2.2: direct cache access, page migration");
+  t.count("migrate_after", migrate_after, {1, 1 << 30},
+          "with migrate: translations of a page that one GPU has to ask for in a row before the page moves",
+          "GMMU Bypass, section 2.2: the first");
 }
 
 void MachineParams::describe(ParamTable& t) {

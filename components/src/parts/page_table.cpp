@@ -19,6 +19,20 @@ void PageTable::map(std::uint64_t page, PhysAddr frame) {
   entry = frame + 1;
 }
 
+bool PageTable::unmap(std::uint64_t page) {
+  std::uint64_t node = 0;
+  for (unsigned level = 0; level + 1 < levels_; ++level) {
+    auto const entry = nodes_[node][index(page, level)];
+    if (entry == 0) return false;
+    node = entry - 1;
+  }
+  auto& entry = nodes_[node][index(page, levels_ - 1)];
+  if (entry == 0) return false;
+  entry = 0;
+  --mapped_;
+  return true;
+}
+
 std::optional<PhysAddr> PageTable::find(std::uint64_t page) const {
   std::uint64_t node = 0;
   for (unsigned level = 0;; ++level) {

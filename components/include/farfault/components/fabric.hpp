@@ -186,11 +186,14 @@ class Rdma final : public FabricPort {
   using FabricPort::FabricPort;
   In<MemRequest> remote_request = in<&Rdma::on_remote>("remote_request");
   In<TranslateRequest> translate_request = in<&Rdma::on_translate>("translate_request");
+  In<Invalidated> invalidated = in<&Rdma::on_invalidated>("invalidated");
   Out<MemResponse> remote_response = out<MemResponse>("remote_response");
   Out<TranslateResponse> translate_response = out<TranslateResponse>("translate_response");
+  Out<Invalidate> invalidate = out<Invalidate>("invalidate");
 
   void on_remote(MemRequest const& m, Cx& cx) const;
   void on_translate(TranslateRequest const& m, Cx& cx) const;
+  void on_invalidated(Invalidated const& m, Cx& cx) const;
 
  private:
   void take(Packet const& m, Cx& cx) const override;
@@ -201,6 +204,7 @@ class CpuPort final : public FabricPort {
   using FabricPort::FabricPort;
   In<Packet> translated = in<&CpuPort::on_translated>("translated");
   Out<Packet> translate = out<Packet>("translate");
+  Out<Invalidated> invalidated = out<Invalidated>("invalidated");
 
   void on_translated(Packet const& m, Cx& cx) const;
 

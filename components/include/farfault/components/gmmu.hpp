@@ -7,7 +7,9 @@
 // GPU that the table does not hold (first touch), the entry is written. Every request is answered exactly
 // once; an answer that comes second is discarded, its walk having occupied a walker all the same. The
 // predictor hears of a request as soon as the GMMU knows: at the end of its walk, or when the IOMMU answers.
-// A page that lies nowhere yet is not local to it: the IOMMU is what such a request needs.
+// A page that lies nowhere yet is not local to it: the IOMMU is what such a request needs. An invalidation
+// clears the page's entry, goes on to the TLBs behind all answers given before, and is acknowledged when they
+// have done so.
 #pragma once
 
 #include <array>
@@ -53,6 +55,7 @@ struct GmmuStats {
   std::uint64_t sent_to_iommu = 0;
   std::uint64_t discarded = 0;  // answers that came second
   std::uint64_t answers = 0;
+  std::uint64_t invalidations = 0;
 };
 
 struct GmmuPending {
@@ -95,9 +98,13 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   In<TranslateRequest> request = in<&Gmmu::on_request>("request");
   In<MemResponse> entry_read = in<&Gmmu::on_entry>("entry_read");
   In<TranslateResponse> from_iommu = in<&Gmmu::on_iommu>("from_iommu");
+  In<Invalidate> invalidate = in<&Gmmu::on_invalidate>("invalidate");
+  In<Invalidated> invalidated = in<&Gmmu::on_invalidated>("invalidated");
   Out<TranslateResponse> response = out<TranslateResponse>("response");
   Out<MemRequest> read_entry = out<MemRequest>("read_entry");
   Out<TranslateRequest> to_iommu = out<TranslateRequest>("to_iommu");
+  Out<Invalidate> to_tlb = out<Invalidate>("to_tlb");
+  Out<Invalidated> acknowledge = out<Invalidated>("acknowledge");
 
   std::string_view kind() const override { return "gmmu"; }
   std::string waiting_for() const override;
@@ -107,6 +114,8 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void on_request(TranslateRequest const& m, Cx& cx) const;
   void on_entry(MemResponse const& m, Cx& cx) const;
   void on_iommu(TranslateResponse const& m, Cx& cx) const;
+  void on_invalidate(Invalidate const& m, Cx& cx) const;
+  void on_invalidated(Invalidated const& m, Cx& cx) const;
 
  private:
   Route route(std::uint64_t page, GmmuPending& pending, Cx& cx) const;

@@ -4,6 +4,11 @@
 // Requests for one page are merged. A walk reads each entry from the CPU's memory; a page that no entry maps
 // is a fault and goes to the driver, its walker free meanwhile. The answer carries the frame, wherever it
 // lies (ATS). Of several CPUs each keeps a copy of the table in its own memory, so that walks stay local.
+//
+// With RemoteTouch::migrate a page that lies elsewhere than the GPU that asks is a fault too, once that GPU
+// has asked `migrate_after` times in a row: the driver moves the page there. When a page is unmapped the
+// IOMMU has it invalidated at the GPU it lies on and at all GPUs that it has told of it, behind the answers
+// given before (ATS invalidation), and holds back who asks until the page is mapped again.
 #pragma once
 
 #include <optional>
@@ -12,6 +17,7 @@
 
 #include "farfault/components/parts/address_map.hpp"
 #include "farfault/components/parts/mshr.hpp"
+#include "farfault/components/parts/page_directory.hpp"
 #include "farfault/components/parts/page_table.hpp"
 #include "farfault/components/parts/page_walk_cache.hpp"
 #include "farfault/components/parts/ring.hpp"
@@ -33,6 +39,14 @@ struct IommuParams {
   void describe(ParamTable& t);
 };
 
+// What the touch of a page on another device does.
+enum class RemoteTouch : std::uint8_t { remote_access, migrate };
+
+struct IommuGpu {
+  DeviceId device = 0;
+  NodeId node = 0;
+};
+
 struct IommuSpec {
   IommuParams params;
   std::uint16_t index = 0;  // among the IOMMUs
@@ -41,6 +55,11 @@ struct IommuSpec {
   std::uint32_t waiters = 1024;  // requests that all GPUs together can have outstanding here
   PageTable const* preloaded = nullptr;
   std::optional<PhysAddr> table_base;  // where this CPU's copy of it lies; else where `preloaded` does
+  RemoteTouch remote_touch = RemoteTouch::remote_access;
+  std::uint32_t migrate_after = 1;
+  unsigned page_bits = 12;
+  std::vector<IommuGpu> gpus;  // those it serves
+  std::uint32_t moves = 1;     // pages that the driver moves at a time
 };
 
 struct IommuWaiter {
@@ -57,6 +76,8 @@ struct IommuStats {
   std::uint64_t walks = 0;
   std::uint64_t walk_reads = 0;
   std::uint64_t faults = 0;
+  std::uint64_t remote_faults = 0;
+  std::uint64_t invalidations = 0;
 };
 
 struct IommuWalk {
@@ -80,7 +101,11 @@ struct IommuState {
   std::vector<std::uint32_t> free_walkers;
   PageTable table;
   PageWalkCache walk_cache;
+  PageDirectory directory;
+  MshrTable<IommuWaiter> moving;             // pages unmapped and not yet mapped again
+  std::vector<std::uint32_t> invalidations;  // still to be acknowledged, by move
   Time port_free{};
+  Time answered_until{};  // when the last answer so far leaves
   IommuStats stats;
 };
 
@@ -90,9 +115,12 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   In<Packet> request = in<&Iommu::on_request>("request");
   In<MemResponse> entry_read = in<&Iommu::on_entry>("entry_read");
   In<PageMapped> mapped = in<&Iommu::on_mapped>("mapped");
+  In<PageMove> move = in<&Iommu::on_move>("move");
+  In<Invalidated> invalidated = in<&Iommu::on_invalidated>("invalidated");
   Out<Packet> response = out<Packet>("response");
   Out<MemRequest> read_entry = out<MemRequest>("read_entry");
   Out<PageFault> fault = out<PageFault>("fault");
+  Out<PageUnmapped> unmapped = out<PageUnmapped>("unmapped");
 
   std::string_view kind() const override { return "iommu"; }
   std::string waiting_for() const override;
@@ -102,6 +130,8 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void on_request(Packet const& m, Cx& cx) const;
   void on_entry(MemResponse const& m, Cx& cx) const;
   void on_mapped(PageMapped const& m, Cx& cx) const;
+  void on_move(PageMove const& m, Cx& cx) const;
+  void on_invalidated(Invalidated const& m, Cx& cx) const;
 
  private:
   bool serve(Packet const& m, Cx& cx) const;
@@ -109,6 +139,13 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void read(std::uint32_t walker, Duration extra, Cx& cx) const;
   void answer(IommuWaiter const& to, std::uint64_t page, PhysAddr frame, Duration extra, Cx& cx) const;
   void finish(std::uint32_t entry, PhysAddr frame, Cx& cx) const;
+  void go_on(Cx& cx) const;
+  bool may_move(PhysAddr frame, std::uint16_t gpu) const;
+  // The request of `asker` has found the page at `frame`: whether the page is to come to it.
+  bool wants_page(IommuWaiter const& asker, std::uint64_t page, PhysAddr frame, IommuState& s) const;
+  void raise(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Duration extra, Cx& cx) const;
+  void unmap(PageMove const& m, Cx& cx) const;
+  void remap(PageMove const& m, Cx& cx) const;
 };
 
 }  // namespace farfault

@@ -1,4 +1,7 @@
 // The L2 TLB, shared by all SMs of a GPU: one look-up a cycle, misses merged by page and sent on to the GMMU.
+//
+// An invalidation takes a cycle of the look-up, goes on to every SM behind all answers given before, and is
+// acknowledged when the last of them has done so.
 #pragma once
 
 #include <string>
@@ -26,17 +29,21 @@ struct L2TlbSpec {
   Clock clock{1'000'000'000};
   std::uint32_t clients = 1;
   std::uint32_t requests_a_client = 64;  // outstanding at most
+  std::uint32_t moves = 1;               // invalidations under way at most, numbered from 0
 };
 
 struct L2TlbState {
   Tlb tlb;
   MshrTable<std::uint32_t> mshrs;  // waiters are SMs
   Ring<TranslateRequest> stalled;
+  std::vector<std::uint32_t> invalidating;  // SMs still to answer, by move
   Time port_free{};
+  Time answered_until{};  // when the last answer so far leaves
   std::uint64_t hits = 0;
   std::uint64_t misses = 0;
   std::uint64_t merged = 0;
   std::uint64_t stalls = 0;
+  std::uint64_t invalidated = 0;
 };
 
 class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
@@ -44,8 +51,12 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
   using Component::Component;
   In<TranslateRequest> request = in<&L2Tlb::on_request>("request");
   In<TranslateResponse> filled = in<&L2Tlb::on_filled>("filled");
+  In<Invalidate> invalidate = in<&L2Tlb::on_invalidate>("invalidate");
+  In<Invalidated> sm_invalidated = in<&L2Tlb::on_sm_invalidated>("sm_invalidated");
   Out<TranslateResponse> response = out<TranslateResponse>("response");
   Out<TranslateRequest> miss = out<TranslateRequest>("miss");
+  Out<Invalidate> to_sm = out<Invalidate>("to_sm");
+  Out<Invalidated> acknowledge = out<Invalidated>("acknowledge");
 
   std::string_view kind() const override { return "l2_tlb"; }
   std::string waiting_for() const override;
@@ -54,6 +65,8 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
 
   void on_request(TranslateRequest const& m, Cx& cx) const;
   void on_filled(TranslateResponse const& m, Cx& cx) const;
+  void on_invalidate(Invalidate const& m, Cx& cx) const;
+  void on_sm_invalidated(Invalidated const& m, Cx& cx) const;
 
  private:
   bool serve(TranslateRequest const& m, Cx& cx) const;

@@ -1,15 +1,24 @@
-// The driver's memory manager: where every page lies, and what happens at the first touch of one that lies
-// nowhere yet.
+// The driver's memory manager: where every page lies, what happens at the first touch of one that lies
+// nowhere yet, and how a page moves to a GPU that touches it from afar (page migration, GMMU Bypass,
+// section 2.2).
 //
-// A fault takes `fault_latency` of the driver, one fault after the other; the page is given a frame of the
-// GPU that touched it, or, when that GPU is full, of the next one that is not, and of the CPU last. The
-// contents are taken to be there.
+// A fault takes `fault_latency` of the driver, one fault after the other. A page touched first is given a
+// frame of the GPU that touched it, or, when that GPU is full, of the next one that is not, and of the CPU
+// last; its contents are taken to be there. A page that moves
+//   1. is unmapped at every IOMMU, which has all translations to its old frame invalidated, waits until no
+//      access that used one is under way, and holds back who asks for the page meanwhile;
+//   2. is fetched into a new frame by the copy engine of the GPU that wants it;
+//   3. is mapped there, at every IOMMU, and the old frame is free.
+// `migrations` pages move at a time, further ones wait in order; who faults on a page that is moving is told
+// its new place. A GPU that is full gets no pages: it is answered where the page lies.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "farfault/components/parts/frame_pool.hpp"
 #include "farfault/components/parts/page_table.hpp"
+#include "farfault/components/parts/ring.hpp"
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/protocols/messages.hpp"
@@ -19,6 +28,7 @@ namespace farfault {
 struct DriverParams {
   Duration fault_latency = 1us;
   Duration notify_latency = 500ns;
+  std::uint32_t migrations = 16;
   void describe(ParamTable& t);
 };
 
@@ -29,32 +39,67 @@ struct PagingDriverSpec {
   std::uint64_t frames_a_gpu = 0;
   std::uint64_t first_free_cpu = 0;
   PageTable const* preloaded = nullptr;
+  std::uint32_t iommus = 1;
+  std::uint32_t queue = 1024;  // faults that all IOMMUs together can have outstanding
+};
+
+struct PageMigration {
+  PageFault fault{};  // that started it
+  PhysAddr from = 0;
+  PhysAddr to = 0;
+  Time started{};
+  std::uint32_t unmapping = 0;  // IOMMUs that still have to say that it is unmapped
+  std::uint32_t in_use = 0;
+};
+
+struct PagingDriverStats {
+  std::uint64_t faults = 0;
+  std::uint64_t mapped = 0;
+  std::uint64_t elsewhere = 0;
+  std::uint64_t migrations = 0;
+  std::uint64_t migration_ps = 0;  // from start to new mapping, summed
+  std::uint64_t refused = 0;
 };
 
 struct PagingDriverState {
   PageTable table;
-  std::vector<std::uint64_t> next_frame;  // by GPU
-  std::uint64_t next_cpu_frame = 0;
+  std::vector<FramePool> frames;  // by GPU
+  FramePool cpu_frames;
   Time free_at{};
-  std::uint64_t faults = 0;
-  std::uint64_t mapped = 0;
-  std::uint64_t elsewhere = 0;
+  std::vector<PageMigration> moves;  // by number
+  std::vector<std::uint32_t> free_moves;
+  Ring<PageFault> waiting;  // for a page that is moving, or for others to have moved
+  PagingDriverStats stats;
 };
 
 class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState> {
  public:
   using Component::Component;
   In<PageFault> fault = in<&PagingDriver::on_fault>("fault");
+  In<PageUnmapped> unmapped = in<&PagingDriver::on_unmapped>("unmapped");
+  In<PageCopied> copied = in<&PagingDriver::on_copied>("copied");
   Out<PageMapped> mapped = out<PageMapped>("mapped");
+  Out<PageMove> move = out<PageMove>("move");
+  Out<CopyPage> copy = out<CopyPage>("copy");
 
   std::string_view kind() const override { return "driver"; }
+  std::string waiting_for() const override;
   PagingDriverState initial() const override;
   std::span<Stat<PagingDriverState> const> stats() const override;
 
   void on_fault(PageFault const& m, Cx& cx) const;
+  void on_unmapped(PageUnmapped const& m, Cx& cx) const;
+  void on_copied(PageCopied const& m, Cx& cx) const;
 
  private:
   PhysAddr allocate(std::uint32_t gpu, PagingDriverState& s) const;
+  void release(PhysAddr frame, PagingDriverState& s) const;
+  bool handle(PageFault const& m, Cx& cx) const;
+  bool is_moving(std::uint64_t page, PagingDriverState const& s) const;
+  void start_move(PageFault const& m, PhysAddr from, Cx& cx) const;
+  void answer(PageFault const& m, PhysAddr frame, Cx& cx) const;
+  // The driver is busy with a fault for a while; from now until it is done.
+  Duration work(Cx& cx) const;
 };
 
 }  // namespace farfault

@@ -7,12 +7,15 @@
 // NVIDIA's scoreboard). A warp retires when its loads have returned and its stores are acknowledged. The L1
 // is write-through without write-allocation and is emptied when another kernel starts (gfx9 and NVIDIA from
 // Fermi on); it holds remote lines too. Instruction fetch and the scalar caches are not modelled.
-// Back-pressure: when MSHRs or credits run out, the load/store unit stalls in order.
+// Back-pressure: when MSHRs or credits run out, the load/store unit stalls in order. An invalidation drops
+// the page's translation at once, and its lines when the accesses translated before are done; then it is
+// acknowledged. Warps go on meanwhile.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "farfault/components/parts/access_drain.hpp"
 #include "farfault/components/parts/address_map.hpp"
 #include "farfault/components/parts/cache.hpp"
 #include "farfault/components/parts/coalescer.hpp"
@@ -71,6 +74,7 @@ struct SmSpec {
   std::uint32_t slices = 1;
   AddressMap memory;
   std::uint32_t asid = 0;
+  std::uint32_t moves = 1;  // invalidations under way at most
   Workload const* workload = nullptr;
 };
 
@@ -86,6 +90,7 @@ struct SmStats {
   std::uint64_t stores = 0;
   std::uint64_t remote_accesses = 0;
   std::uint64_t blocks = 0;
+  std::uint64_t invalidated = 0;
 };
 
 struct Warp {
@@ -137,6 +142,9 @@ struct SmState {
   Time lsu_free{};
   std::vector<std::uint32_t> slice_credits;
   std::uint32_t remote_credits = 0;
+  AccessDrain drain;
+  Ring<Invalidate> invalidations;  // not acknowledged yet
+  std::uint64_t draining = 0;      // of these, how many wait for the drain under way
   SmStats stats;
 };
 
@@ -147,11 +155,13 @@ class Sm final : public Component<SmSpec, SmState> {
   In<MemResponse> memory_response = in<&Sm::on_memory>("memory_response");
   In<MemResponse> remote_response = in<&Sm::on_memory>("remote_response");
   In<TranslateResponse> translation = in<&Sm::on_translation>("translation");
+  In<Invalidate> invalidate = in<&Sm::on_invalidate>("invalidate");
   Self<Tick> tick = timer<&Sm::on_tick>("tick");
   Out<BlockDone> done = out<BlockDone>("done");
   Out<MemRequest> memory_request = out<MemRequest>("memory_request");
   Out<MemRequest> remote_request = out<MemRequest>("remote_request");
   Out<TranslateRequest> translate = out<TranslateRequest>("translate");
+  Out<Invalidated> invalidated = out<Invalidated>("invalidated");
 
   std::string_view kind() const override { return "sm"; }
   std::string waiting_for() const override;
@@ -162,6 +172,7 @@ class Sm final : public Component<SmSpec, SmState> {
   void on_memory(MemResponse const& m, Cx& cx) const;
   void on_translation(TranslateResponse const& m, Cx& cx) const;
   void on_tick(Tick const& m, Cx& cx) const;
+  void on_invalidate(Invalidate const& m, Cx& cx) const;
 
  private:
   enum class Outcome { issued, held };
@@ -170,13 +181,17 @@ class Sm final : public Component<SmSpec, SmState> {
   bool must_wait(std::uint32_t warp, bool for_stores, Cx& cx) const;
   void retire(std::uint32_t warp, Cx& cx) const;
   void release_barrier(BlockSlot& block, Cx& cx) const;
-  void wake_warp(std::uint32_t warp, Time at, SmState& s) const;
+  static void wake_warp(std::uint32_t warp, Time at, SmState& s) {
+    s.warps[warp].ready_at = at;
+    s.timed |= std::uint64_t{1} << warp;
+  }
   void settle_warp(std::uint32_t warp, Cx& cx) const;
   void plan_tick(Cx& cx) const;
 
   void pump(Cx& cx) const;
   bool translate_item(LsuItem const& item, Cx& cx) const;
   bool access(LsuItem const& item, Time at, Cx& cx) const;
+  void settle_invalidations(Cx& cx) const;
   bool has_credit(PhysAddr address, SmState const& s) const;
   void send(PhysAddr address, std::uint32_t tag, Access access, std::uint32_t bytes, Time at, Cx& cx) const;
   bool lsu_busy(SmState const& s) const { return s.position < s.current.size() || !s.replay.empty(); }

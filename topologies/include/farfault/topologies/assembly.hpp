@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "farfault/components/copy_engine.hpp"
 #include "farfault/components/dispatcher.hpp"
 #include "farfault/components/dram_channel.hpp"
 #include "farfault/components/fabric.hpp"
@@ -67,6 +68,8 @@ enum class PlacementPolicy : std::uint8_t { first_touch, interleave, contiguous,
 struct MemoryParams {
   ByteSize page_size{4096};
   PlacementPolicy placement = PlacementPolicy::interleave;
+  RemoteTouch remote_touch = RemoteTouch::remote_access;
+  std::uint32_t migrate_after = 1;
   void describe(ParamTable& t);
 };
 
@@ -91,6 +94,7 @@ struct MachineConfig {
   L1CacheParams l1_cache;
   L2CacheParams l2_cache;
   DramParams dram;
+  CopyEngineParams copy_engine;
   L2TlbParams l2_tlb;
   GmmuParams gmmu;
   RouterParams router;
@@ -117,6 +121,7 @@ struct MachineConfig {
     f("gpu.l2_tlb", "the TLB shared by the SMs", l2_tlb);
     f("gpu.l2_cache", "the L2 cache", l2_cache);
     f("gpu.dram", "the memory behind the L2 cache, one channel a slice", dram);
+    f("gpu.copy_engine", "fetches pages from other devices", copy_engine);
     f("gpu.gmmu", "the GPU's page walkers", gmmu);
     f("gpu.router", "where an L2 TLB miss goes", router);
     f("iommu", "the page walkers on the CPU side", iommu);
@@ -169,6 +174,7 @@ class Assembly {
   void preload();
   void wire_gpu(Gpu& gpu);
   void wire_cpu(Cpu& cpu);
+  void wire_driver();
   void make_route_tables();
   bool is_switch(std::uint32_t node) const;
   std::uint16_t number_of(std::uint32_t node, std::uint32_t l) const;

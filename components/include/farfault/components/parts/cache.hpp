@@ -45,6 +45,9 @@ class Cache {
     return Victim{evicted, was_dirty};
   }
 
+  // Drops the lines of [first, end), clean and dirty alike.
+  void invalidate(std::uint64_t first, std::uint64_t end) { array_.erase_range(first, end); }
+
   void clear() {
     array_.clear();
     std::fill(dirty_.begin(), dirty_.end(), std::uint8_t{0});

@@ -27,8 +27,10 @@ class MshrTable {
   }
 
   std::uint32_t in_use() const { return static_cast<std::uint32_t>(keys_.size() - free_entries_.size()); }
+  std::uint32_t entries() const { return static_cast<std::uint32_t>(keys_.size()); }
   bool full() const { return free_entries_.empty(); }
   bool can_wait() const { return !free_nodes_.empty(); }
+  // kFree of an entry that is not in use.
   std::uint64_t key(std::uint32_t entry) const { return keys_[entry]; }
 
   std::optional<std::uint32_t> find(std::uint64_t key) const {

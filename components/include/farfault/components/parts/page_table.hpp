@@ -31,6 +31,8 @@ class PageTable {
   std::uint64_t mapped_pages() const { return mapped_; }
 
   void map(std::uint64_t page, PhysAddr frame);
+  // Clears the page's entry; false when there is none. Nodes stay.
+  bool unmap(std::uint64_t page);
   std::optional<PhysAddr> find(std::uint64_t page) const;
 
   // What a walker finds in one entry: where it lies, and what it says.
@@ -42,6 +44,12 @@ class PageTable {
   };
   Step step(std::uint64_t node, unsigned level, std::uint64_t page) const;
 
+  // Calls f(page, frame) for every mapped page, in order of pages.
+  template <class F>
+  void each_page(F&& f) const {
+    each_below(0, 0, 0, f);
+  }
+
   template <class Archive>
   void persist(Archive& a) {
     a(base_, levels_, mapped_, nodes_);
@@ -52,6 +60,19 @@ class PageTable {
 
   std::uint64_t index(std::uint64_t page, unsigned level) const {
     return (page >> ((levels_ - 1 - level) * kIndexBits)) & 511;
+  }
+
+  template <class F>
+  void each_below(std::uint64_t node, unsigned level, std::uint64_t prefix, F& f) const {
+    for (std::uint64_t i = 0; i < nodes_[node].size(); ++i) {
+      auto const entry = nodes_[node][i];
+      if (entry == 0) continue;
+      auto const page = prefix << kIndexBits | i;
+      if (level + 1 == levels_)
+        f(page, PhysAddr{entry - 1});
+      else
+        each_below(entry - 1, level + 1, page, f);
+    }
   }
 
   PhysAddr base_ = 0;

@@ -77,6 +77,14 @@ class SetAssociative {
     used_[*slot] = 0;
     return true;
   }
+  // Erases the keys of [first, end).
+  void erase_range(std::uint64_t first, std::uint64_t end) {
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      if (keys_[i] < first || keys_[i] >= end) continue;
+      keys_[i] = kEmpty;
+      used_[i] = 0;
+    }
+  }
   void clear() {
     std::fill(keys_.begin(), keys_.end(), kEmpty);
     std::fill(used_.begin(), used_.end(), 0);

@@ -34,6 +34,14 @@ class Tlb {
     return !frames_.empty() && array_.erase(set_of(page), key(asid, page));
   }
 
+  // Calls f(asid, page, frame) for every entry.
+  template <class F>
+  void each_entry(F&& f) const {
+    for (std::uint32_t i = 0; i < frames_.size(); ++i)
+      if (auto const k = array_.key(i); k != SetAssociative::kEmpty)
+        f(static_cast<std::uint32_t>(k >> kPageBits), k & ((std::uint64_t{1} << kPageBits) - 1), frames_[i]);
+  }
+
   template <class Archive>
   void persist(Archive& a) {
     a(array_, frames_);
@@ -41,8 +49,9 @@ class Tlb {
 
  private:
   // Page numbers have at most 52 bits, so an address space identifier of 11 bits fits above them.
+  static constexpr unsigned kPageBits = 52;
   static std::uint64_t key(std::uint32_t asid, std::uint64_t page) {
-    return (static_cast<std::uint64_t>(asid) << 52) | page;
+    return (static_cast<std::uint64_t>(asid) << kPageBits) | page;
   }
   std::uint32_t set_of(std::uint64_t page) const { return static_cast<std::uint32_t>(page % array_.sets()); }
 

@@ -62,6 +62,18 @@ struct TranslateResponse {
   std::uint32_t tag;
 };
 
+// A page leaves its frame: translations to it are void. `move` is the driver's number for it.
+struct Invalidate {
+  std::uint64_t page;
+  PhysAddr frame;
+  std::uint32_t asid;
+  std::uint32_t move;
+};
+// No translation to the frame is left there, and no access that used one is under way.
+struct Invalidated {
+  std::uint32_t move;
+};
+
 enum class PacketKind : std::uint8_t {
   read_request,
   write_request,
@@ -69,10 +81,13 @@ enum class PacketKind : std::uint8_t {
   write_response,
   translate_request,
   translate_response,
+  invalidate_request,
+  invalidate_response,
 };
-inline constexpr std::uint8_t kPacketKinds = 6;
+inline constexpr std::uint8_t kPacketKinds = 8;
 
-// Requests and answers travel in separate virtual channels, so that answers always get through.
+// Requests and answers travel in separate virtual channels, so that answers always get through. An
+// invalidation goes with the answers: it must not overtake a translation that was answered before it.
 enum class Channel : std::uint8_t { request, response };
 inline constexpr std::uint8_t kChannels = 2;
 
@@ -123,12 +138,17 @@ struct BlockDone {
   std::uint32_t unused;
 };
 
-// From the IOMMU to the driver and back: a page that no table maps, and where it is now.
+enum class FaultKind : std::uint8_t { not_mapped, remote };
+
+// From the IOMMU to the driver and back: a page that no table maps, or that lies elsewhere than the GPU that
+// touches it, and where it is now.
 struct PageFault {
   std::uint64_t page;
   std::uint16_t gpu;
   std::uint16_t iommu;
   std::uint32_t entry;  // the IOMMU's own business
+  FaultKind kind;
+  std::uint8_t unused[7];
 };
 struct PageMapped {
   std::uint64_t page;
@@ -137,11 +157,36 @@ struct PageMapped {
   std::uint32_t unused;
 };
 
+// From the driver to every IOMMU: the page leaves `frame`; later: it is at `frame` from now on.
+enum class MoveStep : std::uint8_t { unmap, remap };
+struct PageMove {
+  std::uint64_t page;
+  PhysAddr frame;
+  std::uint32_t move;
+  MoveStep step;
+  std::uint8_t unused[3];
+};
+// Back, after an unmap: no GPU behind this IOMMU can reach the frame any more.
+struct PageUnmapped {
+  std::uint32_t move;
+};
+// To a copy engine, and back when all is written.
+struct CopyPage {
+  PhysAddr from;
+  PhysAddr to;
+  std::uint32_t move;
+  std::uint32_t unused;
+};
+struct PageCopied {
+  std::uint32_t move;
+};
+
 struct Tick {};
 
 static_assert(Message<MemRequest> && Message<MemResponse> && Message<TranslateRequest> &&
               Message<TranslateResponse>);
 static_assert(Message<Packet> && Message<Credit> && Message<StartBlock> && Message<BlockDone> &&
               Message<Tick>);
+static_assert(Message<Invalidate> && Message<PageFault> && Message<PageMove> && Message<CopyPage>);
 
 }  // namespace farfault

@@ -1,0 +1,144 @@
+// The parts that moving pages need: frame pools, page directories, drains, and what TLBs, caches and page
+// tables forget.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "farfault/components/parts/access_drain.hpp"
+#include "farfault/components/parts/cache.hpp"
+#include "farfault/components/parts/frame_pool.hpp"
+#include "farfault/components/parts/page_directory.hpp"
+#include "farfault/components/parts/page_table.hpp"
+
+using namespace farfault;
+
+TEST_CASE("a frame pool gives out its frames in order, those given back first, and no frame twice") {
+  FramePool pool(10, 13);
+  CHECK(pool.take() == 10);
+  CHECK(pool.take() == 11);
+  pool.give_back(10);
+  pool.give_back(4);
+  CHECK(pool.take() == 4);
+  CHECK(pool.take() == 10);
+  CHECK(!pool.empty());
+  CHECK(pool.take() == 12);
+  CHECK(pool.empty());
+  pool.give_back(11);
+  CHECK(!pool.empty());
+}
+
+TEST_CASE("a page directory counts a GPU's touches in a row, of each page by itself") {
+  PageDirectory d(12);
+  CHECK(d.touch(7, 2) == 1);
+  CHECK(d.touch(7, 2) == 2);
+  CHECK(d.touch(8, 2) == 1);
+  CHECK(d.touch(7, 0) == 1);
+  CHECK(d.touch(7, 2) == 1);
+  CHECK(d.touch(7, 2) == 2);
+  d.forget(7);
+  CHECK(d.touch(7, 2) == 1);
+  CHECK(d.touch(8, 2) == 2);
+  d.forget(9);  // never heard of
+}
+
+TEST_CASE(
+    "a page directory knows the holders of a page until it is forgotten; beyond 64 GPUs they share bits") {
+  PageDirectory d(12);
+  CHECK(!d.may_hold(7, 3));
+  d.add_holder(7, 3);
+  d.add_holder(7, 63);
+  CHECK(d.may_hold(7, 3));
+  CHECK(d.may_hold(7, 63));
+  CHECK(!d.may_hold(7, 4));
+  CHECK(!d.may_hold(8, 3));
+  CHECK(d.may_hold(7, 3 + 64));
+  d.add_holder(8, 100);
+  CHECK(d.may_hold(8, 100));
+  CHECK(d.may_hold(8, 36));
+  d.forget(7);
+  CHECK(!d.may_hold(7, 3));
+  CHECK(d.may_hold(8, 100));
+}
+
+TEST_CASE("a drain is done when nothing begun before it is left, whatever was begun since") {
+  AccessDrain d;
+  auto const a = d.send();
+  auto const b = d.send();
+  CHECK(d.done());
+  d.begin(0);
+  CHECK(!d.done());
+  auto const c = d.send();
+  d.answered(b);
+  CHECK(!d.done());
+  d.answered(a);
+  CHECK(d.done());
+  d.begin(0);
+  CHECK(!d.done());
+  d.answered(c);
+  CHECK(d.done());
+}
+
+TEST_CASE("a drain counts the translated accesses that had still to be sent") {
+  AccessDrain d;
+  d.begin(2);
+  CHECK(!d.done());
+  d.leave_queue();  // a hit: nothing was sent
+  auto const old = d.send();
+  d.leave_queue();
+  auto const young = d.send();
+  CHECK(old != young);
+  CHECK(!d.done());
+  d.answered(old);
+  CHECK(d.done());
+  d.answered(young);
+}
+
+TEST_CASE("an unmapped page is not found, its neighbours are, and it can be mapped elsewhere") {
+  PageTable table(0x1000, 12);
+  table.map(77, 0x5000);
+  table.map(78, 0x6000);
+  CHECK(table.unmap(77));
+  CHECK(!table.unmap(77));
+  CHECK(!table.unmap(std::uint64_t{1} << 30));
+  CHECK(!table.find(77));
+  CHECK(table.find(78) == 0x6000);
+  CHECK(table.mapped_pages() == 1);
+  table.map(77, 0x9000);
+  CHECK(table.find(77) == 0x9000);
+  CHECK(table.mapped_pages() == 2);
+  CHECK(table.nodes() == 4);
+}
+
+TEST_CASE("each_page visits what is mapped, in order, under random mapping and unmapping") {
+  std::mt19937_64 random(4);
+  for (unsigned const page_bits : {12U, 21U}) {
+    PageTable table(0, page_bits);
+    std::map<std::uint64_t, PhysAddr> reference;
+    for (int i = 0; i < 3000; ++i) {
+      auto const page = (random() % 5) << 20 | (random() % 40) * 31;
+      if (random() % 3 == 0) {
+        REQUIRE(table.unmap(page) == (reference.erase(page) == 1));
+      } else {
+        table.map(page, random() >> 16);
+        reference[page] = *table.find(page);
+      }
+    }
+    std::vector<std::pair<std::uint64_t, PhysAddr>> visited;
+    table.each_page([&](std::uint64_t page, PhysAddr frame) { visited.emplace_back(page, frame); });
+    CHECK(visited == std::vector<std::pair<std::uint64_t, PhysAddr>>(reference.begin(), reference.end()));
+    CHECK(table.mapped_pages() == reference.size());
+  }
+}
+
+TEST_CASE("a cache forgets the lines of a range, clean and dirty, and keeps the others") {
+  Cache cache(64 * 64, 4, 64);
+  for (std::uint64_t line = 100; line < 164; ++line) cache.fill(line, line % 2 == 0);
+  cache.invalidate(110, 120);
+  for (std::uint64_t line = 100; line < 164; ++line) CHECK(cache.lookup(line) == (line < 110 || line >= 120));
+  // What was dirty there is not written back when its place is taken.
+  for (std::uint64_t line = 110; line < 120; ++line) CHECK(!cache.fill(line + 64, false));
+}

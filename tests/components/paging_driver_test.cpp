@@ -1,0 +1,202 @@
+// The paging driver between two IOMMUs and three copy engines of mocks: a fault takes 1 us, links 1 ns.
+#include "farfault/components/paging_driver.hpp"
+
+#include <doctest/doctest.h>
+
+#include "mock.hpp"
+
+using namespace farfault;
+using namespace farfault::mock;
+
+namespace {
+
+using Times = std::vector<std::int64_t>;
+
+constexpr std::uint64_t kPage = 40;  // on GPU 1, in its frame 5
+constexpr PhysAddr kFrame = physical(1, 5 << 12);
+
+PageFault fault(std::uint64_t page, std::uint16_t gpu, std::uint16_t iommu, std::uint32_t entry,
+                FaultKind kind = FaultKind::not_mapped) {
+  return {page, gpu, iommu, entry, kind, {}};
+}
+PageFault remote(std::uint64_t page, std::uint16_t gpu, std::uint16_t iommu, std::uint32_t entry) {
+  return fault(page, gpu, iommu, entry, FaultKind::remote);
+}
+PageTable one_page() {
+  PageTable table(0, 12);
+  table.map(kPage, kFrame);
+  table.map(kPage + 1, kFrame + 4096);
+  return table;
+}
+
+struct DriverBench : Bench {
+  struct Script {
+    std::vector<Record<PageFault>> faults = {};
+    std::vector<Record<PageUnmapped>> unmapped = {};
+    std::vector<Record<PageCopied>> copied = {};
+  };
+  DriverBench(PagingDriverSpec const& spec, Script script)
+      : driver(system.add<PagingDriver>("driver", with_memory(spec))) {
+    feed(driver.fault, std::move(script.faults));
+    feed(driver.unmapped, std::move(script.unmapped));
+    feed(driver.copied, std::move(script.copied));
+    mapped = sinks(driver.mapped, 2);
+    moves = sinks(driver.move, 2);
+    copies = sinks(driver.copy, 3);
+    run();
+  }
+  static PagingDriverSpec with_memory(PagingDriverSpec spec) {
+    if (spec.first_free.empty()) spec.first_free = {100, 200, 300};
+    if (spec.frames_a_gpu == 0) spec.frames_a_gpu = 1000;
+    spec.iommus = 2;
+    return spec;
+  }
+  PagingDriver& driver;
+  std::vector<Sink<PageMapped>*> mapped;
+  std::vector<Sink<PageMove>*> moves;
+  std::vector<Sink<CopyPage>*> copies;
+};
+
+}  // namespace
+
+TEST_CASE("driver: faults are handled one after the other, and answered to the IOMMU that asked") {
+  DriverBench b({}, {.faults = {{Time{100ns}, fault(7, 0, 1, 11)},
+                                {Time{100ns}, fault(8, 2, 0, 12)},
+                                {Time{5us}, fault(7, 1, 0, 13)}}});
+  auto const& iommus = b.mapped;
+  CHECK(iommus[1]->nanoseconds() == Times{100 + 1000 + 1});
+  CHECK(iommus[0]->nanoseconds() == Times{100 + 2000 + 1, 5000 + 1000 + 1});
+  CHECK(iommus[1]->records()[0].message.frame == physical(0, 100 << 12));
+  CHECK(iommus[1]->records()[0].message.entry == 11);
+  CHECK(iommus[0]->records()[0].message.frame == physical(2, 300 << 12));
+  CHECK(iommus[0]->records()[1].message.frame == physical(0, 100 << 12));  // where it already lies
+  CHECK(b.driver.state().stats.mapped == 2);
+}
+
+TEST_CASE("driver: a full GPU's pages go to the next one that is not full, and to the CPU last") {
+  PagingDriverSpec spec;
+  spec.first_free = {9, 9, 10};
+  spec.frames_a_gpu = 10;
+  spec.first_free_cpu = 70;
+  std::vector<Record<PageFault>> script;
+  for (std::uint64_t page = 0; page < 4; ++page) script.push_back({Time{100ns}, fault(page, 1, 0, 0)});
+  DriverBench b(spec, {.faults = script});
+  std::vector<PhysAddr> frames;
+  for (auto const& r : b.mapped[0]->records()) frames.push_back(r.message.frame);
+  CHECK(frames == std::vector<PhysAddr>{physical(1, 9 << 12), physical(0, 9 << 12),
+                                        physical(kFirstCpu, 70 << 12), physical(kFirstCpu, 71 << 12)});
+  CHECK(b.driver.state().stats.elsewhere == 3);
+}
+
+TEST_CASE("driver: a page that moves is unmapped everywhere, then copied, then mapped where it is wanted") {
+  auto const table = one_page();
+  PagingDriverSpec spec;
+  spec.preloaded = &table;
+  DriverBench b(spec, {.faults = {{Time{100ns}, remote(kPage, 2, 1, 11)}},
+                       .unmapped = {{Time{2us}, {0}}, {Time{3us}, {0}}},
+                       .copied = {{Time{9us}, {0}}}});
+  auto const there = physical(2, 300 << 12);
+  for (auto const* iommu : b.moves) {
+    CHECK(iommu->nanoseconds() == Times{100 + 1000 + 1, 9000 + 1});
+    CHECK(iommu->records()[0].message.step == MoveStep::unmap);
+    CHECK(iommu->records()[0].message.page == kPage);
+    CHECK(iommu->records()[0].message.frame == kFrame);
+    CHECK(iommu->records()[1].message.step == MoveStep::remap);
+    CHECK(iommu->records()[1].message.frame == there);
+  }
+  CHECK(b.copies[2]->nanoseconds() == Times{3001});
+  CHECK(b.copies[2]->records()[0].message.from == kFrame);
+  CHECK(b.copies[2]->records()[0].message.to == there);
+  CHECK(b.copies[0]->count() + b.copies[1]->count() == 0);
+  CHECK(b.mapped[1]->nanoseconds() == Times{9001});
+  CHECK(b.mapped[1]->records()[0].message.frame == there);
+  CHECK(b.mapped[1]->records()[0].message.entry == 11);
+  CHECK(b.mapped[0]->count() == 0);
+  auto const& s = b.driver.state();
+  CHECK(s.table.find(kPage) == there);
+  CHECK(s.stats.migrations == 1);
+  CHECK(s.stats.migration_ps == 8'900'000);
+  CHECK(b.driver.waiting_for().empty());
+}
+
+TEST_CASE("driver: the frame that a page leaves is the next one given out there") {
+  auto const table = one_page();
+  PagingDriverSpec spec;
+  spec.preloaded = &table;
+  DriverBench b(spec, {.faults = {{Time{100ns}, remote(kPage, 2, 0, 0)}, {Time{20us}, fault(7, 1, 0, 1)}},
+                       .unmapped = {{Time{2us}, {0}}, {Time{2us}, {0}}},
+                       .copied = {{Time{9us}, {0}}}});
+  CHECK(b.mapped[0]->records()[1].message.frame == kFrame);
+}
+
+TEST_CASE("driver: who faults on a page that moves is told its new place, and does not move it on") {
+  auto const table = one_page();
+  PagingDriverSpec spec;
+  spec.preloaded = &table;
+  DriverBench b(spec, {.faults = {{Time{100ns}, remote(kPage, 2, 1, 11)},
+                                  {Time{200ns}, remote(kPage, 0, 0, 12)},
+                                  {Time{300ns}, fault(kPage, 0, 0, 13)}},
+                       .unmapped = {{Time{2us}, {0}}, {Time{3us}, {0}}},
+                       .copied = {{Time{9us}, {0}}}});
+  CHECK(b.mapped[0]->nanoseconds() == Times{9000 + 1000 + 1, 9000 + 2000 + 1});
+  for (auto const& r : b.mapped[0]->records()) CHECK(device_of(r.message.frame) == 2);
+  CHECK(b.driver.state().stats.migrations == 1);
+  CHECK(b.driver.waiting_for().empty());
+}
+
+TEST_CASE("driver: a page that is there already by the time is mapped without a move") {
+  auto const table = one_page();
+  PagingDriverSpec spec;
+  spec.preloaded = &table;
+  DriverBench b(spec, {.faults = {{Time{100ns}, remote(kPage, 1, 0, 3)}}});
+  CHECK(b.mapped[0]->nanoseconds() == Times{1101});
+  CHECK(b.mapped[0]->records()[0].message.frame == kFrame);
+  CHECK(b.moves[0]->count() == 0);
+}
+
+TEST_CASE("driver: pages beyond those that may move at a time wait for their turn") {
+  auto const table = one_page();
+  PagingDriverSpec spec;
+  spec.preloaded = &table;
+  spec.params.migrations = 1;
+  DriverBench b(spec,
+                {.faults = {{Time{100ns}, remote(kPage, 2, 0, 0)}, {Time{101ns}, remote(kPage + 1, 0, 0, 1)}},
+                 .unmapped = {{Time{2us}, {0}}, {Time{2us}, {0}}, {Time{12us}, {0}}, {Time{12us}, {0}}},
+                 .copied = {{Time{9us}, {0}}, {Time{15us}, {0}}}});
+  CHECK(b.moves[0]->nanoseconds() == Times{1101, 9001, 10001, 15001});
+  CHECK(b.moves[0]->records()[2].message.page == kPage + 1);
+  CHECK(b.copies[0]->nanoseconds() == Times{12001});
+  CHECK(b.driver.state().stats.migrations == 2);
+}
+
+TEST_CASE("driver: a page stays where it is when the GPU that wants it is full") {
+  auto const table = one_page();
+  PagingDriverSpec spec;
+  spec.preloaded = &table;
+  spec.first_free = {100, 200, 1000};
+  DriverBench b(spec, {.faults = {{Time{100ns}, remote(kPage, 2, 0, 3)}}});
+  CHECK(b.mapped[0]->nanoseconds() == Times{1101});
+  CHECK(b.mapped[0]->records()[0].message.frame == kFrame);
+  CHECK(b.driver.state().stats.refused == 1);
+  CHECK(b.driver.state().stats.migrations == 0);
+}
+
+TEST_CASE("driver: a page of the CPU's memory moves too, and its frame there is free again") {
+  PageTable table(0, 12);
+  table.map(kPage, physical(kFirstCpu, 3 << 12));
+  PagingDriverSpec spec;
+  spec.preloaded = &table;
+  spec.first_free = {0, 0, 0};
+  spec.frames_a_gpu = 1;
+  spec.first_free_cpu = 50;
+  DriverBench b(spec, {.faults = {{Time{100ns}, remote(kPage, 0, 0, 0)},
+                                  {Time{20us}, fault(1, 0, 0, 1)},
+                                  {Time{30us}, fault(2, 0, 0, 2)},
+                                  {Time{40us}, fault(3, 0, 0, 3)}},
+                       .unmapped = {{Time{2us}, {0}}, {Time{2us}, {0}}},
+                       .copied = {{Time{9us}, {0}}}});
+  std::vector<PhysAddr> frames;
+  for (auto const& r : b.mapped[0]->records()) frames.push_back(r.message.frame);
+  CHECK(frames ==
+        std::vector<PhysAddr>{physical(0, 0), physical(1, 0), physical(2, 0), physical(kFirstCpu, 3 << 12)});
+}

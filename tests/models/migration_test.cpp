@@ -1,0 +1,193 @@
+// Pages that move on a whole machine: at every step of a run no TLB holds a void translation and no access is
+// under way to a frame that its page has left.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "run_model.hpp"
+
+using namespace farfault;
+using test::ModelRun;
+
+namespace {
+
+std::string model(std::string const& more) {
+  return "include = [\"paper-gmmu-bypass\"]\n"
+         "workload.name = \"transpose\"\n"
+         "workload.transpose.width = 256\n"
+         "workload.transpose.height = 512\n"
+         "gpu.sms = 4\n"
+         "gpu.l1_tlb.entries = 4\n"
+         "gpu.l1_tlb.ways = 4\n"
+         "gpu.l2_tlb.entries = 16\n"
+         "gpu.l2_tlb.ways = 4\n"
+         "memory.remote_touch = \"migrate\"\n" +
+         more;
+}
+
+// The components of a machine by their kind, and the state of each.
+struct Machine {
+  explicit Machine(System& system) {
+    for (ComponentId id = 0; id < system.component_count(); ++id) {
+      auto const* c = &system.component(id);
+      if (auto const* sm = dynamic_cast<Sm const*>(c)) sms.push_back(sm);
+      if (auto const* tlb = dynamic_cast<L2Tlb const*>(c)) l2_tlbs.push_back(tlb);
+      if (auto const* gmmu = dynamic_cast<Gmmu const*>(c)) gmmus.push_back(gmmu);
+      if (auto const* iommu = dynamic_cast<Iommu const*>(c)) iommus.push_back(iommu);
+      if (auto const* d = dynamic_cast<PagingDriver const*>(c)) driver = d;
+    }
+  }
+  std::vector<Sm const*> sms;
+  std::vector<L2Tlb const*> l2_tlbs;
+  std::vector<Gmmu const*> gmmus;  // by GPU
+  std::vector<Iommu const*> iommus;
+  PagingDriver const* driver = nullptr;
+};
+
+// Counts what must not be there at any time.
+struct Violations {
+  int wrong_frames = 0;   // a TLB entry that is not the page's frame
+  int void_entries = 0;   // a TLB entry of a page that is being copied
+  int void_accesses = 0;  // a line under way of a frame that is being copied, or that no page has
+};
+
+void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Violations& found) {
+  auto const& driver = m.driver->state();
+  std::set<std::uint64_t> copied_pages;
+  std::set<PhysAddr> frames;
+  driver.table.each_page([&](std::uint64_t, PhysAddr frame) { frames.insert(frame); });
+  for (auto const& move : driver.moves) {
+    if (move.in_use == 0 || move.unmapping != 0) continue;
+    copied_pages.insert(move.fault.page);
+    frames.erase(move.from);
+  }
+  auto const check = [&](std::uint32_t, std::uint64_t page, PhysAddr frame) {
+    found.wrong_frames += driver.table.find(page) != frame ? 1 : 0;
+    found.void_entries += copied_pages.count(page) != 0 ? 1 : 0;
+  };
+  for (auto const* tlb : m.l2_tlbs) tlb->state().tlb.each_entry(check);
+  for (auto const* sm : m.sms) {
+    auto const& s = sm->state();
+    s.l1_tlb.each_entry(check);
+    for (std::uint32_t i = 0; i < s.l1_mshrs.entries(); ++i) {
+      if (s.l1_mshrs.key(i) == MshrTable<std::uint32_t>::kFree) continue;
+      auto const frame = s.l1_mshrs.key(i) * line_bytes >> page_bits << page_bits;
+      found.void_accesses += frames.count(frame) == 0 ? 1 : 0;
+    }
+  }
+}
+
+// At the end all tables agree: the driver's, the IOMMUs' and, of its own pages, each GPU's.
+void check_tables(Machine const& m) {
+  auto const& table = m.driver->state().table;
+  std::map<PhysAddr, std::uint64_t> page_of;
+  std::vector<std::uint64_t> pages_on(m.gmmus.size());
+  table.each_page([&](std::uint64_t page, PhysAddr frame) {
+    CHECK(page_of.emplace(frame, page).second);  // no frame has two pages
+    if (device_of(frame) < pages_on.size()) ++pages_on[device_of(frame)];
+  });
+  for (auto const* iommu : m.iommus)
+    iommu->state().table.each_page(
+        [&](std::uint64_t page, PhysAddr frame) { CHECK(table.find(page) == frame); });
+  for (std::size_t g = 0; g < m.gmmus.size(); ++g) {
+    auto const& own = m.gmmus[g]->state().table;
+    CHECK(own.mapped_pages() == pages_on[g]);
+    own.each_page([&](std::uint64_t page, PhysAddr frame) {
+      CHECK(table.find(page) == frame);
+      CHECK(device_of(frame) == g);
+    });
+  }
+}
+
+struct Case {
+  char const* name;
+  char const* settings;
+};
+
+}  // namespace
+
+TEST_CASE("while pages move no TLB holds a void translation and no access goes to a frame left behind") {
+  constexpr std::array<Case, 7> cases{{
+      {"interleaved", ""},
+      {"first touch", "memory.placement = \"first_touch\"\nhost.block_order = \"round_robin\"\n"},
+      {"from the CPU's memory", "memory.placement = \"cpu\"\n"},
+      {"centralized", "gpu.router.policy = \"centralized\"\n"},
+      {"predicted", "gpu.router.policy = \"gmmu_bypass\"\ngpu.router.epoch = \"2us\"\n"},
+      {"one at a time, after two touches",
+       "driver.migrations = 1\nmemory.migrate_after = 2\nhost.block_order = \"round_robin\"\n"},
+      {"two CPUs, eight GPUs", "machine.topology = \"dgx1\"\n"},
+  }};
+  for (auto const& c : cases) {
+    CAPTURE(std::string(c.name));
+    ModelRun run(model(c.settings));
+    Machine const machine(run.system());
+    Violations found;
+    // A step that is no multiple of a clock's cycle, so that all phases are seen.
+    for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{37'001})
+      look(machine, 12, run.config().gpu.line_bytes, found);
+    CHECK(found.wrong_frames == 0);
+    CHECK(found.void_entries == 0);
+    CHECK(found.void_accesses == 0);
+    check_tables(machine);
+    auto const& s = machine.driver->state();
+    CHECK(s.stats.migrations > 50);
+    CHECK(run.total("copy_engine", "pages") == s.stats.migrations);
+    CHECK(run.total("copy_engine", "lines") == s.stats.migrations * 64);
+    for (auto const* sm : machine.sms) CHECK(sm->waiting_for().empty());
+    for (auto const* iommu : machine.iommus) CHECK(iommu->waiting_for().empty());
+    CHECK(machine.driver->waiting_for().empty());
+  }
+}
+
+TEST_CASE("a page that one GPU uses moves to it once, and all later accesses are local") {
+  auto const chase = [](std::string const& more) {
+    return "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"pointer_chase\"\nmachine.topology = "
+           "\"single-gpu\"\n"
+           "memory.placement = \"cpu\"\nworkload.pointer_chase.stride = \"4096 B\"\n"
+           "workload.pointer_chase.elements = 8\nworkload.pointer_chase.hops = 64\n" +
+           more;
+  };
+  ModelRun afar(chase(""));
+  afar.run();
+  CHECK(afar.total("sm", "remote_accesses") > 8);
+  ModelRun moved(chase("memory.remote_touch = \"migrate\"\n"));
+  moved.run();
+  CHECK(moved.total("driver", "migrations") == 8);
+  CHECK(moved.total("sm", "remote_accesses") == 0);
+  CHECK(moved.total("rdma", "reads_out") == 8 * 64);
+  CHECK(moved.total("iommu", "invalidations") == 0);  // nobody held them
+}
+
+TEST_CASE("a move takes the driver, the page's copy and the messages between them") {
+  // Two chases that differ in one page, which has to come from the CPU's memory.
+  auto const pages = [](int n) {
+    return "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"pointer_chase\"\nmachine.topology = "
+           "\"single-gpu\"\n"
+           "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\n"
+           "workload.pointer_chase.stride = \"4096 B\"\nworkload.pointer_chase.elements = " +
+           std::to_string(n) + "\nworkload.pointer_chase.hops = " + std::to_string(n) + "\n";
+  };
+  ModelRun run(pages(4));
+  run.run();
+  auto const& c = run.config();
+  auto const machine = topologies::load_machine("single-gpu");
+  topologies::Routes const routes(machine);
+  auto const gpu = machine.nodes_of(topologies::NodeKind::gpu)[0];
+  auto const cpu = machine.nodes_of(topologies::NodeKind::cpu)[0];
+  Duration wire{};
+  Duration line{};
+  for (auto const& hop : routes.path(gpu, cpu)) {
+    auto const& link = machine.links[hop.link];
+    wire += 2 * link.latency;
+    line = link.forward.time_for(c.fabric.header_bytes + c.gpu.line_bytes);
+  }
+  auto const page = picoseconds(c.driver.fault_latency + 4 * c.driver.notify_latency + wire + 64 * line);
+  auto const taken = run.total("driver", "migration_time") / 4;
+  CHECK(taken > static_cast<std::uint64_t>(page));
+  // What is left: crossbars, the CPU's DRAM, the first request's serialization, the last write.
+  CHECK(taken < static_cast<std::uint64_t>(page) + 600'000);
+}
