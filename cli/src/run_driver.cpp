@@ -60,14 +60,7 @@ results::RunHeader header_of(Model const& model, RunOptions const& options, Samp
                             static_cast<std::uint64_t>(picoseconds(l.latency)), l.forward.bytes_per_second,
                             l.backward.bytes_per_second});
   header.series = sampler.groups();
-  header.tables.push_back(
-      {"kernels",
-       "one row for each kernel that ran",
-       {{"kernel", "count", "number of the kernel, from 0", ColumnType::u64},
-        {"name", "text", "name of the kernel", ColumnType::text},
-        {"blocks", "count", "thread blocks of the grid", ColumnType::u64},
-        {"launched", "ps", "simulated time of the launch by the host", ColumnType::u64},
-        {"finished", "ps", "simulated time at which the host knew it done", ColumnType::u64}}});
+  header.tables = tables_of(model);
   return header;
 }
 
@@ -266,19 +259,6 @@ std::string RunDriver::waiting() {
   return all;
 }
 
-std::vector<KernelRecord> RunDriver::kernel_records() {
-  auto const& host = model_.assembly->host();
-  std::vector<KernelRecord> records;
-  if (host.has_state()) records = host.state().records;
-  std::vector<KernelRecord> all;
-  for (auto const& part : transport_.gather(std::as_bytes(std::span(records)))) {
-    auto const n = all.size();
-    all.resize(n + part.size() / sizeof(KernelRecord));
-    if (!part.empty()) std::memcpy(static_cast<void*>(all.data() + n), part.data(), part.size());
-  }
-  return all;
-}
-
 // What each node of the machine cost, for the placement of a later run.
 std::vector<std::uint64_t> RunDriver::node_loads() {
   auto const nodes = model_.assembly->nodes_of_components();
@@ -297,7 +277,7 @@ std::vector<std::uint64_t> RunDriver::node_loads() {
 int RunDriver::conclude(std::string reason) {
   auto const stuck = reason == "completed" ? waiting() : std::string{};
   if (reason == "completed" && transport_.max(stuck.empty() ? 0 : 1) != 0) reason = "deadlock";
-  auto const records = kernel_records();
+  auto const records = gather_records(model_, transport_);
   node_loads_ = node_loads();
   auto const profile = engine_.profile();
   auto const events = transport_.sum(profile.events);
@@ -314,17 +294,10 @@ RunFacts RunDriver::facts(std::vector<KernelRecord> const& records) const {
   return {*model_.workload, records, model_.assembly->gpus(), model_.machine_config.gpu.clock.clock(), end_};
 }
 
-std::string RunDriver::write_end(std::string const& reason, std::vector<KernelRecord> const& records,
+std::string RunDriver::write_end(std::string const& reason, Records const& records,
                                  EngineProfile const& profile, std::uint64_t events) {
-  auto const done = sampler_.total("host", "kernels");
-  for (std::size_t k = 0; k < records.size() && k < done; ++k) {
-    auto const& shape = model_.workload->kernel(k).shape();
-    std::vector<results::Cell> const row{std::uint64_t{k}, shape.name, shape.blocks,
-                                         static_cast<std::uint64_t>(picoseconds(records[k].launched)),
-                                         static_cast<std::uint64_t>(picoseconds(records[k].finished))};
-    writer_->append_row(0, row);
-  }
-  writer_->summary(summary_rows(sampler_, facts(records)));
+  append_tables(*writer_, model_, records, sampler_.total("host", "kernels"));
+  writer_->summary(summary_rows(sampler_, facts(records.kernels)));
   writer_->engine(
       {{"seconds", "s", "wall-clock time of the simulation", seconds_},
        {"events", "count", "events handled, all ranks", events},
@@ -384,9 +357,9 @@ std::string RunDriver::path_text(PathProfile const& p) const {
 }
 
 void RunDriver::speak(std::string const& reason, std::string const& stuck, std::string const& digest,
-                      std::vector<KernelRecord> const& records, std::uint64_t events) {
+                      Records const& records, std::uint64_t events) {
   auto const transactions = sampler_.total("sm", "transactions");
-  out_ << summary_text(sampler_, facts(records));
+  out_ << summary_text(sampler_, facts(records.kernels));
   out_ << fmt::format("  {:<22}{}, digest {}\n", "ended", reason, digest);
   out_ << fmt::format("  {:<22}{:.2f} s, {} events/s, {} memory transactions/s\n", "took", seconds_,
                       for_people(static_cast<double>(events) / seconds_),

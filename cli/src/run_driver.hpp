@@ -14,6 +14,7 @@
 #include "model.hpp"
 #include "sampler.hpp"
 #include "summary.hpp"
+#include "tables.hpp"
 
 namespace farfault::cli {
 
@@ -39,14 +40,13 @@ class RunDriver {
   int conclude(std::string reason);
   // Every component's own account of what it waits for, from all ranks.
   std::string waiting();
-  std::vector<KernelRecord> kernel_records();
   std::vector<std::uint64_t> node_loads();
   RunFacts facts(std::vector<KernelRecord> const& records) const;
-  std::string write_end(std::string const& reason, std::vector<KernelRecord> const& records,
-                        EngineProfile const& profile, std::uint64_t events);
+  std::string write_end(std::string const& reason, Records const& records, EngineProfile const& profile,
+                        std::uint64_t events);
   std::string path_text(PathProfile const& p) const;
   void speak(std::string const& reason, std::string const& stuck, std::string const& digest,
-             std::vector<KernelRecord> const& records, std::uint64_t events);
+             Records const& records, std::uint64_t events);
 
   RunOptions const& options_;
   std::ostream& out_;

@@ -117,7 +117,7 @@ void PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx) const {
   auto const number = s.free_moves.back();
   s.free_moves.pop_back();
   auto const to = physical(m.gpu, s.frames[m.gpu].take() << spec().page_bits);
-  s.moves[number] = {m, from, to, cx.now(), spec().iommus, 1};
+  s.moves[number] = {m, from, to, cx.now(), Time{}, spec().iommus, 1};
   auto const ready = work(cx);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
     cx.send(move, i, PageMove{m.page, from, number, MoveStep::unmap, {}}, ready);
@@ -127,6 +127,7 @@ void PagingDriver::on_unmapped(PageUnmapped const& m, Cx& cx) const {
   auto& moving = cx.state().moves[m.move];
   FF_CHECK(moving.in_use != 0 && moving.unmapping > 0, path() + ": a page was unmapped that does not move");
   if (--moving.unmapping != 0) return;
+  moving.unmapped = cx.now();
   cx.send(copy, moving.fault.gpu, CopyPage{moving.from, moving.to, m.move, 0});
 }
 
@@ -138,6 +139,7 @@ void PagingDriver::on_copied(PageCopied const& m, Cx& cx) const {
   s.free_moves.push_back(m.move);
   ++s.stats.migrations;
   s.stats.migration_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - done.started));
+  s.records.push_back({done.fault.page, done.from, done.to, done.started, done.unmapped, cx.now()});
   s.table.map(done.fault.page, done.to);
   release(done.from, s);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)

@@ -7,6 +7,7 @@
 #include "capture.hpp"
 #include "data.hpp"
 #include "farfault/cli/simulation.hpp"
+#include "farfault/results/reader.hpp"
 #include "farfault/topologies/load.hpp"
 
 namespace {
@@ -189,4 +190,22 @@ TEST_CASE("the command line lies in the result as a shell would take it") {
   CHECK(content(output).find("farfault run paper-gmmu-bypass --output '" + folder().string() +
                              "/it'\\''s.h5' --threads 1 --progress off --set workload.name=stream") !=
         std::string::npos);
+}
+
+TEST_CASE("a run in which pages move has a row for each of them; others have no such table") {
+  auto const output = (folder() / "moving.h5").string();
+  auto const moves = [&](std::vector<std::string> sets) -> std::int64_t {
+    sets.insert(sets.end(), kSmall.begin(), kSmall.end());
+    auto const r = run("paper-gmmu-bypass", sets, output);
+    CHECK(r.code == 0);
+    for (auto const& t : farfault::results::read_summary(output).tables)
+      if (t.name == "migrations") {
+        CHECK(r.out.find("  pages moved           " + std::to_string(t.rows) + ", in ") != std::string::npos);
+        return static_cast<std::int64_t>(t.rows);
+      }
+    CHECK(r.out.find("pages moved") == std::string::npos);
+    return -1;
+  };
+  CHECK(moves({"memory.placement=cpu", "memory.remote_touch=migrate"}) == 16 / 4);
+  CHECK(moves({"memory.placement=cpu"}) == -1);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # One digest for each model, wherever its parts run: threads, MPI ranks, partitions, lanes merged or not.
 #
-#   tests/determinism/placements.sh [full [REPEATS]]   full: PHOLD and three models in every combination of threads
+#   tests/determinism/placements.sh [full [REPEATS]]   full: PHOLD and four models in every combination of threads
 #                                                      {1,2,4,8}, ranks {1,2,3} and partitions, REPEATS (2) times
 . "$(dirname "$0")/../support/script.sh"
 
@@ -102,6 +102,8 @@ if [ "${1:-}" = full ]; then
   every_placement "bfs" placed paper-gmmu-bypass --set workload.name=bfs --set workload.bfs.rmat.scale=9
   every_placement "transpose, first touch" placed paper-gmmu-bypass --set workload.name=transpose \
     --set workload.transpose.width=256 --set workload.transpose.height=128 --set memory.placement=first_touch
+  every_placement "transpose, pages moving" placed paper-gmmu-bypass --set workload.name=transpose \
+    --set workload.transpose.width=256 --set workload.transpose.height=128 --set memory.remote_touch=migrate
   every_placement "fir, in parts" placed paper-gmmu-bypass --set workload.name=fir --set workload.fir.size=128KiB \
     --set memory.placement=contiguous
   finish
@@ -119,6 +121,11 @@ one_digest "bfs, first touch, small TLBs" "${base[@]}" "${small_bfs[@]}" --set m
     --set workload.bfs.graph="$data/graphs/power.graph" --set memory.placement=cpu
 one_digest "transpose, each buffer in parts" "${base[@]}" --set workload.name=transpose \
   --set workload.transpose.width=256 --set workload.transpose.height=128 --set memory.placement=contiguous
+one_digest "transpose, pages moving" "${base[@]}" --set workload.name=transpose \
+  --set workload.transpose.width=256 --set workload.transpose.height=128 --set memory.remote_touch=migrate
+one_digest "stencil on eight GPUs and two CPUs, pages moving" "${base[@]}" --set machine.topology=dgx1 \
+  --set workload.name=stencil2d --set workload.stencil2d.rows=64 --set workload.stencil2d.cols=256 --set gpu.sms=4 \
+  --set memory.placement=first_touch --set memory.remote_touch=migrate
 one_digest "fir, first touch" "${base[@]}" --set workload.name=fir --set workload.fir.size=128KiB \
   --set memory.placement=first_touch
 one_digest "pointer chase" "${base[@]}" --set workload.name=pointer_chase --set workload.pointer_chase.hops=2000

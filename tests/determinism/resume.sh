@@ -124,6 +124,9 @@ try "transpose"
 model=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=16MiB
   --set workload.stream.write_fraction=0.4)
 try "stream with writes"
+model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=1024
+  --set workload.transpose.height=512 --set memory.remote_touch=migrate)
+try "transpose, pages moving"
 
 # Checkpoints by the clock, some of which the kill cuts short.
 every=(--checkpoint-minutes 0.002)

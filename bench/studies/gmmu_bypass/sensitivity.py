@@ -4,23 +4,21 @@ import re
 from pathlib import Path
 
 import figures
+import migration
 from figures import gain
 from measure import divide, measure
-from study import ROOT, WORKLOADS, Run, Runner, complete, parse_bytes, show_bytes
+from study import ROOT, WORKLOADS, Runner, complete, show_bytes
+from variations import PART, SHORTER, scaled, simulation
 
 DESIGNS = ["distributed", "centralized", "gmmu_bypass"]
-
-# Fewer rounds of the same, so that a page of variations takes minutes.
-SHORTER = {"pagerank": {"workload.pagerank.iterations": 1}, "kmeans": {"workload.kmeans.max_rounds": 2},
-           "stencil2d": {"workload.stencil2d.iterations": 2}}
-PART = {"aes": 4}  # of the footprint: AES computes longest for each byte
 
 # Tables that describe other machines, the workload, or the run itself.
 OTHER = ("workload.", "run.", "machine.", "links.", "routing.", "memory.placement")
 IDLE = {"cpu.dram_capacity": "never full", "fabric.flows": "one shortest route everywhere"}
 GIVEN = {key: "the preset says none; among the variations above"
          for key in ("gpu.gmmu.walk_cache", "iommu.walk_cache", "iommu.tlb_entries", "iommu.tlb_ways")}
-FAULTS = ("driver.",)  # matter where pages are mapped at their first touch
+FAULTS = ("driver.fault_latency", "driver.notify_latency")  # matter where pages are mapped at their first touch
+MOVES = ("driver.migrations", "gpu.copy_engine.")           # and these where pages move
 
 
 def machine(path, gpus=4, factor=1.0):
@@ -43,23 +41,6 @@ def machine(path, gpus=4, factor=1.0):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines) + "\n")
     return {"machine.topology": json.dumps(str(path))}
-
-
-def scaled(parameter, factor):
-    """TOML text of a parameter's default times factor, or None where that leaves its range."""
-    match = re.fullmatch(r"([0-9.]+)(?: (.*))?", parameter["default"])
-    low, high = re.match(r"(\S+(?: [A-Za-z/]+)?) to (\S+(?: [A-Za-z/]+)?)", parameter["range"]).groups()
-    value = float(match[1]) * factor
-    unit = match[2]
-    if unit is None:
-        if value != int(value) or not float(low) <= value <= float(high):
-            return None
-        return str(int(value))
-    if parameter["unit"] == "bytes" and not parse_bytes(low) <= parse_bytes(parameter["default"]) * factor <= parse_bytes(high):
-        return None
-    if f"{float(match[1]):g} {unit}" == low and factor < 1:
-        return None
-    return f'"{value:g} {unit}"'
 
 
 def given(out):
@@ -91,6 +72,8 @@ def assumed(parameters, placement):
             continue
         if key in GIVEN:
             left_out.append((key, GIVEN[key]))
+        elif key.startswith(MOVES):
+            left_out.append((key, "no page moves; see below"))
         elif key in IDLE or (key.startswith(FAULTS) and placement != "first_touch"):
             left_out.append((key, IDLE.get(key, "no page faults with this placement")))
         elif p["unit"] == "name":
@@ -128,6 +111,7 @@ def run(args, program, workloads, placements, footprint, out):
         if not args.table_only:
             failures += Runner(program, args.jobs).run(list(runs.values()))
         text += page(placement, footprint, plan, len(fixed), which, left_out, workloads)
+        failures += migration.study(args, program, workloads, placement, footprint, base, text)
     text = ["# What the averages of the GMMU Bypass study depend on", "",
             f"Written by `run --sensitivity`; do not edit. {program.version}. One parameter at a time leaves its "
             "default; the rest is the preset `paper-gmmu-bypass`.", "",
@@ -138,16 +122,6 @@ def run(args, program, workloads, placements, footprint, out):
     (folder / "sensitivity.md").write_text("\n".join(text).rstrip() + "\n")
     print(folder / "sensitivity.md")
     return failures
-
-
-def simulation(workload, design, placement, footprint, settings, base):
-    if design != "gmmu_bypass":
-        settings = {k: v for k, v in settings.items() if not k.startswith("gpu.router.")}
-    name = "_".join(f"{k}-{re.sub('[^A-Za-z0-9.]', '', str(v).rsplit('/', 1)[-1])}" for k, v in settings.items()) or "defaults"
-    part = footprint // PART.get(workload, 1)
-    settings = {**SHORTER.get(workload, {}), **settings}
-    folder = base / f"{footprint >> 10}KiB" / name
-    return Run(workload, design, placement, part, folder / f"{workload}-{design}.h5", settings)
 
 
 def averages(outputs, cache={}):

@@ -48,8 +48,19 @@ struct PageMigration {
   PhysAddr from = 0;
   PhysAddr to = 0;
   Time started{};
+  Time unmapped{};
   std::uint32_t unmapping = 0;  // IOMMUs that still have to say that it is unmapped
   std::uint32_t in_use = 0;
+};
+
+// For the results: a page that has moved.
+struct MigrationRecord {
+  std::uint64_t page = 0;
+  PhysAddr from = 0;
+  PhysAddr to = 0;
+  Time started{};
+  Time unmapped{};
+  Time finished{};
 };
 
 struct PagingDriverStats {
@@ -69,6 +80,7 @@ struct PagingDriverState {
   std::vector<PageMigration> moves;  // by number
   std::vector<std::uint32_t> free_moves;
   Ring<PageFault> waiting;  // for a page that is moving, or for others to have moved
+  std::vector<MigrationRecord> records;
   PagingDriverStats stats;
 };
 

@@ -154,6 +154,7 @@ class Assembly {
   std::uint32_t gpus() const { return static_cast<std::uint32_t>(gpus_.size()); }
   std::uint32_t sms_a_gpu() const { return sms_; }
   Host const& host() const { return *host_; }
+  PagingDriver const& driver() const { return *driver_; }
 
   // Which partition each component is in: all in one; one for each device and switch; or GPUs split further,
   // along the links between SMs, L2 slices and the rest. Ranks get whole devices, weighted by their

@@ -1,0 +1,76 @@
+"""What moving a page to the GPU that touches it does, beside accessing it where it is: a section of sensitivity.md."""
+from measure import divide, measure
+from study import WORKLOADS, Runner, complete
+from variations import scaled, simulation
+
+TOUCHES = [1, 2, 8]
+DESIGN = "distributed"
+
+
+def study(args, program, workloads, placement, footprint, base, text):
+    """Runs what is needed and appends the section to text; returns the failures."""
+    move = {"memory.remote_touch": '"migrate"'}
+    variants = {"access": {}}
+    for n in TOUCHES:
+        variants[n] = {**move, "memory.migrate_after": n}
+    varied = []
+    for p in program.parameters():
+        if "assumed" in p["source"] and p["key"].startswith(("driver.", "gpu.copy_engine.")):
+            for factor in (0.5, 2):
+                value = scaled(p, factor)
+                if value is not None:
+                    varied.append((p["key"], p["default"], value.strip('"')))
+                    variants[p["key"], value.strip('"')] = {**variants[1], p["key"]: value}
+    runs = {v: {w: simulation(w, DESIGN, placement, footprint, s, base) for w in workloads} for v, s in variants.items()}
+    failures = []
+    if not args.table_only:
+        unique = {r.output: r for by_workload in runs.values() for r in by_workload.values()}
+        failures = Runner(program, args.jobs).run(list(unique.values()))
+    text += section({v: {w: measure(r.output) if complete(r.output) else None for w, r in by_workload.items()}
+                     for v, by_workload in runs.items()}, workloads, varied)
+    return failures
+
+
+def section(found, workloads, varied):
+    lines = ["", "### Pages that move", "",
+             "The study's designs access a remote page where it is. With `memory.remote_touch = \"migrate\"` it moves to the GPU "
+             "that touches it, at the first touch or when that GPU's misses of the TLBs have asked for it some times in a row "
+             f"(`memory.migrate_after`). Time of the {DESIGN} design, times that of remote access (above 1: slower), and moves "
+             "for each page of the footprint.", "",
+             "| workload | " + " | ".join(f"after {n}: time | moves a page" for n in TOUCHES) + " | a move takes |",
+             "| --- | " + "---: | " * (2 * len(TOUCHES) + 1)]
+    for w in workloads:
+        cells = []
+        for n in TOUCHES:
+            m = found[n][w]
+            cells += [number(slower(found, n, w)), number(m and divide(m["migrations"] * 4096, m["footprint"]))]
+        took = found[TOUCHES[0]][w]
+        lines.append(f"| {WORKLOADS[w]} | " + " | ".join(cells) +
+                     f" | {number(took and took['migration_ns'] and took['migration_ns'] / 1e3)} us |")
+    base = average(found, TOUCHES[0], workloads)
+    lines += ["", f"Moves at the first touch take {number(base)} times the time of remote access, geometric mean. What that depends "
+              "on, the assumed parameters of driver and copy engine halved and doubled:", "",
+              "| assumed parameter | default | value | times remote access | change |", "| --- | ---: | ---: | ---: | ---: |"]
+    for key, default, value in varied:
+        mean = average(found, (key, value), workloads)
+        change = "-" if mean is None or base is None else f"{(mean / base - 1) * 100:+.1f} %"
+        lines.append(f"| {key} | {default} | {value} | {number(mean)} | {change} |")
+    return lines
+
+
+def slower(found, variant, workload):
+    a, b = found[variant][workload], found["access"][workload]
+    return a and b and divide(a["kernel_ns"], b["kernel_ns"])
+
+
+def average(found, variant, workloads):
+    ratios = [slower(found, variant, w) for w in workloads]
+    ratios = [r for r in ratios if r]
+    product = 1.0
+    for r in ratios:
+        product *= r
+    return product ** (1 / len(ratios)) if ratios else None
+
+
+def number(value):
+    return "-" if value is None else f"{value:.2f}"

@@ -1,0 +1,89 @@
+#include "tables.hpp"
+
+#include <cstring>
+#include <span>
+#include <string>
+
+namespace farfault::cli {
+
+namespace {
+
+constexpr std::size_t kKernels = 0;
+constexpr std::size_t kMigrations = 1;
+
+template <class Record>
+std::vector<Record> gather(std::vector<Record> const& mine, Transport& transport) {
+  std::vector<Record> all;
+  for (auto const& part : transport.gather(std::as_bytes(std::span(mine)))) {
+    auto const n = all.size();
+    all.resize(n + part.size() / sizeof(Record));
+    if (!part.empty()) std::memcpy(static_cast<void*>(all.data() + n), part.data(), part.size());
+  }
+  return all;
+}
+
+bool pages_move(Model const& model) {
+  return model.machine_config.memory.remote_touch == RemoteTouch::migrate;
+}
+
+std::uint64_t ps(Time t) {
+  return static_cast<std::uint64_t>(picoseconds(t));
+}
+
+std::string device_name(PhysAddr frame) {
+  auto const device = device_of(frame);
+  return device >= kFirstCpu ? "cpu" + std::to_string(device - kFirstCpu) : "gpu" + std::to_string(device);
+}
+
+}  // namespace
+
+Records gather_records(Model const& model, Transport& transport) {
+  auto const& host = model.assembly->host();
+  auto const& driver = model.assembly->driver();
+  Records records;
+  records.kernels = gather(host.has_state() ? host.state().records : std::vector<KernelRecord>{}, transport);
+  if (pages_move(model))
+    records.migrations =
+        gather(driver.has_state() ? driver.state().records : std::vector<MigrationRecord>{}, transport);
+  return records;
+}
+
+std::vector<TableInfo> tables_of(Model const& model) {
+  std::vector<TableInfo> tables{
+      {"kernels",
+       "one row for each kernel that ran",
+       {{"kernel", "count", "number of the kernel, from 0", ColumnType::u64},
+        {"name", "text", "name of the kernel", ColumnType::text},
+        {"blocks", "count", "thread blocks of the grid", ColumnType::u64},
+        {"launched", "ps", "simulated time of the launch by the host", ColumnType::u64},
+        {"finished", "ps", "simulated time at which the host knew it done", ColumnType::u64}}}};
+  if (pages_move(model))
+    tables.push_back(
+        {"migrations",
+         "one row for each page that moved, in the order in which they arrived",
+         {{"page", "count", "virtual page number", ColumnType::u64},
+          {"from", "text", "device on which it lay", ColumnType::text},
+          {"to", "text", "device that touched it", ColumnType::text},
+          {"started", "ps", "simulated time at which the driver took it up", ColumnType::u64},
+          {"unmapped", "ps", "simulated time at which the driver knew that nobody could reach it",
+           ColumnType::u64},
+          {"finished", "ps", "simulated time at which the driver knew it copied", ColumnType::u64}}});
+  return tables;
+}
+
+void append_tables(results::ResultWriter& writer, Model const& model, Records const& records,
+                   std::uint64_t kernels_done) {
+  std::vector<results::Cell> row;
+  for (std::size_t k = 0; k < records.kernels.size() && k < kernels_done; ++k) {
+    auto const& r = records.kernels[k];
+    auto const& shape = model.workload->kernel(k).shape();
+    row = {std::uint64_t{k}, shape.name, shape.blocks, ps(r.launched), ps(r.finished)};
+    writer.append_row(kKernels, row);
+  }
+  for (auto const& r : records.migrations) {
+    row = {r.page, device_name(r.from), device_name(r.to), ps(r.started), ps(r.unmapped), ps(r.finished)};
+    writer.append_row(kMigrations, row);
+  }
+}
+
+}  // namespace farfault::cli
