@@ -315,26 +315,39 @@ TEST_CASE("RDMA: blocks of 256 bytes are spread over equally short ways, a block
   CHECK(blocks[1].size() >= 4);
 }
 
-TEST_CASE("RDMA and CPU port: a translation goes to the IOMMU and back in the sum of its stages") {
-  auto const p = params(8, 1);
-  Bench b;
-  auto& rdma = b.system.add<Rdma>("rdma", port_spec(0, 4, p, kTo2));
-  auto& cpu = b.system.add<CpuPort>("cpu", port_spec(2, kFirstCpu, p, kTo0));
-  b.join_family(rdma.packet_out[0], {cpu.packet_in}, kWire);
-  b.join(rdma.credit_out[0], cpu.credit_in, kWire);
-  b.join_family(cpu.packet_out[0], {rdma.packet_in}, kWire);
-  b.join(cpu.credit_out[0], rdma.credit_in, kWire);
-  for (FabricPort* port : {static_cast<FabricPort*>(&rdma), static_cast<FabricPort*>(&cpu)}) {
-    b.feed(port->memory_response, {});
-    b.sinks(port->memory_request, 1);
+namespace {
+
+// GPU 4 and a CPU back to back, neither's memory in use.
+struct GpuAndCpu : Bench {
+  explicit GpuAndCpu(FabricParams const& p)
+      : rdma(system.add<Rdma>("rdma", port_spec(0, 4, p, kTo2))),
+        cpu(system.add<CpuPort>("cpu", port_spec(2, kFirstCpu, p, kTo0))) {
+    join_family(rdma.packet_out[0], {cpu.packet_in}, kWire);
+    join(rdma.credit_out[0], cpu.credit_in, kWire);
+    join_family(cpu.packet_out[0], {rdma.packet_in}, kWire);
+    join(cpu.credit_out[0], rdma.credit_in, kWire);
+    for (FabricPort* port : {static_cast<FabricPort*>(&rdma), static_cast<FabricPort*>(&cpu)}) {
+      idle(port->memory_response);
+      sinks(port->memory_request, 1);
+    }
+    idle(rdma.remote_request);
+    sinks(rdma.remote_response, 1);
+    answers = &sink(rdma.translate_response);
+    invalidated = &sink(cpu.invalidated);
   }
-  b.feed(rdma.remote_request, {});
-  b.sinks(rdma.remote_response, 1);
-  b.feed(rdma.translate_request, {{Time{1000ns}, {0x123, 0, 42}}});
-  auto& answers = b.sink(rdma.translate_response);
-  b.idle(rdma.invalidated);
-  b.sink(rdma.invalidate);
-  b.sink(cpu.invalidated);
+  Rdma& rdma;
+  CpuPort& cpu;
+  Sink<TranslateResponse>* answers = nullptr;
+  Sink<Invalidated>* invalidated = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("RDMA and CPU port: a translation goes to the IOMMU and back in the sum of its stages") {
+  GpuAndCpu b(params(8, 1));
+  b.feed(b.rdma.translate_request, {{Time{1000ns}, {0x123, 0, 42}}});
+  b.idle(b.rdma.invalidated);
+  b.sink(b.rdma.invalidate);
   ResponderSpec<Packet, Packet> iommu;
   iommu.reply = [](Packet const& m) {
     Packet a{};
@@ -347,13 +360,14 @@ TEST_CASE("RDMA and CPU port: a translation goes to the IOMMU and back in the su
   };
   iommu.delay = always(50ns);
   auto& unit = b.system.add<Responder<Packet, Packet>>("iommu", iommu);
-  b.join(cpu.translate, unit.request);
-  b.join_family(unit.response, {cpu.translated});
+  b.join(b.cpu.translate, unit.request);
+  b.join_family(unit.response, {b.cpu.translated});
   b.run();
   REQUIRE(unit.records().size() == 1);
   CHECK(unit.records()[0].message.device == 4);
   CHECK(picoseconds(unit.records()[0].at) == 1'000'000 + 1500 + 100'000 + 1000);
   // The answer is 24 + 8 bytes: 2 ns.
+  auto const& answers = *b.answers;
   CHECK(answers.picoseconds() == Picoseconds{1'102'500 + 50'000 + 1000 + 2000 + 100'000 + 1000});
   CHECK(answers.records()[0].message.tag == 42);
   CHECK(answers.records()[0].message.frame == physical(2, 0x123 << 12));
@@ -394,22 +408,9 @@ TEST_CASE("fabric: with every queue short and traffic both ways, each access is 
 
 TEST_CASE(
     "RDMA and CPU port: an invalidation arrives behind the translations sent before it, and is answered") {
-  auto p = params(2, 1);
-  p.translation_bytes = 8;
-  Bench b;
-  auto& rdma = b.system.add<Rdma>("rdma", port_spec(0, 4, p, kTo2));
-  auto& cpu = b.system.add<CpuPort>("cpu", port_spec(2, kFirstCpu, p, kTo0));
-  b.join_family(rdma.packet_out[0], {cpu.packet_in}, kWire);
-  b.join(rdma.credit_out[0], cpu.credit_in, kWire);
-  b.join_family(cpu.packet_out[0], {rdma.packet_in}, kWire);
-  b.join(cpu.credit_out[0], rdma.credit_in, kWire);
-  for (FabricPort* port : {static_cast<FabricPort*>(&rdma), static_cast<FabricPort*>(&cpu)}) {
-    b.idle(port->memory_response);
-    b.sinks(port->memory_request, 1);
-  }
-  b.idle(rdma.remote_request, rdma.translate_request);
-  b.sinks(rdma.remote_response, 1);
-  b.sink(cpu.translate);
+  GpuAndCpu b(params(2, 1));
+  b.idle(b.rdma.translate_request);
+  b.sink(b.cpu.translate);
   // Five answers for one page, more than the link has credits for, and then its invalidation.
   std::vector<Record<Packet>> script;
   for (std::uint32_t i = 0; i < 6; ++i) {
@@ -421,16 +422,16 @@ TEST_CASE(
     m.destination = 0;
     script.push_back({Time{1000ns}, m});
   }
-  b.feed(cpu.translated, script);
-  auto& answers = b.sink(rdma.translate_response);
+  b.feed(b.cpu.translated, script);
   ResponderSpec<Invalidate, Invalidated> gmmu;
   gmmu.reply = [](Invalidate const& m) { return Invalidated{m.move}; };
   gmmu.delay = always(50ns);
   auto& unit = b.system.add<Responder<Invalidate, Invalidated>>("gmmu", gmmu);
-  b.join(rdma.invalidate, unit.request);
-  b.join_family(unit.response, {rdma.invalidated});
-  auto& done = b.sink(cpu.invalidated);
+  b.join(b.rdma.invalidate, unit.request);
+  b.join_family(unit.response, {b.rdma.invalidated});
   b.run();
+  auto const& answers = *b.answers;
+  auto const& done = *b.invalidated;
   REQUIRE(answers.count() == 5);
   REQUIRE(unit.records().size() == 1);
   CHECK(unit.records()[0].at > answers.records()[4].at);
