@@ -138,7 +138,7 @@ TEST_CASE("a TLB's set is the page number modulo the sets: conflicts stay within
   tlb.fill(0, 4, 4 << 12);
   tlb.fill(0, 8, 8 << 12);  // pages 0, 4 and 8 share a set of two ways
   CHECK_FALSE(tlb.lookup(0, 0).has_value());
-  for (std::uint64_t const page : {1, 2, 3, 4, 8}) CHECK(tlb.lookup(0, page) == page << 12);
+  for (auto const page : {1ULL, 2ULL, 3ULL, 4ULL, 8ULL}) CHECK(tlb.lookup(0, page) == page << 12);
 }
 
 TEST_CASE("a TLB agrees with a map of all fills as long as nothing has to be replaced") {

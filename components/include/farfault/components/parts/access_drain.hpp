@@ -1,6 +1,6 @@
 // Which accesses are under way, in two generations, so that somebody can wait for those begun before a moment
 // while new ones go on: how an SM knows that nothing that used a void translation is left (asynchronous
-// draining as in Griffin, Baruah et al., HPCA 2020, section IV; the grace period of read-copy-update).
+// draining as in Griffin, Baruah et al., HPCA 2020; the grace period of read-copy-update).
 //
 // An access is *translated* when it has its physical address and may still wait to be sent, in order; it is
 // *under way* from when it is sent until it is answered. Knows nothing of what waits: `begin` starts a new
