@@ -28,6 +28,7 @@ IommuState Iommu::initial() const {
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
   if (spec().table_base) s.table.relocate(*spec().table_base);
   s.walk_cache = PageWalkCache(p.walk_cache);
+  s.migration = MigrationPolicy(spec().remote_touch, spec().migrate_after, spec().page_bits);
   s.directory = PageDirectory(spec().page_bits);
   s.moving = MshrTable<IommuWaiter>(spec().moves, spec().waiters);
   s.invalidations.resize(spec().moves);
@@ -81,7 +82,7 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
   auto const looked_up = at + clock.cycles(spec().params.latency);
   IommuWaiter const asker{m.tag, m.source, m.device};
   auto const frame = s.tlb.lookup(0, m.address);
-  if (frame && !may_move(*frame, m.device)) {
+  if (frame && !s.migration.may_move(*frame, m.device)) {
     ++s.stats.tlb_hits;
     answer(asker, m.address, *frame, looked_up - cx.now(), cx);
   } else if (auto const moving = s.moving.find(m.address)) {
@@ -91,7 +92,7 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
     auto entry = s.pages.find(m.address);
     if (!entry && s.pages.full()) return false;
     ++(frame ? s.stats.tlb_hits : s.stats.tlb_misses);
-    if (frame && !wants_page(asker, m.address, *frame, s)) {
+    if (frame && !s.migration.touch(m.address, *frame, m.device)) {
       answer(asker, m.address, *frame, looked_up - cx.now(), cx);
     } else if (entry) {
       ++s.stats.merged;
@@ -108,14 +109,6 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
   }
   s.port_free = clock.after(at);
   return true;
-}
-
-bool Iommu::may_move(PhysAddr frame, std::uint16_t gpu) const {
-  return spec().remote_touch == RemoteTouch::migrate && device_of(frame) != gpu;
-}
-
-bool Iommu::wants_page(IommuWaiter const& asker, std::uint64_t page, PhysAddr frame, IommuState& s) const {
-  return may_move(frame, asker.gpu) && s.directory.touch(page, asker.gpu) >= spec().migrate_after;
 }
 
 void Iommu::raise(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Duration extra, Cx& cx) const {
@@ -169,7 +162,7 @@ void Iommu::on_entry(MemResponse const& m, Cx& cx) const {
     go_on(cx);
   } else if (!step.present) {
     raise(FaultKind::not_mapped, w.entry, first.gpu, Duration::zero(), cx);
-  } else if (wants_page(first, page, step.next, s)) {
+  } else if (s.migration.touch(page, step.next, first.gpu)) {
     raise(FaultKind::remote, w.entry, first.gpu, Duration::zero(), cx);
   } else {
     finish(w.entry, step.next, cx);
@@ -184,15 +177,19 @@ void Iommu::on_mapped(PageMapped const& m, Cx& cx) const {
 
 void Iommu::finish(std::uint32_t entry, PhysAddr frame, Cx& cx) const {
   auto& s = cx.state();
-  auto const page = s.pages.key(entry);
-  s.tlb.fill(0, page, frame);
+  s.tlb.fill(0, s.pages.key(entry), frame);
+  answer_all(s.pages, entry, frame, cx);
+  go_on(cx);
+}
+
+void Iommu::answer_all(MshrTable<IommuWaiter>& table, std::uint32_t entry, PhysAddr frame, Cx& cx) const {
+  auto const page = table.key(entry);
   auto const cycle = spec().params.clock.clock().cycles(1);
   auto extra = Duration::zero();
-  s.pages.release(entry, [&](IommuWaiter const& to) {
+  table.release(entry, [&](IommuWaiter const& to) {
     answer(to, page, frame, extra, cx);
     extra += cycle;
   });
-  go_on(cx);
 }
 
 void Iommu::go_on(Cx& cx) const {
@@ -216,8 +213,7 @@ void Iommu::unmap(PageMove const& m, Cx& cx) const {
   auto at = std::max(s.answered_until, cx.now());
   auto& left = s.invalidations[m.move];
   left = 0;
-  for (std::uint32_t i = 0; i < spec().gpus.size(); ++i) {
-    auto const& gpu = spec().gpus[i];
+  for (auto const& gpu : spec().gpus) {
     if (gpu.device != device_of(m.frame) && !s.directory.may_hold(m.page, gpu.device)) continue;
     Packet p{};
     p.kind = PacketKind::invalidate_request;
@@ -233,6 +229,7 @@ void Iommu::unmap(PageMove const& m, Cx& cx) const {
   s.answered_until = at;
   s.stats.invalidations += left;
   s.directory.forget(m.page);
+  s.migration.forget(m.page);
   if (left == 0) cx.send(unmapped, PageUnmapped{m.move});
 }
 
@@ -247,17 +244,12 @@ void Iommu::remap(PageMove const& m, Cx& cx) const {
   s.table.map(m.page, m.frame);
   auto const entry = s.moving.find(m.page);
   FF_CHECK(entry.has_value(), path() + ": a page is mapped again that was not unmapped");
-  auto const cycle = spec().params.clock.clock().cycles(1);
-  auto extra = Duration::zero();
-  s.moving.release(*entry, [&](IommuWaiter const& to) {
-    answer(to, m.page, m.frame, extra, cx);
-    extra += cycle;
-  });
+  answer_all(s.moving, *entry, m.frame, cx);
 }
 
 void Iommu::answer(IommuWaiter const& to, std::uint64_t page, PhysAddr frame, Duration extra, Cx& cx) const {
   auto& s = cx.state();
-  if (may_move(frame, to.gpu)) s.directory.add_holder(page, to.gpu);
+  if (s.migration.may_move(frame, to.gpu)) s.directory.add_holder(page, to.gpu);
   s.answered_until = std::max(s.answered_until, cx.now() + extra);
   Packet p{};
   p.kind = PacketKind::translate_response;

@@ -4,13 +4,13 @@
 
 #include <map>
 #include <random>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "farfault/components/parts/access_drain.hpp"
 #include "farfault/components/parts/cache.hpp"
 #include "farfault/components/parts/frame_pool.hpp"
+#include "farfault/components/parts/migration_policy.hpp"
 #include "farfault/components/parts/page_directory.hpp"
 #include "farfault/components/parts/page_table.hpp"
 
@@ -31,18 +31,33 @@ TEST_CASE("a frame pool gives out its frames in order, those given back first, a
   CHECK(!pool.empty());
 }
 
-TEST_CASE("a page directory counts a GPU's touches in a row, of each page by itself") {
-  PageDirectory d(12);
-  CHECK(d.touch(7, 2) == 1);
-  CHECK(d.touch(7, 2) == 2);
-  CHECK(d.touch(8, 2) == 1);
-  CHECK(d.touch(7, 0) == 1);
-  CHECK(d.touch(7, 2) == 1);
-  CHECK(d.touch(7, 2) == 2);
-  d.forget(7);
-  CHECK(d.touch(7, 2) == 1);
-  CHECK(d.touch(8, 2) == 2);
-  d.forget(9);  // never heard of
+TEST_CASE("a page moves to the GPU that has touched it often enough in a row, each page by itself") {
+  constexpr PhysAddr kOn1 = physical(1, 0);
+  MigrationPolicy p(RemoteTouch::migrate, 3, 12);
+  CHECK(!p.touch(7, kOn1, 2));
+  CHECK(!p.touch(7, kOn1, 2));
+  CHECK(!p.touch(8, kOn1, 2));
+  CHECK(!p.touch(7, kOn1, 0));  // another GPU: from the start
+  CHECK(!p.touch(7, kOn1, 2));
+  CHECK(!p.touch(7, kOn1, 2));
+  CHECK(!p.touch(7, kOn1, 1));  // it lies there: no touch from afar
+  CHECK(p.touch(7, kOn1, 2));
+  CHECK(p.touch(7, kOn1, 2));
+  p.forget(7);
+  CHECK(!p.touch(7, kOn1, 2));
+  CHECK(!p.touch(8, kOn1, 2));
+  CHECK(p.touch(8, kOn1, 2));
+  p.forget(9);  // never heard of
+}
+
+TEST_CASE("a page stays where it is with remote access, and moves at the first touch when one is enough") {
+  MigrationPolicy stays(RemoteTouch::remote_access, 1, 12);
+  MigrationPolicy moves(RemoteTouch::migrate, 1, 12);
+  CHECK(!stays.may_move(physical(1, 0), 0));
+  CHECK(!stays.touch(7, physical(1, 0), 0));
+  CHECK(moves.may_move(physical(kFirstCpu, 0), 0));
+  CHECK(moves.touch(7, physical(kFirstCpu, 0), 0));
+  CHECK(!moves.touch(7, physical(0, 0), 0));
 }
 
 TEST_CASE(

@@ -1,7 +1,8 @@
-#include "farfault/topologies/assembly.hpp"
-
+// What a machine is made of: components with their specs, and the pages that lie somewhere from the start.
 #include <algorithm>
 #include <bit>
+
+#include "assembly_devices.hpp"
 
 namespace farfault::topologies {
 
@@ -10,28 +11,6 @@ namespace {
 constexpr std::uint32_t kDefaultSms = 36;
 
 }  // namespace
-
-struct Assembly::Gpu {
-  std::uint32_t node;
-  std::uint32_t cpu = 0;  // the nearest one, whose IOMMU serves this GPU
-  std::vector<Sm*> sms;
-  std::vector<L2Slice*> slices;
-  std::vector<DramChannel*> drams;
-  L2Tlb* l2_tlb = nullptr;
-  Gmmu* gmmu = nullptr;
-  Rdma* rdma = nullptr;
-  CopyEngine* copy_engine = nullptr;
-  Dispatcher* dispatcher = nullptr;
-};
-
-struct Assembly::Cpu {
-  std::uint32_t node;
-  std::uint32_t served = 0;  // GPUs whose nearest CPU this is
-  std::vector<L2Slice*> slices;
-  std::vector<DramChannel*> drams;
-  Iommu* iommu = nullptr;
-  CpuPort* port = nullptr;
-};
 
 Assembly::~Assembly() = default;
 
@@ -345,144 +324,6 @@ void Assembly::build_gpus() {
       sm.moves = config_.driver.migrations;
       sm.workload = &workload_;
       gpu.sms.push_back(&system_->add<Sm>(name + ".sm" + std::to_string(i), sm));
-    }
-  }
-}
-
-void Assembly::wire_gpu(Gpu& gpu) {
-  auto& system = *system_;
-  Latency const crossbar{gpu_clock().cycles(config_.gpu.crossbar_latency)};
-  Latency const translation{gpu_clock().cycles(config_.gpu.translation_latency)};
-  Latency const cycle{gpu_clock().cycles(1)};
-
-  std::vector<In<MemRequest>> slice_requests;
-  for (auto* slice : gpu.slices) slice_requests.push_back(slice->request);
-  auto const slices = system.family(slice_requests);
-
-  std::vector<In<MemResponse>> clients;
-  std::vector<In<MemResponse>> remote;
-  std::vector<In<TranslateResponse>> translations;
-  std::vector<In<Invalidate>> invalidates;
-  std::vector<In<StartBlock>> starts;
-  for (auto* sm : gpu.sms) {
-    clients.push_back(sm->memory_response);
-    remote.push_back(sm->remote_response);
-    translations.push_back(sm->translation);
-    invalidates.push_back(sm->invalidate);
-    starts.push_back(sm->start);
-    system.connect(sm->memory_request, slices, crossbar);
-    system.connect(sm->remote_request, gpu.rdma->remote_request, crossbar);
-    system.connect(sm->translate, gpu.l2_tlb->request, translation);
-    system.connect(sm->invalidated, gpu.l2_tlb->sm_invalidated, translation);
-    system.connect(sm->done, gpu.dispatcher->block_done, crossbar);
-  }
-  clients.push_back(gpu.gmmu->entry_read);
-  clients.push_back(gpu.rdma->memory_response);
-  clients.push_back(gpu.copy_engine->memory_response);
-  remote.push_back(gpu.copy_engine->remote_response);
-  auto const client_family = system.family(clients);
-  for (std::size_t i = 0; i < gpu.slices.size(); ++i) {
-    system.connect(gpu.slices[i]->response, client_family, crossbar);
-    system.connect(gpu.slices[i]->dram, gpu.drams[i]->request, cycle);
-    system.connect(gpu.drams[i]->response, system.family(std::vector{gpu.slices[i]->filled}), cycle);
-  }
-  system.connect(gpu.dispatcher->start, system.family(starts), crossbar);
-  system.connect(gpu.dispatcher->done, host_->kernel_done, Latency{config_.host.done_latency});
-  system.connect(gpu.l2_tlb->response, system.family(translations), translation);
-  system.connect(gpu.l2_tlb->miss, gpu.gmmu->request, translation);
-  system.connect(gpu.gmmu->response, gpu.l2_tlb->filled, translation);
-  system.connect(gpu.gmmu->to_tlb, gpu.l2_tlb->invalidate, translation);
-  system.connect(gpu.l2_tlb->to_sm, system.family(invalidates), translation);
-  system.connect(gpu.l2_tlb->acknowledge, gpu.gmmu->invalidated, translation);
-  system.connect(gpu.gmmu->acknowledge, gpu.rdma->invalidated, crossbar);
-  system.connect(gpu.gmmu->read_entry, slices, crossbar);
-  system.connect(gpu.gmmu->to_iommu, gpu.rdma->translate_request, crossbar);
-  system.connect(gpu.rdma->translate_response, gpu.gmmu->from_iommu, crossbar);
-  system.connect(gpu.rdma->invalidate, gpu.gmmu->invalidate, crossbar);
-  system.connect(gpu.rdma->memory_request, slices, crossbar);
-  system.connect(gpu.rdma->remote_response, system.family(remote), crossbar);
-  system.connect(gpu.copy_engine->remote_request, gpu.rdma->remote_request, crossbar);
-  system.connect(gpu.copy_engine->memory_request, slices, crossbar);
-  system.connect(gpu.copy_engine->copied, driver_->copied, Latency{config_.driver.notify_latency});
-}
-
-void Assembly::wire_cpu(Cpu& cpu) {
-  auto& system = *system_;
-  Latency const cycle{config_.cpu.clock.clock().cycles(1)};
-  std::vector<In<MemRequest>> requests;
-  for (auto* slice : cpu.slices) requests.push_back(slice->request);
-  auto const slices = system.family(requests);
-  auto const clients = system.family(std::vector{cpu.iommu->entry_read, cpu.port->memory_response});
-  for (std::size_t i = 0; i < cpu.slices.size(); ++i) {
-    system.connect(cpu.slices[i]->response, clients, cycle);
-    system.connect(cpu.slices[i]->dram, cpu.drams[i]->request, cycle);
-    system.connect(cpu.drams[i]->response, system.family(std::vector{cpu.slices[i]->filled}), cycle);
-  }
-  system.connect(cpu.iommu->read_entry, slices, cycle);
-  system.connect(cpu.iommu->response, cpu.port->translated, cycle);
-  system.connect(cpu.iommu->fault, driver_->fault, Latency{config_.driver.notify_latency});
-  system.connect(cpu.iommu->unmapped, driver_->unmapped, Latency{config_.driver.notify_latency});
-  system.connect(cpu.port->translate, cpu.iommu->request, cycle);
-  system.connect(cpu.port->invalidated, cpu.iommu->invalidated, cycle);
-  system.connect(cpu.port->memory_request, slices, cycle);
-}
-
-void Assembly::wire_driver() {
-  Latency const notify{config_.driver.notify_latency};
-  std::vector<In<PageMapped>> mapped;
-  std::vector<In<PageMove>> moves;
-  for (auto& cpu : cpus_) {
-    mapped.push_back(cpu->iommu->mapped);
-    moves.push_back(cpu->iommu->move);
-  }
-  std::vector<In<CopyPage>> copies;
-  for (auto& gpu : gpus_) copies.push_back(gpu->copy_engine->copy);
-  system_->connect(driver_->mapped, system_->family(mapped), notify);
-  system_->connect(driver_->move, system_->family(moves), notify);
-  system_->connect(driver_->copy, system_->family(copies), notify);
-}
-
-void Assembly::build_fabric() {
-  auto& system = *system_;
-  // By node: what arrives there, and who takes the credits of each link.
-  std::vector<Family<Packet>> inputs(machine_.nodes.size());
-  std::vector<std::vector<In<Credit>>> credit_ins(machine_.nodes.size());
-  std::vector<FabricPort*> ports(machine_.nodes.size());
-  std::vector<std::vector<SwitchOutput*>> outputs(machine_.nodes.size());
-  for (auto& gpu : gpus_) ports[gpu->node] = gpu->rdma;
-  for (auto& cpu : cpus_) ports[cpu->node] = cpu->port;
-  for (std::uint32_t n = 0; n < machine_.nodes.size(); ++n) {
-    if (!is_switch(n)) {
-      inputs[n] = system.family(std::vector{ports[n]->packet_in});
-      credit_ins[n].assign(links_of_[n].size(), ports[n]->credit_in);
-      continue;
-    }
-    auto const& node = machine_.nodes[n];
-    auto const spec = fabric_spec(n, std::string(name_of(node.kind)), passing(n));
-    std::vector<In<Packet>> packet_ins;
-    for (std::uint32_t i = 0; i < links_of_[n].size(); ++i) {
-      begin_group(n, i % kGroups);
-      auto& output =
-          system.add<SwitchOutput>(node.name + ".output" + std::to_string(i), SwitchOutputSpec{spec, i});
-      outputs[n].push_back(&output);
-      packet_ins.push_back(output.packet_in);
-      credit_ins[n].push_back(output.credit_in);
-    }
-    inputs[n] = system.family(packet_ins);
-  }
-  for (std::uint32_t n = 0; n < machine_.nodes.size(); ++n) {
-    for (std::uint32_t i = 0; i < links_of_[n].size(); ++i) {
-      auto const l = links_of_[n][i];
-      auto const far = routes_.other_end(l, n);
-      auto const sender = credit_ins[far][number_of(far, l)];
-      Latency const latency{machine_.links[l].latency};
-      if (is_switch(n)) {
-        system.connect(outputs[n][i]->packet_out, inputs[far], latency);
-        for (auto* output : outputs[n]) system.connect(output->credit_out[i], sender, latency);
-      } else {
-        system.connect(ports[n]->packet_out[i], inputs[far], latency);
-        system.connect(ports[n]->credit_out[i], sender, latency);
-      }
     }
   }
 }

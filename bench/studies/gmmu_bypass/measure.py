@@ -42,7 +42,6 @@ def measure(path):
             "faults": total["driver_faults"],
             "migrations": total["driver_migrations"],
             "migration_ns": divide(total["driver_migration_time"] / 1e3, total["driver_migrations"]),
-            "copied": total["copy_engine_lines"],
             "predicted_at_first": int(f["timeseries/gmmu/predicted_local"][0].sum()),
             "predicted_local": total["gmmu_predicted_local"],
             "predicted_remote": total["gmmu_predicted_remote"],

@@ -5,8 +5,8 @@
 // is a fault and goes to the driver, its walker free meanwhile. The answer carries the frame, wherever it
 // lies (ATS). Of several CPUs each keeps a copy of the table in its own memory, so that walks stay local.
 //
-// With RemoteTouch::migrate a page that lies elsewhere than the GPU that asks is a fault too, once that GPU
-// has asked `migrate_after` times in a row: the driver moves the page there. When a page is unmapped the
+// A page that lies elsewhere than the GPU that asks is a fault too, when the migration policy says so: the
+// driver moves the page there. When a page is unmapped the
 // IOMMU has it invalidated at the GPU it lies on and at all GPUs that it has told of it, behind the answers
 // given before (ATS invalidation), and holds back who asks until the page is mapped again.
 #pragma once
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "farfault/components/parts/address_map.hpp"
+#include "farfault/components/parts/migration_policy.hpp"
 #include "farfault/components/parts/mshr.hpp"
 #include "farfault/components/parts/page_directory.hpp"
 #include "farfault/components/parts/page_table.hpp"
@@ -38,9 +39,6 @@ struct IommuParams {
   std::uint32_t pages = 1024;
   void describe(ParamTable& t);
 };
-
-// What the touch of a page on another device does.
-enum class RemoteTouch : std::uint8_t { remote_access, migrate };
 
 struct IommuGpu {
   DeviceId device = 0;
@@ -101,6 +99,7 @@ struct IommuState {
   std::vector<std::uint32_t> free_walkers;
   PageTable table;
   PageWalkCache walk_cache;
+  MigrationPolicy migration;
   PageDirectory directory;
   MshrTable<IommuWaiter> moving;             // pages unmapped and not yet mapped again
   std::vector<std::uint32_t> invalidations;  // still to be acknowledged, by move
@@ -140,9 +139,8 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void answer(IommuWaiter const& to, std::uint64_t page, PhysAddr frame, Duration extra, Cx& cx) const;
   void finish(std::uint32_t entry, PhysAddr frame, Cx& cx) const;
   void go_on(Cx& cx) const;
-  bool may_move(PhysAddr frame, std::uint16_t gpu) const;
-  // The request of `asker` has found the page at `frame`: whether the page is to come to it.
-  bool wants_page(IommuWaiter const& asker, std::uint64_t page, PhysAddr frame, IommuState& s) const;
+  // Answers all who wait for the entry, in order, a cycle each, and frees it.
+  void answer_all(MshrTable<IommuWaiter>& table, std::uint32_t entry, PhysAddr frame, Cx& cx) const;
   void raise(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Duration extra, Cx& cx) const;
   void unmap(PageMove const& m, Cx& cx) const;
   void remap(PageMove const& m, Cx& cx) const;

@@ -1,0 +1,32 @@
+// Private: the components of a GPU and of a CPU, between their making and their wiring.
+#pragma once
+
+#include <vector>
+
+#include "farfault/topologies/assembly.hpp"
+
+namespace farfault::topologies {
+
+struct Assembly::Gpu {
+  std::uint32_t node;
+  std::uint32_t cpu = 0;  // the nearest one, whose IOMMU serves this GPU
+  std::vector<Sm*> sms;
+  std::vector<L2Slice*> slices;
+  std::vector<DramChannel*> drams;
+  L2Tlb* l2_tlb = nullptr;
+  Gmmu* gmmu = nullptr;
+  Rdma* rdma = nullptr;
+  CopyEngine* copy_engine = nullptr;
+  Dispatcher* dispatcher = nullptr;
+};
+
+struct Assembly::Cpu {
+  std::uint32_t node;
+  std::uint32_t served = 0;  // GPUs whose nearest CPU this is
+  std::vector<L2Slice*> slices;
+  std::vector<DramChannel*> drams;
+  Iommu* iommu = nullptr;
+  CpuPort* port = nullptr;
+};
+
+}  // namespace farfault::topologies
