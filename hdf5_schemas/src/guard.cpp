@@ -11,13 +11,14 @@
 #include <exception>
 
 #include "farfault/engine/error.hpp"
-#include "farfault/results/writer.hpp"
-#include "walk.hpp"
 
 namespace farfault::results {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifndef __has_feature  // Clang's way of asking
+#define __has_feature(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer)
 constexpr bool kLimitMemory = false;  // a sanitizer reserves terabytes of addresses
 #else
 constexpr bool kLimitMemory = true;
@@ -110,51 +111,6 @@ std::string read_guarded(std::string const& path, std::function<std::string(hid_
   if (sound && answer[0] == 'U') throw UserError(answer.substr(1));
   auto const why = sound ? answer.substr(1) : std::string("reading it brings HDF5 down");
   throw UserError("'" + path + "' is damaged or no result of Farfault: " + why);
-}
-
-void check_is_result(hid_t file) {
-  Handle const root(H5Gopen2(file, "/", H5P_DEFAULT), "it has no root group");
-  if (H5Aexists(root, "schema_version") <= 0 || text_attribute(root, "farfault_version").empty())
-    throw Hdf5Failure("the attributes farfault_version and schema_version are missing");
-  Handle const attribute(H5Aopen(root, "schema_version", H5P_DEFAULT), "schema_version cannot be read");
-  auto const shape = shape_of_attribute(attribute);
-  if (shape.kind != Kind::integer || !shape.extents.empty()) throw Hdf5Failure("schema_version is no number");
-  auto const version = attribute_words(attribute, shape).at(0);
-  if (version != static_cast<std::uint64_t>(kSchemaVersion))
-    throw Hdf5Failure("its schema_version is " + std::to_string(static_cast<std::int64_t>(version)) +
-                      " and this program knows " + std::to_string(kSchemaVersion));
-}
-
-void check_readable(std::string const& path) {
-  read_guarded(path, [](hid_t file) {
-    check_is_result(file);
-    return std::string("yes");
-  });
-}
-
-void Pack::put(std::uint64_t value) {
-  for (int shift = 0; shift < 64; shift += 8) bytes_ += static_cast<char>(value >> shift & 255);
-}
-
-void Pack::put(std::string_view text) {
-  put(static_cast<std::uint64_t>(text.size()));
-  bytes_ += text;
-}
-
-std::uint64_t Pack::number() {
-  if (bytes_.size() - at_ < 8) throw UserError("the reader's answer is cut short");
-  std::uint64_t value = 0;
-  for (std::size_t i = 8; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes_[at_ + i]);
-  at_ += 8;
-  return value;
-}
-
-std::string Pack::text() {
-  auto const size = number();
-  if (size > bytes_.size() - at_) throw UserError("the reader's answer is cut short");
-  auto text = bytes_.substr(at_, size);
-  at_ += size;
-  return text;
 }
 
 }  // namespace farfault::results

@@ -7,10 +7,9 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "handle.hpp"
+#include "pack.hpp"
 
 namespace farfault::results {
 
@@ -23,21 +22,5 @@ void check_readable(std::string const& path);
 
 // Throws Hdf5Failure unless the open file is a result of a schema that this program knows.
 void check_is_result(hid_t file);
-
-// What the child sends back, field by field.
-class Pack {
- public:
-  Pack() = default;
-  explicit Pack(std::string bytes) : bytes_(std::move(bytes)) {}
-  void put(std::uint64_t value);
-  void put(std::string_view text);
-  std::uint64_t number();
-  std::string text();
-  std::string take() { return std::move(bytes_); }
-
- private:
-  std::string bytes_;
-  std::size_t at_ = 0;
-};
 
 }  // namespace farfault::results

@@ -1,0 +1,27 @@
+#include "farfault/results/writer.hpp"
+#include "guard.hpp"
+#include "walk.hpp"
+
+namespace farfault::results {
+
+void check_is_result(hid_t file) {
+  Handle const root(H5Gopen2(file, "/", H5P_DEFAULT), "it has no root group");
+  if (H5Aexists(root, "schema_version") <= 0 || text_attribute(root, "farfault_version").empty())
+    throw Hdf5Failure("the attributes farfault_version and schema_version are missing");
+  Handle const attribute(H5Aopen(root, "schema_version", H5P_DEFAULT), "schema_version cannot be read");
+  auto const shape = shape_of_attribute(attribute);
+  if (shape.kind != Kind::integer || !shape.extents.empty()) throw Hdf5Failure("schema_version is no number");
+  auto const version = attribute_words(attribute, shape).at(0);
+  if (version != static_cast<std::uint64_t>(kSchemaVersion))
+    throw Hdf5Failure("its schema_version is " + std::to_string(static_cast<std::int64_t>(version)) +
+                      " and this program knows " + std::to_string(kSchemaVersion));
+}
+
+void check_readable(std::string const& path) {
+  read_guarded(path, [](hid_t file) {
+    check_is_result(file);
+    return std::string("yes");
+  });
+}
+
+}  // namespace farfault::results
