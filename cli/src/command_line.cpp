@@ -251,8 +251,10 @@ class Program {
 int exit_code_of(std::function<int()> const& body, std::ostream& err) {
   try {
     return body();
-  } catch (UserError const& e) {
-    err << "farfault: " << e.what() << std::endl;
+  } catch (UserError const& e) {  // a line for each mistake
+    std::istringstream lines(e.what());
+    for (std::string line; std::getline(lines, line);) err << "farfault: " << line << "\n";
+    err.flush();
     return kInputWrong;
   } catch (RunError const& e) {
     err << "farfault: " << e.what() << std::endl;

@@ -32,14 +32,10 @@ Model::Model(RunOptions const& options) : config(topologies::find_preset) {
   bind("run", run);
   machine_config.bind(config);
   bind("workload", workload_choice);
-  try {
-    builder = workloads::make(workload_choice.name);
-  } catch (UserError const& e) {
-    throw UserError(config.where("workload.name") + ": workload.name: " + e.what());
-  }
-  bind("workload." + workload_choice.name, *builder);
-  config.reject_unknown();
-  machine_config.check();
+  bind_workloads();
+  config.reject_mistakes();
+  machine_config.check(config);
+  config.reject_mistakes();
   machine = machine_config.machine.topology == "generic"
                 ? topologies::generate_generic(machine_config.generic, machine_config.links)
                 : topologies::load_machine(topology_path(), machine_config.links);
@@ -52,6 +48,24 @@ Model::Model(RunOptions const& options) : config(topologies::find_preset) {
   context.seed = run.seed;
   workload.emplace(builder->build(context));
   assembly.emplace(machine, machine_config, *workload);
+}
+
+void Model::bind_workloads() {
+  for (auto const& info : workloads::all()) {
+    auto one = info.make();
+    auto const section = "workload." + std::string(info.name);
+    bind(section, *one);
+    if (info.name == workload_choice.name)
+      builder = std::move(one);
+    else
+      config.leave_out(section, "workload.name = \"" + std::string(info.name) + "\"");
+  }
+  if (builder) return;
+  try {
+    workloads::make(workload_choice.name);
+  } catch (UserError const& e) {
+    config.refuse("workload.name", std::string("workload.name: ") + e.what());
+  }
 }
 
 std::uint64_t Model::hash() const {

@@ -37,6 +37,7 @@ struct Model {
     spec.describe(table);
     config.bind(section, table);
   }
+  void bind_workloads();  // each is checked; the chosen one becomes `builder`
   std::string folder_of(std::string const& key) const;
   std::string topology_path() const;
 };

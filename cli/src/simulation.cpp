@@ -1,6 +1,8 @@
 #include "farfault/cli/simulation.hpp"
 
+#include <algorithm>
 #include <optional>
+#include <ostream>
 
 #include "farfault/engine/error.hpp"
 #include "model.hpp"
@@ -27,12 +29,28 @@ topologies::Granularity granularity(std::string_view word) {
   throw UserError("--partitions '" + std::string(word) + "' is not one of: one, device, split");
 }
 
+namespace {
+
+// What was set for a workload or policy that is not chosen, in one line.
+void print_unused(Model const& model, std::ostream& err) {
+  constexpr std::size_t kMost = 8;
+  auto const& keys = model.config.unused();
+  if (keys.empty()) return;
+  err << "farfault: unused: ";
+  for (std::size_t i = 0; i < std::min(keys.size(), kMost); ++i) err << (i == 0 ? "" : ", ") << keys[i];
+  if (keys.size() > kMost) err << " and " << keys.size() - kMost << " more";
+  err << std::endl;
+}
+
+}  // namespace
+
 int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
   auto const transport = make_transport();
   std::optional<Model> model;
   std::optional<RunDriver> driver;
   if (!together(*transport, [&] {
         model.emplace(options);
+        if (transport->rank() == 0) print_unused(*model, err);
         driver.emplace(options, *transport, *model, out, err);
       }))
     return 0;

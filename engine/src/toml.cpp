@@ -10,7 +10,8 @@ namespace {
 
 struct ParserLost {};
 
-void check_dots(std::string_view text, std::string const& name) {
+// Throws TomlMistake.
+void check_dots(std::string_view text) {
   constexpr int kMostDots = 4096;
   int line = 1, dots = 0;
   for (char const c : text) {
@@ -18,8 +19,7 @@ void check_dots(std::string_view text, std::string const& name) {
       ++line;
       dots = 0;
     } else if (c == '.' && ++dots > kMostDots) {
-      throw UserError(name + ":" + std::to_string(line) + ": the line has more than " +
-                      std::to_string(kMostDots) + " dots");
+      throw TomlMistake{line, "the line has more than " + std::to_string(kMostDots) + " dots"};
     }
   }
 }
@@ -35,16 +35,34 @@ bool parser_gets_lost_in(std::string_view text) {
 }
 
 // The line in which the parser gets lost: the last one of the shortest text of whole lines that does it.
-std::size_t lost_in_line(std::string_view text) {
+int lost_in_line(std::string_view text) {
   std::vector<std::size_t> ends;
   for (std::size_t i = 0; i < text.size(); ++i)
     if (text[i] == '\n') ends.push_back(i + 1);
   ends.push_back(text.size());
   constexpr std::size_t kMostSearched = 1 << 20;
-  if (text.size() > kMostSearched) return ends.size();
+  if (text.size() > kMostSearched) return static_cast<int>(ends.size());
   auto const first = std::partition_point(
       ends.begin(), ends.end(), [&](std::size_t end) { return !parser_gets_lost_in(text.substr(0, end)); });
-  return static_cast<std::size_t>(first - ends.begin()) + 1;
+  return static_cast<int>(first - ends.begin()) + 1;
+}
+
+// Throws TomlMistake.
+toml::table parse(std::string_view text) {
+  try {
+    return toml::parse(text);
+  } catch (toml::parse_error const& e) {
+    throw TomlMistake{static_cast<int>(e.source().begin.line), one_line(e.description())};
+  } catch (ParserLost const&) {
+    throw TomlMistake{lost_in_line(text), "this is not valid TOML"};
+  }
+}
+
+// Whether the mistake is a key given twice in a line that can be left out without harm to the next one.
+bool is_repeated_key(TomlMistake const& m, std::string_view line) {
+  return m.why.starts_with("Error while parsing key-value pair: cannot redefine") &&
+         line.find_first_of("[{") == std::string_view::npos &&
+         line.find("\"\"\"") == std::string_view::npos && line.find("'''") == std::string_view::npos;
 }
 
 }  // namespace
@@ -54,13 +72,38 @@ void toml_parser_lost() {
 }
 
 toml::table parse_toml(std::string_view text, std::string const& name) {
-  check_dots(text, name);
   try {
-    return toml::parse(text);
-  } catch (toml::parse_error const& e) {
-    throw UserError(name + ":" + std::to_string(e.source().begin.line) + ": " + one_line(e.description()));
-  } catch (ParserLost const&) {
-    throw UserError(name + ":" + std::to_string(lost_in_line(text)) + ": this is not valid TOML");
+    check_dots(text);
+    return parse(text);
+  } catch (TomlMistake const& m) {
+    throw UserError(name + ":" + std::to_string(m.line) + ": " + m.why);
+  }
+}
+
+std::optional<toml::table> parse_toml(std::string_view text, std::vector<TomlMistake>& mistakes) {
+  constexpr std::size_t kMostReadAgain = 1 << 20;
+  auto const most_repeated = text.size() > kMostReadAgain ? 0 : 20;
+  std::string rest(text);
+  try {
+    check_dots(text);
+    for (int repeated = 0;; ++repeated) {
+      try {
+        return parse(rest);
+      } catch (TomlMistake const& m) {
+        std::size_t begin = 0;
+        for (int line = 1; line < m.line; ++line) begin = rest.find('\n', begin) + 1;
+        auto const end = std::min(rest.find('\n', begin), rest.size());
+        if (repeated == most_repeated ||
+            !is_repeated_key(m, std::string_view(rest).substr(begin, end - begin)))
+          throw;
+        mistakes.push_back(m);
+        std::fill(rest.begin() + static_cast<std::ptrdiff_t>(begin),
+                  rest.begin() + static_cast<std::ptrdiff_t>(end), ' ');
+      }
+    }
+  } catch (TomlMistake const& m) {
+    mistakes.push_back(m);
+    return std::nullopt;
   }
 }
 

@@ -89,8 +89,8 @@ Outcome run_machine(std::string const& toml, EngineOptions options, Time from = 
   ParamTable table;
   builder->describe(table);
   config.bind("workload." + name->value, table);
-  config.reject_unknown();
-  machine_config.check();
+  machine_config.check(config);
+  config.reject_mistakes();
   auto const machine = topologies::load_machine(machine_config.machine.topology, machine_config.links);
   auto const workload =
       builder->build({machine_config.gpu.warp_width, machine_config.memory.page_size.bytes, "", 1});

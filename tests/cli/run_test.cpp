@@ -82,6 +82,72 @@ TEST_CASE("a run writes its result and tells what happened on standard output") 
   CHECK(farfault_program({"diff", output, again}).code == 0);
 }
 
+TEST_CASE("keys of a workload or policy that is not chosen are checked, named, and change no digest") {
+  auto const digest = [](std::string const& out) {
+    auto const at = out.find("digest ");
+    REQUIRE(at != std::string::npos);
+    return out.substr(at, 39);
+  };
+  auto const plain = run("paper-gmmu-bypass", kSmall, (folder() / "plain.h5").string());
+  auto sets = kSmall;
+  for (auto const* s : {"workload.bfs.rmat.scale=14", "gpu.router.epoch=3us", "memory.migrate_after=5",
+                        "machine.generic.gpus=2", "machine.cluster.radix=8"})
+    sets.emplace_back(s);
+  auto const more = run("paper-gmmu-bypass", sets, (folder() / "more.h5").string());
+  CHECK(more.code == 0);
+  CHECK(more.err ==
+        "farfault: unused: machine.generic.gpus (--set; only with machine.topology = \"generic\"), "
+        "machine.cluster.radix (--set; only with machine.cluster.machines above 1), "
+        "memory.migrate_after (--set; only with memory.remote_touch = \"migrate\"), "
+        "gpu.router.epoch (--set; only with gpu.router.policy = \"gmmu_bypass\"), "
+        "workload.bfs.rmat.scale (--set; only with workload.name = \"bfs\")\n");
+  CHECK(digest(more.out) == digest(plain.out));
+  CHECK(refusal_of_set("workload.bfs.rmat.scale=99") ==
+        "--set: workload.bfs.rmat.scale: '99' is outside 1 to 31");
+  CHECK(refusal_of_set("workload.bfs.rmat.scales=9") ==
+        "--set: unknown key 'workload.bfs.rmat.scales'; did you mean 'workload.bfs.rmat.scale'?");
+}
+
+TEST_CASE("a study file with keys of two workloads runs either") {
+  auto const file = scratch("either.toml",
+                            "include = ['paper-gmmu-bypass']\n[gpu]\nsms = 2\n[workload]\nname = 'stream'\n"
+                            "[workload.stream]\nbytes = '16KiB'\n[workload.relu]\nsize = '16KiB'\n");
+  auto const output = (folder() / "either.h5").string();
+  auto const first = run(file, {}, output);
+  CHECK(first.code == 0);
+  CHECK(first.err ==
+        "farfault: unused: workload.relu.size (" + file + ":9; only with workload.name = \"relu\")\n");
+  auto const second = run(file, {"workload.name=relu"}, output);
+  CHECK(second.code == 0);
+  CHECK(second.out.find("  workload              relu") == 0);
+}
+
+TEST_CASE("every mistake of a configuration is a line of its own") {
+  auto const file =
+      scratch("mistakes.toml",
+              "include = ['paper-gmmu-bypass']\n[gpu]\nsmss = 2\nclock = 5\n[workload]\nname = 'stre'\n");
+  auto const r = run(file, {"gpu.sms=many"}, (folder() / "mistakes.h5").string());
+  CHECK(r.code == 2);
+  CHECK(r.out == "");
+  CHECK(r.err == "farfault: " + file + ":3: unknown key 'gpu.smss'; did you mean 'gpu.sms'?\n" +
+                     "farfault: " + file +
+                     ":4: gpu.clock: 5 has no unit; write it in quotes with one, as in \"1 GHz\"\n" +
+                     "farfault: " + file +
+                     ":6: workload.name: there is no workload 'stre'; did you mean 'stream'?\n"
+                     "farfault: --set: gpu.sms: 'many' is not a whole number of zero or more\n");
+  // What does not fit together, once every value alone is right.
+  auto const misfit = run(file, {"gpu.l1_tlb.ways=3", "gpu.dram.banks=3"}, (folder() / "m.h5").string());
+  CHECK(misfit.err.find("ways = 3") == std::string::npos);
+  auto sets = kSmall;
+  sets.emplace_back("gpu.l1_tlb.ways=3");
+  sets.emplace_back("gpu.dram.banks=3");
+  auto const both = run("paper-gmmu-bypass", sets, (folder() / "m.h5").string());
+  CHECK(both.code == 2);
+  CHECK(both.err ==
+        "farfault: --set: gpu.dram.banks = 3: must be a power of two\n"
+        "farfault: --set: gpu.l1_tlb.ways = 3: must divide the number of entries, 32\n");
+}
+
 TEST_CASE("a configuration that is not there is refused") {
   CHECK(refusal("no-such", {}) ==
         "'no-such' is neither a file nor a preset (dgx-a100, dgx1, dgx2, mi300x-8, paper-gmmu-bypass)");
@@ -104,8 +170,9 @@ TEST_CASE("keys and values of --set are checked before anything is written") {
   CHECK(refusal_of_set("gpu.clock") == "--set 'gpu.clock': write KEY=VALUE");
   CHECK(refusal_of_set("workload.name=bsf") ==
         "--set: workload.name: there is no workload 'bsf'; did you mean 'bfs'?");
-  CHECK(refusal_of_set("gpu.l1_tlb.ways=5") == "gpu.l1_tlb.ways = 5: must divide the number of entries, 32");
-  CHECK(refusal_of_set("memory.page_size=8KiB") == "memory.page_size = 8192: must be 4KiB or 2MiB");
+  CHECK(refusal_of_set("gpu.l1_tlb.ways=5") ==
+        "--set: gpu.l1_tlb.ways = 5: must divide the number of entries, 32");
+  CHECK(refusal_of_set("memory.page_size=8KiB") == "--set: memory.page_size = 8192: must be 4KiB or 2MiB");
   CHECK(refusal_of_set("workload.stream.bytes=1TiB").find("workload 'stream' needs ") == 0);
 }
 

@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 using namespace farfault;
 
@@ -36,7 +38,7 @@ Spec bound(Config& c) {
   ParamTable t;
   spec.describe(t);
   c.bind("gpu.l2_tlb", t);
-  c.reject_unknown();
+  c.reject_mistakes();
   return spec;
 }
 
@@ -54,6 +56,14 @@ std::string error_of_text(std::string const& text) {
   return error_of([&] {
     Config c;
     c.read_text(text, "x.toml");
+    bound(c);
+  });
+}
+
+std::string error_of_file(std::string const& path) {
+  return error_of([&] {
+    Config c;
+    c.read_file(path);
     bound(c);
   });
 }
@@ -116,6 +126,100 @@ TEST_CASE("an unknown key is refused with file, line and the nearest known name"
         "--set: unknown key 'gpu.l2_tlb.entires'; did you mean 'gpu.l2_tlb.entries'?");
 }
 
+TEST_CASE("all mistakes of a configuration are told at once, file by file and line by line, --set last") {
+  Folder const folder("mistakes");
+  auto const base =
+      folder.file("base.toml", "[gpu.l2_tlb]\nkind = 'big'\nlabel = 'a'\nlabel = 'b'\n'a b' = 1\n");
+  auto const bad = folder.file("bad.toml", "x = [\n");
+  auto const main = folder.file("main.toml",
+                                "include = ['base.toml', 'nope.toml', 'bad.toml']\n"
+                                "when = 1979-05-27\n"
+                                "[gpu.l2_tlb]\n"
+                                "entries = 0\n"
+                                "entires = 3\n"
+                                "share = 'x'\n");
+  Config c;
+  c.read_file(main);
+  c.set("gpu.l2_tlb.latency=5");
+  c.set("novalue");
+  std::vector<std::string> const lines{
+      main + ":1: 'nope.toml' is neither a preset nor a file",
+      main + ":2: 'when' is a date or a time of day, which no parameter is",
+      main + ":4: gpu.l2_tlb.entries: '0' is outside 1 to 65536",
+      main + ":5: unknown key 'gpu.l2_tlb.entires'; did you mean 'gpu.l2_tlb.entries'?",
+      main + ":6: gpu.l2_tlb.share: 'x' is in quotes, but a number is written without",
+      base + ":2: gpu.l2_tlb.kind: 'big' is not one of: plain, compressed",
+      base + ":4: Error while parsing key-value pair: cannot redefine existing string 'label'",
+      base + ":5: key 'gpu.l2_tlb.a b' may hold only letters, digits, '_' and '-'",
+      bad + ":1: Error while parsing array: encountered end-of-file",
+      "--set 'novalue': write KEY=VALUE",
+      "--set: gpu.l2_tlb.latency: '5' has no unit; write a time such as '5 us'"};
+  std::string expected;
+  for (auto const& line : lines) expected += (expected.empty() ? "" : "\n") + line;
+  CHECK(error_of([&] { bound(c); }) == expected);
+}
+
+TEST_CASE(
+    "a key given twice hides neither the rest of its file nor a later one, and its first value counts") {
+  CHECK(error_of_text("a = 1\na = 2\nb = 1\nb = 3\n[gpu.l2_tlb]\nentries = 0\n") ==
+        "x.toml:1: unknown key 'a'\n"
+        "x.toml:2: Error while parsing key-value pair: cannot redefine existing integer 'a'\n"
+        "x.toml:3: unknown key 'b'\n"
+        "x.toml:4: Error while parsing key-value pair: cannot redefine existing integer 'b'\n"
+        "x.toml:6: gpu.l2_tlb.entries: '0' is outside 1 to 65536");
+  // A line that may begin a value of several lines ends the search: what follows could only be guessed.
+  CHECK(error_of_text("a = 1\na = [\n2]\nb = 1\n") ==
+        "x.toml:2: Error while parsing key-value pair: cannot redefine existing integer 'a'");
+}
+
+TEST_CASE("twenty mistakes are told, and how many more there are") {
+  std::string text;
+  for (int i = 0; i < 1100; ++i) text += "'a b" + std::to_string(i) + "' = 1\n";
+  for (int i = 0; i < 50'000; ++i) text += "z" + std::to_string(i) + " = 1\n";
+  auto const error = error_of_text(text);
+  CHECK(std::count(error.begin(), error.end(), '\n') == 20);
+  CHECK(error.find("x.toml:20: ") != std::string::npos);
+  CHECK(error.find("x.toml:21: ") == std::string::npos);
+  CHECK(error.substr(error.rfind('\n') + 1) == "and 51080 more");
+}
+
+TEST_CASE("keys of what is not chosen are checked, listed as unused and not in the resolved text") {
+  auto const read = [](Config& c, std::string const& text) {
+    c.read_text(text, "x.toml");
+    Spec chosen, other;
+    ParamTable t, u;
+    chosen.describe(t);
+    other.describe(u);
+    c.bind("a", t);
+    c.bind("b", u);
+    c.leave_out("b", "kind = \"b\"");
+    c.leave_out("a.share", "kind = \"c\"");
+    c.reject_mistakes();
+  };
+  Config c;
+  read(c, "[a]\nentries = 3\nshare = 1\n[b]\nentries = 4\non = true\n");
+  CHECK(c.unused() == std::vector<std::string>{"b.entries (x.toml:5; only with kind = \"b\")",
+                                               "b.on (x.toml:6; only with kind = \"b\")",
+                                               "a.share (x.toml:3; only with kind = \"c\")"});
+  CHECK(c.resolved() ==
+        "[a]\nentries = 3\non = false\nlabel = \"x\"\nkind = \"plain\"\nlatency = \"10 ns\"\n");
+  CHECK(error_of([&] {
+          Config wrong;
+          read(wrong, "b.entries = 0\nb.entires = 1\n");
+        }) ==
+        "x.toml:1: b.entries: '0' is outside 1 to 65536\n"
+        "x.toml:2: unknown key 'b.entires'; did you mean 'b.entries'?");
+}
+
+TEST_CASE("a caller's own mistakes stand with the others, at the place of their key") {
+  Config c;
+  c.read_text("gpu.l2_tlb.entries = 3\nz = 1\n", "x.toml");
+  c.refuse("gpu.l2_tlb.entries", "must be even");
+  c.refuse("gpu.l2_tlb.share", "share = 0.5: must be 0 or 1");
+  CHECK(error_of([&] { bound(c); }) ==
+        "x.toml:1: must be even\nx.toml:2: unknown key 'z'\nshare = 0.5: must be 0 or 1");
+}
+
 TEST_CASE("a value of the wrong type, without its unit or out of range is refused with the rule") {
   CHECK(error_of_text("gpu.l2_tlb.entries = \"512\"\n") ==
         "x.toml:1: gpu.l2_tlb.entries: '512' is in quotes, but a count is written without");
@@ -163,7 +267,6 @@ TEST_CASE("an assignment that is none is refused") {
 
 TEST_CASE("a syntax error names its line") {
   CHECK(error_of_text("a = 1\nb = \n").substr(0, 10) == "x.toml:2: ");
-  CHECK(error_of_text("a = 1\na = 2\n").substr(0, 10) == "x.toml:2: ");
   CHECK(error_of_text(std::string("a = \"\xff\"\n")).substr(0, 10) == "x.toml:1: ");
   CHECK(error_of_text(std::string("a = 1\0", 6)).substr(0, 10) == "x.toml:1: ");
 }
@@ -188,32 +291,31 @@ TEST_CASE("included presets and files are read first, in order, relative to the 
 
 TEST_CASE("missing, repeated and cyclic includes are refused") {
   Folder const folder("cycle");
-  auto const read = [](std::string const& path) { return error_of([&] { Config().read_file(path); }); };
   auto const a = folder.file("a.toml", "include = ['b.toml']\n");
   auto const b = folder.file("b.toml", "include = [\n'a.toml']\n");
-  CHECK(read(a) == b + ":2: 'a.toml' is included already, by the command line");
+  CHECK(error_of_file(a) == b + ":2: 'a.toml' is included already, by the command line");
   auto const twice = folder.file("t.toml", "include = ['c.toml', './c.toml']\n");
   folder.file("c.toml", "");
-  CHECK(read(twice) == twice + ":1: './c.toml' is included already, by " + twice + ":1");
+  CHECK(error_of_file(twice) == twice + ":1: './c.toml' is included already, by " + twice + ":1");
   auto const missing = folder.file("m.toml", "include = ['nope']\n");
-  CHECK(read(missing) == missing + ":1: 'nope' is neither a preset nor a file");
+  CHECK(error_of_file(missing) == missing + ":1: 'nope' is neither a preset nor a file");
   auto const wrong = folder.file("w.toml", "include = 'c.toml'\n");
-  CHECK(read(wrong) ==
+  CHECK(error_of_file(wrong) ==
         wrong + ":1: include must be an array of preset and file names, such as [\"base.toml\"]");
   for (int i = 0; i < 40; ++i)
     folder.file("d" + std::to_string(i), "include = ['d" + std::to_string(i + 1) + "']\n");
-  CHECK(read(folder.at("d0")) == folder.at("d16") + ":1: files include each other more than 16 deep");
+  CHECK(error_of_file(folder.at("d0")) ==
+        folder.at("d16") + ":1: files include each other more than 16 deep");
 }
 
 TEST_CASE("a file that is missing, no file, or huge is refused") {
   Folder const folder("files");
-  auto const read = [](std::string const& path) { return error_of([&] { Config().read_file(path); }); };
-  CHECK(read(folder.at("none")) == folder.at("none") + ": no such file");
-  CHECK(read(folder.at("")) == folder.at("") + ": not a regular file");
-  CHECK(read("/dev/zero") == "/dev/zero: not a regular file");
+  CHECK(error_of_file(folder.at("none")) == folder.at("none") + ": no such file");
+  CHECK(error_of_file(folder.at("")) == folder.at("") + ": not a regular file");
+  CHECK(error_of_file("/dev/zero") == "/dev/zero: not a regular file");
   auto const huge = folder.file("huge.toml", "");
   std::filesystem::resize_file(huge, (16u << 20) + 1);
-  CHECK(read(huge) == huge + ": holds 16777217 bytes; at most 16777216 are allowed");
+  CHECK(error_of_file(huge) == huge + ": holds 16777217 bytes; at most 16777216 are allowed");
 }
 
 TEST_CASE("hostile nesting ends in an error") {
@@ -240,7 +342,7 @@ TEST_CASE("arrays are read by hand, and an array of tables becomes numbered tabl
   CHECK(c.take_strings("names") == std::vector<std::string>{"a", "b,c"});
   CHECK(c.take_strings("one") == std::vector<std::string>{"a"});
   CHECK(c.take_strings("none") == std::nullopt);
-  CHECK(error_of([&] { c.take_strings("mixed"); }) == "x.toml:3: mixed must hold only strings");
+  CHECK(c.take_strings("mixed") == std::nullopt);
   CHECK(c.tables("") == std::vector<std::string>{"app", "link"});
   CHECK(c.tables("link") == std::vector<std::string>{"0", "1"});
   CHECK(c.tables("app") == std::vector<std::string>{"bfs"});
@@ -250,6 +352,10 @@ TEST_CASE("arrays are read by hand, and an array of tables becomes numbered tabl
   CHECK(to->value == "y");
   CHECK(to->is_string);
   CHECK(to->line == 7);
+  CHECK(
+      error_of([&] { c.reject_mistakes(); }) ==
+      "x.toml:3: mixed must hold only strings\nx.toml:5: unknown key 'link.0.to'; did you mean 'link.1.to'?\n"
+      "x.toml:8: unknown table 'app.bfs'");
 }
 
 TEST_CASE("a later array of tables replaces an earlier one as a whole") {
@@ -324,8 +430,9 @@ TEST_CASE("a damaged configuration is read or refused with its file's name, neve
     auto const error = error_of_text(text);
     if (error == "accepted") continue;
     ++refused;
-    CHECK_MESSAGE(error.substr(0, 7) == "x.toml:", error);
-    CHECK(error.find('\n') == std::string::npos);
+    std::istringstream lines(error);
+    for (std::string line; std::getline(lines, line);)
+      CHECK_MESSAGE((line.substr(0, 7) == "x.toml:" || line.substr(0, 4) == "and "), error);
   }
   CHECK(refused > 1000);
 }

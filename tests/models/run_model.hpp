@@ -26,8 +26,8 @@ class ModelRun {
     ParamTable table;
     builder->describe(table);
     config.bind("workload." + name->value, table);
-    config.reject_unknown();
-    machine_config_.check();
+    machine_config_.check(config);
+    config.reject_mistakes();
     machine_ = topologies::load_machine(machine_config_.machine.topology, machine_config_.links);
     workload_ = std::make_unique<Workload>(
         builder->build({machine_config_.gpu.warp_width, machine_config_.memory.page_size.bytes, "", 1}));

@@ -76,52 +76,76 @@ void MachineConfig::bind(Config& config) {
     spec.describe(table);
     config.bind(name, table);
   });
+  if (machine.topology != "generic") config.leave_out("machine.generic", "machine.topology = \"generic\"");
+  if (cluster.machines == 1) {
+    ParamTable table;
+    cluster.describe(table);
+    for (auto const& p : table.all())
+      if (p.name != "machines")
+        config.leave_out("machine.cluster." + p.name, "machine.cluster.machines above 1");
+  }
+  if (memory.remote_touch != RemoteTouch::migrate)
+    config.leave_out("memory.migrate_after", "memory.remote_touch = \"migrate\"");
+  if (router.policy != RouterPolicy::gmmu_bypass)
+    for (auto const* name : {"epoch", "t1", "t2", "counter_bits"})
+      config.leave_out(std::string("gpu.router.") + name, "gpu.router.policy = \"gmmu_bypass\"");
 }
 
 namespace {
 
-void need(bool holds, std::string const& key, std::uint64_t value, std::string const& rule) {
-  if (!holds) throw UserError(key + " = " + std::to_string(value) + ": " + rule);
-}
+// Adds a mistake to the configuration for each rule that does not hold.
+class Rules {
+ public:
+  explicit Rules(Config& config) : config_(config) {}
 
-void check_array(std::string const& section, std::uint32_t entries, std::uint32_t ways) {
-  need(ways <= entries && entries % ways == 0, section + "ways", ways,
-       "must divide the number of entries, " + std::to_string(entries));
-}
+  void need(bool holds, std::string const& key, std::uint64_t value, std::string const& rule) {
+    if (!holds) config_.refuse(key, key + " = " + std::to_string(value) + ": " + rule);
+  }
+  void power_of_two(std::string const& key, std::uint64_t value) {
+    need(std::has_single_bit(value), key, value, "must be a power of two");
+  }
+  void array(std::string const& section, std::uint32_t entries, std::uint32_t ways) {
+    need(ways <= entries && entries % ways == 0, section + "ways", ways,
+         "must divide the number of entries, " + std::to_string(entries));
+  }
+  void cache(std::string const& size_key, ByteSize size, std::uint32_t ways, std::uint32_t slices,
+             std::uint32_t line) {
+    auto const unit = std::uint64_t{ways} * slices * line;
+    need(size.bytes >= unit && size.bytes % unit == 0, size_key, size.bytes,
+         "must be a multiple of line_bytes x ways x slices, " + std::to_string(unit));
+  }
 
-void check_cache(std::string const& size_key, ByteSize size, std::uint32_t ways, std::uint32_t slices,
-                 std::uint32_t line) {
-  auto const unit = std::uint64_t{ways} * slices * line;
-  need(size.bytes >= unit && size.bytes % unit == 0, size_key, size.bytes,
-       "must be a multiple of line_bytes x ways x slices, " + std::to_string(unit));
-}
+ private:
+  Config& config_;
+};
 
 }  // namespace
 
-void MachineConfig::check() const {
-  need(memory.page_size.bytes == 4096 || memory.page_size.bytes == 2 * 1024 * 1024, "memory.page_size",
-       memory.page_size.bytes, "must be 4KiB or 2MiB");
-  need(std::has_single_bit(gpu.line_bytes), "gpu.line_bytes", gpu.line_bytes, "must be a power of two");
-  need(std::has_single_bit(l2_cache.slices), "gpu.l2_cache.slices", l2_cache.slices,
-       "must be a power of two");
-  need(std::has_single_bit(l2_cache.interleave.bytes) && l2_cache.interleave.bytes >= gpu.line_bytes &&
-           l2_cache.interleave.bytes <= memory.page_size.bytes,
-       "gpu.l2_cache.interleave", l2_cache.interleave.bytes, "must be a power of two from a line to a page");
-  need(std::has_single_bit(dram.row.bytes), "gpu.dram.row", dram.row.bytes, "must be a power of two");
-  need(std::has_single_bit(dram.banks), "gpu.dram.banks", dram.banks, "must be a power of two");
-  need(std::has_single_bit(cpu.dram.banks), "cpu.dram_banks", cpu.dram.banks, "must be a power of two");
-  need(std::has_single_bit(cpu.llc.slices), "cpu.llc_slices", cpu.llc.slices, "must be a power of two");
-  need(std::has_single_bit(cpu.dram.row.bytes), "cpu.dram_row", cpu.dram.row.bytes, "must be a power of two");
-  check_array("gpu.l1_tlb.", l1_tlb.entries, l1_tlb.ways);
-  check_array("gpu.l2_tlb.", l2_tlb.entries, l2_tlb.ways);
-  if (iommu.tlb_entries != 0) check_array("iommu.tlb_", iommu.tlb_entries, iommu.tlb_ways);
-  check_cache("gpu.l1_cache.size", l1_cache.size, l1_cache.ways, 1, gpu.line_bytes);
-  check_cache("gpu.l2_cache.size", l2_cache.size, l2_cache.ways, l2_cache.slices, gpu.line_bytes);
-  check_cache("cpu.llc_size", cpu.llc.size, cpu.llc.ways, cpu.llc.slices, gpu.line_bytes);
-  need(2 * fabric.credit_batch <= fabric.credits, "fabric.credit_batch", fabric.credit_batch,
-       "must be at most half of fabric.credits, " + std::to_string(fabric.credits));
-  need(router.t2 <= router.t1, "gpu.router.t2", static_cast<std::uint64_t>(router.t2 * 100),
-       "(percent) must not be above gpu.router.t1");
+void MachineConfig::check(Config& config) const {
+  Rules rules(config);
+  rules.need(memory.page_size.bytes == 4096 || memory.page_size.bytes == 2 * 1024 * 1024, "memory.page_size",
+             memory.page_size.bytes, "must be 4KiB or 2MiB");
+  rules.power_of_two("gpu.line_bytes", gpu.line_bytes);
+  rules.power_of_two("gpu.l2_cache.slices", l2_cache.slices);
+  rules.need(std::has_single_bit(l2_cache.interleave.bytes) && l2_cache.interleave.bytes >= gpu.line_bytes &&
+                 l2_cache.interleave.bytes <= memory.page_size.bytes,
+             "gpu.l2_cache.interleave", l2_cache.interleave.bytes,
+             "must be a power of two from a line to a page");
+  rules.power_of_two("gpu.dram.row", dram.row.bytes);
+  rules.power_of_two("gpu.dram.banks", dram.banks);
+  rules.power_of_two("cpu.dram_banks", cpu.dram.banks);
+  rules.power_of_two("cpu.llc_slices", cpu.llc.slices);
+  rules.power_of_two("cpu.dram_row", cpu.dram.row.bytes);
+  rules.array("gpu.l1_tlb.", l1_tlb.entries, l1_tlb.ways);
+  rules.array("gpu.l2_tlb.", l2_tlb.entries, l2_tlb.ways);
+  if (iommu.tlb_entries != 0) rules.array("iommu.tlb_", iommu.tlb_entries, iommu.tlb_ways);
+  rules.cache("gpu.l1_cache.size", l1_cache.size, l1_cache.ways, 1, gpu.line_bytes);
+  rules.cache("gpu.l2_cache.size", l2_cache.size, l2_cache.ways, l2_cache.slices, gpu.line_bytes);
+  rules.cache("cpu.llc_size", cpu.llc.size, cpu.llc.ways, cpu.llc.slices, gpu.line_bytes);
+  rules.need(2 * fabric.credit_batch <= fabric.credits, "fabric.credit_batch", fabric.credit_batch,
+             "must be at most half of fabric.credits, " + std::to_string(fabric.credits));
+  rules.need(router.t2 <= router.t1, "gpu.router.t2", static_cast<std::uint64_t>(router.t2 * 100),
+             "(percent) must not be above gpu.router.t1");
 }
 
 std::optional<std::string> find_preset(std::string_view name) {

@@ -1,7 +1,8 @@
 // The `farfault` program as a function: main() is nothing else, and tests call it with streams of their own.
 //
 // Guarantees: what a user asked for goes to `out`; anything else goes to `err`. A failure is one line,
-// "farfault: <sentence>". Returns the exit code: 0 done, 1 the run failed, 2 the user's input was wrong.
+// "farfault: <sentence>"; the mistakes of a configuration are a line each. Returns the exit code: 0 done, 1
+// the run failed, 2 the user's input was wrong.
 #pragma once
 
 #include <functional>

@@ -1,18 +1,23 @@
 // A configuration: TOML files with includes and overrides, read strictly.
 //
-// Guarantees: every key of every file ends bound to exactly one declared parameter, or is an error that names
-// the file, the line, the key and the nearest known name; a later layer overrides an earlier one (included
-// files in order, then the file that includes them, then --set); the resolved text lists every declared
-// parameter, defaults included, and reads back to the same configuration. No TOML type appears here.
+// Guarantees: every key of every file ends bound to exactly one declared parameter, or is a mistake that
+// names the file, the line, the key and the nearest known name; a later layer overrides an earlier one
+// (included files in order, then the file that includes them, then --set); the resolved text lists every
+// declared parameter that is in use, defaults included, and reads back to the same configuration. No TOML
+// type appears here.
 //
 // Notation: tables are joined by dots ("gpu.l2_tlb.entries"); an array of tables [[link]] becomes the tables
 // link.0, link.1, ... and, like any array, replaces the one of an earlier layer as a whole.
 //
 // Limits: files of 16 MiB, includes and tables 16 deep, each file included once.
 //
-// Errors: UserError, one sentence with file, line, key, value and rule.
+// Errors: mistakes are collected while files are read and parameters bound, one sentence each with file,
+// line, key, value and rule; reject_mistakes() throws them all as one UserError. In a file that is not TOML
+// the first mistake hides the rest of that file. A file that cannot be read at all is thrown at once.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -49,7 +54,10 @@ class Config {
   // Lays the entries below `section` into the parameters of `table` ("" is the root). Each parameter may be
   // bound once.
   void bind(std::string_view section, ParamTable const& table);
-  // As above, for a value read by hand (a list of names, say); nothing when it is not there.
+  // Takes the parameters at and below `key`, bound before, out of the resolved text: what is chosen does not
+  // use them. `only_with` is the choice that would, as in: workload.name = "bfs".
+  void leave_out(std::string_view key, std::string_view only_with);
+  // As bind(), for a value read by hand (a list of names, say); nothing when it is not there.
   std::optional<Entry> take(std::string_view key);
   // As take(), for an array of strings, or a single string as an array of one.
   std::optional<std::vector<std::string>> take_strings(std::string_view key);
@@ -59,14 +67,24 @@ class Config {
   // Where `key` was set, as "file:line" or "--set", or the empty string when it is a default.
   std::string where(std::string_view key) const;
 
-  // Throws for the first entry that nothing has bound or taken.
-  void reject_unknown() const;
+  // Adds a mistake that the caller sees in the value of `key`.
+  void refuse(std::string_view key, std::string const& why);
+  // Throws one UserError for all mistakes so far and all entries that nothing has bound or taken: a line
+  // each, file by file in the order in which they were named; 20 lines, and how many more there are.
+  void reject_mistakes() const;
 
-  // The resolved configuration as TOML: every bound parameter and every value taken, in the order of binding,
-  // but the parameters of one table together and those of no table first.
+  // What was set, but left out: "key (file:line; only with CHOICE)" each.
+  std::vector<std::string> const& unused() const { return unused_; }
+  // The resolved configuration as TOML: every bound parameter and every value taken, but those left out, in
+  // the order of binding, but the parameters of one table together and those of no table first.
   std::string resolved() const;
 
  private:
+  struct Mistake {
+    std::size_t file;  // its number in the order of reading
+    int line;
+    std::string text;
+  };
   struct Bound {
     std::string key;
     std::string value;
@@ -76,14 +94,25 @@ class Config {
 
   void read(std::string_view text, std::string const& name, std::string const& folder,
             std::map<std::string, std::string>& seen, int depth);
+  void include(std::string const& wanted, Entry const& line, std::string const& folder,
+               std::map<std::string, std::string>& seen, int depth);
+  void assign(std::string_view assignment);
   void erase(std::string_view table);
   void claim(std::string const& key);
+  void refuse(Entry const& e, std::string const& why);
+  void add_mistake(std::string const& file, int line, std::string text);
+  std::size_t number_of(std::string const& file) const;
+  static std::string place(Entry const& e);
 
   PresetLookup presets_;
   std::map<std::string, Entry, std::less<>> entries_;
   std::map<std::string, Entry, std::less<>> empty_tables_;
   std::vector<std::string> claimed_;
   std::vector<Bound> bound_;
+  std::vector<std::string> unused_;
+  std::vector<std::string> files_;  // in the order of reading
+  std::vector<Mistake> mistakes_;
+  std::size_t mistakes_not_kept_ = 0;
 };
 
 // The content of a file of at most `limit` bytes. Throws UserError where it is missing, no regular file, or

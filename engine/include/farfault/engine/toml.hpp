@@ -8,8 +8,10 @@
 //   hostile line would exhaust the stack. Lines with more dots than any configuration has are refused.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace farfault {
 
@@ -33,5 +35,13 @@ namespace farfault {
 
 // The table of a whole text. Throws UserError "<name>:<line>: <why>".
 toml::table parse_toml(std::string_view text, std::string const& name);
+
+struct TomlMistake {
+  int line;
+  std::string why;
+};
+// The same for a text whose mistakes are to be told together: keys that are given twice are added to
+// `mistakes`, and the first value of each counts. Nothing where the text is no TOML, and why in `mistakes`.
+std::optional<toml::table> parse_toml(std::string_view text, std::vector<TomlMistake>& mistakes);
 
 }  // namespace farfault

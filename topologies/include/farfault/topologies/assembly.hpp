@@ -132,9 +132,10 @@ struct MachineConfig {
     f("links", "links whose source states no latency or bandwidth", links);
     f("routing", "shortest paths", routing);
   }
+  // Binds all parameters; those of a policy or shape that is not chosen are checked and left out.
   void bind(Config& config);
-  // Throws UserError for the first two parameters that do not fit together.
-  void check() const;
+  // Tells `config` which parameters do not fit together; its reject_mistakes() throws.
+  void check(Config& config) const;
 };
 
 // The text of a preset configuration, for Config.

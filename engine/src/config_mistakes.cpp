@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "config_names.hpp"
+#include "farfault/engine/config.hpp"
+
+namespace farfault {
+namespace {
+
+constexpr std::size_t kMostShown = 20;
+constexpr std::size_t kMostKept = 1000;  // a file of 16 MiB can hold a million mistakes
+
+std::string unknown(std::string_view what, std::string const& key, auto const& names) {
+  constexpr std::size_t kLongest = 200;
+  auto const near = key.size() > kLongest ? std::string() : nearest_name(key, names);
+  return "unknown " + std::string(what) + " '" + shown(key) + "'" +
+         (near.empty() ? "" : "; did you mean '" + near + "'?");
+}
+
+}  // namespace
+
+std::string Config::place(Entry const& e) {
+  return e.file == kSet ? e.file : e.file + ":" + std::to_string(e.line);
+}
+
+std::size_t Config::number_of(std::string const& file) const {
+  return static_cast<std::size_t>(std::find(files_.begin(), files_.end(), file) - files_.begin());
+}
+
+void Config::add_mistake(std::string const& file, int line, std::string text) {
+  if (mistakes_.size() == kMostKept)
+    ++mistakes_not_kept_;
+  else
+    mistakes_.push_back({number_of(file), line, std::move(text)});
+}
+
+void Config::refuse(Entry const& e, std::string const& why) {
+  add_mistake(e.file, e.line, one_line(place(e)) + ": " + why);
+}
+
+void Config::refuse(std::string_view key, std::string const& why) {
+  if (auto const it = entries_.find(key); it != entries_.end())
+    refuse(it->second, why);
+  else
+    add_mistake("", 0, why);
+}
+
+void Config::reject_mistakes() const {
+  std::set<std::string_view> const known(claimed_.begin(), claimed_.end());
+  std::set<std::string_view> known_tables;
+  for (std::string_view const key : claimed_)
+    for (auto dot = key.find('.'); dot != std::string_view::npos; dot = key.find('.', dot + 1))
+      known_tables.insert(key.substr(0, dot));
+
+  struct Line {
+    std::size_t file;
+    int line;
+    std::string const* text;     // or, of an entry that nobody declares, its key
+    Entry const* unknown_key;    // that entry, if it is a value
+    Entry const* unknown_table;  // or an empty table
+  };
+  std::vector<Line> lines;
+  for (auto const& m : mistakes_) lines.push_back({m.file, m.line, &m.text, nullptr, nullptr});
+  for (auto const& [key, e] : entries_)
+    if (!known.contains(key)) lines.push_back({number_of(e.file), e.line, &key, &e, nullptr});
+  for (auto const& [key, e] : empty_tables_)
+    if (!known_tables.contains(key)) lines.push_back({number_of(e.file), e.line, &key, nullptr, &e});
+  if (lines.empty()) return;
+  std::stable_sort(lines.begin(), lines.end(), [](Line const& a, Line const& b) {
+    return std::pair(a.file, a.line) < std::pair(b.file, b.line);
+  });
+
+  // Nearest names are costly to find: only for the lines that are shown.
+  std::string message;
+  auto const count = std::min(lines.size(), kMostShown);
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const& l = lines[i];
+    if (i != 0) message += "\n";
+    if (l.unknown_key != nullptr)
+      message += one_line(place(*l.unknown_key)) + ": " + unknown("key", *l.text, claimed_);
+    else if (l.unknown_table != nullptr)
+      message += one_line(place(*l.unknown_table)) + ": " + unknown("table", *l.text, known_tables);
+    else
+      message += *l.text;
+  }
+  if (auto const more = lines.size() + mistakes_not_kept_ - count; more != 0)
+    message += "\nand " + std::to_string(more) + " more";
+  throw UserError(message);
+}
+
+}  // namespace farfault

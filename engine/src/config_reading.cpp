@@ -1,0 +1,256 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "config_names.hpp"
+#include "farfault/engine/config.hpp"
+#include "farfault/engine/toml.hpp"
+
+namespace farfault {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
+constexpr int kMostDepth = 16;
+
+bool is_key(std::string_view word) {
+  return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+std::string_view trimmed(std::string_view s) {
+  auto const blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
+  while (!s.empty() && blank(s.front())) s.remove_prefix(1);
+  while (!s.empty() && blank(s.back())) s.remove_suffix(1);
+  return s;
+}
+
+// A floating-point number keeps a mark that it is one: 64.0 is no count.
+std::string float_text(double x) {
+  std::array<char, 32> buffer;
+  std::string text(buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), x).ptr);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+// What --set gives without quotes: a number or flag where it reads as one, else a string.
+Config::Entry bare_value(std::string_view text) {
+  Config::Entry entry{std::string(text), true, std::string(kSet), 0};
+  try {
+    auto const t = parse_toml("value = " + entry.value, std::string(kSet));
+    auto const* node = t.get("value");
+    entry.is_string = t.size() != 1 || !(node->is_number() || node->is_boolean());
+    if (t.size() == 1 && node->is_integer()) entry.value = std::to_string(node->as_integer()->get());
+  } catch (UserError const&) {
+    entry.is_string = true;
+  }
+  return entry;
+}
+
+}  // namespace
+
+std::string read_text_file(std::string const& path, std::uint64_t limit) {
+  std::error_code error;
+  auto const status = fs::status(path, error);
+  if (!fs::exists(status)) throw UserError(path + ": no such file");
+  if (!fs::is_regular_file(status)) throw UserError(path + ": not a regular file");
+  auto const size = fs::file_size(path, error);
+  if (error) throw UserError(path + ": cannot be read: " + error.message());
+  if (size > limit)
+    throw UserError(path + ": holds " + std::to_string(size) + " bytes; at most " + std::to_string(limit) +
+                    " are allowed");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw UserError(path + ": cannot be opened for reading");
+  std::string text(static_cast<std::size_t>(size), '\0');
+  in.read(text.data(), static_cast<std::streamsize>(size));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
+// Flattens the tables of one text into the entries of the configuration.
+class Config::Layer {
+ public:
+  Layer(Config& config, std::string file) : config_(config), file_(std::move(file)) {}
+
+  void table(std::string const& key, toml::table const& t, int depth) {
+    if (depth > kMostDepth) {
+      config_.refuse(at(t), "tables are nested more than " + std::to_string(kMostDepth) + " deep at '" +
+                                shown(key) + "'");
+      return;
+    }
+    if (t.empty() && !key.empty()) config_.empty_tables_.insert_or_assign(key, at(t));
+    for (auto const& [word, node] : t) {
+      auto const inner = join_keys(key, word.str());
+      if (is_key(word.str()))
+        value(inner, node, depth);
+      else
+        config_.refuse(at(node), "key '" + shown(inner) + "' may hold only letters, digits, '_' and '-'");
+    }
+  }
+
+  void value(std::string const& key, toml::node const& node, int depth) {
+    auto entry = at(node);
+    if (auto const* inner = node.as_table()) {
+      table(key, *inner, depth + 1);
+      return;
+    }
+    if (auto const* array = node.as_array()) {
+      config_.erase(key);
+      if (array->is_array_of_tables()) {
+        for (std::size_t i = 0; i < array->size(); ++i)
+          table(join_keys(key, std::to_string(i)), *(*array)[i].as_table(), depth + 1);
+        return;
+      }
+      std::ostringstream text;
+      text << *array;
+      entry.value = text.str();
+    } else if (auto const* s = node.as_string()) {
+      entry.value = s->get();
+      entry.is_string = true;
+    } else if (auto const* i = node.as_integer()) {
+      entry.value = std::to_string(i->get());
+    } else if (auto const* f = node.as_floating_point()) {
+      entry.value = float_text(f->get());
+    } else if (auto const* b = node.as_boolean()) {
+      entry.value = b->get() ? "true" : "false";
+    } else {
+      config_.refuse(entry, "'" + shown(key) + "' is a date or a time of day, which no parameter is");
+      return;
+    }
+    config_.entries_.insert_or_assign(key, std::move(entry));
+  }
+
+ private:
+  Entry at(toml::node const& node) const {
+    return {"", false, file_, static_cast<int>(node.source().begin.line)};
+  }
+
+  Config& config_;
+  std::string file_;
+};
+
+Config::Config(PresetLookup presets) : presets_(std::move(presets)) {}
+
+void Config::read_file(std::string const& path) {
+  auto const text = read_text_file(path, kMostBytes);
+  std::error_code error;
+  auto const canonical = fs::weakly_canonical(path, error);
+  std::map<std::string, std::string> seen{{error ? path : canonical.string(), "the command line"}};
+  read(text, path, fs::path(path).parent_path().string(), seen, 0);
+}
+
+void Config::read_text(std::string_view text, std::string const& name) {
+  std::map<std::string, std::string> seen{{"preset " + name, "the command line"}};
+  read(text, name, "", seen, 0);
+}
+
+void Config::read(std::string_view text, std::string const& name, std::string const& folder,
+                  std::map<std::string, std::string>& seen, int depth) {
+  if (text.size() > kMostBytes)
+    throw UserError(name + ": holds " + std::to_string(text.size()) + " bytes; at most " +
+                    std::to_string(kMostBytes) + " are allowed");
+  if (number_of(name) == files_.size()) files_.push_back(name);
+  std::vector<TomlMistake> mistakes;
+  auto root = parse_toml(text, mistakes);
+  auto const at = [&](int line) { return Entry{"", false, name, line}; };
+  for (auto const& m : mistakes) refuse(at(m.line), m.why);
+  if (!root) return;
+
+  if (auto const* node = root->get("include")) {
+    auto const here = at(static_cast<int>(node->source().begin.line));
+    auto const* list = node->as_array();
+    if (list == nullptr) {
+      refuse(here, "include must be an array of preset and file names, such as [\"base.toml\"]");
+    } else if (depth >= kMostDepth) {
+      refuse(here, "files include each other more than " + std::to_string(kMostDepth) + " deep");
+    } else {
+      for (auto const& element : *list) {
+        auto const line = at(static_cast<int>(element.source().begin.line));
+        if (auto const* word = element.as_string())
+          include(word->get(), line, folder, seen, depth);
+        else
+          refuse(line, "include must name presets and files as strings");
+      }
+    }
+    root->erase("include");
+  }
+  Layer(*this, name).table("", *root, 0);
+}
+
+void Config::include(std::string const& wanted, Entry const& line, std::string const& folder,
+                     std::map<std::string, std::string>& seen, int depth) {
+  std::optional<std::string> content;
+  std::string name = wanted, identity = "preset " + wanted, inner_folder;
+  if (presets_) content = presets_(wanted);
+  if (!content) {
+    auto const path = fs::path(folder) / wanted;
+    std::error_code error;
+    if (!fs::exists(path, error)) {
+      refuse(line, "'" + shown(wanted) + "' is neither a preset nor a file");
+      return;
+    }
+    auto const canonical = fs::weakly_canonical(path, error);
+    name = path.string();
+    identity = error ? name : canonical.string();
+    inner_folder = path.parent_path().string();
+  }
+  auto const [first, fresh] = seen.emplace(identity, place(line));
+  if (!fresh) {
+    refuse(line, "'" + shown(wanted) + "' is included already, by " + first->second);
+    return;
+  }
+  try {
+    if (!content) content = read_text_file(name, kMostBytes);
+    read(*content, name, inner_folder, seen, depth + 1);
+  } catch (UserError const& e) {
+    refuse(line, e.what());
+  }
+}
+
+void Config::set(std::string_view assignment) {
+  try {
+    assign(assignment);
+  } catch (UserError const& e) {
+    add_mistake(std::string(kSet), 0, e.what());
+  }
+}
+
+void Config::assign(std::string_view assignment) {
+  auto const bad = [&](std::string const& why) {
+    throw UserError("--set '" + shown(assignment) + "': " + why);
+  };
+  auto const equals = assignment.find('=');
+  if (equals == std::string_view::npos) bad("write KEY=VALUE");
+  auto const key = trimmed(assignment.substr(0, equals));
+  auto const text = trimmed(assignment.substr(equals + 1));
+
+  int depth = 0;
+  for (std::size_t start = 0; start <= key.size(); ++depth) {
+    auto const end = std::min(key.find('.', start), key.size());
+    if (!is_key(key.substr(start, end - start)))
+      bad("'" + shown(key) + "' is not a key such as gpu.l2_tlb.entries");
+    start = end + 1;
+  }
+  if (depth > kMostDepth) bad("the key has more than " + std::to_string(kMostDepth) + " parts");
+  if (text.empty()) bad("the value is missing");
+  if (assignment.size() > kMostBytes) bad("is too long");
+
+  std::string const name(key);
+  auto const bracketed = text.front() == '[' || text.front() == '{';
+  auto const in_quotes = text.front() == '"' || text.front() == '\'';
+  if (!bracketed && !in_quotes) {
+    entries_.insert_or_assign(name, bare_value(text));
+    return;
+  }
+  auto const t = parse_toml("value = " + std::string(text), "--set '" + shown(assignment) + "'");
+  if (t.size() != 1) bad("the value is more than one value");
+  Layer(*this, std::string(kSet)).value(name, *t.get("value"), depth);
+}
+
+}  // namespace farfault
