@@ -36,18 +36,35 @@ Model::Model(RunOptions const& options) : config(topologies::find_preset) {
   config.reject_mistakes();
   machine_config.check(config);
   config.reject_mistakes();
-  machine = machine_config.machine.topology == "generic"
-                ? topologies::generate_generic(machine_config.generic, machine_config.links)
-                : topologies::load_machine(topology_path(), machine_config.links);
+  load_machine();
+  build_workload();
+  assembly.emplace(machine, machine_config, *workload);
+}
+
+void Model::load_machine() {
+  if (machine_config.machine.topology == "generic")
+    machine = topologies::generate_generic(machine_config.generic, machine_config.links);
+  else
+    machine = topologies::load_machine(topology_path(), machine_config.links);
+  if (auto const& source = machine.source)
+    inputs.push_back({"machine.topology", source->path, source->bytes, source->hash});
   if (machine_config.cluster.machines > 1)
     machine = topologies::generate_cluster(machine, machine_config.cluster, machine_config.links);
+}
+
+void Model::build_workload() {
+  ParamTable table;
+  builder->describe(table);
+  std::string file;  // the parameter that names the workload's input
+  for (auto const& param : table.all())
+    if (param.kind == ParamKind::file) file = "workload." + workload_choice.name + "." + param.name;
   workloads::BuildContext context;
   context.warp_width = machine_config.gpu.warp_width;
   context.page_bytes = machine_config.memory.page_size.bytes;
-  context.base_folder = folder_of("workload." + workload_choice.name + ".graph");
+  context.base_folder = folder_of(file);
   context.seed = run.seed;
   workload.emplace(builder->build(context));
-  assembly.emplace(machine, machine_config, *workload);
+  for (auto const& input : workload->inputs()) inputs.push_back({file, input.path, input.bytes, input.hash});
 }
 
 void Model::bind_workloads() {
@@ -70,11 +87,14 @@ void Model::bind_workloads() {
 
 std::uint64_t Model::hash() const {
   Hasher hasher;
-  auto const text = config.resolved();
+  std::vector<std::string> files;
+  for (auto const& input : inputs) files.push_back(input.parameter);
+  auto const text = config.resolved(files);
   hasher.raw(reinterpret_cast<std::byte const*>(text.data()), text.size());
-  for (auto const& f : workload->inputs()) {
-    hasher.mix(f.bytes);
-    hasher.mix(f.hash);
+  for (auto const& input : inputs) {
+    hasher.raw(reinterpret_cast<std::byte const*>(input.parameter.data()), input.parameter.size());
+    hasher.mix(input.bytes);
+    hasher.mix(input.hash);
   }
   return hasher.value();
 }

@@ -12,12 +12,20 @@
 
 namespace farfault::cli {
 
+// A file that the configuration names and the model was built from.
+struct ModelInput {
+  std::string parameter;  // that names it
+  std::string path;       // as it was opened
+  std::uint64_t bytes = 0;
+  std::uint64_t hash = 0;  // FNV-1a of its bytes
+};
+
 struct Model {
   explicit Model(RunOptions const& options);
   Model(Model const&) = delete;
   Model& operator=(Model const&) = delete;
 
-  // Of everything that the result depends on: the resolved configuration and the input files.
+  // Of everything that the result depends on: the resolved configuration, and the contents of input files.
   std::uint64_t hash() const;
   std::uint64_t blocks() const;  // of all kernels
 
@@ -26,6 +34,7 @@ struct Model {
   topologies::MachineConfig machine_config;
   WorkloadChoice workload_choice;
   std::unique_ptr<workloads::WorkloadBuilder> builder;
+  std::vector<ModelInput> inputs;
   topologies::Machine machine;
   std::optional<Workload> workload;
   std::optional<topologies::Assembly> assembly;
@@ -38,6 +47,8 @@ struct Model {
     config.bind(section, table);
   }
   void bind_workloads();  // each is checked; the chosen one becomes `builder`
+  void load_machine();
+  void build_workload();
   std::string folder_of(std::string const& key) const;
   std::string topology_path() const;
 };

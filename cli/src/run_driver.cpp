@@ -50,9 +50,9 @@ results::RunHeader header_of(Model const& model, RunOptions const& options, Samp
   header.resolved_config = model.config.resolved();
   header.command_line = options.command_line;
   header.seed = model.run.seed;
-  for (auto const& f : model.workload->inputs())
-    header.inputs.push_back(
-        {std::filesystem::path(f.path).filename().string(), f.bytes, fmt::format("{:016x}", f.hash)});
+  for (auto const& f : model.inputs)
+    header.inputs.push_back({f.parameter, std::filesystem::path(f.path).filename().string(), f.bytes,
+                             fmt::format("{:016x}", f.hash)});
   for (auto const& n : model.machine.nodes)
     header.nodes.push_back({n.name, std::string(topologies::name_of(n.kind))});
   for (auto const& l : model.machine.links)

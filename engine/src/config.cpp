@@ -63,7 +63,8 @@ void Config::bind(std::string_view section, ParamTable const& table) {
           throw UserError("'" + shown(e.value) + "' is in quotes, but a " + std::string(unit_of(param.kind)) +
                           " is written without");
         if (!loose && !e.is_string && needs_string) {
-          if (param.kind == ParamKind::text || param.kind == ParamKind::choice)
+          if (param.kind == ParamKind::text || param.kind == ParamKind::file ||
+              param.kind == ParamKind::choice)
             throw UserError(shown(e.value) + " must be written in quotes");
           throw UserError(shown(e.value) + " has no unit; write it in quotes with one, as in \"" +
                           param.default_value + "\"");
@@ -152,10 +153,11 @@ std::string Config::where(std::string_view key) const {
   return it == entries_.end() ? std::string() : place(it->second);
 }
 
-std::string Config::resolved() const {
+std::string Config::resolved(std::vector<std::string> const& without) const {
   std::vector<std::string> sections{""};
   std::map<std::string, std::string> texts;
   for (auto const& b : bound_) {
+    if (std::find(without.begin(), without.end(), b.key) != without.end()) continue;
     auto const dot = b.key.rfind('.');
     auto const section = dot == std::string::npos ? std::string() : b.key.substr(0, dot);
     auto const [text, fresh] = texts.try_emplace(section);

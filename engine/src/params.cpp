@@ -83,6 +83,8 @@ std::string_view unit_of(ParamKind kind) {
       return "true or false";
     case ParamKind::text:
       return "text";
+    case ParamKind::file:
+      return "file";
     case ParamKind::choice:
       return "name";
     case ParamKind::duration:
@@ -122,11 +124,21 @@ void ParamTable::flag(std::string_view name, bool& field, std::string_view text,
        set, get});
 }
 
-void ParamTable::text(std::string_view name, std::string& field, std::string_view text,
-                      std::string_view source) {
+void ParamTable::words(ParamKind kind, std::string_view name, std::string& field, std::string_view text,
+                       std::string_view source) {
   auto get = [&field] { return field; };
   auto set = [&field](std::string_view word) { field = std::string(word); };
-  add({std::string(name), ParamKind::text, get(), "", std::string(text), std::string(source), set, get});
+  add({std::string(name), kind, get(), "", std::string(text), std::string(source), set, get});
+}
+
+void ParamTable::text(std::string_view name, std::string& field, std::string_view text,
+                      std::string_view source) {
+  words(ParamKind::text, name, field, text, source);
+}
+
+void ParamTable::file(std::string_view name, std::string& field, std::string_view text,
+                      std::string_view source) {
+  words(ParamKind::file, name, field, text, source);
 }
 
 void ParamTable::duration(std::string_view name, Duration& field, Range<Duration> range,

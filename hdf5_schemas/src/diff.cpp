@@ -3,6 +3,7 @@
 #include <set>
 #include <sstream>
 
+#include "config_text.hpp"
 #include "digest_of.hpp"
 #include "farfault/results/reader.hpp"
 #include "guard.hpp"
@@ -267,7 +268,7 @@ class Comparison {
   }
 
   std::optional<Difference> first_config_difference() const {
-    std::istringstream lines_a(text_at_scalar(a_)), lines_b(text_at_scalar(b_));
+    std::istringstream lines_a(config_without_file_names(a_)), lines_b(config_without_file_names(b_));
     std::string a, b, section;
     for (;;) {
       bool const more_a = static_cast<bool>(std::getline(lines_a, a));
@@ -288,7 +289,7 @@ class Comparison {
     if (auto const place = first_difference(seeds, UINT64_MAX))
       return Difference{"config", "/config/seed", std::nullopt,
                         "the seed is " + verdict(place->value_a, place->value_b)};
-    for (auto const* name : {"/config/inputs/path", "/config/inputs/bytes", "/config/inputs/hash"}) {
+    for (auto const* name : {"/config/inputs/parameter", "/config/inputs/bytes", "/config/inputs/hash"}) {
       auto const pair = open(name);
       auto const count = verdict(std::to_string(pair.shape_a.rows()), std::to_string(pair.shape_b.rows()));
       if (pair.shape_a.rows() != pair.shape_b.rows())
@@ -299,13 +300,6 @@ class Comparison {
                               " is " + verdict(place->value_a, place->value_b)};
     }
     return std::nullopt;
-  }
-
-  std::string text_at_scalar(hid_t file) const {
-    Handle const dataset(H5Dopen2(file, "/config/toml", H5P_DEFAULT), "/config/toml is missing");
-    auto const shape = shape_of_dataset(dataset);
-    if (shape.kind != Kind::text || !shape.extents.empty()) throw Hdf5Failure("/config/toml is not one text");
-    return read_texts(dataset, shape, 0, 1).at(0);
   }
 
   hid_t a_, b_;

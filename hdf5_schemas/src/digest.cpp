@@ -5,6 +5,7 @@
 #include <bit>
 #include <string_view>
 
+#include "config_text.hpp"
 #include "digest_of.hpp"
 #include "guard.hpp"
 #include "walk.hpp"
@@ -101,14 +102,18 @@ void add_group(Hash128& hash, hid_t group, std::string const& path, int depth) {
   if (depth > kMaxDepth) throw Hdf5Failure("groups are nested too deeply");
   for (auto const& name : link_names(group)) {
     auto const child = path + "/" + name;
-    if (child == "/engine" || child == "/config/command_line") continue;
+    if (child == "/engine" || child == "/config/command_line" || child == "/config/inputs/path") continue;
     auto const type = type_of(group, name);
     hash.text(child);
     hash.word(static_cast<std::uint64_t>(type));
     Handle const object(H5Oopen(group, name.c_str(), H5P_DEFAULT), "an object cannot be read");
     if (type == H5O_TYPE_GROUP || type == H5O_TYPE_DATASET) add_attributes(hash, object, false);
     if (type == H5O_TYPE_GROUP) add_group(hash, object, child, depth + 1);
-    if (type == H5O_TYPE_DATASET) add_dataset(hash, object);
+    if (type != H5O_TYPE_DATASET) continue;
+    if (child == "/config/toml")
+      hash.text(config_without_file_names(object));
+    else
+      add_dataset(hash, object);
   }
 }
 

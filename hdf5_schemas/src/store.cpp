@@ -37,8 +37,11 @@ void write_inputs(hid_t config, std::vector<InputRecord> const& inputs) {
   auto const group = create_group(config, "inputs");
   auto const scale =
       write_index(group, "input", inputs.size(), "Number of the input file, in the order of reading.");
+  attach_scale(write_column(group, "parameter", column(inputs, &InputRecord::parameter),
+                            {"text", "Parameter of the configuration that named the file."}),
+               scale, 0);
   attach_scale(
-      write_column(group, "path", column(inputs, &InputRecord::path), {"text", "Input file as named."}),
+      write_column(group, "path", column(inputs, &InputRecord::path), {"text", "Name of the input file."}),
       scale, 0);
   attach_scale(
       write_column(group, "bytes", column(inputs, &InputRecord::bytes), {"bytes", "Size of the input file."}),

@@ -21,7 +21,7 @@ class Validation {
     for (auto const* path : {"/config/toml", "/config/command_line", "/config/seed"})
       expect(path, H5O_TYPE_DATASET);
     for (auto const* path : {"/timeseries", "/tables"}) expect(path, H5O_TYPE_GROUP);
-    columns("/config/inputs", "input", {"path", "bytes", "hash"});
+    columns("/config/inputs", "input", {"parameter", "path", "bytes", "hash"});
     columns("/topology/nodes", "node", {"name", "kind"});
     columns("/topology/links", "link",
             {"a", "b", "kind", "latency_ps", "forward_bytes_per_s", "backward_bytes_per_s"});

@@ -13,7 +13,7 @@ inline RunHeader header() {
   h.resolved_config = "[gpu.l2_tlb]\nentries = 512\nlatency = \"10 ns\"\n";
   h.command_line = "farfault run a.toml";
   h.seed = 7;
-  h.inputs = {{"graphs/power.graph", 1234, "00ff"}};
+  h.inputs = {{"workload.bfs.graph", "graphs/power.graph", 1234, "00ff"}};
   h.nodes = {{"gpu0", "gpu"}, {"gpu1", "gpu"}, {"cpu0", "cpu"}};
   h.links = {{0, 2, "pcie", 500'000, 16'000'000'000, 16'000'000'000},
              {1, 2, "pcie", 500'000, 16'000'000'000, 8'000'000'000}};

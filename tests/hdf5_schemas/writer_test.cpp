@@ -77,6 +77,26 @@ TEST_CASE("the digest sees every result and no wall-clock figure") {
   CHECK(ending([](ResultWriter& w) { sample::append(w, 10, 11); }) != base);
 }
 
+TEST_CASE("the digest sees what input files hold, and not how they are called") {
+  Scratch dir;
+  auto const with = [&](std::string const& toml, InputRecord const& input) {
+    auto header = sample::header();
+    header.resolved_config = toml;
+    header.inputs = {input};
+    return sample::write(dir / "a.h5", 10, header);
+  };
+  auto const toml = [](std::string const& graph, std::string const& other) {
+    return "seed = 1\n\n[workload.bfs]\ngraph = \"" + graph + "\"\nsource = 0\n\n[other]\ngraph = \"" +
+           other + "\"\n";
+  };
+  auto const base = with(toml("a.mtx", "x"), {"workload.bfs.graph", "a.mtx", 12, "00ff"});
+  CHECK(with(toml("/data/./b = c.mtx", "x"), {"workload.bfs.graph", "b.mtx", 12, "00ff"}) == base);
+  CHECK(with(toml("a.mtx", "x"), {"workload.bfs.graph", "a.mtx", 12, "00fe"}) != base);
+  CHECK(with(toml("a.mtx", "x"), {"workload.bfs.graph", "a.mtx", 13, "00ff"}) != base);
+  CHECK(with(toml("a.mtx", "y"), {"workload.bfs.graph", "a.mtx", 12, "00ff"}) != base);
+  CHECK(with(toml("a.mtx", "x"), {"other.graph", "a.mtx", 12, "00ff"}) != base);
+}
+
 TEST_CASE("the target is untouched until the run is finished") {
   Scratch dir;
   std::ofstream(dir / "a.h5") << "precious";

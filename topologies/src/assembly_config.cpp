@@ -65,7 +65,7 @@ void MemoryParams::describe(ParamTable& t) {
 }
 
 void MachineParams::describe(ParamTable& t) {
-  t.text("topology", topology,
+  t.file("topology", topology,
          "a built-in machine, a file (NCCL/RCCL XML, hwloc XML, GraphML, TOML), or generic",
          "GMMU Bypass, Table 1");
 }

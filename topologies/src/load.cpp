@@ -78,6 +78,12 @@ std::string read_file(std::string const& path) {
   return text;
 }
 
+std::uint64_t fnv1a(std::string_view bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (char const c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return hash;
+}
+
 }  // namespace
 
 Machine parse_machine(std::string_view text, std::string const& name, LinkDefaults const& defaults) {
@@ -101,7 +107,9 @@ Machine load_machine(std::string const& file_or_name, LinkDefaults const& defaul
     throw UserError(file_or_name + ": neither a file nor a built-in machine (" + list + ")" +
                     (near.empty() ? std::string() : "; did you mean '" + near + "'?"));
   }
-  auto machine = parse_machine(read_file(file_or_name), file_or_name, defaults);
+  auto const text = read_file(file_or_name);
+  auto machine = parse_machine(text, file_or_name, defaults);
+  machine.source = MachineSource{file_or_name, text.size(), fnv1a(text)};
   if (machine.name == file_or_name) machine.name = std::filesystem::path(file_or_name).stem().string();
   return machine;
 }

@@ -17,7 +17,7 @@ void RmatSpec::describe(ParamTable& t) {
 }
 
 void GraphSpec::describe(ParamTable& t) {
-  t.text("graph", file,
+  t.file("graph", file,
          "file of a graph (Matrix Market, SNAP, METIS; plain, .gz, .xz); empty generates an R-MAT graph",
          "assumed");
   t.choice("format", format,

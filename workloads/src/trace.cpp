@@ -272,7 +272,7 @@ struct Spec {
   std::uint64_t max_instructions = TraceOptions{}.max_instructions;
 
   void describe(ParamTable& t) {
-    t.text("file", file, "kernel list, folder with kernelslist.g, or one .traceg file of Accel-Sim",
+    t.file("file", file, "kernel list, folder with kernelslist.g, or one .traceg file of Accel-Sim",
            "assumed");
     t.count("max_instructions", max_instructions, {1, 4'000'000'000},
             "memory instructions and stretches of others that a trace may hold, 24 B each", "assumed");

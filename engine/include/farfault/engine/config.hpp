@@ -76,19 +76,23 @@ class Config {
   // What was set, but left out: "key (file:line; only with CHOICE)" each.
   std::vector<std::string> const& unused() const { return unused_; }
   // The resolved configuration as TOML: every bound parameter and every value taken, but those left out, in
-  // the order of binding, but the parameters of one table together and those of no table first.
-  std::string resolved() const;
+  // the order of binding, but the parameters of one table together and those of no table first. The keys
+  // `without` do not stand in it.
+  std::string resolved(std::vector<std::string> const& without = {}) const;
+
+  // The same, one by one, in the order of binding; where each was set is told by where().
+  struct Bound {
+    std::string key;
+    std::string value;
+    bool quoted;
+  };
+  std::vector<Bound> const& bound() const { return bound_; }
 
  private:
   struct Mistake {
     std::size_t file;  // its number in the order of reading
     int line;
     std::string text;
-  };
-  struct Bound {
-    std::string key;
-    std::string value;
-    bool quoted;
   };
   class Layer;  // one text on its way into the entries
 

@@ -28,7 +28,8 @@ struct Range {
   T high;
 };
 
-enum class ParamKind { count, number, flag, text, choice, duration, bytes, bandwidth, frequency };
+// `file`: the name of a file that is read. What counts is its content, however it is called.
+enum class ParamKind { count, number, flag, text, file, choice, duration, bytes, bandwidth, frequency };
 
 struct Param {
   std::string name;
@@ -53,6 +54,7 @@ class ParamTable {
               std::string_view source);
   void flag(std::string_view name, bool& field, std::string_view text, std::string_view source);
   void text(std::string_view name, std::string& field, std::string_view text, std::string_view source);
+  void file(std::string_view name, std::string& field, std::string_view text, std::string_view source);
   void duration(std::string_view name, Duration& field, Range<Duration> range, std::string_view text,
                 std::string_view source);
   void bytes(std::string_view name, ByteSize& field, Range<ByteSize> range, std::string_view text,
@@ -81,6 +83,8 @@ class ParamTable {
 
  private:
   void add(Param p);
+  void words(ParamKind kind, std::string_view name, std::string& field, std::string_view text,
+             std::string_view source);
 
   std::string prefix_;
   std::vector<Param> params_;

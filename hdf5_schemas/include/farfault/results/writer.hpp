@@ -33,7 +33,9 @@ namespace farfault::results {
 inline constexpr std::int64_t kSchemaVersion = 1;
 inline constexpr std::size_t kBufferBytes = std::size_t{8} << 20;
 
+// A file that the run read. Its content is part of the digest, its name is not.
 struct InputRecord {
+  std::string parameter;  // that named it: "workload.bfs.graph"
   std::string path;
   std::uint64_t bytes = 0;
   std::string hash;

@@ -60,12 +60,20 @@ struct MachineLink {
   std::uint32_t count = 1;  // parallel physical links merged into this one
 };
 
+// The file that a machine was read from.
+struct MachineSource {
+  std::string path;
+  std::uint64_t bytes = 0;
+  std::uint64_t hash = 0;  // FNV-1a of its bytes
+};
+
 struct Machine {
   std::string name;
   std::string format;  // "nccl-xml", "hwloc-xml", "graphml", "toml", "ibnetdiscover", ...; see load.hpp
   std::vector<MachineNode> nodes;
   std::vector<MachineLink> links;
-  std::vector<std::string> assumed;  // one sentence for each thing that the source does not say
+  std::optional<MachineSource> source;  // none for a built-in or generated machine
+  std::vector<std::string> assumed;     // one sentence for each thing that the source does not say
 
   std::vector<std::uint32_t> nodes_of(NodeKind kind) const;  // ascending
   std::optional<std::uint32_t> find(std::string_view node_name) const;

@@ -1,0 +1,151 @@
+// What makes two runs the same run: the configuration and what its input files hold, never how they are
+// called.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "capture.hpp"
+#include "farfault/results/digest.hpp"
+#include "farfault/results/reader.hpp"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A folder of its own, empty at first, which is the current one meanwhile.
+class Folder {
+ public:
+  Folder() : before_(fs::current_path()), path_(fs::path(FARFAULT_BINARY_DIR) / "identity_test") {
+    fs::remove_all(path_);
+    fs::create_directories(path_ / "data");
+    fs::current_path(path_);
+  }
+  ~Folder() { fs::current_path(before_); }
+  Folder(Folder const&) = delete;
+  Folder& operator=(Folder const&) = delete;
+  std::string operator/(std::string const& name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path before_, path_;
+};
+
+void write(std::string const& path, std::string const& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string const kRing = "4 4\n2 4\n1 3\n2 4\n3 1\n";
+std::string const kPath = "4 3\n2\n1 3\n2 4\n3\n";
+
+std::string machine(std::string const& latency) {
+  return "[[node]]\nname = \"c\"\nkind = \"cpu\"\n[[node]]\nname = \"g\"\nkind = \"gpu\"\n"
+         "[[link]]\na = \"c\"\nb = \"g\"\nkind = \"pcie\"\nlatency = \"" +
+         latency + "\"\nbandwidth = \"16GB/s\"\n";
+}
+
+Called run(std::string const& config, std::vector<std::string> more) {
+  std::vector<std::string> words{"run", config,       "--output", "out.h5", "--threads",
+                                 "1",   "--progress", "off",      "--set",  "gpu.sms=2"};
+  words.insert(words.end(), more.begin(), more.end());
+  return farfault_program(words);
+}
+
+std::string digest_with(std::string const& config, std::vector<std::string> const& more) {
+  auto const r = run(config, more);
+  CHECK_MESSAGE(r.code == 0, r.err);
+  return farfault::results::result_digest("out.h5");
+}
+
+std::string digest_of_graph(std::string const& path) {
+  return digest_with("paper-gmmu-bypass",
+                     {"--set", "workload.name=bfs", "--set", "workload.bfs.graph=" + path});
+}
+
+std::string digest_of_machine(std::string const& path) {
+  return digest_with("paper-gmmu-bypass",
+                     {"--set", "workload.name=stream", "--set", "workload.stream.bytes=8KiB", "--set",
+                      "machine.topology=" + path});
+}
+
+}  // namespace
+
+TEST_CASE("the digest does not depend on how the path of a graph is spelt") {
+  Folder const here;
+  write("data/ring.graph", kRing);
+  write("data/path.graph", kPath);
+  fs::copy_file("data/ring.graph", "other-name.graph");
+  fs::create_symlink("data/ring.graph", "link.graph");
+  auto const digest = digest_of_graph("data/ring.graph");
+  CHECK(digest_of_graph("./data/../data/ring.graph") == digest);
+  CHECK(digest_of_graph(here / "data/ring.graph") == digest);
+  CHECK(digest_of_graph("other-name.graph") == digest);
+  CHECK(digest_of_graph("link.graph") == digest);
+  CHECK(digest_of_graph("data/path.graph") != digest);
+}
+
+TEST_CASE("the digest sees what a machine file holds, and not its path") {
+  Folder const here;
+  write("data/m.toml", machine("70ns"));
+  auto const digest = digest_of_machine("data/m.toml");
+  CHECK(digest_of_machine(here / "data/m.toml") == digest);
+  write("data/m.toml", machine("70ns") + "# the same machine\n");
+  CHECK(digest_of_machine("data/m.toml") != digest);
+}
+
+TEST_CASE("a checkpoint is refused once a file that its run had read holds something else") {
+  Folder const here;
+  std::vector<std::string> const words{"--set",
+                                       "workload.name=bfs",
+                                       "--set",
+                                       "workload.bfs.graph=g.graph",
+                                       "--set",
+                                       "machine.topology=m.toml",
+                                       "--checkpoint",
+                                       "saved",
+                                       "--checkpoint-every",
+                                       "1us"};
+  auto resumed = words;
+  resumed.insert(resumed.end(), {"--resume", "saved"});
+  write("m.toml", machine("70ns"));
+  write("g.graph", kRing);
+  auto const r = run("paper-gmmu-bypass", words);
+  REQUIRE_MESSAGE(r.code == 0, r.err);
+  REQUIRE(fs::exists("saved"));
+  auto const digest = farfault::results::result_digest("out.h5");
+
+  auto const refusal =
+      "farfault: checkpoint saved is of another run: its configuration or input files are not those of "
+      "paper-gmmu-bypass\n";
+  write("m.toml", machine("300ns"));
+  auto const other_machine = run("paper-gmmu-bypass", resumed);
+  CHECK(other_machine.code == 2);
+  CHECK(other_machine.err == refusal);
+  write("m.toml", machine("70ns"));
+  write("g.graph", kPath);
+  auto const other_graph = run("paper-gmmu-bypass", resumed);
+  CHECK(other_graph.code == 2);
+  CHECK(other_graph.err == refusal);
+
+  // Elsewhere, under other names, it is the same run.
+  write("g.graph", kRing);
+  fs::rename("g.graph", "data/renamed.graph");
+  fs::rename("m.toml", "data/renamed.toml");
+  resumed.insert(resumed.end(), {"--set", "workload.bfs.graph=./data/renamed.graph", "--set",
+                                 "machine.topology=" + (here / "data/renamed.toml")});
+  CHECK(run("paper-gmmu-bypass", resumed).code == 0);
+  CHECK(farfault::results::result_digest("out.h5") == digest);
+}
+
+TEST_CASE("an input file that a configuration names is looked for beside that configuration") {
+  Folder const here;
+  write("data/ring.graph", kRing);
+  write("data/c.toml",
+        "include = [\"paper-gmmu-bypass\"]\n[workload]\nname = \"bfs\"\n[workload.bfs]\ngraph = "
+        "\"ring.graph\"\n");
+  CHECK(digest_with("data/c.toml", {}) == digest_of_graph("data/ring.graph"));
+  write("data/trace.toml",
+        "include = [\"paper-gmmu-bypass\"]\n[workload]\nname = \"trace\"\n[workload.trace]\nfile = "
+        "\"none.g\"\n");
+  CHECK(run("data/trace.toml", {"--set", "gpu.warp_width=32"}).err ==
+        "farfault: data/none.g: no such file\n");
+}
