@@ -78,6 +78,10 @@ class System {
   // The shortest link of the whole model, timers aside.
   Duration shortest_latency() const;
 
+  // Of everything declared: components, ports, links with their latencies, first events. Equal on all ranks,
+  // or ids would mean different things on each.
+  std::uint64_t structure_hash() const;
+
  private:
   friend class Engine;
   friend class LaneMap;
