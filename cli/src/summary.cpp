@@ -82,7 +82,9 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
   auto line = [&](std::string_view name, std::string const& value) {
     text += fmt::format("  {:<22}{}\n", name, value);
   };
-  line("workload", fmt::format("{}, {} kernels, {:.1f} MiB", facts.workload.name(), total("host", "kernels"),
+  auto const kernels = total("host", "kernels");
+  line("workload", fmt::format("{}, {} {}, {:.1f} MiB", facts.workload.name(), kernels,
+                               kernels == 1 ? "kernel" : "kernels",
                                static_cast<double>(facts.workload.footprint()) / 1048576));
   line("machine", fmt::format("{} GPUs, {} SMs", facts.gpus, [&] {
          std::size_t n = 0;
@@ -94,18 +96,18 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
        fmt::format("{} ({} cycles)", for_people(facts.end.time_since_epoch()), count(cycles)));
   line("warp instructions",
        fmt::format(
-           "{}, {:.3f} a cycle and GPU", count(instructions),
+           "{}, {:.3f} per cycle and GPU", count(instructions),
            cycles == 0 ? 0.0 : static_cast<double>(instructions) / static_cast<double>(cycles) / facts.gpus));
   line("memory transactions", count(transactions));
   line("L1 TLB hits", percent(l1, l1_all));
   line("L2 TLB hits", fmt::format("{} of {} requests", percent(l2, l2_all), count(l2_all)));
-  line("page walks", fmt::format("{} in GMMUs, {} in IOMMUs", count(total("gmmu", "walks")),
+  line("page walks", fmt::format("{} by GMMUs, {} by IOMMUs", count(total("gmmu", "walks")),
                                  count(total("iommu", "walks"))));
   line("L1 cache hits", percent(cache, cache_all));
   line("L2 cache hits",
        percent(total("l2_slice", "hits"), total("l2_slice", "hits") + total("l2_slice", "misses")));
-  line("remote accesses",
-       fmt::format("{} of {} beyond the L1", percent(requests, requests + local), count(requests + local)));
+  line("remote accesses", fmt::format("{} of {} requests that leave an SM",
+                                      percent(requests, requests + local), count(requests + local)));
   if (moved != 0)
     line("pages moved",
          fmt::format(

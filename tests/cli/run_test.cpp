@@ -74,7 +74,7 @@ TEST_CASE("a run writes its result and tells what happened on standard output") 
   auto const r = run("paper-gmmu-bypass", kSmall, output);
   CHECK(r.code == 0);
   CHECK(r.err == "");
-  CHECK(r.out.find("  workload              stream, 1 kernels") == 0);
+  CHECK(r.out.find("  workload              stream, 1 kernel,") == 0);
   CHECK(r.out.find("  ended                 completed, digest ") != std::string::npos);
   CHECK(farfault_program({"validate", output}).code == 0);
   auto const again = (folder() / "again.h5").string();

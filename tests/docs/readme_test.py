@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""README.md tells the truth: its commands run as they stand, and print the figures that it shows.
+
+readme_test.py [PROGRAM] [--update]
+
+PROGRAM lies in the folder of the build to use (tests/run hands over build/release/test_docs). A block of commands may be
+followed by a block of output: each line of it, but for the wall-clock times, must be printed by the last of these
+commands. --update puts the lines that were printed into README.md in place of those that differ.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+README = ROOT / 'README.md'
+RUNNABLE = ('bench/demo ', 'build/release/farfault ', 'python3 ', 'mpirun ')
+MESH = 'usr/share/doc/libmetis-dev/examples/graphs/copter2.graph'
+
+passed = failed = 0
+
+
+def check(what, holds):
+    global passed, failed
+    passed, failed = passed + bool(holds), failed + (not holds)
+    if not holds:
+        print('FAILED:', what)
+
+
+def blocks(text):
+    """The fenced blocks as (number of the first line, lines)."""
+    lines, inside, begin = text.split('\n'), False, 0
+    for number, line in enumerate(lines):
+        if line.startswith('```'):
+            if inside:
+                yield begin, lines[begin:number]
+            inside, begin = not inside, number + 1
+
+
+def label(line):
+    """The name at the start of a line of a summary: '  L1 TLB hits           90.7 %' -> 'L1 TLB hits'."""
+    match = re.fullmatch(r'  (\S.*?)  +\S.*', line)
+    return match.group(1) if match else None
+
+
+def folder_with(build):
+    """A folder in which README's commands run as in the source tree, but with results of its own."""
+    folder = pathlib.Path(tempfile.mkdtemp())
+    for name in ('bench', 'tests'):
+        (folder / name).symlink_to(ROOT / name)
+    (folder / 'build').mkdir()
+    (folder / 'build/release').symlink_to(build)
+    if (ROOT / 'build/libmetis-doc').exists():
+        (folder / 'build/libmetis-doc').symlink_to(ROOT / 'build/libmetis-doc')
+    return folder
+
+
+# mpirun refuses root, and more ranks than cores, unless told.
+ENVIRONMENT = {**os.environ, 'PRESET_DIR': 'build/release', 'OMPI_ALLOW_RUN_AS_ROOT': '1',
+               'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'OMPI_MCA_rmaps_base_oversubscribe': '1'}
+
+
+def run(command, folder):
+    return subprocess.run(['bash', '-c', command], cwd=folder, capture_output=True, text=True, timeout=900, env=ENVIRONMENT)
+
+
+def modules_of(command):
+    return re.findall(r'import (\w+)', command) + re.findall(r'engine="(\w+)"', command)
+
+
+def can_run(command):
+    if command.startswith('mpirun'):
+        return subprocess.run(['bash', '-c', 'command -v mpirun'], capture_output=True).returncode == 0
+    if not command.startswith('python3'):
+        return True
+    return subprocess.run(['python3', '-c', 'import ' + ', '.join(modules_of(command))],
+                          capture_output=True).returncode == 0
+
+
+def main():
+    update = '--update' in sys.argv
+    words = [w for w in sys.argv[1:] if w != '--update']
+    build = pathlib.Path(words[0] if words else ROOT / 'build/release/x').resolve().parent
+    folder = folder_with(build)
+    mesh = any(pathlib.Path(p + MESH + z).exists() for p in ('/', f'{ROOT}/build/libmetis-doc/') for z in ('', '.gz'))
+    text = README.read_text()
+    lines, printed, figures = text.split('\n'), '', {}
+    for begin, block in blocks(text):
+        if block and block[0].startswith('  '):
+            compare(begin, block, printed, lines, mesh)
+            continue
+        for command in (c.split('   #')[0] for c in block):
+            if not (command + ' ').startswith(RUNNABLE):
+                continue
+            if not can_run(command):
+                print('skipped: a library of README.md\'s command is missing:', command)
+                continue
+            answer = run(command, folder)
+            # diff answers with 1 where results differ.
+            expected = 1 if command.startswith('build/release/farfault diff') else 0
+            check(f'{command}: exit code {expected}, not {answer.returncode}: {answer.stderr}',
+                  answer.returncode == expected)
+            printed = answer.stdout
+            if command.startswith('bench/demo'):
+                figures[command] = {label(l): l for l in printed.split('\n') if label(l)}
+    check('README.md runs the demo and at least one change of it', len(figures) > 1)
+    first, *others = figures.values()
+    for other in others:
+        for name in ('simulated time', 'remote accesses', 'page walks'):
+            check(f'the experiment changes {name}', first.get(name) != other.get(name))
+    if update:
+        README.write_text('\n'.join(lines))
+    subprocess.run(['rm', '-rf', folder], check=True)
+    print(f'{passed} passed, {failed} failed')
+    return failed != 0
+
+
+def compare(begin, block, printed, lines, mesh):
+    if not mesh:
+        print('skipped: the figures of README.md need the mesh of libmetis-doc')
+        return
+    now = {label(l): l for l in printed.split('\n') if label(l)}
+    for offset, shown in enumerate(block):
+        name = label(shown)
+        if '--update' in sys.argv and name in now:
+            lines[begin + offset] = now[name]
+        if name == 'took':
+            check('README.md shows how long the run took', name in now)
+        else:
+            check(f'README.md:{begin + offset + 1} shows {shown!r}, printed is {now.get(name)!r}', now.get(name) == shown)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
