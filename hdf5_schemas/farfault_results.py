@@ -16,7 +16,7 @@ import os
 import h5py
 import xarray
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class NotAResult(ValueError):
@@ -36,10 +36,13 @@ class Result:
                 self.scopes = sorted(f["summary"]) if "summary" in f else []
         except OSError as problem:
             raise NotAResult(f"{self.path}: {problem}") from None
-        if self.attributes.get("schema_version") != SCHEMA_VERSION:
-            raise NotAResult(
-                f"{self.path}: schema_version is {self.attributes.get('schema_version')}, "
-                f"and this reader knows {SCHEMA_VERSION}")
+        version = self.attributes.get("schema_version")
+        if version is None:
+            raise NotAResult(f"{self.path}: it has no schema_version, so it is no result of Farfault")
+        if version != SCHEMA_VERSION:
+            age = "an older" if version < SCHEMA_VERSION else "a newer"
+            raise NotAResult(f"{self.path}: it was written by {age} version of Farfault (schema_version {version}); "
+                             f"this reader reads schema_version {SCHEMA_VERSION}")
 
     @property
     def digest(self):
@@ -62,13 +65,9 @@ class Result:
         return tomllib.loads(self.config_text)
 
     def group(self, name):
-        """Any group as an xarray.Dataset, with `long_name` and `units` for the labels of plots."""
+        """Any group as an xarray.Dataset; plots take their labels from its `long_name` and `units`."""
         with xarray.open_dataset(self.path, group=name, engine="h5netcdf", decode_times=False) as data:
-            data = data.load()
-        for variable in data.variables.values():
-            variable.attrs.setdefault("long_name", variable.attrs.get("description", ""))
-            variable.attrs.setdefault("units", variable.attrs.get("unit", ""))
-        return data
+            return data.load()
 
     def series(self, kind):
         """Statistics of one kind of component over simulated time: [time_ps, instance(, bin)]."""
@@ -83,7 +82,7 @@ class Result:
         return self.group(f"summary/{scope}")
 
     def engine(self):
-        """How the simulator itself did; not part of the result."""
+        """How the simulator itself did, and where: not part of the result."""
         return self.group("engine")
 
     def topology(self):
@@ -108,4 +107,5 @@ def ratio(numerator, denominator):
 
 
 def _plain(value):
-    return value.item() if hasattr(value, "item") else value
+    value = value.item() if hasattr(value, "item") else value
+    return value.decode() if isinstance(value, bytes) else value

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 
 #include "farfault/engine/error.hpp"
 
@@ -26,7 +27,10 @@ CommitFile& file_of(H5FD_t const* f) {
 }
 
 // The order in which commit() changes the old part of the file.
-int rank_of(H5FD_mem_t type) {
+int rank_of(H5FD_mem_t type, unsigned char const* data, std::size_t size) {
+  // The index of a growing dataset's chunks: HDF5 files its header and first block under object headers.
+  std::string_view const signature(reinterpret_cast<char const*>(data), std::min<std::size_t>(size, 4));
+  if (signature == "EAHD" || signature == "EAIB") return 4;
   switch (type) {
     case H5FD_MEM_SUPER:
       return 0;
@@ -88,7 +92,8 @@ herr_t driver_read(H5FD_t* f, H5FD_mem_t, hid_t, haddr_t address, size_t size, v
 }
 
 herr_t driver_write(H5FD_t* f, H5FD_mem_t type, hid_t, haddr_t address, size_t size, void const* data) {
-  file_of(f).write(rank_of(type), address, size, static_cast<unsigned char const*>(data));
+  file_of(f).write(rank_of(type, static_cast<unsigned char const*>(data), size), address, size,
+                   static_cast<unsigned char const*>(data));
   return 0;
 }
 

@@ -206,7 +206,7 @@ class Comparison {
     for (auto const& name : columns) {
       Handle const dataset(H5Dopen2(a_, (folder + "/" + name).c_str(), H5P_DEFAULT),
                            "a dataset cannot be read");
-      if (text_attribute(dataset, "unit") != "ps") continue;
+      if (text_attribute(dataset, "units") != "ps") continue;
       auto const telling = name.find("time") != std::string::npos || name.find("start") != std::string::npos;
       if (telling) return name;
       if (!best) best = name;

@@ -4,70 +4,89 @@
 
 #include <algorithm>
 
+#include "text.hpp"
+#include "units.hpp"
+
 namespace farfault::results {
 namespace {
 
-constexpr hsize_t kChunkValues = 8192;  // 64 KiB of numbers
+constexpr std::size_t kCompactBytes = 256;
+constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 constexpr unsigned kDeflateLevel = 4;
+constexpr unsigned kTypicalName = 14;
 
-Handle dataset_list() {
-  Handle list(H5Pcreate(H5P_DATASET_CREATE), "no dataset properties");
-  check(H5Pset_obj_track_times(list, false), "no dataset properties");
-  return list;
-}
-
-void compress(hid_t list, std::vector<hsize_t> const& chunk) {
-  check(H5Pset_chunk(list, static_cast<int>(chunk.size()), chunk.data()), "no chunks");
-  check(H5Pset_shuffle(list), "no shuffle filter");
-  check(H5Pset_deflate(list, kDeflateLevel), "no deflate filter");
-}
-
-void write_attribute(hid_t object, char const* name, hid_t type, void const* value) {
+void write_attribute(hid_t object, char const* name, hid_t type, hid_t space, void const* value) {
   if (check(H5Aexists(object, name), "cannot look for an attribute") > 0)
     check(H5Adelete(object, name), "cannot replace an attribute");
-  Handle const space(H5Screate(H5S_SCALAR), "no scalar");
   Handle const attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT),
                          "cannot add an attribute");
   check(H5Awrite(attribute, type, value), "cannot write an attribute");
 }
 
-void describe(hid_t dataset, Description const& about) {
-  set_attribute(dataset, "unit", about.unit);
-  set_attribute(dataset, "description", about.text);
+void write_attribute(hid_t object, char const* name, hid_t type, void const* value) {
+  Handle const space(H5Screate(H5S_SCALAR), "no scalar");
+  write_attribute(object, name, type, space, value);
 }
 
-Handle write_values(hid_t parent, std::string const& name, hid_t file_type, hid_t memory_type,
-                    std::size_t count, bool scalar, void const* data, Description const& about) {
-  hsize_t const size = count;
-  Handle const space(scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &size, nullptr), "no dataspace");
-  Handle const list = dataset_list();
-  if (!scalar && count > 1) compress(list, {std::min(size, kChunkValues)});
+Handle write_values(hid_t parent, std::string const& name, Element element, Handle const& file_type,
+                    hid_t memory_type, std::span<hsize_t const> extents, void const* data,
+                    Description const& about) {
+  Handle const space(extents.empty()
+                         ? H5Screate(H5S_SCALAR)
+                         : H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr),
+                     "no dataspace");
+  auto const list = storage_of(extents, H5Tget_size(file_type));
   Handle dataset(H5Dcreate2(parent, name.c_str(), file_type, space, H5P_DEFAULT, list, H5P_DEFAULT),
                  "cannot add a dataset");
-  if (count > 0)
+  describe(dataset, element, about);
+  bool const any = std::find(extents.begin(), extents.end(), hsize_t{0}) == extents.end();
+  if (any)
     check(H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), "cannot write a dataset");
-  describe(dataset, about);
   return dataset;
+}
+
+Handle write_numbers(hid_t parent, std::string const& name, Element element, std::span<hsize_t const> extents,
+                     void const* data, Description const& about) {
+  Handle const type(H5Tcopy(file_type_of(element)), "no type");
+  return write_values(parent, name, element, type, memory_type_of(element), extents, data, about);
+}
+
+Handle write_texts(hid_t parent, std::string const& name, std::span<std::string const> given,
+                   std::span<hsize_t const> extents, Description const& about) {
+  std::vector<std::string> texts;
+  texts.reserve(given.size());
+  for (auto const& text : given) texts.push_back(well_formed(text));
+  auto const form = form_of(texts);
+  auto const type = text_type(form);
+  return write_values(parent, name, Element::text, type, type, extents, text_block(texts, form.width).data(),
+                      about);
+}
+
+template <class Value>
+Handle write_list(hid_t parent, std::string const& name, Element element, std::span<Value const> values,
+                  Description const& about) {
+  hsize_t const size = values.size();
+  return write_numbers(parent, name, element, std::span(&size, 1), values.data(), about);
 }
 
 }  // namespace
 
-Handle create_group(hid_t parent, std::string const& name) {
+Handle create_group(hid_t parent, std::string const& name, std::size_t members) {
   Handle const list(H5Pcreate(H5P_GROUP_CREATE), "no group properties");
   check(H5Pset_obj_track_times(list, false), "no group properties");
+  // All links in the header of the group: the index that HDF5 would build for more than eight takes more
+  // room.
+  check(H5Pset_link_phase_change(list, 4096, 4096), "no group properties");
+  check(H5Pset_est_link_info(list, static_cast<unsigned>(std::clamp<std::size_t>(members, 1, 1000)),
+                             kTypicalName),
+        "no group properties");
   return {H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, list, H5P_DEFAULT), "cannot add a group"};
 }
 
-Handle string_type() {
-  Handle type(H5Tcopy(H5T_C_S1), "no string type");
-  check(H5Tset_size(type, H5T_VARIABLE), "no string type");
-  check(H5Tset_cset(type, H5T_CSET_UTF8), "no string type");
-  return type;
-}
-
 void set_attribute(hid_t object, char const* name, std::string const& value) {
-  char const* const text = value.c_str();
-  write_attribute(object, name, string_type(), &text);
+  std::vector<std::string> const texts{well_formed(value)};
+  auto const form = form_of(texts);
+  write_attribute(object, name, text_type(form), text_block(texts, form.width).data());
 }
 
 void set_attribute(hid_t object, char const* name, std::int64_t value) {
@@ -78,140 +97,114 @@ void set_attribute(hid_t object, char const* name, std::uint64_t value) {
   write_attribute(object, name, H5T_NATIVE_UINT64, &value);
 }
 
+hid_t file_type_of(Element element) {
+  return element == Element::u64 ? H5T_STD_U64LE : element == Element::i64 ? H5T_STD_I64LE : H5T_IEEE_F64LE;
+}
+
+hid_t memory_type_of(Element element) {
+  return element == Element::u64   ? H5T_NATIVE_UINT64
+         : element == Element::i64 ? H5T_NATIVE_INT64
+                                   : H5T_NATIVE_DOUBLE;
+}
+
+Handle storage_of(std::span<hsize_t const> extents, std::size_t value_bytes) {
+  Handle list(H5Pcreate(H5P_DATASET_CREATE), "no dataset properties");
+  check(H5Pset_obj_track_times(list, false), "no dataset properties");
+  auto bytes = value_bytes;
+  for (auto const extent : extents) bytes *= extent;
+  if (bytes == 0) return list;
+  if (bytes <= kCompactBytes) {
+    check(H5Pset_layout(list, H5D_COMPACT), "no compact layout");
+  } else if (!extents.empty()) {
+    std::vector<hsize_t> chunk(extents.begin(), extents.end());
+    auto room = std::max<hsize_t>(kChunkBytes / value_bytes, 1);
+    for (std::size_t axis = chunk.size(); axis-- > 0;) {
+      chunk[axis] = std::clamp<hsize_t>(chunk[axis], 1, std::max<hsize_t>(room, 1));
+      room /= chunk[axis];
+    }
+    compress(list, chunk);
+  }
+  return list;
+}
+
+void compress(hid_t list, std::vector<hsize_t> const& chunk) {
+  check(H5Pset_chunk(list, static_cast<int>(chunk.size()), chunk.data()), "no chunks");
+  check(H5Pset_shuffle(list), "no shuffle filter");
+  check(H5Pset_deflate(list, kDeflateLevel), "no deflate filter");
+}
+
+void describe(hid_t dataset, Element element, Description const& about) {
+  set_attribute(dataset, "units", udunits(about.unit));
+  set_attribute(dataset, "long_name", about.text);
+  if (element == Element::text) set_attribute(dataset, "_Encoding", std::string("utf-8"));
+}
+
 Handle write_scalar(hid_t parent, std::string const& name, std::string const& value,
                     Description const& about) {
-  char const* const text = value.c_str();
-  Handle const type = string_type();
-  return write_values(parent, name, type, type, 1, true, &text, about);
+  return write_texts(parent, name, std::span(&value, 1), {}, about);
 }
 
 Handle write_scalar(hid_t parent, std::string const& name, std::uint64_t value, Description const& about) {
-  return write_values(parent, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, 1, true, &value, about);
+  return write_numbers(parent, name, Element::u64, {}, &value, about);
 }
 
 Handle write_scalar(hid_t parent, std::string const& name, double value, Description const& about) {
-  return write_values(parent, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, true, &value, about);
+  return write_numbers(parent, name, Element::real, {}, &value, about);
 }
 
 Handle write_column(hid_t parent, std::string const& name, std::span<std::string const> values,
                     Description const& about) {
-  std::vector<char const*> texts;
-  texts.reserve(values.size());
-  for (auto const& value : values) texts.push_back(value.c_str());
-  Handle const type = string_type();
-  return write_values(parent, name, type, type, texts.size(), false, texts.data(), about);
+  hsize_t const size = values.size();
+  return write_texts(parent, name, values, std::span(&size, 1), about);
 }
 
 Handle write_column(hid_t parent, std::string const& name, std::span<std::uint64_t const> values,
                     Description const& about) {
-  return write_values(parent, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, values.size(), false, values.data(),
-                      about);
+  return write_list(parent, name, Element::u64, values, about);
 }
 
 Handle write_column(hid_t parent, std::string const& name, std::span<double const> values,
                     Description const& about) {
-  return write_values(parent, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, values.size(), false, values.data(),
-                      about);
+  return write_list(parent, name, Element::real, values, about);
 }
 
 void make_scale(hid_t dataset, std::string const& name) {
   check(H5DSset_scale(dataset, name.c_str()), "cannot make a dimension scale");
 }
 
-void attach_scale(hid_t dataset, hid_t scale, unsigned axis) {
-  check(H5DSattach_scale(dataset, scale, axis), "cannot attach a dimension scale");
+void ScaleTies::tie(hid_t dataset, std::vector<hid_t> const& scales) {
+  Use use{0, 0, 0};
+  check(H5Rcreate(&use.dataset, dataset, ".", H5R_OBJECT, -1), "cannot refer to a dataset");
+  std::vector<hobj_ref_t> references(scales.size());
+  std::vector<hvl_t> axes(scales.size());
+  for (std::size_t axis = 0; axis < scales.size(); ++axis) {
+    check(H5Rcreate(&references[axis], scales[axis], ".", H5R_OBJECT, -1),
+          "cannot refer to a dimension scale");
+    axes[axis] = {1, &references[axis]};
+    use.axis = static_cast<int>(axis);
+    auto const known =
+        std::find_if(scales_.begin(), scales_.end(), [&](auto const& s) { return s.first == scales[axis]; });
+    if (known != scales_.end())
+      known->second.push_back(use);
+    else
+      scales_.push_back({scales[axis], {use}});
+  }
+  Handle const type(H5Tvlen_create(H5T_STD_REF_OBJ), "no type of references");
+  hsize_t const rank = scales.size();
+  Handle const space(H5Screate_simple(1, &rank, nullptr), "no dataspace");
+  write_attribute(dataset, DIMENSION_LIST, type, space, axes.data());
 }
 
-GrowingDataset::GrowingDataset(hid_t parent, std::string const& name, Element element,
-                               std::vector<hsize_t> row_shape, Description const& about) {
-  for (auto const extent : row_shape) values_per_row_ *= extent;
-  shape_ = {0};
-  shape_.insert(shape_.end(), row_shape.begin(), row_shape.end());
-  chunk_ = shape_;
-  // One chunk holds whole rows where it can, else a part of one row.
-  auto room = kChunkValues;
-  for (std::size_t axis = chunk_.size(); axis-- > 1;) {
-    chunk_[axis] = std::clamp<hsize_t>(chunk_[axis], 1, std::max<hsize_t>(room, 1));
-    room /= chunk_[axis];
+void ScaleTies::write() {
+  Handle const type(H5Tcreate(H5T_COMPOUND, sizeof(Use)), "no type of references");
+  check(H5Tinsert(type, "dataset", HOFFSET(Use, dataset), H5T_STD_REF_OBJ), "no type of references");
+  check(H5Tinsert(type, "dimension", HOFFSET(Use, axis), H5T_NATIVE_INT), "no type of references");
+  for (auto const& [scale, uses] : scales_) {
+    hsize_t const count = uses.size();
+    Handle const space(H5Screate_simple(1, &count, nullptr), "no dataspace");
+    write_attribute(scale, REFERENCE_LIST, type, space, uses.data());
   }
-  chunk_[0] = std::clamp<hsize_t>(room, 1, 1024);
-
-  Handle file_type;
-  switch (element) {
-    case Element::u64:
-      file_type = Handle(H5Tcopy(H5T_STD_U64LE), "no type");
-      memory_type_ = Handle(H5Tcopy(H5T_NATIVE_UINT64), "no type");
-      break;
-    case Element::i64:
-      file_type = Handle(H5Tcopy(H5T_STD_I64LE), "no type");
-      memory_type_ = Handle(H5Tcopy(H5T_NATIVE_INT64), "no type");
-      break;
-    case Element::text:
-      file_type = string_type();
-      memory_type_ = string_type();
-      break;
-  }
-  auto limits = shape_;
-  limits[0] = H5S_UNLIMITED;
-  Handle const space(H5Screate_simple(static_cast<int>(shape_.size()), shape_.data(), limits.data()),
-                     "no dataspace");
-  Handle const list = dataset_list();
-  compress(list, chunk_);
-  Handle const access(H5Pcreate(H5P_DATASET_ACCESS), "no access properties");
-  // Chunks are written whole, once a flush: the cache need not hold more than one of them.
-  check(H5Pset_chunk_cache(access, 7, kChunkValues * sizeof(std::uint64_t), 1.0), "no chunk cache");
-  dataset_ = Handle(H5Dcreate2(parent, name.c_str(), file_type, space, H5P_DEFAULT, list, access),
-                    "cannot add a dataset");
-  describe(dataset_, about);
-}
-
-void GrowingDataset::append(std::uint64_t rows, void const* data) {
-  if (rows == 0) return;
-  auto start = std::vector<hsize_t>(shape_.size(), 0);
-  start[0] = rows_;
-  auto count = shape_;
-  count[0] = rows;
-  shape_[0] = rows_ + rows;
-  check(H5Dset_extent(dataset_, shape_.data()), "cannot extend a dataset");
-  Handle const space(H5Dget_space(dataset_), "no dataspace");
-  check(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
-        "no selection");
-  Handle const memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr),
-                      "no dataspace");
-  check(H5Dwrite(dataset_, memory_type_, memory, space, H5P_DEFAULT, data), "cannot write rows");
-  rows_ = shape_[0];
-}
-
-std::vector<GrowingDataset::Block> GrowingDataset::blocks_at(std::uint64_t row) const {
-  std::vector<Block> blocks;
-  std::vector<hsize_t> at(shape_.size(), 0);
-  at[0] = row;
-  for (;;) {
-    unsigned filters = 0;
-    Block block{HADDR_UNDEF, 0};
-    check(H5Dget_chunk_info_by_coord(dataset_, at.data(), &filters, &block.address, &block.size),
-          "cannot find a chunk");
-    blocks.push_back(block);
-    std::size_t axis = at.size();
-    while (--axis > 0) {
-      at[axis] += chunk_[axis];
-      if (at[axis] < shape_[axis]) break;
-      at[axis] = 0;
-    }
-    if (axis == 0) return blocks;
-  }
-}
-
-void GrowingDataset::release_replaced(CommitFile& file) {
-  if (!tail_.empty()) {
-    auto const now = blocks_at(tail_row_);
-    for (std::size_t i = 0; i < tail_.size(); ++i)
-      if (now[i].address != tail_[i].address && tail_[i].address != HADDR_UNDEF)
-        file.release(tail_[i].address, tail_[i].size);
-    tail_.clear();
-  }
-  tail_row_ = rows_ / chunk_[0] * chunk_[0];
-  if (tail_row_ < rows_) tail_ = blocks_at(tail_row_);
+  scales_.clear();
 }
 
 }  // namespace farfault::results

@@ -1,31 +1,37 @@
-// The building blocks of the layout: described datasets, strings, dimension scales, and datasets that grow.
+// The building blocks of the layout: groups, attributes, datasets that are written at once, dimension scales.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "commit_file.hpp"
 #include "handle.hpp"
 
 namespace farfault::results {
 
-// Every object of the file is created without times, and every dataset of more than one value is chunked,
-// shuffled and deflated.
-Handle create_group(hid_t parent, std::string const& name);
-
-// A copy of the variable-length UTF-8 string type.
-Handle string_type();
+// `members`: about how many links the group will hold, so that they lie together in the file.
+Handle create_group(hid_t parent, std::string const& name, std::size_t members);
 
 void set_attribute(hid_t object, char const* name, std::string const& value);
 void set_attribute(hid_t object, char const* name, std::int64_t value);
 void set_attribute(hid_t object, char const* name, std::uint64_t value);
 
 struct Description {
-  std::string unit;
-  std::string text;
+  std::string unit;  // as declared; the attribute `units` has it in the words of UDUNITS
+  std::string text;  // the attribute `long_name`
 };
+
+enum class Element : std::uint8_t { u64, i64, real, text };
+hid_t file_type_of(Element element);  // of numbers
+hid_t memory_type_of(Element element);
+
+// How a dataset of known extents (none: one value) is stored: with its header where it is small, else in
+// chunks of whole rows, shuffled and deflated.
+Handle storage_of(std::span<hsize_t const> extents, std::size_t value_bytes);
+void compress(hid_t list, std::vector<hsize_t> const& chunk);
+void describe(hid_t dataset, Element element, Description const& about);
 
 Handle write_scalar(hid_t parent, std::string const& name, std::string const& value,
                     Description const& about);
@@ -39,42 +45,23 @@ Handle write_column(hid_t parent, std::string const& name, std::span<std::uint64
 Handle write_column(hid_t parent, std::string const& name, std::span<double const> values,
                     Description const& about);
 
-// Makes `dataset` the coordinate of a dimension called `name`; attach_scale ties axis `axis` of `dataset` to
-// it.
+// Makes `dataset` the coordinate of a dimension called `name`.
 void make_scale(hid_t dataset, std::string const& name);
-void attach_scale(hid_t dataset, hid_t scale, unsigned axis);
 
-enum class Element : std::uint8_t { u64, i64, text };
-
-// A dataset that grows along its first dimension.
-class GrowingDataset {
+// Ties datasets to the scales of their axes, all of a group at once: HDF5's own H5DSattach_scale writes the
+// list of a scale anew for every dataset, and the room of the old lists is lost.
+class ScaleTies {
  public:
-  GrowingDataset(hid_t parent, std::string const& name, Element element, std::vector<hsize_t> row_shape,
-                 Description const& about);
-
-  // `rows` rows of uint64_t, int64_t or char const*, as the element says.
-  void append(std::uint64_t rows, void const* data);
-  // After H5Fflush: tells `file` which blocks the last chunks have left behind.
-  void release_replaced(CommitFile& file);
-
-  hid_t get() const { return dataset_; }
-  std::uint64_t rows() const { return rows_; }
-  std::uint64_t values_per_row() const { return values_per_row_; }
+  void tie(hid_t dataset, std::vector<hid_t> const& scales);  // scales[axis]
+  void write();                                               // once, when all are tied
 
  private:
-  struct Block {
-    haddr_t address;
-    hsize_t size;
+  struct Use {
+    hobj_ref_t dataset;
+    int axis;
+    int unused;  // the bytes between two uses: written, so given a value
   };
-  std::vector<Block> blocks_at(std::uint64_t row) const;
-
-  Handle dataset_;
-  Handle memory_type_;
-  std::vector<hsize_t> shape_, chunk_;
-  std::uint64_t rows_ = 0;
-  std::uint64_t values_per_row_ = 1;
-  std::uint64_t tail_row_ = 0;  // where the incomplete last chunks begin
-  std::vector<Block> tail_;     // and where they lie in the file
+  std::vector<std::pair<hid_t, std::vector<Use>>> scales_;
 };
 
 }  // namespace farfault::results

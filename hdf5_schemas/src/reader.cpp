@@ -46,8 +46,8 @@ void pack_summary(hid_t file, Pack& pack) {
       for (std::size_t i = 0; i < values.size(); ++i) {
         if (values[i] == UINT64_MAX && H5Aexists(dataset, "_FillValue") > 0) continue;
         pack.put(1);
-        for (auto const& text : {scope, names[i], metric, text_attribute(dataset, "unit"),
-                                 text_attribute(dataset, "description")})
+        for (auto const& text : {scope, names[i], metric, text_attribute(dataset, "units"),
+                                 text_attribute(dataset, "long_name")})
           pack.put(text);
         pack.put(values[i]);
       }

@@ -16,7 +16,7 @@ class Validation {
   std::string run() {
     check_is_result(file_);
     Handle const root(H5Gopen2(file_, "/", H5P_DEFAULT), "the root group cannot be read");
-    for (auto const* name : {"conventions", "end_reason"})
+    for (auto const* name : {"Conventions", "end_reason"})
       if (text_attribute(root, name).empty()) problem("/ has no attribute " + std::string(name));
     for (auto const* path : {"/config/toml", "/config/command_line", "/config/seed"})
       expect(path, H5O_TYPE_DATASET);
@@ -170,7 +170,7 @@ class Validation {
       Handle const object(H5Oopen(group, name.c_str(), H5P_DEFAULT), "an object cannot be read");
       if (type == H5O_TYPE_GROUP) descriptions(object, child, depth + 1);
       if (type != H5O_TYPE_DATASET) continue;
-      for (auto const* attribute : {"unit", "description"})
+      for (auto const* attribute : {"units", "long_name"})
         if (text_attribute(object, attribute).empty()) problem(child + " has no attribute " + attribute);
     }
   }

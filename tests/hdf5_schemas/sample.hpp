@@ -60,6 +60,7 @@ inline void end(ResultWriter& writer) {
   writer.engine(
       {{"wall_time", "s", "Wall-clock time of the run.", 1.5},
        {"events", "count", "Events executed.", std::uint64_t{99}},
+       {"host", "text", "Name of the host.", std::string("node7")},
        {"partition_load", "1", "Share of the events of each partition.", std::vector<double>{0.25, 0.75}}});
 }
 

@@ -3,6 +3,7 @@
 Usage: python3 test_reader.py PATH/TO/test_hdf5_schemas
 """
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,19 +17,38 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import farfault_results as ff  # noqa: E402
 
 
-def every_dataset_is_described(path):
+def every_dataset_has_units_and_a_long_name(path):
     bare = []
 
     def visit(name, item):
         if isinstance(item, h5py.Dataset):
-            for attribute in ("unit", "description"):
-                if not isinstance(item.attrs.get(attribute), str) or not item.attrs[attribute]:
-                    bare.append(f"{name}: {attribute}")
+            bare.extend(f"{name}: {a}" for a in ("units", "long_name") if not item.attrs.get(a))
 
     with h5py.File(path) as f:
         f.visititems(visit)
         assert len(f) == 6, list(f)
+        assert f.attrs["Conventions"] == b"CF-1.10"
     assert bare == [], bare
+
+
+def no_text_has_a_variable_length(path):
+    found = []
+
+    def check(name, dtype):
+        text = h5py.check_string_dtype(dtype)
+        if text is not None and text.length is None:
+            found.append(name)
+
+    def visit(name, item):
+        if isinstance(item, h5py.Dataset):
+            check(name, item.dtype)
+        for attribute in item.attrs:
+            check(f"{name}: {attribute}", item.attrs.get_id(attribute).dtype)
+
+    with h5py.File(path) as f:
+        f.visititems(visit)
+        visit("/", f)
+    assert found == [], found
 
 
 def xarray_opens_every_group(path):
@@ -48,7 +68,7 @@ def series_have_named_dimensions(path):
         assert data["bin"].values.tolist() == [0, 1, 2, 4]
         assert data["instance"].values.tolist() == ["gpu0.l2_tlb", "gpu1.l2_tlb"]
         assert data["hits"].attrs["kind"] == "counter" and data["occupancy"].attrs["kind"] == "level"
-        assert data["latency"].attrs["bin_unit"] == "ps" and data["latency"].attrs["unit"] == "count"
+        assert data["latency"].attrs["bin_unit"] == "ps" and data["latency"].attrs["units"] == "1"
         samples = data.sizes["time_ps"]
         assert samples == 2500
         expected = numpy.arange(samples, dtype="uint64")[:, None] * 100
@@ -64,7 +84,7 @@ def the_reader_gives_series_tables_and_summary(path):
     assert run.kinds == ["driver", "l2_tlb"] and run.tables == ["fault_batches", "kernels"]
     assert run.end_reason == "completed" and len(run.digest) == 32
     hits = run.series("l2_tlb")
-    assert (ff.deltas(hits, "hits") == 100).all() and hits["hits"].attrs["units"] == "count"
+    assert (ff.deltas(hits, "hits") == 100).all() and hits["hits"].attrs["units"] == "1"
     try:
         ff.deltas(hits, "occupancy")
         raise AssertionError("a level has no deltas")
@@ -79,7 +99,7 @@ def the_reader_gives_series_tables_and_summary(path):
     assert gpu["instructions"].sel(name="gpu1") == 12
     assert gpu["faults"].sel(name="gpu0") == 3 and numpy.isnan(gpu["faults"].sel(name="gpu1"))
     assert int(run.summary()["instructions"][0]) == 42
-    assert run.engine()["partition_load"].values.tolist() == [0.25, 0.75]
+    assert run.engine()["partition_load"].values.tolist() == [0.25, 0.75] and run.engine()["host"] == "node7"
     nodes, links = run.topology()
     assert nodes["name"].values[links["b"].values].tolist() == ["cpu0", "cpu0"]
     assert run.config["gpu"]["l2_tlb"]["entries"] == 512
@@ -102,17 +122,33 @@ def another_file_is_refused(path):
             pass
 
 
+def a_result_of_another_version_is_refused_with_its_version(path):
+    other = os.path.join(os.path.dirname(path), "older.h5")
+    shutil.copy(path, other)
+    for version, age in ((1, "an older"), (3, "a newer")):
+        with h5py.File(other, "r+") as f:
+            f.attrs.modify("schema_version", version)
+        try:
+            ff.open_result(other)
+            raise AssertionError("accepted")
+        except ff.NotAResult as problem:
+            assert f"written by {age} version of Farfault (schema_version {version})" in str(problem), problem
+
+
 def ncdump_style_dimensions_are_complete(path):
     with h5py.File(path) as f:
         hits = f["timeseries/l2_tlb/hits"]
+        assert [hits.file[r] for r, in hits.attrs["DIMENSION_LIST"]] == [hits.dims[0][0], hits.dims[1][0]]
+        assert [f[r] for r, axis in f["timeseries/l2_tlb/instance"].attrs["REFERENCE_LIST"] if axis == 1][0] == hits
         assert hits.dims[0].keys() == ["time_ps"] and hits.dims[1].keys() == ["instance"]
         assert hits.compression == "gzip" and hits.shuffle and hits.chunks[0] > 1
         assert f["timeseries/l2_tlb/time_ps"].attrs["CLASS"] == b"DIMENSION_SCALE"
 
 
-TESTS = (every_dataset_is_described, xarray_opens_every_group, series_have_named_dimensions,
+TESTS = (every_dataset_has_units_and_a_long_name, no_text_has_a_variable_length, xarray_opens_every_group, series_have_named_dimensions,
          the_reader_gives_series_tables_and_summary, the_file_of_a_cut_off_run_reads_the_same_way,
-         another_file_is_refused, ncdump_style_dimensions_are_complete)
+         another_file_is_refused, a_result_of_another_version_is_refused_with_its_version,
+         ncdump_style_dimensions_are_complete)
 
 
 def main():

@@ -60,7 +60,7 @@ TEST_CASE("the digest sees every result and no wall-clock figure") {
   CHECK(with([](RunHeader& h) { h.nodes[0].name = "gpu9"; }) != base);
   CHECK(with([](RunHeader& h) { h.inputs[0].hash = "00fe"; }) != base);
   CHECK(with([](RunHeader& h) { h.series[0].instances[1] = "gpu1.tlb"; }) != base);
-  CHECK(with([](RunHeader& h) { h.series[0].stats[0].unit = "hits"; }) != base);
+  CHECK(with([](RunHeader& h) { h.series[0].stats[0].unit = "ps"; }) != base);
   CHECK(sample::write(dir / "longer.h5", 11) != base);
 
   auto const ending = [&](auto change) {

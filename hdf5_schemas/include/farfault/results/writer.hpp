@@ -30,7 +30,7 @@
 
 namespace farfault::results {
 
-inline constexpr std::int64_t kSchemaVersion = 1;
+inline constexpr std::int64_t kSchemaVersion = 2;
 inline constexpr std::size_t kBufferBytes = std::size_t{8} << 20;
 
 // A file that the run read. Its content is part of the digest, its name is not.
@@ -83,7 +83,7 @@ struct EngineValue {
   std::string name;
   std::string unit;
   std::string text;
-  std::variant<double, std::uint64_t, std::vector<double>, std::vector<std::uint64_t>> value;
+  std::variant<double, std::uint64_t, std::string, std::vector<double>, std::vector<std::uint64_t>> value;
 };
 
 // How much a file holds: kept in a checkpoint, so that a resumed run goes on from there.
@@ -113,6 +113,7 @@ class ResultWriter {
   Position position() const;  // of what has been appended; call flush() before relying on it
 
   void summary(std::vector<SummaryRow> const& rows);
+  // Adds to /engine; a value whose name is there already takes the place of the earlier one.
   void engine(std::vector<EngineValue> const& values);
 
   // Writes what is left, the reason and the digest, and gives the file its name. Returns the digest.

@@ -1,0 +1,123 @@
+#include "rows.hpp"
+
+#include <algorithm>
+
+namespace farfault::results {
+namespace {
+
+constexpr hsize_t kChunkBytes = 64 << 10;
+constexpr hsize_t kChunkRows = 1024;
+
+// One chunk holds whole rows where it can, else a part of one row.
+std::vector<hsize_t> chunk_of(std::vector<hsize_t> const& shape, std::size_t value_bytes) {
+  auto chunk = shape;
+  auto room = std::max<hsize_t>(kChunkBytes / value_bytes, 1);
+  for (std::size_t axis = chunk.size(); axis-- > 1;) {
+    chunk[axis] = std::clamp<hsize_t>(chunk[axis], 1, std::max<hsize_t>(room, 1));
+    room /= chunk[axis];
+  }
+  chunk[0] = std::clamp<hsize_t>(room, 1, kChunkRows);
+  return chunk;
+}
+
+}  // namespace
+
+RowDataset::RowDataset(hid_t parent, std::string const& name, Element element, std::vector<hsize_t> row_shape,
+                       std::optional<std::uint64_t> total, Description const& about)
+    : file_type_(H5Tcopy(file_type_of(element)), "no type"),
+      memory_type_(H5Tcopy(memory_type_of(element)), "no type"),
+      shape_(std::move(row_shape)) {
+  make(parent, name, element, total, about);
+}
+
+RowDataset::RowDataset(hid_t parent, std::string const& name, TextForm form,
+                       std::optional<std::uint64_t> total, Description const& about)
+    : file_type_(text_type(form)), memory_type_(text_type(form)), width_(form.width) {
+  make(parent, name, Element::text, total, about);
+}
+
+void RowDataset::make(hid_t parent, std::string const& name, Element element,
+                      std::optional<std::uint64_t> total, Description const& about) {
+  grows_ = !total;
+  shape_.insert(shape_.begin(), total.value_or(0));
+  auto const value_bytes = H5Tget_size(file_type_);
+  auto limits = shape_;
+  Handle list, access(H5Pcreate(H5P_DATASET_ACCESS), "no access properties");
+  if (grows_) {
+    chunk_ = chunk_of(shape_, value_bytes);
+    limits[0] = H5S_UNLIMITED;
+    list = storage_of({}, 0);
+    compress(list, chunk_);
+    // Chunks are written whole, once a flush: the cache need not hold more than one of them.
+    check(H5Pset_chunk_cache(access, 7, kChunkBytes, 1.0), "no chunk cache");
+  } else {
+    list = storage_of(shape_, value_bytes);
+  }
+  Handle const space(H5Screate_simple(static_cast<int>(shape_.size()), shape_.data(), limits.data()),
+                     "no dataspace");
+  dataset_ = Handle(H5Dcreate2(parent, name.c_str(), file_type_, space, H5P_DEFAULT, list, access),
+                    "cannot add a dataset");
+  describe(dataset_, element, about);
+}
+
+void RowDataset::append(std::uint64_t rows, std::uint64_t const* words) {
+  write(rows, words);
+}
+
+void RowDataset::append(std::span<std::string const> texts) {
+  write(texts.size(), text_block(texts, width_).data());
+}
+
+void RowDataset::write(std::uint64_t rows, void const* data) {
+  if (rows == 0) return;
+  auto start = std::vector<hsize_t>(shape_.size(), 0);
+  start[0] = rows_;
+  auto count = shape_;
+  count[0] = rows;
+  rows_ += rows;
+  if (grows_) {
+    shape_[0] = rows_;
+    check(H5Dset_extent(dataset_, shape_.data()), "cannot extend a dataset");
+  }
+  Handle const space(H5Dget_space(dataset_), "no dataspace");
+  check(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+        "no selection");
+  Handle const memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr),
+                      "no dataspace");
+  check(H5Dwrite(dataset_, memory_type_, memory, space, H5P_DEFAULT, data), "cannot write rows");
+}
+
+std::vector<RowDataset::Block> RowDataset::blocks_at(std::uint64_t row) const {
+  std::vector<Block> blocks;
+  std::vector<hsize_t> at(shape_.size(), 0);
+  at[0] = row;
+  for (;;) {
+    unsigned filters = 0;
+    Block block{HADDR_UNDEF, 0};
+    check(H5Dget_chunk_info_by_coord(dataset_, at.data(), &filters, &block.address, &block.size),
+          "cannot find a chunk");
+    blocks.push_back(block);
+    std::size_t axis = at.size();
+    while (--axis > 0) {
+      at[axis] += chunk_[axis];
+      if (at[axis] < shape_[axis]) break;
+      at[axis] = 0;
+    }
+    if (axis == 0) return blocks;
+  }
+}
+
+void RowDataset::release_replaced(CommitFile& file) {
+  if (!grows_) return;
+  if (!tail_.empty()) {
+    auto const now = blocks_at(tail_row_);
+    for (std::size_t i = 0; i < tail_.size(); ++i)
+      if (now[i].address != tail_[i].address && tail_[i].address != HADDR_UNDEF)
+        file.release(tail_[i].address, tail_[i].size);
+    tail_.clear();
+  }
+  tail_row_ = rows_ / chunk_[0] * chunk_[0];
+  if (tail_row_ < rows_) tail_ = blocks_at(tail_row_);
+}
+
+}  // namespace farfault::results

@@ -1,0 +1,114 @@
+#include "series.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "farfault/engine/error.hpp"
+#include "store.hpp"
+#include "units.hpp"
+
+namespace farfault::results {
+namespace {
+
+std::size_t width_of(SeriesGroup const& group, StatInfo const& stat) {
+  return group.instances.size() * (stat.kind == StatKind::histogram ? stat.bins : 1);
+}
+
+char const* name_of(StatKind kind) {
+  return kind == StatKind::histogram ? "histogram" : kind == StatKind::level ? "level" : "counter";
+}
+
+// The scale of the bins of a histogram: bin 0 counts zeros, bin b the values in [2^(b-1), 2^b).
+Handle write_bins(hid_t group, std::string const& name, std::uint32_t bins) {
+  std::vector<std::uint64_t> lower{0};
+  for (std::uint32_t b = 1; b < bins; ++b)
+    lower.push_back(std::uint64_t{1} << std::min(b - 1, std::uint32_t{63}));
+  auto scale =
+      write_column(group, name, lower,
+                   {"1", "smallest value of the bin, in the unit that bin_unit of the histogram names"});
+  make_scale(scale, name);
+  return scale;
+}
+
+}  // namespace
+
+Series::Series(SeriesGroup const& info) : info_(info) {
+  FF_CHECK(is_object_name(info.kind), "a series has no valid kind");
+  for (auto const& stat : info.stats) {
+    FF_CHECK(is_object_name(stat.name) && stat.name != "time_ps" && stat.name != "instance" &&
+                 !stat.name.starts_with("bin"),
+             "a statistic has no valid name");
+    values_ += width_of(info, stat);
+  }
+}
+
+void Series::make(hid_t timeseries, std::optional<std::uint64_t> total) {
+  auto const group = create_group(timeseries, info_.kind, info_.stats.size() + 3);
+  set_attribute(group, "description", "statistics of every " + info_.kind + ", sampled over simulated time");
+  times_.emplace(group, "time_ps", Element::i64, std::vector<hsize_t>{}, total,
+                 Description{"ps", "simulated time of the sample"});
+  make_scale(times_->get(), "time_ps");
+  auto const instance = write_column(group, "instance", info_.instances, {"1", "path of the component"});
+  make_scale(instance, "instance");
+  std::map<std::uint32_t, Handle> bins;  // by their number
+  ScaleTies ties;
+  for (auto const& stat : info_.stats) {
+    std::vector<hsize_t> shape{info_.instances.size()};
+    std::vector<hid_t> scales{times_->get(), instance};
+    bool const histogram = stat.kind == StatKind::histogram;
+    if (histogram) {
+      auto& scale = bins[stat.bins];
+      if (scale.get() < 0) {
+        auto const name = bins.size() == 1 ? std::string("bin") : "bin_" + std::to_string(stat.bins);
+        scale = write_bins(group, name, stat.bins);
+      }
+      shape.push_back(stat.bins);
+      scales.push_back(scale);
+    }
+    RowDataset dataset(group, stat.name, Element::u64, shape, total,
+                       {histogram ? "count" : stat.unit, stat.text});
+    set_attribute(dataset.get(), "kind", std::string(name_of(stat.kind)));
+    if (histogram) set_attribute(dataset.get(), "bin_unit", udunits(stat.unit));
+    ties.tie(dataset.get(), scales);
+    metrics_.push_back(std::move(dataset));
+  }
+  ties.write();
+}
+
+void Series::append(hid_t timeseries, Samples const& samples, std::size_t offset, bool last) {
+  auto const rows = samples.times.size();
+  if (!times_) {
+    if (rows == 0 && !last) return;
+    make(timeseries, last ? std::optional<std::uint64_t>(rows) : std::nullopt);
+  }
+  std::vector<std::uint64_t> block;
+  for (std::size_t m = 0; m < metrics_.size(); ++m) {
+    auto const width = width_of(info_, info_.stats[m]);
+    block.clear();
+    block.reserve(rows * width);
+    for (std::size_t row = 0; row < rows; ++row) {
+      auto const part = samples.values.subspan(row * samples.width + offset, width);
+      block.insert(block.end(), part.begin(), part.end());
+    }
+    metrics_[m].append(rows, block.data());
+    offset += width;
+  }
+  // Last, so that a reader of a killed run's file finds every time with its values.
+  times_->append(rows, reinterpret_cast<std::uint64_t const*>(samples.times.data()));
+}
+
+std::uint64_t Series::width(std::size_t metric) const {
+  return width_of(info_, info_.stats[metric]);
+}
+
+void Series::grow(hid_t timeseries) {
+  if (!times_) make(timeseries, std::nullopt);
+}
+
+void Series::release_replaced(CommitFile& file) {
+  if (!times_) return;
+  times_->release_replaced(file);
+  for (auto& metric : metrics_) metric.release_replaced(file);
+}
+
+}  // namespace farfault::results

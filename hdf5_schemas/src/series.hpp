@@ -1,0 +1,49 @@
+// The statistics of one kind of component over simulated time: the group /timeseries/<kind>.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "farfault/engine/probes.hpp"
+#include "rows.hpp"
+
+namespace farfault::results {
+
+// Samples that wait in memory: `width` values each, of which those of one kind begin at some offset.
+struct Samples {
+  std::span<std::int64_t const> times;
+  std::span<std::uint64_t const> values;
+  std::size_t width = 0;
+};
+
+class Series {
+ public:
+  explicit Series(SeriesGroup const& info);
+
+  std::size_t values_per_sample() const { return values_; }
+  SeriesGroup const& info() const { return info_; }
+
+  // Appends the part of `samples` that begins at `offset`. `last`: no more will come. The group appears in
+  // the file with the first samples.
+  void append(hid_t timeseries, Samples const& samples, std::size_t offset, bool last);
+
+  // The same column by column, for a run that is resumed; the times come last.
+  void grow(hid_t timeseries);
+  std::uint64_t width(std::size_t metric) const;
+  RowDataset& metric(std::size_t number) { return metrics_[number]; }
+  RowDataset& times() { return *times_; }
+
+  void release_replaced(CommitFile& file);
+
+ private:
+  void make(hid_t timeseries, std::optional<std::uint64_t> total);
+
+  SeriesGroup info_;
+  std::size_t values_ = 0;
+  std::optional<RowDataset> times_;  // empty until the group is in the file
+  std::vector<RowDataset> metrics_;
+};
+
+}  // namespace farfault::results

@@ -1,0 +1,46 @@
+// A table of what happened: the group /tables/<name>, one dataset for each column.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "farfault/results/writer.hpp"
+#include "rows.hpp"
+
+namespace farfault::results {
+
+class Table {
+ public:
+  explicit Table(TableInfo const& info);
+
+  TableInfo const& info() const { return info_; }
+  std::uint64_t rows() const { return written_ + waiting_; }
+
+  std::size_t add(std::span<Cell const> row);  // to those that wait; returns their bytes
+  // Writes the rows that wait. `last`: no more will come. The group appears in the file with the first rows.
+  void write(hid_t tables, bool last);
+  void release_replaced(CommitFile& file);
+
+ private:
+  struct Column {
+    std::vector<std::uint64_t> words;
+    std::vector<std::string> texts;
+    TextForm form;
+    std::optional<RowDataset> dataset;
+  };
+  void make(hid_t tables, std::optional<std::uint64_t> total);
+  void make_column(std::size_t number, std::optional<std::uint64_t> total, std::string const& name);
+  void widen(std::size_t number, TextForm form);
+  void tie();
+
+  TableInfo info_;
+  Handle group_;  // nothing until the table is in the file
+  std::optional<RowDataset> index_;
+  std::vector<Column> columns_;
+  std::uint64_t written_ = 0, waiting_ = 0;
+};
+
+}  // namespace farfault::results

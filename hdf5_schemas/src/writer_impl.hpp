@@ -1,0 +1,61 @@
+// What a ResultWriter holds while its run goes on; writer.cpp writes with it, resume.cpp fills it from an
+// earlier file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commit_file.hpp"
+#include "farfault/results/writer.hpp"
+#include "series.hpp"
+#include "table.hpp"
+
+namespace farfault::results {
+
+struct ResultWriter::Impl {
+  Impl(std::string target, std::string written, RunHeader const& header);
+  ~Impl();
+
+  // Every call goes through here: what HDF5 or the disk refuses becomes one RunError.
+  template <class Action>
+  void attempt(Action action) {
+    FF_CHECK(!finished, "a result was written to after it was finished");
+    if (broken) throw RunError(failure("an earlier write failed"));
+    try {
+      action();
+    } catch (Hdf5Failure const& problem) {
+      broken = true;
+      throw RunError(failure(problem.what()));
+    } catch (RunError const&) {
+      broken = true;
+      throw RunError(failure(""));
+    }
+    if (file.failed()) {
+      broken = true;
+      throw RunError(failure(""));
+    }
+  }
+  std::string failure(std::string const& why) const;
+
+  void write_waiting(bool last);
+  void flush(bool last = false);
+  // The rows of `source` up to `position`. Throws UserError where they do not fit, Hdf5Failure where they
+  // cannot be read.
+  void take_over(std::string const& source, Position const& position);
+
+  std::string path, partial;
+  CommitFile file;  // outlives the handles below
+  Handle hdf5, timeseries, table_root;
+  std::vector<Series> series;
+  std::vector<Table> tables;
+  std::vector<EngineValue> engine_values;
+  std::size_t values_per_sample = 0;
+  std::vector<std::int64_t> waiting_times;
+  std::vector<std::uint64_t> waiting_values;
+  std::size_t waiting_row_bytes = 0;
+  std::uint64_t samples = 0;
+  Time last_sample = Time::min();
+  bool broken = false, finished = false;
+};
+
+}  // namespace farfault::results

@@ -1,0 +1,84 @@
+// What the digest covers, element by element.
+#include "farfault/results/digest.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "edit.hpp"
+#include "sample.hpp"
+#include "scratch.hpp"
+
+using namespace farfault;
+using namespace farfault::results;
+
+namespace {
+
+bool left_out(std::string const& path) {
+  return path.starts_with("/engine/") || path == "/config/command_line" ||
+         path == "/config/inputs/path";
+}
+
+std::string digest_after_flip(std::string const& path, std::string const& dataset, std::size_t element) {
+  {
+    edit::File const file(path);
+    edit::Elements(file, dataset).flip(element);
+  }
+  auto const digest = result_digest(path);
+  edit::File const file(path);
+  edit::Elements(file, dataset).flip(element);
+  return digest;
+}
+
+std::size_t count_of(std::string const& path, std::string const& dataset) {
+  edit::File const file(path);
+  return edit::Elements(file, dataset).count();
+}
+
+}  // namespace
+
+TEST_CASE("changing any one element of any dataset changes the digest, except in what it leaves out") {
+  Scratch dir;
+  auto const path = dir / "a.h5";
+  auto const base = sample::write(path, 4);
+  std::set<std::string> folders;
+  std::size_t covered = 0;
+  for (auto const& dataset : edit::datasets(path)) {
+    CAPTURE(dataset);
+    folders.insert(dataset.substr(0, dataset.find('/', 1)));
+    auto const count = count_of(path, dataset);
+    CHECK(count > 0);
+    for (std::size_t element = 0; element < count; ++element) {
+      CAPTURE(element);
+      CHECK((digest_after_flip(path, dataset, element) == base) == left_out(dataset));
+      if (!left_out(dataset)) ++covered;
+    }
+  }
+  CHECK(folders ==
+        std::set<std::string>{"/config", "/engine", "/summary", "/tables", "/timeseries", "/topology"});
+  CHECK(covered > 100);
+  CHECK(result_digest(path) == base);
+}
+
+TEST_CASE("the digest covers every piece of a long dataset") {
+  Scratch dir;
+  auto const path = dir / "a.h5";
+  auto header = sample::header();
+  header.series[0].instances.resize(300);
+  for (std::size_t i = 0; i < 300; ++i) header.series[0].instances[i] = "gpu" + std::to_string(i) + ".l2_tlb";
+  ResultWriter writer(path, header);
+  std::vector<std::uint64_t> values(300 * 6 + 1);
+  for (std::uint64_t sample = 0; sample < 1500; ++sample) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = sample * 1000 + i;
+    writer.append_sample(Time{Duration{static_cast<std::int64_t>(sample) * 1000}}, values);
+  }
+  sample::end(writer);
+  auto const base = writer.finish("completed");
+  // 3.6 MB each: read in pieces of one.
+  for (auto const* dataset : {"/timeseries/l2_tlb/hits", "/timeseries/l2_tlb/occupancy"})
+    for (std::size_t const row : {0, 436, 437, 750, 873, 874, 1499})
+      for (std::size_t const column : {0, 299}) {
+        CAPTURE(row);
+        CHECK(digest_after_flip(path, dataset, row * 300 + column) != base);
+      }
+}

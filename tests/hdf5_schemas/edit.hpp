@@ -1,0 +1,83 @@
+// Changes a result behind the back of the library: one element of one dataset, or an attribute.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <hdf5.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace edit {
+
+// Opens a file for writing, and closes it with everything in it.
+class File {
+ public:
+  explicit File(std::string const& path) : id_(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)) {
+    REQUIRE(id_ >= 0);
+  }
+  File(File const&) = delete;
+  File& operator=(File const&) = delete;
+  ~File() { H5Fclose(id_); }
+  operator hid_t() const { return id_; }
+
+ private:
+  hid_t id_;
+};
+
+// The paths of all datasets, in order.
+inline std::vector<std::string> datasets(std::string const& path) {
+  File const file(path);
+  std::vector<std::string> found;
+  auto const visit = [](hid_t at, char const* name, H5O_info_t const* info, void* to) -> herr_t {
+    static_cast<void>(at);
+    if (info->type == H5O_TYPE_DATASET)
+      static_cast<std::vector<std::string>*>(to)->push_back("/" + std::string(name));
+    return 0;
+  };
+  REQUIRE(H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, &found) >= 0);
+  return found;
+}
+
+// The elements of a dataset as bytes, whatever their type.
+class Elements {
+ public:
+  Elements(hid_t file, std::string const& path) : dataset_(H5Dopen2(file, path.c_str(), H5P_DEFAULT)) {
+    REQUIRE(dataset_ >= 0);
+    type_ = H5Dget_type(dataset_);
+    auto const space = H5Dget_space(dataset_);
+    count_ = static_cast<std::size_t>(H5Sget_simple_extent_npoints(space));
+    H5Sclose(space);
+    size_ = H5Tget_size(type_);
+    bytes_.resize(count_ * size_);
+    if (count_ > 0) REQUIRE(H5Dread(dataset_, type_, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes_.data()) >= 0);
+  }
+  Elements(Elements const&) = delete;
+  Elements& operator=(Elements const&) = delete;
+  ~Elements() {
+    H5Tclose(type_);
+    H5Dclose(dataset_);
+  }
+
+  std::size_t count() const { return count_; }
+  // Changes the lowest bit of the first byte of one element; twice is as before.
+  void flip(std::size_t element) {
+    bytes_[element * size_] ^= 1;
+    REQUIRE(H5Dwrite(dataset_, type_, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes_.data()) >= 0);
+  }
+
+ private:
+  hid_t dataset_, type_ = -1;
+  std::size_t count_ = 0, size_ = 0;
+  std::vector<unsigned char> bytes_;
+};
+
+inline void set_number(std::string const& path, char const* attribute, std::int64_t value) {
+  File const file(path);
+  auto const id = H5Aopen(file, attribute, H5P_DEFAULT);
+  REQUIRE(id >= 0);
+  REQUIRE(H5Awrite(id, H5T_NATIVE_INT64, &value) >= 0);
+  H5Aclose(id);
+}
+
+}  // namespace edit
