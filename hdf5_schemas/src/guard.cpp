@@ -64,6 +64,8 @@ void send(int fd, char verdict, std::string const& text) {
     send(fd, 'K', read(file));
   } catch (UserError const& problem) {
     send(fd, 'U', problem.what());
+  } catch (OtherSchema const& problem) {
+    send(fd, 'S', problem.what());
   } catch (Hdf5Failure const& problem) {
     send(fd, 'H', problem.what());
   } catch (std::exception const&) {
@@ -109,6 +111,7 @@ std::string read_guarded(std::string const& path, std::function<std::string(hid_
   bool const sound = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !answer.empty();
   if (sound && answer[0] == 'K') return answer.substr(1);
   if (sound && answer[0] == 'U') throw UserError(answer.substr(1));
+  if (sound && answer[0] == 'S') throw UserError("'" + path + "' " + answer.substr(1));
   auto const why = sound ? answer.substr(1) : std::string("reading it brings HDF5 down");
   throw UserError("'" + path + "' is damaged or no result of Farfault: " + why);
 }

@@ -16,6 +16,12 @@ class Hdf5Failure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A sound result, but of a schema that this program does not read.
+class OtherSchema : public Hdf5Failure {
+ public:
+  using Hdf5Failure::Hdf5Failure;
+};
+
 class Handle {
  public:
   Handle() = default;

@@ -11,10 +11,11 @@ void check_is_result(hid_t file) {
   Handle const attribute(H5Aopen(root, "schema_version", H5P_DEFAULT), "schema_version cannot be read");
   auto const shape = shape_of_attribute(attribute);
   if (shape.kind != Kind::integer || !shape.extents.empty()) throw Hdf5Failure("schema_version is no number");
-  auto const version = attribute_words(attribute, shape).at(0);
-  if (version != static_cast<std::uint64_t>(kSchemaVersion))
-    throw Hdf5Failure("its schema_version is " + std::to_string(static_cast<std::int64_t>(version)) +
-                      " and this program knows " + std::to_string(kSchemaVersion));
+  auto const version = static_cast<std::int64_t>(attribute_words(attribute, shape).at(0));
+  if (version != kSchemaVersion)
+    throw OtherSchema(std::string("was written by ") + (version < kSchemaVersion ? "an older" : "a newer") +
+                      " version of Farfault (schema_version " + std::to_string(version) +
+                      "); this program reads schema_version " + std::to_string(kSchemaVersion));
 }
 
 void check_readable(std::string const& path) {

@@ -190,6 +190,24 @@ TEST_CASE("files that are no results are recognised and refused in one sentence"
   CHECK(looks_like_result(dir / "a.h5"));
 }
 
+TEST_CASE("a result of another schema version is refused with its version, in one sentence") {
+  Scratch dir;
+  sample::write(dir / "a.h5");
+  auto const path = dir / "a.h5";
+  edit::set_number(path, "schema_version", 1);
+  auto const older = "'" + path +
+                     "' was written by an older version of Farfault (schema_version 1); this program reads "
+                     "schema_version 2";
+  CHECK_THROWS_WITH_AS(validate(path), older.c_str(), UserError);
+  CHECK_THROWS_WITH_AS(read_summary(path), older.c_str(), UserError);
+  CHECK_THROWS_WITH_AS(result_digest(path), older.c_str(), UserError);
+  sample::write(dir / "b.h5");
+  CHECK_THROWS_WITH_AS(diff(dir / "b.h5", path), older.c_str(), UserError);
+  edit::set_number(path, "schema_version", 3);
+  CHECK_THROWS_WITH_AS(validate(path), doctest::Contains("was written by a newer version of Farfault"),
+                       UserError);
+}
+
 TEST_CASE("a result cut short anywhere is refused in one sentence") {
   Scratch dir;
   sample::write(dir / "a.h5", 100);

@@ -17,6 +17,12 @@ SETTINGS = ["workload.name=stream", "workload.stream.bytes=1MiB", "workload.stre
             "gpu.l2_tlb.entries=32", "run.sample_interval=2us"]
 
 
+def run(path, *settings):
+    words = [w for s in settings for w in (("--set", s) if "=" in s else (s,))]
+    subprocess.run([farfault, "run", "paper-gmmu-bypass", *words, "--output", path, "--progress", "off"],
+                   check=True, stdout=subprocess.DEVNULL)
+
+
 def is_scale(dataset):
     return dataset.attrs.get("CLASS") == b"DIMENSION_SCALE"
 
@@ -84,17 +90,24 @@ def the_summary_is_the_last_sample(path):
             assert f["summary/machine/l2_tlb_" + metric][...].sum() == last, metric
 
 
+def a_short_run_leaves_a_small_file(path):
+    short = os.path.join(os.path.dirname(path), "short.h5")
+    run(short, "workload.name=stream", "workload.stream.bytes=64KiB", "--until", "7us")
+    with h5py.File(short) as f:
+        number = len(datasets(f))
+    assert number > 200 and os.path.getsize(short) < 500 * number, (os.path.getsize(short), number)
+
+
 TESTS = (every_dataset_has_units_and_a_long_name, the_file_says_what_it_is, xarray_opens_the_l2_tlb,
-         counters_never_decrease, gpus_add_up_to_the_machine, the_summary_is_the_last_sample)
+         counters_never_decrease, gpus_add_up_to_the_machine, the_summary_is_the_last_sample,
+         a_short_run_leaves_a_small_file)
 
 
 def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "run.h5")
-        words = [word for setting in SETTINGS for word in ("--set", setting)]
-        subprocess.run([farfault, "run", "paper-gmmu-bypass", *words, "--output", path, "--progress", "off"],
-                       check=True, stdout=subprocess.DEVNULL)
+        run(path, *SETTINGS)
         for test in TESTS:
             try:
                 test(path)

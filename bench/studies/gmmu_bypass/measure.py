@@ -19,7 +19,7 @@ def measure(path):
             "kernel_ns": ran / 1e3,
             "kernels": len(kernels["kernel"]),
             "footprint": int(f["summary/application/footprint"][0]),
-            "digest": str(f.attrs["result_digest"]),
+            "digest": f.attrs["result_digest"].decode(),
             "l1_tlb_hits": divide(total["sm_l1_tlb_hits"], total["sm_l1_tlb_hits"] + total["sm_l1_tlb_misses"]),
             "l2_tlb_requests": total["l2_tlb_hits"] + total["l2_tlb_misses"],
             "l2_tlb_hits": divide(total["l2_tlb_hits"], total["l2_tlb_hits"] + total["l2_tlb_misses"]),

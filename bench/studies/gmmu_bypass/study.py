@@ -149,7 +149,7 @@ class Program:
 def complete(path):
     try:
         with h5py.File(path, "r") as f:
-            return f.attrs.get("end_reason") == "completed" and "result_digest" in f.attrs
+            return f.attrs.get("end_reason") == b"completed" and "result_digest" in f.attrs
     except OSError:
         return False
 
