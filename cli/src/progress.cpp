@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <iostream>
+#include <utility>
+#include <vector>
 
 #include "farfault/engine/error.hpp"
 
@@ -20,6 +24,7 @@ constexpr double kRedraw = 0.25;
 constexpr double kFirstLine = 10;
 constexpr double kLineGrowth = 1.5;
 constexpr double kLongestPause = 600;
+constexpr std::size_t kColumns = 80;
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -64,33 +69,55 @@ struct Progress::Impl {
   std::ostream& out;
   bool terminal;
   WallClock clock;
+  Columns columns;
   double begin;
   double next;
   bool drawn = false;
   std::shared_ptr<spdlog::logger> log;
 
-  static std::string text(State const& state, double elapsed) {
-    auto line = for_people(state.now.time_since_epoch()) + " simulated";
-    if (elapsed > 0)
-      line += fmt::format(", {} events/s", for_people(static_cast<double>(state.events) / elapsed));
+  // What there is to say, the most important first.
+  static std::vector<std::string> phrases(State const& state, double elapsed) {
+    std::vector<std::string> list{for_people(state.now.time_since_epoch()) + " simulated"};
     if (state.done && *state.done > 0.001 && *state.done <= 1)
-      line += fmt::format(", {} left", wall_time(elapsed * (1 - *state.done) / *state.done));
-    return line;
+      list.push_back(fmt::format("{} left", wall_time(elapsed * (1 - *state.done) / *state.done)));
+    if (elapsed > 0)
+      list.push_back(fmt::format("{} events/s", for_people(static_cast<double>(state.events) / elapsed)));
+    return list;
   }
 
-  static std::string bar(double done) {
-    constexpr int kWidth = 24;
-    auto const filled = static_cast<int>(std::clamp(done, 0.0, 1.0) * kWidth);
-    return fmt::format("[{:#<{}}{:.<{}}] {:3.0f}%  ", "", filled, "", kWidth - filled,
-                       std::floor(done * 100));
+  // In one line of fewer than `columns` characters: at the last column some terminals begin another line.
+  static std::string fitted(State const& state, double elapsed, std::size_t columns) {
+    constexpr std::size_t kWidestBar = 24, kNarrowestBar = 6, kFrame = 3;
+    auto const most = columns > 1 ? columns - 1 : 1;
+    auto const percent =
+        state.done ? fmt::format("{:3.0f}%  ", std::floor(*state.done * 100)) : std::string();
+    auto list = phrases(state, elapsed);
+    auto line = percent + joined(list);
+    while (line.size() > most && list.size() > 1) {
+      list.pop_back();
+      line = percent + joined(list);
+    }
+    if (!state.done || line.size() + kFrame + kNarrowestBar > most) return line.substr(0, most);
+    auto const width = std::min(kWidestBar, most - line.size() - kFrame);
+    auto const filled =
+        static_cast<std::size_t>(std::clamp(*state.done, 0.0, 1.0) * static_cast<double>(width));
+    return "[" + std::string(filled, '#') + std::string(width - filled, '.') + "] " + line;
+  }
+
+  static std::string joined(std::vector<std::string> const& list) {
+    std::string text;
+    for (auto const& phrase : list) text += (text.empty() ? "" : ", ") + phrase;
+    return text;
   }
 };
 
-Progress::Progress(ProgressMode mode, std::ostream& out, bool terminal, WallClock clock) {
+Progress::Progress(ProgressMode mode, std::ostream& out, bool terminal, WallClock clock, Columns columns) {
   if (mode == ProgressMode::off) return;
   if (!clock) clock = steady_seconds;
+  if (!columns) columns = [] { return kColumns; };
   auto const now = clock();
-  impl_ = std::make_unique<Impl>(Impl{out, terminal, std::move(clock), now, 0, false, nullptr});
+  impl_ = std::make_unique<Impl>(
+      Impl{out, terminal, std::move(clock), std::move(columns), now, 0, false, nullptr});
   impl_->next = now + (terminal ? kRedraw : kFirstLine);
   if (!terminal) {
     auto sink = std::make_shared<spdlog::sinks::ostream_sink_st>(out, true);
@@ -110,14 +137,13 @@ void Progress::report(State const& state) {
   auto const now = impl_->clock();
   if (now < impl_->next) return;
   auto const elapsed = now - impl_->begin;
-  auto const line = Impl::text(state, elapsed);
   if (impl_->terminal) {
-    impl_->out << "\r\x1b[K" << (state.done ? Impl::bar(*state.done) : "") << line << std::flush;
+    impl_->out << "\r\x1b[K" << Impl::fitted(state, elapsed, impl_->columns()) << std::flush;
     impl_->drawn = true;
     impl_->next = now + kRedraw;
   } else {
     impl_->log->info("{}{}", state.done ? fmt::format("{:.0f}% done, ", std::floor(*state.done * 100)) : "",
-                     line);
+                     Impl::joined(Impl::phrases(state, elapsed)));
     impl_->next = now + std::min(elapsed * (kLineGrowth - 1), kLongestPause);
   }
 }
@@ -129,8 +155,16 @@ void Progress::finish() {
   }
 }
 
+std::size_t terminal_columns(int descriptor, char const* variable) {
+  winsize size{};
+  if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  auto const said = variable == nullptr ? 0 : std::strtoul(variable, nullptr, 10);
+  return said > 0 ? said : kColumns;
+}
+
 Progress progress_on_stderr(ProgressMode mode) {
-  return Progress(mode, std::cerr, ::isatty(STDERR_FILENO) == 1);
+  return Progress(mode, std::cerr, ::isatty(STDERR_FILENO) == 1, {},
+                  [] { return terminal_columns(STDERR_FILENO, std::getenv("COLUMNS")); });
 }
 
 }  // namespace farfault::cli

@@ -38,7 +38,7 @@ TEST_CASE("a terminal gets one line that is redrawn at most four times a second,
     CHECK(out.str() == "");
     now = 102;
     p.report({Time{2500us}, 4'000'000, 0.25});
-    CHECK(out.str() == "\r\x1b[K[######..................]  25%  2.5 ms simulated, 2 M events/s, 0:06 left");
+    CHECK(out.str() == "\r\x1b[K[######..................]  25%  2.5 ms simulated, 0:06 left, 2 M events/s");
     now = 102.1;
     p.report({Time{2600us}, 4'100'000, 0.26});
     out.str("");
@@ -48,6 +48,33 @@ TEST_CASE("a terminal gets one line that is redrawn at most four times a second,
     out.str("");
   }
   CHECK(out.str() == "\r\x1b[K");
+}
+
+TEST_CASE("the line of a terminal is narrower than the terminal, whatever its width") {
+  std::size_t columns = 60;
+  std::ostringstream out;
+  double now = 0;
+  Progress p(
+      ProgressMode::on, out, true, [&] { return now; }, [&] { return columns; });
+  auto const line = [&](std::size_t width) {
+    columns = width;
+    out.str("");
+    now += 2;
+    p.report({Time{2500us}, static_cast<std::uint64_t>(now) * 2'000'000, now / (now + 6)});
+    return out.str().substr(4);
+  };
+  CHECK(line(60) == "[##.......]  25%  2.5 ms simulated, 0:06 left, 2 M events/s");
+  CHECK(line(52) == " 40%  2.5 ms simulated, 0:06 left, 2 M events/s");
+  CHECK(line(40) == " 50%  2.5 ms simulated, 0:06 left");
+  CHECK(line(20) == " 57%  2.5 ms simula");
+  CHECK(line(1) == " ");
+  for (std::size_t width = 2; width < 200; ++width) CHECK(line(width).size() < width);
+}
+
+TEST_CASE("a terminal's width is asked for, and COLUMNS counts where there is no terminal") {
+  CHECK(terminal_columns(-1, "60") == 60);
+  CHECK(terminal_columns(-1, "wide") == 80);
+  CHECK(terminal_columns(-1, nullptr) == 80);
 }
 
 TEST_CASE("a log gets a dated line now and then, ever more rarely") {
@@ -63,7 +90,7 @@ TEST_CASE("a log gets a dated line now and then, ever more rarely") {
     if (lines == 1) {
       CHECK(now == 10);
       // After "2000-01-01 00:00:00 ".
-      CHECK(out.str().substr(20) == "farfault: 50% done, 1 us simulated, 100 events/s, 0:10 left\n");
+      CHECK(out.str().substr(20) == "farfault: 50% done, 1 us simulated, 0:10 left, 100 events/s\n");
     }
   }
   // At 10, 15, 23, 35, 53, 80, 120, 180, 270, 405, 608, 912, 1368, and then every 600 seconds.

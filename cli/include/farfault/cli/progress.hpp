@@ -1,9 +1,10 @@
 // How far a run is, for the person who waits for it.
 //
-// On a terminal: one line that is redrawn four times a second at most. Elsewhere (a batch job's log): a line
-// with the date after ten seconds, then each time half as much time again has passed, at most ten minutes
-// apart. Off: nothing. report() is cheap between drawings. It reads the wall clock and never touches the
-// model: results do not depend on it. Not thread-safe: one thread reports.
+// On a terminal: one line that is redrawn four times a second at most, and never wider than the terminal,
+// which would break it in two. Elsewhere (a batch job's log): a line with the date after ten seconds, then
+// each time half as much time again has passed, at most ten minutes apart. Off: nothing. report() is cheap
+// between drawings. It reads the wall clock and never touches the model: results do not depend on it. Not
+// thread-safe: one thread reports.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +31,11 @@ class Progress {
     std::uint64_t events = 0;    // handled since the run began
     std::optional<double> done;  // share of the work, 0 to 1, where it can be told
   };
-  using WallClock = std::function<double()>;  // seconds, never going back
+  using WallClock = std::function<double()>;     // seconds, never going back
+  using Columns = std::function<std::size_t()>;  // of the terminal at this moment
 
   // `automatic` draws on a terminal and writes lines elsewhere; `on` does the same; `off` is silent.
-  Progress(ProgressMode mode, std::ostream& out, bool terminal, WallClock clock = {});
+  Progress(ProgressMode mode, std::ostream& out, bool terminal, WallClock clock = {}, Columns columns = {});
   ~Progress();
   Progress(Progress&&) noexcept;
 
@@ -46,6 +48,8 @@ class Progress {
   std::unique_ptr<Impl> impl_;
 };
 
+// The width of the terminal at `descriptor`; where there is none, what `variable` (COLUMNS) says, else 80.
+std::size_t terminal_columns(int descriptor, char const* variable);
 // Standard error, and whether a person sees it.
 Progress progress_on_stderr(ProgressMode mode);
 
