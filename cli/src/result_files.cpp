@@ -10,7 +10,11 @@ namespace farfault::cli {
 bool diff_results(std::string const& a, std::string const& b, std::ostream& out) {
   auto const difference = results::diff(a, b);
   if (!difference) {
-    out << "the results are equal\n";
+    out << "the results are equal";
+    auto const renamed = results::renamed_inputs(a, b);
+    for (std::size_t i = 0; i < renamed.size(); ++i)
+      out << (i == 0 ? "; input files of the same content have other names: " : ", ") << renamed[i];
+    out << "\n";
     return true;
   }
   out << difference->path << ": " << difference->text << "\n";

@@ -19,23 +19,49 @@ std::vector<std::string> file_parameters(hid_t object) {
   return read_texts(column, shape, 0, shape.rows());
 }
 
-}  // namespace
+struct Line {
+  std::string parameter;  // that it sets; empty for others
+  std::string text;
+};
 
-std::string config_without_file_names(hid_t object) {
+std::vector<Line> lines_of_config(hid_t object) {
   Handle const dataset(H5Dopen2(object, "/config/toml", H5P_DEFAULT), "/config/toml is missing");
   auto const shape = shape_of_dataset(dataset);
   if (shape.kind != Kind::text || !shape.extents.empty()) throw Hdf5Failure("/config/toml is not one text");
-  auto const files = file_parameters(object);
   auto const text = read_texts(dataset, shape, 0, 1).at(0);
-  std::string rest, table;
+  std::vector<Line> lines;
+  std::string table;
   for (std::string_view left = text; !left.empty();) {
     auto const line = left.substr(0, std::min(left.find('\n'), left.size() - 1) + 1);
     left.remove_prefix(line.size());
     if (line.starts_with('[')) table = std::string(line.substr(1, line.find(']') - 1)) + ".";
-    auto const key = table + std::string(line.substr(0, line.find(" = ")));
-    if (std::find(files.begin(), files.end(), key) == files.end()) rest += line;
+    auto const equals = line.find(" = ");
+    lines.push_back(
+        {equals == line.npos ? "" : table + std::string(line.substr(0, equals)), std::string(line)});
   }
+  return lines;
+}
+
+bool among(std::vector<std::string> const& names, std::string const& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+std::string config_without_file_names(hid_t object) {
+  auto const files = file_parameters(object);
+  std::string rest;
+  for (auto const& line : lines_of_config(object))
+    if (!among(files, line.parameter)) rest += line.text;
   return rest;
+}
+
+std::vector<std::pair<std::string, std::string>> file_names(hid_t object) {
+  auto const files = file_parameters(object);
+  std::vector<std::pair<std::string, std::string>> names;
+  for (auto const& line : lines_of_config(object))
+    if (among(files, line.parameter)) names.emplace_back(line.parameter, line.text);
+  return names;
 }
 
 }  // namespace farfault::results

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "handle.hpp"
 
@@ -10,5 +12,8 @@ namespace farfault::results {
 // (/config/inputs/parameter): what the run was, however its files are called. Throws Hdf5Failure where there
 // is no such text.
 std::string config_without_file_names(hid_t object);
+
+// What that leaves out: each parameter that names an input file, and the line of the text that sets it.
+std::vector<std::pair<std::string, std::string>> file_names(hid_t object);
 
 }  // namespace farfault::results

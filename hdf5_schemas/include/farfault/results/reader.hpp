@@ -68,4 +68,8 @@ struct Difference {
 // when the digests agree.
 std::optional<Difference> diff(std::string const& a, std::string const& b);
 
+// The parameters for which two results name input files differently, in the order of the configuration of
+// `a`. Where the digests agree, the files held the same.
+std::vector<std::string> renamed_inputs(std::string const& a, std::string const& b);
+
 }  // namespace farfault::results
