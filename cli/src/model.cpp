@@ -29,6 +29,7 @@ Model::Model(RunOptions const& options) : config(topologies::find_preset) {
   else
     config.read_file(path);
   for (auto const& s : options.sets) config.set(s);
+  if (!config.where("run.sample_interval").empty()) run.sample_doubling = 0;
   bind("run", run);
   machine_config.bind(config);
   bind("workload", workload_choice);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -103,7 +104,8 @@ RunDriver::RunDriver(RunOptions const& options, Transport& transport, Model& mod
       sampler_(model.assembly->system(), engine_, transport),
       progress_(progress_on_stderr(transport.rank() == 0 ? options.progress : ProgressMode::off)),
       blocks_(model.blocks()),
-      next_sample_(Time{model.run.sample_interval}),
+      schedule_(model.run.sample_interval, model.run.sample_doubling),
+      next_sample_(schedule_.after(Time{})),
       flushed_(WallClock::now()),
       last_checkpoint_wall_(flushed_) {
   if (!options.resume.empty()) take_up(options.resume);
@@ -159,8 +161,25 @@ bool RunDriver::record(Time at) {
     writer_->append_sample(at, sampler_.values());
     auto const now = WallClock::now();
     if (now - flushed_ > std::chrono::seconds(10)) {
+void RunDriver::tell_cost_of_samples() {
+  constexpr std::uint64_t kFirstLook = 4096;
+  bool const bounded = model_.run.sample_doubling != 0;
+  if (bounded || cost_told_ || samples_ < kFirstLook || !std::has_single_bit(samples_)) return;
+  auto const events = transport_.sum(engine_.profile().events);
+  cost_told_ = samples_ * sampler_.values().size() > events;
+  if (!cost_told_ || transport_.rank() != 0) return;
+  progress_.finish();
+  fmt::print(
+      err_,
+      "farfault: {} samples of {} values each, of {} events so far, cost more than the simulation; fewer "
+      "are taken with a run.sample_interval longer than {}\n",
+      samples_, sampler_.values().size(), events, to_text(model_.run.sample_interval));
+}
+
       writer_->flush();
       flushed_ = now;
+  ++samples_;
+  tell_cost_of_samples();
     }
   });
 }
@@ -183,7 +202,7 @@ bool RunDriver::simulate(std::string& reason) {
       reason = "completed";
     } else if (next_sample_ < end) {
       end_ = next_sample_;
-      next_sample_ += model_.run.sample_interval;
+      next_sample_ = schedule_.after(next_sample_);
     } else {
       end_ = end;
       reason = "time_limit";

@@ -13,6 +13,7 @@
 #include "farfault/results/writer.hpp"
 #include "model.hpp"
 #include "sampler.hpp"
+#include "sample_schedule.hpp"
 #include "summary.hpp"
 #include "tables.hpp"
 
@@ -40,6 +41,8 @@ class RunDriver {
   int conclude(std::string reason);
   // Every component's own account of what it waits for, from all ranks.
   std::string waiting();
+  // Once, where an interval that is kept makes samples cost more than what they are taken of.
+  void tell_cost_of_samples();
   std::vector<std::uint64_t> node_loads();
   RunFacts facts(std::vector<KernelRecord> const& records) const;
   std::string write_end(std::string const& reason, Records const& records, EngineProfile const& profile,
@@ -69,4 +72,7 @@ class RunDriver {
   double seconds_ = 0;
 };
 
+  SampleSchedule schedule_;
 }  // namespace farfault::cli
+  std::uint64_t samples_ = 0;  // taken by this program; a run that it resumed may have more
+  bool cost_told_ = false;

@@ -13,8 +13,16 @@ namespace farfault::cli {
 
 void RunParams::describe(ParamTable& t) {
   t.count("seed", seed, {0, ~std::uint64_t{0} >> 1}, "seed of generated data", "assumed");
-  t.duration("sample_interval", sample_interval, {1ns, 3600s},
-             "simulated time between two samples of the statistics", "assumed");
+  t.duration(
+      "sample_interval", sample_interval, {1ns, 3600s},
+      "simulated time between two samples of the statistics; one that is set is kept, the default doubles "
+      "(see sample_doubling)",
+      "assumed");
+  t.count("sample_doubling", sample_doubling, {0, 1'000'000'000},
+          "the interval doubles after every so many samples, so that long runs have no more than about "
+          "30,000; 0: "
+          "never, as where sample_interval is set and this is not",
+          "assumed");
 }
 
 void WorkloadChoice::describe(ParamTable& t) {

@@ -23,6 +23,7 @@ namespace farfault::cli {
 struct RunParams {
   std::uint64_t seed = 1;
   Duration sample_interval = 10us;
+  std::uint64_t sample_doubling = 1024;
   void describe(ParamTable& t);
 };
 
