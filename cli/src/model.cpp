@@ -39,6 +39,9 @@ Model::Model(RunOptions const& options) : config(topologies::find_preset) {
   config.reject_mistakes();
   load_machine();
   build_workload();
+}
+
+void Model::assemble() {
   assembly.emplace(machine, machine_config, *workload);
 }
 

@@ -21,9 +21,12 @@ struct ModelInput {
 };
 
 struct Model {
+  // All but the components, which assemble() makes.
   explicit Model(RunOptions const& options);
   Model(Model const&) = delete;
   Model& operator=(Model const&) = delete;
+
+  void assemble();
 
   // Of everything that the result depends on: the resolved configuration, and the contents of input files.
   std::uint64_t hash() const;

@@ -83,6 +83,10 @@ constexpr int kAnotherRankSpeaks = 0;
 
 }  // namespace
 
+std::uint32_t RunDriver::threads(RunOptions const& options) {
+  return options.threads.value_or(default_threads());
+}
+
 RunDriver::RunDriver(RunOptions const& options, Transport& transport, Model& model, std::ostream& out,
                      std::ostream& err)
     : options_(options),
@@ -94,8 +98,10 @@ RunDriver::RunDriver(RunOptions const& options, Transport& transport, Model& mod
                                            options.profile.empty()
                                                ? std::vector<std::uint64_t>{}
                                                : results::read_engine(options.profile, "node_load"))),
+      facts_of_start_(transport.ranks() > 1 ? facts_of_components(model.assembly->system(), placement_)
+                                            : std::vector<Fact>{}),
       engine_(model.assembly->system(), placement_,
-              {.threads = options.threads.value_or(default_threads()),
+              {.threads = threads(options),
                .merge_lanes = options.merge_lanes,
                .run_sparse_merged = true,
                .bind_threads = options.bind_threads,
@@ -124,6 +130,7 @@ void RunDriver::take_up(std::string const& path) {
     throw UserError("checkpoint " + path +
                     " is of another run: its configuration or input files are not those of " +
                     options_.config_path);
+  if (transport_.ranks() > 1) facts_of_start_.push_back(fact_of_checkpoint(saved));
   engine_.load(saved.parts);
   DriverState state;
   Loader loader(saved.run);
@@ -154,13 +161,6 @@ int RunDriver::execute() {
   return conclude(reason);
 }
 
-bool RunDriver::record(Time at) {
-  sampler_.sample();
-  return together(transport_, [&] {
-    if (!writer_) return;
-    writer_->append_sample(at, sampler_.values());
-    auto const now = WallClock::now();
-    if (now - flushed_ > std::chrono::seconds(10)) {
 void RunDriver::tell_cost_of_samples() {
   constexpr std::uint64_t kFirstLook = 4096;
   bool const bounded = model_.run.sample_doubling != 0;
@@ -176,10 +176,17 @@ void RunDriver::tell_cost_of_samples() {
       samples_, sampler_.values().size(), events, to_text(model_.run.sample_interval));
 }
 
-      writer_->flush();
-      flushed_ = now;
+bool RunDriver::record(Time at) {
+  sampler_.sample();
   ++samples_;
   tell_cost_of_samples();
+  return together(transport_, [&] {
+    if (!writer_) return;
+    writer_->append_sample(at, sampler_.values());
+    auto const now = WallClock::now();
+    if (now - flushed_ > std::chrono::seconds(10)) {
+      writer_->flush();
+      flushed_ = now;
     }
   });
 }

@@ -8,12 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "agreement.hpp"
 #include "farfault/cli/progress.hpp"
 #include "farfault/engine/checkpoint.hpp"
 #include "farfault/results/writer.hpp"
 #include "model.hpp"
-#include "sampler.hpp"
 #include "sample_schedule.hpp"
+#include "sampler.hpp"
 #include "summary.hpp"
 #include "tables.hpp"
 
@@ -23,6 +24,12 @@ class RunDriver {
  public:
   RunDriver(RunOptions const& options, Transport& transport, Model& model, std::ostream& out,
             std::ostream& err);
+
+  // What must be equal on all ranks before execute(): the components, where they run, and the state to
+  // resume.
+  std::vector<Fact> const& facts() const { return facts_of_start_; }
+
+  static std::uint32_t threads(RunOptions const& options);
 
   // The exit code; 0 where another rank has thrown.
   int execute();
@@ -34,6 +41,8 @@ class RunDriver {
   void take_up(std::string const& path);
   bool simulate(std::string& reason);
   bool record(Time at);
+  // Once, where an interval that is kept makes samples cost more than what they are taken of.
+  void tell_cost_of_samples();
   bool checkpoint_due(Time at);
   // Writes a checkpoint at `at`; a failure to do so is told and the run goes on. Returns whether it is there.
   bool checkpoint(Time at);
@@ -41,8 +50,6 @@ class RunDriver {
   int conclude(std::string reason);
   // Every component's own account of what it waits for, from all ranks.
   std::string waiting();
-  // Once, where an interval that is kept makes samples cost more than what they are taken of.
-  void tell_cost_of_samples();
   std::vector<std::uint64_t> node_loads();
   RunFacts facts(std::vector<KernelRecord> const& records) const;
   std::string write_end(std::string const& reason, Records const& records, EngineProfile const& profile,
@@ -57,6 +64,7 @@ class RunDriver {
   Transport& transport_;
   Model& model_;
   Placement placement_;
+  std::vector<Fact> facts_of_start_;
   Engine engine_;
   Sampler sampler_;
   Progress progress_;
@@ -64,7 +72,10 @@ class RunDriver {
   std::optional<results::Position> resume_at_;
   std::vector<std::uint64_t> node_loads_;
   std::uint64_t blocks_ = 0;
+  SampleSchedule schedule_;
   Time next_sample_{};
+  std::uint64_t samples_ = 0;  // taken by this program; a run that it resumed may have more
+  bool cost_told_ = false;
   Time end_{};
   Time last_checkpoint_{};
   WallClock::time_point flushed_;
@@ -72,7 +83,4 @@ class RunDriver {
   double seconds_ = 0;
 };
 
-  SampleSchedule schedule_;
 }  // namespace farfault::cli
-  std::uint64_t samples_ = 0;  // taken by this program; a run that it resumed may have more
-  bool cost_told_ = false;

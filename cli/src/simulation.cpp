@@ -1,11 +1,16 @@
 #include "farfault/cli/simulation.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <ostream>
 
+#include "agreement.hpp"
+#include "farfault/cli/command_line.hpp"
 #include "farfault/engine/error.hpp"
+#include "launcher.hpp"
 #include "model.hpp"
+#include "opening.hpp"
 #include "run_driver.hpp"
 #include "together.hpp"
 
@@ -54,14 +59,29 @@ void print_unused(Model const& model, std::ostream& err) {
 
 int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
   auto const transport = make_transport();
+  auto const missing = missing_mpi(transport->ranks(), [](char const* name) { return std::getenv(name); });
+  if (missing && launched_rank() == 0) throw UserError(*missing);
+  if (missing || !agree(*transport, facts_of_program())) return kDone;
+
   std::optional<Model> model;
-  std::optional<RunDriver> driver;
+  std::vector<Fact> facts;
   if (!together(*transport, [&] {
         model.emplace(options);
         if (transport->rank() == 0) print_unused(*model, err);
+        if (transport->ranks() > 1) facts = facts_of_run(options, *model);
+      }))
+    return kDone;
+  if (!agree(*transport, facts)) return kDone;
+  if (transport->rank() == 0 && options.progress != ProgressMode::off)
+    err << opening_text(*model, transport->ranks(), RunDriver::threads(options)) << std::flush;
+
+  std::optional<RunDriver> driver;
+  if (!together(*transport, [&] {
+        model->assemble();
         driver.emplace(options, *transport, *model, out, err);
       }))
-    return 0;
+    return kDone;
+  if (!agree(*transport, driver->facts())) return kDone;
   return driver->execute();
 }
 

@@ -31,7 +31,7 @@ std::unique_ptr<Transport> make_single_transport() {
 }
 
 std::uint32_t launched_rank() {
-  for (auto const* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
+  for (auto const* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
     if (auto const* rank = std::getenv(name))
       return static_cast<std::uint32_t>(std::strtoul(rank, nullptr, 10));
   return 0;

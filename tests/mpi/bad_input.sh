@@ -6,7 +6,7 @@ have_ranks || exit 77
 refused() { # WHAT SENTENCE WORD ...
   local what=$1 sentence=$2 rc
   shift 2
-  timeout 60 mpirun --quiet -n 2 "$farfault" run "$@" >"$scratch/out" 2>"$scratch/err"
+  timeout 300 mpirun --quiet -n 2 "$farfault" run "$@" --progress off >"$scratch/out" 2>"$scratch/err"
   rc=$?
   check "$what: exit code 2, not $rc" [ "$rc" -eq 2 ]
   check "$what: '$sentence', not '$(cat "$scratch/err")'" [ "$(cat "$scratch/err")" = "farfault: $sentence" ]
@@ -23,7 +23,7 @@ refused "output" "cannot write '/no/folder/x.h5.partial': No such file or direct
 printf '3 2\n2 3\n1\n1\n' >"$scratch/rank0.graph"
 for missing in 0 1; do
   # shellcheck disable=SC2016
-  timeout 60 mpirun --quiet -n 2 bash -c '
+  timeout 300 mpirun --quiet -n 2 bash -c '
     [ "$OMPI_COMM_WORLD_RANK" = "$1" ] && graph=/no/graph || graph=$2
     exec "$3" run paper-gmmu-bypass --set workload.name=bfs --set workload.bfs.graph="$graph" --output "$4"' \
     _ "$missing" "$scratch/rank0.graph" "$farfault" "$scratch/x.h5" >"$scratch/out" 2>"$scratch/err"

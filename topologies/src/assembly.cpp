@@ -3,14 +3,17 @@
 #include <bit>
 
 #include "assembly_devices.hpp"
+#include "farfault/topologies/sm_count.hpp"
 
 namespace farfault::topologies {
 
-namespace {
-
-constexpr std::uint32_t kDefaultSms = 36;
-
-}  // namespace
+std::uint32_t sms_of_gpu(Machine const& machine, std::uint32_t configured) {
+  constexpr std::uint32_t kDefault = 36;
+  if (configured != 0) return configured;
+  auto const gpus = machine.nodes_of(NodeKind::gpu);
+  auto const said = gpus.empty() ? 0 : machine.nodes[gpus[0]].sm_count;
+  return said != 0 ? said : kDefault;
+}
 
 Assembly::~Assembly() = default;
 
@@ -33,8 +36,7 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
   if (gpu_nodes.size() >= kFirstCpu) throw UserError("machine '" + machine.name + "' has over 32767 GPUs");
   if (machine.nodes.size() >= RouteTable::kNone)
     throw UserError("machine '" + machine.name + "' has over 65534 nodes");
-  sms_ = config.gpu.sms != 0 ? config.gpu.sms : machine.nodes[gpu_nodes[0]].sm_count;
-  if (sms_ == 0) sms_ = kDefaultSms;
+  sms_ = sms_of_gpu(machine, config.gpu.sms);
   for (auto const n : gpu_nodes) {
     gpus_.push_back(std::make_unique<Gpu>());
     gpus_.back()->node = n;
