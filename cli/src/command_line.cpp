@@ -165,7 +165,9 @@ class Program {
         "Find the critical path and the speed-up that any number of cores could reach (one thread, slower)");
     c->add_flag("!--no-merge", run_.merge_lanes,
                 "Synchronize every partition, even those that share a thread");
-    c->add_option("--progress", progress_, "auto, on or off")->type_name("MODE")->capture_default_str();
+    c->add_option("--progress", progress_, "auto, on or off; off leaves out the size of the run, too")
+        ->type_name("MODE")
+        ->capture_default_str();
   }
 
   void add_params() {

@@ -90,6 +90,31 @@ TEST_CASE("every parameter, every option that shapes the run and the workload ar
   }
 }
 
+TEST_CASE("the components, where they run, and the state to resume are facts") {
+  auto const facts = [](std::string const& sms, std::uint32_t ranks) {
+    RunOptions options;
+    options.config_path = "paper-gmmu-bypass";
+    options.sets = {"workload.name=stream", "gpu.sms=" + sms};
+    Model model(options);
+    model.assemble();
+    return facts_of_components(model.assembly->system(),
+                               model.assembly->placement(topologies::Granularity::device, ranks));
+  };
+  auto const ours = facts("1", 2);
+  CHECK(sentence({ours, facts("1", 2)}) == "they agree");
+  CHECK(sentence({ours, facts("2", 2)}).find("rank 1 has model = ") == 0);
+  CHECK(sentence({ours, facts("1", 3)}).find("rank 1 has placement = ") == 0);
+
+  Checkpoint saved;
+  saved.header.time = Time{5us};
+  saved.parts = {{std::byte{1}}, {std::byte{2}}};
+  auto other = saved;
+  CHECK(sentence({{fact_of_checkpoint(saved)}, {fact_of_checkpoint(other)}}) == "they agree");
+  other.parts[1][0] = std::byte{3};
+  CHECK(sentence({{fact_of_checkpoint(saved)}, {fact_of_checkpoint(other)}})
+            .find("rank 1 has checkpoint to resume from = the state at 5 us with hash ") == 0);
+}
+
 TEST_CASE("copies of the program that a launcher started without MPI are told apart from one alone") {
   CHECK(missing(1, {}) == "nothing");
   CHECK(missing(4, {{"OMPI_COMM_WORLD_SIZE", "4"}}) == "nothing");

@@ -1,7 +1,11 @@
 #include "farfault/cli/progress.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <sstream>
 
 #include "farfault/engine/error.hpp"
@@ -72,6 +76,15 @@ TEST_CASE("the line of a terminal is narrower than the terminal, whatever its wi
 }
 
 TEST_CASE("a terminal's width is asked for, and COLUMNS counts where there is no terminal") {
+  int const terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (terminal >= 0) {
+    winsize const size{24, 60, 0, 0};
+    REQUIRE(::ioctl(terminal, TIOCSWINSZ, &size) == 0);
+    CHECK(terminal_columns(terminal, "100") == 60);
+    ::close(terminal);
+  } else {
+    MESSAGE("skipped: no terminal can be had");
+  }
   CHECK(terminal_columns(-1, "60") == 60);
   CHECK(terminal_columns(-1, "wide") == 80);
   CHECK(terminal_columns(-1, nullptr) == 80);

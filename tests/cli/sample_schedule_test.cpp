@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "capture.hpp"
+#include "farfault/results/digest.hpp"
 #include "farfault/results/reader.hpp"
 #include "model.hpp"
 
@@ -99,6 +100,21 @@ TEST_CASE("a run is sampled at the times of the schedule, and at its end") {
   CHECK(end(shorter) == Time{2us});
   // 100, 200, 300, 400, 600, 800, 1000, 1200, 1600, 2000 ns.
   CHECK(samples() == 10);
+}
+
+TEST_CASE("a run that was resumed is sampled at the times of one that never stopped") {
+  auto const saved = output() + ".checkpoint";
+  std::filesystem::remove(saved);
+  std::vector<std::string> words{
+      "--set", "run.sample_interval=100ns", "--set", "run.sample_doubling=4", "--checkpoint",
+      saved,   "--checkpoint-every",        "1us"};
+  REQUIRE(run(words).code == 0);
+  auto const digest = results::result_digest(output());
+  REQUIRE(std::filesystem::exists(saved));
+  words.insert(words.end(), {"--resume", saved});
+  auto const resumed = run(words);
+  CHECK_MESSAGE(resumed.code == 0, resumed.err);
+  CHECK(results::result_digest(output()) == digest);
 }
 
 TEST_CASE("the default interval doubles; one that was set does not, unless that was asked for") {

@@ -132,5 +132,6 @@ one_digest "pointer chase" "${base[@]}" --set workload.name=pointer_chase --set 
 one_digest "stream with writes on eight GPUs" "${base[@]}" --set machine.topology=dgx1 --set workload.name=stream \
   --set workload.stream.bytes=512KiB --set workload.stream.write_fraction=0.4 --set gpu.sms=8
 one_digest "stream that is cut off" "${base[@]}" --set workload.name=stream --set workload.stream.bytes=1MiB \
-  --set memory.placement=first_touch --set run.sample_interval=700ns --until 9us
+  --set memory.placement=first_touch --set run.sample_interval=700ns \
+  --set run.sample_doubling=4 --until 9us
 finish

@@ -2,7 +2,7 @@
 //
 // Guarantees: the result depends on the configuration, its input files and the seed, never on threads, ranks
 // or partitions; an existing output is replaced only by a whole one. All ranks call run() alike; rank 0
-// writes and speaks, to `out` and `err`, and progress goes to standard error. Returns the exit code;
+// writes the result, `out` and `err`, and progress goes to standard error. Returns the exit code;
 // UserError and RunError are thrown on one rank only (all others return 0), so that there is one message.
 #pragma once
 
