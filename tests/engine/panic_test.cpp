@@ -1,11 +1,9 @@
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
 #include <csignal>
 #include <string>
 
+#include "death.hpp"
 #include "farfault/engine/engine.hpp"
 #include "farfault/engine/error.hpp"
 
@@ -32,36 +30,6 @@ class Counter final : public Component<CounterSpec, CounterState> {
     cx.wake_at(step, Step{m.left - 1}, cx.now() + Duration{2500});
   }
 };
-
-struct Death {
-  std::string said;
-  int signal = 0;
-};
-
-// What `f` printed to standard error in a process of its own, and what that process died of.
-template <class F>
-Death death_of(F const& f) {
-  std::array<int, 2> pipe_ends{};
-  REQUIRE(::pipe(pipe_ends.data()) == 0);
-  auto const child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    std::signal(SIGABRT, SIG_DFL);
-    ::dup2(pipe_ends[1], STDERR_FILENO);
-    f();
-    ::_exit(0);
-  }
-  ::close(pipe_ends[1]);
-  Death death;
-  std::array<char, 512> buffer{};
-  for (ssize_t n = 0; (n = ::read(pipe_ends[0], buffer.data(), buffer.size())) > 0;)
-    death.said.append(buffer.data(), static_cast<std::size_t>(n));
-  ::close(pipe_ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  death.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  return death;
-}
 
 void count_too_far() {
   System system;

@@ -1,0 +1,64 @@
+// The engine with a lookahead that is a quarter too long. What the links promise is then broken, and the
+// engine must say so instead of giving an answer.
+#include <doctest/doctest.h>
+
+#include "death.hpp"
+#include "lookahead.hpp"
+#include "thread_ranks.hpp"
+#include "uneven_model.hpp"
+
+// This program's own shortest_paths_to takes the place of the engine's, which it scales.
+#define shortest_paths_to true_shortest_paths_to
+#include "../../engine/src/lookahead.cpp"  // NOLINT(bugprone-suspicious-include)
+#undef shortest_paths_to
+
+namespace farfault {
+
+std::vector<Duration> shortest_paths_to(std::vector<std::uint32_t> const& targets, std::uint32_t lanes,
+                                        std::vector<LaneLink> const& links) {
+  auto distances = true_shortest_paths_to(targets, lanes, links);
+  for (auto& d : distances)
+    if (d != Duration::max()) d = d * 5 / 4;
+  return distances;
+}
+
+}  // namespace farfault
+
+using namespace farfault;
+
+namespace {
+
+void check_refused(Death const& death) {
+  CAPTURE(death.said);
+  CHECK(death.signal == SIGABRT);
+  CHECK(death.said.find("farfault: internal error: an event for station") == 0);
+  CHECK(death.said.find(": the lookahead is too long") != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("mail in the past of a lane ends the run, with the component and the times") {
+  for (std::uint32_t const partitions : {2U, 3U, 8U})
+    for (std::uint32_t const threads : {1U, 2U}) {
+      CAPTURE(partitions);
+      CAPTURE(threads);
+      check_refused(death_of([&] {
+        uneven::digest(partitions, {.threads = threads, .merge_lanes = false, .run_sparse_merged = false},
+                       Time{100us}, *make_single_transport());
+      }));
+    }
+}
+
+TEST_CASE("mail in the past of a rank ends the run, whether its lanes are run as one or not") {
+  for (std::uint32_t const partitions : {2U, 4U})
+    for (bool const sparse : {false, true}) {
+      CAPTURE(partitions);
+      CAPTURE(sparse);
+      check_refused(death_of([&] {
+        run_on_ranks(2, [&](Transport& transport) {
+          uneven::digest(partitions, {.threads = 1, .merge_lanes = false, .run_sparse_merged = sparse},
+                         Time{100us}, transport);
+        });
+      }));
+    }
+}
