@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <ostream>
 
@@ -55,10 +56,21 @@ void print_unused(Model const& model, std::ostream& err) {
   err << std::endl;
 }
 
+// Null where the first rank says why it cannot be.
+std::unique_ptr<Transport> start_transport() {
+  try {
+    return make_transport();
+  } catch (RunError const&) {
+    if (launched_rank() == 0) throw;
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
-  auto const transport = make_transport();
+  auto const transport = start_transport();
+  if (!transport) return kDone;
   auto const missing = missing_mpi(transport->ranks(), [](char const* name) { return std::getenv(name); });
   if (missing && launched_rank() == 0) throw UserError(*missing);
   if (missing || !agree(*transport, facts_of_program())) return kDone;

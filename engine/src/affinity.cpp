@@ -4,23 +4,11 @@
 #include <hwloc.h>
 #endif
 
-#include <cstdlib>
+#include "host.hpp"
 
 namespace farfault {
 
 #ifdef FARFAULT_HWLOC
-
-namespace {
-
-// Number of this rank among those that the launcher started on this node.
-std::uint32_t rank_on_node() {
-  for (auto const* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "MPI_LOCALRANKID"})
-    if (auto const* rank = std::getenv(name))
-      return static_cast<std::uint32_t>(std::strtoul(rank, nullptr, 10));
-  return 0;
-}
-
-}  // namespace
 
 struct Affinity::Topology {
   hwloc_topology_t all = nullptr;
@@ -37,7 +25,7 @@ struct Affinity::Topology {
 };
 
 Affinity::Affinity(std::uint32_t threads)
-    : topology_(std::make_unique<Topology>()), first_(rank_on_node() * threads) {}
+    : topology_(std::make_unique<Topology>()), first_(rank_on_host() * threads) {}
 
 bool Affinity::bind(std::uint32_t member) const {
   auto* const all = topology_->all;

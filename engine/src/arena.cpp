@@ -4,6 +4,14 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <atomic>
+#include <exception>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "farfault/engine/error.hpp"
+
 #if defined(__SANITIZE_THREAD__)
 // oneTBB is not built for ThreadSanitizer, which therefore does not see that it orders the making of a task
 // before its running. Only what this file and oneTBB's inline functions touch themselves is left out, not
@@ -19,6 +27,33 @@ extern "C" char const* __tsan_default_suppressions() {
 
 namespace farfault {
 
+namespace {
+
+// oneTBB ends the program when the system refuses it a thread. So as many are started and ended before, side
+// by side: where that fails, the user can be told.
+void try_threads(std::uint32_t count) {
+  std::atomic<bool> over{false};
+  std::vector<std::thread> threads;
+  auto end_all = [&] {
+    over.store(true);
+    over.notify_all();
+    for (auto& t : threads) t.join();
+  };
+  try {
+    threads.reserve(count);
+    for (std::uint32_t i = 0; i < count; ++i) threads.emplace_back([&over] { over.wait(false); });
+  } catch (std::exception const&) {
+    auto const started = threads.size();
+    end_all();
+    throw RunError("of " + std::to_string(count + 1) + " threads the system gives " +
+                   std::to_string(started + 1) +
+                   ": fewer --threads need less of its memory and thread limits");
+  }
+  end_all();
+}
+
+}  // namespace
+
 struct Arena::Tbb {
   explicit Tbb(std::uint32_t threads)
       : control(tbb::global_control::max_allowed_parallelism, threads), arena(static_cast<int>(threads), 1) {}
@@ -26,7 +61,10 @@ struct Arena::Tbb {
   tbb::task_arena arena;
 };
 
-Arena::Arena(std::uint32_t threads) : threads_(threads), tbb_(std::make_unique<Tbb>(threads)) {}
+Arena::Arena(std::uint32_t threads) : threads_(threads) {
+  try_threads(threads - 1);
+  tbb_ = std::make_unique<Tbb>(threads);
+}
 
 Arena::~Arena() = default;
 

@@ -8,7 +8,7 @@ namespace farfault {
 
 class Arena {
  public:
-  // More threads than cores when they are asked for.
+  // More threads than cores when they are asked for. Throws RunError where the system does not give them.
   explicit Arena(std::uint32_t threads);
   ~Arena();
   Arena(Arena const&) = delete;

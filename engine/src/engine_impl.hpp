@@ -58,6 +58,7 @@ struct Engine::Impl {
   std::vector<Time> remote_next;              // by rank, as of the last exchange
   Time remote_mail = EventQueue::kNever;      // the first event then under way between other ranks
   std::vector<std::uint64_t> handled_before;  // by local lane, when the round began
+  std::uint64_t events_of_round = 0;          // of the last one that ran several lanes
   std::vector<Event> arrived;
   std::vector<Transport::RankState> rank_states;
   std::vector<Event> moving;

@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint64_t kStretch = 1 << 15;  // events between looks at the stop flag
 constexpr std::uint64_t kTrialRounds = 64;   // rounds over which density is judged
 constexpr std::uint64_t kDenseRound = 48;    // events per round from which sharing it pays
+constexpr std::uint64_t kWakingRound = 256;  // the same where sharing it means to wake threads
 // Events run merged before the next trial; doubles when the trial fails.
 constexpr std::uint64_t kShortMerge = 1 << 14;
 constexpr std::uint64_t kLongMerge = 1 << 22;
@@ -210,7 +211,8 @@ bool Engine::Impl::step(Time end) {
   if (runnable == 0) return false;
   ++profile.rounds;
   for (std::size_t i = 0; i < lanes.size(); ++i) handled_before[i] = lanes[i]->handled;
-  if (runnable == 1 || workers.threads() == 1) {
+  bool const small = workers.crowded() && events_of_round < kWakingRound;
+  if (runnable == 1 || workers.threads() == 1 || small) {
     for (std::uint32_t i = 0; i <= last; ++i) {
       if (next[i] >= horizon[i]) continue;
       deliver(i);
@@ -231,6 +233,7 @@ bool Engine::Impl::step(Time end) {
     most = std::max(most, n);
   }
   profile.longest_lanes += most;
+  events_of_round = all;
   if (options.run_sparse_merged) judge_density(all);
   return true;
 }

@@ -12,6 +12,10 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <string>
+
+#include "host.hpp"
+#include "patience.hpp"
 #endif
 
 namespace farfault {
@@ -20,12 +24,28 @@ namespace farfault {
 
 namespace {
 
+// Any thread of the crew may lead a run and so call MPI, one at a time.
+void start_mpi() {
+  int initialized = 0;
+  int given = MPI_THREAD_SINGLE;
+  MPI_Initialized(&initialized);
+  if (initialized != 0)
+    MPI_Query_thread(&given);
+  else
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &given);
+  if (given >= MPI_THREAD_SERIALIZED) return;
+  MPI_Finalize();
+  throw RunError(std::string("this MPI library gives thread support ") +
+                 (given == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED") +
+                 ", and a run across ranks needs MPI_THREAD_SERIALIZED");
+}
+
 class MpiTransport final : public Transport {
  public:
-  MpiTransport() {
-    int initialized = 0;
-    MPI_Initialized(&initialized);
-    if (initialized == 0) MPI_Init(nullptr, nullptr);
+  explicit MpiTransport(std::size_t most_at_once)
+      : most_at_once_(std::max(most_at_once, sizeof(Event)) / sizeof(Event) * sizeof(Event)),
+        patience_(ranks_on_host() <= cores_of_process()) {
+    start_mpi();
     int rank = 0;
     int size = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -49,7 +69,7 @@ class MpiTransport final : public Transport {
   std::uint32_t ranks() const override { return size_; }
 
   // One message to every other rank: a header and the first events, in the size that MPI sends at once. What
-  // is more follows in a second one.
+  // is more follows in further ones.
   Exchanged exchange(RankState const& mine, std::span<Mailbox> outgoing, std::vector<Event>& incoming,
                      std::vector<RankState>& states) override {
     Exchanged done;
@@ -68,14 +88,12 @@ class MpiTransport final : public Transport {
       header.count = events.size();
       std::memcpy(static_cast<void*>(outbox(r)), &header, sizeof(header));
       std::copy_n(events.begin(), early, outbox(r) + 1);
-      MPI_Isend(outbox(r), bytes_of(1 + early), MPI_BYTE, static_cast<int>(r), kFirstTag, MPI_COMM_WORLD,
-                &first_.emplace_back());
-      if (early < events.size())
-        MPI_Isend(events.data() + early, bytes_of(events.size() - early), MPI_BYTE, static_cast<int>(r),
-                  kRestTag, MPI_COMM_WORLD, &rest_.emplace_back());
+      MPI_Isend(outbox(r), static_cast<int>((1 + early) * sizeof(Event)), MPI_BYTE, static_cast<int>(r),
+                kFirstTag, MPI_COMM_WORLD, &first_.emplace_back());
+      send(std::as_bytes(std::span(events).subspan(early)), r, kRestTag, rest_);
       done.bytes_sent += (1 + events.size()) * sizeof(Event);
     }
-    MPI_Waitall(static_cast<int>(first_.size()), first_.data(), MPI_STATUSES_IGNORE);
+    wait(first_);
 
     std::uint64_t arriving = 0;
     for (std::uint32_t r = 0; r < size_; ++r)
@@ -94,12 +112,11 @@ class MpiTransport final : public Transport {
       done.first = std::min({done.first, time_of(theirs.next), time_of(theirs.mail)});
       auto const early = std::min<std::uint64_t>(theirs.count, kEarly);
       std::copy_n(inbox(r) + 1, early, incoming.data() + position);
-      if (early < theirs.count)
-        MPI_Irecv(incoming.data() + position + early, bytes_of(theirs.count - early), MPI_BYTE,
-                  static_cast<int>(r), kRestTag, MPI_COMM_WORLD, &rest_.emplace_back());
+      receive(std::as_writable_bytes(std::span(incoming).subspan(position + early, theirs.count - early)), r,
+              kRestTag, rest_);
       position += theirs.count;
     }
-    MPI_Waitall(static_cast<int>(rest_.size()), rest_.data(), MPI_STATUSES_IGNORE);
+    wait(rest_);
     for (auto& box : outgoing) box.clear();
     return done;
   }
@@ -108,32 +125,33 @@ class MpiTransport final : public Transport {
   std::uint64_t max(std::uint64_t value) override { return reduce(value, MPI_MAX); }
 
   std::vector<std::vector<std::byte>> gather(std::span<std::byte const> bytes) override {
-    auto const n = static_cast<int>(bytes.size());
-    std::vector<int> sizes(size_);
-    MPI_Gather(&n, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
-    std::vector<int> offsets(size_);
-    int total = 0;
-    if (rank_ == 0) {
-      for (std::size_t r = 0; r < size_; ++r) {
-        offsets[r] = total;
-        total += sizes[r];
-      }
-    }
-    std::vector<std::byte> all(static_cast<std::size_t>(total));
-    MPI_Gatherv(bytes.data(), n, MPI_BYTE, all.data(), sizes.data(), offsets.data(), MPI_BYTE, 0,
-                MPI_COMM_WORLD);
+    std::uint64_t const mine = bytes.size();
+    std::vector<std::uint64_t> sizes(size_);
+    wait([&](MPI_Request* request) {
+      MPI_Igather(&mine, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, 0, MPI_COMM_WORLD, request);
+    });
     std::vector<std::vector<std::byte>> parts;
-    if (rank_ == 0)
-      for (std::size_t r = 0; r < size_; ++r)
-        parts.emplace_back(all.begin() + offsets[r], all.begin() + offsets[r] + sizes[r]);
+    std::vector<MPI_Request> requests;
+    if (rank_ == 0) {
+      for (auto const n : sizes) parts.emplace_back(n);
+      std::copy(bytes.begin(), bytes.end(), parts[0].begin());
+      for (std::uint32_t r = 1; r < size_; ++r) receive(parts[r], r, kGatherTag, requests);
+    } else {
+      send(bytes, 0, kGatherTag, requests);
+    }
+    wait(requests);
     return parts;
   }
 
   void broadcast(std::vector<std::byte>& bytes) override {
     std::uint64_t n = bytes.size();
-    MPI_Bcast(&n, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    wait([&](MPI_Request* request) { MPI_Ibcast(&n, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD, request); });
     bytes.resize(n);
-    MPI_Bcast(bytes.data(), static_cast<int>(n), MPI_BYTE, 0, MPI_COMM_WORLD);
+    for_each_piece(n, [&](std::size_t at, int count) {
+      wait([&](MPI_Request* request) {
+        MPI_Ibcast(bytes.data() + at, count, MPI_BYTE, 0, MPI_COMM_WORLD, request);
+      });
+    });
   }
 
   void abort_all(int exit_code) override {
@@ -144,6 +162,7 @@ class MpiTransport final : public Transport {
  private:
   static constexpr int kFirstTag = 1;
   static constexpr int kRestTag = 2;
+  static constexpr int kGatherTag = 3;
   static constexpr std::size_t kEarly =
       62;  // with the header and MPI's own, below the 4 KiB it sends at once
   static constexpr std::size_t kSlots = kEarly + 1;
@@ -185,19 +204,52 @@ class MpiTransport final : public Transport {
     return {0, mine.flags, picoseconds(mine.next), picoseconds(first), picoseconds(elsewhere), to, {}};
   }
 
-  static int bytes_of(std::uint64_t events) {
-    FF_CHECK(events < (std::uint64_t{1} << 25), "one exchange carries over 2 GiB of events");
-    return static_cast<int>(events * sizeof(Event));
+  // MPI counts in int, so what is longer goes in pieces; both sides cut it alike.
+  template <class F>
+  void for_each_piece(std::size_t bytes, F&& f) const {
+    for (std::size_t at = 0; at < bytes; at += most_at_once_)
+      f(at, static_cast<int>(std::min(most_at_once_, bytes - at)));
+  }
+  void send(std::span<std::byte const> bytes, std::uint32_t to, int tag, std::vector<MPI_Request>& requests) {
+    for_each_piece(bytes.size(), [&](std::size_t at, int count) {
+      MPI_Isend(bytes.data() + at, count, MPI_BYTE, static_cast<int>(to), tag, MPI_COMM_WORLD,
+                &requests.emplace_back());
+    });
+  }
+  void receive(std::span<std::byte> bytes, std::uint32_t from, int tag, std::vector<MPI_Request>& requests) {
+    for_each_piece(bytes.size(), [&](std::size_t at, int count) {
+      MPI_Irecv(bytes.data() + at, count, MPI_BYTE, static_cast<int>(from), tag, MPI_COMM_WORLD,
+                &requests.emplace_back());
+    });
   }
 
-  static std::uint64_t reduce(std::uint64_t value, MPI_Op op) {
+  // MPI's own waiting keeps the core busy for as long as it takes.
+  void wait(std::vector<MPI_Request>& requests) {
+    patience_.wait_until([&] {
+      int done = 0;
+      MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
+      return done != 0;
+    });
+  }
+  template <class Start>
+  void wait(Start const& start) {
+    std::vector<MPI_Request> request(1);
+    start(request.data());
+    wait(request);
+  }
+
+  std::uint64_t reduce(std::uint64_t value, MPI_Op op) {
     std::uint64_t result = 0;
-    MPI_Allreduce(&value, &result, 1, MPI_UINT64_T, op, MPI_COMM_WORLD);
+    wait([&](MPI_Request* request) {
+      MPI_Iallreduce(&value, &result, 1, MPI_UINT64_T, op, MPI_COMM_WORLD, request);
+    });
     return result;
   }
 
+  std::size_t most_at_once_;
   std::uint32_t rank_ = 0;
   std::uint32_t size_ = 1;
+  Patience patience_;
   std::vector<Event> inbox_;  // [rank][slot], the header first
   std::vector<Event> outbox_;
   std::vector<MPI_Request> first_;
@@ -206,13 +258,13 @@ class MpiTransport final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_mpi_transport() {
-  return std::make_unique<MpiTransport>();
+std::unique_ptr<Transport> make_mpi_transport(std::size_t most_at_once) {
+  return std::make_unique<MpiTransport>(most_at_once);
 }
 
 #else
 
-std::unique_ptr<Transport> make_mpi_transport() {
+std::unique_ptr<Transport> make_mpi_transport(std::size_t) {
   return nullptr;
 }
 

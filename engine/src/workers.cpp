@@ -1,11 +1,11 @@
 #include "workers.hpp"
 
-#include <thread>
 #include <utility>
 
 #include "affinity.hpp"
 #include "arena.hpp"
 #include "farfault/engine/error.hpp"
+#include "host.hpp"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
@@ -15,24 +15,25 @@ namespace farfault {
 
 namespace {
 
-// About 50 us: longer than a round, shorter than a scheduler's time slice.
+// About 50 us: longer than most rounds, shorter than a scheduler's time slice.
 constexpr int kSpins = 2000;
 
-void pause_a_moment(int& spins) {
-  if (++spins < kSpins) {
+void pause_a_moment() {
 #if defined(__x86_64__) || defined(__i386__)
-    _mm_pause();
+  _mm_pause();
 #endif
-  } else {
-    std::this_thread::yield();
-  }
 }
+
+// Ends the leader's work when a task has failed; the failure itself is kept apart.
+struct Over {};
 
 }  // namespace
 
 Workers::Workers(std::uint32_t threads, std::uint32_t tasks, bool bind)
     : threads_(threads),
       tasks_(tasks),
+      crowded_(std::uint64_t{threads} * ranks_on_host() > cores_of_process()),
+      spins_(crowded_ ? 0 : kSpins),
       claims_(tasks),
       affinity_(bind ? std::make_unique<Affinity>(threads) : nullptr) {
   if (threads_ > 1) arena_ = std::make_unique<Arena>(threads_);
@@ -50,6 +51,7 @@ void Workers::run(std::function<void()> const& lead) {
   else
     join();
   FF_CHECK(gone_.load() == threads_, "a member of the crew is missing");
+  failed_.store(false);
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
@@ -61,8 +63,9 @@ void Workers::join() {
   if (member == 0) {
     try {
       (*lead_)();
+    } catch (Over const&) {
     } catch (...) {
-      failure_ = std::current_exception();
+      keep_failure();
     }
     over_.store(true);
     ring();
@@ -82,8 +85,9 @@ void Workers::help(std::uint32_t member) {
       seen = round;
       spins = 0;
       work(member, round);
-    } else if (spins < kSpins) {
-      pause_a_moment(spins);
+    } else if (spins < spins_) {
+      ++spins;
+      pause_a_moment();
     } else {
       sleep(seen);
       spins = 0;
@@ -106,6 +110,11 @@ void Workers::ring() {
   bell_.notify_all();
 }
 
+// The first of a run is what it ends with.
+void Workers::keep_failure() {
+  if (!failed_.exchange(true)) failure_ = std::current_exception();
+}
+
 void Workers::work(std::uint32_t member, std::uint64_t round) {
   auto const first = static_cast<std::uint32_t>(std::uint64_t{member} * tasks_ / threads_);
   for (std::uint32_t i = 0; i < tasks_; ++i) {
@@ -114,8 +123,12 @@ void Workers::work(std::uint32_t member, std::uint64_t round) {
     // Every task is taken in every round, so a claim older than `round` can only belong to the round before,
     // and a helper that comes late finds only newer ones.
     if (last < round && claims_[t].round.compare_exchange_strong(last, round, std::memory_order_acq_rel)) {
-      (*task_)(t);
-      left_.fetch_sub(1, std::memory_order_acq_rel);
+      try {
+        (*task_)(t);
+      } catch (...) {
+        keep_failure();
+      }
+      if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) left_.notify_one();
     }
   }
 }
@@ -127,8 +140,12 @@ void Workers::round(std::function<void(std::uint32_t)> const& task) {
   round_.store(number);
   ring();
   work(0, number);
-  int spins = 0;
-  while (left_.load(std::memory_order_acquire) != 0) pause_a_moment(spins);
+  for (int spins = 0; spins < spins_ && left_.load(std::memory_order_acquire) != 0; ++spins) pause_a_moment();
+  for (auto left = left_.load(std::memory_order_acquire); left != 0;) {
+    left_.wait(left, std::memory_order_acquire);
+    left = left_.load(std::memory_order_acquire);
+  }
+  if (failed_.load()) throw Over{};
 }
 
 }  // namespace farfault

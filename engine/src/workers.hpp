@@ -27,9 +27,12 @@ class Workers {
   Workers& operator=(Workers const&) = delete;
 
   std::uint32_t threads() const { return threads_; }
+  // Whether the threads of the ranks on this machine outnumber its cores. They then sleep at once where they
+  // would else look out for a round, and waking them costs more than a small round.
+  bool crowded() const { return crowded_; }
 
-  // Runs `lead` on one thread of the crew, the others standing by for rounds until it returns. What it throws
-  // is thrown on.
+  // Runs `lead` on one thread of the crew, the others standing by for rounds until it returns. What it or a
+  // task throws (there may be no memory left) is thrown on.
   void run(std::function<void()> const& lead);
 
   // From `lead`: runs task(i) for every i, shared with whoever is there; returns when all are done.
@@ -45,9 +48,12 @@ class Workers {
   void sleep(std::uint64_t seen);  // until there is a round after `seen`, or no more
   void ring();                     // wakes sleepers
   void work(std::uint32_t member, std::uint64_t round);
+  void keep_failure();
 
   std::uint32_t threads_;
   std::uint32_t tasks_;
+  bool crowded_;
+  int spins_;
   std::vector<Claim> claims_;  // the last round in which a task was taken
   std::function<void()> const* lead_ = nullptr;
   std::function<void(std::uint32_t)> const* task_ = nullptr;
@@ -58,6 +64,7 @@ class Workers {
   std::atomic<std::uint32_t> gone_{0};     // of them, that are through
   std::atomic<std::uint32_t> sleepers_{0};
   std::atomic<std::uint32_t> bell_{0};
+  std::atomic<bool> failed_{false};
   std::exception_ptr failure_;
   std::unique_ptr<Affinity const> affinity_;  // null: not bound
   std::unique_ptr<Arena> arena_;              // null: one thread, the caller's

@@ -19,13 +19,13 @@ struct Outcome {
 Outcome gone_back(std::uint32_t partitions, EngineOptions options, Time end, Transport& transport) {
   uneven::Model model;
   Engine engine(model.system, uneven::Model::placement(partitions), options, transport);
-  engine.run_until(Time{3us});
+  engine.run_until(Time{1us});
   auto parts = transport.gather(engine.save());
   for (std::uint32_t r = 0; r < transport.ranks(); ++r) {
     parts.resize(transport.ranks());
     transport.broadcast(parts[r]);
   }
-  engine.run_until(Time{5us});
+  engine.run_until(Time{2us});
   engine.load(parts);
   Outcome outcome;
   outcome.pending = transport.sum(engine.pending_events());
@@ -44,7 +44,7 @@ std::vector<EngineOptions> const kOptions = {
 }  // namespace
 
 TEST_CASE("an engine with mail under way takes up an earlier save and nothing of its own future remains") {
-  auto const end = Time{8us};
+  auto const end = Time{3us};
   auto const reference = uneven::digest(1, {}, end, *make_single_transport());
   for (auto const& options : kOptions)
     for (std::uint32_t const partitions : {1U, 3U, 8U}) {
@@ -55,7 +55,7 @@ TEST_CASE("an engine with mail under way takes up an earlier save and nothing of
 }
 
 TEST_CASE("ranks with mail under way take up an earlier save and nothing of their own future remains") {
-  auto const end = Time{8us};
+  auto const end = Time{3us};
   auto const reference = uneven::digest(1, {}, end, *make_single_transport());
   for (auto const& options : kOptions)
     run_on_ranks(2, [&](Transport& transport) {

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# The MPI transport: long messages in pieces, and the thread support that it needs.
+. "$(dirname "$0")/../support/script.sh"
+have_ranks || exit 77
+program=$(dirname "$farfault")/transport_check
+
+for ranks in 2 3; do
+  check "$ranks ranks: long messages go in pieces and arrive whole" \
+    timeout 600 mpirun --quiet -n "$ranks" "$program" pieces
+done
+for level in serialized multiple; do
+  check "thread support $level is enough" timeout 600 mpirun --quiet -n 2 "$program" level "$level"
+done
+for level in single funneled; do
+  timeout 600 mpirun --quiet -n 1 "$program" level "$level" >"$scratch/out" 2>"$scratch/err"
+  check "thread support $level is refused" [ $? -eq 1 ]
+  check "thread support $level is refused by name, not '$(cat "$scratch/err")'" [ "$(cat "$scratch/err")" = \
+    "this MPI library gives thread support MPI_THREAD_${level^^}, and a run across ranks needs MPI_THREAD_SERIALIZED" ]
+done
+finish

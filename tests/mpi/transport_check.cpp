@@ -1,0 +1,152 @@
+// What the MPI transport promises, on as many ranks as mpirun starts; transport.sh calls it.
+//
+//   transport_check pieces        what is longer than one message may be arrives whole, in pieces
+//   transport_check level N       with an MPI library that gives thread support N
+//
+// The MPI functions defined here stand before the library's own (its profiling interface), to see what is
+// asked of it. Exit code 0: all as promised; 1: not, with a sentence on standard error.
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+
+#include "farfault/engine/error.hpp"
+#include "transport_mpi.hpp"
+
+namespace {
+
+int asked_level = -1;
+int given_level = -1;  // instead of the library's; -1: its own
+int longest = 0;       // message since it was last set to 0, in bytes
+
+int note(int count) {
+  longest = std::max(longest, count);
+  return count;
+}
+
+}  // namespace
+
+extern "C" int MPI_Init(int* argc, char*** argv) {
+  asked_level = MPI_THREAD_SINGLE;
+  return PMPI_Init(argc, argv);
+}
+extern "C" int MPI_Init_thread(int* argc, char*** argv, int level, int* given) {
+  asked_level = level;
+  auto const result = PMPI_Init_thread(argc, argv, level, given);
+  if (given_level >= 0) *given = given_level;
+  return result;
+}
+extern "C" int MPI_Isend(void const* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                         MPI_Request* request) {
+  return PMPI_Isend(data, tag == 1 ? count : note(count), type, to, tag, comm, request);
+}
+extern "C" int MPI_Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm,
+                          MPI_Request* request) {
+  return PMPI_Ibcast(data, type == MPI_BYTE ? note(count) : count, type, root, comm, request);
+}
+
+namespace {
+
+using namespace farfault;
+
+void must(bool holds, std::string const& what) {
+  if (holds) return;
+  std::fprintf(stderr, "not as promised: %s\n", what.c_str());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  std::abort();
+}
+
+std::vector<std::byte> bytes_of(std::uint32_t rank, std::size_t n) {
+  std::vector<std::byte> bytes(n);
+  for (std::size_t i = 0; i < n; ++i) bytes[i] = static_cast<std::byte>(rank * 31 + i * 7 + i / 251);
+  return bytes;
+}
+
+Event event(std::uint32_t from, std::uint32_t to, std::uint32_t n) {
+  return {Time{Duration{1000 + n}}, n, to, from, {}};
+}
+
+// Every rank sends `n` events to every other one; they arrive in order, whole, by sending rank.
+void check_exchange(Transport& transport, std::uint32_t n) {
+  std::vector<Mailbox> outgoing(transport.ranks());
+  for (std::uint32_t to = 0; to < transport.ranks(); ++to)
+    for (std::uint32_t i = 0; to != transport.rank() && i < n; ++i)
+      outgoing[to].put(event(transport.rank(), to, i));
+  std::vector<Event> incoming;
+  std::vector<Transport::RankState> states;
+  auto const done = transport.exchange({Time{Duration{500 + transport.rank()}}, EventQueue::kNever, 0},
+                                       outgoing, incoming, states);
+  must(done.first == Time{Duration{500}}, "the first event of all");
+  must(incoming.size() == std::size_t{n} * (transport.ranks() - 1), "the number of events exchanged");
+  std::size_t i = 0;
+  for (std::uint32_t from = 0; from < transport.ranks(); ++from)
+    for (std::uint32_t k = 0; from != transport.rank() && k < n; ++k, ++i)
+      must(incoming[i].sequence == k && incoming[i].from == from && incoming[i].to == transport.rank(),
+           "event " + std::to_string(k) + " from rank " + std::to_string(from));
+}
+
+void check_gather(Transport& transport, std::size_t n) {
+  auto const parts = transport.gather(bytes_of(transport.rank(), n * transport.rank()));
+  must(parts.size() == (transport.rank() == 0 ? transport.ranks() : 0), "the number of parts gathered");
+  for (std::uint32_t r = 0; r < parts.size(); ++r)
+    must(parts[r] == bytes_of(r, n * r), "the part of rank " + std::to_string(r));
+}
+
+void check_broadcast(Transport& transport, std::size_t n) {
+  auto bytes = transport.rank() == 0 ? bytes_of(0, n) : bytes_of(1, 3);
+  transport.broadcast(bytes);
+  must(bytes == bytes_of(0, n), "what was broadcast");
+}
+
+void check_pieces(Transport& transport, int limit) {
+  for (std::uint32_t const n : {0U, 1U, 62U, 63U, 64U, 65U, 200U, 5000U}) {
+    longest = 0;
+    check_exchange(transport, n);
+    check_gather(transport, n);
+    check_broadcast(transport, n);
+    must(longest <= limit, "a message of " + std::to_string(longest) + " bytes where " +
+                               std::to_string(limit) + " are the most");
+  }
+  must(longest == limit, "messages as long as they may be");
+  must(transport.sum(transport.rank() + 1) == transport.ranks() * (transport.ranks() + 1) / 2, "a sum");
+  must(transport.max(transport.rank()) == transport.ranks() - 1, "a maximum");
+}
+
+int check_level(int level) {
+  given_level = level;
+  try {
+    auto const transport = make_mpi_transport();
+    must(asked_level == MPI_THREAD_SERIALIZED, "the thread support asked for");
+    return 0;
+  } catch (RunError const& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string const what = argc > 1 ? argv[1] : "";
+  if (what == "level" && argc > 2) {
+    auto const name = std::string(argv[2]);
+    return check_level(name == "single"       ? MPI_THREAD_SINGLE
+                       : name == "funneled"   ? MPI_THREAD_FUNNELED
+                       : name == "serialized" ? MPI_THREAD_SERIALIZED
+                                              : MPI_THREAD_MULTIPLE);
+  }
+  if (what != "pieces") return 2;
+  int given = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &given);
+  for (int const limit : {64, 192, 1024}) {
+    // The transport finalizes MPI when it goes, so these stay.
+    auto* const transport = make_mpi_transport(static_cast<std::size_t>(limit)).release();
+    check_pieces(*transport, limit);
+  }
+  MPI_Finalize();
+  return 0;
+}
