@@ -113,6 +113,7 @@ void Engine::load(std::vector<std::vector<std::byte>> const& parts) {
   }
   for (ComponentId id = 0; id < i.system.component_count(); ++id)
     if (!seen[id]) throw UserError("saved state lacks " + i.system.component(id).path());
+  if (i.recorder) i.recorder->restart(i.pending());
 }
 
 std::optional<PathProfile> Engine::critical_path() const {

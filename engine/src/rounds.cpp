@@ -58,6 +58,7 @@ void Engine::Impl::build() {
     auto const id = system.receivers_[e.to].component->id();
     if (map.is_local(id)) lanes[map.lane_of(id)]->queue.push(e);
   }
+  if (recorder) recorder->restart(pending());
 }
 
 void Engine::Impl::forget_events() {
