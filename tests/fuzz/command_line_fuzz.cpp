@@ -1,0 +1,46 @@
+// The words of a command line, one on each line of the input. Nothing runs and nothing is written: every
+// `run` is given a parameter that there is not, and a word names files of an empty folder only.
+#include <unistd.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "farfault/cli/command_line.hpp"
+#include "harness.hpp"
+
+using namespace farfault;
+
+namespace {
+
+std::vector<std::string> words_of(std::string_view text) {
+  constexpr std::size_t kMostWords = 64;
+  std::vector<std::string> words;
+  while (!text.empty() && words.size() < kMostWords) {
+    auto const end = std::min(text.find('\n'), text.size());
+    auto word = std::string(text.substr(0, end));
+    std::ranges::replace(word, '/', '_');
+    std::ranges::replace(word, '\0', '_');
+    words.push_back(std::move(word));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+}  // namespace
+
+void fuzz_one(fuzz::Bytes input) {
+  static fuzz::MemoryFolder const folder;
+  static int const moved = ::chdir(folder.path().c_str());
+  fuzz::expect(moved == 0, "the folder in memory can be entered");
+  auto words = words_of(fuzz::text_of(input));
+  bool const runs = std::ranges::find(words, "run") != words.end();
+  if (runs) words.insert(words.end(), {"--set", "no_such_parameter=1"});
+  std::ostringstream out, err;
+  auto const code = cli::command_line(std::move(words), out, err);
+  auto const said = err.str();
+  fuzz::expect(code == cli::kDone || code == cli::kRunFailed || code == cli::kInputWrong,
+               "an exit code is known");
+  if (code != cli::kInputWrong) return;
+  fuzz::expect(said.starts_with("farfault: ") && said.ends_with('\n'), "a refusal is a line", said);
+  fuzz::expect_sentence(std::string_view(said).substr(0, said.size() - 1));
+}

@@ -1,0 +1,64 @@
+// Configurations: a TOML text, in which a line "--set KEY=VALUE" stands for that option, is bound to all
+// parameters. What is accepted reads back from its resolved text as the same configuration.
+#include <memory>
+#include <vector>
+
+#include "farfault/engine/config.hpp"
+#include "farfault/topologies/assembly.hpp"
+#include "farfault/workloads/registry.hpp"
+#include "harness.hpp"
+
+using namespace farfault;
+
+namespace {
+
+struct Input {
+  std::string toml;
+  std::vector<std::string> sets;
+};
+
+Input input_of(std::string_view text) {
+  constexpr std::string_view kSet = "--set ";
+  Input input;
+  while (!text.empty()) {
+    auto const end = std::min(text.find('\n'), text.size() - 1) + 1;
+    auto const line = text.substr(0, end);
+    if (line.starts_with(kSet))
+      input.sets.emplace_back(line.substr(kSet.size(), line.size() - kSet.size() - (line.back() == '\n')));
+    else
+      input.toml += line;
+    text.remove_prefix(end);
+  }
+  return input;
+}
+
+std::string resolved(Input const& input) {
+  Config config(topologies::find_preset);
+  config.read_text(input.toml, "f");
+  for (auto const& assignment : input.sets) config.set(assignment);
+  topologies::MachineConfig machine;
+  machine.bind(config);
+  config.take("workload.name");
+  config.take_strings("names");
+  for (auto const& info : workloads::all()) {
+    auto const builder = info.make();
+    ParamTable table;
+    builder->describe(table);
+    config.bind("workload." + std::string(info.name), table);
+  }
+  config.reject_mistakes();
+  machine.check(config);
+  config.reject_mistakes();
+  return config.resolved();
+}
+
+}  // namespace
+
+void fuzz_one(fuzz::Bytes bytes) {
+  auto const input = input_of(fuzz::text_of(bytes));
+  std::string first;
+  if (!fuzz::accepts([&] { first = resolved(input); })) return;
+  std::string second;
+  bool const again = fuzz::accepts([&] { second = resolved({first, {}}); });
+  fuzz::expect(again && second == first, "a resolved configuration reads back as itself", first);
+}

@@ -1,0 +1,33 @@
+// Graph files of the format FARFAULT_FUZZ_FORMAT, plain or compressed.
+#include "farfault/workloads/graph.hpp"
+#include "harness.hpp"
+
+using namespace farfault;
+using namespace farfault::workloads;
+
+namespace {
+
+void expect_sound(CsrGraph const& graph) {
+  fuzz::expect(graph.offsets.size() == graph.vertices + 1 && graph.offsets.front() == 0 &&
+                   graph.offsets.back() == graph.targets.size(),
+               "a graph has one row for each vertex");
+  for (std::uint64_t v = 0; v < graph.vertices; ++v)
+    fuzz::expect(graph.offsets[v] <= graph.offsets[v + 1], "rows follow each other");
+  for (auto const target : graph.targets)
+    fuzz::expect(target < graph.vertices, "an edge leads to a vertex of the graph");
+}
+
+}  // namespace
+
+void fuzz_one(fuzz::Bytes input) {
+  static fuzz::MemoryFile file;
+  file.set(input);
+  GraphOptions options;
+  options.max_edges = 10'000;
+  options.format = GraphFormat::FARFAULT_FUZZ_FORMAT;
+  CsrGraph graph;
+  if (!fuzz::accepts([&] { graph = read_graph(file.path(), options); })) return;
+  expect_sound(graph);
+  expect_sound(transposed(graph));
+  expect_sound(undirected(std::move(graph)));
+}

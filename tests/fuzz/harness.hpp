@@ -1,0 +1,79 @@
+// What the fuzz harnesses share. A harness gives bytes to a parser in its own process and lets pass two
+// things: the parser accepts them, or it refuses them with a UserError of short sentences. Anything
+// else ends the process, and libFuzzer keeps the input.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "farfault/engine/error.hpp"
+
+namespace farfault::fuzz {
+
+using Bytes = std::span<std::uint8_t const>;
+
+inline std::string_view text_of(Bytes bytes) {
+  return {reinterpret_cast<char const*>(bytes.data()), bytes.size()};
+}
+
+// A regular file in memory, for parsers that read files; every process has its own.
+class MemoryFile {
+ public:
+  MemoryFile();
+  MemoryFile(MemoryFile const&) = delete;
+  MemoryFile& operator=(MemoryFile const&) = delete;
+  ~MemoryFile();
+
+  std::string const& path() const { return path_; }
+  void set(Bytes content);
+
+ private:
+  int descriptor_;
+  std::string path_;
+};
+
+// A folder in memory that is empty at first and gone at the end of the process.
+class MemoryFolder {
+ public:
+  MemoryFolder();
+  MemoryFolder(MemoryFolder const&) = delete;
+  MemoryFolder& operator=(MemoryFolder const&) = delete;
+  ~MemoryFolder();
+
+  std::string const& path() const { return path_; }
+  void set(std::string const& name, Bytes content) const;
+
+ private:
+  std::string path_;
+};
+
+// Ends the process: the parser broke a promise.
+[[noreturn]] void broken(std::string_view promise, std::string_view seen);
+inline void expect(bool holds, std::string_view promise, std::string_view seen = {}) {
+  if (!holds) broken(promise, seen);
+}
+
+// What every message must be: not empty, and no line of it over 4 KiB, whatever the input holds.
+void expect_sentence(std::string_view message);
+// What every printed line must be: UTF-8 without control characters.
+void expect_clean(std::string_view line);
+
+// Runs `parse`; false when it refuses its input.
+template <class Parse>
+bool accepts(Parse&& parse) {
+  try {
+    parse();
+    return true;
+  } catch (UserError const& refusal) {
+    expect_sentence(refusal.what());
+    return false;
+  }
+}
+
+}  // namespace farfault::fuzz
+
+// What a harness defines: one input. Must not depend on earlier ones.
+void fuzz_one(farfault::fuzz::Bytes input);

@@ -1,0 +1,20 @@
+// Machine files of all formats; which one an input is, is told from its content.
+#include "farfault/topologies/description.hpp"
+#include "farfault/topologies/graphml.hpp"
+#include "farfault/topologies/load.hpp"
+#include "harness.hpp"
+
+using namespace farfault;
+using namespace farfault::topologies;
+
+void fuzz_one(fuzz::Bytes input) {
+  constexpr std::size_t kMostDescribed = 500;  // routes are found between all GPUs
+  Machine machine;
+  if (!fuzz::accepts([&] { machine = parse_machine(fuzz::text_of(input), "f"); })) return;
+  fuzz::expect(fuzz::accepts([&] { validate(machine, "f"); }), "a machine that was read is sound");
+  if (machine.nodes.size() > kMostDescribed) return;
+  static_cast<void>(describe_text(machine));
+  static_cast<void>(describe_json(machine));
+  static_cast<void>(describe_dot(machine));
+  static_cast<void>(write_graphml(machine));
+}

@@ -1,0 +1,18 @@
+// Result files of any bytes, read as the program does it: in a child process, because the HDF5 library
+// crashes on some of them.
+#include "farfault/results/digest.hpp"
+#include "farfault/results/reader.hpp"
+#include "harness.hpp"
+
+using namespace farfault;
+
+void fuzz_one(fuzz::Bytes input) {
+  static fuzz::MemoryFile file;
+  file.set(input);
+  fuzz::accepts([&] {
+    auto const summary = results::read_summary(file.path());
+    static_cast<void>(results::to_json(summary));
+    static_cast<void>(results::to_text(summary));
+    for (auto const& problem : results::validate(file.path())) fuzz::expect_sentence(problem);
+  });
+}

@@ -1,0 +1,59 @@
+// Results that HDF5 can read but that Farfault did not write: an input is a list of changes of a sound
+// result, eight bytes each. They are read in this process; nothing of HDF5's own is damaged.
+#include "../hdf5_schemas/sample.hpp"
+#include "farfault/results/digest.hpp"
+#include "farfault/results/reader.hpp"
+#include "guard.hpp"
+#include "harness.hpp"
+#include "result_changes.hpp"
+
+using namespace farfault;
+
+// Stands for the reader in a child process (hdf5_schemas/src/guard.cpp): the same, without the child.
+std::string results::read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read) {
+  quiet();
+  try {
+    Handle const file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "HDF5 cannot open it");
+    return read(file);
+  } catch (Hdf5Failure const& problem) {
+    throw UserError(path + " is damaged or no result of Farfault: " + problem.what());
+  }
+}
+
+namespace {
+
+void read_all_of(std::string const& path, std::string const& sound) {
+  fuzz::accepts([&] {
+    auto const summary = results::read_summary(path);
+    static_cast<void>(results::to_json(summary));
+    static_cast<void>(results::to_text(summary));
+  });
+  fuzz::accepts([&] {
+    for (auto const& problem : results::validate(path)) fuzz::expect_sentence(problem);
+  });
+  fuzz::accepts([&] { static_cast<void>(results::result_digest(path)); });
+  fuzz::accepts([&] { static_cast<void>(results::read_engine(path, "partition_load")); });
+  auto const compare = [](std::string const& a, std::string const& b) {
+    fuzz::accepts([&] {
+      if (auto const difference = results::diff(a, b)) fuzz::expect_sentence(difference->text);
+    });
+  };
+  compare(path, sound);
+  compare(sound, path);
+}
+
+}  // namespace
+
+void fuzz_one(fuzz::Bytes input) {
+  static fuzz::MemoryFolder const folder;
+  static auto const sound = [] {
+    results::quiet();
+    auto path = folder.path() + "/sound.h5";
+    results::sample::write(path);
+    return path;
+  }();
+  static auto const image = fuzz::file_image(sound);
+  static fuzz::MemoryFile changed;
+  changed.set(fuzz::changed_image(image, input));
+  read_all_of(changed.path(), sound);
+}

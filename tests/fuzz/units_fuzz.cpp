@@ -1,0 +1,28 @@
+// Quantities: what is accepted reads back from its own text as the same quantity.
+#include "farfault/engine/units.hpp"
+#include "harness.hpp"
+
+using namespace farfault;
+
+namespace {
+
+template <class Parse>
+void read_twice(std::string_view text, Parse parse) {
+  try {
+    auto const value = parse(text);
+    auto const written = to_text(value);
+    fuzz::expect(parse(written) == value, "a quantity reads back from its own text", written);
+  } catch (UnitError const& refusal) {
+    fuzz::expect_sentence(refusal.what());
+  }
+}
+
+}  // namespace
+
+void fuzz_one(fuzz::Bytes input) {
+  auto const text = fuzz::text_of(input);
+  read_twice(text, parse_duration);
+  read_twice(text, parse_bytes);
+  read_twice(text, parse_bandwidth);
+  read_twice(text, parse_frequency);
+}
