@@ -1,14 +1,17 @@
 # shellcheck shell=bash disable=SC2086
 # Sourced by bench/demo, tests/run and .ci/run: the Debian packages that Farfault is built from.
 #
-# need_packages: nothing where all are there (no network is touched). As root, installs what is missing. Otherwise says in
-# one sentence what to install, and exits with 2. A system without dpkg is left to CMake, which names what it lacks.
+# need_packages [EXTRA ...]: nothing where all are there (no network is touched). As root, installs what is missing, of
+# the extras too. Otherwise says in one sentence what to install, and exits with 2. A system without dpkg is left to
+# CMake, which names what it lacks.
 
 farfault_packages="cmake g++ ninja-build git ca-certificates libtbb-dev libopenmpi-dev openmpi-bin libhdf5-openmpi-dev
   libboost-graph-dev libscotch-dev libhwloc-dev libpugixml-dev libtomlplusplus-dev libcli11-dev libspdlog-dev libfmt-dev
   zlib1g-dev liblzma-dev xz-utils doctest-dev libbenchmark-dev"
 # Good to have: without them the build is slower, or a test is skipped by name.
 farfault_extras="ccache libmetis-doc python3-h5py python3-xarray python3-h5netcdf python3-matplotlib"
+# The same for .ci/run alone: the fuzz harnesses and the layout of the sources.
+farfault_ci_extras="clang libclang-rt-14-dev clang-format"
 
 missing_packages() {
   local name
@@ -26,7 +29,7 @@ need_packages() {
     echo "farfault: these packages are missing: ${missing% }; install them with 'sudo apt-get install ${missing% }'" >&2
     exit 2
   fi
-  extras=$(missing_packages $farfault_extras)
+  extras=$(missing_packages $farfault_extras "$@")
   [ -z "$missing$extras" ] && return 0
   log=build/packages.log
   mkdir -p build
@@ -38,6 +41,14 @@ need_packages() {
     echo "farfault: these packages could not be installed: ${missing% }; apt-get's words are in $log" >&2
     exit 2
   fi
+}
+
+# Whether the preset `fuzz` can be built: Clang with libFuzzer and the sanitizers.
+can_fuzz() {
+  command -v clang++ >/dev/null &&
+    clang++ -fsanitize=fuzzer,address -x c++ -o /dev/null - 2>/dev/null \
+      <<<'#include <cstddef>
+extern "C" int LLVMFuzzerTestOneInput(unsigned char const*, std::size_t) { return 0; }'
 }
 
 # Configures a preset and builds targets (all, where none is named), with no more said than needed.
