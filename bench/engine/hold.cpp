@@ -1,4 +1,4 @@
-// The hold model: a queue that holds N events, and again and again gives out the first and takes up one later
+// The hold model: a queue that holds N events, and again and again returns the first and receives one later
 // one. The engine's EventQueue beside std::priority_queue with the same 64-byte events in the same order.
 //
 // Delays: lookahead + exponential, the lookahead 0.1 of the mean (1 us); drawn beforehand, so that the queue

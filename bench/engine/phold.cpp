@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
                  "together in the first partitions: a load that no block of processes shares evenly")
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--end", end, "simulated time, in us")->check(CLI::Range(0.0, 1e9));
-  app.add_option("--threads", threads, "threads a rank")->check(CLI::Range(1, 1024));
+  app.add_option("--threads", threads, "threads per rank")->check(CLI::Range(1, 1024));
   app.add_option("--partitions", partitions, "partitions of the model; 0: threads x ranks");
   app.add_flag("--yardstick", yardstick, "the same model on a plain std::priority_queue instead");
   app.add_flag("--json", json, "print one JSON object");

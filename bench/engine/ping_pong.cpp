@@ -1,4 +1,4 @@
-// Ping-pong: what one event costs when nothing can be batched. Pairs of components pass one ball to and fro
+// Ping-pong: what one event costs when nothing can be batched. Pairs of components pass one ball back and forth
 // over a link; the two ends lie in one partition, or apart on two threads or ranks.
 #include <CLI/CLI.hpp>
 
@@ -63,14 +63,14 @@ int main(int argc, char** argv) {
   bool share = false;
   bool json = false;
   CLI::App app{
-      "Pairs of components that pass one event to and fro.\n"
+      "Pairs of components that pass one event back and forth.\n"
       "Example: ping_pong --pairs 64 --threads 2   (the ends of each pair on different threads)"};
   app.option_defaults()->always_capture_default();
   app.add_option("--pairs", pairs, "pairs of components")->check(CLI::Range(1, 1 << 20));
   app.add_option("--hops", hops, "events of each pair")->check(CLI::Range(1ULL, 1ULL << 40));
   app.add_option("--latency", latency_ns, "latency of the links, in ns")->check(CLI::Range(0.001, 1e6));
   app.add_option("--threads", threads,
-                 "threads a rank; over one thread or rank, the ends of a pair lie apart")
+                 "threads per rank; over one thread or rank, the ends of a pair lie apart")
       ->check(CLI::Range(1, 1024));
   app.add_flag("--synchronize", share,
                "synchronize at every hop, where the engine would run so few events as one queue");

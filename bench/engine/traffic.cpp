@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   app.add_option("--local", p.local, "fraction of reads to a GPU of the same node; others go to any GPU")
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--end", end, "simulated time, in us")->check(CLI::Range(0.0, 1e9));
-  app.add_option("--threads", threads, "threads a rank")->check(CLI::Range(1, 1024));
+  app.add_option("--threads", threads, "threads per rank")->check(CLI::Range(1, 1024));
   app.add_option("--partitions", partitions, "partitions of the model; 0: one for each node")
       ->check(CLI::Range(0, 1 << 16));
   app.add_flag("--json", json, "print one JSON object");

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A run that was stopped, killed, or lost a rank, and is taken up again elsewhere, has the digest of the run that
+# A run that was stopped, killed, or lost a rank, and is resumed elsewhere, has the digest of the run that
 # never stopped.
 #
 #   tests/determinism/resume.sh [KILLS [SEED]]    KILLS: random moments of kill -9 (6); SEED: of the moments
@@ -28,7 +28,7 @@ command_line() {
 }
 
 # Takes up what is there in the next placement, from the beginning where the run never got to a checkpoint.
-take_up() {
+resume_elsewhere() {
   local words=(--checkpoint "$saved" "${every[@]}")
   [ -e "$saved" ] && words+=(--resume "$saved")
   placement=${elsewhere[turn++ % ${#elsewhere[@]}]}
@@ -44,7 +44,7 @@ right() {
   if [ "$digest" = "$reference" ] && "$farfault" validate "$file" >"$scratch/validate" 2>&1; then
     pass
   else
-    fail "$1, taken up with '$placement': digest '$digest', not '$reference'"
+    fail "$1, resumed with '$placement': digest '$digest', not '$reference'"
     tail -n 5 "$log" "$scratch/validate" 2>/dev/null
   fi
 }
@@ -79,7 +79,7 @@ starts() {
 }
 
 interrupted=0
-# stopped_by SIGNAL NAME PLACEMENT: a run stopped by a signal at a random moment and taken up
+# stopped_by SIGNAL NAME PLACEMENT: a run stopped by a signal at a random moment and resumed
 stopped_by() {
   local code
   starts "$3"
@@ -92,7 +92,7 @@ stopped_by() {
     grep -qF -- "--resume $saved" "$log" || fail "$2 stopped by $1 does not say how to go on: $(tail -n 1 "$log")"
   fi
   # A signal that comes before the first event finds a program without a run to save; after the last, a result.
-  [ "$code" -ne 0 ] && ! take_up && fail "$2 stopped by $1 cannot be taken up: $(tail -n 1 "$log")"
+  [ "$code" -ne 0 ] && ! resume_elsewhere && fail "$2 stopped by $1 cannot be resumed: $(tail -n 1 "$log")"
   right "$2 stopped by $1"
 }
 
@@ -102,7 +102,7 @@ killed() { # NAME
   kill -KILL "$running" 2>/dev/null
   if ! { wait "$running"; } 2>/dev/null; then
     interrupted=$((interrupted + 1))
-    take_up || fail "$1 that was killed cannot be taken up: $(tail -n 1 "$log")"
+    resume_elsewhere || fail "$1 that was killed cannot be resumed: $(tail -n 1 "$log")"
   fi
   right "$1 that was killed"
 }

@@ -87,7 +87,7 @@ TEST_CASE("run_until stops before its end and goes on from there") {
   CHECK(engine.next_event() == Time{1us + 105ns});
 }
 
-TEST_CASE("a stop request ends the run and the run can be taken up again") {
+TEST_CASE("a stop request ends the run and the run can be resumed") {
   Match m;
   auto const transport = make_single_transport();
   Engine engine(m.system, {}, {}, *transport);

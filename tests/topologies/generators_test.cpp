@@ -38,7 +38,7 @@ std::size_t hops(Machine const& m, std::string const& a, std::string const& b) {
 
 }  // namespace
 
-TEST_CASE("a generic machine of 4 GPUs, two a switch, is the GMMU Bypass machine") {
+TEST_CASE("a generic machine of 4 GPUs, two per switch, is the GMMU Bypass machine") {
   auto const made = generate_generic({});
   auto const paper = load_machine("paper-gmmu-bypass");
   CHECK(made.nodes.size() == paper.nodes.size());

@@ -50,7 +50,7 @@ TEST_CASE("ndv2-topo.xml: 8 GPUs and a NIC directly below two CPUs") {
   check("ndv2-topo.xml", "nccl-xml", {8, 2, 0, 0, 1, 9, 0, 0, 1});
 }
 
-TEST_CASE("ndv4-topo.xml: two GPUs and two NICs on each of four switches, one a CPU") {
+TEST_CASE("ndv4-topo.xml: two GPUs and two NICs on each of four switches, one per CPU") {
   check("ndv4-topo.xml", "nccl-xml", {8, 4, 4, 0, 8, 20, 0, 0, 6});
 }
 

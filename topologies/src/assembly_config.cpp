@@ -7,7 +7,7 @@ namespace farfault::topologies {
 
 void GpuParams::describe(ParamTable& t) {
   t.count("sms", sms, {0, 1024},
-          "streaming multiprocessors (compute units) a GPU; 0: as the topology says, else 36",
+          "streaming multiprocessors (compute units) per GPU; 0: as the topology says, else 36",
           "GMMU Bypass, Table 1: 36");
   t.frequency("clock", clock, {Frequency{1'000'000}, Frequency{100'000'000'000}},
               "clock of SMs, caches and TLBs", "GMMU Bypass, Table 1: 1.0 GHz");
@@ -35,7 +35,7 @@ void CpuParams::describe(ParamTable& t) {
           "bytes of memory", assumed);
   t.bandwidth("dram_bandwidth", dram.bandwidth, {Bandwidth{1'000'000}, Bandwidth{10'000'000'000'000}},
               "of one channel", "DDR4-3200: 25.6 GB/s");
-  t.count("dram_banks", dram.banks, {1, 1024}, "banks a channel", "DDR4: 16");
+  t.count("dram_banks", dram.banks, {1, 1024}, "banks per channel", "DDR4: 16");
   t.bytes("dram_row", dram.row, {ByteSize{128}, ByteSize{1 << 20}}, "bytes of a row buffer; a power of two",
           "DDR4 x8 rank: 8 KiB");
   t.duration("dram_t_cl", dram.t_cl, {1ns, 1us}, "column command to data", "DDR4-3200 CL22: 13.75 ns");
@@ -52,15 +52,16 @@ void MemoryParams::describe(ParamTable& t) {
             {"interleave", PlacementPolicy::interleave},
             {"contiguous", PlacementPolicy::contiguous},
             {"cpu", PlacementPolicy::cpu}},
-           "where pages lie: where they are touched first, page by page round the GPUs, each buffer in equal "
-           "parts, or in the CPU's memory",
+           "page placement: on the GPU that touches a page first, on the GPUs in turn, each buffer in equal "
+           "contiguous parts, or in the CPU's memory",
            "MGPUSim 4.2, driver: a unified device takes pages from its GPUs in turn");
   t.choice("remote_touch", remote_touch,
            {{"remote_access", RemoteTouch::remote_access}, {"migrate", RemoteTouch::migrate}},
-           "a page on another device is accessed there, over the fabric, or moved to the GPU that touches it",
+           "a page in another device's memory is accessed there, over the fabric, or moved to the GPU that "
+           "touches it",
            "GMMU Bypass, section 2.2: direct cache access, page migration");
   t.count("migrate_after", migrate_after, {1, 1 << 30},
-          "with migrate: translations of a page that one GPU has to ask for in a row before the page moves",
+          "with migrate: consecutive translation requests of one GPU for a remote page before the page moves",
           "GMMU Bypass, section 2.2: the first");
 }
 

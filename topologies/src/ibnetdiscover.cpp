@@ -1,5 +1,5 @@
 // The output of ibnetdiscover (infiniband-diags): switches and channel adapters of an InfiniBand fabric, each
-// followed by its ports, one a line: [port] "GUID"[port] ... # ... width and speed. Both ends list a link; it
+// followed by its ports, one per line: [port] "GUID"[port] ... # ... width and speed. Both ends list a link; it
 // is taken once.
 //
 // The file knows no hosts and no GPUs. Adapters whose description begins with the same host name share a CPU;

@@ -42,7 +42,7 @@ void LinkDefaults::describe(ParamTable& t) {
   t.count("gpus_per_host", gpus_per_host, {1, 64}, "GPUs of a host whose inside is not in a cluster's file",
           "GB200 NVL72: 18 compute trays of 4 GPUs");
   t.count("nvlinks_per_domain_gpu", nvlinks_per_domain_gpu, {1, 64},
-          "NVLinks from a GPU into its NVLink domain", "GB200 NVL72: 18 links a GPU");
+          "NVLinks from a GPU into its NVLink domain", "GB200 NVL72: 18 links per GPU");
 }
 
 Duration LinkDefaults::latency(LinkKind kind) const {

@@ -1,4 +1,4 @@
-// Breadth-first search, level by level, one thread a vertex, as in SHOC and (topology-driven) GraphBIG.
+// Breadth-first search, level by level, one thread per vertex, as in SHOC and (topology-driven) GraphBIG.
 //
 // One kernel a level. A thread reads its vertex's level; a vertex of the present level reads its row of the
 // CSR arrays and the level of every neighbour, and writes the level of those not found yet. Of several
@@ -258,7 +258,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo bfs_info() {
-  return {"bfs", "level-synchronous breadth-first search, one thread a vertex (SHOC, GraphBIG)",
+  return {"bfs", "level-synchronous breadth-first search, one thread per vertex (SHOC, GraphBIG)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -72,7 +72,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo fir_info() {
-  return {"fir", "finite impulse response filter, one thread a sample (Hetero-Mark)",
+  return {"fir", "finite impulse response filter, one thread per sample (Hetero-Mark)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -1,4 +1,4 @@
-// K-means of Hetero-Mark: one kernel transposes the points (swap), then one kernel a round finds each point's
+// K-means of Hetero-Mark: one kernel transposes the points (swap), then one kernel per round finds each point's
 // nearest centre; the host moves the centres in between.
 //
 // The rounds are those of the real algorithm on points generated from the seed, up to `max_rounds`. Only

@@ -1,4 +1,4 @@
-// Maximum pooling of a deep-learning layer, one thread an output, as in the DNN suite of MGPUSim: each thread
+// Maximum pooling of a deep-learning layer, one thread per output, as in the DNN suite of MGPUSim: each thread
 // reads its window of the input plane, and writes the maximum and its position.
 #include <memory>
 #include <vector>
@@ -127,7 +127,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo maxpool_info() {
-  return {"maxpool", "maximum pooling over planes, one thread an output (DNN)",
+  return {"maxpool", "maximum pooling over planes, one thread per output (DNN)",
           &SpecBuilder<Spec, build>::make};
 }
 

@@ -20,7 +20,7 @@ namespace {
 enum class Mapping { warp, thread };
 
 struct Spec {
-  // Scale 19 with 14 edges a vertex takes 62 MiB, nearest to the 64 MB of GMMU Bypass, Table 2.
+  // Scale 19 with 14 edges per vertex takes 62 MiB, nearest to the 64 MB of GMMU Bypass, Table 2.
   GraphSpec graph = [] {
     GraphSpec g;
     g.rmat.scale = 19;
@@ -35,7 +35,7 @@ struct Spec {
     graph.describe(t);
     t.count("iterations", iterations, {1, 10'000}, "multiplications, one kernel each", "assumed");
     t.choice("mapping", mapping, {{"warp", Mapping::warp}, {"thread", Mapping::thread}},
-             "who computes a row: a warp or a thread", "Hetero-Mark, PR");
+             "what computes a row: a warp or a thread", "Hetero-Mark, PR");
     t.count("block", block, {32, 1024}, "threads per block, whole warps", "MGPUSim, PR");
   }
 };
@@ -197,7 +197,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo pagerank_info() {
-  return {"pagerank", "PageRank as sparse matrix times vector, a warp a row (Hetero-Mark)",
+  return {"pagerank", "PageRank as sparse matrix times vector, one warp per row (Hetero-Mark)",
           &SpecBuilder<Spec, build>::make};
 }
 

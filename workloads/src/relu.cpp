@@ -1,4 +1,4 @@
-// ReLU of a deep-learning layer: out[i] = max(in[i], 0), one thread an element, as in the DNN suite of
+// ReLU of a deep-learning layer: out[i] = max(in[i], 0), one thread per element, as in the DNN suite of
 // MGPUSim.
 #include <memory>
 #include <vector>
@@ -62,7 +62,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo relu_info() {
-  return {"relu", "ReLU over a tensor, one thread an element (DNN)", &SpecBuilder<Spec, build>::make};
+  return {"relu", "ReLU over a tensor, one thread per element (DNN)", &SpecBuilder<Spec, build>::make};
 }
 
 }  // namespace farfault::workloads

@@ -1,4 +1,4 @@
-// Element-wise addition of two float vectors, one thread an element, as in the CUDA sample vectorAdd.
+// Element-wise addition of two float vectors, one thread per element, as in the CUDA sample vectorAdd.
 #include <memory>
 #include <vector>
 
@@ -62,7 +62,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo vectoradd_info() {
-  return {"vectoradd", "c = a + b over float vectors, one thread an element (CUDA sample)",
+  return {"vectoradd", "c = a + b over float vectors, one thread per element (CUDA sample)",
           &SpecBuilder<Spec, build>::make};
 }
 

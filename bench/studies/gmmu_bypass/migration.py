@@ -34,10 +34,10 @@ def study(args, program, workloads, placement, footprint, base, text):
 def section(found, workloads, varied):
     lines = ["", "### Pages that move", "",
              "The study's designs access a remote page where it is. With `memory.remote_touch = \"migrate\"` it moves to the GPU "
-             "that touches it, at the first touch or when that GPU's misses of the TLBs have asked for it some times in a row "
-             f"(`memory.migrate_after`). Time of the {DESIGN} design, times that of remote access (above 1: slower), and moves "
-             "for each page of the footprint.", "",
-             "| workload | " + " | ".join(f"after {n}: time | moves a page" for n in TOUCHES) + " | a move takes |",
+             "that touches it, at the first touch or after `memory.migrate_after` consecutive translation requests of that GPU for "
+             f"it. Time of the {DESIGN} design, times that of remote access (above 1: slower), and moves "
+             "per page of the footprint.", "",
+             "| workload | " + " | ".join(f"after {n}: time | moves per page" for n in TOUCHES) + " | a move takes |",
              "| --- | " + "---: | " * (2 * len(TOUCHES) + 1)]
     for w in workloads:
         cells = []

@@ -1,4 +1,4 @@
-"""The paper's figures as SVG files: one file a figure, one row a placement."""
+"""The paper's figures as SVG files: one file per figure, one row per placement."""
 import matplotlib
 
 matplotlib.use("Agg")

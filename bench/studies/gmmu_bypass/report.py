@@ -32,7 +32,7 @@ def head(footprint, program, settings):
         "",
         "Written by `run`; do not edit. " + PAPER["source"],
         "",
-        f"{show_bytes(footprint)} a workload on the preset `paper-gmmu-bypass`{changed}, {program.version}. Performance is the "
+        f"{show_bytes(footprint)} per workload on the preset `paper-gmmu-bypass`{changed}, {program.version}. Performance is the "
         "inverse of the simulated time of the kernels, from each launch at the host until the host knows of its end, "
         "summed over the kernels. Averages are arithmetic means over the workloads, as the ratios of a figure are "
         "averaged; results.json has geometric means too. Paper: only numbers that its text states, the bars are not "
@@ -119,9 +119,9 @@ def per_workload(runs, s, names, shows, totals=False):
 
 def counters(runs):
     number = "{:.0f}".format
-    header = ["", "design", "kernels, us", "L2 TLB misses a us", "L1 / L2 TLB hits", "walks that find the page local",
-              "ns a miss", "GMMU walkers busy, each", "IOMMU requests a us", "IOMMU TLB hits", "IOMMU walkers busy",
-              "remote accesses", "PCIe: from a GPU, from the CPU, a switch's busiest output"]
+    header = ["", "design", "kernels, us", "L2 TLB misses per us", "L1 / L2 TLB hits", "walks that find the page local",
+              "ns per miss", "GMMU walkers busy, each", "IOMMU requests per us", "IOMMU TLB hits", "IOMMU walkers busy",
+              "remote accesses", "PCIe load: from a GPU, from the CPU, busiest output of a switch"]
     body = []
     for w, designs in runs.items():
         for design in DESIGNS:
@@ -182,12 +182,12 @@ def why(designs, a, b):
     said.append(f"In distributed, {percent(local)} of the walks find the page local, and a miss takes "
                 f"{a['latency_ns']:.0f} ns, in centralized {b['latency_ns']:.0f} ns.")
     if local > 0.9:
-        said.append("Nearly every page is local, so the walk in the GMMU is almost never in vain.")
+        said.append("Nearly every page is local, so the walk in the GMMU almost never fails.")
     elif local < 0.1:
         said.append("Nearly every page is remote, so distributed pays a walk for almost each request.")
     ideal = figures.speed(designs, "oracle", "distributed")
     if ideal is not None and abs(ideal - 1) < 0.01:
-        said.append(f"Vain walks cost little: even the ideal scheme is only {gain(ideal)} ahead of distributed.")
+        said.append(f"Failed walks cost little: even the ideal scheme is only {gain(ideal)} ahead of distributed.")
     if a["faults"] > 0.3 * a["requests"]:
         said.append(f"The driver maps {a['faults']} pages at their first touch for {a['requests']} requests: faults set the pace.")
     link = max(b["switch_link"] or 0, b["gpu_link"] or 0)

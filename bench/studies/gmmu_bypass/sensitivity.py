@@ -22,7 +22,7 @@ MOVES = ("driver.migrations", "gpu.copy_engine.")           # and these where pa
 
 
 def machine(path, gpus=4, factor=1.0):
-    """The preset's machine with other GPUs (two a switch, as there) or other latencies."""
+    """The preset's machine with other GPUs (two per switch, as there) or other latencies."""
     text = (ROOT / "topologies/machines/paper-gmmu-bypass.toml").read_text()
     inner, outer = (float(ns) for ns in (re.search(r'b = "switch0"\nkind = "pcie"\nlatency = "([0-9.]+)ns"', text)[1],
                                          re.search(r'b = "gpu0"\nkind = "pcie"\nlatency = "([0-9.]+)ns"', text)[1]))

@@ -1,4 +1,4 @@
-// How far a run is, for the person who waits for it.
+// How far a run is, for the user.
 //
 // On a terminal: one line that is redrawn four times a second at most, and never wider than the terminal,
 // which would break it in two. Elsewhere (a batch job's log): a line with the date after ten seconds, then

@@ -45,7 +45,7 @@ class Latency {
   Duration d_;
 };
 
-// A clock of `hz` edges a second, the first at time zero. Edge n lies at floor(n * 1e12 / hz) picoseconds,
+// A clock of `hz` edges per second, the first at time zero. Edge n lies at floor(n * 1e12 / hz) picoseconds,
 // computed from n: a 3 GHz clock never drifts. All rounding of the project is in this class and in Bandwidth.
 class Clock {
  public:

@@ -113,14 +113,14 @@ struct MachineConfig {
     f("machine", "the machine", machine);
     f("machine.generic", "the machine that topology = \"generic\" makes", generic);
     f("machine.cluster", "copies of the machine, joined by a network", cluster);
-    f("memory", "pages and where they lie", memory);
+    f("memory", "page size, placement and migration", memory);
     f("gpu", "a GPU", gpu);
     f("gpu.sm", "its streaming multiprocessors (compute units)", sm);
     f("gpu.l1_tlb", "the TLB of each SM", l1_tlb);
     f("gpu.l1_cache", "the L1 cache of each SM", l1_cache);
     f("gpu.l2_tlb", "the TLB shared by the SMs", l2_tlb);
     f("gpu.l2_cache", "the L2 cache", l2_cache);
-    f("gpu.dram", "the memory behind the L2 cache, one channel a slice", dram);
+    f("gpu.dram", "the memory behind the L2 cache, one channel per slice", dram);
     f("gpu.copy_engine", "fetches pages from other devices", copy_engine);
     f("gpu.gmmu", "the GPU's page walkers", gmmu);
     f("gpu.router", "where an L2 TLB miss goes", router);

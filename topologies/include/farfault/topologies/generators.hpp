@@ -19,7 +19,7 @@ enum class GenericFabric : std::uint8_t { pcie, nvlink_mesh };
 
 // One CPU, a root complex, PCIe switches below it, GPUs below those; with nvlink_mesh also NVLinks between
 // every two GPUs. Each PCIe link carries half of each switch at its ends: pcie_latency beside an end point,
-// twice that between two switches. With 4 GPUs, two a switch, this is paper-gmmu-bypass.
+// twice that between two switches. With 4 GPUs, two per switch, this is paper-gmmu-bypass.
 struct GenericSpec {
   std::uint32_t gpus = 4;
   std::uint32_t gpus_per_switch = 2;
