@@ -2,7 +2,7 @@
 //
 // Events are placed in an order in which each comes after those it depends on, each at the first step at
 // which it is ready and a core is free. A step that has a core free at the end had one all along, so no event
-// that was ready then runs later: the schedule is greedy. Memory: 2 bytes a step between forget() and the
+// that was ready then runs later: the schedule is greedy. Memory: 2 bytes per step between forget() and the
 // last step taken, none for 4,096 steps in which no core is free.
 #pragma once
 

@@ -27,7 +27,7 @@ command_line() {
   command+=(run "${model[@]}" --output "$file" --threads "$threads" --progress off "$@")
 }
 
-# Takes up what is there in the next placement, from the beginning where the run never got to a checkpoint.
+# Resumes what is there in the next placement, or starts from the beginning where the run never got to a checkpoint.
 resume_elsewhere() {
   local words=(--checkpoint "$saved" "${every[@]}")
   [ -e "$saved" ] && words+=(--resume "$saved")
