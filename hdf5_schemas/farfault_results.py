@@ -95,7 +95,7 @@ def open_result(path):
 
 
 def deltas(series, metric):
-    """What a counter or histogram grew by between samples."""
+    """What a counter or histogram grew by between samples; in long runs these lie ever further apart."""
     if series[metric].attrs.get("kind") == "level":
         raise ValueError(f"{metric} is a level: its samples are amounts, not sums")
     return series[metric].astype("int64").diff("time_ps")

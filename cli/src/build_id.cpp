@@ -16,6 +16,7 @@ int find_note(dl_phdr_info* info, std::size_t, void* into) {
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     auto const& segment = info->dlpi_phdr[i];
     if (segment.p_type != PT_NOTE) continue;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader tells addresses as integers
     auto const* at = reinterpret_cast<unsigned char const*>(info->dlpi_addr + segment.p_vaddr);
     auto const* const end = at + segment.p_memsz;
     ElfW(Nhdr) note;

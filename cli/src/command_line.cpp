@@ -19,7 +19,7 @@
 namespace farfault::cli {
 namespace {
 
-// CLI11 speaks in several lines and names its own classes; a user gets one sentence.
+// CLI11's messages have several lines and name its own classes; a user gets one sentence.
 std::string sentence_of(std::string_view message) {
   auto text = one_line(message);
   while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
