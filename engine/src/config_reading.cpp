@@ -8,6 +8,7 @@
 
 #include "config_names.hpp"
 #include "farfault/engine/config.hpp"
+#include "farfault/engine/files.hpp"
 #include "farfault/engine/toml.hpp"
 
 namespace farfault {
@@ -56,10 +57,9 @@ Config::Entry bare_value(std::string_view text) {
 }  // namespace
 
 std::string read_text_file(std::string const& path, std::uint64_t limit) {
+  auto const why_not = why_not_readable(path);
+  if (!why_not.empty()) throw UserError(path + ": " + why_not);
   std::error_code error;
-  auto const status = fs::status(path, error);
-  if (!fs::exists(status)) throw UserError(path + ": no such file");
-  if (!fs::is_regular_file(status)) throw UserError(path + ": not a regular file");
   auto const size = fs::file_size(path, error);
   if (error) throw UserError(path + ": cannot be read: " + error.message());
   if (size > limit)
@@ -191,7 +191,7 @@ void Config::include(std::string const& wanted, Entry const& line, std::string c
   if (!content) {
     auto const path = fs::path(folder) / wanted;
     std::error_code error;
-    if (!fs::exists(path, error)) {
+    if (!is_there(path.string())) {
       refuse(line, "'" + shown(wanted) + "' is neither a preset nor a file");
       return;
     }

@@ -1,12 +1,10 @@
 #include "commit_file.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 
 #include "farfault/engine/error.hpp"
@@ -121,45 +119,9 @@ hid_t register_driver() {
   return H5FDregister(&driver);
 }
 
-// Closes a directory's entry of a renamed or new file against a power cut; a file system that cannot is not
-// an error.
-void sync_folder_of(std::string const& path) {
-  auto folder = std::filesystem::path(path).parent_path();
-  if (folder.empty()) folder = ".";
-  int const fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  ::fsync(fd);
-  ::close(fd);
-}
-
 }  // namespace
 
-CommitFile::CommitFile(std::string path) : path_(std::move(path)) {
-  fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (fd_ < 0) throw UserError("cannot write '" + path_ + "': " + std::strerror(errno));
-#ifdef F_OFD_SETLK
-  // A byte that nobody reads, so that readers who lock the file are not kept away from a running simulation's
-  // results.
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = off_t{1} << 61;
-  lock.l_len = 1;
-  if (::fcntl(fd_, F_OFD_SETLK, &lock) != 0 && (errno == EAGAIN || errno == EACCES)) {
-    ::close(fd_);
-    throw UserError("cannot write '" + path_ + "': another run is writing it");
-  }
-#endif
-  if (::ftruncate(fd_, 0) != 0) {
-    int const error = errno;
-    ::close(fd_);
-    throw UserError("cannot write '" + path_ + "': " + std::strerror(error));
-  }
-}
-
-CommitFile::~CommitFile() {
-  ::close(fd_);
-}
+CommitFile::CommitFile(std::string path) : path_(std::move(path)), file_(create_locked(path_)) {}
 
 Handle CommitFile::access_list() {
   static hid_t const driver = register_driver();
@@ -230,7 +192,7 @@ void CommitFile::keep(int rank, std::uint64_t address, std::uint64_t size, unsig
 
 void CommitFile::write_through(std::uint64_t address, std::uint64_t size, unsigned char const* data) {
   while (size > 0 && !failed()) {
-    auto const n = ::pwrite(fd_, data, size, static_cast<off_t>(address));
+    auto const n = ::pwrite(file_.get(), data, size, static_cast<off_t>(address));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
       error_ = n < 0 ? errno : ENOSPC;
@@ -245,7 +207,7 @@ void CommitFile::write_through(std::uint64_t address, std::uint64_t size, unsign
 bool CommitFile::read(std::uint64_t address, std::uint64_t size, unsigned char* data) const {
   auto const end = address + size;
   for (std::uint64_t done = 0; done < size;) {
-    auto const n = ::pread(fd_, data + done, size - done, static_cast<off_t>(address + done));
+    auto const n = ::pread(file_.get(), data + done, size - done, static_cast<off_t>(address + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return false;
     if (n == 0) {  // allocated but not written yet
@@ -267,12 +229,13 @@ bool CommitFile::read(std::uint64_t address, std::uint64_t size, unsigned char* 
 
 void CommitFile::commit() {
   // The file must reach as far as HDF5 believes before the superblock says so.
-  if (!failed() && end_ > committed_ && ::ftruncate(fd_, static_cast<off_t>(end_)) != 0) error_ = errno;
-  if (!failed() && ::fdatasync(fd_) != 0 && errno != EINVAL && errno != ENOSYS) error_ = errno;
+  if (!failed() && end_ > committed_ && ::ftruncate(file_.get(), static_cast<off_t>(end_)) != 0)
+    error_ = errno;
+  if (!failed() && ::fdatasync(file_.get()) != 0 && errno != EINVAL && errno != ENOSYS) error_ = errno;
   for (int rank = 0; rank <= 5 && !failed(); ++rank)
     for (auto const& [address, piece] : pieces_)
       if (piece.rank == rank && !failed()) write_through(address, piece.bytes.size(), piece.bytes.data());
-  if (!failed() && ::fdatasync(fd_) != 0 && errno != EINVAL && errno != ENOSYS) error_ = errno;
+  if (!failed() && ::fdatasync(file_.get()) != 0 && errno != EINVAL && errno != ENOSYS) error_ = errno;
   if (failed()) throw RunError(failure());
   pieces_.clear();
   committed_ = end_;

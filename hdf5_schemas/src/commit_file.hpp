@@ -14,17 +14,18 @@
 #include <string>
 #include <vector>
 
+#include "farfault/engine/files.hpp"
 #include "handle.hpp"
 
 namespace farfault::results {
 
 class CommitFile {
  public:
-  // Creates or empties `path`. Throws UserError when it cannot be written or another process is writing it.
+  // Creates or empties `path`, and locks it. Throws UserError when it cannot be written, another process is
+  // writing it, or it is a link.
   explicit CommitFile(std::string path);
   CommitFile(CommitFile const&) = delete;
   CommitFile& operator=(CommitFile const&) = delete;
-  ~CommitFile();
 
   // A file access property list under which H5Fcreate writes into this object.
   Handle access_list();
@@ -55,7 +56,7 @@ class CommitFile {
   void write_through(std::uint64_t address, std::uint64_t size, unsigned char const* data);
 
   std::string path_;
-  int fd_ = -1;
+  FileHandle file_;
   int error_ = 0;
   std::uint64_t end_ = 0;          // of what HDF5 has allocated
   std::uint64_t written_end_ = 0;  // of what has been written, here or in memory

@@ -5,12 +5,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <filesystem>
+#include <new>
 
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
 
 namespace farfault::results {
 namespace {
@@ -27,6 +32,8 @@ constexpr rlim_t kMemory = rlim_t{4} << 30;
 constexpr std::uint64_t kBytesPerSecond =
     200'000;  // as stored: slower than any machine checks a sound file, well compressed or not
 constexpr rlim_t kSeconds = 10;
+constexpr std::array kStops = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};  // somebody's wish, not the file's fault
+constexpr int kOutOfMemory = 4, kOtherFault = 3;                   // exit codes of the child
 
 void limit(int what, rlim_t value) {
   struct rlimit limits {};
@@ -41,7 +48,7 @@ void send(int fd, char verdict, std::string const& text) {
   for (std::size_t done = 0; done < message.size();) {
     auto const n = ::write(fd, message.data() + done, message.size() - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) ::_exit(3);
+    if (n <= 0) ::_exit(kOtherFault);
     done += static_cast<std::size_t>(n);
   }
 }
@@ -49,9 +56,10 @@ void send(int fd, char verdict, std::string const& text) {
 [[noreturn]] void child(int fd, std::string const& path, std::uint64_t file_bytes,
                         std::function<std::string(hid_t)> const& read) {
   // A handler of the program would report the child's crash as the program's own.
-  for (int const signal :
-       {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGTERM, SIGINT, SIGPIPE, SIGUSR1})
+  for (int const signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGPIPE})
     std::signal(signal, SIG_DFL);
+  for (int const signal : kStops)
+    if (std::signal(signal, SIG_DFL) == SIG_IGN) std::signal(signal, SIG_IGN);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, kSeconds + file_bytes / kBytesPerSecond);
   if (kLimitMemory) limit(RLIMIT_AS, kMemory);
@@ -68,20 +76,31 @@ void send(int fd, char verdict, std::string const& text) {
     send(fd, 'S', problem.what());
   } catch (Hdf5Failure const& problem) {
     send(fd, 'H', problem.what());
+  } catch (std::bad_alloc const&) {
+    ::_exit(kOutOfMemory);
   } catch (std::exception const&) {
-    ::_exit(3);
+    ::_exit(kOtherFault);
   }
   ::_exit(0);
+}
+
+// What the end of a child that sent no answer says of the file.
+std::string fault_of(int status) {
+  if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL))
+    return "reading it takes more time or memory than a sound file of its size";
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemory)
+    return "reading it takes more than " + std::to_string(kMemory >> 30) + " GiB of memory";
+  return "reading it brings HDF5 down";
 }
 
 }  // namespace
 
 std::string read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read) {
-  int const probe = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (probe < 0) throw UserError("cannot read '" + path + "': " + std::strerror(errno));
-  auto const size = ::lseek(probe, 0, SEEK_END);
-  ::close(probe);
-  auto const file_bytes = size > 0 ? static_cast<std::uint64_t>(size) : 0;
+  auto const why_not = why_not_readable(path);
+  if (!why_not.empty()) throw UserError("cannot read '" + path + "': " + why_not);
+  std::error_code gone;
+  auto const size = std::filesystem::file_size(path, gone);
+  std::uint64_t const file_bytes = gone ? 0 : size;
 
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
@@ -108,11 +127,13 @@ std::string read_guarded(std::string const& path, std::function<std::string(hid_
   ::close(ends[0]);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  if (WIFSIGNALED(status) && std::ranges::find(kStops, WTERMSIG(status)) != kStops.end())
+    throw RunError("stopped by a signal while reading '" + path + "'");
   bool const sound = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !answer.empty();
   if (sound && answer[0] == 'K') return answer.substr(1);
   if (sound && answer[0] == 'U') throw UserError(answer.substr(1));
   if (sound && answer[0] == 'S') throw UserError("'" + path + "' " + answer.substr(1));
-  auto const why = sound ? answer.substr(1) : std::string("reading it brings HDF5 down");
+  auto const why = sound ? answer.substr(1) : fault_of(status);
   throw UserError("'" + path + "' is damaged or no result of Farfault: " + why);
 }
 

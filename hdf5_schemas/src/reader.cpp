@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "farfault/engine/files.hpp"
 #include "guard.hpp"
 #include "walk.hpp"
 
@@ -131,6 +132,7 @@ std::string joined(List const& list, std::string const& separator, Item item) {
 }  // namespace
 
 bool looks_like_result(std::string const& path) {
+  if (!why_not_readable(path).empty()) return false;
   std::ifstream in(path, std::ios::binary);
   char magic[8] = {};
   if (!in.read(magic, sizeof magic) || std::string(magic, 8) != "\x89HDF\r\n\x1a\n") return false;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "farfault/engine/files.hpp"
 #include "guard.hpp"
 #include "walk.hpp"
 #include "writer_impl.hpp"
@@ -92,27 +93,38 @@ void ResultWriter::Impl::take_over(std::string const& source, Position const& po
 }
 
 ResultWriter ResultWriter::resume(std::string path, RunHeader const& header, Position const& position) {
+  check_replaceable(path);
   auto const partial = path + ".partial";
-  std::error_code ignored;
-  auto const source = std::filesystem::exists(partial, ignored) ? partial : path;
+  if (is_locked(partial)) throw UserError("cannot write '" + partial + "': another run is writing it");
+  auto const source = is_there(partial) ? partial : path;
+  if (!is_there(source))
+    throw UserError("there is nothing to continue: neither '" + partial + "' nor '" + path + "' is there");
   check_readable(source);
-  auto impl = std::make_unique<Impl>(path, partial + ".new", header);
+  auto const fresh = partial + ".new";
+  std::unique_ptr<Impl> impl;
+  auto const discard = [&] {
+    if (impl) impl->broken = true;
+    std::error_code ignored;
+    std::filesystem::remove(fresh, ignored);
+  };
   try {
+    impl = std::make_unique<Impl>(path, fresh, header);
     impl->take_over(source, position);
   } catch (Hdf5Failure const& problem) {
-    impl->broken = true;
-    std::filesystem::remove(partial + ".new", ignored);
+    discard();
     throw misfit(source, problem.what());
   } catch (...) {
-    impl->broken = true;
-    std::filesystem::remove(partial + ".new", ignored);
+    discard();
     throw;
   }
-  impl->attempt([&] {
+  try {
     impl->flush();
     impl->file.rename_to(partial);
     impl->partial = partial;
-  });
+  } catch (std::exception const& problem) {
+    discard();
+    throw RunError(std::string(problem.what()) + "; '" + source + "' is untouched");
+  }
   return ResultWriter(std::move(impl));
 }
 

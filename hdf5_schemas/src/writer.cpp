@@ -1,9 +1,9 @@
 #include "farfault/results/writer.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "digest_of.hpp"
+#include "farfault/engine/files.hpp"
 #include "layout.hpp"
 #include "store.hpp"
 #include "writer_impl.hpp"
@@ -60,8 +60,12 @@ ResultWriter::Impl::~Impl() {
 }
 
 std::string ResultWriter::Impl::failure(std::string const& why) const {
-  auto const cause = file.failed() ? file.failure() : "cannot write '" + partial + "': " + why;
-  return cause + "; it holds the run up to its last flush, and '" + path + "' is untouched";
+  return (file.failed() ? file.failure() : "cannot write '" + partial + "': " + why) + what_remains();
+}
+
+std::string ResultWriter::Impl::what_remains() const {
+  return (flushed ? "; '" + partial + "' holds the run up to its last flush, and '" : "; '") + path +
+         "' is untouched";
 }
 
 void ResultWriter::Impl::write_waiting(bool last) {
@@ -83,13 +87,12 @@ void ResultWriter::Impl::flush(bool last) {
   for (auto& group : series) group.release_replaced(file);
   for (auto& table : tables) table.release_replaced(file);
   file.commit();
+  flushed = true;
 }
 
 ResultWriter::ResultWriter(std::string path, RunHeader const& header) {
   if (path.empty()) throw UserError("a result needs a file name, not an empty one");
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    throw UserError("cannot write '" + path + "': it is a directory");
+  check_replaceable(path);
   auto const partial = path + ".partial";
   impl_ = std::make_unique<Impl>(std::move(path), partial, header);
 }
@@ -150,7 +153,7 @@ void ResultWriter::engine(std::vector<EngineValue> const& values) {
   impl_->attempt([&] { write_engine(impl_->hdf5, all); });
 }
 
-std::string ResultWriter::finish(std::string const& end_reason) {
+std::string ResultWriter::finish(std::string const& end_reason, bool whole) {
   auto& w = *impl_;
   std::string digest;
   w.attempt([&] {
@@ -172,7 +175,7 @@ std::string ResultWriter::finish(std::string const& end_reason) {
     w.hdf5.reset();
     check(H5Fclose(id), "HDF5 cannot close it");
     w.file.commit();
-    w.file.rename_to(w.path);
+    if (whole) w.file.rename_to(w.path);
   });
   w.finished = true;
   return digest;

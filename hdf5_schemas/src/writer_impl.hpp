@@ -26,16 +26,17 @@ struct ResultWriter::Impl {
     } catch (Hdf5Failure const& problem) {
       broken = true;
       throw RunError(failure(problem.what()));
-    } catch (RunError const&) {
+    } catch (RunError const& problem) {
       broken = true;
-      throw RunError(failure(""));
+      throw RunError(problem.what() + what_remains());
     }
     if (file.failed()) {
       broken = true;
-      throw RunError(failure(""));
+      throw RunError(failure({}));
     }
   }
   std::string failure(std::string const& why) const;
+  std::string what_remains() const;  // the second half of the sentence of a failure
 
   void write_waiting(bool last);
   void flush(bool last = false);
@@ -56,6 +57,7 @@ struct ResultWriter::Impl {
   std::uint64_t samples = 0;
   Time last_sample = Time::min();
   bool broken = false, finished = false;
+  bool flushed = false;  // the file can be opened
 };
 
 }  // namespace farfault::results

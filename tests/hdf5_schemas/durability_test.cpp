@@ -117,6 +117,21 @@ TEST_CASE("a killed run can be resumed from its file, to the digest of one that 
   CHECK(writer.finish("completed") == whole);
 }
 
+TEST_CASE("a result that cannot be given its name says why, and what remains") {
+  Scratch dir;
+  auto const path = dir / "a.h5";
+  ResultWriter writer(path, sample::header());
+  sample::append(writer, 0, 3);
+  sample::end(writer);
+  std::filesystem::create_directory(path);  // after the path was checked
+  CHECK_THROWS_WITH_AS(writer.finish("completed"),
+                       ("cannot rename '" + path + ".partial' to '" + path + "': Is a directory; '" + path +
+                        ".partial' holds the run up to its last flush, and '" + path + "' is untouched")
+                           .c_str(),
+                       RunError);
+  CHECK(validate(path + ".partial") == std::vector<std::string>{});
+}
+
 TEST_CASE("a full disk is one RunError at any point, keeps the last flush and leaves the target alone") {
   Scratch dir;
   sample::write(dir / "full.h5", 3000);
@@ -141,8 +156,9 @@ TEST_CASE("a full disk is one RunError at any point, keeps the last flush and le
           sample::end(writer);
           writer.finish("completed");
         } catch (RunError const& problem) {
-          code = std::string(problem.what()).find("File too large; it holds the run up to its last flush") !=
-                         std::string::npos
+          code = std::string(problem.what())
+                             .find("File too large; '" + (dir / "a.h5.partial") +
+                                   "' holds the run up to its last flush") != std::string::npos
                      ? 7
                      : 8;
           try {

@@ -1,6 +1,7 @@
 #include "farfault/results/reader.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -206,6 +207,20 @@ TEST_CASE("a result of another schema version is refused with its version, in on
   edit::set_number(path, "schema_version", 3);
   CHECK_THROWS_WITH_AS(validate(path), doctest::Contains("was written by a newer version of Farfault"),
                        UserError);
+}
+
+TEST_CASE("what is no regular file is refused without waiting for it") {
+  Scratch dir;
+  auto const fifo = dir / "fifo";
+  ::mkfifo(fifo.c_str(), 0600);
+  sample::write(dir / "a.h5");
+  auto const sentence = "cannot read '" + fifo + "': not a regular file";
+  CHECK_THROWS_WITH_AS(validate(fifo), sentence.c_str(), UserError);
+  CHECK_THROWS_WITH_AS(read_summary(fifo), sentence.c_str(), UserError);
+  CHECK_THROWS_WITH_AS(read_engine(fifo, "node_load"), sentence.c_str(), UserError);
+  CHECK_THROWS_WITH_AS(diff(dir / "a.h5", fifo), sentence.c_str(), UserError);
+  CHECK_THROWS_WITH_AS(diff(fifo, dir / "a.h5"), sentence.c_str(), UserError);
+  CHECK_FALSE(looks_like_result(fifo));
 }
 
 TEST_CASE("a result cut short anywhere is refused in one sentence") {

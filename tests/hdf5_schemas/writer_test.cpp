@@ -1,6 +1,7 @@
 #include "farfault/results/writer.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -123,6 +124,50 @@ TEST_CASE("a path that cannot be written is a user's mistake, said at once") {
                        doctest::Contains("another run is writing it"), UserError);
 }
 
+TEST_CASE("a result replaces nothing but a regular file, and is written through no link") {
+  Scratch dir;
+  auto const refusal = [](std::string const& path) {
+    try {
+      ResultWriter const writer(path, sample::header());
+      return std::string("written");
+    } catch (UserError const& e) {
+      return std::string(e.what());
+    }
+  };
+  ::mkfifo((dir / "fifo").c_str(), 0600);
+  CHECK(refusal(dir / "fifo") == "cannot write '" + (dir / "fifo") + "': it is not a regular file");
+  std::filesystem::create_symlink("/dev/null", dir / "device");
+  CHECK(refusal(dir / "device") == "cannot write '" + (dir / "device") + "': it is not a regular file");
+  std::ofstream(dir / "precious") << "text";
+  std::filesystem::create_symlink("precious", dir / "a.h5.partial");
+  CHECK(refusal(dir / "a.h5") == "cannot write '" + (dir / "a.h5.partial") + "': it is a symbolic link");
+  CHECK(content(dir / "precious") == "text");
+  std::ofstream(dir / "b.h5.partial") << "left by a run that was killed";
+  CHECK(refusal(dir / "b.h5") == "written");
+}
+
+TEST_CASE("the result of a run that failed stays beside an earlier whole one") {
+  Scratch dir;
+  auto const earlier = sample::write(dir / "a.h5", 5);
+  ResultWriter writer(dir / "a.h5", sample::header());
+  sample::append(writer, 0, 3);
+  auto const digest = writer.finish("stopped", false);
+  CHECK(result_digest(dir / "a.h5") == earlier);
+  CHECK(result_digest(dir / "a.h5.partial") == digest);
+}
+
+TEST_CASE("a result that another run writes cannot be continued") {
+  Scratch dir;
+  ResultWriter first(dir / "a.h5", sample::header());
+  sample::append(first, 0, 5);
+  first.flush();
+  CHECK_THROWS_WITH_AS(ResultWriter::resume(dir / "a.h5", sample::header(), first.position()),
+                       ("cannot write '" + (dir / "a.h5.partial") + "': another run is writing it").c_str(),
+                       UserError);
+  sample::append(first, 5, 10);
+  CHECK(first.position().samples == 10);
+}
+
 TEST_CASE("replaced chunks give their space back: many flushes do not make a large file") {
   Scratch dir;
   sample::write(dir / "once.h5", 2000);
@@ -173,7 +218,11 @@ TEST_CASE("a resume that does not fit is refused and leaves the earlier file alo
   other.series[0].instances.push_back("gpu2.l2_tlb");
   CHECK_THROWS_WITH_AS(ResultWriter::resume(dir / "a.h5", other, {10, {4, 10}}),
                        doctest::Contains("has another shape in this run"), UserError);
-  CHECK_THROWS_AS(ResultWriter::resume(dir / "none.h5", sample::header(), {}), UserError);
+  CHECK_THROWS_WITH_AS(ResultWriter::resume(dir / "none.h5", sample::header(), {}),
+                       ("there is nothing to continue: neither '" + (dir / "none.h5.partial") + "' nor '" +
+                        (dir / "none.h5") + "' is there")
+                           .c_str(),
+                       UserError);
   CHECK(content(dir / "a.h5") == before);
   CHECK_FALSE(std::filesystem::exists(dir / "a.h5.partial.new"));
 }

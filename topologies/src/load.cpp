@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
 #include "importers.hpp"
 #include "preset_texts.hpp"
 #include "xml_document.hpp"
@@ -62,8 +63,9 @@ MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaul
 }
 
 std::string read_file(std::string const& path) {
+  auto const why_not = why_not_readable(path);
+  if (!why_not.empty()) throw UserError(path + ": " + why_not);
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) throw UserError(path + ": not a file");
   auto const size = std::filesystem::file_size(path, error);
   if (error) throw UserError(path + ": cannot be read: " + error.message());
   if (size > kLargestFile) {
@@ -98,8 +100,7 @@ Machine load_machine(std::string const& file_or_name, LinkDefaults const& defaul
     machine.format = "builtin";
     return machine;
   }
-  std::error_code error;
-  if (!std::filesystem::exists(file_or_name, error)) {
+  if (!is_there(file_or_name)) {
     auto const names = builtin_machines();
     auto const near = nearest_name(file_or_name, names);
     std::string list;
@@ -122,6 +123,7 @@ std::vector<std::string> builtin_machines() {
 }
 
 bool looks_like_machine(std::string const& path) {
+  if (!why_not_readable(path).empty()) return false;
   std::ifstream in(path, std::ios::binary);
   std::string head(kSniffed, '\0');
   in.read(head.data(), static_cast<std::streamsize>(head.size()));

@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
 
 namespace farfault::workloads {
 namespace {
@@ -50,10 +50,8 @@ struct TextSource::Impl {
   [[noreturn]] void fail(std::string const& what) const { throw UserError(path + ": " + what); }
 
   void open() {
-    std::error_code error;
-    auto const status = std::filesystem::status(path, error);
-    if (!std::filesystem::exists(status)) fail("no such file");
-    if (!std::filesystem::is_regular_file(status)) fail("not a regular file");
+    auto const why_not = why_not_readable(path);
+    if (!why_not.empty()) fail(why_not);
     file = std::fopen(path.c_str(), "rb");
     if (file == nullptr) fail(std::string("cannot be opened: ") + std::strerror(errno));
     fill();

@@ -2,7 +2,7 @@
 //
 // Guarantees:
 // - Everything goes to "<path>.partial" and is renamed over <path> by finish(); <path> is never touched
-// before that.
+//   before that. A link named "<path>.partial" is refused, and so is a <path> that is no regular file.
 // - Between flushes the file does not change; a process killed at any moment leaves "<path>.partial" readable
 // as it was
 //   at the last flush. Space of replaced chunks is reused only after the flush that made it unreachable.
@@ -116,8 +116,9 @@ class ResultWriter {
   // Adds to /engine; a value whose name is there already takes the place of the earlier one.
   void engine(std::vector<EngineValue> const& values);
 
-  // Writes what is left, the reason and the digest, and gives the file its name. Returns the digest.
-  std::string finish(std::string const& end_reason);
+  // Writes what is left, the reason and the digest. A whole run's file gets its name; one of a run that
+  // failed remains "<path>.partial". Returns the digest.
+  std::string finish(std::string const& end_reason, bool whole = true);
 
  private:
   struct Impl;

@@ -1,0 +1,59 @@
+// Files that a user names: opened so that nothing waits and nothing is destroyed by mistake.
+//
+// Guarantees: no call blocks on a FIFO or a device, and none throws a std::filesystem error; a file to be
+// written is written through no link, and by one process at a time. Errors: UserError, one sentence.
+#pragma once
+
+#include <string>
+#include <utility>
+
+namespace farfault {
+
+// An open file, closed with its owner.
+class FileHandle {
+ public:
+  FileHandle() = default;
+  explicit FileHandle(int descriptor) : descriptor_(descriptor) {}
+  FileHandle(FileHandle&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  FileHandle& operator=(FileHandle&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~FileHandle();
+
+  int get() const { return descriptor_; }
+  bool is_open() const { return descriptor_ >= 0; }
+
+ private:
+  int descriptor_ = -1;
+};
+
+// Why `path` cannot be read as a file, in a few words ("no such file", "not a regular file", "Permission
+// denied"), or nothing. Follows links.
+std::string why_not_readable(std::string const& path);
+
+// Whether anything has this name, a link that leads nowhere included.
+bool is_there(std::string const& path);
+
+// Throws UserError when a file of this name could not be replaced by a new one: what has the name is no
+// regular file (through links, too), or may not be written.
+void check_replaceable(std::string const& path);
+// The same for a file that is written in place: a link is refused, too.
+void check_not_a_link(std::string const& path);
+
+// Creates `path`, or empties what an earlier run left there, and locks it until the handle is closed. Throws
+// UserError where another process holds the lock, or the name belongs to a link or to no regular file. A file
+// that has other names, too, keeps its content under them. `owner` is the file that a message names in place
+// of one that serves it.
+FileHandle create_locked(std::string const& path, std::string const& owner = {});
+
+// Whether another process, or another handle of this one, holds that lock.
+bool is_locked(std::string const& path);
+
+// Whether both are one file, told by device and inode; of files that are not there, by their full names.
+bool same_file(std::string const& a, std::string const& b);
+
+// Makes renames in the folder of `path` last through a power cut, where the file system can.
+void sync_folder_of(std::string const& path);
+
+}  // namespace farfault

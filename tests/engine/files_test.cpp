@@ -1,0 +1,144 @@
+#include "farfault/engine/files.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+
+#include "farfault/engine/error.hpp"
+
+using namespace farfault;
+
+namespace {
+
+struct Folder {
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("farfault_files_" + std::to_string(::getpid()));
+  Folder() { std::filesystem::create_directories(path); }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string file(std::string const& name) const { return (path / name).string(); }
+};
+
+void write(std::string const& path, std::string const& text) {
+  std::ofstream(path) << text;
+}
+
+std::string content(std::string const& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string refusal(std::function<void()> const& action) {
+  try {
+    action();
+    return "done";
+  } catch (UserError const& e) {
+    return e.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("only a regular file can be read, and asking never waits") {
+  Folder const folder;
+  write(folder.file("a"), "text");
+  std::filesystem::create_symlink("a", folder.file("link"));
+  std::filesystem::create_symlink("loop", folder.file("loop"));
+  ::mkfifo((folder.file("fifo")).c_str(), 0600);
+  CHECK(why_not_readable(folder.file("a")) == "");
+  CHECK(why_not_readable(folder.file("link")) == "");
+  CHECK(why_not_readable(folder.file("none")) == "no such file");
+  CHECK(why_not_readable(folder.file("fifo")) == "not a regular file");
+  CHECK(why_not_readable(folder.path.string()) == "not a regular file");
+  CHECK(why_not_readable("/dev/null") == "not a regular file");
+  CHECK(why_not_readable(folder.file("loop")) == "Too many levels of symbolic links");
+  CHECK(why_not_readable(folder.file(std::string(300, 'x'))) == "File name too long");
+  CHECK(is_there(folder.file("loop")));
+  CHECK_FALSE(is_there(folder.file("none")));
+}
+
+TEST_CASE("only a regular file is replaced") {
+  Folder const folder;
+  write(folder.file("a"), "text");
+  std::filesystem::create_symlink("/dev/null", folder.file("device"));
+  std::filesystem::create_symlink("loop", folder.file("loop"));
+  ::mkfifo((folder.file("fifo")).c_str(), 0600);
+  auto const replacing = [](std::string const& path) { return refusal([&] { check_replaceable(path); }); };
+  CHECK(replacing(folder.file("a")) == "done");
+  CHECK(replacing(folder.file("none")) == "done");
+  CHECK(replacing(folder.file("fifo")) ==
+        "cannot write '" + folder.file("fifo") + "': it is not a regular file");
+  CHECK(replacing(folder.file("device")) ==
+        "cannot write '" + folder.file("device") + "': it is not a regular file");
+  CHECK(replacing(folder.path.string()) == "cannot write '" + folder.path.string() + "': it is a directory");
+  CHECK(replacing(folder.file("loop")) ==
+        "cannot write '" + folder.file("loop") + "': Too many levels of symbolic links");
+}
+
+TEST_CASE("a file is created for one owner at a time, and what a killed one left is no obstacle") {
+  Folder const folder;
+  auto const path = folder.file("a");
+  write(path, "left by a killed run");
+  {
+    auto const first = create_locked(path);
+    CHECK(content(path) == "");
+    CHECK(is_locked(path));
+    CHECK(refusal([&] { create_locked(path); }) == "cannot write '" + path + "': another run is writing it");
+    CHECK(refusal([&] { create_locked(path, "b"); }) == "cannot write 'b': another run is writing it");
+    // Nor by another process.
+    auto const child = ::fork();
+    if (child == 0) ::_exit(refusal([&] { create_locked(path); }) == "done" ? 1 : 0);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    CHECK(status == 0);
+  }
+  CHECK_FALSE(is_locked(path));
+  CHECK(refusal([&] { create_locked(path); }) == "done");
+  CHECK(refusal([&] { create_locked(folder.file("no/a")); }) ==
+        "cannot write '" + folder.file("no/a") + "': No such file or directory");
+}
+
+TEST_CASE("a file is never created through a link, nor emptied under its other names") {
+  Folder const folder;
+  write(folder.file("precious"), "text");
+  std::filesystem::create_symlink("precious", folder.file("link"));
+  std::filesystem::create_symlink("nowhere", folder.file("dangling"));
+  ::mkfifo((folder.file("fifo")).c_str(), 0600);
+  CHECK(refusal([&] { create_locked(folder.file("link")); }) ==
+        "cannot write '" + folder.file("link") + "': it is a symbolic link");
+  CHECK(refusal([&] { create_locked(folder.file("dangling")); }) ==
+        "cannot write '" + folder.file("dangling") + "': it is a symbolic link");
+  CHECK(refusal([&] { create_locked(folder.file("fifo")); }) ==
+        "cannot write '" + folder.file("fifo") + "': it is not a regular file");
+  CHECK_FALSE(is_there(folder.file("nowhere")));
+  std::filesystem::create_hard_link(folder.file("precious"), folder.file("other name"));
+  CHECK(refusal([&] { create_locked(folder.file("other name")); }) == "done");
+  CHECK(content(folder.file("other name")) == "");
+  CHECK(content(folder.file("precious")) == "text");
+}
+
+TEST_CASE("two names of one file are told from two files, however they are spelt") {
+  Folder const folder;
+  write(folder.file("a"), "same text");
+  write(folder.file("b"), "same text");
+  std::filesystem::create_symlink("a", folder.file("link"));
+  std::filesystem::create_hard_link(folder.file("a"), folder.file("hard"));
+  std::filesystem::create_directory(folder.file("sub"));
+  std::filesystem::create_symlink("..", folder.file("sub/up"));
+  CHECK(same_file(folder.file("a"), folder.file("./sub/../a")));
+  CHECK(same_file(folder.file("a"), folder.file("link")));
+  CHECK(same_file(folder.file("a"), folder.file("hard")));
+  CHECK(same_file(folder.file("a"), folder.file("sub/up/a")));
+  CHECK_FALSE(same_file(folder.file("a"), folder.file("b")));
+  CHECK_FALSE(same_file(folder.file("a"), folder.file("none")));
+  // Files that are not there yet.
+  CHECK(same_file(folder.file("new"), folder.file("sub/up/./new")));
+  CHECK_FALSE(same_file(folder.file("new"), folder.file("newer")));
+  CHECK(same_file("new", std::filesystem::current_path().string() + "/new"));
+}
