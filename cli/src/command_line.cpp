@@ -115,41 +115,53 @@ class Program {
   }
 
   void add_run() {
-    auto* const c =
-        command("run", "Simulate what a configuration describes",
-                "farfault run study.toml --set gpu.l2_tlb.entries=1024 --output study.h5\n"
-                "  mpirun -n 4 farfault run study.toml --threads 8",
-                [this] {
-                  if (!until_.empty()) run_.until = until_time();
-                  if (!checkpoint_every_.empty())
-                    run_.checkpoint_every = positive("--checkpoint-every", checkpoint_every_);
-                  if (run_.checkpoint.empty() && (run_.checkpoint_every || run_.checkpoint_minutes))
-                    throw UserError("--checkpoint-every and --checkpoint-minutes need --checkpoint FILE");
-                  run_.progress = progress_mode(progress_);
-                  run_.partitions = granularity(partitions_);
-                  return run(run_, out_, *err_);
-                });
+    auto* const c = command(
+        "run", "Simulate what a configuration describes",
+        "farfault run study.toml --set gpu.l2_tlb.entries=1024 --output study.h5\n"
+        "  mpirun -n 4 farfault run study.toml --threads 8\n"
+        "  farfault run study.toml --checkpoint study.ckpt --resume study.ckpt   # again while it exits with "
+        "3\n\n"
+        "Exit codes:\n  0 done, 1 the run failed or was stopped without a checkpoint, 2 the input was "
+        "wrong,\n"
+        "  3 stopped by a signal, with its checkpoint saved (under MPI rank 0 returns it, the others 0)",
+        [this] {
+          if (!until_.empty()) run_.until = until_time();
+          if (!checkpoint_every_.empty())
+            run_.checkpoint_every = positive("--checkpoint-every", checkpoint_every_);
+          if (run_.checkpoint.empty() && (run_.checkpoint_every || run_.checkpoint_minutes))
+            throw UserError("--checkpoint-every and --checkpoint-minutes need --checkpoint FILE");
+          run_.progress = progress_mode(progress_);
+          run_.partitions = granularity(partitions_);
+          return run(run_, out_, *err_);
+        });
     c->add_option("config", run_.config_path, "TOML file, or the name of a preset")
         ->required()
         ->type_name("CONFIG");
     c->add_option("--set", run_.sets, "Override one parameter; may be given again")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
-    c->add_option("--output", run_.output, "HDF5 file to write (default: the configuration's name, .h5)")
+    c->add_option("--output", run_.output,
+                  "HDF5 file to write (default: the configuration's name, .h5); an earlier one is "
+                  "replaced when the run is complete, until then F.h5.partial grows")
         ->type_name("F.h5");
     c->add_option("--threads", run_.threads, "Worker threads of each rank (default: one for each core)")
         ->type_name("N")
         ->check(CLI::Range(1, 4096));
     c->add_flag("--bind", run_.bind_threads, "Keep each thread on a core of its own");
-    c->add_option("--checkpoint", run_.checkpoint,
-                  "File for checkpoints; SIGTERM, SIGINT and SIGUSR1 write one too and end the run")
+    c->add_option(
+         "--checkpoint", run_.checkpoint,
+         "File for checkpoints, which one run at a time may write; the one before is kept as "
+         "FILE.previous. SIGTERM, SIGINT, SIGHUP and SIGUSR1 write one and end the run with exit code 3")
         ->type_name("FILE");
     c->add_option("--checkpoint-every", checkpoint_every_, "Simulated time between checkpoints")
         ->type_name("TIME");
     c->add_option("--checkpoint-minutes", run_.checkpoint_minutes, "Minutes between checkpoints")
         ->type_name("N")
         ->check(CLI::Range(0.001, 1e6));
-    c->add_option("--resume", run_.resume, "Go on from this checkpoint, on any number of threads and ranks")
+    c->add_option("--resume", run_.resume,
+                  "Continue from this checkpoint, on any number of threads and ranks; where it is missing or "
+                  "damaged, from FILE.previous. Where neither is there and --checkpoint names the same file, "
+                  "the run starts from the beginning")
         ->type_name("FILE");
     c->add_option("--until", until_, "Stop at this simulated time")->type_name("TIME");
     c->add_option(

@@ -11,6 +11,7 @@
 
 #include "farfault/engine/checkpoint.hpp"
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
 #include "farfault/engine/units.hpp"
 #include "farfault/results/reader.hpp"
 #include "farfault/topologies/description.hpp"
@@ -61,7 +62,7 @@ std::string checkpoint(std::string const& file, InspectForm form) {
       "  components       {}\n"
       "  pending events   {}\n"
       "  saved by         {} rank{}, {} bytes of state\n"
-      "to go on: the command that wrote it, with --resume {}",
+      "to continue: the command that wrote it, with --resume {}",
       time, h.config_hash, h.components, h.events, c.parts.size(), c.parts.size() == 1 ? "" : "s", bytes,
       file);
 }
@@ -69,15 +70,15 @@ std::string checkpoint(std::string const& file, InspectForm form) {
 std::string description(std::string const& file, InspectForm form) {
   std::error_code error;
   auto const status = fs::status(file, error);
-  if (!fs::exists(status)) {
+  if (!is_there(file)) {
     auto const names = topologies::builtin_machines();
     if (std::find(names.begin(), names.end(), file) != names.end()) return topology(file, form);
     throw UserError(file + ": no such file, and no machine of that name");
   }
   auto const folder = fs::is_directory(status);  // a trace may be one
-  if (!folder && !fs::is_regular_file(status)) throw UserError(file + ": not a regular file");
+  auto const why_not = why_not_readable(file);
+  if (!folder && !why_not.empty()) throw UserError(file + ": " + why_not);
   if (!folder && fs::file_size(file, error) == 0) throw UserError(file + ": is empty");
-  if (!folder && !std::ifstream(file)) throw UserError(file + ": cannot be opened for reading");
 
   auto const json = form == InspectForm::json;
   auto const result = !folder && is_hdf5(file);

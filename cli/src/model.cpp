@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "farfault/engine/archive.hpp"
+#include "farfault/engine/files.hpp"
 #include "farfault/topologies/load.hpp"
 
 namespace farfault::cli {
@@ -21,7 +22,7 @@ std::string known_presets() {
 Model::Model(RunOptions const& options) : config(topologies::find_preset) {
   auto const& path = options.config_path;
   auto const preset = topologies::find_preset(path);
-  bool const there = std::filesystem::exists(path);
+  bool const there = is_there(path);
   if (!there && !preset && path.find_first_of("./") == std::string::npos)
     throw UserError("'" + path + "' is neither a file nor a preset (" + known_presets() + ")");
   if (!there && preset)
@@ -122,7 +123,7 @@ std::string Model::topology_path() const {
   auto const names = topologies::builtin_machines();
   if (std::find(names.begin(), names.end(), name) != names.end()) return name;
   auto const relative = std::filesystem::path(folder_of("machine.topology")) / name;
-  return std::filesystem::exists(relative) ? relative.string() : name;
+  return is_there(relative.string()) ? relative.string() : name;
 }
 
 }  // namespace farfault::cli

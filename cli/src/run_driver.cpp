@@ -4,47 +4,26 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <span>
 #include <thread>
 
+#include "farfault/cli/command_line.hpp"
 #include "farfault/engine/archive.hpp"
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
 #include "farfault/results/reader.hpp"
+#include "path_checks.hpp"
+#include "resume_source.hpp"
+#include "signals.hpp"
 #include "together.hpp"
 
 namespace farfault::cli {
 
 namespace {
-
-std::atomic<Engine*> running{nullptr};  // for the signal handler alone
-
-extern "C" void stop_running(int) {
-  if (auto* engine = running.load()) engine->request_stop();
-}
-
-// SIGTERM, SIGINT and SIGUSR1 end the run in order while this lives; a write past a size limit is an error,
-// not a signal.
-class Signals {
- public:
-  explicit Signals(Engine& engine) {
-    running.store(&engine);
-    for (auto const s : {SIGTERM, SIGINT, SIGUSR1}) std::signal(s, stop_running);
-    std::signal(SIGXFSZ, SIG_IGN);
-  }
-  ~Signals() {
-    for (auto const s : {SIGTERM, SIGINT, SIGUSR1}) std::signal(s, SIG_DFL);
-    running.store(nullptr);
-  }
-  Signals(Signals const&) = delete;
-  Signals& operator=(Signals const&) = delete;
-};
 
 results::RunHeader header_of(Model const& model, RunOptions const& options, Sampler const& sampler) {
   results::RunHeader header;
@@ -72,14 +51,14 @@ std::uint32_t default_threads() {
   return std::max(1U, cores / static_cast<std::uint32_t>(ranks));
 }
 
-std::string output_path(RunOptions const& options) {
-  if (!options.output.empty()) return options.output;
-  return std::filesystem::path(options.config_path).stem().string() + ".h5";
-}
-
-// Where the first rank that failed says so and exits with the code of the failure, the others exit in silence
-// with this: a launcher that saw their failure first could kill the one that speaks.
+// Where one rank says what went wrong and exits with its code, the others exit in silence with this: a
+// launcher that saw their failure first could kill the one that speaks.
 constexpr int kAnotherRankSpeaks = 0;
+
+// Whether a run that ended so replaces an earlier result.
+bool is_whole(std::string const& reason) {
+  return reason != "stopped" && reason != "deadlock";
+}
 
 }  // namespace
 
@@ -107,6 +86,7 @@ RunDriver::RunDriver(RunOptions const& options, Transport& transport, Model& mod
                .bind_threads = options.bind_threads,
                .record_path = options.critical_path},
               transport),
+      signals_(engine_),
       sampler_(model.assembly->system(), engine_, transport),
       progress_(progress_on_stderr(transport.rank() == 0 ? options.progress : ProgressMode::off)),
       blocks_(model.blocks()),
@@ -114,7 +94,7 @@ RunDriver::RunDriver(RunOptions const& options, Transport& transport, Model& mod
       next_sample_(schedule_.after(Time{})),
       flushed_(WallClock::now()),
       last_checkpoint_wall_(flushed_) {
-  if (!options.resume.empty()) take_up(options.resume);
+  if (!options.resume.empty()) resume();
 }
 
 // What a checkpoint keeps for the driver itself.
@@ -124,20 +104,27 @@ struct DriverState {
   std::vector<std::uint64_t> rows;
 };
 
-void RunDriver::take_up(std::string const& path) {
-  auto const saved = read_checkpoint(path);
-  if (saved.header.config_hash != model_.hash())
-    throw UserError("checkpoint " + path +
-                    " is of another run: its configuration or input files are not those of " +
-                    options_.config_path);
-  if (transport_.ranks() > 1) facts_of_start_.push_back(fact_of_checkpoint(saved));
-  engine_.load(saved.parts);
-  DriverState state;
-  Loader loader(saved.run);
-  loader(state);
-  next_sample_ = state.next_sample;
-  last_checkpoint_ = saved.header.time;
-  resume_at_ = results::Position{state.samples, state.rows};
+void RunDriver::resume() {
+  auto const source = find_resume_source(options_.resume, options_.checkpoint);
+  if (source.checkpoint) {
+    auto const& saved = *source.checkpoint;
+    if (saved.header.config_hash != model_.hash())
+      throw UserError("checkpoint " + source.path +
+                      " is of another run: its configuration or input files are not those of " +
+                      options_.config_path);
+    if (transport_.ranks() > 1) facts_of_start_.push_back(fact_of_checkpoint(saved));
+    engine_.load(saved.parts);
+    DriverState state;
+    Loader loader(saved.run);
+    loader(state);
+    next_sample_ = state.next_sample;
+    last_checkpoint_ = saved.header.time;
+    resume_at_ = results::Position{state.samples, state.rows};
+    if (same_file(source.path, options_.checkpoint)) saved_ = saved.header.time;
+  } else {
+    facts_of_start_.push_back({"checkpoint to resume from", "none", ""});
+  }
+  if (transport_.rank() == 0 && !source.note.empty()) fmt::print(err_, "farfault: {}\n", source.note);
 }
 
 void RunDriver::open_result() {
@@ -150,11 +137,10 @@ void RunDriver::open_result() {
 }
 
 int RunDriver::execute() {
-  Signals const signals(engine_);
-  if (!together(transport_, [&] { open_result(); })) return 0;
+  if (!together(transport_, [&] { open_result(); })) return kAnotherRankSpeaks;
   auto const began = WallClock::now();
   std::string reason;
-  if (!simulate(reason)) return 0;
+  if (!simulate(reason)) return kAnotherRankSpeaks;
   seconds_ = std::chrono::duration<double>(WallClock::now() - began).count();
   progress_.finish();
   if (reason == "stopped" && !options_.checkpoint.empty()) return stop();
@@ -199,11 +185,9 @@ bool RunDriver::simulate(std::string& reason) {
       // Ranks and lanes were stopped anywhere: the moment after the latest event is one that all can reach.
       end_ = engine_.last_event() + Duration{1};
       reason = "stopped";
-      if (!options_.checkpoint.empty()) {
-        while (engine_.run_until(end_) == RunState::stopped) {
-        }
-        return true;
+      while (engine_.run_until(end_) == RunState::stopped) {
       }
+      if (!options_.checkpoint.empty()) return true;
     } else if (state == RunState::drained) {
       end_ = engine_.last_event();
       reason = "completed";
@@ -216,7 +200,12 @@ bool RunDriver::simulate(std::string& reason) {
     }
     if (!record(end_)) return false;
     if (!reason.empty()) return true;
-    if (checkpoint_due(end_)) checkpoint(end_);
+    if (checkpoint_due(end_)) {
+      std::string failure;
+      if (!checkpoint(end_, failure)) return false;
+      if (!failure.empty())
+        fmt::print(err_, "farfault: {}; the run goes on{}\n", failure, latest_checkpoint());
+    }
     progress_.report(
         {end_, engine_.profile().events,
          blocks_ == 0 ? 0.0
@@ -233,42 +222,59 @@ bool RunDriver::checkpoint_due(Time at) {
   return transport_.max(due ? 1 : 0) != 0;
 }
 
-bool RunDriver::checkpoint(Time at) {
+bool RunDriver::checkpoint(Time at, std::string& failure) {
   last_checkpoint_ = at;
   last_checkpoint_wall_ = WallClock::now();
+  if (!together(transport_, [&] {
+        if (writer_) writer_->flush();
+      }))
+    return false;
+  flushed_ = last_checkpoint_wall_;
   Checkpoint c;
   c.parts = transport_.gather(engine_.save());
   c.header.events = transport_.sum(engine_.pending_events());
-  bool written = true;
-  if (transport_.rank() == 0) {
-    c.header.config_hash = model_.hash();
-    c.header.time = at;
-    c.header.components = model_.assembly->system().component_count();
-    try {
-      writer_->flush();
-      flushed_ = WallClock::now();
-      auto const position = writer_->position();
-      DriverState state{next_sample_, position.samples, position.rows};
-      Saver saver(c.run);
-      saver(state);
-      write_checkpoint(options_.checkpoint, c);
-    } catch (RunError const& e) {
-      written = false;
-      progress_.finish();
-      fmt::print(err_, "farfault: {}; the run goes on, the last good checkpoint stays\n", e.what());
-    }
+  if (transport_.rank() != 0) return true;
+  c.header.config_hash = model_.hash();
+  c.header.time = at;
+  c.header.components = model_.assembly->system().component_count();
+  try {
+    auto const position = writer_->position();
+    DriverState state{next_sample_, position.samples, position.rows};
+    Saver saver(c.run);
+    saver(state);
+    write_checkpoint(options_.checkpoint, c);
+    saved_ = at;
+  } catch (RunError const& e) {
+    progress_.finish();
+    failure = e.what();
   }
-  return transport_.max(written ? 0 : 1) == 0;
+  return true;
 }
 
-// A signal ended the run: a checkpoint is its result, and the unfinished file waits for the run to be taken
-// up.
+std::string RunDriver::latest_checkpoint() const {
+  if (!saved_) return ", and there is no checkpoint of it";
+  return fmt::format(", and {} has the one at {}", options_.checkpoint, to_text(saved_->time_since_epoch()));
+}
+
+// It may have reached any of the ranks.
+std::string RunDriver::stopping_signal() {
+  return signal_name(static_cast<int>(transport_.max(static_cast<std::uint64_t>(signals_.received()))));
+}
+
+// A signal ended the run: a checkpoint is its result, and the unfinished file waits for the run to be
+// resumed.
 int RunDriver::stop() {
-  auto const written = checkpoint(end_);
-  if (transport_.rank() == 0 && written)
-    fmt::print(err_, "farfault: stopped by a signal at {}; to go on: the same command with --resume {}\n",
-               to_text(end_.time_since_epoch()), options_.checkpoint);
-  return 1;
+  auto const signal = stopping_signal();
+  std::string failure;
+  if (!checkpoint(end_, failure) || transport_.rank() != 0) return kAnotherRankSpeaks;
+  auto const stopped = fmt::format("stopped by {} at {}", signal, to_text(end_.time_since_epoch()));
+  bool const in_chain = !options_.resume.empty() && same_file(options_.resume, options_.checkpoint);
+  if (failure.empty())
+    fmt::print(err_, "farfault: {} and saved; to continue, run the same command {}\n", stopped,
+               in_chain ? "again" : "with --resume " + options_.checkpoint);
+  else
+    fmt::print(err_, "farfault: {}; the run was {}{}\n", failure, stopped, latest_checkpoint());
+  return failure.empty() ? kSaved : kRunFailed;
 }
 
 std::string RunDriver::waiting() {
@@ -301,6 +307,7 @@ std::vector<std::uint64_t> RunDriver::node_loads() {
 }
 
 int RunDriver::conclude(std::string reason) {
+  auto const signal = stopping_signal();
   auto const stuck = reason == "completed" ? waiting() : std::string{};
   if (reason == "completed" && transport_.max(stuck.empty() ? 0 : 1) != 0) reason = "deadlock";
   auto const records = gather_records(model_, transport_);
@@ -312,8 +319,16 @@ int RunDriver::conclude(std::string reason) {
         if (writer_) digest = write_end(reason, records, profile, events);
       }))
     return kAnotherRankSpeaks;
-  if (transport_.rank() == 0) speak(reason, stuck, digest, records, events);
-  return reason == "deadlock" || reason == "stopped" ? 1 : 0;
+  if (transport_.rank() != 0) return kAnotherRankSpeaks;
+  print_summary(reason, digest, records, events);
+  if (is_whole(reason)) return kDone;
+  auto const at = to_text(end_.time_since_epoch());
+  if (reason == "deadlock")
+    fmt::print(err_, "farfault: deadlock at {}: nothing can move and these wait:\n{}", at, stuck);
+  else
+    fmt::print(err_, "farfault: stopped by {} at {} without a checkpoint; '{}' is untouched\n", signal, at,
+               output_path(options_));
+  return kRunFailed;
 }
 
 RunFacts RunDriver::facts(std::vector<KernelRecord> const& records) const {
@@ -355,7 +370,7 @@ std::string RunDriver::write_end(std::string const& reason, Records const& recor
          {"bound_speedup", "1", "speed-up of a list schedule without synchronization", bounds}});
   }
   writer_->engine(values);
-  return writer_->finish(reason);
+  return writer_->finish(reason, is_whole(reason));
 }
 
 // Three lines: the bound of any schedule, what so many cores could reach, and who stands in the way.
@@ -384,8 +399,8 @@ std::string RunDriver::path_text(PathProfile const& p) const {
                      100 * static_cast<double>(p.busiest) / events);
 }
 
-void RunDriver::speak(std::string const& reason, std::string const& stuck, std::string const& digest,
-                      Records const& records, std::uint64_t events) {
+void RunDriver::print_summary(std::string const& reason, std::string const& digest, Records const& records,
+                              std::uint64_t events) {
   auto const transactions = sampler_.total("sm", "transactions");
   out_ << summary_text(sampler_, facts(records.kernels));
   out_ << fmt::format("  {:<22}{}, digest {}\n", "ended", reason, digest);
@@ -393,13 +408,8 @@ void RunDriver::speak(std::string const& reason, std::string const& stuck, std::
                       for_people(static_cast<double>(events) / seconds_),
                       for_people(static_cast<double>(transactions) / seconds_));
   if (auto const path = engine_.critical_path()) out_ << path_text(*path);
-  out_ << fmt::format("  {:<22}{}\n", "result", output_path(options_)) << std::flush;
-  if (!stuck.empty())
-    err_ << "farfault: deadlock at " << to_text(end_.time_since_epoch())
-         << ": nothing can move and these wait:\n"
-         << stuck;
-  if (reason == "stopped")
-    err_ << "farfault: stopped by a signal at " << to_text(end_.time_since_epoch()) << std::endl;
+  out_ << fmt::format("  {:<22}{}{}\n", "result", output_path(options_), is_whole(reason) ? "" : ".partial")
+       << std::flush;
 }
 
 }  // namespace farfault::cli

@@ -15,6 +15,7 @@
 #include "model.hpp"
 #include "sample_schedule.hpp"
 #include "sampler.hpp"
+#include "signals.hpp"
 #include "summary.hpp"
 #include "tables.hpp"
 
@@ -38,16 +39,19 @@ class RunDriver {
   using WallClock = std::chrono::steady_clock;
 
   void open_result();
-  void take_up(std::string const& path);
+  void resume();
   bool simulate(std::string& reason);
   bool record(Time at);
   // Once, where an interval that is kept makes samples cost more than what they are taken of.
   void tell_cost_of_samples();
   bool checkpoint_due(Time at);
-  // Writes a checkpoint at `at`; a failure to do so is told and the run goes on. Returns whether it is there.
-  bool checkpoint(Time at);
+  // Writes a checkpoint at `at`; `failure` says, on rank 0, why it is not there. Throws, or returns false on
+  // the other ranks, when the result cannot be written: that ends the run.
+  bool checkpoint(Time at, std::string& failure);
+  std::string latest_checkpoint() const;
   int stop();
   int conclude(std::string reason);
+  std::string stopping_signal();
   // Every component's own account of what it waits for, from all ranks.
   std::string waiting();
   std::vector<std::uint64_t> node_loads();
@@ -55,8 +59,8 @@ class RunDriver {
   std::string write_end(std::string const& reason, Records const& records, EngineProfile const& profile,
                         std::uint64_t events);
   std::string path_text(PathProfile const& p) const;
-  void speak(std::string const& reason, std::string const& stuck, std::string const& digest,
-             Records const& records, std::uint64_t events);
+  void print_summary(std::string const& reason, std::string const& digest, Records const& records,
+                     std::uint64_t events);
 
   RunOptions const& options_;
   std::ostream& out_;
@@ -66,6 +70,7 @@ class RunDriver {
   Placement placement_;
   std::vector<Fact> facts_of_start_;
   Engine engine_;
+  StopSignals signals_;  // from here on, on all ranks before any of them writes
   Sampler sampler_;
   Progress progress_;
   std::optional<results::ResultWriter> writer_;
@@ -78,6 +83,7 @@ class RunDriver {
   bool cost_told_ = false;
   Time end_{};
   Time last_checkpoint_{};
+  std::optional<Time> saved_;  // the time of the checkpoint that is there
   WallClock::time_point flushed_;
   WallClock::time_point last_checkpoint_wall_;
   double seconds_ = 0;

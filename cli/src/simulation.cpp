@@ -8,10 +8,12 @@
 
 #include "agreement.hpp"
 #include "farfault/cli/command_line.hpp"
+#include "farfault/engine/checkpoint.hpp"
 #include "farfault/engine/error.hpp"
 #include "launcher.hpp"
 #include "model.hpp"
 #include "opening.hpp"
+#include "path_checks.hpp"
 #include "run_driver.hpp"
 #include "together.hpp"
 
@@ -66,6 +68,13 @@ std::unique_ptr<Transport> start_transport() {
   }
 }
 
+std::vector<ReadFile> files_read(Model const& model) {
+  std::vector<ReadFile> files;
+  for (auto const& path : model.config.files()) files.push_back({"the configuration", path});
+  for (auto const& input : model.inputs) files.push_back({"the file of " + input.parameter, input.path});
+  return files;
+}
+
 }  // namespace
 
 int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
@@ -75,11 +84,20 @@ int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
   if (missing && launched_rank() == 0) throw UserError(*missing);
   if (missing || !agree(*transport, facts_of_program())) return kDone;
 
+  bool const writes = transport->rank() == 0;
+  std::optional<CheckpointLock> lock;
+  // Before the model is built, which may take long.
+  if (!together(*transport, [&] {
+        if (writes) check_paths(options, {});
+        if (writes && !options.checkpoint.empty()) lock.emplace(options.checkpoint);
+      }))
+    return kDone;
   std::optional<Model> model;
   std::vector<Fact> facts;
   if (!together(*transport, [&] {
         model.emplace(options);
-        if (transport->rank() == 0) print_unused(*model, err);
+        if (writes) check_paths(options, files_read(*model));
+        if (writes) print_unused(*model, err);
         if (transport->ranks() > 1) facts = facts_of_run(options, *model);
       }))
     return kDone;

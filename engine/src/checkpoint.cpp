@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 
 #include "farfault/engine/archive.hpp"
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
 
 namespace farfault {
 
@@ -27,16 +27,6 @@ struct FixedHeader {
   std::uint64_t hash = 0;   // of that body
 };
 
-struct File {
-  explicit File(int d) : descriptor(d) {}
-  ~File() {
-    if (descriptor >= 0) ::close(descriptor);
-  }
-  File(File const&) = delete;
-  File& operator=(File const&) = delete;
-  int descriptor;
-};
-
 std::string system_error() {
   return std::strerror(errno);
 }
@@ -45,6 +35,7 @@ void write_all(int descriptor, std::byte const* data, std::size_t n, std::string
   while (n > 0) {
     auto const done = ::write(descriptor, data, n);
     if (done < 0 && errno == EINTR) continue;
+    if (done == 0) errno = ENOSPC;
     if (done <= 0) throw RunError("checkpoint " + path + " cannot be written: " + system_error());
     data += done;
     n -= static_cast<std::size_t>(done);
@@ -58,11 +49,37 @@ std::uint64_t hash_of(std::span<std::byte const> bytes) {
 }
 
 [[noreturn]] void refuse(std::string const& path, std::string const& why) {
-  auto const older = path + ".previous";
-  std::error_code ignored;
-  throw UserError(
-      "checkpoint " + path + " " + why +
-      (std::filesystem::exists(older, ignored) ? "; the one before it is " + older : std::string{}));
+  throw UserError("checkpoint " + path + " " + why);
+}
+
+// Whether the file has the beginning and the length of a checkpoint: enough to know one that was cut short.
+bool has_its_length(std::string const& path) {
+  FileHandle const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  FixedHeader header;
+  return file.is_open() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         ::read(file.get(), &header, sizeof header) == static_cast<ssize_t>(sizeof header) &&
+         header.magic == kMagic && header.bytes == static_cast<std::uint64_t>(status.st_size) - sizeof header;
+}
+
+// Gives the new file its name, and the one that had it the name of the one before. Whatever fails, a good
+// checkpoint has one of the two names.
+void take_name(std::string const& temporary, std::string const& path) {
+  auto const previous = previous_checkpoint(path);
+  auto const fail = [&](std::string const& what) {
+    auto const reason = system_error();
+    ::unlink(temporary.c_str());
+    throw RunError("checkpoint " + path + " cannot be " + what + ": " + reason);
+  };
+  bool const kept = has_its_length(path);
+  if (kept && std::rename(path.c_str(), previous.c_str()) != 0) fail("kept as " + previous);
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    int const error = errno;
+    if (kept) std::rename(previous.c_str(), path.c_str());
+    errno = error;
+    fail("given its name");
+  }
+  sync_folder_of(path);
 }
 
 template <class A>
@@ -82,36 +99,33 @@ void write_checkpoint(std::string const& path, Checkpoint const& checkpoint) {
   header.hash = hash_of(body);
 
   auto const temporary = path + ".writing";
+  ::unlink(temporary.c_str());  // what a killed run left, or a link that would lead elsewhere
   try {
-    File const file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (file.descriptor < 0) throw RunError("checkpoint " + path + " cannot be written: " + system_error());
-    write_all(file.descriptor, reinterpret_cast<std::byte const*>(&header), sizeof header, path);
-    write_all(file.descriptor, body.data(), body.size(), path);
-    if (::fsync(file.descriptor) != 0)
+    FileHandle const file(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+    if (!file.is_open()) throw RunError("checkpoint " + path + " cannot be written: " + system_error());
+    write_all(file.get(), reinterpret_cast<std::byte const*>(&header), sizeof header, path);
+    write_all(file.get(), body.data(), body.size(), path);
+    if (::fsync(file.get()) != 0)
       throw RunError("checkpoint " + path + " cannot be synced: " + system_error());
   } catch (RunError const&) {
     ::unlink(temporary.c_str());
     throw;
   }
-  std::rename(path.c_str(), (path + ".previous").c_str());  // the first time there is none
-  if (std::rename(temporary.c_str(), path.c_str()) != 0)
-    throw RunError("checkpoint " + path + " cannot be given its name: " + system_error());
-  auto const folder = std::filesystem::absolute(path).parent_path().string();
-  File const directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.descriptor >= 0) ::fsync(directory.descriptor);
+  take_name(temporary, path);
 }
 
 Checkpoint read_checkpoint(std::string const& path) {
-  File const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.descriptor < 0) refuse(path, "cannot be read: " + system_error());
+  FileHandle const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) refuse(path, "cannot be read: " + system_error());
   struct stat status {};
-  if (::fstat(file.descriptor, &status) != 0 || !S_ISREG(status.st_mode)) refuse(path, "is not a file");
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) refuse(path, "is not a file");
   auto const size = static_cast<std::uint64_t>(status.st_size);
   FixedHeader header;
   auto read_all = [&](void* into, std::size_t n) {
     auto* at = static_cast<std::byte*>(into);
     while (n > 0) {
-      auto const got = ::read(file.descriptor, at, n);
+      auto const got = ::read(file.get(), at, n);
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) refuse(path, "ends early");
       at += got;
@@ -141,13 +155,28 @@ Checkpoint read_checkpoint(std::string const& path) {
   return checkpoint;
 }
 
+std::string previous_checkpoint(std::string const& path) {
+  return path + ".previous";
+}
+
+CheckpointLock::CheckpointLock(std::string const& path) : name_(path + ".lock") {
+  check_replaceable(path);
+  check_replaceable(previous_checkpoint(path));
+  check_not_a_link(path + ".writing");
+  file_ = create_locked(name_, path);
+}
+
+CheckpointLock::~CheckpointLock() {
+  ::unlink(name_.c_str());
+}
+
 bool looks_like_checkpoint(std::string const& path) {
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return false;
+  FileHandle const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
   std::array<char, 8> magic{};
-  bool const is = std::fread(magic.data(), 1, magic.size(), file) == magic.size() && magic == kMagic;
-  std::fclose(file);
-  return is;
+  return file.is_open() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         ::read(file.get(), magic.data(), magic.size()) == static_cast<ssize_t>(magic.size()) &&
+         magic == kMagic;
 }
 
 }  // namespace farfault

@@ -22,33 +22,67 @@ refused() {
 }
 
 "${run[@]}" --output "$scratch/saved.h5" --checkpoint "$saved" --checkpoint-every 10us >/dev/null
-check "two checkpoints are kept" test -e "$saved" -a -e "$saved.previous" -a ! -e "$saved.writing"
+check "two checkpoints are kept" test -e "$saved" -a -e "$saved.previous" -a ! -e "$saved.writing" -a ! -e "$saved.lock"
 
 cp "$saved" "$scratch/good"
+mv "$saved.previous" "$scratch/older"
 damage() { # OFFSET: one byte of the checkpoint changed
   cp "$scratch/good" "$saved"
   printf '\377\377' | dd of="$saved" bs=1 seek="$1" conv=notrunc status=none
 }
-for place in 0 9 17 30 200 5000 $(($(stat -c %s "$saved") - 2)); do
+places=(0 9 17 30 200 5000 $(($(stat -c %s "$saved") - 2)))
+for place in "${places[@]}"; do
   damage "$place"
-  refused "byte $place changed" "the one before it is $saved.previous" "${run[@]}" --resume "$saved"
+  refused "byte $place changed" "checkpoint $saved" "${run[@]}" --resume "$saved"
 done
 for size in 0 7 100 4096; do
   head -c "$size" "$scratch/good" >"$saved"
   refused "cut to $size bytes" "checkpoint $saved" "${run[@]}" --resume "$saved"
 done
-refused "no such file" "checkpoint $scratch/none cannot be read" "${run[@]}" --resume "$scratch/none"
+head -c 100 "$scratch/good" >"$saved.previous"
+refused "cut, and the one before it too" "checkpoint $saved should hold .*; checkpoint $saved.previous should hold" \
+  "${run[@]}" --resume "$saved"
+rm "$saved.previous"
+refused "no such file" "checkpoint $scratch/none cannot be read: no such file, and there is no $scratch/none.previous" \
+  "${run[@]}" --resume "$scratch/none"
+refused "no such file, checkpoints going elsewhere" "checkpoint $scratch/none cannot be read: no such file" \
+  "${run[@]}" --resume "$scratch/none" --checkpoint "$scratch/new"
 cp "$scratch/good" "$saved"
 refused "another run's" "checkpoint $saved is of another run" "${run[@]}" --set gpu.sms=35 --resume "$saved"
-if have_ranks; then
-  damage 200
-  refused "damaged, on two ranks" "the one before it is $saved.previous" mpirun --quiet -n 2 "${run[@]}" \
-    --resume "$saved"
-fi
-# What was offered works: the run ends as the one that never stopped.
-cp "$saved.previous" "$scratch/older"
-"${run[@]}" --output "$scratch/saved.h5" --resume "$scratch/older" >/dev/null 2>"$scratch/err"
-check "the older one goes on: '$(cat "$scratch/err")'" [ "$(digest_of "$scratch/saved.h5")" = "$reference" ]
+cp "$scratch/older" "$saved.previous"
+refused "another run's, with one before it" "checkpoint $saved is of another run" "${run[@]}" --set gpu.sms=35 \
+  --resume "$saved"
+
+# resumes WHAT SENTENCE WORD ...: the run ends as the one that never stopped, and says where it began
+resumes() {
+  local what=$1 sentence=$2
+  shift 2
+  "$@" --output "$scratch/saved.h5" --resume "$saved" >/dev/null 2>"$scratch/err"
+  check "$what: the result of the run that never stopped" [ "$(digest_of "$scratch/saved.h5")" = "$reference" ]
+  check "$what: '$sentence', not '$(cat "$scratch/err")'" \
+    test "$(grep -c . "$scratch/err")" -eq 1 -a "$(grep -c "^farfault: $sentence\$" "$scratch/err")" -eq 1
+}
+before="the run resumes from the one before it, $saved.previous"
+for place in "${places[@]}"; do
+  damage "$place"
+  cp "$scratch/older" "$saved.previous"
+  resumes "byte $place changed, with one before it" "checkpoint $saved .*; $before" "${run[@]}"
+done
+damage 200
+have_ranks && resumes "damaged, on two ranks" "checkpoint $saved is damaged: .*; $before" mpirun --quiet -n 2 "${run[@]}"
+rm "$saved"
+resumes "missing, with one before it" "checkpoint $saved is missing; $before" "${run[@]}"
+# A damaged checkpoint never takes the place of the good one before it.
+head -c 4096 "$scratch/good" >"$saved"
+cp "$scratch/older" "$saved.previous"
+resumes "cut, and written anew" "checkpoint $saved .*; $before" "${run[@]}" --checkpoint "$saved" \
+  --checkpoint-every 10us
+check "cut, and written anew: it is whole" eval '"$farfault" inspect "$saved" >/dev/null'
+rm "$saved" "$saved.previous"
+resumes "the first of a chain" "there is no checkpoint $saved yet: the run starts from the beginning" "${run[@]}" \
+  --checkpoint "$scratch/../$(basename "$scratch")/run.checkpoint" --checkpoint-every 10us
+check "the first of a chain leaves a checkpoint" test -e "$saved"
+cp "$scratch/good" "$saved"
 
 # The disk of the checkpoints fills up, that of the result does not: the last good one stays and the run goes on.
 mkdir "$scratch/disk"

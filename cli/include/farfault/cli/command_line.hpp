@@ -2,7 +2,7 @@
 //
 // Guarantees: what a user asked for goes to `out`; anything else goes to `err`. A failure is one line,
 // "farfault: <sentence>"; the mistakes of a configuration are a line each. Returns the exit code: 0 done, 1
-// the run failed, 2 the user's input was wrong.
+// the run failed, 2 the user's input was wrong, 3 the run was stopped by a signal and saved in a checkpoint.
 #pragma once
 
 #include <functional>
@@ -15,6 +15,7 @@ namespace farfault::cli {
 inline constexpr int kDone = 0;
 inline constexpr int kRunFailed = 1;
 inline constexpr int kInputWrong = 2;
+inline constexpr int kSaved = 3;
 
 // `words` are the arguments without the program's name.
 int command_line(std::vector<std::string> words, std::ostream& out, std::ostream& err);

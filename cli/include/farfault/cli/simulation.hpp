@@ -1,9 +1,10 @@
 // `farfault run`: from a configuration to a result file.
 //
 // Guarantees: the result depends on the configuration, its input files and the seed, never on threads, ranks
-// or partitions; an existing output is replaced only by a whole one. All ranks call run() alike; rank 0
-// writes the result, `out` and `err`, and progress goes to standard error. Returns the exit code;
-// UserError and RunError are thrown on one rank only (all others return 0), so that there is one message.
+// or partitions; an existing output is replaced only by a whole one, and no file that the run reads is
+// overwritten. All ranks call run() alike; rank 0 writes the result, `out` and `err`,
+// and progress goes to standard error. Returns the exit code, on rank 0; the others return 0. UserError and
+// RunError are thrown on one rank only, so that there is one message.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,7 @@ struct RunOptions {
   std::string checkpoint;                    // file to write; empty: none
   std::optional<Duration> checkpoint_every;  // simulated time
   std::optional<double> checkpoint_minutes;  // wall-clock time
-  std::string resume;                        // checkpoint to go on from
+  std::string resume;                        // checkpoint to continue from
   topologies::Granularity partitions = topologies::Granularity::device;
   std::string profile;         // result of an earlier run, whose loads place devices on ranks
   bool critical_path = false;  // record it; runs on one thread

@@ -51,6 +51,9 @@ class Config {
   // "gpu.l2_tlb.entries=512"; strings may be written without quotes.
   void set(std::string_view assignment);
 
+  // The files and presets that were read, in that order.
+  std::vector<std::string> const& files() const { return files_; }
+
   // Lays the entries below `section` into the parameters of `table` ("" is the root). Each parameter may be
   // bound once.
   void bind(std::string_view section, ParamTable const& table);
@@ -114,7 +117,7 @@ class Config {
   std::vector<std::string> claimed_;
   std::vector<Bound> bound_;
   std::vector<std::string> unused_;
-  std::vector<std::string> files_;  // in the order of reading
+  std::vector<std::string> files_;
   std::vector<Mistake> mistakes_;
   std::size_t mistakes_not_kept_ = 0;
 };

@@ -1,0 +1,78 @@
+#include "path_checks.hpp"
+
+#include <filesystem>
+
+#include "farfault/engine/checkpoint.hpp"
+#include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
+
+namespace farfault::cli {
+
+namespace {
+
+constexpr char const* kProfile = "the profile";
+constexpr char const* kCheckpoint = "the checkpoint";
+
+struct WrittenFile {
+  std::string option;  // as a sentence names it: "--output 'a.h5'"
+  std::string path;
+};
+
+std::vector<WrittenFile> written_files(RunOptions const& options) {
+  auto const output = output_path(options);
+  auto const named = (options.output.empty() ? "the output '" : "--output '") + output + "'";
+  std::vector<WrittenFile> files;
+  for (auto const* suffix : {"", ".partial", ".partial.new"}) files.push_back({named, output + suffix});
+  if (!options.checkpoint.empty())
+    for (auto const* suffix : {"", ".previous", ".writing", ".lock"})
+      files.push_back({"--checkpoint '" + options.checkpoint + "'", options.checkpoint + suffix});
+  return files;
+}
+
+// A checkpoint takes the place of the one resumed from, and a result of the one that gave its profile.
+bool may_replace(RunOptions const& options, std::string const& written, ReadFile const& read) {
+  if (read.what == kProfile) return written == output_path(options);
+  return read.what == kCheckpoint &&
+         (written == options.checkpoint || written == previous_checkpoint(options.checkpoint));
+}
+
+void check_checkpoint_place(RunOptions const& options) {
+  auto const& path = options.checkpoint;
+  check_replaceable(path);
+  std::error_code error;
+  bool const empty = std::filesystem::file_size(path, error) == 0;
+  if (is_there(path) && !error && !empty && !looks_like_checkpoint(path) &&
+      !(options.resume == path))  // a damaged one, which --resume judges
+    throw UserError("--checkpoint '" + path + "' would overwrite a file that is not a checkpoint");
+}
+
+}  // namespace
+
+std::string output_path(RunOptions const& options) {
+  if (!options.output.empty()) return options.output;
+  return std::filesystem::path(options.config_path).stem().string() + ".h5";
+}
+
+void check_paths(RunOptions const& options, std::vector<ReadFile> const& inputs) {
+  auto const written = written_files(options);
+  for (std::size_t i = 0; i < written.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (written[i].option != written[j].option && same_file(written[i].path, written[j].path))
+        throw UserError(written[j].option + " and " + written[i].option + " would both write '" +
+                        written[j].path + "'");
+  auto read = inputs;
+  read.push_back({"the configuration", options.config_path});
+  if (!options.profile.empty()) read.push_back({kProfile, options.profile});
+  if (!options.resume.empty()) {
+    read.push_back({kCheckpoint, options.resume});
+    read.push_back({kCheckpoint, previous_checkpoint(options.resume)});
+  }
+  for (auto const& r : read)
+    for (auto const& w : written)
+      if (is_there(r.path) && same_file(w.path, r.path) && !may_replace(options, w.path, r))
+        throw UserError(w.option + " would overwrite " + r.what + " '" + r.path + "'");
+  check_replaceable(output_path(options));
+  if (!options.checkpoint.empty()) check_checkpoint_place(options);
+}
+
+}  // namespace farfault::cli

@@ -1,0 +1,42 @@
+#include "resume_source.hpp"
+
+#include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
+
+namespace farfault::cli {
+
+namespace {
+
+std::string why_unusable(std::string const& path, std::optional<Checkpoint>& into) {
+  try {
+    into = read_checkpoint(path);
+    return {};
+  } catch (UserError const& e) {
+    return e.what();
+  }
+}
+
+}  // namespace
+
+ResumeSource find_resume_source(std::string const& asked, std::string const& written) {
+  auto const previous = previous_checkpoint(asked);
+  ResumeSource source{{}, asked, {}};
+  if (!is_there(asked) && !is_there(previous)) {
+    if (written.empty() || !same_file(asked, written))
+      throw UserError("checkpoint " + asked + " cannot be read: no such file, and there is no " + previous +
+                      " either");
+    source.note = "there is no checkpoint " + asked + " yet: the run starts from the beginning";
+    return source;
+  }
+  auto const why =
+      is_there(asked) ? why_unusable(asked, source.checkpoint) : "checkpoint " + asked + " is missing";
+  if (source.checkpoint) return source;
+  if (!is_there(previous)) throw UserError(why);
+  auto const why_previous = why_unusable(previous, source.checkpoint);
+  if (!source.checkpoint) throw UserError(why + "; " + why_previous);
+  source.path = previous;
+  source.note = why + "; the run resumes from the one before it, " + previous;
+  return source;
+}
+
+}  // namespace farfault::cli

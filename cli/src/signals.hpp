@@ -1,0 +1,33 @@
+// Private: the signals by which a person or a batch system ends a run.
+#pragma once
+
+#include <array>
+#include <csignal>
+#include <string>
+
+#include "farfault/engine/engine.hpp"
+
+namespace farfault::cli {
+
+// While this lives, SIGTERM, SIGINT, SIGUSR1 and SIGHUP stop the engine in order; a SIGHUP that was ignored
+// before (nohup) remains ignored. A write past a size limit is an error, not a signal. One at a time.
+class StopSignals {
+ public:
+  explicit StopSignals(Engine& engine);
+  ~StopSignals();
+  StopSignals(StopSignals const&) = delete;
+  StopSignals& operator=(StopSignals const&) = delete;
+
+  int received() const;  // the first signal that came, or 0
+
+ private:
+  struct Handled {
+    int signal;
+    struct sigaction before;
+  };
+  std::array<Handled, 5> handled_;
+};
+
+std::string signal_name(int signal);  // "SIGTERM"
+
+}  // namespace farfault::cli

@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# A run that is stopped by a signal: its exit code, what it leaves, and what it leaves alone.
+. "$(dirname "$0")/../support/script.sh"
+
+# Runs of minutes, none of which goes to its end. Scripts wait for states of theirs, never for a time.
+run=("$farfault" run paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=1GiB --threads 1
+  --progress off)
+result=$scratch/run.h5 saved=$scratch/run.checkpoint
+
+# starts WORD ...: the run in the background, with an earlier result in its place; returns when signals reach it
+starts() {
+  rm -f "$result"* "$saved"*
+  echo "an earlier result" >"$result"
+  "$@" --output "$result" >"$scratch/out" 2>"$scratch/err" &
+  running=$!
+  wait_for "$result.partial"
+}
+wait_for() { # FILE
+  while [ ! -e "$1" ]; do
+    kill -0 "$running" 2>/dev/null || break
+    sleep 0.02
+  done
+}
+# ends WHAT CODE PATTERN: how the run ended
+ends() {
+  local rc
+  wait "$running"
+  rc=$?
+  check "$1: exit code $2, not $rc" [ "$rc" -eq "$2" ]
+  check "$1: one sentence with '$3', not '$(cat "$scratch/err")'" \
+    test "$(grep -c . "$scratch/err")" -eq 1 -a "$(grep -cE "$3" "$scratch/err")" -eq 1
+  check "$1: the earlier result is untouched" [ "$(cat "$result")" = "an earlier result" ]
+  check "$1: what there is of the result can be read" eval '"$farfault" inspect "$result.partial" >/dev/null'
+}
+
+for signal in TERM INT HUP USR1; do
+  starts "${run[@]}"
+  kill -s "$signal" "$running"
+  ends "SIG$signal without a checkpoint" 1 \
+    "^farfault: stopped by SIG$signal at .* without a checkpoint; '$result' is untouched\$"
+  check "SIG$signal without a checkpoint: the summary names the file" grep -q "result  *$result.partial\$" "$scratch/out"
+
+  starts "${run[@]}" --checkpoint "$saved"
+  kill -s "$signal" "$running"
+  ends "SIG$signal with a checkpoint" 3 \
+    "^farfault: stopped by SIG$signal at .* and saved; to continue, run the same command with --resume $saved\$"
+  check "SIG$signal with a checkpoint: it is whole" eval '"$farfault" inspect "$saved" >/dev/null'
+  check "SIG$signal with a checkpoint: no file of its writing stays" test ! -e "$saved.writing" -a ! -e "$saved.lock"
+done
+
+# A SIGHUP that nohup keeps away: the run is stopped by what comes after it.
+starts bash -c 'trap "" HUP; exec "$@"' - "${run[@]}"
+kill -s HUP "$running"
+kill -s TERM "$running"
+ends "SIGHUP under nohup" 1 "stopped by SIGTERM"
+
+# Links of a job chain: one command line for all of them.
+chain=("${run[@]}" --checkpoint "$saved" --resume "$saved")
+starts "${chain[@]}"
+check "the first job of a chain says that it starts from the beginning" \
+  grep -qx "farfault: there is no checkpoint $saved yet: the run starts from the beginning" "$scratch/err"
+kill -s TERM "$running"
+wait "$running"
+check "the first job of a chain ends with exit code 3" [ $? -eq 3 ]
+before=$(stat -c %i "$result.partial")
+"${chain[@]}" --output "$result" >"$scratch/out" 2>"$scratch/err" &
+running=$!
+while [ "$(stat -c %i "$result.partial")" = "$before" ]; do # the run goes on in a file of its own
+  kill -0 "$running" 2>/dev/null || break
+  sleep 0.02
+done
+kill -s TERM "$running"
+ends "a later job of a chain" 3 "stopped by SIGTERM at .* and saved; to continue, run the same command again\$"
+
+# A checkpoint that can no longer be written: the exit code of a failure, and nothing untrue is said.
+mkdir "$scratch/folder"
+starts "${run[@]}" --checkpoint "$scratch/folder/c"
+rm -r "$scratch/folder"
+kill -s TERM "$running"
+ends "a checkpoint without a folder" 1 \
+  "^farfault: checkpoint $scratch/folder/c cannot be written: No such file or directory; the run was stopped by SIGTERM at .*, and there is no checkpoint of it\$"
+
+# Two runs on one checkpoint.
+starts "${run[@]}" --checkpoint "$saved"
+"${run[@]}" --output "$scratch/other.h5" --checkpoint "$saved" >"$scratch/out2" 2>"$scratch/err2"
+check "a second run on one checkpoint is refused" [ $? -eq 2 ]
+check "a second run on one checkpoint is told so" \
+  [ "$(cat "$scratch/err2")" = "farfault: cannot write '$saved': another run is writing it" ]
+check "a second run on one checkpoint leaves nothing" test ! -e "$scratch/other.h5.partial"
+kill -s TERM "$running"
+ends "the first of two runs on one checkpoint" 3 "and saved"
+
+# Ranks: the first alone returns the code. The signal goes to one of them.
+if have_ranks; then
+  stopped_ranks() { # WHAT CODE PATTERN WORD ...
+    local what=$1 code=$2 pattern=$3 ranks
+    shift 3
+    # The exit code of each rank, which mpirun does not tell.
+    starts mpirun --quiet -n 2 bash -c '"$@"; echo $? >"$CODES.$OMPI_COMM_WORLD_RANK"' - "${run[@]}" "$@"
+    mapfile -t ranks < <(pgrep -f "^$farfault run .*--output $result\$")
+    kill -s USR1 "${ranks[1]}"
+    wait "$running"
+    check "$what: codes $code and 0, not $(cat "$CODES.0") and $(cat "$CODES.1")" \
+      test "$(cat "$CODES.0")" -eq "$code" -a "$(cat "$CODES.1")" -eq 0
+    check "$what: one sentence with '$pattern', not '$(cat "$scratch/err")'" \
+      test "$(grep -c . "$scratch/err")" -eq 1 -a "$(grep -cE "$pattern" "$scratch/err")" -eq 1
+    check "$what: the earlier result is untouched" [ "$(cat "$result")" = "an earlier result" ]
+  }
+  export CODES=$scratch/code
+  stopped_ranks "two ranks with a checkpoint" 3 "stopped by SIGUSR1 at .* and saved" --checkpoint "$saved"
+  stopped_ranks "two ranks without a checkpoint" 1 "stopped by SIGUSR1 at .* without a checkpoint"
+fi
+finish
