@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# Files that are no files (FIFOs, devices, loops of links) and files in two roles: refused in one sentence before
+# anything runs, without waiting for anybody and with nothing destroyed.
+. "$(dirname "$0")/../support/script.sh"
+
+cd "$scratch" || exit
+small=(--set workload.name=stream --set workload.stream.bytes=16KiB --set gpu.sms=2 --threads 1 --progress off)
+run=("$farfault" run paper-gmmu-bypass "${small[@]}")
+
+# refused SENTENCE WORD ...: exit code 2 and this sentence; no file appears, goes or changes
+refused() {
+  local sentence=$1 rc before
+  shift
+  before=$(listing)
+  # Minutes: only what would hang for ever is ended by it.
+  timeout 300 "$@" >out 2>err </dev/null
+  rc=$?
+  check "$*: exit code 2, not $rc" [ "$rc" -eq 2 ]
+  check "$*: 'farfault: $sentence', not '$(cat err)'" [ "$(cat err)" = "farfault: $sentence" ]
+  check "$*: nothing on standard output" test ! -s out
+  check "$*: no file appears, goes or changes" [ "$(listing)" = "$before" ]
+}
+listing() { find . -mindepth 1 -not -name out -not -name err -printf '%p %y %i %s %l\n' | sort; find . -type f -not -name out -not -name err -exec cksum {} + | sort; }
+
+# Things that are no files, wherever a file is read.
+mkfifo fifo
+ln -s loop loop
+for thing in "fifo:not a regular file" "loop:Too many levels of symbolic links"; do
+  name=${thing%%:*} why=${thing#*:}
+  refused "cannot read '$name': $why" "$farfault" validate "$name"
+  refused "cannot read '$name': $why" "$farfault" diff "$name" "$name"
+  refused "$name: $why" "$farfault" inspect "$name"
+  refused "$name: $why" "$farfault" run "$name"
+  refused "$name: $why" "${run[@]}" --set machine.topology="$name"
+  refused "$name: $why" "${run[@]}" --set workload.name=bfs --set workload.bfs.graph="$name"
+  refused "$name: $why" "${run[@]}" --set gpu.warp_width=32 --set workload.name=trace \
+    --set workload.trace.file="$name"
+  refused "cannot read '$name': $why" "${run[@]}" --profile "$name"
+done
+refused "checkpoint fifo is not a file" "${run[@]}" --resume fifo
+refused "checkpoint loop cannot be read: Too many levels of symbolic links" "${run[@]}" --resume loop
+name=$(printf 'x%.0s' {1..300})
+refused "cannot read '$name': File name too long" "$farfault" validate "$name"
+
+# And wherever one is written.
+refused "cannot write 'fifo': it is not a regular file" "${run[@]}" --output fifo
+refused "cannot write '/dev/null': it is not a regular file" "${run[@]}" --output /dev/null
+refused "cannot write 'loop': Too many levels of symbolic links" "${run[@]}" --output loop
+refused "cannot write 'fifo': it is not a regular file" "${run[@]}" --checkpoint fifo
+mkdir folder taken.previous
+refused "cannot write 'folder': it is a directory" "${run[@]}" --checkpoint folder
+refused "cannot write 'taken.previous': it is a directory" "${run[@]}" --checkpoint taken
+refused "cannot write 'none/c': No such file or directory" "${run[@]}" --checkpoint none/c
+echo precious >precious
+ln -s precious a.h5.partial
+ln -s precious c.writing
+ln -s precious d.lock
+refused "cannot write 'a.h5.partial': it is a symbolic link" "${run[@]}" --output a.h5
+refused "cannot write 'c.writing': it is a symbolic link" "${run[@]}" --checkpoint c
+refused "cannot write 'd.lock': it is a symbolic link" "${run[@]}" --checkpoint d
+refused "--checkpoint 'precious' would overwrite a file that is not a checkpoint" "${run[@]}" --checkpoint precious
+chmod a-w precious
+if [ "$(id -u)" -ne 0 ]; then
+  refused "cannot write 'precious': Permission denied" "${run[@]}" --output precious
+elif mkdir read_only && mount -t tmpfs -o ro tmpfs read_only 2>/dev/null; then
+  refused "cannot write 'read_only/c': Read-only file system" "${run[@]}" --checkpoint read_only/c
+  umount read_only
+fi
+
+# A file in two roles.
+echo 'include = ["paper-gmmu-bypass", "base.toml"]' >study.toml
+echo '[gpu]' >base.toml
+printf '%s\n' 'name = "x"' '[[node]]' 'name = "c"' 'kind = "cpu"' '[[node]]' 'name = "g"' 'kind = "gpu"' \
+  '[[link]]' 'a = "c"' 'b = "g"' 'kind = "pcie"' >machine.toml
+ln -s study.toml link.toml
+ln study.toml hard.toml
+study=("$farfault" run study.toml "${small[@]}")
+for name in study.toml ./study.toml folder/../study.toml "$scratch/study.toml" link.toml hard.toml; do
+  refused "--output '$name' would overwrite the configuration 'study.toml'" "${study[@]}" --output "$name"
+done
+refused "--output 'base.toml' would overwrite the configuration 'base.toml'" "${study[@]}" --output base.toml
+refused "--output 'machine.toml' would overwrite the file of machine.topology 'machine.toml'" "${study[@]}" \
+  --set machine.topology=machine.toml --output machine.toml
+cp study.toml study.h5
+refused "the output 'study.h5' would overwrite the configuration 'study.h5'" "$farfault" run study.h5 "${small[@]}"
+cp study.toml b.h5.partial
+refused "--output 'b.h5' would overwrite the configuration 'b.h5.partial'" "$farfault" run b.h5.partial "${small[@]}" \
+  --output b.h5
+refused "--checkpoint 'study.toml' would overwrite the configuration 'study.toml'" "${study[@]}" --checkpoint study.toml
+cp study.toml k.previous
+refused "--checkpoint 'k' would overwrite the configuration 'k.previous'" "$farfault" run k.previous "${small[@]}" \
+  --checkpoint k
+for suffix in "" .partial .partial.new; do
+  refused "--output 'new.h5' and --checkpoint './new.h5$suffix' would both write 'new.h5$suffix'" "${run[@]}" \
+    --output new.h5 --checkpoint "./new.h5$suffix"
+done
+for suffix in .previous .writing .lock; do
+  refused "--output 'e$suffix' and --checkpoint 'e' would both write 'e$suffix'" "${run[@]}" --output "e$suffix" \
+    --checkpoint e
+done
+have_ranks && refused "--output 'study.toml' would overwrite the configuration 'study.toml'" mpirun --quiet -n 2 \
+  "${study[@]}" --output study.toml
+
+# What is allowed: a stale file of a killed run, a checkpoint on the one resumed from, a profile of the same name.
+echo stale >good.h5.partial
+echo stale >s.writing
+: >s.lock
+"${run[@]}" --set run.sample_interval=1us --output good.h5 --checkpoint s --checkpoint-every 1us >out 2>err
+check "stale files are no obstacle, not '$(cat err)'" [ ! -s err ]
+check "stale files are gone" test ! -e good.h5.partial -a ! -e s.writing -a ! -e s.lock
+for words in "--resume s" "--resume s.previous" "--resume s --profile good.h5"; do
+  # shellcheck disable=SC2086
+  "${run[@]}" --set run.sample_interval=1us --output good.h5 --checkpoint s --checkpoint-every 1us $words >out 2>err
+  check "$words: allowed, not '$(cat err)'" [ ! -s err ]
+done
+refused "--output 's' would overwrite the checkpoint 's'" "${run[@]}" --output s --resume s
+refused "--output 's.previous' would overwrite the checkpoint 's.previous'" "${run[@]}" --output s.previous --resume s
+refused "--output 'x.h5' and --checkpoint 'x.h5' would both write 'x.h5'" "${run[@]}" --output x.h5 --checkpoint x.h5
+finish
