@@ -336,7 +336,7 @@ void Rdma::on_invalidated(Invalidated const& m, Cx& cx) const {
 void Rdma::take(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
   if (m.kind == PacketKind::translate_response) {
-    cx.send(translate_response, TranslateResponse{m.address, m.frame, 0, m.tag});
+    cx.send(translate_response, TranslateResponse{m.address, m.frame, 0, m.tag, m.found_by, {}});
     return;
   }
   if (m.kind == PacketKind::invalidate_request) {

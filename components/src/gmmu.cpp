@@ -208,7 +208,8 @@ void Gmmu::on_entry(MemResponse const& m, Cx& cx) const {
 void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if (device_of(m.frame) == spec().device && !s.table.find(m.page)) s.table.map(m.page, m.frame);
-  observe(s.pending[m.tag], device_of(m.frame) == spec().device, cx);
+  bool const mapped_here = device_of(m.frame) == spec().device && m.found_by == FoundBy::table;
+  observe(s.pending[m.tag], mapped_here, cx);
   leg_done(m.tag, m.frame, cx);
 }
 
@@ -227,6 +228,7 @@ void Gmmu::on_invalidated(Invalidated const& m, Cx& cx) const {
 void Gmmu::observe(GmmuPending& pending, bool local, Cx& cx) const {
   if (pending.observed != 0) return;
   pending.observed = 1;
+  pending.local = local ? 1 : 0;
   cx.state().predictor.observe(local, cx.now(), spec().router);
 }
 
@@ -240,9 +242,8 @@ void Gmmu::leg_done(std::uint32_t id, PhysAddr frame, Cx& cx) const {
     r.answered = 1;
     ++s.stats.answers;
     s.latency_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - r.arrived));
-    bool const local = device_of(frame) == spec().device;
-    if (r.predicted == 1 + static_cast<int>(Route::gmmu) && local) ++s.router_stats.right_local;
-    if (r.predicted == 1 + static_cast<int>(Route::iommu) && !local) ++s.router_stats.right_remote;
+    if (r.predicted == 1 + static_cast<int>(Route::gmmu) && r.local != 0) ++s.router_stats.right_local;
+    if (r.predicted == 1 + static_cast<int>(Route::iommu) && r.local == 0) ++s.router_stats.right_remote;
     cx.send(response, TranslateResponse{r.page, frame, r.asid, r.l2_entry});
   }
   if (r.legs != 0) return;

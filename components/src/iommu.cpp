@@ -84,7 +84,7 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
   auto const frame = s.tlb.lookup(0, m.address);
   if (frame && !s.migration.may_move(*frame, m.device)) {
     ++s.stats.tlb_hits;
-    answer(asker, m.address, *frame, looked_up - cx.now(), cx);
+    answer(asker, m.address, {*frame, FoundBy::table}, looked_up - cx.now(), cx);
   } else if (auto const moving = s.moving.find(m.address)) {
     ++s.stats.tlb_misses;
     s.moving.wait(*moving, asker);
@@ -93,7 +93,7 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
     if (!entry && s.pages.full()) return false;
     ++(frame ? s.stats.tlb_hits : s.stats.tlb_misses);
     if (frame && !s.migration.touch(m.address, *frame, m.device)) {
-      answer(asker, m.address, *frame, looked_up - cx.now(), cx);
+      answer(asker, m.address, {*frame, FoundBy::table}, looked_up - cx.now(), cx);
     } else if (entry) {
       ++s.stats.merged;
       s.pages.wait(*entry, asker);
@@ -165,29 +165,30 @@ void Iommu::on_entry(MemResponse const& m, Cx& cx) const {
   } else if (s.migration.touch(page, step.next, first.gpu)) {
     raise(FaultKind::remote, w.entry, first.gpu, Duration::zero(), cx);
   } else {
-    finish(w.entry, step.next, cx);
+    finish(w.entry, {step.next, FoundBy::table}, cx);
   }
   start_walks(cx);
 }
 
 void Iommu::on_mapped(PageMapped const& m, Cx& cx) const {
   cx.state().table.map(m.page, m.frame);
-  finish(m.entry, m.frame, cx);
+  finish(m.entry, {m.frame, FoundBy::fault}, cx);
 }
 
-void Iommu::finish(std::uint32_t entry, PhysAddr frame, Cx& cx) const {
+void Iommu::finish(std::uint32_t entry, Translation const& found, Cx& cx) const {
   auto& s = cx.state();
-  s.tlb.fill(0, s.pages.key(entry), frame);
-  answer_all(s.pages, entry, frame, cx);
+  s.tlb.fill(0, s.pages.key(entry), found.frame);
+  answer_all(s.pages, entry, found, cx);
   go_on(cx);
 }
 
-void Iommu::answer_all(MshrTable<IommuWaiter>& table, std::uint32_t entry, PhysAddr frame, Cx& cx) const {
+void Iommu::answer_all(MshrTable<IommuWaiter>& table, std::uint32_t entry, Translation const& found,
+                       Cx& cx) const {
   auto const page = table.key(entry);
   auto const cycle = spec().params.clock.clock().cycles(1);
   auto extra = Duration::zero();
   table.release(entry, [&](IommuWaiter const& to) {
-    answer(to, page, frame, extra, cx);
+    answer(to, page, found, extra, cx);
     extra += cycle;
   });
 }
@@ -244,17 +245,19 @@ void Iommu::remap(PageMove const& m, Cx& cx) const {
   s.table.map(m.page, m.frame);
   auto const entry = s.moving.find(m.page);
   FF_CHECK(entry.has_value(), path() + ": a page is mapped again that was not unmapped");
-  answer_all(s.moving, *entry, m.frame, cx);
+  answer_all(s.moving, *entry, {m.frame, FoundBy::fault}, cx);
 }
 
-void Iommu::answer(IommuWaiter const& to, std::uint64_t page, PhysAddr frame, Duration extra, Cx& cx) const {
+void Iommu::answer(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,
+                   Cx& cx) const {
   auto& s = cx.state();
-  if (s.migration.may_move(frame, to.gpu)) s.directory.add_holder(page, to.gpu);
+  if (s.migration.may_move(found.frame, to.gpu)) s.directory.add_holder(page, to.gpu);
   s.answered_until = std::max(s.answered_until, cx.now() + extra);
   Packet p{};
   p.kind = PacketKind::translate_response;
   p.address = page;
-  p.frame = frame;
+  p.frame = found.frame;
+  p.found_by = found.found_by;
   p.tag = to.tag;
   p.destination = to.node;
   p.device = to.gpu;

@@ -354,6 +354,7 @@ TEST_CASE("RDMA and CPU port: a translation goes to the IOMMU and back in the su
     a.kind = PacketKind::translate_response;
     a.address = m.address;
     a.frame = physical(2, m.address << 12);
+    a.found_by = FoundBy::fault;
     a.tag = m.tag;
     a.destination = m.source;
     return a;
@@ -371,6 +372,7 @@ TEST_CASE("RDMA and CPU port: a translation goes to the IOMMU and back in the su
   CHECK(answers.picoseconds() == Picoseconds{1'102'500 + 50'000 + 1000 + 2000 + 100'000 + 1000});
   CHECK(answers.records()[0].message.tag == 42);
   CHECK(answers.records()[0].message.frame == physical(2, 0x123 << 12));
+  CHECK(answers.records()[0].message.found_by == FoundBy::fault);
 }
 
 TEST_CASE("fabric: with every queue short and traffic both ways, each access is answered exactly once") {

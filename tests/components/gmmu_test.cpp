@@ -54,8 +54,13 @@ struct GmmuBench : Bench {
     ResponderSpec<TranslateRequest, TranslateResponse> iommu_spec;
     iommu_spec.reply = [this](TranslateRequest const& m) {
       bool const local = m.page >= kPage && m.page <= kPage + 1;
-      return TranslateResponse{m.page, local || first_touch ? local_frame(m.page) : remote_frame(m.page),
-                               m.asid, m.from};
+      bool const touched_first = first_touch && !local && m.page != kRemote;
+      return TranslateResponse{m.page,
+                               local || touched_first ? local_frame(m.page) : remote_frame(m.page),
+                               m.asid,
+                               m.from,
+                               touched_first ? FoundBy::fault : FoundBy::table,
+                               {}};
     };
     iommu_spec.delay = always(iommu_delay);
     iommu = &responder<TranslateRequest, TranslateResponse>(iommu_spec, gmmu.from_iommu);
@@ -270,6 +275,36 @@ TEST_CASE("GMMU: a page that the IOMMU puts into this GPU's memory is in its tab
   CHECK(b.gmmu.state().table.find(500) == local_frame(500));
   CHECK(b.answers->records()[1].message.frame == local_frame(500));
   CHECK(b.reads().size() == 1 + 4);
+}
+
+TEST_CASE("GMMU bypass: a page that a fault puts into this GPU's memory is not local, whoever was asked") {
+  auto const table = one_page();
+  GmmuBench remote(spec_of(RouterPolicy::gmmu_bypass, table), {{Time{1us}, {kRemote, 0, 1}},  // walked for
+                                                               {Time{10us}, {500, 0, 2}},  // the IOMMU alone
+                                                               {Time{12us}, {501, 0, 3}},  // is asked
+                                                               {Time{20us}, {502, 0, 4}},  // still
+                                                               {Time{25us}, {kPage, 0, 5}}});  // a local page
+  remote.first_touch = true;
+  remote.run();
+  auto const& r = remote.gmmu.state().router_stats;
+  CHECK(r.predicted_remote == 4);
+  CHECK(r.right_remote == 3);
+  CHECK(r.predicted_local == 0);
+  CHECK(r.right_local == 0);
+  CHECK(remote.gmmu.state().stats.walks == 1);
+  CHECK(remote.gmmu.state().predictor.local() == 1);
+  CHECK(remote.gmmu.state().predictor.remote() == 1);
+  CHECK(remote.gmmu.state().table.find(502) == local_frame(502));
+
+  GmmuBench local(spec_of(RouterPolicy::gmmu_bypass, table), {{Time{1us}, {kPage, 0, 1}},
+                                                              {Time{10us}, {500, 0, 2}},  // the GMMU alone
+                                                              {Time{15us}, {kPage, 0, 3}}});  // is asked
+  local.first_touch = true;
+  local.run();
+  auto const& l = local.gmmu.state().router_stats;
+  CHECK(l.predicted_local == 2);
+  CHECK(l.right_local == 1);
+  CHECK(l.predicted_remote == 0);
 }
 
 TEST_CASE("GMMU: requests beyond the pending ones stall and are taken in order") {

@@ -12,6 +12,14 @@ using namespace farfault::mock;
 namespace {
 
 using Times = std::vector<std::int64_t>;
+using Found = std::vector<FoundBy>;
+
+Found found_by(Sink<Packet> const& answers) {
+  Found all;
+  for (auto const& r : answers.records())
+    if (r.message.kind == PacketKind::translate_response) all.push_back(r.message.found_by);
+  return all;
+}
 
 constexpr PhysAddr kTable = physical(kFirstCpu, 0x100'0000);
 constexpr std::uint64_t kPage = ((1 * 512ULL + 2) * 512 + 3) * 512 + 4;
@@ -143,6 +151,17 @@ TEST_CASE("IOMMU: a page that no entry maps is a fault; the driver puts it where
   CHECK(b.driver.state().stats.faults == 1);
   CHECK(b.driver.state().stats.mapped == 1);
   CHECK(b.iommu.state().table.find(55) == physical(1, 200 << 12));
+}
+
+TEST_CASE("IOMMU: an answer says whether a table had the page or a fault has put it there") {
+  auto const table = two_pages();
+  IommuBench b(spec_of(table), {{Time{100ns}, ask(kPage, 1, 1)},  // walked for
+                                {Time{200ns}, ask(kPage, 2, 2)},  // hits the TLB
+                                {Time{300ns}, ask(55, 1, 3)},     // mapped by no entry
+                                {Time{301ns}, ask(55, 2, 4)},     // joins that fault
+                                {Time{5us}, ask(55, 0, 5)}});     // mapped since
+  CHECK(found_by(*b.answers) ==
+        Found{FoundBy::table, FoundBy::table, FoundBy::fault, FoundBy::fault, FoundBy::table});
 }
 
 TEST_CASE("IOMMU: a walker is free while the driver serves its fault") {
@@ -364,6 +383,7 @@ TEST_CASE("IOMMU: who asks for a page that moves waits for its new place, walks 
                  .invalidated = {{Time{400ns}, {0}}}});
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11});
   CHECK(b.receivers(PacketKind::translate_response) == Nodes{10, 11, 12});
+  CHECK(found_by(*b.out) == Found{FoundBy::fault, FoundBy::fault, FoundBy::fault});
   CHECK(b.out->nanoseconds() == Times{122, 901, 902, 903});
   for (std::size_t i = 1; i < 4; ++i) CHECK(b.out->records()[i].message.frame == there);
   CHECK(b.faults->count() == 0);

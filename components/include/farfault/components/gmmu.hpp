@@ -7,9 +7,9 @@
 // GPU that the table does not hold (first touch), the entry is written. Every request is answered exactly
 // once; an answer that comes second is discarded, its walk having occupied a walker all the same. The
 // predictor hears of a request as soon as the GMMU knows: at the end of its walk, or when the IOMMU answers.
-// A page that lies nowhere yet is not local to it: the IOMMU is what such a request needs. An invalidation
-// clears the page's entry, goes on to the TLBs behind all answers given before, and is acknowledged when they
-// have done so.
+// A page that a fault of the request has put into this GPU's memory (first touch, migration) is not local to
+// it either, whoever was asked: the IOMMU is what such a request needs. An invalidation clears the page's
+// entry, goes on to the TLBs behind all answers given before, and is acknowledged when they have done so.
 #pragma once
 
 #include <array>
@@ -67,8 +67,9 @@ struct GmmuPending {
   std::uint8_t answered = 0;
   std::uint8_t legs = 0;       // answers still to come
   std::uint8_t predicted = 0;  // 1 + Route, when the predictor chose
-  std::uint8_t observed = 0;   // the predictor knows whether the page is local
-  std::array<std::uint8_t, 3> unused{};
+  std::uint8_t observed = 0;   // it is known whether the page is local
+  std::uint8_t local = 0;      // when observed
+  std::array<std::uint8_t, 2> unused{};
 };
 
 struct Walk {

@@ -3,7 +3,8 @@
 //
 // Requests for one page are merged. A walk reads each entry from the CPU's memory; a page that no entry maps
 // is a fault and goes to the driver, its walker free meanwhile. The answer carries the frame, wherever it
-// lies (ATS). Of several CPUs each keeps a copy of the table in its own memory, so that walks stay local.
+// lies, and whether a fault has put the page there (ATS). Of several CPUs each keeps a copy of the table in
+// its own memory, so that walks stay local.
 //
 // A page that lies elsewhere than the GPU that asks is a fault too, when the migration policy says so: the
 // driver moves the page there. When a page is unmapped the
@@ -133,14 +134,20 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void on_invalidated(Invalidated const& m, Cx& cx) const;
 
  private:
+  struct Translation {
+    PhysAddr frame;
+    FoundBy found_by;
+  };
+
   bool serve(Packet const& m, Cx& cx) const;
   void start_walks(Cx& cx) const;
   void read(std::uint32_t walker, Duration extra, Cx& cx) const;
-  void answer(IommuWaiter const& to, std::uint64_t page, PhysAddr frame, Duration extra, Cx& cx) const;
-  void finish(std::uint32_t entry, PhysAddr frame, Cx& cx) const;
+  void answer(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,
+              Cx& cx) const;
+  void finish(std::uint32_t entry, Translation const& found, Cx& cx) const;
   void go_on(Cx& cx) const;
   // Answers all who wait for the entry, in order, a cycle each, and frees it.
-  void answer_all(MshrTable<IommuWaiter>& table, std::uint32_t entry, PhysAddr frame, Cx& cx) const;
+  void answer_all(MshrTable<IommuWaiter>& table, std::uint32_t entry, Translation const& found, Cx& cx) const;
   void raise(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Duration extra, Cx& cx) const;
   void unmap(PageMove const& m, Cx& cx) const;
   void remap(PageMove const& m, Cx& cx) const;

@@ -30,7 +30,7 @@ struct RouterStats {
   std::uint64_t predicted_local = 0;   // routed to the GMMU alone by the predictor
   std::uint64_t predicted_remote = 0;  // routed to the IOMMU alone
   std::uint64_t undecided = 0;         // routed to both
-  std::uint64_t right_local = 0;       // of predicted_local, those whose page was local
+  std::uint64_t right_local = 0;       // of predicted_local, those whose page this GPU's table had
   std::uint64_t right_remote = 0;
 };
 

@@ -55,11 +55,17 @@ struct TranslateRequest {
   std::uint32_t from;
 };
 
+// A translation comes from a page table (or a TLB, which copies one), or from a fault: no table mapped the
+// page to this frame when the translation was requested.
+enum class FoundBy : std::uint8_t { table, fault };
+
 struct TranslateResponse {
   std::uint64_t page;
   PhysAddr frame;
   std::uint32_t asid;
   std::uint32_t tag;
+  FoundBy found_by = FoundBy::table;
+  std::uint8_t unused[7] = {};
 };
 
 // A page leaves its frame: translations to it are void. `move` is the driver's number for it.
@@ -109,7 +115,8 @@ struct Packet {
   std::uint8_t bytes;    // of the access
   std::uint16_t device;  // the GPU that asks, of a translation
   std::uint16_t flow;    // which of equally short ways it takes
-  std::uint16_t unused[3];
+  FoundBy found_by;      // a translation's answer
+  std::uint8_t unused[5];
 };
 
 // Buffer space given back to the sender of a link.
