@@ -73,9 +73,13 @@ std::uint64_t Sampler::total(std::string_view kind, std::string_view stat) const
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     if (groups_[g].kind != kind) continue;
     auto const n = groups_[g].instances.size();
-    for (std::size_t s = 0; s < groups_[g].stats.size(); ++s)
-      if (groups_[g].stats[s].name == stat)
-        for (std::size_t i = 0; i < n; ++i) sum += values_[group_begin_[g] + s * n + i];
+    bool found = false;
+    for (std::size_t s = 0; s < groups_[g].stats.size(); ++s) {
+      if (groups_[g].stats[s].name != stat) continue;
+      found = true;
+      for (std::size_t i = 0; i < n; ++i) sum += values_[group_begin_[g] + s * n + i];
+    }
+    FF_CHECK(found, "no statistic '" + std::string(stat) + "' of " + std::string(kind));
   }
   return sum;
 }

@@ -40,7 +40,7 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
     for (auto const& stat : group.stats)
       if (stat.kind == StatKind::counter)
         add("machine", "machine", group.kind + "_" + stat.name, stat.unit,
-            stat.text + ", " + group.kind + ", in all", sampler.total(group.kind, stat.name));
+            stat.text + " (" + group.kind + ", total)", sampler.total(group.kind, stat.name));
   span("application", facts.workload.name());
   add("application", facts.workload.name(), "kernels", "count", "kernels finished",
       sampler.total("host", "kernels"));
@@ -57,7 +57,7 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
       auto const sums = sampler.by_gpu(g, k, facts.gpus);
       for (std::uint32_t gpu = 0; gpu < facts.gpus; ++gpu)
         add("gpu", fmt::format("gpu{}", gpu), group.kind + "_" + stat.name, stat.unit,
-            stat.text + ", " + group.kind + ", in all", sums[gpu]);
+            stat.text + " (" + group.kind + ", total)", sums[gpu]);
     }
   }
   return rows;
@@ -75,8 +75,9 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
   auto const cache = total("sm", "l1_hits");
   auto const cache_all = cache + total("sm", "l1_misses");
   auto const requests = total("sm", "remote_accesses");
-  auto const local = total("l2_slice", "reads") + total("l2_slice", "writes") - total("rdma", "reads_in") -
-                     total("rdma", "writes_in") - total("gmmu", "walk_reads") - total("copy_engine", "lines");
+  auto const local = total("l2_slice", "reads") + total("l2_slice", "writes") -
+                     total("rdma", "reads_received") - total("rdma", "writes_received") -
+                     total("gmmu", "page_table_reads") - total("copy_engine", "lines_copied");
   auto const moved = total("driver", "migrations");
   std::string text;
   auto line = [&](std::string_view name, std::string const& value) {

@@ -56,18 +56,20 @@ std::vector<TableInfo> tables_of(Model const& model) {
         {"name", "text", "name of the kernel", ColumnType::text},
         {"blocks", "count", "thread blocks of the grid", ColumnType::u64},
         {"launched", "ps", "simulated time of the launch by the host", ColumnType::u64},
-        {"finished", "ps", "simulated time at which the host knew it done", ColumnType::u64}}}};
+        {"finished", "ps", "simulated time at which the host learned that it is done", ColumnType::u64}}}};
   if (pages_move(model))
     tables.push_back(
         {"migrations",
-         "one row for each page that moved, in the order in which they arrived",
+         "one row for each page that migrated, in the order of completion",
          {{"page", "count", "virtual page number", ColumnType::u64},
-          {"from", "text", "device on which it lay", ColumnType::text},
-          {"to", "text", "device that touched it", ColumnType::text},
-          {"started", "ps", "simulated time at which the driver took it up", ColumnType::u64},
-          {"unmapped", "ps", "simulated time at which the driver knew that nobody could reach it",
+          {"from", "text", "source device", ColumnType::text},
+          {"to", "text", "destination device: the GPU that accessed the page", ColumnType::text},
+          {"started", "ps", "simulated time at which the driver started the migration", ColumnType::u64},
+          {"unmapped", "ps",
+           "simulated time at which the driver learned that no GPU can access the old frame",
            ColumnType::u64},
-          {"finished", "ps", "simulated time at which the driver knew it copied", ColumnType::u64}}});
+          {"finished", "ps", "simulated time at which the driver learned that the page is copied",
+           ColumnType::u64}}});
   return tables;
 }
 

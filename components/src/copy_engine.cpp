@@ -21,11 +21,10 @@ CopyEngineState CopyEngine::initial() const {
 std::span<Stat<CopyEngineState> const> CopyEngine::stats() const {
   using S = CopyEngineState const&;
   static constexpr std::array<Stat<CopyEngineState>, 3> all{{
-      {"pages", "count", "pages fetched from other devices", StatKind::counter,
+      {"pages_copied", "count", "pages copied from other devices", StatKind::counter,
        [](S s) { return s.pages_copied; }},
-      {"lines", "count", "lines of them, written here", StatKind::counter,
-       [](S s) { return s.lines_copied; }},
-      {"queued", "count", "pages ordered and not there yet", StatKind::level,
+      {"lines_copied", "count", "cache lines copied", StatKind::counter, [](S s) { return s.lines_copied; }},
+      {"queued_pages", "count", "pages waiting to be copied or being copied", StatKind::level,
        [](S s) { return s.pages.size(); }},
   }};
   return all;

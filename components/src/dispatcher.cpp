@@ -9,10 +9,11 @@ void HostParams::describe(ParamTable& t) {
   t.duration("launch_latency", launch_latency, {1ns, 1s}, "from the host's launch to a GPU's first block",
              "MGPUSim 4.2, MI300A: 5400 cycles for the first kernel");
   t.duration("done_latency", done_latency, {1ns, 1s}, "from a GPU's last block to the host", "assumed");
-  t.choice("block_order", block_order,
-           {{"contiguous", BlockOrder::contiguous}, {"round_robin", BlockOrder::round_robin}},
-           "how a kernel's blocks are dealt to the GPUs: equal runs of consecutive blocks, or one by one",
-           "MGPUSim 4.2, driver: a unified device's GPUs get consecutive blocks");
+  t.choice(
+      "block_order", block_order,
+      {{"contiguous", BlockOrder::contiguous}, {"round_robin", BlockOrder::round_robin}},
+      "how a kernel's blocks are distributed over the GPUs: equal runs of consecutive blocks, or one by one",
+      "MGPUSim 4.2, driver: a unified device's GPUs get consecutive blocks");
 }
 
 std::string Dispatcher::why_not(KernelShape const& shape, SmParams const& sm, std::uint32_t warp_width) {
@@ -40,9 +41,9 @@ DispatcherState Dispatcher::initial() const {
 std::span<Stat<DispatcherState> const> Dispatcher::stats() const {
   using S = DispatcherState const&;
   static constexpr std::array<Stat<DispatcherState>, 2> all{{
-      {"dispatched", "count", "thread blocks dispatched", StatKind::counter,
+      {"blocks_dispatched", "count", "thread blocks dispatched", StatKind::counter,
        [](S s) { return s.dispatched; }},
-      {"running", "count", "thread blocks running", StatKind::level, [](S s) { return s.running; }},
+      {"blocks_running", "count", "thread blocks running", StatKind::level, [](S s) { return s.running; }},
   }};
   return all;
 }

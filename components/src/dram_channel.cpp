@@ -34,12 +34,13 @@ std::span<Stat<DramChannelState> const> DramChannel::stats() const {
   static constexpr std::array<Stat<DramChannelState>, 6> all{{
       {"reads", "count", "lines read", StatKind::counter, [](S s) { return s.stats.reads; }},
       {"writes", "count", "lines written", StatKind::counter, [](S s) { return s.stats.writes; }},
-      {"row_hits", "count", "accesses to an open row", StatKind::counter,
+      {"row_hits", "count", "accesses that found their row open", StatKind::counter,
        [](S s) { return s.stats.row_hits; }},
-      {"row_misses", "count", "accesses that had to open a row", StatKind::counter,
+      {"row_misses", "count", "accesses that had to open their row", StatKind::counter,
        [](S s) { return s.stats.row_misses; }},
-      {"bytes", "bytes", "data moved", StatKind::counter, [](S s) { return s.stats.bytes; }},
-      {"busy", "ps", "time the data bus was taken", StatKind::counter, [](S s) { return s.stats.busy_ps; }},
+      {"bytes", "bytes", "bytes transferred", StatKind::counter, [](S s) { return s.stats.bytes; }},
+      {"busy_time", "ps", "time the data bus was busy", StatKind::counter,
+       [](S s) { return s.stats.busy_ps; }},
   }};
   return all;
 }

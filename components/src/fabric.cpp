@@ -20,7 +20,7 @@ std::uint64_t queued(std::vector<Egress> const& egress) {
   return n;
 }
 
-// Puts on the wire behind `egress` what may go, telling `gone(packet, departure)` of each.
+// Sends the packets of `egress` that have a credit; calls `gone(packet, departure)` for each.
 template <class Cx, class Gone>
 void send_packets(Egress& egress, LinkEnd const& link, Out<Packet> const& port, Cx& cx, Gone&& gone) {
   egress.transmit(cx.now(), [&](Packet p, Time done) {
@@ -58,15 +58,15 @@ void FabricParams::describe(ParamTable& t) {
   t.count("header_bytes", header_bytes, {1, 1024}, "bytes on the wire of a packet without data",
           "PCIe 3.0: 4 framing + 12..16 header + 4 LCRC, rounded to 24");
   t.count("translation_bytes", translation_bytes, {0, 1024},
-          "bytes of a translation's answer or an invalidation beyond the header",
+          "payload bytes of a translation response or an invalidation request",
           "PCIe ATS 1.1: 8 bytes a translation completion entry, and of an invalidate request");
   t.count("credits", credits, {1, 65536}, "packets that the receiver of a link buffers, per virtual channel",
           "assumed");
   t.count("credit_batch", credit_batch, {1, 65536},
-          "credits given back at a time; at most half of credits, which the outputs of a switch share",
+          "credits returned at a time; at most half of credits, which the outputs of a switch share",
           "assumed");
   t.count("flows", flows, {1, 64},
-          "ways over which the traffic between two nodes is spread, by address, where several are "
+          "routes over which the traffic between two nodes is spread, by address, where several are "
           "equally short",
           "assumed; NVLink stripes over its links");
   t.count("inbound", inbound, {1, 65536}, "requests of other devices that a device serves at a time",
@@ -96,13 +96,13 @@ std::string SwitchOutput::waiting_for() const {
 std::span<Stat<SwitchOutputState> const> SwitchOutput::stats() const {
   using S = SwitchOutputState const&;
   static constexpr std::array<Stat<SwitchOutputState>, 4> all{{
-      {"packets", "count", "packets sent on", StatKind::counter,
+      {"packets", "count", "packets forwarded", StatKind::counter,
        [](S s) { return s.egress.stats().packets; }},
-      {"bytes", "bytes", "bytes sent on, headers included", StatKind::counter,
+      {"bytes", "bytes", "bytes forwarded, headers included", StatKind::counter,
        [](S s) { return s.egress.stats().bytes; }},
-      {"busy", "ps", "time that the output was taken", StatKind::counter,
+      {"busy_time", "ps", "time the output link was busy", StatKind::counter,
        [](S s) { return s.egress.stats().busy_ps; }},
-      {"queued", "count", "packets waiting for the output", StatKind::level,
+      {"queued_packets", "count", "packets waiting for the output", StatKind::level,
        [](S s) { return s.egress.queued(); }},
   }};
   return all;
@@ -115,7 +115,7 @@ void SwitchOutput::on_packet(Packet const& m, Cx& cx) const {
 }
 
 void SwitchOutput::on_credit(Credit const& m, Cx& cx) const {
-  cx.state().egress.give(static_cast<Channel>(m.channel), m.count);
+  cx.state().egress.add_credits(static_cast<Channel>(m.channel), m.count);
   transmit(cx);
 }
 
@@ -160,30 +160,30 @@ std::string FabricPort::waiting_for() const {
   auto text = describe_waiting(queued(s.egress));
   if (out != 0) text += (text.empty() ? "" : ", ") + std::to_string(out) + " remote accesses unanswered";
   if (inside != 0)
-    text += (text.empty() ? "" : ", ") + std::to_string(inside) + " accesses of others being served";
+    text += (text.empty() ? "" : ", ") + std::to_string(inside) + " accesses by other devices being served";
   return text;
 }
 
 std::span<Stat<PortState> const> FabricPort::stats() const {
   using S = PortState const&;
   static constexpr std::array<Stat<PortState>, 9> all{{
-      {"reads_out", "count", "reads of other devices' memory", StatKind::counter,
-       [](S s) { return s.stats.reads_out; }},
-      {"writes_out", "count", "writes to other devices' memory", StatKind::counter,
-       [](S s) { return s.stats.writes_out; }},
-      {"translations_out", "count", "translation requests sent", StatKind::counter,
-       [](S s) { return s.stats.translations_out; }},
-      {"reads_in", "count", "reads by other devices", StatKind::counter,
-       [](S s) { return s.stats.reads_in; }},
-      {"writes_in", "count", "writes by other devices", StatKind::counter,
-       [](S s) { return s.stats.writes_in; }},
-      {"translations_in", "count", "translation requests or answers received", StatKind::counter,
-       [](S s) { return s.stats.translations_in; }},
-      {"packets", "count", "packets sent, all links", StatKind::counter,
+      {"reads_sent", "count", "read requests sent to other devices", StatKind::counter,
+       [](S s) { return s.stats.reads_sent; }},
+      {"writes_sent", "count", "write requests sent to other devices", StatKind::counter,
+       [](S s) { return s.stats.writes_sent; }},
+      {"translations_sent", "count", "translation requests sent", StatKind::counter,
+       [](S s) { return s.stats.translations_sent; }},
+      {"reads_received", "count", "read requests received from other devices", StatKind::counter,
+       [](S s) { return s.stats.reads_received; }},
+      {"writes_received", "count", "write requests received from other devices", StatKind::counter,
+       [](S s) { return s.stats.writes_received; }},
+      {"translations_received", "count", "translation requests (CPU) or responses (GPU) received",
+       StatKind::counter, [](S s) { return s.stats.translations_received; }},
+      {"packets", "count", "packets sent over all links", StatKind::counter,
        [](S s) { return sum(s, &EgressStats::packets); }},
       {"bytes", "bytes", "bytes sent, headers included", StatKind::counter,
        [](S s) { return sum(s, &EgressStats::bytes); }},
-      {"busy", "ps", "time that outgoing links were taken, summed over them", StatKind::counter,
+      {"busy_time", "ps", "time the outgoing links were busy, summed over links", StatKind::counter,
        [](S s) { return sum(s, &EgressStats::busy_ps); }},
   }};
   return all;
@@ -200,22 +200,22 @@ std::uint16_t FabricPort::wire_bytes(PacketKind kind, std::uint32_t bytes) const
 
 void FabricPort::post(Packet p, Cx& cx) const {
   auto const& fabric = spec().fabric;
-  // Blocks of 256 bytes (or pages) take turns; the answer to a packet goes by the same number.
+  // Routes alternate by blocks of 256 bytes (or pages); the response to a packet uses the same flow number.
   bool const translation = p.kind >= PacketKind::translate_request;
   auto const unit = translation ? p.address : p.address >> 8;
   p.flow = static_cast<std::uint16_t>((unit * 0x9E3779B97F4A7C15ULL >> 32) % fabric.params.flows);
   auto const link = fabric.route->link_for(p);
-  FF_CHECK(link < fabric.links.size(), path() + ": a packet for a node that no route leads to");
+  FF_CHECK(link < fabric.links.size(), path() + ": a packet for a node without a route");
   p.source = fabric.node;
   p.wire_bytes = wire_bytes(p.kind, p.bytes);
   cx.state().egress[link].enqueue(p, translation ? kTranslations : kData);
   transmit(link, cx);
 }
 
-void FabricPort::pass_on(Packet const& m, Cx& cx) const {
+void FabricPort::forward(Packet const& m, Cx& cx) const {
   auto const& fabric = spec().fabric;
   auto const link = fabric.route->link_for(m);
-  FF_CHECK(link < fabric.links.size(), path() + ": a packet for a node that no route leads to");
+  FF_CHECK(link < fabric.links.size(), path() + ": a packet for a node without a route");
   cx.state().egress[link].enqueue(m);
   transmit(link, cx);
 }
@@ -225,19 +225,19 @@ void FabricPort::transmit(std::uint32_t link, Cx& cx) const {
   auto const& fabric = spec().fabric;
   send_packets(s.egress[link], fabric.links[link], packet_out[link], cx, [&](Packet const& p, Time done) {
     if (p.source != fabric.node)
-      give_back(p, done, cx);
+      release_buffer(p, done, cx);
     else if (p.kind == PacketKind::read_response || p.kind == PacketKind::write_response)
-      --s.answers_queued;
+      --s.queued_responses;
   });
 }
 
-void FabricPort::give_back(Packet const& packet, Time at, Cx& cx) const {
+void FabricPort::release_buffer(Packet const& packet, Time at, Cx& cx) const {
   auto const& fabric = spec().fabric;
   return_credit(fabric, credit_out, cx.state().owed, fabric.params.credit_batch, packet, at, cx);
 }
 
 void FabricPort::on_credit(Credit const& m, Cx& cx) const {
-  cx.state().egress[m.link].give(static_cast<Channel>(m.channel), m.count);
+  cx.state().egress[m.link].add_credits(static_cast<Channel>(m.channel), m.count);
   transmit(m.link, cx);
   serve_held(cx);
 }
@@ -250,47 +250,47 @@ void FabricPort::serve_held(Cx& cx) const {
 void FabricPort::on_packet(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
   if (m.destination != spec().fabric.node) {
-    pass_on(m, cx);
+    forward(m, cx);
     return;
   }
   if (m.kind == PacketKind::read_request || m.kind == PacketKind::write_request) {
-    ++(m.kind == PacketKind::read_request ? s.stats.reads_in : s.stats.writes_in);
+    ++(m.kind == PacketKind::read_request ? s.stats.reads_received : s.stats.writes_received);
     if (!s.held.empty() || !serve(m, cx)) s.held.push(m);
     return;
   }
   if (m.kind == PacketKind::translate_request || m.kind == PacketKind::translate_response)
-    ++s.stats.translations_in;
-  take(m, cx);
-  give_back(m, cx.now(), cx);
+    ++s.stats.translations_received;
+  receive(m, cx);
+  release_buffer(m, cx.now(), cx);
 }
 
 bool FabricPort::serve(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const slice = spec().memory.slice(offset_of(m.address));
-  // A request holds its place until the answer has left, so that answers never outgrow their queue.
-  if (s.free_inbound.size() <= s.answers_queued || s.slice_credits[slice] == 0) return false;
+  // A request keeps its entry until the response has left, so that responses never outgrow their queue.
+  if (s.free_inbound.size() <= s.queued_responses || s.slice_credits[slice] == 0) return false;
   auto const entry = s.free_inbound.back();
   s.free_inbound.pop_back();
   --s.slice_credits[slice];
   s.inbound[entry] = {m.tag, m.source, m.bytes, 0};
   auto const access = m.kind == PacketKind::read_request ? Access::read : Access::write;
   cx.send(memory_request, slice, MemRequest{m.address, entry, spec().memory_port, access, m.bytes});
-  give_back(m, cx.now(), cx);
+  release_buffer(m, cx.now(), cx);
   return true;
 }
 
 void FabricPort::on_memory(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   ++s.slice_credits[spec().memory.slice(offset_of(m.address))];
-  auto const asker = s.inbound[m.tag];
+  auto const requester = s.inbound[m.tag];
   s.free_inbound.push_back(m.tag);
   Packet p{};
   p.kind = m.access == Access::read ? PacketKind::read_response : PacketKind::write_response;
   p.address = m.address;
-  p.tag = asker.tag;
-  p.bytes = asker.bytes;
-  p.destination = asker.source;
-  ++s.answers_queued;
+  p.tag = requester.tag;
+  p.bytes = requester.bytes;
+  p.destination = requester.source;
+  ++s.queued_responses;
   post(p, cx);
   serve_held(cx);
 }
@@ -303,7 +303,7 @@ void Rdma::on_remote(MemRequest const& m, Cx& cx) const {
   auto const entry = s.free_outbound.back();
   s.free_outbound.pop_back();
   s.outbound[entry] = {m.tag, m.from, 0};
-  ++(m.access == Access::read ? s.stats.reads_out : s.stats.writes_out);
+  ++(m.access == Access::read ? s.stats.reads_sent : s.stats.writes_sent);
   Packet p{};
   p.kind = m.access == Access::read ? PacketKind::read_request : PacketKind::write_request;
   p.address = m.address;
@@ -314,7 +314,7 @@ void Rdma::on_remote(MemRequest const& m, Cx& cx) const {
 }
 
 void Rdma::on_translate(TranslateRequest const& m, Cx& cx) const {
-  ++cx.state().stats.translations_out;
+  ++cx.state().stats.translations_sent;
   Packet p{};
   p.kind = PacketKind::translate_request;
   p.address = m.page;
@@ -333,7 +333,7 @@ void Rdma::on_invalidated(Invalidated const& m, Cx& cx) const {
   post(p, cx);
 }
 
-void Rdma::take(Packet const& m, Cx& cx) const {
+void Rdma::receive(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
   if (m.kind == PacketKind::translate_response) {
     cx.send(translate_response, TranslateResponse{m.address, m.frame, 0, m.tag, m.found_by, {}});
@@ -345,10 +345,10 @@ void Rdma::take(Packet const& m, Cx& cx) const {
   }
   FF_CHECK(m.kind == PacketKind::read_response || m.kind == PacketKind::write_response,
            path() + ": a packet that a GPU does not take");
-  auto const asker = s.outbound[m.tag];
+  auto const requester = s.outbound[m.tag];
   s.free_outbound.push_back(m.tag);
   auto const access = m.kind == PacketKind::read_response ? Access::read : Access::write;
-  cx.send(remote_response, asker.from, MemResponse{m.address, asker.tag, access, {}});
+  cx.send(remote_response, requester.from, MemResponse{m.address, requester.tag, access, {}});
 }
 
 // ---- CpuPort
@@ -357,7 +357,7 @@ void CpuPort::on_translated(Packet const& m, Cx& cx) const {
   post(m, cx);
 }
 
-void CpuPort::take(Packet const& m, Cx& cx) const {
+void CpuPort::receive(Packet const& m, Cx& cx) const {
   if (m.kind == PacketKind::invalidate_response) {
     cx.send(invalidated, Invalidated{m.tag});
     return;

@@ -15,9 +15,9 @@ void RouterParams::describe(ParamTable& t) {
            "GMMU Bypass, sections 2.3 and 4");
   t.duration("epoch", epoch, {1ns, 1s}, "length of a sampling epoch of gmmu_bypass",
              "GMMU Bypass, section 6.1: 10 us");
-  t.number("t1", t1, {0.0, 1.0}, "local share above which the GMMU alone is asked",
+  t.number("t1", t1, {0.0, 1.0}, "share of local pages above which requests go to the GMMU only",
            "GMMU Bypass, section 6.1: 0.85");
-  t.number("t2", t2, {0.0, 1.0}, "local share below which the IOMMU alone is asked",
+  t.number("t2", t2, {0.0, 1.0}, "share of local pages below which requests go to the IOMMU only",
            "GMMU Bypass, section 6.1: 0.15");
   t.count("counter_bits", counter_bits, {1, 24}, "width of the two saturating counters",
           "GMMU Bypass, section 6.3: 8");
@@ -51,32 +51,35 @@ std::span<Stat<GmmuState> const> Gmmu::stats() const {
       {"requests", "count", "L2 TLB misses received", StatKind::counter,
        [](S s) { return s.stats.requests; }},
       {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.stats.walks; }},
-      {"walk_reads", "count", "page-table entries read", StatKind::counter,
-       [](S s) { return s.stats.walk_reads; }},
-      {"local_hits", "count", "walks that found the page in this GPU's table", StatKind::counter,
-       [](S s) { return s.stats.local_hits; }},
-      {"local_misses", "count", "walks that did not", StatKind::counter,
-       [](S s) { return s.stats.local_misses; }},
-      {"sent_to_iommu", "count", "requests sent to the IOMMU", StatKind::counter,
-       [](S s) { return s.stats.sent_to_iommu; }},
-      {"discarded", "count", "answers that came second", StatKind::counter,
-       [](S s) { return s.stats.discarded; }},
-      {"answers", "count", "requests answered", StatKind::counter, [](S s) { return s.stats.answers; }},
-      {"latency", "ps", "time from request to answer, summed over answers", StatKind::counter,
+      {"page_table_reads", "count", "page-table entries read by page walks", StatKind::counter,
+       [](S s) { return s.stats.page_table_reads; }},
+      {"walk_hits", "count", "page walks that found the page in this GPU's page table", StatKind::counter,
+       [](S s) { return s.stats.walk_hits; }},
+      {"walk_misses", "count", "page walks that found no mapping in this GPU's page table", StatKind::counter,
+       [](S s) { return s.stats.walk_misses; }},
+      {"iommu_requests", "count", "requests sent to the IOMMU", StatKind::counter,
+       [](S s) { return s.stats.iommu_requests; }},
+      {"late_responses", "count", "responses discarded because the request already had one",
+       StatKind::counter, [](S s) { return s.stats.late_responses; }},
+      {"responses", "count", "responses sent to the L2 TLB", StatKind::counter,
+       [](S s) { return s.stats.responses; }},
+      {"total_latency", "ps", "time from request to response, summed over responses", StatKind::counter,
        [](S s) { return s.latency_ps; }},
-      {"predicted_local", "count", "requests that gmmu_bypass sent to the GMMU alone", StatKind::counter,
-       [](S s) { return s.router_stats.predicted_local; }},
-      {"predicted_remote", "count", "requests that gmmu_bypass sent to the IOMMU alone", StatKind::counter,
-       [](S s) { return s.router_stats.predicted_remote; }},
-      {"undecided", "count", "requests that gmmu_bypass sent to both", StatKind::counter,
-       [](S s) { return s.router_stats.undecided; }},
-      {"right_local", "count", "of predicted_local, those whose page was local", StatKind::counter,
-       [](S s) { return s.router_stats.right_local; }},
-      {"right_remote", "count", "of predicted_remote, those whose page was remote", StatKind::counter,
-       [](S s) { return s.router_stats.right_remote; }},
-      {"invalidations", "count", "pages that left this GPU, or that it held a translation to",
-       StatKind::counter, [](S s) { return s.stats.invalidations; }},
-      {"busy_walkers", "count", "walkers in use", StatKind::level,
+      {"local_predictions", "count", "requests predicted local: gmmu_bypass sent them to the GMMU only",
+       StatKind::counter, [](S s) { return s.router_stats.local_predictions; }},
+      {"remote_predictions", "count", "requests predicted remote: gmmu_bypass sent them to the IOMMU only",
+       StatKind::counter, [](S s) { return s.router_stats.remote_predictions; }},
+      {"undecided_requests", "count",
+       "requests without a prediction: gmmu_bypass sent them to both GMMU and IOMMU", StatKind::counter,
+       [](S s) { return s.router_stats.undecided_requests; }},
+      {"correct_local_predictions", "count", "local predictions whose page was mapped in this GPU's memory",
+       StatKind::counter, [](S s) { return s.router_stats.correct_local_predictions; }},
+      {"correct_remote_predictions", "count",
+       "remote predictions whose page was not mapped in this GPU's memory", StatKind::counter,
+       [](S s) { return s.router_stats.correct_remote_predictions; }},
+      {"invalidations", "count", "invalidation requests received", StatKind::counter,
+       [](S s) { return s.stats.invalidations; }},
+      {"busy_walkers", "count", "page walkers in use", StatKind::level,
        [](S s) { return s.walks.size() - s.free_walkers.size(); }},
   }};
   return all;
@@ -114,9 +117,9 @@ Route Gmmu::route(std::uint64_t page, GmmuPending& pending, Cx& cx) const {
   auto const chosen = s.predictor.decision(cx.now(), spec().router);
   if (!s.predictor.decided()) return chosen;
   pending.predicted = static_cast<std::uint8_t>(1 + static_cast<int>(chosen));
-  ++(chosen == Route::gmmu    ? s.router_stats.predicted_local
-     : chosen == Route::iommu ? s.router_stats.predicted_remote
-                              : s.router_stats.undecided);
+  ++(chosen == Route::gmmu    ? s.router_stats.local_predictions
+     : chosen == Route::iommu ? s.router_stats.remote_predictions
+                              : s.router_stats.undecided_requests);
   return chosen;
 }
 
@@ -133,19 +136,19 @@ void Gmmu::admit(TranslateRequest const& m, Cx& cx) const {
   r.in_use = 1;
   auto const where = route(m.page, r, cx);
   if (where != Route::iommu) {
-    ++r.legs;
+    ++r.lookups;
     s.walk_queue.push(id);
   }
   if (where != Route::gmmu) {
-    ++r.legs;
-    ask_iommu(id, cx);
+    ++r.lookups;
+    request_from_iommu(id, cx);
   }
   start_walks(cx);
 }
 
-void Gmmu::ask_iommu(std::uint32_t id, Cx& cx) const {
+void Gmmu::request_from_iommu(std::uint32_t id, Cx& cx) const {
   auto& s = cx.state();
-  ++s.stats.sent_to_iommu;
+  ++s.stats.iommu_requests;
   cx.send(to_iommu, TranslateRequest{s.pending[id].page, s.pending[id].asid, id},
           spec().clock.cycles(spec().params.latency));
 }
@@ -169,7 +172,7 @@ void Gmmu::read(std::uint32_t walker, Duration extra, Cx& cx) const {
   auto& s = cx.state();
   auto const& w = s.walks[walker];
   auto const step = s.table.step(w.node, w.level, s.pending[w.request].page);
-  ++s.stats.walk_reads;
+  ++s.stats.page_table_reads;
   cx.send(read_entry, spec().memory.slice(offset_of(step.address)),
           MemRequest{step.address, walker, spec().memory_port, Access::read, 8}, extra);
 }
@@ -191,15 +194,15 @@ void Gmmu::on_entry(MemResponse const& m, Cx& cx) const {
   s.free_walkers.push_back(walker);
   observe(s.pending[id], step.present, cx);
   if (step.present) {
-    ++s.stats.local_hits;
-    leg_done(id, step.next, cx);
+    ++s.stats.walk_hits;
+    lookup_done(id, step.next, cx);
   } else {
-    ++s.stats.local_misses;
+    ++s.stats.walk_misses;
     auto& r = s.pending[id];
-    if (r.legs == 1 && r.answered == 0) {
-      ask_iommu(id, cx);  // the leg goes on there
+    if (r.lookups == 1 && r.answered == 0) {
+      request_from_iommu(id, cx);  // the look-up continues there
     } else {
-      leg_done(id, kNoFrame, cx);
+      lookup_done(id, kNoFrame, cx);
     }
   }
   start_walks(cx);
@@ -210,14 +213,14 @@ void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
   if (device_of(m.frame) == spec().device && !s.table.find(m.page)) s.table.map(m.page, m.frame);
   bool const mapped_here = device_of(m.frame) == spec().device && m.found_by == FoundBy::table;
   observe(s.pending[m.tag], mapped_here, cx);
-  leg_done(m.tag, m.frame, cx);
+  lookup_done(m.tag, m.frame, cx);
 }
 
 void Gmmu::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
   ++s.stats.invalidations;
   s.table.unmap(m.page);
-  // A cycle behind the answers that leave now.
+  // One cycle after the responses that leave now.
   cx.send(to_tlb, m, spec().clock.cycles(1));
 }
 
@@ -232,22 +235,24 @@ void Gmmu::observe(GmmuPending& pending, bool local, Cx& cx) const {
   cx.state().predictor.observe(local, cx.now(), spec().router);
 }
 
-void Gmmu::leg_done(std::uint32_t id, PhysAddr frame, Cx& cx) const {
+void Gmmu::lookup_done(std::uint32_t id, PhysAddr frame, Cx& cx) const {
   auto& s = cx.state();
   auto& r = s.pending[id];
-  FF_CHECK(r.in_use != 0 && r.legs > 0, path() + ": an answer to no request");
-  --r.legs;
-  if (frame != kNoFrame && r.answered != 0) ++s.stats.discarded;
+  FF_CHECK(r.in_use != 0 && r.lookups > 0, path() + ": a response to no request");
+  --r.lookups;
+  if (frame != kNoFrame && r.answered != 0) ++s.stats.late_responses;
   if (frame != kNoFrame && r.answered == 0) {
     r.answered = 1;
-    ++s.stats.answers;
+    ++s.stats.responses;
     s.latency_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - r.arrived));
-    if (r.predicted == 1 + static_cast<int>(Route::gmmu) && r.local != 0) ++s.router_stats.right_local;
-    if (r.predicted == 1 + static_cast<int>(Route::iommu) && r.local == 0) ++s.router_stats.right_remote;
+    if (r.predicted == 1 + static_cast<int>(Route::gmmu) && r.local != 0)
+      ++s.router_stats.correct_local_predictions;
+    if (r.predicted == 1 + static_cast<int>(Route::iommu) && r.local == 0)
+      ++s.router_stats.correct_remote_predictions;
     cx.send(response, TranslateResponse{r.page, frame, r.asid, r.l2_entry});
   }
-  if (r.legs != 0) return;
-  FF_CHECK(r.answered != 0, path() + ": a request ended without an answer");
+  if (r.lookups != 0) return;
+  FF_CHECK(r.answered != 0, path() + ": a request ended without a response");
   r.in_use = 0;
   s.free_pending.push_back(id);
   if (!s.stalled.empty()) {

@@ -42,20 +42,20 @@ std::span<Stat<IommuState> const> Iommu::stats() const {
        [](S s) { return s.stats.requests; }},
       {"tlb_hits", "count", "requests that hit the IOMMU's TLB", StatKind::counter,
        [](S s) { return s.stats.tlb_hits; }},
-      {"tlb_misses", "count", "requests that missed it", StatKind::counter,
+      {"tlb_misses", "count", "requests that missed the IOMMU's TLB", StatKind::counter,
        [](S s) { return s.stats.tlb_misses; }},
-      {"merged", "count", "misses that joined an outstanding walk", StatKind::counter,
-       [](S s) { return s.stats.merged; }},
+      {"merged_misses", "count", "TLB misses merged into an outstanding walk or fault of the same page",
+       StatKind::counter, [](S s) { return s.stats.merged_misses; }},
       {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.stats.walks; }},
-      {"walk_reads", "count", "page-table entries read", StatKind::counter,
-       [](S s) { return s.stats.walk_reads; }},
-      {"faults", "count", "pages that no entry mapped", StatKind::counter,
-       [](S s) { return s.stats.faults; }},
-      {"remote_faults", "count", "pages sent for because they lay elsewhere than the GPU that touched them",
+      {"page_table_reads", "count", "page-table entries read by page walks", StatKind::counter,
+       [](S s) { return s.stats.page_table_reads; }},
+      {"page_faults", "count", "page faults on unmapped pages, sent to the driver", StatKind::counter,
+       [](S s) { return s.stats.page_faults; }},
+      {"remote_faults", "count", "page faults on pages mapped on another device, which request a migration",
        StatKind::counter, [](S s) { return s.stats.remote_faults; }},
-      {"invalidations", "count", "invalidations sent to GPUs", StatKind::counter,
+      {"invalidations", "count", "invalidation requests sent to GPUs", StatKind::counter,
        [](S s) { return s.stats.invalidations; }},
-      {"busy_walkers", "count", "walkers in use", StatKind::level,
+      {"busy_walkers", "count", "page walkers in use", StatKind::level,
        [](S s) { return s.walks.size() - s.free_walkers.size(); }},
   }};
   return all;
@@ -80,26 +80,26 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
   auto const clock = spec().params.clock.clock();
   auto const at = std::max(s.port_free, cx.now());
   auto const looked_up = at + clock.cycles(spec().params.latency);
-  IommuWaiter const asker{m.tag, m.source, m.device};
+  IommuWaiter const requester{m.tag, m.source, m.device};
   auto const frame = s.tlb.lookup(0, m.address);
   if (frame && !s.migration.may_move(*frame, m.device)) {
     ++s.stats.tlb_hits;
-    answer(asker, m.address, {*frame, FoundBy::table}, looked_up - cx.now(), cx);
+    answer(requester, m.address, {*frame, FoundBy::table}, looked_up - cx.now(), cx);
   } else if (auto const moving = s.moving.find(m.address)) {
     ++s.stats.tlb_misses;
-    s.moving.wait(*moving, asker);
+    s.moving.wait(*moving, requester);
   } else {
     auto entry = s.pages.find(m.address);
     if (!entry && s.pages.full()) return false;
     ++(frame ? s.stats.tlb_hits : s.stats.tlb_misses);
     if (frame && !s.migration.touch(m.address, *frame, m.device)) {
-      answer(asker, m.address, {*frame, FoundBy::table}, looked_up - cx.now(), cx);
+      answer(requester, m.address, {*frame, FoundBy::table}, looked_up - cx.now(), cx);
     } else if (entry) {
-      ++s.stats.merged;
-      s.pages.wait(*entry, asker);
+      ++s.stats.merged_misses;
+      s.pages.wait(*entry, requester);
     } else {
       entry = s.pages.allocate(m.address);
-      s.pages.wait(*entry, asker);
+      s.pages.wait(*entry, requester);
       if (frame)
         raise(FaultKind::remote, *entry, m.device, looked_up - cx.now(), cx);
       else
@@ -113,7 +113,7 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
 
 void Iommu::raise(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Duration extra, Cx& cx) const {
   auto& s = cx.state();
-  ++(kind == FaultKind::remote ? s.stats.remote_faults : s.stats.faults);
+  ++(kind == FaultKind::remote ? s.stats.remote_faults : s.stats.page_faults);
   cx.send(fault, PageFault{s.pages.key(entry), gpu, spec().index, entry, kind, {}}, extra);
 }
 
@@ -135,7 +135,7 @@ void Iommu::read(std::uint32_t walker, Duration extra, Cx& cx) const {
   auto& s = cx.state();
   auto const& w = s.walks[walker];
   auto const step = s.table.step(w.node, w.level, s.pages.key(w.entry));
-  ++s.stats.walk_reads;
+  ++s.stats.page_table_reads;
   cx.send(read_entry, spec().memory.slice(offset_of(step.address)),
           MemRequest{step.address, walker, spec().memory_port, Access::read, 8}, extra);
 }
@@ -154,12 +154,12 @@ void Iommu::on_entry(MemResponse const& m, Cx& cx) const {
     return;
   }
   s.free_walkers.push_back(walker);
-  // Of those who wait for one page, the first is the one that touches it.
+  // The first requester of the page counts as the GPU that touches it.
   IommuWaiter first;
   s.pages.first_waiter(w.entry, [&](IommuWaiter const& waiter) { first = waiter; });
   if (auto const moving = s.moving.find(page)) {
     s.pages.release(w.entry, [&](IommuWaiter const& to) { s.moving.wait(*moving, to); });
-    go_on(cx);
+    resume_stalled(cx);
   } else if (!step.present) {
     raise(FaultKind::not_mapped, w.entry, first.gpu, Duration::zero(), cx);
   } else if (s.migration.touch(page, step.next, first.gpu)) {
@@ -179,7 +179,7 @@ void Iommu::finish(std::uint32_t entry, Translation const& found, Cx& cx) const 
   auto& s = cx.state();
   s.tlb.fill(0, s.pages.key(entry), found.frame);
   answer_all(s.pages, entry, found, cx);
-  go_on(cx);
+  resume_stalled(cx);
 }
 
 void Iommu::answer_all(MshrTable<IommuWaiter>& table, std::uint32_t entry, Translation const& found,
@@ -193,7 +193,7 @@ void Iommu::answer_all(MshrTable<IommuWaiter>& table, std::uint32_t entry, Trans
   });
 }
 
-void Iommu::go_on(Cx& cx) const {
+void Iommu::resume_stalled(Cx& cx) const {
   auto& s = cx.state();
   while (!s.stalled.empty() && serve(s.stalled.front(), cx)) s.stalled.pop();
 }
@@ -211,7 +211,7 @@ void Iommu::unmap(PageMove const& m, Cx& cx) const {
   s.tlb.invalidate(0, m.page);
   s.moving.allocate(m.page);
   auto const cycle = spec().params.clock.clock().cycles(1);
-  auto at = std::max(s.answered_until, cx.now());
+  auto at = std::max(s.last_response, cx.now());
   auto& left = s.invalidations[m.move];
   left = 0;
   for (auto const& gpu : spec().gpus) {
@@ -227,7 +227,7 @@ void Iommu::unmap(PageMove const& m, Cx& cx) const {
     cx.send(response, p, at - cx.now());
     ++left;
   }
-  s.answered_until = at;
+  s.last_response = at;
   s.stats.invalidations += left;
   s.directory.forget(m.page);
   s.migration.forget(m.page);
@@ -252,7 +252,7 @@ void Iommu::answer(IommuWaiter const& to, std::uint64_t page, Translation const&
                    Cx& cx) const {
   auto& s = cx.state();
   if (s.migration.may_move(found.frame, to.gpu)) s.directory.add_holder(page, to.gpu);
-  s.answered_until = std::max(s.answered_until, cx.now() + extra);
+  s.last_response = std::max(s.last_response, cx.now() + extra);
   Packet p{};
   p.kind = PacketKind::translate_response;
   p.address = page;

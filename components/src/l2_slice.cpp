@@ -11,11 +11,11 @@ void L2CacheParams::describe(ParamTable& t) {
   t.bytes("size", size, {ByteSize{4096}, ByteSize{std::uint64_t{1} << 30}}, "bytes of all slices together",
           "MGPUSim 4.2, R9 Nano: 2 MiB");
   t.count("ways", ways, {1, 1024}, "ways of the L2 cache", "MGPUSim 4.2, R9 Nano: 16");
-  t.count("latency", latency, {1, 10000}, "cycles from look-up to answer", "MGPUSim 4.2, MI300A: 14");
+  t.count("latency", latency, {1, 10000}, "cycles from look-up to response", "MGPUSim 4.2, MI300A: 14");
   t.count("mshrs", mshrs, {1, 4096}, "lines with an outstanding miss, per slice", "MGPUSim 4.2, R9 Nano: 64");
   t.count("waiters", waiters, {1, 1 << 20}, "requests that can wait for lines, per slice", "assumed");
   t.bytes("interleave", interleave, {ByteSize{64}, ByteSize{1 << 20}},
-          "bytes that lie together in one slice; a power of two", "assumed");
+          "consecutive bytes in one slice; a power of two", "assumed");
 }
 
 L2SliceState L2Slice::initial() const {
@@ -35,13 +35,12 @@ std::span<Stat<L2SliceState> const> L2Slice::stats() const {
       {"reads", "count", "read requests, page-walk reads included", StatKind::counter,
        [](S s) { return s.stats.reads; }},
       {"writes", "count", "write requests", StatKind::counter, [](S s) { return s.stats.writes; }},
-      {"hits", "count", "requests that found their line", StatKind::counter,
-       [](S s) { return s.stats.hits; }},
-      {"misses", "count", "requests that did not", StatKind::counter, [](S s) { return s.stats.misses; }},
-      {"writebacks", "count", "dirty lines written to DRAM", StatKind::counter,
+      {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.stats.hits; }},
+      {"misses", "count", "requests that missed", StatKind::counter, [](S s) { return s.stats.misses; }},
+      {"writebacks", "count", "evicted dirty lines written to DRAM", StatKind::counter,
        [](S s) { return s.stats.writebacks; }},
-      {"stalls", "count", "requests that had to wait for an MSHR", StatKind::counter,
-       [](S s) { return s.stats.stalls; }},
+      {"mshr_stalls", "count", "requests that waited for a free MSHR", StatKind::counter,
+       [](S s) { return s.stats.mshr_stalls; }},
   }};
   return all;
 }
@@ -58,7 +57,7 @@ void L2Slice::on_request(MemRequest const& m, Cx& cx) const {
   FF_INVARIANT(device_of(m.address) == spec().device, path() + ": a request for another device's memory");
   ++(m.access == Access::read ? s.stats.reads : s.stats.writes);
   if (!s.stalled.empty() || !serve(m, cx)) {
-    ++s.stats.stalls;
+    ++s.stats.mshr_stalls;
     s.stalled.push(m);
   }
 }
@@ -128,10 +127,10 @@ void L2Slice::on_dram(MemResponse const& m, Cx& cx) const {
     s.mshrs.release(m.tag, [&](L2Waiter const& to) { answer(to, m.address, Access::read, cx.now(), cx); });
   }
   write_back(cx);
-  go_on(cx);
+  resume_stalled(cx);
 }
 
-void L2Slice::go_on(Cx& cx) const {
+void L2Slice::resume_stalled(Cx& cx) const {
   auto& s = cx.state();
   while (!s.stalled.empty() && serve(s.stalled.front(), cx)) s.stalled.pop();
 }

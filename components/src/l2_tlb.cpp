@@ -16,7 +16,7 @@ void L2TlbParams::describe(ParamTable& t) {
 L2TlbState L2Tlb::initial() const {
   L2TlbState s;
   auto const& p = spec().params;
-  auto const outstanding = spec().clients * spec().requests_a_client;
+  auto const outstanding = spec().clients * spec().requests_per_client;
   s.tlb = Tlb(p.entries, p.ways);
   s.mshrs = MshrTable<std::uint32_t>(p.mshrs, outstanding);
   s.stalled = Ring<TranslateRequest>(outstanding);
@@ -30,13 +30,13 @@ std::span<Stat<L2TlbState> const> L2Tlb::stats() const {
       {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.hits; }},
       {"misses", "count", "requests that missed, merged ones included", StatKind::counter,
        [](S s) { return s.misses; }},
-      {"merged", "count", "misses that joined an outstanding one", StatKind::counter,
-       [](S s) { return s.merged; }},
-      {"stalls", "count", "requests that had to wait for an MSHR", StatKind::counter,
-       [](S s) { return s.stalls; }},
-      {"invalidated", "count", "entries dropped by invalidations", StatKind::counter,
-       [](S s) { return s.invalidated; }},
-      {"outstanding", "count", "pages with an outstanding miss", StatKind::level,
+      {"merged_misses", "count", "misses merged into an outstanding miss of the same page", StatKind::counter,
+       [](S s) { return s.merged_misses; }},
+      {"mshr_stalls", "count", "requests that waited for a free MSHR", StatKind::counter,
+       [](S s) { return s.mshr_stalls; }},
+      {"invalidated_entries", "count", "entries removed by invalidations", StatKind::counter,
+       [](S s) { return s.invalidated_entries; }},
+      {"outstanding_misses", "count", "pages with an outstanding miss", StatKind::level,
        [](S s) { return std::uint64_t{s.mshrs.in_use()}; }},
   }};
   return all;
@@ -52,7 +52,7 @@ std::string L2Tlb::waiting_for() const {
 void L2Tlb::on_request(TranslateRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   if (!s.stalled.empty() || !serve(m, cx)) {
-    ++s.stalls;
+    ++s.mshr_stalls;
     s.stalled.push(m);
   }
 }
@@ -63,7 +63,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   auto const looked_up = at + spec().clock.cycles(spec().params.latency);
   if (auto const frame = s.tlb.lookup(m.asid, m.page)) {
     ++s.hits;
-    s.answered_until = std::max(s.answered_until, looked_up);
+    s.last_response = std::max(s.last_response, looked_up);
     cx.send(response, m.from, TranslateResponse{m.page, *frame, m.asid, 0}, looked_up - cx.now());
   } else {
     auto const key = (static_cast<std::uint64_t>(m.asid) << 52) | m.page;
@@ -73,7 +73,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
       entry = s.mshrs.allocate(key);
       cx.send(miss, TranslateRequest{m.page, m.asid, *entry}, looked_up - cx.now());
     } else {
-      ++s.merged;
+      ++s.merged_misses;
     }
     s.mshrs.wait(*entry, m.from);
     ++s.misses;
@@ -88,7 +88,7 @@ void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
   auto at = cx.now();
   s.mshrs.release(m.tag, [&](std::uint32_t sm) {
     cx.send(response, sm, TranslateResponse{m.page, m.frame, m.asid, 0}, at - cx.now());
-    s.answered_until = std::max(s.answered_until, at);
+    s.last_response = std::max(s.last_response, at);
     at = spec().clock.after(at);
   });
   while (!s.stalled.empty() && serve(s.stalled.front(), cx)) s.stalled.pop();
@@ -96,10 +96,10 @@ void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
 
 void L2Tlb::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (s.tlb.invalidate(m.asid, m.page)) ++s.invalidated;
+  if (s.tlb.invalidate(m.asid, m.page)) ++s.invalidated_entries;
   auto const at = std::max(s.port_free, cx.now());
   s.port_free = spec().clock.after(at);
-  auto const leaves = spec().clock.after(std::max(at, s.answered_until));
+  auto const leaves = spec().clock.after(std::max(at, s.last_response));
   s.invalidating[m.move] = spec().clients;
   for (std::uint32_t sm = 0; sm < spec().clients; ++sm) cx.send(to_sm, sm, m, leaves - cx.now());
 }

@@ -17,7 +17,7 @@ void DriverParams::describe(ParamTable& t) {
 PagingDriverState PagingDriver::initial() const {
   PagingDriverState s;
   s.table = spec().preloaded != nullptr ? *spec().preloaded : PageTable(0, spec().page_bits);
-  for (auto const first : spec().first_free) s.frames.emplace_back(first, spec().frames_a_gpu);
+  for (auto const first : spec().first_free) s.frames.emplace_back(first, spec().frames_per_gpu);
   s.cpu_frames = FramePool(spec().first_free_cpu);
   s.moves.resize(spec().params.migrations);
   for (auto i = spec().params.migrations; i > 0; --i) s.free_moves.push_back(i - 1);
@@ -28,18 +28,20 @@ PagingDriverState PagingDriver::initial() const {
 std::span<Stat<PagingDriverState> const> PagingDriver::stats() const {
   using S = PagingDriverState const&;
   static constexpr std::array<Stat<PagingDriverState>, 7> all{{
-      {"faults", "count", "faults handled", StatKind::counter, [](S s) { return s.stats.faults; }},
-      {"mapped", "count", "pages given a frame at their first touch", StatKind::counter,
-       [](S s) { return s.stats.mapped; }},
-      {"elsewhere", "count", "of these, pages put elsewhere because the GPU was full", StatKind::counter,
-       [](S s) { return s.stats.elsewhere; }},
-      {"migrations", "count", "pages moved to the GPU that touched them from afar", StatKind::counter,
+      {"page_faults", "count", "page faults handled", StatKind::counter,
+       [](S s) { return s.stats.page_faults; }},
+      {"pages_mapped", "count", "pages mapped at their first touch", StatKind::counter,
+       [](S s) { return s.stats.pages_mapped; }},
+      {"pages_spilled", "count", "of these, pages placed on another device because the GPU's memory was full",
+       StatKind::counter, [](S s) { return s.stats.pages_spilled; }},
+      {"migrations", "count", "pages migrated to the GPU that accessed them", StatKind::counter,
        [](S s) { return s.stats.migrations; }},
-      {"migration_time", "ps", "from the driver's start on a page to its new mapping, summed over them",
-       StatKind::counter, [](S s) { return s.stats.migration_ps; }},
-      {"refused", "count", "pages that stayed because the GPU was full", StatKind::counter,
-       [](S s) { return s.stats.refused; }},
-      {"moving", "count", "pages that are moving", StatKind::level,
+      {"migration_time", "ps",
+       "time from the start of a migration to the new mapping, summed over migrations", StatKind::counter,
+       [](S s) { return s.stats.migration_ps; }},
+      {"migrations_refused", "count", "migrations refused because the destination GPU's memory was full",
+       StatKind::counter, [](S s) { return s.stats.migrations_refused; }},
+      {"active_migrations", "count", "pages being migrated", StatKind::level,
        [](S s) { return s.moves.size() - s.free_moves.size(); }},
   }};
   return all;
@@ -57,17 +59,17 @@ PhysAddr PagingDriver::allocate(std::uint32_t gpu, PagingDriverState& s) const {
   for (std::uint32_t i = 0; i < gpus; ++i) {
     auto const g = (gpu + i) % gpus;
     if (s.frames[g].empty()) continue;
-    if (i != 0) ++s.stats.elsewhere;
-    return physical(static_cast<DeviceId>(g), s.frames[g].take() << spec().page_bits);
+    if (i != 0) ++s.stats.pages_spilled;
+    return physical(static_cast<DeviceId>(g), s.frames[g].allocate() << spec().page_bits);
   }
-  ++s.stats.elsewhere;
-  return physical(kFirstCpu, s.cpu_frames.take() << spec().page_bits);
+  ++s.stats.pages_spilled;
+  return physical(kFirstCpu, s.cpu_frames.allocate() << spec().page_bits);
 }
 
 void PagingDriver::release(PhysAddr frame, PagingDriverState& s) const {
   auto const device = device_of(frame);
   auto& pool = device >= kFirstCpu ? s.cpu_frames : s.frames[device];
-  pool.give_back(offset_of(frame) >> spec().page_bits);
+  pool.release(offset_of(frame) >> spec().page_bits);
 }
 
 bool PagingDriver::is_moving(std::uint64_t page, PagingDriverState const& s) const {
@@ -77,7 +79,7 @@ bool PagingDriver::is_moving(std::uint64_t page, PagingDriverState const& s) con
 
 Duration PagingDriver::work(Cx& cx) const {
   auto& s = cx.state();
-  ++s.stats.faults;
+  ++s.stats.page_faults;
   s.free_at = std::max(s.free_at, cx.now()) + spec().params.fault_latency;
   return s.free_at - cx.now();
 }
@@ -95,7 +97,7 @@ bool PagingDriver::handle(PageFault const& m, Cx& cx) const {
   auto& s = cx.state();
   auto frame = s.table.find(m.page);
   if (!frame) {
-    ++s.stats.mapped;
+    ++s.stats.pages_mapped;
     frame = allocate(m.gpu, s);
     s.table.map(m.page, *frame);
   } else if (is_moving(m.page, s)) {
@@ -106,7 +108,7 @@ bool PagingDriver::handle(PageFault const& m, Cx& cx) const {
       start_move(m, *frame, cx);
       return true;
     }
-    ++s.stats.refused;
+    ++s.stats.migrations_refused;
   }
   answer(m, *frame, cx);
   return true;
@@ -116,7 +118,7 @@ void PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx) const {
   auto& s = cx.state();
   auto const number = s.free_moves.back();
   s.free_moves.pop_back();
-  auto const to = physical(m.gpu, s.frames[m.gpu].take() << spec().page_bits);
+  auto const to = physical(m.gpu, s.frames[m.gpu].allocate() << spec().page_bits);
   s.moves[number] = {m, from, to, cx.now(), Time{}, spec().iommus, 1};
   auto const ready = work(cx);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
@@ -148,7 +150,8 @@ void PagingDriver::on_copied(PageCopied const& m, Cx& cx) const {
   for (auto n = s.waiting.size(); n > 0; --n) {
     auto waiting = s.waiting.front();
     s.waiting.pop();
-    // It came while the page moved: it is told where the page is, which need not move at once again.
+    // The fault arrived during the migration: it is answered with the new frame and starts no migration
+    // itself.
     if (waiting.page == done.fault.page) waiting.kind = FaultKind::not_mapped;
     if (!handle(waiting, cx)) s.waiting.push(waiting);
   }

@@ -26,7 +26,7 @@ void SmParams::describe(ParamTable& t) {
           "GCN3: 4 SIMDs of 64 KiB");
   t.count("shared_bytes", shared_bytes, {0, 1 << 20}, "bytes of shared memory (LDS)", "GCN3: 64 KiB");
   t.count("issue_width", issue_width, {1, 16},
-          "instructions issued a cycle, from different or the same warps", "GCN3: one for each of 4 SIMDs");
+          "instructions issued per cycle, from different or the same warps", "GCN3: one for each of 4 SIMDs");
   t.choice("warp_order", warp_order,
            {{"greedy_then_oldest", WarpOrder::greedy_then_oldest}, {"round_robin", WarpOrder::round_robin}},
            "which ready warp issues first", "assumed; GPGPU-Sim's default is greedy-then-oldest");
@@ -76,9 +76,9 @@ std::span<Stat<SmState> const> Sm::stats() const {
   static constexpr std::array<Stat<SmState>, 12> all{{
       {"instructions", "count", "warp instructions issued", StatKind::counter,
        [](S s) { return s.stats.instructions; }},
-      {"memory_instructions", "count", "warp loads and stores issued", StatKind::counter,
+      {"memory_instructions", "count", "load and store instructions issued", StatKind::counter,
        [](S s) { return s.stats.memory_instructions; }},
-      {"transactions", "count", "line transactions after coalescing (L1 accesses)", StatKind::counter,
+      {"transactions", "count", "memory transactions after coalescing (L1 accesses)", StatKind::counter,
        [](S s) { return s.stats.transactions; }},
       {"issue_cycles", "cycle", "cycles in which at least one instruction issued", StatKind::counter,
        [](S s) { return s.stats.issue_cycles; }},
@@ -90,12 +90,13 @@ std::span<Stat<SmState> const> Sm::stats() const {
        [](S s) { return s.stats.l1_hits; }},
       {"l1_misses", "count", "loads that missed the L1 cache", StatKind::counter,
        [](S s) { return s.stats.l1_misses; }},
-      {"stores", "count", "store transactions", StatKind::counter, [](S s) { return s.stats.stores; }},
-      {"remote_accesses", "count", "requests to memory of another device", StatKind::counter,
+      {"stores", "count", "store transactions, written through", StatKind::counter,
+       [](S s) { return s.stats.stores; }},
+      {"remote_accesses", "count", "accesses to the memory of another device", StatKind::counter,
        [](S s) { return s.stats.remote_accesses; }},
       {"blocks", "count", "thread blocks finished", StatKind::counter, [](S s) { return s.stats.blocks; }},
-      {"invalidated", "count", "L1 TLB entries dropped by invalidations", StatKind::counter,
-       [](S s) { return s.stats.invalidated; }},
+      {"l1_tlb_invalidated", "count", "L1 TLB entries removed by invalidations", StatKind::counter,
+       [](S s) { return s.stats.l1_tlb_invalidated; }},
   }};
   return all;
 }
@@ -138,10 +139,10 @@ void Sm::on_start(StartBlock const& m, Cx& cx) const {
     s.scheduler.admit(w);
     wake_warp(w, cx.now(), s);
   }
-  plan_tick(cx);
+  schedule_tick(cx);
 }
 
-void Sm::plan_tick(Cx& cx) const {
+void Sm::schedule_tick(Cx& cx) const {
   auto& s = cx.state();
   auto earliest = s.ready != 0 ? cx.now() : Time::max();
   for (auto rest = s.timed; rest != 0; rest &= rest - 1)
@@ -156,7 +157,7 @@ void Sm::plan_tick(Cx& cx) const {
 
 void Sm::on_tick(Tick const&, Cx& cx) const {
   auto& s = cx.state();
-  if (s.tick_at != cx.now()) return;  // an earlier tick has taken its place
+  if (s.tick_at != cx.now()) return;  // replaced by an earlier tick
   s.tick_at = Time::max();
   for (auto rest = s.timed; rest != 0; rest &= rest - 1) {
     auto const w = lowest(rest);
@@ -173,7 +174,7 @@ void Sm::on_tick(Tick const&, Cx& cx) const {
   }
   s.stats.instructions += issued;
   if (issued != 0) ++s.stats.issue_cycles;
-  plan_tick(cx);
+  schedule_tick(cx);
 }
 
 // True when the warp has to wait for its loads (and stores); it is woken when they are done.
@@ -242,7 +243,7 @@ Sm::Outcome Sm::issue(std::uint32_t warp, Cx& cx) const {
   (access == Access::read ? w.loads : w.stores) += n;
   s.stats.transactions += n;
   wake_warp(warp, cx.now() + Duration{1}, s);
-  pump(cx);
+  run_load_store(cx);
   return Outcome::issued;
 }
 

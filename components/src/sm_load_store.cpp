@@ -1,4 +1,4 @@
-// The load/store unit of an SM: from a coalesced transaction to its answer.
+// The load/store unit of an SM: from a coalesced transaction to its response.
 #include <bit>
 
 #include "farfault/components/sm.hpp"
@@ -14,7 +14,7 @@ constexpr std::uint32_t kTagMask = (1U << kGenerationBit) - 1;
 }  // namespace
 
 // An outstanding access of the warp is done: wakes it if that was what it waited for.
-void Sm::settle_warp(std::uint32_t warp, Cx& cx) const {
+void Sm::wake_if_done(std::uint32_t warp, Cx& cx) const {
   auto& s = cx.state();
   auto& w = s.warps[warp];
   if (w.waits_loads == 0 || w.loads != 0 || (w.waits_stores != 0 && w.stores != 0)) return;
@@ -23,9 +23,8 @@ void Sm::settle_warp(std::uint32_t warp, Cx& cx) const {
   wake_warp(warp, std::max(w.loads_done, cx.now()), s);
 }
 
-// Moves transactions through the load/store unit, one a cycle, until it is empty or something it needs is not
-// there.
-void Sm::pump(Cx& cx) const {
+// Moves transactions through the load/store unit, one per cycle, until it is empty or stalls.
+void Sm::run_load_store(Cx& cx) const {
   auto& s = cx.state();
   while (!s.replay.empty()) {
     auto const at = std::max(s.lsu_free, cx.now());
@@ -72,26 +71,26 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   s.l1_tlb.fill(m.asid, m.page, m.frame);
   auto const entry = s.tlb_mshrs.find(m.page);
-  FF_CHECK(entry.has_value(), path() + ": a translation nobody asked for");
+  FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
   auto const offset_mask = (std::uint64_t{1} << spec().page_bits) - 1;
   s.tlb_mshrs.release(*entry, [&](LsuItem item) {
     item.address = m.frame | (item.address & offset_mask);
     s.replay.push(item);
   });
-  pump(cx);
-  settle_invalidations(cx);
-  plan_tick(cx);
+  run_load_store(cx);
+  acknowledge_invalidations(cx);
+  schedule_tick(cx);
 }
 
 void Sm::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (s.l1_tlb.invalidate(m.asid, m.page)) ++s.stats.invalidated;
+  if (s.l1_tlb.invalidate(m.asid, m.page)) ++s.stats.l1_tlb_invalidated;
   s.invalidations.push(m);
-  settle_invalidations(cx);
+  acknowledge_invalidations(cx);
 }
 
 // Acknowledges the invalidations whose drain is done and begins the next one.
-void Sm::settle_invalidations(Cx& cx) const {
+void Sm::acknowledge_invalidations(Cx& cx) const {
   auto& s = cx.state();
   auto const lines = (std::uint64_t{1} << spec().page_bits) / spec().line_bytes;
   while (!s.invalidations.empty() && s.drain.done()) {
@@ -146,7 +145,7 @@ bool Sm::access(LsuItem const& item, Time at, Cx& cx) const {
     auto& w = s.warps[item.warp];
     --w.loads;
     w.loads_done = std::max(w.loads_done, looked_up);
-    settle_warp(item.warp, cx);
+    wake_if_done(item.warp, cx);
     return true;
   }
   if (!s.l1_mshrs.can_wait()) return false;
@@ -172,18 +171,18 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
   if ((m.tag & kStoreTag) != 0) {
     auto const warp = tag;
     --s.warps[warp].stores;
-    settle_warp(warp, cx);
+    wake_if_done(warp, cx);
   } else {
     s.l1.fill(s.l1_mshrs.key(tag), false);
     s.l1_mshrs.release(tag, [&](std::uint32_t warp) {
       --s.warps[warp].loads;
       s.warps[warp].loads_done = std::max(s.warps[warp].loads_done, cx.now());
-      settle_warp(warp, cx);
+      wake_if_done(warp, cx);
     });
   }
-  if (lsu_busy(s)) pump(cx);
-  settle_invalidations(cx);
-  plan_tick(cx);
+  if (lsu_busy(s)) run_load_store(cx);
+  acknowledge_invalidations(cx);
+  schedule_tick(cx);
 }
 
 }  // namespace farfault

@@ -239,8 +239,8 @@ TEST_CASE("RDMA: a remote read or write takes the sum of its stages, there and b
     CHECK(b.mem[1]->records()[0].message.address == physical(1, 0x1240));
     CHECK(b.mem[1]->records()[0].message.from == 9);
     CHECK(b.mem[1]->records()[1].message.bytes == 64);
-    CHECK(b.gpu[0]->state().stats.reads_out == 1);
-    CHECK(b.gpu[1]->state().stats.writes_in == 1);
+    CHECK(b.gpu[0]->state().stats.reads_sent == 1);
+    CHECK(b.gpu[1]->state().stats.writes_received == 1);
     CHECK(b.gpu[0]->waiting_for().empty());
   }
 }
@@ -402,7 +402,7 @@ TEST_CASE("fabric: with every queue short and traffic both ways, each access is 
       CHECK(clients[g]->each_answered_once());
       CHECK(b.gpu[g]->waiting_for().empty());
       CHECK(b.gpu[g]->state().held.empty());
-      CHECK(b.gpu[g]->state().stats.reads_in == 2000);
+      CHECK(b.gpu[g]->state().stats.reads_received == 2000);
     }
     for (auto* output : b.node) CHECK(output->waiting_for().empty());
   }

@@ -175,7 +175,7 @@ TEST_CASE("GMMU distributed: a page that is not in the table goes on to the IOMM
   CHECK(b.iommu->nanoseconds() == Times{113 + 1 + 1});
   CHECK(b.answers->nanoseconds() == Times{115 + 1000 + 1 + 1});
   CHECK(b.answers->records()[0].message.frame == remote_frame(kRemote));
-  CHECK(b.gmmu.state().stats.local_misses == 1);
+  CHECK(b.gmmu.state().stats.walk_misses == 1);
   CHECK_FALSE(b.gmmu.state().table.find(kRemote).has_value());
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("GMMU oracle: a local page is walked for, a remote one is asked for") 
   CHECK(b.reads() == kWalk);
   CHECK(b.iommu->records().size() == 1);
   CHECK(b.answers->nanoseconds() == Times{150, 1104});
-  CHECK(b.gmmu.state().stats.local_misses == 0);
+  CHECK(b.gmmu.state().stats.walk_misses == 0);
 }
 
 namespace {
@@ -216,9 +216,9 @@ TEST_CASE("GMMU bypass: asked both ways, the walk answers and the IOMMU's answer
   b.run();
   REQUIRE(b.answers->count() == 3);
   CHECK(b.answers->nanoseconds()[2] == 10'000 + 2 + 10 + 1 + 1);  // one read: its neighbour's walk is cached
-  CHECK(b.gmmu.state().stats.discarded == 1);
-  CHECK(b.gmmu.state().router_stats.undecided == 1);
-  CHECK(b.gmmu.state().router_stats.predicted_local == 0);  // the first epoch has nothing to predict from
+  CHECK(b.gmmu.state().stats.late_responses == 1);
+  CHECK(b.gmmu.state().router_stats.undecided_requests == 1);
+  CHECK(b.gmmu.state().router_stats.local_predictions == 0);  // the first epoch has nothing to predict from
   CHECK(b.iommu->records().size() == 2);
   CHECK(b.gmmu.waiting_for().empty());
 }
@@ -229,8 +229,8 @@ TEST_CASE("GMMU bypass: asked both ways, the IOMMU answers and the walk is disca
   b.run();
   REQUIRE(b.answers->count() == 3);
   CHECK(b.answers->nanoseconds()[2] == 10'000 + 2 + 20 + 1 + 1);
-  CHECK(b.gmmu.state().stats.discarded == 1);
-  CHECK(b.gmmu.state().stats.answers == 3);
+  CHECK(b.gmmu.state().stats.late_responses == 1);
+  CHECK(b.gmmu.state().stats.responses == 3);
   CHECK(b.gmmu.waiting_for().empty());
 }
 
@@ -242,7 +242,7 @@ TEST_CASE("GMMU bypass: asked both ways for a remote page, a walk that finds not
     REQUIRE(b.answers->count() == 3);
     CHECK(b.answers->records()[2].message.frame == remote_frame(kRemote + 1));
     CHECK(Time{10us} + 2ns + iommu_delay + 2ns == b.answers->records()[2].at);
-    CHECK(b.gmmu.state().stats.discarded == 0);
+    CHECK(b.gmmu.state().stats.late_responses == 0);
     CHECK(b.iommu->records().size() == 2);  // not asked again
     CHECK(b.gmmu.waiting_for().empty());
   }
@@ -256,10 +256,10 @@ TEST_CASE(
               {{Time{1us}, {kRemote, 0, 1}}, {Time{10us}, {kPage, 0, 2}}, {Time{20us}, {kPage, 0, 3}}});
   b.run();
   auto const& r = b.gmmu.state().router_stats;
-  CHECK(r.predicted_remote == 1);
-  CHECK(r.right_remote == 0);
-  CHECK(r.predicted_local == 1);
-  CHECK(r.right_local == 1);
+  CHECK(r.remote_predictions == 1);
+  CHECK(r.correct_remote_predictions == 0);
+  CHECK(r.local_predictions == 1);
+  CHECK(r.correct_local_predictions == 1);
   CHECK(b.reads().size() == 1 + 4);  // the root for the first, a walk for the last
   CHECK(b.iommu->records().size() == 2);
 }
@@ -287,10 +287,10 @@ TEST_CASE("GMMU bypass: a page that a fault puts into this GPU's memory is not l
   remote.first_touch = true;
   remote.run();
   auto const& r = remote.gmmu.state().router_stats;
-  CHECK(r.predicted_remote == 4);
-  CHECK(r.right_remote == 3);
-  CHECK(r.predicted_local == 0);
-  CHECK(r.right_local == 0);
+  CHECK(r.remote_predictions == 4);
+  CHECK(r.correct_remote_predictions == 3);
+  CHECK(r.local_predictions == 0);
+  CHECK(r.correct_local_predictions == 0);
   CHECK(remote.gmmu.state().stats.walks == 1);
   CHECK(remote.gmmu.state().predictor.local() == 1);
   CHECK(remote.gmmu.state().predictor.remote() == 1);
@@ -302,9 +302,9 @@ TEST_CASE("GMMU bypass: a page that a fault puts into this GPU's memory is not l
   local.first_touch = true;
   local.run();
   auto const& l = local.gmmu.state().router_stats;
-  CHECK(l.predicted_local == 2);
-  CHECK(l.right_local == 1);
-  CHECK(l.predicted_remote == 0);
+  CHECK(l.local_predictions == 2);
+  CHECK(l.correct_local_predictions == 1);
+  CHECK(l.remote_predictions == 0);
 }
 
 TEST_CASE("GMMU: requests beyond the pending ones stall and are taken in order") {
@@ -366,17 +366,17 @@ TEST_CASE("GMMU: under random load every policy answers every request exactly on
       CHECK(gmmu.waiting_for().empty());
       auto const& s = gmmu.state().stats;
       CHECK(s.requests == kTotal);
-      CHECK(s.answers == kTotal);
-      CHECK(iommu.records().size() == s.sent_to_iommu);
-      CHECK(cache.records().size() == s.walk_reads);
-      CHECK(s.local_hits + s.local_misses == s.walks);
+      CHECK(s.responses == kTotal);
+      CHECK(iommu.records().size() == s.iommu_requests);
+      CHECK(cache.records().size() == s.page_table_reads);
+      CHECK(s.walk_hits + s.walk_misses == s.walks);
       // Whatever found a frame was an answer or came second.
-      CHECK(s.local_hits + s.sent_to_iommu == s.answers + s.discarded);
+      CHECK(s.walk_hits + s.iommu_requests == s.responses + s.late_responses);
       if (policy == RouterPolicy::gmmu_bypass)
-        CHECK(s.discarded > 100);
+        CHECK(s.late_responses > 100);
       else
-        CHECK(s.discarded == 0);
-      if (policy == RouterPolicy::oracle) CHECK(s.local_misses == 0);
+        CHECK(s.late_responses == 0);
+      if (policy == RouterPolicy::oracle) CHECK(s.walk_misses == 0);
       if (policy == RouterPolicy::centralized) CHECK(s.walks == 0);
     }
   }
@@ -391,8 +391,8 @@ TEST_CASE("GMMU bypass: the end of a walk tells the predictor, not the IOMMU's a
       5us);
   b.run();
   auto const& r = b.gmmu.state().router_stats;
-  CHECK(r.predicted_remote == 2);
-  CHECK(r.right_remote == 1);
+  CHECK(r.remote_predictions == 2);
+  CHECK(r.correct_remote_predictions == 1);
   CHECK(b.gmmu.state().stats.walks == 1);
 }
 
@@ -409,7 +409,7 @@ TEST_CASE(
   CHECK(b.acknowledged->nanoseconds() == Times{261});
   CHECK(b.acknowledged->records()[0].message.move == 5);
   // The page is found once, then the IOMMU is asked; its neighbour is still there.
-  CHECK(b.gmmu.state().stats.local_hits == 2);
+  CHECK(b.gmmu.state().stats.walk_hits == 2);
   REQUIRE(b.iommu->records().size() == 1);
   CHECK(b.iommu->records()[0].message.page == kPage);
 }
@@ -422,7 +422,7 @@ TEST_CASE("GMMU: a walk under way does not find a page that is invalidated befor
     GmmuBench b(spec_of(RouterPolicy::distributed, table), {{Time{100ns}, {kPage, 0, 1}}}, 10ns, 1000ns,
                 {{Time{at * 1ns}, {kPage, local_frame(kPage), 0, 0}}});
     b.run();
-    CHECK(b.gmmu.state().stats.local_misses == 1);
+    CHECK(b.gmmu.state().stats.walk_misses == 1);
     CHECK(b.iommu->records().size() == 1);
     CHECK(b.answers->count() == 1);
   }

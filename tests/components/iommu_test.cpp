@@ -55,7 +55,7 @@ IommuSpec spec_of(PageTable const& table) {
 PagingDriverSpec driver_of(PageTable const& table) {
   PagingDriverSpec spec;
   spec.first_free = {100, 200, 300};
-  spec.frames_a_gpu = 1000;
+  spec.frames_per_gpu = 1000;
   spec.preloaded = &table;
   return spec;
 }
@@ -120,7 +120,7 @@ TEST_CASE("IOMMU: requests for one page are merged into one walk and answered in
   CHECK(b.cache->records().size() == 4);
   CHECK(b.answers->nanoseconds() == Times{150, 151, 152});
   CHECK(b.answers->records()[1].message.tag == 8);
-  CHECK(b.iommu.state().stats.merged == 2);
+  CHECK(b.iommu.state().stats.merged_misses == 2);
   CHECK(b.iommu.state().stats.walks == 1);
 }
 
@@ -147,9 +147,9 @@ TEST_CASE("IOMMU: a page that no entry maps is a fault; the driver puts it where
   // Read at 102, back at 113, the driver hears of it at 114, takes 1 us and says so at 1115.
   CHECK(b.answers->nanoseconds() == Times{1116, 1117, 5002});
   for (auto const& r : b.answers->records()) CHECK(r.message.frame == physical(1, 200 << 12));
-  CHECK(b.iommu.state().stats.faults == 1);
-  CHECK(b.driver.state().stats.faults == 1);
-  CHECK(b.driver.state().stats.mapped == 1);
+  CHECK(b.iommu.state().stats.page_faults == 1);
+  CHECK(b.driver.state().stats.page_faults == 1);
+  CHECK(b.driver.state().stats.pages_mapped == 1);
   CHECK(b.iommu.state().table.find(55) == physical(1, 200 << 12));
 }
 
@@ -219,11 +219,11 @@ TEST_CASE("IOMMU: under random load every request is answered exactly once with 
   CHECK(client.each_answered_once());
   CHECK(iommu.waiting_for().empty());
   auto const& s = iommu.state().stats;
-  CHECK(s.faults == 32);
-  CHECK(driver.state().stats.mapped == 32);
+  CHECK(s.page_faults == 32);
+  CHECK(driver.state().stats.pages_mapped == 32);
   CHECK(s.tlb_hits + s.tlb_misses == 5000);
-  CHECK(s.walks == s.tlb_misses - s.merged);
-  CHECK(cache.records().size() == s.walk_reads);
+  CHECK(s.walks == s.tlb_misses - s.merged_misses);
+  CHECK(cache.records().size() == s.page_table_reads);
 }
 
 namespace {
@@ -301,7 +301,7 @@ TEST_CASE(
   CHECK(b.out->nanoseconds() == Times{901, 902});
   for (auto const& r : b.out->records()) CHECK(r.message.frame == there);
   CHECK(b.iommu.state().stats.remote_faults == 1);
-  CHECK(b.iommu.state().stats.faults == 0);
+  CHECK(b.iommu.state().stats.page_faults == 0);
 }
 
 TEST_CASE(

@@ -133,7 +133,7 @@ TEST_CASE("L2 slice: without an MSHR requests stall in order and go on when a li
   CHECK(b.dram->nanoseconds() == Times{25, 91});
   CHECK(tags(*b.answers[0]) == Tags{1, 3, 2});
   CHECK(b.answers[0]->nanoseconds() == Times{77, 77 + 14 + 1, 91 + 50 + 2});
-  CHECK(b.slice.state().stats.stalls == 2);
+  CHECK(b.slice.state().stats.mshr_stalls == 2);
 }
 
 TEST_CASE("L2 slice: without a place to wait a merged read stalls") {
@@ -141,7 +141,7 @@ TEST_CASE("L2 slice: without a place to wait a merged read stalls") {
   spec.params.waiters = 1;
   SliceBench b(spec, {{Time{10ns}, read(0x000, 1)}, {Time{11ns}, read(0x000, 2)}});
   CHECK(b.dram->records().size() == 1);
-  CHECK(b.slice.state().stats.stalls == 1);
+  CHECK(b.slice.state().stats.mshr_stalls == 1);
   CHECK(b.answers[0]->nanoseconds() == Times{77, 76 + 14 + 1});
 }
 
@@ -200,6 +200,6 @@ TEST_CASE("L2 slice: under random load every request is answered exactly once, w
   auto const& s = slice.state();
   CHECK(s.dram_credits == 2);
   CHECK(s.stats.hits + s.stats.misses == 20'000);
-  CHECK(s.stats.stalls > 100);
+  CHECK(s.stats.mshr_stalls > 100);
   CHECK(s.stats.writebacks > 100);
 }

@@ -30,7 +30,7 @@ L2TlbSpec small_tlb(std::uint32_t mshrs) {
   spec.params.ways = 4;
   spec.params.mshrs = mshrs;
   spec.clients = 2;
-  spec.requests_a_client = 16;
+  spec.requests_per_client = 16;
   return spec;
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("L2 TLB: misses to one page are merged and answered in order, a cycle 
   CHECK(b.gmmu->records().size() == 1);
   CHECK(b.sms[1]->nanoseconds() == Times{37});
   CHECK(b.sms[0]->nanoseconds() == Times{38, 39});
-  CHECK(b.tlb.state().merged == 2);
+  CHECK(b.tlb.state().merged_misses == 2);
 }
 
 TEST_CASE("L2 TLB: one page of two address spaces is two misses and two entries") {
@@ -88,7 +88,7 @@ TEST_CASE("L2 TLB: one page of two address spaces is two misses and two entries"
       small_tlb(4),
       {{Time{10ns}, {7, 0, 0}}, {Time{11ns}, {7, 1, 0}}, {Time{100ns}, {7, 1, 1}}, {Time{200ns}, {7, 2, 1}}});
   CHECK(b.gmmu->records().size() == 3);
-  CHECK(b.tlb.state().merged == 0);
+  CHECK(b.tlb.state().merged_misses == 0);
   CHECK(b.tlb.state().hits == 1);
   REQUIRE(b.sms[1]->count() == 2);
   CHECK(b.sms[1]->records()[0].message.asid == 1);
@@ -109,7 +109,7 @@ TEST_CASE("L2 TLB: without an MSHR requests stall in order, hits behind them too
   CHECK(b.gmmu->nanoseconds() == Times{15, 36 + 4 + 1});
   CHECK(b.sms[0]->nanoseconds() == Times{37, 41 + 20 + 1 + 1});
   CHECK(b.sms[1]->nanoseconds() == Times{36 + 1 + 4 + 1});  // a hit by now, a cycle behind request 8
-  CHECK(b.tlb.state().stalls == 2);
+  CHECK(b.tlb.state().mshr_stalls == 2);
   CHECK(b.tlb.state().hits == 1);
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("L2 TLB: under random load every request is answered exactly once with
   Bench b;
   auto spec = small_tlb(2);
   spec.clients = 1;
-  spec.requests_a_client = 24;
+  spec.requests_per_client = 24;
   auto& tlb = b.system.add<L2Tlb>("l2_tlb", spec);
   // The L2 TLB's answers carry no tag of the requester: the SM knows by page. Count by page.
   auto& source = b.system.add<Client<TranslateRequest, TranslateResponse>>(
@@ -139,8 +139,8 @@ TEST_CASE("L2 TLB: under random load every request is answered exactly once with
   CHECK(source.state().wrong == 0);
   auto const& s = tlb.state();
   CHECK(s.hits + s.misses == 5000);
-  CHECK(gmmu.records().size() == s.misses - s.merged);
-  CHECK(s.stalls > 100);
+  CHECK(gmmu.records().size() == s.misses - s.merged_misses);
+  CHECK(s.mshr_stalls > 100);
   CHECK(tlb.waiting_for().empty());
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("L2 TLB: an invalidation drops the entry and is acknowledged when ever
   }
   CHECK(b.acknowledged->nanoseconds() == Times{52 + 30 + 1 + 1});
   CHECK(b.gmmu->records().size() == 3);  // page 7 once more, page 8 is still there
-  CHECK(b.tlb.state().invalidated == 1);
+  CHECK(b.tlb.state().invalidated_entries == 1);
 }
 
 TEST_CASE("L2 TLB: an invalidation reaches an SM after the answers given before it") {
@@ -181,5 +181,5 @@ TEST_CASE("L2 TLB: invalidations of two moves are under way at a time, each ackn
   CHECK(b.acknowledged->nanoseconds() == Times{84, 89});
   CHECK(b.acknowledged->records()[0].message.move == 1);
   CHECK(b.acknowledged->records()[1].message.move == 0);
-  CHECK(b.tlb.state().invalidated == 0);
+  CHECK(b.tlb.state().invalidated_entries == 0);
 }

@@ -18,16 +18,16 @@ using namespace farfault;
 
 TEST_CASE("a frame pool gives out its frames in order, those given back first, and no frame twice") {
   FramePool pool(10, 13);
-  CHECK(pool.take() == 10);
-  CHECK(pool.take() == 11);
-  pool.give_back(10);
-  pool.give_back(4);
-  CHECK(pool.take() == 4);
-  CHECK(pool.take() == 10);
+  CHECK(pool.allocate() == 10);
+  CHECK(pool.allocate() == 11);
+  pool.release(10);
+  pool.release(4);
+  CHECK(pool.allocate() == 4);
+  CHECK(pool.allocate() == 10);
   CHECK(!pool.empty());
-  CHECK(pool.take() == 12);
+  CHECK(pool.allocate() == 12);
   CHECK(pool.empty());
-  pool.give_back(11);
+  pool.release(11);
   CHECK(!pool.empty());
 }
 

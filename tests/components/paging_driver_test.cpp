@@ -47,7 +47,7 @@ struct DriverBench : Bench {
   }
   static PagingDriverSpec with_memory(PagingDriverSpec spec) {
     if (spec.first_free.empty()) spec.first_free = {100, 200, 300};
-    if (spec.frames_a_gpu == 0) spec.frames_a_gpu = 1000;
+    if (spec.frames_per_gpu == 0) spec.frames_per_gpu = 1000;
     spec.iommus = 2;
     return spec;
   }
@@ -70,13 +70,13 @@ TEST_CASE("driver: faults are handled one after the other, and answered to the I
   CHECK(iommus[1]->records()[0].message.entry == 11);
   CHECK(iommus[0]->records()[0].message.frame == physical(2, 300 << 12));
   CHECK(iommus[0]->records()[1].message.frame == physical(0, 100 << 12));  // where it already lies
-  CHECK(b.driver.state().stats.mapped == 2);
+  CHECK(b.driver.state().stats.pages_mapped == 2);
 }
 
 TEST_CASE("driver: a full GPU's pages go to the next one that is not full, and to the CPU last") {
   PagingDriverSpec spec;
   spec.first_free = {9, 9, 10};
-  spec.frames_a_gpu = 10;
+  spec.frames_per_gpu = 10;
   spec.first_free_cpu = 70;
   std::vector<Record<PageFault>> script;
   for (std::uint64_t page = 0; page < 4; ++page) script.push_back({Time{100ns}, fault(page, 1, 0, 0)});
@@ -85,7 +85,7 @@ TEST_CASE("driver: a full GPU's pages go to the next one that is not full, and t
   for (auto const& r : b.mapped[0]->records()) frames.push_back(r.message.frame);
   CHECK(frames == std::vector<PhysAddr>{physical(1, 9 << 12), physical(0, 9 << 12),
                                         physical(kFirstCpu, 70 << 12), physical(kFirstCpu, 71 << 12)});
-  CHECK(b.driver.state().stats.elsewhere == 3);
+  CHECK(b.driver.state().stats.pages_spilled == 3);
 }
 
 TEST_CASE("driver: a page that moves is unmapped everywhere, then copied, then mapped where it is wanted") {
@@ -177,7 +177,7 @@ TEST_CASE("driver: a page stays where it is when the GPU that wants it is full")
   DriverBench b(spec, {.faults = {{Time{100ns}, remote(kPage, 2, 0, 3)}}});
   CHECK(b.mapped[0]->nanoseconds() == Times{1101});
   CHECK(b.mapped[0]->records()[0].message.frame == kFrame);
-  CHECK(b.driver.state().stats.refused == 1);
+  CHECK(b.driver.state().stats.migrations_refused == 1);
   CHECK(b.driver.state().stats.migrations == 0);
 }
 
@@ -187,7 +187,7 @@ TEST_CASE("driver: a page of the CPU's memory moves too, and its frame there is 
   PagingDriverSpec spec;
   spec.preloaded = &table;
   spec.first_free = {0, 0, 0};
-  spec.frames_a_gpu = 1;
+  spec.frames_per_gpu = 1;
   spec.first_free_cpu = 50;
   DriverBench b(spec, {.faults = {{Time{100ns}, remote(kPage, 0, 0, 0)},
                                   {Time{20us}, fault(1, 0, 0, 1)},

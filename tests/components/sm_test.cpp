@@ -323,7 +323,7 @@ TEST_CASE(
   CHECK(b.sm.waiting_for().empty());
   auto const& s = b.sm.state();
   CHECK(b.invalidated->count() == 60);
-  CHECK(s.stats.invalidated > 2);
+  CHECK(s.stats.l1_tlb_invalidated > 2);
   CHECK(s.invalidations.empty());
   CHECK(s.stats.instructions == 64 * 13);
   CHECK(s.stats.memory_instructions == 64 * 12);
@@ -346,7 +346,7 @@ TEST_CASE("SM: an invalidation drops the translation and the lines of its page, 
   REQUIRE(b.cache->records().size() == 3);
   CHECK(b.cache->records()[2].message.address == physical(0, 9 << 12));
   CHECK(b.sm.state().stats.l1_hits == 1);
-  CHECK(b.sm.state().stats.invalidated == 1);
+  CHECK(b.sm.state().stats.l1_tlb_invalidated == 1);
 }
 
 TEST_CASE(

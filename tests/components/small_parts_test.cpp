@@ -187,9 +187,9 @@ TEST_CASE("egress: without credits packets wait, each channel for its own") {
   CHECK(transmit(egress, Time{1ns}).empty());
   egress.enqueue(packet(PacketKind::read_response, 9, 10));
   CHECK(transmit(egress, Time{2ns}) == Gone{{9, 2010}});  // requests cannot block answers
-  egress.give(Channel::response, 5);
+  egress.add_credits(Channel::response, 5);
   CHECK(transmit(egress, Time{3ns}).empty());
-  egress.give(Channel::request, 1);
+  egress.add_credits(Channel::request, 1);
   CHECK(transmit(egress, Time{4ns}) == Gone{{2, 4010}});
   CHECK(egress.queued() == 1);
 }
@@ -200,7 +200,7 @@ TEST_CASE("egress: two clients take turns, and one alone need not wait") {
   for (std::uint32_t i = 10; i < 12; ++i) egress.enqueue(packet(PacketKind::translate_request, i, 10), 1);
   CHECK(transmit(egress, Time{}) == Gone{{0, 10}, {10, 20}, {1, 30}, {11, 40}, {2, 50}});
   CHECK(egress.queued() == 2);
-  egress.give(Channel::request, 8);
+  egress.add_credits(Channel::request, 8);
   CHECK(transmit(egress, Time{1ns}) == Gone{{3, 1010}, {4, 1020}});
 }
 

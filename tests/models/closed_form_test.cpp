@@ -177,7 +177,7 @@ TEST_CASE("a streaming kernel saturates a PCIe link to within 2% of width times 
   m.run();
   auto const& c = m.config();
   auto const machine = topologies::load_machine("single-gpu");
-  auto const lines = m.total("cpu_port", "reads_in");
+  auto const lines = m.total("cpu_port", "reads_received");
   CHECK(lines == 8 * 1024 * 1024 / 64);
   auto const ideal =
       picoseconds(machine.links[0].forward.time_for(lines * (c.fabric.header_bytes + c.gpu.line_bytes)));

@@ -135,8 +135,8 @@ TEST_CASE("while pages move no TLB holds a void translation and no access goes t
     check_tables(machine);
     auto const& s = machine.driver->state();
     CHECK(s.stats.migrations > 50);
-    CHECK(run.total("copy_engine", "pages") == s.stats.migrations);
-    CHECK(run.total("copy_engine", "lines") == s.stats.migrations * 64);
+    CHECK(run.total("copy_engine", "pages_copied") == s.stats.migrations);
+    CHECK(run.total("copy_engine", "lines_copied") == s.stats.migrations * 64);
     for (auto const* sm : machine.sms) CHECK(sm->waiting_for().empty());
     for (auto const* iommu : machine.iommus) CHECK(iommu->waiting_for().empty());
     CHECK(machine.driver->waiting_for().empty());
@@ -158,7 +158,7 @@ TEST_CASE("a page that one GPU uses moves to it once, and all later accesses are
   moved.run();
   CHECK(moved.total("driver", "migrations") == 8);
   CHECK(moved.total("sm", "remote_accesses") == 0);
-  CHECK(moved.total("rdma", "reads_out") == 8 * 64);
+  CHECK(moved.total("rdma", "reads_sent") == 8 * 64);
   CHECK(moved.total("iommu", "invalidations") == 0);  // nobody held them
 }
 

@@ -58,8 +58,13 @@ class ModelRun {
       auto const infos = c.stat_infos();
       std::vector<std::uint64_t> values(infos.size());
       c.sample(values.data());
-      for (std::size_t s = 0; s < infos.size(); ++s)
-        if (infos[s].name == stat) sum += values[s];
+      bool found = false;
+      for (std::size_t s = 0; s < infos.size(); ++s) {
+        if (infos[s].name != stat) continue;
+        found = true;
+        sum += values[s];
+      }
+      FF_CHECK(found, "no statistic '" + std::string(stat) + "' of " + std::string(kind));
     }
     return sum;
   }

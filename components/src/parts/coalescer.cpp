@@ -9,7 +9,7 @@ std::uint32_t coalesce(WarpInstruction const& instruction, std::uint32_t line_by
   std::uint32_t count = 0;
   auto const mask = ~(VirtAddr{line_bytes} - 1);
   auto touch = [&](VirtAddr line, std::uint32_t bytes) {
-    // Neighbouring lanes mostly share a line: look at the last one first.
+    // Neighbouring lanes mostly share a line: compare with the last one first.
     for (auto i = count; i > 0; --i) {
       if (out[i - 1].line == line) {
         out[i - 1].bytes = std::min(line_bytes, out[i - 1].bytes + bytes);

@@ -1,6 +1,6 @@
 // The copy engine of a GPU: it fetches pages from other devices' memory into its own.
 //
-// One page after the other, line by line: a line is read over the RDMA engine, at most one a cycle and
+// One page after the other, line by line: a line is read over the RDMA engine, at most one per cycle and
 // `window` under way, and written through the L2 slice it belongs to when it has arrived. The page is there
 // when all its writes are acknowledged. (MGPUSim 4.2, page migration controller: one page at a time, in
 // pieces of a cache line.)
@@ -37,8 +37,8 @@ struct CopyEngineSpec {
 struct CopyEngineState {
   Ring<CopyPage> pages;         // the first is being copied
   Ring<std::uint32_t> arrived;  // lines that wait for a credit of their slice
-  std::uint32_t fetched = 0;    // lines of the first page asked for
-  std::uint32_t under_way = 0;  // lines asked for and not written yet
+  std::uint32_t fetched = 0;    // lines of the first page requested
+  std::uint32_t under_way = 0;  // lines requested and not written yet
   std::uint32_t written = 0;    // lines of the first page acknowledged
   Time port_free{};
   std::vector<std::uint32_t> slice_credits;

@@ -3,8 +3,8 @@
 // blocks.
 //
 // A block goes to the next SM in turn that has room for its warps, threads, registers and shared memory; one
-// block is dispatched a cycle. Blocks are dealt to GPUs `round_robin` or as `contiguous` ranges. The next
-// kernel is launched when all GPUs have reported the last one done.
+// block is dispatched per cycle. Blocks are distributed over the GPUs `round_robin` or as `contiguous`
+// ranges. The next kernel is launched when all GPUs have reported the last one done.
 #pragma once
 
 #include <string>

@@ -2,11 +2,11 @@
 //
 // Every node sends over its links with serialization at the link's bandwidth and credits for the receiver's
 // buffers, one pool for each virtual channel and link (PCIe's and NVLink's credit-based flow control). A
-// switch stores a packet until it can go on (virtual cut-through is not modelled), gives the credit back when
-// the packet has left, and serves an output's packets in order of arrival, answers before requests; a
+// switch stores a packet until it can be forwarded (virtual cut-through is not modelled), returns the credit
+// when the packet has left, and serves an output's packets in order of arrival, responses before requests; a
 // source's share of a full output is therefore that of its buffers. At a device's own port, translations and
-// data wait in queues of their own and take turns (MGPUSim 4.2: two ports at the PCIe endpoint). Routing is a
-// table by destination node.
+// data wait in separate queues that are served alternately (MGPUSim 4.2: two ports at the PCIe endpoint).
+// Routing is a table by destination node.
 //
 // Each output of a switch is a component, so that a busy switch is no sequential bottleneck of the
 // simulation: what two outputs share, the buffers of an input, is known by the sender's credits alone. The
@@ -36,7 +36,7 @@ struct FabricParams {
   void describe(ParamTable& t);
 };
 
-// By which of its links a node sends what is for another.
+// The outgoing link of a node for each destination.
 struct RouteTable {
   static constexpr std::uint16_t kNone = 0xffff;
   std::uint32_t nodes = 0;
@@ -46,10 +46,10 @@ struct RouteTable {
   }
 };
 
-// What a node knows of one of its links.
+// One link as seen from a node.
 struct LinkEnd {
   Bandwidth bandwidth;        // outwards
-  std::uint16_t far_via = 0;  // the number that the node at the other end gives the link
+  std::uint16_t far_via = 0;  // the link's number at the node at the other end
   // Of a switch at the other end, to choose among its outputs; null: a device, which has one input.
   RouteTable const* far_route = nullptr;
 };
@@ -70,7 +70,7 @@ struct SwitchOutputSpec {
 
 struct SwitchOutputState {
   Egress egress;
-  std::vector<std::uint32_t> owed;  // credits to give back, by link and channel of arrival
+  std::vector<std::uint32_t> owed;  // credits to return, by link and channel of arrival
 };
 
 class SwitchOutput final : public Component<SwitchOutputSpec, SwitchOutputState> {
@@ -120,23 +120,23 @@ struct Inbound {
 };
 
 struct PortStats {
-  std::uint64_t reads_out = 0;
-  std::uint64_t writes_out = 0;
-  std::uint64_t translations_out = 0;
-  std::uint64_t reads_in = 0;
-  std::uint64_t writes_in = 0;
-  std::uint64_t translations_in = 0;
+  std::uint64_t reads_sent = 0;
+  std::uint64_t writes_sent = 0;
+  std::uint64_t translations_sent = 0;
+  std::uint64_t reads_received = 0;
+  std::uint64_t writes_received = 0;
+  std::uint64_t translations_received = 0;
 };
 
 struct PortState {
   std::vector<Egress> egress;
-  std::vector<std::uint32_t> owed;  // credits to give back, by link and channel
+  std::vector<std::uint32_t> owed;  // credits to return, by link and channel
   std::vector<Outbound> outbound;
   std::vector<std::uint32_t> free_outbound;
   std::vector<Inbound> inbound;
   std::vector<std::uint32_t> free_inbound;
   std::vector<std::uint32_t> slice_credits;
-  std::uint64_t answers_queued = 0;  // answers to other devices that wait for a link
+  std::uint64_t queued_responses = 0;  // responses to other devices that wait for a link
   Ring<Packet>
       held;  // arrived memory requests that wait for an entry or an L2 credit; their link credit is kept
   PortStats stats;
@@ -170,13 +170,13 @@ class FabricPort : public Component<PortSpec, PortState> {
   }
   std::uint16_t wire_bytes(PacketKind kind, std::uint32_t bytes) const;
   void post(Packet p, Cx& cx) const;
-  // What an answer or a translation is for; a packet's credit is given back by the caller.
-  virtual void take(Packet const& m, Cx& cx) const = 0;
+  // Handles a response, a translation or an invalidation; the caller returns the packet's credit.
+  virtual void receive(Packet const& m, Cx& cx) const = 0;
 
  private:
-  void pass_on(Packet const& m, Cx& cx) const;
+  void forward(Packet const& m, Cx& cx) const;
   bool serve(Packet const& m, Cx& cx) const;
-  void give_back(Packet const& packet, Time at, Cx& cx) const;
+  void release_buffer(Packet const& packet, Time at, Cx& cx) const;
   void serve_held(Cx& cx) const;
   void transmit(std::uint32_t link, Cx& cx) const;
 };
@@ -196,7 +196,7 @@ class Rdma final : public FabricPort {
   void on_invalidated(Invalidated const& m, Cx& cx) const;
 
  private:
-  void take(Packet const& m, Cx& cx) const override;
+  void receive(Packet const& m, Cx& cx) const override;
 };
 
 class CpuPort final : public FabricPort {
@@ -209,7 +209,7 @@ class CpuPort final : public FabricPort {
   void on_translated(Packet const& m, Cx& cx) const;
 
  private:
-  void take(Packet const& m, Cx& cx) const override;
+  void receive(Packet const& m, Cx& cx) const override;
 };
 
 }  // namespace farfault

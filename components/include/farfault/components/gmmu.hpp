@@ -2,14 +2,14 @@
 // own page table, and the requests sent on to the IOMMU.
 //
 // The GPU page table holds the pages of this GPU's memory only (GMMU Bypass, section 2.3), so a walk for a
-// remote page ends at an entry that is not present and the request goes on to the IOMMU, unless it was sent
-// there already. A walk reads each entry through the L2 cache. When the IOMMU answers with a frame of this
-// GPU that the table does not hold (first touch), the entry is written. Every request is answered exactly
-// once; an answer that comes second is discarded, its walk having occupied a walker all the same. The
-// predictor hears of a request as soon as the GMMU knows: at the end of its walk, or when the IOMMU answers.
-// A page that a fault of the request has put into this GPU's memory (first touch, migration) is not local to
-// it either, whoever was asked: the IOMMU is what such a request needs. An invalidation clears the page's
-// entry, goes on to the TLBs behind all answers given before, and is acknowledged when they have done so.
+// remote page ends at an entry that is not present and the request is forwarded to the IOMMU, unless it was
+// sent there already. A walk reads each entry through the L2 cache. When the IOMMU responds with a frame of
+// this GPU that the table does not hold (first touch), the entry is written. Every request gets exactly one
+// response; a second one is discarded, though its walk has occupied a walker. The predictor learns of a
+// request as soon as the GMMU knows: at the end of its walk, or when the IOMMU responds. A page that was not
+// mapped yet, and that a fault of the request has put into this GPU's memory (first touch, migration), counts
+// as remote, wherever the request was sent: it needs the IOMMU. An invalidation clears the page's entry, is
+// forwarded to the TLBs behind all earlier responses, and is acknowledged when they have acknowledged it.
 #pragma once
 
 #include <array>
@@ -49,12 +49,12 @@ struct GmmuSpec {
 struct GmmuStats {
   std::uint64_t requests = 0;
   std::uint64_t walks = 0;
-  std::uint64_t walk_reads = 0;
-  std::uint64_t local_hits = 0;    // walks that found the page
-  std::uint64_t local_misses = 0;  // walks that did not
-  std::uint64_t sent_to_iommu = 0;
-  std::uint64_t discarded = 0;  // answers that came second
-  std::uint64_t answers = 0;
+  std::uint64_t page_table_reads = 0;
+  std::uint64_t walk_hits = 0;    // found the page
+  std::uint64_t walk_misses = 0;  // found no mapping
+  std::uint64_t iommu_requests = 0;
+  std::uint64_t late_responses = 0;  // discarded
+  std::uint64_t responses = 0;
   std::uint64_t invalidations = 0;
 };
 
@@ -65,7 +65,7 @@ struct GmmuPending {
   std::uint32_t l2_entry = 0;
   std::uint8_t in_use = 0;
   std::uint8_t answered = 0;
-  std::uint8_t legs = 0;       // answers still to come
+  std::uint8_t lookups = 0;    // not done yet: the walk, the IOMMU's
   std::uint8_t predicted = 0;  // 1 + Route, when the predictor chose
   std::uint8_t observed = 0;   // it is known whether the page is local
   std::uint8_t local = 0;      // when observed
@@ -90,7 +90,7 @@ struct GmmuState {
   BypassPredictor predictor;
   RouterStats router_stats;
   GmmuStats stats;
-  std::uint64_t latency_ps = 0;  // summed over answers
+  std::uint64_t latency_ps = 0;  // summed over responses
 };
 
 class Gmmu final : public Component<GmmuSpec, GmmuState> {
@@ -123,10 +123,10 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void admit(TranslateRequest const& m, Cx& cx) const;
   void start_walks(Cx& cx) const;
   void read(std::uint32_t walker, Duration extra, Cx& cx) const;
-  void ask_iommu(std::uint32_t id, Cx& cx) const;
+  void request_from_iommu(std::uint32_t id, Cx& cx) const;
   void observe(GmmuPending& pending, bool local, Cx& cx) const;
-  // A leg of the request ended, with a frame or without.
-  void leg_done(std::uint32_t id, PhysAddr frame, Cx& cx) const;
+  // A look-up of the request is done, with a frame or without.
+  void lookup_done(std::uint32_t id, PhysAddr frame, Cx& cx) const;
 };
 
 }  // namespace farfault

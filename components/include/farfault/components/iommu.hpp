@@ -1,15 +1,15 @@
-// The IOMMU on the CPU side: its TLB, its walkers over the page table that maps everything, and the way to
-// the driver.
+// The IOMMU on the CPU side: its TLB, its walkers over the page table of all mapped pages, and page faults
+// to the driver.
 //
 // Requests for one page are merged. A walk reads each entry from the CPU's memory; a page that no entry maps
-// is a fault and goes to the driver, its walker free meanwhile. The answer carries the frame, wherever it
-// lies, and whether a fault has put the page there (ATS). Of several CPUs each keeps a copy of the table in
-// its own memory, so that walks stay local.
+// is a fault and goes to the driver; its walker is free meanwhile. The response carries the frame, on
+// whichever device it is, and whether a fault has put the page there (ATS). With several CPUs each keeps a
+// copy of the table in its own memory, so that walks stay local.
 //
-// A page that lies elsewhere than the GPU that asks is a fault too, when the migration policy says so: the
-// driver moves the page there. When a page is unmapped the
-// IOMMU has it invalidated at the GPU it lies on and at all GPUs that it has told of it, behind the answers
-// given before (ATS invalidation), and holds back who asks until the page is mapped again.
+// A page on another device than the requesting GPU is a fault too, when the migration policy says so: the
+// driver migrates the page there. When a page is unmapped the IOMMU sends invalidations to the GPU that holds
+// it and to all GPUs that have its translation, behind all earlier responses (ATS invalidation), and keeps
+// requests for the page waiting until it is mapped again.
 #pragma once
 
 #include <optional>
@@ -53,7 +53,7 @@ struct IommuSpec {
   AddressMap memory;
   std::uint32_t waiters = 1024;  // requests that all GPUs together can have outstanding here
   PageTable const* preloaded = nullptr;
-  std::optional<PhysAddr> table_base;  // where this CPU's copy of it lies; else where `preloaded` does
+  std::optional<PhysAddr> table_base;  // of this CPU's copy of the table; else that of `preloaded`
   RemoteTouch remote_touch = RemoteTouch::remote_access;
   std::uint32_t migrate_after = 1;
   unsigned page_bits = 12;
@@ -71,10 +71,10 @@ struct IommuStats {
   std::uint64_t requests = 0;
   std::uint64_t tlb_hits = 0;
   std::uint64_t tlb_misses = 0;
-  std::uint64_t merged = 0;
+  std::uint64_t merged_misses = 0;
   std::uint64_t walks = 0;
-  std::uint64_t walk_reads = 0;
-  std::uint64_t faults = 0;
+  std::uint64_t page_table_reads = 0;
+  std::uint64_t page_faults = 0;
   std::uint64_t remote_faults = 0;
   std::uint64_t invalidations = 0;
 };
@@ -105,7 +105,7 @@ struct IommuState {
   MshrTable<IommuWaiter> moving;             // pages unmapped and not yet mapped again
   std::vector<std::uint32_t> invalidations;  // still to be acknowledged, by move
   Time port_free{};
-  Time answered_until{};  // when the last answer so far leaves
+  Time last_response{};  // when the latest response so far leaves
   IommuStats stats;
 };
 
@@ -145,8 +145,8 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void answer(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,
               Cx& cx) const;
   void finish(std::uint32_t entry, Translation const& found, Cx& cx) const;
-  void go_on(Cx& cx) const;
-  // Answers all who wait for the entry, in order, a cycle each, and frees it.
+  void resume_stalled(Cx& cx) const;
+  // Responds to all waiters of the entry, in order, one per cycle, and frees it.
   void answer_all(MshrTable<IommuWaiter>& table, std::uint32_t entry, Translation const& found, Cx& cx) const;
   void raise(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Duration extra, Cx& cx) const;
   void unmap(PageMove const& m, Cx& cx) const;

@@ -1,11 +1,11 @@
-// One slice of a device's last-level cache: a bank with its tags, MSHRs and answer port, in front of one DRAM
-// channel.
+// One slice of a device's last-level cache: a bank with its tags, MSHRs and response port, in front of one
+// DRAM channel.
 //
 // A request takes one cycle of the slice, first come first served (simultaneous ones in port order); a hit
-// answers `latency` cycles later; an answer takes one cycle of the answer port. Write-back; a write that
-// misses is put in without a fetch (sectored lines with byte masks, as gfx9 and NVIDIA). Page-walk reads are
-// requests like others. This is also where the crossbar's output port is: the crossbar has one stage, its
-// outputs are output-queued, and its latency is that of the links.
+// responds `latency` cycles later; a response takes one cycle of the response port. Write-back; a write that
+// misses allocates its line without a fetch (sectored lines with byte masks, as gfx9 and NVIDIA). Page-walk
+// reads are requests like others. This is also where the crossbar's output port is: the crossbar has one
+// stage, its outputs are output-queued, and its latency is that of the links.
 #pragma once
 
 #include <string>
@@ -51,7 +51,7 @@ struct L2SliceStats {
   std::uint64_t hits = 0;
   std::uint64_t misses = 0;
   std::uint64_t writebacks = 0;
-  std::uint64_t stalls = 0;
+  std::uint64_t mshr_stalls = 0;
 };
 
 struct L2Waiter {
@@ -92,11 +92,11 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   void answer(L2Waiter to, PhysAddr address, Access access, Time at, Cx& cx) const;
   void put(std::uint64_t line, bool dirty, Cx& cx) const;
   void write_back(Cx& cx) const;
-  // Every line that comes in may put out a dirty one; those under way have a place reserved.
+  // Every line filled may evict a dirty one: outstanding fills have a write-back entry reserved.
   static bool room_for_victim(L2SliceState const& s) {
     return s.writebacks.size() + s.mshrs.in_use() < s.writebacks.capacity();
   }
-  void go_on(Cx& cx) const;
+  void resume_stalled(Cx& cx) const;
   std::uint64_t line_of(PhysAddr a) const { return spec().memory.local(offset_of(a)) / spec().line_bytes; }
   PhysAddr address_of(std::uint64_t line) const {
     return physical(spec().device, spec().memory.offset(spec().index, line * spec().line_bytes));

@@ -1,7 +1,8 @@
-// The L2 TLB, shared by all SMs of a GPU: one look-up a cycle, misses merged by page and sent on to the GMMU.
+// The L2 TLB, shared by all SMs of a GPU: one look-up per cycle; misses are merged by page and sent to the
+// GMMU.
 //
-// An invalidation takes a cycle of the look-up, goes on to every SM behind all answers given before, and is
-// acknowledged when the last of them has done so.
+// An invalidation takes one look-up cycle, is forwarded to every SM behind all earlier responses, and is
+// acknowledged when the last SM has acknowledged it.
 #pragma once
 
 #include <string>
@@ -28,22 +29,22 @@ struct L2TlbSpec {
   L2TlbParams params;
   Clock clock{1'000'000'000};
   std::uint32_t clients = 1;
-  std::uint32_t requests_a_client = 64;  // outstanding at most
-  std::uint32_t moves = 1;               // invalidations under way at most, numbered from 0
+  std::uint32_t requests_per_client = 64;  // outstanding at most
+  std::uint32_t moves = 1;                 // invalidations under way at most, numbered from 0
 };
 
 struct L2TlbState {
   Tlb tlb;
   MshrTable<std::uint32_t> mshrs;  // waiters are SMs
   Ring<TranslateRequest> stalled;
-  std::vector<std::uint32_t> invalidating;  // SMs still to answer, by move
+  std::vector<std::uint32_t> invalidating;  // acknowledgements of SMs still missing, by move
   Time port_free{};
-  Time answered_until{};  // when the last answer so far leaves
+  Time last_response{};  // when the latest response so far leaves
   std::uint64_t hits = 0;
   std::uint64_t misses = 0;
-  std::uint64_t merged = 0;
-  std::uint64_t stalls = 0;
-  std::uint64_t invalidated = 0;
+  std::uint64_t merged_misses = 0;
+  std::uint64_t mshr_stalls = 0;
+  std::uint64_t invalidated_entries = 0;
 };
 
 class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {

@@ -1,16 +1,16 @@
-// The driver's memory manager: where every page lies, what happens at the first touch of one that lies
-// nowhere yet, and how a page moves to a GPU that touches it from afar (page migration, GMMU Bypass,
-// section 2.2).
+// The driver's memory manager: the placement of every page, the mapping of a page at its first touch, and the
+// migration of a page to a GPU that accesses it on another device (page migration, GMMU Bypass, section 2.2).
 //
-// A fault takes `fault_latency` of the driver, one fault after the other. A page touched first is given a
-// frame of the GPU that touched it, or, when that GPU is full, of the next one that is not, and of the CPU
-// last; its contents are taken to be there. A page that moves
-//   1. is unmapped at every IOMMU, which has all translations to its old frame invalidated, waits until no
-//      access that used one is under way, and holds back who asks for the page meanwhile;
-//   2. is fetched into a new frame by the copy engine of the GPU that wants it;
-//   3. is mapped there, at every IOMMU, and the old frame is free.
-// `migrations` pages move at a time, further ones wait in order; who faults on a page that is moving is told
-// its new place. A GPU that is full gets no pages: it is answered where the page lies.
+// A fault takes the driver `fault_latency`; faults are handled one at a time. At its first touch a page gets
+// a frame of the GPU that touched it or, when that GPU's memory is full, of the next GPU that has one, and of
+// the CPU last; its contents are assumed to be there. A page that migrates
+//   1. is unmapped at every IOMMU, which invalidates all translations to its old frame, waits until no access
+//      that used one is outstanding, and keeps requests for the page waiting;
+//   2. is fetched into a new frame by the copy engine of the destination GPU;
+//   3. is mapped there, at every IOMMU, and the old frame is released.
+// Up to `migrations` pages migrate at a time, further ones wait in order; a fault on a page that is migrating
+// is answered with its new frame. A GPU whose memory is full gets no further pages: it accesses them
+// remotely.
 #pragma once
 
 #include <string>
@@ -35,8 +35,8 @@ struct DriverParams {
 struct PagingDriverSpec {
   DriverParams params;
   unsigned page_bits = 12;
-  std::vector<std::uint64_t> first_free;  // frames, by GPU: those below are taken at time zero
-  std::uint64_t frames_a_gpu = 0;
+  std::vector<std::uint64_t> first_free;  // frames, by GPU: those below are in use at time zero
+  std::uint64_t frames_per_gpu = 0;
   std::uint64_t first_free_cpu = 0;
   PageTable const* preloaded = nullptr;
   std::uint32_t iommus = 1;
@@ -64,12 +64,12 @@ struct MigrationRecord {
 };
 
 struct PagingDriverStats {
-  std::uint64_t faults = 0;
-  std::uint64_t mapped = 0;
-  std::uint64_t elsewhere = 0;
+  std::uint64_t page_faults = 0;
+  std::uint64_t pages_mapped = 0;
+  std::uint64_t pages_spilled = 0;
   std::uint64_t migrations = 0;
   std::uint64_t migration_ps = 0;  // from start to new mapping, summed
-  std::uint64_t refused = 0;
+  std::uint64_t migrations_refused = 0;
 };
 
 struct PagingDriverState {

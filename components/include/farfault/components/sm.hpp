@@ -1,7 +1,7 @@
 // A streaming multiprocessor (compute unit): warps, scheduler, coalescer, L1 TLB and L1 cache.
 //
 // What happens inside in one go is calls, not messages: an instruction is issued, coalesced into line
-// transactions, and each is looked up in the L1 TLB and the L1 cache, one a cycle. Only misses, stores and
+// transactions, and each is looked up in the L1 TLB and the L1 cache, one per cycle. Only misses, stores and
 // wake-ups are events. A value that arrives at a clock edge is usable
 // at the next one. Loads do not block a warp; an instruction marked wait_loads does (AMD's s_waitcnt,
 // NVIDIA's scoreboard). A warp retires when its loads have returned and its stores are acknowledged. The L1
@@ -9,7 +9,7 @@
 // Fermi on); it holds remote lines too. Instruction fetch and the scalar caches are not modelled.
 // Back-pressure: when MSHRs or credits run out, the load/store unit stalls in order. An invalidation drops
 // the page's translation at once, and its lines when the accesses translated before are done; then it is
-// acknowledged. Warps go on meanwhile.
+// acknowledged. Warps keep running meanwhile.
 #pragma once
 
 #include <string>
@@ -90,7 +90,7 @@ struct SmStats {
   std::uint64_t stores = 0;
   std::uint64_t remote_accesses = 0;
   std::uint64_t blocks = 0;
-  std::uint64_t invalidated = 0;
+  std::uint64_t l1_tlb_invalidated = 0;
 };
 
 struct Warp {
@@ -185,13 +185,13 @@ class Sm final : public Component<SmSpec, SmState> {
     s.warps[warp].ready_at = at;
     s.timed |= std::uint64_t{1} << warp;
   }
-  void settle_warp(std::uint32_t warp, Cx& cx) const;
-  void plan_tick(Cx& cx) const;
+  void wake_if_done(std::uint32_t warp, Cx& cx) const;
+  void schedule_tick(Cx& cx) const;
 
-  void pump(Cx& cx) const;
+  void run_load_store(Cx& cx) const;
   bool translate_item(LsuItem const& item, Cx& cx) const;
   bool access(LsuItem const& item, Time at, Cx& cx) const;
-  void settle_invalidations(Cx& cx) const;
+  void acknowledge_invalidations(Cx& cx) const;
   bool has_credit(PhysAddr address, SmState const& s) const;
   void send(PhysAddr address, std::uint32_t tag, Access access, std::uint32_t bytes, Time at, Cx& cx) const;
   bool lsu_busy(SmState const& s) const { return s.position < s.current.size() || !s.replay.empty(); }

@@ -1,4 +1,4 @@
-// How a device's memory is spread over its L2 slices: blocks of `interleave` bytes go round the slices.
+// How a device's memory is spread over its L2 slices: blocks of `interleave` bytes rotate over the slices.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ class AddressMap {
   std::uint32_t slice(std::uint64_t offset) const {
     return static_cast<std::uint32_t>(offset >> block_bits_) & ((1U << slice_bits_) - 1);
   }
-  // The address within the slice: the selecting bits taken out.
+  // The address within the slice: without the selecting bits.
   std::uint64_t local(std::uint64_t offset) const {
     auto const low = offset & ((std::uint64_t{1} << block_bits_) - 1);
     return ((offset >> (block_bits_ + slice_bits_)) << block_bits_) | low;

@@ -1,5 +1,5 @@
 // A physically addressed cache of lines: tags and dirty bits, no data. The caller gives addresses local to
-// the cache (the bits that select a slice taken out), so that consecutive lines of one slice fall into
+// the cache (without the bits that select a slice), so that consecutive lines of one slice fall into
 // consecutive sets.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace farfault {
 class Cache {
  public:
   struct Victim {
-    std::uint64_t line;  // number of the line put out
+    std::uint64_t line;  // number of the evicted line
     bool dirty;
   };
 
@@ -31,7 +31,7 @@ class Cache {
     return slot.has_value();
   }
 
-  // Puts a line in (or refreshes it); a valid line that has to make room is returned.
+  // Inserts a line (or refreshes it); returns the valid line that was evicted for it.
   std::optional<Victim> fill(std::uint64_t line, bool dirty) {
     auto const set = set_of(line);
     if (auto const slot = array_.find(set, line)) {

@@ -16,7 +16,7 @@ struct Transaction {
   std::uint32_t unused;
 };
 
-// At most two lines a lane.
+// At most two lines per lane.
 using Transactions = std::array<Transaction, 2 * std::size_t{kMaxLanes}>;
 
 // Fills `out` and returns how many. `line_bytes` is a power of two.

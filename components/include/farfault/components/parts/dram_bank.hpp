@@ -25,7 +25,7 @@ class DramBanks {
   DramBanks() = default;
   explicit DramBanks(std::uint32_t banks) : banks_(banks) {}
 
-  // Consecutive rows lie in consecutive banks, permuted by the exclusive or of all higher bits, so that
+  // Consecutive rows are in consecutive banks, permuted by the exclusive or of all higher bits, so that
   // strides of a power of two spread too (Zhang et al., MICRO 2000). `banks` is a power of two.
   static std::uint32_t bank_of(std::uint64_t row, std::uint32_t banks) {
     auto const bits = static_cast<unsigned>(std::countr_zero(banks));

@@ -1,8 +1,8 @@
 // One direction of a link, at its sender: serialization at the link's bandwidth, credits for the receiver's
 // buffers, and the packets that wait for either. One credit count for each virtual channel; channels share
-// the wire, answers before requests. Within a channel each client of the sender has a queue of its own, and
-// they take turns: what waits in one does not hold up the other. Times are given, none is kept but the moment
-// up to which the wire is taken.
+// the wire, responses before requests. Within a channel each client of the sender has a queue of its own; the
+// queues are served alternately, so that one does not block the other. The caller passes the time in; the
+// only time kept is when the wire becomes free.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ class Egress {
   }
 
   void enqueue(Packet const& p, std::size_t client = 0) { waiting_[channel(p)][client].push(p); }
-  void give(Channel c, std::uint32_t count) { credits_[static_cast<std::size_t>(c)] += count; }
+  void add_credits(Channel c, std::uint32_t count) { credits_[static_cast<std::size_t>(c)] += count; }
   std::uint64_t queued() const {
     std::uint64_t n = 0;
     for (auto const& clients : waiting_)
@@ -40,8 +40,8 @@ class Egress {
   }
   EgressStats const& stats() const { return stats_; }
 
-  // Puts on the wire what may go: calls f(packet, done) for each, `done` being when its last byte has left.
-  // Answers first.
+  // Sends every packet that has a credit, responses first: calls f(packet, done) for each, `done` being when
+  // its last byte has left.
   template <class F>
   void transmit(Time now, F&& f) {
     for (auto const c : {Channel::response, Channel::request}) {

@@ -1,5 +1,5 @@
-// The page frames of one memory: those never used are given out in order, those given back come first, the
-// latest of them first (a free list, as Linux keeps per CPU).
+// The free page frames of one memory. Released frames are allocated first, the latest released first (a free
+// list, as Linux keeps per CPU); then frames never used, in order.
 #pragma once
 
 #include <cstdint>
@@ -18,27 +18,27 @@ class FramePool {
   // Frames `first` to `limit` - 1 are free.
   explicit FramePool(std::uint64_t first, std::uint64_t limit = kUnbounded) : next_(first), limit_(limit) {}
 
-  bool empty() const { return returned_.empty() && next_ == limit_; }
+  bool empty() const { return released_.empty() && next_ == limit_; }
 
   // Requires !empty().
-  std::uint64_t take() {
-    FF_CHECK(!empty(), "a frame is taken from an empty pool");
-    if (returned_.empty()) return next_++;
-    auto const frame = returned_.back();
-    returned_.pop_back();
+  std::uint64_t allocate() {
+    FF_CHECK(!empty(), "a frame is allocated from an empty pool");
+    if (released_.empty()) return next_++;
+    auto const frame = released_.back();
+    released_.pop_back();
     return frame;
   }
-  void give_back(std::uint64_t frame) { returned_.push_back(frame); }
+  void release(std::uint64_t frame) { released_.push_back(frame); }
 
   template <class Archive>
   void persist(Archive& a) {
-    a(next_, limit_, returned_);
+    a(next_, limit_, released_);
   }
 
  private:
   std::uint64_t next_ = 0;
   std::uint64_t limit_ = 0;
-  std::vector<std::uint64_t> returned_;
+  std::vector<std::uint64_t> released_;
 };
 
 }  // namespace farfault

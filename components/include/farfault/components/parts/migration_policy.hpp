@@ -1,6 +1,6 @@
-// What the touch of a page on another device does: the page is accessed there, or moves to the GPU that
-// touches it, once that GPU has asked for its translation `migrate_after` times in a row (1: page migration
-// as in GMMU Bypass, section 2.2; more: pages that GPUs share stay where they are).
+// What an access to a page on another device does: the page is accessed remotely, or migrates to the
+// accessing GPU, once that GPU has requested its translation `migrate_after` times in a row (1: page
+// migration as in GMMU Bypass, section 2.2; more: pages that GPUs share stay where they are).
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class MigrationPolicy {
     t.gpu = gpu;
     return ++t.in_a_row >= migrate_after_;
   }
-  // The page has left its place: its touches count anew.
+  // The page has moved: its touches are counted from zero.
   void forget(std::uint64_t page) { touches_.forget(page); }
 
   template <class Archive>

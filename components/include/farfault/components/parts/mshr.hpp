@@ -1,5 +1,4 @@
-// Miss status holding registers: outstanding misses by key, each with the list of those who wait for it, in
-// order.
+// Miss status holding registers: outstanding misses by key, each with the list of its waiters, in order.
 //
 // Capacity is fixed: `entries` misses and `waiters` waiting values in all; nothing is allocated after
 // construction. Waiter must be plain data.
@@ -62,13 +61,13 @@ class MshrTable {
     tails_[entry] = node;
   }
 
-  // Calls f(waiter) for the first who waits, if any.
+  // Calls f(waiter) for the first waiter, if any.
   template <class F>
   void first_waiter(std::uint32_t entry, F&& f) const {
     if (heads_[entry] != kNone) f(pool_[heads_[entry]].waiter);
   }
 
-  // Frees the entry and calls f(waiter) for each who waited, in order; f may use the table.
+  // Frees the entry and calls f(waiter) for each waiter, in order; f may use the table.
   template <class F>
   void release(std::uint32_t entry, F&& f) {
     auto node = heads_[entry];

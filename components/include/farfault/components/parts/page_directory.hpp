@@ -1,6 +1,6 @@
-// Which GPUs may hold the translation of a page that lies on another device.
+// Which GPUs may hold the translation of a page on another device.
 //
-// A coarse vector of 64 bits (Gupta et al., ICPP 1990): GPU n is bit n mod 64, so that the answer is exact up
+// A coarse vector of 64 bits (Gupta et al., ICPP 1990): GPU n is bit n mod 64, so that the set is exact up
 // to 64 GPUs and never too small beyond. Entries that a TLB has dropped since still count.
 #pragma once
 

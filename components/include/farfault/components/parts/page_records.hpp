@@ -1,4 +1,4 @@
-// A record for each page that was ever asked about, empty at first: found by the page's number through a
+// One record for each page ever looked up, empty at first: found by page number through a
 // radix table, so that sparse address spaces cost no more than what is used of them.
 #pragma once
 

@@ -1,8 +1,8 @@
-// A radix page table with real node addresses, as a walker reads it: 512 entries of 8 bytes a node (x86-64
+// A radix page table with real node addresses, as a walker reads it: nodes of 512 entries of 8 bytes (x86-64
 // and AMD GPUs; four levels for 4 KiB pages over 48 bits, one less for each factor of 512 of the page size).
 //
-// Nodes lie one after the other in `table memory`, the physical range that starts at `base`. The table is
-// sparse: a node exists once something below it was mapped. Level 0 is the root.
+// Nodes follow each other in the physical range that starts at `base`. The table is sparse: a node exists
+// once a page below it was mapped. Level 0 is the root.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ class PageTable {
   PageTable(PhysAddr base, unsigned page_bits)
       : base_(base), levels_((kVirtualBits - page_bits + kIndexBits - 1) / kIndexBits), nodes_(1) {}
 
-  // The same table elsewhere in memory.
+  // Moves the table to another physical range.
   void relocate(PhysAddr base) { base_ = base; }
   unsigned levels() const { return levels_; }
   std::uint64_t nodes() const { return nodes_.size(); }
@@ -35,7 +35,7 @@ class PageTable {
   bool unmap(std::uint64_t page);
   std::optional<PhysAddr> find(std::uint64_t page) const;
 
-  // What a walker finds in one entry: where it lies, and what it says.
+  // What a walker finds in one entry.
   struct Step {
     PhysAddr address;    // of the entry
     bool present;        // false: the walk ends here, the page is not mapped

@@ -23,7 +23,7 @@ class Ring {
   std::uint64_t capacity() const { return capacity_; }
 
   void push(T const& item) {
-    FF_CHECK(!full(), "a bounded queue overflows: somebody sent without a credit");
+    FF_CHECK(!full(), "a bounded queue overflows: a sender ignored its credits");
     if (size_ == items_.size()) grow();
     auto i = first_ + size_;
     if (i >= items_.size()) i -= items_.size();

@@ -106,7 +106,7 @@ class SetAssociative {
   std::uint64_t clock_ = 0;
   std::vector<std::uint64_t> keys_;
   std::vector<std::uint64_t> used_;    // when last used, in uses
-  std::vector<std::uint32_t> recent_;  // by set: the way used last, looked at first
+  std::vector<std::uint32_t> recent_;  // by set: the way used last, compared first
 };
 
 }  // namespace farfault

@@ -1,5 +1,5 @@
 // A translation lookaside buffer: (address space, virtual page) -> frame. An L1 and an L2 TLB are the same
-// part. One of no entries misses always. The set is the low bits of the page number (MGPUSim's and
+// part. Without entries every look-up misses. The set is the low bits of the page number (MGPUSim's and
 // GPGPU-Sim's choice).
 #pragma once
 

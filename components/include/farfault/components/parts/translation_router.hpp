@@ -1,9 +1,8 @@
 // Where an L2 TLB miss goes: to the GPU's own walkers (GMMU), to the IOMMU on the CPU side, or to both at
 // once.
 //
-// A policy is one small file; it is told the outcome of every translation (local or remote page) and asked
-// before each. Source: Wei et al., "Dynamic GMMU Bypass for Address Translation in Multi-GPU Systems", NPC
-// 2020, sections 2.3 and 4.
+// A policy decides for each translation, and learns the outcome of each (local or remote page). Source: Wei
+// et al., "Dynamic GMMU Bypass for Address Translation in Multi-GPU Systems", NPC 2020, sections 2.3 and 4.
 #pragma once
 
 #include <cstdint>
@@ -27,18 +26,18 @@ struct RouterParams {
 };
 
 struct RouterStats {
-  std::uint64_t predicted_local = 0;   // routed to the GMMU alone by the predictor
-  std::uint64_t predicted_remote = 0;  // routed to the IOMMU alone
-  std::uint64_t undecided = 0;         // routed to both
-  std::uint64_t right_local = 0;       // of predicted_local, those whose page this GPU's table had
-  std::uint64_t right_remote = 0;
+  std::uint64_t local_predictions = 0;          // routed to the GMMU only by the predictor
+  std::uint64_t remote_predictions = 0;         // routed to the IOMMU only
+  std::uint64_t undecided_requests = 0;         // routed to both
+  std::uint64_t correct_local_predictions = 0;  // of local_predictions, those whose page this GPU's table had
+  std::uint64_t correct_remote_predictions = 0;
 };
 
 // The predictor of GMMU bypass: two saturating counters of the translations that touched local and remote
 // pages in the running epoch; their ratio L / T, once the epoch is over, decides for the next: above T1 the
 // GMMU alone, below T2 the IOMMU alone, between them both. Epochs without a translation keep the last
 // decision; before the first ratio requests go as in the distributed architecture, which is no prediction.
-// When a counter saturates both are halved, so that the ratio lives on (the paper gives the width, 8 bits,
+// When a counter saturates both are halved, so that the ratio is kept (the paper gives the width, 8 bits,
 // and not what happens at its end: assumed).
 class BypassPredictor {
  public:

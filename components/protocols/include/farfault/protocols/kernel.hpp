@@ -1,7 +1,7 @@
-// What a workload gives to a machine: kernels as streams of warp instructions.
+// What a machine runs: kernels as streams of warp instructions.
 //
-// A kernel is a pure function (block, warp, step) -> instruction: it may be asked for any step in any order
-// and any number of times, from any thread, and answers the same. It holds no state that changes while a run
+// A kernel is a pure function (block, warp, step) -> instruction: it may be called for any step, in any order
+// and any number of times, from any thread, and returns the same. It holds no state that changes while a run
 // is on, so that a cursor (one step number a warp) is all that a checkpoint or a rank needs. The addresses
 // are those of the real algorithm on the real data. Units: addresses and sizes in bytes, compute in core
 // cycles.
@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kMaxLanes = 64;
 enum class Op : std::uint8_t {
   compute,  // occupies the warp for `cycles`
   load,     // lane addresses; does not block the warp by itself
-  store,    // lane addresses; never waits for an answer
+  store,    // lane addresses; never waits for a response
   barrier,  // waits for all warps of the block
   end,      // the warp is done; every later step is `end` too
 };

@@ -32,8 +32,8 @@ constexpr std::uint64_t offset_of(PhysAddr a) {
 
 enum class Access : std::uint8_t { read, write };
 
-// To an L2 slice, a DRAM channel or the RDMA engine. `from` picks the answer's port, `tag` is the sender's
-// own business.
+// To an L2 slice, a DRAM channel or the RDMA engine. `from` selects the response port, `tag` is for the
+// sender alone.
 struct MemRequest {
   PhysAddr address;
   std::uint32_t tag;
@@ -68,7 +68,7 @@ struct TranslateResponse {
   std::uint8_t unused[7] = {};
 };
 
-// A page leaves its frame: translations to it are void. `move` is the driver's number for it.
+// A page leaves its frame: translations to it become invalid. `move` is the number of its migration.
 struct Invalidate {
   std::uint64_t page;
   PhysAddr frame;
@@ -92,8 +92,8 @@ enum class PacketKind : std::uint8_t {
 };
 inline constexpr std::uint8_t kPacketKinds = 8;
 
-// Requests and answers travel in separate virtual channels, so that answers always get through. An
-// invalidation goes with the answers: it must not overtake a translation that was answered before it.
+// Requests and responses use separate virtual channels, so that responses always get through. An invalidation
+// uses the response channel: it must not overtake an earlier translation response.
 enum class Channel : std::uint8_t { request, response };
 inline constexpr std::uint8_t kChannels = 2;
 
@@ -105,7 +105,7 @@ constexpr Channel channel_of(PacketKind k) {
 
 struct Packet {
   std::uint64_t address;  // physical of a memory access, virtual page number of a translation
-  PhysAddr frame;         // of a translation's answer
+  PhysAddr frame;         // of a translation response
   std::uint32_t tag;
   NodeId source;
   NodeId destination;
@@ -113,13 +113,13 @@ struct Packet {
   std::uint16_t via;         // the receiver's number of the link it came over
   PacketKind kind;
   std::uint8_t bytes;    // of the access
-  std::uint16_t device;  // the GPU that asks, of a translation
-  std::uint16_t flow;    // which of equally short ways it takes
-  FoundBy found_by;      // a translation's answer
+  std::uint16_t device;  // the requesting GPU, of a translation
+  std::uint16_t flow;    // which of equally short routes it takes
+  FoundBy found_by;      // of a translation response
   std::uint8_t unused[5];
 };
 
-// Buffer space given back to the sender of a link.
+// Buffer space returned to the sender of a link.
 struct Credit {
   std::uint16_t link;  // the sender's number of the link
   std::uint16_t channel;
@@ -147,13 +147,13 @@ struct BlockDone {
 
 enum class FaultKind : std::uint8_t { not_mapped, remote };
 
-// From the IOMMU to the driver and back: a page that no table maps, or that lies elsewhere than the GPU that
-// touches it, and where it is now.
+// From the IOMMU to the driver: a page that no table maps, or that is on another device than the GPU that
+// touches it. Back: where it is now.
 struct PageFault {
   std::uint64_t page;
   std::uint16_t gpu;
   std::uint16_t iommu;
-  std::uint32_t entry;  // the IOMMU's own business
+  std::uint32_t entry;  // for the IOMMU alone
   FaultKind kind;
   std::uint8_t unused[7];
 };
