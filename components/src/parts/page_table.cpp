@@ -14,7 +14,7 @@ void PageTable::map(std::uint64_t page, PhysAddr frame) {
     }
     node = nodes_[node][i] - 1;
   }
-  auto& entry = nodes_[node][index(page, levels_ - 1)];
+  auto& entry = nodes_[node][index(page, levels() - 1)];
   if (entry == 0) ++mapped_;
   entry = frame + 1;
 }
@@ -26,7 +26,7 @@ bool PageTable::unmap(std::uint64_t page) {
     if (entry == 0) return false;
     node = entry - 1;
   }
-  auto& entry = nodes_[node][index(page, levels_ - 1)];
+  auto& entry = nodes_[node][index(page, levels() - 1)];
   if (entry == 0) return false;
   entry = 0;
   --mapped_;

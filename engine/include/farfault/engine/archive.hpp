@@ -1,9 +1,11 @@
 // Saving, loading and hashing of component state, from one description of it.
 //
-// Persistable is: Bytes (plain data); std::vector, std::array and std::optional of Persistable; a class with
-//   template <class Archive> void persist(Archive& a) { a(first_, second_); }
-// and an aggregate, whose members are found by themselves, so that none can be forgotten. Anything else does
-// not compile. The byte stream has no padding and is the same on every machine of one endianness.
+// Persistable is: Bytes (plain data); std::vector, std::array and std::optional of Persistable; an aggregate,
+// whose members are found by themselves; and a class that lists its members,
+//   auto members() { return std::tie(first_, second_); }
+// The list must be complete: the sizes of the members add up to that of the object, so such a class has no
+// padding (fill it with members). Anything else does not compile, a forgotten member included. The byte
+// stream has no padding and is the same on every machine of one endianness.
 #pragma once
 
 #include <array>
@@ -12,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -110,10 +113,20 @@ struct IsOptional : std::false_type {};
 template <class T>
 struct IsOptional<std::optional<T>> : std::true_type {};
 
-template <class T, class A>
-concept HasPersist = requires(T& t, A& a) {
-  t.persist(a);
+template <class T>
+concept HasMembers = requires(T& t) {
+  t.members();
 };
+
+template <class T>
+struct SizeOfMembers;
+template <class... M>
+struct SizeOfMembers<std::tuple<M&...>> {
+  static constexpr std::size_t value = (sizeof(M) + ... + 0);
+};
+template <HasMembers T>
+inline constexpr bool lists_all_members = SizeOfMembers<decltype(std::declval<T&>().members())>::value ==
+                                          sizeof(T);
 
 }  // namespace detail
 
@@ -150,10 +163,12 @@ class Archive {
       if (has != 0 && !t) t.emplace();
       if (has == 0) t.reset();
       if (t) one(*t);
-    } else if constexpr (detail::HasPersist<T, Final>) {
-      t.persist(self());
+    } else if constexpr (detail::HasMembers<T>) {
+      static_assert(detail::lists_all_members<T>,
+                    "members() leaves out a member, or the class has padding: fill it with members");
+      std::apply([&](auto&... members) { (one(members), ...); }, t.members());
     } else {
-      static_assert(std::is_aggregate_v<T>, "this state cannot be saved: give its type a persist(Archive&)");
+      static_assert(std::is_aggregate_v<T>, "this state cannot be saved: give its type a members()");
       detail::with_members(t, [&](auto&... members) { (one(members), ...); });
     }
   }

@@ -32,21 +32,16 @@ class AccessDrain {
   }
   // An access is sent; returns its generation, for answered().
   std::uint32_t send() {
-    auto const generation = ahead_ != 0 ? current_ ^ 1U : current_;
+    auto const generation = static_cast<std::uint32_t>(ahead_ != 0 ? current_ ^ 1U : current_);
     ++outstanding_[generation];
     return generation;
   }
   void answered(std::uint32_t generation) { --outstanding_[generation]; }
 
-  template <class Archive>
-  void persist(Archive& a) {
-    a(outstanding_, ahead_, current_);
-  }
-
  private:
   std::array<std::uint64_t, 2> outstanding_{};
   std::uint64_t ahead_ = 0;  // translated accesses of the older generation, still to be sent
-  std::uint32_t current_ = 0;
+  std::uint64_t current_ = 0;
 };
 
 }  // namespace farfault

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "farfault/components/parts/set_associative.hpp"
@@ -53,10 +54,7 @@ class Cache {
     std::fill(dirty_.begin(), dirty_.end(), std::uint8_t{0});
   }
 
-  template <class Archive>
-  void persist(Archive& a) {
-    a(array_, dirty_);
-  }
+  auto members() { return std::tie(array_, dirty_); }
 
  private:
   std::uint32_t set_of(std::uint64_t line) const { return static_cast<std::uint32_t>(line % array_.sets()); }

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 #include "farfault/engine/time.hpp"
@@ -55,10 +56,7 @@ class DramBanks {
     b.column_ready = data - t.t_cl;
   }
 
-  template <class Archive>
-  void persist(Archive& a) {
-    a(banks_);
-  }
+  auto members() { return std::tie(banks_); }
 
  private:
   static constexpr std::uint64_t kClosed = std::numeric_limits<std::uint64_t>::max();

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <tuple>
 
 #include "farfault/components/parts/ring.hpp"
 #include "farfault/engine/units.hpp"
@@ -63,10 +64,7 @@ class Egress {
     }
   }
 
-  template <class Archive>
-  void persist(Archive& a) {
-    a(bandwidth_, credits_, turn_, waiting_, free_at_, stats_);
-  }
+  auto members() { return std::tie(bandwidth_, credits_, turn_, waiting_, free_at_, stats_); }
 
  private:
   static std::size_t channel(Packet const& p) { return static_cast<std::size_t>(channel_of(p.kind)); }

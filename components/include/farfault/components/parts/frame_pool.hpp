@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 #include "farfault/engine/error.hpp"
@@ -30,10 +31,7 @@ class FramePool {
   }
   void release(std::uint64_t frame) { released_.push_back(frame); }
 
-  template <class Archive>
-  void persist(Archive& a) {
-    a(next_, limit_, released_);
-  }
+  auto members() { return std::tie(next_, limit_, released_); }
 
  private:
   std::uint64_t next_ = 0;

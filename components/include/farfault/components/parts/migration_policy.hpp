@@ -4,12 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 
 #include "farfault/components/parts/page_records.hpp"
 
 namespace farfault {
 
-enum class RemoteTouch : std::uint8_t { remote_access, migrate };
+enum class RemoteTouch : std::uint32_t { remote_access, migrate };
 
 class MigrationPolicy {
  public:
@@ -32,10 +33,7 @@ class MigrationPolicy {
   // The page has moved: its touches are counted from zero.
   void forget(std::uint64_t page) { touches_.forget(page); }
 
-  template <class Archive>
-  void persist(Archive& a) {
-    a(touch_, migrate_after_, touches_);
-  }
+  auto members() { return std::tie(touch_, migrate_after_, touches_); }
 
  private:
   struct Touches {

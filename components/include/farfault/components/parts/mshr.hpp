@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "farfault/engine/error.hpp"
@@ -81,10 +82,7 @@ class MshrTable {
     }
   }
 
-  template <class Archive>
-  void persist(Archive& a) {
-    a(keys_, heads_, tails_, pool_, free_entries_, free_nodes_);
-  }
+  auto members() { return std::tie(keys_, heads_, tails_, pool_, free_entries_, free_nodes_); }
 
  private:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();

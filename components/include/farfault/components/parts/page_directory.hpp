@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 
 #include "farfault/components/parts/page_records.hpp"
 
@@ -22,10 +23,7 @@ class PageDirectory {
   }
   void forget(std::uint64_t page) { holders_.forget(page); }
 
-  template <class Archive>
-  void persist(Archive& a) {
-    a(holders_);
-  }
+  auto members() { return std::tie(holders_); }
 
  private:
   static std::uint64_t bit(std::uint32_t gpu) { return std::uint64_t{1} << (gpu % 64); }

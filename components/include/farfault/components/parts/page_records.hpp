@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "farfault/components/parts/page_table.hpp"
@@ -31,10 +32,7 @@ class PageRecords {
     if (auto const number = number_of_.find(page)) records_[*number] = {};
   }
 
-  template <class Archive>
-  void persist(Archive& a) {
-    a(number_of_, records_);
-  }
+  auto members() { return std::tie(number_of_, records_); }
 
  private:
   PageTable number_of_;  // of a page's record

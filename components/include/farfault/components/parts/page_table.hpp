@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "farfault/protocols/messages.hpp"
@@ -26,7 +27,7 @@ class PageTable {
 
   // Moves the table to another physical range.
   void relocate(PhysAddr base) { base_ = base; }
-  unsigned levels() const { return levels_; }
+  unsigned levels() const { return static_cast<unsigned>(levels_); }
   std::uint64_t nodes() const { return nodes_.size(); }
   std::uint64_t mapped_pages() const { return mapped_; }
 
@@ -50,10 +51,7 @@ class PageTable {
     each_below(0, 0, 0, f);
   }
 
-  template <class Archive>
-  void persist(Archive& a) {
-    a(base_, levels_, mapped_, nodes_);
-  }
+  auto members() { return std::tie(base_, levels_, mapped_, nodes_); }
 
  private:
   using Node = std::array<std::uint64_t, 512>;  // 0: not present; else node number or frame, plus one
@@ -76,7 +74,7 @@ class PageTable {
   }
 
   PhysAddr base_ = 0;
-  unsigned levels_ = 4;
+  std::uint64_t levels_ = 4;
   std::uint64_t mapped_ = 0;
   std::vector<Node> nodes_;
 };

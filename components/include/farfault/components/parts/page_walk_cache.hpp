@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,10 +37,7 @@ class PageWalkCache {
     nodes_[slot ? *slot : array_.insert(0, k).slot] = node;
   }
 
-  template <class Archive>
-  void persist(Archive& a) {
-    a(array_, nodes_);
-  }
+  auto members() { return std::tie(array_, nodes_); }
 
  private:
   static std::uint64_t key(std::uint64_t page, unsigned level, unsigned levels) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -37,10 +38,7 @@ class Ring {
     --size_;
   }
 
-  template <class Archive>
-  void persist(Archive& a) {
-    a(items_, first_, size_, capacity_);
-  }
+  auto members() { return std::tie(items_, first_, size_, capacity_); }
 
  private:
   void grow() {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "farfault/engine/error.hpp"
@@ -90,10 +91,7 @@ class SetAssociative {
     std::fill(used_.begin(), used_.end(), 0);
   }
 
-  template <class Archive>
-  void persist(Archive& a) {
-    a(sets_, ways_, clock_, keys_, used_, recent_);
-  }
+  auto members() { return std::tie(sets_, ways_, clock_, keys_, used_, recent_); }
 
  private:
   void touch(std::uint32_t set, SlotIndex slot) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "farfault/components/parts/set_associative.hpp"
@@ -42,10 +43,7 @@ class Tlb {
         f(static_cast<std::uint32_t>(k >> kPageBits), k & ((std::uint64_t{1} << kPageBits) - 1), frames_[i]);
   }
 
-  template <class Archive>
-  void persist(Archive& a) {
-    a(array_, frames_);
-  }
+  auto members() { return std::tie(array_, frames_); }
 
  private:
   // Page numbers have at most 52 bits, so an address space identifier of 11 bits fits above them.

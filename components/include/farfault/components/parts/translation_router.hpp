@@ -13,7 +13,7 @@
 
 namespace farfault {
 
-enum class Route : std::uint8_t { gmmu, iommu, both };
+enum class Route : std::uint32_t { gmmu, iommu, both };
 enum class RouterPolicy : std::uint8_t { distributed, centralized, gmmu_bypass, oracle };
 
 struct RouterParams {
@@ -46,7 +46,7 @@ class BypassPredictor {
     return decision_;
   }
   // Whether decision() comes from a ratio.
-  bool decided() const { return decided_; }
+  bool decided() const { return decided_ != 0; }
   void observe(bool local, Time now, RouterParams const& p) {
     roll(now, p);
     auto const limit = (std::uint32_t{1} << p.counter_bits) - 1;
@@ -60,11 +60,6 @@ class BypassPredictor {
   std::uint32_t local() const { return local_; }
   std::uint32_t remote() const { return remote_; }
 
-  template <class Archive>
-  void persist(Archive& a) {
-    a(epoch_, local_, remote_, decision_, decided_);
-  }
-
  private:
   void roll(Time now, RouterParams const& p) {
     auto const epoch = static_cast<std::uint64_t>(picoseconds(now) / picoseconds(p.epoch));
@@ -74,7 +69,7 @@ class BypassPredictor {
     if (total != 0) {
       auto const ratio = static_cast<double>(local_) / static_cast<double>(total);
       decision_ = ratio > p.t1 ? Route::gmmu : ratio < p.t2 ? Route::iommu : Route::both;
-      decided_ = true;
+      decided_ = 1;
     }
     local_ = 0;
     remote_ = 0;
@@ -84,7 +79,7 @@ class BypassPredictor {
   std::uint32_t local_ = 0;
   std::uint32_t remote_ = 0;
   Route decision_ = Route::gmmu;
-  bool decided_ = false;
+  std::uint32_t decided_ = 0;
 };
 
 }  // namespace farfault

@@ -18,20 +18,16 @@ class WarpScheduler {
 
   // The slot to issue from among the set bits of `ready`, which is not empty.
   std::uint32_t pick(std::uint64_t ready, WarpOrder order) {
-    last_ = order == WarpOrder::round_robin ? next_after(ready) : greedy(ready);
-    last_age_ = age_[last_];
-    return last_;
-  }
-
-  template <class Archive>
-  void persist(Archive& a) {
-    a(age_, clock_, last_, last_age_);
+    auto const slot = order == WarpOrder::round_robin ? next_after(ready) : greedy(ready);
+    last_ = slot;
+    last_age_ = age_[slot];
+    return slot;
   }
 
  private:
   std::uint32_t greedy(std::uint64_t ready) const {
     // A new warp in the slot of the last one is not that warp.
-    if ((ready >> last_ & 1) != 0 && age_[last_] == last_age_) return last_;
+    if ((ready >> last_ & 1) != 0 && age_[last_] == last_age_) return static_cast<std::uint32_t>(last_);
     std::uint32_t oldest = static_cast<std::uint32_t>(std::countr_zero(ready));
     for (auto rest = ready & (ready - 1); rest != 0; rest &= rest - 1) {
       auto const slot = static_cast<std::uint32_t>(std::countr_zero(rest));
@@ -46,7 +42,7 @@ class WarpScheduler {
 
   std::array<std::uint64_t, kMaxWarps> age_{};
   std::uint64_t clock_ = 0;
-  std::uint32_t last_ = 0;
+  std::uint64_t last_ = 0;
   std::uint64_t last_age_ = 0;
 };
 
