@@ -37,11 +37,8 @@ GmmuState Gmmu::initial() const {
   s.pending.resize(p.pending);
   for (std::uint32_t i = p.pending; i > 0; --i) s.free_pending.push_back(i - 1);
   s.stalled = Ring<TranslateRequest>(spec().queue);
-  s.walk_queue = Ring<std::uint32_t>(p.pending);
-  s.walks.resize(p.walkers);
-  for (std::uint32_t i = p.walkers; i > 0; --i) s.free_walkers.push_back(i - 1);
+  s.walker = Walker(p.walkers, p.pending, p.walk_cache);
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
-  s.walk_cache = PageWalkCache(p.walk_cache);
   return s;
 }
 
@@ -50,9 +47,9 @@ std::span<Stat<GmmuState> const> Gmmu::stats() const {
   static constexpr std::array<Stat<GmmuState>, 16> all{{
       {"requests", "count", "L2 TLB misses received", StatKind::counter,
        [](S s) { return s.stats.requests; }},
-      {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.stats.walks; }},
+      {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.walker.walks(); }},
       {"page_table_reads", "count", "page-table entries read by page walks", StatKind::counter,
-       [](S s) { return s.stats.page_table_reads; }},
+       [](S s) { return s.walker.reads(); }},
       {"walk_hits", "count", "page walks that found the page in this GPU's page table", StatKind::counter,
        [](S s) { return s.stats.walk_hits; }},
       {"walk_misses", "count", "page walks that found no mapping in this GPU's page table", StatKind::counter,
@@ -79,8 +76,7 @@ std::span<Stat<GmmuState> const> Gmmu::stats() const {
        [](S s) { return s.router_stats.correct_remote_predictions; }},
       {"invalidations", "count", "invalidation requests received", StatKind::counter,
        [](S s) { return s.stats.invalidations; }},
-      {"busy_walkers", "count", "page walkers in use", StatKind::level,
-       [](S s) { return s.walks.size() - s.free_walkers.size(); }},
+      {"busy_walkers", "count", "page walkers in use", StatKind::level, [](S s) { return s.walker.busy(); }},
   }};
   return all;
 }
@@ -89,8 +85,8 @@ std::string Gmmu::waiting_for() const {
   auto const& s = state();
   auto const held = s.pending.size() - s.free_pending.size();
   if (held == 0 && s.stalled.empty()) return {};
-  return std::to_string(held) + " translations, " + std::to_string(s.walks.size() - s.free_walkers.size()) +
-         " walks under way, " + std::to_string(s.walk_queue.size()) + " walks queued";
+  return std::to_string(held) + " translations, " + std::to_string(s.walker.busy()) + " walks under way, " +
+         std::to_string(s.walker.queued()) + " walks queued";
 }
 
 void Gmmu::on_request(TranslateRequest const& m, Cx& cx) const {
@@ -137,7 +133,7 @@ void Gmmu::admit(TranslateRequest const& m, Cx& cx) const {
   auto const where = route(m.page, r, cx);
   if (where != Route::iommu) {
     ++r.lookups;
-    s.walk_queue.push(id);
+    s.walker.enqueue(m.page, id);
   }
   if (where != Route::gmmu) {
     ++r.lookups;
@@ -155,56 +151,32 @@ void Gmmu::request_from_iommu(std::uint32_t id, Cx& cx) const {
 
 void Gmmu::start_walks(Cx& cx) const {
   auto& s = cx.state();
-  while (!s.walk_queue.empty() && !s.free_walkers.empty()) {
-    auto const walker = s.free_walkers.back();
-    s.free_walkers.pop_back();
-    auto const id = s.walk_queue.front();
-    s.walk_queue.pop();
-    auto const start = s.walk_cache.start(s.pending[id].page, s.table.levels());
-    s.walks[walker] = {start.node, start.level, id};
-    ++s.stats.walks;
-    auto const ready = s.pending[id].arrived + spec().clock.cycles(spec().params.latency);
-    read(walker, std::max(ready, cx.now()) - cx.now(), cx);
+  while (auto const first = s.walker.start(s.table)) {
+    auto const ready = s.pending[first->tag].arrived + spec().clock.cycles(spec().params.latency);
+    read(first->address, first->walker, std::max(ready, cx.now()) - cx.now(), cx);
   }
 }
 
-void Gmmu::read(std::uint32_t walker, Duration extra, Cx& cx) const {
-  auto& s = cx.state();
-  auto const& w = s.walks[walker];
-  auto const step = s.table.step(w.node, w.level, s.pending[w.request].page);
-  ++s.stats.page_table_reads;
-  cx.send(read_entry, spec().memory.slice(offset_of(step.address)),
-          MemRequest{step.address, walker, spec().memory_port, Access::read, 8}, extra);
+void Gmmu::read(PhysAddr entry, std::uint32_t walker, Duration extra, Cx& cx) const {
+  cx.send(read_entry, spec().memory.slice(offset_of(entry)),
+          MemRequest{entry, walker, spec().memory_port, Access::read, 8}, extra);
 }
 
 void Gmmu::on_entry(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  auto const walker = m.tag;
-  auto& w = s.walks[walker];
-  auto const id = w.request;
-  auto const page = s.pending[id].page;
-  auto const step = s.table.step(w.node, w.level, page);
-  if (step.present && !step.leaf) {
-    ++w.level;
-    w.node = step.next;
-    s.walk_cache.remember(page, w.level, s.table.levels(), w.node);
-    read(walker, Duration::zero(), cx);
+  auto const step = s.walker.advance(m.tag, s.table);
+  if (!step.ended) {
+    read(step.address, m.tag, Duration::zero(), cx);
     return;
   }
-  s.free_walkers.push_back(walker);
-  observe(s.pending[id], step.present, cx);
-  if (step.present) {
-    ++s.stats.walk_hits;
-    lookup_done(id, step.next, cx);
-  } else {
-    ++s.stats.walk_misses;
-    auto& r = s.pending[id];
-    if (r.lookups == 1 && r.answered == 0) {
-      request_from_iommu(id, cx);  // the look-up continues there
-    } else {
-      lookup_done(id, kNoFrame, cx);
-    }
-  }
+  auto const id = step.tag;
+  auto& r = s.pending[id];
+  observe(r, step.found, cx);
+  ++(step.found ? s.stats.walk_hits : s.stats.walk_misses);
+  if (!step.found && r.lookups == 1 && r.answered == 0)
+    request_from_iommu(id, cx);  // the look-up continues there
+  else
+    lookup_done(id, step.found ? step.address : kNoFrame, cx);
   start_walks(cx);
 }
 

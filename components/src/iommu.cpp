@@ -22,12 +22,10 @@ IommuState Iommu::initial() const {
   s.tlb = Tlb(p.tlb_entries, p.tlb_ways);
   s.pages = MshrTable<IommuWaiter>(p.pages, spec().waiters);
   s.stalled = Ring<Packet>(spec().waiters);
-  s.walk_queue = Ring<IommuQueuedWalk>(p.pages);
-  s.walks.resize(p.walkers);
-  for (std::uint32_t i = p.walkers; i > 0; --i) s.free_walkers.push_back(i - 1);
+  s.missed_at.resize(p.pages);
+  s.walker = Walker(p.walkers, p.pages, p.walk_cache);
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
   if (spec().table_base) s.table.relocate(*spec().table_base);
-  s.walk_cache = PageWalkCache(p.walk_cache);
   s.migration = MigrationPolicy(spec().remote_touch, spec().migrate_after, spec().page_bits);
   s.directory = PageDirectory(spec().page_bits);
   s.moving = MshrTable<IommuWaiter>(spec().moves, spec().waiters);
@@ -46,17 +44,16 @@ std::span<Stat<IommuState> const> Iommu::stats() const {
        [](S s) { return s.stats.tlb_misses; }},
       {"merged_misses", "count", "TLB misses merged into an outstanding walk or fault of the same page",
        StatKind::counter, [](S s) { return s.stats.merged_misses; }},
-      {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.stats.walks; }},
+      {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.walker.walks(); }},
       {"page_table_reads", "count", "page-table entries read by page walks", StatKind::counter,
-       [](S s) { return s.stats.page_table_reads; }},
+       [](S s) { return s.walker.reads(); }},
       {"page_faults", "count", "page faults on unmapped pages, sent to the driver", StatKind::counter,
        [](S s) { return s.stats.page_faults; }},
       {"remote_faults", "count", "page faults on pages mapped on another device, which request a migration",
        StatKind::counter, [](S s) { return s.stats.remote_faults; }},
       {"invalidations", "count", "invalidation requests sent to GPUs", StatKind::counter,
        [](S s) { return s.stats.invalidations; }},
-      {"busy_walkers", "count", "page walkers in use", StatKind::level,
-       [](S s) { return s.walks.size() - s.free_walkers.size(); }},
+      {"busy_walkers", "count", "page walkers in use", StatKind::level, [](S s) { return s.walker.busy(); }},
   }};
   return all;
 }
@@ -65,7 +62,7 @@ std::string Iommu::waiting_for() const {
   auto const& s = state();
   if (s.pages.in_use() == 0 && s.moving.in_use() == 0 && s.stalled.empty()) return {};
   return std::to_string(s.pages.in_use()) + " pages in translation, " + std::to_string(s.moving.in_use()) +
-         " moving, " + std::to_string(s.walks.size() - s.free_walkers.size()) + " walks under way, " +
+         " moving, " + std::to_string(s.walker.busy()) + " walks under way, " +
          std::to_string(s.stalled.size()) + " requests stalled";
 }
 
@@ -100,10 +97,12 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
     } else {
       entry = s.pages.allocate(m.address);
       s.pages.wait(*entry, requester);
-      if (frame)
+      if (frame) {
         raise(FaultKind::remote, *entry, m.device, looked_up - cx.now(), cx);
-      else
-        s.walk_queue.push({looked_up, *entry, 0});
+      } else {
+        s.missed_at[*entry] = looked_up;
+        s.walker.enqueue(m.address, *entry);
+      }
     }
     start_walks(cx);
   }
@@ -119,53 +118,35 @@ void Iommu::raise(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Durati
 
 void Iommu::start_walks(Cx& cx) const {
   auto& s = cx.state();
-  while (!s.walk_queue.empty() && !s.free_walkers.empty()) {
-    auto const walker = s.free_walkers.back();
-    s.free_walkers.pop_back();
-    auto const next = s.walk_queue.front();
-    s.walk_queue.pop();
-    auto const start = s.walk_cache.start(s.pages.key(next.entry), s.table.levels());
-    s.walks[walker] = {start.node, start.level, next.entry};
-    ++s.stats.walks;
-    read(walker, std::max(next.looked_up, cx.now()) - cx.now(), cx);
-  }
+  while (auto const first = s.walker.start(s.table))
+    read(first->address, first->walker, std::max(s.missed_at[first->tag], cx.now()) - cx.now(), cx);
 }
 
-void Iommu::read(std::uint32_t walker, Duration extra, Cx& cx) const {
-  auto& s = cx.state();
-  auto const& w = s.walks[walker];
-  auto const step = s.table.step(w.node, w.level, s.pages.key(w.entry));
-  ++s.stats.page_table_reads;
-  cx.send(read_entry, spec().memory.slice(offset_of(step.address)),
-          MemRequest{step.address, walker, spec().memory_port, Access::read, 8}, extra);
+void Iommu::read(PhysAddr entry, std::uint32_t walker, Duration extra, Cx& cx) const {
+  cx.send(read_entry, spec().memory.slice(offset_of(entry)),
+          MemRequest{entry, walker, spec().memory_port, Access::read, 8}, extra);
 }
 
 void Iommu::on_entry(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  auto const walker = m.tag;
-  auto& w = s.walks[walker];
-  auto const page = s.pages.key(w.entry);
-  auto const step = s.table.step(w.node, w.level, page);
-  if (step.present && !step.leaf) {
-    ++w.level;
-    w.node = step.next;
-    s.walk_cache.remember(page, w.level, s.table.levels(), w.node);
-    read(walker, Duration::zero(), cx);
+  auto const step = s.walker.advance(m.tag, s.table);
+  if (!step.ended) {
+    read(step.address, m.tag, Duration::zero(), cx);
     return;
   }
-  s.free_walkers.push_back(walker);
+  auto const entry = step.tag;
   // The first requester of the page counts as the GPU that touches it.
   IommuWaiter first;
-  s.pages.first_waiter(w.entry, [&](IommuWaiter const& waiter) { first = waiter; });
-  if (auto const moving = s.moving.find(page)) {
-    s.pages.release(w.entry, [&](IommuWaiter const& to) { s.moving.wait(*moving, to); });
+  s.pages.first_waiter(entry, [&](IommuWaiter const& waiter) { first = waiter; });
+  if (auto const moving = s.moving.find(step.page)) {
+    s.pages.release(entry, [&](IommuWaiter const& to) { s.moving.wait(*moving, to); });
     resume_stalled(cx);
-  } else if (!step.present) {
-    raise(FaultKind::not_mapped, w.entry, first.gpu, Duration::zero(), cx);
-  } else if (s.migration.touch(page, step.next, first.gpu)) {
-    raise(FaultKind::remote, w.entry, first.gpu, Duration::zero(), cx);
+  } else if (!step.found) {
+    raise(FaultKind::not_mapped, entry, first.gpu, Duration::zero(), cx);
+  } else if (s.migration.touch(step.page, step.address, first.gpu)) {
+    raise(FaultKind::remote, entry, first.gpu, Duration::zero(), cx);
   } else {
-    finish(w.entry, {step.next, FoundBy::table}, cx);
+    finish(entry, {step.address, FoundBy::table}, cx);
   }
   start_walks(cx);
 }

@@ -167,6 +167,16 @@ TEST_CASE("GMMU: walks beyond the walkers queue") {
   CHECK(b.answers->nanoseconds() == Times{150, 149 + 49});
 }
 
+TEST_CASE("GMMU: every walker walks at the same time") {
+  auto const table = one_page();
+  auto spec = spec_of(RouterPolicy::distributed, table);
+  spec.params.walkers = 4;
+  spec.params.walk_cache = 0;
+  GmmuBench b(spec, std::vector<Record<TranslateRequest>>(6, {Time{100ns}, {kPage, 0, 0}}));
+  b.run();
+  CHECK(b.answers->nanoseconds() == Times{150, 150, 150, 150, 198, 198});
+}
+
 TEST_CASE("GMMU distributed: a page that is not in the table goes on to the IOMMU, where the walk found so") {
   auto const table = one_page();
   GmmuBench b(spec_of(RouterPolicy::distributed, table), {{Time{100ns}, {kRemote, 0, 3}}});
@@ -291,7 +301,7 @@ TEST_CASE("GMMU bypass: a page that a fault puts into this GPU's memory is not l
   CHECK(r.correct_remote_predictions == 3);
   CHECK(r.local_predictions == 0);
   CHECK(r.correct_local_predictions == 0);
-  CHECK(remote.gmmu.state().stats.walks == 1);
+  CHECK(remote.gmmu.state().walker.walks() == 1);
   CHECK(remote.gmmu.state().predictor.local() == 1);
   CHECK(remote.gmmu.state().predictor.remote() == 1);
   CHECK(remote.gmmu.state().table.find(502) == local_frame(502));
@@ -368,8 +378,8 @@ TEST_CASE("GMMU: under random load every policy answers every request exactly on
       CHECK(s.requests == kTotal);
       CHECK(s.responses == kTotal);
       CHECK(iommu.records().size() == s.iommu_requests);
-      CHECK(cache.records().size() == s.page_table_reads);
-      CHECK(s.walk_hits + s.walk_misses == s.walks);
+      CHECK(cache.records().size() == gmmu.state().walker.reads());
+      CHECK(s.walk_hits + s.walk_misses == gmmu.state().walker.walks());
       // Whatever found a frame was an answer or came second.
       CHECK(s.walk_hits + s.iommu_requests == s.responses + s.late_responses);
       if (policy == RouterPolicy::gmmu_bypass)
@@ -377,7 +387,7 @@ TEST_CASE("GMMU: under random load every policy answers every request exactly on
       else
         CHECK(s.late_responses == 0);
       if (policy == RouterPolicy::oracle) CHECK(s.walk_misses == 0);
-      if (policy == RouterPolicy::centralized) CHECK(s.walks == 0);
+      if (policy == RouterPolicy::centralized) CHECK(gmmu.state().walker.walks() == 0);
     }
   }
 }
@@ -393,7 +403,7 @@ TEST_CASE("GMMU bypass: the end of a walk tells the predictor, not the IOMMU's a
   auto const& r = b.gmmu.state().router_stats;
   CHECK(r.remote_predictions == 2);
   CHECK(r.correct_remote_predictions == 1);
-  CHECK(b.gmmu.state().stats.walks == 1);
+  CHECK(b.gmmu.state().walker.walks() == 1);
 }
 
 TEST_CASE(

@@ -121,7 +121,7 @@ TEST_CASE("IOMMU: requests for one page are merged into one walk and answered in
   CHECK(b.answers->nanoseconds() == Times{150, 151, 152});
   CHECK(b.answers->records()[1].message.tag == 8);
   CHECK(b.iommu.state().stats.merged_misses == 2);
-  CHECK(b.iommu.state().stats.walks == 1);
+  CHECK(b.iommu.state().walker.walks() == 1);
 }
 
 TEST_CASE("IOMMU: the page-walk cache leaves a neighbour one read") {
@@ -138,6 +138,20 @@ TEST_CASE("IOMMU: walks beyond the walkers queue") {
   spec.params.walk_cache = 0;
   IommuBench b(spec, {{Time{100ns}, ask(kPage, 1, 7)}, {Time{102ns}, ask(kPage + 1, 1, 8)}});
   CHECK(b.answers->nanoseconds() == Times{150, 149 + 49});
+}
+
+TEST_CASE("IOMMU: every walker walks at the same time") {
+  PageTable table(kTable, 12);
+  std::vector<Record<Packet>> requests;
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    table.map(kPage + i, frame_of(kPage + i));
+    requests.push_back({Time{100ns}, ask(kPage + i, 1, i)});
+  }
+  auto spec = spec_of(table);
+  spec.params.walkers = 4;
+  spec.params.walk_cache = 0;
+  IommuBench b(spec, requests);
+  CHECK(b.answers->nanoseconds() == Times{150, 151, 152, 153, 149 + 49, 150 + 49});
 }
 
 TEST_CASE("IOMMU: a page that no entry maps is a fault; the driver puts it where it was touched first") {
@@ -222,8 +236,8 @@ TEST_CASE("IOMMU: under random load every request is answered exactly once with 
   CHECK(s.page_faults == 32);
   CHECK(driver.state().stats.pages_mapped == 32);
   CHECK(s.tlb_hits + s.tlb_misses == 5000);
-  CHECK(s.walks == s.tlb_misses - s.merged_misses);
-  CHECK(cache.records().size() == s.page_table_reads);
+  CHECK(iommu.state().walker.walks() == s.tlb_misses - s.merged_misses);
+  CHECK(cache.records().size() == iommu.state().walker.reads());
 }
 
 namespace {
@@ -402,4 +416,25 @@ TEST_CASE("IOMMU: GPUs told of a page's new place are invalidated when it moves 
                                  {Time{800ns}, unmap(1, kOnGpu1, there)}},
                        .invalidated = {{Time{300ns}, {0}}, {Time{301ns}, {0}}}});
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12, 10, 12});
+}
+
+TEST_CASE("IOMMU: its own TLB forgets a page that is unmapped") {
+  auto const table = page_on_gpu1();
+  auto const there = physical(2, 77 << 12);
+  auto spec = spec_of(table);
+  spec.params.walk_cache = 0;
+  spec.migrate_after = 9;
+  MovingBench b(spec,
+                {.requests = {{Time{100ns}, ask(kOnGpu1, 1, 1)},   // a walk
+                              {Time{200ns}, ask(kOnGpu1, 1, 2)},   // a hit
+                              {Time{500ns}, ask(kOnGpu1, 1, 3)},   // a walk
+                              {Time{600ns}, ask(kOnGpu1, 1, 4)}},  // a hit
+                 .moves = {{Time{300ns}, unmap(0, kOnGpu1, kHere)}, {Time{400ns}, remap(0, kOnGpu1, there)}},
+                 .invalidated = {{Time{350ns}, {0}}}});
+  std::vector<PhysAddr> frames;
+  for (auto const& r : b.out->records())
+    if (r.message.kind == PacketKind::translate_response) frames.push_back(r.message.frame);
+  CHECK(frames == std::vector<PhysAddr>{kHere, kHere, there, there});
+  CHECK(b.iommu.state().stats.tlb_hits == 2);
+  CHECK(b.iommu.state().walker.walks() == 2);
 }

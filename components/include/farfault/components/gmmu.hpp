@@ -18,9 +18,9 @@
 
 #include "farfault/components/parts/address_map.hpp"
 #include "farfault/components/parts/page_table.hpp"
-#include "farfault/components/parts/page_walk_cache.hpp"
 #include "farfault/components/parts/ring.hpp"
 #include "farfault/components/parts/translation_router.hpp"
+#include "farfault/components/parts/walker.hpp"
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/protocols/messages.hpp"
@@ -48,8 +48,6 @@ struct GmmuSpec {
 
 struct GmmuStats {
   std::uint64_t requests = 0;
-  std::uint64_t walks = 0;
-  std::uint64_t page_table_reads = 0;
   std::uint64_t walk_hits = 0;    // found the page
   std::uint64_t walk_misses = 0;  // found no mapping
   std::uint64_t iommu_requests = 0;
@@ -72,21 +70,12 @@ struct GmmuPending {
   std::array<std::uint8_t, 2> unused{};
 };
 
-struct Walk {
-  std::uint64_t node = 0;
-  std::uint32_t level = 0;
-  std::uint32_t request = 0;
-};
-
 struct GmmuState {
   std::vector<GmmuPending> pending;
   std::vector<std::uint32_t> free_pending;
   Ring<TranslateRequest> stalled;
-  Ring<std::uint32_t> walk_queue;
-  std::vector<Walk> walks;  // by walker
-  std::vector<std::uint32_t> free_walkers;
+  Walker walker;  // tags are numbers of pending requests
   PageTable table;
-  PageWalkCache walk_cache;
   BypassPredictor predictor;
   RouterStats router_stats;
   GmmuStats stats;
@@ -122,7 +111,7 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   Route route(std::uint64_t page, GmmuPending& pending, Cx& cx) const;
   void admit(TranslateRequest const& m, Cx& cx) const;
   void start_walks(Cx& cx) const;
-  void read(std::uint32_t walker, Duration extra, Cx& cx) const;
+  void read(PhysAddr entry, std::uint32_t walker, Duration extra, Cx& cx) const;
   void request_from_iommu(std::uint32_t id, Cx& cx) const;
   void observe(GmmuPending& pending, bool local, Cx& cx) const;
   // A look-up of the request is done, with a frame or without.

@@ -21,9 +21,9 @@
 #include "farfault/components/parts/mshr.hpp"
 #include "farfault/components/parts/page_directory.hpp"
 #include "farfault/components/parts/page_table.hpp"
-#include "farfault/components/parts/page_walk_cache.hpp"
 #include "farfault/components/parts/ring.hpp"
 #include "farfault/components/parts/tlb.hpp"
+#include "farfault/components/parts/walker.hpp"
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/protocols/messages.hpp"
@@ -72,34 +72,18 @@ struct IommuStats {
   std::uint64_t tlb_hits = 0;
   std::uint64_t tlb_misses = 0;
   std::uint64_t merged_misses = 0;
-  std::uint64_t walks = 0;
-  std::uint64_t page_table_reads = 0;
   std::uint64_t page_faults = 0;
   std::uint64_t remote_faults = 0;
   std::uint64_t invalidations = 0;
-};
-
-struct IommuWalk {
-  std::uint64_t node = 0;
-  std::uint32_t level = 0;
-  std::uint32_t entry = 0;
-};
-
-struct IommuQueuedWalk {
-  Time looked_up{};  // when the TLB has been found not to have the page
-  std::uint32_t entry = 0;
-  std::uint32_t unused = 0;
 };
 
 struct IommuState {
   Tlb tlb;
   MshrTable<IommuWaiter> pages;
   Ring<Packet> stalled;
-  Ring<IommuQueuedWalk> walk_queue;
-  std::vector<IommuWalk> walks;
-  std::vector<std::uint32_t> free_walkers;
+  std::vector<Time> missed_at;  // by entry of `pages`: when the look-up of its page in the TLB ended
+  Walker walker;                // tags are entries of `pages`
   PageTable table;
-  PageWalkCache walk_cache;
   MigrationPolicy migration;
   PageDirectory directory;
   MshrTable<IommuWaiter> moving;             // pages unmapped and not yet mapped again
@@ -141,7 +125,7 @@ class Iommu final : public Component<IommuSpec, IommuState> {
 
   bool serve(Packet const& m, Cx& cx) const;
   void start_walks(Cx& cx) const;
-  void read(std::uint32_t walker, Duration extra, Cx& cx) const;
+  void read(PhysAddr entry, std::uint32_t walker, Duration extra, Cx& cx) const;
   void answer(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,
               Cx& cx) const;
   void finish(std::uint32_t entry, Translation const& found, Cx& cx) const;

@@ -1,0 +1,77 @@
+// Page walkers with their queue and their page-walk cache: the same part in a GMMU and in an IOMMU.
+//
+// A walk goes down a page table, one entry read per level; the page-walk cache lets it start below the root.
+// Walks wait in order while all walkers are busy. The owner starts walks, reads the entry that each step
+// names from its memory, and calls advance() when the entry is there: the table is looked at only then, so a
+// page that is unmapped during a walk is not found by it. A walker is free as soon as its walk has ended.
+// `tag` names the request to its owner.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "farfault/components/parts/page_table.hpp"
+#include "farfault/components/parts/page_walk_cache.hpp"
+#include "farfault/components/parts/ring.hpp"
+
+namespace farfault {
+
+class Walker {
+ public:
+  Walker() = default;
+  // `queue`: walks that can wait at a time; `cache`: entries of the page-walk cache, 0: none.
+  Walker(std::uint32_t walkers, std::uint64_t queue, std::uint32_t cache);
+
+  // A walk's next read: walker `walker` needs the table entry at `address`.
+  struct Read {
+    std::uint32_t walker;
+    std::uint32_t tag;
+    PhysAddr address;
+  };
+  // Where a walk stands after an entry has been read.
+  struct Step {
+    bool ended;
+    bool found;  // at the end: the page is mapped
+    std::uint32_t tag;
+    std::uint64_t page;
+    PhysAddr address;  // the frame found, or that of the entry to read next
+  };
+
+  void enqueue(std::uint64_t page, std::uint32_t tag) { queue_.push({page, tag, 0}); }
+  // Starts the oldest waiting walk; nothing when none waits or no walker is free.
+  std::optional<Read> start(PageTable const& table);
+  // The entry that `walker` waits for has been read.
+  Step advance(std::uint32_t walker, PageTable const& table);
+
+  std::uint64_t busy() const { return walks_.size() - free_.size(); }
+  std::uint64_t queued() const { return queue_.size(); }
+  // Since the beginning: walks started, entries read.
+  std::uint64_t walks() const { return started_; }
+  std::uint64_t reads() const { return reads_; }
+
+  auto members() { return std::tie(queue_, walks_, free_, cache_, started_, reads_); }
+
+ private:
+  struct Waiting {
+    std::uint64_t page = 0;
+    std::uint32_t tag = 0;
+    std::uint32_t unused = 0;
+  };
+  struct Walk {
+    std::uint64_t page = 0;
+    std::uint64_t node = 0;
+    std::uint32_t level = 0;
+    std::uint32_t tag = 0;
+  };
+
+  Ring<Waiting> queue_;
+  std::vector<Walk> walks_;  // by walker
+  std::vector<std::uint32_t> free_;
+  PageWalkCache cache_;
+  std::uint64_t started_ = 0;
+  std::uint64_t reads_ = 0;
+};
+
+}  // namespace farfault

@@ -1,0 +1,130 @@
+// The walker alone: which entries it reads, in which order walks start, and when walkers are free.
+#include "farfault/components/parts/walker.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <vector>
+
+using namespace farfault;
+
+namespace {
+
+constexpr PhysAddr kBase = 0x100'0000;
+constexpr std::uint64_t kPage = ((1 * 512ULL + 2) * 512 + 3) * 512 + 4;
+constexpr PhysAddr kFrame = physical(1, 0x5000);
+
+PageTable one_page() {
+  PageTable table(kBase, 12);
+  table.map(kPage, kFrame);
+  return table;
+}
+
+// Walks to the end and returns the addresses read.
+std::vector<PhysAddr> finish(Walker& walker, Walker::Read const& first, PageTable const& table,
+                             Walker::Step& end) {
+  std::vector<PhysAddr> read{first.address};
+  for (end = walker.advance(first.walker, table); !end.ended; end = walker.advance(first.walker, table))
+    read.push_back(end.address);
+  return read;
+}
+
+}  // namespace
+
+TEST_CASE("walker: a walk reads one entry per level and ends with the frame and its request's tag") {
+  auto const table = one_page();
+  Walker walker(2, 8, 0);
+  CHECK_FALSE(walker.start(table).has_value());
+  walker.enqueue(kPage, 77);
+  CHECK(walker.queued() == 1);
+  auto const first = walker.start(table);
+  REQUIRE(first.has_value());
+  CHECK(first->tag == 77);
+  CHECK(walker.queued() == 0);
+  CHECK(walker.busy() == 1);
+  Walker::Step end{};
+  CHECK(finish(walker, *first, table, end) ==
+        std::vector<PhysAddr>{kBase + 8, kBase + 0x1000 + 16, kBase + 0x2000 + 24, kBase + 0x3000 + 32});
+  CHECK(end.found);
+  CHECK(end.tag == 77);
+  CHECK(end.page == kPage);
+  CHECK(end.address == kFrame);
+  CHECK(walker.busy() == 0);
+  CHECK(walker.walks() == 1);
+  CHECK(walker.reads() == 4);
+}
+
+TEST_CASE("walker: a walk ends unfound at the first entry that is not present") {
+  auto const table = one_page();
+  Walker walker(1, 8, 0);
+  for (auto const& [page, reads] :
+       {std::pair{kPage + 1, 4U}, {kPage + 512, 3U}, {kPage + 512 * 512, 2U}, {0ULL, 1U}}) {
+    walker.enqueue(page, 3);
+    auto const first = walker.start(table);
+    REQUIRE(first.has_value());
+    Walker::Step end{};
+    CHECK(finish(walker, *first, table, end).size() == reads);
+    CHECK_FALSE(end.found);
+    CHECK(end.page == page);
+    CHECK(end.tag == 3);
+  }
+  CHECK(walker.busy() == 0);
+}
+
+TEST_CASE("walker: as many walks run at a time as there are walkers, further ones start in order") {
+  auto const table = one_page();
+  for (std::uint32_t const walkers : {1U, 2U, 7U, 64U}) {
+    CAPTURE(walkers);
+    Walker walker(walkers, 100, 0);
+    for (std::uint32_t i = 0; i < 100; ++i) walker.enqueue(kPage, i);
+    std::set<std::uint32_t> used;
+    for (std::uint32_t i = 0; i < walkers; ++i) {
+      auto const read = walker.start(table);
+      REQUIRE(read.has_value());
+      CHECK(read->tag == i);
+      used.insert(read->walker);
+    }
+    CHECK(used.size() == walkers);
+    CHECK(*used.rbegin() == walkers - 1);
+    CHECK(walker.busy() == walkers);
+    CHECK_FALSE(walker.start(table).has_value());
+    CHECK(walker.queued() == 100 - walkers);
+    // The one that ends makes room for one more.
+    auto const last = walkers - 1;
+    while (!walker.advance(last, table).ended) continue;
+    auto const next = walker.start(table);
+    REQUIRE(next.has_value());
+    CHECK(next->walker == last);
+    CHECK(next->tag == walkers);
+    CHECK_FALSE(walker.start(table).has_value());
+  }
+}
+
+TEST_CASE("walker: the page-walk cache starts a walk below what earlier walks have read, hits or not") {
+  auto table = one_page();
+  table.map(kPage + 512, kFrame);
+  Walker walker(1, 8, 64);
+  auto const reads_of = [&](std::uint64_t page) {
+    walker.enqueue(page, 0);
+    Walker::Step end{};
+    return finish(walker, *walker.start(table), table, end).size();
+  };
+  CHECK(reads_of(kPage) == 4);
+  CHECK(reads_of(kPage + 1) == 1);        // same last node
+  CHECK(reads_of(kPage + 512) == 2);      // another last node
+  CHECK(reads_of(kPage + 512 + 1) == 1);  // known by now
+  CHECK(reads_of(kPage + 1024) == 1);     // its parent's entry is not present
+  CHECK(walker.reads() == 9);
+}
+
+TEST_CASE("walker: a page that is unmapped during its walk is not found") {
+  auto table = one_page();
+  Walker walker(1, 8, 0);
+  walker.enqueue(kPage, 0);
+  auto const first = walker.start(table);
+  for (int i = 0; i < 3; ++i) CHECK_FALSE(walker.advance(first->walker, table).ended);
+  table.unmap(kPage);
+  auto const end = walker.advance(first->walker, table);
+  CHECK(end.ended);
+  CHECK_FALSE(end.found);
+}
