@@ -69,6 +69,7 @@ void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Violations&
     found.wrong_frames += driver.table.find(page) != frame ? 1 : 0;
     found.void_entries += copied_pages.count(page) != 0 ? 1 : 0;
   };
+  for (auto const* iommu : m.iommus) iommu->state().tlb.each_entry(check);
   for (auto const* tlb : m.l2_tlbs) tlb->state().tlb.each_entry(check);
   for (auto const* sm : m.sms) {
     auto const& s = sm->state();
@@ -111,7 +112,7 @@ struct Case {
 }  // namespace
 
 TEST_CASE("while pages move no TLB holds a void translation and no access goes to a frame left behind") {
-  constexpr std::array<Case, 7> cases{{
+  constexpr std::array<Case, 8> cases{{
       {"interleaved", ""},
       {"first touch", "memory.placement = \"first_touch\"\nhost.block_order = \"round_robin\"\n"},
       {"from the CPU's memory", "memory.placement = \"cpu\"\n"},
@@ -120,6 +121,9 @@ TEST_CASE("while pages move no TLB holds a void translation and no access goes t
       {"one at a time, after two touches",
        "driver.migrations = 1\nmemory.migrate_after = 2\nhost.block_order = \"round_robin\"\n"},
       {"two CPUs, eight GPUs", "machine.topology = \"dgx1\"\n"},
+      {"a TLB in each IOMMU",
+       "machine.topology = \"dgx1\"\niommu.tlb_entries = 64\niommu.tlb_ways = 64\nhost.block_order = "
+       "\"round_robin\"\n"},
   }};
   for (auto const& c : cases) {
     CAPTURE(std::string(c.name));
