@@ -177,7 +177,7 @@ TEST_CASE("GMMU: every walker walks at the same time") {
   CHECK(b.answers->nanoseconds() == Times{150, 150, 150, 150, 198, 198});
 }
 
-TEST_CASE("GMMU distributed: a page that is not in the table goes on to the IOMMU, where the walk found so") {
+TEST_CASE("GMMU distributed: a walk that finds no mapping is forwarded to the IOMMU") {
   auto const table = one_page();
   GmmuBench b(spec_of(RouterPolicy::distributed, table), {{Time{100ns}, {kRemote, 0, 3}}});
   b.run();

@@ -187,7 +187,7 @@ TEST_CASE("IOMMU: a walker is free while the driver serves its fault") {
   CHECK(b.answers->nanoseconds() == Times{162, 1116});
 }
 
-TEST_CASE("IOMMU: beyond the pages it can hold, requests stall in order and go on") {
+TEST_CASE("IOMMU: beyond the pages it can hold, requests stall and resume in order") {
   auto const table = two_pages();
   auto spec = spec_of(table);
   spec.params.pages = 1;
@@ -268,7 +268,7 @@ struct MovingBench : Bench {
     spec.moves = 2;
     return spec;
   }
-  // Of the packets of a kind: who gets them.
+  // The destinations of the packets of a kind.
   std::vector<NodeId> receivers(PacketKind kind) const {
     std::vector<NodeId> nodes;
     for (auto const& r : out->records())
@@ -300,8 +300,7 @@ constexpr PageMove remap(std::uint32_t move, std::uint64_t page, PhysAddr frame)
 
 }  // namespace
 
-TEST_CASE(
-    "IOMMU: with migration the walk of a page that lies elsewhere is a fault of the GPU that asked first") {
+TEST_CASE("IOMMU: with migration the walk of a page on another device is a fault of the first requester") {
   auto const table = page_on_gpu1();
   auto const there = physical(2, 77 << 12);
   MovingBench b(spec_of(table),
@@ -319,7 +318,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "IOMMU: with migration a page is answered to the GPU it lies on, and its TLB's hits are faults too") {
+    "IOMMU: with migration a GPU gets the frames of its own pages, and a TLB hit for another GPU is a "
+    "fault") {
   auto const table = page_on_gpu1();
   MovingBench b(spec_of(table),
                 {.requests = {{Time{100ns}, ask(kOnGpu1, 1, 7)}, {Time{200ns}, ask(kOnGpu1, 0, 8)}},
@@ -337,7 +337,7 @@ TEST_CASE("IOMMU: a page is sent for when one GPU has asked for it as often in a
                                     {Time{200ns}, ask(kOnGpu1, 0, 2)},
                                     {Time{300ns}, ask(kOnGpu1, 2, 3)},
                                     {Time{400ns}, ask(kOnGpu1, 0, 4)},
-                                    {Time{500ns}, ask(kOnGpu1, 1, 5)},  // it lies there: no touch from afar
+                                    {Time{500ns}, ask(kOnGpu1, 1, 5)},  // the page is there: no remote touch
                                     {Time{600ns}, ask(kOnGpu1, 0, 6)},
                                     {Time{700ns}, ask(kOnGpu1, 0, 7)}},
                        .mapped = {{Time{900ns}, {kOnGpu1, physical(0, 0), 0, 0}}}});
@@ -345,7 +345,9 @@ TEST_CASE("IOMMU: a page is sent for when one GPU has asked for it as often in a
   CHECK(b.out->nanoseconds() == Times{150, 202, 302, 402, 502, 602, 901});
 }
 
-TEST_CASE("IOMMU: an unmapped page is invalidated where it lies and where it was told of, then reported") {
+TEST_CASE(
+    "IOMMU: an unmapped page is invalidated at its GPU and at those that have its translation, then "
+    "reported") {
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);
   spec.migrate_after = 9;
@@ -386,7 +388,7 @@ TEST_CASE("IOMMU: a page that nobody behind it can reach is unmapped at once") {
   CHECK(b.unmapped->nanoseconds() == Times{301});
 }
 
-TEST_CASE("IOMMU: who asks for a page that moves waits for its new place, walks under way included") {
+TEST_CASE("IOMMU: a request for a page that moves waits for its new frame, walks under way included") {
   auto const table = page_on_gpu1();
   auto const there = physical(2, 77 << 12);
   MovingBench b(spec_of(table),

@@ -93,7 +93,7 @@ TEST_CASE("L2 slice: a write that misses is answered without a fetch, and then r
   CHECK(b.answers[0]->records()[0].message.access == Access::write);
 }
 
-TEST_CASE("L2 slice: a written line that is put out goes to memory, a clean one does not") {
+TEST_CASE("L2 slice: an evicted dirty line is written to memory, a clean one is not") {
   SliceBench b(small_slice(), {{Time{10ns}, write(0x000, 1)},
                                {Time{20ns}, read(0x040, 2)},      // comes in at 86
                                {Time{200ns}, write(0x080, 3)},    // puts out line 0
@@ -123,7 +123,7 @@ TEST_CASE("L2 slice: a written line goes back to the address it came from, in ev
   CHECK(b.dram->records()[1].message.address == address(1));
 }
 
-TEST_CASE("L2 slice: without an MSHR requests stall in order and go on when a line comes") {
+TEST_CASE("L2 slice: without an MSHR requests stall in order and resume when a line arrives") {
   auto spec = small_slice();
   spec.params.mshrs = 1;
   SliceBench b(spec, {{Time{10ns}, read(0x000, 1)},
@@ -156,7 +156,7 @@ TEST_CASE("L2 slice: a line waits for a credit of its DRAM channel before it is 
   CHECK(b.dram->nanoseconds()[1] == 77);
   CHECK(b.dram->records()[1].message.access == Access::write);
   CHECK(b.dram->records()[1].message.address == 0x040);
-  // Line 0 came at 76 and put out line 2; its turn is when the first write is done.
+  // Line 0 came at 76 and evicted line 2; its turn is when the first write is done.
   REQUIRE(b.dram->records().size() == 3);
   CHECK(b.dram->records()[2].message.address == 0x080);
   CHECK(b.dram->nanoseconds()[2] == 77 + 50 + 1 + 1);

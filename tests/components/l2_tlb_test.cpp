@@ -64,7 +64,8 @@ struct TlbBench : Bench {
 
 }  // namespace
 
-TEST_CASE("L2 TLB: a miss goes on after the look-up, its answer back at once; a hit takes the look-up") {
+TEST_CASE(
+    "L2 TLB: a miss is forwarded after the look-up, its response returned at once; a hit takes the look-up") {
   TlbBench b(small_tlb(4), {{Time{10ns}, {7, 0, 0}}, {Time{100ns}, {7, 0, 1}}});
   CHECK(b.gmmu->nanoseconds() == Times{10 + 4 + 1});
   CHECK(b.sms[0]->nanoseconds() == Times{15 + 20 + 1 + 1});
@@ -104,7 +105,7 @@ TEST_CASE("L2 TLB: one look-up a cycle") {
   CHECK(b.gmmu->nanoseconds() == Times{15, 107});
 }
 
-TEST_CASE("L2 TLB: without an MSHR requests stall in order, hits behind them too, and go on") {
+TEST_CASE("L2 TLB: without an MSHR requests stall in order, hits behind them too, and resume") {
   TlbBench b(small_tlb(1), {{Time{10ns}, {7, 0, 0}}, {Time{11ns}, {8, 0, 0}}, {Time{12ns}, {7, 0, 1}}});
   CHECK(b.gmmu->nanoseconds() == Times{15, 36 + 4 + 1});
   CHECK(b.sms[0]->nanoseconds() == Times{37, 41 + 20 + 1 + 1});

@@ -40,7 +40,7 @@ TEST_CASE("a page moves to the GPU that has touched it often enough in a row, ea
   CHECK(!p.touch(7, kOn1, 0));  // another GPU: from the start
   CHECK(!p.touch(7, kOn1, 2));
   CHECK(!p.touch(7, kOn1, 2));
-  CHECK(!p.touch(7, kOn1, 1));  // it lies there: no touch from afar
+  CHECK(!p.touch(7, kOn1, 1));  // the page is there: no remote touch
   CHECK(p.touch(7, kOn1, 2));
   CHECK(p.touch(7, kOn1, 2));
   p.forget(7);

@@ -129,7 +129,8 @@ TEST_CASE("driver: the frame that a page leaves is the next one given out there"
   CHECK(b.mapped[0]->records()[1].message.frame == kFrame);
 }
 
-TEST_CASE("driver: who faults on a page that moves is told its new place, and does not move it on") {
+TEST_CASE(
+    "driver: a fault on a page that is migrating is answered with its new frame and starts no migration") {
   auto const table = one_page();
   PagingDriverSpec spec;
   spec.preloaded = &table;

@@ -189,7 +189,7 @@ TEST_CASE("SM: a barrier holds every warp of the block until the last one is the
     return Program{compute(warp == 0 ? 50 : 5), barrier(), compute(7)};
   });
   SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}});
-  // Warp 0 reaches it at 151, all go on at 152.
+  // Warp 0 reaches it at 151, all resume at 152.
   CHECK(b.done->nanoseconds() == Times{152 + 7 + 1});
   CHECK(b.sm.state().stats.instructions == 9);
 }
@@ -200,7 +200,7 @@ TEST_CASE("SM: a barrier does not wait for warps that have ended, nor for other 
     return warp == 0 ? Program{compute(80)} : Program{compute(5), barrier(), compute(7)};
   });
   SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}, {Time{100ns}, {1, 0, 0}}});
-  // Warp 0 ends at 181; warp 1 goes on at the edge after.
+  // Warp 0 ends at 181; warp 1 resumes at the edge after.
   CHECK(b.done->nanoseconds() == Times{182 + 7 + 1, 601 + 1});
 }
 

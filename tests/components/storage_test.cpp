@@ -204,7 +204,7 @@ TEST_CASE("an emptied cache holds nothing, dirty lines included") {
   CHECK_FALSE(out->dirty);
 }
 
-TEST_CASE("a cache's dirty lines are those of a map of what was written and not yet put out") {
+TEST_CASE("a cache's dirty lines are those of a map of what was written and not yet evicted") {
   Cache cache(32 * 128, 4, 128);
   std::map<std::uint64_t, bool> inside;
   std::mt19937_64 random(3);
@@ -253,7 +253,7 @@ TEST_CASE("an MSHR table gives back waiters in the order in which they came") {
   CHECK(got == std::vector<std::uint32_t>{1, 3});
 }
 
-TEST_CASE("who is called back by an MSHR table may take the entry and wait again") {
+TEST_CASE("a waiter called back by an MSHR table may take the entry and wait again") {
   MshrTable<std::uint32_t> table(1, 2);
   table.wait(table.allocate(1), 7);
   table.wait(*table.find(1), 8);

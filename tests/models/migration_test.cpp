@@ -155,9 +155,9 @@ TEST_CASE("a page that one GPU uses moves to it once, and all later accesses are
            "workload.pointer_chase.elements = 8\nworkload.pointer_chase.hops = 64\n" +
            more;
   };
-  ModelRun afar(chase(""));
-  afar.run();
-  CHECK(afar.total("sm", "remote_accesses") > 8);
+  ModelRun remote(chase(""));
+  remote.run();
+  CHECK(remote.total("sm", "remote_accesses") > 8);
   ModelRun moved(chase("memory.remote_touch = \"migrate\"\n"));
   moved.run();
   CHECK(moved.total("driver", "migrations") == 8);
