@@ -1,0 +1,143 @@
+// Small runs whose times and counts are known: results.txt. They change only with the model, so a commit that
+// changes them says why. tests/golden/update writes the file anew.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "../models/run_model.hpp"
+
+using namespace farfault;
+using test::ModelRun;
+
+namespace {
+
+constexpr char const* kFile = FARFAULT_SOURCE_DIR "/tests/golden/results.txt";
+
+struct Setting {
+  char const* name;
+  char const* toml;
+};
+
+// The second differs in whatever the first leaves alone: two CPUs, pages placed at their first touch, blocks
+// in turn, page-walk caches and a TLB in the IOMMU.
+constexpr std::array<Setting, 2> kMachines{{
+    {"paper-gmmu-bypass",
+     "include = [\"paper-gmmu-bypass\"]\ngpu.sms = 4\ngpu.router.policy = \"gmmu_bypass\"\ngpu.router.epoch "
+     "= \"2us\"\n"},
+    {"dgx1",
+     "include = [\"dgx1\"]\ngpu.sms = 2\nmemory.page_size = \"4KiB\"\nmemory.placement = \"first_touch\"\n"
+     "host.block_order = \"round_robin\"\niommu.tlb_entries = 64\niommu.tlb_ways = 64\niommu.walk_cache = "
+     "16\n"
+     "gpu.gmmu.walk_cache = 16\n"},
+}};
+
+constexpr std::array<Setting, 10> kWorkloads{{
+    {"relu", "workload.relu.size = \"256KiB\"\n"},
+    {"fir", "workload.fir.size = \"256KiB\"\n"},
+    {"maxpool", "workload.maxpool.size = \"256KiB\"\n"},
+    {"aes", "workload.aes.size = \"64KiB\"\n"},
+    {"pagerank", "workload.pagerank.rmat.scale = 9\nworkload.pagerank.rmat.edge_factor = 8\n"},
+    {"transpose", "workload.transpose.width = 256\nworkload.transpose.height = 128\n"},
+    {"fft", "workload.fft.size = \"128KiB\"\n"},
+    {"kmeans", "workload.kmeans.size = \"64KiB\"\n"},
+    {"stencil2d", "workload.stencil2d.rows = 128\nworkload.stencil2d.cols = 128\n"},
+    {"transpose",
+     "workload.transpose.width = 256\nworkload.transpose.height = 128\nmemory.remote_touch = \"migrate\"\n"},
+}};
+
+std::string title(std::size_t machine, std::size_t workload) {
+  auto const moves = workload + 1 == kWorkloads.size();
+  return std::string(kMachines[machine].name) + ", " + kWorkloads[workload].name +
+         (moves ? ", migration" : "");
+}
+
+// Every counter that is not zero, summed over the components of a kind; kinds in the order of the components.
+std::string counts(ModelRun& run) {
+  std::vector<std::string> kinds;
+  std::map<std::string, std::string> lines;
+  for (ComponentId id = 0; id < run.system().component_count(); ++id) {
+    auto const& component = run.system().component(id);
+    std::string const kind(component.kind());
+    if (lines.count(kind) != 0) continue;
+    auto& line = lines[kind];
+    for (auto const& stat : component.stat_infos()) {
+      if (stat.kind != StatKind::counter) continue;
+      auto const value = run.total(kind, stat.name);
+      if (value != 0) line += (line.empty() ? " " : ", ") + stat.name + " " + std::to_string(value);
+    }
+    kinds.push_back(kind);
+  }
+  std::string text;
+  for (auto const& kind : kinds)
+    if (!lines[kind].empty()) text += kind + ":" + lines[kind] + "\n";
+  return text;
+}
+
+std::string result(std::size_t machine, std::size_t workload) {
+  auto const& [name, settings] = kWorkloads[workload];
+  ModelRun run(std::string(kMachines[machine].toml) + "workload.name = \"" + name + "\"\n" + settings);
+  run.run();
+  std::string text;
+  auto const kernels = run.total("host", "kernels");
+  for (std::size_t k = 0; k < kernels; ++k) {
+    auto const record = run.kernel(k);
+    text += "kernel " + std::to_string(k) + ": " + std::to_string(picoseconds(record.launched)) + " to " +
+            std::to_string(picoseconds(record.finished)) + " ps\n";
+  }
+  return text + counts(run);
+}
+
+// Title -> text below it.
+std::map<std::string, std::string> read_results() {
+  std::map<std::string, std::string> results;
+  std::ifstream in(kFile);
+  std::string current;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("[") && line.ends_with("]"))
+      current = line.substr(1, line.size() - 2);
+    else if (!line.empty() && !line.starts_with("#"))
+      results[current] += line + "\n";
+  }
+  return results;
+}
+
+std::vector<std::string> lines_of(std::string const& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("small runs of every workload have the times and counts that are on file") {
+  std::map<std::string, std::string> found;
+  std::string file =
+      "# Times and counts of small runs (golden_test.cpp). Written by tests/golden/update: do not edit.\n";
+  for (std::size_t m = 0; m < kMachines.size(); ++m)
+    for (std::size_t w = 0; w < kWorkloads.size(); ++w) {
+      auto const text = result(m, w);
+      found[title(m, w)] = text;
+      file += "\n[" + title(m, w) + "]\n" + text;
+    }
+  if (std::getenv("FARFAULT_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream out(kFile);
+    out << file;
+    REQUIRE(out.flush().good());
+    return;
+  }
+  auto const expected = read_results();
+  CHECK(expected.size() == kMachines.size() * kWorkloads.size());
+  for (auto const& [name, text] : found) {
+    CAPTURE(name);
+    REQUIRE(expected.count(name) == 1);
+    CHECK(lines_of(text) == lines_of(expected.at(name)));
+  }
+}
