@@ -82,18 +82,13 @@ void take_name(std::string const& temporary, std::string const& path) {
   sync_folder_of(path);
 }
 
-template <class A>
-void persist(A& a, Checkpoint& c) {
-  a(c.header.config_hash, c.header.time, c.header.components, c.header.events, c.run, c.parts);
-}
-
 }  // namespace
 
 void write_checkpoint(std::string const& path, Checkpoint const& checkpoint) {
   std::vector<std::byte> body;
   Saver saver(body);
   auto copy = checkpoint;
-  persist(saver, copy);
+  saver(copy);
   FixedHeader header;
   header.bytes = body.size();
   header.hash = hash_of(body);
@@ -147,7 +142,7 @@ Checkpoint read_checkpoint(std::string const& path) {
   Checkpoint checkpoint;
   try {
     Loader loader(body);
-    persist(loader, checkpoint);
+    loader(checkpoint);
     if (!loader.at_end()) refuse(path, "holds more than it should");
   } catch (UserError const& e) {
     refuse(path, std::string("is damaged: ") + e.what());
