@@ -4,13 +4,50 @@
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
+#include <string>
 #include <vector>
 
 namespace farfault {
 
 namespace {
+
 thread_local PanicScope const* innermost = nullptr;
+
+struct Character {
+  char32_t code = 0;
+  std::size_t bytes = 1;
+  bool valid = false;
+};
+
+// The character of UTF-8 that `text` begins with; overlong forms, surrogates and codes beyond U+10FFFF are
+// none.
+Character first_character(std::string_view text) {
+  auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  auto const first = byte(0);
+  if (first < 0x80) return {first, 1, true};
+  auto const bytes = first < 0xc2   ? std::size_t{0}
+                     : first < 0xe0 ? std::size_t{2}
+                     : first < 0xf0 ? std::size_t{3}
+                     : first < 0xf5 ? std::size_t{4}
+                                    : std::size_t{0};
+  if (bytes == 0 || bytes > text.size()) return {};
+  char32_t code = first & (0x7fU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) return {};
+    code = code << 6U | (byte(i) & 0x3fU);
+  }
+  auto const overlong = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
+  if (overlong || (code >= 0xd800 && code < 0xe000) || code > 0x10ffff) return {};
+  return {code, bytes, true};
 }
+
+// Whether a terminal would do something else with it than show it where it stands.
+bool is_control(char32_t code) {
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c || code == 0x200e || code == 0x200f ||
+         (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
+}
+
+}  // namespace
 
 PanicScope::PanicScope(Describe describe, void const* of) : describe_(describe), of_(of), outer_(innermost) {
   innermost = this;
@@ -25,6 +62,35 @@ void panic(std::string_view what, char const* file, int line) {
   std::fprintf(stderr, "farfault: internal error: %.*s (%s:%d)%s\n", static_cast<int>(what.size()),
                what.data(), file, line, where.c_str());
   std::abort();
+}
+
+std::string one_line(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    auto const c = first_character(text);
+    if (!c.valid) {
+      out += "\ufffd";
+    } else if (is_control(c.code)) {
+      out += ' ';
+    } else {
+      out += text.substr(0, c.bytes);
+    }
+    text.remove_prefix(c.bytes);
+  }
+  return out;
+}
+
+std::string shown(std::string_view value) {
+  constexpr std::size_t kMost = 80;
+  if (value.size() <= kMost) return one_line(value);
+  std::size_t end = 0;
+  for (;;) {
+    auto const c = first_character(value.substr(end));
+    if (end + c.bytes > kMost) break;
+    end += c.bytes;
+  }
+  return one_line(value.substr(0, end)) + "...";
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

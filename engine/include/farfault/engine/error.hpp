@@ -6,6 +6,7 @@
 // code 1. panic: our mistake. Prints where, with the component and the simulated time when known, and aborts.
 #pragma once
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -40,19 +41,14 @@ class PanicScope {
   PanicScope const* outer_;
 };
 
-// Text of others as part of a sentence of ours: control characters become spaces.
-inline std::string one_line(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  return out;
-}
+// Text of others as part of a sentence of ours: valid UTF-8 on one line, in which nothing moves a terminal's
+// cursor or reorders the words. Control characters (C0, DEL, C1), line separators and marks of direction
+// become spaces; bytes that are not UTF-8 become U+FFFD.
+std::string one_line(std::string_view text);
 
-// The same for a value that a user wrote, which may be of any length.
-inline std::string shown(std::string_view value) {
-  constexpr std::size_t kMost = 80;
-  return value.size() <= kMost ? one_line(value) : one_line(value.substr(0, kMost)) + "...";
-}
+// The same for a value that a user wrote, which may be of any length: what lies beyond the first 80 bytes is
+// cut at a character, and three dots stand for it.
+std::string shown(std::string_view value);
 
 // The entry of `known` that is closest to `word` by edit distance, or empty when none is near.
 template <class Range>
@@ -64,10 +60,13 @@ std::string nearest_name(std::string_view word, Range const& known) {
   std::string best;
   std::size_t best_distance = word.size() / 2 + 2;
   for (auto const& candidate : known) {
-    auto const distance = edit_distance(word, candidate);
+    std::string_view const name = candidate;
+    auto const [shorter, longer] = std::minmax(word.size(), name.size());
+    if (longer - shorter >= best_distance) continue;  // at least as far as the lengths are apart
+    auto const distance = edit_distance(word, name);
     if (distance < best_distance) {
       best_distance = distance;
-      best = std::string(candidate);
+      best = std::string(name);
     }
   }
   return best;

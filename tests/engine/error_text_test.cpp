@@ -1,0 +1,35 @@
+// Text of others in sentences of ours.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "farfault/engine/error.hpp"
+
+using namespace farfault;
+
+TEST_CASE("control characters of a name become spaces") {
+  CHECK(one_line("a\nb\r\tc\x1b[31md\x7f") == "a b  c [31md ");
+  CHECK(one_line(std::string_view("a\0b", 3)) == "a b");
+  CHECK(one_line("a\u009bb\u0085c") == "a b c");                    // C1: a terminal's control sequences
+  CHECK(one_line("a\u2028b\u202ec\u2066d\ufeffe") == "a b c d e");  // separators, marks of direction
+  CHECK(one_line("Grüße, 東京 \U0001F600\u00a0") == "Grüße, 東京 \U0001F600\u00a0");
+}
+
+TEST_CASE("bytes that are not UTF-8 become the replacement character") {
+  CHECK(one_line("a\xff"
+                 "b") == "a\ufffdb");
+  CHECK(one_line("\x9b") == "\ufffd");  // a C1 control of an 8-bit terminal
+  CHECK(one_line("\xc3") == "\ufffd");
+  CHECK(one_line("\xc0\x80") == "\ufffd\ufffd");
+  CHECK(one_line("\xed\xa0\x80") == "\ufffd\ufffd\ufffd");
+  CHECK(one_line("\xe0\x80\xaf") == "\ufffd\ufffd\ufffd");
+  CHECK(one_line("\xf4\x90\x80\x80") == "\ufffd\ufffd\ufffd\ufffd");
+}
+
+TEST_CASE("a long value is cut at a character, with three dots") {
+  CHECK(shown(std::string(80, 'x')) == std::string(80, 'x'));
+  CHECK(shown(std::string(1'000'000, 'x')) == std::string(80, 'x') + "...");
+  CHECK(shown(std::string(79, 'x') + "é") == std::string(79, 'x') + "...");
+  CHECK(shown(std::string(78, 'x') + "éé") == std::string(78, 'x') + "é...");
+  CHECK(shown("two\nlines") == "two lines");
+}
