@@ -1,9 +1,9 @@
 #include "farfault/cli/listing.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "farfault/cli/json.hpp"
 #include "farfault/workloads/registry.hpp"
 
 namespace farfault::cli {
@@ -26,22 +26,19 @@ std::string readable(Param const& p, std::string const& key) {
   return text + "; default: " + p.source + "\n";
 }
 
-std::string json_of(Param const& p, std::string const& key) {
-  return JsonObject()
-      .add("key", key)
-      .add("unit", unit_of(p.kind))
-      .add("default", p.default_value)
-      .add("range", p.range)
-      .add("text", p.text)
-      .add("source", p.source)
-      .text();
+using Json = nlohmann::ordered_json;
+
+Json json_of(Param const& p, std::string const& key) {
+  return {{"key", key},       {"unit", unit_of(p.kind)}, {"default", p.default_value},
+          {"range", p.range}, {"text", p.text},          {"source", p.source}};
 }
 
 }  // namespace
 
 void list_parameters(ParameterSections const& sections, std::string const& section, bool json,
                      std::ostream& out) {
-  std::vector<std::string> tables, objects;
+  std::vector<std::string> tables;
+  auto objects = Json::array();
   std::string text;
   for (auto const& s : sections.all()) {
     bool titled = false;
@@ -60,21 +57,20 @@ void list_parameters(ParameterSections const& sections, std::string const& secti
   }
   if (objects.empty()) {
     auto const near = nearest_name(section, tables);
-    throw UserError("no parameter is called '" + section + "' or lies below it" +
+    throw UserError("no parameter is called '" + shown(section) + "' or lies below it" +
                     (near.empty() ? "" : "; did you mean '" + near + "'?"));
   }
   if (json)
-    out << "{\"parameters\":" << json_array(objects) << "}\n";
+    out << Json{{"parameters", objects}} << "\n";
   else
     out << text;
 }
 
 void list_workloads(bool json, std::ostream& out) {
   if (json) {
-    std::vector<std::string> objects;
-    for (auto const& w : workloads::all())
-      objects.push_back(JsonObject().add("name", w.name).add("text", w.text).text());
-    out << "{\"workloads\":" << json_array(objects) << "}\n";
+    auto objects = Json::array();
+    for (auto const& w : workloads::all()) objects.push_back({{"name", w.name}, {"text", w.text}});
+    out << Json{{"workloads", objects}} << "\n";
     return;
   }
   std::size_t width = 0;

@@ -6,8 +6,8 @@
 # CMake, which names what it lacks.
 
 farfault_packages="cmake g++ ninja-build git ca-certificates libtbb-dev libopenmpi-dev openmpi-bin libhdf5-openmpi-dev
-  libboost-graph-dev libscotch-dev libhwloc-dev libpugixml-dev libtomlplusplus-dev libcli11-dev libspdlog-dev libfmt-dev
-  zlib1g-dev liblzma-dev xz-utils doctest-dev libbenchmark-dev"
+  libboost-graph-dev libscotch-dev libhwloc-dev libpugixml-dev libtomlplusplus-dev libyaml-cpp-dev nlohmann-json3-dev
+  libcli11-dev libspdlog-dev libfmt-dev zlib1g-dev liblzma-dev xz-utils doctest-dev libbenchmark-dev"
 # Good to have: without them the build is slower, or a test is skipped by name.
 farfault_extras="ccache libmetis-doc python3-h5py python3-xarray python3-h5netcdf python3-matplotlib"
 # The same for .ci/run alone: the fuzz harnesses and the layout of the sources.

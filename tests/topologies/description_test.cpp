@@ -16,7 +16,30 @@ TEST_CASE("JSON counts physical links and pairs, and lists every kind") {
         R"("nodes":{"gpu":8,"cpu":2,"pcie_switch":4,"nvswitch":0,"nic":4,"network_switch":0},)"
         R"("links":{"pcie":16,"nvlink":24,"xgmi":0,"cpu_interconnect":2,"network":0},)"
         R"("pairs":{"pcie":16,"nvlink":16,"xgmi":0,"cpu_interconnect":1,"network":0},)"
-        R"("assumed":["a \"quoted\"\u000a\\ thing","another"]})");
+        R"("assumed":["a \"quoted\"\n\\ thing","another"]})");
+}
+
+TEST_CASE("JSON stays JSON whatever a file's names are made of") {
+  auto m = load_machine("single-gpu");
+  m.name = "a\xff\"\\\x1b[31m\n\xed\xa0\x80";
+  m.assumed = {"\xc3"};
+  auto const json = describe_json(m);
+  CHECK(json.find(R"("name":"a\ufffd\"\\\u001b[31m\n)") == std::string::npos);  // not as an escape ...
+  CHECK(json.find("\"name\":\"a\ufffd\\\"\\\\\\u001b[31m\\n\ufffd") != std::string::npos);  // ... but itself
+  CHECK(json.find("\"assumed\":[\"\ufffd\"]") != std::string::npos);
+}
+
+TEST_CASE("text for people shows names of a file on one line, and long ones cut") {
+  auto m = load_machine("single-gpu");
+  m.name = "one\ntwo\x1b[2J";
+  m.nodes[0].name = std::string(1000, 'n');
+  m.nodes[0].model = "\xff\r";
+  m.assumed = {"three\nfour"};
+  auto const text = describe_text(m);
+  CHECK(text.find("machine one two [2J (builtin)") == 0);
+  CHECK(text.find("    " + std::string(80, 'n') + "... (") != std::string::npos);
+  CHECK(text.find(", \ufffd )\n") != std::string::npos);
+  CHECK(text.find("  three four\n") != std::string::npos);
 }
 
 TEST_CASE("text lists nodes, sorts of links, classes of routes and assumptions") {

@@ -1,40 +1,37 @@
 #include "farfault/topologies/description.hpp"
 
 #include <map>
+#include <nlohmann/json.hpp>
 
+#include "farfault/engine/error.hpp"
 #include "farfault/topologies/routing.hpp"
 
 namespace farfault::topologies {
 namespace {
 
-// Beyond this many (node, destination) pairs a person waits too long for a summary of routes.
-constexpr std::uint64_t kMostRoutes = 1ULL << 24U;
+// Beyond this many (node or link, destination) pairs a person waits too long for a summary of routes.
+constexpr std::uint64_t kMostSteps = 1ULL << 25U;
 // All pairs of GPUs up to this many; beyond, the first GPU's routes stand for all.
 constexpr std::size_t kMostSources = 256;
 constexpr std::size_t kMostListedNodes = 512;
 
-std::string escaped(std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string out = "\"";
-  for (char c : text) {
-    auto const byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += {'\\', c};
-    } else if (byte < 0x20) {
-      out += {'\\', 'u', '0', '0', kHex[byte >> 4U], kHex[byte & 15U]};
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
+using Json = nlohmann::ordered_json;
+
+// As text; what is no UTF-8 in a name of a file becomes U+FFFD.
+std::string text_of(Json const& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 template <class Kinds, class Count>
-std::string counts(Kinds const& kinds, Count count) {
-  std::string out;
-  for (auto kind : kinds)
-    out += (out.empty() ? "{\"" : ",\"") + std::string(name_of(kind)) + "\":" + std::to_string(count(kind));
-  return out + "}";
+Json counts(Kinds const& kinds, Count count) {
+  auto object = Json::object();
+  for (auto kind : kinds) object[std::string(name_of(kind))] = count(kind);
+  return object;
+}
+
+// Graphviz quotes as JSON does.
+std::string in_quotes(std::string const& text) {
+  return text_of(text);
 }
 
 std::string both_ways(MachineLink const& link) {
@@ -47,7 +44,8 @@ std::string routes_text(Machine const& m) {
   auto const gpus = m.nodes_of(NodeKind::gpu);
   auto const ends = gpus.size() + m.count(NodeKind::cpu);
   if (gpus.size() < 2) return "routes between GPUs: none, there is only one\n";
-  if (ends * m.nodes.size() > kMostRoutes) return "routes between GPUs: too many to summarize\n";
+  if (ends * (m.nodes.size() + m.links.size()) > kMostSteps)
+    return "routes between GPUs: too many to summarize\n";
   Routes const routes(m);
   std::map<std::tuple<std::uint32_t, Duration, Bandwidth>, std::uint64_t> classes;
   auto const all = gpus.size() <= kMostSources;
@@ -73,7 +71,7 @@ std::string routes_text(Machine const& m) {
 }  // namespace
 
 std::string describe_text(Machine const& m) {
-  std::string out = "machine " + m.name + " (" + m.format + "): " + std::to_string(m.nodes.size()) +
+  std::string out = "machine " + shown(m.name) + " (" + m.format + "): " + std::to_string(m.nodes.size()) +
                     " nodes, " + std::to_string(m.links.size()) + " links\n";
   out += "nodes:\n";
   for (auto kind : kNodeKinds)
@@ -81,10 +79,10 @@ std::string describe_text(Machine const& m) {
       out += "  " + std::to_string(n) + " " + std::string(name_of(kind)) + "\n";
   if (m.nodes.size() <= kMostListedNodes) {
     for (auto const& node : m.nodes) {
-      out += "    " + node.name + " (" + std::string(name_of(node.kind));
+      out += "    " + shown(node.name) + " (" + std::string(name_of(node.kind));
       if (node.numa >= 0) out += ", NUMA node " + std::to_string(node.numa);
       if (node.sm_count > 0) out += ", " + std::to_string(node.sm_count) + " SMs";
-      out += (node.model.empty() ? "" : ", " + node.model) + ")\n";
+      out += (node.model.empty() ? "" : ", " + shown(node.model)) + ")\n";
     }
   }
   // Alike links on one line: a machine has hundreds of links of a handful of sorts.
@@ -99,31 +97,31 @@ std::string describe_text(Machine const& m) {
   }
   out += routes_text(m);
   out += m.assumed.empty() ? "assumed: nothing\n" : "assumed:\n";
-  for (auto const& sentence : m.assumed) out += "  " + sentence + "\n";
+  for (auto const& sentence : m.assumed) out += "  " + one_line(sentence) + "\n";
   return out;
 }
 
 std::string describe_json(Machine const& m) {
-  std::string out = "{\"kind\":\"topology\",\"format\":" + escaped(m.format) + ",\"name\":" + escaped(m.name);
-  out += ",\"nodes\":" + counts(kNodeKinds, [&](NodeKind kind) { return m.count(kind); });
-  out += ",\"links\":" + counts(kLinkKinds, [&](LinkKind kind) { return m.count(kind); });
-  out += ",\"pairs\":" + counts(kLinkKinds, [&](LinkKind kind) { return m.pairs(kind); });
-  out += ",\"assumed\":[";
-  for (std::size_t i = 0; i < m.assumed.size(); ++i) out += (i == 0 ? "" : ",") + escaped(m.assumed[i]);
-  return out + "]}";
+  return text_of({{"kind", "topology"},
+                  {"format", m.format},
+                  {"name", m.name},
+                  {"nodes", counts(kNodeKinds, [&](NodeKind kind) { return m.count(kind); })},
+                  {"links", counts(kLinkKinds, [&](LinkKind kind) { return m.count(kind); })},
+                  {"pairs", counts(kLinkKinds, [&](LinkKind kind) { return m.pairs(kind); })},
+                  {"assumed", m.assumed}});
 }
 
 std::string describe_dot(Machine const& m) {
   static constexpr std::array<char const*, kNodeKinds.size()> kShapes = {
       "box", "doubleoctagon", "ellipse", "hexagon", "cds", "diamond"};
-  std::string out = "graph " + escaped(m.name) + " {\n";
+  std::string out = "graph " + in_quotes(m.name) + " {\n";
   for (auto const& node : m.nodes)
-    out += "  " + escaped(node.name) + " [shape=" + kShapes[static_cast<std::size_t>(node.kind)] + "];\n";
+    out += "  " + in_quotes(node.name) + " [shape=" + kShapes[static_cast<std::size_t>(node.kind)] + "];\n";
   for (auto const& link : m.links) {
     auto label = std::string(name_of(link.kind)) + " " + to_text(link.latency) + " " + both_ways(link);
     if (link.count > 1) label += " (" + std::to_string(link.count) + " links)";
-    out += "  " + escaped(m.nodes[link.a].name) + " -- " + escaped(m.nodes[link.b].name) +
-           " [label=" + escaped(label) + "];\n";
+    out += "  " + in_quotes(m.nodes[link.a].name) + " -- " + in_quotes(m.nodes[link.b].name) +
+           " [label=" + in_quotes(label) + "];\n";
   }
   return out + "}\n";
 }
