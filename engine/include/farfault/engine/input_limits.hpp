@@ -1,0 +1,45 @@
+// How much an input may describe: a file of a kilobyte can stand for gigabytes.
+//
+// Guarantee: a limit decides whether an input is read or refused, and nothing else; no result depends on one.
+// A limit of 0 stands for a share of the memory that this process may use, so that a resolved configuration
+// reads the same on every machine. Errors: whoever applies a limit throws UserError with the parameter's
+// name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "farfault/engine/params.hpp"
+
+namespace farfault {
+
+struct InputLimits {
+  static constexpr std::uint64_t kMostNodes = 1'000'000;
+  static constexpr std::uint64_t kMostLinks = 4'000'000;
+  static constexpr std::uint64_t kMostVertices = 0xffff'ffff;
+  static constexpr std::uint64_t kMostEdges = 4'000'000'000;
+  static constexpr ByteSize kMostBytes{std::uint64_t{1} << 50};
+
+  ByteSize names{0};
+  std::uint64_t nodes = 0;
+  std::uint64_t links = 0;
+  std::uint64_t vertices = 0;
+  std::uint64_t edges = 0;
+  ByteSize unpacked{0};
+  ByteSize model{0};
+
+  void describe(ParamTable& t);
+
+  // With each 0 replaced by its share of `memory`.
+  InputLimits of_memory(ByteSize memory) const;
+  InputLimits of_this_machine() const;
+};
+
+// What physical memory, the process's own limits and its control group leave it.
+ByteSize usable_memory();
+
+// "limits.edges = 1000", for sentences.
+std::string limit_text(std::string const& name, std::uint64_t value);
+std::string limit_text(std::string const& name, ByteSize value);
+
+}  // namespace farfault

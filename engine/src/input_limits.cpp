@@ -1,0 +1,91 @@
+#include "farfault/engine/input_limits.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+namespace farfault {
+namespace {
+
+// What one of each takes at its peak, index and names aside, rounded up: measured where files are read.
+constexpr std::uint64_t kBytesPerNode = 1024;
+constexpr std::uint64_t kBytesPerLink = 256;
+constexpr std::uint64_t kBytesPerVertex = 32;
+constexpr std::uint64_t kBytesPerEdge = 32;
+
+std::uint64_t chosen(std::uint64_t set, std::uint64_t share, std::uint64_t most) {
+  return set != 0 ? set : std::clamp<std::uint64_t>(share, 1, most);
+}
+
+// In whole MiB, which read well in a sentence.
+std::uint64_t chosen_bytes(ByteSize set, std::uint64_t share) {
+  constexpr std::uint64_t kMib = std::uint64_t{1} << 20U;
+  return set.bytes != 0 ? set.bytes : std::clamp(share / kMib * kMib, kMib, InputLimits::kMostBytes.bytes);
+}
+
+}  // namespace
+
+void InputLimits::describe(ParamTable& t) {
+  Range<ByteSize> const bytes{ByteSize{0}, kMostBytes};
+  t.bytes("names", names, bytes,
+          "names that a file may give, once its ranges and lists are written out; 0: 1/64 of the memory",
+          "assumed");
+  t.count("nodes", nodes, {0, kMostNodes},
+          "nodes of a machine's file; 0: as many as fit into 1/16 of the memory, at most 1,000,000",
+          "assumed");
+  t.count("links", links, {0, kMostLinks},
+          "links of a machine's file; 0: as many as fit into 1/16 of the memory, at most 4,000,000",
+          "assumed");
+  t.count("vertices", vertices, {0, kMostVertices},
+          "vertices of a graph; 0: as many as fit into 1/4 of the memory", "assumed");
+  t.count("edges", edges, {0, kMostEdges}, "edges of a graph; 0: as many as fit into half of the memory",
+          "assumed");
+  t.bytes("unpacked", unpacked, bytes, "text that a compressed file may hold; 0: as much as there is memory",
+          "assumed");
+  t.bytes("model", model, bytes, "memory that the simulated machine may take; 0: 3/4 of the memory",
+          "assumed");
+}
+
+InputLimits InputLimits::of_memory(ByteSize memory) const {
+  InputLimits l;
+  l.names.bytes = chosen_bytes(names, memory.bytes / 64);
+  l.nodes = chosen(nodes, memory.bytes / 16 / kBytesPerNode, kMostNodes);
+  l.links = chosen(links, memory.bytes / 16 / kBytesPerLink, kMostLinks);
+  l.vertices = chosen(vertices, memory.bytes / 4 / kBytesPerVertex, kMostVertices);
+  l.edges = chosen(edges, memory.bytes / 2 / kBytesPerEdge, kMostEdges);
+  l.unpacked.bytes = chosen_bytes(unpacked, memory.bytes);
+  l.model.bytes = chosen_bytes(model, memory.bytes / 4 * 3);
+  return l;
+}
+
+InputLimits InputLimits::of_this_machine() const {
+  return of_memory(usable_memory());
+}
+
+ByteSize usable_memory() {
+  auto bytes = static_cast<std::uint64_t>(std::max<long>(1, sysconf(_SC_PHYS_PAGES))) *
+               static_cast<std::uint64_t>(std::max<long>(1, sysconf(_SC_PAGESIZE)));
+  for (auto const resource : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit{};
+    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+      bytes = std::min<std::uint64_t>(bytes, limit.rlim_cur);
+  }
+  // A batch job's share; the file holds "max" where there is no limit.
+  for (auto const* file : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    std::uint64_t limit = 0;
+    if (std::ifstream(file) >> limit && limit != 0) bytes = std::min(bytes, limit);
+  }
+  return {bytes};
+}
+
+std::string limit_text(std::string const& name, std::uint64_t value) {
+  return "limits." + name + " = " + std::to_string(value);
+}
+
+std::string limit_text(std::string const& name, ByteSize value) {
+  return "limits." + name + " = " + to_text(value);
+}
+
+}  // namespace farfault

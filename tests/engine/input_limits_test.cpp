@@ -1,0 +1,42 @@
+#include "farfault/engine/input_limits.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace farfault;
+
+TEST_CASE("a limit of 0 is a share of the memory, and at least one") {
+  auto const l = InputLimits{}.of_memory(ByteSize{std::uint64_t{16} << 30});
+  CHECK(l.names == ByteSize{std::uint64_t{256} << 20});
+  CHECK(l.nodes == 1'000'000);  // of 2^20: no machine has more
+  CHECK(l.links == 4'000'000);  // of 2^22
+  CHECK(l.vertices == 1U << 27);
+  CHECK(l.edges == 1U << 28);
+  CHECK(l.unpacked == ByteSize{std::uint64_t{16} << 30});
+  CHECK(l.model == ByteSize{std::uint64_t{12} << 30});
+  CHECK(InputLimits{}.of_memory(ByteSize{std::uint64_t{1} << 30}).nodes == 1U << 16);
+  CHECK(InputLimits{}.of_memory(ByteSize{1}).edges == 1);
+  CHECK(usable_memory().bytes > 1U << 20);
+}
+
+TEST_CASE("a limit that was set is kept, whatever the memory") {
+  InputLimits set;
+  set.edges = 7;
+  set.unpacked = ByteSize{3};
+  auto const l = set.of_memory(ByteSize{std::uint64_t{16} << 30});
+  CHECK(l.edges == 7);
+  CHECK(l.unpacked == ByteSize{3});
+  CHECK(l.nodes == 1'000'000);
+}
+
+TEST_CASE("the defaults read the same on every machine") {
+  InputLimits limits;
+  ParamTable table;
+  limits.describe(table);
+  CHECK(table.all().size() == 7);
+  for (auto const& p : table.all()) {
+    CAPTURE(p.name);
+    CHECK((p.default_value == "0" || p.default_value == "0 B"));
+  }
+  CHECK(limit_text("edges", std::uint64_t{5}) == "limits.edges = 5");
+  CHECK(limit_text("names", ByteSize{2048}) == "limits.names = 2 KiB");
+}
