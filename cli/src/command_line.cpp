@@ -12,6 +12,7 @@
 #include "farfault/cli/progress.hpp"
 #include "farfault/cli/result_files.hpp"
 #include "farfault/cli/simulation.hpp"
+#include "farfault/engine/config.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/transport.hpp"
 #include "farfault/engine/units.hpp"
@@ -76,7 +77,7 @@ class Program {
     if (words[0].empty() || words[0][0] != '-') {
       if (std::find(names.begin(), names.end(), words[0]) == names.end()) {
         auto const near = nearest_name(words[0], names);
-        throw UserError("'" + words[0] + "' is no command; " +
+        throw UserError("'" + shown(words[0]) + "' is no command; " +
                         (near.empty() ? "the commands are " + list() : "did you mean '" + near + "'?"));
       }
     }
@@ -202,17 +203,24 @@ class Program {
   }
 
   void add_inspect() {
-    auto* const c = command(
-        "inspect", "Say what a file is and holds: topology, graph, trace, result, checkpoint",
-        "farfault inspect machine.xml --json", [this] {
-          inspect(file_, dot_ ? InspectForm::dot : json_ ? InspectForm::json : InspectForm::readable, out_);
-          return kDone;
-        });
+    auto* const c =
+        command("inspect", "Say what a file is and holds: topology, graph, trace, result, checkpoint",
+                "farfault inspect machine.xml --json", [this] {
+                  inspect(file_,
+                          dot_    ? InspectForm::dot
+                          : json_ ? InspectForm::json
+                                  : InspectForm::readable,
+                          out_, limits());
+                  return kDone;
+                });
     c->add_option("file", file_, "The file, or the name of a built-in machine")
         ->required()
         ->type_name("FILE");
     auto* const json = c->add_flag("--json", json_, "One JSON object");
     c->add_flag("--dot", dot_, "A topology as a Graphviz graph")->excludes(json);
+    c->add_option("--set", sets_, "Override one limit (farfault params limits); may be given again")
+        ->type_name("limits.NAME=VALUE")
+        ->allow_extra_args(false);
   }
 
   void add_diff() {
@@ -233,6 +241,17 @@ class Program {
   }
 
   void add_json(CLI::App* c) { c->add_flag("--json", json_, "One JSON object"); }
+
+  InputLimits limits() const {
+    Config config;
+    for (auto const& s : sets_) config.set(s);
+    InputLimits limits;
+    ParamTable table;
+    limits.describe(table);
+    config.bind("limits", table);
+    config.reject_mistakes();
+    return limits;
+  }
 
   static Duration positive(std::string const& option, std::string const& text) {
     try {
@@ -256,6 +275,7 @@ class Program {
   std::string progress_ = "auto";
   std::string partitions_ = "device";
   std::string section_, file_, other_;
+  std::vector<std::string> sets_;
   bool json_ = false;
   bool dot_ = false;
 };
@@ -267,15 +287,15 @@ int exit_code_of(std::function<int()> const& body, std::ostream& err) {
     return body();
   } catch (UserError const& e) {  // a line for each mistake
     std::istringstream lines(e.what());
-    for (std::string line; std::getline(lines, line);) err << "farfault: " << line << "\n";
+    for (std::string line; std::getline(lines, line);) err << "farfault: " << one_line(line) << "\n";
     err.flush();
     return kInputWrong;
   } catch (RunError const& e) {
-    err << "farfault: " << e.what() << std::endl;
+    err << "farfault: " << one_line(e.what()) << std::endl;
   } catch (std::bad_alloc const&) {
     err << "farfault: there is not enough memory for this" << std::endl;
   } catch (std::exception const& e) {
-    err << "farfault: unexpected: " << e.what() << std::endl;
+    err << "farfault: unexpected: " << one_line(e.what()) << std::endl;
   }
   return kRunFailed;
 }

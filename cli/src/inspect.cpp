@@ -31,8 +31,8 @@ bool is_hdf5(std::string const& file) {
   return std::string_view(head.data(), static_cast<std::size_t>(in.gcount())) == kSignature;
 }
 
-std::string topology(std::string const& file, InspectForm form) {
-  auto const machine = topologies::load_machine(file);
+std::string topology(std::string const& file, InspectForm form, InputLimits const& limits) {
+  auto const machine = topologies::load_machine(file, {}, limits);
   switch (form) {
     case InspectForm::json:
       return topologies::describe_json(machine);
@@ -67,42 +67,45 @@ std::string checkpoint(std::string const& file, InspectForm form) {
       file);
 }
 
-std::string description(std::string const& file, InspectForm form) {
+std::string description(std::string const& file, InspectForm form, InputLimits const& limits) {
   std::error_code error;
   auto const status = fs::status(file, error);
   if (!is_there(file)) {
     auto const names = topologies::builtin_machines();
-    if (std::find(names.begin(), names.end(), file) != names.end()) return topology(file, form);
-    throw UserError(file + ": no such file, and no machine of that name");
+    if (std::find(names.begin(), names.end(), file) != names.end()) return topology(file, form, limits);
+    throw UserError(one_line(file) + ": no such file, and no machine of that name");
   }
   auto const folder = fs::is_directory(status);  // a trace may be one
   auto const why_not = why_not_readable(file);
-  if (!folder && !why_not.empty()) throw UserError(file + ": " + why_not);
-  if (!folder && fs::file_size(file, error) == 0) throw UserError(file + ": is empty");
+  if (!folder && !why_not.empty()) throw UserError(one_line(file) + ": " + why_not);
+  if (!folder && fs::file_size(file, error) == 0) throw UserError(one_line(file) + ": is empty");
 
   auto const json = form == InspectForm::json;
   auto const result = !folder && is_hdf5(file);
   auto const saved = !folder && !result && looks_like_checkpoint(file);
-  if (!folder && !result && !saved && topologies::looks_like_machine(file)) return topology(file, form);
-  if (form == InspectForm::dot) throw UserError(file + ": --dot draws topologies, and this is none");
+  if (!folder && !result && !saved && topologies::looks_like_machine(file))
+    return topology(file, form, limits);
+  if (form == InspectForm::dot)
+    throw UserError(one_line(file) + ": --dot draws topologies, and this is none");
   if (saved) return checkpoint(file, form);
   if (result) {
     auto const summary = results::read_summary(file);
     return json ? results::to_json(summary) : results::to_text(summary);
   }
   if (workloads::looks_like_trace(file))
-    return json ? workloads::describe_trace_json(file) : workloads::describe_trace_text(file);
+    return json ? workloads::describe_trace_json(file, limits) : workloads::describe_trace_text(file, limits);
   if (!folder && workloads::looks_like_graph(file))
-    return json ? workloads::describe_graph_json(file) : workloads::describe_graph_text(file);
-  throw UserError(file + ": is no topology, graph, trace, result or checkpoint that farfault knows");
+    return json ? workloads::describe_graph_json(file, limits) : workloads::describe_graph_text(file, limits);
+  throw UserError(one_line(file) +
+                  ": is no topology, graph, trace, result or checkpoint that farfault knows");
 }
 
 }  // namespace
 
-void inspect(std::string const& file, InspectForm form, std::ostream& out) {
-  auto text = description(file, form);
+void inspect(std::string const& file, InspectForm form, std::ostream& out, InputLimits const& limits) {
+  auto text = description(file, form, limits);
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  if (form == InspectForm::readable) out << file << ": ";
+  if (form == InspectForm::readable) out << one_line(file) << ": ";
   out << text << "\n";
 }
 

@@ -91,6 +91,34 @@ TEST_CASE("a file that is nothing known ends in one sentence") {
   error_of(scratch("cut.h5", std::string("\x89HDF\r\n\x1a\n\0\0\0\0", 12)));
 }
 
+TEST_CASE("a sentence about a file stays one line of text, whatever is in the file") {
+  auto const path = scratch("escapes.toml",
+                            "[[node]]\nname = \"a\\u001b[2J\\nfarfault: all is well\"\nkind = \"gpu\"\n"
+                            "[[node]]\nname = \"a\\u001b[2J\\nfarfault: all is well\"\nkind = \"gpu\"\n");
+  CHECK(error_of(path) == "farfault: " + path +
+                              ":4: a second node is named 'a [2J farfault: all is well', but names must be "
+                              "unique\n");
+  auto const bytes = scratch("bytes.xml", "<graphml><graph><node id=\"\xff\x9b\"/></graph></graphml>");
+  CHECK(error_of(bytes).find("node '\ufffd\ufffd': it has no kind") != std::string::npos);
+  CHECK(error_of("no\nsuch\x1b") == "farfault: no such : no such file, and no machine of that name\n");
+}
+
+TEST_CASE("inspect takes the limits of what a file may describe") {
+  auto const graph = scratch("limited.txt", "# c\n1 2\n2 3\n3 4\n");
+  auto r = farfault_program({"inspect", graph, "--set", "limits.edges=2"});
+  CHECK(r.code == 2);
+  CHECK(r.err == "farfault: " + graph + ":4: there are more edges than limits.edges = 2\n");
+  r = farfault_program({"inspect", graph, "--set", "limits.edges=3", "--set", "limits.vertices=3"});
+  CHECK(r.err == "farfault: " + graph + ":5: 4 vertices are more than limits.vertices = 3\n");
+  CHECK(farfault_program({"inspect", graph, "--set", "limits.edges=3"}).code == 0);
+  r = farfault_program({"inspect", graph, "--set", "limits.edge=3"});
+  CHECK(r.code == 2);
+  CHECK(r.err.find("limits.edges") != std::string::npos);
+  auto const model = scratch("limited.yaml", "switches:\nblocks:\n- nodes: [\"n[1-100]\"]\n");
+  r = farfault_program({"inspect", model, "--set", "limits.nodes=99"});
+  CHECK(r.err == "farfault: " + model + ":3: there are more nodes than limits.nodes = 99\n");
+}
+
 TEST_CASE("only topologies are drawn") {
   auto const metis = scratch("c.graph", "3 2\n2 3\n1\n1\n");
   auto const r = farfault_program({"inspect", metis, "--dot"});

@@ -179,14 +179,14 @@ TEST_CASE("an NCCL link to a device that is not there is refused") {
   CHECK(m.count(LinkKind::nvlink) == 6);
 }
 
-TEST_CASE("an NCCL file with a busid or a CPU twice, or with a million CPUs, is refused") {
+TEST_CASE("an NCCL file with two GPUs of one busid, a CPU twice, or thousands of CPUs is refused") {
   std::string const gpu = "<pci busid=\"1\" class=\"0x0302\"/>";
   CHECK(refusal(nccl("<cpu numaid=\"0\">" + gpu + gpu + "</cpu>")) ==
-        "f: two <pci> elements have the busid 1");
+        "f: two GPUs of a host have the busid 1");
   CHECK(refusal(nccl("<cpu numaid=\"0\">" + gpu + "</cpu><cpu numaid=\"0\"/>")) ==
         "f: two nodes are named 'cpu0', but names must be unique");
-  CHECK(refusal(nccl("<cpu numaid=\"0\">" + gpu + "</cpu>" + repeated("<cpu/>", 1'000'000)))
-            .find("CPUs, but") != std::string::npos);
+  CHECK(refusal(nccl("<cpu numaid=\"0\">" + gpu + "</cpu>" + repeated("<cpu/>", 2'000))).find("CPUs, but") !=
+        std::string::npos);
 }
 
 TEST_CASE("links of an NCCL file that the two ends count differently are the larger number, and said") {
@@ -294,11 +294,11 @@ TEST_CASE("mistakes in ibnetdiscover output and topograph models are named") {
   CHECK(refusal("switches:\n  a:\n    switches:\n    - a\nblocks:\n") == "f: switch 'a' is below itself");
   CHECK(refusal("switches:\nblocks:\n- switch: a\n  nodes:\n  - n[1-999999999]\n")
             .find("f:5: 'n[1-999999999]'") == 0);
-  CHECK(refusal("switches:\nblocks:\n- switch: a\n  nodes:\n  - n[2-1]\n").find("is no range") !=
+  CHECK(refusal("switches:\nblocks:\n- switch: a\n  nodes:\n  - n[2-1]\n").find("is not a range") !=
         std::string::npos);
-  CHECK(refusal("switches:\nblocks:\n- switch: a\n  nodes:\n  - n[\n").find("is no range") !=
+  CHECK(refusal("switches:\nblocks:\n- switch: a\n  nodes:\n  - n[\n").find("is not a range") !=
         std::string::npos);
-  CHECK(refusal("switches:\nblocks:\n  nonsense\n").find("neither a key nor an item") != std::string::npos);
+  CHECK(refusal("switches:\nblocks:\n  nonsense\n") == "f:3: 'blocks' must be a list");
 }
 
 TEST_CASE("files with random damage are accepted or refused with a sentence, and nothing worse happens") {

@@ -178,14 +178,16 @@ TEST_CASE("graphs: a mistake in a file is named with its line, the value and the
         "g.mtx:4: row 4 is not in 1 to 3, the size in the header");
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 2\n1 2\n2 0\n") ==
         "g.mtx:4: column 0 is not in 1 to 3, the size in the header");
-  CHECK(complaint("g.mtx", market + "pattern general\n3 3 100000000\n1 2\n") ==
-        "g.mtx:4: the header promises 100000000 entries and the file ends after 1");
+  CHECK(complaint("g.mtx", market + "pattern general\n3 3 10000000\n1 2\n") ==
+        "g.mtx:4: the header promises 10000000 entries and the file ends after 1");
   CHECK(complaint("g.mtx", market + "pattern general\n3 3 1\n1 2\n2 1\n") ==
         "g.mtx:4: there are more entries than the 1 that the header promises");
   CHECK(complaint("g.mtx", market + "pattern general\n4000000000 4000000000 1\n1 2\n") ==
         "g.mtx:2: 4000000000 vertices for 1 edges are more than 16 vertices per edge plus a million");
-  CHECK(complaint("g.mtx", market + "pattern general\n3 3 300000000\n") ==
-        "g.mtx:2: 300000000 entries are more than max_edges = 200000000");
+  GraphOptions few;
+  few.limits.edges = 2;
+  CHECK(complaint("g.mtx", market + "pattern general\n3 3 3\n", few) ==
+        "g.mtx:2: 3 entries are more than limits.edges = 2");
   CHECK(complaint("g.mtx", market + "real general\n3 3 1\n1 2\n") ==
         "g.mtx:3: expected a value, a number, and found the end of the line");
   CHECK(complaint("g.mtx", market + "pattern general\n3 4 1\n1 2\n") ==
@@ -198,8 +200,8 @@ TEST_CASE("graphs: a mistake in a file is named with its line, the value and the
         "g.mtx:3: column has more than 18 digits");
   CHECK(complaint("g.txt", "# c\n1 2\n1 4294967295\n") ==
         "g.txt:3: the target vertex 4294967295 is more than 4294967294");
-  CHECK(complaint("g.txt", "# c\n1 2\n2 3\n3 4\n", {2, GraphFormat::automatic}) ==
-        "g.txt:4: there are more edges than max_edges = 2");
+  CHECK(complaint("g.txt", "# c\n1 2\n2 3\n3 4\n", few) ==
+        "g.txt:4: there are more edges than limits.edges = 2");
   CHECK(complaint("g.graph", "3 2\n2\n1 3\n") ==
         "g.graph:4: the header promises 3 vertices and the file ends after 2");
   CHECK(complaint("g.graph", "3 2\n2\n1 4\n2\n") ==
@@ -210,6 +212,53 @@ TEST_CASE("graphs: a mistake in a file is named with its line, the value and the
         "g.graph:5: the header promises 3 edges and the lists hold 4 neighbours, which should be twice as "
         "many");
   CHECK(error_of([] { read_graph("/nonexistent/g.mtx"); }) == "/nonexistent/g.mtx: no such file");
+}
+
+TEST_CASE("graphs: a compressed file is held against the limit of what it unpacks to, a plain one is not") {
+  std::string text;
+  for (int i = 0; i < 10'000; ++i) text += "1 2\n";
+  GraphOptions options;
+  options.limits.unpacked = ByteSize{30'000};
+  CHECK(complaint("g.gz", gzipped(text), options) ==
+        "g.gz: unpacks to more text than limits.unpacked = 30 kB");
+  CHECK(complaint("g.xz", xz_of(text), options) ==
+        "g.xz: unpacks to more text than limits.unpacked = 30 kB");
+  CHECK(complaint("g.txt", text, options) == "no error");
+  options.limits.unpacked = ByteSize{40'000};
+  CHECK(complaint("g.gz", gzipped(text), options) == "no error");
+  options.limits.edges = 9'999;
+  CHECK(complaint("g.gz", gzipped(text), options) ==
+        "g.gz:10000: there are more edges than limits.edges = 9999");
+}
+
+TEST_CASE("graphs: vertices are held against the limit, in every format and in the generator") {
+  GraphOptions options;
+  options.limits.vertices = 3;
+  auto const market = std::string(kMarket) + "pattern general\n";
+  CHECK(complaint("g.mtx", market + "3 3 1\n1 2\n", options) == "no error");
+  CHECK(complaint("g.mtx", market + "4 4 1\n1 2\n", options) ==
+        "g.mtx:2: 4 vertices are more than limits.vertices = 3");
+  CHECK(complaint("g.graph", "4 2\n2\n1\n4\n3\n", options) ==
+        "g.graph:1: 4 vertices are more than limits.vertices = 3");
+  CHECK(complaint("g.txt", "# c\n1 2\n3 4\n", options) ==
+        "g.txt:4: 4 vertices are more than limits.vertices = 3");
+  RmatOptions rmat;
+  rmat.scale = 2;
+  rmat.limits.vertices = 3;
+  CHECK(error_of([&] { generate_rmat(rmat); }) ==
+        "R-MAT scale 2 gives 4 vertices, more than limits.vertices = 3");
+  rmat.limits.vertices = 4;
+  rmat.limits.edges = 63;
+  CHECK(error_of([&] { generate_rmat(rmat); }) ==
+        "R-MAT scale 2 with edge factor 16 gives 64 edges, more than limits.edges = 63");
+}
+
+TEST_CASE("graphs: numbers of vertices far apart are ranked as those close together") {
+  auto const ranked = [](std::string const& factor) {
+    TempFile const file("g.txt", "# c\n5" + factor + " 1" + factor + "\n1" + factor + " 3" + factor + "\n");
+    return read_graph(file.path()).targets;
+  };
+  CHECK(ranked("") == ranked("00000000"));
 }
 
 TEST_CASE("graphs: truncated and corrupt compressed files end in a sentence") {

@@ -250,6 +250,35 @@ TEST_CASE("trace: mistakes in a trace are named with file, line, value and rule"
         std::string::npos);
 }
 
+TEST_CASE("trace: a kernel list is held against the limit of names, before any kernel is read") {
+  std::string list;
+  for (int i = 0; i < 1000; ++i) list += "kernel-1.traceg\n";
+  TempFile const file("kernelslist.g", list);
+  BuildContext context;
+  auto const line = 15 + file.folder().size();  // bytes, with the folder that a name stands for
+  context.limits.names = ByteSize{line * 500};
+  CHECK(error_of([&] { read_trace(file.path(), context); }) ==
+        file.path() + ":501: the lines up to here take more than " +
+            limit_text("names", context.limits.names));
+  context.limits.names = ByteSize{line * 1000};
+  CHECK(error_of([&] { read_trace(file.path(), context); }) ==
+        file.folder() + "/kernel-1.traceg: no such file");
+  CHECK(error_of([&] { summarize_trace(file.path(), context.limits); }) ==
+        file.folder() + "/kernel-1.traceg: no such file");
+}
+
+TEST_CASE("trace: warps of earlier kernels count towards max_instructions") {
+  auto const empty = header() + "#BEGIN_TB\n#END_TB\n#BEGIN_TB\n#END_TB\n";  // two blocks of two warps
+  TempFile const list("kernelslist.g", "kernel-1.traceg\nkernel-1.traceg\n");
+  std::ofstream(list.folder() + "/kernel-1.traceg") << empty;
+  TraceOptions options;
+  options.max_instructions = 8;
+  CHECK(error_of([&] { read_trace(list.path(), {}, options); }) == "no error");
+  options.max_instructions = 7;
+  CHECK(error_of([&] { read_trace(list.path(), {}, options); }).find("more than max_instructions = 7") !=
+        std::string::npos);
+}
+
 TEST_CASE("trace: every cut of a trace ends in a sentence or in a whole number of blocks") {
   auto const text =
       one_warp({"0100 0000000f 1 R1 LDG.E 1 R2 4 2 0x1000 8 16 9 0", "10 ffffffff 1 R8 FADD 2 R7 R10 0 0"});

@@ -58,8 +58,8 @@ class Cluster {
     machine.nodes.push_back({"nic0", NodeKind::nic, machine.nodes[host].numa, 0, ""});
     machine.links.push_back({host, nic, LinkKind::pcie, defaults.pcie_latency, defaults.pcie_bandwidth,
                              defaults.pcie_bandwidth, 1});
-    machine.assumed.push_back("the machine has no NIC: one on a PCIe link of '" + machine.nodes[host].name +
-                              "' is assumed");
+    machine.assumed.push_back("the machine has no NIC: one on a PCIe link of '" +
+                              shown(machine.nodes[host].name) + "' is assumed");
     return machine;
   }
 
@@ -82,7 +82,7 @@ class Cluster {
   }
 
   void copy_machines() {
-    builder_.machine().assumed = machine_.assumed;
+    for (auto const& sentence : machine_.assumed) builder_.assume(sentence);
     for (std::uint32_t m = 0; m < spec_.machines; ++m) {
       auto const base = static_cast<std::uint32_t>(builder_.machine().nodes.size());
       auto& nics = nics_.emplace_back();

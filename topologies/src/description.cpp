@@ -11,7 +11,7 @@ namespace {
 
 // Beyond this many (node or link, destination) pairs a person waits too long for a summary of routes.
 constexpr std::uint64_t kMostSteps = 1ULL << 25U;
-// All pairs of GPUs up to this many; beyond, the first GPU's routes stand for all.
+// All pairs of GPUs up to this many; beyond, only the routes from the first GPU.
 constexpr std::size_t kMostSources = 256;
 constexpr std::size_t kMostListedNodes = 512;
 
@@ -85,7 +85,7 @@ std::string describe_text(Machine const& m) {
       out += (node.model.empty() ? "" : ", " + shown(node.model)) + ")\n";
     }
   }
-  // Alike links on one line: a machine has hundreds of links of a handful of sorts.
+  // Equal links on one line: a machine has hundreds of links of a handful of kinds.
   std::map<std::tuple<LinkKind, std::uint32_t, Duration, std::string>, std::uint64_t> sorts;
   for (auto const& link : m.links) ++sorts[{link.kind, link.count, link.latency, both_ways(link)}];
   out += "links:\n";

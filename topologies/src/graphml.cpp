@@ -14,7 +14,8 @@ namespace {
 
 class Reader {
  public:
-  Reader(std::string const& where, LinkDefaults const& defaults) : where_(where), defaults_(defaults) {}
+  Reader(std::string const& where, LinkDefaults const& defaults, InputLimits const& limits)
+      : where_(where), defaults_(defaults), builder_(where, "graphml", limits) {}
 
   MachineBuilder read(pugi::xml_node graphml) {
     for (auto key : graphml.children("key"))
@@ -26,7 +27,7 @@ class Reader {
     for (auto node : graph.children("node")) read_node(node);
     for (auto edge : graph.children("edge")) read_edge(edge);
     for (auto const& [key, half] : halves_) finish_half(key, half);
-    tally_.tell(builder_, defaults_);
+    tally_.note_defaults(builder_, defaults_);
     return std::move(builder_);
   }
 
@@ -36,7 +37,7 @@ class Reader {
 
   struct Half {  // of a directed graph: what has been read of one pair of nodes
     Duration latency = kLongestLatency;
-    Bandwidth way[2];  // upward, downward in node index
+    Bandwidth bandwidth[2];  // towards the higher node index, towards the lower
     std::uint32_t count[2] = {0, 0};
   };
 
@@ -65,7 +66,7 @@ class Reader {
       if (good) result = result * 10 + static_cast<std::uint64_t>(c - '0');
     }
     if (!good || result > most) {
-      fail(element, std::string(key) + " is '" + it->second.substr(0, 80) +
+      fail(element, std::string(key) + " is '" + shown(it->second) +
                         "', but it must be a whole number of at most " + std::to_string(most));
     }
     return result;
@@ -79,19 +80,19 @@ class Reader {
     try {
       return parse(it->second);
     } catch (std::exception const& error) {
-      fail(element, std::string(key) + " is '" + it->second.substr(0, 80) + "': " + error.what());
+      fail(element, std::string(key) + " is '" + shown(it->second) + "': " + error.what());
     }
   }
 
   void read_node(pugi::xml_node element) {
     MachineNode node;
     node.name = element.attribute("id").value();
-    auto const text = "node '" + node.name.substr(0, 80) + "'";
+    auto const text = "node '" + shown(node.name) + "'";
     auto const v = values(element);
     auto const kind = v.find("kind");
     auto const known = kind == v.end() ? std::nullopt : node_kind_of(kind->second);
     if (!known) {
-      fail(text, (kind == v.end() ? "it has no kind" : "its kind is '" + kind->second.substr(0, 80) + "'") +
+      fail(text, (kind == v.end() ? "it has no kind" : "its kind is '" + shown(kind->second) + "'") +
                      ", but it must be gpu, cpu, pcie_switch, nvswitch, nic or network_switch");
     }
     node.kind = *known;
@@ -113,8 +114,8 @@ class Reader {
   }
 
   void read_edge(pugi::xml_node element) {
-    auto const text = "edge '" + std::string(element.attribute("source").value()).substr(0, 80) + "' - '" +
-                      std::string(element.attribute("target").value()).substr(0, 80) + "'";
+    auto const text = "edge '" + shown(element.attribute("source").value()) + "' - '" +
+                      shown(element.attribute("target").value()) + "'";
     auto const a = end(element, "source", text);
     auto const b = end(element, "target", text);
     if (a == b) fail(text, "it joins a node to itself");
@@ -122,7 +123,7 @@ class Reader {
     auto const kind = v.find("kind");
     auto const known = kind == v.end() ? std::nullopt : link_kind_of(kind->second);
     if (!known) {
-      fail(text, (kind == v.end() ? "it has no kind" : "its kind is '" + kind->second.substr(0, 80) + "'") +
+      fail(text, (kind == v.end() ? "it has no kind" : "its kind is '" + shown(kind->second) + "'") +
                      ", but it must be pcie, nvlink, xgmi, cpu_interconnect or network");
     }
     auto const count = static_cast<std::uint32_t>(number(v, "count", 1, kMostParallelLinks, text));
@@ -142,7 +143,7 @@ class Reader {
     auto const direction = a < b ? 0U : 1U;
     auto& half = halves_[{std::min(a, b), std::max(a, b), *known}];
     half.latency = std::min(half.latency, latency.value_or(defaults_.latency(*known)));
-    half.way[direction] = std::max(half.way[direction], forward);
+    half.bandwidth[direction] = std::max(half.bandwidth[direction], forward);
     if (half.count[direction] > kMostParallelLinks) fail(text, "too many parallel edges");
     half.count[direction] += count;
   }
@@ -151,18 +152,18 @@ class Reader {
     auto const& [a, b, kind] = key;
     if (half.count[0] == 0 || half.count[1] == 0) {
       auto const there = half.count[0] == 0 ? 1U : 0U;
-      half.way[1 - there] = half.way[there];
+      half.bandwidth[1 - there] = half.bandwidth[there];
       half.count[1 - there] = half.count[there];
       builder_.assume(
           "some directed edges have no partner: the same bandwidth is assumed for the other direction");
     }
-    builder_.add_link(a, b, kind, half.latency, half.way[0], half.way[1],
+    builder_.add_link(a, b, kind, half.latency, half.bandwidth[0], half.bandwidth[1],
                       std::max(half.count[0], half.count[1]));
   }
 
   std::string const& where_;
   LinkDefaults const& defaults_;
-  MachineBuilder builder_{where_, "graphml"};
+  MachineBuilder builder_;
   Values keys_;
   std::map<std::string, std::uint32_t, std::less<>> index_;
   std::map<Key, Half> halves_;
@@ -178,10 +179,11 @@ void add_data(pugi::xml_node element, char const* key, std::string const& value)
 
 }  // namespace
 
-MachineBuilder parse_graphml(std::string_view text, std::string const& where, LinkDefaults const& defaults) {
+MachineBuilder parse_graphml(std::string_view text, std::string const& where, LinkDefaults const& defaults,
+                             InputLimits const& limits) {
   pugi::xml_document document;
   parse_xml(document, text, where);
-  return Reader(where, defaults).read(document.child("graphml"));
+  return Reader(where, defaults, limits).read(document.child("graphml"));
 }
 
 std::string write_graphml(Machine const& machine) {

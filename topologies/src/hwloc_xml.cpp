@@ -1,4 +1,5 @@
-// hwloc XML, version 2: <topology> of nested <object>s, and matrices of link bandwidths (<distances2>).
+// hwloc XML, versions 2 and 3: <topology> of nested <object>s, and matrices of link bandwidths
+// (<distances2>).
 //
 // Packages become CPUs. hwloc lists both ports of a PCIe switch: below a host bridge come a root or
 // downstream port and an upstream port in turn. A switch is one node here, its upstream port; ports that lead
@@ -6,7 +7,7 @@
 // display of a management controller), NICs those of class 0200 or 0207, NVSwitches have the subtype of that
 // name; their PCIe link, for management only, is left out. NVLinks and xGMI links come from the matrices
 // NVLinkBandwidth and XGMIBandwidth (MB/s in one direction), whose objects are PCI devices or the OS devices
-// inside them.
+// inside them, and on POWER also the packages: there NVLinks join CPUs and GPUs.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -22,14 +23,15 @@
 namespace farfault::topologies {
 namespace {
 
-constexpr std::uint32_t kNobody = UINT32_MAX;
+constexpr std::uint32_t kNone = UINT32_MAX;
 constexpr std::uint64_t kMostMatrixObjects = 4096;
 constexpr double kFastestSlot = 1e6;  // GB/s; more is no PCIe slot
 constexpr std::uint64_t kMegabyte = 1'000'000;
 
 class Reader {
  public:
-  Reader(std::string const& where, LinkDefaults const& defaults) : where_(where), defaults_(defaults) {}
+  Reader(std::string const& where, LinkDefaults const& defaults, InputLimits const& limits)
+      : where_(where), defaults_(defaults), builder_(where, "hwloc-xml", limits) {}
 
   MachineBuilder read(pugi::xml_node topology) {
     for (auto object : topology.children("object")) find_cpus(object, 0);
@@ -38,12 +40,12 @@ class Reader {
       builder_.assume("the file names no CPU package: one CPU is assumed");
     }
     std::size_t package = 0;
-    for (auto object : topology.children("object")) walk(object, {kNobody, Port::none}, package, 0);
+    for (auto object : topology.children("object")) walk(object, {kNone, Port::none}, package, 0);
     for (char const* element : {"distances2", "distances2hetero"})
       for (auto matrix : topology.children(element)) read_matrix(matrix);
-    hang_unlinked_nvswitches();
+    attach_unlinked_nvswitches();
     join_cpus(builder_, cpus_, defaults_, tally_, where_);
-    remark();
+    note_assumptions();
     return std::move(builder_);
   }
 
@@ -78,6 +80,12 @@ class Reader {
     node.numa = static_cast<int>(cpus_.size());
     node.model = info(package, "CPUModel");
     cpus_.push_back(builder_.add_node(std::move(node)));
+    if (package) remember(package, cpus_.back());
+  }
+
+  // As a matrix names it: "PCIDev:581".
+  void remember(pugi::xml_node object, std::uint32_t node) {
+    by_object_[std::string(type(object)) + ":" + object.attribute("gp_index").value()] = node;
   }
 
   void find_cpus(pugi::xml_node object, int depth) {
@@ -86,7 +94,7 @@ class Reader {
     for (auto child : object.children("object")) find_cpus(child, depth + 1);
   }
 
-  // `above` is the nearest node that PCI devices hang from; `package` counts the packages met so far.
+  // `above` is the nearest node that PCI devices are attached to; `package` counts the packages read so far.
   void walk(pugi::xml_node object, Above above, std::size_t& package, int depth) {
     if (is_package(object)) above = {cpus_[package++], Port::none};
     if (type(object) == "Bridge") above = bridge(object, above);
@@ -96,9 +104,9 @@ class Reader {
   }
 
   std::uint32_t owner(Above above) {
-    if (above.node != kNobody) return above.node;
+    if (above.node != kNone) return above.node;
     if (cpus_.size() > 1) {
-      builder_.assume("PCI devices outside of any CPU package are assumed to hang from '" +
+      builder_.assume("PCI devices outside of any CPU package are assumed to be attached to '" +
                       builder_.machine().nodes[cpus_.front()].name + "'");
     }
     return cpus_.front();
@@ -138,7 +146,7 @@ class Reader {
     std::string_view const pci = object.attribute("pci_type").value();  // "0302 [10de:1db8] ..."
     auto const maker = pci.size() > 10 ? pci.substr(6, 4) : std::string_view{};
     auto const display = pci.starts_with("03") || pci.starts_with("12");
-    std::uint32_t node = kNobody;
+    std::uint32_t node = kNone;
     if (std::string_view(object.attribute("subtype").value()) == "NVSwitch") {
       node = add(object, NodeKind::nvswitch, "nvswitch", above);
       nvswitches_.push_back({node, owner(above), object});
@@ -152,13 +160,13 @@ class Reader {
       ++others_;
       return above.node;
     }
-    by_object_["PCIDev:" + std::string(object.attribute("gp_index").value())] = node;
+    remember(object, node);
     return node;
   }
 
   void os_device(pugi::xml_node object, Above above) {
-    if (above.node == kNobody) return;
-    by_object_["OSDev:" + std::string(object.attribute("gp_index").value())] = above.node;
+    if (above.node == kNone) return;
+    remember(object, above.node);
     auto& node = builder_.machine().nodes[above.node];
     if (node.kind != NodeKind::gpu) return;
     if (auto model = info(object, "GPUModel"); !model.empty()) node.model = model;
@@ -168,19 +176,18 @@ class Reader {
     if (count > 0 && count <= 100'000) node.sm_count = count;
   }
 
-  // The words of all children of one name, which may be split anywhere between words.
-  static std::vector<std::string_view> words(pugi::xml_node parent, char const* element) {
-    std::vector<std::string_view> found;
+  // Calls f(word) for the words of all children of one name, which may be split anywhere between words.
+  template <class F>
+  static void each_word(pugi::xml_node parent, char const* element, F f) {
     for (auto child : parent.children(element)) {
       std::string_view text = child.text().get();
       while (!text.empty()) {
         auto const begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
         auto const end = std::min(text.find_first_of(" \t\r\n", begin), text.size());
-        if (begin < end) found.push_back(text.substr(begin, end - begin));
+        if (begin < end) f(text.substr(begin, end - begin));
         text.remove_prefix(end);
       }
     }
-    return found;
   }
 
   void read_matrix(pugi::xml_node matrix) {
@@ -188,31 +195,43 @@ class Reader {
     if (name != "NVLinkBandwidth" && name != "XGMIBandwidth") return;
     auto const kind = name == "NVLinkBandwidth" ? LinkKind::nvlink : LinkKind::xgmi;
     auto const n = xml_number(matrix, "nbobjs", 0, kMostMatrixObjects, where_);
-    auto const indexes = words(matrix, "indexes");
-    auto const values = words(matrix, "u64values");
-    if (indexes.size() != n || values.size() != n * n) {
-      throw UserError(where_ + ": the matrix " + name + " has " + std::to_string(indexes.size()) +
-                      " objects and " + std::to_string(values.size()) + " values, but nbobjs=" +
-                      std::to_string(n) + " needs " + std::to_string(n) + " and " + std::to_string(n * n));
+    std::vector<std::string> objects;
+    each_word(matrix, "indexes", [&](std::string_view word) {
+      if (objects.size() <= n) objects.emplace_back(word);
+    });
+    std::vector<std::uint64_t> values;
+    each_word(matrix, "u64values", [&](std::string_view word) {
+      if (values.size() <= n * n) values.push_back(value(word, name));
+    });
+    if (objects.size() != n || values.size() != n * n) {
+      auto const count = [](std::size_t found, std::size_t needed) {
+        return found > needed ? "more than " + std::to_string(needed) : std::to_string(found);
+      };
+      throw UserError(where_ + ": the matrix " + name + " has " + count(objects.size(), n) + " objects and " +
+                      count(values.size(), n * n) + " values, but nbobjs=" + std::to_string(n) + " needs " +
+                      std::to_string(n) + " and " + std::to_string(n * n));
     }
     std::vector<std::uint32_t> nodes;
-    for (auto index : indexes) {
-      auto key = std::string(index);
+    for (auto& key : objects) {
       if (key.find(':') == std::string::npos) key = matrix.attribute("type").value() + (":" + key);
       auto const found = by_object_.find(key);
       if (found == by_object_.end()) {
-        throw UserError(where_ + ": the matrix " + name + " names the object '" + key.substr(0, 80) +
-                        "', but there is no GPU or NVSwitch of that index");
+        throw UserError(where_ + ": the matrix " + name + " names the object '" + shown(key) +
+                        "', but there is no GPU, NVSwitch or CPU of that index");
       }
       nodes.push_back(found->second);
     }
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = i + 1; j < n; ++j) {
-        auto const forward = value(values[i * n + j], name);
-        auto const backward = value(values[j * n + i], name);
-        if (nodes[i] != nodes[j] && (forward != 0 || backward != 0))
-          join(nodes[i], nodes[j], kind, forward, backward);
-      }
+    auto const each_pair = [&](auto f) {
+      for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = i + 1; j < n; ++j)
+          if (nodes[i] != nodes[j] && (values[i * n + j] != 0 || values[j * n + i] != 0)) f(i, j);
+    };
+    std::uint64_t pairs = 0;
+    each_pair([&](std::size_t, std::size_t) { ++pairs; });
+    builder_.expect_links(pairs);
+    each_pair([&](std::size_t i, std::size_t j) {
+      join(nodes[i], nodes[j], kind, values[i * n + j], values[j * n + i]);
+    });
   }
 
   std::uint64_t value(std::string_view text, std::string const& name) const {
@@ -220,7 +239,7 @@ class Reader {
     auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), megabytes);
     if (error != std::errc{} || end != text.data() + text.size() ||
         megabytes > kHighestBandwidth.bytes_per_second / kMegabyte) {
-      throw UserError(where_ + ": the matrix " + name + " has the value '" + std::string(text.substr(0, 80)) +
+      throw UserError(where_ + ": the matrix " + name + " has the value '" + shown(text) +
                       "', but it must be a whole number of MB/s");
     }
     return megabytes * kMegabyte;
@@ -229,7 +248,7 @@ class Reader {
   // The matrix gives the sum over parallel links; how many they are follows from the bandwidth of one.
   void join(std::uint32_t a, std::uint32_t b, LinkKind kind, std::uint64_t forward, std::uint64_t backward) {
     if (forward == 0 || backward == 0) {
-      builder_.assume("some bandwidths are given in one direction only: the same is assumed for the other");
+      one_way_ = true;
       forward = backward = std::max(forward, backward);
     }
     auto const one = defaults_.bandwidth(kind).bytes_per_second;
@@ -244,8 +263,8 @@ class Reader {
     }
   }
 
-  // An NVSwitch that no matrix names must hang from somewhere.
-  void hang_unlinked_nvswitches() {
+  // An NVSwitch that no matrix names is attached by its PCIe link.
+  void attach_unlinked_nvswitches() {
     std::vector<bool> linked(builder_.machine().nodes.size(), false);
     for (auto const& link : builder_.machine().links) linked[link.a] = linked[link.b] = true;
     for (auto const& nvswitch : nvswitches_) {
@@ -255,8 +274,10 @@ class Reader {
     }
   }
 
-  void remark() {
-    tally_.tell(builder_, defaults_);
+  void note_assumptions() {
+    tally_.note_defaults(builder_, defaults_);
+    if (one_way_)
+      builder_.assume("some bandwidths are given in one direction only: the same is assumed for the other");
     auto const& m = builder_.machine();
     if (unlinked_ > 0) {
       builder_.assume("the NVLinks of " + std::to_string(unlinked_) + " NVSwitches are not in the file");
@@ -280,29 +301,30 @@ class Reader {
 
   std::string const& where_;
   LinkDefaults const& defaults_;
-  MachineBuilder builder_{where_, "hwloc-xml"};
+  MachineBuilder builder_;
   std::map<std::string, std::uint32_t> by_object_;  // "PCIDev:581" -> node
   std::map<std::string, std::uint32_t> named_;
   std::vector<std::uint32_t> cpus_;
   LinkTally tally_;
   std::uint64_t others_ = 0;
-  struct Hanging {
+  struct Nvswitch {
     std::uint32_t node;
     std::uint32_t parent;
     pugi::xml_node object;
   };
-  std::vector<Hanging> nvswitches_;
+  std::vector<Nvswitch> nvswitches_;
   std::uint64_t unlinked_ = 0;
   bool trunks_ = false;
+  bool one_way_ = false;
 };
 
 }  // namespace
 
-MachineBuilder parse_hwloc_xml(std::string_view text, std::string const& where,
-                               LinkDefaults const& defaults) {
+MachineBuilder parse_hwloc_xml(std::string_view text, std::string const& where, LinkDefaults const& defaults,
+                               InputLimits const& limits) {
   pugi::xml_document document;
   parse_xml(document, text, where);
-  return Reader(where, defaults).read(document.child("topology"));
+  return Reader(where, defaults, limits).read(document.child("topology"));
 }
 
 }  // namespace farfault::topologies

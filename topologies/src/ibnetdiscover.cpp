@@ -3,7 +3,7 @@
 // is taken once.
 //
 // The file knows no hosts and no GPUs. Adapters whose description begins with the same host name share a CPU;
-// behind each adapter hangs one GPU, assumed. A switch's own aggregation node (SHARP) is not a host and is
+// one GPU behind each adapter is assumed. A switch's own aggregation node (SHARP) is not a host and is
 // left out.
 #include <algorithm>
 #include <charconv>
@@ -40,7 +40,8 @@ std::string port_of(std::string_view text) {
 
 class Reader {
  public:
-  Reader(std::string const& where, LinkDefaults const& defaults) : where_(where), defaults_(defaults) {}
+  Reader(std::string const& where, LinkDefaults const& defaults, InputLimits const& limits)
+      : where_(where), defaults_(defaults), builder_(where, "ibnetdiscover", limits) {}
 
   MachineBuilder read(std::string_view text) {
     for (auto rest = text; !rest.empty();) {
@@ -53,7 +54,7 @@ class Reader {
     builder_.assume("the file knows no GPUs: one behind each of the " + std::to_string(adapters_) +
                     " channel adapters is assumed, on PCIe links of the link defaults");
     builder_.assume("adapters whose description begins with the same host name are assumed to share a CPU");
-    tally_.tell(builder_, defaults_);
+    tally_.note_defaults(builder_, defaults_);
     return std::move(builder_);
   }
 
@@ -85,7 +86,7 @@ class Reader {
   }
 
   void add_device(bool is_switch, std::string const& description) {
-    if (known_.contains(current_)) fail("a second record has the GUID '" + current_ + "'");
+    if (known_.contains(current_)) fail("a second record has the GUID '" + shown(current_) + "'");
     if (is_switch) {
       known_[current_] = builder_.add_node({current_, NodeKind::network_switch, -1, 0, description});
       return;
@@ -136,7 +137,7 @@ class Reader {
     auto const a = known_.find(link.from);
     auto const b = known_.find(link.to);
     if (b == known_.end()) {
-      throw UserError(where_ + ": '" + link.from + "' has a link to '" + link.to.substr(0, 80) +
+      throw UserError(where_ + ": '" + shown(link.from) + "' has a link to '" + shown(link.to) +
                       "', but the file has no record of it");
     }
     if (a->second == kLeftOut || b->second == kLeftOut || a->second == b->second) return;
@@ -149,7 +150,7 @@ class Reader {
 
   std::string const& where_;
   LinkDefaults const& defaults_;
-  MachineBuilder builder_{where_, "ibnetdiscover"};
+  MachineBuilder builder_;
   std::map<std::string, std::uint32_t> known_;
   std::map<std::string, std::uint32_t> hosts_;
   std::set<std::pair<std::string, std::string>> seen_;
@@ -163,8 +164,8 @@ class Reader {
 }  // namespace
 
 MachineBuilder parse_ibnetdiscover(std::string_view text, std::string const& where,
-                                   LinkDefaults const& defaults) {
-  return Reader(where, defaults).read(text);
+                                   LinkDefaults const& defaults, InputLimits const& limits) {
+  return Reader(where, defaults, limits).read(text);
 }
 
 }  // namespace farfault::topologies

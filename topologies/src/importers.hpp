@@ -12,13 +12,16 @@
 namespace farfault::topologies {
 
 MachineBuilder parse_toml_machine(std::string_view text, std::string const& where,
-                                  LinkDefaults const& defaults);
-MachineBuilder parse_nccl_xml(std::string_view text, std::string const& where, LinkDefaults const& defaults);
-MachineBuilder parse_hwloc_xml(std::string_view text, std::string const& where, LinkDefaults const& defaults);
-MachineBuilder parse_graphml(std::string_view text, std::string const& where, LinkDefaults const& defaults);
+                                  LinkDefaults const& defaults, InputLimits const& limits);
+MachineBuilder parse_nccl_xml(std::string_view text, std::string const& where, LinkDefaults const& defaults,
+                              InputLimits const& limits);
+MachineBuilder parse_hwloc_xml(std::string_view text, std::string const& where, LinkDefaults const& defaults,
+                               InputLimits const& limits);
+MachineBuilder parse_graphml(std::string_view text, std::string const& where, LinkDefaults const& defaults,
+                             InputLimits const& limits);
 MachineBuilder parse_ibnetdiscover(std::string_view text, std::string const& where,
-                                   LinkDefaults const& defaults);
+                                   LinkDefaults const& defaults, InputLimits const& limits);
 MachineBuilder parse_topograph_yaml(std::string_view text, std::string const& where,
-                                    LinkDefaults const& defaults);
+                                    LinkDefaults const& defaults, InputLimits const& limits);
 
 }  // namespace farfault::topologies

@@ -2,7 +2,7 @@
 
 namespace farfault::topologies {
 
-void LinkTally::tell(MachineBuilder& builder, LinkDefaults const& defaults) const {
+void LinkTally::note_defaults(MachineBuilder& builder, LinkDefaults const& defaults) const {
   auto const say = [&](LinkKind kind, std::uint64_t links, std::string const& what,
                        std::string const& value) {
     if (links == 0) return;

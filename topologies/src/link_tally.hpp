@@ -1,4 +1,4 @@
-// Counts what a source leaves to LinkDefaults, and says it in one sentence for each kind of link and
+// Counts what a source leaves to LinkDefaults, and notes it as one assumption for each kind of link and
 // quantity.
 #pragma once
 
@@ -16,7 +16,7 @@ class LinkTally {
   void no_bandwidth(LinkKind kind, std::uint64_t links) {
     bandwidth_[static_cast<std::size_t>(kind)] += links;
   }
-  void tell(MachineBuilder& builder, LinkDefaults const& defaults) const;
+  void note_defaults(MachineBuilder& builder, LinkDefaults const& defaults) const;
 
  private:
   std::array<std::uint64_t, kLinkKinds.size()> latency_{};

@@ -20,11 +20,12 @@ enum class Format { unknown, toml, nccl_xml, hwloc_xml, graphml, ibnetdiscover, 
 
 // The first format of which a line opens so, spaces aside.
 Format format_of_lines(std::string_view text) {
+  auto const has_switches = text.find("switches:") != text.npos;
   for (auto rest = text; !rest.empty();) {
     auto const end = std::min(rest.find('\n'), rest.size());
     auto line = rest.substr(0, end);
     if (line.starts_with("Switch\t") || line.starts_with("Ca\t")) return Format::ibnetdiscover;
-    if (line.starts_with("blocks:") && text.find("switches:") != text.npos) return Format::topograph_yaml;
+    if (line.starts_with("blocks:") && has_switches) return Format::topograph_yaml;
     line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
     if (line.starts_with("[[node]]") || line.starts_with("[[link]]")) return Format::toml;
     rest.remove_prefix(std::min(end + 1, rest.size()));
@@ -40,20 +41,21 @@ Format format_of(std::string_view text) {
   return root.empty() ? format_of_lines(text) : Format::unknown;
 }
 
-MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults) {
+MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults,
+                     InputLimits const& limits) {
   switch (format_of(text)) {
     case Format::toml:
-      return parse_toml_machine(text, where, defaults);
+      return parse_toml_machine(text, where, defaults, limits);
     case Format::nccl_xml:
-      return parse_nccl_xml(text, where, defaults);
+      return parse_nccl_xml(text, where, defaults, limits);
     case Format::hwloc_xml:
-      return parse_hwloc_xml(text, where, defaults);
+      return parse_hwloc_xml(text, where, defaults, limits);
     case Format::graphml:
-      return parse_graphml(text, where, defaults);
+      return parse_graphml(text, where, defaults, limits);
     case Format::ibnetdiscover:
-      return parse_ibnetdiscover(text, where, defaults);
+      return parse_ibnetdiscover(text, where, defaults, limits);
     case Format::topograph_yaml:
-      return parse_topograph_yaml(text, where, defaults);
+      return parse_topograph_yaml(text, where, defaults, limits);
     case Format::unknown:
       break;
   }
@@ -64,18 +66,18 @@ MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaul
 
 std::string read_file(std::string const& path) {
   auto const why_not = why_not_readable(path);
-  if (!why_not.empty()) throw UserError(path + ": " + why_not);
+  if (!why_not.empty()) throw UserError(one_line(path) + ": " + why_not);
   std::error_code error;
   auto const size = std::filesystem::file_size(path, error);
-  if (error) throw UserError(path + ": cannot be read: " + error.message());
+  if (error) throw UserError(one_line(path) + ": cannot be read: " + error.message());
   if (size > kLargestFile) {
-    throw UserError(path + ": " + std::to_string(size) + " bytes, but a machine file may have at most " +
-                    std::to_string(kLargestFile));
+    throw UserError(one_line(path) + ": " + std::to_string(size) +
+                    " bytes, but a machine file may have at most " + std::to_string(kLargestFile));
   }
   std::ifstream in(path, std::ios::binary);
   std::string text(static_cast<std::size_t>(size), '\0');
   if (!in || (size != 0 && !in.read(text.data(), static_cast<std::streamsize>(size)))) {
-    throw UserError(path + ": cannot be read");
+    throw UserError(one_line(path) + ": cannot be read");
   }
   return text;
 }
@@ -88,14 +90,16 @@ std::uint64_t fnv1a(std::string_view bytes) {
 
 }  // namespace
 
-Machine parse_machine(std::string_view text, std::string const& name, LinkDefaults const& defaults) {
-  return parse(text, name, defaults).finish(name);
+Machine parse_machine(std::string_view text, std::string const& name, LinkDefaults const& defaults,
+                      InputLimits const& limits) {
+  return parse(text, name, defaults, limits).finish(name);
 }
 
-Machine load_machine(std::string const& file_or_name, LinkDefaults const& defaults) {
+Machine load_machine(std::string const& file_or_name, LinkDefaults const& defaults,
+                     InputLimits const& limits) {
   for (auto const& builtin : machine_texts()) {
     if (builtin.name != file_or_name) continue;
-    auto machine = parse_machine(builtin.text, "machine '" + file_or_name + "'", defaults);
+    auto machine = parse_machine(builtin.text, "machine '" + file_or_name + "'", defaults, limits);
     machine.name = file_or_name;
     machine.format = "builtin";
     return machine;
@@ -105,13 +109,14 @@ Machine load_machine(std::string const& file_or_name, LinkDefaults const& defaul
     auto const near = nearest_name(file_or_name, names);
     std::string list;
     for (auto const& name : names) list += (list.empty() ? "" : ", ") + name;
-    throw UserError(file_or_name + ": neither a file nor a built-in machine (" + list + ")" +
+    throw UserError(shown(file_or_name) + ": neither a file nor a built-in machine (" + list + ")" +
                     (near.empty() ? std::string() : "; did you mean '" + near + "'?"));
   }
+  auto const where = one_line(file_or_name);
   auto const text = read_file(file_or_name);
-  auto machine = parse_machine(text, file_or_name, defaults);
+  auto machine = parse_machine(text, where, defaults, limits);
   machine.source = MachineSource{file_or_name, text.size(), fnv1a(text)};
-  if (machine.name == file_or_name) machine.name = std::filesystem::path(file_or_name).stem().string();
+  if (machine.name == where) machine.name = std::filesystem::path(file_or_name).stem().string();
   return machine;
 }
 

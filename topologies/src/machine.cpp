@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <boost/graph/connected_components.hpp>
-#include <set>
-#include <tuple>
+#include <unordered_set>
 
 #include "farfault/engine/error.hpp"
+#include "link_key.hpp"
 #include "machine_graph.hpp"
 
 namespace farfault::topologies {
@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 5> kLinkNames = {"pcie", "nvlink", "xgmi"
                                                         "network"};
 
 std::string quoted(std::string const& text) {
-  return "'" + text + "'";
+  return "'" + shown(text) + "'";
 }
 
 void check_sizes(Machine const& m, std::string const& where) {
@@ -32,9 +32,14 @@ void check_sizes(Machine const& m, std::string const& where) {
 }
 
 void check_nodes(Machine const& m, std::string const& where) {
-  std::set<std::string_view> names;
+  std::unordered_set<std::string_view> names;
+  names.reserve(m.nodes.size());
   for (auto const& node : m.nodes) {
     if (node.name.empty()) throw UserError(where + ": a node has no name");
+    if (node.name.size() > kLongestName)
+      throw UserError(where + ": the node name " + quoted(node.name) + " has " +
+                      std::to_string(node.name.size()) + " bytes, but it may have at most " +
+                      std::to_string(kLongestName));
     if (!names.insert(node.name).second) {
       throw UserError(where + ": two nodes are named " + quoted(node.name) + ", but names must be unique");
     }
@@ -43,39 +48,39 @@ void check_nodes(Machine const& m, std::string const& where) {
     throw UserError(where + ": the machine has no GPU, but it needs at least one");
 }
 
-void check_bandwidth(Bandwidth value, std::string const& where, std::string const& link) {
-  if (value < kLowestBandwidth || value > kHighestBandwidth) {
-    throw UserError(where + ": " + link + " has a bandwidth of " + to_text(value) + ", but it must be " +
-                    to_text(kLowestBandwidth) + " to " + to_text(kHighestBandwidth));
-  }
-}
-
 void check_links(Machine const& m, std::string const& where) {
-  std::set<std::tuple<std::uint32_t, std::uint32_t, LinkKind>> seen;
+  std::unordered_set<std::uint64_t> seen;
+  seen.reserve(m.links.size());
   for (auto const& link : m.links) {
     if (link.a >= m.nodes.size() || link.b >= m.nodes.size()) {
       throw UserError(where + ": a link names node " + std::to_string(std::max(link.a, link.b)) +
                       ", but there are only " + std::to_string(m.nodes.size()) + " nodes");
     }
-    auto const text = "the " + std::string(name_of(link.kind)) + " link " + quoted(m.nodes[link.a].name) +
-                      " - " + quoted(m.nodes[link.b].name);
+    // Spelt out only for a sentence: a machine may have millions of links.
+    auto const text = [&] {
+      return "the " + std::string(name_of(link.kind)) + " link " + quoted(m.nodes[link.a].name) + " - " +
+             quoted(m.nodes[link.b].name);
+    };
     if (link.a == link.b) {
       throw UserError(where + ": a " + std::string(name_of(link.kind)) + " link joins node " +
                       quoted(m.nodes[link.a].name) + " to itself, but a link needs two different nodes");
     }
-    if (!seen.insert({std::min(link.a, link.b), std::max(link.a, link.b), link.kind}).second) {
-      throw UserError(where + ": " + text + " is listed twice, but parallel links must be merged into one");
+    if (!seen.insert(link_key(link.a, link.b, link.kind)).second) {
+      throw UserError(where + ": " + text() + " is listed twice, but parallel links must be merged into one");
     }
     if (link.latency <= Duration::zero() || link.latency > kLongestLatency) {
-      throw UserError(where + ": " + text + " has a latency of " + to_text(link.latency) +
+      throw UserError(where + ": " + text() + " has a latency of " + to_text(link.latency) +
                       ", but it must be greater than 0 and at most " + to_text(kLongestLatency));
     }
     if (link.count == 0 || link.count > kMostParallelLinks) {
-      throw UserError(where + ": " + text + " has a count of " + std::to_string(link.count) +
+      throw UserError(where + ": " + text() + " has a count of " + std::to_string(link.count) +
                       ", but it must be 1 to " + std::to_string(kMostParallelLinks));
     }
-    check_bandwidth(link.forward, where, text);
-    check_bandwidth(link.backward, where, text);
+    for (auto const bandwidth : {link.forward, link.backward})
+      if (bandwidth < kLowestBandwidth || bandwidth > kHighestBandwidth)
+        throw UserError(where + ": " + text() + " has a bandwidth of " + to_text(bandwidth) +
+                        ", but it must be " + to_text(kLowestBandwidth) + " to " +
+                        to_text(kHighestBandwidth));
   }
 }
 

@@ -1,21 +1,23 @@
-// What importers and generators build machines with: names to indices, and parallel links merged.
+// What importers and generators build machines with: parallel links are merged, and what a file describes is
+// held against the limits as it grows.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
-#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 
+#include "farfault/engine/input_limits.hpp"
 #include "farfault/topologies/machine.hpp"
 
 namespace farfault::topologies {
 
 class MachineBuilder {
  public:
-  MachineBuilder(std::string name, std::string format) {
-    machine_.name = std::move(name);
-    machine_.format = std::move(format);
-  }
+  // `name` is the machine's until the file gives one, and opens the sentences about limits.
+  MachineBuilder(std::string name, std::string format, InputLimits const& limits);
+  // For generators, whose parameters say how large a machine is.
+  MachineBuilder(std::string name, std::string format);
 
   std::uint32_t add_node(MachineNode node);
 
@@ -24,16 +26,23 @@ class MachineBuilder {
   void add_link(std::uint32_t a, std::uint32_t b, LinkKind kind, Duration latency, Bandwidth forward,
                 Bandwidth backward, std::uint32_t count = 1);
 
+  // Throws UserError unless `links` more may come; makes room for them.
+  void expect_links(std::uint64_t links);
+
   void assume(std::string sentence);  // says the same thing only once
 
   Machine& machine() { return machine_; }
 
-  // Validates and hands out the machine; `where` opens the error messages.
+  // Validates the machine and returns it; `where` opens the error messages.
   Machine finish(std::string const& where);
 
  private:
   Machine machine_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, LinkKind>, std::uint32_t> merged_;
+  std::string source_;
+  InputLimits limits_;
+  std::uint64_t name_bytes_ = 0;
+  std::unordered_map<std::uint64_t, std::uint32_t> merged_;  // nodes and kind -> index in machine_.links
+  std::unordered_set<std::string> said_;
 };
 
 }  // namespace farfault::topologies

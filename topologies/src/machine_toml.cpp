@@ -20,7 +20,7 @@ class Reader {
     if (auto const name = text(root, "name")) builder_.machine().name = *name;
     for (auto const* node : tables(root, "node")) read_node(*node);
     for (auto const* link : tables(root, "link")) read_link(*link);
-    tally_.tell(builder_, defaults_);
+    tally_.note_defaults(builder_, defaults_);
   }
 
  private:
@@ -32,7 +32,7 @@ class Reader {
     for (auto const& [key, value] : table) {
       if (std::ranges::find(known, key.str()) != known.end()) continue;
       auto const near = nearest_name(key.str(), known);
-      fail(value, "unknown key '" + std::string(key.str()) + "'" +
+      fail(value, "unknown key '" + shown(key.str()) + "'" +
                       (near.empty() ? std::string() : "; did you mean '" + near + "'?"));
     }
   }
@@ -85,7 +85,7 @@ class Reader {
     try {
       return parse(*written);
     } catch (std::exception const& error) {
-      fail(*table.get(key), "'" + std::string(key) + "' is '" + *written + "': " + error.what());
+      fail(*table.get(key), "'" + std::string(key) + "' is '" + shown(*written) + "': " + error.what());
     }
   }
 
@@ -97,18 +97,16 @@ class Reader {
     auto const known = node_kind_of(kind);
     if (!known) {
       fail(*table.get("kind"),
-           "'" + kind + "' is not a kind of node: gpu, cpu, pcie_switch, nvswitch, nic or network_switch");
+           "'" + shown(kind) +
+               "' is not a kind of node: gpu, cpu, pcie_switch, nvswitch, nic or network_switch");
     }
     node.kind = *known;
     node.numa = static_cast<int>(number(table, "numa", -1, -1, 1'000'000));
     node.sm_count = static_cast<std::uint32_t>(number(table, "sm_count", 0, 0, 100'000));
     node.model = text(table, "model").value_or("");
     auto const name = node.name;
-    if (builder_.machine().nodes.size() == kMostNodes) {
-      fail(table, "a machine may have at most " + std::to_string(kMostNodes) + " nodes");
-    }
     if (!index_.try_emplace(name, builder_.add_node(std::move(node))).second) {
-      fail(table, "a second node is named '" + name + "', but names must be unique");
+      fail(table, "a second node is named '" + shown(name) + "', but names must be unique");
     }
   }
 
@@ -117,7 +115,7 @@ class Reader {
     auto const found = index_.find(name);
     if (found == index_.end()) {
       fail(*table.get(key),
-           "'" + std::string(key) + "' is '" + name + "', but there is no node of that name");
+           "'" + std::string(key) + "' is '" + shown(name) + "', but there is no node of that name");
     }
     return found->second;
   }
@@ -126,12 +124,13 @@ class Reader {
     only(table, {"a", "b", "kind", "latency", "bandwidth", "forward", "backward", "count"});
     auto const a = end(table, "a");
     auto const b = end(table, "b");
-    if (a == b) fail(table, "the link joins '" + builder_.machine().nodes[a].name + "' to itself");
+    if (a == b) fail(table, "the link joins '" + shown(builder_.machine().nodes[a].name) + "' to itself");
     auto const kind_name = required(table, "kind", "link");
     auto const kind = link_kind_of(kind_name);
     if (!kind) {
       fail(*table.get("kind"),
-           "'" + kind_name + "' is not a kind of link: pcie, nvlink, xgmi, cpu_interconnect or network");
+           "'" + shown(kind_name) +
+               "' is not a kind of link: pcie, nvlink, xgmi, cpu_interconnect or network");
     }
     auto const count = static_cast<std::uint32_t>(number(table, "count", 1, 1, kMostParallelLinks));
     auto const latency = quantity(table, "latency", parse_duration);
@@ -160,8 +159,8 @@ class Reader {
 }  // namespace
 
 MachineBuilder parse_toml_machine(std::string_view text, std::string const& where,
-                                  LinkDefaults const& defaults) {
-  MachineBuilder builder(where, "toml");
+                                  LinkDefaults const& defaults, InputLimits const& limits) {
+  MachineBuilder builder(where, "toml", limits);
   Reader(where, defaults, builder).read(parse_toml(text, where));
   return builder;
 }

@@ -7,6 +7,11 @@
 // has `gcn`). A <net> directly below a <cpu> is a NIC without a PCI slot of its own. An NVLink target that is
 // no device of the file is an NVSwitch where its class says so (0x0680), or the CPU beside the GPU (0x0604,
 // as on POWER).
+//
+// A busid belongs to a host: a file of several hosts says of each <cpu> which one it is in (host_hash).
+// Within a host, a busid may stand for several switches and NICs (RCCL's models write one switch once for
+// each device below it); each is a device of its own, as NCCL's reader has it. Only GPUs need busids of their
+// own, because links lead to them.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -48,13 +53,14 @@ std::optional<Bandwidth> pcie_bandwidth(std::string_view speed, std::uint64_t la
 
 class Reader {
  public:
-  Reader(std::string const& where, LinkDefaults const& defaults) : where_(where), defaults_(defaults) {}
+  Reader(std::string const& where, LinkDefaults const& defaults, InputLimits const& limits)
+      : where_(where), defaults_(defaults), builder_(where, "nccl-xml", limits) {}
 
   MachineBuilder read(pugi::xml_node system) {
     for (auto cpu : system.children("cpu")) read_cpu(cpu);
     join_gpus();
     join_cpus(builder_, cpus_, defaults_, tally_, where_);
-    remark();
+    note_assumptions();
     return std::move(builder_);
   }
 
@@ -62,6 +68,7 @@ class Reader {
   struct Gpu {
     std::uint32_t node;
     std::uint32_t cpu;
+    std::uint32_t host;
     std::string busid;
     pugi::xml_node element;  // <gpu>, or null
   };
@@ -73,7 +80,10 @@ class Reader {
     node.kind = NodeKind::cpu;
     auto const numa = xml_number(cpu, "numaid", cpus_.size(), 1'000'000, where_);
     node.numa = static_cast<int>(numa);
-    node.name = "cpu" + std::to_string(numa);
+    auto const [host, fresh] =
+        hosts_.try_emplace(cpu.attribute("host_hash").value(), static_cast<std::uint32_t>(hosts_.size()));
+    host_ = host->second;
+    node.name = (host_ == 0 ? "cpu" : "host" + std::to_string(host_) + ".cpu") + std::to_string(numa);
     node.model = cpu.attribute("vendor").value();
     auto const index = builder_.add_node(std::move(node));
     cpus_.push_back(index);
@@ -82,8 +92,7 @@ class Reader {
       if (!nic.child("net")) continue;
       auto const added = add(NodeKind::nic, "nic", index, nic.child("net").attribute("name").value());
       link_pcie(index, added, {});
-      builder_.assume("NIC '" + builder_.machine().nodes[added].model +
-                      "' has no PCI slot in the file: a PCIe link to its CPU is assumed");
+      slotless_.push_back(added);
     }
   }
 
@@ -109,8 +118,6 @@ class Reader {
     check_depth(depth, where_);
     auto const busid = lower(pci.attribute("busid").value());
     if (busid.empty()) throw UserError(where_ + ": a <pci> element has no busid");
-    if (!busids_.emplace(busid, 0).second)
-      throw UserError(where_ + ": two <pci> elements have the busid " + busid);
     std::string_view const pci_class = pci.attribute("class").value();
     std::uint32_t node = 0;
     if (pci.child("gpu") || pci_class.starts_with("0x03") || pci_class.starts_with("0x12")) {
@@ -123,9 +130,19 @@ class Reader {
       ++others_;
       return;
     }
-    busids_[busid] = node;
+    remember(busid, node);
     link_pcie(parent, node, pci);
     for (auto child : pci.children("pci")) read_pci(child, node, cpu, depth + 1);
+  }
+
+  void remember(std::string const& busid, std::uint32_t node) {
+    auto const [it, fresh] = devices_.try_emplace({host_, busid}, Device{node, 1});
+    if (fresh) return;
+    auto const is_gpu = [&](std::uint32_t n) { return builder_.machine().nodes[n].kind == NodeKind::gpu; };
+    if (is_gpu(node) && is_gpu(it->second.node))
+      throw UserError(where_ + ": two GPUs of a host have the busid " + shown(busid));
+    if (is_gpu(node)) it->second.node = node;
+    if (++it->second.times == 2 && repeated_++ == 0) first_repeated_ = busid;
   }
 
   std::uint32_t add_gpu(pugi::xml_node pci, std::uint32_t cpu, std::string const& busid) {
@@ -141,7 +158,7 @@ class Reader {
     }
     auto const node = add(NodeKind::gpu, "gpu", cpu, model);
     if (!gfx.empty()) builder_.machine().nodes[node].sm_count = static_cast<std::uint32_t>(sm);
-    gpus_.push_back({node, cpu, busid, gpu});
+    gpus_.push_back({node, cpu, host_, busid, gpu});
     return node;
   }
 
@@ -156,11 +173,14 @@ class Reader {
                                              std::string_view target_class) {
     if (target_class.starts_with("0x0604")) return gpu.cpu;
     if (!target_class.starts_with("0x0680")) return std::nullopt;
+    // The switches of an NVLink domain are the same ones for all of its hosts.
+    auto const [known, fresh] = nvswitches_.try_emplace(target, 0);
+    if (!fresh) return known->second;
     MachineNode node;
     node.kind = NodeKind::nvswitch;
     node.name = next_name("nvswitch");
     node.model = target;
-    return busids_[target] = builder_.add_node(std::move(node));
+    return known->second = builder_.add_node(std::move(node));
   }
 
   void read_link(Gpu const& gpu, pugi::xml_node link, LinkKind kind) {
@@ -175,13 +195,16 @@ class Reader {
       return;
     }
     std::string_view const target_class = link.attribute("tclass").value();
-    auto const known = busids_.find(target);
-    auto const to =
-        known != busids_.end() ? std::optional(known->second) : hidden_target(gpu, target, target_class);
-    if (!to || *to == gpu.node) {
-      throw UserError(where_ + ": GPU " + gpu.busid + " has a <" + link.name() + "> to '" +
-                      target.substr(0, 80) + "', but no device of the file has that busid");
-    }
+    auto const known = devices_.find({gpu.host, target});
+    auto const there = known != devices_.end();
+    auto const to = there ? std::optional(known->second.node) : hidden_target(gpu, target, target_class);
+    auto const refuse = [&](std::string const& why) {
+      throw UserError(where_ + ": GPU " + shown(gpu.busid) + " has a <" + link.name() + "> to '" +
+                      shown(target) + "', but " + why);
+    };
+    if (!to || *to == gpu.node) refuse("no device of the file has that busid");
+    if (there && known->second.times > 1 && builder_.machine().nodes[*to].kind != NodeKind::gpu)
+      refuse("several devices of the file have that busid");
     auto& listed = listed_[{std::min(gpu.node, *to), std::max(gpu.node, *to), kind}];
     listed.count[gpu.node < *to ? 0 : 1] += count;
     listed.one_sided = builder_.machine().nodes[*to].kind != NodeKind::gpu;
@@ -222,12 +245,24 @@ class Reader {
     }
   }
 
-  void remark() {
-    tally_.tell(builder_, defaults_);
+  void note_assumptions() {
+    tally_.note_defaults(builder_, defaults_);
     if (listed_.empty() && gpus_.size() > 1) {
       builder_.assume(
           "the file lists no NVLink or xGMI link between GPUs (NCCL finds NVLinks at run time): the GPUs "
           "are joined by PCIe only");
+    }
+    if (slotless_.size() == 1) {
+      builder_.assume("NIC '" + shown(builder_.machine().nodes[slotless_.front()].model) +
+                      "' has no PCI slot in the file: a PCIe link to its CPU is assumed");
+    } else if (!slotless_.empty()) {
+      builder_.assume(std::to_string(slotless_.size()) +
+                      " NICs have no PCI slot in the file: a PCIe link to their CPU is assumed for each");
+    }
+    if (repeated_ > 0) {
+      builder_.assume("several PCI devices have one busid, each is taken as a device of its own: " +
+                      shown(first_repeated_) +
+                      (repeated_ == 1 ? "" : " and " + std::to_string(repeated_ - 1) + " more"));
     }
     if (others_ > 0) {
       builder_.assume(std::to_string(others_) +
@@ -237,8 +272,18 @@ class Reader {
 
   std::string const& where_;
   LinkDefaults const& defaults_;
-  MachineBuilder builder_{where_, "nccl-xml"};
-  std::map<std::string, std::uint32_t> busids_;
+  MachineBuilder builder_;
+  struct Device {
+    std::uint32_t node;
+    std::uint32_t times;  // that its busid was met
+  };
+  std::map<std::string, std::uint32_t> hosts_;                       // host_hash -> number
+  std::uint32_t host_ = 0;                                           // of the <cpu> being read
+  std::map<std::pair<std::uint32_t, std::string>, Device> devices_;  // by host and busid; a GPU before others
+  std::uint64_t repeated_ = 0;
+  std::string first_repeated_;
+  std::map<std::string, std::uint32_t> nvswitches_;
+  std::vector<std::uint32_t> slotless_;  // NICs
   std::map<std::string, std::uint32_t> named_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, LinkKind>, Listed> listed_;
   std::vector<std::uint32_t> cpus_;
@@ -249,10 +294,11 @@ class Reader {
 
 }  // namespace
 
-MachineBuilder parse_nccl_xml(std::string_view text, std::string const& where, LinkDefaults const& defaults) {
+MachineBuilder parse_nccl_xml(std::string_view text, std::string const& where, LinkDefaults const& defaults,
+                              InputLimits const& limits) {
   pugi::xml_document document;
   parse_xml(document, text, where);
-  return Reader(where, defaults).read(document.child("system"));
+  return Reader(where, defaults, limits).read(document.child("system"));
 }
 
 }  // namespace farfault::topologies

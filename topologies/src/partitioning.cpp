@@ -46,7 +46,7 @@ std::vector<std::uint32_t> contiguous(std::span<std::uint64_t const> weights, st
   std::uint32_t rank = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     auto const left = weights.size() - i;
-    // On to the next rank when this partition's middle lies beyond the rank's share, or when every remaining
+    // On to the next rank when this partition's middle is beyond the rank's share, or when every remaining
     // rank needs one of the remaining partitions; never so early that the rank itself would get none.
     auto const beyond = (2 * before + weights[i]) * ranks > 2 * total * (rank + 1);
     auto const owns_one = i > 0 && result[i - 1] == rank;

@@ -56,9 +56,8 @@ std::uint64_t xml_number(pugi::xml_node node, char const* attribute, std::uint64
   std::uint64_t value = 0;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value > most) {
-    throw UserError(where + ": <" + node.name() + "> has " + attribute + "=\"" +
-                    std::string(text.substr(0, 80)) + "\", but it must be a whole number of at most " +
-                    std::to_string(most));
+    throw UserError(where + ": <" + node.name() + "> has " + attribute + "=\"" + shown(text) +
+                    "\", but it must be a whole number of at most " + std::to_string(most));
   }
   return value;
 }

@@ -1,6 +1,6 @@
 // Breadth-first search, level by level, one thread per vertex, as in SHOC and (topology-driven) GraphBIG.
 //
-// One kernel a level. A thread reads its vertex's level; a vertex of the present level reads its row of the
+// One kernel per level. A thread reads its vertex's level; a vertex of the present level reads its row of the
 // CSR arrays and the level of every neighbour, and writes the level of those not found yet. Of several
 // threads that find a vertex in the same kernel, the first edge in vertex order writes: one of the outcomes
 // of the race on hardware, and the same every time. Levels are computed once on the host when the workload is

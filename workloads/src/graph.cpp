@@ -7,10 +7,6 @@
 namespace farfault::workloads {
 namespace {
 
-// No line of these formats needs more text for an edge than this.
-constexpr std::uint64_t kTextPerEdge = 128;
-constexpr std::uint64_t kTextFree = 64ULL << 20;
-
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r';
 }
@@ -101,27 +97,30 @@ std::optional<GraphFormat> detect_graph(std::string_view sample, bool sample_is_
 }
 
 CsrGraph read_graph(std::string const& path, GraphOptions const& options) {
-  TextSource source(path, kTextFree + kTextPerEdge * options.max_edges);
+  TextSource source(path, options.limits);
   TextScanner in(source);
-  if (in.sample().empty()) throw UserError(path + ": the file is empty, and a graph has at least a header");
+  if (in.sample().empty())
+    throw UserError(one_line(path) + ": the file is empty, and a graph has at least a header");
   auto format = options.format;
   if (format == GraphFormat::automatic) {
     auto const detected = detect_graph(in.sample(), in.sample_is_all(), path);
     if (!detected)
-      throw UserError(path + ": not a graph of a known format (Matrix Market, SNAP edge list or METIS)");
+      throw UserError(one_line(path) +
+                      ": not a graph of a known format (Matrix Market, SNAP edge list or METIS)");
     format = *detected;
   }
+  auto const limits = options.limits.of_this_machine();
   CsrGraph graph;
   switch (format) {
     case GraphFormat::automatic:
     case GraphFormat::matrix_market:
-      graph = read_matrix_market(in, options);
+      graph = read_matrix_market(in, limits);
       break;
     case GraphFormat::snap:
-      graph = read_edge_list(in, options);
+      graph = read_edge_list(in, limits);
       break;
     case GraphFormat::metis:
-      graph = read_metis(in, options);
+      graph = read_metis(in, limits);
       break;
   }
   graph.format = format;
@@ -129,15 +128,14 @@ CsrGraph read_graph(std::string const& path, GraphOptions const& options) {
   return graph;
 }
 
-void check_vertices(TextScanner const& in, std::uint64_t vertices, std::uint64_t edges) {
+void check_vertices(TextScanner const& in, std::uint64_t vertices, std::uint64_t edges,
+                    InputLimits const& limits) {
   if (vertices >= (1ULL << 32)) in.fail(std::to_string(vertices) + " vertices are more than 2^32 - 1");
   if (vertices > 16 * edges + 1'000'000)
     in.fail(std::to_string(vertices) + " vertices for " + std::to_string(edges) +
             " edges are more than 16 vertices per edge plus a million");
-}
-
-std::string edge_limit(std::uint64_t max_edges) {
-  return "max_edges = " + std::to_string(max_edges);
+  if (vertices > limits.vertices)
+    in.fail(std::to_string(vertices) + " vertices are more than " + limit_text("vertices", limits.vertices));
 }
 
 CsrGraph build_csr(std::uint64_t vertices, EdgeList&& edges, bool both_ways) {

@@ -1,4 +1,4 @@
-// SNAP edge lists: `#` comments, then two vertex numbers a line. Lines are directed edges, unless a comment
+// SNAP edge lists: `#` comments, then two vertex numbers per line. Lines are directed edges, unless a comment
 // says "Undirected graph" (SNAP's own header for lists that hold each edge once). Further columns (weights,
 // times) are skipped.
 #include <algorithm>
@@ -15,8 +15,9 @@ std::uint64_t rank_numbers(EdgeList& edges) {
   std::uint32_t largest = 0;
   for (auto const* list : {&edges.sources, &edges.targets})
     for (auto const v : *list) largest = std::max(largest, v);
-  // A table over all numbers is the fast way; numbers far apart are ranked by sorting instead.
-  if (largest <= 32 * edges.sources.size() + 1'000'000) {
+  // A table over all numbers is the fast way; numbers far apart are ranked by sorting instead, which takes
+  // less memory.
+  if (largest <= 4 * edges.sources.size() + 1'000'000) {
     std::vector<std::uint32_t> rank(std::size_t{largest} + 1, 0);
     for (auto const* list : {&edges.sources, &edges.targets})
       for (auto const v : *list) rank[v] = 1;
@@ -57,7 +58,7 @@ bool read_comment_is_undirected(TextScanner& in) {
 
 }  // namespace
 
-CsrGraph read_edge_list(TextScanner& in, GraphOptions const& options) {
+CsrGraph read_edge_list(TextScanner& in, InputLimits const& limits) {
   bool both_ways = false;
   EdgeList edges;
   for (;;) {
@@ -73,14 +74,15 @@ CsrGraph read_edge_list(TextScanner& in, GraphOptions const& options) {
     }
     auto const from = read_vertex(in, "the source vertex");
     auto const to = read_vertex(in, "the target vertex");
-    if (edges.sources.size() == options.max_edges)
-      in.fail("there are more edges than " + edge_limit(options.max_edges));
+    if (edges.sources.size() == limits.edges)
+      in.fail("there are more edges than " + limit_text("edges", limits.edges));
     in.next_line();
     edges.add(from, to);
   }
   if (edges.sources.empty()) in.fail("the edge list holds no edge");
   auto const lines = edges.sources.size();
   auto const vertices = rank_numbers(edges);
+  check_vertices(in, vertices, lines, limits);
   auto graph = build_csr(vertices, std::move(edges), both_ways);
   graph.file_edges = lines;
   return graph;

@@ -1,5 +1,5 @@
-// The readers of the graph file formats; each starts at the beginning of the text and leaves `file` to the
-// caller.
+// The readers of the graph file formats, under limits without zeros; each starts at the beginning of the text
+// and leaves `file` to the caller.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ CsrGraph build_csr(std::uint64_t vertices, EdgeList&& edges, bool both_ways);
 // What the first bytes of a text say about its format; nothing when it is no graph.
 std::optional<GraphFormat> detect_graph(std::string_view sample, bool sample_is_all, std::string_view path);
 
-CsrGraph read_matrix_market(TextScanner& in, GraphOptions const& options);
-CsrGraph read_edge_list(TextScanner& in, GraphOptions const& options);
-CsrGraph read_metis(TextScanner& in, GraphOptions const& options);
+CsrGraph read_matrix_market(TextScanner& in, InputLimits const& limits);
+CsrGraph read_edge_list(TextScanner& in, InputLimits const& limits);
+CsrGraph read_metis(TextScanner& in, InputLimits const& limits);
 
-void check_vertices(TextScanner const& in, std::uint64_t vertices, std::uint64_t edges);
-std::string edge_limit(std::uint64_t max_edges);
+void check_vertices(TextScanner const& in, std::uint64_t vertices, std::uint64_t edges,
+                    InputLimits const& limits);
 
 }  // namespace farfault::workloads

@@ -27,7 +27,6 @@ void GraphSpec::describe(ParamTable& t) {
             {"metis", GraphFormat::metis}},
            "format of the file; auto tells it from the content", "assumed");
   t.flag("undirected", undirected, "give every edge of a directed graph its reverse", "assumed");
-  t.count("max_edges", max_edges, {1, 4'000'000'000}, "a graph with more edges is refused", "assumed");
   t.section("rmat", rmat);
 }
 
@@ -35,15 +34,15 @@ CsrGraph load_graph(GraphSpec const& spec, BuildContext const& context, std::vec
   CsrGraph graph;
   if (spec.file.empty()) {
     graph = generate_rmat({spec.rmat.scale, spec.rmat.edge_factor, spec.rmat.a, spec.rmat.b, spec.rmat.c,
-                           spec.rmat.scramble, context.seed, spec.max_edges});
+                           spec.rmat.scramble, context.seed, context.limits});
   } else {
     std::filesystem::path path(spec.file);
     if (path.is_relative() && !context.base_folder.empty()) path = context.base_folder / path;
-    graph = read_graph(path.string(), {spec.max_edges, spec.format});
+    graph = read_graph(path.string(), {spec.format, context.limits});
     inputs.push_back(graph.file);
   }
   if (spec.undirected) graph = undirected(std::move(graph));
-  auto const name = spec.file.empty() ? std::string("the R-MAT graph") : spec.file;
+  auto const name = spec.file.empty() ? std::string("the R-MAT graph") : shown(spec.file);
   if (graph.targets.empty()) throw UserError(name + ": a graph workload needs at least one edge");
   if (graph.targets.size() >= (1ULL << 32))
     throw UserError(name + ": " + std::to_string(graph.targets.size()) +

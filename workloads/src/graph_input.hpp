@@ -24,7 +24,6 @@ struct GraphSpec {
   std::string file;
   GraphFormat format = GraphFormat::automatic;
   bool undirected = false;
-  std::uint64_t max_edges = 200'000'000;
   RmatSpec rmat;
 
   void describe(ParamTable& t);

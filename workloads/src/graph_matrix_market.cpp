@@ -23,25 +23,26 @@ std::uint32_t read_index(TextScanner& in, std::string_view what, std::uint64_t n
 
 }  // namespace
 
-CsrGraph read_matrix_market(TextScanner& in, GraphOptions const& options) {
+CsrGraph read_matrix_market(TextScanner& in, InputLimits const& limits) {
   if (in.read_word(64) != "%%MatrixMarket") in.fail("a Matrix Market file starts with %%MatrixMarket");
   auto const object = lower(in.read_word(64));
   auto const layout = lower(in.read_word(64));
   auto const field = lower(in.read_word(64));
   auto const symmetry = lower(in.read_word(64));
   if (object != "matrix" || layout != "coordinate")
-    in.fail("'" + object + " " + layout + "' is not a sparse matrix ('matrix coordinate')");
+    in.fail("'" + shown(object + " " + layout) + "' is not a sparse matrix ('matrix coordinate')");
   int values = 0;
   if (field == "real" || field == "integer" || field == "double") {
     values = 1;
   } else if (field == "complex") {
     values = 2;
   } else if (field != "pattern") {
-    in.fail("field '" + field + "' is not one of: pattern, real, integer, complex");
+    in.fail("field '" + shown(field) + "' is not one of: pattern, real, integer, complex");
   }
   bool const both_ways = symmetry == "symmetric" || symmetry == "skew-symmetric" || symmetry == "hermitian";
   if (!both_ways && symmetry != "general")
-    in.fail("symmetry '" + symmetry + "' is not one of: general, symmetric, skew-symmetric, hermitian");
+    in.fail("symmetry '" + shown(symmetry) +
+            "' is not one of: general, symmetric, skew-symmetric, hermitian");
   in.next_line();
 
   if (!in.to_content('%')) in.fail("the file ends before its size line");
@@ -51,9 +52,9 @@ CsrGraph read_matrix_market(TextScanner& in, GraphOptions const& options) {
   if (rows != columns)
     in.fail("a matrix of " + std::to_string(rows) + " by " + std::to_string(columns) +
             " is not square, as a graph's must be");
-  if (entries > options.max_edges)
-    in.fail(std::to_string(entries) + " entries are more than " + edge_limit(options.max_edges));
-  check_vertices(in, rows, entries);
+  if (entries > limits.edges)
+    in.fail(std::to_string(entries) + " entries are more than " + limit_text("edges", limits.edges));
+  check_vertices(in, rows, entries, limits);
   in.next_line();
 
   EdgeList edges;

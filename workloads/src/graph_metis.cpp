@@ -17,7 +17,7 @@ void skip_comments(TextScanner& in) {
 
 }  // namespace
 
-CsrGraph read_metis(TextScanner& in, GraphOptions const& options) {
+CsrGraph read_metis(TextScanner& in, InputLimits const& limits) {
   if (!in.to_content('%')) in.fail("the file ends before its header");
   auto const vertices = in.read_count("the number of vertices");
   auto const edges = in.read_count("the number of edges");
@@ -32,9 +32,9 @@ CsrGraph read_metis(TextScanner& in, GraphOptions const& options) {
   if (format % 10 > 1 || format / 10 % 10 > 1 || format / 100 > 1)
     in.fail("format " + std::to_string(format) + " is not three digits of 0 or 1");
   if (weights > 1000) in.fail(std::to_string(weights) + " weights a vertex are more than 1000");
-  if (edges > options.max_edges)
-    in.fail(std::to_string(edges) + " edges are more than " + edge_limit(options.max_edges));
-  check_vertices(in, vertices, edges);
+  if (edges > limits.edges)
+    in.fail(std::to_string(edges) + " edges are more than " + limit_text("edges", limits.edges));
+  check_vertices(in, vertices, edges, limits);
   bool const edge_weights = format % 10 == 1;
   auto const skipped = (format / 100 == 1 ? 1 : 0) + (format / 10 % 10 == 1 ? weights : 0);
   in.next_line();

@@ -1,6 +1,7 @@
 #include "farfault/workloads/inspect.hpp"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "farfault/workloads/graph.hpp"
 #include "farfault/workloads/trace.hpp"
@@ -10,10 +11,12 @@
 namespace farfault::workloads {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 template <class Test>
 bool sample_passes(std::string const& path, Test test) {
   try {
-    TextSource source(path, 1 << 20);
+    TextSource source(path, InputLimits{});
     TextScanner const in(source);
     return test(in);
   } catch (UserError const&) {
@@ -29,15 +32,18 @@ bool looks_like_graph(std::string const& path) {
   });
 }
 
-std::string describe_graph_json(std::string const& path) {
-  auto const g = read_graph(path);
-  return "{\"kind\":\"graph\",\"format\":\"" + std::string(to_text(g.format)) +
-         "\",\"vertices\":" + std::to_string(g.vertices) + ",\"edges\":" + std::to_string(g.file_edges) +
-         ",\"directed\":" + (g.directed ? "true" : "false") + "}";
+std::string describe_graph_json(std::string const& path, InputLimits const& limits) {
+  auto const g = read_graph(path, {GraphFormat::automatic, limits});
+  return Json{{"kind", "graph"},
+              {"format", to_text(g.format)},
+              {"vertices", g.vertices},
+              {"edges", g.file_edges},
+              {"directed", g.directed}}
+      .dump();
 }
 
-std::string describe_graph_text(std::string const& path) {
-  auto const g = read_graph(path);
+std::string describe_graph_text(std::string const& path, InputLimits const& limits) {
+  auto const g = read_graph(path, {GraphFormat::automatic, limits});
   return "graph (" + std::string(to_text(g.format)) + "), " + (g.directed ? "directed" : "undirected") +
          "\n  vertices  " + std::to_string(g.vertices) + "\n  edges     " + std::to_string(g.file_edges) +
          "\n";
@@ -54,15 +60,19 @@ bool looks_like_trace(std::string const& path) {
   });
 }
 
-std::string describe_trace_json(std::string const& path) {
-  auto const t = summarize_trace(path);
-  return "{\"kind\":\"trace\",\"format\":\"" + t.format + "\",\"kernels\":" + std::to_string(t.kernels) +
-         ",\"blocks\":" + std::to_string(t.blocks) + ",\"instructions\":" + std::to_string(t.instructions) +
-         ",\"memory_instructions\":" + std::to_string(t.memory_instructions) + "}";
+std::string describe_trace_json(std::string const& path, InputLimits const& limits) {
+  auto const t = summarize_trace(path, limits);
+  return Json{{"kind", "trace"},
+              {"format", t.format},
+              {"kernels", t.kernels},
+              {"blocks", t.blocks},
+              {"instructions", t.instructions},
+              {"memory_instructions", t.memory_instructions}}
+      .dump();
 }
 
-std::string describe_trace_text(std::string const& path) {
-  auto const t = summarize_trace(path);
+std::string describe_trace_text(std::string const& path, InputLimits const& limits) {
+  auto const t = summarize_trace(path, limits);
   return "trace (" + t.format + ")\n  kernels              " + std::to_string(t.kernels) +
          "\n  thread blocks        " + std::to_string(t.blocks) + "\n  warp instructions    " +
          std::to_string(t.instructions) + "\n  memory instructions  " +

@@ -34,10 +34,14 @@ CsrGraph generate_rmat(RmatOptions const& options) {
     throw UserError("R-MAT probabilities a, b and c must not be negative, and their sum must not exceed 1");
   auto const vertices = std::uint64_t{1} << options.scale;
   auto const edges = vertices * options.edge_factor;
-  if (edges > options.max_edges)
+  auto const limits = options.limits.of_this_machine();
+  if (vertices > limits.vertices)
+    throw UserError("R-MAT scale " + std::to_string(options.scale) + " gives " + std::to_string(vertices) +
+                    " vertices, more than " + limit_text("vertices", limits.vertices));
+  if (edges > limits.edges)
     throw UserError("R-MAT scale " + std::to_string(options.scale) + " with edge factor " +
                     std::to_string(options.edge_factor) + " gives " + std::to_string(edges) +
-                    " edges, more than " + edge_limit(options.max_edges));
+                    " edges, more than " + limit_text("edges", limits.edges));
   auto const up_to_a = threshold(options.a);
   auto const up_to_b = threshold(options.a + options.b);
   auto const up_to_c = threshold(options.a + options.b + options.c);

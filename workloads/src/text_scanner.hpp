@@ -112,7 +112,7 @@ class TextScanner {
   TextSource& source() { return source_; }
 
   [[noreturn]] void fail(std::string const& what) const {
-    throw UserError(source_.path() + ":" + std::to_string(line_) + ": " + what);
+    throw UserError(one_line(source_.path()) + ":" + std::to_string(line_) + ": " + what);
   }
 
   static std::string shown(int c) {

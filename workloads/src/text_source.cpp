@@ -24,7 +24,7 @@ enum class Coding { plain, gzip, xz };
 
 struct TextSource::Impl {
   std::string path;
-  std::uint64_t max_text;
+  ByteSize most_unpacked;
   std::FILE* file = nullptr;
   std::array<unsigned char, kChunk> raw{};
   std::size_t raw_size = 0;  // valid bytes of raw
@@ -38,7 +38,7 @@ struct TextSource::Impl {
   z_stream gzip{};
   lzma_stream xz = LZMA_STREAM_INIT;
 
-  Impl(std::string name, std::uint64_t limit) : path(std::move(name)), max_text(limit) {}
+  Impl(std::string name, ByteSize limit) : path(std::move(name)), most_unpacked(limit) {}
   Impl(Impl const&) = delete;
   Impl& operator=(Impl const&) = delete;
   ~Impl() {
@@ -47,7 +47,7 @@ struct TextSource::Impl {
     if (file != nullptr) std::fclose(file);
   }
 
-  [[noreturn]] void fail(std::string const& what) const { throw UserError(path + ": " + what); }
+  [[noreturn]] void fail(std::string const& what) const { throw UserError(one_line(path) + ": " + what); }
 
   void open() {
     auto const why_not = why_not_readable(path);
@@ -146,8 +146,8 @@ struct TextSource::Impl {
   }
 };
 
-TextSource::TextSource(std::string path, std::uint64_t max_text)
-    : impl_(std::make_unique<Impl>(std::move(path), max_text)) {
+TextSource::TextSource(std::string path, InputLimits const& limits)
+    : impl_(std::make_unique<Impl>(std::move(path), limits.of_this_machine().unpacked)) {
   impl_->open();
 }
 
@@ -169,9 +169,8 @@ std::size_t TextSource::read(char* out, std::size_t size) {
       break;
   }
   s.text_bytes += done;
-  if (s.text_bytes > s.max_text)
-    s.fail("holds more than " + std::to_string(s.max_text) +
-           " bytes of text, the limit for this kind of file");
+  if (s.coding != Coding::plain && s.text_bytes > s.most_unpacked.bytes)
+    s.fail("unpacks to more text than " + limit_text("unpacked", s.most_unpacked));
   return done;
 }
 

@@ -1,7 +1,8 @@
 // The text of a file, decompressed as it is read: plain, gzip or xz, told from the first bytes.
 //
 // Memory: a few buffers of 64 KiB, and what xz needs up to 256 MiB. Errors: UserError that names the file,
-// for a file that cannot be read, a corrupt or truncated stream, and text longer than `max_text`.
+// for a file that cannot be read, a corrupt or truncated stream, and one that unpacks to more text than the
+// limit.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +10,14 @@
 #include <memory>
 #include <string>
 
+#include "farfault/engine/input_limits.hpp"
 #include "farfault/protocols/workload.hpp"
 
 namespace farfault::workloads {
 
 class TextSource {
  public:
-  TextSource(std::string path, std::uint64_t max_text);
+  TextSource(std::string path, InputLimits const& limits);
   ~TextSource();
   TextSource(TextSource&&) noexcept;
 

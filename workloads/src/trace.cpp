@@ -16,7 +16,6 @@
 namespace farfault::workloads {
 namespace {
 
-constexpr std::uint64_t kTraceText = 1ULL << 42;
 constexpr std::uint64_t kRegion = 64 << 10;
 
 struct Record {
@@ -137,7 +136,7 @@ class Builder final : public TraceSink {
   void begin_block(TextScanner const& in) override {
     close_warp();
     ++shape_.blocks;
-    if (shape_.blocks * warps_per_block_ > max_records_) refuse(in);
+    if (total_ + shape_.blocks * warps_per_block_ > max_records_) refuse(in);
     warps_.resize(shape_.blocks * warps_per_block_);
   }
 
@@ -181,7 +180,7 @@ class Builder final : public TraceSink {
 
   void end_kernel() override {
     close_warp();
-    total_ += records_.size() + pool_.size();
+    total_ += records_.size() + pool_.size() + warps_.size();
     records_.shrink_to_fit();
     pool_.shrink_to_fit();
     kernels_.push_back(
@@ -254,10 +253,10 @@ class Counter final : public TraceSink {
   void end_kernel() override {}
 };
 
-TraceList read_all(std::string const& path, TraceSink& sink) {
-  auto list = read_kernel_list(path);
+TraceList read_all(std::string const& path, TraceSink& sink, InputLimits const& limits) {
+  auto list = read_kernel_list(path, limits);
   for (auto const& kernel : list.kernels) {
-    TextSource source(kernel, kTraceText);
+    TextSource source(kernel, limits);
     TextScanner in(source);
     if (!is_kernel_trace(in.sample()))
       in.fail("a kernel's trace starts with its header, '-kernel name = ...'");
@@ -290,17 +289,17 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 Workload read_trace(std::string const& path, BuildContext const& context, TraceOptions const& options) {
   if (context.warp_width != kTraceLanes)
-    throw UserError(path + ": a trace has warps of 32 lanes, and the machine's have " +
+    throw UserError(one_line(path) + ": a trace has warps of 32 lanes, and the machine's have " +
                     std::to_string(context.warp_width));
   Builder builder(options.max_instructions);
-  auto list = read_all(path, builder);
+  auto list = read_all(path, builder, context.limits);
   for (auto const& copy : list.copies) builder.regions().add(copy.base, copy.bytes);
   return {"trace", builder.regions().take(), builder.take_kernels(), std::move(list.inputs)};
 }
 
-TraceSummary summarize_trace(std::string const& path) {
+TraceSummary summarize_trace(std::string const& path, InputLimits const& limits) {
   Counter counter;
-  read_all(path, counter);
+  read_all(path, counter, limits);
   return counter.summary;
 }
 

@@ -10,7 +10,6 @@
 namespace farfault::workloads {
 namespace {
 
-constexpr std::uint64_t kMaxTraceText = 1ULL << 42;
 constexpr VirtAddr kTraceAddressLimit = 1ULL << 48;
 constexpr std::uint64_t kMaxCopy = 1ULL << 40;
 constexpr std::uint64_t kWindow = 16ULL
@@ -73,11 +72,11 @@ std::uint64_t hex(TextScanner& in, std::string_view what, std::size_t max_digits
   for (auto const c : digits) {
     auto const low = static_cast<char>(c | 0x20);
     auto const digit = c >= '0' && c <= '9' ? c - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-    if (digit < 0) in.fail("'" + word + "' is not " + std::string(what) + ", a hexadecimal number");
+    if (digit < 0) in.fail("'" + shown(word) + "' is not " + std::string(what) + ", a hexadecimal number");
     value = value << 4 | static_cast<std::uint64_t>(digit);
   }
   if (digits.empty() || digits.size() > max_digits)
-    in.fail("'" + word + "' is not " + std::string(what) + ", a hexadecimal number of up to " +
+    in.fail("'" + shown(word) + "' is not " + std::string(what) + ", a hexadecimal number of up to " +
             std::to_string(max_digits) + " digits");
   return value;
 }
@@ -98,7 +97,7 @@ std::uint16_t register_number(TextScanner& in) {
     good = good && word[i] >= '0' && word[i] <= '9';
     number = 10 * number + static_cast<std::uint32_t>(word[i] - '0');
   }
-  if (!good || number > 255) in.fail("'" + word + "' is not a register, R0 to R255");
+  if (!good || number > 255) in.fail("'" + shown(word) + "' is not a register, R0 to R255");
   return static_cast<std::uint16_t>(number);
 }
 
@@ -134,7 +133,7 @@ std::uint64_t volume(TextScanner const& in, std::string_view text, std::uint64_t
     }
   }
   if (numbers != 3 || product == 0 || product > limit)
-    in.fail("'" + std::string(text) + "' is not a size (x,y,z) of 1 to " + std::to_string(limit) + " in all");
+    in.fail("'" + shown(text) + "' is not a size (x,y,z) of 1 to " + std::to_string(limit) + " in all");
   return product;
 }
 
@@ -149,7 +148,7 @@ std::uint64_t number_in(TextScanner const& in, std::string_view text, int base, 
     value = value * static_cast<std::uint64_t>(base) + static_cast<std::uint64_t>(digit);
   }
   if (!good || value > limit)
-    in.fail("'" + std::string(text) + "' is not a number of 0 to " + std::to_string(limit));
+    in.fail("'" + shown(text) + "' is not a number of 0 to " + std::to_string(limit));
   return value;
 }
 
@@ -228,7 +227,7 @@ void read_instruction(TextScanner& in, Header const& header, TraceInstruction& o
   auto const opcode = in.read_word(64);
   if (opcode.empty()) in.fail("an instruction without an opcode");
   if (opcode.compare(0, 4, "UTMA") == 0)
-    in.fail("'" + opcode +
+    in.fail("'" + shown(opcode) +
             "' is a bulk copy of the tensor memory accelerator, which this reader does not know");
   out.sources = registers(in, "the number of sources", out.source);
   out.kind = opcode.compare(0, 8, "BAR.SYNC") == 0 ? TraceKind::barrier : TraceKind::other;
@@ -304,7 +303,7 @@ void read_block(TextScanner& in, Header const& header, TraceSink& sink) {
       }
       continue;
     } else if (!line.empty() && !at_key(line, "thread block =") && !at_key(line, "cluster id =")) {
-      in.fail("'" + line.substr(0, 40) + "' is none of: thread block, cluster id, warp, insts, #END_TB");
+      in.fail("'" + shown(line) + "' is none of: thread block, cluster id, warp, insts, #END_TB");
     }
     in.next_line();
   }
@@ -353,8 +352,7 @@ void read_kernel_trace(TextScanner& in, TraceSink& sink) {
     auto const line = in.rest_of_line(4096);
     bool const begins = at_key(line, "#BEGIN_TB");
     if (!begins && !line.empty() && line[0] != '#')
-      in.fail("'" + line.substr(0, 40) +
-              "' stands outside of a thread block (a trace must be post-processed)");
+      in.fail("'" + shown(line) + "' stands outside of a thread block (a trace must be post-processed)");
     if (begins && ++blocks > header.kernel.grid_blocks)
       in.fail("there are more thread blocks than the grid's " + std::to_string(header.kernel.grid_blocks));
     in.next_line();
@@ -365,23 +363,28 @@ void read_kernel_trace(TextScanner& in, TraceSink& sink) {
   sink.end_kernel();
 }
 
-TraceList read_kernel_list(std::string const& path) {
+TraceList read_kernel_list(std::string const& path, InputLimits const& limits) {
   TraceList list;
   std::error_code error;
   std::filesystem::path file(path);
   if (std::filesystem::is_directory(file, error)) file /= "kernelslist.g";
-  TextSource source(file.string(), kMaxTraceText);
+  TextSource source(file.string(), limits);
   TextScanner in(source);
   if (is_kernel_trace(in.sample())) {
     list.kernels.push_back(file.string());
     return list;
   }
   if (!is_kernel_list(in.sample()))
-    throw UserError(file.string() + ": not an Accel-Sim trace: neither a kernel list nor a kernel's trace");
+    throw UserError(one_line(file.string()) +
+                    ": not an Accel-Sim trace: neither a kernel list nor a kernel's trace");
+  auto const most = limits.of_this_machine().names;
+  std::uint64_t bytes = 0;
   for (;;) {
     in.skip_blanks();
     if (in.at_end()) break;
     auto line = in.rest_of_line(4096);
+    bytes += line.size() + file.parent_path().native().size();
+    if (bytes > most.bytes) in.fail("the lines up to here take more than " + limit_text("names", most));
     while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.pop_back();
     read_list_line(in, line, file.parent_path(), list);
     in.next_line();

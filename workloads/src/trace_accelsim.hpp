@@ -58,7 +58,7 @@ struct TraceList {
 };
 
 // The kernels of a list, of a folder with a list, or of a single trace file.
-TraceList read_kernel_list(std::string const& path);
+TraceList read_kernel_list(std::string const& path, InputLimits const& limits);
 
 bool is_kernel_trace(std::string_view sample);
 bool is_kernel_list(std::string_view sample);

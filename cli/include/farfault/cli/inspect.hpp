@@ -8,11 +8,13 @@
 #include <iosfwd>
 #include <string>
 
+#include "farfault/engine/input_limits.hpp"
+
 namespace farfault::cli {
 
 enum class InspectForm { readable, json, dot };  // dot: the machine as a Graphviz graph, topologies only
 
 // `file` may also be the name of a built-in machine.
-void inspect(std::string const& file, InspectForm form, std::ostream& out);
+void inspect(std::string const& file, InspectForm form, std::ostream& out, InputLimits const& limits = {});
 
 }  // namespace farfault::cli

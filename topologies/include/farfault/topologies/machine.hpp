@@ -1,12 +1,12 @@
 // A machine: its nodes (GPUs, CPUs, switches, NICs) and the links between them.
 //
 // Guarantees of a Machine that came from load_machine, parse_machine or a generator (validate() has passed):
-// at least one GPU; every node reachable from every other; node names unique and not empty; no link from a
-// node to itself; at most one link of one kind between two nodes; latency and bandwidth greater than zero and
-// within the limits below. Units: a link's bandwidths are totals over its `count` parallel physical links,
-// one per direction. Its latency is the time one message needs to cross it, its share of the switches at its
-// ends included (nodes have no latency). Errors: validate() throws UserError with the offending node or link
-// and the rule.
+// at least one GPU; every node reachable from every other; node names unique, of 1 to 255 bytes; no link from
+// a node to itself; at most one link of one kind between two nodes; latency and bandwidth greater than zero
+// and within the limits below. Units: a link's bandwidths are totals over its `count` parallel physical
+// links, one per direction. Its latency is the time one message needs to cross it, its share of the switches
+// at its ends included (nodes have no latency). Errors: validate() throws UserError with the offending node
+// or link and the rule.
 #pragma once
 
 #include <array>
@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "farfault/engine/input_limits.hpp"
 #include "farfault/engine/time.hpp"
 #include "farfault/engine/units.hpp"
 
@@ -35,8 +36,9 @@ std::optional<NodeKind> node_kind_of(std::string_view name);
 std::optional<LinkKind> link_kind_of(std::string_view name);
 
 // What validate() accepts at most (and at least).
-inline constexpr std::size_t kMostNodes = 1'000'000;
-inline constexpr std::size_t kMostLinks = 4'000'000;
+inline constexpr std::size_t kMostNodes = InputLimits::kMostNodes;
+inline constexpr std::size_t kMostLinks = InputLimits::kMostLinks;
+inline constexpr std::size_t kLongestName = 255;  // bytes
 inline constexpr std::uint32_t kMostParallelLinks = 65'536;
 inline constexpr Duration kLongestLatency = 1s;
 inline constexpr Bandwidth kLowestBandwidth{1'000'000};                   // 1 MB/s

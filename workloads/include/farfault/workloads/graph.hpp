@@ -7,8 +7,9 @@
 // has been read, never with what a header promises; edges of a row keep the order of the file, so the same
 // file gives the same graph everywhere. Vertices are numbered from 0. A vertex of an edge list is the rank of
 // its number among all numbers that occur. A graph has at most 2^32 - 1 vertices, and at most 16 vertices per
-// edge plus a million, which a short hostile file cannot exceed. Errors: UserError with file, line, value and
-// rule; a truncated or corrupt stream is one.
+// edge plus a million. Memory: up to 32 bytes for each edge and each vertex. Limits: edges, vertices, and the
+// text that a compressed file unpacks to. Errors: UserError with file, line, value and rule; a truncated or
+// corrupt stream is one.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "farfault/engine/input_limits.hpp"
 #include "farfault/protocols/workload.hpp"
 
 namespace farfault::workloads {
@@ -34,8 +36,8 @@ struct CsrGraph {
 };
 
 struct GraphOptions {
-  std::uint64_t max_edges = 200'000'000;  // a file with more edges is refused
   GraphFormat format = GraphFormat::automatic;
+  InputLimits limits{};
 };
 
 CsrGraph read_graph(std::string const& path, GraphOptions const& options = {});
@@ -50,7 +52,7 @@ struct RmatOptions {
   double c = 0.19;
   bool scramble = true;  // renumber the vertices, so that a high degree says nothing about the number
   std::uint64_t seed = 1;
-  std::uint64_t max_edges = 200'000'000;
+  InputLimits limits{};
 };
 
 CsrGraph generate_rmat(RmatOptions const& options);

@@ -6,14 +6,16 @@
 
 #include <string>
 
+#include "farfault/engine/input_limits.hpp"
+
 namespace farfault::workloads {
 
 bool looks_like_graph(std::string const& path);
-std::string describe_graph_json(std::string const& path);
-std::string describe_graph_text(std::string const& path);
+std::string describe_graph_json(std::string const& path, InputLimits const& limits = {});
+std::string describe_graph_text(std::string const& path, InputLimits const& limits = {});
 
 bool looks_like_trace(std::string const& path);
-std::string describe_trace_json(std::string const& path);
-std::string describe_trace_text(std::string const& path);
+std::string describe_trace_json(std::string const& path, InputLimits const& limits = {});
+std::string describe_trace_text(std::string const& path, InputLimits const& limits = {});
 
 }  // namespace farfault::workloads

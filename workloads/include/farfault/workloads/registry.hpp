@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "farfault/engine/input_limits.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/protocols/workload.hpp"
 
@@ -25,6 +26,7 @@ struct BuildContext {
   std::uint64_t page_bytes = 4096;  // base page of the machine
   std::string base_folder;          // where relative names of input files start; empty is the current folder
   std::uint64_t seed = 1;           // of generated data
+  InputLimits limits{};             // of input files
 };
 
 class WorkloadBuilder {

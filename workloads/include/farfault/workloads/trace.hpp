@@ -37,6 +37,6 @@ struct TraceSummary {
 };
 
 Workload read_trace(std::string const& path, BuildContext const& context, TraceOptions const& options = {});
-TraceSummary summarize_trace(std::string const& path);
+TraceSummary summarize_trace(std::string const& path, InputLimits const& limits = {});
 
 }  // namespace farfault::workloads
