@@ -6,6 +6,7 @@
 #include "farfault/engine/archive.hpp"
 #include "farfault/engine/files.hpp"
 #include "farfault/topologies/load.hpp"
+#include "farfault/topologies/model_size.hpp"
 
 namespace farfault::cli {
 
@@ -32,6 +33,7 @@ Model::Model(RunOptions const& options) : config(topologies::find_preset) {
   for (auto const& s : options.sets) config.set(s);
   if (!config.where("run.sample_interval").empty()) run.sample_doubling = 0;
   bind("run", run);
+  bind("limits", limits);
   machine_config.bind(config);
   bind("workload", workload_choice);
   bind_workloads();
@@ -43,6 +45,7 @@ Model::Model(RunOptions const& options) : config(topologies::find_preset) {
 }
 
 void Model::assemble() {
+  topologies::check_model_size(machine, machine_config, limits);
   assembly.emplace(machine, machine_config, *workload);
 }
 
@@ -50,7 +53,7 @@ void Model::load_machine() {
   if (machine_config.machine.topology == "generic")
     machine = topologies::generate_generic(machine_config.generic, machine_config.links);
   else
-    machine = topologies::load_machine(topology_path(), machine_config.links);
+    machine = topologies::load_machine(topology_path(), machine_config.links, limits);
   if (auto const& source = machine.source)
     inputs.push_back({"machine.topology", source->path, source->bytes, source->hash});
   if (machine_config.cluster.machines > 1)
@@ -68,6 +71,7 @@ void Model::build_workload() {
   context.page_bytes = machine_config.memory.page_size.bytes;
   context.base_folder = folder_of(file);
   context.seed = run.seed;
+  context.limits = limits;
   workload.emplace(builder->build(context));
   for (auto const& input : workload->inputs()) inputs.push_back({file, input.path, input.bytes, input.hash});
 }

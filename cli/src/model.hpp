@@ -34,6 +34,7 @@ struct Model {
 
   Config config;
   RunParams run;
+  InputLimits limits;
   topologies::MachineConfig machine_config;
   WorkloadChoice workload_choice;
   std::unique_ptr<workloads::WorkloadBuilder> builder;

@@ -12,6 +12,7 @@ namespace farfault::cli {
 ParameterSections parameter_sections() {
   ParameterSections sections;
   sections.add<RunParams>("run", "the run itself");
+  sections.add<InputLimits>("limits", "how much an input may describe");
   auto const machine = std::make_shared<topologies::MachineConfig>();
   machine->each_section([&](std::string_view name, std::string_view text, auto& spec) {
     ParameterSections::Section section{std::string(name), std::string(text), {}, machine};

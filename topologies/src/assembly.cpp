@@ -1,4 +1,4 @@
-// What a machine is made of: components with their specs, and the pages that lie somewhere from the start.
+// What a machine is made of: components with their specs, and the pages that are mapped from the start.
 #include <algorithm>
 #include <bit>
 
@@ -26,16 +26,22 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
       links_of_(machine.nodes.size()),
       system_(std::make_unique<System>()) {
   for (std::uint32_t l = 0; l < machine.links.size(); ++l) {
-    links_of_[machine.links[l].a].push_back(l);
-    links_of_[machine.links[l].b].push_back(l);
+    auto& at_a = links_of_[machine.links[l].a];
+    auto& at_b = links_of_[machine.links[l].b];
+    link_numbers_.push_back(
+        {static_cast<std::uint16_t>(at_a.size()), static_cast<std::uint16_t>(at_b.size())});
+    at_a.push_back(l);
+    at_b.push_back(l);
   }
   auto const gpu_nodes = machine.nodes_of(NodeKind::gpu);
   auto const cpu_nodes = machine.nodes_of(NodeKind::cpu);
   if (cpu_nodes.empty())
-    throw UserError("machine '" + machine.name + "' has no CPU: one is needed for the IOMMU and the driver");
-  if (gpu_nodes.size() >= kFirstCpu) throw UserError("machine '" + machine.name + "' has over 32767 GPUs");
+    throw UserError("machine '" + shown(machine.name) +
+                    "' has no CPU: one is needed for the IOMMU and the driver");
+  if (gpu_nodes.size() >= kFirstCpu)
+    throw UserError("machine '" + shown(machine.name) + "' has over 32767 GPUs");
   if (machine.nodes.size() >= RouteTable::kNone)
-    throw UserError("machine '" + machine.name + "' has over 65534 nodes");
+    throw UserError("machine '" + shown(machine.name) + "' has over 65534 nodes");
   sms_ = sms_of_gpu(machine, config.gpu.sms);
   for (auto const n : gpu_nodes) {
     gpus_.push_back(std::make_unique<Gpu>());
@@ -48,7 +54,7 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
   for (auto& gpu : gpus_) {
     auto nearest = Duration::max();
     for (std::uint32_t c = 0; c < cpus_.size(); ++c) {
-      auto const latency = summarize(machine, routes_.path(gpu->node, cpus_[c]->node)).latency;
+      auto const latency = routes_.latency(gpu->node, cpus_[c]->node);
       if (latency >= nearest) continue;
       nearest = latency;
       gpu->cpu = c;
@@ -125,8 +131,8 @@ void Assembly::begin_group(std::uint32_t device, std::uint32_t group) {
 
 // The number that `node` gives link `l`.
 std::uint16_t Assembly::number_of(std::uint32_t node, std::uint32_t l) const {
-  auto const& here = links_of_[node];
-  return static_cast<std::uint16_t>(std::find(here.begin(), here.end(), l) - here.begin());
+  auto const& numbers = link_numbers_[l];
+  return machine_.links[l].a == node ? numbers.at_a : numbers.at_b;
 }
 
 void Assembly::make_route_tables() {

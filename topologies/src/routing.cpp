@@ -29,8 +29,8 @@ Cost crossing(MachineLink const& link, bool forward, ByteSize message) {
   return (static_cast<Cost>(static_cast<std::uint64_t>(time.count())) << kTimeShift) + 1;
 }
 
-// An edge u -> v of the reversed graph: what it costs v to go on through u. Whoever asks for the way to d
-// pays for d's own "forwarding" on every path alike, which changes no comparison.
+// An edge u -> v of the reversed graph: what it costs v to continue through u. Every path to d includes d's
+// own "forwarding", which changes no comparison.
 struct Reversed {
   std::uint32_t link = 0;
   Cost cost = 0;
@@ -66,7 +66,7 @@ Routes::Routes(Machine const& machine, RoutingSpec const& spec) : machine_(machi
   }
   auto const entries = static_cast<std::uint64_t>(destinations_.size()) * machine.nodes.size();
   if (destinations_.size() > kMostDestinations || entries > kMostEntries) {
-    throw UserError("machine '" + machine.name + "': " + std::to_string(destinations_.size()) +
+    throw UserError("machine '" + shown(machine.name) + "': " + std::to_string(destinations_.size()) +
                     " GPUs and CPUs among " + std::to_string(machine.nodes.size()) +
                     " nodes are too many to route between (at most 65535 of them, and 2^29 pairs)");
   }
@@ -83,7 +83,7 @@ void Routes::compute(RoutingSpec const& spec) {
     neighbours[link.a].push_back({link.b, i, crossing(link, true, spec.message)});
     neighbours[link.b].push_back({link.a, i, crossing(link, false, spec.message)});
   }
-  // The way from v through u costs one more forwarding when u is an end point.
+  // A path from v through u costs one more forwarding when u is an end point.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   std::vector<Reversed> properties;
   for (std::uint32_t v = 0; v < n; ++v) {
@@ -169,6 +169,16 @@ std::vector<Hop> Routes::path(std::uint32_t a, std::uint32_t b, std::uint64_t fl
     a = to;
   }
   return hops;
+}
+
+Duration Routes::latency(std::uint32_t a, std::uint32_t b) const {
+  Duration sum{0};
+  while (a != b) {
+    auto const link = next_link(a, b);
+    sum += machine_.links[link].latency;
+    a = other_end(link, a);
+  }
+  return sum;
 }
 
 PathSummary summarize(Machine const& machine, std::span<Hop const> path) {

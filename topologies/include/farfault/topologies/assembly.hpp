@@ -1,4 +1,4 @@
-// From a machine's description to a System of components: what is there, how it is wired, and which page lies
+// From a machine's description to a System of components: what is there, how it is wired, and which page is
 // where at time zero.
 //
 // Every rank assembles the same System. Errors: UserError for parameters that do not fit together, with the
@@ -193,6 +193,11 @@ class Assembly {
   std::uint32_t sms_ = 0;
   unsigned page_bits_ = 12;
   std::vector<std::vector<std::uint32_t>> links_of_;  // by node: its links, in order
+  struct LinkNumbers {
+    std::uint16_t at_a = 0;
+    std::uint16_t at_b = 0;
+  };
+  std::vector<LinkNumbers> link_numbers_;  // by link: its place in links_of_ at either end
   std::unique_ptr<System> system_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
   std::vector<std::unique_ptr<Cpu>> cpus_;

@@ -1,7 +1,7 @@
 // Shortest paths through a machine, towards its GPUs and CPUs.
 //
 // The cost of a path is compared in this order: how many GPUs and NICs must forward traffic that is not
-// theirs (they do so only where there is no other way), then the time of one message (the latencies of the
+// theirs (they do so only where there is no other path), then the time of one message (the latencies of the
 // links plus message / bandwidth of each), then the number of links. Where several next links cost the same,
 // all of them are kept, in ascending order of the neighbour's index: flow 0 takes the first, any other flow
 // number picks one by a fixed hash of flow and node, so that flows spread over equal paths. All integer
@@ -45,8 +45,10 @@ class Routes {
   // One of them. Needs node != destination.
   std::uint32_t next_link(std::uint32_t node, std::uint32_t destination, std::uint64_t flow = 0) const;
   std::uint32_t other_end(std::uint32_t link, std::uint32_t node) const;
-  // The whole way from node a to destination b; empty where a == b.
+  // The whole path from node a to destination b; empty where a == b.
   std::vector<Hop> path(std::uint32_t a, std::uint32_t b, std::uint64_t flow = 0) const;
+  // Of the links on path(a, b); allocates nothing.
+  Duration latency(std::uint32_t a, std::uint32_t b) const;
 
  private:
   static constexpr std::uint32_t kNotADestination = UINT32_MAX;
@@ -70,7 +72,7 @@ class Routes {
 struct PathSummary {
   std::uint32_t hops = 0;
   Duration latency{0};   // of the links, without the time that the message's bytes take
-  Bandwidth bottleneck;  // the lowest bandwidth of the way, in its direction; 0 for an empty path
+  Bandwidth bottleneck;  // the lowest bandwidth on the path, in its direction; 0 for an empty path
   bool operator==(PathSummary const&) const = default;
 };
 

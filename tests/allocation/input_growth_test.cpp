@@ -1,0 +1,98 @@
+// Reading an input takes steps in proportion to what it describes: counted, at two sizes, as calls of
+// operator new.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <string>
+
+#include "counter.hpp"
+#include "farfault/topologies/assembly.hpp"
+#include "farfault/topologies/generators.hpp"
+#include "farfault/topologies/load.hpp"
+
+using namespace farfault;
+using namespace farfault::topologies;
+using farfault::test::start_counting;
+using farfault::test::stop_counting;
+
+namespace {
+
+std::uint64_t allocations(std::function<void()> const& body) {
+  start_counting();
+  body();
+  return stop_counting();
+}
+
+std::uint64_t parsing(std::string const& text) {
+  return allocations([&] { parse_machine(text, "f"); });
+}
+
+std::string nccl(int nics) {
+  std::string text = "<system><cpu numaid=\"0\"><pci busid=\"1\" class=\"0x0302\"/>";
+  for (int i = 0; i < nics; ++i) text += "<nic><net name=\"n" + std::to_string(i) + "\"/></nic>";
+  return text + "</cpu></system>";
+}
+
+std::string hwloc(int gpus) {
+  std::string objects, indexes, values;
+  for (int i = 0; i < gpus; ++i) {
+    objects +=
+        "<object type=\"PCIDev\" gp_index=\"" + std::to_string(i) + "\" pci_type=\"0302 [10de:1db8]\"/>";
+    indexes += std::to_string(i) + " ";
+    for (int j = 0; j < gpus; ++j) values += i == j ? "0 " : "25000 ";
+  }
+  return "<topology><object type=\"Package\">" + objects +
+         "</object><distances2 type=\"PCIDev\" name=\"NVLinkBandwidth\" nbobjs=\"" + std::to_string(gpus) +
+         "\"><indexes>" + indexes + "</indexes><u64values>" + values + "</u64values></distances2></topology>";
+}
+
+std::string topograph(int nodes) {
+  return "switches:\nblocks:\n- switch: leaf\n  nodes: [\"n[1-" + std::to_string(nodes) + "]\"]\n";
+}
+
+std::string blocks_without_switches(int lines) {
+  std::string text;
+  for (int i = 0; i < lines; ++i) text += "blocks:\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a machine file of twice the devices takes at most twice the allocations") {
+  CHECK(parsing(nccl(400)) <= 2 * parsing(nccl(200)) + 100);
+  CHECK(parsing(topograph(400)) <= 2 * parsing(topograph(200)) + 100);
+}
+
+TEST_CASE("a bandwidth matrix takes at most two allocations for each link, whatever its size") {
+  for (int const gpus : {40, 80, 160}) {
+    CAPTURE(gpus);
+    auto const links = static_cast<std::uint64_t>(gpus) * static_cast<std::uint64_t>(gpus - 1) / 2;
+    CHECK(parsing(hwloc(gpus)) <= 3 * links + 40 * static_cast<std::uint64_t>(gpus) + 200);
+  }
+}
+
+TEST_CASE("what is no machine is refused by as many allocations, however long it is") {
+  auto const refusing = [](int lines) {
+    auto const text = blocks_without_switches(lines);
+    return allocations([&] { CHECK_THROWS_AS(parse_machine(text, "f"), UserError); });
+  };
+  refusing(10);
+  CHECK(refusing(100'000) == refusing(1000));
+}
+
+TEST_CASE("twice the machines of a torus are assembled in at most 2.2 times the allocations") {
+  Workload const nothing("nothing", {}, {});
+  MachineConfig config;
+  config.gpu.sms = 1;
+  auto const assembling = [&](std::uint32_t x) {
+    ClusterSpec cluster;
+    cluster.shape = ClusterShape::torus;
+    cluster.x = x;
+    cluster.y = cluster.z = 4;
+    cluster.machines = 16 * x;
+    auto const machine = generate_cluster(load_machine("single-gpu"), cluster);
+    return allocations([&] { Assembly const assembly(machine, config, nothing); });
+  };
+  auto const few = assembling(4);
+  CHECK(assembling(8) * 10 <= few * 22);
+}

@@ -1,0 +1,44 @@
+// Machines as the program takes them.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "capture.hpp"
+
+TEST_CASE("the machine of topologies/README.md runs") {
+  std::ifstream in(FARFAULT_SOURCE_DIR "/topologies/README.md");
+  std::string const readme(std::istreambuf_iterator<char>(in), {});
+  std::string const fence = "```toml\n";
+  auto const begin = readme.find(fence);
+  REQUIRE(begin != std::string::npos);
+  auto const end = readme.find("```", begin + fence.size());
+  REQUIRE(end != std::string::npos);
+
+  auto const folder = std::filesystem::path(FARFAULT_BINARY_DIR) / "readme_machine_test";
+  std::filesystem::create_directories(folder);
+  auto const machine = (folder / "pair.toml").string();
+  std::ofstream(machine) << readme.substr(begin + fence.size(), end - begin - fence.size());
+
+  auto const r = farfault_program({"run", "paper-gmmu-bypass", "--set", "machine.topology=" + machine,
+                                   "--set", "gpu.sms=2", "--set", "workload.name=vectoradd", "--set",
+                                   "workload.vectoradd.elements=4096", "--threads", "1", "--progress", "off",
+                                   "--output", (folder / "pair.h5").string()});
+  CHECK(r.code == 0);
+  CHECK(r.out.find("2 GPUs, 4 SMs\n") != std::string::npos);
+}
+
+TEST_CASE("a machine too large for the memory is refused at once, with the limit to raise") {
+  auto const run = [](std::string const& limit) {
+    return farfault_program({"run", "paper-gmmu-bypass", "--set", "machine.topology=generic", "--set",
+                             "machine.generic.gpus=20000", "--set", "machine.generic.gpus_per_switch=20000",
+                             "--set", "workload.name=vectoradd", "--set", limit});
+  };
+  auto const r = run("limits.model=16GiB");
+  CHECK(r.code == 2);
+  CHECK(r.out == "");
+  CHECK(r.err.find("farfault: machine 'generic': to simulate 20000 GPUs and 3 other nodes takes about ") !=
+        std::string::npos);
+  CHECK(r.err.find("more than limits.model = 16 GiB\n") != std::string::npos);
+}

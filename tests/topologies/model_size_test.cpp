@@ -1,0 +1,66 @@
+// The size of a model is known before anything of it is built.
+#include "farfault/topologies/model_size.hpp"
+
+#include <doctest/doctest.h>
+
+#include "farfault/engine/error.hpp"
+#include "farfault/topologies/generators.hpp"
+#include "farfault/topologies/load.hpp"
+
+using namespace farfault;
+using namespace farfault::topologies;
+
+namespace {
+
+std::string refusal(Machine const& machine, InputLimits const& limits) {
+  try {
+    check_model_size(machine, MachineConfig{}, limits);
+  } catch (UserError const& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::uint64_t mib(ByteSize size) {
+  return size.bytes >> 20U;
+}
+
+InputLimits model_of(std::uint64_t gib) {
+  InputLimits limits;
+  limits.model = ByteSize{gib << 30U};
+  return limits;
+}
+
+}  // namespace
+
+TEST_CASE("a machine is refused where it needs more memory than limits.model, with its largest part") {
+  // One CPU, one switch: what 20,000 GPUs take, and the links of the switch, each with each.
+  auto const wide = generate_generic({20'000, 20'000, 0, GenericFabric::pcie, 1});
+  auto const text = refusal(wide, model_of(17));
+  CHECK(text.find("machine 'generic': to simulate 20000 GPUs and 3 other nodes takes about ") == 0);
+  CHECK(text.find("more than limits.model = 17 GiB") != std::string::npos);
+  CHECK(text.find("(its GPUs: ") != std::string::npos);
+  MachineConfig tiny;
+  tiny.gpu.sms = 1;
+  tiny.l2_cache.slices = 1;
+  CHECK_THROWS_WITH_AS(check_model_size(wide, tiny, model_of(17)),
+                       doctest::Contains("(the links of its switches, each with each: 48"), UserError);
+  CHECK(refusal(wide, model_of(1024)) == "accepted");
+}
+
+TEST_CASE("the machines that are promised fit: 4 GPUs in 64 MiB each, 1,024 in 24 GiB") {
+  CHECK(mib(model_size(load_machine("paper-gmmu-bypass"), {})) < 4 * 64);
+  ClusterSpec cluster;
+  cluster.machines = 128;
+  CHECK(refusal(generate_cluster(load_machine("dgx-a100"), cluster), model_of(24)) == "accepted");
+}
+
+TEST_CASE("twice the machines behind switches of one radix take twice the memory, routes aside") {
+  auto const size = [](std::uint32_t machines) {
+    ClusterSpec cluster;
+    cluster.machines = machines;
+    cluster.radix = 8;
+    return static_cast<double>(model_size(generate_cluster(load_machine("two-gpu"), cluster), {}).bytes);
+  };
+  CHECK(size(64) / size(32) == doctest::Approx(2.0).epsilon(0.05));
+}

@@ -1,0 +1,86 @@
+#include "farfault/topologies/model_size.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "farfault/engine/error.hpp"
+#include "farfault/topologies/sm_count.hpp"
+
+namespace farfault::topologies {
+namespace {
+
+// Bytes, measured as the growth of the program's memory when one of each is added (the links between
+// components and the parts beside the arrays included).
+constexpr double kPerSm = 32'768;
+constexpr double kPerSlice = 32'768;
+constexpr double kPerDevice = 98'304;
+constexpr double kPerLine = 18;
+constexpr double kPerTranslation = 24;
+constexpr double kPerPairOfSwitchLinks = 128;
+
+struct Part {
+  std::string name;
+  double bytes;
+};
+
+double lines_of(ByteSize size, std::uint32_t line_bytes) {
+  return static_cast<double>(size.bytes / line_bytes);
+}
+
+std::array<Part, 4> parts_of(Machine const& m, MachineConfig const& c) {
+  auto const sms = static_cast<double>(sms_of_gpu(m, c.gpu.sms));
+  auto const line = c.gpu.line_bytes;
+  auto const sm = kPerSm + kPerLine * lines_of(c.l1_cache.size, line) + kPerTranslation * c.l1_tlb.entries;
+  auto const gpu = kPerDevice + sms * sm + c.l2_cache.slices * kPerSlice +
+                   kPerLine * lines_of(c.l2_cache.size, line) + kPerTranslation * c.l2_tlb.entries;
+  auto const cpu = kPerDevice + c.cpu.llc.slices * kPerSlice + kPerLine * lines_of(c.cpu.llc.size, line) +
+                   kPerTranslation * c.iommu.tlb_entries;
+  auto const gpus = static_cast<double>(m.count(NodeKind::gpu));
+  auto const cpus = static_cast<double>(m.count(NodeKind::cpu));
+  auto const nodes = static_cast<double>(m.nodes.size());
+
+  std::vector<std::uint64_t> degree(m.nodes.size(), 0);
+  for (auto const& link : m.links) {
+    ++degree[link.a];
+    ++degree[link.b];
+  }
+  double pairs = 0;
+  for (std::size_t n = 0; n < m.nodes.size(); ++n)
+    if (m.nodes[n].kind != NodeKind::gpu && m.nodes[n].kind != NodeKind::cpu)
+      pairs += static_cast<double>(degree[n]) * static_cast<double>(degree[n]);
+  return {{{"its GPUs", gpus * gpu},
+           {"its CPUs", cpus * cpu},
+           {"routes between its nodes", nodes * (2.0 * nodes * c.fabric.flows + 4.0 * (gpus + cpus))},
+           {"the links of its switches, each with each", pairs * kPerPairOfSwitchLinks}}};
+}
+
+std::uint64_t total_of(std::array<Part, 4> const& parts) {
+  double sum = 0;
+  for (auto const& part : parts) sum += part.bytes;
+  return static_cast<std::uint64_t>(std::min(sum, 1e18));
+}
+
+std::string in_mib(std::uint64_t bytes) {
+  return std::to_string((bytes + (1U << 20U) - 1) >> 20U) + " MiB";
+}
+
+}  // namespace
+
+ByteSize model_size(Machine const& machine, MachineConfig const& config) {
+  return {total_of(parts_of(machine, config))};
+}
+
+void check_model_size(Machine const& machine, MachineConfig const& config, InputLimits const& limits) {
+  auto const parts = parts_of(machine, config);
+  auto const most = limits.of_this_machine().model;
+  auto const total = total_of(parts);
+  if (total <= most.bytes) return;
+  auto const largest = *std::ranges::max_element(parts, {}, &Part::bytes);
+  throw UserError(
+      "machine '" + shown(machine.name) + "': to simulate " + std::to_string(machine.count(NodeKind::gpu)) +
+      " GPUs and " + std::to_string(machine.nodes.size() - machine.count(NodeKind::gpu)) +
+      " other nodes takes about " + in_mib(total) + " (" + largest.name + ": " +
+      in_mib(static_cast<std::uint64_t>(largest.bytes)) + "), more than " + limit_text("model", most));
+}
+
+}  // namespace farfault::topologies
