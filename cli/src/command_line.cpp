@@ -224,9 +224,11 @@ class Program {
   }
 
   void add_diff() {
-    auto* const c = command("diff", "Say where two results differ first; exit code 1 when they do",
-                            "farfault diff before.h5 after.h5",
-                            [this] { return diff_results(file_, other_, out_) ? kDone : kRunFailed; });
+    auto* const c = command(
+        "diff",
+        "Say where two results differ first, and in which parameters; exit code 1 when the results differ",
+        "farfault diff before.h5 after.h5",
+        [this] { return diff_results(file_, other_, out_) ? kDone : kRunFailed; });
     c->add_option("a", file_, "A result")->required()->type_name("A");
     c->add_option("b", other_, "Another")->required()->type_name("B");
   }

@@ -1,24 +1,43 @@
 #include "farfault/cli/result_files.hpp"
 
+#include <cstddef>
 #include <ostream>
+#include <vector>
 
 #include "farfault/engine/error.hpp"
 #include "farfault/results/reader.hpp"
 
 namespace farfault::cli {
 
+namespace {
+
+constexpr std::size_t kSettingsShown = 20;
+
+// "gpu.l2_tlb.entries (256, 1024), run.seed (1, 2)"
+std::string settings_text(std::vector<results::SettingDifference> const& settings) {
+  std::string text;
+  for (std::size_t i = 0; i < settings.size() && i < kSettingsShown; ++i)
+    text += (i == 0 ? "" : ", ") + settings[i].name + " (" + settings[i].a + ", " + settings[i].b + ")";
+  if (settings.size() > kSettingsShown)
+    text += " and " + std::to_string(settings.size() - kSettingsShown) + " more parameters";
+  return text;
+}
+
+}  // namespace
+
 bool diff_results(std::string const& a, std::string const& b, std::ostream& out) {
-  auto const difference = results::diff(a, b);
+  auto const comparison = results::diff(a, b);
+  auto const& difference = comparison.difference;
+  out << (difference ? difference->path + ": " + difference->text : "the results are equal");
+  if (!comparison.settings.empty())
+    out << "; the configurations differ in " << settings_text(comparison.settings);
   if (!difference) {
-    out << "the results are equal";
     auto const renamed = results::renamed_inputs(a, b);
     for (std::size_t i = 0; i < renamed.size(); ++i)
       out << (i == 0 ? "; input files of the same content have other names: " : ", ") << renamed[i];
-    out << "\n";
-    return true;
   }
-  out << difference->path << ": " << difference->text << "\n";
-  return false;
+  out << "\n";
+  return !difference;
 }
 
 void validate_result(std::string const& file, std::ostream& out) {

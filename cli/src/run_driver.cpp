@@ -11,6 +11,7 @@
 #include <span>
 #include <thread>
 
+#include "engine_values.hpp"
 #include "farfault/cli/command_line.hpp"
 #include "farfault/engine/archive.hpp"
 #include "farfault/engine/error.hpp"
@@ -76,7 +77,7 @@ RunDriver::RunDriver(RunOptions const& options, Transport& transport, Model& mod
       placement_(model.assembly->placement(options.partitions, transport.ranks(),
                                            options.profile.empty()
                                                ? std::vector<std::uint64_t>{}
-                                               : results::read_engine(options.profile, "node_load"))),
+                                               : results::read_engine(options.profile, "node_messages"))),
       facts_of_start_(transport.ranks() > 1 ? facts_of_components(model.assembly->system(), placement_)
                                             : std::vector<Fact>{}),
       engine_(model.assembly->system(), placement_,
@@ -134,6 +135,7 @@ void RunDriver::open_result() {
     writer_.emplace(results::ResultWriter::resume(output_path(options_), header, *resume_at_));
   else
     writer_.emplace(output_path(options_), header);
+  writer_->engine(start_values(threads(options_), transport_.ranks()));
 }
 
 int RunDriver::execute() {
@@ -339,37 +341,8 @@ std::string RunDriver::write_end(std::string const& reason, Records const& recor
                                  EngineProfile const& profile, std::uint64_t events) {
   append_tables(*writer_, model_, records, sampler_.total("host", "kernels"));
   writer_->summary(summary_rows(sampler_, facts(records.kernels)));
-  std::vector<results::EngineValue> values = {
-      {"seconds", "s", "wall-clock time of the simulation", seconds_},
-      {"events", "count", "events handled, all ranks", events},
-      {"events_per_second", "1/s", "events handled a second", static_cast<double>(events) / seconds_},
-      {"rounds", "count", "synchronizations of rank 0", profile.rounds},
-      {"longest_lanes", "count",
-       "events of the lane that had most, summed over the rounds of rank 0; its share of the events bounds "
-       "what threads can gain",
-       profile.longest_lanes},
-      {"exchanges", "count", "exchanges between ranks", profile.exchanges},
-      {"bytes_sent", "bytes", "sent by rank 0 to other ranks", profile.bytes_sent},
-      {"blocked", "s", "time that rank 0 waited for other ranks", profile.blocked_seconds},
-      {"lane_events", "count", "events of each lane of rank 0", profile.lane_events},
-      {"node_load", "count", "messages sent by the components of each node of /topology/nodes", node_loads_}};
-  if (auto const path = engine_.critical_path()) {
-    std::vector<std::uint64_t> const cores(PathProfile::kCores.begin(), PathProfile::kCores.end());
-    std::vector<double> bounds;
-    for (auto const t : path->list_schedule)
-      bounds.push_back(static_cast<double>(path->events) / static_cast<double>(t));
-    values.insert(
-        values.end(),
-        {{"critical_path", "count", "events of the longest chain of dependent events", path->path},
-         {"component_critical_path", "count", "the same if every component were a partition",
-          path->component_path},
-         {"host_critical_path", "ns", "host time of the most costly chain", path->host_path_ns},
-         {"host_cost", "ns", "host time of all handlers", path->host_ns},
-         {"busiest_partition_events", "count", "events of the partition with the most", path->busiest},
-         {"bound_cores", "count", "numbers of cores for which bound_speedup holds", cores},
-         {"bound_speedup", "1", "speed-up of a list schedule without synchronization", bounds}});
-  }
-  writer_->engine(values);
+  writer_->engine(work_values(profile, seconds_, events, node_loads_));
+  if (auto const path = engine_.critical_path()) writer_->engine(critical_path_values(*path));
   return writer_->finish(reason, is_whole(reason));
 }
 

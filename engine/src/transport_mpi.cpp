@@ -1,6 +1,7 @@
 #include "transport_mpi.hpp"
 
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/mpi_library.hpp"
 
 #ifdef FARFAULT_MPI
 // The C++ bindings of MPI-2 are not used and do not compile under our warnings.
@@ -262,10 +263,22 @@ std::unique_ptr<Transport> make_mpi_transport(std::size_t most_at_once) {
   return std::make_unique<MpiTransport>(most_at_once);
 }
 
+std::string mpi_library() {
+  std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  text.resize(static_cast<std::size_t>(length));
+  return text.substr(0, text.find_first_of(",\n"));
+}
+
 #else
 
 std::unique_ptr<Transport> make_mpi_transport(std::size_t) {
   return nullptr;
+}
+
+std::string mpi_library() {
+  return "none";
 }
 
 #endif

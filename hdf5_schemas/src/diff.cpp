@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <bit>
-#include <set>
-#include <sstream>
+#include <iterator>
+#include <utility>
 
-#include "config_text.hpp"
 #include "digest_of.hpp"
 #include "farfault/results/reader.hpp"
 #include "guard.hpp"
+#include "settings.hpp"
 #include "walk.hpp"
 
 namespace farfault::results {
@@ -18,29 +18,27 @@ struct Pair {
   Shape shape_a, shape_b;
 };
 
-class Comparison {
+class Comparer {
  public:
-  Comparison(hid_t a, hid_t b, std::string name_a, std::string name_b)
+  Comparer(hid_t a, hid_t b, std::string name_a, std::string name_b)
       : a_(a), b_(b), name_a_(std::move(name_a)), name_b_(std::move(name_b)) {}
 
-  std::optional<Difference> run() {
+  Comparison run() {
     check_is_result(b_);
-    if (digest_of(a_) == digest_of(b_)) return std::nullopt;
+    Comparison comparison;
+    if (digest_of(a_) == digest_of(b_)) return comparison;
+    comparison.settings = setting_differences(a_, b_);
     for (auto const& kind : children("/timeseries", "timeseries")) series("/timeseries/" + kind);
     for (auto const& table : children("/tables", "tables")) rows("tables", "/tables/" + table, "row");
     if (!timed_ && !untimed_) summary();
-    auto const config = first_config_difference();
-    if (!timed_ && !untimed_)
-      for (auto const* folder : {"/topology/nodes", "/topology/links"})
-        if (!untimed_) rows("topology", folder, folder[10] == 'n' ? "node" : "link");
-    auto result = timed_ ? timed_ : untimed_;
-    if (result) {
-      if (config) result->text += "; before that, " + config->text;
-      return result;
-    }
-    if (config) return config;
-    return Difference{"attributes", "/", std::nullopt,
-                      "only names, units or descriptions of the contents differ"};
+    if (!timed_ && !untimed_) end_reason();
+    for (auto const& [folder, index] :
+         {std::pair("/topology/nodes", "node"), std::pair("/topology/links", "link")})
+      if (!timed_ && !untimed_) rows("topology", folder, index);
+    if (!timed_ && !untimed_ && comparison.settings.empty())
+      found({"attributes", "/", std::nullopt, "only names, units or descriptions of the contents differ"});
+    comparison.difference = timed_ ? timed_ : untimed_;
+    return comparison;
   }
 
  private:
@@ -267,39 +265,15 @@ class Comparison {
     }
   }
 
-  std::optional<Difference> first_config_difference() const {
-    std::istringstream lines_a(config_without_file_names(a_)), lines_b(config_without_file_names(b_));
-    std::string a, b, section;
-    for (;;) {
-      bool const more_a = static_cast<bool>(std::getline(lines_a, a));
-      bool const more_b = static_cast<bool>(std::getline(lines_b, b));
-      if (!more_a && !more_b) break;
-      if (more_a && more_b && a == b) {
-        if (a.starts_with("[")) section = a;
-        continue;
-      }
-      auto const show = [](bool there, std::string const& line) {
-        return there ? "'" + line + "'" : std::string("nothing");
-      };
-      return Difference{"config", "/config/toml", std::nullopt,
-                        "the configuration" + (section.empty() ? "" : " below " + section) + " has " +
-                            verdict(show(more_a, a), show(more_b, b))};
+  void end_reason() {
+    std::string reasons[2];
+    for (int side = 0; side < 2; ++side) {
+      Handle const root(H5Gopen2(side == 0 ? a_ : b_, "/", H5P_DEFAULT), "the root group cannot be read");
+      reasons[side] = text_attribute(root, "end_reason");
     }
-    auto const seeds = open("/config/seed");
-    if (auto const place = first_difference(seeds, UINT64_MAX))
-      return Difference{"config", "/config/seed", std::nullopt,
-                        "the seed is " + verdict(place->value_a, place->value_b)};
-    for (auto const* name : {"/config/inputs/parameter", "/config/inputs/bytes", "/config/inputs/hash"}) {
-      auto const pair = open(name);
-      auto const count = verdict(std::to_string(pair.shape_a.rows()), std::to_string(pair.shape_b.rows()));
-      if (pair.shape_a.rows() != pair.shape_b.rows())
-        return Difference{"config", name, std::nullopt, "the number of input files is " + count};
-      if (auto const place = first_difference(pair, UINT64_MAX))
-        return Difference{"config", name, std::nullopt,
-                          std::string(name) + " of " + text_at(a_, "/config/inputs/path", place->row) +
-                              " is " + verdict(place->value_a, place->value_b)};
-    }
-    return std::nullopt;
+    if (reasons[0] != reasons[1])
+      found({"attributes", "/", std::nullopt,
+             "the run ended for another reason: " + verdict("'" + reasons[0] + "'", "'" + reasons[1] + "'")});
   }
 
   hid_t a_, b_;
@@ -309,15 +283,18 @@ class Comparison {
 
 }  // namespace
 
-std::optional<Difference> diff(std::string const& a, std::string const& b) {
+Comparison diff(std::string const& a, std::string const& b) {
   check_readable(a);
   check_readable(b);
   Pack pack(read_guarded(a, [&](hid_t file_a) {
     Handle const file_b(H5Fopen(b.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "the other file cannot be opened");
-    auto const difference = Comparison(file_a, file_b, a, b).run();
+    auto const comparison = Comparer(file_a, file_b, a, b).run();
     Pack answer;
-    answer.put(difference.has_value());
-    if (difference) {
+    answer.put(comparison.settings.size());
+    for (auto const& setting : comparison.settings)
+      for (auto const* field : {&setting.name, &setting.a, &setting.b}) answer.put(*field);
+    answer.put(comparison.difference.has_value());
+    if (auto const& difference = comparison.difference) {
       answer.put(difference->where);
       answer.put(difference->path);
       answer.put(difference->text);
@@ -326,15 +303,21 @@ std::optional<Difference> diff(std::string const& a, std::string const& b) {
     }
     return answer.take();
   }));
-  if (pack.number() == 0) return std::nullopt;
-  Difference difference;
+  Comparison comparison;
+  for (auto left = pack.number(); left > 0; --left) {
+    SettingDifference setting;
+    for (auto* field : {&setting.name, &setting.a, &setting.b}) *field = pack.text();
+    comparison.settings.push_back(std::move(setting));
+  }
+  if (pack.number() == 0) return comparison;
+  auto& difference = comparison.difference.emplace();
   difference.where = pack.text();
   difference.path = pack.text();
   difference.text = pack.text();
   bool const timed = pack.number() != 0;
   auto const time = static_cast<std::int64_t>(pack.number());
   if (timed) difference.time_ps = time;
-  return difference;
+  return comparison;
 }
 
 }  // namespace farfault::results

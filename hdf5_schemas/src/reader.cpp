@@ -105,23 +105,6 @@ std::string pack_result(hid_t file) {
   return pack.take();
 }
 
-std::string quoted(std::string const& text) {
-  std::string result = "\"";
-  for (char const c : text) {
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      result += "\\u00";
-      result += "0123456789abcdef"[c >> 4 & 15];
-      result += "0123456789abcdef"[c & 15];
-    } else {
-      result += c;
-    }
-  }
-  return result + '"';
-}
-
 template <class List, class Item>
 std::string joined(List const& list, std::string const& separator, Item item) {
   std::string text;
@@ -196,30 +179,6 @@ ResultSummary read_summary(std::string const& path) {
     s.summary.push_back(std::move(row));
   }
   return s;
-}
-
-std::string to_json(ResultSummary const& s) {
-  auto text = "{\"kind\":\"result\",\"schema_version\":" + std::to_string(s.schema_version) +
-              ",\"farfault_version\":" + quoted(s.farfault_version) +
-              ",\"result_digest\":" + quoted(s.result_digest) + ",\"end_reason\":" + quoted(s.end_reason) +
-              ",\"seed\":" + std::to_string(s.seed) + ",\"last_time_ps\":" + std::to_string(s.last_time_ps) +
-              ",\"nodes\":" + std::to_string(s.nodes) + ",\"links\":" + std::to_string(s.links);
-  text += ",\"timeseries\":{" +
-          joined(s.series, ",",
-                 [](auto const& series) {
-                   return quoted(series.kind) + ":{\"samples\":" + std::to_string(series.samples) +
-                          ",\"instances\":" + std::to_string(series.instances) + ",\"metrics\":[" +
-                          joined(series.metrics, ",", quoted) + "]}";
-                 }) +
-          "}";
-  text += ",\"tables\":{" +
-          joined(s.tables, ",",
-                 [](auto const& table) {
-                   return quoted(table.name) + ":{\"rows\":" + std::to_string(table.rows) + ",\"columns\":[" +
-                          joined(table.columns, ",", quoted) + "]}";
-                 }) +
-          "}";
-  return text + "}";
 }
 
 std::string to_text(ResultSummary const& s) {

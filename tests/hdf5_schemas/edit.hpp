@@ -1,4 +1,5 @@
-// Changes a result behind the back of the library: one element of one dataset, or an attribute.
+// Looks into a result, and changes it, behind the back of the library: one element of one dataset, or an
+// attribute.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -60,6 +61,11 @@ class Elements {
   }
 
   std::size_t count() const { return count_; }
+  std::string text(std::size_t element) const {
+    std::string const padded(bytes_.begin() + static_cast<std::ptrdiff_t>(element * size_),
+                             bytes_.begin() + static_cast<std::ptrdiff_t>((element + 1) * size_));
+    return padded.substr(0, padded.find('\0'));
+  }
   // Changes the lowest bit of the first byte of one element; twice is as before.
   void flip(std::size_t element) {
     bytes_[element * size_] ^= 1;
@@ -71,6 +77,13 @@ class Elements {
   std::size_t count_ = 0, size_ = 0;
   std::vector<unsigned char> bytes_;
 };
+
+inline std::vector<std::string> texts(hid_t file, std::string const& path) {
+  Elements const elements(file, path);
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < elements.count(); ++i) found.push_back(elements.text(i));
+  return found;
+}
 
 inline void set_number(std::string const& path, char const* attribute, std::int64_t value) {
   File const file(path);

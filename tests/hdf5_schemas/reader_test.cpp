@@ -40,24 +40,6 @@ Verdict judge(std::string const& path) {
   }
 }
 
-std::optional<Difference> against(Scratch const& dir, std::string const& base,
-                                  void (*change)(std::vector<std::uint64_t>&, std::uint64_t),
-                                  std::uint64_t samples = 10) {
-  ResultWriter writer(dir / "b.h5", sample::header());
-  for (std::uint64_t i = 0; i < samples; ++i) {
-    auto values = sample::values(i);
-    change(values, i);
-    writer.append_sample(Time{Duration{static_cast<std::int64_t>(i) * 1000}}, values);
-    if (i % 3 == 0)
-      writer.append_row(
-          0, std::vector<Cell>{"kernel " + std::to_string(i), i * 1000, 1 - static_cast<std::int64_t>(i)});
-    writer.append_row(1, std::vector<Cell>{i * 2});
-  }
-  sample::end(writer);
-  writer.finish("completed");
-  return diff(base, dir / "b.h5");
-}
-
 }  // namespace
 
 TEST_CASE("a summary says what the file holds") {
@@ -88,6 +70,10 @@ TEST_CASE("a summary says what the file holds") {
   CHECK(json.find("\"result_digest\":\"" + digest + "\"") != std::string::npos);
   CHECK(json.find("\"kernels\":{\"rows\":4,\"columns\":[\"balance\",\"name\",\"start_ps\"]}") !=
         std::string::npos);
+  CHECK(
+      json.ends_with("\"summary\":{\"gpu\":{\"gpu0\":{\"faults\":3,\"instructions\":30},"
+                     "\"gpu1\":{\"instructions\":12}},"
+                     "\"machine\":{\"machine\":{\"instructions\":42}}}}"));
   CHECK(to_text(s).find("2 instances: hits, latency, occupancy") != std::string::npos);
 }
 
@@ -102,77 +88,6 @@ TEST_CASE("a sound result has no problems and one that was changed later has") {
   auto const problems = validate(dir / "a.h5");
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].starts_with("result_digest is "));
-}
-
-TEST_CASE("diff finds nothing between equal runs, whoever started them") {
-  Scratch dir;
-  sample::write(dir / "a.h5");
-  auto header = sample::header();
-  header.command_line = "another";
-  sample::write(dir / "b.h5", 10, header);
-  CHECK_FALSE(diff(dir / "a.h5", dir / "b.h5"));
-}
-
-TEST_CASE("diff names the series, the instance and the earliest simulated time") {
-  Scratch dir;
-  sample::write(dir / "a.h5");
-  auto const a = dir / "a.h5";
-  auto d = against(dir, a, [](auto& v, std::uint64_t i) {
-    if (i >= 6) v[12] += 1;  // driver.batches
-    if (i >= 4) v[3] += 5;   // occupancy of gpu1
-    if (i >= 5) v[0] += 1;   // hits of gpu0
-  });
-  REQUIRE(d);
-  CHECK(d->where == "timeseries");
-  CHECK(d->path == "/timeseries/l2_tlb/occupancy");
-  CHECK(d->time_ps == 4000);
-  CHECK(d->text == "/timeseries/l2_tlb/occupancy of gpu1.l2_tlb at 4000 ps, is 403 in '" + a +
-                       "' and 408 in '" + (dir / "b.h5") + "'");
-  d = against(dir, a, [](auto& v, std::uint64_t i) { v[4 + 6] += i == 9; });
-  REQUIRE(d);
-  CHECK(d->text.starts_with("/timeseries/l2_tlb/latency of gpu1.l2_tlb at 9000 ps, bin 2, is 910 in"));
-  d = against(
-      dir, a, [](auto&, std::uint64_t) {}, 11);
-  REQUIRE(d);
-  CHECK(d->time_ps == 10000);
-}
-
-TEST_CASE("diff names table rows, summary figures and configuration lines") {
-  Scratch dir;
-  sample::write(dir / "a.h5");
-  auto const other = [&](RunHeader const& header, std::uint64_t value, std::string const& kernel) {
-    ResultWriter writer(dir / "b.h5", header);
-    for (std::uint64_t i = 0; i < 10; ++i) {
-      writer.append_sample(Time{Duration{static_cast<std::int64_t>(i) * 1000}}, sample::values(i));
-      if (i % 3 == 0)
-        writer.append_row(0, std::vector<Cell>{i == 6 ? kernel : "kernel " + std::to_string(i), i * 1000,
-                                               1 - static_cast<std::int64_t>(i)});
-      writer.append_row(1, std::vector<Cell>{i * 2});
-    }
-    sample::end(writer);
-    if (value != 42)
-      writer.summary({{"machine", "machine", "instructions", "count", "Warp instructions executed.", value}});
-    writer.finish("completed");
-    return diff(dir / "a.h5", dir / "b.h5");
-  };
-  auto d = other(sample::header(), 42, "kernel x");
-  REQUIRE(d);
-  CHECK(d->path == "/tables/kernels/name");
-  CHECK(d->time_ps == 6000);
-  CHECK(d->text.starts_with("/tables/kernels/name, row 2, is 'kernel 6' in"));
-  d = other(sample::header(), 43, "kernel 6");
-  REQUIRE(d);
-  CHECK(d->where == "summary");
-  auto header = sample::header();
-  header.resolved_config = "[gpu.l2_tlb]\nentries = 256\nlatency = \"10 ns\"\n";
-  d = other(header, 42, "kernel 6");
-  REQUIRE(d);
-  CHECK(d->where == "config");
-  CHECK(d->text.starts_with("the configuration below [gpu.l2_tlb] has 'entries = 512' in"));
-  d = other(header, 42, "kernel x");
-  REQUIRE(d);
-  CHECK(d->where == "tables");
-  CHECK(d->text.find("; before that, the configuration below [gpu.l2_tlb]") != std::string::npos);
 }
 
 TEST_CASE("files that are no results are recognised and refused in one sentence") {

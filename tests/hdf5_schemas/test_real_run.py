@@ -2,7 +2,10 @@
 
 Usage: python3 test_real_run.py BUILD_FOLDER/anything
 """
+import json
 import os
+import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,7 +17,7 @@ import xarray
 farfault = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "farfault")
 # Four GPUs with pages on all of them and TLBs too small: every component has something to count.
 SETTINGS = ["workload.name=stream", "workload.stream.bytes=1MiB", "workload.stream.write_fraction=0.25",
-            "gpu.l2_tlb.entries=32", "run.sample_interval=2us"]
+            "gpu.l2_tlb.entries=32", "run.sample_interval=2us", "--threads", "2"]
 
 
 def run(path, *settings):
@@ -98,9 +101,54 @@ def a_short_run_leaves_a_small_file(path):
     assert number > 200 and os.path.getsize(short) < 500 * number, (os.path.getsize(short), number)
 
 
+def engine_says_which_program_ran_where(path):
+    with h5py.File(path) as f:
+        engine = {name: f["engine"][name][()] for name in f["engine"]}
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=os.path.dirname(farfault), capture_output=True, text=True)
+    if commit.returncode == 0:
+        assert engine["commit"].decode().split()[0] == commit.stdout.strip(), engine["commit"]
+    assert engine["host"].decode() == socket.gethostname()
+    assert engine["threads"] == 2 and engine["ranks"] == 1 and engine["mpi_library"]
+    assert re.fullmatch(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", engine["start_time"])
+    assert engine["events"] > 0 and engine["wall_time"] > 0
+
+
+def critical_path_adds_to_engine(path):
+    other = os.path.join(os.path.dirname(path), "path.h5")
+    run(other, "workload.name=stream", "workload.stream.bytes=64KiB", "--critical-path")
+    with h5py.File(other) as f:
+        assert f["engine/events"][()] >= f["engine/critical_path_events"][()] > 0
+        assert "host" in f["engine"] and len(f["engine/speedup"]) == len(f["engine/speedup_cores"])
+
+
+def inspect_json_has_the_figures(path):
+    said = subprocess.run([farfault, "inspect", path, "--json"], check=True, capture_output=True, text=True).stdout
+    figures = json.loads(said)["summary"]
+    with h5py.File(path) as f:
+        for scope in f["summary"]:
+            names = f["summary"][scope]["name"].asstr()[:]
+            for metric, dataset in f["summary"][scope].items():
+                for name, value in zip(names, dataset[:]):
+                    assert metric == "name" or figures[scope][name][metric] == value, (scope, name, metric)
+    assert figures["machine"]["machine"]["end"] > 0 and set(figures["gpu"]) == {"gpu0", "gpu1", "gpu2", "gpu3"}
+
+
+def diff_of_equal_results_names_the_parameters(path):
+    # A run so small that the L2 TLB never fills.
+    small = ("workload.name=stream", "workload.stream.bytes=64KiB")
+    for name, entries in (("a.h5", 256), ("b.h5", 1024)):
+        run(os.path.join(os.path.dirname(path), name), *small, f"gpu.l2_tlb.entries={entries}")
+    said = subprocess.run([farfault, "diff", "a.h5", "b.h5"], cwd=os.path.dirname(path), capture_output=True, text=True)
+    assert said.returncode == 0, said
+    assert said.stdout == ("the results are equal; the configurations differ in gpu.l2_tlb.entries (256, 1024)\n"), said
+    said = subprocess.run([farfault, "diff", path, "b.h5"], cwd=os.path.dirname(path), capture_output=True, text=True)
+    assert said.returncode == 1 and "; the configurations differ in gpu.l2_tlb.entries (32, 1024), " in said.stdout, said
+
+
 TESTS = (every_dataset_has_units_and_a_long_name, the_file_says_what_it_is, xarray_opens_the_l2_tlb,
          counters_never_decrease, gpus_add_up_to_the_machine, the_summary_is_the_last_sample,
-         a_short_run_leaves_a_small_file)
+         a_short_run_leaves_a_small_file, engine_says_which_program_ran_where, critical_path_adds_to_engine,
+         inspect_json_has_the_figures, diff_of_equal_results_names_the_parameters)
 
 
 def main():

@@ -9,7 +9,9 @@
 #include <fstream>
 #include <iterator>
 
+#include "edit.hpp"
 #include "farfault/results/digest.hpp"
+#include "farfault/results/reader.hpp"
 #include "sample.hpp"
 #include "scratch.hpp"
 
@@ -225,4 +227,49 @@ TEST_CASE("a resume that does not fit is refused and leaves the earlier file alo
                        UserError);
   CHECK(content(dir / "a.h5") == before);
   CHECK_FALSE(std::filesystem::exists(dir / "a.h5.partial.new"));
+}
+
+TEST_CASE("a second call of engine() adds to the first; a value of the same name takes its place") {
+  Scratch dir;
+  ResultWriter writer(dir / "a.h5", sample::header());
+  writer.engine({{"threads", "count", "Threads.", std::uint64_t{4}},
+                 {"events", "count", "Events.", std::uint64_t{1}},
+                 {"load", "1", "Load of each partition.", std::vector<double>{0.25, 0.75}}});
+  writer.engine({{"events", "count", "Events.", std::uint64_t{99}},
+                 {"cores", "count", "Numbers of cores.", std::vector<std::uint64_t>{2, 4}}});
+  writer.summary({});
+  writer.finish("completed");
+  CHECK(read_engine(dir / "a.h5", "threads") == std::vector<std::uint64_t>{4});
+  CHECK(read_engine(dir / "a.h5", "events") == std::vector<std::uint64_t>{99});
+  CHECK(read_engine(dir / "a.h5", "cores") == std::vector<std::uint64_t>{2, 4});
+  CHECK(validate(dir / "a.h5").empty());
+}
+
+TEST_CASE("texts may get longer and leave ASCII from flush to flush, and are the same in one piece") {
+  Scratch dir;
+  std::vector<std::string> const names{
+      "a", std::string(31, 'b'), "", std::string(200, 'c'), "gr\xc3\xbc\xc3\x9f", "not \xff UTF-8", "end"};
+  auto const write = [&](std::string const& path, bool flush) {
+    ResultWriter writer(path, sample::header());
+    for (std::uint64_t i = 0; i < names.size(); ++i) {
+      writer.append_row(0, std::vector<Cell>{names[i], i, std::int64_t{0}});
+      if (flush) writer.flush();
+    }
+    sample::end(writer);
+    return writer.finish("completed");
+  };
+  auto const once = write(dir / "once.h5", false);
+  CHECK(write(dir / "often.h5", true) == once);
+  CHECK(validate(dir / "often.h5").empty());
+  {
+    edit::File const file(dir / "often.h5");
+    CHECK(edit::texts(file, "/tables/kernels/name") ==
+          std::vector<std::string>{"a", std::string(31, 'b'), "", std::string(200, 'c'), "gr\xc3\xbc\xc3\x9f",
+                                   "not \xef\xbf\xbd UTF-8", "end"});
+  }
+  auto writer = ResultWriter::resume(dir / "often.h5", sample::header(), {0, {5, 0}});
+  for (std::uint64_t i = 5; i < names.size(); ++i)
+    writer.append_row(0, std::vector<Cell>{names[i], i, std::int64_t{0}});
+  sample::end(writer);
+  CHECK(writer.finish("completed") == once);
 }

@@ -7,8 +7,8 @@
 
 namespace farfault::cli {
 
-// Says where the results differ first, or that they are equal; returns whether they are. The self-profile and
-// the command line take no part, as in the digest.
+// Says where the results differ first, or that they are equal, and in which parameters the configurations
+// differ; returns whether the results are equal. /engine and the command line take no part, as in the digest.
 bool diff_results(std::string const& a, std::string const& b, std::ostream& out);
 
 // Says that the file is a whole result that follows its schema; throws UserError with what is wrong first.

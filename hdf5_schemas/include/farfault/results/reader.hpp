@@ -57,16 +57,26 @@ std::vector<std::uint64_t> read_engine(std::string const& path, std::string cons
 std::vector<std::string> validate(std::string const& path);
 
 struct Difference {
-  std::string where;                    // "config", "topology", "timeseries", "tables" or "summary"
+  std::string where;                    // "topology", "timeseries", "tables", "summary" or "attributes"
   std::string path;                     // "/timeseries/l2_tlb/hits"
   std::optional<std::int64_t> time_ps;  // of the first sample or row that differs, where it has a time
-  std::string text;                     // one or two sentences for people
+  std::string text;                     // one sentence for people
 };
 
-// Where two results differ first: in what simulated, at the earliest simulated time; else in the summary;
-// else in what was asked for. A difference of the configuration is named in the text in every case. Nothing
-// when the digests agree.
-std::optional<Difference> diff(std::string const& a, std::string const& b);
+// A parameter of the configuration, or the content of an input file ("the file of workload.bfs.graph").
+struct SettingDifference {
+  std::string name;
+  std::string a, b;  // the values as the configuration has them; "none" where there is none
+};
+
+struct Comparison {
+  // Where the results differ first: in what was simulated, at the earliest simulated time; else in the
+  // summary; else in the machine. Nothing where the results are equal.
+  std::optional<Difference> difference;
+  std::vector<SettingDifference> settings;
+};
+
+Comparison diff(std::string const& a, std::string const& b);
 
 // The parameters for which two results name input files differently, in the order of the configuration of
 // `a`. Where the digests agree, the files held the same.

@@ -1,0 +1,17 @@
+# Writes the commit that is built to OUTPUT, a header, and leaves the header alone where nothing changed.
+# cmake -DSOURCE=... -DOUTPUT=... -P commit.cmake
+set(commit "unknown")
+find_package(Git QUIET)
+if(GIT_FOUND)
+  execute_process(COMMAND ${GIT_EXECUTABLE} -C ${SOURCE} rev-parse --verify HEAD
+    OUTPUT_VARIABLE head OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+  if(NOT failed)
+    execute_process(COMMAND ${GIT_EXECUTABLE} -C ${SOURCE} diff --quiet HEAD -- OUTPUT_QUIET ERROR_QUIET
+      RESULT_VARIABLE changed)
+    set(commit "${head}")
+    if(changed)
+      string(APPEND commit " with changes")
+    endif()
+  endif()
+endif()
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "#define FARFAULT_COMMIT \"@commit@\"\n" @ONLY)

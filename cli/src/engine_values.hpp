@@ -1,0 +1,23 @@
+// Private: /engine of a result: which program ran where, and how it did in wall-clock time. None of it is
+// part of the digest.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "farfault/engine/engine.hpp"
+#include "farfault/results/writer.hpp"
+
+namespace farfault::cli {
+
+// Known when the run starts. `threads`: of each rank.
+std::vector<results::EngineValue> start_values(std::uint32_t threads, std::uint32_t ranks);
+
+// `events`: of all ranks; `node_messages`: by the nodes of the machine.
+std::vector<results::EngineValue> work_values(EngineProfile const& profile, double seconds,
+                                              std::uint64_t events,
+                                              std::vector<std::uint64_t> const& node_messages);
+
+std::vector<results::EngineValue> critical_path_values(PathProfile const& path);
+
+}  // namespace farfault::cli

@@ -1,0 +1,67 @@
+#include "settings.hpp"
+
+#include <map>
+#include <sstream>
+
+#include "config_text.hpp"
+#include "walk.hpp"
+
+namespace farfault::results {
+namespace {
+
+using Settings = std::map<std::string, std::string>;  // "gpu.l2_tlb.entries" -> "512"
+
+Settings parameters_of(hid_t file) {
+  Settings settings;
+  std::istringstream lines(config_without_file_names(file));
+  std::string table;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('[')) table = line.substr(1, line.find(']') - 1) + ".";
+    auto const equals = line.find(" = ");
+    if (equals != std::string::npos) settings[table + line.substr(0, equals)] = line.substr(equals + 3);
+  }
+  return settings;
+}
+
+std::vector<std::string> texts_of(hid_t file, char const* path) {
+  Handle const column(H5Dopen2(file, path, H5P_DEFAULT), "the inputs cannot be read");
+  auto const shape = shape_of_dataset(column);
+  if (shape.kind != Kind::text || shape.extents.size() != 1)
+    throw Hdf5Failure("the inputs are no list of files");
+  return read_texts(column, shape, 0, shape.rows());
+}
+
+// The content of each input file by the parameter that named it.
+Settings inputs_of(hid_t file) {
+  auto const parameters = texts_of(file, "/config/inputs/parameter"),
+             hashes = texts_of(file, "/config/inputs/hash");
+  if (parameters.size() != hashes.size()) throw Hdf5Failure("the inputs do not fit each other");
+  Settings settings;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    auto& hash = settings["the file of " + parameters[i]];
+    hash += (hash.empty() ? "" : " ") + hashes[i];
+  }
+  return settings;
+}
+
+void compare(Settings const& a, Settings const& b, std::vector<SettingDifference>& found) {
+  auto const value = [](Settings const& settings, std::string const& name) {
+    auto const at = settings.find(name);
+    return at == settings.end() ? std::string("none") : at->second;
+  };
+  Settings names = a;
+  names.insert(b.begin(), b.end());
+  for (auto const& [name, unused] : names)
+    if (value(a, name) != value(b, name)) found.push_back({name, value(a, name), value(b, name)});
+}
+
+}  // namespace
+
+std::vector<SettingDifference> setting_differences(hid_t a, hid_t b) {
+  std::vector<SettingDifference> found;
+  compare(parameters_of(a), parameters_of(b), found);
+  compare(inputs_of(a), inputs_of(b), found);
+  return found;
+}
+
+}  // namespace farfault::results
