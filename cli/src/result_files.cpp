@@ -43,10 +43,10 @@ bool diff_results(std::string const& a, std::string const& b, std::ostream& out)
 void validate_result(std::string const& file, std::ostream& out) {
   auto const faults = results::validate(file);
   if (faults.empty()) {
-    out << file << ": a sound result\n";
+    out << one_line(file) << ": a sound result\n";
     return;
   }
-  auto sentence = file + ": " + faults[0];
+  auto sentence = one_line(file) + ": " + faults[0];
   if (faults.size() > 1) sentence += " (and " + std::to_string(faults.size() - 1) + " more faults)";
   throw UserError(sentence);
 }

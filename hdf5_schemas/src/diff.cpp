@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "digest_of.hpp"
+#include "farfault/engine/error.hpp"
 #include "farfault/results/reader.hpp"
 #include "guard.hpp"
 #include "settings.hpp"
@@ -73,7 +74,8 @@ class Comparer {
                                   std::back_inserter(one));
     for (auto const& name : one) {
       auto const child = path == "/" ? path + name : path + "/" + name;
-      found({where, child, std::nullopt, "only '" + (in(a_, child) ? name_a_ : name_b_) + "' has " + child});
+      found({where, child, std::nullopt,
+             "only '" + one_line(in(a_, child) ? name_a_ : name_b_) + "' has " + shown(child)});
     }
     return both;
   }
@@ -116,7 +118,7 @@ class Comparer {
       };
       if (shape.kind == Kind::text) {
         compare(read_texts(pair.a, pair.shape_a, row, n), read_texts(pair.b, pair.shape_b, row, n),
-                [](std::string const& text) { return "'" + text + "'"; });
+                [](std::string const& text) { return "'" + shown(text) + "'"; });
       } else {
         compare(read_words(pair.a, pair.shape_a, row, n), read_words(pair.b, pair.shape_b, row, n),
                 [&](std::uint64_t word) { return number(shape.kind, word); });
@@ -139,11 +141,11 @@ class Comparer {
     Handle const dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), "a dataset cannot be read");
     auto const shape = shape_of_dataset(dataset);
     if (shape.kind != Kind::text || row >= shape.rows()) return "?";
-    return read_texts(dataset, shape, row, 1).at(0);
+    return shown(read_texts(dataset, shape, row, 1).at(0));
   }
 
   std::string verdict(std::string const& value_a, std::string const& value_b) const {
-    return value_a + " in '" + name_a_ + "' and " + value_b + " in '" + name_b_ + "'";
+    return value_a + " in '" + one_line(name_a_) + "' and " + value_b + " in '" + one_line(name_b_) + "'";
   }
 
   void series(std::string const& folder) {
@@ -292,12 +294,12 @@ Comparison diff(std::string const& a, std::string const& b) {
     Pack answer;
     answer.put(comparison.settings.size());
     for (auto const& setting : comparison.settings)
-      for (auto const* field : {&setting.name, &setting.a, &setting.b}) answer.put(*field);
+      for (auto const* field : {&setting.name, &setting.a, &setting.b}) answer.put(shown(*field));
     answer.put(comparison.difference.has_value());
     if (auto const& difference = comparison.difference) {
       answer.put(difference->where);
-      answer.put(difference->path);
-      answer.put(difference->text);
+      answer.put(one_line(difference->path));
+      answer.put(one_line(difference->text));
       answer.put(difference->time_ps.has_value());
       answer.put(static_cast<std::uint64_t>(difference->time_ps.value_or(0)));
     }

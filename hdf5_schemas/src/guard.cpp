@@ -90,14 +90,14 @@ std::string fault_of(int status) {
     return "reading it takes more time or memory than a sound file of its size";
   if (WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemory)
     return "reading it takes more than " + std::to_string(kMemory >> 30) + " GiB of memory";
-  return "reading it brings HDF5 down";
+  return "HDF5 crashes on it";
 }
 
 }  // namespace
 
 std::string read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read) {
   auto const why_not = why_not_readable(path);
-  if (!why_not.empty()) throw UserError("cannot read '" + path + "': " + why_not);
+  if (!why_not.empty()) throw UserError("cannot read '" + one_line(path) + "': " + why_not);
   std::error_code gone;
   auto const size = std::filesystem::file_size(path, gone);
   std::uint64_t const file_bytes = gone ? 0 : size;
@@ -128,13 +128,13 @@ std::string read_guarded(std::string const& path, std::function<std::string(hid_
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   if (WIFSIGNALED(status) && std::ranges::find(kStops, WTERMSIG(status)) != kStops.end())
-    throw RunError("stopped by a signal while reading '" + path + "'");
+    throw RunError("stopped by a signal while reading '" + one_line(path) + "'");
   bool const sound = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !answer.empty();
   if (sound && answer[0] == 'K') return answer.substr(1);
-  if (sound && answer[0] == 'U') throw UserError(answer.substr(1));
-  if (sound && answer[0] == 'S') throw UserError("'" + path + "' " + answer.substr(1));
+  if (sound && answer[0] == 'U') throw UserError(one_line(answer.substr(1)));
+  if (sound && answer[0] == 'S') throw UserError("'" + one_line(path) + "' " + answer.substr(1));
   auto const why = sound ? answer.substr(1) : fault_of(status);
-  throw UserError("'" + path + "' is damaged or no result of Farfault: " + why);
+  throw UserError("'" + one_line(path) + "' is damaged or no result of Farfault: " + one_line(why));
 }
 
 }  // namespace farfault::results

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 #include "guard.hpp"
 #include "walk.hpp"
@@ -182,21 +183,23 @@ ResultSummary read_summary(std::string const& path) {
 }
 
 std::string to_text(ResultSummary const& s) {
-  auto const same = [](std::string const& word) { return word; };
-  auto text = "result of Farfault " + s.farfault_version + ", schema " + std::to_string(s.schema_version) +
-              "\n" + "  ended:    " + s.end_reason + "\n" +
-              "  digest:   " + (s.result_digest.empty() ? "none: the run did not finish" : s.result_digest) +
-              "\n" + "  machine:  " + std::to_string(s.nodes) + " nodes, " + std::to_string(s.links) +
-              " links\n" + "  sampled:  up to " + std::to_string(s.last_time_ps) + " ps\n";
+  auto const same = [](std::string const& word) { return shown(word); };
+  auto text =
+      "result of Farfault " + shown(s.farfault_version) + ", schema " + std::to_string(s.schema_version) +
+      "\n" + "  ended:    " + shown(s.end_reason) + "\n" +
+      "  digest:   " + (s.result_digest.empty() ? "none: the run did not finish" : shown(s.result_digest)) +
+      "\n" + "  machine:  " + std::to_string(s.nodes) + " nodes, " + std::to_string(s.links) + " links\n" +
+      "  sampled:  up to " + std::to_string(s.last_time_ps) + " ps\n";
   for (auto const& series : s.series)
-    text += "  timeseries/" + series.kind + ": " + std::to_string(series.samples) + " samples of " +
+    text += "  timeseries/" + shown(series.kind) + ": " + std::to_string(series.samples) + " samples of " +
             std::to_string(series.instances) + " instances: " + joined(series.metrics, ", ", same) + "\n";
   for (auto const& table : s.tables)
-    text += "  tables/" + table.name + ": " + std::to_string(table.rows) +
+    text += "  tables/" + shown(table.name) + ": " + std::to_string(table.rows) +
             " rows: " + joined(table.columns, ", ", same) + "\n";
   for (auto const& row : s.summary)
     if (row.scope == "machine")
-      text += "  summary: " + row.metric + " = " + std::to_string(row.value) + " " + row.unit + "\n";
+      text += "  summary: " + shown(row.metric) + " = " + std::to_string(row.value) +
+              (row.unit == "1" ? "" : " " + shown(row.unit)) + "\n";
   return text;
 }
 

@@ -48,7 +48,7 @@ std::vector<Cell> cells(Part const& part, ColumnType type, std::uint64_t row, st
 
 }  // namespace
 
-void ResultWriter::Impl::take_over(std::string const& source, Position const& position) {
+void ResultWriter::Impl::copy_from(std::string const& source, Position const& position) {
   Handle const earlier(H5Fopen(source.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT),
                        "the earlier file cannot be opened");
   if (position.rows.size() != tables.size())
@@ -109,7 +109,7 @@ ResultWriter ResultWriter::resume(std::string path, RunHeader const& header, Pos
   };
   try {
     impl = std::make_unique<Impl>(path, fresh, header);
-    impl->take_over(source, position);
+    impl->copy_from(source, position);
   } catch (Hdf5Failure const& problem) {
     discard();
     throw misfit(source, problem.what());

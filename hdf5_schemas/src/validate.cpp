@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "digest_of.hpp"
+#include "farfault/engine/error.hpp"
 #include "farfault/results/reader.hpp"
 #include "guard.hpp"
 #include "walk.hpp"
@@ -47,7 +48,10 @@ class Validation {
 
  private:
   void problem(std::string text) {
-    if (problems_.size() < 100) problems_.push_back(std::move(text));
+    constexpr std::size_t kMost = 100, kLongest = 400;
+    if (problems_.size() >= kMost) return;
+    if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+    problems_.push_back(one_line(text));
   }
 
   bool there(std::string const& path) {
@@ -100,7 +104,7 @@ class Validation {
     for (auto const& name : datasets(folder)) {
       auto const s = shape(folder + "/" + name);
       if (s.extents.size() != 1 || s.rows() != rows)
-        problem(folder + "/" + name + " has not the length of " + folder + "/" + scale + " (" +
+        problem(folder + "/" + name + " does not have the length of " + folder + "/" + scale + " (" +
                 std::to_string(rows) + ")");
     }
   }
@@ -115,7 +119,7 @@ class Validation {
       auto const s = shape(folder + "/" + name);
       if (s.extents.size() < 2 || s.extents.size() > 3 || s.extents[0] != samples ||
           s.extents[1] != instances) {
-        problem(folder + "/" + name + " has not the shape [" + std::to_string(samples) + " times, " +
+        problem(folder + "/" + name + " does not have the shape [" + std::to_string(samples) + " times, " +
                 std::to_string(instances) + " instances]");
         continue;
       }
@@ -158,7 +162,7 @@ class Validation {
       for_pieces(s, [&](std::uint64_t row, std::uint64_t rows) {
         for (auto const node : read_words(dataset, s, row, rows)) sound = sound && node < nodes;
       });
-      if (!sound) problem(std::string(path) + " names a node that is not there");
+      if (!sound) problem(std::string(path) + " names a node that does not exist");
     }
   }
 

@@ -1,4 +1,4 @@
-// Reading of what may be anybody's file: names in sorted order, and values piece by piece with sizes checked
+// Reading of untrusted files: names in sorted order, and values piece by piece with sizes checked
 // first.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a ResultWriter holds while its run goes on; writer.cpp writes with it, resume.cpp fills it from an
+// What a ResultWriter holds during its run; writer.cpp writes with it, resume.cpp fills it from an
 // earlier file.
 #pragma once
 
@@ -42,7 +42,7 @@ struct ResultWriter::Impl {
   void flush(bool last = false);
   // The rows of `source` up to `position`. Throws UserError where they do not fit, Hdf5Failure where they
   // cannot be read.
-  void take_over(std::string const& source, Position const& position);
+  void copy_from(std::string const& source, Position const& position);
 
   std::string path, partial;
   CommitFile file;  // outlives the handles below

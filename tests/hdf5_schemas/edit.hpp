@@ -85,6 +85,13 @@ inline std::vector<std::string> texts(hid_t file, std::string const& path) {
   return found;
 }
 
+inline void add_group(std::string const& path, std::string const& name) {
+  File const file(path);
+  auto const id = H5Gcreate2(file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  REQUIRE(id >= 0);
+  H5Gclose(id);
+}
+
 inline void set_number(std::string const& path, char const* attribute, std::int64_t value) {
   File const file(path);
   auto const id = H5Aopen(file, attribute, H5P_DEFAULT);

@@ -106,6 +106,40 @@ TEST_CASE("files that are no results are recognised and refused in one sentence"
   CHECK(looks_like_result(dir / "a.h5"));
 }
 
+TEST_CASE("names in a result and of its file stay on one line of a sentence, and short") {
+  Scratch dir;
+  auto const path = dir / "a\n\x1b[2J.h5";
+  auto const kernel = "x\n\x1b[31m" + std::string(1 << 20, 'k');
+  for (auto const& name : {std::string("kernel"), kernel}) {
+    ResultWriter writer(name == kernel ? dir / "b.h5" : path, sample::header());
+    writer.append_row(0, std::vector<Cell>{name, std::uint64_t{1}, std::int64_t{0}});
+    sample::end(writer);
+    writer.finish("completed");
+  }
+  auto const clean = [](std::string const& text) {
+    return text.size() < 1000 && text.find('\n') == std::string::npos &&
+           text.find('\x1b') == std::string::npos;
+  };
+  auto const comparison = diff(path, dir / "b.h5");
+  REQUIRE(comparison.difference);
+  CHECK(comparison.difference->path == "/tables/kernels/name");
+  CHECK(clean(comparison.difference->text));
+  edit::add_group(path, "/timeseries/bad\nname");
+  auto const problems = validate(path);
+  REQUIRE(problems.size() > 0);
+  CHECK(problems[0] == "the dataset /timeseries/bad name/time_ps is missing");
+  edit::set_number(path, "schema_version", 1);
+  try {
+    validate(path);
+    FAIL("accepted");
+  } catch (UserError const& problem) {
+    CHECK(clean(problem.what()));
+  }
+  ResultSummary summary;
+  summary.end_reason = "a\n\x1b\xff";
+  CHECK(to_json(summary).find("\"end_reason\":\"a\\n\\u001b\xef\xbf\xbd\"") != std::string::npos);
+}
+
 TEST_CASE("a result of another schema version is refused with its version, in one sentence") {
   Scratch dir;
   sample::write(dir / "a.h5");

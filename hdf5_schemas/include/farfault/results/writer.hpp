@@ -86,7 +86,7 @@ struct EngineValue {
   std::variant<double, std::uint64_t, std::string, std::vector<double>, std::vector<std::uint64_t>> value;
 };
 
-// How much a file holds: kept in a checkpoint, so that a resumed run goes on from there.
+// How much a file holds: kept in a checkpoint, so that a resumed run appends from there.
 struct Position {
   std::uint64_t samples = 0;
   std::vector<std::uint64_t> rows;  // of each table
@@ -96,9 +96,9 @@ class ResultWriter {
  public:
   ResultWriter(std::string path, RunHeader const& header);
 
-  // Goes on with a run that was stopped: takes over what "<path>.partial" (or <path>, if that is all there
+  // Resumes a run that was stopped: copies what "<path>.partial" (or <path>, if that is all there
   // is) holds up to `position` and forgets what came later. The earlier file stays as it is until all of it
-  // has been taken over.
+  // has been copied.
   static ResultWriter resume(std::string path, RunHeader const& header, Position const& position);
 
   ResultWriter(ResultWriter&&) noexcept;
