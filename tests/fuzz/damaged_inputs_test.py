@@ -10,7 +10,8 @@ import sys
 import tempfile
 
 PER_INPUT = 25
-TIME_LIMIT_S = 20
+CPU_LIMIT_S = 20
+TIME_LIMIT_S = 600  # of the clock, for a program that only waits
 MEMORY_LIMIT_KB = 4 << 20  # of address space; threads and MPI libraries take a part
 
 farfault = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "farfault")
@@ -46,6 +47,7 @@ def limits():
     import resource
     if not sanitized:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT_KB * 1024,) * 2)
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT_S,) * 2)
 
 
 def fault_of(command):
