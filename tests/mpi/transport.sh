@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The MPI transport: long messages in pieces, and the thread support that it needs.
+# The MPI transport: long messages in pieces, waiting without using the core, and the thread support that it needs.
 . "$(dirname "$0")/../support/script.sh"
 have_ranks || exit 77
 program=$(dirname "$farfault")/transport_check
@@ -7,6 +7,10 @@ program=$(dirname "$farfault")/transport_check
 for ranks in 2 3; do
   check "$ranks ranks: long messages go in pieces and arrive whole" \
     timeout 600 mpirun --quiet -n "$ranks" "$program" pieces
+done
+for ranks in 2 3; do
+  check "$ranks ranks: who waits for another gives the core away" \
+    timeout 600 mpirun --quiet -n "$ranks" "$program" wait
 done
 for level in serialized multiple; do
   check "thread support $level is enough" timeout 600 mpirun --quiet -n 2 "$program" level "$level"

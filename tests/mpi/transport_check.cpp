@@ -1,6 +1,7 @@
 // What the MPI transport promises, on as many ranks as mpirun starts; transport.sh calls it.
 //
 //   transport_check pieces        what is longer than one message may be arrives whole, in pieces
+//   transport_check wait          who waits for another rank gives the core away
 //   transport_check level N       with an MPI library that gives thread support N
 //
 // The MPI functions defined here stand before the library's own (its profiling interface), to see what is
@@ -9,10 +10,12 @@
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <numeric>
+#include <ctime>
 #include <string>
+#include <thread>
 
 #include "farfault/engine/error.hpp"
 #include "transport_mpi.hpp"
@@ -116,6 +119,30 @@ void check_pieces(Transport& transport, int limit) {
   must(transport.max(transport.rank()) == transport.ranks() - 1, "a maximum");
 }
 
+// The others wait two seconds for rank 0, in an exchange and then in each of the collective functions.
+void check_wait() {
+  using namespace std::chrono_literals;
+  auto const transport = make_mpi_transport();
+  auto const late = [&] {
+    if (transport->rank() == 0) std::this_thread::sleep_for(500ms);
+  };
+  timespec before{};
+  timespec after{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+  late();
+  check_exchange(*transport, 1);
+  late();
+  transport->max(1);
+  late();
+  check_broadcast(*transport, 100);
+  late();
+  transport->gather(bytes_of(0, 10));
+  transport->max(1);
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+  auto const ms = (after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1'000'000;
+  must(ms < 300, std::to_string(ms) + " ms of CPU time in two seconds of waiting; under 300 are promised");
+}
+
 int check_level(int level) {
   given_level = level;
   try {
@@ -138,6 +165,10 @@ int main(int argc, char** argv) {
                        : name == "funneled"   ? MPI_THREAD_FUNNELED
                        : name == "serialized" ? MPI_THREAD_SERIALIZED
                                               : MPI_THREAD_MULTIPLE);
+  }
+  if (what == "wait") {
+    check_wait();
+    return 0;
   }
   if (what != "pieces") return 2;
   int given = 0;

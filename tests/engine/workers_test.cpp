@@ -1,0 +1,73 @@
+// The crew of threads that shares a round.
+#include "workers.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <ctime>
+#include <new>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+using namespace farfault;
+using namespace std::chrono_literals;
+
+namespace {
+
+// CPU time of all threads of this process.
+std::chrono::milliseconds cpu_time() {
+  timespec t{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return std::chrono::milliseconds(t.tv_sec * 1000 + t.tv_nsec / 1'000'000);
+}
+
+}  // namespace
+
+TEST_CASE("threads that wait for the last task of a round give their cores away") {
+  for (std::uint32_t const threads : {2U, 4U, 8U}) {
+    CAPTURE(threads);
+    Workers workers(threads, 8, false);
+    auto const before = cpu_time();
+    workers.run([&] {
+      // Whoever takes the first task sleeps, so all CPU time is that of those who wait.
+      for (int i = 0; i < 2; ++i)
+        workers.round([](std::uint32_t task) {
+          if (task == 0) std::this_thread::sleep_for(500ms);
+        });
+    });
+    CHECK(cpu_time() - before < 250ms);
+  }
+}
+
+TEST_CASE("threads that wait for a round give their cores away") {
+  Workers workers(8, 8, false);
+  auto const before = cpu_time();
+  workers.run([&] {
+    workers.round([](std::uint32_t) {});
+    std::this_thread::sleep_for(1s);
+    workers.round([](std::uint32_t) {});
+  });
+  CHECK(cpu_time() - before < 250ms);
+}
+
+TEST_CASE("what a task throws ends the run with it, whichever thread ran the task") {
+  for (std::uint32_t const threads : {1U, 2U, 4U}) {
+    Workers workers(threads, 8, false);
+    for (std::uint32_t failing = 0; failing < 8; ++failing) {
+      int rounds = 0;
+      CHECK_THROWS_AS(workers.run([&] {
+        for (;; ++rounds)
+          workers.round([&](std::uint32_t task) {
+            if (rounds == 3 && task == failing) throw std::bad_alloc();
+          });
+      }),
+                      std::bad_alloc);
+      CHECK(rounds == 3);
+    }
+    // The crew is as good as new afterwards.
+    std::vector<int> ran(8);
+    workers.run([&] { workers.round([&](std::uint32_t task) { ++ran[task]; }); });
+    CHECK(ran == std::vector<int>(8, 1));
+  }
+}
