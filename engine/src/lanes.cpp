@@ -10,7 +10,7 @@
 namespace farfault {
 
 namespace {
-// Lanes a thread when partitions are merged: enough that uneven ones can be balanced by stealing.
+// Lanes per thread when partitions are merged: enough that uneven ones can be balanced by stealing.
 constexpr std::uint32_t kLanesPerThread = 4;
 }  // namespace
 

@@ -25,7 +25,7 @@ namespace farfault {
 
 namespace {
 
-// Any thread of the crew may lead a run and so call MPI, one at a time.
+// Any of the threads may lead a run and so call MPI, one at a time.
 void start_mpi() {
   int initialized = 0;
   int given = MPI_THREAD_SINGLE;
@@ -175,7 +175,7 @@ class MpiTransport final : public Transport {
     std::int64_t next = 0;            // the first pending event here
     std::int64_t mail = 0;            // the first event sent to anybody
     std::int64_t mail_elsewhere = 0;  // the first sent to any rank but mail_to
-    std::uint64_t mail_to = 0;        // whom `mail` is for
+    std::uint64_t mail_to = 0;        // the receiver of `mail`
     std::array<std::uint64_t, 2> unused{};
   };
   static_assert(sizeof(Header) == sizeof(Event));
@@ -224,7 +224,7 @@ class MpiTransport final : public Transport {
     });
   }
 
-  // MPI's own waiting keeps the core busy for as long as it takes.
+  // MPI's own waiting would keep the core busy.
   void wait(std::vector<MPI_Request>& requests) {
     patience_.wait_until([&] {
       int done = 0;

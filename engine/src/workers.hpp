@@ -1,4 +1,4 @@
-// Private: a crew of oneTBB workers that share the tasks of a round.
+// Private: oneTBB threads that share the tasks of a round.
 //
 // One member leads; the others help when they are there. A round is complete whoever ran its tasks, so
 // nothing depends on how many threads oneTBB really gives, and no member waits for one that has not come. A
@@ -31,7 +31,7 @@ class Workers {
   // would else look out for a round, and waking them costs more than a small round.
   bool crowded() const { return crowded_; }
 
-  // Runs `lead` on one thread of the crew, the others standing by for rounds until it returns. What it or a
+  // Runs `lead` on one of the threads, while the others wait for rounds until it returns. What it or a
   // task throws (there may be no memory left) is thrown on.
   void run(std::function<void()> const& lead);
 

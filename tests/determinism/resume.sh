@@ -118,11 +118,11 @@ try() { # NAME: the model under test, stopped three times
   check "a signal reached $1 before its end" [ "$interrupted" -gt 0 ]
 }
 
-every=(--checkpoint-every 5us)
-model=(paper-gmmu-bypass --set workload.name=bfs --set workload.bfs.rmat.scale=13)
+every=(--checkpoint-every 50us)
+model=(paper-gmmu-bypass --set workload.name=bfs --set workload.bfs.rmat.scale=11)
 try "bfs"
-model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=2048
-  --set workload.transpose.height=1024 --set memory.placement=first_touch)
+model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=1024
+  --set workload.transpose.height=512 --set memory.placement=first_touch)
 try "transpose"
 model=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=16MiB
   --set workload.stream.write_fraction=0.4)

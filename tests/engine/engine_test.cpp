@@ -76,7 +76,7 @@ TEST_CASE("a message arrives after the link's latency and the extra delay, to th
   }
 }
 
-TEST_CASE("run_until stops before its end and goes on from there") {
+TEST_CASE("run_until stops before its end and continues from there") {
   Match m;
   auto const transport = make_single_transport();
   Engine engine(m.system, {}, {}, *transport);

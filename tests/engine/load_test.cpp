@@ -43,7 +43,7 @@ std::vector<EngineOptions> const kOptions = {
 
 }  // namespace
 
-TEST_CASE("an engine with mail under way takes up an earlier save and nothing of its own future remains") {
+TEST_CASE("an engine with mail under way loads an earlier save and nothing of its own future remains") {
   auto const end = Time{3us};
   auto const reference = uneven::digest(1, {}, end, *make_single_transport());
   for (auto const& options : kOptions)
@@ -54,7 +54,7 @@ TEST_CASE("an engine with mail under way takes up an earlier save and nothing of
     }
 }
 
-TEST_CASE("ranks with mail under way take up an earlier save and nothing of their own future remains") {
+TEST_CASE("ranks with mail under way load an earlier save and nothing of their own future remains") {
   auto const end = Time{3us};
   auto const reference = uneven::digest(1, {}, end, *make_single_transport());
   for (auto const& options : kOptions)

@@ -1,4 +1,4 @@
-// The crew of threads that shares a round.
+// The threads that share a round.
 #include "workers.hpp"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ std::chrono::milliseconds cpu_time() {
 
 }  // namespace
 
-TEST_CASE("threads that wait for the last task of a round give their cores away") {
+TEST_CASE("threads that wait for the last task of a round leave their cores to others") {
   for (std::uint32_t const threads : {2U, 4U, 8U}) {
     CAPTURE(threads);
     Workers workers(threads, 8, false);
@@ -40,7 +40,7 @@ TEST_CASE("threads that wait for the last task of a round give their cores away"
   }
 }
 
-TEST_CASE("threads that wait for a round give their cores away") {
+TEST_CASE("threads that wait for a round leave their cores to others") {
   Workers workers(8, 8, false);
   auto const before = cpu_time();
   workers.run([&] {
@@ -65,7 +65,7 @@ TEST_CASE("what a task throws ends the run with it, whichever thread ran the tas
                       std::bad_alloc);
       CHECK(rounds == 3);
     }
-    // The crew is as good as new afterwards.
+    // The threads can be used again afterwards.
     std::vector<int> ran(8);
     workers.run([&] { workers.round([&](std::uint32_t task) { ++ran[task]; }); });
     CHECK(ran == std::vector<int>(8, 1));

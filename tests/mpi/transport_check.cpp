@@ -1,7 +1,7 @@
 // What the MPI transport promises, on as many ranks as mpirun starts; transport.sh calls it.
 //
 //   transport_check pieces        what is longer than one message may be arrives whole, in pieces
-//   transport_check wait          who waits for another rank gives the core away
+//   transport_check wait          a rank that waits leaves its core to others
 //   transport_check level N       with an MPI library that gives thread support N
 //
 // The MPI functions defined here stand before the library's own (its profiling interface), to see what is
