@@ -204,12 +204,15 @@ void CommitFile::write_through(std::uint64_t address, std::uint64_t size, unsign
   }
 }
 
-bool CommitFile::read(std::uint64_t address, std::uint64_t size, unsigned char* data) const {
+bool CommitFile::read(std::uint64_t address, std::uint64_t size, unsigned char* data) {
   auto const end = address + size;
   for (std::uint64_t done = 0; done < size;) {
     auto const n = ::pread(file_.get(), data + done, size - done, static_cast<off_t>(address + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
+    if (n < 0) {
+      error_ = errno;
+      return false;
+    }
     if (n == 0) {  // allocated but not written yet
       std::memset(data + done, 0, size - done);
       break;

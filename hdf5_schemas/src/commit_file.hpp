@@ -42,7 +42,7 @@ class CommitFile {
   // What the driver calls.
   std::uint64_t allocate(std::uint64_t size, bool raw_data);
   void write(int rank, std::uint64_t address, std::uint64_t size, unsigned char const* data);
-  bool read(std::uint64_t address, std::uint64_t size, unsigned char* data) const;
+  bool read(std::uint64_t address, std::uint64_t size, unsigned char* data);
   std::uint64_t end_of_allocation() const { return end_; }
   void end_of_allocation(std::uint64_t end) { end_ = end; }
   std::uint64_t end_of_file() const { return written_end_; }

@@ -22,11 +22,14 @@ class OtherSchema : public Hdf5Failure {
   using Hdf5Failure::Hdf5Failure;
 };
 
+// Throws Hdf5Failure: `what`, and in brackets the innermost reason that HDF5 gives for its last failure.
+[[noreturn]] void hdf5_failed(char const* what);
+
 class Handle {
  public:
   Handle() = default;
   Handle(hid_t id, char const* what) : id_(id) {
-    if (id < 0) throw Hdf5Failure(what);
+    if (id < 0) hdf5_failed(what);
   }
   Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
   Handle& operator=(Handle&& other) noexcept {
@@ -48,7 +51,7 @@ class Handle {
 
 template <class Status>
 Status check(Status status, char const* what) {
-  if (status < 0) throw Hdf5Failure(what);
+  if (status < 0) hdf5_failed(what);
   return status;
 }
 

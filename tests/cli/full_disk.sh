@@ -4,6 +4,9 @@
 
 run=("$farfault" run paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=64KiB --threads 1
   --progress off)
+"${run[@]}" --output "$scratch/whole.h5" >/dev/null || fail "the undisturbed run"
+kib=$(($(stat -c %s "$scratch/whole.h5") / 1024)) # that a whole result takes
+check "a whole result of $kib KiB can run out of space in more than one place" [ "$kib" -ge 40 ]
 
 # ends_in_order WHAT FILE COMMAND ...: COMMAND fails for want of space while it writes FILE, which exists
 ends_in_order() {
@@ -22,15 +25,19 @@ ends_in_order() {
 }
 
 limited() { (ulimit -f "$1" && shift && exec "$@"); }
-for blocks in 0 1 40 400; do
+for blocks in 0 1 $((kib / 3)) $((kib * 2 / 3)); do
   ends_in_order "file size limit of $blocks KiB" "$scratch/limited.h5" limited "$blocks" \
     "${run[@]}" --output "$scratch/limited.h5"
 done
 
 mkdir "$scratch/disk"
-if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=200k tmpfs "$scratch/disk" 2>/dev/null; then
+if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o "size=$((kib / 2))k" tmpfs "$scratch/disk" 2>/dev/null; then
   trap 'umount "$scratch/disk"; rm -rf "$scratch"' EXIT
   ends_in_order "full disk" "$scratch/disk/run.h5" "${run[@]}" --output "$scratch/disk/run.h5"
+  rm -f "$scratch"/disk/*
+  # What ends the run is not said to leave it going.
+  ends_in_order "full disk of a run with checkpoints" "$scratch/disk/run.h5" "${run[@]}" --output "$scratch/disk/run.h5" \
+    --set run.sample_interval=1us --checkpoint "$scratch/checkpoint" --checkpoint-every 1us
   rm -f "$scratch"/disk/*
   have_ranks && ends_in_order "full disk of two ranks" "$scratch/disk/run.h5" \
     mpirun --quiet -n 2 "${run[@]}" --output "$scratch/disk/run.h5"

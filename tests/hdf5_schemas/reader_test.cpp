@@ -158,6 +158,24 @@ TEST_CASE("a result of another schema version is refused with its version, in on
                        UserError);
 }
 
+TEST_CASE("a file that HDF5 refuses is refused with HDF5's reason") {
+  Scratch dir;
+  sample::write(dir / "a.h5");
+  auto const bytes = load(dir / "a.h5");
+  store(dir / "cut.h5", bytes.substr(0, bytes.size() / 2));
+  CHECK_THROWS_WITH_AS(
+      read_summary(dir / "cut.h5"),
+      doctest::Contains("is damaged or no result of Farfault: HDF5 cannot open it (truncated file: eof = "),
+      UserError);
+  store(dir / "text.h5", "no HDF5 at all");
+  CHECK_THROWS_WITH_AS(
+      read_summary(dir / "text.h5"),
+      ("'" + (dir / "text.h5") +
+       "' is damaged or no result of Farfault: HDF5 cannot open it (file signature not found)")
+          .c_str(),
+      UserError);
+}
+
 TEST_CASE("what is no regular file is refused without waiting for it") {
   Scratch dir;
   auto const fifo = dir / "fifo";

@@ -1,0 +1,21 @@
+#include "handle.hpp"
+
+#include "farfault/engine/error.hpp"
+
+namespace farfault::results {
+namespace {
+
+extern "C" herr_t keep_first(unsigned number, H5E_error2_t const* error, void* into) {
+  if (number == 0 && error->desc != nullptr) *static_cast<std::string*>(into) = error->desc;
+  return 0;
+}
+
+}  // namespace
+
+void hdf5_failed(char const* what) {
+  std::string reason;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &reason);
+  throw Hdf5Failure(reason.empty() ? std::string(what) : what + (" (" + one_line(reason) + ")"));
+}
+
+}  // namespace farfault::results
