@@ -9,7 +9,7 @@
 namespace farfault {
 namespace {
 
-// What one of each takes at its peak, index and names aside, rounded up: measured where files are read.
+// What one of each takes at its peak, its index included and its names aside, rounded up.
 constexpr std::uint64_t kBytesPerNode = 1024;
 constexpr std::uint64_t kBytesPerLink = 256;
 constexpr std::uint64_t kBytesPerVertex = 32;

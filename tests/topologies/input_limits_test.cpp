@@ -51,8 +51,10 @@ std::string slotless(int nics) {
 TEST_CASE("a range of a topograph model is held against the limits while it is written out") {
   InputLimits limits;
   limits.names = {1 << 20};
-  CHECK(refusal(topograph(std::string(1000, 'k') + "[1-100000]"), limits) ==
+  CHECK(refusal(topograph(std::string(200, 'k') + "[1-100000]"), limits) ==
         "f:5: the names up to here take more than limits.names = 1 MiB");
+  CHECK(refusal(topograph(std::string(1000, 'k') + "[1-100000]")) ==
+        "f:5: the name '" + std::string(80, 'k') + "...' has 1001 bytes, but it may have at most 255");
   limits = {};
   limits.nodes = 50;
   CHECK(refusal(topograph("n[1-51]"), limits) == "f:5: there are more nodes than limits.nodes = 50");

@@ -135,8 +135,11 @@ class Reader final : public YAML::EventHandler {
     }
   }
 
-  // Takes note of what a name costs.
+  // Counts a name against the limits.
   std::string const& named(YAML::Mark const& mark, std::string const& name) {
+    if (name.size() > kLongestName)
+      fail(mark, "the name '" + shown(name) + "' has " + std::to_string(name.size()) +
+                     " bytes, but it may have at most " + std::to_string(kLongestName));
     name_bytes_ += name.size();
     if (name_bytes_ > limits_.names.bytes)
       fail(mark, "the names up to here take more than " + limit_text("names", limits_.names));
