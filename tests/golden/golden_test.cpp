@@ -49,7 +49,8 @@ constexpr std::array<Setting, 10> kWorkloads{{
     {"kmeans", "workload.kmeans.size = \"64KiB\"\n"},
     {"stencil2d", "workload.stencil2d.rows = 128\nworkload.stencil2d.cols = 128\n"},
     {"transpose",
-     "workload.transpose.width = 256\nworkload.transpose.height = 128\nmemory.remote_touch = \"migrate\"\n"},
+     "workload.transpose.width = 256\nworkload.transpose.height = 512\nmemory.remote_touch = \"migrate\"\n"
+     "gpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\ngpu.l2_tlb.entries = 16\ngpu.l2_tlb.ways = 4\n"},
 }};
 
 std::string title(std::size_t machine, std::size_t workload) {
