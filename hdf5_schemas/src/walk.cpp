@@ -142,6 +142,8 @@ H5O_type_t type_of(hid_t parent, std::string const& name) {
   check(H5Oget_info_by_name2(parent, name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT),
         "an object cannot be read");
 #endif
+  // A few groups that link to each other several times would stand for millions of paths.
+  if (info.rc > 1) throw Hdf5Failure("an object has several names");
   return info.type;
 }
 

@@ -26,9 +26,9 @@ struct Shape {
   std::uint64_t rows() const { return extents.empty() ? 1 : extents[0]; }
 };
 
-std::vector<std::string> link_names(hid_t group);        // of hard links, sorted
-std::vector<std::string> attribute_names(hid_t object);  // sorted
-H5O_type_t type_of(hid_t parent, std::string const& name);
+std::vector<std::string> link_names(hid_t group);           // of hard links, sorted
+std::vector<std::string> attribute_names(hid_t object);     // sorted
+H5O_type_t type_of(hid_t parent, std::string const& name);  // throws where the object has another name too
 bool has(hid_t parent, std::string const& name);
 
 Shape shape_of_dataset(hid_t dataset);  // throws when the dataset claims more than its storage can hold
