@@ -61,7 +61,7 @@ std::string nearest_name(std::string_view word, Range const& known) {
   std::size_t best_distance = word.size() / 2 + 2;
   for (auto const& candidate : known) {
     std::string_view const name = candidate;
-    auto const [shorter, longer] = std::minmax(word.size(), name.size());
+    auto const [shorter, longer] = std::minmax({word.size(), name.size()});  // by value
     if (longer - shorter >= best_distance) continue;  // at least as far as the lengths are apart
     auto const distance = edit_distance(word, name);
     if (distance < best_distance) {
