@@ -32,8 +32,8 @@ result_bytes         result_bytes          1 65536
 # What one input may cost: 10 s of processor time and 1 GiB of memory, of which the sanitizers take a part.
 most_seconds=10
 most_mebibytes=1024
-# Seconds of real time after which an input is looked at more closely: alone, by its processor time.
-patience=10
+# An input that takes longer by the clock is kept and judged by its processor time; one that takes this long is stopped.
+hung_seconds=600
 
 # Freed memory is kept apart for a while, so that its use is noticed; 8 MiB of it keep the caches warm.
 export ASAN_OPTIONS=quarantine_size_mb=8
@@ -48,8 +48,9 @@ campaign_names() { awk 'NF { print $1 }' <<<"$campaigns"; }
 # FOLDER/corpus, where new finds go. Failing inputs are kept in FOLDER/failed. The log is FOLDER/log.
 run_harness() {
   local name=$1 inputs=$2 seed=$3 folder=$4 dictionary=$fuzz_source/dictionaries/$1.dict
-  local options=(-runs="$inputs" -seed="$seed" -max_len="$(length_of "$name")" -timeout="$patience"
-    -rss_limit_mb="$most_mebibytes" -entropic=0 -print_final_stats=1 -artifact_prefix="$folder/failed/")
+  local options=(-runs="$inputs" -seed="$seed" -max_len="$(length_of "$name")" -timeout="$hung_seconds"
+    -report_slow_units="$most_seconds" -rss_limit_mb="$most_mebibytes" -entropic=0 -print_final_stats=1
+    -artifact_prefix="$folder/failed/")
   [ -f "$dictionary" ] && options+=(-dict="$dictionary")
   mkdir -p "$folder/corpus" "$folder/failed"
   "$fuzz_build/fuzz_$(harness_of "$name")" "${options[@]}" "$folder/corpus" "$fuzz_source/corpus/$name" \
@@ -59,7 +60,7 @@ run_harness() {
 # reproduces NAME FILE: whether the input fails when it runs alone, by its own processor time.
 reproduces() {
   ! (ulimit -c 0 && ulimit -t "$most_seconds" &&
-    "$fuzz_build/fuzz_$(harness_of "$1")" -timeout=600 -rss_limit_mb="$most_mebibytes" "$2") >/dev/null 2>&1
+    "$fuzz_build/fuzz_$(harness_of "$1")" -timeout="$hung_seconds" -rss_limit_mb="$most_mebibytes" "$2") >/dev/null 2>&1
 }
 reproducer() {
   echo "$fuzz_build/fuzz_$(harness_of "$1") -rss_limit_mb=$most_mebibytes $2"
@@ -88,9 +89,9 @@ run_campaign() {
     for found in "$folder"/failed/*; do
       [ -f "$found" ] || continue
       grep -qF "$found" "$folder/failures" && continue
-      if [[ $found != */slow-unit-* ]] && reproduces "$name" "$found"; then
+      if reproduces "$name" "$found"; then
         failures=$((failures + 1))
-        echo "$(reason_in "$folder/log") -- $(reproducer "$name" "$found")" >>"$folder/failures"
+        echo "$(reason_in "$folder/log" || echo "over $most_seconds s") -- $(reproducer "$name" "$found")" >>"$folder/failures"
       else
         rm "$found" # it had waited for a core
       fi
@@ -108,7 +109,7 @@ run_campaign() {
 run_campaigns() {
   local inputs=$1 jobs=$2 seed=$3 folder=$4 name
   export -f run_campaign run_harness reproduces reproducer reason_in stat_in harness_of share_of length_of
-  export campaigns fuzz_source fuzz_build most_seconds most_mebibytes patience
+  export campaigns fuzz_source fuzz_build most_seconds most_mebibytes hung_seconds
   rm -f "$folder"/*/row "$folder"/*/failures
   for name in $(campaign_names); do
     echo "$name $((inputs * $(share_of "$name") / 1000))"

@@ -23,7 +23,7 @@ void fuzz_one(fuzz::Bytes input) {
   static fuzz::MemoryFile file;
   file.set(input);
   GraphOptions options;
-  options.limits.edges = 10'000;
+  options.limits = fuzz::small_limits();
   options.format = GraphFormat::FARFAULT_FUZZ_FORMAT;
   CsrGraph graph;
   if (!fuzz::accepts([&] { graph = read_graph(file.path(), options); })) return;

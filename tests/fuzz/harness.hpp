@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/input_limits.hpp"
 
 namespace farfault::fuzz {
 
@@ -17,6 +18,19 @@ using Bytes = std::span<std::uint8_t const>;
 
 inline std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<char const*>(bytes.data()), bytes.size()};
+}
+
+// What the harnesses let a file describe: so little that what it takes beyond that is a parser's fault.
+inline InputLimits small_limits() {
+  InputLimits limits;
+  limits.names = ByteSize{std::uint64_t{1} << 20U};
+  limits.nodes = 10'000;
+  limits.links = 40'000;
+  limits.vertices = 1'000'000;
+  limits.edges = 10'000;
+  limits.unpacked = ByteSize{std::uint64_t{16} << 20U};
+  limits.model = ByteSize{std::uint64_t{1} << 30U};
+  return limits;
 }
 
 // A regular file in memory, for parsers that read files; every process has its own.

@@ -24,8 +24,10 @@ void fuzz_one(fuzz::Bytes input) {
   }();
   static_cast<void>(trace_is_there);
   folder.set("kernelslist.g", input);
+  BuildContext context;
+  context.limits = fuzz::small_limits();
   fuzz::accepts([&] {
-    auto const workload = read_trace(folder.path(), {}, {10'000});
+    auto const workload = read_trace(folder.path(), context, {10'000});
     for (auto const& buffer : workload.buffers())
       fuzz::expect(buffer.bytes > 0, "a region holds what was copied or accessed");
   });

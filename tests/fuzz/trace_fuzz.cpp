@@ -28,11 +28,11 @@ void walk(Kernel const& kernel) {
 void fuzz_one(fuzz::Bytes input) {
   static fuzz::MemoryFile file;
   file.set(input);
-  TraceOptions options;
-  options.max_instructions = 10'000;
+  workloads::BuildContext context;
+  context.limits = fuzz::small_limits();
   fuzz::accepts([&] {
-    auto const workload = read_trace(file.path(), {}, options);
+    auto const workload = read_trace(file.path(), context, {10'000});
     for (std::size_t k = 0; k < workload.kernel_count(); ++k) walk(workload.kernel(k));
   });
-  fuzz::accepts([&] { static_cast<void>(summarize_trace(file.path())); });
+  fuzz::accepts([&] { static_cast<void>(summarize_trace(file.path(), context.limits)); });
 }
