@@ -53,7 +53,7 @@ std::uint32_t default_threads() {
 }
 
 // Where one rank says what went wrong and exits with its code, the others exit in silence with this: a
-// launcher that saw their failure first could kill the one that speaks.
+// launcher that saw their failure first could kill the one that reports.
 constexpr int kAnotherRankSpeaks = 0;
 
 // Whether a run that ended so replaces an earlier result.

@@ -10,7 +10,7 @@ void DramParams::describe(ParamTable& t) {
           "bytes of all channels", "GMMU Bypass, Table 1: 8 x 512 MB");
   t.bandwidth("bandwidth", bandwidth, {Bandwidth{1'000'000}, Bandwidth{10'000'000'000'000}}, "of one channel",
               "assumed: R9 Nano's 512 GB/s of HBM over 16 channels");
-  t.count("banks", banks, {1, 1024}, "banks a channel; a power of two", "MGPUSim 4.2, MI300A: 16");
+  t.count("banks", banks, {1, 1024}, "banks per channel; a power of two", "MGPUSim 4.2, MI300A: 16");
   t.bytes("row", row, {ByteSize{128}, ByteSize{1 << 20}}, "bytes of a row buffer; a power of two",
           "HBM: 2 KiB pages (JESD235)");
   t.duration("t_cl", t_cl, {1ns, 1us}, "column command to data", "HBM: 14 ns (JESD235, 500 MHz x 7)");

@@ -55,7 +55,7 @@ struct CopyBench : Bench {
 }  // namespace
 
 TEST_CASE(
-    "copy engine: a page's lines are read one a cycle, written as they arrive, and the driver is told") {
+    "copy engine: a page's lines are read one per cycle, written as they arrive, and the driver is told") {
   CopyBench b(small(), {{Time{50ns}, {kFrom, kTo, 9, 0}}});
   CHECK(b.remote->nanoseconds() == Times{51, 52, 53, 54});
   for (std::uint64_t i = 0; i < 4; ++i) {

@@ -55,7 +55,7 @@ TEST_CASE("dispatcher: an SM is filled to the first limit it meets") {
   sm.max_blocks = 40;
   sm.registers = 65536;
   sm.shared_bytes = 65536;
-  CHECK(fit(shape(100, 128), sm) == 20);           // 40 warps of 64, two a block
+  CHECK(fit(shape(100, 128), sm) == 20);           // 40 warps of 64, two per block
   CHECK(fit(shape(100, 65), sm) == 20);            // a warp that is not full takes a place too
   CHECK(fit(shape(100, 64, 32), sm) == 32);        // 32 x 64 registers a block
   CHECK(fit(shape(100, 65, 32), sm) == 16);        // of whole warps
@@ -82,7 +82,7 @@ TEST_CASE("dispatcher: a block that fits no empty SM is refused with what it lac
   CHECK(Dispatcher::why_not(shape(1, 512, 4'000'000'000), sm, 64) != "");  // no 32-bit product
 }
 
-TEST_CASE("dispatcher: one block a cycle, to the SMs in turn, and a place that is freed is used again") {
+TEST_CASE("dispatcher: one block per cycle, to the SMs in turn, and a place that is freed is used again") {
   auto const workload = workload_of({shape(7, 64)});
   SmParams sm;
   sm.max_blocks = 2;

@@ -96,8 +96,8 @@ TEST_CASE("L2 slice: a write that misses is answered without a fetch, and then r
 TEST_CASE("L2 slice: an evicted dirty line is written to memory, a clean one is not") {
   SliceBench b(small_slice(), {{Time{10ns}, write(0x000, 1)},
                                {Time{20ns}, read(0x040, 2)},      // comes in at 86
-                               {Time{200ns}, write(0x080, 3)},    // puts out line 0
-                               {Time{300ns}, write(0x0C0, 4)}});  // puts out line 1, clean
+                               {Time{200ns}, write(0x080, 3)},    // evicts line 0
+                               {Time{300ns}, write(0x0C0, 4)}});  // evicts line 1, clean
   REQUIRE(b.dram->records().size() == 2);
   CHECK(b.dram->records()[1].message.access == Access::write);
   CHECK(b.dram->records()[1].message.address == 0x000);
@@ -151,7 +151,7 @@ TEST_CASE("L2 slice: a line waits for a credit of its DRAM channel before it is 
   SliceBench b(spec, {{Time{10ns}, read(0x000, 1)},  // takes the credit until 76
                       {Time{11ns}, write(0x040, 2)},
                       {Time{12ns}, write(0x080, 3)},
-                      {Time{13ns}, write(0x0C0, 4)}});  // puts out line 1
+                      {Time{13ns}, write(0x0C0, 4)}});  // evicts line 1
   REQUIRE(b.dram->records().size() >= 2);
   CHECK(b.dram->nanoseconds()[1] == 77);
   CHECK(b.dram->records()[1].message.access == Access::write);
@@ -163,7 +163,7 @@ TEST_CASE("L2 slice: a line waits for a credit of its DRAM channel before it is 
   CHECK(b.slice.waiting_for().empty());
 }
 
-TEST_CASE("L2 slice: hits leave at one a cycle, and no faster") {
+TEST_CASE("L2 slice: hits leave at one per cycle, and no faster") {
   std::vector<Record<MemRequest>> script{{Time{10ns}, write(0, 0)}};
   for (std::uint32_t i = 0; i < 1000; ++i) script.push_back({Time{100ns + i * Duration{250}}, read(0, i)});
   auto spec = small_slice();

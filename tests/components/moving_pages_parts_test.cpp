@@ -16,7 +16,7 @@
 
 using namespace farfault;
 
-TEST_CASE("a frame pool gives out its frames in order, those given back first, and no frame twice") {
+TEST_CASE("a frame pool allocates its frames in order, those given back first, and no frame twice") {
   FramePool pool(10, 13);
   CHECK(pool.allocate() == 10);
   CHECK(pool.allocate() == 11);

@@ -119,7 +119,7 @@ TEST_CASE("driver: a page that moves is unmapped everywhere, then copied, then m
   CHECK(b.driver.waiting_for().empty());
 }
 
-TEST_CASE("driver: the frame that a page leaves is the next one given out there") {
+TEST_CASE("driver: the frame that a page leaves is the next one allocated there") {
   auto const table = one_page();
   PagingDriverSpec spec;
   spec.preloaded = &table;

@@ -129,13 +129,13 @@ TEST_CASE("SM: loads of one page wait for one translation, loads of one line for
   auto const w = same_for_all({load(0x2000), load(0x2010), load(0x2040), compute(1, true)});
   SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}});
   CHECK(b.tlb->records().size() == 1);
-  CHECK(b.cache->nanoseconds() == Times{126, 128});  // one a cycle: the merged one takes its cycle too
+  CHECK(b.cache->nanoseconds() == Times{126, 128});  // one per cycle: the merged one takes its cycle too
   CHECK(b.sm.state().stats.l1_tlb_misses == 3);
   CHECK(b.sm.state().stats.l1_misses == 3);
   CHECK(b.done->nanoseconds() == Times{180 + 1 + 1});
 }
 
-TEST_CASE("SM: lanes are coalesced to lines, and the load/store unit takes one a cycle") {
+TEST_CASE("SM: lanes are coalesced to lines, and the load/store unit takes one per cycle") {
   auto const w = same_for_all({load(0x2000), compute(1, true), load(0x2000, 4, 64), compute(1, true),
                                load(0x2800, 64, 16), compute(1, true)});
   SmBench b({}, w, {{Time{100ns}, {0, 0, 0}}});

@@ -159,7 +159,7 @@ TEST_CASE("a TLB agrees with a map of all fills as long as nothing has to be rep
   }
 }
 
-TEST_CASE("a cache reports the line it puts out and whether that was written") {
+TEST_CASE("a cache reports the line it evicts and whether that was written") {
   Cache cache(4 * 64, 2, 64);  // two sets of two ways
   CHECK_FALSE(cache.fill(0, false).has_value());
   CHECK_FALSE(cache.fill(2, true).has_value());

@@ -57,13 +57,15 @@ def folder_with(build):
     return folder
 
 
-# mpirun refuses root, and more ranks than cores, unless told.
-ENVIRONMENT = {**os.environ, 'PRESET_DIR': 'build/release', 'OMPI_ALLOW_RUN_AS_ROOT': '1',
-               'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'OMPI_MCA_rmaps_base_oversubscribe': '1'}
+# Debian's python3, because it has Debian's libraries; and mpirun refuses root, and more ranks than cores, unless told.
+ENVIRONMENT = {**os.environ, 'PATH': '/usr/bin:' + os.environ['PATH'], 'PRESET_DIR': 'build/release',
+               'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1',
+               'OMPI_MCA_rmaps_base_oversubscribe': '1'}
 
 
 def run(command, folder):
-    return subprocess.run(['bash', '-c', command], cwd=folder, capture_output=True, text=True, timeout=900, env=ENVIRONMENT)
+    return subprocess.run(['bash', '-c', command], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True,
+                          timeout=900)
 
 
 def modules_of(command):
@@ -72,11 +74,10 @@ def modules_of(command):
 
 def can_run(command):
     if command.startswith('mpirun'):
-        return subprocess.run(['bash', '-c', 'command -v mpirun'], capture_output=True).returncode == 0
+        return run('command -v mpirun', ROOT).returncode == 0
     if not command.startswith('python3'):
         return True
-    return subprocess.run(['python3', '-c', 'import ' + ', '.join(modules_of(command))],
-                          capture_output=True).returncode == 0
+    return run(f"python3 -c 'import {', '.join(modules_of(command))}'", ROOT).returncode == 0
 
 
 def main():

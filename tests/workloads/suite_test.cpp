@@ -206,7 +206,7 @@ TEST_CASE("kmeans: a cluster that loses its points keeps its centre, and equal d
   CHECK(c.rounds == 2);
 }
 
-TEST_CASE("kmeans: swap writes the transpose, and a round reads each coordinate once a cluster") {
+TEST_CASE("kmeans: swap writes the transpose, and a round reads each coordinate once per cluster") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w =
         build("kmeans", {{"size", "8 KiB"}, {"features", "6"}, {"clusters", "3"}, {"max_rounds", "2"}},

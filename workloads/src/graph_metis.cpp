@@ -1,4 +1,4 @@
-// METIS graphs (Karypis, METIS 5 manual, 4.1.1): a header `vertices edges [fmt [ncon]]`, then one line a
+// METIS graphs (Karypis, METIS 5 manual, 4.1.1): a header `vertices edges [fmt [ncon]]`, then one line per
 // vertex with its neighbours from 1, each edge on both lines. Digits of fmt: vertex sizes, vertex weights,
 // edge weights.
 #include "graph_formats.hpp"
