@@ -276,3 +276,25 @@ TEST_CASE("a run in which pages move has a row for each of them; others have no 
   CHECK(moves({"memory.placement=cpu", "memory.remote_touch=migrate"}) == 16 / 4);
   CHECK(moves({"memory.placement=cpu"}) == -1);
 }
+
+TEST_CASE(
+    "the critical path is printed with what 2 to 1024 cores could reach, never less than Graham's bound") {
+  auto const output = (folder() / "path.h5").string();
+  auto const r =
+      farfault_program({"run", "paper-gmmu-bypass", "--output", output, "--progress", "off",
+                        "--critical-path", "--set", "workload.name=fir", "--set", "workload.fir.size=32KiB"});
+  CHECK(r.code == 0);
+  auto const figure = [&](std::string const& before) {
+    auto const at = r.out.find(before);
+    REQUIRE(at != std::string::npos);
+    return std::stod(r.out.substr(at + before.size()));
+  };
+  CHECK(r.out.find("bound by cores        2: ") != std::string::npos);
+  auto const infinite = figure("events in a row: ");
+  for (int const cores : {2, 4, 16, 64, 1024}) {
+    CAPTURE(cores);
+    auto const reached = figure((cores == 2 ? "  " : ", ") + std::to_string(cores) + ": ");
+    CHECK(reached <= infinite + 0.05);  // printed with one decimal
+    CHECK(reached >= 1 / (1.0 / cores + (1 - 1.0 / cores) / (infinite - 0.05)) - 0.005);
+  }
+}
