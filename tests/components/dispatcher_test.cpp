@@ -102,6 +102,41 @@ TEST_CASE("dispatcher: one block per cycle, to the SMs in turn, and a place that
   CHECK(dispatcher.waiting_for() == "6 running blocks, 0 not dispatched");
 }
 
+TEST_CASE("dispatcher: whichever resource fills an SM, a finished block gives back all that it held of it") {
+  SmParams wide;
+  wide.max_warps = 64;
+  wide.max_threads = 4096;
+  wide.max_blocks = 64;
+  wide.registers = 1 << 20;
+  wide.shared_bytes = 1 << 20;
+  struct Limit {
+    char const* name;
+    void (*set)(SmParams&);
+  };
+  for (auto const& limit : {Limit{"warps", [](SmParams& sm) { sm.max_warps = 2; }},
+                            Limit{"threads", [](SmParams& sm) { sm.max_threads = 128; }},
+                            Limit{"blocks", [](SmParams& sm) { sm.max_blocks = 2; }},
+                            Limit{"registers", [](SmParams& sm) { sm.registers = 2048; }},
+                            Limit{"shared memory", [](SmParams& sm) { sm.shared_bytes = 1024; }}}) {
+    CAPTURE(std::string(limit.name));
+    auto sm = wide;
+    limit.set(sm);  // two blocks' need
+    auto const workload = workload_of({shape(9, 64, 16, 512)});
+    Bench b;
+    auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec_of(workload, sm, 1));
+    b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}});
+    ResponderSpec<StartBlock, BlockDone> runs;
+    runs.reply = [](StartBlock const& m) { return BlockDone{m.block, 0, 0}; };
+    runs.delay = always(100ns);
+    auto& machine = b.responder<StartBlock, BlockDone>(runs, dispatcher.block_done);
+    b.join_family(dispatcher.start, {machine.request});
+    auto& done = b.sink(dispatcher.done);
+    b.run();
+    CHECK(machine.records().size() == 9);
+    CHECK(done.count() == 1);
+  }
+}
+
 TEST_CASE("dispatchers: every block of a kernel runs exactly once, whatever the shape of machine and grid") {
   std::mt19937_64 random(8);
   for (int round = 0; round < 60; ++round) {
