@@ -33,7 +33,7 @@ Model::Model(RunOptions const& options) : config(topologies::find_preset) {
   for (auto const& s : options.sets) config.set(s);
   if (!config.where("run.sample_interval").empty()) run.sample_doubling = 0;
   bind("run", run);
-  bind("limits", limits);
+  bind(kLimits, limits);
   machine_config.bind(config);
   bind("workload", workload_choice);
   bind_workloads();
@@ -96,9 +96,9 @@ void Model::bind_workloads() {
 
 std::uint64_t Model::hash() const {
   Hasher hasher;
-  std::vector<std::string> files;
-  for (auto const& input : inputs) files.push_back(input.parameter);
-  auto const text = config.resolved(files);
+  std::vector<std::string> without{kLimits};
+  for (auto const& input : inputs) without.push_back(input.parameter);
+  auto const text = config.resolved(without);
   hasher.raw(reinterpret_cast<std::byte const*>(text.data()), text.size());
   for (auto const& input : inputs) {
     hasher.raw(reinterpret_cast<std::byte const*>(input.parameter.data()), input.parameter.size());

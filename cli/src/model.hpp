@@ -28,9 +28,14 @@ struct Model {
 
   void assemble();
 
-  // Of everything that the result depends on: the resolved configuration, and the contents of input files.
+  // The resolved configuration without the limits on inputs, which decide whether there is a result and never
+  // what it is: a run whose limit was raised resumes the checkpoints of the one before, and has its digest.
+  std::string result_config() const { return config.resolved({kLimits}); }
+  // Of everything that the result depends on: result_config(), and the contents of input files.
   std::uint64_t hash() const;
   std::uint64_t blocks() const;  // of all kernels
+
+  static constexpr char const* kLimits = "limits";  // the section of InputLimits
 
   Config config;
   RunParams run;

@@ -28,7 +28,7 @@ namespace {
 
 results::RunHeader header_of(Model const& model, RunOptions const& options, Sampler const& sampler) {
   results::RunHeader header;
-  header.resolved_config = model.config.resolved();
+  header.resolved_config = model.result_config();
   header.command_line = options.command_line;
   header.seed = model.run.seed;
   for (auto const& f : model.inputs)

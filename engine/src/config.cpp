@@ -29,6 +29,10 @@ std::string toml_string(std::string_view text) {
   return out + "\"";
 }
 
+bool at_or_below(std::string_view name, std::string_view key) {
+  return name.starts_with(key) && (name.size() == key.size() || name[key.size()] == '.');
+}
+
 }  // namespace
 
 void Config::erase(std::string_view table) {
@@ -79,11 +83,8 @@ void Config::bind(std::string_view section, ParamTable const& table) {
 }
 
 void Config::leave_out(std::string_view key, std::string_view only_with) {
-  auto const at_or_below = [key](std::string_view k) {
-    return k.starts_with(key) && (k.size() == key.size() || k[key.size()] == '.');
-  };
   std::erase_if(bound_, [&](Bound const& b) {
-    if (!at_or_below(b.key)) return false;
+    if (!at_or_below(b.key, key)) return false;
     if (auto const it = entries_.find(b.key); it != entries_.end())
       unused_.push_back(b.key + " (" + place(it->second) + "; only with " + std::string(only_with) + ")");
     return true;
@@ -157,7 +158,8 @@ std::string Config::resolved(std::vector<std::string> const& without) const {
   std::vector<std::string> sections{""};
   std::map<std::string, std::string> texts;
   for (auto const& b : bound_) {
-    if (std::find(without.begin(), without.end(), b.key) != without.end()) continue;
+    auto const left_out = [&](std::string const& key) { return at_or_below(b.key, key); };
+    if (std::any_of(without.begin(), without.end(), left_out)) continue;
     auto const dot = b.key.rfind('.');
     auto const section = dot == std::string::npos ? std::string() : b.key.substr(0, dot);
     auto const [text, fresh] = texts.try_emplace(section);

@@ -69,6 +69,15 @@ std::string digest_of_machine(std::string const& path) {
 
 }  // namespace
 
+TEST_CASE("a limit on inputs that is high enough is no part of the digest") {
+  Folder const here;
+  write("data/ring.graph", kRing);
+  auto const digest = digest_of_graph("data/ring.graph");
+  CHECK(digest_with("paper-gmmu-bypass",
+                    {"--set", "workload.name=bfs", "--set", "workload.bfs.graph=data/ring.graph", "--set",
+                     "limits.edges=1000", "--set", "limits.vertices=1000"}) == digest);
+}
+
 TEST_CASE("the digest does not depend on how the path of a graph is spelt") {
   Folder const here;
   write("data/ring.graph", kRing);

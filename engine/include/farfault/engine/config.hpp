@@ -79,8 +79,8 @@ class Config {
   // What was set, but left out: "key (file:line; only with CHOICE)" each.
   std::vector<std::string> const& unused() const { return unused_; }
   // The resolved configuration as TOML: every bound parameter and every value taken, but those left out, in
-  // the order of binding, but the parameters of one table together and those of no table first. The keys
-  // `without` do not stand in it.
+  // the order of binding, but the parameters of one table together and those of no table first. What is at
+  // or below the keys `without` does not stand in it.
   std::string resolved(std::vector<std::string> const& without = {}) const;
 
   // The same, one by one, in the order of binding; where each was set is told by where().
