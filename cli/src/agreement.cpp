@@ -139,24 +139,33 @@ std::vector<Fact> facts_of_options(RunOptions const& options) {
           {"--resume", or_none(options.resume), ""}};
 }
 
+Fact fact_of(ModelInput const& input, std::size_t number) {
+  std::error_code error;
+  return {fmt::format("input file {} ({})", number, input.parameter),
+          fmt::format("{} bytes with hash {:016x}", input.bytes, input.hash),
+          std::filesystem::absolute(input.path, error).lexically_normal().string()};
+}
+
+bool names_file(Model const& model, std::string const& parameter) {
+  return parameter == model.workload_file ||
+         (!model.inputs.empty() && parameter == model.inputs[0].parameter);
+}
+
 }  // namespace
 
-std::vector<Fact> facts_of_run(RunOptions const& options, Model const& model) {
+std::vector<Fact> facts_of_configuration(RunOptions const& options, Model const& model) {
   auto facts = facts_of_options(options);
-  for (auto const& parameter : model.config.bound()) {
-    auto const& inputs = model.inputs;
-    bool const is_file = std::any_of(inputs.begin(), inputs.end(),
-                                     [&](auto const& input) { return input.parameter == parameter.key; });
-    if (!is_file)
+  for (auto const& parameter : model.config.bound())
+    if (!names_file(model, parameter.key))
       facts.push_back({parameter.key, parameter.value, origin_of(model.config.where(parameter.key))});
-  }
-  for (std::size_t i = 0; i < model.inputs.size(); ++i) {
-    auto const& input = model.inputs[i];
-    std::error_code error;
-    facts.push_back({fmt::format("input file {} ({})", i + 1, input.parameter),
-                     fmt::format("{} bytes with hash {:016x}", input.bytes, input.hash),
-                     std::filesystem::absolute(input.path, error).lexically_normal().string()});
-  }
+  for (auto const& input : model.inputs) facts.push_back(fact_of(input, 1));
+  return facts;
+}
+
+std::vector<Fact> facts_of_workload(Model const& model) {
+  std::vector<Fact> facts;
+  for (auto const& input : model.inputs)
+    if (input.parameter == model.workload_file) facts.push_back(fact_of(input, facts.size() + 1));
   facts.push_back({"workload",
                    fmt::format("{} kernels of {} blocks in all, {} bytes", model.workload->kernel_count(),
                                model.blocks(), model.workload->footprint()),

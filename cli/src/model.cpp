@@ -40,8 +40,11 @@ Model::Model(RunOptions const& options) : config(topologies::find_preset) {
   config.reject_mistakes();
   machine_config.check(config);
   config.reject_mistakes();
+  ParamTable table;
+  builder->describe(table);
+  for (auto const& param : table.all())
+    if (param.kind == ParamKind::file) workload_file = "workload." + workload_choice.name + "." + param.name;
   load_machine();
-  build_workload();
 }
 
 void Model::assemble() {
@@ -61,19 +64,15 @@ void Model::load_machine() {
 }
 
 void Model::build_workload() {
-  ParamTable table;
-  builder->describe(table);
-  std::string file;  // the parameter that names the workload's input
-  for (auto const& param : table.all())
-    if (param.kind == ParamKind::file) file = "workload." + workload_choice.name + "." + param.name;
   workloads::BuildContext context;
   context.warp_width = machine_config.gpu.warp_width;
   context.page_bytes = machine_config.memory.page_size.bytes;
-  context.base_folder = folder_of(file);
+  context.base_folder = folder_of(workload_file);
   context.seed = run.seed;
   context.limits = limits;
   workload.emplace(builder->build(context));
-  for (auto const& input : workload->inputs()) inputs.push_back({file, input.path, input.bytes, input.hash});
+  for (auto const& input : workload->inputs())
+    inputs.push_back({workload_file, input.path, input.bytes, input.hash});
 }
 
 void Model::bind_workloads() {

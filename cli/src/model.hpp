@@ -21,11 +21,13 @@ struct ModelInput {
 };
 
 struct Model {
-  // All but the components, which assemble() makes.
+  // The configuration and the machine; then, in this order, what may take long: the workload, and the
+  // components of both.
   explicit Model(RunOptions const& options);
   Model(Model const&) = delete;
   Model& operator=(Model const&) = delete;
 
+  void build_workload();
   void assemble();
 
   // The resolved configuration without the limits on inputs, which decide whether there is a result and never
@@ -43,6 +45,7 @@ struct Model {
   topologies::MachineConfig machine_config;
   WorkloadChoice workload_choice;
   std::unique_ptr<workloads::WorkloadBuilder> builder;
+  std::string workload_file;  // the parameter that names the workload's input; empty where it has none
   std::vector<ModelInput> inputs;
   topologies::Machine machine;
   std::optional<Workload> workload;
@@ -57,7 +60,6 @@ struct Model {
   }
   void bind_workloads();  // each is checked; the chosen one becomes `builder`
   void load_machine();
-  void build_workload();
   std::string folder_of(std::string const& key) const;
   std::string topology_path() const;
 };

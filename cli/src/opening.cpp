@@ -24,14 +24,17 @@ std::string size_text(std::uint64_t bytes) {
 
 }  // namespace
 
-std::string opening_text(Model const& model, std::uint32_t ranks, std::uint32_t threads) {
+std::string machine_line(Model const& model) {
   auto const& machine = model.machine;
-  auto const& workload = *model.workload;
   auto const sms = topologies::sms_of_gpu(machine, model.machine_config.gpu.sms);
   return fmt::format("farfault: machine {}: {} of {}, {}\n", shown(machine.name),
                      counted(machine.count(topologies::NodeKind::gpu), "GPU"), counted(sms, "SM"),
-                     counted(machine.count(topologies::NodeKind::cpu), "CPU")) +
-         fmt::format("farfault: {}: {} on {}; {} of {}\n", workload.name(),
+                     counted(machine.count(topologies::NodeKind::cpu), "CPU"));
+}
+
+std::string workload_line(Model const& model, std::uint32_t ranks, std::uint32_t threads) {
+  auto const& workload = *model.workload;
+  return fmt::format("farfault: {}: {} on {}; {} of {}\n", workload.name(),
                      counted(workload.kernel_count(), "kernel"), size_text(workload.footprint()),
                      counted(ranks, "rank"), counted(threads, "thread"));
 }

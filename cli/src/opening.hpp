@@ -8,8 +8,9 @@ namespace farfault::cli {
 
 struct Model;
 
-// Two lines of at most 80 columns, each with a line end: the machine; what runs on it, and on how many ranks
-// and threads. The model needs its workload, and not its components.
-std::string opening_text(Model const& model, std::uint32_t ranks, std::uint32_t threads);
+// A line each, with a line end: the machine, of a model that may not have its workload yet; what runs on it,
+// and on how many ranks and threads, of one that may not have its components yet.
+std::string machine_line(Model const& model);
+std::string workload_line(Model const& model, std::uint32_t ranks, std::uint32_t threads);
 
 }  // namespace farfault::cli

@@ -85,6 +85,10 @@ int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
   if (missing || !agree(*transport, facts_of_program())) return kDone;
 
   bool const writes = transport->rank() == 0;
+  auto const tell = [&](std::string const& line) {
+    if (writes && options.progress != ProgressMode::off) err << line << std::flush;
+  };
+  bool const several = transport->ranks() > 1;
   std::optional<CheckpointLock> lock;
   // Before the model is built, which may take long.
   if (!together(*transport, [&] {
@@ -98,12 +102,19 @@ int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
         model.emplace(options);
         if (writes) check_paths(options, files_read(*model));
         if (writes) print_unused(*model, err);
-        if (transport->ranks() > 1) facts = facts_of_run(options, *model);
+        if (several) facts = facts_of_configuration(options, *model);
       }))
     return kDone;
   if (!agree(*transport, facts)) return kDone;
-  if (transport->rank() == 0 && options.progress != ProgressMode::off)
-    err << opening_text(*model, transport->ranks(), RunDriver::threads(options)) << std::flush;
+  tell(machine_line(*model));
+  if (!together(*transport, [&] {
+        model->build_workload();
+        if (writes) check_paths(options, files_read(*model));
+        if (several) facts = facts_of_workload(*model);
+      }))
+    return kDone;
+  if (!agree(*transport, facts)) return kDone;
+  tell(workload_line(*model, transport->ranks(), RunDriver::threads(options)));
 
   std::optional<RunDriver> driver;
   if (!together(*transport, [&] {

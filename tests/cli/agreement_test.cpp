@@ -29,7 +29,11 @@ std::vector<Fact> facts_with(std::vector<std::string> const& sets) {
   RunOptions options;
   options.config_path = "paper-gmmu-bypass";
   options.sets = sets;
-  return facts_of_run(options, Model(options));
+  Model model(options);
+  auto facts = facts_of_configuration(options, model);
+  model.build_workload();
+  for (auto const& fact : facts_of_workload(model)) facts.push_back(fact);
+  return facts;
 }
 
 }  // namespace
@@ -96,6 +100,7 @@ TEST_CASE("the components, where they run, and the state to resume are facts") {
     options.config_path = "paper-gmmu-bypass";
     options.sets = {"workload.name=stream", "gpu.sms=" + sms};
     Model model(options);
+    model.build_workload();
     model.assemble();
     return facts_of_components(model.assembly->system(),
                                model.assembly->placement(topologies::Granularity::device, ranks));
