@@ -9,7 +9,7 @@ for ranks in 2 3; do
     timeout 600 mpirun --quiet -n "$ranks" "$program" pieces
 done
 for ranks in 2 3; do
-  check "$ranks ranks: who waits for another gives the core away" \
+  check "$ranks ranks: one that waits for another gives the core away" \
     timeout 600 mpirun --quiet -n "$ranks" "$program" wait
 done
 for level in serialized multiple; do
