@@ -37,7 +37,8 @@ TEST_CASE("every command has --help with an example, on standard output") {
 
 TEST_CASE("the exit codes of a run are in its help") {
   auto const r = farfault_program({"run", "--help"});
-  CHECK(contains(r.out, "0 done, 1 the run failed or was stopped without a checkpoint, 2 the input was wrong"));
+  CHECK(
+      contains(r.out, "0 done, 1 the run failed or was stopped without a checkpoint, 2 the input was wrong"));
   CHECK(contains(r.out, "3 stopped by a signal, with its checkpoint saved"));
 }
 

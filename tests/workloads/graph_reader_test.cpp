@@ -221,8 +221,7 @@ TEST_CASE("graphs: a compressed file is held against the limit of what it unpack
   options.limits.unpacked = ByteSize{30'000};
   CHECK(complaint("g.gz", gzipped(text), options) ==
         "g.gz: unpacks to more text than limits.unpacked = 30 kB");
-  CHECK(complaint("g.xz", xz_of(text), options) ==
-        "g.xz: unpacks to more text than limits.unpacked = 30 kB");
+  CHECK(complaint("g.xz", xz_of(text), options) == "g.xz: unpacks to more text than limits.unpacked = 30 kB");
   CHECK(complaint("g.txt", text, options) == "no error");
   options.limits.unpacked = ByteSize{40'000};
   CHECK(complaint("g.gz", gzipped(text), options) == "no error");

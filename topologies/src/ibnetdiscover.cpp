@@ -1,6 +1,6 @@
 // The output of ibnetdiscover (infiniband-diags): switches and channel adapters of an InfiniBand fabric, each
-// followed by its ports, one per line: [port] "GUID"[port] ... # ... width and speed. Both ends list a link; it
-// is taken once.
+// followed by its ports, one per line: [port] "GUID"[port] ... # ... width and speed. Both ends list a link;
+// it is taken once.
 //
 // The file knows no hosts and no GPUs. Adapters whose description begins with the same host name share a CPU;
 // one GPU behind each adapter is assumed. A switch's own aggregation node (SHARP) is not a host and is

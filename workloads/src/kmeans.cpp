@@ -1,5 +1,5 @@
-// K-means of Hetero-Mark: one kernel transposes the points (swap), then one kernel per round finds each point's
-// nearest centre; the host moves the centres in between.
+// K-means of Hetero-Mark: one kernel transposes the points (swap), then one kernel per round finds each
+// point's nearest centre; the host moves the centres in between.
 //
 // The rounds are those of the real algorithm on points generated from the seed, up to `max_rounds`. Only
 // their number depends on the data: the addresses of a round do not. The points that are clustered on the
