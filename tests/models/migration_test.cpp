@@ -121,8 +121,8 @@ TEST_CASE("while pages move no TLB holds a void translation and no access goes t
       {"one at a time, after two touches",
        "driver.migrations = 1\nmemory.migrate_after = 2\nhost.block_order = \"round_robin\"\n"},
       {"two CPUs, eight GPUs", "machine.topology = \"dgx1\"\n"},
-      {"a TLB in each IOMMU",
-       "machine.topology = \"dgx1\"\niommu.tlb_entries = 64\niommu.tlb_ways = 64\nhost.block_order = "
+      {"a TLB in the IOMMU that holds all pages, after two touches",
+       "iommu.tlb_entries = 1024\niommu.tlb_ways = 1024\nmemory.migrate_after = 2\nhost.block_order = "
        "\"round_robin\"\n"},
   }};
   for (auto const& c : cases) {
