@@ -57,6 +57,7 @@ class Program {
   explicit Program(std::ostream& out) : out_(out) {
     app_.name("farfault");
     app_.set_version_flag("--version", std::string("farfault ") + FARFAULT_VERSION);
+    app_.require_subcommand(0, 1);  // a word after the command is not another one: farfault params run
     app_.footer("Example:\n  farfault run study.toml --set gpu.l2_tlb.entries=1024 --output study.h5");
     add_run();
     add_params();
@@ -282,22 +283,39 @@ class Program {
   bool dot_ = false;
 };
 
+// One line of a length that can be read, whatever names stand in it: the middle of a longer one gives way.
+std::string sentence(std::string_view text) {
+  constexpr std::size_t kHead = 600;
+  constexpr std::size_t kTail = 300;
+  auto const line = one_line(text);
+  if (line.size() <= kHead + kTail) return line;
+  auto const begins = [&](std::size_t i) { return (static_cast<unsigned char>(line[i]) & 0xC0) != 0x80; };
+  auto head = kHead;
+  while (!begins(head)) --head;
+  auto tail = line.size() - kTail;
+  while (!begins(tail)) ++tail;
+  return line.substr(0, head) + " ... " + line.substr(tail);
+}
+
 }  // namespace
 
 int exit_code_of(std::function<int()> const& body, std::ostream& err) {
   try {
     return body();
-  } catch (UserError const& e) {  // a line for each mistake
+  } catch (ConfigMistakes const& e) {
     std::istringstream lines(e.what());
-    for (std::string line; std::getline(lines, line);) err << "farfault: " << one_line(line) << "\n";
+    for (std::string line; std::getline(lines, line);) err << "farfault: " << sentence(line) << "\n";
     err.flush();
     return kInputWrong;
+  } catch (UserError const& e) {
+    err << "farfault: " << sentence(e.what()) << std::endl;
+    return kInputWrong;
   } catch (RunError const& e) {
-    err << "farfault: " << one_line(e.what()) << std::endl;
+    err << "farfault: " << sentence(e.what()) << std::endl;
   } catch (std::bad_alloc const&) {
     err << "farfault: there is not enough memory for this" << std::endl;
   } catch (std::exception const& e) {
-    err << "farfault: unexpected: " << one_line(e.what()) << std::endl;
+    err << "farfault: unexpected: " << sentence(e.what()) << std::endl;
   }
   return kRunFailed;
 }

@@ -57,7 +57,7 @@ void list_parameters(ParameterSections const& sections, std::string const& secti
   }
   if (objects.empty()) {
     auto const near = nearest_name(section, tables);
-    throw UserError("no parameter is called '" + shown(section) + "' or lies below it" +
+    throw UserError("no parameter is called '" + shown(section) + "' or is below it" +
                     (near.empty() ? "" : "; did you mean '" + near + "'?"));
   }
   if (json)

@@ -86,7 +86,7 @@ void Config::reject_mistakes() const {
   }
   if (auto const more = lines.size() + mistakes_not_kept_ - count; more != 0)
     message += "\nand " + std::to_string(more) + " more";
-  throw UserError(message);
+  throw ConfigMistakes(message);
 }
 
 }  // namespace farfault

@@ -42,6 +42,45 @@ TEST_CASE("the exit codes of a run are in its help") {
   CHECK(contains(r.out, "3 stopped by a signal, with its checkpoint saved"));
 }
 
+TEST_CASE("params lists every section by its name, one that is a command's name too") {
+  for (std::string const section : {"run", "limits", "workload", "machine", "gpu.l2_tlb"}) {
+    auto const r = farfault_program({"params", section});
+    CHECK(r.code == 0);
+    CHECK(contains(r.out, "[" + section));
+    CHECK(r.err == "");
+  }
+}
+
+TEST_CASE("whatever a file is called, what is wrong with it is one short line") {
+  std::string const odd = "a\nfarfault: b\x1b[31mc\xff";
+  std::string const huge(100'000, 'x');
+  for (auto const& name : {odd, huge})
+    for (std::vector<std::string> const& words : {std::vector<std::string>{"run", name},
+                                                  {"run", "./" + name},
+                                                  {"run", "paper-gmmu-bypass", "--output", name + "/x.h5"},
+                                                  {"run", "paper-gmmu-bypass", "--checkpoint", name + "/x"},
+                                                  {"run", "paper-gmmu-bypass", "--resume", name},
+                                                  {"run", "paper-gmmu-bypass", "--profile", name},
+                                                  {"run", "paper-gmmu-bypass", "--partitions", name},
+                                                  {"run", "paper-gmmu-bypass", "--set", name},
+                                                  {"run", "paper-gmmu-bypass", "--until", name},
+                                                  {"validate", name},
+                                                  {"inspect", name},
+                                                  {"diff", name, name},
+                                                  {"params", name}}) {
+      CAPTURE(words[1].substr(0, 20));
+      CAPTURE(words.size() > 2 ? words[2] : words[0]);
+      auto all = words;
+      if (words[0] == "run") all.insert(all.end(), {"--progress", "off"});
+      auto const r = farfault_program(all);
+      CHECK(r.code == 2);
+      CHECK(std::count(r.err.begin(), r.err.end(), '\n') == 1);
+      CHECK(r.err.size() < 1000);
+      CHECK_FALSE(contains(r.err, "\x1b"));
+      CHECK_FALSE(contains(r.err, "\xff"));
+    }
+}
+
 TEST_CASE("--version names the program and a version") {
   auto const r = farfault_program({"--version"});
   CHECK(r.code == 0);

@@ -29,6 +29,12 @@
 
 namespace farfault {
 
+// The mistakes of a configuration: what() is a line for each.
+class ConfigMistakes : public UserError {
+ public:
+  using UserError::UserError;
+};
+
 class Config {
  public:
   // Gives the text of a named preset, or nothing when there is none of that name.
