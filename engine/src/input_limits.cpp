@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 
 namespace farfault {
 namespace {
@@ -72,12 +73,39 @@ ByteSize usable_memory() {
     if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
       bytes = std::min<std::uint64_t>(bytes, limit.rlim_cur);
   }
-  // A batch job's share; the file holds "max" where there is no limit.
-  for (auto const* file : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+  // A batch job's share; a file holds "max" where there is no limit.
+  std::ifstream groups("/proc/self/cgroup");
+  std::string const text((std::istreambuf_iterator<char>(groups)), {});
+  for (auto const& file : cgroup_limit_files(text)) {
     std::uint64_t limit = 0;
     if (std::ifstream(file) >> limit && limit != 0) bytes = std::min(bytes, limit);
   }
   return {bytes};
+}
+
+std::vector<std::string> cgroup_limit_files(std::string_view groups) {
+  std::vector<std::string> files;
+  while (!groups.empty()) {
+    auto const end = std::min(groups.find('\n'), groups.size());
+    auto const line = groups.substr(0, end);
+    groups.remove_prefix(std::min(end + 1, groups.size()));
+    auto const first = line.find(':');
+    auto const second = first == std::string_view::npos ? first : line.find(':', first + 1);
+    if (second == std::string_view::npos) continue;
+    auto const controllers = "," + std::string(line.substr(first + 1, second - first - 1)) + ",";
+    bool const unified = controllers == ",,";
+    if (!unified && controllers.find(",memory,") == std::string::npos) continue;
+    std::string const root = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    std::string const name = unified ? "/memory.max" : "/memory.limit_in_bytes";
+    // A group is held to the limits of all groups that it is in.
+    std::string path(line.substr(second + 1));
+    while (path.size() > 1) {
+      files.push_back(root + path + name);
+      path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
+    }
+    files.push_back(root + name);
+  }
+  return files;
 }
 
 std::string limit_text(std::string const& name, std::uint64_t value) {

@@ -4,6 +4,20 @@
 
 using namespace farfault;
 
+TEST_CASE("the memory of a batch job is bounded by every control group that it is in") {
+  using Files = std::vector<std::string>;
+  CHECK(cgroup_limit_files("0::/system.slice/job_7/step_0\n") ==
+        Files{"/sys/fs/cgroup/system.slice/job_7/step_0/memory.max",
+              "/sys/fs/cgroup/system.slice/job_7/memory.max", "/sys/fs/cgroup/system.slice/memory.max",
+              "/sys/fs/cgroup/memory.max"});
+  CHECK(cgroup_limit_files("9:name=systemd:/x\n4:memory:/slurm/job_7\n0::/\n") ==
+        Files{"/sys/fs/cgroup/memory/slurm/job_7/memory.limit_in_bytes",
+              "/sys/fs/cgroup/memory/slurm/memory.limit_in_bytes",
+              "/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory.max"});
+  CHECK(cgroup_limit_files("").empty());
+  CHECK(cgroup_limit_files("no groups\n1:cpu").empty());
+}
+
 TEST_CASE("a limit of 0 is a share of the memory, and at least one") {
   auto const l = InputLimits{}.of_memory(ByteSize{std::uint64_t{16} << 30});
   CHECK(l.names == ByteSize{std::uint64_t{256} << 20});

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "farfault/engine/params.hpp"
 
@@ -37,6 +39,9 @@ struct InputLimits {
 
 // What physical memory, the process's own limits and its control group leave it.
 ByteSize usable_memory();
+// The files that hold the memory limits of the control groups which /proc/self/cgroup names, inner ones
+// first.
+std::vector<std::string> cgroup_limit_files(std::string_view groups);
 
 // "limits.edges = 1000", for sentences.
 std::string limit_text(std::string const& name, std::uint64_t value);
