@@ -28,7 +28,12 @@ std::string settings_text(std::vector<results::SettingDifference> const& setting
 bool diff_results(std::string const& a, std::string const& b, std::ostream& out) {
   auto const comparison = results::diff(a, b);
   auto const& difference = comparison.difference;
-  out << (difference ? difference->path + ": " + difference->text : "the results are equal");
+  if (!difference)
+    out << "the results are equal";
+  else if (difference->text.starts_with(difference->path))
+    out << difference->text;
+  else
+    out << difference->path << ": " << difference->text;
   if (!comparison.settings.empty())
     out << "; the configurations differ in " << settings_text(comparison.settings);
   if (!difference) {

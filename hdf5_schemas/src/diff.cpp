@@ -193,8 +193,8 @@ class Comparer {
           pair.shape_a.extents.size() > 2 ? std::max<std::uint64_t>(pair.shape_a.extents[2], 1) : 1;
       auto text = path + " of " + text_at(a_, folder + "/instance", place->column / bins) + " at " +
                   std::to_string(time) + " ps";
-      if (bins > 1) text += ", bin " + std::to_string(place->column % bins);
-      found({"timeseries", path, time, text + ", is " + verdict(place->value_a, place->value_b)});
+      if (bins > 1) text += ", bin " + std::to_string(place->column % bins) + ",";
+      found({"timeseries", path, time, text + " is " + verdict(place->value_a, place->value_b)});
       limit = std::min(limit, place->row + 1);  // a later difference of this group is not the first
     }
   }

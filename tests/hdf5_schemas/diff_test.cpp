@@ -53,7 +53,7 @@ TEST_CASE("diff names the series, the instance and the earliest simulated time")
   CHECK(d.difference->where == "timeseries");
   CHECK(d.difference->path == "/timeseries/l2_tlb/occupancy");
   CHECK(d.difference->time_ps == 4000);
-  CHECK(d.difference->text == "/timeseries/l2_tlb/occupancy of gpu1.l2_tlb at 4000 ps, is 403 in '" + a +
+  CHECK(d.difference->text == "/timeseries/l2_tlb/occupancy of gpu1.l2_tlb at 4000 ps is 403 in '" + a +
                                   "' and 408 in '" + (dir / "b.h5") + "'");
   d = against(dir, a, [](auto& v, std::uint64_t i) { v[4 + 6] += i == 9; });
   REQUIRE(d.difference);
