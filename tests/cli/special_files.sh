@@ -6,6 +6,7 @@
 cd "$scratch" || exit
 small=(--set workload.name=stream --set workload.stream.bytes=16KiB --set gpu.sms=2 --threads 1 --progress off)
 run=("$farfault" run paper-gmmu-bypass "${small[@]}")
+other=("$farfault" run paper-gmmu-bypass --threads 1 --progress off)  # of another workload
 
 # refused SENTENCE WORD ...: exit code 2 and this sentence; no file appears, goes or changes
 refused() {
@@ -32,8 +33,8 @@ for thing in "fifo:not a regular file" "loop:Too many levels of symbolic links";
   refused "$name: $why" "$farfault" inspect "$name"
   refused "$name: $why" "$farfault" run "$name"
   refused "$name: $why" "${run[@]}" --set machine.topology="$name"
-  refused "$name: $why" "${run[@]}" --set workload.name=bfs --set workload.bfs.graph="$name"
-  refused "$name: $why" "${run[@]}" --set gpu.warp_width=32 --set workload.name=trace \
+  refused "$name: $why" "${other[@]}" --set workload.name=bfs --set workload.bfs.graph="$name"
+  refused "$name: $why" "${other[@]}" --set gpu.warp_width=32 --set workload.name=trace \
     --set workload.trace.file="$name"
   refused "cannot read '$name': $why" "${run[@]}" --profile "$name"
 done

@@ -106,6 +106,18 @@ TEST_CASE("graphs: a symmetric matrix gives both directions, the diagonal once")
   CHECK(row(g, 2) == Row{1});
 }
 
+TEST_CASE("graphs: a skew-symmetric or a hermitian matrix gives both directions too") {
+  TempFile const skew("g.mtx", std::string(kMarket) + "integer skew-symmetric\n3 3 2\n2 1 5\n3 2 1\n");
+  TempFile const hermitian("h.mtx", std::string(kMarket) + "complex hermitian\n3 3 2\n2 1 5 1\n3 2 1 0\n");
+  for (auto const* file : {&skew, &hermitian}) {
+    auto const g = read_graph(file->path());
+    CHECK_FALSE(g.directed);
+    CHECK(row(g, 0) == Row{1});
+    CHECK(row(g, 1) == Row{0, 2});
+    CHECK(row(g, 2) == Row{1});
+  }
+}
+
 TEST_CASE("graphs: vertices of an edge list are ranked by their numbers, near or far apart") {
   for (auto const* far : {"900", "4000000000"}) {
     TempFile const file("g.txt",
