@@ -54,7 +54,7 @@ std::uint32_t default_threads() {
 
 // Where one rank says what went wrong and exits with its code, the others exit in silence with this: a
 // launcher that saw their failure first could kill the one that reports.
-constexpr int kAnotherRankSpeaks = 0;
+constexpr int kAnotherRankReports = 0;
 
 // Whether a run that ended so replaces an earlier result.
 bool is_whole(std::string const& reason) {
@@ -139,10 +139,10 @@ void RunDriver::open_result() {
 }
 
 int RunDriver::execute() {
-  if (!together(transport_, [&] { open_result(); })) return kAnotherRankSpeaks;
+  if (!together(transport_, [&] { open_result(); })) return kAnotherRankReports;
   auto const began = WallClock::now();
   std::string reason;
-  if (!simulate(reason)) return kAnotherRankSpeaks;
+  if (!simulate(reason)) return kAnotherRankReports;
   seconds_ = std::chrono::duration<double>(WallClock::now() - began).count();
   progress_.finish();
   if (reason == "stopped" && !options_.checkpoint.empty()) return stop();
@@ -268,7 +268,7 @@ std::string RunDriver::stopping_signal() {
 int RunDriver::stop() {
   auto const signal = stopping_signal();
   std::string failure;
-  if (!checkpoint(end_, failure) || transport_.rank() != 0) return kAnotherRankSpeaks;
+  if (!checkpoint(end_, failure) || transport_.rank() != 0) return kAnotherRankReports;
   auto const stopped = fmt::format("stopped by {} at {}", signal, to_text(end_.time_since_epoch()));
   bool const in_chain = !options_.resume.empty() && same_file(options_.resume, options_.checkpoint);
   if (failure.empty())
@@ -320,8 +320,8 @@ int RunDriver::conclude(std::string reason) {
   if (!together(transport_, [&] {
         if (writer_) digest = write_end(reason, records, profile, events);
       }))
-    return kAnotherRankSpeaks;
-  if (transport_.rank() != 0) return kAnotherRankSpeaks;
+    return kAnotherRankReports;
+  if (transport_.rank() != 0) return kAnotherRankReports;
   print_summary(reason, digest, records, events);
   if (is_whole(reason)) return kDone;
   auto const at = to_text(end_.time_since_epoch());
@@ -346,7 +346,7 @@ std::string RunDriver::write_end(std::string const& reason, Records const& recor
   return writer_->finish(reason, is_whole(reason));
 }
 
-// Three lines: the bound of any schedule, what so many cores could reach, and who stands in the way.
+// Three lines: the bound of any schedule, what so many cores could reach, and the busiest partition.
 std::string RunDriver::path_text(PathProfile const& p) const {
   auto const events = static_cast<double>(p.events);
   auto const at = [&](std::uint32_t cores) {

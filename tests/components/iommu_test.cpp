@@ -112,7 +112,7 @@ TEST_CASE("IOMMU: a walk reads the entry of each level from the CPU's memory; th
   CHECK(b.iommu.waiting_for().empty());
 }
 
-TEST_CASE("IOMMU: requests for one page are merged into one walk and answered in order, a cycle each") {
+TEST_CASE("IOMMU: requests for one page are merged into one walk and answered in order, one per cycle") {
   auto const table = two_pages();
   IommuBench b(
       spec_of(table),

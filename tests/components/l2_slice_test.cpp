@@ -68,7 +68,7 @@ TEST_CASE("L2 slice: an entry of a page table is read with its line") {
   CHECK(b.answers[0]->count() == 0);
 }
 
-TEST_CASE("L2 slice: simultaneous hits take a cycle each") {
+TEST_CASE("L2 slice: simultaneous hits are answered one per cycle") {
   SliceBench b(small_slice(), {{Time{10ns}, read(0x40, 1)},
                                {Time{100ns}, read(0x40, 2)},
                                {Time{100ns}, read(0x40, 3, 1)},
@@ -77,7 +77,7 @@ TEST_CASE("L2 slice: simultaneous hits take a cycle each") {
   CHECK(b.answers[1]->nanoseconds() == Times{116});
 }
 
-TEST_CASE("L2 slice: misses to one line are merged and answered in order, a cycle each") {
+TEST_CASE("L2 slice: misses to one line are merged and answered in order, one per cycle") {
   SliceBench b(small_slice(),
                {{Time{10ns}, read(0x40, 1)}, {Time{12ns}, read(0x60, 2, 1)}, {Time{30ns}, read(0x40, 3)}});
   CHECK(b.dram->records().size() == 1);

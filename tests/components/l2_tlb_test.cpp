@@ -76,7 +76,7 @@ TEST_CASE(
   CHECK(b.tlb.waiting_for().empty());
 }
 
-TEST_CASE("L2 TLB: misses to one page are merged and answered in order, a cycle each") {
+TEST_CASE("L2 TLB: misses to one page are merged and answered in order, one per cycle") {
   TlbBench b(small_tlb(4), {{Time{10ns}, {7, 0, 1}}, {Time{12ns}, {7, 0, 0}}, {Time{30ns}, {7, 0, 0}}});
   CHECK(b.gmmu->records().size() == 1);
   CHECK(b.sms[1]->nanoseconds() == Times{37});
@@ -95,7 +95,7 @@ TEST_CASE("L2 TLB: one page of two address spaces is two misses and two entries"
   CHECK(b.sms[1]->records()[0].message.asid == 1);
 }
 
-TEST_CASE("L2 TLB: one look-up a cycle") {
+TEST_CASE("L2 TLB: one look-up per cycle") {
   TlbBench b(small_tlb(4), {{Time{10ns}, {7, 0, 0}},
                             {Time{100ns}, {7, 0, 0}},
                             {Time{100ns}, {7, 0, 1}},

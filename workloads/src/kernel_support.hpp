@@ -76,7 +76,7 @@ inline void set_uniform(WarpInstruction& out, Op op, std::uint32_t bytes, VirtAd
 // The threads of one warp in a one-dimensional grid, cut at the number of items.
 struct ThreadRange {
   std::uint64_t first;
-  std::uint32_t lanes;  // 0 when the warp lies behind the last item
+  std::uint32_t lanes;  // 0 when the warp is beyond the last item
 };
 
 class LinearKernel : public Kernel {

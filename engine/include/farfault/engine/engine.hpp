@@ -79,8 +79,8 @@ class Engine {
   std::uint64_t state_digest();
   // The states of this rank's components and its pending events. Call it between two run_until, on all ranks.
   std::vector<std::byte> save();
-  // Takes up what save() gave, on whatever ranks: every rank is given all parts. Throws UserError when they
-  // do not fit this System; nothing can be run afterwards.
+  // Continues from what save() returned, on whatever ranks: every rank is given all parts. Throws UserError
+  // when they do not fit this System; nothing can be run afterwards.
   void load(std::vector<std::vector<std::byte>> const& parts);
 
   EngineProfile profile() const;
