@@ -46,6 +46,13 @@ void check_checkpoint_place(RunOptions const& options) {
     throw UserError("--checkpoint '" + path + "' would overwrite a file that is not a checkpoint");
 }
 
+// Links in it are not followed.
+std::string absolute_path(std::string const& path) {
+  std::error_code error;
+  auto const whole = std::filesystem::absolute(path, error);
+  return error ? path : whole.lexically_normal().string();
+}
+
 }  // namespace
 
 std::string output_path(RunOptions const& options) {
@@ -71,6 +78,11 @@ void check_paths(RunOptions const& options, std::vector<ReadFile> const& inputs)
     for (auto const& w : written)
       if (is_there(r.path) && same_file(w.path, r.path) && !may_replace(options, w.path, r))
         throw UserError(w.option + " would overwrite " + r.what + " '" + r.path + "'");
+  // What is there stands for something else, like /dev/stdout, whatever it leads to now.
+  auto const place = absolute_path(output_path(options));
+  bool const device = place.starts_with("/dev/") && !place.starts_with("/dev/shm/");
+  if (device || place.starts_with("/proc/"))
+    throw UserError("cannot write '" + output_path(options) + "': it is not a regular file");
   check_replaceable(output_path(options));
   if (!options.checkpoint.empty()) check_checkpoint_place(options);
 }

@@ -185,7 +185,8 @@ bool RunDriver::simulate(std::string& reason) {
     auto const state = engine_.run_until(std::min(next_sample_, end));
     if (state == RunState::stopped) {
       // Ranks and lanes were stopped anywhere: the moment after the latest event is one that all can reach.
-      end_ = engine_.last_event() + Duration{1};
+      // Where samples are many to an event, the latest of them may lie behind that.
+      end_ = std::max({engine_.last_event() + Duration{1}, end_, last_checkpoint_});
       reason = "stopped";
       while (engine_.run_until(end_) == RunState::stopped) {
       }

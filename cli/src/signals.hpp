@@ -9,6 +9,11 @@
 
 namespace farfault::cli {
 
+struct HandledSignal {
+  int signal;
+  struct sigaction before;
+};
+
 // While this lives, SIGTERM, SIGINT, SIGUSR1 and SIGHUP stop the engine in order; a SIGHUP that was ignored
 // before (nohup) remains ignored. A write past a size limit is an error, not a signal. One at a time.
 class StopSignals {
@@ -21,11 +26,20 @@ class StopSignals {
   int received() const;  // the first signal that came, or 0
 
  private:
-  struct Handled {
-    int signal;
-    struct sigaction before;
-  };
-  std::array<Handled, 5> handled_;
+  std::array<HandledSignal, 5> handled_;
+};
+
+// While this lives and no StopSignals does, the same signals end the program at once with `exit_code`, and a
+// sentence where `speaks`: there is nothing yet that could be saved.
+class EarlySignals {
+ public:
+  EarlySignals(int exit_code, bool speaks);
+  ~EarlySignals();
+  EarlySignals(EarlySignals const&) = delete;
+  EarlySignals& operator=(EarlySignals const&) = delete;
+
+ private:
+  std::array<HandledSignal, 4> handled_;
 };
 
 std::string signal_name(int signal);  // "SIGTERM"

@@ -15,6 +15,7 @@
 #include "opening.hpp"
 #include "path_checks.hpp"
 #include "run_driver.hpp"
+#include "signals.hpp"
 #include "together.hpp"
 
 namespace farfault::cli {
@@ -78,6 +79,9 @@ std::vector<ReadFile> files_read(Model const& model) {
 }  // namespace
 
 int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
+  // A job chain loses nothing by a stop so early: its next job starts where this one would have.
+  bool const in_chain = !options.resume.empty() && options.resume == options.checkpoint;
+  EarlySignals const signals(in_chain ? kSaved : kRunFailed, launched_rank() == 0);
   auto const transport = start_transport();
   if (!transport) return kDone;
   auto const missing = missing_mpi(transport->ranks(), [](char const* name) { return std::getenv(name); });

@@ -1,8 +1,9 @@
 // Private: waiting for what another process does, without keeping a core from whoever could use it.
 //
-// A wait begins by looking again and again, where there are cores to spare, because most waits are shorter
-// than falling asleep; then it naps, each time a little longer, so that it ends at most a quarter later than
-// it could (or kLongestNap) and costs next to nothing however long it lasts.
+// A wait begins by looking again and again, and lets whoever is ready have the core after each look, because
+// most waits are shorter than falling asleep; then it naps, each nap an eighth of the wait so far. A nap must
+// stay short beside the wait: two that wait for each other by turns would otherwise lengthen each other's
+// naps until all were the longest.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace farfault {
 
 class Patience {
  public:
-  // `cores_to_spare`: nobody needs the core while a wait looks again.
+  // `cores_to_spare`: there is a core for each that waits, so that none need be let go of at once.
   explicit Patience(bool cores_to_spare) : cores_to_spare_(cores_to_spare) {}
 
   template <class Done>
@@ -25,7 +26,10 @@ class Patience {
       if (done()) return;
       auto const waited = Clock::now() - began;
       if (cores_to_spare_ && waited < kSpin) continue;
-      std::this_thread::sleep_for(std::clamp<Clock::duration>(waited, kShortestNap, kLongestNap));
+      if (waited < kYield)
+        std::this_thread::yield();
+      else
+        std::this_thread::sleep_for(std::clamp<Clock::duration>(waited / 8, kShortestNap, kLongestNap));
     }
   }
 
@@ -33,7 +37,8 @@ class Patience {
   using Clock = std::chrono::steady_clock;
   static constexpr int kLooks = 4;
   static constexpr std::chrono::microseconds kSpin{100};
-  static constexpr std::chrono::microseconds kShortestNap{10};
+  static constexpr std::chrono::microseconds kYield{2000};
+  static constexpr std::chrono::microseconds kShortestNap{100};
   static constexpr std::chrono::microseconds kLongestNap{1000};
 
   bool cores_to_spare_;

@@ -110,4 +110,34 @@ if have_ranks; then
   stopped_ranks "two ranks with a checkpoint" 3 "stopped by SIGUSR1 at .* and saved" --checkpoint "$saved"
   stopped_ranks "two ranks without a checkpoint" 1 "stopped by SIGUSR1 at .* without a checkpoint"
 fi
+
+# A signal while the model is being built, which takes long here.
+early=("$farfault" run paper-gmmu-bypass --set workload.name=bfs --set workload.bfs.rmat.scale=22 --threads 1
+  --progress off --output "$result" --checkpoint "$saved")
+stopped_early() { # WHAT CODE WORD ...
+  local what=$1 code=$2 rc
+  shift 2
+  rm -f "$result"* "$saved"*
+  "${early[@]}" "$@" >"$scratch/out" 2>"$scratch/err" &
+  running=$!
+  wait_for "$saved.lock"
+  kill -s TERM "$running"
+  wait "$running"
+  rc=$?
+  check "$what: exit code $code, not $rc" [ "$rc" -eq "$code" ]
+  check "$what: one sentence, not '$(cat "$scratch/err")'" \
+    [ "$(grep -v 'starts from the beginning' "$scratch/err")" = "farfault: stopped by a signal before the run began" ]
+}
+stopped_early "a signal before the run began" 1
+stopped_early "a signal before the first job of a chain began" 3 --resume "$saved"
+
+# Samples that come more often than events: the last of them is later than the last event.
+starts "$farfault" run paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=16KiB --threads 1 \
+  --progress off --set run.sample_interval=1ns --set host.launch_latency=1s
+while [ "$(stat -c %s "$result.partial")" -lt 100000 ]; do # the first samples are written
+  kill -0 "$running" 2>/dev/null || break
+  sleep 0.02
+done
+kill -s TERM "$running"
+ends "a run of many samples per event" 1 "^farfault: .*stopped by SIGTERM at .* without a checkpoint"
 finish

@@ -46,6 +46,7 @@ refused "cannot read '$name': File name too long" "$farfault" validate "$name"
 # And wherever one is written.
 refused "cannot write 'fifo': it is not a regular file" "${run[@]}" --output fifo
 refused "cannot write '/dev/null': it is not a regular file" "${run[@]}" --output /dev/null
+refused "cannot write '/dev/fd/1': it is not a regular file" "${run[@]}" --output /dev/fd/1
 refused "cannot write 'loop': Too many levels of symbolic links" "${run[@]}" --output loop
 refused "cannot write 'fifo': it is not a regular file" "${run[@]}" --checkpoint fifo
 mkdir folder taken.previous
@@ -117,4 +118,11 @@ done
 refused "--output 's' would overwrite the checkpoint 's'" "${run[@]}" --output s --resume s
 refused "--output 's.previous' would overwrite the checkpoint 's.previous'" "${run[@]}" --output s.previous --resume s
 refused "--output 'x.h5' and --checkpoint 'x.h5' would both write 'x.h5'" "${run[@]}" --output x.h5 --checkpoint x.h5
+
+# Descriptors that are closed: what is printed must not go into the result that would take their place.
+for closed in '>&-' '2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+  rm -f closed.h5
+  eval '"${run[@]}" --output closed.h5' "$closed"
+  check "a run with $closed leaves a sound result" eval '"$farfault" validate closed.h5 >/dev/null'
+done
 finish
