@@ -30,32 +30,11 @@ extern "C" void end_program(int) {
   ::_exit(early_exit_code.load());
 }
 
-}  // namespace
-
-EarlySignals::EarlySignals(int exit_code, bool speaks)
-    : handled_{{{SIGTERM, {}}, {SIGINT, {}}, {SIGUSR1, {}}, {SIGHUP, {}}}} {
-  early_exit_code.store(exit_code);
-  early_speaks.store(speaks);
-  for (auto& h : handled_) {
+template <std::size_t N>
+void take_over(std::array<HandledSignal, N>& handled, void (*handler)(int)) {
+  for (auto& h : handled) {
     struct sigaction action {};
-    action.sa_handler = end_program;
-    ::sigaction(h.signal, nullptr, &h.before);
-    if (h.signal == SIGHUP && h.before.sa_handler == SIG_IGN) continue;
-    ::sigaction(h.signal, &action, nullptr);
-  }
-}
-
-EarlySignals::~EarlySignals() {
-  for (auto const& h : handled_) ::sigaction(h.signal, &h.before, nullptr);
-}
-
-StopSignals::StopSignals(Engine& engine)
-    : handled_{{{SIGTERM, {}}, {SIGINT, {}}, {SIGUSR1, {}}, {SIGHUP, {}}, {SIGXFSZ, {}}}} {
-  first.store(0);
-  running.store(&engine);
-  for (auto& h : handled_) {
-    struct sigaction action {};
-    action.sa_handler = h.signal == SIGXFSZ ? SIG_IGN : stop_running;
+    action.sa_handler = h.signal == SIGXFSZ ? SIG_IGN : handler;
     action.sa_flags = SA_RESTART;
     ::sigaction(h.signal, nullptr, &h.before);
     if (h.signal == SIGHUP && h.before.sa_handler == SIG_IGN) continue;
@@ -63,8 +42,33 @@ StopSignals::StopSignals(Engine& engine)
   }
 }
 
+template <std::size_t N>
+void restore(std::array<HandledSignal, N> const& handled) {
+  for (auto const& h : handled) ::sigaction(h.signal, &h.before, nullptr);
+}
+
+}  // namespace
+
+EarlySignals::EarlySignals(int exit_code, bool speaks)
+    : handled_{{{SIGTERM, {}}, {SIGINT, {}}, {SIGUSR1, {}}, {SIGHUP, {}}}} {
+  early_exit_code.store(exit_code);
+  early_speaks.store(speaks);
+  take_over(handled_, end_program);
+}
+
+EarlySignals::~EarlySignals() {
+  restore(handled_);
+}
+
+StopSignals::StopSignals(Engine& engine)
+    : handled_{{{SIGTERM, {}}, {SIGINT, {}}, {SIGUSR1, {}}, {SIGHUP, {}}, {SIGXFSZ, {}}}} {
+  first.store(0);
+  running.store(&engine);
+  take_over(handled_, stop_running);
+}
+
 StopSignals::~StopSignals() {
-  for (auto const& h : handled_) ::sigaction(h.signal, &h.before, nullptr);
+  restore(handled_);
   running.store(nullptr);
 }
 

@@ -81,7 +81,8 @@ std::vector<ReadFile> files_read(Model const& model) {
 int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
   // A job chain loses nothing by a stop so early: its next job starts where this one would have.
   bool const in_chain = !options.resume.empty() && options.resume == options.checkpoint;
-  EarlySignals const signals(in_chain ? kSaved : kRunFailed, launched_rank() == 0);
+  bool const reports = launched_rank() == 0;
+  EarlySignals const signals(!reports ? kDone : in_chain ? kSaved : kRunFailed, reports);
   auto const transport = start_transport();
   if (!transport) return kDone;
   auto const missing = missing_mpi(transport->ranks(), [](char const* name) { return std::getenv(name); });
