@@ -9,6 +9,7 @@
 #include "farfault/topologies/assembly.hpp"
 #include "farfault/topologies/generators.hpp"
 #include "farfault/topologies/load.hpp"
+#include "machine_texts.hpp"
 
 using namespace farfault;
 using namespace farfault::topologies;
@@ -27,25 +28,6 @@ std::uint64_t parsing(std::string const& text) {
   return allocations([&] { parse_machine(text, "f"); });
 }
 
-std::string nccl(int nics) {
-  std::string text = "<system><cpu numaid=\"0\"><pci busid=\"1\" class=\"0x0302\"/>";
-  for (int i = 0; i < nics; ++i) text += "<nic><net name=\"n" + std::to_string(i) + "\"/></nic>";
-  return text + "</cpu></system>";
-}
-
-std::string hwloc(int gpus) {
-  std::string objects, indexes, values;
-  for (int i = 0; i < gpus; ++i) {
-    objects +=
-        "<object type=\"PCIDev\" gp_index=\"" + std::to_string(i) + "\" pci_type=\"0302 [10de:1db8]\"/>";
-    indexes += std::to_string(i) + " ";
-    for (int j = 0; j < gpus; ++j) values += i == j ? "0 " : "25000 ";
-  }
-  return "<topology><object type=\"Package\">" + objects +
-         "</object><distances2 type=\"PCIDev\" name=\"NVLinkBandwidth\" nbobjs=\"" + std::to_string(gpus) +
-         "\"><indexes>" + indexes + "</indexes><u64values>" + values + "</u64values></distances2></topology>";
-}
-
 std::string topograph(int nodes) {
   return "switches:\nblocks:\n- switch: leaf\n  nodes: [\"n[1-" + std::to_string(nodes) + "]\"]\n";
 }
@@ -59,7 +41,7 @@ std::string blocks_without_switches(int lines) {
 }  // namespace
 
 TEST_CASE("a machine file of twice the devices takes at most twice the allocations") {
-  CHECK(parsing(nccl(400)) <= 2 * parsing(nccl(200)) + 100);
+  CHECK(parsing(test::nccl_nics(400)) <= 2 * parsing(test::nccl_nics(200)) + 100);
   CHECK(parsing(topograph(400)) <= 2 * parsing(topograph(200)) + 100);
 }
 
@@ -67,7 +49,7 @@ TEST_CASE("a bandwidth matrix takes at most two allocations for each link, whate
   for (int const gpus : {40, 80, 160}) {
     CAPTURE(gpus);
     auto const links = static_cast<std::uint64_t>(gpus) * static_cast<std::uint64_t>(gpus - 1) / 2;
-    CHECK(parsing(hwloc(gpus)) <= 3 * links + 40 * static_cast<std::uint64_t>(gpus) + 200);
+    CHECK(parsing(test::hwloc_matrix(gpus)) <= 3 * links + 40 * static_cast<std::uint64_t>(gpus) + 200);
   }
 }
 

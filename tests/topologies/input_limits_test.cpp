@@ -6,6 +6,7 @@
 
 #include "farfault/engine/error.hpp"
 #include "farfault/topologies/load.hpp"
+#include "machine_texts.hpp"
 
 using namespace farfault;
 using namespace farfault::topologies;
@@ -23,27 +24,6 @@ std::string refusal(std::string const& text, InputLimits const& limits = {}) {
 
 std::string topograph(std::string const& node) {
   return "switches:\nblocks:\n- switch: leaf\n  nodes:\n  - " + node + "\n";
-}
-
-// GPUs of one CPU, every two of them joined by an NVLink of a bandwidth matrix.
-std::string matrix_of(int gpus) {
-  std::string objects, indexes, values;
-  for (int i = 0; i < gpus; ++i) {
-    objects +=
-        "<object type=\"PCIDev\" gp_index=\"" + std::to_string(i) + "\" pci_type=\"0302 [10de:1db8]\"/>";
-    indexes += std::to_string(i) + " ";
-    for (int j = 0; j < gpus; ++j) values += i == j ? "0 " : "25000 ";
-  }
-  return "<topology><object type=\"Package\" gp_index=\"9999\">" + objects +
-         "</object><distances2 type=\"PCIDev\" name=\"NVLinkBandwidth\" nbobjs=\"" + std::to_string(gpus) +
-         "\"><indexes>" + indexes + "</indexes><u64values>" + values + "</u64values></distances2></topology>";
-}
-
-// NICs without a PCI slot beside one GPU.
-std::string slotless(int nics) {
-  std::string text = "<system><cpu numaid=\"0\"><pci busid=\"1\" class=\"0x0302\"/>";
-  for (int i = 0; i < nics; ++i) text += "<nic><net name=\"n" + std::to_string(i) + "\"/></nic>";
-  return text + "</cpu></system>";
 }
 
 }  // namespace
@@ -78,11 +58,11 @@ TEST_CASE("names of nodes are held against the limits in every format") {
 TEST_CASE("the links of a bandwidth matrix are counted before one is made") {
   InputLimits limits;
   limits.links = 40 + 780;  // PCIe, NVLink
-  CHECK(refusal(matrix_of(40), limits) == "accepted");
+  CHECK(refusal(test::hwloc_matrix(40), limits) == "accepted");
   limits.links = 40 + 779;
-  CHECK(refusal(matrix_of(40), limits) == "f: there are 820 links, more than limits.links = 819");
+  CHECK(refusal(test::hwloc_matrix(40), limits) == "f: there are 820 links, more than limits.links = 819");
   limits.links = 39;
-  CHECK(refusal(matrix_of(40), limits) == "f: there are more links than limits.links = 39");
+  CHECK(refusal(test::hwloc_matrix(40), limits) == "f: there are more links than limits.links = 39");
 }
 
 TEST_CASE("a name of more than 255 bytes is refused, and cut in the sentence") {
@@ -98,8 +78,8 @@ TEST_CASE("a name of more than 255 bytes is refused, and cut in the sentence") {
 }
 
 TEST_CASE("what is assumed takes as many sentences for 80 like devices as for 40") {
-  auto const few = parse_machine(slotless(40), "f");
-  auto const many = parse_machine(slotless(80), "f");
+  auto const few = parse_machine(test::nccl_nics(40), "f");
+  auto const many = parse_machine(test::nccl_nics(80), "f");
   CHECK(many.count(NodeKind::nic) == 80);
   CHECK(few.assumed.size() == many.assumed.size());
   CHECK(few.assumed.back() ==
