@@ -10,16 +10,16 @@ fuzz_build=$PWD/build/fuzz
 # Name, harness, share of the inputs of a long run in thousandths, longest input in bytes.
 campaigns="
 units                units                90    64
-config               config               70  2048
+config               config               20  2048
 machine_toml         machine              60  2048
-nccl_xml             machine              90  2048
-hwloc_xml            machine              80  4096
-graphml              machine              80  2048
-ibnetdiscover        machine              70  2048
-topograph_yaml       machine              70  2048
-graph_matrix_market  graph_matrix_market  95  1024
-graph_snap           graph_snap           85  1024
-graph_metis          graph_metis          95  1024
+nccl_xml             machine              95  2048
+hwloc_xml            machine              85  4096
+graphml              machine              90  2048
+ibnetdiscover        machine              75  2048
+topograph_yaml       machine              75  2048
+graph_matrix_market  graph_matrix_market 105  1024
+graph_snap           graph_snap           90  1024
+graph_metis          graph_metis         100  1024
 graph_compressed     graph_automatic      60  1024
 trace                trace                25  2048
 kernel_list          kernel_list          20   512
