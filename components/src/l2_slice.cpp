@@ -25,7 +25,7 @@ L2SliceState L2Slice::initial() const {
   s.mshrs = MshrTable<L2Waiter>(p.params.mshrs, p.params.waiters);
   s.stalled = Ring<MemRequest>(p.queue);
   s.writebacks = Ring<std::uint64_t>(2 * std::size_t{p.params.mshrs});
-  s.dram_credits = p.dram_credits;
+  s.dram_credits.assign(p.dram_channels, p.dram_credits);
   return s;
 }
 
@@ -77,10 +77,11 @@ bool L2Slice::serve(MemRequest const& m, Cx& cx) const {
     if (!s.mshrs.can_wait()) return false;
     auto entry = s.mshrs.find(line);
     if (!entry) {
-      if (s.mshrs.full() || s.dram_credits == 0) return false;
+      auto const channel = channel_of(m.address);
+      if (s.mshrs.full() || s.dram_credits[channel] == 0) return false;
       entry = s.mshrs.allocate(line);
-      --s.dram_credits;
-      cx.send(dram,
+      --s.dram_credits[channel];
+      cx.send(dram, channel,
               MemRequest{m.address & ~(PhysAddr{spec().line_bytes} - 1), *entry, spec().dram_port,
                          Access::read, static_cast<std::uint8_t>(spec().line_bytes)},
               looked_up - cx.now());
@@ -109,18 +110,22 @@ void L2Slice::put(std::uint64_t line, bool dirty, Cx& cx) const {
 
 void L2Slice::write_back(Cx& cx) const {
   auto& s = cx.state();
-  while (!s.writebacks.empty() && s.dram_credits != 0) {
-    --s.dram_credits;
+  while (!s.writebacks.empty()) {
+    auto const address = address_of(s.writebacks.front());
+    auto const channel = channel_of(address);
+    if (s.dram_credits[channel] == 0) return;
+    --s.dram_credits[channel];
     ++s.stats.writebacks;
-    cx.send(dram, MemRequest{address_of(s.writebacks.front()), 0, spec().dram_port, Access::write,
-                             static_cast<std::uint8_t>(spec().line_bytes)});
+    cx.send(dram, channel,
+            MemRequest{address, 0, spec().dram_port, Access::write,
+                       static_cast<std::uint8_t>(spec().line_bytes)});
     s.writebacks.pop();
   }
 }
 
 void L2Slice::on_dram(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  ++s.dram_credits;
+  ++s.dram_credits[channel_of(m.address)];
   if (m.access == Access::read) {
     auto const line = s.mshrs.key(m.tag);
     put(line, false, cx);

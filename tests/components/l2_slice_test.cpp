@@ -33,7 +33,7 @@ struct SliceBench : Bench {
     feed(slice.request, std::move(script));
     answers = sinks(slice.response, 2);
     dram = &responder<MemRequest, MemResponse>(memory(std::move(delay)), slice.filled);
-    join(slice.dram, dram->request);
+    join_family(slice.dram, {dram->request});
     run();
   }
   L2Slice& slice;
@@ -163,6 +163,41 @@ TEST_CASE("L2 slice: a line waits for a credit of its DRAM channel before it is 
   CHECK(b.slice.waiting_for().empty());
 }
 
+TEST_CASE("L2 slice: each of its channels has credits of its own and gets its own addresses") {
+  auto spec = small_slice();
+  spec.params.slices = 2;
+  spec.params.size = ByteSize{256};
+  spec.memory = AddressMap(2, 256);  // of two slices this is the second,
+  spec.index = 1;
+  spec.channels = AddressMap(4, 256);  // with the channels 1 and 3 of four
+  spec.channel_shift = 1;
+  spec.dram_channels = 2;
+  spec.dram_credits = 1;
+  Bench b;
+  auto& slice = b.system.add<L2Slice>("slice", spec);
+  // Channel 1, again channel 1, and channel 3, which waits behind.
+  b.feed<MemRequest>(slice.request, {{Time{10ns}, read(0x100, 1)},
+                                     {Time{11ns}, read(0x500, 2)},
+                                     {Time{12ns}, read(0x300, 3)},
+                                     {Time{13ns}, write(0x700, 4)}});
+  b.sinks(slice.response, 2);
+  auto& first = b.system.add<Memory>("first", memory(always(50ns)));
+  auto& second = b.system.add<Memory>("second", memory(always(50ns)));
+  b.join_family(first.response, {slice.filled});
+  b.join_family(second.response, {slice.filled});
+  b.join_family(slice.dram, {first.request, second.request});
+  b.run();
+  REQUIRE(first.records().size() == 2);
+  CHECK(first.records()[0].message.address == 0x100);
+  CHECK(first.records()[1].message.address == 0x500);
+  CHECK(first.nanoseconds() == std::vector<std::int64_t>{25, 91});
+  REQUIRE(second.records().size() == 2);
+  CHECK(second.records()[0].message.address == 0x300);
+  CHECK(second.records()[1].message.address == 0x700);  // written back when 0x300 takes its place
+  CHECK(second.nanoseconds() == std::vector<std::int64_t>{92, 144});
+  CHECK(slice.state().dram_credits == std::vector<std::uint32_t>{1, 1});
+}
+
 TEST_CASE("L2 slice: hits leave at one per cycle, and no faster") {
   std::vector<Record<MemRequest>> script{{Time{10ns}, write(0, 0)}};
   for (std::uint32_t i = 0; i < 1000; ++i) script.push_back({Time{100ns + i * Duration{250}}, read(0, i)});
@@ -192,13 +227,13 @@ TEST_CASE("L2 slice: under random load every request is answered exactly once, w
   b.join(client.request, slice.request);
   b.join_family(slice.response, {client.response});
   auto& dram = b.responder<MemRequest, MemResponse>(memory(scattered(200ns, 1)), slice.filled);
-  b.join(slice.dram, dram.request);
+  b.join_family(slice.dram, {dram.request});
   b.begin(client);
   CHECK(b.run() == RunState::drained);
   CHECK(client.each_answered_once());
   CHECK(slice.waiting_for().empty());
   auto const& s = slice.state();
-  CHECK(s.dram_credits == 2);
+  CHECK(s.dram_credits == std::vector<std::uint32_t>{2});
   CHECK(s.stats.hits + s.stats.misses == 20'000);
   CHECK(s.stats.mshr_stalls > 100);
   CHECK(s.stats.writebacks > 100);

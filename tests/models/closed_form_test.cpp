@@ -98,7 +98,8 @@ TEST_CASE("with pages of 2 MiB a walk has three levels") {
 
 TEST_CASE("the very first load walks four levels of cold entries in DRAM and then reads cold data") {
   Stages const s;
-  auto const& d = s.c.dram;
+  ModelRun const preset(chase(64, 1, 1));
+  auto const& d = preset.config().dram;
   auto const burst = d.bandwidth.time_for(s.c.gpu.line_bytes);
   auto const wires = s.cycles(1) + s.cycles(1);  // slice to channel and back
   auto const closed = s.l2_read() + wires + d.t_rcd + d.t_cl + burst;
@@ -160,7 +161,7 @@ TEST_CASE("a streaming kernel saturates DRAM to within 2% of width times rate") 
   auto const& c = m.config();
   auto const bytes = m.total("dram", "bytes");
   CHECK(bytes >= 64 * 1024 * 1024);
-  auto const channels = c.l2_cache.slices;
+  auto const channels = c.gpu_memory().channels;
   auto const ideal = picoseconds(c.dram.bandwidth.time_for(bytes / channels));
   auto const fixed = c.host.launch_latency + c.host.done_latency;
   auto const taken = picoseconds(m.kernel_time() - fixed);

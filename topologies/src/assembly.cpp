@@ -183,7 +183,8 @@ std::size_t Assembly::passing(std::uint32_t node) const {
 
 void Assembly::build_cpus() {
   auto const clock = config_.cpu.clock.clock();
-  AddressMap const memory(config_.cpu.llc.slices, config_.cpu.llc.interleave.bytes);
+  auto const layout = config_.cpu_memory();
+  auto const memory = layout.slice_map();
   auto const gpus = static_cast<std::uint32_t>(gpus_.size());
   for (std::uint32_t c = 0; c < cpus_.size(); ++c) {
     auto& cpu = *cpus_[c];
@@ -231,28 +232,21 @@ void Assembly::build_cpus() {
     for (auto const& other : cpus_) port.node_of_cpu.push_back(static_cast<NodeId>(other->node));
     cpu.port = &system_->add<CpuPort>(name + ".port", port);
 
-    for (std::uint32_t i = 0; i < config_.cpu.llc.slices; ++i) {
-      begin_group(cpu.node, kSmGroups + i * kMemoryGroups / config_.cpu.llc.slices);
-      L2SliceSpec slice;
-      slice.params = config_.cpu.llc;
-      slice.kind = "llc_slice";
-      slice.clock = clock;
-      slice.index = i;
-      slice.device = device;
-      slice.line_bytes = config_.gpu.line_bytes;
-      slice.memory = memory;
-      slice.dram_credits = config_.cpu.dram.queue;
-      slice.queue = config_.iommu.walkers + config_.fabric.memory_credits;
-      cpu.slices.push_back(&system_->add<L2Slice>(name + ".llc" + std::to_string(i), slice));
-      cpu.drams.push_back(&system_->add<DramChannel>(name + ".dram" + std::to_string(i),
-                                                     {config_.cpu.dram, "cpu_dram", memory, 1}));
-    }
+    L2SliceSpec slice;
+    slice.params = config_.cpu.llc;
+    slice.kind = "llc_slice";
+    slice.clock = clock;
+    slice.device = device;
+    slice.line_bytes = config_.gpu.line_bytes;
+    slice.queue = config_.iommu.walkers + config_.fabric.memory_credits;
+    cpu.memory = build_memory(cpu.node, name, "llc", slice, {config_.cpu.dram, "cpu_dram", {}}, layout);
   }
 }
 
 void Assembly::build_gpus() {
   auto const clock = gpu_clock();
-  AddressMap const memory(config_.l2_cache.slices, config_.l2_cache.interleave.bytes);
+  auto const layout = config_.gpu_memory();
+  auto const memory = layout.slice_map();
   auto const gpus = static_cast<std::uint32_t>(gpus_.size());
   for (std::uint32_t g = 0; g < gpus; ++g) {
     auto& gpu = *gpus_[g];
@@ -298,23 +292,15 @@ void Assembly::build_gpus() {
          static_cast<std::uint16_t>(sms_), static_cast<std::uint16_t>(sms_ + 2), memory,
          config_.l2_cache.slices, config_.driver.migrations});
 
-    for (std::uint32_t i = 0; i < config_.l2_cache.slices; ++i) {
-      begin_group(gpu.node, kSmGroups + i * kMemoryGroups / config_.l2_cache.slices);
-      L2SliceSpec slice;
-      slice.params = config_.l2_cache;
-      slice.kind = "l2_slice";
-      slice.clock = clock;
-      slice.index = i;
-      slice.device = device;
-      slice.line_bytes = config_.gpu.line_bytes;
-      slice.memory = memory;
-      slice.dram_credits = config_.dram.queue;
-      slice.queue = sms_ * config_.l1_cache.slice_credits + config_.gmmu.walkers +
-                    config_.fabric.memory_credits + config_.copy_engine.slice_credits;
-      gpu.slices.push_back(&system_->add<L2Slice>(name + ".l2_slice" + std::to_string(i), slice));
-      gpu.drams.push_back(
-          &system_->add<DramChannel>(name + ".dram" + std::to_string(i), {config_.dram, "dram", memory, 1}));
-    }
+    L2SliceSpec slice;
+    slice.params = config_.l2_cache;
+    slice.kind = "l2_slice";
+    slice.clock = clock;
+    slice.device = device;
+    slice.line_bytes = config_.gpu.line_bytes;
+    slice.queue = sms_ * config_.l1_cache.slice_credits + config_.gmmu.walkers +
+                  config_.fabric.memory_credits + config_.copy_engine.slice_credits;
+    gpu.memory = build_memory(gpu.node, name, "l2_slice", slice, {config_.dram, "dram", {}}, layout);
     for (std::uint32_t i = 0; i < sms_; ++i) {
       begin_group(gpu.node, i * kSmGroups / sms_);
       SmSpec sm;

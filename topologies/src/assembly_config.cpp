@@ -132,6 +132,10 @@ void MachineConfig::check(Config& config) const {
                  l2_cache.interleave.bytes <= memory.page_size.bytes,
              "gpu.l2_cache.interleave", l2_cache.interleave.bytes,
              "must be a power of two from a line to a page");
+  if (dram.channels != 0) rules.power_of_two("gpu.dram.channels", dram.channels);
+  auto const sharing = gpu_memory().slices_a_channel();
+  rules.need(dram.queue >= sharing, "gpu.dram.queue", dram.queue,
+             "must have room for a request of each slice that shares a channel, " + std::to_string(sharing));
   rules.power_of_two("gpu.dram.row", dram.row.bytes);
   rules.power_of_two("gpu.dram.banks", dram.banks);
   rules.power_of_two("cpu.dram_banks", cpu.dram.banks);

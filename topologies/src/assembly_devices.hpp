@@ -7,12 +7,16 @@
 
 namespace farfault::topologies {
 
+struct Assembly::Memory {
+  std::vector<L2Slice*> slices;
+  std::vector<DramChannel*> channels;
+};
+
 struct Assembly::Gpu {
   std::uint32_t node;
   std::uint32_t cpu = 0;  // the nearest one, whose IOMMU serves this GPU
   std::vector<Sm*> sms;
-  std::vector<L2Slice*> slices;
-  std::vector<DramChannel*> drams;
+  Memory memory;
   L2Tlb* l2_tlb = nullptr;
   Gmmu* gmmu = nullptr;
   Rdma* rdma = nullptr;
@@ -23,8 +27,7 @@ struct Assembly::Gpu {
 struct Assembly::Cpu {
   std::uint32_t node;
   std::uint32_t served = 0;  // GPUs whose nearest CPU this is
-  std::vector<L2Slice*> slices;
-  std::vector<DramChannel*> drams;
+  Memory memory;
   Iommu* iommu = nullptr;
   CpuPort* port = nullptr;
 };

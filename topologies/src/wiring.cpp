@@ -11,7 +11,7 @@ void Assembly::wire_gpu(Gpu& gpu) {
   Latency const cycle{gpu_clock().cycles(1)};
 
   std::vector<In<MemRequest>> slice_requests;
-  for (auto* slice : gpu.slices) slice_requests.push_back(slice->request);
+  for (auto* slice : gpu.memory.slices) slice_requests.push_back(slice->request);
   auto const slices = system.family(slice_requests);
 
   std::vector<In<MemResponse>> clients;
@@ -36,11 +36,8 @@ void Assembly::wire_gpu(Gpu& gpu) {
   clients.push_back(gpu.copy_engine->memory_response);
   remote.push_back(gpu.copy_engine->remote_response);
   auto const client_family = system.family(clients);
-  for (std::size_t i = 0; i < gpu.slices.size(); ++i) {
-    system.connect(gpu.slices[i]->response, client_family, crossbar);
-    system.connect(gpu.slices[i]->dram, gpu.drams[i]->request, cycle);
-    system.connect(gpu.drams[i]->response, system.family(std::vector{gpu.slices[i]->filled}), cycle);
-  }
+  for (auto* slice : gpu.memory.slices) system.connect(slice->response, client_family, crossbar);
+  wire_memory(gpu.memory, config_.gpu_memory(), cycle);
   system.connect(gpu.dispatcher->start, system.family(starts), crossbar);
   system.connect(gpu.dispatcher->done, host_->kernel_done, Latency{config_.host.done_latency});
   system.connect(gpu.l2_tlb->response, system.family(translations), translation);
@@ -65,14 +62,11 @@ void Assembly::wire_cpu(Cpu& cpu) {
   auto& system = *system_;
   Latency const cycle{config_.cpu.clock.clock().cycles(1)};
   std::vector<In<MemRequest>> requests;
-  for (auto* slice : cpu.slices) requests.push_back(slice->request);
+  for (auto* slice : cpu.memory.slices) requests.push_back(slice->request);
   auto const slices = system.family(requests);
   auto const clients = system.family(std::vector{cpu.iommu->entry_read, cpu.port->memory_response});
-  for (std::size_t i = 0; i < cpu.slices.size(); ++i) {
-    system.connect(cpu.slices[i]->response, clients, cycle);
-    system.connect(cpu.slices[i]->dram, cpu.drams[i]->request, cycle);
-    system.connect(cpu.drams[i]->response, system.family(std::vector{cpu.slices[i]->filled}), cycle);
-  }
+  for (auto* slice : cpu.memory.slices) system.connect(slice->response, clients, cycle);
+  wire_memory(cpu.memory, config_.cpu_memory(), cycle);
   system.connect(cpu.iommu->read_entry, slices, cycle);
   system.connect(cpu.iommu->response, cpu.port->translated, cycle);
   system.connect(cpu.iommu->fault, driver_->fault, Latency{config_.driver.notify_latency});

@@ -22,6 +22,7 @@ enum class DramOrder : std::uint8_t { frfcfs, fcfs };
 
 struct DramParams {
   ByteSize capacity{4096ULL * 1024 * 1024};
+  std::uint32_t channels = 0;
   Bandwidth bandwidth{32'000'000'000};
   std::uint32_t banks = 16;
   ByteSize row{2048};
@@ -37,8 +38,7 @@ struct DramParams {
 struct DramChannelSpec {
   DramParams params;
   std::string kind = "dram";  // of the series in the results
-  AddressMap memory;          // of the slices in front
-  std::uint32_t clients = 1;
+  AddressMap memory;          // of all channels of the device
 };
 
 struct DramStats {

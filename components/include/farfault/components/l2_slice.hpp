@@ -1,5 +1,5 @@
 // One slice of a device's last-level cache: a bank with its tags, MSHRs and response port, in front of one
-// DRAM channel.
+// DRAM channel or several.
 //
 // A request takes one cycle of the slice, first come first served (simultaneous ones in port order); a hit
 // responds `latency` cycles later; a response takes one cycle of the response port. Write-back; a write that
@@ -40,9 +40,12 @@ struct L2SliceSpec {
   DeviceId device = 0;
   std::uint32_t line_bytes = 64;
   AddressMap memory;
-  std::uint32_t dram_credits = 32;
-  std::uint32_t queue = 1024;  // requests that clients hold credits for
-  std::uint16_t dram_port = 0;
+  AddressMap channels;              // an address belongs to the slice's channel number
+  unsigned channel_shift = 0;       // channels.slice(offset) >> channel_shift
+  std::uint32_t dram_channels = 1;  // of this slice
+  std::uint32_t dram_credits = 32;  // for each of them
+  std::uint32_t queue = 1024;       // requests that clients hold credits for
+  std::uint16_t dram_port = 0;      // this slice's number among the clients of its channels
 };
 
 struct L2SliceStats {
@@ -67,7 +70,7 @@ struct L2SliceState {
   Ring<std::uint64_t> writebacks;  // lines that wait for a DRAM credit
   Time port_free{};
   Time answer_free{};
-  std::uint32_t dram_credits = 0;
+  std::vector<std::uint32_t> dram_credits;  // by channel of this slice
   L2SliceStats stats;
 };
 
@@ -97,6 +100,9 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
     return s.writebacks.size() + s.mshrs.in_use() < s.writebacks.capacity();
   }
   void resume_stalled(Cx& cx) const;
+  std::uint32_t channel_of(PhysAddr a) const {
+    return spec().channels.slice(offset_of(a)) >> spec().channel_shift;
+  }
   std::uint64_t line_of(PhysAddr a) const { return spec().memory.local(offset_of(a)) / spec().line_bytes; }
   PhysAddr address_of(std::uint64_t line) const {
     return physical(spec().device, spec().memory.offset(spec().index, line * spec().line_bytes));

@@ -21,6 +21,7 @@
 #include "farfault/components/l2_slice.hpp"
 #include "farfault/components/l2_tlb.hpp"
 #include "farfault/components/paging_driver.hpp"
+#include "farfault/components/parts/memory_layout.hpp"
 #include "farfault/components/sm.hpp"
 #include "farfault/engine/config.hpp"
 #include "farfault/engine/engine.hpp"
@@ -106,6 +107,12 @@ struct MachineConfig {
   LinkDefaults links;
   RoutingSpec routing;
 
+  // Of a GPU, and of a CPU.
+  MemoryLayout gpu_memory() const {
+    return {l2_cache.slices, dram.channels == 0 ? l2_cache.slices : dram.channels, l2_cache.interleave.bytes};
+  }
+  MemoryLayout cpu_memory() const { return {cpu.llc.slices, cpu.llc.slices, cpu.llc.interleave.bytes}; }
+
   // Calls f(section name, one line of text, spec) for every section, in the order of the resolved
   // configuration.
   template <class F>
@@ -120,7 +127,7 @@ struct MachineConfig {
     f("gpu.l1_cache", "the L1 cache of each SM", l1_cache);
     f("gpu.l2_tlb", "the TLB shared by the SMs", l2_tlb);
     f("gpu.l2_cache", "the L2 cache", l2_cache);
-    f("gpu.dram", "the memory behind the L2 cache, one channel per slice", dram);
+    f("gpu.dram", "the memory behind the L2 cache", dram);
     f("gpu.copy_engine", "fetches pages from other devices", copy_engine);
     f("gpu.gmmu", "the GPU's page walkers", gmmu);
     f("gpu.router", "where an L2 TLB miss goes", router);
@@ -167,6 +174,7 @@ class Assembly {
   std::vector<std::uint32_t> nodes_of_components() const;
 
  private:
+  struct Memory;
   struct Gpu;
   struct Cpu;
 
@@ -174,6 +182,10 @@ class Assembly {
   void build_gpus();
   void build_fabric();
   void preload();
+  // The slices and DRAM channels of device `name`; `slice` and `dram` are what all have in common.
+  Memory build_memory(std::uint32_t node, std::string const& name, std::string const& slice_name,
+                      L2SliceSpec slice, DramChannelSpec dram, MemoryLayout const& layout);
+  void wire_memory(Memory& memory, MemoryLayout const& layout, Latency cycle);
   void wire_gpu(Gpu& gpu);
   void wire_cpu(Cpu& cpu);
   void wire_driver();
