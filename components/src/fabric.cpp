@@ -26,7 +26,7 @@ void send_packets(Egress& egress, LinkEnd const& link, Out<Packet> const& port, 
   egress.transmit(cx.now(), [&](Packet p, Time done) {
     auto const arrived_via = p.via;
     p.via = link.far_via;
-    std::uint32_t const output = link.far_route == nullptr ? 0 : link.far_route->link_for(p);
+    std::uint32_t const output = link.far_route == nullptr ? 0 : link.far_route->next(p).link;
     FF_CHECK(output != RouteTable::kNone, "a packet for a node to which the next switch has no route");
     cx.send(port, output, p, done - cx.now());
     p.via = arrived_via;
@@ -34,15 +34,16 @@ void send_packets(Egress& egress, LinkEnd const& link, Out<Packet> const& port, 
   });
 }
 
-// The buffer of `packet` is free from `at` on: its sender gets the credit, `batch` at a time.
+// The buffer of `packet` is free from `at` on: its sender gets the credits, a batch at a time.
 template <class Cx>
 void return_credit(FabricNodeSpec const& node, std::vector<Out<Credit>> const& ports,
-                   std::vector<std::uint32_t>& owed_credits, std::uint32_t batch, Packet const& packet,
-                   Time at, Cx& cx) {
+                   std::vector<std::uint32_t>& owed_credits, Packet const& packet, Time at, Cx& cx) {
+  auto const& link = node.links[packet.via];
   auto const channel = static_cast<std::uint16_t>(channel_of(packet.kind));
   auto& owed = owed_credits[packet.via * std::size_t{kChannels} + channel];
-  if (++owed < batch) return;
-  cx.send(ports[packet.via], Credit{node.links[packet.via].far_via, channel, owed}, at - cx.now());
+  owed += link.format.bytes(packet.payload);
+  if (owed < link.batch) return;
+  cx.send(ports[packet.via], Credit{link.far_via, channel, owed}, at - cx.now());
   owed = 0;
 }
 
@@ -55,23 +56,48 @@ std::uint64_t sum(PortState const& s, std::uint64_t EgressStats::*field) {
 }  // namespace
 
 void FabricParams::describe(ParamTable& t) {
-  t.count("header_bytes", header_bytes, {1, 1024}, "bytes on the wire of a packet without data",
-          "PCIe 3.0: 4 framing + 12..16 header + 4 LCRC, rounded to 24");
+  t.count("header_bytes", header_bytes, {1, 1024},
+          "bytes on the wire of a packet without data, on all links but NVLink",
+          "PCIe 3.0: 4 framing + 12..16 header + 4 LCRC, rounded to 24; for xGMI and networks assumed");
+  t.count(
+      "nvlink_flit_bytes", nvlink_flit_bytes, {1, 128},
+      "bytes of an NVLink flit; a packet is one header flit and its payload in whole flits; a power of two",
+      "WikiChip, NVLink: packets of 1 to 18 flits of 128 bits; 64 bytes take a header flit and 4 of data");
   t.count("translation_bytes", translation_bytes, {0, 1024},
           "payload bytes of a translation response or an invalidation request",
           "PCIe ATS 1.1: 8 bytes a translation completion entry, and of an invalidate request");
-  t.count("credits", credits, {1, 65536}, "packets that the receiver of a link buffers, per virtual channel",
-          "assumed");
-  t.count("credit_batch", credit_batch, {1, 65536},
-          "credits returned at a time; at most half of credits, which the outputs of a switch share",
-          "assumed");
-  t.count("flows", flows, {1, 64},
-          "routes over which the traffic between two nodes is spread, by address, where several are "
-          "equally short",
-          "assumed; NVLink stripes over its links");
-  t.count("inbound", inbound, {1, 65536}, "requests of other devices that a device serves at a time",
-          "MGPUSim 4.2, RDMA builder: buffers of 128, two of them");
-  t.count("memory_credits", memory_credits, {1, 4096}, "of these, at one L2 slice", "assumed");
+  t.bytes("buffer", buffer, {ByteSize{0}, ByteSize{kLargestBuffer}},
+          "bytes that the receiver of a link buffers, per virtual channel; 0: each link's bandwidth x round "
+          "trip, twice",
+          "assumed: links are built to be filled; twice, because half of the credits may be on hold at the "
+          "receiver");
+  t.choice("network_spread", network_spread,
+           {{"packet", NetworkSpread::packet}, {"flow", NetworkSpread::flow}},
+           "what is spread over equally short network links: packet by packet, or all from one node to "
+           "another over one of them",
+           "NVIDIA Quantum InfiniBand: adaptive routing of each packet; ECMP (RFC 2992): flow");
+  t.duration("service_time", service_time, {Duration{1}, 1ms},
+             "how long a device takes to serve a line for another one, under load; sizes inbound and "
+             "memory_credits",
+             "assumed");
+  t.count("inbound", inbound, {0, 1 << 20},
+          "requests of other devices that a device serves at a time; 0: the lines that its links carry in "
+          "service_time",
+          "assumed; MGPUSim 4.2, RDMA builder: 256 for links of 16 GB/s, where this gives 250");
+  t.count("memory_credits", memory_credits, {0, 1 << 20},
+          "of these, at one L2 slice; 0: twice its even share", "assumed");
+}
+
+std::uint32_t FabricParams::inbound_of(Bandwidth all_links, std::uint32_t line_bytes) const {
+  if (inbound != 0) return inbound;
+  __extension__ using Wide = unsigned __int128;
+  auto const bytes = static_cast<Wide>(all_links.bytes_per_second) *
+                     static_cast<std::uint64_t>(service_time.count()) / 1'000'000'000'000;
+  return static_cast<std::uint32_t>(std::clamp<Wide>(bytes / line_bytes, 1, 1 << 20));
+}
+
+std::uint32_t FabricParams::memory_credits_of(std::uint32_t inbound_entries, std::uint32_t slices) const {
+  return memory_credits != 0 ? memory_credits : (2 * inbound_entries + slices - 1) / slices;
 }
 
 // ---- SwitchOutput
@@ -84,7 +110,8 @@ SwitchOutput::SwitchOutput(Slot<SwitchOutputSpec> slot) : Component(std::move(sl
 SwitchOutputState SwitchOutput::initial() const {
   auto const& f = spec().fabric;
   SwitchOutputState s;
-  s.egress = Egress(f.links[spec().link].bandwidth, f.params.credits, f.queue);
+  auto const& link = f.links[spec().link];
+  s.egress = Egress(link.bandwidth, link.format, link.buffer, f.queue);
   s.owed.assign(f.links.size() * kChannels, 0);
   return s;
 }
@@ -109,24 +136,24 @@ std::span<Stat<SwitchOutputState> const> SwitchOutput::stats() const {
 }
 
 void SwitchOutput::on_packet(Packet const& m, Cx& cx) const {
-  FF_CHECK(spec().fabric.route->link_for(m) == spec().link, path() + ": a packet for another output");
-  cx.state().egress.enqueue(m);
+  auto const step = spec().fabric.route->next(m);
+  FF_CHECK(step.link == spec().link, path() + ": a packet for another output");
+  auto onward = m;
+  onward.flow = step.flow;
+  cx.state().egress.enqueue(onward);
   transmit(cx);
 }
 
 void SwitchOutput::on_credit(Credit const& m, Cx& cx) const {
-  cx.state().egress.add_credits(static_cast<Channel>(m.channel), m.count);
+  cx.state().egress.add_credits(static_cast<Channel>(m.channel), m.bytes);
   transmit(cx);
 }
 
 void SwitchOutput::transmit(Cx& cx) const {
   auto& s = cx.state();
   auto const& f = spec().fabric;
-  // What all outputs together hold back must leave the sender half of its credits.
-  auto const share = f.params.credits / (2 * static_cast<std::uint32_t>(f.links.size()));
-  auto const batch = std::max(1U, std::min(f.params.credit_batch, share));
   send_packets(s.egress, f.links[spec().link], packet_out, cx,
-               [&](Packet const& p, Time done) { return_credit(f, credit_out, s.owed, batch, p, done, cx); });
+               [&](Packet const& p, Time done) { return_credit(f, credit_out, s.owed, p, done, cx); });
 }
 
 // ---- FabricPort
@@ -142,14 +169,17 @@ PortState FabricPort::initial() const {
   auto const& p = spec();
   PortState s;
   for (auto const& link : p.fabric.links)
-    s.egress.emplace_back(link.bandwidth, p.fabric.params.credits, p.fabric.queue);
+    s.egress.emplace_back(link.bandwidth, link.format, link.buffer, p.fabric.queue);
   s.owed.assign(p.fabric.links.size() * kChannels, 0);
+  // Not all sources begin with the same of their links.
+  for (std::uint32_t i = 0; i < 2 * p.fabric.route->nodes(); ++i)
+    s.next_flow.push_back(RouteTable::route_hash(p.fabric.node, i, 0));
   s.outbound.resize(p.outbound);
   for (auto i = p.outbound; i > 0; --i) s.free_outbound.push_back(i - 1);
-  s.inbound.resize(p.fabric.params.inbound);
-  for (auto i = p.fabric.params.inbound; i > 0; --i) s.free_inbound.push_back(i - 1);
-  s.slice_credits.assign(p.slices, p.fabric.params.memory_credits);
-  s.held = Ring<Packet>(std::size_t{p.fabric.params.credits} * p.fabric.links.size());
+  s.inbound.resize(p.inbound);
+  for (auto i = p.inbound; i > 0; --i) s.free_inbound.push_back(i - 1);
+  s.slice_credits.assign(p.slices, p.memory_credits);
+  s.held = Ring<Packet>(p.fabric.passing);
   return s;
 }
 
@@ -189,35 +219,29 @@ std::span<Stat<PortState> const> FabricPort::stats() const {
   return all;
 }
 
-std::uint16_t FabricPort::wire_bytes(PacketKind kind, std::uint32_t bytes) const {
-  auto const& p = spec().fabric.params;
-  auto total = p.header_bytes;
-  if (kind == PacketKind::write_request || kind == PacketKind::read_response) total += bytes;
+std::uint16_t FabricPort::payload_of(PacketKind kind, std::uint32_t bytes) const {
+  if (kind == PacketKind::write_request || kind == PacketKind::read_response)
+    return static_cast<std::uint16_t>(bytes);
   if (kind == PacketKind::translate_response || kind == PacketKind::invalidate_request)
-    total += p.translation_bytes;
-  return static_cast<std::uint16_t>(total);
+    return static_cast<std::uint16_t>(spec().translation_bytes);
+  return 0;
 }
 
 void FabricPort::post(Packet p, Cx& cx) const {
-  auto const& fabric = spec().fabric;
-  // Routes alternate by blocks of 256 bytes (or pages); the response to a packet uses the same flow number.
-  bool const translation = p.kind >= PacketKind::translate_request;
-  auto const unit = translation ? p.address : p.address >> 8;
-  p.flow = static_cast<std::uint16_t>((unit * 0x9E3779B97F4A7C15ULL >> 32) % fabric.params.flows);
-  auto const link = fabric.route->link_for(p);
-  FF_CHECK(link < fabric.links.size(), path() + ": a packet for a node without a route");
-  p.source = fabric.node;
-  p.wire_bytes = wire_bytes(p.kind, p.bytes);
-  cx.state().egress[link].enqueue(p, translation ? kTranslations : kData);
-  transmit(link, cx);
+  bool const ordered = p.kind >= PacketKind::translate_request;
+  p.source = spec().fabric.node;
+  p.payload = payload_of(p.kind, p.bytes);
+  p.flow = ordered ? RouteTable::route_hash(p.address, 0, 0)
+                   : cx.state().next_flow[2 * std::size_t{p.destination} + (p.payload != 0)]++;
+  enqueue(p, ordered ? kTranslations : kData, cx);
 }
 
-void FabricPort::forward(Packet const& m, Cx& cx) const {
-  auto const& fabric = spec().fabric;
-  auto const link = fabric.route->link_for(m);
-  FF_CHECK(link < fabric.links.size(), path() + ": a packet for a node without a route");
-  cx.state().egress[link].enqueue(m);
-  transmit(link, cx);
+void FabricPort::enqueue(Packet p, std::size_t client, Cx& cx) const {
+  auto const step = spec().fabric.route->next(p);
+  FF_CHECK(step.link < spec().fabric.links.size(), path() + ": a packet for a node without a route");
+  p.flow = step.flow;
+  cx.state().egress[step.link].enqueue(p, client);
+  transmit(step.link, cx);
 }
 
 void FabricPort::transmit(std::uint32_t link, Cx& cx) const {
@@ -232,12 +256,11 @@ void FabricPort::transmit(std::uint32_t link, Cx& cx) const {
 }
 
 void FabricPort::release_buffer(Packet const& packet, Time at, Cx& cx) const {
-  auto const& fabric = spec().fabric;
-  return_credit(fabric, credit_out, cx.state().owed, fabric.params.credit_batch, packet, at, cx);
+  return_credit(spec().fabric, credit_out, cx.state().owed, packet, at, cx);
 }
 
 void FabricPort::on_credit(Credit const& m, Cx& cx) const {
-  cx.state().egress[m.link].add_credits(static_cast<Channel>(m.channel), m.count);
+  cx.state().egress[m.link].add_credits(static_cast<Channel>(m.channel), m.bytes);
   transmit(m.link, cx);
   serve_held(cx);
 }
@@ -250,7 +273,7 @@ void FabricPort::serve_held(Cx& cx) const {
 void FabricPort::on_packet(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
   if (m.destination != spec().fabric.node) {
-    forward(m, cx);
+    enqueue(m, kData, cx);
     return;
   }
   if (m.kind == PacketKind::read_request || m.kind == PacketKind::write_request) {

@@ -49,8 +49,9 @@ void L1CacheParams::describe(ParamTable& t) {
   t.count("mshrs", mshrs, {1, 4096}, "lines with an outstanding miss", "MGPUSim 4.2, R9 Nano: 128");
   t.count("waiters", waiters, {128, 1 << 20}, "loads that can wait for lines", "assumed");
   t.count("slice_credits", slice_credits, {1, 4096}, "requests an SM may have at one L2 slice", "assumed");
-  t.count("remote_credits", remote_credits, {1, 4096}, "requests an SM may have at the RDMA engine",
-          "assumed");
+  t.count("remote_credits", remote_credits, {0, 4096},
+          "requests an SM may have at the RDMA engine; 0: as many as gpu.l1_cache.mshrs",
+          "assumed: an L1 does not know where a line it misses lies");
 }
 
 SmState Sm::initial() const {
@@ -66,7 +67,7 @@ SmState Sm::initial() const {
   s.replay = Ring<LsuItem>(p.l1_tlb.waiters);
   s.current.reserve(2 * std::size_t{kMaxLanes});
   s.slice_credits.assign(p.slices, p.l1_cache.slice_credits);
-  s.remote_credits = p.l1_cache.remote_credits;
+  s.remote_credits = p.l1_cache.remote();
   s.invalidations = Ring<Invalidate>(p.moves);
   return s;
 }

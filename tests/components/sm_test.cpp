@@ -264,7 +264,7 @@ TEST_CASE("SM: a page of another GPU is reached over the RDMA engine, and cached
   CHECK(b.remote->records()[1].message.access == Access::write);
   CHECK(b.sm.state().stats.remote_accesses == 2);
   CHECK(b.sm.state().stats.l1_hits == 1);
-  CHECK(b.sm.state().remote_credits == 64);
+  CHECK(b.sm.state().remote_credits == 128);
 }
 
 TEST_CASE("SM: the L1 cache is emptied when another kernel starts, not between blocks of one") {

@@ -32,11 +32,13 @@ std::vector<VirtAddr> lines(WarpInstruction const& i, std::uint32_t line_bytes) 
   return out;
 }
 
-Packet packet(PacketKind kind, std::uint32_t tag, std::uint16_t wire_bytes) {
+constexpr PacketFormat kFormat{8, 1};
+
+Packet packet(PacketKind kind, std::uint32_t tag, std::uint32_t bytes) {
   Packet p{};
   p.kind = kind;
   p.tag = tag;
-  p.wire_bytes = wire_bytes;
+  p.payload = static_cast<std::uint16_t>(bytes - kFormat.header);
   return p;
 }
 
@@ -166,7 +168,7 @@ TEST_CASE("DRAM banks: 16 rows in line lie in 16 banks, and so do 16 rows a powe
 }
 
 TEST_CASE("egress: packets leave one after the other at the bandwidth of the link") {
-  Egress egress(Bandwidth{16'000'000'000}, 8, 8);  // 16 bytes a nanosecond
+  Egress egress(Bandwidth{16'000'000'000}, kFormat, 1000, 8);  // 16 bytes a nanosecond
   egress.enqueue(packet(PacketKind::read_request, 1, 24));
   egress.enqueue(packet(PacketKind::write_request, 2, 88));
   CHECK(transmit(egress, Time{10ns}) == Gone{{1, 11'500}, {2, 17'000}});
@@ -180,32 +182,47 @@ TEST_CASE("egress: packets leave one after the other at the bandwidth of the lin
 }
 
 TEST_CASE("egress: without credits packets wait, each channel for its own") {
-  Egress egress(Bandwidth{1'000'000'000'000}, 2, 8);  // a byte a picosecond
+  Egress egress(Bandwidth{1'000'000'000'000}, kFormat, 20, 8);  // a byte a picosecond
   for (std::uint32_t i = 0; i < 4; ++i) egress.enqueue(packet(PacketKind::read_request, i, 10));
   CHECK(transmit(egress, Time{}) == Gone{{0, 10}, {1, 20}});
   CHECK(egress.queued() == 2);
   CHECK(transmit(egress, Time{1ns}).empty());
   egress.enqueue(packet(PacketKind::read_response, 9, 10));
   CHECK(transmit(egress, Time{2ns}) == Gone{{9, 2010}});  // requests cannot block answers
-  egress.add_credits(Channel::response, 5);
+  egress.add_credits(Channel::response, 50);
   CHECK(transmit(egress, Time{3ns}).empty());
-  egress.add_credits(Channel::request, 1);
+  egress.add_credits(Channel::request, 10);
   CHECK(transmit(egress, Time{4ns}) == Gone{{2, 4010}});
   CHECK(egress.queued() == 1);
 }
 
+TEST_CASE("egress: credits are bytes; a packet waits for all of its own and keeps its turn") {
+  Egress egress(Bandwidth{1'000'000'000'000}, kFormat, 100, 8);
+  egress.enqueue(packet(PacketKind::write_request, 1, 88), 0);
+  egress.enqueue(packet(PacketKind::write_request, 2, 88), 0);
+  egress.enqueue(packet(PacketKind::translate_request, 3, 8), 1);
+  egress.enqueue(packet(PacketKind::translate_request, 4, 8), 1);
+  CHECK(transmit(egress, Time{}) == Gone{{1, 88}, {3, 96}});
+  egress.add_credits(Channel::request, 83);  // 87 in all
+  CHECK(transmit(egress, Time{1ns}).empty());
+  egress.add_credits(Channel::request, 1);
+  CHECK(transmit(egress, Time{2ns}) == Gone{{2, 2088}});
+  egress.add_credits(Channel::request, 8);
+  CHECK(transmit(egress, Time{3ns}) == Gone{{4, 3008}});
+}
+
 TEST_CASE("egress: two clients take turns, and one alone need not wait") {
-  Egress egress(Bandwidth{1'000'000'000'000}, 5, 8);
+  Egress egress(Bandwidth{1'000'000'000'000}, kFormat, 50, 8);
   for (std::uint32_t i = 0; i < 5; ++i) egress.enqueue(packet(PacketKind::read_request, i, 10), 0);
   for (std::uint32_t i = 10; i < 12; ++i) egress.enqueue(packet(PacketKind::translate_request, i, 10), 1);
   CHECK(transmit(egress, Time{}) == Gone{{0, 10}, {10, 20}, {1, 30}, {11, 40}, {2, 50}});
   CHECK(egress.queued() == 2);
-  egress.add_credits(Channel::request, 8);
+  egress.add_credits(Channel::request, 80);
   CHECK(transmit(egress, Time{1ns}) == Gone{{3, 1010}, {4, 1020}});
 }
 
 TEST_CASE("egress: of what waits, answers leave first") {
-  Egress egress(Bandwidth{1'000'000'000'000}, 8, 8);
+  Egress egress(Bandwidth{1'000'000'000'000}, kFormat, 80, 8);
   egress.enqueue(packet(PacketKind::write_request, 1, 10));
   egress.enqueue(packet(PacketKind::translate_request, 2, 10));
   egress.enqueue(packet(PacketKind::write_response, 3, 10));

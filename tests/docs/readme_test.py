@@ -16,7 +16,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 README = ROOT / 'README.md'
-RUNNABLE = ('bench/demo ', 'build/release/farfault ', 'python3 ', 'mpirun ')
+RUNNABLE = ('bench/demo ', 'build/release/farfault ', 'build/release/test_models ', 'python3 ', 'mpirun ')
 MESH = 'usr/share/doc/libmetis-dev/examples/graphs/copter2.graph'
 
 passed = failed = 0

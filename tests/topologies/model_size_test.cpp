@@ -34,17 +34,17 @@ InputLimits model_of(std::uint64_t gib) {
 }  // namespace
 
 TEST_CASE("a machine is refused where it needs more memory than limits.model, with its largest part") {
-  // One CPU, one switch: what 20,000 GPUs take, and the links of the switch, each with each.
-  auto const wide = generate_generic({20'000, 20'000, 0, GenericFabric::pcie, 1});
+  // One CPU, one switch: what 15,000 GPUs take, and the links of the switch, each with each.
+  auto const wide = generate_generic({15'000, 15'000, 0, GenericFabric::pcie, 1});
   auto const text = refusal(wide, model_of(17));
-  CHECK(text.find("machine 'generic': to simulate 20000 GPUs and 3 other nodes takes about ") == 0);
+  CHECK(text.find("machine 'generic': to simulate 15000 GPUs and 3 other nodes takes about ") == 0);
   CHECK(text.find("more than limits.model = 17 GiB") != std::string::npos);
   CHECK(text.find("(its GPUs: ") != std::string::npos);
   MachineConfig tiny;
   tiny.gpu.sms = 1;
   tiny.l2_cache.slices = 1;
   CHECK_THROWS_WITH_AS(check_model_size(wide, tiny, model_of(17)),
-                       doctest::Contains("(the links of its switches, each with each: 48"), UserError);
+                       doctest::Contains("(the links of its switches, each with each: 30"), UserError);
   CHECK(refusal(wide, model_of(1024)) == "accepted");
 }
 

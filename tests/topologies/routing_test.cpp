@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <map>
 #include <string>
 
 #include "farfault/topologies/load.hpp"
@@ -100,7 +101,7 @@ TEST_CASE("a GPU forwards for others only where there is no other way") {
 }
 
 TEST_CASE(
-    "equal paths are all kept, flow 0 takes the lowest neighbour and other flows spread over all of them") {
+    "equal paths are all kept, flow 0 takes the lowest neighbour, and flows are spread over them in turn") {
   std::string text = node("a", "gpu") + node("b", "gpu");
   for (int i = 0; i < 4; ++i) {
     auto const s = "s" + std::to_string(i);
@@ -114,11 +115,30 @@ TEST_CASE(
   CHECK(routes.other_end(links[3], 0) == m.find("s3").value());
   CHECK(routes.next_link(0, 1) == links[0]);
   std::vector<int> taken(m.links.size(), 0);
-  for (std::uint64_t flow = 1; flow <= 4000; ++flow) ++taken[routes.next_link(0, 1, flow)];
-  for (auto l : links) {
-    CHECK(taken[l] > 800);
-    CHECK(taken[l] < 1200);
+  for (std::uint64_t flow = 0; flow < 4000; ++flow) ++taken[routes.next_link(0, 1, flow)];
+  for (auto l : links) CHECK(taken[l] == 1000);
+}
+
+TEST_CASE("consecutive flows visit every route of a network of two stages equally often") {
+  // a to three switches, each of them to each of two more, these to b: six routes.
+  std::string text = node("a", "gpu") + node("b", "gpu");
+  for (int i = 0; i < 2; ++i)
+    text += node("t" + std::to_string(i), "pcie_switch") + link("t" + std::to_string(i), "b", kFast);
+  for (int i = 0; i < 3; ++i) {
+    auto const s = "s" + std::to_string(i);
+    text += node(s, "pcie_switch") + link("a", s, kFast) + link(s, "t0", kFast) + link(s, "t1", kFast);
   }
+  auto const m = parse_machine(text, "test");
+  Routes const routes(m);
+  std::map<std::vector<std::uint32_t>, int> visits;
+  for (std::uint64_t flow = 0; flow < 60; ++flow) {
+    std::vector<std::uint32_t> way;
+    for (auto const& hop : routes.path(0, 1, flow)) way.push_back(hop.link);
+    CHECK(way.size() == 3);
+    ++visits[way];
+  }
+  CHECK(visits.size() == 6);
+  for (auto const& [way, count] : visits) CHECK(count == 10);
 }
 
 TEST_CASE("the message size decides between a wide and a short way") {

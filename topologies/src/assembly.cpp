@@ -137,18 +137,20 @@ std::uint16_t Assembly::number_of(std::uint32_t node, std::uint32_t l) const {
 
 void Assembly::make_route_tables() {
   auto const nodes = static_cast<std::uint32_t>(machine_.nodes.size());
-  route_tables_.resize(nodes);
+  std::vector<std::uint16_t> numbers;
   for (std::uint32_t node = 0; node < nodes; ++node) {
-    auto& table = route_tables_[node];
-    table.nodes = nodes;
-    table.next_link.assign(std::size_t{nodes} * config_.fabric.flows, RouteTable::kNone);
-    for (std::uint32_t flow = 0; flow < config_.fabric.flows; ++flow) {
-      for (auto const destination : routes_.destinations()) {
-        if (destination == node) continue;
-        table.next_link[std::size_t{flow} * nodes + destination] =
-            number_of(node, routes_.next_link(node, destination, flow));
+    RouteTable table(static_cast<NodeId>(node), nodes);
+    for (auto const destination : routes_.destinations()) {
+      numbers.clear();
+      bool network = true;
+      for (auto const l : routes_.next_links(node, destination)) {
+        numbers.push_back(number_of(node, l));
+        network = network && machine_.links[l].kind == LinkKind::network;
       }
+      table.set(static_cast<NodeId>(destination), numbers,
+                network && config_.fabric.network_spread == NetworkSpread::flow);
     }
+    route_tables_.push_back(std::move(table));
   }
 }
 
@@ -157,28 +159,46 @@ bool Assembly::is_switch(std::uint32_t node) const {
   return kind != NodeKind::gpu && kind != NodeKind::cpu;
 }
 
-FabricNodeSpec Assembly::fabric_spec(std::uint32_t node, std::string kind, std::size_t queue) const {
+FabricNodeSpec Assembly::fabric_spec(std::uint32_t node, std::string kind, std::size_t own_packets) const {
+  auto const& fabric = config_.fabric;
   FabricNodeSpec spec;
-  spec.params = config_.fabric;
   spec.kind = std::move(kind);
   spec.node = static_cast<NodeId>(node);
-  spec.queue = queue;
   spec.route = &route_tables_[node];
+  spec.passing = 0;
+  auto const sharing = is_switch(node) ? static_cast<std::uint32_t>(links_of_[node].size()) : 1U;
   for (auto const l : links_of_[node]) {
     auto const& link = machine_.links[l];
     auto const far = routes_.other_end(l, node);
+    auto const inwards = link.a == node ? link.backward : link.forward;
     LinkEnd end;
     end.bandwidth = link.a == node ? link.forward : link.backward;
+    end.format = fabric.format(link.kind == LinkKind::nvlink);
+    auto const largest = end.format.bytes(std::max(config_.gpu.line_bytes, fabric.translation_bytes));
+    auto const buffer = [&](Bandwidth bandwidth) {
+      return fabric.buffer.bytes != 0 ? fabric.buffer.bytes
+                                      : covering_buffer(bandwidth, link.latency, largest);
+    };
+    end.buffer = buffer(end.bandwidth);
+    end.batch = credit_batch(buffer(inwards), largest, sharing);
     end.far_via = number_of(far, l);
     if (is_switch(far)) end.far_route = &route_tables_[far];
     spec.links.push_back(end);
+    spec.passing += buffer(inwards) / end.format.bytes(0);
   }
+  spec.queue = own_packets + spec.passing;
   return spec;
 }
 
-// The packets of others that may be in a node: its links' credits.
-std::size_t Assembly::passing(std::uint32_t node) const {
-  return std::size_t{config_.fabric.credits} * links_of_[node].size();
+// In both directions the greater bandwidth of each of the device's links.
+Bandwidth Assembly::bandwidth_of_links(std::uint32_t node) const {
+  Bandwidth sum;
+  for (auto const l : links_of_[node]) {
+    auto const& link = machine_.links[l];
+    auto const wider = std::max(link.forward, link.backward).bytes_per_second;
+    sum.bytes_per_second += std::min(wider, UINT64_MAX - sum.bytes_per_second);
+  }
+  return sum;
 }
 
 void Assembly::build_cpus() {
@@ -219,9 +239,11 @@ void Assembly::build_cpus() {
 
     begin_group(cpu.node, kPortGroup);
     PortSpec port;
-    port.fabric = fabric_spec(
-        cpu.node, "cpu_port",
-        iommu.waiters + iommu.gpus.size() * iommu.moves + config_.fabric.inbound + passing(cpu.node));
+    port.inbound = config_.fabric.inbound_of(bandwidth_of_links(cpu.node), config_.gpu.line_bytes);
+    port.memory_credits = config_.fabric.memory_credits_of(port.inbound, config_.cpu.llc.slices);
+    port.translation_bytes = config_.fabric.translation_bytes;
+    port.fabric =
+        fabric_spec(cpu.node, "cpu_port", iommu.waiters + iommu.gpus.size() * iommu.moves + port.inbound);
     port.device = device;
     port.clock = clock;
     port.line_bytes = config_.gpu.line_bytes;
@@ -238,7 +260,7 @@ void Assembly::build_cpus() {
     slice.clock = clock;
     slice.device = device;
     slice.line_bytes = config_.gpu.line_bytes;
-    slice.queue = config_.iommu.walkers + config_.fabric.memory_credits;
+    slice.queue = config_.iommu.walkers + port.memory_credits;
     cpu.memory = build_memory(cpu.node, name, "llc", slice, {config_.cpu.dram, "cpu_dram", {}}, layout);
   }
 }
@@ -272,10 +294,12 @@ void Assembly::build_gpus() {
 
     begin_group(gpu.node, kPortGroup);
     PortSpec port;
-    port.outbound = sms_ * config_.l1_cache.remote_credits + config_.copy_engine.window;
-    port.fabric = fabric_spec(gpu.node, "rdma",
-                              port.outbound + config_.gmmu.pending + config_.driver.migrations +
-                                  config_.fabric.inbound + passing(gpu.node));
+    port.outbound = sms_ * config_.l1_cache.remote() + config_.copy_engine.window;
+    port.inbound = config_.fabric.inbound_of(bandwidth_of_links(gpu.node), config_.gpu.line_bytes);
+    port.memory_credits = config_.fabric.memory_credits_of(port.inbound, config_.l2_cache.slices);
+    port.translation_bytes = config_.fabric.translation_bytes;
+    port.fabric = fabric_spec(
+        gpu.node, "rdma", port.outbound + config_.gmmu.pending + config_.driver.migrations + port.inbound);
     port.device = device;
     port.clock = clock;
     port.line_bytes = config_.gpu.line_bytes;
@@ -298,8 +322,8 @@ void Assembly::build_gpus() {
     slice.clock = clock;
     slice.device = device;
     slice.line_bytes = config_.gpu.line_bytes;
-    slice.queue = sms_ * config_.l1_cache.slice_credits + config_.gmmu.walkers +
-                  config_.fabric.memory_credits + config_.copy_engine.slice_credits;
+    slice.queue = sms_ * config_.l1_cache.slice_credits + config_.gmmu.walkers + port.memory_credits +
+                  config_.copy_engine.slice_credits;
     gpu.memory = build_memory(gpu.node, name, "l2_slice", slice, {config_.dram, "dram", {}}, layout);
     for (std::uint32_t i = 0; i < sms_; ++i) {
       begin_group(gpu.node, i * kSmGroups / sms_);

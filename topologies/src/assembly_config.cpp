@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 
 #include "farfault/topologies/assembly.hpp"
@@ -147,8 +148,12 @@ void MachineConfig::check(Config& config) const {
   rules.cache("gpu.l1_cache.size", l1_cache.size, l1_cache.ways, 1, gpu.line_bytes);
   rules.cache("gpu.l2_cache.size", l2_cache.size, l2_cache.ways, l2_cache.slices, gpu.line_bytes);
   rules.cache("cpu.llc_size", cpu.llc.size, cpu.llc.ways, cpu.llc.slices, gpu.line_bytes);
-  rules.need(2 * fabric.credit_batch <= fabric.credits, "fabric.credit_batch", fabric.credit_batch,
-             "must be at most half of fabric.credits, " + std::to_string(fabric.credits));
+  rules.power_of_two("fabric.nvlink_flit_bytes", fabric.nvlink_flit_bytes);
+  auto const payload = std::max(gpu.line_bytes, fabric.translation_bytes);
+  auto const largest = std::max(fabric.format(true).bytes(payload), fabric.format(false).bytes(payload));
+  rules.need(fabric.buffer.bytes == 0 || fabric.buffer.bytes >= largest, "fabric.buffer", fabric.buffer.bytes,
+             "must be 0 (as each link needs) or hold a largest packet, " + std::to_string(largest) +
+                 " bytes with its header");
   rules.need(router.t2 <= router.t1, "gpu.router.t2", static_cast<std::uint64_t>(router.t2 * 100),
              "(percent) must not be above gpu.router.t1");
 }

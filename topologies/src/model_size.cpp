@@ -16,7 +16,7 @@ constexpr double kPerSlice = 32'768;
 constexpr double kPerDevice = 98'304;
 constexpr double kPerLine = 18;
 constexpr double kPerTranslation = 24;
-constexpr double kPerPairOfSwitchLinks = 128;
+constexpr double kPerPairOfSwitchLinks = 144;
 
 struct Part {
   std::string name;
@@ -50,7 +50,7 @@ std::array<Part, 4> parts_of(Machine const& m, MachineConfig const& c) {
       pairs += static_cast<double>(degree[n]) * static_cast<double>(degree[n]);
   return {{{"its GPUs", gpus * gpu},
            {"its CPUs", cpus * cpu},
-           {"routes between its nodes", nodes * (2.0 * nodes * c.fabric.flows + 4.0 * (gpus + cpus))},
+           {"routes between its nodes", nodes * (4.0 * nodes + 12.0 * (gpus + cpus))},
            {"the links of its switches, each with each", pairs * kPerPairOfSwitchLinks}}};
 }
 

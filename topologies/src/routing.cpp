@@ -44,12 +44,6 @@ struct Neighbour {
   Cost cost;
 };
 
-std::uint64_t mixed(std::uint64_t x) {  // splitmix64's finalizer
-  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31U);
-}
-
 }  // namespace
 
 void RoutingSpec::describe(ParamTable& t) {
@@ -151,8 +145,7 @@ std::span<std::uint32_t const> Routes::next_links(std::uint32_t node, std::uint3
 std::uint32_t Routes::next_link(std::uint32_t node, std::uint32_t destination, std::uint64_t flow) const {
   auto const links = next_links(node, destination);
   FF_CHECK(!links.empty(), "a route was asked for from a node to itself");
-  if (flow == 0 || links.size() == 1) return links.front();
-  return links[mixed(flow ^ (static_cast<std::uint64_t>(node) << 40U)) % links.size()];
+  return links[flow % links.size()];
 }
 
 std::uint32_t Routes::other_end(std::uint32_t link, std::uint32_t node) const {
@@ -164,6 +157,7 @@ std::vector<Hop> Routes::path(std::uint32_t a, std::uint32_t b, std::uint64_t fl
   std::vector<Hop> hops;
   while (a != b) {
     auto const link = next_link(a, b, flow);
+    flow /= next_links(a, b).size();
     auto const to = other_end(link, a);
     hops.push_back({link, a, to});
     a = to;

@@ -107,7 +107,7 @@ void Assembly::build_fabric() {
       continue;
     }
     auto const& node = machine_.nodes[n];
-    auto const spec = fabric_spec(n, std::string(name_of(node.kind)), passing(n));
+    auto const spec = fabric_spec(n, std::string(name_of(node.kind)), 0);
     std::vector<In<Packet>> packet_ins;
     for (std::uint32_t i = 0; i < links_of_[n].size(); ++i) {
       begin_group(n, i % kGroups);

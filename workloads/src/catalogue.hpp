@@ -38,6 +38,7 @@ WorkloadInfo bfs_info();
 WorkloadInfo pagerank_info();
 WorkloadInfo pointer_chase_info();
 WorkloadInfo stream_info();
+WorkloadInfo exchange_info();
 WorkloadInfo trace_info();
 
 }  // namespace farfault::workloads

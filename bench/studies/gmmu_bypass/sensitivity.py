@@ -14,7 +14,9 @@ DESIGNS = ["distributed", "centralized", "gmmu_bypass"]
 
 # Tables that describe other machines, the workload, or the run itself.
 OTHER = ("workload.", "run.", "machine.", "links.", "routing.", "memory.placement")
-IDLE = {"cpu.dram_capacity": "never full", "fabric.flows": "one shortest route everywhere"}
+IDLE = {"cpu.dram_capacity": "never full"} | dict.fromkeys(
+    ("fabric.buffer", "fabric.inbound", "fabric.memory_credits", "gpu.l1_cache.remote_credits"),
+    "0: follows other parameters")
 GIVEN = {key: "the preset says none; among the variations above"
          for key in ("gpu.gmmu.walk_cache", "iommu.walk_cache", "iommu.tlb_entries", "iommu.tlb_ways")}
 FAULTS = ("driver.fault_latency", "driver.notify_latency")  # matter where pages are mapped at their first touch

@@ -1,12 +1,17 @@
 // The fabric: switches, and the ports by which GPUs and CPUs are attached to it.
 //
-// Every node sends over its links with serialization at the link's bandwidth and credits for the receiver's
-// buffers, one pool for each virtual channel and link (PCIe's and NVLink's credit-based flow control). A
-// switch stores a packet until it can be forwarded (virtual cut-through is not modelled), returns the credit
-// when the packet has left, and serves an output's packets in order of arrival, responses before requests; a
-// source's share of a full output is therefore that of its buffers. At a device's own port, translations and
-// data wait in separate queues that are served alternately (MGPUSim 4.2: two ports at the PCIe endpoint).
-// Routing is a table by destination node.
+// Every node sends over its links with serialization at the link's bandwidth and credits for the bytes of the
+// receiver's buffers, one buffer for each virtual channel and link (PCIe's and NVLink's credit-based flow
+// control). A switch stores a packet until it can be forwarded (virtual cut-through is not modelled), returns
+// the credits when the packet has left, and serves an output's packets in order of arrival, responses before
+// requests; a source's share of a full output is therefore that of its buffers. At a device's own port,
+// translations and data wait in separate queues that are served alternately (MGPUSim 4.2: two ports at the
+// PCIe endpoint).
+//
+// Routing is a table by destination node. Data is striped over equally short routes packet by packet: a port
+// counts its packets to each destination, those with data and those without (else a kernel that loads and
+// stores in turn would send all data over one of two links). Translations and invalidations of a page take
+// one route, a hash of the page, so that they arrive in the order in which they were sent.
 //
 // Each output of a switch is a component, so that a busy switch is no sequential bottleneck of the
 // simulation: what two outputs share, the buffers of an input, is known by the sender's credits alone. The
@@ -19,48 +24,54 @@
 #include "farfault/components/parts/address_map.hpp"
 #include "farfault/components/parts/egress.hpp"
 #include "farfault/components/parts/ring.hpp"
+#include "farfault/components/parts/route_table.hpp"
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/protocols/messages.hpp"
 
 namespace farfault {
 
+enum class NetworkSpread : std::uint8_t { packet, flow };
+
 struct FabricParams {
   std::uint32_t header_bytes = 24;
+  std::uint32_t nvlink_flit_bytes = 16;
   std::uint32_t translation_bytes = 8;
-  std::uint32_t credits = 64;
-  std::uint32_t credit_batch = 8;
-  std::uint32_t flows = 8;
-  std::uint32_t inbound = 256;
-  std::uint32_t memory_credits = 16;
+  ByteSize buffer{0};
+  NetworkSpread network_spread = NetworkSpread::packet;
+  Duration service_time = 1us;
+  std::uint32_t inbound = 0;
+  std::uint32_t memory_credits = 0;
   void describe(ParamTable& t);
-};
 
-// The outgoing link of a node for each destination.
-struct RouteTable {
-  static constexpr std::uint16_t kNone = 0xffff;
-  std::uint32_t nodes = 0;
-  std::vector<std::uint16_t> next_link;  // [flow][destination node]
-  std::uint16_t link_for(Packet const& p) const {
-    return next_link[std::size_t{p.flow} * nodes + p.destination];
+  PacketFormat format(bool nvlink) const {
+    return nvlink ? PacketFormat{nvlink_flit_bytes, nvlink_flit_bytes} : PacketFormat{header_bytes, 1};
   }
+  // What a device serves for others at a time, where the parameters leave it to its links: the lines that
+  // they carry in service_time, and twice its even share for one of `slices`, because addresses are not
+  // spread evenly.
+  std::uint32_t inbound_of(Bandwidth all_links, std::uint32_t line_bytes) const;
+  std::uint32_t memory_credits_of(std::uint32_t inbound_entries, std::uint32_t slices) const;
 };
 
 // One link as seen from a node.
 struct LinkEnd {
   Bandwidth bandwidth;        // outwards
+  PacketFormat format;        // the same at both ends
+  std::uint64_t buffer = 0;   // bytes for each channel at the other end
+  std::uint32_t batch = 1;    // bytes after which this node gives credits back for what arrived
   std::uint16_t far_via = 0;  // the link's number at the node at the other end
   // Of a switch at the other end, to choose among its outputs; null: a device, which has one input.
   RouteTable const* far_route = nullptr;
 };
 
 struct FabricNodeSpec {
-  FabricParams params;
   std::string kind;  // of the series in the results
   NodeId node = 0;
   std::vector<LinkEnd> links;
   RouteTable const* route = nullptr;
-  std::size_t queue = 1024;  // packets that may wait for one link and channel
+  std::size_t passing = 1024;  // packets of others that may be here, for each channel: what all buffers hold
+  std::size_t queue = 1024;    // packets that may wait for one link and channel
 };
 
 struct SwitchOutputSpec {
@@ -70,7 +81,7 @@ struct SwitchOutputSpec {
 
 struct SwitchOutputState {
   Egress egress;
-  std::vector<std::uint32_t> owed;  // credits to return, by link and channel of arrival
+  std::vector<std::uint32_t> owed;  // bytes of credit to return, by link and channel of arrival
 };
 
 class SwitchOutput final : public Component<SwitchOutputSpec, SwitchOutputState> {
@@ -103,8 +114,11 @@ struct PortSpec {
   std::uint32_t slices = 1;
   std::vector<NodeId> node_of_gpu;
   std::vector<NodeId> node_of_cpu;
-  NodeId iommu_node = 0;       // of a GPU: where its translation requests go
-  std::uint32_t outbound = 1;  // requests of this device that may be under way
+  NodeId iommu_node = 0;                // of a GPU: where its translation requests go
+  std::uint32_t outbound = 1;           // requests of this device that may be under way
+  std::uint32_t inbound = 1;            // requests of other devices that are served at a time
+  std::uint32_t memory_credits = 1;     // of these, at one slice
+  std::uint32_t translation_bytes = 8;  // payload of a translation response or an invalidation request
 };
 
 struct Outbound {
@@ -130,7 +144,8 @@ struct PortStats {
 
 struct PortState {
   std::vector<Egress> egress;
-  std::vector<std::uint32_t> owed;  // credits to return, by link and channel
+  std::vector<std::uint32_t> owed;       // bytes of credit to return, by link and channel
+  std::vector<std::uint32_t> next_flow;  // of data, by destination node: without payload, with payload
   std::vector<Outbound> outbound;
   std::vector<std::uint32_t> free_outbound;
   std::vector<Inbound> inbound;
@@ -168,13 +183,13 @@ class FabricPort : public Component<PortSpec, PortState> {
   NodeId node_of(DeviceId device) const {
     return device >= kFirstCpu ? spec().node_of_cpu[device - kFirstCpu] : spec().node_of_gpu[device];
   }
-  std::uint16_t wire_bytes(PacketKind kind, std::uint32_t bytes) const;
+  std::uint16_t payload_of(PacketKind kind, std::uint32_t bytes) const;
   void post(Packet p, Cx& cx) const;
   // Handles a response, a translation or an invalidation; the caller returns the packet's credit.
   virtual void receive(Packet const& m, Cx& cx) const = 0;
 
  private:
-  void forward(Packet const& m, Cx& cx) const;
+  void enqueue(Packet p, std::size_t client, Cx& cx) const;
   bool serve(Packet const& m, Cx& cx) const;
   void release_buffer(Packet const& packet, Time at, Cx& cx) const;
   void serve_held(Cx& cx) const;

@@ -57,8 +57,9 @@ struct L1CacheParams {
   std::uint32_t mshrs = 128;
   std::uint32_t waiters = 1024;
   std::uint32_t slice_credits = 32;
-  std::uint32_t remote_credits = 64;
+  std::uint32_t remote_credits = 0;
   void describe(ParamTable& t);
+  std::uint32_t remote() const { return remote_credits != 0 ? remote_credits : mshrs; }
 };
 
 struct SmSpec {

@@ -135,7 +135,7 @@ struct MachineConfig {
     f("cpu", "a CPU: its last-level cache and memory", cpu);
     f("driver", "the driver's memory manager", driver);
     f("host", "the launch of kernels", host);
-    f("fabric", "packets, credits and ports", fabric);
+    f("fabric", "packets, buffers of links, and ports", fabric);
     f("links", "links whose source states no latency or bandwidth", links);
     f("routing", "shortest paths", routing);
   }
@@ -192,8 +192,9 @@ class Assembly {
   void make_route_tables();
   bool is_switch(std::uint32_t node) const;
   std::uint16_t number_of(std::uint32_t node, std::uint32_t l) const;
-  FabricNodeSpec fabric_spec(std::uint32_t node, std::string kind, std::size_t queue) const;
-  std::size_t passing(std::uint32_t node) const;
+  // `own_packets`: of the node itself, that may wait for one link.
+  FabricNodeSpec fabric_spec(std::uint32_t node, std::string kind, std::size_t own_packets) const;
+  Bandwidth bandwidth_of_links(std::uint32_t node) const;
   Clock gpu_clock() const { return config_.gpu.clock.clock(); }
   // Marks the components added by `build` as belonging to device `device`, group `group` of it.
   void begin_group(std::uint32_t device, std::uint32_t group);

@@ -93,7 +93,8 @@ enum class PacketKind : std::uint8_t {
 inline constexpr std::uint8_t kPacketKinds = 8;
 
 // Requests and responses use separate virtual channels, so that responses always get through. An invalidation
-// uses the response channel: it must not overtake an earlier translation response.
+// uses the response channel, and the route of the translations of its page: it must not overtake an earlier
+// translation response.
 enum class Channel : std::uint8_t { request, response };
 inline constexpr std::uint8_t kChannels = 2;
 
@@ -109,21 +110,21 @@ struct Packet {
   std::uint32_t tag;
   NodeId source;
   NodeId destination;
-  std::uint16_t wire_bytes;  // header included
-  std::uint16_t via;         // the receiver's number of the link it came over
+  std::uint16_t payload;  // bytes on the wire beside the header
+  std::uint16_t via;      // the receiver's number of the link it came over
   PacketKind kind;
   std::uint8_t bytes;    // of the access
   std::uint16_t device;  // the requesting GPU, of a translation
-  std::uint16_t flow;    // which of equally short routes it takes
+  std::uint32_t flow;    // which of equally short routes it takes from here on
   FoundBy found_by;      // of a translation response
-  std::uint8_t unused[5];
+  std::uint8_t unused[3];
 };
 
 // Buffer space returned to the sender of a link.
 struct Credit {
   std::uint16_t link;  // the sender's number of the link
   std::uint16_t channel;
-  std::uint32_t count;
+  std::uint32_t bytes;
 };
 
 struct LaunchKernel {

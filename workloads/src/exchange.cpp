@@ -1,0 +1,159 @@
+// The link microbenchmark: GPUs read or write each other's memory, fully coalesced, every byte once.
+//
+// The array is divided into equal parts, one for each GPU: with contiguous placement and contiguous block
+// order, part p lies in GPU p's memory and blocks of part p run on GPU p. `pair`: the blocks of one part
+// access another part; all other blocks end at once. `all_to_all`: every part accesses every other one, a
+// warp's access from each in turn; chunk q of a part is accessed by the (q modulo others)th of the other
+// parts. A first kernel, in which each part accesses the beginning of each page that it will need, fills the
+// TLBs. Loads never wait: as many are in flight as the machine allows.
+#include <memory>
+#include <vector>
+
+#include "catalogue.hpp"
+#include "farfault/workloads/buffer_layout.hpp"
+#include "kernel_support.hpp"
+
+namespace farfault::workloads {
+namespace {
+
+enum class Pattern : std::uint8_t { pair, all_to_all };
+enum class Direction : std::uint8_t { read, write };
+
+struct Spec {
+  ByteSize bytes{64ULL << 20};
+  std::uint32_t parts = 4;
+  Pattern pattern = Pattern::all_to_all;
+  Direction access = Direction::read;
+  std::uint32_t from = 0;
+  std::uint32_t to = 1;
+  bool warm_up = true;
+  std::uint32_t bytes_per_lane = 16;
+  std::uint32_t accesses_per_thread = 4;
+  std::uint32_t block = 256;
+
+  void describe(ParamTable& t) {
+    t.bytes("bytes", bytes, {ByteSize{4096}, ByteSize{1ULL << 44}},
+            "size of the array; a multiple of parts x page size", "assumed");
+    t.count("parts", parts, {2, 65535}, "parts of the array: the number of GPUs", "GMMU Bypass, Table 1: 4");
+    t.choice("pattern", pattern, {{"pair", Pattern::pair}, {"all_to_all", Pattern::all_to_all}},
+             "the blocks of one part access another part, or those of every part all other parts", "assumed");
+    t.choice("access", access, {{"read", Direction::read}, {"write", Direction::write}}, "loads or stores",
+             "assumed");
+    t.count("from", from, {0, 65534}, "with pair: the part whose blocks access the other one", "assumed");
+    t.count("to", to, {0, 65534}, "with pair: the part that is accessed", "assumed");
+    t.flag("warm_up", warm_up, "a first kernel accesses each page once, so that the TLBs hold it", "assumed");
+    t.count("bytes_per_lane", bytes_per_lane, {1, 16}, "bytes of one lane's access: 1, 2, 4, 8 or 16",
+            "assumed");
+    t.count("accesses_per_thread", accesses_per_thread, {1, 65536}, "accesses of one thread", "assumed");
+    t.count("block", block, {64, 1024}, "threads per block; a multiple of 64", "assumed");
+  }
+};
+
+// Which chunks of the array the warps of a part access. A chunk is what one warp accesses at a time.
+struct Division {
+  std::uint64_t parts;
+  std::uint64_t chunks;  // of a part
+  Pattern pattern;
+  std::uint64_t from, to;
+
+  bool everyone;  // every other part accesses every chunk, not one of them
+
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+  std::uint64_t accesses_of_part() const {
+    if (pattern == Pattern::pair) return chunks;
+    return (everyone ? chunks : ceil_div(chunks, parts - 1)) * (parts - 1);
+  }
+  // The chunk, counted from the array's beginning, of access n of part p.
+  std::uint64_t chunk(std::uint64_t p, std::uint64_t n) const {
+    if (pattern == Pattern::pair) return p == from && n < chunks ? to * chunks + n : kNone;
+    auto const others = parts - 1;
+    auto const other = (p + 1 + n % others) % parts;  // the next part first
+    auto const rank = p < other ? p : p - 1;          // of p among the others of `other`
+    auto const q = everyone ? n / others : n / others * others + rank;
+    return q < chunks ? other * chunks + q : kNone;
+  }
+};
+
+class Exchange final : public LinearKernel {
+ public:
+  // Each warp makes `accesses` accesses, `warps` warps of a part side by side.
+  Exchange(KernelShape shape, std::uint32_t warp_width, Division division, std::uint64_t blocks_per_part,
+           std::uint32_t accesses, Spec const& spec, VirtAddr base, std::uint64_t chunk_bytes)
+      : LinearKernel(std::move(shape), warp_width, ~std::uint64_t{0}),
+        division_(division),
+        blocks_per_part_(blocks_per_part),
+        warps_per_block_(spec.block / warp_width),
+        accesses_(accesses),
+        op_(spec.access == Direction::read ? Op::load : Op::store),
+        bytes_(spec.bytes_per_lane),
+        base_(base),
+        chunk_bytes_(chunk_bytes) {}
+
+  void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
+                   WarpInstruction& out) const override {
+    auto const part = block / blocks_per_part_;
+    auto const warps = blocks_per_part_ * warps_per_block_;
+    auto const first = block % blocks_per_part_ * warps_per_block_ + warp;
+    if (division_.pattern == Pattern::pair && part != division_.from) return set_end(out);
+    if (step == 0) return set_compute(out, 4);  // part, place in it, loop set-up
+    auto const n = step - 1;
+    if (n >= accesses_) return set_end(out);
+    auto const chunk = division_.chunk(part, n * warps + first);
+    if (chunk == Division::kNone) return set_compute(out, 1);  // a branch that no lane takes
+    set_linear(out, op_, bytes_, base_ + chunk * chunk_bytes_, bytes_, warp_width());
+  }
+
+ private:
+  Division division_;
+  std::uint64_t blocks_per_part_;
+  std::uint32_t warps_per_block_;
+  std::uint32_t accesses_;
+  Op op_;
+  std::uint32_t bytes_;
+  VirtAddr base_;
+  std::uint64_t chunk_bytes_;
+};
+
+Workload build(Spec const& spec, BuildContext const& context) {
+  auto const need = [](bool holds, std::string const& sentence) {
+    if (!holds) throw UserError("exchange: " + sentence);
+  };
+  need((spec.bytes_per_lane & (spec.bytes_per_lane - 1)) == 0,
+       "bytes_per_lane " + std::to_string(spec.bytes_per_lane) + " is not one of: 1, 2, 4, 8, 16");
+  need(spec.block % 64 == 0, "block " + std::to_string(spec.block) + " is not a multiple of 64");
+  auto const unit = std::uint64_t{spec.parts} * context.page_bytes;
+  need(spec.bytes.bytes % unit == 0, "bytes " + std::to_string(spec.bytes.bytes) +
+                                         " is not a multiple of parts x page size, " + std::to_string(unit));
+  if (spec.pattern == Pattern::pair) {
+    need(spec.from < spec.parts,
+         "from " + std::to_string(spec.from) + " is not below parts, " + std::to_string(spec.parts));
+    need(spec.to < spec.parts,
+         "to " + std::to_string(spec.to) + " is not below parts, " + std::to_string(spec.parts));
+    need(spec.from != spec.to, "from and to are both " + std::to_string(spec.to));
+  }
+  BufferLayout layout;
+  auto const base = layout.add("array", spec.bytes.bytes);
+  auto const part_bytes = spec.bytes.bytes / spec.parts;
+  std::vector<std::unique_ptr<Kernel const>> kernels;
+  auto const add = [&](char const* name, std::uint64_t chunk_bytes, std::uint32_t accesses, bool everyone) {
+    Division const division{spec.parts, part_bytes / chunk_bytes, spec.pattern, spec.from, spec.to, everyone};
+    auto const warps_per_block = spec.block / context.warp_width;
+    auto const per_part = ceil_div(division.accesses_of_part(), std::uint64_t{warps_per_block} * accesses);
+    kernels.push_back(std::make_unique<Exchange>(KernelShape{name, per_part * spec.parts, spec.block, 24, 0},
+                                                 context.warp_width, division, per_part, accesses, spec, base,
+                                                 chunk_bytes));
+  };
+  if (spec.warm_up) add("warm_up", context.page_bytes, 1, true);
+  add("exchange", std::uint64_t{spec.bytes_per_lane} * context.warp_width, spec.accesses_per_thread, false);
+  return {"exchange", layout.take(), std::move(kernels)};
+}
+
+}  // namespace
+
+WorkloadInfo exchange_info() {
+  return {"exchange", "GPUs read or write each other's memory, a pair or all to all: bandwidth of links",
+          &SpecBuilder<Spec, build>::make};
+}
+
+}  // namespace farfault::workloads
