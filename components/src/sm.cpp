@@ -25,8 +25,26 @@ void SmParams::describe(ParamTable& t) {
   t.count("registers", registers, {1024, 1 << 20}, "32-bit vector registers, lanes included",
           "GCN3: 4 SIMDs of 64 KiB");
   t.count("shared_bytes", shared_bytes, {0, 1 << 20}, "bytes of shared memory (LDS)", "GCN3: 64 KiB");
-  t.count("issue_width", issue_width, {1, 16},
-          "instructions issued per cycle, from different or the same warps", "GCN3: one for each of 4 SIMDs");
+  t.count("simds", simds, {1, ExecutionUnits::kMaxSimds},
+          "SIMDs (warp schedulers) of an SM; a warp belongs to one of them",
+          "GCN3 ISA: 4 SIMDs; NVIDIA white papers from Volta on: 4 schedulers");
+  t.count("simd_lanes", simd_lanes, {1, kMaxLanes}, "lanes of a SIMD that compute in one cycle",
+          "GCN3 ISA: 16; white papers: V100 and A100 16, H100 32 (FP32 units of a scheduler)");
+  t.count("special_lanes", special_lanes, {1, kMaxLanes},
+          "lanes of a SIMD that compute a special function (reciprocal, root, sine) in one cycle",
+          "GCN3: a quarter of the rate, 4; white papers of V100, A100, H100: 4 special function units");
+  t.count("scalar_rate", scalar_rate, {1, 16}, "scalar instructions that an SM executes in one cycle",
+          "GCN3 ISA: one scalar unit; NVIDIA: one instruction of each of the 4 schedulers");
+  t.count("shared_bytes_per_cycle", shared_bytes_per_cycle, {1, 1024},
+          "bytes that the shared memory (LDS) of an SM reads or writes in one cycle",
+          "GCN3: 32 banks of 4 B; V100, A100 and H100 the same (Jia et al., arXiv:1804.06826)");
+  t.count("dependent_latency", dependent_latency, {1, 1000},
+          "cycles from an instruction to the next one of its warp, which depends on it",
+          "GCN3: 4; Volta: 4 (Jia et al., arXiv:1804.06826, Table 4.1)");
+  t.count("shared_latency", shared_latency, {0, 1000},
+          "cycles from the end of a group's shared-memory accesses to the warp's next instruction; 0: none "
+          "beyond dependent_latency",
+          "assumed; Volta: 19 (Jia et al., arXiv:1804.06826)");
   t.choice("warp_order", warp_order,
            {{"greedy_then_oldest", WarpOrder::greedy_then_oldest}, {"round_robin", WarpOrder::round_robin}},
            "which ready warp issues first", "assumed; GPGPU-Sim's default is greedy-then-oldest");
@@ -68,21 +86,34 @@ SmState Sm::initial() const {
   s.current.reserve(2 * std::size_t{kMaxLanes});
   s.slice_credits.assign(p.slices, p.l1_cache.slice_credits);
   s.remote_credits = p.l1_cache.remote();
+  s.scalar_credits = p.scalar_requests;
   s.invalidations = Ring<Invalidate>(p.moves);
   return s;
 }
 
 std::span<Stat<SmState> const> Sm::stats() const {
   using S = SmState const&;
-  static constexpr std::array<Stat<SmState>, 12> all{{
-      {"instructions", "count", "warp instructions issued", StatKind::counter,
-       [](S s) { return s.stats.instructions; }},
+  static constexpr std::array<Stat<SmState>, 18> all{{
+      {"instructions", "count", "warp instructions issued, of all kinds", StatKind::counter,
+       [](S s) { return s.stats.instructions(); }},
+      {"vector_instructions", "count", "vector instructions issued", StatKind::counter,
+       [](S s) { return s.stats.vector_instructions; }},
+      {"scalar_instructions", "count", "scalar instructions issued, branches and barriers included",
+       StatKind::counter, [](S s) { return s.stats.scalar_instructions; }},
+      {"shared_instructions", "count", "accesses of warps to shared memory", StatKind::counter,
+       [](S s) { return s.stats.shared_instructions; }},
       {"memory_instructions", "count", "load and store instructions issued", StatKind::counter,
        [](S s) { return s.stats.memory_instructions; }},
+      {"scalar_loads", "count", "scalar load instructions issued", StatKind::counter,
+       [](S s) { return s.stats.scalar_loads; }},
       {"transactions", "count", "memory transactions after coalescing (L1 accesses)", StatKind::counter,
        [](S s) { return s.stats.transactions; }},
-      {"issue_cycles", "cycle", "cycles in which at least one instruction issued", StatKind::counter,
-       [](S s) { return s.stats.issue_cycles; }},
+      {"scalar_transactions", "count", "memory transactions of scalar loads (scalar-cache accesses)",
+       StatKind::counter, [](S s) { return s.stats.scalar_transactions; }},
+      {"simd_cycles", "cycle", "cycles that SIMDs were busy with instructions, of all SIMDs together",
+       StatKind::counter, [](S s) { return s.units.simd_cycles(); }},
+      {"shared_bytes", "bytes", "bytes that shared memory read or wrote", StatKind::counter,
+       [](S s) { return s.units.shared_bytes(); }},
       {"l1_tlb_hits", "count", "transactions that hit the L1 TLB", StatKind::counter,
        [](S s) { return s.stats.l1_tlb_hits; }},
       {"l1_tlb_misses", "count", "transactions that missed the L1 TLB", StatKind::counter,
@@ -167,14 +198,12 @@ void Sm::on_tick(Tick const&, Cx& cx) const {
       s.ready |= bit(w);
     }
   }
-  std::uint32_t issued = 0;
-  while (issued < spec().sm.issue_width && s.ready != 0) {
+  auto const cycle = spec().clock.edge_at_or_after(cx.now());
+  while (s.ready != 0) {
     auto const w = s.scheduler.pick(s.ready, spec().sm.warp_order);
     s.ready &= ~bit(w);
-    if (issue(w, cx) == Outcome::issued) ++issued;
+    issue(w, cycle, cx);
   }
-  s.stats.instructions += issued;
-  if (issued != 0) ++s.stats.issue_cycles;
   schedule_tick(cx);
 }
 
@@ -194,30 +223,73 @@ bool Sm::must_wait(std::uint32_t warp, bool for_stores, Cx& cx) const {
   return false;
 }
 
-Sm::Outcome Sm::issue(std::uint32_t warp, Cx& cx) const {
+void Sm::compute(std::uint32_t warp, Work const& work, std::uint64_t cycle, SmState& s) const {
+  s.stats.vector_instructions += work.vector + work.special;
+  s.stats.scalar_instructions += work.scalar;
+  s.stats.shared_instructions += work.shared;
+  ++s.warps[warp].step;
+  s.scheduler.issued(warp);
+  wake_warp(warp, spec().clock.edge(s.units.execute(spec().rates(), warp, work, cycle)), s);
+}
+
+void Sm::scalar_load(std::uint32_t warp, WarpInstruction const& i, std::uint64_t cycle, Cx& cx) const {
+  constexpr std::uint32_t kArgumentSlots = 1024;  // 64 bytes each, for the kernels in turn
+  auto& s = cx.state();
+  auto& w = s.warps[warp];
+  if (s.scalar_credits == 0) {
+    s.scalar_wait |= bit(warp);
+    return;
+  }
+  --s.scalar_credits;
+  ++w.step;
+  s.scheduler.issued(warp);
+  ++w.loads;
+  ++s.stats.scalar_transactions;
+  s.stats.scalar_loads += i.work.scalar;
+  auto address = i.address[0];
+  if (address >= kKernelArguments) address += std::uint64_t{64} * (s.kernel % kArgumentSlots);
+  cx.send(scalar_request,
+          ScalarRequest{address, s.kernel, spec().scalar_index, static_cast<std::uint16_t>(warp)});
+  wake_warp(warp, spec().clock.edge(s.units.execute(spec().rates(), warp, i.work, cycle)), s);
+}
+
+void Sm::on_scalar(ScalarResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  ++s.scalar_credits;
+  for (auto rest = s.scalar_wait; rest != 0; rest &= rest - 1) wake_warp(lowest(rest), cx.now(), s);
+  s.scalar_wait = 0;
+  auto& w = s.warps[m.warp];
+  --w.loads;
+  w.loads_done = std::max(w.loads_done, cx.now());
+  wake_if_done(m.warp, cx);
+  schedule_tick(cx);
+}
+
+// Issues the warp's next instruction, or makes the warp wait for what that needs.
+void Sm::issue(std::uint32_t warp, std::uint64_t cycle, Cx& cx) const {
   auto& s = cx.state();
   auto& w = s.warps[warp];
   WarpInstruction i;
   spec().workload->kernel(s.kernel).instruction(w.block, w.index, w.step, i);
   bool const ends = i.op == Op::end;
-  if ((i.wait_loads || ends) && must_wait(warp, ends, cx)) return Outcome::held;
+  if ((i.wait_loads || ends) && must_wait(warp, ends, cx)) return;
 
   switch (i.op) {
     case Op::end:
-      retire(warp, cx);
-      return Outcome::held;  // the end is not an instruction
+      return retire(warp, cx);  // the end is not an instruction
     case Op::compute:
-      ++w.step;
-      wake_warp(warp, cx.now() + spec().clock.cycles(i.cycles), s);
-      return Outcome::issued;
+      return compute(warp, i.work, cycle, s);
     case Op::barrier: {
       ++w.step;
+      s.scheduler.issued(warp);
+      ++s.stats.scalar_instructions;
       auto& block = s.blocks[w.slot];
       ++block.at_barrier;
       block.barrier_warps |= bit(warp);
-      release_barrier(block, cx);
-      return Outcome::issued;
+      return release_barrier(block, cx);
     }
+    case Op::scalar_load:
+      return scalar_load(warp, i, cycle, cx);
     case Op::load:
     case Op::store:
       break;
@@ -225,14 +297,13 @@ Sm::Outcome Sm::issue(std::uint32_t warp, Cx& cx) const {
 
   if (lsu_busy(s)) {
     s.lsu_wait |= bit(warp);
-    return Outcome::held;
+    return;
   }
-  if (s.lsu_free > cx.now()) {
-    wake_warp(warp, s.lsu_free, s);
-    return Outcome::held;
-  }
+  if (s.lsu_free > cx.now()) return wake_warp(warp, s.lsu_free, s);
   ++w.step;
+  s.scheduler.issued(warp);
   ++s.stats.memory_instructions;
+  s.units.take_issue_slot(spec().rates(), warp, cycle);
   Transactions transactions;
   auto const n = coalesce(i, spec().line_bytes, transactions);
   auto const access = i.op == Op::load ? Access::read : Access::write;
@@ -245,7 +316,6 @@ Sm::Outcome Sm::issue(std::uint32_t warp, Cx& cx) const {
   s.stats.transactions += n;
   wake_warp(warp, cx.now() + Duration{1}, s);
   run_load_store(cx);
-  return Outcome::issued;
 }
 
 void Sm::release_barrier(BlockSlot& block, Cx& cx) const {

@@ -29,11 +29,23 @@ class HandKernel final : public Kernel {
   std::function<Program(std::uint64_t, std::uint32_t)> program_;
 };
 
-inline WarpInstruction compute(std::uint32_t cycles, bool wait_loads = false) {
+inline WarpInstruction compute(Work const& work, bool wait_loads = false) {
   WarpInstruction i{};
   i.op = Op::compute;
-  i.cycles = cycles;
+  i.work = work;
   i.wait_loads = wait_loads;
+  return i;
+}
+// Vector instructions.
+inline WarpInstruction compute(std::uint32_t instructions, bool wait_loads = false) {
+  return compute(Work{.vector = instructions}, wait_loads);
+}
+inline WarpInstruction scalar_load(VirtAddr address) {
+  WarpInstruction i{};
+  i.op = Op::scalar_load;
+  i.bytes_per_lane = 4;
+  i.work.scalar = 1;
+  i.address[0] = address;
   return i;
 }
 inline WarpInstruction barrier() {

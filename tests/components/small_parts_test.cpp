@@ -10,6 +10,7 @@
 #include "farfault/components/parts/coalescer.hpp"
 #include "farfault/components/parts/dram_bank.hpp"
 #include "farfault/components/parts/egress.hpp"
+#include "farfault/components/parts/execution_units.hpp"
 #include "farfault/components/parts/warp_scheduler.hpp"
 
 using namespace farfault;
@@ -230,37 +231,86 @@ TEST_CASE("egress: of what waits, answers leave first") {
   CHECK(transmit(egress, Time{}) == Gone{{3, 10}, {4, 20}, {1, 30}, {2, 40}});
 }
 
+namespace {
+
+// Picks a warp and issues its instruction.
+std::uint32_t issue(WarpScheduler& s, std::uint64_t ready, WarpOrder order) {
+  auto const slot = s.pick(ready, order);
+  s.issued(slot);
+  return slot;
+}
+
+}  // namespace
+
+TEST_CASE("warp scheduler: a warp that is picked and cannot issue is not the last one") {
+  WarpScheduler s;
+  for (std::uint32_t const slot : {0U, 1U, 2U}) s.admit(slot);
+  auto const gto = WarpOrder::greedy_then_oldest;
+  CHECK(issue(s, 0b111, gto) == 0);
+  CHECK(s.pick(0b110, gto) == 1);
+  CHECK(s.pick(0b111, gto) == 0);
+}
+
 TEST_CASE("greedy then oldest: the same warp as long as it is ready, else the one that came first") {
   WarpScheduler s;
   for (std::uint32_t const slot : {4U, 2U, 7U}) s.admit(slot);  // 4 is the oldest
   auto const gto = WarpOrder::greedy_then_oldest;
-  CHECK(s.pick(0b1001'0100, gto) == 4);
-  CHECK(s.pick(0b1001'0100, gto) == 4);
-  CHECK(s.pick(0b1000'0100, gto) == 2);
-  CHECK(s.pick(0b1001'0100, gto) == 2);
-  CHECK(s.pick(0b1001'0000, gto) == 4);
-  CHECK(s.pick(0b1000'0000, gto) == 7);
+  CHECK(issue(s, 0b1001'0100, gto) == 4);
+  CHECK(issue(s, 0b1001'0100, gto) == 4);
+  CHECK(issue(s, 0b1000'0100, gto) == 2);
+  CHECK(issue(s, 0b1001'0100, gto) == 2);
+  CHECK(issue(s, 0b1001'0000, gto) == 4);
+  CHECK(issue(s, 0b1000'0000, gto) == 7);
   s.admit(4);  // the slot has a new warp, younger than all
-  CHECK(s.pick(0b0001'0100, gto) == 2);
+  CHECK(issue(s, 0b0001'0100, gto) == 2);
 }
 
 TEST_CASE("greedy then oldest: a new warp in the slot that issued last is the youngest, not the greedy one") {
   WarpScheduler s;
   for (std::uint32_t const slot : {0U, 1U}) s.admit(slot);
   auto const gto = WarpOrder::greedy_then_oldest;
-  CHECK(s.pick(0b11, gto) == 0);
+  CHECK(issue(s, 0b11, gto) == 0);
   s.admit(0);
-  CHECK(s.pick(0b11, gto) == 1);
+  CHECK(issue(s, 0b11, gto) == 1);
 }
 
 TEST_CASE("round robin: the next ready slot after the last one, round the end") {
   WarpScheduler s;
   auto const rr = WarpOrder::round_robin;
-  CHECK(s.pick(0b1011'0000, rr) == 4);
-  CHECK(s.pick(0b1011'0000, rr) == 5);
-  CHECK(s.pick(0b1011'0000, rr) == 7);
-  CHECK(s.pick(0b1011'0000, rr) == 4);
-  CHECK(s.pick(std::uint64_t{1} << 63 | 1, rr) == 63);
-  CHECK(s.pick(std::uint64_t{1} << 63 | 1, rr) == 0);
-  CHECK(s.pick(1, rr) == 0);
+  CHECK(issue(s, 0b1011'0000, rr) == 4);
+  CHECK(issue(s, 0b1011'0000, rr) == 5);
+  CHECK(issue(s, 0b1011'0000, rr) == 7);
+  CHECK(issue(s, 0b1011'0000, rr) == 4);
+  CHECK(issue(s, std::uint64_t{1} << 63 | 1, rr) == 63);
+  CHECK(issue(s, std::uint64_t{1} << 63 | 1, rr) == 0);
+  CHECK(issue(s, 1, rr) == 0);
+}
+
+TEST_CASE("execution units: what warps of one SIMD execute takes turns, what those of others do does not") {
+  ExecutionUnits u;
+  ExecutionRates const gcn{4, 4, 16, 1, 128, 4, 0, 64};
+  CHECK(u.execute(gcn, 0, {.vector = 10}, 100) == 140);
+  CHECK(u.execute(gcn, 1, {.vector = 10}, 100) == 140);
+  CHECK(u.execute(gcn, 4, {.vector = 10}, 100) == 180);
+  CHECK(u.execute(gcn, 8, {.vector = 1, .special = 1}, 110) == 200);
+  CHECK(u.execute(gcn, 0, {.vector = 1}, 500) == 504);  // idle since 200
+  CHECK(u.simd_cycles() == 3 * 40 + 20 + 4);
+}
+
+TEST_CASE(
+    "execution units: a unit of several instructions or bytes per cycle needs no whole cycle for each") {
+  ExecutionUnits u;
+  ExecutionRates const rates{4, 1, 1, 4, 128, 1, 0, 32};
+  for (std::uint64_t n = 1; n <= 9; ++n) CHECK(u.execute(rates, 0, {.scalar = 1}, 10) == 10 + (n + 3) / 4);
+  ExecutionUnits v;
+  for (std::uint64_t n = 1; n <= 9; ++n)
+    CHECK(v.execute(rates, 0, {.shared = 1, .shared_bytes_per_lane = 1}, 10) == 10 + (n + 3) / 4);
+}
+
+TEST_CASE("execution units: a memory instruction takes a cycle of its SIMD, ahead of what waits there") {
+  ExecutionUnits u;
+  ExecutionRates const gcn{4, 4, 16, 1, 128, 4, 0, 64};
+  CHECK(u.execute(gcn, 0, {.vector = 10}, 100) == 140);
+  u.take_issue_slot(gcn, 4, 105);
+  CHECK(u.execute(gcn, 0, {.vector = 10}, 140) == 181);
 }

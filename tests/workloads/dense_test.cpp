@@ -20,25 +20,26 @@ TEST_CASE("vectoradd: each thread reads a[i] and b[i] and writes c[i], once") {
     // Block 10 of 96 threads starts at element 960, so its warp 1 holds the last 8 of 1000 elements (or
     // none).
     WarpInstruction in;
-    w.kernel(0).instruction(10, 0, 4, in);
+    w.kernel(0).instruction(10, 0, 5, in);
     CHECK(in.op == Op::store);
     CHECK(in.lanes == (width == 32 ? 0xffff'ffffULL : 0xff'ffff'ffffULL));
     CHECK(in.address[5] == buffer(w, "c").base + 4 * 965);
   }
 }
 
-TEST_CASE("vectoradd: the addition waits for the loads and nothing else does") {
+TEST_CASE("vectoradd: the index waits for the arguments, the addition for the loads, and nothing else does") {
   auto const w = build("vectoradd", {{"elements", "64"}});
   std::vector<bool> waits;
   std::vector<Op> ops;
   WarpInstruction in;
-  for (std::uint64_t s = 0; s < 6; ++s) {
+  for (std::uint64_t s = 0; s < 7; ++s) {
     w.kernel(0).instruction(0, 0, s, in);
     ops.push_back(in.op);
     waits.push_back(in.wait_loads);
   }
-  CHECK(ops == std::vector<Op>{Op::compute, Op::load, Op::load, Op::compute, Op::store, Op::end});
-  CHECK(waits == std::vector<bool>{false, false, false, true, false, false});
+  CHECK(ops ==
+        std::vector<Op>{Op::scalar_load, Op::compute, Op::load, Op::load, Op::compute, Op::store, Op::end});
+  CHECK(waits == std::vector<bool>{false, true, false, false, true, false, false});
 }
 
 TEST_CASE("relu: every element is read once and written once") {
@@ -60,7 +61,7 @@ TEST_CASE("fir: thread t reads all coefficients and samples t to t + taps - 1") 
   CHECK(all_equal(touches(w, buffer(w, "coeff"), Op::load, 32, 4), 64));
   // The second tap of warp 1 reads one sample before the first.
   WarpInstruction i;
-  w.kernel(0).instruction(0, 1, 5, i);
+  w.kernel(0).instruction(0, 1, 6, i);
   CHECK(i.address[0] == in_buffer.base + 4 * (32 + 4 - 1));
 }
 
@@ -100,7 +101,7 @@ TEST_CASE("transpose: neighbouring blocks lie on a diagonal of tiles") {
   auto const w = build("transpose", {{"width", "256"}, {"height", "256"}});
   WarpInstruction in;
   for (std::uint64_t block = 0; block < 4; ++block) {
-    w.kernel(0).instruction(block, 0, 1, in);
+    w.kernel(0).instruction(block, 0, 2, in);
     CHECK(in.address[0] == buffer(w, "input").base + block * 64 * 1024 + block * 256);
   }
 }

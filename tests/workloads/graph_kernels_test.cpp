@@ -27,7 +27,7 @@ BfsRun play(Workload const& w, CsrGraph const& g, std::uint64_t source, std::uin
   for (std::size_t k = 0; k < w.kernel_count(); ++k) {
     std::uint32_t own = 0;
     walk(w.kernel(k), width, [&](auto, auto, auto step, WarpInstruction const& in) {
-      if (in.op == Op::load && step == 1) own += static_cast<std::uint32_t>(std::popcount(in.lanes));
+      if (in.op == Op::load && step == 2) own += static_cast<std::uint32_t>(std::popcount(in.lanes));
       if (in.op != Op::load && in.op != Op::store) return;
       each_lane(in, [&](auto, VirtAddr a) {
         if (in.op == Op::load && a >= columns.base && a < columns.base + columns.bytes)

@@ -103,7 +103,7 @@ TEST_CASE("trace: the first warp of vectorAdd waits for its loads where it uses 
   std::vector<Op> ops;
   for (auto const& in : s) ops.push_back(in.op);
   // MOV .. IMAD.WIDE (10), two loads, IMAD.WIDE and FADD, FADD, store, EXIT.
-  CHECK(s[0].cycles == 10);
+  CHECK(s[0].work.vector == 10);
   CHECK(s[1].op == Op::load);
   CHECK(active(s[1])[31] == 0x7fb0fc430e00 + 31 * 4);
   CHECK(s[2].op == Op::load);
@@ -152,7 +152,7 @@ TEST_CASE("trace: a memory instruction without lanes accesses nothing") {
   auto const s = steps_of({"0100 00000000 1 R1 LDG.E 1 R2 4 1 0x0 0 ", "0110 ffffffff 1 R3 MOV 0 0 0 "});
   REQUIRE(s.size() == 1);
   CHECK(s[0].op == Op::compute);
-  CHECK(s[0].cycles == 2);
+  CHECK(s[0].work.vector == 2);
 }
 
 TEST_CASE("trace: shared, local and constant accesses are compute, generic ones by their address") {
@@ -163,7 +163,7 @@ TEST_CASE("trace: shared, local and constant accesses are compute, generic ones 
        "60 00000001 0 RED.E.ADD 2 R2 R3 4 2 0x8000 0", "70 ffffffff 0 BAR.SYNC.DEFER_BLOCKING 0 0 0"});
   REQUIRE(s.size() == 4);
   CHECK(s[0].op == Op::compute);
-  CHECK(s[0].cycles == 5);
+  CHECK(s[0].work.vector == 5);
   CHECK(s[1].op == Op::load);
   CHECK(s[2].op == Op::store);
   CHECK(s[3].op == Op::barrier);
@@ -175,9 +175,9 @@ TEST_CASE(
       steps_of({"00 ffffffff 1 R4 LDG.E.128 1 R2 16 1 0x1000 16 0", "10 ffffffff 1 R8 FADD 2 R9 R10 0 0",
                 "20 ffffffff 1 R8 FADD 2 R7 R10 0 0", "30 ffffffff 1 R8 FADD 2 R4 R10 0 0"});
   REQUIRE(s.size() == 3);
-  CHECK(s[1].cycles == 1);
+  CHECK(s[1].work.vector == 1);
   CHECK_FALSE(s[1].wait_loads);
-  CHECK(s[2].cycles == 2);
+  CHECK(s[2].work.vector == 2);
   CHECK(s[2].wait_loads);
 }
 

@@ -47,7 +47,7 @@ inline void walk(Kernel const& kernel, std::uint32_t width, Visit const& visit) 
         in.address.fill(0xdead);
         kernel.instruction(block, warp, step, in);
         if (in.op == Op::end) break;
-        if (in.op == Op::compute) CHECK_GE(in.cycles, 1U);
+        if (in.op == Op::compute) CHECK((in.work.instructions() >= 1 || in.wait_loads));
         if (in.op == Op::load || in.op == Op::store) {
           REQUIRE_NE(in.lanes, 0U);
           REQUIRE_GE(in.bytes_per_lane, 1);
@@ -59,9 +59,10 @@ inline void walk(Kernel const& kernel, std::uint32_t width, Visit const& visit) 
     }
 }
 
+// A scalar load has one address.
 template <class Use>
 void each_lane(WarpInstruction const& in, Use use) {
-  for (auto left = in.lanes; left != 0; left &= left - 1) {
+  for (auto left = in.op == Op::scalar_load ? 1 : in.lanes; left != 0; left &= left - 1) {
     auto const lane = static_cast<std::uint32_t>(std::countr_zero(left));
     use(lane, in.address[lane]);
   }
@@ -83,15 +84,19 @@ inline Buffer const& buffer(Workload const& workload, std::string_view name) {
   return workload.buffers().front();
 }
 
+inline bool reads_data(WarpInstruction const& in) {
+  return in.op == Op::load || (in.op == Op::scalar_load && in.address[0] < kKernelArguments);
+}
+
 // How often each `unit`-byte element of `b` is touched by accesses of kind `op` over all kernels from `first`
-// to `last`.
+// to `last`; scalar loads are loads.
 inline std::vector<std::uint32_t> touches(Workload const& workload, Buffer const& b, Op op,
                                           std::uint32_t width, std::uint32_t unit, std::size_t first = 0,
                                           std::size_t last = ~std::size_t{0}) {
   std::vector<std::uint32_t> count(b.bytes / unit, 0);
   for (auto k = first; k < std::min(last, workload.kernel_count()); ++k)
     walk(workload.kernel(k), width, [&](auto, auto, auto, WarpInstruction const& in) {
-      if (in.op != op) return;
+      if (op == Op::load ? !reads_data(in) : in.op != op) return;
       each_lane(in, [&](auto, VirtAddr a) {
         if (a < b.base || a >= b.base + b.bytes) return;
         REQUIRE_LE(a + in.bytes_per_lane, b.base + b.bytes);
@@ -112,7 +117,7 @@ inline bool inside_buffers(Workload const& workload, std::uint32_t width) {
   bool inside = true;
   for (std::size_t k = 0; k < workload.kernel_count(); ++k)
     walk(workload.kernel(k), width, [&](auto, auto, auto, WarpInstruction const& in) {
-      if (in.op != Op::load && in.op != Op::store) return;
+      if (!reads_data(in) && in.op != Op::store) return;
       each_lane(in, [&](auto, VirtAddr a) {
         bool found = false;
         for (auto const& b : workload.buffers())

@@ -270,6 +270,7 @@ void Assembly::build_gpus() {
   auto const layout = config_.gpu_memory();
   auto const memory = layout.slice_map();
   auto const gpus = static_cast<std::uint32_t>(gpus_.size());
+  auto const scalar_caches = (sms_ + config_.scalar_cache.sms - 1) / config_.scalar_cache.sms;
   for (std::uint32_t g = 0; g < gpus; ++g) {
     auto& gpu = *gpus_[g];
     auto const name = "gpu" + std::to_string(g);
@@ -280,7 +281,9 @@ void Assembly::build_gpus() {
         name + ".dispatcher",
         {config_.sm, clock, g, gpus, sms_, config_.gpu.warp_width, config_.host.block_order, &workload_});
     gpu.l2_tlb = &system_->add<L2Tlb>(
-        name + ".l2_tlb", {config_.l2_tlb, clock, sms_, config_.l1_tlb.mshrs, config_.driver.migrations});
+        name + ".l2_tlb",
+        {config_.l2_tlb, clock, sms_ + scalar_caches,
+         std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs), config_.driver.migrations});
     GmmuSpec gmmu;
     gmmu.params = config_.gmmu;
     gmmu.router = config_.router;
@@ -294,7 +297,8 @@ void Assembly::build_gpus() {
 
     begin_group(gpu.node, kPortGroup);
     PortSpec port;
-    port.outbound = sms_ * config_.l1_cache.remote() + config_.copy_engine.window;
+    port.outbound = sms_ * config_.l1_cache.remote() + config_.copy_engine.window +
+                    scalar_caches * config_.scalar_cache.mshrs;
     port.inbound = config_.fabric.inbound_of(bandwidth_of_links(gpu.node), config_.gpu.line_bytes);
     port.memory_credits = config_.fabric.memory_credits_of(port.inbound, config_.l2_cache.slices);
     port.translation_bytes = config_.fabric.translation_bytes;
@@ -323,10 +327,13 @@ void Assembly::build_gpus() {
     slice.device = device;
     slice.line_bytes = config_.gpu.line_bytes;
     slice.queue = sms_ * config_.l1_cache.slice_credits + config_.gmmu.walkers + port.memory_credits +
-                  config_.copy_engine.slice_credits;
+                  config_.copy_engine.slice_credits + scalar_caches * config_.scalar_cache.mshrs;
     gpu.memory = build_memory(gpu.node, name, "l2_slice", slice, {config_.dram, "dram", {}}, layout);
     for (std::uint32_t i = 0; i < sms_; ++i) {
-      begin_group(gpu.node, i * kSmGroups / sms_);
+      // The SMs of a scalar cache, a cycle away from it, stay together.
+      auto const of_cache = i % config_.scalar_cache.sms;
+      begin_group(gpu.node, (i - of_cache) * kSmGroups / sms_);
+      if (of_cache == 0) add_scalar_cache(g, i / config_.scalar_cache.sms);
       SmSpec sm;
       sm.sm = config_.sm;
       sm.l1_tlb = config_.l1_tlb;
@@ -340,10 +347,30 @@ void Assembly::build_gpus() {
       sm.slices = config_.l2_cache.slices;
       sm.memory = memory;
       sm.moves = config_.driver.migrations;
+      sm.scalar_index = static_cast<std::uint16_t>(of_cache);
+      sm.scalar_requests = config_.scalar_cache.requests;
       sm.workload = &workload_;
       gpu.sms.push_back(&system_->add<Sm>(name + ".sm" + std::to_string(i), sm));
     }
   }
+}
+
+void Assembly::add_scalar_cache(std::uint32_t gpu, std::uint32_t index) {
+  constexpr std::uint64_t kArguments = 64 << 10;  // bytes at the end of a GPU's memory
+  ScalarCacheSpec spec;
+  spec.params = config_.scalar_cache;
+  spec.clock = gpu_clock();
+  spec.index = sms_ + index;
+  spec.memory_port = static_cast<std::uint16_t>(sms_ + 3 + index);
+  spec.remote_port = static_cast<std::uint16_t>(sms_ + 1 + index);
+  spec.device = static_cast<DeviceId>(gpu);
+  spec.line_bytes = config_.gpu.line_bytes;
+  spec.page_bits = page_bits_;
+  spec.moves = config_.driver.migrations;
+  spec.arguments = physical(spec.device, config_.dram.capacity.bytes - kArguments);
+  spec.memory = AddressMap(config_.l2_cache.slices, config_.l2_cache.interleave.bytes);
+  gpus_[gpu]->scalar_caches.push_back(&system_->add<ScalarCache>(
+      "gpu" + std::to_string(gpu) + ".scalar_cache" + std::to_string(index), spec));
 }
 
 }  // namespace farfault::topologies

@@ -146,6 +146,7 @@ void MachineConfig::check(Config& config) const {
   rules.array("gpu.l2_tlb.", l2_tlb.entries, l2_tlb.ways);
   if (iommu.tlb_entries != 0) rules.array("iommu.tlb_", iommu.tlb_entries, iommu.tlb_ways);
   rules.cache("gpu.l1_cache.size", l1_cache.size, l1_cache.ways, 1, gpu.line_bytes);
+  rules.cache("gpu.scalar_cache.size", scalar_cache.size, scalar_cache.ways, 1, gpu.line_bytes);
   rules.cache("gpu.l2_cache.size", l2_cache.size, l2_cache.ways, l2_cache.slices, gpu.line_bytes);
   rules.cache("cpu.llc_size", cpu.llc.size, cpu.llc.ways, cpu.llc.slices, gpu.line_bytes);
   rules.power_of_two("fabric.nvlink_flit_bytes", fabric.nvlink_flit_bytes);

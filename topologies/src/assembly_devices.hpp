@@ -16,6 +16,7 @@ struct Assembly::Gpu {
   std::uint32_t node;
   std::uint32_t cpu = 0;  // the nearest one, whose IOMMU serves this GPU
   std::vector<Sm*> sms;
+  std::vector<ScalarCache*> scalar_caches;
   Memory memory;
   L2Tlb* l2_tlb = nullptr;
   Gmmu* gmmu = nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "farfault/engine/error.hpp"
 #include "farfault/topologies/sm_count.hpp"
@@ -31,7 +32,10 @@ std::array<Part, 4> parts_of(Machine const& m, MachineConfig const& c) {
   auto const sms = static_cast<double>(sms_of_gpu(m, c.gpu.sms));
   auto const line = c.gpu.line_bytes;
   auto const sm = kPerSm + kPerLine * lines_of(c.l1_cache.size, line) + kPerTranslation * c.l1_tlb.entries;
-  auto const gpu = kPerDevice + sms * sm + c.l2_cache.slices * kPerSlice +
+  auto const scalar_caches = std::ceil(sms / c.scalar_cache.sms);
+  auto const scalar_cache =
+      kPerSm + kPerLine * lines_of(c.scalar_cache.size, line) + kPerTranslation * c.scalar_cache.tlb_entries;
+  auto const gpu = kPerDevice + sms * sm + scalar_caches * scalar_cache + c.l2_cache.slices * kPerSlice +
                    kPerLine * lines_of(c.l2_cache.size, line) + kPerTranslation * c.l2_tlb.entries;
   auto const cpu = kPerDevice + c.cpu.llc.slices * kPerSlice + kPerLine * lines_of(c.cpu.llc.size, line) +
                    kPerTranslation * c.iommu.tlb_entries;

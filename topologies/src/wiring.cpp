@@ -35,6 +35,24 @@ void Assembly::wire_gpu(Gpu& gpu) {
   clients.push_back(gpu.rdma->memory_response);
   clients.push_back(gpu.copy_engine->memory_response);
   remote.push_back(gpu.copy_engine->remote_response);
+  for (std::size_t c = 0; c < gpu.scalar_caches.size(); ++c) {
+    auto& cache = *gpu.scalar_caches[c];
+    std::vector<In<ScalarResponse>> answers;
+    auto const first = c * config_.scalar_cache.sms;
+    for (auto i = first; i < first + config_.scalar_cache.sms && i < gpu.sms.size(); ++i) {
+      system.connect(gpu.sms[i]->scalar_request, cache.request, cycle);
+      answers.push_back(gpu.sms[i]->scalar_response);
+    }
+    system.connect(cache.response, system.family(answers), cycle);
+    system.connect(cache.memory_request, slices, crossbar);
+    system.connect(cache.remote_request, gpu.rdma->remote_request, crossbar);
+    system.connect(cache.translate, gpu.l2_tlb->request, translation);
+    system.connect(cache.invalidated, gpu.l2_tlb->sm_invalidated, translation);
+    clients.push_back(cache.memory_response);
+    remote.push_back(cache.remote_response);
+    translations.push_back(cache.translation);
+    invalidates.push_back(cache.invalidate);
+  }
   auto const client_family = system.family(clients);
   for (auto* slice : gpu.memory.slices) system.connect(slice->response, client_family, crossbar);
   wire_memory(gpu.memory, config_.gpu_memory(), cycle);

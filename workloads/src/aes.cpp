@@ -1,5 +1,5 @@
-// AES-256 encryption of Hetero-Mark: each thread encrypts one 16-byte block in place, byte by byte, with an
-// S-box in memory.
+// AES-256 encryption of Hetero-Mark: each thread encrypts one 16-byte block in place, with an S-box in memory
+// that is read byte by byte. Text and round keys move in accesses of 16 bytes, as in the compiled kernel.
 //
 // The S-box addresses are the real ones: the plaintext is generated from the seed, really encrypted when the
 // workload is built, and the state before each round gives the sixteen indices. The plaintext repeats with a
@@ -30,6 +30,9 @@ struct Spec {
     t.count("block", block, {1, 1024}, "threads per block", "MGPUSim, AES");
   }
 };
+
+// Addresses of the sixteen S-box entries of a round.
+constexpr std::uint32_t kLookUp = 56;
 
 // The S-box indices of one period: byte b of round r of block i at [(r * 16 + b) * blocks + i], so that the
 // lanes of a warp read side by side.
@@ -72,14 +75,14 @@ class Encrypt final : public LinearKernel {
 
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
-    if (step == 0) return set_compute(out, 2);  // index, address
+    if (step-- == 0) return set_arguments(out, 5);
     auto const t = threads(block, warp);
+    if (step == 0) return set_compute(out, {.vector = 6, .scalar = 19}, kWait);  // index, address, key
     if (t.lanes == 0) return set_end(out);
-    if (step <= 16) return set_linear(out, Op::load, 1, text_ + 16 * t.first + (step - 1), 16, t.lanes);
-    if (step == 17) return set_uniform(out, Op::load, 16, key_);
-    if (step == 18)
-      return set_compute(out, 28, kWait);  // add the round key: 12 to take bytes out of words, 16 to add
-    auto const body = step - 19;
+    if (step == 1) return set_linear(out, Op::load, 16, text_ + 16 * t.first, 16, t.lanes);
+    if (step == 2) return set_scalar_load(out, key_, 16);
+    if (step == 3) return set_compute(out, {.vector = 34 + kLookUp, .scalar = 2}, kWait);  // add the key
+    auto const body = step - 4;
     auto const round = body / 18;
     if (round < kAesRounds) {
       auto const part = body % 18;
@@ -94,12 +97,13 @@ class Encrypt final : public LinearKernel {
         return;
       }
       if (part == 16) return set_uniform(out, Op::load, 16, key_ + 16 * (round + 1));
-      // Add the round key (28), and in all rounds but the last mix columns: for each of 16 bytes a doubling
-      // (shift, test, select, add) and four additions. Shifting rows is a renaming of registers.
-      return set_compute(out, round + 1 < kAesRounds ? 28 + 128 : 28, kWait);
+      // Mix columns, add the round key (170 vector, 6 scalar), and look up the bytes for the next round; the
+      // last round only adds its key. Shifting rows is a renaming of registers.
+      if (round + 1 == kAesRounds) return set_compute(out, {.vector = 34, .scalar = 2}, kWait);
+      return set_compute(out, {.vector = 170 + kLookUp, .scalar = 6 + 2}, kWait);
     }
-    auto const byte = body - std::uint64_t{18} * kAesRounds;
-    if (byte < 16) return set_linear(out, Op::store, 1, text_ + 16 * t.first + byte, 16, t.lanes);
+    if (body == std::uint64_t{18} * kAesRounds)
+      return set_linear(out, Op::store, 16, text_ + 16 * t.first, 16, t.lanes);
     set_end(out);
   }
 

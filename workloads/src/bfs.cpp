@@ -100,11 +100,14 @@ class BfsLevel final : public LinearKernel {
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
     auto const& s = *search_;
-    if (step == 0) return set_compute(out, 2);  // index, compare with the number of vertices
+    if (step-- == 0) return set_arguments(out, 6);
     auto const t = threads(block, warp);
+    if (step == 0)  // index, compare with the number of vertices (5 vector, 4 scalar); the level's address
+      return set_compute(out, {.vector = t.lanes ? 10U : 5U, .scalar = 4}, kWait);
     if (t.lanes == 0) return set_end(out);
     if (step == 1) return set_linear(out, Op::load, 4, s.levels + 4 * t.first, 4, t.lanes);
-    if (step == 2) return set_compute(out, 2, kWait);  // compare with the present level, branch
+    if (step == 2)
+      return set_compute(out, {.vector = 6, .scalar = 2}, kWait);  // compare the level; row addresses
     auto const* const active = active_.find(t.first >> s.warp_shift);
     if (active == nullptr) return set_end(out);
     if (step <= 4) return row_ends(out, t.first + (step - 3), active->lanes);
@@ -116,7 +119,7 @@ class BfsLevel final : public LinearKernel {
         case 1:
           return neighbours(out, *active, t.first, k);
         case 2:
-          return set_compute(out, 4, kWait);  // compare, branch, loop count, loop branch
+          return set_compute(out, {.vector = 19, .scalar = 5}, kWait);  // compare, addresses, loop
         default:
           return found(out, *active, t.first, k);
       }
@@ -170,7 +173,7 @@ class BfsLevel final : public LinearKernel {
       out.address[lane] = search_->levels + std::uint64_t{4} * search_->graph.targets[edge];
       return true;
     });
-    if (lanes == 0) return set_compute(out, 1);  // the branch around the store
+    if (lanes == 0) return set_compute(out, {.scalar = 1});  // the branch around the store
     set_access(out, Op::store, 4, lanes);
   }
 

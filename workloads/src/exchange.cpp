@@ -96,11 +96,11 @@ class Exchange final : public LinearKernel {
     auto const warps = blocks_per_part_ * warps_per_block_;
     auto const first = block % blocks_per_part_ * warps_per_block_ + warp;
     if (division_.pattern == Pattern::pair && part != division_.from) return set_end(out);
-    if (step == 0) return set_compute(out, 4);  // part, place in it, loop set-up
+    if (step == 0) return set_compute(out, {.vector = 4});  // part, place in it, loop set-up
     auto const n = step - 1;
     if (n >= accesses_) return set_end(out);
     auto const chunk = division_.chunk(part, n * warps + first);
-    if (chunk == Division::kNone) return set_compute(out, 1);  // a branch that no lane takes
+    if (chunk == Division::kNone) return set_compute(out, {.scalar = 1});  // a branch that no lane takes
     set_linear(out, op_, bytes_, base_ + chunk * chunk_bytes_, bytes_, warp_width());
   }
 

@@ -29,31 +29,37 @@ struct Spec {
 // What happens between the loads and the stores of a thread, without its waits for memory.
 struct Stage {
   Op op;
-  std::uint32_t cycles;
+  Work work;
 };
 
-// An 8-point transform: 24 complex additions (48), two rotations by 1/8 (4 each), two by 1/4 (free).
-constexpr std::uint32_t kFft8 = 56;
-// Seven complex multiplications (6), each with its angle (2) and a sine and a cosine.
-constexpr std::uint32_t kTwiddle8 = 7 * (6 + 2 + 2);
-constexpr std::uint32_t kExchange = 8;  // eight shared-memory accesses
+// Half an exchange: eight floats of each thread to or from shared memory, two at a time. Beside it so many
+// vector and scalar instructions.
+constexpr Work exchange(std::uint32_t vector = 0, std::uint32_t scalar = 0) {
+  return {.vector = vector, .scalar = scalar, .shared = 4, .shared_bytes_per_lane = 8};
+}
+// Seven twiddle factors, each a sine and a cosine computed in software (26 vector instructions each, and 5
+// for the next angle), with their branches.
+constexpr std::uint32_t kTwiddles = 7 * 2 * 26 + 6 * 5;
+constexpr std::uint32_t kTwiddleBranches = 202;
 
+// The 8-point transforms and the complex products are among the vector instructions of the stages that have
+// many.
 constexpr Stage kStages[] = {
-    {Op::compute, kFft8 + kTwiddle8 + kExchange},
-    {Op::barrier, 0},
-    {Op::compute, kExchange},
-    {Op::barrier, 0},
-    {Op::compute, kExchange},
-    {Op::barrier, 0},
-    {Op::compute, kExchange},
-    {Op::barrier, 0},
-    {Op::compute, kFft8 + kTwiddle8 + kExchange},
-    {Op::barrier, 0},
-    {Op::compute, kExchange},
-    {Op::barrier, 0},
-    {Op::compute, kExchange},
-    {Op::barrier, 0},
-    {Op::compute, kExchange + kFft8},
+    {Op::compute, exchange(3 + kTwiddles + 343, 7 + kTwiddleBranches + 11)},
+    {Op::barrier, {}},
+    {Op::compute, exchange()},
+    {Op::barrier, {}},
+    {Op::compute, exchange(1)},
+    {Op::barrier, {}},
+    {Op::compute, exchange(4, 2)},
+    {Op::barrier, {}},
+    {Op::compute, exchange(kTwiddles + 332, 3 + kTwiddleBranches + 7)},
+    {Op::barrier, {}},
+    {Op::compute, exchange()},
+    {Op::barrier, {}},
+    {Op::compute, exchange(8)},
+    {Op::barrier, {}},
+    {Op::compute, exchange(60)},
 };
 constexpr std::uint64_t kStageCount = sizeof(kStages) / sizeof(kStages[0]);
 
@@ -66,12 +72,13 @@ class Fft512 final : public LinearKernel {
 
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
-    if (step == 0) return set_compute(out, 6);  // index, address, high and low part of the thread's number
+    if (step-- == 0) return set_arguments(out, 2);
+    if (step == 0) return set_compute(out, {.vector = 23, .scalar = 10}, kWait);  // index, eight addresses
     if (step <= 8) return points(out, Op::load, block, warp, step - 1);
     auto const body = step - 9;
     if (body < kStageCount) {
       if (kStages[body].op == Op::barrier) return set_barrier(out);
-      return set_compute(out, kStages[body].cycles, body == 0);
+      return set_compute(out, kStages[body].work, body == 0);
     }
     if (body < kStageCount + 8) return points(out, Op::store, block, warp, body - kStageCount);
     set_end(out);

@@ -11,6 +11,11 @@
 namespace farfault::workloads {
 namespace {
 
+// Vector instructions for the address of a sample, with the choice between input and history, and of the
+// result.
+constexpr std::uint32_t kAddress = 14;
+constexpr std::uint32_t kResultAddress = 5;
+
 struct Spec {
   ByteSize size{64ULL << 20};
   std::uint32_t taps = 16;
@@ -32,19 +37,23 @@ class Fir final : public LinearKernel {
 
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
+    if (step-- == 0) return set_arguments(out, 4);
     auto const t = threads(block, warp);
-    if (step == 0) return set_compute(out, 3);  // index, start of the window, loop set-up
+    // Index, loop set-up (6 vector, 6 scalar); the first address.
+    if (step == 0) return set_compute(out, {.vector = 6 + kAddress, .scalar = 6}, kWait);
     if (t.lanes == 0) return set_end(out);
     auto const body = step - 1;
     auto const tap = body / 3;
     if (tap < taps_) {
       switch (body - 3 * tap) {
         case 0:
-          return set_uniform(out, Op::load, 4, coeff_ + 4 * tap);
+          return set_scalar_load(out, coeff_ + 4 * tap, 4);
         case 1:
           return set_linear(out, Op::load, 4, in_ + 4 * (t.first + taps_ - 1 - tap), 4, t.lanes);
-        default:
-          return set_compute(out, 3, kWait);  // multiply-add, loop count and branch
+        default: {  // multiply-add, the next address; loop (3), address of the coefficient (2)
+          auto const address = tap + 1 < taps_ ? kAddress : kResultAddress;
+          return set_compute(out, {.vector = 1 + address, .scalar = 5}, kWait);
+        }
       }
     }
     if (body == std::uint64_t{3} * taps_)

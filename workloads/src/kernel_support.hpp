@@ -1,10 +1,11 @@
 // What all kernels share: filling an instruction, and which threads a warp holds.
 //
 // Rules of the address streams. A load does not block; the first instruction that uses loaded values has
-// wait_loads. One compute cycle stands for one arithmetic, shared-memory or control instruction of the warp,
-// counted from the algorithm and named in a comment at the place. An address that is the same for all lanes
-// is accessed by one lane, which is what a scalar unit or a broadcast sends to memory. A branch that no lane
-// takes costs its one compute cycle.
+// wait_loads. A group of computation counts the warp's instructions by the unit that executes them, as the
+// compiled kernels of MGPUSim 4.2 have them for gfx803 (README.md has the table): address computation is part
+// of the group before the access, or of the one after it where that saves a group. Kernels begin with the
+// loads of their arguments. An address that is the same for all lanes goes to the scalar cache where the
+// compiled kernel has a scalar load, and is accessed by one lane elsewhere.
 #pragma once
 
 #include <algorithm>
@@ -31,10 +32,25 @@ inline void set_end(WarpInstruction& out) {
   out.wait_loads = false;
 }
 
-inline void set_compute(WarpInstruction& out, std::uint32_t cycles, bool wait = false) {
+inline void set_compute(WarpInstruction& out, Work const& work, bool wait = false) {
   out.op = Op::compute;
   out.wait_loads = wait;
-  out.cycles = cycles;
+  out.work = work;
+}
+
+// `count` scalar loads of `bytes` in all, which lie within 64 aligned bytes.
+inline void set_scalar_load(WarpInstruction& out, VirtAddr address, std::uint32_t bytes,
+                            std::uint32_t count = 1) {
+  out.op = Op::scalar_load;
+  out.wait_loads = false;
+  out.bytes_per_lane = static_cast<std::uint16_t>(bytes);
+  out.work = {.scalar = count};
+  out.address[0] = address;
+}
+
+// The kernel's arguments and sizes, read by `count` scalar loads.
+inline void set_arguments(WarpInstruction& out, std::uint32_t count) {
+  set_scalar_load(out, kKernelArguments, 64, count);
 }
 
 inline void set_barrier(WarpInstruction& out) {

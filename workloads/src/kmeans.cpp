@@ -37,6 +37,9 @@ struct Spec {
   }
 };
 
+// Vector instructions for the addresses of one coordinate that is moved.
+constexpr std::uint32_t kMove = 14;
+
 class Swap final : public LinearKernel {
  public:
   Swap(KernelShape shape, std::uint32_t warp_width, std::uint64_t points, std::uint32_t features,
@@ -48,8 +51,11 @@ class Swap final : public LinearKernel {
 
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
-    if (step == 0) return set_compute(out, 3);  // index, compare, row address
+    if (step-- == 0) return set_arguments(out, 4);
     auto const t = threads(block, warp);
+    if (step == 0)  // index, compare (4 vector, 5 scalar); row address
+      return set_compute(out, {.vector = t.lanes ? 5U : 4U, .special = t.lanes ? 1U : 0U, .scalar = 5},
+                         kWait);
     auto const f = (step - 1) / 3;
     if (t.lanes == 0 || f >= features_) return set_end(out);
     switch ((step - 1) % 3) {
@@ -59,7 +65,7 @@ class Swap final : public LinearKernel {
       case 1:
         return set_linear(out, Op::store, 4, swapped_ + 4 * (f * items() + t.first), 4, t.lanes, kWait);
       default:
-        return set_compute(out, 3);  // column address, loop (2)
+        return set_compute(out, {.vector = kMove, .scalar = 2});  // addresses, loop
     }
   }
 
@@ -81,8 +87,10 @@ class Distance final : public LinearKernel {
 
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
-    if (step == 0) return set_compute(out, 3);  // index, compare, first distance
+    if (step-- == 0) return set_arguments(out, 6);
     auto const t = threads(block, warp);
+    if (step == 0)  // index, compare (3 vector, 4 scalar), first distance and addresses
+      return set_compute(out, {.vector = t.lanes ? 14U : 3U, .scalar = t.lanes ? 10U : 4U}, kWait);
     if (t.lanes == 0) return set_end(out);
     auto const body = step - 1;
     // One cluster: for each feature the two loads and the sum, and at the end the comparison.
@@ -90,15 +98,16 @@ class Distance final : public LinearKernel {
     auto const c = body / per_cluster;
     if (c < clusters_) {
       auto const in_cluster = body - c * per_cluster;
-      if (in_cluster == per_cluster - 1) return set_compute(out, 5);  // compare, two selects, loop (2)
+      if (in_cluster == per_cluster - 1)
+        return set_compute(out, {.vector = 13, .scalar = 2});  // compare, selects, loop
       auto const f = in_cluster / 3;
       switch (in_cluster % 3) {
         case 0:
           return set_linear(out, Op::load, 4, swapped_ + 4 * (f * items() + t.first), 4, t.lanes);
         case 1:
-          return set_uniform(out, Op::load, 4, centres_ + 4 * (c * features_ + f));
+          return set_scalar_load(out, centres_ + 4 * (c * features_ + f), 4);
         default:
-          return set_compute(out, 5, kWait);  // subtract, multiply-add, column address, loop (2)
+          return set_compute(out, {.vector = 14, .scalar = 2}, kWait);  // addresses, difference, square, loop
       }
     }
     if (body == clusters_ * per_cluster)

@@ -46,15 +46,19 @@ class MaxPool final : public LinearKernel {
 
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
-    if (step == 0)
-      return set_compute(out, 24);  // index and compare; three divisions as 4 each; window bounds (10)
+    if (step-- == 0) return set_arguments(out, 7);
     auto const t = threads(block, warp);
+    if (step == 0) {
+      if (t.lanes == 0) return set_compute(out, {.vector = 7, .scalar = 6}, kWait);  // index and compare
+      // Plane, row and column by three divisions (14 vector, 5 special each), the window's bounds.
+      return set_compute(out, {.vector = 77, .special = 21, .scalar = 34}, kWait);
+    }
     if (t.lanes == 0) return set_end(out);
     auto const body = step - 1;
     auto const reads = std::uint64_t{spec_.window} * spec_.window;
     if (body < 2 * reads) {
-      if (body % 2 == 1) return set_compute(out, 5, kWait);  // compare, two selects, loop (2)
       auto const k = static_cast<std::uint32_t>(body / 2);
+      if (body % 2 == 1) return set_compute(out, element_work(k + 1), kWait);
       return read(out, t, k / spec_.window, k % spec_.window);
     }
     if (body == 2 * reads) return set_linear(out, Op::store, 4, top_ + 4 * t.first, 4, t.lanes);
@@ -63,6 +67,22 @@ class MaxPool final : public LinearKernel {
   }
 
  private:
+  // After `done` elements: address, compare, two selects and the loop; the ends of rows; behind the last
+  // element the addresses of the results.
+  Work element_work(std::uint32_t done) const {
+    Work work{.vector = 10, .scalar = 3};
+    if (done % spec_.window == 0) {
+      work.vector += 3;
+      work.special += 1;
+      work.scalar += 9;
+    }
+    if (done == spec_.window * spec_.window) {
+      work.vector += 8;
+      work.scalar += 2;
+    }
+    return work;
+  }
+
   // Element (dy, dx) of every lane's window; lanes whose element lies in the padding are off.
   void read(WarpInstruction& out, ThreadRange t, std::uint32_t dy, std::uint32_t dx) const {
     auto x = static_cast<std::uint32_t>(t.first % out_width_);
@@ -87,7 +107,7 @@ class MaxPool final : public LinearKernel {
         }
       }
     }
-    if (lanes == 0) return set_compute(out, 1);  // all windows are in the padding here
+    if (lanes == 0) return set_compute(out, {.scalar = 2});  // all windows are in the padding here
     set_access(out, Op::load, 4, lanes);
   }
 

@@ -40,6 +40,9 @@ struct Spec {
   }
 };
 
+// Vector instructions for one entry of a row: the addresses of column, value and rank, and multiply-add.
+constexpr std::uint32_t kEdge = 12;
+
 struct Matrix {
   CsrGraph rows;                            // row v: the vertices that point to v
   std::vector<std::uint32_t> warp_longest;  // thread mapping: longest row of each warp
@@ -58,8 +61,13 @@ class WarpPerRow final : public LinearKernel {
 
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
-    if (step == 0) return set_compute(out, 4);  // row and lane, compare with the rows, clear the partial sum
+    if (step-- == 0) return set_arguments(out, 7);
     auto const t = threads(block, warp);
+    if (step == 0) {
+      if (t.lanes == 0) return set_compute(out, {.vector = 7, .scalar = 4}, kWait);  // row, compare
+      // Row, lane and their addresses; the partial sum is cleared.
+      return set_compute(out, {.vector = 7 + 14 + 9, .scalar = 4 + 3 + 2, .shared = 1}, kWait);
+    }
     if (t.lanes == 0) return set_end(out);
     auto const row = t.first >> shift_;
     if (step <= 2) return set_uniform(out, Op::load, 4, m_->offsets + 4 * (row + step - 1));
@@ -80,13 +88,15 @@ class WarpPerRow final : public LinearKernel {
             out.address[i] = x_ + std::uint64_t{4} * m_->rows.targets[edge + i];
           return;
         default:
-          return set_compute(out, 5, kWait);  // shared read, multiply-add, shared write, loop (2)
+          return set_compute(out, {.vector = kEdge, .scalar = 3}, kWait);
       }
     }
     auto const tail = body - 4 * ((end - begin + warp_width() - 1) >> shift_);
-    // Each halving of the reduction: compare, shared read, add with shared write. It needs the row's ends
-    // even for a row without entries.
-    if (tail == 0) return set_compute(out, 3 * shift_, kWait);
+    // The sum goes to shared memory; each halving of the reduction compares, reads, adds and writes. It needs
+    // the row's ends even for a row without entries.
+    if (tail == 0)
+      return set_compute(
+          out, {.vector = 1 + 6 * shift_, .scalar = 5 + 3 * (shift_ - 1), .shared = 1 + 2 * shift_}, kWait);
     if (tail == 1) return set_uniform(out, Op::store, 4, y_ + 4 * row);
     set_end(out);
   }
@@ -109,8 +119,12 @@ class ThreadPerRow final : public LinearKernel {
 
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
-    if (step == 0) return set_compute(out, 3);  // row, compare with the rows, clear the sum
+    if (step-- == 0) return set_arguments(out, 7);
     auto const t = threads(block, warp);
+    if (step == 0) {
+      if (t.lanes == 0) return set_compute(out, {.vector = 7, .scalar = 4}, kWait);  // row, compare
+      return set_compute(out, {.vector = 7 + 14 + 9, .scalar = 4 + 3 + 2}, kWait);
+    }
     if (t.lanes == 0) return set_end(out);
     if (step <= 2) return set_linear(out, Op::load, 4, m_->offsets + 4 * (t.first + step - 1), 4, t.lanes);
     auto const body = step - 3;
@@ -129,7 +143,7 @@ class ThreadPerRow final : public LinearKernel {
               out, t, k, [this](std::uint64_t e) { return x_ + std::uint64_t{4} * m_->rows.targets[e]; },
               kWait);
         default:
-          return set_compute(out, 3, kWait);  // multiply-add, loop (2)
+          return set_compute(out, {.vector = kEdge, .scalar = 3}, kWait);
       }
     }
     if (body == 4 * longest) return set_linear(out, Op::store, 4, y_ + 4 * t.first, 4, t.lanes, kWait);

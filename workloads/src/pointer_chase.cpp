@@ -1,10 +1,10 @@
 // The latency microbenchmark: one lane of one warp follows a chain of pointers, one load at a time.
 //
 // Every load waits for the one before, so on an idle machine the run takes the sum of the load latencies plus
-// the last compute cycle: a closed form. Order `random` walks one cycle through all elements in random order
-// (Sattolo's algorithm), which no stride prefetcher predicts; order `lines` walks them by ascending address,
-// so that with a stride of at least a cache line each of the first `elements` loads is a cold miss, and a new
-// page comes every page / stride loads.
+// the cycle in which the last one is used: a closed form. Order `random` walks one cycle through all elements
+// in random order (Sattolo's algorithm), which no stride prefetcher predicts; order `lines` walks them by
+// ascending address, so that with a stride of at least a cache line each of the first `elements` loads is a
+// cold miss, and a new page comes every page / stride loads.
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -58,7 +58,7 @@ class PointerChase final : public Kernel {
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
     if (block != 0 || warp != 0 || step > hops_) return set_end(out);
-    if (step == hops_) return set_compute(out, 1, kWait);  // the last pointer is used
+    if (step == hops_) return set_compute(out, {}, kWait);  // the last pointer is waited for
     auto const i = step % elements_;
     set_uniform(out, Op::load, 8, base_ + stride_ * (visit_.empty() ? i : visit_[i]), kWait);
   }

@@ -28,14 +28,15 @@ class Relu final : public LinearKernel {
 
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
+    if (step-- == 0) return set_arguments(out, 4);
     auto const t = threads(block, warp);
     switch (step) {
-      case 0:
-        return set_compute(out, 2);  // index (multiply-add), compare with the count
+      case 0:  // index, compare with the count (3 vector, 4 scalar); addresses (8)
+        return set_compute(out, {.vector = t.lanes ? 11U : 3U, .scalar = 4}, kWait);
       case 1:
         return t.lanes ? set_linear(out, Op::load, 4, in_ + 4 * t.first, 4, t.lanes) : set_end(out);
       case 2:
-        return t.lanes ? set_compute(out, 2, kWait) : set_end(out);  // compare with 0, select
+        return t.lanes ? set_compute(out, {.vector = 2}, kWait) : set_end(out);  // scale, maximum with 0
       case 3:
         return t.lanes ? set_linear(out, Op::store, 4, out_ + 4 * t.first, 4, t.lanes) : set_end(out);
       default:

@@ -51,7 +51,9 @@ class Stencil final : public Kernel {
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
     constexpr std::uint32_t kReads = kRows + 2;
-    if (step == 0) return set_compute(out, 14);  // two global and two shared positions, pitch, addresses
+    if (step-- == 0) return set_arguments(out, 4);
+    // Positions in the array and the tile, 18 addresses of each; the pitch by a division.
+    if (step == 0) return set_compute(out, {.vector = 234, .special = 16, .scalar = 14}, kWait);
     // The grid's fast dimension counts tiles downwards, as in the suite. In the array, the halo comes first.
     auto const top = block % tiles_down_ * kRows;
     auto const left = block / tiles_down_ * kColumns + std::uint64_t{warp} * warp_width_;
@@ -59,7 +61,7 @@ class Stencil final : public Kernel {
     if (body < kReads) return row(out, Op::load, from_ + (top + body) * pitch_ + 4 * (left + 1));
     body -= kReads;
     if (body == 0)
-      return set_compute(out, kReads + 2, kWait);  // writes to shared memory, branch on the column
+      return set_compute(out, {.scalar = 14, .shared = kReads}, kWait);  // branches on the column
     body -= 1;
     // Warps in which nobody is first or last go straight to the barrier.
     bool const first = warp == 0;
@@ -73,14 +75,17 @@ class Stencil final : public Kernel {
         return;
       }
       body -= kReads;
-      if (body == 0) return set_compute(out, kReads, kWait);  // writes to shared memory
+      // With the 18 addresses.
+      if (body == 0) return set_compute(out, {.vector = 118, .scalar = 6, .shared = kReads}, kWait);
       body -= 1;
     }
     if (body == 0) return set_barrier(out);
     body -= 1;
     if (body < 2 * kRows) {
-      // Nine reads of shared memory, eight additions and multiply-adds, three products, the address.
-      if (body % 2 == 0) return set_compute(out, 21);
+      // Nine floats and their weights, the address. The floats of a row are read once, by two accesses of 8
+      // and 4 bytes: three rows for the first result, one for each of the others.
+      if (body % 2 == 0)
+        return set_compute(out, {.vector = 12, .shared = body == 0 ? 6U : 2U, .shared_bytes_per_lane = 6});
       return row(out, Op::store, to_ + (top + 1 + body / 2) * pitch_ + 4 * (left + 1));
     }
     set_end(out);

@@ -52,14 +52,16 @@ class Stream final : public LinearKernel {
 
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
-    if (step == 0) return set_compute(out, 2);  // index, loop set-up
-    auto const k = step - 1;
     auto const t = threads(block, warp);
+    if (step == 0)  // index, compare, base address (8 vector, 4 scalar), and the address of each access
+      return set_compute(out, {.vector = 8 + 2 * static_cast<std::uint32_t>(is_store_.size()), .scalar = 4});
+    auto const k = step - 1;
     auto const first = k * grid_threads_ + t.first;
     if (t.lanes == 0 || k >= is_store_.size() || first >= elements_) {
       // The sum of what was read is used once, behind the last access.
-      return k <= is_store_.size() && t.lanes != 0 && last_step(t.first) == step ? set_compute(out, 1, kWait)
-                                                                                 : set_end(out);
+      return k <= is_store_.size() && t.lanes != 0 && last_step(t.first) == step
+                 ? set_compute(out, {.vector = 1}, kWait)
+                 : set_end(out);
     }
     auto const lanes = static_cast<std::uint32_t>(std::min<std::uint64_t>(t.lanes, elements_ - first));
     set_linear(out, is_store_[k] ? Op::store : Op::load, bytes_, base_ + first * bytes_, bytes_, lanes);

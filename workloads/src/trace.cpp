@@ -21,7 +21,7 @@ constexpr std::uint64_t kRegion = 64 << 10;
 struct Record {
   VirtAddr base = 0;  // first address, or the index of the first one in the pool
   std::uint32_t lanes = 0;
-  std::uint32_t cycles = 0;
+  std::uint32_t count = 0;  // instructions of a stretch of computation
   std::int32_t stride = 0;
   Op op = Op::end;
   std::uint8_t bytes = 0;
@@ -52,7 +52,7 @@ class TraceKernel final : public Kernel {
     auto const slot = block * warps_per_block_ + warp;
     if (slot >= warps_.size() || step >= warps_[slot].end - warps_[slot].begin) return set_end(out);
     auto const& r = records_[warps_[slot].begin + step];
-    if (r.op == Op::compute) return set_compute(out, r.cycles, r.wait);
+    if (r.op == Op::compute) return set_compute(out, {.vector = r.count}, r.wait);
     if (r.op == Op::barrier) {
       set_barrier(out);
       out.wait_loads = r.wait;
@@ -155,12 +155,12 @@ class Builder final : public TraceSink {
     if (wait) pending_.reset();
     if (i.kind == TraceKind::other) {
       if (!wait && records_.size() > open_->begin && records_.back().op == Op::compute) {
-        ++records_.back().cycles;
+        ++records_.back().count;
         return;
       }
       auto& r = add(in);
       r.op = Op::compute;
-      r.cycles = 1;
+      r.count = 1;
       r.wait = wait;
       return;
     }

@@ -48,20 +48,22 @@ class Transpose final : public Kernel {
     // The grid's x counts tile rows, so that the diagonal walk also covers matrices that are not square.
     auto const tile_y = block % tiles_y_;
     auto const tile_x = (tile_y + block / tiles_y_) % tiles_x_;
+    if (step-- == 0) return set_arguments(out, 4);
     switch (step) {
-      case 0:
-        return set_compute(out, 12);  // tile (add, modulo as 4), two thread indices, addresses
+      case 0:  // tile (a modulo among it), thread indices, four addresses
+        return set_compute(out, {.vector = 62, .special = 9, .scalar = 8}, kWait);
       case 1:
       case 2:
       case 3:
       case 4:
         return rows(out, Op::load, in_, in_pitch_, tile_x, tile_y, warp, step - 1);
       case 5:
-        return set_compute(out, 4, kWait);  // four writes to shared memory
+        return set_compute(out, {.shared = 4, .shared_bytes_per_lane = kVector}, kWait);  // writes
       case 6:
         return set_barrier(out);
       case 7:
-        return set_compute(out, 12);  // addresses (4), four reads of shared memory, 4x4 exchange (4)
+        return set_compute(
+            out, {.vector = 34, .shared = 4, .shared_bytes_per_lane = kVector});  // reads, addresses
       case 8:
       case 9:
       case 10:

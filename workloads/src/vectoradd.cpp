@@ -26,16 +26,17 @@ class VectorAdd final : public LinearKernel {
 
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
+    if (step-- == 0) return set_arguments(out, 4);
     auto const t = threads(block, warp);
     switch (step) {
-      case 0:
-        return set_compute(out, 2);  // index (multiply-add), compare with n
+      case 0:  // index in two dimensions, compare (5 vector, 1 product, 7 scalar); addresses (5)
+        return set_compute(out, {.vector = t.lanes ? 10U : 5U, .special = 1, .scalar = 7}, kWait);
       case 1:
         return t.lanes ? set_linear(out, Op::load, 4, a_ + 4 * t.first, 4, t.lanes) : set_end(out);
       case 2:
         return t.lanes ? set_linear(out, Op::load, 4, b_ + 4 * t.first, 4, t.lanes) : set_end(out);
       case 3:
-        return t.lanes ? set_compute(out, 1, kWait) : set_end(out);  // the addition
+        return t.lanes ? set_compute(out, {.vector = 1}, kWait) : set_end(out);  // the addition
       case 4:
         return t.lanes ? set_linear(out, Op::store, 4, c_ + 4 * t.first, 4, t.lanes) : set_end(out);
       default:

@@ -2,14 +2,17 @@
 //
 // What happens inside in one go is calls, not messages: an instruction is issued, coalesced into line
 // transactions, and each is looked up in the L1 TLB and the L1 cache, one per cycle. Only misses, stores and
-// wake-ups are events. A value that arrives at a clock edge is usable
-// at the next one. Loads do not block a warp; an instruction marked wait_loads does (AMD's s_waitcnt,
-// NVIDIA's scoreboard). A warp retires when its loads have returned and its stores are acknowledged. The L1
-// is write-through without write-allocation and is emptied when another kernel starts (gfx9 and NVIDIA from
-// Fermi on); it holds remote lines too. Instruction fetch and the scalar caches are not modelled.
-// Back-pressure: when MSHRs or credits run out, the load/store unit stalls in order. An invalidation drops
-// the page's translation at once, and its lines when the accesses translated before are done; then it is
-// acknowledged. Warps keep running meanwhile.
+// wake-ups are events. Computation takes the time of the SIMDs, the scalar unit and the shared memory, which
+// all warps of the SM share (execution_units.hpp), in groups of instructions: one wake-up for a group. Memory
+// instructions go first: they do not wait behind the groups, and take an issue slot of their SIMD. A value
+// that arrives at a clock edge is usable at the next one. Loads do not block a warp; an instruction marked
+// wait_loads does (AMD's s_waitcnt, NVIDIA's scoreboard). A warp retires when its loads have returned and its
+// stores are acknowledged. The L1 is write-through without write-allocation and is emptied when another
+// kernel starts (gfx9 and NVIDIA from Fermi on); it holds remote lines too. Scalar loads go to the scalar
+// cache (scalar_cache.hpp), a component of its own. Instruction fetch is not modelled. Back-pressure: when
+// MSHRs or credits run out, the load/store unit stalls in order. An invalidation drops the page's translation
+// at once, and its lines when the accesses translated before are done; then it is acknowledged. Warps keep
+// running meanwhile.
 #pragma once
 
 #include <string>
@@ -19,6 +22,7 @@
 #include "farfault/components/parts/address_map.hpp"
 #include "farfault/components/parts/cache.hpp"
 #include "farfault/components/parts/coalescer.hpp"
+#include "farfault/components/parts/execution_units.hpp"
 #include "farfault/components/parts/mshr.hpp"
 #include "farfault/components/parts/ring.hpp"
 #include "farfault/components/parts/tlb.hpp"
@@ -36,7 +40,13 @@ struct SmParams {
   std::uint32_t max_blocks = 40;
   std::uint32_t registers = 65536;
   std::uint64_t shared_bytes = 65536;
-  std::uint32_t issue_width = 4;
+  std::uint32_t simds = 4;
+  std::uint32_t simd_lanes = 16;
+  std::uint32_t special_lanes = 4;
+  std::uint32_t scalar_rate = 1;
+  std::uint32_t shared_bytes_per_cycle = 128;
+  std::uint32_t dependent_latency = 4;
+  std::uint32_t shared_latency = 0;
   WarpOrder warp_order = WarpOrder::greedy_then_oldest;
   void describe(ParamTable& t);
 };
@@ -75,15 +85,31 @@ struct SmSpec {
   std::uint32_t slices = 1;
   AddressMap memory;
   std::uint32_t asid = 0;
-  std::uint32_t moves = 1;  // invalidations under way at most
+  std::uint32_t moves = 1;             // invalidations under way at most
+  std::uint16_t scalar_index = 0;      // among the SMs of its scalar cache
+  std::uint32_t scalar_requests = 32;  // it may have there
   Workload const* workload = nullptr;
+
+  ExecutionRates rates() const {
+    return {sm.simds,
+            (warp_width + sm.simd_lanes - 1) / sm.simd_lanes,
+            (warp_width + sm.special_lanes - 1) / sm.special_lanes,
+            sm.scalar_rate,
+            sm.shared_bytes_per_cycle,
+            sm.dependent_latency,
+            sm.shared_latency,
+            warp_width};
+  }
 };
 
 struct SmStats {
-  std::uint64_t instructions = 0;
+  std::uint64_t vector_instructions = 0;
+  std::uint64_t scalar_instructions = 0;
+  std::uint64_t shared_instructions = 0;
   std::uint64_t memory_instructions = 0;
+  std::uint64_t scalar_loads = 0;
   std::uint64_t transactions = 0;
-  std::uint64_t issue_cycles = 0;
+  std::uint64_t scalar_transactions = 0;
   std::uint64_t l1_tlb_hits = 0;
   std::uint64_t l1_tlb_misses = 0;
   std::uint64_t l1_hits = 0;
@@ -92,6 +118,11 @@ struct SmStats {
   std::uint64_t remote_accesses = 0;
   std::uint64_t blocks = 0;
   std::uint64_t l1_tlb_invalidated = 0;
+
+  std::uint64_t instructions() const {
+    return vector_instructions + scalar_instructions + shared_instructions + memory_instructions +
+           scalar_loads;
+  }
 };
 
 struct Warp {
@@ -125,14 +156,16 @@ struct LsuItem {
 
 struct SmState {
   std::uint32_t kernel = ~0U;
-  std::uint64_t idle = 0;      // masks over warp slots
-  std::uint64_t ready = 0;     // may issue now
-  std::uint64_t timed = 0;     // may issue at ready_at
-  std::uint64_t lsu_wait = 0;  // may issue when the load/store unit is free
+  std::uint64_t idle = 0;         // masks over warp slots
+  std::uint64_t ready = 0;        // may issue now
+  std::uint64_t timed = 0;        // may issue at ready_at
+  std::uint64_t lsu_wait = 0;     // may issue when the load/store unit is free
+  std::uint64_t scalar_wait = 0;  // may issue when the scalar cache has answered
   Time tick_at = Time::max();
   std::vector<Warp> warps;
   std::vector<BlockSlot> blocks;
   WarpScheduler scheduler;
+  ExecutionUnits units;
   Tlb l1_tlb;
   MshrTable<LsuItem> tlb_mshrs;
   Cache l1;
@@ -143,6 +176,7 @@ struct SmState {
   Time lsu_free{};
   std::vector<std::uint32_t> slice_credits;
   std::uint32_t remote_credits = 0;
+  std::uint32_t scalar_credits = 0;
   AccessDrain drain;
   Ring<Invalidate> invalidations;  // not acknowledged yet
   std::uint64_t draining = 0;      // of these, how many wait for the drain under way
@@ -155,12 +189,14 @@ class Sm final : public Component<SmSpec, SmState> {
   In<StartBlock> start = in<&Sm::on_start>("start");
   In<MemResponse> memory_response = in<&Sm::on_memory>("memory_response");
   In<MemResponse> remote_response = in<&Sm::on_memory>("remote_response");
+  In<ScalarResponse> scalar_response = in<&Sm::on_scalar>("scalar_response");
   In<TranslateResponse> translation = in<&Sm::on_translation>("translation");
   In<Invalidate> invalidate = in<&Sm::on_invalidate>("invalidate");
   Self<Tick> tick = timer<&Sm::on_tick>("tick");
   Out<BlockDone> done = out<BlockDone>("done");
   Out<MemRequest> memory_request = out<MemRequest>("memory_request");
   Out<MemRequest> remote_request = out<MemRequest>("remote_request");
+  Out<ScalarRequest> scalar_request = out<ScalarRequest>("scalar_request");
   Out<TranslateRequest> translate = out<TranslateRequest>("translate");
   Out<Invalidated> invalidated = out<Invalidated>("invalidated");
 
@@ -171,14 +207,15 @@ class Sm final : public Component<SmSpec, SmState> {
 
   void on_start(StartBlock const& m, Cx& cx) const;
   void on_memory(MemResponse const& m, Cx& cx) const;
+  void on_scalar(ScalarResponse const& m, Cx& cx) const;
   void on_translation(TranslateResponse const& m, Cx& cx) const;
   void on_tick(Tick const& m, Cx& cx) const;
   void on_invalidate(Invalidate const& m, Cx& cx) const;
 
  private:
-  enum class Outcome { issued, held };
-
-  Outcome issue(std::uint32_t warp, Cx& cx) const;
+  void issue(std::uint32_t warp, std::uint64_t cycle, Cx& cx) const;
+  void compute(std::uint32_t warp, Work const& work, std::uint64_t cycle, SmState& s) const;
+  void scalar_load(std::uint32_t warp, WarpInstruction const& i, std::uint64_t cycle, Cx& cx) const;
   bool must_wait(std::uint32_t warp, bool for_stores, Cx& cx) const;
   void retire(std::uint32_t warp, Cx& cx) const;
   void release_barrier(BlockSlot& block, Cx& cx) const;

@@ -22,6 +22,7 @@
 #include "farfault/components/l2_tlb.hpp"
 #include "farfault/components/paging_driver.hpp"
 #include "farfault/components/parts/memory_layout.hpp"
+#include "farfault/components/scalar_cache.hpp"
 #include "farfault/components/sm.hpp"
 #include "farfault/engine/config.hpp"
 #include "farfault/engine/engine.hpp"
@@ -93,6 +94,7 @@ struct MachineConfig {
   SmParams sm;
   L1TlbParams l1_tlb;
   L1CacheParams l1_cache;
+  ScalarCacheParams scalar_cache;
   L2CacheParams l2_cache;
   DramParams dram;
   CopyEngineParams copy_engine;
@@ -125,6 +127,7 @@ struct MachineConfig {
     f("gpu.sm", "its streaming multiprocessors (compute units)", sm);
     f("gpu.l1_tlb", "the TLB of each SM", l1_tlb);
     f("gpu.l1_cache", "the L1 cache of each SM", l1_cache);
+    f("gpu.scalar_cache", "the cache of scalar loads, shared by a few SMs", scalar_cache);
     f("gpu.l2_tlb", "the TLB shared by the SMs", l2_tlb);
     f("gpu.l2_cache", "the L2 cache", l2_cache);
     f("gpu.dram", "the memory behind the L2 cache", dram);
@@ -180,6 +183,7 @@ class Assembly {
 
   void build_cpus();
   void build_gpus();
+  void add_scalar_cache(std::uint32_t gpu, std::uint32_t index);
   void build_fabric();
   void preload();
   // The slices and DRAM channels of device `name`; `slice` and `dram` are what all have in common.

@@ -9,7 +9,7 @@
 // What becomes of an instruction: loads and stores of global and generic addresses keep their lanes and
 // addresses; an atomic with a result (ATOM, ATOMG) is a load, one without (RED) a store; a block barrier
 // (BAR.SYNC) is a barrier; each other one, shared-, local- and constant-memory accesses included, is a
-// compute cycle, merged with its neighbours of that kind. An instruction waits for earlier loads when it uses
+// vector instruction, in one group with its neighbours of that kind. An instruction waits for earlier loads when it uses
 // a register that one of them has yet to fill. Blocks that the tracer left out do not exist; warps that it
 // left out end at once. Warps have 32 lanes.
 //

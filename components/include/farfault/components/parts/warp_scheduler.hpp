@@ -17,11 +17,14 @@ class WarpScheduler {
   void admit(std::uint32_t slot) { age_[slot] = ++clock_; }
 
   // The slot to issue from among the set bits of `ready`, which is not empty.
-  std::uint32_t pick(std::uint64_t ready, WarpOrder order) {
-    auto const slot = order == WarpOrder::round_robin ? next_after(ready) : greedy(ready);
+  std::uint32_t pick(std::uint64_t ready, WarpOrder order) const {
+    return order == WarpOrder::round_robin ? next_after(ready) : greedy(ready);
+  }
+
+  // An instruction of the warp in `slot` was issued.
+  void issued(std::uint32_t slot) {
     last_ = slot;
     last_age_ = age_[slot];
-    return slot;
   }
 
  private:

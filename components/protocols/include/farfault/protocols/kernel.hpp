@@ -3,8 +3,8 @@
 // A kernel is a pure function (block, warp, step) -> instruction: it may be called for any step, in any order
 // and any number of times, from any thread, and returns the same. It holds no state that changes while a run
 // is on, so that a cursor (one step number a warp) is all that a checkpoint or a rank needs. The addresses
-// are those of the real algorithm on the real data. Units: addresses and sizes in bytes, compute in core
-// cycles.
+// are those of the real algorithm on the real data. Units: addresses and sizes in bytes, work in instructions
+// of a whole warp.
 #pragma once
 
 #include <array>
@@ -18,21 +18,39 @@ using VirtAddr = std::uint64_t;
 inline constexpr std::uint32_t kMaxLanes = 64;
 
 enum class Op : std::uint8_t {
-  compute,  // occupies the warp for `cycles`
-  load,     // lane addresses; does not block the warp by itself
-  store,    // lane addresses; never waits for a response
-  barrier,  // waits for all warps of the block
-  end,      // the warp is done; every later step is `end` too
+  compute,      // executes `work`
+  load,         // lane addresses; does not block the warp by itself
+  store,        // lane addresses; never waits for a response
+  scalar_load,  // one address for the whole warp, through the scalar cache; does not block the warp by itself
+  barrier,      // waits for all warps of the block
+  end,          // the warp is done; every later step is `end` too
+};
+
+// The instructions that a warp executes between two accesses to memory, each depending on the one before, by
+// the unit that executes them. How long they take is the machine's affair; nothing at all takes a cycle.
+struct Work {
+  std::uint32_t vector = 0;   // arithmetic of all lanes
+  std::uint32_t special = 0;  // vector instructions at the lower rate of reciprocals, roots, sines, and of
+                              // multiplications of 32-bit integers where they have that rate (GCN)
+  std::uint32_t scalar = 0;   // one result for the whole warp: loop counts, base addresses, branches
+  std::uint32_t shared = 0;   // accesses to shared memory (LDS), each of
+  std::uint32_t shared_bytes_per_lane = 4;
+
+  std::uint32_t instructions() const { return vector + special + scalar + shared; }
 };
 
 struct WarpInstruction {
   Op op = Op::end;
   bool wait_loads = false;           // issues only when all earlier loads of this warp have returned
-  std::uint16_t bytes_per_lane = 0;  // of a load or store
-  std::uint32_t cycles = 0;          // of compute; at least 1
+  std::uint16_t bytes_per_lane = 0;  // of a load or store; of a scalar load, all its bytes, within a line
+  Work work;                         // of compute; of a scalar load, `scalar` counts its instructions
   std::uint64_t lanes = 0;           // bit i: lane i is active; only those addresses are meaningful
   std::array<VirtAddr, kMaxLanes> address;
 };
+
+// Addresses from here on are the arguments of the kernel that runs, which its launch has put into the memory
+// of each GPU: only scalar loads read them.
+inline constexpr VirtAddr kKernelArguments = VirtAddr{1} << 63;
 
 struct KernelShape {
   std::string name;

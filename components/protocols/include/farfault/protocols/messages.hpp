@@ -49,6 +49,19 @@ struct MemResponse {
   std::uint8_t unused[3];
 };
 
+// From an SM to its scalar cache, and back. `sm` is the SM's number there, `warp` for the SM alone. Addresses
+// are virtual, or those of the kernel's arguments.
+struct ScalarRequest {
+  VirtAddr address;
+  std::uint32_t kernel;
+  std::uint16_t sm;
+  std::uint16_t warp;
+};
+struct ScalarResponse {
+  std::uint32_t warp;
+  std::uint32_t unused;
+};
+
 struct TranslateRequest {
   std::uint64_t page;  // virtual page number
   std::uint32_t asid;
@@ -193,6 +206,7 @@ struct Tick {};
 
 static_assert(Message<MemRequest> && Message<MemResponse> && Message<TranslateRequest> &&
               Message<TranslateResponse>);
+static_assert(Message<ScalarRequest> && Message<ScalarResponse>);
 static_assert(Message<Packet> && Message<Credit> && Message<StartBlock> && Message<BlockDone> &&
               Message<Tick>);
 static_assert(Message<Invalidate> && Message<PageFault> && Message<PageMove> && Message<CopyPage>);

@@ -1,0 +1,88 @@
+// The units of an SM that compute, shared by its warps: SIMDs, the scalar unit, shared memory.
+//
+// A group of instructions is given to the units at once. Each unit takes groups in the order in which they
+// come and is busy with one for as long as its instructions take, so no unit does more than its rate, and
+// none is idle while something waits for it. The groups of different warps interleave on hardware,
+// instruction by instruction: the latency of a group's dependent instructions therefore counts from its
+// issue, and overlaps with the work of others. A warp belongs to one SIMD, its slot modulo their number
+// (GCN: a wavefront stays on its SIMD; Volta: warp modulo 4, Jia et al., arXiv:1804.06826).
+//
+// Closed forms, for w warps on an SM that each execute n instructions: vector instructions take
+// n x ceil(w / simds) x ceil(width / lanes) cycles, scalar ones n x w / rate, shared-memory ones
+// n x w x width x bytes / bandwidth; a lone warp n x the dependent latency, where that is more.
+// Time: no events, no loops.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "farfault/protocols/kernel.hpp"
+
+namespace farfault {
+
+// In cycles of the SM, and per cycle.
+struct ExecutionRates {
+  std::uint32_t simds;
+  std::uint32_t vector_cycles;   // of a SIMD, for a vector instruction of a whole warp
+  std::uint32_t special_cycles;  // and for a special function
+  std::uint32_t scalar_rate;     // instructions
+  std::uint32_t shared_bytes_per_cycle;
+  std::uint32_t dependent_latency;
+  std::uint32_t shared_latency;
+  std::uint32_t warp_width;
+};
+
+class ExecutionUnits {
+ public:
+  static constexpr std::uint32_t kMaxSimds = 16;
+
+  // Gives the units the work of the warp in `slot`, at cycle `now`, which never goes back. Returns the cycle
+  // at which the warp's next instruction may issue, after `now`.
+  std::uint64_t execute(ExecutionRates const& r, std::uint32_t slot, Work const& work, std::uint64_t now) {
+    auto const latency = std::uint64_t{work.instructions()} * r.dependent_latency;
+    auto ready = now + std::max<std::uint64_t>(latency, 1);
+    if (auto const cycles =
+            std::uint64_t{work.vector} * r.vector_cycles + std::uint64_t{work.special} * r.special_cycles;
+        cycles != 0)
+      ready = std::max(ready, take_simd(r, slot, cycles, now));
+    if (work.scalar != 0) ready = std::max(ready, take(scalar_free_, work.scalar, r.scalar_rate, now));
+    if (work.shared != 0) {
+      auto const bytes = std::uint64_t{work.shared} * work.shared_bytes_per_lane * r.warp_width;
+      shared_bytes_ += bytes;
+      ready = std::max(ready, take(shared_free_, bytes, r.shared_bytes_per_cycle, now) + r.shared_latency);
+    }
+    return ready;
+  }
+
+  // A memory instruction of the warp in `slot`: one cycle of its SIMD, ahead of the groups that wait there.
+  void take_issue_slot(ExecutionRates const& r, std::uint32_t slot, std::uint64_t now) {
+    take_simd(r, slot, 1, now);
+  }
+
+  std::uint64_t simd_cycles() const { return simd_cycles_; }
+  std::uint64_t shared_bytes() const { return shared_bytes_; }
+
+ private:
+  std::uint64_t take_simd(ExecutionRates const& r, std::uint32_t slot, std::uint64_t cycles,
+                          std::uint64_t now) {
+    simd_cycles_ += cycles;
+    auto& free = simd_free_[slot % r.simds];
+    return free = std::max(free, now) + cycles;
+  }
+  // `free` counts in instructions or bytes since time zero, so that a unit that does several in a cycle needs
+  // no fractions. The cycle at which it is done with `amount` more.
+  static std::uint64_t take(std::uint64_t& free, std::uint64_t amount, std::uint64_t rate,
+                            std::uint64_t now) {
+    free = std::max(free, now * rate) + amount;
+    return (free + rate - 1) / rate;
+  }
+
+  std::array<std::uint64_t, kMaxSimds> simd_free_{};  // cycles
+  std::uint64_t scalar_free_ = 0;                     // instructions
+  std::uint64_t shared_free_ = 0;                     // bytes
+  std::uint64_t simd_cycles_ = 0;
+  std::uint64_t shared_bytes_ = 0;
+};
+
+}  // namespace farfault

@@ -1,0 +1,151 @@
+// A scalar cache between SMs, an L2 cache, an L2 TLB and an RDMA engine of mocks: clock 1 GHz, links of 1 ns,
+// memory 50 ns, translation 20 ns; page p is in frame p + 7, pages from 0x1000 on in the memory of GPU 1.
+#include "farfault/components/scalar_cache.hpp"
+
+#include <doctest/doctest.h>
+
+#include "memory_mock.hpp"
+
+using namespace farfault;
+using namespace farfault::mock;
+
+namespace {
+
+using Times = std::vector<std::int64_t>;
+
+constexpr PhysAddr kArguments = 1 << 20;
+constexpr VirtAddr kRemote = 0x1000ULL << 12;
+
+ScalarRequest request(VirtAddr address, std::uint16_t warp = 0, std::uint32_t kernel = 0,
+                      std::uint16_t sm = 0) {
+  return {address, kernel, sm, warp};
+}
+Record<ScalarRequest> at(std::int64_t nanosecond, ScalarRequest const& r) {
+  return {Time{std::chrono::nanoseconds(nanosecond)}, r};
+}
+Invalidate invalidate(std::uint64_t page, std::uint32_t move = 0) {
+  return {page, physical(0, (page + 7) << 12), 0, move};
+}
+
+struct ScalarBench : Bench {
+  explicit ScalarBench(std::vector<Record<ScalarRequest>> script, ScalarCacheParams params = {},
+                       std::vector<Record<Invalidate>> invalidations = {})
+      : cache(system.add<ScalarCache>("scalar_cache", spec(params))) {
+    feed(cache.request, std::move(script));
+    answers = sinks(cache.response, 2);
+    local = &responder<MemRequest, MemResponse>(memory(always(50ns)), cache.memory_response);
+    join_family(cache.memory_request, {local->request});
+    remote = &responder<MemRequest, MemResponse>(memory(always(50ns)), cache.remote_response);
+    join(cache.remote_request, remote->request);
+    ResponderSpec<TranslateRequest, TranslateResponse> tlb_spec;
+    tlb_spec.reply = [](TranslateRequest const& m) {
+      return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12), m.asid, 0};
+    };
+    tlb_spec.delay = always(20ns);
+    tlb = &responder<TranslateRequest, TranslateResponse>(tlb_spec, cache.translation);
+    join(cache.translate, tlb->request);
+    feed(cache.invalidate, std::move(invalidations));
+    invalidated = &sink(cache.invalidated);
+    run();
+  }
+  static ScalarCacheSpec spec(ScalarCacheParams const& params) {
+    ScalarCacheSpec s;
+    s.params = params;
+    s.index = 40;
+    s.memory_port = 41;
+    s.remote_port = 42;
+    s.moves = 8;
+    s.arguments = kArguments;
+    s.memory = AddressMap(1, 256);
+    return s;
+  }
+  ScalarCache& cache;
+  std::vector<Sink<ScalarResponse>*> answers;
+  Memory* local = nullptr;
+  Memory* remote = nullptr;
+  Responder<TranslateRequest, TranslateResponse>* tlb = nullptr;
+  Sink<Invalidated>* invalidated = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("scalar cache: a miss takes the translation and the memory, a hit the look-up") {
+  ScalarBench b({at(100, request(0x2004, 5)), at(300, request(0x2030, 6, 0, 1))});
+  // Looked up at 100, there at 101; translated at 122, looked up in 1, there at 124; back at 175.
+  CHECK(b.tlb->nanoseconds() == Times{101});
+  CHECK(b.tlb->records()[0].message.from == 40);
+  CHECK(b.local->nanoseconds() == Times{124});
+  CHECK(b.local->records()[0].message.address == physical(0, 9 << 12));
+  CHECK(b.local->records()[0].message.from == 41);
+  CHECK(b.answers[0]->nanoseconds() == Times{176});
+  CHECK(b.answers[0]->records()[0].message.warp == 5);
+  CHECK(b.answers[1]->nanoseconds() == Times{300 + 1 + 1});
+  CHECK(b.answers[1]->records()[0].message.warp == 6);
+  auto const& s = b.cache.state().stats;
+  CHECK(s.tlb_misses == 1);
+  CHECK(s.tlb_hits == 1);
+  CHECK(s.misses == 1);
+  CHECK(s.hits == 1);
+  CHECK(b.cache.waiting_for().empty());
+}
+
+TEST_CASE("scalar cache: one request is looked up and one answer leaves in a cycle, misses of a line merge") {
+  ScalarBench b({at(100, request(0x2000, 0)), at(100, request(0x2004, 1)), at(100, request(0x2008, 2, 0, 1)),
+                 at(400, request(0x2000, 3)), at(400, request(0x2000, 4))});
+  CHECK(b.tlb->records().size() == 1);
+  CHECK(b.local->records().size() == 1);
+  CHECK(b.answers[0]->nanoseconds() == Times{176, 177, 402, 403});
+  CHECK(b.answers[1]->nanoseconds() == Times{178});
+}
+
+TEST_CASE("scalar cache: arguments need no translation and lie in the GPU's own memory") {
+  ScalarBench b({at(100, request(kKernelArguments + 64))});
+  CHECK(b.tlb->records().empty());
+  REQUIRE(b.local->records().size() == 1);
+  CHECK(b.local->records()[0].message.address == kArguments + 64);
+  CHECK(b.answers[0]->nanoseconds() == Times{100 + 1 + 1 + 50 + 1 + 1});
+}
+
+TEST_CASE("scalar cache: it is emptied when another kernel starts") {
+  ScalarBench b({at(100, request(0x2000)), at(300, request(0x2000)), at(500, request(0x2000, 0, 1))});
+  CHECK(b.local->records().size() == 2);
+  CHECK(b.tlb->records().size() == 1);  // translations stay
+}
+
+TEST_CASE("scalar cache: a line of another device comes over the RDMA engine") {
+  ScalarBench b({at(100, request(kRemote)), at(300, request(kRemote + 8))});
+  CHECK(b.local->records().empty());
+  REQUIRE(b.remote->records().size() == 1);
+  CHECK(b.remote->records()[0].message.from == 42);
+  CHECK(b.cache.state().stats.remote_accesses == 1);
+  CHECK(b.answers[0]->count() == 2);
+}
+
+TEST_CASE("scalar cache: with one MSHR, requests wait in order and all are answered") {
+  ScalarCacheParams params;
+  params.mshrs = 1;
+  params.tlb_mshrs = 1;
+  std::vector<Record<ScalarRequest>> script;
+  for (std::uint16_t i = 0; i < 20; ++i)
+    script.push_back(at(100, request((2ULL + i % 3) << 12 | i * 64U, i)));
+  ScalarBench b(script, params);
+  REQUIRE(b.answers[0]->count() == 20);
+  std::vector<int> seen(20);
+  for (auto const& r : b.answers[0]->records()) ++seen[r.message.warp];
+  for (auto const n : seen) CHECK(n == 1);
+  auto const times = b.local->nanoseconds();
+  for (std::size_t i = 1; i < times.size(); ++i) CHECK(times[i] >= times[i - 1] + 52);
+  CHECK(b.cache.state().mshrs.in_use() == 0);
+  CHECK(b.cache.waiting_for().empty());
+}
+
+TEST_CASE(
+    "scalar cache: an invalidation waits for the reads that used the translation, then drops the lines") {
+  ScalarBench b({at(100, request(0x2000)), at(400, request(0x2000))}, {},
+                {{Time{140ns}, invalidate(2, 3)}, {Time{200ns}, invalidate(9, 4)}});
+  // The read is under way from 123 to 175.
+  CHECK(b.invalidated->nanoseconds() == Times{176, 201});
+  CHECK(b.invalidated->records()[0].message.move == 3);
+  CHECK(b.tlb->records().size() == 2);
+  CHECK(b.local->records().size() == 2);
+}
