@@ -22,6 +22,10 @@ void DramParams::describe(ParamTable& t) {
   t.duration("t_rcd", t_rcd, {1ns, 1us}, "activate to column command", "HBM: 14 ns");
   t.duration("t_rp", t_rp, {1ns, 1us}, "precharge to activate", "HBM: 14 ns");
   t.duration("t_ras", t_ras, {1ns, 1us}, "activate to precharge, at least", "HBM: 33 ns");
+  t.duration(
+      "controller_latency", controller_latency, {0ns, 1us},
+      "what an access takes beyond the timing of its bank (clock crossings, controller, PHY); 0: nothing",
+      "assumed: 0; the presets of real GPUs state theirs");
   t.count("queue", queue, {1, 4096}, "requests a channel holds", "Accel-Sim, SM7_QV100: FR-FCFS queue of 64");
   t.choice("scheduler", scheduler, {{"frfcfs", DramOrder::frfcfs}, {"fcfs", DramOrder::fcfs}},
            "which request is next", "FR-FCFS: Rixner et al., ISCA 2000");
@@ -108,7 +112,7 @@ void DramChannel::schedule(Cx& cx) const {
     s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(burst));
     cx.send(response, chosen.request.from,
             MemResponse{chosen.request.address, chosen.request.tag, chosen.request.access, {}},
-            s.bus_free - cx.now());
+            s.bus_free - cx.now() + spec().params.controller_latency);
   }
 }
 

@@ -9,7 +9,7 @@ using namespace farfault;
 using namespace farfault::topologies;
 
 TEST_CASE("the built-in machines are these") {
-  CHECK(builtin_machines() == std::vector<std::string>{"dgx-a100", "dgx1", "dgx2", "mi300x-8",
+  CHECK(builtin_machines() == std::vector<std::string>{"dgx-a100", "dgx-h100", "dgx1", "dgx2", "mi300x-8",
                                                        "paper-gmmu-bypass", "single-gpu", "two-gpu"});
 }
 
@@ -59,6 +59,17 @@ TEST_CASE("dgx-a100: 8 A100 of 108 SMs with twelve NVLinks each to 6 NVSwitches,
         PathSummary{2, 200ns, Bandwidth{50'000'000'000}});
 }
 
+TEST_CASE("dgx-h100: 8 H100 of 132 SMs with eighteen NVLinks each to 4 NVSwitches, 8 NICs") {
+  auto const m = load_machine("dgx-h100");
+  CHECK(m.count(NodeKind::gpu) == 8);
+  CHECK(m.count(NodeKind::nvswitch) == 4);
+  CHECK(m.count(NodeKind::nic) == 8);
+  CHECK(m.count(LinkKind::nvlink) == 144);
+  CHECK(m.pairs(LinkKind::nvlink) == 32);
+  CHECK(m.nodes[m.find("gpu0").value()].sm_count == 132);
+  CHECK(Routes(m).path(m.find("gpu0").value(), m.find("gpu7").value()).size() == 2);
+}
+
 TEST_CASE("mi300x-8: 8 GPUs, every two joined by one xGMI link") {
   auto const m = load_machine("mi300x-8");
   CHECK(m.count(NodeKind::gpu) == 8);
@@ -74,10 +85,11 @@ TEST_CASE("single-gpu and two-gpu hang from one root complex") {
 }
 
 TEST_CASE("an unknown name is answered with the nearest one") {
-  CHECK_THROWS_WITH_AS(load_machine("dgx-1"),
-                       "dgx-1: neither a file nor a built-in machine (dgx-a100, dgx1, dgx2, mi300x-8, "
-                       "paper-gmmu-bypass, single-gpu, two-gpu); did you mean 'dgx1'?",
-                       UserError);
+  CHECK_THROWS_WITH_AS(
+      load_machine("dgx-1"),
+      "dgx-1: neither a file nor a built-in machine (dgx-a100, dgx-h100, dgx1, dgx2, mi300x-8, "
+      "paper-gmmu-bypass, single-gpu, two-gpu); did you mean 'dgx1'?",
+      UserError);
 }
 
 TEST_CASE("every built-in machine survives the way to GraphML and back") {

@@ -4,7 +4,10 @@
 // whose bank can deliver first, the oldest of several (Rixner et al., ISCA 2000); `fcfs` takes the oldest. A
 // choice reserves the data bus; the next choice is made when the bus will be free within the time that a row
 // miss takes, so that misses in several banks overlap. The bus carries `bandwidth`: saturated and without row
-// misses the channel delivers exactly that. Refresh and read-write turn-around are not modelled.
+// misses the channel delivers exactly that. What the way between cache and banks takes beyond the banks' own
+// timing (clock crossings, the controller's pipeline, the PHY) is one fixed `controller_latency`, paid on the
+// way back: it delays every answer and takes no bandwidth. Refresh and read-write turn-around are not
+// modelled.
 #pragma once
 
 #include <string>
@@ -30,6 +33,7 @@ struct DramParams {
   Duration t_rcd = 14ns;
   Duration t_rp = 14ns;
   Duration t_ras = 33ns;
+  Duration controller_latency = Duration::zero();
   std::uint32_t queue = 64;
   DramOrder scheduler = DramOrder::frfcfs;
   void describe(ParamTable& t);

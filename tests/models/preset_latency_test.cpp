@@ -1,0 +1,124 @@
+// The presets of real GPUs: a dependent load takes exactly the sum of the configured stages, and at the clock
+// at which it was measured that sum is the published load-to-use latency, to the cycle.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <string>
+
+#include "run_model.hpp"
+
+using namespace farfault;
+using test::ModelRun;
+
+namespace {
+
+// Medians of MT4G's sample results, in cycles of the GPU's highest clock; of A100 as its preset says.
+struct Published {
+  char const* preset;
+  std::uint64_t mhz;
+  std::int64_t l1;
+  std::int64_t l2;
+  std::int64_t memory;
+};
+constexpr std::array<Published, 6> kPublished{{{"gpu-v100", 1380, 30, 219, 395},
+                                               {"gpu-a100", 1410, 35, 221, 671},
+                                               {"gpu-h100", 1980, 38, 222, 864},
+                                               {"gpu-mi100", 1502, 136, 336, 664},
+                                               {"gpu-mi210", 1700, 124, 292, 684},
+                                               {"gpu-mi300x", 2100, 116, 288, 876}}};
+
+constexpr std::uint64_t kPage = 2 * 1024 * 1024;
+
+// One hop of a chase through `elements` that are `stride` bytes apart, when everything is warm: the
+// difference between two runs, so that what comes before and after cancels out.
+class Chase {
+ public:
+  Chase(Published const& gpu, std::string more) : gpu_(gpu), more_(std::move(more)) {}
+
+  std::int64_t cycles_a_hop(std::uint64_t stride, std::uint64_t elements) const {
+    auto const many = picoseconds(time_of(stride, elements, 3 * elements));
+    auto const few = picoseconds(time_of(stride, elements, 2 * elements));
+    auto const cycle = static_cast<double>(elements) * 1e6 / static_cast<double>(gpu_.mhz);
+    auto const cycles = static_cast<double>(many - few) / cycle;
+    auto const whole = static_cast<std::int64_t>(cycles + 0.5);
+    CHECK(cycles == doctest::Approx(static_cast<double>(whole)).epsilon(1e-6));
+    return whole;
+  }
+
+ private:
+  Duration time_of(std::uint64_t stride, std::uint64_t elements, std::uint64_t hops) const {
+    return ModelRun("include = [\"" + std::string(gpu_.preset) + "\"]\nworkload.name = \"pointer_chase\"\n" +
+                    "gpu.clock = \"" + std::to_string(gpu_.mhz) + "MHz\"\n" + more_ +
+                    "workload.pointer_chase.stride = \"" + std::to_string(stride) + " B\"\n" +
+                    "workload.pointer_chase.elements = " + std::to_string(elements) +
+                    "\nworkload.pointer_chase.hops = " + std::to_string(hops) + "\n")
+        .run()
+        .kernel_time();
+  }
+
+  Published const& gpu_;
+  std::string more_;
+};
+
+struct Stages {
+  explicit Stages(Published const& gpu)
+      : c(ModelRun("include = [\"" + std::string(gpu.preset) + "\"]\nworkload.name = \"pointer_chase\"\n")
+              .config()),
+        cycle_ps(1e6 / static_cast<double>(gpu.mhz)) {}
+  std::int64_t l1() const { return c.l1_tlb.latency + c.l1_cache.latency; }
+  std::int64_t slice() const { return 2 * c.gpu.crossbar_latency + c.l2_cache.latency; }
+  // None of these clocks has a period of whole picoseconds: rounded stages arrive within the last cycle, and
+  // their value is used at the edge that ends it.
+  std::int64_t l2() const { return l1() + slice(); }
+  // In the channel of a slice, with another row open; one cycle there and one back.
+  double channel() const {
+    auto const& d = c.dram;
+    auto const ps = d.t_rp + d.t_rcd + d.t_cl + d.bandwidth.time_for(c.gpu.line_bytes) + d.controller_latency;
+    return 2 + static_cast<double>(picoseconds(ps)) / cycle_ps;
+  }
+  std::int64_t memory() const { return l1() + slice() + static_cast<std::int64_t>(channel()) + 1; }
+  std::int64_t l1_tlb_miss() const { return 2 * c.gpu.translation_latency + c.l2_tlb.latency; }
+  std::int64_t l2_tlb_miss() const { return 2 * c.gpu.translation_latency + c.gmmu.latency; }
+
+  topologies::MachineConfig c;
+  double cycle_ps;
+};
+
+}  // namespace
+
+TEST_CASE("the presets of GPUs give the published load-to-use latencies, to the cycle") {
+  for (auto const& gpu : kPublished) {
+    CAPTURE(gpu.preset);
+    Stages const s(gpu);
+    CHECK(s.l1() == gpu.l1);
+    CHECK(s.l2() == gpu.l2);
+    CHECK(s.memory() == gpu.memory);
+  }
+}
+
+TEST_CASE(
+    "a miss of both TLBs of V100 that reads its entry from memory takes the 654 cycles of Jia et al. more") {
+  Stages const s(kPublished[0]);
+  auto const entry = static_cast<double>(s.slice()) + s.channel();
+  CHECK(static_cast<double>(s.l1_tlb_miss() + s.l2_tlb_miss()) + entry ==
+        doctest::Approx(1029 - 375).epsilon(1e-3));
+}
+
+TEST_CASE("a pointer chase on the presets of GPUs takes the configured stages") {
+  for (auto const& gpu : kPublished) {
+    CAPTURE(gpu.preset);
+    Stages const s(gpu);
+    auto const line = s.c.gpu.line_bytes;
+    Chase const chase(gpu, "");
+    CHECK(chase.cycles_a_hop(line, 64) == s.l1());
+    CHECK(chase.cycles_a_hop(line, 2 * s.c.l1_cache.size.bytes / line) == s.l2());
+    // A page of its own for each load, and a line of the L1 cache that no other takes.
+    CHECK(chase.cycles_a_hop(kPage + line, 2 * s.c.l1_tlb.entries) == s.l1() + s.l1_tlb_miss());
+    Chase const small_tlb(gpu, "gpu.l2_tlb.entries = 16\ngpu.l2_tlb.ways = 16\n");
+    CHECK(small_tlb.cycles_a_hop(kPage + line, 128) ==
+          s.l1() + s.l1_tlb_miss() + s.l2_tlb_miss() + s.slice());
+    // All lines in few sets of one slice, each in a row of its own.
+    Chase const large_tlb(gpu, "gpu.l1_tlb.entries = 1024\ngpu.l1_tlb.ways = 1024\n");
+    CHECK(large_tlb.cycles_a_hop(8 * kPage, 512) == s.memory());
+  }
+}
