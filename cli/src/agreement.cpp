@@ -148,7 +148,7 @@ Fact fact_of(ModelInput const& input, std::size_t number) {
 
 bool names_file(Model const& model, std::string const& parameter) {
   return parameter == model.workload_file ||
-         (!model.inputs.empty() && parameter == model.inputs[0].parameter);
+         std::ranges::any_of(model.inputs, [&](auto const& input) { return input.parameter == parameter; });
 }
 
 }  // namespace

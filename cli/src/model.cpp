@@ -45,18 +45,27 @@ Model::Model(RunOptions const& options) : config(topologies::find_preset) {
   for (auto const& param : table.all())
     if (param.kind == ParamKind::file) workload_file = "workload." + workload_choice.name + "." + param.name;
   load_machine();
+  load_recorded_map();
+}
+
+void Model::load_recorded_map() {
+  auto const& memory = machine_config.memory;
+  if (memory.placement != topologies::PlacementPolicy::recorded) return;
+  recorded_map = topologies::load_page_map(path_of("memory.recorded_map", memory.recorded_map));
+  inputs.push_back({"memory.recorded_map", recorded_map->path, recorded_map->bytes, recorded_map->hash});
 }
 
 void Model::assemble() {
   topologies::check_model_size(machine, machine_config, limits);
-  assembly.emplace(machine, machine_config, *workload);
+  assembly.emplace(machine, machine_config, *workload, recorded_map ? &*recorded_map : nullptr);
 }
 
 void Model::load_machine() {
   if (machine_config.machine.topology == "generic")
     machine = topologies::generate_generic(machine_config.generic, machine_config.links);
   else
-    machine = topologies::load_machine(topology_path(), machine_config.links, limits);
+    machine = topologies::load_machine(path_of("machine.topology", machine_config.machine.topology),
+                                       machine_config.links, limits);
   if (auto const& source = machine.source)
     inputs.push_back({"machine.topology", source->path, source->bytes, source->hash});
   if (machine_config.cluster.machines > 1)
@@ -121,11 +130,10 @@ std::string Model::folder_of(std::string const& key) const {
   return std::filesystem::path(where.substr(0, colon)).parent_path().string();
 }
 
-std::string Model::topology_path() const {
-  auto const& name = machine_config.machine.topology;
+std::string Model::path_of(std::string const& key, std::string const& name) const {
   auto const names = topologies::builtin_machines();
-  if (std::find(names.begin(), names.end(), name) != names.end()) return name;
-  auto const relative = std::filesystem::path(folder_of("machine.topology")) / name;
+  if (key == "machine.topology" && std::find(names.begin(), names.end(), name) != names.end()) return name;
+  auto const relative = std::filesystem::path(folder_of(key)) / name;
   return is_there(relative.string()) ? relative.string() : name;
 }
 

@@ -48,6 +48,7 @@ struct Model {
   std::string workload_file;  // the parameter that names the workload's input; empty where it has none
   std::vector<ModelInput> inputs;
   topologies::Machine machine;
+  std::optional<topologies::PageMap> recorded_map;  // with memory.placement = recorded
   std::optional<Workload> workload;
   std::optional<topologies::Assembly> assembly;
 
@@ -60,8 +61,10 @@ struct Model {
   }
   void bind_workloads();  // each is checked; the chosen one becomes `builder`
   void load_machine();
+  void load_recorded_map();
   std::string folder_of(std::string const& key) const;
-  std::string topology_path() const;
+  // The file that parameter `key` names: as seen from the configuration's own folder, where it is there.
+  std::string path_of(std::string const& key, std::string const& name) const;
 };
 
 }  // namespace farfault::cli

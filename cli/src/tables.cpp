@@ -9,7 +9,6 @@ namespace farfault::cli {
 namespace {
 
 constexpr std::size_t kKernels = 0;
-constexpr std::size_t kMigrations = 1;
 
 template <class Record>
 std::vector<Record> gather(std::vector<Record> const& mine, Transport& transport) {
@@ -20,6 +19,13 @@ std::vector<Record> gather(std::vector<Record> const& mine, Transport& transport
     if (!part.empty()) std::memcpy(static_cast<void*>(all.data() + n), part.data(), part.size());
   }
   return all;
+}
+
+// Pages that nothing has placed before the first kernel.
+bool pages_wait(Model const& model) {
+  auto const placement = model.machine_config.memory.placement;
+  return placement == topologies::PlacementPolicy::first_touch ||
+         placement == topologies::PlacementPolicy::recorded;
 }
 
 bool pages_move(Model const& model) {
@@ -42,6 +48,9 @@ Records gather_records(Model const& model, Transport& transport) {
   auto const& driver = model.assembly->driver();
   Records records;
   records.kernels = gather(host.has_state() ? host.state().records : std::vector<KernelRecord>{}, transport);
+  if (pages_wait(model))
+    records.first_touches = gather(
+        driver.has_state() ? driver.state().first_touches : std::vector<FirstTouchRecord>{}, transport);
   if (pages_move(model))
     records.migrations =
         gather(driver.has_state() ? driver.state().records : std::vector<MigrationRecord>{}, transport);
@@ -57,6 +66,14 @@ std::vector<TableInfo> tables_of(Model const& model) {
         {"blocks", "count", "thread blocks of the grid", ColumnType::u64},
         {"launched", "ps", "simulated time of the launch by the host", ColumnType::u64},
         {"finished", "ps", "simulated time at which the host learned that it is done", ColumnType::u64}}}};
+  if (pages_wait(model))
+    tables.push_back(
+        {"first_touches",
+         "one row for each page mapped at its first touch, in the order in which the driver gave out frames",
+         {{"page", "count", "virtual page number", ColumnType::u64},
+          {"gpu", "text", "GPU that touched the page", ColumnType::text},
+          {"device", "text", "device in whose memory it was placed", ColumnType::text},
+          {"mapped", "ps", "simulated time at which the driver mapped it", ColumnType::u64}}});
   if (pages_move(model))
     tables.push_back(
         {"migrations",
@@ -82,9 +99,16 @@ void append_tables(results::ResultWriter& writer, Model const& model, Records co
     row = {std::uint64_t{k}, shape.name, shape.blocks, ps(r.launched), ps(r.finished)};
     writer.append_row(kKernels, row);
   }
+  auto table = kKernels + 1;
+  for (auto const& r : records.first_touches) {
+    row = {r.page, device_name(physical(static_cast<DeviceId>(r.gpu), 0)), device_name(r.frame),
+           ps(r.mapped)};
+    writer.append_row(table, row);
+  }
+  if (pages_wait(model)) ++table;
   for (auto const& r : records.migrations) {
     row = {r.page, device_name(r.from), device_name(r.to), ps(r.started), ps(r.unmapped), ps(r.finished)};
-    writer.append_row(kMigrations, row);
+    writer.append_row(table, row);
   }
 }
 

@@ -15,6 +15,7 @@ namespace farfault::cli {
 struct Records {
   std::vector<KernelRecord> kernels;
   std::vector<MigrationRecord> migrations;
+  std::vector<FirstTouchRecord> first_touches;
 };
 
 // Of all ranks, on rank 0; all ranks call it alike.

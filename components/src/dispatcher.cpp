@@ -9,11 +9,14 @@ void HostParams::describe(ParamTable& t) {
   t.duration("launch_latency", launch_latency, {1ns, 1s}, "from the host's launch to a GPU's first block",
              "MGPUSim 4.2, MI300A: 5400 cycles for the first kernel");
   t.duration("done_latency", done_latency, {1ns, 1s}, "from a GPU's last block to the host", "assumed");
-  t.choice(
-      "block_order", block_order,
-      {{"contiguous", BlockOrder::contiguous}, {"round_robin", BlockOrder::round_robin}},
-      "how a kernel's blocks are distributed over the GPUs: equal runs of consecutive blocks, or one by one",
-      "MGPUSim 4.2, driver: a unified device's GPUs get consecutive blocks");
+  t.choice("block_order", block_order,
+           {{"round_robin", BlockOrder::round_robin},
+            {"contiguous", BlockOrder::contiguous},
+            {"contiguous_per_sm", BlockOrder::contiguous_per_sm}},
+           "how a kernel's blocks are distributed over the GPUs: one by one, in equal runs of consecutive "
+           "blocks, or in runs of SMs x ceil(blocks / SMs of all GPUs), the last ones shorter or empty",
+           "MGPUSim, driver: round_robin until March 2021, then runs of ceil(blocks / GPUs); "
+           "contiguous_per_sm in 4.2");
 }
 
 std::string Dispatcher::why_not(KernelShape const& shape, SmParams const& sm, std::uint32_t warp_width) {
@@ -62,20 +65,29 @@ SmUse Dispatcher::need(std::uint32_t kernel) const {
           shape.shared_bytes_per_block};
 }
 
-std::uint64_t Dispatcher::block_at(std::uint64_t k, std::uint64_t blocks) const {
-  if (spec().block_order == BlockOrder::round_robin) return spec().gpu + k * spec().gpus;
-  return spec().gpu * blocks / spec().gpus + k;
+Dispatcher::Share Dispatcher::share(std::uint64_t blocks) const {
+  std::uint64_t const g = spec().gpu;
+  std::uint64_t const gpus = spec().gpus;
+  switch (spec().block_order) {
+    case BlockOrder::round_robin:
+      return {g, (blocks + gpus - 1 - g) / gpus, gpus};
+    case BlockOrder::contiguous:
+      return {g * blocks / gpus, (g + 1) * blocks / gpus - g * blocks / gpus, 1};
+    case BlockOrder::contiguous_per_sm:
+      break;
+  }
+  auto const all_sms = gpus * spec().sms;
+  auto const run = spec().sms * ((blocks + all_sms - 1) / all_sms);
+  auto const first = std::min(g * run, blocks);
+  return {first, std::min(run, blocks - first), 1};
 }
 
 void Dispatcher::on_launch(LaunchKernel const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const blocks = spec().workload->kernel(m.kernel).shape().blocks;
-  std::uint64_t const g = spec().gpu;
   s.kernel = m.kernel;
   s.next = 0;
-  s.share = spec().block_order == BlockOrder::round_robin
-                ? (blocks + spec().gpus - 1 - g) / spec().gpus
-                : (g + 1) * blocks / spec().gpus - g * blocks / spec().gpus;
+  s.share = share(blocks).count;
   s.free_at = cx.now();
   if (s.share == 0)
     cx.send(done, KernelDone{spec().gpu, s.kernel});
@@ -85,7 +97,7 @@ void Dispatcher::on_launch(LaunchKernel const& m, Cx& cx) const {
 
 void Dispatcher::dispatch(Cx& cx) const {
   auto& s = cx.state();
-  auto const blocks = spec().workload->kernel(s.kernel).shape().blocks;
+  auto const mine = share(spec().workload->kernel(s.kernel).shape().blocks);
   auto const n = need(s.kernel);
   auto const& sm = spec().sm;
   std::uint32_t full = 0;
@@ -102,7 +114,8 @@ void Dispatcher::dispatch(Cx& cx) const {
       u.registers += n.registers;
       u.shared_bytes += n.shared_bytes;
       s.free_at = std::max(s.free_at, cx.now());
-      cx.send(start, s.next_sm, StartBlock{block_at(s.next, blocks), s.kernel, 0}, s.free_at - cx.now());
+      cx.send(start, s.next_sm, StartBlock{mine.first + s.next * mine.step, s.kernel, 0},
+              s.free_at - cx.now());
       s.free_at += spec().clock.cycles(1);
       ++s.next;
       ++s.running;

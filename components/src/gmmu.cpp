@@ -26,6 +26,9 @@ void RouterParams::describe(ParamTable& t) {
 void GmmuParams::describe(ParamTable& t) {
   t.count("walkers", walkers, {1, 4096}, "concurrent page walks", "GMMU Bypass, Table 1: 64");
   t.count("walk_cache", walk_cache, {0, 65536}, "entries of the page-walk cache; 0: none", "assumed");
+  t.count("walk_latency", walk_latency, {0, 1'000'000},
+          "cycles of a page walk that reads nothing; 0: it reads an entry per level, through the L2 cache",
+          "none: page walks as hardware does them; fixed in MGPUSim's MMU, see iommu.walk_latency");
   t.count("latency", latency, {1, 10000},
           "cycles from a request to its first read, when a walker is free, or to the IOMMU", "assumed");
   t.count("pending", pending, {1, 65536}, "requests held at a time", "assumed");
@@ -151,9 +154,14 @@ void Gmmu::request_from_iommu(std::uint32_t id, Cx& cx) const {
 
 void Gmmu::start_walks(Cx& cx) const {
   auto& s = cx.state();
-  while (auto const first = s.walker.start(s.table)) {
-    auto const ready = s.pending[first->tag].arrived + spec().clock.cycles(spec().params.latency);
-    read(first->address, first->walker, std::max(ready, cx.now()) - cx.now(), cx);
+  auto const fixed = spec().params.walk_latency;
+  while (auto const first = fixed != 0 ? s.walker.begin() : s.walker.start(s.table)) {
+    auto const ready =
+        std::max(s.pending[first->tag].arrived + spec().clock.cycles(spec().params.latency), cx.now());
+    if (fixed != 0)
+      cx.wake_at(walk_end, WalkEnd{first->walker}, ready + spec().clock.cycles(fixed));
+    else
+      read(first->address, first->walker, ready - cx.now(), cx);
   }
 }
 
@@ -165,10 +173,19 @@ void Gmmu::read(PhysAddr entry, std::uint32_t walker, Duration extra, Cx& cx) co
 void Gmmu::on_entry(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const step = s.walker.advance(m.tag, s.table);
-  if (!step.ended) {
+  if (step.ended)
+    walked(step, cx);
+  else
     read(step.address, m.tag, Duration::zero(), cx);
-    return;
-  }
+}
+
+void Gmmu::on_walk_end(WalkEnd const& m, Cx& cx) const {
+  auto& s = cx.state();
+  walked(s.walker.end(m.walker, s.table), cx);
+}
+
+void Gmmu::walked(Walker::Step const& step, Cx& cx) const {
+  auto& s = cx.state();
   auto const id = step.tag;
   auto& r = s.pending[id];
   observe(r, step.found, cx);

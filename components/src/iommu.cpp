@@ -12,8 +12,13 @@ void IommuParams::describe(ParamTable& t) {
   t.count("tlb_entries", tlb_entries, {0, 1 << 20}, "entries of the IOMMU's TLB; 0: none", "assumed");
   t.count("tlb_ways", tlb_ways, {1, 65536}, "ways of the IOMMU's TLB; a divisor of tlb_entries", "assumed");
   t.count("walk_cache", walk_cache, {0, 65536}, "entries of the page-walk cache; 0: none", "assumed");
+  t.count("walk_latency", walk_latency, {0, 1'000'000},
+          "cycles of a page walk that reads nothing; 0: it reads an entry per level from the CPU's memory",
+          "none: page walks as hardware does them; fixed in MGPUSim's MMU: 100 cycles, none before 2021");
+  t.flag("merge", merge, "whether a request for a page that is being walked for waits for that walk",
+         "assumed; MGPUSim's MMU: each request has its own walk");
   t.count("latency", latency, {1, 10000}, "cycles of a TLB look-up", "assumed");
-  t.count("pages", pages, {1, 1 << 20}, "pages with an outstanding walk or fault", "assumed");
+  t.count("pages", pages, {1, 1 << 20}, "walks and faults outstanding or waiting", "assumed");
 }
 
 IommuState Iommu::initial() const {
@@ -86,7 +91,7 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
     ++s.stats.tlb_misses;
     s.moving.wait(*moving, requester);
   } else {
-    auto entry = s.pages.find(m.address);
+    auto entry = spec().params.merge ? s.pages.find(m.address) : std::nullopt;
     if (!entry && s.pages.full()) return false;
     ++(frame ? s.stats.tlb_hits : s.stats.tlb_misses);
     if (frame && !s.migration.touch(m.address, *frame, m.device)) {
@@ -95,7 +100,7 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
       ++s.stats.merged_misses;
       s.pages.wait(*entry, requester);
     } else {
-      entry = s.pages.allocate(m.address);
+      entry = s.pages.allocate_one_more(m.address);
       s.pages.wait(*entry, requester);
       if (frame) {
         raise(FaultKind::remote, *entry, m.device, looked_up - cx.now(), cx);
@@ -113,13 +118,20 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
 void Iommu::raise(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Duration extra, Cx& cx) const {
   auto& s = cx.state();
   ++(kind == FaultKind::remote ? s.stats.remote_faults : s.stats.page_faults);
-  cx.send(fault, PageFault{s.pages.key(entry), gpu, spec().index, entry, kind, {}}, extra);
+  cx.send(kind == FaultKind::remote ? fault : first_touch,
+          PageFault{s.pages.key(entry), gpu, spec().index, entry, kind, {}}, extra);
 }
 
 void Iommu::start_walks(Cx& cx) const {
   auto& s = cx.state();
-  while (auto const first = s.walker.start(s.table))
-    read(first->address, first->walker, std::max(s.missed_at[first->tag], cx.now()) - cx.now(), cx);
+  auto const fixed = spec().params.walk_latency;
+  while (auto const first = fixed != 0 ? s.walker.begin() : s.walker.start(s.table)) {
+    auto const ready = std::max(s.missed_at[first->tag], cx.now());
+    if (fixed != 0)
+      cx.wake_at(walk_end, WalkEnd{first->walker}, ready + spec().params.clock.clock().cycles(fixed));
+    else
+      read(first->address, first->walker, ready - cx.now(), cx);
+  }
 }
 
 void Iommu::read(PhysAddr entry, std::uint32_t walker, Duration extra, Cx& cx) const {
@@ -130,10 +142,19 @@ void Iommu::read(PhysAddr entry, std::uint32_t walker, Duration extra, Cx& cx) c
 void Iommu::on_entry(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const step = s.walker.advance(m.tag, s.table);
-  if (!step.ended) {
+  if (step.ended)
+    walked(step, cx);
+  else
     read(step.address, m.tag, Duration::zero(), cx);
-    return;
-  }
+}
+
+void Iommu::on_walk_end(WalkEnd const& m, Cx& cx) const {
+  auto& s = cx.state();
+  walked(s.walker.end(m.walker, s.table), cx);
+}
+
+void Iommu::walked(Walker::Step const& step, Cx& cx) const {
+  auto& s = cx.state();
   auto const entry = step.tag;
   // The first requester of the page counts as the GPU that touches it.
   IommuWaiter first;

@@ -22,6 +22,7 @@ PagingDriverState PagingDriver::initial() const {
   s.moves.resize(spec().params.migrations);
   for (auto i = spec().params.migrations; i > 0; --i) s.free_moves.push_back(i - 1);
   s.waiting = Ring<PageFault>(spec().queue);
+  s.first_touches.reserve(spec().unmapped_pages);
   return s;
 }
 
@@ -41,7 +42,7 @@ std::span<Stat<PagingDriverState> const> PagingDriver::stats() const {
        [](S s) { return s.stats.migration_ps; }},
       {"migrations_refused", "count", "migrations refused because the destination GPU's memory was full",
        StatKind::counter, [](S s) { return s.stats.migrations_refused; }},
-      {"active_migrations", "count", "pages being migrated", StatKind::level,
+      {"active_migrations", "count", "pages being migrated, or copied at their first touch", StatKind::level,
        [](S s) { return s.moves.size() - s.free_moves.size(); }},
   }};
   return all;
@@ -72,20 +73,24 @@ void PagingDriver::release(PhysAddr frame, PagingDriverState& s) const {
   pool.release(offset_of(frame) >> spec().page_bits);
 }
 
-bool PagingDriver::is_moving(std::uint64_t page, PagingDriverState const& s) const {
+bool PagingDriver::is_copied(std::uint64_t page, PagingDriverState const& s) const {
   return std::any_of(s.moves.begin(), s.moves.end(),
                      [&](PageMigration const& m) { return m.in_use != 0 && m.fault.page == page; });
 }
 
-Duration PagingDriver::work(Cx& cx) const {
+Duration PagingDriver::work(FaultKind kind, Cx& cx) const {
+  if (kind == FaultKind::not_mapped && spec().first_touch_by == FirstTouchBy::iommu) return Duration::zero();
   auto& s = cx.state();
-  ++s.stats.page_faults;
   s.free_at = std::max(s.free_at, cx.now()) + spec().params.fault_latency;
   return s.free_at - cx.now();
 }
 
-void PagingDriver::answer(PageFault const& m, PhysAddr frame, Cx& cx) const {
-  cx.send(mapped, m.iommu, PageMapped{m.page, frame, m.entry, 0}, work(cx));
+void PagingDriver::answer(PageFault const& m, PhysAddr frame, Duration extra, Cx& cx) const {
+  PageMapped const there{m.page, frame, m.entry, 0};
+  if (m.kind == FaultKind::not_mapped && m.iommu == 0)
+    cx.send(placed, there, extra);
+  else
+    cx.send(mapped, m.iommu, there, extra);
 }
 
 void PagingDriver::on_fault(PageFault const& m, Cx& cx) const {
@@ -95,23 +100,47 @@ void PagingDriver::on_fault(PageFault const& m, Cx& cx) const {
 // False when the fault has to wait.
 bool PagingDriver::handle(PageFault const& m, Cx& cx) const {
   auto& s = cx.state();
-  auto frame = s.table.find(m.page);
+  if (is_copied(m.page, s)) return false;
+  auto const frame = s.table.find(m.page);
   if (!frame) {
-    ++s.stats.pages_mapped;
-    frame = allocate(m.gpu, s);
-    s.table.map(m.page, *frame);
-  } else if (is_moving(m.page, s)) {
-    return false;
-  } else if (m.kind == FaultKind::remote && device_of(*frame) != m.gpu) {
-    if (s.free_moves.empty()) return false;
-    if (!s.frames[m.gpu].empty()) {
+    if (!touch_first(m, cx)) return false;
+  } else {
+    bool const moves = m.kind == FaultKind::remote && device_of(*frame) != m.gpu;
+    if (moves && s.free_moves.empty()) return false;
+    if (moves && !s.frames[m.gpu].empty()) {
       start_move(m, *frame, cx);
-      return true;
+    } else {
+      if (moves) ++s.stats.migrations_refused;
+      answer(m, *frame, work(m.kind, cx), cx);
     }
-    ++s.stats.migrations_refused;
   }
-  answer(m, *frame, cx);
+  ++s.stats.page_faults;
   return true;
+}
+
+bool PagingDriver::touch_first(PageFault const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (spec().first_touch_copy && s.free_moves.empty()) return false;
+  auto const to = allocate(m.gpu, s);
+  auto const ready = work(m.kind, cx);
+  if (!spec().first_touch_copy || device_of(to) >= kFirstCpu) {
+    map_first(m, to, ready, cx);
+    return true;
+  }
+  auto const number = s.free_moves.back();
+  s.free_moves.pop_back();
+  auto const from = physical(kFirstCpu, s.cpu_frames.allocate() << spec().page_bits);
+  s.moves[number] = {m, from, to, cx.now(), Time{}, 0, 1, 1};
+  cx.send(copy, device_of(to), CopyPage{from, to, number, 0}, ready);
+  return true;
+}
+
+void PagingDriver::map_first(PageFault const& m, PhysAddr frame, Duration extra, Cx& cx) const {
+  auto& s = cx.state();
+  ++s.stats.pages_mapped;
+  s.table.map(m.page, frame);
+  s.first_touches.push_back({m.page, frame, cx.now() + extra, m.gpu, 0});
+  answer(m, frame, extra, cx);
 }
 
 void PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx) const {
@@ -119,8 +148,8 @@ void PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx) const {
   auto const number = s.free_moves.back();
   s.free_moves.pop_back();
   auto const to = physical(m.gpu, s.frames[m.gpu].allocate() << spec().page_bits);
-  s.moves[number] = {m, from, to, cx.now(), Time{}, spec().iommus, 1};
-  auto const ready = work(cx);
+  s.moves[number] = {m, from, to, cx.now(), Time{}, spec().iommus, 1, 0};
+  auto const ready = work(m.kind, cx);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
     cx.send(move, i, PageMove{m.page, from, number, MoveStep::unmap, {}}, ready);
 }
@@ -139,22 +168,30 @@ void PagingDriver::on_copied(PageCopied const& m, Cx& cx) const {
   FF_CHECK(done.in_use != 0, path() + ": a page was copied that does not move");
   s.moves[m.move] = {};
   s.free_moves.push_back(m.move);
-  ++s.stats.migrations;
-  s.stats.migration_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - done.started));
-  s.records.push_back({done.fault.page, done.from, done.to, done.started, done.unmapped, cx.now()});
-  s.table.map(done.fault.page, done.to);
+  if (done.first_touch != 0)
+    map_first(done.fault, done.to, Duration::zero(), cx);
+  else
+    end_move(done, m.move, cx);
   release(done.from, s);
-  for (std::uint32_t i = 0; i < spec().iommus; ++i)
-    cx.send(move, i, PageMove{done.fault.page, done.to, m.move, MoveStep::remap, {}});
-  cx.send(mapped, done.fault.iommu, PageMapped{done.fault.page, done.to, done.fault.entry, 0});
   for (auto n = s.waiting.size(); n > 0; --n) {
     auto waiting = s.waiting.front();
     s.waiting.pop();
-    // The fault arrived during the migration: it is answered with the new frame and starts no migration
+    // The fault arrived while the page was copied: it is answered with the new frame and starts no migration
     // itself.
     if (waiting.page == done.fault.page) waiting.kind = FaultKind::not_mapped;
     if (!handle(waiting, cx)) s.waiting.push(waiting);
   }
+}
+
+void PagingDriver::end_move(PageMigration const& done, std::uint32_t number, Cx& cx) const {
+  auto& s = cx.state();
+  ++s.stats.migrations;
+  s.stats.migration_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - done.started));
+  s.records.push_back({done.fault.page, done.from, done.to, done.started, done.unmapped, cx.now()});
+  s.table.map(done.fault.page, done.to);
+  for (std::uint32_t i = 0; i < spec().iommus; ++i)
+    cx.send(move, i, PageMove{done.fault.page, done.to, number, MoveStep::remap, {}});
+  answer(done.fault, done.to, Duration::zero(), cx);
 }
 
 }  // namespace farfault

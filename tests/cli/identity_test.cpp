@@ -107,6 +107,30 @@ TEST_CASE("the digest sees what a machine file holds, and not its path") {
   CHECK(digest_of_machine("data/m.toml") != digest);
 }
 
+TEST_CASE("the digest sees what a page map holds, and not its path") {
+  Folder const here;
+  auto const digest_of_map = [](std::string const& path) {
+    return digest_with("paper-gmmu-bypass",
+                       {"--set", "workload.name=stream", "--set", "workload.stream.bytes=8KiB", "--set",
+                        "memory.placement=recorded", "--set", "memory.recorded_map=" + path});
+  };
+  write("data/map.csv", "page,device\n1048576,gpu0\n1048577,gpu1\n");
+  auto const digest = digest_of_map("data/map.csv");
+  CHECK(digest_of_map(here / "data/map.csv") == digest);
+  write("data/c.toml",
+        "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"stream\"\nworkload.stream.bytes = \"8KiB\"\n"
+        "memory.placement = \"recorded\"\nmemory.recorded_map = \"map.csv\"\n");
+  CHECK(digest_with("data/c.toml", {}) == digest);
+  write("data/map.csv", "page,device\n1048576,gpu0\n1048577,gpu2\n");
+  CHECK(digest_of_map("data/map.csv") != digest);
+  write("data/map.csv", "page,device\n1048576,gpu0\n1048577,gpu7\n");
+  auto const r = run("data/c.toml", {});
+  CHECK(r.code == 2);
+  CHECK(r.err ==
+        "farfault: data/map.csv:3: page 1048577 is placed on gpu7, but pages can be on gpu0 to gpu3 and on "
+        "cpu0\n");
+}
+
 TEST_CASE("a checkpoint is refused once a file that its run had read holds something else") {
   Folder const here;
   std::vector<std::string> const words{"--set",

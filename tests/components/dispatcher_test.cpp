@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <set>
 
@@ -139,11 +140,12 @@ TEST_CASE("dispatcher: whichever resource fills an SM, a finished block gives ba
 
 TEST_CASE("dispatchers: every block of a kernel runs exactly once, whatever the shape of machine and grid") {
   std::mt19937_64 random(8);
-  for (int round = 0; round < 60; ++round) {
+  for (std::size_t round = 0; round < 90; ++round) {
     auto const gpus = static_cast<std::uint32_t>(1 + random() % 5);
     auto const sms = static_cast<std::uint32_t>(1 + random() % 4);
     auto const blocks = random() % 200;  // also fewer than GPUs, and none
-    auto const order = round % 2 == 0 ? BlockOrder::round_robin : BlockOrder::contiguous;
+    auto const order =
+        std::array{BlockOrder::round_robin, BlockOrder::contiguous, BlockOrder::contiguous_per_sm}[round % 3];
     auto const workload = workload_of({shape(1, 1), shape(blocks, 64)});
     SmParams sm;
     sm.max_blocks = static_cast<std::uint32_t>(1 + random() % 3);
@@ -181,10 +183,15 @@ TEST_CASE("dispatchers: every block of a kernel runs exactly once, whatever the 
       std::sort(mine.begin(), mine.end());
       for (std::size_t i = 0; i < mine.size(); ++i) {
         if (order == BlockOrder::round_robin) REQUIRE(mine[i] == g + i * gpus);
-        if (order == BlockOrder::contiguous) REQUIRE(mine[i] == mine[0] + i);
+        if (order != BlockOrder::round_robin) REQUIRE(mine[i] == mine[0] + i);
       }
-      REQUIRE(mine.size() >= blocks / gpus);
-      REQUIRE(mine.size() <= blocks / gpus + 1);
+      if (order == BlockOrder::contiguous_per_sm) {
+        auto const run = sms * ((blocks + gpus * sms - 1) / (gpus * sms));
+        REQUIRE(mine.size() == std::min(run, blocks - std::min(blocks, g * run)));
+      } else {
+        REQUIRE(mine.size() >= blocks / gpus);
+        REQUIRE(mine.size() <= blocks / gpus + 1);
+      }
       seen.insert(mine.begin(), mine.end());
       runs += mine.size();
       REQUIRE(done[g]->count() == 1);
@@ -195,6 +202,42 @@ TEST_CASE("dispatchers: every block of a kernel runs exactly once, whatever the 
     REQUIRE(seen.size() == blocks);
     if (blocks != 0) REQUIRE(*seen.rbegin() == blocks - 1);
   }
+}
+
+TEST_CASE("dispatchers: which GPU runs which block, where the blocks do not come out even") {
+  using Blocks = std::vector<std::uint64_t>;
+  // Three GPUs of two SMs, seven blocks: what the GPU gets.
+  auto const dealt = [](BlockOrder order, std::uint32_t gpu, std::uint64_t blocks = 7) {
+    auto const workload = workload_of({shape(blocks, 64)});
+    Bench b;
+    auto spec = spec_of(workload, SmParams{}, 2);
+    spec.gpu = gpu;
+    spec.gpus = 3;
+    spec.block_order = order;
+    auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec);
+    b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}});
+    b.feed(dispatcher.block_done, {});
+    auto const sms = b.sinks(dispatcher.start, 2);
+    b.sink(dispatcher.done);
+    b.run();
+    Blocks all;
+    for (auto const* sm : sms)
+      for (auto const& r : sm->records()) all.push_back(r.message.block);
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  CHECK(dealt(BlockOrder::round_robin, 0) == Blocks{0, 3, 6});
+  CHECK(dealt(BlockOrder::round_robin, 1) == Blocks{1, 4});
+  CHECK(dealt(BlockOrder::round_robin, 2) == Blocks{2, 5});
+  CHECK(dealt(BlockOrder::contiguous, 0) == Blocks{0, 1});
+  CHECK(dealt(BlockOrder::contiguous, 1) == Blocks{2, 3});
+  CHECK(dealt(BlockOrder::contiguous, 2) == Blocks{4, 5, 6});
+  // Six SMs and seven blocks: two for each SM, until there are none.
+  CHECK(dealt(BlockOrder::contiguous_per_sm, 0) == Blocks{0, 1, 2, 3});
+  CHECK(dealt(BlockOrder::contiguous_per_sm, 1) == Blocks{4, 5, 6});
+  CHECK(dealt(BlockOrder::contiguous_per_sm, 2).empty());
+  CHECK(dealt(BlockOrder::contiguous_per_sm, 0, 6) == Blocks{0, 1});
+  CHECK(dealt(BlockOrder::contiguous_per_sm, 2, 6) == Blocks{4, 5});
 }
 
 TEST_CASE("host: the next kernel is launched when every GPU has reported the last one done") {

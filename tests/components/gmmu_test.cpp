@@ -117,6 +117,28 @@ TEST_CASE("GMMU: a walk reads the entry of each level, one after the other, and 
   CHECK(b.gmmu.waiting_for().empty());
 }
 
+TEST_CASE("GMMU: a walk of fixed latency takes just that, reads nothing, and holds a walker meanwhile") {
+  auto const table = one_page();
+  auto spec = spec_of(RouterPolicy::distributed, table);
+  spec.params.walk_latency = 100;
+  spec.params.walkers = 1;
+  spec.params.walk_cache = 0;
+  GmmuBench b(spec, {{Time{100ns}, {kPage, 0, 1}},
+                     {Time{150ns}, {kPage + 1, 0, 2}},
+                     {Time{250ns}, {kRemote, 0, 3}},
+                     {Time{900ns}, {kPage, 0, 4}}});
+  b.run();
+  CHECK(b.reads().empty());
+  // A cycle of latency, the walk, a link of 1 ns; the second and third walk start when the one before ends.
+  // The page of the third is not found, and the IOMMU answers, a cycle, two links and 1 us later.
+  CHECK(b.answers->nanoseconds() == Times{202, 302, 900 + 102, 401 + 1 + 1 + 1000 + 1 + 1});
+  CHECK(b.iommu->nanoseconds() == Times{403});
+  CHECK(b.gmmu.state().walker.walks() == 4);
+  CHECK(b.gmmu.state().stats.walk_hits == 3);
+  CHECK(b.gmmu.state().stats.walk_misses == 1);
+  CHECK(b.gmmu.waiting_for().empty());
+}
+
 TEST_CASE("GMMU: an entry is read from the slice that its address selects") {
   auto const table = one_page();
   auto spec = spec_of(RouterPolicy::distributed, table);

@@ -77,7 +77,9 @@ struct IommuBench : Bench {
     cache = &responder<MemRequest, MemResponse>(memory(always(10ns)), iommu.entry_read);
     join_family(iommu.read_entry, {cache->request});
     join(iommu.fault, driver.fault);
+    join(iommu.first_touch, driver.fault);
     join_family(driver.mapped, {iommu.mapped});
+    join(driver.placed, iommu.mapped);
     nothing_moves(*this, iommu, driver);
     run();
   }
@@ -122,6 +124,51 @@ TEST_CASE("IOMMU: requests for one page are merged into one walk and answered in
   CHECK(b.answers->records()[1].message.tag == 8);
   CHECK(b.iommu.state().stats.merged_misses == 2);
   CHECK(b.iommu.state().walker.walks() == 1);
+}
+
+TEST_CASE("IOMMU: without merging, requests for one page have a walk each and share the walkers") {
+  auto const table = two_pages();
+  auto spec = spec_of(table);
+  spec.params.merge = false;
+  spec.params.walkers = 2;
+  spec.params.walk_cache = 0;
+  spec.params.tlb_entries = 0;
+  IommuBench b(
+      spec,
+      {{Time{100ns}, ask(kPage, 1, 7)}, {Time{105ns}, ask(kPage, 2, 8)}, {Time{110ns}, ask(kPage, 0, 9)}});
+  // Each walk is 4 reads of 10 ns with a link there and back; the third waits for the first walker.
+  CHECK(b.answers->nanoseconds() == Times{150, 155, 149 + 49});
+  CHECK(b.answers->records()[1].message.tag == 8);
+  CHECK(b.cache->records().size() == 12);
+  CHECK(b.iommu.state().stats.merged_misses == 0);
+  CHECK(b.iommu.state().walker.walks() == 3);
+  CHECK(b.iommu.waiting_for().empty());
+}
+
+TEST_CASE(
+    "IOMMU: without merging, GPUs that touch an unmapped page at a time have a fault each and one frame") {
+  auto const table = two_pages();
+  auto spec = spec_of(table);
+  spec.params.merge = false;
+  IommuBench b(spec, {{Time{100ns}, ask(55, 1, 7)}, {Time{101ns}, ask(55, 2, 8)}});
+  // As with merging, and the driver takes another 1 us for the second fault.
+  CHECK(b.answers->nanoseconds() == Times{1116, 2116});
+  for (auto const& r : b.answers->records()) CHECK(r.message.frame == physical(1, 200 << 12));
+  CHECK(b.iommu.state().stats.page_faults == 2);
+  CHECK(b.driver.state().stats.pages_mapped == 1);
+}
+
+TEST_CASE("IOMMU: a walk of fixed latency takes just that and reads nothing") {
+  auto const table = two_pages();
+  auto spec = spec_of(table);
+  spec.params.walk_latency = 500;
+  spec.params.walkers = 1;
+  spec.params.tlb_entries = 0;
+  IommuBench b(spec, {{Time{100ns}, ask(kPage, 1, 7)}, {Time{110ns}, ask(kPage + 1, 2, 8)}});
+  CHECK(b.cache->records().empty());
+  CHECK(b.answers->nanoseconds() == Times{100 + 1 + 500 + 1, 100 + 1 + 1000 + 1});
+  CHECK(b.iommu.state().walker.walks() == 2);
+  CHECK(b.iommu.state().walker.reads() == 0);
 }
 
 TEST_CASE("IOMMU: the page-walk cache leaves a neighbour one read") {
@@ -226,7 +273,9 @@ TEST_CASE("IOMMU: under random load every request is answered exactly once with 
   auto& cache = b.responder<MemRequest, MemResponse>(memory(scattered(200ns, 5)), iommu.entry_read);
   b.join_family(iommu.read_entry, {cache.request});
   b.join(iommu.fault, driver.fault);
+  b.join(iommu.first_touch, driver.fault);
   b.join_family(driver.mapped, {iommu.mapped});
+  b.join(driver.placed, iommu.mapped);
   nothing_moves(b, iommu, driver);
   b.begin(client);
   CHECK(b.run() == RunState::drained);
@@ -257,6 +306,7 @@ struct MovingBench : Bench {
     feed(iommu.invalidated, std::move(script.invalidated));
     out = &sink(iommu.response);
     faults = &sink(iommu.fault);
+    sink(iommu.first_touch);
     unmapped = &sink(iommu.unmapped);
     cache = &responder<MemRequest, MemResponse>(memory(always(10ns)), iommu.entry_read);
     join_family(iommu.read_entry, {cache->request});

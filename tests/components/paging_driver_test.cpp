@@ -41,6 +41,7 @@ struct DriverBench : Bench {
     feed(driver.unmapped, std::move(script.unmapped));
     feed(driver.copied, std::move(script.copied));
     mapped = sinks(driver.mapped, 2);
+    join(driver.placed, mapped[0]->in_port);
     moves = sinks(driver.move, 2);
     copies = sinks(driver.copy, 3);
     run();
@@ -200,4 +201,86 @@ TEST_CASE("driver: a page of the CPU's memory moves too, and its frame there is 
   for (auto const& r : b.mapped[0]->records()) frames.push_back(r.message.frame);
   CHECK(frames ==
         std::vector<PhysAddr>{physical(0, 0), physical(1, 0), physical(2, 0), physical(kFirstCpu, 3 << 12)});
+}
+
+TEST_CASE("driver: where the IOMMU maps pages itself, a first touch takes no time, however many there are") {
+  PagingDriverSpec spec;
+  spec.first_touch_by = FirstTouchBy::iommu;
+  DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 0, 1, 11)},
+                                  {Time{100ns}, fault(8, 2, 0, 12)},
+                                  {Time{100ns}, fault(9, 2, 0, 13)},
+                                  {Time{100ns}, fault(7, 1, 0, 14)}}});
+  CHECK(b.mapped[1]->nanoseconds() == Times{101});
+  CHECK(b.mapped[0]->nanoseconds() == Times{101, 101, 101});
+  CHECK(b.mapped[0]->records()[1].message.frame == physical(2, 301 << 12));
+  CHECK(b.mapped[0]->records()[2].message.frame == physical(0, 100 << 12));  // whoever was first
+  CHECK(b.driver.state().stats.pages_mapped == 3);
+  CHECK(b.driver.state().stats.page_faults == 4);
+}
+
+TEST_CASE("driver: where the IOMMU maps pages itself, a move takes the driver's time all the same") {
+  auto const table = one_page();
+  PagingDriverSpec spec;
+  spec.preloaded = &table;
+  spec.first_touch_by = FirstTouchBy::iommu;
+  DriverBench b(spec,
+                {.faults = {{Time{100ns}, remote(kPage, 2, 1, 11)}, {Time{200ns}, fault(7, 0, 1, 12)}}});
+  CHECK(b.moves[0]->nanoseconds() == Times{1101});
+  CHECK(b.mapped[1]->nanoseconds() == Times{201});
+}
+
+TEST_CASE("driver: it remembers which GPU touched each page first, where the page went, and when") {
+  PagingDriverSpec spec;
+  spec.first_free = {100, 1000, 300};  // GPU 1 is full
+  DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 0, 1, 11)},
+                                  {Time{100ns}, fault(8, 1, 0, 12)},
+                                  {Time{5us}, fault(7, 2, 0, 13)}}});
+  auto const& all = b.driver.state().first_touches;
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].page == 7);
+  CHECK(all[0].gpu == 0);
+  CHECK(all[0].frame == physical(0, 100 << 12));
+  CHECK(all[0].mapped == Time{1100ns});
+  CHECK(all[1].page == 8);
+  CHECK(all[1].gpu == 1);
+  CHECK(all[1].frame == physical(2, 300 << 12));
+  CHECK(all[1].mapped == Time{2100ns});
+}
+
+TEST_CASE(
+    "driver: with contents to copy, a page is fetched from the CPU before its first touch is answered") {
+  PagingDriverSpec spec;
+  spec.first_touch_copy = true;
+  spec.first_free_cpu = 50;
+  spec.params.migrations = 1;
+  DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 1, 0, 11)},
+                                  {Time{200ns}, fault(7, 2, 1, 12)},   // waits for the copy
+                                  {Time{300ns}, fault(8, 0, 0, 13)}},  // for its turn
+                       .copied = {{Time{4us}, {0}}, {Time{9us}, {0}}}});
+  CHECK(b.copies[1]->nanoseconds() == Times{100 + 1000 + 1});
+  CHECK(b.copies[1]->records()[0].message.from == physical(kFirstCpu, 50 << 12));
+  CHECK(b.copies[1]->records()[0].message.to == physical(1, 200 << 12));
+  CHECK(b.mapped[0]->nanoseconds() == Times{4001, 9001});
+  CHECK(b.mapped[0]->records()[0].message.frame == physical(1, 200 << 12));
+  CHECK(b.mapped[1]->nanoseconds() == Times{4000 + 1000 + 1});  // a fault of its own
+  CHECK(b.mapped[1]->records()[0].message.frame == physical(1, 200 << 12));
+  CHECK(b.copies[0]->nanoseconds() == Times{4000 + 2000 + 1});
+  CHECK(b.copies[0]->records()[0].message.from == physical(kFirstCpu, 50 << 12));  // free again
+  auto const& s = b.driver.state();
+  CHECK(s.first_touches[0].mapped == Time{4us});
+  CHECK(s.stats.pages_mapped == 2);
+  CHECK(s.stats.page_faults == 3);
+  CHECK(s.stats.migrations == 0);
+  CHECK(b.moves[0]->count() == 0);
+  CHECK(b.driver.waiting_for().empty());
+}
+
+TEST_CASE("driver: a page that finds all GPUs full has its contents in the CPU's memory already") {
+  PagingDriverSpec spec;
+  spec.first_touch_copy = true;
+  spec.first_free = {10, 10, 10};
+  spec.frames_per_gpu = 10;
+  DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 1, 0, 11)}}});
+  CHECK(b.mapped[0]->nanoseconds() == Times{1101});
+  CHECK(b.copies[0]->count() + b.copies[1]->count() + b.copies[2]->count() == 0);
 }

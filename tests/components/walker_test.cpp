@@ -54,6 +54,33 @@ TEST_CASE("walker: a walk reads one entry per level and ends with the frame and 
   CHECK(walker.reads() == 4);
 }
 
+TEST_CASE("walker: a walk of fixed length reads nothing and finds what the table holds at its end") {
+  auto table = one_page();
+  Walker walker(1, 8, 4);
+  walker.enqueue(kPage, 77);
+  walker.enqueue(kPage + 1, 78);
+  auto const first = walker.begin();
+  REQUIRE(first.has_value());
+  CHECK(first->tag == 77);
+  CHECK(walker.busy() == 1);
+  CHECK_FALSE(walker.begin().has_value());  // the only walker is busy
+  auto const end = walker.end(first->walker, table);
+  CHECK(end.ended);
+  CHECK(end.found);
+  CHECK(end.tag == 77);
+  CHECK(end.page == kPage);
+  CHECK(end.address == kFrame);
+  CHECK(walker.busy() == 0);
+  auto const second = walker.begin();
+  REQUIRE(second.has_value());
+  table.map(kPage + 1, kFrame + 4096);  // during the walk
+  CHECK(walker.end(second->walker, table).address == kFrame + 4096);
+  walker.enqueue(kPage + 2, 79);
+  CHECK_FALSE(walker.end(walker.begin()->walker, table).found);
+  CHECK(walker.walks() == 3);
+  CHECK(walker.reads() == 0);
+}
+
 TEST_CASE("walker: a walk ends unfound at the first entry that is not present") {
   auto const table = one_page();
   Walker walker(1, 8, 0);

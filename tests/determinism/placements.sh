@@ -111,23 +111,37 @@ if [ "${1:-}" = full ]; then
 fi
 
 base=(paper-gmmu-bypass)
+interleaved=(--set memory.placement=interleave)
 small_bfs=(--set workload.name=bfs --set workload.bfs.rmat.scale=10 --set workload.bfs.rmat.edge_factor=8)
-one_digest "bfs, interleaved" "${base[@]}" "${small_bfs[@]}"
+one_digest "bfs, interleaved" "${base[@]}" "${small_bfs[@]}" "${interleaved[@]}"
 one_digest "bfs of another seed" "${base[@]}" "${small_bfs[@]}" --set run.seed=2
-one_digest "bfs, first touch, small TLBs" "${base[@]}" "${small_bfs[@]}" --set memory.placement=first_touch \
+one_digest "bfs, first touch by the driver, small TLBs" "${base[@]}" "${small_bfs[@]}" --set memory.first_touch_by=driver \
   --set gpu.l1_tlb.entries=4 --set gpu.l1_tlb.ways=4 --set gpu.l2_tlb.entries=32
 [ -e "$data/graphs/power.graph" ] &&
   one_digest "bfs of a real graph, pages on the CPU" "${base[@]}" --set workload.name=bfs \
     --set workload.bfs.graph="$data/graphs/power.graph" --set memory.placement=cpu
 one_digest "transpose, each buffer in parts" "${base[@]}" --set workload.name=transpose \
   --set workload.transpose.width=256 --set workload.transpose.height=128 --set memory.placement=contiguous
-one_digest "transpose, pages moving" "${base[@]}" --set workload.name=transpose \
+one_digest "transpose, pages moving" "${base[@]}" "${interleaved[@]}" --set workload.name=transpose \
   --set workload.transpose.width=256 --set workload.transpose.height=128 --set memory.remote_touch=migrate
 one_digest "stencil on eight GPUs and two CPUs, pages moving" "${base[@]}" --set machine.topology=dgx1 \
   --set workload.name=stencil2d --set workload.stencil2d.rows=64 --set workload.stencil2d.cols=256 --set gpu.sms=4 \
-  --set memory.placement=first_touch --set memory.remote_touch=migrate
-one_digest "fir, first touch" "${base[@]}" --set workload.name=fir --set workload.fir.size=128KiB \
-  --set memory.placement=first_touch
+  --set memory.placement=first_touch --set memory.first_touch_by=driver --set memory.remote_touch=migrate
+one_digest "fir, first touch" "${base[@]}" --set workload.name=fir --set workload.fir.size=128KiB
+one_digest "fir, first touch with contents, walks of fixed length, merged" "${base[@]}" --set workload.name=fir \
+  --set workload.fir.size=128KiB --set memory.first_touch_copy=true --set gpu.gmmu.walk_latency=100 \
+  --set iommu.walk_latency=500 --set iommu.merge=true --set host.block_order=contiguous_per_sm
+one_digest "transpose on eight GPUs and two CPUs, pages mapped by the IOMMUs and moving" "${base[@]}" \
+  --set machine.topology=dgx1 --set workload.name=transpose --set workload.transpose.width=256 \
+  --set workload.transpose.height=128 --set gpu.sms=4 --set memory.remote_touch=migrate
+# The map of a run before: each page of the two buffers on the GPU that its number names.
+map=$scratch/map.csv
+{
+  echo page,device
+  for i in $(seq 0 31); do echo "$((0x100000 + i)),gpu$((i * 3 % 4))"; done
+} >"$map"
+one_digest "transpose on a recorded map" "${base[@]}" --set workload.name=transpose --set workload.transpose.width=256 \
+  --set workload.transpose.height=128 --set memory.placement=recorded --set memory.recorded_map="$map"
 one_digest "pointer chase" "${base[@]}" --set workload.name=pointer_chase --set workload.pointer_chase.hops=2000
 one_digest "stream with writes on eight GPUs" "${base[@]}" --set machine.topology=dgx1 --set workload.name=stream \
   --set workload.stream.bytes=512KiB --set workload.stream.write_fraction=0.4 --set gpu.sms=8

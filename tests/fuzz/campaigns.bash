@@ -9,7 +9,7 @@ fuzz_build=$PWD/build/fuzz
 
 # Name, harness, share of the inputs of a long run in thousandths, longest input in bytes.
 campaigns="
-units                units                90    64
+units                units                70    64
 config               config               20  2048
 machine_toml         machine              60  2048
 nccl_xml             machine              95  2048
@@ -17,6 +17,7 @@ hwloc_xml            machine              85  4096
 graphml              machine              90  2048
 ibnetdiscover        machine              75  2048
 topograph_yaml       machine              75  2048
+page_map             page_map             20   512
 graph_matrix_market  graph_matrix_market 105  1024
 graph_snap           graph_snap           90  1024
 graph_metis          graph_metis         100  1024

@@ -25,15 +25,16 @@ struct Setting {
   char const* toml;
 };
 
-// The second differs in whatever the first leaves alone: two CPUs, pages placed at their first touch, blocks
-// in turn, page-walk caches and a TLB in the IOMMU.
+// The second differs in whatever the first leaves alone: two CPUs, pages mapped by the driver, blocks in runs
+// for each SM, requests merged in the IOMMU, page-walk caches and a TLB there.
 constexpr std::array<Setting, 2> kMachines{{
     {"paper-gmmu-bypass",
      "include = [\"paper-gmmu-bypass\"]\ngpu.sms = 4\ngpu.router.policy = \"gmmu_bypass\"\ngpu.router.epoch "
      "= \"2us\"\n"},
     {"dgx1",
      "include = [\"dgx1\"]\ngpu.sms = 2\nmemory.page_size = \"4KiB\"\nmemory.placement = \"first_touch\"\n"
-     "host.block_order = \"round_robin\"\niommu.tlb_entries = 64\niommu.tlb_ways = 64\niommu.walk_cache = "
+     "host.block_order = \"contiguous_per_sm\"\niommu.tlb_entries = 64\niommu.tlb_ways = "
+     "64\niommu.walk_cache = "
      "16\n"
      "gpu.gmmu.walk_cache = 16\n"},
 }};

@@ -18,6 +18,7 @@ std::string chase(std::uint64_t stride, std::uint64_t elements, std::uint64_t ho
                   std::string const& more = {}) {
   return "include = [\"paper-gmmu-bypass\"]\n"
          "machine.topology = \"single-gpu\"\n"
+         "memory.placement = \"interleave\"\n"
          "workload.name = \"pointer_chase\"\n"
          "workload.pointer_chase.stride = \"" +
          std::to_string(stride) +
@@ -155,7 +156,8 @@ TEST_CASE("an IOMMU translation takes the fabric both ways and the IOMMU's TLB")
 TEST_CASE("a streaming kernel saturates DRAM to within 2% of width times rate") {
   ModelRun m(
       "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"single-gpu\"\nworkload.name = \"stream\"\n"
-      "memory.page_size = \"2MiB\"\nworkload.stream.bytes = \"64MiB\"\nworkload.stream.bytes_per_lane = 16\n"
+      "memory.page_size = \"2MiB\"\nmemory.placement = \"interleave\"\nworkload.stream.bytes = "
+      "\"64MiB\"\nworkload.stream.bytes_per_lane = 16\n"
       "workload.stream.accesses_per_thread = 1\n");
   m.run();
   auto const& c = m.config();

@@ -9,17 +9,19 @@ using test::ModelRun;
 TEST_CASE("GMMU bypass: where every page is touched first, none is local and every prediction says so") {
   ModelRun run(
       "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"relu\"\nworkload.relu.size = \"4MiB\"\n"
-      "memory.placement = \"first_touch\"\ngpu.router.policy = \"gmmu_bypass\"\n");
+      "gpu.router.policy = \"gmmu_bypass\"\n");
   run.run();
   auto const gmmu = [&](char const* stat) { return run.total("gmmu", stat); };
-  // 1,024 pages, each asked for once and mapped by the IOMMU: no walk of a GPU's own table can find one.
-  CHECK(gmmu("requests") == 1024);
-  CHECK(run.total("iommu", "page_faults") == 1024);
+  // Each of the 1,024 pages is asked for by all four GPUs, whose blocks take turns, and mapped by the IOMMU: no
+  // walk of a GPU's own table can find one.
+  CHECK(run.total("driver", "pages_mapped") == 1024);
+  CHECK(gmmu("requests") >= 4 * 1024);
   CHECK(gmmu("walk_hits") == 0);
   CHECK(gmmu("local_predictions") == 0);
   CHECK(gmmu("undecided_requests") == 0);
   CHECK(gmmu("correct_local_predictions") == 0);
-  CHECK(gmmu("remote_predictions") == 766);  // all after the first epoch
-  CHECK(gmmu("correct_remote_predictions") == 766);
-  CHECK(gmmu("walks") == 258);
+  // Those of the first epoch are walked for, all others are predicted.
+  CHECK(gmmu("walks") > 0);
+  CHECK(gmmu("remote_predictions") == gmmu("requests") - gmmu("walks"));
+  CHECK(gmmu("correct_remote_predictions") == gmmu("remote_predictions"));
 }

@@ -112,18 +112,26 @@ struct Case {
 }  // namespace
 
 TEST_CASE("while pages move no TLB holds a void translation and no access goes to a frame left behind") {
-  constexpr std::array<Case, 8> cases{{
-      {"interleaved", ""},
-      {"first touch", "memory.placement = \"first_touch\"\nhost.block_order = \"round_robin\"\n"},
+  constexpr std::array<Case, 11> cases{{
+      {"interleaved", "memory.placement = \"interleave\"\n"},
+      {"first touch", "memory.first_touch_by = \"driver\"\niommu.merge = true\n"},
+      {"first touch, mapped by the IOMMU, requests not merged",
+       "memory.first_touch_by = \"iommu\"\niommu.merge = false\n"},
+      {"first touch with contents, walks of fixed length",
+       "memory.first_touch_copy = true\ngpu.gmmu.walk_latency = 100\niommu.walk_latency = 100\n"},
+      {"first touch with two CPUs, mapped by the IOMMUs",
+       "machine.topology = \"dgx1\"\nmemory.first_touch_by = \"iommu\"\niommu.merge = false\n"},
       {"from the CPU's memory", "memory.placement = \"cpu\"\n"},
-      {"centralized", "gpu.router.policy = \"centralized\"\n"},
-      {"predicted", "gpu.router.policy = \"gmmu_bypass\"\ngpu.router.epoch = \"2us\"\n"},
+      {"centralized", "memory.placement = \"interleave\"\ngpu.router.policy = \"centralized\"\n"},
+      {"predicted",
+       "memory.placement = \"interleave\"\ngpu.router.policy = \"gmmu_bypass\"\ngpu.router.epoch = "
+       "\"2us\"\n"},
       {"one at a time, after two touches",
-       "driver.migrations = 1\nmemory.migrate_after = 2\nhost.block_order = \"round_robin\"\n"},
-      {"two CPUs, eight GPUs", "machine.topology = \"dgx1\"\n"},
+       "memory.placement = \"interleave\"\ndriver.migrations = 1\nmemory.migrate_after = 2\n"},
+      {"two CPUs, eight GPUs", "machine.topology = \"dgx1\"\nmemory.placement = \"interleave\"\n"},
       {"a TLB in the IOMMU that holds all pages, after two touches",
-       "iommu.tlb_entries = 1024\niommu.tlb_ways = 1024\nmemory.migrate_after = 2\nhost.block_order = "
-       "\"round_robin\"\n"},
+       "memory.placement = \"interleave\"\niommu.tlb_entries = 1024\niommu.tlb_ways = 1024\n"
+       "memory.migrate_after = 2\n"},
   }};
   for (auto const& c : cases) {
     CAPTURE(std::string(c.name));
@@ -139,8 +147,9 @@ TEST_CASE("while pages move no TLB holds a void translation and no access goes t
     check_tables(machine);
     auto const& s = machine.driver->state();
     CHECK(s.stats.migrations > 50);
-    CHECK(run.total("copy_engine", "pages_copied") == s.stats.migrations);
-    CHECK(run.total("copy_engine", "lines_copied") == s.stats.migrations * 64);
+    auto const fetched = run.config().memory.first_touch_copy ? s.stats.pages_mapped : 0;
+    CHECK(run.total("copy_engine", "pages_copied") == s.stats.migrations + fetched);
+    CHECK(run.total("copy_engine", "lines_copied") == (s.stats.migrations + fetched) * 64);
     for (auto const* sm : machine.sms) CHECK(sm->waiting_for().empty());
     for (auto const* iommu : machine.iommus) CHECK(iommu->waiting_for().empty());
     CHECK(machine.driver->waiting_for().empty());

@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -58,4 +60,127 @@ TEST_CASE("interleave: pages go to the GPUs in turn, by page number") {
 
 TEST_CASE("first_touch: no page is placed before it is touched") {
   CHECK(placed("first_touch", 6).empty());
+}
+
+namespace {
+
+// A page map that is gone with its test.
+class MapFile {
+ public:
+  explicit MapFile(std::string const& lines)
+      : path_(std::filesystem::path(FARFAULT_BINARY_DIR) / "page_map.csv") {
+    std::ofstream(path_) << "page,device\n" << lines;
+  }
+  ~MapFile() { std::filesystem::remove(path_); }
+  MapFile(MapFile const&) = delete;
+  MapFile& operator=(MapFile const&) = delete;
+  std::string setting() const { return "memory.recorded_map = \"" + path_.string() + "\"\n"; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Buffers start at this page (buffer_layout.hpp).
+constexpr std::uint64_t kFirstPage = 0x1'0000'0000 >> 12;
+std::string line(std::uint64_t page, std::string const& device) {
+  return std::to_string(kFirstPage + page) + "," + device + "\n";
+}
+
+std::string refusal(std::string const& lines, int pages, std::string const& more = "") {
+  MapFile const map(lines);
+  try {
+    placed("recorded", pages, map.setting() + more);
+  } catch (UserError const& error) {
+    std::string const text = error.what();
+    return text.substr(text.find("page_map.csv") + 12);
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("recorded: pages are where the map says, and those that it leaves out are not placed") {
+  MapFile const map(line(3, "gpu2") + line(0, "gpu1") + line(5, "cpu0") + line(1, "gpu1"));
+  CHECK(placed("recorded", 6, map.setting()) == Gpus{1, 1, 2, kFirstCpu});
+}
+
+TEST_CASE(
+    "recorded: a map that does not fit the machine or the workload is refused with line, value and rule") {
+  std::string const page = std::to_string(kFirstPage + 1);
+  CHECK(refusal(line(0, "gpu0") + line(1, "gpu4"), 6) ==
+        ":3: page " + page + " is placed on gpu4, but pages can be on gpu0 to gpu3 and on cpu0");
+  CHECK(refusal(line(1, "cpu1"), 6) ==
+        ":2: page " + page + " is placed on cpu1, but pages can be on gpu0 to gpu3 and on cpu0");
+  CHECK(
+      refusal(line(1, "gpu0"), 1) ==
+      ":2: page " + page +
+          " is in no buffer of workload 'pointer_chase': the map is of another workload, size or page size");
+  CHECK(refusal("7,gpu0\n", 6).starts_with(":2: page 7 is in no buffer"));
+}
+
+TEST_CASE("recorded: a run on the map of a first-touch run has each page where that run touched it first") {
+  std::string const toml =
+      "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"transpose\"\nworkload.transpose.width = 256\n"
+      "workload.transpose.height = 128\ngpu.sms = 4\n";
+  auto const driver_of = [](ModelRun& run) {
+    for (ComponentId id = 0; id < run.system().component_count(); ++id)
+      if (auto const* driver = dynamic_cast<PagingDriver const*>(&run.system().component(id))) return driver;
+    return static_cast<PagingDriver const*>(nullptr);
+  };
+  ModelRun first(toml + "memory.placement = \"first_touch\"\n");
+  first.run();
+  auto const& touches = driver_of(first)->state().first_touches;
+  REQUIRE(touches.size() == 64);  // two buffers of 128 KiB
+  std::string lines;
+  for (auto const& t : touches) {
+    CHECK(device_of(t.frame) == t.gpu);
+    lines += std::to_string(t.page) + ",gpu" + std::to_string(t.gpu) + "\n";
+  }
+  MapFile const map(lines);
+  ModelRun again(toml + "memory.placement = \"recorded\"\n" + map.setting());
+  again.run();
+  auto const& s = driver_of(again)->state();
+  CHECK(s.stats.page_faults == 0);
+  CHECK(s.table.mapped_pages() == 64);
+  for (auto const& t : touches) CHECK(s.table.find(t.page) == t.frame);  // to the frame
+}
+
+namespace {
+
+// The time of a chase through eight pages of one GPU, each touched once, whose translations the IOMMU walks
+// for.
+std::int64_t touch_eight(std::string const& more, int walk_latency = 100) {
+  ModelRun run(
+      "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"single-gpu\"\nworkload.name = "
+      "\"pointer_chase\"\n"
+      "gpu.sms = 1\nworkload.pointer_chase.stride = \"4096 B\"\nworkload.pointer_chase.elements = 8\n"
+      "workload.pointer_chase.hops = 8\ngpu.router.policy = \"centralized\"\niommu.walk_latency = " +
+      std::to_string(walk_latency) + "\n" + more);
+  run.run();
+  CHECK(run.total("iommu", "walks") == 8);
+  return picoseconds(run.kernel_time());
+}
+
+}  // namespace
+
+TEST_CASE(
+    "first touch: mapped by the IOMMU a page costs two of its cycles more than a walk; by the driver, its "
+    "time") {
+  auto const mapped = touch_eight("memory.placement = \"contiguous\"\n");
+  std::string const first_touch = "memory.placement = \"first_touch\"\nmemory.first_touch_by = ";
+  CHECK(touch_eight(first_touch + "\"iommu\"\n") - mapped == 8 * 2'000);
+  CHECK(touch_eight(first_touch +
+                    "\"iommu\"\ndriver.fault_latency = \"1ms\"\ndriver.notify_latency = \"1ms\"\n") -
+            mapped ==
+        8 * 2'000);
+  CHECK(touch_eight(first_touch +
+                    "\"driver\"\ndriver.fault_latency = \"3us\"\ndriver.notify_latency = \"200ns\"\n") -
+            mapped ==
+        8 * (3'000'000 + 2 * 200'000));
+}
+
+TEST_CASE("walk latency: each walk of the IOMMU takes the cycles it is given, to the picosecond") {
+  std::string const contiguous = "memory.placement = \"contiguous\"\n";
+  CHECK(touch_eight(contiguous, 350) - touch_eight(contiguous) == 8 * 250'000);
+  CHECK(touch_eight(contiguous, 1) - touch_eight(contiguous) == -8 * 99'000);
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,7 +32,12 @@ class ModelRun {
     machine_ = topologies::load_machine(machine_config_.machine.topology, machine_config_.links);
     workload_ = std::make_unique<Workload>(
         builder->build({machine_config_.gpu.warp_width, machine_config_.memory.page_size.bytes, "", 1}));
-    assembly_ = std::make_unique<topologies::Assembly>(machine_, machine_config_, *workload_);
+    auto const& memory = machine_config_.memory;
+    std::optional<topologies::PageMap> recorded;
+    if (memory.placement == topologies::PlacementPolicy::recorded)
+      recorded = topologies::load_page_map(memory.recorded_map);
+    assembly_ = std::make_unique<topologies::Assembly>(machine_, machine_config_, *workload_,
+                                                       recorded ? &*recorded : nullptr);
     engine_ = std::make_unique<Engine>(assembly_->system(), assembly_->placement(granularity, 1), options,
                                        *transport_);
   }

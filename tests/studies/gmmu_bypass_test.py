@@ -1,4 +1,5 @@
-"""Each of the 36 runs of the GMMU Bypass study, at a small footprint, has one digest on threads and ranks."""
+"""The GMMU Bypass study at a small footprint: each of the 36 runs of its main placement has one digest on threads and ranks,
+recorded pages lie where the run before put them, and its first paragraph says what the measured means say."""
 import re
 import shutil
 import subprocess
@@ -10,13 +11,16 @@ sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench/studies/gmmu_bypass"))
 try:
+    import h5py
+
+    import readings
     import study
 except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
     sys.exit(77)
 
 FOOTPRINT = 128 << 10
-PLACEMENT = "interleave"
+PLACEMENT = study.PLACEMENTS[0]
 
 
 def digest(command):
@@ -24,6 +28,44 @@ def digest(command):
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
     found = re.search(r"digest ([0-9a-f]{32})", ran.stdout)
     return found[1] if ran.returncode == 0 and found else f"exit code {ran.returncode}: {ran.stderr.strip()[-200:]}"
+
+
+def each_way(program, run, ranks):
+    """The digests of a run on one thread, two threads and two ranks."""
+    config = run.output.with_suffix(".toml")
+    config.write_text(run.configuration())
+    base = [program, "run", config, "--output", run.output, "--progress", "off"]
+    ways = {"1 thread": digest(base + ["--threads", "1", "--partitions", "one"]),
+            "2 threads": digest(base + ["--threads", "2", "--partitions", "split"])}
+    if ranks:
+        ways["2 ranks"] = digest(["mpirun", "-n", "2"] + base + ["--threads", "1"])
+    return ways
+
+
+def one_digest(ways):
+    one = set(ways.values())
+    return next(iter(one)) if len(one) == 1 and re.fullmatch("[0-9a-f]{32}", next(iter(one))) else None
+
+
+def recorded(program, folder, ranks):
+    """Whether a run on a recorded map has one digest and no first touch."""
+    first = study.Run("fft", "distributed", PLACEMENT, FOOTPRINT, folder / "first.h5")
+    run = study.Run("fft", "gmmu_bypass", "recorded", FOOTPRINT, folder / "again.h5", source=first)
+    each_way(program, first, False)
+    study.write_map(first.output, run.map())
+    pages = run.map().read_text().splitlines()
+    if len(pages) != 1 + FOOTPRINT // 4096 or one_digest(each_way(program, run, ranks)) is None:
+        return False
+    with h5py.File(run.output) as f:
+        return int(f["summary/machine/driver_page_faults"][0]) == 0 and "first_touches" not in f["tables"]
+
+
+def words():
+    """Whether the first paragraph puts each reading where its mean belongs."""
+    values = {("a", "interleave"): 1.06, ("b", "interleave"): 1.031, ("c", "interleave"): 1.02, ("d", "interleave"): 1.004,
+              ("e", "interleave"): 0.997, ("f", "interleave"): 0.93, ("g", "interleave"): 1.3, ("h", "interleave"): 0.9}
+    found = ["".join(k[0] for k in keys) for _, keys in readings.groups(values)]
+    return found == ["ab", "g", "c", "de", "hf"]
 
 
 def main():
@@ -36,17 +78,10 @@ def main():
             seen = {}
             for design in study.DESIGNS:
                 run = study.Run(workload, design, PLACEMENT, FOOTPRINT, Path(scratch) / f"{workload}-{design}.h5")
-                config = run.output.with_suffix(".toml")
-                config.write_text(run.configuration())
-                base = [program, "run", config, "--output", run.output, "--progress", "off"]
-                ways = {"1 thread": digest(base + ["--threads", "1", "--partitions", "one"]),
-                        "2 threads": digest(base + ["--threads", "2", "--partitions", "split"])}
-                if ranks:
-                    ways["2 ranks"] = digest(["mpirun", "-n", "2"] + base + ["--threads", "1"])
-                one = set(ways.values())
-                if len(one) == 1 and re.fullmatch("[0-9a-f]{32}", next(iter(one))):
+                ways = each_way(program, run, ranks)
+                if one_digest(ways):
                     passed += 1
-                    seen.setdefault(next(iter(one)), design)
+                    seen.setdefault(one_digest(ways), design)
                 else:
                     failed += 1
                     print(f"{workload}, {design}: {ways}")
@@ -56,6 +91,10 @@ def main():
             else:
                 failed += 1
                 print(f"{workload}: only {len(seen)} digests of {len(study.DESIGNS)} designs: {seen}")
+        for name, holds in (("a recorded map", recorded(program, Path(scratch), ranks)), ("the first paragraph", words())):
+            passed, failed = passed + holds, failed + (not holds)
+            if not holds:
+                print(f"{name}: not as it should be")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -1,4 +1,4 @@
-// What a machine is made of: components with their specs, and the pages that are mapped from the start.
+// What a machine is made of: components with their specs.
 #include <algorithm>
 #include <bit>
 
@@ -17,7 +17,8 @@ std::uint32_t sms_of_gpu(Machine const& machine, std::uint32_t configured) {
 
 Assembly::~Assembly() = default;
 
-Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload const& workload)
+Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload const& workload,
+                   PageMap const* recorded)
     : machine_(machine),
       config_(config),
       workload_(workload),
@@ -67,7 +68,7 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
     if (!lacking.empty())
       throw UserError("a block of kernel '" + shape.name + "' needs " + lacking + " (section gpu.sm)");
   }
-  preload();
+  place_pages(recorded);
   make_route_tables();
   build_cpus();
   build_gpus();
@@ -80,49 +81,6 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
   system_->connect(host_->launch, system_->family(launches), Latency{config.host.launch_latency});
   wire_driver();
   if (workload.kernel_count() > 0) system_->post(host_->begin, Tick{}, Time{});
-}
-
-// Gives frames to the pages of all buffers, in order, as the placement policy says. The upper eighth of a
-// device's memory is for page tables.
-void Assembly::preload() {
-  auto const gpus = static_cast<std::uint32_t>(gpus_.size());
-  FF_CHECK(gpus > 0, "a machine without a GPU was not refused");
-  auto const data_bytes = config_.dram.capacity.bytes / 8 * 7;
-  auto const cpu_data_bytes = config_.cpu.dram.capacity.bytes / 8 * 7;
-  auto const frames = data_bytes >> page_bits_;
-  auto const cpu_frames = cpu_data_bytes >> page_bits_;
-  for (std::uint32_t g = 0; g < gpus; ++g)
-    gpu_tables_.emplace_back(physical(static_cast<DeviceId>(g), data_bytes), page_bits_);
-  iommu_table_ = PageTable(physical(kFirstCpu, cpu_data_bytes), page_bits_);
-  first_free_.assign(gpus, 0);
-
-  auto const policy = config_.memory.placement;
-  std::uint64_t total = 0;
-  for (auto const& buffer : workload_.buffers()) {
-    auto const first = buffer.base >> page_bits_;
-    auto const pages = ((buffer.base + buffer.bytes - 1) >> page_bits_) - first + 1;
-    total += pages;
-    if (total > frames * gpus + cpu_frames)
-      throw UserError("workload '" + workload_.name() + "' needs " + std::to_string(total << page_bits_) +
-                      " bytes or more, beyond the machine's memory (gpu.dram.capacity, cpu.dram_capacity)");
-    if (policy == PlacementPolicy::first_touch) continue;
-    for (std::uint64_t p = 0; p < pages; ++p) {
-      auto g = policy == PlacementPolicy::interleave ? (first + p) % gpus : p * gpus / pages;
-      bool on_cpu = policy == PlacementPolicy::cpu;
-      for (std::uint32_t i = 0; !on_cpu && first_free_[g] == frames; ++i) {
-        g = (g + 1) % gpus;
-        on_cpu = i + 1 == gpus;
-      }
-      PhysAddr frame = 0;
-      if (on_cpu) {
-        frame = physical(kFirstCpu, first_free_cpu_++ << page_bits_);
-      } else {
-        frame = physical(static_cast<DeviceId>(g), first_free_[g]++ << page_bits_);
-        gpu_tables_[g].map(first + p, frame);
-      }
-      iommu_table_.map(first + p, frame);
-    }
-  }
 }
 
 void Assembly::begin_group(std::uint32_t device, std::uint32_t group) {
@@ -215,10 +173,10 @@ void Assembly::build_cpus() {
       host_ = &system_->add<Host>("host",
                                   {config_.host, gpus, static_cast<std::uint32_t>(workload_.kernel_count())});
       driver_ = &system_->add<PagingDriver>(
-          "driver",
-          {config_.driver, page_bits_, first_free_, config_.dram.capacity.bytes / 8 * 7 >> page_bits_,
-           first_free_cpu_, &iommu_table_, static_cast<std::uint32_t>(cpus_.size()),
-           static_cast<std::uint32_t>(cpus_.size()) * config_.iommu.pages});
+          "driver", {config_.driver, page_bits_, first_free_, frames(config_.dram), first_free_cpu_,
+                     &iommu_table_, static_cast<std::uint32_t>(cpus_.size()),
+                     static_cast<std::uint32_t>(cpus_.size()) * config_.iommu.pages,
+                     config_.memory.first_touch_by, config_.memory.first_touch_copy, unmapped_pages_});
     }
     IommuSpec iommu;
     iommu.params = config_.iommu;
@@ -227,7 +185,7 @@ void Assembly::build_cpus() {
     iommu.memory = memory;
     iommu.waiters = cpu.served * config_.gmmu.pending;
     iommu.preloaded = &iommu_table_;
-    iommu.table_base = physical(device, config_.cpu.dram.capacity.bytes / 8 * 7);
+    iommu.table_base = physical(device, data_bytes(config_.cpu.dram));
     iommu.remote_touch = config_.memory.remote_touch;
     iommu.migrate_after = config_.memory.migrate_after;
     iommu.page_bits = page_bits_;

@@ -52,10 +52,24 @@ void MemoryParams::describe(ParamTable& t) {
            {{"first_touch", PlacementPolicy::first_touch},
             {"interleave", PlacementPolicy::interleave},
             {"contiguous", PlacementPolicy::contiguous},
-            {"cpu", PlacementPolicy::cpu}},
+            {"cpu", PlacementPolicy::cpu},
+            {"recorded", PlacementPolicy::recorded}},
            "page placement: on the GPU that touches a page first, on the GPUs in turn, each buffer in equal "
-           "contiguous parts, or in the CPU's memory",
+           "contiguous parts, in the CPU's memory, or as recorded_map says",
            "MGPUSim 4.2, driver: a unified device takes pages from its GPUs in turn");
+  t.file("recorded_map", recorded_map,
+         "with placement recorded: a file of lines page,device under that heading, such as 1048576,gpu0; "
+         "what it leaves out is mapped at its first touch",
+         "none");
+  t.choice(
+      "first_touch_by", first_touch_by, {{"driver", FirstTouchBy::driver}, {"iommu", FirstTouchBy::iommu}},
+      "who maps a page at its first touch: the driver, which spends driver.fault_latency on each, one at "
+      "a time, or the IOMMU itself, once its walk has found no mapping",
+      "assumed: a page fault goes to the driver");
+  t.flag("first_touch_copy", first_touch_copy,
+         "whether a page is copied from the CPU's memory to the GPU before it is mapped at its first touch; "
+         "else its contents are taken to be there",
+         "assumed");
   t.choice("remote_touch", remote_touch,
            {{"remote_access", RemoteTouch::remote_access}, {"migrate", RemoteTouch::migrate}},
            "a page in another device's memory is accessed there, over the fabric, or moved to the GPU that "
@@ -86,6 +100,13 @@ void MachineConfig::bind(Config& config) {
       if (p.name != "machines")
         config.leave_out("machine.cluster." + p.name, "machine.cluster.machines above 1");
   }
+  bool const recorded = memory.placement == PlacementPolicy::recorded;
+  if (!recorded) config.leave_out("memory.recorded_map", "memory.placement = \"recorded\"");
+  if (!recorded && memory.placement != PlacementPolicy::first_touch)
+    for (auto const* name : {"memory.first_touch_by", "memory.first_touch_copy"})
+      config.leave_out(name, "memory.placement = \"first_touch\" or \"recorded\"");
+  if (gmmu.walk_latency != 0) config.leave_out("gpu.gmmu.walk_cache", "gpu.gmmu.walk_latency = 0");
+  if (iommu.walk_latency != 0) config.leave_out("iommu.walk_cache", "iommu.walk_latency = 0");
   if (memory.remote_touch != RemoteTouch::migrate)
     config.leave_out("memory.migrate_after", "memory.remote_touch = \"migrate\"");
   if (router.policy != RouterPolicy::gmmu_bypass)
@@ -127,6 +148,10 @@ void MachineConfig::check(Config& config) const {
   Rules rules(config);
   rules.need(memory.page_size.bytes == 4096 || memory.page_size.bytes == 2 * 1024 * 1024, "memory.page_size",
              memory.page_size.bytes, "must be 4KiB or 2MiB");
+  if (memory.placement == PlacementPolicy::recorded && memory.recorded_map.empty())
+    config.refuse(
+        "memory.recorded_map",
+        "memory.placement = recorded needs memory.recorded_map, the file that says where pages are");
   rules.power_of_two("gpu.line_bytes", gpu.line_bytes);
   rules.power_of_two("gpu.l2_cache.slices", l2_cache.slices);
   rules.need(std::has_single_bit(l2_cache.interleave.bytes) && l2_cache.interleave.bytes >= gpu.line_bytes &&

@@ -8,12 +8,12 @@
 #include "farfault/engine/files.hpp"
 #include "importers.hpp"
 #include "preset_texts.hpp"
+#include "text_file.hpp"
 #include "xml_document.hpp"
 
 namespace farfault::topologies {
 namespace {
 
-constexpr std::uintmax_t kLargestFile = 64U << 20U;
 constexpr std::size_t kSniffed = 64U << 10U;
 
 enum class Format { unknown, toml, nccl_xml, hwloc_xml, graphml, ibnetdiscover, topograph_yaml };
@@ -64,30 +64,6 @@ MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaul
                   "GraphML (<graphml>), ibnetdiscover output, a topograph model, or TOML with [[node]]");
 }
 
-std::string read_file(std::string const& path) {
-  auto const why_not = why_not_readable(path);
-  if (!why_not.empty()) throw UserError(one_line(path) + ": " + why_not);
-  std::error_code error;
-  auto const size = std::filesystem::file_size(path, error);
-  if (error) throw UserError(one_line(path) + ": cannot be read: " + error.message());
-  if (size > kLargestFile) {
-    throw UserError(one_line(path) + ": " + std::to_string(size) +
-                    " bytes, but a machine file may have at most " + std::to_string(kLargestFile));
-  }
-  std::ifstream in(path, std::ios::binary);
-  std::string text(static_cast<std::size_t>(size), '\0');
-  if (!in || (size != 0 && !in.read(text.data(), static_cast<std::streamsize>(size)))) {
-    throw UserError(one_line(path) + ": cannot be read");
-  }
-  return text;
-}
-
-std::uint64_t fnv1a(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (char const c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return hash;
-}
-
 }  // namespace
 
 Machine parse_machine(std::string_view text, std::string const& name, LinkDefaults const& defaults,
@@ -113,7 +89,7 @@ Machine load_machine(std::string const& file_or_name, LinkDefaults const& defaul
                     (near.empty() ? std::string() : "; did you mean '" + near + "'?"));
   }
   auto const where = one_line(file_or_name);
-  auto const text = read_file(file_or_name);
+  auto const text = read_text_file(file_or_name, "a machine file");
   auto machine = parse_machine(text, where, defaults, limits);
   machine.source = MachineSource{file_or_name, text.size(), fnv1a(text)};
   if (machine.name == where) machine.name = std::filesystem::path(file_or_name).stem().string();

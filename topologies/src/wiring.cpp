@@ -88,10 +88,18 @@ void Assembly::wire_cpu(Cpu& cpu) {
   system.connect(cpu.iommu->read_entry, slices, cycle);
   system.connect(cpu.iommu->response, cpu.port->translated, cycle);
   system.connect(cpu.iommu->fault, driver_->fault, Latency{config_.driver.notify_latency});
+  system.connect(cpu.iommu->first_touch, driver_->fault, first_touch_latency(cpu));
   system.connect(cpu.iommu->unmapped, driver_->unmapped, Latency{config_.driver.notify_latency});
   system.connect(cpu.port->translate, cpu.iommu->request, cycle);
   system.connect(cpu.port->invalidated, cpu.iommu->invalidated, cycle);
   system.connect(cpu.port->memory_request, slices, cycle);
+}
+
+// From an IOMMU that finds a page unmapped to the choice of a frame, and back.
+Latency Assembly::first_touch_latency(Cpu const& cpu) const {
+  if (config_.memory.first_touch_by == FirstTouchBy::iommu && &cpu == cpus_[0].get())
+    return Latency{config_.iommu.clock.clock().cycles(1)};
+  return Latency{config_.driver.notify_latency};
 }
 
 void Assembly::wire_driver() {
@@ -105,6 +113,7 @@ void Assembly::wire_driver() {
   std::vector<In<CopyPage>> copies;
   for (auto& gpu : gpus_) copies.push_back(gpu->copy_engine->copy);
   system_->connect(driver_->mapped, system_->family(mapped), notify);
+  system_->connect(driver_->placed, mapped[0], first_touch_latency(*cpus_[0]));
   system_->connect(driver_->move, system_->family(moves), notify);
   system_->connect(driver_->copy, system_->family(copies), notify);
 }

@@ -2,6 +2,7 @@
 import json
 
 import figures
+import readings
 from figures import PAPER, gain, percent
 from measure import divide
 from study import DESIGNS, FOLDER, WORKLOADS, show_bytes
@@ -9,13 +10,19 @@ from study import DESIGNS, FOLDER, WORKLOADS, show_bytes
 DESIGN_NAMES = {"distributed": "distributed", "centralized": "centralized", "gmmu_bypass": "bypass", "oracle": "ideal"}
 
 
-def write(folder, results, footprint, program, plots, settings):
-    """Writes results.json and results.md into `folder`. results: {placement: {workload: {design: measures}}}."""
-    rows = figures.rows(results)
+def write(folder, results, footprint, program, plots, settings, found=None):
+    """Writes results.json and results.md into `folder`. results: {placement: {workload: {design: measures}}}; found: the
+    readings, where they were measured."""
+    rows = figures.rows(results) + (readings.rows(found) if found else [])
     about = {"program": program.version, "footprint": footprint, "settings": settings, "paper": PAPER["source"]}
     (folder / "results.json").write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
-    lines = head(footprint, program, settings)
+    lines = ["# GMMU Bypass: the paper and Farfault", ""]
+    if found:
+        lines += [readings.first_paragraph(found, results, footprint), ""]
+    lines += head(footprint, program, settings)
     lines += overview(results)
+    if found:
+        lines += readings.section(found) + [""]
     discussion = (FOLDER / "discussion.md").read_text().strip()
     lines += [discussion]
     for placement, runs in results.items():
@@ -28,8 +35,6 @@ def write(folder, results, footprint, program, plots, settings):
 def head(footprint, program, settings):
     changed = " with " + ", ".join(f"`{k} = {v}`" for k, v in settings.items()) if settings else ""
     return [
-        "# GMMU Bypass: the paper and Farfault",
-        "",
         "Written by `run`; do not edit. " + PAPER["source"],
         "",
         f"{show_bytes(footprint)} per workload on the preset `paper-gmmu-bypass`{changed}, {program.version}. Performance is the "
@@ -77,20 +82,20 @@ def section(placement, runs):
              "bypass_over_centralized", "bypass_of_oracle"]
     lines += per_workload(runs, s, names, {"bypass_of_oracle": percent})
     lines += ["### Fig. 6: prediction accuracy", "",
-              "Share of the requests sent to one unit alone whose page was there; the requests that each rests on, and those "
-              "of them in the first 10 us, when no ratio has decided yet and requests go to the GMMU."]
+              "Share of the requests sent to one unit alone whose page was there, and the requests that each rests on. Before "
+              "the first ratio, in the first 10 us, nothing is predicted and requests go to the GMMU."]
     body = []
     for w, designs in runs.items():
         d = designs.get("gmmu_bypass")
         if d:
             body.append([WORKLOADS[w], shown(d["accuracy_above_t1"], percent), d["predicted_local"],
-                         d["predicted_at_first"], shown(d["accuracy_below_t2"], percent), d["predicted_remote"],
+                         shown(d["accuracy_below_t2"], percent), d["predicted_remote"],
                          d["undecided"]])
-    body.append(["average", shown(figures.mean(s["accuracy_above_t1"].values()), percent), "", "",
+    body.append(["average", shown(figures.mean(s["accuracy_above_t1"].values()), percent), "",
                  shown(figures.mean(s["accuracy_below_t2"].values()), percent), "", ""])
-    body.append(["paper", percent(PAPER["averages"]["accuracy_above_t1"]["value"]), "", "",
+    body.append(["paper", percent(PAPER["averages"]["accuracy_above_t1"]["value"]), "",
                  percent(PAPER["averages"]["accuracy_below_t2"]["value"]), "", ""])
-    lines += table(["", "above T1", "requests to the GMMU alone", "of these in the first 10 us", "below T2", "requests to the IOMMU alone",
+    lines += table(["", "above T1", "requests to the GMMU alone", "below T2", "requests to the IOMMU alone",
                     "requests to both"], body)
     lines += ["### Fig. 7: page walks, bypass over distributed"]
     lines += per_workload(runs, s, ["gmmu_walks", "iommu_walks", "all_walks"], {}, totals=True)
@@ -188,8 +193,9 @@ def why(designs, a, b):
     ideal = figures.speed(designs, "oracle", "distributed")
     if ideal is not None and abs(ideal - 1) < 0.01:
         said.append(f"Failed walks cost little: even the ideal scheme is only {gain(ideal)} ahead of distributed.")
-    if a["faults"] > 0.3 * a["requests"]:
-        said.append(f"The driver maps {a['faults']} pages at their first touch for {a['requests']} requests: faults set the pace.")
+    if a["first_touches"] > 0.3 * a["requests"]:
+        said.append(f"{a['first_touches']} of {a['requests']} requests are for a page that nobody has touched before, which only the "
+                    "IOMMU can map.")
     link = max(b["switch_link"] or 0, b["gpu_link"] or 0)
     if link > 0.85:
         said.append(f"Data on PCIe sets the pace: its busiest link is taken {percent(link)} of the time.")

@@ -11,6 +11,8 @@ from study import ROOT, WORKLOADS, Runner, complete, show_bytes
 from variations import PART, SHORTER, scaled, simulation
 
 DESIGNS = ["distributed", "centralized", "gmmu_bypass"]
+TWO = ["distributed", "gmmu_bypass"]          # for assumed parameters
+MOVING = ["first_touch", "interleave"]        # placements from which pages also move
 
 # Tables that describe other machines, the workload, or the run itself.
 OTHER = ("workload.", "run.", "machine.", "links.", "routing.", "memory.placement")
@@ -19,8 +21,9 @@ IDLE = {"cpu.dram_capacity": "never full"} | dict.fromkeys(
     "0: follows other parameters")
 GIVEN = {key: "the preset says none; among the variations above"
          for key in ("gpu.gmmu.walk_cache", "iommu.walk_cache", "iommu.tlb_entries", "iommu.tlb_ways")}
-FAULTS = ("driver.fault_latency", "driver.notify_latency")  # matter where pages are mapped at their first touch
-MOVES = ("driver.migrations", "gpu.copy_engine.")           # and these where pages move
+GIVEN |= {key: "among the readings in results.md" for key in ("iommu.merge", "memory.first_touch_by", "memory.first_touch_copy")}
+FAULTS = ("driver.fault_latency", "driver.notify_latency")  # matter where the driver maps or moves pages
+MOVES = ("driver.migrations", "gpu.copy_engine.")           # and these where they move
 
 
 def machine(path, gpus=4, factor=1.0):
@@ -61,11 +64,10 @@ def given(out):
         ("T2", "0.15", [(str(v), {router + "t2": v}, 1) for v in (0.05, 0.25)]),
         ("L2 TLB entries", "256", [(str(n), {"gpu.l2_tlb.entries": n}, 1) for n in (64, 128, 512)]),
         ("footprint", "", [(f"x {f:g}", {}, f) for f in (0.5, 2)]),
-        ("blocks dealt to GPUs", "contiguous", [("round robin", {"host.block_order": '"round_robin"'}, 1)]),
     ]
 
 
-def assumed(parameters, placement):
+def assumed(parameters):
     """Every assumed parameter that this machine uses, halved and doubled; and those left out, with the reason."""
     varied, left_out = [], []
     for p in parameters:
@@ -76,8 +78,8 @@ def assumed(parameters, placement):
             left_out.append((key, GIVEN[key]))
         elif key.startswith(MOVES):
             left_out.append((key, "no page moves; see below"))
-        elif key in IDLE or (key.startswith(FAULTS) and placement != "first_touch"):
-            left_out.append((key, IDLE.get(key, "no page faults with this placement")))
+        elif key in IDLE or key.startswith(FAULTS):
+            left_out.append((key, IDLE.get(key, "the IOMMU maps pages itself; among the readings in results.md")))
         elif p["unit"] == "name":
             names = p["range"].removeprefix("one of: ").split(", ")
             varied.append((key, p["default"], [(n, {key: f'"{n}"'}, 1) for n in names if n != p["default"]]))
@@ -93,36 +95,36 @@ def assumed(parameters, placement):
 
 def run(args, program, workloads, placements, footprint, out):
     failures = []
-    folder = Path(args.results) if args.results else out
-    folder.mkdir(parents=True, exist_ok=True)
-    text = []
+    base = out / "sensitivity"
+    fixed = given(base)
+    varied, left_out = assumed(program.parameters())
+    plan = [("", "", [("defaults", {}, 1)])] + fixed + varied
+    runs, which = {}, {}
     for placement in placements:
-        base = out / "sensitivity" / show_bytes(footprint).replace(" ", "") / placement
-        varied, left_out = assumed(program.parameters(), placement)
-        fixed = given(base)
-        plan = [("", "", [("defaults", {}, 1)])] + fixed + varied
-        runs, which = {}, {}
-        for name, _, values in plan:
+        for number, (name, _, values) in enumerate(plan):
             for value, settings, factor in values:
-                which[name, value] = mine = {}
+                which[placement, name, value] = mine = {}
                 for w in workloads:
-                    for d in DESIGNS:
+                    for d in DESIGNS if number <= len(fixed) else TWO:
                         r = simulation(w, d, placement, int(footprint * factor), settings, base)
                         runs[r.output] = r
                         mine.setdefault(w, {})[d] = r.output
-        if not args.table_only:
-            failures += Runner(program, args.jobs).run(list(runs.values()))
-        text += page(placement, footprint, plan, len(fixed), which, left_out, workloads)
-        failures += migration.study(args, program, workloads, placement, footprint, base, text)
+    if not args.table_only:
+        failures += Runner(program, args.jobs).run(list(runs.values()))
     text = ["# What the averages of the GMMU Bypass study depend on", "",
-            f"Written by `run --sensitivity`; do not edit. {program.version}. One parameter at a time leaves its "
-            "default; the rest is the preset `paper-gmmu-bypass`.", "",
+            f"Written by `run`; do not edit. {program.version}. One parameter at a time leaves its "
+            "default; the rest is the preset `paper-gmmu-bypass`. With the placement `recorded` all designs of a row have their "
+            "pages where the distributed design, with the row's parameter, touched them first.", "",
             "To take minutes: " + ", ".join(
                 [f"{WORKLOADS[w]} with {k.rpartition('.')[2]} = {v}" for w in SHORTER for k, v in SHORTER[w].items()] +
                 [f"{WORKLOADS[w]} with 1/{n} of the footprint" for w, n in PART.items()]) +
-            ". Everything else is as in the study; the L2 TLB keeps its reach of 1 MiB."] + text
-    (folder / "sensitivity.md").write_text("\n".join(text).rstrip() + "\n")
-    print(folder / "sensitivity.md")
+            ". Everything else is as in the study; the L2 TLB keeps its reach of 1 MiB."]
+    for placement in placements:
+        text += page(placement, footprint, plan, len(fixed), which, left_out)
+        if placement in MOVING:
+            failures += migration.study(args, program, workloads, placement, footprint, base, text)
+    (args.results / "sensitivity.md").write_text("\n".join(text).rstrip() + "\n")
+    print(args.results / "sensitivity.md")
     return failures
 
 
@@ -136,36 +138,37 @@ def averages(outputs, cache={}):
                 cache[path] = measure(path)["kernel_ns"] if complete(path) else None
             ns[d] = cache[path]
         for d in over:
-            over[d].append(divide(ns[d], ns["gmmu_bypass"]))
+            over[d].append(divide(ns.get(d), ns["gmmu_bypass"]))
     return tuple(figures.mean(v) for v in over.values()) + (sum(v is not None for v in over["distributed"]),)
 
 
-def page(placement, footprint, plan, fixed, which, left_out, workloads):
-    base = averages(which["", "defaults"])
+def page(placement, footprint, plan, fixed, which, left_out):
+    base = averages(which[placement, "", "defaults"])
     lines = ["", f"## Placement: {placement}, {show_bytes(footprint)}", ""]
     lines += [f"Defaults: bypass over distributed {show(base[0])}, over centralized {show(base[1])}, mean of "
               f"{base[2]} workloads. Change: percentage points from there.", ""]
-    lines += table(plan[1:1 + fixed], which, base, "parameter")
-    lines += ["", "Assumed parameters, halved and doubled (changes of two points or more in bold):", ""]
-    lines += table(plan[1 + fixed:], which, base, "assumed parameter")
+    lines += ["| parameter | default | value | bypass / distributed | change | bypass / centralized | change |",
+              "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    for row, (a, b, _) in rows(placement, plan[1:1 + fixed], which):
+        lines.append(f"{row} | {show(a)} | {change(a, base[0])} | {show(b)} | {change(b, base[1])} |")
+    lines += ["", "Assumed parameters, halved and doubled (changes of two points or more in bold):", "",
+              "| assumed parameter | default | value | bypass / distributed | change |", "| --- | ---: | ---: | ---: | ---: |"]
+    for row, (a, _, _) in rows(placement, plan[1 + fixed:], which):
+        lines.append(f"{row} | {show(a)} | {change(a, base[0])} |")
     if left_out:
         lines += ["", "Not varied: " + ", ".join(f"`{k}` ({why})" for k, why in left_out) + "."]
     return lines
 
 
-def show(value):
-    return "-" if value is None else gain(value)
-
-
-def table(plan, which, base, title):
-    lines = [f"| {title} | default | value | bypass / distributed | change | bypass / centralized | change |",
-             "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+def rows(placement, plan, which):
+    """(the row's first cells, averages) of each value."""
     for name, default, values in plan:
         for value, _, _ in values:
-            a, b, _ = averages(which[name, value])
-            cells = [show(a), change(a, base[0]), show(b), change(b, base[1])]
-            lines.append(f"| {name} | {default} | {value} | " + " | ".join(cells) + " |")
-    return lines
+            yield f"| {name} | {default} | {value}", averages(which[placement, name, value])
+
+
+def show(value):
+    return "-" if value is None else gain(value)
 
 
 def change(value, base):

@@ -23,7 +23,7 @@ FULL = 64 * MIB
 WORKLOADS = {"relu": "RL", "fir": "FIR", "maxpool": "MP", "aes": "AES", "pagerank": "PR", "transpose": "MT",
              "fft": "FFT", "kmeans": "KM", "stencil2d": "ST"}
 DESIGNS = ["distributed", "centralized", "gmmu_bypass", "oracle"]
-PLACEMENTS = ["first_touch", "interleave", "contiguous"]
+PLACEMENTS = ["first_touch", "recorded", "interleave", "contiguous"]  # the first is the main one
 
 # Rough cost of a run relative to relu, so that long ones start first.
 COST = {"aes": 25, "pagerank": 25, "kmeans": 12, "stencil2d": 6, "fir": 2}
@@ -96,12 +96,19 @@ class Run:
     footprint: int
     output: Path
     settings: dict = field(default_factory=dict)  # key -> TOML text, on top of the files
+    source: "Run" = None  # with placement recorded: the run whose first touches say where each page is
 
     def files(self):
         return [FOLDER / "workloads" / f"{self.workload}.toml", FOLDER / "designs" / f"{self.design}.toml"]
 
     def all_settings(self):
-        return {**sizes(self.workload, self.footprint), "memory.placement": f'"{self.placement}"', **self.settings}
+        placement = {"memory.placement": f'"{self.placement}"'}
+        if self.source:
+            placement["memory.recorded_map"] = json.dumps(self.map().name)
+        return {**sizes(self.workload, self.footprint), **placement, **self.settings}
+
+    def map(self):
+        return self.output.parent / f"{self.workload}.csv"
 
     def configuration(self):
         """Text of the TOML file of this run; what it sets wins over what it includes."""
@@ -121,6 +128,8 @@ class Run:
         if "machine.topology" in self.settings:
             parts.append((self.output.parent / json.loads(self.settings["machine.topology"])).read_text())
         parts += [f"{key}={value}" for key, value in sorted(self.all_settings().items())]
+        if self.source:
+            parts.append(self.source.identity())
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def cost(self):
@@ -144,6 +153,19 @@ class Program:
 
     def made(self, note):
         return note.get("version") == self.version if self.trust_version else note.get("program") == self.hash
+
+
+def write_map(result, path):
+    """The page map of a run: the devices of its pages, in the order in which they were touched."""
+    lines = ["page,device"]
+    with h5py.File(result, "r") as f:
+        if "first_touches" in f["tables"]:
+            table = f["tables/first_touches"]
+            lines += [f"{p},{d.decode()}" for p, d in zip(table["page"][:], table["device"][:])]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(f".{threading.get_ident()}")  # designs that run side by side share the map
+    unfinished.write_text("\n".join(lines) + "\n")
+    unfinished.replace(path)
 
 
 def complete(path):
@@ -172,12 +194,16 @@ class Runner:
         self.finished = self.total = 0
 
     def run(self, runs):
-        """Returns the failures, as sentences."""
+        """Returns the failures, as sentences. Runs whose pages others' first touches place come after those."""
+        runs = {r.output: r for r in [r.source for r in runs if r.source] + list(runs)}.values()
         todo = [r for r in runs if not done_already(r, self.program)]
         self.total, self.finished = len(todo), 0
         if not self.quiet:
             print(f"{len(runs)} runs, {len(runs) - len(todo)} of them done already; {self.jobs} at a time", file=sys.stderr)
         todo.sort(key=Run.cost, reverse=True)
+        return self._wave([r for r in todo if not r.source]) + self._wave([r for r in todo if r.source])
+
+    def _wave(self, todo):
         failures = []
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             futures = [pool.submit(self._one, r) for r in todo]
@@ -197,6 +223,10 @@ class Runner:
         run.output.parent.mkdir(parents=True, exist_ok=True)
         config = run.output.with_suffix(".toml")
         config.write_text(run.configuration())
+        if run.source:
+            if not complete(run.source.output):
+                return f"{config}: the run that gives its page map has failed"
+            write_map(run.source.output, run.map())
         note = run.output.with_suffix(".json")
         note.unlink(missing_ok=True)
         command = [self.program.path, "run", config, "--output", run.output, "--threads", "1", "--partitions", "one",

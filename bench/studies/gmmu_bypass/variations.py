@@ -27,10 +27,12 @@ def scaled(parameter, factor):
 
 
 def simulation(workload, design, placement, footprint, settings, base):
+    """The run of one variation; those of a placement are in the folder of its name below `base`."""
     if design != "gmmu_bypass":
         settings = {k: v for k, v in settings.items() if not k.startswith("gpu.router.")}
+    source = simulation(workload, "distributed", "first_touch", footprint, settings, base) if placement == "recorded" else None
     name = "_".join(f"{k}-{re.sub('[^A-Za-z0-9.]', '', str(v).rsplit('/', 1)[-1])}" for k, v in settings.items()) or "defaults"
     part = footprint // PART.get(workload, 1)
     settings = {**SHORTER.get(workload, {}), **settings}
-    folder = base / f"{footprint >> 10}KiB" / name
-    return Run(workload, design, placement, part, folder / f"{workload}-{design}.h5", settings)
+    folder = base / placement / f"{footprint >> 10}KiB" / name
+    return Run(workload, design, placement, part, folder / f"{workload}-{design}.h5", settings, source)

@@ -9,17 +9,35 @@ Walker::Walker(std::uint32_t walkers, std::uint64_t queue, std::uint32_t cache)
   for (auto i = walkers; i > 0; --i) free_.push_back(i - 1);
 }
 
-std::optional<Walker::Read> Walker::start(PageTable const& table) {
+std::optional<Walker::Read> Walker::begin() {
   if (queue_.empty() || free_.empty()) return std::nullopt;
   auto const walker = free_.back();
   free_.pop_back();
   auto const next = queue_.front();
   queue_.pop();
-  auto const from = cache_.start(next.page, table.levels());
-  walks_[walker] = {next.page, from.node, from.level, next.tag};
+  walks_[walker] = {next.page, 0, 0, next.tag};
   ++started_;
+  return Read{walker, next.tag, 0};
+}
+
+std::optional<Walker::Read> Walker::start(PageTable const& table) {
+  auto first = begin();
+  if (!first) return std::nullopt;
+  auto& w = walks_[first->walker];
+  auto const from = cache_.start(w.page, table.levels());
+  w.node = from.node;
+  w.level = from.level;
   ++reads_;
-  return Read{walker, next.tag, table.step(from.node, from.level, next.page).address};
+  first->address = table.step(w.node, w.level, w.page).address;
+  return first;
+}
+
+Walker::Step Walker::end(std::uint32_t walker, PageTable const& table) {
+  FF_INVARIANT(walker < walks_.size(), "no walker has this number");
+  auto const& w = walks_[walker];
+  auto const frame = table.find(w.page);
+  free_.push_back(walker);
+  return {true, frame.has_value(), w.tag, w.page, frame.value_or(0)};
 }
 
 Walker::Step Walker::advance(std::uint32_t walker, PageTable const& table) {

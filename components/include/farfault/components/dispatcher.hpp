@@ -3,10 +3,13 @@
 // blocks.
 //
 // A block goes to the next SM in turn that has room for its warps, threads, registers and shared memory; one
-// block is dispatched per cycle. Blocks are distributed over the GPUs `round_robin` or as `contiguous`
-// ranges. The next kernel is launched when all GPUs have reported the last one done.
+// block is dispatched per cycle. Blocks go to the GPUs one by one (`round_robin`), in runs of consecutive
+// blocks whose lengths differ by one at most (`contiguous`), or in runs that give each SM the same number,
+// SMs x ceil(blocks / SMs of all GPUs) for each GPU until none is left (`contiguous_per_sm`). The next kernel
+// is launched when all GPUs have reported the last one done.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,7 +21,7 @@
 
 namespace farfault {
 
-enum class BlockOrder : std::uint8_t { round_robin, contiguous };
+enum class BlockOrder : std::uint8_t { round_robin, contiguous, contiguous_per_sm };
 
 struct HostParams {
   Duration launch_latency = 5400ns;
@@ -79,7 +82,13 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
  private:
   SmUse need(std::uint32_t kernel) const;
   void dispatch(Cx& cx) const;
-  std::uint64_t block_at(std::uint64_t k, std::uint64_t blocks) const;
+  // This GPU's blocks of a kernel of `blocks`: first, first + step, ...
+  struct Share {
+    std::uint64_t first;
+    std::uint64_t count;
+    std::uint64_t step;
+  };
+  Share share(std::uint64_t blocks) const;
 };
 
 struct KernelRecord {

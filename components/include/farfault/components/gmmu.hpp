@@ -3,13 +3,14 @@
 //
 // The GPU page table holds the pages of this GPU's memory only (GMMU Bypass, section 2.3), so a walk for a
 // remote page ends at an entry that is not present and the request is forwarded to the IOMMU, unless it was
-// sent there already. A walk reads each entry through the L2 cache. When the IOMMU responds with a frame of
-// this GPU that the table does not hold (first touch), the entry is written. Every request gets exactly one
-// response; a second one is discarded, though its walk has occupied a walker. The predictor learns of a
-// request as soon as the GMMU knows: at the end of its walk, or when the IOMMU responds. A page that was not
-// mapped yet, and that a fault of the request has put into this GPU's memory (first touch, migration), counts
-// as remote, wherever the request was sent: it needs the IOMMU. An invalidation clears the page's entry, is
-// forwarded to the TLBs behind all earlier responses, and is acknowledged when they have acknowledged it.
+// sent there already. A walk reads each entry through the L2 cache, or takes `walk_latency`. When the IOMMU
+// responds with a frame of this GPU that the table does not hold (first touch), the entry is written. Every
+// request gets exactly one response; a second one is discarded, though its walk has occupied a walker. The
+// predictor learns of a request as soon as the GMMU knows: at the end of its walk, or when the IOMMU
+// responds. A page that was not mapped yet, and that a fault of the request has put into this GPU's memory
+// (first touch, migration), counts as remote, wherever the request was sent: it needs the IOMMU. An
+// invalidation clears the page's entry, is forwarded to the TLBs behind all earlier responses, and is
+// acknowledged when they have acknowledged it.
 #pragma once
 
 #include <array>
@@ -30,6 +31,7 @@ namespace farfault {
 struct GmmuParams {
   std::uint32_t walkers = 64;
   std::uint32_t walk_cache = 64;
+  std::uint32_t walk_latency = 0;
   std::uint32_t latency = 1;
   std::uint32_t pending = 256;
   void describe(ParamTable& t);
@@ -90,6 +92,7 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   In<TranslateResponse> from_iommu = in<&Gmmu::on_iommu>("from_iommu");
   In<Invalidate> invalidate = in<&Gmmu::on_invalidate>("invalidate");
   In<Invalidated> invalidated = in<&Gmmu::on_invalidated>("invalidated");
+  Self<WalkEnd> walk_end = timer<&Gmmu::on_walk_end>("walk_end");
   Out<TranslateResponse> response = out<TranslateResponse>("response");
   Out<MemRequest> read_entry = out<MemRequest>("read_entry");
   Out<TranslateRequest> to_iommu = out<TranslateRequest>("to_iommu");
@@ -103,6 +106,7 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
 
   void on_request(TranslateRequest const& m, Cx& cx) const;
   void on_entry(MemResponse const& m, Cx& cx) const;
+  void on_walk_end(WalkEnd const& m, Cx& cx) const;
   void on_iommu(TranslateResponse const& m, Cx& cx) const;
   void on_invalidate(Invalidate const& m, Cx& cx) const;
   void on_invalidated(Invalidated const& m, Cx& cx) const;
@@ -111,6 +115,7 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   Route route(std::uint64_t page, GmmuPending& pending, Cx& cx) const;
   void admit(TranslateRequest const& m, Cx& cx) const;
   void start_walks(Cx& cx) const;
+  void walked(Walker::Step const& step, Cx& cx) const;
   void read(PhysAddr entry, std::uint32_t walker, Duration extra, Cx& cx) const;
   void request_from_iommu(std::uint32_t id, Cx& cx) const;
   void observe(GmmuPending& pending, bool local, Cx& cx) const;

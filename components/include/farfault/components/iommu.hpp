@@ -1,8 +1,9 @@
 // The IOMMU on the CPU side: its TLB, its walkers over the page table of all mapped pages, and page faults
 // to the driver.
 //
-// Requests for one page are merged. A walk reads each entry from the CPU's memory; a page that no entry maps
-// is a fault and goes to the driver; its walker is free meanwhile. The response carries the frame, on
+// Requests for one page are merged, or, without `merge`, each has its own walk. A walk reads each entry from
+// the CPU's memory, or takes `walk_latency`; a page that no entry maps is a fault and goes to the driver; its
+// walker is free meanwhile. The response carries the frame, on
 // whichever device it is, and whether a fault has put the page there (ATS). With several CPUs each keeps a
 // copy of the table in its own memory, so that walks stay local.
 //
@@ -36,6 +37,8 @@ struct IommuParams {
   std::uint32_t tlb_entries = 64;
   std::uint32_t tlb_ways = 64;
   std::uint32_t walk_cache = 64;
+  std::uint32_t walk_latency = 0;
+  bool merge = true;
   std::uint32_t latency = 1;
   std::uint32_t pages = 1024;
   void describe(ParamTable& t);
@@ -101,9 +104,11 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   In<PageMapped> mapped = in<&Iommu::on_mapped>("mapped");
   In<PageMove> move = in<&Iommu::on_move>("move");
   In<Invalidated> invalidated = in<&Iommu::on_invalidated>("invalidated");
+  Self<WalkEnd> walk_end = timer<&Iommu::on_walk_end>("walk_end");
   Out<Packet> response = out<Packet>("response");
   Out<MemRequest> read_entry = out<MemRequest>("read_entry");
   Out<PageFault> fault = out<PageFault>("fault");
+  Out<PageFault> first_touch = out<PageFault>("first_touch");  // a fault on a page that nothing maps
   Out<PageUnmapped> unmapped = out<PageUnmapped>("unmapped");
 
   std::string_view kind() const override { return "iommu"; }
@@ -113,6 +118,7 @@ class Iommu final : public Component<IommuSpec, IommuState> {
 
   void on_request(Packet const& m, Cx& cx) const;
   void on_entry(MemResponse const& m, Cx& cx) const;
+  void on_walk_end(WalkEnd const& m, Cx& cx) const;
   void on_mapped(PageMapped const& m, Cx& cx) const;
   void on_move(PageMove const& m, Cx& cx) const;
   void on_invalidated(Invalidated const& m, Cx& cx) const;
@@ -125,6 +131,7 @@ class Iommu final : public Component<IommuSpec, IommuState> {
 
   bool serve(Packet const& m, Cx& cx) const;
   void start_walks(Cx& cx) const;
+  void walked(Walker::Step const& step, Cx& cx) const;
   void read(PhysAddr entry, std::uint32_t walker, Duration extra, Cx& cx) const;
   void answer(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,
               Cx& cx) const;

@@ -1,15 +1,20 @@
 // The driver's memory manager: the placement of every page, the mapping of a page at its first touch, and the
 // migration of a page to a GPU that accesses it on another device (page migration, GMMU Bypass, section 2.2).
 //
-// A fault takes the driver `fault_latency`; faults are handled one at a time. At its first touch a page gets
-// a frame of the GPU that touched it or, when that GPU's memory is full, of the next GPU that has one, and of
-// the CPU last; its contents are assumed to be there. A page that migrates
+// At its first touch a page gets a frame of the GPU that touched it or, when that GPU's memory is full, of
+// the next GPU that has one, and of the CPU last. Its contents are assumed to be there, or, with
+// `first_touch_copy`, the GPU's copy engine fetches them from the CPU's memory before the page is mapped. The
+// driver spends `fault_latency` on it, one fault at a time; or none, where the IOMMU maps the page itself
+// (`FirstTouchBy::iommu`). Then too the choice of frames is the driver's, so that all IOMMUs agree: that of
+// the first CPU asks it within a cycle each way, those of others over `notify_latency`.
+//
+// A page that migrates, for which the driver spends `fault_latency` as well,
 //   1. is unmapped at every IOMMU, which invalidates all translations to its old frame, waits until no access
 //      that used one is outstanding, and keeps requests for the page waiting;
 //   2. is fetched into a new frame by the copy engine of the destination GPU;
 //   3. is mapped there, at every IOMMU, and the old frame is released.
-// Up to `migrations` pages migrate at a time, further ones wait in order; a fault on a page that is migrating
-// is answered with its new frame. A GPU whose memory is full gets no further pages: it accesses them
+// Up to `migrations` pages are copied at a time, further ones wait in order; a fault on a page that is being
+// copied is answered with its new frame. A GPU whose memory is full gets no further pages: it accesses them
 // remotely.
 #pragma once
 
@@ -24,6 +29,9 @@
 #include "farfault/protocols/messages.hpp"
 
 namespace farfault {
+
+// Who maps a page at its first touch.
+enum class FirstTouchBy : std::uint8_t { driver, iommu };
 
 struct DriverParams {
   Duration fault_latency = 1us;
@@ -41,8 +49,12 @@ struct PagingDriverSpec {
   PageTable const* preloaded = nullptr;
   std::uint32_t iommus = 1;
   std::uint32_t queue = 1024;  // faults that all IOMMUs together can have outstanding
+  FirstTouchBy first_touch_by = FirstTouchBy::driver;
+  bool first_touch_copy = false;
+  std::uint64_t unmapped_pages = 0;  // of the workload, at time zero
 };
 
+// A page being copied: one that migrates, or whose contents a first touch fetches.
 struct PageMigration {
   PageFault fault{};  // that started it
   PhysAddr from = 0;
@@ -50,7 +62,8 @@ struct PageMigration {
   Time started{};
   Time unmapped{};
   std::uint32_t unmapping = 0;  // IOMMUs that still have to say that it is unmapped
-  std::uint32_t in_use = 0;
+  std::uint16_t in_use = 0;
+  std::uint16_t first_touch = 0;
 };
 
 // For the results: a page that has moved.
@@ -61,6 +74,15 @@ struct MigrationRecord {
   Time started{};
   Time unmapped{};
   Time finished{};
+};
+
+// For the results: a page mapped at its first touch.
+struct FirstTouchRecord {
+  std::uint64_t page = 0;
+  PhysAddr frame = 0;
+  Time mapped{};
+  std::uint32_t gpu = 0;  // that touched it
+  std::uint32_t unused = 0;
 };
 
 struct PagingDriverStats {
@@ -81,6 +103,7 @@ struct PagingDriverState {
   std::vector<std::uint32_t> free_moves;
   Ring<PageFault> waiting;  // for a page that is moving, or for others to have moved
   std::vector<MigrationRecord> records;
+  std::vector<FirstTouchRecord> first_touches;
   PagingDriverStats stats;
 };
 
@@ -91,6 +114,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   In<PageUnmapped> unmapped = in<&PagingDriver::on_unmapped>("unmapped");
   In<PageCopied> copied = in<&PagingDriver::on_copied>("copied");
   Out<PageMapped> mapped = out<PageMapped>("mapped");
+  Out<PageMapped> placed = out<PageMapped>("placed");  // to the first IOMMU, about a first touch
   Out<PageMove> move = out<PageMove>("move");
   Out<CopyPage> copy = out<CopyPage>("copy");
 
@@ -107,11 +131,15 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   PhysAddr allocate(std::uint32_t gpu, PagingDriverState& s) const;
   void release(PhysAddr frame, PagingDriverState& s) const;
   bool handle(PageFault const& m, Cx& cx) const;
-  bool is_moving(std::uint64_t page, PagingDriverState const& s) const;
+  bool is_copied(std::uint64_t page, PagingDriverState const& s) const;
+  // False when it has to wait.
+  bool touch_first(PageFault const& m, Cx& cx) const;
   void start_move(PageFault const& m, PhysAddr from, Cx& cx) const;
-  void answer(PageFault const& m, PhysAddr frame, Cx& cx) const;
-  // The driver is busy with a fault for a while; from now until it is done.
-  Duration work(Cx& cx) const;
+  void end_move(PageMigration const& done, std::uint32_t number, Cx& cx) const;
+  void answer(PageFault const& m, PhysAddr frame, Duration extra, Cx& cx) const;
+  void map_first(PageFault const& m, PhysAddr frame, Duration extra, Cx& cx) const;
+  // The time from now until the driver has spent its time on a fault of this kind.
+  Duration work(FaultKind kind, Cx& cx) const;
 };
 
 }  // namespace farfault

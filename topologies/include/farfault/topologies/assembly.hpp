@@ -29,6 +29,7 @@
 #include "farfault/topologies/generators.hpp"
 #include "farfault/topologies/link_defaults.hpp"
 #include "farfault/topologies/machine.hpp"
+#include "farfault/topologies/page_map.hpp"
 #include "farfault/topologies/routing.hpp"
 
 namespace farfault::topologies {
@@ -65,11 +66,14 @@ struct CpuParams {
   void describe(ParamTable& t);
 };
 
-enum class PlacementPolicy : std::uint8_t { first_touch, interleave, contiguous, cpu };
+enum class PlacementPolicy : std::uint8_t { first_touch, interleave, contiguous, cpu, recorded };
 
 struct MemoryParams {
   ByteSize page_size{4096};
   PlacementPolicy placement = PlacementPolicy::interleave;
+  std::string recorded_map;
+  FirstTouchBy first_touch_by = FirstTouchBy::driver;
+  bool first_touch_copy = false;
   RemoteTouch remote_touch = RemoteTouch::remote_access;
   std::uint32_t migrate_after = 1;
   void describe(ParamTable& t);
@@ -157,8 +161,10 @@ enum class Granularity : std::uint8_t { one, device, split_gpu };
 // A machine ready to run one workload.
 class Assembly {
  public:
-  // `config` must have passed check(); both must outlive the assembly.
-  Assembly(Machine const& machine, MachineConfig const& config, Workload const& workload);
+  // `config` must have passed check(); all three must outlive the assembly. `recorded`: where pages lie with
+  // the placement `recorded`, needed during construction only.
+  Assembly(Machine const& machine, MachineConfig const& config, Workload const& workload,
+           PageMap const* recorded = nullptr);
   ~Assembly();
 
   System& system() { return *system_; }
@@ -185,14 +191,22 @@ class Assembly {
   void build_gpus();
   void add_scalar_cache(std::uint32_t gpu, std::uint32_t index);
   void build_fabric();
-  void preload();
   // The slices and DRAM channels of device `name`; `slice` and `dram` are what all have in common.
   Memory build_memory(std::uint32_t node, std::string const& name, std::string const& slice_name,
                       L2SliceSpec slice, DramChannelSpec dram, MemoryLayout const& layout);
   void wire_memory(Memory& memory, MemoryLayout const& layout, Latency cycle);
+  void place_pages(PageMap const* recorded);
+  void place_recorded(PageMap const& map);
+  // A frame of the device for a page that is mapped from the start; nothing when its memory is full.
+  std::optional<PhysAddr> take_frame(DeviceId device);
+  void map_page(std::uint64_t page, PhysAddr frame);
+  // The upper eighth of a device's memory is for page tables.
+  static std::uint64_t data_bytes(DramParams const& dram) { return dram.capacity.bytes / 8 * 7; }
+  std::uint64_t frames(DramParams const& dram) const { return data_bytes(dram) >> page_bits_; }
   void wire_gpu(Gpu& gpu);
   void wire_cpu(Cpu& cpu);
   void wire_driver();
+  Latency first_touch_latency(Cpu const& cpu) const;
   void make_route_tables();
   bool is_switch(std::uint32_t node) const;
   std::uint16_t number_of(std::uint32_t node, std::uint32_t l) const;
@@ -226,6 +240,7 @@ class Assembly {
   PageTable iommu_table_;
   std::vector<std::uint64_t> first_free_;
   std::uint64_t first_free_cpu_ = 0;
+  std::uint64_t unmapped_pages_ = 0;  // of the workload's
 
   // Groups of a device's components that a split keeps together: some of a GPU's SMs, some slices of memory,
   // its translation, its port. A CPU has the latter three; the outputs of a switch are dealt out.

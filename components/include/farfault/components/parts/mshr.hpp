@@ -43,6 +43,10 @@ class MshrTable {
   // Requires !full() and that the key is absent.
   std::uint32_t allocate(std::uint64_t key) {
     FF_INVARIANT(!find(key), "a second MSHR for one key");
+    return allocate_one_more(key);
+  }
+  // Requires !full(). The key may have other entries; find() then names any of them.
+  std::uint32_t allocate_one_more(std::uint64_t key) {
     auto const entry = free_entries_.back();
     free_entries_.pop_back();
     keys_[entry] = key;

@@ -5,6 +5,9 @@
 // names from its memory, and calls advance() when the entry is there: the table is looked at only then, so a
 // page that is unmapped during a walk is not found by it. A walker is free as soon as its walk has ended.
 // `tag` names the request to its owner.
+//
+// Walks of a fixed length read nothing: the owner calls begin() in place of start(), and end() when the time
+// is over (MGPUSim's MMU: a number of cycles, whatever the table).
 #pragma once
 
 #include <cstdint>
@@ -17,6 +20,11 @@
 #include "farfault/components/parts/ring.hpp"
 
 namespace farfault {
+
+// For the owner's timer: the time of a walk of fixed length is over.
+struct WalkEnd {
+  std::uint32_t walker;
+};
 
 class Walker {
  public:
@@ -44,6 +52,10 @@ class Walker {
   std::optional<Read> start(PageTable const& table);
   // The entry that `walker` waits for has been read.
   Step advance(std::uint32_t walker, PageTable const& table);
+
+  // The same for walks of a fixed length; the address of the read means nothing.
+  std::optional<Read> begin();
+  Step end(std::uint32_t walker, PageTable const& table);
 
   std::uint64_t busy() const { return walks_.size() - free_.size(); }
   std::uint64_t queued() const { return queue_.size(); }

@@ -1,0 +1,22 @@
+// Page maps.
+#include <set>
+
+#include "farfault/topologies/page_map.hpp"
+#include "harness.hpp"
+
+using namespace farfault;
+using namespace farfault::topologies;
+
+void fuzz_one(fuzz::Bytes input) {
+  PageMap map;
+  if (!fuzz::accepts([&] { map = parse_page_map(fuzz::text_of(input), "f"); })) return;
+  std::set<std::uint64_t> pages;
+  std::uint64_t line = 0;
+  for (auto const& m : map.pages) {
+    fuzz::expect(pages.insert(m.page).second, "a page has one place");
+    fuzz::expect(m.page >> 36U == 0, "a page's address has 48 bits");
+    fuzz::expect(m.line > line, "lines follow each other");
+    line = m.line;
+  }
+  fuzz::expect(map.bytes == input.size(), "the whole file is read");
+}

@@ -1,0 +1,39 @@
+#include "text_file.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
+
+namespace farfault::topologies {
+
+namespace {
+constexpr std::uintmax_t kLargestFile = 64U << 20U;
+}
+
+std::string read_text_file(std::string const& path, std::string_view what) {
+  auto const why_not = why_not_readable(path);
+  if (!why_not.empty()) throw UserError(one_line(path) + ": " + why_not);
+  std::error_code error;
+  auto const size = std::filesystem::file_size(path, error);
+  if (error) throw UserError(one_line(path) + ": cannot be read: " + error.message());
+  if (size > kLargestFile) {
+    throw UserError(one_line(path) + ": " + std::to_string(size) + " bytes, but " + std::string(what) +
+                    " may have at most " + std::to_string(kLargestFile));
+  }
+  std::ifstream in(path, std::ios::binary);
+  std::string text(static_cast<std::size_t>(size), '\0');
+  if (!in || (size != 0 && !in.read(text.data(), static_cast<std::streamsize>(size)))) {
+    throw UserError(one_line(path) + ": cannot be read");
+  }
+  return text;
+}
+
+std::uint64_t fnv1a(std::string_view bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (char const c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return hash;
+}
+
+}  // namespace farfault::topologies
