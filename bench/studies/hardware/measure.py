@@ -1,0 +1,103 @@
+"""From runs to figures: for each preset its pointer-chase curve, its bandwidths, and its TLB counts."""
+import json
+
+import study
+from study import GIB, KIB, MIB
+
+PUBLISHED = json.loads((study.FOLDER / "published.json").read_text())
+PAGE = 2 * MIB
+
+
+def clock_of(gpu):
+    """MHz at which most of a GPU's published latencies were measured."""
+    return next(v["mhz"] for v in PUBLISHED["values"] if v["gpu"] == gpu and v["role"] == "input")
+
+
+def sizes_of(simulator, gpus):
+    """{gpu: parameters of its preset}, by one short run each."""
+    probes = {g: study.hops(g, clock_of(g), KIB, 128, 1) for g in gpus}
+    done = simulator.all(probes.values())
+    return {g: done[r.name()]["gpu"] for g, r in probes.items()}
+
+
+def to_number(text):
+    number = "".join(c for c in text if c.isdigit() or c == ".")
+    unit = text[len(number):].strip()
+    scale = {"": 1, "B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB, "B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12}
+    return int(float(number) * scale[unit])
+
+
+def footprints(preset, quick):
+    """Around each capacity, and between them: bytes."""
+    l1, l2 = to_number(preset["l1_cache"]["size"]), to_number(preset["l2_cache"]["size"])
+    reach = preset["l1_tlb"]["entries"] * PAGE
+    points = {4 * KIB, l1 // 2, l1 * 3 // 2, 2 * l1, 1 * MIB, l2 // 2, 3 * l2, max(4 * l2, 2 * reach)}
+    if not quick:
+        points |= {32 * KIB, l1 * 7 // 8, l1 * 9 // 8, 3 * l1, 4 * MIB, l2 * 7 // 8, l2 * 9 // 8, l2 * 3 // 2, 2 * l2, reach // 2,
+                   512 * MIB, 1 * GIB, 2 * GIB}
+    return sorted(points)
+
+
+def per_load(done, short, long, loads, mhz):
+    """Cycles of a load: what the longer run takes more."""
+    ps = done[long.name()]["kernel_ps"][0] - done[short.name()]["kernel_ps"][0]
+    return ps / loads * mhz / 1e6
+
+
+def rate(done, small, large, moved):
+    """GB/s of `moved` bytes, the difference of two runs; what launch and end take cancels out."""
+    return moved / ((done[large.name()]["kernel_ps"][-1] - done[small.name()]["kernel_ps"][-1]) / 1e12) / 1e9
+
+
+def everything(simulator, gpus, quick):
+    presets = sizes_of(simulator, gpus)
+    published = [c for c in PUBLISHED["curves"] if c["gpu"] in gpus]
+    chases, streams = {}, {}
+    for g in gpus:
+        p, line = presets[g], presets[g]["line_bytes"]
+        l2 = to_number(p["l2_cache"]["size"])
+        mine = {(clock_of(g), f) for f in footprints(p, quick)}
+        for c in published:
+            if c["gpu"] == g:
+                taken = c["kib_cycles"][::3] if quick else c["kib_cycles"]
+                mine |= {(c["mhz"], max(line, kib * KIB // line * line)) for kib, _ in taken}
+        for mhz, f in mine:
+            chases[g, mhz, f] = study.chase(g, mhz, f, line, l2)
+        # The second pass finds in the L2 what fits; beyond memory bandwidth is read by one pass, of what the L2 cannot hold.
+        small = l2 // 4 // MIB * MIB
+        big = (2 if quick else 4) * max(l2, 16 * MIB)
+        streams[g, "l2_read"] = (study.stream(g, small, 0.0, 2), study.stream(g, 2 * small, 0.0, 2), small)
+        streams[g, "read"] = (study.stream(g, big, 0.0), study.stream(g, 2 * big, 0.0), big)
+        streams[g, "copy"] = (study.stream(g, big, 0.5), study.stream(g, 2 * big, 0.5), big)
+    pairs = {}
+    if study.has_workload(simulator.program, "exchange"):
+        part = (8 if quick else 16) * MIB
+        pairs = {(g, a): tuple(study.exchange(study.MACHINES[g][0], a, size, study.MACHINES[g][1]) for size in (part, 2 * part))
+                 for g in gpus if g in study.MACHINES for a in ("read", "write")}
+    vcopy = {g: study.stream(g, 16 * MIB, 0.5, lane=8, accesses=2) for g in ("mi100", "mi210") if g in gpus}
+    runs = [r for pair in (*chases.values(), *streams.values(), *pairs.values()) for r in pair[:2]] + list(vcopy.values())
+    done = simulator.all(runs)
+    found = {}
+    for g in gpus:
+        p = presets[g]
+        channels = p["dram"].get("channels", 0) or p["l2_cache"]["slices"]
+        found[g] = {"peak": channels * to_number(p["dram"]["bandwidth"]) / 1e9, "mhz": clock_of(g),
+                    "line": p["line_bytes"], "l2_bytes": to_number(p["l2_cache"]["size"]),
+                    "stages": stages(p),
+                    "curve": [[mhz, f, round(per_load(done, *v, mhz), 1)]
+                              for (gpu, mhz, f), v in sorted(chases.items()) if gpu == g]}
+        for what in ("l2_read", "read", "copy"):
+            found[g][what] = round(rate(done, *streams[g, what]), 1)
+        for a in ("read", "write"):
+            if (g, a) in pairs:
+                found[g][f"pair_{a}"] = round(rate(done, *pairs[g, a], part), 1)
+        if g in vcopy:
+            d = done[vcopy[g].name()]
+            found[g]["vcopy"] = {"pages_asked": d["l2_tlb_requests"], "kernel_ns": d["kernel_ps"][0] / 1e3}
+    return found
+
+
+def stages(p):
+    """What each level adds, in cycles: the parameters of the preset."""
+    return {"l1_tlb_miss": 2 * p["translation_latency"] + p["l2_tlb"]["latency"],
+            "walk_in_l2": 2 * p["translation_latency"] + p["gmmu"]["latency"] + 2 * p["crossbar_latency"] + p["l2_cache"]["latency"]}
