@@ -12,8 +12,8 @@ TEST_CASE("GMMU bypass: where every page is touched first, none is local and eve
       "gpu.router.policy = \"gmmu_bypass\"\n");
   run.run();
   auto const gmmu = [&](char const* stat) { return run.total("gmmu", stat); };
-  // Each of the 1,024 pages is asked for by all four GPUs, whose blocks take turns, and mapped by the IOMMU: no
-  // walk of a GPU's own table can find one.
+  // Each of the 1,024 pages is asked for by all four GPUs, whose blocks take turns, and mapped by the IOMMU:
+  // no walk of a GPU's own table can find one.
   CHECK(run.total("driver", "pages_mapped") == 1024);
   CHECK(gmmu("requests") >= 4 * 1024);
   CHECK(gmmu("walk_hits") == 0);

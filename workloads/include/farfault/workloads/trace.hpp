@@ -9,9 +9,9 @@
 // What becomes of an instruction: loads and stores of global and generic addresses keep their lanes and
 // addresses; an atomic with a result (ATOM, ATOMG) is a load, one without (RED) a store; a block barrier
 // (BAR.SYNC) is a barrier; each other one, shared-, local- and constant-memory accesses included, is a
-// vector instruction, in one group with its neighbours of that kind. An instruction waits for earlier loads when it uses
-// a register that one of them has yet to fill. Blocks that the tracer left out do not exist; warps that it
-// left out end at once. Warps have 32 lanes.
+// vector instruction, in one group with its neighbours of that kind. An instruction waits for earlier loads
+// when it uses a register that one of them has yet to fill. Blocks that the tracer left out do not exist;
+// warps that it left out end at once. Warps have 32 lanes.
 //
 // The workload's buffers are the regions that its accesses and host copies touch, in units of 64 KiB.
 // Errors: UserError with file, line, value and rule.
