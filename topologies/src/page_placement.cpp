@@ -58,7 +58,7 @@ void Assembly::map_page(std::uint64_t page, PhysAddr frame) {
   iommu_table_.map(page, frame);
 }
 
-// Frames are given out in the order of the file. Pages that it does not name are mapped at their first touch.
+// Frames are allocated in the order of the file. Pages that it does not name are mapped at their first touch.
 void Assembly::place_recorded(PageMap const& map) {
   auto const name = [](DeviceId d) {
     return d < kFirstCpu ? "gpu" + std::to_string(d) : "cpu" + std::to_string(d - kFirstCpu);

@@ -6,7 +6,7 @@
 // `first_touch_copy`, the GPU's copy engine fetches them from the CPU's memory before the page is mapped. The
 // driver spends `fault_latency` on it, one fault at a time; or none, where the IOMMU maps the page itself
 // (`FirstTouchBy::iommu`). Then too the choice of frames is the driver's, so that all IOMMUs agree: that of
-// the first CPU asks it within a cycle each way, those of others over `notify_latency`.
+// the first CPU asks it within one cycle in each direction, those of others over `notify_latency`.
 //
 // A page that migrates, for which the driver spends `fault_latency` as well,
 //   1. is unmapped at every IOMMU, which invalidates all translations to its old frame, waits until no access
