@@ -35,6 +35,12 @@ std::string Dispatcher::why_not(KernelShape const& shape, SmParams const& sm, st
   return {};
 }
 
+Dispatcher::Dispatcher(Slot<DispatcherSpec> slot) : Component(std::move(slot)) {
+  if (spec().slices_to_write_back == 0) return;
+  written_back = in<&Dispatcher::on_written_back>("written_back");
+  kernel_end = out<KernelEnd>("kernel_end");
+}
+
 DispatcherState Dispatcher::initial() const {
   DispatcherState s;
   s.use.resize(spec().sms);
@@ -53,6 +59,7 @@ std::span<Stat<DispatcherState> const> Dispatcher::stats() const {
 
 std::string Dispatcher::waiting_for() const {
   auto const& s = state();
+  if (s.slices_writing != 0) return std::to_string(s.slices_writing) + " slices that write back";
   if (s.running == 0 && s.next == s.share) return {};
   return std::to_string(s.running) + " running blocks, " + std::to_string(s.share - s.next) +
          " not dispatched";
@@ -139,7 +146,14 @@ void Dispatcher::on_block_done(BlockDone const& m, Cx& cx) const {
   --s.running;
   s.next_sm = m.sm;
   dispatch(cx);
-  if (s.running == 0 && s.next == s.share) cx.send(done, KernelDone{spec().gpu, s.kernel});
+  if (s.running != 0 || s.next != s.share) return;
+  s.slices_writing = spec().slices_to_write_back;
+  for (std::uint32_t i = 0; i < spec().slices_to_write_back; ++i) cx.send(kernel_end, i, KernelEnd{s.kernel});
+  if (s.slices_writing == 0) cx.send(done, KernelDone{spec().gpu, s.kernel});
+}
+
+void Dispatcher::on_written_back(KernelEnd const& m, Cx& cx) const {
+  if (--cx.state().slices_writing == 0) cx.send(done, KernelDone{spec().gpu, m.kernel});
 }
 
 HostState Host::initial() const {

@@ -29,18 +29,33 @@ void DramParams::describe(ParamTable& t) {
   t.count("queue", queue, {1, 4096}, "requests a channel holds", "Accel-Sim, SM7_QV100: FR-FCFS queue of 64");
   t.choice("scheduler", scheduler, {{"frfcfs", DramOrder::frfcfs}, {"fcfs", DramOrder::fcfs}},
            "which request is next", "FR-FCFS: Rixner et al., ISCA 2000");
+  t.duration("t_refi", t_refi, {0ns, 1ms}, "from one refresh of all banks to the next; 0: none",
+             "off; HBM2, HBM3, and DDR4 above 85 C: 3900 ns (JESD235, JESD238, JESD79-4)");
+  t.duration("t_rfc", t_rfc, {0ns, 100us}, "how long a refresh takes",
+             "off; JESD235: 260 ns at 4 Gb a channel, 350 at 8 Gb (Ramulator 2, HBM3); DRAMsim3, "
+             "HBM2_8Gb_x128: 260");
+  t.duration("t_wtr", t_wtr, {0ns, 1us}, "a write's data to a read command; 0: none",
+             "off; DRAMsim3: HBM2_8Gb_x128 6 to 8 ns, DDR4_8Gb_x8_3200 2.5 to 7.5 ns");
+  t.duration("t_rtw", t_rtw, {0ns, 1us}, "a read's data to a write's; 0: none",
+             "off; Ramulator 2, HBM3: 2 cycles of 1 ns; DRAMsim3: 1 cycle");
+  t.count("write_high", write_high, {1, 4096},
+          "with turn-around: writes that wait before reads must; 0.8 of a write queue of 32 in Ramulator 2",
+          "assumed: half of the queue");
+  t.count("write_low", write_low, {0, 4095}, "and writes that are left when reads have their turn again",
+          "assumed: an eighth of the queue; Ramulator 2: 0.2 of a write queue");
 }
 
 DramChannelState DramChannel::initial() const {
   DramChannelState s;
   s.queue.reserve(spec().params.queue);
   s.banks = DramBanks(spec().params.banks);
+  if (spec().params.t_refi != Duration::zero()) s.next_refresh = Time{spec().params.t_refi};
   return s;
 }
 
 std::span<Stat<DramChannelState> const> DramChannel::stats() const {
   using S = DramChannelState const&;
-  static constexpr std::array<Stat<DramChannelState>, 6> all{{
+  static constexpr std::array<Stat<DramChannelState>, 8> all{{
       {"reads", "count", "lines read", StatKind::counter, [](S s) { return s.stats.reads; }},
       {"writes", "count", "lines written", StatKind::counter, [](S s) { return s.stats.writes; }},
       {"row_hits", "count", "accesses that found their row open", StatKind::counter,
@@ -50,6 +65,10 @@ std::span<Stat<DramChannelState> const> DramChannel::stats() const {
       {"bytes", "bytes", "bytes transferred", StatKind::counter, [](S s) { return s.stats.bytes; }},
       {"busy_time", "ps", "time the data bus was busy", StatKind::counter,
        [](S s) { return s.stats.busy_ps; }},
+      {"refresh_stalls", "count", "refreshes that made an access wait", StatKind::counter,
+       [](S s) { return s.stats.refresh_stalls; }},
+      {"turn_arounds", "count", "changes of the data bus between reading and writing", StatKind::counter,
+       [](S s) { return s.stats.turn_arounds; }},
   }};
   return all;
 }
@@ -65,6 +84,7 @@ void DramChannel::on_request(MemRequest const& m, Cx& cx) const {
   auto const local = spec().memory.local(offset_of(m.address));
   auto const row = local / spec().params.row.bytes;
   s.queue.push_back({m, row, DramBanks::bank_of(row, spec().params.banks), 0});
+  if (m.access == Access::write) ++s.queued_writes;
   if (s.choose_at == Time::max()) schedule(cx);
 }
 
@@ -73,12 +93,38 @@ void DramChannel::on_choose(Tick const&, Cx& cx) const {
   schedule(cx);
 }
 
+// All refreshes that begin by `until`: of several the last one tells how the banks are.
+void DramChannel::refresh(DramChannelState& s, Time until) const {
+  auto const& p = spec().params;
+  auto const begin = until - until.time_since_epoch() % p.t_refi;
+  s.banks.refresh(begin + p.t_rfc);
+  s.next_refresh = begin + p.t_refi;
+}
+
+Access DramChannel::turn(DramChannelState const& s) const {
+  auto const reads = s.queue.size() - s.queued_writes;
+  if (s.queued_writes == 0) return Access::read;
+  if (reads == 0) return Access::write;
+  auto const most = s.last == Access::read ? spec().params.write_high - 1 : spec().params.write_low;
+  return s.queued_writes > most ? Access::write : Access::read;
+}
+
+Time DramChannel::earliest_on_bus(DramChannelState const& s, Access access) const {
+  if (access == s.last) return s.bus_free;
+  auto const& p = spec().params;
+  if (access == Access::write) return s.bus_free + p.t_rtw;
+  return p.t_wtr == Duration::zero() ? s.bus_free : s.bus_free + p.t_wtr + p.t_cl;
+}
+
 std::size_t DramChannel::pick(DramChannelState const& s, Time now) const {
   if (spec().params.scheduler == DramOrder::fcfs) return 0;
+  bool const in_batches = spec().params.turns_around();
+  auto const wanted = in_batches ? turn(s) : Access::read;
   std::size_t best = 0;
   auto earliest = Time::max();
   for (std::size_t i = 0; i < s.queue.size(); ++i) {
     auto const& q = s.queue[i];
+    if (in_batches && q.request.access != wanted) continue;
     if (s.banks.row_open(q.bank, q.row)) return i;
     auto const data = s.banks.earliest_data(q.bank, q.row, now, timing());
     if (data < earliest) {
@@ -92,6 +138,10 @@ std::size_t DramChannel::pick(DramChannelState const& s, Time now) const {
 void DramChannel::schedule(Cx& cx) const {
   auto& s = cx.state();
   auto const t = timing();
+  if (cx.now() >= s.next_refresh) {
+    refresh(s, cx.now());
+    if (s.next_refresh - spec().params.t_refi + spec().params.t_rfc > cx.now()) ++s.stats.refresh_stalls;
+  }
   auto const ahead = t.t_rp + t.t_rcd + t.t_cl;
   while (!s.queue.empty()) {
     if (s.bus_free - ahead > cx.now()) {
@@ -102,12 +152,22 @@ void DramChannel::schedule(Cx& cx) const {
     auto const i = pick(s, cx.now());
     auto const chosen = s.queue[i];
     s.queue.erase(s.queue.begin() + static_cast<std::ptrdiff_t>(i));
-    ++(s.banks.row_open(chosen.bank, chosen.row) ? s.stats.row_hits : s.stats.row_misses);
-    auto const data = std::max(s.bus_free, s.banks.earliest_data(chosen.bank, chosen.row, cx.now(), t));
-    s.banks.access(chosen.bank, chosen.row, data, t);
+    auto const access = chosen.request.access;
     auto const burst = spec().params.bandwidth.time_for(chosen.request.bytes);
+    auto const bus = earliest_on_bus(s, access);
+    auto data = std::max(bus, s.banks.earliest_data(chosen.bank, chosen.row, cx.now(), t));
+    if (data + burst > s.next_refresh) {
+      refresh(s, s.next_refresh);
+      data = std::max(bus, s.banks.earliest_data(chosen.bank, chosen.row, cx.now(), t));
+      ++s.stats.refresh_stalls;
+    }
+    ++(s.banks.row_open(chosen.bank, chosen.row) ? s.stats.row_hits : s.stats.row_misses);
+    s.banks.access(chosen.bank, chosen.row, data, t);
     s.bus_free = data + burst;
-    ++(chosen.request.access == Access::read ? s.stats.reads : s.stats.writes);
+    if (access == Access::write) --s.queued_writes;
+    if (access != s.last) ++s.stats.turn_arounds;
+    s.last = access;
+    ++(access == Access::read ? s.stats.reads : s.stats.writes);
     s.stats.bytes += chosen.request.bytes;
     s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(burst));
     cx.send(response, chosen.request.from,

@@ -103,6 +103,28 @@ TEST_CASE("dispatcher: one block per cycle, to the SMs in turn, and a place that
   CHECK(dispatcher.waiting_for() == "6 running blocks, 0 not dispatched");
 }
 
+TEST_CASE("dispatcher: a kernel is done when all slices have been written back, where they are at its end") {
+  auto const workload = workload_of({shape(1, 64)});
+  auto spec = spec_of(workload, SmParams{}, 1);
+  spec.slices_to_write_back = 2;
+  Bench b;
+  auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec);
+  b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}});
+  b.feed(dispatcher.block_done, {{Time{2000ns}, {0, 0, 0}}});
+  b.feed(dispatcher.written_back, {{Time{2100ns}, {0}}, {Time{2300ns}, {0}}});
+  b.sinks(dispatcher.start, 1);
+  auto const slices = b.sinks(dispatcher.kernel_end, 2);
+  auto& done = b.sink(dispatcher.done);
+  b.run(Time{2200ns});
+  CHECK(slices[0]->nanoseconds() == Times{2001});
+  CHECK(slices[1]->nanoseconds() == Times{2001});
+  CHECK(done.count() == 0);
+  CHECK(dispatcher.waiting_for() == "1 slices that write back");
+  b.run();
+  CHECK(done.nanoseconds() == Times{2301});
+  CHECK(dispatcher.waiting_for().empty());
+}
+
 TEST_CASE("dispatcher: whichever resource fills an SM, a finished block gives back all that it held of it") {
   SmParams wide;
   wide.max_warps = 64;

@@ -130,6 +130,118 @@ TEST_CASE(
   }
 }
 
+namespace {
+
+// 10,000 lines of one row, as fast as they go; the last answer.
+struct Saturated : Bench {
+  Saturated(DramChannelSpec spec, std::function<MemRequest(std::uint64_t)> request)
+      : dram(system.add<DramChannel>("dram", std::move(spec))),
+        client(system.add<Client<MemRequest, MemResponse>>("client", {10'000, 64, std::move(request)})) {
+    join(client.request, dram.request);
+    join_family(dram.response, {client.response});
+    begin(client);
+    CHECK(run() == RunState::drained);
+    CHECK(client.each_answered_once());
+  }
+  DramChannel& dram;
+  Client<MemRequest, MemResponse>& client;
+};
+
+DramChannelSpec refreshed() {
+  auto spec = channel(kFast);
+  spec.params.row = ByteSize{1 << 20};
+  spec.params.t_refi = 3900ns;
+  spec.params.t_rfc = 260ns;
+  return spec;
+}
+
+DramChannelSpec turning(Bandwidth bandwidth, DramOrder order) {
+  auto spec = channel(bandwidth, order);
+  spec.params.row = ByteSize{1 << 20};
+  spec.params.t_wtr = 6ns;
+  spec.params.t_rtw = 2ns;
+  return spec;
+}
+
+MemRequest in_one_row(std::uint64_t n, Access access) {
+  return {n * 64, static_cast<std::uint32_t>(n), 0, access, 64};
+}
+
+}  // namespace
+
+TEST_CASE("DRAM: saturated, each refresh takes its time and that of opening a row again") {
+  Saturated b(refreshed(), [](std::uint64_t n) { return in_one_row(n, Access::read); });
+  // From 129 to the first refresh, then whole periods, then the rest.
+  auto const first = (3900 - 129) / 2;
+  auto const each = (3900 - 260 - 28) / 2;
+  auto const rest = 10'000 - first - 4 * each;
+  CHECK(rest > 0);
+  CHECK(rest < each);
+  CHECK(b.client.state().last == Time{std::chrono::nanoseconds(5 * 3900 + 260 + 28 + 2 * rest + 1)});
+  CHECK(b.dram.state().stats.refresh_stalls == 5);
+  CHECK(b.dram.state().stats.row_misses == 6);
+}
+
+TEST_CASE("DRAM: a refresh closes the rows, and an access that comes during one waits for its end") {
+  DramBench b(refreshed(), {{Time{100ns}, read(0, 1)},
+                            {Time{200ns}, read(64, 2)},
+                            {Time{10'000ns}, read(128, 3)},           // the second refresh is over
+                            {Time{7 * 3900ns + 100ns}, read(0, 4)},   // the seventh is not
+                            {Time{8 * 3900ns - 15ns}, read(0, 5)}});  // a burst would reach into the eighth
+  CHECK(b.answers->nanoseconds() ==
+        Times{131, 217, 10'031, 7 * 3900 + 260 + 28 + 3, 8 * 3900 + 260 + 28 + 3});
+  CHECK(b.dram.state().stats.refresh_stalls == 2);
+  CHECK(b.dram.state().stats.row_hits == 1);
+}
+
+TEST_CASE("DRAM: reads and writes in turn pay for every change of the bus") {
+  Saturated b(turning(kFast, DramOrder::fcfs),
+              [](std::uint64_t n) { return in_one_row(n, n % 2 == 0 ? Access::read : Access::write); });
+  auto const turns = 5000 * 2ns + 4999 * (6ns + 14ns);
+  CHECK(b.client.state().last == Time{101ns + 28ns + 10'000 * 2ns + turns + 1ns});
+  CHECK(b.dram.state().stats.turn_arounds == 9999);
+}
+
+TEST_CASE("DRAM: writes wait for a batch, and reads until it is written") {
+  auto spec = turning(kSlow, DramOrder::frfcfs);
+  spec.params.write_high = 4;
+  spec.params.write_low = 1;
+  std::vector<Record<MemRequest>> script{{Time{1000ns}, read(0, 0)}};
+  for (std::uint32_t i = 1; i <= 9; ++i)
+    script.push_back({Time{1000ns + i * 1ns}, in_one_row(i, i % 2 == 0 ? Access::write : Access::read)});
+  DramBench b(spec, script);
+  // Four writes wait when the bus is free: three go, then the five reads, then the last write.
+  CHECK(tags(*b.answers) == Tags{0, 2, 4, 6, 1, 3, 5, 7, 9, 8});
+  CHECK(b.answers->nanoseconds().back() == 1000 + 28 + 10 * 64 + 2 + (6 + 14) + 2 + 1);
+  CHECK(b.dram.state().stats.turn_arounds == 3);
+}
+
+TEST_CASE("DRAM: fewer writes than a batch go when no read waits") {
+  DramBench b(turning(kFast, DramOrder::frfcfs), {{Time{100ns}, write(0, 1)}});
+  CHECK(b.answers->nanoseconds() == Times{131});
+}
+
+TEST_CASE("DRAM: with refresh and turn-around every request of a random load is answered exactly once") {
+  for (std::uint32_t const high : {1U, 20U, 60U}) {
+    auto spec = turning(kFast, DramOrder::frfcfs);
+    spec.params.row = ByteSize{kRow};
+    spec.params.t_refi = 400ns;
+    spec.params.t_rfc = 100ns;
+    spec.params.write_high = high;
+    spec.params.write_low = high / 2;
+    Saturated b(spec, [](std::uint64_t n) {
+      auto const random = n * 0x9E3779B97F4A7C15ULL;
+      return MemRequest{(random >> 40) * 64, static_cast<std::uint32_t>(n), 0,
+                        (random >> 39 & 1) != 0 ? Access::write : Access::read, 64};
+    });
+    auto const& s = b.dram.state();
+    CHECK(s.stats.reads + s.stats.writes == 10'000);
+    CHECK(s.queued_writes == 0);
+    CHECK(s.stats.refresh_stalls > 10);
+    CHECK(b.dram.waiting_for().empty());
+  }
+}
+
 TEST_CASE("DRAM: under random load every request is answered exactly once and the bus is never shared") {
   for (auto const order : {DramOrder::frfcfs, DramOrder::fcfs}) {
     Bench b;

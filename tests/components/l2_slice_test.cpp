@@ -198,6 +198,16 @@ TEST_CASE("L2 slice: each of its channels has credits of its own and gets its ow
   CHECK(slice.state().dram_credits == std::vector<std::uint32_t>{1, 1});
 }
 
+TEST_CASE("L2 slice: a line may take several cycles of the look-up and of the response") {
+  auto spec = small_slice();
+  spec.cycles_per_line = 3;
+  SliceBench b(spec, {{Time{10ns}, write(0, 0)},
+                      {Time{100ns}, read(0, 1)},
+                      {Time{100ns}, read(0, 2)},
+                      {Time{101ns}, read(0, 3)}});
+  CHECK(b.answers[0]->nanoseconds() == Times{25, 115, 118, 121});
+}
+
 TEST_CASE("L2 slice: hits leave at one per cycle, and no faster") {
   std::vector<Record<MemRequest>> script{{Time{10ns}, write(0, 0)}};
   for (std::uint32_t i = 0; i < 1000; ++i) script.push_back({Time{100ns + i * Duration{250}}, read(0, i)});

@@ -14,25 +14,33 @@ namespace {
 template <class F>
 void for_all_layouts(F&& f) {
   for (std::uint32_t slices = 1; slices <= 32; slices *= 2)
-    for (std::uint32_t channels = 1; channels <= 32; channels *= 2) f(MemoryLayout{slices, channels, 256});
+    for (std::uint32_t channels = 1; channels <= 32; channels *= 2)
+      for (std::uint32_t copies = 1; copies <= slices; copies *= 2) {
+        CAPTURE(slices);
+        CAPTURE(channels);
+        CAPTURE(copies);
+        f(MemoryLayout{slices, channels, 256, copies});
+      }
 }
 
 }  // namespace
 
-TEST_CASE("every address reaches its channel from its slice, by the number that the slice gives it") {
+TEST_CASE("every slice that may hold an address reaches its channel by the number that it gives it") {
   std::mt19937_64 random(9);
   for_all_layouts([&](MemoryLayout const& layout) {
-    CAPTURE(layout.slices);
-    CAPTURE(layout.channels);
-    for (int i = 0; i < 500; ++i) {
+    auto const run = layout.slices / layout.copies;
+    for (int i = 0; i < 200; ++i) {
       auto const offset = random() % (std::uint64_t{1} << 40);
-      auto const slice = layout.slice_map().slice(offset);
       auto const channel = layout.channel_map().slice(offset);
-      auto const bank = layout.bank_of_slice(slice);
-      REQUIRE(layout.bank_of_channel(channel) == bank);
-      auto const number = channel >> layout.bank_bits();
-      REQUIRE(number < layout.channels_a_slice());
-      REQUIRE(bank + number * layout.banks() == channel);
+      for (std::uint32_t copy = 0; copy < layout.copies; ++copy) {
+        auto const slice = copy * run + layout.slice_map().slice(offset) % run;
+        auto const bank = layout.bank_of_slice(slice);
+        REQUIRE(bank < layout.banks());
+        REQUIRE(layout.bank_of_channel(channel) == bank);
+        auto const number = channel >> layout.bank_bits();
+        REQUIRE(number < layout.channels_per_slice());
+        REQUIRE(bank + number * layout.banks() == channel);
+      }
     }
   });
 }
@@ -41,15 +49,14 @@ TEST_CASE("the slices of a channel have different numbers there, counted from 0"
   for_all_layouts([&](MemoryLayout const& layout) {
     std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
     for (std::uint32_t s = 0; s < layout.slices; ++s) {
-      REQUIRE(layout.number_at_channel(s) < layout.slices_a_channel());
-      REQUIRE(layout.bank_of_slice(s) < layout.banks());
+      REQUIRE(layout.number_at_channel(s) < layout.slices_per_channel());
       REQUIRE(seen.insert({layout.bank_of_slice(s), layout.number_at_channel(s)}).second);
     }
   });
 }
 
 TEST_CASE("consecutive blocks go round the slices; neighbouring slices share a channel") {
-  MemoryLayout const layout{16, 8, 256};
+  MemoryLayout const layout{16, 8, 256, 1};
   for (std::uint64_t block = 0; block < 64; ++block) {
     CHECK(layout.slice_map().slice(block * 256) == block % 16);
     CHECK(layout.channel_map().slice(block * 256) == block % 16 / 2);

@@ -1,6 +1,7 @@
 // The memory side of whole machines: slices, channels, and what is refused.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "run_model.hpp"
@@ -46,6 +47,115 @@ TEST_CASE("without a number of channels there is one for each slice") {
   CHECK(m.config().gpu_memory().channels == 4);
 }
 
+namespace {
+
+constexpr std::uint64_t kHalf = 1024 * 1024;
+
+std::string chase(std::uint64_t stride, std::uint64_t elements, std::uint64_t hops, std::string const& more) {
+  return "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"single-gpu\"\n"
+         "workload.name = \"pointer_chase\"\nworkload.pointer_chase.stride = \"" +
+         std::to_string(stride) + " B\"\nworkload.pointer_chase.elements = " + std::to_string(elements) +
+         "\nworkload.pointer_chase.hops = " + std::to_string(hops) + "\n" + more;
+}
+
+std::int64_t nanoseconds_of(std::string const& toml) {
+  return picoseconds(ModelRun(toml).run().kernel_time()) / 1000;
+}
+
+std::string partitions(std::uint32_t n, std::string const& path) {
+  return "gpu.l2_cache.partitions = " + std::to_string(n) + "\ngpu.l2_cache.partition_latency = 70\n" +
+         "gpu.l2_cache.miss_path = \"" + path + "\"\n";
+}
+
+}  // namespace
+
+TEST_CASE("of cold lines those of another partition take the way there and back, and its look-up or none") {
+  // 64 blocks over 16 slices; the chasing warp is in the first partition of two.
+  auto const alike = nanoseconds_of(chase(256, 64, 64, ""));
+  auto const home = nanoseconds_of(chase(256, 64, 64, partitions(2, "home_slice")));
+  auto const memory = nanoseconds_of(chase(256, 64, 64, partitions(2, "memory")));
+  topologies::MachineConfig const c;
+  CHECK(home - alike == 32 * (2 * 70 + c.l2_cache.latency));
+  // And the dispatcher's word to the slices at the end of the kernel, and theirs.
+  CHECK(memory - alike == 32 * 2 * 70 + 2 * c.gpu.crossbar_latency);
+  auto const eight = nanoseconds_of(chase(256, 64, 64, partitions(8, "home_slice")));
+  CHECK(eight - alike == 56 * (2 * 70 + c.l2_cache.latency));
+}
+
+TEST_CASE(
+    "what misses the L2 cache and hits the cache in front of memory takes their look-ups and the ways") {
+  std::string const cached =
+      "gpu.l2_cache.size = \"32KiB\"\ngpu.memory_cache.size = \"1MiB\"\n"
+      "gpu.memory_cache.latency = 120\n";
+  auto const twice = nanoseconds_of(chase(64, 1024, 2048, cached));
+  auto const thrice = nanoseconds_of(chase(64, 1024, 3072, cached));
+  topologies::MachineConfig const c;
+  auto const l2 = 2 * c.gpu.crossbar_latency + c.l2_cache.latency;
+  auto const hop = c.l1_tlb.latency + c.l1_cache.latency + l2 + (1 + 120 + 1) + 1;
+  CHECK(thrice - twice == 1024 * hop);
+  ModelRun m(chase(64, 1024, 3072, cached));
+  m.run();
+  CHECK(m.total("memory_cache_slice", "hits") >= 2048);
+  CHECK(m.total("dram", "reads") == m.total("memory_cache_slice", "misses"));
+}
+
+TEST_CASE("with write-back at the end of a kernel all that it wrote is in memory, and it takes longer") {
+  ModelRun kept(copy(""));
+  ModelRun written(copy("gpu.l2_cache.write_back_at_kernel_end = true\n"));
+  kept.run();
+  written.run();
+  CHECK(kept.total("dram", "writes") < kHalf / 64);
+  CHECK(written.total("dram", "writes") == kHalf / 64);
+  CHECK(written.total("l2_slice", "kernel_end_writebacks") + written.total("l2_slice", "writebacks") ==
+        kHalf / 64);
+  CHECK(written.kernel_time() > kept.kernel_time());
+}
+
+TEST_CASE("any memory side ends, with nothing left under way, and alike for every placement") {
+  std::uint64_t random = 7;
+  auto const pick = [&](std::uint32_t n) {
+    random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<std::uint32_t>(random >> 33) % n;
+  };
+  for (int i = 0; i < 24; ++i) {
+    auto const slices = 1U << pick(5);
+    auto const partitioned = std::min(slices, 1U << pick(4));
+    auto const channels = 1U << pick(5);
+    std::string more =
+        "gpu.l2_cache.slices = " + std::to_string(slices) +
+        "\ngpu.dram.channels = " + std::to_string(channels) +
+        "\ngpu.l2_cache.size = \"64KiB\"\ngpu.l2_cache.mshrs = " + std::to_string(1 + pick(4)) +
+        "\ngpu.l2_cache.waiters = " + std::to_string(1 + pick(8)) +
+        "\ngpu.dram.queue = " + std::to_string(16 + pick(48)) + "\n";
+    if (partitioned > 1) more += partitions(partitioned, pick(2) == 0 ? "home_slice" : "memory");
+    if (pick(2) == 0)
+      more += "gpu.memory_cache.size = \"256KiB\"\ngpu.memory_cache.mshrs = 2\ngpu.memory_cache.queue = 16\n";
+    if (pick(2) == 0) more += "gpu.l2_cache.write_back_at_kernel_end = true\n";
+    if (pick(2) == 0) more += "gpu.dram.t_refi = \"1us\"\ngpu.dram.t_rfc = \"100ns\"\n";
+    if (pick(2) == 0)
+      more += "gpu.dram.t_wtr = \"6ns\"\ngpu.dram.t_rtw = \"2ns\"\ngpu.dram.write_high = 12\n";
+    CAPTURE(more);
+    auto const toml =
+        "machine.topology = \"two-gpu\"\nworkload.name = \"transpose\"\n"
+        "workload.transpose.width = 256\nworkload.transpose.height = 256\ngpu.sms = 5\n" +
+        more;
+    EngineOptions two;
+    two.threads = 2;
+    ModelRun one(toml, {}, topologies::Granularity::one);
+    ModelRun split(toml, two, topologies::Granularity::split_gpu);
+    one.run();
+    split.run();
+    CHECK(one.kernel(0).finished > Time{});
+    CHECK(one.kernel(0).finished == split.kernel(0).finished);
+    for (ComponentId id = 0; id < one.system().component_count(); ++id)
+      CHECK(one.system().component(id).waiting_for() == "");
+    // Every block that any slice read from memory came through a channel, and nothing was lost on the way.
+    auto const behind = one.total("dram", "reads") + one.total("dram", "writes");
+    CHECK(one.total("dram", "bytes") == 64 * behind);
+    CHECK(behind == split.total("dram", "reads") + split.total("dram", "writes"));
+  }
+}
+
 TEST_CASE("channels that do not fit the slices are refused with one sentence") {
   CHECK(mistake("gpu.dram.channels = 3\n").find("gpu.dram.channels = 3: must be a power of two") !=
         std::string::npos);
@@ -53,4 +163,22 @@ TEST_CASE("channels that do not fit the slices are refused with one sentence") {
       mistake("gpu.l2_cache.slices = 16\ngpu.dram.channels = 2\ngpu.dram.queue = 4\n")
           .find("gpu.dram.queue = 4: must have room for a request of each slice that shares a channel, 8") !=
       std::string::npos);
+  CHECK(mistake("gpu.l2_cache.slices = 4\ngpu.l2_cache.partitions = 8\n")
+            .find("gpu.l2_cache.partitions = 8: must be at most gpu.l2_cache.slices, 4") !=
+        std::string::npos);
+  CHECK(
+      mistake("gpu.l2_cache.partitions = 3\n").find("gpu.l2_cache.partitions = 3: must be a power of two") !=
+      std::string::npos);
+  CHECK(mistake("gpu.memory_cache.size = \"1MiB\"\ngpu.memory_cache.ways = 3\n")
+            .find("gpu.memory_cache.size") != std::string::npos);
+  CHECK(mistake("gpu.memory_cache.size = \"1MiB\"\ngpu.memory_cache.queue = 1\ngpu.dram.channels = 8\n")
+            .find("gpu.memory_cache.queue = 1: must have room") != std::string::npos);
+}
+
+TEST_CASE("refresh and batches that cannot be are refused with one sentence") {
+  CHECK(mistake("gpu.dram.t_refi = \"300ns\"\ngpu.dram.t_rfc = \"260ns\"\n")
+            .find("gpu.dram.t_refi = 300000: (picoseconds) must leave time for a refresh") !=
+        std::string::npos);
+  CHECK(mistake("gpu.dram.t_wtr = \"6ns\"\ngpu.dram.write_low = 40\n")
+            .find("gpu.dram.write_low = 40: must be below gpu.dram.write_high, 32") != std::string::npos);
 }

@@ -219,7 +219,8 @@ void Assembly::build_cpus() {
     slice.device = device;
     slice.line_bytes = config_.gpu.line_bytes;
     slice.queue = config_.iommu.walkers + port.memory_credits;
-    cpu.memory = build_memory(cpu.node, name, "llc", slice, {config_.cpu.dram, "cpu_dram", {}}, layout);
+    cpu.memory = build_memory(
+        cpu.node, name, {"llc", slice, MemoryCacheParams{}, {config_.cpu.dram, "cpu_dram", {}}, layout});
   }
 }
 
@@ -237,7 +238,8 @@ void Assembly::build_gpus() {
     begin_group(gpu.node, kTranslationGroup);
     gpu.dispatcher = &system_->add<Dispatcher>(
         name + ".dispatcher",
-        {config_.sm, clock, g, gpus, sms_, config_.gpu.warp_width, config_.host.block_order, &workload_});
+        {config_.sm, clock, g, gpus, sms_, config_.gpu.warp_width, config_.host.block_order, &workload_,
+         config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0});
     gpu.l2_tlb = &system_->add<L2Tlb>(
         name + ".l2_tlb",
         {config_.l2_tlb, clock, sms_ + scalar_caches,
@@ -286,7 +288,9 @@ void Assembly::build_gpus() {
     slice.line_bytes = config_.gpu.line_bytes;
     slice.queue = sms_ * config_.l1_cache.slice_credits + config_.gmmu.walkers + port.memory_credits +
                   config_.copy_engine.slice_credits + scalar_caches * config_.scalar_cache.mshrs;
-    gpu.memory = build_memory(gpu.node, name, "l2_slice", slice, {config_.dram, "dram", {}}, layout);
+    slice.reports_kernel_end = config_.writes_back_at_kernel_end();
+    gpu.memory = build_memory(gpu.node, name,
+                              {"l2_slice", slice, config_.memory_cache, {config_.dram, "dram", {}}, layout});
     for (std::uint32_t i = 0; i < sms_; ++i) {
       // The SMs of a scalar cache, a cycle away from it, stay together.
       auto const of_cache = i % config_.scalar_cache.sms;
@@ -302,8 +306,8 @@ void Assembly::build_gpus() {
       sm.warp_width = config_.gpu.warp_width;
       sm.line_bytes = config_.gpu.line_bytes;
       sm.page_bits = page_bits_;
-      sm.slices = config_.l2_cache.slices;
-      sm.memory = memory;
+      sm.slices = config_.l2_cache.slices_per_partition();
+      sm.memory = AddressMap(sm.slices, config_.l2_cache.interleave.bytes);
       sm.moves = config_.driver.migrations;
       sm.scalar_index = static_cast<std::uint16_t>(of_cache);
       sm.scalar_requests = config_.scalar_cache.requests;
@@ -326,7 +330,7 @@ void Assembly::add_scalar_cache(std::uint32_t gpu, std::uint32_t index) {
   spec.page_bits = page_bits_;
   spec.moves = config_.driver.migrations;
   spec.arguments = physical(spec.device, config_.dram.capacity.bytes - kArguments);
-  spec.memory = AddressMap(config_.l2_cache.slices, config_.l2_cache.interleave.bytes);
+  spec.memory = AddressMap(config_.l2_cache.slices_per_partition(), config_.l2_cache.interleave.bytes);
   gpus_[gpu]->scalar_caches.push_back(&system_->add<ScalarCache>(
       "gpu" + std::to_string(gpu) + ".scalar_cache" + std::to_string(index), spec));
 }

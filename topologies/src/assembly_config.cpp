@@ -109,6 +109,16 @@ void MachineConfig::bind(Config& config) {
   if (iommu.walk_latency != 0) config.leave_out("iommu.walk_cache", "iommu.walk_latency = 0");
   if (memory.remote_touch != RemoteTouch::migrate)
     config.leave_out("memory.migrate_after", "memory.remote_touch = \"migrate\"");
+  if (l2_cache.partitions == 1)
+    for (auto const* name : {"partition_latency", "miss_path"})
+      config.leave_out(std::string("gpu.l2_cache.") + name, "gpu.l2_cache.partitions above 1");
+  if (!memory_cache.present())
+    for (auto const* name : {"ways", "latency", "cycles_per_line", "mshrs", "queue"})
+      config.leave_out(std::string("gpu.memory_cache.") + name, "gpu.memory_cache.size above 0");
+  if (dram.t_refi == Duration::zero()) config.leave_out("gpu.dram.t_rfc", "gpu.dram.t_refi above 0");
+  if (!dram.turns_around())
+    for (auto const* name : {"write_high", "write_low"})
+      config.leave_out(std::string("gpu.dram.") + name, "gpu.dram.t_wtr or t_rtw above 0");
   if (router.policy != RouterPolicy::gmmu_bypass)
     for (auto const* name : {"epoch", "t1", "t2", "counter_bits"})
       config.leave_out(std::string("gpu.router.") + name, "gpu.router.policy = \"gmmu_bypass\"");
@@ -159,10 +169,30 @@ void MachineConfig::check(Config& config) const {
              "gpu.l2_cache.interleave", l2_cache.interleave.bytes,
              "must be a power of two from a line to a page");
   if (dram.channels != 0) rules.power_of_two("gpu.dram.channels", dram.channels);
-  auto const sharing = gpu_memory().slices_a_channel();
-  rules.need(dram.queue >= sharing, "gpu.dram.queue", dram.queue,
-             "must have room for a request of each slice that shares a channel, " + std::to_string(sharing));
+  rules.power_of_two("gpu.l2_cache.partitions", l2_cache.partitions);
+  rules.need(l2_cache.partitions <= l2_cache.slices, "gpu.l2_cache.partitions", l2_cache.partitions,
+             "must be at most gpu.l2_cache.slices, " + std::to_string(l2_cache.slices));
+  if (l2_cache.partitions <= l2_cache.slices) {
+    auto const sharing = gpu_memory().slices_per_channel();
+    auto const* const key = memory_cache.present() ? "gpu.memory_cache.queue" : "gpu.dram.queue";
+    auto const queue = memory_cache.present() ? memory_cache.queue : dram.queue;
+    rules.need(
+        queue >= sharing, key, queue,
+        "must have room for a request of each slice that shares a channel, " + std::to_string(sharing));
+  }
+  if (memory_cache.present())
+    rules.cache("gpu.memory_cache.size", memory_cache.size, memory_cache.ways, gpu_memory().channels,
+                gpu.line_bytes);
   rules.power_of_two("gpu.dram.row", dram.row.bytes);
+  if (dram.t_refi != Duration::zero()) {
+    auto const least = dram.t_rfc + dram.t_ras + dram.t_rp + dram.t_rcd + dram.t_cl + dram.t_wtr +
+                       dram.t_rtw + dram.bandwidth.time_for(gpu.line_bytes);
+    rules.need(dram.t_refi > least, "gpu.dram.t_refi", static_cast<std::uint64_t>(picoseconds(dram.t_refi)),
+               "(picoseconds) must leave time for a refresh, a row miss and a line, " +
+                   std::to_string(picoseconds(least)));
+  }
+  rules.need(dram.write_low < dram.write_high, "gpu.dram.write_low", dram.write_low,
+             "must be below gpu.dram.write_high, " + std::to_string(dram.write_high));
   rules.power_of_two("gpu.dram.banks", dram.banks);
   rules.power_of_two("cpu.dram_banks", cpu.dram.banks);
   rules.power_of_two("cpu.llc_slices", cpu.llc.slices);

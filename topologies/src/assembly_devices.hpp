@@ -1,14 +1,25 @@
 // Private: the components of a GPU and of a CPU, between their making and their wiring.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "farfault/topologies/assembly.hpp"
 
 namespace farfault::topologies {
 
+struct Assembly::MemorySpec {
+  std::string slice_name;
+  L2SliceSpec slice;  // what all slices have in common,
+  MemoryCacheParams cache;
+  DramChannelSpec dram;  // and all channels
+  MemoryLayout layout;
+};
+
 struct Assembly::Memory {
+  MemoryLayout layout;
   std::vector<L2Slice*> slices;
+  std::vector<L2Slice*> caches;  // in front of the channels, or none
   std::vector<DramChannel*> channels;
 };
 

@@ -35,8 +35,10 @@ std::array<Part, 4> parts_of(Machine const& m, MachineConfig const& c) {
   auto const scalar_caches = std::ceil(sms / c.scalar_cache.sms);
   auto const scalar_cache =
       kPerSm + kPerLine * lines_of(c.scalar_cache.size, line) + kPerTranslation * c.scalar_cache.tlb_entries;
-  auto const gpu = kPerDevice + sms * sm + scalar_caches * scalar_cache + c.l2_cache.slices * kPerSlice +
-                   kPerLine * lines_of(c.l2_cache.size, line) + kPerTranslation * c.l2_tlb.entries;
+  auto const slices = c.l2_cache.slices + (c.memory_cache.present() ? c.gpu_memory().channels : 0);
+  auto const gpu = kPerDevice + sms * sm + scalar_caches * scalar_cache + slices * kPerSlice +
+                   kPerLine * lines_of(c.l2_cache.size, line) +
+                   kPerLine * lines_of(c.memory_cache.size, line) + kPerTranslation * c.l2_tlb.entries;
   auto const cpu = kPerDevice + c.cpu.llc.slices * kPerSlice + kPerLine * lines_of(c.cpu.llc.size, line) +
                    kPerTranslation * c.iommu.tlb_entries;
   auto const gpus = static_cast<double>(m.count(NodeKind::gpu));

@@ -10,9 +10,19 @@ void Assembly::wire_gpu(Gpu& gpu) {
   Latency const translation{gpu_clock().cycles(config_.gpu.translation_latency)};
   Latency const cycle{gpu_clock().cycles(1)};
 
+  // Each partition of the SMs has slices of its own; all others use the home slices.
+  auto const& l2 = config_.l2_cache;
   std::vector<In<MemRequest>> slice_requests;
-  for (auto* slice : gpu.memory.slices) slice_requests.push_back(slice->request);
+  std::vector<Family<MemRequest>> partitions;
+  for (std::uint32_t p = 0; p < l2.partitions; ++p) {
+    std::vector<In<MemRequest>> own;
+    for (std::uint32_t i = 0; i < l2.slices_per_partition(); ++i)
+      own.push_back(gpu.memory.slices[p * l2.slices_per_partition() + i]->request);
+    partitions.push_back(system.family(own));
+    slice_requests.insert(slice_requests.end(), own.begin(), own.end());
+  }
   auto const slices = system.family(slice_requests);
+  auto const slices_of_sm = [&](std::size_t sm) { return partitions[sm * l2.partitions / gpu.sms.size()]; };
 
   std::vector<In<MemResponse>> clients;
   std::vector<In<MemResponse>> remote;
@@ -25,7 +35,7 @@ void Assembly::wire_gpu(Gpu& gpu) {
     translations.push_back(sm->translation);
     invalidates.push_back(sm->invalidate);
     starts.push_back(sm->start);
-    system.connect(sm->memory_request, slices, crossbar);
+    system.connect(sm->memory_request, slices_of_sm(sm->spec().index), crossbar);
     system.connect(sm->remote_request, gpu.rdma->remote_request, crossbar);
     system.connect(sm->translate, gpu.l2_tlb->request, translation);
     system.connect(sm->invalidated, gpu.l2_tlb->sm_invalidated, translation);
@@ -44,7 +54,7 @@ void Assembly::wire_gpu(Gpu& gpu) {
       answers.push_back(gpu.sms[i]->scalar_response);
     }
     system.connect(cache.response, system.family(answers), cycle);
-    system.connect(cache.memory_request, slices, crossbar);
+    system.connect(cache.memory_request, slices_of_sm(first), crossbar);
     system.connect(cache.remote_request, gpu.rdma->remote_request, crossbar);
     system.connect(cache.translate, gpu.l2_tlb->request, translation);
     system.connect(cache.invalidated, gpu.l2_tlb->sm_invalidated, translation);
@@ -55,7 +65,15 @@ void Assembly::wire_gpu(Gpu& gpu) {
   }
   auto const client_family = system.family(clients);
   for (auto* slice : gpu.memory.slices) system.connect(slice->response, client_family, crossbar);
-  wire_memory(gpu.memory, config_.gpu_memory(), cycle);
+  wire_memory(gpu.memory, l2, gpu_clock());
+  if (config_.writes_back_at_kernel_end()) {
+    std::vector<In<KernelEnd>> kernel_ends;
+    for (auto* slice : gpu.memory.slices) {
+      kernel_ends.push_back(slice->kernel_end);
+      system.connect(slice->written_back, gpu.dispatcher->written_back, crossbar);
+    }
+    system.connect(gpu.dispatcher->kernel_end, system.family(kernel_ends), crossbar);
+  }
   system.connect(gpu.dispatcher->start, system.family(starts), crossbar);
   system.connect(gpu.dispatcher->done, host_->kernel_done, Latency{config_.host.done_latency});
   system.connect(gpu.l2_tlb->response, system.family(translations), translation);
@@ -84,7 +102,7 @@ void Assembly::wire_cpu(Cpu& cpu) {
   auto const slices = system.family(requests);
   auto const clients = system.family(std::vector{cpu.iommu->entry_read, cpu.port->memory_response});
   for (auto* slice : cpu.memory.slices) system.connect(slice->response, clients, cycle);
-  wire_memory(cpu.memory, config_.cpu_memory(), cycle);
+  wire_memory(cpu.memory, config_.cpu.llc, config_.cpu.clock.clock());
   system.connect(cpu.iommu->read_entry, slices, cycle);
   system.connect(cpu.iommu->response, cpu.port->translated, cycle);
   system.connect(cpu.iommu->fault, driver_->fault, Latency{config_.driver.notify_latency});

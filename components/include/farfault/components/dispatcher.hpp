@@ -6,7 +6,8 @@
 // block is dispatched per cycle. Blocks go to the GPUs one by one (`round_robin`), in runs of consecutive
 // blocks whose lengths differ by one at most (`contiguous`), or in runs that give each SM the same number,
 // SMs x ceil(blocks / SMs of all GPUs) for each GPU until none is left (`contiguous_per_sm`). The next kernel
-// is launched when all GPUs have reported the last one done.
+// is launched when all GPUs have reported the last one done. Where the L2 cache is written back at the end of
+// a kernel, a GPU that had blocks of it reports it done when all slices have done so.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,7 @@ struct DispatcherSpec {
   std::uint32_t warp_width = 64;
   BlockOrder block_order = BlockOrder::contiguous;
   Workload const* workload = nullptr;
+  std::uint32_t slices_to_write_back = 0;  // at the end of a kernel
 };
 
 struct SmUse {
@@ -58,15 +60,19 @@ struct DispatcherState {
   Time free_at{};
   std::vector<SmUse> use;
   std::uint64_t dispatched = 0;
+  std::uint64_t slices_writing = 0;
 };
 
 class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
  public:
-  using Component::Component;
+  explicit Dispatcher(Slot<DispatcherSpec> slot);
   In<LaunchKernel> launch = in<&Dispatcher::on_launch>("launch");
   In<BlockDone> block_done = in<&Dispatcher::on_block_done>("block_done");
   Out<StartBlock> start = out<StartBlock>("start");
   Out<KernelDone> done = out<KernelDone>("done");
+  // Where there are slices to write back.
+  In<KernelEnd> written_back;
+  Out<KernelEnd> kernel_end;
 
   std::string_view kind() const override { return "dispatcher"; }
   std::string waiting_for() const override;
@@ -75,6 +81,7 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
 
   void on_launch(LaunchKernel const& m, Cx& cx) const;
   void on_block_done(BlockDone const& m, Cx& cx) const;
+  void on_written_back(KernelEnd const& m, Cx& cx) const;
 
   // Whether a block of this shape fits on an empty SM; if not, what it lacks.
   static std::string why_not(KernelShape const& shape, SmParams const& sm, std::uint32_t warp_width);

@@ -6,8 +6,18 @@
 // miss takes, so that misses in several banks overlap. The bus carries `bandwidth`: saturated and without row
 // misses the channel delivers exactly that. What the way between cache and banks takes beyond the banks' own
 // timing (clock crossings, the controller's pipeline, the PHY) is one fixed `controller_latency`, paid on the
-// way back: it delays every answer and takes no bandwidth. Refresh and read-write turn-around are not
-// modelled.
+// way back: it delays every answer and takes no bandwidth.
+//
+// Refresh (off unless t_refi is set): the n-th refresh of all banks lasts from n x t_refi for t_rfc, at the
+// same time in all channels. No burst reaches into it, and rows are closed after it: saturated, a channel
+// loses t_rfc + t_rcd + t_cl of every t_refi. Refreshes of single banks, which some controllers prefer, are
+// not modelled.
+//
+// Turn-around (off unless t_wtr or t_rtw is set): between a write's data and a read's lie t_wtr + t_cl (the
+// read is commanded t_wtr after the data), between a read's and a write's t_rtw. `frfcfs` then serves writes
+// in batches: reads first, until write_high writes wait or no read does; then writes, until no more than
+// write_low are left and a read waits (Ramulator 2, DRAMsim3: watermarks of a write queue; here one queue
+// holds both).
 #pragma once
 
 #include <string>
@@ -36,7 +46,14 @@ struct DramParams {
   Duration controller_latency = Duration::zero();
   std::uint32_t queue = 64;
   DramOrder scheduler = DramOrder::frfcfs;
+  Duration t_refi = 0ns;
+  Duration t_rfc = 0ns;
+  Duration t_wtr = 0ns;
+  Duration t_rtw = 0ns;
+  std::uint32_t write_high = 32;
+  std::uint32_t write_low = 8;
   void describe(ParamTable& t);
+  bool turns_around() const { return t_wtr + t_rtw != Duration::zero(); }
 };
 
 struct DramChannelSpec {
@@ -52,6 +69,8 @@ struct DramStats {
   std::uint64_t row_misses = 0;
   std::uint64_t bytes = 0;
   std::uint64_t busy_ps = 0;
+  std::uint64_t refresh_stalls = 0;
+  std::uint64_t turn_arounds = 0;
 };
 
 struct DramPending {
@@ -65,7 +84,10 @@ struct DramChannelState {
   std::vector<DramPending> queue;  // oldest first
   DramBanks banks;
   Time bus_free{};
-  Time choose_at = Time::max();  // the pending timer, if any
+  Time choose_at = Time::max();     // the pending timer, if any
+  Time next_refresh = Time::max();  // the first one that the banks do not know of
+  std::uint32_t queued_writes = 0;
+  Access last = Access::read;  // on the bus
   DramStats stats;
 };
 
@@ -86,6 +108,10 @@ class DramChannel final : public Component<DramChannelSpec, DramChannelState> {
 
  private:
   void schedule(Cx& cx) const;
+  void refresh(DramChannelState& s, Time until) const;
+  // The kind of access that has its turn; unchanged, it costs no turn-around.
+  Access turn(DramChannelState const& s) const;
+  Time earliest_on_bus(DramChannelState const& s, Access access) const;
   std::size_t pick(DramChannelState const& s, Time now) const;
   DramTiming timing() const {
     return {spec().params.t_cl, spec().params.t_rcd, spec().params.t_rp, spec().params.t_ras};

@@ -20,6 +20,7 @@
 #include "farfault/components/iommu.hpp"
 #include "farfault/components/l2_slice.hpp"
 #include "farfault/components/l2_tlb.hpp"
+#include "farfault/components/memory_cache.hpp"
 #include "farfault/components/paging_driver.hpp"
 #include "farfault/components/parts/memory_layout.hpp"
 #include "farfault/components/scalar_cache.hpp"
@@ -100,6 +101,7 @@ struct MachineConfig {
   L1CacheParams l1_cache;
   ScalarCacheParams scalar_cache;
   L2CacheParams l2_cache;
+  MemoryCacheParams memory_cache;
   DramParams dram;
   CopyEngineParams copy_engine;
   L2TlbParams l2_tlb;
@@ -115,9 +117,14 @@ struct MachineConfig {
 
   // Of a GPU, and of a CPU.
   MemoryLayout gpu_memory() const {
-    return {l2_cache.slices, dram.channels == 0 ? l2_cache.slices : dram.channels, l2_cache.interleave.bytes};
+    return {l2_cache.slices, dram.channels == 0 ? l2_cache.slices : dram.channels, l2_cache.interleave.bytes,
+            l2_cache.software_coherent() ? l2_cache.partitions : 1};
   }
-  MemoryLayout cpu_memory() const { return {cpu.llc.slices, cpu.llc.slices, cpu.llc.interleave.bytes}; }
+  MemoryLayout cpu_memory() const { return {cpu.llc.slices, cpu.llc.slices, cpu.llc.interleave.bytes, 1}; }
+  // Whether the slices of a GPU have something to do at the end of a kernel.
+  bool writes_back_at_kernel_end() const {
+    return l2_cache.write_back_at_kernel_end || l2_cache.software_coherent();
+  }
 
   // Calls f(section name, one line of text, spec) for every section, in the order of the resolved
   // configuration.
@@ -134,6 +141,7 @@ struct MachineConfig {
     f("gpu.scalar_cache", "the cache of scalar loads, shared by a few SMs", scalar_cache);
     f("gpu.l2_tlb", "the TLB shared by the SMs", l2_tlb);
     f("gpu.l2_cache", "the L2 cache", l2_cache);
+    f("gpu.memory_cache", "a cache in front of each DRAM channel", memory_cache);
     f("gpu.dram", "the memory behind the L2 cache", dram);
     f("gpu.copy_engine", "fetches pages from other devices", copy_engine);
     f("gpu.gmmu", "the GPU's page walkers", gmmu);
@@ -183,6 +191,7 @@ class Assembly {
   std::vector<std::uint32_t> nodes_of_components() const;
 
  private:
+  struct MemorySpec;
   struct Memory;
   struct Gpu;
   struct Cpu;
@@ -191,10 +200,9 @@ class Assembly {
   void build_gpus();
   void add_scalar_cache(std::uint32_t gpu, std::uint32_t index);
   void build_fabric();
-  // The slices and DRAM channels of device `name`; `slice` and `dram` are what all have in common.
-  Memory build_memory(std::uint32_t node, std::string const& name, std::string const& slice_name,
-                      L2SliceSpec slice, DramChannelSpec dram, MemoryLayout const& layout);
-  void wire_memory(Memory& memory, MemoryLayout const& layout, Latency cycle);
+  Memory build_memory(std::uint32_t node, std::string const& name, MemorySpec const& spec);
+  void wire_memory(Memory& memory, L2CacheParams const& params, Clock clock);
+  void wire_partitions(Memory& memory, L2CacheParams const& params, Clock clock);
   void place_pages(PageMap const* recorded);
   void place_recorded(PageMap const& map);
   // A frame of the device for a page that is mapped from the start; nothing when its memory is full.

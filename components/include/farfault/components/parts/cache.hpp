@@ -46,6 +46,26 @@ class Cache {
     return Victim{evicted, was_dirty};
   }
 
+  // Lines lie in places, numbered from 0.
+  std::uint64_t places() const { return dirty_.size(); }
+  struct Dirty {
+    std::uint64_t place;
+    std::uint64_t line;
+  };
+  // The first dirty line from `place` on.
+  std::optional<Dirty> first_dirty(std::uint64_t place) const {
+    for (; place < dirty_.size(); ++place) {
+      auto const line = array_.key(static_cast<std::uint32_t>(place));
+      if (dirty_[place] != 0 && line != SetAssociative::kEmpty) return Dirty{place, line};
+    }
+    return std::nullopt;
+  }
+  void clean(std::uint64_t place) { dirty_[place] = 0; }
+  void drop_clean() {
+    for (std::uint32_t i = 0; i < dirty_.size(); ++i)
+      if (dirty_[i] == 0) array_.erase_slot(i);
+  }
+
   // Drops the lines of [first, end), clean and dirty alike.
   void invalidate(std::uint64_t first, std::uint64_t end) { array_.erase_range(first, end); }
 

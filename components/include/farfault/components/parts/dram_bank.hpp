@@ -1,6 +1,6 @@
 // The banks of a DRAM channel: open rows and when a column can be read. Row-buffer timing (JEDEC): a hit
 // takes tCL, a closed bank tRCD + tCL, another row tRP + tRCD + tCL, and a row stays open for at least tRAS.
-// Refresh is not modelled.
+// A refresh of all banks closes their rows.
 #pragma once
 
 #include <algorithm>
@@ -54,6 +54,14 @@ class DramBanks {
       b.activated = data - t.t_cl - t.t_rcd;
     }
     b.column_ready = data - t.t_cl;
+  }
+
+  // All banks are refreshed: their rows are closed, and can be opened again at `end`.
+  void refresh(Time end) {
+    for (auto& b : banks_) {
+      b.row = kClosed;
+      b.column_ready = end;
+    }
   }
 
   auto members() { return std::tie(banks_); }

@@ -74,16 +74,17 @@ class SetAssociative {
   bool erase(std::uint32_t set, std::uint64_t key) {
     auto const slot = peek(set, key);
     if (!slot) return false;
-    keys_[*slot] = kEmpty;
-    used_[*slot] = 0;
+    erase_slot(*slot);
     return true;
+  }
+  void erase_slot(SlotIndex slot) {
+    keys_[slot] = kEmpty;
+    used_[slot] = 0;
   }
   // Erases the keys of [first, end).
   void erase_range(std::uint64_t first, std::uint64_t end) {
     for (std::size_t i = 0; i < keys_.size(); ++i) {
-      if (keys_[i] < first || keys_[i] >= end) continue;
-      keys_[i] = kEmpty;
-      used_[i] = 0;
+      if (keys_[i] >= first && keys_[i] < end) erase_slot(static_cast<SlotIndex>(i));
     }
   }
   void clear() {

@@ -159,6 +159,11 @@ struct BlockDone {
   std::uint32_t unused;
 };
 
+// To the slices of a last-level cache: write back what is dirty; and back when that is done.
+struct KernelEnd {
+  std::uint32_t kernel;
+};
+
 enum class FaultKind : std::uint8_t { not_mapped, remote };
 
 // From the IOMMU to the driver: a page that no table maps, or that is on another device than the GPU that

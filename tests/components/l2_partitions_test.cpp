@@ -1,0 +1,226 @@
+// L2 slices of two partitions, 100 ns apart, each with a memory of mocks; and the end of a kernel. Clock 1
+// GHz, look-up 14 cycles, other links of 1 ns.
+#include <doctest/doctest.h>
+
+#include "farfault/components/l2_slice.hpp"
+#include "memory_mock.hpp"
+
+using namespace farfault;
+using namespace farfault::mock;
+
+namespace {
+
+using Times = std::vector<std::int64_t>;
+using Script = std::vector<Record<MemRequest>>;
+
+constexpr PhysAddr kNear = 0x000;  // at home in partition 0
+constexpr PhysAddr kFar = 0x100;   // in partition 1
+
+// One slice of `lines` lines in each of two partitions.
+L2SliceSpec half(std::uint32_t index, MissPath path, std::uint32_t lines = 4) {
+  L2SliceSpec spec;
+  spec.params.slices = 2;
+  spec.params.partitions = 2;
+  spec.params.miss_path = path;
+  spec.params.size = ByteSize{std::uint64_t{2} * 64 * lines};
+  spec.params.ways = 2;
+  spec.params.mshrs = 4;
+  spec.params.waiters = 8;
+  spec.index = index;
+  spec.memory = AddressMap(2, 256);
+  spec.partition_shift = 0;
+  spec.dram_credits = 4;
+  spec.queue = 64;
+  return spec;
+}
+
+struct Halves : Bench {
+  explicit Halves(L2SliceSpec const& first, L2SliceSpec const& second)
+      : a(system.add<L2Slice>("a", first)), b(system.add<L2Slice>("b", second)) {
+    for (auto* slice : {&a, &b}) {
+      join_family(slice->home_request, {a.far_request, b.far_request}, 100ns);
+      join_family(slice->far_response, {a.home_response, b.home_response}, 100ns);
+    }
+    memory_a = &responder<MemRequest, MemResponse>(memory(always(50ns)), a.filled);
+    memory_b = &responder<MemRequest, MemResponse>(memory(always(50ns)), b.filled);
+    join_family(a.dram, {memory_a->request});
+    join_family(b.dram, {memory_b->request});
+  }
+  Halves(Script to_a, Script to_b) : Halves(half(0, MissPath::home_slice), half(1, MissPath::home_slice)) {
+    feed(a.request, std::move(to_a));
+    feed(b.request, std::move(to_b));
+    answers_a = sinks(a.response, 1)[0];
+    answers_b = sinks(b.response, 1)[0];
+    run();
+  }
+  L2Slice& a;
+  L2Slice& b;
+  Memory* memory_a = nullptr;
+  Memory* memory_b = nullptr;
+  Sink<MemResponse>* answers_a = nullptr;
+  Sink<MemResponse>* answers_b = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "L2 partitions: a miss of another partition's line goes through its home slice, and is a hit "
+    "afterwards") {
+  Halves h({{Time{10ns}, read(kFar, 1)}, {Time{500ns}, read(kFar, 2)}}, {{Time{600ns}, read(kFar, 3)}});
+  // There: look-up and the way; then what a miss at home takes; and the way back.
+  CHECK(h.answers_a->nanoseconds() == Times{10 + 14 + 100 + (14 + 1 + 50 + 1) + 100 + 1, 500 + 14 + 1});
+  CHECK(h.memory_b->nanoseconds() == Times{10 + 14 + 100 + 14 + 1});
+  CHECK(h.memory_a->records().empty());
+  CHECK(h.answers_b->nanoseconds() == Times{600 + 14 + 1});  // the home has it too
+  CHECK(h.a.state().stats.far_misses == 1);
+  CHECK(h.a.state().stats.hits == 1);
+  CHECK(h.b.state().stats.far_requests == 1);
+  CHECK(h.b.state().stats.reads == 1);
+}
+
+TEST_CASE("L2 partitions: a write of another partition's line is done when its home slice has it") {
+  Halves h({{Time{10ns}, write(kFar, 1)}, {Time{500ns}, write(kNear, 2)}}, {{Time{600ns}, read(kFar, 3)}});
+  CHECK(h.answers_a->nanoseconds() == Times{10 + 14 + 100 + 14 + 100 + 1, 500 + 14 + 1});
+  CHECK(h.answers_b->nanoseconds() == Times{600 + 14 + 1});
+  CHECK(h.b.state().stats.hits == 1);
+  CHECK(h.memory_a->records().empty());
+  CHECK(h.memory_b->records().empty());
+}
+
+TEST_CASE("L2 partitions: a copy is clean, so that its eviction costs nothing") {
+  // All of them fall into one set of two ways.
+  Script script{{Time{10ns}, read(kFar, 0)}, {Time{500ns}, write(kFar, 1)}};
+  for (std::uint32_t i = 1; i < 4; ++i) script.push_back({Time{1us + i * 1us}, read(kFar + i * 512, i + 1)});
+  Halves h(script, {});
+  CHECK(h.answers_a->count() == 5);
+  CHECK(h.memory_a->records().empty());
+  CHECK(h.a.state().stats.writebacks == 0);
+}
+
+TEST_CASE("L2 partitions: a read of several requesters is made once") {
+  Halves h({{Time{10ns}, read(kFar, 1)}, {Time{11ns}, read(kFar + 32, 2)}}, {});
+  CHECK(h.b.state().stats.far_requests == 1);
+  CHECK(h.answers_a->count() == 2);
+}
+
+TEST_CASE("L2 partitions: where misses go to memory, the way to another partition's is longer both ways") {
+  auto const spec = half(0, MissPath::memory);
+  Bench b;
+  auto& slice = b.system.add<L2Slice>("slice", spec);
+  b.feed<MemRequest>(slice.request, {{Time{10ns}, read(kNear, 1)}, {Time{1us}, read(kFar, 2)}});
+  auto& answers = *b.sinks(slice.response, 1)[0];
+  auto& dram = b.responder<MemRequest, MemResponse>(memory(always(50ns)), slice.filled);
+  b.join_family(slice.dram, {dram.request});
+  b.run();
+  CHECK(answers.nanoseconds() == Times{10 + 14 + 1 + 50 + 1 + 1, 1000 + 14 + 2 * 100 + 1 + 50 + 1 + 1});
+  CHECK(dram.records()[1].message.address == kFar);
+  CHECK(slice.state().stats.far_misses == 1);
+}
+
+TEST_CASE(
+    "L2 partitions: under random load in both directions every request is answered once, all queues short") {
+  for (std::uint32_t const mshrs : {1U, 3U}) {
+    auto spec = half(0, MissPath::home_slice);
+    spec.params.mshrs = mshrs;
+    spec.params.waiters = 2;
+    spec.dram_credits = 1;
+    auto other = spec;
+    other.index = 1;
+    Halves h(spec, other);
+    std::vector<Client<MemRequest, MemResponse>*> clients;
+    for (auto* slice : {&h.a, &h.b}) {
+      auto& client = h.system.add<Client<MemRequest, MemResponse>>(
+          h.name("client"), {10'000, 32, [](std::uint64_t n) {
+                               auto const line = n * 0x9E3779B97F4A7C15ULL >> 50 & 63;
+                               auto const tag = static_cast<std::uint32_t>(n);
+                               return (n * 2654435761U >> 7 & 1) != 0 ? read(line * 64, tag)
+                                                                      : write(line * 64, tag);
+                             }});
+      h.join(client.request, slice->request);
+      h.join_family(slice->response, {client.response});
+      h.begin(client);
+      clients.push_back(&client);
+    }
+    CHECK(h.run() == RunState::drained);
+    for (auto* client : clients) CHECK(client->each_answered_once());
+    for (auto* slice : {&h.a, &h.b}) {
+      CHECK(slice->waiting_for().empty());
+      CHECK(slice->state().far.credits == std::vector<std::uint32_t>{mshrs, mshrs});
+      CHECK(slice->state().far.free_writes.size() == mshrs);
+      CHECK(slice->state().stats.far_requests > 1000);
+    }
+  }
+}
+
+namespace {
+
+struct KernelEnds : Bench {
+  KernelEnds(L2SliceSpec spec, Script script, std::vector<Record<KernelEnd>> ends)
+      : slice(system.add<L2Slice>("slice", std::move(spec))) {
+    feed(slice.request, std::move(script));
+    feed(slice.kernel_end, std::move(ends));
+    answers = sinks(slice.response, 1)[0];
+    dram = &responder<MemRequest, MemResponse>(memory(always(50ns)), slice.filled);
+    join_family(slice.dram, {dram->request});
+    reports = &sink(slice.written_back);
+    run();
+  }
+  L2Slice& slice;
+  Sink<MemResponse>* answers = nullptr;
+  Memory* dram = nullptr;
+  Sink<KernelEnd>* reports = nullptr;
+};
+
+L2SliceSpec ending() {
+  auto spec = half(0, MissPath::home_slice);
+  spec.params.partitions = 1;
+  spec.params.slices = 1;
+  spec.partition_shift = 31;
+  spec.memory = AddressMap(1, 256);
+  spec.reports_kernel_end = true;
+  return spec;
+}
+
+}  // namespace
+
+TEST_CASE("L2 slice: at the end of a kernel dirty lines are written, one per cycle, and stay as clean ones") {
+  KernelEnds b(ending(),
+               {{Time{10ns}, write(0x00, 0)},
+                {Time{20ns}, read(0x40, 1)},
+                {Time{200ns}, write(0x80, 2)},
+                {Time{600ns}, read(0x80, 3)}},
+               {{Time{500ns}, {7}}, {Time{700ns}, {8}}});
+  REQUIRE(b.dram->records().size() == 3);
+  CHECK(b.dram->nanoseconds() == Times{35, 501, 502});
+  CHECK(b.dram->records()[1].message.access == Access::write);
+  CHECK(b.reports->nanoseconds() == Times{502 + 50 + 1 + 1, 701});
+  CHECK(b.reports->records()[0].message.kernel == 7);
+  CHECK(b.reports->records()[1].message.kernel == 8);
+  CHECK(b.answers->nanoseconds().back() == 600 + 14 + 1);
+  CHECK(b.slice.state().stats.kernel_end_writebacks == 2);
+  CHECK(b.slice.state().stats.writebacks == 0);
+  CHECK(b.slice.waiting_for().empty());
+}
+
+TEST_CASE("L2 slice: the write-back at the end of a kernel waits for credits") {
+  auto spec = ending();
+  spec.dram_credits = 1;
+  KernelEnds b(spec, {{Time{10ns}, write(0x00, 0)}, {Time{11ns}, write(0x40, 1)}}, {{Time{500ns}, {0}}});
+  CHECK(b.dram->nanoseconds() == Times{501, 501 + 50 + 1 + 1});
+  CHECK(b.reports->nanoseconds() == Times{553 + 50 + 1 + 1});
+}
+
+TEST_CASE("L2 slice: where partitions keep lines of their own, they are dropped at the end of a kernel") {
+  auto spec = half(0, MissPath::memory);
+  spec.reports_kernel_end = true;
+  KernelEnds b(spec,
+               {{Time{10ns}, write(kNear, 0)},
+                {Time{20ns}, write(kFar, 1)},
+                {Time{1000ns}, read(kNear, 2)},
+                {Time{2000ns}, read(kFar, 3)}},
+               {{Time{500ns}, {0}}});
+  // Both are written back, the second one the long way, and read again.
+  CHECK(b.dram->nanoseconds() == Times{501, 702, 1015, 2000 + 14 + 200 + 1});
+  CHECK(b.reports->nanoseconds() == Times{702 + 50 + 1 + 1});
+  CHECK(b.slice.state().stats.kernel_end_writebacks == 2);
+}
