@@ -4,9 +4,10 @@ from dataclasses import dataclass
 import figures
 from figures import PAPER, gain
 from measure import measure
-from study import DESIGNS, FULL, PLACEMENTS, Runner, complete, show_bytes
+from study import FULL, PLACEMENTS, Runner, complete, show_bytes
 from variations import simulation
 
+DESIGNS = ["distributed", "centralized", "gmmu_bypass"]
 PLACED = {"first_touch": "pages at their first touch", "recorded": "pages as a first-touch run recorded them",
           "interleave": "pages in turn", "contiguous": "each buffer in equal parts"}
 

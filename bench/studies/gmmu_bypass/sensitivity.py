@@ -94,14 +94,16 @@ def assumed(parameters):
 
 
 def run(args, program, workloads, placements, footprint, out):
+    """A quick run varies the assumed parameters with the main placement only."""
     failures = []
     base = out / "sensitivity"
     fixed = given(base)
     varied, left_out = assumed(program.parameters())
-    plan = [("", "", [("defaults", {}, 1)])] + fixed + varied
+    start = [("", "", [("defaults", {}, 1)])] + fixed
+    plans = {p: start + (varied if p == placements[0] or not args.quick else []) for p in placements}
     runs, which = {}, {}
     for placement in placements:
-        for number, (name, _, values) in enumerate(plan):
+        for number, (name, _, values) in enumerate(plans[placement]):
             for value, settings, factor in values:
                 which[placement, name, value] = mine = {}
                 for w in workloads:
@@ -120,7 +122,7 @@ def run(args, program, workloads, placements, footprint, out):
                 [f"{WORKLOADS[w]} with 1/{n} of the footprint" for w, n in PART.items()]) +
             ". Everything else is as in the study; the L2 TLB keeps its reach of 1 MiB."]
     for placement in placements:
-        text += page(placement, footprint, plan, len(fixed), which, left_out)
+        text += page(placement, footprint, plans[placement], len(fixed), which, left_out)
         if placement in MOVING:
             failures += migration.study(args, program, workloads, placement, footprint, base, text)
     (args.results / "sensitivity.md").write_text("\n".join(text).rstrip() + "\n")
@@ -151,6 +153,8 @@ def page(placement, footprint, plan, fixed, which, left_out):
               "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for row, (a, b, _) in rows(placement, plan[1:1 + fixed], which):
         lines.append(f"{row} | {show(a)} | {change(a, base[0])} | {show(b)} | {change(b, base[1])} |")
+    if len(plan) == 1 + fixed:
+        return lines
     lines += ["", "Assumed parameters, halved and doubled (changes of two points or more in bold):", "",
               "| assumed parameter | default | value | bypass / distributed | change |", "| --- | ---: | ---: | ---: | ---: |"]
     for row, (a, _, _) in rows(placement, plan[1 + fixed:], which):
