@@ -31,7 +31,7 @@ void DramParams::describe(ParamTable& t) {
            "which request is next", "FR-FCFS: Rixner et al., ISCA 2000");
   t.duration("t_refi", t_refi, {0ns, 1ms}, "from one refresh of all banks to the next; 0: none",
              "off; HBM2, HBM3, and DDR4 above 85 C: 3900 ns (JESD235, JESD238, JESD79-4)");
-  t.duration("t_rfc", t_rfc, {0ns, 100us}, "how long a refresh takes",
+  t.duration("t_rfc", t_rfc, {0ns, 100us}, "how long a refresh takes; 0: none",
              "off; JESD235: 260 ns at 4 Gb a channel, 350 at 8 Gb (Ramulator 2, HBM3); DRAMsim3, "
              "HBM2_8Gb_x128: 260");
   t.duration("t_wtr", t_wtr, {0ns, 1us}, "a write's data to a read command; 0: none",
