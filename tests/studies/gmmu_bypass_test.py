@@ -14,6 +14,7 @@ try:
     import h5py
 
     import readings
+    import sensitivity
     import study
 except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
@@ -60,6 +61,15 @@ def recorded(program, folder, ranks):
         return int(f["summary/machine/driver_page_faults"][0]) == 0 and len(f["tables/first_touches/page"]) == 0
 
 
+def variations(program):
+    """Whether assumed parameters are varied around what the preset says, and those of other mechanisms are not."""
+    varied, _ = sensitivity.assumed(study.Program(program).parameters())
+    values = {key: [default] + [v for v, _, _ in found] for key, default, found in varied}
+    return (values["gpu.dram.bandwidth"] == ["64 GB/s", "32 GB/s", "128 GB/s"] and len(values) > 20 and
+            not any(key.startswith(("limits.", "gpu.memory_cache.")) for key in values) and
+            all(len(set(v)) == len(v) > 1 for v in values.values()))
+
+
 def words():
     """Whether the first paragraph puts each reading where its mean belongs."""
     values = {("a", "interleave"): 1.06, ("b", "interleave"): 1.031, ("c", "interleave"): 1.02, ("d", "interleave"): 1.004,
@@ -91,7 +101,8 @@ def main():
             else:
                 failed += 1
                 print(f"{workload}: only {len(seen)} digests of {len(study.DESIGNS)} designs: {seen}")
-        for name, holds in (("a recorded map", recorded(program, Path(scratch), ranks)), ("the first paragraph", words())):
+        for name, holds in (("a recorded map", recorded(program, Path(scratch), ranks)), ("the variations", variations(program)),
+                            ("the first paragraph", words())):
             passed, failed = passed + holds, failed + (not holds)
             if not holds:
                 print(f"{name}: not as it should be")

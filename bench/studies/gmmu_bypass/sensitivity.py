@@ -15,7 +15,8 @@ TWO = ["distributed", "gmmu_bypass"]          # for assumed parameters
 MOVING = ["first_touch", "interleave"]        # placements from which pages also move
 
 # Tables that describe other machines, the workload, or the run itself.
-OTHER = ("workload.", "run.", "machine.", "links.", "routing.", "memory.placement")
+OTHER = ("workload.", "run.", "limits.", "machine.", "links.", "routing.", "memory.placement")
+ABSENT = ("gpu.memory_cache.", "gpu.l2_cache.partition_latency", "gpu.dram.write_")  # mechanisms that the preset does not have
 IDLE = {"cpu.dram_capacity": "never full"} | dict.fromkeys(
     ("fabric.buffer", "fabric.inbound", "fabric.memory_credits", "gpu.l1_cache.remote_credits"),
     "0: follows other parameters")
@@ -62,6 +63,9 @@ def given(out):
         ("epoch", "10 us", [(t, {router + "epoch": f'"{t}"'}, 1) for t in ("2 us", "5 us", "20 us", "50 us")]),
         ("T1", "0.85", [(str(v), {router + "t1": v}, 1) for v in (0.75, 0.95)]),
         ("T2", "0.15", [(str(v), {router + "t2": v}, 1) for v in (0.05, 0.25)]),
+        ("counter bits", "8", [(str(n), {router + "counter_bits": n}, 1) for n in (4, 16)]),
+        ("DRAM banks per channel", "32", [(str(n), {"gpu.dram.banks": n}, 1) for n in (16, 64)]),
+        ("DRAM queue per channel", "128", [(str(n), {"gpu.dram.queue": n}, 1) for n in (64, 256)]),
         ("L2 TLB entries", "256", [(str(n), {"gpu.l2_tlb.entries": n}, 1) for n in (64, 128, 512)]),
         ("footprint", "", [(f"x {f:g}", {}, f) for f in (0.5, 2)]),
     ]
@@ -78,6 +82,10 @@ def assumed(parameters):
             left_out.append((key, GIVEN[key]))
         elif key.startswith(MOVES):
             left_out.append((key, "no page moves; see below"))
+        elif key.startswith(ABSENT):
+            left_out.append((key, "the preset has no such thing"))
+        elif re.match(r"0( |$)", p["default"]) and key not in IDLE:
+            left_out.append((key, "0: off in the preset"))
         elif key in IDLE or key.startswith(FAULTS):
             left_out.append((key, IDLE.get(key, "the IOMMU maps pages itself; among the readings in results.md")))
         elif p["unit"] == "name":

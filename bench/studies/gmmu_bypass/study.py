@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,11 +35,19 @@ class StudyError(Exception):
 
 
 def parse_bytes(text):
-    match = re.fullmatch(r"\s*([0-9.]+)\s*(B|KiB|MiB|GiB|)\s*", text)
+    match = re.fullmatch(r"\s*([0-9.]+)\s*(B|KiB|MiB|GiB|TiB|)\s*", text)
     if not match:
         raise StudyError(f"'{text}' is not a footprint such as 8MiB")
-    factor = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": MIB, "GiB": 1 << 30}[match[2]]
+    factor = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": MIB, "GiB": 1 << 30, "TiB": 1 << 40}[match[2]]
     return int(float(match[1]) * factor)
+
+
+def flat(tables, prefix=""):
+    """Nested tables as one: {"gpu.sms": 36, ...}."""
+    found = {}
+    for name, value in tables.items():
+        found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return found
 
 
 def setting(text):
@@ -148,8 +157,14 @@ class Program:
         self.trust_version = trust_version
 
     def parameters(self):
+        """All parameters; `default` is what the preset sets, where it sets one."""
         out = subprocess.run([self.path, "params", "--json"], capture_output=True, text=True, check=True).stdout
-        return json.loads(out)["parameters"]
+        preset = flat(tomllib.loads((ROOT / "topologies/presets/paper-gmmu-bypass.toml").read_text()))
+        parameters = json.loads(out)["parameters"]
+        for p in parameters:
+            if p["key"] in preset:
+                p["default"] = re.sub(r"^([0-9.]+)([A-Za-z])", r"\1 \2", str(preset[p["key"]]))
+        return parameters
 
     def made(self, note):
         return note.get("version") == self.version if self.trust_version else note.get("program") == self.hash
