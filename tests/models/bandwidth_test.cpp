@@ -41,7 +41,7 @@ struct Graph {
         routes(machine),
         gpus(machine.nodes_of(NodeKind::gpu)) {}
 
-  // Bytes of lines a second that a link can carry away from `node`, with `headers` headers for each line.
+  // Bytes of lines per second that a link can carry away from `node`, with `headers` headers for each line.
   double capacity(std::uint32_t link, std::uint32_t node, std::uint32_t headers) const {
     auto const& l = machine.links[link];
     auto const format = config.fabric.format(l.kind == LinkKind::nvlink);
