@@ -78,10 +78,10 @@ bool PagingDriver::is_copied(std::uint64_t page, PagingDriverState const& s) con
                      [&](PageMigration const& m) { return m.in_use != 0 && m.fault.page == page; });
 }
 
-Duration PagingDriver::work(FaultKind kind, Cx& cx) const {
+Duration PagingDriver::work(FaultKind kind, Duration takes, Cx& cx) const {
   if (kind == FaultKind::not_mapped && spec().first_touch_by == FirstTouchBy::iommu) return Duration::zero();
   auto& s = cx.state();
-  s.free_at = std::max(s.free_at, cx.now()) + spec().params.fault_latency;
+  s.free_at = std::max(s.free_at, cx.now()) + takes;
   return s.free_at - cx.now();
 }
 
@@ -94,24 +94,23 @@ void PagingDriver::answer(PageFault const& m, PhysAddr frame, Duration extra, Cx
 }
 
 void PagingDriver::on_fault(PageFault const& m, Cx& cx) const {
-  if (!handle(m, cx)) cx.state().waiting.push(m);
+  if (!handle(m, true, cx)) cx.state().waiting.push(m);
 }
 
-// False when the fault has to wait.
-bool PagingDriver::handle(PageFault const& m, Cx& cx) const {
+bool PagingDriver::handle(PageFault const& m, bool may_move, Cx& cx) const {
   auto& s = cx.state();
   if (is_copied(m.page, s)) return false;
   auto const frame = s.table.find(m.page);
   if (!frame) {
     if (!touch_first(m, cx)) return false;
   } else {
-    bool const moves = m.kind == FaultKind::remote && device_of(*frame) != m.gpu;
+    bool const moves = may_move && m.kind == FaultKind::remote && device_of(*frame) != m.gpu;
     if (moves && s.free_moves.empty()) return false;
     if (moves && !s.frames[m.gpu].empty()) {
       start_move(m, *frame, cx);
     } else {
       if (moves) ++s.stats.migrations_refused;
-      answer(m, *frame, work(m.kind, cx), cx);
+      answer(m, *frame, work(m.kind, moves ? spec().params.fault_latency : Duration::zero(), cx), cx);
     }
   }
   ++s.stats.page_faults;
@@ -122,7 +121,7 @@ bool PagingDriver::touch_first(PageFault const& m, Cx& cx) const {
   auto& s = cx.state();
   if (spec().first_touch_copy && s.free_moves.empty()) return false;
   auto const to = allocate(m.gpu, s);
-  auto const ready = work(m.kind, cx);
+  auto const ready = work(m.kind, spec().params.fault_latency, cx);
   if (!spec().first_touch_copy || device_of(to) >= kFirstCpu) {
     map_first(m, to, ready, cx);
     return true;
@@ -149,7 +148,7 @@ void PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx) const {
   s.free_moves.pop_back();
   auto const to = physical(m.gpu, s.frames[m.gpu].allocate() << spec().page_bits);
   s.moves[number] = {m, from, to, cx.now(), Time{}, spec().iommus, 1, 0};
-  auto const ready = work(m.kind, cx);
+  auto const ready = work(m.kind, spec().params.fault_latency, cx);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
     cx.send(move, i, PageMove{m.page, from, number, MoveStep::unmap, {}}, ready);
 }
@@ -174,12 +173,10 @@ void PagingDriver::on_copied(PageCopied const& m, Cx& cx) const {
     end_move(done, m.move, cx);
   release(done.from, s);
   for (auto n = s.waiting.size(); n > 0; --n) {
-    auto waiting = s.waiting.front();
+    auto const waiting = s.waiting.front();
     s.waiting.pop();
-    // The fault arrived while the page was copied: it is answered with the new frame and starts no migration
-    // itself.
-    if (waiting.page == done.fault.page) waiting.kind = FaultKind::not_mapped;
-    if (!handle(waiting, cx)) s.waiting.push(waiting);
+    // A fault that arrived while its page was copied starts no migration itself.
+    if (!handle(waiting, waiting.page != done.fault.page, cx)) s.waiting.push(waiting);
   }
 }
 

@@ -6,7 +6,8 @@
 // `first_touch_copy`, the GPU's copy engine fetches them from the CPU's memory before the page is mapped. The
 // driver spends `fault_latency` on it, one fault at a time; or none, where the IOMMU maps the page itself
 // (`FirstTouchBy::iommu`). Then too the choice of frames is the driver's, so that all IOMMUs agree: that of
-// the first CPU asks it within one cycle in each direction, those of others over `notify_latency`.
+// the first CPU asks it within one cycle in each direction, those of others over `notify_latency`. A fault on
+// a page that was mapped for another fault in the meantime takes no time of the driver, only its turn.
 //
 // A page that migrates, for which the driver spends `fault_latency` as well,
 //   1. is unmapped at every IOMMU, which invalidates all translations to its old frame, waits until no access
@@ -130,7 +131,8 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
  private:
   PhysAddr allocate(std::uint32_t gpu, PagingDriverState& s) const;
   void release(PhysAddr frame, PagingDriverState& s) const;
-  bool handle(PageFault const& m, Cx& cx) const;
+  // False when the fault has to wait.
+  bool handle(PageFault const& m, bool may_move, Cx& cx) const;
   bool is_copied(std::uint64_t page, PagingDriverState const& s) const;
   // False when it has to wait.
   bool touch_first(PageFault const& m, Cx& cx) const;
@@ -138,8 +140,8 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void end_move(PageMigration const& done, std::uint32_t number, Cx& cx) const;
   void answer(PageFault const& m, PhysAddr frame, Duration extra, Cx& cx) const;
   void map_first(PageFault const& m, PhysAddr frame, Duration extra, Cx& cx) const;
-  // The time from now until the driver has spent its time on a fault of this kind.
-  Duration work(FaultKind kind, Cx& cx) const;
+  // The time from now until the driver has had its turn for a fault of this kind and spent the time it takes.
+  Duration work(FaultKind kind, Duration takes, Cx& cx) const;
 };
 
 }  // namespace farfault
