@@ -281,6 +281,10 @@ TEST_CASE("SM: shared memory, the scalar unit and special functions each bound a
   CHECK(time_of_block(volta, 64, {compute(Work{.scalar = 30})}) == 30 * 64 / 4);
   // The units work side by side: the slowest decides.
   CHECK(time_of_block(gcn, 40, {compute(Work{.vector = 30, .scalar = 29, .shared = 10})}) == 30 * 40);
+  // Unless a scheduler issues one instruction per cycle: 16 warps of each.
+  volta.sm.issue = IssueRule::one;
+  volta.sm.simd_lanes = 32;
+  CHECK(time_of_block(volta, 64, {compute(Work{.vector = 30, .scalar = 29, .shared = 1})}) == 60 * 16);
 }
 
 TEST_CASE("SM: the latency of shared memory counts once for a group") {

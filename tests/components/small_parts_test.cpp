@@ -307,6 +307,23 @@ TEST_CASE(
     CHECK(v.execute(rates, 0, {.shared = 1, .shared_bytes_per_lane = 1}, 10) == 10 + (n + 3) / 4);
 }
 
+TEST_CASE("execution units: a scheduler that issues one instruction per cycle issues no two kinds at once") {
+  ExecutionRates volta{4, 2, 8, 4, 128, 1, 0, 32};
+  Work const mixed{.vector = 10, .scalar = 15, .shared = 5, .shared_bytes_per_lane = 1};
+  CHECK(ExecutionUnits().execute(volta, 0, mixed, 100) == 100 + 30);  // the dependent latency
+  ExecutionUnits u;
+  for (std::uint64_t n = 1; n <= 4; ++n)  // the SIMD decides: 20 cycles each
+    CHECK(u.execute(volta, 0, mixed, 100) == 100 + std::max<std::uint64_t>(30, n * 20));
+  volta.single_issue = true;
+  ExecutionUnits v;
+  for (std::uint64_t n = 1; n <= 4; ++n) CHECK(v.execute(volta, 0, mixed, 100) == 100 + n * 30);
+  CHECK(v.execute(volta, 1, mixed, 100) == 130);  // another scheduler
+  v.take_issue_slot(volta, 1, 110);
+  CHECK(v.execute(volta, 1, {.scalar = 1}, 110) == 132);
+  // The SIMD needs two cycles for each: its rate, not the slots, decides.
+  CHECK(v.execute(volta, 2, {.vector = 10}, 100) == 120);
+}
+
 TEST_CASE("execution units: a memory instruction takes a cycle of its SIMD, ahead of what waits there") {
   ExecutionUnits u;
   ExecutionRates const gcn{4, 4, 16, 1, 128, 4, 0, 64};

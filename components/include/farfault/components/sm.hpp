@@ -34,6 +34,9 @@
 
 namespace farfault {
 
+// What a scheduler issues in one cycle.
+enum class IssueRule : std::uint8_t { one_of_each_kind, one };
+
 struct SmParams {
   std::uint32_t max_warps = 40;
   std::uint32_t max_threads = 2560;
@@ -47,6 +50,7 @@ struct SmParams {
   std::uint32_t shared_bytes_per_cycle = 128;
   std::uint32_t dependent_latency = 4;
   std::uint32_t shared_latency = 0;
+  IssueRule issue = IssueRule::one_of_each_kind;
   WarpOrder warp_order = WarpOrder::greedy_then_oldest;
   void describe(ParamTable& t);
 };
@@ -98,7 +102,8 @@ struct SmSpec {
             sm.shared_bytes_per_cycle,
             sm.dependent_latency,
             sm.shared_latency,
-            warp_width};
+            warp_width,
+            sm.issue == IssueRule::one};
   }
 };
 

@@ -7,9 +7,14 @@
 // issue, and overlaps with the work of others. A warp belongs to one SIMD, its slot modulo their number
 // (GCN: a wavefront stays on its SIMD; Volta: warp modulo 4, Jia et al., arXiv:1804.06826).
 //
+// GCN issues instructions of different kinds in the same cycle, from different wavefronts (GCN3 ISA manual,
+// "Instruction Issue"). A scheduler of an NVIDIA SM issues one instruction per cycle, of whatever kind (V100
+// white paper: "1 warp instruction per clock"); with `single_issue` every instruction takes such a slot too.
+//
 // Closed forms, for w warps on an SM that each execute n instructions: vector instructions take
 // n x ceil(w / simds) x ceil(width / lanes) cycles, scalar ones n x w / rate, shared-memory ones
-// n x w x width x bytes / bandwidth; a lone warp n x the dependent latency, where that is more.
+// n x w x width x bytes / bandwidth; all kinds together, with `single_issue`, at least n x ceil(w / simds); a
+// lone warp n x the dependent latency, where that is more.
 // Time: no events, no loops.
 #pragma once
 
@@ -31,6 +36,7 @@ struct ExecutionRates {
   std::uint32_t dependent_latency;
   std::uint32_t shared_latency;
   std::uint32_t warp_width;
+  bool single_issue = false;
 };
 
 class ExecutionUnits {
@@ -42,6 +48,7 @@ class ExecutionUnits {
   std::uint64_t execute(ExecutionRates const& r, std::uint32_t slot, Work const& work, std::uint64_t now) {
     auto const latency = std::uint64_t{work.instructions()} * r.dependent_latency;
     auto ready = now + std::max<std::uint64_t>(latency, 1);
+    if (r.single_issue) ready = std::max(ready, take_cycles(issue_free_, r, slot, work.instructions(), now));
     if (auto const cycles =
             std::uint64_t{work.vector} * r.vector_cycles + std::uint64_t{work.special} * r.special_cycles;
         cycles != 0)
@@ -55,20 +62,30 @@ class ExecutionUnits {
     return ready;
   }
 
-  // A memory instruction of the warp in `slot`: one cycle of its SIMD, ahead of the groups that wait there.
+  // A memory instruction of the warp in `slot`: it issues at once, and delays what its SIMD, or with
+  // `single_issue` its scheduler, does next by one cycle.
   void take_issue_slot(ExecutionRates const& r, std::uint32_t slot, std::uint64_t now) {
-    take_simd(r, slot, 1, now);
+    if (r.single_issue)
+      take_cycles(issue_free_, r, slot, 1, now);
+    else
+      take_simd(r, slot, 1, now);
   }
 
   std::uint64_t simd_cycles() const { return simd_cycles_; }
   std::uint64_t shared_bytes() const { return shared_bytes_; }
 
  private:
+  using BySimd = std::array<std::uint64_t, kMaxSimds>;
+
+  static std::uint64_t take_cycles(BySimd& free, ExecutionRates const& r, std::uint32_t slot,
+                                   std::uint64_t cycles, std::uint64_t now) {
+    auto& f = free[slot % r.simds];
+    return f = std::max(f, now) + cycles;
+  }
   std::uint64_t take_simd(ExecutionRates const& r, std::uint32_t slot, std::uint64_t cycles,
                           std::uint64_t now) {
     simd_cycles_ += cycles;
-    auto& free = simd_free_[slot % r.simds];
-    return free = std::max(free, now) + cycles;
+    return take_cycles(simd_free_, r, slot, cycles, now);
   }
   // `free` counts in instructions or bytes since time zero, so that a unit that does several in a cycle needs
   // no fractions. The cycle at which it is done with `amount` more.
@@ -78,9 +95,10 @@ class ExecutionUnits {
     return (free + rate - 1) / rate;
   }
 
-  std::array<std::uint64_t, kMaxSimds> simd_free_{};  // cycles
-  std::uint64_t scalar_free_ = 0;                     // instructions
-  std::uint64_t shared_free_ = 0;                     // bytes
+  BySimd simd_free_{};             // cycles
+  BySimd issue_free_{};            // cycles
+  std::uint64_t scalar_free_ = 0;  // instructions
+  std::uint64_t shared_free_ = 0;  // bytes
   std::uint64_t simd_cycles_ = 0;
   std::uint64_t shared_bytes_ = 0;
 };
