@@ -17,30 +17,32 @@ std::string node(std::string const& name, std::string const& kind) {
   return "[[node]]\nname = \"" + name + "\"\nkind = \"" + kind + "\"\n";
 }
 
-std::string link(std::string const& a, std::string const& b, std::string const& rest) {
-  return "[[link]]\na = \"" + a + "\"\nb = \"" + b + "\"\nkind = \"pcie\"\n" + rest + "\n";
+std::string link(std::string const& a, std::string const& b, std::string const& rest,
+                 std::string const& kind = "pcie") {
+  return "[[link]]\na = \"" + a + "\"\nb = \"" + b + "\"\nkind = \"" + kind + "\"\n" + rest + "\n";
 }
 
 std::string const kFast = "latency = \"10ns\"\nbandwidth = \"16GB/s\"";
 std::string const kSlow = "latency = \"500ns\"\nbandwidth = \"16GB/s\"";
 
-// All shortest costs from every node to `to` by Bellman-Ford, as slow and obvious as can be: (forwards, ps,
-// hops).
+// All shortest costs from every node to `to` by Bellman-Ford, as slow and obvious as can be: (forwards, PCIe
+// links, ps, hops).
 struct Cost {
   std::uint64_t forwards;
+  std::uint32_t pcie;
   std::int64_t ps;
   std::uint32_t hops;
   auto operator<=>(Cost const&) const = default;
 };
 std::vector<Cost> slow_costs(Machine const& m, std::uint32_t to, std::uint64_t bytes) {
-  std::vector<Cost> best(m.nodes.size(), Cost{1000, 0, 0});
-  best[to] = {0, 0, 0};
+  std::vector<Cost> best(m.nodes.size(), Cost{1000, 0, 0, 0});
+  best[to] = {0, 0, 0, 0};
   for (std::size_t round = 0; round < m.nodes.size(); ++round) {
     for (auto const& l : m.links) {
       auto const relax = [&](std::uint32_t v, std::uint32_t u, Bandwidth b) {
         auto const kind = m.nodes[u].kind;
         auto const pays = u != to && (kind == NodeKind::gpu || kind == NodeKind::nic);
-        Cost const way{best[u].forwards + (pays ? 1 : 0),
+        Cost const way{best[u].forwards + (pays ? 1 : 0), best[u].pcie + (l.kind == LinkKind::pcie ? 1 : 0),
                        best[u].ps + (l.latency + b.time_for(bytes)).count(), best[u].hops + 1};
         best[v] = std::min(best[v], way);
       };
@@ -143,13 +145,25 @@ TEST_CASE("consecutive flows visit every route of a network of two stages equall
 
 TEST_CASE("the message size decides between a wide and a short way") {
   // Direct: 10 ns at 1 GB/s. By the switch: 2 x 100 ns at 100 GB/s.
-  auto const m = parse_machine(node("a", "gpu") + node("b", "gpu") + node("s", "pcie_switch") +
-                                   link("a", "b", "latency = \"10ns\"\nbandwidth = \"1GB/s\"") +
-                                   link("a", "s", "latency = \"100ns\"\nbandwidth = \"100GB/s\"") +
-                                   link("s", "b", "latency = \"100ns\"\nbandwidth = \"100GB/s\""),
+  auto const m = parse_machine(node("a", "gpu") + node("b", "gpu") + node("s", "nvswitch") +
+                                   link("a", "b", "latency = \"10ns\"\nbandwidth = \"1GB/s\"", "nvlink") +
+                                   link("a", "s", "latency = \"100ns\"\nbandwidth = \"100GB/s\"", "nvlink") +
+                                   link("s", "b", "latency = \"100ns\"\nbandwidth = \"100GB/s\"", "nvlink"),
                                "test");
   CHECK(Routes(m, {ByteSize{64}}).path(0, 1).size() == 1);
   CHECK(Routes(m, {ByteSize{4096}}).path(0, 1).size() == 2);
+}
+
+TEST_CASE("two GPUs that NVLink joins do not take a faster PCIe switch that they share") {
+  auto const pcie5 = "latency = \"70ns\"\nbandwidth = \"64GB/s\"";
+  auto const m = parse_machine(node("a", "gpu") + node("b", "gpu") + node("p", "pcie_switch") +
+                                   node("s", "nvswitch") + link("a", "p", pcie5) + link("p", "b", pcie5) +
+                                   link("a", "s", "latency = \"100ns\"\nbandwidth = \"25GB/s\"", "nvlink") +
+                                   link("s", "b", "latency = \"100ns\"\nbandwidth = \"25GB/s\"", "nvlink"),
+                               "test");
+  Routes const routes(m);
+  CHECK(routes.path(0, 1)[0].to == m.find("s").value());
+  CHECK(routes.path(1, 0)[0].to == m.find("s").value());
 }
 
 TEST_CASE("the direction of travel chooses the bandwidth") {
@@ -171,10 +185,11 @@ TEST_CASE("routes have the cost that Bellman-Ford finds, on every built-in machi
       auto const best = slow_costs(m, to, 4096);
       for (std::uint32_t from = 0; from < m.nodes.size(); ++from) {
         for (std::uint64_t flow : {0, 1, 77}) {
-          Cost cost{0, 0, 0};
+          Cost cost{0, 0, 0, 0};
           for (auto const& hop : routes.path(from, to, flow)) {
             auto const& l = m.links[hop.link];
             cost.ps += (l.latency + (l.a == hop.from ? l.forward : l.backward).time_for(4096)).count();
+            cost.pcie += l.kind == LinkKind::pcie ? 1 : 0;
             ++cost.hops;
             auto const kind = m.nodes[hop.to].kind;
             if (hop.to != to && (kind == NodeKind::gpu || kind == NodeKind::nic)) ++cost.forwards;

@@ -12,12 +12,13 @@ namespace {
 constexpr std::size_t kMostDestinations = 65'535;
 constexpr std::uint64_t kMostEntries = 1ULL << 29U;
 
-// (end points that forward, picoseconds, links) in one integer, so that adding and comparing is plain
-// arithmetic. validate() bounds latency and bandwidth, the Spec the message: 64 bits of picoseconds cannot
-// overflow.
+// (end points that forward, PCIe links, picoseconds, links) in one integer, so that adding and comparing is
+// plain arithmetic. validate() bounds latency and bandwidth, the Spec the message: 60 bits of picoseconds
+// cannot overflow.
 __extension__ using Cost = unsigned __int128;
-constexpr unsigned kTimeShift = 24;      // fewer than 2^24 links on a path
-constexpr unsigned kForwardShift = 100;  // above 76 bits of time
+constexpr unsigned kTimeShift = 24;  // fewer than 2^24 links on a path
+constexpr unsigned kPcieShift = 84;
+constexpr unsigned kForwardShift = 108;
 constexpr Cost kUnreachable = ~Cost{0} >> 1U;
 
 bool is_end_point(NodeKind kind) {
@@ -26,7 +27,8 @@ bool is_end_point(NodeKind kind) {
 
 Cost crossing(MachineLink const& link, bool forward, ByteSize message) {
   auto const time = link.latency + (forward ? link.forward : link.backward).time_for(message.bytes);
-  return (static_cast<Cost>(static_cast<std::uint64_t>(time.count())) << kTimeShift) + 1;
+  auto const pcie = Cost{link.kind == LinkKind::pcie ? 1U : 0U} << kPcieShift;
+  return pcie + (static_cast<Cost>(static_cast<std::uint64_t>(time.count())) << kTimeShift) + 1;
 }
 
 // An edge u -> v of the reversed graph: what it costs v to continue through u. Every path to d includes d's
