@@ -35,7 +35,7 @@ ScalarCacheState ScalarCache::initial() const {
   s.cache = Cache(p.size.bytes, p.ways, spec().line_bytes);
   s.mshrs = MshrTable<ScalarRequest>(p.mshrs, outstanding);
   s.stalled = Ring<ScalarRequest>(outstanding);
-  s.invalidations = Ring<Invalidate>(spec().moves);
+  s.invalidations = DrainingInvalidations(spec().moves);
   return s;
 }
 
@@ -180,21 +180,14 @@ void ScalarCache::on_invalidate(Invalidate const& m, Cx& cx) const {
   acknowledge_invalidations(cx);
 }
 
-// Acknowledges the invalidations whose drain is done and begins the next one.
 void ScalarCache::acknowledge_invalidations(Cx& cx) const {
   auto& s = cx.state();
   auto const lines = (std::uint64_t{1} << spec().page_bits) / spec().line_bytes;
-  while (!s.invalidations.empty() && s.drain.done()) {
-    for (; s.draining > 0; --s.draining) {
-      auto const& m = s.invalidations.front();
-      auto const first = m.frame / spec().line_bytes;
-      s.cache.invalidate(first, first + lines);
-      cx.send(invalidated, Invalidated{m.move});
-      s.invalidations.pop();
-    }
-    s.draining = s.invalidations.size();
-    if (s.draining != 0) s.drain.begin(0);
-  }
+  s.invalidations.advance(s.drain, 0, [&](Invalidate const& m) {
+    auto const first = m.frame / spec().line_bytes;
+    s.cache.invalidate(first, first + lines);
+    cx.send(invalidated, Invalidated{m.move});
+  });
 }
 
 }  // namespace farfault

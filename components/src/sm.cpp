@@ -91,7 +91,7 @@ SmState Sm::initial() const {
   s.slice_credits.assign(p.slices, p.l1_cache.slice_credits);
   s.remote_credits = p.l1_cache.remote();
   s.scalar_credits = p.scalar_requests;
-  s.invalidations = Ring<Invalidate>(p.moves);
+  s.invalidations = DrainingInvalidations(p.moves);
   return s;
 }
 
@@ -237,7 +237,6 @@ void Sm::compute(std::uint32_t warp, Work const& work, std::uint64_t cycle, SmSt
 }
 
 void Sm::scalar_load(std::uint32_t warp, WarpInstruction const& i, std::uint64_t cycle, Cx& cx) const {
-  constexpr std::uint32_t kArgumentSlots = 1024;  // 64 bytes each, for the kernels in turn
   auto& s = cx.state();
   auto& w = s.warps[warp];
   if (s.scalar_credits == 0) {
@@ -251,7 +250,7 @@ void Sm::scalar_load(std::uint32_t warp, WarpInstruction const& i, std::uint64_t
   ++s.stats.scalar_transactions;
   s.stats.scalar_loads += i.work.scalar;
   auto address = i.address[0];
-  if (address >= kKernelArguments) address += std::uint64_t{64} * (s.kernel % kArgumentSlots);
+  if (address >= kKernelArguments) address += kArgumentBlock * (s.kernel % kArgumentBlocks);
   cx.send(scalar_request,
           ScalarRequest{address, s.kernel, spec().scalar_index, static_cast<std::uint16_t>(warp)});
   wake_warp(warp, spec().clock.edge(s.units.execute(spec().rates(), warp, i.work, cycle)), s);

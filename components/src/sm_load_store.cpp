@@ -89,21 +89,14 @@ void Sm::on_invalidate(Invalidate const& m, Cx& cx) const {
   acknowledge_invalidations(cx);
 }
 
-// Acknowledges the invalidations whose drain is done and begins the next one.
 void Sm::acknowledge_invalidations(Cx& cx) const {
   auto& s = cx.state();
   auto const lines = (std::uint64_t{1} << spec().page_bits) / spec().line_bytes;
-  while (!s.invalidations.empty() && s.drain.done()) {
-    for (; s.draining > 0; --s.draining) {
-      auto const& m = s.invalidations.front();
-      auto const first = m.frame / spec().line_bytes;
-      s.l1.invalidate(first, first + lines);
-      cx.send(invalidated, Invalidated{m.move});
-      s.invalidations.pop();
-    }
-    s.draining = s.invalidations.size();
-    if (s.draining != 0) s.drain.begin(s.replay.size());
-  }
+  s.invalidations.advance(s.drain, s.replay.size(), [&](Invalidate const& m) {
+    auto const first = m.frame / spec().line_bytes;
+    s.l1.invalidate(first, first + lines);
+    cx.send(invalidated, Invalidated{m.move});
+  });
 }
 
 bool Sm::has_credit(PhysAddr address, SmState const& s) const {

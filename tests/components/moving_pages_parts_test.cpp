@@ -9,6 +9,7 @@
 
 #include "farfault/components/parts/access_drain.hpp"
 #include "farfault/components/parts/cache.hpp"
+#include "farfault/components/parts/draining_invalidations.hpp"
 #include "farfault/components/parts/frame_pool.hpp"
 #include "farfault/components/parts/migration_policy.hpp"
 #include "farfault/components/parts/page_directory.hpp"
@@ -108,6 +109,35 @@ TEST_CASE("a drain counts the translated accesses that had still to be sent") {
   d.answered(old);
   CHECK(d.done());
   d.answered(young);
+}
+
+TEST_CASE("invalidations that arrive during a drain are acknowledged together, after the next one") {
+  AccessDrain drain;
+  DrainingInvalidations queue(4);
+  std::vector<std::uint32_t> acknowledged;
+  auto const advance = [&] {
+    queue.advance(drain, 0, [&](Invalidate const& m) { acknowledged.push_back(m.move); });
+    return acknowledged;
+  };
+  auto const push = [&](std::uint32_t move) {
+    Invalidate m{};
+    m.move = move;
+    queue.push(m);
+    return advance();
+  };
+  using Moves = std::vector<std::uint32_t>;
+  auto const first = drain.send();
+  CHECK(push(7).empty());
+  auto const second = drain.send();
+  CHECK(push(8).empty());
+  CHECK(push(9).empty());
+  drain.answered(first);
+  CHECK(advance() == Moves{7});
+  CHECK(advance() == Moves{7});
+  drain.answered(second);
+  CHECK(advance() == Moves{7, 8, 9});
+  CHECK(queue.empty());
+  CHECK(push(10) == Moves{7, 8, 9, 10});  // nothing is outstanding
 }
 
 TEST_CASE("an unmapped page is not found, its neighbours are, and it can be mapped elsewhere") {

@@ -156,6 +156,39 @@ TEST_CASE("while pages move no TLB holds a void translation and no access goes t
   }
 }
 
+TEST_CASE("who maps a page at its first touch changes nothing where all pages are mapped and move") {
+  auto const time = [](std::string const& by) {
+    ModelRun run(model("memory.placement = \"interleave\"\nmemory.first_touch_by = \"" + by + "\"\n"));
+    run.run();
+    CHECK(run.total("driver", "migrations") > 10);
+    return run.kernel_time();
+  };
+  CHECK(time("driver") == time("iommu"));
+}
+
+TEST_CASE(
+    "without merging in the IOMMU the driver handles each page of a first touch once, and its duplicates "
+    "in passing") {
+  static constexpr std::uint64_t kPages = 64;
+  auto const time = [](std::string const& merge) {
+    ModelRun run(
+        "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"relu\"\n"
+        "workload.relu.size = \"256KiB\"\nmemory.first_touch_by = \"driver\"\niommu.merge = " +
+        merge + "\n");
+    run.run();
+    CHECK(run.total("driver", "pages_mapped") == kPages);
+    auto const faults = run.total("driver", "page_faults");
+    CHECK((merge == "false" ? faults > kPages : faults == kPages));
+    return run.kernel_time();
+  };
+  // The driver's microsecond for each page bounds both.
+  auto const merged = time("true");
+  auto const duplicated = time("false");
+  CHECK(merged > kPages * 1us);
+  CHECK(duplicated > kPages * 1us);
+  CHECK(duplicated < merged + merged / 10);
+}
+
 TEST_CASE("a page that one GPU uses moves to it once, and all later accesses are local") {
   auto const chase = [](std::string const& more) {
     return "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"pointer_chase\"\nmachine.topology = "

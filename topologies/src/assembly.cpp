@@ -318,7 +318,6 @@ void Assembly::build_gpus() {
 }
 
 void Assembly::add_scalar_cache(std::uint32_t gpu, std::uint32_t index) {
-  constexpr std::uint64_t kArguments = 64 << 10;  // bytes at the end of a GPU's memory
   ScalarCacheSpec spec;
   spec.params = config_.scalar_cache;
   spec.clock = gpu_clock();
@@ -329,7 +328,7 @@ void Assembly::add_scalar_cache(std::uint32_t gpu, std::uint32_t index) {
   spec.line_bytes = config_.gpu.line_bytes;
   spec.page_bits = page_bits_;
   spec.moves = config_.driver.migrations;
-  spec.arguments = physical(spec.device, config_.dram.capacity.bytes - kArguments);
+  spec.arguments = physical(spec.device, config_.dram.capacity.bytes - kArgumentBlock * kArgumentBlocks);
   spec.memory = AddressMap(config_.l2_cache.slices_per_partition(), config_.l2_cache.interleave.bytes);
   gpus_[gpu]->scalar_caches.push_back(&system_->add<ScalarCache>(
       "gpu" + std::to_string(gpu) + ".scalar_cache" + std::to_string(index), spec));

@@ -50,7 +50,7 @@ inline void set_scalar_load(WarpInstruction& out, VirtAddr address, std::uint32_
 
 // The kernel's arguments and sizes, read by `count` scalar loads.
 inline void set_arguments(WarpInstruction& out, std::uint32_t count) {
-  set_scalar_load(out, kKernelArguments, 64, count);
+  set_scalar_load(out, kKernelArguments, kArgumentBlock, count);
 }
 
 inline void set_barrier(WarpInstruction& out) {

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "farfault/components/parts/access_drain.hpp"
+#include "farfault/components/parts/draining_invalidations.hpp"
 #include "farfault/components/parts/address_map.hpp"
 #include "farfault/components/parts/cache.hpp"
 #include "farfault/components/parts/mshr.hpp"
@@ -68,8 +69,7 @@ struct ScalarCacheState {
   Time port_free{};
   Time answer_free{};
   AccessDrain drain;
-  Ring<Invalidate> invalidations;  // not acknowledged yet
-  std::uint64_t draining = 0;      // of these, how many wait for the drain under way
+  DrainingInvalidations invalidations;
   ScalarCacheStats stats;
 };
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "farfault/components/parts/access_drain.hpp"
+#include "farfault/components/parts/draining_invalidations.hpp"
 #include "farfault/components/parts/address_map.hpp"
 #include "farfault/components/parts/cache.hpp"
 #include "farfault/components/parts/coalescer.hpp"
@@ -183,8 +184,7 @@ struct SmState {
   std::uint32_t remote_credits = 0;
   std::uint32_t scalar_credits = 0;
   AccessDrain drain;
-  Ring<Invalidate> invalidations;  // not acknowledged yet
-  std::uint64_t draining = 0;      // of these, how many wait for the drain under way
+  DrainingInvalidations invalidations;
   SmStats stats;
 };
 

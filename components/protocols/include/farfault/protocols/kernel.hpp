@@ -49,8 +49,12 @@ struct WarpInstruction {
 };
 
 // Addresses from here on are the arguments of the kernel that runs, which its launch has put into the memory
-// of each GPU: only scalar loads read them.
+// of each GPU: only scalar loads read them. Kernels take the blocks of a ring of argument memory in turn, so
+// that a kernel does not find those of the one before it in a cache (64 bytes each: the largest argument
+// block of the workloads; a ring of 1,024: assumed, more than any workload has kernels under way).
 inline constexpr VirtAddr kKernelArguments = VirtAddr{1} << 63;
+inline constexpr std::uint64_t kArgumentBlock = 64;
+inline constexpr std::uint64_t kArgumentBlocks = 1024;
 
 struct KernelShape {
   std::string name;
