@@ -8,7 +8,11 @@ namespace farfault {
 void HostParams::describe(ParamTable& t) {
   t.duration("launch_latency", launch_latency, {1ns, 1s}, "from the host's launch to a GPU's first block",
              "MGPUSim 4.2, MI300A: 5400 cycles for the first kernel");
-  t.duration("done_latency", done_latency, {1ns, 1s}, "from a GPU's last block to the host", "assumed");
+  t.duration(
+      "done_latency", done_latency, {1ns, 1s},
+      "from a GPU's last block to the host; where several GPUs write back their L2 caches then, also from "
+      "the host's word to do so, and back",
+      "assumed");
   t.choice("block_order", block_order,
            {{"round_robin", BlockOrder::round_robin},
             {"contiguous", BlockOrder::contiguous},
@@ -37,8 +41,9 @@ std::string Dispatcher::why_not(KernelShape const& shape, SmParams const& sm, st
 
 Dispatcher::Dispatcher(Slot<DispatcherSpec> slot) : Component(std::move(slot)) {
   if (spec().slices_to_write_back == 0) return;
-  written_back = in<&Dispatcher::on_written_back>("written_back");
-  kernel_end = out<KernelEnd>("kernel_end");
+  if (spec().gpus > 1) kernel_end = in<&Dispatcher::on_kernel_end>("kernel_end");
+  flushed = in<&Dispatcher::on_flushed>("flushed");
+  flush = out<Flush>("flush");
 }
 
 DispatcherState Dispatcher::initial() const {
@@ -147,13 +152,24 @@ void Dispatcher::on_block_done(BlockDone const& m, Cx& cx) const {
   s.next_sm = m.sm;
   dispatch(cx);
   if (s.running != 0 || s.next != s.share) return;
-  s.slices_writing = spec().slices_to_write_back;
-  for (std::uint32_t i = 0; i < spec().slices_to_write_back; ++i) cx.send(kernel_end, i, KernelEnd{s.kernel});
-  if (s.slices_writing == 0) cx.send(done, KernelDone{spec().gpu, s.kernel});
+  if (spec().slices_to_write_back != 0 && spec().gpus == 1)
+    on_kernel_end(KernelEnd{s.kernel}, cx);
+  else
+    cx.send(done, KernelDone{spec().gpu, s.kernel});
 }
 
-void Dispatcher::on_written_back(KernelEnd const& m, Cx& cx) const {
-  if (--cx.state().slices_writing == 0) cx.send(done, KernelDone{spec().gpu, m.kernel});
+void Dispatcher::on_kernel_end(KernelEnd const& m, Cx& cx) const {
+  auto const slices = spec().slices_to_write_back;
+  cx.state().slices_writing = slices;
+  for (std::uint32_t i = 0; i < slices; ++i) cx.send(flush, i, Flush{kNoFrame, m.kernel, 0});
+}
+
+void Dispatcher::on_flushed(Flushed const& m, Cx& cx) const {
+  if (--cx.state().slices_writing == 0) cx.send(done, KernelDone{spec().gpu, m.number});
+}
+
+Host::Host(Slot<HostSpec> slot) : Component(std::move(slot)) {
+  if (spec().asks_for_write_back) kernel_end = out<KernelEnd>("kernel_end");
 }
 
 HostState Host::initial() const {
@@ -173,8 +189,8 @@ std::span<Stat<HostState> const> Host::stats() const {
 std::string Host::waiting_for() const {
   auto const& s = state();
   if (s.kernel >= spec().kernels) return {};
-  return "kernel " + std::to_string(s.kernel) + ", done by " + std::to_string(s.reported) + " of " +
-         std::to_string(spec().gpus) + " GPUs";
+  return "kernel " + std::to_string(s.kernel) + (s.writing_back != 0 ? ", written back by " : ", done by ") +
+         std::to_string(s.reported) + " of " + std::to_string(spec().gpus) + " GPUs";
 }
 
 void Host::on_begin(Tick const&, Cx& cx) const {
@@ -187,6 +203,13 @@ void Host::on_begin(Tick const&, Cx& cx) const {
 void Host::on_done(KernelDone const&, Cx& cx) const {
   auto& s = cx.state();
   if (++s.reported < spec().gpus) return;
+  if (spec().asks_for_write_back && s.writing_back == 0) {
+    s.reported = 0;
+    s.writing_back = 1;
+    for (std::uint32_t g = 0; g < spec().gpus; ++g) cx.send(kernel_end, g, KernelEnd{s.kernel});
+    return;
+  }
+  s.writing_back = 0;
   s.records[s.kernel].finished = cx.now();
   if (++s.kernel < spec().kernels) on_begin(Tick{}, cx);
 }

@@ -32,8 +32,8 @@ void DramParams::describe(ParamTable& t) {
   t.duration("t_refi", t_refi, {0ns, 1ms}, "from one refresh of all banks to the next; 0: none",
              "off; HBM2, HBM3, and DDR4 above 85 C: 3900 ns (JESD235, JESD238, JESD79-4)");
   t.duration("t_rfc", t_rfc, {0ns, 100us}, "how long a refresh takes; 0: none",
-             "off; JESD235: 260 ns at 4 Gb a channel, 350 at 8 Gb (Ramulator 2, HBM3); DRAMsim3, "
-             "HBM2_8Gb_x128: 260");
+             "off; Ramulator 2, HBM2 and HBM3: 160, 260, 350 and 450 ns at 2, 4, 8 and 16 Gb a channel; "
+             "DRAMsim3, HBM2_8Gb_x128: 260");
   t.duration("t_wtr", t_wtr, {0ns, 1us}, "a write's data to a read command; 0: none",
              "off; DRAMsim3: HBM2_8Gb_x128 6 to 8 ns, DDR4_8Gb_x8_3200 2.5 to 7.5 ns");
   t.duration("t_rtw", t_rtw, {0ns, 1us}, "a read's data to a write's; 0: none",

@@ -34,6 +34,12 @@ void GmmuParams::describe(ParamTable& t) {
   t.count("pending", pending, {1, 65536}, "requests held at a time", "assumed");
 }
 
+Gmmu::Gmmu(Slot<GmmuSpec> slot) : Component(std::move(slot)) {
+  if (spec().slices_to_flush == 0) return;
+  flushed = in<&Gmmu::on_flushed>("flushed");
+  flush = out<Flush>("flush");
+}
+
 GmmuState Gmmu::initial() const {
   auto const& p = spec().params;
   GmmuState s;
@@ -42,6 +48,10 @@ GmmuState Gmmu::initial() const {
   s.stalled = Ring<TranslateRequest>(spec().queue);
   s.walker = Walker(p.walkers, p.pending, p.walk_cache);
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
+  if (spec().slices_to_flush != 0) {
+    s.leaving.resize(spec().moves);
+    s.flushing.resize(spec().moves);
+  }
   return s;
 }
 
@@ -209,12 +219,24 @@ void Gmmu::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
   ++s.stats.invalidations;
   s.table.unmap(m.page);
+  if (spec().slices_to_flush != 0) s.leaving[m.move] = m.frame;
   // One cycle after the responses that leave now.
   cx.send(to_tlb, m, spec().clock.cycles(1));
 }
 
 void Gmmu::on_invalidated(Invalidated const& m, Cx& cx) const {
-  cx.send(acknowledge, m);
+  auto& s = cx.state();
+  auto const slices = spec().slices_to_flush;
+  if (slices == 0 || device_of(s.leaving[m.move]) != spec().device) {
+    cx.send(acknowledge, m);
+    return;
+  }
+  s.flushing[m.move] = slices;
+  for (std::uint32_t i = 0; i < slices; ++i) cx.send(flush, i, Flush{s.leaving[m.move], m.move, 1});
+}
+
+void Gmmu::on_flushed(Flushed const& m, Cx& cx) const {
+  if (--cx.state().flushing[m.number] == 0) cx.send(acknowledge, Invalidated{m.number});
 }
 
 void Gmmu::observe(GmmuPending& pending, bool local, Cx& cx) const {

@@ -9,7 +9,7 @@ namespace {
 
 // Tags of writes to memory; those of reads are MSHRs.
 constexpr std::uint32_t kEviction = 0;
-constexpr std::uint32_t kKernelEnd = 1;
+constexpr std::uint32_t kFlush = 1;
 
 }  // namespace
 
@@ -27,8 +27,10 @@ void L2CacheParams::describe(ParamTable& t) {
   t.count("partitions", partitions, {1, 64},
           "partitions, each with an equal share of the slices for an equal share of the SMs; a power of two",
           "one; NVIDIA A100 white paper: two halves; AMD CDNA 3 white paper: one for each of 8 XCDs");
-  t.count("partition_latency", partition_latency, {1, 10000},
-          "cycles each way from a slice to the home slice, or the memory, of another partition", "assumed");
+  t.count("partition_latency", partition_latency, {0, 10000},
+          "cycles from a slice to the home slice, or the memory, of another partition, and as many back: a "
+          "miss takes them twice; with home_slice at least 1",
+          "assumed; NVIDIA A100 by MT4G (arXiv:2511.05958): a hit in the far half takes 134 cycles more");
   t.choice(
       "miss_path", miss_path, {{"home_slice", MissPath::home_slice}, {"memory", MissPath::memory}},
       "where a slice gets a line of another partition: from the slice that is its home, hardware keeping the "
@@ -48,9 +50,9 @@ L2Slice::L2Slice(Slot<L2SliceSpec> slot) : Component(std::move(slot)) {
     far_response = out<MemResponse>("far_response");
     home_request = out<MemRequest>("home_request");
   }
-  if (spec().reports_kernel_end) {
-    kernel_end = in<&L2Slice::on_kernel_end>("kernel_end");
-    written_back = out<KernelEnd>("written_back");
+  if (spec().flushes != 0) {
+    flush = in<&L2Slice::on_flush>("flush");
+    flushed = out<Flushed>("flushed");
   }
 }
 
@@ -64,12 +66,13 @@ L2SliceState L2Slice::initial() const {
   s.writebacks = Ring<std::uint64_t>(2 * std::size_t{p.params.mshrs} + far_mshrs);
   s.dram_credits.assign(p.dram_channels, p.dram_credits);
   if (far_mshrs != 0) s.far = FarState(p.params);
+  s.flush.asked = Ring<Flush>(p.flushes);
   return s;
 }
 
 std::span<Stat<L2SliceState> const> L2Slice::stats() const {
   using S = L2SliceState const&;
-  static constexpr std::array<Stat<L2SliceState>, 9> all{{
+  static constexpr std::array<Stat<L2SliceState>, 10> all{{
       {"reads", "count", "read requests, page-walk reads included", StatKind::counter,
        [](S s) { return s.stats.reads; }},
       {"writes", "count", "write requests", StatKind::counter, [](S s) { return s.stats.writes; }},
@@ -85,6 +88,8 @@ std::span<Stat<L2SliceState> const> L2Slice::stats() const {
        StatKind::counter, [](S s) { return s.stats.far_requests; }},
       {"kernel_end_writebacks", "count", "dirty lines written to memory at the end of a kernel",
        StatKind::counter, [](S s) { return s.stats.kernel_end_writebacks; }},
+      {"page_writebacks", "count", "dirty lines written to memory because their page moved away",
+       StatKind::counter, [](S s) { return s.stats.page_writebacks; }},
   }};
   return all;
 }
@@ -93,13 +98,13 @@ std::string L2Slice::waiting_for() const {
   auto const& s = state();
   auto const stalled = s.stalled.size() + s.far.stalled.size();
   auto const far = s.far.mshrs.in_use() + s.far.writes.size() - s.far.free_writes.size();
-  if (s.mshrs.in_use() == 0 && stalled == 0 && far == 0 && s.writebacks.empty() && s.kernel_end.active == 0)
+  if (s.mshrs.in_use() == 0 && stalled == 0 && far == 0 && s.writebacks.empty() && s.flush.asked.empty())
     return {};
   auto text = std::to_string(s.mshrs.in_use()) + " lines from DRAM, " + std::to_string(stalled) +
               " requests stalled, " + std::to_string(s.writebacks.size()) + " lines to write back";
   if (far != 0) text += ", " + std::to_string(far) + " accesses to other partitions";
-  if (s.kernel_end.active != 0)
-    text += ", " + std::to_string(s.kernel_end.writes) + " writes at the end of a kernel unacknowledged";
+  if (!s.flush.asked.empty())
+    text += ", " + std::to_string(s.flush.writes) + " writes of a flush unacknowledged";
   return text;
 }
 
@@ -192,11 +197,11 @@ void L2Slice::on_dram(MemResponse const& m, Cx& cx) const {
     auto const line = s.mshrs.key(m.tag);
     put(line, false, cx);
     s.mshrs.release(m.tag, [&](L2Waiter const& to) { answer(to, m.address, Access::read, cx.now(), cx); });
-  } else if (m.tag == kKernelEnd) {
-    --s.kernel_end.writes;
+  } else if (m.tag == kFlush) {
+    --s.flush.writes;
   }
   write_back(cx);
-  if (s.kernel_end.active != 0) go_on_with_kernel_end(cx);
+  go_on_with_flushes(cx);
   resume_stalled(cx);
 }
 
@@ -213,30 +218,45 @@ void L2Slice::resume_stalled(Cx& cx) const {
   }
 }
 
-void L2Slice::on_kernel_end(KernelEnd const& m, Cx& cx) const {
-  cx.state().kernel_end = {0, 0, m.kernel, 1};
-  go_on_with_kernel_end(cx);
+void L2Slice::on_flush(Flush const& m, Cx& cx) const {
+  auto& asked = cx.state().flush.asked;
+  asked.push(m);
+  if (asked.size() == 1) go_on_with_flushes(cx);
 }
 
-void L2Slice::go_on_with_kernel_end(Cx& cx) const {
+void L2Slice::go_on_with_flushes(Cx& cx) const {
   auto& s = cx.state();
-  auto& end = s.kernel_end;
-  while (auto const dirty = s.cache.first_dirty(end.next)) {
-    end.next = dirty->place;
-    auto const address = address_of(dirty->line);
-    if (s.dram_credits[channel_of(address)] == 0) return;
-    auto const at = std::max(s.port_free, cx.now());
-    s.port_free = busy_until(at);
-    s.cache.clean(dirty->place);
-    ++end.writes;
-    ++s.stats.kernel_end_writebacks;
-    to_memory(address, Access::write, kKernelEnd, at, cx);
+  while (!s.flush.asked.empty()) {
+    auto const now = s.flush.asked.front();
+    if (!write_dirty(now, cx)) return;
+    if (now.frame != kNoFrame)
+      s.cache.drop([&](std::uint64_t line) { return in_frame(line, now.frame); });
+    else if (spec().params.software_coherent())
+      s.cache.drop_clean();
+    cx.send(flushed, now.from, Flushed{now.number});
+    s.flush.asked.pop();
+    s.flush.next = 0;
   }
-  end.next = s.cache.places();
-  if (end.writes != 0) return;
-  if (spec().params.software_coherent()) s.cache.drop_clean();
-  end.active = 0;
-  cx.send(written_back, KernelEnd{end.kernel});
+}
+
+bool L2Slice::write_dirty(Flush const& wanted, Cx& cx) const {
+  auto& s = cx.state();
+  while (auto const dirty = s.cache.first_dirty(s.flush.next)) {
+    s.flush.next = dirty->place;
+    if (wanted.frame == kNoFrame || in_frame(dirty->line, wanted.frame)) {
+      auto const address = address_of(dirty->line);
+      if (s.dram_credits[channel_of(address)] == 0) return false;
+      auto const at = std::max(s.port_free, cx.now());
+      s.port_free = busy_until(at);
+      s.cache.clean(dirty->place);
+      ++s.flush.writes;
+      ++(wanted.frame == kNoFrame ? s.stats.kernel_end_writebacks : s.stats.page_writebacks);
+      to_memory(address, Access::write, kFlush, at, cx);
+    }
+    ++s.flush.next;
+  }
+  s.flush.next = s.cache.places();
+  return s.flush.writes == 0;
 }
 
 }  // namespace farfault

@@ -103,7 +103,7 @@ TEST_CASE("dispatcher: one block per cycle, to the SMs in turn, and a place that
   CHECK(dispatcher.waiting_for() == "6 running blocks, 0 not dispatched");
 }
 
-TEST_CASE("dispatcher: a kernel is done when all slices have been written back, where they are at its end") {
+TEST_CASE("dispatcher: a GPU alone is done with a kernel when all slices have been written back") {
   auto const workload = workload_of({shape(1, 64)});
   auto spec = spec_of(workload, SmParams{}, 1);
   spec.slices_to_write_back = 2;
@@ -111,9 +111,9 @@ TEST_CASE("dispatcher: a kernel is done when all slices have been written back, 
   auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec);
   b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}});
   b.feed(dispatcher.block_done, {{Time{2000ns}, {0, 0, 0}}});
-  b.feed(dispatcher.written_back, {{Time{2100ns}, {0}}, {Time{2300ns}, {0}}});
+  b.feed(dispatcher.flushed, {{Time{2100ns}, {0}}, {Time{2300ns}, {0}}});
   b.sinks(dispatcher.start, 1);
-  auto const slices = b.sinks(dispatcher.kernel_end, 2);
+  auto const slices = b.sinks(dispatcher.flush, 2);
   auto& done = b.sink(dispatcher.done);
   b.run(Time{2200ns});
   CHECK(slices[0]->nanoseconds() == Times{2001});
@@ -123,6 +123,31 @@ TEST_CASE("dispatcher: a kernel is done when all slices have been written back, 
   b.run();
   CHECK(done.nanoseconds() == Times{2301});
   CHECK(dispatcher.waiting_for().empty());
+}
+
+TEST_CASE("dispatcher: one of several GPUs writes back when the host says so, with or without a block") {
+  auto const workload = workload_of({shape(1, 64)});
+  auto spec = spec_of(workload, SmParams{}, 1);
+  spec.slices_to_write_back = 2;
+  spec.gpus = 2;
+  for (std::uint32_t const gpu : {0U, 1U}) {  // the one block is the second GPU's
+    spec.gpu = gpu;
+    Bench b;
+    auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec);
+    b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}});
+    if (gpu == 0) b.idle(dispatcher.block_done);
+    if (gpu == 1) b.feed(dispatcher.block_done, {{Time{1500ns}, {0, 0, 0}}});
+    b.feed(dispatcher.kernel_end, {{Time{2000ns}, {0}}});
+    b.feed(dispatcher.flushed, {{Time{2100ns}, {0}}, {Time{2300ns}, {0}}});
+    b.sinks(dispatcher.start, 1);
+    auto const slices = b.sinks(dispatcher.flush, 2);
+    auto& done = b.sink(dispatcher.done);
+    b.run();
+    CHECK(slices[0]->nanoseconds() == Times{2001});
+    REQUIRE(slices[1]->count() == 1);
+    CHECK(slices[1]->records()[0].message.frame == kNoFrame);
+    CHECK(done.nanoseconds() == Times{gpu == 0 ? 1001 : 1501, 2301});
+  }
 }
 
 TEST_CASE("dispatcher: whichever resource fills an SM, a finished block gives back all that it held of it") {
@@ -285,5 +310,35 @@ TEST_CASE("host: the next kernel is launched when every GPU has reported the las
   CHECK(records[0].finished == Time{122ns});
   CHECK(records[2].launched == Time{144ns});
   CHECK(records[2].finished == Time{166ns});
+  CHECK(host.waiting_for().empty());
+}
+
+TEST_CASE("host: where caches are written back, all GPUs are asked for it after the last one's last block") {
+  Bench b;
+  auto& host = b.system.add<Host>("host", {{}, 2, 2, true});
+  std::vector<In<LaunchKernel>> launches;
+  std::vector<In<KernelEnd>> ends;
+  std::vector<Responder<KernelEnd, KernelDone>*> caches;
+  for (std::uint32_t g = 0; g < 2; ++g) {
+    ResponderSpec<LaunchKernel, KernelDone> runs;
+    runs.reply = [g](LaunchKernel const& m) { return KernelDone{g, m.kernel}; };
+    runs.delay = always(g == 0 ? 10ns : 20ns);
+    launches.push_back(b.responder<LaunchKernel, KernelDone>(runs, host.kernel_done).request);
+    ResponderSpec<KernelEnd, KernelDone> writes;
+    writes.reply = [g](KernelEnd const& m) { return KernelDone{g, m.kernel}; };
+    writes.delay = always(g == 0 ? 50ns : 30ns);
+    caches.push_back(&b.responder<KernelEnd, KernelDone>(writes, host.kernel_done));
+    ends.push_back(caches.back()->request);
+  }
+  b.join_family(host.launch, launches);
+  b.join_family(host.kernel_end, ends);
+  b.system.post(host.begin, Tick{}, Time{100ns});
+  b.run();
+  CHECK(caches[0]->nanoseconds() == Times{123, 123 + 74});
+  CHECK(caches[1]->nanoseconds() == Times{123, 123 + 74});
+  auto const& records = host.state().records;
+  CHECK(records[0].finished == Time{174ns});
+  CHECK(records[1].launched == Time{174ns});
+  CHECK(records[1].finished == Time{248ns});
   CHECK(host.waiting_for().empty());
 }

@@ -446,6 +446,27 @@ TEST_CASE(
   CHECK(b.iommu->records()[0].message.page == kPage);
 }
 
+TEST_CASE("GMMU: a page of this GPU has left when every slice that may hold lines of it has dropped them") {
+  auto const table = one_page();
+  auto spec = spec_of(RouterPolicy::distributed, table);
+  spec.slices_to_flush = 2;
+  spec.moves = 4;
+  GmmuBench b(spec, {}, 10ns, 1000ns,
+              {{Time{200ns}, {kPage, local_frame(kPage), 0, 3}},
+               {Time{210ns}, {kRemote, remote_frame(kRemote), 0, 1}}},
+              {{Time{260ns}, {3}}, {Time{270ns}, {1}}});
+  auto const slices = b.sinks(b.gmmu.flush, 2);
+  b.feed(b.gmmu.flushed, {{Time{400ns}, {3}}, {Time{420ns}, {3}}});
+  b.run();
+  CHECK(slices[0]->nanoseconds() == Times{261});
+  REQUIRE(slices[1]->count() == 1);
+  CHECK(slices[1]->records()[0].message.frame == local_frame(kPage));
+  CHECK(slices[1]->records()[0].message.from == 1);
+  // The other one's lines are in another GPU's slices.
+  CHECK(b.acknowledged->nanoseconds() == Times{271, 421});
+  CHECK(b.acknowledged->records()[1].message.move == 3);
+}
+
 TEST_CASE("GMMU: a walk under way does not find a page that is invalidated before its last entry is read") {
   auto const table = one_page();
   // The last of the four reads is back at 149; what comes with it comes behind it.

@@ -154,22 +154,28 @@ TEST_CASE(
 
 namespace {
 
-struct KernelEnds : Bench {
-  KernelEnds(L2SliceSpec spec, Script script, std::vector<Record<KernelEnd>> ends)
+struct Flushes : Bench {
+  Flushes(L2SliceSpec spec, Script script, std::vector<Record<Flush>> flushes)
       : slice(system.add<L2Slice>("slice", std::move(spec))) {
     feed(slice.request, std::move(script));
-    feed(slice.kernel_end, std::move(ends));
+    feed(slice.flush, std::move(flushes));
     answers = sinks(slice.response, 1)[0];
     dram = &responder<MemRequest, MemResponse>(memory(always(50ns)), slice.filled);
     join_family(slice.dram, {dram->request});
-    reports = &sink(slice.written_back);
+    askers = sinks(slice.flushed, 2);
+    reports = askers[0];
     run();
   }
   L2Slice& slice;
   Sink<MemResponse>* answers = nullptr;
   Memory* dram = nullptr;
-  Sink<KernelEnd>* reports = nullptr;
+  std::vector<Sink<Flushed>*> askers;
+  Sink<Flushed>* reports = nullptr;  // to the first of them
 };
+
+Flush all(std::uint32_t kernel) {
+  return {kNoFrame, kernel, 0};
+}
 
 L2SliceSpec ending() {
   auto spec = half(0, MissPath::home_slice);
@@ -177,25 +183,25 @@ L2SliceSpec ending() {
   spec.params.slices = 1;
   spec.partition_shift = 31;
   spec.memory = AddressMap(1, 256);
-  spec.reports_kernel_end = true;
+  spec.flushes = 4;
   return spec;
 }
 
 }  // namespace
 
 TEST_CASE("L2 slice: at the end of a kernel dirty lines are written, one per cycle, and stay as clean ones") {
-  KernelEnds b(ending(),
-               {{Time{10ns}, write(0x00, 0)},
-                {Time{20ns}, read(0x40, 1)},
-                {Time{200ns}, write(0x80, 2)},
-                {Time{600ns}, read(0x80, 3)}},
-               {{Time{500ns}, {7}}, {Time{700ns}, {8}}});
+  Flushes b(ending(),
+            {{Time{10ns}, write(0x00, 0)},
+             {Time{20ns}, read(0x40, 1)},
+             {Time{200ns}, write(0x80, 2)},
+             {Time{600ns}, read(0x80, 3)}},
+            {{Time{500ns}, all(7)}, {Time{700ns}, all(8)}});
   REQUIRE(b.dram->records().size() == 3);
   CHECK(b.dram->nanoseconds() == Times{35, 501, 502});
   CHECK(b.dram->records()[1].message.access == Access::write);
   CHECK(b.reports->nanoseconds() == Times{502 + 50 + 1 + 1, 701});
-  CHECK(b.reports->records()[0].message.kernel == 7);
-  CHECK(b.reports->records()[1].message.kernel == 8);
+  CHECK(b.reports->records()[0].message.number == 7);
+  CHECK(b.reports->records()[1].message.number == 8);
   CHECK(b.answers->nanoseconds().back() == 600 + 14 + 1);
   CHECK(b.slice.state().stats.kernel_end_writebacks == 2);
   CHECK(b.slice.state().stats.writebacks == 0);
@@ -205,22 +211,61 @@ TEST_CASE("L2 slice: at the end of a kernel dirty lines are written, one per cyc
 TEST_CASE("L2 slice: the write-back at the end of a kernel waits for credits") {
   auto spec = ending();
   spec.dram_credits = 1;
-  KernelEnds b(spec, {{Time{10ns}, write(0x00, 0)}, {Time{11ns}, write(0x40, 1)}}, {{Time{500ns}, {0}}});
+  Flushes b(spec, {{Time{10ns}, write(0x00, 0)}, {Time{11ns}, write(0x40, 1)}}, {{Time{500ns}, all(0)}});
   CHECK(b.dram->nanoseconds() == Times{501, 501 + 50 + 1 + 1});
   CHECK(b.reports->nanoseconds() == Times{553 + 50 + 1 + 1});
 }
 
 TEST_CASE("L2 slice: where partitions keep lines of their own, they are dropped at the end of a kernel") {
   auto spec = half(0, MissPath::memory);
-  spec.reports_kernel_end = true;
-  KernelEnds b(spec,
-               {{Time{10ns}, write(kNear, 0)},
-                {Time{20ns}, write(kFar, 1)},
-                {Time{1000ns}, read(kNear, 2)},
-                {Time{2000ns}, read(kFar, 3)}},
-               {{Time{500ns}, {0}}});
+  spec.flushes = 4;
+  Flushes b(spec,
+            {{Time{10ns}, write(kNear, 0)},
+             {Time{20ns}, write(kFar, 1)},
+             {Time{1000ns}, read(kNear, 2)},
+             {Time{2000ns}, read(kFar, 3)}},
+            {{Time{500ns}, all(0)}});
   // Both are written back, the second one the long way, and read again.
   CHECK(b.dram->nanoseconds() == Times{501, 702, 1015, 2000 + 14 + 200 + 1});
   CHECK(b.reports->nanoseconds() == Times{702 + 50 + 1 + 1});
   CHECK(b.slice.state().stats.kernel_end_writebacks == 2);
+}
+
+TEST_CASE(
+    "L2 slice: when a page leaves, its dirty lines are written back and all of them dropped, no others") {
+  // The page at 0x1000; the line at 0x180 is dirty too, and not of it.
+  auto spec = half(0, MissPath::memory, 16);
+  spec.flushes = 4;
+  Flushes b(spec,
+            {{Time{10ns}, write(0x1000, 0)},
+             {Time{20ns}, write(0x1100, 1)},  // of the other partition's memory
+             {Time{30ns}, read(0x1040, 2)},
+             {Time{40ns}, write(0x0180, 3)},
+             {Time{2000ns}, read(0x0180, 4)},
+             {Time{2100ns}, read(0x1000, 5)},
+             {Time{2400ns}, read(0x1040, 6)},
+             {Time{2700ns}, read(0x1100, 7)}},
+            {{Time{1000ns}, {0x1000, 9, 1}}});
+  CHECK(b.reports->count() == 0);
+  REQUIRE(b.askers[1]->count() == 1);
+  CHECK(b.askers[1]->records()[0].message.number == 9);
+  CHECK(b.askers[1]->nanoseconds() == Times{1001 + 201 + 50 + 1 + 1});
+  // The line that came in at 30, the two dirty ones, and three of the four that are read afterwards.
+  CHECK(b.dram->nanoseconds() == Times{30 + 15, 1001, 1001 + 201, 2115, 2415, 2700 + 215});
+  CHECK(b.slice.state().stats.page_writebacks == 2);
+  CHECK(b.slice.state().stats.kernel_end_writebacks == 0);
+}
+
+TEST_CASE("L2 slice: flushes that come together are done one after the other") {
+  auto spec = half(0, MissPath::memory, 16);
+  spec.flushes = 3;
+  Flushes b(spec,
+            {{Time{10ns}, write(0x1000, 0)}, {Time{20ns}, write(0x2080, 1)}, {Time{30ns}, write(0x30C0, 2)}},
+            {{Time{1000ns}, {0x2000, 4, 1}}, {Time{1001ns}, {0x1000, 5, 1}}, {Time{1002ns}, all(6)}});
+  CHECK(b.askers[1]->nanoseconds() == Times{1001 + 52, 1053 + 52});
+  CHECK(b.askers[1]->records()[1].message.number == 5);
+  CHECK(b.reports->nanoseconds() == Times{1105 + 52});
+  CHECK(b.slice.state().stats.page_writebacks == 2);
+  CHECK(b.slice.state().stats.kernel_end_writebacks == 1);
+  CHECK(b.slice.waiting_for().empty());
 }

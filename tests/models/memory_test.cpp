@@ -111,6 +111,20 @@ TEST_CASE("with write-back at the end of a kernel all that it wrote is in memory
   CHECK(written.kernel_time() > kept.kernel_time());
 }
 
+TEST_CASE(
+    "with write-back at the end of a kernel what other GPUs wrote into a GPU's caches is in memory too") {
+  // The first GPU's blocks end at once; the second one writes into its memory.
+  ModelRun m(
+      "machine.topology = \"two-gpu\"\nmemory.placement = \"contiguous\"\nhost.block_order = \"contiguous\"\n"
+      "gpu.sms = 4\ngpu.l2_cache.write_back_at_kernel_end = true\nworkload.name = \"exchange\"\n"
+      "workload.exchange.pattern = \"pair\"\nworkload.exchange.parts = 2\nworkload.exchange.from = 1\n"
+      "workload.exchange.to = 0\nworkload.exchange.access = \"write\"\nworkload.exchange.warm_up = false\n"
+      "workload.exchange.bytes = \"256KiB\"\n");
+  m.run();
+  CHECK(m.total("rdma", "writes_received") == 128 * 1024 / 64);
+  CHECK(m.total("dram", "writes") == 128 * 1024 / 64);
+}
+
 TEST_CASE("any memory side ends, with nothing left under way, and alike for every placement") {
   std::uint64_t random = 7;
   auto const pick = [&](std::uint32_t n) {
@@ -169,6 +183,11 @@ TEST_CASE("channels that do not fit the slices are refused with one sentence") {
   CHECK(
       mistake("gpu.l2_cache.partitions = 3\n").find("gpu.l2_cache.partitions = 3: must be a power of two") !=
       std::string::npos);
+  CHECK(mistake("gpu.l2_cache.slices = 6\n").find("gpu.l2_cache.slices = 6: must be a power of two") !=
+        std::string::npos);
+  CHECK(mistake("gpu.l2_cache.partitions = 2\ngpu.l2_cache.partition_latency = 0\n")
+            .find("gpu.l2_cache.partition_latency = 0: must be at least 1 with gpu.l2_cache.miss_path = "
+                  "home_slice") != std::string::npos);
   CHECK(mistake("gpu.memory_cache.size = \"1MiB\"\ngpu.memory_cache.ways = 3\n")
             .find("gpu.memory_cache.size") != std::string::npos);
   CHECK(mistake("gpu.memory_cache.size = \"1MiB\"\ngpu.memory_cache.queue = 1\ngpu.dram.channels = 8\n")
@@ -179,6 +198,10 @@ TEST_CASE("refresh and batches that cannot be are refused with one sentence") {
   CHECK(mistake("gpu.dram.t_refi = \"300ns\"\ngpu.dram.t_rfc = \"260ns\"\n")
             .find("gpu.dram.t_refi = 300000: (picoseconds) must leave time for a refresh") !=
         std::string::npos);
+  CHECK(mistake("gpu.dram.t_wtr = \"6ns\"\ngpu.dram.write_high = 4\n")
+            .find("gpu.dram.write_high = 4: must be above gpu.dram.write_low, 8") != std::string::npos);
+  // Without turn-around nothing uses them.
+  CHECK(mistake("gpu.dram.write_high = 4\n") == "accepted");
   CHECK(mistake("gpu.dram.t_wtr = \"6ns\"\ngpu.dram.write_low = 40\n")
-            .find("gpu.dram.write_low = 40: must be below gpu.dram.write_high, 32") != std::string::npos);
+            .find("gpu.dram.write_high = 32: must be above gpu.dram.write_low, 40") != std::string::npos);
 }

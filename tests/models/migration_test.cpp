@@ -36,6 +36,7 @@ struct Machine {
       auto const* c = &system.component(id);
       if (auto const* sm = dynamic_cast<Sm const*>(c)) sms.push_back(sm);
       if (auto const* tlb = dynamic_cast<L2Tlb const*>(c)) l2_tlbs.push_back(tlb);
+      if (auto const* slice = dynamic_cast<L2Slice const*>(c)) slices.push_back(slice);
       if (auto const* gmmu = dynamic_cast<Gmmu const*>(c)) gmmus.push_back(gmmu);
       if (auto const* iommu = dynamic_cast<Iommu const*>(c)) iommus.push_back(iommu);
       if (auto const* d = dynamic_cast<PagingDriver const*>(c)) driver = d;
@@ -43,6 +44,7 @@ struct Machine {
   }
   std::vector<Sm const*> sms;
   std::vector<L2Tlb const*> l2_tlbs;
+  std::vector<L2Slice const*> slices;
   std::vector<Gmmu const*> gmmus;  // by GPU
   std::vector<Iommu const*> iommus;
   PagingDriver const* driver = nullptr;
@@ -52,6 +54,7 @@ struct Machine {
 struct Violations {
   int wrong_frames = 0;   // a TLB entry that is not the page's frame
   int void_entries = 0;   // a TLB entry of a page that is being copied
+  int stale_lines = 0;    // a line of a frame that its page has left, in a slice that is not its home
   int void_accesses = 0;  // a line under way of a frame that is being copied, or that no page has
 };
 
@@ -59,12 +62,20 @@ void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Violations&
   auto const& driver = m.driver->state();
   std::set<std::uint64_t> copied_pages;
   std::set<PhysAddr> frames;
+  std::set<PhysAddr> left;
   driver.table.each_page([&](std::uint64_t, PhysAddr frame) { frames.insert(frame); });
   for (auto const& move : driver.moves) {
     if (move.in_use == 0 || move.unmapping != 0) continue;
     copied_pages.insert(move.fault.page);
     frames.erase(move.from);
+    left.insert(move.from);
   }
+  for (auto const& record : driver.records)
+    if (frames.count(record.from) == 0) left.insert(record.from);
+  for (auto const* slice : m.slices)
+    slice->each_line([&](PhysAddr line, bool home) {
+      found.stale_lines += !home && left.count(line >> page_bits << page_bits) != 0 ? 1 : 0;
+    });
   auto const check = [&](std::uint32_t, std::uint64_t page, PhysAddr frame) {
     found.wrong_frames += driver.table.find(page) != frame ? 1 : 0;
     found.void_entries += copied_pages.count(page) != 0 ? 1 : 0;
@@ -112,7 +123,7 @@ struct Case {
 }  // namespace
 
 TEST_CASE("while pages move no TLB holds a void translation and no access goes to a frame left behind") {
-  constexpr std::array<Case, 11> cases{{
+  constexpr std::array<Case, 12> cases{{
       {"interleaved", "memory.placement = \"interleave\"\n"},
       {"first touch", "memory.first_touch_by = \"driver\"\niommu.merge = true\n"},
       {"first touch, mapped by the IOMMU, requests not merged",
@@ -132,6 +143,9 @@ TEST_CASE("while pages move no TLB holds a void translation and no access goes t
       {"a TLB in the IOMMU that holds all pages, after two touches",
        "memory.placement = \"interleave\"\niommu.tlb_entries = 1024\niommu.tlb_ways = 1024\n"
        "memory.migrate_after = 2\n"},
+      {"an L2 cache for every SM, kept coherent by software",
+       "memory.placement = \"interleave\"\ngpu.l2_cache.partitions = 4\ngpu.l2_cache.miss_path = "
+       "\"memory\"\n"},
   }};
   for (auto const& c : cases) {
     CAPTURE(std::string(c.name));
@@ -144,6 +158,7 @@ TEST_CASE("while pages move no TLB holds a void translation and no access goes t
     CHECK(found.wrong_frames == 0);
     CHECK(found.void_entries == 0);
     CHECK(found.void_accesses == 0);
+    CHECK(found.stale_lines == 0);
     check_tables(machine);
     auto const& s = machine.driver->state();
     CHECK(s.stats.migrations > 30);

@@ -79,6 +79,11 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
   std::vector<In<LaunchKernel>> launches;
   for (auto& gpu : gpus_) launches.push_back(gpu->dispatcher->launch);
   system_->connect(host_->launch, system_->family(launches), Latency{config.host.launch_latency});
+  if (gpus_.size() > 1 && config.writes_back_at_kernel_end()) {
+    std::vector<In<KernelEnd>> ends;
+    for (auto& gpu : gpus_) ends.push_back(gpu->dispatcher->kernel_end);
+    system_->connect(host_->kernel_end, system_->family(ends), Latency{config.host.done_latency});
+  }
   wire_driver();
   if (workload.kernel_count() > 0) system_->post(host_->begin, Tick{}, Time{});
 }
@@ -171,7 +176,8 @@ void Assembly::build_cpus() {
     begin_group(cpu.node, kTranslationGroup);
     if (c == 0) {
       host_ = &system_->add<Host>("host",
-                                  {config_.host, gpus, static_cast<std::uint32_t>(workload_.kernel_count())});
+                                  {config_.host, gpus, static_cast<std::uint32_t>(workload_.kernel_count()),
+                                   gpus > 1 && config_.writes_back_at_kernel_end()});
       driver_ = &system_->add<PagingDriver>(
           "driver", {config_.driver, page_bits_, first_free_, frames(config_.dram), first_free_cpu_,
                      &iommu_table_, static_cast<std::uint32_t>(cpus_.size()),
@@ -253,6 +259,8 @@ void Assembly::build_gpus() {
     gmmu.memory = memory;
     gmmu.queue = config_.l2_tlb.mshrs;
     gmmu.preloaded = &gpu_tables_[g];
+    gmmu.slices_to_flush = config_.l2_cache.software_coherent() ? config_.l2_cache.slices : 0;
+    gmmu.moves = config_.driver.migrations;
     gpu.gmmu = &system_->add<Gmmu>(name + ".gmmu", gmmu);
 
     begin_group(gpu.node, kPortGroup);
@@ -288,7 +296,8 @@ void Assembly::build_gpus() {
     slice.line_bytes = config_.gpu.line_bytes;
     slice.queue = sms_ * config_.l1_cache.slice_credits + config_.gmmu.walkers + port.memory_credits +
                   config_.copy_engine.slice_credits + scalar_caches * config_.scalar_cache.mshrs;
-    slice.reports_kernel_end = config_.writes_back_at_kernel_end();
+    if (config_.writes_back_at_kernel_end()) slice.flushes = 1 + gmmu.moves;
+    slice.page_bits = page_bits_;
     gpu.memory = build_memory(gpu.node, name,
                               {"l2_slice", slice, config_.memory_cache, {config_.dram, "dram", {}}, layout});
     for (std::uint32_t i = 0; i < sms_; ++i) {

@@ -191,8 +191,12 @@ void MachineConfig::check(Config& config) const {
                "(picoseconds) must leave time for a refresh, a row miss and a line, " +
                    std::to_string(picoseconds(least)));
   }
-  rules.need(dram.write_low < dram.write_high, "gpu.dram.write_low", dram.write_low,
-             "must be below gpu.dram.write_high, " + std::to_string(dram.write_high));
+  if (dram.turns_around())
+    rules.need(dram.write_low < dram.write_high, "gpu.dram.write_high", dram.write_high,
+               "must be above gpu.dram.write_low, " + std::to_string(dram.write_low));
+  rules.need(!l2_cache.hardware_coherent() || l2_cache.partition_latency != 0,
+             "gpu.l2_cache.partition_latency", 0,
+             "must be at least 1 with gpu.l2_cache.miss_path = home_slice");
   rules.power_of_two("gpu.dram.banks", dram.banks);
   rules.power_of_two("cpu.dram_banks", cpu.dram.banks);
   rules.power_of_two("cpu.llc_slices", cpu.llc.slices);
@@ -210,8 +214,8 @@ void MachineConfig::check(Config& config) const {
   rules.need(fabric.buffer.bytes == 0 || fabric.buffer.bytes >= largest, "fabric.buffer", fabric.buffer.bytes,
              "must be 0 (as each link needs) or hold a largest packet, " + std::to_string(largest) +
                  " bytes with its header");
-  rules.need(router.t2 <= router.t1, "gpu.router.t2", static_cast<std::uint64_t>(router.t2 * 100),
-             "(percent) must not be above gpu.router.t1");
+  rules.need(router.policy != RouterPolicy::gmmu_bypass || router.t2 <= router.t1, "gpu.router.t2",
+             static_cast<std::uint64_t>(router.t2 * 100), "(percent) must not be above gpu.router.t1");
 }
 
 std::optional<std::string> find_preset(std::string_view name) {

@@ -66,14 +66,7 @@ void Assembly::wire_gpu(Gpu& gpu) {
   auto const client_family = system.family(clients);
   for (auto* slice : gpu.memory.slices) system.connect(slice->response, client_family, crossbar);
   wire_memory(gpu.memory, l2, gpu_clock());
-  if (config_.writes_back_at_kernel_end()) {
-    std::vector<In<KernelEnd>> kernel_ends;
-    for (auto* slice : gpu.memory.slices) {
-      kernel_ends.push_back(slice->kernel_end);
-      system.connect(slice->written_back, gpu.dispatcher->written_back, crossbar);
-    }
-    system.connect(gpu.dispatcher->kernel_end, system.family(kernel_ends), crossbar);
-  }
+  if (config_.writes_back_at_kernel_end()) wire_flushes(gpu);
   system.connect(gpu.dispatcher->start, system.family(starts), crossbar);
   system.connect(gpu.dispatcher->done, host_->kernel_done, Latency{config_.host.done_latency});
   system.connect(gpu.l2_tlb->response, system.family(translations), translation);
@@ -92,6 +85,22 @@ void Assembly::wire_gpu(Gpu& gpu) {
   system.connect(gpu.copy_engine->remote_request, gpu.rdma->remote_request, crossbar);
   system.connect(gpu.copy_engine->memory_request, slices, crossbar);
   system.connect(gpu.copy_engine->copied, driver_->copied, Latency{config_.driver.notify_latency});
+}
+
+// Who asks the slices for flushes: the dispatcher, and the GMMU where software keeps partitions coherent.
+void Assembly::wire_flushes(Gpu& gpu) {
+  Latency const crossbar{gpu_clock().cycles(config_.gpu.crossbar_latency)};
+  std::vector<In<Flush>> flushes;
+  for (auto* slice : gpu.memory.slices) flushes.push_back(slice->flush);
+  auto const slices = system_->family(flushes);
+  std::vector<In<Flushed>> askers{gpu.dispatcher->flushed};
+  system_->connect(gpu.dispatcher->flush, slices, crossbar);
+  if (config_.l2_cache.software_coherent()) {
+    askers.push_back(gpu.gmmu->flushed);
+    system_->connect(gpu.gmmu->flush, slices, crossbar);
+  }
+  auto const answers = system_->family(askers);
+  for (auto* slice : gpu.memory.slices) system_->connect(slice->flushed, answers, crossbar);
 }
 
 void Assembly::wire_cpu(Cpu& cpu) {

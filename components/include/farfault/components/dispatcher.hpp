@@ -6,8 +6,12 @@
 // block is dispatched per cycle. Blocks go to the GPUs one by one (`round_robin`), in runs of consecutive
 // blocks whose lengths differ by one at most (`contiguous`), or in runs that give each SM the same number,
 // SMs x ceil(blocks / SMs of all GPUs) for each GPU until none is left (`contiguous_per_sm`). The next kernel
-// is launched when all GPUs have reported the last one done. Where the L2 cache is written back at the end of
-// a kernel, a GPU that had blocks of it reports it done when all slices have done so.
+// is launched when all GPUs have reported the last one done.
+//
+// Where L2 caches are written back at the end of a kernel, it is done when all slices have done so. Other
+// GPUs write into a GPU's slices too, so of several GPUs each reports its last block, then the host asks all
+// of them for the write-back, and each reports again. A GPU alone asks its slices itself after its last
+// block.
 #pragma once
 
 #include <cstdint>
@@ -71,8 +75,9 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   Out<StartBlock> start = out<StartBlock>("start");
   Out<KernelDone> done = out<KernelDone>("done");
   // Where there are slices to write back.
-  In<KernelEnd> written_back;
-  Out<KernelEnd> kernel_end;
+  In<KernelEnd> kernel_end;
+  In<Flushed> flushed;
+  Out<Flush> flush;
 
   std::string_view kind() const override { return "dispatcher"; }
   std::string waiting_for() const override;
@@ -81,7 +86,8 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
 
   void on_launch(LaunchKernel const& m, Cx& cx) const;
   void on_block_done(BlockDone const& m, Cx& cx) const;
-  void on_written_back(KernelEnd const& m, Cx& cx) const;
+  void on_kernel_end(KernelEnd const& m, Cx& cx) const;
+  void on_flushed(Flushed const& m, Cx& cx) const;
 
   // Whether a block of this shape fits on an empty SM; if not, what it lacks.
   static std::string why_not(KernelShape const& shape, SmParams const& sm, std::uint32_t warp_width);
@@ -106,6 +112,7 @@ struct KernelRecord {
 struct HostState {
   std::uint32_t kernel = 0;
   std::uint32_t reported = 0;
+  std::uint32_t writing_back = 0;  // all have reported the last block
   std::vector<KernelRecord> records;
 };
 
@@ -113,14 +120,16 @@ struct HostSpec {
   HostParams params;
   std::uint32_t gpus = 1;
   std::uint32_t kernels = 0;
+  bool asks_for_write_back = false;  // at the end of a kernel
 };
 
 class Host final : public Component<HostSpec, HostState> {
  public:
-  using Component::Component;
+  explicit Host(Slot<HostSpec> slot);
   In<KernelDone> kernel_done = in<&Host::on_done>("kernel_done");
   Self<Tick> begin = timer<&Host::on_begin>("begin");
   Out<LaunchKernel> launch = out<LaunchKernel>("launch");
+  Out<KernelEnd> kernel_end;  // where it asks for a write-back
 
   std::string_view kind() const override { return "host"; }
   std::string waiting_for() const override;

@@ -10,7 +10,10 @@
 // responds. A page that was not mapped yet, and that a fault of the request has put into this GPU's memory
 // (first touch, migration), counts as remote, wherever the request was sent: it needs the IOMMU. An
 // invalidation clears the page's entry, is forwarded to the TLBs behind all earlier responses, and is
-// acknowledged when they have acknowledged it.
+// acknowledged when they have acknowledged it. Where the L2 slices of several partitions may hold the lines
+// of a page of this GPU (software keeps them coherent), they have to write them back and drop them in
+// between: then no access is under way that could bring them in again but those of other devices, at their
+// home.
 #pragma once
 
 #include <array>
@@ -46,6 +49,8 @@ struct GmmuSpec {
   AddressMap memory;
   std::uint32_t queue = 64;              // requests that the L2 TLB can have outstanding
   PageTable const* preloaded = nullptr;  // mappings at time zero
+  std::uint32_t slices_to_flush = 0;     // when a page leaves
+  std::uint32_t moves = 0;               // pages that can leave at a time, then
 };
 
 struct GmmuStats {
@@ -81,12 +86,14 @@ struct GmmuState {
   BypassPredictor predictor;
   RouterStats router_stats;
   GmmuStats stats;
-  std::uint64_t latency_ps = 0;  // summed over responses
+  std::uint64_t latency_ps = 0;         // summed over responses
+  std::vector<PhysAddr> leaving;        // by move: the frame,
+  std::vector<std::uint32_t> flushing;  // and the slices that still hold it
 };
 
 class Gmmu final : public Component<GmmuSpec, GmmuState> {
  public:
-  using Component::Component;
+  explicit Gmmu(Slot<GmmuSpec> slot);
   In<TranslateRequest> request = in<&Gmmu::on_request>("request");
   In<MemResponse> entry_read = in<&Gmmu::on_entry>("entry_read");
   In<TranslateResponse> from_iommu = in<&Gmmu::on_iommu>("from_iommu");
@@ -98,6 +105,9 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   Out<TranslateRequest> to_iommu = out<TranslateRequest>("to_iommu");
   Out<Invalidate> to_tlb = out<Invalidate>("to_tlb");
   Out<Invalidated> acknowledge = out<Invalidated>("acknowledge");
+  // Where there are slices to flush.
+  In<Flushed> flushed;
+  Out<Flush> flush;
 
   std::string_view kind() const override { return "gmmu"; }
   std::string waiting_for() const override;
@@ -110,6 +120,7 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void on_iommu(TranslateResponse const& m, Cx& cx) const;
   void on_invalidate(Invalidate const& m, Cx& cx) const;
   void on_invalidated(Invalidated const& m, Cx& cx) const;
+  void on_flushed(Flushed const& m, Cx& cx) const;
 
  private:
   Route route(std::uint64_t page, GmmuPending& pending, Cx& cx) const;

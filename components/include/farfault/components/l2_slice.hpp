@@ -16,11 +16,12 @@
 //   its home. Requests of other partitions have a queue and MSHRs of their own at either end, so that
 //   partitions never wait for each other in a circle; the two queues of a slice take turns.
 // - `memory`: treats the line as its own, and reaches its memory `partition_latency` later each way. Software
-//   keeps the copies coherent: at the end of a kernel every slice writes its dirty lines back and drops all.
+//   keeps the copies coherent: at the end of a kernel every slice writes its dirty lines back and drops all;
+//   and those of a page when it leaves its frame.
 //
-// The end of a kernel: told so by the dispatcher, a slice writes its dirty lines to memory, one per cycle as
-// credits allow, and reports when these writes are acknowledged. Write-backs under way before are not waited
-// for.
+// A flush: told so by the dispatcher (the end of a kernel) or the GMMU (a page leaves), a slice writes its
+// dirty lines to memory, one per cycle as credits allow, and reports when these writes are acknowledged.
+// Flushes are done one after the other. Write-backs under way before are not waited for.
 #pragma once
 
 #include <string>
@@ -73,7 +74,8 @@ struct L2SliceSpec {
   std::uint32_t queue = 1024;         // requests that clients hold credits for
   std::uint32_t cycles_per_line = 1;  // that a request and a response take
   std::uint16_t dram_port = 0;        // this slice's number among the clients of its channels
-  bool reports_kernel_end = false;    // there is a dispatcher to report to
+  std::uint32_t flushes = 0;          // that others can ask for at a time; 0: nobody does
+  unsigned page_bits = 12;
 };
 
 struct L2SliceStats {
@@ -86,6 +88,7 @@ struct L2SliceStats {
   std::uint64_t far_misses = 0;
   std::uint64_t far_requests = 0;
   std::uint64_t kernel_end_writebacks = 0;
+  std::uint64_t page_writebacks = 0;
 };
 
 struct L2Waiter {
@@ -108,12 +111,10 @@ struct FarState {
   std::uint64_t turn = 0;              // 1: they are next when something is free
 };
 
-// The write-back at the end of a kernel.
-struct KernelEndState {
+struct FlushState {
+  Ring<Flush> asked;         // the first one is under way
   std::uint64_t next = 0;    // place in the cache to look at
   std::uint64_t writes = 0;  // not acknowledged yet
-  std::uint32_t kernel = 0;
-  std::uint32_t active = 0;
 };
 
 struct L2SliceState {
@@ -125,7 +126,7 @@ struct L2SliceState {
   Time answer_free{};
   std::vector<std::uint32_t> dram_credits;  // by channel of this slice
   FarState far;
-  KernelEndState kernel_end;
+  FlushState flush;
   L2SliceStats stats;
 };
 
@@ -136,13 +137,13 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   In<MemResponse> filled = in<&L2Slice::on_dram>("filled");
   Out<MemResponse> response = out<MemResponse>("response");
   Out<MemRequest> dram = out<MemRequest>("dram");
-  // Where there is another partition to reach, and a dispatcher to report to.
+  // Where there is another partition to reach, and somebody who asks for flushes.
   In<MemRequest> far_request;
   In<MemResponse> home_response;
   Out<MemResponse> far_response;
   Out<MemRequest> home_request;
-  In<KernelEnd> kernel_end;
-  Out<KernelEnd> written_back;
+  In<Flush> flush;
+  Out<Flushed> flushed;
 
   std::string_view kind() const override { return spec().kind; }
   std::string waiting_for() const override;
@@ -153,7 +154,16 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   void on_dram(MemResponse const& m, Cx& cx) const;
   void on_far_request(MemRequest const& m, Cx& cx) const;
   void on_home_response(MemResponse const& m, Cx& cx) const;
-  void on_kernel_end(KernelEnd const& m, Cx& cx) const;
+  void on_flush(Flush const& m, Cx& cx) const;
+
+  // Calls f(address, whether this is its home slice) for each line in the cache.
+  template <class F>
+  void each_line(F&& f) const {
+    state().cache.each_line([&](std::uint64_t line) {
+      auto const address = address_of(line);
+      f(address, partition_of(address) == partition());
+    });
+  }
 
  private:
   // These return false when the request has to wait.
@@ -165,7 +175,9 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   void answer(L2Waiter to, PhysAddr address, Access access, Time at, Cx& cx) const;
   void put(std::uint64_t line, bool dirty, Cx& cx) const;
   void write_back(Cx& cx) const;
-  void go_on_with_kernel_end(Cx& cx) const;
+  void go_on_with_flushes(Cx& cx) const;
+  // All of its writes are acknowledged.
+  bool write_dirty(Flush const& wanted, Cx& cx) const;
   void resume_stalled(Cx& cx) const;
 
   // Every line filled may evict a dirty one: outstanding fills have a write-back entry reserved. Fills from
@@ -198,6 +210,9 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
     auto const home = static_cast<std::uint32_t>(line >> kPartitionBit << spec().partition_shift) | within;
     auto const local = (line & ((std::uint64_t{1} << kPartitionBit) - 1)) * spec().line_bytes;
     return physical(spec().device, spec().memory.offset(home, local));
+  }
+  bool in_frame(std::uint64_t line, PhysAddr frame) const {
+    return (address_of(line) ^ frame) >> spec().page_bits == 0;
   }
 };
 

@@ -212,6 +212,7 @@ class Assembly {
   static std::uint64_t data_bytes(DramParams const& dram) { return dram.capacity.bytes / 8 * 7; }
   std::uint64_t frames(DramParams const& dram) const { return data_bytes(dram) >> page_bits_; }
   void wire_gpu(Gpu& gpu);
+  void wire_flushes(Gpu& gpu);
   void wire_cpu(Cpu& cpu);
   void wire_driver();
   Latency first_touch_latency(Cpu const& cpu) const;

@@ -61,6 +61,17 @@ class Cache {
     return std::nullopt;
   }
   void clean(std::uint64_t place) { dirty_[place] = 0; }
+  template <class F>
+  void each_line(F&& f) const {
+    for (std::uint32_t i = 0; i < array_.slots(); ++i)
+      if (array_.key(i) != SetAssociative::kEmpty) f(array_.key(i));
+  }
+  // Drops the lines of which `leaves(line)` is true, clean and dirty alike.
+  template <class F>
+  void drop(F&& leaves) {
+    for (std::uint32_t i = 0; i < array_.slots(); ++i)
+      if (array_.key(i) != SetAssociative::kEmpty && leaves(array_.key(i))) array_.erase_slot(i);
+  }
   void drop_clean() {
     for (std::uint32_t i = 0; i < dirty_.size(); ++i)
       if (dirty_[i] == 0) array_.erase_slot(i);

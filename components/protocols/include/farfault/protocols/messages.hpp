@@ -159,9 +159,19 @@ struct BlockDone {
   std::uint32_t unused;
 };
 
-// To the slices of a last-level cache: write back what is dirty; and back when that is done.
+// From the host to every GPU, once all have reported the last block of a kernel: write back what is dirty.
 struct KernelEnd {
   std::uint32_t kernel;
+};
+// To an L2 slice: write back what is dirty of the page at `frame`, and drop the page; or of everything (no
+// frame), at the end of a kernel. Back, to who asked, when that is done. `number` is for the asker alone.
+struct Flush {
+  PhysAddr frame;
+  std::uint32_t number;
+  std::uint32_t from;
+};
+struct Flushed {
+  std::uint32_t number;
 };
 
 enum class FaultKind : std::uint8_t { not_mapped, remote };
@@ -214,6 +224,7 @@ static_assert(Message<MemRequest> && Message<MemResponse> && Message<TranslateRe
 static_assert(Message<ScalarRequest> && Message<ScalarResponse>);
 static_assert(Message<Packet> && Message<Credit> && Message<StartBlock> && Message<BlockDone> &&
               Message<Tick>);
+static_assert(Message<Flush> && Message<Flushed>);
 static_assert(Message<Invalidate> && Message<PageFault> && Message<PageMove> && Message<CopyPage>);
 
 }  // namespace farfault
