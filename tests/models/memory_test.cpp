@@ -125,6 +125,49 @@ TEST_CASE(
   CHECK(m.total("dram", "writes") == 128 * 1024 / 64);
 }
 
+TEST_CASE("the channels of every preset share reads and writes evenly") {
+  for (auto const* preset : {"gpu-v100", "gpu-a100", "gpu-h100", "gpu-mi100", "gpu-mi210", "gpu-mi300x"}) {
+    CAPTURE(preset);
+    ModelRun m("include = [\"" + std::string(preset) +
+               "\"]\ngpu.sms = 16\nworkload.name = \"stream\"\nworkload.stream.bytes = \"4MiB\"\n"
+               "workload.stream.write_fraction = 0.5\ngpu.l2_cache.write_back_at_kernel_end = true\n");
+    m.run();
+    std::uint64_t least = UINT64_MAX;
+    std::uint64_t most = 0;
+    std::uint32_t channels = 0;
+    for (ComponentId id = 0; id < m.system().component_count(); ++id) {
+      auto const* channel = dynamic_cast<DramChannel const*>(&m.system().component(id));
+      if (channel == nullptr || channel->kind() != "dram") continue;
+      ++channels;
+      least = std::min(least, channel->state().stats.bytes);
+      most = std::max(most, channel->state().stats.bytes);
+    }
+    CHECK(channels == m.config().gpu_memory().channels);
+    auto const each =
+        (4U << 20U) / channels / (m.config().memory_cache.present() ? 2 : 1);  // or without writes
+    CHECK(least >= each);
+    CHECK(most <= each + each / 10 + 4096);  // page-table entries, instructions' constants
+  }
+}
+
+TEST_CASE("eight MI300X, whose eight L2 caches each go to memory, are alike for every placement") {
+  std::string const toml =
+      "include = [\"mi300x-8\"]\ngpu.sms = 8\nmemory.page_size = \"4KiB\"\nworkload.name = \"transpose\"\n"
+      "workload.transpose.width = 256\nworkload.transpose.height = 256\n";
+  EngineOptions two;
+  two.threads = 2;
+  ModelRun one(toml, {}, topologies::Granularity::one);
+  ModelRun split(toml, two, topologies::Granularity::split_gpu);
+  one.run();
+  split.run();
+  CHECK(one.config().l2_cache.software_coherent());
+  CHECK(one.total("l2_slice", "far_misses") > 0);
+  CHECK(one.kernel(0).finished > Time{});
+  CHECK(one.kernel(0).finished == split.kernel(0).finished);
+  CHECK(one.total("l2_slice", "hits") == split.total("l2_slice", "hits"));
+  CHECK(one.total("dram", "bytes") == split.total("dram", "bytes"));
+}
+
 TEST_CASE("any memory side ends, with nothing left under way, and alike for every placement") {
   std::uint64_t random = 7;
   auto const pick = [&](std::uint32_t n) {

@@ -1,5 +1,6 @@
 // The presets of real GPUs: a dependent load takes exactly the sum of the configured stages, and at the clock
-// at which it was measured that sum is the published load-to-use latency, to the cycle.
+// at which it was measured that sum is the published load-to-use latency, to the cycle. All without refresh,
+// which a load meets now and then.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -48,8 +49,8 @@ class Chase {
  private:
   Duration time_of(std::uint64_t stride, std::uint64_t elements, std::uint64_t hops) const {
     return ModelRun("include = [\"" + std::string(gpu_.preset) + "\"]\nworkload.name = \"pointer_chase\"\n" +
-                    "gpu.clock = \"" + std::to_string(gpu_.mhz) + "MHz\"\n" + more_ +
-                    "workload.pointer_chase.stride = \"" + std::to_string(stride) + " B\"\n" +
+                    "gpu.dram.t_refi = \"0ns\"\ngpu.clock = \"" + std::to_string(gpu_.mhz) + "MHz\"\n" +
+                    more_ + "workload.pointer_chase.stride = \"" + std::to_string(stride) + " B\"\n" +
                     "workload.pointer_chase.elements = " + std::to_string(elements) +
                     "\nworkload.pointer_chase.hops = " + std::to_string(hops) + "\n")
         .run()
@@ -70,13 +71,21 @@ struct Stages {
   // None of these clocks has a period of whole picoseconds: rounded stages arrive within the last cycle, and
   // their value is used at the edge that ends it.
   std::int64_t l2() const { return l1() + slice(); }
-  // In the channel of a slice, with another row open; one cycle there and one back.
+  // In the channel of a slice, with another row open; one cycle there and one back, and as many to a cache
+  // before it.
   double channel() const {
     auto const& d = c.dram;
     auto const ps = d.t_rp + d.t_rcd + d.t_cl + d.bandwidth.time_for(c.gpu.line_bytes) + d.controller_latency;
-    return 2 + static_cast<double>(picoseconds(ps)) / cycle_ps;
+    auto const cache = c.memory_cache.present() ? c.memory_cache.latency + 2 : 0;
+    return 2 + cache + static_cast<double>(picoseconds(ps)) / cycle_ps;
   }
-  std::int64_t memory() const { return l1() + slice() + static_cast<std::int64_t>(channel()) + 1; }
+  // Half of the lines are at home in the far one of two partitions.
+  std::int64_t far() const {
+    return c.l2_cache.hardware_coherent() ? 2 * c.l2_cache.partition_latency + c.l2_cache.latency : 0;
+  }
+  std::int64_t memory() const {
+    return l1() + slice() + static_cast<std::int64_t>(channel()) + 1 + far() / 2;
+  }
   std::int64_t l1_tlb_miss() const { return 2 * c.gpu.translation_latency + c.l2_tlb.latency; }
   std::int64_t l2_tlb_miss() const { return 2 * c.gpu.translation_latency + c.gmmu.latency; }
 
@@ -117,8 +126,15 @@ TEST_CASE("a pointer chase on the presets of GPUs takes the configured stages") 
     Chase const small_tlb(gpu, "gpu.l2_tlb.entries = 16\ngpu.l2_tlb.ways = 16\n");
     CHECK(small_tlb.cycles_a_hop(kPage + line, 128) ==
           s.l1() + s.l1_tlb_miss() + s.l2_tlb_miss() + s.slice());
-    // All lines in few sets of one slice, each in a row of its own.
-    Chase const large_tlb(gpu, "gpu.l1_tlb.entries = 1024\ngpu.l1_tlb.ways = 1024\n");
-    CHECK(large_tlb.cycles_a_hop(8 * kPage, 512) == s.memory());
+    // L2 slices of one set; each line is in a row of its own, every other one at home in the far partition.
+    auto const& l2 = s.c.l2_cache;
+    std::string few_lines = "gpu.l1_tlb.entries = 1024\ngpu.l1_tlb.ways = 1024\ngpu.l2_cache.size = \"" +
+                            std::to_string(std::uint64_t{l2.slices} * l2.ways * line) + " B\"\n";
+    if (s.c.memory_cache.present())
+      few_lines += "gpu.memory_cache.size = \"" +
+                   std::to_string(std::uint64_t{s.c.gpu_memory().channels} * s.c.memory_cache.ways * line) +
+                   " B\"\n";
+    auto const half = l2.hardware_coherent() ? l2.slices / 2 * l2.interleave.bytes : 0;
+    CHECK(Chase(gpu, few_lines).cycles_a_hop(8 * kPage + half, 512) == s.memory());
   }
 }
