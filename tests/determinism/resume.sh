@@ -134,6 +134,12 @@ try "stream with writes"
 model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=1024
   --set workload.transpose.height=512 --set memory.remote_touch=migrate)
 try "transpose, pages moving"
+model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=1024
+  --set workload.transpose.height=512 --set memory.placement=interleave --set memory.remote_touch=migrate
+  --set gpu.l2_cache.partitions=4 --set gpu.l2_cache.miss_path=memory --set gpu.l2_cache.write_back_at_kernel_end=true
+  --set gpu.l2_cache.size=64KiB --set gpu.memory_cache.size=256KiB --set gpu.dram.t_refi=1us --set gpu.dram.t_rfc=100ns
+  --set gpu.dram.t_wtr=8ns --set gpu.dram.t_rtw=2ns)
+try "transpose, an L2 cache for every 9 SMs, pages moving"
 
 # Checkpoints by the clock, some of which the kill cuts short.
 every=(--checkpoint-minutes 0.002)
