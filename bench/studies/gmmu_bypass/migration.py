@@ -1,34 +1,37 @@
 """What moving a page to the GPU that touches it does, beside accessing it where it is: a section of sensitivity.md."""
-from measure import divide, measure
-from study import WORKLOADS, Runner, complete
+from measure import divide
+from study import WORKLOADS
 from variations import scaled, simulation
 
 TOUCHES = [1, 2, 8]
 DESIGN = "distributed"
 
 
-def study(args, program, workloads, placement, footprint, base, text):
-    """Runs what is needed and appends the section to text; returns the failures."""
-    move = {"memory.remote_touch": '"migrate"'}
-    variants = {"access": {}}
-    for n in TOUCHES:
-        variants[n] = {**move, "memory.migrate_after": n}
-    varied = []
-    for p in program.parameters():
-        if "assumed" in p["source"] and p["key"].startswith(("driver.", "gpu.copy_engine.")):
-            for factor in (0.5, 2):
-                value = scaled(p, factor)
-                if value is not None:
-                    varied.append((p["key"], p["default"], value.strip('"')))
-                    variants[p["key"], value.strip('"')] = {**variants[1], p["key"]: value}
-    runs = {v: {w: simulation(w, DESIGN, placement, footprint, s, base) for w in workloads} for v, s in variants.items()}
-    failures = []
-    if not args.table_only:
-        unique = {r.output: r for by_workload in runs.values() for r in by_workload.values()}
-        failures = Runner(program, args.jobs).run(list(unique.values()))
-    text += section({v: {w: measure(r.output) if complete(r.output) else None for w, r in by_workload.items()}
-                     for v, by_workload in runs.items()}, workloads, varied)
-    return failures
+class Moves:
+    """The runs of one placement with pages that move, and their section."""
+
+    def __init__(self, parameters, workloads, placement, scale, base):
+        self.workloads = workloads
+        move = {"memory.remote_touch": '"migrate"'}
+        variants = {"access": {}}
+        for n in TOUCHES:
+            variants[n] = {**move, "memory.migrate_after": n}
+        self.varied = []
+        for p in parameters:
+            if "assumed" in p["source"] and p["key"].startswith(("driver.", "gpu.copy_engine.")):
+                for factor in (0.5, 2):
+                    value = scaled(p, factor)
+                    if value is not None:
+                        self.varied.append((p["key"], p["default"], value.strip('"')))
+                        variants[p["key"], value.strip('"')] = {**variants[1], p["key"]: value}
+        self.runs = {v: {w: simulation(w, DESIGN, placement, scale, s, base) for w in workloads} for v, s in variants.items()}
+
+    def all_runs(self):
+        return [r for by_workload in self.runs.values() for r in by_workload.values()]
+
+    def section(self, results):
+        found = {v: {w: results.of(r) for w, r in by_workload.items()} for v, by_workload in self.runs.items()}
+        return section(found, self.workloads, self.varied)
 
 
 def section(found, workloads, varied):

@@ -8,7 +8,8 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 import figures  # noqa: E402
 from figures import PAPER  # noqa: E402
-from study import WORKLOADS  # noqa: E402
+from provenance import sentence  # noqa: E402
+from study import WORKLOADS, show_bytes  # noqa: E402
 
 FIGURES = [
     ("fig3.svg", "Fig. 3: performance over distributed",
@@ -23,15 +24,16 @@ FIGURES = [
 ]
 
 
-def draw(folder, results):
-    """Writes the figures; returns (file name, title) of each."""
+def draw(folder, results, made):
+    """Writes the figures, each with the mark of what made it; returns (file name, title) of each."""
+    words = sentence(made) + " " + ", ".join(f"{p}: {show_bytes(n)} per workload" for p, n in made["footprints"].items())
     for file, title, bars, line in FIGURES:
         fig, axes = plt.subplots(len(results), 1, figsize=(8, 2.4 * len(results) + 0.6), squeeze=False,
                                  constrained_layout=True)
         for ax, (placement, runs) in zip(axes[:, 0], results.items()):
             panel(ax, placement, runs, bars, line)
         fig.suptitle(title)
-        fig.savefig(folder / file, metadata={"Date": None, "Creator": None})
+        fig.savefig(folder / file, metadata={"Date": None, "Creator": None, "Title": title, "Description": words})
         plt.close(fig)
     return [(file, title) for file, title, _, _ in FIGURES]
 

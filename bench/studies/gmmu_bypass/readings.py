@@ -2,173 +2,219 @@
 from dataclasses import dataclass
 
 import figures
+import local_share
+import noise
 from figures import PAPER, gain
-from measure import measure
-from study import FULL, PLACEMENTS, Runner, complete, show_bytes
-from variations import simulation
+from study import PLACEMENTS
+from variations import scaled_tlb, simulation, sizes_said
 
 DESIGNS = ["distributed", "centralized", "gmmu_bypass"]
 PLACED = {"first_touch": "pages at their first touch", "recorded": "pages as a first-touch run recorded them",
           "interleave": "pages in turn", "contiguous": "each buffer in equal parts"}
+ALL, OWN, FIRST = tuple(PLACEMENTS), tuple(PLACEMENTS[:2]), tuple(PLACEMENTS[:1])
+PRESET = "as the preset"
+# The paper's statements in figures.claims that three designs can be held against, with the heading of their column.
+STATEMENTS = {"distributed beats centralized for MT, FFT, KM, ST": "Fig. 3: distributed ahead for MT, FFT, KM, ST",
+              "centralized beats distributed for RL, FIR, MP": "Fig. 3: centralized ahead for RL, FIR, MP",
+              "bypass beats distributed for RL, FIR, MP": "Fig. 5: bypass ahead for RL, FIR, MP",
+              "bypass is similar or slightly better for the others": "Fig. 5: bypass not behind for the others"}
 
 
 @dataclass
 class Reading:
-    words: str      # "walks of 100 cycles"
-    settings: dict  # key -> TOML text
-    placements: tuple = tuple(PLACEMENTS)
+    words: str         # "walks of 100 cycles"
+    settings: object   # key -> TOML text, or a function of workload and scale that gives them
+    placements: tuple = ALL
 
 
 def walks(cycles):
     return {"gpu.gmmu.walk_latency": cycles, "iommu.walk_latency": cycles}
 
 
-def tlb(footprint):
-    """The L2 TLB that has the share of this footprint that the paper's has of 64 MiB."""
-    entries = max(4, 256 * footprint // FULL)
-    return {"gpu.l2_tlb.entries": entries, "gpu.l2_tlb.ways": min(32, entries)}
+def and_scaled_tlb(settings):
+    return lambda workload, scale: {**scaled_tlb(workload, scale), **settings}
 
 
-def readings(footprint):
-    first = ("first_touch",)
+def readings():
     driver = {"memory.first_touch_by": '"driver"'}
-    small = tlb(footprint)
+    many = {"iommu.walkers": 64}
+    scaled = "L2 TLB scaled to the footprint"
     return [
-        Reading("as the preset", {}),
+        Reading(PRESET, {}),
         Reading("walks of 1 cycle", walks(1)),
         Reading("walks of 100 cycles", walks(100)),
         Reading("walks of 500 cycles", walks(500)),
-        Reading("walks of 500 cycles in the GMMUs alone", {"gpu.gmmu.walk_latency": 500}),
-        Reading("64 walkers in the IOMMU", {"iommu.walkers": 64}),
-        Reading("64 walkers in the IOMMU, walks of 100 cycles", {"iommu.walkers": 64, **walks(100)}),
-        Reading("64 walkers in the IOMMU, walks of 500 cycles", {"iommu.walkers": 64, **walks(500)}),
-        Reading("page-walk caches of 64 entries", {"gpu.gmmu.walk_cache": 64, "iommu.walk_cache": 64}),
-        Reading("requests merged in the IOMMU", {"iommu.merge": "true"}),
-        Reading(f"an L2 TLB of {small['gpu.l2_tlb.entries']} entries, for the footprint what 256 are for 64 MiB", small),
-        Reading("an L2 TLB of 4096 entries, as MGPUSim's", {"gpu.l2_tlb.entries": 4096, "gpu.l2_tlb.ways": 64}),
+        Reading("walks of 500 cycles in the GMMUs alone", {"gpu.gmmu.walk_latency": 500}, OWN),
+        Reading("64 walkers in the IOMMU", many),
+        Reading("64 walkers in the IOMMU, walks of 100 cycles", {**many, **walks(100)}, OWN),
+        Reading("64 walkers in the IOMMU, walks of 500 cycles", {**many, **walks(500)}, OWN),
+        Reading("page-walk caches of 64 entries", {"gpu.gmmu.walk_cache": 64, "iommu.walk_cache": 64}, OWN),
+        Reading("requests merged in the IOMMU", {"iommu.merge": "true"}, OWN),
+        Reading(scaled, and_scaled_tlb({})),
+        Reading(scaled + ", walks of 100 cycles", and_scaled_tlb(walks(100)), OWN),
+        Reading(scaled + ", 64 walkers in the IOMMU", and_scaled_tlb(many), OWN),
+        Reading("L2 TLB of 4096 entries, as MGPUSim's", {"gpu.l2_tlb.entries": 4096, "gpu.l2_tlb.ways": 64}, OWN),
         Reading("blocks in equal runs", {"host.block_order": '"contiguous"'}),
-        Reading("blocks in runs for each CU", {"host.block_order": '"contiguous_per_sm"'}),
-        Reading("a driver that takes 0.1 us for each first touch", {**driver, "driver.fault_latency": '"100 ns"'}, first),
-        Reading("a driver that takes 1 us for each first touch", {**driver, "driver.fault_latency": '"1 us"'}, first),
-        Reading("pages copied from the CPU at their first touch", {"memory.first_touch_copy": "true"}, first),
+        Reading("blocks in runs for each CU", {"host.block_order": '"contiguous_per_sm"'}, OWN),
+        Reading("a driver that takes 0.1 us for each first touch", {**driver, "driver.fault_latency": '"100 ns"'}, FIRST),
+        Reading("a driver that takes 1 us for each first touch", {**driver, "driver.fault_latency": '"1 us"'}, FIRST),
+        Reading("a driver that takes 0.1 us for each first touch, 2 us away from the IOMMU",
+                {**driver, "driver.fault_latency": '"100 ns"', "driver.notify_latency": '"2 us"'}, FIRST),
+        Reading("pages copied from the CPU at their first touch", {"memory.first_touch_copy": "true"}, FIRST),
     ]
 
 
 class Found:
-    """Means over the workloads, by reading and placement, of what is there."""
+    """The readings' runs; once read, their measures, means over the workloads, and which statements of the paper hold."""
 
-    def __init__(self, footprint, workloads, placements, out):
-        self.footprint, self.readings = footprint, readings(footprint)
+    def __init__(self, workloads, placements, scale, out, quick=False):
+        self.scale, self.readings, self.workloads = scale, readings(), workloads
+        self.placements = [p for p in PLACEMENTS if p in placements]
         base = out / "readings"
-        self.runs = {(r.words, p): {w: {d: simulation(w, d, p, footprint, r.settings, base) for d in DESIGNS} for w in workloads}
+        self.runs = {(r.words, p): {w: {d: simulation(w, d, p, scale, r.settings, base) for d in DESIGNS} for w in workloads}
                      for r in self.readings for p in r.placements if p in placements}
+        self.noise = noise.Noise(workloads, self.placements, scale, base, quick)
 
     def all_runs(self):
-        return [run for by_workload in self.runs.values() for designs in by_workload.values() for run in designs.values()]
+        return [run for by_workload in self.runs.values() for designs in by_workload.values() for run in designs.values()] + \
+            self.noise.all_runs()
 
-    def read(self):
-        """{(reading, placement): {series: mean}}"""
-        self.means = {}
+    def read(self, results):
+        self.measured, self.means, self.holds = {}, {}, {}
         for key, by_workload in self.runs.items():
-            measured = {w: {d: measure(r.output) for d, r in designs.items() if complete(r.output)}
-                        for w, designs in by_workload.items()}
-            s = figures.series(measured)
+            self.measured[key] = {w: {d: m for d, m in ((d, results.of(r)) for d, r in designs.items()) if m}
+                                  for w, designs in by_workload.items()}
+            s = figures.series(self.measured[key])
             self.means[key] = {name: figures.mean(values.values()) for name, values in s.items()}
-
-
-def run(args, program, workloads, placements, footprint, out):
-    """Runs what is needed; returns what was found, and the failures."""
-    found = Found(footprint, workloads, placements, out)
-    failures = [] if args.table_only else Runner(program, args.jobs).run(found.all_runs())
-    found.read()
-    return found, failures
+            self.holds[key] = {text: verdict for _, _, text, _, verdict in figures.claims(self.measured[key]) if text in STATEMENTS}
+        self.noise.read(results)
 
 
 def name(key):
-    return f"{PLACED[key[1]]}, {key[0]}" if key[0] != "as the preset" else PLACED[key[1]]
+    return f"{PLACED[key[1]]}, {key[0]}" if key[0] != PRESET else PLACED[key[1]]
 
 
-def listed(keys, values, most=8):
+def listed(keys, values, most=3):
     shown = [f"{name(k)} ({gain(values[k])})" for k in keys[:most]]
     rest = len(keys) - len(shown)
     return "; ".join(shown) + (f"; and {rest} more in the table below" if rest else "")
 
 
-def groups(values):
-    """The readings by what they say of bypass over distributed: (beginning of a sentence, readings), clearest first."""
-    paper = PAPER["averages"]["bypass_over_distributed"]["value"]
-    low, high = 1 + (paper - 1) / figures.SIZE, 1 + (paper - 1) * figures.SIZE
+def agreeing(stated):
+    """Between which ratios a mean has the paper's size."""
+    return 1 + (stated - 1) / figures.SIZE, 1 + (stated - 1) * figures.SIZE
+
+
+def groups(values, noises):
+    """The readings by what they say of bypass over distributed: (beginning of a sentence, word for the table, readings)."""
+    low, high = agreeing(PAPER["averages"]["bypass_over_distributed"]["value"])
     down = sorted(values, key=values.get, reverse=True)
-    near = 1 + figures.TIE
+    same = [k for k in down if abs(values[k] - 1) <= noises.get(k[1], noise.LEAST)]
+    rest = [k for k in down if k not in same]
     return [
-        (f"The paper's gain, within half and twice its size ({gain(low)} to {gain(high)}), comes of",
-         [k for k in down if low <= values[k] <= high]),
-        ("Bypass is further ahead in", [k for k in down if values[k] > high]),
-        (f"It is ahead by less than {gain(low)} in", [k for k in down if near < values[k] < low]),
-        (f"It is within {figures.TIE * 100:g} % of distributed in", [k for k in down if 2 - near <= values[k] <= near]),
-        ("It is behind distributed in", [k for k in reversed(down) if values[k] < 2 - near]),
+        (f"The paper's gain over distributed, within half and twice its size ({gain(low)} to {gain(high)}) and beyond the noise, comes of",
+         "as the paper", [k for k in rest if low <= values[k] <= high]),
+        ("Bypass is further ahead in", "further ahead", [k for k in rest if values[k] > high]),
+        (f"It is ahead by less than {gain(low)}, but more than the noise, in", "less ahead", [k for k in rest if 1 < values[k] < low]),
+        ("There is no difference in", "no difference", same),
+        ("Bypass is behind distributed in", "behind", [k for k in reversed(rest) if values[k] < 1]),
     ]
+
+
+def of_series(found, series):
+    return {k: m[series] for k, m in found.means.items() if m.get(series) is not None}
 
 
 def first_paragraph(found, results, footprint):
     """Which readings give the paper's result and which do not, in words, from the measured means."""
-    values = {k: m["bypass_over_distributed"] for k, m in found.means.items() if m["bypass_over_distributed"] is not None}
+    values = of_series(found, "bypass_over_distributed")
     if not values:
         return "No reading of the paper has been measured."
-    paper = PAPER["averages"]["bypass_over_distributed"]["value"]
-    text = [f"**Which readings of the paper give its result.** The paper has GMMU bypass ahead of distributed by {gain(paper)}, on average "
-            f"over its nine workloads. It is read here in {len(values)} ways, each a placement of pages and one thing that the paper "
-            f"leaves open, with {show_bytes(found.footprint)} for each workload."]
-    for number, (sentence, keys) in enumerate(groups(values)):
+    stated = {name: entry["value"] for name, entry in PAPER["averages"].items()}
+    text = [f"**Which readings of the paper give its result.** The paper has GMMU bypass ahead of distributed by "
+            f"{gain(stated['bypass_over_distributed'])} and of centralized by {gain(stated['bypass_over_centralized'])}, on average over its "
+            "nine workloads; distributed falls behind centralized for RL, FIR and MP, where bypass gains, and is ahead for MT, FFT, KM "
+            f"and ST. It is read here in {len(values)} ways, each a placement of pages and one or two things that the paper leaves open. "
+            f"{noise.said(found.noise)}"]
+    for number, (sentence, _, keys) in enumerate(groups(values, found.noise.mean)):
         if keys:
-            text.append(f"{sentence} {len(keys)}: {listed(keys, values)}.")
+            text.append(f"{sentence} {len(keys)}: {listed(keys, values, 3 if number else 8)}.")
         elif number == 0:
             text.append(f"{sentence} none of them.")
+    text.append(over_centralized(found, stated["bypass_over_centralized"]))
+    text.append(whole(found, values))
     main = results.get(PLACEMENTS[0], {})
     mean = figures.mean(figures.series(main)["bypass_over_distributed"].values()) if main else None
     if mean is not None:
-        text.append(f"Read as the preset does, with {PLACED[PLACEMENTS[0]]}, bypass over distributed is {gain(mean)} with {show_bytes(footprint)}.")
-    text.append(steps(values).format(size=show_bytes(found.footprint)))
-    centralized = {k: m["bypass_over_centralized"] for k, m in found.means.items() if m["bypass_over_centralized"] is not None}
-    if centralized:
-        stated = PAPER["averages"]["bypass_over_centralized"]["value"]
-        near = sorted(centralized, key=lambda k: abs(centralized[k] - stated))
-        text.append(f"Over centralized the paper has {gain(stated)}, the readings have {gain(min(centralized.values()))} "
-                    f"to {gain(max(centralized.values()))}; nearest are {listed(near[:3], centralized)}.")
+        verdict = "no difference" if abs(mean - 1) <= found.noise.mean.get(PLACEMENTS[0], noise.LEAST) else gain(mean)
+        text.append(f"Read as the preset does, with {PLACED[PLACEMENTS[0]]}, {footprint} for each workload and {len(main)} workloads, bypass over "
+                    f"distributed is {gain(mean)}" + (", within the noise." if verdict == "no difference" else "."))
+        text.append(local_share.sentence(local_share.shares(main), f"{PLACED[PLACEMENTS[0]]} and blocks in turn"))
+    text.append(steps(values))
     return " ".join(t for t in text if t)
+
+
+def over_centralized(found, stated):
+    values = of_series(found, "bypass_over_centralized")
+    if not values:
+        return ""
+    low, high = agreeing(stated)
+    near = sorted((k for k in values if low <= values[k] <= high), key=lambda k: abs(values[k] - stated))
+    span = f"the readings have {gain(min(values.values()))} to {gain(max(values.values()))}"
+    if not near:
+        return f"Over centralized the paper has {gain(stated)}; {span}, none within half and twice of it."
+    return f"Over centralized the paper has {gain(stated)}; {span}, {len(near)} within half and twice of it: {listed(near, values, 4)}."
+
+
+def whole(found, values):
+    """Which readings have both averages and all of Fig. 3's and 5's winners; else which have most of the winners."""
+    winners = {k: sum(v is True for v in holds.values()) for k, holds in found.holds.items() if k in values}
+    near = dict.fromkeys(groups(values, found.noise.mean)[0][2])
+    low, high = agreeing(PAPER["averages"]["bypass_over_centralized"]["value"])
+    all_of_it = [k for k in near if winners.get(k) == len(STATEMENTS) and low <= (found.means[k]["bypass_over_centralized"] or 0) <= high]
+    if all_of_it:
+        return f"Both averages and the winners of Fig. 3 and 5 together come of {len(all_of_it)}: {listed(all_of_it, values)}."
+    most = max(winners.values(), default=0)
+    best = [k for k in winners if winners[k] == most]
+    return (f"No reading gives both averages and the winners of Fig. 3 and 5. Of the four statements about winners at most {most} hold" +
+            (f", in {listed(best, values, 4)}." if most else "."))
 
 
 def steps(values):
     """What moves the average most, from the preset's reading of the main placement."""
-    start = ("as the preset", PLACEMENTS[0])
+    start = (PRESET, PLACEMENTS[0])
     if start not in values:
         return ""
     moved = sorted((k for k in values if k[1] == start[1] and k != start), key=lambda k: abs(values[k] - values[start]), reverse=True)
     said = ", ".join(f"{k[0]} ({(values[k] - values[start]) * 100:+.1f} points)" for k in moved[:3])
-    return f"From that reading, {gain(values[start])} with {{size}}, what moves it most is: {said}." if said else ""
+    return f"At the readings' footprints it is {gain(values[start])}, and what moves it most is: {said}." if said else ""
 
 
 def rows(found):
     """For results.json: each reading's means."""
     return [figures.row("reading", placement, "average", f"{words}: {series}", "ratio", found.means[words, placement][series],
                         PAPER["averages"][series]["value"])
-            for words, placement in found.means for series in ("bypass_over_distributed", "bypass_over_centralized")]
+            for words, placement in found.means for series in ("bypass_over_distributed", "bypass_over_centralized")] + \
+        [figures.row("noise", p, "average", "bypass_over_distributed", "two standard deviations", m, None)
+         for p, m in found.noise.mean.items()]
 
 
 def section(found):
-    placements = [p for p in PLACEMENTS if any(k[1] == p for k in found.means)]
-    lines = ["", "## Readings of the paper", "",
-             f"{show_bytes(found.footprint)} for each workload, one change from the preset at a time; means over the workloads. "
-             "First bypass over distributed, then bypass over centralized.", "",
-             "| reading | " + " | ".join(f"{p}: over distributed | over centralized" for p in placements) + " |",
-             "| --- | " + "---: | " * (2 * len(placements))]
-    for r in found.readings:
-        cells = []
-        for p in placements:
-            m = found.means.get((r.words, p), {})
-            cells += [show(m.get("bypass_over_distributed")), show(m.get("bypass_over_centralized"))]
-        lines.append(f"| {r.words} | " + " | ".join(cells) + " |")
-    return lines
+    lines = ["", "## Readings of the paper", "", f"One change from the preset at a time; means over the workloads. {sizes_said(found.scale)}"]
+    values = of_series(found, "bypass_over_distributed")
+    verdicts = {k: word for _, word, keys in groups(values, found.noise.mean) for k in keys}
+    words = {True: "yes", False: "no", None: "-"}
+    header = ["reading", "bypass / distributed", "", "bypass / centralized", *STATEMENTS.values()]
+    for p in found.placements:
+        lines += ["", f"### With {PLACED[p]} (`{p}`)", "", "| " + " | ".join(header) + " |",
+                  "| --- | ---: | --- | ---: |" + " --- |" * len(STATEMENTS)]
+        for r in found.readings:
+            key = r.words, p
+            if key in found.means:
+                m, holds = found.means[key], found.holds[key]
+                cells = [show(m["bypass_over_distributed"]), verdicts.get(key, ""), show(m["bypass_over_centralized"])]
+                lines.append(f"| {r.words} | " + " | ".join(cells + [words[holds.get(s)] for s in STATEMENTS]) + " |")
+    return lines + noise.section(found.noise)
 
 
 def show(value):

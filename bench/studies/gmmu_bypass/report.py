@@ -2,42 +2,49 @@
 import json
 
 import figures
+import local_share
 import readings
 from figures import PAPER, gain, percent
 from measure import divide
-from study import DESIGNS, FOLDER, WORKLOADS, show_bytes
+from provenance import sentence
+from study import DESIGNS, FOLDER, PLACEMENTS, WORKLOADS, show_bytes
 
 DESIGN_NAMES = {"distributed": "distributed", "centralized": "centralized", "gmmu_bypass": "bypass", "oracle": "ideal"}
 
 
-def write(folder, results, footprint, program, plots, settings, found=None):
-    """Writes results.json and results.md into `folder`. results: {placement: {workload: {design: measures}}}; found: the
-    readings, where they were measured."""
+def write(folder, results, made, plots, found=None):
+    """Writes results.json and results.md into `folder`. results: {placement: {workload: {design: measures}}}; made: the mark of
+    provenance.py; found: the readings, where they were measured."""
     rows = figures.rows(results) + (readings.rows(found) if found else [])
-    about = {"program": program.version, "footprint": footprint, "settings": settings, "paper": PAPER["source"]}
-    (folder / "results.json").write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
+    (folder / "results.json").write_text(json.dumps({"about": made, "rows": rows}, indent=1) + "\n")
     lines = ["# GMMU Bypass: the paper and Farfault", ""]
+    main = show_bytes(made["footprints"].get(PLACEMENTS[0], 0))
     if found:
-        lines += [readings.first_paragraph(found, results, footprint), ""]
-    lines += head(footprint, program, settings)
+        lines += [readings.first_paragraph(found, results, main), ""]
+    lines += head(made)
     lines += overview(results)
+    lines += local_share.section(results, main, found)
     if found:
         lines += readings.section(found) + [""]
     discussion = (FOLDER / "discussion.md").read_text().strip()
-    lines += [discussion]
+    lines += ["", discussion]
     for placement, runs in results.items():
-        lines += section(placement, runs)
+        lines += section(placement, runs, made["footprints"][placement])
     lines += ["", "## Plots", ""] + [f"![{title}]({file})" for file, title in plots]
     lines += sizes_table(results)
     (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")
 
 
-def head(footprint, program, settings):
-    changed = " with " + ", ".join(f"`{k} = {v}`" for k, v in settings.items()) if settings else ""
+def head(made):
+    changed = " with " + ", ".join(f"`{k} = {v}`" for k, v in made["settings"].items()) if made["settings"] else ""
+    sizes = {}
+    for placement, footprint in made["footprints"].items():
+        sizes.setdefault(show_bytes(footprint), []).append(placement)
     return [
-        "Written by `run`; do not edit. " + PAPER["source"],
+        f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}",
         "",
-        f"{show_bytes(footprint)} per workload on the preset `paper-gmmu-bypass`{changed}, {program.version}. Performance is the "
+        "; ".join(f"{size} per workload ({', '.join(names)})" for size, names in sizes.items()) +
+        f" on the preset `paper-gmmu-bypass`{changed}. Performance is the "
         "inverse of the simulated time of the kernels, from each launch at the host until the host knows of its end, "
         "summed over the kernels. Averages are arithmetic means over the workloads, as the ratios of a figure are "
         "averaged; results.json has geometric means too. Paper: only numbers that its text states, the bars are not "
@@ -69,8 +76,8 @@ def overview(results):
     return ["", "## In short", ""] + table(["average over the workloads", "paper"] + list(results), body)[1:]
 
 
-def section(placement, runs):
-    lines = ["", f"## Placement: {placement}", "", "### What the paper says, and whether it holds"]
+def section(placement, runs, footprint):
+    lines = ["", f"## Placement: {placement}, {show_bytes(footprint)}", "", "### What the paper says, and whether it holds"]
     words = {True: "yes", False: "**no**", None: "-"}
     lines += table(["figure", "", "the paper's statement", "measured", "holds"],
                    [[f, k, t, m, words[v]] for f, k, t, m, v in figures.claims(runs)], text=True)

@@ -1,12 +1,16 @@
-"""Runs with one parameter off its default, at a small footprint."""
+"""Runs with one parameter off its default, at smaller footprints than the paper's."""
+import json
 import re
 
-from study import Run, parse_bytes
+from study import MIB, ROOT, WORKLOADS, Run, parse_bytes, show_bytes
 
-# Fewer rounds of the same, so that a page of variations takes minutes.
+# MiB of each workload in the readings, what takes a second or two; the sensitivity takes a part of it. The launch of a kernel
+# takes about 6 us, so workloads that need little time for each byte get more bytes.
+FOOTPRINTS = {"relu": 8, "fir": 8, "maxpool": 8, "aes": 2, "pagerank": 4, "transpose": 8, "fft": 16, "kmeans": 4, "stencil2d": 8}
+# Fewer rounds of the same, for the same reason.
 SHORTER = {"pagerank": {"workload.pagerank.iterations": 1}, "kmeans": {"workload.kmeans.max_rounds": 2},
            "stencil2d": {"workload.stencil2d.iterations": 2}}
-PART = {"aes": 4}  # of the footprint: AES computes longest for each byte
+PRESET_TLB, PAPER_MIB = 256, 64
 
 
 def scaled(parameter, factor):
@@ -26,13 +30,61 @@ def scaled(parameter, factor):
     return f'"{value:g} {unit}"'
 
 
-def simulation(workload, design, placement, footprint, settings, base):
-    """The run of one variation; those of a placement are in the folder of its name below `base`."""
-    if design != "gmmu_bypass":
-        settings = {k: v for k, v in settings.items() if not k.startswith("gpu.router.")}
-    source = simulation(workload, "distributed", "first_touch", footprint, settings, base) if placement == "recorded" else None
-    name = "_".join(f"{k}-{re.sub('[^A-Za-z0-9.]', '', str(v).rsplit('/', 1)[-1])}" for k, v in settings.items()) or "defaults"
-    part = footprint // PART.get(workload, 1)
-    settings = {**SHORTER.get(workload, {}), **settings}
-    folder = base / placement / f"{footprint >> 10}KiB" / name
-    return Run(workload, design, placement, part, folder / f"{workload}-{design}.h5", settings, source)
+def footprint(workload, scale=1):
+    return int(FOOTPRINTS[workload] * MIB * scale)
+
+
+def sizes_said(scale):
+    """A sentence: what each workload gets, and which do fewer rounds."""
+    by_size = {}
+    for w in FOOTPRINTS:
+        by_size.setdefault(footprint(w, scale), []).append(WORKLOADS[w])
+    shorter = [f"{WORKLOADS[w]} with {k.rpartition('.')[2]} = {v}" for w in SHORTER for k, v in SHORTER[w].items()]
+    return ("Footprints: " + "; ".join(f"{', '.join(names)} {show_bytes(n)}" for n, names in sorted(by_size.items(), reverse=True)) +
+            ". Fewer rounds: " + ", ".join(shorter) + ".")
+
+
+def scaled_tlb(workload, scale):
+    """The L2 TLB that has the share of this footprint that the paper's has of 64 MiB."""
+    entries = max(4, PRESET_TLB * footprint(workload, scale) // (PAPER_MIB * MIB))
+    entries = 1 << (entries.bit_length() - 1)
+    return {"gpu.l2_tlb.entries": entries, "gpu.l2_tlb.ways": min(32, entries)}
+
+
+def machine(path, gpus=4, factor=1.0, switches=True):
+    """The preset's machine with other GPUs (two per switch, as there), other latencies, or all GPUs on the root's switch."""
+    text = (ROOT / "topologies/machines/paper-gmmu-bypass.toml").read_text()
+    inner, outer = (float(ns) for ns in (re.search(r'b = "switch0"\nkind = "pcie"\nlatency = "([0-9.]+)ns"', text)[1],
+                                         re.search(r'b = "gpu0"\nkind = "pcie"\nlatency = "([0-9.]+)ns"', text)[1]))
+    nodes = [("cpu0", "cpu"), ("root", "pcie_switch")]
+    links = [("cpu0", "root", outer)]
+    for s in range((gpus + 1) // 2 if switches else 0):
+        nodes.append((f"switch{s}", "pcie_switch"))
+        links.append(("root", f"switch{s}", inner))
+    for g in range(gpus):
+        nodes.append((f"gpu{g}", "gpu"))
+        links.append((f"switch{g // 2}" if switches else "root", f"gpu{g}", outer))
+    lines = ['name = "paper-gmmu-bypass-variation"']
+    lines += [f'\n[[node]]\nname = "{n}"\nkind = "{k}"' + ("\nnuma = 0" if n in ("cpu0", "root") else "") for n, k in nodes]
+    lines += [f'\n[[link]]\na = "{a}"\nb = "{b}"\nkind = "pcie"\nlatency = "{ns * factor:g}ns"\nbandwidth = "16GB/s"'
+              for a, b, ns in links]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
+    return {"machine.topology": json.dumps(str(path))}
+
+
+def in_name(key, value):
+    """A value as it stands in a folder's name; of a file only its name."""
+    return re.sub("[^A-Za-z0-9.]", "", value.rsplit("/", 1)[-1] if key == "machine.topology" else value)
+
+
+def simulation(workload, design, placement, scale, settings, base, owners="distributed"):
+    """The run of one variation; those of a placement are in the folder of its name below `base`. `settings` may be a function of
+    workload and scale. With placement recorded, pages lie where `owners`' first-touch run put them."""
+    given = settings(workload, scale) if callable(settings) else settings
+    own = {k: v for k, v in given.items() if design == "gmmu_bypass" or not k.startswith("gpu.router.")}
+    source = simulation(workload, owners, "first_touch", scale, settings, base) if placement == "recorded" else None
+    name = "_".join(f"{k}-{in_name(k, str(v))}" for k, v in own.items()) or "defaults"
+    folder = base / (placement if owners == "distributed" else f"{placement}_{owners}") / f"{scale:g}" / name
+    return Run(workload, design, placement, footprint(workload, scale), folder / f"{workload}-{design}.h5",
+               {**SHORTER.get(workload, {}), **own}, source)

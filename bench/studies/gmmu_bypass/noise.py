@@ -1,0 +1,92 @@
+"""How far results move for reasons that have nothing to do with a design: the noise that a reading's mean is held against.
+
+Repeats of the preset's reading with all PCIe latencies a percent or two off arrive in another order, and so find other owners of
+pages; and one design, distributed, on the pages of its own first-touch run and on those of bypass's run shows what owners alone do.
+"""
+from math import log, sqrt
+from statistics import fmean, stdev
+
+import figures
+from figures import gain, percent
+from measure import divide
+from study import WORKLOADS
+from variations import machine, simulation
+
+FACTORS, QUICK = (0.98, 0.99, 1, 1.01, 1.02), (0.99, 1, 1.01)
+TWO = ["distributed", "gmmu_bypass"]
+LEAST = figures.TIE  # no noise is taken to be smaller
+
+
+class Noise:
+    """self.mean[placement]: a mean over the workloads nearer to 1 than this is no difference (two standard deviations)."""
+
+    def __init__(self, workloads, placements, scale, base, quick):
+        self.workloads, self.placements, self.factors = workloads, placements, QUICK if quick else FACTORS
+        settings = [{} if f == 1 else machine(base / "machines" / f"latency-{f:g}.toml", factor=f) for f in self.factors]
+        self.runs = {p: {w: [{d: simulation(w, d, p, scale, s, base) for d in TWO} for s in settings] for w in workloads}
+                     for p in placements}
+        self.others = {w: [simulation(w, "distributed", "recorded", scale, s, base, owners="gmmu_bypass") for s in settings]
+                       for w in workloads if {"first_touch", "recorded"} <= set(placements)}
+
+    def all_runs(self):
+        return [run for p in self.runs.values() for w in p.values() for pair in w for run in pair.values()] + \
+            [run for runs in self.others.values() for run in runs]
+
+    def read(self, results):
+        def ns(run):
+            m = results.of(run)
+            return m and m["kernel_ns"]
+
+        def kept(values):
+            return [v for v in values if v is not None]
+
+        self.ratios = {p: {w: kept(divide(ns(r["distributed"]), ns(r["gmmu_bypass"])) for r in repeats) for w, repeats in by.items()}
+                       for p, by in self.runs.items()}
+        self.owners = {w: kept(divide(ns(own["distributed"]), ns(other)) for own, other in zip(self.runs["recorded"][w], others))
+                       for w, others in self.others.items()}
+        self.workload = {p: {w: one(ratios, self.owners.get(w, []) if p == "first_touch" else []) for w, ratios in by.items()}
+                         for p, by in self.ratios.items()}
+        self.mean = {p: of_mean(by.values()) for p, by in self.workload.items()}
+
+
+def one(ratios, owners):
+    """Relative noise of one workload: how repeats spread, or how far other owners alone move its time, whichever is more."""
+    spread = stdev(map(log, ratios)) if len(ratios) > 1 else 0.0
+    moved = sqrt(fmean(log(v) ** 2 for v in owners)) if owners else 0.0
+    return max(spread, moved)
+
+
+def of_mean(noises):
+    """Two standard deviations of a mean whose parts have these."""
+    noises = list(noises)
+    return max(LEAST, 2 * sqrt(sum(n * n for n in noises)) / len(noises)) if noises else LEAST
+
+
+def said(noise):
+    """A sentence for the first paragraph."""
+    moved = ", ".join(f"{m * 100:.1f} % ({p})" for p, m in noise.mean.items())
+    owners = {w: max(abs(v - 1) for v in values) for w, values in noise.owners.items() if values}
+    most = max(owners, key=owners.get) if owners else None
+    tail = f"; who owns the pages alone moves {WORKLOADS[most]} by up to {owners[most] * 100:.0f} %" if most else ""
+    return (f"Noise (two standard deviations of the mean, from {len(noise.factors)} repeats that differ in nothing a design is about): {moved}"
+            f"{tail}. A mean nearer to 0 than that is called no difference.")
+
+
+def section(noise):
+    """The table of results.md."""
+    head = ["", *[f"{p}: bypass / distributed" for p in noise.placements], "distributed alone, bypass's pages / its own"]
+    lines = ["", "## Noise", "",
+             f"The preset's reading {len(noise.factors)} times, with all PCIe latencies times " +
+             ", ".join(f"{f:g}" for f in noise.factors) + ": mean, and lowest to highest. With `recorded` each repeat has a map of its own. "
+             "Last column: the same design on the pages that bypass's first-touch run has left, over that on its own; what is not 0 "
+             "there is the work of other owners, not of another design.", "",
+             "| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
+    for w in noise.workloads:
+        cells = [ranged(noise.ratios[p][w]) for p in noise.placements] + [ranged(noise.owners.get(w, []))]
+        lines.append(f"| {WORKLOADS[w]} | " + " | ".join(cells) + " |")
+    lines.append("| noise of the mean | " + " | ".join(percent(noise.mean[p]) for p in noise.placements) + " | |")
+    return lines
+
+
+def ranged(values):
+    return f"{gain(fmean(values))} ({gain(min(values))} to {gain(max(values))})" if values else "-"
