@@ -1,4 +1,8 @@
-"""The hardware study: its published inputs are what the presets give, to the cycle, and none of them judges."""
+"""The hardware study: its published inputs are what the presets give, to the cycle, and none of them judges; what it writes names the
+program; and each file of ../shared/data/measured has a line of its README."""
+import fnmatch
+import json
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -8,6 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench/studies/hardware"))
 try:
     import measure
+    import provenance
+    import report
     import study
 except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
@@ -34,9 +40,33 @@ def main():
     for c in measure.PUBLISHED["curves"]:
         check((c["gpu"], c["source"]) not in sources, f"{c['gpu']}: {c['source']} made the preset that its curve judges")
 
+    # What an input was derived from is an input as well.
+    for v in values:
+        for what in v.get("from", []):
+            check((v["gpu"], what, v["source"]) in inputs, f"{v['gpu']}: {what} of {v['source']} made {v['what']}, and judges")
+    check(any("from" in v for v in values), "no input was derived from another")
+    named = {e["source"] for e in values + measure.PUBLISHED["curves"]} | {"cuda-gpu-tlb", "vcopy"}
+    check(set(measure.PUBLISHED["sources"]) == named, f"sources that nothing uses: {set(measure.PUBLISHED['sources']) - named}")
+
+    # An input is beside the model, but in no median: here every judge is off by half, and every input by far more.
+    off = {"v100": {"levels": {"l1": 42.0, "l2": 289.5, "memory": 1e6}, "peak": 900.0, "read": 1299.0, "copy": 1203.0, "l2_read": 3675.0,
+                    "pair_write": 71.85, "pair_read": 1.0, "curve": [], "mhz": 1380, "line": 128, "l2_bytes": 6 << 20, "stages": {}}}
+    rows = report.judged(off)
+    errors = {r[4] for r in rows if r[6] == "judge"}
+    check(len(errors) > 0 and max(errors) - 0.5 < 1e-9 and min(errors) > 0.499999, f"judges: {errors}")
+    check(any(r[6] == "input" and r[1] == "memory" and r[5] == "jia" for r in rows), "V100's input is not beside the model")
+
+    # Every measured file has a line in the README.
+    if study.MEASURED.is_dir():
+        readme = (study.FOLDER / "README.md").read_text().split("## Which files")[1].split("## ")[0]
+        patterns = re.findall(r"^\| `([^`]+)` \|", readme, re.MULTILINE)
+        for file in (f for f in study.MEASURED.rglob("*") if f.is_file()):
+            name = str(file.relative_to(study.MEASURED))
+            check(any(fnmatch.fnmatch(name, p) for p in patterns), f"{name} has no line in {study.FOLDER}/README.md")
+
     # A chase through 4 KiB hits the L1, one through 1 MiB, half of a page, the L2.
     with tempfile.TemporaryDirectory() as scratch:
-        simulator = study.Simulator(program, scratch, 2)
+        simulator = study.Simulator(program, scratch, 2, quiet=True)
         chases = {}
         for v in values:
             if v["role"] == "input" and v["what"] in ("l1", "l2"):
@@ -47,6 +77,24 @@ def main():
         for (gpu, what), (v, c) in chases.items():
             cycles = measure.per_load(done, *c, v["mhz"])
             check(abs(cycles - v["value"]) < 0.5, f"{gpu}, {what}: {cycles:.2f} cycles, published {v['value']}")
+        made = provenance.mark(simulator.program, simulator.digests.values(), quick=True)
+        check(made["runs"] == len(done) and made["program_sha256"] == simulator.program.hash[:16], f"the mark says {made}")
+        folder = Path(scratch)
+        off["v100"]["curve"] = [[1380, f, 42.0] for f in (4096, 3 << 20, 1 << 30)]
+        report.write(folder, off, made)
+        for name in ("results.md", "results.json", "chase.svg"):
+            check(made["program_sha256"] in (folder / name).read_text(), f"{name} does not name the program")
+        check(json.loads((folder / "results.json").read_text())["about"] == made, "results.json has another header")
+        text = (folder / "results.md").read_text()
+        check("| V100 | no curve | 0 | 50% | 6 |" in text, "the median takes inputs in")
+
+        # A run that fails is told in one sentence and leaves no result.
+        bad = study.Run("gpu-v100", {"workload.name": '"nothing"'})
+        try:
+            simulator.all([bad])
+            check(False, "a run that fails is taken")
+        except study.StudyError as problem:
+            check("nothing" in str(problem) and not simulator.file_of(bad).exists(), f"{problem}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -4,6 +4,9 @@ import hashlib
 import json
 import os
 import subprocess
+import sys
+import threading
+import time
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +15,9 @@ import h5py
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[2]
+sys.path.insert(0, str(FOLDER.parent))
+import provenance  # noqa: E402
+
 MEASURED = ROOT.parent / "shared/data/measured"
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 GPUS = {"v100": "V100", "a100": "A100", "h100": "H100", "mi100": "MI100", "mi210": "MI210", "mi300x": "MI300X"}
@@ -38,45 +44,80 @@ class Run:
 
 
 class Simulator:
-    """Runs configurations, several at a time, each once for one program: results are kept by the text of the run."""
+    """Runs configurations, several at a time, each once for one program: results are kept by the text of the run, in a folder of
+    just this program. A failed run leaves no result."""
 
-    def __init__(self, program, out, jobs):
-        self.program, self.jobs = Path(program).resolve(), jobs
-        if not self.program.exists():
-            raise StudyError(f"{program}: there is no such program; build it, or give --program")
-        version = hashlib.sha256(self.program.read_bytes()).hexdigest()[:12]
-        self.out = Path(out).resolve() / version
+    def __init__(self, program, out, jobs, quiet=False):
+        self.jobs, self.quiet, self.lock, self.cpu, self.digests = jobs, quiet, threading.Lock(), 0.0, {}
+        try:
+            self.program = provenance.Program(program)
+        except OSError as problem:
+            raise StudyError(str(problem)) from None
+        self.out = Path(out).resolve() / self.program.hash[:12]
         self.out.mkdir(parents=True, exist_ok=True)
 
     def file_of(self, run):
         return self.out / f"{run.name()}.json"
 
+    def say(self, text):
+        if not self.quiet:
+            print(text, file=sys.stderr, flush=True)
+
     def all(self, runs):
         """{run name: figures} of all runs."""
-        todo = {r.name(): r for r in runs if not self.file_of(r).exists()}
+        runs = {r.name(): r for r in runs}.values()
+        todo = [r for r in runs if not self.file_of(r).exists()]
+        self.say(f"{len(runs)} runs, {len(runs) - len(todo)} of them done already; {self.jobs} at a time")
+        self.began, self.told, self.finished, self.total = time.monotonic(), time.monotonic(), 0, len(todo)
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-            for _ in pool.map(self.one, todo.values()):
-                pass
-        return {r.name(): json.loads(self.file_of(r).read_text()) for r in runs}
+            futures = [pool.submit(self.one, r) for r in todo]
+            try:
+                for future in concurrent.futures.as_completed(futures):
+                    future.result()
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+        found = {r.name(): json.loads(self.file_of(r).read_text()) for r in runs}
+        self.digests |= {name: f["digest"] for name, f in found.items()}
+        return found
 
     def one(self, run):
+        if self.program.replaced():
+            raise StudyError(f"{self.program.path} was built again while the study ran; start it again")
         config = self.out / f"{run.name()}.toml"
         result = self.out / f"{run.name()}.h5"
         config.write_text(run.text())
-        command = [self.program, "run", config, "--output", result, "--progress", "off", "--threads", "1",
-                   "--partitions", "one"]
-        ran = subprocess.run(command, capture_output=True, text=True)
-        if ran.returncode != 0:
-            raise StudyError(f"{config}: {ran.stderr.strip() or ran.stdout.strip()}")
+        result.unlink(missing_ok=True)
+        child = subprocess.Popen([self.program.path, "run", config, "--output", result, "--progress", "off", "--threads", "1",
+                                  "--partitions", "one"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        errors = child.stderr.read()
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        child.stderr.close()
+        if child.returncode != 0:
+            result.unlink(missing_ok=True)
+            raise StudyError(f"{config}: {errors.strip() or f'ended with {child.returncode}'}")
         partial = self.file_of(run).with_suffix(".part")
         partial.write_text(json.dumps(figures(result)))
         os.replace(partial, self.file_of(run))
         result.unlink()
+        self.progress(usage.ru_utime + usage.ru_stime)
+
+    def progress(self, cpu):
+        with self.lock:
+            self.finished += 1
+            self.cpu += cpu
+            now = time.monotonic()
+            if now - self.told > 15 or self.finished == self.total:
+                self.told = now
+                self.say(f"  {self.finished}/{self.total} after {(now - self.began) / 60:.0f} min; {self.cpu / 60:.1f} min of processor time")
 
 
 def figures(path):
     """What a result file says: times of its kernels, TLB counts, and the parameters that the study divides by."""
     with h5py.File(path, "r") as f:
+        if f.attrs.get("end_reason") != b"completed":
+            raise StudyError(f"{path}: the run did not come to its end")
         kernels = f["tables/kernels"]
         times = [int(b - a) for a, b in zip(kernels["launched"][:], kernels["finished"][:])]
         machine = f["summary/machine"]
@@ -123,5 +164,5 @@ def exchange(machine, access, part, to):
 
 
 def has_workload(program, name):
-    listed = subprocess.run([program, "workloads"], capture_output=True, text=True).stdout
+    listed = subprocess.run([program.path, "workloads"], capture_output=True, text=True).stdout
     return any(line.split()[:1] == [name] for line in listed.splitlines())
