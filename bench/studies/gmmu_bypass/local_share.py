@@ -24,9 +24,12 @@ def sentence(found, where):
     if not groups:
         return ""
     high, low = groups
+    groups = "RL, FIR and MP, which the paper has distributed behind for,", "MT, FFT, KM and ST, which it has it ahead for"
     if high < low:
-        return f"With {where} it separates them: at most {percent(high)} for RL, FIR and MP, at least {percent(low)} for MT, FFT, KM and ST."
-    return f"With {where} it does not separate them: up to {percent(high)} for RL, FIR and MP, down to {percent(low)} for MT, FFT, KM and ST."
+        return (f"With {where}, the local share of distributed's walks tells the paper's groups apart: at most {percent(high)} for {groups[0]} "
+                f"and at least {percent(low)} for {groups[1]}.")
+    return (f"With {where}, the local share of distributed's walks does not tell the paper's groups apart: up to {percent(high)} for "
+            f"{groups[0]} and down to {percent(low)} for {groups[1]}.")
 
 
 def section(results, footprint, found):
@@ -49,5 +52,5 @@ def section(results, footprint, found):
             cells = [percent(share[w]) if w in share else "-" for share in columns.values()]
             before = percent(EQUAL_RUNS[w]) if w in EQUAL_RUNS else "-"
             lines.append(f"| {WORKLOADS[w]} | {side.get(w, '-')} | " + " | ".join(cells) + f" | {before} |")
-    said = [sentence(share, name) for name, share in columns.items()]
+    said = [sentence(share, f"`{name}`") for name, share in columns.items()]
     return lines + ["", " ".join(s for s in said if s)]

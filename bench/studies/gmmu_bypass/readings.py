@@ -126,7 +126,8 @@ def of_series(found, series):
 
 
 def first_paragraph(found, results, footprint):
-    """Which readings give the paper's result and which do not, in words, from the measured means."""
+    """Which readings give the paper's result and which do not, in words, from the measured means; a second paragraph says how sure that is,
+    and what else comes of it."""
     values = of_series(found, "bypass_over_distributed")
     if not values:
         return "No reading of the paper has been measured."
@@ -134,24 +135,27 @@ def first_paragraph(found, results, footprint):
     text = [f"**Which readings of the paper give its result.** The paper has GMMU bypass ahead of distributed by "
             f"{gain(stated['bypass_over_distributed'])} and of centralized by {gain(stated['bypass_over_centralized'])}, on average over its "
             "nine workloads; distributed falls behind centralized for RL, FIR and MP, where bypass gains, and is ahead for MT, FFT, KM "
-            f"and ST. It is read here in {len(values)} ways, each a placement of pages and one or two things that the paper leaves open. "
-            f"{noise.said(found.noise)}"]
+            f"and ST. It is read here in {len(values)} ways, each a placement of pages and one or two things that the paper leaves open."]
     for number, (sentence, _, keys) in enumerate(groups(values, found.noise.mean)):
         if keys:
             text.append(f"{sentence} {len(keys)}: {listed(keys, values, 3 if number else 8)}.")
         elif number == 0:
             text.append(f"{sentence} none of them.")
-    text.append(over_centralized(found, stated["bypass_over_centralized"]))
     text.append(whole(found, values))
+    more = [noise.said(found.noise), main_reading(found, results, footprint), steps(values),
+            over_centralized(found, stated["bypass_over_centralized"])]
+    return " ".join(t for t in text if t) + "\n\n" + " ".join(t for t in more if t)
+
+
+def main_reading(found, results, footprint):
+    """What the preset's reading says at the study's footprint."""
     main = results.get(PLACEMENTS[0], {})
     mean = figures.mean(figures.series(main)["bypass_over_distributed"].values()) if main else None
-    if mean is not None:
-        verdict = "no difference" if abs(mean - 1) <= found.noise.mean.get(PLACEMENTS[0], noise.LEAST) else gain(mean)
-        text.append(f"Read as the preset does, with {PLACED[PLACEMENTS[0]]}, {footprint} for each workload and {len(main)} workloads, bypass over "
-                    f"distributed is {gain(mean)}" + (", within the noise." if verdict == "no difference" else "."))
-        text.append(local_share.sentence(local_share.shares(main), f"{PLACED[PLACEMENTS[0]]} and blocks in turn"))
-    text.append(steps(values))
-    return " ".join(t for t in text if t)
+    if mean is None:
+        return ""
+    same = ", within the noise" if abs(mean - 1) <= found.noise.mean.get(PLACEMENTS[0], noise.LEAST) else ""
+    return (f"Read as the preset does, with {PLACED[PLACEMENTS[0]]}, {footprint} for each of {len(main)} workloads, bypass over distributed is "
+            f"{gain(mean)}{same}. " + local_share.sentence(local_share.shares(main), f"{PLACED[PLACEMENTS[0]]} and blocks in turn"))
 
 
 def over_centralized(found, stated):
