@@ -56,6 +56,14 @@ def main():
     check(len(errors) > 0 and max(errors) - 0.5 < 1e-9 and min(errors) > 0.499999, f"judges: {errors}")
     check(any(r[6] == "input" and r[1] == "memory" and r[5] == "jia" for r in rows), "V100's input is not beside the model")
 
+    # An SM's part of the L2 has its own points, and a lap goes before the loads that count wherever a cache holds some of them.
+    preset = {"l1_cache": {"size": "32 KiB"}, "l2_cache": {"size": "32 MiB", "partitions": 8}, "l1_tlb": {"entries": 32},
+              "memory_cache": {"size": "256 MiB"}}
+    check(measure.caches(preset) == (4 << 20, 32 << 20, 256 << 20) and measure.beyond(preset) == 384 << 20, "caches of a preset")
+    check({2 << 20, 512 << 20} <= set(measure.footprints(preset, True)), "footprints of a preset with partitions")
+    short, long, loads = study.chase("mi300x", 2100, 128 << 20, 128, measure.beyond(preset))
+    check(short.settings["workload.pointer_chase.hops"] == 1 << 20 and loads == 8192, "a lap through the memory-side cache")
+
     # Every measured file has a line in the README.
     if study.MEASURED.is_dir():
         readme = (study.FOLDER / "README.md").read_text().split("## Which files")[1].split("## ")[0]
@@ -72,7 +80,7 @@ def main():
             if v["role"] == "input" and v["what"] in ("l1", "l2"):
                 line = 64 if v["gpu"] in ("mi100", "mi210") else 128
                 size = study.MIB if v["what"] == "l2" else 4 * study.KIB
-                chases[v["gpu"], v["what"]] = v, study.chase(v["gpu"], v["mhz"], size, line, 4 * study.MIB)
+                chases[v["gpu"], v["what"]] = v, study.chase(v["gpu"], v["mhz"], size, line, 12 * study.MIB)
         done = simulator.all([r for _, c in chases.values() for r in c[:2]])
         for (gpu, what), (v, c) in chases.items():
             cycles = measure.per_load(done, *c, v["mhz"])

@@ -27,12 +27,26 @@ def to_number(text):
     return int(float(number) * scale[unit])
 
 
+def caches(preset):
+    """Bytes of an SM's own part of the L2 cache, of all of it, and of the memory-side cache, which may be none."""
+    l2 = preset["l2_cache"]
+    size = to_number(l2["size"])
+    return size // l2.get("partitions", 1), size, to_number(preset.get("memory_cache", {}).get("size", "0 B"))
+
+
+def beyond(preset):
+    """The footprint from which no cache holds anything that a random chase comes back to."""
+    _, l2, memory_side = caches(preset)
+    return max(3 * l2, 3 * memory_side // 2)
+
+
 def footprints(preset, quick):
     """Around each capacity, and between them: bytes."""
-    l1, l2 = to_number(preset["l1_cache"]["size"]), to_number(preset["l2_cache"]["size"])
+    l1, (own, l2, memory_side) = to_number(preset["l1_cache"]["size"]), caches(preset)
     reach = preset["l1_tlb"]["entries"] * PAGE
-    points = {4 * KIB, l1 // 2, l1 * 3 // 2, 2 * l1, 1 * MIB, l2 // 2, 3 * l2, max(4 * l2, 2 * reach)}
+    points = {4 * KIB, l1 // 2, l1 * 3 // 2, 2 * l1, 1 * MIB, own // 2, 3 * l2, max(4 * l2, 2 * memory_side, 2 * reach)}
     if not quick:
+        points |= {own * 7 // 8, own * 9 // 8, memory_side // 2} - {0}
         points |= {32 * KIB, l1 * 7 // 8, l1 * 9 // 8, 3 * l1, 4 * MIB, l2 * 7 // 8, l2 * 9 // 8, l2 * 3 // 2, 2 * l2, reach // 2,
                    512 * MIB, 1 * GIB, 2 * GIB}
     return sorted(points)
@@ -55,17 +69,17 @@ def everything(simulator, gpus, quick):
     chases, streams = {}, {}
     for g in gpus:
         p, line = presets[g], presets[g]["line_bytes"]
-        l2 = to_number(p["l2_cache"]["size"])
+        _, l2, memory_side = caches(p)
         mine = {(clock_of(g), f) for f in footprints(p, quick)}
         for c in published:
             if c["gpu"] == g:
                 taken = c["kib_cycles"][::3] if quick else c["kib_cycles"]
                 mine |= {(c["mhz"], max(line, kib * KIB // line * line)) for kib, _ in taken}
         for mhz, f in mine:
-            chases[g, mhz, f] = study.chase(g, mhz, f, line, l2)
+            chases[g, mhz, f] = study.chase(g, mhz, f, line, beyond(p))
         # The second pass finds in the L2 what fits; beyond memory bandwidth is read by one pass, of what the L2 cannot hold.
         small = l2 // 4 // MIB * MIB
-        big = (2 if quick else 4) * max(l2, 16 * MIB)
+        big = 2 * max(l2, 16 * MIB) if quick else max(4 * l2, 64 * MIB, 2 * memory_side)
         streams[g, "l2_read"] = (study.stream(g, small, 0.0, 2), study.stream(g, 2 * small, 0.0, 2), small)
         streams[g, "read"] = (study.stream(g, big, 0.0), study.stream(g, 2 * big, 0.0), big)
         streams[g, "copy"] = (study.stream(g, big, 0.5), study.stream(g, 2 * big, 0.5), big)
@@ -82,7 +96,7 @@ def everything(simulator, gpus, quick):
         p = presets[g]
         channels = p["dram"].get("channels", 0) or p["l2_cache"]["slices"]
         found[g] = {"peak": channels * to_number(p["dram"]["bandwidth"]) / 1e9, "mhz": clock_of(g),
-                    "line": p["line_bytes"], "l2_bytes": to_number(p["l2_cache"]["size"]),
+                    "line": p["line_bytes"], "l2_bytes": caches(p)[0],
                     "stages": stages(p),
                     "curve": [[mhz, f, round(per_load(done, *v, mhz), 1)]
                               for (gpu, mhz, f), v in sorted(chases.items()) if gpu == g]}

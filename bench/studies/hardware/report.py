@@ -182,5 +182,5 @@ def write(folder, found, made):
 
 
 def level(g, at, name):
-    """Cycles at half of the cache's size."""
+    """Cycles at half of the cache, or of an SM's own part of it."""
     return next(c for f, c in at if f == g["l2_bytes"] // 2)

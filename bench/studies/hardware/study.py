@@ -137,11 +137,11 @@ def hops(gpu, mhz, footprint, stride, count, order="random"):
         "workload.pointer_chase.elements": max(1, footprint // stride), "workload.pointer_chase.hops": count})
 
 
-def chase(gpu, mhz, footprint, stride, l2):
+def chase(gpu, mhz, footprint, stride, beyond):
     """Two runs, whose difference is what a load takes once the caches hold what they can: (short, long, loads between)."""
     elements = max(1, footprint // stride)
-    # Far beyond the L2 cache the first lap already finds nothing.
-    warm = elements if footprint <= 3 * l2 else 4096
+    # Beyond all caches the first lap already finds nothing.
+    warm = elements if footprint <= beyond else 4096
     more = min(elements, 8192)
     if elements < 4096:
         warm, more = elements * -(-4096 // elements), elements * -(-8192 // elements)
