@@ -8,11 +8,11 @@ namespace farfault {
 void DramParams::describe(ParamTable& t) {
   t.bytes("capacity", capacity, {ByteSize{1 << 20}, ByteSize{std::uint64_t{1} << 44}},
           "bytes of all channels", "GMMU Bypass, Table 1: 8 x 512 MB");
-  t.count(
-      "channels", channels, {0, 1024},
-      "DRAM channels of a GPU; a power of two; 0: one for each L2 slice. Fewer are shared by neighbouring "
-      "slices, of more each slice has several",
-      "assumed");
+  t.count("channels", channels, {0, 1024},
+          "DRAM channels of a GPU; a divisor or a multiple of the L2 slices; 0: one for each. Fewer are "
+          "shared by neighbouring "
+          "slices, of more each slice has several",
+          "assumed");
   t.bandwidth("bandwidth", bandwidth, {Bandwidth{1'000'000}, Bandwidth{10'000'000'000'000}}, "of one channel",
               "assumed: R9 Nano's 512 GB/s of HBM over 16 channels");
   t.count("banks", banks, {1, 1024}, "banks per channel; a power of two", "MGPUSim 4.2, MI300A: 16");

@@ -14,8 +14,7 @@ constexpr std::uint32_t kFlush = 1;
 }  // namespace
 
 void L2CacheParams::describe(ParamTable& t) {
-  t.count("slices", slices, {1, 256}, "slices (banks) of the L2 cache; a power of two",
-          "MGPUSim 4.2, R9 Nano: 16");
+  t.count("slices", slices, {1, 256}, "slices (banks) of the L2 cache", "MGPUSim 4.2, R9 Nano: 16");
   t.bytes("size", size, {ByteSize{4096}, ByteSize{std::uint64_t{1} << 30}}, "bytes of all slices together",
           "MGPUSim 4.2, R9 Nano: 2 MiB");
   t.count("ways", ways, {1, 1024}, "ways of the L2 cache", "MGPUSim 4.2, R9 Nano: 16");
@@ -25,7 +24,7 @@ void L2CacheParams::describe(ParamTable& t) {
   t.bytes("interleave", interleave, {ByteSize{64}, ByteSize{1 << 20}},
           "consecutive bytes in one slice; a power of two", "assumed");
   t.count("partitions", partitions, {1, 64},
-          "partitions, each with an equal share of the slices for an equal share of the SMs; a power of two",
+          "partitions, each with an equal share of the slices for an equal share of the SMs",
           "one; NVIDIA A100 white paper: two halves; AMD CDNA 3 white paper: one for each of 8 XCDs");
   t.count("partition_latency", partition_latency, {0, 10000},
           "cycles from a slice to the home slice, or the memory, of another partition, and as many back: a "

@@ -28,7 +28,7 @@ L2SliceSpec half(std::uint32_t index, MissPath path, std::uint32_t lines = 4) {
   spec.params.waiters = 8;
   spec.index = index;
   spec.memory = AddressMap(2, 256);
-  spec.partition_shift = 0;
+  spec.in_partition = 1;
   spec.dram_credits = 4;
   spec.queue = 64;
   return spec;
@@ -181,7 +181,7 @@ L2SliceSpec ending() {
   auto spec = half(0, MissPath::home_slice);
   spec.params.partitions = 1;
   spec.params.slices = 1;
-  spec.partition_shift = 31;
+  spec.in_partition = 0;
   spec.memory = AddressMap(1, 256);
   spec.flushes = 4;
   return spec;

@@ -170,7 +170,7 @@ TEST_CASE("L2 slice: each of its channels has credits of its own and gets its ow
   spec.memory = AddressMap(2, 256);  // of two slices this is the second,
   spec.index = 1;
   spec.channels = AddressMap(4, 256);  // with the channels 1 and 3 of four
-  spec.channel_shift = 1;
+  spec.banks = 2;
   spec.dram_channels = 2;
   spec.dram_credits = 1;
   Bench b;

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 #include <utility>
+#include <vector>
 
 using namespace farfault;
 
@@ -13,9 +14,10 @@ namespace {
 
 template <class F>
 void for_all_layouts(F&& f) {
-  for (std::uint32_t slices = 1; slices <= 32; slices *= 2)
-    for (std::uint32_t channels = 1; channels <= 32; channels *= 2)
-      for (std::uint32_t copies = 1; copies <= slices; copies *= 2) {
+  for (std::uint32_t slices = 1; slices <= 40; ++slices)
+    for (std::uint32_t channels = 1; channels <= 40; ++channels)
+      for (std::uint32_t copies = 1; copies <= slices; ++copies) {
+        if (slices % copies != 0 || (slices % channels != 0 && channels % slices != 0)) continue;
         CAPTURE(slices);
         CAPTURE(channels);
         CAPTURE(copies);
@@ -37,7 +39,7 @@ TEST_CASE("every slice that may hold an address reaches its channel by the numbe
         auto const bank = layout.bank_of_slice(slice);
         REQUIRE(bank < layout.banks());
         REQUIRE(layout.bank_of_channel(channel) == bank);
-        auto const number = channel >> layout.bank_bits();
+        auto const number = channel / layout.banks();
         REQUIRE(number < layout.channels_per_slice());
         REQUIRE(bank + number * layout.banks() == channel);
       }
@@ -60,5 +62,33 @@ TEST_CASE("consecutive blocks go round the slices; neighbouring slices share a c
   for (std::uint64_t block = 0; block < 64; ++block) {
     CHECK(layout.slice_map().slice(block * 256) == block % 16);
     CHECK(layout.channel_map().slice(block * 256) == block % 16 / 2);
+  }
+}
+
+TEST_CASE(
+    "an address and its place in a slice name each other, for any number of slices and length of block") {
+  std::mt19937_64 random(10);
+  for (std::uint32_t const slices : {1U, 6U, 8U, 40U})
+    for (std::uint64_t const interleave : {256U, 768U}) {
+      AddressMap const map(slices, interleave);
+      for (int i = 0; i < 200; ++i) {
+        auto const offset = random() % (std::uint64_t{1} << 40);
+        CHECK(map.slice(offset) == offset / interleave % slices);
+        CHECK(map.offset(map.slice(offset), map.local(offset)) == offset);
+      }
+      // Consecutive addresses of a slice are consecutive there.
+      CHECK(map.local(interleave * slices) == interleave);
+      CHECK(map.local(interleave * slices + 64) == interleave + 64);
+    }
+}
+
+TEST_CASE("the channels of any layout get equal shares of consecutive blocks") {
+  for (auto const& layout :
+       {MemoryLayout{16, 32, 256, 1}, MemoryLayout{6, 6, 256, 1}, MemoryLayout{6, 3, 256, 2},
+        MemoryLayout{6, 12, 256, 3}, MemoryLayout{40, 80, 256, 1}}) {
+    std::vector<std::uint32_t> blocks(layout.channels);
+    for (std::uint64_t block = 0; block < 10 * std::uint64_t{layout.slices} * layout.channels; ++block)
+      ++blocks[layout.channel_map().slice(block * 256)];
+    for (auto const n : blocks) CHECK(n == 10 * layout.slices);
   }
 }

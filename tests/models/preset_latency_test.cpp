@@ -3,6 +3,7 @@
 // which a load meets now and then.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -126,15 +127,20 @@ TEST_CASE("a pointer chase on the presets of GPUs takes the configured stages") 
     Chase const small_tlb(gpu, "gpu.l2_tlb.entries = 16\ngpu.l2_tlb.ways = 16\n");
     CHECK(small_tlb.cycles_a_hop(kPage + line, 128) ==
           s.l1() + s.l1_tlb_miss() + s.l2_tlb_miss() + s.slice());
-    // L2 slices of one set; each line is in a row of its own, every other one at home in the far partition.
+    // L2 slices of one set; each line is in a row of its own of the one bank of its channel, every other one
+    // at home in the far partition.
     auto const& l2 = s.c.l2_cache;
-    std::string few_lines = "gpu.l1_tlb.entries = 1024\ngpu.l1_tlb.ways = 1024\ngpu.l2_cache.size = \"" +
-                            std::to_string(std::uint64_t{l2.slices} * l2.ways * line) + " B\"\n";
+    std::string few_lines =
+        "gpu.l1_tlb.entries = 1024\ngpu.l1_tlb.ways = 1024\ngpu.dram.banks = 1\ngpu.l2_cache.size = \"" +
+        std::to_string(std::uint64_t{l2.slices} * l2.ways * line) + " B\"\n";
     if (s.c.memory_cache.present())
       few_lines += "gpu.memory_cache.size = \"" +
                    std::to_string(std::uint64_t{s.c.gpu_memory().channels} * s.c.memory_cache.ways * line) +
                    " B\"\n";
+    // At least eight pages, in whole rounds of slices and channels.
+    auto const round = std::max(l2.slices, s.c.gpu_memory().channels) * l2.interleave.bytes;
     auto const half = l2.hardware_coherent() ? l2.slices / 2 * l2.interleave.bytes : 0;
-    CHECK(Chase(gpu, few_lines).cycles_a_hop(8 * kPage + half, 512) == s.memory());
+    CHECK(Chase(gpu, few_lines).cycles_a_hop((8 * kPage + round - 1) / round * round + half, 512) ==
+          s.memory());
   }
 }

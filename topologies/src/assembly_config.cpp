@@ -163,16 +163,18 @@ void MachineConfig::check(Config& config) const {
         "memory.recorded_map",
         "memory.placement = recorded needs memory.recorded_map, the file that says where pages are");
   rules.power_of_two("gpu.line_bytes", gpu.line_bytes);
-  rules.power_of_two("gpu.l2_cache.slices", l2_cache.slices);
   rules.need(std::has_single_bit(l2_cache.interleave.bytes) && l2_cache.interleave.bytes >= gpu.line_bytes &&
                  l2_cache.interleave.bytes <= memory.page_size.bytes,
              "gpu.l2_cache.interleave", l2_cache.interleave.bytes,
              "must be a power of two from a line to a page");
-  if (dram.channels != 0) rules.power_of_two("gpu.dram.channels", dram.channels);
-  rules.power_of_two("gpu.l2_cache.partitions", l2_cache.partitions);
-  rules.need(l2_cache.partitions <= l2_cache.slices, "gpu.l2_cache.partitions", l2_cache.partitions,
-             "must be at most gpu.l2_cache.slices, " + std::to_string(l2_cache.slices));
-  if (l2_cache.partitions <= l2_cache.slices) {
+  auto const layout = gpu_memory();
+  bool const shared = layout.slices % layout.channels == 0 || layout.channels % layout.slices == 0;
+  rules.need(shared, "gpu.dram.channels", dram.channels,
+             "must be a divisor or a multiple of gpu.l2_cache.slices, " + std::to_string(l2_cache.slices));
+  bool const equal = l2_cache.slices % l2_cache.partitions == 0;
+  rules.need(equal, "gpu.l2_cache.partitions", l2_cache.partitions,
+             "must be a divisor of gpu.l2_cache.slices, " + std::to_string(l2_cache.slices));
+  if (shared && equal) {
     auto const sharing = gpu_memory().slices_per_channel();
     auto const* const key = memory_cache.present() ? "gpu.memory_cache.queue" : "gpu.dram.queue";
     auto const queue = memory_cache.present() ? memory_cache.queue : dram.queue;

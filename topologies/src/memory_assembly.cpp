@@ -1,6 +1,4 @@
 // The memory of a device: L2 slices, caches in front of DRAM, DRAM channels, and the links between them.
-#include <bit>
-
 #include "assembly_devices.hpp"
 
 namespace farfault::topologies {
@@ -14,10 +12,9 @@ Assembly::Memory Assembly::build_memory(std::uint32_t node, std::string const& n
   bool const cached = spec.cache.present();
   auto slice = spec.slice;
   slice.memory = layout.slice_map();
-  if (slice.params.partitions > 1)
-    slice.partition_shift = static_cast<unsigned>(std::countr_zero(slice.params.slices_per_partition()));
+  if (slice.params.partitions > 1) slice.in_partition = slice.params.slices_per_partition();
   slice.channels = layout.channel_map();
-  slice.channel_shift = layout.bank_bits();
+  slice.banks = layout.banks();
   slice.dram_channels = layout.channels_per_slice();
   slice.dram_credits = (cached ? spec.cache.queue : spec.dram.params.queue) / layout.slices_per_channel();
   for (std::uint32_t i = 0; i < layout.slices; ++i) {

@@ -66,9 +66,9 @@ struct L2SliceSpec {
   DeviceId device = 0;
   std::uint32_t line_bytes = 64;
   AddressMap memory;                  // of the slices of all partitions
-  unsigned partition_shift = 31;      // a slice's number >> partition_shift is its partition
+  std::uint32_t in_partition = 0;     // slices of each; 0: all
   AddressMap channels;                // an address belongs to the slice's channel number
-  unsigned channel_shift = 0;         // channels.slice(offset) >> channel_shift
+  std::uint32_t banks = 1;            // channels.slice(offset) / banks
   std::uint32_t dram_channels = 1;    // of this slice
   std::uint32_t dram_credits = 32;    // for each of them
   std::uint32_t queue = 1024;         // requests that clients hold credits for
@@ -190,15 +190,15 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   }
 
   std::uint32_t partition_of(PhysAddr a) const {
-    return spec().memory.slice(offset_of(a)) >> spec().partition_shift;
+    return spec().in_partition == 0 ? 0 : spec().memory.slice(offset_of(a)) / spec().in_partition;
   }
-  std::uint32_t partition() const { return spec().index >> spec().partition_shift; }
+  std::uint32_t partition() const {
+    return spec().in_partition == 0 ? 0 : spec().index / spec().in_partition;
+  }
   Time busy_until(Time from) const {
     return spec().clock.after(from) + spec().clock.cycles(spec().cycles_per_line - 1);
   }
-  std::uint32_t channel_of(PhysAddr a) const {
-    return spec().channels.slice(offset_of(a)) >> spec().channel_shift;
-  }
+  std::uint32_t channel_of(PhysAddr a) const { return spec().channels.slice(offset_of(a)) / spec().banks; }
   // Lines are numbered within their home slice, so that those of each partition use all sets.
   static constexpr unsigned kPartitionBit = 48;
   std::uint64_t line_of(PhysAddr a) const {
@@ -206,8 +206,10 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
                                                                        << kPartitionBit;
   }
   PhysAddr address_of(std::uint64_t line) const {
-    auto const within = spec().index & ((1U << spec().partition_shift) - 1);
-    auto const home = static_cast<std::uint32_t>(line >> kPartitionBit << spec().partition_shift) | within;
+    auto const of = static_cast<std::uint32_t>(line >> kPartitionBit);
+    auto const home = spec().in_partition == 0
+                          ? spec().index
+                          : of * spec().in_partition + spec().index % spec().in_partition;
     auto const local = (line & ((std::uint64_t{1} << kPartitionBit) - 1)) * spec().line_bytes;
     return physical(spec().device, spec().memory.offset(home, local));
   }
