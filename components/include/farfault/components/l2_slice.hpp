@@ -137,7 +137,7 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   In<MemResponse> filled = in<&L2Slice::on_dram>("filled");
   Out<MemResponse> response = out<MemResponse>("response");
   Out<MemRequest> dram = out<MemRequest>("dram");
-  // Where there is another partition to reach, and somebody who asks for flushes.
+  // Where there is another partition to reach, and somebody that flushes.
   In<MemRequest> far_request;
   In<MemResponse> home_response;
   Out<MemResponse> far_response;

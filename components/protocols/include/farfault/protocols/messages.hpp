@@ -164,7 +164,7 @@ struct KernelEnd {
   std::uint32_t kernel;
 };
 // To an L2 slice: write back what is dirty of the page at `frame`, and drop the page; or of everything (no
-// frame), at the end of a kernel. Back, to who asked, when that is done. `number` is for the asker alone.
+// frame), at the end of a kernel. Back, to the asker, when that is done. `number` is for the asker alone.
 struct Flush {
   PhysAddr frame;
   std::uint32_t number;
