@@ -28,7 +28,7 @@ void L2CacheParams::describe(ParamTable& t) {
           "one; NVIDIA A100 white paper: two halves; AMD CDNA 3 white paper: one for each of 8 XCDs");
   t.count("partition_latency", partition_latency, {0, 10000},
           "cycles from a slice to the home slice, or the memory, of another partition, and as many back: a "
-          "miss takes them twice; with home_slice at least 1",
+          "miss takes them twice; 0: none, with miss_path memory only",
           "assumed; NVIDIA A100 by MT4G (arXiv:2511.05958): a hit in the far half takes 134 cycles more");
   t.choice(
       "miss_path", miss_path, {{"home_slice", MissPath::home_slice}, {"memory", MissPath::memory}},
