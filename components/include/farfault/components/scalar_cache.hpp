@@ -12,9 +12,9 @@
 #include <string>
 
 #include "farfault/components/parts/access_drain.hpp"
-#include "farfault/components/parts/draining_invalidations.hpp"
 #include "farfault/components/parts/address_map.hpp"
 #include "farfault/components/parts/cache.hpp"
+#include "farfault/components/parts/draining_invalidations.hpp"
 #include "farfault/components/parts/mshr.hpp"
 #include "farfault/components/parts/ring.hpp"
 #include "farfault/components/parts/tlb.hpp"

@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "farfault/components/parts/access_drain.hpp"
-#include "farfault/components/parts/draining_invalidations.hpp"
 #include "farfault/components/parts/address_map.hpp"
 #include "farfault/components/parts/cache.hpp"
 #include "farfault/components/parts/coalescer.hpp"
+#include "farfault/components/parts/draining_invalidations.hpp"
 #include "farfault/components/parts/execution_units.hpp"
 #include "farfault/components/parts/mshr.hpp"
 #include "farfault/components/parts/ring.hpp"
