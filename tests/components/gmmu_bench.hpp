@@ -1,0 +1,97 @@
+// A GMMU between an L2 TLB, an L2 cache and an IOMMU of mocks, clock 1 GHz, latency 1 cycle, links of 1 ns.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "farfault/components/gmmu.hpp"
+#include "memory_mock.hpp"
+
+namespace farfault::gmmu_bench {
+
+using namespace mock;
+
+using Times = std::vector<std::int64_t>;
+using Addresses = std::vector<PhysAddr>;
+using Iommu = Responder<TranslateRequest, TranslateResponse>;
+
+inline constexpr PhysAddr kTable = 0x100'0000;
+inline constexpr std::uint64_t kPage = ((1 * 512ULL + 2) * 512 + 3) * 512 + 4;  // in this GPU's memory
+inline constexpr std::uint64_t kRemote = 99;                                    // in another's
+
+inline PhysAddr local_frame(std::uint64_t page) {
+  return physical(0, page << 12);
+}
+inline PhysAddr remote_frame(std::uint64_t page) {
+  return physical(3, page << 12);
+}
+
+inline PageTable one_page() {
+  PageTable table(kTable, 12);
+  table.map(kPage, local_frame(kPage));
+  table.map(kPage + 1, local_frame(kPage + 1));
+  return table;
+}
+
+inline GmmuSpec spec_of(RouterPolicy policy, PageTable const& table) {
+  GmmuSpec spec;
+  spec.router.policy = policy;
+  spec.memory = AddressMap(1, 256);
+  spec.memory_port = 5;
+  spec.preloaded = &table;
+  return spec;
+}
+
+struct GmmuBench : Bench {
+  GmmuBench(GmmuSpec spec, std::vector<Record<TranslateRequest>> script, Duration memory_delay = 10ns,
+            Duration iommu_delay = 1000ns, std::vector<Record<Invalidate>> invalidations = {},
+            std::vector<Record<Invalidated>> invalidated = {})
+      : gmmu(system.add<Gmmu>("gmmu", std::move(spec))) {
+    feed(gmmu.request, std::move(script));
+    answers = &sink(gmmu.response);
+    auto memory_spec = memory(always(memory_delay));
+    cache = &responder<MemRequest, MemResponse>(memory_spec, gmmu.entry_read);
+    join_family(gmmu.read_entry, {cache->request});
+    ResponderSpec<TranslateRequest, TranslateResponse> iommu_spec;
+    iommu_spec.reply = [this](TranslateRequest const& m) {
+      bool const local = m.page >= kPage && m.page <= kPage + 1;
+      bool const touched_first = first_touch && !local && m.page != kRemote;
+      return TranslateResponse{m.page,
+                               local || touched_first ? local_frame(m.page) : remote_frame(m.page),
+                               m.asid,
+                               m.from,
+                               touched_first ? FoundBy::fault : FoundBy::table,
+                               {}};
+    };
+    iommu_spec.delay = always(iommu_delay);
+    iommu = &responder<TranslateRequest, TranslateResponse>(iommu_spec, gmmu.from_iommu);
+    join(gmmu.to_iommu, iommu->request);
+    feed(gmmu.invalidate, std::move(invalidations));
+    feed(gmmu.invalidated, std::move(invalidated));
+    tlb = &sink(gmmu.to_tlb);
+    acknowledged = &sink(gmmu.acknowledge);
+  }
+  Addresses reads() const {
+    Addresses all;
+    for (auto const& r : cache->records()) all.push_back(r.message.address);
+    return all;
+  }
+  Gmmu& gmmu;
+  bool first_touch = false;
+  Sink<TranslateResponse>* answers = nullptr;
+  Memory* cache = nullptr;
+  Iommu* iommu = nullptr;
+  Sink<Invalidate>* tlb = nullptr;
+  Sink<Invalidated>* acknowledged = nullptr;
+};
+
+inline void no_page_leaves(Bench& b, Gmmu& gmmu) {
+  b.idle(gmmu.invalidate, gmmu.invalidated);
+  b.sink(gmmu.to_tlb);
+  b.sink(gmmu.acknowledge);
+}
+
+inline Addresses const kWalk{kTable + 1 * 8, kTable + 0x1000 + 2 * 8, kTable + 0x2000 + 3 * 8,
+                             kTable + 0x3000 + 4 * 8};
+
+}  // namespace farfault::gmmu_bench

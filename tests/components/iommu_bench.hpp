@@ -1,0 +1,93 @@
+// An IOMMU with the driver behind it, between CPU port and memory of mocks, clock 1 GHz, links of 1 ns.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "farfault/components/iommu.hpp"
+#include "farfault/components/paging_driver.hpp"
+#include "memory_mock.hpp"
+
+namespace farfault::iommu_bench {
+
+using namespace mock;
+
+using Times = std::vector<std::int64_t>;
+using Found = std::vector<FoundBy>;
+
+inline Found found_by(Sink<Packet> const& answers) {
+  Found all;
+  for (auto const& r : answers.records())
+    if (r.message.kind == PacketKind::translate_response) all.push_back(r.message.found_by);
+  return all;
+}
+
+inline constexpr PhysAddr kTable = physical(kFirstCpu, 0x100'0000);
+inline constexpr std::uint64_t kPage = ((1 * 512ULL + 2) * 512 + 3) * 512 + 4;
+
+inline PhysAddr frame_of(std::uint64_t page) {
+  return physical(static_cast<DeviceId>(page % 3), page << 12);
+}
+inline PageTable two_pages() {
+  PageTable table(kTable, 12);
+  table.map(kPage, frame_of(kPage));
+  table.map(kPage + 1, frame_of(kPage + 1));
+  return table;
+}
+
+// From GPU g, which is node 10 + g.
+inline Packet ask(std::uint64_t page, std::uint16_t gpu, std::uint32_t tag) {
+  Packet p{};
+  p.kind = PacketKind::translate_request;
+  p.address = page;
+  p.tag = tag;
+  p.source = static_cast<NodeId>(10 + gpu);
+  p.device = gpu;
+  return p;
+}
+
+inline IommuSpec spec_of(PageTable const& table) {
+  IommuSpec spec;
+  spec.memory = AddressMap(1, 256);
+  spec.memory_port = 6;
+  spec.preloaded = &table;
+  return spec;
+}
+inline PagingDriverSpec driver_of(PageTable const& table) {
+  PagingDriverSpec spec;
+  spec.first_free = {100, 200, 300};
+  spec.frames_per_gpu = 1000;
+  spec.preloaded = &table;
+  return spec;
+}
+
+// Wires what a page that moves would need.
+inline void nothing_moves(Bench& b, Iommu& iommu, PagingDriver& driver) {
+  b.join(iommu.unmapped, driver.unmapped);
+  b.join_family(driver.move, {iommu.move});
+  b.idle(iommu.invalidated, driver.copied);
+  b.sinks(driver.copy, 3);
+}
+
+struct IommuBench : Bench {
+  IommuBench(IommuSpec spec, std::vector<Record<Packet>> script)
+      : iommu(system.add<Iommu>("iommu", spec)),
+        driver(system.add<PagingDriver>("driver", driver_of(*spec.preloaded))) {
+    feed(iommu.request, std::move(script));
+    answers = &sink(iommu.response);
+    cache = &responder<MemRequest, MemResponse>(memory(always(10ns)), iommu.entry_read);
+    join_family(iommu.read_entry, {cache->request});
+    join(iommu.fault, driver.fault);
+    join(iommu.first_touch, driver.fault);
+    join_family(driver.mapped, {iommu.mapped});
+    join(driver.placed, iommu.mapped);
+    nothing_moves(*this, iommu, driver);
+    run();
+  }
+  Iommu& iommu;
+  PagingDriver& driver;
+  Sink<Packet>* answers = nullptr;
+  Memory* cache = nullptr;
+};
+
+}  // namespace farfault::iommu_bench

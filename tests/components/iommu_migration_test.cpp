@@ -1,0 +1,209 @@
+// An IOMMU whose pages move.
+#include <doctest/doctest.h>
+
+#include "iommu_bench.hpp"
+
+using namespace farfault;
+using namespace farfault::iommu_bench;
+
+namespace {
+
+// An IOMMU that has pages moved, its driver and its GPUs being scripts: GPUs 0 to 2 are nodes 10 to 12.
+struct MovingBench : Bench {
+  struct Script {
+    std::vector<Record<Packet>> requests = {};
+    std::vector<Record<PageMapped>> mapped = {};
+    std::vector<Record<PageMove>> moves = {};
+    std::vector<Record<Invalidated>> invalidated = {};
+  };
+  MovingBench(IommuSpec spec, Script script) : iommu(system.add<Iommu>("iommu", moving(std::move(spec)))) {
+    feed(iommu.request, std::move(script.requests));
+    feed(iommu.mapped, std::move(script.mapped));
+    feed(iommu.move, std::move(script.moves));
+    feed(iommu.invalidated, std::move(script.invalidated));
+    out = &sink(iommu.response);
+    faults = &sink(iommu.fault);
+    sink(iommu.first_touch);
+    unmapped = &sink(iommu.unmapped);
+    cache = &responder<MemRequest, MemResponse>(memory(always(10ns)), iommu.entry_read);
+    join_family(iommu.read_entry, {cache->request});
+    run();
+  }
+  static IommuSpec moving(IommuSpec spec) {
+    spec.remote_touch = RemoteTouch::migrate;
+    spec.gpus = {{0, 10}, {1, 11}, {2, 12}};
+    spec.moves = 2;
+    return spec;
+  }
+  // The destinations of the packets of a kind.
+  std::vector<NodeId> receivers(PacketKind kind) const {
+    std::vector<NodeId> nodes;
+    for (auto const& r : out->records())
+      if (r.message.kind == kind) nodes.push_back(r.message.destination);
+    return nodes;
+  }
+  Iommu& iommu;
+  Sink<Packet>* out = nullptr;
+  Sink<PageFault>* faults = nullptr;
+  Sink<PageUnmapped>* unmapped = nullptr;
+  Memory* cache = nullptr;
+};
+
+using Nodes = std::vector<NodeId>;
+
+constexpr std::uint64_t kOnGpu1 = kPage + 2;
+constexpr PhysAddr kHere = physical(1, 5 << 12);  // where kOnGpu1 lies
+PageTable page_on_gpu1() {
+  PageTable table(kTable, 12);
+  table.map(kOnGpu1, kHere);
+  return table;
+}
+constexpr PageMove unmap(std::uint32_t move, std::uint64_t page, PhysAddr frame) {
+  return {page, frame, move, MoveStep::unmap, {}};
+}
+constexpr PageMove remap(std::uint32_t move, std::uint64_t page, PhysAddr frame) {
+  return {page, frame, move, MoveStep::remap, {}};
+}
+
+}  // namespace
+
+TEST_CASE("IOMMU: with migration the walk of a page on another device is a fault of the first requester") {
+  auto const table = page_on_gpu1();
+  auto const there = physical(2, 77 << 12);
+  MovingBench b(spec_of(table),
+                {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}, {Time{110ns}, ask(kOnGpu1, 0, 8)}},
+                 .mapped = {{Time{900ns}, {kOnGpu1, there, 0, 0}}}});
+  CHECK(b.faults->nanoseconds() == Times{150});
+  auto const& f = b.faults->records()[0].message;
+  CHECK(f.kind == FaultKind::remote);
+  CHECK(f.page == kOnGpu1);
+  CHECK(f.gpu == 2);
+  CHECK(b.out->nanoseconds() == Times{901, 902});
+  for (auto const& r : b.out->records()) CHECK(r.message.frame == there);
+  CHECK(b.iommu.state().stats.remote_faults == 1);
+  CHECK(b.iommu.state().stats.page_faults == 0);
+}
+
+TEST_CASE(
+    "IOMMU: with migration a GPU gets the frames of its own pages, and a TLB hit for another GPU is a "
+    "fault") {
+  auto const table = page_on_gpu1();
+  MovingBench b(spec_of(table),
+                {.requests = {{Time{100ns}, ask(kOnGpu1, 1, 7)}, {Time{200ns}, ask(kOnGpu1, 0, 8)}},
+                 .mapped = {{Time{900ns}, {kOnGpu1, physical(0, 0), 0, 0}}}});
+  CHECK(b.out->nanoseconds() == Times{150, 901});
+  CHECK(b.faults->nanoseconds() == Times{202});
+  CHECK(b.iommu.state().stats.tlb_hits == 1);
+}
+
+TEST_CASE("IOMMU: a page is sent for when one GPU has asked for it as often in a row as it takes") {
+  auto const table = page_on_gpu1();
+  auto spec = spec_of(table);
+  spec.migrate_after = 3;
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 0, 1)},
+                                    {Time{200ns}, ask(kOnGpu1, 0, 2)},
+                                    {Time{300ns}, ask(kOnGpu1, 2, 3)},
+                                    {Time{400ns}, ask(kOnGpu1, 0, 4)},
+                                    {Time{500ns}, ask(kOnGpu1, 1, 5)},  // the page is there: no remote touch
+                                    {Time{600ns}, ask(kOnGpu1, 0, 6)},
+                                    {Time{700ns}, ask(kOnGpu1, 0, 7)}},
+                       .mapped = {{Time{900ns}, {kOnGpu1, physical(0, 0), 0, 0}}}});
+  CHECK(b.faults->nanoseconds() == Times{702});
+  CHECK(b.out->nanoseconds() == Times{150, 202, 302, 402, 502, 602, 901});
+}
+
+TEST_CASE(
+    "IOMMU: an unmapped page is invalidated at its GPU and at those that have its translation, then "
+    "reported") {
+  auto const table = page_on_gpu1();
+  auto spec = spec_of(table);
+  spec.migrate_after = 9;
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}},
+                       .moves = {{Time{300ns}, unmap(1, kOnGpu1, kHere)}},
+                       .invalidated = {{Time{400ns}, {1}}, {Time{500ns}, {1}}}});
+  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
+  CHECK(b.out->nanoseconds() == Times{150, 302, 303});
+  auto const& p = b.out->records()[1].message;
+  CHECK(p.address == kOnGpu1);
+  CHECK(p.frame == kHere);
+  CHECK(p.tag == 1);
+  CHECK(b.unmapped->nanoseconds() == Times{501});
+  CHECK(b.unmapped->records()[0].message.move == 1);
+  CHECK(!b.iommu.state().table.find(kOnGpu1));
+}
+
+TEST_CASE("IOMMU: an invalidation leaves behind the answers given before it, however late they leave") {
+  auto const table = page_on_gpu1();
+  auto spec = spec_of(table);
+  spec.migrate_after = 9;
+  std::vector<Record<Packet>> requests;
+  for (std::uint32_t i = 0; i < 20; ++i) requests.push_back({Time{100ns}, ask(kOnGpu1, 2, i)});
+  // The walk ends at 149; the last of 20 answers leaves at 168.
+  MovingBench b(spec, {.requests = requests, .moves = {{Time{150ns}, unmap(0, kOnGpu1, kHere)}}});
+  CHECK(b.out->nanoseconds()[19] == 149 + 19 + 1);
+  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
+  CHECK(b.out->nanoseconds()[20] == 170);
+  CHECK(b.out->nanoseconds()[21] == 171);
+  CHECK(b.unmapped->count() == 0);
+}
+
+TEST_CASE("IOMMU: a page that nobody behind it can reach is unmapped at once") {
+  PageTable table(kTable, 12);
+  table.map(kPage, physical(7, 0));  // a GPU of another IOMMU
+  MovingBench b(spec_of(table), {.moves = {{Time{300ns}, unmap(0, kPage, physical(7, 0))}}});
+  CHECK(b.out->count() == 0);
+  CHECK(b.unmapped->nanoseconds() == Times{301});
+}
+
+TEST_CASE("IOMMU: a request for a page that moves waits for its new frame, walks under way included") {
+  auto const table = page_on_gpu1();
+  auto const there = physical(2, 77 << 12);
+  MovingBench b(spec_of(table),
+                {.requests = {{Time{100ns}, ask(kOnGpu1, 1, 7)},   // walks until 149
+                              {Time{130ns}, ask(kOnGpu1, 0, 8)},   // while it is unmapped
+                              {Time{160ns}, ask(kOnGpu1, 2, 9)}},  // after the walk's end
+                 .moves = {{Time{120ns}, unmap(0, kOnGpu1, kHere)}, {Time{900ns}, remap(0, kOnGpu1, there)}},
+                 .invalidated = {{Time{400ns}, {0}}}});
+  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11});
+  CHECK(b.receivers(PacketKind::translate_response) == Nodes{10, 11, 12});
+  CHECK(found_by(*b.out) == Found{FoundBy::fault, FoundBy::fault, FoundBy::fault});
+  CHECK(b.out->nanoseconds() == Times{122, 901, 902, 903});
+  for (std::size_t i = 1; i < 4; ++i) CHECK(b.out->records()[i].message.frame == there);
+  CHECK(b.faults->count() == 0);
+  CHECK(b.iommu.state().table.find(kOnGpu1) == there);
+  CHECK(b.iommu.waiting_for().empty());
+}
+
+TEST_CASE("IOMMU: GPUs told of a page's new place are invalidated when it moves again, others are not") {
+  auto const table = page_on_gpu1();
+  auto const there = physical(2, 77 << 12);
+  auto spec = spec_of(table);
+  spec.migrate_after = 9;
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}, {Time{500ns}, ask(kOnGpu1, 0, 8)}},
+                       .moves = {{Time{200ns}, unmap(0, kOnGpu1, kHere)},
+                                 {Time{400ns}, remap(0, kOnGpu1, there)},
+                                 {Time{800ns}, unmap(1, kOnGpu1, there)}},
+                       .invalidated = {{Time{300ns}, {0}}, {Time{301ns}, {0}}}});
+  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12, 10, 12});
+}
+
+TEST_CASE("IOMMU: its own TLB forgets a page that is unmapped") {
+  auto const table = page_on_gpu1();
+  auto const there = physical(2, 77 << 12);
+  auto spec = spec_of(table);
+  spec.params.walk_cache = 0;
+  spec.migrate_after = 9;
+  MovingBench b(spec,
+                {.requests = {{Time{100ns}, ask(kOnGpu1, 1, 1)},   // a walk
+                              {Time{200ns}, ask(kOnGpu1, 1, 2)},   // a hit
+                              {Time{500ns}, ask(kOnGpu1, 1, 3)},   // a walk
+                              {Time{600ns}, ask(kOnGpu1, 1, 4)}},  // a hit
+                 .moves = {{Time{300ns}, unmap(0, kOnGpu1, kHere)}, {Time{400ns}, remap(0, kOnGpu1, there)}},
+                 .invalidated = {{Time{350ns}, {0}}}});
+  std::vector<PhysAddr> frames;
+  for (auto const& r : b.out->records())
+    if (r.message.kind == PacketKind::translate_response) frames.push_back(r.message.frame);
+  CHECK(frames == std::vector<PhysAddr>{kHere, kHere, there, there});
+  CHECK(b.iommu.state().stats.tlb_hits == 2);
+  CHECK(b.iommu.state().walker.walks() == 2);
+}

@@ -1,0 +1,94 @@
+// An SM between a dispatcher, an L2 cache, an L2 TLB and an RDMA engine of mocks: clock 1 GHz, L1 look-ups of
+// 1 cycle, links of 1 ns, memory 50 ns, translation 20 ns.
+#pragma once
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "farfault/components/sm.hpp"
+#include "hand_kernel.hpp"
+#include "memory_mock.hpp"
+
+namespace farfault::sm_bench {
+
+using namespace mock;
+
+using Times = std::vector<std::int64_t>;
+using Programs = std::function<Program(std::uint64_t, std::uint32_t)>;
+
+// Pages from 0x1000 on are in the memory of GPU 1.
+inline constexpr VirtAddr kRemote = 0x1000ULL << 12;
+
+// A vector instruction takes one cycle of its SIMD, and no warp waits for its own results.
+inline SmSpec unit_rates() {
+  SmSpec spec;
+  spec.sm.simd_lanes = 64;
+  spec.sm.special_lanes = 64;
+  spec.sm.dependent_latency = 1;
+  return spec;
+}
+
+inline KernelShape shape(std::uint32_t threads = 64) {
+  return {"k", 100, threads, 1, 0};
+}
+
+struct SmBench : Bench {
+  SmBench(SmSpec spec, Workload const& workload, std::vector<Record<StartBlock>> script,
+          std::vector<Record<Invalidate>> invalidations = {})
+      : SmBench(std::move(spec), workload, std::move(script), always(50ns), always(20ns),
+                std::move(invalidations)) {
+    run();
+  }
+  SmBench(SmSpec spec, Workload const& workload, std::vector<Record<StartBlock>> script,
+          std::function<Duration(std::uint64_t)> memory_delay,
+          std::function<Duration(std::uint64_t)> tlb_delay,
+          std::vector<Record<Invalidate>> invalidations = {})
+      : sm(system.add<Sm>("sm", with(std::move(spec), workload))) {
+    feed(sm.start, std::move(script));
+    done = &sink(sm.done);
+    cache = &responder<MemRequest, MemResponse>(memory(memory_delay), sm.memory_response);
+    join_family(sm.memory_request, {cache->request});
+    remote = &responder<MemRequest, MemResponse>(memory(memory_delay), sm.remote_response);
+    join(sm.remote_request, remote->request);
+    ResponderSpec<TranslateRequest, TranslateResponse> tlb_spec;
+    tlb_spec.reply = [](TranslateRequest const& m) {
+      return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12), m.asid, 0};
+    };
+    tlb_spec.delay = std::move(tlb_delay);
+    tlb = &responder<TranslateRequest, TranslateResponse>(tlb_spec, sm.translation);
+    join(sm.translate, tlb->request);
+    ResponderSpec<ScalarRequest, ScalarResponse> scalar_spec;
+    scalar_spec.reply = [](ScalarRequest const& m) { return ScalarResponse{m.warp, 0}; };
+    scalar_spec.delay = always(10ns);
+    scalar = &responder<ScalarRequest, ScalarResponse>(scalar_spec, sm.scalar_response);
+    join(sm.scalar_request, scalar->request);
+    feed(sm.invalidate, std::move(invalidations));
+    invalidated = &sink(sm.invalidated);
+  }
+  static SmSpec with(SmSpec spec, Workload const& workload) {
+    spec.workload = &workload;
+    spec.memory = AddressMap(1, 256);
+    spec.index = 3;
+    spec.moves = 64;
+    return spec;
+  }
+  Sm& sm;
+  Sink<BlockDone>* done = nullptr;
+  Memory* cache = nullptr;
+  Memory* remote = nullptr;
+  Responder<TranslateRequest, TranslateResponse>* tlb = nullptr;
+  Responder<ScalarRequest, ScalarResponse>* scalar = nullptr;
+  Sink<Invalidated>* invalidated = nullptr;
+};
+
+inline Invalidate invalidate(std::uint64_t page, std::uint32_t move = 0) {
+  return {page, physical(page >= 0x1000 ? 1 : 0, (page + 7) << 12), 0, move};
+}
+
+inline Workload same_for_all(Program program, std::uint32_t threads = 64, int kernels = 1) {
+  return hand_workload(std::vector<KernelShape>(static_cast<std::size_t>(kernels), shape(threads)),
+                       [program](std::uint64_t, std::uint32_t) { return program; });
+}
+
+}  // namespace farfault::sm_bench
