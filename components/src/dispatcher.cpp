@@ -6,8 +6,10 @@
 namespace farfault {
 
 void HostParams::describe(ParamTable& t) {
-  t.duration("launch_latency", launch_latency, {1ns, 1s}, "from the host's launch to a GPU's first block",
-             "MGPUSim 4.2, MI300A: 5400 cycles for the first kernel");
+  t.duration(
+      "launch_latency", launch_latency, {1ns, 1s}, "from the host's launch to a GPU's first block",
+      "MGPUSim 4.2, MI300A: 5400 cycles for the first kernel, taken as ns; the 1800 of later ones are not "
+      "told apart");
   t.duration(
       "done_latency", done_latency, {1ns, 1s},
       "from a GPU's last block to the host; where several GPUs write back their L2 caches then, also from "

@@ -87,7 +87,8 @@ def data_section(found):
     with open(MEASURED / "amd-utcl1-vcopy.csv") as f:
         for row in csv.DictReader(f):
             vcopy.setdefault(row["gpu"], []).append(row)
-    lines += ["`amd-utcl1-vcopy.csv`: a copy of 8 MiB. L1 TLB misses are those that the model's SMs send to the L2 TLB, one for each page and CU.", "",
+    lines += ["`amd-utcl1-vcopy.csv`: a copy of 8 MiB. L1 TLB misses are those that the model's SMs send to the L2 TLB, one for each page and CU. "
+              "A kernel's time is the GPU's, without the host's launch and its notice of the end.", "",
               "| GPU | L1 TLB misses measured | model | error | kernel measured, median | model | error |", "|---|--:|--:|--:|--:|--:|--:|"]
     for name, gpu in (("MI100", "mi100"), ("MI200", "mi210")):
         if gpu not in found or "vcopy" not in found[gpu]:

@@ -113,6 +113,12 @@ class Simulator:
                 self.say(f"  {self.finished}/{self.total} after {(now - self.began) / 60:.0f} min; {self.cpu / 60:.1f} min of processor time")
 
 
+def picoseconds(text):
+    """Of a duration as a result's configuration has it: "5400 ns"."""
+    number, unit = text.split()
+    return int(number) * {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}[unit]
+
+
 def figures(path):
     """What a result file says: times of its kernels, TLB counts, and the parameters that the study divides by."""
     with h5py.File(path, "r") as f:
@@ -122,9 +128,10 @@ def figures(path):
         times = [int(b - a) for a, b in zip(kernels["launched"][:], kernels["finished"][:])]
         machine = f["summary/machine"]
         total = {name: int(machine[name][0]) for name in machine if name != "name"}
-        gpu = tomllib.loads(f["config/toml"][()].decode())["gpu"]
-        return {"kernel_ps": times, "l2_tlb_requests": total["l2_tlb_hits"] + total["l2_tlb_misses"],
-                "dram_bytes": total["dram_bytes"], "gpu": gpu, "digest": f.attrs["result_digest"].decode()}
+        config = tomllib.loads(f["config/toml"][()].decode())
+        host = sum(picoseconds(config["host"][name]) for name in ("launch_latency", "done_latency"))
+        return {"kernel_ps": times, "host_ps": host, "l2_tlb_requests": total["l2_tlb_hits"] + total["l2_tlb_misses"],
+                "dram_bytes": total["dram_bytes"], "gpu": config["gpu"], "digest": f.attrs["result_digest"].decode()}
 
 
 # ---- What is asked

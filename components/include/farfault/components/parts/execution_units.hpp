@@ -8,7 +8,8 @@
 // (GCN: a wavefront stays on its SIMD; Volta: warp modulo 4, Jia et al., arXiv:1804.06826).
 //
 // GCN issues instructions of different kinds in the same cycle, from different wavefronts (GCN3 ISA manual,
-// "Instruction Issue"). A scheduler of an NVIDIA SM issues one instruction per cycle, of whatever kind (V100
+// "Instruction Issue"); a memory instruction takes one cycle of its SIMD, whose registers hold its addresses
+// and data (assumed). A scheduler of an NVIDIA SM issues one instruction per cycle, of whatever kind (V100
 // white paper: "1 warp instruction per clock"); with `single_issue` every instruction takes such a slot too.
 //
 // Closed forms, for w warps on an SM that each execute n instructions: vector instructions take

@@ -31,7 +31,7 @@ enum class Op : std::uint8_t {
 struct Work {
   std::uint32_t vector = 0;   // arithmetic of all lanes
   std::uint32_t special = 0;  // vector instructions at the lower rate of reciprocals, roots, sines, and of
-                              // multiplications of 32-bit integers where they have that rate (GCN)
+                              // multiplications of 32-bit integers, on all machines: counts are GCN's
   std::uint32_t scalar = 0;   // one result for the whole warp: loop counts, base addresses, branches
   std::uint32_t shared = 0;   // accesses to shared memory (LDS), each of
   std::uint32_t shared_bytes_per_lane = 4;
