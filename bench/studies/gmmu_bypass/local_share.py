@@ -2,9 +2,6 @@
 from figures import PAPER, percent
 from study import PLACEMENTS, WORKLOADS
 
-# Not the paper's: this model with first touch and blocks in equal runs at 64 MiB, where the two groups were seen apart first.
-EQUAL_RUNS = {"relu": 0, "fir": 0, "maxpool": 0.05, "aes": 0.25, "transpose": 0.48, "fft": 0.55, "stencil2d": 0.58, "kmeans": 0.92}
-
 
 def shares(runs):
     """{workload: local share of distributed's walks} of {workload: {design: measures}}."""
@@ -43,14 +40,13 @@ def section(results, footprint, found):
         return []
     side = {w: "centralized" for w in PAPER["centralized_wins"]} | {w: "distributed" for w in PAPER["distributed_wins"]}
     lines = ["", "## Local share of distributed's walks", "",
-             "Where hardly a walk is local, distributed pays each for nothing, and the paper has centralized ahead. The last column is this model "
-             "with blocks in equal runs of 64 MiB, as it was when the groups were first seen apart; the paper gives no such figures.", "",
-             "| | the paper has ahead | " + " | ".join(columns) + " | equal runs, 64 MiB, before |",
-             "| --- | --- |" + " ---: |" * (len(columns) + 1)]
+             "Where hardly a walk is local, distributed pays each for nothing, and the paper has centralized ahead. The paper gives no such "
+             "figures.", "",
+             "| | the paper has ahead | " + " | ".join(columns) + " |",
+             "| --- | --- |" + " ---: |" * len(columns)]
     for w in WORKLOADS:
         if any(w in share for share in columns.values()):
             cells = [percent(share[w]) if w in share else "-" for share in columns.values()]
-            before = percent(EQUAL_RUNS[w]) if w in EQUAL_RUNS else "-"
-            lines.append(f"| {WORKLOADS[w]} | {side.get(w, '-')} | " + " | ".join(cells) + f" | {before} |")
+            lines.append(f"| {WORKLOADS[w]} | {side.get(w, '-')} | " + " | ".join(cells) + " |")
     said = [sentence(share, f"`{name}`") for name, share in columns.items()]
     return lines + ["", " ".join(s for s in said if s)]

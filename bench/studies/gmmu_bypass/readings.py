@@ -54,6 +54,7 @@ def readings():
         Reading(scaled + ", walks of 100 cycles", and_scaled_tlb(walks(100)), OWN),
         Reading(scaled + ", 64 walkers in the IOMMU", and_scaled_tlb(many), OWN),
         Reading("L2 TLB of 4096 entries, as MGPUSim's", {"gpu.l2_tlb.entries": 4096, "gpu.l2_tlb.ways": 64}, OWN),
+        Reading("link buffers of 64 KiB", {"fabric.buffer": '"64 KiB"'}),
         Reading("blocks in equal runs", {"host.block_order": '"contiguous"'}),
         Reading("blocks in runs for each CU", {"host.block_order": '"contiguous_per_sm"'}, OWN),
         Reading("a driver that takes 0.1 us for each first touch", {**driver, "driver.fault_latency": '"100 ns"'}, FIRST),

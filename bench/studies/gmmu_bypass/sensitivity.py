@@ -16,7 +16,7 @@ OTHER = ("workload.", "run.", "limits.", "machine.", "links.", "routing.", "memo
 ABSENT = ("gpu.memory_cache.", "gpu.l2_cache.partition_latency", "gpu.dram.write_")  # mechanisms that the preset does not have
 IDLE = {"cpu.dram_capacity": "never full"} | dict.fromkeys(
     ("fabric.buffer", "fabric.inbound", "fabric.memory_credits", "gpu.l1_cache.remote_credits"),
-    "0: follows other parameters")
+    "0: follows other parameters; among the variations above")
 GIVEN = {key: "the preset says none; among the variations above" for key in ("iommu.tlb_entries", "iommu.tlb_ways")}
 GIVEN |= {key: "among the readings in results.md" for key in ("gpu.gmmu.walk_cache", "iommu.walk_cache", "iommu.merge",
                                                               "memory.first_touch_by", "memory.first_touch_copy")}
@@ -42,6 +42,10 @@ def given(out):
         ("DRAM banks per channel", "32", [(str(n), {"gpu.dram.banks": n}, 1) for n in (16, 64)]),
         ("DRAM queue per channel", "128", [(str(n), {"gpu.dram.queue": n}, 1) for n in (64, 256)]),
         ("L2 TLB entries", "256", [(str(n), {"gpu.l2_tlb.entries": n}, 1) for n in (64, 512)]),
+        ("Link buffers", "twice bandwidth x round trip", [(b, {"fabric.buffer": f'"{b}"'}, 1) for b in ("8 KiB", "16 KiB", "64 KiB")]),
+        ("Lines served for other devices", "250", [(str(n), {"fabric.inbound": n}, 1) for n in (125, 500)]),
+        ("of these, at one L2 slice", "twice the even share", [(str(n), {"fabric.memory_credits": n}, 1) for n in (31, 125)]),
+        ("Lines an SM may wait for at the RDMA engine", "as L1 MSHRs", [(str(n), {"gpu.l1_cache.remote_credits": n}, 1) for n in (32, 256)]),
         ("footprint", "", [(f"x {f:g}", {}, f) for f in (0.5, 2)]),
     ]
 
