@@ -222,7 +222,8 @@ std::span<Stat<PortState> const> FabricPort::stats() const {
 std::uint16_t FabricPort::payload_of(PacketKind kind, std::uint32_t bytes) const {
   if (kind == PacketKind::write_request || kind == PacketKind::read_response)
     return static_cast<std::uint16_t>(bytes);
-  if (kind == PacketKind::translate_response || kind == PacketKind::invalidate_request)
+  if (kind == PacketKind::translate_response || kind == PacketKind::invalidate_request ||
+      kind == PacketKind::flush_request)
     return static_cast<std::uint16_t>(spec().translation_bytes);
   return 0;
 }
@@ -362,8 +363,9 @@ void Rdma::receive(Packet const& m, Cx& cx) const {
     cx.send(translate_response, TranslateResponse{m.address, m.frame, 0, m.tag, m.found_by, {}});
     return;
   }
-  if (m.kind == PacketKind::invalidate_request) {
-    cx.send(invalidate, Invalidate{m.address, m.frame, 0, m.tag});
+  if (m.kind == PacketKind::invalidate_request || m.kind == PacketKind::flush_request) {
+    auto const step = m.kind == PacketKind::flush_request ? MoveStep::flush : MoveStep::unmap;
+    cx.send(invalidate, Invalidate{m.address, m.frame, 0, m.tag, step, {}});
     return;
   }
   FF_CHECK(m.kind == PacketKind::read_response || m.kind == PacketKind::write_response,

@@ -48,10 +48,7 @@ GmmuState Gmmu::initial() const {
   s.stalled = Ring<TranslateRequest>(spec().queue);
   s.walker = Walker(p.walkers, p.pending, p.walk_cache);
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
-  if (spec().slices_to_flush != 0) {
-    s.leaving.resize(spec().moves);
-    s.flushing.resize(spec().moves);
-  }
+  if (spec().slices_to_flush != 0) s.flushing.resize(spec().moves);
   return s;
 }
 
@@ -97,8 +94,10 @@ std::span<Stat<GmmuState> const> Gmmu::stats() const {
 std::string Gmmu::waiting_for() const {
   auto const& s = state();
   auto const held = s.pending.size() - s.free_pending.size();
-  if (held == 0 && s.stalled.empty()) return {};
-  return std::to_string(held) + " translations, " + std::to_string(s.walker.busy()) + " walks under way, " +
+  auto const flushing = std::count_if(s.flushing.begin(), s.flushing.end(), [](auto n) { return n != 0; });
+  if (held == 0 && s.stalled.empty() && flushing == 0) return {};
+  return std::to_string(flushing) + " pages leaving the L2 cache, " + std::to_string(held) +
+         " translations, " + std::to_string(s.walker.busy()) + " walks under way, " +
          std::to_string(s.walker.queued()) + " walks queued";
 }
 
@@ -217,22 +216,19 @@ void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
 
 void Gmmu::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
+  if (m.step == MoveStep::flush) {
+    s.flushing[m.move] = spec().slices_to_flush;
+    for (std::uint32_t i = 0; i < spec().slices_to_flush; ++i) cx.send(flush, i, Flush{m.frame, m.move, 1});
+    return;
+  }
   ++s.stats.invalidations;
   s.table.unmap(m.page);
-  if (spec().slices_to_flush != 0) s.leaving[m.move] = m.frame;
   // One cycle after the responses that leave now.
   cx.send(to_tlb, m, spec().clock.cycles(1));
 }
 
 void Gmmu::on_invalidated(Invalidated const& m, Cx& cx) const {
-  auto& s = cx.state();
-  auto const slices = spec().slices_to_flush;
-  if (slices == 0 || device_of(s.leaving[m.move]) != spec().device) {
-    cx.send(acknowledge, m);
-    return;
-  }
-  s.flushing[m.move] = slices;
-  for (std::uint32_t i = 0; i < slices; ++i) cx.send(flush, i, Flush{s.leaving[m.move], m.move, 1});
+  cx.send(acknowledge, m);
 }
 
 void Gmmu::on_flushed(Flushed const& m, Cx& cx) const {

@@ -201,10 +201,38 @@ void Iommu::resume_stalled(Cx& cx) const {
 }
 
 void Iommu::on_move(PageMove const& m, Cx& cx) const {
-  if (m.step == MoveStep::unmap)
-    unmap(m, cx);
-  else
-    remap(m, cx);
+  switch (m.step) {
+    case MoveStep::unmap:
+      return unmap(m, cx);
+    case MoveStep::flush:
+      return flush(m, cx);
+    case MoveStep::remap:
+      return remap(m, cx);
+  }
+}
+
+Packet Iommu::leaving(PacketKind kind, PageMove const& m, IommuGpu const& gpu) {
+  Packet p{};
+  p.kind = kind;
+  p.address = m.page;
+  p.frame = m.frame;
+  p.tag = m.move;
+  p.destination = gpu.node;
+  p.device = gpu.device;
+  return p;
+}
+
+// Asks the GPU that has the frame, if it is behind this IOMMU.
+void Iommu::flush(PageMove const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto& left = s.invalidations[m.move];
+  for (auto const& gpu : spec().gpus) {
+    if (gpu.device != device_of(m.frame)) continue;
+    s.last_response = std::max(s.last_response, cx.now()) + spec().params.clock.clock().cycles(1);
+    cx.send(response, leaving(PacketKind::flush_request, m, gpu), s.last_response - cx.now());
+    ++left;
+  }
+  if (left == 0) cx.send(unmapped, PageUnmapped{m.move});
 }
 
 void Iommu::unmap(PageMove const& m, Cx& cx) const {
@@ -218,15 +246,8 @@ void Iommu::unmap(PageMove const& m, Cx& cx) const {
   left = 0;
   for (auto const& gpu : spec().gpus) {
     if (gpu.device != device_of(m.frame) && !s.directory.may_hold(m.page, gpu.device)) continue;
-    Packet p{};
-    p.kind = PacketKind::invalidate_request;
-    p.address = m.page;
-    p.frame = m.frame;
-    p.tag = m.move;
-    p.destination = gpu.node;
-    p.device = gpu.device;
     at += cycle;
-    cx.send(response, p, at - cx.now());
+    cx.send(response, leaving(PacketKind::invalidate_request, m, gpu), at - cx.now());
     ++left;
   }
   s.last_response = at;

@@ -157,6 +157,13 @@ void PagingDriver::on_unmapped(PageUnmapped const& m, Cx& cx) const {
   auto& moving = cx.state().moves[m.move];
   FF_CHECK(moving.in_use != 0 && moving.unmapping > 0, path() + ": a page was unmapped that does not move");
   if (--moving.unmapping != 0) return;
+  if (spec().flush_moving_pages && moving.flushed == 0 && device_of(moving.from) < kFirstCpu) {
+    moving.flushed = 1;
+    moving.unmapping = spec().iommus;
+    for (std::uint32_t i = 0; i < spec().iommus; ++i)
+      cx.send(move, i, PageMove{moving.fault.page, moving.from, m.move, MoveStep::flush, {}});
+    return;
+  }
   moving.unmapped = cx.now();
   cx.send(copy, moving.fault.gpu, CopyPage{moving.from, moving.to, m.move, 0});
 }

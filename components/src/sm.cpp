@@ -47,7 +47,7 @@ void SmParams::describe(ParamTable& t) {
           "assumed; Volta: 19 (Jia et al., arXiv:1804.06826)");
   t.choice("issue", issue, {{"one_of_each_kind", IssueRule::one_of_each_kind}, {"one", IssueRule::one}},
            "instructions that a scheduler issues in one cycle: one of each kind (vector, scalar, shared "
-           "memory), from different warps, or one of any kind",
+           "memory, memory), from different warps, or one of any kind",
            "GCN3 ISA: one_of_each_kind; NVIDIA white papers from Volta on: one");
   t.choice("warp_order", warp_order,
            {{"greedy_then_oldest", WarpOrder::greedy_then_oldest}, {"round_robin", WarpOrder::round_robin}},

@@ -147,6 +147,25 @@ TEST_CASE("IOMMU: an invalidation leaves behind the answers given before it, how
   CHECK(b.unmapped->count() == 0);
 }
 
+TEST_CASE(
+    "IOMMU: a flush goes to the GPU that has the frame alone, and is reported when that has dropped its "
+    "lines") {
+  auto const table = page_on_gpu1();
+  PageMove const flush{kOnGpu1, kHere, 0, MoveStep::flush, {}};
+  MovingBench b(spec_of(table), {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 1)}},
+                                 .moves = {{Time{1000ns}, unmap(0, kOnGpu1, kHere)}, {Time{3000ns}, flush}},
+                                 .invalidated = {{Time{2000ns}, {0}}, {Time{4000ns}, {0}}}});
+  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11});
+  CHECK(b.receivers(PacketKind::flush_request) == Nodes{11});
+  CHECK(b.unmapped->nanoseconds() == Times{2001, 4001});
+  // The frame of a GPU behind another IOMMU, or of a CPU.
+  PageMove elsewhere = flush;
+  elsewhere.frame = physical(7, 5 << 12);
+  MovingBench c(spec_of(table),
+                {.moves = {{Time{1000ns}, unmap(0, kOnGpu1, elsewhere.frame)}, {Time{3000ns}, elsewhere}}});
+  CHECK(c.unmapped->nanoseconds() == Times{1001, 3001});
+}
+
 TEST_CASE("IOMMU: a page that nobody behind it can reach is unmapped at once") {
   PageTable table(kTable, 12);
   table.map(kPage, physical(7, 0));  // a GPU of another IOMMU

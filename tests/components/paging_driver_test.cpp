@@ -120,6 +120,36 @@ TEST_CASE("driver: a page that moves is unmapped everywhere, then copied, then m
   CHECK(b.driver.waiting_for().empty());
 }
 
+TEST_CASE("driver: lines of a page that moves are dropped when no GPU can reach it, and then it is copied") {
+  auto const table = one_page();
+  PagingDriverSpec spec;
+  spec.preloaded = &table;
+  spec.flush_moving_pages = true;
+  DriverBench b(spec, {.faults = {{Time{100ns}, remote(kPage, 2, 1, 11)}},
+                       .unmapped = {{Time{2us}, {0}}, {Time{3us}, {0}}, {Time{4us}, {0}}, {Time{5us}, {0}}},
+                       .copied = {{Time{9us}, {0}}}});
+  for (auto const* iommu : b.moves) {
+    CHECK(iommu->nanoseconds() == Times{1101, 3001, 9001});
+    CHECK(iommu->records()[1].message.step == MoveStep::flush);
+    CHECK(iommu->records()[1].message.frame == kFrame);
+  }
+  CHECK(b.copies[2]->nanoseconds() == Times{5001});
+  CHECK(b.driver.state().records[0].unmapped == Time{5us});
+}
+
+TEST_CASE("driver: a page of the CPU's memory has no lines to drop") {
+  PageTable table(0, 12);
+  table.map(kPage, physical(kFirstCpu, 3 << 12));
+  PagingDriverSpec spec;
+  spec.preloaded = &table;
+  spec.flush_moving_pages = true;
+  spec.first_free_cpu = 50;
+  DriverBench b(spec, {.faults = {{Time{100ns}, remote(kPage, 0, 0, 0)}},
+                       .unmapped = {{Time{2us}, {0}}, {Time{3us}, {0}}},
+                       .copied = {{Time{9us}, {0}}}});
+  CHECK(b.copies[0]->nanoseconds() == Times{3001});
+}
+
 TEST_CASE("driver: the frame that a page leaves is the next one allocated there") {
   auto const table = one_page();
   PagingDriverSpec spec;

@@ -157,12 +157,12 @@ TEST_CASE("a streaming kernel saturates DRAM to within 2% of width times rate") 
   ModelRun m(
       "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"single-gpu\"\nworkload.name = \"stream\"\n"
       "memory.page_size = \"2MiB\"\nmemory.placement = \"interleave\"\nworkload.stream.bytes = "
-      "\"64MiB\"\nworkload.stream.bytes_per_lane = 16\n"
+      "\"192MiB\"\nworkload.stream.bytes_per_lane = 16\n"
       "workload.stream.accesses_per_thread = 1\n");
   m.run();
   auto const& c = m.config();
   auto const bytes = m.total("dram", "bytes");
-  CHECK(bytes >= 64 * 1024 * 1024);
+  CHECK(bytes >= 192 * 1024 * 1024);
   auto const channels = c.gpu_memory().channels;
   auto const ideal = picoseconds(c.dram.bandwidth.time_for(bytes / channels));
   auto const fixed = c.host.launch_latency + c.host.done_latency;

@@ -263,6 +263,10 @@ TEST_CASE("refresh and batches that cannot be are refused with one sentence") {
             .find("gpu.dram.write_high = 4: must be above gpu.dram.write_low, 8") != std::string::npos);
   // Without turn-around nothing uses them.
   CHECK(mistake("gpu.dram.write_high = 4\n") == "accepted");
+  CHECK(mistake("gpu.dram.t_wtr = \"6ns\"\ngpu.dram.scheduler = \"fcfs\"\ngpu.dram.write_high = 4\n") ==
+        "accepted");
+  CHECK(mistake("gpu.dram.t_wtr = \"6ns\"\ngpu.dram.queue = 16\n")
+            .find("gpu.dram.write_high = 32: must be at most gpu.dram.queue, 16") != std::string::npos);
   CHECK(mistake("gpu.dram.t_wtr = \"6ns\"\ngpu.dram.write_low = 40\n")
             .find("gpu.dram.write_high = 32: must be above gpu.dram.write_low, 40") != std::string::npos);
 }

@@ -204,6 +204,26 @@ TEST_CASE(
   CHECK(duplicated < merged + merged / 10);
 }
 
+TEST_CASE("what other GPUs write to a page before it moves reaches memory from every partition of its L2") {
+  auto const writes = [](std::string const& more) {
+    ModelRun run(
+        "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"dgx1\"\ngpu.sms = 4\n"
+        "gpu.l2_cache.size = \"8MiB\"\nmemory.remote_touch = \"migrate\"\n"
+        "workload.name = \"stream\"\nworkload.stream.bytes = \"4KiB\"\n"
+        "workload.stream.write_fraction = 1\nworkload.stream.bytes_per_lane = 1\n"
+        "workload.stream.accesses_per_thread = 1\nworkload.stream.block = 64\n"
+        "host.block_order = \"round_robin\"\ngpu.gmmu.walk_latency = 100\niommu.walk_latency = 100\n"
+        "driver.fault_latency = \"1ns\"\ndriver.notify_latency = \"1ns\"\n"
+        "gpu.dram.controller_latency = \"200ns\"\n" +
+        more);
+    run.run();
+    CHECK(run.total("driver", "migrations") == 1);
+    return run.total("dram", "writes");
+  };
+  // The page's 48 lines that were dirty, and all 64 at the end.
+  CHECK(writes("gpu.l2_cache.partitions = 2\ngpu.l2_cache.miss_path = \"memory\"\n") == 48 + 64);
+}
+
 TEST_CASE("a page that one GPU uses moves to it once, and all later accesses are local") {
   auto const chase = [](std::string const& more) {
     return "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"pointer_chase\"\nmachine.topology = "

@@ -116,9 +116,14 @@ void MachineConfig::bind(Config& config) {
     for (auto const* name : {"ways", "latency", "cycles_per_line", "mshrs", "queue"})
       config.leave_out(std::string("gpu.memory_cache.") + name, "gpu.memory_cache.size above 0");
   if (dram.t_refi == Duration::zero()) config.leave_out("gpu.dram.t_rfc", "gpu.dram.t_refi above 0");
-  if (!dram.turns_around())
+  if (!dram.turns_around() || dram.scheduler != DramOrder::frfcfs)
     for (auto const* name : {"write_high", "write_low"})
-      config.leave_out(std::string("gpu.dram.") + name, "gpu.dram.t_wtr or t_rtw above 0");
+      config.leave_out(std::string("gpu.dram.") + name,
+                       "gpu.dram.t_wtr or t_rtw above 0, with gpu.dram.scheduler = \"frfcfs\"");
+  if (l2_cache.software_coherent())
+    config.leave_out("gpu.l2_cache.write_back_at_kernel_end",
+                     "gpu.l2_cache.miss_path = \"home_slice\" or one partition: else software writes back");
+  if (iommu.tlb_entries == 0) config.leave_out("iommu.tlb_ways", "iommu.tlb_entries above 0");
   if (router.policy != RouterPolicy::gmmu_bypass)
     for (auto const* name : {"epoch", "t1", "t2", "counter_bits"})
       config.leave_out(std::string("gpu.router.") + name, "gpu.router.policy = \"gmmu_bypass\"");
@@ -193,9 +198,12 @@ void MachineConfig::check(Config& config) const {
                "(picoseconds) must leave time for a refresh, a row miss and a line, " +
                    std::to_string(picoseconds(least)));
   }
-  if (dram.turns_around())
+  if (dram.turns_around() && dram.scheduler == DramOrder::frfcfs) {
     rules.need(dram.write_low < dram.write_high, "gpu.dram.write_high", dram.write_high,
                "must be above gpu.dram.write_low, " + std::to_string(dram.write_low));
+    rules.need(dram.write_high <= dram.queue, "gpu.dram.write_high", dram.write_high,
+               "must be at most gpu.dram.queue, " + std::to_string(dram.queue));
+  }
   rules.need(!l2_cache.hardware_coherent() || l2_cache.partition_latency != 0,
              "gpu.l2_cache.partition_latency", 0,
              "must be at least 1 with gpu.l2_cache.miss_path = home_slice");

@@ -12,13 +12,12 @@ namespace {
 constexpr std::size_t kMostDestinations = 65'535;
 constexpr std::uint64_t kMostEntries = 1ULL << 29U;
 
-// (end points that forward, PCIe links, picoseconds, links) in one integer, so that adding and comparing is
-// plain arithmetic. validate() bounds latency and bandwidth, the Spec the message: 60 bits of picoseconds
-// cannot overflow.
+// (end points that forward, picoseconds, links) in one integer, so that adding and comparing is plain
+// arithmetic. validate() bounds latency and bandwidth, the Spec the message: 64 bits of picoseconds cannot
+// overflow.
 __extension__ using Cost = unsigned __int128;
-constexpr unsigned kTimeShift = 24;  // fewer than 2^24 links on a path
-constexpr unsigned kPcieShift = 84;
-constexpr unsigned kForwardShift = 108;
+constexpr unsigned kTimeShift = 24;      // fewer than 2^24 links on a path
+constexpr unsigned kForwardShift = 100;  // above 76 bits of time
 constexpr Cost kUnreachable = ~Cost{0} >> 1U;
 
 bool is_end_point(NodeKind kind) {
@@ -27,8 +26,7 @@ bool is_end_point(NodeKind kind) {
 
 Cost crossing(MachineLink const& link, bool forward, ByteSize message) {
   auto const time = link.latency + (forward ? link.forward : link.backward).time_for(message.bytes);
-  auto const pcie = Cost{link.kind == LinkKind::pcie ? 1U : 0U} << kPcieShift;
-  return pcie + (static_cast<Cost>(static_cast<std::uint64_t>(time.count())) << kTimeShift) + 1;
+  return (static_cast<Cost>(static_cast<std::uint64_t>(time.count())) << kTimeShift) + 1;
 }
 
 // An edge u -> v of the reversed graph: what it costs v to continue through u. Every path to d includes d's
@@ -43,8 +41,39 @@ using Graph = boost::compressed_sparse_row_graph<boost::directedS, boost::no_pro
 struct Neighbour {
   std::uint32_t node;
   std::uint32_t link;
+  bool between_gpus;
   Cost cost;
 };
+using Neighbours = std::vector<std::vector<Neighbour>>;  // of each node
+
+bool is_between_gpus(MachineLink const& link) {
+  return link.kind == LinkKind::nvlink || link.kind == LinkKind::xgmi;
+}
+
+// The machine with all its edges reversed, or its NVLinks and xGMI links alone.
+Graph reversed(Neighbours const& neighbours, bool all) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  std::vector<Reversed> properties;
+  for (std::uint32_t v = 0; v < neighbours.size(); ++v)
+    for (auto const& next : neighbours[v]) {
+      if (!all && !next.between_gpus) continue;
+      edges.emplace_back(next.node, v);
+      properties.push_back({next.link, next.cost});
+    }
+  return {boost::edges_are_unsorted_multi_pass, edges.begin(), edges.end(), properties.begin(),
+          static_cast<std::uint32_t>(neighbours.size())};
+}
+
+// From every node to the destination.
+void find_costs(Graph const& graph, std::uint32_t destination, std::vector<Cost>& cost) {
+  boost::dijkstra_shortest_paths_no_color_map(graph, destination,
+                                              boost::weight_map(boost::get(&Reversed::cost, graph))
+                                                  .distance_map(cost.data())
+                                                  .distance_inf(kUnreachable)
+                                                  .distance_zero(Cost{0})
+                                                  .distance_combine(std::plus<Cost>{})
+                                                  .distance_compare(std::less<Cost>{}));
+}
 
 }  // namespace
 
@@ -73,24 +102,20 @@ void Routes::compute(RoutingSpec const& spec) {
   auto const n = static_cast<std::uint32_t>(machine_.nodes.size());
   auto const width = destinations_.size();
 
-  std::vector<std::vector<Neighbour>> neighbours(n);
+  Neighbours neighbours(n);
   for (std::uint32_t i = 0; i < machine_.links.size(); ++i) {
     auto const& link = machine_.links[i];
-    neighbours[link.a].push_back({link.b, i, crossing(link, true, spec.message)});
-    neighbours[link.b].push_back({link.a, i, crossing(link, false, spec.message)});
+    neighbours[link.a].push_back({link.b, i, is_between_gpus(link), crossing(link, true, spec.message)});
+    neighbours[link.b].push_back({link.a, i, is_between_gpus(link), crossing(link, false, spec.message)});
   }
   // A path from v through u costs one more forwarding when u is an end point.
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
-  std::vector<Reversed> properties;
-  for (std::uint32_t v = 0; v < n; ++v) {
-    std::ranges::sort(neighbours[v], {}, [](Neighbour const& x) { return std::pair(x.node, x.link); });
-    for (auto& next : neighbours[v]) {
+  for (auto& of_node : neighbours) {
+    std::ranges::sort(of_node, {}, [](Neighbour const& x) { return std::pair(x.node, x.link); });
+    for (auto& next : of_node)
       if (is_end_point(machine_.nodes[next.node].kind)) next.cost += Cost{1} << kForwardShift;
-      edges.emplace_back(next.node, v);
-      properties.push_back({next.link, next.cost});
-    }
   }
-  Graph const graph(boost::edges_are_unsorted_multi_pass, edges.begin(), edges.end(), properties.begin(), n);
+  auto const graph = reversed(neighbours, true);
+  auto const gpu_graph = reversed(neighbours, false);
 
   table_.assign(static_cast<std::size_t>(n) * width, 0);
   // Set 0 of each node is the empty one; each distinct set of a node is stored once.
@@ -100,22 +125,23 @@ void Routes::compute(RoutingSpec const& spec) {
     known[v].emplace(std::vector<std::uint32_t>{}, std::uint16_t{0});
     sets[v].emplace_back();
   }
-  std::vector<Cost> cost(n);
+  std::vector<Cost> costs(n);
+  std::vector<Cost> gpu_costs(n);
   std::vector<std::uint32_t> found;
   for (std::size_t column = 0; column < width; ++column) {
     auto const destination = destinations_[column];
-    boost::dijkstra_shortest_paths_no_color_map(graph, destination,
-                                                boost::weight_map(boost::get(&Reversed::cost, graph))
-                                                    .distance_map(cost.data())
-                                                    .distance_inf(kUnreachable)
-                                                    .distance_zero(Cost{0})
-                                                    .distance_combine(std::plus<Cost>{})
-                                                    .distance_compare(std::less<Cost>{}));
+    Cost const own = is_end_point(machine_.nodes[destination].kind) ? 1 : 0;
+    find_costs(graph, destination, costs);
+    find_costs(gpu_graph, destination, gpu_costs);
     for (std::uint32_t v = 0; v < n; ++v) {
+      // A node on a path between GPUs that nobody has to forward on has itself such a path.
+      bool const joined = gpu_costs[v] >> kForwardShift == own;
+      auto const& cost = joined ? gpu_costs : costs;
       if (v == destination || cost[v] == kUnreachable) continue;
       found.clear();
       for (auto const& next : neighbours[v])
-        if (cost[next.node] != kUnreachable && cost[next.node] + next.cost == cost[v])
+        if ((next.between_gpus || !joined) && cost[next.node] != kUnreachable &&
+            cost[next.node] + next.cost == cost[v])
           found.push_back(next.link);
       auto& id = table_[static_cast<std::size_t>(v) * width + column];
       if (sets[v].back() == found) {

@@ -87,8 +87,7 @@ struct GmmuState {
   RouterStats router_stats;
   GmmuStats stats;
   std::uint64_t latency_ps = 0;         // summed over responses
-  std::vector<PhysAddr> leaving;        // by move: the frame,
-  std::vector<std::uint32_t> flushing;  // and the slices that still hold it
+  std::vector<std::uint32_t> flushing;  // by move: the slices that may still hold lines of the page
 };
 
 class Gmmu final : public Component<GmmuSpec, GmmuState> {

@@ -140,7 +140,10 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   // Responds to all waiters of the entry, in order, one per cycle, and frees it.
   void answer_all(MshrTable<IommuWaiter>& table, std::uint32_t entry, Translation const& found, Cx& cx) const;
   void raise(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Duration extra, Cx& cx) const;
+  // To a GPU, about the page that leaves.
+  static Packet leaving(PacketKind kind, PageMove const& m, IommuGpu const& gpu);
   void unmap(PageMove const& m, Cx& cx) const;
+  void flush(PageMove const& m, Cx& cx) const;
   void remap(PageMove const& m, Cx& cx) const;
 };
 

@@ -12,6 +12,8 @@
 // A page that migrates, for which the driver spends `fault_latency` as well,
 //   1. is unmapped at every IOMMU, which invalidates all translations to its old frame, waits until no access
 //      that used one is outstanding, and keeps requests for the page waiting;
+//      where software keeps the partitions of an L2 cache coherent, the slices of the old GPU then write back
+//      and drop its lines (`flush_moving_pages`), after the last write of whatever GPU;
 //   2. is fetched into a new frame by the copy engine of the destination GPU;
 //   3. is mapped there, at every IOMMU, and the old frame is released.
 // Up to `migrations` pages are copied at a time, further ones wait in order; a fault on a page that is being
@@ -52,6 +54,7 @@ struct PagingDriverSpec {
   std::uint32_t queue = 1024;  // faults that all IOMMUs together can have outstanding
   FirstTouchBy first_touch_by = FirstTouchBy::driver;
   bool first_touch_copy = false;
+  bool flush_moving_pages = false;   // L2 partitions that software keeps coherent may hold lines of them
   std::uint64_t unmapped_pages = 0;  // of the workload, at time zero
 };
 
@@ -63,8 +66,10 @@ struct PageMigration {
   Time started{};
   Time unmapped{};
   std::uint32_t unmapping = 0;  // IOMMUs that still have to say that it is unmapped
-  std::uint16_t in_use = 0;
-  std::uint16_t first_touch = 0;
+  std::uint8_t in_use = 0;
+  std::uint8_t first_touch = 0;
+  std::uint8_t flushed = 0;  // or about to be
+  std::uint8_t unused = 0;
 };
 
 // For the results: a page that has moved.

@@ -1,9 +1,9 @@
 // Shortest paths through a machine, towards its GPUs and CPUs.
 //
-// The cost of a path is compared in this order: how many GPUs and NICs must forward traffic that is not
-// theirs (they do so only where there is no other path), then how many PCIe links it has (drivers and NCCL
-// take NVLink or xGMI wherever two GPUs share it, whatever PCIe's latency), then the time of one message (the
-// latencies of the links plus message / bandwidth of each), then the number of links. Where several next
+// Two GPUs that NVLink or xGMI joins, directly or over switches, use nothing else, whatever the latencies: so
+// do drivers and NCCL. Else the cost of a path is compared in this order: how many GPUs and NICs must forward
+// traffic that is not theirs (they do so only where there is no other path), then the time of one message
+// (the latencies of the links plus message / bandwidth of each), then the number of links. Where several next
 // links cost the same, all of them are kept, in ascending order of the neighbour's index: of n links, flow
 // takes number flow % n and goes on as flow / n, so that consecutive flows visit equal paths evenly, stage by
 // stage. All integer arithmetic: routes are a function of the machine alone. Memory: 2 bytes for each (node,

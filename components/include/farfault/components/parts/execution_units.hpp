@@ -7,10 +7,10 @@
 // issue, and overlaps with the work of others. A warp belongs to one SIMD, its slot modulo their number
 // (GCN: a wavefront stays on its SIMD; Volta: warp modulo 4, Jia et al., arXiv:1804.06826).
 //
-// GCN issues instructions of different kinds in the same cycle, from different wavefronts (GCN3 ISA manual,
-// "Instruction Issue"); a memory instruction takes one cycle of its SIMD, whose registers hold its addresses
-// and data (assumed). A scheduler of an NVIDIA SM issues one instruction per cycle, of whatever kind (V100
-// white paper: "1 warp instruction per clock"); with `single_issue` every instruction takes such a slot too.
+// GCN issues instructions of different kinds in the same cycle, from different wavefronts, memory
+// instructions among them (GCN3 ISA manual, "Instruction Issue"). A scheduler of an NVIDIA SM issues one
+// instruction per cycle, of whatever kind (V100 white paper: "1 warp instruction per clock"); with
+// `single_issue` every instruction takes such a slot too.
 //
 // Closed forms, for w warps on an SM that each execute n instructions: vector instructions take
 // n x ceil(w / simds) x ceil(width / lanes) cycles, scalar ones n x w / rate, shared-memory ones
@@ -63,13 +63,10 @@ class ExecutionUnits {
     return ready;
   }
 
-  // A memory instruction of the warp in `slot`: it issues at once, and delays what its SIMD, or with
-  // `single_issue` its scheduler, does next by one cycle.
+  // A memory instruction of the warp in `slot`: it issues at once, and with `single_issue` delays what its
+  // scheduler issues next by one cycle.
   void take_issue_slot(ExecutionRates const& r, std::uint32_t slot, std::uint64_t now) {
-    if (r.single_issue)
-      take_cycles(issue_free_, r, slot, 1, now);
-    else
-      take_simd(r, slot, 1, now);
+    if (r.single_issue) take_cycles(issue_free_, r, slot, 1, now);
   }
 
   std::uint64_t simd_cycles() const { return simd_cycles_; }

@@ -81,14 +81,20 @@ struct TranslateResponse {
   std::uint8_t unused[7] = {};
 };
 
-// A page leaves its frame: translations to it become invalid. `move` is the number of its migration.
+// What becomes of a page that moves.
+enum class MoveStep : std::uint8_t { unmap, flush, remap };
+
+// A page leaves its frame: translations to it become invalid (unmap), or, when all are, the L2 slices of the
+// GPU that has it write back and drop its lines (flush). `move` is the number of its migration.
 struct Invalidate {
   std::uint64_t page;
   PhysAddr frame;
   std::uint32_t asid;
   std::uint32_t move;
+  MoveStep step = MoveStep::unmap;
+  std::uint8_t unused[7] = {};
 };
-// No translation to the frame is left there, and no access that used one is under way.
+// No translation to the frame is left there, and no access that used one is under way; or no line of it.
 struct Invalidated {
   std::uint32_t move;
 };
@@ -101,9 +107,10 @@ enum class PacketKind : std::uint8_t {
   translate_request,
   translate_response,
   invalidate_request,
-  invalidate_response,
+  invalidate_response,  // of a flush as well
+  flush_request,
 };
-inline constexpr std::uint8_t kPacketKinds = 8;
+inline constexpr std::uint8_t kPacketKinds = 9;
 
 // Requests and responses use separate virtual channels, so that responses always get through. An invalidation
 // uses the response channel, and the route of the translations of its page: it must not overtake an earlier
@@ -193,8 +200,8 @@ struct PageMapped {
   std::uint32_t unused;
 };
 
-// From the driver to every IOMMU: the page leaves `frame`; later: it is at `frame` from now on.
-enum class MoveStep : std::uint8_t { unmap, remap };
+// From the driver to every IOMMU: the page leaves `frame`; then, where software keeps the partitions of an L2
+// cache coherent: the old GPU drops its lines; at last: the page is at `frame` from now on.
 struct PageMove {
   std::uint64_t page;
   PhysAddr frame;
@@ -202,7 +209,8 @@ struct PageMove {
   MoveStep step;
   std::uint8_t unused[3];
 };
-// Back, after an unmap: no GPU behind this IOMMU can reach the frame any more.
+// Back, after an unmap: no GPU behind this IOMMU can reach the frame any more; after a flush: no L2 slice of
+// one holds a line of it.
 struct PageUnmapped {
   std::uint32_t move;
 };
