@@ -179,11 +179,11 @@ void Assembly::build_cpus() {
                                   {config_.host, gpus, static_cast<std::uint32_t>(workload_.kernel_count()),
                                    gpus > 1 && config_.writes_back_at_kernel_end()});
       driver_ = &system_->add<PagingDriver>(
-          "driver", {config_.driver, page_bits_, first_free_, frames(config_.dram), first_free_cpu_,
-                     &iommu_table_, static_cast<std::uint32_t>(cpus_.size()),
-                     static_cast<std::uint32_t>(cpus_.size()) * config_.iommu.pages,
-                     config_.memory.first_touch_by, config_.memory.first_touch_copy,
-                     config_.l2_cache.software_coherent(), unmapped_pages_});
+          "driver",
+          {config_.driver, page_bits_, first_free_, frames(config_.dram), first_free_cpu_, &iommu_table_,
+           static_cast<std::uint32_t>(cpus_.size()),
+           static_cast<std::uint32_t>(cpus_.size()) * config_.iommu.pages, config_.memory.first_touch_by,
+           config_.memory.first_touch_copy, config_.l2_cache.software_coherent(), unmapped_pages_});
     }
     IommuSpec iommu;
     iommu.params = config_.iommu;
