@@ -11,9 +11,9 @@
 // (first touch, migration), counts as remote, wherever the request was sent: it needs the IOMMU. An
 // invalidation clears the page's entry, is forwarded to the TLBs behind all earlier responses, and is
 // acknowledged when they have acknowledged it. Where the L2 slices of several partitions may hold the lines
-// of a page of this GPU (software keeps them coherent), they have to write them back and drop them in
-// between: then no access is under way that could bring them in again but those of other devices, at their
-// home.
+// of a page of this GPU (software keeps them coherent), the driver asks for a flush in a step of its own,
+// when no GPU can reach the frame any more: all slices write the page's lines back and drop them, and that is
+// acknowledged as well.
 #pragma once
 
 #include <array>
