@@ -54,7 +54,8 @@ std::string shell_line(std::vector<std::string> const& words) {
 
 class Program {
  public:
-  explicit Program(std::ostream& out) : out_(out) {
+  Program(std::ostream& out, Extensions const& extensions) : out_(out) {
+    run_.extensions = extensions;
     app_.name("farfault");
     app_.set_version_flag("--version", std::string("farfault ") + FARFAULT_VERSION);
     app_.require_subcommand(0, 1);  // a word after the command is not another one: farfault params run
@@ -62,6 +63,7 @@ class Program {
     add_run();
     add_params();
     add_workloads();
+    add_statistics();
     add_inspect();
     add_diff();
     add_validate();
@@ -188,7 +190,7 @@ class Program {
     auto* const c =
         command("params", "List the parameters of a configuration, with defaults and their sources",
                 "farfault params gpu.l2_tlb", [this] {
-                  list_parameters(parameter_sections(), section_, json_, out_);
+                  list_parameters(parameter_sections(run_.extensions), section_, json_, out_);
                   return kDone;
                 });
     c->add_option("section", section_, "Only the parameters below this table")->type_name("SECTION");
@@ -197,9 +199,23 @@ class Program {
 
   void add_workloads() {
     auto* const c = command("workloads", "List the workloads", "farfault workloads", [this] {
-      list_workloads(json_, out_);
+      list_workloads(run_.extensions.workloads(), json_, out_);
       return kDone;
     });
+    add_json(c);
+  }
+
+  void add_statistics() {
+    auto* const c =
+        command("statistics", "List what a run of a configuration records, by its path in the result",
+                "farfault statistics paper-gmmu-bypass", [this] {
+                  list_statistics(run_, json_, out_);
+                  return kDone;
+                });
+    c->add_option("config", run_.config_path, "TOML file or preset")->required()->type_name("CONFIG");
+    c->add_option("--set", run_.sets, "Override a parameter")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
     add_json(c);
   }
 
@@ -211,7 +227,7 @@ class Program {
                           dot_    ? InspectForm::dot
                           : json_ ? InspectForm::json
                                   : InspectForm::readable,
-                          out_, limits());
+                          out_, limits(), run_.extensions.machine_formats());
                   return kDone;
                 });
     c->add_option("file", file_, "The file, or the name of a built-in machine")
@@ -320,11 +336,17 @@ int exit_code_of(std::function<int()> const& body, std::ostream& err) {
   return kRunFailed;
 }
 
-int command_line(std::vector<std::string> words, std::ostream& out, std::ostream& err) {
+int command_line(std::vector<std::string> words, std::ostream& out, std::ostream& err,
+                 Extensions const& extensions) {
   // Every rank reads the same command line; the first says what is wrong with it.
-  Program program(out);
+  Program program(out, extensions);
   std::ostringstream failure;
-  auto const code = exit_code_of([&] { return program.call(std::move(words), err); }, failure);
+  auto const code = exit_code_of(
+      [&] {
+        extensions.check();
+        return program.call(std::move(words), err);
+      },
+      failure);
   if (program.began() || launched_rank() == 0) err << failure.str() << std::flush;
   out.flush();
   if (code == kDone && !out) {  // a full disk behind a redirection

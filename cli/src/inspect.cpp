@@ -15,7 +15,6 @@
 #include "farfault/engine/units.hpp"
 #include "farfault/results/reader.hpp"
 #include "farfault/topologies/description.hpp"
-#include "farfault/topologies/load.hpp"
 #include "farfault/workloads/inspect.hpp"
 
 namespace farfault::cli {
@@ -31,8 +30,9 @@ bool is_hdf5(std::string const& file) {
   return std::string_view(head.data(), static_cast<std::size_t>(in.gcount())) == kSignature;
 }
 
-std::string topology(std::string const& file, InspectForm form, InputLimits const& limits) {
-  auto const machine = topologies::load_machine(file, {}, limits);
+std::string topology(std::string const& file, InspectForm form, InputLimits const& limits,
+                     topologies::MachineFormats const& more) {
+  auto const machine = topologies::load_machine(file, {}, limits, more);
   switch (form) {
     case InspectForm::json:
       return topologies::describe_json(machine);
@@ -67,12 +67,13 @@ std::string checkpoint(std::string const& file, InspectForm form) {
       file);
 }
 
-std::string description(std::string const& file, InspectForm form, InputLimits const& limits) {
+std::string description(std::string const& file, InspectForm form, InputLimits const& limits,
+                        topologies::MachineFormats const& more) {
   std::error_code error;
   auto const status = fs::status(file, error);
   if (!is_there(file)) {
     auto const names = topologies::builtin_machines();
-    if (std::find(names.begin(), names.end(), file) != names.end()) return topology(file, form, limits);
+    if (std::find(names.begin(), names.end(), file) != names.end()) return topology(file, form, limits, more);
     throw UserError(one_line(file) + ": no such file, and no machine of that name");
   }
   auto const folder = fs::is_directory(status);  // a trace may be one
@@ -83,8 +84,8 @@ std::string description(std::string const& file, InspectForm form, InputLimits c
   auto const json = form == InspectForm::json;
   auto const result = !folder && is_hdf5(file);
   auto const saved = !folder && !result && looks_like_checkpoint(file);
-  if (!folder && !result && !saved && topologies::looks_like_machine(file))
-    return topology(file, form, limits);
+  if (!folder && !result && !saved && topologies::looks_like_machine(file, more))
+    return topology(file, form, limits, more);
   if (form == InspectForm::dot)
     throw UserError(one_line(file) + ": --dot draws topologies, and this is none");
   if (saved) return checkpoint(file, form);
@@ -102,8 +103,9 @@ std::string description(std::string const& file, InspectForm form, InputLimits c
 
 }  // namespace
 
-void inspect(std::string const& file, InspectForm form, std::ostream& out, InputLimits const& limits) {
-  auto text = description(file, form, limits);
+void inspect(std::string const& file, InspectForm form, std::ostream& out, InputLimits const& limits,
+             topologies::MachineFormats const& more) {
+  auto text = description(file, form, limits, more);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   if (form == InspectForm::readable) out << one_line(file) << ": ";
   out << text << "\n";

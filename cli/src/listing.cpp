@@ -4,8 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "farfault/workloads/registry.hpp"
-
 namespace farfault::cli {
 namespace {
 
@@ -66,16 +64,16 @@ void list_parameters(ParameterSections const& sections, std::string const& secti
     out << text;
 }
 
-void list_workloads(bool json, std::ostream& out) {
+void list_workloads(std::vector<workloads::WorkloadInfo> const& workloads, bool json, std::ostream& out) {
   if (json) {
     auto objects = Json::array();
-    for (auto const& w : workloads::all()) objects.push_back({{"name", w.name}, {"text", w.text}});
+    for (auto const& w : workloads) objects.push_back({{"name", w.name}, {"text", w.text}});
     out << Json{{"workloads", objects}} << "\n";
     return;
   }
   std::size_t width = 0;
-  for (auto const& w : workloads::all()) width = std::max(width, w.name.size());
-  for (auto const& w : workloads::all())
+  for (auto const& w : workloads) width = std::max(width, w.name.size());
+  for (auto const& w : workloads)
     out << "  " << w.name << std::string(width - w.name.size() + 2, ' ') << w.text << "\n";
 }
 

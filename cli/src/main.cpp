@@ -1,31 +1,5 @@
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <iostream>
-#include <string>
-#include <vector>
-
-#include "farfault/cli/command_line.hpp"
-
-namespace {
-
-// Where a descriptor of standard input, output or error is closed, the next file that is opened would get it:
-// what is printed would go into a result.
-void occupy_standard_descriptors() {
-  for (;;) {
-    auto const descriptor = ::open("/dev/null", O_RDWR);
-    if (descriptor < 0) return;
-    if (descriptor > STDERR_FILENO) {
-      ::close(descriptor);
-      return;
-    }
-  }
-}
-
-}  // namespace
+#include "farfault/program.hpp"
 
 int main(int argc, char** argv) {
-  occupy_standard_descriptors();
-  return farfault::cli::command_line(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc),
-                                     std::cout, std::cerr);
+  return farfault::program(argc, argv);
 }

@@ -12,20 +12,23 @@ namespace farfault::cli {
 
 namespace {
 
-std::string known_presets() {
+std::string known_presets(Extensions const& extensions) {
   std::string list;
-  for (auto const& name : topologies::preset_names()) list += (list.empty() ? "" : ", ") + name;
+  for (auto const& name : extensions.preset_names()) list += (list.empty() ? "" : ", ") + name;
   return list;
 }
 
 }  // namespace
 
-Model::Model(RunOptions const& options) : config(topologies::find_preset) {
+Model::Model(RunOptions const& options)
+    : config([&](std::string_view name) { return options.extensions.find_preset(name); }),
+      policies(&options.extensions.policies()) {
+  auto const& extensions = options.extensions;
   auto const& path = options.config_path;
-  auto const preset = topologies::find_preset(path);
+  auto const preset = extensions.find_preset(path);
   bool const there = is_there(path);
   if (!there && !preset && path.find_first_of("./") == std::string::npos)
-    throw UserError("'" + path + "' is neither a file nor a preset (" + known_presets() + ")");
+    throw UserError("'" + path + "' is neither a file nor a preset (" + known_presets(extensions) + ")");
   if (!there && preset)
     config.read_text(*preset, path);
   else
@@ -34,9 +37,9 @@ Model::Model(RunOptions const& options) : config(topologies::find_preset) {
   if (!config.where("run.sample_interval").empty()) run.sample_doubling = 0;
   bind("run", run);
   bind(kLimits, limits);
-  machine_config.bind(config);
+  machine_config.bind(config, policies);
   bind("workload", workload_choice);
-  bind_workloads();
+  bind_workloads(extensions.workloads());
   config.reject_mistakes();
   machine_config.check(config);
   config.reject_mistakes();
@@ -44,28 +47,30 @@ Model::Model(RunOptions const& options) : config(topologies::find_preset) {
   builder->describe(table);
   for (auto const& param : table.all())
     if (param.kind == ParamKind::file) workload_file = "workload." + workload_choice.name + "." + param.name;
-  load_machine();
-  load_recorded_map();
+  load_machine(extensions.machine_formats());
+  open_placement();
 }
 
-void Model::load_recorded_map() {
-  auto const& memory = machine_config.memory;
-  if (memory.placement != topologies::PlacementPolicy::recorded) return;
-  recorded_map = topologies::load_page_map(path_of("memory.recorded_map", memory.recorded_map));
-  inputs.push_back({"memory.recorded_map", recorded_map->path, recorded_map->bytes, recorded_map->hash});
+void Model::open_placement() {
+  placement = machine_config.memory.placement.make({});
+  auto const path = [this](std::string_view parameter, std::string const& name) {
+    return path_of("memory." + std::string(parameter), name);
+  };
+  for (auto const& input : placement->open(path))
+    inputs.push_back({"memory." + input.parameter, input.file.path, input.file.bytes, input.file.hash});
 }
 
 void Model::assemble() {
   topologies::check_model_size(machine, machine_config, limits);
-  assembly.emplace(machine, machine_config, *workload, recorded_map ? &*recorded_map : nullptr);
+  assembly.emplace(machine, machine_config, *workload, *placement);
 }
 
-void Model::load_machine() {
+void Model::load_machine(topologies::MachineFormats const& more) {
   if (machine_config.machine.topology == "generic")
     machine = topologies::generate_generic(machine_config.generic, machine_config.links);
   else
     machine = topologies::load_machine(path_of("machine.topology", machine_config.machine.topology),
-                                       machine_config.links, limits);
+                                       machine_config.links, limits, more);
   if (auto const& source = machine.source)
     inputs.push_back({"machine.topology", source->path, source->bytes, source->hash});
   if (machine_config.cluster.machines > 1)
@@ -84,19 +89,19 @@ void Model::build_workload() {
     inputs.push_back({workload_file, input.path, input.bytes, input.hash});
 }
 
-void Model::bind_workloads() {
-  for (auto const& info : workloads::all()) {
+void Model::bind_workloads(std::vector<workloads::WorkloadInfo> const& known) {
+  for (auto const& info : known) {
     auto one = info.make();
-    auto const section = "workload." + std::string(info.name);
+    auto const section = "workload." + info.name;
     bind(section, *one);
     if (info.name == workload_choice.name)
       builder = std::move(one);
     else
-      config.leave_out(section, "workload.name = \"" + std::string(info.name) + "\"");
+      config.leave_out(section, "workload.name = \"" + info.name + "\"");
   }
   if (builder) return;
   try {
-    workloads::make(workload_choice.name);
+    workloads::make(workload_choice.name, known);
   } catch (UserError const& e) {
     config.refuse("workload.name", std::string("workload.name: ") + e.what());
   }

@@ -23,6 +23,7 @@ struct ModelInput {
 struct Model {
   // The configuration and the machine; then, in this order, what may take long: the workload, and the
   // components of both.
+  // `options` must outlive it.
   explicit Model(RunOptions const& options);
   Model(Model const&) = delete;
   Model& operator=(Model const&) = delete;
@@ -40,6 +41,7 @@ struct Model {
   static constexpr char const* kLimits = "limits";  // the section of InputLimits
 
   Config config;
+  Policies const* policies;  // from outside the project
   RunParams run;
   InputLimits limits;
   topologies::MachineConfig machine_config;
@@ -48,20 +50,21 @@ struct Model {
   std::string workload_file;  // the parameter that names the workload's input; empty where it has none
   std::vector<ModelInput> inputs;
   topologies::Machine machine;
-  std::optional<topologies::PageMap> recorded_map;  // with memory.placement = recorded
+  Policy<PagePlacement> placement;
   std::optional<Workload> workload;
   std::optional<topologies::Assembly> assembly;
 
  private:
   template <class Spec>
   void bind(std::string const& section, Spec& spec) {
-    ParamTable table;
+    ParamTable table(policies);
     spec.describe(table);
     config.bind(section, table);
   }
-  void bind_workloads();  // each is checked; the chosen one becomes `builder`
-  void load_machine();
-  void load_recorded_map();
+  void bind_workloads(std::vector<workloads::WorkloadInfo> const&
+                          known);  // each is checked; the chosen one becomes `builder`
+  void load_machine(topologies::MachineFormats const& more);
+  void open_placement();
   std::string folder_of(std::string const& key) const;
   // The file that parameter `key` names: as seen from the configuration's own folder, where it is there.
   std::string path_of(std::string const& key, std::string const& name) const;

@@ -26,7 +26,8 @@ namespace farfault::cli {
 
 namespace {
 
-results::RunHeader header_of(Model const& model, RunOptions const& options, Sampler const& sampler) {
+results::RunHeader header_of(Model const& model, RunOptions const& options, Sampler const& sampler,
+                             Tables const& tables) {
   results::RunHeader header;
   header.resolved_config = model.result_config();
   header.command_line = options.command_line;
@@ -41,7 +42,7 @@ results::RunHeader header_of(Model const& model, RunOptions const& options, Samp
                             static_cast<std::uint64_t>(picoseconds(l.latency)), l.forward.bytes_per_second,
                             l.backward.bytes_per_second});
   header.series = sampler.groups();
-  header.tables = tables_of(model);
+  header.tables = tables.infos();
   return header;
 }
 
@@ -88,7 +89,8 @@ RunDriver::RunDriver(RunOptions const& options, Transport& transport, Model& mod
                .record_path = options.critical_path},
               transport),
       signals_(engine_),
-      sampler_(model.assembly->system(), engine_, transport),
+      sampler_(model.assembly->system(), engine_, transport, model.assembly->gpus_of_components()),
+      tables_(model.assembly->system(), engine_, transport),
       progress_(progress_on_stderr(transport.rank() == 0 ? options.progress : ProgressMode::off)),
       blocks_(model.blocks()),
       schedule_(model.run.sample_interval, model.run.sample_doubling),
@@ -130,7 +132,7 @@ void RunDriver::resume() {
 
 void RunDriver::open_result() {
   if (transport_.rank() != 0) return;
-  auto const header = header_of(model_, options_, sampler_);
+  auto const header = header_of(model_, options_, sampler_, tables_);
   if (resume_at_)
     writer_.emplace(results::ResultWriter::resume(output_path(options_), header, *resume_at_));
   else
@@ -166,11 +168,13 @@ void RunDriver::tell_cost_of_samples() {
 
 bool RunDriver::record(Time at) {
   sampler_.sample();
+  tables_.take();
   ++samples_;
   tell_cost_of_samples();
   return together(transport_, [&] {
     if (!writer_) return;
     writer_->append_sample(at, sampler_.values());
+    tables_.append(*writer_);
     auto const now = WallClock::now();
     if (now - flushed_ > std::chrono::seconds(10)) {
       writer_->flush();
@@ -313,17 +317,20 @@ int RunDriver::conclude(std::string reason) {
   auto const signal = stopping_signal();
   auto const stuck = reason == "completed" ? waiting() : std::string{};
   if (reason == "completed" && transport_.max(stuck.empty() ? 0 : 1) != 0) reason = "deadlock";
-  auto const records = gather_records(model_, transport_);
+  auto const& host = model_.assembly->host();
+  auto const launched = host.has_state() ? host.state().first_launch : Time::max();
+  start_ = Time{Duration{static_cast<std::int64_t>(
+      transport_.max(launched == Time::max() ? 0 : static_cast<std::uint64_t>(picoseconds(launched))))}};
   node_loads_ = node_loads();
   auto const profile = engine_.profile();
   auto const events = transport_.sum(profile.events);
   std::string digest;
   if (!together(transport_, [&] {
-        if (writer_) digest = write_end(reason, records, profile, events);
+        if (writer_) digest = write_end(reason, profile, events);
       }))
     return kAnotherRankReports;
   if (transport_.rank() != 0) return kAnotherRankReports;
-  print_summary(reason, digest, records, events);
+  print_summary(reason, digest, events);
   if (is_whole(reason)) return kDone;
   auto const at = to_text(end_.time_since_epoch());
   if (reason == "deadlock")
@@ -334,14 +341,13 @@ int RunDriver::conclude(std::string reason) {
   return kRunFailed;
 }
 
-RunFacts RunDriver::facts(std::vector<KernelRecord> const& records) const {
-  return {*model_.workload, records, model_.assembly->gpus(), model_.machine_config.gpu.clock.clock(), end_};
+RunFacts RunDriver::run_facts() const {
+  return {*model_.workload, model_.assembly->gpus(), model_.machine_config.gpu.clock.clock(), start_, end_};
 }
 
-std::string RunDriver::write_end(std::string const& reason, Records const& records,
-                                 EngineProfile const& profile, std::uint64_t events) {
-  append_tables(*writer_, model_, records, sampler_.total("host", "kernels"));
-  writer_->summary(summary_rows(sampler_, facts(records.kernels)));
+std::string RunDriver::write_end(std::string const& reason, EngineProfile const& profile,
+                                 std::uint64_t events) {
+  writer_->summary(summary_rows(sampler_, run_facts()));
   writer_->engine(work_values(profile, seconds_, events, node_loads_));
   if (auto const path = engine_.critical_path()) writer_->engine(critical_path_values(*path));
   return writer_->finish(reason, is_whole(reason));
@@ -373,10 +379,9 @@ std::string RunDriver::path_text(PathProfile const& p) const {
                      100 * static_cast<double>(p.busiest) / events);
 }
 
-void RunDriver::print_summary(std::string const& reason, std::string const& digest, Records const& records,
-                              std::uint64_t events) {
+void RunDriver::print_summary(std::string const& reason, std::string const& digest, std::uint64_t events) {
   auto const transactions = sampler_.total("sm", "transactions");
-  out_ << summary_text(sampler_, facts(records.kernels));
+  out_ << summary_text(sampler_, run_facts());
   out_ << fmt::format("  {:<22}{}, digest {}\n", "ended", reason, digest);
   out_ << fmt::format("  {:<22}{:.2f} s, {} events/s, {} memory transactions/s\n", "took", seconds_,
                       for_people(static_cast<double>(events) / seconds_),

@@ -55,12 +55,10 @@ class RunDriver {
   // Every component's own account of what it waits for, from all ranks.
   std::string waiting();
   std::vector<std::uint64_t> node_loads();
-  RunFacts facts(std::vector<KernelRecord> const& records) const;
-  std::string write_end(std::string const& reason, Records const& records, EngineProfile const& profile,
-                        std::uint64_t events);
+  RunFacts run_facts() const;
+  std::string write_end(std::string const& reason, EngineProfile const& profile, std::uint64_t events);
   std::string path_text(PathProfile const& p) const;
-  void print_summary(std::string const& reason, std::string const& digest, Records const& records,
-                     std::uint64_t events);
+  void print_summary(std::string const& reason, std::string const& digest, std::uint64_t events);
 
   RunOptions const& options_;
   std::ostream& out_;
@@ -72,6 +70,7 @@ class RunDriver {
   Engine engine_;
   StopSignals signals_;  // from here on, on all ranks before any of them writes
   Sampler sampler_;
+  Tables tables_;
   Progress progress_;
   std::optional<results::ResultWriter> writer_;
   std::optional<results::Position> resume_at_;
@@ -81,6 +80,7 @@ class RunDriver {
   Time next_sample_{};
   std::uint64_t samples_ = 0;  // taken by this program; a run that it resumed may have more
   bool cost_told_ = false;
+  Time start_{};  // the first launch
   Time end_{};
   Time last_checkpoint_{};
   std::optional<Time> saved_;  // the time of the checkpoint that is there

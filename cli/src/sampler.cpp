@@ -1,44 +1,40 @@
 #include "sampler.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <span>
 
 namespace farfault::cli {
 
-std::uint32_t Sampler::gpu_of(std::string const& path) {
-  std::uint32_t gpu = 0;
-  if (!path.starts_with("gpu")) return kNoGpu;
-  auto const [end, error] = std::from_chars(path.data() + 3, path.data() + path.size(), gpu);
-  return error == std::errc{} && *end == '.' ? gpu : kNoGpu;
-}
-
-Sampler::Sampler(System& system, Engine const& engine, Transport& transport)
+Sampler::Sampler(System& system, Engine const& engine, Transport& transport,
+                 std::vector<std::uint32_t> const& gpu_of)
     : system_(system), engine_(engine), transport_(transport) {
-  std::vector<std::pair<std::size_t, std::size_t>> where;  // by component: group, instance
   for (ComponentId id = 0; id < system.component_count(); ++id) {
     auto const& component = system.component(id);
-    auto found = std::find_if(groups_.begin(), groups_.end(),
-                              [&](auto const& g) { return g.kind == component.kind(); });
-    if (found == groups_.end()) {
-      groups_.push_back({std::string(component.kind()), {}, component.stat_infos()});
-      gpu_of_.emplace_back();
-      found = groups_.end() - 1;
+    first_place_.push_back(places_.size());
+    for (auto& group : component.stat_groups()) {
+      if (group.stats.empty()) continue;
+      auto found = std::ranges::find(groups_, group.kind, &SeriesGroup::kind);
+      auto const g = static_cast<std::size_t>(found - groups_.begin());
+      if (found == groups_.end()) {
+        groups_.push_back({group.kind, {}, std::move(group.stats)});
+        gpu_of_.emplace_back();
+      }
+      places_.push_back({g, groups_[g].instances.size()});
+      groups_[g].instances.push_back(component.path());
+      gpu_of_[g].push_back(gpu_of[id]);
     }
-    where.emplace_back(found - groups_.begin(), found->instances.size());
-    found->instances.push_back(component.path());
-    gpu_of_[static_cast<std::size_t>(found - groups_.begin())].push_back(gpu_of(component.path()));
   }
+  first_place_.push_back(places_.size());
   std::size_t size = 0;
   for (auto const& g : groups_) {
-    group_begin_.push_back(size);
-    size += g.stats.size() * g.instances.size();
+    begin_.emplace_back();
+    for (auto const& stat : g.stats) {
+      begin_.back().push_back(size);
+      size += stat.bins * g.instances.size();
+    }
   }
   values_.resize(size);
-  for (auto const& [group, instance] : where)
-    places_.push_back(
-        {group_begin_[group] + instance, groups_[group].instances.size(), groups_[group].stats.size()});
 }
 
 void Sampler::sample() {
@@ -46,14 +42,22 @@ void Sampler::sample() {
   for (ComponentId id = 0; id < system_.component_count(); ++id) {
     if (!engine_.is_local(id)) continue;
     auto const begin = mine_.size();
-    mine_.resize(begin + places_[id].stats);
+    std::size_t values = 0;
+    for (auto p = first_place_[id]; p < first_place_[id + 1]; ++p)
+      for (auto const& stat : groups_[places_[p].group].stats) values += stat.bins;
+    mine_.resize(begin + values);
     system_.component(id).sample(mine_.data() + begin);
   }
   auto scatter = [this](std::uint32_t rank, std::uint64_t const* from) {
     for (ComponentId id = 0; id < system_.component_count(); ++id) {
       if (engine_.rank_of(id) != rank) continue;
-      auto const& place = places_[id];
-      for (std::size_t s = 0; s < place.stats; ++s) values_[place.first + s * place.stride] = *from++;
+      for (auto p = first_place_[id]; p < first_place_[id + 1]; ++p) {
+        auto const& [group, instance] = places_[p];
+        auto const& stats = groups_[group].stats;
+        for (std::size_t k = 0; k < stats.size(); ++k)
+          for (std::uint32_t b = 0; b < stats[k].bins; ++b)
+            values_[begin_of(group, k) + instance * stats[k].bins + b] = *from++;
+      }
     }
   };
   if (transport_.ranks() == 1) {
@@ -77,18 +81,22 @@ std::uint64_t Sampler::total(std::string_view kind, std::string_view stat) const
     for (std::size_t s = 0; s < groups_[g].stats.size(); ++s) {
       if (groups_[g].stats[s].name != stat) continue;
       found = true;
-      for (std::size_t i = 0; i < n; ++i) sum += values_[group_begin_[g] + s * n + i];
+      for (std::size_t i = 0; i < n; ++i) sum += values_[begin_of(g, s) + i];
     }
     FF_CHECK(found, "no statistic '" + std::string(stat) + "' of " + std::string(kind));
   }
   return sum;
 }
 
+bool Sampler::is_of_gpus(std::size_t group) const {
+  return !gpu_of_[group].empty() && gpu_of_[group][0] == 0;
+}
+
 std::vector<std::uint64_t> Sampler::by_gpu(std::size_t group, std::size_t stat, std::uint32_t gpus) const {
   std::vector<std::uint64_t> sums(gpus);
   auto const n = groups_[group].instances.size();
   for (std::size_t i = 0; i < n; ++i)
-    if (gpu_of_[group][i] < gpus) sums[gpu_of_[group][i]] += values_[group_begin_[group] + stat * n + i];
+    if (gpu_of_[group][i] < gpus) sums[gpu_of_[group][i]] += values_[begin_of(group, stat) + i];
   return sums;
 }
 

@@ -13,7 +13,9 @@ namespace farfault::cli {
 
 class Sampler {
  public:
-  Sampler(System& system, Engine const& engine, Transport& transport);
+  // `gpu_of`: by component, the GPU that it belongs to; Assembly::kNoGpu elsewhere.
+  Sampler(System& system, Engine const& engine, Transport& transport,
+          std::vector<std::uint32_t> const& gpu_of);
 
   std::vector<SeriesGroup> const& groups() const { return groups_; }
 
@@ -23,26 +25,28 @@ class Sampler {
 
   // Of the last sample: the statistic summed over all instances; 0 where there is none.
   std::uint64_t total(std::string_view kind, std::string_view stat) const;
-  // The same for each GPU by itself (paths "gpu<n>...."), of groups()[group].stats[stat].
+  // Whether each GPU has instances of the group.
+  bool is_of_gpus(std::size_t group) const;
+  // The same for each GPU by itself, of groups()[group].stats[stat].
   std::vector<std::uint64_t> by_gpu(std::size_t group, std::size_t stat, std::uint32_t gpus) const;
 
  private:
-  static constexpr std::uint32_t kNoGpu = 0xffffffff;
-  struct Place {  // of a component's values in the sample
-    std::size_t first;
-    std::size_t stride;
-    std::size_t stats;
+  struct Place {  // a group of a component's statistics
+    std::size_t group;
+    std::size_t instance;
   };
 
-  static std::uint32_t gpu_of(std::string const& path);
+  // Where the values of a statistic begin, instance after instance, in the sample.
+  std::size_t begin_of(std::size_t group, std::size_t stat) const { return begin_[group][stat]; }
 
   System& system_;
   Engine const& engine_;
   Transport& transport_;
   std::vector<SeriesGroup> groups_;
-  std::vector<std::size_t> group_begin_;
-  std::vector<std::vector<std::uint32_t>> gpu_of_;  // by group and instance; kNoGpu elsewhere
-  std::vector<Place> places_;                       // by component
+  std::vector<std::vector<std::size_t>> begin_;     // by group and statistic
+  std::vector<std::vector<std::uint32_t>> gpu_of_;  // by group and instance
+  std::vector<Place> places_;
+  std::vector<std::size_t> first_place_;  // by component, in places_
   std::vector<std::uint64_t> values_;
   std::vector<std::uint64_t> mine_;
 };

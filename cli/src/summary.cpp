@@ -26,14 +26,12 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
     rows.push_back({scope, name, metric, unit, text, value});
   };
   auto const end = static_cast<std::uint64_t>(picoseconds(facts.end));
-  auto const start =
-      facts.kernels.empty() ? 0 : static_cast<std::uint64_t>(picoseconds(facts.kernels[0].launched));
+  auto const start = count_of(facts.start);
   auto span = [&](std::string const& scope, std::string const& name) {
     add(scope, name, "start", "ps", "simulated time of the first launch", start);
     add(scope, name, "end", "ps", "simulated time of the last event", end);
     add(scope, name, "cycles", "cycle", "cycles of the GPU clock from start to end",
-        facts.clock.edge_at_or_after(facts.end) -
-            facts.clock.edge_at_or_after(Time{Duration{static_cast<std::int64_t>(start)}}));
+        facts.clock.edge_at_or_after(facts.end) - facts.clock.edge_at_or_after(facts.start));
   };
   span("machine", "machine");
   for (auto const& group : sampler.groups())
@@ -50,7 +48,7 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
       sampler.total("sm", "instructions"));
   for (std::size_t g = 0; g < sampler.groups().size(); ++g) {
     auto const& group = sampler.groups()[g];
-    if (group.instances.empty() || !group.instances[0].starts_with("gpu0.")) continue;
+    if (!sampler.is_of_gpus(g)) continue;
     for (std::size_t k = 0; k < group.stats.size(); ++k) {
       auto const& stat = group.stats[k];
       if (stat.kind != StatKind::counter) continue;
@@ -77,7 +75,7 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
   auto const requests = total("sm", "remote_accesses");
   auto const local = total("l2_slice", "reads") + total("l2_slice", "writes") -
                      total("rdma", "reads_received") - total("rdma", "writes_received") -
-                     total("gmmu", "page_table_reads") - total("copy_engine", "lines_copied");
+                     total("gmmu", "page_table_reads") - total("copy_engine", "local_accesses");
   auto const moved = total("driver", "migrations");
   std::string text;
   auto line = [&](std::string_view name, std::string const& value) {

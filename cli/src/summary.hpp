@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "farfault/components/dispatcher.hpp"
+#include "farfault/compute/dispatcher.hpp"
 #include "farfault/engine/engine.hpp"
 #include "farfault/protocols/workload.hpp"
 #include "farfault/results/writer.hpp"
@@ -14,9 +14,9 @@ namespace farfault::cli {
 
 struct RunFacts {
   Workload const& workload;
-  std::vector<KernelRecord> const& kernels;
   std::uint32_t gpus;
   Clock clock;  // of the GPUs
+  Time start;   // the first launch
   Time end;
 };
 

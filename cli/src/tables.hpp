@@ -1,31 +1,34 @@
-// Private: the tables of a result file, one row for each thing that happened, from the records that
-// components keep.
+// Private: the tables of a result file, from the rows that components fill.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
-#include "farfault/components/dispatcher.hpp"
-#include "farfault/components/paging_driver.hpp"
 #include "farfault/engine/engine.hpp"
+#include "farfault/engine/probes.hpp"
 #include "farfault/results/writer.hpp"
-#include "model.hpp"
 
 namespace farfault::cli {
 
-struct Records {
-  std::vector<KernelRecord> kernels;
-  std::vector<MigrationRecord> migrations;
-  std::vector<FirstTouchRecord> first_touches;
+class Tables {
+ public:
+  Tables(System& system, Engine const& engine, Transport& transport);
+
+  std::vector<TableInfo> const& infos() const { return infos_; }
+
+  // All ranks call them alike. take() collects on rank 0 what has happened since the last time; append() then
+  // writes it, on rank 0: component by component, each in its order of time.
+  void take();
+  void append(results::ResultWriter& writer);
+
+ private:
+  System& system_;
+  Engine const& engine_;
+  Transport& transport_;
+  std::vector<TableInfo> infos_;
+  std::vector<std::vector<std::size_t>> number_of_;  // by component and its own number of a table
+  std::vector<ComponentId> filling_;                 // components that have tables
+  std::vector<std::vector<std::byte>> taken_;        // by rank
 };
-
-// Of all ranks, on rank 0; all ranks call it alike.
-Records gather_records(Model const& model, Transport& transport);
-
-// The tables of a run's file, in the order in which append_tables() numbers them.
-std::vector<TableInfo> tables_of(Model const& model);
-
-// `kernels_done`: how many of the kernels have ended.
-void append_tables(results::ResultWriter& writer, Model const& model, Records const& records,
-                   std::uint64_t kernels_done);
 
 }  // namespace farfault::cli

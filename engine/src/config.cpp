@@ -80,6 +80,9 @@ void Config::bind(std::string_view section, ParamTable const& table) {
     }
     bound_.push_back({key, param.get(), needs_string});
   }
+  for (auto const& alternative : table.sections_of_alternatives())
+    if (!alternative.chosen())
+      leave_out(join_keys(section, alternative.prefix), join_keys(section, alternative.only_with));
 }
 
 void Config::leave_out(std::string_view key, std::string_view only_with) {

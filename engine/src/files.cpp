@@ -144,4 +144,10 @@ void sync_folder_of(std::string const& path) {
   if (handle.is_open()) ::fsync(handle.get());
 }
 
+std::uint64_t fnv1a(std::string_view bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (char const c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return hash;
+}
+
 }  // namespace farfault

@@ -51,7 +51,9 @@ Param ranged(std::string_view name, ParamKind kind, Field& field, Range<T> range
              std::string_view source, Parse parse) {
   auto const limits = to_text(range.low) + " to " + to_text(range.high);
   auto const inside = [range](T const& value) { return !(value < range.low) && !(range.high < value); };
-  FF_CHECK(inside(T{field}), "the default of " + std::string(name) + " is outside its own range, " + limits);
+  if (!inside(T{field}))
+    throw UserError("the default of parameter " + std::string(name) + ", " + to_text(T{field}) +
+                    ", is outside its own range, " + limits);
   auto set = [&field, inside, limits, parse](std::string_view word) {
     T value{};
     try {
@@ -72,6 +74,12 @@ Range<std::uint64_t> within(Range<std::uint64_t> range, std::uint64_t most) {
 }
 
 }  // namespace
+
+bool is_key(std::string_view word) {
+  return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
 
 std::string_view unit_of(ParamKind kind) {
   switch (kind) {
@@ -161,6 +169,45 @@ void ParamTable::frequency(std::string_view name, Frequency& field, Range<Freque
   add(ranged<Frequency>(name, ParamKind::frequency, field, range, text, source, parse_frequency));
 }
 
+void ParamTable::alternatives(std::string_view name, std::string& chosen, std::vector<Alternative> const& all,
+                              std::string_view text, std::string_view source) {
+  std::string list;
+  std::vector<std::string> names;
+  for (auto const& a : all) {
+    list += (list.empty() ? "one of: " : ", ") + a.name;
+    names.push_back(a.name);
+  }
+  auto set = [names, list, &chosen](std::string_view word) {
+    if (std::find(names.begin(), names.end(), word) == names.end())
+      throw UserError("'" + shown(word) + "' is not " + list);
+    chosen = word;
+  };
+  auto get = [&chosen] { return chosen; };
+  add({std::string(name), ParamKind::choice, get(), list, std::string(text), std::string(source), set, get});
+  for (auto const& a : all) {
+    auto const section = a.prefix + a.name;
+    auto const number = sections_.size();
+    sections_.push_back({prefix_ + section, prefix_ + std::string(name) + " = \"" + a.name + "\"",
+                         [&chosen, n = a.name] { return chosen == n; }});
+    auto const outer = prefix_;
+    prefix_ += section + ".";
+    a.describe(*this);
+    prefix_ = outer;
+    auto const here = outer + section + ".";
+    // Of two choices in one table: what is left out with one of them would be the other's, too.
+    auto const own = sections_.begin() + static_cast<std::ptrdiff_t>(number);
+    auto const same =
+        std::find_if(sections_.begin(), own, [&](Section const& s) { return s.prefix == own->prefix; });
+    auto const has_parameters = [&] {
+      return std::any_of(params_.begin(), params_.end(),
+                         [&](Param const& p) { return p.name.starts_with(here); });
+    };
+    if (same != own && has_parameters())
+      throw UserError("the parameters of " + own->only_with + " and of " + same->only_with +
+                      " would be in one table, " + same->prefix);
+  }
+}
+
 Param const* ParamTable::find(std::string_view name) const {
   auto const it =
       std::find_if(params_.begin(), params_.end(), [name](Param const& p) { return p.name == name; });
@@ -168,10 +215,17 @@ Param const* ParamTable::find(std::string_view name) const {
 }
 
 void ParamTable::add(Param p) {
+  if (!is_key(p.name))
+    throw UserError("parameter '" + shown(p.name) + "': a name may hold only letters, digits, '_' and '-'");
   p.name.insert(0, prefix_);
-  FF_CHECK(find(p.name) == nullptr, "parameter " + p.name + " is declared twice");
-  FF_CHECK(!p.source.empty(),
-           "parameter " + p.name + " has no source; write \"assumed\" where there is none");
+  for (auto const& other : params_) {
+    if (other.name == p.name) throw UserError("parameter " + p.name + " is declared twice");
+    auto const& [outer, inner] = std::minmax(other.name, p.name);  // by alphabet: the shorter one first
+    if (inner.starts_with(outer) && inner[outer.size()] == '.')
+      throw UserError("parameter " + inner + " would be below " + outer + ", which is a parameter itself");
+  }
+  if (p.source.empty())
+    throw UserError("parameter " + p.name + " has no source; write \"assumed\" where there is none");
   params_.push_back(std::move(p));
 }
 

@@ -94,7 +94,8 @@ Outcome run_machine(std::string const& toml, EngineOptions options, Time from = 
   auto const machine = topologies::load_machine(machine_config.machine.topology, machine_config.links);
   auto const workload =
       builder->build({machine_config.gpu.warp_width, machine_config.memory.page_size.bytes, "", 1});
-  topologies::Assembly assembly(machine, machine_config, workload);
+  auto const placement = machine_config.memory.placement.make({});
+  topologies::Assembly assembly(machine, machine_config, workload, *placement);
   auto const granularity =
       options.threads == 1 ? topologies::Granularity::one : topologies::Granularity::device;
   return run(assembly.system(), assembly.placement(granularity, 1), options, from, to, Time::max());

@@ -66,6 +66,7 @@ TEST_CASE("twice the machines of a torus are assembled in at most 2.2 times the 
   Workload const nothing("nothing", {}, {});
   MachineConfig config;
   config.gpu.sms = 1;
+  auto const placement = config.memory.placement.make({});
   auto const assembling = [&](std::uint32_t x) {
     ClusterSpec cluster;
     cluster.shape = ClusterShape::torus;
@@ -73,7 +74,7 @@ TEST_CASE("twice the machines of a torus are assembled in at most 2.2 times the 
     cluster.y = cluster.z = 4;
     cluster.machines = 16 * x;
     auto const machine = generate_cluster(load_machine("single-gpu"), cluster);
-    return allocations([&] { Assembly const assembly(machine, config, nothing); });
+    return allocations([&] { Assembly const assembly(machine, config, nothing, *placement); });
   };
   auto const few = assembling(4);
   CHECK(assembling(8) * 10 <= few * 22);

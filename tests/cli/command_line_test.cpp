@@ -26,7 +26,7 @@ void check_wrong(std::vector<std::string> words, std::string const& sentence) {
 }  // namespace
 
 TEST_CASE("every command has --help with an example, on standard output") {
-  for (std::string const name : {"run", "params", "workloads", "inspect", "diff", "validate"}) {
+  for (std::string const name : {"run", "params", "workloads", "statistics", "inspect", "diff", "validate"}) {
     auto const r = farfault_program({name, "--help"});
     CHECK(r.code == 0);
     CHECK(r.err == "");
@@ -89,7 +89,8 @@ TEST_CASE("--version names the program and a version") {
 
 TEST_CASE("a wrong command line is one sentence and exit code 2") {
   check_wrong({},
-              "which command? One of: run, params, workloads, inspect, diff, validate (see farfault --help)");
+              "which command? One of: run, params, workloads, statistics, inspect, diff, validate (see "
+              "farfault --help)");
   check_wrong({"inspcet", "x"}, "'inspcet' is no command; did you mean 'inspect'?");
   check_wrong({"run"}, "config is required (see farfault run --help)");
   check_wrong({"run", "a.toml", "--threads", "0"},
@@ -135,6 +136,25 @@ TEST_CASE("params lists each parameter with default, unit, range and source") {
   auto const wrong = farfault_program({"params", "no_such_section_at_all"});
   CHECK(wrong.code == 2);
   CHECK(wrong.out == "");
+}
+
+TEST_CASE("statistics lists what a run records, by path, those of the chosen policy alone") {
+  auto const r = farfault_program({"statistics", "paper-gmmu-bypass", "--set", "workload.name=vectoradd",
+                                   "--set", "workload.vectoradd.elements=1024"});
+  CHECK(r.code == 0);
+  CHECK(contains(r.out, "/timeseries/gmmu, 4 instances\n"));
+  CHECK(contains(r.out, "  walk_latency (ns, histogram)\n"));
+  CHECK(contains(r.out, "/tables/kernels: one row for each kernel that ran\n"));
+  CHECK_FALSE(contains(r.out, "/timeseries/gpu.router"));
+  auto const bypass = farfault_program(
+      {"statistics", "paper-gmmu-bypass", "--json", "--set", "workload.name=vectoradd", "--set",
+       "workload.vectoradd.elements=1024", "--set", "gpu.router.policy=gmmu_bypass"});
+  CHECK(contains(
+      bypass.out,
+      "{\"path\":\"/timeseries/gpu.router/local_predictions\",\"unit\":\"count\",\"kind\":\"counter\","
+      "\"instances\":4,"));
+  CHECK(farfault_program({"statistics", "no-such-preset"}).code == 2);
+  CHECK(farfault_program({"statistics", "paper-gmmu-bypass", "--set", "gpu.sms=2", "stray"}).code == 2);
 }
 
 TEST_CASE("workloads lists names and what they are") {

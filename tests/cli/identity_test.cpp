@@ -112,14 +112,14 @@ TEST_CASE("the digest sees what a page map holds, and not its path") {
   auto const digest_of_map = [](std::string const& path) {
     return digest_with("paper-gmmu-bypass",
                        {"--set", "workload.name=stream", "--set", "workload.stream.bytes=8KiB", "--set",
-                        "memory.placement=recorded", "--set", "memory.recorded_map=" + path});
+                        "memory.placement=recorded", "--set", "memory.recorded.map=" + path});
   };
   write("data/map.csv", "page,device\n1048576,gpu0\n1048577,gpu1\n");
   auto const digest = digest_of_map("data/map.csv");
   CHECK(digest_of_map(here / "data/map.csv") == digest);
   write("data/c.toml",
         "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"stream\"\nworkload.stream.bytes = \"8KiB\"\n"
-        "memory.placement = \"recorded\"\nmemory.recorded_map = \"map.csv\"\n");
+        "memory.placement = \"recorded\"\nmemory.recorded.map = \"map.csv\"\n");
   CHECK(digest_with("data/c.toml", {}) == digest);
   write("data/map.csv", "page,device\n1048576,gpu0\n1048577,gpu2\n");
   CHECK(digest_of_map("data/map.csv") != digest);

@@ -90,16 +90,16 @@ TEST_CASE("keys of a workload or policy that is not chosen are checked, named, a
   };
   auto const plain = run("paper-gmmu-bypass", kSmall, (folder() / "plain.h5").string());
   auto sets = kSmall;
-  for (auto const* s : {"workload.bfs.rmat.scale=14", "gpu.router.epoch=3us", "memory.migrate_after=5",
-                        "machine.generic.gpus=2", "machine.cluster.radix=8"})
+  for (auto const* s : {"workload.bfs.rmat.scale=14", "gpu.router.gmmu_bypass.epoch=3us",
+                        "memory.migrate.after=5", "machine.generic.gpus=2", "machine.cluster.radix=8"})
     sets.emplace_back(s);
   auto const more = run("paper-gmmu-bypass", sets, (folder() / "more.h5").string());
   CHECK(more.code == 0);
   CHECK(more.err ==
-        "farfault: unused: machine.generic.gpus (--set; only with machine.topology = \"generic\"), "
+        "farfault: unused: memory.migrate.after (--set; only with memory.remote_touch = \"migrate\"), "
+        "gpu.router.gmmu_bypass.epoch (--set; only with gpu.router.policy = \"gmmu_bypass\"), "
+        "machine.generic.gpus (--set; only with machine.topology = \"generic\"), "
         "machine.cluster.radix (--set; only with machine.cluster.machines above 1), "
-        "memory.migrate_after (--set; only with memory.remote_touch = \"migrate\"), "
-        "gpu.router.epoch (--set; only with gpu.router.policy = \"gmmu_bypass\"), "
         "workload.bfs.rmat.scale (--set; only with workload.name = \"bfs\")\n");
   CHECK(digest(more.out) == digest(plain.out));
   CHECK(refusal_of_set("workload.bfs.rmat.scale=99") ==

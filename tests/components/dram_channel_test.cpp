@@ -1,9 +1,10 @@
 // A DRAM channel by itself: 16 banks, rows of 2 KiB, tCL = tRCD = tRP = 14 ns, tRAS = 33 ns, links of 1 ns.
-#include "farfault/components/dram_channel.hpp"
+#include "farfault/memory/dram_channel.hpp"
 
 #include <doctest/doctest.h>
 
 #include "memory_mock.hpp"
+#include "policies.hpp"
 
 using namespace farfault;
 using namespace farfault::mock;
@@ -16,10 +17,10 @@ using Tags = std::vector<std::uint32_t>;
 constexpr std::uint64_t kRow = 2048;
 constexpr std::uint64_t kSameBank = 17 * kRow;  // a row of the same bank: the permutation of 17 is 0
 
-DramChannelSpec channel(Bandwidth bandwidth, DramOrder order = DramOrder::frfcfs) {
+DramChannelSpec channel(Bandwidth bandwidth, std::string_view order = "frfcfs") {
   DramChannelSpec spec;
   spec.params.bandwidth = bandwidth;
-  spec.params.scheduler = order;
+  spec.params.scheduler.choose(order);
   spec.memory = AddressMap(1, 256);
   return spec;
 }
@@ -83,11 +84,11 @@ TEST_CASE("DRAM: FR-FCFS takes the hit of an open row before an older miss, FCFS
   std::vector<Record<MemRequest>> const script{
       {Time{1000ns}, read(0, 1)}, {Time{1010ns}, read(kSameBank, 2)}, {Time{1020ns}, read(64, 3)}};
   // The bus is taken until 1092; the choice falls at 1050, and the next one at 1114.
-  DramBench first_ready(channel(kSlow, DramOrder::frfcfs), script);
+  DramBench first_ready(channel(kSlow, "frfcfs"), script);
   CHECK(tags(*first_ready.answers) == Tags{1, 3, 2});
   CHECK(first_ready.answers->nanoseconds() == Times{1093, 1157, 1221});
   CHECK(first_ready.dram.state().stats.row_hits == 1);
-  DramBench in_order(channel(kSlow, DramOrder::fcfs), script);
+  DramBench in_order(channel(kSlow, "fcfs"), script);
   CHECK(tags(*in_order.answers) == Tags{1, 2, 3});
   CHECK(in_order.dram.state().stats.row_hits == 0);
 }
@@ -95,9 +96,9 @@ TEST_CASE("DRAM: FR-FCFS takes the hit of an open row before an older miss, FCFS
 TEST_CASE("DRAM: FR-FCFS takes the bank that can deliver first when no row is open, FCFS the oldest") {
   std::vector<Record<MemRequest>> const script{
       {Time{1000ns}, read(0, 1)}, {Time{1010ns}, read(kSameBank, 2)}, {Time{1011ns}, read(kRow, 3)}};
-  DramBench first_ready(channel(kSlow, DramOrder::frfcfs), script);
+  DramBench first_ready(channel(kSlow, "frfcfs"), script);
   CHECK(tags(*first_ready.answers) == Tags{1, 3, 2});
-  DramBench in_order(channel(kSlow, DramOrder::fcfs), script);
+  DramBench in_order(channel(kSlow, "fcfs"), script);
   CHECK(tags(*in_order.answers) == Tags{1, 2, 3});
 }
 
@@ -155,12 +156,16 @@ DramChannelSpec refreshed() {
   return spec;
 }
 
-DramChannelSpec turning(Bandwidth bandwidth, DramOrder order) {
+DramChannelSpec turning(Bandwidth bandwidth, std::string_view order) {
   auto spec = channel(bandwidth, order);
   spec.params.row = ByteSize{1 << 20};
   spec.params.t_wtr = 6ns;
   spec.params.t_rtw = 2ns;
   return spec;
+}
+
+PolicyChoice<DramScheduler> batches(std::string const& high, std::string const& low) {
+  return test::chosen<DramScheduler>("frfcfs_batched", {{"write_high", high}, {"write_low", low}});
 }
 
 MemRequest in_one_row(std::uint64_t n, Access access) {
@@ -195,7 +200,7 @@ TEST_CASE("DRAM: a refresh closes the rows, and an access that comes during one 
 }
 
 TEST_CASE("DRAM: reads and writes in turn pay for every change of the bus") {
-  Saturated b(turning(kFast, DramOrder::fcfs),
+  Saturated b(turning(kFast, "fcfs"),
               [](std::uint64_t n) { return in_one_row(n, n % 2 == 0 ? Access::read : Access::write); });
   auto const turns = 5000 * 2ns + 4999 * (6ns + 14ns);
   CHECK(b.client.state().last == Time{101ns + 28ns + 10'000 * 2ns + turns + 1ns});
@@ -203,9 +208,8 @@ TEST_CASE("DRAM: reads and writes in turn pay for every change of the bus") {
 }
 
 TEST_CASE("DRAM: writes wait for a batch, and reads until it is written") {
-  auto spec = turning(kSlow, DramOrder::frfcfs);
-  spec.params.write_high = 4;
-  spec.params.write_low = 1;
+  auto spec = turning(kSlow, "frfcfs_batched");
+  spec.params.scheduler = batches("4", "1");
   std::vector<Record<MemRequest>> script{{Time{1000ns}, read(0, 0)}};
   for (std::uint32_t i = 1; i <= 9; ++i)
     script.push_back({Time{1000ns + i * 1ns}, in_one_row(i, i % 2 == 0 ? Access::write : Access::read)});
@@ -217,18 +221,17 @@ TEST_CASE("DRAM: writes wait for a batch, and reads until it is written") {
 }
 
 TEST_CASE("DRAM: fewer writes than a batch go when no read waits") {
-  DramBench b(turning(kFast, DramOrder::frfcfs), {{Time{100ns}, write(0, 1)}});
+  DramBench b(turning(kFast, "frfcfs_batched"), {{Time{100ns}, write(0, 1)}});
   CHECK(b.answers->nanoseconds() == Times{131});
 }
 
 TEST_CASE("DRAM: with refresh and turn-around every request of a random load is answered exactly once") {
   for (std::uint32_t const high : {1U, 20U, 60U}) {
-    auto spec = turning(kFast, DramOrder::frfcfs);
+    auto spec = turning(kFast, "frfcfs_batched");
     spec.params.row = ByteSize{kRow};
     spec.params.t_refi = 400ns;
     spec.params.t_rfc = 100ns;
-    spec.params.write_high = high;
-    spec.params.write_low = high / 2;
+    spec.params.scheduler = batches(std::to_string(high), std::to_string(high / 2));
     Saturated b(spec, [](std::uint64_t n) {
       auto const random = n * 0x9E3779B97F4A7C15ULL;
       return MemRequest{(random >> 40) * 64, static_cast<std::uint32_t>(n), 0,
@@ -243,7 +246,7 @@ TEST_CASE("DRAM: with refresh and turn-around every request of a random load is 
 }
 
 TEST_CASE("DRAM: under random load every request is answered exactly once and the bus is never shared") {
-  for (auto const order : {DramOrder::frfcfs, DramOrder::fcfs}) {
+  for (std::string_view const order : {"frfcfs", "fcfs"}) {
     Bench b;
     auto& dram = b.system.add<DramChannel>("dram", channel(kFast, order));
     auto& client = b.system.add<Client<MemRequest, MemResponse>>(

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "farfault/components/fabric.hpp"
+#include "farfault/fabric/fabric.hpp"
 #include "memory_mock.hpp"
 
 namespace farfault::fabric_bench {

@@ -4,8 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "farfault/components/gmmu.hpp"
+#include "farfault/translation/gmmu.hpp"
 #include "memory_mock.hpp"
+#include "policies.hpp"
 
 namespace farfault::gmmu_bench {
 
@@ -33,9 +34,9 @@ inline PageTable one_page() {
   return table;
 }
 
-inline GmmuSpec spec_of(RouterPolicy policy, PageTable const& table) {
+inline GmmuSpec spec_of(std::string_view router, PageTable const& table) {
   GmmuSpec spec;
-  spec.router.policy = policy;
+  spec.router.policy.choose(router);
   spec.memory = AddressMap(1, 256);
   spec.memory_port = 5;
   spec.preloaded = &table;
@@ -76,6 +77,7 @@ struct GmmuBench : Bench {
     for (auto const& r : cache->records()) all.push_back(r.message.address);
     return all;
   }
+  std::uint64_t router(std::string_view stat) const { return test::stat_of(gmmu, "gpu.router", stat); }
   Gmmu& gmmu;
   bool first_touch = false;
   Sink<TranslateResponse>* answers = nullptr;

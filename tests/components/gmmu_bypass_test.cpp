@@ -8,7 +8,7 @@ using namespace farfault::gmmu_bench;
 
 TEST_CASE("GMMU distributed: a walk that finds no mapping is forwarded to the IOMMU") {
   auto const table = one_page();
-  GmmuBench b(spec_of(RouterPolicy::distributed, table), {{Time{100ns}, {kRemote, 0, 3}}});
+  GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kRemote, 0, 3}}});
   b.run();
   CHECK(b.reads() == Addresses{kTable});  // the root's entry is not present
   CHECK(b.iommu->nanoseconds() == Times{113 + 1 + 1});
@@ -20,8 +20,7 @@ TEST_CASE("GMMU distributed: a walk that finds no mapping is forwarded to the IO
 
 TEST_CASE("GMMU centralized: every request goes to the IOMMU, no entry is read") {
   auto const table = one_page();
-  GmmuBench b(spec_of(RouterPolicy::centralized, table),
-              {{Time{100ns}, {kPage, 0, 1}}, {Time{100ns}, {kRemote, 0, 2}}});
+  GmmuBench b(spec_of("centralized", table), {{Time{100ns}, {kPage, 0, 1}}, {Time{100ns}, {kRemote, 0, 2}}});
   b.run();
   CHECK(b.reads().empty());
   CHECK(b.iommu->nanoseconds() == Times{102, 102});
@@ -30,8 +29,7 @@ TEST_CASE("GMMU centralized: every request goes to the IOMMU, no entry is read")
 
 TEST_CASE("GMMU oracle: a local page is walked for, a remote one is asked for") {
   auto const table = one_page();
-  GmmuBench b(spec_of(RouterPolicy::oracle, table),
-              {{Time{100ns}, {kPage, 0, 1}}, {Time{100ns}, {kRemote, 0, 2}}});
+  GmmuBench b(spec_of("oracle", table), {{Time{100ns}, {kPage, 0, 1}}, {Time{100ns}, {kRemote, 0, 2}}});
   b.run();
   CHECK(b.reads() == kWalk);
   CHECK(b.iommu->records().size() == 1);
@@ -51,20 +49,20 @@ std::vector<Record<TranslateRequest>> undecided(std::uint64_t page) {
 
 TEST_CASE("GMMU bypass: asked both ways, the walk answers and the IOMMU's answer is discarded") {
   auto const table = one_page();
-  GmmuBench b(spec_of(RouterPolicy::gmmu_bypass, table), undecided(kPage));
+  GmmuBench b(spec_of("gmmu_bypass", table), undecided(kPage));
   b.run();
   REQUIRE(b.answers->count() == 3);
   CHECK(b.answers->nanoseconds()[2] == 10'000 + 2 + 10 + 1 + 1);  // one read: its neighbour's walk is cached
   CHECK(b.gmmu.state().stats.late_responses == 1);
-  CHECK(b.gmmu.state().router_stats.undecided_requests == 1);
-  CHECK(b.gmmu.state().router_stats.local_predictions == 0);  // the first epoch has nothing to predict from
+  CHECK(b.router("undecided_requests") == 1);
+  CHECK(b.router("local_predictions") == 0);  // the first epoch has nothing to predict from
   CHECK(b.iommu->records().size() == 2);
   CHECK(b.gmmu.waiting_for().empty());
 }
 
 TEST_CASE("GMMU bypass: asked both ways, the IOMMU answers and the walk is discarded") {
   auto const table = one_page();
-  GmmuBench b(spec_of(RouterPolicy::gmmu_bypass, table), undecided(kPage), 100ns, 20ns);
+  GmmuBench b(spec_of("gmmu_bypass", table), undecided(kPage), 100ns, 20ns);
   b.run();
   REQUIRE(b.answers->count() == 3);
   CHECK(b.answers->nanoseconds()[2] == 10'000 + 2 + 20 + 1 + 1);
@@ -76,7 +74,7 @@ TEST_CASE("GMMU bypass: asked both ways, the IOMMU answers and the walk is disca
 TEST_CASE("GMMU bypass: asked both ways for a remote page, a walk that finds nothing is no answer") {
   for (Duration const iommu_delay : {5ns, 500ns}) {  // before and after the walk ends
     auto const table = one_page();
-    GmmuBench b(spec_of(RouterPolicy::gmmu_bypass, table), undecided(kRemote + 1), 10ns, iommu_delay);
+    GmmuBench b(spec_of("gmmu_bypass", table), undecided(kRemote + 1), 10ns, iommu_delay);
     b.run();
     REQUIRE(b.answers->count() == 3);
     CHECK(b.answers->records()[2].message.frame == remote_frame(kRemote + 1));
@@ -91,22 +89,20 @@ TEST_CASE(
     "GMMU bypass: after an epoch of remote pages the IOMMU alone is asked, after one of local ones the "
     "GMMU") {
   auto const table = one_page();
-  GmmuBench b(spec_of(RouterPolicy::gmmu_bypass, table),
+  GmmuBench b(spec_of("gmmu_bypass", table),
               {{Time{1us}, {kRemote, 0, 1}}, {Time{10us}, {kPage, 0, 2}}, {Time{20us}, {kPage, 0, 3}}});
   b.run();
-  auto const& r = b.gmmu.state().router_stats;
-  CHECK(r.remote_predictions == 1);
-  CHECK(r.correct_remote_predictions == 0);
-  CHECK(r.local_predictions == 1);
-  CHECK(r.correct_local_predictions == 1);
+  CHECK(b.router("remote_predictions") == 1);
+  CHECK(b.router("correct_remote_predictions") == 0);
+  CHECK(b.router("local_predictions") == 1);
+  CHECK(b.router("correct_local_predictions") == 1);
   CHECK(b.reads().size() == 1 + 4);  // the root for the first, a walk for the last
   CHECK(b.iommu->records().size() == 2);
 }
 
 TEST_CASE("GMMU: a page that the IOMMU puts into this GPU's memory is in its table from then on") {
   auto const table = one_page();
-  GmmuBench b(spec_of(RouterPolicy::distributed, table),
-              {{Time{100ns}, {500, 0, 1}}, {Time{5us}, {500, 0, 2}}});
+  GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {500, 0, 1}}, {Time{5us}, {500, 0, 2}}});
   b.first_touch = true;
   b.run();
   CHECK(b.answers->count() == 2);
@@ -118,44 +114,41 @@ TEST_CASE("GMMU: a page that the IOMMU puts into this GPU's memory is in its tab
 
 TEST_CASE("GMMU bypass: a page that a fault puts into this GPU's memory is not local, whoever was asked") {
   auto const table = one_page();
-  GmmuBench remote(spec_of(RouterPolicy::gmmu_bypass, table), {{Time{1us}, {kRemote, 0, 1}},  // walked for
-                                                               {Time{10us}, {500, 0, 2}},  // the IOMMU alone
-                                                               {Time{12us}, {501, 0, 3}},  // is asked
-                                                               {Time{20us}, {502, 0, 4}},  // still
-                                                               {Time{25us}, {kPage, 0, 5}}});  // a local page
+  GmmuBench remote(spec_of("gmmu_bypass", table), {{Time{1us}, {kRemote, 0, 1}},   // walked for
+                                                   {Time{10us}, {500, 0, 2}},      // the IOMMU alone
+                                                   {Time{12us}, {501, 0, 3}},      // is asked
+                                                   {Time{20us}, {502, 0, 4}},      // still
+                                                   {Time{25us}, {kPage, 0, 5}}});  // a local page
   remote.first_touch = true;
   remote.run();
-  auto const& r = remote.gmmu.state().router_stats;
-  CHECK(r.remote_predictions == 4);
-  CHECK(r.correct_remote_predictions == 3);
-  CHECK(r.local_predictions == 0);
-  CHECK(r.correct_local_predictions == 0);
+  CHECK(remote.router("remote_predictions") == 4);
+  CHECK(remote.router("correct_remote_predictions") == 3);
+  CHECK(remote.router("local_predictions") == 0);
+  CHECK(remote.router("correct_local_predictions") == 0);
   CHECK(remote.gmmu.state().walker.walks() == 1);
-  CHECK(remote.gmmu.state().predictor.local() == 1);
-  CHECK(remote.gmmu.state().predictor.remote() == 1);
+  CHECK(remote.router("local_pages") == 1);
+  CHECK(remote.router("remote_pages") == 1);
   CHECK(remote.gmmu.state().table.find(502) == local_frame(502));
 
-  GmmuBench local(spec_of(RouterPolicy::gmmu_bypass, table), {{Time{1us}, {kPage, 0, 1}},
-                                                              {Time{10us}, {500, 0, 2}},  // the GMMU alone
-                                                              {Time{15us}, {kPage, 0, 3}}});  // is asked
+  GmmuBench local(spec_of("gmmu_bypass", table), {{Time{1us}, {kPage, 0, 1}},
+                                                  {Time{10us}, {500, 0, 2}},      // the GMMU alone
+                                                  {Time{15us}, {kPage, 0, 3}}});  // is asked
   local.first_touch = true;
   local.run();
-  auto const& l = local.gmmu.state().router_stats;
-  CHECK(l.local_predictions == 2);
-  CHECK(l.correct_local_predictions == 1);
-  CHECK(l.remote_predictions == 0);
+  CHECK(local.router("local_predictions") == 2);
+  CHECK(local.router("correct_local_predictions") == 1);
+  CHECK(local.router("remote_predictions") == 0);
 }
 
 TEST_CASE("GMMU bypass: the end of a walk tells the predictor, not the IOMMU's answer long after") {
   auto const table = one_page();
   // Asked at 9 us, the walk ends in the first epoch, the IOMMU answers in the second.
   GmmuBench b(
-      spec_of(RouterPolicy::gmmu_bypass, table),
+      spec_of("gmmu_bypass", table),
       {{Time{9us}, {kRemote, 0, 1}}, {Time{10500ns}, {kRemote + 1, 0, 2}}, {Time{25us}, {kPage, 0, 3}}}, 10ns,
       5us);
   b.run();
-  auto const& r = b.gmmu.state().router_stats;
-  CHECK(r.remote_predictions == 2);
-  CHECK(r.correct_remote_predictions == 1);
+  CHECK(b.router("remote_predictions") == 2);
+  CHECK(b.router("correct_remote_predictions") == 1);
   CHECK(b.gmmu.state().walker.walks() == 1);
 }

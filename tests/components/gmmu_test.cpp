@@ -8,7 +8,7 @@ using namespace farfault::gmmu_bench;
 
 TEST_CASE("GMMU: a walk reads the entry of each level, one after the other, and answers") {
   auto const table = one_page();
-  GmmuBench b(spec_of(RouterPolicy::distributed, table), {{Time{100ns}, {kPage, 2, 17}}});
+  GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage, 2, 17}}});
   b.run();
   CHECK(b.reads() == kWalk);
   CHECK(b.cache->nanoseconds() == Times{102, 114, 126, 138});  // each 10 ns and a link there and back
@@ -30,7 +30,7 @@ TEST_CASE("GMMU: a walk reads the entry of each level, one after the other, and 
 
 TEST_CASE("GMMU: a walk of fixed latency takes just that, reads nothing, and holds a walker meanwhile") {
   auto const table = one_page();
-  auto spec = spec_of(RouterPolicy::distributed, table);
+  auto spec = spec_of("distributed", table);
   spec.params.walk_latency = 100;
   spec.params.walkers = 1;
   spec.params.walk_cache = 0;
@@ -52,7 +52,7 @@ TEST_CASE("GMMU: a walk of fixed latency takes just that, reads nothing, and hol
 
 TEST_CASE("GMMU: an entry is read from the slice that its address selects") {
   auto const table = one_page();
-  auto spec = spec_of(RouterPolicy::distributed, table);
+  auto spec = spec_of("distributed", table);
   spec.memory = AddressMap(4, 8);
   Bench b;
   auto& gmmu = b.system.add<Gmmu>("gmmu", spec);
@@ -77,7 +77,7 @@ TEST_CASE("GMMU: an entry is read from the slice that its address selects") {
 
 TEST_CASE("GMMU: the page-walk cache skips the levels that a neighbour's walk has read") {
   auto const table = one_page();
-  auto spec = spec_of(RouterPolicy::distributed, table);
+  auto spec = spec_of("distributed", table);
   GmmuBench with(spec, {{Time{100ns}, {kPage, 0, 0}}, {Time{200ns}, {kPage + 1, 0, 1}}});
   with.run();
   REQUIRE(with.reads().size() == 5);
@@ -92,7 +92,7 @@ TEST_CASE("GMMU: the page-walk cache skips the levels that a neighbour's walk ha
 
 TEST_CASE("GMMU: walks beyond the walkers queue") {
   auto const table = one_page();
-  auto spec = spec_of(RouterPolicy::distributed, table);
+  auto spec = spec_of("distributed", table);
   spec.params.walkers = 1;
   spec.params.walk_cache = 0;
   GmmuBench b(spec, {{Time{100ns}, {kPage, 0, 0}}, {Time{100ns}, {kPage + 1, 0, 1}}});
@@ -102,7 +102,7 @@ TEST_CASE("GMMU: walks beyond the walkers queue") {
 
 TEST_CASE("GMMU: every walker walks at the same time") {
   auto const table = one_page();
-  auto spec = spec_of(RouterPolicy::distributed, table);
+  auto spec = spec_of("distributed", table);
   spec.params.walkers = 4;
   spec.params.walk_cache = 0;
   GmmuBench b(spec, std::vector<Record<TranslateRequest>>(6, {Time{100ns}, {kPage, 0, 0}}));
@@ -112,7 +112,7 @@ TEST_CASE("GMMU: every walker walks at the same time") {
 
 TEST_CASE("GMMU: requests beyond the pending ones stall and are taken in order") {
   auto const table = one_page();
-  auto spec = spec_of(RouterPolicy::centralized, table);
+  auto spec = spec_of("centralized", table);
   spec.params.pending = 2;
   std::vector<Record<TranslateRequest>> script;
   for (std::uint32_t i = 0; i < 6; ++i) script.push_back({Time{100ns}, {kRemote + i, 0, i}});
@@ -132,15 +132,14 @@ TEST_CASE("GMMU: under random load every policy answers every request exactly on
   for (std::uint64_t page = 0; page < 64 * 0x201; page += 0x201)
     if (is_local(page)) table.map(page, frame_of(page));
   constexpr std::uint64_t kTotal = 5000;
-  for (auto const policy : {RouterPolicy::distributed, RouterPolicy::centralized, RouterPolicy::gmmu_bypass,
-                            RouterPolicy::oracle}) {
+  for (std::string_view const policy : {"distributed", "centralized", "gmmu_bypass", "oracle"}) {
     for (Duration const iommu_delay : {100ns, 2000ns}) {
       auto spec = spec_of(policy, table);
       spec.params.walkers = 3;
       spec.params.walk_cache = 4;
       spec.params.pending = 12;
       spec.queue = 64;
-      spec.router.epoch = 1us;
+      if (policy == "gmmu_bypass") spec.router.policy = test::chosen<Router>(policy, {{"epoch", "1us"}});
       Bench b;
       auto& gmmu = b.system.add<Gmmu>("gmmu", spec);
       auto& client = b.system.add<Client<TranslateRequest, TranslateResponse>>(
@@ -175,12 +174,12 @@ TEST_CASE("GMMU: under random load every policy answers every request exactly on
       CHECK(s.walk_hits + s.walk_misses == gmmu.state().walker.walks());
       // Whatever found a frame was an answer or came second.
       CHECK(s.walk_hits + s.iommu_requests == s.responses + s.late_responses);
-      if (policy == RouterPolicy::gmmu_bypass)
+      if (policy == "gmmu_bypass")
         CHECK(s.late_responses > 100);
       else
         CHECK(s.late_responses == 0);
-      if (policy == RouterPolicy::oracle) CHECK(s.walk_misses == 0);
-      if (policy == RouterPolicy::centralized) CHECK(gmmu.state().walker.walks() == 0);
+      if (policy == "oracle") CHECK(s.walk_misses == 0);
+      if (policy == "centralized") CHECK(gmmu.state().walker.walks() == 0);
     }
   }
 }
@@ -188,7 +187,7 @@ TEST_CASE("GMMU: under random load every policy answers every request exactly on
 TEST_CASE(
     "GMMU: an invalidation clears the page's entry, goes to the TLBs a cycle later, and is acknowledged") {
   auto const table = one_page();
-  GmmuBench b(spec_of(RouterPolicy::distributed, table),
+  GmmuBench b(spec_of("distributed", table),
               {{Time{100ns}, {kPage, 0, 1}}, {Time{300ns}, {kPage, 0, 2}}, {Time{300ns}, {kPage + 1, 0, 3}}},
               10ns, 1000ns, {{Time{200ns}, {kPage, local_frame(kPage), 0, 5}}}, {{Time{260ns}, {5}}});
   b.run();
@@ -206,7 +205,7 @@ TEST_CASE(
 TEST_CASE(
     "GMMU: a flush of a page that leaves ends when every slice that may hold lines of it has dropped them") {
   auto const table = one_page();
-  auto spec = spec_of(RouterPolicy::distributed, table);
+  auto spec = spec_of("distributed", table);
   spec.slices_to_flush = 2;
   spec.moves = 4;
   GmmuBench b(spec, {}, 10ns, 1000ns,
@@ -230,7 +229,7 @@ TEST_CASE("GMMU: a walk under way does not find a page that is invalidated befor
   // The last of the four reads is back at 149; what comes with it comes behind it.
   for (auto const at : {140, 148}) {
     CAPTURE(at);
-    GmmuBench b(spec_of(RouterPolicy::distributed, table), {{Time{100ns}, {kPage, 0, 1}}}, 10ns, 1000ns,
+    GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage, 0, 1}}}, 10ns, 1000ns,
                 {{Time{at * 1ns}, {kPage, local_frame(kPage), 0, 0}}});
     b.run();
     CHECK(b.gmmu.state().stats.walk_misses == 1);
@@ -241,7 +240,7 @@ TEST_CASE("GMMU: a walk under way does not find a page that is invalidated befor
 
 TEST_CASE("GMMU: an answer that leaves with an invalidation is before it at the TLBs") {
   auto const table = one_page();
-  GmmuBench b(spec_of(RouterPolicy::distributed, table), {{Time{100ns}, {kPage, 0, 1}}}, 10ns, 1000ns,
+  GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage, 0, 1}}}, 10ns, 1000ns,
               {{Time{150ns}, {kPage, local_frame(kPage), 0, 0}}});
   b.run();
   CHECK(b.answers->nanoseconds() == Times{150});

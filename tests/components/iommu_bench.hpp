@@ -4,9 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "farfault/components/iommu.hpp"
-#include "farfault/components/paging_driver.hpp"
+#include "farfault/paging/paging_driver.hpp"
+#include "farfault/translation/iommu.hpp"
 #include "memory_mock.hpp"
+#include "placed_pages.hpp"
 
 namespace farfault::iommu_bench {
 
@@ -55,7 +56,8 @@ inline IommuSpec spec_of(PageTable const& table) {
 }
 inline PagingDriverSpec driver_of(PageTable const& table) {
   PagingDriverSpec spec;
-  spec.first_free = {100, 200, 300};
+  spec.gpus = 3;
+  spec.placed = in_use({100, 200, 300}, 0);
   spec.frames_per_gpu = 1000;
   spec.preloaded = &table;
   return spec;

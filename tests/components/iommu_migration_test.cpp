@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "iommu_bench.hpp"
+#include "policies.hpp"
 
 using namespace farfault;
 using namespace farfault::iommu_bench;
@@ -30,7 +31,7 @@ struct MovingBench : Bench {
     run();
   }
   static IommuSpec moving(IommuSpec spec) {
-    spec.remote_touch = RemoteTouch::migrate;
+    if (spec.remote_touch.name() != "migrate") spec.remote_touch.choose("migrate");
     spec.gpus = {{0, 10}, {1, 11}, {2, 12}};
     spec.moves = 2;
     return spec;
@@ -99,7 +100,7 @@ TEST_CASE(
 TEST_CASE("IOMMU: a page is sent for when one GPU has asked for it as often in a row as it takes") {
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);
-  spec.migrate_after = 3;
+  spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "3"}});
   MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 0, 1)},
                                     {Time{200ns}, ask(kOnGpu1, 0, 2)},
                                     {Time{300ns}, ask(kOnGpu1, 2, 3)},
@@ -117,7 +118,7 @@ TEST_CASE(
     "reported") {
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);
-  spec.migrate_after = 9;
+  spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
   MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}},
                        .moves = {{Time{300ns}, unmap(1, kOnGpu1, kHere)}},
                        .invalidated = {{Time{400ns}, {1}}, {Time{500ns}, {1}}}});
@@ -135,7 +136,7 @@ TEST_CASE(
 TEST_CASE("IOMMU: an invalidation leaves behind the answers given before it, however late they leave") {
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);
-  spec.migrate_after = 9;
+  spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
   std::vector<Record<Packet>> requests;
   for (std::uint32_t i = 0; i < 20; ++i) requests.push_back({Time{100ns}, ask(kOnGpu1, 2, i)});
   // The walk ends at 149; the last of 20 answers leaves at 168.
@@ -197,7 +198,7 @@ TEST_CASE("IOMMU: GPUs told of a page's new place are invalidated when it moves 
   auto const table = page_on_gpu1();
   auto const there = physical(2, 77 << 12);
   auto spec = spec_of(table);
-  spec.migrate_after = 9;
+  spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
   MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}, {Time{500ns}, ask(kOnGpu1, 0, 8)}},
                        .moves = {{Time{200ns}, unmap(0, kOnGpu1, kHere)},
                                  {Time{400ns}, remap(0, kOnGpu1, there)},
@@ -211,7 +212,7 @@ TEST_CASE("IOMMU: its own TLB forgets a page that is unmapped") {
   auto const there = physical(2, 77 << 12);
   auto spec = spec_of(table);
   spec.params.walk_cache = 0;
-  spec.migrate_after = 9;
+  spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
   MovingBench b(spec,
                 {.requests = {{Time{100ns}, ask(kOnGpu1, 1, 1)},   // a walk
                               {Time{200ns}, ask(kOnGpu1, 1, 2)},   // a hit

@@ -2,7 +2,7 @@
 // GHz, look-up 14 cycles, other links of 1 ns.
 #include <doctest/doctest.h>
 
-#include "farfault/components/l2_slice.hpp"
+#include "farfault/memory/l2_slice.hpp"
 #include "memory_mock.hpp"
 
 using namespace farfault;

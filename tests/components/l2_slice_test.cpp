@@ -1,5 +1,5 @@
 // An L2 slice between a client and a memory of mocks, clock 1 GHz, look-up 14 cycles, links of 1 ns.
-#include "farfault/components/l2_slice.hpp"
+#include "farfault/memory/l2_slice.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // An L2 TLB between SMs and a GMMU of mocks, clock 1 GHz, look-up 4 cycles, links of 1 ns.
-#include "farfault/components/l2_tlb.hpp"
+#include "farfault/translation/l2_tlb.hpp"
 
 #include <doctest/doctest.h>
 

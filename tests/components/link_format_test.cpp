@@ -1,5 +1,5 @@
 // What packets and buffers of a link measure.
-#include "farfault/components/parts/link_format.hpp"
+#include "farfault/fabric/link_format.hpp"
 
 #include <doctest/doctest.h>
 

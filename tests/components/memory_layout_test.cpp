@@ -1,5 +1,5 @@
 // Which slices and DRAM channels an address uses, against the definition written out.
-#include "farfault/components/parts/memory_layout.hpp"
+#include "farfault/memory/memory_layout.hpp"
 
 #include <doctest/doctest.h>
 

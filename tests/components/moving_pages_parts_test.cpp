@@ -1,5 +1,5 @@
-// The parts that moving pages need: frame pools, page directories, drains, and what TLBs, caches and page
-// tables forget.
+// The parts that moving pages need: frame allocators, page directories, drains, and what TLBs, caches and
+// page tables forget.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -7,34 +7,39 @@
 #include <utility>
 #include <vector>
 
-#include "farfault/components/parts/access_drain.hpp"
-#include "farfault/components/parts/cache.hpp"
-#include "farfault/components/parts/draining_invalidations.hpp"
-#include "farfault/components/parts/frame_pool.hpp"
-#include "farfault/components/parts/migration_policy.hpp"
-#include "farfault/components/parts/page_directory.hpp"
-#include "farfault/components/parts/page_table.hpp"
+#include "choices.hpp"
+#include "farfault/memory/cache.hpp"
+#include "farfault/paging/frame_allocator.hpp"
+#include "farfault/paging/page_directory.hpp"
+#include "farfault/paging/remote_touch.hpp"
+#include "farfault/parts/access_drain.hpp"
+#include "farfault/parts/draining_invalidations.hpp"
+#include "farfault/translation/page_table.hpp"
+#include "policies.hpp"
 
 using namespace farfault;
 
-TEST_CASE("a frame pool allocates its frames in order, those given back first, and no frame twice") {
-  FramePool pool(10, 13);
-  CHECK(pool.allocate() == 10);
-  CHECK(pool.allocate() == 11);
-  pool.release(10);
-  pool.release(4);
-  CHECK(pool.allocate() == 4);
-  CHECK(pool.allocate() == 10);
-  CHECK(!pool.empty());
-  CHECK(pool.allocate() == 12);
-  CHECK(pool.empty());
-  pool.release(11);
-  CHECK(!pool.empty());
+TEST_CASE("on_demand allocates frames in order, those given back first, and no frame twice") {
+  PolicyChoice<FrameAllocator> const choice("on_demand");
+  auto frames = choice.make({3});
+  CHECK(frames->allocate(70) == 0);
+  CHECK(frames->allocate(71) == 1);
+  frames->release(0);
+  frames->release(1);
+  CHECK(frames->allocate(72) == 1);
+  CHECK(frames->allocate(73) == 0);
+  CHECK(!frames->empty());
+  CHECK(frames->allocate(74) == 2);
+  CHECK(frames->empty());
+  frames->release(1);
+  CHECK(!frames->empty());
 }
 
 TEST_CASE("a page moves to the GPU that has touched it often enough in a row, each page by itself") {
   constexpr PhysAddr kOn1 = physical(1, 0);
-  MigrationPolicy p(RemoteTouch::migrate, 3, 12);
+  auto const choice = test::chosen<RemoteTouch>("migrate", {{"after", "3"}});
+  auto policy = choice.make({12});
+  auto& p = *policy;
   CHECK(!p.touch(7, kOn1, 2));
   CHECK(!p.touch(7, kOn1, 2));
   CHECK(!p.touch(8, kOn1, 2));
@@ -52,8 +57,14 @@ TEST_CASE("a page moves to the GPU that has touched it often enough in a row, ea
 }
 
 TEST_CASE("a page stays where it is with remote access, and moves at the first touch when one is enough") {
-  MigrationPolicy stays(RemoteTouch::remote_access, 1, 12);
-  MigrationPolicy moves(RemoteTouch::migrate, 1, 12);
+  PolicyChoice<RemoteTouch> const remote_access("remote_access");
+  PolicyChoice<RemoteTouch> const migrate("migrate");
+  auto stays_where_it_is = remote_access.make({12});
+  auto moves_at_once = migrate.make({12});
+  auto& stays = *stays_where_it_is;
+  auto& moves = *moves_at_once;
+  CHECK(!stays.moves_pages());
+  CHECK(moves.moves_pages());
   CHECK(!stays.may_move(physical(1, 0), 0));
   CHECK(!stays.touch(7, physical(1, 0), 0));
   CHECK(moves.may_move(physical(kFirstCpu, 0), 0));
@@ -178,7 +189,7 @@ TEST_CASE("each_page visits what is mapped, in order, under random mapping and u
 }
 
 TEST_CASE("a cache forgets the lines of a range, clean and dirty, and keeps the others") {
-  Cache cache(64 * 64, 4, 64);
+  Cache cache(64 * 64, 4, 64, test::kLru);
   for (std::uint64_t line = 100; line < 164; ++line) cache.fill(line, line % 2 == 0);
   cache.invalidate(110, 120);
   for (std::uint64_t line = 100; line < 164; ++line) CHECK(cache.lookup(line) == (line < 110 || line >= 120));

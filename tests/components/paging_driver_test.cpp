@@ -1,9 +1,10 @@
 // The paging driver between two IOMMUs and three copy engines of mocks: a fault takes 1 us, links 1 ns.
-#include "farfault/components/paging_driver.hpp"
+#include "farfault/paging/paging_driver.hpp"
 
 #include <doctest/doctest.h>
 
 #include "mock.hpp"
+#include "placed_pages.hpp"
 
 using namespace farfault;
 using namespace farfault::mock;
@@ -33,7 +34,7 @@ struct DriverBench : Bench {
   struct Script {
     std::vector<Record<PageFault>> faults = {};
     std::vector<Record<PageUnmapped>> unmapped = {};
-    std::vector<Record<PageCopied>> copied = {};
+    std::vector<Record<CopyDone>> copied = {};
   };
   DriverBench(PagingDriverSpec const& spec, Script script)
       : driver(system.add<PagingDriver>("driver", with_memory(spec))) {
@@ -47,15 +48,16 @@ struct DriverBench : Bench {
     run();
   }
   static PagingDriverSpec with_memory(PagingDriverSpec spec) {
-    if (spec.first_free.empty()) spec.first_free = {100, 200, 300};
+    if (spec.placed == nullptr) spec.placed = in_use({100, 200, 300}, 0);
     if (spec.frames_per_gpu == 0) spec.frames_per_gpu = 1000;
+    spec.gpus = 3;
     spec.iommus = 2;
     return spec;
   }
   PagingDriver& driver;
   std::vector<Sink<PageMapped>*> mapped;
   std::vector<Sink<PageMove>*> moves;
-  std::vector<Sink<CopyPage>*> copies;
+  std::vector<Sink<CopyOrder>*> copies;
 };
 
 }  // namespace
@@ -76,9 +78,8 @@ TEST_CASE("driver: faults are handled one after the other, and answered to the I
 
 TEST_CASE("driver: a full GPU's pages go to the next one that is not full, and to the CPU last") {
   PagingDriverSpec spec;
-  spec.first_free = {9, 9, 10};
+  spec.placed = in_use({9, 9, 10}, 70);
   spec.frames_per_gpu = 10;
-  spec.first_free_cpu = 70;
   std::vector<Record<PageFault>> script;
   for (std::uint64_t page = 0; page < 4; ++page) script.push_back({Time{100ns}, fault(page, 1, 0, 0)});
   DriverBench b(spec, {.faults = script});
@@ -143,7 +144,7 @@ TEST_CASE("driver: a page of the CPU's memory has no lines to drop") {
   PagingDriverSpec spec;
   spec.preloaded = &table;
   spec.flush_moving_pages = true;
-  spec.first_free_cpu = 50;
+  spec.placed = in_use({100, 200, 300}, 50);
   DriverBench b(spec, {.faults = {{Time{100ns}, remote(kPage, 0, 0, 0)}},
                        .unmapped = {{Time{2us}, {0}}, {Time{3us}, {0}}},
                        .copied = {{Time{9us}, {0}}}});
@@ -234,7 +235,7 @@ TEST_CASE("driver: a page stays where it is when the GPU that wants it is full")
   auto const table = one_page();
   PagingDriverSpec spec;
   spec.preloaded = &table;
-  spec.first_free = {100, 200, 1000};
+  spec.placed = in_use({100, 200, 1000}, 0);
   DriverBench b(spec, {.faults = {{Time{100ns}, remote(kPage, 2, 0, 3)}}});
   CHECK(b.mapped[0]->nanoseconds() == Times{1101});
   CHECK(b.mapped[0]->records()[0].message.frame == kFrame);
@@ -247,9 +248,8 @@ TEST_CASE("driver: a page of the CPU's memory moves too, and its frame there is 
   table.map(kPage, physical(kFirstCpu, 3 << 12));
   PagingDriverSpec spec;
   spec.preloaded = &table;
-  spec.first_free = {0, 0, 0};
+  spec.placed = in_use({0, 0, 0}, 50);
   spec.frames_per_gpu = 1;
-  spec.first_free_cpu = 50;
   DriverBench b(spec, {.faults = {{Time{100ns}, remote(kPage, 0, 0, 0)},
                                   {Time{20us}, fault(1, 0, 0, 1)},
                                   {Time{30us}, fault(2, 0, 0, 2)},
@@ -290,7 +290,7 @@ TEST_CASE("driver: where the IOMMU maps pages itself, a move takes the driver's 
 
 TEST_CASE("driver: it remembers which GPU touched each page first, where the page went, and when") {
   PagingDriverSpec spec;
-  spec.first_free = {100, 1000, 300};  // GPU 1 is full
+  spec.placed = in_use({100, 1000, 300}, 0);  // GPU 1 is full
   DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 0, 1, 11)},
                                   {Time{100ns}, fault(8, 1, 0, 12)},
                                   {Time{5us}, fault(7, 2, 0, 13)}}});
@@ -310,7 +310,8 @@ TEST_CASE(
     "driver: with contents to copy, a page is fetched from the CPU before its first touch is answered") {
   PagingDriverSpec spec;
   spec.first_touch_copy = true;
-  spec.first_free_cpu = 50;
+  spec.host_written = {{0, 100}};
+  spec.placed = in_use({100, 200, 300}, 50);
   spec.params.migrations = 1;
   DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 1, 0, 11)},
                                   {Time{200ns}, fault(7, 2, 1, 12)},   // waits for the copy
@@ -337,7 +338,8 @@ TEST_CASE(
 TEST_CASE("driver: a page that finds all GPUs full has its contents in the CPU's memory already") {
   PagingDriverSpec spec;
   spec.first_touch_copy = true;
-  spec.first_free = {10, 10, 10};
+  spec.host_written = {{0, 100}};
+  spec.placed = in_use({10, 10, 10}, 0);
   spec.frames_per_gpu = 10;
   DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 1, 0, 11)}}});
   CHECK(b.mapped[0]->nanoseconds() == Times{1101});

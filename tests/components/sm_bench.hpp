@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "farfault/components/sm.hpp"
+#include "farfault/compute/sm.hpp"
 #include "hand_kernel.hpp"
 #include "memory_mock.hpp"
 

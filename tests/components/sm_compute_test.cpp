@@ -39,7 +39,7 @@ TEST_CASE("SM: the rate does not depend on how instructions are grouped, nor on 
   SmSpec gcn;
   Program const groups{compute(10), compute(50), compute(1), compute(39)};
   CHECK(time_of_block(gcn, 40, groups) == 100 * 40);
-  gcn.sm.warp_order = WarpOrder::round_robin;
+  gcn.sm.warp_order.choose("round_robin");
   CHECK(time_of_block(gcn, 40, groups) == 100 * 40);
 }
 

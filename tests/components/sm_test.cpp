@@ -140,16 +140,16 @@ TEST_CASE("SM: the order of issue is the scheduler's") {
   auto const w = hand_workload({shape(192)}, [](std::uint64_t, std::uint32_t warp) {
     return Program{load(0x10000 * (warp + 1)), load(0x10000 * (warp + 1) + 0x1000)};
   });
-  auto const pages = [&](WarpOrder order) {
+  auto const pages = [&](std::string_view order) {
     auto spec = unit_rates();
-    spec.sm.warp_order = order;
+    spec.sm.warp_order.choose(order);
     SmBench b(spec, w, {{Time{100ns}, {0, 0, 0}}});
     std::vector<std::uint64_t> all;
     for (auto const& r : b.tlb->records()) all.push_back(r.message.page);
     return all;
   };
-  CHECK(pages(WarpOrder::greedy_then_oldest) == std::vector<std::uint64_t>{16, 17, 32, 33, 48, 49});
-  auto const fair = pages(WarpOrder::round_robin);
+  CHECK(pages("greedy_then_oldest") == std::vector<std::uint64_t>{16, 17, 32, 33, 48, 49});
+  auto const fair = pages("round_robin");
   REQUIRE(fair.size() == 6);
   for (std::size_t i = 0; i < 3; ++i) CHECK(fair[i] % 16 == 0);  // every warp's first before any second
 }

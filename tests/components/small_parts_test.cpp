@@ -1,4 +1,4 @@
-// Coalescer, DRAM banks, link egress and warp scheduler.
+// Coalescer, DRAM banks, link egress and orders of warps.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,11 +7,11 @@
 #include <set>
 #include <vector>
 
-#include "farfault/components/parts/coalescer.hpp"
-#include "farfault/components/parts/dram_bank.hpp"
-#include "farfault/components/parts/egress.hpp"
-#include "farfault/components/parts/execution_units.hpp"
-#include "farfault/components/parts/warp_scheduler.hpp"
+#include "farfault/compute/coalescer.hpp"
+#include "farfault/compute/execution_units.hpp"
+#include "farfault/compute/warp_order.hpp"
+#include "farfault/fabric/egress.hpp"
+#include "farfault/memory/dram_bank.hpp"
 
 using namespace farfault;
 
@@ -234,56 +234,62 @@ TEST_CASE("egress: of what waits, answers leave first") {
 namespace {
 
 // Picks a warp and issues its instruction.
-std::uint32_t issue(WarpScheduler& s, std::uint64_t ready, WarpOrder order) {
-  auto const slot = s.pick(ready, order);
+std::uint32_t issue(WarpOrder& s, std::uint64_t ready) {
+  auto const slot = s.pick(ready);
   s.issued(slot);
   return slot;
 }
 
+Policy<WarpOrder> warp_order(std::string_view name) {
+  static PolicyChoice<WarpOrder> const gto("greedy_then_oldest");
+  static PolicyChoice<WarpOrder> const rr("round_robin");
+  return (name == "round_robin" ? rr : gto).make({});
+}
+
 }  // namespace
 
-TEST_CASE("warp scheduler: a warp that is picked and cannot issue is not the last one") {
-  WarpScheduler s;
+TEST_CASE("greedy then oldest: a warp that is picked and cannot issue is not the last one") {
+  auto order = warp_order("greedy_then_oldest");
+  auto& s = *order;
   for (std::uint32_t const slot : {0U, 1U, 2U}) s.admit(slot);
-  auto const gto = WarpOrder::greedy_then_oldest;
-  CHECK(issue(s, 0b111, gto) == 0);
-  CHECK(s.pick(0b110, gto) == 1);
-  CHECK(s.pick(0b111, gto) == 0);
+  CHECK(issue(s, 0b111) == 0);
+  CHECK(s.pick(0b110) == 1);
+  CHECK(s.pick(0b111) == 0);
 }
 
 TEST_CASE("greedy then oldest: the same warp as long as it is ready, else the one that came first") {
-  WarpScheduler s;
+  auto order = warp_order("greedy_then_oldest");
+  auto& s = *order;
   for (std::uint32_t const slot : {4U, 2U, 7U}) s.admit(slot);  // 4 is the oldest
-  auto const gto = WarpOrder::greedy_then_oldest;
-  CHECK(issue(s, 0b1001'0100, gto) == 4);
-  CHECK(issue(s, 0b1001'0100, gto) == 4);
-  CHECK(issue(s, 0b1000'0100, gto) == 2);
-  CHECK(issue(s, 0b1001'0100, gto) == 2);
-  CHECK(issue(s, 0b1001'0000, gto) == 4);
-  CHECK(issue(s, 0b1000'0000, gto) == 7);
+  CHECK(issue(s, 0b1001'0100) == 4);
+  CHECK(issue(s, 0b1001'0100) == 4);
+  CHECK(issue(s, 0b1000'0100) == 2);
+  CHECK(issue(s, 0b1001'0100) == 2);
+  CHECK(issue(s, 0b1001'0000) == 4);
+  CHECK(issue(s, 0b1000'0000) == 7);
   s.admit(4);  // the slot has a new warp, younger than all
-  CHECK(issue(s, 0b0001'0100, gto) == 2);
+  CHECK(issue(s, 0b0001'0100) == 2);
 }
 
 TEST_CASE("greedy then oldest: a new warp in the slot that issued last is the youngest, not the greedy one") {
-  WarpScheduler s;
+  auto order = warp_order("greedy_then_oldest");
+  auto& s = *order;
   for (std::uint32_t const slot : {0U, 1U}) s.admit(slot);
-  auto const gto = WarpOrder::greedy_then_oldest;
-  CHECK(issue(s, 0b11, gto) == 0);
+  CHECK(issue(s, 0b11) == 0);
   s.admit(0);
-  CHECK(issue(s, 0b11, gto) == 1);
+  CHECK(issue(s, 0b11) == 1);
 }
 
 TEST_CASE("round robin: the next ready slot after the last one, round the end") {
-  WarpScheduler s;
-  auto const rr = WarpOrder::round_robin;
-  CHECK(issue(s, 0b1011'0000, rr) == 4);
-  CHECK(issue(s, 0b1011'0000, rr) == 5);
-  CHECK(issue(s, 0b1011'0000, rr) == 7);
-  CHECK(issue(s, 0b1011'0000, rr) == 4);
-  CHECK(issue(s, std::uint64_t{1} << 63 | 1, rr) == 63);
-  CHECK(issue(s, std::uint64_t{1} << 63 | 1, rr) == 0);
-  CHECK(issue(s, 1, rr) == 0);
+  auto order = warp_order("round_robin");
+  auto& s = *order;
+  CHECK(issue(s, 0b1011'0000) == 4);
+  CHECK(issue(s, 0b1011'0000) == 5);
+  CHECK(issue(s, 0b1011'0000) == 7);
+  CHECK(issue(s, 0b1011'0000) == 4);
+  CHECK(issue(s, std::uint64_t{1} << 63 | 1) == 63);
+  CHECK(issue(s, std::uint64_t{1} << 63 | 1) == 0);
+  CHECK(issue(s, 1) == 0);
 }
 
 TEST_CASE("execution units: what warps of one SIMD execute takes turns, what those of others do does not") {

@@ -1,4 +1,4 @@
-// The passive parts that store: set-associative arrays, TLBs, caches, MSHRs and rings.
+// The passive parts that store: set-associative arrays, caches, MSHRs and rings.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,13 +8,14 @@
 #include <random>
 #include <vector>
 
-#include "farfault/components/parts/cache.hpp"
-#include "farfault/components/parts/mshr.hpp"
-#include "farfault/components/parts/ring.hpp"
-#include "farfault/components/parts/set_associative.hpp"
-#include "farfault/components/parts/tlb.hpp"
+#include "choices.hpp"
+#include "farfault/memory/cache.hpp"
+#include "farfault/parts/mshr.hpp"
+#include "farfault/parts/ring.hpp"
+#include "farfault/parts/set_associative.hpp"
 
 using namespace farfault;
+using test::kLru;
 
 namespace {
 
@@ -63,7 +64,7 @@ struct Shape {
 TEST_CASE("a set-associative array finds, replaces and erases as the obvious LRU list does") {
   std::mt19937_64 random(1);
   for (auto const [sets, ways] : {Shape{1, 1}, Shape{1, 2}, Shape{3, 4}, Shape{8, 32}, Shape{64, 1}}) {
-    SetAssociative array(sets, ways);
+    SetAssociative array(sets, ways, kLru);
     ObviousLru reference(sets, ways);
     std::uint64_t evictions = 0;
     for (int i = 0; i < 40'000; ++i) {
@@ -98,7 +99,7 @@ TEST_CASE("a set-associative array finds, replaces and erases as the obvious LRU
 }
 
 TEST_CASE("looking without touching leaves the order of replacement alone") {
-  SetAssociative array(1, 2);
+  SetAssociative array(1, 2, kLru);
   array.insert(0, 10);
   array.insert(0, 11);
   CHECK(array.peek(0, 10).has_value());
@@ -108,7 +109,7 @@ TEST_CASE("looking without touching leaves the order of replacement alone") {
 }
 
 TEST_CASE("a slot keeps its number until its key is replaced") {
-  SetAssociative array(2, 2);
+  SetAssociative array(2, 2, kLru);
   auto const a = array.insert(1, 7).slot;
   array.insert(1, 8);
   array.insert(0, 7);
@@ -117,50 +118,8 @@ TEST_CASE("a slot keeps its number until its key is replaced") {
   CHECK(array.find(1, 7) == a);
 }
 
-TEST_CASE("a TLB keeps address spaces apart and gives the latest frame") {
-  Tlb tlb(8, 2);
-  tlb.fill(0, 5, 0x5000);
-  tlb.fill(1, 5, 0x9000);
-  CHECK(tlb.lookup(0, 5) == 0x5000);
-  CHECK(tlb.lookup(1, 5) == 0x9000);
-  CHECK_FALSE(tlb.lookup(2, 5).has_value());
-  tlb.fill(0, 5, 0x6000);
-  CHECK(tlb.lookup(0, 5) == 0x6000);
-  CHECK(tlb.invalidate(0, 5));
-  CHECK_FALSE(tlb.invalidate(0, 5));
-  CHECK_FALSE(tlb.lookup(0, 5).has_value());
-  CHECK(tlb.lookup(1, 5) == 0x9000);
-}
-
-TEST_CASE("a TLB's set is the page number modulo the sets: conflicts stay within one") {
-  Tlb tlb(8, 2);  // four sets
-  for (std::uint64_t page = 0; page < 4; ++page) tlb.fill(0, page, page << 12);
-  tlb.fill(0, 4, 4 << 12);
-  tlb.fill(0, 8, 8 << 12);  // pages 0, 4 and 8 share a set of two ways
-  CHECK_FALSE(tlb.lookup(0, 0).has_value());
-  for (auto const page : {1ULL, 2ULL, 3ULL, 4ULL, 8ULL}) CHECK(tlb.lookup(0, page) == page << 12);
-}
-
-TEST_CASE("a TLB agrees with a map of all fills as long as nothing has to be replaced") {
-  Tlb tlb(256, 32);
-  std::map<std::uint64_t, PhysAddr> reference;
-  std::mt19937_64 random(2);
-  for (int i = 0; i < 5000; ++i) {
-    auto const page = random() % 256;
-    if (random() % 3 == 0) {
-      auto const frame = (random() % 1000) << 12;
-      tlb.fill(3, page, frame);
-      reference[page] = frame;
-    }
-    auto const known = reference.find(page);
-    auto const found = tlb.lookup(3, page);
-    REQUIRE(found.has_value() == (known != reference.end()));
-    if (found) REQUIRE(*found == known->second);
-  }
-}
-
 TEST_CASE("a cache reports the line it evicts and whether that was written") {
-  Cache cache(4 * 64, 2, 64);  // two sets of two ways
+  Cache cache(4 * 64, 2, 64, kLru);  // two sets of two ways
   CHECK_FALSE(cache.fill(0, false).has_value());
   CHECK_FALSE(cache.fill(2, true).has_value());
   CHECK(cache.write(0));
@@ -182,7 +141,7 @@ TEST_CASE("a cache reports the line it evicts and whether that was written") {
 }
 
 TEST_CASE("filling a line that is there keeps it dirty and puts nothing out") {
-  Cache cache(2 * 64, 2, 64);
+  Cache cache(2 * 64, 2, 64, kLru);
   cache.fill(0, true);
   cache.fill(1, false);
   CHECK_FALSE(cache.fill(0, false).has_value());
@@ -194,7 +153,7 @@ TEST_CASE("filling a line that is there keeps it dirty and puts nothing out") {
 }
 
 TEST_CASE("an emptied cache holds nothing, dirty lines included") {
-  Cache cache(4 * 64, 4, 64);
+  Cache cache(4 * 64, 4, 64, kLru);
   for (std::uint64_t line = 0; line < 4; ++line) cache.fill(line, true);
   cache.clear();
   for (std::uint64_t line = 0; line < 4; ++line) CHECK_FALSE(cache.lookup(line));
@@ -205,7 +164,7 @@ TEST_CASE("an emptied cache holds nothing, dirty lines included") {
 }
 
 TEST_CASE("a cache's dirty lines are those of a map of what was written and not yet evicted") {
-  Cache cache(32 * 128, 4, 128);
+  Cache cache(32 * 128, 4, 128, kLru);
   std::map<std::uint64_t, bool> inside;
   std::mt19937_64 random(3);
   std::uint64_t dirty_victims = 0;
@@ -323,11 +282,4 @@ TEST_CASE("a ring is first in first out through many turns, full, empty, and whi
     }
     CHECK(longest == capacity);
   }
-}
-
-TEST_CASE("a TLB of no entries misses always") {
-  Tlb none(0, 8);
-  none.fill(1, 5, 0x1000);
-  CHECK_FALSE(none.lookup(1, 5).has_value());
-  CHECK_FALSE(none.invalidate(1, 5));
 }

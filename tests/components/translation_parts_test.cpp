@@ -1,4 +1,4 @@
-// Page tables, page-walk caches, address maps and the predictor of GMMU bypass.
+// Page tables and address maps.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -6,10 +6,8 @@
 #include <set>
 #include <vector>
 
-#include "farfault/components/parts/address_map.hpp"
-#include "farfault/components/parts/page_table.hpp"
-#include "farfault/components/parts/page_walk_cache.hpp"
-#include "farfault/components/parts/translation_router.hpp"
+#include "farfault/parts/address_map.hpp"
+#include "farfault/translation/page_table.hpp"
 
 using namespace farfault;
 
@@ -31,10 +29,6 @@ std::vector<PhysAddr> walk(PageTable const& table, std::uint64_t page) {
 
 std::uint64_t page_of(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
   return ((a * 512 + b) * 512 + c) * 512 + d;
-}
-
-Time us(std::int64_t n) {
-  return Time{n * 1us};
 }
 
 }  // namespace
@@ -120,43 +114,6 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a page-walk cache starts a walk at the deepest node it knows") {
-  PageWalkCache cache(8);
-  auto const page = page_of(1, 2, 3, 4);
-  CHECK(cache.start(page, 4).level == 0);
-  cache.remember(page, 1, 4, 11);
-  CHECK(cache.start(page, 4).level == 1);
-  CHECK(cache.start(page, 4).node == 11);
-  cache.remember(page, 3, 4, 33);
-  CHECK(cache.start(page, 4).level == 3);
-  CHECK(cache.start(page, 4).node == 33);
-  // Pages that share less of the path start higher up.
-  CHECK(cache.start(page_of(1, 2, 3, 500), 4).level == 3);
-  CHECK(cache.start(page_of(1, 2, 4, 4), 4).level == 1);
-  CHECK(cache.start(page_of(2, 2, 3, 4), 4).level == 0);
-}
-
-TEST_CASE("a page-walk cache replaces the least recently used node") {
-  PageWalkCache cache(2);
-  cache.remember(page_of(0, 0, 1, 0), 3, 4, 1);
-  cache.remember(page_of(0, 0, 2, 0), 3, 4, 2);
-  CHECK(cache.start(page_of(0, 0, 1, 7), 4).level == 3);  // used: 2 is older now
-  cache.remember(page_of(0, 0, 3, 0), 3, 4, 3);
-  CHECK(cache.start(page_of(0, 0, 2, 0), 4).level == 0);
-  CHECK(cache.start(page_of(0, 0, 1, 0), 4).node == 1);
-  CHECK(cache.start(page_of(0, 0, 3, 0), 4).node == 3);
-  cache.remember(page_of(0, 0, 1, 0), 3, 4, 9);  // known: replaced in place
-  CHECK(cache.start(page_of(0, 0, 1, 0), 4).node == 9);
-  CHECK(cache.start(page_of(0, 0, 3, 0), 4).node == 3);
-}
-
-TEST_CASE("a page-walk cache of no entries starts every walk at the root") {
-  PageWalkCache cache(0);
-  cache.remember(5, 3, 4, 1);
-  CHECK(cache.start(5, 4).level == 0);
-  CHECK(cache.start(5, 4).node == 0);
-}
-
 TEST_CASE("slice and local address determine the offset, and blocks go round the slices") {
   std::mt19937_64 random(6);
   for (std::uint32_t const slices : {1U, 2U, 16U, 256U}) {
@@ -173,77 +130,6 @@ TEST_CASE("slice and local address determine the offset, and blocks go round the
   }
 }
 
-TEST_CASE("the bypass predictor asks the GMMU above T1, the IOMMU below T2 and both in between") {
-  RouterParams const p;  // T1 0.85, T2 0.15, epochs of 10 us
-  auto decide = [&](int local, int remote) {
-    BypassPredictor predictor;
-    for (int i = 0; i < local; ++i) predictor.observe(true, us(1), p);
-    for (int i = 0; i < remote; ++i) predictor.observe(false, us(2), p);
-    CHECK(predictor.decision(us(9), p) == Route::gmmu);  // the first epoch is not over
-    return predictor.decision(us(10), p);
-  };
-  CHECK(decide(86, 14) == Route::gmmu);
-  CHECK(decide(85, 15) == Route::both);  // equal to T1 is not above it
-  CHECK(decide(50, 50) == Route::both);
-  CHECK(decide(15, 85) == Route::both);  // equal to T2 is not below it
-  CHECK(decide(14, 86) == Route::iommu);
-  CHECK(decide(1, 0) == Route::gmmu);
-  CHECK(decide(0, 1) == Route::iommu);
-}
-
-TEST_CASE("an epoch ends exactly at a multiple of its length") {
-  RouterParams const p;
-  BypassPredictor predictor;
-  predictor.observe(false, Time{10us - Duration{1}}, p);
-  CHECK(predictor.decision(Time{10us - Duration{1}}, p) == Route::gmmu);
-  CHECK(predictor.decision(Time{10us}, p) == Route::iommu);
-  // What is seen at the border belongs to the epoch that begins there.
-  predictor.observe(true, Time{10us}, p);
-  CHECK(predictor.decision(Time{20us - Duration{1}}, p) == Route::iommu);
-  CHECK(predictor.decision(Time{20us}, p) == Route::gmmu);
-}
-
-TEST_CASE("epochs without a translation keep the last decision") {
-  RouterParams const p;
-  BypassPredictor predictor;
-  predictor.observe(false, us(5), p);
-  CHECK(predictor.decision(us(12), p) == Route::iommu);
-  CHECK(predictor.decision(us(25), p) == Route::iommu);
-  CHECK(predictor.decision(us(999), p) == Route::iommu);
-  predictor.observe(true, us(1005), p);
-  CHECK(predictor.decision(us(1005), p) == Route::iommu);
-  CHECK(predictor.decision(us(5000), p) == Route::gmmu);  // however late the next one comes
-}
-
-TEST_CASE("a counter at its end halves both, so that the ratio lives on") {
-  RouterParams p;
-  p.counter_bits = 8;
-  BypassPredictor predictor;
-  for (int i = 0; i < 100; ++i) predictor.observe(false, us(1), p);
-  for (int i = 0; i < 255; ++i) predictor.observe(true, us(1), p);
-  CHECK(predictor.local() == 255);
-  CHECK(predictor.remote() == 100);
-  predictor.observe(true, us(1), p);
-  CHECK(predictor.local() == 128);
-  CHECK(predictor.remote() == 50);
-  predictor.observe(false, us(1), p);
-  CHECK(predictor.remote() == 51);
-  for (int i = 0; i < 100'000; ++i) predictor.observe(i % 10 == 0, us(2), p);
-  CHECK(predictor.local() <= 255);
-  CHECK(predictor.remote() <= 255);
-  CHECK(predictor.decision(us(10), p) == Route::iommu);  // a tenth is local
-}
-
-TEST_CASE("a new epoch starts counting from nothing") {
-  RouterParams const p;
-  BypassPredictor predictor;
-  for (int i = 0; i < 50; ++i) predictor.observe(false, us(1), p);
-  predictor.observe(true, us(11), p);
-  CHECK(predictor.local() == 1);
-  CHECK(predictor.remote() == 0);
-  CHECK(predictor.decision(us(20), p) == Route::gmmu);
-}
-
 TEST_CASE("a page table that is moved is the same table at other addresses") {
   PageTable table(0x10000, 12);
   table.map(5, 0x7000);
@@ -252,16 +138,4 @@ TEST_CASE("a page table that is moved is the same table at other addresses") {
   CHECK(copy.find(5) == table.find(5));
   CHECK(copy.step(0, 0, 5).address == table.step(0, 0, 5).address + 0x80000);
   CHECK(copy.step(0, 0, 5).next == table.step(0, 0, 5).next);
-}
-
-TEST_CASE("the predictor has decided once an epoch with a translation is over") {
-  RouterParams const p;
-  BypassPredictor predictor;
-  static_cast<void>(predictor.decision(us(15), p));
-  CHECK_FALSE(predictor.decided());
-  predictor.observe(true, us(16), p);
-  static_cast<void>(predictor.decision(us(19), p));
-  CHECK_FALSE(predictor.decided());
-  CHECK(predictor.decision(us(20), p) == Route::gmmu);
-  CHECK(predictor.decided());
 }

@@ -1,10 +1,12 @@
 // The walker alone: which entries it reads, in which order walks start, and when walkers are free.
-#include "farfault/components/parts/walker.hpp"
+#include "farfault/translation/walker.hpp"
 
 #include <doctest/doctest.h>
 
 #include <set>
 #include <vector>
+
+#include "choices.hpp"
 
 using namespace farfault;
 
@@ -13,6 +15,11 @@ namespace {
 constexpr PhysAddr kBase = 0x100'0000;
 constexpr std::uint64_t kPage = ((1 * 512ULL + 2) * 512 + 3) * 512 + 4;
 constexpr PhysAddr kFrame = physical(1, 0x5000);
+
+Walker walker_of(std::uint32_t walkers, std::uint64_t queue, std::uint32_t cache_entries) {
+  static PolicyChoice<WalkCache> const choice("unified");
+  return {walkers, queue, choice.make({cache_entries, test::kLru})};
+}
 
 PageTable one_page() {
   PageTable table(kBase, 12);
@@ -33,7 +40,7 @@ std::vector<PhysAddr> finish(Walker& walker, Walker::Read const& first, PageTabl
 
 TEST_CASE("walker: a walk reads one entry per level and ends with the frame and its request's tag") {
   auto const table = one_page();
-  Walker walker(2, 8, 0);
+  auto walker = walker_of(2, 8, 0);
   CHECK_FALSE(walker.start(table).has_value());
   walker.enqueue(kPage, 77);
   CHECK(walker.queued() == 1);
@@ -56,7 +63,7 @@ TEST_CASE("walker: a walk reads one entry per level and ends with the frame and 
 
 TEST_CASE("walker: a walk of fixed length reads nothing and finds what the table holds at its end") {
   auto table = one_page();
-  Walker walker(1, 8, 4);
+  auto walker = walker_of(1, 8, 4);
   walker.enqueue(kPage, 77);
   walker.enqueue(kPage + 1, 78);
   auto const first = walker.begin();
@@ -83,7 +90,7 @@ TEST_CASE("walker: a walk of fixed length reads nothing and finds what the table
 
 TEST_CASE("walker: a walk ends unfound at the first entry that is not present") {
   auto const table = one_page();
-  Walker walker(1, 8, 0);
+  auto walker = walker_of(1, 8, 0);
   for (auto const& [page, reads] :
        {std::pair{kPage + 1, 4U}, {kPage + 512, 3U}, {kPage + 512 * 512, 2U}, {0ULL, 1U}}) {
     walker.enqueue(page, 3);
@@ -102,7 +109,7 @@ TEST_CASE("walker: as many walks run at a time as there are walkers, further one
   auto const table = one_page();
   for (std::uint32_t const walkers : {1U, 2U, 7U, 64U}) {
     CAPTURE(walkers);
-    Walker walker(walkers, 100, 0);
+    auto walker = walker_of(walkers, 100, 0);
     for (std::uint32_t i = 0; i < 100; ++i) walker.enqueue(kPage, i);
     std::set<std::uint32_t> used;
     for (std::uint32_t i = 0; i < walkers; ++i) {
@@ -130,7 +137,7 @@ TEST_CASE("walker: as many walks run at a time as there are walkers, further one
 TEST_CASE("walker: the page-walk cache starts a walk below what earlier walks have read, hits or not") {
   auto table = one_page();
   table.map(kPage + 512, kFrame);
-  Walker walker(1, 8, 64);
+  auto walker = walker_of(1, 8, 64);
   auto const reads_of = [&](std::uint64_t page) {
     walker.enqueue(page, 0);
     Walker::Step end{};
@@ -146,7 +153,7 @@ TEST_CASE("walker: the page-walk cache starts a walk below what earlier walks ha
 
 TEST_CASE("walker: a page that is unmapped during its walk is not found") {
   auto table = one_page();
-  Walker walker(1, 8, 0);
+  auto walker = walker_of(1, 8, 0);
   walker.enqueue(kPage, 0);
   auto const first = walker.start(table);
   for (int i = 0; i < 3; ++i) CHECK_FALSE(walker.advance(first->walker, table).ended);

@@ -1,11 +1,11 @@
 // Page maps.
 #include <set>
 
-#include "farfault/topologies/page_map.hpp"
+#include "farfault/paging/page_map.hpp"
 #include "harness.hpp"
 
 using namespace farfault;
-using namespace farfault::topologies;
+using namespace farfault;
 
 void fuzz_one(fuzz::Bytes input) {
   PageMap map;

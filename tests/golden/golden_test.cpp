@@ -38,10 +38,12 @@ struct MachineSetting {
   "machine.topology = \"two-gpu\"\ngpu.sms = 4\nmemory.page_size = \"4KiB\"\n"             \
   "gpu.l2_cache.size = \"128KiB\"\ngpu.l2_cache.write_back_at_kernel_end = true\n"         \
   "gpu.memory_cache.size = \"512KiB\"\ngpu.dram.channels = 8\ngpu.dram.t_refi = \"1us\"\n" \
-  "gpu.dram.t_rfc = \"100ns\"\ngpu.dram.t_wtr = \"8ns\"\ngpu.dram.t_rtw = \"2ns\"\n"
+  "gpu.dram.t_rfc = \"100ns\"\ngpu.dram.t_wtr = \"8ns\"\ngpu.dram.t_rtw = \"2ns\"\n"       \
+  "gpu.dram.scheduler = \"frfcfs_batched\"\n"
 constexpr std::array<MachineSetting, 4> kMachines{{
     {"paper-gmmu-bypass",
-     "include = [\"paper-gmmu-bypass\"]\ngpu.sms = 4\ngpu.router.policy = \"gmmu_bypass\"\ngpu.router.epoch "
+     "include = [\"paper-gmmu-bypass\"]\ngpu.sms = 4\ngpu.router.policy = "
+     "\"gmmu_bypass\"\ngpu.router.gmmu_bypass.epoch "
      "= \"2us\"\n"},
     {"dgx1",
      "include = [\"dgx1\"]\ngpu.sms = 2\nmemory.page_size = \"4KiB\"\nmemory.placement = \"first_touch\"\n"
@@ -80,16 +82,16 @@ std::string counts(ModelRun& run) {
   std::vector<std::string> kinds;
   std::map<std::string, std::string> lines;
   for (ComponentId id = 0; id < run.system().component_count(); ++id) {
-    auto const& component = run.system().component(id);
-    std::string const kind(component.kind());
-    if (lines.count(kind) != 0) continue;
-    auto& line = lines[kind];
-    for (auto const& stat : component.stat_infos()) {
-      if (stat.kind != StatKind::counter) continue;
-      auto const value = run.total(kind, stat.name);
-      if (value != 0) line += (line.empty() ? " " : ", ") + stat.name + " " + std::to_string(value);
+    for (auto const& group : run.system().component(id).stat_groups()) {
+      if (lines.count(group.kind) != 0) continue;
+      auto& line = lines[group.kind];
+      for (auto const& stat : group.stats) {
+        if (stat.kind != StatKind::counter) continue;
+        auto const value = run.total(group.kind, stat.name);
+        if (value != 0) line += (line.empty() ? " " : ", ") + stat.name + " " + std::to_string(value);
+      }
+      kinds.push_back(group.kind);
     }
-    kinds.push_back(kind);
   }
   std::string text;
   for (auto const& kind : kinds)

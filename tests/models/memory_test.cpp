@@ -206,7 +206,9 @@ TEST_CASE("any memory side ends, with nothing left under way, and alike for ever
     if (pick(2) == 0) more += "gpu.l2_cache.write_back_at_kernel_end = true\n";
     if (pick(2) == 0) more += "gpu.dram.t_refi = \"1us\"\ngpu.dram.t_rfc = \"100ns\"\n";
     if (pick(2) == 0)
-      more += "gpu.dram.t_wtr = \"6ns\"\ngpu.dram.t_rtw = \"2ns\"\ngpu.dram.write_high = 12\n";
+      more +=
+          "gpu.dram.t_wtr = \"6ns\"\ngpu.dram.t_rtw = \"2ns\"\n"
+          "gpu.dram.scheduler = \"frfcfs_batched\"\ngpu.dram.frfcfs_batched.write_high = 12\n";
     CAPTURE(more);
     auto const toml =
         "machine.topology = \"two-gpu\"\nworkload.name = \"transpose\"\n"
@@ -259,14 +261,15 @@ TEST_CASE("refresh and batches that cannot be are refused with one sentence") {
   CHECK(mistake("gpu.dram.t_refi = \"300ns\"\ngpu.dram.t_rfc = \"260ns\"\n")
             .find("gpu.dram.t_refi = 300000: (picoseconds) must leave time for a refresh") !=
         std::string::npos);
-  CHECK(mistake("gpu.dram.t_wtr = \"6ns\"\ngpu.dram.write_high = 4\n")
-            .find("gpu.dram.write_high = 4: must be above gpu.dram.write_low, 8") != std::string::npos);
-  // Without turn-around nothing uses them.
-  CHECK(mistake("gpu.dram.write_high = 4\n") == "accepted");
-  CHECK(mistake("gpu.dram.t_wtr = \"6ns\"\ngpu.dram.scheduler = \"fcfs\"\ngpu.dram.write_high = 4\n") ==
-        "accepted");
-  CHECK(mistake("gpu.dram.t_wtr = \"6ns\"\ngpu.dram.queue = 16\n")
-            .find("gpu.dram.write_high = 32: must be at most gpu.dram.queue, 16") != std::string::npos);
-  CHECK(mistake("gpu.dram.t_wtr = \"6ns\"\ngpu.dram.write_low = 40\n")
-            .find("gpu.dram.write_high = 32: must be above gpu.dram.write_low, 40") != std::string::npos);
+  std::string const batched = "gpu.dram.scheduler = \"frfcfs_batched\"\n";
+  CHECK(mistake(batched + "gpu.dram.frfcfs_batched.write_high = 4\n")
+            .find("gpu.dram.frfcfs_batched.write_high = 4: must be above write_low, 8") != std::string::npos);
+  CHECK(mistake(batched + "gpu.dram.queue = 16\n")
+            .find("gpu.dram.frfcfs_batched.write_high = 32: must be at most the channel's queue, 16") !=
+        std::string::npos);
+  CHECK(mistake(batched + "gpu.dram.frfcfs_batched.write_low = 40\n")
+            .find("gpu.dram.frfcfs_batched.write_high = 32: must be above write_low, 40") !=
+        std::string::npos);
+  // Another scheduler does not use them.
+  CHECK(mistake("gpu.dram.frfcfs_batched.write_high = 4\n") == "accepted");
 }

@@ -74,7 +74,7 @@ class MapFile {
   ~MapFile() { std::filesystem::remove(path_); }
   MapFile(MapFile const&) = delete;
   MapFile& operator=(MapFile const&) = delete;
-  std::string setting() const { return "memory.recorded_map = \"" + path_.string() + "\"\n"; }
+  std::string setting() const { return "memory.recorded.map = \"" + path_.string() + "\"\n"; }
 
  private:
   std::filesystem::path path_;

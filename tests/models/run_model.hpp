@@ -11,6 +11,7 @@
 #include "farfault/topologies/assembly.hpp"
 #include "farfault/topologies/load.hpp"
 #include "farfault/workloads/registry.hpp"
+#include "policies.hpp"
 
 namespace farfault::test {
 
@@ -32,12 +33,9 @@ class ModelRun {
     machine_ = topologies::load_machine(machine_config_.machine.topology, machine_config_.links);
     workload_ = std::make_unique<Workload>(
         builder->build({machine_config_.gpu.warp_width, machine_config_.memory.page_size.bytes, "", 1}));
-    auto const& memory = machine_config_.memory;
-    std::optional<topologies::PageMap> recorded;
-    if (memory.placement == topologies::PlacementPolicy::recorded)
-      recorded = topologies::load_page_map(memory.recorded_map);
-    assembly_ = std::make_unique<topologies::Assembly>(machine_, machine_config_, *workload_,
-                                                       recorded ? &*recorded : nullptr);
+    auto placement = machine_config_.memory.placement.make({});
+    placement->open([](std::string_view, std::string const& file) { return file; });
+    assembly_ = std::make_unique<topologies::Assembly>(machine_, machine_config_, *workload_, *placement);
     engine_ = std::make_unique<Engine>(assembly_->system(), assembly_->placement(granularity, 1), options,
                                        *transport_);
   }
@@ -58,20 +56,8 @@ class ModelRun {
   std::uint64_t total(std::string_view kind, std::string_view stat) {
     std::uint64_t sum = 0;
     auto& system = assembly_->system();
-    for (ComponentId id = 0; id < system.component_count(); ++id) {
-      auto const& c = system.component(id);
-      if (c.kind() != kind) continue;
-      auto const infos = c.stat_infos();
-      std::vector<std::uint64_t> values(infos.size());
-      c.sample(values.data());
-      bool found = false;
-      for (std::size_t s = 0; s < infos.size(); ++s) {
-        if (infos[s].name != stat) continue;
-        found = true;
-        sum += values[s];
-      }
-      FF_CHECK(found, "no statistic '" + std::string(stat) + "' of " + std::string(kind));
-    }
+    for (ComponentId id = 0; id < system.component_count(); ++id)
+      sum += test::stat_of(system.component(id), kind, stat);
     return sum;
   }
 

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 #include "farfault/topologies/assembly.hpp"
 
@@ -9,6 +10,16 @@ using namespace farfault;
 using namespace farfault::topologies;
 
 namespace {
+
+std::vector<std::string> unused(std::string const& toml) {
+  Config config(find_preset);
+  config.read_text(toml, "f");
+  MachineConfig machine;
+  machine.bind(config);
+  machine.check(config);
+  config.reject_mistakes();
+  return config.unused();
+}
 
 std::string refusal(std::string const& toml) {
   try {
@@ -64,4 +75,33 @@ TEST_CASE("a link's buffer below a largest packet is refused, 0 follows the link
         "its header");
   CHECK(refusal("fabric.nvlink_flit_bytes = 24\n") ==
         "f:1: fabric.nvlink_flit_bytes = 24: must be a power of two");
+}
+
+TEST_CASE("what an array of caches and TLBs cannot be is refused, whatever is chosen for it") {
+  CHECK(refusal("gpu.l1_tlb.ways = 5\n") ==
+        "f:1: gpu.l1_tlb.ways = 5: must divide the number of entries, 32");
+  CHECK(refusal("gpu.l2_tlb.ways = 512\n") ==
+        "f:1: gpu.l2_tlb.ways = 512: must divide the number of entries, 256");
+  CHECK(refusal("iommu.tlb_entries = 64\niommu.tlb_ways = 3\n") ==
+        "f:2: iommu.tlb_ways = 3: must divide the number of entries, 64");
+  CHECK(refusal("cpu.llc_size = \"10000 B\"\n") ==
+        "f:1: cpu.llc_size = 10000: must be a multiple of line_bytes x ways x slices, 4096");
+  CHECK(refusal("gpu.l1_cache.replacement = \"mru\"\n") ==
+        "f:1: gpu.l1_cache.replacement: 'mru' is not one of: fifo, lru, random");
+  CHECK(refusal("gpu.l1_tlb.organization = \"lru\"\n").find("'lru' is not one of: ") != std::string::npos);
+}
+
+TEST_CASE("choices for a cache or TLB that is not there are unused, and so are their parameters") {
+  auto const no_tlb =
+      "iommu.tlb_entries = 0\niommu.tlb_replacement = \"random\"\niommu.tlb_random.seed = 3\n";
+  CHECK(unused(no_tlb) ==
+        std::vector<std::string>{"iommu.tlb_replacement (f:2; only with iommu.tlb_entries above 0)",
+                                 "iommu.tlb_random.seed (f:3; only with iommu.tlb_entries above 0)"});
+  CHECK(unused("gpu.l2_cache.random.seed = 3\n") ==
+        std::vector<std::string>{
+            "gpu.l2_cache.random.seed (f:1; only with gpu.l2_cache.replacement = \"random\")"});
+  CHECK(unused("gpu.memory_cache.replacement = \"fifo\"\n").size() == 1);
+  CHECK(unused("gpu.gmmu.walk_cache = 0\ngpu.gmmu.walk_cache_replacement = \"fifo\"\n").size() == 1);
+  CHECK(unused("iommu.walk_latency = 100\niommu.walk_cache_organization = \"unified\"\n").size() == 1);
+  CHECK(unused("cpu.llc_replacement = \"random\"\ncpu.llc_random.seed = 3\n").empty());
 }

@@ -18,14 +18,16 @@ std::uint32_t sms_of_gpu(Machine const& machine, std::uint32_t configured) {
 Assembly::~Assembly() = default;
 
 Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload const& workload,
-                   PageMap const* recorded)
+                   PagePlacement const& placement)
     : machine_(machine),
       config_(config),
       workload_(workload),
       routes_(machine, config.routing),
       page_bits_(static_cast<unsigned>(std::countr_zero(config.memory.page_size.bytes))),
       links_of_(machine.nodes.size()),
-      system_(std::make_unique<System>()) {
+      system_(std::make_unique<System>()),
+      memory_({&workload, static_cast<std::uint32_t>(machine.nodes_of(NodeKind::gpu).size()), page_bits_,
+               config.dram.capacity.bytes, config.cpu.dram.capacity.bytes, config.memory.frame_allocation}) {
   for (std::uint32_t l = 0; l < machine.links.size(); ++l) {
     auto& at_a = links_of_[machine.links[l].a];
     auto& at_b = links_of_[machine.links[l].b];
@@ -68,7 +70,7 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
     if (!lacking.empty())
       throw UserError("a block of kernel '" + shape.name + "' needs " + lacking + " (section gpu.sm)");
   }
-  place_pages(recorded);
+  placement.place(memory_);
   make_route_tables();
   build_cpus();
   build_gpus();
@@ -177,13 +179,16 @@ void Assembly::build_cpus() {
     if (c == 0) {
       host_ = &system_->add<Host>("host",
                                   {config_.host, gpus, static_cast<std::uint32_t>(workload_.kernel_count()),
-                                   gpus > 1 && config_.writes_back_at_kernel_end()});
+                                   gpus > 1 && config_.writes_back_at_kernel_end(), &workload_});
       driver_ = &system_->add<PagingDriver>(
           "driver",
-          {config_.driver, page_bits_, first_free_, frames(config_.dram), first_free_cpu_, &iommu_table_,
+          {config_.driver, page_bits_, gpus,
+           InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_,
+           config_.memory.frame_allocation, &memory_.placed(), &memory_.iommu_table(),
            static_cast<std::uint32_t>(cpus_.size()),
            static_cast<std::uint32_t>(cpus_.size()) * config_.iommu.pages, config_.memory.first_touch_by,
-           config_.memory.first_touch_copy, config_.l2_cache.software_coherent(), unmapped_pages_});
+           config_.memory.first_touch_copy, memory_.host_written(), config_.l2_cache.software_coherent(),
+           memory_.unmapped_pages(), config_.memory.pages_wait(), config_.memory.pages_move()});
     }
     IommuSpec iommu;
     iommu.params = config_.iommu;
@@ -191,10 +196,9 @@ void Assembly::build_cpus() {
     iommu.memory_port = 0;
     iommu.memory = memory;
     iommu.waiters = cpu.served * config_.gmmu.pending;
-    iommu.preloaded = &iommu_table_;
-    iommu.table_base = physical(device, data_bytes(config_.cpu.dram));
+    iommu.preloaded = &memory_.iommu_table();
+    iommu.table_base = physical(device, InitialMemory::data_bytes(config_.cpu.dram.capacity.bytes));
     iommu.remote_touch = config_.memory.remote_touch;
-    iommu.migrate_after = config_.memory.migrate_after;
     iommu.page_bits = page_bits_;
     iommu.moves = config_.driver.migrations;
     for (std::uint32_t g = 0; g < gpus; ++g)
@@ -222,12 +226,14 @@ void Assembly::build_cpus() {
     L2SliceSpec slice;
     slice.params = config_.cpu.llc;
     slice.kind = "llc_slice";
+    slice.replacement_key = "cpu.llc_replacement";
     slice.clock = clock;
     slice.device = device;
     slice.line_bytes = config_.gpu.line_bytes;
     slice.queue = config_.iommu.walkers + port.memory_credits;
     cpu.memory = build_memory(
-        cpu.node, name, {"llc", slice, MemoryCacheParams{}, {config_.cpu.dram, "cpu_dram", {}}, layout});
+        cpu.node, name,
+        {"llc", slice, MemoryCacheParams{}, {config_.cpu.dram, "cpu_dram", "cpu.dram", {}}, layout});
   }
 }
 
@@ -247,10 +253,10 @@ void Assembly::build_gpus() {
         name + ".dispatcher",
         {config_.sm, clock, g, gpus, sms_, config_.gpu.warp_width, config_.host.block_order, &workload_,
          config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0});
-    gpu.l2_tlb = &system_->add<L2Tlb>(
-        name + ".l2_tlb",
-        {config_.l2_tlb, clock, sms_ + scalar_caches,
-         std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs), config_.driver.migrations});
+    gpu.l2_tlb = &system_->add<L2Tlb>(name + ".l2_tlb",
+                                      {config_.l2_tlb, clock, sms_ + scalar_caches,
+                                       std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs),
+                                       config_.driver.migrations, page_bits_});
     GmmuSpec gmmu;
     gmmu.params = config_.gmmu;
     gmmu.router = config_.router;
@@ -259,14 +265,14 @@ void Assembly::build_gpus() {
     gmmu.memory_port = static_cast<std::uint16_t>(sms_);
     gmmu.memory = memory;
     gmmu.queue = config_.l2_tlb.mshrs;
-    gmmu.preloaded = &gpu_tables_[g];
+    gmmu.preloaded = &memory_.gpu_table(g);
     gmmu.slices_to_flush = config_.l2_cache.software_coherent() ? config_.l2_cache.slices : 0;
     gmmu.moves = config_.driver.migrations;
     gpu.gmmu = &system_->add<Gmmu>(name + ".gmmu", gmmu);
 
     begin_group(gpu.node, kPortGroup);
     PortSpec port;
-    port.outbound = sms_ * config_.l1_cache.remote() + config_.copy_engine.window +
+    port.outbound = sms_ * config_.l1_cache.remote() + 2 * config_.copy_engine.window +
                     scalar_caches * config_.scalar_cache.mshrs;
     port.inbound = config_.fabric.inbound_of(bandwidth_of_links(gpu.node), config_.gpu.line_bytes);
     port.memory_credits = config_.fabric.memory_credits_of(port.inbound, config_.l2_cache.slices);
@@ -285,9 +291,8 @@ void Assembly::build_gpus() {
     gpu.rdma = &system_->add<Rdma>(name + ".rdma", port);
     gpu.copy_engine = &system_->add<CopyEngine>(
         name + ".copy_engine",
-        {config_.copy_engine, clock, config_.gpu.line_bytes, config_.memory.page_size.bytes,
-         static_cast<std::uint16_t>(sms_), static_cast<std::uint16_t>(sms_ + 2), memory,
-         config_.l2_cache.slices, config_.driver.migrations});
+        {config_.copy_engine, clock, device, config_.gpu.line_bytes, static_cast<std::uint16_t>(sms_),
+         static_cast<std::uint16_t>(sms_ + 2), memory, config_.l2_cache.slices, config_.driver.migrations});
 
     L2SliceSpec slice;
     slice.params = config_.l2_cache;
@@ -299,8 +304,9 @@ void Assembly::build_gpus() {
                   config_.copy_engine.slice_credits + scalar_caches * config_.scalar_cache.mshrs;
     if (config_.writes_back_at_kernel_end()) slice.flushes = 1 + gmmu.moves;
     slice.page_bits = page_bits_;
-    gpu.memory = build_memory(gpu.node, name,
-                              {"l2_slice", slice, config_.memory_cache, {config_.dram, "dram", {}}, layout});
+    gpu.memory = build_memory(
+        gpu.node, name,
+        {"l2_slice", slice, config_.memory_cache, {config_.dram, "dram", "gpu.dram", {}}, layout});
     for (std::uint32_t i = 0; i < sms_; ++i) {
       // The SMs of a scalar cache, a cycle away from it, stay together.
       auto const of_cache = i % config_.scalar_cache.sms;

@@ -30,6 +30,7 @@ void CpuParams::describe(ParamTable& t) {
   t.bytes("llc_size", llc.size, {ByteSize{4096}, ByteSize{std::uint64_t{1} << 32}},
           "bytes of the last-level cache", assumed);
   t.count("llc_ways", llc.ways, {1, 1024}, "ways of the last-level cache", assumed);
+  llc.replacement.describe(t, "llc_replacement", "which line gives way to another", assumed, "llc_");
   t.count("llc_latency", llc.latency, {1, 10000}, "cycles from look-up to answer", assumed);
   t.count("llc_mshrs", llc.mshrs, {1, 4096}, "lines with an outstanding miss, per slice", assumed);
   t.bytes("dram_capacity", dram.capacity, {ByteSize{1 << 20}, ByteSize{std::uint64_t{1} << 44}},
@@ -48,36 +49,23 @@ void CpuParams::describe(ParamTable& t) {
 void MemoryParams::describe(ParamTable& t) {
   t.bytes("page_size", page_size, {ByteSize{4096}, ByteSize{2 * 1024 * 1024}},
           "bytes of a page: 4KiB or 2MiB", "GMMU Bypass, section 5.1: 4 KB");
-  t.choice("placement", placement,
-           {{"first_touch", PlacementPolicy::first_touch},
-            {"interleave", PlacementPolicy::interleave},
-            {"contiguous", PlacementPolicy::contiguous},
-            {"cpu", PlacementPolicy::cpu},
-            {"recorded", PlacementPolicy::recorded}},
-           "page placement: on the GPU that touches a page first, on the GPUs in turn, each buffer in equal "
-           "contiguous parts, in the CPU's memory, or as recorded_map says",
-           "MGPUSim 4.2, driver: a unified device takes pages from its GPUs in turn");
-  t.file("recorded_map", recorded_map,
-         "with placement recorded: a file of lines page,device under that heading, such as 1048576,gpu0; "
-         "what it leaves out is mapped at its first touch",
-         "none");
+  placement.describe(t, "placement", "where a page lies before the first kernel",
+                     "MGPUSim 4.2, driver: a unified device takes pages from its GPUs in turn");
+  frame_allocation.describe(t, "frame_allocation", "which free frame a page gets",
+                            "assumed: as Linux keeps free pages per CPU");
   t.choice(
       "first_touch_by", first_touch_by, {{"driver", FirstTouchBy::driver}, {"iommu", FirstTouchBy::iommu}},
       "who maps a page at its first touch: the driver, which spends driver.fault_latency on each, one at "
       "a time, or the IOMMU itself, once its walk has found no mapping",
       "assumed: a page fault goes to the driver");
-  t.flag("first_touch_copy", first_touch_copy,
-         "whether a page is copied from the CPU's memory to the GPU before it is mapped at its first touch; "
-         "else its contents are taken to be there",
-         "assumed");
-  t.choice("remote_touch", remote_touch,
-           {{"remote_access", RemoteTouch::remote_access}, {"migrate", RemoteTouch::migrate}},
-           "a page in another device's memory is accessed there, over the fabric, or moved to the GPU that "
-           "touches it",
-           "GMMU Bypass, section 2.2: direct cache access, page migration");
-  t.count("migrate_after", migrate_after, {1, 1 << 30},
-          "with migrate: consecutive translation requests of one GPU for a remote page before the page moves",
-          "GMMU Bypass, section 2.2: the first");
+  t.flag(
+      "first_touch_copy", first_touch_copy,
+      "whether a page that the host wrote is copied from the CPU's memory to the GPU before it is mapped at "
+      "its first touch; else its contents are taken to be there. Buffers that kernels write before they "
+      "read them have no contents to copy",
+      "assumed");
+  remote_touch.describe(t, "remote_touch", "what the access to a page in another device's memory does",
+                        "GMMU Bypass, section 2.2: direct cache access, page migration");
 }
 
 void MachineParams::describe(ParamTable& t) {
@@ -86,9 +74,31 @@ void MachineParams::describe(ParamTable& t) {
          "GMMU Bypass, Table 1");
 }
 
-void MachineConfig::bind(Config& config) {
+namespace {
+
+// A choice with the parameters of the implementation that is chosen.
+template <class I>
+void leave_out(Config& config, std::string const& section, std::string const& name,
+               PolicyChoice<I> const& choice, std::string const& only_with) {
+  config.leave_out(section + "." + name, only_with);
+  config.leave_out(section + "." + choice.section(), only_with);
+}
+
+void leave_out_walk_cache(Config& config, std::string const& section, std::uint32_t walk_latency,
+                          std::uint32_t entries, WalkCachePolicies const& policies) {
+  auto const no_reads = walk_latency != 0;
+  if (no_reads) config.leave_out(section + ".walk_cache", section + ".walk_latency = 0");
+  if (!no_reads && entries != 0) return;
+  auto const only_with = section + (no_reads ? ".walk_latency = 0" : ".walk_cache above 0");
+  leave_out(config, section, "walk_cache_organization", policies.organization, only_with);
+  leave_out(config, section, "walk_cache_replacement", policies.replacement, only_with);
+}
+
+}  // namespace
+
+void MachineConfig::bind(Config& config, Policies const* more) {
   each_section([&](std::string_view name, std::string_view, auto& spec) {
-    ParamTable table;
+    ParamTable table(more);
     spec.describe(table);
     config.bind(name, table);
   });
@@ -100,33 +110,30 @@ void MachineConfig::bind(Config& config) {
       if (p.name != "machines")
         config.leave_out("machine.cluster." + p.name, "machine.cluster.machines above 1");
   }
-  bool const recorded = memory.placement == PlacementPolicy::recorded;
-  if (!recorded) config.leave_out("memory.recorded_map", "memory.placement = \"recorded\"");
-  if (!recorded && memory.placement != PlacementPolicy::first_touch)
+  if (!memory.pages_wait())
     for (auto const* name : {"memory.first_touch_by", "memory.first_touch_copy"})
-      config.leave_out(name, "memory.placement = \"first_touch\" or \"recorded\"");
-  if (gmmu.walk_latency != 0) config.leave_out("gpu.gmmu.walk_cache", "gpu.gmmu.walk_latency = 0");
-  if (iommu.walk_latency != 0) config.leave_out("iommu.walk_cache", "iommu.walk_latency = 0");
-  if (memory.remote_touch != RemoteTouch::migrate)
-    config.leave_out("memory.migrate_after", "memory.remote_touch = \"migrate\"");
+      config.leave_out(name, "a memory.placement that leaves pages to their first touch");
+  leave_out_walk_cache(config, "gpu.gmmu", gmmu.walk_latency, gmmu.walk_cache, gmmu.walk_cache_policies);
+  leave_out_walk_cache(config, "iommu", iommu.walk_latency, iommu.walk_cache, iommu.walk_cache_policies);
   if (l2_cache.partitions == 1)
     for (auto const* name : {"partition_latency", "miss_path"})
       config.leave_out(std::string("gpu.l2_cache.") + name, "gpu.l2_cache.partitions above 1");
   if (!memory_cache.present())
     for (auto const* name : {"ways", "latency", "cycles_per_line", "mshrs", "queue"})
       config.leave_out(std::string("gpu.memory_cache.") + name, "gpu.memory_cache.size above 0");
+  if (!memory_cache.present())
+    leave_out(config, "gpu.memory_cache", "replacement", memory_cache.replacement,
+              "gpu.memory_cache.size above 0");
   if (dram.t_refi == Duration::zero()) config.leave_out("gpu.dram.t_rfc", "gpu.dram.t_refi above 0");
-  if (!dram.turns_around() || dram.scheduler != DramOrder::frfcfs)
-    for (auto const* name : {"write_high", "write_low"})
-      config.leave_out(std::string("gpu.dram.") + name,
-                       "gpu.dram.t_wtr or t_rtw above 0, with gpu.dram.scheduler = \"frfcfs\"");
   if (l2_cache.software_coherent())
     config.leave_out("gpu.l2_cache.write_back_at_kernel_end",
                      "gpu.l2_cache.miss_path = \"home_slice\" or one partition: else software writes back");
-  if (iommu.tlb_entries == 0) config.leave_out("iommu.tlb_ways", "iommu.tlb_entries above 0");
-  if (router.policy != RouterPolicy::gmmu_bypass)
-    for (auto const* name : {"epoch", "t1", "t2", "counter_bits"})
-      config.leave_out(std::string("gpu.router.") + name, "gpu.router.policy = \"gmmu_bypass\"");
+  if (iommu.tlb_entries == 0) {
+    auto const* const only_with = "iommu.tlb_entries above 0";
+    config.leave_out("iommu.tlb_ways", only_with);
+    leave_out(config, "iommu", "tlb_organization", iommu.tlb.organization, only_with);
+    leave_out(config, "iommu", "tlb_replacement", iommu.tlb.replacement, only_with);
+  }
 }
 
 namespace {
@@ -136,21 +143,42 @@ class Rules {
  public:
   explicit Rules(Config& config) : config_(config) {}
 
-  void need(bool holds, std::string const& key, std::uint64_t value, std::string const& rule) {
+  bool need(bool holds, std::string const& key, std::uint64_t value, std::string const& rule) {
     if (!holds) config_.refuse(key, key + " = " + std::to_string(value) + ": " + rule);
+    return holds;
+  }
+  // The parameters of the implementation that was chosen, among themselves and with its setup.
+  template <class I>
+  bool policy(std::string const& section, std::string const& name, PolicyChoice<I> const& choice,
+              typename I::Setup const& setup) {
+    auto const why = choice.why_not(setup);
+    if (!why.empty()) config_.refuse(section + "." + name, section + "." + choice.section() + "." + why);
+    return why.empty();
   }
   void power_of_two(std::string const& key, std::uint64_t value) {
     need(std::has_single_bit(value), key, value, "must be a power of two");
   }
-  void array(std::string const& section, std::uint32_t entries, std::uint32_t ways) {
-    need(ways <= entries && entries % ways == 0, section + "ways", ways,
-         "must divide the number of entries, " + std::to_string(entries));
+  // `prefix`: before the names of the TLB's parameters in its section.
+  void tlb(std::string const& section, std::string const& prefix, std::uint32_t entries, std::uint32_t ways,
+           unsigned page_bits, TlbPolicies const& policies) {
+    if (need(ways <= entries && entries % ways == 0, section + "." + prefix + "ways", ways,
+             "must divide the number of entries, " + std::to_string(entries)) &&
+        policy(section, prefix + "replacement", policies.replacement, {entries / ways, ways}))
+      policy(section, prefix + "organization", policies.organization,
+             {entries, ways, page_bits, policies.replacement});
   }
-  void cache(std::string const& size_key, ByteSize size, std::uint32_t ways, std::uint32_t slices,
-             std::uint32_t line) {
+  void walk_cache(std::string const& section, std::uint32_t entries, WalkCachePolicies const& policies) {
+    if (entries != 0 && policy(section, "walk_cache_replacement", policies.replacement, {1, entries}))
+      policy(section, "walk_cache_organization", policies.organization, {entries, policies.replacement});
+  }
+  // `prefix` as for a TLB; the cache is split into `slices`.
+  void cache(std::string const& section, std::string const& prefix, ByteSize size, std::uint32_t ways,
+             std::uint32_t slices, std::uint32_t line, PolicyChoice<Replacement> const& replacement) {
     auto const unit = std::uint64_t{ways} * slices * line;
-    need(size.bytes >= unit && size.bytes % unit == 0, size_key, size.bytes,
-         "must be a multiple of line_bytes x ways x slices, " + std::to_string(unit));
+    if (need(size.bytes >= unit && size.bytes % unit == 0, section + "." + prefix + "size", size.bytes,
+             "must be a multiple of line_bytes x ways x slices, " + std::to_string(unit)))
+      policy(section, prefix + "replacement", replacement,
+             {static_cast<std::uint32_t>(size.bytes / unit), ways});
   }
 
  private:
@@ -163,10 +191,6 @@ void MachineConfig::check(Config& config) const {
   Rules rules(config);
   rules.need(memory.page_size.bytes == 4096 || memory.page_size.bytes == 2 * 1024 * 1024, "memory.page_size",
              memory.page_size.bytes, "must be 4KiB or 2MiB");
-  if (memory.placement == PlacementPolicy::recorded && memory.recorded_map.empty())
-    config.refuse(
-        "memory.recorded_map",
-        "memory.placement = recorded needs memory.recorded_map, the file that says where pages are");
   rules.power_of_two("gpu.line_bytes", gpu.line_bytes);
   rules.need(std::has_single_bit(l2_cache.interleave.bytes) && l2_cache.interleave.bytes >= gpu.line_bytes &&
                  l2_cache.interleave.bytes <= memory.page_size.bytes,
@@ -188,8 +212,8 @@ void MachineConfig::check(Config& config) const {
         "must have room for a request of each slice that shares a channel, " + std::to_string(sharing));
   }
   if (memory_cache.present())
-    rules.cache("gpu.memory_cache.size", memory_cache.size, memory_cache.ways, gpu_memory().channels,
-                gpu.line_bytes);
+    rules.cache("gpu.memory_cache", "", memory_cache.size, memory_cache.ways, gpu_memory().channels,
+                gpu.line_bytes, memory_cache.replacement);
   rules.power_of_two("gpu.dram.row", dram.row.bytes);
   if (dram.t_refi != Duration::zero()) {
     auto const least = dram.t_rfc + dram.t_ras + dram.t_rp + dram.t_rcd + dram.t_cl + dram.t_wtr +
@@ -198,12 +222,11 @@ void MachineConfig::check(Config& config) const {
                "(picoseconds) must leave time for a refresh, a row miss and a line, " +
                    std::to_string(picoseconds(least)));
   }
-  if (dram.turns_around() && dram.scheduler == DramOrder::frfcfs) {
-    rules.need(dram.write_low < dram.write_high, "gpu.dram.write_high", dram.write_high,
-               "must be above gpu.dram.write_low, " + std::to_string(dram.write_low));
-    rules.need(dram.write_high <= dram.queue, "gpu.dram.write_high", dram.write_high,
-               "must be at most gpu.dram.queue, " + std::to_string(dram.queue));
-  }
+  rules.policy("memory", "remote_touch", memory.remote_touch, {});
+  rules.policy("memory", "frame_allocation", memory.frame_allocation, {});
+  rules.policy("host", "block_order", host.block_order, {});
+  rules.policy("gpu.sm", "warp_order", sm.warp_order, {});
+  rules.policy("gpu.dram", "scheduler", dram.scheduler, {dram.queue});
   rules.need(!l2_cache.hardware_coherent() || l2_cache.partition_latency != 0,
              "gpu.l2_cache.partition_latency", 0,
              "must be at least 1 with gpu.l2_cache.miss_path = home_slice");
@@ -211,21 +234,28 @@ void MachineConfig::check(Config& config) const {
   rules.power_of_two("cpu.dram_banks", cpu.dram.banks);
   rules.power_of_two("cpu.llc_slices", cpu.llc.slices);
   rules.power_of_two("cpu.dram_row", cpu.dram.row.bytes);
-  rules.array("gpu.l1_tlb.", l1_tlb.entries, l1_tlb.ways);
-  rules.array("gpu.l2_tlb.", l2_tlb.entries, l2_tlb.ways);
-  if (iommu.tlb_entries != 0) rules.array("iommu.tlb_", iommu.tlb_entries, iommu.tlb_ways);
-  rules.cache("gpu.l1_cache.size", l1_cache.size, l1_cache.ways, 1, gpu.line_bytes);
-  rules.cache("gpu.scalar_cache.size", scalar_cache.size, scalar_cache.ways, 1, gpu.line_bytes);
-  rules.cache("gpu.l2_cache.size", l2_cache.size, l2_cache.ways, l2_cache.slices, gpu.line_bytes);
-  rules.cache("cpu.llc_size", cpu.llc.size, cpu.llc.ways, cpu.llc.slices, gpu.line_bytes);
+  auto const page_bits = static_cast<unsigned>(std::countr_zero(memory.page_size.bytes));
+  rules.tlb("gpu.l1_tlb", "", l1_tlb.entries, l1_tlb.ways, page_bits, l1_tlb.policies);
+  rules.tlb("gpu.l2_tlb", "", l2_tlb.entries, l2_tlb.ways, page_bits, l2_tlb.policies);
+  rules.tlb("gpu.scalar_cache", "tlb_", scalar_cache.tlb_entries, scalar_cache.tlb_entries, page_bits,
+            scalar_cache.tlb);
+  if (iommu.tlb_entries != 0)
+    rules.tlb("iommu", "tlb_", iommu.tlb_entries, iommu.tlb_ways, page_bits, iommu.tlb);
+  if (gmmu.walk_latency == 0) rules.walk_cache("gpu.gmmu", gmmu.walk_cache, gmmu.walk_cache_policies);
+  if (iommu.walk_latency == 0) rules.walk_cache("iommu", iommu.walk_cache, iommu.walk_cache_policies);
+  rules.cache("gpu.l1_cache", "", l1_cache.size, l1_cache.ways, 1, gpu.line_bytes, l1_cache.replacement);
+  rules.cache("gpu.scalar_cache", "", scalar_cache.size, scalar_cache.ways, 1, gpu.line_bytes,
+              scalar_cache.replacement);
+  rules.cache("gpu.l2_cache", "", l2_cache.size, l2_cache.ways, l2_cache.slices, gpu.line_bytes,
+              l2_cache.replacement);
+  rules.cache("cpu", "llc_", cpu.llc.size, cpu.llc.ways, cpu.llc.slices, gpu.line_bytes, cpu.llc.replacement);
   rules.power_of_two("fabric.nvlink_flit_bytes", fabric.nvlink_flit_bytes);
   auto const payload = std::max(gpu.line_bytes, fabric.translation_bytes);
   auto const largest = std::max(fabric.format(true).bytes(payload), fabric.format(false).bytes(payload));
   rules.need(fabric.buffer.bytes == 0 || fabric.buffer.bytes >= largest, "fabric.buffer", fabric.buffer.bytes,
              "must be 0 (as each link needs) or hold a largest packet, " + std::to_string(largest) +
                  " bytes with its header");
-  rules.need(router.policy != RouterPolicy::gmmu_bypass || router.t2 <= router.t1, "gpu.router.t2",
-             static_cast<std::uint64_t>(router.t2 * 100), "(percent) must not be above gpu.router.t1");
+  rules.policy("gpu.router", "policy", router.policy, {});
 }
 
 std::optional<std::string> find_preset(std::string_view name) {

@@ -3,7 +3,7 @@
 
 #include "farfault/engine/error.hpp"
 #include "farfault/topologies/generators.hpp"
-#include "machine_builder.hpp"
+#include "farfault/topologies/machine_builder.hpp"
 
 namespace farfault::topologies {
 namespace {

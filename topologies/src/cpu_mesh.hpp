@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "farfault/topologies/link_defaults.hpp"
+#include "farfault/topologies/machine_builder.hpp"
 #include "link_tally.hpp"
-#include "machine_builder.hpp"
 
 namespace farfault::topologies {
 

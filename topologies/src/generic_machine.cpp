@@ -1,6 +1,6 @@
 #include "farfault/engine/error.hpp"
 #include "farfault/topologies/generators.hpp"
-#include "machine_builder.hpp"
+#include "farfault/topologies/machine_builder.hpp"
 
 namespace farfault::topologies {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "farfault/topologies/link_defaults.hpp"
 #include "farfault/topologies/machine.hpp"
-#include "machine_builder.hpp"
+#include "farfault/topologies/machine_builder.hpp"
 
 namespace farfault::topologies {
 

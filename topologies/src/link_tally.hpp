@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "farfault/topologies/link_defaults.hpp"
-#include "machine_builder.hpp"
+#include "farfault/topologies/machine_builder.hpp"
 
 namespace farfault::topologies {
 

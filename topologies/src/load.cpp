@@ -41,8 +41,22 @@ Format format_of(std::string_view text) {
   return root.empty() ? format_of_lines(text) : Format::unknown;
 }
 
+std::string names_of(MachineFormats const& formats) {
+  std::string names;
+  for (auto const& format : formats) names += format.text + " (" + format.name + "), ";
+  return names;
+}
+
+MachineFormat const* format_from_outside(std::string_view text, MachineFormats const& more) {
+  auto const head = text.substr(0, kSniffed);
+  auto const it = std::ranges::find_if(more, [&](auto const& format) { return format.opens(head); });
+  return it == more.end() ? nullptr : &*it;
+}
+
 MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults,
-                     InputLimits const& limits) {
+                     InputLimits const& limits, MachineFormats const& more) {
+  if (auto const* const outside = format_from_outside(text, more))
+    return outside->parse(text, where, defaults, limits);
   switch (format_of(text)) {
     case Format::toml:
       return parse_toml_machine(text, where, defaults, limits);
@@ -61,18 +75,19 @@ MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaul
   }
   throw UserError(where +
                   ": not a machine: expected NCCL/RCCL topology XML (<system>), hwloc XML (<topology>), " +
-                  "GraphML (<graphml>), ibnetdiscover output, a topograph model, or TOML with [[node]]");
+                  "GraphML (<graphml>), ibnetdiscover output, a topograph model, " + names_of(more) +
+                  "or TOML with [[node]]");
 }
 
 }  // namespace
 
 Machine parse_machine(std::string_view text, std::string const& name, LinkDefaults const& defaults,
-                      InputLimits const& limits) {
-  return parse(text, name, defaults, limits).finish(name);
+                      InputLimits const& limits, MachineFormats const& more) {
+  return parse(text, name, defaults, limits, more).finish(name);
 }
 
-Machine load_machine(std::string const& file_or_name, LinkDefaults const& defaults,
-                     InputLimits const& limits) {
+Machine load_machine(std::string const& file_or_name, LinkDefaults const& defaults, InputLimits const& limits,
+                     MachineFormats const& more) {
   for (auto const& builtin : machine_texts()) {
     if (builtin.name != file_or_name) continue;
     auto machine = parse_machine(builtin.text, "machine '" + file_or_name + "'", defaults, limits);
@@ -90,7 +105,7 @@ Machine load_machine(std::string const& file_or_name, LinkDefaults const& defaul
   }
   auto const where = one_line(file_or_name);
   auto const text = read_text_file(file_or_name, "a machine file");
-  auto machine = parse_machine(text, where, defaults, limits);
+  auto machine = parse_machine(text, where, defaults, limits, more);
   machine.source = MachineSource{file_or_name, text.size(), fnv1a(text)};
   if (machine.name == where) machine.name = std::filesystem::path(file_or_name).stem().string();
   return machine;
@@ -103,13 +118,13 @@ std::vector<std::string> builtin_machines() {
   return names;
 }
 
-bool looks_like_machine(std::string const& path) {
+bool looks_like_machine(std::string const& path, MachineFormats const& more) {
   if (!why_not_readable(path).empty()) return false;
   std::ifstream in(path, std::ios::binary);
   std::string head(kSniffed, '\0');
   in.read(head.data(), static_cast<std::streamsize>(head.size()));
   head.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
-  return format_of(head) != Format::unknown;
+  return format_from_outside(head, more) != nullptr || format_of(head) != Format::unknown;
 }
 
 }  // namespace farfault::topologies

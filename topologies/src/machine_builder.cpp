@@ -1,4 +1,4 @@
-#include "machine_builder.hpp"
+#include "farfault/topologies/machine_builder.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -26,6 +26,7 @@ Assembly::Memory Assembly::build_memory(std::uint32_t node, std::string const& n
   L2SliceSpec cache;
   cache.params = spec.cache.slice_params(layout.channels);
   cache.kind = "memory_cache_slice";
+  cache.replacement_key = "gpu.memory_cache.replacement";
   cache.clock = slice.clock;
   cache.device = slice.device;
   cache.line_bytes = slice.line_bytes;

@@ -1,7 +1,6 @@
-// Private: a whole file as text, and what identifies its content.
+// Private: a whole file as text.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -9,7 +8,5 @@ namespace farfault::topologies {
 
 // Throws UserError for what cannot be read, and for more than 64 MiB; `what` the file is, for the sentence.
 std::string read_text_file(std::string const& path, std::string_view what);
-
-std::uint64_t fnv1a(std::string_view bytes);
 
 }  // namespace farfault::topologies

@@ -137,7 +137,7 @@ void Assembly::wire_driver() {
     mapped.push_back(cpu->iommu->mapped);
     moves.push_back(cpu->iommu->move);
   }
-  std::vector<In<CopyPage>> copies;
+  std::vector<In<CopyOrder>> copies;
   for (auto& gpu : gpus_) copies.push_back(gpu->copy_engine->copy);
   system_->connect(driver_->mapped, system_->family(mapped), notify);
   system_->connect(driver_->placed, mapped[0], first_touch_latency(*cpus_[0]));

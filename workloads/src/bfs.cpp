@@ -13,8 +13,8 @@
 
 #include "catalogue.hpp"
 #include "farfault/workloads/buffer_layout.hpp"
+#include "farfault/workloads/kernel_support.hpp"
 #include "graph_input.hpp"
-#include "kernel_support.hpp"
 
 namespace farfault::workloads {
 namespace {

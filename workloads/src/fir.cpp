@@ -6,7 +6,7 @@
 
 #include "catalogue.hpp"
 #include "farfault/workloads/buffer_layout.hpp"
-#include "kernel_support.hpp"
+#include "farfault/workloads/kernel_support.hpp"
 
 namespace farfault::workloads {
 namespace {
@@ -70,7 +70,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto const n = spec.size.bytes / 8;
   BufferLayout layout;
   auto const in = layout.add("input", 4 * (n + spec.taps - 1));
-  auto const out = layout.add("output", 4 * n);
+  auto const out = layout.add_result("output", 4 * n);
   auto const coeff = layout.add("coeff", std::uint64_t{4} * spec.taps);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   kernels.push_back(std::make_unique<Fir>(KernelShape{"fir", ceil_div(n, spec.block), spec.block, 16, 0},

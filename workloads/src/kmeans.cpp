@@ -9,7 +9,7 @@
 
 #include "catalogue.hpp"
 #include "farfault/workloads/buffer_layout.hpp"
-#include "kernel_support.hpp"
+#include "farfault/workloads/kernel_support.hpp"
 #include "kmeans_cluster.hpp"
 #include "random.hpp"
 
@@ -137,8 +137,8 @@ Workload build(Spec const& spec, BuildContext const& context) {
                     std::to_string(spec.clusters) + " clusters");
   BufferLayout layout;
   auto const feature = layout.add("feature", 4 * points * spec.features);
-  auto const swapped = layout.add("feature_swap", 4 * points * spec.features);
-  auto const membership = layout.add("membership", 4 * points);
+  auto const swapped = layout.add_result("feature_swap", 4 * points * spec.features);
+  auto const membership = layout.add_result("membership", 4 * points);
   auto const centres = layout.add("clusters", std::uint64_t{4} * spec.clusters * spec.features);
   auto const blocks = ceil_div(points, spec.block);
   std::vector<std::unique_ptr<Kernel const>> kernels;

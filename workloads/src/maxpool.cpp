@@ -5,7 +5,7 @@
 
 #include "catalogue.hpp"
 #include "farfault/workloads/buffer_layout.hpp"
-#include "kernel_support.hpp"
+#include "farfault/workloads/kernel_support.hpp"
 
 namespace farfault::workloads {
 namespace {
@@ -134,8 +134,8 @@ Workload build(Spec const& spec, BuildContext const& context) {
                     std::to_string(4 * (in_plane + 2 * out_plane)) + " bytes");
   BufferLayout layout;
   auto const in = layout.add("bottom", 4 * in_plane * planes);
-  auto const top = layout.add("top", 4 * out_plane * planes);
-  auto const mask = layout.add("mask", 4 * out_plane * planes);
+  auto const top = layout.add_result("top", 4 * out_plane * planes);
+  auto const mask = layout.add_result("mask", 4 * out_plane * planes);
   auto const outputs = out_plane * planes;
   std::vector<std::unique_ptr<Kernel const>> kernels;
   kernels.push_back(std::make_unique<MaxPool>(

@@ -11,8 +11,8 @@
 
 #include "catalogue.hpp"
 #include "farfault/workloads/buffer_layout.hpp"
+#include "farfault/workloads/kernel_support.hpp"
 #include "graph_input.hpp"
-#include "kernel_support.hpp"
 
 namespace farfault::workloads {
 namespace {
@@ -181,7 +181,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   matrix->offsets = layout.add("row_offsets", 4 * (n + 1));
   matrix->columns = layout.add("columns", 4 * rows.targets.size());
   matrix->values = layout.add("values", 4 * rows.targets.size());
-  VirtAddr const ranks[2] = {layout.add("ranks0", 4 * n), layout.add("ranks1", 4 * n)};
+  VirtAddr const ranks[2] = {layout.add("ranks0", 4 * n), layout.add_result("ranks1", 4 * n)};
 
   auto const width = context.warp_width;
   std::vector<std::unique_ptr<Kernel const>> kernels;

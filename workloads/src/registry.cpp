@@ -13,9 +13,9 @@ std::vector<WorkloadInfo> const& all() {
   return list;
 }
 
-std::unique_ptr<WorkloadBuilder> make(std::string_view name) {
+std::unique_ptr<WorkloadBuilder> make(std::string_view name, std::vector<WorkloadInfo> const& known) {
   std::vector<std::string> names;
-  for (auto const& info : all()) {
+  for (auto const& info : known) {
     if (info.name == name) return info.make();
     names.emplace_back(info.name);
   }

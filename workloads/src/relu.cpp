@@ -5,7 +5,7 @@
 
 #include "catalogue.hpp"
 #include "farfault/workloads/buffer_layout.hpp"
-#include "kernel_support.hpp"
+#include "farfault/workloads/kernel_support.hpp"
 
 namespace farfault::workloads {
 namespace {
@@ -52,7 +52,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto const n = spec.size.bytes / 8;
   BufferLayout layout;
   auto const in = layout.add("in", 4 * n);
-  auto const out = layout.add("out", 4 * n);
+  auto const out = layout.add_result("out", 4 * n);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   kernels.push_back(
       std::make_unique<Relu>(KernelShape{"relu_forward", ceil_div(n, spec.block), spec.block, 8, 0},

@@ -7,7 +7,7 @@
 
 #include "catalogue.hpp"
 #include "farfault/workloads/buffer_layout.hpp"
-#include "kernel_support.hpp"
+#include "farfault/workloads/kernel_support.hpp"
 
 namespace farfault::workloads {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "catalogue.hpp"
-#include "kernel_support.hpp"
+#include "farfault/workloads/kernel_support.hpp"
 #include "trace_accelsim.hpp"
 
 namespace farfault::workloads {

@@ -7,7 +7,7 @@
 
 #include "catalogue.hpp"
 #include "farfault/workloads/buffer_layout.hpp"
-#include "kernel_support.hpp"
+#include "farfault/workloads/kernel_support.hpp"
 
 namespace farfault::workloads {
 namespace {
@@ -99,7 +99,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
                       " is not a multiple of the tile's 64 elements");
   BufferLayout layout;
   auto const in = layout.add("input", 4 * spec.width * spec.height);
-  auto const out = layout.add("output", 4 * spec.width * spec.height);
+  auto const out = layout.add_result("output", 4 * spec.width * spec.height);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   kernels.push_back(std::make_unique<Transpose>(spec, context.warp_width, in, out));
   return {"transpose", layout.take(), std::move(kernels)};

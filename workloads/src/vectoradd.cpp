@@ -4,7 +4,7 @@
 
 #include "catalogue.hpp"
 #include "farfault/workloads/buffer_layout.hpp"
-#include "kernel_support.hpp"
+#include "farfault/workloads/kernel_support.hpp"
 
 namespace farfault::workloads {
 namespace {
@@ -52,7 +52,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   BufferLayout layout;
   auto const a = layout.add("a", 4 * spec.elements);
   auto const b = layout.add("b", 4 * spec.elements);
-  auto const c = layout.add("c", 4 * spec.elements);
+  auto const c = layout.add_result("c", 4 * spec.elements);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   kernels.push_back(std::make_unique<VectorAdd>(
       KernelShape{"vector_add", ceil_div(spec.elements, spec.block), spec.block, 12, 0}, context.warp_width,

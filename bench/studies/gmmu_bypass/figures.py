@@ -111,6 +111,8 @@ def claims(runs):
         if measured is None:
             return out.append((figure, "size", statement, "-", None))
         near = abs(measured - paper) <= 0.1 if share else same_size(measured - 1, paper - 1)
+        if name == "bypass_of_oracle":  # as near to the ideal as the paper, or nearer
+            near = near or paper <= measured
         shown = percent(measured) if share or name == "bypass_of_oracle" else gain(measured)
         out.append((figure, "size", statement, shown, near))
 

@@ -14,6 +14,10 @@ def measure(path):
         kernels = f["tables/kernels"]
         ran = int((kernels["finished"][:] - kernels["launched"][:]).sum())  # ps
         gpus = len(f["summary/gpu/name"])
+
+        def router(name):  # counted by gmmu_bypass alone
+            return total.get("gpu.router_" + name, 0)
+
         levels = {kind: _mean_level(f, kind, "busy_walkers") for kind in ("gmmu", "iommu")}
         m = {
             "kernel_ns": ran / 1e3,
@@ -43,11 +47,11 @@ def measure(path):
             "first_touches": total["driver_pages_mapped"],
             "migrations": total["driver_migrations"],
             "migration_ns": divide(total["driver_migration_time"] / 1e3, total["driver_migrations"]),
-            "predicted_local": total["gmmu_local_predictions"],
-            "predicted_remote": total["gmmu_remote_predictions"],
-            "undecided": total["gmmu_undecided_requests"],
-            "accuracy_above_t1": divide(total["gmmu_correct_local_predictions"], total["gmmu_local_predictions"]),
-            "accuracy_below_t2": divide(total["gmmu_correct_remote_predictions"], total["gmmu_remote_predictions"]),
+            "predicted_local": router("local_predictions"),
+            "predicted_remote": router("remote_predictions"),
+            "undecided": router("undecided_requests"),
+            "accuracy_above_t1": divide(router("correct_local_predictions"), router("local_predictions")),
+            "accuracy_below_t2": divide(router("correct_remote_predictions"), router("remote_predictions")),
         }
     return m
 

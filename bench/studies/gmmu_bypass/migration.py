@@ -15,7 +15,7 @@ class Moves:
         move = {"memory.remote_touch": '"migrate"'}
         variants = {"access": {}}
         for n in TOUCHES:
-            variants[n] = {**move, "memory.migrate_after": n}
+            variants[n] = {**move, "memory.migrate.after": n}
         self.varied = []
         for p in parameters:
             if "assumed" in p["source"] and p["key"].startswith(("driver.", "gpu.copy_engine.")):
@@ -37,7 +37,7 @@ class Moves:
 def section(found, workloads, varied):
     lines = ["", "### Pages that move", "",
              "The study's designs access a remote page where it is. With `memory.remote_touch = \"migrate\"` it moves to the GPU "
-             "that touches it, at the first touch or after `memory.migrate_after` consecutive translation requests of that GPU for "
+             "that touches it, at the first touch or after `memory.migrate.after` consecutive translation requests of that GPU for "
              f"it. Time of the {DESIGN} design, times that of remote access (above 1: slower), and moves "
              "per page of the footprint.", "",
              "| workload | " + " | ".join(f"after {n}: time | moves per page" for n in TOUCHES) + " | a move takes |",

@@ -213,10 +213,11 @@ def why(designs, a, b):
 
 def sizes_table(results):
     seen = {}
-    for runs in results.values():
+    for placement, runs in results.items():
         for w, designs in runs.items():
             for d in designs.values():
-                seen[w] = (d["footprint"], d["kernels"])
+                seen.setdefault((w, d["footprint"], d["kernels"]), []).append(placement)
     lines = ["", "## Sizes", "", "Bytes of all buffers as simulated; `workloads/*.toml` say which parameters give them."]
-    return lines + table(["", "workload", "footprint", "kernels"],
-                         [[WORKLOADS[w], w, show_bytes(n), k] for w, (n, k) in seen.items()])
+    return lines + table(["", "workload", "footprint", "kernels", "with"],
+                         [[WORKLOADS[w], w, show_bytes(n), k, ", ".join(dict.fromkeys(where))]
+                          for (w, n, k), where in sorted(seen.items(), key=lambda e: list(WORKLOADS).index(e[0][0]))])

@@ -13,7 +13,7 @@ MOVING = ["first_touch", "interleave"]        # placements from which pages also
 
 # Tables that describe other machines, the workload, or the run itself.
 OTHER = ("workload.", "run.", "limits.", "machine.", "links.", "routing.", "memory.placement")
-ABSENT = ("gpu.memory_cache.", "gpu.l2_cache.partition_latency", "gpu.dram.write_")  # mechanisms that the preset does not have
+ABSENT = ("gpu.memory_cache.", "gpu.l2_cache.partition_latency")  # mechanisms that the preset does not have
 IDLE = {"cpu.dram_capacity": "never full"} | dict.fromkeys(
     ("fabric.buffer", "fabric.inbound", "fabric.memory_credits", "gpu.l1_cache.remote_credits"),
     "0: follows other parameters; among the variations above")
@@ -27,7 +27,7 @@ MOVES = ("driver.migrations", "gpu.copy_engine.")           # and these where th
 def given(out):
     """Variations of what the paper or its simulator gives, down and up: (name, default, [(value, settings, footprint factor)])."""
     m = out / "machines"
-    router = "gpu.router."
+    router = "gpu.router.gmmu_bypass."
     return [
         ("PCIe latency", "as MGPUSim", [(f"x {f:g}", machine(m / f"latency-{f:g}.toml", factor=f), 1) for f in (0.5, 2)]),
         ("PCIe tree", "two GPUs to a switch", [("one switch for all", machine(m / "one-switch.toml", switches=False), 1)]),
@@ -50,12 +50,30 @@ def given(out):
     ]
 
 
+def not_chosen(parameters):
+    """The beginnings of keys of policies that are not chosen: gpu.dram.frfcfs_batched., iommu.tlb_random., ..."""
+    found = set()
+    for p in parameters:
+        if p["unit"] != "name":
+            continue
+        section = p["key"].rpartition(".")[0]
+        names = p["range"].removeprefix("one of: ").split(", ")
+        for other in (n for n in names if n != p["default"]):
+            found |= {q["key"].rpartition(".")[0] + "." for q in parameters
+                      if re.fullmatch(re.escape(section) + rf"\.(\w+_)?{re.escape(other)}", q["key"].rpartition(".")[0])}
+    return tuple(sorted(found))
+
+
 def assumed(parameters):
     """Every assumed parameter that this machine uses, halved and doubled; and those left out, with the reason."""
     varied, left_out = [], []
+    others = not_chosen(parameters)
     for p in parameters:
         key = p["key"]
         if "assumed" not in p["source"] or key.startswith(OTHER):
+            continue
+        if key.startswith(others):
+            left_out.append((key, "of a policy that is not chosen"))
             continue
         if key in GIVEN:
             left_out.append((key, GIVEN[key]))
@@ -69,6 +87,9 @@ def assumed(parameters):
             left_out.append((key, IDLE.get(key, "the IOMMU maps pages itself; among the readings in results.md")))
         elif p["unit"] == "name":
             names = p["range"].removeprefix("one of: ").split(", ")
+            if len(names) == 1:
+                left_out.append((key, "there is no other"))
+                continue
             varied.append((key, p["default"], [(n, {key: f'"{n}"'}, 1) for n in names if n != p["default"]]))
         else:
             values = []
@@ -105,7 +126,7 @@ class Sensitivity:
         text = ["# What the averages of the GMMU Bypass study depend on", "",
                 f"Written by `run`; do not edit. {sentence(made)} One parameter at a time leaves its "
                 "default, down and up; the rest is the preset `paper-gmmu-bypass`. With the placement `recorded` both designs of a row have "
-                "their pages where the distributed design, with the row's parameter, touched them first. The noise of such an average is in "
+                "their pages where the distributed design, with the row's parameter, touched them first. The noise of such an average, at four times these footprints, is in "
                 "results.md; changes within it say nothing.", "",
                 f"{sizes_said(self.scale)} Everything else is as in the study; the L2 TLB keeps its reach of 1 MiB."]
         for placement in self.placements:

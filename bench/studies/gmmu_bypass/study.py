@@ -107,7 +107,7 @@ class Run:
     def all_settings(self):
         placement = {"memory.placement": f'"{self.placement}"'}
         if self.source:
-            placement["memory.recorded_map"] = json.dumps(self.map().name)
+            placement["memory.recorded.map"] = json.dumps(self.map().name)
         return {**sizes(self.workload, self.footprint), **placement, **self.settings}
 
     def map(self):

@@ -162,8 +162,8 @@ def write(folder, found, made):
                      f"| {f'{100 * statistics.median(single):.0f}%' if single else 'none'} | {len(single)} "
                      f"| {found[g]['read'] / found[g]['peak']:.2f} | {found[g]['copy'] / found[g]['peak']:.2f} |")
     lines += ["", "![pointer chase: latency over footprint](chase.svg)", "",
-              "Dotted: the levels that the presets were made from. Footprints where the model is far from the curve are those between two "
-              "capacities, and those where the real L2 has two partitions.", "",
+              "Dotted: the levels that the presets were made from. The model is furthest from the curve between two "
+              "capacities, where the real L2 has two partitions, and beyond all caches, where a TLB miss is added.", "",
               "## Single figures", "", "Inputs made the preset, or a figure of it was taken from them, so they are in no median.", "",
               "| GPU | what | published | model | error | source | role |", "|---|---|--:|--:|--:|---|---|"]
     lines += [f"| {GPUS[g]} | {what} | {value} | {model} | {percent(e)} | {source} | {role} |"

@@ -1,4 +1,5 @@
-// The `farfault` program as a function: main() is nothing else, and tests call it with streams of their own.
+// The `farfault` program as a function: program() is nothing else, and tests call it with streams of their
+// own.
 //
 // Guarantees: what a user asked for goes to `out`; anything else goes to `err`. A failure is one line,
 // "farfault: <sentence>"; the mistakes of a configuration are a line each. Returns the exit code: 0 done, 1
@@ -10,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "farfault/cli/extensions.hpp"
+
 namespace farfault::cli {
 
 inline constexpr int kDone = 0;
@@ -18,7 +21,8 @@ inline constexpr int kInputWrong = 2;
 inline constexpr int kSaved = 3;
 
 // `words` are the arguments without the program's name.
-int command_line(std::vector<std::string> words, std::ostream& out, std::ostream& err);
+int command_line(std::vector<std::string> words, std::ostream& out, std::ostream& err,
+                 Extensions const& extensions = {});
 
 // The one place where exceptions become exit codes: runs `body`, and prints what it throws.
 int exit_code_of(std::function<int()> const& body, std::ostream& err);

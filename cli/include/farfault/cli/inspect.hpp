@@ -9,12 +9,14 @@
 #include <string>
 
 #include "farfault/engine/input_limits.hpp"
+#include "farfault/topologies/load.hpp"
 
 namespace farfault::cli {
 
 enum class InspectForm { readable, json, dot };  // dot: the machine as a Graphviz graph, topologies only
 
-// `file` may also be the name of a built-in machine.
-void inspect(std::string const& file, InspectForm form, std::ostream& out, InputLimits const& limits = {});
+// `file` may also be the name of a built-in machine. `more`: machine files from outside the project.
+void inspect(std::string const& file, InspectForm form, std::ostream& out, InputLimits const& limits = {},
+             topologies::MachineFormats const& more = {});
 
 }  // namespace farfault::cli

@@ -1,7 +1,8 @@
-// What can be written into a configuration: `farfault params` and `farfault workloads`.
+// What can be written into a configuration, and read from a result: `farfault params`, `farfault workloads`
+// and `farfault statistics`.
 //
-// Guarantees: both print what the parameters' and workloads' own declarations say; nothing is described
-// twice.
+// Guarantees: they print what the declarations of parameters, workloads and components say; nothing is
+// described twice.
 #pragma once
 
 #include <iosfwd>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "farfault/cli/extensions.hpp"
 #include "farfault/engine/params.hpp"
 
 namespace farfault::cli {
@@ -42,12 +44,16 @@ class ParameterSections {
 };
 
 // Every section that a configuration of this program can hold, in the order in which a user meets them.
-ParameterSections parameter_sections();
+ParameterSections parameter_sections(Extensions const& extensions = {});
 
 // All parameters, or those whose key begins with `section`; throws UserError where there are none.
 void list_parameters(ParameterSections const& sections, std::string const& section, bool json,
                      std::ostream& out);
 
-void list_workloads(bool json, std::ostream& out);
+void list_workloads(std::vector<workloads::WorkloadInfo> const& workloads, bool json, std::ostream& out);
+
+struct RunOptions;
+// What a run of the configuration would record: every statistic and table column, by its path in the result.
+void list_statistics(RunOptions const& options, bool json, std::ostream& out);
 
 }  // namespace farfault::cli

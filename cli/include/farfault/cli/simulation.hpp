@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "farfault/cli/extensions.hpp"
 #include "farfault/cli/progress.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/engine/time.hpp"
@@ -50,6 +51,7 @@ struct RunOptions {
   bool bind_threads = false;   // to cores
   bool merge_lanes = true;     // off: one lane for each partition, even on one thread
   ProgressMode progress = ProgressMode::automatic;
+  Extensions extensions;
 };
 
 // "one", "device" or "split"; throws UserError for anything else.

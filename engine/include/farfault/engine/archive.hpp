@@ -1,11 +1,13 @@
 // Saving, loading and hashing of component state, from one description of it.
 //
 // Persistable is: Bytes (plain data); std::vector, std::array and std::optional of Persistable; an aggregate,
-// whose members are found by themselves; and a class that lists its members,
+// whose members are found by themselves; a class with archive(Saver&), archive(Loader&) and archive(Hasher&);
+// and a class that lists its members,
 //   auto members() { return std::tie(first_, second_); }
-// The list must be complete: the sizes of the members add up to that of the object, so such a class has no
-// padding (fill it with members). Anything else does not compile, a forgotten member included. The byte
-// stream has no padding and is the same on every machine of one endianness.
+// The list must be complete: the sizes of the members (and of a pointer, in a class with virtual functions)
+// add up to that of the object, so such a class has no padding (fill it with members). Anything else does not
+// compile, a forgotten member included. The byte stream has no padding and is the same on every machine of
+// one endianness.
 #pragma once
 
 #include <array>
@@ -28,6 +30,7 @@ namespace detail {
 
 struct Anything {
   template <class T>
+  requires std::is_copy_constructible_v<T>
   operator T&() const;  // NOLINT(google-explicit-constructor): stands for an initialiser of any type
   template <class T>
   operator T&&() const;  // NOLINT(google-explicit-constructor)
@@ -125,10 +128,25 @@ struct SizeOfMembers<std::tuple<M&...>> {
   static constexpr std::size_t value = (sizeof(M) + ... + 0);
 };
 template <HasMembers T>
-inline constexpr bool lists_all_members = SizeOfMembers<decltype(std::declval<T&>().members())>::value ==
+inline constexpr bool lists_all_members = SizeOfMembers<decltype(std::declval<T&>().members())>::value +
+                                              (std::is_polymorphic_v<T> ? sizeof(void*) : 0) ==
                                           sizeof(T);
 
+template <class T, class A>
+concept ArchivesItself = requires(T& t, A& a) {
+  t.archive(a);
+};
+
 }  // namespace detail
+
+// A member that never changes, such as parameters: it is neither saved nor hashed.
+template <class T>
+struct Fixed {
+  T value;
+  T const* operator->() const { return &value; }
+  template <class A>
+  void archive(A&) {}
+};
 
 // What the three archives share: how a value falls apart into bytes. `Final` supplies raw(void*, n) and
 // size(n).
@@ -163,6 +181,8 @@ class Archive {
       if (has != 0 && !t) t.emplace();
       if (has == 0) t.reset();
       if (t) one(*t);
+    } else if constexpr (detail::ArchivesItself<T, Final>) {
+      t.archive(self());
     } else if constexpr (detail::HasMembers<T>) {
       static_assert(detail::lists_all_members<T>,
                     "members() leaves out a member, or the class has padding: fill it with members");

@@ -16,6 +16,7 @@
 // only on the rank that owns the component; State that cannot be saved does not compile (archive.hpp).
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,8 +27,10 @@
 #include "farfault/engine/archive.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/event.hpp"
+#include "farfault/engine/histogram.hpp"
 #include "farfault/engine/lane.hpp"
 #include "farfault/engine/probes.hpp"
+#include "farfault/engine/table_rows.hpp"
 
 namespace farfault {
 
@@ -66,16 +69,6 @@ class System;
 template <class State>
 class Context;
 
-// One statistic of a State: its description and how to read its value (histograms fill `bins` values).
-template <class State>
-struct Stat {
-  char const* name;
-  char const* unit;
-  char const* text;
-  StatKind kind;
-  std::uint64_t (*value)(State const&);
-};
-
 class AnyComponent {
  public:
   AnyComponent(AnyComponent const&) = delete;
@@ -98,9 +91,13 @@ class AnyComponent {
   virtual void save(Saver&) = 0;
   virtual void load(Loader&) = 0;
   virtual void hash(Hasher&) = 0;
-  virtual std::vector<StatInfo> stat_infos() const = 0;
-  // Writes one value for each of stat_infos().
+  // Its own statistics, then those of the policies it owns.
+  virtual std::vector<StatGroup> stat_groups() const = 0;
+  // Writes the values of each statistic of stat_groups().
   virtual void sample(std::uint64_t* out) const = 0;
+  // The tables that it fills, and the rows since it was last asked.
+  virtual std::vector<TableInfo> tables() const { return {}; }
+  virtual void take_rows(TableRows& rows) { static_cast<void>(rows); }
 
  protected:
   AnyComponent(System& system, ComponentId id, std::string const& path)
@@ -202,22 +199,46 @@ class Component : public AnyComponent {
   // The state at time zero; where sizes depend on the Spec, override it.
   virtual State initial() const { return State{}; }
   virtual std::span<Stat<State> const> stats() const { return {}; }
+  // The policies in the State that have statistics: where these are stored, and which part of the State.
+  struct PolicyStats {
+    StatGroup group;
+    StatSource const& (*source)(State const&);
+  };
+  virtual std::vector<PolicyStats> policy_stats() const { return {}; }
 
-  void create_state() final { state_.emplace(initial()); }
+  void create_state() final {
+    state_.emplace(initial());
+    policy_stats_ = policy_stats();
+  }
   bool has_state() const final { return state_.has_value(); }
   void save(Saver& a) final { a(sequence_, *state_); }
   void load(Loader& a) final { a(sequence_, *state_); }
   void hash(Hasher& a) final { a(sequence_, *state_); }
-  std::vector<StatInfo> stat_infos() const final {
-    std::vector<StatInfo> infos;
-    for (auto const& s : stats()) infos.push_back({s.name, s.unit, s.text, s.kind, 1});
-    return infos;
+  std::vector<StatGroup> stat_groups() const final {
+    std::vector<StatGroup> groups{{std::string(kind()), {}}};
+    for (auto const& s : stats()) groups[0].stats.push_back(s.info());
+    for (auto& policy : policy_stats()) groups.push_back(std::move(policy.group));
+    return groups;
   }
   void sample(std::uint64_t* out) const final {
-    for (auto const& s : stats()) *out++ = s.value(*state_);
+    for (auto const& s : stats()) out = s.write(*state_, out);
+    for (auto const& policy : policy_stats_) {
+      auto const values = policy.group.values();
+      std::fill_n(out, values, std::uint64_t{0});
+      policy.source(*state_).sample(out);
+      out += values;
+    }
   }
 
+  void take_rows(TableRows& rows) final { take_rows(*state_, rows); }
+
  protected:
+  // Moves what has happened since the last time into `rows`.
+  virtual void take_rows(State& state, TableRows& rows) const {
+    static_cast<void>(state);
+    static_cast<void>(rows);
+  }
+
   // Called from member initialisers, in the order in which ports are numbered.
   template <auto H>
   auto in(std::string_view name) {
@@ -250,6 +271,7 @@ class Component : public AnyComponent {
 
   Spec const spec_;
   std::optional<State> state_;
+  std::vector<PolicyStats> policy_stats_;
 };
 
 }  // namespace farfault

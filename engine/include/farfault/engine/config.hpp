@@ -61,7 +61,7 @@ class Config {
   std::vector<std::string> const& files() const { return files_; }
 
   // Lays the entries below `section` into the parameters of `table` ("" is the root). Each parameter may be
-  // bound once.
+  // bound once. Those of alternatives that are not chosen are checked, then left out.
   void bind(std::string_view section, ParamTable const& table);
   // Takes the parameters at and below `key`, bound before, out of the resolved text: what is chosen does not
   // use them. `only_with` is the choice that would, as in: workload.name = "bfs".

@@ -4,7 +4,9 @@
 // written is written through no link, and by one process at a time. Errors: UserError, one sentence.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace farfault {
@@ -52,6 +54,9 @@ bool is_locked(std::string const& path);
 
 // Whether both are one file, told by device and inode; of files that are not there, by their full names.
 bool same_file(std::string const& a, std::string const& b);
+
+// FNV-1a of the bytes: what tells one input file from another.
+std::uint64_t fnv1a(std::string_view bytes);
 
 // Makes renames in the folder of `path` last through a power cut, where the file system can.
 void sync_folder_of(std::string const& path);

@@ -6,7 +6,9 @@
 //   1"); }
 // binds each member to a name, a range, one line of text and the source of the default ("assumed" where there
 // is none). A ParamTable refers to the Spec instance that described itself; it must not outlive it. Errors:
-// set() throws UserError with the value and the rule; the caller adds file and line.
+// set() throws UserError with the value and the rule; the caller adds file and line. A declaration that
+// cannot be (a name twice, or below that of another parameter, no source, a default outside its range) throws
+// UserError.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +46,18 @@ struct Param {
 
 std::string_view unit_of(ParamKind kind);  // "count", "time", "bytes", ... as shown to a user
 
+// What a part of a key, and so any name in a configuration, may be: letters, digits, '_' and '-'.
+bool is_key(std::string_view word);
+
+class Policies;
+
 class ParamTable {
  public:
+  // `policies`: from outside the project, which choices offer as well; they must outlive the table.
+  ParamTable() = default;
+  explicit ParamTable(Policies const* policies) : policies_(policies) {}
+  Policies const* policies() const { return policies_; }
+
   void count(std::string_view name, std::uint32_t& field, Range<std::uint64_t> range, std::string_view text,
              std::string_view source);
   void count(std::string_view name, std::uint64_t& field, Range<std::uint64_t> range, std::string_view text,
@@ -69,6 +81,22 @@ class ParamTable {
   void choice(std::string_view name, E& field, std::initializer_list<std::pair<std::string_view, E>> names,
               std::string_view text, std::string_view source);
 
+  // One of several, chosen by name, each with parameters of its own under prefix and name (policy.hpp).
+  struct Alternative {
+    std::string name;
+    std::string prefix;
+    std::function<void(ParamTable&)> describe;
+  };
+  void alternatives(std::string_view name, std::string& chosen, std::vector<Alternative> const& all,
+                    std::string_view text, std::string_view source);
+  // Where the parameters of an alternative are, and whether it is the one that is chosen.
+  struct Section {
+    std::string prefix;     // "by_age"
+    std::string only_with;  // policy = "by_age"
+    std::function<bool()> chosen;
+  };
+  std::vector<Section> const& sections_of_alternatives() const { return sections_; }
+
   // Another Spec's parameters under "prefix.": for sections within sections.
   template <class Spec>
   void section(std::string_view prefix, Spec& spec) {
@@ -86,8 +114,10 @@ class ParamTable {
   void words(ParamKind kind, std::string_view name, std::string& field, std::string_view text,
              std::string_view source);
 
+  Policies const* policies_ = nullptr;
   std::string prefix_;
   std::vector<Param> params_;
+  std::vector<Section> sections_;
 };
 
 template <class E>

@@ -5,7 +5,9 @@
 // (bin 0: zero). Ratios are left to the reader of the results.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,60 @@ struct StatInfo {
   std::string text;  // one sentence
   StatKind kind = StatKind::counter;
   std::uint32_t bins = 1;  // values a sample holds: 1, except for histograms
+};
+
+// One statistic of a State: its description and how to read its value. A histogram has `bins` of them, and
+// `histogram` in place of `value`; its unit is that of the values that it counts.
+template <class State>
+struct Stat {
+  char const* name;
+  char const* unit;
+  char const* text;
+  StatKind kind;
+  std::uint64_t (*value)(State const&);
+  std::uint32_t bins = 1;
+  std::span<std::uint64_t const> (*histogram)(State const&) = nullptr;
+
+  StatInfo info() const { return {name, unit, text, kind, bins}; }
+  // Writes its value or bins at `out`, or adds them to what is there; returns the place behind.
+  std::uint64_t* write(State const& state, std::uint64_t* out) const {
+    std::fill_n(out, bins, std::uint64_t{0});
+    return add(state, out);
+  }
+  std::uint64_t* add(State const& state, std::uint64_t* out) const {
+    if (kind != StatKind::histogram) {
+      *out += value(state);
+      return out + 1;
+    }
+    for (auto const count : histogram(state)) *out++ += count;
+    return out;
+  }
+};
+
+// Statistics that are stored together, as /timeseries/<kind>.
+struct StatGroup {
+  std::string kind;
+  std::vector<StatInfo> stats;
+
+  std::size_t values() const {  // that a sample of one instance holds
+    std::size_t n = 0;
+    for (auto const& s : stats) n += s.bins;
+    return n;
+  }
+};
+
+// A part of a State that has statistics of its own. sample() adds its values to those in `out`.
+class StatSource {
+ public:
+  virtual ~StatSource() = default;
+  virtual void sample(std::uint64_t* out) const = 0;
+
+ protected:
+  StatSource() = default;
+  StatSource(StatSource const&) = default;
+  StatSource(StatSource&&) = default;
+  StatSource& operator=(StatSource const&) = default;
+  StatSource& operator=(StatSource&&) = default;
 };
 
 // All components of one kind: /timeseries/<kind>/<metric>[time, instance].

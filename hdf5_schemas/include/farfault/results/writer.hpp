@@ -26,6 +26,7 @@
 
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/probes.hpp"
+#include "farfault/engine/table_rows.hpp"
 #include "farfault/engine/time.hpp"
 
 namespace farfault::results {
@@ -66,7 +67,7 @@ struct RunHeader {
   std::vector<TableInfo> tables;
 };
 
-using Cell = std::variant<std::uint64_t, std::int64_t, std::string>;
+using farfault::Cell;
 
 // One figure of the summary: /summary/<scope>/<metric>, at the place of `name`.
 struct SummaryRow {

@@ -12,26 +12,28 @@
 #include <string_view>
 #include <vector>
 
-#include "farfault/components/copy_engine.hpp"
-#include "farfault/components/dispatcher.hpp"
-#include "farfault/components/dram_channel.hpp"
-#include "farfault/components/fabric.hpp"
-#include "farfault/components/gmmu.hpp"
-#include "farfault/components/iommu.hpp"
-#include "farfault/components/l2_slice.hpp"
-#include "farfault/components/l2_tlb.hpp"
-#include "farfault/components/memory_cache.hpp"
-#include "farfault/components/paging_driver.hpp"
-#include "farfault/components/parts/memory_layout.hpp"
-#include "farfault/components/scalar_cache.hpp"
-#include "farfault/components/sm.hpp"
+#include "farfault/compute/dispatcher.hpp"
+#include "farfault/compute/scalar_cache.hpp"
+#include "farfault/compute/sm.hpp"
 #include "farfault/engine/config.hpp"
 #include "farfault/engine/engine.hpp"
+#include "farfault/fabric/fabric.hpp"
+#include "farfault/memory/copy_engine.hpp"
+#include "farfault/memory/dram_channel.hpp"
+#include "farfault/memory/l2_slice.hpp"
+#include "farfault/memory/memory_cache.hpp"
+#include "farfault/memory/memory_layout.hpp"
+#include "farfault/paging/initial_memory.hpp"
+#include "farfault/paging/page_placement.hpp"
+#include "farfault/paging/paging_driver.hpp"
+#include "farfault/paging/remote_touch.hpp"
 #include "farfault/topologies/generators.hpp"
 #include "farfault/topologies/link_defaults.hpp"
 #include "farfault/topologies/machine.hpp"
-#include "farfault/topologies/page_map.hpp"
 #include "farfault/topologies/routing.hpp"
+#include "farfault/translation/gmmu.hpp"
+#include "farfault/translation/iommu.hpp"
+#include "farfault/translation/l2_tlb.hpp"
 
 namespace farfault::topologies {
 
@@ -62,22 +64,21 @@ struct CpuParams {
                   .t_rcd = 14ns,
                   .t_rp = 14ns,
                   .t_ras = 32ns,
-                  .queue = 64,
-                  .scheduler = DramOrder::frfcfs};
+                  .queue = 64};
   void describe(ParamTable& t);
 };
 
-enum class PlacementPolicy : std::uint8_t { first_touch, interleave, contiguous, cpu, recorded };
-
 struct MemoryParams {
   ByteSize page_size{4096};
-  PlacementPolicy placement = PlacementPolicy::interleave;
-  std::string recorded_map;
+  PolicyChoice<PagePlacement> placement{"interleave"};
+  PolicyChoice<FrameAllocator> frame_allocation{"on_demand"};
   FirstTouchBy first_touch_by = FirstTouchBy::driver;
   bool first_touch_copy = false;
-  RemoteTouch remote_touch = RemoteTouch::remote_access;
-  std::uint32_t migrate_after = 1;
+  PolicyChoice<RemoteTouch> remote_touch{"remote_access"};
   void describe(ParamTable& t);
+  // Whether a page may be mapped at its first touch; whether one may move.
+  bool pages_wait() const { return placement.make({})->leaves_out(); }
+  bool pages_move() const { return remote_touch.make({})->moves_pages(); }
 };
 
 struct MachineParams {
@@ -143,7 +144,7 @@ struct MachineConfig {
     f("gpu.l2_cache", "the L2 cache", l2_cache);
     f("gpu.memory_cache", "a cache in front of each DRAM channel", memory_cache);
     f("gpu.dram", "the memory behind the L2 cache", dram);
-    f("gpu.copy_engine", "fetches pages from other devices", copy_engine);
+    f("gpu.copy_engine", "copies bytes between the memories of devices", copy_engine);
     f("gpu.gmmu", "the GPU's page walkers", gmmu);
     f("gpu.router", "where an L2 TLB miss goes", router);
     f("iommu", "the page walkers on the CPU side", iommu);
@@ -155,7 +156,8 @@ struct MachineConfig {
     f("routing", "shortest paths", routing);
   }
   // Binds all parameters; those of a policy or shape that is not chosen are checked and left out.
-  void bind(Config& config);
+  // `more`: policies from outside the project.
+  void bind(Config& config, Policies const* more = nullptr);
   // Tells `config` which parameters do not fit together; its reject_mistakes() throws.
   void check(Config& config) const;
 };
@@ -169,10 +171,9 @@ enum class Granularity : std::uint8_t { one, device, split_gpu };
 // A machine ready to run one workload.
 class Assembly {
  public:
-  // `config` must have passed check(); all three must outlive the assembly. `recorded`: where pages lie with
-  // the placement `recorded`, needed during construction only.
+  // `config` must have passed check(); the first three must outlive the assembly.
   Assembly(Machine const& machine, MachineConfig const& config, Workload const& workload,
-           PageMap const* recorded = nullptr);
+           PagePlacement const& placement);
   ~Assembly();
 
   System& system() { return *system_; }
@@ -189,6 +190,9 @@ class Assembly {
                       std::vector<std::uint64_t> const& node_loads = {}) const;
   // The node of the machine that each component belongs to.
   std::vector<std::uint32_t> nodes_of_components() const;
+  // The GPU that each component is part of; kNoGpu elsewhere.
+  static constexpr std::uint32_t kNoGpu = ~0U;
+  std::vector<std::uint32_t> gpus_of_components() const;
 
  private:
   struct MemorySpec;
@@ -203,14 +207,6 @@ class Assembly {
   Memory build_memory(std::uint32_t node, std::string const& name, MemorySpec const& spec);
   void wire_memory(Memory& memory, L2CacheParams const& params, Clock clock);
   void wire_partitions(Memory& memory, L2CacheParams const& params, Clock clock);
-  void place_pages(PageMap const* recorded);
-  void place_recorded(PageMap const& map);
-  // A frame of the device for a page that is mapped from the start; nothing when its memory is full.
-  std::optional<PhysAddr> take_frame(DeviceId device);
-  void map_page(std::uint64_t page, PhysAddr frame);
-  // The upper eighth of a device's memory is for page tables.
-  static std::uint64_t data_bytes(DramParams const& dram) { return dram.capacity.bytes / 8 * 7; }
-  std::uint64_t frames(DramParams const& dram) const { return data_bytes(dram) >> page_bits_; }
   void wire_gpu(Gpu& gpu);
   void wire_flushes(Gpu& gpu);
   void wire_cpu(Cpu& cpu);
@@ -245,11 +241,7 @@ class Assembly {
   PagingDriver* driver_ = nullptr;
 
   std::vector<RouteTable> route_tables_;  // by node
-  std::vector<PageTable> gpu_tables_;
-  PageTable iommu_table_;
-  std::vector<std::uint64_t> first_free_;
-  std::uint64_t first_free_cpu_ = 0;
-  std::uint64_t unmapped_pages_ = 0;  // of the workload's
+  InitialMemory memory_;
 
   // Groups of a device's components that a split keeps together: some of a GPU's SMs, some slices of memory,
   // its translation, its port. A CPU has the latter three; the outputs of a switch are dealt out.

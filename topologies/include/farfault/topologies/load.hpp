@@ -10,6 +10,9 @@
 // say; hostile ones (deep nesting, truncation, references to nothing) end in a UserError. Time and memory
 // grow with what a file describes, no faster than n log n. Errors: UserError with the file (or name), for
 // TOML also the line, the value and the rule.
+//
+// Formats from outside the project are tried first, in their order; what they make of a file is validated as
+// well.
 #pragma once
 
 #include <string>
@@ -19,20 +22,33 @@
 #include "farfault/engine/input_limits.hpp"
 #include "farfault/topologies/link_defaults.hpp"
 #include "farfault/topologies/machine.hpp"
+#include "farfault/topologies/machine_builder.hpp"
 
 namespace farfault::topologies {
 
+// A file format from outside the project.
+struct MachineFormat {
+  std::string name;  // Machine::format is its business
+  std::string text;  // what it is, as one clause
+  bool (*opens)(
+      std::string_view head);  // whether a file of this format begins so, with 64 KiB at most; never throws
+  // Throws UserError, which `where` (the file) opens, for what it cannot read.
+  MachineBuilder (*parse)(std::string_view text, std::string const& where, LinkDefaults const& defaults,
+                          InputLimits const& limits);
+};
+using MachineFormats = std::vector<MachineFormat>;
+
 Machine load_machine(std::string const& file_or_name, LinkDefaults const& defaults = {},
-                     InputLimits const& limits = {});
+                     InputLimits const& limits = {}, MachineFormats const& more = {});
 
 // As load_machine, for a text in memory; `name` stands for the file in messages.
 Machine parse_machine(std::string_view text, std::string const& name, LinkDefaults const& defaults = {},
-                      InputLimits const& limits = {});
+                      InputLimits const& limits = {}, MachineFormats const& more = {});
 
 // Names of the built-in machines, sorted.
 std::vector<std::string> builtin_machines();
 
 // Whether the content of the file opens like one of the formats above: cheap, reads 64 KiB, never throws.
-bool looks_like_machine(std::string const& path);
+bool looks_like_machine(std::string const& path, MachineFormats const& more = {});
 
 }  // namespace farfault::topologies

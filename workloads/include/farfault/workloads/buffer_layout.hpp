@@ -22,19 +22,24 @@ inline constexpr VirtAddr kAddressLimit = 1ULL << 47;
 
 class BufferLayout {
  public:
-  VirtAddr add(std::string name, std::uint64_t bytes) {
+  // A buffer whose contents the host writes before the first kernel.
+  VirtAddr add(std::string name, std::uint64_t bytes) { return lay(std::move(name), bytes, true); }
+  // One that kernels write before they read it.
+  VirtAddr add_result(std::string name, std::uint64_t bytes) { return lay(std::move(name), bytes, false); }
+
+  std::vector<Buffer> take() { return std::move(buffers_); }
+
+ private:
+  VirtAddr lay(std::string name, std::uint64_t bytes, bool host_written) {
     if (bytes > kAddressLimit - next_)
       throw UserError("buffer '" + name + "' of " + std::to_string(bytes) +
                       " bytes does not fit: a workload's buffers must lie below address 2^47");
     auto const base = next_;
     next_ += (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-    buffers_.push_back({std::move(name), base, bytes});
+    buffers_.push_back({std::move(name), base, bytes, host_written});
     return base;
   }
 
-  std::vector<Buffer> take() { return std::move(buffers_); }
-
- private:
   VirtAddr next_ = kFirstAddress;
   std::vector<Buffer> buffers_;
 };

@@ -37,14 +37,15 @@ class WorkloadBuilder {
 };
 
 struct WorkloadInfo {
-  std::string_view name;
-  std::string_view text;  // one line
+  std::string name;
+  std::string text;  // one line
   std::unique_ptr<WorkloadBuilder> (*make)();
 };
 
+// Those of this project.
 std::vector<WorkloadInfo> const& all();
 
-// A builder with default parameters.
-std::unique_ptr<WorkloadBuilder> make(std::string_view name);
+// A builder with default parameters, of one of these.
+std::unique_ptr<WorkloadBuilder> make(std::string_view name, std::vector<WorkloadInfo> const& known = all());
 
 }  // namespace farfault::workloads

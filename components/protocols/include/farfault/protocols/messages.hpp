@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "farfault/engine/event.hpp"
 #include "farfault/protocols/kernel.hpp"
@@ -28,6 +29,11 @@ constexpr DeviceId device_of(PhysAddr a) {
 }
 constexpr std::uint64_t offset_of(PhysAddr a) {
   return a & ((PhysAddr{1} << kDeviceShift) - 1);
+}
+
+// "gpu3", "cpu0".
+inline std::string device_name(DeviceId d) {
+  return d < kFirstCpu ? "gpu" + std::to_string(d) : "cpu" + std::to_string(d - kFirstCpu);
 }
 
 enum class Access : std::uint8_t { read, write };
@@ -214,15 +220,15 @@ struct PageMove {
 struct PageUnmapped {
   std::uint32_t move;
 };
-// To a copy engine, and back when all is written.
-struct CopyPage {
+// To a copy engine, and back when all is written. `tag` is for the asker alone.
+struct CopyOrder {
   PhysAddr from;
   PhysAddr to;
-  std::uint32_t move;
-  std::uint32_t unused;
+  std::uint32_t bytes;
+  std::uint32_t tag;
 };
-struct PageCopied {
-  std::uint32_t move;
+struct CopyDone {
+  std::uint32_t tag;
 };
 
 struct Tick {};
@@ -233,6 +239,6 @@ static_assert(Message<ScalarRequest> && Message<ScalarResponse>);
 static_assert(Message<Packet> && Message<Credit> && Message<StartBlock> && Message<BlockDone> &&
               Message<Tick>);
 static_assert(Message<Flush> && Message<Flushed>);
-static_assert(Message<Invalidate> && Message<PageFault> && Message<PageMove> && Message<CopyPage>);
+static_assert(Message<Invalidate> && Message<PageFault> && Message<PageMove> && Message<CopyOrder>);
 
 }  // namespace farfault

@@ -18,6 +18,7 @@ struct Buffer {
   std::string name;
   VirtAddr base = 0;
   std::uint64_t bytes = 0;
+  bool host_written = true;  // its contents come from the host; else kernels write it before they read it
 };
 
 // An input file as it was read, for the record in the results.

@@ -1,0 +1,72 @@
+// What a program adds to Farfault: policies, workloads, formats of machine files, and presets.
+//
+//   farfault::Extensions()
+//       .policy<ByRegion>("by_region", "as the last one of its 2 MiB region")    // engine/policy.hpp
+//       .workload<Gather>("gather", "reads of random elements")                  // workloads/registry.hpp
+//       .machine_format({"rings", "rings of GPUs", &opens, &parse})              // topologies/load.hpp
+//       .preset("two", "include = [\"paper-gmmu-bypass\"]\n...")                 // as a file, read by name
+//
+// Each is then known by its name wherever a name can be written, described by `farfault params` and
+// `farfault workloads`, and treated as Farfault's own. Policies alone may be handed over as
+// farfault::policies().add<T>(...).
+// Errors: check() throws UserError, one sentence, for the first that cannot be: a name that is no key, is
+// taken or is given twice; a parameter or statistic that is declared twice, lacks its source or has a name
+// that cannot be.
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "farfault/engine/policy.hpp"
+#include "farfault/topologies/load.hpp"
+#include "farfault/workloads/registry.hpp"
+
+namespace farfault {
+
+class Extensions {
+ public:
+  Extensions() = default;
+  Extensions(Policies policies) : policies_(std::move(policies)) {}  // NOLINT: policies are extensions
+
+  template <class Policy>
+  Extensions& policy(std::string const& name, std::string const& text) {
+    policies_.add<Policy>(name, text);
+    return *this;
+  }
+  template <std::derived_from<workloads::WorkloadBuilder> Builder>
+  Extensions& workload(std::string name, std::string text) {
+    more_workloads_.push_back(
+        {std::move(name), std::move(text),
+         []() -> std::unique_ptr<workloads::WorkloadBuilder> { return std::make_unique<Builder>(); }});
+    return *this;
+  }
+  Extensions& machine_format(topologies::MachineFormat format);
+  Extensions& preset(std::string name, std::string toml);
+
+  void check() const;
+
+  Policies const& policies() const { return policies_; }
+  // All workloads, formats apart from Farfault's own, and presets: Farfault's, then these.
+  std::vector<workloads::WorkloadInfo> workloads() const;
+  topologies::MachineFormats const& machine_formats() const { return formats_; }
+  std::vector<std::string> preset_names() const;
+  std::optional<std::string> find_preset(std::string_view name) const;
+
+ private:
+  struct Preset {
+    std::string name;
+    std::string text;
+  };
+
+  Policies policies_;
+  std::vector<workloads::WorkloadInfo> more_workloads_;
+  topologies::MachineFormats formats_;
+  std::vector<Preset> presets_;
+};
+
+}  // namespace farfault

@@ -1,0 +1,32 @@
+// How a kernel's blocks are distributed over the GPUs.
+//
+// Contract: share() says which blocks are those of one GPU; the shares of all GPUs hold each block once. It
+// is a function of its arguments, so that every GPU can compute its own.
+#pragma once
+
+#include <cstdint>
+
+#include "farfault/engine/policy.hpp"
+
+namespace farfault {
+
+class BlockOrder {
+ public:
+  using Interface = BlockOrder;
+  struct Setup {
+    std::uint32_t gpus = 1;
+    std::uint32_t sms = 1;  // of each GPU
+  };
+  // The blocks first, first + step, ...
+  struct Share {
+    std::uint64_t first;
+    std::uint64_t count;
+    std::uint64_t step;
+  };
+  static PolicyList<BlockOrder> known();
+
+  virtual ~BlockOrder() = default;
+  virtual Share share(std::uint64_t blocks, std::uint32_t gpu) const = 0;
+};
+
+}  // namespace farfault

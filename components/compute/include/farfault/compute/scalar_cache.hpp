@@ -1,0 +1,113 @@
+// The scalar cache of a few SMs (GCN: of up to four CUs; NVIDIA: the constant cache of one SM): what a warp
+// reads for all its lanes at once.
+//
+// A request takes a cycle of the port, is translated by the cache's own TLB, whose misses go to the L2 TLB,
+// and is looked up. Misses are merged by line and read from the L2 cache or, over the RDMA engine, from
+// another device. Requests that find no MSHR wait in order. The cache is read-only and is emptied when
+// another kernel starts. A kernel's arguments lie in the memory of its own GPU, where the launch has put
+// them, and their page is not translated. An invalidation drops the page's translation at once, and its lines
+// when the reads that used the translation are done; then it is acknowledged.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "farfault/engine/component.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/memory/cache.hpp"
+#include "farfault/parts/access_drain.hpp"
+#include "farfault/parts/address_map.hpp"
+#include "farfault/parts/draining_invalidations.hpp"
+#include "farfault/parts/mshr.hpp"
+#include "farfault/parts/ring.hpp"
+#include "farfault/protocols/messages.hpp"
+#include "farfault/translation/tlb_organization.hpp"
+
+namespace farfault {
+
+struct ScalarCacheParams {
+  std::uint32_t sms = 4;
+  ByteSize size{std::uint64_t{16} << 10};
+  std::uint32_t ways = 4;
+  std::uint32_t latency = 1;
+  std::uint32_t mshrs = 32;
+  std::uint32_t tlb_entries = 64;
+  std::uint32_t tlb_mshrs = 16;
+  TlbPolicies tlb;
+  PolicyChoice<Replacement> replacement{"lru"};
+  std::uint32_t requests = 32;
+  void describe(ParamTable& t);
+};
+
+struct ScalarCacheSpec {
+  ScalarCacheParams params;
+  Clock clock{1'000'000'000};
+  std::uint32_t index = 0;        // among the clients of the L2 TLB
+  std::uint16_t memory_port = 0;  // and among those of the L2 slices
+  std::uint16_t remote_port = 0;  // and of the RDMA engine
+  DeviceId device = 0;
+  std::uint32_t line_bytes = 64;
+  unsigned page_bits = 12;
+  std::uint32_t asid = 0;
+  std::uint32_t moves = 1;  // invalidations under way at most
+  PhysAddr arguments = 0;   // where kernels' arguments lie
+  AddressMap memory;
+};
+
+struct ScalarCacheStats {
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+  std::uint64_t tlb_hits = 0;
+  std::uint64_t tlb_misses = 0;
+  std::uint64_t remote_accesses = 0;
+};
+
+struct ScalarCacheState {
+  std::uint32_t kernel = ~0U;
+  Policy<TlbOrganization> tlb;
+  MshrTable<ScalarRequest> tlb_mshrs;
+  Cache cache;
+  MshrTable<ScalarRequest> mshrs;
+  Ring<ScalarRequest> stalled;
+  Time port_free{};
+  Time answer_free{};
+  AccessDrain drain;
+  DrainingInvalidations invalidations;
+  ScalarCacheStats stats;
+};
+
+class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
+ public:
+  using Component::Component;
+  In<ScalarRequest> request = in<&ScalarCache::on_request>("request");
+  In<TranslateResponse> translation = in<&ScalarCache::on_translation>("translation");
+  In<MemResponse> memory_response = in<&ScalarCache::on_memory>("memory_response");
+  In<MemResponse> remote_response = in<&ScalarCache::on_memory>("remote_response");
+  In<Invalidate> invalidate = in<&ScalarCache::on_invalidate>("invalidate");
+  Out<ScalarResponse> response = out<ScalarResponse>("response");
+  Out<TranslateRequest> translate = out<TranslateRequest>("translate");
+  Out<MemRequest> memory_request = out<MemRequest>("memory_request");
+  Out<MemRequest> remote_request = out<MemRequest>("remote_request");
+  Out<Invalidated> invalidated = out<Invalidated>("invalidated");
+
+  std::string_view kind() const override { return "scalar_cache"; }
+  std::string waiting_for() const override;
+  ScalarCacheState initial() const override;
+  std::span<Stat<ScalarCacheState> const> stats() const override;
+  std::vector<PolicyStats> policy_stats() const override;
+
+  void on_request(ScalarRequest const& m, Cx& cx) const;
+  void on_translation(TranslateResponse const& m, Cx& cx) const;
+  void on_memory(MemResponse const& m, Cx& cx) const;
+  void on_invalidate(Invalidate const& m, Cx& cx) const;
+
+ private:
+  void accept(ScalarRequest const& m, Cx& cx) const;
+  bool serve(ScalarRequest const& m, Cx& cx) const;
+  bool read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx) const;
+  void answer(ScalarRequest const& m, Time at, Cx& cx) const;
+  void resume(Cx& cx) const;
+  void acknowledge_invalidations(Cx& cx) const;
+};
+
+}  // namespace farfault

@@ -1,0 +1,246 @@
+// A streaming multiprocessor (compute unit): warps, scheduler, coalescer, L1 TLB and L1 cache.
+//
+// What happens inside in one go is calls, not messages: an instruction is issued, coalesced into line
+// transactions, and each is looked up in the L1 TLB and the L1 cache, one per cycle. Only misses, stores and
+// wake-ups are events. Computation takes the time of the SIMDs, the scalar unit and the shared memory, which
+// all warps of the SM share (execution_units.hpp), in groups of instructions: one wake-up for a group. Memory
+// instructions go first: they do not wait behind the groups, and take an issue slot of their SIMD. A value
+// that arrives at a clock edge is usable at the next one. Loads do not block a warp; an instruction marked
+// wait_loads does (AMD's s_waitcnt, NVIDIA's scoreboard). A warp retires when its loads have returned and its
+// stores are acknowledged. The L1 is write-through without write-allocation and is emptied when another
+// kernel starts (gfx9 and NVIDIA from Fermi on); it holds remote lines too. Scalar loads go to the scalar
+// cache (scalar_cache.hpp), a component of its own. Instruction fetch is not modelled. Back-pressure: when
+// MSHRs or credits run out, the load/store unit stalls in order. An invalidation drops the page's translation
+// at once, and its lines when the accesses translated before are done; then it is acknowledged. Warps keep
+// running meanwhile.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "farfault/compute/coalescer.hpp"
+#include "farfault/compute/execution_units.hpp"
+#include "farfault/compute/warp_order.hpp"
+#include "farfault/engine/component.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/memory/cache.hpp"
+#include "farfault/parts/access_drain.hpp"
+#include "farfault/parts/address_map.hpp"
+#include "farfault/parts/draining_invalidations.hpp"
+#include "farfault/parts/mshr.hpp"
+#include "farfault/parts/ring.hpp"
+#include "farfault/protocols/messages.hpp"
+#include "farfault/protocols/workload.hpp"
+#include "farfault/translation/tlb_organization.hpp"
+
+namespace farfault {
+
+// What a scheduler issues in one cycle.
+enum class IssueRule : std::uint8_t { one_of_each_kind, one };
+
+struct SmParams {
+  std::uint32_t max_warps = 40;
+  std::uint32_t max_threads = 2560;
+  std::uint32_t max_blocks = 40;
+  std::uint32_t registers = 65536;
+  std::uint64_t shared_bytes = 65536;
+  std::uint32_t simds = 4;
+  std::uint32_t simd_lanes = 16;
+  std::uint32_t special_lanes = 4;
+  std::uint32_t scalar_rate = 1;
+  std::uint32_t shared_bytes_per_cycle = 128;
+  std::uint32_t dependent_latency = 4;
+  std::uint32_t shared_latency = 0;
+  IssueRule issue = IssueRule::one_of_each_kind;
+  PolicyChoice<WarpOrder> warp_order{"greedy_then_oldest"};
+  void describe(ParamTable& t);
+};
+
+struct L1TlbParams {
+  std::uint32_t entries = 32;
+  std::uint32_t ways = 32;
+  std::uint32_t latency = 1;
+  std::uint32_t mshrs = 64;
+  std::uint32_t waiters = 256;
+  TlbPolicies policies;
+  void describe(ParamTable& t);
+};
+
+struct L1CacheParams {
+  ByteSize size{std::uint64_t{16} << 10};
+  std::uint32_t ways = 4;
+  std::uint32_t latency = 1;
+  std::uint32_t mshrs = 128;
+  std::uint32_t waiters = 1024;
+  std::uint32_t slice_credits = 32;
+  std::uint32_t remote_credits = 0;
+  PolicyChoice<Replacement> replacement{"lru"};
+  void describe(ParamTable& t);
+  std::uint32_t remote() const { return remote_credits != 0 ? remote_credits : mshrs; }
+};
+
+struct SmSpec {
+  SmParams sm;
+  L1TlbParams l1_tlb;
+  L1CacheParams l1_cache;
+  Clock clock{1'000'000'000};
+  std::uint32_t index = 0;
+  DeviceId device = 0;
+  std::uint32_t warp_width = 64;
+  std::uint32_t line_bytes = 64;
+  unsigned page_bits = 12;
+  std::uint32_t slices = 1;
+  AddressMap memory;
+  std::uint32_t asid = 0;
+  std::uint32_t moves = 1;             // invalidations under way at most
+  std::uint16_t scalar_index = 0;      // among the SMs of its scalar cache
+  std::uint32_t scalar_requests = 32;  // it may have there
+  Workload const* workload = nullptr;
+
+  ExecutionRates rates() const {
+    return {sm.simds,
+            (warp_width + sm.simd_lanes - 1) / sm.simd_lanes,
+            (warp_width + sm.special_lanes - 1) / sm.special_lanes,
+            sm.scalar_rate,
+            sm.shared_bytes_per_cycle,
+            sm.dependent_latency,
+            sm.shared_latency,
+            warp_width,
+            sm.issue == IssueRule::one};
+  }
+};
+
+struct SmStats {
+  std::uint64_t vector_instructions = 0;
+  std::uint64_t scalar_instructions = 0;
+  std::uint64_t shared_instructions = 0;
+  std::uint64_t memory_instructions = 0;
+  std::uint64_t scalar_loads = 0;
+  std::uint64_t transactions = 0;
+  std::uint64_t scalar_transactions = 0;
+  std::uint64_t l1_tlb_hits = 0;
+  std::uint64_t l1_tlb_misses = 0;
+  std::uint64_t l1_hits = 0;
+  std::uint64_t l1_misses = 0;
+  std::uint64_t stores = 0;
+  std::uint64_t remote_accesses = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t l1_tlb_invalidated = 0;
+
+  std::uint64_t instructions() const {
+    return vector_instructions + scalar_instructions + shared_instructions + memory_instructions +
+           scalar_loads;
+  }
+};
+
+struct Warp {
+  std::uint64_t block = 0;
+  std::uint64_t step = 0;
+  Time ready_at{};          // when it may issue again
+  Time loads_done{};        // when the latest of its returned loads is usable
+  std::uint32_t index = 0;  // within the block
+  std::uint32_t slot = 0;   // of the block
+  std::uint32_t loads = 0;  // outstanding transactions
+  std::uint32_t stores = 0;
+  std::uint32_t waits_loads = 0;
+  std::uint32_t waits_stores = 0;
+};
+
+struct BlockSlot {
+  std::uint64_t block = 0;
+  std::uint32_t live_warps = 0;
+  std::uint32_t at_barrier = 0;
+  std::uint64_t barrier_warps = 0;  // mask
+};
+
+// A transaction on its way through the load/store unit: virtual until translated.
+struct LsuItem {
+  std::uint64_t address = 0;
+  std::uint32_t bytes = 0;
+  std::uint16_t warp = 0;
+  Access access = Access::read;
+  std::uint8_t unused = 0;
+};
+
+struct SmState {
+  std::uint32_t kernel = ~0U;
+  std::uint64_t idle = 0;         // masks over warp slots
+  std::uint64_t ready = 0;        // may issue now
+  std::uint64_t timed = 0;        // may issue at ready_at
+  std::uint64_t lsu_wait = 0;     // may issue when the load/store unit is free
+  std::uint64_t scalar_wait = 0;  // may issue when the scalar cache has answered
+  Time tick_at = Time::max();
+  std::vector<Warp> warps;
+  std::vector<BlockSlot> blocks;
+  Policy<WarpOrder> warp_order;
+  ExecutionUnits units;
+  Policy<TlbOrganization> l1_tlb;
+  MshrTable<LsuItem> tlb_mshrs;
+  Cache l1;
+  MshrTable<std::uint32_t> l1_mshrs;  // waiters are warps
+  Ring<LsuItem> replay;               // translated transactions, in order
+  std::vector<LsuItem> current;       // of the instruction in the load/store unit
+  std::uint64_t position = 0;
+  Time lsu_free{};
+  std::vector<std::uint32_t> slice_credits;
+  std::uint32_t remote_credits = 0;
+  std::uint32_t scalar_credits = 0;
+  AccessDrain drain;
+  DrainingInvalidations invalidations;
+  SmStats stats;
+};
+
+class Sm final : public Component<SmSpec, SmState> {
+ public:
+  using Component::Component;
+  In<StartBlock> start = in<&Sm::on_start>("start");
+  In<MemResponse> memory_response = in<&Sm::on_memory>("memory_response");
+  In<MemResponse> remote_response = in<&Sm::on_memory>("remote_response");
+  In<ScalarResponse> scalar_response = in<&Sm::on_scalar>("scalar_response");
+  In<TranslateResponse> translation = in<&Sm::on_translation>("translation");
+  In<Invalidate> invalidate = in<&Sm::on_invalidate>("invalidate");
+  Self<Tick> tick = timer<&Sm::on_tick>("tick");
+  Out<BlockDone> done = out<BlockDone>("done");
+  Out<MemRequest> memory_request = out<MemRequest>("memory_request");
+  Out<MemRequest> remote_request = out<MemRequest>("remote_request");
+  Out<ScalarRequest> scalar_request = out<ScalarRequest>("scalar_request");
+  Out<TranslateRequest> translate = out<TranslateRequest>("translate");
+  Out<Invalidated> invalidated = out<Invalidated>("invalidated");
+
+  std::string_view kind() const override { return "sm"; }
+  std::string waiting_for() const override;
+  SmState initial() const override;
+  std::span<Stat<SmState> const> stats() const override;
+  std::vector<PolicyStats> policy_stats() const override;
+
+  void on_start(StartBlock const& m, Cx& cx) const;
+  void on_memory(MemResponse const& m, Cx& cx) const;
+  void on_scalar(ScalarResponse const& m, Cx& cx) const;
+  void on_translation(TranslateResponse const& m, Cx& cx) const;
+  void on_tick(Tick const& m, Cx& cx) const;
+  void on_invalidate(Invalidate const& m, Cx& cx) const;
+
+ private:
+  void issue(std::uint32_t warp, std::uint64_t cycle, Cx& cx) const;
+  void compute(std::uint32_t warp, Work const& work, std::uint64_t cycle, SmState& s) const;
+  void scalar_load(std::uint32_t warp, WarpInstruction const& i, std::uint64_t cycle, Cx& cx) const;
+  bool must_wait(std::uint32_t warp, bool for_stores, Cx& cx) const;
+  void retire(std::uint32_t warp, Cx& cx) const;
+  void release_barrier(BlockSlot& block, Cx& cx) const;
+  static void wake_warp(std::uint32_t warp, Time at, SmState& s) {
+    s.warps[warp].ready_at = at;
+    s.timed |= std::uint64_t{1} << warp;
+  }
+  void wake_if_done(std::uint32_t warp, Cx& cx) const;
+  void schedule_tick(Cx& cx) const;
+
+  void run_load_store(Cx& cx) const;
+  bool translate_item(LsuItem const& item, Cx& cx) const;
+  bool access(LsuItem const& item, Time at, Cx& cx) const;
+  void acknowledge_invalidations(Cx& cx) const;
+  bool has_credit(PhysAddr address, SmState const& s) const;
+  void send(PhysAddr address, std::uint32_t tag, Access access, std::uint32_t bytes, Time at, Cx& cx) const;
+  bool lsu_busy(SmState const& s) const { return s.position < s.current.size() || !s.replay.empty(); }
+};
+
+}  // namespace farfault

@@ -1,0 +1,206 @@
+#include "farfault/compute/scalar_cache.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace farfault {
+
+namespace {
+
+constexpr unsigned kGenerationBit = 30;  // of a tag: the generation of the read, for its drain
+constexpr std::uint32_t kTagMask = (1U << kGenerationBit) - 1;
+
+}  // namespace
+
+void ScalarCacheParams::describe(ParamTable& t) {
+  t.count("sms", sms, {1, 64}, "SMs that share a scalar cache",
+          "GCN3: up to 4; CDNA 3 white paper: 2; NVIDIA: constant cache of each SM");
+  t.bytes("size", size, {ByteSize{1024}, ByteSize{1 << 24}}, "bytes of a scalar cache", "GCN3: 16 KiB");
+  t.count("ways", ways, {1, 1024}, "ways of a scalar cache", "GCN3: 4");
+  replacement.describe(t, "replacement", "which line gives way to another",
+                       "Akita 4.9 (mem/cache): the least recently used");
+  t.count("latency", latency, {1, 1000}, "cycles from look-up to data",
+          "MGPUSim 4.2 (shader array builder): 1");
+  t.count("mshrs", mshrs, {1, 4096}, "lines with an outstanding miss", "assumed (MGPUSim 4.2: 128)");
+  t.count("tlb_entries", tlb_entries, {1, 4096}, "entries of the cache's TLB, fully associative",
+          "MGPUSim 4.2 (shader array builder): 64");
+  t.count("tlb_mshrs", tlb_mshrs, {1, 4096}, "pages with an outstanding miss", "assumed (MGPUSim 4.2: 64)");
+  tlb.describe(t, "tlb_", "Akita 4.9 (mem/vm/tlb): the least recently used");
+  t.count("requests", requests, {1, 1024}, "requests an SM may have at its scalar cache", "assumed");
+}
+
+ScalarCacheState ScalarCache::initial() const {
+  auto const& p = spec().params;
+  auto const outstanding = p.sms * p.requests;
+  ScalarCacheState s;
+  s.tlb = p.tlb.make(p.tlb_entries, p.tlb_entries, spec().page_bits);
+  s.tlb_mshrs = MshrTable<ScalarRequest>(p.tlb_mshrs, outstanding);
+  s.cache = Cache(p.size.bytes, p.ways, spec().line_bytes, p.replacement);
+  s.mshrs = MshrTable<ScalarRequest>(p.mshrs, outstanding);
+  s.stalled = Ring<ScalarRequest>(outstanding);
+  s.invalidations = DrainingInvalidations(spec().moves);
+  return s;
+}
+
+std::span<Stat<ScalarCacheState> const> ScalarCache::stats() const {
+  using S = ScalarCacheState const&;
+  static constexpr std::array<Stat<ScalarCacheState>, 5> all{{
+      {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.stats.hits; }},
+      {"misses", "count", "requests that missed, merged ones included", StatKind::counter,
+       [](S s) { return s.stats.misses; }},
+      {"tlb_hits", "count", "requests whose page was in the TLB", StatKind::counter,
+       [](S s) { return s.stats.tlb_hits; }},
+      {"tlb_misses", "count", "requests whose page was not", StatKind::counter,
+       [](S s) { return s.stats.tlb_misses; }},
+      {"remote_accesses", "count", "lines read from the memory of another device", StatKind::counter,
+       [](S s) { return s.stats.remote_accesses; }},
+  }};
+  return all;
+}
+
+std::vector<ScalarCache::PolicyStats> ScalarCache::policy_stats() const {
+  auto const& p = spec().params;
+  return {{{"gpu.scalar_cache.tlb_organization", p.tlb.organization.stats()},
+           [](ScalarCacheState const& s) -> StatSource const& { return s.tlb; }},
+          {{"gpu.scalar_cache.tlb_replacement", p.tlb.replacement.stats()},
+           [](ScalarCacheState const& s) -> StatSource const& { return *s.tlb; }},
+          {{"gpu.scalar_cache.replacement", p.replacement.stats()},
+           [](ScalarCacheState const& s) -> StatSource const& { return s.cache.replacement(); }}};
+}
+
+std::string ScalarCache::waiting_for() const {
+  auto const& s = state();
+  if (s.mshrs.in_use() == 0 && s.tlb_mshrs.in_use() == 0 && s.stalled.empty()) return {};
+  return std::to_string(s.mshrs.in_use()) + " lines, " + std::to_string(s.tlb_mshrs.in_use()) +
+         " pages in translation, " + std::to_string(s.stalled.size()) + " requests stalled";
+}
+
+void ScalarCache::on_request(ScalarRequest const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (m.kernel != s.kernel) {
+    s.kernel = m.kernel;
+    s.cache.clear();
+  }
+  accept(m, cx);
+}
+
+void ScalarCache::accept(ScalarRequest const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (!s.stalled.empty() || !serve(m, cx)) s.stalled.push(m);
+}
+
+// False when the request has to wait for an MSHR.
+bool ScalarCache::serve(ScalarRequest const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const at = std::max(s.port_free, cx.now());
+  if (m.address >= kKernelArguments) {
+    if (!read(spec().arguments + (m.address - kKernelArguments), m, at, cx)) return false;
+  } else {
+    auto const page = m.address >> spec().page_bits;
+    if (auto const found = s.tlb->lookup(spec().asid, page)) {
+      auto const offset = m.address & ((std::uint64_t{1} << spec().page_bits) - 1);
+      if (!read(found->frame | offset, m, at, cx)) return false;
+      ++s.stats.tlb_hits;
+    } else {
+      auto entry = s.tlb_mshrs.find(page);
+      if (!entry) {
+        if (s.tlb_mshrs.full()) return false;
+        entry = s.tlb_mshrs.allocate(page);
+        cx.send(translate, TranslateRequest{page, spec().asid, spec().index}, at - cx.now());
+      }
+      s.tlb_mshrs.wait(*entry, m);
+      ++s.stats.tlb_misses;
+    }
+  }
+  s.port_free = spec().clock.after(at);
+  return true;
+}
+
+// A translated request at the cache.
+bool ScalarCache::read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx) const {
+  auto& s = cx.state();
+  auto const line = address / spec().line_bytes;
+  auto const looked_up = at + spec().clock.cycles(spec().params.latency);
+  if (s.cache.lookup(line)) {
+    ++s.stats.hits;
+    answer(m, looked_up, cx);
+    return true;
+  }
+  auto entry = s.mshrs.find(line);
+  if (!entry) {
+    if (s.mshrs.full()) return false;
+    entry = s.mshrs.allocate(line);
+    auto const tag = *entry | s.drain.send() << kGenerationBit;
+    auto const local = device_of(address) == spec().device;
+    MemRequest const fetch{line * spec().line_bytes, tag, local ? spec().memory_port : spec().remote_port,
+                           Access::read, static_cast<std::uint8_t>(spec().line_bytes)};
+    if (local) {
+      cx.send(memory_request, spec().memory.slice(offset_of(address)), fetch, looked_up - cx.now());
+    } else {
+      ++s.stats.remote_accesses;
+      cx.send(remote_request, fetch, looked_up - cx.now());
+    }
+  }
+  s.mshrs.wait(*entry, m);
+  ++s.stats.misses;
+  return true;
+}
+
+// One answer leaves in a cycle.
+void ScalarCache::answer(ScalarRequest const& m, Time at, Cx& cx) const {
+  auto& s = cx.state();
+  auto const start = std::max(at, s.answer_free);
+  s.answer_free = spec().clock.after(start);
+  cx.send(response, m.sm, ScalarResponse{m.warp, 0}, start - cx.now());
+}
+
+void ScalarCache::resume(Cx& cx) const {
+  auto& s = cx.state();
+  while (!s.stalled.empty() && serve(s.stalled.front(), cx)) s.stalled.pop();
+}
+
+// The requests of the page go on ahead of those that are stalled.
+void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  s.tlb->fill(m.asid, m.page, {m.frame});
+  auto const entry = s.tlb_mshrs.find(m.page);
+  FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
+  s.tlb_mshrs.release(*entry, [&](ScalarRequest const& waiting) {
+    auto const at = std::max(s.port_free, cx.now());
+    auto const offset = waiting.address & ((std::uint64_t{1} << spec().page_bits) - 1);
+    if (read(m.frame | offset, waiting, at, cx))
+      s.port_free = spec().clock.after(at);
+    else
+      s.stalled.push(waiting);
+  });
+  resume(cx);
+}
+
+void ScalarCache::on_memory(MemResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  s.drain.answered(m.tag >> kGenerationBit & 1);
+  auto const entry = m.tag & kTagMask;
+  s.cache.fill(s.mshrs.key(entry), false);
+  s.mshrs.release(entry, [&](ScalarRequest const& to) { answer(to, cx.now(), cx); });
+  resume(cx);
+  acknowledge_invalidations(cx);
+}
+
+void ScalarCache::on_invalidate(Invalidate const& m, Cx& cx) const {
+  auto& s = cx.state();
+  s.tlb->invalidate(m.asid, m.page);
+  s.invalidations.push(m);
+  acknowledge_invalidations(cx);
+}
+
+void ScalarCache::acknowledge_invalidations(Cx& cx) const {
+  auto& s = cx.state();
+  auto const lines = (std::uint64_t{1} << spec().page_bits) / spec().line_bytes;
+  s.invalidations.advance(s.drain, 0, [&](Invalidate const& m) {
+    auto const first = m.frame / spec().line_bytes;
+    s.cache.invalidate(first, first + lines);
+    cx.send(invalidated, Invalidated{m.move});
+  });
+}
+
+}  // namespace farfault

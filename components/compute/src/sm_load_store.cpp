@@ -1,0 +1,181 @@
+// The load/store unit of an SM: from a coalesced transaction to its response.
+#include <bit>
+
+#include "farfault/compute/sm.hpp"
+
+namespace farfault {
+
+namespace {
+
+constexpr std::uint32_t kStoreTag = 1U << 31;  // tags below are MSHR numbers, with it warps
+constexpr unsigned kGenerationBit = 30;        // of a tag: the generation of the access, for its drain
+constexpr std::uint32_t kTagMask = (1U << kGenerationBit) - 1;
+
+}  // namespace
+
+// An outstanding access of the warp is done: wakes it if that was what it waited for.
+void Sm::wake_if_done(std::uint32_t warp, Cx& cx) const {
+  auto& s = cx.state();
+  auto& w = s.warps[warp];
+  if (w.waits_loads == 0 || w.loads != 0 || (w.waits_stores != 0 && w.stores != 0)) return;
+  w.waits_loads = 0;
+  w.waits_stores = 0;
+  wake_warp(warp, std::max(w.loads_done, cx.now()), s);
+}
+
+// Moves transactions through the load/store unit, one per cycle, until it is empty or stalls.
+void Sm::run_load_store(Cx& cx) const {
+  auto& s = cx.state();
+  while (!s.replay.empty()) {
+    auto const at = std::max(s.lsu_free, cx.now());
+    if (!access(s.replay.front(), at, cx)) return;
+    s.replay.pop();
+    s.drain.leave_queue();
+    s.lsu_free = spec().clock.after(at);
+  }
+  while (s.position < s.current.size()) {
+    if (!translate_item(s.current[s.position], cx)) return;
+    ++s.position;
+  }
+  for (auto rest = s.lsu_wait; rest != 0; rest &= rest - 1)
+    wake_warp(static_cast<std::uint32_t>(std::countr_zero(rest)), s.lsu_free, s);
+  s.lsu_wait = 0;
+}
+
+bool Sm::translate_item(LsuItem const& item, Cx& cx) const {
+  auto& s = cx.state();
+  auto const at = std::max(s.lsu_free, cx.now());
+  auto const looked_up = at + spec().clock.cycles(spec().l1_tlb.latency);
+  auto const page = item.address >> spec().page_bits;
+  if (auto const found = s.l1_tlb->lookup(spec().asid, page)) {
+    auto translated = item;
+    translated.address = found->frame | (item.address & ((std::uint64_t{1} << spec().page_bits) - 1));
+    if (!access(translated, looked_up, cx)) return false;
+    ++s.stats.l1_tlb_hits;
+  } else {
+    if (!s.tlb_mshrs.can_wait()) return false;
+    auto entry = s.tlb_mshrs.find(page);
+    if (!entry) {
+      if (s.tlb_mshrs.full()) return false;
+      entry = s.tlb_mshrs.allocate(page);
+      cx.send(translate, TranslateRequest{page, spec().asid, spec().index}, looked_up - cx.now());
+    }
+    s.tlb_mshrs.wait(*entry, item);
+    ++s.stats.l1_tlb_misses;
+  }
+  s.lsu_free = spec().clock.after(at);
+  return true;
+}
+
+void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  s.l1_tlb->fill(m.asid, m.page, {m.frame});
+  auto const entry = s.tlb_mshrs.find(m.page);
+  FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
+  auto const offset_mask = (std::uint64_t{1} << spec().page_bits) - 1;
+  s.tlb_mshrs.release(*entry, [&](LsuItem item) {
+    item.address = m.frame | (item.address & offset_mask);
+    s.replay.push(item);
+  });
+  run_load_store(cx);
+  acknowledge_invalidations(cx);
+  schedule_tick(cx);
+}
+
+void Sm::on_invalidate(Invalidate const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (s.l1_tlb->invalidate(m.asid, m.page)) ++s.stats.l1_tlb_invalidated;
+  s.invalidations.push(m);
+  acknowledge_invalidations(cx);
+}
+
+void Sm::acknowledge_invalidations(Cx& cx) const {
+  auto& s = cx.state();
+  auto const lines = (std::uint64_t{1} << spec().page_bits) / spec().line_bytes;
+  s.invalidations.advance(s.drain, s.replay.size(), [&](Invalidate const& m) {
+    auto const first = m.frame / spec().line_bytes;
+    s.l1.invalidate(first, first + lines);
+    cx.send(invalidated, Invalidated{m.move});
+  });
+}
+
+bool Sm::has_credit(PhysAddr address, SmState const& s) const {
+  if (device_of(address) != spec().device) return s.remote_credits != 0;
+  return s.slice_credits[spec().memory.slice(offset_of(address))] != 0;
+}
+
+void Sm::send(PhysAddr address, std::uint32_t tag, Access access, std::uint32_t bytes, Time at,
+              Cx& cx) const {
+  auto& s = cx.state();
+  MemRequest const request{address, tag | s.drain.send() << kGenerationBit,
+                           static_cast<std::uint16_t>(spec().index), access,
+                           static_cast<std::uint8_t>(bytes)};
+  if (device_of(address) != spec().device) {
+    --s.remote_credits;
+    ++s.stats.remote_accesses;
+    cx.send(remote_request, request, at - cx.now());
+  } else {
+    auto const slice = spec().memory.slice(offset_of(address));
+    --s.slice_credits[slice];
+    cx.send(memory_request, slice, request, at - cx.now());
+  }
+}
+
+// A translated transaction at the L1 cache; false when it has to wait for an MSHR or a credit.
+bool Sm::access(LsuItem const& item, Time at, Cx& cx) const {
+  auto& s = cx.state();
+  auto const line = item.address / spec().line_bytes;
+  auto const looked_up = at + spec().clock.cycles(spec().l1_cache.latency);
+  if (item.access == Access::write) {
+    if (!has_credit(item.address, s)) return false;
+    s.l1.lookup(line);
+    ++s.stats.stores;
+    send(item.address, kStoreTag | item.warp, Access::write, item.bytes, looked_up, cx);
+    return true;
+  }
+  if (s.l1.lookup(line)) {
+    ++s.stats.l1_hits;
+    auto& w = s.warps[item.warp];
+    --w.loads;
+    w.loads_done = std::max(w.loads_done, looked_up);
+    wake_if_done(item.warp, cx);
+    return true;
+  }
+  if (!s.l1_mshrs.can_wait()) return false;
+  auto entry = s.l1_mshrs.find(line);
+  if (!entry) {
+    if (s.l1_mshrs.full() || !has_credit(item.address, s)) return false;
+    entry = s.l1_mshrs.allocate(line);
+    send(item.address, *entry, Access::read, spec().line_bytes, looked_up, cx);
+  }
+  s.l1_mshrs.wait(*entry, item.warp);
+  ++s.stats.l1_misses;
+  return true;
+}
+
+void Sm::on_memory(MemResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (device_of(m.address) != spec().device)
+    ++s.remote_credits;
+  else
+    ++s.slice_credits[spec().memory.slice(offset_of(m.address))];
+  s.drain.answered(m.tag >> kGenerationBit & 1);
+  auto const tag = m.tag & kTagMask;
+  if ((m.tag & kStoreTag) != 0) {
+    auto const warp = tag;
+    --s.warps[warp].stores;
+    wake_if_done(warp, cx);
+  } else {
+    s.l1.fill(s.l1_mshrs.key(tag), false);
+    s.l1_mshrs.release(tag, [&](std::uint32_t warp) {
+      --s.warps[warp].loads;
+      s.warps[warp].loads_done = std::max(s.warps[warp].loads_done, cx.now());
+      wake_if_done(warp, cx);
+    });
+  }
+  if (lsu_busy(s)) run_load_store(cx);
+  acknowledge_invalidations(cx);
+  schedule_tick(cx);
+}
+
+}  // namespace farfault

@@ -1,0 +1,92 @@
+// One direction of a link, at its sender: serialization at the link's bandwidth, credits for the bytes of the
+// receiver's buffers, and the packets that wait for either. One credit count for each virtual channel;
+// channels share the wire, responses before requests. Within a channel each client of the sender has a queue
+// of its own; the queues are served alternately, so that one does not block the other: the packet whose turn
+// it is waits for its credits. The caller passes the time in; the only time kept is when the wire becomes
+// free.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <tuple>
+
+#include "farfault/engine/units.hpp"
+#include "farfault/fabric/link_format.hpp"
+#include "farfault/parts/ring.hpp"
+#include "farfault/protocols/messages.hpp"
+
+namespace farfault {
+
+struct EgressStats {
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t busy_ps = 0;
+};
+
+class Egress {
+ public:
+  static constexpr std::size_t kClients = 2;
+
+  Egress() = default;
+  // `buffer`: bytes at the receiver, for each channel; `queue`: packets that may wait, for each channel and
+  // client.
+  Egress(Bandwidth bandwidth, PacketFormat format, std::uint64_t buffer, std::size_t queue)
+      : bandwidth_(bandwidth.bytes_per_second),
+        header_(format.header),
+        unit_(format.unit),
+        credits_{buffer, buffer} {
+    for (auto& clients : waiting_) clients.fill(Ring<Packet>(queue));
+  }
+
+  void enqueue(Packet const& p, std::size_t client = 0) { waiting_[channel(p)][client].push(p); }
+  void add_credits(Channel c, std::uint32_t bytes) { credits_[static_cast<std::size_t>(c)] += bytes; }
+  std::uint64_t queued() const {
+    std::uint64_t n = 0;
+    for (auto const& clients : waiting_)
+      for (auto const& queue : clients) n += queue.size();
+    return n;
+  }
+  EgressStats const& stats() const { return stats_; }
+
+  // Sends every packet that has its credits, responses first: calls f(packet, done) for each, `done` being
+  // when its last byte has left.
+  template <class F>
+  void transmit(Time now, F&& f) {
+    for (auto const c : {Channel::response, Channel::request}) {
+      auto const i = static_cast<std::size_t>(c);
+      for (;;) {
+        auto const client = waiting_[i][turn_[i]].empty() ? 1U - turn_[i] : turn_[i];
+        auto& queue = waiting_[i][client];
+        if (queue.empty()) break;
+        auto const bytes = PacketFormat{header_, unit_}.bytes(queue.front().payload);
+        if (credits_[i] < bytes) break;
+        credits_[i] -= bytes;
+        turn_[i] = 1U - client;
+        auto const packet = queue.front();
+        queue.pop();
+        auto const occupancy = Bandwidth{bandwidth_}.time_for(bytes);
+        free_at_ = std::max(free_at_, now) + occupancy;
+        ++stats_.packets;
+        stats_.bytes += bytes;
+        stats_.busy_ps += static_cast<std::uint64_t>(picoseconds(occupancy));
+        f(packet, free_at_);
+      }
+    }
+  }
+
+  auto members() { return std::tie(bandwidth_, header_, unit_, credits_, turn_, waiting_, free_at_, stats_); }
+
+ private:
+  static std::size_t channel(Packet const& p) { return static_cast<std::size_t>(channel_of(p.kind)); }
+
+  std::uint64_t bandwidth_ = 1;
+  std::uint32_t header_ = 0;
+  std::uint32_t unit_ = 1;
+  std::array<std::uint64_t, kChannels> credits_{};  // bytes
+  std::array<std::uint32_t, kChannels> turn_{};     // the client that may send next
+  std::array<std::array<Ring<Packet>, kClients>, kChannels> waiting_;
+  Time free_at_{};
+  EgressStats stats_;
+};
+
+}  // namespace farfault

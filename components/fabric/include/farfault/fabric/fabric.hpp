@@ -1,0 +1,230 @@
+// The fabric: switches, and the ports by which GPUs and CPUs are attached to it.
+//
+// Every node sends over its links with serialization at the link's bandwidth and credits for the bytes of the
+// receiver's buffers, one buffer for each virtual channel and link (PCIe's and NVLink's credit-based flow
+// control). A switch stores a packet until it can be forwarded (virtual cut-through is not modelled), returns
+// the credits when the packet has left, and serves an output's packets in order of arrival, responses before
+// requests; a source's share of a full output is therefore that of its buffers. At a device's own port,
+// translations and data wait in separate queues that are served alternately (MGPUSim 4.2: two ports at the
+// PCIe endpoint).
+//
+// Routing is a table by destination node. Data is striped over equally short routes packet by packet: a port
+// counts its packets to each destination, those with data and those without (else a kernel that loads and
+// stores in turn would send all data over one of two links). Translations and invalidations of a page take
+// one route, a hash of the page, so that they arrive in the order in which they were sent.
+//
+// Each output of a switch is a component, so that a busy switch is no sequential bottleneck of the
+// simulation: what two outputs share, the buffers of an input, is known by the sender's credits alone. The
+// sender looks up the output in the switch's table, as hardware with look-ahead routing does.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "farfault/engine/component.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/fabric/egress.hpp"
+#include "farfault/fabric/route_table.hpp"
+#include "farfault/parts/address_map.hpp"
+#include "farfault/parts/ring.hpp"
+#include "farfault/protocols/messages.hpp"
+
+namespace farfault {
+
+enum class NetworkSpread : std::uint8_t { packet, flow };
+
+struct FabricParams {
+  std::uint32_t header_bytes = 24;
+  std::uint32_t nvlink_flit_bytes = 16;
+  std::uint32_t translation_bytes = 8;
+  ByteSize buffer{0};
+  NetworkSpread network_spread = NetworkSpread::packet;
+  Duration service_time = 1us;
+  std::uint32_t inbound = 0;
+  std::uint32_t memory_credits = 0;
+  void describe(ParamTable& t);
+
+  PacketFormat format(bool nvlink) const {
+    return nvlink ? PacketFormat{nvlink_flit_bytes, nvlink_flit_bytes} : PacketFormat{header_bytes, 1};
+  }
+  // What a device serves for others at a time, where the parameters leave it to its links: the lines that
+  // they carry in service_time, and twice its even share for one of `slices`, because addresses are not
+  // spread evenly.
+  std::uint32_t inbound_of(Bandwidth all_links, std::uint32_t line_bytes) const;
+  std::uint32_t memory_credits_of(std::uint32_t inbound_entries, std::uint32_t slices) const;
+};
+
+// One link as seen from a node.
+struct LinkEnd {
+  Bandwidth bandwidth;        // outwards
+  PacketFormat format;        // the same at both ends
+  std::uint64_t buffer = 0;   // bytes for each channel at the other end
+  std::uint32_t batch = 1;    // bytes after which this node gives credits back for what arrived
+  std::uint16_t far_via = 0;  // the link's number at the node at the other end
+  // Of a switch at the other end, to choose among its outputs; null: a device, which has one input.
+  RouteTable const* far_route = nullptr;
+};
+
+struct FabricNodeSpec {
+  std::string kind;  // of the series in the results
+  NodeId node = 0;
+  std::vector<LinkEnd> links;
+  RouteTable const* route = nullptr;
+  std::size_t passing = 1024;  // packets of others that may be here, for each channel: what all buffers hold
+  std::size_t queue = 1024;    // packets that may wait for one link and channel
+};
+
+struct SwitchOutputSpec {
+  FabricNodeSpec fabric;
+  std::uint32_t link = 0;  // of the switch: where this output leads
+};
+
+struct SwitchOutputState {
+  Egress egress;
+  std::vector<std::uint32_t> owed;  // bytes of credit to return, by link and channel of arrival
+};
+
+class SwitchOutput final : public Component<SwitchOutputSpec, SwitchOutputState> {
+ public:
+  explicit SwitchOutput(Slot<SwitchOutputSpec> slot);
+  In<Packet> packet_in = in<&SwitchOutput::on_packet>("packet");
+  In<Credit> credit_in = in<&SwitchOutput::on_credit>("credit");
+  Out<Packet> packet_out = out<Packet>("packet_out");
+  std::vector<Out<Credit>> credit_out;  // by link of the switch
+
+  std::string_view kind() const override { return spec().fabric.kind; }
+  std::string waiting_for() const override;
+  SwitchOutputState initial() const override;
+  std::span<Stat<SwitchOutputState> const> stats() const override;
+
+  void on_packet(Packet const& m, Cx& cx) const;
+  void on_credit(Credit const& m, Cx& cx) const;
+
+ private:
+  void transmit(Cx& cx) const;
+};
+
+struct PortSpec {
+  FabricNodeSpec fabric;
+  DeviceId device = 0;
+  Clock clock{1'000'000'000};
+  std::uint32_t line_bytes = 64;
+  std::uint16_t memory_port = 0;  // this port's number among the clients of the L2 slices
+  AddressMap memory;
+  std::uint32_t slices = 1;
+  std::vector<NodeId> node_of_gpu;
+  std::vector<NodeId> node_of_cpu;
+  NodeId iommu_node = 0;                // of a GPU: where its translation requests go
+  std::uint32_t outbound = 1;           // requests of this device that may be under way
+  std::uint32_t inbound = 1;            // requests of other devices that are served at a time
+  std::uint32_t memory_credits = 1;     // of these, at one slice
+  std::uint32_t translation_bytes = 8;  // payload of a translation response or an invalidation request
+};
+
+struct Outbound {
+  std::uint32_t tag = 0;
+  std::uint16_t from = 0;
+  std::uint16_t unused = 0;
+};
+struct Inbound {
+  std::uint32_t tag = 0;
+  NodeId source = 0;
+  std::uint8_t bytes = 0;
+  std::uint8_t unused = 0;
+};
+
+struct PortStats {
+  std::uint64_t reads_sent = 0;
+  std::uint64_t writes_sent = 0;
+  std::uint64_t translations_sent = 0;
+  std::uint64_t reads_received = 0;
+  std::uint64_t writes_received = 0;
+  std::uint64_t translations_received = 0;
+};
+
+struct PortState {
+  std::vector<Egress> egress;
+  std::vector<std::uint32_t> owed;       // bytes of credit to return, by link and channel
+  std::vector<std::uint32_t> next_flow;  // of data, by destination node: without payload, with payload
+  std::vector<Outbound> outbound;
+  std::vector<std::uint32_t> free_outbound;
+  std::vector<Inbound> inbound;
+  std::vector<std::uint32_t> free_inbound;
+  std::vector<std::uint32_t> slice_credits;
+  std::uint64_t queued_responses = 0;  // responses to other devices that wait for a link
+  Ring<Packet>
+      held;  // arrived memory requests that wait for an entry or an L2 credit; their link credit is kept
+  PortStats stats;
+};
+
+// A device's port: RDMA engine of a GPU, root port of a CPU. It turns the device's requests for other
+// devices' memory into packets, and other devices' requests into requests to its own L2 slices. Where a route
+// leads through the device (from one CPU's GPUs to another's, say), it passes packets on as a switch does.
+class FabricPort : public Component<PortSpec, PortState> {
+ public:
+  explicit FabricPort(Slot<PortSpec> slot);
+  In<Packet> packet_in = in<&FabricPort::on_packet>("packet");
+  In<Credit> credit_in = in<&FabricPort::on_credit>("credit");
+  In<MemResponse> memory_response = in<&FabricPort::on_memory>("memory_response");
+  Out<MemRequest> memory_request = out<MemRequest>("memory_request");
+  std::vector<Out<Packet>> packet_out;
+  std::vector<Out<Credit>> credit_out;
+
+  std::string_view kind() const override { return spec().fabric.kind; }
+  std::string waiting_for() const override;
+  PortState initial() const override;
+  std::span<Stat<PortState> const> stats() const override;
+
+  void on_packet(Packet const& m, Cx& cx) const;
+  void on_credit(Credit const& m, Cx& cx) const;
+  void on_memory(MemResponse const& m, Cx& cx) const;
+
+ protected:
+  NodeId node_of(DeviceId device) const {
+    return device >= kFirstCpu ? spec().node_of_cpu[device - kFirstCpu] : spec().node_of_gpu[device];
+  }
+  std::uint16_t payload_of(PacketKind kind, std::uint32_t bytes) const;
+  void post(Packet p, Cx& cx) const;
+  // Handles a response, a translation or an invalidation; the caller returns the packet's credit.
+  virtual void receive(Packet const& m, Cx& cx) const = 0;
+
+ private:
+  void enqueue(Packet p, std::size_t client, Cx& cx) const;
+  bool serve(Packet const& m, Cx& cx) const;
+  void release_buffer(Packet const& packet, Time at, Cx& cx) const;
+  void serve_held(Cx& cx) const;
+  void transmit(std::uint32_t link, Cx& cx) const;
+};
+
+class Rdma final : public FabricPort {
+ public:
+  using FabricPort::FabricPort;
+  In<MemRequest> remote_request = in<&Rdma::on_remote>("remote_request");
+  In<TranslateRequest> translate_request = in<&Rdma::on_translate>("translate_request");
+  In<Invalidated> invalidated = in<&Rdma::on_invalidated>("invalidated");
+  Out<MemResponse> remote_response = out<MemResponse>("remote_response");
+  Out<TranslateResponse> translate_response = out<TranslateResponse>("translate_response");
+  Out<Invalidate> invalidate = out<Invalidate>("invalidate");
+
+  void on_remote(MemRequest const& m, Cx& cx) const;
+  void on_translate(TranslateRequest const& m, Cx& cx) const;
+  void on_invalidated(Invalidated const& m, Cx& cx) const;
+
+ private:
+  void receive(Packet const& m, Cx& cx) const override;
+};
+
+class CpuPort final : public FabricPort {
+ public:
+  using FabricPort::FabricPort;
+  In<Packet> translated = in<&CpuPort::on_translated>("translated");
+  Out<Packet> translate = out<Packet>("translate");
+  Out<Invalidated> invalidated = out<Invalidated>("invalidated");
+
+  void on_translated(Packet const& m, Cx& cx) const;
+
+ private:
+  void receive(Packet const& m, Cx& cx) const override;
+};
+
+}  // namespace farfault

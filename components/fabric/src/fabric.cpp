@@ -1,0 +1,394 @@
+#include "farfault/fabric/fabric.hpp"
+
+#include <array>
+
+namespace farfault {
+
+namespace {
+
+// The clients of a device's links.
+constexpr std::size_t kData = 0;
+constexpr std::size_t kTranslations = 1;
+
+std::string describe_waiting(std::uint64_t queued) {
+  return queued == 0 ? std::string{} : std::to_string(queued) + " packets queued for a link";
+}
+
+std::uint64_t queued(std::vector<Egress> const& egress) {
+  std::uint64_t n = 0;
+  for (auto const& e : egress) n += e.queued();
+  return n;
+}
+
+// Sends the packets of `egress` that have a credit; calls `gone(packet, departure)` for each.
+template <class Cx, class Gone>
+void send_packets(Egress& egress, LinkEnd const& link, Out<Packet> const& port, Cx& cx, Gone&& gone) {
+  egress.transmit(cx.now(), [&](Packet p, Time done) {
+    auto const arrived_via = p.via;
+    p.via = link.far_via;
+    std::uint32_t const output = link.far_route == nullptr ? 0 : link.far_route->next(p).link;
+    FF_CHECK(output != RouteTable::kNone, "a packet for a node to which the next switch has no route");
+    cx.send(port, output, p, done - cx.now());
+    p.via = arrived_via;
+    gone(p, done);
+  });
+}
+
+// The buffer of `packet` is free from `at` on: its sender gets the credits, a batch at a time.
+template <class Cx>
+void return_credit(FabricNodeSpec const& node, std::vector<Out<Credit>> const& ports,
+                   std::vector<std::uint32_t>& owed_credits, Packet const& packet, Time at, Cx& cx) {
+  auto const& link = node.links[packet.via];
+  auto const channel = static_cast<std::uint16_t>(channel_of(packet.kind));
+  auto& owed = owed_credits[packet.via * std::size_t{kChannels} + channel];
+  owed += link.format.bytes(packet.payload);
+  if (owed < link.batch) return;
+  cx.send(ports[packet.via], Credit{link.far_via, channel, owed}, at - cx.now());
+  owed = 0;
+}
+
+std::uint64_t sum(PortState const& s, std::uint64_t EgressStats::*field) {
+  std::uint64_t total = 0;
+  for (auto const& e : s.egress) total += e.stats().*field;
+  return total;
+}
+
+}  // namespace
+
+void FabricParams::describe(ParamTable& t) {
+  t.count("header_bytes", header_bytes, {1, 1024},
+          "bytes on the wire of a packet without data, on all links but NVLink",
+          "PCIe 3.0: 4 framing + 12..16 header + 4 LCRC, rounded to 24; for xGMI and networks assumed");
+  t.count(
+      "nvlink_flit_bytes", nvlink_flit_bytes, {1, 128},
+      "bytes of an NVLink flit; a packet is one header flit and its payload in whole flits; a power of two",
+      "WikiChip, NVLink: packets of 1 to 18 flits of 128 bits; 64 bytes take a header flit and 4 of data");
+  t.count("translation_bytes", translation_bytes, {0, 1024},
+          "payload bytes of a translation response or an invalidation request",
+          "PCIe ATS 1.1: 8 bytes a translation completion entry, and of an invalidate request");
+  t.bytes("buffer", buffer, {ByteSize{0}, ByteSize{kLargestBuffer}},
+          "bytes that the receiver of a link buffers, per virtual channel; 0: each link's bandwidth x round "
+          "trip, twice",
+          "assumed: links are built to be filled; twice, because half of the credits may be on hold at the "
+          "receiver");
+  t.choice("network_spread", network_spread,
+           {{"packet", NetworkSpread::packet}, {"flow", NetworkSpread::flow}},
+           "what is spread over equally short network links: packet by packet, or all from one node to "
+           "another over one of them",
+           "NVIDIA Quantum InfiniBand: adaptive routing of each packet; ECMP (RFC 2992): flow");
+  t.duration("service_time", service_time, {Duration{1}, 1ms},
+             "how long a device takes to serve a line for another one, under load; sizes inbound and "
+             "memory_credits",
+             "assumed");
+  t.count("inbound", inbound, {0, 1 << 20},
+          "requests of other devices that a device serves at a time; 0: the lines that its links carry in "
+          "service_time",
+          "assumed; MGPUSim 4.2, RDMA builder: 256 for links of 16 GB/s, where this gives 250");
+  t.count("memory_credits", memory_credits, {0, 1 << 20},
+          "of these, at one L2 slice; 0: twice its even share", "assumed");
+}
+
+std::uint32_t FabricParams::inbound_of(Bandwidth all_links, std::uint32_t line_bytes) const {
+  if (inbound != 0) return inbound;
+  __extension__ using Wide = unsigned __int128;
+  auto const bytes = static_cast<Wide>(all_links.bytes_per_second) *
+                     static_cast<std::uint64_t>(service_time.count()) / 1'000'000'000'000;
+  return static_cast<std::uint32_t>(std::clamp<Wide>(bytes / line_bytes, 1, 1 << 20));
+}
+
+std::uint32_t FabricParams::memory_credits_of(std::uint32_t inbound_entries, std::uint32_t slices) const {
+  return memory_credits != 0 ? memory_credits : (2 * inbound_entries + slices - 1) / slices;
+}
+
+// ---- SwitchOutput
+
+SwitchOutput::SwitchOutput(Slot<SwitchOutputSpec> slot) : Component(std::move(slot)) {
+  for (std::size_t i = 0; i < spec().fabric.links.size(); ++i)
+    credit_out.push_back(out<Credit>("credit_out" + std::to_string(i)));
+}
+
+SwitchOutputState SwitchOutput::initial() const {
+  auto const& f = spec().fabric;
+  SwitchOutputState s;
+  auto const& link = f.links[spec().link];
+  s.egress = Egress(link.bandwidth, link.format, link.buffer, f.queue);
+  s.owed.assign(f.links.size() * kChannels, 0);
+  return s;
+}
+
+std::string SwitchOutput::waiting_for() const {
+  return describe_waiting(state().egress.queued());
+}
+
+std::span<Stat<SwitchOutputState> const> SwitchOutput::stats() const {
+  using S = SwitchOutputState const&;
+  static constexpr std::array<Stat<SwitchOutputState>, 4> all{{
+      {"packets", "count", "packets forwarded", StatKind::counter,
+       [](S s) { return s.egress.stats().packets; }},
+      {"bytes", "bytes", "bytes forwarded, headers included", StatKind::counter,
+       [](S s) { return s.egress.stats().bytes; }},
+      {"busy_time", "ps", "time the output link was busy", StatKind::counter,
+       [](S s) { return s.egress.stats().busy_ps; }},
+      {"queued_packets", "count", "packets waiting for the output", StatKind::level,
+       [](S s) { return s.egress.queued(); }},
+  }};
+  return all;
+}
+
+void SwitchOutput::on_packet(Packet const& m, Cx& cx) const {
+  auto const step = spec().fabric.route->next(m);
+  FF_CHECK(step.link == spec().link, path() + ": a packet for another output");
+  auto onward = m;
+  onward.flow = step.flow;
+  cx.state().egress.enqueue(onward);
+  transmit(cx);
+}
+
+void SwitchOutput::on_credit(Credit const& m, Cx& cx) const {
+  cx.state().egress.add_credits(static_cast<Channel>(m.channel), m.bytes);
+  transmit(cx);
+}
+
+void SwitchOutput::transmit(Cx& cx) const {
+  auto& s = cx.state();
+  auto const& f = spec().fabric;
+  send_packets(s.egress, f.links[spec().link], packet_out, cx,
+               [&](Packet const& p, Time done) { return_credit(f, credit_out, s.owed, p, done, cx); });
+}
+
+// ---- FabricPort
+
+FabricPort::FabricPort(Slot<PortSpec> slot) : Component(std::move(slot)) {
+  for (std::size_t i = 0; i < spec().fabric.links.size(); ++i) {
+    packet_out.push_back(out<Packet>("packet_out" + std::to_string(i)));
+    credit_out.push_back(out<Credit>("credit_out" + std::to_string(i)));
+  }
+}
+
+PortState FabricPort::initial() const {
+  auto const& p = spec();
+  PortState s;
+  for (auto const& link : p.fabric.links)
+    s.egress.emplace_back(link.bandwidth, link.format, link.buffer, p.fabric.queue);
+  s.owed.assign(p.fabric.links.size() * kChannels, 0);
+  // Not all sources begin with the same of their links.
+  for (std::uint32_t i = 0; i < 2 * p.fabric.route->nodes(); ++i)
+    s.next_flow.push_back(RouteTable::route_hash(p.fabric.node, i, 0));
+  s.outbound.resize(p.outbound);
+  for (auto i = p.outbound; i > 0; --i) s.free_outbound.push_back(i - 1);
+  s.inbound.resize(p.inbound);
+  for (auto i = p.inbound; i > 0; --i) s.free_inbound.push_back(i - 1);
+  s.slice_credits.assign(p.slices, p.memory_credits);
+  s.held = Ring<Packet>(p.fabric.passing);
+  return s;
+}
+
+std::string FabricPort::waiting_for() const {
+  auto const& s = state();
+  auto const out = s.outbound.size() - s.free_outbound.size();
+  auto const inside = s.inbound.size() - s.free_inbound.size();
+  auto text = describe_waiting(queued(s.egress));
+  if (out != 0) text += (text.empty() ? "" : ", ") + std::to_string(out) + " remote accesses unanswered";
+  if (inside != 0)
+    text += (text.empty() ? "" : ", ") + std::to_string(inside) + " accesses by other devices being served";
+  return text;
+}
+
+std::span<Stat<PortState> const> FabricPort::stats() const {
+  using S = PortState const&;
+  static constexpr std::array<Stat<PortState>, 9> all{{
+      {"reads_sent", "count", "read requests sent to other devices", StatKind::counter,
+       [](S s) { return s.stats.reads_sent; }},
+      {"writes_sent", "count", "write requests sent to other devices", StatKind::counter,
+       [](S s) { return s.stats.writes_sent; }},
+      {"translations_sent", "count", "translation requests sent", StatKind::counter,
+       [](S s) { return s.stats.translations_sent; }},
+      {"reads_received", "count", "read requests received from other devices", StatKind::counter,
+       [](S s) { return s.stats.reads_received; }},
+      {"writes_received", "count", "write requests received from other devices", StatKind::counter,
+       [](S s) { return s.stats.writes_received; }},
+      {"translations_received", "count", "translation requests (CPU) or responses (GPU) received",
+       StatKind::counter, [](S s) { return s.stats.translations_received; }},
+      {"packets", "count", "packets sent over all links", StatKind::counter,
+       [](S s) { return sum(s, &EgressStats::packets); }},
+      {"bytes", "bytes", "bytes sent, headers included", StatKind::counter,
+       [](S s) { return sum(s, &EgressStats::bytes); }},
+      {"busy_time", "ps", "time the outgoing links were busy, summed over links", StatKind::counter,
+       [](S s) { return sum(s, &EgressStats::busy_ps); }},
+  }};
+  return all;
+}
+
+std::uint16_t FabricPort::payload_of(PacketKind kind, std::uint32_t bytes) const {
+  if (kind == PacketKind::write_request || kind == PacketKind::read_response)
+    return static_cast<std::uint16_t>(bytes);
+  if (kind == PacketKind::translate_response || kind == PacketKind::invalidate_request ||
+      kind == PacketKind::flush_request)
+    return static_cast<std::uint16_t>(spec().translation_bytes);
+  return 0;
+}
+
+void FabricPort::post(Packet p, Cx& cx) const {
+  bool const ordered = p.kind >= PacketKind::translate_request;
+  p.source = spec().fabric.node;
+  p.payload = payload_of(p.kind, p.bytes);
+  p.flow = ordered ? RouteTable::route_hash(p.address, 0, 0)
+                   : cx.state().next_flow[2 * std::size_t{p.destination} + (p.payload != 0)]++;
+  enqueue(p, ordered ? kTranslations : kData, cx);
+}
+
+void FabricPort::enqueue(Packet p, std::size_t client, Cx& cx) const {
+  auto const step = spec().fabric.route->next(p);
+  FF_CHECK(step.link < spec().fabric.links.size(), path() + ": a packet for a node without a route");
+  p.flow = step.flow;
+  cx.state().egress[step.link].enqueue(p, client);
+  transmit(step.link, cx);
+}
+
+void FabricPort::transmit(std::uint32_t link, Cx& cx) const {
+  auto& s = cx.state();
+  auto const& fabric = spec().fabric;
+  send_packets(s.egress[link], fabric.links[link], packet_out[link], cx, [&](Packet const& p, Time done) {
+    if (p.source != fabric.node)
+      release_buffer(p, done, cx);
+    else if (p.kind == PacketKind::read_response || p.kind == PacketKind::write_response)
+      --s.queued_responses;
+  });
+}
+
+void FabricPort::release_buffer(Packet const& packet, Time at, Cx& cx) const {
+  return_credit(spec().fabric, credit_out, cx.state().owed, packet, at, cx);
+}
+
+void FabricPort::on_credit(Credit const& m, Cx& cx) const {
+  cx.state().egress[m.link].add_credits(static_cast<Channel>(m.channel), m.bytes);
+  transmit(m.link, cx);
+  serve_held(cx);
+}
+
+void FabricPort::serve_held(Cx& cx) const {
+  auto& s = cx.state();
+  while (!s.held.empty() && serve(s.held.front(), cx)) s.held.pop();
+}
+
+void FabricPort::on_packet(Packet const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (m.destination != spec().fabric.node) {
+    enqueue(m, kData, cx);
+    return;
+  }
+  if (m.kind == PacketKind::read_request || m.kind == PacketKind::write_request) {
+    ++(m.kind == PacketKind::read_request ? s.stats.reads_received : s.stats.writes_received);
+    if (!s.held.empty() || !serve(m, cx)) s.held.push(m);
+    return;
+  }
+  if (m.kind == PacketKind::translate_request || m.kind == PacketKind::translate_response)
+    ++s.stats.translations_received;
+  receive(m, cx);
+  release_buffer(m, cx.now(), cx);
+}
+
+bool FabricPort::serve(Packet const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const slice = spec().memory.slice(offset_of(m.address));
+  // A request keeps its entry until the response has left, so that responses never outgrow their queue.
+  if (s.free_inbound.size() <= s.queued_responses || s.slice_credits[slice] == 0) return false;
+  auto const entry = s.free_inbound.back();
+  s.free_inbound.pop_back();
+  --s.slice_credits[slice];
+  s.inbound[entry] = {m.tag, m.source, m.bytes, 0};
+  auto const access = m.kind == PacketKind::read_request ? Access::read : Access::write;
+  cx.send(memory_request, slice, MemRequest{m.address, entry, spec().memory_port, access, m.bytes});
+  release_buffer(m, cx.now(), cx);
+  return true;
+}
+
+void FabricPort::on_memory(MemResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  ++s.slice_credits[spec().memory.slice(offset_of(m.address))];
+  auto const requester = s.inbound[m.tag];
+  s.free_inbound.push_back(m.tag);
+  Packet p{};
+  p.kind = m.access == Access::read ? PacketKind::read_response : PacketKind::write_response;
+  p.address = m.address;
+  p.tag = requester.tag;
+  p.bytes = requester.bytes;
+  p.destination = requester.source;
+  ++s.queued_responses;
+  post(p, cx);
+  serve_held(cx);
+}
+
+// ---- Rdma
+
+void Rdma::on_remote(MemRequest const& m, Cx& cx) const {
+  auto& s = cx.state();
+  FF_CHECK(!s.free_outbound.empty(), path() + ": more remote accesses than credits");
+  auto const entry = s.free_outbound.back();
+  s.free_outbound.pop_back();
+  s.outbound[entry] = {m.tag, m.from, 0};
+  ++(m.access == Access::read ? s.stats.reads_sent : s.stats.writes_sent);
+  Packet p{};
+  p.kind = m.access == Access::read ? PacketKind::read_request : PacketKind::write_request;
+  p.address = m.address;
+  p.tag = entry;
+  p.bytes = m.bytes;
+  p.destination = node_of(device_of(m.address));
+  post(p, cx);
+}
+
+void Rdma::on_translate(TranslateRequest const& m, Cx& cx) const {
+  ++cx.state().stats.translations_sent;
+  Packet p{};
+  p.kind = PacketKind::translate_request;
+  p.address = m.page;
+  p.tag = m.from;
+  p.destination = spec().iommu_node;
+  p.device = spec().device;
+  post(p, cx);
+}
+
+void Rdma::on_invalidated(Invalidated const& m, Cx& cx) const {
+  Packet p{};
+  p.kind = PacketKind::invalidate_response;
+  p.tag = m.move;
+  p.destination = spec().iommu_node;
+  p.device = spec().device;
+  post(p, cx);
+}
+
+void Rdma::receive(Packet const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (m.kind == PacketKind::translate_response) {
+    cx.send(translate_response, TranslateResponse{m.address, m.frame, 0, m.tag, m.found_by, {}});
+    return;
+  }
+  if (m.kind == PacketKind::invalidate_request || m.kind == PacketKind::flush_request) {
+    auto const step = m.kind == PacketKind::flush_request ? MoveStep::flush : MoveStep::unmap;
+    cx.send(invalidate, Invalidate{m.address, m.frame, 0, m.tag, step, {}});
+    return;
+  }
+  FF_CHECK(m.kind == PacketKind::read_response || m.kind == PacketKind::write_response,
+           path() + ": a packet that a GPU does not take");
+  auto const requester = s.outbound[m.tag];
+  s.free_outbound.push_back(m.tag);
+  auto const access = m.kind == PacketKind::read_response ? Access::read : Access::write;
+  cx.send(remote_response, requester.from, MemResponse{m.address, requester.tag, access, {}});
+}
+
+// ---- CpuPort
+
+void CpuPort::on_translated(Packet const& m, Cx& cx) const {
+  post(m, cx);
+}
+
+void CpuPort::receive(Packet const& m, Cx& cx) const {
+  if (m.kind == PacketKind::invalidate_response) {
+    cx.send(invalidated, Invalidated{m.tag});
+    return;
+  }
+  FF_CHECK(m.kind == PacketKind::translate_request, path() + ": a packet that a CPU does not take");
+  cx.send(translate, m);
+}
+
+}  // namespace farfault

@@ -1,0 +1,107 @@
+// A DRAM channel: banks with row buffers, a bounded request queue, a shared data bus, and a scheduler.
+//
+// The scheduler (dram_scheduler.hpp) says which request is next. A choice reserves the data bus; the next
+// choice is made when the bus will be free within the time that a row miss takes, so that misses in several
+// banks overlap. The bus carries `bandwidth`: saturated and without row misses the channel delivers exactly
+// that. What the way between cache and banks takes beyond the banks' own timing (clock crossings, the
+// controller's pipeline, the PHY) is one fixed `controller_latency`, paid on the way back: it delays every
+// answer and takes no bandwidth.
+//
+// Refresh (off unless t_refi is set): the n-th refresh of all banks lasts from n x t_refi for t_rfc, at the
+// same time in all channels. No burst reaches into it, and rows are closed after it: saturated, a channel
+// loses t_rfc + t_rcd + t_cl of every t_refi. Refreshes of single banks, which some controllers prefer, are
+// not modelled.
+//
+// Turn-around (off unless t_wtr or t_rtw is set): between a write's data and a read's lie t_wtr + t_cl (the
+// read is commanded t_wtr after the data), between a read's and a write's t_rtw.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "farfault/engine/component.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/memory/dram_bank.hpp"
+#include "farfault/memory/dram_scheduler.hpp"
+#include "farfault/parts/address_map.hpp"
+#include "farfault/protocols/messages.hpp"
+
+namespace farfault {
+
+struct DramParams {
+  ByteSize capacity{4096ULL * 1024 * 1024};
+  std::uint32_t channels = 0;
+  Bandwidth bandwidth{32'000'000'000};
+  std::uint32_t banks = 16;
+  ByteSize row{2048};
+  Duration t_cl = 14ns;
+  Duration t_rcd = 14ns;
+  Duration t_rp = 14ns;
+  Duration t_ras = 33ns;
+  Duration controller_latency = Duration::zero();
+  std::uint32_t queue = 64;
+  PolicyChoice<DramScheduler> scheduler{"frfcfs"};
+  Duration t_refi = 0ns;
+  Duration t_rfc = 0ns;
+  Duration t_wtr = 0ns;
+  Duration t_rtw = 0ns;
+  void describe(ParamTable& t);
+};
+
+struct DramChannelSpec {
+  DramParams params;
+  std::string kind = "dram";         // of the series in the results
+  std::string section = "gpu.dram";  // of its parameters
+  AddressMap memory;                 // of all channels of the device
+};
+
+struct DramStats {
+  std::uint64_t reads = 0;
+  std::uint64_t writes = 0;
+  std::uint64_t row_hits = 0;
+  std::uint64_t row_misses = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t busy_ps = 0;
+  std::uint64_t refresh_stalls = 0;
+  std::uint64_t turn_arounds = 0;
+};
+
+struct DramChannelState {
+  std::vector<DramPending> queue;  // oldest first
+  DramBanks banks;
+  Policy<DramScheduler> scheduler;
+  Time bus_free{};
+  Time choose_at = Time::max();     // the pending timer, if any
+  Time next_refresh = Time::max();  // the first one that the banks do not know of
+  std::uint64_t queued_writes = 0;
+  Access last = Access::read;  // on the bus
+  DramStats stats;
+  DepthHistogram queue_depth;  // when a request comes
+};
+
+class DramChannel final : public Component<DramChannelSpec, DramChannelState> {
+ public:
+  using Component::Component;
+  In<MemRequest> request = in<&DramChannel::on_request>("request");
+  Self<Tick> choose = timer<&DramChannel::on_choose>("choose");
+  Out<MemResponse> response = out<MemResponse>("response");
+
+  std::string_view kind() const override { return spec().kind; }
+  std::string waiting_for() const override;
+  DramChannelState initial() const override;
+  std::span<Stat<DramChannelState> const> stats() const override;
+  std::vector<PolicyStats> policy_stats() const override;
+
+  void on_request(MemRequest const& m, Cx& cx) const;
+  void on_choose(Tick const& m, Cx& cx) const;
+
+ private:
+  void schedule(Cx& cx) const;
+  void refresh(DramChannelState& s, Time until) const;
+  Time earliest_on_bus(DramChannelState const& s, Access access) const;
+  DramTiming timing() const {
+    return {spec().params.t_cl, spec().params.t_rcd, spec().params.t_rp, spec().params.t_ras};
+  }
+};
+
+}  // namespace farfault

@@ -1,0 +1,224 @@
+// One slice of a device's last-level cache, or of a cache in front of a DRAM channel: a bank with its tags,
+// MSHRs and response port.
+//
+// A request takes one cycle of the slice, first come first served (simultaneous ones in port order); a hit
+// responds `latency` cycles later; a response takes one cycle of the response port. Write-back; a write that
+// misses allocates its line without a fetch (sectored lines with byte masks, as gfx9 and NVIDIA). Page-walk
+// reads are requests like others. This is also where the crossbar's output port is: the crossbar has one
+// stage, its outputs are output-queued, and its latency is that of the links. What a slice misses goes to one
+// or several DRAM channels (or slices of a cache in front of them), each with credits of its own.
+//
+// Partitions: the SMs of a partition use its slices alone, so that an address has a slice in each partition;
+// its home is the one beside its memory, which everybody but the SMs uses. By `miss_path` a slice that is not
+// the home of an address
+// - `home_slice`: fetches a line from the home slice and keeps it clean, and passes writes on to it. Hardware
+//   keeps the copies coherent; the traffic of that is not modelled, and a copy is taken to be written with
+//   its home. Requests of other partitions have a queue and MSHRs of their own at either end, so that
+//   partitions never wait for each other in a circle; the two queues of a slice take turns.
+// - `memory`: treats the line as its own, and reaches its memory `partition_latency` later each way. Software
+//   keeps the copies coherent: at the end of a kernel every slice writes its dirty lines back and drops all;
+//   and those of a page when it leaves its frame.
+//
+// A flush: told so by the dispatcher (the end of a kernel) or the GMMU (a page leaves), a slice writes its
+// dirty lines to memory, one per cycle as credits allow, and reports when these writes are acknowledged.
+// Flushes are done one after the other. Write-backs under way before are not waited for.
+#pragma once
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "farfault/engine/component.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/memory/cache.hpp"
+#include "farfault/parts/address_map.hpp"
+#include "farfault/parts/mshr.hpp"
+#include "farfault/parts/ring.hpp"
+#include "farfault/protocols/messages.hpp"
+
+namespace farfault {
+
+enum class MissPath : std::uint8_t { home_slice, memory };
+
+struct L2CacheParams {
+  std::uint32_t slices = 16;
+  ByteSize size{std::uint64_t{2} << 20};
+  std::uint32_t ways = 16;
+  std::uint32_t latency = 14;
+  std::uint32_t mshrs = 64;
+  std::uint32_t waiters = 512;
+  ByteSize interleave{256};
+  std::uint32_t partitions = 1;
+  std::uint32_t partition_latency = 100;
+  MissPath miss_path = MissPath::home_slice;
+  bool write_back_at_kernel_end = false;
+  PolicyChoice<Replacement> replacement{"lru"};
+  void describe(ParamTable& t);
+  std::uint32_t slices_per_partition() const { return slices / partitions; }
+  bool software_coherent() const { return partitions > 1 && miss_path == MissPath::memory; }
+  bool hardware_coherent() const { return partitions > 1 && miss_path == MissPath::home_slice; }
+};
+
+struct L2SliceSpec {
+  L2CacheParams params;
+  std::string kind = "l2_slice";                             // of the series in the results
+  std::string replacement_key = "gpu.l2_cache.replacement";  // by which it is chosen
+  Clock clock{1'000'000'000};
+  std::uint32_t index = 0;
+  DeviceId device = 0;
+  std::uint32_t line_bytes = 64;
+  AddressMap memory;                  // of the slices of all partitions
+  std::uint32_t in_partition = 0;     // slices of each; 0: all
+  AddressMap channels;                // an address belongs to the slice's channel number
+  std::uint32_t banks = 1;            // channels.slice(offset) / banks
+  std::uint32_t dram_channels = 1;    // of this slice
+  std::uint32_t dram_credits = 32;    // for each of them
+  std::uint32_t queue = 1024;         // requests that clients hold credits for
+  std::uint32_t cycles_per_line = 1;  // that a request and a response take
+  std::uint16_t dram_port = 0;        // this slice's number among the clients of its channels
+  std::uint32_t flushes = 0;          // that others can ask for at a time; 0: nobody does
+  unsigned page_bits = 12;
+};
+
+struct L2SliceStats {
+  std::uint64_t reads = 0;
+  std::uint64_t writes = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+  std::uint64_t writebacks = 0;
+  std::uint64_t mshr_stalls = 0;
+  std::uint64_t far_misses = 0;
+  std::uint64_t far_requests = 0;
+  std::uint64_t kernel_end_writebacks = 0;
+  std::uint64_t page_writebacks = 0;
+};
+
+struct L2Waiter {
+  std::uint32_t tag = 0;
+  std::uint16_t from = 0;
+  std::uint16_t far = 0;  // it is a slice of another partition
+};
+
+// What a slice has under way with the slices of other partitions; empty without them.
+struct FarState {
+  FarState() = default;
+  explicit FarState(L2CacheParams const& p);
+  auto members() { return std::tie(mshrs, writes, free_writes, credits, stalled, turn); }
+
+  MshrTable<L2Waiter> mshrs;     // lines read from their home
+  std::vector<L2Waiter> writes;  // passed on; the tag is the index
+  std::vector<std::uint32_t> free_writes;
+  std::vector<std::uint32_t> credits;  // by partition: of the home slice there
+  Ring<MemRequest> stalled;            // requests of other partitions, in order
+  std::uint64_t turn = 0;              // 1: they are next when something is free
+};
+
+struct FlushState {
+  Ring<Flush> asked;         // the first one is under way
+  std::uint64_t next = 0;    // place in the cache to look at
+  std::uint64_t writes = 0;  // not acknowledged yet
+};
+
+struct L2SliceState {
+  Cache cache;
+  MshrTable<L2Waiter> mshrs;
+  Ring<MemRequest> stalled;        // in order, behind a request that finds no MSHR
+  Ring<std::uint64_t> writebacks;  // lines that wait for a DRAM credit
+  Time port_free{};
+  Time answer_free{};
+  std::vector<std::uint32_t> dram_credits;  // by channel of this slice
+  FarState far;
+  FlushState flush;
+  L2SliceStats stats;
+};
+
+class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
+ public:
+  explicit L2Slice(Slot<L2SliceSpec> slot);
+  In<MemRequest> request = in<&L2Slice::on_request>("request");
+  In<MemResponse> filled = in<&L2Slice::on_dram>("filled");
+  Out<MemResponse> response = out<MemResponse>("response");
+  Out<MemRequest> dram = out<MemRequest>("dram");
+  // Where there is another partition to reach, and somebody that flushes.
+  In<MemRequest> far_request;
+  In<MemResponse> home_response;
+  Out<MemResponse> far_response;
+  Out<MemRequest> home_request;
+  In<Flush> flush;
+  Out<Flushed> flushed;
+
+  std::string_view kind() const override { return spec().kind; }
+  std::string waiting_for() const override;
+  L2SliceState initial() const override;
+  std::span<Stat<L2SliceState> const> stats() const override;
+  std::vector<PolicyStats> policy_stats() const override;
+
+  void on_request(MemRequest const& m, Cx& cx) const;
+  void on_dram(MemResponse const& m, Cx& cx) const;
+  void on_far_request(MemRequest const& m, Cx& cx) const;
+  void on_home_response(MemResponse const& m, Cx& cx) const;
+  void on_flush(Flush const& m, Cx& cx) const;
+
+  // Calls f(address, whether this is its home slice) for each line in the cache.
+  template <class F>
+  void each_line(F&& f) const {
+    state().cache.each_line([&](std::uint64_t line) {
+      auto const address = address_of(line);
+      f(address, partition_of(address) == partition());
+    });
+  }
+
+ private:
+  // These return false when the request has to wait.
+  bool serve(MemRequest const& m, bool far, Cx& cx) const;
+  bool serve_from_home(MemRequest const& m, std::uint64_t line, L2Waiter asker, Time looked_up, Cx& cx) const;
+  bool read_from_home(MemRequest const& m, std::uint64_t line, L2Waiter asker, Time looked_up, Cx& cx) const;
+  // Needs a credit of the line's channel.
+  void to_memory(PhysAddr line, Access access, std::uint32_t tag, Time at, Cx& cx) const;
+  void answer(L2Waiter to, PhysAddr address, Access access, Time at, Cx& cx) const;
+  void put(std::uint64_t line, bool dirty, Cx& cx) const;
+  void write_back(Cx& cx) const;
+  void go_on_with_flushes(Cx& cx) const;
+  // All of its writes are acknowledged.
+  bool write_dirty(Flush const& wanted, Cx& cx) const;
+  void resume_stalled(Cx& cx) const;
+
+  // Every line filled may evict a dirty one: outstanding fills have a write-back entry reserved. Fills from
+  // other partitions have theirs beside, so that nothing waits for them.
+  static bool room_for_victim(L2SliceState const& s) {
+    return s.writebacks.size() + s.mshrs.in_use() < s.writebacks.capacity() - s.far.mshrs.entries();
+  }
+  static bool room_for_far_victim(L2SliceState const& s) {
+    return s.writebacks.size() + s.mshrs.in_use() + s.far.mshrs.in_use() < s.writebacks.capacity();
+  }
+
+  std::uint32_t partition_of(PhysAddr a) const {
+    return spec().in_partition == 0 ? 0 : spec().memory.slice(offset_of(a)) / spec().in_partition;
+  }
+  std::uint32_t partition() const {
+    return spec().in_partition == 0 ? 0 : spec().index / spec().in_partition;
+  }
+  Time busy_until(Time from) const {
+    return spec().clock.after(from) + spec().clock.cycles(spec().cycles_per_line - 1);
+  }
+  std::uint32_t channel_of(PhysAddr a) const { return spec().channels.slice(offset_of(a)) / spec().banks; }
+  // Lines are numbered within their home slice, so that those of each partition use all sets.
+  static constexpr unsigned kPartitionBit = 48;
+  std::uint64_t line_of(PhysAddr a) const {
+    return spec().memory.local(offset_of(a)) / spec().line_bytes | std::uint64_t{partition_of(a)}
+                                                                       << kPartitionBit;
+  }
+  PhysAddr address_of(std::uint64_t line) const {
+    auto const of = static_cast<std::uint32_t>(line >> kPartitionBit);
+    auto const home = spec().in_partition == 0
+                          ? spec().index
+                          : of * spec().in_partition + spec().index % spec().in_partition;
+    auto const local = (line & ((std::uint64_t{1} << kPartitionBit) - 1)) * spec().line_bytes;
+    return physical(spec().device, spec().memory.offset(home, local));
+  }
+  bool in_frame(std::uint64_t line, PhysAddr frame) const {
+    return (address_of(line) ^ frame) >> spec().page_bits == 0;
+  }
+};
+
+}  // namespace farfault

@@ -1,0 +1,268 @@
+#include "farfault/memory/l2_slice.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace farfault {
+
+namespace {
+
+// Tags of writes to memory; those of reads are MSHRs.
+constexpr std::uint32_t kEviction = 0;
+constexpr std::uint32_t kFlush = 1;
+
+}  // namespace
+
+void L2CacheParams::describe(ParamTable& t) {
+  t.count("slices", slices, {1, 256}, "slices (banks) of the L2 cache", "MGPUSim 4.2, R9 Nano: 16");
+  t.bytes("size", size, {ByteSize{4096}, ByteSize{std::uint64_t{1} << 30}}, "bytes of all slices together",
+          "MGPUSim 4.2, R9 Nano: 2 MiB");
+  t.count("ways", ways, {1, 1024}, "ways of the L2 cache", "MGPUSim 4.2, R9 Nano: 16");
+  replacement.describe(t, "replacement", "which line gives way to another",
+                       "Akita 4.9 (mem/cache): the least recently used");
+  t.count("latency", latency, {1, 10000}, "cycles from look-up to response", "MGPUSim 4.2, MI300A: 14");
+  t.count("mshrs", mshrs, {1, 4096}, "lines with an outstanding miss, per slice", "MGPUSim 4.2, R9 Nano: 64");
+  t.count("waiters", waiters, {1, 1 << 20}, "requests that can wait for lines, per slice", "assumed");
+  t.bytes("interleave", interleave, {ByteSize{64}, ByteSize{1 << 20}},
+          "consecutive bytes in one slice; a power of two", "assumed");
+  t.count("partitions", partitions, {1, 64},
+          "partitions, each with an equal share of the slices for an equal share of the SMs",
+          "one; NVIDIA A100 white paper: two halves; AMD CDNA 3 white paper: one for each of 8 XCDs");
+  t.count("partition_latency", partition_latency, {0, 10000},
+          "cycles from a slice to the home slice, or the memory, of another partition, and as many back: a "
+          "miss takes them twice; 0: none, with miss_path memory only",
+          "assumed; NVIDIA A100 by MT4G (arXiv:2511.05958): a hit in the far half takes 134 cycles more");
+  t.choice(
+      "miss_path", miss_path, {{"home_slice", MissPath::home_slice}, {"memory", MissPath::memory}},
+      "where a slice gets a line of another partition: from the slice that is its home, hardware keeping the "
+      "copies coherent, or from its memory, every slice being written back and emptied after a kernel",
+      "NVIDIA A100 white paper: coherent in hardware; MI300X: memory (LLVM, AMDGPUUsage, gfx942: "
+      "buffer_wbl2, "
+      "buffer_inv)");
+  t.flag("write_back_at_kernel_end", write_back_at_kernel_end,
+         "the dirty lines are written to memory before a kernel is reported done",
+         "off; AMD gfx90a, gfx942: buffer_wbl2 at a release to the system (LLVM, AMDGPUUsage, memory model)");
+}
+
+L2Slice::L2Slice(Slot<L2SliceSpec> slot) : Component(std::move(slot)) {
+  if (spec().params.hardware_coherent()) {
+    far_request = in<&L2Slice::on_far_request>("far_request");
+    home_response = in<&L2Slice::on_home_response>("home_response");
+    far_response = out<MemResponse>("far_response");
+    home_request = out<MemRequest>("home_request");
+  }
+  if (spec().flushes != 0) {
+    flush = in<&L2Slice::on_flush>("flush");
+    flushed = out<Flushed>("flushed");
+  }
+}
+
+L2SliceState L2Slice::initial() const {
+  auto const& p = spec();
+  L2SliceState s;
+  s.cache = Cache(p.params.size.bytes / p.params.slices, p.params.ways, p.line_bytes, p.params.replacement);
+  s.mshrs = MshrTable<L2Waiter>(p.params.mshrs, p.params.waiters);
+  s.stalled = Ring<MemRequest>(p.queue);
+  auto const far_mshrs = p.params.hardware_coherent() ? p.params.mshrs : 0;
+  s.writebacks = Ring<std::uint64_t>(2 * std::size_t{p.params.mshrs} + far_mshrs);
+  s.dram_credits.assign(p.dram_channels, p.dram_credits);
+  if (far_mshrs != 0) s.far = FarState(p.params);
+  s.flush.asked = Ring<Flush>(p.flushes);
+  return s;
+}
+
+std::span<Stat<L2SliceState> const> L2Slice::stats() const {
+  using S = L2SliceState const&;
+  static constexpr std::array<Stat<L2SliceState>, 10> all{{
+      {"reads", "count", "read requests, page-walk reads included", StatKind::counter,
+       [](S s) { return s.stats.reads; }},
+      {"writes", "count", "write requests", StatKind::counter, [](S s) { return s.stats.writes; }},
+      {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.stats.hits; }},
+      {"misses", "count", "requests that missed", StatKind::counter, [](S s) { return s.stats.misses; }},
+      {"writebacks", "count", "evicted dirty lines written to DRAM", StatKind::counter,
+       [](S s) { return s.stats.writebacks; }},
+      {"mshr_stalls", "count", "requests that waited for a free MSHR", StatKind::counter,
+       [](S s) { return s.stats.mshr_stalls; }},
+      {"far_misses", "count", "requests that went to another partition's slice or memory", StatKind::counter,
+       [](S s) { return s.stats.far_misses; }},
+      {"far_requests", "count", "requests of other partitions' slices, hits or misses here",
+       StatKind::counter, [](S s) { return s.stats.far_requests; }},
+      {"kernel_end_writebacks", "count", "dirty lines written to memory at the end of a kernel",
+       StatKind::counter, [](S s) { return s.stats.kernel_end_writebacks; }},
+      {"page_writebacks", "count", "dirty lines written to memory because their page moved away",
+       StatKind::counter, [](S s) { return s.stats.page_writebacks; }},
+  }};
+  return all;
+}
+
+std::vector<L2Slice::PolicyStats> L2Slice::policy_stats() const {
+  return {{{spec().replacement_key, spec().params.replacement.stats()},
+           [](L2SliceState const& s) -> StatSource const& { return s.cache.replacement(); }}};
+}
+
+std::string L2Slice::waiting_for() const {
+  auto const& s = state();
+  auto const stalled = s.stalled.size() + s.far.stalled.size();
+  auto const far = s.far.mshrs.in_use() + s.far.writes.size() - s.far.free_writes.size();
+  if (s.mshrs.in_use() == 0 && stalled == 0 && far == 0 && s.writebacks.empty() && s.flush.asked.empty())
+    return {};
+  auto text = std::to_string(s.mshrs.in_use()) + " lines from DRAM, " + std::to_string(stalled) +
+              " requests stalled, " + std::to_string(s.writebacks.size()) + " lines to write back";
+  if (far != 0) text += ", " + std::to_string(far) + " accesses to other partitions";
+  if (!s.flush.asked.empty())
+    text += ", " + std::to_string(s.flush.writes) + " writes of a flush unacknowledged";
+  return text;
+}
+
+void L2Slice::on_request(MemRequest const& m, Cx& cx) const {
+  auto& s = cx.state();
+  FF_INVARIANT(device_of(m.address) == spec().device, path() + ": a request for another device's memory");
+  ++(m.access == Access::read ? s.stats.reads : s.stats.writes);
+  if (!s.stalled.empty() || !serve(m, false, cx)) {
+    ++s.stats.mshr_stalls;
+    s.stalled.push(m);
+  }
+}
+
+bool L2Slice::serve(MemRequest const& m, bool far, Cx& cx) const {
+  auto& s = cx.state();
+  auto const line = line_of(m.address);
+  auto const at = std::max(s.port_free, cx.now());
+  auto const looked_up = at + spec().clock.cycles(spec().params.latency);
+  L2Waiter const asker{m.tag, m.from, far ? std::uint16_t{1} : std::uint16_t{0}};
+  if (spec().params.hardware_coherent() && partition_of(m.address) != partition()) {
+    if (!serve_from_home(m, line, asker, looked_up, cx)) return false;
+    s.port_free = busy_until(at);
+    return true;
+  }
+  bool const hit = m.access == Access::write ? s.cache.write(line) : s.cache.lookup(line);
+  if (!hit && !room_for_victim(s)) return false;
+  if (hit || m.access == Access::write) {
+    if (!hit) put(line, true, cx);
+    answer(asker, m.address, m.access, looked_up, cx);
+  } else {
+    if (!s.mshrs.can_wait()) return false;
+    auto entry = s.mshrs.find(line);
+    if (!entry) {
+      auto const channel = channel_of(m.address);
+      if (s.mshrs.full() || s.dram_credits[channel] == 0) return false;
+      entry = s.mshrs.allocate(line);
+      to_memory(m.address & ~(PhysAddr{spec().line_bytes} - 1), Access::read, *entry, looked_up, cx);
+    }
+    s.mshrs.wait(*entry, asker);
+  }
+  ++(hit ? s.stats.hits : s.stats.misses);
+  s.port_free = busy_until(at);
+  return true;
+}
+
+void L2Slice::to_memory(PhysAddr line, Access access, std::uint32_t tag, Time at, Cx& cx) const {
+  auto& s = cx.state();
+  auto const channel = channel_of(line);
+  --s.dram_credits[channel];
+  if (spec().params.software_coherent() && partition_of(line) != partition()) {
+    at += spec().clock.cycles(2 * std::uint64_t{spec().params.partition_latency});  // there and back
+    ++s.stats.far_misses;
+  }
+  cx.send(dram, channel,
+          MemRequest{line, tag, spec().dram_port, access, static_cast<std::uint8_t>(spec().line_bytes)},
+          at - cx.now());
+}
+
+void L2Slice::answer(L2Waiter to, PhysAddr address, Access access, Time at, Cx& cx) const {
+  auto& s = cx.state();
+  auto const start = std::max(at, s.answer_free);
+  s.answer_free = busy_until(start);
+  cx.send(to.far == 0 ? response : far_response, to.from, MemResponse{address, to.tag, access, {}},
+          start - cx.now());
+}
+
+void L2Slice::put(std::uint64_t line, bool dirty, Cx& cx) const {
+  auto& s = cx.state();
+  auto const victim = s.cache.fill(line, dirty);
+  if (!victim || !victim->dirty) return;
+  s.writebacks.push(victim->line);
+  write_back(cx);
+}
+
+void L2Slice::write_back(Cx& cx) const {
+  auto& s = cx.state();
+  while (!s.writebacks.empty()) {
+    auto const address = address_of(s.writebacks.front());
+    if (s.dram_credits[channel_of(address)] == 0) return;
+    ++s.stats.writebacks;
+    to_memory(address, Access::write, kEviction, cx.now(), cx);
+    s.writebacks.pop();
+  }
+}
+
+void L2Slice::on_dram(MemResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  ++s.dram_credits[channel_of(m.address)];
+  if (m.access == Access::read) {
+    auto const line = s.mshrs.key(m.tag);
+    put(line, false, cx);
+    s.mshrs.release(m.tag, [&](L2Waiter const& to) { answer(to, m.address, Access::read, cx.now(), cx); });
+  } else if (m.tag == kFlush) {
+    --s.flush.writes;
+  }
+  write_back(cx);
+  go_on_with_flushes(cx);
+  resume_stalled(cx);
+}
+
+void L2Slice::resume_stalled(Cx& cx) const {
+  auto& s = cx.state();
+  auto const next_of = [&](bool far) {
+    auto& queue = far ? s.far.stalled : s.stalled;
+    if (queue.empty() || !serve(queue.front(), far, cx)) return false;
+    queue.pop();
+    s.far.turn = far ? 0 : 1;
+    return true;
+  };
+  while (next_of(s.far.turn != 0) || next_of(s.far.turn == 0)) {
+  }
+}
+
+void L2Slice::on_flush(Flush const& m, Cx& cx) const {
+  auto& asked = cx.state().flush.asked;
+  asked.push(m);
+  if (asked.size() == 1) go_on_with_flushes(cx);
+}
+
+void L2Slice::go_on_with_flushes(Cx& cx) const {
+  auto& s = cx.state();
+  while (!s.flush.asked.empty()) {
+    auto const now = s.flush.asked.front();
+    if (!write_dirty(now, cx)) return;
+    if (now.frame != kNoFrame)
+      s.cache.drop([&](std::uint64_t line) { return in_frame(line, now.frame); });
+    else if (spec().params.software_coherent())
+      s.cache.drop_clean();
+    cx.send(flushed, now.from, Flushed{now.number});
+    s.flush.asked.pop();
+    s.flush.next = 0;
+  }
+}
+
+bool L2Slice::write_dirty(Flush const& wanted, Cx& cx) const {
+  auto& s = cx.state();
+  while (auto const dirty = s.cache.first_dirty(s.flush.next)) {
+    s.flush.next = dirty->place;
+    if (wanted.frame == kNoFrame || in_frame(dirty->line, wanted.frame)) {
+      auto const address = address_of(dirty->line);
+      if (s.dram_credits[channel_of(address)] == 0) return false;
+      auto const at = std::max(s.port_free, cx.now());
+      s.port_free = busy_until(at);
+      s.cache.clean(dirty->place);
+      ++s.flush.writes;
+      ++(wanted.frame == kNoFrame ? s.stats.kernel_end_writebacks : s.stats.page_writebacks);
+      to_memory(address, Access::write, kFlush, at, cx);
+    }
+    ++s.flush.next;
+  }
+  s.flush.next = s.cache.places();
+  return s.flush.writes == 0;
+}
+
+}  // namespace farfault

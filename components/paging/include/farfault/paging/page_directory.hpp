@@ -1,0 +1,34 @@
+// Which GPUs may hold the translation of a page on another device.
+//
+// A coarse vector of 64 bits (Gupta et al., ICPP 1990): GPU n is bit n mod 64, so that the set is exact up
+// to 64 GPUs and never too small beyond. Entries that a TLB has dropped since still count.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+
+#include "farfault/parts/page_records.hpp"
+
+namespace farfault {
+
+class PageDirectory {
+ public:
+  PageDirectory() = default;
+  explicit PageDirectory(unsigned page_bits) : holders_(page_bits) {}
+
+  void add_holder(std::uint64_t page, std::uint32_t gpu) { holders_.of(page) |= bit(gpu); }
+  bool may_hold(std::uint64_t page, std::uint32_t gpu) const {
+    auto const* holders = holders_.find(page);
+    return holders != nullptr && (*holders & bit(gpu)) != 0;
+  }
+  void forget(std::uint64_t page) { holders_.forget(page); }
+
+  auto members() { return std::tie(holders_); }
+
+ private:
+  static std::uint64_t bit(std::uint32_t gpu) { return std::uint64_t{1} << (gpu % 64); }
+
+  PageRecords<std::uint64_t> holders_;
+};
+
+}  // namespace farfault

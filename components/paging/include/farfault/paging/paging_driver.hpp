@@ -1,0 +1,163 @@
+// The driver's memory manager: the placement of every page, the mapping of a page at its first touch, and the
+// migration of a page to a GPU that accesses it on another device (page migration, GMMU Bypass, section 2.2).
+//
+// At its first touch a page gets a frame of the GPU that touched it or, when that GPU's memory is full, of
+// the next GPU that has one, and of the CPU last. Its contents are assumed to be there, or, with
+// `first_touch_copy`, the GPU's copy engine fetches what the host wrote from the CPU's memory before the page
+// is mapped. The
+// driver spends `fault_latency` on it, one fault at a time; or none, where the IOMMU maps the page itself
+// (`FirstTouchBy::iommu`). Then too the choice of frames is the driver's, so that all IOMMUs agree: that of
+// the first CPU asks it within one cycle in each direction, those of others over `notify_latency`. A fault on
+// a page that was mapped for another fault in the meantime takes no time of the driver, only its turn.
+//
+// A page that migrates, for which the driver spends `fault_latency` as well,
+//   1. is unmapped at every IOMMU, which invalidates all translations to its old frame, waits until no access
+//      that used one is outstanding, and keeps requests for the page waiting;
+//      where software keeps the partitions of an L2 cache coherent, the slices of the old GPU then write back
+//      and drop its lines (`flush_moving_pages`), after the last write of whatever GPU;
+//   2. is fetched into a new frame by the copy engine of the destination GPU;
+//   3. is mapped there, at every IOMMU, and the old frame is released.
+// Up to `migrations` pages are copied at a time, further ones wait in order; a fault on a page that is being
+// copied is answered with its new frame. A GPU whose memory is full gets no further pages: it accesses them
+// remotely.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "farfault/engine/component.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/paging/frame_allocator.hpp"
+#include "farfault/paging/initial_memory.hpp"
+#include "farfault/parts/ring.hpp"
+#include "farfault/protocols/messages.hpp"
+#include "farfault/translation/page_table.hpp"
+
+namespace farfault {
+
+// Who maps a page at its first touch.
+enum class FirstTouchBy : std::uint8_t { driver, iommu };
+
+struct DriverParams {
+  Duration fault_latency = 1us;
+  Duration notify_latency = 500ns;
+  std::uint32_t migrations = 16;
+  void describe(ParamTable& t);
+};
+
+struct PagingDriverSpec {
+  DriverParams params;
+  unsigned page_bits = 12;
+  std::uint32_t gpus = 1;
+  std::uint64_t frames_per_gpu = 0;
+  PolicyChoice<FrameAllocator> frames{"on_demand"};
+  std::vector<PlacedPage> const* placed = nullptr;  // at time zero, in the order in which frames were taken
+  PageTable const* preloaded = nullptr;
+  std::uint32_t iommus = 1;
+  std::uint32_t queue = 1024;  // faults that all IOMMUs together can have outstanding
+  FirstTouchBy first_touch_by = FirstTouchBy::driver;
+  bool first_touch_copy = false;
+  std::vector<PageRange> host_written;  // pages whose contents the host wrote
+  bool flush_moving_pages = false;      // L2 partitions that software keeps coherent may hold lines of them
+  std::uint64_t unmapped_pages = 0;     // of the workload, at time zero
+  bool pages_wait = false;              // some may be mapped at their first touch
+  bool pages_move = false;
+};
+
+// A page being copied: one that migrates, or whose contents a first touch fetches.
+struct PageMigration {
+  PageFault fault{};  // that started it
+  PhysAddr from = 0;
+  PhysAddr to = 0;
+  Time started{};
+  Time unmapped{};
+  std::uint32_t unmapping = 0;  // IOMMUs that still have to say that it is unmapped
+  std::uint8_t in_use = 0;
+  std::uint8_t first_touch = 0;
+  std::uint8_t flushed = 0;  // or about to be
+  std::uint8_t unused = 0;
+};
+
+// For the results, until it is in their table: a page that has moved.
+struct MigrationRecord {
+  std::uint64_t page = 0;
+  PhysAddr from = 0;
+  PhysAddr to = 0;
+  Time started{};
+  Time unmapped{};
+  Time finished{};
+};
+
+// The same: a page mapped at its first touch.
+struct FirstTouchRecord {
+  std::uint64_t page = 0;
+  PhysAddr frame = 0;
+  Time mapped{};
+  std::uint32_t gpu = 0;  // that touched it
+  std::uint32_t unused = 0;
+};
+
+struct PagingDriverStats {
+  std::uint64_t page_faults = 0;
+  std::uint64_t pages_mapped = 0;
+  std::uint64_t pages_spilled = 0;
+  std::uint64_t migrations = 0;
+  std::uint64_t migration_ps = 0;  // from start to new mapping, summed
+  std::uint64_t migrations_refused = 0;
+};
+
+struct PagingDriverState {
+  PageTable table;
+  PolicyArray<FrameAllocator> frames;  // by GPU
+  Policy<FrameAllocator> cpu_frames;
+  Time free_at{};
+  std::vector<PageMigration> moves;  // by number
+  std::vector<std::uint32_t> free_moves;
+  Ring<PageFault> waiting;  // for a page that is moving, or for others to have moved
+  std::vector<MigrationRecord> records;
+  std::vector<FirstTouchRecord> first_touches;
+  PagingDriverStats stats;
+};
+
+class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState> {
+ public:
+  using Component::Component;
+  In<PageFault> fault = in<&PagingDriver::on_fault>("fault");
+  In<PageUnmapped> unmapped = in<&PagingDriver::on_unmapped>("unmapped");
+  In<CopyDone> copied = in<&PagingDriver::on_copied>("copied");
+  Out<PageMapped> mapped = out<PageMapped>("mapped");
+  Out<PageMapped> placed = out<PageMapped>("placed");  // to the first IOMMU, about a first touch
+  Out<PageMove> move = out<PageMove>("move");
+  Out<CopyOrder> copy = out<CopyOrder>("copy");
+
+  std::string_view kind() const override { return "driver"; }
+  std::string waiting_for() const override;
+  PagingDriverState initial() const override;
+  std::span<Stat<PagingDriverState> const> stats() const override;
+  std::vector<TableInfo> tables() const override;
+  std::vector<PolicyStats> policy_stats() const override;
+
+  void on_fault(PageFault const& m, Cx& cx) const;
+  void on_unmapped(PageUnmapped const& m, Cx& cx) const;
+  void on_copied(CopyDone const& m, Cx& cx) const;
+
+ private:
+  void take_rows(PagingDriverState& s, TableRows& rows) const override;
+  PhysAddr allocate(std::uint64_t page, std::uint32_t gpu, PagingDriverState& s) const;
+  void release(PhysAddr frame, PagingDriverState& s) const;
+  // False when the fault has to wait.
+  bool handle(PageFault const& m, bool may_move, Cx& cx) const;
+  std::uint32_t page_bytes() const { return std::uint32_t{1} << spec().page_bits; }
+  bool host_wrote(std::uint64_t page) const;
+  bool is_copied(std::uint64_t page, PagingDriverState const& s) const;
+  // False when it has to wait.
+  bool touch_first(PageFault const& m, Cx& cx) const;
+  void start_move(PageFault const& m, PhysAddr from, Cx& cx) const;
+  void end_move(PageMigration const& done, std::uint32_t number, Cx& cx) const;
+  void answer(PageFault const& m, PhysAddr frame, Duration extra, Cx& cx) const;
+  void map_first(PageFault const& m, PhysAddr frame, Duration extra, Cx& cx) const;
+  // The time from now until the driver has had its turn for a fault of this kind and spent the time it takes.
+  Duration work(FaultKind kind, Duration takes, Cx& cx) const;
+};
+
+}  // namespace farfault

@@ -1,0 +1,88 @@
+#include "farfault/paging/page_map.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "farfault/engine/config.hpp"
+#include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
+
+namespace farfault {
+namespace {
+
+constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20U;
+constexpr std::string_view kHeading = "page,device";
+constexpr std::uint64_t kMostPages = std::uint64_t{1} << 36U;  // 48 bits of addresses in pages of 4 KiB
+
+// The whole of `text` as a number of at most `most`.
+std::optional<std::uint64_t> number(std::string_view text, std::uint64_t most) {
+  std::uint64_t value = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value > most) return std::nullopt;
+  return value;
+}
+
+std::optional<DeviceId> device(std::string_view text) {
+  for (auto const first : {DeviceId{0}, kFirstCpu}) {
+    auto const* const kind = first == 0 ? "gpu" : "cpu";
+    if (!text.starts_with(kind)) continue;
+    if (auto const n = number(text.substr(3), kFirstCpu - 1U)) return static_cast<DeviceId>(first + *n);
+  }
+  return std::nullopt;
+}
+
+void refuse_pages_named_twice(PageMap const& map) {
+  auto sorted = map.pages;
+  std::ranges::sort(sorted, {}, [](MappedPage const& m) { return std::pair(m.page, m.line); });
+  auto const same = [](MappedPage const& a, MappedPage const& b) { return a.page == b.page; };
+  auto const twice = std::ranges::adjacent_find(sorted, same);
+  if (twice != sorted.end())
+    map.refuse(twice[1], "page " + std::to_string(twice->page) + " is placed by line " +
+                             std::to_string(twice->line) + " already; a page has one place");
+}
+
+}  // namespace
+
+void PageMap::refuse(MappedPage const& at, std::string const& what) const {
+  throw UserError(one_line(path) + ":" + std::to_string(at.line) + ": " + what);
+}
+
+PageMap parse_page_map(std::string_view text, std::string const& path) {
+  PageMap map{path, text.size(), fnv1a(text), {}};
+  bool headed = false;
+  MappedPage at;
+  for (auto rest = text; !rest.empty();) {
+    ++at.line;
+    auto const end = std::min(rest.find('\n'), rest.size());
+    auto line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
+    if (!headed) {
+      if (line != kHeading)
+        map.refuse(at, "'" + shown(line) + "' is not the heading '" + std::string(kHeading) + "'");
+      headed = true;
+      continue;
+    }
+    auto const comma = std::min(line.find(','), line.size());
+    auto const page = number(line.substr(0, comma), kMostPages - 1);
+    auto const where = device(line.substr(std::min(comma + 1, line.size())));
+    if (!page || !where)
+      map.refuse(at, "'" + shown(line) +
+                         "' is not a page number below 2^36, a comma and a device, such as '1048576,gpu0'");
+    at.page = *page;
+    at.device = *where;
+    map.pages.push_back(at);
+  }
+  if (!headed)
+    throw UserError(one_line(path) + ": no heading '" + std::string(kHeading) + "': not a page map");
+  refuse_pages_named_twice(map);
+  return map;
+}
+
+PageMap load_page_map(std::string const& path) {
+  return parse_page_map(read_text_file(path, kLargestFile), path);
+}
+
+}  // namespace farfault

@@ -1,0 +1,254 @@
+#include "farfault/paging/paging_driver.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace farfault {
+
+void DriverParams::describe(ParamTable& t) {
+  t.duration("fault_latency", fault_latency, {1ns, 1s},
+             "time the driver takes for a fault: to map a page that is touched first, or to start its move",
+             "assumed");
+  t.duration("notify_latency", notify_latency, {1ns, 1s},
+             "from the IOMMU or a copy engine to the driver, and back", "assumed");
+  t.count("migrations", migrations, {1, 4096}, "pages that move at a time", "assumed; MGPUSim 4.2 moves one");
+}
+
+PagingDriverState PagingDriver::initial() const {
+  PagingDriverState s;
+  s.table = spec().preloaded != nullptr ? *spec().preloaded : PageTable(0, spec().page_bits);
+  for (std::uint32_t g = 0; g < spec().gpus; ++g) s.frames.add(spec().frames.make({spec().frames_per_gpu}));
+  s.cpu_frames = spec().frames.make({FrameAllocator::kUnbounded});
+  if (spec().placed != nullptr)
+    for (auto const& p : *spec().placed)
+      static_cast<void>((p.device >= kFirstCpu ? *s.cpu_frames : s.frames[p.device]).allocate(p.page));
+  s.moves.resize(spec().params.migrations);
+  for (auto i = spec().params.migrations; i > 0; --i) s.free_moves.push_back(i - 1);
+  s.waiting = Ring<PageFault>(spec().queue);
+  s.first_touches.reserve(spec().unmapped_pages);
+  return s;
+}
+
+std::span<Stat<PagingDriverState> const> PagingDriver::stats() const {
+  using S = PagingDriverState const&;
+  static constexpr std::array<Stat<PagingDriverState>, 7> all{{
+      {"page_faults", "count", "page faults handled", StatKind::counter,
+       [](S s) { return s.stats.page_faults; }},
+      {"pages_mapped", "count", "pages mapped at their first touch", StatKind::counter,
+       [](S s) { return s.stats.pages_mapped; }},
+      {"pages_spilled", "count", "of these, pages placed on another device because the GPU's memory was full",
+       StatKind::counter, [](S s) { return s.stats.pages_spilled; }},
+      {"migrations", "count", "pages migrated to the GPU that accessed them", StatKind::counter,
+       [](S s) { return s.stats.migrations; }},
+      {"migration_time", "ps",
+       "time from the start of a migration to the new mapping, summed over migrations", StatKind::counter,
+       [](S s) { return s.stats.migration_ps; }},
+      {"migrations_refused", "count", "migrations refused because the destination GPU's memory was full",
+       StatKind::counter, [](S s) { return s.stats.migrations_refused; }},
+      {"active_migrations", "count", "pages being migrated, or copied at their first touch", StatKind::level,
+       [](S s) { return s.moves.size() - s.free_moves.size(); }},
+  }};
+  return all;
+}
+
+std::vector<TableInfo> PagingDriver::tables() const {
+  std::vector<TableInfo> tables;
+  if (spec().pages_wait)
+    tables.push_back(
+        {"first_touches",
+         "one row for each page mapped at its first touch, in the order in which the driver gave out frames",
+         {{"page", "count", "virtual page number", ColumnType::u64},
+          {"gpu", "text", "GPU that touched the page", ColumnType::text},
+          {"device", "text", "device in whose memory it was placed", ColumnType::text},
+          {"mapped", "ps", "simulated time at which the driver mapped it", ColumnType::u64}}});
+  if (spec().pages_move)
+    tables.push_back(
+        {"migrations",
+         "one row for each page that migrated, in the order of completion",
+         {{"page", "count", "virtual page number", ColumnType::u64},
+          {"from", "text", "source device", ColumnType::text},
+          {"to", "text", "destination device: the GPU that accessed the page", ColumnType::text},
+          {"started", "ps", "simulated time at which the driver started the migration", ColumnType::u64},
+          {"unmapped", "ps",
+           "simulated time at which the driver learned that no GPU can access the old frame",
+           ColumnType::u64},
+          {"finished", "ps", "simulated time at which the driver learned that the page is copied",
+           ColumnType::u64}}});
+  return tables;
+}
+
+void PagingDriver::take_rows(PagingDriverState& s, TableRows& rows) const {
+  auto const name = [](PhysAddr frame) { return device_name(device_of(frame)); };
+  if (spec().pages_wait)
+    for (auto const& r : s.first_touches)
+      rows.add(0, {r.page, device_name(static_cast<DeviceId>(r.gpu)), name(r.frame), count_of(r.mapped)});
+  if (spec().pages_move)
+    for (auto const& r : s.records)
+      rows.add(spec().pages_wait ? 1 : 0, {r.page, name(r.from), name(r.to), count_of(r.started),
+                                           count_of(r.unmapped), count_of(r.finished)});
+  s.first_touches.clear();
+  s.records.clear();
+}
+
+std::vector<PagingDriver::PolicyStats> PagingDriver::policy_stats() const {
+  return {{{"memory.frame_allocation", spec().frames.stats()},
+           [](PagingDriverState const& s) -> StatSource const& { return s.frames; }}};
+}
+
+std::string PagingDriver::waiting_for() const {
+  auto const& s = state();
+  auto const moving = s.moves.size() - s.free_moves.size();
+  if (moving == 0 && s.waiting.empty()) return {};
+  return std::to_string(moving) + " pages moving, " + std::to_string(s.waiting.size()) + " faults waiting";
+}
+
+PhysAddr PagingDriver::allocate(std::uint64_t page, std::uint32_t gpu, PagingDriverState& s) const {
+  auto const gpus = static_cast<std::uint32_t>(s.frames.size());
+  for (std::uint32_t i = 0; i < gpus; ++i) {
+    auto const g = (gpu + i) % gpus;
+    if (s.frames[g].empty()) continue;
+    if (i != 0) ++s.stats.pages_spilled;
+    return physical(static_cast<DeviceId>(g), s.frames[g].allocate(page) << spec().page_bits);
+  }
+  ++s.stats.pages_spilled;
+  return physical(kFirstCpu, s.cpu_frames->allocate(page) << spec().page_bits);
+}
+
+void PagingDriver::release(PhysAddr frame, PagingDriverState& s) const {
+  auto const device = device_of(frame);
+  auto& pool = device >= kFirstCpu ? *s.cpu_frames : s.frames[device];
+  pool.release(offset_of(frame) >> spec().page_bits);
+}
+
+bool PagingDriver::is_copied(std::uint64_t page, PagingDriverState const& s) const {
+  return std::any_of(s.moves.begin(), s.moves.end(),
+                     [&](PageMigration const& m) { return m.in_use != 0 && m.fault.page == page; });
+}
+
+Duration PagingDriver::work(FaultKind kind, Duration takes, Cx& cx) const {
+  if (kind == FaultKind::not_mapped && spec().first_touch_by == FirstTouchBy::iommu) return Duration::zero();
+  auto& s = cx.state();
+  s.free_at = std::max(s.free_at, cx.now()) + takes;
+  return s.free_at - cx.now();
+}
+
+void PagingDriver::answer(PageFault const& m, PhysAddr frame, Duration extra, Cx& cx) const {
+  PageMapped const there{m.page, frame, m.entry, 0};
+  if (m.kind == FaultKind::not_mapped && m.iommu == 0)
+    cx.send(placed, there, extra);
+  else
+    cx.send(mapped, m.iommu, there, extra);
+}
+
+void PagingDriver::on_fault(PageFault const& m, Cx& cx) const {
+  if (!handle(m, true, cx)) cx.state().waiting.push(m);
+}
+
+bool PagingDriver::handle(PageFault const& m, bool may_move, Cx& cx) const {
+  auto& s = cx.state();
+  if (is_copied(m.page, s)) return false;
+  auto const frame = s.table.find(m.page);
+  if (!frame) {
+    if (!touch_first(m, cx)) return false;
+  } else {
+    bool const moves = may_move && m.kind == FaultKind::remote && device_of(*frame) != m.gpu;
+    if (moves && s.free_moves.empty()) return false;
+    if (moves && !s.frames[m.gpu].empty()) {
+      start_move(m, *frame, cx);
+    } else {
+      if (moves) ++s.stats.migrations_refused;
+      answer(m, *frame, work(m.kind, moves ? spec().params.fault_latency : Duration::zero(), cx), cx);
+    }
+  }
+  ++s.stats.page_faults;
+  return true;
+}
+
+bool PagingDriver::host_wrote(std::uint64_t page) const {
+  return std::ranges::any_of(spec().host_written,
+                             [page](PageRange const& r) { return page - r.first < r.count; });
+}
+
+bool PagingDriver::touch_first(PageFault const& m, Cx& cx) const {
+  auto& s = cx.state();
+  bool const fetches = spec().first_touch_copy && host_wrote(m.page);
+  if (fetches && s.free_moves.empty()) return false;
+  auto const to = allocate(m.page, m.gpu, s);
+  auto const ready = work(m.kind, spec().params.fault_latency, cx);
+  if (!fetches || device_of(to) >= kFirstCpu) {
+    map_first(m, to, ready, cx);
+    return true;
+  }
+  auto const number = s.free_moves.back();
+  s.free_moves.pop_back();
+  auto const from = physical(kFirstCpu, s.cpu_frames->allocate(m.page) << spec().page_bits);
+  s.moves[number] = {m, from, to, cx.now(), Time{}, 0, 1, 1};
+  cx.send(copy, device_of(to), CopyOrder{from, to, page_bytes(), number}, ready);
+  return true;
+}
+
+void PagingDriver::map_first(PageFault const& m, PhysAddr frame, Duration extra, Cx& cx) const {
+  auto& s = cx.state();
+  ++s.stats.pages_mapped;
+  s.table.map(m.page, frame);
+  s.first_touches.push_back({m.page, frame, cx.now() + extra, m.gpu, 0});
+  answer(m, frame, extra, cx);
+}
+
+void PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx) const {
+  auto& s = cx.state();
+  auto const number = s.free_moves.back();
+  s.free_moves.pop_back();
+  auto const to = physical(m.gpu, s.frames[m.gpu].allocate(m.page) << spec().page_bits);
+  s.moves[number] = {m, from, to, cx.now(), Time{}, spec().iommus, 1, 0};
+  auto const ready = work(m.kind, spec().params.fault_latency, cx);
+  for (std::uint32_t i = 0; i < spec().iommus; ++i)
+    cx.send(move, i, PageMove{m.page, from, number, MoveStep::unmap, {}}, ready);
+}
+
+void PagingDriver::on_unmapped(PageUnmapped const& m, Cx& cx) const {
+  auto& moving = cx.state().moves[m.move];
+  FF_CHECK(moving.in_use != 0 && moving.unmapping > 0, path() + ": a page was unmapped that does not move");
+  if (--moving.unmapping != 0) return;
+  if (spec().flush_moving_pages && moving.flushed == 0 && device_of(moving.from) < kFirstCpu) {
+    moving.flushed = 1;
+    moving.unmapping = spec().iommus;
+    for (std::uint32_t i = 0; i < spec().iommus; ++i)
+      cx.send(move, i, PageMove{moving.fault.page, moving.from, m.move, MoveStep::flush, {}});
+    return;
+  }
+  moving.unmapped = cx.now();
+  cx.send(copy, moving.fault.gpu, CopyOrder{moving.from, moving.to, page_bytes(), m.move});
+}
+
+void PagingDriver::on_copied(CopyDone const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const done = s.moves[m.tag];
+  FF_CHECK(done.in_use != 0, path() + ": a page was copied that does not move");
+  s.moves[m.tag] = {};
+  s.free_moves.push_back(m.tag);
+  if (done.first_touch != 0)
+    map_first(done.fault, done.to, Duration::zero(), cx);
+  else
+    end_move(done, m.tag, cx);
+  release(done.from, s);
+  for (auto n = s.waiting.size(); n > 0; --n) {
+    auto const waiting = s.waiting.front();
+    s.waiting.pop();
+    // A fault that arrived while its page was copied starts no migration itself.
+    if (!handle(waiting, waiting.page != done.fault.page, cx)) s.waiting.push(waiting);
+  }
+}
+
+void PagingDriver::end_move(PageMigration const& done, std::uint32_t number, Cx& cx) const {
+  auto& s = cx.state();
+  ++s.stats.migrations;
+  s.stats.migration_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - done.started));
+  s.records.push_back({done.fault.page, done.from, done.to, done.started, done.unmapped, cx.now()});
+  s.table.map(done.fault.page, done.to);
+  for (std::uint32_t i = 0; i < spec().iommus; ++i)
+    cx.send(move, i, PageMove{done.fault.page, done.to, number, MoveStep::remap, {}});
+  answer(done.fault, done.to, Duration::zero(), cx);
+}
+
+}  // namespace farfault

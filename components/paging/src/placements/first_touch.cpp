@@ -1,0 +1,17 @@
+#include "farfault/paging/page_placement.hpp"
+
+namespace farfault::placements {
+namespace {
+
+struct FirstTouch final : PagePlacement {
+  void place(InitialMemory&) const override {}
+  bool leaves_out() const override { return true; }
+};
+
+}  // namespace
+
+void first_touch(PolicyList<PagePlacement>& list) {
+  list.add<FirstTouch>("first_touch", "on the GPU that touches it first");
+}
+
+}  // namespace farfault::placements

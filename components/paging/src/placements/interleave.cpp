@@ -1,0 +1,21 @@
+#include "farfault/paging/initial_memory.hpp"
+#include "farfault/paging/page_placement.hpp"
+
+namespace farfault::placements {
+namespace {
+
+struct Interleave final : PagePlacement {
+  void place(InitialMemory& memory) const override {
+    for (auto const& b : memory.buffers())
+      for (auto page = b.first; page < b.first + b.count; ++page)
+        memory.place_near(page, static_cast<std::uint32_t>(page % memory.gpus()));
+  }
+};
+
+}  // namespace
+
+void interleave(PolicyList<PagePlacement>& list) {
+  list.add<Interleave>("interleave", "on the GPUs in turn");
+}
+
+}  // namespace farfault::placements

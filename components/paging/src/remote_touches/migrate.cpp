@@ -1,0 +1,52 @@
+// A page moves once one GPU has asked for its translation `after` times in a row (1: page migration as in
+// GMMU Bypass, section 2.2; more: pages that GPUs share stay where they are).
+#include "farfault/paging/remote_touch.hpp"
+#include "farfault/parts/page_records.hpp"
+
+namespace farfault::remote_touches {
+namespace {
+
+class Migrate final : public RemoteTouch {
+ public:
+  struct Params {
+    std::uint32_t after = 1;
+    void describe(ParamTable& t) {
+      t.count("after", after, {1, 1 << 30},
+              "consecutive translation requests of one GPU for a remote page before the page moves",
+              "GMMU Bypass, section 2.2: the first");
+    }
+  };
+
+  Migrate(Params const& p, Setup const& setup) : params_{p}, touches_(setup.page_bits) {}
+
+  bool moves_pages() const override { return true; }
+  bool may_move(PhysAddr frame, std::uint32_t gpu) const override { return device_of(frame) != gpu; }
+  bool touch(std::uint64_t page, PhysAddr frame, std::uint32_t gpu) override {
+    if (!may_move(frame, gpu)) return false;
+    auto& t = touches_.of(page);
+    if (t.gpu != gpu) t.in_a_row = 0;
+    t.gpu = gpu;
+    return ++t.in_a_row >= params_->after;
+  }
+  void forget(std::uint64_t page) override { touches_.forget(page); }
+
+  auto members() { return std::tie(params_, unused_, touches_); }
+
+ private:
+  struct Touches {
+    std::uint32_t gpu = 0;  // that touched it last
+    std::uint32_t in_a_row = 0;
+  };
+
+  Fixed<Params> params_;
+  std::uint32_t unused_ = 0;
+  PageRecords<Touches> touches_;
+};
+
+}  // namespace
+
+void migrate(PolicyList<RemoteTouch>& list) {
+  list.add<Migrate>("migrate", "it moves to the GPU that touches it");
+}
+
+}  // namespace farfault::remote_touches

@@ -1,0 +1,19 @@
+#include "farfault/paging/remote_touch.hpp"
+
+namespace farfault::remote_touches {
+namespace {
+
+struct RemoteAccess final : RemoteTouch {
+  bool moves_pages() const override { return false; }
+  bool may_move(PhysAddr, std::uint32_t) const override { return false; }
+  bool touch(std::uint64_t, PhysAddr, std::uint32_t) override { return false; }
+  void forget(std::uint64_t) override {}
+};
+
+}  // namespace
+
+void remote_access(PolicyList<RemoteTouch>& list) {
+  list.add<RemoteAccess>("remote_access", "it is accessed there, over the fabric");
+}
+
+}  // namespace farfault::remote_touches

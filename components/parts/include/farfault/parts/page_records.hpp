@@ -1,0 +1,42 @@
+// One record for each page ever looked up, empty at first: found by page number through a
+// radix table, so that sparse address spaces cost no more than what is used of them.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "farfault/translation/page_table.hpp"
+
+namespace farfault {
+
+// Record must be plain data.
+template <class Record>
+class PageRecords {
+ public:
+  PageRecords() = default;
+  explicit PageRecords(unsigned page_bits) : number_of_(0, page_bits) {}
+
+  // Null: none yet.
+  Record const* find(std::uint64_t page) const {
+    auto const number = number_of_.find(page);
+    return number ? &records_[*number] : nullptr;
+  }
+  Record& of(std::uint64_t page) {
+    if (auto const number = number_of_.find(page)) return records_[*number];
+    number_of_.map(page, records_.size());
+    return records_.emplace_back();
+  }
+  // The page's record is empty again.
+  void forget(std::uint64_t page) {
+    if (auto const number = number_of_.find(page)) records_[*number] = {};
+  }
+
+  auto members() { return std::tie(number_of_, records_); }
+
+ private:
+  PageTable number_of_;  // of a page's record
+  std::vector<Record> records_;
+};
+
+}  // namespace farfault

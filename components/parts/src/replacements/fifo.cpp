@@ -1,0 +1,17 @@
+#include "farfault/parts/replacement.hpp"
+
+namespace farfault::replacements {
+namespace {
+
+struct Fifo final : Replacement {
+  Wants wants() const override { return {.insertions = true}; }
+  std::uint32_t victim(View const& set) override { return oldest(set.inserted); }
+};
+
+}  // namespace
+
+void fifo(PolicyList<Replacement>& list) {
+  list.add<Fifo>("fifo", "the one that has been there longest");
+}
+
+}  // namespace farfault::replacements

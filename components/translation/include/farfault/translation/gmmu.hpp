@@ -1,0 +1,138 @@
+// The GPU's memory management unit: the translation router, the walkers with their page-walk cache, the GPU's
+// own page table, and the requests sent on to the IOMMU.
+//
+// The GPU page table holds the pages of this GPU's memory only (GMMU Bypass, section 2.3), so a walk for a
+// remote page ends at an entry that is not present and the request is forwarded to the IOMMU, unless it was
+// sent there already. A walk reads each entry through the L2 cache, or takes `walk_latency`. When the IOMMU
+// responds with a frame of this GPU that the table does not hold (first touch), the entry is written. Every
+// request gets exactly one response; a second one is discarded, though its walk has occupied a walker. The
+// router learns of a request as soon as the GMMU knows: at the end of its walk, or when the IOMMU
+// responds. A page that was not mapped yet, and that a fault of the request has put into this GPU's memory
+// (first touch, migration), counts as remote, wherever the request was sent: it needs the IOMMU. An
+// invalidation clears the page's entry, is forwarded to the TLBs behind all earlier responses, and is
+// acknowledged when they have acknowledged it. Where the L2 slices of several partitions may hold the lines
+// of a page of this GPU (software keeps them coherent), the driver asks for a flush in a step of its own,
+// when no GPU can reach the frame any more: all slices write the page's lines back and drop them, and that is
+// acknowledged as well.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "farfault/engine/component.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/parts/address_map.hpp"
+#include "farfault/parts/ring.hpp"
+#include "farfault/protocols/messages.hpp"
+#include "farfault/translation/page_table.hpp"
+#include "farfault/translation/router.hpp"
+#include "farfault/translation/walker.hpp"
+
+namespace farfault {
+
+struct GmmuParams {
+  std::uint32_t walkers = 64;
+  std::uint32_t walk_cache = 64;
+  WalkCachePolicies walk_cache_policies;
+  std::uint32_t walk_latency = 0;
+  std::uint32_t latency = 1;
+  std::uint32_t pending = 256;
+  void describe(ParamTable& t);
+};
+
+struct GmmuSpec {
+  GmmuParams params;
+  RouterParams router;
+  Clock clock{1'000'000'000};
+  DeviceId device = 0;
+  std::uint16_t memory_port = 0;  // the GMMU's number among the clients of the L2 slices
+  AddressMap memory;
+  std::uint32_t queue = 64;              // requests that the L2 TLB can have outstanding
+  PageTable const* preloaded = nullptr;  // mappings at time zero
+  std::uint32_t slices_to_flush = 0;     // when a page leaves
+  std::uint32_t moves = 0;               // pages that can leave at a time, then
+};
+
+struct GmmuStats {
+  std::uint64_t requests = 0;
+  std::uint64_t walk_hits = 0;    // found the page
+  std::uint64_t walk_misses = 0;  // found no mapping
+  std::uint64_t iommu_requests = 0;
+  std::uint64_t late_responses = 0;  // discarded
+  std::uint64_t responses = 0;
+  std::uint64_t invalidations = 0;
+};
+
+struct GmmuPending {
+  std::uint64_t page = 0;
+  Time arrived{};
+  std::uint32_t asid = 0;
+  std::uint32_t l2_entry = 0;
+  std::uint8_t in_use = 0;
+  std::uint8_t answered = 0;
+  std::uint8_t lookups = 0;   // not done yet: the walk, the IOMMU's
+  std::uint8_t observed = 0;  // it is known whether the page is local
+  Routing routing{};
+  std::array<std::uint8_t, 2> unused{};
+};
+
+struct GmmuState {
+  std::vector<GmmuPending> pending;
+  std::vector<std::uint32_t> free_pending;
+  Ring<TranslateRequest> stalled;
+  Walker walker;  // tags are numbers of pending requests
+  PageTable table;
+  Policy<Router> router;
+  GmmuStats stats;
+  std::uint64_t latency_ps = 0;  // summed over responses
+  std::vector<Time> walk_began;  // by walker
+  LatencyHistogram walk_latency;
+  DepthHistogram queue_depth;           // when a request comes
+  std::vector<std::uint32_t> flushing;  // by move: the slices that may still hold lines of the page
+};
+
+class Gmmu final : public Component<GmmuSpec, GmmuState> {
+ public:
+  explicit Gmmu(Slot<GmmuSpec> slot);
+  In<TranslateRequest> request = in<&Gmmu::on_request>("request");
+  In<MemResponse> entry_read = in<&Gmmu::on_entry>("entry_read");
+  In<TranslateResponse> from_iommu = in<&Gmmu::on_iommu>("from_iommu");
+  In<Invalidate> invalidate = in<&Gmmu::on_invalidate>("invalidate");
+  In<Invalidated> invalidated = in<&Gmmu::on_invalidated>("invalidated");
+  Self<WalkEnd> walk_end = timer<&Gmmu::on_walk_end>("walk_end");
+  Out<TranslateResponse> response = out<TranslateResponse>("response");
+  Out<MemRequest> read_entry = out<MemRequest>("read_entry");
+  Out<TranslateRequest> to_iommu = out<TranslateRequest>("to_iommu");
+  Out<Invalidate> to_tlb = out<Invalidate>("to_tlb");
+  Out<Invalidated> acknowledge = out<Invalidated>("acknowledge");
+  // Where there are slices to flush.
+  In<Flushed> flushed;
+  Out<Flush> flush;
+
+  std::string_view kind() const override { return "gmmu"; }
+  std::string waiting_for() const override;
+  GmmuState initial() const override;
+  std::span<Stat<GmmuState> const> stats() const override;
+  std::vector<PolicyStats> policy_stats() const override;
+
+  void on_request(TranslateRequest const& m, Cx& cx) const;
+  void on_entry(MemResponse const& m, Cx& cx) const;
+  void on_walk_end(WalkEnd const& m, Cx& cx) const;
+  void on_iommu(TranslateResponse const& m, Cx& cx) const;
+  void on_invalidate(Invalidate const& m, Cx& cx) const;
+  void on_invalidated(Invalidated const& m, Cx& cx) const;
+  void on_flushed(Flushed const& m, Cx& cx) const;
+
+ private:
+  void admit(TranslateRequest const& m, Cx& cx) const;
+  void start_walks(Cx& cx) const;
+  void walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const;
+  void read(PhysAddr entry, std::uint32_t walker, Duration extra, Cx& cx) const;
+  void request_from_iommu(std::uint32_t id, Cx& cx) const;
+  void observe(GmmuPending& pending, bool local, Cx& cx) const;
+  // A look-up of the request is done, with a frame or without.
+  void lookup_done(std::uint32_t id, PhysAddr frame, Cx& cx) const;
+};
+
+}  // namespace farfault

@@ -1,0 +1,157 @@
+// The IOMMU on the CPU side: its TLB, its walkers over the page table of all mapped pages, and page faults
+// to the driver.
+//
+// Requests for one page are merged, or, without `merge`, each has its own walk. A walk reads each entry from
+// the CPU's memory, or takes `walk_latency`; a page that no entry maps is a fault and goes to the driver; its
+// walker is free meanwhile. The response carries the frame, on
+// whichever device it is, and whether a fault has put the page there (ATS). With several CPUs each keeps a
+// copy of the table in its own memory, so that walks stay local.
+//
+// A page on another device than the requesting GPU is a fault too, when the policy of remote touches says so:
+// the driver migrates the page there. When a page is unmapped the IOMMU sends invalidations to the GPU that
+// holds it and to all GPUs that have its translation, behind all earlier responses (ATS invalidation), and
+// keeps requests for the page waiting until it is mapped again.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "farfault/engine/component.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/paging/page_directory.hpp"
+#include "farfault/paging/remote_touch.hpp"
+#include "farfault/parts/address_map.hpp"
+#include "farfault/parts/mshr.hpp"
+#include "farfault/parts/ring.hpp"
+#include "farfault/protocols/messages.hpp"
+#include "farfault/translation/page_table.hpp"
+#include "farfault/translation/tlb_organization.hpp"
+#include "farfault/translation/walker.hpp"
+
+namespace farfault {
+
+struct IommuParams {
+  Frequency clock{1'000'000'000};
+  std::uint32_t walkers = 8;
+  std::uint32_t tlb_entries = 64;
+  std::uint32_t tlb_ways = 64;
+  TlbPolicies tlb;
+  std::uint32_t walk_cache = 64;
+  WalkCachePolicies walk_cache_policies;
+  std::uint32_t walk_latency = 0;
+  bool merge = true;
+  std::uint32_t latency = 1;
+  std::uint32_t pages = 1024;
+  void describe(ParamTable& t);
+};
+
+struct IommuGpu {
+  DeviceId device = 0;
+  NodeId node = 0;
+};
+
+struct IommuSpec {
+  IommuParams params;
+  std::uint16_t index = 0;  // among the IOMMUs
+  std::uint16_t memory_port = 0;
+  AddressMap memory;
+  std::uint32_t waiters = 1024;  // requests that all GPUs together can have outstanding here
+  PageTable const* preloaded = nullptr;
+  std::optional<PhysAddr> table_base;  // of this CPU's copy of the table; else that of `preloaded`
+  PolicyChoice<RemoteTouch> remote_touch{"remote_access"};
+  unsigned page_bits = 12;
+  std::vector<IommuGpu> gpus;  // those it serves
+  std::uint32_t moves = 1;     // pages that the driver moves at a time
+};
+
+struct IommuWaiter {
+  std::uint32_t tag = 0;
+  NodeId node = 0;
+  std::uint16_t gpu = 0;
+};
+
+struct IommuStats {
+  std::uint64_t requests = 0;
+  std::uint64_t tlb_hits = 0;
+  std::uint64_t tlb_misses = 0;
+  std::uint64_t merged_misses = 0;
+  std::uint64_t page_faults = 0;
+  std::uint64_t remote_faults = 0;
+  std::uint64_t invalidations = 0;
+};
+
+struct IommuState {
+  Policy<TlbOrganization> tlb;
+  MshrTable<IommuWaiter> pages;
+  Ring<Packet> stalled;
+  std::vector<Time> missed_at;  // by entry of `pages`: when the look-up of its page in the TLB ended
+  Walker walker;                // tags are entries of `pages`
+  PageTable table;
+  Policy<RemoteTouch> remote_touch;
+  PageDirectory directory;
+  MshrTable<IommuWaiter> moving;             // pages unmapped and not yet mapped again
+  std::vector<std::uint32_t> invalidations;  // still to be acknowledged, by move
+  std::vector<Time> walk_began;              // by walker
+  std::vector<Time> fault_raised;            // by entry of `pages`
+  LatencyHistogram walk_latency;
+  LatencyHistogram fault_latency;
+  DepthHistogram queue_depth;  // when a request comes
+  Time port_free{};
+  Time last_response{};  // when the latest response so far leaves
+  IommuStats stats;
+};
+
+class Iommu final : public Component<IommuSpec, IommuState> {
+ public:
+  using Component::Component;
+  In<Packet> request = in<&Iommu::on_request>("request");
+  In<MemResponse> entry_read = in<&Iommu::on_entry>("entry_read");
+  In<PageMapped> mapped = in<&Iommu::on_mapped>("mapped");
+  In<PageMove> move = in<&Iommu::on_move>("move");
+  In<Invalidated> invalidated = in<&Iommu::on_invalidated>("invalidated");
+  Self<WalkEnd> walk_end = timer<&Iommu::on_walk_end>("walk_end");
+  Out<Packet> response = out<Packet>("response");
+  Out<MemRequest> read_entry = out<MemRequest>("read_entry");
+  Out<PageFault> fault = out<PageFault>("fault");
+  Out<PageFault> first_touch = out<PageFault>("first_touch");  // a fault on a page that nothing maps
+  Out<PageUnmapped> unmapped = out<PageUnmapped>("unmapped");
+
+  std::string_view kind() const override { return "iommu"; }
+  std::string waiting_for() const override;
+  IommuState initial() const override;
+  std::span<Stat<IommuState> const> stats() const override;
+  std::vector<PolicyStats> policy_stats() const override;
+
+  void on_request(Packet const& m, Cx& cx) const;
+  void on_entry(MemResponse const& m, Cx& cx) const;
+  void on_walk_end(WalkEnd const& m, Cx& cx) const;
+  void on_mapped(PageMapped const& m, Cx& cx) const;
+  void on_move(PageMove const& m, Cx& cx) const;
+  void on_invalidated(Invalidated const& m, Cx& cx) const;
+
+ private:
+  struct Translation {
+    PhysAddr frame;
+    FoundBy found_by;
+  };
+
+  bool serve(Packet const& m, Cx& cx) const;
+  void start_walks(Cx& cx) const;
+  void walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const;
+  void read(PhysAddr entry, std::uint32_t walker, Duration extra, Cx& cx) const;
+  void answer(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,
+              Cx& cx) const;
+  void finish(std::uint32_t entry, Translation const& found, Cx& cx) const;
+  void resume_stalled(Cx& cx) const;
+  // Responds to all waiters of the entry, in order, one per cycle, and frees it.
+  void answer_all(MshrTable<IommuWaiter>& table, std::uint32_t entry, Translation const& found, Cx& cx) const;
+  void raise(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Duration extra, Cx& cx) const;
+  // To a GPU, about the page that leaves.
+  static Packet leaving(PacketKind kind, PageMove const& m, IommuGpu const& gpu);
+  void unmap(PageMove const& m, Cx& cx) const;
+  void flush(PageMove const& m, Cx& cx) const;
+  void remap(PageMove const& m, Cx& cx) const;
+};
+
+}  // namespace farfault

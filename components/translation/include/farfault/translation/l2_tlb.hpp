@@ -1,0 +1,79 @@
+// The L2 TLB, shared by all SMs of a GPU: one look-up per cycle; misses are merged by page and sent to the
+// GMMU.
+//
+// An invalidation takes one look-up cycle, is forwarded to every SM behind all earlier responses, and is
+// acknowledged when the last SM has acknowledged it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "farfault/engine/component.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/parts/mshr.hpp"
+#include "farfault/parts/ring.hpp"
+#include "farfault/protocols/messages.hpp"
+#include "farfault/translation/tlb_organization.hpp"
+
+namespace farfault {
+
+struct L2TlbParams {
+  std::uint32_t entries = 256;
+  std::uint32_t ways = 32;
+  std::uint32_t latency = 4;
+  std::uint32_t mshrs = 64;
+  TlbPolicies policies;
+  void describe(ParamTable& t);
+};
+
+struct L2TlbSpec {
+  L2TlbParams params;
+  Clock clock{1'000'000'000};
+  std::uint32_t clients = 1;
+  std::uint32_t requests_per_client = 64;  // outstanding at most
+  std::uint32_t moves = 1;                 // invalidations under way at most, numbered from 0
+  unsigned page_bits = 12;
+};
+
+struct L2TlbState {
+  Policy<TlbOrganization> tlb;
+  MshrTable<std::uint32_t> mshrs;  // waiters are SMs
+  Ring<TranslateRequest> stalled;
+  std::vector<std::uint32_t> invalidating;  // acknowledgements of SMs still missing, by move
+  Time port_free{};
+  Time last_response{};  // when the latest response so far leaves
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+  std::uint64_t merged_misses = 0;
+  std::uint64_t mshr_stalls = 0;
+  std::uint64_t invalidated_entries = 0;
+};
+
+class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
+ public:
+  using Component::Component;
+  In<TranslateRequest> request = in<&L2Tlb::on_request>("request");
+  In<TranslateResponse> filled = in<&L2Tlb::on_filled>("filled");
+  In<Invalidate> invalidate = in<&L2Tlb::on_invalidate>("invalidate");
+  In<Invalidated> sm_invalidated = in<&L2Tlb::on_sm_invalidated>("sm_invalidated");
+  Out<TranslateResponse> response = out<TranslateResponse>("response");
+  Out<TranslateRequest> miss = out<TranslateRequest>("miss");
+  Out<Invalidate> to_sm = out<Invalidate>("to_sm");
+  Out<Invalidated> acknowledge = out<Invalidated>("acknowledge");
+
+  std::string_view kind() const override { return "l2_tlb"; }
+  std::string waiting_for() const override;
+  L2TlbState initial() const override;
+  std::span<Stat<L2TlbState> const> stats() const override;
+  std::vector<PolicyStats> policy_stats() const override;
+
+  void on_request(TranslateRequest const& m, Cx& cx) const;
+  void on_filled(TranslateResponse const& m, Cx& cx) const;
+  void on_invalidate(Invalidate const& m, Cx& cx) const;
+  void on_sm_invalidated(Invalidated const& m, Cx& cx) const;
+
+ private:
+  bool serve(TranslateRequest const& m, Cx& cx) const;
+};
+
+}  // namespace farfault

@@ -1,0 +1,238 @@
+#include "farfault/translation/gmmu.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace farfault {
+
+void GmmuParams::describe(ParamTable& t) {
+  t.count("walkers", walkers, {1, 4096}, "concurrent page walks", "GMMU Bypass, Table 1: 64");
+  t.count("walk_cache", walk_cache, {0, 65536}, "entries of the page-walk cache; 0: none", "assumed");
+  walk_cache_policies.describe(t);
+  t.count("walk_latency", walk_latency, {0, 1'000'000},
+          "cycles of a page walk that reads nothing; 0: it reads an entry per level, through the L2 cache",
+          "none: page walks as hardware does them; fixed in MGPUSim's MMU, see iommu.walk_latency");
+  t.count("latency", latency, {1, 10000},
+          "cycles from a request to its first read, when a walker is free, or to the IOMMU", "assumed");
+  t.count("pending", pending, {1, 65536}, "requests held at a time", "assumed");
+}
+
+Gmmu::Gmmu(Slot<GmmuSpec> slot) : Component(std::move(slot)) {
+  if (spec().slices_to_flush == 0) return;
+  flushed = in<&Gmmu::on_flushed>("flushed");
+  flush = out<Flush>("flush");
+}
+
+GmmuState Gmmu::initial() const {
+  auto const& p = spec().params;
+  GmmuState s;
+  s.pending.resize(p.pending);
+  for (std::uint32_t i = p.pending; i > 0; --i) s.free_pending.push_back(i - 1);
+  s.stalled = Ring<TranslateRequest>(spec().queue);
+  s.walker = Walker(p.walkers, p.pending, p.walk_cache_policies.make(p.walk_cache));
+  s.walk_began.resize(p.walkers);
+  s.router = spec().router.policy.make({});
+  if (spec().preloaded != nullptr) s.table = *spec().preloaded;
+  if (spec().slices_to_flush != 0) s.flushing.resize(spec().moves);
+  return s;
+}
+
+std::span<Stat<GmmuState> const> Gmmu::stats() const {
+  using S = GmmuState const&;
+  static constexpr std::array<Stat<GmmuState>, 13> all{{
+      {"requests", "count", "L2 TLB misses received", StatKind::counter,
+       [](S s) { return s.stats.requests; }},
+      {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.walker.walks(); }},
+      {"page_table_reads", "count", "page-table entries read by page walks", StatKind::counter,
+       [](S s) { return s.walker.reads(); }},
+      {"walk_hits", "count", "page walks that found the page in this GPU's page table", StatKind::counter,
+       [](S s) { return s.stats.walk_hits; }},
+      {"walk_misses", "count", "page walks that found no mapping in this GPU's page table", StatKind::counter,
+       [](S s) { return s.stats.walk_misses; }},
+      {"iommu_requests", "count", "requests sent to the IOMMU", StatKind::counter,
+       [](S s) { return s.stats.iommu_requests; }},
+      {"late_responses", "count", "responses discarded because the request already had one",
+       StatKind::counter, [](S s) { return s.stats.late_responses; }},
+      {"responses", "count", "responses sent to the L2 TLB", StatKind::counter,
+       [](S s) { return s.stats.responses; }},
+      {"total_latency", "ps", "time from request to response, summed over responses", StatKind::counter,
+       [](S s) { return s.latency_ps; }},
+      {"invalidations", "count", "invalidation requests received", StatKind::counter,
+       [](S s) { return s.stats.invalidations; }},
+      {"busy_walkers", "count", "page walkers in use", StatKind::level, [](S s) { return s.walker.busy(); }},
+      {"walk_latency", "ns", "time of a page walk, from its start at a walker to its end",
+       StatKind::histogram, nullptr, 24,
+       [](S s) { return std::span<std::uint64_t const>(s.walk_latency.bins); }},
+      {"queue_depth", "count", "requests held or stalled when one more comes", StatKind::histogram, nullptr,
+       12, [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
+  }};
+  return all;
+}
+
+std::vector<Gmmu::PolicyStats> Gmmu::policy_stats() const {
+  auto const& walk_cache = spec().params.walk_cache_policies;
+  return {{{"gpu.router", spec().router.policy.stats()},
+           [](GmmuState const& s) -> StatSource const& { return s.router; }},
+          {{"gpu.gmmu.walk_cache_organization", walk_cache.organization.stats()},
+           [](GmmuState const& s) -> StatSource const& { return s.walker.cache(); }},
+          {{"gpu.gmmu.walk_cache_replacement", walk_cache.replacement.stats()},
+           [](GmmuState const& s) -> StatSource const& { return *s.walker.cache(); }}};
+}
+
+std::string Gmmu::waiting_for() const {
+  auto const& s = state();
+  auto const held = s.pending.size() - s.free_pending.size();
+  auto const flushing = std::count_if(s.flushing.begin(), s.flushing.end(), [](auto n) { return n != 0; });
+  if (held == 0 && s.stalled.empty() && flushing == 0) return {};
+  return std::to_string(flushing) + " pages leaving the L2 cache, " + std::to_string(held) +
+         " translations, " + std::to_string(s.walker.busy()) + " walks under way, " +
+         std::to_string(s.walker.queued()) + " walks queued";
+}
+
+void Gmmu::on_request(TranslateRequest const& m, Cx& cx) const {
+  auto& s = cx.state();
+  ++s.stats.requests;
+  s.queue_depth.add(s.pending.size() - s.free_pending.size() + s.stalled.size());
+  if (s.free_pending.empty())
+    s.stalled.push(m);
+  else
+    admit(m, cx);
+}
+
+void Gmmu::admit(TranslateRequest const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const id = s.free_pending.back();
+  s.free_pending.pop_back();
+  auto& r = s.pending[id];
+  r = GmmuPending{};
+  r.page = m.page;
+  r.arrived = cx.now();
+  r.asid = m.asid;
+  r.l2_entry = m.from;
+  r.in_use = 1;
+  r.routing = s.router->route(m, s.table, cx.now());
+  if (r.routing.to != Route::iommu) {
+    ++r.lookups;
+    s.walker.enqueue(m.page, id, m.asid);
+  }
+  if (r.routing.to != Route::gmmu) {
+    ++r.lookups;
+    request_from_iommu(id, cx);
+  }
+  start_walks(cx);
+}
+
+void Gmmu::request_from_iommu(std::uint32_t id, Cx& cx) const {
+  auto& s = cx.state();
+  ++s.stats.iommu_requests;
+  cx.send(to_iommu, TranslateRequest{s.pending[id].page, s.pending[id].asid, id},
+          spec().clock.cycles(spec().params.latency));
+}
+
+void Gmmu::start_walks(Cx& cx) const {
+  auto& s = cx.state();
+  auto const fixed = spec().params.walk_latency;
+  while (auto const first = fixed != 0 ? s.walker.begin() : s.walker.start(s.table)) {
+    auto const ready =
+        std::max(s.pending[first->tag].arrived + spec().clock.cycles(spec().params.latency), cx.now());
+    s.walk_began[first->walker] = ready;
+    if (fixed != 0)
+      cx.wake_at(walk_end, WalkEnd{first->walker}, ready + spec().clock.cycles(fixed));
+    else
+      read(first->address, first->walker, ready - cx.now(), cx);
+  }
+}
+
+void Gmmu::read(PhysAddr entry, std::uint32_t walker, Duration extra, Cx& cx) const {
+  cx.send(read_entry, spec().memory.slice(offset_of(entry)),
+          MemRequest{entry, walker, spec().memory_port, Access::read, 8}, extra);
+}
+
+void Gmmu::on_entry(MemResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const step = s.walker.advance(m.tag, s.table);
+  if (step.ended)
+    walked(m.tag, step, cx);
+  else
+    read(step.address, m.tag, Duration::zero(), cx);
+}
+
+void Gmmu::on_walk_end(WalkEnd const& m, Cx& cx) const {
+  auto& s = cx.state();
+  walked(m.walker, s.walker.end(m.walker, s.table), cx);
+}
+
+void Gmmu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const {
+  auto& s = cx.state();
+  s.walk_latency.add(nanoseconds_of(cx.now() - s.walk_began[walker]));
+  auto const id = step.tag;
+  auto& r = s.pending[id];
+  observe(r, step.found, cx);
+  ++(step.found ? s.stats.walk_hits : s.stats.walk_misses);
+  if (!step.found && r.lookups == 1 && r.answered == 0)
+    request_from_iommu(id, cx);  // the look-up continues there
+  else
+    lookup_done(id, step.found ? step.address : kNoFrame, cx);
+  start_walks(cx);
+}
+
+void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (device_of(m.frame) == spec().device && !s.table.find(m.page)) s.table.map(m.page, m.frame);
+  bool const mapped_here = device_of(m.frame) == spec().device && m.found_by == FoundBy::table;
+  observe(s.pending[m.tag], mapped_here, cx);
+  lookup_done(m.tag, m.frame, cx);
+}
+
+void Gmmu::on_invalidate(Invalidate const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (m.step == MoveStep::flush) {
+    s.flushing[m.move] = spec().slices_to_flush;
+    for (std::uint32_t i = 0; i < spec().slices_to_flush; ++i) cx.send(flush, i, Flush{m.frame, m.move, 1});
+    return;
+  }
+  ++s.stats.invalidations;
+  s.table.unmap(m.page);
+  // One cycle after the responses that leave now.
+  cx.send(to_tlb, m, spec().clock.cycles(1));
+}
+
+void Gmmu::on_invalidated(Invalidated const& m, Cx& cx) const {
+  cx.send(acknowledge, m);
+}
+
+void Gmmu::on_flushed(Flushed const& m, Cx& cx) const {
+  if (--cx.state().flushing[m.number] == 0) cx.send(acknowledge, Invalidated{m.number});
+}
+
+void Gmmu::observe(GmmuPending& pending, bool local, Cx& cx) const {
+  if (pending.observed != 0) return;
+  pending.observed = 1;
+  cx.state().router->observe({pending.page, pending.asid, pending.l2_entry}, pending.routing, local,
+                             cx.now());
+}
+
+void Gmmu::lookup_done(std::uint32_t id, PhysAddr frame, Cx& cx) const {
+  auto& s = cx.state();
+  auto& r = s.pending[id];
+  FF_CHECK(r.in_use != 0 && r.lookups > 0, path() + ": a response to no request");
+  --r.lookups;
+  if (frame != kNoFrame && r.answered != 0) ++s.stats.late_responses;
+  if (frame != kNoFrame && r.answered == 0) {
+    r.answered = 1;
+    ++s.stats.responses;
+    s.latency_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - r.arrived));
+    cx.send(response, TranslateResponse{r.page, frame, r.asid, r.l2_entry});
+  }
+  if (r.lookups != 0) return;
+  FF_CHECK(r.answered != 0, path() + ": a request ended without a response");
+  r.in_use = 0;
+  s.free_pending.push_back(id);
+  if (!s.stalled.empty()) {
+    auto const next = s.stalled.front();
+    s.stalled.pop();
+    admit(next, cx);
+  }
+}
+
+}  // namespace farfault

@@ -1,0 +1,322 @@
+#include "farfault/translation/iommu.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace farfault {
+
+void IommuParams::describe(ParamTable& t) {
+  t.frequency("clock", clock, {Frequency{1'000'000}, Frequency{100'000'000'000}}, "clock of the IOMMU",
+              "MGPUSim 4.2: 1 GHz");
+  t.count("walkers", walkers, {1, 4096}, "concurrent page walks", "GMMU Bypass, Table 1: 8");
+  t.count("tlb_entries", tlb_entries, {0, 1 << 20}, "entries of the IOMMU's TLB; 0: none", "assumed");
+  t.count("tlb_ways", tlb_ways, {1, 65536}, "ways of the IOMMU's TLB; a divisor of tlb_entries", "assumed");
+  tlb.describe(t, "tlb_", "assumed");
+  t.count("walk_cache", walk_cache, {0, 65536}, "entries of the page-walk cache; 0: none", "assumed");
+  walk_cache_policies.describe(t);
+  t.count("walk_latency", walk_latency, {0, 1'000'000},
+          "cycles of a page walk that reads nothing; 0: it reads an entry per level from the CPU's memory",
+          "none: page walks as hardware does them; fixed in MGPUSim's MMU: 100 cycles, none before 2021");
+  t.flag("merge", merge, "whether a request for a page that is being walked for waits for that walk",
+         "assumed; MGPUSim's MMU: each request has its own walk");
+  t.count("latency", latency, {1, 10000}, "cycles of a TLB look-up", "assumed");
+  t.count("pages", pages, {1, 1 << 20}, "walks and faults outstanding or waiting", "assumed");
+}
+
+IommuState Iommu::initial() const {
+  auto const& p = spec().params;
+  IommuState s;
+  s.tlb = p.tlb.make(p.tlb_entries, p.tlb_ways, spec().page_bits);
+  s.pages = MshrTable<IommuWaiter>(p.pages, spec().waiters);
+  s.stalled = Ring<Packet>(spec().waiters);
+  s.missed_at.resize(p.pages);
+  s.walker = Walker(p.walkers, p.pages, p.walk_cache_policies.make(p.walk_cache));
+  s.fault_raised.resize(p.pages);
+  s.walk_began.resize(p.walkers);
+  if (spec().preloaded != nullptr) s.table = *spec().preloaded;
+  if (spec().table_base) s.table.relocate(*spec().table_base);
+  s.remote_touch = spec().remote_touch.make({spec().page_bits});
+  s.directory = PageDirectory(spec().page_bits);
+  s.moving = MshrTable<IommuWaiter>(spec().moves, spec().waiters);
+  s.invalidations.resize(spec().moves);
+  return s;
+}
+
+std::span<Stat<IommuState> const> Iommu::stats() const {
+  using S = IommuState const&;
+  static constexpr std::array<Stat<IommuState>, 13> all{{
+      {"requests", "count", "translation requests from GPUs", StatKind::counter,
+       [](S s) { return s.stats.requests; }},
+      {"tlb_hits", "count", "requests that hit the IOMMU's TLB", StatKind::counter,
+       [](S s) { return s.stats.tlb_hits; }},
+      {"tlb_misses", "count", "requests that missed the IOMMU's TLB", StatKind::counter,
+       [](S s) { return s.stats.tlb_misses; }},
+      {"merged_misses", "count", "TLB misses merged into an outstanding walk or fault of the same page",
+       StatKind::counter, [](S s) { return s.stats.merged_misses; }},
+      {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.walker.walks(); }},
+      {"page_table_reads", "count", "page-table entries read by page walks", StatKind::counter,
+       [](S s) { return s.walker.reads(); }},
+      {"page_faults", "count", "page faults on unmapped pages, sent to the driver", StatKind::counter,
+       [](S s) { return s.stats.page_faults; }},
+      {"remote_faults", "count", "page faults on pages mapped on another device, which request a migration",
+       StatKind::counter, [](S s) { return s.stats.remote_faults; }},
+      {"invalidations", "count", "invalidation requests sent to GPUs", StatKind::counter,
+       [](S s) { return s.stats.invalidations; }},
+      {"busy_walkers", "count", "page walkers in use", StatKind::level, [](S s) { return s.walker.busy(); }},
+      {"walk_latency", "ns", "time of a page walk, from its start at a walker to its end",
+       StatKind::histogram, nullptr, 24,
+       [](S s) { return std::span<std::uint64_t const>(s.walk_latency.bins); }},
+      {"fault_latency", "ns", "time from a page fault to the driver's answer", StatKind::histogram, nullptr,
+       24, [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }},
+      {"queue_depth", "count", "pages in translation and requests stalled when a request comes",
+       StatKind::histogram, nullptr, 12,
+       [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
+  }};
+  return all;
+}
+
+std::vector<Iommu::PolicyStats> Iommu::policy_stats() const {
+  auto const& p = spec().params;
+  return {{{"memory.remote_touch", spec().remote_touch.stats()},
+           [](IommuState const& s) -> StatSource const& { return s.remote_touch; }},
+          {{"iommu.tlb_organization", p.tlb.organization.stats()},
+           [](IommuState const& s) -> StatSource const& { return s.tlb; }},
+          {{"iommu.tlb_replacement", p.tlb.replacement.stats()},
+           [](IommuState const& s) -> StatSource const& { return *s.tlb; }},
+          {{"iommu.walk_cache_organization", p.walk_cache_policies.organization.stats()},
+           [](IommuState const& s) -> StatSource const& { return s.walker.cache(); }},
+          {{"iommu.walk_cache_replacement", p.walk_cache_policies.replacement.stats()},
+           [](IommuState const& s) -> StatSource const& { return *s.walker.cache(); }}};
+}
+
+std::string Iommu::waiting_for() const {
+  auto const& s = state();
+  if (s.pages.in_use() == 0 && s.moving.in_use() == 0 && s.stalled.empty()) return {};
+  return std::to_string(s.pages.in_use()) + " pages in translation, " + std::to_string(s.moving.in_use()) +
+         " moving, " + std::to_string(s.walker.busy()) + " walks under way, " +
+         std::to_string(s.stalled.size()) + " requests stalled";
+}
+
+void Iommu::on_request(Packet const& m, Cx& cx) const {
+  auto& s = cx.state();
+  ++s.stats.requests;
+  s.queue_depth.add(s.pages.in_use() + s.stalled.size());
+  if (!s.stalled.empty() || !serve(m, cx)) s.stalled.push(m);
+}
+
+bool Iommu::serve(Packet const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const clock = spec().params.clock.clock();
+  auto const at = std::max(s.port_free, cx.now());
+  auto const looked_up = at + clock.cycles(spec().params.latency);
+  IommuWaiter const requester{m.tag, m.source, m.device};
+  auto const found = s.tlb->lookup(0, m.address);
+  if (found && !s.remote_touch->may_move(found->frame, m.device)) {
+    ++s.stats.tlb_hits;
+    answer(requester, m.address, {found->frame, FoundBy::table}, looked_up - cx.now(), cx);
+  } else if (auto const moving = s.moving.find(m.address)) {
+    ++s.stats.tlb_misses;
+    s.moving.wait(*moving, requester);
+  } else {
+    auto entry = spec().params.merge ? s.pages.find(m.address) : std::nullopt;
+    if (!entry && s.pages.full()) return false;
+    ++(found ? s.stats.tlb_hits : s.stats.tlb_misses);
+    if (found && !s.remote_touch->touch(m.address, found->frame, m.device)) {
+      answer(requester, m.address, {found->frame, FoundBy::table}, looked_up - cx.now(), cx);
+    } else if (entry) {
+      ++s.stats.merged_misses;
+      s.pages.wait(*entry, requester);
+    } else {
+      entry = s.pages.allocate_one_more(m.address);
+      s.pages.wait(*entry, requester);
+      if (found) {
+        raise(FaultKind::remote, *entry, m.device, looked_up - cx.now(), cx);
+      } else {
+        s.missed_at[*entry] = looked_up;
+        s.walker.enqueue(m.address, *entry);
+      }
+    }
+    start_walks(cx);
+  }
+  s.port_free = clock.after(at);
+  return true;
+}
+
+void Iommu::raise(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Duration extra, Cx& cx) const {
+  auto& s = cx.state();
+  ++(kind == FaultKind::remote ? s.stats.remote_faults : s.stats.page_faults);
+  s.fault_raised[entry] = cx.now() + extra;
+  cx.send(kind == FaultKind::remote ? fault : first_touch,
+          PageFault{s.pages.key(entry), gpu, spec().index, entry, kind, {}}, extra);
+}
+
+void Iommu::start_walks(Cx& cx) const {
+  auto& s = cx.state();
+  auto const fixed = spec().params.walk_latency;
+  while (auto const first = fixed != 0 ? s.walker.begin() : s.walker.start(s.table)) {
+    auto const ready = std::max(s.missed_at[first->tag], cx.now());
+    s.walk_began[first->walker] = ready;
+    if (fixed != 0)
+      cx.wake_at(walk_end, WalkEnd{first->walker}, ready + spec().params.clock.clock().cycles(fixed));
+    else
+      read(first->address, first->walker, ready - cx.now(), cx);
+  }
+}
+
+void Iommu::read(PhysAddr entry, std::uint32_t walker, Duration extra, Cx& cx) const {
+  cx.send(read_entry, spec().memory.slice(offset_of(entry)),
+          MemRequest{entry, walker, spec().memory_port, Access::read, 8}, extra);
+}
+
+void Iommu::on_entry(MemResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const step = s.walker.advance(m.tag, s.table);
+  if (step.ended)
+    walked(m.tag, step, cx);
+  else
+    read(step.address, m.tag, Duration::zero(), cx);
+}
+
+void Iommu::on_walk_end(WalkEnd const& m, Cx& cx) const {
+  auto& s = cx.state();
+  walked(m.walker, s.walker.end(m.walker, s.table), cx);
+}
+
+void Iommu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const {
+  auto& s = cx.state();
+  s.walk_latency.add(nanoseconds_of(cx.now() - s.walk_began[walker]));
+  auto const entry = step.tag;
+  // The first requester of the page counts as the GPU that touches it.
+  IommuWaiter first;
+  s.pages.first_waiter(entry, [&](IommuWaiter const& waiter) { first = waiter; });
+  if (auto const moving = s.moving.find(step.page)) {
+    s.pages.release(entry, [&](IommuWaiter const& to) { s.moving.wait(*moving, to); });
+    resume_stalled(cx);
+  } else if (!step.found) {
+    raise(FaultKind::not_mapped, entry, first.gpu, Duration::zero(), cx);
+  } else if (s.remote_touch->touch(step.page, step.address, first.gpu)) {
+    raise(FaultKind::remote, entry, first.gpu, Duration::zero(), cx);
+  } else {
+    finish(entry, {step.address, FoundBy::table}, cx);
+  }
+  start_walks(cx);
+}
+
+void Iommu::on_mapped(PageMapped const& m, Cx& cx) const {
+  auto& s = cx.state();
+  s.fault_latency.add(nanoseconds_of(cx.now() - s.fault_raised[m.entry]));
+  s.table.map(m.page, m.frame);
+  finish(m.entry, {m.frame, FoundBy::fault}, cx);
+}
+
+void Iommu::finish(std::uint32_t entry, Translation const& found, Cx& cx) const {
+  auto& s = cx.state();
+  s.tlb->fill(0, s.pages.key(entry), {found.frame});
+  answer_all(s.pages, entry, found, cx);
+  resume_stalled(cx);
+}
+
+void Iommu::answer_all(MshrTable<IommuWaiter>& table, std::uint32_t entry, Translation const& found,
+                       Cx& cx) const {
+  auto const page = table.key(entry);
+  auto const cycle = spec().params.clock.clock().cycles(1);
+  auto extra = Duration::zero();
+  table.release(entry, [&](IommuWaiter const& to) {
+    answer(to, page, found, extra, cx);
+    extra += cycle;
+  });
+}
+
+void Iommu::resume_stalled(Cx& cx) const {
+  auto& s = cx.state();
+  while (!s.stalled.empty() && serve(s.stalled.front(), cx)) s.stalled.pop();
+}
+
+void Iommu::on_move(PageMove const& m, Cx& cx) const {
+  switch (m.step) {
+    case MoveStep::unmap:
+      return unmap(m, cx);
+    case MoveStep::flush:
+      return flush(m, cx);
+    case MoveStep::remap:
+      return remap(m, cx);
+  }
+}
+
+Packet Iommu::leaving(PacketKind kind, PageMove const& m, IommuGpu const& gpu) {
+  Packet p{};
+  p.kind = kind;
+  p.address = m.page;
+  p.frame = m.frame;
+  p.tag = m.move;
+  p.destination = gpu.node;
+  p.device = gpu.device;
+  return p;
+}
+
+// Asks the GPU that has the frame, if it is behind this IOMMU.
+void Iommu::flush(PageMove const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto& left = s.invalidations[m.move];
+  for (auto const& gpu : spec().gpus) {
+    if (gpu.device != device_of(m.frame)) continue;
+    s.last_response = std::max(s.last_response, cx.now()) + spec().params.clock.clock().cycles(1);
+    cx.send(response, leaving(PacketKind::flush_request, m, gpu), s.last_response - cx.now());
+    ++left;
+  }
+  if (left == 0) cx.send(unmapped, PageUnmapped{m.move});
+}
+
+void Iommu::unmap(PageMove const& m, Cx& cx) const {
+  auto& s = cx.state();
+  s.table.unmap(m.page);
+  s.tlb->invalidate(0, m.page);
+  s.moving.allocate(m.page);
+  auto const cycle = spec().params.clock.clock().cycles(1);
+  auto at = std::max(s.last_response, cx.now());
+  auto& left = s.invalidations[m.move];
+  left = 0;
+  for (auto const& gpu : spec().gpus) {
+    if (gpu.device != device_of(m.frame) && !s.directory.may_hold(m.page, gpu.device)) continue;
+    at += cycle;
+    cx.send(response, leaving(PacketKind::invalidate_request, m, gpu), at - cx.now());
+    ++left;
+  }
+  s.last_response = at;
+  s.stats.invalidations += left;
+  s.directory.forget(m.page);
+  s.remote_touch->forget(m.page);
+  if (left == 0) cx.send(unmapped, PageUnmapped{m.move});
+}
+
+void Iommu::on_invalidated(Invalidated const& m, Cx& cx) const {
+  auto& left = cx.state().invalidations[m.move];
+  FF_CHECK(left > 0, path() + ": an invalidation was acknowledged that was not sent");
+  if (--left == 0) cx.send(unmapped, PageUnmapped{m.move});
+}
+
+void Iommu::remap(PageMove const& m, Cx& cx) const {
+  auto& s = cx.state();
+  s.table.map(m.page, m.frame);
+  auto const entry = s.moving.find(m.page);
+  FF_CHECK(entry.has_value(), path() + ": a page is mapped again that was not unmapped");
+  answer_all(s.moving, *entry, {m.frame, FoundBy::fault}, cx);
+}
+
+void Iommu::answer(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,
+                   Cx& cx) const {
+  auto& s = cx.state();
+  if (s.remote_touch->may_move(found.frame, to.gpu)) s.directory.add_holder(page, to.gpu);
+  s.last_response = std::max(s.last_response, cx.now() + extra);
+  Packet p{};
+  p.kind = PacketKind::translate_response;
+  p.address = page;
+  p.frame = found.frame;
+  p.found_by = found.found_by;
+  p.tag = to.tag;
+  p.destination = to.node;
+  p.device = to.gpu;
+  cx.send(response, p, extra);
+}
+
+}  // namespace farfault

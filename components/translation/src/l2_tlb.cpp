@@ -1,0 +1,122 @@
+#include "farfault/translation/l2_tlb.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace farfault {
+
+void L2TlbParams::describe(ParamTable& t) {
+  t.count("entries", entries, {1, 1 << 20}, "entries of the L2 TLB",
+          "GMMU Bypass, Table 1: 8 sets of 32 ways");
+  t.count("ways", ways, {1, 65536}, "ways of the L2 TLB; a divisor of entries", "GMMU Bypass, Table 1");
+  t.count("latency", latency, {1, 10000}, "cycles of a look-up", "Akita 4.9 (mem/vm/tlb builder): 4");
+  t.count("mshrs", mshrs, {1, 4096}, "pages with an outstanding miss", "Akita 4.9: 64 (R9 Nano builder)");
+  policies.describe(t, "", "Akita 4.9 (mem/vm/tlb): the least recently used");
+}
+
+L2TlbState L2Tlb::initial() const {
+  L2TlbState s;
+  auto const& p = spec().params;
+  auto const outstanding = spec().clients * spec().requests_per_client;
+  s.tlb = p.policies.make(p.entries, p.ways, spec().page_bits);
+  s.mshrs = MshrTable<std::uint32_t>(p.mshrs, outstanding);
+  s.stalled = Ring<TranslateRequest>(outstanding);
+  s.invalidating.resize(spec().moves);
+  return s;
+}
+
+std::span<Stat<L2TlbState> const> L2Tlb::stats() const {
+  using S = L2TlbState const&;
+  static constexpr std::array<Stat<L2TlbState>, 6> all{{
+      {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.hits; }},
+      {"misses", "count", "requests that missed, merged ones included", StatKind::counter,
+       [](S s) { return s.misses; }},
+      {"merged_misses", "count", "misses merged into an outstanding miss of the same page", StatKind::counter,
+       [](S s) { return s.merged_misses; }},
+      {"mshr_stalls", "count", "requests that waited for a free MSHR", StatKind::counter,
+       [](S s) { return s.mshr_stalls; }},
+      {"invalidated_entries", "count", "entries removed by invalidations", StatKind::counter,
+       [](S s) { return s.invalidated_entries; }},
+      {"outstanding_misses", "count", "pages with an outstanding miss", StatKind::level,
+       [](S s) { return std::uint64_t{s.mshrs.in_use()}; }},
+  }};
+  return all;
+}
+
+std::vector<L2Tlb::PolicyStats> L2Tlb::policy_stats() const {
+  auto const& p = spec().params.policies;
+  return {{{"gpu.l2_tlb.organization", p.organization.stats()},
+           [](L2TlbState const& s) -> StatSource const& { return s.tlb; }},
+          {{"gpu.l2_tlb.replacement", p.replacement.stats()},
+           [](L2TlbState const& s) -> StatSource const& { return *s.tlb; }}};
+}
+
+std::string L2Tlb::waiting_for() const {
+  auto const& s = state();
+  if (s.mshrs.in_use() == 0 && s.stalled.empty()) return {};
+  return std::to_string(s.mshrs.in_use()) + " translations, " + std::to_string(s.stalled.size()) +
+         " requests stalled";
+}
+
+void L2Tlb::on_request(TranslateRequest const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (!s.stalled.empty() || !serve(m, cx)) {
+    ++s.mshr_stalls;
+    s.stalled.push(m);
+  }
+}
+
+bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const at = std::max(s.port_free, cx.now());
+  auto const looked_up = at + spec().clock.cycles(spec().params.latency);
+  if (auto const found = s.tlb->lookup(m.asid, m.page)) {
+    ++s.hits;
+    s.last_response = std::max(s.last_response, looked_up);
+    cx.send(response, m.from, TranslateResponse{m.page, found->frame, m.asid, 0}, looked_up - cx.now());
+  } else {
+    auto const key = (static_cast<std::uint64_t>(m.asid) << 52) | m.page;
+    auto entry = s.mshrs.find(key);
+    if (!entry) {
+      if (s.mshrs.full()) return false;
+      entry = s.mshrs.allocate(key);
+      cx.send(miss, TranslateRequest{m.page, m.asid, *entry}, looked_up - cx.now());
+    } else {
+      ++s.merged_misses;
+    }
+    s.mshrs.wait(*entry, m.from);
+    ++s.misses;
+  }
+  s.port_free = spec().clock.after(at);
+  return true;
+}
+
+void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  s.tlb->fill(m.asid, m.page, {m.frame});
+  auto at = cx.now();
+  s.mshrs.release(m.tag, [&](std::uint32_t sm) {
+    cx.send(response, sm, TranslateResponse{m.page, m.frame, m.asid, 0}, at - cx.now());
+    s.last_response = std::max(s.last_response, at);
+    at = spec().clock.after(at);
+  });
+  while (!s.stalled.empty() && serve(s.stalled.front(), cx)) s.stalled.pop();
+}
+
+void L2Tlb::on_invalidate(Invalidate const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (s.tlb->invalidate(m.asid, m.page)) ++s.invalidated_entries;
+  auto const at = std::max(s.port_free, cx.now());
+  s.port_free = spec().clock.after(at);
+  auto const leaves = spec().clock.after(std::max(at, s.last_response));
+  s.invalidating[m.move] = spec().clients;
+  for (std::uint32_t sm = 0; sm < spec().clients; ++sm) cx.send(to_sm, sm, m, leaves - cx.now());
+}
+
+void L2Tlb::on_sm_invalidated(Invalidated const& m, Cx& cx) const {
+  auto& left = cx.state().invalidating[m.move];
+  FF_CHECK(left > 0, path() + ": an invalidation was acknowledged that was not sent");
+  if (--left == 0) cx.send(acknowledge, m);
+}
+
+}  // namespace farfault

@@ -1,0 +1,16 @@
+#include "farfault/translation/router.hpp"
+
+namespace farfault::routers {
+namespace {
+
+struct Centralized final : Router {
+  Routing route(TranslateRequest const&, PageTable const&, Time) override { return {Route::iommu}; }
+};
+
+}  // namespace
+
+void centralized(PolicyList<Router>& list) {
+  list.add<Centralized>("centralized", "to the IOMMU always");
+}
+
+}  // namespace farfault::routers

@@ -1,0 +1,120 @@
+// The predictor of GMMU bypass: two saturating counters of the translations that touched local and remote
+// pages in the running epoch; their ratio L / T, once the epoch is over, decides for the next: above T1 the
+// GMMU alone, below T2 the IOMMU alone, between them both. Epochs without a translation keep the last
+// decision; before the first ratio requests go as in the distributed architecture, which is no prediction.
+// When a counter saturates both are halved, so that the ratio is kept (the paper gives the width, 8 bits,
+// and not what happens at its end: assumed).
+#include "farfault/translation/router.hpp"
+
+namespace farfault::routers {
+namespace {
+
+class GmmuBypass final : public Router {
+ public:
+  struct Params {
+    Duration epoch = 10us;
+    double t1 = 0.85;
+    double t2 = 0.15;
+    std::uint32_t counter_bits = 8;
+    void describe(ParamTable& t) {
+      t.duration("epoch", epoch, {1ns, 1s}, "length of a sampling epoch", "GMMU Bypass, section 6.1: 10 us");
+      t.number("t1", t1, {0.0, 1.0}, "share of local pages above which requests go to the GMMU only",
+               "GMMU Bypass, section 6.1: 0.85");
+      t.number("t2", t2, {0.0, 1.0}, "share of local pages below which requests go to the IOMMU only",
+               "GMMU Bypass, section 6.1: 0.15");
+      t.count("counter_bits", counter_bits, {1, 24}, "width of the two saturating counters",
+              "GMMU Bypass, section 6.3: 8");
+    }
+  };
+
+  explicit GmmuBypass(Params const& p) : params_{p} {
+    if (p.t2 > p.t1)
+      throw UserError("t2 = " + std::to_string(p.t2) + ": must not be above t1, " + std::to_string(p.t1));
+  }
+
+  Routing route(TranslateRequest const&, PageTable const&, Time now) override {
+    roll(now);
+    if (decided_ == 0) return {Route::gmmu, kNoPrediction};
+    ++(decision_ == kLocal ? local_predictions_ : decision_ == kRemote ? remote_predictions_ : undecided_);
+    constexpr Route kTo[] = {Route::gmmu, Route::iommu, Route::both};
+    return {kTo[decision_], static_cast<std::uint8_t>(decision_)};
+  }
+
+  void observe(TranslateRequest const&, Routing const& routing, bool local, Time now) override {
+    roll(now);
+    auto& counter = local ? local_ : remote_;
+    if (counter == (std::uint64_t{1} << params_->counter_bits) - 1) {
+      local_ /= 2;
+      remote_ /= 2;
+    }
+    ++counter;
+    if (routing.note == kLocal && local) ++correct_local_;
+    if (routing.note == kRemote && !local) ++correct_remote_;
+  }
+
+  auto members() {
+    return std::tie(params_, epoch_, local_, remote_, decision_, decided_, local_predictions_,
+                    remote_predictions_, undecided_, correct_local_, correct_remote_);
+  }
+
+  static auto stats() {
+    using R = GmmuBypass const&;
+    return std::array<Stat<GmmuBypass>, 7>{{
+        {"local_predictions", "count", "requests predicted local: sent to the GMMU only", StatKind::counter,
+         [](R r) { return r.local_predictions_; }},
+        {"remote_predictions", "count", "requests predicted remote: sent to the IOMMU only",
+         StatKind::counter, [](R r) { return r.remote_predictions_; }},
+        {"undecided_requests", "count", "requests without a prediction: sent to both GMMU and IOMMU",
+         StatKind::counter, [](R r) { return r.undecided_; }},
+        {"correct_local_predictions", "count", "local predictions whose page was mapped in this GPU's memory",
+         StatKind::counter, [](R r) { return r.correct_local_; }},
+        {"correct_remote_predictions", "count",
+         "remote predictions whose page was not mapped in this GPU's memory", StatKind::counter,
+         [](R r) { return r.correct_remote_; }},
+        {"local_pages", "count", "counter of local pages in the running epoch", StatKind::level,
+         [](R r) { return r.local_; }},
+        {"remote_pages", "count", "counter of remote pages in the running epoch", StatKind::level,
+         [](R r) { return r.remote_; }},
+    }};
+  }
+
+ private:
+  static constexpr std::uint64_t kLocal = 0;
+  static constexpr std::uint64_t kRemote = 1;
+  static constexpr std::uint64_t kBoth = 2;
+  static constexpr std::uint8_t kNoPrediction = 3;
+
+  void roll(Time now) {
+    auto const epoch = static_cast<std::uint64_t>(picoseconds(now) / picoseconds(params_->epoch));
+    if (epoch == epoch_) return;
+    epoch_ = epoch;
+    if (auto const total = local_ + remote_; total != 0) {
+      auto const ratio = static_cast<double>(local_) / static_cast<double>(total);
+      decision_ = ratio > params_->t1 ? kLocal : ratio < params_->t2 ? kRemote : kBoth;
+      decided_ = 1;
+    }
+    local_ = 0;
+    remote_ = 0;
+  }
+
+  Fixed<Params> params_;
+  std::uint64_t epoch_ = 0;
+  std::uint64_t local_ = 0;
+  std::uint64_t remote_ = 0;
+  std::uint64_t decision_ = kLocal;
+  std::uint64_t decided_ = 0;  // decision_ comes from a ratio
+  std::uint64_t local_predictions_ = 0;
+  std::uint64_t remote_predictions_ = 0;
+  std::uint64_t undecided_ = 0;
+  std::uint64_t correct_local_ = 0;
+  std::uint64_t correct_remote_ = 0;
+};
+
+}  // namespace
+
+void gmmu_bypass(PolicyList<Router>& list) {
+  list.add<GmmuBypass>("gmmu_bypass",
+                       "as the share of local pages in the last epoch predicts: GMMU, IOMMU or both");
+}
+
+}  // namespace farfault::routers

@@ -1,0 +1,18 @@
+#include "farfault/translation/router.hpp"
+
+namespace farfault::routers {
+namespace {
+
+struct Oracle final : Router {
+  Routing route(TranslateRequest const& request, PageTable const& here, Time) override {
+    return {here.find(request.page) ? Route::gmmu : Route::iommu};
+  }
+};
+
+}  // namespace
+
+void oracle(PolicyList<Router>& list) {
+  list.add<Oracle>("oracle", "to whichever has the page");
+}
+
+}  // namespace farfault::routers

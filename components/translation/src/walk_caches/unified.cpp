@@ -1,0 +1,54 @@
+// The unified translation cache of Barr et al., ISCA 2010.
+#include <vector>
+
+#include "farfault/translation/page_table.hpp"
+#include "farfault/translation/walk_cache.hpp"
+
+namespace farfault::walk_caches {
+namespace {
+
+class Unified final : public WalkCache {
+ public:
+  explicit Unified(Setup const& s)
+      : array_(s.entries == 0 ? 0 : 1, s.entries, s.replacement), nodes_(s.entries) {}
+
+  Start start(std::uint32_t asid, std::uint64_t page, unsigned levels) override {
+    if (!nodes_.empty())
+      for (unsigned level = levels - 1; level > 0; --level)
+        if (auto const slot = array_.find(0, key(asid, page, level, levels))) return {nodes_[*slot], level};
+    return {0, 0};
+  }
+  void remember(std::uint32_t asid, std::uint64_t page, unsigned level, unsigned levels,
+                std::uint64_t node) override {
+    if (nodes_.empty()) return;
+    auto const k = key(asid, page, level, levels);
+    auto const slot = array_.find(0, k);
+    nodes_[slot ? *slot : array_.insert(0, k).slot] = node;
+  }
+  void invalidate(std::uint32_t asid, std::uint64_t page, unsigned levels) override {
+    if (!nodes_.empty())
+      for (unsigned level = levels - 1; level > 0; --level) array_.erase(0, key(asid, page, level, levels));
+  }
+  std::span<SetAssociative const> arrays() const override { return {&array_, 1}; }
+
+  auto members() { return std::tie(array_, nodes_); }
+
+ private:
+  // The part of the page number that leads to the node; a table has less than 8 levels.
+  static std::uint64_t key(std::uint32_t asid, std::uint64_t page, unsigned level, unsigned levels) {
+    auto const path = page >> ((levels - level) * PageTable::kIndexBits);
+    return static_cast<std::uint64_t>(asid) << 52 | path << 3 | level;
+  }
+
+  SetAssociative array_;
+  std::vector<std::uint64_t> nodes_;  // by slot
+};
+
+}  // namespace
+
+void unified(PolicyList<WalkCache>& list) {
+  list.add<Unified>("unified",
+                    "one fully associative array for the nodes of all levels, of which the deepest counts");
+}
+
+}  // namespace farfault::walk_caches

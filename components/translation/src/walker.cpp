@@ -1,0 +1,60 @@
+#include "farfault/translation/walker.hpp"
+
+#include <utility>
+
+#include "farfault/engine/error.hpp"
+
+namespace farfault {
+
+Walker::Walker(std::uint32_t walkers, std::uint64_t queue, Policy<WalkCache> cache)
+    : queue_(queue), walks_(walkers), cache_(std::move(cache)) {
+  for (auto i = walkers; i > 0; --i) free_.push_back(i - 1);
+}
+
+std::optional<Walker::Read> Walker::begin() {
+  if (queue_.empty() || free_.empty()) return std::nullopt;
+  auto const walker = free_.back();
+  free_.pop_back();
+  auto const next = queue_.front();
+  queue_.pop();
+  walks_[walker] = {next.page, 0, 0, next.tag, next.asid, 0};
+  ++started_;
+  return Read{walker, next.tag, 0};
+}
+
+std::optional<Walker::Read> Walker::start(PageTable const& table) {
+  auto first = begin();
+  if (!first) return std::nullopt;
+  auto& w = walks_[first->walker];
+  auto const from = cache_->start(w.asid, w.page, table.levels());
+  w.node = from.node;
+  w.level = from.level;
+  ++reads_;
+  first->address = table.step(w.node, w.level, w.page).address;
+  return first;
+}
+
+Walker::Step Walker::end(std::uint32_t walker, PageTable const& table) {
+  FF_INVARIANT(walker < walks_.size(), "no walker has this number");
+  auto const& w = walks_[walker];
+  auto const frame = table.find(w.page);
+  free_.push_back(walker);
+  return {true, frame.has_value(), w.tag, w.page, frame.value_or(0)};
+}
+
+Walker::Step Walker::advance(std::uint32_t walker, PageTable const& table) {
+  FF_INVARIANT(walker < walks_.size(), "an entry was read for no walker");
+  auto& w = walks_[walker];
+  auto const entry = table.step(w.node, w.level, w.page);
+  if (!entry.present || entry.leaf) {
+    free_.push_back(walker);
+    return {true, entry.present, w.tag, w.page, entry.next};
+  }
+  ++w.level;
+  w.node = entry.next;
+  cache_->remember(w.asid, w.page, w.level, table.levels(), w.node);
+  ++reads_;
+  return {false, false, w.tag, w.page, table.step(w.node, w.level, w.page).address};
+}
+
+}  // namespace farfault

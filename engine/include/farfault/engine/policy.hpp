@@ -1,0 +1,368 @@
+// Policies: one way of doing something, among several, chosen by name in the configuration.
+//
+// A policy interface is an abstract class; its header says when each function is called, what it may know and
+// what it must keep true:
+//
+//   class Queueing {
+//    public:
+//     using Interface = Queueing;
+//     struct Setup {};                                // what its owner tells a new object
+//     static PolicyList<Queueing> known();            // the implementations of this project
+//     virtual ~Queueing() = default;
+//     virtual std::size_t next(Waiting const& w, Time now) = 0;
+//   };
+//
+// An implementation is a class in a file of its own, inside or outside the project:
+//
+//   struct ByAge final : Queueing {
+//     struct Params {                                 // optional: parameters "<section>.by_age.classes"
+//       std::uint32_t classes = 16;
+//       void describe(ParamTable& t) { t.count("classes", classes, {1, 1 << 20}, "...", "assumed"); }
+//     };
+//     explicit ByAge(Params const& p) : last_(p.classes) {}  // or (Params, Setup), (Setup), ()
+//     std::size_t next(Waiting const& w, Time now) override;
+//     auto members() { return std::tie(last_, seen_); }   // saved, loaded, hashed; unless it has no state
+//     static auto stats() { return std::array<Stat<ByAge>, 1>{{...}}; }   // optional
+//   };
+//
+// Guarantees: parameters of all implementations are read and checked; state and statistics exist only for the
+// one that is chosen. The constructor throws UserError where parameters and setup do not fit together, in
+// words that begin with the parameter ("write_high = 4: must be above ..."), when the configuration is
+// checked. Cost: one virtual call for each question.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <typeindex>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "farfault/engine/archive.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/engine/probes.hpp"
+
+namespace farfault {
+
+// The parameters of one implementation, and everything that can be done with an object of it.
+template <class I>
+class PolicyMaker {
+ public:
+  virtual ~PolicyMaker() = default;
+  virtual std::unique_ptr<PolicyMaker> copy() const = 0;
+  virtual void describe(ParamTable& t) = 0;
+  virtual std::unique_ptr<I> make(typename I::Setup const& setup) const = 0;
+  virtual std::vector<StatInfo> stats() const = 0;
+  virtual void sample(I const& object, std::uint64_t* out) const = 0;
+  virtual void save(I& object, Saver& a) const = 0;
+  virtual void load(I& object, Loader& a) const = 0;
+  virtual void hash(I& object, Hasher& a) const = 0;
+};
+
+namespace detail {
+
+struct NoParams {
+  void describe(ParamTable&) {}
+};
+template <class T>
+struct ParamsOf {
+  using type = NoParams;
+};
+template <class T>
+requires requires {
+  typename T::Params;
+}
+struct ParamsOf<T> {
+  using type = typename T::Params;
+};
+
+template <class T>
+class MakerOf final : public PolicyMaker<typename T::Interface> {
+  using I = typename T::Interface;
+  using Params = typename ParamsOf<T>::type;
+  static_assert(std::derived_from<T, I>, "a policy derives from its interface");
+  static_assert(HasMembers<T> || sizeof(T) == sizeof(I),
+                "a policy with state lists it: auto members() { return std::tie(...); }");
+
+ public:
+  std::unique_ptr<PolicyMaker<I>> copy() const override { return std::make_unique<MakerOf>(*this); }
+  void describe(ParamTable& t) override { params_.describe(t); }
+  std::unique_ptr<I> make(typename I::Setup const& setup) const override {
+    if constexpr (std::constructible_from<T, Params const&, typename I::Setup const&>)
+      return std::make_unique<T>(params_, setup);
+    else if constexpr (std::constructible_from<T, Params const&>)
+      return std::make_unique<T>(params_);
+    else if constexpr (std::constructible_from<T, typename I::Setup const&>)
+      return std::make_unique<T>(setup);
+    else
+      return std::make_unique<T>();
+  }
+  std::vector<StatInfo> stats() const override {
+    std::vector<StatInfo> infos;
+    if constexpr (requires { T::stats(); })
+      for (auto const& s : T::stats()) infos.push_back(s.info());
+    return infos;
+  }
+  void sample(I const& object, std::uint64_t* out) const override {
+    if constexpr (requires { T::stats(); })
+      for (auto const& s : T::stats()) out = s.add(static_cast<T const&>(object), out);
+  }
+  void save(I& object, Saver& a) const override { visit(object, a); }
+  void load(I& object, Loader& a) const override { visit(object, a); }
+  void hash(I& object, Hasher& a) const override { visit(object, a); }
+
+ private:
+  template <class A>
+  static void visit(I& object, A& a) {
+    if constexpr (HasMembers<T>) a(static_cast<T&>(object));
+  }
+
+  Params params_;
+};
+
+}  // namespace detail
+
+// The implementations of one interface, in the order in which they were added.
+template <class I>
+class PolicyList {
+ public:
+  struct Entry {
+    std::string name;
+    std::string text;  // what it does, as one clause
+    std::unique_ptr<PolicyMaker<I>> maker;
+  };
+
+  template <class T>
+  PolicyList& add(std::string name, std::string text) {
+    entries_.push_back({std::move(name), std::move(text), std::make_unique<detail::MakerOf<T>>()});
+    return *this;
+  }
+  std::vector<Entry>& entries() { return entries_; }
+  std::vector<Entry> const& entries() const { return entries_; }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+namespace detail {
+
+// What can be said of an implementation from outside, whatever its interface.
+struct PolicyFacts {
+  std::vector<std::string> names_taken;  // by the implementations of this project
+  std::vector<StatInfo> stats;
+};
+
+// Throws UserError where its parameters cannot be.
+template <class I>
+PolicyFacts policy_facts(void const* maker) {
+  auto const& known = *static_cast<PolicyMaker<I> const*>(maker);
+  ParamTable table;
+  known.copy()->describe(table);
+  PolicyFacts facts{{}, known.stats()};
+  auto const list = I::known();
+  for (auto const& entry : list.entries()) facts.names_taken.push_back(entry.name);
+  return facts;
+}
+
+}  // namespace detail
+
+// Implementations from outside the project.
+class Policies {
+ public:
+  // T's interface is T::Interface, which it inherits.
+  template <class T>
+  Policies&& add(std::string const& name, std::string const& text) && {
+    more<T>(name, text);
+    return std::move(*this);
+  }
+  template <class T>
+  Policies& add(std::string const& name, std::string const& text) & {
+    more<T>(name, text);
+    return *this;
+  }
+
+  // Throws UserError for the first one that cannot be: its name is no key, or that of another implementation
+  // of its interface; a parameter or a statistic is declared twice, or has a name that cannot be.
+  void check() const;
+
+  // Calls f(name, text, maker) for each implementation of I.
+  template <class I, class F>
+  void each(F&& f) const {
+    for (auto const& a : added_)
+      if (a.interface == std::type_index(typeid(I)))
+        f(a.name, a.text, *static_cast<PolicyMaker<I> const*>(a.maker.get()));
+  }
+
+ private:
+  struct Added {
+    std::type_index interface;
+    std::string name;
+    std::string text;
+    std::shared_ptr<void const> maker;  // a PolicyMaker of the interface
+    detail::PolicyFacts (*facts)(void const* maker);
+  };
+
+  template <class T>
+  void more(std::string const& name, std::string const& text) {
+    using I = typename T::Interface;
+    std::shared_ptr<PolicyMaker<I> const> maker = std::make_shared<detail::MakerOf<T>>();
+    added_.push_back({std::type_index(typeid(I)), name, text, std::static_pointer_cast<void const>(maker),
+                      &detail::policy_facts<I>});
+  }
+
+  std::vector<Added> added_;
+};
+
+inline Policies policies() {
+  return {};
+}
+
+// An object of the implementation that was chosen, in a component's State. Its choice must outlive it.
+template <class I>
+class Policy final : public StatSource {
+ public:
+  Policy() = default;
+  Policy(PolicyMaker<I> const& maker, typename I::Setup const& setup)
+      : maker_(&maker), object_(maker.make(setup)) {}
+
+  I* operator->() { return object_.get(); }
+  I const* operator->() const { return object_.get(); }
+  I& operator*() { return *object_; }
+  I const& operator*() const { return *object_; }
+
+  void sample(std::uint64_t* out) const override {
+    if (object_) maker_->sample(*object_, out);
+  }
+  void archive(Saver& a) {
+    if (object_) maker_->save(*object_, a);
+  }
+  void archive(Loader& a) {
+    if (object_) maker_->load(*object_, a);
+  }
+  void archive(Hasher& a) {
+    if (object_) maker_->hash(*object_, a);
+  }
+
+ private:
+  PolicyMaker<I> const* maker_ = nullptr;
+  std::unique_ptr<I> object_;
+};
+
+// Several objects of one choice, by number; their statistics are summed.
+template <class I>
+class PolicyArray final : public StatSource {
+ public:
+  PolicyArray() = default;
+  PolicyArray(PolicyArray&&) noexcept = default;
+  PolicyArray& operator=(PolicyArray&&) noexcept = default;
+
+  void add(Policy<I> object) { objects_.push_back(std::move(object)); }
+  std::size_t size() const { return objects_.size(); }
+  I& operator[](std::size_t i) { return *objects_[i]; }
+  I const& operator[](std::size_t i) const { return *objects_[i]; }
+
+  void sample(std::uint64_t* out) const override {
+    for (auto const& object : objects_) object.sample(out);
+  }
+  template <class A>
+  void archive(A& a) {
+    a(objects_);
+  }
+
+ private:
+  std::vector<Policy<I>> objects_;
+};
+
+// A parameter: which implementation, with the parameters of all. A copy has values of its own.
+template <class I>
+class PolicyChoice {
+ public:
+  explicit PolicyChoice(std::string_view name) : chosen_(name) {
+    auto known = I::known();
+    for (auto& e : known.entries()) alternatives_.push_back({e.name, e.text, std::move(e.maker)});
+    FF_CHECK(find(chosen_) != nullptr, "no policy is called " + chosen_);
+  }
+
+  std::string const& name() const { return chosen_; }
+  // Where the parameters of the chosen one are, within the section of the choice.
+  std::string section() const { return prefix_ + chosen_; }
+  // A copy that has chosen another one, with its default parameters.
+  PolicyChoice& choose(std::string_view name) {
+    if (find(name) == nullptr) throw UserError("'" + shown(name) + "' is not " + names());
+    chosen_ = name;
+    return *this;
+  }
+  Policy<I> make(typename I::Setup const& setup) const { return {*maker(), setup}; }
+  std::vector<StatInfo> stats() const { return maker()->stats(); }
+  // Why parameters and setup do not fit together; empty: they do.
+  std::string why_not(typename I::Setup const& setup) const {
+    try {
+      maker()->make(setup);
+    } catch (UserError const& e) {
+      return e.what();
+    }
+    return {};
+  }
+
+  // The parameter `name`, and below the name of each implementation its parameters. A section that makes
+  // several choices of one interface gives them prefixes ("read_"): read_by_age.classes.
+  void describe(ParamTable& t, std::string_view name, std::string_view text, std::string_view source,
+                std::string_view prefix = {}) {
+    prefix_ = prefix;
+    if (t.policies() != nullptr && !std::exchange(adopted_, true))
+      t.policies()->template each<I>(
+          [&](std::string const& n, std::string const& what, PolicyMaker<I> const& m) {
+            if (find(n) != nullptr)
+              throw UserError("a policy of the name '" + shown(n) + "' is there already");
+            alternatives_.push_back({n, what, m.copy()});
+          });
+    auto whole = std::string(text) + ": ";
+    std::vector<ParamTable::Alternative> described;
+    for (auto& a : alternatives_) {
+      whole += (&a == &alternatives_.front() ? "" : "; ") + a.name + ", " + a.text;
+      described.push_back(
+          {a.name, prefix_, [maker = a.maker.get()](ParamTable& table) { maker->describe(table); }});
+    }
+    t.alternatives(name, chosen_, std::move(described), whole, source);
+  }
+
+ private:
+  struct Alternative {
+    std::string name;
+    std::string text;
+    std::unique_ptr<PolicyMaker<I>> maker;
+
+    Alternative(std::string n, std::string what, std::unique_ptr<PolicyMaker<I>> m)
+        : name(std::move(n)), text(std::move(what)), maker(std::move(m)) {}
+    Alternative(Alternative const& other) : name(other.name), text(other.text), maker(other.maker->copy()) {}
+    Alternative(Alternative&&) noexcept = default;
+    Alternative& operator=(Alternative const& other) { return *this = Alternative(other); }
+    Alternative& operator=(Alternative&&) noexcept = default;
+    ~Alternative() = default;
+  };
+
+  Alternative const* find(std::string_view name) const {
+    for (auto const& a : alternatives_)
+      if (a.name == name) return &a;
+    return nullptr;
+  }
+  PolicyMaker<I> const* maker() const { return find(chosen_)->maker.get(); }
+  std::string names() const {
+    std::string list = "one of: ";
+    for (auto const& a : alternatives_) list += (&a == &alternatives_.front() ? "" : ", ") + a.name;
+    return list;
+  }
+
+  std::string chosen_;
+  std::string prefix_;  // of the sections of the implementations' parameters
+  std::vector<Alternative> alternatives_;
+  bool adopted_ = false;  // those from outside the project
+};
+
+}  // namespace farfault

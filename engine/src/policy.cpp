@@ -1,0 +1,40 @@
+#include "farfault/engine/policy.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace farfault {
+namespace {
+
+// A statistic is a dataset beside the scales time_ps, instance and bin, bin_2, ...
+void check_stats(std::vector<StatInfo> const& stats) {
+  std::set<std::string> names;
+  for (auto const& s : stats) {
+    if (!is_key(s.name))
+      throw UserError("statistic '" + shown(s.name) + "': a name may hold only letters, digits, '_' and '-'");
+    if (s.name == "time_ps" || s.name == "instance" || s.name.starts_with("bin"))
+      throw UserError("statistic " + s.name + ": results hold something else by this name");
+    if (!names.insert(s.name).second) throw UserError("statistic " + s.name + " is declared twice");
+  }
+}
+
+}  // namespace
+
+void Policies::check() const {
+  for (auto const& a : added_) {
+    auto const policy = "policy '" + shown(a.name) + "'";
+    if (!is_key(a.name)) throw UserError(policy + ": a name may hold only letters, digits, '_' and '-'");
+    auto const is_same = [&](Added const& b) { return a.interface == b.interface && a.name == b.name; };
+    if (std::ranges::count_if(added_, is_same) != 1) throw UserError(policy + " is added twice");
+    try {
+      auto const facts = a.facts(a.maker.get());
+      if (std::ranges::find(facts.names_taken, a.name) != facts.names_taken.end())
+        throw UserError("Farfault itself has one of this name");
+      check_stats(facts.stats);
+    } catch (UserError const& e) {
+      throw UserError(policy + ": " + e.what());
+    }
+  }
+}
+
+}  // namespace farfault

@@ -1,0 +1,174 @@
+// A program with extensions of its own, called as a function: what it knows, and what it refuses.
+#include "farfault/cli/extensions.hpp"
+
+#include <doctest/doctest.h>
+
+#include "capture.hpp"
+#include "farfault/translation/router.hpp"
+#include "farfault/translation/tlb_organization.hpp"
+
+namespace {
+
+using namespace farfault;
+
+struct Here final : Router {
+  Routing route(TranslateRequest const&, PageTable const&, Time) override { return Route::gmmu; }
+};
+
+// A router with parameters of these names, each a count with this source and default.
+struct Declared {
+  std::vector<std::string> names;
+  std::string source = "assumed";
+  std::uint32_t value = 1;
+};
+Declared declared;
+
+struct WithParams final : Router {
+  struct Params {
+    std::vector<std::uint32_t> values = std::vector<std::uint32_t>(8, declared.value);
+    void describe(ParamTable& t) {
+      for (std::size_t i = 0; i < declared.names.size(); ++i)
+        t.count(declared.names[i], values[i], {1, 9}, "of a test", declared.source);
+    }
+  };
+  explicit WithParams(Params const&) {}
+  Routing route(TranslateRequest const&, PageTable const&, Time) override { return Route::gmmu; }
+};
+
+class OrganizationWithParams final : public TlbOrganization {
+ public:
+  using Params = WithParams::Params;
+  explicit OrganizationWithParams(Params const&) {}
+  std::optional<PageTranslation> lookup(std::uint32_t, std::uint64_t) override { return std::nullopt; }
+  void fill(std::uint32_t, std::uint64_t, PageTranslation const&) override {}
+  bool invalidate(std::uint32_t, std::uint64_t) override { return false; }
+  void each_entry(EntryFunction const&) const override {}
+  std::span<SetAssociative const> arrays() const override { return {}; }
+};
+
+std::vector<char const*> counted;
+
+struct WithStats final : Router {
+  Routing route(TranslateRequest const&, PageTable const&, Time) override { return Route::gmmu; }
+  static auto stats() {
+    std::vector<Stat<WithStats>> all;
+    for (auto const* name : counted)
+      all.push_back({name, "count", "of a test", StatKind::counter,
+                     [](WithStats const&) -> std::uint64_t { return 1; }});
+    return all;
+  }
+};
+
+struct Nothing final : workloads::WorkloadBuilder {
+  void describe(ParamTable& t) override {
+    for (std::size_t i = 0; i < declared.names.size(); ++i)
+      t.count(declared.names[i], values[i], {1, 9}, "of a test", declared.source);
+  }
+  Workload build(workloads::BuildContext const&) const override { return {"nothing", {}, {}}; }
+  std::vector<std::uint32_t> values = std::vector<std::uint32_t>(8, 1);
+};
+
+Called call(Extensions const& extensions, std::vector<std::string> words) {
+  std::ostringstream out, err;
+  auto const code = cli::command_line(std::move(words), out, err, extensions);
+  return {code, out.str(), err.str()};
+}
+
+// The sentence with which a program of these extensions ends, whatever it is asked.
+std::string refusal(Extensions const& extensions) {
+  auto const called = call(extensions, {"params"});
+  CHECK(called.code == 2);
+  CHECK(called.out.empty());
+  CHECK(call(extensions, {"--help"}).err == called.err);
+  return called.err;
+}
+std::string refusal_of_params(std::vector<std::string> names) {
+  declared = {std::move(names)};
+  return refusal(policies().add<WithParams>("mine", "x"));
+}
+std::string refusal_of_stats(std::vector<char const*> names) {
+  counted = std::move(names);
+  return refusal(policies().add<WithStats>("mine", "x"));
+}
+
+}  // namespace
+
+TEST_CASE("a policy from outside must have a name of its own among those of its interface") {
+  CHECK(refusal(policies().add<Here>("oracle", "x")) ==
+        "farfault: policy 'oracle': Farfault itself has one of this name\n");
+  CHECK(refusal(policies().add<Here>("mine", "x").add<Here>("mine", "x")) ==
+        "farfault: policy 'mine' is added twice\n");
+  CHECK(refusal(policies().add<Here>("a policy", "x")) ==
+        "farfault: policy 'a policy': a name may hold only letters, digits, '_' and '-'\n");
+  CHECK(refusal(policies().add<Here>("", "x")) ==
+        "farfault: policy '': a name may hold only letters, digits, '_' and '-'\n");
+  CHECK(call(policies().add<Here>("fcfs", "as a scheduler is called"), {"params", "gpu.router"}).code == 0);
+}
+
+TEST_CASE(
+    "a parameter of a policy from outside is declared once, with a name, a source and a default that can "
+    "be") {
+  CHECK(refusal_of_params({"one", "two", "one"}) ==
+        "farfault: policy 'mine': parameter one is declared twice\n");
+  CHECK(refusal_of_params({"a name"}) ==
+        "farfault: policy 'mine': parameter 'a name': a name may hold only letters, digits, '_' and '-'\n");
+  declared = {{"one"}, ""};
+  CHECK(refusal(policies().add<WithParams>("mine", "x")) ==
+        "farfault: policy 'mine': parameter one has no source; write \"assumed\" where there is none\n");
+  declared = {{"one"}, "assumed", 10};
+  CHECK(refusal(policies().add<WithParams>("mine", "x")) ==
+        "farfault: policy 'mine': the default of parameter one, 10, is outside its own range, 1 to 9\n");
+}
+
+TEST_CASE("a policy's parameters cannot be below another parameter") {
+  declared = {{"one"}};
+  CHECK(refusal(policies().add<WithParams>("policy", "x")) ==
+        "farfault: parameter policy.one would be below policy, which is a parameter itself\n");
+}
+
+TEST_CASE("parameters of two policies cannot be in one table") {
+  declared = {{"one"}};
+  CHECK(
+      refusal(policies().add<OrganizationWithParams>("random", "x")) ==
+      "farfault: the parameters of replacement = \"random\" and of organization = \"random\" would be in one "
+      "table, random\n");
+  declared = {};  // of two without parameters nobody minds
+  CHECK(call(policies().add<OrganizationWithParams>("lru", "x"), {"params", "gpu.l2_tlb"}).code == 0);
+}
+
+TEST_CASE("a statistic of a policy from outside is declared once, by a name that results can hold") {
+  CHECK(refusal_of_stats({"one", "two", "one"}) ==
+        "farfault: policy 'mine': statistic one is declared twice\n");
+  CHECK(refusal_of_stats({"a/b"}) ==
+        "farfault: policy 'mine': statistic 'a/b': a name may hold only letters, digits, '_' and '-'\n");
+  CHECK(refusal_of_stats({"instance"}) ==
+        "farfault: policy 'mine': statistic instance: results hold something else by this name\n");
+}
+
+TEST_CASE("a workload from outside must have a name and parameters of its own") {
+  declared = {};
+  auto const named = [](std::string name) { return Extensions().workload<Nothing>(std::move(name), "x"); };
+  CHECK(refusal(named("bfs")) == "farfault: workload 'bfs': Farfault itself has one of this name\n");
+  CHECK(refusal(named("name")) == "farfault: workload 'name': Farfault itself has one of this name\n");
+  CHECK(refusal(named("mine").workload<Nothing>("mine", "x")) ==
+        "farfault: workload 'mine' is added twice\n");
+  CHECK(call(named("mine"), {"workloads"}).out.find("mine  ") != std::string::npos);
+  declared = {{"one", "one"}};
+  CHECK(refusal(named("mine")) == "farfault: workload 'mine': parameter one is declared twice\n");
+}
+
+TEST_CASE("a preset and a machine format from outside must have names of their own") {
+  CHECK(refusal(Extensions().preset("dgx1", "")) ==
+        "farfault: preset 'dgx1': Farfault itself has one of this name\n");
+  CHECK(refusal(Extensions().preset("mine", "").preset("mine", "")) ==
+        "farfault: preset 'mine' is added twice\n");
+  CHECK(refusal(Extensions().machine_format({"mine", "x", nullptr, nullptr})) ==
+        "farfault: machine format 'mine' has no function that recognises files, or none that parses them\n");
+}
+
+TEST_CASE("a preset from outside is read by its name, as a file is") {
+  auto const presets = Extensions().preset("mine", "include = [\"paper-gmmu-bypass\"]\ngpu.smss = 4\n");
+  auto const called = call(presets, {"run", "mine"});
+  CHECK(called.code == 2);
+  CHECK(called.err == "farfault: mine:2: unknown key 'gpu.smss'; did you mean 'gpu.sms'?\n");
+}

@@ -1,0 +1,69 @@
+// Page maps: what is read, and what is refused in one sentence.
+#include "farfault/paging/page_map.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "farfault/engine/error.hpp"
+
+using namespace farfault;
+using namespace farfault;
+
+namespace {
+
+std::string refusal(std::string const& text) {
+  try {
+    parse_page_map(text, "f");
+  } catch (UserError const& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("a page map gives the device of each page, in the order of the file") {
+  auto const map = parse_page_map("\npage,device\r\n7,gpu3\n\n5,cpu0\r\n68719476735,gpu0", "f");
+  REQUIRE(map.pages.size() == 3);
+  CHECK(map.pages[0].page == 7);
+  CHECK(map.pages[0].device == 3);
+  CHECK(map.pages[0].line == 3);
+  CHECK(map.pages[1].page == 5);
+  CHECK(map.pages[1].device == kFirstCpu);
+  CHECK(map.pages[1].line == 5);
+  CHECK(map.pages[2].page == 68'719'476'735);
+  CHECK(map.path == "f");
+  CHECK(map.bytes == 46);
+  CHECK(parse_page_map("page,device\n", "f").pages.empty());
+}
+
+TEST_CASE("the hash of a page map is that of its bytes") {
+  CHECK(parse_page_map("page,device\n7,gpu3\n", "a").hash ==
+        parse_page_map("page,device\n7,gpu3\n", "b").hash);
+  CHECK(parse_page_map("page,device\n7,gpu3\n", "a").hash !=
+        parse_page_map("page,device\n7,gpu2\n", "a").hash);
+}
+
+TEST_CASE("a page map that is none is refused with line, value and rule") {
+  CHECK(refusal("") == "f: no heading 'page,device': not a page map");
+  CHECK(refusal("\n \n") == "f: no heading 'page,device': not a page map");
+  CHECK(refusal("7,gpu0\n") == "f:1: '7,gpu0' is not the heading 'page,device'");
+  std::string const rule = " is not a page number below 2^36, a comma and a device, such as '1048576,gpu0'";
+  for (auto const* line : {"7", "7,", ",gpu0", "7;gpu0", "7,gpu", "7,0", "7,gpu-1", "-7,gpu0", "+7,gpu0",
+                           " 7,gpu0", "7,gpu0 ", "7,gpu0,1", "7.0,gpu0", "0x7,gpu0", "68719476736,gpu0",
+                           "99999999999999999999,gpu0", "7,gpu32768", "7,GPU0"})
+    CHECK(refusal("page,device\n1,gpu0\n" + std::string(line) + "\n") ==
+          "f:3: '" + std::string(line) + "'" + rule);
+  CHECK(refusal("page,device\n" + std::string(100'000, '7')).size() < 400);
+}
+
+TEST_CASE("a page that a map places twice is refused with both lines") {
+  CHECK(refusal("page,device\n7,gpu0\n8,gpu0\n7,gpu0\n8,gpu1\n") ==
+        "f:4: page 7 is placed by line 2 already; a page has one place");
+}
+
+TEST_CASE("a page map that is not there is refused") {
+  CHECK_THROWS_WITH_AS(load_page_map("no/such/file.csv"), "no/such/file.csv: no such file", UserError);
+}

@@ -1,0 +1,106 @@
+// Routers as parts: the predictor of GMMU bypass.
+#include "farfault/translation/router.hpp"
+
+#include <doctest/doctest.h>
+
+#include "policies.hpp"
+
+using namespace farfault;
+
+namespace {
+
+Time us(std::int64_t n) {
+  return Time{std::chrono::microseconds(n)};
+}
+
+// T1 0.85, T2 0.15, epochs of 10 us, counters of 8 bits.
+struct Bypass {
+  PolicyChoice<Router> choice{"gmmu_bypass"};
+  Policy<Router> router = choice.make({});
+  PageTable table;
+
+  Route route(Time now) { return router->route(TranslateRequest{1, 0, 0}, table, now).to; }
+  void observe(bool local, Time now) { router->observe({}, {}, local, now); }
+  std::uint64_t stat(std::string_view name) const { return test::stat_of(choice, router, name); }
+  std::uint64_t predictions() const {
+    return stat("local_predictions") + stat("remote_predictions") + stat("undecided_requests");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the bypass predictor asks the GMMU above T1, the IOMMU below T2 and both in between") {
+  auto decide = [&](int local, int remote) {
+    Bypass predictor;
+    for (int i = 0; i < local; ++i) predictor.observe(true, us(1));
+    for (int i = 0; i < remote; ++i) predictor.observe(false, us(2));
+    CHECK(predictor.route(us(9)) == Route::gmmu);  // the first epoch is not over
+    return predictor.route(us(10));
+  };
+  CHECK(decide(86, 14) == Route::gmmu);
+  CHECK(decide(85, 15) == Route::both);  // equal to T1 is not above it
+  CHECK(decide(50, 50) == Route::both);
+  CHECK(decide(15, 85) == Route::both);  // equal to T2 is not below it
+  CHECK(decide(14, 86) == Route::iommu);
+  CHECK(decide(1, 0) == Route::gmmu);
+  CHECK(decide(0, 1) == Route::iommu);
+}
+
+TEST_CASE("an epoch ends exactly at a multiple of its length") {
+  Bypass predictor;
+  predictor.observe(false, Time{10us - Duration{1}});
+  CHECK(predictor.route(Time{10us - Duration{1}}) == Route::gmmu);
+  CHECK(predictor.route(Time{10us}) == Route::iommu);
+  // What is seen at the border belongs to the epoch that begins there.
+  predictor.observe(true, Time{10us});
+  CHECK(predictor.route(Time{20us - Duration{1}}) == Route::iommu);
+  CHECK(predictor.route(Time{20us}) == Route::gmmu);
+}
+
+TEST_CASE("epochs without a translation keep the last decision") {
+  Bypass predictor;
+  predictor.observe(false, us(5));
+  CHECK(predictor.route(us(12)) == Route::iommu);
+  CHECK(predictor.route(us(25)) == Route::iommu);
+  CHECK(predictor.route(us(999)) == Route::iommu);
+  predictor.observe(true, us(1005));
+  CHECK(predictor.route(us(1005)) == Route::iommu);
+  CHECK(predictor.route(us(5000)) == Route::gmmu);  // however late the next one comes
+}
+
+TEST_CASE("a counter at its end halves both, so that the ratio lives on") {
+  Bypass predictor;
+  for (int i = 0; i < 100; ++i) predictor.observe(false, us(1));
+  for (int i = 0; i < 255; ++i) predictor.observe(true, us(1));
+  CHECK(predictor.stat("local_pages") == 255);
+  CHECK(predictor.stat("remote_pages") == 100);
+  predictor.observe(true, us(1));
+  CHECK(predictor.stat("local_pages") == 128);
+  CHECK(predictor.stat("remote_pages") == 50);
+  predictor.observe(false, us(1));
+  CHECK(predictor.stat("remote_pages") == 51);
+  for (int i = 0; i < 100'000; ++i) predictor.observe(i % 10 == 0, us(2));
+  CHECK(predictor.stat("local_pages") <= 255);
+  CHECK(predictor.stat("remote_pages") <= 255);
+  CHECK(predictor.route(us(10)) == Route::iommu);  // a tenth is local
+}
+
+TEST_CASE("a new epoch starts counting from nothing") {
+  Bypass predictor;
+  for (int i = 0; i < 50; ++i) predictor.observe(false, us(1));
+  predictor.observe(true, us(11));
+  CHECK(predictor.stat("local_pages") == 1);
+  CHECK(predictor.stat("remote_pages") == 0);
+  CHECK(predictor.route(us(20)) == Route::gmmu);
+}
+
+TEST_CASE("the predictor has decided once an epoch with a translation is over") {
+  Bypass predictor;
+  static_cast<void>(predictor.route(us(15)));
+  CHECK(predictor.predictions() == 0);
+  predictor.observe(true, us(16));
+  static_cast<void>(predictor.route(us(19)));
+  CHECK(predictor.predictions() == 0);
+  CHECK(predictor.route(us(20)) == Route::gmmu);
+  CHECK(predictor.predictions() == 1);
+}

@@ -1,0 +1,199 @@
+// What every organization of a TLB keeps to, and the plain one's sets.
+#include "farfault/translation/tlb_organization.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "choices.hpp"
+
+using namespace farfault;
+using test::kLru;
+
+namespace {
+
+using Key = std::pair<std::uint32_t, std::uint64_t>;  // address space, page
+
+// The choices outlive what is made of them.
+PolicyChoice<TlbOrganization> const& choice_of(std::string const& name) {
+  static std::map<std::string, PolicyChoice<TlbOrganization>> choices;
+  return choices.try_emplace(name, name).first->second;
+}
+Policy<TlbOrganization> make(std::string const& name, std::uint32_t entries, std::uint32_t ways) {
+  return choice_of(name).make({entries, ways, 12, kLru});
+}
+Policy<TlbOrganization> plain(std::uint32_t entries, std::uint32_t ways) {
+  return make("plain", entries, ways);
+}
+
+std::optional<PhysAddr> frame(Policy<TlbOrganization>& tlb, std::uint32_t asid, std::uint64_t page) {
+  auto const found = tlb->lookup(asid, page);
+  return found ? std::optional(found->frame) : std::nullopt;
+}
+
+std::map<Key, PhysAddr> entries_of(Policy<TlbOrganization> const& tlb) {
+  std::map<Key, PhysAddr> entries;
+  tlb->each_entry([&](std::uint32_t asid, std::uint64_t page, PageTranslation const& t) {
+    CHECK(entries.emplace(Key{asid, page}, t.frame).second);
+  });
+  return entries;
+}
+
+struct Shape {
+  std::uint32_t entries;
+  std::uint32_t ways;
+};
+constexpr Shape kShapes[] = {{2, 1}, {8, 2}, {16, 16}, {32, 32}, {256, 32}};
+
+// One random call, checked against what was filled and not invalidated since.
+void step(Policy<TlbOrganization>& tlb, std::map<Key, PhysAddr>& filled, std::mt19937_64& random,
+          std::uint64_t pages) {
+  auto const asid = static_cast<std::uint32_t>(random() % 3);
+  auto const page = random() % 4 == 0 ? (std::uint64_t{1} << 52) - 1 - random() % pages : random() % pages;
+  auto const known = filled.find({asid, page});
+  switch (random() % 8) {
+    case 0: {
+      bool const there = entries_of(tlb).count({asid, page}) != 0;
+      REQUIRE(tlb->invalidate(asid, page) == there);
+      REQUIRE_FALSE(tlb->lookup(asid, page).has_value());
+      filled.erase({asid, page});
+      break;
+    }
+    case 1:
+    case 2:
+    case 3: {
+      auto const to = random() % 1000 << 12;
+      tlb->fill(asid, page, {to});
+      filled[{asid, page}] = to;
+      REQUIRE(frame(tlb, asid, page) == to);
+      break;
+    }
+    default:
+      if (auto const found = frame(tlb, asid, page)) {
+        REQUIRE(known != filled.end());
+        REQUIRE(*found == known->second);
+      }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every TLB gives only what was filled and not invalidated since, and what was filled last") {
+  for (auto const& name : test::names_of_known<TlbOrganization>()) {
+    for (auto const& [entries, ways] : kShapes) {
+      CAPTURE(name);
+      CAPTURE(entries);
+      if (!choice_of(name).why_not({entries, ways, 12, kLru}).empty()) continue;  // too small for it
+      auto tlb = make(name, entries, ways);
+      std::map<Key, PhysAddr> filled;
+      std::mt19937_64 random(entries);
+      for (int i = 0; i < 10'000; ++i) step(tlb, filled, random, entries);
+      // What it lists is what it gives.
+      auto const listed = entries_of(tlb);
+      CHECK_FALSE(listed.empty());
+      for (auto const& [key, to] : filled) {
+        auto const it = listed.find(key);
+        CHECK(frame(tlb, key.first, key.second) ==
+              (it == listed.end() ? std::nullopt : std::optional(it->second)));
+      }
+      for (auto const& [key, to] : listed) CHECK(filled.at(key) == to);
+    }
+  }
+}
+
+TEST_CASE("every TLB goes on after loading as the one that was saved") {
+  for (auto const& name : test::names_of_known<TlbOrganization>()) {
+    CAPTURE(name);
+    auto first = make(name, 32, 8);
+    auto second = make(name, 32, 8);
+    std::map<Key, PhysAddr> filled;
+    std::map<Key, PhysAddr> others;
+    std::mt19937_64 random(1);
+    for (int i = 0; i < 3000; ++i) step(first, filled, random, 40);
+    for (int i = 0; i < 1000; ++i) step(second, others, random, 40);
+    test::copy_state(first, second);
+    CHECK(test::hash_of(first) == test::hash_of(second));
+    CHECK(entries_of(first) == entries_of(second));
+    others = filled;
+    auto same = random;
+    for (int i = 0; i < 3000; ++i) step(first, filled, random, 40);
+    for (int i = 0; i < 3000; ++i) step(second, others, same, 40);
+    CHECK(entries_of(first) == entries_of(second));
+    CHECK(test::hash_of(first) == test::hash_of(second));
+  }
+}
+
+TEST_CASE("every TLB of no entries misses always") {
+  for (auto const& name : test::names_of_known<TlbOrganization>()) {
+    CAPTURE(name);
+    auto none = make(name, 0, 8);
+    none->fill(1, 5, {0x1000});
+    CHECK_FALSE(none->lookup(1, 5).has_value());
+    CHECK_FALSE(none->invalidate(1, 5));
+    CHECK(entries_of(none).empty());
+    none->sample(nullptr);
+  }
+}
+
+TEST_CASE("a TLB keeps address spaces apart and gives the latest frame") {
+  for (auto const& name : test::names_of_known<TlbOrganization>()) {
+    CAPTURE(name);
+    auto tlb = make(name, 8, 2);
+    tlb->fill(0, 5, {0x5000});
+    tlb->fill(1, 5, {0x9000});
+    CHECK(frame(tlb, 0, 5) == 0x5000);
+    CHECK(frame(tlb, 1, 5) == 0x9000);
+    CHECK_FALSE(tlb->lookup(2, 5).has_value());
+    tlb->fill(0, 5, {0x6000});
+    CHECK(frame(tlb, 0, 5) == 0x6000);
+    CHECK(tlb->invalidate(0, 5));
+    CHECK_FALSE(tlb->invalidate(0, 5));
+    CHECK_FALSE(tlb->lookup(0, 5).has_value());
+    CHECK(frame(tlb, 1, 5) == 0x9000);
+  }
+}
+
+TEST_CASE("a plain TLB's set is the page number modulo the sets: conflicts stay within one") {
+  auto tlb = plain(8, 2);  // four sets
+  for (std::uint64_t page = 0; page < 4; ++page) tlb->fill(0, page, {page << 12});
+  tlb->fill(0, 4, {4 << 12});
+  tlb->fill(0, 8, {8 << 12});  // pages 0, 4 and 8 share a set of two ways
+  CHECK_FALSE(tlb->lookup(0, 0).has_value());
+  for (auto const page : {1ULL, 2ULL, 3ULL, 4ULL, 8ULL}) CHECK(frame(tlb, 0, page) == page << 12);
+}
+
+TEST_CASE("a plain TLB agrees with a map of all fills as long as nothing has to be replaced") {
+  auto tlb = plain(256, 32);
+  std::map<std::uint64_t, PhysAddr> reference;
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 5000; ++i) {
+    auto const page = random() % 256;
+    if (random() % 3 == 0) {
+      auto const to = (random() % 1000) << 12;
+      tlb->fill(3, page, {to});
+      reference[page] = to;
+    }
+    auto const known = reference.find(page);
+    auto const found = frame(tlb, 3, page);
+    REQUIRE(found.has_value() == (known != reference.end()));
+    if (found) REQUIRE(*found == known->second);
+  }
+}
+
+TEST_CASE("a plain TLB replaces what its choice of replacement says") {
+  PolicyChoice<TlbOrganization> const organization("plain");
+  PolicyChoice<Replacement> const fifo("fifo");
+  auto const left_by = [&](PolicyChoice<Replacement> const& replacement) {
+    auto tlb = organization.make({2, 2, 12, replacement});
+    tlb->fill(0, 1, {0x1000});
+    tlb->fill(0, 2, {0x2000});
+    CHECK(tlb->lookup(0, 1).has_value());
+    tlb->fill(0, 3, {0x3000});
+    return tlb->lookup(0, 1) ? 1 : 2;
+  };
+  CHECK(left_by(kLru) == 1);
+  CHECK(left_by(fifo) == 2);
+}

@@ -1,0 +1,53 @@
+// Histograms, and rows of tables on their way.
+#include "farfault/engine/table_rows.hpp"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <utility>
+
+#include "farfault/engine/histogram.hpp"
+
+using namespace farfault;
+
+TEST_CASE("a histogram counts zeros in bin 0, then by powers of two, and what is larger in its last bin") {
+  Histogram<6> h;
+  for (std::uint64_t const v : {0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32}) h.add(v);
+  h.add(std::numeric_limits<std::uint64_t>::max());
+  CHECK(h.bins == std::array<std::uint64_t, 6>{1, 1, 2, 2, 2, 4});
+}
+
+TEST_CASE("a latency is counted in whole nanoseconds") {
+  CHECK(nanoseconds_of(Duration{0}) == 0);
+  CHECK(nanoseconds_of(Duration{999}) == 0);
+  CHECK(nanoseconds_of(Duration{1000}) == 1);
+  CHECK(nanoseconds_of(Duration{1'999'999}) == 1999);
+}
+
+TEST_CASE("rows arrive as they were added, with their component and table, numbers and text of any content") {
+  TableRows rows;
+  std::vector<std::vector<Cell>> const cells{
+      {std::uint64_t{7}, std::string("gpu0"), std::int64_t{-3}},
+      {},
+      {std::string(), std::string("\0\n\xff", 3), std::numeric_limits<std::uint64_t>::max()}};
+  rows.begin(5);
+  rows.add(0, cells[0]);
+  rows.add(2, cells[1]);
+  rows.begin(9);
+  rows.add(1, cells[2]);
+  struct Row {
+    std::uint32_t component;
+    std::uint32_t table;
+    std::vector<Cell> cells;
+  };
+  std::vector<Row> read;
+  TableRows::read(rows.bytes(),
+                  [&](std::uint32_t component, std::uint32_t table, std::vector<Cell> const& c) {
+                    read.push_back({component, table, c});
+                  });
+  REQUIRE(read.size() == 3);
+  CHECK(std::pair(read[0].component, read[0].table) == std::pair(5U, 0U));
+  CHECK(std::pair(read[1].component, read[1].table) == std::pair(5U, 2U));
+  CHECK(std::pair(read[2].component, read[2].table) == std::pair(9U, 1U));
+  for (std::size_t i = 0; i < 3; ++i) CHECK(read[i].cells == cells[i]);
+}

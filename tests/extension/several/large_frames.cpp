@@ -1,0 +1,75 @@
+// Large frames: the pages of a virtual region get the frames of one large frame, each at its own place, so
+// that the region could become a large page. When no large frame is free any more, a page gets the first free
+// frame.
+#include <algorithm>
+#include <farfault/paging/frame_allocator.hpp>
+#include <farfault/program.hpp>
+
+namespace {
+
+using namespace farfault;
+
+class LargeFrames final : public FrameAllocator {
+ public:
+  struct Params {
+    std::uint64_t pages = 512;
+    void describe(ParamTable& t) {
+      t.count("pages", pages, {1, 1 << 18}, "pages of a large frame", "x86-64: 512 pages of 4 KiB are 2 MiB");
+    }
+  };
+
+  LargeFrames(Params const& p, Setup const& memory) : params_{p}, frames_(memory.frames) {}
+
+  bool empty() const override { return used_ == frames_; }
+  std::uint64_t allocate(std::uint64_t page) override {
+    auto const own = first_frame(page / params_->pages) + page % params_->pages;
+    bool const in_place = own < frames_ && !is_taken(own);
+    ++(in_place ? in_place_ : scattered_);
+    ++used_;
+    auto frame = in_place ? own : 0;
+    while (is_taken(frame)) ++frame;
+    if (frame >= taken_.size()) taken_.resize(frame + 1);
+    taken_[frame] = 1;
+    return frame;
+  }
+  void release(std::uint64_t frame) override {
+    taken_[frame] = 0;
+    --used_;
+  }
+
+  auto members() { return std::tie(params_, frames_, used_, in_place_, scattered_, regions_, taken_); }
+  static auto stats() {
+    using A = LargeFrames const&;
+    return std::array<Stat<LargeFrames>, 2>{{
+        {"in_place", "count", "pages that got their own place in a large frame", StatKind::counter,
+         [](A a) { return a.in_place_; }},
+        {"scattered", "count", "pages that got another frame", StatKind::counter,
+         [](A a) { return a.scattered_; }},
+    }};
+  }
+
+ private:
+  // Of the region's large frame, which it gets at its first page.
+  std::uint64_t first_frame(std::uint64_t region) {
+    auto const found = std::ranges::find(regions_, region);
+    auto const number = static_cast<std::uint64_t>(found - regions_.begin());
+    if (number >= frames_ / params_->pages) return frames_;
+    if (found == regions_.end()) regions_.push_back(region);
+    return number * params_->pages;
+  }
+  bool is_taken(std::uint64_t frame) const { return frame < taken_.size() && taken_[frame] != 0; }
+
+  Fixed<Params> params_;
+  std::uint64_t frames_;
+  std::uint64_t used_ = 0;
+  std::uint64_t in_place_ = 0;
+  std::uint64_t scattered_ = 0;
+  std::vector<std::uint64_t> regions_;  // by large frame
+  std::vector<std::uint8_t> taken_;     // by frame
+};
+
+}  // namespace
+
+void large_frames(Extensions& all) {
+  all.policy<LargeFrames>("large_frames", "the pages of a region side by side, in one large frame");
+}

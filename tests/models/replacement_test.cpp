@@ -1,0 +1,101 @@
+// The choices of replacement, TLB organization and page-walk cache reach the arrays of a machine.
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "run_model.hpp"
+
+using namespace farfault;
+using test::ModelRun;
+
+namespace {
+
+// Every kind of cache and TLB is there, small enough to replace.
+constexpr char const* kSmall =
+    "machine.topology = \"two-gpu\"\ngpu.sms = 2\nworkload.name = \"transpose\"\n"
+    "workload.transpose.width = 256\nworkload.transpose.height = 128\nmemory.page_size = \"4KiB\"\n"
+    "gpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\ngpu.l2_tlb.entries = 8\ngpu.l2_tlb.ways = 4\n"
+    "gpu.l1_cache.size = \"4KiB\"\ngpu.l2_cache.size = \"64KiB\"\ngpu.memory_cache.size = \"128KiB\"\n"
+    "gpu.gmmu.walk_cache = 4\niommu.walk_cache = 4\niommu.tlb_entries = 8\niommu.tlb_ways = 8\n"
+    "cpu.llc_size = \"16KiB\"\n";
+
+struct Choice {
+  char const* key;
+  char const* parameters;  // of `random`
+};
+constexpr Choice kChoices[] = {
+    {"gpu.l1_tlb.replacement", "gpu.l1_tlb.random"},
+    {"gpu.l2_tlb.replacement", "gpu.l2_tlb.random"},
+    {"gpu.l1_cache.replacement", "gpu.l1_cache.random"},
+    {"gpu.scalar_cache.replacement", "gpu.scalar_cache.random"},
+    {"gpu.scalar_cache.tlb_replacement", "gpu.scalar_cache.tlb_random"},
+    {"gpu.l2_cache.replacement", "gpu.l2_cache.random"},
+    {"gpu.memory_cache.replacement", "gpu.memory_cache.random"},
+    {"gpu.gmmu.walk_cache_replacement", "gpu.gmmu.walk_cache_random"},
+    {"iommu.tlb_replacement", "iommu.tlb_random"},
+    {"iommu.walk_cache_replacement", "iommu.walk_cache_random"},
+    {"cpu.llc_replacement", "cpu.llc_random"},
+};
+
+std::string all_of(std::string const& replacement) {
+  std::string toml = kSmall;
+  for (auto const& choice : kChoices) toml += std::string(choice.key) + " = \"" + replacement + "\"\n";
+  return toml;
+}
+
+}  // namespace
+
+TEST_CASE("each choice of replacement reaches its arrays, with parameters of its own") {
+  for (auto const& [key, parameters] : kChoices) {
+    CAPTURE(key);
+    auto const digest = [&, k = key, p = parameters](std::string const& seed) {
+      ModelRun run(std::string(kSmall) + k + " = \"random\"\n" + p + ".seed = " + seed + "\n");
+      return run.engine().state_digest();
+    };
+    CHECK(digest("1") == digest("1"));
+    CHECK(digest("1") != digest("2"));
+  }
+}
+
+TEST_CASE("what is replaced changes a run, and how the model is cut into partitions does not") {
+  // A graph's accesses: those of a transpose come back in the order of their first use.
+  auto const irregular = [](char const* replacement) {
+    auto toml = all_of(replacement);
+    std::string const name = "\"transpose\"";
+    toml.replace(toml.find(name), name.size(), "\"pagerank\"");
+    std::string const size = "workload.transpose.width = 256\nworkload.transpose.height = 128\n";
+    return toml.replace(toml.find(size), size.size(),
+                        "workload.pagerank.rmat.scale = 10\nworkload.pagerank.iterations = 1\n");
+  };
+  ModelRun lru(irregular("lru"));
+  ModelRun fifo(irregular("fifo"));
+  ModelRun random(irregular("random"));
+  auto const misses = [](ModelRun& run) {
+    run.run();
+    return std::vector<std::uint64_t>{run.total("sm", "l1_tlb_misses"), run.total("sm", "l1_misses"),
+                                      run.total("l2_tlb", "misses"), run.total("l2_slice", "misses")};
+  };
+  auto const of_lru = misses(lru);
+  CHECK(misses(fifo) != of_lru);
+  CHECK(misses(random) != of_lru);
+  EngineOptions two;
+  two.threads = 2;
+  ModelRun parted(irregular("random"), two, topologies::Granularity::split_gpu);
+  parted.run();
+  CHECK(parted.engine().state_digest() == random.engine().state_digest());
+  CHECK(parted.kernel_time() == random.kernel_time());
+}
+
+TEST_CASE("the statistics of what is chosen for a cache or TLB are stored under the key of the choice") {
+  ModelRun run(kSmall);
+  std::set<std::string> kinds;
+  for (ComponentId id = 0; id < run.system().component_count(); ++id)
+    for (auto const& group : run.system().component(id).stat_groups()) kinds.insert(group.kind);
+  for (auto const& choice : kChoices) CHECK(kinds.count(choice.key) == 1);
+  for (auto const* key :
+       {"gpu.l1_tlb.organization", "gpu.l2_tlb.organization", "gpu.scalar_cache.tlb_organization",
+        "iommu.tlb_organization", "gpu.gmmu.walk_cache_organization", "iommu.walk_cache_organization"})
+    CHECK(kinds.count(key) == 1);
+}
