@@ -63,6 +63,7 @@ TEST_CASE(
     CHECK(m.access == Access::read);
     CHECK(m.bytes == 64);
     CHECK(m.from == 3);
+    CHECK(m.requester == Requester{.kind = RequestKind::copy});
   }
   // Read 100, a link back and one on.
   CHECK(b.slices[0]->nanoseconds() == Times{153, 155});
@@ -72,6 +73,7 @@ TEST_CASE(
   CHECK(m.access == Access::write);
   CHECK(m.bytes == 64);
   CHECK(m.from == 4);
+  CHECK(m.requester == Requester{.kind = RequestKind::copy});
   CHECK(b.copied->nanoseconds() == Times{156 + 10 + 1 + 1});
   CHECK(b.copied->records()[0].message.tag == 9);
   CHECK(b.engine_under_test.waiting_for().empty());

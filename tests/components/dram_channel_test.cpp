@@ -262,3 +262,23 @@ TEST_CASE("DRAM: under random load every request is answered exactly once and th
     CHECK(dram.state().stats.row_hits + dram.state().stats.row_misses == 5000);
   }
 }
+
+TEST_CASE("DRAM: lines read for page walks, and lines of copies in either direction, are counted apart") {
+  std::vector<Record<MemRequest>> script;
+  std::uint32_t tag = 0;
+  for (auto const kind :
+       {RequestKind::data, walk_read(0), walk_read(3), RequestKind::copy, RequestKind::write_back}) {
+    auto m = kind == RequestKind::write_back ? write(64 * tag, tag) : read(64 * tag, tag);
+    m.requester.kind = kind;
+    script.push_back({Time{(100 + 100 * tag++) * 1ns}, m});
+  }
+  auto copy = write(64 * tag, tag);
+  copy.requester.kind = RequestKind::copy;
+  script.push_back({Time{900ns}, copy});
+  DramBench b(channel(kFast), script);
+  auto const& s = b.dram.state().stats;
+  CHECK(s.reads == 4);
+  CHECK(s.writes == 2);
+  CHECK(s.walk_reads == 2);
+  CHECK(s.copies == 2);
+}

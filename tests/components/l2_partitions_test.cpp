@@ -269,3 +269,16 @@ TEST_CASE("L2 slice: flushes that come together are done one after the other") {
   CHECK(b.slice.state().stats.kernel_end_writebacks == 1);
   CHECK(b.slice.waiting_for().empty());
 }
+
+TEST_CASE("L2 partitions: a request names its requester at the home slice and its memory too") {
+  Requester const asker{5, 1, RequestKind::copy};
+  auto fetch = read(kFar, 1);
+  auto store = write(kFar + 512, 2);
+  fetch.requester = asker;
+  store.requester = asker;
+  Halves h({{Time{10ns}, fetch}, {Time{20ns}, store}}, {});
+  REQUIRE(h.memory_b->records().size() == 1);
+  CHECK(h.memory_b->records()[0].message.requester == asker);
+  CHECK(h.b.state().stats.copy_requests == 0);  // counted where the client asked
+  CHECK(h.a.state().stats.copy_requests == 2);
+}

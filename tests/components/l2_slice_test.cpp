@@ -248,3 +248,42 @@ TEST_CASE("L2 slice: under random load every request is answered exactly once, w
   CHECK(s.stats.mshr_stalls > 100);
   CHECK(s.stats.writebacks > 100);
 }
+
+TEST_CASE("L2 slice: a miss goes to memory on behalf of its first requester, a line written back of nobody") {
+  Requester const first{3, 2, walk_read(1)};
+  Requester const second{4, 1, RequestKind::copy};
+  auto walk = read(0x40, 1);
+  auto copy = read(0x60, 2, 1);
+  walk.requester = first;
+  copy.requester = second;
+  auto other = write(0x80, 3);
+  other.requester = second;
+  SliceBench b(small_slice(), {{Time{10ns}, walk},
+                               {Time{12ns}, copy},  // waits for the same line
+                               {Time{100ns}, other},
+                               {Time{200ns}, read(0xC0, 4)},
+                               {Time{300ns}, read(0x100, 5)}});  // evicts the dirty line
+  REQUIRE(b.dram->records().size() == 4);
+  CHECK(b.dram->records()[0].message.requester == first);
+  CHECK(b.dram->records()[1].message.requester == Requester{});
+  CHECK(b.dram->records()[2].message.requester == Requester{});
+  CHECK(b.dram->records()[3].message.access == Access::write);
+  CHECK(b.dram->records()[3].message.requester == kWriteBack);
+}
+
+TEST_CASE("L2 slice: requests of page walks and of copy engines are counted apart, and their hits") {
+  std::vector<Record<MemRequest>> script;
+  for (std::uint32_t i = 0; i < 7; ++i) {
+    auto m = i == 6 ? write(0x40, i) : read(0x40, i);
+    m.requester.kind = i < 3 ? walk_read(i) : i < 5 ? RequestKind::data : RequestKind::copy;
+    script.push_back({Time{(10 + 100 * i) * 1ns}, m});
+  }
+  SliceBench b(small_slice(), script);
+  auto const& s = b.slice.state().stats;
+  CHECK(s.reads == 6);
+  CHECK(s.hits == 6);
+  CHECK(s.walk_reads == 3);
+  CHECK(s.walk_hits == 2);
+  CHECK(s.copy_requests == 2);
+  CHECK(s.copy_hits == 2);
+}

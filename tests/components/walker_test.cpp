@@ -56,6 +56,7 @@ TEST_CASE("walker: a walk reads one entry per level and ends with the frame and 
   CHECK(end.tag == 77);
   CHECK(end.page == kPage);
   CHECK(end.address == kFrame);
+  CHECK(first->requester == Requester{0, 0, RequestKind::walk});
   CHECK(walker.busy() == 0);
   CHECK(walker.walks() == 1);
   CHECK(walker.reads() == 4);
@@ -161,4 +162,18 @@ TEST_CASE("walker: a page that is unmapped during its walk is not found") {
   auto const end = walker.advance(first->walker, table);
   CHECK(end.ended);
   CHECK_FALSE(end.found);
+}
+
+TEST_CASE("walker: each read names the address space, and how far below the root its entry is") {
+  auto const table = one_page();
+  auto walker = walker_of(1, 8, 64);
+  walker.enqueue(kPage, 1, 7);
+  auto const first = walker.start(table);
+  REQUIRE(first.has_value());
+  CHECK(first->requester == Requester{7, 0, walk_read(0)});
+  for (unsigned level = 1; level < 4; ++level)
+    CHECK(walker.advance(first->walker, table).requester == Requester{7, 0, walk_read(level)});
+  CHECK(walker.advance(first->walker, table).ended);
+  walker.enqueue(kPage, 2, 7);  // the page-walk cache knows the way
+  CHECK(walker.start(table)->requester == Requester{7, 0, walk_read(3)});
 }

@@ -273,3 +273,26 @@ TEST_CASE("refresh and batches that cannot be are refused with one sentence") {
   // Another scheduler does not use them.
   CHECK(mistake("gpu.dram.frfcfs_batched.write_high = 4\n") == "accepted");
 }
+
+TEST_CASE(
+    "the walk reads that the caches count are the entries that walkers read, the copies are lines that "
+    "move") {
+  ModelRun m(
+      "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"transpose\"\nworkload.transpose.width = 256\n"
+      "workload.transpose.height = 256\ngpu.sms = 4\ngpu.l2_tlb.entries = 32\n"
+      "memory.placement = \"interleave\"\nmemory.remote_touch = \"migrate\"\n");
+  m.run();
+  auto const read = m.total("gmmu", "page_table_reads") + m.total("iommu", "page_table_reads");
+  CHECK(m.total("iommu", "page_table_reads") > 0);
+  CHECK(m.total("gmmu", "page_table_reads") > 0);
+  CHECK(m.total("l2_slice", "walk_reads") + m.total("llc_slice", "walk_reads") == read);
+  auto const missed = read - m.total("l2_slice", "walk_hits") - m.total("llc_slice", "walk_hits");
+  auto const from_memory = m.total("dram", "walk_reads") + m.total("cpu_dram", "walk_reads");
+  CHECK(from_memory > 0);
+  CHECK(from_memory <= missed);  // others wait for the same line
+  // Each line is read in one memory and written in another.
+  auto const lines = m.total("copy_engine", "lines_in") + m.total("copy_engine", "lines_out");
+  CHECK(lines > 0);
+  CHECK(m.total("l2_slice", "copy_requests") + m.total("llc_slice", "copy_requests") == 2 * lines);
+  CHECK(m.total("dram", "copies") <= 2 * lines);
+}

@@ -193,7 +193,7 @@ void Assembly::build_cpus() {
     IommuSpec iommu;
     iommu.params = config_.iommu;
     iommu.index = static_cast<std::uint16_t>(c);
-    iommu.memory_port = 0;
+    iommu.memory_port = cpu.slice_clients.add(1, config_.iommu.walkers);
     iommu.memory = memory;
     iommu.waiters = cpu.served * config_.gmmu.pending;
     iommu.preloaded = &memory_.iommu_table();
@@ -216,7 +216,7 @@ void Assembly::build_cpus() {
     port.device = device;
     port.clock = clock;
     port.line_bytes = config_.gpu.line_bytes;
-    port.memory_port = 1;
+    port.memory_port = cpu.slice_clients.add(1, port.memory_credits);
     port.memory = memory;
     port.slices = config_.cpu.llc.slices;
     for (auto const& g : gpus_) port.node_of_gpu.push_back(static_cast<NodeId>(g->node));
@@ -230,7 +230,7 @@ void Assembly::build_cpus() {
     slice.clock = clock;
     slice.device = device;
     slice.line_bytes = config_.gpu.line_bytes;
-    slice.queue = config_.iommu.walkers + port.memory_credits;
+    slice.queue = cpu.slice_clients.requests();
     cpu.memory = build_memory(
         cpu.node, name,
         {"llc", slice, MemoryCacheParams{}, {config_.cpu.dram, "cpu_dram", "cpu.dram", {}}, layout});
@@ -248,6 +248,15 @@ void Assembly::build_gpus() {
     auto const name = "gpu" + std::to_string(g);
     auto const device = static_cast<DeviceId>(g);
 
+    auto& slice_clients = gpu.slice_clients;
+    auto& remote_clients = gpu.remote_clients;
+    slice_clients.add(sms_, config_.l1_cache.slice_credits);  // first: an SM's port has its number
+    remote_clients.add(sms_, config_.l1_cache.remote());
+    auto const scalar_memory = slice_clients.add(scalar_caches, config_.scalar_cache.mshrs);
+    auto const scalar_remote = remote_clients.add(scalar_caches, config_.scalar_cache.mshrs);
+    auto const copy_memory = slice_clients.add(1, config_.copy_engine.slice_credits);
+    auto const copy_remote = remote_clients.add(1, 2 * config_.copy_engine.window);
+
     begin_group(gpu.node, kTranslationGroup);
     gpu.dispatcher = &system_->add<Dispatcher>(
         name + ".dispatcher",
@@ -262,7 +271,7 @@ void Assembly::build_gpus() {
     gmmu.router = config_.router;
     gmmu.clock = clock;
     gmmu.device = device;
-    gmmu.memory_port = static_cast<std::uint16_t>(sms_);
+    gmmu.memory_port = slice_clients.add(1, config_.gmmu.walkers);
     gmmu.memory = memory;
     gmmu.queue = config_.l2_tlb.mshrs;
     gmmu.preloaded = &memory_.gpu_table(g);
@@ -272,8 +281,7 @@ void Assembly::build_gpus() {
 
     begin_group(gpu.node, kPortGroup);
     PortSpec port;
-    port.outbound = sms_ * config_.l1_cache.remote() + 2 * config_.copy_engine.window +
-                    scalar_caches * config_.scalar_cache.mshrs;
+    port.outbound = remote_clients.requests();
     port.inbound = config_.fabric.inbound_of(bandwidth_of_links(gpu.node), config_.gpu.line_bytes);
     port.memory_credits = config_.fabric.memory_credits_of(port.inbound, config_.l2_cache.slices);
     port.translation_bytes = config_.fabric.translation_bytes;
@@ -282,7 +290,7 @@ void Assembly::build_gpus() {
     port.device = device;
     port.clock = clock;
     port.line_bytes = config_.gpu.line_bytes;
-    port.memory_port = static_cast<std::uint16_t>(sms_ + 1);
+    port.memory_port = slice_clients.add(1, port.memory_credits);
     port.memory = memory;
     port.slices = config_.l2_cache.slices;
     for (auto const& other : gpus_) port.node_of_gpu.push_back(static_cast<NodeId>(other->node));
@@ -290,9 +298,8 @@ void Assembly::build_gpus() {
     port.iommu_node = static_cast<NodeId>(cpus_[gpu.cpu]->node);
     gpu.rdma = &system_->add<Rdma>(name + ".rdma", port);
     gpu.copy_engine = &system_->add<CopyEngine>(
-        name + ".copy_engine",
-        {config_.copy_engine, clock, device, config_.gpu.line_bytes, static_cast<std::uint16_t>(sms_),
-         static_cast<std::uint16_t>(sms_ + 2), memory, config_.l2_cache.slices, config_.driver.migrations});
+        name + ".copy_engine", {config_.copy_engine, clock, device, config_.gpu.line_bytes, copy_remote,
+                                copy_memory, memory, config_.l2_cache.slices, config_.driver.migrations});
 
     L2SliceSpec slice;
     slice.params = config_.l2_cache;
@@ -300,8 +307,7 @@ void Assembly::build_gpus() {
     slice.clock = clock;
     slice.device = device;
     slice.line_bytes = config_.gpu.line_bytes;
-    slice.queue = sms_ * config_.l1_cache.slice_credits + config_.gmmu.walkers + port.memory_credits +
-                  config_.copy_engine.slice_credits + scalar_caches * config_.scalar_cache.mshrs;
+    slice.queue = slice_clients.requests();
     if (config_.writes_back_at_kernel_end()) slice.flushes = 1 + gmmu.moves;
     slice.page_bits = page_bits_;
     gpu.memory = build_memory(
@@ -311,7 +317,7 @@ void Assembly::build_gpus() {
       // The SMs of a scalar cache, a cycle away from it, stay together.
       auto const of_cache = i % config_.scalar_cache.sms;
       begin_group(gpu.node, (i - of_cache) * kSmGroups / sms_);
-      if (of_cache == 0) add_scalar_cache(g, i / config_.scalar_cache.sms);
+      if (of_cache == 0) add_scalar_cache(g, i / config_.scalar_cache.sms, scalar_memory, scalar_remote);
       SmSpec sm;
       sm.sm = config_.sm;
       sm.l1_tlb = config_.l1_tlb;
@@ -333,13 +339,14 @@ void Assembly::build_gpus() {
   }
 }
 
-void Assembly::add_scalar_cache(std::uint32_t gpu, std::uint32_t index) {
+void Assembly::add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uint16_t first_memory_port,
+                                std::uint16_t first_remote_port) {
   ScalarCacheSpec spec;
   spec.params = config_.scalar_cache;
   spec.clock = gpu_clock();
   spec.index = sms_ + index;
-  spec.memory_port = static_cast<std::uint16_t>(sms_ + 3 + index);
-  spec.remote_port = static_cast<std::uint16_t>(sms_ + 1 + index);
+  spec.memory_port = static_cast<std::uint16_t>(first_memory_port + index);
+  spec.remote_port = static_cast<std::uint16_t>(first_remote_port + index);
   spec.device = static_cast<DeviceId>(gpu);
   spec.line_bytes = config_.gpu.line_bytes;
   spec.page_bits = page_bits_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "farfault/topologies/assembly.hpp"
+#include "request_clients.hpp"
 
 namespace farfault::topologies {
 
@@ -29,6 +30,8 @@ struct Assembly::Gpu {
   std::vector<Sm*> sms;
   std::vector<ScalarCache*> scalar_caches;
   Memory memory;
+  RequestClients slice_clients;
+  RequestClients remote_clients;
   L2Tlb* l2_tlb = nullptr;
   Gmmu* gmmu = nullptr;
   Rdma* rdma = nullptr;
@@ -40,6 +43,7 @@ struct Assembly::Cpu {
   std::uint32_t node;
   std::uint32_t served = 0;  // GPUs whose nearest CPU this is
   Memory memory;
+  RequestClients slice_clients;
   Iommu* iommu = nullptr;
   CpuPort* port = nullptr;
 };

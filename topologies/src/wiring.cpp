@@ -24,14 +24,12 @@ void Assembly::wire_gpu(Gpu& gpu) {
   auto const slices = system.family(slice_requests);
   auto const slices_of_sm = [&](std::size_t sm) { return partitions[sm * l2.partitions / gpu.sms.size()]; };
 
-  std::vector<In<MemResponse>> clients;
-  std::vector<In<MemResponse>> remote;
   std::vector<In<TranslateResponse>> translations;
   std::vector<In<Invalidate>> invalidates;
   std::vector<In<StartBlock>> starts;
   for (auto* sm : gpu.sms) {
-    clients.push_back(sm->memory_response);
-    remote.push_back(sm->remote_response);
+    gpu.slice_clients.connect(sm->spec().index, sm->memory_response);
+    gpu.remote_clients.connect(sm->spec().index, sm->remote_response);
     translations.push_back(sm->translation);
     invalidates.push_back(sm->invalidate);
     starts.push_back(sm->start);
@@ -41,10 +39,10 @@ void Assembly::wire_gpu(Gpu& gpu) {
     system.connect(sm->invalidated, gpu.l2_tlb->sm_invalidated, translation);
     system.connect(sm->done, gpu.dispatcher->block_done, crossbar);
   }
-  clients.push_back(gpu.gmmu->entry_read);
-  clients.push_back(gpu.rdma->memory_response);
-  clients.push_back(gpu.copy_engine->memory_response);
-  remote.push_back(gpu.copy_engine->remote_response);
+  gpu.slice_clients.connect(gpu.gmmu->spec().memory_port, gpu.gmmu->entry_read);
+  gpu.slice_clients.connect(gpu.rdma->spec().memory_port, gpu.rdma->memory_response);
+  gpu.slice_clients.connect(gpu.copy_engine->spec().memory_port, gpu.copy_engine->memory_response);
+  gpu.remote_clients.connect(gpu.copy_engine->spec().remote_port, gpu.copy_engine->remote_response);
   for (std::size_t c = 0; c < gpu.scalar_caches.size(); ++c) {
     auto& cache = *gpu.scalar_caches[c];
     std::vector<In<ScalarResponse>> answers;
@@ -58,12 +56,12 @@ void Assembly::wire_gpu(Gpu& gpu) {
     system.connect(cache.remote_request, gpu.rdma->remote_request, crossbar);
     system.connect(cache.translate, gpu.l2_tlb->request, translation);
     system.connect(cache.invalidated, gpu.l2_tlb->sm_invalidated, translation);
-    clients.push_back(cache.memory_response);
-    remote.push_back(cache.remote_response);
+    gpu.slice_clients.connect(cache.spec().memory_port, cache.memory_response);
+    gpu.remote_clients.connect(cache.spec().remote_port, cache.remote_response);
     translations.push_back(cache.translation);
     invalidates.push_back(cache.invalidate);
   }
-  auto const client_family = system.family(clients);
+  auto const client_family = system.family(gpu.slice_clients.ports());
   for (auto* slice : gpu.memory.slices) system.connect(slice->response, client_family, crossbar);
   wire_memory(gpu.memory, l2, gpu_clock());
   if (config_.writes_back_at_kernel_end()) wire_flushes(gpu);
@@ -81,7 +79,7 @@ void Assembly::wire_gpu(Gpu& gpu) {
   system.connect(gpu.rdma->translate_response, gpu.gmmu->from_iommu, crossbar);
   system.connect(gpu.rdma->invalidate, gpu.gmmu->invalidate, crossbar);
   system.connect(gpu.rdma->memory_request, slices, crossbar);
-  system.connect(gpu.rdma->remote_response, system.family(remote), crossbar);
+  system.connect(gpu.rdma->remote_response, system.family(gpu.remote_clients.ports()), crossbar);
   system.connect(gpu.copy_engine->remote_request, gpu.rdma->remote_request, crossbar);
   system.connect(gpu.copy_engine->memory_request, slices, crossbar);
   system.connect(gpu.copy_engine->copied, driver_->copied, Latency{config_.driver.notify_latency});
@@ -109,7 +107,9 @@ void Assembly::wire_cpu(Cpu& cpu) {
   std::vector<In<MemRequest>> requests;
   for (auto* slice : cpu.memory.slices) requests.push_back(slice->request);
   auto const slices = system.family(requests);
-  auto const clients = system.family(std::vector{cpu.iommu->entry_read, cpu.port->memory_response});
+  cpu.slice_clients.connect(cpu.iommu->spec().memory_port, cpu.iommu->entry_read);
+  cpu.slice_clients.connect(cpu.port->spec().memory_port, cpu.port->memory_response);
+  auto const clients = system.family(cpu.slice_clients.ports());
   for (auto* slice : cpu.memory.slices) system.connect(slice->response, clients, cycle);
   wire_memory(cpu.memory, config_.cpu.llc, config_.cpu.clock.clock());
   system.connect(cpu.iommu->read_entry, slices, cycle);

@@ -298,7 +298,8 @@ bool FabricPort::serve(Packet const& m, Cx& cx) const {
   --s.slice_credits[slice];
   s.inbound[entry] = {m.tag, m.source, m.bytes, 0};
   auto const access = m.kind == PacketKind::read_request ? Access::read : Access::write;
-  cx.send(memory_request, slice, MemRequest{m.address, entry, spec().memory_port, access, m.bytes});
+  cx.send(memory_request, slice,
+          MemRequest{m.address, entry, spec().memory_port, access, m.bytes, m.requester});
   release_buffer(m, cx.now(), cx);
   return true;
 }
@@ -333,6 +334,7 @@ void Rdma::on_remote(MemRequest const& m, Cx& cx) const {
   p.address = m.address;
   p.tag = entry;
   p.bytes = m.bytes;
+  p.requester = m.requester;
   p.destination = node_of(device_of(m.address));
   post(p, cx);
 }

@@ -59,8 +59,9 @@ bool CopyEngine::access(std::uint32_t lane, PhysAddr base, std::uint32_t line, A
   auto& s = cx.state();
   auto const offset = std::uint64_t{line} * spec().line_bytes;
   auto const bytes = std::min<std::uint64_t>(spec().line_bytes, s.lanes[lane].orders.front().bytes - offset);
-  MemRequest const request{base + offset, lane << kLaneShift | line, 0, access,
-                           static_cast<std::uint8_t>(bytes)};
+  MemRequest const request{
+      base + offset, lane << kLaneShift | line,        0,
+      access,        static_cast<std::uint8_t>(bytes), Requester{.kind = RequestKind::copy}};
   if (device_of(base) != spec().device) {
     auto remote = request;
     remote.from = spec().remote_port;

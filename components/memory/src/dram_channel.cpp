@@ -50,7 +50,7 @@ DramChannelState DramChannel::initial() const {
 
 std::span<Stat<DramChannelState> const> DramChannel::stats() const {
   using S = DramChannelState const&;
-  static constexpr std::array<Stat<DramChannelState>, 9> all{{
+  static constexpr std::array<Stat<DramChannelState>, 11> all{{
       {"reads", "count", "lines read", StatKind::counter, [](S s) { return s.stats.reads; }},
       {"writes", "count", "lines written", StatKind::counter, [](S s) { return s.stats.writes; }},
       {"row_hits", "count", "accesses that found their row open", StatKind::counter,
@@ -64,6 +64,10 @@ std::span<Stat<DramChannelState> const> DramChannel::stats() const {
        [](S s) { return s.stats.refresh_stalls; }},
       {"turn_arounds", "count", "changes of the data bus between reading and writing", StatKind::counter,
        [](S s) { return s.stats.turn_arounds; }},
+      {"walk_reads", "count", "lines read for page walks", StatKind::counter,
+       [](S s) { return s.stats.walk_reads; }},
+      {"copies", "count", "lines read or written for copy engines", StatKind::counter,
+       [](S s) { return s.stats.copies; }},
       {"queue_depth", "count", "requests queued when one more comes", StatKind::histogram, nullptr, 12,
        [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
   }};
@@ -144,6 +148,8 @@ void DramChannel::schedule(Cx& cx) const {
     if (access != s.last) ++s.stats.turn_arounds;
     s.last = access;
     ++(access == Access::read ? s.stats.reads : s.stats.writes);
+    if (is_walk(chosen.request.requester.kind)) ++s.stats.walk_reads;
+    if (chosen.request.requester.kind == RequestKind::copy) ++s.stats.copies;
     s.stats.bytes += chosen.request.bytes;
     s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(burst));
     cx.send(response, chosen.request.from,

@@ -73,7 +73,7 @@ L2SliceState L2Slice::initial() const {
 
 std::span<Stat<L2SliceState> const> L2Slice::stats() const {
   using S = L2SliceState const&;
-  static constexpr std::array<Stat<L2SliceState>, 10> all{{
+  static constexpr std::array<Stat<L2SliceState>, 14> all{{
       {"reads", "count", "read requests, page-walk reads included", StatKind::counter,
        [](S s) { return s.stats.reads; }},
       {"writes", "count", "write requests", StatKind::counter, [](S s) { return s.stats.writes; }},
@@ -91,6 +91,14 @@ std::span<Stat<L2SliceState> const> L2Slice::stats() const {
        StatKind::counter, [](S s) { return s.stats.kernel_end_writebacks; }},
       {"page_writebacks", "count", "dirty lines written to memory because their page moved away",
        StatKind::counter, [](S s) { return s.stats.page_writebacks; }},
+      {"walk_reads", "count", "read requests of page walks", StatKind::counter,
+       [](S s) { return s.stats.walk_reads; }},
+      {"walk_hits", "count", "read requests of page walks that hit", StatKind::counter,
+       [](S s) { return s.stats.walk_hits; }},
+      {"copy_requests", "count", "requests of copy engines", StatKind::counter,
+       [](S s) { return s.stats.copy_requests; }},
+      {"copy_hits", "count", "requests of copy engines that hit", StatKind::counter,
+       [](S s) { return s.stats.copy_hits; }},
   }};
   return all;
 }
@@ -117,7 +125,7 @@ std::string L2Slice::waiting_for() const {
 void L2Slice::on_request(MemRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   FF_INVARIANT(device_of(m.address) == spec().device, path() + ": a request for another device's memory");
-  ++(m.access == Access::read ? s.stats.reads : s.stats.writes);
+  s.stats.count_request(m);
   if (!s.stalled.empty() || !serve(m, false, cx)) {
     ++s.stats.mshr_stalls;
     s.stalled.push(m);
@@ -147,16 +155,21 @@ bool L2Slice::serve(MemRequest const& m, bool far, Cx& cx) const {
       auto const channel = channel_of(m.address);
       if (s.mshrs.full() || s.dram_credits[channel] == 0) return false;
       entry = s.mshrs.allocate(line);
-      to_memory(m.address & ~(PhysAddr{spec().line_bytes} - 1), Access::read, *entry, looked_up, cx);
+      to_memory(m.address & ~(PhysAddr{spec().line_bytes} - 1), Access::read, *entry, m.requester, looked_up,
+                cx);
     }
     s.mshrs.wait(*entry, asker);
   }
-  ++(hit ? s.stats.hits : s.stats.misses);
+  if (hit && !far)
+    s.stats.count_hit(m.requester.kind);
+  else
+    ++(hit ? s.stats.hits : s.stats.misses);
   s.port_free = busy_until(at);
   return true;
 }
 
-void L2Slice::to_memory(PhysAddr line, Access access, std::uint32_t tag, Time at, Cx& cx) const {
+void L2Slice::to_memory(PhysAddr line, Access access, std::uint32_t tag, Requester requester, Time at,
+                        Cx& cx) const {
   auto& s = cx.state();
   auto const channel = channel_of(line);
   --s.dram_credits[channel];
@@ -165,7 +178,8 @@ void L2Slice::to_memory(PhysAddr line, Access access, std::uint32_t tag, Time at
     ++s.stats.far_misses;
   }
   cx.send(dram, channel,
-          MemRequest{line, tag, spec().dram_port, access, static_cast<std::uint8_t>(spec().line_bytes)},
+          MemRequest{line, tag, spec().dram_port, access, static_cast<std::uint8_t>(spec().line_bytes),
+                     requester},
           at - cx.now());
 }
 
@@ -191,7 +205,7 @@ void L2Slice::write_back(Cx& cx) const {
     auto const address = address_of(s.writebacks.front());
     if (s.dram_credits[channel_of(address)] == 0) return;
     ++s.stats.writebacks;
-    to_memory(address, Access::write, kEviction, cx.now(), cx);
+    to_memory(address, Access::write, kEviction, kWriteBack, cx.now(), cx);
     s.writebacks.pop();
   }
 }
@@ -257,7 +271,7 @@ bool L2Slice::write_dirty(Flush const& wanted, Cx& cx) const {
       s.cache.clean(dirty->place);
       ++s.flush.writes;
       ++(wanted.frame == kNoFrame ? s.stats.kernel_end_writebacks : s.stats.page_writebacks);
-      to_memory(address, Access::write, kFlush, at, cx);
+      to_memory(address, Access::write, kFlush, kWriteBack, at, cx);
     }
     ++s.flush.next;
   }

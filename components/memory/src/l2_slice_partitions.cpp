@@ -20,7 +20,7 @@ bool L2Slice::serve_from_home(MemRequest const& m, std::uint64_t line, L2Waiter 
   if (m.access == Access::read) {
     if (!hit) return read_from_home(m, line, asker, looked_up, cx);
     answer(asker, m.address, Access::read, looked_up, cx);
-    ++s.stats.hits;
+    s.stats.count_hit(m.requester.kind);
     return true;
   }
   auto const home = partition_of(m.address);
@@ -32,7 +32,8 @@ bool L2Slice::serve_from_home(MemRequest const& m, std::uint64_t line, L2Waiter 
   ++s.stats.misses;
   ++s.stats.far_misses;
   cx.send(home_request, home,
-          MemRequest{m.address, tag, static_cast<std::uint16_t>(partition()), Access::write, m.bytes},
+          MemRequest{m.address, tag, static_cast<std::uint16_t>(partition()), Access::write, m.bytes,
+                     m.requester},
           looked_up - cx.now());
   return true;
 }
@@ -51,7 +52,7 @@ bool L2Slice::read_from_home(MemRequest const& m, std::uint64_t line, L2Waiter a
     cx.send(home_request, home,
             MemRequest{m.address & ~(PhysAddr{spec().line_bytes} - 1), *entry,
                        static_cast<std::uint16_t>(partition()), Access::read,
-                       static_cast<std::uint8_t>(spec().line_bytes)},
+                       static_cast<std::uint8_t>(spec().line_bytes), m.requester},
             looked_up - cx.now());
   }
   s.far.mshrs.wait(*entry, asker);

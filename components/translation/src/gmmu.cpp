@@ -139,13 +139,13 @@ void Gmmu::start_walks(Cx& cx) const {
     if (fixed != 0)
       cx.wake_at(walk_end, WalkEnd{first->walker}, ready + spec().clock.cycles(fixed));
     else
-      read(first->address, first->walker, ready - cx.now(), cx);
+      read(first->address, first->requester, first->walker, ready - cx.now(), cx);
   }
 }
 
-void Gmmu::read(PhysAddr entry, std::uint32_t walker, Duration extra, Cx& cx) const {
+void Gmmu::read(PhysAddr entry, Requester requester, std::uint32_t walker, Duration extra, Cx& cx) const {
   cx.send(read_entry, spec().memory.slice(offset_of(entry)),
-          MemRequest{entry, walker, spec().memory_port, Access::read, 8}, extra);
+          MemRequest{entry, walker, spec().memory_port, Access::read, 8, requester}, extra);
 }
 
 void Gmmu::on_entry(MemResponse const& m, Cx& cx) const {
@@ -154,7 +154,7 @@ void Gmmu::on_entry(MemResponse const& m, Cx& cx) const {
   if (step.ended)
     walked(m.tag, step, cx);
   else
-    read(step.address, m.tag, Duration::zero(), cx);
+    read(step.address, step.requester, m.tag, Duration::zero(), cx);
 }
 
 void Gmmu::on_walk_end(WalkEnd const& m, Cx& cx) const {

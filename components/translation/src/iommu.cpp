@@ -159,13 +159,13 @@ void Iommu::start_walks(Cx& cx) const {
     if (fixed != 0)
       cx.wake_at(walk_end, WalkEnd{first->walker}, ready + spec().params.clock.clock().cycles(fixed));
     else
-      read(first->address, first->walker, ready - cx.now(), cx);
+      read(first->address, first->requester, first->walker, ready - cx.now(), cx);
   }
 }
 
-void Iommu::read(PhysAddr entry, std::uint32_t walker, Duration extra, Cx& cx) const {
+void Iommu::read(PhysAddr entry, Requester requester, std::uint32_t walker, Duration extra, Cx& cx) const {
   cx.send(read_entry, spec().memory.slice(offset_of(entry)),
-          MemRequest{entry, walker, spec().memory_port, Access::read, 8}, extra);
+          MemRequest{entry, walker, spec().memory_port, Access::read, 8, requester}, extra);
 }
 
 void Iommu::on_entry(MemResponse const& m, Cx& cx) const {
@@ -174,7 +174,7 @@ void Iommu::on_entry(MemResponse const& m, Cx& cx) const {
   if (step.ended)
     walked(m.tag, step, cx);
   else
-    read(step.address, m.tag, Duration::zero(), cx);
+    read(step.address, step.requester, m.tag, Duration::zero(), cx);
 }
 
 void Iommu::on_walk_end(WalkEnd const& m, Cx& cx) const {

@@ -19,7 +19,7 @@ std::optional<Walker::Read> Walker::begin() {
   queue_.pop();
   walks_[walker] = {next.page, 0, 0, next.tag, next.asid, 0};
   ++started_;
-  return Read{walker, next.tag, 0};
+  return Read{walker, next.tag, 0, {}};
 }
 
 std::optional<Walker::Read> Walker::start(PageTable const& table) {
@@ -31,6 +31,7 @@ std::optional<Walker::Read> Walker::start(PageTable const& table) {
   w.level = from.level;
   ++reads_;
   first->address = table.step(w.node, w.level, w.page).address;
+  first->requester = reader_of(w);
   return first;
 }
 
@@ -39,7 +40,7 @@ Walker::Step Walker::end(std::uint32_t walker, PageTable const& table) {
   auto const& w = walks_[walker];
   auto const frame = table.find(w.page);
   free_.push_back(walker);
-  return {true, frame.has_value(), w.tag, w.page, frame.value_or(0)};
+  return {true, frame.has_value(), w.tag, w.page, frame.value_or(0), {}};
 }
 
 Walker::Step Walker::advance(std::uint32_t walker, PageTable const& table) {
@@ -48,13 +49,13 @@ Walker::Step Walker::advance(std::uint32_t walker, PageTable const& table) {
   auto const entry = table.step(w.node, w.level, w.page);
   if (!entry.present || entry.leaf) {
     free_.push_back(walker);
-    return {true, entry.present, w.tag, w.page, entry.next};
+    return {true, entry.present, w.tag, w.page, entry.next, {}};
   }
   ++w.level;
   w.node = entry.next;
   cache_->remember(w.asid, w.page, w.level, table.levels(), w.node);
   ++reads_;
-  return {false, false, w.tag, w.page, table.step(w.node, w.level, w.page).address};
+  return {false, false, w.tag, w.page, table.step(w.node, w.level, w.page).address, reader_of(w)};
 }
 
 }  // namespace farfault

@@ -202,7 +202,9 @@ class Assembly {
 
   void build_cpus();
   void build_gpus();
-  void add_scalar_cache(std::uint32_t gpu, std::uint32_t index);
+  // The ports: those of its GPU's first scalar cache.
+  void add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uint16_t first_memory_port,
+                        std::uint16_t first_remote_port);
   void build_fabric();
   Memory build_memory(std::uint32_t node, std::string const& name, MemorySpec const& spec);
   void wire_memory(Memory& memory, L2CacheParams const& params, Clock clock);

@@ -64,6 +64,8 @@ struct DramStats {
   std::uint64_t busy_ps = 0;
   std::uint64_t refresh_stalls = 0;
   std::uint64_t turn_arounds = 0;
+  std::uint64_t walk_reads = 0;
+  std::uint64_t copies = 0;
 };
 
 struct DramChannelState {

@@ -91,6 +91,21 @@ struct L2SliceStats {
   std::uint64_t far_requests = 0;
   std::uint64_t kernel_end_writebacks = 0;
   std::uint64_t page_writebacks = 0;
+  std::uint64_t walk_reads = 0;
+  std::uint64_t walk_hits = 0;
+  std::uint64_t copy_requests = 0;
+  std::uint64_t copy_hits = 0;
+
+  void count_request(MemRequest const& m) {
+    ++(m.access == Access::read ? reads : writes);
+    if (is_walk(m.requester.kind)) ++walk_reads;
+    if (m.requester.kind == RequestKind::copy) ++copy_requests;
+  }
+  void count_hit(RequestKind kind) {
+    ++hits;
+    if (is_walk(kind)) ++walk_hits;
+    if (kind == RequestKind::copy) ++copy_hits;
+  }
 };
 
 struct L2Waiter {
@@ -174,7 +189,7 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   bool serve_from_home(MemRequest const& m, std::uint64_t line, L2Waiter asker, Time looked_up, Cx& cx) const;
   bool read_from_home(MemRequest const& m, std::uint64_t line, L2Waiter asker, Time looked_up, Cx& cx) const;
   // Needs a credit of the line's channel.
-  void to_memory(PhysAddr line, Access access, std::uint32_t tag, Time at, Cx& cx) const;
+  void to_memory(PhysAddr line, Access access, std::uint32_t tag, Requester requester, Time at, Cx& cx) const;
   void answer(L2Waiter to, PhysAddr address, Access access, Time at, Cx& cx) const;
   void put(std::uint64_t line, bool dirty, Cx& cx) const;
   void write_back(Cx& cx) const;

@@ -38,6 +38,28 @@ inline std::string device_name(DeviceId d) {
 
 enum class Access : std::uint8_t { read, write };
 
+// What a memory request is for: a warp's access, a copy engine's, a dirty line that leaves a cache, or a page
+// walk's read of an entry, of the root (walk) or n levels below it (walk_read(n)).
+enum class RequestKind : std::uint8_t { data, copy, write_back, walk };
+
+constexpr RequestKind walk_read(unsigned levels_below_root) {
+  return static_cast<RequestKind>(static_cast<unsigned>(RequestKind::walk) + levels_below_root);
+}
+constexpr bool is_walk(RequestKind k) {
+  return k >= RequestKind::walk;
+}
+
+// On whose behalf a request is made. It stays with the request up to the DRAM queue; of several that a cache
+// merges, that of the first.
+struct Requester {
+  std::uint8_t space = 0;  // address space
+  std::uint8_t application = 0;
+  RequestKind kind = RequestKind::data;
+  friend bool operator==(Requester const&, Requester const&) = default;
+};
+// Nobody waits for a line that is written back.
+inline constexpr Requester kWriteBack{0, 0, RequestKind::write_back};
+
 // To an L2 slice, a DRAM channel or the RDMA engine. `from` selects the response port, `tag` is for the
 // sender alone.
 struct MemRequest {
@@ -46,6 +68,8 @@ struct MemRequest {
   std::uint16_t from;
   Access access;
   std::uint8_t bytes;  // 1 to 128
+  Requester requester{};
+  std::uint8_t unused[5] = {};
 };
 
 struct MemResponse {
@@ -143,7 +167,7 @@ struct Packet {
   std::uint16_t device;  // the requesting GPU, of a translation
   std::uint32_t flow;    // which of equally short routes it takes from here on
   FoundBy found_by;      // of a translation response
-  std::uint8_t unused[3];
+  Requester requester;   // of a memory access
 };
 
 // Buffer space returned to the sender of a link.

@@ -37,6 +37,7 @@ class Walker {
     std::uint32_t walker;
     std::uint32_t tag;
     PhysAddr address;
+    Requester requester;
   };
   // Where a walk stands after an entry has been read.
   struct Step {
@@ -44,7 +45,8 @@ class Walker {
     bool found;  // at the end: the page is mapped
     std::uint32_t tag;
     std::uint64_t page;
-    PhysAddr address;  // the frame found, or that of the entry to read next
+    PhysAddr address;     // the frame found, or that of the entry to read next
+    Requester requester;  // of that read
   };
 
   void enqueue(std::uint64_t page, std::uint32_t tag, std::uint32_t asid = 0) {
@@ -82,6 +84,10 @@ class Walker {
     std::uint32_t asid = 0;
     std::uint32_t unused = 0;
   };
+
+  static Requester reader_of(Walk const& w) {
+    return {static_cast<std::uint8_t>(w.asid), 0, walk_read(w.level)};
+  }
 
   Ring<Waiting> queue_;
   std::vector<Walk> walks_;  // by walker

@@ -1,0 +1,35 @@
+// Private: the clients that a device's memory slices, or its RDMA engine, answer.
+//
+// Each client is named once, with the requests that one of its ports may have under way; the numbers of the
+// response ports, which are the `from` of its requests, and the room that the server needs follow.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "farfault/engine/component.hpp"
+#include "farfault/protocols/messages.hpp"
+
+namespace farfault::topologies {
+
+class RequestClients {
+ public:
+  // `ports` more ports; returns the number of the first.
+  std::uint16_t add(std::uint32_t ports, std::uint32_t requests_of_each) {
+    auto const first = static_cast<std::uint16_t>(ports_.size());
+    ports_.resize(ports_.size() + ports);
+    requests_ += ports * requests_of_each;
+    return first;
+  }
+  // That all together may have under way: at one slice, or at the RDMA engine.
+  std::uint32_t requests() const { return requests_; }
+
+  void connect(std::uint32_t number, In<MemResponse> const& port) { ports_.at(number) = port; }
+  std::vector<In<MemResponse>> const& ports() const { return ports_; }
+
+ private:
+  std::vector<In<MemResponse>> ports_;
+  std::uint32_t requests_ = 0;
+};
+
+}  // namespace farfault::topologies
