@@ -214,6 +214,13 @@ Param const* ParamTable::find(std::string_view name) const {
   return it == params_.end() ? nullptr : &*it;
 }
 
+void ParamTable::set_source(std::string_view name, std::string_view source) {
+  auto const full = prefix_ + std::string(name);
+  auto const p = std::find_if(params_.begin(), params_.end(), [&](Param const& q) { return q.name == full; });
+  if (p == params_.end()) throw UserError("parameter " + full + " is not declared: it can have no source");
+  p->source = source;
+}
+
 void ParamTable::add(Param p) {
   if (!is_key(p.name))
     throw UserError("parameter '" + shown(p.name) + "': a name may hold only letters, digits, '_' and '-'");

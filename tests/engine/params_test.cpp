@@ -69,6 +69,23 @@ TEST_CASE("a declaration gives name, default, range and source as text") {
   CHECK(t.find("ways") == nullptr);
 }
 
+TEST_CASE("a spec with other defaults names their sources, of parameters that are declared") {
+  struct Outer {
+    Inner inner{2};
+    void describe(ParamTable& t) {
+      inner.describe(t);
+      t.set_source("ways", "another paper");
+    }
+  };
+  Outer outer;
+  ParamTable t;
+  t.section("outer", outer);
+  REQUIRE(t.find("outer.ways") != nullptr);
+  CHECK(t.find("outer.ways")->source == "another paper");
+  CHECK(t.find("outer.ways")->default_value == "2");
+  CHECK_THROWS_AS(t.set_source("lines", "assumed"), UserError);
+}
+
 TEST_CASE("setting a parameter changes the member that was described") {
   Spec spec;
   ParamTable t;

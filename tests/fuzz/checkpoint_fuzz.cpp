@@ -24,7 +24,7 @@ test::ModelRun small_model() {
       "workload.stream.bytes = \"16KiB\"\n[gpu]\nsms = 1\nl1_cache.size = \"4KiB\"\nl2_cache.size = "
       "\"16KiB\"\n"
       "l2_cache.slices = 1\nl2_tlb.entries = 16\nl2_tlb.ways = 4\nl1_tlb.entries = 4\nl1_tlb.ways = "
-      "4\n[cpu]\nllc_size = "
+      "4\n[cpu.llc]\nsize = "
       "\"64KiB\"\n");
 }
 

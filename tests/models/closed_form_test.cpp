@@ -146,7 +146,7 @@ TEST_CASE("an IOMMU translation takes the fabric both ways and the IOMMU's TLB")
     check_hop(kPage, 320, hop, central + "iommu.tlb_entries = 1024\niommu.tlb_ways = 1024\n");
   }
   SUBCASE("a walk that reads one entry from the CPU's last-level cache") {
-    auto const llc = cpu_cycle + s.c.cpu.clock.clock().cycles(s.c.cpu.llc.latency) + cpu_cycle;
+    auto const llc = cpu_cycle + s.c.cpu.clock.clock().cycles(s.c.cpu_llc.latency) + cpu_cycle;
     auto const hop = common + iommu_cycle + llc;
     check_hop(kPage, 320, hop,
               central + "iommu.walk_cache = 64\niommu.tlb_entries = 1\niommu.tlb_ways = 1\n");

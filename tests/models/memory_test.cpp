@@ -296,3 +296,25 @@ TEST_CASE(
   CHECK(m.total("l2_slice", "copy_requests") + m.total("llc_slice", "copy_requests") == 2 * lines);
   CHECK(m.total("dram", "copies") <= 2 * lines);
 }
+
+TEST_CASE("a CPU's memory has the channels, the refresh and the scheduler of a GPU's") {
+  auto const run = [](std::string const& more) {
+    return ModelRun(
+               "machine.topology = \"single-gpu\"\nworkload.name = \"relu\"\n"
+               "workload.relu.size = \"256KiB\"\ngpu.sms = 4\nmemory.placement = \"cpu\"\n" +
+               more)
+        .run()
+        .total("cpu_dram", "reads");
+  };
+  auto const reads = run("");
+  CHECK(reads >= 128 * 1024 / 64);
+  for (auto const* channels : {"1", "2", "8"})
+    CHECK(run("cpu.dram.channels = " + std::string(channels) + "\n") == reads);
+  CHECK(run("cpu.dram.scheduler = \"fcfs\"\n") == reads);
+  ModelRun m(
+      "machine.topology = \"single-gpu\"\nworkload.name = \"relu\"\nworkload.relu.size = \"256KiB\"\n"
+      "gpu.sms = 4\nmemory.placement = \"cpu\"\ncpu.dram.t_refi = \"1us\"\ncpu.dram.t_rfc = \"500ns\"\n");
+  m.run();
+  CHECK(m.total("cpu_dram", "refresh_stalls") > 0);
+  CHECK(m.total("dram", "refresh_stalls") == 0);
+}

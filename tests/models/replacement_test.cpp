@@ -19,7 +19,7 @@ constexpr char const* kSmall =
     "gpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\ngpu.l2_tlb.entries = 8\ngpu.l2_tlb.ways = 4\n"
     "gpu.l1_cache.size = \"4KiB\"\ngpu.l2_cache.size = \"64KiB\"\ngpu.memory_cache.size = \"128KiB\"\n"
     "gpu.gmmu.walk_cache = 4\niommu.walk_cache = 4\niommu.tlb_entries = 8\niommu.tlb_ways = 8\n"
-    "cpu.llc_size = \"16KiB\"\n";
+    "cpu.llc.size = \"16KiB\"\n";
 
 struct Choice {
   char const* key;
@@ -36,7 +36,7 @@ constexpr Choice kChoices[] = {
     {"gpu.gmmu.walk_cache_replacement", "gpu.gmmu.walk_cache_random"},
     {"iommu.tlb_replacement", "iommu.tlb_random"},
     {"iommu.walk_cache_replacement", "iommu.walk_cache_random"},
-    {"cpu.llc_replacement", "cpu.llc_random"},
+    {"cpu.llc.replacement", "cpu.llc.random"},
 };
 
 std::string all_of(std::string const& replacement) {

@@ -84,11 +84,25 @@ TEST_CASE("what an array of caches and TLBs cannot be is refused, whatever is ch
         "f:1: gpu.l2_tlb.ways = 512: must divide the number of entries, 256");
   CHECK(refusal("iommu.tlb_entries = 64\niommu.tlb_ways = 3\n") ==
         "f:2: iommu.tlb_ways = 3: must divide the number of entries, 64");
-  CHECK(refusal("cpu.llc_size = \"10000 B\"\n") ==
-        "f:1: cpu.llc_size = 10000: must be a multiple of line_bytes x ways x slices, 4096");
+  CHECK(refusal("cpu.llc.size = \"10000 B\"\n") ==
+        "f:1: cpu.llc.size = 10000: must be a multiple of line_bytes x ways x slices, 4096");
   CHECK(refusal("gpu.l1_cache.replacement = \"mru\"\n") ==
         "f:1: gpu.l1_cache.replacement: 'mru' is not one of: fifo, lru, random");
   CHECK(refusal("gpu.l1_tlb.organization = \"lru\"\n").find("'lru' is not one of: ") != std::string::npos);
+}
+
+TEST_CASE("the memory of a CPU obeys the rules of a GPU's") {
+  CHECK(refusal("cpu.dram.channels = 3\n") ==
+        "f:1: cpu.dram.channels = 3: must be a divisor or a multiple of cpu.llc.slices, 4");
+  CHECK(refusal("cpu.dram.channels = 1\ncpu.dram.queue = 2\n") ==
+        "f:2: cpu.dram.queue = 2: must have room for a request of each slice that shares a channel, 4");
+  CHECK(refusal("cpu.dram.banks = 3\n") == "f:1: cpu.dram.banks = 3: must be a power of two");
+  CHECK(refusal("cpu.llc.interleave = \"8KiB\"\n") ==
+        "f:1: cpu.llc.interleave = 8192: must be a power of two from a line to a page");
+  CHECK(refusal("cpu.dram.t_refi = \"20ns\"\n")
+            .starts_with("f:1: cpu.dram.t_refi = 20000: (picoseconds) must"));
+  CHECK(unused("cpu.dram.t_rfc = \"100ns\"\n") ==
+        std::vector<std::string>{"cpu.dram.t_rfc (f:1; only with cpu.dram.t_refi above 0)"});
 }
 
 TEST_CASE("choices for a cache or TLB that is not there are unused, and so are their parameters") {
@@ -103,5 +117,5 @@ TEST_CASE("choices for a cache or TLB that is not there are unused, and so are t
   CHECK(unused("gpu.memory_cache.replacement = \"fifo\"\n").size() == 1);
   CHECK(unused("gpu.gmmu.walk_cache = 0\ngpu.gmmu.walk_cache_replacement = \"fifo\"\n").size() == 1);
   CHECK(unused("iommu.walk_latency = 100\niommu.walk_cache_organization = \"unified\"\n").size() == 1);
-  CHECK(unused("cpu.llc_replacement = \"random\"\ncpu.llc_random.seed = 3\n").empty());
+  CHECK(unused("cpu.llc.replacement = \"random\"\ncpu.llc.random.seed = 3\n").empty());
 }

@@ -27,7 +27,7 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
       links_of_(machine.nodes.size()),
       system_(std::make_unique<System>()),
       memory_({&workload, static_cast<std::uint32_t>(machine.nodes_of(NodeKind::gpu).size()), page_bits_,
-               config.dram.capacity.bytes, config.cpu.dram.capacity.bytes, config.memory.frame_allocation}) {
+               config.dram.capacity.bytes, config.cpu_dram.capacity.bytes, config.memory.frame_allocation}) {
   for (std::uint32_t l = 0; l < machine.links.size(); ++l) {
     auto& at_a = links_of_[machine.links[l].a];
     auto& at_b = links_of_[machine.links[l].b];
@@ -197,7 +197,7 @@ void Assembly::build_cpus() {
     iommu.memory = memory;
     iommu.waiters = cpu.served * config_.gmmu.pending;
     iommu.preloaded = &memory_.iommu_table();
-    iommu.table_base = physical(device, InitialMemory::data_bytes(config_.cpu.dram.capacity.bytes));
+    iommu.table_base = physical(device, InitialMemory::data_bytes(config_.cpu_dram.capacity.bytes));
     iommu.remote_touch = config_.memory.remote_touch;
     iommu.page_bits = page_bits_;
     iommu.moves = config_.driver.migrations;
@@ -209,7 +209,7 @@ void Assembly::build_cpus() {
     begin_group(cpu.node, kPortGroup);
     PortSpec port;
     port.inbound = config_.fabric.inbound_of(bandwidth_of_links(cpu.node), config_.gpu.line_bytes);
-    port.memory_credits = config_.fabric.memory_credits_of(port.inbound, config_.cpu.llc.slices);
+    port.memory_credits = config_.fabric.memory_credits_of(port.inbound, config_.cpu_llc.slices);
     port.translation_bytes = config_.fabric.translation_bytes;
     port.fabric =
         fabric_spec(cpu.node, "cpu_port", iommu.waiters + iommu.gpus.size() * iommu.moves + port.inbound);
@@ -218,22 +218,22 @@ void Assembly::build_cpus() {
     port.line_bytes = config_.gpu.line_bytes;
     port.memory_port = cpu.slice_clients.add(1, port.memory_credits);
     port.memory = memory;
-    port.slices = config_.cpu.llc.slices;
+    port.slices = config_.cpu_llc.slices;
     for (auto const& g : gpus_) port.node_of_gpu.push_back(static_cast<NodeId>(g->node));
     for (auto const& other : cpus_) port.node_of_cpu.push_back(static_cast<NodeId>(other->node));
     cpu.port = &system_->add<CpuPort>(name + ".port", port);
 
     L2SliceSpec slice;
-    slice.params = config_.cpu.llc;
+    static_cast<SlicedCacheParams&>(slice.params) = config_.cpu_llc;
     slice.kind = "llc_slice";
-    slice.replacement_key = "cpu.llc_replacement";
+    slice.replacement_key = "cpu.llc.replacement";
     slice.clock = clock;
     slice.device = device;
     slice.line_bytes = config_.gpu.line_bytes;
     slice.queue = cpu.slice_clients.requests();
     cpu.memory = build_memory(
         cpu.node, name,
-        {"llc", slice, MemoryCacheParams{}, {config_.cpu.dram, "cpu_dram", "cpu.dram", {}}, layout});
+        {"llc", slice, MemoryCacheParams{}, {config_.cpu_dram, "cpu_dram", "cpu.dram", {}}, layout});
   }
 }
 

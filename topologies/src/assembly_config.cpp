@@ -22,28 +22,39 @@ void GpuParams::describe(ParamTable& t) {
 }
 
 void CpuParams::describe(ParamTable& t) {
-  auto const assumed = "assumed";
   t.frequency("clock", clock, {Frequency{1'000'000}, Frequency{100'000'000'000}},
-              "clock of the last-level cache", assumed);
-  t.count("llc_slices", llc.slices, {1, 256},
-          "slices of the last-level cache, each with a DRAM channel; a power of two", assumed);
-  t.bytes("llc_size", llc.size, {ByteSize{4096}, ByteSize{std::uint64_t{1} << 32}},
-          "bytes of the last-level cache", assumed);
-  t.count("llc_ways", llc.ways, {1, 1024}, "ways of the last-level cache", assumed);
-  llc.replacement.describe(t, "llc_replacement", "which line gives way to another", assumed, "llc_");
-  t.count("llc_latency", llc.latency, {1, 10000}, "cycles from look-up to answer", assumed);
-  t.count("llc_mshrs", llc.mshrs, {1, 4096}, "lines with an outstanding miss, per slice", assumed);
-  t.bytes("dram_capacity", dram.capacity, {ByteSize{1 << 20}, ByteSize{std::uint64_t{1} << 44}},
-          "bytes of memory", assumed);
-  t.bandwidth("dram_bandwidth", dram.bandwidth, {Bandwidth{1'000'000}, Bandwidth{10'000'000'000'000}},
-              "of one channel", "DDR4-3200: 25.6 GB/s");
-  t.count("dram_banks", dram.banks, {1, 1024}, "banks per channel", "DDR4: 16");
-  t.bytes("dram_row", dram.row, {ByteSize{128}, ByteSize{1 << 20}}, "bytes of a row buffer; a power of two",
-          "DDR4 x8 rank: 8 KiB");
-  t.duration("dram_t_cl", dram.t_cl, {1ns, 1us}, "column command to data", "DDR4-3200 CL22: 13.75 ns");
-  t.duration("dram_t_rcd", dram.t_rcd, {1ns, 1us}, "activate to column command", "DDR4-3200: 13.75 ns");
-  t.duration("dram_t_rp", dram.t_rp, {1ns, 1us}, "precharge to activate", "DDR4-3200: 13.75 ns");
-  t.duration("dram_t_ras", dram.t_ras, {1ns, 1us}, "activate to precharge, at least", "DDR4-3200: 32 ns");
+              "clock of the last-level cache", "assumed");
+}
+
+CpuCacheParams::CpuCacheParams() {
+  slices = 4;
+  size = ByteSize{std::uint64_t{8} << 20};
+  latency = 40;
+}
+
+void CpuCacheParams::describe(ParamTable& t) {
+  SlicedCacheParams::describe(t);
+  for (auto const* name : {"slices", "size", "ways", "latency", "mshrs", "replacement"})
+    t.set_source(name, "assumed");
+}
+
+CpuDramParams::CpuDramParams() {
+  capacity = ByteSize{std::uint64_t{64} << 30};
+  bandwidth = Bandwidth{25'600'000'000};
+  row = ByteSize{8192};
+  t_ras = 32ns;
+}
+
+void CpuDramParams::describe(ParamTable& t) {
+  DramParams::describe(t);
+  for (auto const* name : {"capacity", "queue"}) t.set_source(name, "assumed");
+  t.set_source("bandwidth", "DDR4-3200: 25.6 GB/s");
+  t.set_source("banks", "DDR4: 16");
+  t.set_source("row", "DDR4 x8 rank: 8 KiB");
+  t.set_source("t_cl", "DDR4-3200 CL22: 13.75 ns");
+  t.set_source("t_rcd", "DDR4-3200: 13.75 ns");
+  t.set_source("t_rp", "DDR4-3200: 13.75 ns");
+  t.set_source("t_ras", "DDR4-3200: 32 ns");
 }
 
 void MemoryParams::describe(ParamTable& t) {
@@ -125,6 +136,7 @@ void MachineConfig::bind(Config& config, Policies const* more) {
     leave_out(config, "gpu.memory_cache", "replacement", memory_cache.replacement,
               "gpu.memory_cache.size above 0");
   if (dram.t_refi == Duration::zero()) config.leave_out("gpu.dram.t_rfc", "gpu.dram.t_refi above 0");
+  if (cpu_dram.t_refi == Duration::zero()) config.leave_out("cpu.dram.t_rfc", "cpu.dram.t_refi above 0");
   if (l2_cache.software_coherent())
     config.leave_out("gpu.l2_cache.write_back_at_kernel_end",
                      "gpu.l2_cache.miss_path = \"home_slice\" or one partition: else software writes back");
@@ -171,14 +183,40 @@ class Rules {
     if (entries != 0 && policy(section, "walk_cache_replacement", policies.replacement, {1, entries}))
       policy(section, "walk_cache_organization", policies.organization, {entries, policies.replacement});
   }
-  // `prefix` as for a TLB; the cache is split into `slices`.
-  void cache(std::string const& section, std::string const& prefix, ByteSize size, std::uint32_t ways,
-             std::uint32_t slices, std::uint32_t line, PolicyChoice<Replacement> const& replacement) {
+  // The cache is split into `slices`.
+  void cache(std::string const& section, ByteSize size, std::uint32_t ways, std::uint32_t slices,
+             std::uint32_t line, PolicyChoice<Replacement> const& replacement) {
     auto const unit = std::uint64_t{ways} * slices * line;
-    if (need(size.bytes >= unit && size.bytes % unit == 0, section + "." + prefix + "size", size.bytes,
+    if (need(size.bytes >= unit && size.bytes % unit == 0, section + ".size", size.bytes,
              "must be a multiple of line_bytes x ways x slices, " + std::to_string(unit)))
-      policy(section, prefix + "replacement", replacement,
-             {static_cast<std::uint32_t>(size.bytes / unit), ways});
+      policy(section, "replacement", replacement, {static_cast<std::uint32_t>(size.bytes / unit), ways});
+  }
+  void interleave(std::string const& key, ByteSize bytes, std::uint32_t line, ByteSize page) {
+    need(std::has_single_bit(bytes.bytes) && bytes.bytes >= line && bytes.bytes <= page.bytes, key,
+         bytes.bytes, "must be a power of two from a line to a page");
+  }
+  // A memory and the slices in front of it; whether its channels fit them.
+  bool dram(std::string const& section, DramParams const& p, MemoryLayout const& layout,
+            std::string const& slices_key, std::uint32_t line) {
+    power_of_two(section + ".row", p.row.bytes);
+    power_of_two(section + ".banks", p.banks);
+    policy(section, "scheduler", p.scheduler, {p.queue});
+    if (p.t_refi != Duration::zero()) {
+      auto const least =
+          p.t_rfc + p.t_ras + p.t_rp + p.t_rcd + p.t_cl + p.t_wtr + p.t_rtw + p.bandwidth.time_for(line);
+      need(p.t_refi > least, section + ".t_refi", static_cast<std::uint64_t>(picoseconds(p.t_refi)),
+           "(picoseconds) must leave time for a refresh, a row miss and a line, " +
+               std::to_string(picoseconds(least)));
+    }
+    return need(layout.slices % layout.channels == 0 || layout.channels % layout.slices == 0,
+                section + ".channels", p.channels,
+                "must be a divisor or a multiple of " + slices_key + ", " + std::to_string(layout.slices));
+  }
+  // In front of each channel.
+  void queue(std::string const& key, std::uint32_t entries, MemoryLayout const& layout) {
+    auto const sharing = layout.slices_per_channel();
+    need(entries >= sharing, key, entries,
+         "must have room for a request of each slice that shares a channel, " + std::to_string(sharing));
   }
 
  private:
@@ -192,48 +230,27 @@ void MachineConfig::check(Config& config) const {
   rules.need(memory.page_size.bytes == 4096 || memory.page_size.bytes == 2 * 1024 * 1024, "memory.page_size",
              memory.page_size.bytes, "must be 4KiB or 2MiB");
   rules.power_of_two("gpu.line_bytes", gpu.line_bytes);
-  rules.need(std::has_single_bit(l2_cache.interleave.bytes) && l2_cache.interleave.bytes >= gpu.line_bytes &&
-                 l2_cache.interleave.bytes <= memory.page_size.bytes,
-             "gpu.l2_cache.interleave", l2_cache.interleave.bytes,
-             "must be a power of two from a line to a page");
-  auto const layout = gpu_memory();
-  bool const shared = layout.slices % layout.channels == 0 || layout.channels % layout.slices == 0;
-  rules.need(shared, "gpu.dram.channels", dram.channels,
-             "must be a divisor or a multiple of gpu.l2_cache.slices, " + std::to_string(l2_cache.slices));
+  rules.interleave("gpu.l2_cache.interleave", l2_cache.interleave, gpu.line_bytes, memory.page_size);
+  bool const shared = rules.dram("gpu.dram", dram, gpu_memory(), "gpu.l2_cache.slices", gpu.line_bytes);
+  if (rules.dram("cpu.dram", cpu_dram, cpu_memory(), "cpu.llc.slices", gpu.line_bytes))
+    rules.queue("cpu.dram.queue", cpu_dram.queue, cpu_memory());
   bool const equal = l2_cache.slices % l2_cache.partitions == 0;
   rules.need(equal, "gpu.l2_cache.partitions", l2_cache.partitions,
              "must be a divisor of gpu.l2_cache.slices, " + std::to_string(l2_cache.slices));
-  if (shared && equal) {
-    auto const sharing = gpu_memory().slices_per_channel();
-    auto const* const key = memory_cache.present() ? "gpu.memory_cache.queue" : "gpu.dram.queue";
-    auto const queue = memory_cache.present() ? memory_cache.queue : dram.queue;
-    rules.need(
-        queue >= sharing, key, queue,
-        "must have room for a request of each slice that shares a channel, " + std::to_string(sharing));
-  }
+  if (shared && equal && memory_cache.present())
+    rules.queue("gpu.memory_cache.queue", memory_cache.queue, gpu_memory());
+  if (shared && equal && !memory_cache.present()) rules.queue("gpu.dram.queue", dram.queue, gpu_memory());
   if (memory_cache.present())
-    rules.cache("gpu.memory_cache", "", memory_cache.size, memory_cache.ways, gpu_memory().channels,
+    rules.cache("gpu.memory_cache", memory_cache.size, memory_cache.ways, gpu_memory().channels,
                 gpu.line_bytes, memory_cache.replacement);
-  rules.power_of_two("gpu.dram.row", dram.row.bytes);
-  if (dram.t_refi != Duration::zero()) {
-    auto const least = dram.t_rfc + dram.t_ras + dram.t_rp + dram.t_rcd + dram.t_cl + dram.t_wtr +
-                       dram.t_rtw + dram.bandwidth.time_for(gpu.line_bytes);
-    rules.need(dram.t_refi > least, "gpu.dram.t_refi", static_cast<std::uint64_t>(picoseconds(dram.t_refi)),
-               "(picoseconds) must leave time for a refresh, a row miss and a line, " +
-                   std::to_string(picoseconds(least)));
-  }
   rules.policy("memory", "remote_touch", memory.remote_touch, {});
   rules.policy("memory", "frame_allocation", memory.frame_allocation, {});
   rules.policy("host", "block_order", host.block_order, {});
   rules.policy("gpu.sm", "warp_order", sm.warp_order, {});
-  rules.policy("gpu.dram", "scheduler", dram.scheduler, {dram.queue});
   rules.need(!l2_cache.hardware_coherent() || l2_cache.partition_latency != 0,
              "gpu.l2_cache.partition_latency", 0,
              "must be at least 1 with gpu.l2_cache.miss_path = home_slice");
-  rules.power_of_two("gpu.dram.banks", dram.banks);
-  rules.power_of_two("cpu.dram_banks", cpu.dram.banks);
-  rules.power_of_two("cpu.llc_slices", cpu.llc.slices);
-  rules.power_of_two("cpu.dram_row", cpu.dram.row.bytes);
+  rules.interleave("cpu.llc.interleave", cpu_llc.interleave, gpu.line_bytes, memory.page_size);
   auto const page_bits = static_cast<unsigned>(std::countr_zero(memory.page_size.bytes));
   rules.tlb("gpu.l1_tlb", "", l1_tlb.entries, l1_tlb.ways, page_bits, l1_tlb.policies);
   rules.tlb("gpu.l2_tlb", "", l2_tlb.entries, l2_tlb.ways, page_bits, l2_tlb.policies);
@@ -243,12 +260,12 @@ void MachineConfig::check(Config& config) const {
     rules.tlb("iommu", "tlb_", iommu.tlb_entries, iommu.tlb_ways, page_bits, iommu.tlb);
   if (gmmu.walk_latency == 0) rules.walk_cache("gpu.gmmu", gmmu.walk_cache, gmmu.walk_cache_policies);
   if (iommu.walk_latency == 0) rules.walk_cache("iommu", iommu.walk_cache, iommu.walk_cache_policies);
-  rules.cache("gpu.l1_cache", "", l1_cache.size, l1_cache.ways, 1, gpu.line_bytes, l1_cache.replacement);
-  rules.cache("gpu.scalar_cache", "", scalar_cache.size, scalar_cache.ways, 1, gpu.line_bytes,
+  rules.cache("gpu.l1_cache", l1_cache.size, l1_cache.ways, 1, gpu.line_bytes, l1_cache.replacement);
+  rules.cache("gpu.scalar_cache", scalar_cache.size, scalar_cache.ways, 1, gpu.line_bytes,
               scalar_cache.replacement);
-  rules.cache("gpu.l2_cache", "", l2_cache.size, l2_cache.ways, l2_cache.slices, gpu.line_bytes,
+  rules.cache("gpu.l2_cache", l2_cache.size, l2_cache.ways, l2_cache.slices, gpu.line_bytes,
               l2_cache.replacement);
-  rules.cache("cpu", "llc_", cpu.llc.size, cpu.llc.ways, cpu.llc.slices, gpu.line_bytes, cpu.llc.replacement);
+  rules.cache("cpu.llc", cpu_llc.size, cpu_llc.ways, cpu_llc.slices, gpu.line_bytes, cpu_llc.replacement);
   rules.power_of_two("fabric.nvlink_flit_bytes", fabric.nvlink_flit_bytes);
   auto const payload = std::max(gpu.line_bytes, fabric.translation_bytes);
   auto const largest = std::max(fabric.format(true).bytes(payload), fabric.format(false).bytes(payload));

@@ -46,7 +46,7 @@ Assembly::Memory Assembly::build_memory(std::uint32_t node, std::string const& n
   return memory;
 }
 
-void Assembly::wire_memory(Memory& memory, L2CacheParams const& params, Clock clock) {
+void Assembly::wire_memory(Memory& memory, Clock clock) {
   auto const& layout = memory.layout;
   Latency const cycle{clock.cycles(1)};
   for (std::uint32_t bank = 0; bank < layout.banks(); ++bank) {
@@ -75,7 +75,6 @@ void Assembly::wire_memory(Memory& memory, L2CacheParams const& params, Clock cl
     auto const to_channels = system_->family(channels);
     for (auto* slice : slices) system_->connect(slice->dram, to_channels, cycle);
   }
-  if (params.hardware_coherent()) wire_partitions(memory, params, clock);
 }
 
 // The slices that hold an address, of all partitions, reach each other.

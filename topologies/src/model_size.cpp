@@ -39,7 +39,7 @@ std::array<Part, 4> parts_of(Machine const& m, MachineConfig const& c) {
   auto const gpu = kPerDevice + sms * sm + scalar_caches * scalar_cache + slices * kPerSlice +
                    kPerLine * lines_of(c.l2_cache.size, line) +
                    kPerLine * lines_of(c.memory_cache.size, line) + kPerTranslation * c.l2_tlb.entries;
-  auto const cpu = kPerDevice + c.cpu.llc.slices * kPerSlice + kPerLine * lines_of(c.cpu.llc.size, line) +
+  auto const cpu = kPerDevice + c.cpu_llc.slices * kPerSlice + kPerLine * lines_of(c.cpu_llc.size, line) +
                    kPerTranslation * c.iommu.tlb_entries;
   auto const gpus = static_cast<double>(m.count(NodeKind::gpu));
   auto const cpus = static_cast<double>(m.count(NodeKind::cpu));

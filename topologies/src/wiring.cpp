@@ -63,7 +63,8 @@ void Assembly::wire_gpu(Gpu& gpu) {
   }
   auto const client_family = system.family(gpu.slice_clients.ports());
   for (auto* slice : gpu.memory.slices) system.connect(slice->response, client_family, crossbar);
-  wire_memory(gpu.memory, l2, gpu_clock());
+  wire_memory(gpu.memory, gpu_clock());
+  if (l2.hardware_coherent()) wire_partitions(gpu.memory, l2, gpu_clock());
   if (config_.writes_back_at_kernel_end()) wire_flushes(gpu);
   system.connect(gpu.dispatcher->start, system.family(starts), crossbar);
   system.connect(gpu.dispatcher->done, host_->kernel_done, Latency{config_.host.done_latency});
@@ -111,7 +112,7 @@ void Assembly::wire_cpu(Cpu& cpu) {
   cpu.slice_clients.connect(cpu.port->spec().memory_port, cpu.port->memory_response);
   auto const clients = system.family(cpu.slice_clients.ports());
   for (auto* slice : cpu.memory.slices) system.connect(slice->response, clients, cycle);
-  wire_memory(cpu.memory, config_.cpu.llc, config_.cpu.clock.clock());
+  wire_memory(cpu.memory, config_.cpu.clock.clock());
   system.connect(cpu.iommu->read_entry, slices, cycle);
   system.connect(cpu.iommu->response, cpu.port->translated, cycle);
   system.connect(cpu.iommu->fault, driver_->fault, Latency{config_.driver.notify_latency});

@@ -13,11 +13,11 @@ constexpr std::uint32_t kFlush = 1;
 
 }  // namespace
 
-void L2CacheParams::describe(ParamTable& t) {
-  t.count("slices", slices, {1, 256}, "slices (banks) of the L2 cache", "MGPUSim 4.2, R9 Nano: 16");
+void SlicedCacheParams::describe(ParamTable& t) {
+  t.count("slices", slices, {1, 256}, "slices (banks) of the cache", "MGPUSim 4.2, R9 Nano: 16");
   t.bytes("size", size, {ByteSize{4096}, ByteSize{std::uint64_t{1} << 30}}, "bytes of all slices together",
           "MGPUSim 4.2, R9 Nano: 2 MiB");
-  t.count("ways", ways, {1, 1024}, "ways of the L2 cache", "MGPUSim 4.2, R9 Nano: 16");
+  t.count("ways", ways, {1, 1024}, "ways of the cache", "MGPUSim 4.2, R9 Nano: 16");
   replacement.describe(t, "replacement", "which line gives way to another",
                        "Akita 4.9 (mem/cache): the least recently used");
   t.count("latency", latency, {1, 10000}, "cycles from look-up to response", "MGPUSim 4.2, MI300A: 14");
@@ -25,6 +25,10 @@ void L2CacheParams::describe(ParamTable& t) {
   t.count("waiters", waiters, {1, 1 << 20}, "requests that can wait for lines, per slice", "assumed");
   t.bytes("interleave", interleave, {ByteSize{64}, ByteSize{1 << 20}},
           "consecutive bytes in one slice; a power of two", "assumed");
+}
+
+void L2CacheParams::describe(ParamTable& t) {
+  SlicedCacheParams::describe(t);
   t.count("partitions", partitions, {1, 64},
           "partitions, each with an equal share of the slices for an equal share of the SMs",
           "one; NVIDIA A100 white paper: two halves; AMD CDNA 3 white paper: one for each of 8 XCDs");

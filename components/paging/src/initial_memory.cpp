@@ -20,7 +20,7 @@ InitialMemory::InitialMemory(Spec const& spec) : spec_(spec) {
     if (total > (gpu_data >> spec.page_bits) * spec.gpus + (cpu_data >> spec.page_bits))
       throw UserError("workload '" + spec.workload->name() + "' needs " +
                       std::to_string(total << spec.page_bits) +
-                      " bytes or more, beyond the machine's memory (gpu.dram.capacity, cpu.dram_capacity)");
+                      " bytes or more, beyond the machine's memory (gpu.dram.capacity, cpu.dram.capacity)");
   }
 }
 

@@ -11,7 +11,7 @@ struct OnCpu final : PagePlacement {
         if (!memory.place(page, kFirstCpu))
           throw UserError("workload '" + memory.workload().name() +
                           "' needs more than the CPU's memory, where memory.placement = cpu puts it all "
-                          "(cpu.dram_capacity)");
+                          "(cpu.dram.capacity)");
   }
 };
 

@@ -45,7 +45,7 @@ class Recorded final : public PagePlacement {
                           "': the map is of another workload, size or page size");
       if (!memory.place(m.page, m.device))
         map.refuse(m, page + " finds the memory of " + device_name(m.device) +
-                          " full (gpu.dram.capacity, cpu.dram_capacity)");
+                          " full (gpu.dram.capacity, cpu.dram.capacity)");
     }
   }
   bool leaves_out() const override { return true; }

@@ -97,6 +97,9 @@ class ParamTable {
   };
   std::vector<Section> const& sections_of_alternatives() const { return sections_; }
 
+  // For a Spec whose defaults differ from those of the one that describes the parameter.
+  void set_source(std::string_view name, std::string_view source);
+
   // Another Spec's parameters under "prefix.": for sections within sections.
   template <class Spec>
   void section(std::string_view prefix, Spec& spec) {

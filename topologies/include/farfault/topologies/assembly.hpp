@@ -49,22 +49,16 @@ struct GpuParams {
 
 struct CpuParams {
   Frequency clock{2'000'000'000};
-  L2CacheParams llc{.slices = 4,
-                    .size = ByteSize{std::uint64_t{8} << 20},
-                    .ways = 16,
-                    .latency = 40,
-                    .mshrs = 64,
-                    .waiters = 512,
-                    .interleave = ByteSize{256}};
-  DramParams dram{.capacity = ByteSize{std::uint64_t{64} << 30},
-                  .bandwidth = Bandwidth{25'600'000'000},
-                  .banks = 16,
-                  .row = ByteSize{8192},
-                  .t_cl = 14ns,
-                  .t_rcd = 14ns,
-                  .t_rp = 14ns,
-                  .t_ras = 32ns,
-                  .queue = 64};
+  void describe(ParamTable& t);
+};
+
+struct CpuCacheParams : SlicedCacheParams {
+  CpuCacheParams();
+  void describe(ParamTable& t);
+};
+
+struct CpuDramParams : DramParams {
+  CpuDramParams();
   void describe(ParamTable& t);
 };
 
@@ -110,6 +104,8 @@ struct MachineConfig {
   RouterParams router;
   IommuParams iommu;
   CpuParams cpu;
+  CpuCacheParams cpu_llc;
+  CpuDramParams cpu_dram;
   DriverParams driver;
   HostParams host;
   FabricParams fabric;
@@ -121,7 +117,10 @@ struct MachineConfig {
     return {l2_cache.slices, dram.channels == 0 ? l2_cache.slices : dram.channels, l2_cache.interleave.bytes,
             l2_cache.software_coherent() ? l2_cache.partitions : 1};
   }
-  MemoryLayout cpu_memory() const { return {cpu.llc.slices, cpu.llc.slices, cpu.llc.interleave.bytes, 1}; }
+  MemoryLayout cpu_memory() const {
+    return {cpu_llc.slices, cpu_dram.channels == 0 ? cpu_llc.slices : cpu_dram.channels,
+            cpu_llc.interleave.bytes, 1};
+  }
   // Whether the slices of a GPU have something to do at the end of a kernel.
   bool writes_back_at_kernel_end() const {
     return l2_cache.write_back_at_kernel_end || l2_cache.software_coherent();
@@ -148,7 +147,9 @@ struct MachineConfig {
     f("gpu.gmmu", "the GPU's page walkers", gmmu);
     f("gpu.router", "where an L2 TLB miss goes", router);
     f("iommu", "the page walkers on the CPU side", iommu);
-    f("cpu", "a CPU: its last-level cache and memory", cpu);
+    f("cpu", "a CPU", cpu);
+    f("cpu.llc", "its last-level cache", cpu_llc);
+    f("cpu.dram", "the memory behind it", cpu_dram);
     f("driver", "the driver's memory manager", driver);
     f("host", "the launch of kernels", host);
     f("fabric", "packets, buffers of links, and ports", fabric);
@@ -207,7 +208,7 @@ class Assembly {
                         std::uint16_t first_remote_port);
   void build_fabric();
   Memory build_memory(std::uint32_t node, std::string const& name, MemorySpec const& spec);
-  void wire_memory(Memory& memory, L2CacheParams const& params, Clock clock);
+  void wire_memory(Memory& memory, Clock clock);
   void wire_partitions(Memory& memory, L2CacheParams const& params, Clock clock);
   void wire_gpu(Gpu& gpu);
   void wire_flushes(Gpu& gpu);

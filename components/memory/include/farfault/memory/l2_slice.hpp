@@ -40,7 +40,8 @@ namespace farfault {
 
 enum class MissPath : std::uint8_t { home_slice, memory };
 
-struct L2CacheParams {
+// What the last-level cache of a GPU and of a CPU have in common.
+struct SlicedCacheParams {
   std::uint32_t slices = 16;
   ByteSize size{std::uint64_t{2} << 20};
   std::uint32_t ways = 16;
@@ -48,11 +49,15 @@ struct L2CacheParams {
   std::uint32_t mshrs = 64;
   std::uint32_t waiters = 512;
   ByteSize interleave{256};
+  PolicyChoice<Replacement> replacement{"lru"};
+  void describe(ParamTable& t);
+};
+
+struct L2CacheParams : SlicedCacheParams {
   std::uint32_t partitions = 1;
   std::uint32_t partition_latency = 100;
   MissPath miss_path = MissPath::home_slice;
   bool write_back_at_kernel_end = false;
-  PolicyChoice<Replacement> replacement{"lru"};
   void describe(ParamTable& t);
   std::uint32_t slices_per_partition() const { return slices / partitions; }
   bool software_coherent() const { return partitions > 1 && miss_path == MissPath::memory; }
