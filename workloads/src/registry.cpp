@@ -1,17 +1,8 @@
 #include "farfault/workloads/registry.hpp"
 
-#include "catalogue.hpp"
+#include "spec_builder.hpp"
 
 namespace farfault::workloads {
-
-std::vector<WorkloadInfo> const& all() {
-  static std::vector<WorkloadInfo> const list{
-      vectoradd_info(), transpose_info(),     fir_info(),    relu_info(),      maxpool_info(),
-      aes_info(),       fft_info(),           kmeans_info(), stencil2d_info(), bfs_info(),
-      pagerank_info(),  pointer_chase_info(), stream_info(), exchange_info(),  trace_info(),
-  };
-  return list;
-}
 
 std::unique_ptr<WorkloadBuilder> make(std::string_view name, std::vector<WorkloadInfo> const& known) {
   std::vector<std::string> names;

@@ -9,10 +9,10 @@
 #include <numeric>
 #include <vector>
 
-#include "catalogue.hpp"
 #include "farfault/workloads/buffer_layout.hpp"
 #include "farfault/workloads/kernel_support.hpp"
 #include "random.hpp"
+#include "spec_builder.hpp"
 
 namespace farfault::workloads {
 namespace {

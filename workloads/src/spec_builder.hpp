@@ -1,4 +1,4 @@
-// One entry per workload file, and the builder that all of them share.
+// The builder that all workloads share, of a struct of parameters and a function that builds.
 #pragma once
 
 #include <memory>
@@ -24,21 +24,5 @@ class SpecBuilder final : public WorkloadBuilder {
  private:
   Spec spec_;
 };
-
-WorkloadInfo vectoradd_info();
-WorkloadInfo transpose_info();
-WorkloadInfo fir_info();
-WorkloadInfo relu_info();
-WorkloadInfo maxpool_info();
-WorkloadInfo aes_info();
-WorkloadInfo fft_info();
-WorkloadInfo kmeans_info();
-WorkloadInfo stencil2d_info();
-WorkloadInfo bfs_info();
-WorkloadInfo pagerank_info();
-WorkloadInfo pointer_chase_info();
-WorkloadInfo stream_info();
-WorkloadInfo exchange_info();
-WorkloadInfo trace_info();
 
 }  // namespace farfault::workloads

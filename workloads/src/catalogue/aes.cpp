@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "aes256.hpp"
-#include "catalogue.hpp"
 #include "farfault/workloads/buffer_layout.hpp"
 #include "farfault/workloads/kernel_support.hpp"
 #include "random.hpp"
+#include "spec_builder.hpp"
 
 namespace farfault::workloads {
 namespace {

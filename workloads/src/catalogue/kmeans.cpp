@@ -7,11 +7,11 @@
 #include <memory>
 #include <vector>
 
-#include "catalogue.hpp"
 #include "farfault/workloads/buffer_layout.hpp"
 #include "farfault/workloads/kernel_support.hpp"
 #include "kmeans_cluster.hpp"
 #include "random.hpp"
+#include "spec_builder.hpp"
 
 namespace farfault::workloads {
 namespace {

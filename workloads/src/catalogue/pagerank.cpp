@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "catalogue.hpp"
 #include "farfault/workloads/buffer_layout.hpp"
 #include "farfault/workloads/kernel_support.hpp"
 #include "graph_input.hpp"
+#include "spec_builder.hpp"
 
 namespace farfault::workloads {
 namespace {

@@ -3,9 +3,9 @@
 #include <memory>
 #include <vector>
 
-#include "catalogue.hpp"
 #include "farfault/workloads/buffer_layout.hpp"
 #include "farfault/workloads/kernel_support.hpp"
+#include "spec_builder.hpp"
 
 namespace farfault::workloads {
 namespace {

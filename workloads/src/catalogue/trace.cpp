@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "catalogue.hpp"
 #include "farfault/workloads/kernel_support.hpp"
+#include "spec_builder.hpp"
 #include "trace_accelsim.hpp"
 
 namespace farfault::workloads {
