@@ -6,77 +6,43 @@
 
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
-#include "importers.hpp"
+#include "formats.hpp"
 #include "preset_texts.hpp"
 #include "text_file.hpp"
-#include "xml_document.hpp"
 
 namespace farfault::topologies {
+
+bool opens_line(std::string_view text, std::initializer_list<std::string_view> beginnings, Indent indent) {
+  while (!text.empty()) {
+    auto const end = std::min(text.find('\n'), text.size());
+    auto line = text.substr(0, end);
+    if (indent == Indent::any) line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    for (auto const beginning : beginnings)
+      if (line.starts_with(beginning)) return true;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
+}
+
 namespace {
 
 constexpr std::size_t kSniffed = 64U << 10U;
 
-enum class Format { unknown, toml, nccl_xml, hwloc_xml, graphml, ibnetdiscover, topograph_yaml };
-
-// The first format of which a line opens so, spaces aside.
-Format format_of_lines(std::string_view text) {
-  auto const has_switches = text.find("switches:") != text.npos;
-  for (auto rest = text; !rest.empty();) {
-    auto const end = std::min(rest.find('\n'), rest.size());
-    auto line = rest.substr(0, end);
-    if (line.starts_with("Switch\t") || line.starts_with("Ca\t")) return Format::ibnetdiscover;
-    if (line.starts_with("blocks:") && has_switches) return Format::topograph_yaml;
-    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-    if (line.starts_with("[[node]]") || line.starts_with("[[link]]")) return Format::toml;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return Format::unknown;
-}
-
-Format format_of(std::string_view text) {
-  auto const root = xml_root_name(text.substr(0, kSniffed));
-  if (root == "system") return Format::nccl_xml;
-  if (root == "topology") return Format::hwloc_xml;
-  if (root == "graphml") return Format::graphml;
-  return root.empty() ? format_of_lines(text) : Format::unknown;
-}
-
-std::string names_of(MachineFormats const& formats) {
-  std::string names;
-  for (auto const& format : formats) names += format.text + " (" + format.name + "), ";
-  return names;
-}
-
-MachineFormat const* format_from_outside(std::string_view text, MachineFormats const& more) {
-  auto const head = text.substr(0, kSniffed);
-  auto const it = std::ranges::find_if(more, [&](auto const& format) { return format.opens(head); });
-  return it == more.end() ? nullptr : &*it;
+// The first format that the text opens like: those from outside come first.
+MachineFormat const* format_of(std::string_view text, MachineFormats const& more) {
+  for (auto const* formats : {&more, &machine_formats()})
+    for (auto const& format : *formats)
+      if (format.opens(text)) return &format;
+  return nullptr;
 }
 
 MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults,
                      InputLimits const& limits, MachineFormats const& more) {
-  if (auto const* const outside = format_from_outside(text, more))
-    return outside->parse(text, where, defaults, limits);
-  switch (format_of(text)) {
-    case Format::toml:
-      return parse_toml_machine(text, where, defaults, limits);
-    case Format::nccl_xml:
-      return parse_nccl_xml(text, where, defaults, limits);
-    case Format::hwloc_xml:
-      return parse_hwloc_xml(text, where, defaults, limits);
-    case Format::graphml:
-      return parse_graphml(text, where, defaults, limits);
-    case Format::ibnetdiscover:
-      return parse_ibnetdiscover(text, where, defaults, limits);
-    case Format::topograph_yaml:
-      return parse_topograph_yaml(text, where, defaults, limits);
-    case Format::unknown:
-      break;
-  }
-  throw UserError(where +
-                  ": not a machine: expected NCCL/RCCL topology XML (<system>), hwloc XML (<topology>), " +
-                  "GraphML (<graphml>), ibnetdiscover output, a topograph model, " + names_of(more) +
-                  "or TOML with [[node]]");
+  if (auto const* const format = format_of(text, more)) return format->parse(text, where, defaults, limits);
+  std::string known;
+  for (auto const* formats : {&machine_formats(), &more})
+    for (auto const& format : *formats) known += (known.empty() ? "" : ", ") + format.text;
+  throw UserError(where + ": not a machine: expected one of: " + known);
 }
 
 }  // namespace
@@ -124,7 +90,7 @@ bool looks_like_machine(std::string const& path, MachineFormats const& more) {
   std::string head(kSniffed, '\0');
   in.read(head.data(), static_cast<std::streamsize>(head.size()));
   head.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
-  return format_from_outside(head, more) != nullptr || format_of(head) != Format::unknown;
+  return format_of(head, more) != nullptr;
 }
 
 }  // namespace farfault::topologies

@@ -26,12 +26,12 @@
 
 namespace farfault::topologies {
 
-// A file format from outside the project.
+// A file format of machines.
 struct MachineFormat {
   std::string name;  // Machine::format is its business
   std::string text;  // what it is, as one clause
-  bool (*opens)(
-      std::string_view head);  // whether a file of this format begins so, with 64 KiB at most; never throws
+  // Whether a text is of this format: all of it, or its first 64 KiB. Never throws.
+  bool (*opens)(std::string_view text);
   // Throws UserError, which `where` (the file) opens, for what it cannot read.
   MachineBuilder (*parse)(std::string_view text, std::string const& where, LinkDefaults const& defaults,
                           InputLimits const& limits);

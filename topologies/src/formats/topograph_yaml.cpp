@@ -16,7 +16,7 @@
 #include <sstream>
 
 #include "farfault/engine/error.hpp"
-#include "importers.hpp"
+#include "formats.hpp"
 
 namespace farfault::topologies {
 namespace {
@@ -282,11 +282,19 @@ class Cluster {
   std::map<std::string, std::uint32_t> domains_;
 };
 
+MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults,
+                     InputLimits const& limits) {
+  return Cluster(where, defaults, limits).build(read(text, where, limits));
+}
+
 }  // namespace
 
-MachineBuilder parse_topograph_yaml(std::string_view text, std::string const& where,
-                                    LinkDefaults const& defaults, InputLimits const& limits) {
-  return Cluster(where, defaults, limits).build(read(text, where, limits));
+MachineFormat topograph_yaml_format() {
+  return {"topograph_yaml", "a topograph model (switches: and blocks:)",
+          [](std::string_view text) {
+            return opens_line(text, {"blocks:"}) && text.find("switches:") != text.npos;
+          },
+          parse};
 }
 
 }  // namespace farfault::topologies

@@ -18,7 +18,7 @@
 
 #include "cpu_mesh.hpp"
 #include "farfault/engine/error.hpp"
-#include "importers.hpp"
+#include "formats.hpp"
 #include "link_tally.hpp"
 #include "xml_document.hpp"
 
@@ -292,13 +292,18 @@ class Reader {
   std::uint64_t others_ = 0;
 };
 
-}  // namespace
-
-MachineBuilder parse_nccl_xml(std::string_view text, std::string const& where, LinkDefaults const& defaults,
-                              InputLimits const& limits) {
+MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults,
+                     InputLimits const& limits) {
   pugi::xml_document document;
   parse_xml(document, text, where);
   return Reader(where, defaults, limits).read(document.child("system"));
+}
+
+}  // namespace
+
+MachineFormat nccl_xml_format() {
+  return {"nccl_xml", "NCCL/RCCL topology XML (<system>)",
+          [](std::string_view text) { return xml_root_name(text) == "system"; }, parse};
 }
 
 }  // namespace farfault::topologies

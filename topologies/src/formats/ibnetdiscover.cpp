@@ -11,7 +11,7 @@
 #include <set>
 
 #include "farfault/engine/error.hpp"
-#include "importers.hpp"
+#include "formats.hpp"
 #include "link_tally.hpp"
 
 namespace farfault::topologies {
@@ -161,11 +161,19 @@ class Reader {
   std::size_t line_number_ = 0;
 };
 
+MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults,
+                     InputLimits const& limits) {
+  return Reader(where, defaults, limits).read(text);
+}
+
 }  // namespace
 
-MachineBuilder parse_ibnetdiscover(std::string_view text, std::string const& where,
-                                   LinkDefaults const& defaults, InputLimits const& limits) {
-  return Reader(where, defaults, limits).read(text);
+MachineFormat ibnetdiscover_format() {
+  return {"ibnetdiscover", "ibnetdiscover output",
+          [](std::string_view text) {
+            return opens_line(text, {"Switch\t", "Ca\t"});
+          },
+          parse};
 }
 
 }  // namespace farfault::topologies

@@ -16,7 +16,7 @@
 
 #include "cpu_mesh.hpp"
 #include "farfault/engine/error.hpp"
-#include "importers.hpp"
+#include "formats.hpp"
 #include "link_tally.hpp"
 #include "xml_document.hpp"
 
@@ -318,13 +318,18 @@ class Reader {
   bool one_way_ = false;
 };
 
-}  // namespace
-
-MachineBuilder parse_hwloc_xml(std::string_view text, std::string const& where, LinkDefaults const& defaults,
-                               InputLimits const& limits) {
+MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults,
+                     InputLimits const& limits) {
   pugi::xml_document document;
   parse_xml(document, text, where);
   return Reader(where, defaults, limits).read(document.child("topology"));
+}
+
+}  // namespace
+
+MachineFormat hwloc_xml_format() {
+  return {"hwloc_xml", "hwloc XML (<topology>)",
+          [](std::string_view text) { return xml_root_name(text) == "topology"; }, parse};
 }
 
 }  // namespace farfault::topologies

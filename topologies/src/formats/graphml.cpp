@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "farfault/engine/error.hpp"
-#include "importers.hpp"
+#include "formats.hpp"
 #include "link_tally.hpp"
 #include "xml_document.hpp"
 
@@ -177,13 +177,18 @@ void add_data(pugi::xml_node element, char const* key, std::string const& value)
   data.text() = value.c_str();
 }
 
-}  // namespace
-
-MachineBuilder parse_graphml(std::string_view text, std::string const& where, LinkDefaults const& defaults,
-                             InputLimits const& limits) {
+MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults,
+                     InputLimits const& limits) {
   pugi::xml_document document;
   parse_xml(document, text, where);
   return Reader(where, defaults, limits).read(document.child("graphml"));
+}
+
+}  // namespace
+
+MachineFormat graphml_format() {
+  return {"graphml", "GraphML (<graphml>)",
+          [](std::string_view text) { return xml_root_name(text) == "graphml"; }, parse};
 }
 
 std::string write_graphml(Machine const& machine) {

@@ -1,10 +1,11 @@
 // Machine TOML: a name, [[node]] tables and [[link]] tables.
+#include "farfault/engine/toml.hpp"
+
 #include <algorithm>
 #include <initializer_list>
 
 #include "farfault/engine/error.hpp"
-#include "farfault/engine/toml.hpp"
-#include "importers.hpp"
+#include "formats.hpp"
 #include "link_tally.hpp"
 
 namespace farfault::topologies {
@@ -156,13 +157,21 @@ class Reader {
   LinkTally tally_;
 };
 
-}  // namespace
-
-MachineBuilder parse_toml_machine(std::string_view text, std::string const& where,
-                                  LinkDefaults const& defaults, InputLimits const& limits) {
+MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults,
+                     InputLimits const& limits) {
   MachineBuilder builder(where, "toml", limits);
   Reader(where, defaults, builder).read(parse_toml(text, where));
   return builder;
+}
+
+}  // namespace
+
+MachineFormat toml_format() {
+  return {"toml", "TOML with [[node]]",
+          [](std::string_view text) {
+            return opens_line(text, {"[[node]]", "[[link]]"}, Indent::any);
+          },
+          parse};
 }
 
 }  // namespace farfault::topologies
