@@ -1,20 +1,8 @@
 #include "farfault/compute/sm.hpp"
 
 #include <array>
-#include <bit>
 
 namespace farfault {
-
-namespace {
-
-std::uint64_t bit(std::uint32_t i) {
-  return std::uint64_t{1} << i;
-}
-std::uint32_t lowest(std::uint64_t mask) {
-  return static_cast<std::uint32_t>(std::countr_zero(mask));
-}
-
-}  // namespace
 
 void SmParams::describe(ParamTable& t) {
   t.count("max_warps", max_warps, {1, WarpOrder::kMaxWarps}, "resident warps",
@@ -81,9 +69,7 @@ void L1CacheParams::describe(ParamTable& t) {
 SmState Sm::initial() const {
   auto const& p = spec();
   SmState s;
-  s.warps.resize(p.sm.max_warps);
-  s.idle = p.sm.max_warps == 64 ? ~std::uint64_t{0} : bit(p.sm.max_warps) - 1;
-  s.blocks.resize(p.sm.max_blocks);
+  s.warps = WarpContexts(p.sm.max_warps, p.sm.max_warps, p.sm.max_blocks);
   s.warp_order = p.sm.warp_order.make({});
   s.l1_tlb = p.l1_tlb.policies.make(p.l1_tlb.entries, p.l1_tlb.ways, p.page_bits);
   s.tlb_mshrs = MshrTable<LsuItem>(p.l1_tlb.mshrs, p.l1_tlb.waiters);
@@ -153,18 +139,11 @@ std::vector<Sm::PolicyStats> Sm::policy_stats() const {
 
 std::string Sm::waiting_for() const {
   auto const& s = state();
-  std::uint32_t live = 0;
-  std::uint32_t loads = 0;
-  std::uint32_t barrier = 0;
-  for (auto const& b : s.blocks) {
-    live += b.live_warps;
-    barrier += b.at_barrier;
-  }
-  for (auto const& w : s.warps) loads += w.loads + w.stores;
-  if (live == 0) return {};
-  return std::to_string(live) + " live warps, " + std::to_string(loads) + " outstanding accesses, " +
-         std::to_string(barrier) + " warps at a barrier, " + std::to_string(s.tlb_mshrs.in_use()) +
-         " pages in translation";
+  auto const waiting = s.warps.waiting();
+  if (waiting.live == 0) return {};
+  return std::to_string(waiting.live) + " live warps, " + std::to_string(waiting.accesses) +
+         " outstanding accesses, " + std::to_string(waiting.at_barrier) + " warps at a barrier, " +
+         std::to_string(s.tlb_mshrs.in_use()) + " pages in translation";
 }
 
 void Sm::on_start(StartBlock const& m, Cx& cx) const {
@@ -175,28 +154,13 @@ void Sm::on_start(StartBlock const& m, Cx& cx) const {
   }
   auto const threads = spec().workload->kernel(m.kernel).shape().threads_per_block;
   auto const warps = (threads + spec().warp_width - 1) / spec().warp_width;
-  std::uint32_t slot = 0;
-  while (s.blocks[slot].live_warps != 0) ++slot;
-  s.blocks[slot] = {m.block, warps, 0, 0};
-  for (std::uint32_t i = 0; i < warps; ++i) {
-    FF_CHECK(s.idle != 0, path() + ": a block was dispatched without room for its warps");
-    auto const w = lowest(s.idle);
-    s.idle &= s.idle - 1;
-    s.warps[w] = Warp{};
-    s.warps[w].block = m.block;
-    s.warps[w].index = i;
-    s.warps[w].slot = slot;
-    s.warp_order->admit(w);
-    wake_warp(w, cx.now(), s);
-  }
+  s.warps.start(m.block, warps, cx.now(), [&](std::uint32_t slot) { s.warp_order->admit(slot); });
   schedule_tick(cx);
 }
 
 void Sm::schedule_tick(Cx& cx) const {
   auto& s = cx.state();
-  auto earliest = s.ready != 0 ? cx.now() : Time::max();
-  for (auto rest = s.timed; rest != 0; rest &= rest - 1)
-    earliest = std::min(earliest, s.warps[lowest(rest)].ready_at);
+  auto const earliest = s.warps.earliest(cx.now());
   if (earliest == Time::max()) return;
   auto const at = spec().clock.at_or_after(std::max(earliest, cx.now() + Duration{1}));
   if (at < s.tick_at) {
@@ -209,72 +173,62 @@ void Sm::on_tick(Tick const&, Cx& cx) const {
   auto& s = cx.state();
   if (s.tick_at != cx.now()) return;  // replaced by an earlier tick
   s.tick_at = Time::max();
-  for (auto rest = s.timed; rest != 0; rest &= rest - 1) {
-    auto const w = lowest(rest);
-    if (s.warps[w].ready_at <= cx.now()) {
-      s.timed &= ~bit(w);
-      s.ready |= bit(w);
-    }
-  }
   auto const cycle = spec().clock.edge_at_or_after(cx.now());
-  while (s.ready != 0) {
-    auto const w = s.warp_order->pick(s.ready);
-    s.ready &= ~bit(w);
-    issue(w, cycle, cx);
+  for (auto ready = s.warps.ready(cx.now()); ready != 0;) {
+    auto const slot = s.warp_order->pick(ready);
+    ready = s.warps.take(slot);
+    issue(slot, cycle, cx);
   }
   schedule_tick(cx);
 }
 
 // True when the warp has to wait for its loads (and stores); it is woken when they are done.
-bool Sm::must_wait(std::uint32_t warp, bool for_stores, Cx& cx) const {
+bool Sm::must_wait(std::uint32_t context, bool for_stores, Cx& cx) const {
   auto& s = cx.state();
-  auto& w = s.warps[warp];
+  auto& w = s.warps[context];
   if (w.loads != 0 || (for_stores && w.stores != 0)) {
     w.waits_loads = 1;
     w.waits_stores = for_stores ? 1 : 0;
     return true;
   }
   if (w.loads_done > cx.now()) {
-    wake_warp(warp, w.loads_done, s);
+    s.warps.wake(context, w.loads_done);
     return true;
   }
   return false;
 }
 
-void Sm::compute(std::uint32_t warp, Work const& work, std::uint64_t cycle, SmState& s) const {
+void Sm::compute(std::uint32_t context, Work const& work, std::uint64_t cycle, SmState& s) const {
   s.stats.vector_instructions += work.vector + work.special;
   s.stats.scalar_instructions += work.scalar;
   s.stats.shared_instructions += work.shared;
-  ++s.warps[warp].step;
-  s.warp_order->issued(warp);
-  wake_warp(warp, spec().clock.edge(s.units.execute(spec().rates(), warp, work, cycle)), s);
+  auto& w = s.warps[context];
+  ++w.step;
+  s.warp_order->issued(w.slot);
+  s.warps.wake(context, spec().clock.edge(s.units.execute(spec().rates(), w.slot, work, cycle)));
 }
 
-void Sm::scalar_load(std::uint32_t warp, WarpInstruction const& i, std::uint64_t cycle, Cx& cx) const {
+void Sm::scalar_load(std::uint32_t context, WarpInstruction const& i, std::uint64_t cycle, Cx& cx) const {
   auto& s = cx.state();
-  auto& w = s.warps[warp];
-  if (s.scalar_credits == 0) {
-    s.scalar_wait |= bit(warp);
-    return;
-  }
+  auto& w = s.warps[context];
+  if (s.scalar_credits == 0) return s.warps.wait_for_scalar(w.slot);
   --s.scalar_credits;
   ++w.step;
-  s.warp_order->issued(warp);
+  s.warp_order->issued(w.slot);
   ++w.loads;
   ++s.stats.scalar_transactions;
   s.stats.scalar_loads += i.work.scalar;
   auto address = i.address[0];
   if (address >= kKernelArguments) address += kArgumentBlock * (s.kernel % kArgumentBlocks);
   cx.send(scalar_request,
-          ScalarRequest{address, s.kernel, spec().scalar_index, static_cast<std::uint16_t>(warp)});
-  wake_warp(warp, spec().clock.edge(s.units.execute(spec().rates(), warp, i.work, cycle)), s);
+          ScalarRequest{address, s.kernel, spec().scalar_index, static_cast<std::uint16_t>(context)});
+  s.warps.wake(context, spec().clock.edge(s.units.execute(spec().rates(), w.slot, i.work, cycle)));
 }
 
 void Sm::on_scalar(ScalarResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   ++s.scalar_credits;
-  for (auto rest = s.scalar_wait; rest != 0; rest &= rest - 1) wake_warp(lowest(rest), cx.now(), s);
-  s.scalar_wait = 0;
+  s.warps.scalar_free(cx.now());
   auto& w = s.warps[m.warp];
   --w.loads;
   w.loads_done = std::max(w.loads_done, cx.now());
@@ -283,44 +237,42 @@ void Sm::on_scalar(ScalarResponse const& m, Cx& cx) const {
 }
 
 // Issues the warp's next instruction, or makes the warp wait for what that needs.
-void Sm::issue(std::uint32_t warp, std::uint64_t cycle, Cx& cx) const {
+void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   auto& s = cx.state();
-  auto& w = s.warps[warp];
+  auto const context = s.warps.in_slot(slot);
+  auto& w = s.warps[context];
   WarpInstruction i;
   spec().workload->kernel(s.kernel).instruction(w.block, w.index, w.step, i);
   bool const ends = i.op == Op::end;
-  if ((i.wait_loads || ends) && must_wait(warp, ends, cx)) return;
+  if ((i.wait_loads || ends) && must_wait(context, ends, cx)) return;
 
   switch (i.op) {
     case Op::end:
-      return retire(warp, cx);  // the end is not an instruction
+      if (s.warps.end(context, cx.now())) {  // not an instruction
+        ++s.stats.blocks;
+        cx.send(done, BlockDone{w.block, spec().index, 0});
+      }
+      return;
     case Op::compute:
-      return compute(warp, i.work, cycle, s);
-    case Op::barrier: {
+      return compute(context, i.work, cycle, s);
+    case Op::barrier:
       ++w.step;
-      s.warp_order->issued(warp);
+      s.warp_order->issued(slot);
       ++s.stats.scalar_instructions;
-      auto& block = s.blocks[w.slot];
-      ++block.at_barrier;
-      block.barrier_warps |= bit(warp);
-      return release_barrier(block, cx);
-    }
+      return s.warps.wait_at_barrier(context, cx.now());
     case Op::scalar_load:
-      return scalar_load(warp, i, cycle, cx);
+      return scalar_load(context, i, cycle, cx);
     case Op::load:
     case Op::store:
       break;
   }
 
-  if (lsu_busy(s)) {
-    s.lsu_wait |= bit(warp);
-    return;
-  }
-  if (s.lsu_free > cx.now()) return wake_warp(warp, s.lsu_free, s);
+  if (lsu_busy(s)) return s.warps.wait_for_load_store(slot);
+  if (s.lsu_free > cx.now()) return s.warps.wake(context, s.lsu_free);
   ++w.step;
-  s.warp_order->issued(warp);
+  s.warp_order->issued(slot);
   ++s.stats.memory_instructions;
-  s.units.take_issue_slot(spec().rates(), warp, cycle);
+  s.units.take_issue_slot(spec().rates(), slot, cycle);
   Transactions transactions;
   auto const n = coalesce(i, spec().line_bytes, transactions);
   auto const access = i.op == Op::load ? Access::read : Access::write;
@@ -328,32 +280,11 @@ void Sm::issue(std::uint32_t warp, std::uint64_t cycle, Cx& cx) const {
   s.position = 0;
   for (std::uint32_t k = 0; k < n; ++k)
     s.current.push_back(
-        {transactions[k].line, transactions[k].bytes, static_cast<std::uint16_t>(warp), access, 0});
+        {transactions[k].line, transactions[k].bytes, static_cast<std::uint16_t>(context), access, 0});
   (access == Access::read ? w.loads : w.stores) += n;
   s.stats.transactions += n;
-  wake_warp(warp, cx.now() + Duration{1}, s);
+  s.warps.wake(context, cx.now() + Duration{1});
   run_load_store(cx);
-}
-
-void Sm::release_barrier(BlockSlot& block, Cx& cx) const {
-  if (block.at_barrier == 0 || block.at_barrier < block.live_warps) return;
-  for (auto rest = block.barrier_warps; rest != 0; rest &= rest - 1)
-    wake_warp(lowest(rest), cx.now() + Duration{1}, cx.state());
-  block.at_barrier = 0;
-  block.barrier_warps = 0;
-}
-
-void Sm::retire(std::uint32_t warp, Cx& cx) const {
-  auto& s = cx.state();
-  auto& block = s.blocks[s.warps[warp].slot];
-  s.idle |= bit(warp);
-  --block.live_warps;
-  if (block.live_warps == 0) {
-    ++s.stats.blocks;
-    cx.send(done, BlockDone{block.block, spec().index, 0});
-  } else {
-    release_barrier(block, cx);
-  }
 }
 
 }  // namespace farfault

@@ -1,26 +1,24 @@
 // The load/store unit of an SM: from a coalesced transaction to its response.
-#include <bit>
-
 #include "farfault/compute/sm.hpp"
 
 namespace farfault {
 
 namespace {
 
-constexpr std::uint32_t kStoreTag = 1U << 31;  // tags below are MSHR numbers, with it warps
+constexpr std::uint32_t kStoreTag = 1U << 31;  // tags below are MSHR numbers, with it contexts
 constexpr unsigned kGenerationBit = 30;        // of a tag: the generation of the access, for its drain
 constexpr std::uint32_t kTagMask = (1U << kGenerationBit) - 1;
 
 }  // namespace
 
 // An outstanding access of the warp is done: wakes it if that was what it waited for.
-void Sm::wake_if_done(std::uint32_t warp, Cx& cx) const {
+void Sm::wake_if_done(std::uint32_t context, Cx& cx) const {
   auto& s = cx.state();
-  auto& w = s.warps[warp];
+  auto& w = s.warps[context];
   if (w.waits_loads == 0 || w.loads != 0 || (w.waits_stores != 0 && w.stores != 0)) return;
   w.waits_loads = 0;
   w.waits_stores = 0;
-  wake_warp(warp, std::max(w.loads_done, cx.now()), s);
+  s.warps.wake(context, std::max(w.loads_done, cx.now()));
 }
 
 // Moves transactions through the load/store unit, one per cycle, until it is empty or stalls.
@@ -37,9 +35,7 @@ void Sm::run_load_store(Cx& cx) const {
     if (!translate_item(s.current[s.position], cx)) return;
     ++s.position;
   }
-  for (auto rest = s.lsu_wait; rest != 0; rest &= rest - 1)
-    wake_warp(static_cast<std::uint32_t>(std::countr_zero(rest)), s.lsu_free, s);
-  s.lsu_wait = 0;
+  s.warps.load_store_free(s.lsu_free);
 }
 
 bool Sm::translate_item(LsuItem const& item, Cx& cx) const {
@@ -130,15 +126,15 @@ bool Sm::access(LsuItem const& item, Time at, Cx& cx) const {
     if (!has_credit(item.address, s)) return false;
     s.l1.lookup(line);
     ++s.stats.stores;
-    send(item.address, kStoreTag | item.warp, Access::write, item.bytes, looked_up, cx);
+    send(item.address, kStoreTag | item.context, Access::write, item.bytes, looked_up, cx);
     return true;
   }
   if (s.l1.lookup(line)) {
     ++s.stats.l1_hits;
-    auto& w = s.warps[item.warp];
+    auto& w = s.warps[item.context];
     --w.loads;
     w.loads_done = std::max(w.loads_done, looked_up);
-    wake_if_done(item.warp, cx);
+    wake_if_done(item.context, cx);
     return true;
   }
   if (!s.l1_mshrs.can_wait()) return false;
@@ -148,7 +144,7 @@ bool Sm::access(LsuItem const& item, Time at, Cx& cx) const {
     entry = s.l1_mshrs.allocate(line);
     send(item.address, *entry, Access::read, spec().line_bytes, looked_up, cx);
   }
-  s.l1_mshrs.wait(*entry, item.warp);
+  s.l1_mshrs.wait(*entry, item.context);
   ++s.stats.l1_misses;
   return true;
 }
@@ -162,15 +158,15 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
   s.drain.answered(m.tag >> kGenerationBit & 1);
   auto const tag = m.tag & kTagMask;
   if ((m.tag & kStoreTag) != 0) {
-    auto const warp = tag;
-    --s.warps[warp].stores;
-    wake_if_done(warp, cx);
+    --s.warps[tag].stores;
+    wake_if_done(tag, cx);
   } else {
     s.l1.fill(s.l1_mshrs.key(tag), false);
-    s.l1_mshrs.release(tag, [&](std::uint32_t warp) {
-      --s.warps[warp].loads;
-      s.warps[warp].loads_done = std::max(s.warps[warp].loads_done, cx.now());
-      wake_if_done(warp, cx);
+    s.l1_mshrs.release(tag, [&](std::uint32_t context) {
+      auto& w = s.warps[context];
+      --w.loads;
+      w.loads_done = std::max(w.loads_done, cx.now());
+      wake_if_done(context, cx);
     });
   }
   if (lsu_busy(s)) run_load_store(cx);

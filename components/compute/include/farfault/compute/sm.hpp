@@ -20,6 +20,7 @@
 
 #include "farfault/compute/coalescer.hpp"
 #include "farfault/compute/execution_units.hpp"
+#include "farfault/compute/warp_contexts.hpp"
 #include "farfault/compute/warp_order.hpp"
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
@@ -133,51 +134,25 @@ struct SmStats {
   }
 };
 
-struct Warp {
-  std::uint64_t block = 0;
-  std::uint64_t step = 0;
-  Time ready_at{};          // when it may issue again
-  Time loads_done{};        // when the latest of its returned loads is usable
-  std::uint32_t index = 0;  // within the block
-  std::uint32_t slot = 0;   // of the block
-  std::uint32_t loads = 0;  // outstanding transactions
-  std::uint32_t stores = 0;
-  std::uint32_t waits_loads = 0;
-  std::uint32_t waits_stores = 0;
-};
-
-struct BlockSlot {
-  std::uint64_t block = 0;
-  std::uint32_t live_warps = 0;
-  std::uint32_t at_barrier = 0;
-  std::uint64_t barrier_warps = 0;  // mask
-};
-
 // A transaction on its way through the load/store unit: virtual until translated.
 struct LsuItem {
   std::uint64_t address = 0;
   std::uint32_t bytes = 0;
-  std::uint16_t warp = 0;
+  std::uint16_t context = 0;  // of its warp
   Access access = Access::read;
   std::uint8_t unused = 0;
 };
 
 struct SmState {
   std::uint32_t kernel = ~0U;
-  std::uint64_t idle = 0;         // masks over warp slots
-  std::uint64_t ready = 0;        // may issue now
-  std::uint64_t timed = 0;        // may issue at ready_at
-  std::uint64_t lsu_wait = 0;     // may issue when the load/store unit is free
-  std::uint64_t scalar_wait = 0;  // may issue when the scalar cache has answered
   Time tick_at = Time::max();
-  std::vector<Warp> warps;
-  std::vector<BlockSlot> blocks;
+  WarpContexts warps;
   Policy<WarpOrder> warp_order;
   ExecutionUnits units;
   Policy<TlbOrganization> l1_tlb;
   MshrTable<LsuItem> tlb_mshrs;
   Cache l1;
-  MshrTable<std::uint32_t> l1_mshrs;  // waiters are warps
+  MshrTable<std::uint32_t> l1_mshrs;  // waiters are contexts
   Ring<LsuItem> replay;               // translated transactions, in order
   std::vector<LsuItem> current;       // of the instruction in the load/store unit
   std::uint64_t position = 0;
@@ -221,17 +196,12 @@ class Sm final : public Component<SmSpec, SmState> {
   void on_invalidate(Invalidate const& m, Cx& cx) const;
 
  private:
-  void issue(std::uint32_t warp, std::uint64_t cycle, Cx& cx) const;
-  void compute(std::uint32_t warp, Work const& work, std::uint64_t cycle, SmState& s) const;
-  void scalar_load(std::uint32_t warp, WarpInstruction const& i, std::uint64_t cycle, Cx& cx) const;
-  bool must_wait(std::uint32_t warp, bool for_stores, Cx& cx) const;
-  void retire(std::uint32_t warp, Cx& cx) const;
-  void release_barrier(BlockSlot& block, Cx& cx) const;
-  static void wake_warp(std::uint32_t warp, Time at, SmState& s) {
-    s.warps[warp].ready_at = at;
-    s.timed |= std::uint64_t{1} << warp;
-  }
-  void wake_if_done(std::uint32_t warp, Cx& cx) const;
+  // Of the warp in a slot, whose context is that named.
+  void issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const;
+  void compute(std::uint32_t context, Work const& work, std::uint64_t cycle, SmState& s) const;
+  void scalar_load(std::uint32_t context, WarpInstruction const& i, std::uint64_t cycle, Cx& cx) const;
+  bool must_wait(std::uint32_t context, bool for_stores, Cx& cx) const;
+  void wake_if_done(std::uint32_t context, Cx& cx) const;
   void schedule_tick(Cx& cx) const;
 
   void run_load_store(Cx& cx) const;

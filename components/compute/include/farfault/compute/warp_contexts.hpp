@@ -1,0 +1,215 @@
+// The warps that an SM holds: contexts, of which some are in its slots.
+//
+// A warp has a context from the start of its block to the block's end; what it has under way names the
+// context. Only a warp in a slot can issue. A block can leave its slots at any time, also while its accesses
+// are under way, and come back into others later: what returned meanwhile is known to its contexts. There are
+// at most 64 slots, and any number of contexts.
+//
+// A warp in a slot may issue (ready), may at a time (timed), or waits: for its accesses, for the load/store
+// unit, for the scalar cache, or at a barrier of its block, which opens when all warps of the block that
+// have not ended are there.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "farfault/engine/error.hpp"
+#include "farfault/engine/time.hpp"
+
+namespace farfault {
+
+struct Warp {
+  std::uint64_t block = 0;
+  std::uint64_t step = 0;
+  Time ready_at{};                  // when it may issue again
+  Time loads_done{};                // when the latest of its returned loads is usable
+  std::uint32_t index = 0;          // within the block
+  std::uint32_t block_context = 0;  // of its block
+  std::uint32_t slot = 0;
+  std::uint32_t next = 0;   // context of the block's next warp
+  std::uint32_t loads = 0;  // outstanding transactions
+  std::uint32_t stores = 0;
+  std::uint8_t waits_loads = 0;
+  std::uint8_t waits_stores = 0;
+  std::uint8_t at_barrier = 0;  // of a block that has left its slots
+  std::uint8_t ended = 0;
+  std::uint32_t unused = 0;
+};
+
+class WarpContexts {
+ public:
+  static constexpr std::uint32_t kNone = ~0U;
+
+  WarpContexts() = default;
+  WarpContexts(std::uint32_t slots, std::uint32_t contexts, std::uint32_t blocks)
+      : idle_(slots == 64 ? ~std::uint64_t{0} : bit(slots) - 1),
+        in_slot_(slots, kNone),
+        warps_(contexts),
+        blocks_(blocks) {
+    for (auto i = contexts; i > 0; --i) free_.push_back(i - 1);
+  }
+
+  Warp& operator[](std::uint32_t context) { return warps_[context]; }
+  std::uint32_t in_slot(std::uint32_t slot) const { return in_slot_[slot]; }
+
+  // A block of this many warps, which may issue from `now` on. Calls placed(slot) for each in turn. Returns
+  // the block's context.
+  template <class F>
+  std::uint32_t start(std::uint64_t block, std::uint32_t warps, Time now, F&& placed) {
+    std::uint32_t b = 0;
+    while (b < blocks_.size() && blocks_[b].live != 0) ++b;
+    FF_CHECK(b < blocks_.size() && warps <= free_.size(), "no context is free for a block");
+    blocks_[b] = Block{};
+    blocks_[b].live = warps;
+    auto* link = &blocks_[b].first;
+    for (std::uint32_t i = 0; i < warps; ++i) {
+      auto const c = free_.back();
+      free_.pop_back();
+      warps_[c] = Warp{};
+      warps_[c].block = block;
+      warps_[c].index = i;
+      warps_[c].block_context = b;
+      warps_[c].next = kNone;
+      *link = c;
+      link = &warps_[c].next;
+      place(c);
+      placed(warps_[c].slot);
+      wake(c, now);
+    }
+    return b;
+  }
+
+  // The warp has issued its last instruction; true when its block has ended.
+  bool end(std::uint32_t context, Time now) {
+    auto const b = warps_[context].block_context;
+    warps_[context].ended = 1;
+    remove(context);
+    if (--blocks_[b].live != 0) {
+      open_barrier(b, now);
+      return false;
+    }
+    for (auto c = blocks_[b].first; c != kNone; c = warps_[c].next) free_.push_back(c);
+    return true;
+  }
+
+  // The block's warps give their slots up.
+  void leave(std::uint32_t block_context);
+  // They take as many again as warps have not ended: those that wait for nothing may issue from `now` on.
+  template <class F>
+  void come_back(std::uint32_t block_context, Time now, F&& placed) {
+    auto& b = blocks_[block_context];
+    for (auto c = b.first; c != kNone; c = warps_[c].next) {
+      auto& w = warps_[c];
+      if (w.ended != 0) continue;
+      place(c);
+      placed(w.slot);
+      if (w.at_barrier != 0)
+        b.barrier |= bit(w.slot);
+      else if (w.waits_loads == 0)
+        wake(c, std::max(w.ready_at, now));
+      w.at_barrier = 0;
+    }
+  }
+  std::uint32_t free_slots() const { return static_cast<std::uint32_t>(std::popcount(idle_)); }
+  // Warps of the block that have not ended.
+  std::uint32_t live(std::uint32_t block_context) const { return blocks_[block_context].live; }
+
+  // A warp that waits for its accesses may issue from `at` on.
+  void wake(std::uint32_t context, Time at) {
+    auto& w = warps_[context];
+    w.ready_at = at;
+    if (w.slot != kNone) timed_ |= bit(w.slot);
+  }
+  // The slots that may issue at `now`.
+  std::uint64_t ready(Time now) {
+    for (auto rest = timed_; rest != 0; rest &= rest - 1) {
+      auto const slot = lowest(rest);
+      if (warps_[in_slot_[slot]].ready_at > now) continue;
+      timed_ &= ~bit(slot);
+      ready_ |= bit(slot);
+    }
+    return ready_;
+  }
+  // The slot's warp is being asked for its next instruction.
+  std::uint64_t take(std::uint32_t slot) { return ready_ &= ~bit(slot); }
+  // The earliest time at which a warp may issue; Time::max() when none may before something else happens.
+  Time earliest(Time now) const {
+    auto first = ready_ != 0 ? now : Time::max();
+    for (auto rest = timed_; rest != 0; rest &= rest - 1)
+      first = std::min(first, warps_[in_slot_[lowest(rest)]].ready_at);
+    return first;
+  }
+
+  void wait_for_load_store(std::uint32_t slot) { load_store_wait_ |= bit(slot); }
+  void wait_for_scalar(std::uint32_t slot) { scalar_wait_ |= bit(slot); }
+  void load_store_free(Time at) { wake_all(load_store_wait_, at); }
+  void scalar_free(Time at) { wake_all(scalar_wait_, at); }
+  void wait_at_barrier(std::uint32_t context, Time now) {
+    auto const& w = warps_[context];
+    blocks_[w.block_context].barrier |= bit(w.slot);
+    open_barrier(w.block_context, now);
+  }
+
+  // Over all contexts.
+  struct Waiting {
+    std::uint32_t live = 0;
+    std::uint32_t accesses = 0;
+    std::uint32_t at_barrier = 0;
+  };
+  Waiting waiting() const;
+
+  auto members() {
+    return std::tie(idle_, ready_, timed_, load_store_wait_, scalar_wait_, in_slot_, warps_, free_, blocks_);
+  }
+
+ private:
+  struct Block {
+    std::uint32_t live = 0;       // warps that have not ended
+    std::uint32_t first = kNone;  // context of its first warp
+    std::uint64_t barrier = 0;    // slots of those that wait there
+  };
+
+  static constexpr std::uint64_t bit(std::uint32_t slot) { return std::uint64_t{1} << slot; }
+  static std::uint32_t lowest(std::uint64_t mask) {
+    return static_cast<std::uint32_t>(std::countr_zero(mask));
+  }
+
+  void place(std::uint32_t context) {
+    FF_CHECK(idle_ != 0, "no slot is free for a warp");
+    auto const slot = lowest(idle_);
+    idle_ &= idle_ - 1;
+    in_slot_[slot] = context;
+    warps_[context].slot = slot;
+  }
+  void remove(std::uint32_t context) {
+    auto const slot = warps_[context].slot;
+    for (auto* mask : {&ready_, &timed_, &load_store_wait_, &scalar_wait_}) *mask &= ~bit(slot);
+    idle_ |= bit(slot);
+    in_slot_[slot] = kNone;
+    warps_[context].slot = kNone;
+  }
+  void open_barrier(std::uint32_t block_context, Time now) {
+    auto& b = blocks_[block_context];
+    auto const there = static_cast<std::uint32_t>(std::popcount(b.barrier));
+    if (there != 0 && there >= b.live) wake_all(b.barrier, now + Duration{1});
+  }
+  void wake_all(std::uint64_t& slots, Time at) {
+    for (auto rest = slots; rest != 0; rest &= rest - 1) wake(in_slot_[lowest(rest)], at);
+    slots = 0;
+  }
+
+  std::uint64_t idle_ = 0;  // masks over slots
+  std::uint64_t ready_ = 0;
+  std::uint64_t timed_ = 0;
+  std::uint64_t load_store_wait_ = 0;
+  std::uint64_t scalar_wait_ = 0;
+  std::vector<std::uint32_t> in_slot_;  // context
+  std::vector<Warp> warps_;             // by context
+  std::vector<std::uint32_t> free_;     // contexts
+  std::vector<Block> blocks_;           // by block context
+};
+
+}  // namespace farfault

@@ -1,0 +1,206 @@
+// The warps of an SM by themselves: slots, contexts, barriers, and blocks that leave and come back.
+#include "farfault/compute/warp_contexts.hpp"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <random>
+#include <set>
+#include <vector>
+
+using namespace farfault;
+
+namespace {
+
+auto const kAnywhere = [](std::uint32_t) {};
+
+// The slots that may issue at `now`, each taken.
+std::vector<std::uint32_t> take_ready(WarpContexts& w, Time now) {
+  std::vector<std::uint32_t> slots;
+  for (auto ready = w.ready(now); ready != 0;) {
+    slots.push_back(static_cast<std::uint32_t>(std::countr_zero(ready)));
+    ready = w.take(slots.back());
+  }
+  return slots;
+}
+
+using Slots = std::vector<std::uint32_t>;
+
+}  // namespace
+
+TEST_CASE("warp contexts: a block's warps take the lowest free slots and may issue from its start on") {
+  WarpContexts w(8, 8, 4);
+  Slots placed;
+  auto const a = w.start(70, 3, Time{10ns}, [&](std::uint32_t slot) { placed.push_back(slot); });
+  w.start(71, 2, Time{20ns}, [&](std::uint32_t slot) { placed.push_back(slot); });
+  CHECK(placed == Slots{0, 1, 2, 3, 4});
+  CHECK(w.free_slots() == 3);
+  CHECK(w.live(a) == 3);
+  CHECK(w.earliest(Time{5ns}) == Time{10ns});
+  CHECK(take_ready(w, Time{9ns}).empty());
+  CHECK(take_ready(w, Time{10ns}) == Slots{0, 1, 2});
+  CHECK(take_ready(w, Time{20ns}) == Slots{3, 4});
+  CHECK(w.earliest(Time{20ns}) == Time::max());
+  CHECK(w[w.in_slot(1)].block == 70);
+  CHECK(w[w.in_slot(1)].index == 1);
+  CHECK(w[w.in_slot(3)].block == 71);
+}
+
+TEST_CASE("warp contexts: a block that has ended gives its contexts back, a warp that has ended its slot") {
+  WarpContexts w(4, 4, 2);
+  w.start(1, 2, Time{}, kAnywhere);
+  auto const first = w.in_slot(0);
+  auto const second = w.in_slot(1);
+  CHECK_FALSE(w.end(first, Time{1ns}));
+  CHECK(w.free_slots() == 3);
+  CHECK(w.waiting().live == 1);
+  CHECK(w.end(second, Time{1ns}));
+  CHECK(w.free_slots() == 4);
+  for (std::uint64_t block = 2; block < 100; ++block) {
+    w.start(block, 4, Time{2ns}, kAnywhere);
+    for (std::uint32_t slot = 0; slot < 4; ++slot) CHECK(w.end(w.in_slot(slot), Time{3ns}) == (slot == 3));
+  }
+}
+
+TEST_CASE("warp contexts: a barrier opens when the warps that have not ended are there, one tick later") {
+  WarpContexts w(8, 8, 2);
+  w.start(1, 3, Time{}, kAnywhere);
+  w.start(2, 1, Time{}, kAnywhere);
+  take_ready(w, Time{});
+  w.wait_at_barrier(w.in_slot(0), Time{5ns});
+  w.wait_at_barrier(w.in_slot(2), Time{6ns});
+  CHECK(w.earliest(Time{6ns}) == Time::max());
+  CHECK(w.waiting().at_barrier == 2);
+  w.end(w.in_slot(1), Time{7ns});
+  CHECK(w.earliest(Time{7ns}) == Time{7ns} + Duration{1});
+  CHECK(take_ready(w, Time{8ns}) == Slots{0, 2});
+  CHECK(w.waiting().at_barrier == 0);
+}
+
+TEST_CASE("warp contexts: those that wait for the load/store unit or the scalar cache are woken together") {
+  WarpContexts w(4, 4, 1);
+  w.start(1, 4, Time{}, kAnywhere);
+  take_ready(w, Time{});
+  w.wait_for_load_store(1);
+  w.wait_for_load_store(3);
+  w.wait_for_scalar(0);
+  w.load_store_free(Time{4ns});
+  CHECK(take_ready(w, Time{4ns}) == Slots{1, 3});
+  w.scalar_free(Time{5ns});
+  CHECK(take_ready(w, Time{5ns}) == Slots{0});
+  w.load_store_free(Time{6ns});
+  CHECK(take_ready(w, Time{6ns}).empty());
+}
+
+TEST_CASE("warp contexts: a block leaves with accesses under way, and what returns finds it in other slots") {
+  WarpContexts w(2, 6, 3);
+  auto const a = w.start(1, 2, Time{}, kAnywhere);
+  auto const loading = w.in_slot(0);
+  auto const early = w.in_slot(1);
+  take_ready(w, Time{});
+  for (auto const c : {loading, early}) {
+    w[c].loads = 1;
+    w[c].waits_loads = 1;
+  }
+  w.leave(a);
+  CHECK(w.free_slots() == 2);
+  CHECK(w.waiting().accesses == 2);
+
+  // One returns while the block is away; another block has the slots.
+  w[early].loads = 0;
+  w[early].waits_loads = 0;
+  w.wake(early, Time{50ns});
+  auto const b = w.start(2, 1, Time{60ns}, kAnywhere);
+  CHECK(take_ready(w, Time{60ns}) == Slots{0});
+  CHECK(w[w.in_slot(0)].block == 2);
+  w.leave(b);
+  w.start(3, 1, Time{70ns}, kAnywhere);  // in slot 0
+  CHECK(w.end(w.in_slot(0), Time{80ns}));
+  w.come_back(b, Time{80ns}, kAnywhere);  // its one warp, into slot 0
+  CHECK(w.end(w.in_slot(0), Time{90ns}));
+
+  Slots placed;
+  w.come_back(a, Time{100ns}, [&](std::uint32_t slot) { placed.push_back(slot); });
+  CHECK(placed == Slots{0, 1});
+  CHECK(take_ready(w, Time{99ns}).empty());
+  CHECK(take_ready(w, Time{100ns}) == Slots{w[early].slot});  // the one that waits for nothing
+  w[loading].loads = 0;
+  w[loading].waits_loads = 0;
+  w.wake(loading, Time{120ns});
+  CHECK(w.earliest(Time{110ns}) == Time{120ns});
+  CHECK(take_ready(w, Time{120ns}) == Slots{w[loading].slot});
+}
+
+TEST_CASE("warp contexts: a warp that came back early is not ready before its own time") {
+  WarpContexts w(1, 1, 1);
+  auto const b = w.start(1, 1, Time{500ns}, kAnywhere);
+  w.leave(b);
+  w.come_back(b, Time{100ns}, kAnywhere);
+  CHECK(w.earliest(Time{100ns}) == Time{500ns});
+}
+
+TEST_CASE("warp contexts: a block that left at a barrier still waits there, and it opens after its return") {
+  WarpContexts w(3, 6, 2);
+  auto const a = w.start(1, 3, Time{}, kAnywhere);
+  take_ready(w, Time{});
+  auto const last = w.in_slot(2);
+  w.wait_at_barrier(w.in_slot(0), Time{1ns});
+  w.wait_at_barrier(w.in_slot(1), Time{1ns});
+  w.leave(a);
+  CHECK(w.waiting().at_barrier == 2);
+  w.come_back(a, Time{10ns}, kAnywhere);
+  CHECK(w.waiting().at_barrier == 2);
+  CHECK(take_ready(w, Time{10ns}) == Slots{w[last].slot});
+  w.wait_at_barrier(last, Time{12ns});
+  CHECK(take_ready(w, Time{13ns}).size() == 3);
+}
+
+TEST_CASE(
+    "warp contexts: hundreds of blocks share eight slots; every warp issues each step once, in its slot") {
+  constexpr std::uint32_t kBlocks = 300;
+  constexpr std::uint32_t kWarps = 4;
+  constexpr std::uint64_t kSteps = 20;
+  WarpContexts w(8, kBlocks * kWarps, kBlocks);
+  std::mt19937 random(7);
+  std::set<std::uint32_t> away;
+  std::set<std::uint32_t> resident;
+  std::uint32_t started = 0;
+  std::uint64_t issued = 0;
+  std::uint64_t left = 0;
+  auto now = Time{};
+  auto const fill = [&] {
+    while (w.free_slots() >= kWarps && (started < kBlocks || !away.empty())) {
+      if (started < kBlocks && (away.empty() || random() % 2 == 0)) {
+        resident.insert(w.start(started++, kWarps, now, kAnywhere));
+      } else {
+        auto const back = *std::next(away.begin(), random() % away.size());
+        away.erase(back);
+        resident.insert(back);
+        w.come_back(back, now, kAnywhere);
+      }
+    }
+  };
+  for (fill(); !resident.empty(); fill(), now += 1ns) {
+    for (auto const slot : take_ready(w, now)) {
+      auto const context = w.in_slot(slot);
+      CHECK(w[context].slot == slot);
+      ++issued;
+      if (++w[context].step < kSteps) {
+        w.wake(context, now + (1 + random() % 3) * 1ns);
+      } else if (w.end(context, now)) {
+        resident.erase(w[context].block_context);
+      }
+    }
+    if (!resident.empty() && random() % 4 == 0) {
+      auto const goes = *std::next(resident.begin(), random() % resident.size());
+      resident.erase(goes);
+      away.insert(goes);
+      w.leave(goes);
+      ++left;
+    }
+  }
+  CHECK(left > kBlocks);
+  CHECK(issued == kBlocks * kWarps * kSteps);
+  CHECK(w.waiting().live == 0);
+  CHECK(w.free_slots() == 8);
+}
