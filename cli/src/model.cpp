@@ -75,6 +75,7 @@ void Model::load_machine(topologies::MachineFormats const& more) {
     inputs.push_back({"machine.topology", source->path, source->bytes, source->hash});
   if (machine_config.cluster.machines > 1)
     machine = topologies::generate_cluster(machine, machine_config.cluster, machine_config.links);
+  machine_config.fit_to(machine, config);
 }
 
 void Model::build_workload() {
@@ -124,7 +125,7 @@ std::uint64_t Model::hash() const {
 std::uint64_t Model::blocks() const {
   std::uint64_t sum = 0;
   for (std::size_t k = 0; k < workload->kernel_count(); ++k) sum += workload->kernel(k).shape().blocks;
-  return sum;
+  return sum * assembly->instances().size();
 }
 
 // A relative file name in a configuration is relative to that file.

@@ -50,7 +50,7 @@ struct DriverBench : Bench {
   static PagingDriverSpec with_memory(PagingDriverSpec spec) {
     if (spec.placed == nullptr) spec.placed = in_use({100, 200, 300}, 0);
     if (spec.frames_per_gpu == 0) spec.frames_per_gpu = 1000;
-    spec.gpus = 3;
+    spec.devices = NodeDevices(3);
     spec.iommus = 2;
     return spec;
   }
