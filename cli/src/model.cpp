@@ -125,7 +125,7 @@ std::uint64_t Model::hash() const {
 std::uint64_t Model::blocks() const {
   std::uint64_t sum = 0;
   for (std::size_t k = 0; k < workload->kernel_count(); ++k) sum += workload->kernel(k).shape().blocks;
-  return sum * assembly->instances().size();
+  return sum;
 }
 
 // A relative file name in a configuration is relative to that file.

@@ -103,7 +103,7 @@ RunDriver::RunDriver(RunOptions const& options, Transport& transport, Model& mod
       sampler_(model.assembly->system(), engine_, transport, model.assembly->gpus_of_components()),
       tables_(*model.assembly, engine_, transport),
       progress_(progress_on_stderr(transport.rank() == 0 ? options.progress : ProgressMode::off)),
-      blocks_(model.blocks()),
+      blocks_(model.blocks() * model.assembly->instances().size()),
       schedule_(model.run.sample_interval, model.run.sample_doubling),
       next_sample_(schedule_.after(Time{})),
       flushed_(WallClock::now()),

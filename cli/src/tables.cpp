@@ -21,6 +21,12 @@ std::vector<std::string> machines_of(topologies::Assembly const& assembly) {
 
 }  // namespace
 
+void add_machine_column(TableInfo& table) {
+  table.columns.insert(
+      table.columns.begin(),
+      {"machine", "text", "machine whose instance of the workload the row is of", ColumnType::text});
+}
+
 Tables::Tables(topologies::Assembly& assembly, Engine const& engine, Transport& transport)
     : system_(assembly.system()),
       machine_of_(machines_of(assembly)),
@@ -31,10 +37,7 @@ Tables::Tables(topologies::Assembly& assembly, Engine const& engine, Transport& 
     auto tables = system_.component(id).tables();
     if (!tables.empty()) filling_.push_back(id);
     for (auto& info : tables) {
-      if (!machine_of_.empty())
-        info.columns.insert(
-            info.columns.begin(),
-            {"machine", "text", "machine whose instance of the workload the row is of", ColumnType::text});
+      if (!machine_of_.empty()) add_machine_column(info);
       auto const known = std::ranges::find(infos_, info.name, &TableInfo::name);
       number_of_[id].push_back(static_cast<std::size_t>(known - infos_.begin()));
       if (known == infos_.end()) infos_.push_back(info);

@@ -12,10 +12,11 @@
 
 namespace farfault::cli {
 
+// Where there are several instances of the workload, the first column of every table tells them apart.
+void add_machine_column(TableInfo& table);
+
 class Tables {
  public:
-  // Where there are several instances of the workload, each table tells them apart: its first column is the
-  // machine.
   Tables(topologies::Assembly& assembly, Engine const& engine, Transport& transport);
 
   std::vector<TableInfo> const& infos() const { return infos_; }

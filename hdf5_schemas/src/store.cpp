@@ -64,8 +64,8 @@ void write_topology(hid_t file, RunHeader const& header) {
       ties.tie(write_column(nodes, name, column(header.nodes, member), {"text", text}), {node});
     };
     of_cluster("machine", &NodeRow::machine, "machine of the cluster that the node belongs to");
-    of_cluster("host", &NodeRow::host, "host that launches the kernels of the GPU");
-    of_cluster("driver", &NodeRow::driver, "driver that manages the memory of the GPU or CPU");
+    of_cluster("host", &NodeRow::host, "path of the host that launches the kernels of the GPU");
+    of_cluster("driver", &NodeRow::driver, "path of the driver that manages the memory of the GPU or CPU");
   }
 
   auto const links = create_group(topology, "links", 7);

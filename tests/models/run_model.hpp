@@ -52,6 +52,7 @@ class ModelRun {
   topologies::MachineConfig const& config() const { return machine_config_; }
   Engine& engine() { return *engine_; }
   System& system() { return assembly_->system(); }
+  topologies::Machine const& machine() const { return machine_; }
   topologies::Assembly const& assembly() const { return *assembly_; }
   KernelRecord kernel(std::size_t i, std::size_t instance = 0) const {
     return assembly_->host(instance).state().records[i];

@@ -141,8 +141,7 @@ void MachineConfig::bind(Config& config, Policies const* more) {
 
 void MachineConfig::fit_to(Machine const& chosen, Config& config) const {
   if (chosen.machines() == 1)
-    leave_out(config, "memory", "scope", memory.scope,
-                          "a cluster: machine.cluster.machines above 1");
+    leave_out(config, "memory", "scope", memory.scope, "a cluster: machine.cluster.machines above 1");
 }
 
 namespace {

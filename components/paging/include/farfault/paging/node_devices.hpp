@@ -16,7 +16,8 @@ namespace farfault {
 
 class NodeDevices {
  public:
-  explicit NodeDevices(std::uint32_t gpus = 1) : gpus_(gpus) {
+  NodeDevices() : NodeDevices(1U) {}
+  explicit NodeDevices(std::uint32_t gpus) : gpus_(gpus) {
     std::iota(gpus_.begin(), gpus_.end(), DeviceId{0});
   }
   // `gpus`: ascending.
