@@ -75,6 +75,7 @@ void Model::load_machine(topologies::MachineFormats const& more) {
     inputs.push_back({"machine.topology", source->path, source->bytes, source->hash});
   if (machine_config.cluster.machines > 1)
     machine = topologies::generate_cluster(machine, machine_config.cluster, machine_config.links);
+  machine_config.fit_to(machine, config);
 }
 
 void Model::build_workload() {

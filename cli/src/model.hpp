@@ -36,7 +36,7 @@ struct Model {
   std::string result_config() const { return config.resolved({kLimits}); }
   // Of everything that the result depends on: result_config(), and the contents of input files.
   std::uint64_t hash() const;
-  std::uint64_t blocks() const;  // of all kernels
+  std::uint64_t blocks() const;  // of all kernels, for one instance
 
   static constexpr char const* kLimits = "limits";  // the section of InputLimits
 

@@ -35,8 +35,19 @@ results::RunHeader header_of(Model const& model, RunOptions const& options, Samp
   for (auto const& f : model.inputs)
     header.inputs.push_back({f.parameter, std::filesystem::path(f.path).filename().string(), f.bytes,
                              fmt::format("{:016x}", f.hash)});
-  for (auto const& n : model.machine.nodes)
-    header.nodes.push_back({n.name, std::string(topologies::name_of(n.kind))});
+  auto const instances = model.assembly->instances();
+  auto const instance_of = model.assembly->instances_of_nodes();
+  header.cluster = model.machine.machines() > 1;
+  for (std::size_t i = 0; i < model.machine.nodes.size(); ++i) {
+    auto const& n = model.machine.nodes[i];
+    auto& row = header.nodes.emplace_back();
+    row.name = n.name;
+    row.kind = topologies::name_of(n.kind);
+    row.machine = topologies::machine_name(n.machine);
+    if (instance_of[i] == topologies::Assembly::kNone) continue;
+    row.host = instances[instance_of[i]].host->path();
+    row.driver = instances[instance_of[i]].driver->path();
+  }
   for (auto const& l : model.machine.links)
     header.links.push_back({l.a, l.b, std::string(topologies::name_of(l.kind)),
                             static_cast<std::uint64_t>(picoseconds(l.latency)), l.forward.bytes_per_second,
@@ -90,9 +101,9 @@ RunDriver::RunDriver(RunOptions const& options, Transport& transport, Model& mod
               transport),
       signals_(engine_),
       sampler_(model.assembly->system(), engine_, transport, model.assembly->gpus_of_components()),
-      tables_(model.assembly->system(), engine_, transport),
+      tables_(*model.assembly, engine_, transport),
       progress_(progress_on_stderr(transport.rank() == 0 ? options.progress : ProgressMode::off)),
-      blocks_(model.blocks()),
+      blocks_(model.blocks() * model.assembly->instances().size()),
       schedule_(model.run.sample_interval, model.run.sample_doubling),
       next_sample_(schedule_.after(Time{})),
       flushed_(WallClock::now()),
@@ -313,14 +324,21 @@ std::vector<std::uint64_t> RunDriver::node_loads() {
   return all;
 }
 
+// Of all hosts, on whatever rank; 0 where there was none.
+Time RunDriver::first_launch() {
+  auto earliest = Time::max();
+  for (auto const& instance : model_.assembly->instances())
+    if (instance.host->has_state()) earliest = std::min(earliest, instance.host->state().first_launch);
+  auto const before_end = transport_.max(count_of(Time::max()) - count_of(earliest));
+  return before_end == 0 ? Time{}
+                         : Time{Duration{picoseconds(Time::max()) - static_cast<std::int64_t>(before_end)}};
+}
+
 int RunDriver::conclude(std::string reason) {
   auto const signal = stopping_signal();
   auto const stuck = reason == "completed" ? waiting() : std::string{};
   if (reason == "completed" && transport_.max(stuck.empty() ? 0 : 1) != 0) reason = "deadlock";
-  auto const& host = model_.assembly->host();
-  auto const launched = host.has_state() ? host.state().first_launch : Time::max();
-  start_ = Time{Duration{static_cast<std::int64_t>(
-      transport_.max(launched == Time::max() ? 0 : static_cast<std::uint64_t>(picoseconds(launched))))}};
+  start_ = first_launch();
   node_loads_ = node_loads();
   auto const profile = engine_.profile();
   auto const events = transport_.sum(profile.events);
@@ -342,7 +360,12 @@ int RunDriver::conclude(std::string reason) {
 }
 
 RunFacts RunDriver::run_facts() const {
-  return {*model_.workload, model_.assembly->gpus(), model_.machine_config.gpu.clock.clock(), start_, end_};
+  return {*model_.workload,
+          model_.assembly->instances().size(),
+          model_.assembly->gpus(),
+          model_.machine_config.gpu.clock.clock(),
+          start_,
+          end_};
 }
 
 std::string RunDriver::write_end(std::string const& reason, EngineProfile const& profile,

@@ -51,6 +51,7 @@ class RunDriver {
   std::string latest_checkpoint() const;
   int stop();
   int conclude(std::string reason);
+  Time first_launch();
   std::string stopping_signal();
   // Every component's own account of what it waits for, from all ranks.
   std::string waiting();

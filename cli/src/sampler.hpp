@@ -13,7 +13,7 @@ namespace farfault::cli {
 
 class Sampler {
  public:
-  // `gpu_of`: by component, the GPU that it belongs to; Assembly::kNoGpu elsewhere.
+  // `gpu_of`: by component, the GPU that it belongs to; Assembly::kNone elsewhere.
   Sampler(System& system, Engine const& engine, Transport& transport,
           std::vector<std::uint32_t> const& gpu_of);
 

@@ -5,6 +5,7 @@
 
 #include "farfault/cli/listing.hpp"
 #include "model.hpp"
+#include "tables.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -35,8 +36,10 @@ void list_statistics(RunOptions const& options, bool json, std::ostream& out) {
       ++found->instances;
     }
     for (auto& table : system.component(id).tables())
-      if (std::ranges::find(tables, table.name, &TableInfo::name) == tables.end())
+      if (std::ranges::find(tables, table.name, &TableInfo::name) == tables.end()) {
+        if (model.assembly->instances().size() > 1) add_machine_column(table);
         tables.push_back(std::move(table));
+      }
   }
   if (json) {
     auto objects = nlohmann::ordered_json::array();

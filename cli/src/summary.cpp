@@ -43,7 +43,7 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
   add("application", facts.workload.name(), "kernels", "count", "kernels finished",
       sampler.total("host", "kernels"));
   add("application", facts.workload.name(), "footprint", "bytes", "bytes of all buffers",
-      facts.workload.footprint());
+      facts.workload.footprint() * facts.instances);
   add("application", facts.workload.name(), "instructions", "count", "warp instructions issued",
       sampler.total("sm", "instructions"));
   for (std::size_t g = 0; g < sampler.groups().size(); ++g) {
@@ -82,9 +82,10 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
     text += fmt::format("  {:<22}{}\n", name, value);
   };
   auto const kernels = total("host", "kernels");
-  line("workload", fmt::format("{}, {} {}, {:.1f} MiB", facts.workload.name(), kernels,
-                               kernels == 1 ? "kernel" : "kernels",
-                               static_cast<double>(facts.workload.footprint()) / 1048576));
+  auto const apart = facts.instances == 1 ? std::string() : fmt::format(" in {} instances", facts.instances);
+  line("workload", fmt::format("{}, {} {}{}, {:.1f} MiB", facts.workload.name(), kernels,
+                               kernels == 1 ? "kernel" : "kernels", apart,
+                               static_cast<double>(facts.workload.footprint() * facts.instances) / 1048576));
   line("machine", fmt::format("{} GPUs, {} SMs", facts.gpus, [&] {
          std::size_t n = 0;
          for (auto const& g : sampler.groups())

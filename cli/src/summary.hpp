@@ -14,6 +14,7 @@ namespace farfault::cli {
 
 struct RunFacts {
   Workload const& workload;
+  std::size_t instances;  // of the workload
   std::uint32_t gpus;
   Clock clock;  // of the GPUs
   Time start;   // the first launch

@@ -4,12 +4,40 @@
 
 namespace farfault::cli {
 
-Tables::Tables(System& system, Engine const& engine, Transport& transport)
-    : system_(system), engine_(engine), transport_(transport), number_of_(system.component_count()) {
-  for (ComponentId id = 0; id < system.component_count(); ++id) {
-    auto const tables = system.component(id).tables();
+namespace {
+
+// By component, the machine of its instance; empty where there is one instance.
+std::vector<std::string> machines_of(topologies::Assembly const& assembly) {
+  auto const instances = assembly.instances();
+  if (instances.size() == 1) return {};
+  auto const instance_of = assembly.instances_of_nodes();
+  std::vector<std::string> machines;
+  for (auto const node : assembly.nodes_of_components())
+    machines.push_back(instance_of[node] == topologies::Assembly::kNone
+                           ? std::string()
+                           : instances[instance_of[node]].machine);
+  return machines;
+}
+
+}  // namespace
+
+void add_machine_column(TableInfo& table) {
+  table.columns.insert(
+      table.columns.begin(),
+      {"machine", "text", "machine whose instance of the workload the row is of", ColumnType::text});
+}
+
+Tables::Tables(topologies::Assembly& assembly, Engine const& engine, Transport& transport)
+    : system_(assembly.system()),
+      machine_of_(machines_of(assembly)),
+      engine_(engine),
+      transport_(transport),
+      number_of_(system_.component_count()) {
+  for (ComponentId id = 0; id < system_.component_count(); ++id) {
+    auto tables = system_.component(id).tables();
     if (!tables.empty()) filling_.push_back(id);
-    for (auto const& info : tables) {
+    for (auto& info : tables) {
+      if (!machine_of_.empty()) add_machine_column(info);
       auto const known = std::ranges::find(infos_, info.name, &TableInfo::name);
       number_of_[id].push_back(static_cast<std::size_t>(known - infos_.begin()));
       if (known == infos_.end()) infos_.push_back(info);
@@ -37,7 +65,8 @@ void Tables::append(results::ResultWriter& writer) {
   std::vector<Row> rows;
   for (auto const& part : taken_)
     TableRows::read(part, [&](std::uint32_t component, std::uint32_t table, std::vector<Cell> const& cells) {
-      rows.push_back({component, number_of_[component][table], cells});
+      auto& row = rows.emplace_back(component, number_of_[component][table], cells);
+      if (!machine_of_.empty()) row.cells.insert(row.cells.begin(), machine_of_[component]);
     });
   std::ranges::stable_sort(rows, {}, &Row::component);
   for (auto const& row : rows) writer.append_row(row.table, row.cells);

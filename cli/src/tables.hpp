@@ -2,17 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "farfault/engine/engine.hpp"
 #include "farfault/engine/probes.hpp"
 #include "farfault/results/writer.hpp"
+#include "farfault/topologies/assembly.hpp"
 
 namespace farfault::cli {
 
+// Where there are several instances of the workload, the first column of every table tells them apart.
+void add_machine_column(TableInfo& table);
+
 class Tables {
  public:
-  Tables(System& system, Engine const& engine, Transport& transport);
+  Tables(topologies::Assembly& assembly, Engine const& engine, Transport& transport);
 
   std::vector<TableInfo> const& infos() const { return infos_; }
 
@@ -23,6 +28,7 @@ class Tables {
 
  private:
   System& system_;
+  std::vector<std::string> machine_of_;  // by component; empty: one instance
   Engine const& engine_;
   Transport& transport_;
   std::vector<TableInfo> infos_;

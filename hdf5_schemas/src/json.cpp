@@ -12,18 +12,23 @@ std::string to_json(ResultSummary const& s) {
         {"samples", group.samples}, {"instances", group.instances}, {"metrics", group.metrics}};
   for (auto const& table : s.tables) tables[table.name] = {{"rows", table.rows}, {"columns", table.columns}};
   for (auto const& row : s.summary) summary[row.scope][row.name][row.metric] = row.value;
-  Json const all = {{"kind", "result"},
-                    {"schema_version", s.schema_version},
-                    {"farfault_version", s.farfault_version},
-                    {"result_digest", s.result_digest},
-                    {"end_reason", s.end_reason},
-                    {"seed", s.seed},
-                    {"last_time_ps", s.last_time_ps},
-                    {"nodes", s.nodes},
-                    {"links", s.links},
-                    {"timeseries", series},
-                    {"tables", tables},
-                    {"summary", summary}};
+  Json all = {{"kind", "result"},
+              {"schema_version", s.schema_version},
+              {"farfault_version", s.farfault_version},
+              {"result_digest", s.result_digest},
+              {"end_reason", s.end_reason},
+              {"seed", s.seed},
+              {"last_time_ps", s.last_time_ps},
+              {"nodes", s.nodes},
+              {"links", s.links},
+              {"timeseries", series},
+              {"tables", tables},
+              {"summary", summary}};
+  if (!s.machines.empty()) {
+    all["machines"] = s.machines;
+    all["hosts"] = s.hosts;
+    all["drivers"] = s.drivers;
+  }
   return all.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
@@ -57,6 +58,25 @@ void pack_summary(hid_t file, Pack& pack) {
   }
 }
 
+// The words of a column of the topology, each once; none where the machine is no cluster.
+void pack_words(hid_t file, std::string const& column, Pack& pack) {
+  auto const path = "/topology/nodes/" + column;
+  std::set<std::string> known{""};
+  if (has(file, path)) {
+    auto const dataset = open_dataset(file, path);
+    auto const shape = shape_of_dataset(dataset);
+    if (shape.kind != Kind::text) throw Hdf5Failure(path + " is not text");
+    for_pieces(shape, [&](std::uint64_t row, std::uint64_t rows) {
+      for (auto const& word : read_texts(dataset, shape, row, rows)) {
+        if (!known.insert(word).second) continue;
+        pack.put(1);
+        pack.put(word);
+      }
+    });
+  }
+  pack.put(std::uint64_t{0});
+}
+
 std::string pack_result(hid_t file) {
   check_is_result(file);
   Pack pack;
@@ -67,6 +87,7 @@ std::string pack_result(hid_t file) {
   pack.put(scalar(file, "/config/seed"));
   pack.put(rows_of(file, "/topology/nodes/node"));
   pack.put(rows_of(file, "/topology/links/link"));
+  for (auto const* column : {"machine", "host", "driver"}) pack_words(file, column, pack);
   std::int64_t last = 0;
   for (auto const& kind : link_names(open_group(file, "/timeseries"))) {
     auto const folder = "/timeseries/" + kind;
@@ -111,6 +132,20 @@ std::string joined(List const& list, std::string const& separator, Item item) {
   std::string text;
   for (auto const& entry : list) text += (text.empty() ? "" : separator) + item(entry);
   return text;
+}
+
+// A line for a cluster; names up to a handful.
+std::string cluster_text(ResultSummary const& s) {
+  if (s.machines.empty()) return {};
+  auto const named = [](char const* one, std::vector<std::string> const& all) {
+    constexpr std::size_t kMost = 8;
+    std::string text = ", " + std::to_string(all.size()) + " " + one + (all.size() == 1 ? " (" : "s (");
+    for (std::size_t i = 0; i < std::min(all.size(), kMost); ++i)
+      text += (i == 0 ? "" : ", ") + shown(all[i]);
+    return text + (all.size() > kMost ? ", ...)" : ")");
+  };
+  return "  cluster:  " + std::to_string(s.machines.size()) + " machines" + named("host", s.hosts) +
+         named("driver", s.drivers) + "\n";
 }
 
 }  // namespace
@@ -159,6 +194,8 @@ ResultSummary read_summary(std::string const& path) {
   s.seed = pack.number();
   s.nodes = pack.number();
   s.links = pack.number();
+  for (auto* words : {&s.machines, &s.hosts, &s.drivers})
+    while (pack.number() != 0) words->push_back(pack.text());
   while (pack.number() != 0) {
     SeriesSummary series{pack.text(), 0, 0, {}};
     series.samples = pack.number();
@@ -189,7 +226,7 @@ std::string to_text(ResultSummary const& s) {
       "\n" + "  ended:    " + shown(s.end_reason) + "\n" +
       "  digest:   " + (s.result_digest.empty() ? "none: the run did not finish" : shown(s.result_digest)) +
       "\n" + "  machine:  " + std::to_string(s.nodes) + " nodes, " + std::to_string(s.links) + " links\n" +
-      "  sampled:  up to " + std::to_string(s.last_time_ps) + " ps\n";
+      cluster_text(s) + "  sampled:  up to " + std::to_string(s.last_time_ps) + " ps\n";
   for (auto const& series : s.series)
     text += "  timeseries/" + shown(series.kind) + ": " + std::to_string(series.samples) + " samples of " +
             std::to_string(series.instances) + " instances: " + joined(series.metrics, ", ", same) + "\n";

@@ -52,13 +52,21 @@ void write_inputs(hid_t config, std::vector<InputRecord> const& inputs) {
 void write_topology(hid_t file, RunHeader const& header) {
   auto const topology = create_group(file, "topology", 2);
   ScaleTies ties;
-  auto const nodes = create_group(topology, "nodes", 3);
+  auto const nodes = create_group(topology, "nodes", header.cluster ? 6 : 3);
   auto const node = write_index(nodes, "node", header.nodes.size(), "number of the node");
   ties.tie(write_column(nodes, "name", column(header.nodes, &NodeRow::name), {"text", "name of the node"}),
            {node});
   ties.tie(write_column(nodes, "kind", column(header.nodes, &NodeRow::kind),
                         {"text", "what the node is: gpu, cpu, nic or a kind of switch"}),
            {node});
+  if (header.cluster) {
+    auto const of_cluster = [&](char const* name, std::string NodeRow::*member, std::string const& text) {
+      ties.tie(write_column(nodes, name, column(header.nodes, member), {"text", text}), {node});
+    };
+    of_cluster("machine", &NodeRow::machine, "machine of the cluster that the node belongs to");
+    of_cluster("host", &NodeRow::host, "path of the host that launches the kernels of the GPU");
+    of_cluster("driver", &NodeRow::driver, "path of the driver that manages the memory of the GPU or CPU");
+  }
 
   auto const links = create_group(topology, "links", 7);
   auto const link = write_index(links, "link", header.links.size(), "number of the link");

@@ -24,6 +24,8 @@ class Validation {
     for (auto const* path : {"/timeseries", "/tables"}) expect(path, H5O_TYPE_GROUP);
     columns("/config/inputs", "input", {"parameter", "path", "bytes", "hash"});
     columns("/topology/nodes", "node", {"name", "kind"});
+    if (there("/topology/nodes/machine"))  // a cluster
+      columns("/topology/nodes", "node", {"machine", "host", "driver"});
     columns("/topology/links", "link",
             {"a", "b", "kind", "latency_ps", "forward_bytes_per_s", "backward_bytes_per_s"});
     bool const finished = text_attribute(root, "end_reason") != "running";

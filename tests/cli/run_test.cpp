@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -106,6 +107,50 @@ TEST_CASE("keys of a workload or policy that is not chosen are checked, named, a
         "--set: workload.bfs.rmat.scale: '99' is outside 1 to 31");
   CHECK(refusal_of_set("workload.bfs.rmat.scales=9") ==
         "--set: unknown key 'workload.bfs.rmat.scales'; did you mean 'workload.bfs.rmat.scale'?");
+}
+
+TEST_CASE(
+    "machines of a cluster run by themselves unless they share a memory, and the result tells them apart") {
+  auto sets = kSmall;
+  sets.emplace_back("machine.cluster.machines=2");
+  sets.emplace_back("memory.placement=first_touch");
+  auto const output = (folder() / "nodes.h5").string();
+  auto const r = run("paper-gmmu-bypass", sets, output);
+  CHECK(r.code == 0);
+  CHECK(r.err == "");
+  CHECK(r.out.find("  workload              stream, 2 kernels in 2 instances, 0.0 MiB\n") == 0);
+  CHECK(farfault_program({"validate", output}).code == 0);
+  auto const summary = farfault::results::read_summary(output);
+  CHECK(summary.hosts == std::vector<std::string>{"m0.host", "m1.host"});
+  CHECK(summary.drivers == std::vector<std::string>{"m0.driver", "m1.driver"});
+  REQUIRE(summary.tables.size() == 2);
+  for (auto const& table : summary.tables)
+    CHECK(std::ranges::find(table.columns, "machine") != table.columns.end());
+  CHECK(summary.tables[1].name == "kernels");
+  CHECK(summary.tables[1].rows == 2);
+  auto const of_application = [&](std::string const& metric) {
+    for (auto const& row : summary.summary)
+      if (row.scope == "application" && row.metric == metric) return row.value;
+    return std::uint64_t{0};
+  };
+  CHECK(of_application("kernels") == 2);
+  CHECK(of_application("footprint") == 2 * 16384);
+  CHECK(of_application("start") == 0);
+
+  sets.emplace_back("memory.scope=cluster");
+  CHECK(run("paper-gmmu-bypass", sets, output).code == 0);
+  auto const together = farfault::results::read_summary(output);
+  CHECK(together.machines == std::vector<std::string>{"m0", "m1"});
+  CHECK(together.hosts == std::vector<std::string>{"host"});
+  CHECK(together.drivers == std::vector<std::string>{"driver"});
+  for (auto const& table : together.tables)
+    CHECK(std::ranges::find(table.columns, "machine") == table.columns.end());
+
+  CHECK(refusal_of_set("memory.scope=rack") == "--set: memory.scope: 'rack' is not one of: cluster, node");
+  auto alone = kSmall;
+  alone.emplace_back("memory.scope=cluster");
+  CHECK(run("paper-gmmu-bypass", alone, output).err ==
+        "farfault: unused: memory.scope (--set; only with a cluster: machine.cluster.machines above 1)\n");
 }
 
 TEST_CASE("a study file with keys of two workloads runs either") {

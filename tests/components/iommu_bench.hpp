@@ -56,7 +56,7 @@ inline IommuSpec spec_of(PageTable const& table) {
 }
 inline PagingDriverSpec driver_of(PageTable const& table) {
   PagingDriverSpec spec;
-  spec.gpus = 3;
+  spec.devices = NodeDevices(3);
   spec.placed = in_use({100, 200, 300}, 0);
   spec.frames_per_gpu = 1000;
   spec.preloaded = &table;

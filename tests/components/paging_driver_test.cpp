@@ -50,7 +50,7 @@ struct DriverBench : Bench {
   static PagingDriverSpec with_memory(PagingDriverSpec spec) {
     if (spec.placed == nullptr) spec.placed = in_use({100, 200, 300}, 0);
     if (spec.frames_per_gpu == 0) spec.frames_per_gpu = 1000;
-    spec.gpus = 3;
+    if (spec.devices.gpus() != 3) spec.devices = NodeDevices(3);
     spec.iommus = 2;
     return spec;
   }
@@ -344,4 +344,48 @@ TEST_CASE("driver: a page that finds all GPUs full has its contents in the CPU's
   DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 1, 0, 11)}}});
   CHECK(b.mapped[0]->nanoseconds() == Times{1101});
   CHECK(b.copies[0]->count() + b.copies[1]->count() + b.copies[2]->count() == 0);
+}
+
+TEST_CASE(
+    "driver: a machine's driver allocates frames of its own GPUs and its own CPU, whatever their "
+    "numbers") {
+  PagingDriverSpec spec;
+  spec.devices = NodeDevices({4, 6, 9}, kFirstCpu + 2);
+  spec.placed = in_use({9, 9, 10}, 70);
+  spec.frames_per_gpu = 10;
+  std::vector<Record<PageFault>> script;
+  for (std::uint64_t page = 0; page < 3; ++page) script.push_back({Time{100ns}, fault(page, 6, 0, 0)});
+  DriverBench b(spec, {.faults = script});
+  std::vector<PhysAddr> frames;
+  for (auto const& r : b.mapped[0]->records()) frames.push_back(r.message.frame);
+  CHECK(frames ==
+        std::vector<PhysAddr>{physical(6, 9 << 12), physical(4, 9 << 12), physical(kFirstCpu + 2, 70 << 12)});
+}
+
+TEST_CASE("driver: a page moves between a machine's own GPUs, by the copy engine of the one that wants it") {
+  PageTable table(0, 12);
+  table.map(kPage, physical(6, 5 << 12));
+  PagingDriverSpec spec;
+  spec.devices = NodeDevices({4, 6, 9}, kFirstCpu + 2);
+  spec.preloaded = &table;
+  DriverBench b(spec, {.faults = {{Time{100ns}, remote(kPage, 9, 1, 11)}, {Time{20us}, fault(77, 6, 0, 1)}},
+                       .unmapped = {{Time{2us}, {0}}, {Time{3us}, {0}}},
+                       .copied = {{Time{9us}, {0}}}});
+  REQUIRE(b.copies[2]->records().size() == 1);
+  CHECK(b.copies[2]->records()[0].message.from == physical(6, 5 << 12));
+  CHECK(b.copies[2]->records()[0].message.to == physical(9, 300 << 12));
+  REQUIRE(b.mapped[0]->records().size() == 1);
+  CHECK(b.mapped[0]->records()[0].message.frame == physical(6, 5 << 12));  // the frame that was left
+}
+
+TEST_CASE("driver: what the host wrote is fetched from the memory of the machine's own CPU") {
+  PagingDriverSpec spec;
+  spec.devices = NodeDevices({4, 6, 9}, kFirstCpu + 2);
+  spec.placed = in_use({100, 200, 300}, 50);
+  spec.first_touch_copy = true;
+  spec.host_written = {{7, 1}};
+  DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 6, 1, 11)}}, .copied = {{Time{9us}, {0}}}});
+  REQUIRE(b.copies[1]->records().size() == 1);
+  CHECK(b.copies[1]->records()[0].message.from == physical(kFirstCpu + 2, 50 << 12));
+  CHECK(b.copies[1]->records()[0].message.to == physical(6, 200 << 12));
 }

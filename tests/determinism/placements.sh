@@ -150,6 +150,11 @@ memory_side=("${base[@]}" "${interleaved[@]}" --set gpu.sms=4 --set gpu.l2_cache
 one_digest "transpose, L2 caches in two halves" "${memory_side[@]}" --set gpu.l2_cache.partitions=2
 one_digest "transpose, an L2 cache for every SM, pages moving" "${memory_side[@]}" --set gpu.l2_cache.partitions=4 \
   --set gpu.l2_cache.miss_path=memory --set memory.remote_touch=migrate
+cluster=("${base[@]}" --set machine.topology=two-gpu --set machine.cluster.machines=3 --set gpu.sms=4
+  --set workload.name=transpose --set workload.transpose.width=256 --set workload.transpose.height=128
+  --set memory.remote_touch=migrate)
+one_digest "transpose on three machines by themselves, pages moving" "${cluster[@]}"
+one_digest "transpose on three machines of one memory, pages moving" "${cluster[@]}" --set memory.scope=cluster
 one_digest "pointer chase" "${base[@]}" --set workload.name=pointer_chase --set workload.pointer_chase.hops=2000
 one_digest "stream with writes on eight GPUs" "${base[@]}" --set machine.topology=dgx1 --set workload.name=stream \
   --set workload.stream.bytes=512KiB --set workload.stream.write_fraction=0.4 --set gpu.sms=8

@@ -31,16 +31,16 @@ struct MachineSetting {
 };
 
 // The second differs in whatever the first leaves alone: two CPUs, pages mapped by the driver, blocks in runs
-// for each SM, requests merged in the IOMMU, page-walk caches and a TLB there. The others have all of the
+// for each SM, requests merged in the IOMMU, page-walk caches and a TLB there. The next two have all of the
 // memory side switched on: partitions that hardware or software keeps coherent, caches in front of memory,
-// refresh, turn-around, write-back at the end of a kernel.
+// refresh, turn-around, write-back at the end of a kernel. The last is a cluster of unified memory.
 #define FARFAULT_MEMORY_SIDE                                                               \
   "machine.topology = \"two-gpu\"\ngpu.sms = 4\nmemory.page_size = \"4KiB\"\n"             \
   "gpu.l2_cache.size = \"128KiB\"\ngpu.l2_cache.write_back_at_kernel_end = true\n"         \
   "gpu.memory_cache.size = \"512KiB\"\ngpu.dram.channels = 8\ngpu.dram.t_refi = \"1us\"\n" \
   "gpu.dram.t_rfc = \"100ns\"\ngpu.dram.t_wtr = \"8ns\"\ngpu.dram.t_rtw = \"2ns\"\n"       \
   "gpu.dram.scheduler = \"frfcfs_batched\"\n"
-constexpr std::array<MachineSetting, 4> kMachines{{
+constexpr std::array<MachineSetting, 5> kMachines{{
     {"paper-gmmu-bypass",
      "include = [\"paper-gmmu-bypass\"]\ngpu.sms = 4\ngpu.router.policy = "
      "\"gmmu_bypass\"\ngpu.router.gmmu_bypass.epoch "
@@ -54,6 +54,10 @@ constexpr std::array<MachineSetting, 4> kMachines{{
     {"two halves", FARFAULT_MEMORY_SIDE "gpu.l2_cache.partitions = 2\n", 8},
     {"an L2 cache for every SM",
      FARFAULT_MEMORY_SIDE "gpu.l2_cache.partitions = 4\ngpu.l2_cache.miss_path = \"memory\"\n", 8},
+    {"two machines, one memory",
+     "machine.topology = \"two-gpu\"\nmachine.cluster.machines = 2\nmemory.scope = \"cluster\"\n"
+     "gpu.sms = 4\nmemory.page_size = \"4KiB\"\nmemory.placement = \"first_touch\"\n",
+     8},
 }};
 
 constexpr std::array<Setting, 10> kWorkloads{{

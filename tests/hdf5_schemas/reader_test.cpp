@@ -77,6 +77,32 @@ TEST_CASE("a summary says what the file holds") {
   CHECK(to_text(s).find("2 instances: hits, latency, occupancy") != std::string::npos);
 }
 
+TEST_CASE("the result of a cluster says which host and driver each node has") {
+  Scratch dir;
+  auto header = sample::header();
+  header.cluster = true;
+  header.nodes = {{"m0.gpu0", "gpu", "m0", "m0.host", "m0.driver"},
+                  {"m0.cpu0", "cpu", "m0", "m0.host", "m0.driver"},
+                  {"m1.cpu0", "cpu", "m1", "m1.host", "m1.driver"},
+                  {"net", "network_switch"}};
+  auto const digest = sample::write(dir / "a.h5", 10, header);
+  CHECK(validate(dir / "a.h5").empty());
+  auto const s = read_summary(dir / "a.h5");
+  CHECK(s.machines == std::vector<std::string>{"m0", "m1"});
+  CHECK(s.hosts == std::vector<std::string>{"m0.host", "m1.host"});
+  CHECK(s.drivers == std::vector<std::string>{"m0.driver", "m1.driver"});
+  CHECK(to_text(s).find("  cluster:  2 machines, 2 hosts (m0.host, m1.host), 2 drivers (m0.driver, "
+                        "m1.driver)\n") != std::string::npos);
+  CHECK(to_json(s).find(R"("machines":["m0","m1"],"hosts":["m0.host","m1.host"])") != std::string::npos);
+  header.nodes[2].driver = "m0.driver";
+  CHECK(sample::write(dir / "b.h5", 10, header) != digest);
+  // A machine that is no cluster has none of it.
+  sample::write(dir / "c.h5");
+  CHECK(read_summary(dir / "c.h5").machines.empty());
+  CHECK(to_text(read_summary(dir / "c.h5")).find("cluster:") == std::string::npos);
+  CHECK(to_json(read_summary(dir / "c.h5")).find("drivers") == std::string::npos);
+}
+
 TEST_CASE("a sound result has no problems and one that was changed later has") {
   Scratch dir;
   sample::write(dir / "a.h5");

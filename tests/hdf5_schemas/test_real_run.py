@@ -145,10 +145,34 @@ def diff_of_equal_results_names_the_parameters(path):
     assert said.returncode == 1 and "; the configurations differ in gpu.l2_tlb.entries (32, 1024), " in said.stdout, said
 
 
+def a_cluster_says_whose_each_node_and_row_is(path):
+    other = os.path.join(os.path.dirname(path), "cluster.h5")
+    run(other, "workload.name=transpose", "workload.transpose.width=256", "memory.placement=first_touch",
+        "workload.transpose.height=128", "machine.topology=two-gpu", "machine.cluster.machines=2")
+    with h5py.File(other) as f:
+        def column(name):
+            return f[name].asstr()[:]
+        nodes = zip(*(column("topology/nodes/" + c) for c in ("name", "kind", "machine", "host", "driver")))
+        for name, kind, machine, host, driver in nodes:
+            assert machine == (name[:2] if name.startswith("m") else ""), (name, machine)
+            mine = kind in ("gpu", "cpu")
+            assert (host, driver) == ((machine + ".host", machine + ".driver") if mine else ("", "")), (name, host)
+        assert f["timeseries/driver/instance"].asstr()[:].tolist() == ["m0.driver", "m1.driver"]
+        assert column("tables/kernels/machine").tolist() == ["m0", "m1"]
+        touches = list(zip(column("tables/first_touches/machine"), column("tables/first_touches/gpu"),
+                           column("tables/first_touches/device")))
+        machine_of = {"gpu0": "m0", "gpu1": "m0", "gpu2": "m1", "gpu3": "m1"}
+        assert {gpu for _, gpu, _ in touches} == set(machine_of), touches
+        assert all(machine == machine_of[gpu] == machine_of[device] for machine, gpu, device in touches), touches
+        pages = f["timeseries/driver/pages_mapped"][-1].tolist()
+        assert pages == [sum(machine == m for machine, _, _ in touches) for m in ("m0", "m1")], pages
+
+
 TESTS = (every_dataset_has_units_and_a_long_name, the_file_says_what_it_is, xarray_opens_the_l2_tlb,
          counters_never_decrease, gpus_add_up_to_the_machine, the_summary_is_the_last_sample,
          a_short_run_leaves_a_small_file, engine_says_which_program_ran_where, critical_path_adds_to_engine,
-         inspect_json_has_the_figures, diff_of_equal_results_names_the_parameters)
+         inspect_json_has_the_figures, diff_of_equal_results_names_the_parameters,
+         a_cluster_says_whose_each_node_and_row_is)
 
 
 def main():

@@ -30,7 +30,11 @@ class ModelRun {
     config.bind("workload." + name->value, table);
     machine_config_.check(config);
     config.reject_mistakes();
-    machine_ = topologies::load_machine(machine_config_.machine.topology, machine_config_.links);
+    auto const& [spec, links] = std::tie(machine_config_.machine, machine_config_.links);
+    machine_ = spec.topology == "generic" ? topologies::generate_generic(machine_config_.generic, links)
+                                          : topologies::load_machine(spec.topology, links);
+    if (machine_config_.cluster.machines > 1)
+      machine_ = topologies::generate_cluster(machine_, machine_config_.cluster, links);
     workload_ = std::make_unique<Workload>(
         builder->build({machine_config_.gpu.warp_width, machine_config_.memory.page_size.bytes, "", 1}));
     auto placement = machine_config_.memory.placement.make({});
@@ -48,7 +52,11 @@ class ModelRun {
   topologies::MachineConfig const& config() const { return machine_config_; }
   Engine& engine() { return *engine_; }
   System& system() { return assembly_->system(); }
-  KernelRecord kernel(std::size_t i) const { return assembly_->host().state().records[i]; }
+  topologies::Machine const& machine() const { return machine_; }
+  topologies::Assembly const& assembly() const { return *assembly_; }
+  KernelRecord kernel(std::size_t i, std::size_t instance = 0) const {
+    return assembly_->host(instance).state().records[i];
+  }
   // From the host's launch of the first kernel to its knowing that it is done.
   Duration kernel_time() const { return kernel(0).finished - kernel(0).launched; }
 

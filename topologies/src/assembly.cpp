@@ -25,9 +25,7 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
       routes_(machine, config.routing),
       page_bits_(static_cast<unsigned>(std::countr_zero(config.memory.page_size.bytes))),
       links_of_(machine.nodes.size()),
-      system_(std::make_unique<System>()),
-      memory_({&workload, static_cast<std::uint32_t>(machine.nodes_of(NodeKind::gpu).size()), page_bits_,
-               config.dram.capacity.bytes, config.cpu_dram.capacity.bytes, config.memory.frame_allocation}) {
+      system_(std::make_unique<System>()) {
   for (std::uint32_t l = 0; l < machine.links.size(); ++l) {
     auto& at_a = links_of_[machine.links[l].a];
     auto& at_b = links_of_[machine.links[l].b];
@@ -54,40 +52,20 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
     cpus_.push_back(std::make_unique<Cpu>());
     cpus_.back()->node = n;
   }
-  for (auto& gpu : gpus_) {
-    auto nearest = Duration::max();
-    for (std::uint32_t c = 0; c < cpus_.size(); ++c) {
-      auto const latency = routes_.latency(gpu->node, cpus_[c]->node);
-      if (latency >= nearest) continue;
-      nearest = latency;
-      gpu->cpu = c;
-    }
-    ++cpus_[gpu->cpu]->served;
-  }
   for (std::size_t k = 0; k < workload.kernel_count(); ++k) {
     auto const& shape = workload.kernel(k).shape();
     auto const lacking = Dispatcher::why_not(shape, config.sm, config.gpu.warp_width);
     if (!lacking.empty())
       throw UserError("a block of kernel '" + shape.name + "' needs " + lacking + " (section gpu.sm)");
   }
-  placement.place(memory_);
+  find_instances(placement);
   make_route_tables();
   build_cpus();
   build_gpus();
   build_fabric();
   for (auto& gpu : gpus_) wire_gpu(*gpu);
   for (auto& cpu : cpus_) wire_cpu(*cpu);
-
-  std::vector<In<LaunchKernel>> launches;
-  for (auto& gpu : gpus_) launches.push_back(gpu->dispatcher->launch);
-  system_->connect(host_->launch, system_->family(launches), Latency{config.host.launch_latency});
-  if (gpus_.size() > 1 && config.writes_back_at_kernel_end()) {
-    std::vector<In<KernelEnd>> ends;
-    for (auto& gpu : gpus_) ends.push_back(gpu->dispatcher->kernel_end);
-    system_->connect(host_->kernel_end, system_->family(ends), Latency{config.host.done_latency});
-  }
-  wire_driver();
-  if (workload.kernel_count() > 0) system_->post(host_->begin, Tick{}, Time{});
+  for (auto& instance : instances_) wire_instance(*instance);
 }
 
 void Assembly::begin_group(std::uint32_t device, std::uint32_t group) {
@@ -170,38 +148,25 @@ void Assembly::build_cpus() {
   auto const clock = config_.cpu.clock.clock();
   auto const layout = config_.cpu_memory();
   auto const memory = layout.slice_map();
-  auto const gpus = static_cast<std::uint32_t>(gpus_.size());
   for (std::uint32_t c = 0; c < cpus_.size(); ++c) {
     auto& cpu = *cpus_[c];
     auto const& name = machine_.nodes[cpu.node].name;
     auto const device = static_cast<DeviceId>(kFirstCpu + c);
     begin_group(cpu.node, kTranslationGroup);
-    if (c == 0) {
-      host_ = &system_->add<Host>("host",
-                                  {config_.host, gpus, static_cast<std::uint32_t>(workload_.kernel_count()),
-                                   gpus > 1 && config_.writes_back_at_kernel_end(), &workload_});
-      driver_ = &system_->add<PagingDriver>(
-          "driver",
-          {config_.driver, page_bits_, gpus,
-           InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_,
-           config_.memory.frame_allocation, &memory_.placed(), &memory_.iommu_table(),
-           static_cast<std::uint32_t>(cpus_.size()),
-           static_cast<std::uint32_t>(cpus_.size()) * config_.iommu.pages, config_.memory.first_touch_by,
-           config_.memory.first_touch_copy, memory_.host_written(), config_.l2_cache.software_coherent(),
-           memory_.unmapped_pages(), config_.memory.pages_wait(), config_.memory.pages_move()});
-    }
+    auto& instance = *cpu.instance;
+    if (cpu.number == 0) add_host_and_driver(instance);
     IommuSpec iommu;
     iommu.params = config_.iommu;
-    iommu.index = static_cast<std::uint16_t>(c);
+    iommu.index = static_cast<std::uint16_t>(cpu.number);
     iommu.memory_port = cpu.slice_clients.add(1, config_.iommu.walkers);
     iommu.memory = memory;
     iommu.waiters = cpu.served * config_.gmmu.pending;
-    iommu.preloaded = &memory_.iommu_table();
+    iommu.preloaded = &instance.memory->iommu_table();
     iommu.table_base = physical(device, InitialMemory::data_bytes(config_.cpu_dram.capacity.bytes));
     iommu.remote_touch = config_.memory.remote_touch;
     iommu.page_bits = page_bits_;
     iommu.moves = config_.driver.migrations;
-    for (std::uint32_t g = 0; g < gpus; ++g)
+    for (auto const g : instance.gpus)
       if (gpus_[g]->cpu == c)
         iommu.gpus.push_back({static_cast<DeviceId>(g), static_cast<NodeId>(gpus_[g]->node)});
     cpu.iommu = &system_->add<Iommu>(name + ".iommu", iommu);
@@ -260,7 +225,8 @@ void Assembly::build_gpus() {
     begin_group(gpu.node, kTranslationGroup);
     gpu.dispatcher = &system_->add<Dispatcher>(
         name + ".dispatcher",
-        {config_.sm, clock, g, gpus, sms_, config_.gpu.warp_width, config_.host.block_order, &workload_,
+        {config_.sm, clock, gpu.number, static_cast<std::uint32_t>(gpu.instance->gpus.size()), sms_,
+         config_.gpu.warp_width, config_.host.block_order, &workload_,
          config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0});
     gpu.l2_tlb = &system_->add<L2Tlb>(name + ".l2_tlb",
                                       {config_.l2_tlb, clock, sms_ + scalar_caches,
@@ -274,7 +240,7 @@ void Assembly::build_gpus() {
     gmmu.memory_port = slice_clients.add(1, config_.gmmu.walkers);
     gmmu.memory = memory;
     gmmu.queue = config_.l2_tlb.mshrs;
-    gmmu.preloaded = &memory_.gpu_table(g);
+    gmmu.preloaded = &gpu.instance->memory->gpu_table(gpu.number);
     gmmu.slices_to_flush = config_.l2_cache.software_coherent() ? config_.l2_cache.slices : 0;
     gmmu.moves = config_.driver.migrations;
     gpu.gmmu = &system_->add<Gmmu>(name + ".gmmu", gmmu);

@@ -77,6 +77,9 @@ void MemoryParams::describe(ParamTable& t) {
       "assumed");
   remote_touch.describe(t, "remote_touch", "what the access to a page in another device's memory does",
                         "GMMU Bypass, section 2.2: direct cache access, page migration");
+  scope.describe(t, "scope",
+                 "whose memory is one: which machines of a cluster share pages, a host and a driver",
+                 "assumed: machines without a common operating system share no page tables");
 }
 
 void MachineParams::describe(ParamTable& t) {
@@ -146,6 +149,11 @@ void MachineConfig::bind(Config& config, Policies const* more) {
     leave_out(config, "iommu", "tlb_organization", iommu.tlb.organization, only_with);
     leave_out(config, "iommu", "tlb_replacement", iommu.tlb.replacement, only_with);
   }
+}
+
+void MachineConfig::fit_to(Machine const& chosen, Config& config) const {
+  if (chosen.machines() == 1)
+    leave_out(config, "memory", "scope", memory.scope, "a cluster: machine.cluster.machines above 1");
 }
 
 namespace {
@@ -244,6 +252,7 @@ void MachineConfig::check(Config& config) const {
     rules.cache("gpu.memory_cache", memory_cache.size, memory_cache.ways, gpu_memory().channels,
                 gpu.line_bytes, memory_cache.replacement);
   rules.policy("memory", "remote_touch", memory.remote_touch, {});
+  rules.policy("memory", "scope", memory.scope, {});
   rules.policy("memory", "frame_allocation", memory.frame_allocation, {});
   rules.policy("host", "block_order", host.block_order, {});
   rules.policy("gpu.sm", "warp_order", sm.warp_order, {});

@@ -1,6 +1,7 @@
-// Private: the components of a GPU and of a CPU, between their making and their wiring.
+// Private: the components of an instance, a GPU and a CPU, between their making and their wiring.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,16 @@
 #include "request_clients.hpp"
 
 namespace farfault::topologies {
+
+// One host with its driver, and the devices that it knows, by their numbers in gpus_ and cpus_.
+struct Assembly::Instance {
+  int machine = 0;  // the first one
+  std::vector<std::uint32_t> gpus;
+  std::vector<std::uint32_t> cpus;
+  std::optional<InitialMemory> memory;
+  Host* host = nullptr;
+  PagingDriver* driver = nullptr;
+};
 
 struct Assembly::MemorySpec {
   std::string slice_name;
@@ -26,7 +37,9 @@ struct Assembly::Memory {
 
 struct Assembly::Gpu {
   std::uint32_t node;
-  std::uint32_t cpu = 0;  // the nearest one, whose IOMMU serves this GPU
+  Instance* instance = nullptr;
+  std::uint32_t number = 0;  // among the GPUs of its instance
+  std::uint32_t cpu = 0;     // the nearest one, whose IOMMU serves this GPU
   std::vector<Sm*> sms;
   std::vector<ScalarCache*> scalar_caches;
   Memory memory;
@@ -41,6 +54,8 @@ struct Assembly::Gpu {
 
 struct Assembly::Cpu {
   std::uint32_t node;
+  Instance* instance = nullptr;
+  std::uint32_t number = 0;  // among the CPUs of its instance
   std::uint32_t served = 0;  // GPUs whose nearest CPU this is
   Memory memory;
   RequestClients slice_clients;

@@ -87,7 +87,8 @@ class Cluster {
       auto const base = static_cast<std::uint32_t>(builder_.machine().nodes.size());
       auto& nics = nics_.emplace_back();
       for (auto node : machine_.nodes) {
-        node.name = "m" + std::to_string(m) + "." + node.name;
+        node.machine = static_cast<int>(m);
+        node.name = machine_name(node.machine) + "." + node.name;
         auto const is_nic = node.kind == NodeKind::nic;
         auto const index = builder_.add_node(std::move(node));
         if (is_nic) nics.push_back(index);
@@ -106,6 +107,7 @@ class Cluster {
       MachineNode node;
       node.name = "net." + name + std::to_string(i);
       node.kind = NodeKind::network_switch;
+      node.machine = kShared;
       result.push_back(builder_.add_node(std::move(node)));
     }
     return result;

@@ -1,7 +1,10 @@
 #include "farfault/topologies/description.hpp"
 
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "farfault/engine/error.hpp"
 #include "farfault/topologies/routing.hpp"
@@ -68,6 +71,30 @@ std::string routes_text(Machine const& m) {
   return out;
 }
 
+// Of a cluster: what each machine has. Equal ones on one line.
+std::string machines_text(Machine const& m) {
+  if (m.machines() == 1) return {};
+  std::vector<std::array<std::uint64_t, kNodeKinds.size()>> has(m.machines());
+  for (auto const& node : m.nodes)
+    if (node.machine >= 0) ++has[static_cast<std::size_t>(node.machine)][static_cast<std::size_t>(node.kind)];
+  auto out = "  in " + std::to_string(m.machines()) +
+             " machines, each with a host and a driver unless memory.scope says otherwise:\n";
+  for (std::size_t first = 0, next = 0; first < has.size(); first = next) {
+    while (next < has.size() && has[next] == has[first]) ++next;
+    out += "    " + machine_name(static_cast<int>(first));
+    if (next - first > 1) out += " to " + machine_name(static_cast<int>(next - 1));
+    char const* before = ": ";
+    for (auto kind : kNodeKinds) {
+      auto const n = has[first][static_cast<std::size_t>(kind)];
+      if (n == 0) continue;
+      out += before + std::to_string(n) + " " + std::string(name_of(kind));
+      before = ", ";
+    }
+    out += "\n";
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string describe_text(Machine const& m) {
@@ -77,10 +104,12 @@ std::string describe_text(Machine const& m) {
   for (auto kind : kNodeKinds)
     if (auto const n = m.count(kind))
       out += "  " + std::to_string(n) + " " + std::string(name_of(kind)) + "\n";
+  out += machines_text(m);
   if (m.nodes.size() <= kMostListedNodes) {
     for (auto const& node : m.nodes) {
       out += "    " + shown(node.name) + " (" + std::string(name_of(node.kind));
       if (node.numa >= 0) out += ", NUMA node " + std::to_string(node.numa);
+      if (m.machines() > 1 && node.machine >= 0) out += ", machine " + machine_name(node.machine);
       if (node.sm_count > 0) out += ", " + std::to_string(node.sm_count) + " SMs";
       out += (node.model.empty() ? "" : ", " + shown(node.model)) + ")\n";
     }
@@ -102,13 +131,15 @@ std::string describe_text(Machine const& m) {
 }
 
 std::string describe_json(Machine const& m) {
-  return text_of({{"kind", "topology"},
-                  {"format", m.format},
-                  {"name", m.name},
-                  {"nodes", counts(kNodeKinds, [&](NodeKind kind) { return m.count(kind); })},
-                  {"links", counts(kLinkKinds, [&](LinkKind kind) { return m.count(kind); })},
-                  {"pairs", counts(kLinkKinds, [&](LinkKind kind) { return m.pairs(kind); })},
-                  {"assumed", m.assumed}});
+  Json json = {{"kind", "topology"},
+               {"format", m.format},
+               {"name", m.name},
+               {"nodes", counts(kNodeKinds, [&](NodeKind kind) { return m.count(kind); })},
+               {"links", counts(kLinkKinds, [&](LinkKind kind) { return m.count(kind); })},
+               {"pairs", counts(kLinkKinds, [&](LinkKind kind) { return m.pairs(kind); })},
+               {"assumed", m.assumed}};
+  if (m.machines() > 1) json["machines"] = m.machines();
+  return text_of(json);
 }
 
 std::string describe_dot(Machine const& m) {

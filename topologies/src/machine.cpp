@@ -84,6 +84,28 @@ void check_links(Machine const& m, std::string const& where) {
   }
 }
 
+void check_machines(Machine const& m, std::string const& where) {
+  // As many as there are nodes, at most: a greater number leaves a gap.
+  std::vector<bool> named(m.nodes.size());
+  for (auto const& node : m.nodes) {
+    bool const device = node.kind == NodeKind::gpu || node.kind == NodeKind::cpu;
+    if (node.machine < 0 && device)
+      throw UserError(where + ": " + quoted(node.name) +
+                      " belongs to no machine, but every GPU and CPU must");
+    if (node.machine < 0) continue;
+    auto const number = static_cast<std::size_t>(node.machine);
+    if (number >= named.size())
+      throw UserError(where + ": " + quoted(node.name) + " belongs to machine " + std::to_string(number) +
+                      ", but machines are numbered from 0 without gaps");
+    named[number] = true;
+  }
+  auto const machines = static_cast<std::size_t>(m.machines());
+  for (std::size_t i = 0; i < machines; ++i)
+    if (!named[i])
+      throw UserError(where + ": no node belongs to machine " + std::to_string(i) +
+                      ", but machines are numbered from 0 without gaps");
+}
+
 void check_connected(Machine const& m, std::string const& where) {
   auto const graph = to_undirected(m);
   std::vector<std::uint32_t> component(m.nodes.size());
@@ -144,9 +166,19 @@ std::uint64_t Machine::pairs(LinkKind kind) const {
   return static_cast<std::uint64_t>(std::ranges::count(links, kind, &MachineLink::kind));
 }
 
+std::uint32_t Machine::machines() const {
+  auto const last = std::ranges::max_element(nodes, {}, &MachineNode::machine);
+  return last == nodes.end() || last->machine < 0 ? 1 : static_cast<std::uint32_t>(last->machine) + 1;
+}
+
+std::string machine_name(int machine) {
+  return machine < 0 ? std::string() : "m" + std::to_string(machine);
+}
+
 void validate(Machine const& machine, std::string const& where) {
   check_sizes(machine, where);
   check_nodes(machine, where);
+  check_machines(machine, where);
   check_links(machine, where);
   check_connected(machine, where);
 }

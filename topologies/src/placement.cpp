@@ -17,7 +17,7 @@ std::vector<std::uint32_t> Assembly::nodes_of_components() const {
 
 std::vector<std::uint32_t> Assembly::gpus_of_components() const {
   auto const gpu_nodes = machine_.nodes_of(NodeKind::gpu);
-  std::vector<std::uint32_t> gpu_of_node(machine_.nodes.size(), kNoGpu);
+  std::vector<std::uint32_t> gpu_of_node(machine_.nodes.size(), kNone);
   for (std::uint32_t g = 0; g < gpu_nodes.size(); ++g) gpu_of_node[gpu_nodes[g]] = g;
   auto gpus = nodes_of_components();
   for (auto& of : gpus) of = gpu_of_node[of];

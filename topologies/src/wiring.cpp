@@ -1,5 +1,4 @@
-// Who is connected with whom, and how far apart: within a GPU, within a CPU, with the driver, over the
-// fabric.
+// Who is connected with whom, and how far apart: within a GPU, within a CPU, over the fabric.
 #include "assembly_devices.hpp"
 
 namespace farfault::topologies {
@@ -67,7 +66,7 @@ void Assembly::wire_gpu(Gpu& gpu) {
   if (l2.hardware_coherent()) wire_partitions(gpu.memory, l2, gpu_clock());
   if (config_.writes_back_at_kernel_end()) wire_flushes(gpu);
   system.connect(gpu.dispatcher->start, system.family(starts), crossbar);
-  system.connect(gpu.dispatcher->done, host_->kernel_done, Latency{config_.host.done_latency});
+  system.connect(gpu.dispatcher->done, gpu.instance->host->kernel_done, Latency{config_.host.done_latency});
   system.connect(gpu.l2_tlb->response, system.family(translations), translation);
   system.connect(gpu.l2_tlb->miss, gpu.gmmu->request, translation);
   system.connect(gpu.gmmu->response, gpu.l2_tlb->filled, translation);
@@ -83,7 +82,8 @@ void Assembly::wire_gpu(Gpu& gpu) {
   system.connect(gpu.rdma->remote_response, system.family(gpu.remote_clients.ports()), crossbar);
   system.connect(gpu.copy_engine->remote_request, gpu.rdma->remote_request, crossbar);
   system.connect(gpu.copy_engine->memory_request, slices, crossbar);
-  system.connect(gpu.copy_engine->copied, driver_->copied, Latency{config_.driver.notify_latency});
+  system.connect(gpu.copy_engine->copied, gpu.instance->driver->copied,
+                 Latency{config_.driver.notify_latency});
 }
 
 // Who asks the slices for flushes: the dispatcher, and the GMMU where software keeps partitions coherent.
@@ -104,6 +104,7 @@ void Assembly::wire_flushes(Gpu& gpu) {
 
 void Assembly::wire_cpu(Cpu& cpu) {
   auto& system = *system_;
+  auto& driver = *cpu.instance->driver;
   Latency const cycle{config_.cpu.clock.clock().cycles(1)};
   std::vector<In<MemRequest>> requests;
   for (auto* slice : cpu.memory.slices) requests.push_back(slice->request);
@@ -115,9 +116,9 @@ void Assembly::wire_cpu(Cpu& cpu) {
   wire_memory(cpu.memory, config_.cpu.clock.clock());
   system.connect(cpu.iommu->read_entry, slices, cycle);
   system.connect(cpu.iommu->response, cpu.port->translated, cycle);
-  system.connect(cpu.iommu->fault, driver_->fault, Latency{config_.driver.notify_latency});
-  system.connect(cpu.iommu->first_touch, driver_->fault, first_touch_latency(cpu));
-  system.connect(cpu.iommu->unmapped, driver_->unmapped, Latency{config_.driver.notify_latency});
+  system.connect(cpu.iommu->fault, driver.fault, Latency{config_.driver.notify_latency});
+  system.connect(cpu.iommu->first_touch, driver.fault, first_touch_latency(cpu));
+  system.connect(cpu.iommu->unmapped, driver.unmapped, Latency{config_.driver.notify_latency});
   system.connect(cpu.port->translate, cpu.iommu->request, cycle);
   system.connect(cpu.port->invalidated, cpu.iommu->invalidated, cycle);
   system.connect(cpu.port->memory_request, slices, cycle);
@@ -125,25 +126,9 @@ void Assembly::wire_cpu(Cpu& cpu) {
 
 // From an IOMMU that finds a page unmapped to the choice of a frame, and back.
 Latency Assembly::first_touch_latency(Cpu const& cpu) const {
-  if (config_.memory.first_touch_by == FirstTouchBy::iommu && &cpu == cpus_[0].get())
+  if (config_.memory.first_touch_by == FirstTouchBy::iommu && cpu.number == 0)
     return Latency{config_.iommu.clock.clock().cycles(1)};
   return Latency{config_.driver.notify_latency};
-}
-
-void Assembly::wire_driver() {
-  Latency const notify{config_.driver.notify_latency};
-  std::vector<In<PageMapped>> mapped;
-  std::vector<In<PageMove>> moves;
-  for (auto& cpu : cpus_) {
-    mapped.push_back(cpu->iommu->mapped);
-    moves.push_back(cpu->iommu->move);
-  }
-  std::vector<In<CopyOrder>> copies;
-  for (auto& gpu : gpus_) copies.push_back(gpu->copy_engine->copy);
-  system_->connect(driver_->mapped, system_->family(mapped), notify);
-  system_->connect(driver_->placed, mapped[0], first_touch_latency(*cpus_[0]));
-  system_->connect(driver_->move, system_->family(moves), notify);
-  system_->connect(driver_->copy, system_->family(copies), notify);
 }
 
 void Assembly::build_fabric() {

@@ -5,19 +5,19 @@ namespace farfault {
 InitialMemory::InitialMemory(Spec const& spec) : spec_(spec) {
   auto const gpu_data = data_bytes(spec.bytes_of_gpu);
   auto const cpu_data = data_bytes(spec.bytes_of_cpu);
-  for (std::uint32_t g = 0; g < spec.gpus; ++g) {
+  for (std::uint32_t g = 0; g < spec.devices.gpus(); ++g) {
     gpu_frames_.push_back(spec.frames.make({gpu_data >> spec.page_bits}));
-    gpu_tables_.emplace_back(physical(static_cast<DeviceId>(g), gpu_data), spec.page_bits);
+    gpu_tables_.emplace_back(physical(spec.devices.gpu(g), gpu_data), spec.page_bits);
   }
   cpu_frames_ = spec.frames.make({cpu_data >> spec.page_bits});
-  iommu_table_ = PageTable(physical(kFirstCpu, cpu_data), spec.page_bits);
+  iommu_table_ = PageTable(physical(spec.devices.cpu(), cpu_data), spec.page_bits);
   std::uint64_t total = 0;
   for (auto const& buffer : spec.workload->buffers()) {
     auto const first = buffer.base >> spec.page_bits;
     auto const pages = ((buffer.base + buffer.bytes - 1) >> spec.page_bits) - first + 1;
     buffers_.push_back({first, pages});
     total += pages;
-    if (total > (gpu_data >> spec.page_bits) * spec.gpus + (cpu_data >> spec.page_bits))
+    if (total > (gpu_data >> spec.page_bits) * gpus() + (cpu_data >> spec.page_bits))
       throw UserError("workload '" + spec.workload->name() + "' needs " +
                       std::to_string(total << spec.page_bits) +
                       " bytes or more, beyond the machine's memory (gpu.dram.capacity, cpu.dram.capacity)");
@@ -27,7 +27,8 @@ InitialMemory::InitialMemory(Spec const& spec) : spec_(spec) {
 bool InitialMemory::place(std::uint64_t page, DeviceId device) {
   auto& frames = device >= kFirstCpu ? cpu_frames_ : gpu_frames_[device];
   if (frames->empty()) return false;
-  auto const frame = physical(device, frames->allocate(page) << spec_.page_bits);
+  auto const owner = device < kFirstCpu ? spec_.devices.gpu(device) : spec_.devices.cpu();
+  auto const frame = physical(owner, frames->allocate(page) << spec_.page_bits);
   if (device < kFirstCpu) gpu_tables_[device].map(page, frame);
   iommu_table_.map(page, frame);
   placed_.push_back({page, device});

@@ -17,7 +17,8 @@ void DriverParams::describe(ParamTable& t) {
 PagingDriverState PagingDriver::initial() const {
   PagingDriverState s;
   s.table = spec().preloaded != nullptr ? *spec().preloaded : PageTable(0, spec().page_bits);
-  for (std::uint32_t g = 0; g < spec().gpus; ++g) s.frames.add(spec().frames.make({spec().frames_per_gpu}));
+  for (std::uint32_t g = 0; g < spec().devices.gpus(); ++g)
+    s.frames.add(spec().frames.make({spec().frames_per_gpu}));
   s.cpu_frames = spec().frames.make({FrameAllocator::kUnbounded});
   if (spec().placed != nullptr)
     for (auto const& p : *spec().placed)
@@ -102,21 +103,22 @@ std::string PagingDriver::waiting_for() const {
   return std::to_string(moving) + " pages moving, " + std::to_string(s.waiting.size()) + " faults waiting";
 }
 
-PhysAddr PagingDriver::allocate(std::uint64_t page, std::uint32_t gpu, PagingDriverState& s) const {
-  auto const gpus = static_cast<std::uint32_t>(s.frames.size());
-  for (std::uint32_t i = 0; i < gpus; ++i) {
-    auto const g = (gpu + i) % gpus;
+PhysAddr PagingDriver::allocate(std::uint64_t page, DeviceId gpu, PagingDriverState& s) const {
+  auto const& devices = spec().devices;
+  auto const first = devices.number_of(gpu);
+  for (std::uint32_t i = 0; i < devices.gpus(); ++i) {
+    auto const g = (first + i) % devices.gpus();
     if (s.frames[g].empty()) continue;
     if (i != 0) ++s.stats.pages_spilled;
-    return physical(static_cast<DeviceId>(g), s.frames[g].allocate(page) << spec().page_bits);
+    return physical(devices.gpu(g), s.frames[g].allocate(page) << spec().page_bits);
   }
   ++s.stats.pages_spilled;
-  return physical(kFirstCpu, s.cpu_frames->allocate(page) << spec().page_bits);
+  return physical(devices.cpu(), s.cpu_frames->allocate(page) << spec().page_bits);
 }
 
 void PagingDriver::release(PhysAddr frame, PagingDriverState& s) const {
   auto const device = device_of(frame);
-  auto& pool = device >= kFirstCpu ? *s.cpu_frames : s.frames[device];
+  auto& pool = device >= kFirstCpu ? *s.cpu_frames : s.frames[spec().devices.number_of(device)];
   pool.release(offset_of(frame) >> spec().page_bits);
 }
 
@@ -153,7 +155,7 @@ bool PagingDriver::handle(PageFault const& m, bool may_move, Cx& cx) const {
   } else {
     bool const moves = may_move && m.kind == FaultKind::remote && device_of(*frame) != m.gpu;
     if (moves && s.free_moves.empty()) return false;
-    if (moves && !s.frames[m.gpu].empty()) {
+    if (moves && !s.frames[spec().devices.number_of(m.gpu)].empty()) {
       start_move(m, *frame, cx);
     } else {
       if (moves) ++s.stats.migrations_refused;
@@ -181,9 +183,9 @@ bool PagingDriver::touch_first(PageFault const& m, Cx& cx) const {
   }
   auto const number = s.free_moves.back();
   s.free_moves.pop_back();
-  auto const from = physical(kFirstCpu, s.cpu_frames->allocate(m.page) << spec().page_bits);
+  auto const from = physical(spec().devices.cpu(), s.cpu_frames->allocate(m.page) << spec().page_bits);
   s.moves[number] = {m, from, to, cx.now(), Time{}, 0, 1, 1};
-  cx.send(copy, device_of(to), CopyOrder{from, to, page_bytes(), number}, ready);
+  cx.send(copy, spec().devices.number_of(device_of(to)), CopyOrder{from, to, page_bytes(), number}, ready);
   return true;
 }
 
@@ -199,7 +201,8 @@ void PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx) const {
   auto& s = cx.state();
   auto const number = s.free_moves.back();
   s.free_moves.pop_back();
-  auto const to = physical(m.gpu, s.frames[m.gpu].allocate(m.page) << spec().page_bits);
+  auto& frames = s.frames[spec().devices.number_of(m.gpu)];
+  auto const to = physical(m.gpu, frames.allocate(m.page) << spec().page_bits);
   s.moves[number] = {m, from, to, cx.now(), Time{}, spec().iommus, 1, 0};
   auto const ready = work(m.kind, spec().params.fault_latency, cx);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
@@ -218,7 +221,8 @@ void PagingDriver::on_unmapped(PageUnmapped const& m, Cx& cx) const {
     return;
   }
   moving.unmapped = cx.now();
-  cx.send(copy, moving.fault.gpu, CopyOrder{moving.from, moving.to, page_bytes(), m.move});
+  cx.send(copy, spec().devices.number_of(moving.fault.gpu),
+          CopyOrder{moving.from, moving.to, page_bytes(), m.move});
 }
 
 void PagingDriver::on_copied(CopyDone const& m, Cx& cx) const {

@@ -100,6 +100,10 @@ class Reader {
       node.numa = static_cast<int>(number(v, "numa", 0, 1'000'000, text));
     }
     node.sm_count = static_cast<std::uint32_t>(number(v, "sm_count", 0, 100'000, text));
+    if (v.contains("machine") && v.find("machine")->second == "-1")
+      node.machine = kShared;
+    else
+      node.machine = static_cast<int>(number(v, "machine", 0, kMostNodes, text));
     if (auto const model = v.find("model"); model != v.end()) node.model = model->second;
     auto const name = node.name;
     if (!index_.try_emplace(name, builder_.add_node(std::move(node))).second)
@@ -192,10 +196,11 @@ MachineFormat graphml_format() {
 }
 
 std::string write_graphml(Machine const& machine) {
-  static constexpr char const* kKeys[][3] = {
-      {"node_kind", "node", "kind"},  {"numa", "node", "numa"},         {"sm_count", "node", "sm_count"},
-      {"model", "node", "model"},     {"edge_kind", "edge", "kind"},    {"latency", "edge", "latency"},
-      {"forward", "edge", "forward"}, {"backward", "edge", "backward"}, {"count", "edge", "count"}};
+  static constexpr char const* kKeys[][3] = {{"node_kind", "node", "kind"},    {"numa", "node", "numa"},
+                                             {"sm_count", "node", "sm_count"}, {"model", "node", "model"},
+                                             {"machine", "node", "machine"},   {"edge_kind", "edge", "kind"},
+                                             {"latency", "edge", "latency"},   {"forward", "edge", "forward"},
+                                             {"backward", "edge", "backward"}, {"count", "edge", "count"}};
   pugi::xml_document document;
   auto root = document.append_child("graphml");
   root.append_attribute("xmlns") = "http://graphml.graphdrawing.org/xmlns";
@@ -216,6 +221,7 @@ std::string write_graphml(Machine const& machine) {
     if (node.numa >= 0) add_data(element, "numa", std::to_string(node.numa));
     if (node.sm_count > 0) add_data(element, "sm_count", std::to_string(node.sm_count));
     if (!node.model.empty()) add_data(element, "model", node.model);
+    if (node.machine != 0) add_data(element, "machine", std::to_string(node.machine));
   }
   for (auto const& link : machine.links) {
     auto element = graph.append_child("edge");

@@ -88,7 +88,7 @@ class Reader {
   void add_device(bool is_switch, std::string const& description) {
     if (known_.contains(current_)) fail("a second record has the GUID '" + shown(current_) + "'");
     if (is_switch) {
-      known_[current_] = builder_.add_node({current_, NodeKind::network_switch, -1, 0, description});
+      known_[current_] = builder_.add_node({current_, NodeKind::network_switch, -1, 0, description, kShared});
       return;
     }
     if (description.find("Aggregation Node") != std::string::npos) {
@@ -101,9 +101,14 @@ class Reader {
                         defaults_.pcie_bandwidth);
     };
     auto const [cpu, added] = hosts_.try_emplace(host, 0);
-    if (added) cpu->second = builder_.add_node({"host." + host, NodeKind::cpu, -1, 0, ""});
-    auto const nic = builder_.add_node({current_, NodeKind::nic, -1, 0, description});
-    auto const gpu = builder_.add_node({"gpu" + std::to_string(adapters_++), NodeKind::gpu, -1, 0, ""});
+    if (added) {
+      auto const next = static_cast<int>(hosts_.size()) - 1;
+      cpu->second = builder_.add_node({"host." + host, NodeKind::cpu, -1, 0, "", next});
+    }
+    auto const machine = builder_.machine().nodes[cpu->second].machine;
+    auto const nic = builder_.add_node({current_, NodeKind::nic, -1, 0, description, machine});
+    auto const gpu =
+        builder_.add_node({"gpu" + std::to_string(adapters_++), NodeKind::gpu, -1, 0, "", machine});
     pcie(cpu->second, nic);
     pcie(cpu->second, gpu);
     known_[current_] = nic;

@@ -85,6 +85,7 @@ class Reader {
     host_ = host->second;
     node.name = (host_ == 0 ? "cpu" : "host" + std::to_string(host_) + ".cpu") + std::to_string(numa);
     node.model = cpu.attribute("vendor").value();
+    node.machine = static_cast<int>(host_);
     auto const index = builder_.add_node(std::move(node));
     cpus_.push_back(index);
     for (auto pci : cpu.children("pci")) read_pci(pci, index, index, 1);
@@ -101,6 +102,7 @@ class Reader {
     node.kind = kind;
     node.name = next_name(stem);
     node.numa = builder_.machine().nodes[cpu].numa;
+    node.machine = builder_.machine().nodes[cpu].machine;
     node.model = std::move(model);
     return builder_.add_node(std::move(node));
   }
@@ -180,6 +182,7 @@ class Reader {
     node.kind = NodeKind::nvswitch;
     node.name = next_name("nvswitch");
     node.model = target;
+    node.machine = hosts_.size() > 1 ? kShared : builder_.machine().nodes[gpu.node].machine;
     return known->second = builder_.add_node(std::move(node));
   }
 

@@ -91,7 +91,7 @@ class Reader {
   }
 
   void read_node(toml::table const& table) {
-    only(table, {"name", "kind", "numa", "sm_count", "model"});
+    only(table, {"name", "kind", "numa", "sm_count", "model", "machine"});
     MachineNode node;
     node.name = required(table, "name", "node");
     auto const kind = required(table, "kind", "node");
@@ -105,6 +105,7 @@ class Reader {
     node.numa = static_cast<int>(number(table, "numa", -1, -1, 1'000'000));
     node.sm_count = static_cast<std::uint32_t>(number(table, "sm_count", 0, 0, 100'000));
     node.model = text(table, "model").value_or("");
+    node.machine = static_cast<int>(number(table, "machine", 0, kShared, kMostNodes));
     auto const name = node.name;
     if (!index_.try_emplace(name, builder_.add_node(std::move(node))).second) {
       fail(table, "a second node is named '" + shown(name) + "', but names must be unique");

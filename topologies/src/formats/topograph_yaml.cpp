@@ -243,7 +243,7 @@ class Cluster {
  private:
   std::uint32_t network_switch(std::string const& name) {
     auto const [it, added] = switches_.try_emplace(name, 0);
-    if (added) it->second = builder_.add_node({name, NodeKind::network_switch, -1, 0, ""});
+    if (added) it->second = builder_.add_node({name, NodeKind::network_switch, -1, 0, "", kShared});
     return it->second;
   }
 
@@ -257,17 +257,19 @@ class Cluster {
     std::uint32_t fabric = 0;
     if (!block.domain.empty()) {
       auto const [it, added] = domains_.try_emplace(block.domain, 0);
-      if (added) it->second = builder_.add_node({block.domain, NodeKind::nvswitch, -1, 0, ""});
+      if (added) it->second = builder_.add_node({block.domain, NodeKind::nvswitch, -1, 0, "", kShared});
       fabric = it->second;
     }
     for (auto const& host : block.hosts) {
-      auto const cpu = builder_.add_node({host, NodeKind::cpu, -1, 0, ""});
-      auto const nic = builder_.add_node({host + ".nic0", NodeKind::nic, -1, 0, ""});
+      auto const machine = machines_++;
+      auto const cpu = builder_.add_node({host, NodeKind::cpu, -1, 0, "", machine});
+      auto const nic = builder_.add_node({host + ".nic0", NodeKind::nic, -1, 0, "", machine});
       join(cpu, nic, LinkKind::pcie, defaults_.pcie_bandwidth);
       if (!block.leaf.empty())
         join(nic, network_switch(block.leaf), LinkKind::network, defaults_.network_bandwidth);
       for (std::uint32_t g = 0; g < defaults_.gpus_per_host; ++g) {
-        auto const gpu = builder_.add_node({host + ".gpu" + std::to_string(g), NodeKind::gpu, -1, 0, ""});
+        auto const gpu =
+            builder_.add_node({host + ".gpu" + std::to_string(g), NodeKind::gpu, -1, 0, "", machine});
         join(cpu, gpu, LinkKind::pcie, defaults_.pcie_bandwidth);
         if (!block.domain.empty())
           join(gpu, fabric, LinkKind::nvlink, defaults_.nvlink5_bandwidth, defaults_.nvlinks_per_domain_gpu);
@@ -280,6 +282,7 @@ class Cluster {
   MachineBuilder builder_;
   std::map<std::string, std::uint32_t> switches_;
   std::map<std::string, std::uint32_t> domains_;
+  int machines_ = 0;
 };
 
 MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults,

@@ -37,6 +37,10 @@ struct ResultSummary {
   std::int64_t last_time_ps = 0;  // of the latest sample
   std::uint64_t nodes = 0;
   std::uint64_t links = 0;
+  // Of a cluster, each name once, in the order of the nodes.
+  std::vector<std::string> machines;
+  std::vector<std::string> hosts;
+  std::vector<std::string> drivers;
   std::vector<SeriesSummary> series;
   std::vector<TableSummary> tables;
   std::vector<SummaryRow> summary;

@@ -45,6 +45,11 @@ struct InputRecord {
 struct NodeRow {
   std::string name;
   std::string kind;
+  // Of a cluster.
+  std::string machine = {};  // that the node belongs to: "m0"; empty: a switch between machines
+  std::string host =
+      {};  // paths of the components that run its kernels and manage its memory; empty: neither
+  std::string driver = {};  // GPU nor CPU
 };
 
 struct LinkRow {
@@ -61,6 +66,7 @@ struct RunHeader {
   std::string command_line;
   std::uint64_t seed = 0;
   std::vector<InputRecord> inputs;
+  bool cluster = false;  // whether nodes belong to machines
   std::vector<NodeRow> nodes;
   std::vector<LinkRow> links;
   std::vector<SeriesGroup> series;

@@ -1,6 +1,9 @@
 // From a machine's description to a System of components: what is there, how it is wired, and which page is
 // where at time zero.
 //
+// A machine of a cluster has a host, a driver and memory of its own, and runs the workload by itself: an
+// instance of it. memory.scope decides which machines are one instance together (memory_scope.hpp).
+//
 // Every rank assembles the same System. Errors: UserError for parameters that do not fit together, with the
 // key, the value and the rule.
 #pragma once
@@ -24,6 +27,7 @@
 #include "farfault/memory/memory_cache.hpp"
 #include "farfault/memory/memory_layout.hpp"
 #include "farfault/paging/initial_memory.hpp"
+#include "farfault/paging/memory_scope.hpp"
 #include "farfault/paging/page_placement.hpp"
 #include "farfault/paging/paging_driver.hpp"
 #include "farfault/paging/remote_touch.hpp"
@@ -69,6 +73,7 @@ struct MemoryParams {
   FirstTouchBy first_touch_by = FirstTouchBy::driver;
   bool first_touch_copy = false;
   PolicyChoice<RemoteTouch> remote_touch{"remote_access"};
+  PolicyChoice<MemoryScope> scope{"node"};
   void describe(ParamTable& t);
   // Whether a page may be mapped at its first touch; whether one may move.
   bool pages_wait() const { return placement.make({})->leaves_out(); }
@@ -159,6 +164,8 @@ struct MachineConfig {
   // Binds all parameters; those of a policy or shape that is not chosen are checked and left out.
   // `more`: policies from outside the project.
   void bind(Config& config, Policies const* more = nullptr);
+  // Leaves out what means nothing on the machine that was chosen; after bind().
+  void fit_to(Machine const& chosen, Config& config) const;
   // Tells `config` which parameters do not fit together; its reject_mistakes() throws.
   void check(Config& config) const;
 };
@@ -168,6 +175,13 @@ std::optional<std::string> find_preset(std::string_view name);
 std::vector<std::string> preset_names();
 
 enum class Granularity : std::uint8_t { one, device, split_gpu };
+
+// Machines that run the workload together: their host and their driver.
+struct InstanceInfo {
+  std::string machine;  // the first of them: "m1"; empty where there is one instance alone
+  Host const* host = nullptr;
+  PagingDriver const* driver = nullptr;
+};
 
 // A machine ready to run one workload.
 class Assembly {
@@ -180,8 +194,9 @@ class Assembly {
   System& system() { return *system_; }
   std::uint32_t gpus() const { return static_cast<std::uint32_t>(gpus_.size()); }
   std::uint32_t sms_a_gpu() const { return sms_; }
-  Host const& host() const { return *host_; }
-  PagingDriver const& driver() const { return *driver_; }
+  // In the order of their first machines.
+  std::vector<InstanceInfo> instances() const;
+  Host const& host(std::size_t instance = 0) const;
 
   // Which partition each component is in: all in one; one for each device and switch; or GPUs split further,
   // along the links between SMs, L2 slices and the rest. Ranks get whole devices, weighted by their
@@ -191,16 +206,24 @@ class Assembly {
                       std::vector<std::uint64_t> const& node_loads = {}) const;
   // The node of the machine that each component belongs to.
   std::vector<std::uint32_t> nodes_of_components() const;
-  // The GPU that each component is part of; kNoGpu elsewhere.
-  static constexpr std::uint32_t kNoGpu = ~0U;
+  // The GPU that each component is part of; kNone elsewhere.
+  static constexpr std::uint32_t kNone = ~0U;
   std::vector<std::uint32_t> gpus_of_components() const;
+  // The instance, an index into instances(), that each node of the machine belongs to; kNone for those that
+  // are no GPU or CPU.
+  std::vector<std::uint32_t> instances_of_nodes() const;
 
  private:
+  struct Instance;
   struct MemorySpec;
   struct Memory;
   struct Gpu;
   struct Cpu;
 
+  // Deals GPUs and CPUs to instances, and each GPU to the nearest CPU of its instance.
+  void find_instances(PagePlacement const& placement);
+  void add_host_and_driver(Instance& instance);
+  void wire_instance(Instance& instance);
   void build_cpus();
   void build_gpus();
   // The ports: those of its GPU's first scalar cache.
@@ -213,7 +236,6 @@ class Assembly {
   void wire_gpu(Gpu& gpu);
   void wire_flushes(Gpu& gpu);
   void wire_cpu(Cpu& cpu);
-  void wire_driver();
   Latency first_touch_latency(Cpu const& cpu) const;
   void make_route_tables();
   bool is_switch(std::uint32_t node) const;
@@ -240,11 +262,9 @@ class Assembly {
   std::unique_ptr<System> system_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
   std::vector<std::unique_ptr<Cpu>> cpus_;
-  Host* host_ = nullptr;
-  PagingDriver* driver_ = nullptr;
+  std::vector<std::unique_ptr<Instance>> instances_;
 
   std::vector<RouteTable> route_tables_;  // by node
-  InitialMemory memory_;
 
   // Groups of a device's components that a split keeps together: some of a GPU's SMs, some slices of memory,
   // its translation, its port. A CPU has the latter three; the outputs of a switch are dealt out.

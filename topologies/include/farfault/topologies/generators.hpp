@@ -2,9 +2,9 @@
 //
 // Guarantees: the result has passed validate(); the same Spec gives the same machine, node for node. Sizes
 // are checked before anything is built. In a cluster, copy i of machine node "x" is "m<i>.x" and network
-// switches are "net....". Every NIC of every copy is joined to the network by one link; a machine without
-// NICs is given one, on its first CPU (said in `assumed`). Latency and bandwidth of the links come from
-// LinkDefaults. Errors: UserError that names the parameter, its value and the rule.
+// switches are "net....", which belong to no machine. Every NIC of every copy is joined to the network by one
+// link; a machine without NICs is given one, on its first CPU (said in `assumed`). Latency and bandwidth of
+// the links come from LinkDefaults. Errors: UserError that names the parameter, its value and the rule.
 #pragma once
 
 #include <cstdint>

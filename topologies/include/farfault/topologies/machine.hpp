@@ -3,7 +3,8 @@
 // Guarantees of a Machine that came from load_machine, parse_machine or a generator (validate() has passed):
 // at least one GPU; every node reachable from every other; node names unique, of 1 to 255 bytes; no link from
 // a node to itself; at most one link of one kind between two nodes; latency and bandwidth greater than zero
-// and within the limits below. Units: a link's bandwidths are totals over its `count` parallel physical
+// and within the limits below; machines of a cluster are numbered from 0 without gaps, and every GPU and CPU
+// belongs to one. Units: a link's bandwidths are totals over its `count` parallel physical
 // links, one per direction. Its latency is the time one message needs to cross it, its share of the switches
 // at its ends included (nodes have no latency). Errors: validate() throws UserError with the offending node
 // or link and the rule.
@@ -44,12 +45,16 @@ inline constexpr Duration kLongestLatency = 1s;
 inline constexpr Bandwidth kLowestBandwidth{1'000'000};                   // 1 MB/s
 inline constexpr Bandwidth kHighestBandwidth{1'000'000'000'000'000'000};  // 1 EB/s
 
+// Of a node that no machine of a cluster has to itself: a switch of the network between them.
+inline constexpr int kShared = -1;
+
 struct MachineNode {
   std::string name;
   NodeKind kind = NodeKind::gpu;
   int numa = -1;               // -1: unknown
   std::uint32_t sm_count = 0;  // streaming multiprocessors or compute units of a GPU; 0: unknown
   std::string model;           // as its source names it; may be empty
+  int machine = 0;             // of a cluster, that it belongs to: one with memory and a driver of its own
 };
 
 struct MachineLink {
@@ -82,7 +87,11 @@ struct Machine {
   std::uint64_t count(NodeKind kind) const;
   std::uint64_t count(LinkKind kind) const;  // physical links: a merged link counts `count` times
   std::uint64_t pairs(LinkKind kind) const;  // merged links: pairs of nodes joined by that kind
+  std::uint32_t machines() const;            // of a cluster; 1 otherwise
 };
+
+// "m3": a machine of a cluster; empty for kShared.
+std::string machine_name(int machine);
 
 // Throws UserError for the first broken guarantee; `where` (a file, or "machine 'x'") opens the sentence.
 void validate(Machine const& machine, std::string const& where);

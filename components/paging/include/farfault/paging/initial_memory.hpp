@@ -1,6 +1,9 @@
-// The memory of all devices before the first kernel: the frames that are allocated, and the page tables.
+// The memory of all devices of one driver before the first kernel: the frames that are allocated, and the
+// page tables.
 //
-// Errors: UserError from the constructor where the workload is larger than all memory.
+// Devices are named by the driver's own numbers: GPU n is device n, and its CPU kFirstCpu, wherever they are
+// in a cluster; frames are those of the cluster's devices. Errors: UserError from the constructor where the
+// workload is larger than all memory.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +12,7 @@
 #include <vector>
 
 #include "farfault/paging/frame_allocator.hpp"
+#include "farfault/paging/node_devices.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/protocols/workload.hpp"
 #include "farfault/translation/page_table.hpp"
@@ -30,7 +34,7 @@ class InitialMemory {
  public:
   struct Spec {
     Workload const* workload = nullptr;
-    std::uint32_t gpus = 1;
+    NodeDevices devices;
     unsigned page_bits = 12;
     std::uint64_t bytes_of_gpu = 0;
     std::uint64_t bytes_of_cpu = 0;
@@ -42,6 +46,7 @@ class InitialMemory {
   // The upper eighth of a memory is for page tables: the first bytes, which are for data.
   static std::uint64_t data_bytes(std::uint64_t memory) { return memory / 8 * 7; }
 
+  NodeDevices const& devices() const { return spec_.devices; }
   std::uint32_t gpus() const { return static_cast<std::uint32_t>(gpu_tables_.size()); }
   unsigned page_bits() const { return spec_.page_bits; }
   Workload const& workload() const { return *spec_.workload; }

@@ -3,7 +3,9 @@
 // Contract: open() is called first, and reads what files it needs; place() then, once, when the machine is
 // built: it places pages of the workload's buffers with InitialMemory, each once, in an order of its own:
 // that in which frames are allocated. A page that it leaves out is mapped at its first touch, which is
-// possible only where leaves_out() says so. Errors: UserError for a file that does not fit.
+// possible only where leaves_out() says so. Where the machines of a cluster have a memory each, place() is
+// called for each, with devices in that machine's own numbers. Errors: UserError for a file that does not
+// fit.
 #pragma once
 
 #include <cstdint>

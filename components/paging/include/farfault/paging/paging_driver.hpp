@@ -1,5 +1,6 @@
 // The driver's memory manager: the placement of every page, the mapping of a page at its first touch, and the
 // migration of a page to a GPU that accesses it on another device (page migration, GMMU Bypass, section 2.2).
+// Each machine of a cluster has one, which knows its own devices; or all have one (memory_scope.hpp).
 //
 // At its first touch a page gets a frame of the GPU that touched it or, when that GPU's memory is full, of
 // the next GPU that has one, and of the CPU last. Its contents are assumed to be there, or, with
@@ -29,6 +30,7 @@
 #include "farfault/engine/params.hpp"
 #include "farfault/paging/frame_allocator.hpp"
 #include "farfault/paging/initial_memory.hpp"
+#include "farfault/paging/node_devices.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/page_table.hpp"
@@ -48,7 +50,7 @@ struct DriverParams {
 struct PagingDriverSpec {
   DriverParams params;
   unsigned page_bits = 12;
-  std::uint32_t gpus = 1;
+  NodeDevices devices;  // those it manages
   std::uint64_t frames_per_gpu = 0;
   PolicyChoice<FrameAllocator> frames{"on_demand"};
   std::vector<PlacedPage> const* placed = nullptr;  // at time zero, in the order in which frames were taken
@@ -108,7 +110,7 @@ struct PagingDriverStats {
 
 struct PagingDriverState {
   PageTable table;
-  PolicyArray<FrameAllocator> frames;  // by GPU
+  PolicyArray<FrameAllocator> frames;  // by GPU, in the driver's own numbers
   Policy<FrameAllocator> cpu_frames;
   Time free_at{};
   std::vector<PageMigration> moves;  // by number
@@ -143,7 +145,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
 
  private:
   void take_rows(PagingDriverState& s, TableRows& rows) const override;
-  PhysAddr allocate(std::uint64_t page, std::uint32_t gpu, PagingDriverState& s) const;
+  PhysAddr allocate(std::uint64_t page, DeviceId gpu, PagingDriverState& s) const;
   void release(PhysAddr frame, PagingDriverState& s) const;
   // False when the fault has to wait.
   bool handle(PageFault const& m, bool may_move, Cx& cx) const;

@@ -53,7 +53,7 @@ struct IommuGpu {
 
 struct IommuSpec {
   IommuParams params;
-  std::uint16_t index = 0;  // among the IOMMUs
+  std::uint16_t index = 0;  // among the IOMMUs of its driver
   std::uint16_t memory_port = 0;
   AddressMap memory;
   std::uint32_t waiters = 1024;  // requests that all GPUs together can have outstanding here

@@ -1,0 +1,16 @@
+#include "farfault/paging/memory_scope.hpp"
+
+namespace farfault::memory_scopes {
+namespace {
+
+struct Node final : MemoryScope {
+  std::uint32_t instance_of(std::uint32_t machine) const override { return machine; }
+};
+
+}  // namespace
+
+void node(PolicyList<MemoryScope>& list) {
+  list.add<Node>("node", "each machine has its own, and runs the workload by itself");
+}
+
+}  // namespace farfault::memory_scopes

@@ -1,0 +1,304 @@
+// Machines of a cluster: by themselves each is the machine alone; with one memory they are one machine.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "run_model.hpp"
+
+using namespace farfault;
+using test::ModelRun;
+
+namespace {
+
+// The values of all statistics of each component that is part of a machine, and when kernels ran.
+using Figures = std::map<std::string, std::vector<std::uint64_t>>;
+
+Figures figures_of(ModelRun& run, std::size_t instance) {
+  Figures figures;
+  auto& system = run.system();
+  for (ComponentId id = 0; id < system.component_count(); ++id) {
+    std::size_t size = 0;
+    for (auto const& group : system.component(id).stat_groups()) size += group.values();
+    auto& values = figures[system.component(id).path()];
+    values.resize(size);
+    system.component(id).sample(values.data());
+  }
+  auto const& records = run.assembly().host(instance).state().records;
+  for (auto const& r : records) {
+    figures["kernels"].push_back(count_of(r.launched));
+    figures["kernels"].push_back(count_of(r.finished));
+  }
+  return figures;
+}
+
+// What a component of the machine alone is called in machine `m`, whose first GPU is number `first_gpu`.
+std::string name_in(std::string const& alone, std::string const& m, std::uint32_t first_gpu) {
+  if (!alone.starts_with("gpu")) return alone == "kernels" ? alone : m + "." + alone;
+  auto const dot = alone.find('.');
+  return "gpu" + std::to_string(std::stoul(alone.substr(3, dot - 3)) + first_gpu) + alone.substr(dot);
+}
+
+// Every machine of `cluster`, and each has the figures of `alone`. Returns how many were compared.
+std::size_t check_equal(ModelRun& alone, ModelRun& cluster, std::uint32_t machine, std::uint32_t first_gpu) {
+  auto const expected = figures_of(alone, 0);
+  auto const found = figures_of(cluster, machine);
+  std::size_t compared = 0;
+  for (auto const& [path, values] : expected) {
+    auto const name = name_in(path, "m" + std::to_string(machine), first_gpu);
+    INFO(path, " as ", name);
+    REQUIRE(found.contains(name));
+    CHECK(found.at(name) == values);
+    compared += values.size();
+  }
+  return compared;
+}
+
+std::uint64_t network_packets(ModelRun& run) {
+  return run.total("network_switch", "packets");
+}
+
+struct Setting {
+  char const* name;
+  char const* toml;
+};
+
+// Machines that have NICs, so that the machine alone is what the cluster is made of.
+constexpr char const* kFourGpus =
+    "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"generic\"\nmachine.generic.nics_per_switch = 1\n"
+    "gpu.sms = 4\n";
+constexpr char const* kTwoCpus =
+    "include = [\"dgx1\"]\ngpu.sms = 2\nmemory.page_size = \"4KiB\"\nhost.block_order = "
+    "\"contiguous_per_sm\"\n";
+constexpr Setting kModels[] = {
+    {"first touch", "workload.name = \"fir\"\nworkload.fir.size = \"64KiB\"\n"},
+    {"first touch with contents, mapped by the driver",
+     "workload.name = \"fir\"\nworkload.fir.size = \"64KiB\"\nmemory.first_touch_by = \"driver\"\n"
+     "memory.first_touch_copy = true\n"},
+    {"interleaved, several kernels",
+     "workload.name = \"fft\"\nworkload.fft.size = \"32KiB\"\nmemory.placement = \"interleave\"\n"},
+    {"in parts, written back at the end of a kernel",
+     "workload.name = \"transpose\"\nworkload.transpose.width = 128\nworkload.transpose.height = 128\n"
+     "memory.placement = \"contiguous\"\ngpu.l2_cache.write_back_at_kernel_end = true\n"},
+    {"pages moving",
+     "workload.name = \"transpose\"\nworkload.transpose.width = 128\nworkload.transpose.height = 256\n"
+     "memory.remote_touch = \"migrate\"\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n"
+     "gpu.l2_tlb.entries = 16\ngpu.l2_tlb.ways = 4\n"},
+    {"pages moving from the CPU",
+     "workload.name = \"transpose\"\nworkload.transpose.width = 128\nworkload.transpose.height = 128\n"
+     "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\n"},
+    {"a GPU's memory full",
+     "workload.name = \"stream\"\nworkload.stream.bytes = \"4MiB\"\nmemory.placement = \"first_touch\"\n"
+     "gpu.dram.capacity = \"1MiB\"\n"},
+};
+
+// A file that is gone with its test.
+class MachineFile {
+ public:
+  explicit MachineFile(std::string const& text)
+      : path_((std::filesystem::path(FARFAULT_BINARY_DIR) / "nodes_test.toml").string()) {
+    std::ofstream(path_) << text;
+  }
+  ~MachineFile() { std::filesystem::remove(path_); }
+  std::string setting() const { return "machine.topology = \"" + path_ + "\"\n"; }
+
+ private:
+  std::string path_;
+};
+
+std::string node(std::string const& name, std::string const& kind, int machine) {
+  return "[[node]]\nname = \"" + name + "\"\nkind = \"" + kind + "\"\nmachine = " + std::to_string(machine) +
+         "\n";
+}
+std::string link(std::string const& a, std::string const& b, std::string const& kind) {
+  return "[[link]]\na = \"" + a + "\"\nb = \"" + b + "\"\nkind = \"" + kind + "\"\n";
+}
+// A machine of a CPU and a NIC, and `gpus` GPUs numbered from `first`.
+std::string machine(std::string const& m, int number, int gpus, int first, bool cpu = true) {
+  auto const root = cpu ? m + "cpu" : m + "root";
+  auto text = node(root, cpu ? "cpu" : "pcie_switch", number) + node(m + "nic", "nic", number) +
+              link(root, m + "nic", "pcie");
+  for (int g = first; g < first + gpus; ++g)
+    text += node("g" + std::to_string(g), "gpu", number) + link(root, "g" + std::to_string(g), "pcie");
+  return text;
+}
+
+constexpr char const* kSmall =
+    "include = [\"paper-gmmu-bypass\"]\ngpu.sms = 2\nmemory.placement = \"first_touch\"\n"
+    "workload.name = \"transpose\"\nworkload.transpose.width = 256\n";
+constexpr char const* kTransposed = "workload.transpose.height = 128\n";
+
+std::string refusal(std::string const& toml) {
+  try {
+    ModelRun run(toml);
+  } catch (UserError const& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("each machine of a cluster has the figures of the machine alone, and nothing crosses the network") {
+  for (auto const* base : {kFourGpus, kTwoCpus})
+    for (auto const& model : kModels) {
+      INFO(model.name);
+      auto const toml = std::string(base) + model.toml;
+      ModelRun alone(toml);
+      ModelRun cluster(toml + "machine.cluster.machines = 3\n");
+      alone.run();
+      cluster.run();
+      auto const gpus = alone.assembly().gpus();
+      std::size_t compared = 0;
+      for (std::uint32_t m = 0; m < 3; ++m) compared += check_equal(alone, cluster, m, m * gpus);
+      CHECK(compared > 1000);
+      CHECK(network_packets(cluster) == 0);
+      CHECK(cluster.total("sm", "instructions") == 3 * alone.total("sm", "instructions"));
+    }
+}
+
+TEST_CASE("the models of the test above do what they are called") {
+  auto const total = [](int model, char const* kind, char const* stat) {
+    return ModelRun(std::string(kFourGpus) + kModels[model].toml).run().total(kind, stat);
+  };
+  CHECK(total(0, "driver", "pages_mapped") > 0);
+  CHECK(total(1, "copy_engine", "lines_in") > 0);
+  CHECK(total(2, "host", "kernels") > 1);
+  CHECK(total(4, "driver", "migrations") > 0);
+  CHECK(total(5, "driver", "migrations") > 0);
+  CHECK(total(6, "driver", "pages_spilled") > 0);
+}
+
+TEST_CASE(
+    "by default a cluster of two machines has two hosts and two drivers, and no page leaves its machine") {
+  for (auto const* size : {kTransposed, "workload.transpose.height = 2048\ngpu.dram.capacity = \"1MiB\"\n"}) {
+    ModelRun run(std::string(kSmall) + size + "machine.cluster.machines = 2\n");
+    run.run();
+    CHECK((run.total("driver", "pages_spilled") > 0) == (size != kTransposed));
+    auto const instances = run.assembly().instances();
+    REQUIRE(instances.size() == 2);
+    CHECK(instances[0].host->path() == "m0.host");
+    CHECK(instances[1].host->path() == "m1.host");
+    CHECK(instances[1].driver->path() == "m1.driver");
+    CHECK(run.total("host", "kernels") == 2);
+    for (std::uint32_t m = 0; m < 2; ++m) {
+      std::uint64_t pages = 0;
+      instances[m].driver->state().table.each_page([&](std::uint64_t, PhysAddr frame) {
+        auto const device = device_of(frame);
+        CHECK((device < kFirstCpu ? device / 4U : device - kFirstCpu) == m);
+        ++pages;
+      });
+      CHECK(pages > 0);
+    }
+  }
+}
+
+TEST_CASE(
+    "with memory.scope = cluster one host and one driver serve all machines, whose pages lie anywhere") {
+  ModelRun run(std::string(kSmall) + kTransposed +
+               "machine.cluster.machines = 2\nmemory.scope = \"cluster\"\n");
+  run.run();
+  auto const instances = run.assembly().instances();
+  REQUIRE(instances.size() == 1);
+  CHECK(instances[0].machine == "");
+  CHECK(instances[0].host->path() == "host");
+  CHECK(instances[0].driver->path() == "driver");
+  CHECK(run.total("host", "kernels") == 1);
+  std::vector<std::uint64_t> pages(8);
+  instances[0].driver->state().table.each_page(
+      [&](std::uint64_t, PhysAddr frame) { ++pages.at(device_of(frame)); });
+  CHECK(pages[0] > 0);
+  CHECK(pages[4] > 0);
+  CHECK(network_packets(run) > 0);
+}
+
+TEST_CASE("/topology says which host and driver each GPU and CPU has") {
+  ModelRun run(std::string(kSmall) + kTransposed + "machine.cluster.machines = 2\n");
+  auto const of = run.assembly().instances_of_nodes();
+  auto const& nodes = run.machine().nodes;
+  REQUIRE(of.size() == nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    bool const device =
+        nodes[i].kind == topologies::NodeKind::gpu || nodes[i].kind == topologies::NodeKind::cpu;
+    CHECK(of[i] == (device ? static_cast<std::uint32_t>(nodes[i].machine) : topologies::Assembly::kNone));
+  }
+}
+
+TEST_CASE("machines of a file may have different numbers of GPUs: each is what it is alone") {
+  // The GPUs of the second machine stand before the last one of the first: numbers are not consecutive.
+  MachineFile const both(machine("a", 0, 1, 0) + machine("b", 1, 2, 1) + node("g3", "gpu", 0) +
+                         link("acpu", "g3", "pcie") + node("net", "network_switch", -1) +
+                         link("anic", "net", "network") + link("bnic", "net", "network"));
+  ModelRun cluster(std::string(kSmall) + kTransposed + both.setting());
+  cluster.run();
+  auto const gpus_of = [&](std::uint32_t m) {
+    std::vector<DeviceId> gpus;
+    auto const& devices = cluster.assembly().instances()[m].driver->spec().devices;
+    for (std::uint32_t g = 0; g < devices.gpus(); ++g) gpus.push_back(devices.gpu(g));
+    return gpus;
+  };
+  CHECK(gpus_of(0) == std::vector<DeviceId>{0, 3});
+  CHECK(gpus_of(1) == std::vector<DeviceId>{1, 2});
+  CHECK(cluster.assembly().instances()[1].driver->spec().devices.cpu() == kFirstCpu + 1);
+  auto const pages_on = [&](std::uint32_t m) {
+    std::map<int, int> pages;
+    cluster.assembly().instances()[m].driver->state().table.each_page(
+        [&](std::uint64_t, PhysAddr frame) { ++pages[device_of(frame)]; });
+    return pages;
+  };
+  for (auto const& [gpu, pages] : pages_on(0)) CHECK((gpu == 0 || gpu == 3));
+  for (auto const& [gpu, pages] : pages_on(1)) CHECK((gpu == 1 || gpu == 2));
+  CHECK(pages_on(0).size() == 2);
+  CHECK(pages_on(0)[0] == pages_on(1)[1]);
+  CHECK(pages_on(0)[3] == pages_on(1)[2]);
+  CHECK(network_packets(cluster) == 0);
+  CHECK(cluster.kernel(0, 0).finished == cluster.kernel(0, 1).finished);
+}
+
+TEST_CASE("a GPU is served by an IOMMU of its own machine, even where that of another one is nearer") {
+  MachineFile const file(node("acpu", "cpu", 0) + node("g0", "gpu", 0) + link("acpu", "g0", "pcie") +
+                         node("bcpu", "cpu", 1) + node("g1", "gpu", 1) + link("acpu", "g1", "pcie") +
+                         link("acpu", "bcpu", "cpu_interconnect") + "latency = \"5us\"\n");
+  for (std::string const scope : {"node", "cluster"}) {
+    ModelRun run(std::string(kSmall) + kTransposed + file.setting() + "memory.scope = \"" + scope + "\"\n");
+    run.run();
+    auto const requests = [&](std::string const& iommu) {
+      for (ComponentId id = 0; id < run.system().component_count(); ++id)
+        if (run.system().component(id).path() == iommu)
+          return test::stat_of(run.system().component(id), "iommu", "requests");
+      return ~std::uint64_t{0};
+    };
+    CHECK(requests("acpu.iommu") > 0);
+    CHECK((requests("bcpu.iommu") > 0) == (scope == "node"));
+  }
+}
+
+TEST_CASE(
+    "a machine without a GPU or a CPU cannot run a workload by itself, and can as a part of the cluster") {
+  auto const net =
+      node("net", "network_switch", -1) + link("anic", "net", "network") + link("bnic", "net", "network");
+  {
+    MachineFile const file(machine("a", 0, 2, 0) + machine("b", 1, 0, 0) + net);
+    CHECK(
+        refusal(std::string(kSmall) + kTransposed + file.setting())
+            .find(
+                "m1 has no GPU, and with memory.scope = \"node\" each machine runs the workload by itself") !=
+        std::string::npos);
+    CHECK(refusal(std::string(kSmall) + kTransposed + file.setting() + "memory.scope = \"cluster\"\n") ==
+          "accepted");
+  }
+  MachineFile const file(machine("a", 0, 2, 0) + machine("b", 1, 2, 2, false) + net);
+  CHECK(refusal(std::string(kSmall) + kTransposed + file.setting())
+            .find("m1 has no CPU, and with memory.scope = \"node\" each machine needs one, for its IOMMU and "
+                  "its driver") != std::string::npos);
+  CHECK(refusal(std::string(kSmall) + kTransposed + file.setting() + "memory.scope = \"cluster\"\n") ==
+        "accepted");
+}
+
+TEST_CASE("a scope that nobody knows is refused with those that there are") {
+  CHECK(refusal(std::string(kSmall) + kTransposed + "memory.scope = \"rack\"\n")
+            .find("memory.scope: 'rack' is not one of: cluster, node") != std::string::npos);
+}

@@ -1,0 +1,130 @@
+// Which machines of a cluster run the workload together, and the host and the driver of each such instance.
+#include <map>
+
+#include "assembly_devices.hpp"
+
+namespace farfault::topologies {
+
+void Assembly::find_instances(PagePlacement const& placement) {
+  auto const& nodes = machine_.nodes;
+  bool const cluster = machine_.machines() > 1;
+  auto const scope = config_.memory.scope.make({});
+  std::vector<Instance*> of_machine;
+  std::map<std::uint32_t, Instance*> known;  // by what the scope calls them
+  for (std::uint32_t m = 0; m < machine_.machines(); ++m) {
+    auto const [instance, fresh] = known.try_emplace(cluster ? scope->instance_of(m) : 0, nullptr);
+    if (fresh) {
+      instances_.push_back(std::make_unique<Instance>());
+      instances_.back()->machine = static_cast<int>(m);
+      instance->second = instances_.back().get();
+    }
+    of_machine.push_back(instance->second);
+  }
+  auto const join = [&](auto& devices, std::vector<std::uint32_t> Instance::*list) {
+    for (std::uint32_t i = 0; i < devices.size(); ++i) {
+      auto& device = *devices[i];
+      device.instance = of_machine[static_cast<std::size_t>(nodes[device.node].machine)];
+      auto& numbers = device.instance->*list;
+      device.number = static_cast<std::uint32_t>(numbers.size());
+      numbers.push_back(i);
+    }
+  };
+  join(gpus_, &Instance::gpus);
+  join(cpus_, &Instance::cpus);
+  for (auto& instance : instances_) {
+    auto const lacks = [&](std::string const& what, std::string const& why) {
+      throw UserError("machine '" + shown(machine_.name) + "': " + machine_name(instance->machine) +
+                      " has no " + what + ", and with memory.scope = \"" + config_.memory.scope.name() +
+                      "\" " + why);
+    };
+    if (instance->cpus.empty()) lacks("CPU", "each machine needs one, for its IOMMU and its driver");
+    if (instance->gpus.empty()) lacks("GPU", "each machine runs the workload by itself");
+    std::vector<DeviceId> gpus(instance->gpus.begin(), instance->gpus.end());
+    NodeDevices devices(std::move(gpus), static_cast<DeviceId>(kFirstCpu + instance->cpus.front()));
+    instance->memory.emplace(InitialMemory::Spec{&workload_, std::move(devices), page_bits_,
+                                                 config_.dram.capacity.bytes, config_.cpu.dram.capacity.bytes,
+                                                 config_.memory.frame_allocation});
+    placement.place(*instance->memory);
+  }
+  for (auto& gpu : gpus_) {
+    auto nearest = Duration::max();
+    for (auto const c : gpu->instance->cpus) {
+      auto const latency = routes_.latency(gpu->node, cpus_[c]->node);
+      if (latency >= nearest) continue;
+      nearest = latency;
+      gpu->cpu = c;
+    }
+    ++cpus_[gpu->cpu]->served;
+  }
+}
+
+void Assembly::add_host_and_driver(Instance& instance) {
+  auto const prefix = instances_.size() > 1 ? machine_name(instance.machine) + "." : "";
+  auto const gpus = static_cast<std::uint32_t>(instance.gpus.size());
+  auto const iommus = static_cast<std::uint32_t>(instance.cpus.size());
+  auto const& memory = *instance.memory;
+  instance.host = &system_->add<Host>(
+      prefix + "host", {config_.host, gpus, static_cast<std::uint32_t>(workload_.kernel_count()),
+                        gpus > 1 && config_.writes_back_at_kernel_end(), &workload_});
+  instance.driver = &system_->add<PagingDriver>(
+      prefix + "driver",
+      {config_.driver, page_bits_, memory.devices(),
+       InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_, config_.memory.frame_allocation,
+       &memory.placed(), &memory.iommu_table(), iommus, iommus * config_.iommu.pages,
+       config_.memory.first_touch_by, config_.memory.first_touch_copy, memory.host_written(),
+       config_.l2_cache.software_coherent(), memory.unmapped_pages(), config_.memory.pages_wait(),
+       config_.memory.pages_move()});
+}
+
+void Assembly::wire_instance(Instance& instance) {
+  auto& host = *instance.host;
+  auto& driver = *instance.driver;
+  std::vector<In<LaunchKernel>> launches;
+  std::vector<In<KernelEnd>> ends;
+  std::vector<In<CopyOrder>> copies;
+  for (auto const g : instance.gpus) {
+    launches.push_back(gpus_[g]->dispatcher->launch);
+    ends.push_back(gpus_[g]->dispatcher->kernel_end);
+    copies.push_back(gpus_[g]->copy_engine->copy);
+  }
+  system_->connect(host.launch, system_->family(launches), Latency{config_.host.launch_latency});
+  if (host.spec().asks_for_write_back)
+    system_->connect(host.kernel_end, system_->family(ends), Latency{config_.host.done_latency});
+
+  Latency const notify{config_.driver.notify_latency};
+  auto const& first = *cpus_[instance.cpus.front()];
+  std::vector<In<PageMapped>> mapped;
+  std::vector<In<PageMove>> moves;
+  for (auto const c : instance.cpus) {
+    mapped.push_back(cpus_[c]->iommu->mapped);
+    moves.push_back(cpus_[c]->iommu->move);
+  }
+  system_->connect(driver.mapped, system_->family(mapped), notify);
+  system_->connect(driver.placed, first.iommu->mapped, first_touch_latency(first));
+  system_->connect(driver.move, system_->family(moves), notify);
+  system_->connect(driver.copy, system_->family(copies), notify);
+  if (workload_.kernel_count() > 0) system_->post(host.begin, Tick{}, Time{});
+}
+
+std::vector<InstanceInfo> Assembly::instances() const {
+  std::vector<InstanceInfo> all;
+  for (auto const& instance : instances_)
+    all.push_back({instances_.size() > 1 ? machine_name(instance->machine) : std::string(), instance->host,
+                   instance->driver});
+  return all;
+}
+
+Host const& Assembly::host(std::size_t instance) const {
+  return *instances_[instance]->host;
+}
+
+std::vector<std::uint32_t> Assembly::instances_of_nodes() const {
+  std::vector<std::uint32_t> of_node(machine_.nodes.size(), kNone);
+  for (std::uint32_t i = 0; i < instances_.size(); ++i) {
+    for (auto const g : instances_[i]->gpus) of_node[gpus_[g]->node] = i;
+    for (auto const c : instances_[i]->cpus) of_node[cpus_[c]->node] = i;
+  }
+  return of_node;
+}
+
+}  // namespace farfault::topologies
