@@ -140,6 +140,10 @@ model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.
   --set gpu.l2_cache.size=64KiB --set gpu.memory_cache.size=256KiB --set gpu.dram.t_refi=1us --set gpu.dram.t_rfc=100ns
   --set gpu.dram.t_wtr=8ns --set gpu.dram.t_rtw=2ns --set gpu.dram.scheduler=frfcfs_batched)
 try "transpose, an L2 cache for every 9 SMs, pages moving"
+model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=1024
+  --set workload.transpose.height=512 --set memory.large_pages=input --set memory.first_touch_copy=true
+  --set memory.first_touch_by=driver)
+try "transpose, pages of two sizes"
 
 # Rows of tables are written as they happen: a killed run has those up to its last flush.
 rows_of() { # FILE TABLE

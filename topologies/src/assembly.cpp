@@ -23,11 +23,16 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
       config_(config),
       workload_(workload),
       routes_(machine, config.routing),
-      page_bits_(static_cast<unsigned>(std::countr_zero(config.memory.page_size.bytes))),
+      page_bits_(config.memory.page_bits()),
       links_of_(machine.nodes.size()),
       system_(std::make_unique<System>()),
-      memory_({&workload, static_cast<std::uint32_t>(machine.nodes_of(NodeKind::gpu).size()), page_bits_,
-               config.dram.capacity.bytes, config.cpu.dram.capacity.bytes, config.memory.frame_allocation}) {
+      memory_({&workload,
+               static_cast<std::uint32_t>(machine.nodes_of(NodeKind::gpu).size()),
+               page_bits_,
+               config.dram.capacity.bytes,
+               config.cpu.dram.capacity.bytes,
+               config.memory.frame_allocation,
+               {config.memory.large_pages, config.memory.large_size()}}) {
   for (std::uint32_t l = 0; l < machine.links.size(); ++l) {
     auto& at_a = links_of_[machine.links[l].a];
     auto& at_b = links_of_[machine.links[l].b];
@@ -181,14 +186,14 @@ void Assembly::build_cpus() {
                                   {config_.host, gpus, static_cast<std::uint32_t>(workload_.kernel_count()),
                                    gpus > 1 && config_.writes_back_at_kernel_end(), &workload_});
       driver_ = &system_->add<PagingDriver>(
-          "driver",
-          {config_.driver, page_bits_, gpus,
-           InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_,
-           config_.memory.frame_allocation, &memory_.placed(), &memory_.iommu_table(),
-           static_cast<std::uint32_t>(cpus_.size()),
-           static_cast<std::uint32_t>(cpus_.size()) * config_.iommu.pages, config_.memory.first_touch_by,
-           config_.memory.first_touch_copy, memory_.host_written(), config_.l2_cache.software_coherent(),
-           memory_.unmapped_pages(), config_.memory.pages_wait(), config_.memory.pages_move()});
+          "driver", {config_.driver, page_bits_, gpus,
+                     InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_,
+                     config_.memory.frame_allocation, &memory_.placed(), &memory_.iommu_table(),
+                     static_cast<std::uint32_t>(cpus_.size()),
+                     static_cast<std::uint32_t>(cpus_.size()) * config_.iommu.pages,
+                     config_.memory.first_touch_by, config_.memory.first_touch_copy, memory_.host_written(),
+                     config_.l2_cache.software_coherent(), memory_.unmapped_pages(),
+                     config_.memory.pages_wait(), config_.memory.pages_move(), memory_.large_pages()});
     }
     IommuSpec iommu;
     iommu.params = config_.iommu;
@@ -200,6 +205,7 @@ void Assembly::build_cpus() {
     iommu.table_base = physical(device, InitialMemory::data_bytes(config_.cpu.dram.capacity.bytes));
     iommu.remote_touch = config_.memory.remote_touch;
     iommu.page_bits = page_bits_;
+    iommu.page_sizes = config_.memory.page_sizes();
     iommu.moves = config_.driver.migrations;
     for (std::uint32_t g = 0; g < gpus; ++g)
       if (gpus_[g]->cpu == c)
@@ -256,7 +262,7 @@ void Assembly::build_gpus() {
     gpu.l2_tlb = &system_->add<L2Tlb>(name + ".l2_tlb",
                                       {config_.l2_tlb, clock, sms_ + scalar_caches,
                                        std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs),
-                                       config_.driver.migrations, page_bits_});
+                                       config_.driver.migrations, page_bits_, config_.memory.page_sizes()});
     GmmuSpec gmmu;
     gmmu.params = config_.gmmu;
     gmmu.router = config_.router;
@@ -322,6 +328,7 @@ void Assembly::build_gpus() {
       sm.warp_width = config_.gpu.warp_width;
       sm.line_bytes = config_.gpu.line_bytes;
       sm.page_bits = page_bits_;
+      sm.page_sizes = config_.memory.page_sizes();
       sm.slices = config_.l2_cache.slices_per_partition();
       sm.memory = AddressMap(sm.slices, config_.l2_cache.interleave.bytes);
       sm.moves = config_.driver.migrations;
@@ -343,6 +350,7 @@ void Assembly::add_scalar_cache(std::uint32_t gpu, std::uint32_t index) {
   spec.device = static_cast<DeviceId>(gpu);
   spec.line_bytes = config_.gpu.line_bytes;
   spec.page_bits = page_bits_;
+  spec.page_sizes = config_.memory.page_sizes();
   spec.moves = config_.driver.migrations;
   spec.arguments = physical(spec.device, config_.dram.capacity.bytes - kArgumentBlock * kArgumentBlocks);
   spec.memory = AddressMap(config_.l2_cache.slices_per_partition(), config_.l2_cache.interleave.bytes);
