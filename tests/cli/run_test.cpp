@@ -55,10 +55,13 @@ std::string refusal(std::string const& config, std::vector<std::string> const& s
   return r.err.substr(10, r.err.size() - 11);
 }
 
-std::string refusal_of_set(std::string const& key_and_value) {
+std::string refusal_of_sets(std::vector<std::string> const& more) {
   auto sets = kSmall;
-  sets.push_back(key_and_value);
+  sets.insert(sets.end(), more.begin(), more.end());
   return refusal("paper-gmmu-bypass", sets);
+}
+std::string refusal_of_set(std::string const& key_and_value) {
+  return refusal_of_sets({key_and_value});
 }
 
 std::string refusal_of_graph(std::string const& path) {
@@ -220,6 +223,19 @@ TEST_CASE("keys and values of --set are checked before anything is written") {
   CHECK(refusal_of_set("gpu.l1_tlb.ways=5") ==
         "--set: gpu.l1_tlb.ways = 5: must divide the number of entries, 32");
   CHECK(refusal_of_set("memory.page_size=8KiB") == "--set: memory.page_size = 8192: must be 4KiB or 2MiB");
+  CHECK(refusal_of_sets({"memory.large_pages=all", "memory.large_page_size=1MiB"}) ==
+        "--set: memory.large_page_size = 1048576: must be 512 or 512 x 512 times memory.page_size, 4096");
+  CHECK(refusal_of_sets({"memory.large_pages=all", "memory.page_size=2MiB"}) ==
+        "memory.large_page_size = 2097152: must be 512 or 512 x 512 times memory.page_size, 2097152");
+  CHECK(refusal_of_sets({"memory.large_pages=all", "memory.large_page_size=2GiB"})
+            .find("--set: memory.large_page_size: '2GiB' is outside ") == 0);
+  CHECK(refusal_of_sets({"memory.large_pages=all", "gpu.dram.capacity=2MiB"}) ==
+        "memory.large_page_size = 2097152: must not be above what gpu.dram.capacity has for data, 1835008");
+  CHECK(refusal_of_sets({"memory.large_pages=all", "memory.remote_touch=migrate"}) ==
+        "--set: memory.large_pages = all: large pages do not move, and memory.remote_touch = migrate moves "
+        "pages");
+  CHECK(refusal_of_sets({"memory.large_pages=ary", "workload.stream.bytes=4MiB"}) ==
+        "memory.large_pages: workload 'stream' has no buffer 'ary'; its buffers: array");
   CHECK(refusal_of_set("workload.stream.bytes=1TiB").find("workload 'stream' needs ") == 0);
 }
 

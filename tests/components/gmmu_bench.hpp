@@ -62,6 +62,7 @@ struct GmmuBench : Bench {
                                m.asid,
                                m.from,
                                touched_first ? FoundBy::fault : FoundBy::table,
+                               size,
                                {}};
     };
     iommu_spec.delay = always(iommu_delay);
@@ -80,6 +81,7 @@ struct GmmuBench : Bench {
   std::uint64_t router(std::string_view stat) const { return test::stat_of(gmmu, "gpu.router", stat); }
   Gmmu& gmmu;
   bool first_touch = false;
+  std::uint8_t size = 0;  // of the pages that the IOMMU knows
   Sink<TranslateResponse>* answers = nullptr;
   Memory* cache = nullptr;
   Iommu* iommu = nullptr;

@@ -107,7 +107,7 @@ TEST_CASE("GMMU: a page that the IOMMU puts into this GPU's memory is in its tab
   b.run();
   CHECK(b.answers->count() == 2);
   CHECK(b.iommu->records().size() == 1);
-  CHECK(b.gmmu.state().table.find(500) == local_frame(500));
+  CHECK(b.gmmu.state().table.find(500) == PageTranslation{local_frame(500)});
   CHECK(b.answers->records()[1].message.frame == local_frame(500));
   CHECK(b.reads().size() == 1 + 4);
 }
@@ -128,7 +128,7 @@ TEST_CASE("GMMU bypass: a page that a fault puts into this GPU's memory is not l
   CHECK(remote.gmmu.state().walker.walks() == 1);
   CHECK(remote.router("local_pages") == 1);
   CHECK(remote.router("remote_pages") == 1);
-  CHECK(remote.gmmu.state().table.find(502) == local_frame(502));
+  CHECK(remote.gmmu.state().table.find(502) == PageTranslation{local_frame(502)});
 
   GmmuBench local(spec_of("gmmu_bypass", table), {{Time{1us}, {kPage, 0, 1}},
                                                   {Time{10us}, {500, 0, 2}},      // the GMMU alone

@@ -190,7 +190,7 @@ TEST_CASE("IOMMU: a request for a page that moves waits for its new frame, walks
   CHECK(b.out->nanoseconds() == Times{122, 901, 902, 903});
   for (std::size_t i = 1; i < 4; ++i) CHECK(b.out->records()[i].message.frame == there);
   CHECK(b.faults->count() == 0);
-  CHECK(b.iommu.state().table.find(kOnGpu1) == there);
+  CHECK(b.iommu.state().table.find(kOnGpu1) == PageTranslation{there});
   CHECK(b.iommu.waiting_for().empty());
 }
 

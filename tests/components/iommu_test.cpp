@@ -126,7 +126,7 @@ TEST_CASE("IOMMU: a page that no entry maps is a fault; the driver puts it where
   CHECK(b.iommu.state().stats.page_faults == 1);
   CHECK(b.driver.state().stats.page_faults == 1);
   CHECK(b.driver.state().stats.pages_mapped == 1);
-  CHECK(b.iommu.state().table.find(55) == physical(1, 200 << 12));
+  CHECK(b.iommu.state().table.find(55) == PageTranslation{physical(1, 200 << 12)});
 }
 
 TEST_CASE("IOMMU: an answer says whether a table had the page or a fault has put it there") {
@@ -176,13 +176,13 @@ TEST_CASE("IOMMU: under random load every request is answered exactly once with 
   auto& iommu = b.system.add<Iommu>("iommu", spec);
   auto& driver = b.system.add<PagingDriver>("driver", driver_of(table));
   auto& client = b.system.add<Client<Packet, Packet>>(
-      "client", {5000, 48,
-                 [](std::uint64_t n) {
-                   auto const x = n * 0x9E3779B97F4A7C15ULL >> 40;
-                   return ask(x % 64 * 0x201, static_cast<std::uint16_t>(x % 3),
-                              static_cast<std::uint32_t>(n));
-                 },
-                 [&](Packet const& p) { return driver.state().table.find(p.address) == p.frame; }});
+      "client",
+      {5000, 48,
+       [](std::uint64_t n) {
+         auto const x = n * 0x9E3779B97F4A7C15ULL >> 40;
+         return ask(x % 64 * 0x201, static_cast<std::uint16_t>(x % 3), static_cast<std::uint32_t>(n));
+       },
+       [&](Packet const& p) { return driver.state().table.find(p.address) == PageTranslation{p.frame}; }});
   b.join(client.request, iommu.request);
   b.join(iommu.response, client.response);
   auto& cache = b.responder<MemRequest, MemResponse>(memory(scattered(200ns, 5)), iommu.entry_read);

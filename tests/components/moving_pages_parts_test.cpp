@@ -159,10 +159,10 @@ TEST_CASE("an unmapped page is not found, its neighbours are, and it can be mapp
   CHECK(!table.unmap(77));
   CHECK(!table.unmap(std::uint64_t{1} << 30));
   CHECK(!table.find(77));
-  CHECK(table.find(78) == 0x6000);
+  CHECK(table.find(78) == PageTranslation{0x6000});
   CHECK(table.mapped_pages() == 1);
   table.map(77, 0x9000);
-  CHECK(table.find(77) == 0x9000);
+  CHECK(table.find(77) == PageTranslation{0x9000});
   CHECK(table.mapped_pages() == 2);
   CHECK(table.nodes() == 4);
 }
@@ -178,11 +178,12 @@ TEST_CASE("each_page visits what is mapped, in order, under random mapping and u
         REQUIRE(table.unmap(page) == (reference.erase(page) == 1));
       } else {
         table.map(page, random() >> 16);
-        reference[page] = *table.find(page);
+        reference[page] = table.find(page)->frame;
       }
     }
     std::vector<std::pair<std::uint64_t, PhysAddr>> visited;
-    table.each_page([&](std::uint64_t page, PhysAddr frame) { visited.emplace_back(page, frame); });
+    table.each_page(
+        [&](std::uint64_t page, PageTranslation const& t) { visited.emplace_back(page, t.frame); });
     CHECK(visited == std::vector<std::pair<std::uint64_t, PhysAddr>>(reference.begin(), reference.end()));
     CHECK(table.mapped_pages() == reference.size());
   }

@@ -1,66 +1,10 @@
-// The paging driver between two IOMMUs and three copy engines of mocks: a fault takes 1 us, links 1 ns.
-#include "farfault/paging/paging_driver.hpp"
-
+// The paging driver: first touches, and pages that move.
 #include <doctest/doctest.h>
 
-#include "mock.hpp"
-#include "placed_pages.hpp"
+#include "paging_driver_bench.hpp"
 
 using namespace farfault;
-using namespace farfault::mock;
-
-namespace {
-
-using Times = std::vector<std::int64_t>;
-
-constexpr std::uint64_t kPage = 40;  // on GPU 1, in its frame 5
-constexpr PhysAddr kFrame = physical(1, 5 << 12);
-
-PageFault fault(std::uint64_t page, std::uint16_t gpu, std::uint16_t iommu, std::uint32_t entry,
-                FaultKind kind = FaultKind::not_mapped) {
-  return {page, gpu, iommu, entry, kind, {}};
-}
-PageFault remote(std::uint64_t page, std::uint16_t gpu, std::uint16_t iommu, std::uint32_t entry) {
-  return fault(page, gpu, iommu, entry, FaultKind::remote);
-}
-PageTable one_page() {
-  PageTable table(0, 12);
-  table.map(kPage, kFrame);
-  table.map(kPage + 1, kFrame + 4096);
-  return table;
-}
-
-struct DriverBench : Bench {
-  struct Script {
-    std::vector<Record<PageFault>> faults = {};
-    std::vector<Record<PageUnmapped>> unmapped = {};
-    std::vector<Record<CopyDone>> copied = {};
-  };
-  DriverBench(PagingDriverSpec const& spec, Script script)
-      : driver(system.add<PagingDriver>("driver", with_memory(spec))) {
-    feed(driver.fault, std::move(script.faults));
-    feed(driver.unmapped, std::move(script.unmapped));
-    feed(driver.copied, std::move(script.copied));
-    mapped = sinks(driver.mapped, 2);
-    join(driver.placed, mapped[0]->in_port);
-    moves = sinks(driver.move, 2);
-    copies = sinks(driver.copy, 3);
-    run();
-  }
-  static PagingDriverSpec with_memory(PagingDriverSpec spec) {
-    if (spec.placed == nullptr) spec.placed = in_use({100, 200, 300}, 0);
-    if (spec.frames_per_gpu == 0) spec.frames_per_gpu = 1000;
-    if (spec.devices.gpus() != 3) spec.devices = NodeDevices(3);
-    spec.iommus = 2;
-    return spec;
-  }
-  PagingDriver& driver;
-  std::vector<Sink<PageMapped>*> mapped;
-  std::vector<Sink<PageMove>*> moves;
-  std::vector<Sink<CopyOrder>*> copies;
-};
-
-}  // namespace
+using namespace farfault::driver_bench;
 
 TEST_CASE("driver: faults are handled one after the other, and answered to the IOMMU that asked") {
   DriverBench b({}, {.faults = {{Time{100ns}, fault(7, 0, 1, 11)},
@@ -115,7 +59,7 @@ TEST_CASE("driver: a page that moves is unmapped everywhere, then copied, then m
   CHECK(b.mapped[1]->records()[0].message.entry == 11);
   CHECK(b.mapped[0]->count() == 0);
   auto const& s = b.driver.state();
-  CHECK(s.table.find(kPage) == there);
+  CHECK(s.table.find(kPage) == PageTranslation{there});
   CHECK(s.stats.migrations == 1);
   CHECK(s.stats.migration_ps == 8'900'000);
   CHECK(b.driver.waiting_for().empty());

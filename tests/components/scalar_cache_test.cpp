@@ -15,6 +15,7 @@ using Times = std::vector<std::int64_t>;
 
 constexpr PhysAddr kArguments = 1 << 20;
 constexpr VirtAddr kRemote = 0x1000ULL << 12;
+constexpr PhysAddr kLargeFrame = physical(0, 0x4000'0000);
 
 ScalarRequest request(VirtAddr address, std::uint16_t warp = 0, std::uint32_t kernel = 0,
                       std::uint16_t sm = 0) {
@@ -29,7 +30,7 @@ Invalidate invalidate(std::uint64_t page, std::uint32_t move = 0) {
 
 struct ScalarBench : Bench {
   explicit ScalarBench(std::vector<Record<ScalarRequest>> script, ScalarCacheParams params = {},
-                       std::vector<Record<Invalidate>> invalidations = {})
+                       std::vector<Record<Invalidate>> invalidations = {}, std::uint8_t size = 0)
       : cache(system.add<ScalarCache>("scalar_cache", spec(params))) {
     feed(cache.request, std::move(script));
     answers = sinks(cache.response, 2);
@@ -38,7 +39,8 @@ struct ScalarBench : Bench {
     remote = &responder<MemRequest, MemResponse>(memory(always(50ns)), cache.remote_response);
     join(cache.remote_request, remote->request);
     ResponderSpec<TranslateRequest, TranslateResponse> tlb_spec;
-    tlb_spec.reply = [](TranslateRequest const& m) {
+    tlb_spec.reply = [size](TranslateRequest const& m) {
+      if (size != 0) return TranslateResponse{m.page, kLargeFrame, m.asid, 0, FoundBy::table, size};
       return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12), m.asid, 0};
     };
     tlb_spec.delay = always(20ns);
@@ -56,6 +58,7 @@ struct ScalarBench : Bench {
     s.remote_port = 42;
     s.moves = 8;
     s.arguments = kArguments;
+    s.page_sizes = 1 | 1 << 9;
     s.memory = AddressMap(1, 256);
     return s;
   }
@@ -148,4 +151,12 @@ TEST_CASE(
   CHECK(b.invalidated->records()[0].message.move == 3);
   CHECK(b.tlb->records().size() == 2);
   CHECK(b.local->records().size() == 2);
+}
+
+TEST_CASE("scalar cache: the pages in a large page have one translation, and their places in its frame") {
+  ScalarBench b({at(100, request(0x202340)), at(300, request(0x2ff044))}, {}, {}, 9);
+  CHECK(b.tlb->records().size() == 1);
+  REQUIRE(b.local->records().size() == 2);
+  CHECK(b.local->records()[0].message.address == kLargeFrame + 0x2340);
+  CHECK(b.local->records()[1].message.address == kLargeFrame + 0xff040);
 }

@@ -19,6 +19,7 @@ using Programs = std::function<Program(std::uint64_t, std::uint32_t)>;
 
 // Pages from 0x1000 on are in the memory of GPU 1.
 inline constexpr VirtAddr kRemote = 0x1000ULL << 12;
+inline constexpr PhysAddr kLargeFrame = physical(0, 0x4000'0000);
 
 // A vector instruction takes one cycle of its SIMD, and no warp waits for its own results.
 inline SmSpec unit_rates() {
@@ -52,7 +53,8 @@ struct SmBench : Bench {
     remote = &responder<MemRequest, MemResponse>(memory(memory_delay), sm.remote_response);
     join(sm.remote_request, remote->request);
     ResponderSpec<TranslateRequest, TranslateResponse> tlb_spec;
-    tlb_spec.reply = [](TranslateRequest const& m) {
+    tlb_spec.reply = [this](TranslateRequest const& m) {
+      if (size != 0) return TranslateResponse{m.page, kLargeFrame, m.asid, 0, FoundBy::table, size};
       return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12), m.asid, 0};
     };
     tlb_spec.delay = std::move(tlb_delay);
@@ -74,6 +76,7 @@ struct SmBench : Bench {
     return spec;
   }
   Sm& sm;
+  std::uint8_t size = 0;  // of all pages; large ones are at kLargeFrame
   Sink<BlockDone>* done = nullptr;
   Memory* cache = nullptr;
   Memory* remote = nullptr;

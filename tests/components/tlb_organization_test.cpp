@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <map>
 #include <random>
 #include <string>
@@ -27,6 +28,13 @@ Policy<TlbOrganization> make(std::string const& name, std::uint32_t entries, std
 }
 Policy<TlbOrganization> plain(std::uint32_t entries, std::uint32_t ways) {
   return make("plain", entries, ways);
+}
+constexpr std::uint32_t kSizes = 1U | 1U << 2U | 1U << 9U;  // 1, 4 and 512 base pages
+Policy<TlbOrganization> make_with_sizes(std::string const& name, std::uint32_t entries, std::uint32_t ways) {
+  return choice_of(name).make({entries, ways, 12, kLru, kSizes});
+}
+constexpr std::uint64_t first_of(std::uint64_t page, unsigned size) {
+  return page >> size << size;
 }
 
 std::optional<PhysAddr> frame(Policy<TlbOrganization>& tlb, std::uint32_t asid, std::uint64_t page) {
@@ -79,6 +87,69 @@ void step(Policy<TlbOrganization>& tlb, std::map<Key, PhysAddr>& filled, std::mt
   }
 }
 
+// The same with pages of several sizes: what is filled, by first base page.
+using Filled = std::map<Key, PageTranslation>;
+
+Filled pages_of(Policy<TlbOrganization> const& tlb) {
+  Filled pages;
+  tlb->each_entry([&](std::uint32_t asid, std::uint64_t page, PageTranslation const& t) {
+    CHECK(page == first_of(page, t.size));
+    CHECK(pages.emplace(Key{asid, page}, t).second);
+  });
+  return pages;
+}
+// Of a space, the page that holds base page `page`.
+Filled::const_iterator holder(Filled const& pages, std::uint32_t asid, std::uint64_t page) {
+  auto it = pages.upper_bound({asid, page});
+  if (it == pages.begin()) return pages.end();
+  --it;
+  return it->first.first == asid && page - it->first.second < std::uint64_t{1} << it->second.size
+             ? it
+             : pages.end();
+}
+
+void step_of_sizes(Policy<TlbOrganization>& tlb, Filled& filled, std::mt19937_64& random) {
+  auto const asid = static_cast<std::uint32_t>(random() % 2 == 0 ? 0 : 2046);
+  auto const page = random() % 4 == 0 ? (std::uint64_t{1} << 52) - 1 - random() % 2048 : random() % 1536;
+  auto const invalidate = [&](std::uint64_t at) {
+    auto const held = holder(filled, asid, at);
+    bool const there = tlb->lookup(asid, at).has_value();
+    REQUIRE(tlb->invalidate(asid, at) == there);
+    REQUIRE_FALSE(tlb->lookup(asid, at).has_value());
+    if (held != filled.end()) filled.erase(held);
+  };
+  switch (random() % 4) {
+    case 0:
+      invalidate(page);
+      break;
+    case 1: {
+      constexpr std::array<std::uint8_t, 4> kDrawn{0, 0, 2, 9};
+      auto const size = kDrawn[random() % kDrawn.size()];
+      auto const first = first_of(page, size);
+      auto const overlaps = [&] {
+        auto it = holder(filled, asid, first);
+        if (it == filled.end()) it = filled.lower_bound({asid, first});
+        return it != filled.end() && it->first.first == asid && it->second.size != size &&
+                       it->first.second < first + (std::uint64_t{1} << size)
+                   ? it
+                   : filled.end();
+      };
+      for (auto it = overlaps(); it != filled.end(); it = overlaps()) invalidate(it->first.second);
+      PageTranslation const to{random() % 1000 << 30U, size};
+      tlb->fill(asid, page, to);
+      filled[{asid, first}] = to;
+      REQUIRE(tlb->lookup(asid, first + (random() & ((std::uint64_t{1} << size) - 1))) == to);
+      break;
+    }
+    default:
+      if (auto const found = tlb->lookup(asid, page)) {
+        auto const held = holder(filled, asid, page);
+        REQUIRE(held != filled.end());
+        REQUIRE(*found == held->second);
+      }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("every TLB gives only what was filled and not invalidated since, and what was filled last") {
@@ -101,6 +172,50 @@ TEST_CASE("every TLB gives only what was filled and not invalidated since, and w
       }
       for (auto const& [key, to] : listed) CHECK(filled.at(key) == to);
     }
+  }
+}
+
+TEST_CASE("every TLB of several page sizes gives only what was filled for the page that holds a base page") {
+  for (auto const& name : test::names_of_known<TlbOrganization>()) {
+    for (auto const& [entries, ways] : kShapes) {
+      CAPTURE(name);
+      CAPTURE(entries);
+      if (!choice_of(name).why_not({entries, ways, 12, kLru, kSizes}).empty()) continue;
+      auto tlb = make_with_sizes(name, entries, ways);
+      Filled filled;
+      std::mt19937_64 random(entries + 1);
+      for (int i = 0; i < 10'000; ++i) step_of_sizes(tlb, filled, random);
+      // What it lists is what it gives, for any base page of it.
+      auto const listed = pages_of(tlb);
+      CHECK_FALSE(listed.empty());
+      for (auto const& [key, to] : listed) {
+        CHECK(filled.at(key) == to);
+        CHECK(tlb->lookup(key.first, key.second + (std::uint64_t{1} << to.size) - 1) == to);
+      }
+      auto copy = make_with_sizes(name, entries, ways);
+      test::copy_state(tlb, copy);
+      CHECK(pages_of(copy) == listed);
+    }
+  }
+}
+
+TEST_CASE("every TLB holds a large page for all its base pages, and none of them once one is invalidated") {
+  for (auto const& name : test::names_of_known<TlbOrganization>()) {
+    CAPTURE(name);
+    auto tlb = make_with_sizes(name, 32, 8);
+    PageTranslation const large{0x4000'0000, 9};
+    tlb->fill(1, 1024 + 77, large);
+    tlb->fill(1, 1023, {0x3000});
+    for (auto const page : {1024, 1024 + 77, 1024 + 511})
+      CHECK(tlb->lookup(1, static_cast<std::uint64_t>(page)) == large);
+    CHECK(tlb->lookup(1, 1023) == PageTranslation{0x3000});
+    CHECK_FALSE(tlb->lookup(1, 1536).has_value());
+    CHECK_FALSE(tlb->lookup(0, 1024).has_value());
+    tlb->fill(1, 1024, {0x8000'0000, 9});  // it lies elsewhere now
+    CHECK(tlb->lookup(1, 1500) == PageTranslation{0x8000'0000, 9});
+    CHECK(tlb->invalidate(1, 1024 + 300));
+    CHECK_FALSE(tlb->invalidate(1, 1024 + 300));
+    CHECK_FALSE(tlb->lookup(1, 1024 + 77).has_value());
   }
 }
 
@@ -163,6 +278,16 @@ TEST_CASE("a plain TLB's set is the page number modulo the sets: conflicts stay 
   tlb->fill(0, 8, {8 << 12});  // pages 0, 4 and 8 share a set of two ways
   CHECK_FALSE(tlb->lookup(0, 0).has_value());
   for (auto const page : {1ULL, 2ULL, 3ULL, 4ULL, 8ULL}) CHECK(frame(tlb, 0, page) == page << 12);
+}
+
+TEST_CASE("a plain TLB's set of a large page is its number modulo the sets; it takes one entry there") {
+  auto tlb = make_with_sizes("plain", 8, 2);  // four sets
+  for (std::uint64_t n = 0; n < 4; ++n) tlb->fill(0, n * 512 + 9, {n << 21U, 9});
+  for (auto const n : {4U, 8U}) tlb->fill(0, n, {n << 12U});  // base pages of set 0
+  CHECK_FALSE(tlb->lookup(0, 511).has_value());
+  for (std::uint64_t n = 1; n < 4; ++n) CHECK(tlb->lookup(0, n * 512 + 511) == PageTranslation{n << 21U, 9});
+  CHECK(tlb->lookup(0, 4) == PageTranslation{4 << 12});
+  CHECK(tlb->lookup(0, 8) == PageTranslation{8 << 12});
 }
 
 TEST_CASE("a plain TLB agrees with a map of all fills as long as nothing has to be replaced") {

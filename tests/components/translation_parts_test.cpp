@@ -42,7 +42,7 @@ TEST_CASE("a walk of 4 KiB pages reads four real entries, one in the node of eac
   CHECK(walk(table, page_of(1, 2, 3, 4)) == std::vector<PhysAddr>{kBase + 1 * 8, kBase + 0x1000 + 2 * 8,
                                                                   kBase + 0x2000 + 3 * 8,
                                                                   kBase + 0x3000 + 4 * 8});
-  CHECK(table.find(page_of(1, 2, 3, 4)) == 0xABC000);
+  CHECK(table.find(page_of(1, 2, 3, 4)) == PageTranslation{0xABC000});
   // A neighbour shares all nodes; one 2 MiB further has its own last node.
   table.map(page_of(1, 2, 3, 511), 0xDEF000);
   CHECK(table.nodes() == 4);
@@ -58,7 +58,7 @@ TEST_CASE("a walk of 2 MiB pages reads three entries") {
   table.map(page_of(0, 5, 6, 7), 0x4000'0000);
   CHECK(walk(table, page_of(0, 5, 6, 7)) ==
         std::vector<PhysAddr>{kBase + 5 * 8, kBase + 0x1000 + 6 * 8, kBase + 0x2000 + 7 * 8});
-  CHECK(table.find(page_of(0, 5, 6, 7)) == 0x4000'0000);
+  CHECK(table.find(page_of(0, 5, 6, 7)) == PageTranslation{0x4000'0000});
 }
 
 TEST_CASE("64 KiB pages take four levels, the first one of 32 entries; 1 GiB pages take two") {
@@ -80,9 +80,9 @@ TEST_CASE("a walk for a page that is not mapped ends at the first entry that is 
 TEST_CASE("frame 0 can be mapped, and a page can be mapped anew") {
   PageTable table(kBase, 12);
   table.map(9, 0);
-  CHECK(table.find(9) == 0);
+  CHECK(table.find(9) == PageTranslation{0});
   table.map(9, 0x5000);
-  CHECK(table.find(9) == 0x5000);
+  CHECK(table.find(9) == PageTranslation{0x5000});
   CHECK(table.mapped_pages() == 1);
 }
 
@@ -102,7 +102,7 @@ TEST_CASE(
     }
     std::set<PhysAddr> leaves;
     for (auto const& [page, frame] : reference) {
-      REQUIRE(table.find(page) == frame);
+      REQUIRE(table.find(page) == PageTranslation{frame});
       leaves.insert(walk(table, page).back());
       if (reference.count(page + 1) == 0) REQUIRE_FALSE(table.find(page + 1).has_value());
     }

@@ -155,6 +155,14 @@ cluster=("${base[@]}" --set machine.topology=two-gpu --set machine.cluster.machi
   --set memory.remote_touch=migrate)
 one_digest "transpose on three machines by themselves, pages moving" "${cluster[@]}"
 one_digest "transpose on three machines of one memory, pages moving" "${cluster[@]}" --set memory.scope=cluster
+# Pages of two sizes: some placed before the first kernel, some mapped at their first touch.
+two_sizes=("${base[@]}" --set workload.name=transpose --set workload.transpose.width=1024
+  --set workload.transpose.height=512 --set gpu.sms=4 --set gpu.l1_tlb.entries=4 --set gpu.l1_tlb.ways=4
+  --set gpu.l2_tlb.entries=32)
+one_digest "transpose, large pages for the input, interleaved" "${two_sizes[@]}" "${interleaved[@]}" \
+  --set memory.large_pages=input
+one_digest "transpose, large pages for the output, first touch with contents by the driver" "${two_sizes[@]}" \
+  --set memory.large_pages=output --set memory.first_touch_by=driver --set memory.first_touch_copy=true
 one_digest "pointer chase" "${base[@]}" --set workload.name=pointer_chase --set workload.pointer_chase.hops=2000
 one_digest "stream with writes on eight GPUs" "${base[@]}" --set machine.topology=dgx1 --set workload.name=stream \
   --set workload.stream.bytes=512KiB --set workload.stream.write_fraction=0.4 --set gpu.sms=8

@@ -144,6 +144,10 @@ model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.
   --set workload.transpose.height=512 --set memory.remote_touch=migrate --set machine.topology=two-gpu
   --set machine.cluster.machines=2)
 try "transpose on two machines by themselves, pages moving"
+model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=1024
+  --set workload.transpose.height=512 --set memory.large_pages=input --set memory.first_touch_copy=true
+  --set memory.first_touch_by=driver)
+try "transpose, pages of two sizes"
 
 # Rows of tables are written as they happen: a killed run has those up to its last flush.
 rows_of() { # FILE TABLE

@@ -63,7 +63,7 @@ void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Violations&
   std::set<std::uint64_t> copied_pages;
   std::set<PhysAddr> frames;
   std::set<PhysAddr> left;
-  driver.table.each_page([&](std::uint64_t, PhysAddr frame) { frames.insert(frame); });
+  driver.table.each_page([&](std::uint64_t, PageTranslation const& t) { frames.insert(t.frame); });
   for (auto const& move : driver.moves) {
     if (move.in_use == 0 || move.unmapping != 0) continue;
     copied_pages.insert(move.fault.page);
@@ -77,7 +77,7 @@ void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Violations&
       found.stale_lines += !home && left.count(line >> page_bits << page_bits) != 0 ? 1 : 0;
     });
   auto const check = [&](std::uint32_t, std::uint64_t page, PageTranslation const& held) {
-    found.wrong_frames += driver.table.find(page) != held.frame ? 1 : 0;
+    found.wrong_frames += driver.table.find(page) != held ? 1 : 0;
     found.void_entries += copied_pages.count(page) != 0 ? 1 : 0;
   };
   for (auto const* iommu : m.iommus) iommu->state().tlb->each_entry(check);
@@ -98,19 +98,19 @@ void check_tables(Machine const& m) {
   auto const& table = m.driver->state().table;
   std::map<PhysAddr, std::uint64_t> page_of;
   std::vector<std::uint64_t> pages_on(m.gmmus.size());
-  table.each_page([&](std::uint64_t page, PhysAddr frame) {
-    CHECK(page_of.emplace(frame, page).second);  // no frame has two pages
-    if (device_of(frame) < pages_on.size()) ++pages_on[device_of(frame)];
+  table.each_page([&](std::uint64_t page, PageTranslation const& t) {
+    CHECK(page_of.emplace(t.frame, page).second);  // no frame has two pages
+    if (device_of(t.frame) < pages_on.size()) ++pages_on[device_of(t.frame)];
   });
   for (auto const* iommu : m.iommus)
     iommu->state().table.each_page(
-        [&](std::uint64_t page, PhysAddr frame) { CHECK(table.find(page) == frame); });
+        [&](std::uint64_t page, PageTranslation const& t) { CHECK(table.find(page) == t); });
   for (std::size_t g = 0; g < m.gmmus.size(); ++g) {
     auto const& own = m.gmmus[g]->state().table;
     CHECK(own.mapped_pages() == pages_on[g]);
-    own.each_page([&](std::uint64_t page, PhysAddr frame) {
-      CHECK(table.find(page) == frame);
-      CHECK(device_of(frame) == g);
+    own.each_page([&](std::uint64_t page, PageTranslation const& t) {
+      CHECK(table.find(page) == t);
+      CHECK(device_of(t.frame) == g);
     });
   }
 }

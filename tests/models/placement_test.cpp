@@ -26,7 +26,7 @@ std::vector<int> placed(std::string const& policy, int pages, std::string const&
     auto const* component = &run.system().component(id);
     if (auto const* iommu = dynamic_cast<Iommu const*>(component))
       iommu->state().table.each_page(
-          [&](std::uint64_t, PhysAddr frame) { gpus.push_back(device_of(frame)); });
+          [&](std::uint64_t, PageTranslation const& t) { gpus.push_back(device_of(t.frame)); });
   }
   // Each GPU's own table has its pages and no others.
   std::size_t gpu = 0;
@@ -34,7 +34,8 @@ std::vector<int> placed(std::string const& policy, int pages, std::string const&
     if (auto const* gmmu = dynamic_cast<Gmmu const*>(&run.system().component(id))) {
       CHECK(gmmu->state().table.mapped_pages() ==
             static_cast<std::uint64_t>(std::count(gpus.begin(), gpus.end(), static_cast<int>(gpu))));
-      gmmu->state().table.each_page([&](std::uint64_t, PhysAddr frame) { CHECK(device_of(frame) == gpu); });
+      gmmu->state().table.each_page(
+          [&](std::uint64_t, PageTranslation const& t) { CHECK(device_of(t.frame) == gpu); });
       ++gpu;
     }
   CHECK(gpu == 4);
@@ -142,7 +143,7 @@ TEST_CASE("recorded: a run on the map of a first-touch run has each page where t
   auto const& s = driver_of(again)->state();
   CHECK(s.stats.page_faults == 0);
   CHECK(s.table.mapped_pages() == 64);
-  for (auto const& t : touches) CHECK(s.table.find(t.page) == t.frame);  // to the frame
+  for (auto const& t : touches) CHECK(s.table.find(t.page) == PageTranslation{t.frame});  // to the frame
 }
 
 namespace {

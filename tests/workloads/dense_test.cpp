@@ -141,6 +141,20 @@ TEST_CASE("pointer_chase: another seed gives another walk, the same seed the sam
   CHECK(walk_of(one) != walk_of(two));
 }
 
+TEST_CASE(
+    "pointer_chase: each of several chains is walked by a kernel of its own, over a buffer of its own") {
+  auto const w =
+      build("pointer_chase", {{"elements", "10"}, {"hops", "12"}, {"stride", "4 KiB"}, {"chains", "3"}});
+  REQUIRE(w.kernel_count() == 3);
+  auto const first = addresses(w.kernel(0), 32, Op::load);
+  for (std::size_t c = 0; c < 3; ++c) {
+    auto const loads = addresses(w.kernel(c), 32, Op::load);
+    auto const apart = buffer(w, "chain" + std::to_string(c)).base - buffer(w, "chain0").base;
+    CHECK(apart == c * (2 << 20));
+    for (std::size_t i = 0; i < loads.size(); ++i) CHECK(loads[i] == first[i] + apart);
+  }
+}
+
 TEST_CASE("pointer_chase: order lines ascends by the stride") {
   auto const w =
       build("pointer_chase", {{"elements", "10"}, {"hops", "12"}, {"stride", "4 KiB"}, {"order", "lines"}});

@@ -23,7 +23,7 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
       config_(config),
       workload_(workload),
       routes_(machine, config.routing),
-      page_bits_(static_cast<unsigned>(std::countr_zero(config.memory.page_size.bytes))),
+      page_bits_(config.memory.page_bits()),
       links_of_(machine.nodes.size()),
       system_(std::make_unique<System>()) {
   for (std::uint32_t l = 0; l < machine.links.size(); ++l) {
@@ -165,6 +165,7 @@ void Assembly::build_cpus() {
     iommu.table_base = physical(device, InitialMemory::data_bytes(config_.cpu_dram.capacity.bytes));
     iommu.remote_touch = config_.memory.remote_touch;
     iommu.page_bits = page_bits_;
+    iommu.page_sizes = config_.memory.page_sizes();
     iommu.moves = config_.driver.migrations;
     for (auto const g : instance.gpus)
       if (gpus_[g]->cpu == c)
@@ -231,7 +232,7 @@ void Assembly::build_gpus() {
     gpu.l2_tlb = &system_->add<L2Tlb>(name + ".l2_tlb",
                                       {config_.l2_tlb, clock, sms_ + scalar_caches,
                                        std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs),
-                                       config_.driver.migrations, page_bits_});
+                                       config_.driver.migrations, page_bits_, config_.memory.page_sizes()});
     GmmuSpec gmmu;
     gmmu.params = config_.gmmu;
     gmmu.router = config_.router;
@@ -294,6 +295,7 @@ void Assembly::build_gpus() {
       sm.warp_width = config_.gpu.warp_width;
       sm.line_bytes = config_.gpu.line_bytes;
       sm.page_bits = page_bits_;
+      sm.page_sizes = config_.memory.page_sizes();
       sm.slices = config_.l2_cache.slices_per_partition();
       sm.memory = AddressMap(sm.slices, config_.l2_cache.interleave.bytes);
       sm.moves = config_.driver.migrations;
@@ -316,6 +318,7 @@ void Assembly::add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uin
   spec.device = static_cast<DeviceId>(gpu);
   spec.line_bytes = config_.gpu.line_bytes;
   spec.page_bits = page_bits_;
+  spec.page_sizes = config_.memory.page_sizes();
   spec.moves = config_.driver.migrations;
   spec.arguments = physical(spec.device, config_.dram.capacity.bytes - kArgumentBlock * kArgumentBlocks);
   spec.memory = AddressMap(config_.l2_cache.slices_per_partition(), config_.l2_cache.interleave.bytes);

@@ -59,7 +59,15 @@ void CpuDramParams::describe(ParamTable& t) {
 
 void MemoryParams::describe(ParamTable& t) {
   t.bytes("page_size", page_size, {ByteSize{4096}, ByteSize{2 * 1024 * 1024}},
-          "bytes of a page: 4KiB or 2MiB", "GMMU Bypass, section 5.1: 4 KB");
+          "bytes of a page, a base page where there are large ones: 4KiB or 2MiB",
+          "GMMU Bypass, section 5.1: 4 KB");
+  t.text("large_pages", large_pages,
+         "the buffers of the workload that have large pages, where these lie wholly in them: none, all, or "
+         "names separated by commas",
+         "GMMU Bypass, section 5.1: one page size");
+  t.bytes("large_page_size", large_page_size, {ByteSize{4096}, ByteSize{1 << 30}},
+          "bytes of a large page: 512 or 512 x 512 base pages, a leaf one level or two above theirs",
+          "x86-64, AMD64 manual volume 2: 2 MiB");
   placement.describe(t, "placement", "where a page lies before the first kernel",
                      "MGPUSim 4.2, driver: a unified device takes pages from its GPUs in turn");
   frame_allocation.describe(t, "frame_allocation", "which free frame a page gets",
@@ -80,6 +88,11 @@ void MemoryParams::describe(ParamTable& t) {
   scope.describe(t, "scope",
                  "whose memory is one: which machines of a cluster share pages, a host and a driver",
                  "assumed: machines without a common operating system share no page tables");
+}
+
+unsigned MemoryParams::large_size() const {
+  if (!has_large_pages()) return 0;
+  return static_cast<unsigned>(std::countr_zero(large_page_size.bytes) - std::countr_zero(page_size.bytes));
 }
 
 void MachineParams::describe(ParamTable& t) {
@@ -124,6 +137,8 @@ void MachineConfig::bind(Config& config, Policies const* more) {
       if (p.name != "machines")
         config.leave_out("machine.cluster." + p.name, "machine.cluster.machines above 1");
   }
+  if (!memory.has_large_pages())
+    config.leave_out("memory.large_page_size", "a memory.large_pages other than \"none\"");
   if (!memory.pages_wait())
     for (auto const* name : {"memory.first_touch_by", "memory.first_touch_copy"})
       config.leave_out(name, "a memory.placement that leaves pages to their first touch");
@@ -180,12 +195,12 @@ class Rules {
   }
   // `prefix`: before the names of the TLB's parameters in its section.
   void tlb(std::string const& section, std::string const& prefix, std::uint32_t entries, std::uint32_t ways,
-           unsigned page_bits, TlbPolicies const& policies) {
+           MemoryParams const& memory, TlbPolicies const& policies) {
     if (need(ways <= entries && entries % ways == 0, section + "." + prefix + "ways", ways,
              "must divide the number of entries, " + std::to_string(entries)) &&
         policy(section, prefix + "replacement", policies.replacement, {entries / ways, ways}))
       policy(section, prefix + "organization", policies.organization,
-             {entries, ways, page_bits, policies.replacement});
+             {entries, ways, memory.page_bits(), policies.replacement, memory.page_sizes()});
   }
   void walk_cache(std::string const& section, std::uint32_t entries, WalkCachePolicies const& policies) {
     if (entries != 0 && policy(section, "walk_cache_replacement", policies.replacement, {1, entries}))
@@ -233,10 +248,30 @@ class Rules {
 
 }  // namespace
 
+bool MachineConfig::check_large_pages(Config& config) const {
+  Rules rules(config);
+  auto const size = memory.large_page_size.bytes;
+  auto const least = memory.page_size.bytes << PageTable::kIndexBits;
+  auto const room = InitialMemory::data_bytes(dram.capacity.bytes);
+  auto const* const key = "memory.large_page_size";
+  auto const is_level = rules.need(
+      size == least || size == least << PageTable::kIndexBits, key, size,
+      "must be 512 or 512 x 512 times memory.page_size, " + std::to_string(memory.page_size.bytes));
+  rules.need(size <= room, key, size,
+             "must not be above what gpu.dram.capacity has for data, " + std::to_string(room));
+  if (memory.pages_move())
+    config.refuse("memory.large_pages", "memory.large_pages = " + shown(memory.large_pages) +
+                                            ": large pages do not move, and memory.remote_touch = " +
+                                            memory.remote_touch.name() + " moves pages");
+  return is_level;
+}
+
 void MachineConfig::check(Config& config) const {
   Rules rules(config);
   rules.need(memory.page_size.bytes == 4096 || memory.page_size.bytes == 2 * 1024 * 1024, "memory.page_size",
              memory.page_size.bytes, "must be 4KiB or 2MiB");
+  auto pages = memory;
+  if (pages.has_large_pages() && !check_large_pages(config)) pages.large_pages = "none";
   rules.power_of_two("gpu.line_bytes", gpu.line_bytes);
   rules.interleave("gpu.l2_cache.interleave", l2_cache.interleave, gpu.line_bytes, memory.page_size);
   bool const shared = rules.dram("gpu.dram", dram, gpu_memory(), "gpu.l2_cache.slices", gpu.line_bytes);
@@ -260,13 +295,11 @@ void MachineConfig::check(Config& config) const {
              "gpu.l2_cache.partition_latency", 0,
              "must be at least 1 with gpu.l2_cache.miss_path = home_slice");
   rules.interleave("cpu.llc.interleave", cpu_llc.interleave, gpu.line_bytes, memory.page_size);
-  auto const page_bits = static_cast<unsigned>(std::countr_zero(memory.page_size.bytes));
-  rules.tlb("gpu.l1_tlb", "", l1_tlb.entries, l1_tlb.ways, page_bits, l1_tlb.policies);
-  rules.tlb("gpu.l2_tlb", "", l2_tlb.entries, l2_tlb.ways, page_bits, l2_tlb.policies);
-  rules.tlb("gpu.scalar_cache", "tlb_", scalar_cache.tlb_entries, scalar_cache.tlb_entries, page_bits,
+  rules.tlb("gpu.l1_tlb", "", l1_tlb.entries, l1_tlb.ways, pages, l1_tlb.policies);
+  rules.tlb("gpu.l2_tlb", "", l2_tlb.entries, l2_tlb.ways, pages, l2_tlb.policies);
+  rules.tlb("gpu.scalar_cache", "tlb_", scalar_cache.tlb_entries, scalar_cache.tlb_entries, pages,
             scalar_cache.tlb);
-  if (iommu.tlb_entries != 0)
-    rules.tlb("iommu", "tlb_", iommu.tlb_entries, iommu.tlb_ways, page_bits, iommu.tlb);
+  if (iommu.tlb_entries != 0) rules.tlb("iommu", "tlb_", iommu.tlb_entries, iommu.tlb_ways, pages, iommu.tlb);
   if (gmmu.walk_latency == 0) rules.walk_cache("gpu.gmmu", gmmu.walk_cache, gmmu.walk_cache_policies);
   if (iommu.walk_latency == 0) rules.walk_cache("iommu", iommu.walk_cache, iommu.walk_cache_policies);
   rules.cache("gpu.l1_cache", l1_cache.size, l1_cache.ways, 1, gpu.line_bytes, l1_cache.replacement);

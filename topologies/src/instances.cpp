@@ -41,9 +41,13 @@ void Assembly::find_instances(PagePlacement const& placement) {
     if (instance->gpus.empty()) lacks("GPU", "each machine runs the workload by itself");
     std::vector<DeviceId> gpus(instance->gpus.begin(), instance->gpus.end());
     NodeDevices devices(std::move(gpus), static_cast<DeviceId>(kFirstCpu + instance->cpus.front()));
-    instance->memory.emplace(InitialMemory::Spec{&workload_, std::move(devices), page_bits_,
-                                                 config_.dram.capacity.bytes, config_.cpu.dram.capacity.bytes,
-                                                 config_.memory.frame_allocation});
+    instance->memory.emplace(InitialMemory::Spec{&workload_,
+                                                 std::move(devices),
+                                                 page_bits_,
+                                                 config_.dram.capacity.bytes,
+                                                 config_.cpu_dram.capacity.bytes,
+                                                 config_.memory.frame_allocation,
+                                                 {config_.memory.large_pages, config_.memory.large_size()}});
     placement.place(*instance->memory);
   }
   for (auto& gpu : gpus_) {
@@ -73,7 +77,7 @@ void Assembly::add_host_and_driver(Instance& instance) {
        &memory.placed(), &memory.iommu_table(), iommus, iommus * config_.iommu.pages,
        config_.memory.first_touch_by, config_.memory.first_touch_copy, memory.host_written(),
        config_.l2_cache.software_coherent(), memory.unmapped_pages(), config_.memory.pages_wait(),
-       config_.memory.pages_move()});
+       config_.memory.pages_move(), memory.large_pages()});
 }
 
 void Assembly::wire_instance(Instance& instance) {

@@ -33,7 +33,7 @@ ScalarCacheState ScalarCache::initial() const {
   auto const& p = spec().params;
   auto const outstanding = p.sms * p.requests;
   ScalarCacheState s;
-  s.tlb = p.tlb.make(p.tlb_entries, p.tlb_entries, spec().page_bits);
+  s.tlb = p.tlb.make(p.tlb_entries, p.tlb_entries, spec().page_bits, spec().page_sizes);
   s.tlb_mshrs = MshrTable<ScalarRequest>(p.tlb_mshrs, outstanding);
   s.cache = Cache(p.size.bytes, p.ways, spec().line_bytes, p.replacement);
   s.mshrs = MshrTable<ScalarRequest>(p.mshrs, outstanding);
@@ -98,8 +98,7 @@ bool ScalarCache::serve(ScalarRequest const& m, Cx& cx) const {
   } else {
     auto const page = m.address >> spec().page_bits;
     if (auto const found = s.tlb->lookup(spec().asid, page)) {
-      auto const offset = m.address & ((std::uint64_t{1} << spec().page_bits) - 1);
-      if (!read(found->frame | offset, m, at, cx)) return false;
+      if (!read(found->physical_of(m.address, spec().page_bits), m, at, cx)) return false;
       ++s.stats.tlb_hits;
     } else {
       auto entry = s.tlb_mshrs.find(page);
@@ -162,13 +161,13 @@ void ScalarCache::resume(Cx& cx) const {
 // The requests of the page go on ahead of those that are stalled.
 void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  s.tlb->fill(m.asid, m.page, {m.frame});
+  auto const found = m.translation();
+  s.tlb->fill(m.asid, m.page, found);
   auto const entry = s.tlb_mshrs.find(m.page);
   FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
   s.tlb_mshrs.release(*entry, [&](ScalarRequest const& waiting) {
     auto const at = std::max(s.port_free, cx.now());
-    auto const offset = waiting.address & ((std::uint64_t{1} << spec().page_bits) - 1);
-    if (read(m.frame | offset, waiting, at, cx))
+    if (read(found.physical_of(waiting.address, spec().page_bits), waiting, at, cx))
       s.port_free = spec().clock.after(at);
     else
       s.stalled.push(waiting);

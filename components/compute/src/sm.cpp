@@ -71,7 +71,7 @@ SmState Sm::initial() const {
   SmState s;
   s.warps = WarpContexts(p.sm.max_warps, p.sm.max_warps, p.sm.max_blocks);
   s.warp_order = p.sm.warp_order.make({});
-  s.l1_tlb = p.l1_tlb.policies.make(p.l1_tlb.entries, p.l1_tlb.ways, p.page_bits);
+  s.l1_tlb = p.l1_tlb.policies.make(p.l1_tlb.entries, p.l1_tlb.ways, p.page_bits, p.page_sizes);
   s.tlb_mshrs = MshrTable<LsuItem>(p.l1_tlb.mshrs, p.l1_tlb.waiters);
   s.l1 = Cache(p.l1_cache.size.bytes, p.l1_cache.ways, p.line_bytes, p.l1_cache.replacement);
   s.l1_mshrs = MshrTable<std::uint32_t>(p.l1_cache.mshrs, p.l1_cache.waiters);

@@ -45,7 +45,7 @@ bool Sm::translate_item(LsuItem const& item, Cx& cx) const {
   auto const page = item.address >> spec().page_bits;
   if (auto const found = s.l1_tlb->lookup(spec().asid, page)) {
     auto translated = item;
-    translated.address = found->frame | (item.address & ((std::uint64_t{1} << spec().page_bits) - 1));
+    translated.address = found->physical_of(item.address, spec().page_bits);
     if (!access(translated, looked_up, cx)) return false;
     ++s.stats.l1_tlb_hits;
   } else {
@@ -65,12 +65,12 @@ bool Sm::translate_item(LsuItem const& item, Cx& cx) const {
 
 void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  s.l1_tlb->fill(m.asid, m.page, {m.frame});
+  auto const found = m.translation();
+  s.l1_tlb->fill(m.asid, m.page, found);
   auto const entry = s.tlb_mshrs.find(m.page);
   FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
-  auto const offset_mask = (std::uint64_t{1} << spec().page_bits) - 1;
   s.tlb_mshrs.release(*entry, [&](LsuItem item) {
-    item.address = m.frame | (item.address & offset_mask);
+    item.address = found.physical_of(item.address, spec().page_bits);
     s.replay.push(item);
   });
   run_load_store(cx);

@@ -362,7 +362,7 @@ void Rdma::on_invalidated(Invalidated const& m, Cx& cx) const {
 void Rdma::receive(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
   if (m.kind == PacketKind::translate_response) {
-    cx.send(translate_response, TranslateResponse{m.address, m.frame, 0, m.tag, m.found_by, {}});
+    cx.send(translate_response, TranslateResponse{m.address, m.frame, 0, m.tag, m.found_by, m.bytes, {}});
     return;
   }
   if (m.kind == PacketKind::invalidate_request || m.kind == PacketKind::flush_request) {

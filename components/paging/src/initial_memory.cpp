@@ -22,23 +22,54 @@ InitialMemory::InitialMemory(Spec const& spec) : spec_(spec) {
                       std::to_string(total << spec.page_bits) +
                       " bytes or more, beyond the machine's memory (gpu.dram.capacity, cpu.dram.capacity)");
   }
+  large_ = LargePages(spec.large, *spec.workload, buffers_);
+}
+
+void InitialMemory::map(std::uint64_t page, DeviceId device, std::uint64_t number, unsigned size) {
+  auto const owner = device < kFirstCpu ? spec_.devices.gpu(device) : spec_.devices.cpu();
+  auto const frame = physical(owner, number << spec_.page_bits);
+  if (device < kFirstCpu) gpu_tables_[device].map(page, frame, size);
+  iommu_table_.map(page, frame, size);
+  placed_.push_back({page, device, static_cast<std::uint8_t>(size)});
+}
+
+bool InitialMemory::place_base(std::uint64_t page, DeviceId device) {
+  auto& frames = frames_of(device);
+  if (frames.empty()) return false;
+  map(page, device, frames.allocate(page), 0);
+  return true;
+}
+
+bool InitialMemory::place_large(std::uint64_t page, unsigned size, DeviceId device) {
+  auto const frame = frames_of(device).allocate_large(page, size);
+  if (frame) map(page, device, *frame, size);
+  return frame.has_value();
+}
+
+DeviceId InitialMemory::nearest_with_room(std::uint32_t gpu) const {
+  for (std::uint32_t i = 0; i < gpus(); ++i) {
+    auto const g = (gpu + i) % gpus();
+    if (!gpu_frames_[g]->empty()) return static_cast<DeviceId>(g);
+  }
+  return kFirstCpu;
 }
 
 bool InitialMemory::place(std::uint64_t page, DeviceId device) {
-  auto& frames = device >= kFirstCpu ? cpu_frames_ : gpu_frames_[device];
-  if (frames->empty()) return false;
-  auto const owner = device < kFirstCpu ? spec_.devices.gpu(device) : spec_.devices.cpu();
-  auto const frame = physical(owner, frames->allocate(page) << spec_.page_bits);
-  if (device < kFirstCpu) gpu_tables_[device].map(page, frame);
-  iommu_table_.map(page, frame);
-  placed_.push_back({page, device});
+  auto const size = large_.size_of(page);
+  auto const first = first_of(page, size);
+  if (size != 0 && place_large(first, size, device)) return true;
+  for (auto p = first; p - first < std::uint64_t{1} << size; ++p)
+    if (!place_base(p, device)) return false;
   return true;
 }
 
 bool InitialMemory::place_near(std::uint64_t page, std::uint32_t gpu) {
-  for (std::uint32_t i = 0; i < gpus(); ++i)
-    if (place(page, static_cast<DeviceId>((gpu + i) % gpus()))) return true;
-  return place(page, kFirstCpu);
+  auto const size = large_.size_of(page);
+  auto const first = first_of(page, size);
+  if (size != 0 && place_large(first, size, nearest_with_room(gpu))) return true;
+  for (auto p = first; p - first < std::uint64_t{1} << size; ++p)
+    if (!place_base(p, nearest_with_room(gpu))) return false;
+  return true;
 }
 
 std::vector<PageRange> InitialMemory::host_written() const {

@@ -22,7 +22,7 @@ PagingDriverState PagingDriver::initial() const {
   s.cpu_frames = spec().frames.make({FrameAllocator::kUnbounded});
   if (spec().placed != nullptr)
     for (auto const& p : *spec().placed)
-      static_cast<void>((p.device >= kFirstCpu ? *s.cpu_frames : s.frames[p.device]).allocate(p.page));
+      take(p.page, p.size, p.device < kFirstCpu ? spec().devices.gpu(p.device) : spec().devices.cpu(), s);
   s.moves.resize(spec().params.migrations);
   for (auto i = spec().params.migrations; i > 0; --i) s.free_moves.push_back(i - 1);
   s.waiting = Ring<PageFault>(spec().queue);
@@ -62,6 +62,10 @@ std::vector<TableInfo> PagingDriver::tables() const {
           {"gpu", "text", "GPU that touched the page", ColumnType::text},
           {"device", "text", "device in whose memory it was placed", ColumnType::text},
           {"mapped", "ps", "simulated time at which the driver mapped it", ColumnType::u64}}});
+  if (spec().pages_wait && spec().large.any())
+    tables[0].columns.push_back({"base_pages", "count",
+                                 "base pages that it has; the page number is that of the first",
+                                 ColumnType::u64});
   if (spec().pages_move)
     tables.push_back(
         {"migrations",
@@ -81,8 +85,12 @@ std::vector<TableInfo> PagingDriver::tables() const {
 void PagingDriver::take_rows(PagingDriverState& s, TableRows& rows) const {
   auto const name = [](PhysAddr frame) { return device_name(device_of(frame)); };
   if (spec().pages_wait)
-    for (auto const& r : s.first_touches)
-      rows.add(0, {r.page, device_name(static_cast<DeviceId>(r.gpu)), name(r.frame), count_of(r.mapped)});
+    for (auto const& r : s.first_touches) {
+      std::vector<Cell> cells{r.page, device_name(static_cast<DeviceId>(r.gpu)), name(r.frame),
+                              count_of(r.mapped)};
+      if (spec().large.any()) cells.emplace_back(std::uint64_t{1} << r.size);
+      rows.add(0, cells);
+    }
   if (spec().pages_move)
     for (auto const& r : s.records)
       rows.add(spec().pages_wait ? 1 : 0, {r.page, name(r.from), name(r.to), count_of(r.started),
@@ -103,28 +111,42 @@ std::string PagingDriver::waiting_for() const {
   return std::to_string(moving) + " pages moving, " + std::to_string(s.waiting.size()) + " faults waiting";
 }
 
-PhysAddr PagingDriver::allocate(std::uint64_t page, DeviceId gpu, PagingDriverState& s) const {
+PageTranslation PagingDriver::take(std::uint64_t page, unsigned size, DeviceId device,
+                                   PagingDriverState& s) const {
+  auto& frames = pool(device, s);
+  if (size != 0)
+    if (auto const large = frames.allocate_large(first_of(page, size), size))
+      return {physical(device, *large << spec().page_bits), static_cast<std::uint8_t>(size)};
+  return {physical(device, frames.allocate(page) << spec().page_bits), 0};
+}
+
+PageTranslation PagingDriver::take_near(std::uint64_t page, unsigned size, DeviceId gpu,
+                                        PagingDriverState& s) const {
   auto const& devices = spec().devices;
   auto const first = devices.number_of(gpu);
   for (std::uint32_t i = 0; i < devices.gpus(); ++i) {
     auto const g = (first + i) % devices.gpus();
     if (s.frames[g].empty()) continue;
     if (i != 0) ++s.stats.pages_spilled;
-    return physical(devices.gpu(g), s.frames[g].allocate(page) << spec().page_bits);
+    return take(page, size, devices.gpu(g), s);
   }
   ++s.stats.pages_spilled;
-  return physical(devices.cpu(), s.cpu_frames->allocate(page) << spec().page_bits);
+  return take(page, size, devices.cpu(), s);
 }
 
-void PagingDriver::release(PhysAddr frame, PagingDriverState& s) const {
-  auto const device = device_of(frame);
-  auto& pool = device >= kFirstCpu ? *s.cpu_frames : s.frames[spec().devices.number_of(device)];
-  pool.release(offset_of(frame) >> spec().page_bits);
+FrameAllocator& PagingDriver::pool(DeviceId device, PagingDriverState& s) const {
+  return device >= kFirstCpu ? *s.cpu_frames : s.frames[spec().devices.number_of(device)];
+}
+
+void PagingDriver::release(PageTranslation const& page, PagingDriverState& s) const {
+  auto const first = offset_of(page.frame) >> spec().page_bits;
+  for (auto f = first; f - first < std::uint64_t{1} << page.size; ++f)
+    pool(device_of(page.frame), s).release(f);
 }
 
 bool PagingDriver::is_copied(std::uint64_t page, PagingDriverState const& s) const {
   return std::any_of(s.moves.begin(), s.moves.end(),
-                     [&](PageMigration const& m) { return m.in_use != 0 && m.fault.page == page; });
+                     [&](PageMigration const& m) { return m.in_use != 0 && m.copies(page); });
 }
 
 Duration PagingDriver::work(FaultKind kind, Duration takes, Cx& cx) const {
@@ -134,8 +156,8 @@ Duration PagingDriver::work(FaultKind kind, Duration takes, Cx& cx) const {
   return s.free_at - cx.now();
 }
 
-void PagingDriver::answer(PageFault const& m, PhysAddr frame, Duration extra, Cx& cx) const {
-  PageMapped const there{m.page, frame, m.entry, 0};
+void PagingDriver::answer(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const {
+  PageMapped const there{m.page, to.frame, m.entry, to.size, {}};
   if (m.kind == FaultKind::not_mapped && m.iommu == 0)
     cx.send(placed, there, extra);
   else
@@ -149,17 +171,17 @@ void PagingDriver::on_fault(PageFault const& m, Cx& cx) const {
 bool PagingDriver::handle(PageFault const& m, bool may_move, Cx& cx) const {
   auto& s = cx.state();
   if (is_copied(m.page, s)) return false;
-  auto const frame = s.table.find(m.page);
-  if (!frame) {
+  auto const found = s.table.find(m.page);
+  if (!found) {
     if (!touch_first(m, cx)) return false;
   } else {
-    bool const moves = may_move && m.kind == FaultKind::remote && device_of(*frame) != m.gpu;
+    bool const moves = may_move && m.kind == FaultKind::remote && device_of(found->frame) != m.gpu;
     if (moves && s.free_moves.empty()) return false;
-    if (moves && !s.frames[spec().devices.number_of(m.gpu)].empty()) {
-      start_move(m, *frame, cx);
+    if (moves && !pool(m.gpu, s).empty()) {
+      start_move(m, found->frame, cx);
     } else {
       if (moves) ++s.stats.migrations_refused;
-      answer(m, *frame, work(m.kind, moves ? spec().params.fault_latency : Duration::zero(), cx), cx);
+      answer(m, *found, work(m.kind, moves ? spec().params.fault_latency : Duration::zero(), cx), cx);
     }
   }
   ++s.stats.page_faults;
@@ -171,38 +193,52 @@ bool PagingDriver::host_wrote(std::uint64_t page) const {
                              [page](PageRange const& r) { return page - r.first < r.count; });
 }
 
+unsigned PagingDriver::size_for(std::uint64_t page, PagingDriverState const& s) const {
+  auto const size = spec().large.size_of(page);
+  if (size == 0) return 0;
+  bool const part_comes = std::ranges::any_of(s.moves, [&](PageMigration const& m) {
+    return m.in_use != 0 && first_of(m.fault.page, size) == first_of(page, size);
+  });
+  return !part_comes && s.table.takes(page, size) ? size : 0;
+}
+
 bool PagingDriver::touch_first(PageFault const& m, Cx& cx) const {
   auto& s = cx.state();
   bool const fetches = spec().first_touch_copy && host_wrote(m.page);
   if (fetches && s.free_moves.empty()) return false;
-  auto const to = allocate(m.page, m.gpu, s);
+  auto to = take_near(m.page, size_for(m.page, s), m.gpu, s);
   auto const ready = work(m.kind, spec().params.fault_latency, cx);
-  if (!fetches || device_of(to) >= kFirstCpu) {
+  auto const device = device_of(to.frame);
+  if (!fetches || device >= kFirstCpu) {
     map_first(m, to, ready, cx);
     return true;
   }
+  auto const from = take(m.page, to.size, spec().devices.cpu(), s);
+  if (from.size != to.size) {  // the contents are in no large frame
+    release(to, s);
+    to = take(m.page, from.size, device, s);
+  }
   auto const number = s.free_moves.back();
   s.free_moves.pop_back();
-  auto const from = physical(spec().devices.cpu(), s.cpu_frames->allocate(m.page) << spec().page_bits);
-  s.moves[number] = {m, from, to, cx.now(), Time{}, 0, 1, 1};
-  cx.send(copy, spec().devices.number_of(device_of(to)), CopyOrder{from, to, page_bytes(), number}, ready);
+  s.moves[number] = {m, from.frame, to.frame, cx.now(), Time{}, 0, 1, 1, 0, to.size};
+  cx.send(copy, spec().devices.number_of(device),
+          CopyOrder{from.frame, to.frame, page_bytes() << to.size, number}, ready);
   return true;
 }
 
-void PagingDriver::map_first(PageFault const& m, PhysAddr frame, Duration extra, Cx& cx) const {
+void PagingDriver::map_first(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const {
   auto& s = cx.state();
   ++s.stats.pages_mapped;
-  s.table.map(m.page, frame);
-  s.first_touches.push_back({m.page, frame, cx.now() + extra, m.gpu, 0});
-  answer(m, frame, extra, cx);
+  s.table.map(m.page, to.frame, to.size);
+  s.first_touches.push_back({first_of(m.page, to.size), to.frame, cx.now() + extra, m.gpu, to.size});
+  answer(m, to, extra, cx);
 }
 
 void PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx) const {
   auto& s = cx.state();
   auto const number = s.free_moves.back();
   s.free_moves.pop_back();
-  auto& frames = s.frames[spec().devices.number_of(m.gpu)];
-  auto const to = physical(m.gpu, frames.allocate(m.page) << spec().page_bits);
+  auto const to = take(m.page, 0, m.gpu, s).frame;
   s.moves[number] = {m, from, to, cx.now(), Time{}, spec().iommus, 1, 0};
   auto const ready = work(m.kind, spec().params.fault_latency, cx);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
@@ -232,15 +268,15 @@ void PagingDriver::on_copied(CopyDone const& m, Cx& cx) const {
   s.moves[m.tag] = {};
   s.free_moves.push_back(m.tag);
   if (done.first_touch != 0)
-    map_first(done.fault, done.to, Duration::zero(), cx);
+    map_first(done.fault, {done.to, done.size}, Duration::zero(), cx);
   else
     end_move(done, m.tag, cx);
-  release(done.from, s);
+  release({done.from, done.size}, s);
   for (auto n = s.waiting.size(); n > 0; --n) {
     auto const waiting = s.waiting.front();
     s.waiting.pop();
     // A fault that arrived while its page was copied starts no migration itself.
-    if (!handle(waiting, waiting.page != done.fault.page, cx)) s.waiting.push(waiting);
+    if (!handle(waiting, !done.copies(waiting.page), cx)) s.waiting.push(waiting);
   }
 }
 
@@ -252,7 +288,7 @@ void PagingDriver::end_move(PageMigration const& done, std::uint32_t number, Cx&
   s.table.map(done.fault.page, done.to);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
     cx.send(move, i, PageMove{done.fault.page, done.to, number, MoveStep::remap, {}});
-  answer(done.fault, done.to, Duration::zero(), cx);
+  answer(done.fault, {done.to, 0}, Duration::zero(), cx);
 }
 
 }  // namespace farfault

@@ -172,16 +172,16 @@ void Gmmu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const 
   if (!step.found && r.lookups == 1 && r.answered == 0)
     request_from_iommu(id, cx);  // the look-up continues there
   else
-    lookup_done(id, step.found ? step.address : kNoFrame, cx);
+    lookup_done(id, step.found ? step.translation() : PageTranslation{}, cx);
   start_walks(cx);
 }
 
 void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (device_of(m.frame) == spec().device && !s.table.find(m.page)) s.table.map(m.page, m.frame);
+  if (device_of(m.frame) == spec().device && !s.table.find(m.page)) s.table.map(m.page, m.frame, m.size);
   bool const mapped_here = device_of(m.frame) == spec().device && m.found_by == FoundBy::table;
   observe(s.pending[m.tag], mapped_here, cx);
-  lookup_done(m.tag, m.frame, cx);
+  lookup_done(m.tag, m.translation(), cx);
 }
 
 void Gmmu::on_invalidate(Invalidate const& m, Cx& cx) const {
@@ -212,17 +212,18 @@ void Gmmu::observe(GmmuPending& pending, bool local, Cx& cx) const {
                              cx.now());
 }
 
-void Gmmu::lookup_done(std::uint32_t id, PhysAddr frame, Cx& cx) const {
+void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, Cx& cx) const {
   auto& s = cx.state();
   auto& r = s.pending[id];
   FF_CHECK(r.in_use != 0 && r.lookups > 0, path() + ": a response to no request");
   --r.lookups;
-  if (frame != kNoFrame && r.answered != 0) ++s.stats.late_responses;
-  if (frame != kNoFrame && r.answered == 0) {
+  bool const answers = found.frame != kNoFrame;
+  if (answers && r.answered != 0) ++s.stats.late_responses;
+  if (answers && r.answered == 0) {
     r.answered = 1;
     ++s.stats.responses;
     s.latency_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - r.arrived));
-    cx.send(response, TranslateResponse{r.page, frame, r.asid, r.l2_entry});
+    cx.send(response, TranslateResponse{r.page, found.frame, r.asid, r.l2_entry, FoundBy::table, found.size});
   }
   if (r.lookups != 0) return;
   FF_CHECK(r.answered != 0, path() + ": a request ended without a response");

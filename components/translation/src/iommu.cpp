@@ -26,7 +26,7 @@ void IommuParams::describe(ParamTable& t) {
 IommuState Iommu::initial() const {
   auto const& p = spec().params;
   IommuState s;
-  s.tlb = p.tlb.make(p.tlb_entries, p.tlb_ways, spec().page_bits);
+  s.tlb = p.tlb.make(p.tlb_entries, p.tlb_ways, spec().page_bits, spec().page_sizes);
   s.pages = MshrTable<IommuWaiter>(p.pages, spec().waiters);
   s.stalled = Ring<Packet>(spec().waiters);
   s.missed_at.resize(p.pages);
@@ -113,7 +113,7 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
   auto const found = s.tlb->lookup(0, m.address);
   if (found && !s.remote_touch->may_move(found->frame, m.device)) {
     ++s.stats.tlb_hits;
-    answer(requester, m.address, {found->frame, FoundBy::table}, looked_up - cx.now(), cx);
+    answer(requester, m.address, {*found, FoundBy::table}, looked_up - cx.now(), cx);
   } else if (auto const moving = s.moving.find(m.address)) {
     ++s.stats.tlb_misses;
     s.moving.wait(*moving, requester);
@@ -122,7 +122,7 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
     if (!entry && s.pages.full()) return false;
     ++(found ? s.stats.tlb_hits : s.stats.tlb_misses);
     if (found && !s.remote_touch->touch(m.address, found->frame, m.device)) {
-      answer(requester, m.address, {found->frame, FoundBy::table}, looked_up - cx.now(), cx);
+      answer(requester, m.address, {*found, FoundBy::table}, looked_up - cx.now(), cx);
     } else if (entry) {
       ++s.stats.merged_misses;
       s.pages.wait(*entry, requester);
@@ -197,7 +197,7 @@ void Iommu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const
   } else if (s.remote_touch->touch(step.page, step.address, first.gpu)) {
     raise(FaultKind::remote, entry, first.gpu, Duration::zero(), cx);
   } else {
-    finish(entry, {step.address, FoundBy::table}, cx);
+    finish(entry, {step.translation(), FoundBy::table}, cx);
   }
   start_walks(cx);
 }
@@ -205,13 +205,13 @@ void Iommu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const
 void Iommu::on_mapped(PageMapped const& m, Cx& cx) const {
   auto& s = cx.state();
   s.fault_latency.add(nanoseconds_of(cx.now() - s.fault_raised[m.entry]));
-  s.table.map(m.page, m.frame);
-  finish(m.entry, {m.frame, FoundBy::fault}, cx);
+  s.table.map(m.page, m.frame, m.size);
+  finish(m.entry, {{m.frame, m.size}, FoundBy::fault}, cx);
 }
 
 void Iommu::finish(std::uint32_t entry, Translation const& found, Cx& cx) const {
   auto& s = cx.state();
-  s.tlb->fill(0, s.pages.key(entry), {found.frame});
+  s.tlb->fill(0, s.pages.key(entry), found.to);
   answer_all(s.pages, entry, found, cx);
   resume_stalled(cx);
 }
@@ -300,18 +300,19 @@ void Iommu::remap(PageMove const& m, Cx& cx) const {
   s.table.map(m.page, m.frame);
   auto const entry = s.moving.find(m.page);
   FF_CHECK(entry.has_value(), path() + ": a page is mapped again that was not unmapped");
-  answer_all(s.moving, *entry, {m.frame, FoundBy::fault}, cx);
+  answer_all(s.moving, *entry, {{m.frame, 0}, FoundBy::fault}, cx);
 }
 
 void Iommu::answer(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,
                    Cx& cx) const {
   auto& s = cx.state();
-  if (s.remote_touch->may_move(found.frame, to.gpu)) s.directory.add_holder(page, to.gpu);
+  if (s.remote_touch->may_move(found.to.frame, to.gpu)) s.directory.add_holder(page, to.gpu);
   s.last_response = std::max(s.last_response, cx.now() + extra);
   Packet p{};
   p.kind = PacketKind::translate_response;
   p.address = page;
-  p.frame = found.frame;
+  p.frame = found.to.frame;
+  p.bytes = found.to.size;
   p.found_by = found.found_by;
   p.tag = to.tag;
   p.destination = to.node;

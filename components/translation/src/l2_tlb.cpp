@@ -18,7 +18,7 @@ L2TlbState L2Tlb::initial() const {
   L2TlbState s;
   auto const& p = spec().params;
   auto const outstanding = spec().clients * spec().requests_per_client;
-  s.tlb = p.policies.make(p.entries, p.ways, spec().page_bits);
+  s.tlb = p.policies.make(p.entries, p.ways, spec().page_bits, spec().page_sizes);
   s.mshrs = MshrTable<std::uint32_t>(p.mshrs, outstanding);
   s.stalled = Ring<TranslateRequest>(outstanding);
   s.invalidating.resize(spec().moves);
@@ -73,7 +73,8 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   if (auto const found = s.tlb->lookup(m.asid, m.page)) {
     ++s.hits;
     s.last_response = std::max(s.last_response, looked_up);
-    cx.send(response, m.from, TranslateResponse{m.page, found->frame, m.asid, 0}, looked_up - cx.now());
+    cx.send(response, m.from, TranslateResponse{m.page, found->frame, m.asid, 0, FoundBy::table, found->size},
+            looked_up - cx.now());
   } else {
     auto const key = (static_cast<std::uint64_t>(m.asid) << 52) | m.page;
     auto entry = s.mshrs.find(key);
@@ -93,10 +94,11 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
 
 void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  s.tlb->fill(m.asid, m.page, {m.frame});
+  s.tlb->fill(m.asid, m.page, m.translation());
   auto at = cx.now();
   s.mshrs.release(m.tag, [&](std::uint32_t sm) {
-    cx.send(response, sm, TranslateResponse{m.page, m.frame, m.asid, 0}, at - cx.now());
+    cx.send(response, sm, TranslateResponse{m.page, m.frame, m.asid, 0, FoundBy::table, m.size},
+            at - cx.now());
     s.last_response = std::max(s.last_response, at);
     at = spec().clock.after(at);
   });

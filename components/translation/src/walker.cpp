@@ -38,9 +38,11 @@ std::optional<Walker::Read> Walker::start(PageTable const& table) {
 Walker::Step Walker::end(std::uint32_t walker, PageTable const& table) {
   FF_INVARIANT(walker < walks_.size(), "no walker has this number");
   auto const& w = walks_[walker];
-  auto const frame = table.find(w.page);
+  auto const found = table.find(w.page);
   free_.push_back(walker);
-  return {true, frame.has_value(), w.tag, w.page, frame.value_or(0), {}};
+  return {
+      true, found.has_value(), found ? found->size : std::uint8_t{0}, w.tag, w.page, found ? found->frame : 0,
+      {}};
 }
 
 Walker::Step Walker::advance(std::uint32_t walker, PageTable const& table) {
@@ -49,13 +51,13 @@ Walker::Step Walker::advance(std::uint32_t walker, PageTable const& table) {
   auto const entry = table.step(w.node, w.level, w.page);
   if (!entry.present || entry.leaf) {
     free_.push_back(walker);
-    return {true, entry.present, w.tag, w.page, entry.next, {}};
+    return {true, entry.present, entry.size, w.tag, w.page, entry.next, {}};
   }
   ++w.level;
   w.node = entry.next;
   cache_->remember(w.asid, w.page, w.level, table.levels(), w.node);
   ++reads_;
-  return {false, false, w.tag, w.page, table.step(w.node, w.level, w.page).address, reader_of(w)};
+  return {false, false, 0, w.tag, w.page, table.step(w.node, w.level, w.page).address, reader_of(w)};
 }
 
 }  // namespace farfault

@@ -1,5 +1,4 @@
-// A TLB of two arrays of half the entries each: one bit of the page's number says which. Arrays that are
-// looked up apart need fewer ports.
+// A TLB of two arrays of half the entries each, with fewer ports: a bit of the page's number says which.
 #include <farfault/program.hpp>
 #include <farfault/translation/tlb_organization.hpp>
 
@@ -16,41 +15,42 @@ class SplitTlb final : public TlbOrganization {
     }
   };
 
-  SplitTlb(Params const& p, Setup const& s) : params_{p}, frames_(s.entries) {
-    if (s.entries != 0 && s.entries / s.ways % 2 != 0)
+  SplitTlb(Params const& p, Setup const& s) : params_{p}, sizes_{s.sizes}, frames_(s.entries) {
+    auto const sets = s.entries / s.ways;
+    if (sets % 2 != 0)
       throw UserError("bit = " + std::to_string(p.bit) + ": a TLB of an odd number of sets, " +
-                      std::to_string(s.entries / s.ways) + ", has no halves");
-    for (auto& half : halves_)
-      half = SetAssociative(s.entries == 0 ? 0 : s.entries / s.ways / 2, s.ways, s.replacement);
+                      std::to_string(sets) + ", has no halves");
+    for (auto& half : halves_) half = SetAssociative(sets / 2, s.ways, s.replacement);
   }
 
   std::optional<PageTranslation> lookup(std::uint32_t asid, std::uint64_t page) override {
     if (frames_.empty()) return std::nullopt;
-    auto const half = half_of(page);
-    auto const slot = halves_[half].find(set_of(page), key(asid, page));
-    if (!slot) return std::nullopt;
-    ++hits_[half];
-    return PageTranslation{frame(half, *slot)};
+    return find_by_size(sizes_.value, [&](std::uint8_t size) {
+      auto const half = half_of(page >> size);
+      auto const slot = halves_[half].find(set_of(page >> size), key(asid, page, size));
+      if (slot) ++hits_[half];
+      return slot ? std::optional(PageTranslation{frame(half, *slot), size}) : std::nullopt;
+    });
   }
   void fill(std::uint32_t asid, std::uint64_t page, PageTranslation const& translation) override {
     if (frames_.empty()) return;
-    auto const half = half_of(page);
-    auto& array = halves_[half];
-    auto const present = array.find(set_of(page), key(asid, page));
-    auto const slot = present ? *present : array.insert(set_of(page), key(asid, page)).slot;
-    frame(half, slot) = translation.frame;
+    auto const number = page >> translation.size;
+    auto const slot = halves_[half_of(number)].put(set_of(number), key(asid, page, translation.size));
+    frame(half_of(number), slot) = translation.frame;
   }
   bool invalidate(std::uint32_t asid, std::uint64_t page) override {
-    return !frames_.empty() && halves_[half_of(page)].erase(set_of(page), key(asid, page));
+    return !frames_.empty() && find_by_size(sizes_.value, [&](std::uint8_t size) {
+      return halves_[half_of(page >> size)].erase(set_of(page >> size), key(asid, page, size));
+    });
   }
   void each_entry(EntryFunction const& f) const override {
     for (std::uint32_t i = 0; i < frames_.size(); ++i)
       if (auto const k = halves_[i % 2].key(i / 2); k != SetAssociative::kEmpty)
-        f(asid_of(k), page_of(k), {frames_[i]});
+        f(asid_of(k), page_of(k), {frames_[i], size_of(k)});
   }
   std::span<SetAssociative const> arrays() const override { return halves_; }
 
-  auto members() { return std::tie(params_, halves_, frames_, hits_); }
+  auto members() { return std::tie(params_, sizes_, halves_, frames_, hits_); }
   static auto stats() {
     return std::array<Stat<SplitTlb>, 1>{{{"hits_of_second", "count", "hits in the second array",
                                            StatKind::counter, [](SplitTlb const& t) { return t.hits_[1]; }}}};
@@ -66,6 +66,7 @@ class SplitTlb final : public TlbOrganization {
   PhysAddr& frame(std::size_t half, std::uint32_t slot) { return frames_[2 * slot + half]; }
 
   Fixed<Params> params_;
+  Fixed<std::uint64_t> sizes_;  // bit s: there may be pages of 2^s base pages
   std::array<SetAssociative, 2> halves_;
   std::vector<PhysAddr> frames_;  // of both, in turn
   std::array<std::uint64_t, 2> hits_{};

@@ -4,9 +4,11 @@
 // the cycle in which the last one is used: a closed form. Order `random` walks one cycle through all elements
 // in random order (Sattolo's algorithm), which no stride prefetcher predicts; order `lines` walks them by
 // ascending address, so that with a stride of at least a cache line each of the first `elements` loads is a
-// cold miss, and a new page comes every page / stride loads.
+// cold miss, and a new page comes every page / stride loads. Several chains are walked one after the other,
+// by a kernel each, over a buffer each: what differs between the buffers shows in the times of the kernels.
 #include <memory>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "farfault/workloads/buffer_layout.hpp"
@@ -23,6 +25,7 @@ struct Spec {
   ByteSize stride{128};
   std::uint64_t elements = 8192;
   std::uint64_t hops = 16384;
+  std::uint32_t chains = 1;
   Order order = Order::random;
 
   void describe(ParamTable& t) {
@@ -30,6 +33,8 @@ struct Spec {
             "distance of neighbouring elements, a multiple of 8 B", "assumed");
     t.count("elements", elements, {1, 1ULL << 26}, "pointers in the chain", "assumed");
     t.count("hops", hops, {1, 1ULL << 40}, "loads; more than `elements` walks the chain again", "assumed");
+    t.count("chains", chains, {1, 1024},
+            "chains, in buffers chain0, chain1, ..., of a kernel each; of one: chain", "assumed");
     t.choice("order", order, {{"random", Order::random}, {"lines", Order::lines}},
              "random: one random cycle; lines: ascending addresses, for cold misses", "assumed");
   }
@@ -75,9 +80,12 @@ Workload build(Spec const& spec, BuildContext const& context) {
     throw UserError("pointer_chase: stride " + to_text(spec.stride) +
                     " is not a multiple of a pointer's 8 B");
   BufferLayout layout;
-  auto const base = layout.add("chain", spec.stride.bytes * spec.elements);
   std::vector<std::unique_ptr<Kernel const>> kernels;
-  kernels.push_back(std::make_unique<PointerChase>(spec, base, context.seed));
+  for (std::uint32_t c = 0; c < spec.chains; ++c) {
+    auto const base = layout.add(spec.chains == 1 ? "chain" : "chain" + std::to_string(c),
+                                 spec.stride.bytes * spec.elements);
+    kernels.push_back(std::make_unique<PointerChase>(spec, base, context.seed));
+  }
   return {"pointer_chase", layout.take(), std::move(kernels)};
 }
 

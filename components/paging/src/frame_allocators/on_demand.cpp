@@ -1,5 +1,7 @@
 // Released frames are allocated first, the latest released first (a free list, as Linux keeps per CPU); then
-// frames never used, in order.
+// frames never used, in order. A large frame is the lowest one whose frames have all been released, else the
+// next one of which none is in use; the frames left out before it count as released.
+#include <algorithm>
 #include <vector>
 
 #include "farfault/paging/frame_allocator.hpp"
@@ -19,11 +21,41 @@ class OnDemand final : public FrameAllocator {
     released_.pop_back();
     return frame;
   }
+  std::optional<std::uint64_t> allocate_large(std::uint64_t, unsigned size) override {
+    auto const frames = std::uint64_t{1} << size;
+    if (auto const first = released_run(frames)) {
+      std::erase_if(released_, [&](std::uint64_t f) { return f - *first < frames; });
+      return first;
+    }
+    auto first = next_ - next_ % frames;
+    auto const is_in = [&](std::uint64_t f) { return f >= first; };
+    auto const free = static_cast<std::uint64_t>(std::ranges::count_if(released_, is_in));
+    if (free != next_ - first) first += frames;
+    if (first > limit_ || limit_ - first < frames) return std::nullopt;
+    std::erase_if(released_, is_in);
+    for (auto f = first; f > next_; --f) released_.push_back(f - 1);
+    next_ = first + frames;
+    return first;
+  }
   void release(std::uint64_t frame) override { released_.push_back(frame); }
 
   auto members() { return std::tie(next_, limit_, released_); }
 
  private:
+  // The lowest aligned run of so many frames that have all been released.
+  std::optional<std::uint64_t> released_run(std::uint64_t frames) const {
+    if (released_.size() < frames) return std::nullopt;
+    auto sorted = released_;
+    std::ranges::sort(sorted);
+    std::uint64_t length = 0;
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      bool const follows = i != 0 && sorted[i] == sorted[i - 1] + 1;
+      length = sorted[i] % frames == 0 ? 1 : follows && length != 0 ? length + 1 : 0;
+      if (length == frames) return sorted[i] + 1 - frames;
+    }
+    return std::nullopt;
+  }
+
   std::uint64_t next_ = 0;
   std::uint64_t limit_;
   std::vector<std::uint64_t> released_;

@@ -6,9 +6,10 @@ namespace {
 
 struct Contiguous final : PagePlacement {
   void place(InitialMemory& memory) const override {
-    for (auto const& b : memory.buffers())
-      for (std::uint64_t p = 0; p < b.count; ++p)
-        memory.place_near(b.first + p, static_cast<std::uint32_t>(p * memory.gpus() / b.count));
+    memory.each_page([&](PageRange const& buffer, std::uint64_t page, unsigned) {
+      auto const part = (page - buffer.first) * memory.gpus() / buffer.count;
+      memory.place_near(page, static_cast<std::uint32_t>(part));
+    });
   }
 };
 

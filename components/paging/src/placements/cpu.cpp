@@ -6,12 +6,12 @@ namespace {
 
 struct OnCpu final : PagePlacement {
   void place(InitialMemory& memory) const override {
-    for (auto const& b : memory.buffers())
-      for (auto page = b.first; page < b.first + b.count; ++page)
-        if (!memory.place(page, kFirstCpu))
-          throw UserError("workload '" + memory.workload().name() +
-                          "' needs more than the CPU's memory, where memory.placement = cpu puts it all "
-                          "(cpu.dram.capacity)");
+    memory.each_page([&](PageRange const&, std::uint64_t page, unsigned) {
+      if (!memory.place(page, kFirstCpu))
+        throw UserError("workload '" + memory.workload().name() +
+                        "' needs more than the CPU's memory, where memory.placement = cpu puts it all "
+                        "(cpu.dram.capacity)");
+    });
   }
 };
 

@@ -6,9 +6,9 @@ namespace {
 
 struct Interleave final : PagePlacement {
   void place(InitialMemory& memory) const override {
-    for (auto const& b : memory.buffers())
-      for (auto page = b.first; page < b.first + b.count; ++page)
-        memory.place_near(page, static_cast<std::uint32_t>(page % memory.gpus()));
+    memory.each_page([&](PageRange const&, std::uint64_t page, unsigned size) {
+      memory.place_near(page, static_cast<std::uint32_t>((page >> size) % memory.gpus()));
+    });
   }
 };
 

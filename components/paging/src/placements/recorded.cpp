@@ -1,5 +1,5 @@
-// Pages lie where a page map says. Frames are allocated in the order of the file. Pages that it does not name
-// are mapped at their first touch.
+// Pages lie where a page map says, a large one where the map says of any of its base pages. Frames are
+// allocated in the order of the file. Pages that it does not name are mapped at their first touch.
 #include <algorithm>
 
 #include "farfault/paging/initial_memory.hpp"
@@ -43,6 +43,11 @@ class Recorded final : public PagePlacement {
       if (!std::ranges::any_of(memory.buffers(), holds))
         map.refuse(m, page + " is in no buffer of workload '" + memory.workload().name() +
                           "': the map is of another workload, size or page size");
+      if (auto const there = memory.place_of(m.page)) {
+        if (*there == m.device) continue;
+        map.refuse(m, page + " is placed on " + device_name(m.device) +
+                          ", but the large page that holds it on " + device_name(*there));
+      }
       if (!memory.place(m.page, m.device))
         map.refuse(m, page + " finds the memory of " + device_name(m.device) +
                           " full (gpu.dram.capacity, cpu.dram.capacity)");

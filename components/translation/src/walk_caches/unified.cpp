@@ -21,9 +21,7 @@ class Unified final : public WalkCache {
   void remember(std::uint32_t asid, std::uint64_t page, unsigned level, unsigned levels,
                 std::uint64_t node) override {
     if (nodes_.empty()) return;
-    auto const k = key(asid, page, level, levels);
-    auto const slot = array_.find(0, k);
-    nodes_[slot ? *slot : array_.insert(0, k).slot] = node;
+    nodes_[array_.put(0, key(asid, page, level, levels))] = node;
   }
   void invalidate(std::uint32_t asid, std::uint64_t page, unsigned levels) override {
     if (!nodes_.empty())

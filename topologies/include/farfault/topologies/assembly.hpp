@@ -8,6 +8,7 @@
 // key, the value and the rule.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -68,6 +69,8 @@ struct CpuDramParams : DramParams {
 
 struct MemoryParams {
   ByteSize page_size{4096};
+  std::string large_pages = "none";
+  ByteSize large_page_size{std::uint64_t{2} << 20};
   PolicyChoice<PagePlacement> placement{"interleave"};
   PolicyChoice<FrameAllocator> frame_allocation{"on_demand"};
   FirstTouchBy first_touch_by = FirstTouchBy::driver;
@@ -75,6 +78,12 @@ struct MemoryParams {
   PolicyChoice<RemoteTouch> remote_touch{"remote_access"};
   PolicyChoice<MemoryScope> scope{"node"};
   void describe(ParamTable& t);
+  unsigned page_bits() const { return static_cast<unsigned>(std::countr_zero(page_size.bytes)); }
+  bool has_large_pages() const { return !LargePages::Choice{large_pages}.none(); }
+  // log2 of the base pages of a large page; 0 where there are none.
+  unsigned large_size() const;
+  // Bit s: there may be pages of 2^s base pages.
+  std::uint32_t page_sizes() const { return 1U | 1U << large_size(); }
   // Whether a page may be mapped at its first touch; whether one may move.
   bool pages_wait() const { return placement.make({})->leaves_out(); }
   bool pages_move() const { return remote_touch.make({})->moves_pages(); }
@@ -138,7 +147,7 @@ struct MachineConfig {
     f("machine", "the machine", machine);
     f("machine.generic", "the machine that topology = \"generic\" makes", generic);
     f("machine.cluster", "copies of the machine, joined by a network", cluster);
-    f("memory", "page size, placement and migration", memory);
+    f("memory", "page sizes, placement and migration", memory);
     f("gpu", "a GPU", gpu);
     f("gpu.sm", "its streaming multiprocessors (compute units)", sm);
     f("gpu.l1_tlb", "the TLB of each SM", l1_tlb);
@@ -168,6 +177,9 @@ struct MachineConfig {
   void fit_to(Machine const& chosen, Config& config) const;
   // Tells `config` which parameters do not fit together; its reject_mistakes() throws.
   void check(Config& config) const;
+
+ private:
+  bool check_large_pages(Config& config) const;
 };
 
 // The text of a preset configuration, for Config.

@@ -1,12 +1,16 @@
 // Which free frame of one memory a page gets.
 //
-// Contract: frames are numbered from 0, and all are free at first. allocate() is called for a page that comes
-// to this memory, where empty() is false, and returns a free frame; release() gives one back. A frame belongs
-// to one page at a time.
+// Contract: frames are those of base pages, numbered from 0, and all are free at first. allocate() is called
+// for a page that comes to this memory, where empty() is false, and returns a free frame; release() gives one
+// back. A frame belongs to one page at a time. allocate_large() is called for a large page that comes, with
+// its first base page: it returns the first of 2^size free frames, side by side and aligned to their number,
+// which are given back one by one; or nothing, and then it has changed nothing: the page comes as base pages.
+// An allocator without large frames leaves it out.
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "farfault/engine/policy.hpp"
 
@@ -25,6 +29,11 @@ class FrameAllocator {
   virtual ~FrameAllocator() = default;
   virtual bool empty() const = 0;
   virtual std::uint64_t allocate(std::uint64_t page) = 0;
+  virtual std::optional<std::uint64_t> allocate_large(std::uint64_t page, unsigned size) {
+    static_cast<void>(page);
+    static_cast<void>(size);
+    return std::nullopt;
+  }
   virtual void release(std::uint64_t frame) = 0;
 };
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "farfault/paging/frame_allocator.hpp"
+#include "farfault/paging/large_pages.hpp"
 #include "farfault/paging/node_devices.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/protocols/workload.hpp"
@@ -22,12 +23,7 @@ namespace farfault {
 struct PlacedPage {
   std::uint64_t page = 0;
   DeviceId device = 0;
-};
-
-// Consecutive pages.
-struct PageRange {
-  std::uint64_t first = 0;
-  std::uint64_t count = 0;
+  std::uint8_t size = 0;
 };
 
 class InitialMemory {
@@ -39,6 +35,7 @@ class InitialMemory {
     std::uint64_t bytes_of_gpu = 0;
     std::uint64_t bytes_of_cpu = 0;
     PolicyChoice<FrameAllocator> frames{"on_demand"};
+    LargePages::Choice large{};
   };
 
   explicit InitialMemory(Spec const& spec);
@@ -52,12 +49,32 @@ class InitialMemory {
   Workload const& workload() const { return *spec_.workload; }
   // By buffer of the workload.
   std::vector<PageRange> const& buffers() const { return buffers_; }
+  LargePages const& large_pages() const { return large_; }
+  // Calls f(buffer, page, size) for every page of the buffers, in order; for a large one with its first base
+  // page.
+  template <class F>
+  void each_page(F&& f) const {
+    for (auto const& b : buffers_)
+      for (auto page = b.first; page < b.first + b.count;) {
+        auto const size = large_.size_of(page);
+        f(b, page, size);
+        page += std::uint64_t{1} << size;
+      }
+  }
 
-  // Maps the page in a frame of the device; false when its memory is full.
+  // Maps the page that holds base page `page` in a frame of the device; false when its memory is full. A
+  // large page for which it has no large frame is mapped as base pages.
   bool place(std::uint64_t page, DeviceId device);
   // On the GPU or, where its memory is full, on the next one that has room, and on the CPU last; false when
   // all are full.
   bool place_near(std::uint64_t page, std::uint32_t gpu);
+  // Where a page was placed.
+  std::optional<DeviceId> place_of(std::uint64_t page) const {
+    auto const found = iommu_table_.find(page);
+    if (!found) return std::nullopt;
+    auto const owner = device_of(found->frame);
+    return owner >= kFirstCpu ? kFirstCpu : static_cast<DeviceId>(spec_.devices.number_of(owner));
+  }
 
   PageTable const& gpu_table(std::uint32_t gpu) const { return gpu_tables_[gpu]; }
   PageTable const& iommu_table() const { return iommu_table_; }
@@ -68,8 +85,17 @@ class InitialMemory {
   std::vector<PageRange> host_written() const;
 
  private:
+  FrameAllocator& frames_of(DeviceId device) {
+    return device >= kFirstCpu ? *cpu_frames_ : *gpu_frames_[device];
+  }
+  DeviceId nearest_with_room(std::uint32_t gpu) const;
+  bool place_large(std::uint64_t page, unsigned size, DeviceId device);
+  bool place_base(std::uint64_t page, DeviceId device);
+  void map(std::uint64_t page, DeviceId device, std::uint64_t frame, unsigned size);
+
   Spec spec_;
   std::vector<PageRange> buffers_;
+  LargePages large_;
   std::vector<Policy<FrameAllocator>> gpu_frames_;
   Policy<FrameAllocator> cpu_frames_;
   std::vector<PageTable> gpu_tables_;

@@ -1,11 +1,11 @@
 // Which device each page of the workload lies on before the first kernel.
 //
 // Contract: open() is called first, and reads what files it needs; place() then, once, when the machine is
-// built: it places pages of the workload's buffers with InitialMemory, each once, in an order of its own:
-// that in which frames are allocated. A page that it leaves out is mapped at its first touch, which is
-// possible only where leaves_out() says so. Where the machines of a cluster have a memory each, place() is
-// called for each, with devices in that machine's own numbers. Errors: UserError for a file that does not
-// fit.
+// built: it places pages of the workload's buffers with InitialMemory, each once (a large one by any of its
+// base pages: InitialMemory::each_page), in an order of its own: that in which frames are allocated. A page
+// that it leaves out is mapped at its first touch, which is possible only where leaves_out() says so. Where
+// the machines of a cluster have a memory each, place() is called for each, with devices in that machine's
+// own numbers. Errors: UserError for a file that does not fit.
 #pragma once
 
 #include <cstdint>

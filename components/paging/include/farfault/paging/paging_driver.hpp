@@ -9,7 +9,9 @@
 // driver spends `fault_latency` on it, one fault at a time; or none, where the IOMMU maps the page itself
 // (`FirstTouchBy::iommu`). Then too the choice of frames is the driver's, so that all IOMMUs agree: that of
 // the first CPU asks it within one cycle in each direction, those of others over `notify_latency`. A fault on
-// a page that was mapped for another fault in the meantime takes no time of the driver, only its turn.
+// a page that was mapped for another fault in the meantime takes no time of the driver, only its turn. A
+// large page is mapped whole, for one fault, where the GPU has a large frame and no part of the page is
+// mapped yet; else the base page alone.
 //
 // A page that migrates, for which the driver spends `fault_latency` as well,
 //   1. is unmapped at every IOMMU, which invalidates all translations to its old frame, waits until no access
@@ -63,7 +65,8 @@ struct PagingDriverSpec {
   bool flush_moving_pages = false;      // L2 partitions that software keeps coherent may hold lines of them
   std::uint64_t unmapped_pages = 0;     // of the workload, at time zero
   bool pages_wait = false;              // some may be mapped at their first touch
-  bool pages_move = false;
+  bool pages_move = false;              // those that do are base pages
+  LargePages large{};
 };
 
 // A page being copied: one that migrates, or whose contents a first touch fetches.
@@ -77,7 +80,9 @@ struct PageMigration {
   std::uint8_t in_use = 0;
   std::uint8_t first_touch = 0;
   std::uint8_t flushed = 0;  // or about to be
-  std::uint8_t unused = 0;
+  std::uint8_t size = 0;
+
+  bool copies(std::uint64_t page) const { return first_of(page, size) == first_of(fault.page, size); }
 };
 
 // For the results, until it is in their table: a page that has moved.
@@ -96,7 +101,7 @@ struct FirstTouchRecord {
   PhysAddr frame = 0;
   Time mapped{};
   std::uint32_t gpu = 0;  // that touched it
-  std::uint32_t unused = 0;
+  std::uint32_t size = 0;
 };
 
 struct PagingDriverStats {
@@ -145,19 +150,25 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
 
  private:
   void take_rows(PagingDriverState& s, TableRows& rows) const override;
-  PhysAddr allocate(std::uint64_t page, DeviceId gpu, PagingDriverState& s) const;
-  void release(PhysAddr frame, PagingDriverState& s) const;
+  // A frame for a page of this size, or for the base page, where there is no large frame.
+  PageTranslation take(std::uint64_t page, unsigned size, DeviceId device, PagingDriverState& s) const;
+  // The same on the GPU or, where its memory is full, on another device.
+  PageTranslation take_near(std::uint64_t page, unsigned size, DeviceId gpu, PagingDriverState& s) const;
+  void release(PageTranslation const& page, PagingDriverState& s) const;
+  FrameAllocator& pool(DeviceId device, PagingDriverState& s) const;
   // False when the fault has to wait.
   bool handle(PageFault const& m, bool may_move, Cx& cx) const;
   std::uint32_t page_bytes() const { return std::uint32_t{1} << spec().page_bits; }
   bool host_wrote(std::uint64_t page) const;
   bool is_copied(std::uint64_t page, PagingDriverState const& s) const;
+  // Of a page that is to be mapped: large only where no part of it is mapped, or copied to be mapped.
+  unsigned size_for(std::uint64_t page, PagingDriverState const& s) const;
   // False when it has to wait.
   bool touch_first(PageFault const& m, Cx& cx) const;
   void start_move(PageFault const& m, PhysAddr from, Cx& cx) const;
   void end_move(PageMigration const& done, std::uint32_t number, Cx& cx) const;
-  void answer(PageFault const& m, PhysAddr frame, Duration extra, Cx& cx) const;
-  void map_first(PageFault const& m, PhysAddr frame, Duration extra, Cx& cx) const;
+  void answer(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const;
+  void map_first(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const;
   // The time from now until the driver has had its turn for a fault of this kind and spent the time it takes.
   Duration work(FaultKind kind, Duration takes, Cx& cx) const;
 };

@@ -20,16 +20,16 @@ class PageRecords {
   // Null: none yet.
   Record const* find(std::uint64_t page) const {
     auto const number = number_of_.find(page);
-    return number ? &records_[*number] : nullptr;
+    return number ? &records_[number->frame] : nullptr;
   }
   Record& of(std::uint64_t page) {
-    if (auto const number = number_of_.find(page)) return records_[*number];
+    if (auto const number = number_of_.find(page)) return records_[number->frame];
     number_of_.map(page, records_.size());
     return records_.emplace_back();
   }
   // The page's record is empty again.
   void forget(std::uint64_t page) {
-    if (auto const number = number_of_.find(page)) records_[*number] = {};
+    if (auto const number = number_of_.find(page)) records_[number->frame] = {};
   }
 
   auto members() { return std::tie(number_of_, records_); }

@@ -85,6 +85,12 @@ class SetAssociative {
     return {slot, evicted};
   }
 
+  // The slot of `key`, put in where it is absent; a use of it.
+  SlotIndex put(std::uint32_t set, std::uint64_t key) {
+    auto const present = find(set, key);
+    return present ? *present : insert(set, key).slot;
+  }
+
   bool erase(std::uint32_t set, std::uint64_t key) {
     auto const slot = peek(set, key);
     if (!slot) return false;

@@ -3,6 +3,10 @@
 //
 // Addresses: a PhysAddr names a device in its upper 16 bits (GPU g is device g, CPU c is device kFirstCpu +
 // c) and an offset in that device's memory below. A frame is the PhysAddr of a page.
+//
+// Pages: a page number is that of a base page (memory.page_size), also where the page that holds it is a
+// large one, of 2^size base pages: `size` is 0 for a base page. Large pages and their frames are aligned to
+// their size. The frame in a translation is that of the whole page, whichever base page was asked for.
 #pragma once
 
 #include <cstdint>
@@ -98,6 +102,18 @@ struct TranslateRequest {
   std::uint32_t from;
 };
 
+// What a page table says of a page: the frame of the page that holds it, and that page's size.
+struct PageTranslation {
+  PhysAddr frame = kNoFrame;
+  std::uint8_t size = 0;
+
+  friend bool operator==(PageTranslation const&, PageTranslation const&) = default;
+  // The physical address of a virtual one in the page.
+  PhysAddr physical_of(VirtAddr address, unsigned page_bits) const {
+    return frame | (address & ((std::uint64_t{1} << (page_bits + size)) - 1));
+  }
+};
+
 // A translation comes from a page table (or a TLB, which copies one), or from a fault: no table mapped the
 // page to this frame when the translation was requested.
 enum class FoundBy : std::uint8_t { table, fault };
@@ -108,7 +124,10 @@ struct TranslateResponse {
   std::uint32_t asid;
   std::uint32_t tag;
   FoundBy found_by = FoundBy::table;
-  std::uint8_t unused[7] = {};
+  std::uint8_t size = 0;
+  std::uint8_t unused[6] = {};
+
+  PageTranslation translation() const { return {frame, size}; }
 };
 
 // What becomes of a page that moves.
@@ -163,7 +182,7 @@ struct Packet {
   std::uint16_t payload;  // bytes on the wire beside the header
   std::uint16_t via;      // the receiver's number of the link it came over
   PacketKind kind;
-  std::uint8_t bytes;    // of the access
+  std::uint8_t bytes;    // of the access; of a translation response the size of its page, log2 of base pages
   std::uint16_t device;  // the requesting GPU, of a translation
   std::uint32_t flow;    // which of equally short routes it takes from here on
   FoundBy found_by;      // of a translation response
@@ -227,7 +246,8 @@ struct PageMapped {
   std::uint64_t page;
   PhysAddr frame;
   std::uint32_t entry;
-  std::uint32_t unused;
+  std::uint8_t size = 0;
+  std::uint8_t unused[3] = {};
 };
 
 // From the driver to every IOMMU: the page leaves `frame`; then, where software keeps the partitions of an L2

@@ -132,7 +132,7 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void request_from_iommu(std::uint32_t id, Cx& cx) const;
   void observe(GmmuPending& pending, bool local, Cx& cx) const;
   // A look-up of the request is done, with a frame or without.
-  void lookup_done(std::uint32_t id, PhysAddr frame, Cx& cx) const;
+  void lookup_done(std::uint32_t id, PageTranslation const& found, Cx& cx) const;
 };
 
 }  // namespace farfault

@@ -61,6 +61,7 @@ struct IommuSpec {
   std::optional<PhysAddr> table_base;  // of this CPU's copy of the table; else that of `preloaded`
   PolicyChoice<RemoteTouch> remote_touch{"remote_access"};
   unsigned page_bits = 12;
+  std::uint32_t page_sizes = 1;
   std::vector<IommuGpu> gpus;  // those it serves
   std::uint32_t moves = 1;     // pages that the driver moves at a time
 };
@@ -132,7 +133,7 @@ class Iommu final : public Component<IommuSpec, IommuState> {
 
  private:
   struct Translation {
-    PhysAddr frame;
+    PageTranslation to;
     FoundBy found_by;
   };
 

@@ -1,5 +1,5 @@
-// The L2 TLB, shared by all SMs of a GPU: one look-up per cycle; misses are merged by page and sent to the
-// GMMU.
+// The L2 TLB, shared by all SMs of a GPU: one look-up per cycle; misses are merged by base page and
+// sent to the GMMU: how large a page is, its walk says.
 //
 // An invalidation takes one look-up cycle, is forwarded to every SM behind all earlier responses, and is
 // acknowledged when the last SM has acknowledged it.
@@ -33,6 +33,7 @@ struct L2TlbSpec {
   std::uint32_t requests_per_client = 64;  // outstanding at most
   std::uint32_t moves = 1;                 // invalidations under way at most, numbered from 0
   unsigned page_bits = 12;
+  std::uint32_t page_sizes = 1;
 };
 
 struct L2TlbState {

@@ -1,6 +1,7 @@
 // Page walkers with their queue and their page-walk cache: the same part in a GMMU and in an IOMMU.
 //
-// A walk goes down a page table, one entry read per level; the page-walk cache lets it start below the root.
+// A walk goes down a page table, one entry read per level, and ends a level earlier or more at a large page;
+// the page-walk cache lets it start below the root.
 // Walks wait in order while all walkers are busy. The owner starts walks, reads the entry that each step
 // names from its memory, and calls advance() when the entry is there: the table is looked at only then, so a
 // page that is unmapped during a walk is not found by it. A walker is free as soon as its walk has ended.
@@ -42,11 +43,14 @@ class Walker {
   // Where a walk stands after an entry has been read.
   struct Step {
     bool ended;
-    bool found;  // at the end: the page is mapped
+    bool found;         // at the end: the page is mapped
+    std::uint8_t size;  // of the page found
     std::uint32_t tag;
     std::uint64_t page;
     PhysAddr address;     // the frame found, or that of the entry to read next
     Requester requester;  // of that read
+
+    PageTranslation translation() const { return {address, size}; }
   };
 
   void enqueue(std::uint64_t page, std::uint32_t tag, std::uint32_t asid = 0) {

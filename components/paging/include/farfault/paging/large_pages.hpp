@@ -1,0 +1,52 @@
+// Which pages of a workload are large: those aligned to a large page's size that lie wholly in one of the
+// buffers chosen. What is left at the ends of such a buffer comes in base pages, as the other buffers do.
+//
+// Errors: UserError for a buffer that the workload does not have, or in which no large page lies.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "farfault/protocols/workload.hpp"
+
+namespace farfault {
+
+// Consecutive base pages.
+struct PageRange {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+};
+
+class LargePages {
+ public:
+  // What a configuration says.
+  struct Choice {
+    std::string buffers = "none";  // "none", "all", or names separated by commas
+    unsigned size = 0;             // log2 of the base pages of a large page
+    bool none() const { return buffers == "none"; }
+  };
+
+  LargePages() = default;
+  // `of_buffer`: the base pages of each buffer.
+  LargePages(Choice const& choice, Workload const& workload, std::vector<PageRange> const& of_buffer);
+
+  bool any() const { return !ranges_.empty(); }
+  // Of the page that holds base page `page`, as it should be: log2 of its base pages.
+  unsigned size_of(std::uint64_t page) const {
+    for (auto const& r : ranges_)
+      if (page - r.first < r.count) return size_;
+    return 0;
+  }
+
+ private:
+  unsigned size_ = 0;
+  std::vector<PageRange> ranges_;  // whole large pages
+};
+
+// The first base page of the page of 2^size base pages that holds `page`.
+constexpr std::uint64_t first_of(std::uint64_t page, unsigned size) {
+  return page >> size << size;
+}
+
+}  // namespace farfault
