@@ -7,7 +7,6 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <span>
 #include <thread>
 
@@ -19,43 +18,13 @@
 #include "farfault/results/reader.hpp"
 #include "path_checks.hpp"
 #include "resume_source.hpp"
+#include "run_header.hpp"
 #include "signals.hpp"
 #include "together.hpp"
 
 namespace farfault::cli {
 
 namespace {
-
-results::RunHeader header_of(Model const& model, RunOptions const& options, Sampler const& sampler,
-                             Tables const& tables) {
-  results::RunHeader header;
-  header.resolved_config = model.result_config();
-  header.command_line = options.command_line;
-  header.seed = model.run.seed;
-  for (auto const& f : model.inputs)
-    header.inputs.push_back({f.parameter, std::filesystem::path(f.path).filename().string(), f.bytes,
-                             fmt::format("{:016x}", f.hash)});
-  auto const instances = model.assembly->instances();
-  auto const instance_of = model.assembly->instances_of_nodes();
-  header.cluster = model.machine.machines() > 1;
-  for (std::size_t i = 0; i < model.machine.nodes.size(); ++i) {
-    auto const& n = model.machine.nodes[i];
-    auto& row = header.nodes.emplace_back();
-    row.name = n.name;
-    row.kind = topologies::name_of(n.kind);
-    row.machine = topologies::machine_name(n.machine);
-    if (instance_of[i] == topologies::Assembly::kNone) continue;
-    row.host = instances[instance_of[i]].host->path();
-    row.driver = instances[instance_of[i]].driver->path();
-  }
-  for (auto const& l : model.machine.links)
-    header.links.push_back({l.a, l.b, std::string(topologies::name_of(l.kind)),
-                            static_cast<std::uint64_t>(picoseconds(l.latency)), l.forward.bytes_per_second,
-                            l.backward.bytes_per_second});
-  header.series = sampler.groups();
-  header.tables = tables.infos();
-  return header;
-}
 
 std::uint32_t default_threads() {
   auto const cores = std::max(1U, std::thread::hardware_concurrency());

@@ -196,6 +196,25 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("page tables lie in the memory of the devices that walk them") {
+  ModelRun run(std::string(kSmall) + kTransposed + "machine.cluster.machines = 2\n");
+  std::size_t tables = 0;
+  auto const check = [&](PageTable const& table, DeviceId device) {
+    CHECK(device_of(table.step(0, 0, 0).address) == device);
+    ++tables;
+  };
+  DeviceId cpus = kFirstCpu;
+  for (ComponentId id = 0; id < run.system().component_count(); ++id) {
+    auto const* component = &run.system().component(id);
+    if (auto const* gmmu = dynamic_cast<Gmmu const*>(component))
+      check(gmmu->state().table, gmmu->spec().device);
+    if (auto const* iommu = dynamic_cast<Iommu const*>(component)) check(iommu->state().table, cpus++);
+  }
+  for (auto const& instance : run.assembly().instances())
+    check(instance.driver->state().table, instance.driver->spec().devices.cpu());
+  CHECK(tables == 8 + 2 + 2);
+}
+
 TEST_CASE(
     "with memory.scope = cluster one host and one driver serve all machines, whose pages lie anywhere") {
   ModelRun run(std::string(kSmall) + kTransposed +

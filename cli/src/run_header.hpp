@@ -1,0 +1,14 @@
+// Private: what a result says of a run before its first sample: configuration, inputs, machine, columns.
+#pragma once
+
+#include "farfault/results/writer.hpp"
+#include "model.hpp"
+#include "sampler.hpp"
+#include "tables.hpp"
+
+namespace farfault::cli {
+
+results::RunHeader header_of(Model const& model, RunOptions const& options, Sampler const& sampler,
+                             Tables const& tables);
+
+}  // namespace farfault::cli
