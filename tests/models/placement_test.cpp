@@ -117,18 +117,19 @@ TEST_CASE(
       ":2: page " + page +
           " is in no buffer of workload 'pointer_chase': the map is of another workload, size or page size");
   CHECK(refusal("7,gpu0\n", 6).starts_with(":2: page 7 is in no buffer"));
+  CHECK(refusal(line(0, "gpu0") + line(1, "gpu1"), 512, "memory.large_pages = \"all\"\n") ==
+        ":3: page " + page + " is placed on gpu1, but the large page that holds it on gpu0");
 }
 
 TEST_CASE("recorded: a run on the map of a first-touch run has each page where that run touched it first") {
-  std::string const toml =
-      "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"transpose\"\nworkload.transpose.width = 256\n"
-      "workload.transpose.height = 128\ngpu.sms = 4\n";
+  std::string const toml = "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"transpose\"\ngpu.sms = 4\n";
+  std::string const small = toml + "workload.transpose.width = 256\nworkload.transpose.height = 128\n";
   auto const driver_of = [](ModelRun& run) {
     for (ComponentId id = 0; id < run.system().component_count(); ++id)
       if (auto const* driver = dynamic_cast<PagingDriver const*>(&run.system().component(id))) return driver;
     return static_cast<PagingDriver const*>(nullptr);
   };
-  ModelRun first(toml + "memory.placement = \"first_touch\"\n");
+  ModelRun first(small + "memory.placement = \"first_touch\"\n");
   first.run();
   auto const& touches = driver_of(first)->state().first_touches;
   REQUIRE(touches.size() == 64);  // two buffers of 128 KiB
@@ -138,12 +139,28 @@ TEST_CASE("recorded: a run on the map of a first-touch run has each page where t
     lines += std::to_string(t.page) + ",gpu" + std::to_string(t.gpu) + "\n";
   }
   MapFile const map(lines);
-  ModelRun again(toml + "memory.placement = \"recorded\"\n" + map.setting());
+  ModelRun again(small + "memory.placement = \"recorded\"\n" + map.setting());
   again.run();
   auto const& s = driver_of(again)->state();
   CHECK(s.stats.page_faults == 0);
   CHECK(s.table.mapped_pages() == 64);
   for (auto const& t : touches) CHECK(s.table.find(t.page) == PageTranslation{t.frame});  // to the frame
+
+  std::string const large =
+      toml +
+      "workload.transpose.width = 1024\nworkload.transpose.height = 512\nmemory.large_pages = \"input\"\n";
+  ModelRun with_large(large + "memory.placement = \"first_touch\"\n");
+  with_large.run();
+  auto const& touched = driver_of(with_large)->state().first_touches;
+  REQUIRE(touched.size() == 1 + 512);
+  lines.clear();
+  for (auto const& t : touched) lines += std::to_string(t.page) + ",gpu" + std::to_string(t.gpu) + "\n";
+  MapFile const map_of_large(lines);
+  ModelRun on_map(large + "memory.placement = \"recorded\"\n" + map_of_large.setting());
+  for (auto const& t : touched) {
+    PageTranslation const there{t.frame, static_cast<std::uint8_t>(t.size)};
+    CHECK(driver_of(on_map)->state().table.find(t.page) == there);
+  }
 }
 
 namespace {
