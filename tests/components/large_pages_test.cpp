@@ -87,7 +87,7 @@ struct Placed {
   Placed(Workload const& w, std::string const& large, std::uint64_t gpu_bytes, std::string const& how,
          std::uint32_t gpus = 2)
       : memory({&w,
-                gpus,
+                NodeDevices(gpus),
                 12,
                 gpu_bytes,
                 512 * kMiB,

@@ -103,7 +103,8 @@ TEST_CASE("IOMMU: a walk to a large page answers with its size, and its TLB has 
                       {Time{200ns}, ask(iommu_bench::kPage + 300, 2, 8)}});
   CHECK(b.cache->records().size() == 3);
   CHECK(b.answers->nanoseconds() == Times{150 - 12, 200 + 1 + 1});
-  for (auto const& r : b.answers->records()) CHECK(PageTranslation{r.message.frame, r.message.size} == there);
+  for (auto const& r : b.answers->records())
+    CHECK(PageTranslation{r.message.frame, r.message.bytes} == there);
   CHECK(b.iommu.state().stats.tlb_hits == 1);
 }
 

@@ -186,8 +186,8 @@ TEST_CASE(
     CHECK(run.total("host", "kernels") == 2);
     for (std::uint32_t m = 0; m < 2; ++m) {
       std::uint64_t pages = 0;
-      instances[m].driver->state().table.each_page([&](std::uint64_t, PhysAddr frame) {
-        auto const device = device_of(frame);
+      instances[m].driver->state().table.each_page([&](std::uint64_t, PageTranslation const& to) {
+        auto const device = device_of(to.frame);
         CHECK((device < kFirstCpu ? device / 4U : device - kFirstCpu) == m);
         ++pages;
       });
@@ -228,7 +228,7 @@ TEST_CASE(
   CHECK(run.total("host", "kernels") == 1);
   std::vector<std::uint64_t> pages(8);
   instances[0].driver->state().table.each_page(
-      [&](std::uint64_t, PhysAddr frame) { ++pages.at(device_of(frame)); });
+      [&](std::uint64_t, PageTranslation const& to) { ++pages.at(device_of(to.frame)); });
   CHECK(pages[0] > 0);
   CHECK(pages[4] > 0);
   CHECK(network_packets(run) > 0);
@@ -265,7 +265,7 @@ TEST_CASE("machines of a file may have different numbers of GPUs: each is what i
   auto const pages_on = [&](std::uint32_t m) {
     std::map<int, int> pages;
     cluster.assembly().instances()[m].driver->state().table.each_page(
-        [&](std::uint64_t, PhysAddr frame) { ++pages[device_of(frame)]; });
+        [&](std::uint64_t, PageTranslation const& to) { ++pages[device_of(to.frame)]; });
     return pages;
   };
   for (auto const& [gpu, pages] : pages_on(0)) CHECK((gpu == 0 || gpu == 3));
