@@ -52,11 +52,11 @@ DispatcherState Dispatcher::initial() const {
 
 std::span<Stat<DispatcherState> const> Dispatcher::stats() const {
   using S = DispatcherState const&;
-  static constexpr std::array<Stat<DispatcherState>, 2> all{{
+  static constexpr auto all = std::to_array<Stat<DispatcherState>>({
       {"blocks_dispatched", "count", "thread blocks dispatched", StatKind::counter,
        [](S s) { return s.dispatched; }},
       {"blocks_running", "count", "thread blocks running", StatKind::level, [](S s) { return s.running; }},
-  }};
+  });
   return all;
 }
 
@@ -165,10 +165,10 @@ HostState Host::initial() const {
 }
 
 std::span<Stat<HostState> const> Host::stats() const {
-  static constexpr std::array<Stat<HostState>, 1> all{{
+  static constexpr auto all = std::to_array<Stat<HostState>>({
       {"kernels", "count", "kernels finished", StatKind::counter,
        [](HostState const& s) { return std::uint64_t{s.kernel}; }},
-  }};
+  });
   return all;
 }
 

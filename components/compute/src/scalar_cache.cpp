@@ -44,7 +44,7 @@ ScalarCacheState ScalarCache::initial() const {
 
 std::span<Stat<ScalarCacheState> const> ScalarCache::stats() const {
   using S = ScalarCacheState const&;
-  static constexpr std::array<Stat<ScalarCacheState>, 5> all{{
+  static constexpr auto all = std::to_array<Stat<ScalarCacheState>>({
       {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.stats.hits; }},
       {"misses", "count", "requests that missed, merged ones included", StatKind::counter,
        [](S s) { return s.stats.misses; }},
@@ -54,7 +54,7 @@ std::span<Stat<ScalarCacheState> const> ScalarCache::stats() const {
        [](S s) { return s.stats.tlb_misses; }},
       {"remote_accesses", "count", "lines read from the memory of another device", StatKind::counter,
        [](S s) { return s.stats.remote_accesses; }},
-  }};
+  });
   return all;
 }
 

@@ -86,7 +86,7 @@ SmState Sm::initial() const {
 
 std::span<Stat<SmState> const> Sm::stats() const {
   using S = SmState const&;
-  static constexpr std::array<Stat<SmState>, 18> all{{
+  static constexpr auto all = std::to_array<Stat<SmState>>({
       {"instructions", "count", "warp instructions issued, of all kinds", StatKind::counter,
        [](S s) { return s.stats.instructions(); }},
       {"vector_instructions", "count", "vector instructions issued", StatKind::counter,
@@ -122,7 +122,7 @@ std::span<Stat<SmState> const> Sm::stats() const {
       {"blocks", "count", "thread blocks finished", StatKind::counter, [](S s) { return s.stats.blocks; }},
       {"l1_tlb_invalidated", "count", "L1 TLB entries removed by invalidations", StatKind::counter,
        [](S s) { return s.stats.l1_tlb_invalidated; }},
-  }};
+  });
   return all;
 }
 

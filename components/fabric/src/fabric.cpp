@@ -122,7 +122,7 @@ std::string SwitchOutput::waiting_for() const {
 
 std::span<Stat<SwitchOutputState> const> SwitchOutput::stats() const {
   using S = SwitchOutputState const&;
-  static constexpr std::array<Stat<SwitchOutputState>, 4> all{{
+  static constexpr auto all = std::to_array<Stat<SwitchOutputState>>({
       {"packets", "count", "packets forwarded", StatKind::counter,
        [](S s) { return s.egress.stats().packets; }},
       {"bytes", "bytes", "bytes forwarded, headers included", StatKind::counter,
@@ -131,7 +131,7 @@ std::span<Stat<SwitchOutputState> const> SwitchOutput::stats() const {
        [](S s) { return s.egress.stats().busy_ps; }},
       {"queued_packets", "count", "packets waiting for the output", StatKind::level,
        [](S s) { return s.egress.queued(); }},
-  }};
+  });
   return all;
 }
 
@@ -196,7 +196,7 @@ std::string FabricPort::waiting_for() const {
 
 std::span<Stat<PortState> const> FabricPort::stats() const {
   using S = PortState const&;
-  static constexpr std::array<Stat<PortState>, 9> all{{
+  static constexpr auto all = std::to_array<Stat<PortState>>({
       {"reads_sent", "count", "read requests sent to other devices", StatKind::counter,
        [](S s) { return s.stats.reads_sent; }},
       {"writes_sent", "count", "write requests sent to other devices", StatKind::counter,
@@ -215,7 +215,7 @@ std::span<Stat<PortState> const> FabricPort::stats() const {
        [](S s) { return sum(s, &EgressStats::bytes); }},
       {"busy_time", "ps", "time the outgoing links were busy, summed over links", StatKind::counter,
        [](S s) { return sum(s, &EgressStats::busy_ps); }},
-  }};
+  });
   return all;
 }
 

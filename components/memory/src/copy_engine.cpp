@@ -23,7 +23,7 @@ CopyEngineState CopyEngine::initial() const {
 
 std::span<Stat<CopyEngineState> const> CopyEngine::stats() const {
   using S = CopyEngineState const&;
-  static constexpr std::array<Stat<CopyEngineState>, 5> all{{
+  static constexpr auto all = std::to_array<Stat<CopyEngineState>>({
       {"orders", "count", "copies done", StatKind::counter, [](S s) { return s.orders; }},
       {"lines_in", "count", "cache lines written into this GPU's memory", StatKind::counter,
        [](S s) { return s.lines_in; }},
@@ -33,7 +33,7 @@ std::span<Stat<CopyEngineState> const> CopyEngine::stats() const {
        [](S s) { return s.local_accesses; }},
       {"queued_orders", "count", "copies waiting or under way", StatKind::level,
        [](S s) { return s.lanes[0].orders.size() + s.lanes[1].orders.size(); }},
-  }};
+  });
   return all;
 }
 

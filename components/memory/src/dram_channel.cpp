@@ -50,7 +50,7 @@ DramChannelState DramChannel::initial() const {
 
 std::span<Stat<DramChannelState> const> DramChannel::stats() const {
   using S = DramChannelState const&;
-  static constexpr std::array<Stat<DramChannelState>, 11> all{{
+  static constexpr auto all = std::to_array<Stat<DramChannelState>>({
       {"reads", "count", "lines read", StatKind::counter, [](S s) { return s.stats.reads; }},
       {"writes", "count", "lines written", StatKind::counter, [](S s) { return s.stats.writes; }},
       {"row_hits", "count", "accesses that found their row open", StatKind::counter,
@@ -70,7 +70,7 @@ std::span<Stat<DramChannelState> const> DramChannel::stats() const {
        [](S s) { return s.stats.copies; }},
       {"queue_depth", "count", "requests queued when one more comes", StatKind::histogram, nullptr, 12,
        [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
-  }};
+  });
   return all;
 }
 

@@ -77,7 +77,7 @@ L2SliceState L2Slice::initial() const {
 
 std::span<Stat<L2SliceState> const> L2Slice::stats() const {
   using S = L2SliceState const&;
-  static constexpr std::array<Stat<L2SliceState>, 14> all{{
+  static constexpr auto all = std::to_array<Stat<L2SliceState>>({
       {"reads", "count", "read requests, page-walk reads included", StatKind::counter,
        [](S s) { return s.stats.reads; }},
       {"writes", "count", "write requests", StatKind::counter, [](S s) { return s.stats.writes; }},
@@ -103,7 +103,7 @@ std::span<Stat<L2SliceState> const> L2Slice::stats() const {
        [](S s) { return s.stats.copy_requests; }},
       {"copy_hits", "count", "requests of copy engines that hit", StatKind::counter,
        [](S s) { return s.stats.copy_hits; }},
-  }};
+  });
   return all;
 }
 

@@ -32,7 +32,7 @@ PagingDriverState PagingDriver::initial() const {
 
 std::span<Stat<PagingDriverState> const> PagingDriver::stats() const {
   using S = PagingDriverState const&;
-  static constexpr std::array<Stat<PagingDriverState>, 7> all{{
+  static constexpr auto all = std::to_array<Stat<PagingDriverState>>({
       {"page_faults", "count", "page faults handled", StatKind::counter,
        [](S s) { return s.stats.page_faults; }},
       {"pages_mapped", "count", "pages mapped at their first touch", StatKind::counter,
@@ -48,7 +48,7 @@ std::span<Stat<PagingDriverState> const> PagingDriver::stats() const {
        StatKind::counter, [](S s) { return s.stats.migrations_refused; }},
       {"active_migrations", "count", "pages being migrated, or copied at their first touch", StatKind::level,
        [](S s) { return s.moves.size() - s.free_moves.size(); }},
-  }};
+  });
   return all;
 }
 

@@ -39,7 +39,7 @@ GmmuState Gmmu::initial() const {
 
 std::span<Stat<GmmuState> const> Gmmu::stats() const {
   using S = GmmuState const&;
-  static constexpr std::array<Stat<GmmuState>, 13> all{{
+  static constexpr auto all = std::to_array<Stat<GmmuState>>({
       {"requests", "count", "L2 TLB misses received", StatKind::counter,
        [](S s) { return s.stats.requests; }},
       {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.walker.walks(); }},
@@ -65,7 +65,7 @@ std::span<Stat<GmmuState> const> Gmmu::stats() const {
        [](S s) { return std::span<std::uint64_t const>(s.walk_latency.bins); }},
       {"queue_depth", "count", "requests held or stalled when one more comes", StatKind::histogram, nullptr,
        12, [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
-  }};
+  });
   return all;
 }
 

@@ -44,7 +44,7 @@ IommuState Iommu::initial() const {
 
 std::span<Stat<IommuState> const> Iommu::stats() const {
   using S = IommuState const&;
-  static constexpr std::array<Stat<IommuState>, 13> all{{
+  static constexpr auto all = std::to_array<Stat<IommuState>>({
       {"requests", "count", "translation requests from GPUs", StatKind::counter,
        [](S s) { return s.stats.requests; }},
       {"tlb_hits", "count", "requests that hit the IOMMU's TLB", StatKind::counter,
@@ -71,7 +71,7 @@ std::span<Stat<IommuState> const> Iommu::stats() const {
       {"queue_depth", "count", "pages in translation and requests stalled when a request comes",
        StatKind::histogram, nullptr, 12,
        [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
-  }};
+  });
   return all;
 }
 

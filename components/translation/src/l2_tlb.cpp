@@ -27,7 +27,7 @@ L2TlbState L2Tlb::initial() const {
 
 std::span<Stat<L2TlbState> const> L2Tlb::stats() const {
   using S = L2TlbState const&;
-  static constexpr std::array<Stat<L2TlbState>, 6> all{{
+  static constexpr auto all = std::to_array<Stat<L2TlbState>>({
       {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.hits; }},
       {"misses", "count", "requests that missed, merged ones included", StatKind::counter,
        [](S s) { return s.misses; }},
@@ -39,7 +39,7 @@ std::span<Stat<L2TlbState> const> L2Tlb::stats() const {
        [](S s) { return s.invalidated_entries; }},
       {"outstanding_misses", "count", "pages with an outstanding miss", StatKind::level,
        [](S s) { return std::uint64_t{s.mshrs.in_use()}; }},
-  }};
+  });
   return all;
 }
 
