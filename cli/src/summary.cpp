@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "farfault/cli/progress.hpp"
 
 namespace farfault::cli {
@@ -73,9 +75,11 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
   auto const cache = total("sm", "l1_hits");
   auto const cache_all = cache + total("sm", "l1_misses");
   auto const requests = total("sm", "remote_accesses");
-  auto const local = total("l2_slice", "reads") + total("l2_slice", "writes") -
-                     total("rdma", "reads_received") - total("rdma", "writes_received") -
-                     total("gmmu", "page_table_reads") - total("copy_engine", "local_accesses");
+  auto const served = total("l2_slice", "reads") + total("l2_slice", "writes");
+  // Counted where they are sent: of a run that was stopped, some have not arrived.
+  auto const of_others = total("rdma", "reads_received") + total("rdma", "writes_received") +
+                         total("gmmu", "page_table_reads") + total("copy_engine", "local_accesses");
+  auto const local = served - std::min(served, of_others);
   auto const moved = total("driver", "migrations");
   std::string text;
   auto line = [&](std::string_view name, std::string const& value) {

@@ -65,7 +65,8 @@ void Tables::append(results::ResultWriter& writer) {
   std::vector<Row> rows;
   for (auto const& part : taken_)
     TableRows::read(part, [&](std::uint32_t component, std::uint32_t table, std::vector<Cell> const& cells) {
-      auto& row = rows.emplace_back(component, number_of_[component][table], cells);
+      rows.push_back({component, number_of_[component][table], cells});
+      auto& row = rows.back();
       if (!machine_of_.empty()) row.cells.insert(row.cells.begin(), machine_of_[component]);
     });
   std::ranges::stable_sort(rows, {}, &Row::component);

@@ -132,6 +132,20 @@ TEST_CASE("driver: the first touch of a large page maps all of it, for one fault
   CHECK(s.first_touches[1].size == kLarge);
 }
 
+TEST_CASE("driver: a large page that would end beyond the CPU's memory is mapped by base pages within it") {
+  using namespace driver_bench;
+  auto spec = ::driver_of(1024);
+  spec.placed = in_use({1024, 1024, 1024}, 0);
+  spec.frames_of_cpu = 700;
+  DriverBench b(spec, {.faults = {{Time{100ns}, fault(7, 0, 0, 11)}, {Time{5us}, fault(600, 1, 0, 12)}}});
+  auto const& records = b.mapped[0]->records();
+  REQUIRE(records.size() == 2);
+  CHECK(PageTranslation{records[0].message.frame, records[0].message.size} ==
+        PageTranslation{physical(kFirstCpu, 0), kLarge});
+  CHECK(PageTranslation{records[1].message.frame, records[1].message.size} ==
+        PageTranslation{physical(kFirstCpu, 512 << 12), 0});
+}
+
 TEST_CASE("driver: without a large frame a large page is mapped by base pages, and stays so") {
   using namespace driver_bench;
   auto spec = ::driver_of(1024);

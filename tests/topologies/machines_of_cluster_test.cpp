@@ -57,6 +57,18 @@ TEST_CASE("nodes of a generated cluster belong to the copy that they are part of
   }
 }
 
+TEST_CASE("a machine that is a cluster already is not copied into another") {
+  ClusterSpec spec;
+  spec.machines = 3;
+  try {
+    generate_cluster(two_machines(), spec);
+    FAIL("accepted");
+  } catch (UserError const& error) {
+    CHECK(std::string(error.what()).find("the machine is a cluster already, of 2 machines") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("a machine that is no cluster is one machine") {
   for (auto const* name : {"dgx1", "paper-gmmu-bypass", "mi300x-8"}) {
     auto const m = load_machine(name);

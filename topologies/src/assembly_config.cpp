@@ -85,8 +85,7 @@ void MemoryParams::describe(ParamTable& t) {
       "assumed");
   remote_touch.describe(t, "remote_touch", "what the access to a page in another device's memory does",
                         "GMMU Bypass, section 2.2: direct cache access, page migration");
-  scope.describe(t, "scope",
-                 "whose memory is one: which machines of a cluster share pages, a host and a driver",
+  scope.describe(t, "scope", "which machines of a cluster share one memory, one host and one driver",
                  "assumed: machines without a common operating system share no page tables");
 }
 
@@ -147,12 +146,12 @@ void MachineConfig::bind(Config& config, Policies const* more) {
   if (l2_cache.partitions == 1)
     for (auto const* name : {"partition_latency", "miss_path"})
       config.leave_out(std::string("gpu.l2_cache.") + name, "gpu.l2_cache.partitions above 1");
-  if (!memory_cache.present())
+  if (!memory_cache.present()) {
+    auto const* const only_with = "gpu.memory_cache.size above 0";
     for (auto const* name : {"ways", "latency", "cycles_per_line", "mshrs", "queue"})
-      config.leave_out(std::string("gpu.memory_cache.") + name, "gpu.memory_cache.size above 0");
-  if (!memory_cache.present())
-    leave_out(config, "gpu.memory_cache", "replacement", memory_cache.replacement,
-              "gpu.memory_cache.size above 0");
+      config.leave_out(std::string("gpu.memory_cache.") + name, only_with);
+    leave_out(config, "gpu.memory_cache", "replacement", memory_cache.replacement, only_with);
+  }
   if (dram.t_refi == Duration::zero()) config.leave_out("gpu.dram.t_rfc", "gpu.dram.t_refi above 0");
   if (cpu_dram.t_refi == Duration::zero()) config.leave_out("cpu.dram.t_rfc", "cpu.dram.t_refi above 0");
   if (l2_cache.software_coherent())
@@ -286,9 +285,11 @@ void MachineConfig::check(Config& config) const {
   if (memory_cache.present())
     rules.cache("gpu.memory_cache", memory_cache.size, memory_cache.ways, gpu_memory().channels,
                 gpu.line_bytes, memory_cache.replacement);
-  rules.policy("memory", "remote_touch", memory.remote_touch, {});
+  rules.policy("memory", "placement", memory.placement, {});
+  rules.policy("memory", "remote_touch", memory.remote_touch, {memory.page_bits()});
   rules.policy("memory", "scope", memory.scope, {});
-  rules.policy("memory", "frame_allocation", memory.frame_allocation, {});
+  rules.policy("memory", "frame_allocation", memory.frame_allocation,
+               {InitialMemory::data_bytes(dram.capacity.bytes) >> memory.page_bits()});
   rules.policy("host", "block_order", host.block_order, {});
   rules.policy("gpu.sm", "warp_order", sm.warp_order, {});
   rules.need(!l2_cache.hardware_coherent() || l2_cache.partition_latency != 0,

@@ -66,6 +66,9 @@ class Cluster {
   void check() const {
     auto const n = static_cast<std::uint64_t>(spec_.machines);
     if (n == 0) refuse("machines", n, "a cluster needs at least 1");
+    if (machine_.machines() > 1)
+      refuse("machines", n,
+             "the machine is a cluster already, of " + std::to_string(machine_.machines()) + " machines");
     if (n * machine_.nodes.size() > kMostNodes / 2) {
       refuse("machines", n,
              "that many copies of " + std::to_string(machine_.nodes.size()) + " nodes exceed " +

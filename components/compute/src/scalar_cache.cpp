@@ -131,8 +131,12 @@ bool ScalarCache::read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx
     entry = s.mshrs.allocate(line);
     auto const tag = *entry | s.drain.send() << kGenerationBit;
     auto const local = device_of(address) == spec().device;
-    MemRequest const fetch{line * spec().line_bytes, tag, local ? spec().memory_port : spec().remote_port,
-                           Access::read, static_cast<std::uint8_t>(spec().line_bytes)};
+    MemRequest const fetch{line * spec().line_bytes,
+                           tag,
+                           local ? spec().memory_port : spec().remote_port,
+                           Access::read,
+                           static_cast<std::uint8_t>(spec().line_bytes),
+                           Requester{static_cast<std::uint8_t>(spec().asid)}};
     if (local) {
       cx.send(memory_request, spec().memory.slice(offset_of(address)), fetch, looked_up - cx.now());
     } else {

@@ -103,9 +103,9 @@ bool Sm::has_credit(PhysAddr address, SmState const& s) const {
 void Sm::send(PhysAddr address, std::uint32_t tag, Access access, std::uint32_t bytes, Time at,
               Cx& cx) const {
   auto& s = cx.state();
-  MemRequest const request{address, tag | s.drain.send() << kGenerationBit,
-                           static_cast<std::uint16_t>(spec().index), access,
-                           static_cast<std::uint8_t>(bytes)};
+  MemRequest const request{
+      address, tag | s.drain.send() << kGenerationBit, static_cast<std::uint16_t>(spec().index),
+      access,  static_cast<std::uint8_t>(bytes),       Requester{static_cast<std::uint8_t>(spec().asid)}};
   if (device_of(address) != spec().device) {
     --s.remote_credits;
     ++s.stats.remote_accesses;

@@ -49,6 +49,7 @@ std::string CopyEngine::waiting_for() const {
 }
 
 void CopyEngine::on_copy(CopyOrder const& m, Cx& cx) const {
+  FF_CHECK(m.bytes != 0, path() + ": a copy of no bytes");
   std::uint32_t const lane = device_of(m.to) == spec().device ? 0 : 1;
   cx.state().lanes[lane].orders.push(m);
   fetch(lane, cx);

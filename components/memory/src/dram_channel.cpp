@@ -130,6 +130,8 @@ void DramChannel::schedule(Cx& cx) const {
       return;
     }
     auto const i = s.scheduler->pick({s.queue, s.queued_writes, s.banks, t, cx.now(), s.last});
+    FF_CHECK(i < s.queue.size(),
+             path() + ": " + spec().section + ".scheduler picks a request that is not there");
     auto const chosen = s.queue[i];
     s.queue.erase(s.queue.begin() + static_cast<std::ptrdiff_t>(i));
     auto const access = chosen.request.access;

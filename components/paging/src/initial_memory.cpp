@@ -6,10 +6,10 @@ InitialMemory::InitialMemory(Spec const& spec) : spec_(spec) {
   auto const gpu_data = data_bytes(spec.bytes_of_gpu);
   auto const cpu_data = data_bytes(spec.bytes_of_cpu);
   for (std::uint32_t g = 0; g < spec.devices.gpus(); ++g) {
-    gpu_frames_.push_back(spec.frames.make({gpu_data >> spec.page_bits}));
+    gpu_frames_.push_back(spec_.frames.make({gpu_data >> spec.page_bits}));
     gpu_tables_.emplace_back(physical(spec.devices.gpu(g), gpu_data), spec.page_bits);
   }
-  cpu_frames_ = spec.frames.make({cpu_data >> spec.page_bits});
+  cpu_frames_ = spec_.frames.make({cpu_data >> spec.page_bits});
   iommu_table_ = PageTable(physical(spec.devices.cpu(), cpu_data), spec.page_bits);
   std::uint64_t total = 0;
   for (auto const& buffer : spec.workload->buffers()) {

@@ -11,7 +11,8 @@ void DriverParams::describe(ParamTable& t) {
              "assumed");
   t.duration("notify_latency", notify_latency, {1ns, 1s},
              "from the IOMMU or a copy engine to the driver, and back", "assumed");
-  t.count("migrations", migrations, {1, 4096}, "pages that move at a time", "assumed; MGPUSim 4.2 moves one");
+  t.count("migrations", migrations, {1, 4096},
+          "pages that move, or are copied at their first touch, at a time", "assumed; MGPUSim 4.2 moves one");
 }
 
 PagingDriverState PagingDriver::initial() const {
@@ -19,7 +20,7 @@ PagingDriverState PagingDriver::initial() const {
   s.table = spec().preloaded != nullptr ? *spec().preloaded : PageTable(0, spec().page_bits);
   for (std::uint32_t g = 0; g < spec().devices.gpus(); ++g)
     s.frames.add(spec().frames.make({spec().frames_per_gpu}));
-  s.cpu_frames = spec().frames.make({FrameAllocator::kUnbounded});
+  s.cpu_frames = spec().frames.make({spec().frames_of_cpu});
   if (spec().placed != nullptr)
     for (auto const& p : *spec().placed)
       take(p.page, p.size, p.device < kFirstCpu ? spec().devices.gpu(p.device) : spec().devices.cpu(), s);
@@ -35,7 +36,7 @@ std::span<Stat<PagingDriverState> const> PagingDriver::stats() const {
   static constexpr auto all = std::to_array<Stat<PagingDriverState>>({
       {"page_faults", "count", "page faults handled", StatKind::counter,
        [](S s) { return s.stats.page_faults; }},
-      {"pages_mapped", "count", "pages mapped at their first touch", StatKind::counter,
+      {"pages_mapped", "count", "pages mapped at their first touch, a large one once", StatKind::counter,
        [](S s) { return s.stats.pages_mapped; }},
       {"pages_spilled", "count", "of these, pages placed on another device because the GPU's memory was full",
        StatKind::counter, [](S s) { return s.stats.pages_spilled; }},
@@ -202,9 +203,17 @@ unsigned PagingDriver::size_for(std::uint64_t page, PagingDriverState const& s) 
   return !part_comes && s.table.takes(page, size) ? size : 0;
 }
 
+bool PagingDriver::all_full(PagingDriverState const& s) {
+  if (!s.cpu_frames->empty()) return false;
+  for (std::size_t g = 0; g < s.frames.size(); ++g)
+    if (!s.frames[g].empty()) return false;
+  return true;
+}
+
 bool PagingDriver::touch_first(PageFault const& m, Cx& cx) const {
   auto& s = cx.state();
-  bool const fetches = spec().first_touch_copy && host_wrote(m.page);
+  if (all_full(s)) return false;  // until a copy has ended, whose source is free then
+  bool const fetches = spec().first_touch_copy && host_wrote(m.page) && !s.cpu_frames->empty();
   if (fetches && s.free_moves.empty()) return false;
   auto to = take_near(m.page, size_for(m.page, s), m.gpu, s);
   auto const ready = work(m.kind, spec().params.fault_latency, cx);

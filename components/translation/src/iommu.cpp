@@ -306,7 +306,8 @@ void Iommu::remap(PageMove const& m, Cx& cx) const {
 void Iommu::answer(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,
                    Cx& cx) const {
   auto& s = cx.state();
-  if (s.remote_touch->may_move(found.to.frame, to.gpu)) s.directory.add_holder(page, to.gpu);
+  if (device_of(found.to.frame) != to.gpu && s.remote_touch->moves_pages())
+    s.directory.add_holder(page, to.gpu);
   s.last_response = std::max(s.last_response, cx.now() + extra);
   Packet p{};
   p.kind = PacketKind::translate_response;

@@ -8,7 +8,9 @@ struct Contiguous final : PagePlacement {
   void place(InitialMemory& memory) const override {
     memory.each_page([&](PageRange const& buffer, std::uint64_t page, unsigned) {
       auto const part = (page - buffer.first) * memory.gpus() / buffer.count;
-      memory.place_near(page, static_cast<std::uint32_t>(part));
+      if (!memory.place_near(page, static_cast<std::uint32_t>(part)))
+        throw UserError("workload '" + memory.workload().name() +
+                        "' finds no free frame left (gpu.dram.capacity, cpu.dram.capacity)");
     });
   }
 };

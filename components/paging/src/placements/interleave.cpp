@@ -7,7 +7,9 @@ namespace {
 struct Interleave final : PagePlacement {
   void place(InitialMemory& memory) const override {
     memory.each_page([&](PageRange const&, std::uint64_t page, unsigned size) {
-      memory.place_near(page, static_cast<std::uint32_t>((page >> size) % memory.gpus()));
+      if (!memory.place_near(page, static_cast<std::uint32_t>((page >> size) % memory.gpus())))
+        throw UserError("workload '" + memory.workload().name() +
+                        "' finds no free frame left (gpu.dram.capacity, cpu.dram.capacity)");
     });
   }
 };

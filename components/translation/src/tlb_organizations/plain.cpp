@@ -16,10 +16,10 @@ class Plain final : public TlbOrganization {
 
   std::optional<PageTranslation> lookup(std::uint32_t asid, std::uint64_t page) override {
     if (frames_.empty()) return std::nullopt;
-    return find_by_size(sizes_.value, [&](std::uint8_t size) {
-      auto const slot = array_.find(set_of(page >> size), key(asid, page, size));
-      return slot ? std::optional(PageTranslation{frames_[*slot], size}) : std::nullopt;
-    });
+    if (sizes_.value != 1) return lookup_sizes(asid, page);
+    auto const slot = array_.find(set_of(page), key(asid, page));
+    if (!slot) return std::nullopt;
+    return PageTranslation{frames_[*slot], 0};
   }
   void fill(std::uint32_t asid, std::uint64_t page, PageTranslation const& translation) override {
     if (frames_.empty()) return;
@@ -41,6 +41,13 @@ class Plain final : public TlbOrganization {
   auto members() { return std::tie(array_, frames_, sizes_); }
 
  private:
+  std::optional<PageTranslation> lookup_sizes(std::uint32_t asid, std::uint64_t page) {
+    return find_by_size(sizes_.value, [&](std::uint8_t size) -> std::optional<PageTranslation> {
+      auto const slot = array_.find(set_of(page >> size), key(asid, page, size));
+      if (!slot) return std::nullopt;
+      return PageTranslation{frames_[*slot], size};
+    });
+  }
   std::uint32_t set_of(std::uint64_t page) const { return static_cast<std::uint32_t>(page % array_.sets()); }
 
   SetAssociative array_;

@@ -209,6 +209,7 @@ class Component : public AnyComponent {
   void create_state() final {
     state_.emplace(initial());
     policy_stats_ = policy_stats();
+    std::erase_if(policy_stats_, [](PolicyStats const& p) { return p.group.values() == 0; });
   }
   bool has_state() const final { return state_.has_value(); }
   void save(Saver& a) final { a(sequence_, *state_); }

@@ -85,8 +85,8 @@ struct MemoryParams {
   // Bit s: there may be pages of 2^s base pages.
   std::uint32_t page_sizes() const { return 1U | 1U << large_size(); }
   // Whether a page may be mapped at its first touch; whether one may move.
-  bool pages_wait() const { return placement.make({})->leaves_out(); }
-  bool pages_move() const { return remote_touch.make({})->moves_pages(); }
+  bool pages_wait() const { return placement.why_not({}).empty() && placement.make({})->leaves_out(); }
+  bool pages_move() const { return remote_touch.why_not({}).empty() && remote_touch.make({})->moves_pages(); }
 };
 
 struct MachineParams {

@@ -3,7 +3,7 @@
 // A warp has a context from the start of its block to the block's end; what it has under way names the
 // context. Only a warp in a slot can issue. A block can leave its slots at any time, also while its accesses
 // are under way, and come back into others later: what returned meanwhile is known to its contexts. There are
-// at most 64 slots, and any number of contexts.
+// at most 64 slots, and 65,536 contexts: a number takes 16 bits in what names it.
 //
 // A warp in a slot may issue (ready), may at a time (timed), or waits: for its accesses, for the load/store
 // unit, for the scalar cache, or at a barrier of its block, which opens when all warps of the block that
@@ -97,13 +97,15 @@ class WarpContexts {
 
   // The block's warps give their slots up.
   void leave(std::uint32_t block_context);
-  // They take as many again as warps have not ended: those that wait for nothing may issue from `now` on.
+  // The warps of a block that has left take slots again, of which there must be live() free ones: those that
+  // wait for nothing may issue from `now` on. Calls placed(slot) for each.
   template <class F>
   void come_back(std::uint32_t block_context, Time now, F&& placed) {
     auto& b = blocks_[block_context];
     for (auto c = b.first; c != kNone; c = warps_[c].next) {
       auto& w = warps_[c];
       if (w.ended != 0) continue;
+      FF_CHECK(w.slot == kNone, "a block comes back that has not left");
       place(c);
       placed(w.slot);
       if (w.at_barrier != 0)

@@ -1,6 +1,7 @@
 // Which of an SM's ready warps issues next.
 //
-// Contract: admit() tells that a warp has come to a slot, of fewer than kMaxWarps; pick() is given the slots
+// Contract: admit() tells that a warp has come to a slot, of fewer than kMaxWarps, its first one or after its
+// block was away; pick() is given the slots
 // of ready warps as bits, at least one, and returns one of them; issued() tells that the warp in a slot has
 // issued an instruction. A warp that is picked may be unable to issue; then pick() is asked again without it.
 #pragma once

@@ -64,10 +64,10 @@ class InitialMemory {
 
   // Maps the page that holds base page `page` in a frame of the device; false when its memory is full. A
   // large page for which it has no large frame is mapped as base pages.
-  bool place(std::uint64_t page, DeviceId device);
+  [[nodiscard]] bool place(std::uint64_t page, DeviceId device);
   // On the GPU or, where its memory is full, on the next one that has room, and on the CPU last; false when
   // all are full.
-  bool place_near(std::uint64_t page, std::uint32_t gpu);
+  [[nodiscard]] bool place_near(std::uint64_t page, std::uint32_t gpu);
   // Where a page was placed.
   std::optional<DeviceId> place_of(std::uint64_t page) const {
     auto const found = iommu_table_.find(page);

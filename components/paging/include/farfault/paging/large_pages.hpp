@@ -1,7 +1,8 @@
 // Which pages of a workload are large: those aligned to a large page's size that lie wholly in one of the
 // buffers chosen. What is left at the ends of such a buffer comes in base pages, as the other buffers do.
 //
-// Errors: UserError for a buffer that the workload does not have, or in which no large page lies.
+// Errors: UserError for a buffer that the workload does not have, or in which no large page lies; of `all`, a
+// buffer without a large page is taken in base pages.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,8 @@
 //   1048577,gpu3
 //
 // A line for each page, by its virtual page number, under a heading; blank lines mean nothing. It is what
-// `/tables/first_touches` of a result holds, in the order in which that run gave out frames. Cost: one pass,
+// `/tables/first_touches` of a result holds, in the order in which that run gave out frames, where one driver
+// wrote it and no memory ran out of large frames. Cost: one pass,
 // and 24 bytes per line. Errors: UserError with file, line, value and rule for a file over 64 MiB, a line of
 // another form, a page named twice.
 #pragma once

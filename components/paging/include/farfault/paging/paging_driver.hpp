@@ -67,6 +67,7 @@ struct PagingDriverSpec {
   bool pages_wait = false;              // some may be mapped at their first touch
   bool pages_move = false;              // those that do are base pages
   LargePages large{};
+  std::uint64_t frames_of_cpu = FrameAllocator::kUnbounded;
 };
 
 // A page being copied: one that migrates, or whose contents a first touch fetches.
@@ -163,6 +164,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   bool is_copied(std::uint64_t page, PagingDriverState const& s) const;
   // Of a page that is to be mapped: large only where no part of it is mapped, or copied to be mapped.
   unsigned size_for(std::uint64_t page, PagingDriverState const& s) const;
+  static bool all_full(PagingDriverState const& s);
   // False when it has to wait.
   bool touch_first(PageFault const& m, Cx& cx) const;
   void start_move(PageFault const& m, PhysAddr from, Cx& cx) const;

@@ -129,7 +129,7 @@ class SetAssociative {
     auto const way =
         replacement_->victim({set, coming, of_set(keys_), of_set(used_),
                               inserted_.empty() ? std::span<std::uint64_t const>() : of_set(inserted_)});
-    FF_INVARIANT(way < ways_, "a replacement policy names a way that is not there");
+    FF_CHECK(way < ways_, "a replacement policy names a way that is not there");
     return way;
   }
 

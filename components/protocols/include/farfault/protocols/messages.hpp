@@ -264,7 +264,7 @@ struct PageMove {
 struct PageUnmapped {
   std::uint32_t move;
 };
-// To a copy engine, and back when all is written. `tag` is for the asker alone.
+// To a copy engine: at least a byte; and back when all is written. `tag` is for the asker alone.
 struct CopyOrder {
   PhysAddr from;
   PhysAddr to;
