@@ -41,7 +41,8 @@ class Plain final : public TlbOrganization {
   auto members() { return std::tie(array_, frames_, sizes_); }
 
  private:
-  std::optional<PageTranslation> lookup_sizes(std::uint32_t asid, std::uint64_t page) {
+  // Apart, so that the look-up of a single size stays short.
+  [[gnu::noinline]] std::optional<PageTranslation> lookup_sizes(std::uint32_t asid, std::uint64_t page) {
     return find_by_size(sizes_.value, [&](std::uint8_t size) -> std::optional<PageTranslation> {
       auto const slot = array_.find(set_of(page >> size), key(asid, page, size));
       if (!slot) return std::nullopt;
