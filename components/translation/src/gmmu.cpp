@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "walking.hpp"
+
 namespace farfault {
 
 void GmmuParams::describe(ParamTable& t) {
@@ -130,31 +132,13 @@ void Gmmu::request_from_iommu(std::uint32_t id, Cx& cx) const {
 }
 
 void Gmmu::start_walks(Cx& cx) const {
-  auto& s = cx.state();
-  auto const fixed = spec().params.walk_latency;
-  while (auto const first = fixed != 0 ? s.walker.begin() : s.walker.start(s.table)) {
-    auto const ready =
-        std::max(s.pending[first->tag].arrived + spec().clock.cycles(spec().params.latency), cx.now());
-    s.walk_began[first->walker] = ready;
-    if (fixed != 0)
-      cx.wake_at(walk_end, WalkEnd{first->walker}, ready + spec().clock.cycles(fixed));
-    else
-      read(first->address, first->requester, first->walker, ready - cx.now(), cx);
-  }
-}
-
-void Gmmu::read(PhysAddr entry, Requester requester, std::uint32_t walker, Duration extra, Cx& cx) const {
-  cx.send(read_entry, spec().memory.slice(offset_of(entry)),
-          MemRequest{entry, walker, spec().memory_port, Access::read, 8, requester}, extra);
+  auto const latency = spec().clock.cycles(spec().params.latency);
+  walking::start(*this, spec().clock, cx,
+                 [&](std::uint32_t id) { return cx.state().pending[id].arrived + latency; });
 }
 
 void Gmmu::on_entry(MemResponse const& m, Cx& cx) const {
-  auto& s = cx.state();
-  auto const step = s.walker.advance(m.tag, s.table);
-  if (step.ended)
-    walked(m.tag, step, cx);
-  else
-    read(step.address, step.requester, m.tag, Duration::zero(), cx);
+  if (auto const end = walking::advance(*this, m, cx)) walked(m.tag, *end, cx);
 }
 
 void Gmmu::on_walk_end(WalkEnd const& m, Cx& cx) const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "walking.hpp"
+
 namespace farfault {
 
 void IommuParams::describe(ParamTable& t) {
@@ -151,30 +153,12 @@ void Iommu::raise(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Durati
 }
 
 void Iommu::start_walks(Cx& cx) const {
-  auto& s = cx.state();
-  auto const fixed = spec().params.walk_latency;
-  while (auto const first = fixed != 0 ? s.walker.begin() : s.walker.start(s.table)) {
-    auto const ready = std::max(s.missed_at[first->tag], cx.now());
-    s.walk_began[first->walker] = ready;
-    if (fixed != 0)
-      cx.wake_at(walk_end, WalkEnd{first->walker}, ready + spec().params.clock.clock().cycles(fixed));
-    else
-      read(first->address, first->requester, first->walker, ready - cx.now(), cx);
-  }
-}
-
-void Iommu::read(PhysAddr entry, Requester requester, std::uint32_t walker, Duration extra, Cx& cx) const {
-  cx.send(read_entry, spec().memory.slice(offset_of(entry)),
-          MemRequest{entry, walker, spec().memory_port, Access::read, 8, requester}, extra);
+  walking::start(*this, spec().params.clock.clock(), cx,
+                 [&](std::uint32_t entry) { return cx.state().missed_at[entry]; });
 }
 
 void Iommu::on_entry(MemResponse const& m, Cx& cx) const {
-  auto& s = cx.state();
-  auto const step = s.walker.advance(m.tag, s.table);
-  if (step.ended)
-    walked(m.tag, step, cx);
-  else
-    read(step.address, step.requester, m.tag, Duration::zero(), cx);
+  if (auto const end = walking::advance(*this, m, cx)) walked(m.tag, *end, cx);
 }
 
 void Iommu::on_walk_end(WalkEnd const& m, Cx& cx) const {

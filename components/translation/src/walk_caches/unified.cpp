@@ -23,10 +23,6 @@ class Unified final : public WalkCache {
     if (nodes_.empty()) return;
     nodes_[array_.put(0, key(asid, page, level, levels))] = node;
   }
-  void invalidate(std::uint32_t asid, std::uint64_t page, unsigned levels) override {
-    if (!nodes_.empty())
-      for (unsigned level = levels - 1; level > 0; --level) array_.erase(0, key(asid, page, level, levels));
-  }
   std::span<SetAssociative const> arrays() const override { return {&array_, 1}; }
 
   auto members() { return std::tie(array_, nodes_); }

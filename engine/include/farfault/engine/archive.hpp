@@ -1,8 +1,8 @@
 // Saving, loading and hashing of component state, from one description of it.
 //
 // Persistable is: Bytes (plain data); std::vector, std::array and std::optional of Persistable; an aggregate,
-// whose members are found by themselves; a class with archive(Saver&), archive(Loader&) and archive(Hasher&);
-// and a class that lists its members,
+// whose members are found by themselves; a class with archive(Saver&), archive(Loader&) and
+// archive(Hasher&); and a class that lists its members,
 //   auto members() { return std::tie(first_, second_); }
 // The list must be complete: the sizes of the members (and of a pointer, in a class with virtual functions)
 // add up to that of the object, so such a class has no padding (fill it with members). Anything else does not

@@ -27,7 +27,7 @@
 //
 // Guarantees: parameters of all implementations are read and checked; state and statistics exist only for the
 // one that is chosen. The constructor throws UserError where parameters and setup do not fit together, in
-// words that begin with the parameter ("write_high = 4: must be above ..."), when the configuration is
+// words that begin with the parameter ("classes = 4: must be above ..."), when the configuration is
 // checked. Cost: one virtual call for each question.
 #pragma once
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <tuple>
 
-#include "farfault/parts/page_records.hpp"
+#include "farfault/paging/page_records.hpp"
 
 namespace farfault {
 

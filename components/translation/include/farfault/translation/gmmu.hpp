@@ -128,7 +128,6 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void admit(TranslateRequest const& m, Cx& cx) const;
   void start_walks(Cx& cx) const;
   void walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const;
-  void read(PhysAddr entry, Requester requester, std::uint32_t walker, Duration extra, Cx& cx) const;
   void request_from_iommu(std::uint32_t id, Cx& cx) const;
   void observe(GmmuPending& pending, bool local, Cx& cx) const;
   // A look-up of the request is done, with a frame or without.

@@ -140,7 +140,6 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   bool serve(Packet const& m, Cx& cx) const;
   void start_walks(Cx& cx) const;
   void walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const;
-  void read(PhysAddr entry, Requester requester, std::uint32_t walker, Duration extra, Cx& cx) const;
   void answer(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,
               Cx& cx) const;
   void finish(std::uint32_t entry, Translation const& found, Cx& cx) const;

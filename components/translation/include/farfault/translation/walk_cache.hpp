@@ -2,11 +2,10 @@
 // the root (Barr et al., "Translation Caching: Skip, Don't Walk (the Page Table)", ISCA 2010).
 //
 // Contract. start() is called once for each walk that reads page-table entries, in a table of `levels`
-// levels, of which level 0 is the root; it returns a node on the page's path that was remembered and not
-// invalidated since, or the root. remember() is called for each node below the root that a walk reaches.
-// invalidate() is called when the page's path has changed in any node below the root: nothing of it is known
-// any more; others may go with it. Of no entries every walk starts at the root. What a walk costs is the
-// reads that are left; the cache itself takes no time.
+// levels, of which level 0 is the root; it returns a node on the page's path that was remembered, or the
+// root. remember() is called for each node below the root that a walk reaches. Nodes of a table are never
+// taken away, so that nothing has to be forgotten. Of no entries every walk starts at the root. What a walk
+// costs is the reads that are left; the cache itself takes no time.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +32,6 @@ class WalkCache : public HasArrays {
   virtual Start start(std::uint32_t asid, std::uint64_t page, unsigned levels) = 0;
   virtual void remember(std::uint32_t asid, std::uint64_t page, unsigned level, unsigned levels,
                         std::uint64_t node) = 0;
-  virtual void invalidate(std::uint32_t asid, std::uint64_t page, unsigned levels) = 0;
 };
 
 // What is chosen of a page-walk cache, in the section of its owner, whose `walk_cache` says the entries.

@@ -1,0 +1,43 @@
+// Private: how a component runs the walks of its Walker, by reads of entries or, where walks have a fixed
+// length, by a timer. The GMMU and the IOMMU do it alike; what a walk's end means is theirs.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "farfault/translation/walker.hpp"
+
+namespace farfault::walking {
+
+template <class Owner, class Cx>
+void read(Owner const& o, PhysAddr entry, Requester requester, std::uint32_t walker, Duration extra, Cx& cx) {
+  cx.send(o.read_entry, o.spec().memory.slice(offset_of(entry)),
+          MemRequest{entry, walker, o.spec().memory_port, Access::read, 8, requester}, extra);
+}
+
+// Starts walks while one waits and a walker is free. `earliest`: when the walk of a request may begin.
+template <class Owner, class Cx, class Earliest>
+void start(Owner const& o, Clock clock, Cx& cx, Earliest&& earliest) {
+  auto& s = cx.state();
+  auto const fixed = o.spec().params.walk_latency;
+  while (auto const first = fixed != 0 ? s.walker.begin() : s.walker.start(s.table)) {
+    auto const ready = std::max<Time>(earliest(first->tag), cx.now());
+    s.walk_began[first->walker] = ready;
+    if (fixed != 0)
+      cx.wake_at(o.walk_end, WalkEnd{first->walker}, ready + clock.cycles(fixed));
+    else
+      read(o, first->address, first->requester, first->walker, ready - cx.now(), cx);
+  }
+}
+
+// An entry has been read: the end of its walk, unless there is another to read.
+template <class Owner, class Cx>
+std::optional<Walker::Step> advance(Owner const& o, MemResponse const& m, Cx& cx) {
+  auto& s = cx.state();
+  auto const step = s.walker.advance(m.tag, s.table);
+  if (step.ended) return step;
+  read(o, step.address, step.requester, m.tag, Duration::zero(), cx);
+  return std::nullopt;
+}
+
+}  // namespace farfault::walking
