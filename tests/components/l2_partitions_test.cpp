@@ -282,3 +282,26 @@ TEST_CASE("L2 partitions: a request names its requester at the home slice and it
   CHECK(h.b.state().stats.copy_requests == 0);  // counted where the client asked
   CHECK(h.a.state().stats.copy_requests == 2);
 }
+
+TEST_CASE(
+    "L2 partitions: what is asked of a home slice, a read or a write, is on behalf of the first asker") {
+  Requester const asker{5, 1, RequestKind::copy};
+  auto fetch = read(kFar, 1);
+  auto store = write(kFar + 512, 2);
+  fetch.requester = asker;
+  store.requester = asker;
+  Bench b;
+  auto& slice = b.system.add<L2Slice>("slice", half(0, MissPath::home_slice));
+  b.feed<MemRequest>(slice.request, {{Time{10ns}, fetch}, {Time{20ns}, store}});
+  b.feed(slice.far_request, {});
+  b.sinks(slice.response, 1);
+  b.sinks(slice.far_response, 2);
+  auto& dram = b.responder<MemRequest, MemResponse>(memory(always(50ns)), slice.filled);
+  b.join_family(slice.dram, {dram.request});
+  auto& home = b.responder<MemRequest, MemResponse>(memory(always(50ns)), slice.home_response);
+  b.join_family(slice.home_request, {home.request, home.request});
+  b.run();
+  REQUIRE(home.records().size() == 2);
+  CHECK(home.records()[0].message.requester == asker);
+  CHECK(home.records()[1].message.requester == asker);
+}

@@ -117,6 +117,12 @@ TEST_CASE("TOML mistakes name the line, the key and the nearest known one") {
   CHECK(refusal("[[node]]\n" + repeated(repeated("a.", 60) + "a = { \n", 500)).find("f:") == 0);
 }
 
+TEST_CASE("a machine in TOML is known by its tables, indented or not, behind whatever lines") {
+  for (std::string const before : {"", "# a\n\n", "\t  ", "name = \"x\"\n  "})
+    CHECK(refusal(before + "[[node]]\nkind = 3\n").find("not a machine") == std::string::npos);
+  CHECK(refusal("x [[node]]\n").find("f: not a machine: expected") == 0);
+}
+
 TEST_CASE("what is no machine is refused as such, an empty file too") {
   for (std::string const text :
        {"", " \n", "hello", "{\"kind\": 1}", "<html></html>", "<", "<!--", "<?xml", "\0\1\2"})
