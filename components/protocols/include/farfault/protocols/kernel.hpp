@@ -13,7 +13,24 @@
 
 namespace farfault {
 
+// Addresses have 48 bits; the bits above name the address space. A page number, which is an address divided
+// by the page size, names it too. A workload knows space 0 alone.
 using VirtAddr = std::uint64_t;
+
+inline constexpr unsigned kVirtualBits = 48;
+inline constexpr std::uint32_t kAddressSpaces = 256;
+
+constexpr VirtAddr first_address_of(std::uint32_t space) {
+  return VirtAddr{space} << kVirtualBits;
+}
+// Of a page of 2^page_bits bytes.
+constexpr std::uint32_t space_of_page(std::uint64_t page, unsigned page_bits) {
+  return static_cast<std::uint32_t>(page >> (kVirtualBits - page_bits));
+}
+// The page's number within its space.
+constexpr std::uint64_t page_in_space(std::uint64_t page, unsigned page_bits) {
+  return page & ((std::uint64_t{1} << (kVirtualBits - page_bits)) - 1);
+}
 
 inline constexpr std::uint32_t kMaxLanes = 64;
 

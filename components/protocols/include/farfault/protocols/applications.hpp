@@ -1,0 +1,72 @@
+// What runs on the GPUs of one host: applications, each a workload in an address space, on some of the GPUs
+// and on some SMs of each. Several may run at once on the same GPUs, and on the same SMs.
+//
+// Kernels are numbered over all applications: those of the first, then those of the second, and so on; one
+// that an application runs again keeps its number. A workload knows addresses below 2^48; the number of its
+// address space stands in the bits above (kernel.hpp), from the SM on.
+//
+// Immutable once built; safe to read from all threads. The workloads must outlive it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "farfault/engine/time.hpp"
+#include "farfault/protocols/workload.hpp"
+
+namespace farfault {
+
+struct Application {
+  std::string name;
+  Workload const* workload = nullptr;
+  std::uint32_t space = 0;          // its address space
+  std::vector<std::uint32_t> gpus;  // numbers among those of its host, ascending; empty: all
+  std::vector<std::uint32_t> sms;   // of each of these GPUs, ascending; empty: all
+  Time start{};                     // of its first kernel's launch
+  std::uint32_t repeats = 1;        // times that its kernels run, one time after the other
+};
+
+class Applications {
+ public:
+  static constexpr std::uint32_t kMost = 64;
+
+  Applications() = default;
+  explicit Applications(std::vector<Application> all) : all_(std::move(all)) {
+    for (auto const& a : all_) {
+      first_kernel_.push_back(kernels());
+      for (std::size_t k = 0; k < a.workload->kernel_count(); ++k) {
+        kernels_.push_back(&a.workload->kernel(k));
+        owner_.push_back(static_cast<std::uint32_t>(first_kernel_.size() - 1));
+      }
+      spaces_ = std::max(spaces_, a.space + 1);
+    }
+  }
+  // A workload by itself, on everything there is.
+  explicit Applications(Workload const& workload)
+      : Applications(std::vector<Application>{{workload.name(), &workload, 0, {}, {}, {}, 1}}) {}
+
+  std::uint32_t count() const { return static_cast<std::uint32_t>(all_.size()); }
+  Application const& operator[](std::uint32_t application) const { return all_[application]; }
+  auto begin() const { return all_.begin(); }
+  auto end() const { return all_.end(); }
+
+  std::uint32_t kernels() const { return static_cast<std::uint32_t>(kernels_.size()); }
+  Kernel const& kernel(std::uint32_t number) const { return *kernels_[number]; }
+  std::uint32_t application_of(std::uint32_t kernel) const { return owner_[kernel]; }
+  std::uint32_t first_kernel(std::uint32_t application) const { return first_kernel_[application]; }
+
+  // Address spaces are numbered from 0; this is one more than the last.
+  std::uint32_t spaces() const { return spaces_; }
+
+ private:
+  std::vector<Application> all_;
+  std::vector<std::uint32_t> first_kernel_;  // by application
+  std::vector<Kernel const*> kernels_;
+  std::vector<std::uint32_t> owner_;  // by kernel
+  std::uint32_t spaces_ = 1;
+};
+
+}  // namespace farfault
