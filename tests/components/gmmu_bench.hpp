@@ -57,13 +57,9 @@ struct GmmuBench : Bench {
     iommu_spec.reply = [this](TranslateRequest const& m) {
       bool const local = m.page >= kPage && m.page <= kPage + 1;
       bool const touched_first = first_touch && !local && m.page != kRemote;
-      return TranslateResponse{m.page,
-                               local || touched_first ? local_frame(m.page) : remote_frame(m.page),
-                               m.asid,
-                               m.from,
-                               touched_first ? FoundBy::fault : FoundBy::table,
-                               size,
-                               {}};
+      return TranslateResponse{m.page, local || touched_first ? local_frame(m.page) : remote_frame(m.page),
+                               m.from, touched_first ? FoundBy::fault : FoundBy::table,
+                               size,   {}};
     };
     iommu_spec.delay = always(iommu_delay);
     iommu = &responder<TranslateRequest, TranslateResponse>(iommu_spec, gmmu.from_iommu);

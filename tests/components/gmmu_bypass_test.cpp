@@ -8,7 +8,7 @@ using namespace farfault::gmmu_bench;
 
 TEST_CASE("GMMU distributed: a walk that finds no mapping is forwarded to the IOMMU") {
   auto const table = one_page();
-  GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kRemote, 0, 3}}});
+  GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kRemote, 3}}});
   b.run();
   CHECK(b.reads() == Addresses{kTable});  // the root's entry is not present
   CHECK(b.iommu->nanoseconds() == Times{113 + 1 + 1});
@@ -20,7 +20,7 @@ TEST_CASE("GMMU distributed: a walk that finds no mapping is forwarded to the IO
 
 TEST_CASE("GMMU centralized: every request goes to the IOMMU, no entry is read") {
   auto const table = one_page();
-  GmmuBench b(spec_of("centralized", table), {{Time{100ns}, {kPage, 0, 1}}, {Time{100ns}, {kRemote, 0, 2}}});
+  GmmuBench b(spec_of("centralized", table), {{Time{100ns}, {kPage, 1}}, {Time{100ns}, {kRemote, 2}}});
   b.run();
   CHECK(b.reads().empty());
   CHECK(b.iommu->nanoseconds() == Times{102, 102});
@@ -29,7 +29,7 @@ TEST_CASE("GMMU centralized: every request goes to the IOMMU, no entry is read")
 
 TEST_CASE("GMMU oracle: a local page is walked for, a remote one is asked for") {
   auto const table = one_page();
-  GmmuBench b(spec_of("oracle", table), {{Time{100ns}, {kPage, 0, 1}}, {Time{100ns}, {kRemote, 0, 2}}});
+  GmmuBench b(spec_of("oracle", table), {{Time{100ns}, {kPage, 1}}, {Time{100ns}, {kRemote, 2}}});
   b.run();
   CHECK(b.reads() == kWalk);
   CHECK(b.iommu->records().size() == 1);
@@ -42,7 +42,7 @@ namespace {
 // In the first epoch of 10 us one local and one remote page are seen, so that in the second both ways are
 // taken.
 std::vector<Record<TranslateRequest>> undecided(std::uint64_t page) {
-  return {{Time{1us}, {kPage + 1, 0, 1}}, {Time{3us}, {kRemote, 0, 2}}, {Time{10us}, {page, 0, 3}}};
+  return {{Time{1us}, {kPage + 1, 1}}, {Time{3us}, {kRemote, 2}}, {Time{10us}, {page, 3}}};
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ TEST_CASE(
     "GMMU") {
   auto const table = one_page();
   GmmuBench b(spec_of("gmmu_bypass", table),
-              {{Time{1us}, {kRemote, 0, 1}}, {Time{10us}, {kPage, 0, 2}}, {Time{20us}, {kPage, 0, 3}}});
+              {{Time{1us}, {kRemote, 1}}, {Time{10us}, {kPage, 2}}, {Time{20us}, {kPage, 3}}});
   b.run();
   CHECK(b.router("remote_predictions") == 1);
   CHECK(b.router("correct_remote_predictions") == 0);
@@ -114,11 +114,11 @@ TEST_CASE("GMMU: a page that the IOMMU puts into this GPU's memory is in its tab
 
 TEST_CASE("GMMU bypass: a page that a fault puts into this GPU's memory is not local, whoever was asked") {
   auto const table = one_page();
-  GmmuBench remote(spec_of("gmmu_bypass", table), {{Time{1us}, {kRemote, 0, 1}},   // walked for
-                                                   {Time{10us}, {500, 0, 2}},      // the IOMMU alone
-                                                   {Time{12us}, {501, 0, 3}},      // is asked
-                                                   {Time{20us}, {502, 0, 4}},      // still
-                                                   {Time{25us}, {kPage, 0, 5}}});  // a local page
+  GmmuBench remote(spec_of("gmmu_bypass", table), {{Time{1us}, {kRemote, 1}},   // walked for
+                                                   {Time{10us}, {500, 0, 2}},   // the IOMMU alone
+                                                   {Time{12us}, {501, 0, 3}},   // is asked
+                                                   {Time{20us}, {502, 0, 4}},   // still
+                                                   {Time{25us}, {kPage, 5}}});  // a local page
   remote.first_touch = true;
   remote.run();
   CHECK(remote.router("remote_predictions") == 4);
@@ -130,9 +130,9 @@ TEST_CASE("GMMU bypass: a page that a fault puts into this GPU's memory is not l
   CHECK(remote.router("remote_pages") == 1);
   CHECK(remote.gmmu.state().table.find(502) == PageTranslation{local_frame(502)});
 
-  GmmuBench local(spec_of("gmmu_bypass", table), {{Time{1us}, {kPage, 0, 1}},
-                                                  {Time{10us}, {500, 0, 2}},      // the GMMU alone
-                                                  {Time{15us}, {kPage, 0, 3}}});  // is asked
+  GmmuBench local(spec_of("gmmu_bypass", table), {{Time{1us}, {kPage, 1}},
+                                                  {Time{10us}, {500, 0, 2}},   // the GMMU alone
+                                                  {Time{15us}, {kPage, 3}}});  // is asked
   local.first_touch = true;
   local.run();
   CHECK(local.router("local_predictions") == 2);
@@ -143,10 +143,9 @@ TEST_CASE("GMMU bypass: a page that a fault puts into this GPU's memory is not l
 TEST_CASE("GMMU bypass: the end of a walk tells the predictor, not the IOMMU's answer long after") {
   auto const table = one_page();
   // Asked at 9 us, the walk ends in the first epoch, the IOMMU answers in the second.
-  GmmuBench b(
-      spec_of("gmmu_bypass", table),
-      {{Time{9us}, {kRemote, 0, 1}}, {Time{10500ns}, {kRemote + 1, 0, 2}}, {Time{25us}, {kPage, 0, 3}}}, 10ns,
-      5us);
+  GmmuBench b(spec_of("gmmu_bypass", table),
+              {{Time{9us}, {kRemote, 1}}, {Time{10500ns}, {kRemote + 1, 2}}, {Time{25us}, {kPage, 3}}}, 10ns,
+              5us);
   b.run();
   CHECK(b.router("remote_predictions") == 2);
   CHECK(b.router("correct_remote_predictions") == 1);

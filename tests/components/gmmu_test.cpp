@@ -8,7 +8,7 @@ using namespace farfault::gmmu_bench;
 
 TEST_CASE("GMMU: a walk reads the entry of each level, one after the other, and answers") {
   auto const table = one_page();
-  GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage, 2, 17}}});
+  GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage, 17}}});
   b.run();
   CHECK(b.reads() == kWalk);
   CHECK(b.cache->nanoseconds() == Times{102, 114, 126, 138});  // each 10 ns and a link there and back
@@ -21,7 +21,6 @@ TEST_CASE("GMMU: a walk reads the entry of each level, one after the other, and 
   auto const& m = b.answers->records()[0].message;
   CHECK(m.page == kPage);
   CHECK(m.frame == local_frame(kPage));
-  CHECK(m.asid == 2);
   CHECK(m.tag == 17);
   CHECK(b.iommu->records().empty());
   CHECK(b.gmmu.state().latency_ps == 49'000);
@@ -34,10 +33,10 @@ TEST_CASE("GMMU: a walk of fixed latency takes just that, reads nothing, and hol
   spec.params.walk_latency = 100;
   spec.params.walkers = 1;
   spec.params.walk_cache = 0;
-  GmmuBench b(spec, {{Time{100ns}, {kPage, 0, 1}},
-                     {Time{150ns}, {kPage + 1, 0, 2}},
-                     {Time{250ns}, {kRemote, 0, 3}},
-                     {Time{900ns}, {kPage, 0, 4}}});
+  GmmuBench b(spec, {{Time{100ns}, {kPage, 1}},
+                     {Time{150ns}, {kPage + 1, 2}},
+                     {Time{250ns}, {kRemote, 3}},
+                     {Time{900ns}, {kPage, 4}}});
   b.run();
   CHECK(b.reads().empty());
   // A cycle of latency, the walk, a link of 1 ns; the second and third walk start when the one before ends.
@@ -56,7 +55,7 @@ TEST_CASE("GMMU: an entry is read from the slice that its address selects") {
   spec.memory = AddressMap(4, 8);
   Bench b;
   auto& gmmu = b.system.add<Gmmu>("gmmu", spec);
-  b.feed(gmmu.request, {{Time{100ns}, {kPage, 0, 0}}});
+  b.feed(gmmu.request, {{Time{100ns}, {kPage, 0}}});
   b.feed(gmmu.from_iommu, {});
   b.sink(gmmu.response);
   b.sink(gmmu.to_iommu);
@@ -78,13 +77,13 @@ TEST_CASE("GMMU: an entry is read from the slice that its address selects") {
 TEST_CASE("GMMU: the page-walk cache skips the levels that a neighbour's walk has read") {
   auto const table = one_page();
   auto spec = spec_of("distributed", table);
-  GmmuBench with(spec, {{Time{100ns}, {kPage, 0, 0}}, {Time{200ns}, {kPage + 1, 0, 1}}});
+  GmmuBench with(spec, {{Time{100ns}, {kPage, 0}}, {Time{200ns}, {kPage + 1, 1}}});
   with.run();
   REQUIRE(with.reads().size() == 5);
   CHECK(with.reads()[4] == kTable + 0x3000 + 5 * 8);
   CHECK(with.answers->nanoseconds() == Times{150, 202 + 10 + 1 + 1});
   spec.params.walk_cache = 0;
-  GmmuBench without(spec, {{Time{100ns}, {kPage, 0, 0}}, {Time{200ns}, {kPage + 1, 0, 1}}});
+  GmmuBench without(spec, {{Time{100ns}, {kPage, 0}}, {Time{200ns}, {kPage + 1, 1}}});
   without.run();
   CHECK(without.reads().size() == 8);
   CHECK(without.answers->nanoseconds() == Times{150, 250});
@@ -95,7 +94,7 @@ TEST_CASE("GMMU: walks beyond the walkers queue") {
   auto spec = spec_of("distributed", table);
   spec.params.walkers = 1;
   spec.params.walk_cache = 0;
-  GmmuBench b(spec, {{Time{100ns}, {kPage, 0, 0}}, {Time{100ns}, {kPage + 1, 0, 1}}});
+  GmmuBench b(spec, {{Time{100ns}, {kPage, 0}}, {Time{100ns}, {kPage + 1, 1}}});
   b.run();
   CHECK(b.answers->nanoseconds() == Times{150, 149 + 49});
 }
@@ -105,7 +104,7 @@ TEST_CASE("GMMU: every walker walks at the same time") {
   auto spec = spec_of("distributed", table);
   spec.params.walkers = 4;
   spec.params.walk_cache = 0;
-  GmmuBench b(spec, std::vector<Record<TranslateRequest>>(6, {Time{100ns}, {kPage, 0, 0}}));
+  GmmuBench b(spec, std::vector<Record<TranslateRequest>>(6, {Time{100ns}, {kPage, 0}}));
   b.run();
   CHECK(b.answers->nanoseconds() == Times{150, 150, 150, 150, 198, 198});
 }
@@ -115,7 +114,7 @@ TEST_CASE("GMMU: requests beyond the pending ones stall and are taken in order")
   auto spec = spec_of("centralized", table);
   spec.params.pending = 2;
   std::vector<Record<TranslateRequest>> script;
-  for (std::uint32_t i = 0; i < 6; ++i) script.push_back({Time{100ns}, {kRemote + i, 0, i}});
+  for (std::uint32_t i = 0; i < 6; ++i) script.push_back({Time{100ns}, {kRemote + i, i}});
   GmmuBench b(spec, script);
   b.run();
   CHECK(b.iommu->nanoseconds() == Times{102, 102, 1105, 1105, 2108, 2108});
@@ -145,7 +144,7 @@ TEST_CASE("GMMU: under random load every policy answers every request exactly on
       auto& client = b.system.add<Client<TranslateRequest, TranslateResponse>>(
           "client", {kTotal, 64,
                      [&](std::uint64_t n) {
-                       return TranslateRequest{page_of(n), 0, static_cast<std::uint32_t>(n)};
+                       return TranslateRequest{page_of(n), static_cast<std::uint32_t>(n)};
                      },
                      [&](TranslateResponse const& m) {
                        return m.page == page_of(m.tag) && m.frame == frame_of(m.page);
@@ -156,7 +155,7 @@ TEST_CASE("GMMU: under random load every policy answers every request exactly on
       b.join_family(gmmu.read_entry, {cache.request});
       ResponderSpec<TranslateRequest, TranslateResponse> iommu_spec;
       iommu_spec.reply = [&](TranslateRequest const& m) {
-        return TranslateResponse{m.page, frame_of(m.page), m.asid, m.from};
+        return TranslateResponse{m.page, frame_of(m.page), m.from};
       };
       iommu_spec.delay = scattered(iommu_delay, 4);
       auto& iommu = b.responder<TranslateRequest, TranslateResponse>(iommu_spec, gmmu.from_iommu);
@@ -188,8 +187,8 @@ TEST_CASE(
     "GMMU: an invalidation clears the page's entry, goes to the TLBs a cycle later, and is acknowledged") {
   auto const table = one_page();
   GmmuBench b(spec_of("distributed", table),
-              {{Time{100ns}, {kPage, 0, 1}}, {Time{300ns}, {kPage, 0, 2}}, {Time{300ns}, {kPage + 1, 0, 3}}},
-              10ns, 1000ns, {{Time{200ns}, {kPage, local_frame(kPage), 0, 5}}}, {{Time{260ns}, {5}}});
+              {{Time{100ns}, {kPage, 1}}, {Time{300ns}, {kPage, 2}}, {Time{300ns}, {kPage + 1, 3}}}, 10ns,
+              1000ns, {{Time{200ns}, {kPage, local_frame(kPage), 5}}}, {{Time{260ns}, {5}}});
   b.run();
   CHECK(b.tlb->nanoseconds() == Times{200 + 1 + 1});
   CHECK(b.tlb->records()[0].message.page == kPage);
@@ -209,8 +208,8 @@ TEST_CASE(
   spec.slices_to_flush = 2;
   spec.moves = 4;
   GmmuBench b(spec, {}, 10ns, 1000ns,
-              {{Time{200ns}, {kPage, local_frame(kPage), 0, 3}},
-               {Time{300ns}, {kPage, local_frame(kPage), 0, 3, MoveStep::flush, {}}}},
+              {{Time{200ns}, {kPage, local_frame(kPage), 3}},
+               {Time{300ns}, {kPage, local_frame(kPage), 3, MoveStep::flush, {}}}},
               {{Time{260ns}, {3}}});
   auto const slices = b.sinks(b.gmmu.flush, 2);
   b.feed(b.gmmu.flushed, {{Time{400ns}, {3}}, {Time{420ns}, {3}}});
@@ -229,8 +228,8 @@ TEST_CASE("GMMU: a walk under way does not find a page that is invalidated befor
   // The last of the four reads is back at 149; what comes with it comes behind it.
   for (auto const at : {140, 148}) {
     CAPTURE(at);
-    GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage, 0, 1}}}, 10ns, 1000ns,
-                {{Time{at * 1ns}, {kPage, local_frame(kPage), 0, 0}}});
+    GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage, 1}}}, 10ns, 1000ns,
+                {{Time{at * 1ns}, {kPage, local_frame(kPage), 0}}});
     b.run();
     CHECK(b.gmmu.state().stats.walk_misses == 1);
     CHECK(b.iommu->records().size() == 1);
@@ -240,8 +239,8 @@ TEST_CASE("GMMU: a walk under way does not find a page that is invalidated befor
 
 TEST_CASE("GMMU: an answer that leaves with an invalidation is before it at the TLBs") {
   auto const table = one_page();
-  GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage, 0, 1}}}, 10ns, 1000ns,
-              {{Time{150ns}, {kPage, local_frame(kPage), 0, 0}}});
+  GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage, 1}}}, 10ns, 1000ns,
+              {{Time{150ns}, {kPage, local_frame(kPage), 0}}});
   b.run();
   CHECK(b.answers->nanoseconds() == Times{150});
   CHECK(b.tlb->nanoseconds() == Times{152});

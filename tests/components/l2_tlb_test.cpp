@@ -17,9 +17,7 @@ PhysAddr frame_of(std::uint64_t page) {
 }
 ResponderSpec<TranslateRequest, TranslateResponse> walker(std::function<Duration(std::uint64_t)> delay) {
   ResponderSpec<TranslateRequest, TranslateResponse> spec;
-  spec.reply = [](TranslateRequest const& m) {
-    return TranslateResponse{m.page, frame_of(m.page), m.asid, m.from};
-  };
+  spec.reply = [](TranslateRequest const& m) { return TranslateResponse{m.page, frame_of(m.page), m.from}; };
   spec.delay = std::move(delay);
   return spec;
 }
@@ -66,7 +64,7 @@ struct TlbBench : Bench {
 
 TEST_CASE(
     "L2 TLB: a miss is forwarded after the look-up, its response returned at once; a hit takes the look-up") {
-  TlbBench b(small_tlb(4), {{Time{10ns}, {7, 0, 0}}, {Time{100ns}, {7, 0, 1}}});
+  TlbBench b(small_tlb(4), {{Time{10ns}, {7, 0}}, {Time{100ns}, {7, 1}}});
   CHECK(b.gmmu->nanoseconds() == Times{10 + 4 + 1});
   CHECK(b.sms[0]->nanoseconds() == Times{15 + 20 + 1 + 1});
   CHECK(b.sms[0]->records()[0].message.frame == frame_of(7));
@@ -77,7 +75,7 @@ TEST_CASE(
 }
 
 TEST_CASE("L2 TLB: misses to one page are merged and answered in order, one per cycle") {
-  TlbBench b(small_tlb(4), {{Time{10ns}, {7, 0, 1}}, {Time{12ns}, {7, 0, 0}}, {Time{30ns}, {7, 0, 0}}});
+  TlbBench b(small_tlb(4), {{Time{10ns}, {7, 1}}, {Time{12ns}, {7, 0}}, {Time{30ns}, {7, 0}}});
   CHECK(b.gmmu->records().size() == 1);
   CHECK(b.sms[1]->nanoseconds() == Times{37});
   CHECK(b.sms[0]->nanoseconds() == Times{38, 39});
@@ -85,28 +83,29 @@ TEST_CASE("L2 TLB: misses to one page are merged and answered in order, one per 
 }
 
 TEST_CASE("L2 TLB: one page of two address spaces is two misses and two entries") {
-  TlbBench b(
-      small_tlb(4),
-      {{Time{10ns}, {7, 0, 0}}, {Time{11ns}, {7, 1, 0}}, {Time{100ns}, {7, 1, 1}}, {Time{200ns}, {7, 2, 1}}});
+  constexpr std::uint64_t kOther = 7 + (1ULL << 36);
+  constexpr std::uint64_t kThird = 7 + (2ULL << 36);
+  TlbBench b(small_tlb(4), {{Time{10ns}, {7, 0}},
+                            {Time{11ns}, {kOther, 0}},
+                            {Time{100ns}, {kOther, 1}},
+                            {Time{200ns}, {kThird, 1}}});
   CHECK(b.gmmu->records().size() == 3);
   CHECK(b.tlb.state().merged_misses == 0);
   CHECK(b.tlb.state().hits == 1);
   REQUIRE(b.sms[1]->count() == 2);
-  CHECK(b.sms[1]->records()[0].message.asid == 1);
+  CHECK(b.sms[1]->records()[0].message.page == kOther);
 }
 
 TEST_CASE("L2 TLB: one look-up per cycle") {
-  TlbBench b(small_tlb(4), {{Time{10ns}, {7, 0, 0}},
-                            {Time{100ns}, {7, 0, 0}},
-                            {Time{100ns}, {7, 0, 1}},
-                            {Time{100ns}, {8, 0, 1}}});
+  TlbBench b(small_tlb(4),
+             {{Time{10ns}, {7, 0}}, {Time{100ns}, {7, 0}}, {Time{100ns}, {7, 1}}, {Time{100ns}, {8, 1}}});
   CHECK(b.sms[0]->nanoseconds() == Times{37, 105});
   CHECK(b.sms[1]->nanoseconds()[0] == 106);
   CHECK(b.gmmu->nanoseconds() == Times{15, 107});
 }
 
 TEST_CASE("L2 TLB: without an MSHR requests stall in order, hits behind them too, and resume") {
-  TlbBench b(small_tlb(1), {{Time{10ns}, {7, 0, 0}}, {Time{11ns}, {8, 0, 0}}, {Time{12ns}, {7, 0, 1}}});
+  TlbBench b(small_tlb(1), {{Time{10ns}, {7, 0}}, {Time{11ns}, {8, 0}}, {Time{12ns}, {7, 1}}});
   CHECK(b.gmmu->nanoseconds() == Times{15, 36 + 4 + 1});
   CHECK(b.sms[0]->nanoseconds() == Times{37, 41 + 20 + 1 + 1});
   CHECK(b.sms[1]->nanoseconds() == Times{36 + 1 + 4 + 1});  // a hit by now, a cycle behind request 8
@@ -124,7 +123,7 @@ TEST_CASE("L2 TLB: under random load every request is answered exactly once with
   auto& source = b.system.add<Client<TranslateRequest, TranslateResponse>>(
       "client", {5000, 24,
                  [](std::uint64_t n) {
-                   return TranslateRequest{n * 0x9E3779B97F4A7C15ULL >> 58, 0, 0};
+                   return TranslateRequest{n * 0x9E3779B97F4A7C15ULL >> 58, 0};
                  },
                  [](TranslateResponse const& m) { return m.frame == frame_of(m.page); }});
   b.join(source.request, tlb.request);
@@ -146,10 +145,9 @@ TEST_CASE("L2 TLB: under random load every request is answered exactly once with
 }
 
 TEST_CASE("L2 TLB: an invalidation drops the entry and is acknowledged when every SM has done so") {
-  TlbBench b(
-      small_tlb(4),
-      {{Time{10ns}, {7, 0, 0}}, {Time{11ns}, {8, 0, 0}}, {Time{100ns}, {7, 0, 0}}, {Time{200ns}, {8, 0, 0}}},
-      {{Time{50ns}, {7, frame_of(7), 0, 0}}});
+  TlbBench b(small_tlb(4),
+             {{Time{10ns}, {7, 0}}, {Time{11ns}, {8, 0}}, {Time{100ns}, {7, 0}}, {Time{200ns}, {8, 0}}},
+             {{Time{50ns}, {7, frame_of(7), 0}}});
   for (auto const* sm : b.invalidated) {
     CHECK(sm->nanoseconds() == Times{50 + 1 + 1});
     CHECK(sm->records()[0].message.page == 7);
@@ -162,15 +160,14 @@ TEST_CASE("L2 TLB: an invalidation drops the entry and is acknowledged when ever
 
 TEST_CASE("L2 TLB: an invalidation reaches an SM after the answers given before it") {
   // The hits are looked up at 100, 101 and 102 and leave 4 later; the invalidation comes at 102.
-  TlbBench hits(
-      small_tlb(4),
-      {{Time{10ns}, {7, 0, 0}}, {Time{100ns}, {7, 0, 0}}, {Time{100ns}, {7, 0, 0}}, {Time{100ns}, {7, 0, 0}}},
-      {{Time{102ns}, {7, frame_of(7), 0, 0}}});
+  TlbBench hits(small_tlb(4),
+                {{Time{10ns}, {7, 0}}, {Time{100ns}, {7, 0}}, {Time{100ns}, {7, 0}}, {Time{100ns}, {7, 0}}},
+                {{Time{102ns}, {7, frame_of(7), 0}}});
   CHECK(hits.sms[0]->nanoseconds() == Times{37, 105, 106, 107});
   CHECK(hits.invalidated[0]->nanoseconds() == Times{106 + 1 + 1});
   // A fill at 36 answers three, at 37, 38 and 39; the invalidation comes with it.
-  TlbBench fill(small_tlb(4), {{Time{10ns}, {7, 0, 0}}, {Time{11ns}, {7, 0, 0}}, {Time{12ns}, {7, 0, 0}}},
-                {{Time{37ns}, {7, frame_of(7), 0, 0}}});
+  TlbBench fill(small_tlb(4), {{Time{10ns}, {7, 0}}, {Time{11ns}, {7, 0}}, {Time{12ns}, {7, 0}}},
+                {{Time{37ns}, {7, frame_of(7), 0}}});
   CHECK(fill.sms[0]->nanoseconds() == Times{37, 38, 39});
   CHECK(fill.invalidated[0]->nanoseconds() == Times{38 + 1 + 1});
 }
@@ -178,7 +175,7 @@ TEST_CASE("L2 TLB: an invalidation reaches an SM after the answers given before 
 TEST_CASE("L2 TLB: invalidations of two moves are under way at a time, each acknowledged by itself") {
   auto spec = small_tlb(4);
   spec.moves = 2;
-  TlbBench b(spec, {}, {{Time{50ns}, {7, frame_of(7), 0, 1}}, {Time{55ns}, {8, frame_of(8), 0, 0}}});
+  TlbBench b(spec, {}, {{Time{50ns}, {7, frame_of(7), 1}}, {Time{55ns}, {8, frame_of(8), 0}}});
   CHECK(b.acknowledged->nanoseconds() == Times{84, 89});
   CHECK(b.acknowledged->records()[0].message.move == 1);
   CHECK(b.acknowledged->records()[1].message.move == 0);

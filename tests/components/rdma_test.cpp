@@ -136,7 +136,7 @@ TEST_CASE("RDMA: links that keep flows together carry all packets to one node ov
 TEST_CASE("RDMA: the translations of a page take one of two equal links, those of many pages both") {
   auto const route = table(0, {{}, {}, {0, 1}});
   std::vector<Record<TranslateRequest>> script;
-  for (std::uint32_t i = 0; i < 64; ++i) script.push_back({Time{1000ns}, {i % 16, 0, i}});
+  for (std::uint32_t i = 0; i < 64; ++i) script.push_back({Time{1000ns}, {i % 16, i}});
   TwoLinks const b(route, {}, script);
   std::vector<std::set<std::uint64_t>> pages(2);
   for (std::size_t i = 0; i < 2; ++i)

@@ -19,7 +19,7 @@ struct Bypass {
   Policy<Router> router = choice.make({});
   PageTable table;
 
-  Route route(Time now) { return router->route(TranslateRequest{1, 0, 0}, table, now).to; }
+  Route route(Time now) { return router->route(TranslateRequest{1, 0}, table, now).to; }
   void observe(bool local, Time now) { router->observe({}, {}, local, now); }
   std::uint64_t stat(std::string_view name) const { return test::stat_of(choice, router, name); }
   std::uint64_t predictions() const {

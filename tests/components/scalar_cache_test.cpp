@@ -25,7 +25,7 @@ Record<ScalarRequest> at(std::int64_t nanosecond, ScalarRequest const& r) {
   return {Time{std::chrono::nanoseconds(nanosecond)}, r};
 }
 Invalidate invalidate(std::uint64_t page, std::uint32_t move = 0) {
-  return {page, physical(0, (page + 7) << 12), 0, move};
+  return {page, physical(0, (page + 7) << 12), move};
 }
 
 struct ScalarBench : Bench {
@@ -40,8 +40,8 @@ struct ScalarBench : Bench {
     join(cache.remote_request, remote->request);
     ResponderSpec<TranslateRequest, TranslateResponse> tlb_spec;
     tlb_spec.reply = [size](TranslateRequest const& m) {
-      if (size != 0) return TranslateResponse{m.page, kLargeFrame, m.asid, 0, FoundBy::table, size};
-      return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12), m.asid, 0};
+      if (size != 0) return TranslateResponse{m.page, kLargeFrame, 0, FoundBy::table, size};
+      return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12), 0};
     };
     tlb_spec.delay = always(20ns);
     tlb = &responder<TranslateRequest, TranslateResponse>(tlb_spec, cache.translation);

@@ -54,8 +54,8 @@ struct SmBench : Bench {
     join(sm.remote_request, remote->request);
     ResponderSpec<TranslateRequest, TranslateResponse> tlb_spec;
     tlb_spec.reply = [this](TranslateRequest const& m) {
-      if (size != 0) return TranslateResponse{m.page, kLargeFrame, m.asid, 0, FoundBy::table, size};
-      return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12), m.asid, 0};
+      if (size != 0) return TranslateResponse{m.page, kLargeFrame, 0, FoundBy::table, size};
+      return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12), 0};
     };
     tlb_spec.delay = std::move(tlb_delay);
     tlb = &responder<TranslateRequest, TranslateResponse>(tlb_spec, sm.translation);
@@ -86,7 +86,7 @@ struct SmBench : Bench {
 };
 
 inline Invalidate invalidate(std::uint64_t page, std::uint32_t move = 0) {
-  return {page, physical(page >= 0x1000 ? 1 : 0, (page + 7) << 12), 0, move};
+  return {page, physical(page >= 0x1000 ? 1 : 0, (page + 7) << 12), move};
 }
 
 inline Workload same_for_all(Program program, std::uint32_t threads = 64, int kernels = 1) {

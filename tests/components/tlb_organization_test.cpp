@@ -16,7 +16,9 @@ using test::kLru;
 
 namespace {
 
-using Key = std::pair<std::uint32_t, std::uint64_t>;  // address space, page
+using Key = std::uint64_t;  // page, which names its address space
+
+constexpr std::uint64_t kSpace = std::uint64_t{1} << 36;  // first page of the second address space
 
 // The choices outlive what is made of them.
 PolicyChoice<TlbOrganization> const& choice_of(std::string const& name) {
@@ -37,16 +39,15 @@ constexpr std::uint64_t first_of(std::uint64_t page, unsigned size) {
   return page >> size << size;
 }
 
-std::optional<PhysAddr> frame(Policy<TlbOrganization>& tlb, std::uint32_t asid, std::uint64_t page) {
-  auto const found = tlb->lookup(asid, page);
+std::optional<PhysAddr> frame(Policy<TlbOrganization>& tlb, std::uint64_t page) {
+  auto const found = tlb->lookup(page);
   return found ? std::optional(found->frame) : std::nullopt;
 }
 
 std::map<Key, PhysAddr> entries_of(Policy<TlbOrganization> const& tlb) {
   std::map<Key, PhysAddr> entries;
-  tlb->each_entry([&](std::uint32_t asid, std::uint64_t page, PageTranslation const& t) {
-    CHECK(entries.emplace(Key{asid, page}, t.frame).second);
-  });
+  tlb->each_entry(
+      [&](std::uint64_t page, PageTranslation const& t) { CHECK(entries.emplace(page, t.frame).second); });
   return entries;
 }
 
@@ -59,28 +60,28 @@ constexpr Shape kShapes[] = {{2, 1}, {8, 2}, {16, 16}, {32, 32}, {256, 32}};
 // One random call, checked against what was filled and not invalidated since.
 void step(Policy<TlbOrganization>& tlb, std::map<Key, PhysAddr>& filled, std::mt19937_64& random,
           std::uint64_t pages) {
-  auto const asid = static_cast<std::uint32_t>(random() % 3);
-  auto const page = random() % 4 == 0 ? (std::uint64_t{1} << 52) - 1 - random() % pages : random() % pages;
-  auto const known = filled.find({asid, page});
+  auto const page = random() % 4 == 0 ? (std::uint64_t{1} << 52) - 1 - random() % pages
+                                      : random() % 3 << 36 | random() % pages;
+  auto const known = filled.find(page);
   switch (random() % 8) {
     case 0: {
-      bool const there = entries_of(tlb).count({asid, page}) != 0;
-      REQUIRE(tlb->invalidate(asid, page) == there);
-      REQUIRE_FALSE(tlb->lookup(asid, page).has_value());
-      filled.erase({asid, page});
+      bool const there = entries_of(tlb).count(page) != 0;
+      REQUIRE(tlb->invalidate(page) == there);
+      REQUIRE_FALSE(tlb->lookup(page).has_value());
+      filled.erase(page);
       break;
     }
     case 1:
     case 2:
     case 3: {
       auto const to = random() % 1000 << 12;
-      tlb->fill(asid, page, {to});
-      filled[{asid, page}] = to;
-      REQUIRE(frame(tlb, asid, page) == to);
+      tlb->fill(page, {to});
+      filled[page] = to;
+      REQUIRE(frame(tlb, page) == to);
       break;
     }
     default:
-      if (auto const found = frame(tlb, asid, page)) {
+      if (auto const found = frame(tlb, page)) {
         REQUIRE(known != filled.end());
         REQUIRE(*found == known->second);
       }
@@ -92,30 +93,28 @@ using Filled = std::map<Key, PageTranslation>;
 
 Filled pages_of(Policy<TlbOrganization> const& tlb) {
   Filled pages;
-  tlb->each_entry([&](std::uint32_t asid, std::uint64_t page, PageTranslation const& t) {
+  tlb->each_entry([&](std::uint64_t page, PageTranslation const& t) {
     CHECK(page == first_of(page, t.size));
-    CHECK(pages.emplace(Key{asid, page}, t).second);
+    CHECK(pages.emplace(page, t).second);
   });
   return pages;
 }
 // Of a space, the page that holds base page `page`.
-Filled::const_iterator holder(Filled const& pages, std::uint32_t asid, std::uint64_t page) {
-  auto it = pages.upper_bound({asid, page});
+Filled::const_iterator holder(Filled const& pages, std::uint64_t page) {
+  auto it = pages.upper_bound(page);
   if (it == pages.begin()) return pages.end();
   --it;
-  return it->first.first == asid && page - it->first.second < std::uint64_t{1} << it->second.size
-             ? it
-             : pages.end();
+  return page - it->first < std::uint64_t{1} << it->second.size ? it : pages.end();
 }
 
 void step_of_sizes(Policy<TlbOrganization>& tlb, Filled& filled, std::mt19937_64& random) {
-  auto const asid = static_cast<std::uint32_t>(random() % 2 == 0 ? 0 : 2046);
-  auto const page = random() % 4 == 0 ? (std::uint64_t{1} << 52) - 1 - random() % 2048 : random() % 1536;
+  auto const page = random() % 4 == 0 ? (std::uint64_t{1} << 52) - 1 - random() % 2048
+                                      : (random() % 2 == 0 ? 0 : 255ULL << 36) | random() % 1536;
   auto const invalidate = [&](std::uint64_t at) {
-    auto const held = holder(filled, asid, at);
-    bool const there = tlb->lookup(asid, at).has_value();
-    REQUIRE(tlb->invalidate(asid, at) == there);
-    REQUIRE_FALSE(tlb->lookup(asid, at).has_value());
+    auto const held = holder(filled, at);
+    bool const there = tlb->lookup(at).has_value();
+    REQUIRE(tlb->invalidate(at) == there);
+    REQUIRE_FALSE(tlb->lookup(at).has_value());
     if (held != filled.end()) filled.erase(held);
   };
   switch (random() % 4) {
@@ -127,23 +126,22 @@ void step_of_sizes(Policy<TlbOrganization>& tlb, Filled& filled, std::mt19937_64
       auto const size = kDrawn[random() % kDrawn.size()];
       auto const first = first_of(page, size);
       auto const overlaps = [&] {
-        auto it = holder(filled, asid, first);
-        if (it == filled.end()) it = filled.lower_bound({asid, first});
-        return it != filled.end() && it->first.first == asid && it->second.size != size &&
-                       it->first.second < first + (std::uint64_t{1} << size)
+        auto it = holder(filled, first);
+        if (it == filled.end()) it = filled.lower_bound(first);
+        return it != filled.end() && it->second.size != size && it->first < first + (std::uint64_t{1} << size)
                    ? it
                    : filled.end();
       };
-      for (auto it = overlaps(); it != filled.end(); it = overlaps()) invalidate(it->first.second);
+      for (auto it = overlaps(); it != filled.end(); it = overlaps()) invalidate(it->first);
       PageTranslation const to{random() % 1000 << 30U, size};
-      tlb->fill(asid, page, to);
-      filled[{asid, first}] = to;
-      REQUIRE(tlb->lookup(asid, first + (random() & ((std::uint64_t{1} << size) - 1))) == to);
+      tlb->fill(page, to);
+      filled[first] = to;
+      REQUIRE(tlb->lookup(first + (random() & ((std::uint64_t{1} << size) - 1))) == to);
       break;
     }
     default:
-      if (auto const found = tlb->lookup(asid, page)) {
-        auto const held = holder(filled, asid, page);
+      if (auto const found = tlb->lookup(page)) {
+        auto const held = holder(filled, page);
         REQUIRE(held != filled.end());
         REQUIRE(*found == held->second);
       }
@@ -167,8 +165,7 @@ TEST_CASE("every TLB gives only what was filled and not invalidated since, and w
       CHECK_FALSE(listed.empty());
       for (auto const& [key, to] : filled) {
         auto const it = listed.find(key);
-        CHECK(frame(tlb, key.first, key.second) ==
-              (it == listed.end() ? std::nullopt : std::optional(it->second)));
+        CHECK(frame(tlb, key) == (it == listed.end() ? std::nullopt : std::optional(it->second)));
       }
       for (auto const& [key, to] : listed) CHECK(filled.at(key) == to);
     }
@@ -190,7 +187,7 @@ TEST_CASE("every TLB of several page sizes gives only what was filled for the pa
       CHECK_FALSE(listed.empty());
       for (auto const& [key, to] : listed) {
         CHECK(filled.at(key) == to);
-        CHECK(tlb->lookup(key.first, key.second + (std::uint64_t{1} << to.size) - 1) == to);
+        CHECK(tlb->lookup(key + (std::uint64_t{1} << to.size) - 1) == to);
       }
       auto copy = make_with_sizes(name, entries, ways);
       test::copy_state(tlb, copy);
@@ -204,18 +201,18 @@ TEST_CASE("every TLB holds a large page for all its base pages, and none of them
     CAPTURE(name);
     auto tlb = make_with_sizes(name, 32, 8);
     PageTranslation const large{0x4000'0000, 9};
-    tlb->fill(1, 1024 + 77, large);
-    tlb->fill(1, 1023, {0x3000});
+    tlb->fill(kSpace + 1024 + 77, large);
+    tlb->fill(kSpace + 1023, {0x3000});
     for (auto const page : {1024, 1024 + 77, 1024 + 511})
-      CHECK(tlb->lookup(1, static_cast<std::uint64_t>(page)) == large);
-    CHECK(tlb->lookup(1, 1023) == PageTranslation{0x3000});
-    CHECK_FALSE(tlb->lookup(1, 1536).has_value());
-    CHECK_FALSE(tlb->lookup(0, 1024).has_value());
-    tlb->fill(1, 1024, {0x8000'0000, 9});  // it lies elsewhere now
-    CHECK(tlb->lookup(1, 1500) == PageTranslation{0x8000'0000, 9});
-    CHECK(tlb->invalidate(1, 1024 + 300));
-    CHECK_FALSE(tlb->invalidate(1, 1024 + 300));
-    CHECK_FALSE(tlb->lookup(1, 1024 + 77).has_value());
+      CHECK(tlb->lookup(kSpace + static_cast<std::uint64_t>(page)) == large);
+    CHECK(tlb->lookup(kSpace + 1023) == PageTranslation{0x3000});
+    CHECK_FALSE(tlb->lookup(kSpace + 1536).has_value());
+    CHECK_FALSE(tlb->lookup(1024).has_value());
+    tlb->fill(kSpace + 1024, {0x8000'0000, 9});  // it lies elsewhere now
+    CHECK(tlb->lookup(kSpace + 1500) == PageTranslation{0x8000'0000, 9});
+    CHECK(tlb->invalidate(kSpace + 1024 + 300));
+    CHECK_FALSE(tlb->invalidate(kSpace + 1024 + 300));
+    CHECK_FALSE(tlb->lookup(kSpace + 1024 + 77).has_value());
   }
 }
 
@@ -245,9 +242,9 @@ TEST_CASE("every TLB of no entries misses always") {
   for (auto const& name : test::names_of_known<TlbOrganization>()) {
     CAPTURE(name);
     auto none = make(name, 0, 8);
-    none->fill(1, 5, {0x1000});
-    CHECK_FALSE(none->lookup(1, 5).has_value());
-    CHECK_FALSE(none->invalidate(1, 5));
+    none->fill(kSpace + 5, {0x1000});
+    CHECK_FALSE(none->lookup(kSpace + 5).has_value());
+    CHECK_FALSE(none->invalidate(kSpace + 5));
     CHECK(entries_of(none).empty());
     none->sample(nullptr);
   }
@@ -257,37 +254,37 @@ TEST_CASE("a TLB keeps address spaces apart and gives the latest frame") {
   for (auto const& name : test::names_of_known<TlbOrganization>()) {
     CAPTURE(name);
     auto tlb = make(name, 8, 2);
-    tlb->fill(0, 5, {0x5000});
-    tlb->fill(1, 5, {0x9000});
-    CHECK(frame(tlb, 0, 5) == 0x5000);
-    CHECK(frame(tlb, 1, 5) == 0x9000);
-    CHECK_FALSE(tlb->lookup(2, 5).has_value());
-    tlb->fill(0, 5, {0x6000});
-    CHECK(frame(tlb, 0, 5) == 0x6000);
-    CHECK(tlb->invalidate(0, 5));
-    CHECK_FALSE(tlb->invalidate(0, 5));
-    CHECK_FALSE(tlb->lookup(0, 5).has_value());
-    CHECK(frame(tlb, 1, 5) == 0x9000);
+    tlb->fill(5 * kSpace + {0x5000});
+    tlb->fill(kSpace + 5, {0x9000});
+    CHECK(frame(tlb, 5) == 0x5000);
+    CHECK(frame(tlb, kSpace + 5) == 0x9000);
+    CHECK_FALSE(tlb->lookup(2 * kSpace + 5).has_value());
+    tlb->fill(5 * kSpace + {0x6000});
+    CHECK(frame(tlb, 5) == 0x6000);
+    CHECK(tlb->invalidate(5));
+    CHECK_FALSE(tlb->invalidate(5));
+    CHECK_FALSE(tlb->lookup(5).has_value());
+    CHECK(frame(tlb, kSpace + 5) == 0x9000);
   }
 }
 
 TEST_CASE("a plain TLB's set is the page number modulo the sets: conflicts stay within one") {
   auto tlb = plain(8, 2);  // four sets
-  for (std::uint64_t page = 0; page < 4; ++page) tlb->fill(0, page, {page << 12});
-  tlb->fill(0, 4, {4 << 12});
-  tlb->fill(0, 8, {8 << 12});  // pages 0, 4 and 8 share a set of two ways
-  CHECK_FALSE(tlb->lookup(0, 0).has_value());
-  for (auto const page : {1ULL, 2ULL, 3ULL, 4ULL, 8ULL}) CHECK(frame(tlb, 0, page) == page << 12);
+  for (std::uint64_t page = 0; page < 4; ++page) tlb->fill(page, {page << 12});
+  tlb->fill(4 * kSpace + {4 << 12});
+  tlb->fill(8 * kSpace + {8 << 12});  // pages 0, 4 and 8 share a set of two ways
+  CHECK_FALSE(tlb->lookup(0).has_value());
+  for (auto const page : {1ULL, 2ULL, 3ULL, 4ULL, 8ULL}) CHECK(frame(tlb, page) == page << 12);
 }
 
 TEST_CASE("a plain TLB's set of a large page is its number modulo the sets; it takes one entry there") {
   auto tlb = make_with_sizes("plain", 8, 2);  // four sets
-  for (std::uint64_t n = 0; n < 4; ++n) tlb->fill(0, n * 512 + 9, {n << 21U, 9});
-  for (auto const n : {4U, 8U}) tlb->fill(0, n, {n << 12U});  // base pages of set 0
-  CHECK_FALSE(tlb->lookup(0, 511).has_value());
-  for (std::uint64_t n = 1; n < 4; ++n) CHECK(tlb->lookup(0, n * 512 + 511) == PageTranslation{n << 21U, 9});
-  CHECK(tlb->lookup(0, 4) == PageTranslation{4 << 12});
-  CHECK(tlb->lookup(0, 8) == PageTranslation{8 << 12});
+  for (std::uint64_t n = 0; n < 4; ++n) tlb->fill(n * 512 + 9, {n << 21U, 9});
+  for (auto const n : {4U, 8U}) tlb->fill(n, {n << 12U});  // base pages of set 0
+  CHECK_FALSE(tlb->lookup(511).has_value());
+  for (std::uint64_t n = 1; n < 4; ++n) CHECK(tlb->lookup(n * 512 + 511) == PageTranslation{n << 21U, 9});
+  CHECK(tlb->lookup(4) == PageTranslation{4 << 12});
+  CHECK(tlb->lookup(8) == PageTranslation{8 << 12});
 }
 
 TEST_CASE("a plain TLB agrees with a map of all fills as long as nothing has to be replaced") {
@@ -298,11 +295,11 @@ TEST_CASE("a plain TLB agrees with a map of all fills as long as nothing has to 
     auto const page = random() % 256;
     if (random() % 3 == 0) {
       auto const to = (random() % 1000) << 12;
-      tlb->fill(3, page, {to});
+      tlb->fill(3 * kSpace + page, {to});
       reference[page] = to;
     }
     auto const known = reference.find(page);
-    auto const found = frame(tlb, 3, page);
+    auto const found = frame(tlb, 3 * kSpace + page);
     REQUIRE(found.has_value() == (known != reference.end()));
     if (found) REQUIRE(*found == known->second);
   }
@@ -313,11 +310,11 @@ TEST_CASE("a plain TLB replaces what its choice of replacement says") {
   PolicyChoice<Replacement> const fifo("fifo");
   auto const left_by = [&](PolicyChoice<Replacement> const& replacement) {
     auto tlb = organization.make({2, 2, 12, replacement});
-    tlb->fill(0, 1, {0x1000});
-    tlb->fill(0, 2, {0x2000});
-    CHECK(tlb->lookup(0, 1).has_value());
-    tlb->fill(0, 3, {0x3000});
-    return tlb->lookup(0, 1) ? 1 : 2;
+    tlb->fill(kSpace + {0x1000});
+    tlb->fill(2 * kSpace + {0x2000});
+    CHECK(tlb->lookup(1).has_value());
+    tlb->fill(3 * kSpace + {0x3000});
+    return tlb->lookup(1) ? 1 : 2;
   };
   CHECK(left_by(kLru) == 1);
   CHECK(left_by(fifo) == 2);

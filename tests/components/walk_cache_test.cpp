@@ -20,23 +20,25 @@ std::uint64_t page_of(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::ui
   return ((a * 512 + b) * 512 + c) * 512 + d;
 }
 
+constexpr std::uint64_t kSpace = std::uint64_t{1} << 36;  // first page of the second address space
+
 Policy<WalkCache> make(PolicyChoice<WalkCache> const& choice, std::uint32_t entries) {
   return choice.make({entries, kLru});
 }
 
 // The nodes of a table in which every path has its own: by address space, level and path.
-std::uint64_t node_of(std::uint32_t asid, std::uint64_t page, unsigned level, unsigned levels) {
+std::uint64_t node_of(std::uint64_t page, unsigned level, unsigned levels) {
   auto const path = page >> ((levels - level) * PageTable::kIndexBits);
-  return ((path * 3 + asid) * 8 + level) * 2 + 1;
+  return (path * 8 + level) * 2 + 1;
 }
 
 // A walk from where the cache says down to the leaf; how many entries it reads.
-unsigned walk(Policy<WalkCache>& cache, std::uint32_t asid, std::uint64_t page, unsigned levels) {
-  auto const start = cache->start(asid, page, levels);
+unsigned walk(Policy<WalkCache>& cache, std::uint64_t page, unsigned levels) {
+  auto const start = cache->start(page, levels);
   REQUIRE(start.level < levels);
-  REQUIRE(start.node == (start.level == 0 ? 0 : node_of(asid, page, start.level, levels)));
+  REQUIRE(start.node == (start.level == 0 ? 0 : node_of(page, start.level, levels)));
   for (auto level = start.level + 1; level < levels; ++level)
-    cache->remember(asid, page, level, levels, node_of(asid, page, level, levels));
+    cache->remember(page, level, levels, node_of(page, level, levels));
   return levels - start.level;
 }
 
@@ -53,10 +55,10 @@ TEST_CASE("every page-walk cache starts a walk on the page's own path, in its ow
       std::uint64_t short_walks = 0;
       for (int i = 0; i < 10'000; ++i) {
         if (i == 5000) test::copy_state(cache, loaded);
-        auto const asid = static_cast<std::uint32_t>(random() % 2);
-        auto const page = page_of(random() % 2, random() % 2, random() % 4, random() % 4);
-        auto const reads = walk(cache, asid, page, 4);
-        if (i >= 5000) REQUIRE(walk(loaded, asid, page, 4) == reads);
+        auto const page =
+            random() % 2 << 36 | page_of(random() % 2, random() % 2, random() % 4, random() % 4);
+        auto const reads = walk(cache, page, 4);
+        if (i >= 5000) REQUIRE(walk(loaded, page, 4) == reads);
         short_walks += reads < 4 ? 1 : 0;
       }
       CHECK(short_walks > 100);
@@ -70,9 +72,9 @@ TEST_CASE("every page-walk cache of no entries starts each walk at the root") {
     CAPTURE(name);
     PolicyChoice<WalkCache> const choice(name);
     auto cache = make(choice, 0);
-    cache->remember(0, 5, 3, 4, 1);
-    CHECK(cache->start(0, 5, 4).level == 0);
-    CHECK(cache->start(0, 5, 4).node == 0);
+    cache->remember(5 * kSpace + 3, 4, 1);
+    CHECK(cache->start(5 * kSpace + 4).level == 0);
+    CHECK(cache->start(5 * kSpace + 4).node == 0);
     cache->sample(nullptr);
   }
 }
@@ -81,31 +83,31 @@ TEST_CASE("a unified page-walk cache starts a walk at the deepest node it knows"
   PolicyChoice<WalkCache> const choice("unified");
   auto cache = make(choice, 8);
   auto const page = page_of(1, 2, 3, 4);
-  CHECK(cache->start(0, page, 4).level == 0);
-  cache->remember(0, page, 1, 4, 11);
-  CHECK(cache->start(0, page, 4).level == 1);
-  CHECK(cache->start(0, page, 4).node == 11);
-  cache->remember(0, page, 3, 4, 33);
-  CHECK(cache->start(0, page, 4).level == 3);
-  CHECK(cache->start(0, page, 4).node == 33);
+  CHECK(cache->start(page, 4).level == 0);
+  cache->remember(page, 1, 4, 11);
+  CHECK(cache->start(page, 4).level == 1);
+  CHECK(cache->start(page, 4).node == 11);
+  cache->remember(page, 3, 4, 33);
+  CHECK(cache->start(page, 4).level == 3);
+  CHECK(cache->start(page, 4).node == 33);
   // Pages that share less of the path start higher up.
-  CHECK(cache->start(0, page_of(1, 2, 3, 500), 4).level == 3);
-  CHECK(cache->start(0, page_of(1, 2, 4, 4), 4).level == 1);
-  CHECK(cache->start(0, page_of(2, 2, 3, 4), 4).level == 0);
-  CHECK(cache->start(1, page, 4).level == 0);
+  CHECK(cache->start(page_of(1, 2, 3, 500), 4).level == 3);
+  CHECK(cache->start(page_of(1, 2, 4, 4), 4).level == 1);
+  CHECK(cache->start(page_of(2, 2, 3, 4), 4).level == 0);
+  CHECK(cache->start(kSpace + page, 4).level == 0);
 }
 
 TEST_CASE("a unified page-walk cache replaces the least recently used node when told to") {
   PolicyChoice<WalkCache> const choice("unified");
   auto cache = make(choice, 2);
-  cache->remember(0, page_of(0, 0, 1, 0), 3, 4, 1);
-  cache->remember(0, page_of(0, 0, 2, 0), 3, 4, 2);
-  CHECK(cache->start(0, page_of(0, 0, 1, 7), 4).level == 3);  // used: 2 is older now
-  cache->remember(0, page_of(0, 0, 3, 0), 3, 4, 3);
-  CHECK(cache->start(0, page_of(0, 0, 2, 0), 4).level == 0);
-  CHECK(cache->start(0, page_of(0, 0, 1, 0), 4).node == 1);
-  CHECK(cache->start(0, page_of(0, 0, 3, 0), 4).node == 3);
-  cache->remember(0, page_of(0, 0, 1, 0), 3, 4, 9);  // known: replaced in place
-  CHECK(cache->start(0, page_of(0, 0, 1, 0), 4).node == 9);
-  CHECK(cache->start(0, page_of(0, 0, 3, 0), 4).node == 3);
+  cache->remember(page_of(0, 0, 1, 0), 3, 4, 1);
+  cache->remember(page_of(0, 0, 2, 0), 3, 4, 2);
+  CHECK(cache->start(page_of(0, 0, 1, 7), 4).level == 3);  // used: 2 is older now
+  cache->remember(page_of(0, 0, 3, 0), 3, 4, 3);
+  CHECK(cache->start(page_of(0, 0, 2, 0), 4).level == 0);
+  CHECK(cache->start(page_of(0, 0, 1, 0), 4).node == 1);
+  CHECK(cache->start(page_of(0, 0, 3, 0), 4).node == 3);
+  cache->remember(page_of(0, 0, 1, 0), 3, 4, 9);  // known: replaced in place
+  CHECK(cache->start(page_of(0, 0, 1, 0), 4).node == 9);
+  CHECK(cache->start(page_of(0, 0, 3, 0), 4).node == 3);
 }

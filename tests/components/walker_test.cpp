@@ -164,16 +164,20 @@ TEST_CASE("walker: a page that is unmapped during its walk is not found") {
   CHECK_FALSE(end.found);
 }
 
-TEST_CASE("walker: each read names the address space, and how far below the root its entry is") {
-  auto const table = one_page();
+TEST_CASE(
+    "walker: each read names the address space, the application, and how far below the root its entry is") {
+  constexpr std::uint32_t kSpace = 3;
+  auto const page = kPage + (std::uint64_t{kSpace} << 36);
+  PageTable table(0x10000, 12, kSpace + 1);
+  table.map(page, 0x5000);
   auto walker = walker_of(1, 8, 64);
-  walker.enqueue(kPage, 1, 7);
+  walker.enqueue(page, 1, 7);
   auto const first = walker.start(table);
   REQUIRE(first.has_value());
-  CHECK(first->requester == Requester{7, 0, walk_read(0)});
+  CHECK(first->requester == Requester{kSpace, 7, walk_read(0)});
   for (unsigned level = 1; level < 4; ++level)
-    CHECK(walker.advance(first->walker, table).requester == Requester{7, 0, walk_read(level)});
+    CHECK(walker.advance(first->walker, table).requester == Requester{kSpace, 7, walk_read(level)});
   CHECK(walker.advance(first->walker, table).ended);
-  walker.enqueue(kPage, 2, 7);  // the page-walk cache knows the way
-  CHECK(walker.start(table)->requester == Requester{7, 0, walk_read(3)});
+  walker.enqueue(page, 2, 7);  // the page-walk cache knows the way
+  CHECK(walker.start(table)->requester == Requester{kSpace, 7, walk_read(3)});
 }

@@ -97,7 +97,7 @@ bool ScalarCache::serve(ScalarRequest const& m, Cx& cx) const {
     if (!read(spec().arguments + (m.address - kKernelArguments), m, at, cx)) return false;
   } else {
     auto const page = m.address >> spec().page_bits;
-    if (auto const found = s.tlb->lookup(spec().asid, page)) {
+    if (auto const found = s.tlb->lookup(page)) {
       if (!read(found->physical_of(m.address, spec().page_bits), m, at, cx)) return false;
       ++s.stats.tlb_hits;
     } else {
@@ -105,7 +105,7 @@ bool ScalarCache::serve(ScalarRequest const& m, Cx& cx) const {
       if (!entry) {
         if (s.tlb_mshrs.full()) return false;
         entry = s.tlb_mshrs.allocate(page);
-        cx.send(translate, TranslateRequest{page, spec().asid, spec().index}, at - cx.now());
+        cx.send(translate, TranslateRequest{page, spec().index}, at - cx.now());
       }
       s.tlb_mshrs.wait(*entry, m);
       ++s.stats.tlb_misses;
@@ -136,7 +136,7 @@ bool ScalarCache::read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx
                            local ? spec().memory_port : spec().remote_port,
                            Access::read,
                            static_cast<std::uint8_t>(spec().line_bytes),
-                           Requester{static_cast<std::uint8_t>(spec().asid)}};
+                           Requester{}};
     if (local) {
       cx.send(memory_request, spec().memory.slice(offset_of(address)), fetch, looked_up - cx.now());
     } else {
@@ -166,7 +166,7 @@ void ScalarCache::resume(Cx& cx) const {
 void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const found = m.translation();
-  s.tlb->fill(m.asid, m.page, found);
+  s.tlb->fill(m.page, found);
   auto const entry = s.tlb_mshrs.find(m.page);
   FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
   s.tlb_mshrs.release(*entry, [&](ScalarRequest const& waiting) {
@@ -191,7 +191,7 @@ void ScalarCache::on_memory(MemResponse const& m, Cx& cx) const {
 
 void ScalarCache::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
-  s.tlb->invalidate(m.asid, m.page);
+  s.tlb->invalidate(m.page);
   s.invalidations.push(m);
   acknowledge_invalidations(cx);
 }

@@ -43,7 +43,7 @@ bool Sm::translate_item(LsuItem const& item, Cx& cx) const {
   auto const at = std::max(s.lsu_free, cx.now());
   auto const looked_up = at + spec().clock.cycles(spec().l1_tlb.latency);
   auto const page = item.address >> spec().page_bits;
-  if (auto const found = s.l1_tlb->lookup(spec().asid, page)) {
+  if (auto const found = s.l1_tlb->lookup(page)) {
     auto translated = item;
     translated.address = found->physical_of(item.address, spec().page_bits);
     if (!access(translated, looked_up, cx)) return false;
@@ -54,7 +54,7 @@ bool Sm::translate_item(LsuItem const& item, Cx& cx) const {
     if (!entry) {
       if (s.tlb_mshrs.full()) return false;
       entry = s.tlb_mshrs.allocate(page);
-      cx.send(translate, TranslateRequest{page, spec().asid, spec().index}, looked_up - cx.now());
+      cx.send(translate, TranslateRequest{page, spec().index}, looked_up - cx.now());
     }
     s.tlb_mshrs.wait(*entry, item);
     ++s.stats.l1_tlb_misses;
@@ -66,7 +66,7 @@ bool Sm::translate_item(LsuItem const& item, Cx& cx) const {
 void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const found = m.translation();
-  s.l1_tlb->fill(m.asid, m.page, found);
+  s.l1_tlb->fill(m.page, found);
   auto const entry = s.tlb_mshrs.find(m.page);
   FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
   s.tlb_mshrs.release(*entry, [&](LsuItem item) {
@@ -80,7 +80,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
 
 void Sm::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (s.l1_tlb->invalidate(m.asid, m.page)) ++s.stats.l1_tlb_invalidated;
+  if (s.l1_tlb->invalidate(m.page)) ++s.stats.l1_tlb_invalidated;
   s.invalidations.push(m);
   acknowledge_invalidations(cx);
 }
@@ -105,7 +105,7 @@ void Sm::send(PhysAddr address, std::uint32_t tag, Access access, std::uint32_t 
   auto& s = cx.state();
   MemRequest const request{
       address, tag | s.drain.send() << kGenerationBit, static_cast<std::uint16_t>(spec().index),
-      access,  static_cast<std::uint8_t>(bytes),       Requester{static_cast<std::uint8_t>(spec().asid)}};
+      access,  static_cast<std::uint8_t>(bytes),       Requester{}};
   if (device_of(address) != spec().device) {
     --s.remote_credits;
     ++s.stats.remote_accesses;

@@ -345,6 +345,7 @@ void Rdma::on_translate(TranslateRequest const& m, Cx& cx) const {
   p.kind = PacketKind::translate_request;
   p.address = m.page;
   p.tag = m.from;
+  p.requester.application = m.application;
   p.destination = spec().iommu_node;
   p.device = spec().device;
   post(p, cx);
@@ -362,12 +363,12 @@ void Rdma::on_invalidated(Invalidated const& m, Cx& cx) const {
 void Rdma::receive(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
   if (m.kind == PacketKind::translate_response) {
-    cx.send(translate_response, TranslateResponse{m.address, m.frame, 0, m.tag, m.found_by, m.bytes, {}});
+    cx.send(translate_response, TranslateResponse{m.address, m.frame, m.tag, m.found_by, m.bytes, {}});
     return;
   }
   if (m.kind == PacketKind::invalidate_request || m.kind == PacketKind::flush_request) {
     auto const step = m.kind == PacketKind::flush_request ? MoveStep::flush : MoveStep::unmap;
-    cx.send(invalidate, Invalidate{m.address, m.frame, 0, m.tag, step, {}});
+    cx.send(invalidate, Invalidate{m.address, m.frame, m.tag, step, {}});
     return;
   }
   FF_CHECK(m.kind == PacketKind::read_response || m.kind == PacketKind::write_response,

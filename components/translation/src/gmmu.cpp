@@ -109,13 +109,13 @@ void Gmmu::admit(TranslateRequest const& m, Cx& cx) const {
   r = GmmuPending{};
   r.page = m.page;
   r.arrived = cx.now();
-  r.asid = m.asid;
+  r.application = m.application;
   r.l2_entry = m.from;
   r.in_use = 1;
   r.routing = s.router->route(m, s.table, cx.now());
   if (r.routing.to != Route::iommu) {
     ++r.lookups;
-    s.walker.enqueue(m.page, id, m.asid);
+    s.walker.enqueue(m.page, id, m.application);
   }
   if (r.routing.to != Route::gmmu) {
     ++r.lookups;
@@ -127,7 +127,7 @@ void Gmmu::admit(TranslateRequest const& m, Cx& cx) const {
 void Gmmu::request_from_iommu(std::uint32_t id, Cx& cx) const {
   auto& s = cx.state();
   ++s.stats.iommu_requests;
-  cx.send(to_iommu, TranslateRequest{s.pending[id].page, s.pending[id].asid, id},
+  cx.send(to_iommu, TranslateRequest{s.pending[id].page, id, s.pending[id].application},
           spec().clock.cycles(spec().params.latency));
 }
 
@@ -192,7 +192,7 @@ void Gmmu::on_flushed(Flushed const& m, Cx& cx) const {
 void Gmmu::observe(GmmuPending& pending, bool local, Cx& cx) const {
   if (pending.observed != 0) return;
   pending.observed = 1;
-  cx.state().router->observe({pending.page, pending.asid, pending.l2_entry}, pending.routing, local,
+  cx.state().router->observe({pending.page, pending.l2_entry, pending.application}, pending.routing, local,
                              cx.now());
 }
 
@@ -207,7 +207,7 @@ void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, Cx& cx) c
     r.answered = 1;
     ++s.stats.responses;
     s.latency_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - r.arrived));
-    cx.send(response, TranslateResponse{r.page, found.frame, r.asid, r.l2_entry, FoundBy::table, found.size});
+    cx.send(response, TranslateResponse{r.page, found.frame, r.l2_entry, FoundBy::table, found.size});
   }
   if (r.lookups != 0) return;
   FF_CHECK(r.answered != 0, path() + ": a request ended without a response");

@@ -37,8 +37,8 @@ IommuState Iommu::initial() const {
   s.walk_began.resize(p.walkers);
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
   if (spec().table_base) s.table.relocate(*spec().table_base);
-  s.remote_touch = spec().remote_touch.make({spec().page_bits});
-  s.directory = PageDirectory(spec().page_bits);
+  s.remote_touch = spec().remote_touch.make({spec().page_bits, spec().spaces});
+  s.directory = PageDirectory(spec().page_bits, spec().spaces);
   s.moving = MshrTable<IommuWaiter>(spec().moves, spec().waiters);
   s.invalidations.resize(spec().moves);
   return s;
@@ -112,7 +112,7 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
   auto const at = std::max(s.port_free, cx.now());
   auto const looked_up = at + clock.cycles(spec().params.latency);
   IommuWaiter const requester{m.tag, m.source, m.device};
-  auto const found = s.tlb->lookup(0, m.address);
+  auto const found = s.tlb->lookup(m.address);
   if (found && !s.remote_touch->may_move(found->frame, m.device)) {
     ++s.stats.tlb_hits;
     answer(requester, m.address, {*found, FoundBy::table}, looked_up - cx.now(), cx);
@@ -135,7 +135,7 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
         raise(FaultKind::remote, *entry, m.device, looked_up - cx.now(), cx);
       } else {
         s.missed_at[*entry] = looked_up;
-        s.walker.enqueue(m.address, *entry);
+        s.walker.enqueue(m.address, *entry, m.requester.application);
       }
     }
     start_walks(cx);
@@ -195,7 +195,7 @@ void Iommu::on_mapped(PageMapped const& m, Cx& cx) const {
 
 void Iommu::finish(std::uint32_t entry, Translation const& found, Cx& cx) const {
   auto& s = cx.state();
-  s.tlb->fill(0, s.pages.key(entry), found.to);
+  s.tlb->fill(s.pages.key(entry), found.to);
   answer_all(s.pages, entry, found, cx);
   resume_stalled(cx);
 }
@@ -254,7 +254,7 @@ void Iommu::flush(PageMove const& m, Cx& cx) const {
 void Iommu::unmap(PageMove const& m, Cx& cx) const {
   auto& s = cx.state();
   s.table.unmap(m.page);
-  s.tlb->invalidate(0, m.page);
+  s.tlb->invalidate(m.page);
   s.moving.allocate(m.page);
   auto const cycle = spec().params.clock.clock().cycles(1);
   auto at = std::max(s.last_response, cx.now());

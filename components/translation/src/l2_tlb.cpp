@@ -70,18 +70,17 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const at = std::max(s.port_free, cx.now());
   auto const looked_up = at + spec().clock.cycles(spec().params.latency);
-  if (auto const found = s.tlb->lookup(m.asid, m.page)) {
+  if (auto const found = s.tlb->lookup(m.page)) {
     ++s.hits;
     s.last_response = std::max(s.last_response, looked_up);
-    cx.send(response, m.from, TranslateResponse{m.page, found->frame, m.asid, 0, FoundBy::table, found->size},
+    cx.send(response, m.from, TranslateResponse{m.page, found->frame, 0, FoundBy::table, found->size},
             looked_up - cx.now());
   } else {
-    auto const key = (static_cast<std::uint64_t>(m.asid) << 52) | m.page;
-    auto entry = s.mshrs.find(key);
+    auto entry = s.mshrs.find(m.page);
     if (!entry) {
       if (s.mshrs.full()) return false;
-      entry = s.mshrs.allocate(key);
-      cx.send(miss, TranslateRequest{m.page, m.asid, *entry}, looked_up - cx.now());
+      entry = s.mshrs.allocate(m.page);
+      cx.send(miss, TranslateRequest{m.page, *entry, m.application}, looked_up - cx.now());
     } else {
       ++s.merged_misses;
     }
@@ -94,11 +93,10 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
 
 void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  s.tlb->fill(m.asid, m.page, m.translation());
+  s.tlb->fill(m.page, m.translation());
   auto at = cx.now();
   s.mshrs.release(m.tag, [&](std::uint32_t sm) {
-    cx.send(response, sm, TranslateResponse{m.page, m.frame, m.asid, 0, FoundBy::table, m.size},
-            at - cx.now());
+    cx.send(response, sm, TranslateResponse{m.page, m.frame, 0, FoundBy::table, m.size}, at - cx.now());
     s.last_response = std::max(s.last_response, at);
     at = spec().clock.after(at);
   });
@@ -107,7 +105,7 @@ void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
 
 void L2Tlb::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (s.tlb->invalidate(m.asid, m.page)) ++s.invalidated_entries;
+  if (s.tlb->invalidate(m.page)) ++s.invalidated_entries;
   auto const at = std::max(s.port_free, cx.now());
   s.port_free = spec().clock.after(at);
   auto const leaves = spec().clock.after(std::max(at, s.last_response));

@@ -5,9 +5,10 @@
 namespace farfault {
 
 void PageTable::map(std::uint64_t page, PhysAddr frame, unsigned size) {
+  FF_CHECK(space_of(page) < spaces_, "a page table has no such address space");
   FF_CHECK(size % kIndexBits == 0 && size / kIndexBits < levels_, "no level of a page table maps this size");
   auto const last = levels() - 1 - size / kIndexBits;
-  std::uint64_t node = 0;
+  auto node = root_of(page);
   for (unsigned level = 0; level < last; ++level) {
     auto const i = index(page, level);
     if (nodes_[node][i] == 0) {
@@ -24,7 +25,7 @@ void PageTable::map(std::uint64_t page, PhysAddr frame, unsigned size) {
 }
 
 bool PageTable::takes(std::uint64_t page, unsigned size) const {
-  std::uint64_t node = 0;
+  auto node = root_of(page);
   for (unsigned level = 0;; ++level) {
     auto const entry = nodes_[node][index(page, level)];
     bool const its_level = size_at(level) == size;
@@ -35,7 +36,7 @@ bool PageTable::takes(std::uint64_t page, unsigned size) const {
 }
 
 bool PageTable::unmap(std::uint64_t page) {
-  std::uint64_t node = 0;
+  auto node = root_of(page);
   for (unsigned level = 0;; ++level) {
     auto& entry = nodes_[node][index(page, level)];
     if (entry == 0) return false;
@@ -49,7 +50,7 @@ bool PageTable::unmap(std::uint64_t page) {
 }
 
 std::optional<PageTranslation> PageTable::find(std::uint64_t page) const {
-  std::uint64_t node = 0;
+  auto node = root_of(page);
   for (unsigned level = 0;; ++level) {
     auto const s = step(node, level, page);
     if (!s.present) return std::nullopt;

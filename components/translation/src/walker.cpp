@@ -17,7 +17,7 @@ std::optional<Walker::Read> Walker::begin() {
   free_.pop_back();
   auto const next = queue_.front();
   queue_.pop();
-  walks_[walker] = {next.page, 0, 0, next.tag, next.asid, 0};
+  walks_[walker] = {next.page, 0, 0, next.tag, next.application, {}};
   ++started_;
   return Read{walker, next.tag, 0, {}};
 }
@@ -26,12 +26,12 @@ std::optional<Walker::Read> Walker::start(PageTable const& table) {
   auto first = begin();
   if (!first) return std::nullopt;
   auto& w = walks_[first->walker];
-  auto const from = cache_->start(w.asid, w.page, table.levels());
-  w.node = from.node;
+  auto const from = cache_->start(w.page, table.levels());
+  w.node = from.level == 0 ? table.root_of(w.page) : from.node;
   w.level = from.level;
   ++reads_;
   first->address = table.step(w.node, w.level, w.page).address;
-  first->requester = reader_of(w);
+  first->requester = reader_of(w, table);
   return first;
 }
 
@@ -55,9 +55,9 @@ Walker::Step Walker::advance(std::uint32_t walker, PageTable const& table) {
   }
   ++w.level;
   w.node = entry.next;
-  cache_->remember(w.asid, w.page, w.level, table.levels(), w.node);
+  cache_->remember(w.page, w.level, table.levels(), w.node);
   ++reads_;
-  return {false, false, 0, w.tag, w.page, table.step(w.node, w.level, w.page).address, reader_of(w)};
+  return {false, false, 0, w.tag, w.page, table.step(w.node, w.level, w.page).address, reader_of(w, table)};
 }
 
 }  // namespace farfault

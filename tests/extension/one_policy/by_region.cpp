@@ -33,9 +33,7 @@ struct ByRegion final : farfault::Router {
   }
 
  private:
-  std::size_t slot(farfault::TranslateRequest const& r) const {
-    return (r.page / 512 + r.asid) % last_.size();
-  }
+  std::size_t slot(farfault::TranslateRequest const& r) const { return r.page / 512 % last_.size(); }
 
   std::vector<farfault::Route> last_;
   std::uint64_t right_ = 0;

@@ -23,30 +23,30 @@ class SplitTlb final : public TlbOrganization {
     for (auto& half : halves_) half = SetAssociative(sets / 2, s.ways, s.replacement);
   }
 
-  std::optional<PageTranslation> lookup(std::uint32_t asid, std::uint64_t page) override {
+  std::optional<PageTranslation> lookup(std::uint64_t page) override {
     if (frames_.empty()) return std::nullopt;
     return find_by_size(sizes_.value, [&](std::uint8_t size) {
       auto const half = half_of(page >> size);
-      auto const slot = halves_[half].find(set_of(page >> size), key(asid, page, size));
+      auto const slot = halves_[half].find(set_of(page >> size), key(page, size));
       if (slot) ++hits_[half];
       return slot ? std::optional(PageTranslation{frame(half, *slot), size}) : std::nullopt;
     });
   }
-  void fill(std::uint32_t asid, std::uint64_t page, PageTranslation const& translation) override {
+  void fill(std::uint64_t page, PageTranslation const& translation) override {
     if (frames_.empty()) return;
     auto const number = page >> translation.size;
-    auto const slot = halves_[half_of(number)].put(set_of(number), key(asid, page, translation.size));
+    auto const slot = halves_[half_of(number)].put(set_of(number), key(page, translation.size));
     frame(half_of(number), slot) = translation.frame;
   }
-  bool invalidate(std::uint32_t asid, std::uint64_t page) override {
+  bool invalidate(std::uint64_t page) override {
     return !frames_.empty() && find_by_size(sizes_.value, [&](std::uint8_t size) {
-      return halves_[half_of(page >> size)].erase(set_of(page >> size), key(asid, page, size));
+      return halves_[half_of(page >> size)].erase(set_of(page >> size), key(page, size));
     });
   }
   void each_entry(EntryFunction const& f) const override {
     for (std::uint32_t i = 0; i < frames_.size(); ++i)
       if (auto const k = halves_[i % 2].key(i / 2); k != SetAssociative::kEmpty)
-        f(asid_of(k), page_of(k), {frames_[i], size_of(k)});
+        f(page_of(k), {frames_[i], size_of(k)});
   }
   std::span<SetAssociative const> arrays() const override { return halves_; }
 

@@ -17,7 +17,7 @@ class Migrate final : public RemoteTouch {
     }
   };
 
-  Migrate(Params const& p, Setup const& setup) : params_{p}, touches_(setup.page_bits) {}
+  Migrate(Params const& p, Setup const& setup) : params_{p}, touches_(setup.page_bits, setup.spaces) {}
 
   bool moves_pages() const override { return true; }
   bool may_move(PhysAddr frame, std::uint32_t gpu) const override { return device_of(frame) != gpu; }

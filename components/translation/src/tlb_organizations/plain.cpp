@@ -14,27 +14,26 @@ class Plain final : public TlbOrganization {
         frames_(s.entries),
         sizes_{s.sizes} {}
 
-  std::optional<PageTranslation> lookup(std::uint32_t asid, std::uint64_t page) override {
+  std::optional<PageTranslation> lookup(std::uint64_t page) override {
     if (frames_.empty()) return std::nullopt;
-    if (sizes_.value != 1) return lookup_sizes(asid, page);
-    auto const slot = array_.find(set_of(page), key(asid, page));
+    if (sizes_.value != 1) return lookup_sizes(page);
+    auto const slot = array_.find(set_of(page), page);
     if (!slot) return std::nullopt;
     return PageTranslation{frames_[*slot], 0};
   }
-  void fill(std::uint32_t asid, std::uint64_t page, PageTranslation const& translation) override {
+  void fill(std::uint64_t page, PageTranslation const& translation) override {
     if (frames_.empty()) return;
-    auto const slot = array_.put(set_of(page >> translation.size), key(asid, page, translation.size));
+    auto const slot = array_.put(set_of(page >> translation.size), key(page, translation.size));
     frames_[slot] = translation.frame;
   }
-  bool invalidate(std::uint32_t asid, std::uint64_t page) override {
+  bool invalidate(std::uint64_t page) override {
     return !frames_.empty() && find_by_size(sizes_.value, [&](std::uint8_t size) {
-      return array_.erase(set_of(page >> size), key(asid, page, size));
+      return array_.erase(set_of(page >> size), key(page, size));
     });
   }
   void each_entry(EntryFunction const& f) const override {
     for (std::uint32_t i = 0; i < frames_.size(); ++i)
-      if (auto const k = array_.key(i); k != SetAssociative::kEmpty)
-        f(asid_of(k), page_of(k), {frames_[i], size_of(k)});
+      if (auto const k = array_.key(i); k != SetAssociative::kEmpty) f(page_of(k), {frames_[i], size_of(k)});
   }
   std::span<SetAssociative const> arrays() const override { return {&array_, 1}; }
 
@@ -42,9 +41,9 @@ class Plain final : public TlbOrganization {
 
  private:
   // Apart, so that the look-up of a single size stays short.
-  [[gnu::noinline]] std::optional<PageTranslation> lookup_sizes(std::uint32_t asid, std::uint64_t page) {
+  [[gnu::noinline]] std::optional<PageTranslation> lookup_sizes(std::uint64_t page) {
     return find_by_size(sizes_.value, [&](std::uint8_t size) -> std::optional<PageTranslation> {
-      auto const slot = array_.find(set_of(page >> size), key(asid, page, size));
+      auto const slot = array_.find(set_of(page >> size), key(page, size));
       if (!slot) return std::nullopt;
       return PageTranslation{frames_[*slot], size};
     });

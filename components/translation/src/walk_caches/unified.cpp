@@ -12,16 +12,15 @@ class Unified final : public WalkCache {
   explicit Unified(Setup const& s)
       : array_(s.entries == 0 ? 0 : 1, s.entries, s.replacement), nodes_(s.entries) {}
 
-  Start start(std::uint32_t asid, std::uint64_t page, unsigned levels) override {
+  Start start(std::uint64_t page, unsigned levels) override {
     if (!nodes_.empty())
       for (unsigned level = levels - 1; level > 0; --level)
-        if (auto const slot = array_.find(0, key(asid, page, level, levels))) return {nodes_[*slot], level};
+        if (auto const slot = array_.find(0, key(page, level, levels))) return {nodes_[*slot], level};
     return {0, 0};
   }
-  void remember(std::uint32_t asid, std::uint64_t page, unsigned level, unsigned levels,
-                std::uint64_t node) override {
+  void remember(std::uint64_t page, unsigned level, unsigned levels, std::uint64_t node) override {
     if (nodes_.empty()) return;
-    nodes_[array_.put(0, key(asid, page, level, levels))] = node;
+    nodes_[array_.put(0, key(page, level, levels))] = node;
   }
   std::span<SetAssociative const> arrays() const override { return {&array_, 1}; }
 
@@ -29,9 +28,8 @@ class Unified final : public WalkCache {
 
  private:
   // The part of the page number that leads to the node; a table has less than 8 levels.
-  static std::uint64_t key(std::uint32_t asid, std::uint64_t page, unsigned level, unsigned levels) {
-    auto const path = page >> ((levels - level) * PageTable::kIndexBits);
-    return static_cast<std::uint64_t>(asid) << 52 | path << 3 | level;
+  static std::uint64_t key(std::uint64_t page, unsigned level, unsigned levels) {
+    return page >> ((levels - level) * PageTable::kIndexBits) << 3 | level;
   }
 
   SetAssociative array_;

@@ -49,9 +49,8 @@ struct ScalarCacheSpec {
   std::uint32_t line_bytes = 64;
   unsigned page_bits = 12;
   std::uint32_t page_sizes = 1;  // bit s: there may be pages of 2^s base pages
-  std::uint32_t asid = 0;
-  std::uint32_t moves = 1;  // invalidations under way at most
-  PhysAddr arguments = 0;   // where kernels' arguments lie
+  std::uint32_t moves = 1;       // invalidations under way at most
+  PhysAddr arguments = 0;        // where kernels' arguments lie
   AddressMap memory;
 };
 

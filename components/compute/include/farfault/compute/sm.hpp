@@ -93,7 +93,6 @@ struct SmSpec {
   std::uint32_t page_sizes = 1;  // bit s: there may be pages of 2^s base pages
   std::uint32_t slices = 1;
   AddressMap memory;
-  std::uint32_t asid = 0;
   std::uint32_t moves = 1;             // invalidations under way at most
   std::uint16_t scalar_index = 0;      // among the SMs of its scalar cache
   std::uint32_t scalar_requests = 32;  // it may have there

@@ -14,7 +14,7 @@ namespace farfault {
 class PageDirectory {
  public:
   PageDirectory() = default;
-  explicit PageDirectory(unsigned page_bits) : holders_(page_bits) {}
+  explicit PageDirectory(unsigned page_bits, std::uint32_t spaces = 1) : holders_(page_bits, spaces) {}
 
   void add_holder(std::uint64_t page, std::uint32_t gpu) { holders_.of(page) |= bit(gpu); }
   bool may_hold(std::uint64_t page, std::uint32_t gpu) const {

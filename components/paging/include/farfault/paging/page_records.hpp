@@ -15,7 +15,7 @@ template <class Record>
 class PageRecords {
  public:
   PageRecords() = default;
-  explicit PageRecords(unsigned page_bits) : number_of_(0, page_bits) {}
+  explicit PageRecords(unsigned page_bits, std::uint32_t spaces = 1) : number_of_(0, page_bits, spaces) {}
 
   // Null: none yet.
   Record const* find(std::uint64_t page) const {

@@ -20,6 +20,7 @@ class RemoteTouch {
   using Interface = RemoteTouch;
   struct Setup {
     unsigned page_bits = 12;
+    std::uint32_t spaces = 1;
   };
   static PolicyList<RemoteTouch> known();
 

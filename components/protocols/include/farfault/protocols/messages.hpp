@@ -98,8 +98,9 @@ struct ScalarResponse {
 
 struct TranslateRequest {
   std::uint64_t page;  // virtual page number
-  std::uint32_t asid;
   std::uint32_t from;
+  std::uint8_t application = 0;  // on whose behalf; of several that a TLB merges, that of the first
+  std::uint8_t unused[3] = {};
 };
 
 // What a page table says of a page: the frame of the page that holds it, and that page's size.
@@ -121,11 +122,10 @@ enum class FoundBy : std::uint8_t { table, fault };
 struct TranslateResponse {
   std::uint64_t page;
   PhysAddr frame;
-  std::uint32_t asid;
   std::uint32_t tag;
   FoundBy found_by = FoundBy::table;
   std::uint8_t size = 0;
-  std::uint8_t unused[6] = {};
+  std::uint8_t unused[2] = {};
 
   PageTranslation translation() const { return {frame, size}; }
 };
@@ -138,10 +138,9 @@ enum class MoveStep : std::uint8_t { unmap, flush, remap };
 struct Invalidate {
   std::uint64_t page;
   PhysAddr frame;
-  std::uint32_t asid;
   std::uint32_t move;
   MoveStep step = MoveStep::unmap;
-  std::uint8_t unused[7] = {};
+  std::uint8_t unused[3] = {};
 };
 // No translation to the frame is left there, and no access that used one is under way; or no line of it.
 struct Invalidated {

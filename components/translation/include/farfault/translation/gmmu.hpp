@@ -67,14 +67,14 @@ struct GmmuStats {
 struct GmmuPending {
   std::uint64_t page = 0;
   Time arrived{};
-  std::uint32_t asid = 0;
   std::uint32_t l2_entry = 0;
+  std::uint8_t application = 0;
   std::uint8_t in_use = 0;
   std::uint8_t answered = 0;
   std::uint8_t lookups = 0;   // not done yet: the walk, the IOMMU's
   std::uint8_t observed = 0;  // it is known whether the page is local
   Routing routing{};
-  std::array<std::uint8_t, 2> unused{};
+  std::array<std::uint8_t, 5> unused{};
 };
 
 struct GmmuState {

@@ -62,6 +62,7 @@ struct IommuSpec {
   PolicyChoice<RemoteTouch> remote_touch{"remote_access"};
   unsigned page_bits = 12;
   std::uint32_t page_sizes = 1;
+  std::uint32_t spaces = 1;    // address spaces
   std::vector<IommuGpu> gpus;  // those it serves
   std::uint32_t moves = 1;     // pages that the driver moves at a time
 };

@@ -2,9 +2,10 @@
 // and AMD GPUs; four levels for 4 KiB pages over 48 bits, one less for each factor of 512 of the page size).
 //
 // Nodes follow each other in the physical range that starts at `base`. The table is sparse: a node exists
-// once a page below it was mapped. Level 0 is the root. A leaf at the last level maps a base page, one at a
-// level above a large page: 512 base pages, or 512 x 512, and so on. Pages do not overlap: where base pages
-// were mapped once, their node stays, and no large page can take its place.
+// once a page below it was mapped. Level 0 is the root, of which each address space has its own: a page
+// number names its space in the bits above those that the levels need. A leaf at the last level maps a base
+// page, one at a level above a large page: 512 base pages, or 512 x 512, and so on. Pages do not overlap:
+// where base pages were mapped once, their node stays, and no large page can take its place.
 #pragma once
 
 #include <array>
@@ -20,17 +21,22 @@ namespace farfault {
 class PageTable {
  public:
   static constexpr unsigned kIndexBits = 9;
-  static constexpr unsigned kVirtualBits = 48;
   static constexpr std::uint64_t kNodeBytes = 4096;
 
   PageTable() = default;
-  PageTable(PhysAddr base, unsigned page_bits)
-      : base_(base), levels_((kVirtualBits - page_bits + kIndexBits - 1) / kIndexBits), nodes_(1) {}
+  PageTable(PhysAddr base, unsigned page_bits, std::uint32_t spaces = 1)
+      : base_(base),
+        levels_((kVirtualBits - page_bits + kIndexBits - 1) / kIndexBits),
+        spaces_(spaces),
+        nodes_(spaces) {}
 
   // Moves the table to another physical range.
   void relocate(PhysAddr base) { base_ = base; }
   unsigned levels() const { return static_cast<unsigned>(levels_); }
   std::uint64_t nodes() const { return nodes_.size(); }
+  std::uint64_t space_of(std::uint64_t page) const { return page >> (levels_ * kIndexBits); }
+  // The node at which walks for the page begin.
+  std::uint64_t root_of(std::uint64_t page) const { return space_of(page); }
   std::uint64_t mapped_pages() const { return mapped_; }  // in base pages
 
   // Maps the page of 2^size base pages that holds base page `page`, anew where it was mapped already. The
@@ -56,10 +62,10 @@ class PageTable {
   // Calls f(page, translation) for every mapped page, with its first base page, in order of pages.
   template <class F>
   void each_page(F&& f) const {
-    each_below(0, 0, 0, f);
+    for (std::uint64_t space = 0; space < spaces_; ++space) each_below(space, 0, space, f);
   }
 
-  auto members() { return std::tie(base_, levels_, mapped_, nodes_); }
+  auto members() { return std::tie(base_, levels_, spaces_, mapped_, nodes_); }
 
  private:
   // 0: not present; kLarge and half the frame: a large page; else node number or frame, plus one.
@@ -92,6 +98,7 @@ class PageTable {
 
   PhysAddr base_ = 0;
   std::uint64_t levels_ = 4;
+  std::uint64_t spaces_ = 0;
   std::uint64_t mapped_ = 0;
   std::vector<Node> nodes_;
 };

@@ -1,17 +1,17 @@
-// How a translation lookaside buffer is organized: (address space, virtual page) -> translation. The TLBs of
+// How a translation lookaside buffer is organized: virtual page -> translation. The TLBs of
 // SMs, GPUs, scalar caches and IOMMUs are all of these; what a look-up costs is their owners' business.
 //
 // Contract. fill() puts a translation in, in the place of the page's former one if there was one; from then
 // on lookup() gives it until something else is filled or invalidated: then it may have had to give way. A
 // translation is that of a page of any of the sizes that the owner has declared, and of all base pages in it,
 // whichever was asked for: look-ups and invalidations name one of them. A look-up gives only what was filled
-// for a page of this address space that holds the base page, and not invalidated since, of several fills the
-// last; it counts as a use of what it finds. invalidate() says whether the translation of the page that holds
-// the base page was there, which it is not any more; others may go with it. The owner fills no page that
-// overlaps one of another size, unless that has been invalidated since it was filled. Address spaces have 11
-// bits, pages 52. A TLB has as many `entries` as its owner says; how many translations one holds, and whether
-// there is an end to them, is the organization's. Of no entries every look-up misses. Calls allocate nothing
-// after the first ones.
+// for a page that holds the base page, and not invalidated since, of several fills the last; it counts as a
+// use of what it finds. invalidate() says whether the translation of the page that holds the base page was
+// there, which it is not any more; others may go with it. The owner fills no page that overlaps one of
+// another size, unless that has been invalidated since it was filled. Address spaces have 11 bits, pages 52.
+// A TLB has as many `entries` as its owner says; how many translations one holds, and whether there is an end
+// to them, is the organization's. Of no entries every look-up misses. Calls allocate nothing after the first
+// ones.
 #pragma once
 
 #include <bit>
@@ -38,34 +38,26 @@ class TlbOrganization : public HasArrays {
   };
   static PolicyList<TlbOrganization> known();
 
-  virtual std::optional<PageTranslation> lookup(std::uint32_t asid, std::uint64_t page) = 0;
-  virtual void fill(std::uint32_t asid, std::uint64_t page, PageTranslation const& translation) = 0;
-  virtual bool invalidate(std::uint32_t asid, std::uint64_t page) = 0;
+  virtual std::optional<PageTranslation> lookup(std::uint64_t page) = 0;
+  virtual void fill(std::uint64_t page, PageTranslation const& translation) = 0;
+  virtual bool invalidate(std::uint64_t page) = 0;
 
   // Every translation that a look-up would give, with the first base page of its page; for tests.
-  using EntryFunction =
-      std::function<void(std::uint32_t asid, std::uint64_t page, PageTranslation const& translation)>;
+  using EntryFunction = std::function<void(std::uint64_t page, PageTranslation const& translation)>;
   virtual void each_entry(EntryFunction const& f) const = 0;
 
  protected:
-  // A page of an address space as the key of an array. That of a large page has the top bit, and of the low
+  // A page as the key of an array. That of a large page has the top bit, and of the low
   // bits, which its number does not need, the highest one.
-  static constexpr unsigned kPageBits = 52;
-  static constexpr std::uint64_t key(std::uint32_t asid, std::uint64_t page) {
-    return (static_cast<std::uint64_t>(asid) << kPageBits) | page;
-  }
-  static constexpr std::uint64_t key(std::uint32_t asid, std::uint64_t page, unsigned size) {
-    return size == 0 ? key(asid, page) : kLarge | key(asid, ((page >> size << 1U) | 1U) << (size - 1));
-  }
-  static constexpr std::uint32_t asid_of(std::uint64_t key) {
-    return static_cast<std::uint32_t>((key & ~kLarge) >> kPageBits);
+  static constexpr std::uint64_t key(std::uint64_t page, unsigned size) {
+    return size == 0 ? page : kLarge | ((page >> size << 1U) | 1U) << (size - 1);
   }
   static constexpr std::uint8_t size_of(std::uint64_t key) {
     return static_cast<std::uint8_t>((key & kLarge) == 0 ? 0 : std::countr_zero(key) + 1);
   }
   // The first base page.
   static constexpr std::uint64_t page_of(std::uint64_t key) {
-    return (key & ((std::uint64_t{1} << kPageBits) - 1)) >> size_of(key) << size_of(key);
+    return (key & ~kLarge) >> size_of(key) << size_of(key);
   }
 
   // What `probe` gives for one of the sizes, base pages first, up to the first at which it finds something.

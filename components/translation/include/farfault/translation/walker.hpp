@@ -53,8 +53,9 @@ class Walker {
     PageTranslation translation() const { return {address, size}; }
   };
 
-  void enqueue(std::uint64_t page, std::uint32_t tag, std::uint32_t asid = 0) {
-    queue_.push({page, tag, asid});
+  // `application`: on whose behalf.
+  void enqueue(std::uint64_t page, std::uint32_t tag, std::uint8_t application = 0) {
+    queue_.push({page, tag, application, {}});
   }
   // Starts the oldest waiting walk; nothing when none waits or no walker is free.
   std::optional<Read> start(PageTable const& table);
@@ -78,19 +79,20 @@ class Walker {
   struct Waiting {
     std::uint64_t page = 0;
     std::uint32_t tag = 0;
-    std::uint32_t asid = 0;
+    std::uint8_t application = 0;
+    std::uint8_t unused[3] = {};
   };
   struct Walk {
     std::uint64_t page = 0;
     std::uint64_t node = 0;
     std::uint32_t level = 0;
     std::uint32_t tag = 0;
-    std::uint32_t asid = 0;
-    std::uint32_t unused = 0;
+    std::uint8_t application = 0;
+    std::uint8_t unused[7] = {};
   };
 
-  static Requester reader_of(Walk const& w) {
-    return {static_cast<std::uint8_t>(w.asid), 0, walk_read(w.level)};
+  static Requester reader_of(Walk const& w, PageTable const& table) {
+    return {static_cast<std::uint8_t>(table.space_of(w.page)), w.application, walk_read(w.level)};
   }
 
   Ring<Waiting> queue_;
