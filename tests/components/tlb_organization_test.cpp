@@ -254,12 +254,12 @@ TEST_CASE("a TLB keeps address spaces apart and gives the latest frame") {
   for (auto const& name : test::names_of_known<TlbOrganization>()) {
     CAPTURE(name);
     auto tlb = make(name, 8, 2);
-    tlb->fill(5 * kSpace + {0x5000});
+    tlb->fill(5, {0x5000});
     tlb->fill(kSpace + 5, {0x9000});
     CHECK(frame(tlb, 5) == 0x5000);
     CHECK(frame(tlb, kSpace + 5) == 0x9000);
     CHECK_FALSE(tlb->lookup(2 * kSpace + 5).has_value());
-    tlb->fill(5 * kSpace + {0x6000});
+    tlb->fill(5, {0x6000});
     CHECK(frame(tlb, 5) == 0x6000);
     CHECK(tlb->invalidate(5));
     CHECK_FALSE(tlb->invalidate(5));
@@ -271,8 +271,8 @@ TEST_CASE("a TLB keeps address spaces apart and gives the latest frame") {
 TEST_CASE("a plain TLB's set is the page number modulo the sets: conflicts stay within one") {
   auto tlb = plain(8, 2);  // four sets
   for (std::uint64_t page = 0; page < 4; ++page) tlb->fill(page, {page << 12});
-  tlb->fill(4 * kSpace + {4 << 12});
-  tlb->fill(8 * kSpace + {8 << 12});  // pages 0, 4 and 8 share a set of two ways
+  tlb->fill(4, {4 << 12});
+  tlb->fill(8, {8 << 12});  // pages 0, 4 and 8 share a set of two ways
   CHECK_FALSE(tlb->lookup(0).has_value());
   for (auto const page : {1ULL, 2ULL, 3ULL, 4ULL, 8ULL}) CHECK(frame(tlb, page) == page << 12);
 }
@@ -310,10 +310,10 @@ TEST_CASE("a plain TLB replaces what its choice of replacement says") {
   PolicyChoice<Replacement> const fifo("fifo");
   auto const left_by = [&](PolicyChoice<Replacement> const& replacement) {
     auto tlb = organization.make({2, 2, 12, replacement});
-    tlb->fill(kSpace + {0x1000});
-    tlb->fill(2 * kSpace + {0x2000});
+    tlb->fill(1, {0x1000});
+    tlb->fill(2, {0x2000});
     CHECK(tlb->lookup(1).has_value());
-    tlb->fill(3 * kSpace + {0x3000});
+    tlb->fill(3, {0x3000});
     return tlb->lookup(1) ? 1 : 2;
   };
   CHECK(left_by(kLru) == 1);

@@ -26,7 +26,7 @@ Policy<WalkCache> make(PolicyChoice<WalkCache> const& choice, std::uint32_t entr
   return choice.make({entries, kLru});
 }
 
-// The nodes of a table in which every path has its own: by address space, level and path.
+// The nodes of a table in which every path has its own: by level and path, which names the address space.
 std::uint64_t node_of(std::uint64_t page, unsigned level, unsigned levels) {
   auto const path = page >> ((levels - level) * PageTable::kIndexBits);
   return (path * 8 + level) * 2 + 1;
@@ -72,9 +72,9 @@ TEST_CASE("every page-walk cache of no entries starts each walk at the root") {
     CAPTURE(name);
     PolicyChoice<WalkCache> const choice(name);
     auto cache = make(choice, 0);
-    cache->remember(5 * kSpace + 3, 4, 1);
-    CHECK(cache->start(5 * kSpace + 4).level == 0);
-    CHECK(cache->start(5 * kSpace + 4).node == 0);
+    cache->remember(5, 3, 4, 1);
+    CHECK(cache->start(5, 4).level == 0);
+    CHECK(cache->start(5, 4).node == 0);
     cache->sample(nullptr);
   }
 }
