@@ -39,9 +39,9 @@ class OrganizationWithParams final : public TlbOrganization {
  public:
   using Params = WithParams::Params;
   explicit OrganizationWithParams(Params const&) {}
-  std::optional<PageTranslation> lookup(std::uint32_t, std::uint64_t) override { return std::nullopt; }
-  void fill(std::uint32_t, std::uint64_t, PageTranslation const&) override {}
-  bool invalidate(std::uint32_t, std::uint64_t) override { return false; }
+  std::optional<PageTranslation> lookup(std::uint64_t) override { return std::nullopt; }
+  void fill(std::uint64_t, PageTranslation const&) override {}
+  bool invalidate(std::uint64_t) override { return false; }
   void each_entry(EntryFunction const&) const override {}
   std::span<SetAssociative const> arrays() const override { return {}; }
 };

@@ -38,7 +38,7 @@ struct GpuAndCpu : Bench {
 
 TEST_CASE("RDMA and CPU port: a translation goes to the IOMMU and back in the sum of its stages") {
   GpuAndCpu b(Sizes{8, 1});
-  b.feed(b.rdma.translate_request, {{Time{1000ns}, {0x123, 0, 42}}});
+  b.feed(b.rdma.translate_request, {{Time{1000ns}, {0x123, 42}}});
   b.idle(b.rdma.invalidated);
   b.sink(b.rdma.invalidate);
   ResponderSpec<Packet, Packet> iommu;

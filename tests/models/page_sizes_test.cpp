@@ -86,7 +86,7 @@ void check_tables(ModelRun& run) {
       CHECK(frames.insert(t.frame + (i << 12)).second);
   });
   auto const same = [&](std::uint64_t page, PageTranslation const& t) { CHECK(table.find(page) == t); };
-  auto const entry = [&](std::uint32_t, std::uint64_t page, PageTranslation const& t) { same(page, t); };
+  auto const entry = [&](std::uint64_t page, PageTranslation const& t) { same(page, t); };
   auto& system = run.system();
   each<Iommu>(system,
               [&](Iommu const& c) { c.state().table.each_page(same), c.state().tlb->each_entry(entry); });
