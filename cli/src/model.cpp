@@ -62,7 +62,8 @@ void Model::open_placement() {
 
 void Model::assemble() {
   topologies::check_model_size(machine, machine_config, limits);
-  assembly.emplace(machine, machine_config, *workload, *placement);
+  applications = Applications(*workload);
+  assembly.emplace(machine, machine_config, applications, *placement);
 }
 
 void Model::load_machine(topologies::MachineFormats const& more) {

@@ -52,6 +52,7 @@ struct Model {
   topologies::Machine machine;
   Policy<PagePlacement> placement;
   std::optional<Workload> workload;
+  Applications applications;
   std::optional<topologies::Assembly> assembly;
 
  private:

@@ -17,11 +17,13 @@ Sampler::Sampler(System& system, Engine const& engine, Transport& transport,
       auto found = std::ranges::find(groups_, group.kind, &SeriesGroup::kind);
       auto const g = static_cast<std::size_t>(found - groups_.begin());
       if (found == groups_.end()) {
-        groups_.push_back({group.kind, {}, std::move(group.stats)});
+        groups_.push_back({group.kind, {}, std::move(group.stats), {}});
         gpu_of_.emplace_back();
       }
       places_.push_back({g, groups_[g].instances.size()});
-      groups_[g].instances.push_back(component.path());
+      bool const of_one = !group.application.empty();
+      groups_[g].instances.push_back(component.path() + (of_one ? "/" + group.application : ""));
+      if (of_one) groups_[g].applications.push_back(group.application);
       gpu_of_[g].push_back(gpu_of[id]);
     }
   }

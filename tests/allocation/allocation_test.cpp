@@ -95,7 +95,8 @@ Outcome run_machine(std::string const& toml, EngineOptions options, Time from = 
   auto const workload =
       builder->build({machine_config.gpu.warp_width, machine_config.memory.page_size.bytes, "", 1});
   auto const placement = machine_config.memory.placement.make({});
-  topologies::Assembly assembly(machine, machine_config, workload, *placement);
+  Applications const applications(workload);
+  topologies::Assembly assembly(machine, machine_config, applications, *placement);
   auto const granularity =
       options.threads == 1 ? topologies::Granularity::one : topologies::Granularity::device;
   return run(assembly.system(), assembly.placement(granularity, 1), options, from, to, Time::max());

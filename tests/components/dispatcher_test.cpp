@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "farfault/compute/host.hpp"
 #include "hand_kernel.hpp"
 #include "mock.hpp"
 
@@ -30,7 +31,7 @@ DispatcherSpec spec_of(Workload const& workload, SmParams const& sm, std::uint32
   DispatcherSpec spec;
   spec.sm = sm;
   spec.sms = sms;
-  spec.workload = &workload;
+  spec.applications = alone(workload);
   return spec;
 }
 
@@ -174,7 +175,7 @@ TEST_CASE("dispatcher: whichever resource fills an SM, a finished block gives ba
     auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec_of(workload, sm, 1));
     b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}});
     ResponderSpec<StartBlock, BlockDone> runs;
-    runs.reply = [](StartBlock const& m) { return BlockDone{m.block, 0, 0}; };
+    runs.reply = [](StartBlock const& m) { return BlockDone{m.block, 0, m.kernel}; };
     runs.delay = always(100ns);
     auto& machine = b.responder<StartBlock, BlockDone>(runs, dispatcher.block_done);
     b.join_family(dispatcher.start, {machine.request});
@@ -209,7 +210,7 @@ TEST_CASE("dispatchers: every block of a kernel runs exactly once, whatever the 
       std::vector<In<StartBlock>> starts;
       for (std::uint32_t i = 0; i < sms; ++i) {
         ResponderSpec<StartBlock, BlockDone> runs;
-        runs.reply = [i](StartBlock const& m) { return BlockDone{m.block, i, 0}; };
+        runs.reply = [i](StartBlock const& m) { return BlockDone{m.block, i, m.kernel}; };
         runs.delay = scattered(100ns, random());
         machines[g].push_back(&b.responder<StartBlock, BlockDone>(runs, dispatcher.block_done));
         starts.push_back(machines[g].back()->request);
@@ -289,7 +290,8 @@ TEST_CASE("dispatchers: which GPU runs which block, where the blocks do not come
 
 TEST_CASE("host: the next kernel is launched when every GPU has reported the last one done") {
   Bench b;
-  auto& host = b.system.add<Host>("host", {{}, 2, 3});
+  auto const workload = workload_of({shape(1, 64), shape(1, 64), shape(1, 64)});
+  auto& host = b.system.add<Host>("host", {{}, 2, alone(workload)});
   std::vector<In<LaunchKernel>> launches;
   std::vector<Responder<LaunchKernel, KernelDone>*> gpus;
   for (std::uint32_t g = 0; g < 2; ++g) {
@@ -300,7 +302,7 @@ TEST_CASE("host: the next kernel is launched when every GPU has reported the las
     launches.push_back(gpus.back()->request);
   }
   b.join_family(host.launch, launches);
-  b.system.post(host.begin, Tick{}, Time{100ns});
+  b.system.post(host.begin, StartApplication{0}, Time{100ns});
   b.run();
   CHECK(gpus[0]->nanoseconds() == Times{101, 123, 145});
   CHECK(gpus[0]->records()[2].message.kernel == 2);
@@ -315,7 +317,8 @@ TEST_CASE("host: the next kernel is launched when every GPU has reported the las
 
 TEST_CASE("host: where caches are written back, all GPUs are asked for it after the last one's last block") {
   Bench b;
-  auto& host = b.system.add<Host>("host", {{}, 2, 2, true});
+  auto const workload = workload_of({shape(1, 64), shape(1, 64)});
+  auto& host = b.system.add<Host>("host", {{}, 2, alone(workload), true});
   std::vector<In<LaunchKernel>> launches;
   std::vector<In<KernelEnd>> ends;
   std::vector<Responder<KernelEnd, KernelDone>*> caches;
@@ -332,7 +335,7 @@ TEST_CASE("host: where caches are written back, all GPUs are asked for it after 
   }
   b.join_family(host.launch, launches);
   b.join_family(host.kernel_end, ends);
-  b.system.post(host.begin, Tick{}, Time{100ns});
+  b.system.post(host.begin, StartApplication{0}, Time{100ns});
   b.run();
   CHECK(caches[0]->nanoseconds() == Times{123, 123 + 74});
   CHECK(caches[1]->nanoseconds() == Times{123, 123 + 74});

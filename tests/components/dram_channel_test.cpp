@@ -279,6 +279,7 @@ TEST_CASE("DRAM: lines read for page walks, and lines of copies in either direct
   auto const& s = b.dram.state().stats;
   CHECK(s.reads == 4);
   CHECK(s.writes == 2);
-  CHECK(s.walk_reads == 2);
+  CHECK(b.dram.state().by_requester[0].walk_reads == 2);
+  CHECK(b.dram.state().by_requester[0].data_reads == 1);
   CHECK(s.copies == 2);
 }

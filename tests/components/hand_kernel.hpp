@@ -1,13 +1,14 @@
 // Kernels written by hand: a program for each warp.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "farfault/protocols/workload.hpp"
+#include "farfault/protocols/applications.hpp"
 
 namespace farfault::mock {
 
@@ -28,6 +29,12 @@ class HandKernel final : public Kernel {
   KernelShape shape_;
   std::function<Program(std::uint64_t, std::uint32_t)> program_;
 };
+
+// The workload as the only application; kept until the program ends.
+inline Applications const* alone(Workload const& workload) {
+  static std::deque<Applications> kept;
+  return &kept.emplace_back(workload);
+}
 
 inline WarpInstruction compute(Work const& work, bool wait_loads = false) {
   WarpInstruction i{};

@@ -258,11 +258,13 @@ TEST_CASE("L2 slice: a miss goes to memory on behalf of its first requester, a l
   copy.requester = second;
   auto other = write(0x80, 3);
   other.requester = second;
-  SliceBench b(small_slice(), {{Time{10ns}, walk},
-                               {Time{12ns}, copy},  // waits for the same line
-                               {Time{100ns}, other},
-                               {Time{200ns}, read(0xC0, 4)},
-                               {Time{300ns}, read(0x100, 5)}});  // evicts the dirty line
+  auto spec = small_slice();
+  spec.applications = {"a", "b", "c"};
+  SliceBench b(spec, {{Time{10ns}, walk},
+                      {Time{12ns}, copy},  // waits for the same line
+                      {Time{100ns}, other},
+                      {Time{200ns}, read(0xC0, 4)},
+                      {Time{300ns}, read(0x100, 5)}});  // evicts the dirty line
   REQUIRE(b.dram->records().size() == 4);
   CHECK(b.dram->records()[0].message.requester == first);
   CHECK(b.dram->records()[1].message.requester == Requester{});
@@ -271,19 +273,30 @@ TEST_CASE("L2 slice: a miss goes to memory on behalf of its first requester, a l
   CHECK(b.dram->records()[3].message.requester == kWriteBack);
 }
 
-TEST_CASE("L2 slice: requests of page walks and of copy engines are counted apart, and their hits") {
+TEST_CASE(
+    "L2 slice: requests of page walks, of warps and of copy engines are counted apart, by application, and "
+    "their hits") {
   std::vector<Record<MemRequest>> script;
   for (std::uint32_t i = 0; i < 7; ++i) {
     auto m = i == 6 ? write(0x40, i) : read(0x40, i);
     m.requester.kind = i < 3 ? walk_read(i) : i < 5 ? RequestKind::data : RequestKind::copy;
+    m.requester.application = i == 2 || i == 4 ? 1 : 0;
     script.push_back({Time{(10 + 100 * i) * 1ns}, m});
   }
-  SliceBench b(small_slice(), script);
+  auto spec = small_slice();
+  spec.applications = {"a", "b"};
+  SliceBench b(spec, script);
   auto const& s = b.slice.state().stats;
   CHECK(s.reads == 6);
   CHECK(s.hits == 6);
-  CHECK(s.walk_reads == 3);
-  CHECK(s.walk_hits == 2);
+  auto const& of = b.slice.state().by_requester;
+  CHECK(of[0].walk_reads == 2);
+  CHECK(of[0].walk_hits == 1);
+  CHECK(of[0].data_requests == 1);
+  CHECK(of[0].data_hits == 1);
+  CHECK(of[1].walk_reads == 1);
+  CHECK(of[1].walk_hits == 1);
+  CHECK(of[1].data_requests == 1);
   CHECK(s.copy_requests == 2);
   CHECK(s.copy_hits == 2);
 }

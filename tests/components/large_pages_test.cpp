@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "choices.hpp"
-#include "farfault/paging/initial_memory.hpp"
+#include "farfault/paging/application_memory.hpp"
 #include "farfault/paging/page_placement.hpp"
 #include "farfault/translation/walker.hpp"
+#include "hand_kernel.hpp"
 
 using namespace farfault;
 
@@ -76,7 +77,7 @@ std::vector<PageRange> base_pages_of(Workload const& w) {
 }
 std::string refusal(Workload const& w, std::string const& names) {
   try {
-    LargePages const refused({names, kLarge}, w, base_pages_of(w));
+    LargePages const refused({names, kLarge}, Applications(w), {base_pages_of(w)});
   } catch (UserError const& e) {
     return e.what();
   }
@@ -86,14 +87,15 @@ std::string refusal(Workload const& w, std::string const& names) {
 struct Placed {
   Placed(Workload const& w, std::string const& large, std::uint64_t gpu_bytes, std::string const& how,
          std::uint32_t gpus = 2)
-      : memory({&w,
+      : memory({mock::alone(w),
                 NodeDevices(gpus),
                 12,
                 gpu_bytes,
                 512 * kMiB,
                 PolicyChoice<FrameAllocator>("on_demand"),
                 {large, kLarge}}) {
-    PolicyChoice<PagePlacement>(how).make({})->place(memory);
+    ApplicationMemory of_the_only_one(memory, 0);
+    PolicyChoice<PagePlacement>(how).make({})->place(of_the_only_one);
   }
   InitialMemory memory;
 };
@@ -206,7 +208,7 @@ TEST_CASE("large pages are those that lie wholly in the buffers chosen") {
   auto const w = buffers({{"a", 5 * kMiB}, {"b", 4 * kMiB}, {"c", kMiB}});
   auto const pages = base_pages_of(w);
   auto const sizes = [&](std::string const& names) {
-    LargePages const large({names, kLarge}, w, pages);
+    LargePages const large({names, kLarge}, Applications(w), {pages});
     std::vector<unsigned> of;
     for (auto const& p : {pages[0].first, pages[0].first + 1023, pages[0].first + 1024, pages[1].first + 1023,
                           pages[2].first, pages[0].first - 1})
@@ -219,7 +221,8 @@ TEST_CASE("large pages are those that lie wholly in the buffers chosen") {
   CHECK(sizes("a") == std::vector<unsigned>{9, 9, 0, 0, 0, 0});
   CHECK(sizes("b, a") == std::vector<unsigned>{9, 9, 0, 9, 0, 0});
   // One that begins in the middle of a large page.
-  LargePages const shifted({"all", kLarge}, buffers({{"a", 5 * kMiB}}), {{0x100001, 1300}});
+  auto const one = buffers({{"a", 5 * kMiB}});
+  LargePages const shifted({"all", kLarge}, Applications(one), {{{0x100001, 1300}}});
   CHECK(shifted.size_of(0x1001ff) == 0);
   CHECK(shifted.size_of(0x100200) == 9);
   CHECK(shifted.size_of(0x1003ff) == 9);

@@ -20,7 +20,7 @@ constexpr std::uint32_t kSizes = 1U | 1U << kLarge;
 // Base pages 0 to 1023, of which all belong to large ones.
 LargePages two_large_pages() {
   static Workload const w("w", {{"a", 0, std::uint64_t{4} << 20, true}}, {});
-  return {{"a", kLarge}, w, {{0, 1024}}};
+  return {{"a", kLarge}, Applications(w), {{{0, 1024}}}};
 }
 PagingDriverSpec driver_of(std::uint64_t frames_per_gpu) {
   PagingDriverSpec spec;
@@ -44,7 +44,7 @@ TEST_CASE("SM: the pages in a large page have one translation, and their places 
   REQUIRE(b.cache->records().size() == 2);
   CHECK(b.cache->records()[0].message.address == kLargeFrame + 0x2340);
   CHECK(b.cache->records()[1].message.address == kLargeFrame + 0xff040);
-  CHECK(b.sm.state().stats.l1_tlb_hits == 1);
+  CHECK(b.sm.state().stats[0].l1_tlb_hits == 1);
 }
 
 TEST_CASE("SM: base pages of one large page that miss together have a translation each") {

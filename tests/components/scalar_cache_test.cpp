@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "hand_kernel.hpp"
 #include "memory_mock.hpp"
 
 using namespace farfault;
@@ -58,6 +59,8 @@ struct ScalarBench : Bench {
     s.remote_port = 42;
     s.moves = 8;
     s.arguments = kArguments;
+    static Workload const none("none", {}, {});
+    s.applications = mock::alone(none);
     s.page_sizes = 1 | 1 << 9;
     s.memory = AddressMap(1, 256);
     return s;
@@ -84,7 +87,7 @@ TEST_CASE("scalar cache: a miss takes the translation and the memory, a hit the 
   CHECK(b.answers[0]->records()[0].message.warp == 5);
   CHECK(b.answers[1]->nanoseconds() == Times{300 + 1 + 1});
   CHECK(b.answers[1]->records()[0].message.warp == 6);
-  auto const& s = b.cache.state().stats;
+  auto const& s = b.cache.state().stats[0];
   CHECK(s.tlb_misses == 1);
   CHECK(s.tlb_hits == 1);
   CHECK(s.misses == 1);
@@ -120,7 +123,7 @@ TEST_CASE("scalar cache: a line of another device comes over the RDMA engine") {
   CHECK(b.local->records().empty());
   REQUIRE(b.remote->records().size() == 1);
   CHECK(b.remote->records()[0].message.from == 42);
-  CHECK(b.cache.state().stats.remote_accesses == 1);
+  CHECK(b.cache.state().stats[0].remote_accesses == 1);
   CHECK(b.answers[0]->count() == 2);
 }
 

@@ -69,7 +69,7 @@ struct SmBench : Bench {
     invalidated = &sink(sm.invalidated);
   }
   static SmSpec with(SmSpec spec, Workload const& workload) {
-    spec.workload = &workload;
+    spec.applications = alone(workload);
     spec.memory = AddressMap(1, 256);
     spec.index = 3;
     spec.moves = 64;

@@ -98,7 +98,7 @@ TEST_CASE("SM: statistics count every instruction of a group, by kind") {
   auto const w = same_for_all(
       {compute(Work{.vector = 7, .special = 2, .scalar = 3, .shared = 4}), load(0x2000), barrier()}, 128);
   SmBench b(gcn, w, {{Time{100ns}, {0, 0, 0}}});
-  auto const& s = b.sm.state().stats;
+  auto const& s = b.sm.state().stats[0];
   CHECK(s.vector_instructions == 2 * 9);
   CHECK(s.scalar_instructions == 2 * 4);
   CHECK(s.shared_instructions == 2 * 4);
@@ -118,10 +118,10 @@ TEST_CASE(
   auto const& m = b.scalar->records()[0].message;
   CHECK(m.address == 0x2000);
   CHECK(m.sm == 2);
-  CHECK(m.kernel == 0);
+  CHECK(m.launch == 0);
   // Back at 113, used at the next edge.
   CHECK(b.done->nanoseconds() == Times{114 + 10 + 1});
-  auto const& s = b.sm.state().stats;
+  auto const& s = b.sm.state().stats[0];
   CHECK(s.scalar_loads == 1);
   CHECK(s.scalar_transactions == 1);
   CHECK(s.transactions == 0);
@@ -130,7 +130,7 @@ TEST_CASE(
 
 TEST_CASE("SM: arguments lie apart for each kernel, 64 bytes each") {
   auto const w = same_for_all({scalar_load(kKernelArguments + 8)}, 64, 2);
-  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}, {Time{500ns}, {0, 1, 0}}});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}, {Time{500ns}, {0, 1, 1}}});
   REQUIRE(b.scalar->records().size() == 2);
   CHECK(b.scalar->records()[0].message.address == kKernelArguments + 8);
   CHECK(b.scalar->records()[1].message.address == kKernelArguments + 64 + 8);

@@ -44,16 +44,16 @@ TEST_CASE(
   CHECK(b.sm.waiting_for().empty());
   auto const& s = b.sm.state();
   CHECK(b.invalidated->count() == 60);
-  CHECK(s.stats.l1_tlb_invalidated > 2);
+  CHECK(s.l1_tlb_invalidated > 2);
   CHECK(s.invalidations.empty());
-  CHECK(s.stats.instructions() == 64 * 13);
-  CHECK(s.stats.memory_instructions == 64 * 12);
+  CHECK(s.stats[0].instructions() == 64 * 13);
+  CHECK(s.stats[0].memory_instructions == 64 * 12);
   CHECK(s.slice_credits[0] == 2);
   CHECK(s.remote_credits == 2);
   CHECK(s.tlb_mshrs.in_use() == 0);
   CHECK(s.l1_mshrs.in_use() == 0);
-  CHECK(s.stats.l1_hits + s.stats.l1_misses + s.stats.stores == s.stats.transactions);
-  CHECK(s.stats.l1_tlb_hits + s.stats.l1_tlb_misses == s.stats.transactions);
+  CHECK(s.stats[0].l1_hits + s.stats[0].l1_misses + s.stats[0].stores == s.stats[0].transactions);
+  CHECK(s.stats[0].l1_tlb_hits + s.stats[0].l1_tlb_misses == s.stats[0].transactions);
 }
 
 TEST_CASE("SM: an invalidation drops the translation and the lines of its page, and nothing else") {
@@ -66,8 +66,8 @@ TEST_CASE("SM: an invalidation drops the translation and the lines of its page, 
   CHECK(b.tlb->records()[2].message.page == 2);
   REQUIRE(b.cache->records().size() == 3);
   CHECK(b.cache->records()[2].message.address == physical(0, 9 << 12));
-  CHECK(b.sm.state().stats.l1_hits == 1);
-  CHECK(b.sm.state().stats.l1_tlb_invalidated == 1);
+  CHECK(b.sm.state().stats[0].l1_hits == 1);
+  CHECK(b.sm.state().l1_tlb_invalidated == 1);
 }
 
 TEST_CASE(
@@ -83,7 +83,7 @@ TEST_CASE("SM: a line that arrives after the invalidation of its page is not kep
   auto const w = same_for_all({load(0x2000), compute(200, true), load(0x2000), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, {{Time{140ns}, invalidate(2)}});
   CHECK(b.cache->records().size() == 2);
-  CHECK(b.sm.state().stats.l1_hits == 0);
+  CHECK(b.sm.state().stats[0].l1_hits == 0);
 }
 
 TEST_CASE("SM: what is begun after an invalidation does not hold it up") {

@@ -12,8 +12,8 @@ TEST_CASE("SM: a block of computation takes its cycles, from the edge after its 
   CHECK(b.done->nanoseconds() == Times{101 + 10 + 5 + 1});
   CHECK(b.done->records()[0].message.block == 9);
   CHECK(b.done->records()[0].message.sm == 3);
-  CHECK(b.sm.state().stats.instructions() == 15);
-  CHECK(b.sm.state().stats.blocks == 1);
+  CHECK(b.sm.state().stats[0].instructions() == 15);
+  CHECK(b.sm.state().stats[0].blocks == 1);
   CHECK(b.sm.waiting_for().empty());
 }
 
@@ -41,7 +41,7 @@ TEST_CASE("SM: with the page in the L1 TLB and the line in the L1 cache a load t
   CHECK(b.cache->nanoseconds() == Times{126, 182});
   // Third: issued at 235, usable at 237.
   CHECK(b.done->nanoseconds() == Times{237 + 1 + 1});
-  auto const& s = b.sm.state().stats;
+  auto const& s = b.sm.state().stats[0];
   CHECK(s.l1_tlb_misses == 1);
   CHECK(s.l1_tlb_hits == 2);
   CHECK(s.l1_misses == 2);
@@ -60,8 +60,8 @@ TEST_CASE("SM: loads of one page wait for one translation, loads of one line for
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
   CHECK(b.tlb->records().size() == 1);
   CHECK(b.cache->nanoseconds() == Times{126, 128});  // one per cycle: the merged one takes its cycle too
-  CHECK(b.sm.state().stats.l1_tlb_misses == 3);
-  CHECK(b.sm.state().stats.l1_misses == 3);
+  CHECK(b.sm.state().stats[0].l1_tlb_misses == 3);
+  CHECK(b.sm.state().stats[0].l1_misses == 3);
   CHECK(b.done->nanoseconds() == Times{180 + 1 + 1});
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("SM: lanes are coalesced to lines, and the load/store unit takes one p
   auto const w = same_for_all({load(0x2000), compute(1, true), load(0x2000, 4, 64), compute(1, true),
                                load(0x2800, 64, 16), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
-  auto const& s = b.sm.state().stats;
+  auto const& s = b.sm.state().stats[0];
   CHECK(s.memory_instructions == 3);
   CHECK(s.transactions == 1 + 4 + 16);
   CHECK(s.l1_hits == 1);
@@ -84,10 +84,10 @@ TEST_CASE("SM: a second memory instruction waits for the load/store unit") {
   auto const w = same_for_all(program, 128);
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
   // Two warps, eight transactions each, in one page: 16 L1 TLB misses wait for one translation.
-  CHECK(b.sm.state().stats.transactions == 16);
+  CHECK(b.sm.state().stats[0].transactions == 16);
   CHECK(b.tlb->records().size() == 1);
   CHECK(b.cache->records().size() == 8);
-  CHECK(b.sm.state().stats.l1_misses == 16);
+  CHECK(b.sm.state().stats[0].l1_misses == 16);
 }
 
 TEST_CASE("SM: a warp's end waits for its stores to be acknowledged") {
@@ -109,8 +109,8 @@ TEST_CASE("SM: stores do not allocate in the L1, and do not wait for each other"
   auto const w = same_for_all(
       {load(0x2000), compute(1, true), store(0x2040), store(0x2080), load(0x2040), compute(1, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
-  CHECK(b.sm.state().stats.l1_hits == 0);
-  CHECK(b.sm.state().stats.stores == 2);
+  CHECK(b.sm.state().stats[0].l1_hits == 0);
+  CHECK(b.sm.state().stats[0].stores == 2);
   CHECK(b.cache->nanoseconds() == Times{126, 182, 183, 184});
 }
 
@@ -121,8 +121,8 @@ TEST_CASE("SM: a barrier holds every warp of the block until the last one is the
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
   // Warp 0 reaches it at 151, all resume at 152.
   CHECK(b.done->nanoseconds() == Times{152 + 7 + 1});
-  CHECK(b.sm.state().stats.vector_instructions == 57 + 12 + 12);
-  CHECK(b.sm.state().stats.scalar_instructions == 3);  // the barriers
+  CHECK(b.sm.state().stats[0].vector_instructions == 57 + 12 + 12);
+  CHECK(b.sm.state().stats[0].scalar_instructions == 3);  // the barriers
 }
 
 TEST_CASE("SM: a barrier does not wait for warps that have ended, nor for other blocks") {
@@ -180,15 +180,15 @@ TEST_CASE("SM: a page of another GPU is reached over the RDMA engine, and cached
   REQUIRE(b.remote->records().size() == 2);
   CHECK(b.remote->records()[0].message.address == physical(1, 0x1007 << 12));
   CHECK(b.remote->records()[1].message.access == Access::write);
-  CHECK(b.sm.state().stats.remote_accesses == 2);
-  CHECK(b.sm.state().stats.l1_hits == 1);
+  CHECK(b.sm.state().stats[0].remote_accesses == 2);
+  CHECK(b.sm.state().stats[0].l1_hits == 1);
   CHECK(b.sm.state().remote_credits == 128);
 }
 
 TEST_CASE("SM: the L1 cache is emptied when another kernel starts, not between blocks of one") {
   auto const w = same_for_all({load(0x2000)}, 64, 2);
-  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}, {Time{500ns}, {1, 0, 0}}, {Time{1000ns}, {2, 1, 0}}});
-  CHECK(b.sm.state().stats.l1_hits == 1);
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}, {Time{500ns}, {1, 0, 0}}, {Time{1000ns}, {2, 1, 1}}});
+  CHECK(b.sm.state().stats[0].l1_hits == 1);
   CHECK(b.cache->records().size() == 2);
   CHECK(b.tlb->records().size() == 1);  // translations stay
 }

@@ -31,8 +31,8 @@ using Slots = std::vector<std::uint32_t>;
 TEST_CASE("warp contexts: a block's warps take the lowest free slots and may issue from its start on") {
   WarpContexts w(8, 8, 4);
   Slots placed;
-  auto const a = w.start(70, 3, Time{10ns}, [&](std::uint32_t slot) { placed.push_back(slot); });
-  w.start(71, 2, Time{20ns}, [&](std::uint32_t slot) { placed.push_back(slot); });
+  auto const a = w.start(70, 0, 3, Time{10ns}, [&](std::uint32_t slot) { placed.push_back(slot); });
+  w.start(71, 0, 2, Time{20ns}, [&](std::uint32_t slot) { placed.push_back(slot); });
   CHECK(placed == Slots{0, 1, 2, 3, 4});
   CHECK(w.free_slots() == 3);
   CHECK(w.live(a) == 3);
@@ -48,7 +48,7 @@ TEST_CASE("warp contexts: a block's warps take the lowest free slots and may iss
 
 TEST_CASE("warp contexts: a block that has ended gives its contexts back, a warp that has ended its slot") {
   WarpContexts w(4, 4, 2);
-  w.start(1, 2, Time{}, kAnywhere);
+  w.start(1, 0, 2, Time{}, kAnywhere);
   auto const first = w.in_slot(0);
   auto const second = w.in_slot(1);
   CHECK_FALSE(w.end(first, Time{1ns}));
@@ -57,15 +57,15 @@ TEST_CASE("warp contexts: a block that has ended gives its contexts back, a warp
   CHECK(w.end(second, Time{1ns}));
   CHECK(w.free_slots() == 4);
   for (std::uint64_t block = 2; block < 100; ++block) {
-    w.start(block, 4, Time{2ns}, kAnywhere);
+    w.start(block, 0, 4, Time{2ns}, kAnywhere);
     for (std::uint32_t slot = 0; slot < 4; ++slot) CHECK(w.end(w.in_slot(slot), Time{3ns}) == (slot == 3));
   }
 }
 
 TEST_CASE("warp contexts: a barrier opens when the warps that have not ended are there, one tick later") {
   WarpContexts w(8, 8, 2);
-  w.start(1, 3, Time{}, kAnywhere);
-  w.start(2, 1, Time{}, kAnywhere);
+  w.start(1, 0, 3, Time{}, kAnywhere);
+  w.start(2, 0, 1, Time{}, kAnywhere);
   take_ready(w, Time{});
   w.wait_at_barrier(w.in_slot(0), Time{5ns});
   w.wait_at_barrier(w.in_slot(2), Time{6ns});
@@ -79,7 +79,7 @@ TEST_CASE("warp contexts: a barrier opens when the warps that have not ended are
 
 TEST_CASE("warp contexts: those that wait for the load/store unit or the scalar cache are woken together") {
   WarpContexts w(4, 4, 1);
-  w.start(1, 4, Time{}, kAnywhere);
+  w.start(1, 0, 4, Time{}, kAnywhere);
   take_ready(w, Time{});
   w.wait_for_load_store(1);
   w.wait_for_load_store(3);
@@ -94,7 +94,7 @@ TEST_CASE("warp contexts: those that wait for the load/store unit or the scalar 
 
 TEST_CASE("warp contexts: a block leaves with accesses under way, and what returns finds it in other slots") {
   WarpContexts w(2, 6, 3);
-  auto const a = w.start(1, 2, Time{}, kAnywhere);
+  auto const a = w.start(1, 0, 2, Time{}, kAnywhere);
   auto const loading = w.in_slot(0);
   auto const early = w.in_slot(1);
   take_ready(w, Time{});
@@ -110,11 +110,11 @@ TEST_CASE("warp contexts: a block leaves with accesses under way, and what retur
   w[early].loads = 0;
   w[early].waits_loads = 0;
   w.wake(early, Time{50ns});
-  auto const b = w.start(2, 1, Time{60ns}, kAnywhere);
+  auto const b = w.start(2, 0, 1, Time{60ns}, kAnywhere);
   CHECK(take_ready(w, Time{60ns}) == Slots{0});
   CHECK(w[w.in_slot(0)].block == 2);
   w.leave(b);
-  w.start(3, 1, Time{70ns}, kAnywhere);  // in slot 0
+  w.start(3, 0, 1, Time{70ns}, kAnywhere);  // in slot 0
   CHECK(w.end(w.in_slot(0), Time{80ns}));
   w.come_back(b, Time{80ns}, kAnywhere);  // its one warp, into slot 0
   CHECK(w.end(w.in_slot(0), Time{90ns}));
@@ -133,7 +133,7 @@ TEST_CASE("warp contexts: a block leaves with accesses under way, and what retur
 
 TEST_CASE("warp contexts: a warp that came back early is not ready before its own time") {
   WarpContexts w(1, 1, 1);
-  auto const b = w.start(1, 1, Time{500ns}, kAnywhere);
+  auto const b = w.start(1, 0, 1, Time{500ns}, kAnywhere);
   w.leave(b);
   w.come_back(b, Time{100ns}, kAnywhere);
   CHECK(w.earliest(Time{100ns}) == Time{500ns});
@@ -141,7 +141,7 @@ TEST_CASE("warp contexts: a warp that came back early is not ready before its ow
 
 TEST_CASE("warp contexts: a block that left at a barrier still waits there, and it opens after its return") {
   WarpContexts w(3, 6, 2);
-  auto const a = w.start(1, 3, Time{}, kAnywhere);
+  auto const a = w.start(1, 0, 3, Time{}, kAnywhere);
   take_ready(w, Time{});
   auto const last = w.in_slot(2);
   w.wait_at_barrier(w.in_slot(0), Time{1ns});
@@ -171,7 +171,7 @@ TEST_CASE(
   auto const fill = [&] {
     while (w.free_slots() >= kWarps && (started < kBlocks || !away.empty())) {
       if (started < kBlocks && (away.empty() || random() % 2 == 0)) {
-        resident.insert(w.start(started++, kWarps, now, kAnywhere));
+        resident.insert(w.start(started++, 0, kWarps, now, kAnywhere));
       } else {
         auto const back = *std::next(away.begin(), random() % away.size());
         away.erase(back);

@@ -76,7 +76,7 @@ void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Violations&
     slice->each_line([&](PhysAddr line, bool home) {
       found.stale_lines += !home && left.count(line >> page_bits << page_bits) != 0 ? 1 : 0;
     });
-  auto const check = [&](std::uint32_t, std::uint64_t page, PageTranslation const& held) {
+  auto const check = [&](std::uint64_t page, PageTranslation const& held) {
     found.wrong_frames += driver.table.find(page) != held ? 1 : 0;
     found.void_entries += copied_pages.count(page) != 0 ? 1 : 0;
   };

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "farfault/engine/engine.hpp"
 #include "farfault/topologies/assembly.hpp"
@@ -15,19 +17,34 @@
 
 namespace farfault::test {
 
+// One more application: what Application says, with the workload by its name and parameters ("taps = 4").
+struct OneMore {
+  std::string workload;
+  std::string parameters = {};
+  Application application = {};
+};
+
 class ModelRun {
  public:
+  // The workload of the configuration, as an application like `first` where it is given, and those beside it.
+  ModelRun(std::string const& toml, Application first, std::vector<OneMore> const& others,
+           EngineOptions options = {}, topologies::Granularity granularity = topologies::Granularity::device)
+      : first_(std::move(first)), others_(others) {
+    build(toml, options, granularity);
+  }
   explicit ModelRun(std::string const& toml, EngineOptions options = {},
-                    topologies::Granularity granularity = topologies::Granularity::device)
-      : transport_(make_single_transport()) {
+                    topologies::Granularity granularity = topologies::Granularity::device) {
+    build(toml, options, granularity);
+  }
+
+ private:
+  void build(std::string const& toml, EngineOptions const& options, topologies::Granularity granularity) {
     Config config(topologies::find_preset);
     config.read_text(toml, "test");
     auto const name = config.take("workload.name");
     machine_config_.bind(config);
     auto const builder = workloads::make(name->value);
-    ParamTable table;
-    builder->describe(table);
-    config.bind("workload." + name->value, table);
+    bind(config, *builder, name->value);
     machine_config_.check(config);
     config.reject_mistakes();
     auto const& [spec, links] = std::tie(machine_config_.machine, machine_config_.links);
@@ -35,21 +52,44 @@ class ModelRun {
                                           : topologies::load_machine(spec.topology, links);
     if (machine_config_.cluster.machines > 1)
       machine_ = topologies::generate_cluster(machine_, machine_config_.cluster, links);
-    workload_ = std::make_unique<Workload>(
-        builder->build({machine_config_.gpu.warp_width, machine_config_.memory.page_size.bytes, "", 1}));
+    add(*builder, first_);
+    for (auto const& more : others_) {
+      auto const other = workloads::make(more.workload);
+      Config own(topologies::find_preset);
+      own.read_text("[workload." + more.workload + "]\n" + more.parameters, "test");
+      bind(own, *other, more.workload);
+      own.reject_mistakes();
+      add(*other, more.application);
+    }
     auto placement = machine_config_.memory.placement.make({});
     placement->open([](std::string_view, std::string const& file) { return file; });
-    assembly_ = std::make_unique<topologies::Assembly>(machine_, machine_config_, *workload_, *placement);
+    applications_ = Applications(all_);
+    assembly_ = std::make_unique<topologies::Assembly>(machine_, machine_config_, applications_, *placement);
     engine_ = std::make_unique<Engine>(assembly_->system(), assembly_->placement(granularity, 1), options,
                                        *transport_);
   }
+  static void bind(Config& config, workloads::WorkloadBuilder& builder, std::string const& name) {
+    ParamTable table;
+    builder.describe(table);
+    config.bind("workload." + name, table);
+  }
+  void add(workloads::WorkloadBuilder const& builder, Application application) {
+    auto const& memory = machine_config_.memory;
+    workloads_.push_back(std::make_unique<Workload>(
+        builder.build({machine_config_.gpu.warp_width, memory.page_size.bytes, "", 1})));
+    application.workload = workloads_.back().get();
+    if (application.name.empty()) application.name = workloads_.back()->name();
+    all_.push_back(std::move(application));
+  }
 
+ public:
   ModelRun& run() {
     engine_->run_until(Time::max());
     return *this;
   }
 
   topologies::MachineConfig const& config() const { return machine_config_; }
+  Applications const& applications() const { return applications_; }
   Engine& engine() { return *engine_; }
   System& system() { return assembly_->system(); }
   topologies::Machine const& machine() const { return machine_; }
@@ -70,10 +110,14 @@ class ModelRun {
   }
 
  private:
-  std::unique_ptr<Transport> transport_;
+  Application first_;
+  std::vector<OneMore> others_;
+  std::unique_ptr<Transport> transport_ = make_single_transport();
   topologies::MachineConfig machine_config_;
   topologies::Machine machine_;
-  std::unique_ptr<Workload> workload_;
+  std::vector<std::unique_ptr<Workload>> workloads_;
+  std::vector<Application> all_;
+  Applications applications_;
   std::unique_ptr<topologies::Assembly> assembly_;
   std::unique_ptr<Engine> engine_;
 };

@@ -17,11 +17,11 @@ std::uint32_t sms_of_gpu(Machine const& machine, std::uint32_t configured) {
 
 Assembly::~Assembly() = default;
 
-Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload const& workload,
+Assembly::Assembly(Machine const& machine, MachineConfig const& config, Applications const& applications,
                    PagePlacement const& placement)
     : machine_(machine),
       config_(config),
-      workload_(workload),
+      applications_(applications),
       routes_(machine, config.routing),
       page_bits_(config.memory.page_bits()),
       links_of_(machine.nodes.size()),
@@ -52,13 +52,9 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
     cpus_.push_back(std::make_unique<Cpu>());
     cpus_.back()->node = n;
   }
-  for (std::size_t k = 0; k < workload.kernel_count(); ++k) {
-    auto const& shape = workload.kernel(k).shape();
-    auto const lacking = Dispatcher::why_not(shape, config.sm, config.gpu.warp_width);
-    if (!lacking.empty())
-      throw UserError("a block of kernel '" + shape.name + "' needs " + lacking + " (section gpu.sm)");
-  }
-  find_instances(placement);
+  find_instances();
+  check_applications();
+  place_pages(placement);
   make_route_tables();
   build_cpus();
   build_gpus();
@@ -66,6 +62,28 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Workload
   for (auto& gpu : gpus_) wire_gpu(*gpu);
   for (auto& cpu : cpus_) wire_cpu(*cpu);
   for (auto& instance : instances_) wire_instance(*instance);
+}
+
+// That each application can run where it is to.
+void Assembly::check_applications() const {
+  for (std::uint32_t k = 0; k < applications_.kernels(); ++k) {
+    auto const& shape = applications_.kernel(k).shape();
+    auto const lacking = Dispatcher::why_not(shape, config_.sm, config_.gpu.warp_width);
+    if (!lacking.empty())
+      throw UserError("a block of kernel '" + shape.name + "' needs " + lacking + " (section gpu.sm)");
+  }
+  auto const check = [](Application const& a, std::vector<std::uint32_t> const& chosen, std::size_t there_are,
+                        std::string const& what, std::string const& where) {
+    if (!chosen.empty() && chosen.back() >= there_are)
+      throw UserError("application '" + a.name + "' is to run on " + what + " " +
+                      std::to_string(chosen.back()) + ", but " + where + " has " + std::to_string(there_are) +
+                      ", numbered from 0");
+  };
+  for (auto const& application : applications_) {
+    for (auto const& instance : instances_)
+      check(application, application.gpus, instance->gpus.size(), "GPU", "the machine");
+    check(application, application.sms, sms_, "SM", "a GPU");
+  }
 }
 
 void Assembly::begin_group(std::uint32_t device, std::uint32_t group) {
@@ -166,6 +184,7 @@ void Assembly::build_cpus() {
     iommu.remote_touch = config_.memory.remote_touch;
     iommu.page_bits = page_bits_;
     iommu.page_sizes = config_.memory.page_sizes();
+    iommu.spaces = applications_.spaces();
     iommu.moves = config_.driver.migrations;
     for (auto const g : instance.gpus)
       if (gpus_[g]->cpu == c)
@@ -227,7 +246,7 @@ void Assembly::build_gpus() {
     gpu.dispatcher = &system_->add<Dispatcher>(
         name + ".dispatcher",
         {config_.sm, clock, gpu.number, static_cast<std::uint32_t>(gpu.instance->gpus.size()), sms_,
-         config_.gpu.warp_width, config_.host.block_order, &workload_,
+         config_.gpu.warp_width, config_.host.block_order, &applications_,
          config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0});
     gpu.l2_tlb = &system_->add<L2Tlb>(name + ".l2_tlb",
                                       {config_.l2_tlb, clock, sms_ + scalar_caches,
@@ -275,7 +294,7 @@ void Assembly::build_gpus() {
     slice.device = device;
     slice.line_bytes = config_.gpu.line_bytes;
     slice.queue = slice_clients.requests();
-    if (config_.writes_back_at_kernel_end()) slice.flushes = 1 + gmmu.moves;
+    if (config_.writes_back_at_kernel_end()) slice.flushes = applications_.count() + gmmu.moves;
     slice.page_bits = page_bits_;
     gpu.memory = build_memory(
         gpu.node, name,
@@ -301,7 +320,7 @@ void Assembly::build_gpus() {
       sm.moves = config_.driver.migrations;
       sm.scalar_index = static_cast<std::uint16_t>(of_cache);
       sm.scalar_requests = config_.scalar_cache.requests;
-      sm.workload = &workload_;
+      sm.applications = &applications_;
       gpu.sms.push_back(&system_->add<Sm>(name + ".sm" + std::to_string(i), sm));
     }
   }
@@ -320,6 +339,7 @@ void Assembly::add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uin
   spec.page_bits = page_bits_;
   spec.page_sizes = config_.memory.page_sizes();
   spec.moves = config_.driver.migrations;
+  spec.applications = &applications_;
   spec.arguments = physical(spec.device, config_.dram.capacity.bytes - kArgumentBlock * kArgumentBlocks);
   spec.memory = AddressMap(config_.l2_cache.slices_per_partition(), config_.l2_cache.interleave.bytes);
   gpus_[gpu]->scalar_caches.push_back(&system_->add<ScalarCache>(

@@ -1,11 +1,12 @@
-// Which machines of a cluster run the workload together, and the host and the driver of each such instance.
+// Which machines of a cluster run the applications together, and the host and the driver of each such
+// instance.
 #include <map>
 
 #include "assembly_devices.hpp"
 
 namespace farfault::topologies {
 
-void Assembly::find_instances(PagePlacement const& placement) {
+void Assembly::find_instances() {
   auto const& nodes = machine_.nodes;
   bool const cluster = machine_.machines() > 1;
   auto const scope = config_.memory.scope.make({});
@@ -39,16 +40,6 @@ void Assembly::find_instances(PagePlacement const& placement) {
     };
     if (instance->cpus.empty()) lacks("CPU", "each machine needs one, for its IOMMU and its driver");
     if (instance->gpus.empty()) lacks("GPU", "each machine runs the workload by itself");
-    std::vector<DeviceId> gpus(instance->gpus.begin(), instance->gpus.end());
-    NodeDevices devices(std::move(gpus), static_cast<DeviceId>(kFirstCpu + instance->cpus.front()));
-    instance->memory.emplace(InitialMemory::Spec{&workload_,
-                                                 std::move(devices),
-                                                 page_bits_,
-                                                 config_.dram.capacity.bytes,
-                                                 config_.cpu_dram.capacity.bytes,
-                                                 config_.memory.frame_allocation,
-                                                 {config_.memory.large_pages, config_.memory.large_size()}});
-    placement.place(*instance->memory);
   }
   for (auto& gpu : gpus_) {
     auto nearest = Duration::max();
@@ -62,14 +53,31 @@ void Assembly::find_instances(PagePlacement const& placement) {
   }
 }
 
+void Assembly::place_pages(PagePlacement const& placement) {
+  for (auto& instance : instances_) {
+    std::vector<DeviceId> gpus(instance->gpus.begin(), instance->gpus.end());
+    NodeDevices devices(std::move(gpus), static_cast<DeviceId>(kFirstCpu + instance->cpus.front()));
+    instance->memory.emplace(InitialMemory::Spec{&applications_,
+                                                 std::move(devices),
+                                                 page_bits_,
+                                                 config_.dram.capacity.bytes,
+                                                 config_.cpu_dram.capacity.bytes,
+                                                 config_.memory.frame_allocation,
+                                                 {config_.memory.large_pages, config_.memory.large_size()}});
+    for (std::uint32_t a = 0; a < applications_.count(); ++a) {
+      ApplicationMemory memory(*instance->memory, a);
+      placement.place(memory);
+    }
+  }
+}
+
 void Assembly::add_host_and_driver(Instance& instance) {
   auto const prefix = instances_.size() > 1 ? machine_name(instance.machine) + "." : "";
   auto const gpus = static_cast<std::uint32_t>(instance.gpus.size());
   auto const iommus = static_cast<std::uint32_t>(instance.cpus.size());
   auto const& memory = *instance.memory;
   instance.host = &system_->add<Host>(
-      prefix + "host", {config_.host, gpus, static_cast<std::uint32_t>(workload_.kernel_count()),
-                        gpus > 1 && config_.writes_back_at_kernel_end(), &workload_});
+      prefix + "host", {config_.host, gpus, &applications_, gpus > 1 && config_.writes_back_at_kernel_end()});
   instance.driver = &system_->add<PagingDriver>(
       prefix + "driver",
       {config_.driver, page_bits_, memory.devices(),
@@ -108,7 +116,9 @@ void Assembly::wire_instance(Instance& instance) {
   system_->connect(driver.placed, first.iommu->mapped, first_touch_latency(first));
   system_->connect(driver.move, system_->family(moves), notify);
   system_->connect(driver.copy, system_->family(copies), notify);
-  if (workload_.kernel_count() > 0) system_->post(host.begin, Tick{}, Time{});
+  for (std::uint32_t a = 0; a < applications_.count(); ++a)
+    if (applications_[a].workload->kernel_count() > 0)
+      system_->post(host.begin, StartApplication{a}, applications_[a].start);
 }
 
 std::vector<InstanceInfo> Assembly::instances() const {

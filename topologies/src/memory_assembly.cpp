@@ -12,6 +12,7 @@ Assembly::Memory Assembly::build_memory(std::uint32_t node, std::string const& n
   bool const cached = spec.cache.present();
   auto slice = spec.slice;
   slice.memory = layout.slice_map();
+  slice.applications = applications_.names();
   if (slice.params.partitions > 1) slice.in_partition = slice.params.slices_per_partition();
   slice.channels = layout.channel_map();
   slice.banks = layout.banks();
@@ -31,11 +32,13 @@ Assembly::Memory Assembly::build_memory(std::uint32_t node, std::string const& n
   cache.device = slice.device;
   cache.line_bytes = slice.line_bytes;
   cache.memory = layout.channel_map();
+  cache.applications = slice.applications;
   cache.dram_credits = spec.dram.params.queue;
   cache.queue = spec.cache.queue;
   cache.cycles_per_line = spec.cache.cycles_per_line;
   auto dram = spec.dram;
   dram.memory = layout.channel_map();
+  dram.applications = slice.applications;
   for (std::uint32_t i = 0; i < layout.channels; ++i) {
     begin_group(node, group_of(layout.bank_of_channel(i)));
     cache.index = i;

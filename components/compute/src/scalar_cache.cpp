@@ -33,6 +33,8 @@ ScalarCacheState ScalarCache::initial() const {
   auto const& p = spec().params;
   auto const outstanding = p.sms * p.requests;
   ScalarCacheState s;
+  s.launches.assign(spec().applications->count(), ~0U);
+  s.stats = ByApplication<ScalarCacheStats>(spec().applications->count());
   s.tlb = p.tlb.make(p.tlb_entries, p.tlb_entries, spec().page_bits, spec().page_sizes);
   s.tlb_mshrs = MshrTable<ScalarRequest>(p.tlb_mshrs, outstanding);
   s.cache = Cache(p.size.bytes, p.ways, spec().line_bytes, p.replacement);
@@ -42,20 +44,24 @@ ScalarCacheState ScalarCache::initial() const {
   return s;
 }
 
-std::span<Stat<ScalarCacheState> const> ScalarCache::stats() const {
-  using S = ScalarCacheState const&;
-  static constexpr auto all = std::to_array<Stat<ScalarCacheState>>({
-      {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.stats.hits; }},
+std::span<Stat<ScalarCacheStats> const> ScalarCacheStats::list() {
+  using S = ScalarCacheStats const&;
+  static constexpr auto all = std::to_array<Stat<ScalarCacheStats>>({
+      {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.hits; }},
       {"misses", "count", "requests that missed, merged ones included", StatKind::counter,
-       [](S s) { return s.stats.misses; }},
+       [](S s) { return s.misses; }},
       {"tlb_hits", "count", "requests whose page was in the TLB", StatKind::counter,
-       [](S s) { return s.stats.tlb_hits; }},
+       [](S s) { return s.tlb_hits; }},
       {"tlb_misses", "count", "requests whose page was not", StatKind::counter,
-       [](S s) { return s.stats.tlb_misses; }},
+       [](S s) { return s.tlb_misses; }},
       {"remote_accesses", "count", "lines read from the memory of another device", StatKind::counter,
-       [](S s) { return s.stats.remote_accesses; }},
+       [](S s) { return s.remote_accesses; }},
   });
   return all;
+}
+
+ScalarCache::ApplicationStats ScalarCache::application_stats() const {
+  return counted_by_application<&ScalarCacheState::stats>(spec().applications->names());
 }
 
 std::vector<ScalarCache::PolicyStats> ScalarCache::policy_stats() const {
@@ -77,8 +83,8 @@ std::string ScalarCache::waiting_for() const {
 
 void ScalarCache::on_request(ScalarRequest const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (m.kernel != s.kernel) {
-    s.kernel = m.kernel;
+  if (auto& last = s.launches[m.requester.application]; last != m.launch) {
+    last = m.launch;
     s.cache.clear();
   }
   accept(m, cx);
@@ -99,16 +105,16 @@ bool ScalarCache::serve(ScalarRequest const& m, Cx& cx) const {
     auto const page = m.address >> spec().page_bits;
     if (auto const found = s.tlb->lookup(page)) {
       if (!read(found->physical_of(m.address, spec().page_bits), m, at, cx)) return false;
-      ++s.stats.tlb_hits;
+      ++s.stats[m.requester.application].tlb_hits;
     } else {
       auto entry = s.tlb_mshrs.find(page);
       if (!entry) {
         if (s.tlb_mshrs.full()) return false;
         entry = s.tlb_mshrs.allocate(page);
-        cx.send(translate, TranslateRequest{page, spec().index}, at - cx.now());
+        cx.send(translate, TranslateRequest{page, spec().index, m.requester.application}, at - cx.now());
       }
       s.tlb_mshrs.wait(*entry, m);
-      ++s.stats.tlb_misses;
+      ++s.stats[m.requester.application].tlb_misses;
     }
   }
   s.port_free = spec().clock.after(at);
@@ -121,7 +127,7 @@ bool ScalarCache::read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx
   auto const line = address / spec().line_bytes;
   auto const looked_up = at + spec().clock.cycles(spec().params.latency);
   if (s.cache.lookup(line)) {
-    ++s.stats.hits;
+    ++s.stats[m.requester.application].hits;
     answer(m, looked_up, cx);
     return true;
   }
@@ -136,16 +142,16 @@ bool ScalarCache::read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx
                            local ? spec().memory_port : spec().remote_port,
                            Access::read,
                            static_cast<std::uint8_t>(spec().line_bytes),
-                           Requester{}};
+                           m.requester};
     if (local) {
       cx.send(memory_request, spec().memory.slice(offset_of(address)), fetch, looked_up - cx.now());
     } else {
-      ++s.stats.remote_accesses;
+      ++s.stats[m.requester.application].remote_accesses;
       cx.send(remote_request, fetch, looked_up - cx.now());
     }
   }
   s.mshrs.wait(*entry, m);
-  ++s.stats.misses;
+  ++s.stats[m.requester.application].misses;
   return true;
 }
 

@@ -69,6 +69,8 @@ void L1CacheParams::describe(ParamTable& t) {
 SmState Sm::initial() const {
   auto const& p = spec();
   SmState s;
+  s.launches.assign(p.applications->count(), ~0U);
+  s.stats = ByApplication<SmStats>(p.applications->count());
   s.warps = WarpContexts(p.sm.max_warps, p.sm.max_warps, p.sm.max_blocks);
   s.warp_order = p.sm.warp_order.make({});
   s.l1_tlb = p.l1_tlb.policies.make(p.l1_tlb.entries, p.l1_tlb.ways, p.page_bits, p.page_sizes);
@@ -84,44 +86,54 @@ SmState Sm::initial() const {
   return s;
 }
 
+std::span<Stat<SmStats> const> SmStats::list() {
+  using S = SmStats const&;
+  static constexpr auto all = std::to_array<Stat<SmStats>>({
+      {"instructions", "count", "warp instructions issued, of all kinds", StatKind::counter,
+       [](S s) { return s.instructions(); }},
+      {"vector_instructions", "count", "vector instructions issued", StatKind::counter,
+       [](S s) { return s.vector_instructions; }},
+      {"scalar_instructions", "count", "scalar instructions issued, branches and barriers included",
+       StatKind::counter, [](S s) { return s.scalar_instructions; }},
+      {"shared_instructions", "count", "accesses of warps to shared memory", StatKind::counter,
+       [](S s) { return s.shared_instructions; }},
+      {"memory_instructions", "count", "load and store instructions issued", StatKind::counter,
+       [](S s) { return s.memory_instructions; }},
+      {"scalar_loads", "count", "scalar load instructions issued", StatKind::counter,
+       [](S s) { return s.scalar_loads; }},
+      {"transactions", "count", "memory transactions after coalescing (L1 accesses)", StatKind::counter,
+       [](S s) { return s.transactions; }},
+      {"scalar_transactions", "count", "memory transactions of scalar loads (scalar-cache accesses)",
+       StatKind::counter, [](S s) { return s.scalar_transactions; }},
+      {"l1_tlb_hits", "count", "transactions that hit the L1 TLB", StatKind::counter,
+       [](S s) { return s.l1_tlb_hits; }},
+      {"l1_tlb_misses", "count", "transactions that missed the L1 TLB", StatKind::counter,
+       [](S s) { return s.l1_tlb_misses; }},
+      {"l1_hits", "count", "loads that hit the L1 cache", StatKind::counter, [](S s) { return s.l1_hits; }},
+      {"l1_misses", "count", "loads that missed the L1 cache", StatKind::counter,
+       [](S s) { return s.l1_misses; }},
+      {"stores", "count", "store transactions, written through", StatKind::counter,
+       [](S s) { return s.stores; }},
+      {"remote_accesses", "count", "accesses to the memory of another device", StatKind::counter,
+       [](S s) { return s.remote_accesses; }},
+      {"blocks", "count", "thread blocks finished", StatKind::counter, [](S s) { return s.blocks; }},
+  });
+  return all;
+}
+
+Sm::ApplicationStats Sm::application_stats() const {
+  return counted_by_application<&SmState::stats>(spec().applications->names());
+}
+
 std::span<Stat<SmState> const> Sm::stats() const {
   using S = SmState const&;
   static constexpr auto all = std::to_array<Stat<SmState>>({
-      {"instructions", "count", "warp instructions issued, of all kinds", StatKind::counter,
-       [](S s) { return s.stats.instructions(); }},
-      {"vector_instructions", "count", "vector instructions issued", StatKind::counter,
-       [](S s) { return s.stats.vector_instructions; }},
-      {"scalar_instructions", "count", "scalar instructions issued, branches and barriers included",
-       StatKind::counter, [](S s) { return s.stats.scalar_instructions; }},
-      {"shared_instructions", "count", "accesses of warps to shared memory", StatKind::counter,
-       [](S s) { return s.stats.shared_instructions; }},
-      {"memory_instructions", "count", "load and store instructions issued", StatKind::counter,
-       [](S s) { return s.stats.memory_instructions; }},
-      {"scalar_loads", "count", "scalar load instructions issued", StatKind::counter,
-       [](S s) { return s.stats.scalar_loads; }},
-      {"transactions", "count", "memory transactions after coalescing (L1 accesses)", StatKind::counter,
-       [](S s) { return s.stats.transactions; }},
-      {"scalar_transactions", "count", "memory transactions of scalar loads (scalar-cache accesses)",
-       StatKind::counter, [](S s) { return s.stats.scalar_transactions; }},
       {"simd_cycles", "cycle", "cycles that SIMDs were busy with instructions, of all SIMDs together",
        StatKind::counter, [](S s) { return s.units.simd_cycles(); }},
       {"shared_bytes", "bytes", "bytes that shared memory read or wrote", StatKind::counter,
        [](S s) { return s.units.shared_bytes(); }},
-      {"l1_tlb_hits", "count", "transactions that hit the L1 TLB", StatKind::counter,
-       [](S s) { return s.stats.l1_tlb_hits; }},
-      {"l1_tlb_misses", "count", "transactions that missed the L1 TLB", StatKind::counter,
-       [](S s) { return s.stats.l1_tlb_misses; }},
-      {"l1_hits", "count", "loads that hit the L1 cache", StatKind::counter,
-       [](S s) { return s.stats.l1_hits; }},
-      {"l1_misses", "count", "loads that missed the L1 cache", StatKind::counter,
-       [](S s) { return s.stats.l1_misses; }},
-      {"stores", "count", "store transactions, written through", StatKind::counter,
-       [](S s) { return s.stats.stores; }},
-      {"remote_accesses", "count", "accesses to the memory of another device", StatKind::counter,
-       [](S s) { return s.stats.remote_accesses; }},
-      {"blocks", "count", "thread blocks finished", StatKind::counter, [](S s) { return s.stats.blocks; }},
       {"l1_tlb_invalidated", "count", "L1 TLB entries removed by invalidations", StatKind::counter,
-       [](S s) { return s.stats.l1_tlb_invalidated; }},
+       [](S s) { return s.l1_tlb_invalidated; }},
   });
   return all;
 }
@@ -148,13 +160,14 @@ std::string Sm::waiting_for() const {
 
 void Sm::on_start(StartBlock const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (m.kernel != s.kernel) {
-    s.kernel = m.kernel;
+  auto const& program = spec().applications->launchable(m.kernel);
+  if (auto& last = s.launches[program.application]; last != m.launch) {
+    last = m.launch;
     s.l1.clear();
   }
-  auto const threads = spec().workload->kernel(m.kernel).shape().threads_per_block;
+  auto const threads = program.kernel->shape().threads_per_block;
   auto const warps = (threads + spec().warp_width - 1) / spec().warp_width;
-  s.warps.start(m.block, warps, cx.now(), [&](std::uint32_t slot) { s.warp_order->admit(slot); });
+  s.warps.start(m.block, m.kernel, warps, cx.now(), [&](std::uint32_t slot) { s.warp_order->admit(slot); });
   schedule_tick(cx);
 }
 
@@ -200,10 +213,11 @@ bool Sm::must_wait(std::uint32_t context, bool for_stores, Cx& cx) const {
   return false;
 }
 
-void Sm::compute(std::uint32_t context, Work const& work, std::uint64_t cycle, SmState& s) const {
-  s.stats.vector_instructions += work.vector + work.special;
-  s.stats.scalar_instructions += work.scalar;
-  s.stats.shared_instructions += work.shared;
+void Sm::compute(std::uint32_t context, Work const& work, std::uint64_t cycle, SmStats& stats,
+                 SmState& s) const {
+  stats.vector_instructions += work.vector + work.special;
+  stats.scalar_instructions += work.scalar;
+  stats.shared_instructions += work.shared;
   auto& w = s.warps[context];
   ++w.step;
   s.warp_order->issued(w.slot);
@@ -218,12 +232,18 @@ void Sm::scalar_load(std::uint32_t context, WarpInstruction const& i, std::uint6
   ++w.step;
   s.warp_order->issued(w.slot);
   ++w.loads;
-  ++s.stats.scalar_transactions;
-  s.stats.scalar_loads += i.work.scalar;
+  auto const& program = program_of(w);
+  auto& stats = s.stats[program.application];
+  ++stats.scalar_transactions;
+  stats.scalar_loads += i.work.scalar;
   auto address = i.address[0];
-  if (address >= kKernelArguments) address += kArgumentBlock * (s.kernel % kArgumentBlocks);
+  if (address >= kKernelArguments)
+    address += kArgumentBlock * (w.kernel % kArgumentBlocks);
+  else
+    address |= program.first_address;
   cx.send(scalar_request,
-          ScalarRequest{address, s.kernel, spec().scalar_index, static_cast<std::uint16_t>(context)});
+          ScalarRequest{address, s.launches[program.application], spec().scalar_index,
+                        static_cast<std::uint16_t>(context), Requester{program.space, program.application}});
   s.warps.wake(context, spec().clock.edge(s.units.execute(spec().rates(), w.slot, i.work, cycle)));
 }
 
@@ -243,24 +263,26 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   auto& s = cx.state();
   auto const context = s.warps.in_slot(slot);
   auto& w = s.warps[context];
+  auto const& program = program_of(w);
+  auto& stats = s.stats[program.application];
   WarpInstruction i;
-  spec().workload->kernel(s.kernel).instruction(w.block, w.index, w.step, i);
+  program.kernel->instruction(w.block, w.index, w.step, i);
   bool const ends = i.op == Op::end;
   if ((i.wait_loads || ends) && must_wait(context, ends, cx)) return;
 
   switch (i.op) {
     case Op::end:
       if (s.warps.end(context, cx.now())) {  // not an instruction
-        ++s.stats.blocks;
-        cx.send(done, BlockDone{w.block, spec().index, 0});
+        ++stats.blocks;
+        cx.send(done, BlockDone{w.block, spec().index, w.kernel});
       }
       return;
     case Op::compute:
-      return compute(context, i.work, cycle, s);
+      return compute(context, i.work, cycle, stats, s);
     case Op::barrier:
       ++w.step;
       s.warp_order->issued(slot);
-      ++s.stats.scalar_instructions;
+      ++stats.scalar_instructions;
       return s.warps.wait_at_barrier(context, cx.now());
     case Op::scalar_load:
       return scalar_load(context, i, cycle, cx);
@@ -273,18 +295,19 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   if (s.lsu_free > cx.now()) return s.warps.wake(context, s.lsu_free);
   ++w.step;
   s.warp_order->issued(slot);
-  ++s.stats.memory_instructions;
+  ++stats.memory_instructions;
   s.units.take_issue_slot(spec().rates(), slot, cycle);
   Transactions transactions;
   auto const n = coalesce(i, spec().line_bytes, transactions);
   auto const access = i.op == Op::load ? Access::read : Access::write;
+  Requester const requester{program.space, program.application};
   s.current.clear();
   s.position = 0;
   for (std::uint32_t k = 0; k < n; ++k)
-    s.current.push_back(
-        {transactions[k].line, transactions[k].bytes, static_cast<std::uint16_t>(context), access, 0});
+    s.current.push_back({transactions[k].line | program.first_address, static_cast<std::uint16_t>(context),
+                         static_cast<std::uint8_t>(transactions[k].bytes), access, requester, 0});
   (access == Access::read ? w.loads : w.stores) += n;
-  s.stats.transactions += n;
+  stats.transactions += n;
   s.warps.wake(context, cx.now() + Duration{1});
   run_load_store(cx);
 }

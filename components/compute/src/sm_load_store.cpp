@@ -47,17 +47,18 @@ bool Sm::translate_item(LsuItem const& item, Cx& cx) const {
     auto translated = item;
     translated.address = found->physical_of(item.address, spec().page_bits);
     if (!access(translated, looked_up, cx)) return false;
-    ++s.stats.l1_tlb_hits;
+    ++s.stats[item.requester.application].l1_tlb_hits;
   } else {
     if (!s.tlb_mshrs.can_wait()) return false;
     auto entry = s.tlb_mshrs.find(page);
     if (!entry) {
       if (s.tlb_mshrs.full()) return false;
       entry = s.tlb_mshrs.allocate(page);
-      cx.send(translate, TranslateRequest{page, spec().index}, looked_up - cx.now());
+      cx.send(translate, TranslateRequest{page, spec().index, item.requester.application},
+              looked_up - cx.now());
     }
     s.tlb_mshrs.wait(*entry, item);
-    ++s.stats.l1_tlb_misses;
+    ++s.stats[item.requester.application].l1_tlb_misses;
   }
   s.lsu_free = spec().clock.after(at);
   return true;
@@ -80,7 +81,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
 
 void Sm::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (s.l1_tlb->invalidate(m.page)) ++s.stats.l1_tlb_invalidated;
+  if (s.l1_tlb->invalidate(m.page)) ++s.l1_tlb_invalidated;
   s.invalidations.push(m);
   acknowledge_invalidations(cx);
 }
@@ -100,15 +101,15 @@ bool Sm::has_credit(PhysAddr address, SmState const& s) const {
   return s.slice_credits[spec().memory.slice(offset_of(address))] != 0;
 }
 
-void Sm::send(PhysAddr address, std::uint32_t tag, Access access, std::uint32_t bytes, Time at,
-              Cx& cx) const {
+void Sm::send(LsuItem const& item, std::uint32_t tag, std::uint32_t bytes, Time at, Cx& cx) const {
   auto& s = cx.state();
+  auto const address = item.address;
   MemRequest const request{
-      address, tag | s.drain.send() << kGenerationBit, static_cast<std::uint16_t>(spec().index),
-      access,  static_cast<std::uint8_t>(bytes),       Requester{}};
+      address,     tag | s.drain.send() << kGenerationBit, static_cast<std::uint16_t>(spec().index),
+      item.access, static_cast<std::uint8_t>(bytes),       item.requester};
   if (device_of(address) != spec().device) {
     --s.remote_credits;
-    ++s.stats.remote_accesses;
+    ++s.stats[item.requester.application].remote_accesses;
     cx.send(remote_request, request, at - cx.now());
   } else {
     auto const slice = spec().memory.slice(offset_of(address));
@@ -125,12 +126,12 @@ bool Sm::access(LsuItem const& item, Time at, Cx& cx) const {
   if (item.access == Access::write) {
     if (!has_credit(item.address, s)) return false;
     s.l1.lookup(line);
-    ++s.stats.stores;
-    send(item.address, kStoreTag | item.context, Access::write, item.bytes, looked_up, cx);
+    ++s.stats[item.requester.application].stores;
+    send(item, kStoreTag | item.context, item.bytes, looked_up, cx);
     return true;
   }
   if (s.l1.lookup(line)) {
-    ++s.stats.l1_hits;
+    ++s.stats[item.requester.application].l1_hits;
     auto& w = s.warps[item.context];
     --w.loads;
     w.loads_done = std::max(w.loads_done, looked_up);
@@ -142,10 +143,10 @@ bool Sm::access(LsuItem const& item, Time at, Cx& cx) const {
   if (!entry) {
     if (s.l1_mshrs.full() || !has_credit(item.address, s)) return false;
     entry = s.l1_mshrs.allocate(line);
-    send(item.address, *entry, Access::read, spec().line_bytes, looked_up, cx);
+    send(item, *entry, spec().line_bytes, looked_up, cx);
   }
   s.l1_mshrs.wait(*entry, item.context);
-  ++s.stats.l1_misses;
+  ++s.stats[item.requester.application].l1_misses;
   return true;
 }
 

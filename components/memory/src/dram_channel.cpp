@@ -43,9 +43,24 @@ DramChannelState DramChannel::initial() const {
   DramChannelState s;
   s.queue.reserve(spec().params.queue);
   s.banks = DramBanks(spec().params.banks);
+  s.by_requester = ByApplication<DramRequesterStats>(static_cast<std::uint32_t>(spec().applications.size()));
   s.scheduler = spec().params.scheduler.make({spec().params.queue});
   if (spec().params.t_refi != Duration::zero()) s.next_refresh = Time{spec().params.t_refi};
   return s;
+}
+
+std::span<Stat<DramRequesterStats> const> DramRequesterStats::list() {
+  using S = DramRequesterStats const&;
+  static constexpr auto all = std::to_array<Stat<DramRequesterStats>>({
+      {"data_reads", "count", "lines read for warps", StatKind::counter, [](S s) { return s.data_reads; }},
+      {"walk_reads", "count", "lines read for page walks", StatKind::counter,
+       [](S s) { return s.walk_reads; }},
+  });
+  return all;
+}
+
+DramChannel::ApplicationStats DramChannel::application_stats() const {
+  return counted_by_application<&DramChannelState::by_requester>(spec().applications);
 }
 
 std::span<Stat<DramChannelState> const> DramChannel::stats() const {
@@ -64,8 +79,6 @@ std::span<Stat<DramChannelState> const> DramChannel::stats() const {
        [](S s) { return s.stats.refresh_stalls; }},
       {"turn_arounds", "count", "changes of the data bus between reading and writing", StatKind::counter,
        [](S s) { return s.stats.turn_arounds; }},
-      {"walk_reads", "count", "lines read for page walks", StatKind::counter,
-       [](S s) { return s.stats.walk_reads; }},
       {"copies", "count", "lines read or written for copy engines", StatKind::counter,
        [](S s) { return s.stats.copies; }},
       {"queue_depth", "count", "requests queued when one more comes", StatKind::histogram, nullptr, 12,
@@ -150,8 +163,11 @@ void DramChannel::schedule(Cx& cx) const {
     if (access != s.last) ++s.stats.turn_arounds;
     s.last = access;
     ++(access == Access::read ? s.stats.reads : s.stats.writes);
-    if (is_walk(chosen.request.requester.kind)) ++s.stats.walk_reads;
-    if (chosen.request.requester.kind == RequestKind::copy) ++s.stats.copies;
+    auto const& requester = chosen.request.requester;
+    if (is_walk(requester.kind)) ++s.by_requester[requester.application].walk_reads;
+    if (requester.kind == RequestKind::data && access == Access::read)
+      ++s.by_requester[requester.application].data_reads;
+    if (requester.kind == RequestKind::copy) ++s.stats.copies;
     s.stats.bytes += chosen.request.bytes;
     s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(burst));
     cx.send(response, chosen.request.from,

@@ -72,7 +72,26 @@ L2SliceState L2Slice::initial() const {
   s.dram_credits.assign(p.dram_channels, p.dram_credits);
   if (far_mshrs != 0) s.far = FarState(p.params);
   s.flush.asked = Ring<Flush>(p.flushes);
+  s.by_requester = ByApplication<L2RequesterStats>(static_cast<std::uint32_t>(p.applications.size()));
   return s;
+}
+
+std::span<Stat<L2RequesterStats> const> L2RequesterStats::list() {
+  using S = L2RequesterStats const&;
+  static constexpr auto all = std::to_array<Stat<L2RequesterStats>>({
+      {"data_requests", "count", "requests of warps", StatKind::counter, [](S s) { return s.data_requests; }},
+      {"data_hits", "count", "requests of warps that hit", StatKind::counter,
+       [](S s) { return s.data_hits; }},
+      {"walk_reads", "count", "read requests of page walks", StatKind::counter,
+       [](S s) { return s.walk_reads; }},
+      {"walk_hits", "count", "read requests of page walks that hit", StatKind::counter,
+       [](S s) { return s.walk_hits; }},
+  });
+  return all;
+}
+
+L2Slice::ApplicationStats L2Slice::application_stats() const {
+  return counted_by_application<&L2SliceState::by_requester>(spec().applications);
 }
 
 std::span<Stat<L2SliceState> const> L2Slice::stats() const {
@@ -95,10 +114,6 @@ std::span<Stat<L2SliceState> const> L2Slice::stats() const {
        StatKind::counter, [](S s) { return s.stats.kernel_end_writebacks; }},
       {"page_writebacks", "count", "dirty lines written to memory because their page moved away",
        StatKind::counter, [](S s) { return s.stats.page_writebacks; }},
-      {"walk_reads", "count", "read requests of page walks", StatKind::counter,
-       [](S s) { return s.stats.walk_reads; }},
-      {"walk_hits", "count", "read requests of page walks that hit", StatKind::counter,
-       [](S s) { return s.stats.walk_hits; }},
       {"copy_requests", "count", "requests of copy engines", StatKind::counter,
        [](S s) { return s.stats.copy_requests; }},
       {"copy_hits", "count", "requests of copy engines that hit", StatKind::counter,
@@ -129,7 +144,7 @@ std::string L2Slice::waiting_for() const {
 void L2Slice::on_request(MemRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   FF_INVARIANT(device_of(m.address) == spec().device, path() + ": a request for another device's memory");
-  s.stats.count_request(m);
+  s.count_request(m);
   if (!s.stalled.empty() || !serve(m, false, cx)) {
     ++s.stats.mshr_stalls;
     s.stalled.push(m);
@@ -165,7 +180,7 @@ bool L2Slice::serve(MemRequest const& m, bool far, Cx& cx) const {
     s.mshrs.wait(*entry, asker);
   }
   if (hit && !far)
-    s.stats.count_hit(m.requester.kind);
+    s.count_hit(m.requester);
   else
     ++(hit ? s.stats.hits : s.stats.misses);
   s.port_free = busy_until(at);

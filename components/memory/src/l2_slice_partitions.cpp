@@ -20,7 +20,7 @@ bool L2Slice::serve_from_home(MemRequest const& m, std::uint64_t line, L2Waiter 
   if (m.access == Access::read) {
     if (!hit) return read_from_home(m, line, asker, looked_up, cx);
     answer(asker, m.address, Access::read, looked_up, cx);
-    s.stats.count_hit(m.requester.kind);
+    s.count_hit(m.requester);
     return true;
   }
   auto const home = partition_of(m.address);

@@ -1,28 +1,36 @@
 #include "farfault/paging/initial_memory.hpp"
 
+#include <algorithm>
+
 namespace farfault {
 
 InitialMemory::InitialMemory(Spec const& spec) : spec_(spec) {
   auto const gpu_data = data_bytes(spec.bytes_of_gpu);
   auto const cpu_data = data_bytes(spec.bytes_of_cpu);
+  auto const spaces = spec.applications->spaces();
   for (std::uint32_t g = 0; g < spec.devices.gpus(); ++g) {
     gpu_frames_.push_back(spec_.frames.make({gpu_data >> spec.page_bits}));
-    gpu_tables_.emplace_back(physical(spec.devices.gpu(g), gpu_data), spec.page_bits);
+    gpu_tables_.emplace_back(physical(spec.devices.gpu(g), gpu_data), spec.page_bits, spaces);
   }
   cpu_frames_ = spec_.frames.make({cpu_data >> spec.page_bits});
-  iommu_table_ = PageTable(physical(spec.devices.cpu(), cpu_data), spec.page_bits);
+  iommu_table_ = PageTable(physical(spec.devices.cpu(), cpu_data), spec.page_bits, spaces);
   std::uint64_t total = 0;
-  for (auto const& buffer : spec.workload->buffers()) {
-    auto const first = buffer.base >> spec.page_bits;
-    auto const pages = ((buffer.base + buffer.bytes - 1) >> spec.page_bits) - first + 1;
-    buffers_.push_back({first, pages});
-    total += pages;
-    if (total > (gpu_data >> spec.page_bits) * gpus() + (cpu_data >> spec.page_bits))
-      throw UserError("workload '" + spec.workload->name() + "' needs " +
-                      std::to_string(total << spec.page_bits) +
-                      " bytes or more, beyond the machine's memory (gpu.dram.capacity, cpu.dram.capacity)");
+  for (auto const& application : *spec.applications) {
+    auto& ranges = buffers_.emplace_back();
+    for (auto const& buffer : application.workload->buffers()) {
+      auto const base = first_address_of(application.space) + buffer.base;
+      auto const first = base >> spec.page_bits;
+      auto const pages = ((base + buffer.bytes - 1) >> spec.page_bits) - first + 1;
+      ranges.push_back({first, pages});
+      total += pages;
+      if (total > (gpu_data >> spec.page_bits) * gpus() + (cpu_data >> spec.page_bits))
+        throw UserError("workload '" + application.workload->name() + "' needs " +
+                        std::to_string(total << spec.page_bits) + " bytes or more" +
+                        (buffers_.size() > 1 ? ", with those of the applications before it," : ",") +
+                        " beyond the machine's memory (gpu.dram.capacity, cpu.dram.capacity)");
+    }
   }
-  large_ = LargePages(spec.large, *spec.workload, buffers_);
+  large_ = LargePages(spec.large, *spec.applications, buffers_);
 }
 
 void InitialMemory::map(std::uint64_t page, DeviceId device, std::uint64_t number, unsigned size) {
@@ -46,12 +54,13 @@ bool InitialMemory::place_large(std::uint64_t page, unsigned size, DeviceId devi
   return frame.has_value();
 }
 
-DeviceId InitialMemory::nearest_with_room(std::uint32_t gpu) const {
-  for (std::uint32_t i = 0; i < gpus(); ++i) {
-    auto const g = (gpu + i) % gpus();
+DeviceId InitialMemory::nearest_with_room(std::vector<std::uint32_t> const& gpus, std::uint32_t n) const {
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    auto const g = gpus[(n + i) % gpus.size()];
     if (!gpu_frames_[g]->empty()) return static_cast<DeviceId>(g);
   }
-  return kFirstCpu;
+  auto const other = std::ranges::find_if(gpu_frames_, [](auto const& frames) { return !frames->empty(); });
+  return other == gpu_frames_.end() ? kFirstCpu : static_cast<DeviceId>(other - gpu_frames_.begin());
 }
 
 bool InitialMemory::place(std::uint64_t page, DeviceId device) {
@@ -63,25 +72,33 @@ bool InitialMemory::place(std::uint64_t page, DeviceId device) {
   return true;
 }
 
-bool InitialMemory::place_near(std::uint64_t page, std::uint32_t gpu) {
+bool InitialMemory::place_near(std::uint64_t page, std::vector<std::uint32_t> const& gpus, std::uint32_t n) {
   auto const size = large_.size_of(page);
   auto const first = first_of(page, size);
-  if (size != 0 && place_large(first, size, nearest_with_room(gpu))) return true;
+  if (size != 0 && place_large(first, size, nearest_with_room(gpus, n))) return true;
   for (auto p = first; p - first < std::uint64_t{1} << size; ++p)
-    if (!place_base(p, nearest_with_room(gpu))) return false;
+    if (!place_base(p, nearest_with_room(gpus, n))) return false;
   return true;
+}
+
+bool InitialMemory::is_in_buffer(std::uint64_t page) const {
+  return std::ranges::any_of(buffers_, [page](auto const& buffers) {
+    return std::ranges::any_of(buffers, [page](PageRange const& b) { return page - b.first < b.count; });
+  });
 }
 
 std::vector<PageRange> InitialMemory::host_written() const {
   std::vector<PageRange> written;
-  for (std::size_t b = 0; b < buffers_.size(); ++b)
-    if (spec_.workload->buffers()[b].host_written) written.push_back(buffers_[b]);
+  for (std::uint32_t a = 0; a < buffers_.size(); ++a)
+    for (std::size_t b = 0; b < buffers_[a].size(); ++b)
+      if (applications()[a].workload->buffers()[b].host_written) written.push_back(buffers_[a][b]);
   return written;
 }
 
 std::uint64_t InitialMemory::unmapped_pages() const {
   std::uint64_t total = 0;
-  for (auto const& b : buffers_) total += b.count;
+  for (auto const& buffers : buffers_)
+    for (auto const& b : buffers) total += b.count;
   return total - iommu_table_.mapped_pages();
 }
 

@@ -23,10 +23,17 @@ std::vector<std::string> names_in(std::string_view list) {
   }
 }
 
-std::string all_names(Workload const& workload) {
+std::string all_names(Applications const& applications) {
   std::string list;
-  for (auto const& b : workload.buffers()) list += (list.empty() ? "" : ", ") + b.name;
+  for (auto const& a : applications)
+    for (auto const& b : a.workload->buffers()) list += (list.empty() ? "" : ", ") + b.name;
   return list;
+}
+
+bool have_buffer(Applications const& applications, std::string const& name) {
+  return std::ranges::any_of(applications, [&](Application const& a) {
+    return std::ranges::find(a.workload->buffers(), name, &Buffer::name) != a.workload->buffers().end();
+  });
 }
 
 // What of `pages` lies in whole large pages.
@@ -39,29 +46,34 @@ PageRange whole_pages(PageRange const& pages, unsigned size) {
 
 }  // namespace
 
-LargePages::LargePages(Choice const& choice, Workload const& workload,
-                       std::vector<PageRange> const& of_buffer)
+LargePages::LargePages(Choice const& choice, Applications const& applications,
+                       std::vector<std::vector<PageRange>> const& of_buffer)
     : size_(choice.size) {
   if (choice.none()) return;
-  auto const& buffers = workload.buffers();
   auto const names = choice.buffers == "all" ? std::vector<std::string>{} : names_in(choice.buffers);
-  auto const chosen = [&](std::size_t b) {
-    return choice.buffers == "all" || std::ranges::find(names, buffers[b].name) != names.end();
+  auto const chosen = [&](Buffer const& b) {
+    return choice.buffers == "all" || std::ranges::find(names, b.name) != names.end();
   };
-  for (std::size_t b = 0; b < buffers.size(); ++b) {
-    if (!chosen(b)) continue;
-    auto const pages = whole_pages(of_buffer[b], size_);
-    if (pages.count != 0)
-      ranges_.push_back(pages);
-    else if (!names.empty())
-      throw UserError("memory.large_pages: no page of memory.large_page_size lies wholly in buffer '" +
-                      buffers[b].name + "' of workload '" + workload.name() + "', of " +
-                      std::to_string(buffers[b].bytes) + " bytes");
+  for (std::uint32_t a = 0; a < applications.count(); ++a) {
+    auto const& workload = *applications[a].workload;
+    for (std::size_t b = 0; b < workload.buffers().size(); ++b) {
+      auto const& buffer = workload.buffers()[b];
+      if (!chosen(buffer)) continue;
+      auto const pages = whole_pages(of_buffer[a][b], size_);
+      if (pages.count != 0)
+        ranges_.push_back(pages);
+      else if (!names.empty())
+        throw UserError("memory.large_pages: no page of memory.large_page_size lies wholly in buffer '" +
+                        buffer.name + "' of workload '" + workload.name() + "', of " +
+                        std::to_string(buffer.bytes) + " bytes");
+    }
   }
+  auto const who = applications.count() == 1 ? "workload '" + applications[0].workload->name() + "' has"
+                                             : std::string("the applications have");
   for (auto const& name : names)
-    if (std::ranges::find(buffers, name, &Buffer::name) == buffers.end())
-      throw UserError("memory.large_pages: workload '" + workload.name() + "' has no buffer '" + shown(name) +
-                      "'; its buffers: " + all_names(workload));
+    if (!have_buffer(applications, name))
+      throw UserError("memory.large_pages: " + who + " no buffer '" + shown(name) + "'; " +
+                      (applications.count() == 1 ? "its" : "their") + " buffers: " + all_names(applications));
 }
 
 }  // namespace farfault

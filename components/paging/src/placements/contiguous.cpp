@@ -1,11 +1,11 @@
-#include "farfault/paging/initial_memory.hpp"
+#include "farfault/paging/application_memory.hpp"
 #include "farfault/paging/page_placement.hpp"
 
 namespace farfault::placements {
 namespace {
 
 struct Contiguous final : PagePlacement {
-  void place(InitialMemory& memory) const override {
+  void place(ApplicationMemory& memory) const override {
     memory.each_page([&](PageRange const& buffer, std::uint64_t page, unsigned) {
       auto const part = (page - buffer.first) * memory.gpus() / buffer.count;
       if (!memory.place_near(page, static_cast<std::uint32_t>(part)))

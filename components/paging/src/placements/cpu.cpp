@@ -1,11 +1,11 @@
-#include "farfault/paging/initial_memory.hpp"
+#include "farfault/paging/application_memory.hpp"
 #include "farfault/paging/page_placement.hpp"
 
 namespace farfault::placements {
 namespace {
 
 struct OnCpu final : PagePlacement {
-  void place(InitialMemory& memory) const override {
+  void place(ApplicationMemory& memory) const override {
     memory.each_page([&](PageRange const&, std::uint64_t page, unsigned) {
       if (!memory.place(page, kFirstCpu))
         throw UserError("workload '" + memory.workload().name() +

@@ -4,7 +4,7 @@ namespace farfault::placements {
 namespace {
 
 struct FirstTouch final : PagePlacement {
-  void place(InitialMemory&) const override {}
+  void place(ApplicationMemory&) const override {}
   bool leaves_out() const override { return true; }
 };
 

@@ -1,13 +1,14 @@
-#include "farfault/paging/initial_memory.hpp"
+#include "farfault/paging/application_memory.hpp"
 #include "farfault/paging/page_placement.hpp"
 
 namespace farfault::placements {
 namespace {
 
 struct Interleave final : PagePlacement {
-  void place(InitialMemory& memory) const override {
+  void place(ApplicationMemory& memory) const override {
     memory.each_page([&](PageRange const&, std::uint64_t page, unsigned size) {
-      if (!memory.place_near(page, static_cast<std::uint32_t>((page >> size) % memory.gpus())))
+      if (!memory.place_near(page,
+                             static_cast<std::uint32_t>((memory.in_space(page) >> size) % memory.gpus())))
         throw UserError("workload '" + memory.workload().name() +
                         "' finds no free frame left (gpu.dram.capacity, cpu.dram.capacity)");
     });

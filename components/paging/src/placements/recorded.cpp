@@ -2,7 +2,7 @@
 // allocated in the order of the file. Pages that it does not name are mapped at their first touch.
 #include <algorithm>
 
-#include "farfault/paging/initial_memory.hpp"
+#include "farfault/paging/application_memory.hpp"
 #include "farfault/paging/page_map.hpp"
 #include "farfault/paging/page_placement.hpp"
 
@@ -31,19 +31,22 @@ class Recorded final : public PagePlacement {
     return {{"recorded.map", {map_->path, map_->bytes, map_->hash}}};
   }
 
-  void place(InitialMemory& memory) const override {
+  void place(ApplicationMemory& memory) const override {
     auto const& map = map_.value;
-    auto const last = device_name(static_cast<DeviceId>(memory.gpus() - 1));
+    auto const& machine = memory.machine();
+    auto const last = device_name(static_cast<DeviceId>(machine.gpus() - 1));
     for (auto const& m : map.pages) {
       auto const page = "page " + std::to_string(m.page);
-      if (m.device < kFirstCpu ? m.device >= memory.gpus() : m.device != kFirstCpu)
+      if (m.device < kFirstCpu ? m.device >= machine.gpus() : m.device != kFirstCpu)
         map.refuse(m, page + " is placed on " + device_name(m.device) + ", but pages can be on gpu0 to " +
                           last + " and on cpu0");
       auto const holds = [&](PageRange const& b) { return b.first <= m.page && m.page < b.first + b.count; };
-      if (!std::ranges::any_of(memory.buffers(), holds))
+      if (!std::ranges::any_of(memory.buffers(), holds)) {
+        if (machine.is_in_buffer(m.page)) continue;  // of another application
         map.refuse(m, page + " is in no buffer of workload '" + memory.workload().name() +
                           "': the map is of another workload, size or page size");
-      if (auto const there = memory.place_of(m.page)) {
+      }
+      if (auto const there = machine.place_of(m.page)) {
         if (*there == m.device) continue;
         map.refuse(m, page + " is placed on " + device_name(m.device) +
                           ", but the large page that holds it on " + device_name(*there));

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "farfault/engine/archive.hpp"
+#include "farfault/engine/by_application.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/event.hpp"
 #include "farfault/engine/histogram.hpp"
@@ -91,7 +92,8 @@ class AnyComponent {
   virtual void save(Saver&) = 0;
   virtual void load(Loader&) = 0;
   virtual void hash(Hasher&) = 0;
-  // Its own statistics, then those of the policies it owns.
+  // Its own statistics, with what it counts by application summed over these; where there are several, what
+  // it counts for each; then those of the policies it owns.
   virtual std::vector<StatGroup> stat_groups() const = 0;
   // Writes the values of each statistic of stat_groups().
   virtual void sample(std::uint64_t* out) const = 0;
@@ -206,8 +208,21 @@ class Component : public AnyComponent {
   };
   virtual std::vector<PolicyStats> policy_stats() const { return {}; }
 
+  // What is counted by application (by_application.hpp), and the applications' names.
+  struct ApplicationStats {
+    std::vector<StatInfo> stats;
+    std::vector<std::string> names;
+    // Writes the value of each: of one application, and summed over all.
+    std::uint64_t* (*of_one)(State const&, std::uint32_t, std::uint64_t*) = nullptr;
+    std::uint64_t* (*of_all)(State const&, std::uint64_t*) = nullptr;
+
+    std::uint32_t apart() const { return names.size() > 1 ? static_cast<std::uint32_t>(names.size()) : 0; }
+  };
+  virtual ApplicationStats application_stats() const { return {}; }
+
   void create_state() final {
     state_.emplace(initial());
+    application_stats_ = application_stats();
     policy_stats_ = policy_stats();
     std::erase_if(policy_stats_, [](PolicyStats const& p) { return p.group.values() == 0; });
   }
@@ -216,13 +231,19 @@ class Component : public AnyComponent {
   void load(Loader& a) final { a(sequence_, *state_); }
   void hash(Hasher& a) final { a(sequence_, *state_); }
   std::vector<StatGroup> stat_groups() const final {
-    std::vector<StatGroup> groups{{std::string(kind()), {}}};
+    auto counted = application_stats();
+    std::vector<StatGroup> groups{{std::string(kind()), counted.stats}};
     for (auto const& s : stats()) groups[0].stats.push_back(s.info());
+    for (std::uint32_t i = 0; i < counted.apart(); ++i)
+      groups.push_back({std::string(kind()) + ".by_application", counted.stats, counted.names[i]});
     for (auto& policy : policy_stats()) groups.push_back(std::move(policy.group));
     return groups;
   }
   void sample(std::uint64_t* out) const final {
+    if (application_stats_.of_all != nullptr) out = application_stats_.of_all(*state_, out);
     for (auto const& s : stats()) out = s.write(*state_, out);
+    for (std::uint32_t i = 0; i < application_stats_.apart(); ++i)
+      out = application_stats_.of_one(*state_, i, out);
     for (auto const& policy : policy_stats_) {
       auto const values = policy.group.values();
       std::fill_n(out, values, std::uint64_t{0});
@@ -238,6 +259,29 @@ class Component : public AnyComponent {
   virtual void take_rows(State& state, TableRows& rows) const {
     static_cast<void>(state);
     static_cast<void>(rows);
+  }
+
+  // Of the ByApplication that is this member of the State.
+  template <auto Member>
+  static ApplicationStats counted_by_application(std::vector<std::string> names) {
+    using Counts = typename std::remove_cvref_t<decltype(std::declval<State>().*Member)>::Of;
+    ApplicationStats all;
+    for (auto const& counter : Counts::list()) all.stats.push_back(counter.info());
+    all.names = std::move(names);
+    all.of_one = [](State const& s, std::uint32_t application, std::uint64_t* out) {
+      for (auto const& counter : Counts::list()) out = counter.write((s.*Member)[application], out);
+      return out;
+    };
+    all.of_all = [](State const& s, std::uint64_t* out) {
+      auto const& by = s.*Member;
+      for (auto const& counter : Counts::list()) {
+        auto* const at = out;
+        out = counter.write(by[0], at);
+        for (std::uint32_t i = 1; i < by.size(); ++i) counter.add(by[i], at);
+      }
+      return out;
+    };
+    return all;
   }
 
   // Called from member initialisers, in the order in which ports are numbered.
@@ -272,6 +316,7 @@ class Component : public AnyComponent {
 
   Spec const spec_;
   std::optional<State> state_;
+  ApplicationStats application_stats_;
   std::vector<PolicyStats> policy_stats_;
 };
 

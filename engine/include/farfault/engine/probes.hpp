@@ -57,6 +57,7 @@ struct Stat {
 struct StatGroup {
   std::string kind;
   std::vector<StatInfo> stats;
+  std::string application = {};  // whose they are alone; empty: of all together
 
   std::size_t values() const {  // that a sample of one instance holds
     std::size_t n = 0;
@@ -82,8 +83,10 @@ class StatSource {
 // All components of one kind: /timeseries/<kind>/<metric>[time, instance].
 struct SeriesGroup {
   std::string kind;                    // "l2_tlb"
-  std::vector<std::string> instances;  // component paths, in declaration order: "gpu0.l2_tlb"
+  std::vector<std::string> instances;  // component paths, in declaration order: "gpu0.l2_tlb"; of an
+                                       // application, with its name: "gpu0.l2_tlb/bfs"
   std::vector<StatInfo> stats;
+  std::vector<std::string> applications = {};  // by instance, where each is that of one
 };
 
 enum class ColumnType : std::uint8_t { u64, i64, text };

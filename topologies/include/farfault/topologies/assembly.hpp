@@ -1,8 +1,8 @@
 // From a machine's description to a System of components: what is there, how it is wired, and which page is
 // where at time zero.
 //
-// A machine of a cluster has a host, a driver and memory of its own, and runs the workload by itself: an
-// instance of it. memory.scope decides which machines are one instance together (memory_scope.hpp).
+// A machine of a cluster has a host, a driver and memory of its own, and runs the applications by itself: an
+// instance of them. memory.scope decides which machines are one instance together (memory_scope.hpp).
 //
 // Every rank assembles the same System. Errors: UserError for parameters that do not fit together, with the
 // key, the value and the rule.
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "farfault/compute/dispatcher.hpp"
+#include "farfault/compute/host.hpp"
 #include "farfault/compute/scalar_cache.hpp"
 #include "farfault/compute/sm.hpp"
 #include "farfault/engine/config.hpp"
@@ -27,7 +28,7 @@
 #include "farfault/memory/l2_slice.hpp"
 #include "farfault/memory/memory_cache.hpp"
 #include "farfault/memory/memory_layout.hpp"
-#include "farfault/paging/initial_memory.hpp"
+#include "farfault/paging/application_memory.hpp"
 #include "farfault/paging/memory_scope.hpp"
 #include "farfault/paging/page_placement.hpp"
 #include "farfault/paging/paging_driver.hpp"
@@ -188,18 +189,18 @@ std::vector<std::string> preset_names();
 
 enum class Granularity : std::uint8_t { one, device, split_gpu };
 
-// Machines that run the workload together: their host and their driver.
+// Machines that run the applications together: their host and their driver.
 struct InstanceInfo {
   std::string machine;  // the first of them: "m1"; empty where there is one instance alone
   Host const* host = nullptr;
   PagingDriver const* driver = nullptr;
 };
 
-// A machine ready to run one workload.
+// A machine ready to run its applications.
 class Assembly {
  public:
   // `config` must have passed check(); the first three must outlive the assembly.
-  Assembly(Machine const& machine, MachineConfig const& config, Workload const& workload,
+  Assembly(Machine const& machine, MachineConfig const& config, Applications const& applications,
            PagePlacement const& placement);
   ~Assembly();
 
@@ -232,8 +233,10 @@ class Assembly {
   struct Gpu;
   struct Cpu;
 
+  void check_applications() const;
   // Deals GPUs and CPUs to instances, and each GPU to the nearest CPU of its instance.
-  void find_instances(PagePlacement const& placement);
+  void find_instances();
+  void place_pages(PagePlacement const& placement);
   void add_host_and_driver(Instance& instance);
   void wire_instance(Instance& instance);
   void build_cpus();
@@ -261,7 +264,7 @@ class Assembly {
 
   Machine const& machine_;
   MachineConfig const& config_;
-  Workload const& workload_;
+  Applications const& applications_;
   Routes routes_;
   std::uint32_t sms_ = 0;
   unsigned page_bits_ = 12;

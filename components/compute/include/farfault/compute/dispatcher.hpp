@@ -1,15 +1,12 @@
-// Kernels on their way to SMs: the host launches them one after the other on all GPUs (the unified model of
-// one kernel whose blocks are spread over several GPUs), and each GPU's dispatcher places its share of the
-// blocks.
+// A GPU's dispatcher: places the GPU's share of the blocks of each kernel that the host launches on SMs.
 //
-// A block goes to the next SM in turn that has room for its warps, threads, registers and shared memory; one
-// block is dispatched per cycle. Which blocks are those of a GPU is the block order's affair
-// (block_order.hpp). The next kernel is launched when all GPUs have reported the last one done.
+// A block goes to the next SM in turn, of those that its application may use, that has room for its warps,
+// threads, registers and shared memory; one block is dispatched per cycle. Which blocks are those of a GPU is
+// the block order's affair (block_order.hpp). Of several applications whose kernels run at once each places a
+// block in turn, as long as one of theirs fits.
 //
-// Where L2 caches are written back at the end of a kernel, it is done when all slices have done so. Other
-// GPUs write into a GPU's slices too, so of several GPUs each reports its last block, then the host asks all
-// of them for the write-back, and each reports again. A GPU alone asks its slices itself after its last
-// block.
+// The write-back of L2 caches at the end of a kernel (host.hpp): a GPU alone asks its slices itself after its
+// last block; one of several reports it, and asks them when the host says so.
 #pragma once
 
 #include <cstdint>
@@ -19,28 +16,20 @@
 #include "farfault/compute/block_order.hpp"
 #include "farfault/compute/sm.hpp"
 #include "farfault/engine/component.hpp"
-#include "farfault/engine/params.hpp"
+#include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
-#include "farfault/protocols/workload.hpp"
 
 namespace farfault {
-
-struct HostParams {
-  Duration launch_latency = 5400ns;
-  Duration done_latency = 1us;
-  PolicyChoice<BlockOrder> block_order{"contiguous"};
-  void describe(ParamTable& t);
-};
 
 struct DispatcherSpec {
   SmParams sm;
   Clock clock{1'000'000'000};
-  std::uint32_t gpu = 0;
-  std::uint32_t gpus = 1;
+  std::uint32_t gpu = 0;   // among those of its host
+  std::uint32_t gpus = 1;  // of the host
   std::uint32_t sms = 1;
   std::uint32_t warp_width = 64;
   PolicyChoice<BlockOrder> block_order{"contiguous"};
-  Workload const* workload = nullptr;
+  Applications const* applications = nullptr;
   std::uint32_t slices_to_write_back = 0;  // at the end of a kernel
 };
 
@@ -52,17 +41,30 @@ struct SmUse {
   std::uint64_t shared_bytes = 0;
 };
 
-struct DispatcherState {
+// A kernel of an application: its blocks on this GPU, counted from 0.
+struct KernelShare {
   std::uint32_t kernel = 0;
-  std::uint32_t next_sm = 0;
-  std::uint64_t next = 0;   // of this GPU's blocks, counted from 0
-  std::uint64_t share = 0;  // how many there are
+  std::uint32_t launch = 0;
+  std::uint32_t next_sm = 0;  // among those of the application
+  std::uint32_t slices_writing = 0;
+  std::uint64_t next = 0;
+  std::uint64_t count = 0;
   std::uint64_t running = 0;
+};
+
+struct DispatcherStats {
+  std::uint64_t dispatched = 0;
+
+  static std::span<Stat<DispatcherStats> const> list();
+};
+
+struct DispatcherState {
+  std::vector<KernelShare> shares;  // by application
+  std::uint64_t turn = 0;           // the application that places the next block
   Time free_at{};
   std::vector<SmUse> use;
-  std::uint64_t dispatched = 0;
-  std::uint64_t slices_writing = 0;
-  Policy<BlockOrder> block_order;
+  ByApplication<DispatcherStats> stats;
+  PolicyArray<BlockOrder> block_orders;  // by application
 };
 
 class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
@@ -81,6 +83,7 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   std::string waiting_for() const override;
   DispatcherState initial() const override;
   std::span<Stat<DispatcherState> const> stats() const override;
+  ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 
   void on_launch(LaunchKernel const& m, Cx& cx) const;
@@ -93,51 +96,14 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
 
  private:
   SmUse need(std::uint32_t kernel) const;
+  BlockOrder::Share share_of(std::uint32_t application, DispatcherState const& s) const;
   void dispatch(Cx& cx) const;
-};
+  // The next block of the application's kernel; false when there is none, or no room for it.
+  bool place(std::uint32_t application, Cx& cx) const;
 
-struct KernelRecord {
-  Time launched{};
-  Time finished{};
-};
-
-struct HostState {
-  std::uint32_t kernel = 0;
-  std::uint32_t reported = 0;
-  std::uint32_t writing_back = 0;  // all have reported the last block
-  Time launched{};                 // the kernel that runs
-  Time first_launch = Time::max();
-  std::vector<KernelRecord> records;  // finished, and not in a table yet
-  std::uint64_t in_table = 0;         // kernels that are
-};
-
-struct HostSpec {
-  HostParams params;
-  std::uint32_t gpus = 1;
-  std::uint32_t kernels = 0;
-  bool asks_for_write_back = false;  // at the end of a kernel
-  Workload const* workload = nullptr;
-};
-
-class Host final : public Component<HostSpec, HostState> {
- public:
-  explicit Host(Slot<HostSpec> slot);
-  In<KernelDone> kernel_done = in<&Host::on_done>("kernel_done");
-  Self<Tick> begin = timer<&Host::on_begin>("begin");
-  Out<LaunchKernel> launch = out<LaunchKernel>("launch");
-  Out<KernelEnd> kernel_end;  // where it asks for a write-back
-
-  std::string_view kind() const override { return "host"; }
-  std::string waiting_for() const override;
-  HostState initial() const override;
-  std::span<Stat<HostState> const> stats() const override;
-  std::vector<TableInfo> tables() const override;
-
-  void on_begin(Tick const& m, Cx& cx) const;
-  void on_done(KernelDone const& m, Cx& cx) const;
-
- private:
-  void take_rows(HostState& s, TableRows& rows) const override;
+  // By application: its SMs, and this GPU's number among its GPUs.
+  std::vector<std::vector<std::uint32_t>> sms_;
+  std::vector<std::uint32_t> number_;
 };
 
 }  // namespace farfault

@@ -4,9 +4,9 @@
 // A request takes a cycle of the port, is translated by the cache's own TLB, whose misses go to the L2 TLB,
 // and is looked up. Misses are merged by line and read from the L2 cache or, over the RDMA engine, from
 // another device. Requests that find no MSHR wait in order. The cache is read-only and is emptied when
-// another kernel starts. A kernel's arguments lie in the memory of its own GPU, where the launch has put
-// them, and their page is not translated. An invalidation drops the page's translation at once, and its lines
-// when the reads that used the translation are done; then it is acknowledged.
+// another kernel of any application starts. A kernel's arguments lie in the memory of its own GPU, where the
+// launch has put them, and their page is not translated. An invalidation drops the page's translation at
+// once, and its lines when the reads that used the translation are done; then it is acknowledged.
 #pragma once
 
 #include <string>
@@ -20,6 +20,7 @@
 #include "farfault/parts/draining_invalidations.hpp"
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/ring.hpp"
+#include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/tlb_organization.hpp"
 
@@ -50,7 +51,8 @@ struct ScalarCacheSpec {
   unsigned page_bits = 12;
   std::uint32_t page_sizes = 1;  // bit s: there may be pages of 2^s base pages
   std::uint32_t moves = 1;       // invalidations under way at most
-  PhysAddr arguments = 0;        // where kernels' arguments lie
+  Applications const* applications = nullptr;
+  PhysAddr arguments = 0;  // where kernels' arguments lie
   AddressMap memory;
 };
 
@@ -60,10 +62,12 @@ struct ScalarCacheStats {
   std::uint64_t tlb_hits = 0;
   std::uint64_t tlb_misses = 0;
   std::uint64_t remote_accesses = 0;
+
+  static std::span<Stat<ScalarCacheStats> const> list();
 };
 
 struct ScalarCacheState {
-  std::uint32_t kernel = ~0U;
+  std::vector<std::uint32_t> launches;  // by application: the last one of which a request came
   Policy<TlbOrganization> tlb;
   MshrTable<ScalarRequest> tlb_mshrs;
   Cache cache;
@@ -73,7 +77,7 @@ struct ScalarCacheState {
   Time answer_free{};
   AccessDrain drain;
   DrainingInvalidations invalidations;
-  ScalarCacheStats stats;
+  ByApplication<ScalarCacheStats> stats;
 };
 
 class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
@@ -93,7 +97,7 @@ class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
   std::string_view kind() const override { return "scalar_cache"; }
   std::string waiting_for() const override;
   ScalarCacheState initial() const override;
-  std::span<Stat<ScalarCacheState> const> stats() const override;
+  ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 
   void on_request(ScalarRequest const& m, Cx& cx) const;

@@ -8,11 +8,11 @@
 // that arrives at a clock edge is usable at the next one. Loads do not block a warp; an instruction marked
 // wait_loads does (AMD's s_waitcnt, NVIDIA's scoreboard). A warp retires when its loads have returned and its
 // stores are acknowledged. The L1 is write-through without write-allocation and is emptied when another
-// kernel starts (gfx9 and NVIDIA from Fermi on); it holds remote lines too. Scalar loads go to the scalar
-// cache (scalar_cache.hpp), a component of its own. Instruction fetch is not modelled. Back-pressure: when
-// MSHRs or credits run out, the load/store unit stalls in order. An invalidation drops the page's translation
-// at once, and its lines when the accesses translated before are done; then it is acknowledged. Warps keep
-// running meanwhile.
+// kernel of any application starts there (gfx9 and NVIDIA from Fermi on); it holds remote lines too. Scalar
+// loads go to the scalar cache (scalar_cache.hpp), a component of its own. Instruction fetch is not modelled.
+// Back-pressure: when MSHRs or credits run out, the load/store unit stalls in order. An invalidation drops
+// the page's translation at once, and its lines when the accesses translated before are done; then it is
+// acknowledged. Warps keep running meanwhile.
 #pragma once
 
 #include <string>
@@ -30,8 +30,8 @@
 #include "farfault/parts/draining_invalidations.hpp"
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/ring.hpp"
+#include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
-#include "farfault/protocols/workload.hpp"
 #include "farfault/translation/tlb_organization.hpp"
 
 namespace farfault {
@@ -96,7 +96,7 @@ struct SmSpec {
   std::uint32_t moves = 1;             // invalidations under way at most
   std::uint16_t scalar_index = 0;      // among the SMs of its scalar cache
   std::uint32_t scalar_requests = 32;  // it may have there
-  Workload const* workload = nullptr;
+  Applications const* applications = nullptr;
 
   ExecutionRates rates() const {
     return {sm.simds,
@@ -126,8 +126,8 @@ struct SmStats {
   std::uint64_t stores = 0;
   std::uint64_t remote_accesses = 0;
   std::uint64_t blocks = 0;
-  std::uint64_t l1_tlb_invalidated = 0;
 
+  static std::span<Stat<SmStats> const> list();
   std::uint64_t instructions() const {
     return vector_instructions + scalar_instructions + shared_instructions + memory_instructions +
            scalar_loads;
@@ -137,14 +137,15 @@ struct SmStats {
 // A transaction on its way through the load/store unit: virtual until translated.
 struct LsuItem {
   std::uint64_t address = 0;
-  std::uint32_t bytes = 0;
   std::uint16_t context = 0;  // of its warp
+  std::uint8_t bytes = 0;
   Access access = Access::read;
+  Requester requester{};
   std::uint8_t unused = 0;
 };
 
 struct SmState {
-  std::uint32_t kernel = ~0U;
+  std::vector<std::uint32_t> launches;  // by application: the last one of which a block came
   Time tick_at = Time::max();
   WarpContexts warps;
   Policy<WarpOrder> warp_order;
@@ -162,7 +163,8 @@ struct SmState {
   std::uint32_t scalar_credits = 0;
   AccessDrain drain;
   DrainingInvalidations invalidations;
-  SmStats stats;
+  ByApplication<SmStats> stats;
+  std::uint64_t l1_tlb_invalidated = 0;
 };
 
 class Sm final : public Component<SmSpec, SmState> {
@@ -186,6 +188,7 @@ class Sm final : public Component<SmSpec, SmState> {
   std::string waiting_for() const override;
   SmState initial() const override;
   std::span<Stat<SmState> const> stats() const override;
+  ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 
   void on_start(StartBlock const& m, Cx& cx) const;
@@ -198,8 +201,10 @@ class Sm final : public Component<SmSpec, SmState> {
  private:
   // Of the warp in a slot, whose context is that named.
   void issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const;
-  void compute(std::uint32_t context, Work const& work, std::uint64_t cycle, SmState& s) const;
+  void compute(std::uint32_t context, Work const& work, std::uint64_t cycle, SmStats& stats,
+               SmState& s) const;
   void scalar_load(std::uint32_t context, WarpInstruction const& i, std::uint64_t cycle, Cx& cx) const;
+  Launchable const& program_of(Warp const& w) const { return spec().applications->launchable(w.kernel); }
   bool must_wait(std::uint32_t context, bool for_stores, Cx& cx) const;
   void wake_if_done(std::uint32_t context, Cx& cx) const;
   void schedule_tick(Cx& cx) const;
@@ -209,7 +214,7 @@ class Sm final : public Component<SmSpec, SmState> {
   bool access(LsuItem const& item, Time at, Cx& cx) const;
   void acknowledge_invalidations(Cx& cx) const;
   bool has_credit(PhysAddr address, SmState const& s) const;
-  void send(PhysAddr address, std::uint32_t tag, Access access, std::uint32_t bytes, Time at, Cx& cx) const;
+  void send(LsuItem const& item, std::uint32_t tag, std::uint32_t bytes, Time at, Cx& cx) const;
   bool lsu_busy(SmState const& s) const { return s.position < s.current.size() || !s.replay.empty(); }
 };
 

@@ -36,7 +36,7 @@ struct Warp {
   std::uint8_t waits_stores = 0;
   std::uint8_t at_barrier = 0;  // of a block that has left its slots
   std::uint8_t ended = 0;
-  std::uint32_t unused = 0;
+  std::uint32_t kernel = 0;
 };
 
 class WarpContexts {
@@ -55,10 +55,10 @@ class WarpContexts {
   Warp& operator[](std::uint32_t context) { return warps_[context]; }
   std::uint32_t in_slot(std::uint32_t slot) const { return in_slot_[slot]; }
 
-  // A block of this many warps, which may issue from `now` on. Calls placed(slot) for each in turn. Returns
-  // the block's context.
+  // A block of a kernel, of this many warps, which may issue from `now` on. Calls placed(slot) for each in
+  // turn. Returns the block's context.
   template <class F>
-  std::uint32_t start(std::uint64_t block, std::uint32_t warps, Time now, F&& placed) {
+  std::uint32_t start(std::uint64_t block, std::uint32_t kernel, std::uint32_t warps, Time now, F&& placed) {
     std::uint32_t b = 0;
     while (b < blocks_.size() && blocks_[b].live != 0) ++b;
     FF_CHECK(b < blocks_.size() && warps <= free_.size(), "no context is free for a block");
@@ -70,6 +70,7 @@ class WarpContexts {
       free_.pop_back();
       warps_[c] = Warp{};
       warps_[c].block = block;
+      warps_[c].kernel = kernel;
       warps_[c].index = i;
       warps_[c].block_context = b;
       warps_[c].next = kNone;

@@ -50,9 +50,18 @@ struct DramParams {
 
 struct DramChannelSpec {
   DramParams params;
-  std::string kind = "dram";         // of the series in the results
-  std::string section = "gpu.dram";  // of its parameters
-  AddressMap memory;                 // of all channels of the device
+  std::string kind = "dram";                   // of the series in the results
+  std::string section = "gpu.dram";            // of its parameters
+  AddressMap memory;                           // of all channels of the device
+  std::vector<std::string> applications = {};  // names of those that make requests
+};
+
+// Of the lines read for warps and for page walks.
+struct DramRequesterStats {
+  std::uint64_t data_reads = 0;
+  std::uint64_t walk_reads = 0;
+
+  static std::span<Stat<DramRequesterStats> const> list();
 };
 
 struct DramStats {
@@ -64,7 +73,6 @@ struct DramStats {
   std::uint64_t busy_ps = 0;
   std::uint64_t refresh_stalls = 0;
   std::uint64_t turn_arounds = 0;
-  std::uint64_t walk_reads = 0;
   std::uint64_t copies = 0;
 };
 
@@ -78,6 +86,7 @@ struct DramChannelState {
   std::uint64_t queued_writes = 0;
   Access last = Access::read;  // on the bus
   DramStats stats;
+  ByApplication<DramRequesterStats> by_requester;
   DepthHistogram queue_depth;  // when a request comes
 };
 
@@ -92,6 +101,7 @@ class DramChannel final : public Component<DramChannelSpec, DramChannelState> {
   std::string waiting_for() const override;
   DramChannelState initial() const override;
   std::span<Stat<DramChannelState> const> stats() const override;
+  ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 
   void on_request(MemRequest const& m, Cx& cx) const;

@@ -83,6 +83,17 @@ struct L2SliceSpec {
   std::uint16_t dram_port = 0;        // this slice's number among the clients of its channels
   std::uint32_t flushes = 0;          // that others can ask for at a time; 0: nobody does
   unsigned page_bits = 12;
+  std::vector<std::string> applications = {};  // names of those that make requests
+};
+
+// Of the requests of warps and of page walks: copies and write-backs are nobody's alone.
+struct L2RequesterStats {
+  std::uint64_t data_requests = 0;
+  std::uint64_t data_hits = 0;
+  std::uint64_t walk_reads = 0;
+  std::uint64_t walk_hits = 0;
+
+  static std::span<Stat<L2RequesterStats> const> list();
 };
 
 struct L2SliceStats {
@@ -96,21 +107,8 @@ struct L2SliceStats {
   std::uint64_t far_requests = 0;
   std::uint64_t kernel_end_writebacks = 0;
   std::uint64_t page_writebacks = 0;
-  std::uint64_t walk_reads = 0;
-  std::uint64_t walk_hits = 0;
   std::uint64_t copy_requests = 0;
   std::uint64_t copy_hits = 0;
-
-  void count_request(MemRequest const& m) {
-    ++(m.access == Access::read ? reads : writes);
-    if (is_walk(m.requester.kind)) ++walk_reads;
-    if (m.requester.kind == RequestKind::copy) ++copy_requests;
-  }
-  void count_hit(RequestKind kind) {
-    ++hits;
-    if (is_walk(kind)) ++walk_hits;
-    if (kind == RequestKind::copy) ++copy_hits;
-  }
 };
 
 struct L2Waiter {
@@ -150,6 +148,21 @@ struct L2SliceState {
   FarState far;
   FlushState flush;
   L2SliceStats stats;
+  ByApplication<L2RequesterStats> by_requester;
+
+  void count_request(MemRequest const& m) {
+    ++(m.access == Access::read ? stats.reads : stats.writes);
+    auto const kind = m.requester.kind;
+    if (kind == RequestKind::data) ++by_requester[m.requester.application].data_requests;
+    if (is_walk(kind)) ++by_requester[m.requester.application].walk_reads;
+    if (kind == RequestKind::copy) ++stats.copy_requests;
+  }
+  void count_hit(Requester const& r) {
+    ++stats.hits;
+    if (r.kind == RequestKind::data) ++by_requester[r.application].data_hits;
+    if (is_walk(r.kind)) ++by_requester[r.application].walk_hits;
+    if (r.kind == RequestKind::copy) ++stats.copy_hits;
+  }
 };
 
 class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
@@ -171,6 +184,7 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   std::string waiting_for() const override;
   L2SliceState initial() const override;
   std::span<Stat<L2SliceState> const> stats() const override;
+  ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 
   void on_request(MemRequest const& m, Cx& cx) const;

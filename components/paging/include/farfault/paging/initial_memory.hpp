@@ -1,9 +1,10 @@
 // The memory of all devices of one driver before the first kernel: the frames that are allocated, and the
-// page tables.
+// page tables, with a root for each address space. What lies in which frame is the placement's choice
+// (application_memory.hpp); no frame is given to two pages.
 //
 // Devices are named by the driver's own numbers: GPU n is device n, and its CPU kFirstCpu, wherever they are
 // in a cluster; frames are those of the cluster's devices. Errors: UserError from the constructor where the
-// workload is larger than all memory.
+// workloads are larger than all memory.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 #include "farfault/paging/frame_allocator.hpp"
 #include "farfault/paging/large_pages.hpp"
 #include "farfault/paging/node_devices.hpp"
+#include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
-#include "farfault/protocols/workload.hpp"
 #include "farfault/translation/page_table.hpp"
 
 namespace farfault {
@@ -29,7 +30,7 @@ struct PlacedPage {
 class InitialMemory {
  public:
   struct Spec {
-    Workload const* workload = nullptr;
+    Applications const* applications = nullptr;
     NodeDevices devices;
     unsigned page_bits = 12;
     std::uint64_t bytes_of_gpu = 0;
@@ -46,28 +47,18 @@ class InitialMemory {
   NodeDevices const& devices() const { return spec_.devices; }
   std::uint32_t gpus() const { return static_cast<std::uint32_t>(gpu_tables_.size()); }
   unsigned page_bits() const { return spec_.page_bits; }
-  Workload const& workload() const { return *spec_.workload; }
-  // By buffer of the workload.
-  std::vector<PageRange> const& buffers() const { return buffers_; }
+  Applications const& applications() const { return *spec_.applications; }
+  // Of an application, by buffer of its workload.
+  std::vector<PageRange> const& buffers(std::uint32_t application) const { return buffers_[application]; }
+  bool is_in_buffer(std::uint64_t page) const;
   LargePages const& large_pages() const { return large_; }
-  // Calls f(buffer, page, size) for every page of the buffers, in order; for a large one with its first base
-  // page.
-  template <class F>
-  void each_page(F&& f) const {
-    for (auto const& b : buffers_)
-      for (auto page = b.first; page < b.first + b.count;) {
-        auto const size = large_.size_of(page);
-        f(b, page, size);
-        page += std::uint64_t{1} << size;
-      }
-  }
 
   // Maps the page that holds base page `page` in a frame of the device; false when its memory is full. A
   // large page for which it has no large frame is mapped as base pages.
   [[nodiscard]] bool place(std::uint64_t page, DeviceId device);
-  // On the GPU or, where its memory is full, on the next one that has room, and on the CPU last; false when
-  // all are full.
-  [[nodiscard]] bool place_near(std::uint64_t page, std::uint32_t gpu);
+  // On GPU gpus[n] or, where its memory is full, on the next of these that has room, then on any other, and
+  // on the CPU last; false when all are full.
+  [[nodiscard]] bool place_near(std::uint64_t page, std::vector<std::uint32_t> const& gpus, std::uint32_t n);
   // Where a page was placed.
   std::optional<DeviceId> place_of(std::uint64_t page) const {
     auto const found = iommu_table_.find(page);
@@ -88,13 +79,13 @@ class InitialMemory {
   FrameAllocator& frames_of(DeviceId device) {
     return device >= kFirstCpu ? *cpu_frames_ : *gpu_frames_[device];
   }
-  DeviceId nearest_with_room(std::uint32_t gpu) const;
+  DeviceId nearest_with_room(std::vector<std::uint32_t> const& gpus, std::uint32_t n) const;
   bool place_large(std::uint64_t page, unsigned size, DeviceId device);
   bool place_base(std::uint64_t page, DeviceId device);
   void map(std::uint64_t page, DeviceId device, std::uint64_t frame, unsigned size);
 
   Spec spec_;
-  std::vector<PageRange> buffers_;
+  std::vector<std::vector<PageRange>> buffers_;  // by application
   LargePages large_;
   std::vector<Policy<FrameAllocator>> gpu_frames_;
   Policy<FrameAllocator> cpu_frames_;

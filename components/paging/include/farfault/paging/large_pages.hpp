@@ -1,7 +1,7 @@
-// Which pages of a workload are large: those aligned to a large page's size that lie wholly in one of the
-// buffers chosen. What is left at the ends of such a buffer comes in base pages, as the other buffers do.
+// Which pages of the applications are large: those aligned to a large page's size that lie wholly in one of
+// the buffers chosen. What is left at the ends of such a buffer comes in base pages, as the other buffers do.
 //
-// Errors: UserError for a buffer that the workload does not have, or in which no large page lies; of `all`, a
+// Errors: UserError for a buffer that no workload has, or in which no large page lies; of `all`, a
 // buffer without a large page is taken in base pages.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "farfault/protocols/workload.hpp"
+#include "farfault/protocols/applications.hpp"
 
 namespace farfault {
 
@@ -29,8 +29,9 @@ class LargePages {
   };
 
   LargePages() = default;
-  // `of_buffer`: the base pages of each buffer.
-  LargePages(Choice const& choice, Workload const& workload, std::vector<PageRange> const& of_buffer);
+  // `of_buffer`: by application, the base pages of each buffer.
+  LargePages(Choice const& choice, Applications const& applications,
+             std::vector<std::vector<PageRange>> const& of_buffer);
 
   bool any() const { return !ranges_.empty(); }
   // Of the page that holds base page `page`, as it should be: log2 of its base pages.

@@ -1,11 +1,11 @@
-// Which device each page of the workload lies on before the first kernel.
+// Which device each page of an application lies on before the first kernel.
 //
-// Contract: open() is called first, and reads what files it needs; place() then, once, when the machine is
-// built: it places pages of the workload's buffers with InitialMemory, each once (a large one by any of its
-// base pages: InitialMemory::each_page), in an order of its own: that in which frames are allocated. A page
-// that it leaves out is mapped at its first touch, which is possible only where leaves_out() says so. Where
-// the machines of a cluster have a memory each, place() is called for each, with devices in that machine's
-// own numbers. Errors: UserError for a file that does not fit.
+// Contract: open() is called first, and reads what files it needs; place() then, once for each application,
+// when the machine is built: it places pages of the application's buffers, each once (a large one by any of
+// its base pages: ApplicationMemory::each_page), in an order of its own: that in which frames are allocated.
+// A page that it leaves out is mapped at its first touch, which is possible only where leaves_out() says so.
+// Where the machines of a cluster have a memory each, place() is called for each, with devices in that
+// machine's own numbers. Errors: UserError for a file that does not fit.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace farfault {
 
-class InitialMemory;
+class ApplicationMemory;
 
 class PagePlacement {
  public:
@@ -39,7 +39,7 @@ class PagePlacement {
     static_cast<void>(path_of);
     return {};
   }
-  virtual void place(InitialMemory& memory) const = 0;
+  virtual void place(ApplicationMemory& memory) const = 0;
   virtual bool leaves_out() const { return false; }
 };
 

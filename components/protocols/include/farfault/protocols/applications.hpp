@@ -29,6 +29,14 @@ struct Application {
   std::uint32_t repeats = 1;        // times that its kernels run, one time after the other
 };
 
+// A kernel with what it needs to know of its application.
+struct Launchable {
+  Kernel const* kernel = nullptr;
+  VirtAddr first_address = 0;  // of its address space
+  std::uint8_t space = 0;
+  std::uint8_t application = 0;
+};
+
 class Applications {
  public:
   static constexpr std::uint32_t kMost = 64;
@@ -37,10 +45,10 @@ class Applications {
   explicit Applications(std::vector<Application> all) : all_(std::move(all)) {
     for (auto const& a : all_) {
       first_kernel_.push_back(kernels());
-      for (std::size_t k = 0; k < a.workload->kernel_count(); ++k) {
-        kernels_.push_back(&a.workload->kernel(k));
-        owner_.push_back(static_cast<std::uint32_t>(first_kernel_.size() - 1));
-      }
+      for (std::size_t k = 0; k < a.workload->kernel_count(); ++k)
+        kernels_.push_back({&a.workload->kernel(k), first_address_of(a.space),
+                            static_cast<std::uint8_t>(a.space),
+                            static_cast<std::uint8_t>(first_kernel_.size() - 1)});
       spaces_ = std::max(spaces_, a.space + 1);
     }
   }
@@ -54,18 +62,37 @@ class Applications {
   auto end() const { return all_.end(); }
 
   std::uint32_t kernels() const { return static_cast<std::uint32_t>(kernels_.size()); }
-  Kernel const& kernel(std::uint32_t number) const { return *kernels_[number]; }
-  std::uint32_t application_of(std::uint32_t kernel) const { return owner_[kernel]; }
+  Launchable const& launchable(std::uint32_t kernel) const { return kernels_[kernel]; }
+  Kernel const& kernel(std::uint32_t number) const { return *kernels_[number].kernel; }
+  std::uint32_t application_of(std::uint32_t kernel) const { return kernels_[kernel].application; }
   std::uint32_t first_kernel(std::uint32_t application) const { return first_kernel_[application]; }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (auto const& a : all_) names.push_back(a.name);
+    return names;
+  }
+  // Of one, what runs where: of `gpus` GPUs and `sms` SMs that there are.
+  std::vector<std::uint32_t> gpus_of(std::uint32_t application, std::uint32_t gpus) const {
+    return all_or(all_[application].gpus, gpus);
+  }
+  std::vector<std::uint32_t> sms_of(std::uint32_t application, std::uint32_t sms) const {
+    return all_or(all_[application].sms, sms);
+  }
 
   // Address spaces are numbered from 0; this is one more than the last.
   std::uint32_t spaces() const { return spaces_; }
 
  private:
+  static std::vector<std::uint32_t> all_or(std::vector<std::uint32_t> some, std::uint32_t there_are) {
+    if (some.empty())
+      for (std::uint32_t i = 0; i < there_are; ++i) some.push_back(i);
+    return some;
+  }
+
   std::vector<Application> all_;
   std::vector<std::uint32_t> first_kernel_;  // by application
-  std::vector<Kernel const*> kernels_;
-  std::vector<std::uint32_t> owner_;  // by kernel
+  std::vector<Launchable> kernels_;
   std::uint32_t spaces_ = 1;
 };
 

@@ -84,12 +84,15 @@ struct MemResponse {
 };
 
 // From an SM to its scalar cache, and back. `sm` is the SM's number there, `warp` for the SM alone. Addresses
-// are virtual, or those of the kernel's arguments.
+// are virtual, or those of the kernel's arguments. `launch` counts the kernels that the application has
+// launched.
 struct ScalarRequest {
   VirtAddr address;
-  std::uint32_t kernel;
+  std::uint32_t launch;
   std::uint16_t sm;
   std::uint16_t warp;
+  Requester requester{};
+  std::uint8_t unused[5] = {};
 };
 struct ScalarResponse {
   std::uint32_t warp;
@@ -195,9 +198,11 @@ struct Credit {
   std::uint32_t bytes;
 };
 
+// Kernels are numbered over all applications (applications.hpp); `launch` counts those that this application
+// has launched, from 0.
 struct LaunchKernel {
   std::uint32_t kernel;
-  std::uint32_t unused;
+  std::uint32_t launch;
 };
 struct KernelDone {
   std::uint32_t gpu;
@@ -206,12 +211,12 @@ struct KernelDone {
 struct StartBlock {
   std::uint64_t block;
   std::uint32_t kernel;
-  std::uint32_t unused;
+  std::uint32_t launch;
 };
 struct BlockDone {
   std::uint64_t block;
   std::uint32_t sm;
-  std::uint32_t unused;
+  std::uint32_t kernel;
 };
 
 // From the host to every GPU, once all have reported the last block of a kernel: write back what is dirty.

@@ -1,0 +1,53 @@
+// Counters of a component that are kept for each application apart, and declared once.
+//
+//   struct Counts {
+//     std::uint64_t hits = 0;
+//     static std::span<Stat<Counts> const> list();  // name, unit, text and value of each
+//   };
+//   struct State { ByApplication<Counts> counts; };   // ++state.counts[application].hits
+//   ApplicationStats application_stats() const override { return counted_by_application<&State::counts>(); }
+//
+// The component's own statistics then have the sum of each over all applications, and, where there are
+// several, those of each stand beside them (Component::stat_groups). Applications are numbered from 0; the
+// first costs no indirection, since most runs have one.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "farfault/engine/probes.hpp"
+
+namespace farfault {
+
+// Counts must be plain counters, with a list() of all of them.
+template <class Counts>
+class ByApplication {
+ public:
+  using Of = Counts;
+
+  ByApplication() = default;
+  explicit ByApplication(std::uint32_t applications) : others_(applications == 0 ? 0 : applications - 1) {}
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(others_.size()) + 1; }
+  Counts& operator[](std::uint32_t application) {
+    return application == 0 ? first_ : others_[application - 1];
+  }
+  Counts const& operator[](std::uint32_t application) const {
+    return application == 0 ? first_ : others_[application - 1];
+  }
+  // Of all applications together.
+  std::uint64_t total(std::uint64_t Counts::*counter) const {
+    auto sum = first_.*counter;
+    for (auto const& other : others_) sum += other.*counter;
+    return sum;
+  }
+
+  auto members() { return std::tie(first_, others_); }
+
+ private:
+  Counts first_{};
+  std::vector<Counts> others_;
+};
+
+}  // namespace farfault

@@ -1,0 +1,209 @@
+// Several applications at once on a whole machine: whose pages and lines are where, what each gets of the
+// SMs, and what is counted for each.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "run_model.hpp"
+
+using namespace farfault;
+using test::ModelRun;
+using test::OneMore;
+
+namespace {
+
+// FIR on four GPUs of eight SMs; BFS beside it.
+std::string fir(std::string const& more = {}) {
+  return "include = [\"paper-gmmu-bypass\"]\ngpu.sms = 8\nworkload.name = \"fir\"\n"
+         "workload.fir.size = \"1 MiB\"\n" +
+         (more.empty() ? "memory.placement = \"interleave\"\n" : more);
+}
+constexpr char const* kBfs = "rmat.scale = 11\nrmat.edge_factor = 8\n";
+
+Application on(std::string name, std::uint32_t space, std::vector<std::uint32_t> sms) {
+  Application a;
+  a.name = std::move(name);
+  a.space = space;
+  a.sms = std::move(sms);
+  return a;
+}
+std::vector<std::uint32_t> range(std::uint32_t first, std::uint32_t end) {
+  std::vector<std::uint32_t> all;
+  for (auto i = first; i < end; ++i) all.push_back(i);
+  return all;
+}
+
+template <class C, class F>
+void each(System& system, F&& f) {
+  for (ComponentId id = 0; id < system.component_count(); ++id)
+    if (auto const* c = dynamic_cast<C const*>(&system.component(id))) f(*c);
+}
+
+struct Found {
+  std::uint64_t frames_of_two = 0;  // frames with pages of more than one
+  std::uint64_t wrong_pages = 0;    // TLB entries of SMs for pages of an application that does not run there
+  std::uint64_t wrong_lines = 0;    // L1 lines, or lines on their way, in frames of another application
+  std::uint64_t entries = 0;        // looked at
+  std::uint64_t lines = 0;
+};
+
+// Whose frames and translations the SMs hold, where each SM has one application.
+void look(ModelRun& run, Found& found) {
+  std::map<PhysAddr, std::uint32_t> space_of;
+  each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
+    d.state().table.each_page([&](std::uint64_t page, PageTranslation const& t) {
+      found.frames_of_two += space_of.emplace(t.frame, space_of_page(page, 12)).second ? 0 : 1;
+    });
+  });
+  each<Sm>(run.system(), [&](Sm const& sm) {
+    std::uint32_t space = 0;
+    for (auto const& a : run.applications())
+      if (std::ranges::find(a.sms, sm.spec().index) != a.sms.end()) space = a.space;
+    auto const& s = sm.state();
+    s.l1_tlb->each_entry([&](std::uint64_t page, PageTranslation const&) {
+      ++found.entries;
+      found.wrong_pages += space_of_page(page, 12) != space ? 1 : 0;
+    });
+    auto const check = [&](std::uint64_t line) {
+      ++found.lines;
+      auto const owner = space_of.find(line * sm.spec().line_bytes >> 12 << 12);
+      found.wrong_lines += owner == space_of.end() || owner->second != space ? 1 : 0;
+    };
+    s.l1.each_line(check);
+    for (std::uint32_t i = 0; i < s.l1_mshrs.entries(); ++i)
+      if (s.l1_mshrs.key(i) != MshrTable<std::uint32_t>::kFree) check(s.l1_mshrs.key(i));
+  });
+}
+
+std::uint64_t of(ModelRun& run, std::string const& kind, std::string const& stat, std::uint32_t application) {
+  std::uint64_t sum = 0;
+  auto& system = run.system();
+  for (ComponentId id = 0; id < system.component_count(); ++id) {
+    auto const& c = system.component(id);
+    auto const groups = c.stat_groups();
+    std::size_t size = 0;
+    for (auto const& g : groups) size += g.values();
+    std::vector<std::uint64_t> values(size);
+    if (c.kind() != kind) continue;
+    c.sample(values.data());
+    auto const* at = values.data();
+    for (auto const& g : groups)
+      for (auto const& s : g.stats) {
+        if (g.kind == kind + ".by_application" && s.name == stat &&
+            g.application == run.applications()[application].name)
+          sum += *at;
+        at += s.bins;
+      }
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("no access of an application reaches a frame of another's, whichever shares of the SMs they have") {
+  for (std::uint32_t const split : {4U, 1U, 6U}) {
+    CAPTURE(split);
+    for (auto const* placement : {"interleave", "first_touch"}) {
+      ModelRun run(fir("memory.placement = \"" + std::string(placement) + "\"\n"),
+                   on("filter", 0, range(0, split)), {{"bfs", kBfs, on("graph", 1, range(split, 8))}});
+      Found found;
+      for (auto at = Time{2us}; run.engine().run_until(at) != RunState::drained; at += 2us) look(run, found);
+      look(run, found);
+      CHECK(found.frames_of_two == 0);
+      CHECK(found.wrong_pages == 0);
+      CHECK(found.wrong_lines == 0);
+      CHECK(found.entries > 1000);
+      CHECK(found.lines > 1000);
+    }
+  }
+}
+
+TEST_CASE("applications that share all SMs do each what it does alone: instructions, accesses, kernels") {
+  ModelRun alone(fir());
+  alone.run();
+  ModelRun graph(
+      "include = [\"paper-gmmu-bypass\"]\ngpu.sms = 8\nworkload.name = \"bfs\"\n"
+      "memory.placement = \"interleave\"\nworkload.bfs.rmat.scale = 11\nworkload.bfs.rmat.edge_factor = 8\n");
+  graph.run();
+  for (auto const& [filter_sms, graph_sms] :
+       {std::pair{range(0, 0), range(0, 0)}, std::pair{range(0, 2), range(2, 8)},
+        std::pair{range(0, 6), range(3, 8)}}) {
+    ModelRun both(fir(), on("filter", 0, filter_sms), {{"bfs", kBfs, on("graph", 1, graph_sms)}});
+    both.run();
+    for (auto const* stat : {"instructions", "transactions", "stores", "blocks", "vector_instructions"}) {
+      CAPTURE(stat);
+      CHECK(of(both, "sm", stat, 0) == alone.total("sm", stat));
+      CHECK(of(both, "sm", stat, 1) == graph.total("sm", stat));
+      CHECK(of(both, "sm", stat, 0) + of(both, "sm", stat, 1) == both.total("sm", stat));
+    }
+    CHECK(of(both, "host", "kernels", 0) == 1);
+    CHECK(of(both, "host", "kernels", 1) == graph.total("host", "kernels"));
+    CHECK(of(both, "dispatcher", "blocks_dispatched", 1) == graph.total("dispatcher", "blocks_dispatched"));
+  }
+}
+
+TEST_CASE("an application alone in a list of one gives what the workload gives, to the picosecond") {
+  ModelRun plain(fir());
+  plain.run();
+  ModelRun listed(fir(), on("filter", 0, range(0, 8)), {});
+  listed.run();
+  CHECK(plain.kernel(0).finished == listed.kernel(0).finished);
+  CHECK(plain.engine().state_digest() == listed.engine().state_digest());
+  // In another address space it has another root, so that walks read other lines.
+  ModelRun elsewhere(fir(), on("filter", 3, {}), {});
+  elsewhere.run();
+  for (auto const* stat : {"instructions", "stores", "transactions", "blocks"})
+    CHECK(plain.total("sm", stat) == elsewhere.total("sm", stat));
+}
+
+TEST_CASE("an application starts when it is to, and repeats its kernels as often as it is to") {
+  auto late = on("late", 1, {});
+  late.start = Time{50us};
+  late.repeats = 3;
+  ModelRun run(fir(), on("filter", 0, {}), {{"fir", "size = \"256 KiB\"", late}});
+  run.run();
+  std::vector<KernelRecord> of_late;
+  for (auto const& r : run.assembly().host().state().records)
+    if (run.applications().application_of(r.kernel) == 1) of_late.push_back(r);
+  REQUIRE(of_late.size() == 3);
+  CHECK(of_late[0].launched == Time{50us});
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    CHECK(of_late[i].kernel == 1);
+    CHECK(of_late[i].launch == i);
+    if (i != 0) CHECK(of_late[i].launched == of_late[i - 1].finished);
+  }
+}
+
+TEST_CASE("applications on GPUs of their own have their pages there, and run as each does alone") {
+  auto first = on("first", 0, {});
+  first.gpus = {0, 1};
+  auto second = on("second", 1, {});
+  second.gpus = {2, 3};
+  ModelRun both(fir(), first, {{"fir", "size = \"1 MiB\"", second}});
+  both.run();
+  each<PagingDriver>(both.system(), [&](PagingDriver const& d) {
+    d.state().table.each_page([&](std::uint64_t page, PageTranslation const& t) {
+      CHECK(device_of(t.frame) / 2 == space_of_page(page, 12));
+    });
+  });
+  each<Sm>(both.system(), [&](Sm const& sm) {
+    CHECK(sm.state().stats[sm.spec().device < 2 ? 1 : 0].instructions() == 0);
+    CHECK(sm.state().stats[sm.spec().device < 2 ? 0 : 1].instructions() != 0);
+  });
+}
+
+TEST_CASE("two applications with buffers at the same addresses have pages of their own, and tables") {
+  ModelRun run(fir(), on("a", 0, range(0, 4)), {});
+  run.run();
+  std::uint64_t pages = 0;
+  each<PagingDriver>(run.system(), [&](PagingDriver const& d) { pages = d.state().table.mapped_pages(); });
+  ModelRun two(fir(), on("a", 0, range(0, 4)), {{"fir", "size = \"1 MiB\"", on("b", 1, range(4, 8))}});
+  two.run();
+  each<PagingDriver>(two.system(), [&](PagingDriver const& d) {
+    CHECK(d.state().table.mapped_pages() == 2 * pages);
+    CHECK(d.state().table.nodes() % 2 == 0);  // nothing is shared between the spaces' tables
+  });
+}
