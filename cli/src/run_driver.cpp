@@ -72,7 +72,7 @@ RunDriver::RunDriver(RunOptions const& options, Transport& transport, Model& mod
       sampler_(model.assembly->system(), engine_, transport, model.assembly->gpus_of_components()),
       tables_(*model.assembly, engine_, transport),
       progress_(progress_on_stderr(transport.rank() == 0 ? options.progress : ProgressMode::off)),
-      blocks_(model.blocks() * model.assembly->instances().size()),
+      blocks_(model.applications.blocks() * model.assembly->instances().size()),
       schedule_(model.run.sample_interval, model.run.sample_doubling),
       next_sample_(schedule_.after(Time{})),
       flushed_(WallClock::now()),
@@ -329,7 +329,7 @@ int RunDriver::conclude(std::string reason) {
 }
 
 RunFacts RunDriver::run_facts() const {
-  return {*model_.workload,
+  return {model_.applications.applications(),
           model_.assembly->instances().size(),
           model_.assembly->gpus(),
           model_.machine_config.gpu.clock.clock(),

@@ -6,15 +6,15 @@
 
 #include "farfault/compute/dispatcher.hpp"
 #include "farfault/engine/engine.hpp"
-#include "farfault/protocols/workload.hpp"
+#include "farfault/protocols/applications.hpp"
 #include "farfault/results/writer.hpp"
 #include "sampler.hpp"
 
 namespace farfault::cli {
 
 struct RunFacts {
-  Workload const& workload;
-  std::size_t instances;  // of the workload
+  Applications const& applications;
+  std::size_t instances;  // of each
   std::uint32_t gpus;
   Clock clock;  // of the GPUs
   Time start;   // the first launch
