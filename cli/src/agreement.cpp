@@ -147,7 +147,7 @@ Fact fact_of(ModelInput const& input, std::size_t number) {
 }
 
 bool names_file(Model const& model, std::string const& parameter) {
-  return parameter == model.workload_file ||
+  return model.applications.names_file(parameter) ||
          std::ranges::any_of(model.inputs, [&](auto const& input) { return input.parameter == parameter; });
 }
 
@@ -162,14 +162,20 @@ std::vector<Fact> facts_of_configuration(RunOptions const& options, Model const&
   return facts;
 }
 
-std::vector<Fact> facts_of_workload(Model const& model) {
+std::vector<Fact> facts_of_workloads(Model const& model) {
   std::vector<Fact> facts;
+  auto const& set = model.applications;
   for (auto const& input : model.inputs)
-    if (input.parameter == model.workload_file) facts.push_back(fact_of(input, facts.size() + 1));
-  facts.push_back({"workload",
-                   fmt::format("{} kernels of {} blocks in all, {} bytes", model.workload->kernel_count(),
-                               model.blocks(), model.workload->footprint()),
-                   ""});
+    if (set.names_file(input.parameter)) facts.push_back(fact_of(input, facts.size() + 1));
+  for (std::size_t a = 0; a < set.all().size(); ++a) {
+    auto const& workload = set.workload(a);
+    std::uint64_t blocks = 0;
+    for (std::size_t k = 0; k < workload.kernel_count(); ++k) blocks += workload.kernel(k).shape().blocks;
+    facts.push_back({set.all()[a].key,
+                     fmt::format("{} kernels of {} blocks in all, {} bytes", workload.kernel_count(), blocks,
+                                 workload.footprint()),
+                     ""});
+  }
   return facts;
 }
 

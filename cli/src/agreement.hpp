@@ -34,8 +34,8 @@ std::vector<Fact> facts_of_program();
 // The options that shape a run (how many threads a rank has is its own affair), the configuration, and the
 // content of the machine's file.
 std::vector<Fact> facts_of_configuration(RunOptions const& options, Model const& model);
-// The contents of the workload's files, and what was made of them.
-std::vector<Fact> facts_of_workload(Model const& model);
+// The contents of the files of all workloads, and what was made of them.
+std::vector<Fact> facts_of_workloads(Model const& model);
 // The components of the model and which rank has which of them.
 std::vector<Fact> facts_of_components(System const& system, Placement const& placement);
 Fact fact_of_checkpoint(Checkpoint const& checkpoint);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "application_params.hpp"
 #include "farfault/cli/listing.hpp"
 #include "farfault/cli/simulation.hpp"
 #include "farfault/topologies/assembly.hpp"
@@ -40,11 +41,15 @@ Extensions& Extensions::preset(std::string name, std::string toml) {
 
 void Extensions::check() const {
   policies_.check();
-  cli::WorkloadChoice choice;
-  ParamTable keys;
-  choice.describe(keys);
+  // Where the table of a workload's parameters stands, others do.
   auto taken = names_of(workloads::all());
-  for (auto const& key : keys.all()) taken.push_back(key.name);
+  auto const also = [&](auto spec) {
+    ParamTable keys;
+    spec.describe(keys);
+    for (auto const& key : keys.all()) taken.push_back(key.name);
+  };
+  also(cli::WorkloadChoice());
+  also(cli::ApplicationParams());
   for (auto const& w : more_workloads_) {
     check_name("workload", w.name, taken, names_of(more_workloads_));
     try {

@@ -5,8 +5,10 @@
 
 #include "farfault/engine/archive.hpp"
 #include "farfault/engine/files.hpp"
+#include "farfault/topologies/host_gpus.hpp"
 #include "farfault/topologies/load.hpp"
 #include "farfault/topologies/model_size.hpp"
+#include "farfault/topologies/sm_count.hpp"
 
 namespace farfault::cli {
 
@@ -25,6 +27,7 @@ Model::Model(RunOptions const& options)
       policies(&options.extensions.policies()) {
   auto const& extensions = options.extensions;
   auto const& path = options.config_path;
+  ApplicationSet::prepare(config);
   auto const preset = extensions.find_preset(path);
   bool const there = is_there(path);
   if (!there && !preset && path.find_first_of("./") == std::string::npos)
@@ -38,16 +41,14 @@ Model::Model(RunOptions const& options)
   bind("run", run);
   bind(kLimits, limits);
   machine_config.bind(config, policies);
-  bind("workload", workload_choice);
-  bind_workloads(extensions.workloads());
+  applications.bind(config, extensions.workloads(), policies);
   config.reject_mistakes();
   machine_config.check(config);
   config.reject_mistakes();
-  ParamTable table;
-  builder->describe(table);
-  for (auto const& param : table.all())
-    if (param.kind == ParamKind::file) workload_file = "workload." + workload_choice.name + "." + param.name;
   load_machine(extensions.machine_formats());
+  applications.share(config, topologies::gpus_of_host(machine, *machine_config.memory.scope.make({})),
+                     topologies::sms_of_gpu(machine, machine_config.gpu.sms));
+  config.reject_mistakes();
   open_placement();
 }
 
@@ -62,8 +63,7 @@ void Model::open_placement() {
 
 void Model::assemble() {
   topologies::check_model_size(machine, machine_config, limits);
-  applications = Applications(*workload);
-  assembly.emplace(machine, machine_config, applications, *placement);
+  assembly.emplace(machine, machine_config, applications.applications(), *placement);
 }
 
 void Model::load_machine(topologies::MachineFormats const& more) {
@@ -79,34 +79,16 @@ void Model::load_machine(topologies::MachineFormats const& more) {
   machine_config.fit_to(machine, config);
 }
 
-void Model::build_workload() {
+void Model::build_workloads() {
   workloads::BuildContext context;
   context.warp_width = machine_config.gpu.warp_width;
   context.page_bytes = machine_config.memory.page_size.bytes;
-  context.base_folder = folder_of(workload_file);
   context.seed = run.seed;
   context.limits = limits;
-  workload.emplace(builder->build(context));
-  for (auto const& input : workload->inputs())
-    inputs.push_back({workload_file, input.path, input.bytes, input.hash});
-}
-
-void Model::bind_workloads(std::vector<workloads::WorkloadInfo> const& known) {
-  for (auto const& info : known) {
-    auto one = info.make();
-    auto const section = "workload." + info.name;
-    bind(section, *one);
-    if (info.name == workload_choice.name)
-      builder = std::move(one);
-    else
-      config.leave_out(section, "workload.name = \"" + info.name + "\"");
-  }
-  if (builder) return;
-  try {
-    workloads::make(workload_choice.name, known);
-  } catch (UserError const& e) {
-    config.refuse("workload.name", std::string("workload.name: ") + e.what());
-  }
+  applications.build(config, context, [this](std::string const& parameter) { return folder_of(parameter); });
+  for (std::size_t a = 0; a < applications.all().size(); ++a)
+    for (auto const& input : applications.workload(a).inputs())
+      inputs.push_back({applications.all()[a].file, input.path, input.bytes, input.hash});
 }
 
 std::uint64_t Model::hash() const {
@@ -121,12 +103,6 @@ std::uint64_t Model::hash() const {
     hasher.mix(input.hash);
   }
   return hasher.value();
-}
-
-std::uint64_t Model::blocks() const {
-  std::uint64_t sum = 0;
-  for (std::size_t k = 0; k < workload->kernel_count(); ++k) sum += workload->kernel(k).shape().blocks;
-  return sum;
 }
 
 // A relative file name in a configuration is relative to that file.

@@ -1,14 +1,13 @@
 // Private: everything that a run is made of, built from its configuration.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 
+#include "application_set.hpp"
 #include "farfault/cli/simulation.hpp"
 #include "farfault/engine/config.hpp"
 #include "farfault/topologies/assembly.hpp"
-#include "farfault/workloads/registry.hpp"
 
 namespace farfault::cli {
 
@@ -21,14 +20,14 @@ struct ModelInput {
 };
 
 struct Model {
-  // The configuration and the machine; then, in this order, what may take long: the workload, and the
-  // components of both.
+  // The configuration and the machine; then, in this order, what may take long: the workloads, and the
+  // components of all.
   // `options` must outlive it.
   explicit Model(RunOptions const& options);
   Model(Model const&) = delete;
   Model& operator=(Model const&) = delete;
 
-  void build_workload();
+  void build_workloads();
   void assemble();
 
   // The resolved configuration without the limits on inputs, which decide whether there is a result and never
@@ -36,7 +35,6 @@ struct Model {
   std::string result_config() const { return config.resolved({kLimits}); }
   // Of everything that the result depends on: result_config(), and the contents of input files.
   std::uint64_t hash() const;
-  std::uint64_t blocks() const;  // of all kernels, for one instance
 
   static constexpr char const* kLimits = "limits";  // the section of InputLimits
 
@@ -45,14 +43,10 @@ struct Model {
   RunParams run;
   InputLimits limits;
   topologies::MachineConfig machine_config;
-  WorkloadChoice workload_choice;
-  std::unique_ptr<workloads::WorkloadBuilder> builder;
-  std::string workload_file;  // the parameter that names the workload's input; empty where it has none
   std::vector<ModelInput> inputs;
   topologies::Machine machine;
   Policy<PagePlacement> placement;
-  std::optional<Workload> workload;
-  Applications applications;
+  ApplicationSet applications;
   std::optional<topologies::Assembly> assembly;
 
  private:
@@ -62,8 +56,6 @@ struct Model {
     spec.describe(table);
     config.bind(section, table);
   }
-  void bind_workloads(std::vector<workloads::WorkloadInfo> const&
-                          known);  // each is checked; the chosen one becomes `builder`
   void load_machine(topologies::MachineFormats const& more);
   void open_placement();
   std::string folder_of(std::string const& key) const;

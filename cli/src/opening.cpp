@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "farfault/engine/error.hpp"
 #include "farfault/topologies/sm_count.hpp"
 #include "model.hpp"
@@ -22,6 +24,16 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{:.1f} GiB", size / kKi / kKi / kKi);
 }
 
+std::string names_of(Applications const& applications) {
+  constexpr std::uint32_t kMost = 8;
+  if (applications.count() == 1) return applications[0].workload->name();
+  std::string names;
+  for (std::uint32_t a = 0; a < std::min(applications.count(), kMost); ++a)
+    names += (a == 0 ? "" : ", ") + applications[a].name;
+  return fmt::format("{} applications ({}{})", applications.count(), names,
+                     applications.count() > kMost ? ", ..." : "");
+}
+
 }  // namespace
 
 std::string machine_line(Model const& model) {
@@ -32,10 +44,10 @@ std::string machine_line(Model const& model) {
                      counted(machine.count(topologies::NodeKind::cpu), "CPU"));
 }
 
-std::string workload_line(Model const& model, std::uint32_t ranks, std::uint32_t threads) {
-  auto const& workload = *model.workload;
-  return fmt::format("farfault: {}: {} on {}; {} of {}\n", workload.name(),
-                     counted(workload.kernel_count(), "kernel"), size_text(workload.footprint()),
+std::string workloads_line(Model const& model, std::uint32_t ranks, std::uint32_t threads) {
+  auto const& set = model.applications;
+  return fmt::format("farfault: {}: {} on {}; {} of {}\n", names_of(set.applications()),
+                     counted(set.applications().kernels(), "kernel"), size_text(set.footprint()),
                      counted(ranks, "rank"), counted(threads, "thread"));
 }
 

@@ -11,6 +11,6 @@ struct Model;
 // A line each, with a line end: the machine, of a model that may not have its workload yet; what runs on it,
 // and on how many ranks and threads, of one that may not have its components yet.
 std::string machine_line(Model const& model);
-std::string workload_line(Model const& model, std::uint32_t ranks, std::uint32_t threads);
+std::string workloads_line(Model const& model, std::uint32_t ranks, std::uint32_t threads);
 
 }  // namespace farfault::cli

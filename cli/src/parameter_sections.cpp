@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "application_params.hpp"
 #include "farfault/cli/listing.hpp"
 #include "farfault/cli/simulation.hpp"
 #include "farfault/topologies/assembly.hpp"
@@ -28,6 +29,10 @@ ParameterSections parameter_sections(Extensions const& extensions) {
     builder->describe(section.table);
     sections.add(std::move(section));
   }
+  sections.add<ApplicationParams>(
+      "application",
+      "one of several that run at once, in the place of [workload]: a table [[application]] for each; --set "
+      "application.NAME.KEY=VALUE changes one, its workload's parameters among them");
   return sections;
 }
 

@@ -72,7 +72,7 @@ RunDriver::RunDriver(RunOptions const& options, Transport& transport, Model& mod
       sampler_(model.assembly->system(), engine_, transport, model.assembly->gpus_of_components()),
       tables_(*model.assembly, engine_, transport),
       progress_(progress_on_stderr(transport.rank() == 0 ? options.progress : ProgressMode::off)),
-      blocks_(model.blocks() * model.assembly->instances().size()),
+      blocks_(model.applications.blocks() * model.assembly->instances().size()),
       schedule_(model.run.sample_interval, model.run.sample_doubling),
       next_sample_(schedule_.after(Time{})),
       flushed_(WallClock::now()),
@@ -293,21 +293,30 @@ std::vector<std::uint64_t> RunDriver::node_loads() {
   return all;
 }
 
-// Of all hosts, on whatever rank; 0 where there was none.
-Time RunDriver::first_launch() {
-  auto earliest = Time::max();
-  for (auto const& instance : model_.assembly->instances())
-    if (instance.host->has_state()) earliest = std::min(earliest, instance.host->state().first_launch);
-  auto const before_end = transport_.max(count_of(Time::max()) - count_of(earliest));
-  return before_end == 0 ? Time{}
-                         : Time{Duration{picoseconds(Time::max()) - static_cast<std::int64_t>(before_end)}};
+// Over all hosts, on whatever rank; zero where nothing was launched, or has ended.
+std::vector<ApplicationSpan> RunDriver::application_spans() {
+  std::vector<ApplicationSpan> spans(model_.applications.applications().count());
+  for (std::size_t a = 0; a < spans.size(); ++a) {
+    auto first = Time::max();
+    Time last{};
+    for (auto const& instance : model_.assembly->instances()) {
+      if (!instance.host->has_state()) continue;
+      first = std::min(first, instance.host->state().runs[a].first_launch);
+      last = std::max(last, instance.host->state().runs[a].last_end);
+    }
+    auto const before_end = transport_.max(count_of(Time::max()) - count_of(first));
+    if (before_end != 0)
+      spans[a].start = Time{Duration{picoseconds(Time::max()) - static_cast<std::int64_t>(before_end)}};
+    spans[a].end = Time{Duration{static_cast<std::int64_t>(transport_.max(count_of(last)))}};
+  }
+  return spans;
 }
 
 int RunDriver::conclude(std::string reason) {
   auto const signal = stopping_signal();
   auto const stuck = reason == "completed" ? waiting() : std::string{};
   if (reason == "completed" && transport_.max(stuck.empty() ? 0 : 1) != 0) reason = "deadlock";
-  start_ = first_launch();
+  spans_ = application_spans();
   node_loads_ = node_loads();
   auto const profile = engine_.profile();
   auto const events = transport_.sum(profile.events);
@@ -329,11 +338,11 @@ int RunDriver::conclude(std::string reason) {
 }
 
 RunFacts RunDriver::run_facts() const {
-  return {*model_.workload,
+  return {model_.applications.applications(),
           model_.assembly->instances().size(),
           model_.assembly->gpus(),
           model_.machine_config.gpu.clock.clock(),
-          start_,
+          spans_,
           end_};
 }
 

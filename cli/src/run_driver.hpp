@@ -51,7 +51,7 @@ class RunDriver {
   std::string latest_checkpoint() const;
   int stop();
   int conclude(std::string reason);
-  Time first_launch();
+  std::vector<ApplicationSpan> application_spans();
   std::string stopping_signal();
   // Every component's own account of what it waits for, from all ranks.
   std::string waiting();
@@ -81,7 +81,7 @@ class RunDriver {
   Time next_sample_{};
   std::uint64_t samples_ = 0;  // taken by this program; a run that it resumed may have more
   bool cost_told_ = false;
-  Time start_{};  // the first launch
+  std::vector<ApplicationSpan> spans_;
   Time end_{};
   Time last_checkpoint_{};
   std::optional<Time> saved_;  // the time of the checkpoint that is there

@@ -74,7 +74,8 @@ void Sampler::sample() {
   }
 }
 
-std::uint64_t Sampler::total(std::string_view kind, std::string_view stat) const {
+std::uint64_t Sampler::total_of(std::string_view application, std::string_view kind,
+                                std::string_view stat) const {
   std::uint64_t sum = 0;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     if (groups_[g].kind != kind) continue;
@@ -83,7 +84,9 @@ std::uint64_t Sampler::total(std::string_view kind, std::string_view stat) const
     for (std::size_t s = 0; s < groups_[g].stats.size(); ++s) {
       if (groups_[g].stats[s].name != stat) continue;
       found = true;
-      for (std::size_t i = 0; i < n; ++i) sum += values_[begin_of(g, s) + i];
+      for (std::size_t i = 0; i < n; ++i)
+        if (application.empty() || groups_[g].applications[i] == application)
+          sum += values_[begin_of(g, s) + i];
     }
     FF_CHECK(found, "no statistic '" + std::string(stat) + "' of " + std::string(kind));
   }

@@ -24,7 +24,9 @@ class Sampler {
   std::vector<std::uint64_t> const& values() const { return values_; }
 
   // Of the last sample: the statistic summed over all instances; 0 where there is none.
-  std::uint64_t total(std::string_view kind, std::string_view stat) const;
+  std::uint64_t total(std::string_view kind, std::string_view stat) const { return total_of({}, kind, stat); }
+  // Of an application alone, in a group that is split by application.
+  std::uint64_t total_of(std::string_view application, std::string_view kind, std::string_view stat) const;
   // Whether each GPU has instances of the group.
   bool is_of_gpus(std::size_t group) const;
   // The same for each GPU by itself, of groups()[group].stats[stat].

@@ -113,13 +113,13 @@ int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
   if (!agree(*transport, facts)) return kDone;
   tell(machine_line(*model));
   if (!together(*transport, [&] {
-        model->build_workload();
+        model->build_workloads();
         if (writes) check_paths(options, files_read(*model));
-        if (several) facts = facts_of_workload(*model);
+        if (several) facts = facts_of_workloads(*model);
       }))
     return kDone;
   if (!agree(*transport, facts)) return kDone;
-  tell(workload_line(*model, transport->ranks(), RunDriver::threads(options)));
+  tell(workloads_line(*model, transport->ranks(), RunDriver::threads(options)));
 
   std::optional<RunDriver> driver;
   if (!together(*transport, [&] {

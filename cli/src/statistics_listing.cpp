@@ -23,7 +23,7 @@ std::string_view name_of(StatKind kind) {
 
 void list_statistics(RunOptions const& options, bool json, std::ostream& out) {
   Model model(options);
-  model.build_workload();
+  model.build_workloads();
   model.assemble();
   auto const& system = model.assembly->system();
   std::vector<Listed> groups;

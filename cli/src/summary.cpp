@@ -19,6 +19,21 @@ std::string count(std::uint64_t n) {
   return for_people(static_cast<double>(n));
 }
 
+std::string mebibytes(std::uint64_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / 1048576);
+}
+
+// "15 SMs of 2 GPUs"; empty for an application on everything.
+std::string place_of(Application const& application) {
+  auto const counted = [](std::size_t n, std::string_view one) {
+    return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
+  };
+  auto const sms = application.sms.empty() ? std::string() : counted(application.sms.size(), "SM");
+  auto const gpus = application.gpus.empty() ? std::string() : counted(application.gpus.size(), "GPU");
+  if (gpus.empty()) return sms.empty() ? "" : ", " + sms + " of each GPU";
+  return ", " + (sms.empty() ? gpus : sms + " of " + gpus);
+}
+
 }  // namespace
 
 std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts const& facts) {
@@ -27,30 +42,46 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
                  std::string const& unit, std::string const& text, std::uint64_t value) {
     rows.push_back({scope, name, metric, unit, text, value});
   };
-  auto const end = static_cast<std::uint64_t>(picoseconds(facts.end));
-  auto const start = count_of(facts.start);
-  auto span = [&](std::string const& scope, std::string const& name) {
-    add(scope, name, "start", "ps", "simulated time of the first launch", start);
-    add(scope, name, "end", "ps", "simulated time of the last event", end);
+  auto span = [&](std::string const& scope, std::string const& name, Time start, Time end) {
+    add(scope, name, "start", "ps", "simulated time of the first launch", count_of(start));
+    add(scope, name, "end", "ps",
+        scope == "machine" || facts.applications.count() == 1
+            ? "simulated time of the last event"
+            : "simulated time at which the host learned of the last kernel's end",
+        count_of(end));
     add(scope, name, "cycles", "cycle", "cycles of the GPU clock from start to end",
-        facts.clock.edge_at_or_after(facts.end) - facts.clock.edge_at_or_after(facts.start));
+        facts.clock.edge_at_or_after(end) - facts.clock.edge_at_or_after(start));
   };
-  span("machine", "machine");
+  span("machine", "machine", facts.start(), facts.end);
   for (auto const& group : sampler.groups())
     for (auto const& stat : group.stats)
-      if (stat.kind == StatKind::counter)
+      if (stat.kind == StatKind::counter && group.applications.empty())
         add("machine", "machine", group.kind + "_" + stat.name, stat.unit,
             stat.text + " (" + group.kind + ", total)", sampler.total(group.kind, stat.name));
-  span("application", facts.workload.name());
-  add("application", facts.workload.name(), "kernels", "count", "kernels finished",
-      sampler.total("host", "kernels"));
-  add("application", facts.workload.name(), "footprint", "bytes", "bytes of all buffers",
-      facts.workload.footprint() * facts.instances);
-  add("application", facts.workload.name(), "instructions", "count", "warp instructions issued",
-      sampler.total("sm", "instructions"));
+  bool const several = facts.applications.count() > 1;
+  for (std::uint32_t a = 0; a < facts.applications.count(); ++a) {
+    auto const& application = facts.applications[a];
+    auto const& name = application.name;
+    auto const of_it = [&](std::string const& kind, std::string const& stat) {
+      return several ? sampler.total_of(name, kind + ".by_application", stat) : sampler.total(kind, stat);
+    };
+    span("application", name, facts.spans[a].start, several ? facts.spans[a].end : facts.end);
+    add("application", name, "kernels", "count", "kernels finished", of_it("host", "kernels"));
+    add("application", name, "footprint", "bytes", "bytes of all buffers",
+        application.workload->footprint() * facts.instances);
+    add("application", name, "instructions", "count", "warp instructions issued",
+        of_it("sm", "instructions"));
+    for (auto const& group : sampler.groups()) {
+      if (group.applications.empty()) continue;
+      auto const kind = group.kind.substr(0, group.kind.rfind('.'));
+      for (auto const& stat : group.stats)
+        add("application", name, kind + "_" + stat.name, stat.unit, stat.text + " (" + kind + ", total)",
+            sampler.total_of(name, group.kind, stat.name));
+    }
+  }
   for (std::size_t g = 0; g < sampler.groups().size(); ++g) {
     auto const& group = sampler.groups()[g];
-    if (!sampler.is_of_gpus(g)) continue;
+    if (!sampler.is_of_gpus(g) || !group.applications.empty()) continue;
     for (std::size_t k = 0; k < group.stats.size(); ++k) {
       auto const& stat = group.stats[k];
       if (stat.kind != StatKind::counter) continue;
@@ -87,9 +118,21 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
   };
   auto const kernels = total("host", "kernels");
   auto const apart = facts.instances == 1 ? std::string() : fmt::format(" in {} instances", facts.instances);
-  line("workload", fmt::format("{}, {} {}{}, {:.1f} MiB", facts.workload.name(), kernels,
-                               kernels == 1 ? "kernel" : "kernels", apart,
-                               static_cast<double>(facts.workload.footprint() * facts.instances) / 1048576));
+  auto const in_all = fmt::format("{} {}{}", kernels, kernels == 1 ? "kernel" : "kernels", apart);
+  std::uint64_t footprint = 0;
+  for (auto const& application : facts.applications)
+    footprint += application.workload->footprint() * facts.instances;
+  if (facts.applications.count() == 1) {
+    line("workload",
+         fmt::format("{}, {}, {}", facts.applications[0].workload->name(), in_all, mebibytes(footprint)));
+  } else {
+    line("applications", fmt::format("{}, {}, {}", facts.applications.count(), in_all, mebibytes(footprint)));
+    for (auto const& a : facts.applications)
+      line(fmt::format("  {} ", a.name),
+           fmt::format("{}{}, {}{}", a.workload->name(),
+                       a.repeats == 1 ? "" : fmt::format(" {} times", a.repeats),
+                       mebibytes(a.workload->footprint() * facts.instances), place_of(a)));
+  }
   line("machine", fmt::format("{} GPUs, {} SMs", facts.gpus, [&] {
          std::size_t n = 0;
          for (auto const& g : sampler.groups())

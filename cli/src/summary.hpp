@@ -1,24 +1,35 @@
 // Private: what a run came to, for /summary and for the person who started it.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "farfault/compute/dispatcher.hpp"
 #include "farfault/engine/engine.hpp"
-#include "farfault/protocols/workload.hpp"
+#include "farfault/protocols/applications.hpp"
 #include "farfault/results/writer.hpp"
 #include "sampler.hpp"
 
 namespace farfault::cli {
 
+// From an application's first launch to the end of its last kernel; zero where there was none.
+struct ApplicationSpan {
+  Time start{};
+  Time end{};
+};
+
 struct RunFacts {
-  Workload const& workload;
-  std::size_t instances;  // of the workload
+  Applications const& applications;
+  std::size_t instances;  // of each
   std::uint32_t gpus;
-  Clock clock;  // of the GPUs
-  Time start;   // the first launch
+  Clock clock;                         // of the GPUs
+  std::vector<ApplicationSpan> spans;  // by application
   Time end;
+
+  Time start() const {  // the first launch
+    return std::ranges::min_element(spans, {}, &ApplicationSpan::start)->start;
+  }
 };
 
 std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts const& facts);

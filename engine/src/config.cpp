@@ -45,6 +45,16 @@ void Config::erase(std::string_view table) {
   };
   erase_from(entries_);
   erase_from(empty_tables_);
+  erase_from(arrays_);
+}
+
+void Config::replaces(std::string array, std::string table) {
+  replaced_.emplace_back(std::move(array), std::move(table));
+}
+
+void Config::replace_by(std::string_view array) {
+  for (auto const& [key, table] : replaced_)
+    if (key == array) erase(table);
 }
 
 void Config::claim(std::string const& key) {
@@ -57,13 +67,14 @@ void Config::bind(std::string_view section, ParamTable const& table) {
   for (auto const& param : table.all()) {
     auto const key = join_keys(section, param.name);
     claim(key);
-    auto const needs_string =
-        param.kind != ParamKind::count && param.kind != ParamKind::number && param.kind != ParamKind::flag;
+    auto const either = param.kind == ParamKind::count_or_text;
+    auto const needs_string = !either && param.kind != ParamKind::count && param.kind != ParamKind::number &&
+                              param.kind != ParamKind::flag;
     if (auto const it = entries_.find(key); it != entries_.end()) {
       auto const& e = it->second;
       auto const loose = e.file == kSet;  // the shell takes quotes away
       try {
-        if (!loose && e.is_string && !needs_string)
+        if (!loose && !either && e.is_string && !needs_string)
           throw UserError("'" + shown(e.value) + "' is in quotes, but a " + std::string(unit_of(param.kind)) +
                           " is written without");
         if (!loose && !e.is_string && needs_string) {
@@ -78,7 +89,10 @@ void Config::bind(std::string_view section, ParamTable const& table) {
         refuse(e, key + ": " + error.what());
       }
     }
-    bound_.push_back({key, param.get(), needs_string});
+    auto value = param.get();
+    auto const quoted =
+        needs_string || (either && (value.empty() || value.find_first_not_of("0123456789") != value.npos));
+    bound_.push_back({key, std::move(value), quoted});
   }
   for (auto const& alternative : table.sections_of_alternatives())
     if (!alternative.chosen())
@@ -92,6 +106,49 @@ void Config::leave_out(std::string_view key, std::string_view only_with) {
       unused_.push_back(b.key + " (" + place(it->second) + "; only with " + std::string(only_with) + ")");
     return true;
   });
+}
+
+std::size_t Config::array_size(std::string_view section) const {
+  auto const it = arrays_.find(section);
+  return it == arrays_.end() ? 0 : it->second.size();
+}
+
+void Config::name_table(std::string_view section, std::size_t number, std::string_view name) {
+  auto const from = join_keys(section, std::to_string(number)), to = join_keys(section, name);
+  auto const move = [&](auto& map) {
+    for (auto it = map.lower_bound(from); it != map.end() && it->first.starts_with(from);) {
+      if (at_or_below(it->first, from)) {
+        map.try_emplace(to + it->first.substr(from.size()), it->second);
+        it = map.erase(it);
+      } else {
+        ++it;
+      }
+    }
+  };
+  if (from != to) {
+    move(entries_);
+    move(empty_tables_);
+  }
+  named_tables_.insert_or_assign(to, arrays_.find(section)->second.at(number));
+}
+
+std::optional<Config::Entry> Config::peek(std::string_view key) const {
+  auto const it = entries_.find(key);
+  return it == entries_.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::vector<std::string> Config::keys(std::string_view key) const {
+  std::vector<std::pair<std::string, Entry const*>> found;
+  for (auto const* map : {&entries_, &empty_tables_})
+    for (auto it = map->lower_bound(key); it != map->end() && it->first.starts_with(key); ++it)
+      if (at_or_below(it->first, key)) found.emplace_back(it->first, &it->second);
+  std::stable_sort(found.begin(), found.end(), [this](auto const& a, auto const& b) {
+    return std::pair(number_of(a.second->file), a.second->line) <
+           std::pair(number_of(b.second->file), b.second->line);
+  });
+  std::vector<std::string> names;
+  for (auto& [name, entry] : found) names.push_back(std::move(name));
+  return names;
 }
 
 std::optional<Config::Entry> Config::take(std::string_view key) {
@@ -153,8 +210,20 @@ std::vector<std::string> Config::tables(std::string_view section) const {
 }
 
 std::string Config::where(std::string_view key) const {
-  auto const it = entries_.find(key);
-  return it == entries_.end() ? std::string() : place(it->second);
+  for (auto const* map : {&entries_, &named_tables_})
+    if (auto const it = map->find(key); it != map->end()) return place(it->second);
+  return {};
+}
+
+// The table of parameters, or the table of an array that begins with it. (Tables below the latter are written
+// without its name: TOML takes them for those of the last one.)
+std::string Config::heading(std::string const& section) const {
+  for (auto const& [table, place] : named_tables_) {
+    if (!at_or_below(section, table)) continue;
+    auto const array = table.substr(0, table.rfind('.'));
+    return section == table ? "[[" + array + "]]" : "[" + array + section.substr(table.size()) + "]";
+  }
+  return "[" + section + "]";
 }
 
 std::string Config::resolved(std::vector<std::string> const& without) const {
@@ -174,7 +243,7 @@ std::string Config::resolved(std::vector<std::string> const& without) const {
   for (auto const& section : sections) {
     auto const it = texts.find(section);
     if (it == texts.end()) continue;
-    if (!section.empty()) out += (out.empty() ? "[" : "\n[") + section + "]\n";
+    if (!section.empty()) out += (out.empty() ? "" : "\n") + heading(section) + "\n";
     out += it->second;
   }
   return out;

@@ -40,10 +40,12 @@ void Config::refuse(Entry const& e, std::string const& why) {
 }
 
 void Config::refuse(std::string_view key, std::string const& why) {
-  if (auto const it = entries_.find(key); it != entries_.end())
-    refuse(it->second, why);
-  else
-    add_mistake("", 0, why);
+  for (auto const* map : {&entries_, &empty_tables_})
+    if (auto const it = map->find(key); it != map->end()) return refuse(it->second, why);
+  for (auto const& [table, place] : named_tables_)
+    if (key.starts_with(table) && (key.size() == table.size() || key[table.size()] == '.'))
+      return refuse(place, why);
+  add_mistake("", 0, why);
 }
 
 void Config::reject_mistakes() const {

@@ -97,6 +97,8 @@ class Config::Layer {
     if (auto const* array = node.as_array()) {
       config_.erase(key);
       if (array->is_array_of_tables()) {
+        auto& places = config_.arrays_[key];
+        for (auto const& element : *array) places.push_back(at(element));
         for (std::size_t i = 0; i < array->size(); ++i)
           table(join_keys(key, std::to_string(i)), *(*array)[i].as_table(), depth + 1);
         return;
@@ -174,6 +176,8 @@ void Config::read(std::string_view text, std::string const& name, std::string co
     }
     root->erase("include");
   }
+  for (auto const& [key, node] : *root)
+    if (node.is_array_of_tables()) replace_by(key.str());
   Layer(*this, name).table("", *root, 0);
 }
 
@@ -244,6 +248,7 @@ void Config::assign(std::string_view assignment) {
   }
   auto const t = parse_toml("value = " + std::string(text), "--set '" + shown(assignment) + "'");
   if (t.size() != 1) bad("the value is more than one value");
+  if (t.get("value")->is_array_of_tables()) replace_by(name);
   Layer(*this, std::string(kSet)).value(name, *t.get("value"), depth);
 }
 

@@ -69,6 +69,8 @@ Param ranged(std::string_view name, ParamKind kind, Field& field, Range<T> range
 }
 
 // What a TOML integer can hold, so that the resolved configuration reads back.
+constexpr auto kMostCount = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+
 Range<std::uint64_t> within(Range<std::uint64_t> range, std::uint64_t most) {
   return {range.low, std::min(range.high, most)};
 }
@@ -103,6 +105,8 @@ std::string_view unit_of(ParamKind kind) {
       return "bytes/s";
     case ParamKind::frequency:
       return "Hz";
+    case ParamKind::count_or_text:
+      return "count or text";
   }
   panic("a parameter of no kind", __FILE__, __LINE__);
 }
@@ -116,8 +120,8 @@ void ParamTable::count(std::string_view name, std::uint32_t& field, Range<std::u
 
 void ParamTable::count(std::string_view name, std::uint64_t& field, Range<std::uint64_t> range,
                        std::string_view text, std::string_view source) {
-  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  add(ranged<std::uint64_t>(name, ParamKind::count, field, within(range, kMost), text, source, parse_count));
+  add(ranged<std::uint64_t>(name, ParamKind::count, field, within(range, kMostCount), text, source,
+                            parse_count));
 }
 
 void ParamTable::number(std::string_view name, double& field, Range<double> range, std::string_view text,
@@ -142,6 +146,17 @@ void ParamTable::words(ParamKind kind, std::string_view name, std::string& field
 void ParamTable::text(std::string_view name, std::string& field, std::string_view text,
                       std::string_view source) {
   words(ParamKind::text, name, field, text, source);
+}
+
+void ParamTable::count_or_text(std::string_view name, std::string& field, std::string_view text,
+                               std::string_view source) {
+  words(ParamKind::count_or_text, name, field, text, source);
+  params_.back().set = [&field](std::string_view word) {
+    bool const digits = !word.empty() && word.find_first_not_of("0123456789") == word.npos;
+    auto const count = digits ? parse_count(word) : 0;
+    if (count > kMostCount) throw UserError("'" + shown(word) + "' is too large");
+    field = digits ? to_text(count) : std::string(word);
+  };
 }
 
 void ParamTable::file(std::string_view name, std::string& field, std::string_view text,

@@ -9,6 +9,8 @@
 namespace farfault::results {
 namespace {
 
+constexpr std::string_view kName = "name = \"";
+
 std::vector<std::string> file_parameters(hid_t object) {
   for (auto const* name : {"/config/inputs", "/config/inputs/parameter"})
     if (!has(object, name)) return {};
@@ -19,23 +21,27 @@ std::vector<std::string> file_parameters(hid_t object) {
   return read_texts(column, shape, 0, shape.rows());
 }
 
-struct Line {
-  std::string parameter;  // that it sets; empty for others
-  std::string text;
-};
-
-std::vector<Line> lines_of_config(hid_t object) {
+std::vector<ConfigLine> lines_of_config(hid_t object) {
   Handle const dataset(H5Dopen2(object, "/config/toml", H5P_DEFAULT), "/config/toml is missing");
   auto const shape = shape_of_dataset(dataset);
   if (shape.kind != Kind::text || !shape.extents.empty()) throw Hdf5Failure("/config/toml is not one text");
   auto const text = read_texts(dataset, shape, 0, 1).at(0);
-  std::vector<Line> lines;
-  std::string table;
+  std::vector<ConfigLine> lines;
+  std::string table;           // with its dot
+  std::string array, element;  // the array that was begun last, and the table of it that counts
   for (std::string_view left = text; !left.empty();) {
     auto const line = left.substr(0, std::min(left.find('\n'), left.size() - 1) + 1);
     left.remove_prefix(line.size());
-    if (line.starts_with('[')) table = std::string(line.substr(1, line.find(']') - 1)) + ".";
     auto const equals = line.find(" = ");
+    if (line.starts_with("[[")) {
+      array = std::string(line.substr(2, line.find(']') - 2)) + ".";
+      auto const word = left.starts_with(kName) ? left.substr(kName.size()) : std::string_view();
+      element = array + std::string(word.substr(0, word.find('"'))) + ".";
+      table = element;
+    } else if (line.starts_with('[')) {
+      table = std::string(line.substr(1, line.find(']') - 1)) + ".";
+      if (!array.empty() && table.starts_with(array)) table = element + table.substr(array.size());
+    }
     lines.push_back(
         {equals == line.npos ? "" : table + std::string(line.substr(0, equals)), std::string(line)});
   }
@@ -48,11 +54,16 @@ bool among(std::vector<std::string> const& names, std::string const& name) {
 
 }  // namespace
 
-std::string config_without_file_names(hid_t object) {
+std::vector<ConfigLine> config_lines_without_file_names(hid_t object) {
   auto const files = file_parameters(object);
+  auto lines = lines_of_config(object);
+  std::erase_if(lines, [&](ConfigLine const& line) { return among(files, line.parameter); });
+  return lines;
+}
+
+std::string config_without_file_names(hid_t object) {
   std::string rest;
-  for (auto const& line : lines_of_config(object))
-    if (!among(files, line.parameter)) rest += line.text;
+  for (auto const& line : config_lines_without_file_names(object)) rest += line.text;
   return rest;
 }
 

@@ -1,7 +1,7 @@
 #include "settings.hpp"
 
 #include <map>
-#include <sstream>
+#include <utility>
 
 #include "config_text.hpp"
 #include "walk.hpp"
@@ -13,12 +13,11 @@ using Settings = std::map<std::string, std::string>;  // "gpu.l2_tlb.entries" ->
 
 Settings parameters_of(hid_t file) {
   Settings settings;
-  std::istringstream lines(config_without_file_names(file));
-  std::string table;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with('[')) table = line.substr(1, line.find(']') - 1) + ".";
-    auto const equals = line.find(" = ");
-    if (equals != std::string::npos) settings[table + line.substr(0, equals)] = line.substr(equals + 3);
+  for (auto const& line : config_lines_without_file_names(file)) {
+    if (line.parameter.empty()) continue;
+    auto value = line.text.substr(line.text.find(" = ") + 3);
+    if (value.ends_with('\n')) value.pop_back();
+    settings[line.parameter] = std::move(value);
   }
   return settings;
 }

@@ -31,8 +31,8 @@ std::vector<Fact> facts_with(std::vector<std::string> const& sets) {
   options.sets = sets;
   Model model(options);
   auto facts = facts_of_configuration(options, model);
-  model.build_workload();
-  for (auto const& fact : facts_of_workload(model)) facts.push_back(fact);
+  model.build_workloads();
+  for (auto const& fact : facts_of_workloads(model)) facts.push_back(fact);
   return facts;
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("the components, where they run, and the state to resume are facts") {
     options.config_path = "paper-gmmu-bypass";
     options.sets = {"workload.name=stream", "gpu.sms=" + sms};
     Model model(options);
-    model.build_workload();
+    model.build_workloads();
     model.assemble();
     return facts_of_components(model.assembly->system(),
                                model.assembly->placement(topologies::Granularity::device, ranks));

@@ -19,8 +19,8 @@ std::string opening_with(std::vector<std::string> const& sets) {
   options.sets.insert(options.sets.end(), sets.begin(), sets.end());
   Model model(options);
   auto const machine = machine_line(model);
-  model.build_workload();
-  return machine + workload_line(model, 2, 1);
+  model.build_workloads();
+  return machine + workloads_line(model, 2, 1);
 }
 
 }  // namespace

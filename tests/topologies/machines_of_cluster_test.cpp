@@ -6,6 +6,7 @@
 #include "farfault/topologies/description.hpp"
 #include "farfault/topologies/generators.hpp"
 #include "farfault/topologies/graphml.hpp"
+#include "farfault/topologies/host_gpus.hpp"
 #include "farfault/topologies/load.hpp"
 
 using namespace farfault;
@@ -100,6 +101,22 @@ TEST_CASE("machines are numbered without gaps, and every GPU and CPU belongs to 
         "f: no node belongs to machine 1, but machines are numbered from 0 without gaps");
   CHECK(refusal(node("g", "gpu", "machine = -2\n") + rest).find("'machine' must be a whole number from -1") !=
         std::string::npos);
+}
+
+TEST_CASE("a host has the GPUs of the machines that share its memory, the fewest where hosts differ") {
+  struct Apart final : MemoryScope {
+    std::uint32_t instance_of(std::uint32_t machine) const override { return machine; }
+  };
+  struct Together final : MemoryScope {
+    std::uint32_t instance_of(std::uint32_t) const override { return 5; }
+  };
+  CHECK(gpus_of_host(load_machine("dgx1"), Apart()) == 8);
+  CHECK(gpus_of_host(two_machines(), Apart()) == 4);
+  CHECK(gpus_of_host(two_machines(), Together()) == 8);
+  auto uneven = two_machines();
+  for (auto& n : uneven.nodes)
+    if (n.name == "m1.gpu0") n.machine = 0;
+  CHECK(gpus_of_host(uneven, Apart()) == 3);
 }
 
 TEST_CASE("hosts of an NCCL file and nodes of a topograph model are machines") {

@@ -41,6 +41,41 @@ TEST_CASE("registry: buffers start at 4 GiB, 2 MiB apart at least, and do not ov
   CHECK(w.footprint() == 12'000'000);
 }
 
+TEST_CASE("registry: every workload lays its buffers from the first address of its context on") {
+  for (auto const& info : all()) {
+    if (info.name == "trace") continue;  // its input says where they lie
+    CAPTURE(std::string(info.name));
+    auto const builder = info.make();
+    ParamTable table;
+    builder->describe(table);
+    for (auto const& [key, value] :
+         {std::pair{"size", "128 KiB"}, {"rmat.scale", "8"}, {"rows", "64"}, {"cols", "128"}})
+      if (auto const* const param = table.find(key)) param->set(value);
+    BuildContext context;
+    context.first_address = 0x5'0020'0000;
+    auto const w = builder->build(context);
+    CHECK(w.buffers().front().base == context.first_address);
+    auto const inside = [&](VirtAddr a) {
+      for (auto const& b : w.buffers())
+        if (a >= b.base && a < b.base + b.bytes) return true;
+      return false;
+    };
+    WarpInstruction i;
+    for (std::uint64_t step = 0; step < 24; ++step) {
+      w.kernel(0).instruction(0, 0, step, i);
+      if (i.op == Op::load || i.op == Op::store) each_lane(i, [&](auto, VirtAddr a) { CHECK(inside(a)); });
+    }
+  }
+}
+
+TEST_CASE("registry: buffers that would pass the end of the address space are refused") {
+  BuildContext context;
+  context.first_address = (1ULL << 47) - (2ULL << 20);
+  CHECK(error_of([&] {
+          build("vectoradd", {{"elements", "1000"}}, context);
+        }) == "buffer 'b' of 4000 bytes does not fit: a workload's buffers must lie below address 2^47");
+}
+
 TEST_CASE("registry: any step may be asked in any order and answers the same") {
   for (auto const& info : all()) {
     if (info.name == "trace") continue;

@@ -119,7 +119,7 @@ void Host::launch_next(std::uint32_t application, Cx& cx) const {
   run.reported = 0;
   run.writing_back = 0;
   run.launched = cx.now();
-  s.first_launch = std::min(s.first_launch, cx.now());
+  run.first_launch = std::min(run.first_launch, cx.now());
   LaunchKernel const order{kernel_of(application, run.launch), run.launch};
   auto const& gpus = (*spec().applications)[application].gpus;
   if (gpus.empty())
@@ -141,6 +141,7 @@ void Host::on_done(KernelDone const& m, Cx& cx) const {
     return;
   }
   s.records.push_back({m.kernel, run.launch, run.launched, cx.now()});
+  run.last_end = cx.now();
   ++s.stats[application].kernels;
   if (++run.launch < launches(application)) launch_next(application, cx);
 }

@@ -244,7 +244,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
     }
   }
 
-  BufferLayout layout;
+  BufferLayout layout(context.first_address);
   search->levels = layout.add("levels", 4 * graph.vertices);
   search->offsets = layout.add("row_offsets", 4 * (graph.vertices + 1));
   search->columns = layout.add("columns", 4 * graph.targets.size());

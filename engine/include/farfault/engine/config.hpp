@@ -7,7 +7,9 @@
 // type appears here.
 //
 // Notation: tables are joined by dots ("gpu.l2_tlb.entries"); an array of tables [[link]] becomes the tables
-// link.0, link.1, ... and, like any array, replaces the one of an earlier layer as a whole.
+// link.0, link.1, ... and, like any array, replaces the one of an earlier layer as a whole. Whoever reads an
+// array may give its tables names: link.0 is link.west from then on, and a later layer, such as --set, may
+// have set link.west.latency.
 //
 // Limits: files of 16 MiB, includes and tables 16 deep, each file included once.
 //
@@ -23,6 +25,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "farfault/engine/params.hpp"
@@ -50,6 +53,10 @@ class Config {
 
   explicit Config(PresetLookup presets = {});
 
+  // From here on, an array of tables `array` at the top of a layer takes the place of `table` in earlier
+  // ones.
+  void replaces(std::string array, std::string table);
+
   // `include = ["name or file", ...]` at the top of a file reads those first; a file name is relative to the
   // includer.
   void read_file(std::string const& path);
@@ -66,6 +73,17 @@ class Config {
   // Takes the parameters at and below `key`, bound before, out of the resolved text: what is chosen does not
   // use them. `only_with` is the choice that would, as in: workload.name = "bfs".
   void leave_out(std::string_view key, std::string_view only_with);
+  // How many tables the array `section` has; 0 where there is no such array.
+  std::size_t array_size(std::string_view section) const;
+  // Table `number` of the array `section` is `name` from here on: what stands below "link.0" stands below
+  // "link.west", unless that was set by its name. resolved() writes the tables that were named as the array.
+  void name_table(std::string_view section, std::size_t number, std::string_view name);
+  // The value of `key` as written, which some parameter is still to claim.
+  std::optional<Entry> peek(std::string_view key) const;
+  // What was set at and below `key`, tables that are empty included, in the order in which it was read.
+  std::vector<std::string> keys(std::string_view key) const;
+  // Takes out what was set at and below `key`: a mistake has told of it.
+  void forget(std::string_view key) { erase(key); }
   // As bind(), for a value read by hand (a list of names, say); nothing when it is not there.
   std::optional<Entry> take(std::string_view key);
   // As take(), for an array of strings, or a single string as an array of one.
@@ -73,10 +91,12 @@ class Config {
   // The names of tables directly below `section` ("workload" -> "bfs", ...), empty tables included: numbers
   // by value, then names by alphabet.
   std::vector<std::string> tables(std::string_view section) const;
-  // Where `key` was set, as "file:line" or "--set", or the empty string when it is a default.
+  // Where `key` was set, as "file:line" or "--set", or the empty string when it is a default. A table of an
+  // array is where its heading is.
   std::string where(std::string_view key) const;
 
-  // Adds a mistake that the caller sees in the value of `key`.
+  // Adds a mistake that the caller sees in the value of `key`. Of a key that was not set, in a named table of
+  // an array, the place is that table's.
   void refuse(std::string_view key, std::string const& why);
   // Throws one UserError for all mistakes so far and all entries that nothing has bound or taken: a line
   // each, file by file in the order in which they were named; 20 lines, and how many more there are.
@@ -111,6 +131,8 @@ class Config {
                std::map<std::string, std::string>& seen, int depth);
   void assign(std::string_view assignment);
   void erase(std::string_view table);
+  void replace_by(std::string_view array);
+  std::string heading(std::string const& section) const;
   void claim(std::string const& key);
   void refuse(Entry const& e, std::string const& why);
   void add_mistake(std::string const& file, int line, std::string text);
@@ -120,6 +142,9 @@ class Config {
   PresetLookup presets_;
   std::map<std::string, Entry, std::less<>> entries_;
   std::map<std::string, Entry, std::less<>> empty_tables_;
+  std::vector<std::pair<std::string, std::string>> replaced_;      // an array, and the table that it replaces
+  std::map<std::string, std::vector<Entry>, std::less<>> arrays_;  // of tables: the place of each
+  std::map<std::string, Entry, std::less<>> named_tables_;         // of arrays
   std::vector<std::string> claimed_;
   std::vector<Bound> bound_;
   std::vector<std::string> unused_;

@@ -31,7 +31,20 @@ struct Range {
 };
 
 // `file`: the name of a file that is read. What counts is its content, however it is called.
-enum class ParamKind { count, number, flag, text, file, choice, duration, bytes, bandwidth, frequency };
+// `count_or_text`: a number as a count is written, or words in quotes (15, "all").
+enum class ParamKind {
+  count,
+  number,
+  flag,
+  text,
+  file,
+  choice,
+  duration,
+  bytes,
+  bandwidth,
+  frequency,
+  count_or_text
+};
 
 struct Param {
   std::string name;
@@ -66,6 +79,9 @@ class ParamTable {
               std::string_view source);
   void flag(std::string_view name, bool& field, std::string_view text, std::string_view source);
   void text(std::string_view name, std::string& field, std::string_view text, std::string_view source);
+  // The field holds what was written, which its reader checks; a count without leading zeros.
+  void count_or_text(std::string_view name, std::string& field, std::string_view text,
+                     std::string_view source);
   void file(std::string_view name, std::string& field, std::string_view text, std::string_view source);
   void duration(std::string_view name, Duration& field, Range<Duration> range, std::string_view text,
                 std::string_view source);

@@ -1,8 +1,9 @@
 // Where a workload's buffers lie in its virtual address space.
 //
-// Guarantees: buffers are laid out in the order of add() from kFirstAddress on, each aligned to 2 MiB, so
-// that no two share a page of up to 2 MiB and a large-page policy sees what an allocator with 2 MiB
-// granularity gives. Addresses stay below 2^47, the user half of a 48-bit address space. Sizes in bytes.
+// Guarantees: buffers are laid out in the order of add() from a first address on (that of the BuildContext:
+// kFirstAddress, or behind the buffers of others in the same address space), each aligned to 2 MiB, so that
+// no two share a page of up to 2 MiB and a large-page policy sees what an allocator with 2 MiB granularity
+// gives. Addresses stay below 2^47, the user half of a 48-bit address space. Sizes in bytes.
 // Errors: add() throws UserError when the address space is used up.
 #pragma once
 
@@ -22,6 +23,9 @@ inline constexpr VirtAddr kAddressLimit = 1ULL << 47;
 
 class BufferLayout {
  public:
+  // `first`: a multiple of kBufferAlignment.
+  explicit BufferLayout(VirtAddr first) : next_(first) {}
+
   // A buffer whose contents the host writes before the first kernel.
   VirtAddr add(std::string name, std::uint64_t bytes) { return lay(std::move(name), bytes, true); }
   // One that kernels write before they read it.
@@ -31,7 +35,7 @@ class BufferLayout {
 
  private:
   VirtAddr lay(std::string name, std::uint64_t bytes, bool host_written) {
-    if (bytes > kAddressLimit - next_)
+    if (next_ > kAddressLimit || bytes > kAddressLimit - next_)
       throw UserError("buffer '" + name + "' of " + std::to_string(bytes) +
                       " bytes does not fit: a workload's buffers must lie below address 2^47");
     auto const base = next_;
@@ -40,7 +44,7 @@ class BufferLayout {
     return base;
   }
 
-  VirtAddr next_ = kFirstAddress;
+  VirtAddr next_;
   std::vector<Buffer> buffers_;
 };
 

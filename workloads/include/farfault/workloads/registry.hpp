@@ -17,6 +17,7 @@
 #include "farfault/engine/input_limits.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/protocols/workload.hpp"
+#include "farfault/workloads/buffer_layout.hpp"
 
 namespace farfault::workloads {
 
@@ -26,7 +27,8 @@ struct BuildContext {
   std::uint64_t page_bytes = 4096;  // base page of the machine
   std::string base_folder;          // where relative names of input files start; empty is the current folder
   std::uint64_t seed = 1;           // of generated data
-  InputLimits limits{};             // of input files
+  VirtAddr first_address = kFirstAddress;  // of the buffers, unless its input says where they lie
+  InputLimits limits{};                    // of input files
 };
 
 class WorkloadBuilder {

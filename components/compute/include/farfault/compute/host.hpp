@@ -43,6 +43,8 @@ struct ApplicationRun {
   std::uint32_t writing_back = 0;  // all have reported the last block
   std::uint32_t unused = 0;
   Time launched{};  // the kernel that runs
+  Time first_launch = Time::max();
+  Time last_end{};
 };
 
 struct HostStats {
@@ -53,7 +55,6 @@ struct HostStats {
 
 struct HostState {
   std::vector<ApplicationRun> runs;  // by application
-  Time first_launch = Time::max();
   std::vector<KernelRecord> records;  // finished, and not in a table yet
   ByApplication<HostStats> stats;
 };

@@ -1,0 +1,59 @@
+// Private: what [[application]] says of one application, and how its lists of GPUs and SMs are written.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "farfault/engine/params.hpp"
+
+namespace farfault::cli {
+
+struct ApplicationParams {
+  std::string name;
+  std::string workload;
+  std::string space = "own";
+  std::string gpus = "all";
+  std::string sms = "all";
+  Duration start{};
+  std::uint32_t repeats = 1;
+  void describe(ParamTable& t);
+};
+
+// GPUs, or SMs: all of them, so many, or those of a list.
+class Share {
+ public:
+  // "all", a count such as "15", or a list such as "0-14, 20"; numbers in any order, each once. Throws
+  // UserError with the value and the rule.
+  static Share of(std::string_view text);
+  // The same without a count: a number alone is a list of one.
+  static Share without_count(std::string_view text);
+
+  bool is_all() const { return kind_ == Kind::all; }
+  bool is_count() const { return kind_ == Kind::count; }
+  bool is_list() const { return kind_ == Kind::list; }
+  std::uint64_t count() const { return count_; }
+  // The largest number of a list, and all of them, ascending; the latter only where the former is known to be
+  // small.
+  std::uint64_t last() const { return ranges_.back().last; }
+  std::vector<std::uint32_t> numbers() const;
+
+ private:
+  enum class Kind : std::uint8_t { all, count, list };
+  struct Range {
+    std::uint64_t first;
+    std::uint64_t last;
+  };
+  static Share list(std::string_view text, std::string_view forms);
+
+  Kind kind_ = Kind::all;
+  std::uint64_t count_ = 0;
+  std::vector<Range> ranges_;  // ascending
+};
+
+// The number of an address space, or kOwnSpace. Throws as Share does.
+inline constexpr std::uint32_t kOwnSpace = ~0U;
+std::uint32_t space_number(std::string_view text);
+
+}  // namespace farfault::cli

@@ -1,0 +1,331 @@
+#include "application_set.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "farfault/cli/simulation.hpp"
+#include "farfault/engine/error.hpp"
+
+namespace farfault::cli {
+
+namespace {
+
+constexpr char const* kSection = "application";
+
+std::string table_of(std::string const& name) {
+  return std::string(kSection) + "." + name;
+}
+
+std::string default_name(Config const& config, std::string const& table) {
+  for (auto const* key : {".name", ".workload"})
+    if (auto const entry = config.peek(table + key)) return entry->value;
+  return {};
+}
+
+bool is_name(std::string const& word) {
+  return is_key(word) && word.find_first_not_of("0123456789") != word.npos;
+}
+
+std::string placed(std::string const& where) {
+  return where.empty() ? "" : " (" + where + ")";
+}
+
+// The parameter that names a file, below `section`.
+std::string file_parameter(workloads::WorkloadBuilder& builder, std::string const& section) {
+  ParamTable table;
+  builder.describe(table);
+  std::string name;
+  for (auto const& param : table.all())
+    if (param.kind == ParamKind::file) name = section + "." + param.name;
+  return name;
+}
+
+// Null, and a mistake, where there is no such workload.
+std::unique_ptr<workloads::WorkloadBuilder> make_builder(Config& config, std::string const& key,
+                                                         std::string const& name,
+                                                         std::vector<workloads::WorkloadInfo> const& known) {
+  try {
+    return workloads::make(name, known);
+  } catch (UserError const& e) {
+    config.refuse(key, key + ": " + e.what());
+    return nullptr;
+  }
+}
+
+bool share_a_gpu(ApplicationSet::One const& a, ApplicationSet::One const& b) {
+  if (a.gpu_numbers.empty() || b.gpu_numbers.empty()) return true;
+  return std::ranges::find_first_of(a.gpu_numbers, b.gpu_numbers) != a.gpu_numbers.end();
+}
+
+}  // namespace
+
+void ApplicationSet::bind(Config& config, std::vector<workloads::WorkloadInfo> const& known,
+                          Policies const* policies) {
+  listed_ = config.array_size(kSection) > 0;
+  if (!listed_) {
+    if (auto const keys = config.keys(kSection); !keys.empty()) {
+      config.refuse(keys[0],
+                    keys[0] + ": there is no table [[application]], in double brackets, that this is of");
+      config.forget(kSection);
+    }
+    return bind_workload(config, known, policies);
+  }
+  name_tables(config, known);
+  if (auto const keys = config.keys("workload"); !keys.empty()) {
+    config.refuse(keys[0], keys[0] + ": [[application]]" + placed(config.where(all_.front().key)) +
+                               " says what runs, so [workload] beside it cannot");
+    config.forget("workload");
+  }
+  for (auto& one : all_) bind_listed(config, one, known, policies);
+  number_spaces();
+}
+
+void ApplicationSet::bind_workload(Config& config, std::vector<workloads::WorkloadInfo> const& known,
+                                   Policies const* policies) {
+  WorkloadChoice choice;
+  ParamTable table(policies);
+  choice.describe(table);
+  config.bind("workload", table);
+  auto& one = all_.emplace_back();
+  one.key = "workload";
+  one.params.name = one.params.workload = choice.name;
+  for (auto const& info : known) {
+    auto builder = info.make();
+    auto const section = "workload." + info.name;
+    ParamTable own(policies);
+    builder->describe(own);
+    config.bind(section, own);
+    if (info.name == choice.name) {
+      one.file = file_parameter(*builder, section);
+      one.builder = std::move(builder);
+    } else {
+      config.leave_out(section, "workload.name = \"" + info.name + "\"");
+    }
+  }
+  if (!one.builder) make_builder(config, "workload.name", choice.name, known);
+}
+
+void ApplicationSet::name_tables(Config& config, std::vector<workloads::WorkloadInfo> const& known) {
+  auto const count = config.array_size(kSection);
+  std::map<std::string, std::string> places;  // by name
+  std::vector<std::string> tables;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const number = std::to_string(i), numbered = table_of(number);
+    if (i == Applications::kMost) {
+      config.name_table(kSection, i, number);
+      config.refuse(numbered, fmt::format("there are {} applications; at most {} can run at once", count,
+                                          Applications::kMost));
+      for (auto more = i; more < count; ++more) config.forget(table_of(std::to_string(more)));
+      break;
+    }
+    auto name = default_name(config, numbered);
+    auto const first = places.find(name);
+    std::string mistake;
+    bool const is_meant = config.peek(numbered + ".name") ||
+                          std::ranges::find(known, name, &workloads::WorkloadInfo::name) != known.end();
+    if (is_meant && !is_name(name))
+      mistake = "'" + shown(name) + "' is no name: letters, digits, '_' and '-', and not digits alone";
+    else if (first != places.end())
+      mistake = "there is an application '" + shown(name) + "' already" + placed(first->second);
+    bool const good = mistake.empty() && is_name(name);
+    config.name_table(kSection, i, good ? name : number);
+    if (!mistake.empty()) config.refuse(numbered + ".name", numbered + ".name: " + mistake);
+    auto& one = all_.emplace_back();
+    one.key = table_of(good ? name : number);
+    one.params.name = good ? name : number;
+    tables.push_back(one.params.name);
+    if (!good) continue;
+    places[name] = config.where(one.key);
+    if (auto const other = config.peek(one.key + ".name"); other && other->value != name) {
+      config.refuse(one.key + ".name", one.key + ".name: an application has the name of its own table");
+      config.forget(one.key + ".name");
+    }
+  }
+  std::vector<std::string> names;
+  for (auto const& [name, place] : places) names.push_back(name);
+  std::set<std::string> told;
+  for (auto const& key : config.keys(kSection)) {
+    if (key == kSection) continue;
+    auto const start = table_of("").size();
+    auto const name = key.substr(start, std::min(key.find('.', start), key.size()) - start);
+    if (std::ranges::find(tables, name) != tables.end() || !told.insert(name).second) continue;
+    auto const near = nearest_name(name, names);
+    config.refuse(key, key + ": no application is called '" + shown(name) + "'" +
+                           (near.empty() ? "" : "; did you mean '" + near + "'?"));
+  }
+  for (auto const& name : told) config.forget(table_of(name));
+}
+
+void ApplicationSet::bind_listed(Config& config, One& one, std::vector<workloads::WorkloadInfo> const& known,
+                                 Policies const* policies) {
+  ParamTable table(policies);
+  one.params.describe(table);
+  config.bind(one.key, table);
+  auto const checked = [&](std::string const& name, auto const& read) {
+    auto const key = one.key + "." + name;
+    try {
+      read();
+    } catch (UserError const& e) {
+      config.refuse(key, key + ": " + e.what());
+    }
+  };
+  checked("space", [&] { one.space = space_number(one.params.space); });
+  checked("gpus", [&] { one.gpus = Share::without_count(one.params.gpus); });
+  checked("sms", [&] { one.sms = Share::of(one.params.sms); });
+
+  auto const key = one.key + ".workload";
+  if (one.params.workload.empty())
+    config.refuse(key, key + " is missing: it names the workload that runs");
+  else
+    one.builder = make_builder(config, key, one.params.workload, known);
+  if (!one.builder) {
+    for (auto const& inner : config.tables(one.key)) config.forget(one.key + "." + inner);
+    return;
+  }
+  auto const section = one.key + "." + one.params.workload;
+  ParamTable own(policies);
+  one.builder->describe(own);
+  config.bind(section, own);
+  one.file = file_parameter(*one.builder, section);
+}
+
+// From 0 on, in the order of the applications: the numbers that a configuration gives only say who shares.
+void ApplicationSet::number_spaces() {
+  std::map<std::uint32_t, std::uint32_t> numbers;
+  std::uint32_t next = 0;
+  for (auto& one : all_) {
+    if (one.space == kOwnSpace) {
+      one.space = next++;
+      continue;
+    }
+    auto const [number, fresh] = numbers.try_emplace(one.space, next);
+    if (fresh) ++next;
+    one.space = number->second;
+  }
+}
+
+void ApplicationSet::share(Config& config, std::uint32_t gpus, std::uint32_t sms) {
+  for (auto& one : all_) {
+    auto const refuse = [&](std::string const& name, std::string const& value, std::string const& rule) {
+      auto const key = one.key + "." + name;
+      config.refuse(key, key + " = " + shown(value) + ": " + rule);
+    };
+    if (one.gpus.is_list() && gpus > 0) {
+      if (one.gpus.last() < gpus)
+        one.gpu_numbers = one.gpus.numbers();
+      else
+        refuse("gpus", one.params.gpus, fmt::format("must be within 0 to {}, the GPUs of a host", gpus - 1));
+    }
+    if (one.sms.is_list()) {
+      if (one.sms.last() < sms)
+        one.sm_numbers = one.sms.numbers();
+      else
+        refuse("sms", one.params.sms, fmt::format("must be within 0 to {}, the SMs of a GPU", sms - 1));
+    }
+    if (one.sms.is_count() && (one.sms.count() == 0 || one.sms.count() > sms)) {
+      refuse("sms", one.params.sms, fmt::format("must be 1 to {}, the SMs of a GPU", sms));
+      one.sms = Share();
+    }
+  }
+  for (auto& one : all_)
+    if (one.sms.is_count()) share_sms(config, one, sms);
+}
+
+void ApplicationSet::share_sms(Config& config, One& one, std::uint32_t sms) const {
+  std::vector<bool> taken(sms);
+  for (auto const& other : all_)
+    if (&other != &one && share_a_gpu(one, other))
+      for (auto const sm : other.sm_numbers) taken[sm] = true;
+  std::vector<std::uint32_t> left;
+  for (std::uint32_t sm = 0; sm < sms; ++sm)
+    if (!taken[sm]) left.push_back(sm);
+  if (one.sms.count() <= left.size()) {
+    left.resize(one.sms.count());
+    one.sm_numbers = std::move(left);
+    return;
+  }
+  auto const key = one.key + ".sms";
+  config.refuse(key,
+                fmt::format("{} = {}: lists and earlier counts of applications on the same GPUs leave {} "
+                            "of the {} SMs of a GPU",
+                            key, one.sms.count(), left.size(), sms));
+}
+
+void ApplicationSet::build(Config const& config, workloads::BuildContext context,
+                           std::function<std::string(std::string const& parameter)> const& folder_of) {
+  std::map<std::uint32_t, VirtAddr> next;  // by space: behind the buffers that were laid there
+  std::vector<Application> all;
+  for (auto const& one : all_) {
+    context.base_folder = folder_of(one.file);
+    context.first_address = next.try_emplace(one.space, workloads::kFirstAddress).first->second;
+    try {
+      workloads_.push_back(one.builder->build(context));
+    } catch (UserError const& e) {
+      if (!listed_) throw;
+      throw UserError("application '" + one.params.name + "': " + e.what());
+    }
+    auto const& workload = workloads_.back();
+    check_overlap(config, workloads_.size() - 1);
+    // Buffers that an input puts where it wants do not say where there is room.
+    auto const& buffers = workload.buffers();
+    if (!buffers.empty() && buffers.front().base == context.first_address)
+      for (auto const& b : buffers) {
+        auto const units = (b.base + b.bytes + workloads::kBufferAlignment - 1) / workloads::kBufferAlignment;
+        next[one.space] = std::max(next[one.space], units * workloads::kBufferAlignment);
+      }
+    all.push_back({listed_ ? one.params.name : workload.name(), &workload, one.space, one.gpu_numbers,
+                   one.sm_numbers, Time{one.params.start}, one.params.repeats});
+  }
+  applications_ = Applications(std::move(all));
+}
+
+void ApplicationSet::check_overlap(Config const& config, std::size_t application) const {
+  struct Laid {
+    VirtAddr base, end;
+    std::size_t application;
+    std::string const* name;
+  };
+  std::vector<Laid> laid;
+  for (std::size_t a = 0; a <= application; ++a)
+    if (all_[a].space == all_[application].space)
+      for (auto const& b : workloads_[a].buffers())
+        if (b.bytes > 0) laid.push_back({b.base, b.base + b.bytes, a, &b.name});
+  std::ranges::stable_sort(laid, {}, &Laid::base);
+  // Those of one application lie apart, and so do those of the applications before it.
+  for (std::size_t i = 1; i < laid.size(); ++i) {
+    auto const &low = laid[i - 1], &high = laid[i];
+    if (high.base >= low.end || low.application == high.application) continue;
+    auto const& mine = low.application == application ? low : high;
+    auto const& other = low.application == application ? high : low;
+    auto const key = all_[application].key + ".space";
+    auto const where = config.where(key);
+    throw UserError(fmt::format(
+        "{}{} = {}: buffer '{}' of application '{}', at {:#x} to {:#x}, overlaps buffer '{}' of '{}', at "
+        "{:#x} to {:#x}; in spaces of their own they may",
+        where.empty() ? "" : where + ": ", key, all_[application].params.space, shown(*mine.name),
+        all_[application].params.name, mine.base, mine.end - 1, shown(*other.name),
+        all_[other.application].params.name, other.base, other.end - 1));
+  }
+}
+
+bool ApplicationSet::names_file(std::string const& parameter) const {
+  return std::ranges::any_of(all_, [&](One const& one) { return one.file == parameter; });
+}
+
+std::uint64_t ApplicationSet::footprint() const {
+  std::uint64_t sum = 0;
+  for (auto const& workload : workloads_) sum += workload.footprint();
+  return sum;
+}
+
+std::uint64_t ApplicationSet::blocks() const {
+  std::uint64_t sum = 0;
+  for (std::uint32_t k = 0; k < applications_.kernels(); ++k)
+    sum += applications_.kernel(k).shape().blocks * applications_[applications_.application_of(k)].repeats;
+  return sum;
+}
+
+}  // namespace farfault::cli

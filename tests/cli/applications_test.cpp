@@ -1,0 +1,420 @@
+// [[application]]: what it may say, what takes the place of what, and what every part of the program makes of
+// several applications.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "agreement.hpp"
+#include "capture.hpp"
+#include "farfault/results/reader.hpp"
+#include "model.hpp"
+#include "opening.hpp"
+
+using namespace farfault;
+using namespace farfault::cli;
+
+namespace {
+
+std::filesystem::path folder() {
+  auto const path = std::filesystem::path(FARFAULT_BINARY_DIR) / "applications_test";
+  std::filesystem::create_directories(path);
+  return path;
+}
+
+std::string scratch(std::string const& name, std::string const& text) {
+  auto const path = (folder() / name).string();
+  std::ofstream(path, std::ios::binary) << text;
+  return path;
+}
+
+RunOptions options_of(std::string const& toml, std::vector<std::string> const& sets) {
+  RunOptions options;
+  options.config_path = scratch("f.toml", toml);
+  options.sets = sets;
+  return options;
+}
+
+// Four GPUs of 36 SMs.
+std::string const kBase = "include = [\"paper-gmmu-bypass\"]\n";
+// "fir" begins in line 2, "sort" in line 6.
+std::string const kTwo = kBase +
+                         "[[application]]\n"
+                         "name = \"fir\"\n"
+                         "workload = \"fir\"\n"
+                         "fir.size = \"16KiB\"\n"
+                         "[[application]]\n"
+                         "name = \"sort\"\n"
+                         "workload = \"stream\"\n"
+                         "stream.bytes = \"16KiB\"\n";
+
+std::string applications_of(Model const& model) {
+  auto const text = model.config.resolved();
+  auto const at = text.find("[[application]]");
+  return at == text.npos ? "" : text.substr(at);
+}
+
+// What the model says of its applications once their workloads are built.
+struct Built {
+  explicit Built(std::string const& toml, std::vector<std::string> const& sets = {})
+      : options(options_of(toml, sets)), model(options) {
+    model.build_workloads();
+  }
+  Application const& operator[](std::uint32_t a) const { return model.applications.applications()[a]; }
+  RunOptions options;
+  Model model;
+};
+
+std::string list_of(std::vector<std::uint32_t> const& numbers) {
+  std::string text;
+  for (auto const n : numbers) text += (text.empty() ? "" : " ") + std::to_string(n);
+  return text;
+}
+
+// The mistakes that the program ends with, without the name of the file.
+std::string refusal(std::string const& toml, std::vector<std::string> const& sets = {}) {
+  auto const config = scratch("bad.toml", toml);
+  std::vector<std::string> words{"run",        config, "--output", (folder() / "bad.h5").string(),
+                                 "--progress", "off"};
+  for (auto const& s : sets) {
+    words.emplace_back("--set");
+    words.push_back(s);
+  }
+  auto const called = farfault_program(words);
+  CHECK(called.code == 2);
+  CHECK(called.out == "");
+  auto text = called.err;
+  for (auto const& word : {std::string("farfault: "), config + ":", config})
+    for (auto at = text.find(word); at != text.npos; at = text.find(word)) text.erase(at, word.size());
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+// Of two applications with these lines of their own.
+std::string refusal_of(std::string const& of_fir, std::string const& of_sort = "") {
+  return refusal(kBase + "[[application]]\nworkload = \"fir\"\n" + of_fir +
+                 "[[application]]\nworkload = \"stream\"\n" + of_sort);
+}
+
+std::string const kTrace =
+    "-kernel name = k\n-kernel id = 1\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n-shmem = 0\n-nregs = "
+    "8\n-binary version = 70\n-cuda stream id = 0\n-shmem base_addr = 0x00007f0000000000\n-local mem "
+    "base_addr = 0x00007f1000000000\n-nvbit version = 1.4\n-accelsim tracer version = "
+    "3\n\n#BEGIN_TB\n\nthread "
+    "block = 0,0,0\n\nwarp = 0\ninsts = 2\n0000 ffffffff 1 R1 LDG.E 1 R2 4 1 0x100000000 4\n0010 ffffffff 0 "
+    "EXIT 0 0\n\n#END_TB\n";
+
+}  // namespace
+
+TEST_CASE("without [[application]] the workload is the one application, on everything") {
+  Built const built(kBase + "workload.name = \"stream\"\nworkload.stream.bytes = \"16KiB\"\n");
+  auto const& applications = built.model.applications.applications();
+  CHECK(applications.count() == 1);
+  CHECK(applications.spaces() == 1);
+  CHECK(built[0].name == "stream");
+  CHECK(built[0].gpus.empty());
+  CHECK(built[0].sms.empty());
+  CHECK(built[0].repeats == 1);
+  CHECK_FALSE(built.model.applications.are_listed());
+  CHECK(applications_of(built.model) == "");
+}
+
+TEST_CASE("an application has the parameters of its own workload, defaults included, and reads back") {
+  auto const options = options_of(kTwo, {"application.sort.start=5us", "application.sort.repeats=3"});
+  Model const model(options);
+  auto const text = applications_of(model);
+  CHECK(
+      text ==
+      "[[application]]\nname = \"fir\"\nworkload = \"fir\"\nspace = \"own\"\ngpus = \"all\"\nsms = \"all\"\n"
+      "start = \"0 ps\"\nrepeats = 1\n\n[application.fir]\nsize = \"16 KiB\"\ntaps = 16\nblock = 256\n\n"
+      "[[application]]\nname = \"sort\"\nworkload = \"stream\"\nspace = \"own\"\ngpus = \"all\"\n"
+      "sms = \"all\"\nstart = \"5 us\"\nrepeats = 3\n\n[application.stream]\n" +
+          text.substr(text.find("bytes = ")));
+  CHECK(text.find("[workload]") == text.npos);
+  auto const again = options_of(model.config.resolved(), {});
+  Model const second(again);
+  CHECK(second.config.resolved() == model.config.resolved());
+  CHECK(second.hash() == model.hash());
+}
+
+TEST_CASE("an application that has no name has its workload's") {
+  Built const built(kBase + "[[application]]\nworkload = \"stream\"\nstream.bytes = \"16KiB\"\n");
+  CHECK(built[0].name == "stream");
+  CHECK(applications_of(built.model).starts_with("[[application]]\nname = \"stream\"\n"));
+}
+
+TEST_CASE("--set reaches an application and its workload's parameters by name") {
+  Built const built(kTwo, {"application.sort.sms=15", "application.fir.fir.size=32KiB",
+                           "application.sort.gpus=1", "application.fir.space=7"});
+  CHECK(list_of(built[1].gpus) == "1");
+  CHECK(built[1].sms.size() == 15);
+  CHECK(applications_of(built.model).find("size = \"32 KiB\"\n") != std::string::npos);
+  CHECK(refusal(kTwo, {"application.srt.sms=15", "application.srt.gpus=1"}) ==
+        "--set: application.srt.gpus: no application is called 'srt'; did you mean 'sort'?");
+  CHECK(refusal(kTwo, {"application.sms=15"}) == "--set: application.sms: no application is called 'sms'");
+  CHECK(refusal(kTwo, {"application.sort.shares=15"}) ==
+        "--set: unknown key 'application.sort.shares'; did you mean 'application.sort.space'?");
+  CHECK(refusal(kTwo, {"application.sort.name=other"}) ==
+        "--set: application.sort.name: an application has the name of its own table");
+}
+
+TEST_CASE("a file's applications take the place of a preset's applications, and of its workload") {
+  auto const base = scratch("base.toml", kTwo);
+  Built const others("include = [\"base.toml\"]\n[[application]]\nworkload = \"stream\"\n");
+  CHECK(others.model.applications.applications().count() == 1);
+  CHECK(others[0].name == "stream");
+
+  scratch("workload.toml", kBase + "workload.name = \"bfs\"\nworkload.bfs.rmat.scale = 9\n");
+  Built const instead("include = [\"workload.toml\"]\n[[application]]\nworkload = \"stream\"\n");
+  CHECK(instead[0].name == "stream");
+  CHECK(instead.model.config.unused().empty());
+  CHECK(instead.model.config.resolved().find("\n[workload") == std::string::npos);
+
+  Built const by_name("include = [\"base.toml\"]\n[application.sort]\nsms = 3\n");
+  CHECK(by_name.model.applications.applications().count() == 2);
+  CHECK(by_name[1].sms.size() == 3);
+}
+
+TEST_CASE("[workload] beside or above [[application]] is one mistake") {
+  CHECK(refusal(kTwo + "[workload]\nname = \"bfs\"\n[workload.bfs]\nsource = 3\n") ==
+        "11: workload.name: [[application]] (2) says what runs, so [workload] beside it cannot");
+  CHECK(refusal(kTwo, {"workload.stream.bytes=1MiB"}) ==
+        "--set: workload.stream.bytes: [[application]] (2) says what runs, so [workload] beside it cannot");
+  CHECK(refusal(kTwo + "[workload]\n") ==
+        "10: workload: [[application]] (2) says what runs, so [workload] beside it cannot");
+}
+
+TEST_CASE("keys of applications where there are none are one mistake") {
+  auto const rest = ": there is no table [[application]], in double brackets, that this is of";
+  CHECK(refusal(kBase, {"application.sort.sms=15"}) == "--set: application.sort.sms" + std::string(rest));
+  CHECK(refusal(kBase + "[application]\nname = \"a\"\nworkload = \"fir\"\n") ==
+        "3: application.name" + std::string(rest));
+  CHECK(refusal(kBase + "application = []\n") == "2: application" + std::string(rest));
+}
+
+TEST_CASE("names of applications are words, and each is given once") {
+  CHECK(refusal_of("name = \"a b\"\n") ==
+        "4: application.0.name: 'a b' is no name: letters, digits, '_' and '-', and not digits alone");
+  CHECK(refusal_of("", "name = \"15\"\n") ==
+        "6: application.1.name: '15' is no name: letters, digits, '_' and '-', and not digits alone");
+  CHECK(refusal_of("", "name = \"fir\"\n") ==
+        "6: application.1.name: there is an application 'fir' already (2)");
+  CHECK(refusal(kBase + "[[application]]\nworkload = \"fir\"\n[[application]]\nworkload = \"fir\"\n") ==
+        "4: application.1.name: there is an application 'fir' already (2)");
+  std::string many;
+  for (int i = 0; i < 66; ++i)
+    many += "[[application]]\nname = \"a" + std::to_string(i) + "\"\nworkload = \"fir\"\n";
+  CHECK(refusal(kBase + many) == "194: there are 66 applications; at most 64 can run at once");
+}
+
+TEST_CASE("an application names a workload, and only that one's parameters are known below it") {
+  CHECK(refusal(kBase + "[[application]]\nname = \"a\"\n") ==
+        "2: application.a.workload is missing: it names the workload that runs");
+  CHECK(refusal(kBase + "[[application]]\nworkload = \"firr\"\nfirr.length = 3\n") ==
+        "3: application.firr.workload: there is no workload 'firr'; did you mean 'fir'?");
+  CHECK(refusal_of("stream.bytes = \"1MiB\"\n") ==
+        "4: unknown key 'application.fir.stream.bytes'; did you mean 'application.stream.stream.bytes'?");
+  CHECK(refusal_of("fir.taps = 0\n") == "4: application.fir.fir.taps: '0' is outside 1 to 4096");
+  CHECK(refusal(kBase + "[[application]]\nname = \"t\"\nworkload = \"trace\"\n") ==
+        "application 't': trace: the parameter 'file' must name a trace");
+}
+
+TEST_CASE("a list of GPUs or SMs is refused where it is none, beyond what there is, or names one twice") {
+  CHECK(refusal_of("gpus = \"0-x\"\n") ==
+        "4: application.fir.gpus: '0-x' is not \"all\" or a list such as \"0-2, 5\"");
+  CHECK(refusal_of("gpus = \"\"\n") ==
+        "4: application.fir.gpus: '' is not \"all\" or a list such as \"0-2, 5\"");
+  CHECK(refusal_of("gpus = 2\n") == "4: application.fir.gpus: 2 must be written in quotes");
+  CHECK(refusal_of("gpus = \"3-1\"\n") ==
+        "4: application.fir.gpus: '3-1': 3-1 does not go up from low to high");
+  CHECK(refusal_of("gpus = \"0-2, 2\"\n") == "4: application.fir.gpus: '0-2, 2' names 2 twice");
+  CHECK(refusal_of("gpus = \"2, 4\"\n") ==
+        "4: application.fir.gpus = 2, 4: must be within 0 to 3, the GPUs of a host");
+  CHECK(refusal_of("sms = \"0-14,\"\n") ==
+        "4: application.fir.sms: '0-14,' is not \"all\", a count, or a list such as \"0-14, 20\"");
+  CHECK(refusal_of("sms = [0, 1]\n") ==
+        "4: application.fir.sms: '[ 0, 1 ]' is not \"all\", a count, or a list such as \"0-14, 20\"");
+  CHECK(refusal_of("sms = \"30-36\"\n") ==
+        "4: application.fir.sms = 30-36: must be within 0 to 35, the SMs of a GPU");
+  CHECK(refusal_of("sms = \"0-4000000000000\"\n") ==
+        "4: application.fir.sms = 0-4000000000000: must be within 0 to 35, the SMs of a GPU");
+  CHECK(refusal_of("sms = 0\n") == "4: application.fir.sms = 0: must be 1 to 36, the SMs of a GPU");
+  CHECK(refusal_of("sms = 37\n") == "4: application.fir.sms = 37: must be 1 to 36, the SMs of a GPU");
+}
+
+TEST_CASE("each machine of a cluster has GPUs of its own, unless they share a memory") {
+  std::vector<std::string> sets{"machine.cluster.machines=2", "application.fir.gpus=0-4"};
+  CHECK(refusal(kTwo, sets) ==
+        "--set: application.fir.gpus = 0-4: must be within 0 to 3, the GPUs of a host");
+  sets.emplace_back("memory.scope=cluster");
+  Built const built(kTwo, sets);
+  CHECK(list_of(built[0].gpus) == "0 1 2 3 4");
+}
+
+TEST_CASE("lists of SMs may overlap; a count takes the lowest that no list and no earlier count has") {
+  auto const sms = [](std::string const& a, std::string const& b, std::string const& c) {
+    auto const app = [](std::string const& name, std::string const& lines) {
+      return "[[application]]\nname = \"" + name + "\"\nworkload = \"stream\"\n" + lines + "\n";
+    };
+    Built const built(kBase + app("a", a) + app("b", b) + app("c", c), {"gpu.sms=8"});
+    return list_of(built[0].sms) + "; " + list_of(built[1].sms) + "; " + list_of(built[2].sms);
+  };
+  CHECK(sms("sms = 2", "sms = 3", "sms = \"all\"") == "0 1; 2 3 4; ");
+  CHECK(sms("sms = 2", "sms = \"1-2, 0\"", "sms = 3") == "3 4; 0 1 2; 5 6 7");
+  CHECK(sms("sms = \"6,1-3\"", "sms = \"3-3\"", "sms = 1") == "1 2 3 6; 3; 0");
+  CHECK(sms("sms = 2\ngpus = \"0\"", "sms = 3\ngpus = \"1-2\"", "sms = 1\ngpus = \"2-3\"") ==
+        "0 1; 0 1 2; 3");
+}
+
+TEST_CASE("a count of more SMs than are left is refused with what is left") {
+  auto const rest = ": lists and earlier counts of applications on the same GPUs leave ";
+  CHECK(refusal_of("sms = \"0-29\"\n", "sms = 7\n") ==
+        "7: application.stream.sms = 7" + std::string(rest) + "6 of the 36 SMs of a GPU");
+  CHECK(refusal_of("sms = 20\n", "sms = 17\n") ==
+        "7: application.stream.sms = 17" + std::string(rest) + "16 of the 36 SMs of a GPU");
+  CHECK(refusal_of("sms = 1\n", "sms = \"0-35\"\n") ==
+        "4: application.fir.sms = 1" + std::string(rest) + "0 of the 36 SMs of a GPU");
+}
+
+TEST_CASE("a start is a time and repeats are at least one") {
+  CHECK(refusal_of("repeats = 0\n") == "4: application.fir.repeats: '0' is outside 1 to 1000000");
+  CHECK(refusal_of("start = 5\n") ==
+        "4: application.fir.start: 5 has no unit; write it in quotes with one, as in \"0 ps\"");
+  Built const built(kTwo, {"application.sort.start=5us", "application.sort.repeats=3"});
+  CHECK(built[1].start == Time{5us});
+  CHECK(built[1].repeats == 3);
+  std::uint64_t blocks = 0;
+  for (std::uint64_t a = 0; a < 2; ++a) {
+    auto const& w = built.model.applications.workload(a);
+    for (std::size_t k = 0; k < w.kernel_count(); ++k)
+      blocks += w.kernel(k).shape().blocks * (a == 0 ? 1 : 3);
+  }
+  CHECK(built.model.applications.blocks() == blocks);
+}
+
+TEST_CASE("every application has an address space of its own, unless it names one, and they are dense") {
+  auto const spaces = [](std::vector<std::string> sets) {
+    Built const built(kTwo + "[[application]]\nname = \"third\"\nworkload = \"stream\"\n", sets);
+    auto const& all = built.model.applications.applications();
+    return list_of({all[0].space, all[1].space, all[2].space, all.spaces()});
+  };
+  CHECK(spaces({}) == "0 1 2 3");
+  CHECK(spaces({"application.fir.space=9", "application.third.space=9"}) == "0 1 0 2");
+  CHECK(spaces({"application.sort.space=1", "application.third.space=1"}) == "0 1 1 2");
+  CHECK(spaces({"application.fir.space=200"}) == "0 1 2 3");
+  CHECK(refusal_of("space = 256\n") ==
+        "4: application.fir.space: '256' is not \"own\" or a number from 0 to 255");
+  CHECK(refusal_of("space = \"shared\"\n") ==
+        "4: application.fir.space: 'shared' is not \"own\" or a number from 0 to 255");
+}
+
+TEST_CASE("an application that shares a space lies behind the ones before it, others begin at 4 GiB") {
+  Built const apart(kTwo);
+  CHECK(apart[0].workload->buffers().front().base == workloads::kFirstAddress);
+  CHECK(apart[1].workload->buffers().front().base == workloads::kFirstAddress);
+  Built const shared(kTwo + "[[application]]\nname = \"third\"\nworkload = \"fir\"\nspace = 3\n",
+                     {"application.fir.space=3", "application.sort.space=3"});
+  VirtAddr end = 0;
+  for (std::uint32_t a = 0; a < 3; ++a)
+    for (auto const& b : shared[a].workload->buffers()) {
+      CHECK(b.base >= std::max(end, workloads::kFirstAddress));
+      CHECK(b.base % workloads::kBufferAlignment == 0);
+      end = b.base + b.bytes;
+    }
+}
+
+TEST_CASE("buffers of a trace that overlap another application's in its space are refused with both names") {
+  scratch("k.traceg", kTrace);
+  auto const traces =
+      kBase +
+      "gpu.warp_width = 32\n[[application]]\nname = \"a\"\nworkload = \"stream\"\nspace = 1\nstream.bytes = "
+      "\"16KiB\"\n"
+      "[[application]]\nname = \"b\"\nworkload = \"trace\"\nspace = 1\ntrace.file = \"k.traceg\"\n";
+  CHECK(refusal(traces) ==
+        "11: application.b.space = 1: buffer 'region0' of application 'b', at 0x100000000 to 0x10000ffff, "
+        "overlaps buffer 'array' of 'a', at 0x100000000 to 0x100003fff; in spaces of their own they may");
+  Built const apart(traces, {"application.b.space=2"});
+  CHECK(apart[1].space == 1);
+}
+
+TEST_CASE("input files of all applications are facts and inputs, relative to the file that names them") {
+  std::filesystem::create_directories(folder() / "inner");
+  std::string const graph = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n";
+  scratch("inner/g.mtx", graph);
+  scratch("inner/graphs.toml",
+          kBase +
+              "[[application]]\nname = \"a\"\nworkload = \"bfs\"\nbfs.graph = \"g.mtx\"\n"
+              "[[application]]\nname = \"b\"\nworkload = \"pagerank\"\n"
+              "pagerank.graph = \"g.mtx\"\n");
+  Built const built("include = [\"inner/graphs.toml\"]\n");
+  REQUIRE(built.model.inputs.size() == 2);
+  CHECK(built.model.inputs[0].parameter == "application.a.bfs.graph");
+  CHECK(built.model.inputs[1].parameter == "application.b.pagerank.graph");
+  CHECK(built.model.inputs[0].bytes == graph.size());
+  std::vector<std::string> subjects;
+  for (auto const& fact : facts_of_workloads(built.model)) subjects.push_back(fact.subject);
+  CHECK(subjects == std::vector<std::string>{"input file 1 (application.a.bfs.graph)",
+                                             "input file 2 (application.b.pagerank.graph)", "application.a",
+                                             "application.b"});
+  for (auto const& fact : facts_of_configuration(built.options, built.model))
+    CHECK(fact.subject != "application.a.bfs.graph");
+
+  // What a file is called does not count, what is in it does, of the second application too.
+  scratch("inner/same.mtx", graph);
+  scratch("inner/other.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 1\n2 1\n");
+  auto const hash = [&](std::string const& file) {
+    return Built("include = [\"inner/graphs.toml\"]\n",
+                 {"application.b.pagerank.graph=" + (folder() / "inner" / file).string()})
+        .model.hash();
+  };
+  CHECK(hash("same.mtx") == built.model.hash());
+  CHECK(hash("other.mtx") != built.model.hash());
+}
+
+TEST_CASE("a run opens with all applications, and every rank must have the same") {
+  Built const built(kTwo);
+  CHECK(workloads_line(built.model, 1, 2) ==
+        "farfault: 2 applications (fir, sort): 2 kernels on 32.1 KiB; 1 rank of 2 threads\n");
+  Built const other(kTwo, {"application.sort.stream.bytes=32KiB"});
+  CHECK(disagreement({facts_of_workloads(built.model), facts_of_workloads(other.model)})
+            .value_or("they agree")
+            .starts_with("rank 1 has application.sort = 1 kernels of "));
+}
+
+TEST_CASE("the summary has a row for each application, and the screen a line; diff tells them apart") {
+  auto const run = [](std::string const& name, std::vector<std::string> const& sets) {
+    std::vector<std::string> words{"run",        scratch("f.toml", kTwo),
+                                   "--output",   (folder() / name).string(),
+                                   "--threads",  "1",
+                                   "--progress", "off"};
+    for (auto const& s : sets) {
+      words.emplace_back("--set");
+      words.push_back(s);
+    }
+    return farfault_program(words);
+  };
+  auto const first = run("one.h5", {"gpu.sms=4", "application.sort.sms=1", "application.sort.gpus=2"});
+  CHECK(first.code == 0);
+  CHECK(first.err == "");
+  CHECK(first.out.find("  applications          2, ") == 0);
+  CHECK(first.out.find("\n    fir                 fir, 0.0 MiB\n"
+                       "    sort                stream, 0.0 MiB, 1 SM of 1 GPU\n") != std::string::npos);
+  std::vector<std::string> names;
+  for (auto const& row : results::read_summary((folder() / "one.h5").string()).summary)
+    if (row.scope == "application" && row.metric == "footprint") names.push_back(row.name);
+  CHECK(names == std::vector<std::string>{"fir", "sort"});
+  CHECK(run("two.h5", {"gpu.sms=4", "application.sort.sms=2", "application.sort.gpus=2"}).code == 0);
+  auto const diff =
+      farfault_program({"diff", (folder() / "one.h5").string(), (folder() / "two.h5").string()});
+  CHECK(diff.out.find("application.sort.sms (1, 2)") != std::string::npos);
+}
+
+TEST_CASE("params lists what an application says of itself") {
+  auto const called = farfault_program({"params", "application"});
+  CHECK(called.code == 0);
+  CHECK(called.out.find("[application] ") == 0);
+  for (auto const* key : {"name", "workload", "space", "gpus", "sms", "start", "repeats"})
+    CHECK(called.out.find("\n  application." + std::string(key) + " = ") != std::string::npos);
+  CHECK(called.out.find("      count or text; default: assumed\n") != std::string::npos);
+}
