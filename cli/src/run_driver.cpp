@@ -293,7 +293,7 @@ std::vector<std::uint64_t> RunDriver::node_loads() {
   return all;
 }
 
-// Over all hosts, on whatever rank; zero where nothing was launched, or has ended.
+// Over all hosts, on whatever rank.
 std::vector<ApplicationSpan> RunDriver::application_spans() {
   std::vector<ApplicationSpan> spans(model_.applications.applications().count());
   for (std::size_t a = 0; a < spans.size(); ++a) {

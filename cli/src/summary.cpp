@@ -43,6 +43,7 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
     rows.push_back({scope, name, metric, unit, text, value});
   };
   auto span = [&](std::string const& scope, std::string const& name, Time start, Time end) {
+    if (start == Time::max()) start = Time{};
     add(scope, name, "start", "ps", "simulated time of the first launch", count_of(start));
     add(scope, name, "end", "ps",
         scope == "machine" || facts.applications.count() == 1

@@ -13,9 +13,10 @@
 
 namespace farfault::cli {
 
-// From an application's first launch to the end of its last kernel; zero where there was none.
+// From an application's first launch to the end of its last kernel; start is the end of time where there was
+// none.
 struct ApplicationSpan {
-  Time start{};
+  Time start = Time::max();
   Time end{};
 };
 

@@ -163,6 +163,28 @@ one_digest "transpose, large pages for the input, interleaved" "${two_sizes[@]}"
   --set memory.large_pages=input
 one_digest "transpose, large pages for the output, first touch with contents by the driver" "${two_sizes[@]}" \
   --set memory.large_pages=output --set memory.first_touch_by=driver --set memory.first_touch_copy=true
+# Two applications on SMs of their own, on shared ones, and on GPUs that overlap; one starts late, one repeats.
+both=$scratch/both.toml
+cat >"$both" <<'END'
+include = ["paper-gmmu-bypass"]
+gpu.sms = 4
+[[application]]
+name = "filter"
+workload = "fir"
+fir.size = "64 KiB"
+repeats = 2
+[[application]]
+name = "graph"
+workload = "bfs"
+bfs.rmat.scale = 9
+bfs.rmat.edge_factor = 8
+start = "3 us"
+END
+one_digest "fir and bfs on SMs of their own" "$both" --set application.filter.sms=1 --set application.graph.sms=3
+one_digest "fir and bfs on shared SMs, pages moving" "$both" --set memory.remote_touch=migrate "${interleaved[@]}"
+one_digest "fir and bfs on GPUs that overlap, first touch by the driver, caches written back" "$both" \
+  --set application.filter.gpus=0-1 --set application.graph.gpus=1-3 --set memory.first_touch_by=driver \
+  --set gpu.l2_cache.write_back_at_kernel_end=true
 one_digest "pointer chase" "${base[@]}" --set workload.name=pointer_chase --set workload.pointer_chase.hops=2000
 one_digest "stream with writes on eight GPUs" "${base[@]}" --set machine.topology=dgx1 --set workload.name=stream \
   --set workload.stream.bytes=512KiB --set workload.stream.write_fraction=0.4 --set gpu.sms=8

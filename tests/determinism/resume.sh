@@ -131,6 +131,22 @@ try "transpose"
 model=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=16MiB
   --set workload.stream.write_fraction=0.4)
 try "stream with writes"
+both=$scratch/both.toml
+cat >"$both" <<'END'
+include = ["paper-gmmu-bypass"]
+[[application]]
+name = "graph"
+workload = "bfs"
+bfs.rmat.scale = 11
+[[application]]
+name = "filter"
+workload = "fir"
+fir.size = "512 KiB"
+start = "20 us"
+repeats = 3
+END
+model=("$both")
+try "two applications on the same SMs"
 model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=1024
   --set workload.transpose.height=512 --set memory.remote_touch=migrate)
 try "transpose, pages moving"
