@@ -324,6 +324,17 @@ TEST_CASE("an application that shares a space lies behind the ones before it, ot
     }
 }
 
+TEST_CASE("buffers of two applications in one space may touch") {
+  auto const stream = [](std::string const& name) {
+    return "[[application]]\nname = \"" + name +
+           "\"\nworkload = \"stream\"\nspace = 1\nstream.bytes = \"2MiB\"\n";
+  };
+  Built const built(kBase + stream("a") + stream("b"));
+  auto const& first = built[0].workload->buffers();
+  auto const& second = built[1].workload->buffers();
+  CHECK(second.front().base == first.back().base + first.back().bytes);
+}
+
 TEST_CASE("buffers of a trace that overlap another application's in its space are refused with both names") {
   scratch("k.traceg", kTrace);
   auto const traces =
@@ -370,6 +381,18 @@ TEST_CASE("input files of all applications are facts and inputs, relative to the
   };
   CHECK(hash("same.mtx") == built.model.hash());
   CHECK(hash("other.mtx") != built.model.hash());
+
+  auto const output = [](std::string const& file) { return (folder() / (file + ".h5")).string(); };
+  for (std::string const file : {"g.mtx", "same.mtx"})
+    CHECK(farfault_program({"run", (folder() / "inner/graphs.toml").string(), "--set",
+                            "application.b.pagerank.graph=" + (folder() / "inner" / file).string(),
+                            "--output", output(file), "--threads", "1", "--progress", "off"})
+              .code == 0);
+  auto const diff = farfault_program({"diff", output("g.mtx"), output("same.mtx")});
+  CHECK(diff.code == 0);
+  CHECK(diff.out ==
+        "the results are equal; input files of the same content have other names: "
+        "application.b.pagerank.graph\n");
 }
 
 TEST_CASE("a run opens with all applications, and every rank must have the same") {

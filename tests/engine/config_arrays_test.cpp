@@ -62,6 +62,13 @@ TEST_CASE("the named tables of an array are written as an array, in its order, a
   CHECK(resolved(text) == text);
 }
 
+TEST_CASE("a table whose name begins with another's is not taken for it") {
+  auto const text = resolved("[[link]]\nto = \"a\"\n[[link]]\nto = \"ab\"\n", {"link.ab.width=3"});
+  CHECK(text ==
+        "[[link]]\nto = \"a\"\nwidth = \"all\"\n\n[link.queue]\ndepth = 4\n\n"
+        "[[link]]\nto = \"ab\"\nwidth = 3\n\n[link.queue]\ndepth = 4\n");
+}
+
 TEST_CASE("a table of an array is reached by its name and by its number, the name first") {
   CHECK(resolved(kTwo, {"link.east.queue.depth=2", "link.west.width=all"}) ==
         "[[link]]\nto = \"west\"\nwidth = \"all\"\n\n[link.queue]\ndepth = 8\n\n"

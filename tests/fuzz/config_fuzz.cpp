@@ -1,8 +1,10 @@
 // Configurations: a TOML text, in which a line "--set KEY=VALUE" stands for that option, is bound to all
-// parameters. What is accepted reads back from its resolved text as the same configuration.
+// parameters and to the applications on four GPUs of 36 SMs. What is accepted reads back from its resolved
+// text as the same configuration.
 #include <memory>
 #include <vector>
 
+#include "application_set.hpp"
 #include "farfault/engine/config.hpp"
 #include "farfault/topologies/assembly.hpp"
 #include "farfault/workloads/registry.hpp"
@@ -34,20 +36,18 @@ Input input_of(std::string_view text) {
 
 std::string resolved(Input const& input) {
   Config config(topologies::find_preset);
+  cli::ApplicationSet::prepare(config);
   config.read_text(input.toml, "f");
   for (auto const& assignment : input.sets) config.set(assignment);
   topologies::MachineConfig machine;
   machine.bind(config);
-  config.take("workload.name");
   config.take_strings("names");
-  for (auto const& info : workloads::all()) {
-    auto const builder = info.make();
-    ParamTable table;
-    builder->describe(table);
-    config.bind("workload." + std::string(info.name), table);
-  }
+  cli::ApplicationSet applications;
+  applications.bind(config, workloads::all(), nullptr);
   config.reject_mistakes();
   machine.check(config);
+  config.reject_mistakes();
+  applications.share(config, 4, 36);
   config.reject_mistakes();
   return config.resolved();
 }
