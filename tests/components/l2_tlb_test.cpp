@@ -104,13 +104,32 @@ TEST_CASE("L2 TLB: one look-up per cycle") {
   CHECK(b.gmmu->nanoseconds() == Times{15, 107});
 }
 
-TEST_CASE("L2 TLB: without an MSHR requests stall in order, hits behind them too, and resume") {
-  TlbBench b(small_tlb(1), {{Time{10ns}, {7, 0}}, {Time{11ns}, {8, 0}}, {Time{12ns}, {7, 1}}});
-  CHECK(b.gmmu->nanoseconds() == Times{15, 36 + 4 + 1});
-  CHECK(b.sms[0]->nanoseconds() == Times{37, 41 + 20 + 1 + 1});
-  CHECK(b.sms[1]->nanoseconds() == Times{36 + 1 + 4 + 1});  // a hit by now, a cycle behind request 8
-  CHECK(b.tlb.state().mshr_stalls == 2);
+TEST_CASE("L2 TLB: without an MSHR misses stall in order and resume, one look-up per cycle") {
+  TlbBench b(small_tlb(1),
+             {{Time{10ns}, {7, 0}}, {Time{11ns}, {8, 0}}, {Time{12ns}, {9, 1}}, {Time{13ns}, {8, 1}}});
+  // A walk and its links take 22 after the look-up: 7 is back at 36, 8 at 62, 9 at 88.
+  CHECK(b.gmmu->nanoseconds() == Times{15, 36 + 4 + 1, 62 + 4 + 1});
+  CHECK(b.sms[0]->nanoseconds() == Times{37, 63});
+  // The second request for page 8 stays behind 9, though its page came at 62: it hits a cycle after 9's
+  // look-up.
+  CHECK(b.sms[1]->nanoseconds() == Times{62 + 1 + 4 + 1, 89});
+  CHECK(b.tlb.state().mshr_stalls == 3);
   CHECK(b.tlb.state().hits == 1);
+}
+
+TEST_CASE("L2 TLB: hits, and misses that merge, pass those that wait for an MSHR, at their own time") {
+  TlbBench b(small_tlb(1), {{Time{10ns}, {7, 0}},     // fills page 7
+                            {Time{100ns}, {8, 0}},    // has the MSHR
+                            {Time{101ns}, {9, 0}},    // waits for it
+                            {Time{102ns}, {7, 1}},    // hits
+                            {Time{103ns}, {8, 1}},    // merges
+                            {Time{104ns}, {7, 1}}});  // hits
+  CHECK(b.sms[0]->nanoseconds() == Times{37, 127, 126 + 26 + 1});
+  CHECK(b.sms[1]->nanoseconds() == Times{102 + 4 + 1, 104 + 4 + 1, 128});
+  CHECK(b.tlb.state().mshr_stalls == 1);
+  CHECK(b.tlb.state().hits == 2);
+  CHECK(b.tlb.state().merged_misses == 1);
+  CHECK(b.tlb.waiting_for().empty());
 }
 
 TEST_CASE("L2 TLB: under random load every request is answered exactly once with the right frame") {

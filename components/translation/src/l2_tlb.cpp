@@ -60,12 +60,13 @@ std::string L2Tlb::waiting_for() const {
 
 void L2Tlb::on_request(TranslateRequest const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (!s.stalled.empty() || !serve(m, cx)) {
-    ++s.mshr_stalls;
-    s.stalled.push(m);
-  }
+  if (serve(m, cx)) return;
+  ++s.mshr_stalls;
+  s.stalled.push(m);
 }
 
+// False when the request needs an MSHR and all are in use, as they are while others are stalled: a hit and a
+// miss that joins another one pass those.
 bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const at = std::max(s.port_free, cx.now());

@@ -1,5 +1,6 @@
 // The L2 TLB, shared by all SMs of a GPU: one look-up per cycle; misses are merged by base page and
-// sent to the GMMU: how large a page is, its walk says.
+// sent to the GMMU: how large a page is, its walk says. Without a free MSHR a miss waits, in order with the
+// others that do; hits, and misses of a page that is outstanding already, pass them.
 //
 // An invalidation takes one look-up cycle, is forwarded to every SM behind all earlier responses, and is
 // acknowledged when the last SM has acknowledged it.
