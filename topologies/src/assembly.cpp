@@ -167,6 +167,7 @@ void Assembly::build_cpus() {
     iommu.page_bits = page_bits_;
     iommu.page_sizes = config_.memory.page_sizes();
     iommu.moves = config_.driver.migrations;
+    iommu.replays_faults = config_.memory.replays_faults();
     for (auto const g : instance.gpus)
       if (gpus_[g]->cpu == c)
         iommu.gpus.push_back({static_cast<DeviceId>(g), static_cast<NodeId>(gpus_[g]->node)});
@@ -178,7 +179,8 @@ void Assembly::build_cpus() {
     port.memory_credits = config_.fabric.memory_credits_of(port.inbound, config_.cpu_llc.slices);
     port.translation_bytes = config_.fabric.translation_bytes;
     port.fabric =
-        fabric_spec(cpu.node, "cpu_port", iommu.waiters + iommu.gpus.size() * iommu.moves + port.inbound);
+        fabric_spec(cpu.node, "cpu_port",
+                    iommu.waiters + iommu.gpus.size() * (iommu.moves + replays_of_gpu()) + port.inbound);
     port.device = device;
     port.clock = clock;
     port.line_bytes = config_.gpu.line_bytes;
@@ -201,6 +203,14 @@ void Assembly::build_cpus() {
         cpu.node, name,
         {"llc", slice, MemoryCacheParams{}, {config_.cpu_dram, "cpu_dram", "cpu.dram", {}}, layout});
   }
+}
+
+// Pages of a GPU that may be waiting for a replay at a time.
+std::size_t Assembly::replays_of_gpu() const {
+  if (!config_.memory.replays_faults()) return 0;
+  auto const& l1 = config_.l1_tlb;
+  return sms_ * (std::size_t{l1.faulted_pages} + l1.mshrs + config_.scalar_cache.requests) +
+         config_.gmmu.pending;
 }
 
 void Assembly::build_gpus() {

@@ -57,6 +57,10 @@ std::span<Stat<GmmuState> const> Gmmu::stats() const {
        StatKind::counter, [](S s) { return s.stats.late_responses; }},
       {"responses", "count", "responses sent to the L2 TLB", StatKind::counter,
        [](S s) { return s.stats.responses; }},
+      {"faulted_responses", "count", "of these, those that say that the page is not mapped",
+       StatKind::counter, [](S s) { return s.stats.faulted_responses; }},
+      {"replays", "count", "replays received: pages that were not mapped and may be asked for again",
+       StatKind::counter, [](S s) { return s.stats.replays; }},
       {"total_latency", "ps", "time from request to response, summed over responses", StatKind::counter,
        [](S s) { return s.latency_ps; }},
       {"invalidations", "count", "invalidation requests received", StatKind::counter,
@@ -156,16 +160,20 @@ void Gmmu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const 
   if (!step.found && r.lookups == 1 && r.answered == 0)
     request_from_iommu(id, cx);  // the look-up continues there
   else
-    lookup_done(id, step.found ? step.translation() : PageTranslation{}, cx);
+    lookup_done(id, step.found ? step.translation() : PageTranslation{}, false, cx);
   start_walks(cx);
 }
 
 void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if (device_of(m.frame) == spec().device && !s.table.find(m.page)) s.table.map(m.page, m.frame, m.size);
+  if (m.found_by == FoundBy::replay) {
+    ++s.stats.replays;
+    return cx.send(response, m);
+  }
   bool const mapped_here = device_of(m.frame) == spec().device && m.found_by == FoundBy::table;
   observe(s.pending[m.tag], mapped_here, cx);
-  lookup_done(m.tag, m.translation(), cx);
+  lookup_done(m.tag, m.translation(), m.found_by == FoundBy::nothing, cx);
 }
 
 void Gmmu::on_invalidate(Invalidate const& m, Cx& cx) const {
@@ -196,18 +204,20 @@ void Gmmu::observe(GmmuPending& pending, bool local, Cx& cx) const {
                              cx.now());
 }
 
-void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, Cx& cx) const {
+void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, bool faulted, Cx& cx) const {
   auto& s = cx.state();
   auto& r = s.pending[id];
   FF_CHECK(r.in_use != 0 && r.lookups > 0, path() + ": a response to no request");
   --r.lookups;
-  bool const answers = found.frame != kNoFrame;
+  bool const answers = faulted || found.frame != kNoFrame;
   if (answers && r.answered != 0) ++s.stats.late_responses;
   if (answers && r.answered == 0) {
     r.answered = 1;
     ++s.stats.responses;
     s.latency_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - r.arrived));
-    cx.send(response, TranslateResponse{r.page, found.frame, r.l2_entry, FoundBy::table, found.size});
+    if (faulted) ++s.stats.faulted_responses;
+    auto const found_by = faulted ? FoundBy::nothing : FoundBy::table;
+    cx.send(response, TranslateResponse{r.page, found.frame, r.l2_entry, found_by, found.size});
   }
   if (r.lookups != 0) return;
   FF_CHECK(r.answered != 0, path() + ": a request ended without a response");

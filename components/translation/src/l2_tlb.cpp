@@ -35,6 +35,8 @@ std::span<Stat<L2TlbState> const> L2Tlb::stats() const {
        [](S s) { return s.merged_misses; }},
       {"mshr_stalls", "count", "requests that waited for a free MSHR", StatKind::counter,
        [](S s) { return s.mshr_stalls; }},
+      {"faulted_misses", "count", "outstanding misses that ended with no page mapped", StatKind::counter,
+       [](S s) { return s.faulted_misses; }},
       {"invalidated_entries", "count", "entries removed by invalidations", StatKind::counter,
        [](S s) { return s.invalidated_entries; }},
       {"outstanding_misses", "count", "pages with an outstanding miss", StatKind::level,
@@ -94,14 +96,27 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
 
 void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  s.tlb->fill(m.page, m.translation());
+  if (m.found_by == FoundBy::replay) return replay(m, cx);
+  bool const faulted = m.found_by == FoundBy::nothing;
+  if (faulted)
+    ++s.faulted_misses;
+  else
+    s.tlb->fill(m.page, m.translation());
+  auto const found_by = faulted ? FoundBy::nothing : FoundBy::table;
   auto at = cx.now();
   s.mshrs.release(m.tag, [&](std::uint32_t sm) {
-    cx.send(response, sm, TranslateResponse{m.page, m.frame, 0, FoundBy::table, m.size}, at - cx.now());
+    cx.send(response, sm, TranslateResponse{m.page, m.frame, 0, found_by, m.size}, at - cx.now());
     s.last_response = std::max(s.last_response, at);
     at = spec().clock.after(at);
   });
   while (!s.stalled.empty() && serve(s.stalled.front(), cx)) s.stalled.pop();
+}
+
+// To all, as hardware does it: who was told that the page is faulted is not kept here.
+void L2Tlb::replay(TranslateResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  s.last_response = std::max(s.last_response, cx.now());
+  for (std::uint32_t sm = 0; sm < spec().clients; ++sm) cx.send(response, sm, m, s.last_response - cx.now());
 }
 
 void L2Tlb::on_invalidate(Invalidate const& m, Cx& cx) const {

@@ -7,6 +7,8 @@
 // another kernel starts. A kernel's arguments lie in the memory of its own GPU, where the launch has put
 // them, and their page is not translated. An invalidation drops the page's translation at once, and its lines
 // when the reads that used the translation are done; then it is acknowledged.
+// Requests of a page that is not mapped are kept until its replay, which their SMs are told, and are then
+// looked up again ahead of those that are stalled.
 #pragma once
 
 #include <string>
@@ -18,6 +20,7 @@
 #include "farfault/parts/access_drain.hpp"
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/draining_invalidations.hpp"
+#include "farfault/parts/faulted_accesses.hpp"
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
@@ -60,12 +63,14 @@ struct ScalarCacheStats {
   std::uint64_t tlb_hits = 0;
   std::uint64_t tlb_misses = 0;
   std::uint64_t remote_accesses = 0;
+  std::uint64_t faulted = 0;
 };
 
 struct ScalarCacheState {
   std::uint32_t kernel = ~0U;
   Policy<TlbOrganization> tlb;
   MshrTable<ScalarRequest> tlb_mshrs;
+  FaultedAccesses<ScalarRequest> faulted;
   Cache cache;
   MshrTable<ScalarRequest> mshrs;
   Ring<ScalarRequest> stalled;
@@ -103,9 +108,11 @@ class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
 
  private:
   void accept(ScalarRequest const& m, Cx& cx) const;
-  bool serve(ScalarRequest const& m, Cx& cx) const;
+  // `again`: after a replay.
+  bool serve(ScalarRequest const& m, bool again, Cx& cx) const;
+  void keep_faulted(std::uint64_t page, ScalarRequest const& m, Cx& cx) const;
   bool read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx) const;
-  void answer(ScalarRequest const& m, Time at, Cx& cx) const;
+  void answer(ScalarRequest const& m, Time at, Cx& cx, ScalarStatus status = ScalarStatus::done) const;
   void resume(Cx& cx) const;
   void acknowledge_invalidations(Cx& cx) const;
 };

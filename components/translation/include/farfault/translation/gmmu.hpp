@@ -8,7 +8,10 @@
 // request gets exactly one response; a second one is discarded, though its walk has occupied a walker. The
 // router learns of a request as soon as the GMMU knows: at the end of its walk, or when the IOMMU
 // responds. A page that was not mapped yet, and that a fault of the request has put into this GPU's memory
-// (first touch, migration), counts as remote, wherever the request was sent: it needs the IOMMU. An
+// (first touch, migration), counts as remote, wherever the request was sent: it needs the IOMMU. So does a
+// page that the IOMMU says is not mapped: the request ends at once, faulted, and holds nothing any more. The
+// page's replay writes the entry, if the frame is this GPU's, and goes on to the L2 TLB, behind all earlier
+// responses. An
 // invalidation clears the page's entry, is forwarded to the TLBs behind all earlier responses, and is
 // acknowledged when they have acknowledged it. Where the L2 slices of several partitions may hold the lines
 // of a page of this GPU (software keeps them coherent), the driver asks for a flush in a step of its own,
@@ -61,6 +64,8 @@ struct GmmuStats {
   std::uint64_t iommu_requests = 0;
   std::uint64_t late_responses = 0;  // discarded
   std::uint64_t responses = 0;
+  std::uint64_t faulted_responses = 0;
+  std::uint64_t replays = 0;
   std::uint64_t invalidations = 0;
 };
 
@@ -130,8 +135,8 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const;
   void request_from_iommu(std::uint32_t id, Cx& cx) const;
   void observe(GmmuPending& pending, bool local, Cx& cx) const;
-  // A look-up of the request is done, with a frame or without.
-  void lookup_done(std::uint32_t id, PageTranslation const& found, Cx& cx) const;
+  // A look-up of the request is done: with a frame, or without one, or the page is `faulted`.
+  void lookup_done(std::uint32_t id, PageTranslation const& found, bool faulted, Cx& cx) const;
 };
 
 }  // namespace farfault

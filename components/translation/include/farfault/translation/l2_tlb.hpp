@@ -2,6 +2,9 @@
 // sent to the GMMU: how large a page is, its walk says. Without a free MSHR a miss waits, in order with the
 // others that do; hits, and misses of a page that is outstanding already, pass them.
 //
+// A miss whose page is not mapped fills nothing: its MSHR is free, and all who wait are told that they are
+// faulted. A replay is passed on to all SMs and scalar caches behind all earlier responses.
+//
 // An invalidation takes one look-up cycle, is forwarded to every SM behind all earlier responses, and is
 // acknowledged when the last SM has acknowledged it.
 #pragma once
@@ -48,6 +51,7 @@ struct L2TlbState {
   std::uint64_t misses = 0;
   std::uint64_t merged_misses = 0;
   std::uint64_t mshr_stalls = 0;
+  std::uint64_t faulted_misses = 0;
   std::uint64_t invalidated_entries = 0;
 };
 
@@ -76,6 +80,7 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
 
  private:
   bool serve(TranslateRequest const& m, Cx& cx) const;
+  void replay(TranslateResponse const& m, Cx& cx) const;
 };
 
 }  // namespace farfault
