@@ -55,6 +55,7 @@ struct GmmuBench : Bench {
     join_family(gmmu.read_entry, {cache->request});
     ResponderSpec<TranslateRequest, TranslateResponse> iommu_spec;
     iommu_spec.reply = [this](TranslateRequest const& m) {
+      if (m.page == not_mapped) return TranslateResponse{m.page, kNoFrame, m.from, FoundBy::nothing};
       bool const local = m.page >= kPage && m.page <= kPage + 1;
       bool const touched_first = first_touch && !local && m.page != kRemote;
       return TranslateResponse{m.page, local || touched_first ? local_frame(m.page) : remote_frame(m.page),
@@ -77,7 +78,8 @@ struct GmmuBench : Bench {
   std::uint64_t router(std::string_view stat) const { return test::stat_of(gmmu, "gpu.router", stat); }
   Gmmu& gmmu;
   bool first_touch = false;
-  std::uint8_t size = 0;  // of the pages that the IOMMU knows
+  std::uint64_t not_mapped = ~std::uint64_t{0};  // page that the IOMMU does not know
+  std::uint8_t size = 0;                         // of the pages that the IOMMU knows
   Sink<TranslateResponse>* answers = nullptr;
   Memory* cache = nullptr;
   Iommu* iommu = nullptr;

@@ -14,7 +14,7 @@ TEST_CASE("GMMU distributed: a walk that finds no mapping is forwarded to the IO
   CHECK(b.iommu->nanoseconds() == Times{113 + 1 + 1});
   CHECK(b.answers->nanoseconds() == Times{115 + 1000 + 1 + 1});
   CHECK(b.answers->records()[0].message.frame == remote_frame(kRemote));
-  CHECK(b.gmmu.state().stats.walk_misses == 1);
+  CHECK(b.gmmu.state().by_requester[0].walk_misses == 1);
   CHECK_FALSE(b.gmmu.state().table.find(kRemote).has_value());
 }
 
@@ -34,7 +34,7 @@ TEST_CASE("GMMU oracle: a local page is walked for, a remote one is asked for") 
   CHECK(b.reads() == kWalk);
   CHECK(b.iommu->records().size() == 1);
   CHECK(b.answers->nanoseconds() == Times{150, 1104});
-  CHECK(b.gmmu.state().stats.walk_misses == 0);
+  CHECK(b.gmmu.state().by_requester[0].walk_misses == 0);
 }
 
 namespace {

@@ -44,8 +44,8 @@ TEST_CASE("GMMU: a walk of fixed latency takes just that, reads nothing, and hol
   CHECK(b.answers->nanoseconds() == Times{202, 302, 900 + 102, 401 + 1 + 1 + 1000 + 1 + 1});
   CHECK(b.iommu->nanoseconds() == Times{403});
   CHECK(b.gmmu.state().walker.walks() == 4);
-  CHECK(b.gmmu.state().stats.walk_hits == 3);
-  CHECK(b.gmmu.state().stats.walk_misses == 1);
+  CHECK(b.gmmu.state().by_requester[0].walk_hits == 3);
+  CHECK(b.gmmu.state().by_requester[0].walk_misses == 1);
   CHECK(b.gmmu.waiting_for().empty());
 }
 
@@ -196,7 +196,7 @@ TEST_CASE(
   CHECK(b.acknowledged->nanoseconds() == Times{261});
   CHECK(b.acknowledged->records()[0].message.move == 5);
   // The page is found once, then the IOMMU is asked; its neighbour is still there.
-  CHECK(b.gmmu.state().stats.walk_hits == 2);
+  CHECK(b.gmmu.state().by_requester[0].walk_hits == 2);
   REQUIRE(b.iommu->records().size() == 1);
   CHECK(b.iommu->records()[0].message.page == kPage);
 }
@@ -231,7 +231,7 @@ TEST_CASE("GMMU: a walk under way does not find a page that is invalidated befor
     GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage, 1}}}, 10ns, 1000ns,
                 {{Time{at * 1ns}, {kPage, local_frame(kPage), 0}}});
     b.run();
-    CHECK(b.gmmu.state().stats.walk_misses == 1);
+    CHECK(b.gmmu.state().by_requester[0].walk_misses == 1);
     CHECK(b.iommu->records().size() == 1);
     CHECK(b.answers->count() == 1);
   }
@@ -244,4 +244,50 @@ TEST_CASE("GMMU: an answer that leaves with an invalidation is before it at the 
   b.run();
   CHECK(b.answers->nanoseconds() == Times{150});
   CHECK(b.tlb->nanoseconds() == Times{152});
+}
+
+TEST_CASE(
+    "GMMU: a page that the IOMMU says is not mapped ends its request at once, whatever its walk still does") {
+  auto const table = one_page();
+  for (auto const* router : {"distributed", "centralized"}) {
+    auto spec = spec_of(router, table);
+    spec.params.pending = 1;
+    GmmuBench b(spec, {{Time{100ns}, {500, 17}}, {Time{101ns}, {kPage, 18}}});
+    b.not_mapped = 500;
+    b.run();
+    REQUIRE(b.answers->count() == 2);
+    auto const& m = b.answers->records()[0].message;
+    CHECK(m.found_by == FoundBy::nothing);
+    CHECK(m.frame == kNoFrame);
+    CHECK(m.tag == 17);
+    CHECK(b.answers->records()[1].message.tag == 18);
+    CHECK(b.answers->records()[1].message.found_by == FoundBy::table);
+    CHECK_FALSE(b.gmmu.state().table.find(500));
+    CHECK(b.gmmu.state().stats.faulted_responses == 1);
+    CHECK(b.gmmu.waiting_for().empty());
+  }
+}
+
+TEST_CASE("GMMU: a replay writes the entry of a page of its own GPU, and goes on behind earlier responses") {
+  auto const table = one_page();
+  GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {500, 17}}, {Time{2000ns}, {500, 18}}});
+  b.not_mapped = 500;
+  auto const far = remote_frame(501);
+  b.feed(b.gmmu.from_iommu, {{Time{1500ns}, {500, local_frame(500), 0, FoundBy::replay}},
+                             {Time{1500ns}, {501, far, 0, FoundBy::replay}},
+                             {Time{1500ns}, {502, kNoFrame, 0, FoundBy::replay}}});
+  b.run();
+  REQUIRE(b.answers->count() == 5);
+  CHECK(b.answers->records()[0].message.found_by == FoundBy::nothing);
+  for (std::size_t i = 1; i < 4; ++i) {
+    CHECK(b.answers->records()[i].at == Time{1501ns});
+    CHECK(b.answers->records()[i].message.found_by == FoundBy::replay);
+    CHECK(b.answers->records()[i].message.page == 499 + i);
+  }
+  CHECK(b.answers->records()[4].message.found_by == FoundBy::table);  // walked for here
+  CHECK(b.answers->records()[4].message.frame == local_frame(500));
+  CHECK(b.iommu->records().size() == 1);
+  CHECK_FALSE(b.gmmu.state().table.find(501));
+  CHECK_FALSE(b.gmmu.state().table.find(502));
+  CHECK(b.gmmu.state().stats.replays == 3);
 }

@@ -12,12 +12,16 @@ namespace {
 
 using Times = std::vector<std::int64_t>;
 
+constexpr std::uint64_t kNotMapped = 1 << 20;
 PhysAddr frame_of(std::uint64_t page) {
   return physical(1, page << 12);
 }
 ResponderSpec<TranslateRequest, TranslateResponse> walker(std::function<Duration(std::uint64_t)> delay) {
   ResponderSpec<TranslateRequest, TranslateResponse> spec;
-  spec.reply = [](TranslateRequest const& m) { return TranslateResponse{m.page, frame_of(m.page), m.from}; };
+  spec.reply = [](TranslateRequest const& m) {
+    if (m.page == kNotMapped) return TranslateResponse{m.page, kNoFrame, m.from, FoundBy::nothing};
+    return TranslateResponse{m.page, frame_of(m.page), m.from};
+  };
   spec.delay = std::move(delay);
   return spec;
 }
@@ -34,12 +38,14 @@ L2TlbSpec small_tlb(std::uint32_t mshrs) {
 
 struct TlbBench : Bench {
   TlbBench(L2TlbSpec spec, std::vector<Record<TranslateRequest>> script,
-           std::vector<Record<Invalidate>> invalidations = {})
+           std::vector<Record<Invalidate>> invalidations = {},
+           std::vector<Record<TranslateResponse>> replays = {})
       : tlb(system.add<L2Tlb>("l2_tlb", std::move(spec))) {
     feed(tlb.request, std::move(script));
     sms = sinks(tlb.response, 2);
     gmmu = &responder<TranslateRequest, TranslateResponse>(walker(always(20ns)), tlb.filled);
     join(tlb.miss, gmmu->request);
+    if (!replays.empty()) feed(tlb.filled, std::move(replays));
     feed(tlb.invalidate, std::move(invalidations));
     std::vector<In<Invalidate>> to;
     for (auto const delay : {10ns, 30ns}) {
@@ -69,8 +75,8 @@ TEST_CASE(
   CHECK(b.sms[0]->nanoseconds() == Times{15 + 20 + 1 + 1});
   CHECK(b.sms[0]->records()[0].message.frame == frame_of(7));
   CHECK(b.sms[1]->nanoseconds() == Times{100 + 4 + 1});
-  CHECK(b.tlb.state().hits == 1);
-  CHECK(b.tlb.state().misses == 1);
+  CHECK(b.tlb.state().stats[0].hits == 1);
+  CHECK(b.tlb.state().stats[0].misses == 1);
   CHECK(b.tlb.waiting_for().empty());
 }
 
@@ -79,7 +85,7 @@ TEST_CASE("L2 TLB: misses to one page are merged and answered in order, one per 
   CHECK(b.gmmu->records().size() == 1);
   CHECK(b.sms[1]->nanoseconds() == Times{37});
   CHECK(b.sms[0]->nanoseconds() == Times{38, 39});
-  CHECK(b.tlb.state().merged_misses == 2);
+  CHECK(b.tlb.state().stats[0].merged_misses == 2);
 }
 
 TEST_CASE("L2 TLB: one page of two address spaces is two misses and two entries") {
@@ -90,8 +96,8 @@ TEST_CASE("L2 TLB: one page of two address spaces is two misses and two entries"
                             {Time{100ns}, {kOther, 1}},
                             {Time{200ns}, {kThird, 1}}});
   CHECK(b.gmmu->records().size() == 3);
-  CHECK(b.tlb.state().merged_misses == 0);
-  CHECK(b.tlb.state().hits == 1);
+  CHECK(b.tlb.state().stats[0].merged_misses == 0);
+  CHECK(b.tlb.state().stats[0].hits == 1);
   REQUIRE(b.sms[1]->count() == 2);
   CHECK(b.sms[1]->records()[0].message.page == kOther);
 }
@@ -104,13 +110,32 @@ TEST_CASE("L2 TLB: one look-up per cycle") {
   CHECK(b.gmmu->nanoseconds() == Times{15, 107});
 }
 
-TEST_CASE("L2 TLB: without an MSHR requests stall in order, hits behind them too, and resume") {
-  TlbBench b(small_tlb(1), {{Time{10ns}, {7, 0}}, {Time{11ns}, {8, 0}}, {Time{12ns}, {7, 1}}});
-  CHECK(b.gmmu->nanoseconds() == Times{15, 36 + 4 + 1});
-  CHECK(b.sms[0]->nanoseconds() == Times{37, 41 + 20 + 1 + 1});
-  CHECK(b.sms[1]->nanoseconds() == Times{36 + 1 + 4 + 1});  // a hit by now, a cycle behind request 8
-  CHECK(b.tlb.state().mshr_stalls == 2);
-  CHECK(b.tlb.state().hits == 1);
+TEST_CASE("L2 TLB: without an MSHR misses stall in order and resume, one look-up per cycle") {
+  TlbBench b(small_tlb(1),
+             {{Time{10ns}, {7, 0}}, {Time{11ns}, {8, 0}}, {Time{12ns}, {9, 1}}, {Time{13ns}, {8, 1}}});
+  // A walk and its links take 22 after the look-up: 7 is back at 36, 8 at 62, 9 at 88.
+  CHECK(b.gmmu->nanoseconds() == Times{15, 36 + 4 + 1, 62 + 4 + 1});
+  CHECK(b.sms[0]->nanoseconds() == Times{37, 63});
+  // The second request for page 8 stays behind 9, though its page came at 62: it hits a cycle after 9's
+  // look-up.
+  CHECK(b.sms[1]->nanoseconds() == Times{62 + 1 + 4 + 1, 89});
+  CHECK(b.tlb.state().stats[0].mshr_stalls == 3);
+  CHECK(b.tlb.state().stats[0].hits == 1);
+}
+
+TEST_CASE("L2 TLB: hits, and misses that merge, pass those that wait for an MSHR, at their own time") {
+  TlbBench b(small_tlb(1), {{Time{10ns}, {7, 0}},     // fills page 7
+                            {Time{100ns}, {8, 0}},    // has the MSHR
+                            {Time{101ns}, {9, 0}},    // waits for it
+                            {Time{102ns}, {7, 1}},    // hits
+                            {Time{103ns}, {8, 1}},    // merges
+                            {Time{104ns}, {7, 1}}});  // hits
+  CHECK(b.sms[0]->nanoseconds() == Times{37, 127, 126 + 26 + 1});
+  CHECK(b.sms[1]->nanoseconds() == Times{102 + 4 + 1, 104 + 4 + 1, 128});
+  CHECK(b.tlb.state().stats[0].mshr_stalls == 1);
+  CHECK(b.tlb.state().stats[0].hits == 2);
+  CHECK(b.tlb.state().stats[0].merged_misses == 1);
+  CHECK(b.tlb.waiting_for().empty());
 }
 
 TEST_CASE("L2 TLB: under random load every request is answered exactly once with the right frame") {
@@ -180,4 +205,45 @@ TEST_CASE("L2 TLB: invalidations of two moves are under way at a time, each ackn
   CHECK(b.acknowledged->records()[0].message.move == 1);
   CHECK(b.acknowledged->records()[1].message.move == 0);
   CHECK(b.tlb.state().invalidated_entries == 0);
+}
+
+TEST_CASE("L2 TLB: a page that is not mapped fills nothing, frees its MSHR, and all who wait hear of it") {
+  TlbBench b(small_tlb(1), {{Time{10ns}, {kNotMapped, 0}},
+                            {Time{11ns}, {kNotMapped, 1}},
+                            {Time{12ns}, {9, 0}},  // waits for the MSHR
+                            {Time{100ns}, {kNotMapped, 1}}});
+  CHECK(b.gmmu->nanoseconds() == Times{15, 36 + 4 + 1, 105});
+  REQUIRE(b.sms[0]->nanoseconds() == Times{37, 63});
+  REQUIRE(b.sms[1]->nanoseconds() == Times{38, 127});
+  for (auto const& r : {b.sms[0]->records()[0], b.sms[1]->records()[0], b.sms[1]->records()[1]}) {
+    CHECK(r.message.page == kNotMapped);
+    CHECK(r.message.found_by == FoundBy::nothing);
+  }
+  CHECK(b.sms[0]->records()[1].message.found_by == FoundBy::table);
+  CHECK(b.tlb.state().faulted_misses == 2);
+  CHECK(b.tlb.waiting_for().empty());
+}
+
+TEST_CASE("L2 TLB: a replay reaches every SM behind the answers given before it, and fills nothing") {
+  auto const fed = [](std::int64_t ns) {
+    return Record<TranslateResponse>{Time{ns * 1ns}, {7, frame_of(7), 0, FoundBy::replay}};
+  };
+  // Hits looked up at 100, 101 and 102 leave 4 later; the replay comes at 102.
+  TlbBench b(small_tlb(4),
+             {{Time{10ns}, {8, 0}}, {Time{100ns}, {8, 0}}, {Time{100ns}, {8, 0}}, {Time{100ns}, {8, 1}}}, {},
+             {fed(102)});
+  CHECK(b.sms[0]->nanoseconds() == Times{37, 105, 106, 107});
+  CHECK(b.sms[1]->nanoseconds() == Times{107, 107});
+  CHECK(b.sms[0]->records()[3].message.found_by == FoundBy::replay);
+  CHECK(b.sms[1]->records()[0].message.found_by == FoundBy::table);
+  CHECK(b.sms[1]->records()[1].message.found_by == FoundBy::replay);
+  // Two who are told that the page is not mapped, at 36 and 37, and its replay at 36.
+  TlbBench faults(small_tlb(4), {{Time{10ns}, {kNotMapped, 0}}, {Time{11ns}, {kNotMapped, 1}}}, {},
+                  {{Time{36ns}, {kNotMapped, frame_of(5), 0, FoundBy::replay}}});
+  CHECK(faults.sms[1]->nanoseconds() == Times{38, 38});
+  CHECK(faults.sms[1]->records()[0].message.found_by == FoundBy::nothing);
+  // A look-up of the page afterwards misses.
+  TlbBench after(small_tlb(4), {{Time{50ns}, {7, 0}}}, {}, {fed(20)});
+  CHECK(after.tlb.state().stats[0].misses == 1);
+  CHECK(after.sms[0]->nanoseconds() == Times{21, 77});
 }

@@ -16,6 +16,7 @@ using Times = std::vector<std::int64_t>;
 
 constexpr PhysAddr kArguments = 1 << 20;
 constexpr VirtAddr kRemote = 0x1000ULL << 12;
+constexpr std::uint64_t kNotMapped = 50;
 constexpr PhysAddr kLargeFrame = physical(0, 0x4000'0000);
 
 ScalarRequest request(VirtAddr address, std::uint16_t warp = 0, std::uint32_t kernel = 0,
@@ -31,7 +32,8 @@ Invalidate invalidate(std::uint64_t page, std::uint32_t move = 0) {
 
 struct ScalarBench : Bench {
   explicit ScalarBench(std::vector<Record<ScalarRequest>> script, ScalarCacheParams params = {},
-                       std::vector<Record<Invalidate>> invalidations = {}, std::uint8_t size = 0)
+                       std::vector<Record<Invalidate>> invalidations = {}, std::uint8_t size = 0,
+                       std::vector<Record<TranslateResponse>> replays = {})
       : cache(system.add<ScalarCache>("scalar_cache", spec(params))) {
     feed(cache.request, std::move(script));
     answers = sinks(cache.response, 2);
@@ -40,13 +42,19 @@ struct ScalarBench : Bench {
     remote = &responder<MemRequest, MemResponse>(memory(always(50ns)), cache.remote_response);
     join(cache.remote_request, remote->request);
     ResponderSpec<TranslateRequest, TranslateResponse> tlb_spec;
-    tlb_spec.reply = [size](TranslateRequest const& m) {
+    tlb_spec.reply = [this, size](TranslateRequest const& m) {
+      if (m.page == kNotMapped && faults-- > 0)
+        return TranslateResponse{m.page, kNoFrame, 0, FoundBy::nothing};
       if (size != 0) return TranslateResponse{m.page, kLargeFrame, 0, FoundBy::table, size};
       return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12), 0};
     };
     tlb_spec.delay = always(20ns);
     tlb = &responder<TranslateRequest, TranslateResponse>(tlb_spec, cache.translation);
     join(cache.translate, tlb->request);
+    if (!replays.empty()) {
+      faults = 1;
+      feed(cache.translation, std::move(replays));
+    }
     feed(cache.invalidate, std::move(invalidations));
     invalidated = &sink(cache.invalidated);
     run();
@@ -66,6 +74,7 @@ struct ScalarBench : Bench {
     return s;
   }
   ScalarCache& cache;
+  int faults = 0;  // so many requests for kNotMapped are answered that it is not mapped
   std::vector<Sink<ScalarResponse>*> answers;
   Memory* local = nullptr;
   Memory* remote = nullptr;
@@ -162,4 +171,32 @@ TEST_CASE("scalar cache: the pages in a large page have one translation, and the
   REQUIRE(b.local->records().size() == 2);
   CHECK(b.local->records()[0].message.address == kLargeFrame + 0x2340);
   CHECK(b.local->records()[1].message.address == kLargeFrame + 0xff040);
+}
+
+TEST_CASE(
+    "scalar cache: requests of a page that is not mapped are made again at its replay, others pass them") {
+  auto const base = kNotMapped << 12;
+  ScalarBench b({at(100, request(base, 5)), at(101, request(0x2000, 6)), at(200, request(base + 64, 7))}, {},
+                {}, 0, {{Time{500ns}, {kNotMapped, physical(0, 57 << 12), 0, FoundBy::replay}}});
+  // Faulted at 122. The third joins without asking. Both are told of the replay at 500 and looked up then;
+  // the translation is there at 523, the lines at 577 and 578.
+  CHECK(b.tlb->nanoseconds() == Times{101, 102, 501});
+  CHECK(b.local->nanoseconds() == Times{125, 524, 525});
+  using Status = std::vector<ScalarStatus>;
+  std::vector<std::uint32_t> warps;
+  Status status;
+  for (auto const& r : b.answers[0]->records()) {
+    warps.push_back(r.message.warp);
+    status.push_back(r.message.status);
+  }
+  CHECK(warps == std::vector<std::uint32_t>{5, 6, 7, 5, 7, 5, 7});
+  CHECK(status == Status{ScalarStatus::faulted, ScalarStatus::done, ScalarStatus::faulted,
+                         ScalarStatus::replayed, ScalarStatus::replayed, ScalarStatus::done,
+                         ScalarStatus::done});
+  CHECK(b.answers[0]->nanoseconds() == Times{123, 177, 201, 501, 502, 576, 577});
+  auto const& s = b.cache.state().stats;
+  CHECK(s.faulted == 2);
+  CHECK(s.tlb_misses == 3);
+  CHECK(s.tlb_hits == 0);
+  CHECK(b.cache.waiting_for().empty());
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,8 @@ struct SmBench : Bench {
     join(sm.remote_request, remote->request);
     ResponderSpec<TranslateRequest, TranslateResponse> tlb_spec;
     tlb_spec.reply = [this](TranslateRequest const& m) {
+      if (auto const f = faults.find(m.page); f != faults.end() && f->second-- > 0)
+        return TranslateResponse{m.page, kNoFrame, 0, FoundBy::nothing};
       if (size != 0) return TranslateResponse{m.page, kLargeFrame, 0, FoundBy::table, size};
       return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12), 0};
     };
@@ -61,7 +64,7 @@ struct SmBench : Bench {
     tlb = &responder<TranslateRequest, TranslateResponse>(tlb_spec, sm.translation);
     join(sm.translate, tlb->request);
     ResponderSpec<ScalarRequest, ScalarResponse> scalar_spec;
-    scalar_spec.reply = [](ScalarRequest const& m) { return ScalarResponse{m.warp, 0}; };
+    scalar_spec.reply = [](ScalarRequest const& m) { return ScalarResponse{m.warp}; };
     scalar_spec.delay = always(10ns);
     scalar = &responder<ScalarRequest, ScalarResponse>(scalar_spec, sm.scalar_response);
     join(sm.scalar_request, scalar->request);
@@ -76,7 +79,8 @@ struct SmBench : Bench {
     return spec;
   }
   Sm& sm;
-  std::uint8_t size = 0;  // of all pages; large ones are at kLargeFrame
+  std::map<std::uint64_t, int> faults;  // by page: so many requests are answered that it is not mapped
+  std::uint8_t size = 0;                // of all pages; large ones are at kLargeFrame
   Sink<BlockDone>* done = nullptr;
   Memory* cache = nullptr;
   Memory* remote = nullptr;
@@ -87,6 +91,10 @@ struct SmBench : Bench {
 
 inline Invalidate invalidate(std::uint64_t page, std::uint32_t move = 0) {
   return {page, physical(page >= 0x1000 ? 1 : 0, (page + 7) << 12), move};
+}
+
+inline TranslateResponse replay(std::uint64_t page, PhysAddr frame = 0) {
+  return {page, frame, 0, FoundBy::replay};
 }
 
 inline Workload same_for_all(Program program, std::uint32_t threads = 64, int kernels = 1) {

@@ -155,6 +155,81 @@ TEST_CASE("warp contexts: a block that left at a barrier still waits there, and 
   CHECK(take_ready(w, Time{13ns}).size() == 3);
 }
 
+TEST_CASE("warp contexts: a warp waits for faults only while all accesses that it waits for are faulted") {
+  WarpContexts w(2, 2, 1);
+  w.start(1, 1, Time{}, kAnywhere);
+  auto const c = w.in_slot(0);
+  take_ready(w, Time{});
+  w[c].loads = 2;
+  w[c].stores = 1;
+  w.fault(c, false);
+  w.fault(c, false);
+  CHECK_FALSE(w.waits_for_faults(c));  // it issues meanwhile
+  w[c].waits_loads = 1;
+  CHECK(w.waits_for_faults(c));  // not for its store
+  w[c].waits_stores = 1;
+  CHECK_FALSE(w.waits_for_faults(c));
+  w.fault(c, true);
+  CHECK(w.waits_for_faults(c));
+  w.replay(c, false);
+  CHECK_FALSE(w.waits_for_faults(c));
+  --w[c].loads;  // that one is done
+  CHECK(w.waits_for_faults(c));
+  w.replay(c, false);
+  w.replay(c, true);
+  --w[c].loads;
+  CHECK_FALSE(w.waits_for_faults(c));
+  w[c].stores = w[c].waits_loads = w[c].waits_stores = 0;
+  CHECK_FALSE(w.waits_for_faults(c));  // nothing to wait for
+}
+
+TEST_CASE(
+    "warp contexts: a block waits for faults only when its warps do, or are at the barrier behind such") {
+  WarpContexts w(8, 8, 2);
+  auto const b = w.start(1, 3, Time{}, kAnywhere);
+  w.start(2, 1, Time{}, kAnywhere);
+  auto const fault = [&](std::uint32_t c) {
+    w[c].loads = 1;
+    w[c].waits_loads = 1;
+    w.fault(c, false);
+  };
+  auto const first = w.in_slot(0);
+  auto const second = w.in_slot(1);
+  auto const third = w.in_slot(2);
+  take_ready(w, Time{});
+  CHECK_FALSE(w.block_waits_for_faults(b));
+  fault(first);
+  CHECK(w.waiting_for_faults().warps == 1);
+  CHECK(w.waiting_for_faults().blocks == 0);
+  w.wait_at_barrier(second, Time{1ns});
+  CHECK_FALSE(w.block_waits_for_faults(b));  // the third runs
+  w.end(third, Time{2ns});
+  CHECK(w.block_waits_for_faults(b));
+  CHECK(w.waiting_for_faults().blocks == 1);
+  w.leave(b);  // out of its slots it still does
+  CHECK(w.block_waits_for_faults(b));
+  CHECK(w.waiting_for_faults().warps == 1);
+  w.come_back(b, Time{3ns}, kAnywhere);
+  CHECK(w.block_waits_for_faults(b));
+  w.replay(first, false);
+  CHECK_FALSE(w.block_waits_for_faults(b));
+  CHECK(w.waiting_for_faults().warps == 0);
+}
+
+TEST_CASE("warp contexts: a block that has ended waits for no faults, whatever its contexts held") {
+  WarpContexts w(1, 1, 1);
+  auto const b = w.start(1, 1, Time{}, kAnywhere);
+  auto const c = w.in_slot(0);
+  w[c].loads = w[c].waits_loads = 1;
+  w.fault(c, false);
+  w.end(c, Time{1ns});
+  CHECK_FALSE(w.block_waits_for_faults(b));
+  CHECK_FALSE(w.waits_for_faults(c));
+  CHECK(w.waiting_for_faults().warps == 0);
+  w.start(2, 1, Time{2ns}, kAnywhere);  // into the same context
+  CHECK(w[w.in_slot(0)].faulted_loads == 0);
+}
+
 TEST_CASE(
     "warp contexts: hundreds of blocks share eight slots; every warp issues each step once, in its slot") {
   constexpr std::uint32_t kBlocks = 300;

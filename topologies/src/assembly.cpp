@@ -186,6 +186,7 @@ void Assembly::build_cpus() {
     iommu.page_sizes = config_.memory.page_sizes();
     iommu.spaces = applications_.spaces();
     iommu.moves = config_.driver.migrations;
+    iommu.replays_faults = config_.memory.replays_faults();
     for (auto const g : instance.gpus)
       if (gpus_[g]->cpu == c)
         iommu.gpus.push_back({static_cast<DeviceId>(g), static_cast<NodeId>(gpus_[g]->node)});
@@ -197,7 +198,8 @@ void Assembly::build_cpus() {
     port.memory_credits = config_.fabric.memory_credits_of(port.inbound, config_.cpu_llc.slices);
     port.translation_bytes = config_.fabric.translation_bytes;
     port.fabric =
-        fabric_spec(cpu.node, "cpu_port", iommu.waiters + iommu.gpus.size() * iommu.moves + port.inbound);
+        fabric_spec(cpu.node, "cpu_port",
+                    iommu.waiters + iommu.gpus.size() * (iommu.moves + replays_of_gpu()) + port.inbound);
     port.device = device;
     port.clock = clock;
     port.line_bytes = config_.gpu.line_bytes;
@@ -220,6 +222,14 @@ void Assembly::build_cpus() {
         cpu.node, name,
         {"llc", slice, MemoryCacheParams{}, {config_.cpu_dram, "cpu_dram", "cpu.dram", {}}, layout});
   }
+}
+
+// Pages of a GPU that may be waiting for a replay at a time.
+std::size_t Assembly::replays_of_gpu() const {
+  if (!config_.memory.replays_faults()) return 0;
+  auto const& l1 = config_.l1_tlb;
+  return sms_ * (std::size_t{l1.faulted_pages} + l1.mshrs + config_.scalar_cache.requests) +
+         config_.gmmu.pending;
 }
 
 void Assembly::build_gpus() {
@@ -248,14 +258,16 @@ void Assembly::build_gpus() {
         {config_.sm, clock, gpu.number, static_cast<std::uint32_t>(gpu.instance->gpus.size()), sms_,
          config_.gpu.warp_width, config_.host.block_order, &applications_,
          config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0});
-    gpu.l2_tlb = &system_->add<L2Tlb>(name + ".l2_tlb",
-                                      {config_.l2_tlb, clock, sms_ + scalar_caches,
-                                       std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs),
-                                       config_.driver.migrations, page_bits_, config_.memory.page_sizes()});
+    gpu.l2_tlb = &system_->add<L2Tlb>(
+        name + ".l2_tlb",
+        {config_.l2_tlb, clock, sms_ + scalar_caches,
+         std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs), config_.driver.migrations,
+         page_bits_, config_.memory.page_sizes(), applications_.names()});
     GmmuSpec gmmu;
     gmmu.params = config_.gmmu;
     gmmu.router = config_.router;
     gmmu.clock = clock;
+    gmmu.applications = applications_.names();
     gmmu.device = device;
     gmmu.memory_port = slice_clients.add(1, config_.gmmu.walkers);
     gmmu.memory = memory;

@@ -37,6 +37,8 @@ ScalarCacheState ScalarCache::initial() const {
   s.stats = ByApplication<ScalarCacheStats>(spec().applications->count());
   s.tlb = p.tlb.make(p.tlb_entries, p.tlb_entries, spec().page_bits, spec().page_sizes);
   s.tlb_mshrs = MshrTable<ScalarRequest>(p.tlb_mshrs, outstanding);
+  // As many as there can be: nothing stalls for their sake.
+  s.faulted = FaultedAccesses<ScalarRequest>(outstanding, outstanding, 0, 0);
   s.cache = Cache(p.size.bytes, p.ways, spec().line_bytes, p.replacement);
   s.mshrs = MshrTable<ScalarRequest>(p.mshrs, outstanding);
   s.stalled = Ring<ScalarRequest>(outstanding);
@@ -56,6 +58,8 @@ std::span<Stat<ScalarCacheStats> const> ScalarCacheStats::list() {
        [](S s) { return s.tlb_misses; }},
       {"remote_accesses", "count", "lines read from the memory of another device", StatKind::counter,
        [](S s) { return s.remote_accesses; }},
+      {"faulted", "count", "requests kept because their page was not mapped, each time that they were",
+       StatKind::counter, [](S s) { return s.faulted; }},
   });
   return all;
 }
@@ -76,9 +80,11 @@ std::vector<ScalarCache::PolicyStats> ScalarCache::policy_stats() const {
 
 std::string ScalarCache::waiting_for() const {
   auto const& s = state();
-  if (s.mshrs.in_use() == 0 && s.tlb_mshrs.in_use() == 0 && s.stalled.empty()) return {};
+  if (s.mshrs.in_use() == 0 && s.tlb_mshrs.in_use() == 0 && s.faulted.pages() == 0 && s.stalled.empty())
+    return {};
   return std::to_string(s.mshrs.in_use()) + " lines, " + std::to_string(s.tlb_mshrs.in_use()) +
-         " pages in translation, " + std::to_string(s.stalled.size()) + " requests stalled";
+         " pages in translation, " + std::to_string(s.faulted.pages()) + " not mapped, " +
+         std::to_string(s.stalled.size()) + " requests stalled";
 }
 
 void ScalarCache::on_request(ScalarRequest const& m, Cx& cx) const {
@@ -92,11 +98,11 @@ void ScalarCache::on_request(ScalarRequest const& m, Cx& cx) const {
 
 void ScalarCache::accept(ScalarRequest const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (!s.stalled.empty() || !serve(m, cx)) s.stalled.push(m);
+  if (!s.faulted.again().empty() || !s.stalled.empty() || !serve(m, false, cx)) s.stalled.push(m);
 }
 
 // False when the request has to wait for an MSHR.
-bool ScalarCache::serve(ScalarRequest const& m, Cx& cx) const {
+bool ScalarCache::serve(ScalarRequest const& m, bool again, Cx& cx) const {
   auto& s = cx.state();
   auto const at = std::max(s.port_free, cx.now());
   if (m.address >= kKernelArguments) {
@@ -105,7 +111,10 @@ bool ScalarCache::serve(ScalarRequest const& m, Cx& cx) const {
     auto const page = m.address >> spec().page_bits;
     if (auto const found = s.tlb->lookup(page)) {
       if (!read(found->physical_of(m.address, spec().page_bits), m, at, cx)) return false;
-      ++s.stats[m.requester.application].tlb_hits;
+      if (!again) ++s.stats[m.requester.application].tlb_hits;
+    } else if (s.faulted.holds(page)) {
+      keep_faulted(page, m, cx);
+      if (!again) ++s.stats[m.requester.application].tlb_misses;
     } else {
       auto entry = s.tlb_mshrs.find(page);
       if (!entry) {
@@ -114,7 +123,7 @@ bool ScalarCache::serve(ScalarRequest const& m, Cx& cx) const {
         cx.send(translate, TranslateRequest{page, spec().index, m.requester.application}, at - cx.now());
       }
       s.tlb_mshrs.wait(*entry, m);
-      ++s.stats[m.requester.application].tlb_misses;
+      if (!again) ++s.stats[m.requester.application].tlb_misses;
     }
   }
   s.port_free = spec().clock.after(at);
@@ -156,26 +165,43 @@ bool ScalarCache::read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx
 }
 
 // One answer leaves in a cycle.
-void ScalarCache::answer(ScalarRequest const& m, Time at, Cx& cx) const {
+void ScalarCache::answer(ScalarRequest const& m, Time at, Cx& cx, ScalarStatus status) const {
   auto& s = cx.state();
   auto const start = std::max(at, s.answer_free);
   s.answer_free = spec().clock.after(start);
-  cx.send(response, m.sm, ScalarResponse{m.warp, 0}, start - cx.now());
+  cx.send(response, m.sm, ScalarResponse{m.warp, status, {}}, start - cx.now());
 }
 
 void ScalarCache::resume(Cx& cx) const {
   auto& s = cx.state();
-  while (!s.stalled.empty() && serve(s.stalled.front(), cx)) s.stalled.pop();
+  auto& again = s.faulted.again();
+  while (!again.empty() && serve(again.front(), true, cx)) again.pop();
+  while (again.empty() && !s.stalled.empty() && serve(s.stalled.front(), false, cx)) s.stalled.pop();
+}
+
+void ScalarCache::keep_faulted(std::uint64_t page, ScalarRequest const& m, Cx& cx) const {
+  auto& s = cx.state();
+  s.faulted.keep(page, m);
+  ++s.stats[m.requester.application].faulted;
+  answer(m, std::max(s.port_free, cx.now()), cx, ScalarStatus::faulted);
 }
 
 // The requests of the page go on ahead of those that are stalled.
 void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
+  if (m.found_by == FoundBy::replay) {
+    if (!s.faulted.holds(m.page)) return;
+    s.faulted.replay(m.page,
+                     [&](ScalarRequest const& r) { answer(r, cx.now(), cx, ScalarStatus::replayed); });
+    return resume(cx);
+  }
   auto const found = m.translation();
-  s.tlb->fill(m.page, found);
+  bool const mapped = m.found_by != FoundBy::nothing;
+  if (mapped) s.tlb->fill(m.page, found);
   auto const entry = s.tlb_mshrs.find(m.page);
   FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
   s.tlb_mshrs.release(*entry, [&](ScalarRequest const& waiting) {
+    if (!mapped) return keep_faulted(m.page, waiting, cx);
     auto const at = std::max(s.port_free, cx.now());
     if (read(found.physical_of(waiting.address, spec().page_bits), waiting, at, cx))
       s.port_free = spec().clock.after(at);

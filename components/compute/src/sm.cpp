@@ -48,6 +48,12 @@ void L1TlbParams::describe(ParamTable& t) {
   t.count("mshrs", mshrs, {1, 4096}, "pages with an outstanding miss",
           "MGPUSim 4.2 (shader array builder): 64");
   t.count("waiters", waiters, {128, 65536}, "transactions that can wait for translations", "assumed");
+  t.count(
+      "faulted_pages", faulted_pages, {1, 4096},
+      "pages that are not mapped and have transactions kept until their replay, beyond which misses stall",
+      "Allen and Ge, SC 2021, on a Titan V: 56 outstanding faults of a uTLB");
+  t.count("faulted_accesses", faulted_accesses, {1, 65536},
+          "transactions kept until the replay of their page, beyond which misses stall", "assumed");
   policies.describe(t, "", "Akita 4.9 (mem/vm/tlb): the least recently used");
 }
 
@@ -74,10 +80,12 @@ SmState Sm::initial() const {
   s.warps = WarpContexts(p.sm.max_warps, p.sm.max_warps, p.sm.max_blocks);
   s.warp_order = p.sm.warp_order.make({});
   s.l1_tlb = p.l1_tlb.policies.make(p.l1_tlb.entries, p.l1_tlb.ways, p.page_bits, p.page_sizes);
+  s.faulted = FaultedAccesses<LsuItem>(spec().l1_tlb.faulted_pages, spec().l1_tlb.faulted_accesses,
+                                       spec().l1_tlb.mshrs, spec().l1_tlb.waiters);
   s.tlb_mshrs = MshrTable<LsuItem>(p.l1_tlb.mshrs, p.l1_tlb.waiters);
   s.l1 = Cache(p.l1_cache.size.bytes, p.l1_cache.ways, p.line_bytes, p.l1_cache.replacement);
   s.l1_mshrs = MshrTable<std::uint32_t>(p.l1_cache.mshrs, p.l1_cache.waiters);
-  s.replay = Ring<LsuItem>(p.l1_tlb.waiters);
+  s.translated = Ring<LsuItem>(p.l1_tlb.waiters);
   s.current.reserve(2 * std::size_t{kMaxLanes});
   s.slice_credits.assign(p.slices, p.l1_cache.slice_credits);
   s.remote_credits = p.l1_cache.remote();
@@ -117,6 +125,10 @@ std::span<Stat<SmStats> const> SmStats::list() {
       {"remote_accesses", "count", "accesses to the memory of another device", StatKind::counter,
        [](S s) { return s.remote_accesses; }},
       {"blocks", "count", "thread blocks finished", StatKind::counter, [](S s) { return s.blocks; }},
+      {"faulted", "count", "transactions kept because their page was not mapped, each time that they were",
+       StatKind::counter, [](S s) { return s.faulted; }},
+      {"replayed", "count", "transactions looked up again in the L1 TLB after a replay of their page",
+       StatKind::counter, [](S s) { return s.replayed; }},
   });
   return all;
 }
@@ -134,6 +146,14 @@ std::span<Stat<SmState> const> Sm::stats() const {
        [](S s) { return s.units.shared_bytes(); }},
       {"l1_tlb_invalidated", "count", "L1 TLB entries removed by invalidations", StatKind::counter,
        [](S s) { return s.l1_tlb_invalidated; }},
+      {"faulted_pages", "count", "pages that are not mapped and have transactions kept", StatKind::level,
+       [](S s) { return std::uint64_t{s.faulted.pages()}; }},
+      {"warps_in_faults", "count", "warps that wait for nothing but faults", StatKind::level,
+       [](S s) { return std::uint64_t{s.warps.waiting_for_faults().warps}; }},
+      {"blocks_in_faults", "count",
+       "thread blocks of which every live warp waits for nothing but faults, or at the barrier for such "
+       "warps",
+       StatKind::level, [](S s) { return std::uint64_t{s.warps.waiting_for_faults().blocks}; }},
   });
   return all;
 }
@@ -155,7 +175,8 @@ std::string Sm::waiting_for() const {
   if (waiting.live == 0) return {};
   return std::to_string(waiting.live) + " live warps, " + std::to_string(waiting.accesses) +
          " outstanding accesses, " + std::to_string(waiting.at_barrier) + " warps at a barrier, " +
-         std::to_string(s.tlb_mshrs.in_use()) + " pages in translation";
+         std::to_string(s.tlb_mshrs.in_use()) + " pages in translation, " +
+         std::to_string(s.faulted.pages()) + " not mapped";
 }
 
 void Sm::on_start(StartBlock const& m, Cx& cx) const {
@@ -249,6 +270,8 @@ void Sm::scalar_load(std::uint32_t context, WarpInstruction const& i, std::uint6
 
 void Sm::on_scalar(ScalarResponse const& m, Cx& cx) const {
   auto& s = cx.state();
+  if (m.status == ScalarStatus::faulted) return s.warps.fault(m.warp, false);
+  if (m.status == ScalarStatus::replayed) return s.warps.replay(m.warp, false);
   ++s.scalar_credits;
   s.warps.scalar_free(cx.now());
   auto& w = s.warps[m.warp];

@@ -24,21 +24,25 @@ void Sm::wake_if_done(std::uint32_t context, Cx& cx) const {
 // Moves transactions through the load/store unit, one per cycle, until it is empty or stalls.
 void Sm::run_load_store(Cx& cx) const {
   auto& s = cx.state();
-  while (!s.replay.empty()) {
+  while (!s.translated.empty()) {
     auto const at = std::max(s.lsu_free, cx.now());
-    if (!access(s.replay.front(), at, cx)) return;
-    s.replay.pop();
+    if (!access(s.translated.front(), at, cx)) return;
+    s.translated.pop();
     s.drain.leave_queue();
     s.lsu_free = spec().clock.after(at);
   }
+  for (auto& again = s.faulted.again(); !again.empty(); again.pop()) {
+    if (!translate_item(again.front(), true, cx)) return;
+    ++s.stats[again.front().requester.application].replayed;
+  }
   while (s.position < s.current.size()) {
-    if (!translate_item(s.current[s.position], cx)) return;
+    if (!translate_item(s.current[s.position], false, cx)) return;
     ++s.position;
   }
   s.warps.load_store_free(s.lsu_free);
 }
 
-bool Sm::translate_item(LsuItem const& item, Cx& cx) const {
+bool Sm::translate_item(LsuItem const& item, bool again, Cx& cx) const {
   auto& s = cx.state();
   auto const at = std::max(s.lsu_free, cx.now());
   auto const looked_up = at + spec().clock.cycles(spec().l1_tlb.latency);
@@ -47,8 +51,17 @@ bool Sm::translate_item(LsuItem const& item, Cx& cx) const {
     auto translated = item;
     translated.address = found->physical_of(item.address, spec().page_bits);
     if (!access(translated, looked_up, cx)) return false;
-    ++s.stats[item.requester.application].l1_tlb_hits;
+    if (!again) ++s.stats[item.requester.application].l1_tlb_hits;
   } else {
+    // What is looked up again has had its place among the faulted, and gets it back: else it could wait for
+    // itself.
+    if (!again && !s.faulted.has_room()) return false;
+    if (s.faulted.holds(page)) {
+      keep_faulted(page, item, s);
+      if (!again) ++s.stats[item.requester.application].l1_tlb_misses;
+      s.lsu_free = spec().clock.after(at);
+      return true;
+    }
     if (!s.tlb_mshrs.can_wait()) return false;
     auto entry = s.tlb_mshrs.find(page);
     if (!entry) {
@@ -58,22 +71,36 @@ bool Sm::translate_item(LsuItem const& item, Cx& cx) const {
               looked_up - cx.now());
     }
     s.tlb_mshrs.wait(*entry, item);
-    ++s.stats[item.requester.application].l1_tlb_misses;
+    if (!again) ++s.stats[item.requester.application].l1_tlb_misses;
   }
   s.lsu_free = spec().clock.after(at);
   return true;
 }
 
+void Sm::keep_faulted(std::uint64_t page, LsuItem const& item, SmState& s) const {
+  s.faulted.keep(page, item);
+  s.warps.fault(item.context, item.access == Access::write);
+  ++s.stats[item.requester.application].faulted;
+}
+
 void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  auto const found = m.translation();
-  s.l1_tlb->fill(m.page, found);
-  auto const entry = s.tlb_mshrs.find(m.page);
-  FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
-  s.tlb_mshrs.release(*entry, [&](LsuItem item) {
-    item.address = found.physical_of(item.address, spec().page_bits);
-    s.replay.push(item);
-  });
+  if (m.found_by == FoundBy::replay) {
+    if (!s.faulted.holds(m.page)) return;
+    s.faulted.replay(
+        m.page, [&](LsuItem const& item) { s.warps.replay(item.context, item.access == Access::write); });
+  } else {
+    auto const found = m.translation();
+    bool const mapped = m.found_by != FoundBy::nothing;
+    if (mapped) s.l1_tlb->fill(m.page, found);
+    auto const entry = s.tlb_mshrs.find(m.page);
+    FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
+    s.tlb_mshrs.release(*entry, [&](LsuItem item) {
+      if (!mapped) return keep_faulted(m.page, item, s);
+      item.address = found.physical_of(item.address, spec().page_bits);
+      s.translated.push(item);
+    });
+  }
   run_load_store(cx);
   acknowledge_invalidations(cx);
   schedule_tick(cx);
@@ -89,7 +116,7 @@ void Sm::on_invalidate(Invalidate const& m, Cx& cx) const {
 void Sm::acknowledge_invalidations(Cx& cx) const {
   auto& s = cx.state();
   auto const lines = (std::uint64_t{1} << spec().page_bits) / spec().line_bytes;
-  s.invalidations.advance(s.drain, s.replay.size(), [&](Invalidate const& m) {
+  s.invalidations.advance(s.drain, s.translated.size(), [&](Invalidate const& m) {
     auto const first = m.frame / spec().line_bytes;
     s.l1.invalidate(first, first + lines);
     cx.send(invalidated, Invalidated{m.move});

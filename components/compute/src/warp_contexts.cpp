@@ -28,4 +28,28 @@ WarpContexts::Waiting WarpContexts::waiting() const {
   return all;
 }
 
+bool WarpContexts::block_waits_for_faults(std::uint32_t block_context) const {
+  auto const& b = blocks_[block_context];
+  if (b.live == 0) return false;
+  bool faults = false;
+  for (auto c = b.first; c != kNone; c = warps_[c].next) {
+    auto const& w = warps_[c];
+    bool const at_barrier = w.at_barrier != 0 || (w.slot != kNone && (b.barrier >> w.slot & 1) != 0);
+    if (w.ended != 0 || at_barrier) continue;
+    if (!waits_for_faults(c)) return false;
+    faults = true;
+  }
+  return faults;
+}
+
+WarpContexts::FaultWaiting WarpContexts::waiting_for_faults() const {
+  FaultWaiting all;
+  for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+    if (blocks_[b].live == 0) continue;
+    for (auto c = blocks_[b].first; c != kNone; c = warps_[c].next) all.warps += waits_for_faults(c) ? 1 : 0;
+    all.blocks += block_waits_for_faults(b) ? 1 : 0;
+  }
+  return all;
+}
+
 }  // namespace farfault

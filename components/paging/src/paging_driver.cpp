@@ -158,7 +158,7 @@ Duration PagingDriver::work(FaultKind kind, Duration takes, Cx& cx) const {
 }
 
 void PagingDriver::answer(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const {
-  PageMapped const there{m.page, to.frame, m.entry, to.size, {}};
+  PageMapped const there{m.page, to.frame, m.entry, to.size, m.kind, {}};
   if (m.kind == FaultKind::not_mapped && m.iommu == 0)
     cx.send(placed, there, extra);
   else

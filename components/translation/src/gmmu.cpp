@@ -33,30 +33,45 @@ GmmuState Gmmu::initial() const {
   s.stalled = Ring<TranslateRequest>(spec().queue);
   s.walker = Walker(p.walkers, p.pending, p.walk_cache_policies.make(p.walk_cache));
   s.walk_began.resize(p.walkers);
+  s.by_requester = ByApplication<GmmuRequesterStats>(static_cast<std::uint32_t>(spec().applications.size()));
   s.router = spec().router.policy.make({});
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
   if (spec().slices_to_flush != 0) s.flushing.resize(spec().moves);
   return s;
 }
 
+std::span<Stat<GmmuRequesterStats> const> GmmuRequesterStats::list() {
+  using S = GmmuRequesterStats const&;
+  static constexpr auto all = std::to_array<Stat<GmmuRequesterStats>>({
+      {"requests", "count", "L2 TLB misses received", StatKind::counter, [](S s) { return s.requests; }},
+      {"walk_hits", "count", "page walks that found the page in this GPU's page table", StatKind::counter,
+       [](S s) { return s.walk_hits; }},
+      {"walk_misses", "count", "page walks that found no mapping in this GPU's page table", StatKind::counter,
+       [](S s) { return s.walk_misses; }},
+      {"iommu_requests", "count", "requests sent to the IOMMU", StatKind::counter,
+       [](S s) { return s.iommu_requests; }},
+  });
+  return all;
+}
+
+Gmmu::ApplicationStats Gmmu::application_stats() const {
+  return counted_by_application<&GmmuState::by_requester>(spec().applications);
+}
+
 std::span<Stat<GmmuState> const> Gmmu::stats() const {
   using S = GmmuState const&;
   static constexpr auto all = std::to_array<Stat<GmmuState>>({
-      {"requests", "count", "L2 TLB misses received", StatKind::counter,
-       [](S s) { return s.stats.requests; }},
       {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.walker.walks(); }},
       {"page_table_reads", "count", "page-table entries read by page walks", StatKind::counter,
        [](S s) { return s.walker.reads(); }},
-      {"walk_hits", "count", "page walks that found the page in this GPU's page table", StatKind::counter,
-       [](S s) { return s.stats.walk_hits; }},
-      {"walk_misses", "count", "page walks that found no mapping in this GPU's page table", StatKind::counter,
-       [](S s) { return s.stats.walk_misses; }},
-      {"iommu_requests", "count", "requests sent to the IOMMU", StatKind::counter,
-       [](S s) { return s.stats.iommu_requests; }},
       {"late_responses", "count", "responses discarded because the request already had one",
        StatKind::counter, [](S s) { return s.stats.late_responses; }},
       {"responses", "count", "responses sent to the L2 TLB", StatKind::counter,
        [](S s) { return s.stats.responses; }},
+      {"faulted_responses", "count", "of these, those that say that the page is not mapped",
+       StatKind::counter, [](S s) { return s.stats.faulted_responses; }},
+      {"replays", "count", "replays received: pages that were not mapped and may be asked for again",
+       StatKind::counter, [](S s) { return s.stats.replays; }},
       {"total_latency", "ps", "time from request to response, summed over responses", StatKind::counter,
        [](S s) { return s.latency_ps; }},
       {"invalidations", "count", "invalidation requests received", StatKind::counter,
@@ -93,7 +108,7 @@ std::string Gmmu::waiting_for() const {
 
 void Gmmu::on_request(TranslateRequest const& m, Cx& cx) const {
   auto& s = cx.state();
-  ++s.stats.requests;
+  ++s.by_requester[m.application].requests;
   s.queue_depth.add(s.pending.size() - s.free_pending.size() + s.stalled.size());
   if (s.free_pending.empty())
     s.stalled.push(m);
@@ -126,7 +141,7 @@ void Gmmu::admit(TranslateRequest const& m, Cx& cx) const {
 
 void Gmmu::request_from_iommu(std::uint32_t id, Cx& cx) const {
   auto& s = cx.state();
-  ++s.stats.iommu_requests;
+  ++s.by_requester[s.pending[id].application].iommu_requests;
   cx.send(to_iommu, TranslateRequest{s.pending[id].page, id, s.pending[id].application},
           spec().clock.cycles(spec().params.latency));
 }
@@ -152,20 +167,25 @@ void Gmmu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const 
   auto const id = step.tag;
   auto& r = s.pending[id];
   observe(r, step.found, cx);
-  ++(step.found ? s.stats.walk_hits : s.stats.walk_misses);
+  auto& counts = s.by_requester[r.application];
+  ++(step.found ? counts.walk_hits : counts.walk_misses);
   if (!step.found && r.lookups == 1 && r.answered == 0)
     request_from_iommu(id, cx);  // the look-up continues there
   else
-    lookup_done(id, step.found ? step.translation() : PageTranslation{}, cx);
+    lookup_done(id, step.found ? step.translation() : PageTranslation{}, false, cx);
   start_walks(cx);
 }
 
 void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if (device_of(m.frame) == spec().device && !s.table.find(m.page)) s.table.map(m.page, m.frame, m.size);
+  if (m.found_by == FoundBy::replay) {
+    ++s.stats.replays;
+    return cx.send(response, m);
+  }
   bool const mapped_here = device_of(m.frame) == spec().device && m.found_by == FoundBy::table;
   observe(s.pending[m.tag], mapped_here, cx);
-  lookup_done(m.tag, m.translation(), cx);
+  lookup_done(m.tag, m.translation(), m.found_by == FoundBy::nothing, cx);
 }
 
 void Gmmu::on_invalidate(Invalidate const& m, Cx& cx) const {
@@ -196,18 +216,20 @@ void Gmmu::observe(GmmuPending& pending, bool local, Cx& cx) const {
                              cx.now());
 }
 
-void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, Cx& cx) const {
+void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, bool faulted, Cx& cx) const {
   auto& s = cx.state();
   auto& r = s.pending[id];
   FF_CHECK(r.in_use != 0 && r.lookups > 0, path() + ": a response to no request");
   --r.lookups;
-  bool const answers = found.frame != kNoFrame;
+  bool const answers = faulted || found.frame != kNoFrame;
   if (answers && r.answered != 0) ++s.stats.late_responses;
   if (answers && r.answered == 0) {
     r.answered = 1;
     ++s.stats.responses;
     s.latency_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - r.arrived));
-    cx.send(response, TranslateResponse{r.page, found.frame, r.l2_entry, FoundBy::table, found.size});
+    if (faulted) ++s.stats.faulted_responses;
+    auto const found_by = faulted ? FoundBy::nothing : FoundBy::table;
+    cx.send(response, TranslateResponse{r.page, found.frame, r.l2_entry, found_by, found.size});
   }
   if (r.lookups != 0) return;
   FF_CHECK(r.answered != 0, path() + ": a request ended without a response");

@@ -23,6 +23,11 @@ void IommuParams::describe(ParamTable& t) {
          "assumed; MGPUSim's MMU: each request has its own walk");
   t.count("latency", latency, {1, 10000}, "cycles of a TLB look-up", "assumed");
   t.count("pages", pages, {1, 1 << 20}, "walks and faults outstanding or waiting", "assumed");
+  t.count(
+      "fault_buffer", fault_buffer, {1, 65536},
+      "pages that the fault buffer holds until the driver has mapped them; a fault beyond is replayed and "
+      "faults again",
+      "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024");
 }
 
 IommuState Iommu::initial() const {
@@ -34,6 +39,10 @@ IommuState Iommu::initial() const {
   s.missed_at.resize(p.pages);
   s.walker = Walker(p.walkers, p.pages, p.walk_cache_policies.make(p.walk_cache));
   s.fault_raised.resize(p.pages);
+  if (spec().replays_faults) {
+    s.faults = FaultBuffer(p.fault_buffer, std::max(1U, static_cast<std::uint32_t>(spec().gpus.size())));
+    s.recorded_at.resize(p.fault_buffer);
+  }
   s.walk_began.resize(p.walkers);
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
   if (spec().table_base) s.table.relocate(*spec().table_base);
@@ -60,11 +69,18 @@ std::span<Stat<IommuState> const> Iommu::stats() const {
        [](S s) { return s.walker.reads(); }},
       {"page_faults", "count", "page faults on unmapped pages, sent to the driver", StatKind::counter,
        [](S s) { return s.stats.page_faults; }},
+      {"merged_faults", "count", "failed walks of a page that is in the fault buffer already",
+       StatKind::counter, [](S s) { return s.stats.merged_faults; }},
+      {"refused_faults", "count", "failed walks that found the fault buffer full", StatKind::counter,
+       [](S s) { return s.stats.refused_faults; }},
+      {"replays", "count", "replays sent to GPUs", StatKind::counter, [](S s) { return s.stats.replays; }},
       {"remote_faults", "count", "page faults on pages mapped on another device, which request a migration",
        StatKind::counter, [](S s) { return s.stats.remote_faults; }},
       {"invalidations", "count", "invalidation requests sent to GPUs", StatKind::counter,
        [](S s) { return s.stats.invalidations; }},
       {"busy_walkers", "count", "page walkers in use", StatKind::level, [](S s) { return s.walker.busy(); }},
+      {"recorded_faults", "count", "pages in the fault buffer", StatKind::level,
+       [](S s) { return std::uint64_t{s.faults.in_use()}; }},
       {"walk_latency", "ns", "time of a page walk, from its start at a walker to its end",
        StatKind::histogram, nullptr, 24,
        [](S s) { return std::span<std::uint64_t const>(s.walk_latency.bins); }},
@@ -93,8 +109,11 @@ std::vector<Iommu::PolicyStats> Iommu::policy_stats() const {
 
 std::string Iommu::waiting_for() const {
   auto const& s = state();
-  if (s.pages.in_use() == 0 && s.moving.in_use() == 0 && s.stalled.empty()) return {};
-  return std::to_string(s.pages.in_use()) + " pages in translation, " + std::to_string(s.moving.in_use()) +
+  if (s.pages.in_use() == 0 && s.moving.in_use() == 0 && s.stalled.empty() && s.faults.in_use() == 0 &&
+      s.faults.refused() == 0)
+    return {};
+  return std::to_string(s.faults.in_use()) + " faults, " + std::to_string(s.faults.refused()) + " refused, " +
+         std::to_string(s.pages.in_use()) + " pages in translation, " + std::to_string(s.moving.in_use()) +
          " moving, " + std::to_string(s.walker.busy()) + " walks under way, " +
          std::to_string(s.stalled.size()) + " requests stalled";
 }
@@ -176,6 +195,8 @@ void Iommu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const
   if (auto const moving = s.moving.find(step.page)) {
     s.pages.release(entry, [&](IommuWaiter const& to) { s.moving.wait(*moving, to); });
     resume_stalled(cx);
+  } else if (!step.found && spec().replays_faults) {
+    record_fault(entry, first.gpu, cx);
   } else if (!step.found) {
     raise(FaultKind::not_mapped, entry, first.gpu, Duration::zero(), cx);
   } else if (s.remote_touch->touch(step.page, step.address, first.gpu)) {
@@ -186,8 +207,61 @@ void Iommu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const
   start_walks(cx);
 }
 
+// The entry is free at once; its requests are told, and again when the page is mapped.
+void Iommu::record_fault(std::uint32_t entry, std::uint16_t gpu, Cx& cx) const {
+  auto& s = cx.state();
+  auto const page = s.pages.key(entry);
+  auto kept = FaultBuffer::Kept::merged;
+  s.pages.each_waiter(entry, [&](IommuWaiter const& w) {
+    auto const k = s.faults.add(page, {w.node, w.gpu});
+    if (k != FaultBuffer::Kept::merged) kept = k;
+  });
+  if (kept == FaultBuffer::Kept::recorded) {
+    auto const record = s.faults.record_of(page);
+    ++s.stats.page_faults;
+    s.recorded_at[record] = cx.now();
+    cx.send(first_touch, PageFault{page, gpu, spec().index, record, FaultKind::not_mapped, {}});
+  } else {
+    ++(kept == FaultBuffer::Kept::merged ? s.stats.merged_faults : s.stats.refused_faults);
+  }
+  answer_all(s.pages, entry, {{}, FoundBy::nothing}, cx);
+  resume_stalled(cx);
+}
+
+// Behind all earlier responses, one per cycle.
+void Iommu::replay(std::uint64_t page, PageTranslation const& to, FaultBuffer::Requester const& requester,
+                   Cx& cx) const {
+  auto& s = cx.state();
+  ++s.stats.replays;
+  s.last_response = std::max(s.last_response, cx.now()) + spec().params.clock.clock().cycles(1);
+  Packet p{};
+  p.kind = PacketKind::translate_response;
+  p.address = page;
+  p.frame = to.frame;
+  p.bytes = to.size;
+  p.found_by = FoundBy::replay;
+  p.destination = requester.node;
+  p.device = requester.gpu;
+  cx.send(response, p, s.last_response - cx.now());
+}
+
+void Iommu::end_fault(PageMapped const& m, Cx& cx) const {
+  auto& s = cx.state();
+  s.fault_latency.add(nanoseconds_of(cx.now() - s.recorded_at[m.entry]));
+  s.table.map(m.page, m.frame, m.size);
+  s.faults.release(m.entry, [&](FaultBuffer::Requester const& r) {
+    replay(m.page, {m.frame, m.size}, r, cx);
+  });
+  s.faults.retry([&](std::uint64_t page, FaultBuffer::Requester const& r) {
+    auto const found = s.table.find(page);
+    replay(page, found.value_or(PageTranslation{}), r, cx);
+    return found.has_value();
+  });
+}
+
 void Iommu::on_mapped(PageMapped const& m, Cx& cx) const {
   auto& s = cx.state();
+  if (m.kind == FaultKind::not_mapped && spec().replays_faults) return end_fault(m, cx);
   s.fault_latency.add(nanoseconds_of(cx.now() - s.fault_raised[m.entry]));
   s.table.map(m.page, m.frame, m.size);
   finish(m.entry, {{m.frame, m.size}, FoundBy::fault}, cx);
@@ -290,7 +364,8 @@ void Iommu::remap(PageMove const& m, Cx& cx) const {
 void Iommu::answer(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,
                    Cx& cx) const {
   auto& s = cx.state();
-  if (device_of(found.to.frame) != to.gpu && s.remote_touch->moves_pages())
+  if (found.found_by != FoundBy::nothing && device_of(found.to.frame) != to.gpu &&
+      s.remote_touch->moves_pages())
     s.directory.add_holder(page, to.gpu);
   s.last_response = std::max(s.last_response, cx.now() + extra);
   Packet p{};

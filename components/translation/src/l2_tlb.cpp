@@ -22,12 +22,13 @@ L2TlbState L2Tlb::initial() const {
   s.mshrs = MshrTable<std::uint32_t>(p.mshrs, outstanding);
   s.stalled = Ring<TranslateRequest>(outstanding);
   s.invalidating.resize(spec().moves);
+  s.stats = ByApplication<L2TlbStats>(static_cast<std::uint32_t>(spec().applications.size()));
   return s;
 }
 
-std::span<Stat<L2TlbState> const> L2Tlb::stats() const {
-  using S = L2TlbState const&;
-  static constexpr auto all = std::to_array<Stat<L2TlbState>>({
+std::span<Stat<L2TlbStats> const> L2TlbStats::list() {
+  using S = L2TlbStats const&;
+  static constexpr auto all = std::to_array<Stat<L2TlbStats>>({
       {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.hits; }},
       {"misses", "count", "requests that missed, merged ones included", StatKind::counter,
        [](S s) { return s.misses; }},
@@ -35,6 +36,19 @@ std::span<Stat<L2TlbState> const> L2Tlb::stats() const {
        [](S s) { return s.merged_misses; }},
       {"mshr_stalls", "count", "requests that waited for a free MSHR", StatKind::counter,
        [](S s) { return s.mshr_stalls; }},
+  });
+  return all;
+}
+
+L2Tlb::ApplicationStats L2Tlb::application_stats() const {
+  return counted_by_application<&L2TlbState::stats>(spec().applications);
+}
+
+std::span<Stat<L2TlbState> const> L2Tlb::stats() const {
+  using S = L2TlbState const&;
+  static constexpr auto all = std::to_array<Stat<L2TlbState>>({
+      {"faulted_misses", "count", "outstanding misses that ended with no page mapped", StatKind::counter,
+       [](S s) { return s.faulted_misses; }},
       {"invalidated_entries", "count", "entries removed by invalidations", StatKind::counter,
        [](S s) { return s.invalidated_entries; }},
       {"outstanding_misses", "count", "pages with an outstanding miss", StatKind::level,
@@ -60,18 +74,19 @@ std::string L2Tlb::waiting_for() const {
 
 void L2Tlb::on_request(TranslateRequest const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (!s.stalled.empty() || !serve(m, cx)) {
-    ++s.mshr_stalls;
-    s.stalled.push(m);
-  }
+  if (serve(m, cx)) return;
+  ++s.stats[m.application].mshr_stalls;
+  s.stalled.push(m);
 }
 
+// False when the request needs an MSHR and all are in use, as they are while others are stalled: a hit and a
+// miss that joins another one pass those.
 bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const at = std::max(s.port_free, cx.now());
   auto const looked_up = at + spec().clock.cycles(spec().params.latency);
   if (auto const found = s.tlb->lookup(m.page)) {
-    ++s.hits;
+    ++s.stats[m.application].hits;
     s.last_response = std::max(s.last_response, looked_up);
     cx.send(response, m.from, TranslateResponse{m.page, found->frame, 0, FoundBy::table, found->size},
             looked_up - cx.now());
@@ -82,10 +97,10 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
       entry = s.mshrs.allocate(m.page);
       cx.send(miss, TranslateRequest{m.page, *entry, m.application}, looked_up - cx.now());
     } else {
-      ++s.merged_misses;
+      ++s.stats[m.application].merged_misses;
     }
     s.mshrs.wait(*entry, m.from);
-    ++s.misses;
+    ++s.stats[m.application].misses;
   }
   s.port_free = spec().clock.after(at);
   return true;
@@ -93,14 +108,27 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
 
 void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  s.tlb->fill(m.page, m.translation());
+  if (m.found_by == FoundBy::replay) return replay(m, cx);
+  bool const faulted = m.found_by == FoundBy::nothing;
+  if (faulted)
+    ++s.faulted_misses;
+  else
+    s.tlb->fill(m.page, m.translation());
+  auto const found_by = faulted ? FoundBy::nothing : FoundBy::table;
   auto at = cx.now();
   s.mshrs.release(m.tag, [&](std::uint32_t sm) {
-    cx.send(response, sm, TranslateResponse{m.page, m.frame, 0, FoundBy::table, m.size}, at - cx.now());
+    cx.send(response, sm, TranslateResponse{m.page, m.frame, 0, found_by, m.size}, at - cx.now());
     s.last_response = std::max(s.last_response, at);
     at = spec().clock.after(at);
   });
   while (!s.stalled.empty() && serve(s.stalled.front(), cx)) s.stalled.pop();
+}
+
+// To all, as hardware does it: who was told that the page is faulted is not kept here.
+void L2Tlb::replay(TranslateResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  s.last_response = std::max(s.last_response, cx.now());
+  for (std::uint32_t sm = 0; sm < spec().clients; ++sm) cx.send(response, sm, m, s.last_response - cx.now());
 }
 
 void L2Tlb::on_invalidate(Invalidate const& m, Cx& cx) const {

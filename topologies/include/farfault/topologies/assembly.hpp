@@ -87,6 +87,8 @@ struct MemoryParams {
   std::uint32_t page_sizes() const { return 1U | 1U << large_size(); }
   // Whether a page may be mapped at its first touch; whether one may move.
   bool pages_wait() const { return placement.why_not({}).empty() && placement.make({})->leaves_out(); }
+  // Whether a GPU is told that its access is faulted, and makes it again at the replay.
+  bool replays_faults() const { return first_touch_by == FirstTouchBy::driver && pages_wait(); }
   bool pages_move() const { return remote_touch.why_not({}).empty() && remote_touch.make({})->moves_pages(); }
 };
 
@@ -240,6 +242,7 @@ class Assembly {
   void add_host_and_driver(Instance& instance);
   void wire_instance(Instance& instance);
   void build_cpus();
+  std::size_t replays_of_gpu() const;
   void build_gpus();
   // The ports: those of its GPU's first scalar cache.
   void add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uint16_t first_memory_port,

@@ -7,6 +7,8 @@
 // another kernel of any application starts. A kernel's arguments lie in the memory of its own GPU, where the
 // launch has put them, and their page is not translated. An invalidation drops the page's translation at
 // once, and its lines when the reads that used the translation are done; then it is acknowledged.
+// Requests of a page that is not mapped are kept until its replay, which their SMs are told, and are then
+// looked up again ahead of those that are stalled.
 #pragma once
 
 #include <string>
@@ -18,6 +20,7 @@
 #include "farfault/parts/access_drain.hpp"
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/draining_invalidations.hpp"
+#include "farfault/parts/faulted_accesses.hpp"
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/applications.hpp"
@@ -62,6 +65,7 @@ struct ScalarCacheStats {
   std::uint64_t tlb_hits = 0;
   std::uint64_t tlb_misses = 0;
   std::uint64_t remote_accesses = 0;
+  std::uint64_t faulted = 0;
 
   static std::span<Stat<ScalarCacheStats> const> list();
 };
@@ -70,6 +74,7 @@ struct ScalarCacheState {
   std::vector<std::uint32_t> launches;  // by application: the last one of which a request came
   Policy<TlbOrganization> tlb;
   MshrTable<ScalarRequest> tlb_mshrs;
+  FaultedAccesses<ScalarRequest> faulted;
   Cache cache;
   MshrTable<ScalarRequest> mshrs;
   Ring<ScalarRequest> stalled;
@@ -107,9 +112,11 @@ class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
 
  private:
   void accept(ScalarRequest const& m, Cx& cx) const;
-  bool serve(ScalarRequest const& m, Cx& cx) const;
+  // `again`: after a replay.
+  bool serve(ScalarRequest const& m, bool again, Cx& cx) const;
+  void keep_faulted(std::uint64_t page, ScalarRequest const& m, Cx& cx) const;
   bool read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx) const;
-  void answer(ScalarRequest const& m, Time at, Cx& cx) const;
+  void answer(ScalarRequest const& m, Time at, Cx& cx, ScalarStatus status = ScalarStatus::done) const;
   void resume(Cx& cx) const;
   void acknowledge_invalidations(Cx& cx) const;
 };

@@ -13,6 +13,12 @@
 // Back-pressure: when MSHRs or credits run out, the load/store unit stalls in order. An invalidation drops
 // the page's translation at once, and its lines when the accesses translated before are done; then it is
 // acknowledged. Warps keep running meanwhile.
+//
+// A translation may come back as faulted: the page is not mapped. Its transactions then leave the L1 TLB's
+// MSHR and the way of others, and are looked up again at the page's replay, before those of new instructions,
+// one per cycle; until then further transactions of the page join them. While as many are kept as there may
+// be, a transaction that misses stalls the load/store unit. The SM knows which warps and blocks wait for
+// faults only (warp_contexts.hpp).
 #pragma once
 
 #include <string>
@@ -28,6 +34,7 @@
 #include "farfault/parts/access_drain.hpp"
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/draining_invalidations.hpp"
+#include "farfault/parts/faulted_accesses.hpp"
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/applications.hpp"
@@ -63,6 +70,8 @@ struct L1TlbParams {
   std::uint32_t latency = 1;
   std::uint32_t mshrs = 64;
   std::uint32_t waiters = 256;
+  std::uint32_t faulted_pages = 56;
+  std::uint32_t faulted_accesses = 1024;
   TlbPolicies policies;
   void describe(ParamTable& t);
 };
@@ -126,6 +135,8 @@ struct SmStats {
   std::uint64_t stores = 0;
   std::uint64_t remote_accesses = 0;
   std::uint64_t blocks = 0;
+  std::uint64_t faulted = 0;
+  std::uint64_t replayed = 0;
 
   static std::span<Stat<SmStats> const> list();
   std::uint64_t instructions() const {
@@ -152,9 +163,10 @@ struct SmState {
   ExecutionUnits units;
   Policy<TlbOrganization> l1_tlb;
   MshrTable<LsuItem> tlb_mshrs;
+  FaultedAccesses<LsuItem> faulted;
   Cache l1;
   MshrTable<std::uint32_t> l1_mshrs;  // waiters are contexts
-  Ring<LsuItem> replay;               // translated transactions, in order
+  Ring<LsuItem> translated;           // transactions, in order
   std::vector<LsuItem> current;       // of the instruction in the load/store unit
   std::uint64_t position = 0;
   Time lsu_free{};
@@ -210,12 +222,16 @@ class Sm final : public Component<SmSpec, SmState> {
   void schedule_tick(Cx& cx) const;
 
   void run_load_store(Cx& cx) const;
-  bool translate_item(LsuItem const& item, Cx& cx) const;
+  // `again`: after a replay.
+  bool translate_item(LsuItem const& item, bool again, Cx& cx) const;
+  void keep_faulted(std::uint64_t page, LsuItem const& item, SmState& s) const;
   bool access(LsuItem const& item, Time at, Cx& cx) const;
   void acknowledge_invalidations(Cx& cx) const;
   bool has_credit(PhysAddr address, SmState const& s) const;
   void send(LsuItem const& item, std::uint32_t tag, std::uint32_t bytes, Time at, Cx& cx) const;
-  bool lsu_busy(SmState const& s) const { return s.position < s.current.size() || !s.replay.empty(); }
+  bool lsu_busy(SmState const& s) const {
+    return s.position < s.current.size() || !s.translated.empty() || !s.faulted.again().empty();
+  }
 };
 
 }  // namespace farfault

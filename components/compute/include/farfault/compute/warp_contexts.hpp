@@ -8,6 +8,12 @@
 // A warp in a slot may issue (ready), may at a time (timed), or waits: for its accesses, for the load/store
 // unit, for the scalar cache, or at a barrier of its block, which opens when all warps of the block that
 // have not ended are there.
+//
+// Of a warp's accesses some may be faulted: their page is not mapped, and nothing happens to them until it
+// is. A warp waits for faults only while it waits for its accesses and all of these are faulted; a block,
+// while each of its live warps waits for faults only, or is at the barrier where such warps are awaited.
+// Those in the load/store unit, or in front of it, do not count as faulted, though they may wait behind
+// faults.
 #pragma once
 
 #include <algorithm>
@@ -36,6 +42,8 @@ struct Warp {
   std::uint8_t waits_stores = 0;
   std::uint8_t at_barrier = 0;  // of a block that has left its slots
   std::uint8_t ended = 0;
+  std::uint32_t faulted_loads = 0;  // of the outstanding ones
+  std::uint32_t faulted_stores = 0;
   std::uint32_t kernel = 0;
 };
 
@@ -155,6 +163,29 @@ class WarpContexts {
     blocks_[w.block_context].barrier |= bit(w.slot);
     open_barrier(w.block_context, now);
   }
+
+  // An outstanding access of the warp is faulted; it is so no more, and under way again.
+  void fault(std::uint32_t context, bool store) {
+    ++(store ? warps_[context].faulted_stores : warps_[context].faulted_loads);
+  }
+  void replay(std::uint32_t context, bool store) {
+    auto& n = store ? warps_[context].faulted_stores : warps_[context].faulted_loads;
+    FF_CHECK(n != 0, "a replay of an access that has not faulted");
+    --n;
+  }
+  bool waits_for_faults(std::uint32_t context) const {
+    auto const& w = warps_[context];
+    auto const stores = w.waits_stores != 0 ? w.stores : 0;
+    auto const faulted = w.faulted_loads + (w.waits_stores != 0 ? w.faulted_stores : 0);
+    return w.ended == 0 && w.waits_loads != 0 && faulted != 0 && faulted == w.loads + stores;
+  }
+  bool block_waits_for_faults(std::uint32_t block_context) const;
+  // How many do, over all contexts.
+  struct FaultWaiting {
+    std::uint32_t warps = 0;
+    std::uint32_t blocks = 0;
+  };
+  FaultWaiting waiting_for_faults() const;
 
   // Over all contexts.
   struct Waiting {

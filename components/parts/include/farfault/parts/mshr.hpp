@@ -30,6 +30,8 @@ class MshrTable {
   std::uint32_t entries() const { return static_cast<std::uint32_t>(keys_.size()); }
   bool full() const { return free_entries_.empty(); }
   bool can_wait() const { return !free_nodes_.empty(); }
+  // Waiters of all entries.
+  std::uint32_t waiting() const { return static_cast<std::uint32_t>(pool_.size() - free_nodes_.size()); }
   // kFree of an entry that is not in use.
   std::uint64_t key(std::uint32_t entry) const { return keys_[entry]; }
 
@@ -70,6 +72,12 @@ class MshrTable {
   template <class F>
   void first_waiter(std::uint32_t entry, F&& f) const {
     if (heads_[entry] != kNone) f(pool_[heads_[entry]].waiter);
+  }
+
+  // Calls f(waiter) for each waiter, in order.
+  template <class F>
+  void each_waiter(std::uint32_t entry, F&& f) const {
+    for (auto node = heads_[entry]; node != kNone; node = pool_[node].next) f(pool_[node].waiter);
   }
 
   // Frees the entry and calls f(waiter) for each waiter, in order; f may use the table.

@@ -94,9 +94,12 @@ struct ScalarRequest {
   Requester requester{};
   std::uint8_t unused[5] = {};
 };
+// Before its data may come that the page of the request is faulted, and then that it is asked for again.
+enum class ScalarStatus : std::uint8_t { done, faulted, replayed };
 struct ScalarResponse {
   std::uint32_t warp;
-  std::uint32_t unused;
+  ScalarStatus status = ScalarStatus::done;
+  std::uint8_t unused[3] = {};
 };
 
 struct TranslateRequest {
@@ -120,7 +123,12 @@ struct PageTranslation {
 
 // A translation comes from a page table (or a TLB, which copies one), or from a fault: no table mapped the
 // page to this frame when the translation was requested.
-enum class FoundBy : std::uint8_t { table, fault };
+//
+// Or there is none: the access is faulted, whoever made it keeps it, and asks again when the page is
+// replayed. The replay is a translation that nobody has asked for, to each GPU that was told so. It says
+// where the page is now or, without a frame, no more than that it may be asked for again. It travels behind
+// all that was said of the page before, and is no entry of a TLB.
+enum class FoundBy : std::uint8_t { table, fault, nothing, replay };
 
 struct TranslateResponse {
   std::uint64_t page;
@@ -251,7 +259,8 @@ struct PageMapped {
   PhysAddr frame;
   std::uint32_t entry;
   std::uint8_t size = 0;
-  std::uint8_t unused[3] = {};
+  FaultKind kind = FaultKind::not_mapped;
+  std::uint8_t unused[2] = {};
 };
 
 // From the driver to every IOMMU: the page leaves `frame`; then, where software keeps the partitions of an L2

@@ -8,7 +8,10 @@
 // request gets exactly one response; a second one is discarded, though its walk has occupied a walker. The
 // router learns of a request as soon as the GMMU knows: at the end of its walk, or when the IOMMU
 // responds. A page that was not mapped yet, and that a fault of the request has put into this GPU's memory
-// (first touch, migration), counts as remote, wherever the request was sent: it needs the IOMMU. An
+// (first touch, migration), counts as remote, wherever the request was sent: it needs the IOMMU. So does a
+// page that the IOMMU says is not mapped: the request ends at once, faulted, and holds nothing any more. The
+// page's replay writes the entry, if the frame is this GPU's, and goes on to the L2 TLB, behind all earlier
+// responses. An
 // invalidation clears the page's entry, is forwarded to the TLBs behind all earlier responses, and is
 // acknowledged when they have acknowledged it. Where the L2 slices of several partitions may hold the lines
 // of a page of this GPU (software keeps them coherent), the driver asks for a flush in a step of its own,
@@ -44,7 +47,9 @@ struct GmmuParams {
 struct GmmuSpec {
   GmmuParams params;
   RouterParams router;
-  Clock clock{1'000'000'000};
+  Clock clock {
+    1'000'000'000 std::vector<std::string> applications = {};  // names of those that make requests
+  };
   DeviceId device = 0;
   std::uint16_t memory_port = 0;  // the GMMU's number among the clients of the L2 slices
   AddressMap memory;
@@ -54,13 +59,20 @@ struct GmmuSpec {
   std::uint32_t moves = 0;               // pages that can leave at a time, then
 };
 
-struct GmmuStats {
+struct GmmuRequesterStats {
   std::uint64_t requests = 0;
   std::uint64_t walk_hits = 0;    // found the page
   std::uint64_t walk_misses = 0;  // found no mapping
   std::uint64_t iommu_requests = 0;
+
+  static std::span<Stat<GmmuRequesterStats> const> list();
+};
+
+struct GmmuStats {
   std::uint64_t late_responses = 0;  // discarded
   std::uint64_t responses = 0;
+  std::uint64_t faulted_responses = 0;
+  std::uint64_t replays = 0;
   std::uint64_t invalidations = 0;
 };
 
@@ -85,6 +97,7 @@ struct GmmuState {
   PageTable table;
   Policy<Router> router;
   GmmuStats stats;
+  ByApplication<GmmuRequesterStats> by_requester;
   std::uint64_t latency_ps = 0;  // summed over responses
   std::vector<Time> walk_began;  // by walker
   LatencyHistogram walk_latency;
@@ -114,6 +127,7 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   std::string waiting_for() const override;
   GmmuState initial() const override;
   std::span<Stat<GmmuState> const> stats() const override;
+  ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 
   void on_request(TranslateRequest const& m, Cx& cx) const;
@@ -130,8 +144,8 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const;
   void request_from_iommu(std::uint32_t id, Cx& cx) const;
   void observe(GmmuPending& pending, bool local, Cx& cx) const;
-  // A look-up of the request is done, with a frame or without.
-  void lookup_done(std::uint32_t id, PageTranslation const& found, Cx& cx) const;
+  // A look-up of the request is done: with a frame, or without one, or the page is `faulted`.
+  void lookup_done(std::uint32_t id, PageTranslation const& found, bool faulted, Cx& cx) const;
 };
 
 }  // namespace farfault

@@ -2,10 +2,15 @@
 // to the driver.
 //
 // Requests for one page are merged, or, without `merge`, each has its own walk. A walk reads each entry from
-// the CPU's memory, or takes `walk_latency`; a page that no entry maps is a fault and goes to the driver; its
-// walker is free meanwhile. The response carries the frame, on
-// whichever device it is, and whether a fault has put the page there (ATS). With several CPUs each keeps a
-// copy of the table in its own memory, so that walks stay local.
+// the CPU's memory, or takes `walk_latency`; a page that no entry maps is a fault and goes to the driver. The
+// response carries the frame, on whichever device it is, and whether a fault has put the page there (ATS).
+// With several CPUs each keeps a copy of the table in its own memory, so that walks stay local.
+//
+// A fault that the driver serves holds nothing here but a record of the fault buffer (`replays_faults`): all
+// who wait for the walk are answered that the page is not mapped, and are sent a replay when it is, behind
+// all earlier responses. A full buffer loses nothing (fault_buffer.hpp). Where the IOMMU has a page mapped
+// within its cycles (FirstTouchBy::iommu), the walk's requests wait for that, and are answered with the
+// frame.
 //
 // A page on another device than the requesting GPU is a fault too, when the policy of remote touches says so:
 // the driver migrates the page there. When a page is unmapped the IOMMU sends invalidations to the GPU that
@@ -25,6 +30,7 @@
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
+#include "farfault/translation/fault_buffer.hpp"
 #include "farfault/translation/page_table.hpp"
 #include "farfault/translation/tlb_organization.hpp"
 #include "farfault/translation/walker.hpp"
@@ -43,6 +49,7 @@ struct IommuParams {
   bool merge = true;
   std::uint32_t latency = 1;
   std::uint32_t pages = 1024;
+  std::uint32_t fault_buffer = 1024;
   void describe(ParamTable& t);
 };
 
@@ -65,6 +72,8 @@ struct IommuSpec {
   std::uint32_t spaces = 1;    // address spaces
   std::vector<IommuGpu> gpus;  // those it serves
   std::uint32_t moves = 1;     // pages that the driver moves at a time
+  // Whether a request for a page that nothing maps is answered so; else its answer waits for the fault's end.
+  bool replays_faults = false;
 };
 
 struct IommuWaiter {
@@ -79,6 +88,9 @@ struct IommuStats {
   std::uint64_t tlb_misses = 0;
   std::uint64_t merged_misses = 0;
   std::uint64_t page_faults = 0;
+  std::uint64_t merged_faults = 0;
+  std::uint64_t refused_faults = 0;
+  std::uint64_t replays = 0;
   std::uint64_t remote_faults = 0;
   std::uint64_t invalidations = 0;
 };
@@ -96,6 +108,8 @@ struct IommuState {
   std::vector<std::uint32_t> invalidations;  // still to be acknowledged, by move
   std::vector<Time> walk_began;              // by walker
   std::vector<Time> fault_raised;            // by entry of `pages`
+  FaultBuffer faults;
+  std::vector<Time> recorded_at;  // by record of `faults`
   LatencyHistogram walk_latency;
   LatencyHistogram fault_latency;
   DepthHistogram queue_depth;  // when a request comes
@@ -147,6 +161,10 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void resume_stalled(Cx& cx) const;
   // Responds to all waiters of the entry, in order, one per cycle, and frees it.
   void answer_all(MshrTable<IommuWaiter>& table, std::uint32_t entry, Translation const& found, Cx& cx) const;
+  void record_fault(std::uint32_t entry, std::uint16_t gpu, Cx& cx) const;
+  void end_fault(PageMapped const& m, Cx& cx) const;
+  void replay(std::uint64_t page, PageTranslation const& to, FaultBuffer::Requester const& requester,
+              Cx& cx) const;
   void raise(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Duration extra, Cx& cx) const;
   // To a GPU, about the page that leaves.
   static Packet leaving(PacketKind kind, PageMove const& m, IommuGpu const& gpu);

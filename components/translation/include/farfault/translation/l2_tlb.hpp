@@ -1,5 +1,9 @@
 // The L2 TLB, shared by all SMs of a GPU: one look-up per cycle; misses are merged by base page and
-// sent to the GMMU: how large a page is, its walk says.
+// sent to the GMMU: how large a page is, its walk says. Without a free MSHR a miss waits, in order with the
+// others that do; hits, and misses of a page that is outstanding already, pass them.
+//
+// A miss whose page is not mapped fills nothing: its MSHR is free, and all who wait are told that they are
+// faulted. A replay is passed on to all SMs and scalar caches behind all earlier responses.
 //
 // An invalidation takes one look-up cycle, is forwarded to every SM behind all earlier responses, and is
 // acknowledged when the last SM has acknowledged it.
@@ -34,6 +38,16 @@ struct L2TlbSpec {
   std::uint32_t moves = 1;                 // invalidations under way at most, numbered from 0
   unsigned page_bits = 12;
   std::uint32_t page_sizes = 1;
+  std::vector<std::string> applications = {};  // names of those that make requests
+};
+
+struct L2TlbStats {
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+  std::uint64_t merged_misses = 0;
+  std::uint64_t mshr_stalls = 0;
+
+  static std::span<Stat<L2TlbStats> const> list();
 };
 
 struct L2TlbState {
@@ -43,10 +57,8 @@ struct L2TlbState {
   std::vector<std::uint32_t> invalidating;  // acknowledgements of SMs still missing, by move
   Time port_free{};
   Time last_response{};  // when the latest response so far leaves
-  std::uint64_t hits = 0;
-  std::uint64_t misses = 0;
-  std::uint64_t merged_misses = 0;
-  std::uint64_t mshr_stalls = 0;
+  ByApplication<L2TlbStats> stats;
+  std::uint64_t faulted_misses = 0;
   std::uint64_t invalidated_entries = 0;
 };
 
@@ -66,6 +78,7 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
   std::string waiting_for() const override;
   L2TlbState initial() const override;
   std::span<Stat<L2TlbState> const> stats() const override;
+  ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 
   void on_request(TranslateRequest const& m, Cx& cx) const;
@@ -75,6 +88,7 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
 
  private:
   bool serve(TranslateRequest const& m, Cx& cx) const;
+  void replay(TranslateResponse const& m, Cx& cx) const;
 };
 
 }  // namespace farfault

@@ -1,0 +1,101 @@
+// Faulted accesses by themselves: room, order, and that none is lost.
+#include "farfault/parts/faulted_accesses.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+using namespace farfault;
+
+namespace {
+
+using Numbers = std::vector<std::uint32_t>;
+
+// Those that are to be looked up again, taken.
+Numbers take_all(FaultedAccesses<std::uint32_t>& f) {
+  Numbers all;
+  for (; !f.again().empty(); f.again().pop()) all.push_back(f.again().front());
+  return all;
+}
+auto const kNothing = [](std::uint32_t) {};
+
+}  // namespace
+
+TEST_CASE(
+    "faulted accesses: those of a page leave at its replay, in their order, and pages in that of replays") {
+  FaultedAccesses<std::uint32_t> f(4, 8, 0, 0);
+  f.keep(70, 1);
+  f.keep(71, 2);
+  f.keep(70, 3);
+  CHECK(f.holds(70));
+  CHECK_FALSE(f.holds(72));
+  CHECK(f.pages() == 2);
+  CHECK(f.accesses() == 3);
+  Numbers told;
+  f.replay(71, [&](std::uint32_t n) { told.push_back(n); });
+  f.replay(72, [&](std::uint32_t n) { told.push_back(n); });
+  f.replay(70, [&](std::uint32_t n) { told.push_back(n); });
+  CHECK(told == Numbers{2, 1, 3});
+  CHECK_FALSE(f.holds(70));
+  CHECK(f.accesses() == 0);
+  CHECK(take_all(f) == Numbers{2, 1, 3});
+}
+
+TEST_CASE(
+    "faulted accesses: there is room below the pages and below the accesses, and a place for late ones") {
+  FaultedAccesses<std::uint32_t> by_page(2, 100, 1, 0);
+  CHECK(by_page.has_room());
+  by_page.keep(1, 1);
+  CHECK(by_page.has_room());
+  by_page.keep(2, 2);
+  CHECK_FALSE(by_page.has_room());
+  by_page.keep(3, 3);  // was on its way
+  by_page.replay(1, kNothing);
+  CHECK_FALSE(by_page.has_room());
+  by_page.replay(2, kNothing);
+  CHECK(by_page.has_room());
+
+  FaultedAccesses<std::uint32_t> by_access(9, 2, 0, 1);
+  by_access.keep(1, 1);
+  CHECK(by_access.has_room());
+  by_access.keep(1, 2);
+  CHECK_FALSE(by_access.has_room());
+  by_access.keep(1, 3);
+  by_access.replay(1, kNothing);
+  CHECK(by_access.has_room());
+  CHECK(take_all(by_access) == Numbers{1, 2, 3});
+}
+
+TEST_CASE("faulted accesses: kept again and again, each leaves as often as it came") {
+  FaultedAccesses<std::uint32_t> f(6, 40, 0, 0);
+  std::map<std::uint32_t, std::uint64_t> page_of;
+  std::mt19937 random(3);
+  std::uint32_t next = 0;
+  std::uint64_t left = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    if (random() % 2 == 0 && f.has_room()) {
+      page_of[next] = random() % 9;
+      f.keep(page_of[next], next);
+      ++next;
+    } else {
+      f.replay(random() % 9, kNothing);
+      std::set<std::uint64_t> seen;
+      for (auto const n : take_all(f)) {
+        seen.insert(page_of.at(n));
+        if (random() % 4 == 0) {
+          f.keep(page_of.at(n), n);  // not mapped after all
+        } else {
+          page_of.erase(n);
+          ++left;
+        }
+      }
+      CHECK(seen.size() <= 1);
+    }
+    CHECK(f.accesses() == page_of.size());
+  }
+  CHECK(left + page_of.size() == next);
+  CHECK(left > 1000);
+}

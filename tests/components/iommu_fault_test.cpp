@@ -1,0 +1,221 @@
+// An IOMMU that answers at once that a page is not mapped, and replays it when the driver has mapped it.
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "iommu_bench.hpp"
+
+using namespace farfault;
+using namespace farfault::iommu_bench;
+
+namespace {
+
+IommuSpec replaying(PageTable const& table) {
+  auto spec = spec_of(table);
+  spec.replays_faults = true;
+  spec.gpus = {{0, 10}, {1, 11}, {2, 12}};
+  return spec;
+}
+using Tags = std::vector<std::uint32_t>;
+Tags tags(Sink<Packet> const& answers) {
+  Tags all;
+  for (auto const& r : answers.records()) all.push_back(r.message.tag);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "IOMMU: a page that nothing maps is answered so at once, and replayed when the driver has mapped it") {
+  auto const table = two_pages();
+  IommuBench b(replaying(table), {{Time{100ns}, ask(55, 1, 7)},
+                                  {Time{101ns}, ask(55, 2, 8)},  // joins the walk
+                                  {Time{500ns}, ask(55, 1, 9)},  // a fault of its own, merged
+                                  {Time{5us}, ask(55, 0, 10)}});
+  // Read at 102, back at 113; the driver hears of it at 114, takes 1 us and says so at 1115. A replay leaves
+  // a cycle later, and another.
+  CHECK(b.answers->nanoseconds() == Times{114, 115, 500 + 14, 1117, 1118, 5000 + 50});
+  CHECK(found_by(*b.answers) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::nothing, FoundBy::replay,
+                                      FoundBy::replay, FoundBy::table});
+  auto const frame = physical(1, 200 << 12);
+  CHECK(b.answers->records()[0].message.frame == kNoFrame);
+  CHECK(b.answers->records()[3].message.frame == frame);
+  CHECK(b.answers->records()[3].message.address == 55);
+  CHECK(b.answers->records()[3].message.destination == 11);
+  CHECK(b.answers->records()[3].message.device == 1);
+  CHECK(b.answers->records()[4].message.destination == 12);
+  CHECK(b.answers->records()[5].message.frame == frame);
+  auto const& s = b.iommu.state().stats;
+  CHECK(s.page_faults == 1);
+  CHECK(s.merged_faults == 1);
+  CHECK(s.refused_faults == 0);
+  CHECK(s.replays == 2);
+  CHECK(b.driver.state().stats.page_faults == 1);
+  CHECK(b.iommu.state().fault_latency.bins[10] == 1);  // 113 to 1115: 1002 ns
+  CHECK(b.iommu.waiting_for().empty());
+}
+
+TEST_CASE("IOMMU: a fault holds no entry that a walk needs: others pass it") {
+  auto const table = two_pages();
+  auto spec = replaying(table);
+  spec.params.pages = 1;
+  IommuBench b(spec, {{Time{100ns}, ask(55, 1, 7)}, {Time{103ns}, ask(kPage, 2, 8)}});
+  CHECK(tags(*b.answers) == Tags{7, 8, 0});
+  CHECK(b.answers->nanoseconds()[1] == 113 + 1 + 48 + 1);
+}
+
+TEST_CASE(
+    "IOMMU: a fault that finds the buffer full is answered the same, and asked for again when it is not") {
+  auto const table = two_pages();
+  auto spec = replaying(table);
+  spec.params.fault_buffer = 1;
+  IommuBench b(spec, {{Time{100ns}, ask(55, 1, 7)},
+                      {Time{200ns}, ask(56, 2, 8)},
+                      {Time{300ns}, ask(57, 0, 9)},
+                      {Time{2000ns}, ask(56, 2, 10)},
+                      {Time{4000ns}, ask(57, 0, 11)}});
+  // 55 is mapped at 1115; with no record left both others are told to ask again.
+  REQUIRE(b.answers->count() == 10);
+  std::map<std::uint64_t, std::vector<PhysAddr>> replays;
+  for (auto const& r : b.answers->records())
+    if (r.message.found_by == FoundBy::replay) replays[r.message.address].push_back(r.message.frame);
+  CHECK(replays[55] == std::vector<PhysAddr>{physical(1, 200 << 12)});
+  CHECK(replays[56] == std::vector<PhysAddr>{kNoFrame, physical(2, 300 << 12)});
+  CHECK(replays[57] == std::vector<PhysAddr>{kNoFrame, physical(0, 100 << 12)});
+  auto const& s = b.iommu.state().stats;
+  CHECK(s.page_faults == 3);
+  CHECK(s.refused_faults == 2);
+  CHECK(b.iommu.waiting_for().empty());
+}
+
+namespace {
+
+struct GpuState {
+  std::uint64_t started = 0;
+  std::uint64_t done = 0;
+  std::uint64_t wrong = 0;
+  std::vector<std::uint64_t> kept;      // accesses whose page is not mapped
+  std::vector<std::uint32_t> finished;  // by access
+};
+// To the node that a packet names.
+class Fan final : public Component<Nothing, Nothing> {
+ public:
+  using Component::Component;
+  In<Packet> in_port = in<&Fan::on_packet>("in");
+  Out<Packet> out_port = out<Packet>("out");
+  std::string_view kind() const override { return "fan"; }
+  void on_packet(Packet const& m, Cx& cx) const { cx.send(out_port, m.destination, m); }
+};
+
+struct GpuSpec {
+  std::uint16_t number = 0;
+  std::uint64_t accesses = 0;
+  std::uint64_t window = 0;
+  std::uint64_t pages = 0;
+};
+
+// Makes an access to a page for each of its numbers, and again at a replay; several at a time.
+class FaultingGpu final : public Component<GpuSpec, GpuState> {
+ public:
+  using Component::Component;
+  In<Packet> response = in<&FaultingGpu::on_response>("response");
+  Self<Step> begin = timer<&FaultingGpu::on_begin>("begin");
+  Out<Packet> request = out<Packet>("request");
+  std::string_view kind() const override { return "gpu"; }
+  GpuState initial() const override {
+    GpuState s;
+    s.finished.resize(spec().accesses);
+    return s;
+  }
+  std::uint64_t page_of(std::uint64_t access) const {
+    return (access * 0x9E3779B97F4A7C15ULL >> 40) % spec().pages + 0x8000;
+  }
+  void on_begin(Step const&, Cx& cx) const {
+    for (std::uint64_t i = 0; i < spec().window; ++i) next(cx);
+  }
+  void on_response(Packet const& m, Cx& cx) const {
+    auto& s = cx.state();
+    if (m.found_by == FoundBy::replay) {
+      auto const waiting = std::move(s.kept);
+      s.kept.clear();
+      for (auto const access : waiting)
+        if (page_of(access) == m.address)
+          cx.send(request, of(access));
+        else
+          s.kept.push_back(access);
+      return;
+    }
+    if (page_of(m.tag) != m.address) ++s.wrong;
+    if (m.found_by == FoundBy::nothing) return s.kept.push_back(m.tag);
+    ++s.done;
+    ++s.finished[m.tag];
+    next(cx);
+  }
+
+ private:
+  Packet of(std::uint64_t access) const {
+    auto p = ask(page_of(access), spec().number, static_cast<std::uint32_t>(access));
+    p.source = spec().number;
+    return p;
+  }
+  void next(Cx& cx) const {
+    auto& s = cx.state();
+    if (s.started == spec().accesses) return;
+    auto const access = s.started++;
+    cx.send(request, of(access));
+  }
+};
+
+}  // namespace
+
+TEST_CASE(
+    "IOMMU: of any fault buffer and any number of faults, each access is answered with its frame once") {
+  auto const table = two_pages();
+  for (std::uint32_t const buffer : {1U, 2U, 7U, 63U, 64U, 65U, 200U}) {
+    for (bool const merge : {true, false}) {
+      CAPTURE(buffer);
+      Bench b;
+      auto spec = replaying(table);
+      spec.gpus = {{0, 0}, {1, 1}, {2, 2}};
+      spec.params.fault_buffer = buffer;
+      spec.params.merge = merge;
+      spec.params.pages = 8;
+      spec.params.walkers = 3;
+      spec.waiters = 3 * 100;
+      auto& iommu = b.system.add<Iommu>("iommu", spec);
+      auto driver_spec = driver_of(table);
+      driver_spec.queue = 1000;
+      auto& driver = b.system.add<PagingDriver>("driver", driver_spec);
+      std::vector<FaultingGpu*> gpus;
+      auto& fan = b.system.add<Fan>("fan");
+      for (std::uint16_t g = 0; g < 3; ++g) {
+        gpus.push_back(&b.system.add<FaultingGpu>("gpu" + std::to_string(g), GpuSpec{g, 600, 90, 64}));
+        b.join(gpus[g]->request, iommu.request);
+        b.system.post(gpus[g]->begin, Step{0}, Time{(100 + g) * 1ns});
+      }
+      b.join(iommu.response, fan.in_port);
+      b.join_family(fan.out_port, {gpus[0]->response, gpus[1]->response, gpus[2]->response});
+      auto& cache = b.responder<MemRequest, MemResponse>(memory(scattered(200ns, 5)), iommu.entry_read);
+      b.join_family(iommu.read_entry, {cache.request});
+      b.join(iommu.fault, driver.fault);
+      b.join(iommu.first_touch, driver.fault);
+      b.join_family(driver.mapped, {iommu.mapped});
+      b.join(driver.placed, iommu.mapped);
+      nothing_moves(b, iommu, driver);
+      CHECK(b.run() == RunState::drained);
+      for (auto const* gpu : gpus) {
+        auto const& s = gpu->state();
+        CHECK(s.done == 600);
+        CHECK(s.wrong == 0);
+        CHECK(s.kept.empty());
+        for (auto const n : s.finished) CHECK(n == 1);
+      }
+      auto const& s = iommu.state().stats;
+      CHECK(s.page_faults == 64);
+      if (buffer < 32) CHECK(s.refused_faults > 0);
+      if (buffer >= 64) CHECK(s.refused_faults == 0);
+      CHECK(driver.state().stats.pages_mapped == 64);
+      CHECK(iommu.waiting_for().empty());
+    }
+  }
+}

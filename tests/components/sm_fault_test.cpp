@@ -1,0 +1,193 @@
+// An SM whose accesses fault: kept until the page's replay, then made again, while others go on.
+#include <doctest/doctest.h>
+
+#include "sm_bench.hpp"
+
+using namespace farfault;
+using namespace farfault::sm_bench;
+
+namespace {
+
+using Replays = std::vector<Record<TranslateResponse>>;
+
+// Of pages that are not mapped for so many requests each.
+struct FaultBench : SmBench {
+  FaultBench(SmSpec spec, Workload const& workload, std::map<std::uint64_t, int> unmapped, Replays replays,
+             std::vector<Record<StartBlock>> script = {{Time{100ns}, {0, 0, 0}}},
+             std::function<Duration(std::uint64_t)> memory_delay = always(50ns),
+             std::function<Duration(std::uint64_t)> tlb_delay = always(20ns))
+      : SmBench(std::move(spec), workload, std::move(script), std::move(memory_delay), std::move(tlb_delay)) {
+    faults = std::move(unmapped);
+    feed(sm.translation, std::move(replays));
+  }
+  WarpContexts::FaultWaiting waiting() const { return sm.state().warps.waiting_for_faults(); }
+};
+
+}  // namespace
+
+TEST_CASE("SM: accesses of a page that is not mapped are made again at its replay, in order, one per cycle") {
+  auto const w = same_for_all({load(0x2000, 64, 2), store(0x2080), compute(1, true)});
+  FaultBench b(unit_rates(), w, {{2, 1}}, {{Time{500ns}, replay(2)}});
+  CHECK(b.run() == RunState::drained);
+  // Asked for at 102, faulted at 124. Looked up again at 500, translated at 523, looked up at 523, 524 and
+  // 525.
+  CHECK(b.tlb->nanoseconds() == Times{103, 502});
+  CHECK(b.cache->nanoseconds() == Times{525, 526, 527});
+  CHECK(b.cache->records()[0].message.address == physical(0, 9 << 12));
+  CHECK(b.cache->records()[1].message.address == physical(0, (9 << 12) + 64));
+  CHECK(b.cache->records()[2].message.access == Access::write);
+  auto const& s = b.sm.state().stats;
+  CHECK(s.faulted == 3);
+  CHECK(s.replayed == 3);
+  CHECK(s.l1_tlb_misses == 3);
+  CHECK(s.l1_tlb_hits == 0);
+  CHECK(b.sm.waiting_for().empty());
+  CHECK(b.done->count() == 1);
+}
+
+TEST_CASE("SM: what does not fault passes what does, at the times it would have had") {
+  auto const w = same_for_all(
+      {load(0x2000), compute(60), load(0x3000), compute(60), load(0x3040), load(0x4000), compute(1, true)});
+  FaultBench free(unit_rates(), w, {}, {});
+  free.run();
+  FaultBench b(unit_rates(), w, {{2, 1}}, {{Time{5us}, replay(2)}});
+  b.run();
+  auto const without = free.cache->nanoseconds();
+  auto const with = b.cache->nanoseconds();
+  REQUIRE(without.size() == 4);
+  CHECK(with == Times{without[1], without[2], without[3], 5025});
+}
+
+TEST_CASE("SM: further accesses of a page that has faulted join the others and do not ask for it") {
+  auto const w = same_for_all({load(0x2000), compute(60), load(0x2040), store(0x2080), compute(1, true)});
+  FaultBench b(unit_rates(), w, {{2, 1}}, {{Time{500ns}, replay(2)}});
+  b.run();
+  CHECK(b.tlb->nanoseconds() == Times{103, 502});
+  CHECK(b.cache->nanoseconds() == Times{525, 526, 527});
+  CHECK(b.sm.state().stats.faulted == 3);
+}
+
+TEST_CASE("SM: a replay of a page that is not mapped yet lets its accesses ask, and fault, again") {
+  auto const w = same_for_all({load(0x2000, 64, 2), compute(1, true)});
+  FaultBench b(unit_rates(), w, {{2, 3}},
+               {{Time{500ns}, replay(2, kNoFrame)},
+                {Time{600ns}, replay(3)},  // no concern of this SM
+                {Time{700ns}, replay(2, kNoFrame)},
+                {Time{900ns}, replay(2)}});
+  b.run();
+  CHECK(b.tlb->nanoseconds() == Times{103, 502, 702, 902});
+  CHECK(b.cache->nanoseconds() == Times{925, 926});
+  CHECK(b.sm.state().stats.faulted == 6);
+  CHECK(b.sm.state().stats.replayed == 6);
+  CHECK(b.sm.state().stats.l1_tlb_misses == 2);
+}
+
+TEST_CASE("SM: with its room for faults taken a miss stalls until a replay; what had it before does not") {
+  auto const w = same_for_all({load(0x2000), compute(60), load(0x3000), compute(1, true)});
+  for (bool const by_page : {true, false}) {
+    auto spec = unit_rates();
+    (by_page ? spec.l1_tlb.faulted_pages : spec.l1_tlb.faulted_accesses) = 1;
+    FaultBench b(spec, w, {{2, 2}}, {{Time{500ns}, replay(2, kNoFrame)}, {Time{800ns}, replay(2)}});
+    b.run();
+    // Page 2 again at 500, a cycle before page 3: it faults a second time, and page 3 is there.
+    CHECK(b.tlb->nanoseconds() == Times{103, 502, 503, 802});
+    CHECK(b.cache->nanoseconds() == Times{526, 825});
+  }
+}
+
+TEST_CASE("SM: it knows at any time how many warps and blocks wait for faults only") {
+  // Warp 0 faults, warp 1 is at the barrier behind it; the second block loads what is mapped, then faults.
+  auto const w = hand_workload({shape(128)}, [](std::uint64_t block, std::uint32_t warp) {
+    if (block == 1) return Program{load(0x5000), compute(1, true), load(0x2100), compute(1, true)};
+    return warp == 0 ? Program{load(0x2000), load(0x3000), compute(1, true), barrier()} : Program{barrier()};
+  });
+  FaultBench b(unit_rates(), w, {{2, 1}, {3, 1}}, {{Time{500ns}, replay(3)}, {Time{900ns}, replay(2)}},
+               {{Time{100ns}, {0, 0, 0}}, {Time{300ns}, {1, 0, 0}}});
+  b.run(Time{123ns});
+  CHECK(b.waiting().warps == 0);
+  b.run(Time{200ns});
+  CHECK(b.waiting().warps == 1);
+  CHECK(b.waiting().blocks == 1);
+  b.run(Time{350ns});
+  CHECK(b.waiting().blocks == 1);  // the second block's load is under way
+  b.run(Time{480ns});
+  CHECK(b.waiting().warps == 3);
+  CHECK(b.waiting().blocks == 2);
+  b.run(Time{550ns});
+  CHECK(b.waiting().warps == 2);  // page 3 is there, its load under way
+  CHECK(b.waiting().blocks == 1);
+  b.run(Time{800ns});
+  CHECK(b.waiting().warps == 3);
+  b.run();
+  CHECK(b.waiting().warps == 0);
+  CHECK(b.done->count() == 2);
+}
+
+TEST_CASE("SM: a scalar load whose page is not mapped counts as faulted until it is asked for again") {
+  auto const w = same_for_all({scalar_load(0x2000), compute(1, true)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
+  // Of context 0; the data comes at 113.
+  b.feed(b.sm.scalar_response,
+         {{Time{106ns}, {0, ScalarStatus::faulted}}, {Time{110ns}, {0, ScalarStatus::replayed}}});
+  b.run(Time{105ns});
+  CHECK(b.sm.state().warps.waiting_for_faults().warps == 0);
+  b.run(Time{109ns});
+  CHECK(b.sm.state().warps.waiting_for_faults().warps == 1);
+  b.run(Time{111ns});
+  CHECK(b.sm.state().warps.waiting_for_faults().warps == 0);
+  CHECK(b.run() == RunState::drained);
+  CHECK(b.done->count() == 1);
+  CHECK(b.sm.state().scalar_credits == 32);
+}
+
+TEST_CASE("SM: of any room for faults, with fewer or more of them, every access is made exactly once") {
+  auto const w = hand_workload({shape(512)}, [](std::uint64_t block, std::uint32_t warp) {
+    Program p;
+    for (std::uint32_t i = 0; i < 12; ++i) {
+      auto const x = ((block * 8 + warp) * 12 + i) * 0x9E3779B97F4A7C15ULL >> 32;
+      auto const base = ((x & 15) << 12) + (x >> 8 & 0xFFC);
+      if (i == 6) p.push_back(barrier());
+      p.push_back(x >> 20 & 1 ? store(base, 40, 32) : load(base, 72, 16, (x >> 21 & 1) != 0));
+    }
+    return p;
+  });
+  struct Room {
+    std::uint32_t pages;
+    std::uint32_t accesses;
+    std::uint32_t mshrs;
+  };
+  for (auto const& room : {Room{1, 1, 1}, Room{1, 1000, 2}, Room{3, 5, 2}, Room{15, 1000, 64},
+                           Room{16, 1000, 64}, Room{17, 1000, 3}, Room{100, 2, 64}}) {
+    CAPTURE(room.pages);
+    CAPTURE(room.accesses);
+    auto spec = unit_rates();
+    spec.l1_tlb.entries = 4;
+    spec.l1_tlb.ways = 4;
+    spec.l1_tlb.mshrs = room.mshrs;
+    spec.l1_tlb.waiters = 128;
+    spec.l1_tlb.faulted_pages = room.pages;
+    spec.l1_tlb.faulted_accesses = room.accesses;
+    spec.l1_cache.slice_credits = 2;
+    std::map<std::uint64_t, int> unmapped;
+    for (std::uint64_t page = 0; page < 17; ++page) unmapped[page] = static_cast<int>(page % 4);
+    Replays replays;  // of every page, again and again
+    for (std::int64_t i = 0; i < 1000; ++i)
+      replays.push_back({Time{(300 + 97 * i) * 1ns}, replay(static_cast<std::uint64_t>(i * 5 % 17))});
+    std::vector<Record<StartBlock>> script;
+    for (std::uint64_t block = 0; block < 5; ++block) script.push_back({Time{100ns}, {block, 0, 0}});
+    FaultBench b(spec, w, unmapped, replays, script, scattered(400ns, 9), scattered(900ns, 10));
+    CHECK(b.run() == RunState::drained);
+    CHECK(b.done->count() == 5);
+    CHECK(b.sm.waiting_for().empty());
+    auto const& s = b.sm.state();
+    CHECK(s.stats.l1_hits + s.stats.l1_misses + s.stats.stores == s.stats.transactions);
+    CHECK(s.stats.l1_tlb_hits + s.stats.l1_tlb_misses == s.stats.transactions);
+    CHECK(s.stats.faulted == s.stats.replayed);
+    CHECK(s.stats.faulted >= 12);
+    CHECK(s.faulted.pages() == 0);
+    CHECK(s.faulted.again().empty());
+    CHECK(s.tlb_mshrs.in_use() == 0);
+    CHECK(s.slice_credits[0] == 2);
+    CHECK(b.waiting().warps == 0);
+  }
+}
