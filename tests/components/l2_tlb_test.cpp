@@ -162,7 +162,7 @@ TEST_CASE("L2 TLB: under random load every request is answered exactly once with
   CHECK(b.run() == RunState::drained);
   CHECK(source.state().answered == 5000);
   CHECK(source.state().wrong == 0);
-  auto const& s = tlb.state();
+  auto const& s = tlb.state().stats[0];
   CHECK(s.hits + s.misses == 5000);
   CHECK(gmmu.records().size() == s.misses - s.merged_misses);
   CHECK(s.mshr_stalls > 100);

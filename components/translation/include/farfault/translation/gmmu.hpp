@@ -47,9 +47,8 @@ struct GmmuParams {
 struct GmmuSpec {
   GmmuParams params;
   RouterParams router;
-  Clock clock {
-    1'000'000'000 std::vector<std::string> applications = {};  // names of those that make requests
-  };
+  Clock clock{1'000'000'000};
+  std::vector<std::string> applications = {};  // names of those that make requests
   DeviceId device = 0;
   std::uint16_t memory_port = 0;  // the GMMU's number among the clients of the L2 slices
   AddressMap memory;
