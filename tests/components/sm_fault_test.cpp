@@ -95,6 +95,21 @@ TEST_CASE("SM: with its room for faults taken a miss stalls until a replay; what
   }
 }
 
+TEST_CASE(
+    "SM: what is looked up again asks at once, though the room for faults is taken by others meanwhile") {
+  // Both pages are asked for before the first is known to fault. A replay without a frame may be all that
+  // makes room for page 3 in a fault buffer: page 2 must not wait for it.
+  auto const w = same_for_all({load(0x2000), load(0x3000), compute(1, true)});
+  auto spec = unit_rates();
+  spec.l1_tlb.faulted_pages = 1;
+  FaultBench b(spec, w, {{2, 2}, {3, 1}},
+               {{Time{500ns}, replay(2, kNoFrame)}, {Time{700ns}, replay(2)}, {Time{900ns}, replay(3)}});
+  b.run();
+  auto const asked = b.tlb->nanoseconds();
+  REQUIRE(asked.size() == 5);
+  CHECK(Times(asked.begin() + 2, asked.end()) == Times{502, 702, 902});
+}
+
 TEST_CASE("SM: it knows at any time how many warps and blocks wait for faults only") {
   // Warp 0 faults, warp 1 is at the barrier behind it; the second block loads what is mapped, then faults.
   auto const w = hand_workload({shape(128)}, [](std::uint64_t block, std::uint32_t warp) {

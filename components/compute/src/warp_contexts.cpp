@@ -44,6 +44,7 @@ bool WarpContexts::block_waits_for_faults(std::uint32_t block_context) const {
 
 WarpContexts::FaultWaiting WarpContexts::waiting_for_faults() const {
   FaultWaiting all;
+  if (faulted_ == 0) return all;
   for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
     if (blocks_[b].live == 0) continue;
     for (auto c = blocks_[b].first; c != kNone; c = warps_[c].next) all.warps += waits_for_faults(c) ? 1 : 0;

@@ -167,11 +167,13 @@ class WarpContexts {
   // An outstanding access of the warp is faulted; it is so no more, and under way again.
   void fault(std::uint32_t context, bool store) {
     ++(store ? warps_[context].faulted_stores : warps_[context].faulted_loads);
+    ++faulted_;
   }
   void replay(std::uint32_t context, bool store) {
     auto& n = store ? warps_[context].faulted_stores : warps_[context].faulted_loads;
     FF_CHECK(n != 0, "a replay of an access that has not faulted");
     --n;
+    --faulted_;
   }
   bool waits_for_faults(std::uint32_t context) const {
     auto const& w = warps_[context];
@@ -196,7 +198,8 @@ class WarpContexts {
   Waiting waiting() const;
 
   auto members() {
-    return std::tie(idle_, ready_, timed_, load_store_wait_, scalar_wait_, in_slot_, warps_, free_, blocks_);
+    return std::tie(idle_, ready_, timed_, load_store_wait_, scalar_wait_, in_slot_, warps_, free_, blocks_,
+                    faulted_);
   }
 
  private:
@@ -244,6 +247,7 @@ class WarpContexts {
   std::vector<Warp> warps_;             // by context
   std::vector<std::uint32_t> free_;     // contexts
   std::vector<Block> blocks_;           // by block context
+  std::uint64_t faulted_ = 0;           // accesses, of all contexts
 };
 
 }  // namespace farfault
