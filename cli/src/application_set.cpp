@@ -268,7 +268,10 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
       throw UserError("application '" + one.params.name + "': " + e.what());
     }
     auto const& workload = workloads_.back();
-    check_overlap(config, workloads_.size() - 1);
+    check_overlap(config, workloads_.size() - 1, context.page_bytes);
+    if (workload.kernel_count() * std::uint64_t{one.params.repeats} >= Applications::kMostLaunches)
+      throw UserError(fmt::format("{}.repeats = {}: {} kernels as often are {} launches or more", one.key,
+                                  one.params.repeats, workload.kernel_count(), Applications::kMostLaunches));
     // Buffers that an input puts where it wants do not say where there is room.
     auto const& buffers = workload.buffers();
     if (!buffers.empty() && buffers.front().base == context.first_address)
@@ -282,7 +285,8 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
   applications_ = Applications(std::move(all));
 }
 
-void ApplicationSet::check_overlap(Config const& config, std::size_t application) const {
+void ApplicationSet::check_overlap(Config const& config, std::size_t application,
+                                   std::uint64_t page_bytes) const {
   struct Laid {
     VirtAddr base, end;
     std::size_t application;
@@ -292,7 +296,9 @@ void ApplicationSet::check_overlap(Config const& config, std::size_t application
   for (std::size_t a = 0; a <= application; ++a)
     if (all_[a].space == all_[application].space)
       for (auto const& b : workloads_[a].buffers())
-        if (b.bytes > 0) laid.push_back({b.base, b.base + b.bytes, a, &b.name});
+        if (b.bytes > 0)
+          laid.push_back({b.base / page_bytes * page_bytes,
+                          (b.base + b.bytes + page_bytes - 1) / page_bytes * page_bytes, a, &b.name});
   std::ranges::stable_sort(laid, {}, &Laid::base);
   // Those of one application lie apart, and so do those of the applications before it.
   for (std::size_t i = 1; i < laid.size(); ++i) {
@@ -304,7 +310,7 @@ void ApplicationSet::check_overlap(Config const& config, std::size_t application
     auto const where = config.where(key);
     throw UserError(fmt::format(
         "{}{} = {}: buffer '{}' of application '{}', at {:#x} to {:#x}, overlaps buffer '{}' of '{}', at "
-        "{:#x} to {:#x}; in spaces of their own they may",
+        "{:#x} to {:#x}, in whole pages; in spaces of their own they may",
         where.empty() ? "" : where + ": ", key, all_[application].params.space, shown(*mine.name),
         all_[application].params.name, mine.base, mine.end - 1, shown(*other.name),
         all_[other.application].params.name, other.base, other.end - 1));

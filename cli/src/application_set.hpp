@@ -65,7 +65,7 @@ class ApplicationSet {
   void name_tables(Config& config, std::vector<workloads::WorkloadInfo> const& known);
   void share_sms(Config& config, One& one, std::uint32_t sms) const;
   void number_spaces();
-  void check_overlap(Config const& config, std::size_t application) const;
+  void check_overlap(Config const& config, std::size_t application, std::uint64_t page_bytes) const;
 
   bool listed_ = false;
   std::vector<One> all_;

@@ -299,15 +299,18 @@ std::vector<ApplicationSpan> RunDriver::application_spans() {
   for (std::size_t a = 0; a < spans.size(); ++a) {
     auto first = Time::max();
     Time last{};
+    std::uint64_t unfinished = 0;
     for (auto const& instance : model_.assembly->instances()) {
       if (!instance.host->has_state()) continue;
       first = std::min(first, instance.host->state().runs[a].first_launch);
       last = std::max(last, instance.host->state().runs[a].last_end);
+      if (!instance.host->has_finished(static_cast<std::uint32_t>(a))) unfinished = 1;
     }
     auto const before_end = transport_.max(count_of(Time::max()) - count_of(first));
     if (before_end != 0)
       spans[a].start = Time{Duration{picoseconds(Time::max()) - static_cast<std::int64_t>(before_end)}};
-    spans[a].end = Time{Duration{static_cast<std::int64_t>(transport_.max(count_of(last)))}};
+    last = Time{Duration{static_cast<std::int64_t>(transport_.max(count_of(last)))}};
+    spans[a].end = before_end == 0 ? Time{} : transport_.max(unfinished) != 0 ? end_ : last;
   }
   return spans;
 }

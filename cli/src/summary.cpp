@@ -48,7 +48,9 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
     add(scope, name, "end", "ps",
         scope == "machine" || facts.applications.count() == 1
             ? "simulated time of the last event"
-            : "simulated time at which the host learned of the last kernel's end",
+            : "simulated time at which the host learned that the last kernel is done; where it is not, of "
+              "the last "
+              "event",
         count_of(end));
     add(scope, name, "cycles", "cycle", "cycles of the GPU clock from start to end",
         facts.clock.edge_at_or_after(end) - facts.clock.edge_at_or_after(start));

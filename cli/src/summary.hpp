@@ -13,8 +13,8 @@
 
 namespace farfault::cli {
 
-// From an application's first launch to the end of its last kernel; start is the end of time where there was
-// none.
+// From an application's first launch, which is the end of time where there was none, to the end of its last
+// kernel; where that has not ended, to the end of the run.
 struct ApplicationSpan {
   Time start = Time::max();
   Time end{};

@@ -64,6 +64,7 @@ TEST_CASE("what is no machine is refused by as many allocations, however long it
 
 TEST_CASE("twice the machines of a torus are assembled in at most 2.2 times the allocations") {
   Workload const nothing("nothing", {}, {});
+  Applications const applications(nothing);
   MachineConfig config;
   config.gpu.sms = 1;
   auto const placement = config.memory.placement.make({});
@@ -74,7 +75,7 @@ TEST_CASE("twice the machines of a torus are assembled in at most 2.2 times the 
     cluster.y = cluster.z = 4;
     cluster.machines = 16 * x;
     auto const machine = generate_cluster(load_machine("single-gpu"), cluster);
-    return allocations([&] { Assembly const assembly(machine, config, nothing, *placement); });
+    return allocations([&] { Assembly const assembly(machine, config, applications, *placement); });
   };
   auto const few = assembling(4);
   CHECK(assembling(8) * 10 <= few * 22);

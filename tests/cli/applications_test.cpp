@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "agreement.hpp"
 #include "capture.hpp"
@@ -344,7 +345,8 @@ TEST_CASE("buffers of a trace that overlap another application's in its space ar
       "[[application]]\nname = \"b\"\nworkload = \"trace\"\nspace = 1\ntrace.file = \"k.traceg\"\n";
   CHECK(refusal(traces) ==
         "11: application.b.space = 1: buffer 'region0' of application 'b', at 0x100000000 to 0x10000ffff, "
-        "overlaps buffer 'array' of 'a', at 0x100000000 to 0x100003fff; in spaces of their own they may");
+        "overlaps buffer 'array' of 'a', at 0x100000000 to 0x100003fff, in whole pages; in spaces of their "
+        "own they may");
   Built const apart(traces, {"application.b.space=2"});
   CHECK(apart[1].space == 1);
 }
@@ -431,6 +433,29 @@ TEST_CASE("the summary has a row for each application, and the screen a line; di
   auto const diff =
       farfault_program({"diff", (folder() / "one.h5").string(), (folder() / "two.h5").string()});
   CHECK(diff.out.find("application.sort.sms (1, 2)") != std::string::npos);
+}
+
+TEST_CASE(
+    "an application that was stopped before its end has the time until then; one not launched has none") {
+  auto const span_at = [](std::string const& until) {
+    auto const file = (folder() / ("until" + until + ".h5")).string();
+    auto const run =
+        farfault_program({"run", scratch("f.toml", kTwo), "--output", file, "--threads", "1", "--progress",
+                          "off", "--until", until, "--set", "application.sort.start=5us"});
+    CHECK(run.code == 0);
+    std::map<std::string, std::uint64_t> of_sort;
+    for (auto const& row : results::read_summary(file).summary)
+      if (row.scope == "application" && row.name == "sort") of_sort[row.metric] = row.value;
+    return of_sort;
+  };
+  auto const launched = span_at("6us");
+  CHECK(launched.at("start") == 5'000'000);
+  CHECK(launched.at("end") > 5'000'000);
+  CHECK(launched.at("end") <= 6'000'000);
+  CHECK(launched.at("cycles") <= 1000);
+  auto const waiting = span_at("4us");
+  for (auto const* metric : {"start", "end", "cycles", "kernels", "sm_instructions"})
+    CHECK(waiting.at(metric) == 0);
 }
 
 TEST_CASE("params lists what an application says of itself") {

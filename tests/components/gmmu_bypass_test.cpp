@@ -102,7 +102,7 @@ TEST_CASE(
 
 TEST_CASE("GMMU: a page that the IOMMU puts into this GPU's memory is in its table from then on") {
   auto const table = one_page();
-  GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {500, 0, 1}}, {Time{5us}, {500, 0, 2}}});
+  GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {500, 1}}, {Time{5us}, {500, 2}}});
   b.first_touch = true;
   b.run();
   CHECK(b.answers->count() == 2);
@@ -115,9 +115,9 @@ TEST_CASE("GMMU: a page that the IOMMU puts into this GPU's memory is in its tab
 TEST_CASE("GMMU bypass: a page that a fault puts into this GPU's memory is not local, whoever was asked") {
   auto const table = one_page();
   GmmuBench remote(spec_of("gmmu_bypass", table), {{Time{1us}, {kRemote, 1}},   // walked for
-                                                   {Time{10us}, {500, 0, 2}},   // the IOMMU alone
-                                                   {Time{12us}, {501, 0, 3}},   // is asked
-                                                   {Time{20us}, {502, 0, 4}},   // still
+                                                   {Time{10us}, {500, 2}},      // the IOMMU alone
+                                                   {Time{12us}, {501, 3}},      // is asked
+                                                   {Time{20us}, {502, 4}},      // still
                                                    {Time{25us}, {kPage, 5}}});  // a local page
   remote.first_touch = true;
   remote.run();
@@ -131,7 +131,7 @@ TEST_CASE("GMMU bypass: a page that a fault puts into this GPU's memory is not l
   CHECK(remote.gmmu.state().table.find(502) == PageTranslation{local_frame(502)});
 
   GmmuBench local(spec_of("gmmu_bypass", table), {{Time{1us}, {kPage, 1}},
-                                                  {Time{10us}, {500, 0, 2}},   // the GMMU alone
+                                                  {Time{10us}, {500, 2}},      // the GMMU alone
                                                   {Time{15us}, {kPage, 3}}});  // is asked
   local.first_touch = true;
   local.run();

@@ -67,7 +67,7 @@ TEST_CASE("GMMU: a walk to a large page reads an entry less and answers with the
   using namespace gmmu_bench;
   PageTable table(kTable, 12);
   table.map(kPage, physical(0, 0x4000'0000), kLarge);
-  GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage + 100, 2, 17}}});
+  GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {kPage + 100, 17}}});
   b.run();
   CHECK(b.reads() == Addresses(kWalk.begin(), kWalk.end() - 1));
   CHECK(b.answers->nanoseconds() == Times{150 - 12});
@@ -80,8 +80,7 @@ TEST_CASE(
     "GMMU: a large page that the IOMMU found in this GPU's memory is in its table from then on, whole") {
   using namespace gmmu_bench;
   auto const table = one_page();
-  GmmuBench b(spec_of("distributed", table),
-              {{Time{100ns}, {1024, 0, 17}}, {Time{5us}, {1024 + 300, 0, 18}}});
+  GmmuBench b(spec_of("distributed", table), {{Time{100ns}, {1024, 17}}, {Time{5us}, {1024 + 300, 18}}});
   b.first_touch = true;
   b.size = kLarge;
   b.run();

@@ -194,7 +194,7 @@ TEST_CASE(
                          ScalarStatus::replayed, ScalarStatus::replayed, ScalarStatus::done,
                          ScalarStatus::done});
   CHECK(b.answers[0]->nanoseconds() == Times{123, 177, 201, 501, 502, 576, 577});
-  auto const& s = b.cache.state().stats;
+  auto const& s = b.cache.state().stats[0];
   CHECK(s.faulted == 2);
   CHECK(s.tlb_misses == 3);
   CHECK(s.tlb_hits == 0);

@@ -108,6 +108,14 @@ TEST_CASE("SM: statistics count every instruction of a group, by kind") {
   CHECK(b.sm.state().units.simd_cycles() == 2 * (7 * 4 + 2 * 16));
 }
 
+TEST_CASE("SM: each launch finds its arguments in a block of its own, a kernel that is repeated too") {
+  auto const w = same_for_all({scalar_load(kKernelArguments), compute(1, true)}, 64, 2);
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}, {Time{300ns}, {0, 1, 1}}, {Time{500ns}, {0, 0, 2}}});
+  REQUIRE(b.scalar->records().size() == 3);
+  for (std::uint32_t launch = 0; launch < 3; ++launch)
+    CHECK(b.scalar->records()[launch].message.address == kKernelArguments + kArgumentBlock * launch);
+}
+
 TEST_CASE(
     "SM: a scalar load goes to the scalar cache, and an instruction that waits for loads waits for it") {
   auto const w = same_for_all({scalar_load(0x2000), compute(5), compute(10, true)});

@@ -36,7 +36,7 @@ TEST_CASE("SM: accesses of a page that is not mapped are made again at its repla
   CHECK(b.cache->records()[0].message.address == physical(0, 9 << 12));
   CHECK(b.cache->records()[1].message.address == physical(0, (9 << 12) + 64));
   CHECK(b.cache->records()[2].message.access == Access::write);
-  auto const& s = b.sm.state().stats;
+  auto const& s = b.sm.state().stats[0];
   CHECK(s.faulted == 3);
   CHECK(s.replayed == 3);
   CHECK(s.l1_tlb_misses == 3);
@@ -64,7 +64,7 @@ TEST_CASE("SM: further accesses of a page that has faulted join the others and d
   b.run();
   CHECK(b.tlb->nanoseconds() == Times{103, 502});
   CHECK(b.cache->nanoseconds() == Times{525, 526, 527});
-  CHECK(b.sm.state().stats.faulted == 3);
+  CHECK(b.sm.state().stats[0].faulted == 3);
 }
 
 TEST_CASE("SM: a replay of a page that is not mapped yet lets its accesses ask, and fault, again") {
@@ -77,9 +77,9 @@ TEST_CASE("SM: a replay of a page that is not mapped yet lets its accesses ask, 
   b.run();
   CHECK(b.tlb->nanoseconds() == Times{103, 502, 702, 902});
   CHECK(b.cache->nanoseconds() == Times{925, 926});
-  CHECK(b.sm.state().stats.faulted == 6);
-  CHECK(b.sm.state().stats.replayed == 6);
-  CHECK(b.sm.state().stats.l1_tlb_misses == 2);
+  CHECK(b.sm.state().stats[0].faulted == 6);
+  CHECK(b.sm.state().stats[0].replayed == 6);
+  CHECK(b.sm.state().stats[0].l1_tlb_misses == 2);
 }
 
 TEST_CASE("SM: with its room for faults taken a miss stalls until a replay; what had it before does not") {
@@ -195,10 +195,10 @@ TEST_CASE("SM: of any room for faults, with fewer or more of them, every access 
     CHECK(b.done->count() == 5);
     CHECK(b.sm.waiting_for().empty());
     auto const& s = b.sm.state();
-    CHECK(s.stats.l1_hits + s.stats.l1_misses + s.stats.stores == s.stats.transactions);
-    CHECK(s.stats.l1_tlb_hits + s.stats.l1_tlb_misses == s.stats.transactions);
-    CHECK(s.stats.faulted == s.stats.replayed);
-    CHECK(s.stats.faulted >= 12);
+    CHECK(s.stats[0].l1_hits + s.stats[0].l1_misses + s.stats[0].stores == s.stats[0].transactions);
+    CHECK(s.stats[0].l1_tlb_hits + s.stats[0].l1_tlb_misses == s.stats[0].transactions);
+    CHECK(s.stats[0].faulted == s.stats[0].replayed);
+    CHECK(s.stats[0].faulted >= 12);
     CHECK(s.faulted.pages() == 0);
     CHECK(s.faulted.again().empty());
     CHECK(s.tlb_mshrs.in_use() == 0);

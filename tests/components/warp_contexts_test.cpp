@@ -157,7 +157,7 @@ TEST_CASE("warp contexts: a block that left at a barrier still waits there, and 
 
 TEST_CASE("warp contexts: a warp waits for faults only while all accesses that it waits for are faulted") {
   WarpContexts w(2, 2, 1);
-  w.start(1, 1, Time{}, kAnywhere);
+  w.start(1, 0, 1, Time{}, kAnywhere);
   auto const c = w.in_slot(0);
   take_ready(w, Time{});
   w[c].loads = 2;
@@ -186,8 +186,8 @@ TEST_CASE("warp contexts: a warp waits for faults only while all accesses that i
 TEST_CASE(
     "warp contexts: a block waits for faults only when its warps do, or are at the barrier behind such") {
   WarpContexts w(8, 8, 2);
-  auto const b = w.start(1, 3, Time{}, kAnywhere);
-  w.start(2, 1, Time{}, kAnywhere);
+  auto const b = w.start(1, 0, 3, Time{}, kAnywhere);
+  w.start(2, 0, 1, Time{}, kAnywhere);
   auto const fault = [&](std::uint32_t c) {
     w[c].loads = 1;
     w[c].waits_loads = 1;
@@ -218,7 +218,7 @@ TEST_CASE(
 
 TEST_CASE("warp contexts: a block that has ended waits for no faults, whatever its contexts held") {
   WarpContexts w(1, 1, 1);
-  auto const b = w.start(1, 1, Time{}, kAnywhere);
+  auto const b = w.start(1, 0, 1, Time{}, kAnywhere);
   auto const c = w.in_slot(0);
   w[c].loads = w[c].waits_loads = 1;
   w.fault(c, false);
@@ -226,7 +226,7 @@ TEST_CASE("warp contexts: a block that has ended waits for no faults, whatever i
   CHECK_FALSE(w.block_waits_for_faults(b));
   CHECK_FALSE(w.waits_for_faults(c));
   CHECK(w.waiting_for_faults().warps == 0);
-  w.start(2, 1, Time{2ns}, kAnywhere);  // into the same context
+  w.start(2, 0, 1, Time{2ns}, kAnywhere);  // into the same context
   CHECK(w[w.in_slot(0)].faulted_loads == 0);
 }
 

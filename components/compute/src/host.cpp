@@ -82,9 +82,8 @@ void Host::take_rows(HostState& s, TableRows& rows) const {
   s.records.clear();
 }
 
-std::uint32_t Host::launches(std::uint32_t application) const {
-  auto const& a = (*spec().applications)[application];
-  return static_cast<std::uint32_t>(a.workload->kernel_count()) * a.repeats;
+std::uint64_t Host::launches(std::uint32_t application) const {
+  return (*spec().applications)[application].launches();
 }
 
 std::uint32_t Host::kernel_of(std::uint32_t application, std::uint32_t number) const {

@@ -259,7 +259,7 @@ void Sm::scalar_load(std::uint32_t context, WarpInstruction const& i, std::uint6
   stats.scalar_loads += i.work.scalar;
   auto address = i.address[0];
   if (address >= kKernelArguments)
-    address += kArgumentBlock * (w.kernel % kArgumentBlocks);
+    address += kArgumentBlock * ((program.first_kernel + s.launches[program.application]) % kArgumentBlocks);
   else
     address |= program.first_address;
   cx.send(scalar_request,

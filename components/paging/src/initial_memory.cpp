@@ -18,6 +18,7 @@ InitialMemory::InitialMemory(Spec const& spec) : spec_(spec) {
   for (auto const& application : *spec.applications) {
     auto& ranges = buffers_.emplace_back();
     for (auto const& buffer : application.workload->buffers()) {
+      FF_CHECK(buffer.base + buffer.bytes <= first_address_of(1), "a buffer ends beyond 48 bits of address");
       auto const base = first_address_of(application.space) + buffer.base;
       auto const first = base >> spec.page_bits;
       auto const pages = ((base + buffer.bytes - 1) >> spec.page_bits) - first + 1;

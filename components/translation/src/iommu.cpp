@@ -122,7 +122,7 @@ void Iommu::on_request(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
   ++s.stats.requests;
   s.queue_depth.add(s.pages.in_use() + s.stalled.size());
-  if (!s.stalled.empty() || !serve(m, cx)) s.stalled.push(m);
+  if (!serve(m, cx)) s.stalled.push(m);  // hits, and requests that join others, pass those that wait
 }
 
 bool Iommu::serve(Packet const& m, Cx& cx) const {

@@ -16,6 +16,7 @@
 #include <tuple>
 #include <vector>
 
+#include "farfault/engine/error.hpp"
 #include "farfault/engine/probes.hpp"
 
 namespace farfault {
@@ -31,6 +32,7 @@ class ByApplication {
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(others_.size()) + 1; }
   Counts& operator[](std::uint32_t application) {
+    FF_INVARIANT(application < size(), "an application is counted that there is not");
     return application == 0 ? first_ : others_[application - 1];
   }
   Counts const& operator[](std::uint32_t application) const {

@@ -54,7 +54,7 @@ struct HostStats {
 };
 
 struct HostState {
-  std::vector<ApplicationRun> runs;  // by application
+  std::vector<ApplicationRun> runs;   // by application
   std::vector<KernelRecord> records;  // finished, and not in a table yet
   ByApplication<HostStats> stats;
 };
@@ -85,12 +85,17 @@ class Host final : public Component<HostSpec, HostState> {
   ApplicationStats application_stats() const override;
   std::vector<TableInfo> tables() const override;
 
+  // Whether all kernels of the application have run.
+  bool has_finished(std::uint32_t application) const {
+    return state().runs[application].launch >= launches(application);
+  }
+
   void on_begin(StartApplication const& m, Cx& cx) const;
   void on_done(KernelDone const& m, Cx& cx) const;
 
  private:
   void take_rows(HostState& s, TableRows& rows) const override;
-  std::uint32_t launches(std::uint32_t application) const;
+  std::uint64_t launches(std::uint32_t application) const;
   // Of the application's launch of this number.
   std::uint32_t kernel_of(std::uint32_t application, std::uint32_t number) const;
   bool rows_name_applications() const;

@@ -5,7 +5,8 @@
 // that an application runs again keeps its number. A workload knows addresses below 2^48; the number of its
 // address space stands in the bits above (kernel.hpp), from the SM on.
 //
-// Immutable once built; safe to read from all threads. The workloads must outlive it.
+// Immutable once built; safe to read from all threads. The workloads must outlive it. More applications,
+// spaces or launches than there can be are the caller's mistake and stop the program.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "farfault/engine/error.hpp"
 #include "farfault/engine/time.hpp"
 #include "farfault/protocols/workload.hpp"
 
@@ -27,6 +29,8 @@ struct Application {
   std::vector<std::uint32_t> sms;   // of each of these GPUs, ascending; empty: all
   Time start{};                     // of its first kernel's launch
   std::uint32_t repeats = 1;        // times that its kernels run, one time after the other
+
+  std::uint64_t launches() const { return std::uint64_t{repeats} * workload->kernel_count(); }
 };
 
 // A kernel with what it needs to know of its application.
@@ -35,20 +39,25 @@ struct Launchable {
   VirtAddr first_address = 0;  // of its address space
   std::uint8_t space = 0;
   std::uint8_t application = 0;
+  std::uint32_t first_kernel = 0;  // of the application
 };
 
 class Applications {
  public:
   static constexpr std::uint32_t kMost = 64;
+  static constexpr std::uint64_t kMostLaunches = 0xffff'ffff;  // of kernels, by one application
 
   Applications() = default;
   explicit Applications(std::vector<Application> all) : all_(std::move(all)) {
+    FF_CHECK(all_.size() <= kMost, "more applications than there can be");
     for (auto const& a : all_) {
+      FF_CHECK(a.space < kAddressSpaces && a.launches() < kMostLaunches,
+               "application '" + a.name + "' has an address space or a number of launches beyond the limit");
       first_kernel_.push_back(kernels());
       for (std::size_t k = 0; k < a.workload->kernel_count(); ++k)
         kernels_.push_back({&a.workload->kernel(k), first_address_of(a.space),
                             static_cast<std::uint8_t>(a.space),
-                            static_cast<std::uint8_t>(first_kernel_.size() - 1)});
+                            static_cast<std::uint8_t>(first_kernel_.size() - 1), first_kernel_.back()});
       spaces_ = std::max(spaces_, a.space + 1);
     }
   }

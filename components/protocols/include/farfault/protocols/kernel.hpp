@@ -18,7 +18,7 @@ namespace farfault {
 using VirtAddr = std::uint64_t;
 
 inline constexpr unsigned kVirtualBits = 48;
-inline constexpr std::uint32_t kAddressSpaces = 256;
+inline constexpr std::uint32_t kAddressSpaces = 128;  // bit 63 is that of kernels' arguments
 
 constexpr VirtAddr first_address_of(std::uint32_t space) {
   return VirtAddr{space} << kVirtualBits;

@@ -196,7 +196,7 @@ struct Packet {
   std::uint16_t device;  // the requesting GPU, of a translation
   std::uint32_t flow;    // which of equally short routes it takes from here on
   FoundBy found_by;      // of a translation response
-  Requester requester;   // of a memory access
+  Requester requester;   // of a memory access; of a translation request the application alone
 };
 
 // Buffer space returned to the sender of a link.

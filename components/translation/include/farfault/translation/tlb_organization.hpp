@@ -8,10 +8,10 @@
 // for a page that holds the base page, and not invalidated since, of several fills the last; it counts as a
 // use of what it finds. invalidate() says whether the translation of the page that holds the base page was
 // there, which it is not any more; others may go with it. The owner fills no page that overlaps one of
-// another size, unless that has been invalidated since it was filled. Address spaces have 11 bits, pages 52.
-// A TLB has as many `entries` as its owner says; how many translations one holds, and whether there is an end
-// to them, is the organization's. Of no entries every look-up misses. Calls allocate nothing after the first
-// ones.
+// another size, unless that has been invalidated since it was filled. Page numbers have 52 bits, which name
+// the address space. A TLB has as many `entries` as its owner says; how many translations one holds, and
+// whether there is an end to them, is the organization's. Of no entries every look-up misses. Calls allocate
+// nothing after the first ones.
 #pragma once
 
 #include <bit>
