@@ -303,11 +303,11 @@ TEST_CASE("every application has an address space of its own, unless it names on
   CHECK(spaces({}) == "0 1 2 3");
   CHECK(spaces({"application.fir.space=9", "application.third.space=9"}) == "0 1 0 2");
   CHECK(spaces({"application.sort.space=1", "application.third.space=1"}) == "0 1 1 2");
-  CHECK(spaces({"application.fir.space=200"}) == "0 1 2 3");
-  CHECK(refusal_of("space = 256\n") ==
-        "4: application.fir.space: '256' is not \"own\" or a number from 0 to 255");
+  CHECK(spaces({"application.fir.space=127"}) == "0 1 2 3");
+  CHECK(refusal_of("space = 128\n") ==
+        "4: application.fir.space: '128' is not \"own\" or a number from 0 to 127");
   CHECK(refusal_of("space = \"shared\"\n") ==
-        "4: application.fir.space: 'shared' is not \"own\" or a number from 0 to 255");
+        "4: application.fir.space: 'shared' is not \"own\" or a number from 0 to 127");
 }
 
 TEST_CASE("an application that shares a space lies behind the ones before it, others begin at 4 GiB") {
