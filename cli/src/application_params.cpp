@@ -34,7 +34,7 @@ void ApplicationParams::describe(ParamTable& t) {
   t.text("workload", workload,
          "which workload runs; its parameters are in the table of its name below this one", "assumed");
   t.count_or_text("space", space,
-                  "its address space: \"own\", or a number from 0 to 255, which applications that share a "
+                  "its address space: \"own\", or a number from 0 to 127, which applications that share a "
                   "space have in common",
                   "assumed");
   t.text("gpus", gpus, "the GPUs of its host that it runs on: \"all\", or a list such as \"0-2, 5\"",

@@ -149,7 +149,7 @@ TEST_CASE("IOMMU: a walker is free while the driver serves its fault") {
   CHECK(b.answers->nanoseconds() == Times{162, 1116});
 }
 
-TEST_CASE("IOMMU: beyond the pages it can hold, requests stall, and those for a page that it holds pass them") {
+TEST_CASE("IOMMU: beyond the pages it can hold, requests stall; those for a page that it holds pass") {
   auto const table = two_pages();
   auto spec = spec_of(table);
   spec.params.pages = 1;
