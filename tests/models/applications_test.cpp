@@ -78,6 +78,35 @@ void look(ModelRun& run, Found& found) {
   });
 }
 
+// Requests of warps and walks that wait in front of memory: of how many of warps the frame is that of another
+// space than the requester's, of how many of any kind the requester is no application. A frame that a page
+// has left may still be read by the copy that moves it, which is no warp's.
+struct Requests {
+  std::uint64_t seen = 0;
+  std::uint64_t of_others = 0;
+  std::uint64_t of_nobody = 0;
+};
+void look_at_memory(ModelRun& run, Requests& found) {
+  std::map<PhysAddr, std::uint32_t> space_of;
+  each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
+    d.state().table.each_page([&](std::uint64_t page, PageTranslation const& t) {
+      space_of.emplace(t.frame, space_of_page(page, 12));
+    });
+  });
+  each<DramChannel>(run.system(), [&](DramChannel const& c) {
+    for (auto const& pending : c.state().queue) {
+      auto const& r = pending.request.requester;
+      if (r.kind != RequestKind::data && !is_walk(r.kind)) continue;
+      ++found.seen;
+      found.of_nobody +=
+          r.application >= run.applications().count() || run.applications()[r.application].space != r.space;
+      auto const owner = space_of.find(pending.request.address >> 12 << 12);
+      if (r.kind == RequestKind::data && owner != space_of.end() && owner->second != r.space)
+        ++found.of_others;
+    }
+  });
+}
+
 std::uint64_t of(ModelRun& run, std::string const& kind, std::string const& stat, std::uint32_t application) {
   std::uint64_t sum = 0;
   auto& system = run.system();
@@ -118,6 +147,22 @@ TEST_CASE("no access of an application reaches a frame of another's, whichever s
       CHECK(found.entries > 1000);
       CHECK(found.lines > 1000);
     }
+  }
+}
+
+TEST_CASE("a request of an application on shared SMs reaches memory in its name, and its own frames only") {
+  for (auto const* more : {"memory.placement = \"interleave\"\n",
+                           "memory.placement = \"interleave\"\nmemory.remote_touch = \"migrate\"\n",
+                           "memory.placement = \"first_touch\"\nmemory.first_touch_by = \"driver\"\n"}) {
+    CAPTURE(std::string(more));
+    ModelRun run(fir(std::string("gpu.dram.bandwidth = \"500 MB/s\"\n") + more), on("filter", 0, {}),
+                 {{"bfs", kBfs, on("graph", 1, {})}});  // slow enough that requests wait
+    Requests found;
+    for (auto at = Time{500ns}; run.engine().run_until(at) != RunState::drained; at += 500ns)
+      look_at_memory(run, found);
+    CHECK(found.seen > 100);
+    CHECK(found.of_others == 0);
+    CHECK(found.of_nobody == 0);
   }
 }
 
