@@ -1,4 +1,4 @@
-// Dispatchers over SMs of mocks, and the host over GPUs of mocks; clock 1 GHz, links of 1 ns.
+// Dispatchers over SMs of mocks; clock 1 GHz, links of 1 ns.
 #include "farfault/compute/dispatcher.hpp"
 
 #include <doctest/doctest.h>
@@ -8,7 +8,6 @@
 #include <random>
 #include <set>
 
-#include "farfault/compute/host.hpp"
 #include "hand_kernel.hpp"
 #include "mock.hpp"
 
@@ -288,60 +287,53 @@ TEST_CASE("dispatchers: which GPU runs which block, where the blocks do not come
   CHECK(dealt("contiguous_per_sm", 2, 6) == Blocks{4, 5});
 }
 
-TEST_CASE("host: the next kernel is launched when every GPU has reported the last one done") {
+TEST_CASE("dispatcher: applications place a block in turn, each on SMs of its own list") {
+  auto const first = workload_of({shape(4, 64)});
+  auto const second = workload_of({shape(3, 64)});
+  Applications const both({{"a", &first, 0, {}, {0, 1}, {}, 1}, {"b", &second, 1, {}, {1, 2}, {}, 1}});
+  SmParams sm;
+  sm.max_blocks = 2;
+  auto spec = spec_of(first, sm, 3);
+  spec.applications = &both;
   Bench b;
-  auto const workload = workload_of({shape(1, 64), shape(1, 64), shape(1, 64)});
-  auto& host = b.system.add<Host>("host", {{}, 2, alone(workload)});
-  std::vector<In<LaunchKernel>> launches;
-  std::vector<Responder<LaunchKernel, KernelDone>*> gpus;
-  for (std::uint32_t g = 0; g < 2; ++g) {
-    ResponderSpec<LaunchKernel, KernelDone> runs;
-    runs.reply = [g](LaunchKernel const& m) { return KernelDone{g, m.kernel}; };
-    runs.delay = always(g == 0 ? 10ns : 20ns);
-    gpus.push_back(&b.responder<LaunchKernel, KernelDone>(runs, host.kernel_done));
-    launches.push_back(gpus.back()->request);
-  }
-  b.join_family(host.launch, launches);
-  b.system.post(host.begin, StartApplication{0}, Time{100ns});
+  auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec);
+  b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}, {Time{1010ns}, {1, 0}}});
+  b.feed(dispatcher.block_done, {{Time{2000ns}, {0, 1, 0}}, {Time{3000ns}, {1, 0, 0}}});
+  auto const sms = b.sinks(dispatcher.start, 3);
+  b.sink(dispatcher.done);
   b.run();
-  CHECK(gpus[0]->nanoseconds() == Times{101, 123, 145});
-  CHECK(gpus[0]->records()[2].message.kernel == 2);
-  auto const& records = host.state().records;
-  REQUIRE(records.size() == 3);
-  CHECK(records[0].launched == Time{100ns});
-  CHECK(records[0].finished == Time{122ns});
-  CHECK(records[2].launched == Time{144ns});
-  CHECK(records[2].finished == Time{166ns});
-  CHECK(host.waiting_for().empty());
+  auto const kernels = [&](std::size_t n) {
+    std::vector<std::uint32_t> all;
+    for (auto const& r : sms[n]->records()) all.push_back(r.message.kernel);
+    return all;
+  };
+  using Kernels = std::vector<std::uint32_t>;
+  CHECK(kernels(0) == Kernels{0, 0});     // the first application fills both of its SMs
+  CHECK(kernels(1) == Kernels{0, 0, 1});  // of which it gives a place back,
+  CHECK(kernels(2) == Kernels{1, 1});
+  CHECK(sms[1]->nanoseconds()[2] == 2001);  // that the second one takes
+  CHECK(dispatcher.waiting_for() == "5 running blocks, 0 not dispatched");
 }
 
-TEST_CASE("host: where caches are written back, all GPUs are asked for it after the last one's last block") {
+TEST_CASE("dispatcher: of two kernels that end together, each is done when its own flushes are") {
+  auto const first = workload_of({shape(1, 64)});
+  auto const second = workload_of({shape(1, 64), shape(1, 64)});
+  Applications const both({{"a", &first, 0, {}, {}, {}, 1}, {"b", &second, 1, {}, {}, {}, 1}});
+  auto spec = spec_of(first, SmParams{}, 1);
+  spec.applications = &both;
+  spec.slices_to_write_back = 2;
   Bench b;
-  auto const workload = workload_of({shape(1, 64), shape(1, 64)});
-  auto& host = b.system.add<Host>("host", {{}, 2, alone(workload), true});
-  std::vector<In<LaunchKernel>> launches;
-  std::vector<In<KernelEnd>> ends;
-  std::vector<Responder<KernelEnd, KernelDone>*> caches;
-  for (std::uint32_t g = 0; g < 2; ++g) {
-    ResponderSpec<LaunchKernel, KernelDone> runs;
-    runs.reply = [g](LaunchKernel const& m) { return KernelDone{g, m.kernel}; };
-    runs.delay = always(g == 0 ? 10ns : 20ns);
-    launches.push_back(b.responder<LaunchKernel, KernelDone>(runs, host.kernel_done).request);
-    ResponderSpec<KernelEnd, KernelDone> writes;
-    writes.reply = [g](KernelEnd const& m) { return KernelDone{g, m.kernel}; };
-    writes.delay = always(g == 0 ? 50ns : 30ns);
-    caches.push_back(&b.responder<KernelEnd, KernelDone>(writes, host.kernel_done));
-    ends.push_back(caches.back()->request);
-  }
-  b.join_family(host.launch, launches);
-  b.join_family(host.kernel_end, ends);
-  b.system.post(host.begin, StartApplication{0}, Time{100ns});
+  auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec);
+  b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}, {Time{1000ns}, {2, 1}}});
+  b.feed(dispatcher.block_done, {{Time{2000ns}, {0, 0, 0}}, {Time{2000ns}, {0, 0, 2}}});
+  b.feed(dispatcher.flushed,
+         {{Time{2100ns}, {2}}, {Time{2200ns}, {0}}, {Time{2300ns}, {2}}, {Time{2400ns}, {0}}});
+  b.sinks(dispatcher.start, 1);
+  auto const slices = b.sinks(dispatcher.flush, 2);
+  auto& done = b.sink(dispatcher.done);
   b.run();
-  CHECK(caches[0]->nanoseconds() == Times{123, 123 + 74});
-  CHECK(caches[1]->nanoseconds() == Times{123, 123 + 74});
-  auto const& records = host.state().records;
-  CHECK(records[0].finished == Time{174ns});
-  CHECK(records[1].launched == Time{174ns});
-  CHECK(records[1].finished == Time{248ns});
-  CHECK(host.waiting_for().empty());
+  CHECK(slices[0]->count() == 2);
+  CHECK(done.nanoseconds() == Times{2301, 2401});
+  CHECK(done.records()[0].message.kernel == 2);
+  CHECK(done.records()[1].message.kernel == 0);
 }

@@ -193,6 +193,13 @@ TEST_CASE("SM: the L1 cache is emptied when another kernel starts, not between b
   CHECK(b.tlb->records().size() == 1);  // translations stay
 }
 
+TEST_CASE("SM: a kernel that is launched again finds the L1 cache empty, blocks of one launch do not") {
+  auto const w = same_for_all({load(0x2000), compute(1, true)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}, {Time{500ns}, {1, 0, 0}}, {Time{1000ns}, {0, 0, 1}}});
+  CHECK(b.sm.state().stats[0].l1_hits == 1);
+  CHECK(b.sm.state().stats[0].l1_misses == 2);
+}
+
 TEST_CASE("SM: blocks run side by side and slots are used again") {
   auto const w = same_for_all({compute(100)}, 256);
   auto spec = unit_rates();

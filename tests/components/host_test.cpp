@@ -1,0 +1,121 @@
+// The host over GPUs of mocks; links of 1 ns.
+#include "farfault/compute/host.hpp"
+
+#include <doctest/doctest.h>
+
+#include "hand_kernel.hpp"
+#include "mock.hpp"
+
+using namespace farfault;
+using namespace farfault::mock;
+
+namespace {
+
+using Times = std::vector<std::int64_t>;
+
+Workload workload_of(std::size_t kernels) {
+  return hand_workload(std::vector<KernelShape>(kernels, {"k", 1, 64, 1, 0}),
+                       [](std::uint64_t, std::uint32_t) { return Program{}; });
+}
+
+}  // namespace
+
+TEST_CASE("host: an application on some GPUs is launched there, and all GPUs are asked to write back") {
+  auto const first = workload_of(1);
+  auto const second = workload_of(1);
+  Applications const both({{"a", &first, 0, {1}, {}, {}, 2}, {"b", &second, 1, {}, {}, {}, 1}});
+  Bench b;
+  auto& host = b.system.add<Host>("host", {{}, 2, &both, true});
+  std::vector<In<LaunchKernel>> launches;
+  std::vector<In<KernelEnd>> ends;
+  std::vector<Responder<LaunchKernel, KernelDone>*> gpus;
+  std::vector<Responder<KernelEnd, KernelDone>*> caches;
+  for (std::uint32_t g = 0; g < 2; ++g) {
+    ResponderSpec<LaunchKernel, KernelDone> runs;
+    runs.reply = [g](LaunchKernel const& m) { return KernelDone{g, m.kernel}; };
+    runs.delay = always(10ns);
+    gpus.push_back(&b.responder<LaunchKernel, KernelDone>(runs, host.kernel_done));
+    launches.push_back(gpus.back()->request);
+    ResponderSpec<KernelEnd, KernelDone> writes;
+    writes.reply = [g](KernelEnd const& m) { return KernelDone{g, m.kernel}; };
+    writes.delay = always(20ns);
+    caches.push_back(&b.responder<KernelEnd, KernelDone>(writes, host.kernel_done));
+    ends.push_back(caches.back()->request);
+  }
+  b.join_family(host.launch, launches);
+  b.join_family(host.kernel_end, ends);
+  b.system.post(host.begin, StartApplication{0}, Time{100ns});
+  b.system.post(host.begin, StartApplication{1}, Time{500ns});
+  b.run();
+  // There and back in 12 ns, the write-back in 22: the second time begins at 134.
+  CHECK(gpus[0]->nanoseconds() == Times{501});
+  CHECK(gpus[1]->nanoseconds() == Times{101, 135, 501});
+  CHECK(gpus[1]->records()[1].message.kernel == 0);
+  CHECK(gpus[1]->records()[1].message.launch == 1);
+  CHECK(gpus[1]->records()[2].message.kernel == 1);
+  CHECK(caches[0]->nanoseconds() == Times{113, 147, 513});
+  CHECK(caches[1]->nanoseconds() == Times{113, 147, 513});
+  auto const& records = host.state().records;
+  REQUIRE(records.size() == 3);
+  CHECK(records[1].finished == Time{168ns});
+  CHECK(records[2].finished == Time{534ns});
+  CHECK(host.waiting_for().empty());
+}
+
+TEST_CASE("host: the next kernel is launched when every GPU has reported the last one done") {
+  Bench b;
+  auto const workload = workload_of(3);
+  auto& host = b.system.add<Host>("host", {{}, 2, alone(workload)});
+  std::vector<In<LaunchKernel>> launches;
+  std::vector<Responder<LaunchKernel, KernelDone>*> gpus;
+  for (std::uint32_t g = 0; g < 2; ++g) {
+    ResponderSpec<LaunchKernel, KernelDone> runs;
+    runs.reply = [g](LaunchKernel const& m) { return KernelDone{g, m.kernel}; };
+    runs.delay = always(g == 0 ? 10ns : 20ns);
+    gpus.push_back(&b.responder<LaunchKernel, KernelDone>(runs, host.kernel_done));
+    launches.push_back(gpus.back()->request);
+  }
+  b.join_family(host.launch, launches);
+  b.system.post(host.begin, StartApplication{0}, Time{100ns});
+  b.run();
+  CHECK(gpus[0]->nanoseconds() == Times{101, 123, 145});
+  CHECK(gpus[0]->records()[2].message.kernel == 2);
+  auto const& records = host.state().records;
+  REQUIRE(records.size() == 3);
+  CHECK(records[0].launched == Time{100ns});
+  CHECK(records[0].finished == Time{122ns});
+  CHECK(records[2].launched == Time{144ns});
+  CHECK(records[2].finished == Time{166ns});
+  CHECK(host.waiting_for().empty());
+}
+
+TEST_CASE("host: where caches are written back, all GPUs are asked for it after the last one's last block") {
+  Bench b;
+  auto const workload = workload_of(2);
+  auto& host = b.system.add<Host>("host", {{}, 2, alone(workload), true});
+  std::vector<In<LaunchKernel>> launches;
+  std::vector<In<KernelEnd>> ends;
+  std::vector<Responder<KernelEnd, KernelDone>*> caches;
+  for (std::uint32_t g = 0; g < 2; ++g) {
+    ResponderSpec<LaunchKernel, KernelDone> runs;
+    runs.reply = [g](LaunchKernel const& m) { return KernelDone{g, m.kernel}; };
+    runs.delay = always(g == 0 ? 10ns : 20ns);
+    launches.push_back(b.responder<LaunchKernel, KernelDone>(runs, host.kernel_done).request);
+    ResponderSpec<KernelEnd, KernelDone> writes;
+    writes.reply = [g](KernelEnd const& m) { return KernelDone{g, m.kernel}; };
+    writes.delay = always(g == 0 ? 50ns : 30ns);
+    caches.push_back(&b.responder<KernelEnd, KernelDone>(writes, host.kernel_done));
+    ends.push_back(caches.back()->request);
+  }
+  b.join_family(host.launch, launches);
+  b.join_family(host.kernel_end, ends);
+  b.system.post(host.begin, StartApplication{0}, Time{100ns});
+  b.run();
+  CHECK(caches[0]->nanoseconds() == Times{123, 123 + 74});
+  CHECK(caches[1]->nanoseconds() == Times{123, 123 + 74});
+  auto const& records = host.state().records;
+  CHECK(records[0].finished == Time{174ns});
+  CHECK(records[1].launched == Time{174ns});
+  CHECK(records[1].finished == Time{248ns});
+  CHECK(host.waiting_for().empty());
+}
