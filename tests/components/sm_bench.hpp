@@ -72,7 +72,7 @@ struct SmBench : Bench {
     invalidated = &sink(sm.invalidated);
   }
   static SmSpec with(SmSpec spec, Workload const& workload) {
-    spec.applications = alone(workload);
+    if (spec.applications == nullptr) spec.applications = alone(workload);
     spec.memory = AddressMap(1, 256);
     spec.index = 3;
     spec.moves = 64;

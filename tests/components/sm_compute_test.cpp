@@ -108,6 +108,23 @@ TEST_CASE("SM: statistics count every instruction of a group, by kind") {
   CHECK(b.sm.state().units.simd_cycles() == 2 * (7 * 4 + 2 * 16));
 }
 
+TEST_CASE(
+    "SM: loads, stores and scalar loads of an application have the addresses of its space, arguments not") {
+  auto const w =
+      same_for_all({scalar_load(0x2000), scalar_load(kKernelArguments), load(0x3000), store(0x5000)});
+  Applications const in_space({{"a", &w, 3, {}, {}, {}, 1}});
+  auto spec = unit_rates();
+  spec.applications = &in_space;
+  SmBench b(spec, w, {{Time{100ns}, {0, 0, 0}}});
+  REQUIRE(b.scalar->records().size() == 2);
+  CHECK(b.scalar->records()[0].message.address == first_address_of(3) + 0x2000);
+  CHECK(b.scalar->records()[0].message.requester == Requester{3, 0});
+  CHECK(b.scalar->records()[1].message.address == kKernelArguments);
+  REQUIRE(b.tlb->records().size() == 2);
+  CHECK(b.tlb->records()[0].message.page == (first_address_of(3) + 0x3000) >> 12);
+  CHECK(b.tlb->records()[1].message.page == (first_address_of(3) + 0x5000) >> 12);
+}
+
 TEST_CASE("SM: each launch finds its arguments in a block of its own, a kernel that is repeated too") {
   auto const w = same_for_all({scalar_load(kKernelArguments), compute(1, true)}, 64, 2);
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}, {Time{300ns}, {0, 1, 1}}, {Time{500ns}, {0, 0, 2}}});
