@@ -12,7 +12,7 @@ DESIGNS = ["distributed", "gmmu_bypass"]
 MOVING = ["first_touch", "interleave"]        # placements from which pages also move
 
 # Tables that describe other machines, the workload, or the run itself.
-OTHER = ("workload.", "run.", "limits.", "machine.", "links.", "routing.", "memory.placement")
+OTHER = ("application.", "workload.", "run.", "limits.", "machine.", "links.", "routing.", "memory.placement")
 ABSENT = ("gpu.memory_cache.", "gpu.l2_cache.partition_latency")  # mechanisms that the preset does not have
 IDLE = {"cpu.dram.capacity": "never full"} | dict.fromkeys(
     ("fabric.buffer", "fabric.inbound", "fabric.memory_credits", "gpu.l1_cache.remote_credits"),
@@ -20,7 +20,7 @@ IDLE = {"cpu.dram.capacity": "never full"} | dict.fromkeys(
 GIVEN = {key: "the preset says none; among the variations above" for key in ("iommu.tlb_entries", "iommu.tlb_ways")}
 GIVEN |= {key: "among the readings in results.md" for key in ("gpu.gmmu.walk_cache", "iommu.walk_cache", "iommu.merge",
                                                               "memory.first_touch_by", "memory.first_touch_copy")}
-FAULTS = ("driver.fault_latency", "driver.notify_latency")  # matter where the driver maps or moves pages
+FAULTS = ("driver.fault_latency", "driver.notify_latency", "gpu.l1_tlb.faulted_accesses")  # matter where the driver maps or moves pages
 MOVES = ("driver.migrations", "gpu.copy_engine.")           # and these where they move
 
 
