@@ -12,23 +12,13 @@
 #include "farfault/results/reader.hpp"
 #include "model.hpp"
 #include "opening.hpp"
+#include "two_applications.hpp"
 
 using namespace farfault;
 using namespace farfault::cli;
+using namespace two_applications;
 
 namespace {
-
-std::filesystem::path folder() {
-  auto const path = std::filesystem::path(FARFAULT_BINARY_DIR) / "applications_test";
-  std::filesystem::create_directories(path);
-  return path;
-}
-
-std::string scratch(std::string const& name, std::string const& text) {
-  auto const path = (folder() / name).string();
-  std::ofstream(path, std::ios::binary) << text;
-  return path;
-}
 
 RunOptions options_of(std::string const& toml, std::vector<std::string> const& sets) {
   RunOptions options;
@@ -36,19 +26,6 @@ RunOptions options_of(std::string const& toml, std::vector<std::string> const& s
   options.sets = sets;
   return options;
 }
-
-// Four GPUs of 36 SMs.
-std::string const kBase = "include = [\"paper-gmmu-bypass\"]\n";
-// "fir" begins in line 2, "sort" in line 6.
-std::string const kTwo = kBase +
-                         "[[application]]\n"
-                         "name = \"fir\"\n"
-                         "workload = \"fir\"\n"
-                         "fir.size = \"16KiB\"\n"
-                         "[[application]]\n"
-                         "name = \"sort\"\n"
-                         "workload = \"stream\"\n"
-                         "stream.bytes = \"16KiB\"\n";
 
 std::string applications_of(Model const& model) {
   auto const text = model.config.resolved();
@@ -405,64 +382,4 @@ TEST_CASE("a run opens with all applications, and every rank must have the same"
   CHECK(disagreement({facts_of_workloads(built.model), facts_of_workloads(other.model)})
             .value_or("they agree")
             .starts_with("rank 1 has application.sort = 1 kernels of "));
-}
-
-TEST_CASE("the summary has a row for each application, and the screen a line; diff tells them apart") {
-  auto const run = [](std::string const& name, std::vector<std::string> const& sets) {
-    std::vector<std::string> words{"run",        scratch("f.toml", kTwo),
-                                   "--output",   (folder() / name).string(),
-                                   "--threads",  "1",
-                                   "--progress", "off"};
-    for (auto const& s : sets) {
-      words.emplace_back("--set");
-      words.push_back(s);
-    }
-    return farfault_program(words);
-  };
-  auto const first = run("one.h5", {"gpu.sms=4", "application.sort.sms=1", "application.sort.gpus=2"});
-  CHECK(first.code == 0);
-  CHECK(first.err == "");
-  CHECK(first.out.find("  applications          2, ") == 0);
-  CHECK(first.out.find("\n    fir                 fir, 0.0 MiB\n"
-                       "    sort                stream, 0.0 MiB, 1 SM of 1 GPU\n") != std::string::npos);
-  std::vector<std::string> names;
-  for (auto const& row : results::read_summary((folder() / "one.h5").string()).summary)
-    if (row.scope == "application" && row.metric == "footprint") names.push_back(row.name);
-  CHECK(names == std::vector<std::string>{"fir", "sort"});
-  CHECK(run("two.h5", {"gpu.sms=4", "application.sort.sms=2", "application.sort.gpus=2"}).code == 0);
-  auto const diff =
-      farfault_program({"diff", (folder() / "one.h5").string(), (folder() / "two.h5").string()});
-  CHECK(diff.out.find("application.sort.sms (1, 2)") != std::string::npos);
-}
-
-TEST_CASE(
-    "an application that was stopped before its end has the time until then; one not launched has none") {
-  auto const span_at = [](std::string const& until) {
-    auto const file = (folder() / ("until" + until + ".h5")).string();
-    auto const run =
-        farfault_program({"run", scratch("f.toml", kTwo), "--output", file, "--threads", "1", "--progress",
-                          "off", "--until", until, "--set", "application.sort.start=5us"});
-    CHECK(run.code == 0);
-    std::map<std::string, std::uint64_t> of_sort;
-    for (auto const& row : results::read_summary(file).summary)
-      if (row.scope == "application" && row.name == "sort") of_sort[row.metric] = row.value;
-    return of_sort;
-  };
-  auto const launched = span_at("6us");
-  CHECK(launched.at("start") == 5'000'000);
-  CHECK(launched.at("end") > 5'000'000);
-  CHECK(launched.at("end") <= 6'000'000);
-  CHECK(launched.at("cycles") <= 1000);
-  auto const waiting = span_at("4us");
-  for (auto const* metric : {"start", "end", "cycles", "kernels", "sm_instructions"})
-    CHECK(waiting.at(metric) == 0);
-}
-
-TEST_CASE("params lists what an application says of itself") {
-  auto const called = farfault_program({"params", "application"});
-  CHECK(called.code == 0);
-  CHECK(called.out.find("[application] ") == 0);
-  for (auto const* key : {"name", "workload", "space", "gpus", "sms", "start", "repeats"})
-    CHECK(called.out.find("\n  application." + std::string(key) + " = ") != std::string::npos);
-  CHECK(called.out.find("      count or text; default: assumed\n") != std::string::npos);
 }

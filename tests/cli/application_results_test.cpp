@@ -1,0 +1,73 @@
+// What a result and the screen say of several applications.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "capture.hpp"
+#include "farfault/results/reader.hpp"
+#include "two_applications.hpp"
+
+using namespace farfault;
+using namespace two_applications;
+
+TEST_CASE("the summary has a row for each application, and the screen a line; diff tells them apart") {
+  auto const run = [](std::string const& name, std::vector<std::string> const& sets) {
+    std::vector<std::string> words{"run",        scratch("f.toml", kTwo),
+                                   "--output",   (folder() / name).string(),
+                                   "--threads",  "1",
+                                   "--progress", "off"};
+    for (auto const& s : sets) {
+      words.emplace_back("--set");
+      words.push_back(s);
+    }
+    return farfault_program(words);
+  };
+  auto const first = run("one.h5", {"gpu.sms=4", "application.sort.sms=1", "application.sort.gpus=2"});
+  CHECK(first.code == 0);
+  CHECK(first.err == "");
+  CHECK(first.out.find("  applications          2, ") == 0);
+  CHECK(first.out.find("\n    fir                 fir, 0.0 MiB\n"
+                       "    sort                stream, 0.0 MiB, 1 SM of 1 GPU\n") != std::string::npos);
+  std::vector<std::string> names;
+  for (auto const& row : results::read_summary((folder() / "one.h5").string()).summary)
+    if (row.scope == "application" && row.metric == "footprint") names.push_back(row.name);
+  CHECK(names == std::vector<std::string>{"fir", "sort"});
+  CHECK(run("two.h5", {"gpu.sms=4", "application.sort.sms=2", "application.sort.gpus=2"}).code == 0);
+  auto const diff =
+      farfault_program({"diff", (folder() / "one.h5").string(), (folder() / "two.h5").string()});
+  CHECK(diff.out.find("application.sort.sms (1, 2)") != std::string::npos);
+}
+
+TEST_CASE(
+    "an application that was stopped before its end has the time until then; one not launched has none") {
+  auto const span_at = [](std::string const& until) {
+    auto const file = (folder() / ("until" + until + ".h5")).string();
+    auto const run =
+        farfault_program({"run", scratch("f.toml", kTwo), "--output", file, "--threads", "1", "--progress",
+                          "off", "--until", until, "--set", "application.sort.start=5us"});
+    CHECK(run.code == 0);
+    std::map<std::string, std::uint64_t> of_sort;
+    for (auto const& row : results::read_summary(file).summary)
+      if (row.scope == "application" && row.name == "sort") of_sort[row.metric] = row.value;
+    return of_sort;
+  };
+  auto const launched = span_at("6us");
+  CHECK(launched.at("start") == 5'000'000);
+  CHECK(launched.at("end") > 5'000'000);
+  CHECK(launched.at("end") <= 6'000'000);
+  CHECK(launched.at("cycles") <= 1000);
+  auto const waiting = span_at("4us");
+  for (auto const* metric : {"start", "end", "cycles", "kernels", "sm_instructions"})
+    CHECK(waiting.at(metric) == 0);
+}
+
+TEST_CASE("params lists what an application says of itself") {
+  auto const called = farfault_program({"params", "application"});
+  CHECK(called.code == 0);
+  CHECK(called.out.find("[application] ") == 0);
+  for (auto const* key : {"name", "workload", "space", "gpus", "sms", "start", "repeats"})
+    CHECK(called.out.find("\n  application." + std::string(key) + " = ") != std::string::npos);
+  CHECK(called.out.find("      count or text; default: assumed\n") != std::string::npos);
+}
