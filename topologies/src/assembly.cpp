@@ -306,7 +306,7 @@ void Assembly::build_gpus() {
     slice.device = device;
     slice.line_bytes = config_.gpu.line_bytes;
     slice.queue = slice_clients.requests();
-    if (config_.writes_back_at_kernel_end()) slice.flushes = applications_.count() + gmmu.moves;
+    if (config_.writes_back_at_kernel_end()) slice.flushes = applications_.streams() + gmmu.moves;
     slice.page_bits = page_bits_;
     gpu.memory = build_memory(
         gpu.node, name,

@@ -117,7 +117,7 @@ void Assembly::wire_instance(Instance& instance) {
   system_->connect(driver.move, system_->family(moves), notify);
   system_->connect(driver.copy, system_->family(copies), notify);
   for (std::uint32_t a = 0; a < applications_.count(); ++a)
-    if (applications_[a].workload->kernel_count() > 0)
+    if (!applications_[a].workload->operations().empty())
       system_->post(host.begin, StartApplication{a}, applications_[a].start);
 }
 

@@ -37,10 +37,11 @@ Dispatcher::Dispatcher(Slot<DispatcherSpec> slot) : Component(std::move(slot)) {
 DispatcherState Dispatcher::initial() const {
   auto const& applications = *spec().applications;
   DispatcherState s;
-  s.shares.resize(applications.count());
+  s.shares.resize(applications.streams());
   s.use.resize(spec().sms);
   s.stats = ByApplication<DispatcherStats>(applications.count());
-  for (std::uint32_t a = 0; a < applications.count(); ++a) {
+  for (std::uint32_t stream = 0; stream < applications.streams(); ++stream) {
+    auto const a = applications.application_of_stream(stream);
     auto const gpus = static_cast<std::uint32_t>(applications.gpus_of(a, spec().gpus).size());
     s.block_orders.add(spec().block_order.make({gpus, static_cast<std::uint32_t>(sms_[a].size())}));
   }
@@ -97,19 +98,20 @@ SmUse Dispatcher::need(std::uint32_t kernel) const {
           shape.shared_bytes_per_block};
 }
 
-BlockOrder::Share Dispatcher::share_of(std::uint32_t application, DispatcherState const& s) const {
-  auto const& shape = spec().applications->kernel(s.shares[application].kernel).shape();
-  return s.block_orders[application].share(shape.blocks, number_[application]);
+BlockOrder::Share Dispatcher::share_of(std::uint32_t stream, DispatcherState const& s) const {
+  auto const& shape = spec().applications->kernel(s.shares[stream].kernel).shape();
+  return s.block_orders[stream].share(shape.blocks,
+                                      number_[spec().applications->application_of_stream(stream)]);
 }
 
 void Dispatcher::on_launch(LaunchKernel const& m, Cx& cx) const {
   auto& s = cx.state();
-  auto const application = spec().applications->application_of(m.kernel);
-  auto& share = s.shares[application];
+  auto const stream = spec().applications->stream_of(m.kernel);
+  auto& share = s.shares[stream];
   share.kernel = m.kernel;
   share.launch = m.launch;
   share.next = 0;
-  share.count = share_of(application, s).count;
+  share.count = share_of(stream, s).count;
   if (share.count == 0)
     cx.send(done, KernelDone{spec().gpu, m.kernel});
   else
@@ -120,16 +122,17 @@ void Dispatcher::dispatch(Cx& cx) const {
   auto& s = cx.state();
   auto const count = s.shares.size();
   for (std::size_t in_vain = 0; in_vain < count;) {
-    auto const application = static_cast<std::uint32_t>(s.turn);
+    auto const stream = static_cast<std::uint32_t>(s.turn);
     s.turn = s.turn + 1 == count ? 0 : s.turn + 1;
-    in_vain = place(application, cx) ? 0 : in_vain + 1;
+    in_vain = place(stream, cx) ? 0 : in_vain + 1;
   }
 }
 
-bool Dispatcher::place(std::uint32_t application, Cx& cx) const {
+bool Dispatcher::place(std::uint32_t stream, Cx& cx) const {
   auto& s = cx.state();
-  auto& share = s.shares[application];
+  auto& share = s.shares[stream];
   if (share.next == share.count) return false;
+  auto const application = spec().applications->application_of_stream(stream);
   auto const& sms = sms_[application];
   auto const n = need(share.kernel);
   auto const& sm = spec().sm;
@@ -147,7 +150,7 @@ bool Dispatcher::place(std::uint32_t application, Cx& cx) const {
     u.registers += n.registers;
     u.shared_bytes += n.shared_bytes;
     s.free_at = std::max(s.free_at, cx.now());
-    auto const mine = share_of(application, s);
+    auto const mine = share_of(stream, s);
     cx.send(start, at, StartBlock{mine.first + share.next * mine.step, share.kernel, share.launch},
             s.free_at - cx.now());
     s.free_at += spec().clock.cycles(1);
@@ -162,7 +165,7 @@ bool Dispatcher::place(std::uint32_t application, Cx& cx) const {
 void Dispatcher::on_block_done(BlockDone const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const application = spec().applications->application_of(m.kernel);
-  auto& share = s.shares[application];
+  auto& share = s.shares[spec().applications->stream_of(m.kernel)];
   auto const n = need(m.kernel);
   auto& u = s.use[m.sm];
   u.warps -= n.warps;
@@ -183,12 +186,12 @@ void Dispatcher::on_block_done(BlockDone const& m, Cx& cx) const {
 
 void Dispatcher::on_kernel_end(KernelEnd const& m, Cx& cx) const {
   auto const slices = spec().slices_to_write_back;
-  cx.state().shares[spec().applications->application_of(m.kernel)].slices_writing = slices;
+  cx.state().shares[spec().applications->stream_of(m.kernel)].slices_writing = slices;
   for (std::uint32_t i = 0; i < slices; ++i) cx.send(flush, i, Flush{kNoFrame, m.kernel, 0});
 }
 
 void Dispatcher::on_flushed(Flushed const& m, Cx& cx) const {
-  auto& share = cx.state().shares[spec().applications->application_of(m.number)];
+  auto& share = cx.state().shares[spec().applications->stream_of(m.number)];
   if (--share.slices_writing == 0) cx.send(done, KernelDone{spec().gpu, m.number});
 }
 

@@ -7,27 +7,40 @@ namespace farfault {
 
 void HostParams::describe(ParamTable& t) {
   t.duration(
-      "launch_latency", launch_latency, {1ns, 1s}, "from the host's launch to a GPU's first block",
+      "launch_latency", launch_latency, {1ns, 1s},
+      "from the host's launch to a GPU's first block, or from its order to copy to the driver",
       "MGPUSim 4.2, MI300A: 5400 cycles for the first kernel, taken as ns; the 1800 of later ones are not "
       "told apart");
-  t.duration(
-      "done_latency", done_latency, {1ns, 1s},
-      "from a GPU's last block to the host; where several GPUs write back their L2 caches then, also from "
-      "the host's word to do so, and back",
-      "assumed");
+  t.duration("done_latency", done_latency, {1ns, 1s},
+             "from a GPU's last block, or the driver's last byte of a copy, to the host; where several GPUs "
+             "write back their L2 caches then, also from "
+             "the host's word to do so, and back",
+             "assumed");
   block_order.describe(t, "block_order", "how a kernel's blocks are distributed over the GPUs",
                        "MGPUSim, driver: round_robin until March 2021, then runs of ceil(blocks / GPUs); "
                        "contiguous_per_sm in 4.2");
 }
 
-Host::Host(Slot<HostSpec> slot) : Component(std::move(slot)) {
+Host::Host(Slot<HostSpec> slot) : Component(std::move(slot)), of_stream_(spec().applications->streams()) {
   if (spec().asks_for_write_back) kernel_end = out<KernelEnd>("kernel_end");
+  if (has_copies()) {
+    copy = out<CopyBytes>("copy");
+    copied = in<&Host::on_copied>("copied");
+  }
+  auto const& applications = *spec().applications;
+  for (std::uint32_t a = 0; a < applications.count(); ++a) {
+    auto const& operations = applications[a].workload->operations();
+    for (std::uint32_t i = 0; i < operations.size(); ++i)
+      of_stream_[applications.first_stream(a) + operations[i].stream].push_back(i);
+  }
 }
 
 HostState Host::initial() const {
   auto const& applications = *spec().applications;
   HostState s;
   s.runs.resize(applications.count());
+  s.streams.resize(applications.streams());
+  s.ended.resize(applications.operations());
   s.stats = ByApplication<HostStats>(applications.count());
   return s;
 }
@@ -36,6 +49,8 @@ std::span<Stat<HostStats> const> HostStats::list() {
   static constexpr auto all = std::to_array<Stat<HostStats>>({
       {"kernels", "count", "kernels finished", StatKind::counter,
        [](HostStats const& s) { return s.kernels; }},
+      {"copies", "count", "copies between the host and the GPUs finished", StatKind::counter,
+       [](HostStats const& s) { return s.copies; }},
   });
   return all;
 }
@@ -49,6 +64,12 @@ bool Host::rows_name_applications() const {
   return applications.count() > 1 || applications[0].repeats > 1;
 }
 
+bool Host::has_copies() const {
+  return std::ranges::any_of(*spec().applications, [](Application const& a) {
+    return std::ranges::any_of(a.workload->operations(), &Operation::is_copy);
+  });
+}
+
 std::vector<TableInfo> Host::tables() const {
   TableInfo kernels{
       "kernels",
@@ -58,68 +79,156 @@ std::vector<TableInfo> Host::tables() const {
        {"blocks", "count", "thread blocks of the grid", ColumnType::u64},
        {"launched", "ps", "simulated time of the launch by the host", ColumnType::u64},
        {"finished", "ps", "simulated time at which the host learned that it is done", ColumnType::u64}}};
+  TableInfo copies{
+      "copies",
+      "one row for each copy between the host and the GPUs, in the order of completion",
+      {{"direction", "text", "to_gpus or to_host", ColumnType::text},
+       {"first", "bytes", "virtual address of the first byte", ColumnType::u64},
+       {"bytes", "bytes", "number of bytes; those that were in the host's memory anyway are counted",
+        ColumnType::u64},
+       {"started", "ps", "simulated time of the host's order", ColumnType::u64},
+       {"finished", "ps", "simulated time at which the host learned that it is done", ColumnType::u64}}};
+  ColumnInfo const stream{"stream", "count", "stream of the application, from 0", ColumnType::u64};
+  if (spec().applications->streams() > spec().applications->count()) {
+    kernels.columns.push_back(stream);
+    copies.columns.push_back(stream);
+  }
   if (rows_name_applications()) {
     kernels.columns[0].text = "number of the kernel, from 0, over all applications in turn";
     kernels.columns.push_back({"application", "text", "application that launched it", ColumnType::text});
     kernels.columns.push_back(
         {"launch", "count", "kernels that the application had launched before", ColumnType::u64});
+    copies.columns.push_back({"application", "text", "application that ordered it", ColumnType::text});
   }
-  return {kernels};
+  std::vector<TableInfo> tables{kernels};
+  if (has_copies()) tables.push_back(copies);
+  return tables;
 }
 
 void Host::take_rows(HostState& s, TableRows& rows) const {
   auto const& applications = *spec().applications;
+  bool const has_streams = applications.streams() > applications.count();
   for (auto const& r : s.records) {
     auto const& shape = applications.kernel(r.kernel).shape();
+    auto const application = applications.application_of(r.kernel);
     std::vector<Cell> cells{std::uint64_t{r.kernel}, shape.name, shape.blocks, count_of(r.launched),
                             count_of(r.finished)};
+    if (has_streams)
+      cells.emplace_back(
+          std::uint64_t{applications.stream_of(r.kernel) - applications.first_stream(application)});
     if (rows_name_applications()) {
-      cells.emplace_back(applications[applications.application_of(r.kernel)].name);
+      cells.emplace_back(applications[application].name);
       cells.emplace_back(std::uint64_t{r.launch});
     }
     rows.add(0, cells);
   }
+  for (auto const& r : s.copies) {
+    auto const& a = applications[r.application];
+    auto const& o = a.workload->operations()[r.operation];
+    std::vector<Cell> cells{std::string(o.kind == OperationKind::copy_to_gpus ? "to_gpus" : "to_host"),
+                            o.first, o.bytes, count_of(r.started), count_of(r.finished)};
+    if (has_streams) cells.emplace_back(std::uint64_t{o.stream});
+    if (rows_name_applications()) cells.emplace_back(a.name);
+    rows.add(1, cells);
+  }
   s.records.clear();
+  s.copies.clear();
 }
 
-std::uint64_t Host::launches(std::uint32_t application) const {
-  return (*spec().applications)[application].launches();
-}
-
-std::uint32_t Host::kernel_of(std::uint32_t application, std::uint32_t number) const {
+Operation const& Host::operation(std::uint32_t stream, HostState const& s) const {
   auto const& applications = *spec().applications;
-  auto const kernels = static_cast<std::uint32_t>(applications[application].workload->kernel_count());
-  return applications.first_kernel(application) + number % kernels;
+  auto const& a = applications[applications.application_of_stream(stream)];
+  return a.workload->operations()[of_stream_[stream][s.streams[stream].next]];
 }
 
 std::string Host::waiting_for() const {
   auto const& s = state();
-  auto const& applications = *spec().applications;
   std::string text;
-  for (std::uint32_t a = 0; a < applications.count(); ++a) {
-    auto const& run = s.runs[a];
-    if (run.launch >= launches(a)) continue;
-    auto const gpus = run.writing_back != 0 ? spec().gpus : applications.gpus_of(a, spec().gpus).size();
-    text += (text.empty() ? "" : "; ") + (applications.count() > 1 ? applications[a].name + ": " : "") +
-            "kernel " + std::to_string(kernel_of(a, run.launch)) +
-            (run.writing_back != 0 ? ", written back by " : ", done by ") + std::to_string(run.reported) +
-            " of " + std::to_string(gpus) + " GPUs";
-  }
+  for (std::uint32_t stream = 0; stream < s.streams.size(); ++stream)
+    if (!at_end(stream, s) && !has_finished(spec().applications->application_of_stream(stream)))
+      text += (text.empty() ? "" : "; ") + waiting_for(stream);
   return text;
 }
 
-void Host::on_begin(StartApplication const& m, Cx& cx) const {
-  launch_next(m.application, cx);
+std::string Host::waiting_for(std::uint32_t stream) const {
+  auto const& applications = *spec().applications;
+  auto const application = applications.application_of_stream(stream);
+  auto const& run = state().streams[stream];
+  auto const& o = operation(stream, state());
+  std::string text;
+  if (applications.count() > 1) text += applications[application].name + ": ";
+  if (applications[application].workload->streams() > 1)
+    text += "stream " + std::to_string(stream - applications.first_stream(application)) + ", ";
+  if (o.kind == OperationKind::wait) return text + "the end of operation " + std::to_string(o.number);
+  if (o.is_copy()) return text + "a copy of " + std::to_string(o.bytes) + " bytes";
+  auto const gpus =
+      run.writing_back != 0 ? spec().gpus : applications.gpus_of(application, spec().gpus).size();
+  return text + "kernel " + std::to_string(applications.first_kernel(application) + o.number) +
+         (run.writing_back != 0 ? ", written back by " : ", done by ") + std::to_string(run.reported) +
+         " of " + std::to_string(gpus) + " GPUs";
 }
 
-void Host::launch_next(std::uint32_t application, Cx& cx) const {
+void Host::on_begin(StartApplication const& m, Cx& cx) const {
+  go_on(m.application, cx);
+}
+
+void Host::go_on(std::uint32_t application, Cx& cx) const {
   auto& s = cx.state();
   auto& run = s.runs[application];
+  auto const& a = (*spec().applications)[application];
+  auto const first = spec().applications->first_stream(application);
+  auto const last = first + a.workload->streams();
+  for (bool further = true; further;) {
+    further = false;
+    bool all_ended = true;
+    for (auto stream = first; stream < last; ++stream) {
+      while (begin_next(stream, cx)) further = true;
+      all_ended = all_ended && at_end(stream, s);
+    }
+    if (!all_ended) continue;
+    if (++run.times == a.repeats) return;
+    for (auto stream = first; stream < last; ++stream) s.streams[stream].next = 0;
+    auto const ended = s.ended.begin() + spec().applications->first_operation(application);
+    std::fill_n(ended, a.workload->operations().size(), std::uint8_t{0});
+    further = true;
+  }
+}
+
+bool Host::begin_next(std::uint32_t stream, Cx& cx) const {
+  auto& s = cx.state();
+  auto& run = s.streams[stream];
+  if (run.running != 0 || at_end(stream, s)) return false;
+  auto const& applications = *spec().applications;
+  auto const application = applications.application_of_stream(stream);
+  auto const& o = operation(stream, s);
+  if (o.kind == OperationKind::wait) {
+    if (s.ended[applications.first_operation(application) + o.number] == 0) return false;
+    end_operation(stream, cx);
+    return true;
+  }
+  run.running = 1;
+  run.began = cx.now();
+  auto& first = s.runs[application].first_launch;
+  first = std::min(first, cx.now());
+  if (o.kind == OperationKind::kernel)
+    launch_kernel(stream, applications.first_kernel(application) + o.number, cx);
+  else
+    cx.send(copy, CopyBytes{first_address_of(applications[application].space) + o.first,
+                            o.bytes,
+                            stream,
+                            o.kind == OperationKind::copy_to_gpus ? Access::read : Access::write,
+                            {}});
+  return true;
+}
+
+void Host::launch_kernel(std::uint32_t stream, std::uint32_t kernel, Cx& cx) const {
+  auto& s = cx.state();
+  auto& run = s.streams[stream];
+  auto const application = spec().applications->application_of_stream(stream);
   run.reported = 0;
   run.writing_back = 0;
-  run.launched = cx.now();
-  run.first_launch = std::min(run.first_launch, cx.now());
-  LaunchKernel const order{kernel_of(application, run.launch), run.launch};
+  run.launch = s.runs[application].launches++;
+  LaunchKernel const order{kernel, run.launch};
   auto const& gpus = (*spec().applications)[application].gpus;
   if (gpus.empty())
     for (std::uint32_t g = 0; g < spec().gpus; ++g) cx.send(launch, g, order);
@@ -129,7 +238,8 @@ void Host::launch_next(std::uint32_t application, Cx& cx) const {
 void Host::on_done(KernelDone const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const application = spec().applications->application_of(m.kernel);
-  auto& run = s.runs[application];
+  auto const stream = spec().applications->stream_of(m.kernel);
+  auto& run = s.streams[stream];
   auto const& gpus = (*spec().applications)[application].gpus;
   bool const all = gpus.empty() || run.writing_back != 0;
   if (++run.reported < (all ? spec().gpus : gpus.size())) return;
@@ -139,10 +249,30 @@ void Host::on_done(KernelDone const& m, Cx& cx) const {
     for (std::uint32_t g = 0; g < spec().gpus; ++g) cx.send(kernel_end, g, KernelEnd{m.kernel});
     return;
   }
-  s.records.push_back({m.kernel, run.launch, run.launched, cx.now()});
-  run.last_end = cx.now();
+  s.records.push_back({m.kernel, run.launch, run.began, cx.now()});
   ++s.stats[application].kernels;
-  if (++run.launch < launches(application)) launch_next(application, cx);
+  end_operation(stream, cx);
+  go_on(application, cx);
+}
+
+void Host::on_copied(BytesCopied const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const& run = s.streams[m.stream];
+  auto const application = spec().applications->application_of_stream(m.stream);
+  s.copies.push_back({of_stream_[m.stream][run.next], application, run.began, cx.now()});
+  ++s.stats[application].copies;
+  end_operation(m.stream, cx);
+  go_on(application, cx);
+}
+
+void Host::end_operation(std::uint32_t stream, Cx& cx) const {
+  auto& s = cx.state();
+  auto& run = s.streams[stream];
+  auto const application = spec().applications->application_of_stream(stream);
+  s.ended[spec().applications->first_operation(application) + of_stream_[stream][run.next]] = 1;
+  s.runs[application].last_end = cx.now();
+  run.running = 0;
+  ++run.next;
 }
 
 }  // namespace farfault

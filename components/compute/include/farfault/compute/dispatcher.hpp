@@ -2,8 +2,8 @@
 //
 // A block goes to the next SM in turn, of those that its application may use, that has room for its warps,
 // threads, registers and shared memory; one block is dispatched per cycle. Which blocks are those of a GPU is
-// the block order's affair (block_order.hpp). Of several applications whose kernels run at once each places a
-// block in turn, as long as one of theirs fits.
+// the block order's affair (block_order.hpp). Of several streams whose kernels run at once, of one or several
+// applications, each places a block in turn, as long as one of theirs fits.
 //
 // The write-back of L2 caches at the end of a kernel (host.hpp): a GPU alone asks its slices itself after its
 // last block; one of several reports it, and asks them when the host says so.
@@ -41,7 +41,7 @@ struct SmUse {
   std::uint64_t shared_bytes = 0;
 };
 
-// A kernel of an application: its blocks on this GPU, counted from 0.
+// A kernel: its blocks on this GPU, counted from 0.
 struct KernelShare {
   std::uint32_t kernel = 0;
   std::uint32_t launch = 0;
@@ -59,12 +59,12 @@ struct DispatcherStats {
 };
 
 struct DispatcherState {
-  std::vector<KernelShare> shares;  // by application
-  std::uint64_t turn = 0;           // the application that places the next block
+  std::vector<KernelShare> shares;  // by stream
+  std::uint64_t turn = 0;           // the stream that places the next block
   Time free_at{};
   std::vector<SmUse> use;
   ByApplication<DispatcherStats> stats;
-  PolicyArray<BlockOrder> block_orders;  // by application
+  PolicyArray<BlockOrder> block_orders;  // by stream
 };
 
 class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
@@ -96,10 +96,10 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
 
  private:
   SmUse need(std::uint32_t kernel) const;
-  BlockOrder::Share share_of(std::uint32_t application, DispatcherState const& s) const;
+  BlockOrder::Share share_of(std::uint32_t stream, DispatcherState const& s) const;
   void dispatch(Cx& cx) const;
-  // The next block of the application's kernel; false when there is none, or no room for it.
-  bool place(std::uint32_t application, Cx& cx) const;
+  // The next block of the stream's kernel; false when there is none, or no room for it.
+  bool place(std::uint32_t stream, Cx& cx) const;
 
   // By application: its SMs, and this GPU's number among its GPUs.
   std::vector<std::vector<std::uint32_t>> sms_;

@@ -1,9 +1,10 @@
-// The launch of kernels: each application's kernels one after the other, on all of its GPUs (the unified
-// model of one kernel whose blocks are spread over several GPUs); applications beside each other.
+// The program on the host: each application's operations, in streams (operation.hpp); applications beside
+// each other. A kernel runs on all GPUs of its application (the unified model of one kernel whose blocks are
+// spread over several GPUs); a copy is the driver's work.
 //
-// An application's first kernel is launched at its start, the next one when all of its GPUs have reported the
-// last block of the one before, and after its last kernel the first again, as often as the application
-// repeats.
+// The streams of an application begin at its start. An operation begins when the one before it in its stream
+// has ended: a kernel when all GPUs have reported its last block, a copy when the driver has reported its
+// last byte. When all streams have ended they begin again, as often as the application repeats.
 //
 // Where L2 caches are written back at the end of a kernel, it is done when all slices have done so. Other
 // GPUs write into a GPU's slices too, so of several GPUs each reports its last block, then the host asks all
@@ -29,33 +30,51 @@ struct HostParams {
   void describe(ParamTable& t);
 };
 
+// For the results, until they are in their tables.
 struct KernelRecord {
   std::uint32_t kernel = 0;
   std::uint32_t launch = 0;
   Time launched{};
   Time finished{};
 };
+struct CopyRecord {
+  std::uint32_t operation = 0;
+  std::uint32_t application = 0;
+  Time started{};
+  Time finished{};
+};
 
-// What an application is at.
-struct ApplicationRun {
-  std::uint32_t launch = 0;  // kernels launched before the one that runs
+// What a stream is at.
+struct StreamRun {
+  std::uint32_t next = 0;  // of its operations, the one that runs or has to wait
+  std::uint32_t running = 0;
+  std::uint32_t launch = 0;  // of the kernel that runs
   std::uint32_t reported = 0;
   std::uint32_t writing_back = 0;  // all have reported the last block
   std::uint32_t unused = 0;
-  Time launched{};  // the kernel that runs
-  Time first_launch = Time::max();
+  Time began{};  // the operation that runs
+};
+// What an application is at.
+struct ApplicationRun {
+  std::uint32_t times = 0;          // that all its operations have ended
+  std::uint32_t launches = 0;       // of kernels
+  Time first_launch = Time::max();  // or copy
   Time last_end{};
 };
 
 struct HostStats {
   std::uint64_t kernels = 0;
+  std::uint64_t copies = 0;
 
   static std::span<Stat<HostStats> const> list();
 };
 
 struct HostState {
-  std::vector<ApplicationRun> runs;   // by application
-  std::vector<KernelRecord> records;  // finished, and not in a table yet
+  std::vector<ApplicationRun> runs;  // by application
+  std::vector<StreamRun> streams;
+  std::vector<std::uint8_t> ended;  // by operation: has ended, this time
+  std::vector<KernelRecord> records;
+  std::vector<CopyRecord> copies;
   ByApplication<HostStats> stats;
 };
 
@@ -78,6 +97,9 @@ class Host final : public Component<HostSpec, HostState> {
   Self<StartApplication> begin = timer<&Host::on_begin>("begin");
   Out<LaunchKernel> launch = out<LaunchKernel>("launch");
   Out<KernelEnd> kernel_end;  // where it asks for a write-back
+  // Where an application copies.
+  Out<CopyBytes> copy;
+  In<BytesCopied> copied;
 
   std::string_view kind() const override { return "host"; }
   std::string waiting_for() const override;
@@ -85,21 +107,34 @@ class Host final : public Component<HostSpec, HostState> {
   ApplicationStats application_stats() const override;
   std::vector<TableInfo> tables() const override;
 
-  // Whether all kernels of the application have run.
+  // Whether all operations of the application have ended, as often as it repeats.
   bool has_finished(std::uint32_t application) const {
-    return state().runs[application].launch >= launches(application);
+    auto const& a = (*spec().applications)[application];
+    return a.workload->operations().empty() || state().runs[application].times == a.repeats;
   }
 
   void on_begin(StartApplication const& m, Cx& cx) const;
   void on_done(KernelDone const& m, Cx& cx) const;
+  void on_copied(BytesCopied const& m, Cx& cx) const;
 
  private:
   void take_rows(HostState& s, TableRows& rows) const override;
-  std::uint64_t launches(std::uint32_t application) const;
-  // Of the application's launch of this number.
-  std::uint32_t kernel_of(std::uint32_t application, std::uint32_t number) const;
   bool rows_name_applications() const;
-  void launch_next(std::uint32_t application, Cx& cx) const;
+  bool has_copies() const;
+  std::string waiting_for(std::uint32_t stream) const;
+  // Of a stream that has one: what it runs or has to wait for.
+  Operation const& operation(std::uint32_t stream, HostState const& s) const;
+  bool at_end(std::uint32_t stream, HostState const& s) const {
+    return s.streams[stream].next == of_stream_[stream].size();
+  }
+  // Lets all streams of the application get as far as they can.
+  void go_on(std::uint32_t application, Cx& cx) const;
+  // False where the stream has ended, or has to wait.
+  bool begin_next(std::uint32_t stream, Cx& cx) const;
+  void launch_kernel(std::uint32_t stream, std::uint32_t kernel, Cx& cx) const;
+  void end_operation(std::uint32_t stream, Cx& cx) const;
+
+  std::vector<std::vector<std::uint32_t>> of_stream_;  // operations of its application
 };
 
 }  // namespace farfault

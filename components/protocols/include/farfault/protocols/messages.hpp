@@ -227,6 +227,18 @@ struct BlockDone {
   std::uint32_t kernel;
 };
 
+// From the host to the driver: an operation of a stream that copies. Addresses name the address space.
+struct CopyBytes {
+  VirtAddr first;
+  std::uint64_t bytes;
+  std::uint32_t stream;
+  Access access;  // the host's memory is read, or written
+  std::uint8_t unused[3] = {};
+};
+struct BytesCopied {
+  std::uint32_t stream;
+};
+
 // From the host to every GPU, once all have reported the last block of a kernel: write back what is dirty.
 struct KernelEnd {
   std::uint32_t kernel;
@@ -295,7 +307,7 @@ static_assert(Message<MemRequest> && Message<MemResponse> && Message<TranslateRe
 static_assert(Message<ScalarRequest> && Message<ScalarResponse>);
 static_assert(Message<Packet> && Message<Credit> && Message<StartBlock> && Message<BlockDone> &&
               Message<Tick>);
-static_assert(Message<Flush> && Message<Flushed>);
+static_assert(Message<Flush> && Message<Flushed> && Message<CopyBytes> && Message<BytesCopied>);
 static_assert(Message<Invalidate> && Message<PageFault> && Message<PageMove> && Message<CopyOrder>);
 
 }  // namespace farfault

@@ -1,7 +1,9 @@
-// A workload: named buffers in one virtual address space, and kernels that run one after the other over them.
-// Immutable once built; safe to read from all threads.
+// A workload: named buffers in one virtual address space, kernels over them, and the operations that launch
+// these, one after the other unless it says otherwise (operation.hpp). Immutable once built; safe to read
+// from all threads. Operations that break a rule are the caller's mistake and stop the program.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,16 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "farfault/engine/error.hpp"
 #include "farfault/protocols/kernel.hpp"
+#include "farfault/protocols/operation.hpp"
 
 namespace farfault {
-
-struct Buffer {
-  std::string name;
-  VirtAddr base = 0;
-  std::uint64_t bytes = 0;
-  bool host_written = true;  // its contents come from the host; else kernels write it before they read it
-};
 
 // An input file as it was read, for the record in the results.
 struct InputFile {
@@ -31,17 +28,33 @@ struct InputFile {
 class Workload {
  public:
   Workload(std::string name, std::vector<Buffer> buffers, std::vector<std::unique_ptr<Kernel const>> kernels,
-           std::vector<InputFile> inputs = {})
+           std::vector<InputFile> inputs = {}, std::vector<Operation> operations = {})
       : name_(std::move(name)),
         buffers_(std::move(buffers)),
         kernels_(std::move(kernels)),
-        inputs_(std::move(inputs)) {}
+        inputs_(std::move(inputs)) {
+    if (operations.empty())
+      for (std::size_t k = 0; k < kernels_.size(); ++k)
+        operations.push_back(Operation::launch(static_cast<std::uint32_t>(k)));
+    set_operations(std::move(operations));
+  }
+
+  // In place of those that it has.
+  void set_operations(std::vector<Operation> operations) {
+    auto const broken = why_not(operations, kernels_.size(), buffers_);
+    FF_CHECK(broken.empty(), "workload '" + name_ + "': " + broken);
+    operations_ = std::move(operations);
+    streams_ = 1;
+    for (auto const& o : operations_) streams_ = std::max(streams_, o.stream + 1);
+  }
 
   std::string const& name() const { return name_; }
   std::vector<Buffer> const& buffers() const { return buffers_; }
   std::size_t kernel_count() const { return kernels_.size(); }
   Kernel const& kernel(std::size_t i) const { return *kernels_[i]; }
   std::vector<InputFile> const& inputs() const { return inputs_; }
+  std::vector<Operation> const& operations() const { return operations_; }
+  std::uint32_t streams() const { return streams_; }
 
   std::uint64_t footprint() const {
     std::uint64_t sum = 0;
@@ -54,6 +67,8 @@ class Workload {
   std::vector<Buffer> buffers_;
   std::vector<std::unique_ptr<Kernel const>> kernels_;
   std::vector<InputFile> inputs_;
+  std::vector<Operation> operations_;
+  std::uint32_t streams_ = 1;
 };
 
 }  // namespace farfault

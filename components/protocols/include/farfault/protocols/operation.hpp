@@ -1,0 +1,84 @@
+// What a program does with the GPUs of its host: operations, in streams.
+//
+// The operations of a stream run one after the other, in the program's order; streams run side by side. A
+// wait holds its stream until an earlier operation, of whatever stream, has ended (an event of CUDA or HIP).
+//
+// A copy moves bytes between the host's memory and the memory of the GPUs that have the pages. A page in a
+// CPU's memory, or one that nothing maps yet, needs no copy: the host's contents are where they are.
+//
+// Rules, which why_not() checks: every kernel of the workload is launched once; streams are numbered without
+// gaps, from 0; a wait names an operation before it; a copy lies within one buffer and has at least a byte.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "farfault/protocols/kernel.hpp"
+
+namespace farfault {
+
+enum class OperationKind : std::uint8_t { kernel, copy_to_gpus, copy_to_host, wait };
+
+struct Operation {
+  OperationKind kind = OperationKind::kernel;
+  std::uint32_t stream = 0;
+  std::uint32_t number = 0;  // of the kernel, or of the operation that a wait waits for
+  VirtAddr first = 0;        // of a copy
+  std::uint64_t bytes = 0;
+
+  static Operation launch(std::uint32_t kernel, std::uint32_t stream = 0) {
+    return {OperationKind::kernel, stream, kernel, 0, 0};
+  }
+  static Operation copy_to_gpus(VirtAddr first, std::uint64_t bytes, std::uint32_t stream = 0) {
+    return {OperationKind::copy_to_gpus, stream, 0, first, bytes};
+  }
+  static Operation copy_to_host(VirtAddr first, std::uint64_t bytes, std::uint32_t stream = 0) {
+    return {OperationKind::copy_to_host, stream, 0, first, bytes};
+  }
+  static Operation wait_for(std::uint32_t operation, std::uint32_t stream) {
+    return {OperationKind::wait, stream, operation, 0, 0};
+  }
+  bool is_copy() const { return kind == OperationKind::copy_to_gpus || kind == OperationKind::copy_to_host; }
+};
+
+inline constexpr std::uint32_t kMostStreams = 1024;  // of all applications of a host
+
+struct Buffer {
+  std::string name;
+  VirtAddr base = 0;
+  std::uint64_t bytes = 0;
+  bool host_written = true;  // its contents come from the host; else kernels write it before they read it
+};
+
+// Empty, or which rule the operations break.
+inline std::string why_not(std::vector<Operation> const& operations, std::size_t kernels,
+                           std::vector<Buffer> const& buffers) {
+  std::vector<std::uint32_t> launches(kernels);
+  std::vector<bool> streams(kMostStreams);
+  std::size_t last_stream = 0;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    auto const& o = operations[i];
+    auto const where = "operation " + std::to_string(i);
+    if (o.stream >= kMostStreams) return where + " is in a stream beyond the limit";
+    streams[o.stream] = true;
+    last_stream = std::max<std::size_t>(last_stream, o.stream);
+    if (o.kind == OperationKind::kernel && (o.number >= kernels || launches[o.number]++ != 0))
+      return where + " launches kernel " + std::to_string(o.number) +
+             ", which there is not, or a second time";
+    if (o.kind == OperationKind::wait && o.number >= i)
+      return where + " waits for operation " + std::to_string(o.number) + ", which does not come before it";
+    auto const holds = [&](Buffer const& b) {
+      return o.first >= b.base && o.first - b.base < b.bytes && o.bytes <= b.bytes - (o.first - b.base);
+    };
+    if (o.is_copy() && (o.bytes == 0 || std::ranges::none_of(buffers, holds)))
+      return where + " copies " + std::to_string(o.bytes) + " bytes, which no buffer has";
+  }
+  if (std::ranges::find(launches, 0U) != launches.end()) return "a kernel is never launched";
+  auto const used = streams.begin() + static_cast<std::ptrdiff_t>(last_stream);
+  if (std::find(streams.begin(), used, false) != used) return "a stream below the last one has no operation";
+  return {};
+}
+
+}  // namespace farfault
