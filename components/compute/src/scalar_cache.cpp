@@ -33,7 +33,7 @@ ScalarCacheState ScalarCache::initial() const {
   auto const& p = spec().params;
   auto const outstanding = p.sms * p.requests;
   ScalarCacheState s;
-  s.launches.assign(spec().applications->count(), ~0U);
+  s.next_launch.assign(spec().applications->count(), 0);
   s.stats = ByApplication<ScalarCacheStats>(spec().applications->count());
   s.tlb = p.tlb.make(p.tlb_entries, p.tlb_entries, spec().page_bits, spec().page_sizes);
   s.tlb_mshrs = MshrTable<ScalarRequest>(p.tlb_mshrs, outstanding);
@@ -89,8 +89,8 @@ std::string ScalarCache::waiting_for() const {
 
 void ScalarCache::on_request(ScalarRequest const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (auto& last = s.launches[m.requester.application]; last != m.launch) {
-    last = m.launch;
+  if (auto& next = s.next_launch[m.requester.application]; m.launch >= next) {
+    next = m.launch + 1;
     s.cache.clear();
   }
   accept(m, cx);

@@ -75,7 +75,7 @@ void L1CacheParams::describe(ParamTable& t) {
 SmState Sm::initial() const {
   auto const& p = spec();
   SmState s;
-  s.launches.assign(p.applications->count(), ~0U);
+  s.launches.assign(p.applications->streams(), ~0U);
   s.stats = ByApplication<SmStats>(p.applications->count());
   s.warps = WarpContexts(p.sm.max_warps, p.sm.max_warps, p.sm.max_blocks);
   s.warp_order = p.sm.warp_order.make({});
@@ -182,7 +182,7 @@ std::string Sm::waiting_for() const {
 void Sm::on_start(StartBlock const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const& program = spec().applications->launchable(m.kernel);
-  if (auto& last = s.launches[program.application]; last != m.launch) {
+  if (auto& last = s.launches[program.stream]; last != m.launch) {
     last = m.launch;
     s.l1.clear();
   }
@@ -259,11 +259,11 @@ void Sm::scalar_load(std::uint32_t context, WarpInstruction const& i, std::uint6
   stats.scalar_loads += i.work.scalar;
   auto address = i.address[0];
   if (address >= kKernelArguments)
-    address += kArgumentBlock * ((program.first_kernel + s.launches[program.application]) % kArgumentBlocks);
+    address += kArgumentBlock * ((program.first_kernel + s.launches[program.stream]) % kArgumentBlocks);
   else
     address |= program.first_address;
   cx.send(scalar_request,
-          ScalarRequest{address, s.launches[program.application], spec().scalar_index,
+          ScalarRequest{address, s.launches[program.stream], spec().scalar_index,
                         static_cast<std::uint16_t>(context), Requester{program.space, program.application}});
   s.warps.wake(context, spec().clock.edge(s.units.execute(spec().rates(), w.slot, i.work, cycle)));
 }

@@ -71,7 +71,8 @@ struct ScalarCacheStats {
 };
 
 struct ScalarCacheState {
-  std::vector<std::uint32_t> launches;  // by application: the last one of which a request came
+  // By application: later than all launches of which a request came.
+  std::vector<std::uint32_t> next_launch;
   Policy<TlbOrganization> tlb;
   MshrTable<ScalarRequest> tlb_mshrs;
   FaultedAccesses<ScalarRequest> faulted;

@@ -156,7 +156,7 @@ struct LsuItem {
 };
 
 struct SmState {
-  std::vector<std::uint32_t> launches;  // by application: the last one of which a block came
+  std::vector<std::uint32_t> launches;  // by stream: the last one of which a block came
   Time tick_at = Time::max();
   WarpContexts warps;
   Policy<WarpOrder> warp_order;
