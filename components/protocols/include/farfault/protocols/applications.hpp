@@ -40,7 +40,7 @@ struct Launchable {
   VirtAddr first_address = 0;  // of its address space
   std::uint8_t space = 0;
   std::uint8_t application = 0;
-  std::uint16_t stream = 0;
+  std::uint8_t stream = 0;
   std::uint32_t first_kernel = 0;  // of the application
 };
 
@@ -65,7 +65,7 @@ class Applications {
                             first_kernel_.back()});
       for (auto const& o : a.workload->operations())
         if (o.kind == OperationKind::kernel)
-          kernels_[first_kernel_.back() + o.number].stream = static_cast<std::uint16_t>(streams() + o.stream);
+          kernels_[first_kernel_.back() + o.number].stream = static_cast<std::uint8_t>(streams() + o.stream);
       operations_ += count_of(a.workload->operations());
       for (std::uint32_t i = 0; i < a.workload->streams(); ++i) application_of_stream_.push_back(number);
       spaces_ = std::max(spaces_, a.space + 1);

@@ -43,7 +43,7 @@ struct Operation {
   bool is_copy() const { return kind == OperationKind::copy_to_gpus || kind == OperationKind::copy_to_host; }
 };
 
-inline constexpr std::uint32_t kMostStreams = 1024;  // of all applications of a host
+inline constexpr std::uint32_t kMostStreams = 256;  // of all applications of a host
 
 struct Buffer {
   std::string name;
