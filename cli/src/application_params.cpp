@@ -46,6 +46,15 @@ void ApplicationParams::describe(ParamTable& t) {
   t.duration("start", start, {0ns, 3600s}, "simulated time of its first launch", "assumed");
   t.count("repeats", repeats, {1, 1'000'000}, "how often all its kernels run, one time after the other",
           "assumed");
+  describe_copies(t, copies);
+}
+
+void ApplicationParams::describe_copies(ParamTable& t, bool& copies) {
+  t.flag("copies", copies,
+         "whether the host copies its data to the GPUs and the results back: as the workload itself does (a "
+         "trace), or all that the host wrote before the first kernel and all else after the last; otherwise "
+         "the data is there from the start",
+         "assumed");
 }
 
 Share Share::list(std::string_view text, std::string_view forms) {

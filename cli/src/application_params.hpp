@@ -18,7 +18,10 @@ struct ApplicationParams {
   std::string sms = "all";
   Duration start{};
   std::uint32_t repeats = 1;
+  bool copies = false;
   void describe(ParamTable& t);
+  // The same parameter of [workload].
+  static void describe_copies(ParamTable& t, bool& copies);
 };
 
 // GPUs, or SMs: all of them, so many, or those of a list.

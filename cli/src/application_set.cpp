@@ -8,6 +8,7 @@
 
 #include "farfault/cli/simulation.hpp"
 #include "farfault/engine/error.hpp"
+#include "farfault/workloads/copies.hpp"
 
 namespace farfault::cli {
 
@@ -92,6 +93,7 @@ void ApplicationSet::bind_workload(Config& config, std::vector<workloads::Worklo
   auto& one = all_.emplace_back();
   one.key = "workload";
   one.params.name = one.params.workload = choice.name;
+  one.params.copies = choice.copies;
   for (auto const& info : known) {
     auto builder = info.make();
     auto const section = "workload." + info.name;
@@ -267,7 +269,8 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
       if (!listed_) throw;
       throw UserError("application '" + one.params.name + "': " + e.what());
     }
-    auto const& workload = workloads_.back();
+    auto& workload = workloads_.back();
+    one.params.copies ? workloads::add_copies(workload) : workloads::leave_out_copies(workload);
     check_overlap(config, workloads_.size() - 1, context.page_bytes);
     if (workload.kernel_count() * std::uint64_t{one.params.repeats} >= Applications::kMostLaunches)
       throw UserError(fmt::format("{}.repeats = {}: {} kernels as often are {} launches or more", one.key,
@@ -282,6 +285,11 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
     all.push_back({listed_ ? one.params.name : workload.name(), &workload, one.space, one.gpu_numbers,
                    one.sm_numbers, Time{one.params.start}, one.params.repeats});
   }
+  std::size_t streams = 0;
+  for (auto const& workload : workloads_) streams += workload.streams();
+  if (streams > kMostStreams)
+    throw UserError(fmt::format("the applications have {} streams in all; at most {} can run at once", streams,
+                                kMostStreams));
   applications_ = Applications(std::move(all));
 }
 

@@ -37,6 +37,7 @@ void RunParams::describe(ParamTable& t) {
 void WorkloadChoice::describe(ParamTable& t) {
   t.text("name", name, "which workload runs; its parameters are in the table of its name below this one",
          "assumed");
+  ApplicationParams::describe_copies(t, copies);
 }
 
 topologies::Granularity granularity(std::string_view word) {

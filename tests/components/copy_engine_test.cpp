@@ -97,13 +97,25 @@ TEST_CASE("copy engine: a line waits for a credit of its slice, others too, in o
   CHECK(b.copied->nanoseconds() == Times{201});
 }
 
-TEST_CASE("copy engine: pages are copied one after the other, in the order of the driver") {
+TEST_CASE("copy engine: the lines of the next order are read behind those of the one before it") {
   CopyBench b(small(),
               {{Time{50ns}, {kFrom, kTo, 256, 2}}, {Time{51ns}, {kFrom + 0x1000, kTo + 0x1000, 256, 0}}});
-  CHECK(b.copied->nanoseconds() == Times{168, 167 + 118});
-  CHECK(b.copied->records()[0].message.tag == 2);
+  CHECK(b.remote->nanoseconds() == Times{51, 52, 53, 54, 55, 56, 57, 58});
   CHECK(b.remote->records()[4].message.address == kFrom + 0x1000);
-  CHECK(b.remote->nanoseconds()[4] == 168);
+  CHECK(b.copied->nanoseconds() == Times{168, 172});
+  CHECK(b.copied->records()[0].message.tag == 2);
+  CHECK(b.copied->records()[1].message.tag == 0);
+}
+
+TEST_CASE(
+    "copy engine: an order whose lines are written sooner is done before the one that began before it") {
+  // The first order's last line takes a microsecond to be read.
+  CopyBench b(small(),
+              {{Time{50ns}, {kFrom, kTo, 128, 2}}, {Time{51ns}, {kFrom + 0x1000, kTo + 0x1000, 128, 0}}},
+              [](std::uint64_t n) { return n == 1 ? Duration{1us} : Duration{100ns}; });
+  CHECK(b.copied->nanoseconds() == Times{168, 1066});
+  CHECK(b.copied->records()[0].message.tag == 0);
+  CHECK(b.engine_under_test.waiting_for().empty());
 }
 
 TEST_CASE("copy engine: lines that arrive in any order are each written once where they belong") {

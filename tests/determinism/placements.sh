@@ -185,6 +185,11 @@ one_digest "fir and bfs on shared SMs, pages moving" "$both" --set memory.remote
 one_digest "fir and bfs on GPUs that overlap, first touch by the driver, caches written back" "$both" \
   --set application.filter.gpus=0-1 --set application.graph.gpus=1-3 --set memory.first_touch_by=driver \
   --set gpu.l2_cache.write_back_at_kernel_end=true
+one_digest "fir with copies, pages moving" "${base[@]}" --set workload.name=fir --set workload.fir.size=64KiB \
+  --set workload.copies=true --set memory.remote_touch=migrate --set gpu.sms=4 "${interleaved[@]}"
+one_digest "four pointer chases in three streams" "${base[@]}" --set workload.name=pointer_chase \
+  --set workload.pointer_chase.hops=500 --set workload.pointer_chase.chains=4 --set workload.pointer_chase.streams=3 \
+  --set workload.copies=true
 one_digest "pointer chase" "${base[@]}" --set workload.name=pointer_chase --set workload.pointer_chase.hops=2000
 one_digest "stream with writes on eight GPUs" "${base[@]}" --set machine.topology=dgx1 --set workload.name=stream \
   --set workload.stream.bytes=512KiB --set workload.stream.write_fraction=0.4 --set gpu.sms=8

@@ -164,6 +164,9 @@ model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.
   --set workload.transpose.height=512 --set memory.large_pages=input --set memory.first_touch_copy=true
   --set memory.first_touch_by=driver)
 try "transpose, pages of two sizes"
+model=(paper-gmmu-bypass --set workload.name=pointer_chase --set workload.pointer_chase.chains=7
+  --set workload.pointer_chase.streams=3 --set workload.pointer_chase.hops=3000 --set workload.copies=true)
+try "pointer chases in three streams, with copies"
 
 # Rows of tables are written as they happen: a killed run has those up to its last flush.
 rows_of() { # FILE TABLE

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,12 @@ class ModelRun {
   ModelRun(std::string const& toml, Application first, std::vector<OneMore> const& others,
            EngineOptions options = {}, topologies::Granularity granularity = topologies::Granularity::device)
       : first_(std::move(first)), others_(others) {
+    build(toml, options, granularity);
+  }
+  // Each workload as `change` leaves it.
+  ModelRun(std::string const& toml, std::function<void(Workload&)> change, EngineOptions options = {},
+           topologies::Granularity granularity = topologies::Granularity::device)
+      : change_(std::move(change)) {
     build(toml, options, granularity);
   }
   explicit ModelRun(std::string const& toml, EngineOptions options = {},
@@ -77,6 +84,7 @@ class ModelRun {
     auto const& memory = machine_config_.memory;
     workloads_.push_back(std::make_unique<Workload>(
         builder.build({machine_config_.gpu.warp_width, memory.page_size.bytes, "", 1})));
+    if (change_) change_(*workloads_.back());
     application.workload = workloads_.back().get();
     if (application.name.empty()) application.name = workloads_.back()->name();
     all_.push_back(std::move(application));
@@ -112,6 +120,7 @@ class ModelRun {
  private:
   Application first_;
   std::vector<OneMore> others_;
+  std::function<void(Workload&)> change_;
   std::unique_ptr<Transport> transport_ = make_single_transport();
   topologies::MachineConfig machine_config_;
   topologies::Machine machine_;

@@ -206,10 +206,11 @@ TEST_CASE(
     CHECK(looks_like_trace(path));
     auto const w = read_trace(path, {});
     CHECK(w.kernel_count() == 2);
-    REQUIRE(w.buffers().size() == 2);
-    CHECK(w.buffers()[0].base == 0x1000000);
-    CHECK(w.buffers()[0].bytes == 65536);
-    CHECK(w.buffers()[1].base == 0x2000000);
+    REQUIRE(w.buffers().size() == 3);
+    CHECK(w.buffers()[0].base == 0);
+    CHECK(w.buffers()[1].base == 0x1000000);
+    CHECK(w.buffers()[1].bytes == 65536);
+    CHECK(w.buffers()[2].base == 0x2000000);
     CHECK(w.inputs().size() == 3);
   }
   CHECK(build("trace", {{"file", kernel.path()}}).kernel_count() == 1);
@@ -265,6 +266,33 @@ TEST_CASE("trace: a kernel list is held against the limit of names, before any k
         file.folder() + "/kernel-1.traceg: no such file");
   CHECK(error_of([&] { summarize_trace(file.path(), context.limits); }) ==
         file.folder() + "/kernel-1.traceg: no such file");
+}
+
+TEST_CASE(
+    "trace: copies and streams are the program's, those of the default stream in order with all others") {
+  auto const in_stream = [](std::string const& id) {
+    return one_warp({"00a0 ffffffff 1 R4 LDG.E 1 R4 4 1 0x7fb0fc430e00 4 0"},
+                    header("5", "-cuda stream id = " + id + "\n"));
+  };
+  TempFile const files("kernelslist.g",
+                       "MemcpyHtoD,0x00007fb0fc430e00,4096\nkernel-1.traceg\nkernel-2.traceg\n"
+                       "kernel-3.traceg\nMemcpyDtoH,0x00007fb0fc430e00,128\nkernel-4.traceg\n");
+  int number = 0;
+  for (auto const* id : {"7", "94243434", "7", "0"})
+    std::ofstream(files.folder() + "/kernel-" + std::to_string(++number) + ".traceg") << in_stream(id);
+  auto const w = read_trace(files.path(), {});
+  std::string text;
+  for (auto const& o : w.operations())
+    text += std::to_string(o.stream) +
+            (o.kind == OperationKind::kernel         ? ":kernel "
+             : o.kind == OperationKind::wait         ? ":wait "
+             : o.kind == OperationKind::copy_to_gpus ? ":in "
+                                                     : ":out ") +
+            std::to_string(o.is_copy() ? o.bytes : o.number) + ", ";
+  CHECK(text ==
+        "0:in 4096, 1:wait 0, 1:kernel 0, 2:wait 0, 2:kernel 1, 1:kernel 2, 0:wait 5, 0:wait 4, 0:out 128, "
+        "0:kernel 3, ");
+  CHECK(w.streams() == 3);
 }
 
 TEST_CASE("trace: warps of earlier kernels count towards max_instructions") {

@@ -68,6 +68,7 @@ void Assembly::place_pages(PagePlacement const& placement) {
       ApplicationMemory memory(*instance->memory, a);
       placement.place(memory);
     }
+    instance->memory->place_host_pages();
   }
 }
 
@@ -79,14 +80,27 @@ void Assembly::add_host_and_driver(Instance& instance) {
   instance.host = &system_->add<Host>(
       prefix + "host", {config_.host, gpus, &applications_, gpus > 1 && config_.writes_back_at_kernel_end()});
   instance.driver = &system_->add<PagingDriver>(
-      prefix + "driver",
-      {config_.driver, page_bits_, memory.devices(),
-       InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_, config_.memory.frame_allocation,
-       &memory.placed(), &memory.iommu_table(), iommus,
-       iommus * (config_.iommu.pages + config_.iommu.fault_buffer), config_.memory.first_touch_by,
-       config_.memory.first_touch_copy, memory.host_written(), config_.l2_cache.software_coherent(),
-       memory.unmapped_pages(), config_.memory.pages_wait(), config_.memory.pages_move(),
-       memory.large_pages(), InitialMemory::data_bytes(config_.cpu_dram.capacity.bytes) >> page_bits_});
+      prefix + "driver", {config_.driver,
+                          page_bits_,
+                          memory.devices(),
+                          InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_,
+                          config_.memory.frame_allocation,
+                          &memory.placed(),
+                          &memory.iommu_table(),
+                          iommus,
+                          iommus * (config_.iommu.pages + config_.iommu.fault_buffer),
+                          config_.memory.first_touch_by,
+                          config_.memory.first_touch_copy,
+                          memory.host_written(),
+                          config_.l2_cache.software_coherent(),
+                          memory.unmapped_pages(),
+                          config_.memory.pages_wait(),
+                          config_.memory.pages_move(),
+                          memory.large_pages(),
+                          InitialMemory::data_bytes(config_.cpu_dram.capacity.bytes) >> page_bits_,
+                          memory.host_pages().empty() ? nullptr : &memory.host_pages(),
+                          applications_.streams(),
+                          config_.gpu.line_bytes});
 }
 
 void Assembly::wire_instance(Instance& instance) {
@@ -116,6 +130,10 @@ void Assembly::wire_instance(Instance& instance) {
   system_->connect(driver.placed, first.iommu->mapped, first_touch_latency(first));
   system_->connect(driver.move, system_->family(moves), notify);
   system_->connect(driver.copy, system_->family(copies), notify);
+  if (driver.spec().host_pages != nullptr) {
+    system_->connect(host.copy, driver.copy_bytes, Latency{config_.host.launch_latency});
+    system_->connect(driver.bytes_copied, host.copied, Latency{config_.host.done_latency});
+  }
   for (std::uint32_t a = 0; a < applications_.count(); ++a)
     if (!applications_[a].workload->operations().empty())
       system_->post(host.begin, StartApplication{a}, applications_[a].start);

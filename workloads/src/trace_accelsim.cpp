@@ -172,6 +172,7 @@ void read_header_line(TextScanner const& in, std::string const& line, Header& he
   if (key == "block dim") header.kernel.block_threads = static_cast<std::uint32_t>(volume(in, value, 1024));
   if (key == "shmem") header.kernel.shared_bytes = number_in(in, value, 10, 1ULL << 30);
   if (key == "nregs") header.kernel.registers = static_cast<std::uint32_t>(number_in(in, value, 10, 1024));
+  if (key == "cuda stream id") header.kernel.stream = number_in(in, value, 10, ~std::uint64_t{0});
   if (key == "accelsim tracer version") header.version = number_in(in, value, 10, 1000);
   if (key == "enable lineinfo") header.line_info = number_in(in, value, 10, 1) == 1;
   if (key == "shmem base_addr") header.shared_base = number_in(in, value, 16, ~std::uint64_t{0});
@@ -313,17 +314,26 @@ bool starts_with(std::string_view text, std::string_view head) {
   return text.substr(0, head.size()) == head;
 }
 
+// "MemcpyHtoD,0x<address>,<bytes>", or DtoH likewise.
+TraceList::Copy read_copy(TextScanner const& in, std::string const& line, TraceList const& list) {
+  auto const first = line.find(',');
+  auto const second = first == std::string::npos ? first : line.find(',', first + 1);
+  bool const to_host = starts_with(line, "MemcpyDtoH");
+  if (second == std::string::npos)
+    in.fail(std::string("a Memcpy") + (to_host ? "DtoH" : "HtoD") +
+            " line has an address and a number of bytes");
+  auto const text = std::string_view(line);
+  auto const base = number_in(in, text.substr(first + 1, second - first - 1), 16, kTraceAddressLimit - 1);
+  auto const bytes = number_in(in, text.substr(second + 1), 10, kMaxCopy);
+  if (bytes > kTraceAddressLimit - base) in.fail("the copy does not lie below address 2^48");
+  return {base, bytes, list.kernels.size(), to_host};
+}
+
 void read_list_line(TextScanner& in, std::string const& line, std::filesystem::path const& folder,
                     TraceList& list) {
-  if (starts_with(line, "MemcpyHtoD")) {
-    auto const first = line.find(',');
-    auto const second = first == std::string::npos ? first : line.find(',', first + 1);
-    if (second == std::string::npos) in.fail("a MemcpyHtoD line has an address and a number of bytes");
-    auto const text = std::string_view(line);
-    auto const base = number_in(in, text.substr(first + 1, second - first - 1), 16, kTraceAddressLimit - 1);
-    auto const bytes = number_in(in, text.substr(second + 1), 10, kMaxCopy);
-    if (bytes > kTraceAddressLimit - base) in.fail("the copy does not lie below address 2^48");
-    list.copies.push_back({base, bytes});
+  if (starts_with(line, "MemcpyHtoD") || starts_with(line, "MemcpyDtoH")) {
+    auto const copy = read_copy(in, line, list);
+    if (copy.bytes != 0) list.copies.push_back(copy);
   } else if (starts_with(line, "kernel")) {
     list.kernels.push_back((folder / line).string());
   }

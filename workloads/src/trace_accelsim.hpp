@@ -20,6 +20,7 @@ struct TraceKernelHeader {
   std::uint32_t block_threads = 0;
   std::uint32_t registers = 0;
   std::uint64_t shared_bytes = 0;
+  std::uint64_t stream = 0;  // CUDA's number; 0 is the default stream
 };
 
 enum class TraceKind : std::uint8_t { other, load, store, barrier };
@@ -51,8 +52,10 @@ struct TraceList {
   struct Copy {
     VirtAddr base;
     std::uint64_t bytes;
+    std::size_t kernels_before;  // in the list
+    bool to_host;
   };
-  std::vector<Copy> copies;          // host to device
+  std::vector<Copy> copies;          // in order
   std::vector<std::string> kernels;  // paths of trace files, in order
   std::vector<InputFile> inputs;     // the list itself, when there is one
 };

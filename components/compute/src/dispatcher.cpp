@@ -38,6 +38,7 @@ DispatcherState Dispatcher::initial() const {
   auto const& applications = *spec().applications;
   DispatcherState s;
   s.shares.resize(applications.streams());
+  s.next_sm.resize(applications.count());
   s.use.resize(spec().sms);
   s.stats = ByApplication<DispatcherStats>(applications.count());
   for (std::uint32_t stream = 0; stream < applications.streams(); ++stream) {
@@ -137,8 +138,9 @@ bool Dispatcher::place(std::uint32_t stream, Cx& cx) const {
   auto const n = need(share.kernel);
   auto const& sm = spec().sm;
   for (std::size_t tried = 0; tried < sms.size(); ++tried) {
-    auto const at = sms[share.next_sm];
-    share.next_sm = share.next_sm + 1 == sms.size() ? 0 : share.next_sm + 1;
+    auto& next = s.next_sm[application];
+    auto const at = sms[next];
+    next = next + 1 == sms.size() ? 0 : next + 1;
     auto& u = s.use[at];
     bool const fits = u.warps + n.warps <= sm.max_warps && u.threads + n.threads <= sm.max_threads &&
                       u.blocks < sm.max_blocks && u.registers + n.registers <= sm.registers &&
@@ -175,7 +177,7 @@ void Dispatcher::on_block_done(BlockDone const& m, Cx& cx) const {
   u.shared_bytes -= n.shared_bytes;
   --share.running;
   auto const& sms = sms_[application];
-  share.next_sm = static_cast<std::uint32_t>(std::ranges::lower_bound(sms, m.sm) - sms.begin());
+  s.next_sm[application] = static_cast<std::uint32_t>(std::ranges::lower_bound(sms, m.sm) - sms.begin());
   dispatch(cx);
   if (share.running != 0 || share.next != share.count) return;
   if (spec().slices_to_write_back != 0 && spec().gpus == 1)

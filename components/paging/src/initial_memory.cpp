@@ -96,6 +96,25 @@ std::vector<PageRange> InitialMemory::host_written() const {
   return written;
 }
 
+void InitialMemory::place_host_pages() {
+  std::vector<PageRange> copied;
+  for (auto const& application : applications())
+    for (auto const& o : application.workload->operations()) {
+      if (!o.is_copy()) continue;
+      auto const base = first_address_of(application.space) + o.first;
+      auto const first = base >> spec_.page_bits;
+      copied.push_back({first, ((base + o.bytes - 1) >> spec_.page_bits) - first + 1});
+    }
+  host_pages_ = HostPages(std::move(copied));
+  host_pages_.each([&](std::uint64_t page) {
+    if (cpu_frames_->empty())
+      throw UserError(
+          "the host's side of copies needs " + std::to_string(host_pages_.pages() << spec_.page_bits) +
+          " bytes, which the CPU's memory does not have beside its own pages (cpu.dram.capacity)");
+    host_pages_.add_frame(cpu_frames_->allocate(page));
+  });
+}
+
 std::uint64_t InitialMemory::unmapped_pages() const {
   std::uint64_t total = 0;
   for (auto const& buffers : buffers_)

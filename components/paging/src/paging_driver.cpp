@@ -15,6 +15,12 @@ void DriverParams::describe(ParamTable& t) {
           "pages that move, or are copied at their first touch, at a time", "assumed; MGPUSim 4.2 moves one");
 }
 
+PagingDriver::PagingDriver(Slot<PagingDriverSpec> slot) : Component(std::move(slot)) {
+  if (spec().host_pages == nullptr) return;
+  copy_bytes = in<&PagingDriver::on_copy_bytes>("copy_bytes");
+  bytes_copied = out<BytesCopied>("bytes_copied");
+}
+
 PagingDriverState PagingDriver::initial() const {
   PagingDriverState s;
   s.table = spec().preloaded != nullptr ? *spec().preloaded : PageTable(0, spec().page_bits);
@@ -24,6 +30,9 @@ PagingDriverState PagingDriver::initial() const {
   if (spec().placed != nullptr)
     for (auto const& p : *spec().placed)
       take(p.page, p.size, p.device < kFirstCpu ? spec().devices.gpu(p.device) : spec().devices.cpu(), s);
+  if (spec().host_pages != nullptr)
+    spec().host_pages->each([&](std::uint64_t page) { s.cpu_frames->allocate(page); });
+  s.program_copies.resize(spec().streams);
   s.moves.resize(spec().params.migrations);
   for (auto i = spec().params.migrations; i > 0; --i) s.free_moves.push_back(i - 1);
   s.waiting = Ring<PageFault>(spec().queue);
@@ -47,8 +56,10 @@ std::span<Stat<PagingDriverState> const> PagingDriver::stats() const {
        [](S s) { return s.stats.migration_ps; }},
       {"migrations_refused", "count", "migrations refused because the destination GPU's memory was full",
        StatKind::counter, [](S s) { return s.stats.migrations_refused; }},
-      {"active_migrations", "count", "pages being migrated, or copied at their first touch", StatKind::level,
-       [](S s) { return s.moves.size() - s.free_moves.size(); }},
+      {"copied_bytes", "bytes", "bytes copied between the host's memory and GPUs by programs",
+       StatKind::counter, [](S s) { return s.stats.copied_bytes; }},
+      {"active_migrations", "count", "pages being migrated, copied at their first touch, or by a program",
+       StatKind::level, [](S s) { return s.moves.size() - s.free_moves.size(); }},
   });
   return all;
 }
@@ -108,7 +119,8 @@ std::vector<PagingDriver::PolicyStats> PagingDriver::policy_stats() const {
 std::string PagingDriver::waiting_for() const {
   auto const& s = state();
   auto const moving = s.moves.size() - s.free_moves.size();
-  if (moving == 0 && s.waiting.empty()) return {};
+  bool const copying = std::ranges::any_of(s.program_copies, [](auto const& c) { return c.end != 0; });
+  if (moving == 0 && s.waiting.empty() && !copying) return {};
   return std::to_string(moving) + " pages moving, " + std::to_string(s.waiting.size()) + " faults waiting";
 }
 
@@ -276,17 +288,20 @@ void PagingDriver::on_copied(CopyDone const& m, Cx& cx) const {
   FF_CHECK(done.in_use != 0, path() + ": a page was copied that does not move");
   s.moves[m.tag] = {};
   s.free_moves.push_back(m.tag);
-  if (done.first_touch != 0)
+  if (done.of_program != 0)
+    end_page_copy(done, cx);
+  else if (done.first_touch != 0)
     map_first(done.fault, {done.to, done.size}, Duration::zero(), cx);
   else
     end_move(done, m.tag, cx);
-  release({done.from, done.size}, s);
+  if (done.of_program == 0) release({done.from, done.size}, s);
   for (auto n = s.waiting.size(); n > 0; --n) {
     auto const waiting = s.waiting.front();
     s.waiting.pop();
     // A fault that arrived while its page was copied starts no migration itself.
-    if (!handle(waiting, !done.copies(waiting.page), cx)) s.waiting.push(waiting);
+    if (!handle(waiting, done.of_program != 0 || !done.copies(waiting.page), cx)) s.waiting.push(waiting);
   }
+  go_on_copying(cx);
 }
 
 void PagingDriver::end_move(PageMigration const& done, std::uint32_t number, Cx& cx) const {

@@ -6,6 +6,8 @@
 // ascending address, so that with a stride of at least a cache line each of the first `elements` loads is a
 // cold miss, and a new page comes every page / stride loads. Several chains are walked one after the other,
 // by a kernel each, over a buffer each: what differs between the buffers shows in the times of the kernels.
+// In several streams they are walked side by side: how much latency there is to hide shows in the time of
+// all.
 #include <memory>
 #include <numeric>
 #include <string>
@@ -26,6 +28,7 @@ struct Spec {
   std::uint64_t elements = 8192;
   std::uint64_t hops = 16384;
   std::uint32_t chains = 1;
+  std::uint32_t streams = 1;
   Order order = Order::random;
 
   void describe(ParamTable& t) {
@@ -35,6 +38,7 @@ struct Spec {
     t.count("hops", hops, {1, 1ULL << 40}, "loads; more than `elements` walks the chain again", "assumed");
     t.count("chains", chains, {1, 1024},
             "chains, in buffers chain0, chain1, ..., of a kernel each; of one: chain", "assumed");
+    t.count("streams", streams, {1, 64}, "streams that the chains' kernels are dealt to in turn", "assumed");
     t.choice("order", order, {{"random", Order::random}, {"lines", Order::lines}},
              "random: one random cycle; lines: ascending addresses, for cold misses", "assumed");
   }
@@ -81,12 +85,14 @@ Workload build(Spec const& spec, BuildContext const& context) {
                     " is not a multiple of a pointer's 8 B");
   BufferLayout layout(context.first_address);
   std::vector<std::unique_ptr<Kernel const>> kernels;
+  std::vector<Operation> operations;
   for (std::uint32_t c = 0; c < spec.chains; ++c) {
     auto const base = layout.add(spec.chains == 1 ? "chain" : "chain" + std::to_string(c),
                                  spec.stride.bytes * spec.elements);
     kernels.push_back(std::make_unique<PointerChase>(spec, base, context.seed));
+    operations.push_back(Operation::launch(c, c % spec.streams));
   }
-  return {"pointer_chase", layout.take(), std::move(kernels)};
+  return {"pointer_chase", layout.take(), std::move(kernels), {}, std::move(operations)};
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include <bitset>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -126,6 +128,7 @@ class Builder final : public TraceSink {
   explicit Builder(std::uint64_t max_records) : max_records_(max_records) {}
 
   void begin_kernel(TraceKernelHeader const& header) override {
+    streams_.push_back(header.stream);
     shape_ = {header.name, 0, header.block_threads, std::max(header.registers, 1U), header.shared_bytes};
     warps_per_block_ = (header.block_threads + kTraceLanes - 1) / kTraceLanes;
     records_.clear();
@@ -191,6 +194,8 @@ class Builder final : public TraceSink {
   }
 
   std::vector<std::unique_ptr<Kernel const>> take_kernels() { return std::move(kernels_); }
+  // By kernel, CUDA's number of its stream.
+  std::vector<std::uint64_t> const& streams() const { return streams_; }
   Regions& regions() { return regions_; }
 
  private:
@@ -236,8 +241,66 @@ class Builder final : public TraceSink {
   Stretch* open_ = nullptr;   // the warp being read
   std::bitset<256> pending_;  // registers that a load has yet to fill
   std::vector<std::unique_ptr<Kernel const>> kernels_;
+  std::vector<std::uint64_t> streams_;
   Regions regions_;
 };
+
+// The operations of a trace. A copy belongs to CUDA's default stream, and what is in that (the legacy one)
+// waits for everything before it in all streams, and everything behind it for that (CUDA C Programming Guide,
+// Default Stream).
+class Program {
+ public:
+  void add(Operation o, std::uint64_t cuda_stream) {
+    if (cuda_stream == 0) {
+      for (std::uint32_t stream = 1; stream < last_.size(); ++stream) wait(stream, 0);
+    } else {
+      o.stream = number_of(cuda_stream);
+      wait(0, o.stream);
+    }
+    last_[o.stream] = count();
+    all_.push_back(o);
+  }
+  std::vector<Operation> take() { return std::move(all_); }
+
+ private:
+  std::uint32_t count() const { return static_cast<std::uint32_t>(all_.size()); }
+  // What comes next in stream `later` waits for what stream `earlier` has so far.
+  void wait(std::uint32_t earlier, std::uint32_t later) {
+    auto& awaited = awaited_[later][earlier];
+    if (last_[earlier] == kNone || awaited == last_[earlier]) return;
+    awaited = last_[earlier];
+    last_[later] = count();
+    all_.push_back(Operation::wait_for(awaited, later));
+  }
+  std::uint32_t number_of(std::uint64_t cuda_stream) {
+    auto const [number, fresh] = numbers_.try_emplace(cuda_stream, static_cast<std::uint32_t>(last_.size()));
+    if (fresh) {
+      last_.push_back(kNone);
+      for (auto& by_stream : awaited_) by_stream.push_back(kNone);
+      awaited_.emplace_back(last_.size(), kNone);
+    }
+    return number->second;
+  }
+
+  static constexpr std::uint32_t kNone = ~0U;
+  std::vector<Operation> all_;
+  std::map<std::uint64_t, std::uint32_t> numbers_;
+  std::vector<std::uint32_t> last_{kNone};                    // by stream: its last operation
+  std::vector<std::vector<std::uint32_t>> awaited_{{kNone}};  // by stream: the last awaited of each other
+};
+
+std::vector<Operation> program_of(TraceList const& list, std::vector<std::uint64_t> const& streams) {
+  Program program;
+  auto copy = list.copies.begin();
+  for (std::uint32_t k = 0; k <= streams.size(); ++k) {
+    for (; copy != list.copies.end() && copy->kernels_before <= k; ++copy)
+      program.add(copy->to_host ? Operation::copy_to_host(copy->base, copy->bytes)
+                                : Operation::copy_to_gpus(copy->base, copy->bytes),
+                  0);
+    if (k < streams.size()) program.add(Operation::launch(k), streams[k]);
+  }
+  return program.take();
+}
 
 class Counter final : public TraceSink {
  public:
@@ -294,7 +357,13 @@ Workload read_trace(std::string const& path, BuildContext const& context, TraceO
   Builder builder(options.max_instructions);
   auto list = read_all(path, builder, context.limits);
   for (auto const& copy : list.copies) builder.regions().add(copy.base, copy.bytes);
-  return {"trace", builder.regions().take(), builder.take_kernels(), std::move(list.inputs)};
+  std::set<std::uint64_t> const streams(builder.streams().begin(), builder.streams().end());
+  if (streams.size() >= kMostStreams)
+    throw UserError(one_line(path) + ": the kernels are in " + std::to_string(streams.size()) +
+                    " CUDA streams, of which a program can have " + std::to_string(kMostStreams - 1));
+  auto operations = program_of(list, builder.streams());
+  return {"trace", builder.regions().take(), builder.take_kernels(), std::move(list.inputs),
+          std::move(operations)};
 }
 
 TraceSummary summarize_trace(std::string const& path, InputLimits const& limits) {

@@ -31,6 +31,7 @@ struct RunParams {
 
 struct WorkloadChoice {
   std::string name = "bfs";
+  bool copies = false;
   void describe(ParamTable& t);
 };
 

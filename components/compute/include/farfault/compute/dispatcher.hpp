@@ -45,8 +45,8 @@ struct SmUse {
 struct KernelShare {
   std::uint32_t kernel = 0;
   std::uint32_t launch = 0;
-  std::uint32_t next_sm = 0;  // among those of the application
   std::uint32_t slices_writing = 0;
+  std::uint32_t unused = 0;
   std::uint64_t next = 0;
   std::uint64_t count = 0;
   std::uint64_t running = 0;
@@ -61,6 +61,7 @@ struct DispatcherStats {
 struct DispatcherState {
   std::vector<KernelShare> shares;  // by stream
   std::uint64_t turn = 0;           // the stream that places the next block
+  std::vector<std::uint32_t> next_sm;  // by application, among its SMs
   Time free_at{};
   std::vector<SmUse> use;
   ByApplication<DispatcherStats> stats;

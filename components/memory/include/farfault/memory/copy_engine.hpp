@@ -1,12 +1,13 @@
 // The copy engine (DMA) of a GPU: it copies bytes between the memories of any two devices, as it is ordered.
 //
 // An order is (from, to, bytes, tag), whole lines at either end, apart from a last one that is shorter.
-// Orders that write this GPU's memory (in) and all others (out) wait in a queue each, and one of each
-// direction is under way at a time: both directions of a link can be full. An order is copied line by line: a
-// line is read, at most one per cycle and direction and `window` under way, and written when it has arrived;
-// the order is done, and its tag sent back, when all writes are acknowledged. Lines of this GPU's memory are
-// read and written through the L2 slice they belong to, others over the RDMA engine. (MGPUSim 4.2, page
-// migration controller: one page at a time, in pieces of a cache line.)
+// Orders that write this GPU's memory (in) and all others (out) are two directions: both of a link can be
+// full. Those of a direction begin in the order in which they come, and overlap: line by line, at most one
+// per cycle and direction and `window` under way, an order's lines are read, then those of the next; each is
+// written when it has arrived. An order is done, and its tag sent back, when all its writes are acknowledged.
+// Lines of this GPU's memory are read and written through the L2 slice they belong to, others over the RDMA
+// engine. (Engines that fetch ahead of what they write: NVIDIA, class of the copy engines, clc6b5.h.
+// MGPUSim 4.2, page migration controller: one page at a time, in pieces of a cache line.)
 #pragma once
 
 #include <array>
@@ -39,13 +40,23 @@ struct CopyEngineSpec {
   std::uint32_t queue = 1;  // orders that can wait for each direction
 };
 
+struct CopyRun {
+  CopyOrder order{};
+  std::uint32_t read = 0;     // lines requested
+  std::uint32_t written = 0;  // and acknowledged
+};
+struct CopyLine {
+  std::uint32_t run = 0;
+  std::uint32_t line = 0;
+};
 // One direction.
 struct CopyLane {
-  Ring<CopyOrder> orders;       // the first is under way
+  std::vector<CopyRun> runs;  // orders, by a number that each has for as long as it is here
+  std::vector<std::uint32_t> free_runs;
+  Ring<std::uint32_t> to_read;  // runs with lines that are to be requested
+  std::vector<CopyLine> lines;  // under way, by the number in their tag
+  std::vector<std::uint32_t> free_lines;
   Ring<std::uint32_t> arrived;  // lines that are to be written
-  std::uint32_t fetched = 0;    // lines of the first order requested
-  std::uint32_t under_way = 0;  // lines requested and not written yet
-  std::uint64_t written = 0;    // lines of the first order acknowledged
   Time port_free{};
 };
 
@@ -83,12 +94,12 @@ class CopyEngine final : public Component<CopyEngineSpec, CopyEngineState> {
   std::uint32_t lines(CopyOrder const& o) const {
     return (o.bytes + spec().line_bytes - 1) / spec().line_bytes;
   }
-  // Sends an access to a line of the lane's first order; false when its slice has no credit.
-  bool access(std::uint32_t lane, PhysAddr base, std::uint32_t line, Access access, Duration extra,
-              Cx& cx) const;
+  // Sends an access to a line under way; false when its slice has no credit.
+  bool access(std::uint32_t lane, std::uint32_t number, Access access, Duration extra, Cx& cx) const;
   void fetch(std::uint32_t lane, Cx& cx) const;
-  void write_arrived(std::uint32_t lane, Cx& cx) const;
   void answered(MemResponse const& m, Cx& cx) const;
+  void end_line(std::uint32_t lane, std::uint32_t number, Cx& cx) const;
+  void write_arrived(std::uint32_t lane, Cx& cx) const;
 };
 
 }  // namespace farfault

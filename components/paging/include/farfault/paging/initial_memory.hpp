@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "farfault/paging/frame_allocator.hpp"
+#include "farfault/paging/host_pages.hpp"
 #include "farfault/paging/large_pages.hpp"
 #include "farfault/paging/node_devices.hpp"
 #include "farfault/protocols/applications.hpp"
@@ -75,6 +76,11 @@ class InitialMemory {
   // The pages of buffers whose contents the host wrote.
   std::vector<PageRange> host_written() const;
 
+  // Gives every page that an operation copies (operation.hpp) a frame of the CPU, where the host has its
+  // contents; after the placement. Errors: UserError where the CPU's memory is too small.
+  void place_host_pages();
+  HostPages const& host_pages() const { return host_pages_; }
+
  private:
   FrameAllocator& frames_of(DeviceId device) {
     return device >= kFirstCpu ? *cpu_frames_ : *gpu_frames_[device];
@@ -92,6 +98,7 @@ class InitialMemory {
   std::vector<PageTable> gpu_tables_;
   PageTable iommu_table_;
   std::vector<PlacedPage> placed_;
+  HostPages host_pages_;
 };
 
 }  // namespace farfault

@@ -23,6 +23,12 @@
 // Up to `migrations` pages are copied at a time, further ones wait in order; a fault on a page that is being
 // copied is answered with its new frame. A GPU whose memory is full gets no further pages: it accesses them
 // remotely.
+//
+// A program's copy (operation.hpp) is done page by page, each by the copy engine of the GPU that has the
+// page, from or to the CPU's frame where the host has its contents (host_pages.hpp). Pages in a CPU's memory
+// and those that nothing maps are passed over. Streams that copy at once take turns, page by page; all that
+// is copied, for whatever reason, shares `migrations`. A page neither moves while it is copied, nor is copied
+// while it moves.
 #pragma once
 
 #include <string>
@@ -68,9 +74,12 @@ struct PagingDriverSpec {
   bool pages_move = false;              // those that do are base pages
   LargePages large{};
   std::uint64_t frames_of_cpu = FrameAllocator::kUnbounded;
+  HostPages const* host_pages = nullptr;  // where programs copy
+  std::uint32_t streams = 0;              // of all programs
+  std::uint32_t line_bytes = 64;
 };
 
-// A page being copied: one that migrates, or whose contents a first touch fetches.
+// A page being copied: one that migrates, whose contents a first touch fetches, or that a program copies.
 struct PageMigration {
   PageFault fault{};  // that started it
   PhysAddr from = 0;
@@ -82,8 +91,19 @@ struct PageMigration {
   std::uint8_t first_touch = 0;
   std::uint8_t flushed = 0;  // or about to be
   std::uint8_t size = 0;
+  std::uint32_t of_program = 0;  // it is the program that copies,
+  std::uint32_t stream = 0;      // in this stream
 
   bool copies(std::uint64_t page) const { return first_of(page, size) == first_of(fault.page, size); }
+};
+
+// A copy that a program has ordered. Addresses from `next` on are left to be looked at.
+struct ProgramCopy {
+  VirtAddr next = 0;
+  VirtAddr end = 0;  // 0: none
+  std::uint32_t under_way = 0;
+  Access access = Access::read;  // of the host's memory
+  std::uint8_t unused[3] = {};
 };
 
 // For the results, until it is in their table: a page that has moved.
@@ -112,6 +132,7 @@ struct PagingDriverStats {
   std::uint64_t migrations = 0;
   std::uint64_t migration_ps = 0;  // from start to new mapping, summed
   std::uint64_t migrations_refused = 0;
+  std::uint64_t copied_bytes = 0;
 };
 
 struct PagingDriverState {
@@ -124,12 +145,14 @@ struct PagingDriverState {
   Ring<PageFault> waiting;  // for a page that is moving, or for others to have moved
   std::vector<MigrationRecord> records;
   std::vector<FirstTouchRecord> first_touches;
+  std::vector<ProgramCopy> program_copies;  // by stream
+  std::uint64_t copy_turn = 0;              // the stream that copies the next page
   PagingDriverStats stats;
 };
 
 class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState> {
  public:
-  using Component::Component;
+  explicit PagingDriver(Slot<PagingDriverSpec> slot);
   In<PageFault> fault = in<&PagingDriver::on_fault>("fault");
   In<PageUnmapped> unmapped = in<&PagingDriver::on_unmapped>("unmapped");
   In<CopyDone> copied = in<&PagingDriver::on_copied>("copied");
@@ -137,6 +160,9 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   Out<PageMapped> placed = out<PageMapped>("placed");  // to the first IOMMU, about a first touch
   Out<PageMove> move = out<PageMove>("move");
   Out<CopyOrder> copy = out<CopyOrder>("copy");
+  // Where programs copy.
+  In<CopyBytes> copy_bytes;
+  Out<BytesCopied> bytes_copied;
 
   std::string_view kind() const override { return "driver"; }
   std::string waiting_for() const override;
@@ -148,6 +174,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void on_fault(PageFault const& m, Cx& cx) const;
   void on_unmapped(PageUnmapped const& m, Cx& cx) const;
   void on_copied(CopyDone const& m, Cx& cx) const;
+  void on_copy_bytes(CopyBytes const& m, Cx& cx) const;
 
  private:
   void take_rows(PagingDriverState& s, TableRows& rows) const override;
@@ -171,6 +198,11 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void end_move(PageMigration const& done, std::uint32_t number, Cx& cx) const;
   void answer(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const;
   void map_first(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const;
+  // Copies of programs, in paging_driver_copies.cpp: as far as they get; then one page of a stream, false
+  // where there is none left or it has to wait; then a page that has been copied.
+  void go_on_copying(Cx& cx) const;
+  bool copy_next(std::uint32_t stream, Cx& cx) const;
+  void end_page_copy(PageMigration const& done, Cx& cx) const;
   // The time from now until the driver has had its turn for a fault of this kind and spent the time it takes.
   Duration work(FaultKind kind, Duration takes, Cx& cx) const;
 };

@@ -1,0 +1,146 @@
+// The driver's copies for programs: which engine copies what, when.
+#include <doctest/doctest.h>
+
+#include "paging_driver_bench.hpp"
+
+using namespace farfault;
+using namespace farfault::driver_bench;
+
+namespace {
+
+constexpr std::uint64_t kBase = 64;  // first page of the buffer
+
+// Pages 64 and 65 on GPU 0, 66 on the CPU, 67 nowhere, 68 on GPU 2, 69 on GPU 0; the host has them in its
+// frames 0, 1, ... after 300 of others.
+struct CopyBench : Bench {
+  struct Script {
+    std::vector<Record<CopyBytes>> orders = {};
+    std::vector<Record<CopyDone>> copied = {};
+    std::vector<Record<PageFault>> faults = {};
+    std::vector<Record<PageUnmapped>> unmapped = {};
+  };
+  explicit CopyBench(Script script, std::uint32_t migrations = 16) : host_pages({{kBase, 6}}) {
+    table.map(kBase, physical(0, 7 << 12));
+    table.map(kBase + 1, physical(0, 3 << 12));
+    table.map(kBase + 2, physical(kFirstCpu, 9 << 12));
+    table.map(kBase + 4, physical(2, 5 << 12));
+    table.map(kBase + 5, physical(0, 8 << 12));
+    for (std::uint64_t f = 300; f < 306; ++f) host_pages.add_frame(f);
+    PagingDriverSpec spec;
+    spec.placed = in_use({100, 200, 200}, 300);
+    spec.preloaded = &table;
+    spec.host_pages = &host_pages;
+    spec.streams = 2;
+    spec.params.migrations = migrations;
+    driver = &system.add<PagingDriver>("driver", DriverBench::with_memory(spec));
+    feed(driver->copy_bytes, std::move(script.orders));
+    feed(driver->fault, std::move(script.faults));
+    feed(driver->unmapped, std::move(script.unmapped));
+    feed(driver->copied, std::move(script.copied));
+    mapped = sinks(driver->mapped, 2);
+    join(driver->placed, mapped[0]->in_port);
+    moves = sinks(driver->move, 2);
+    copies = sinks(driver->copy, 3);
+    done = &sink(driver->bytes_copied);
+    run();
+  }
+  CopyOrder order(std::size_t gpu, std::size_t n) const { return copies[gpu]->records()[n].message; }
+
+  PageTable table{0, 12};
+  HostPages host_pages;
+  PagingDriver* driver = nullptr;
+  std::vector<Sink<PageMapped>*> mapped;
+  std::vector<Sink<PageMove>*> moves;
+  std::vector<Sink<CopyOrder>*> copies;
+  Sink<BytesCopied>* done = nullptr;
+};
+
+CopyBytes to_gpus(VirtAddr first, std::uint64_t bytes, std::uint32_t stream = 0) {
+  return {first, bytes, stream, Access::read, {}};
+}
+CopyBytes to_host(VirtAddr first, std::uint64_t bytes, std::uint32_t stream = 0) {
+  return {first, bytes, stream, Access::write, {}};
+}
+PhysAddr host_frame(std::uint64_t n) {
+  return physical(kFirstCpu, (300 + n) << 12);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "driver: a copy to the GPUs is an order for each page, at the GPU that has it, from the host's frame") {
+  CopyBench const b({.orders = {{Time{100ns}, to_gpus(kBase << 12, 6 << 12)}},
+                     .copied = {{Time{1us}, {0}}, {Time{2us}, {2}}, {Time{3us}, {1}}, {Time{4us}, {3}}}});
+  // Those on the CPU and nowhere are passed over.
+  CHECK(b.copies[0]->nanoseconds() == Times{101, 101, 101});
+  CHECK(b.copies[1]->count() == 0);
+  CHECK(b.copies[2]->nanoseconds() == Times{101});
+  CHECK(b.order(0, 0).from == host_frame(0));
+  CHECK(b.order(0, 0).to == physical(0, 7 << 12));
+  CHECK(b.order(0, 0).bytes == 4096);
+  CHECK(b.order(0, 1).from == host_frame(1));
+  CHECK(b.order(0, 1).to == physical(0, 3 << 12));
+  CHECK(b.order(2, 0).from == host_frame(4));
+  CHECK(b.order(2, 0).to == physical(2, 5 << 12));
+  CHECK(b.order(0, 2).from == host_frame(5));
+  CHECK(b.done->nanoseconds() == Times{4001});  // with the last of them
+  CHECK(b.driver->state().stats.copied_bytes == 4 * 4096);
+  CHECK(b.driver->state().free_moves.size() == 16);
+}
+
+TEST_CASE("driver: a copy to the host runs the other way, in whole lines from its first byte to its last") {
+  CopyBench const b({.orders = {{Time{100ns}, to_host((kBase << 12) + 4000, 300, 1)}},
+                     .copied = {{Time{1us}, {0}}, {Time{2us}, {1}}}});
+  CHECK(b.copies[0]->count() == 2);
+  CHECK(b.order(0, 0).from == physical(0, (7 << 12) + 3968));
+  CHECK(b.order(0, 0).to == host_frame(0) + 3968);
+  CHECK(b.order(0, 0).bytes == 128);
+  CHECK(b.order(0, 1).from == physical(0, 3 << 12));
+  CHECK(b.order(0, 1).to == host_frame(1));
+  CHECK(b.order(0, 1).bytes == 4000 + 300 - 4096);
+  REQUIRE(b.done->count() == 1);
+  CHECK(b.done->records()[0].message.stream == 1);
+}
+
+TEST_CASE("driver: a copy of pages that are on no GPU is done at once") {
+  CopyBench const b({.orders = {{Time{100ns}, to_gpus((kBase + 2) << 12, 2 << 12)}}});
+  CHECK(b.done->nanoseconds() == Times{101});
+  CHECK(b.driver->state().stats.copied_bytes == 0);
+}
+
+TEST_CASE("driver: two streams that copy take turns where few pages can be copied at a time") {
+  CopyBench const b({.orders = {{Time{100ns}, to_gpus(kBase << 12, 2 << 12, 0)},
+                                {Time{100ns}, to_host((kBase + 4) << 12, 2 << 12, 1)}},
+                     .copied = {{Time{1us}, {0}}, {Time{2us}, {0}}, {Time{3us}, {0}}, {Time{4us}, {0}}}},
+                    1);
+  CHECK(b.copies[0]->nanoseconds() == Times{101, 2001, 3001});
+  CHECK(b.copies[2]->nanoseconds() == Times{1001});
+  CHECK(b.order(0, 0).to == physical(0, 7 << 12));
+  CHECK(b.order(2, 0).from == physical(2, 5 << 12));
+  CHECK(b.order(0, 1).to == physical(0, 3 << 12));
+  CHECK(b.order(0, 2).from == physical(0, 8 << 12));
+  CHECK(b.done->nanoseconds() == Times{3001, 4001});
+  CHECK(b.done->records()[0].message.stream == 0);
+}
+
+TEST_CASE(
+    "driver: a page that moves is copied when it has arrived, one that is copied moves when that is done") {
+  // Page 68 moves from GPU 2 to GPU 1 in move 0, while the host's copy waits for it; page 64 is copied in
+  // move 0 after that, and is wanted on GPU 1 meanwhile.
+  CopyBench const b(
+      {.orders = {{Time{500ns}, to_gpus((kBase + 4) << 12, 1 << 12, 0)},
+                  {Time{20us}, to_gpus(kBase << 12, 1 << 12, 1)}},
+       .copied = {{Time{9us}, {0}}, {Time{11us}, {0}}, {Time{25us}, {0}}, {Time{35us}, {0}}},
+       .faults = {{Time{100ns}, remote(kBase + 4, 1, 0, 1)}, {Time{21us}, remote(kBase, 1, 0, 2)}},
+       .unmapped = {{Time{2us}, {0}}, {Time{3us}, {0}}, {Time{30us}, {0}}, {Time{31us}, {0}}}});
+  CHECK(b.copies[1]->nanoseconds() == Times{3001, 9001, 31001});
+  CHECK(b.order(1, 0).from == physical(2, 5 << 12));
+  CHECK(b.order(1, 1).from == host_frame(4));
+  CHECK(b.order(1, 1).to == b.order(1, 0).to);
+  CHECK(b.copies[0]->nanoseconds() == Times{20001});
+  CHECK(b.done->nanoseconds() == Times{11001, 25001});
+  // The fault on page 64 is handled when its copy is done.
+  CHECK(b.moves[0]->nanoseconds() == Times{1101, 9001, 26001, 35001});
+  CHECK(b.order(1, 2).from == physical(0, 7 << 12));
+  CHECK(b.driver->state().stats.migrations == 2);
+}

@@ -1,0 +1,171 @@
+// What a program does: the rules of its operations, the host's streams, a GPU's kernels of several streams.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "farfault/compute/host.hpp"
+#include "farfault/paging/host_pages.hpp"
+#include "hand_kernel.hpp"
+#include "mock.hpp"
+
+using namespace farfault;
+using namespace farfault::mock;
+
+namespace {
+
+using Times = std::vector<std::int64_t>;
+
+Workload program_of(std::size_t kernels, std::vector<Operation> operations) {
+  std::vector<std::unique_ptr<Kernel const>> all;
+  for (std::size_t i = 0; i < kernels; ++i)
+    all.push_back(std::make_unique<HandKernel>(KernelShape{"k", 1, 64, 1, 0},
+                                               [](std::uint64_t, std::uint32_t) { return Program{}; }));
+  return {"program", {{"a", 4096, 8192}, {"b", 16384, 100}}, std::move(all), {}, std::move(operations)};
+}
+
+// The host over one GPU, which takes 10 ns for kernel 0, 20 ns for kernel 1 and so on, and a driver that
+// takes 1 us for a copy; links of 1 ns.
+struct HostBench : Bench {
+  explicit HostBench(Applications const& applications) {
+    auto& h = system.add<Host>("host", {{}, 1, &applications});
+    ResponderSpec<LaunchKernel, KernelDone> runs;
+    runs.reply = [](LaunchKernel const& m) { return KernelDone{0, m.kernel}; };
+    runs.delay = [this](std::uint64_t n) { return (gpu->records()[n].message.kernel + 1) * 10ns; };
+    gpu = &responder<LaunchKernel, KernelDone>(runs, h.kernel_done);
+    join_family(h.launch, {gpu->request});
+    bool const has_copies = std::ranges::any_of(applications, [](Application const& a) {
+      return std::ranges::any_of(a.workload->operations(), &Operation::is_copy);
+    });
+    if (has_copies) {
+      ResponderSpec<CopyBytes, BytesCopied> copies;
+      copies.reply = [](CopyBytes const& m) { return BytesCopied{m.stream}; };
+      copies.delay = always(1us);
+      driver = &responder<CopyBytes, BytesCopied>(copies, h.copied);
+      join(h.copy, driver->request);
+    }
+    for (std::uint32_t a = 0; a < applications.count(); ++a)
+      system.post(h.begin, StartApplication{a}, Time{100ns});
+    host = &h;
+    run();
+  }
+  std::vector<std::uint32_t> launched() const {
+    std::vector<std::uint32_t> kernels;
+    for (auto const& r : gpu->records()) kernels.push_back(r.message.kernel);
+    return kernels;
+  }
+  Host* host = nullptr;
+  Responder<LaunchKernel, KernelDone>* gpu = nullptr;
+  Responder<CopyBytes, BytesCopied>* driver = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("operations: each rule is told when it is broken") {
+  std::vector<Buffer> const buffers{{"a", 4096, 8192}};
+  auto const broken = [&](std::vector<Operation> const& o) { return why_not(o, 2, buffers); };
+  auto const k0 = Operation::launch(0), k1 = Operation::launch(1);
+  CHECK(broken({k0, k1}).empty());
+  CHECK(broken({k1, Operation::copy_to_gpus(4096, 8192), k0, Operation::wait_for(1, 1)}).empty());
+  CHECK(broken({k0}) == "a kernel is never launched");
+  CHECK(broken({k0, k1, k1}) == "operation 2 launches kernel 1, which there is not, or a second time");
+  CHECK(broken({k0, k1, Operation::launch(2)}) ==
+        "operation 2 launches kernel 2, which there is not, or a second time");
+  CHECK(broken({k0, k1, Operation::wait_for(2, 0)}) ==
+        "operation 2 waits for operation 2, which does not come before it");
+  CHECK(broken({k0, k1, Operation::copy_to_host(4096, 8193)}) ==
+        "operation 2 copies 8193 bytes, which no buffer has");
+  CHECK(broken({k0, k1, Operation::copy_to_host(4095, 1)}) ==
+        "operation 2 copies 1 bytes, which no buffer has");
+  CHECK(broken({k0, k1, Operation::copy_to_host(12287, 1)}).empty());
+  CHECK(broken({k0, k1, Operation::copy_to_host(4096, 0)}) ==
+        "operation 2 copies 0 bytes, which no buffer has");
+  CHECK(broken({k0, Operation::launch(1, 2)}) == "a stream below the last one has no operation");
+  CHECK(broken({k0, Operation::launch(1, kMostStreams)}) == "operation 1 is in a stream beyond the limit");
+}
+
+TEST_CASE("host: kernels of two streams run beside each other, those of one in order") {
+  auto const w = program_of(3, {Operation::launch(0, 0), Operation::launch(1, 1), Operation::launch(2, 0)});
+  Applications const applications(w);
+  HostBench const b(applications);
+  CHECK(b.launched() == std::vector<std::uint32_t>{0, 1, 2});
+  CHECK(b.gpu->nanoseconds() == Times{101, 101, 101 + 12});
+  CHECK(b.gpu->records()[1].message.launch == 1);
+  CHECK(b.gpu->records()[2].message.launch == 2);
+  CHECK(b.host->has_finished(0));
+  CHECK(b.host->state().runs[0].last_end == Time{144ns});
+}
+
+TEST_CASE("host: a wait holds its stream until the operation of another has ended, and no longer") {
+  // Kernel 3, in stream 1, waits for kernel 1 in stream 0, not for kernel 2 behind it.
+  auto const w = program_of(4, {Operation::launch(0, 0), Operation::launch(1, 0), Operation::launch(2, 0),
+                                Operation::wait_for(1, 1), Operation::launch(3, 1)});
+  Applications const applications(w);
+  HostBench const b(applications);
+  CHECK(b.launched() == std::vector<std::uint32_t>{0, 1, 2, 3});
+  CHECK(b.gpu->nanoseconds() == Times{101, 113, 135, 135});
+}
+
+TEST_CASE("host: a wait for what has ended, and one for a wait, take no time") {
+  auto const w = program_of(3, {Operation::launch(0, 0), Operation::wait_for(0, 1), Operation::wait_for(1, 2),
+                                Operation::launch(2, 2), Operation::launch(1, 1), Operation::wait_for(0, 0)});
+  Applications const applications(w);
+  HostBench const b(applications);
+  CHECK(b.launched() == std::vector<std::uint32_t>{0, 1, 2});
+  CHECK(b.gpu->nanoseconds() == Times{101, 113, 113});
+  CHECK(b.host->has_finished(0));
+}
+
+TEST_CASE("host: copies are ordered from the driver in their stream's turn, in their address space") {
+  auto const w = program_of(
+      1, {Operation::copy_to_gpus(4096, 8192), Operation::launch(0), Operation::copy_to_host(16384, 100)});
+  auto const other = program_of(1, {});
+  Applications const applications(
+      std::vector<Application>{{"other", &other, 0, {}, {}, {}, 1}, {"copies", &w, 1, {}, {}, {}, 1}});
+  HostBench const b(applications);
+  REQUIRE(b.driver->records().size() == 2);
+  CHECK(b.driver->nanoseconds() == Times{101, 1125});
+  auto const& to_gpus = b.driver->records()[0].message;
+  CHECK(to_gpus.first == first_address_of(1) + 4096);
+  CHECK(to_gpus.bytes == 8192);
+  CHECK(to_gpus.stream == 1);
+  CHECK(to_gpus.access == Access::read);
+  CHECK(b.driver->records()[1].message.access == Access::write);
+  CHECK(b.driver->records()[1].message.first == first_address_of(1) + 16384);
+  auto const& copies = b.host->state().copies;
+  REQUIRE(copies.size() == 2);
+  CHECK(copies[0].application == 1);
+  CHECK(copies[0].operation == 0);
+  CHECK(copies[1].operation == 2);
+  CHECK(copies[1].started == Time{1124ns});
+  CHECK(copies[1].finished == Time{2126ns});
+  CHECK(b.host->state().stats[1].copies == 2);
+  CHECK(b.host->state().stats[0].copies == 0);
+}
+
+TEST_CASE("host: an application repeats when all its streams have ended, waits and all") {
+  auto w = program_of(2, {Operation::launch(1, 0), Operation::wait_for(0, 1), Operation::launch(0, 1)});
+  Applications const applications(std::vector<Application>{{"a", &w, 0, {}, {}, {}, 2}});
+  HostBench const b(applications);
+  CHECK(b.launched() == std::vector<std::uint32_t>{1, 0, 1, 0});
+  CHECK(b.gpu->nanoseconds() == Times{101, 123, 135, 157});
+  CHECK(b.gpu->records()[3].message.launch == 3);
+  CHECK(b.host->has_finished(0));
+  CHECK(b.host->waiting_for().empty());
+}
+
+TEST_CASE("host pages: a page of several ranges has one frame, whatever their order") {
+  HostPages pages({{100, 4}, {10, 2}, {102, 3}, {12, 1}, {200, 1}});
+  std::vector<std::uint64_t> order;
+  pages.each([&](std::uint64_t page) {
+    order.push_back(page);
+    pages.add_frame(1000 + order.size());
+  });
+  CHECK(order == std::vector<std::uint64_t>{10, 11, 12, 100, 101, 102, 103, 104, 200});
+  CHECK(pages.pages() == 9);
+  CHECK(pages.frame_of(10) == 1001);
+  CHECK(pages.frame_of(12) == 1003);
+  CHECK(pages.frame_of(100) == 1004);
+  CHECK(pages.frame_of(104) == 1008);
+  CHECK(pages.frame_of(200) == 1009);
+  CHECK(HostPages().empty());
+}

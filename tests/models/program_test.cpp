@@ -1,0 +1,145 @@
+// Programs on a whole machine: copies between the host and the GPUs, kernels in streams.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "farfault/workloads/copies.hpp"
+#include "run_model.hpp"
+
+using namespace farfault;
+using test::ModelRun;
+
+namespace {
+
+std::string const kFir =
+    "include = [\"paper-gmmu-bypass\"]\ngpu.sms = 8\nworkload.name = \"fir\"\n"
+    "workload.fir.size = \"1 MiB\"\n";
+
+std::uint64_t bytes_of(Workload const& w, bool host_written) {
+  std::uint64_t sum = 0;
+  for (auto const& b : w.buffers())
+    if (b.host_written == host_written) sum += b.bytes;
+  return sum;
+}
+
+std::string chase(std::string const& more) {
+  return "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"single-gpu\"\n"
+         "memory.placement = \"interleave\"\nworkload.name = \"pointer_chase\"\n"
+         "workload.pointer_chase.elements = 64\nworkload.pointer_chase.hops = 2000\n" +
+         more;
+}
+
+Time end_of(ModelRun const& run) {
+  return run.assembly().host(0).state().runs[0].last_end;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "copies: every byte that the host wrote goes to the GPU that has it, before the kernel; results come "
+    "back") {
+  for (auto const* placement : {"interleave", "contiguous"}) {
+    ModelRun run(kFir + "memory.placement = \"" + placement + "\"\n", workloads::add_copies);
+    run.run();
+    auto const& w = *run.applications()[0].workload;
+    auto const in = bytes_of(w, true), out = bytes_of(w, false);
+    CHECK(run.total("driver", "copied_bytes") >= in + out);
+    CHECK(run.total("driver", "copied_bytes") < in + out + 64 * w.buffers().size());
+    CHECK(run.total("copy_engine", "lines_in") >= in / 64);
+    CHECK(run.total("copy_engine", "lines_in") <= in / 64 + w.buffers().size());
+    CHECK(run.total("copy_engine", "lines_out") >= out / 64);
+    auto const& copies = run.assembly().host(0).state().copies;
+    REQUIRE(copies.size() == w.buffers().size());
+    auto const kernel = run.kernel(0);
+    CHECK(copies.back().started == kernel.finished);
+    CHECK(copies[copies.size() - 2].finished == kernel.launched);
+    CHECK(run.total("host", "copies") == copies.size());
+  }
+}
+
+TEST_CASE("copies: a long copy gets the bandwidth of the link where enough lines are under way") {
+  // One GPU: what the CPU's link and 4096 lines of 64 bytes under way can carry.
+  ModelRun run(
+      "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"single-gpu\"\nmemory.placement = "
+      "\"interleave\"\n"
+      "gpu.copy_engine.window = 4096\ndriver.migrations = 64\nworkload.name = \"vectoradd\"\n"
+      "workload.vectoradd.elements = 524288\n",
+      workloads::add_copies);
+  run.run();
+  auto const& copies = run.assembly().host(0).state().copies;
+  double const seconds = static_cast<double>(picoseconds(copies[0].finished - copies[0].started)) * 1e-12;
+  auto const bytes = static_cast<double>(run.applications()[0].workload->buffers()[0].bytes);
+  double link = 0;
+  for (auto const& l : run.machine().links)
+    link = std::max(link, static_cast<double>(l.forward.bytes_per_second));
+  MESSAGE("copy of ", bytes, " bytes: ", bytes / seconds / 1e9, " GB/s, of ", link / 1e9, " of the link");
+  CHECK(bytes / seconds > 0.6 * link * 64 / 88);
+  CHECK(bytes / seconds < link);
+}
+
+TEST_CASE(
+    "copies: pages that nothing maps yet are left to their first touch, and results are copied from where "
+    "they are") {
+  ModelRun run(kFir + "memory.placement = \"first_touch\"\n", workloads::add_copies);
+  run.run();
+  CHECK(run.total("copy_engine", "lines_in") == 0);
+  CHECK(run.total("copy_engine", "lines_out") >= bytes_of(*run.applications()[0].workload, false) / 64);
+}
+
+TEST_CASE("copies: the result is the same on any partitions, also while pages move") {
+  for (std::string const more : {"memory.placement = \"interleave\"\n",
+                                 "memory.placement = \"interleave\"\nmemory.remote_touch = \"migrate\"\n",
+                                 "memory.placement = \"first_touch\"\nmemory.first_touch_by = "
+                                 "\"driver\"\nmemory.first_touch_copy = true\n",
+                                 "memory.placement = \"contiguous\"\nmemory.large_pages = "
+                                 "\"all\"\nmemory.large_page_size = \"2 MiB\"\n"}) {
+    ModelRun one(kFir + more, workloads::add_copies, {}, topologies::Granularity::one);
+    ModelRun split(kFir + more, workloads::add_copies, {}, topologies::Granularity::split_gpu);
+    one.run();
+    split.run();
+    CHECK(one.assembly().host(0).has_finished(0));
+    CHECK(one.engine().state_digest() == split.engine().state_digest());
+    CHECK(one.assembly().host(0).state().copies.size() == 3);
+  }
+}
+
+TEST_CASE(
+    "streams: chains in streams of their own are walked side by side, in one stream one after the other") {
+  auto const alone = picoseconds(end_of(ModelRun(chase("")).run()).time_since_epoch());
+  auto const in_turn =
+      picoseconds(end_of(ModelRun(chase("workload.pointer_chase.chains = 4\n")).run()).time_since_epoch());
+  ModelRun run(chase("workload.pointer_chase.chains = 4\nworkload.pointer_chase.streams = 4\n"));
+  run.run();
+  auto const at_once = picoseconds(end_of(run).time_since_epoch());
+  // Behind the first, chains find parts of the page table in caches.
+  CHECK(in_turn > 7 * alone / 2);
+  CHECK(in_turn <= 4 * alone);
+  CHECK(at_once < 11 * alone / 10);
+  CHECK(at_once >= alone);
+  for (std::size_t k = 1; k < 4; ++k) CHECK(run.kernel(k).launched == run.kernel(0).launched);
+}
+
+TEST_CASE(
+    "streams: kernels of one application that share SMs end with all their blocks, in any order of streams") {
+  // FIR twice: the second kernel in a stream of its own, over the same buffers.
+  auto const both = [](Workload& w) {
+    std::vector<Operation> operations;
+    for (std::uint32_t k = 0; k < w.kernel_count(); ++k) operations.push_back(Operation::launch(k, k));
+    w.set_operations(operations);
+  };
+  std::string const stencil =
+      "include = [\"paper-gmmu-bypass\"]\ngpu.sms = 8\nmemory.placement = \"interleave\"\n"
+      "workload.name = \"kmeans\"\nworkload.kmeans.size = \"256 KiB\"\ngpu.l2_cache.write_back_at_kernel_end "
+      "= "
+      "true\n";
+  ModelRun in_turn(stencil);
+  ModelRun at_once(stencil, both);
+  in_turn.run();
+  at_once.run();
+  CHECK(at_once.applications().streams() > 1);
+  for (auto const* stat : {"blocks", "instructions", "transactions"})
+    CHECK(at_once.total("sm", stat) == in_turn.total("sm", stat));
+  CHECK(at_once.total("host", "kernels") == in_turn.total("host", "kernels"));
+  CHECK(end_of(at_once) < end_of(in_turn));
+}

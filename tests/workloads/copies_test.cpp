@@ -1,0 +1,90 @@
+// Copies that are left out of a program, or added to it.
+#include "farfault/workloads/copies.hpp"
+
+#include <doctest/doctest.h>
+
+#include <tuple>
+
+namespace farfault::workloads {
+namespace {
+
+class Empty final : public Kernel {
+ public:
+  KernelShape const& shape() const override { return shape_; }
+  void instruction(std::uint64_t, std::uint32_t, std::uint64_t, WarpInstruction& out) const override {
+    out.op = Op::end;
+  }
+
+ private:
+  KernelShape shape_{};
+};
+
+Workload program(std::size_t kernels, std::vector<Operation> operations,
+                 std::vector<Buffer> buffers = {
+                     {"in", 0, 100, true},
+                     {"out", 4096, 50, false},
+                     {"more", 8192, 60, true},
+                 }) {
+  std::vector<std::unique_ptr<Kernel const>> all;
+  for (std::size_t i = 0; i < kernels; ++i) all.push_back(std::make_unique<Empty>());
+  return {"w", std::move(buffers), std::move(all), {}, std::move(operations)};
+}
+
+std::string text(Workload const& w) {
+  std::string all;
+  for (auto const& o : w.operations()) {
+    auto const numbers = std::to_string(o.number);
+    auto const range = std::to_string(o.first) + "+" + std::to_string(o.bytes);
+    all += (all.empty() ? "" : " ") + std::to_string(o.stream) + ":" +
+           (o.kind == OperationKind::kernel         ? "kernel" + numbers
+            : o.kind == OperationKind::wait         ? "wait" + numbers
+            : o.kind == OperationKind::copy_to_gpus ? "in" + range
+                                                    : "out" + range);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("copies: what the host wrote goes in before the first kernel, the rest comes back after the last") {
+  auto w = program(2, {});
+  add_copies(w);
+  CHECK(text(w) == "0:in0+100 0:in8192+60 0:kernel0 0:kernel1 0:out4096+50");
+  auto in_place = program(1, {}, {{"data", 0, 100, true}});
+  add_copies(in_place);
+  CHECK(text(in_place) == "0:in0+100 0:kernel0 0:out0+100");
+}
+
+TEST_CASE(
+    "copies: streams wait for the copies before them, and the copies behind them wait for all streams") {
+  auto w = program(3, {Operation::launch(0, 0), Operation::launch(1, 1), Operation::wait_for(1, 0),
+                       Operation::launch(2, 0)});
+  add_copies(w);
+  CHECK(text(w) ==
+        "0:in0+100 0:in8192+60 1:wait1 0:kernel0 1:kernel1 0:wait4 0:kernel2 0:wait4 0:out4096+50");
+}
+
+TEST_CASE("copies: a program that copies keeps its own, and is itself without them") {
+  std::vector<Operation> const own{Operation::copy_to_gpus(0, 10), Operation::launch(0, 0),
+                                   Operation::wait_for(1, 1),      Operation::copy_to_gpus(20, 10, 1),
+                                   Operation::wait_for(3, 2),      Operation::launch(1, 2)};
+  auto w = program(2, own);
+  add_copies(w);
+  CHECK(text(w) == "0:in0+10 0:kernel0 1:wait1 1:in20+10 2:wait3 2:kernel1");
+  leave_out_copies(w);
+  // The copy in stream 1 ended no earlier than the wait before it.
+  CHECK(text(w) == "0:kernel0 1:wait0 2:wait1 2:kernel1");
+}
+
+TEST_CASE("copies: a stream of copies alone is left out with them, and nobody waits for it") {
+  auto w =
+      program(1, {Operation::copy_to_gpus(0, 10, 0), Operation::wait_for(0, 1), Operation::launch(0, 1)});
+  leave_out_copies(w);
+  CHECK(text(w) == "0:kernel0");
+  CHECK(w.streams() == 1);
+  auto only = program(0, {Operation::copy_to_gpus(0, 10, 0)});
+  leave_out_copies(only);
+  CHECK(only.operations().empty());
+}
+
+}  // namespace farfault::workloads
