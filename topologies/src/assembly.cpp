@@ -186,7 +186,7 @@ void Assembly::build_cpus() {
     iommu.page_sizes = config_.memory.page_sizes();
     iommu.spaces = applications_.spaces();
     iommu.moves = config_.driver.migrations;
-    iommu.replays_faults = config_.memory.replays_faults();
+    iommu.replays_first_touches = config_.memory.replays_first_touches();
     for (auto const g : instance.gpus)
       if (gpus_[g]->cpu == c)
         iommu.gpus.push_back({static_cast<DeviceId>(g), static_cast<NodeId>(gpus_[g]->node)});

@@ -143,7 +143,9 @@ void MachineConfig::bind(Config& config, Policies const* more) {
       config.leave_out(name, "a memory.placement that leaves pages to their first touch");
   if (!memory.replays_faults())
     for (auto const* name : {"gpu.l1_tlb.faulted_pages", "gpu.l1_tlb.faulted_accesses", "iommu.fault_buffer"})
-      config.leave_out(name, "memory.first_touch_by = \"driver\" and pages that wait for their first touch");
+      config.leave_out(
+          name,
+          "memory.first_touch_by = \"driver\" and pages that wait for their first touch, or pages that move");
   leave_out_walk_cache(config, "gpu.gmmu", gmmu.walk_latency, gmmu.walk_cache, gmmu.walk_cache_policies);
   leave_out_walk_cache(config, "iommu", iommu.walk_latency, iommu.walk_cache, iommu.walk_cache_policies);
   if (l2_cache.partitions == 1)

@@ -179,7 +179,7 @@ void Gmmu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const 
 void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if (device_of(m.frame) == spec().device && !s.table.find(m.page)) s.table.map(m.page, m.frame, m.size);
-  if (m.found_by == FoundBy::replay) {
+  if (is_replay(m.found_by)) {
     ++s.stats.replays;
     return cx.send(response, m);
   }

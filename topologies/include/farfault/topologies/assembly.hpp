@@ -88,7 +88,8 @@ struct MemoryParams {
   // Whether a page may be mapped at its first touch; whether one may move.
   bool pages_wait() const { return placement.why_not({}).empty() && placement.make({})->leaves_out(); }
   // Whether a GPU is told that its access is faulted, and makes it again at the replay.
-  bool replays_faults() const { return first_touch_by == FirstTouchBy::driver && pages_wait(); }
+  bool replays_first_touches() const { return first_touch_by == FirstTouchBy::driver && pages_wait(); }
+  bool replays_faults() const { return replays_first_touches() || pages_move(); }
   bool pages_move() const { return remote_touch.why_not({}).empty() && remote_touch.make({})->moves_pages(); }
 };
 

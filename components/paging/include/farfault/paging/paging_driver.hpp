@@ -21,8 +21,8 @@
 //   2. is fetched into a new frame by the copy engine of the destination GPU;
 //   3. is mapped there, at every IOMMU, and the old frame is released.
 // Up to `migrations` pages are copied at a time, further ones wait in order; a fault on a page that is being
-// copied is answered with its new frame. A GPU whose memory is full gets no further pages: it accesses them
-// remotely.
+// copied, or was when an IOMMU was asked for it, is answered with its new frame. A GPU whose memory is full
+// gets no further pages: it accesses them remotely.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@
 // router learns of a request as soon as the GMMU knows: at the end of its walk, or when the IOMMU
 // responds. A page that was not mapped yet, and that a fault of the request has put into this GPU's memory
 // (first touch, migration), counts as remote, wherever the request was sent: it needs the IOMMU. So does a
-// page that the IOMMU says is not mapped: the request ends at once, faulted, and holds nothing any more. The
+// page that the IOMMU says is faulted: the request ends at once, and holds nothing any more. The
 // page's replay writes the entry, if the frame is this GPU's, and goes on to the L2 TLB, behind all earlier
 // responses. An
 // invalidation clears the page's entry, is forwarded to the TLBs behind all earlier responses, and is
