@@ -24,7 +24,7 @@ struct MovingBench : Bench {
     feed(iommu.invalidated, std::move(script.invalidated));
     out = &sink(iommu.response);
     faults = &sink(iommu.fault);
-    sink(iommu.first_touch);
+    first_touches = &sink(iommu.first_touch);
     unmapped = &sink(iommu.unmapped);
     cache = &responder<MemRequest, MemResponse>(memory(always(10ns)), iommu.entry_read);
     join_family(iommu.read_entry, {cache->request});
@@ -46,6 +46,7 @@ struct MovingBench : Bench {
   Iommu& iommu;
   Sink<Packet>* out = nullptr;
   Sink<PageFault>* faults = nullptr;
+  Sink<PageFault>* first_touches = nullptr;
   Sink<PageUnmapped>* unmapped = nullptr;
   Memory* cache = nullptr;
 };
@@ -300,4 +301,66 @@ TEST_CASE("IOMMU: its own TLB forgets a page that is unmapped") {
   CHECK(frames == std::vector<PhysAddr>{kHere, kHere, there, there});
   CHECK(b.iommu.state().stats.tlb_hits == 2);
   CHECK(b.iommu.state().walker.walks() == 2);
+}
+
+TEST_CASE(
+    "IOMMU: of faults that GPUs keep it has no record, and the driver's answer goes to the one that does") {
+  auto const table = page_on_gpu1();
+  auto const there = physical(2, 77 << 12);
+  auto spec = spec_of(table);
+  spec.replays_first_touches = true;
+  spec.kept_by_gpus = 7;
+  auto mapped = answered(kOnGpu1, there);
+  mapped.entry = 4;
+  mapped.keeper = 3;  // GPU 2
+  PageMapped const first{55, physical(0, 3 << 12), 9, 0, FaultKind::not_mapped, 1};
+  MovingBench b(spec,
+                {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)},
+                              {Time{200ns}, ask(kOnGpu1, 0, 8)},
+                              {Time{300ns}, ask(55, 0, 9)},
+                              {Time{600ns}, ask(kPage, 0, 10)}},
+                 .mapped = {{Time{900ns}, mapped}, {Time{950ns}, first}},
+                 .moves = {{Time{500ns}, unmap(0, kPage, kHere)}, {Time{1000ns}, unmap(1, kOnGpu1, there)}}});
+  CHECK(found_by(*b.out) == Found{FoundBy::unrecorded, FoundBy::unrecorded, FoundBy::unrecorded,
+                                  FoundBy::unrecorded, FoundBy::settled, FoundBy::replay});
+  std::vector<FaultKind> kinds;
+  std::vector<Packet> replays;
+  for (auto const& r : b.out->records()) {
+    if (r.message.kind != PacketKind::translate_response) continue;
+    if (r.message.found_by == FoundBy::unrecorded) {
+      kinds.push_back(static_cast<FaultKind>(r.message.bytes));
+      CHECK(r.message.frame == kNoFrame);
+    } else {
+      replays.push_back(r.message);
+    }
+  }
+  CHECK(kinds == std::vector<FaultKind>{FaultKind::remote, FaultKind::remote, FaultKind::not_mapped,
+                                        FaultKind::moving});
+  REQUIRE(replays.size() == 2);
+  CHECK(replays[0].destination == 12);
+  CHECK(replays[0].tag == 5);
+  CHECK(replays[0].frame == there);
+  CHECK(replays[1].destination == 10);
+  CHECK(replays[1].tag == 10);
+  CHECK(b.faults->count() == 0);
+  CHECK(b.first_touches->count() == 0);
+  auto const& s = b.iommu.state();
+  CHECK(s.faults.in_use() == 0);
+  CHECK(s.stats.page_faults + s.stats.remote_faults + s.stats.merged_faults == 0);
+  CHECK(s.table.find(55) == PageTranslation{physical(0, 3 << 12)});
+  // kPage is on GPU 1. Of kOnGpu1's place GPU 2 has been told, which has it: one invalidation.
+  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
+}
+
+TEST_CASE(
+    "IOMMU: a GPU that keeps its faults is invalidated where a replay has told it of a page elsewhere") {
+  auto const table = page_on_gpu1();
+  auto spec = spec_of(table);
+  spec.kept_by_gpus = 6;
+  auto refused = answered(kOnGpu1, kHere);
+  refused.keeper = 3;
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}},
+                       .mapped = {{Time{900ns}, refused}},
+                       .moves = {{Time{1000ns}, unmap(1, kOnGpu1, kHere)}}});
+  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
 }

@@ -83,10 +83,11 @@ void Assembly::add_host_and_driver(Instance& instance) {
       {config_.driver, page_bits_, memory.devices(),
        InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_, config_.memory.frame_allocation,
        &memory.placed(), &memory.iommu_table(), iommus,
-       iommus * (config_.iommu.pages + config_.iommu.fault_buffer), config_.memory.first_touch_by,
-       config_.memory.first_touch_copy, memory.host_written(), config_.l2_cache.software_coherent(),
-       memory.unmapped_pages(), config_.memory.pages_wait(), config_.memory.pages_move(),
-       memory.large_pages(), InitialMemory::data_bytes(config_.cpu_dram.capacity.bytes) >> page_bits_});
+       iommus * (config_.iommu.pages + config_.iommu.fault_buffer) + gpus * config_.gmmu.fault_buffer,
+       config_.memory.first_touch_by, config_.memory.first_touch_copy, memory.host_written(),
+       config_.l2_cache.software_coherent(), memory.unmapped_pages(), config_.memory.pages_wait(),
+       config_.memory.pages_move(), memory.large_pages(),
+       InitialMemory::data_bytes(config_.cpu_dram.capacity.bytes) >> page_bits_});
 }
 
 void Assembly::wire_instance(Instance& instance) {

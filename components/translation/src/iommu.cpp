@@ -307,7 +307,7 @@ void Iommu::told(std::uint64_t page, PageTranslation const& to, std::uint16_t gp
 void Iommu::answer(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,
                    Cx& cx) const {
   auto& s = cx.state();
-  if (found.found_by != FoundBy::nothing) told(page, found.to, to.gpu, s);
+  if (found.to.frame != kNoFrame) told(page, found.to, to.gpu, s);
   s.last_response = std::max(s.last_response, cx.now() + extra);
   Packet p{};
   p.kind = PacketKind::translate_response;

@@ -58,7 +58,7 @@ struct PagingDriverSpec {
   std::vector<PlacedPage> const* placed = nullptr;  // at time zero, in the order in which frames were taken
   PageTable const* preloaded = nullptr;
   std::uint32_t iommus = 1;
-  std::uint32_t queue = 1024;  // faults that all IOMMUs together can have outstanding
+  std::uint32_t queue = 1024;  // faults that all IOMMUs and GPUs together can have outstanding
   FirstTouchBy first_touch_by = FirstTouchBy::driver;
   bool first_touch_copy = false;
   std::vector<PageRange> host_written;  // pages whose contents the host wrote

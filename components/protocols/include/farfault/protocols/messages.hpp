@@ -133,7 +133,7 @@ struct PageTranslation {
 // has left it. That translation is used as it is, and enters the TLBs: were it to be asked for again, the
 // page could leave each time before the access is made. An invalidation that follows finds it.
 //
-// Of a fault that is `unrecorded` the one who asked is to keep a record, and to send the fault to the driver.
+// Of a fault that is `unrecorded` the asker is to keep a record, and to send the fault to the driver.
 enum class FoundBy : std::uint8_t { table, fault, nothing, replay, settled, unrecorded };
 constexpr bool is_replay(FoundBy f) {
   return f == FoundBy::replay || f == FoundBy::settled;

@@ -17,6 +17,10 @@
 // (FoundBy::settled). When a page is unmapped the IOMMU sends invalidations to the GPU that holds it and to
 // all GPUs that have its translation, by a replay too, behind all earlier responses (ATS invalidation). A
 // request for a page that is unmapped and not yet mapped again is a fault too, one that makes no page move.
+//
+// Where GPUs keep the records of their faults (fault_path.hpp), requests are answered that the fault is not
+// recorded, and nothing of it is left here. The driver's answer to such a fault passes through here: it is
+// written to the table, and the replay goes to that GPU alone.
 #pragma once
 
 #include <optional>
@@ -75,6 +79,7 @@ struct IommuSpec {
   std::uint32_t moves = 1;     // pages that the driver moves at a time
   // Whether a request for a page that nothing maps is answered so; else its answer waits for the fault's end.
   bool replays_first_touches = false;
+  std::uint32_t kept_by_gpus = 0;  // bit k: faults of FaultKind k, of which a GPU keeps its own record
 };
 
 struct IommuWaiter {
@@ -170,9 +175,17 @@ class Iommu final : public Component<IommuSpec, IommuState> {
                      Cx& cx) const;
   void count_fault(FaultKind kind, std::uint64_t page, std::uint16_t gpu, FaultBuffer::Kept kept,
                    Duration extra, Cx& cx) const;
+  bool kept_by_gpus(FaultKind kind) const {
+    return (spec().kept_by_gpus >> static_cast<unsigned>(kind) & 1) != 0;
+  }
+  // That the fault is not recorded here.
+  static Translation unrecorded(FaultKind kind) {
+    return {{kNoFrame, static_cast<std::uint8_t>(kind)}, FoundBy::unrecorded};
+  }
   void end_fault(PageMapped const& m, Cx& cx) const;
+  // `tag`: of the packet; 0, or 1 more than the number of the GPU's own record.
   void replay(std::uint64_t page, Translation const& to, FaultBuffer::Requester const& requester,
-              Cx& cx) const;
+              std::uint32_t tag, Cx& cx) const;
   // A first touch whose requests wait for their answer.
   void raise(std::uint32_t entry, std::uint16_t gpu, Cx& cx) const;
   // To a GPU, about the page that leaves.
