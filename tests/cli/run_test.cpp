@@ -234,6 +234,10 @@ TEST_CASE("keys and values of --set are checked before anything is written") {
   CHECK(refusal_of_sets({"memory.large_pages=all", "memory.remote_touch=migrate"}) ==
         "--set: memory.large_pages = all: large pages do not move, and memory.remote_touch = migrate moves "
         "pages");
+  CHECK(refusal_of_sets(
+            {"memory.placement=first_touch", "memory.first_touch_by=iommu", "memory.fault_path=gpu"}) ==
+        "--set: memory.fault_path = gpu: a GPU keeps the faults of pages that the driver maps, and with "
+        "memory.first_touch_by = iommu the IOMMU maps them itself");
   CHECK(refusal_of_sets({"memory.large_pages=ary", "workload.stream.bytes=4MiB"}) ==
         "memory.large_pages: workload 'stream' has no buffer 'ary'; its buffers: array");
   CHECK(refusal_of_set("workload.stream.bytes=1TiB").find("workload 'stream' needs ") == 0);

@@ -12,9 +12,9 @@ namespace {
 
 // GPU 4 and a CPU back to back, neither's memory in use.
 struct GpuAndCpu : Bench {
-  explicit GpuAndCpu(Sizes const& p)
-      : rdma(system.add<Rdma>("rdma", port_spec(0, 4, p, kTo2))),
-        cpu(system.add<CpuPort>("cpu", port_spec(2, kFirstCpu, p, kTo0))) {
+  explicit GpuAndCpu(Sizes const& p, bool page_faults = false)
+      : rdma(system.add<Rdma>("rdma", with(port_spec(0, 4, p, kTo2), page_faults))),
+        cpu(system.add<CpuPort>("cpu", with(port_spec(2, kFirstCpu, p, kTo0), page_faults))) {
     join_family(rdma.packet_out[0], {cpu.packet_in}, kWire);
     join(rdma.credit_out[0], cpu.credit_in, kWire);
     join_family(cpu.packet_out[0], {rdma.packet_in}, kWire);
@@ -27,6 +27,12 @@ struct GpuAndCpu : Bench {
     sinks(rdma.remote_response, 1);
     answers = &sink(rdma.translate_response);
     invalidated = &sink(cpu.invalidated);
+  }
+  static PortSpec with(PortSpec spec, bool page_faults) {
+    spec.page_faults = page_faults;
+    spec.iommu = 3;
+    spec.iommu_node = 2;
+    return spec;
   }
   Rdma& rdma;
   CpuPort& cpu;
@@ -66,6 +72,47 @@ TEST_CASE("RDMA and CPU port: a translation goes to the IOMMU and back in the su
   CHECK(answers.records()[0].message.tag == 42);
   CHECK(answers.records()[0].message.frame == physical(2, 0x123 << 12));
   CHECK(answers.records()[0].message.found_by == FoundBy::fault);
+}
+
+TEST_CASE("RDMA and CPU port: a page fault reaches the driver behind the translation requests before it") {
+  GpuAndCpu b(Sizes{8, 1}, true);
+  b.feed(b.rdma.translate_request, {{Time{1000ns}, {0x123, 42}}});
+  b.feed(b.rdma.page_fault, {{Time{1000ns}, {0x123, 4, 0, 7, FaultKind::moving, 1, {}}}});
+  b.idle(b.rdma.invalidated, b.cpu.translated);
+  b.sink(b.rdma.invalidate);
+  auto& requests = b.sink(b.cpu.translate);
+  auto& faults = b.sink(b.cpu.fault);
+  b.run();
+  REQUIRE(faults.count() == 1);
+  auto const& f = faults.records()[0].message;
+  CHECK(f.page == 0x123);
+  CHECK(f.gpu == 4);
+  CHECK(f.iommu == 3);
+  CHECK(f.entry == 7);
+  CHECK(f.kind == FaultKind::moving);
+  CHECK(f.kept_by_gpu == 1);
+  // 24 bytes of header, then 24 + 32 of the fault, at 16 bytes a nanosecond, the wire, a link.
+  CHECK(requests.picoseconds() == Picoseconds{1'000'000 + 1500 + 100'000 + 1000});
+  CHECK(faults.picoseconds() == Picoseconds{1'000'000 + 1500 + 3500 + 100'000 + 1000});
+  static_assert(channel_of(PacketKind::page_fault) == Channel::request);
+}
+
+TEST_CASE("RDMA: why a fault is not recorded arrives with the answer, and is no size") {
+  GpuAndCpu b(Sizes{8, 1});
+  b.idle(b.rdma.translate_request, b.rdma.invalidated);
+  b.sink(b.rdma.invalidate);
+  b.sink(b.cpu.translate);
+  Packet m{};
+  m.kind = PacketKind::translate_response;
+  m.address = 0x123;
+  m.frame = kNoFrame;
+  m.found_by = FoundBy::unrecorded;
+  m.bytes = static_cast<std::uint8_t>(FaultKind::moving);
+  b.feed(b.cpu.translated, {{Time{1000ns}, m}});
+  b.run();
+  REQUIRE(b.answers->count() == 1);
+  CHECK(b.answers->records()[0].message.kind == FaultKind::moving);
+  CHECK(b.answers->records()[0].message.size == 0);
 }
 
 TEST_CASE(

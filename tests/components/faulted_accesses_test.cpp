@@ -99,3 +99,17 @@ TEST_CASE("faulted accesses: kept again and again, each leaves as often as it ca
   CHECK(left + page_of.size() == next);
   CHECK(left > 1000);
 }
+
+TEST_CASE("faulted accesses: those of a page that has settled leave in their order, for good") {
+  FaultedAccesses<std::uint32_t> f(1, 8, 0, 0);
+  f.keep(70, 1);
+  f.keep(70, 3);
+  Numbers gone;
+  f.settle(71, [&](std::uint32_t n) { gone.push_back(n); });
+  CHECK(gone.empty());
+  f.settle(70, [&](std::uint32_t n) { gone.push_back(n); });
+  CHECK(gone == Numbers{1, 3});
+  CHECK_FALSE(f.holds(70));
+  CHECK(f.has_room());
+  CHECK(f.again().empty());
+}

@@ -56,11 +56,14 @@ struct GmmuBench : Bench {
     ResponderSpec<TranslateRequest, TranslateResponse> iommu_spec;
     iommu_spec.reply = [this](TranslateRequest const& m) {
       if (m.page == not_mapped) return TranslateResponse{m.page, kNoFrame, m.from, FoundBy::nothing};
+      if (m.page >= unrecorded_from && m.page < unrecorded_from + 100)
+        return TranslateResponse{m.page, kNoFrame, m.from, FoundBy::unrecorded, 0, kind, {}};
       bool const local = m.page >= kPage && m.page <= kPage + 1;
       bool const touched_first = first_touch && !local && m.page != kRemote;
       return TranslateResponse{m.page, local || touched_first ? local_frame(m.page) : remote_frame(m.page),
                                m.from, touched_first ? FoundBy::fault : FoundBy::table,
-                               size,   {}};
+                               size,   FaultKind::not_mapped,
+                               {}};
     };
     iommu_spec.delay = always(iommu_delay);
     iommu = &responder<TranslateRequest, TranslateResponse>(iommu_spec, gmmu.from_iommu);
@@ -69,6 +72,7 @@ struct GmmuBench : Bench {
     feed(gmmu.invalidated, std::move(invalidated));
     tlb = &sink(gmmu.to_tlb);
     acknowledged = &sink(gmmu.acknowledge);
+    if (gmmu.spec().keeps_faults) faults = &sink(gmmu.fault);
   }
   Addresses reads() const {
     Addresses all;
@@ -78,13 +82,16 @@ struct GmmuBench : Bench {
   std::uint64_t router(std::string_view stat) const { return test::stat_of(gmmu, "gpu.router", stat); }
   Gmmu& gmmu;
   bool first_touch = false;
-  std::uint64_t not_mapped = ~std::uint64_t{0};  // page that the IOMMU does not know
-  std::uint8_t size = 0;                         // of the pages that the IOMMU knows
+  std::uint64_t not_mapped = ~std::uint64_t{0};             // page that the IOMMU does not know
+  std::uint64_t unrecorded_from = ~std::uint64_t{0} - 100;  // 100 pages whose faults it does not record
+  FaultKind kind = FaultKind::not_mapped;                   // of these
+  std::uint8_t size = 0;                                    // of the pages that the IOMMU knows
   Sink<TranslateResponse>* answers = nullptr;
   Memory* cache = nullptr;
   Iommu* iommu = nullptr;
   Sink<Invalidate>* tlb = nullptr;
   Sink<Invalidated>* acknowledged = nullptr;
+  Sink<PageFault>* faults = nullptr;
 };
 
 inline void no_page_leaves(Bench& b, Gmmu& gmmu) {

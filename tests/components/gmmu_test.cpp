@@ -275,14 +275,14 @@ TEST_CASE("GMMU: a replay writes the entry of a page of its own GPU, and goes on
   b.not_mapped = 500;
   auto const far = remote_frame(501);
   b.feed(b.gmmu.from_iommu, {{Time{1500ns}, {500, local_frame(500), 0, FoundBy::replay}},
-                             {Time{1500ns}, {501, far, 0, FoundBy::replay}},
+                             {Time{1500ns}, {501, far, 0, FoundBy::settled}},
                              {Time{1500ns}, {502, kNoFrame, 0, FoundBy::replay}}});
   b.run();
   REQUIRE(b.answers->count() == 5);
   CHECK(b.answers->records()[0].message.found_by == FoundBy::nothing);
   for (std::size_t i = 1; i < 4; ++i) {
     CHECK(b.answers->records()[i].at == Time{1501ns});
-    CHECK(b.answers->records()[i].message.found_by == FoundBy::replay);
+    CHECK(b.answers->records()[i].message.found_by == (i == 2 ? FoundBy::settled : FoundBy::replay));
     CHECK(b.answers->records()[i].message.page == 499 + i);
   }
   CHECK(b.answers->records()[4].message.found_by == FoundBy::table);  // walked for here

@@ -12,7 +12,7 @@ namespace {
 
 IommuSpec replaying(PageTable const& table) {
   auto spec = spec_of(table);
-  spec.replays_faults = true;
+  spec.replays_first_touches = true;
   spec.gpus = {{0, 10}, {1, 11}, {2, 12}};
   return spec;
 }

@@ -24,7 +24,7 @@ struct MovingBench : Bench {
     feed(iommu.invalidated, std::move(script.invalidated));
     out = &sink(iommu.response);
     faults = &sink(iommu.fault);
-    sink(iommu.first_touch);
+    first_touches = &sink(iommu.first_touch);
     unmapped = &sink(iommu.unmapped);
     cache = &responder<MemRequest, MemResponse>(memory(always(10ns)), iommu.entry_read);
     join_family(iommu.read_entry, {cache->request});
@@ -46,6 +46,7 @@ struct MovingBench : Bench {
   Iommu& iommu;
   Sink<Packet>* out = nullptr;
   Sink<PageFault>* faults = nullptr;
+  Sink<PageFault>* first_touches = nullptr;
   Sink<PageUnmapped>* unmapped = nullptr;
   Memory* cache = nullptr;
 };
@@ -58,6 +59,10 @@ PageTable page_on_gpu1() {
   PageTable table(kTable, 12);
   table.map(kOnGpu1, kHere);
   return table;
+}
+// What the driver says of a fault, of the first record.
+constexpr PageMapped answered(std::uint64_t page, PhysAddr frame) {
+  return {page, frame, 0, 0, FaultKind::remote, {}};
 }
 constexpr PageMove unmap(std::uint32_t move, std::uint64_t page, PhysAddr frame) {
   return {page, frame, move, MoveStep::unmap, {}};
@@ -73,16 +78,26 @@ TEST_CASE("IOMMU: with migration the walk of a page on another device is a fault
   auto const there = physical(2, 77 << 12);
   MovingBench b(spec_of(table),
                 {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}, {Time{110ns}, ask(kOnGpu1, 0, 8)}},
-                 .mapped = {{Time{900ns}, {kOnGpu1, there, 0, 0}}}});
+                 .mapped = {{Time{900ns}, answered(kOnGpu1, there)}}});
   CHECK(b.faults->nanoseconds() == Times{150});
   auto const& f = b.faults->records()[0].message;
   CHECK(f.kind == FaultKind::remote);
   CHECK(f.page == kOnGpu1);
   CHECK(f.gpu == 2);
-  CHECK(b.out->nanoseconds() == Times{901, 902});
-  for (auto const& r : b.out->records()) CHECK(r.message.frame == there);
-  CHECK(b.iommu.state().stats.remote_faults == 1);
-  CHECK(b.iommu.state().stats.page_faults == 0);
+  // Both are told at once, and where the page is when the driver says so; a replay leaves a cycle later.
+  CHECK(b.out->nanoseconds() == Times{150, 151, 902, 903});
+  CHECK(found_by(*b.out) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::settled, FoundBy::settled});
+  CHECK(b.receivers(PacketKind::translate_response) == Nodes{12, 10, 12, 10});
+  CHECK(b.out->records()[0].message.tag == 7);
+  CHECK(b.out->records()[0].message.frame == kNoFrame);
+  CHECK(b.out->records()[2].message.frame == there);
+  CHECK(b.out->records()[3].message.frame == there);
+  auto const& s = b.iommu.state();
+  CHECK(s.stats.remote_faults == 1);
+  CHECK(s.stats.page_faults == 0);
+  CHECK(s.stats.replays == 2);
+  CHECK(s.fault_latency.bins[10] == 1);  // 149 to 900: 751 ns
+  CHECK(b.iommu.waiting_for().empty());
 }
 
 TEST_CASE(
@@ -91,8 +106,9 @@ TEST_CASE(
   auto const table = page_on_gpu1();
   MovingBench b(spec_of(table),
                 {.requests = {{Time{100ns}, ask(kOnGpu1, 1, 7)}, {Time{200ns}, ask(kOnGpu1, 0, 8)}},
-                 .mapped = {{Time{900ns}, {kOnGpu1, physical(0, 0), 0, 0}}}});
-  CHECK(b.out->nanoseconds() == Times{150, 901});
+                 .mapped = {{Time{900ns}, answered(kOnGpu1, physical(0, 0))}}});
+  CHECK(b.out->nanoseconds() == Times{150, 202, 902});
+  CHECK(found_by(*b.out) == Found{FoundBy::table, FoundBy::nothing, FoundBy::settled});
   CHECK(b.faults->nanoseconds() == Times{202});
   CHECK(b.iommu.state().stats.tlb_hits == 1);
 }
@@ -108,9 +124,9 @@ TEST_CASE("IOMMU: a page is sent for when one GPU has asked for it as often in a
                                     {Time{500ns}, ask(kOnGpu1, 1, 5)},  // the page is there: no remote touch
                                     {Time{600ns}, ask(kOnGpu1, 0, 6)},
                                     {Time{700ns}, ask(kOnGpu1, 0, 7)}},
-                       .mapped = {{Time{900ns}, {kOnGpu1, physical(0, 0), 0, 0}}}});
+                       .mapped = {{Time{900ns}, answered(kOnGpu1, physical(0, 0))}}});
   CHECK(b.faults->nanoseconds() == Times{702});
-  CHECK(b.out->nanoseconds() == Times{150, 202, 302, 402, 502, 602, 901});
+  CHECK(b.out->nanoseconds() == Times{150, 202, 302, 402, 502, 602, 702, 902});
 }
 
 TEST_CASE(
@@ -175,23 +191,82 @@ TEST_CASE("IOMMU: a page that nobody behind it can reach is unmapped at once") {
   CHECK(b.unmapped->nanoseconds() == Times{301});
 }
 
-TEST_CASE("IOMMU: a request for a page that moves waits for its new frame, walks under way included") {
+TEST_CASE(
+    "IOMMU: a request for a page that moves is a fault, and told where it is, walks under way included") {
   auto const table = page_on_gpu1();
   auto const there = physical(2, 77 << 12);
   MovingBench b(spec_of(table),
-                {.requests = {{Time{100ns}, ask(kOnGpu1, 1, 7)},   // walks until 149
-                              {Time{130ns}, ask(kOnGpu1, 0, 8)},   // while it is unmapped
-                              {Time{160ns}, ask(kOnGpu1, 2, 9)}},  // after the walk's end
+                {.requests = {{Time{100ns}, ask(kOnGpu1, 1, 7)},    // walks until 149
+                              {Time{130ns}, ask(kOnGpu1, 0, 8)},    // while it is unmapped
+                              {Time{160ns}, ask(kOnGpu1, 2, 9)},    // after the walk's end
+                              {Time{170ns}, ask(kOnGpu1, 0, 10)}},  // told once more, and replayed once
+                 .mapped = {{Time{900ns}, answered(kOnGpu1, there)}},
                  .moves = {{Time{120ns}, unmap(0, kOnGpu1, kHere)}, {Time{900ns}, remap(0, kOnGpu1, there)}},
                  .invalidated = {{Time{400ns}, {0}}}});
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11});
-  CHECK(b.receivers(PacketKind::translate_response) == Nodes{10, 11, 12});
-  CHECK(found_by(*b.out) == Found{FoundBy::fault, FoundBy::fault, FoundBy::fault});
-  CHECK(b.out->nanoseconds() == Times{122, 901, 902, 903});
-  for (std::size_t i = 1; i < 4; ++i) CHECK(b.out->records()[i].message.frame == there);
-  CHECK(b.faults->count() == 0);
+  CHECK(b.receivers(PacketKind::translate_response) == Nodes{10, 11, 12, 10, 10, 11, 12});
+  CHECK(b.out->nanoseconds() == Times{122, 132, 150, 162, 172, 902, 903, 904});
+  auto const found = found_by(*b.out);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(found[i] == FoundBy::nothing);
+  for (std::size_t i = 4; i < 7; ++i) CHECK(found[i] == FoundBy::settled);
+  for (std::size_t i = 5; i < 8; ++i) CHECK(b.out->records()[i].message.frame == there);
+  // One fault, of the first that found it on its way.
+  CHECK(b.faults->nanoseconds() == Times{132});
+  CHECK(b.faults->records()[0].message.gpu == 0);
+  CHECK(b.faults->records()[0].message.kind == FaultKind::moving);
+  CHECK(b.iommu.state().stats.merged_faults == 3);
   CHECK(b.iommu.state().table.find(kOnGpu1) == PageTranslation{there});
   CHECK(b.iommu.waiting_for().empty());
+}
+
+TEST_CASE("IOMMU: a fault of a page that moves holds no entry that a walk needs, and no place of its queue") {
+  PageTable table = page_on_gpu1();
+  table.map(kPage, physical(2, 9 << 12));
+  auto spec = spec_of(table);
+  spec.params.pages = 1;
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 0, 7)},
+                                    {Time{200ns}, ask(kOnGpu1, 2, 8)},
+                                    {Time{300ns}, ask(kPage, 2, 9)}}});
+  CHECK(found_by(*b.out) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::table});
+  CHECK(b.out->nanoseconds()[2] < 360);
+}
+
+TEST_CASE(
+    "IOMMU: of a full fault buffer a fault of a page that moves is told to ask again, and faults then") {
+  PageTable table = page_on_gpu1();
+  table.map(kPage, kHere + 4096);
+  table.map(kPage + 1, physical(0, 9 << 12));
+  auto spec = spec_of(table);
+  spec.params.fault_buffer = 1;
+  auto const there = physical(2, 77 << 12);
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)},
+                                    {Time{200ns}, ask(kPage, 0, 8)},
+                                    {Time{300ns}, ask(kPage + 1, 2, 9)},
+                                    {Time{1000ns}, ask(kPage, 0, 10)}},
+                       .mapped = {{Time{900ns}, answered(kOnGpu1, there)},
+                                  {Time{1500ns}, answered(kPage, physical(0, 7 << 12))}}});
+  // With no record left both are told, with the frame, which they have to ask for; but it is on another GPU.
+  CHECK(found_by(*b.out) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::nothing, FoundBy::settled,
+                                  FoundBy::replay, FoundBy::replay, FoundBy::nothing, FoundBy::settled});
+  CHECK(b.receivers(PacketKind::translate_response) == Nodes{12, 10, 12, 12, 10, 12, 10, 10});
+  CHECK(b.faults->count() == 2);
+  CHECK(b.iommu.state().stats.refused_faults == 2);
+  CHECK(b.iommu.waiting_for().empty());
+}
+
+TEST_CASE(
+    "IOMMU: where a move is refused the GPU is told the old frame, and is invalidated when that is left") {
+  auto const table = page_on_gpu1();
+  MovingBench b(spec_of(table), {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}},
+                                 .mapped = {{Time{900ns}, answered(kOnGpu1, kHere)}},
+                                 .moves = {{Time{900ns}, unmap(1, kOnGpu1, kHere)}},
+                                 .invalidated = {{Time{1200ns}, {1}}, {Time{1300ns}, {1}}}});
+  CHECK(found_by(*b.out) == Found{FoundBy::nothing, FoundBy::settled});
+  CHECK(b.out->records()[1].message.frame == kHere);
+  // Behind the replay, to both.
+  CHECK(b.out->nanoseconds() == Times{150, 902, 903, 904});
+  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
+  CHECK(b.unmapped->nanoseconds() == Times{1301});
 }
 
 TEST_CASE("IOMMU: GPUs told of a page's new place are invalidated when it moves again, others are not") {
@@ -226,4 +301,66 @@ TEST_CASE("IOMMU: its own TLB forgets a page that is unmapped") {
   CHECK(frames == std::vector<PhysAddr>{kHere, kHere, there, there});
   CHECK(b.iommu.state().stats.tlb_hits == 2);
   CHECK(b.iommu.state().walker.walks() == 2);
+}
+
+TEST_CASE(
+    "IOMMU: of faults that GPUs keep it has no record, and the driver's answer goes to the one that does") {
+  auto const table = page_on_gpu1();
+  auto const there = physical(2, 77 << 12);
+  auto spec = spec_of(table);
+  spec.replays_first_touches = true;
+  spec.kept_by_gpus = 7;
+  auto mapped = answered(kOnGpu1, there);
+  mapped.entry = 4;
+  mapped.keeper = 3;  // GPU 2
+  PageMapped const first{55, physical(0, 3 << 12), 9, 0, FaultKind::not_mapped, 1};
+  MovingBench b(spec,
+                {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)},
+                              {Time{200ns}, ask(kOnGpu1, 0, 8)},
+                              {Time{300ns}, ask(55, 0, 9)},
+                              {Time{600ns}, ask(kPage, 0, 10)}},
+                 .mapped = {{Time{900ns}, mapped}, {Time{950ns}, first}},
+                 .moves = {{Time{500ns}, unmap(0, kPage, kHere)}, {Time{1000ns}, unmap(1, kOnGpu1, there)}}});
+  CHECK(found_by(*b.out) == Found{FoundBy::unrecorded, FoundBy::unrecorded, FoundBy::unrecorded,
+                                  FoundBy::unrecorded, FoundBy::settled, FoundBy::replay});
+  std::vector<FaultKind> kinds;
+  std::vector<Packet> replays;
+  for (auto const& r : b.out->records()) {
+    if (r.message.kind != PacketKind::translate_response) continue;
+    if (r.message.found_by == FoundBy::unrecorded) {
+      kinds.push_back(static_cast<FaultKind>(r.message.bytes));
+      CHECK(r.message.frame == kNoFrame);
+    } else {
+      replays.push_back(r.message);
+    }
+  }
+  CHECK(kinds == std::vector<FaultKind>{FaultKind::remote, FaultKind::remote, FaultKind::not_mapped,
+                                        FaultKind::moving});
+  REQUIRE(replays.size() == 2);
+  CHECK(replays[0].destination == 12);
+  CHECK(replays[0].tag == 5);
+  CHECK(replays[0].frame == there);
+  CHECK(replays[1].destination == 10);
+  CHECK(replays[1].tag == 10);
+  CHECK(b.faults->count() == 0);
+  CHECK(b.first_touches->count() == 0);
+  auto const& s = b.iommu.state();
+  CHECK(s.faults.in_use() == 0);
+  CHECK(s.stats.page_faults + s.stats.remote_faults + s.stats.merged_faults == 0);
+  CHECK(s.table.find(55) == PageTranslation{physical(0, 3 << 12)});
+  // kPage is on GPU 1. Of kOnGpu1's place GPU 2 has been told, which has it: one invalidation.
+  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
+}
+
+TEST_CASE(
+    "IOMMU: a GPU that keeps its faults is invalidated where a replay has told it of a page elsewhere") {
+  auto const table = page_on_gpu1();
+  auto spec = spec_of(table);
+  spec.kept_by_gpus = 6;
+  auto refused = answered(kOnGpu1, kHere);
+  refused.keeper = 3;
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}},
+                       .mapped = {{Time{900ns}, refused}},
+                       .moves = {{Time{1000ns}, unmap(1, kOnGpu1, kHere)}}});
+  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
 }

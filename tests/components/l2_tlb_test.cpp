@@ -247,3 +247,16 @@ TEST_CASE("L2 TLB: a replay reaches every SM behind the answers given before it,
   CHECK(after.tlb.state().stats[0].misses == 1);
   CHECK(after.sms[0]->nanoseconds() == Times{21, 77});
 }
+
+TEST_CASE("L2 TLB: the replay of a page that has settled is an entry, and goes on to every SM") {
+  TlbBench b(small_tlb(4), {{Time{50ns}, {7, 0}}, {Time{150ns}, {7, 1}}},
+             {{Time{100ns}, {7, frame_of(7), 0}}}, {{Time{20ns}, {7, frame_of(8), 0, FoundBy::settled}}});
+  CHECK(b.sms[0]->nanoseconds() == Times{21, 55});
+  CHECK(b.sms[1]->nanoseconds()[0] == 21);
+  CHECK(b.sms[0]->records()[0].message.found_by == FoundBy::settled);
+  CHECK(b.sms[0]->records()[1].message.frame == frame_of(8));
+  CHECK(b.tlb.state().stats[0].hits == 1);
+  // Until it is invalidated.
+  CHECK(b.tlb.state().invalidated_entries == 1);
+  CHECK(b.tlb.state().stats[0].misses == 1);
+}

@@ -143,6 +143,41 @@ TEST_CASE("driver: a fault on a page that another fault has mapped takes no work
   CHECK(b.driver.state().stats.page_faults == 4);
 }
 
+TEST_CASE(
+    "driver: each GPU that keeps a fault is answered, and those after the first take no more than their "
+    "turn") {
+  auto const table = one_page();
+  PagingDriverSpec spec;
+  spec.preloaded = &table;
+  auto const kept = [](std::uint16_t gpu, std::uint32_t record) {
+    auto f = fault(7, gpu, 1, record);
+    f.kept_by_gpu = 1;
+    return f;
+  };
+  DriverBench b(
+      spec,
+      {.faults = {{Time{100ns}, kept(0, 5)}, {Time{101ns}, kept(2, 6)}, {Time{102ns}, fault(7, 1, 1, 9)}}});
+  CHECK(b.mapped[1]->nanoseconds() == Times{1101, 1101, 1101});
+  CHECK(b.mapped[0]->count() == 0);
+  std::vector<std::uint16_t> keepers;
+  for (auto const& r : b.mapped[1]->records()) keepers.push_back(r.message.keeper);
+  CHECK(keepers == std::vector<std::uint16_t>{1, 3, 0});
+  CHECK(b.mapped[1]->records()[1].message.entry == 6);
+  CHECK(b.driver.state().stats.pages_mapped == 1);
+}
+
+TEST_CASE("driver: a fault of a page that was moving when it was asked for makes it move no more") {
+  auto const table = one_page();
+  PagingDriverSpec spec;
+  spec.preloaded = &table;
+  DriverBench b(spec, {.faults = {{Time{100ns}, fault(kPage, 2, 1, 5, FaultKind::moving)}}});
+  CHECK(b.mapped[1]->nanoseconds() == Times{101});
+  CHECK(b.mapped[1]->records()[0].message.frame == kFrame);
+  CHECK(b.mapped[1]->records()[0].message.kind == FaultKind::moving);
+  CHECK(b.driver.state().stats.migrations_refused == 0);
+  CHECK(b.moves[0]->count() == 0);
+}
+
 TEST_CASE("driver: who maps pages at their first touch changes nothing for pages that migrate") {
   auto const table = one_page();
   for (auto const by : {FirstTouchBy::driver, FirstTouchBy::iommu}) {

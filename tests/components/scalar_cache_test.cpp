@@ -200,3 +200,22 @@ TEST_CASE(
   CHECK(s.tlb_hits == 0);
   CHECK(b.cache.waiting_for().empty());
 }
+
+TEST_CASE("scalar cache: requests of a page that has settled are read at once, and ask for nothing") {
+  auto const base = kNotMapped << 12;
+  ScalarCacheParams params;
+  params.mshrs = 1;  // the second waits for the first
+  ScalarBench b({at(100, request(base, 5)), at(200, request(base + 64, 7)), at(700, request(base + 128, 8))},
+                params, {}, 0, {{Time{500ns}, {kNotMapped, physical(0, 57 << 12), 0, FoundBy::settled}}});
+  CHECK(b.tlb->nanoseconds() == Times{101});
+  REQUIRE(b.local->nanoseconds().size() == 3);
+  CHECK(b.local->nanoseconds()[0] == 502);
+  CHECK(b.local->records()[0].message.address == physical(0, 57 << 12));
+  CHECK(b.local->records()[1].message.address == physical(0, (57 << 12) + 64));
+  CHECK(b.local->records()[2].message.address == physical(0, (57 << 12) + 128));
+  auto const& s = b.cache.state().stats[0];
+  CHECK(s.faulted == 2);
+  CHECK(s.tlb_misses == 2);
+  CHECK(b.answers[0]->count() == 7);
+  CHECK(b.cache.waiting_for().empty());
+}

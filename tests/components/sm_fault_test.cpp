@@ -23,6 +23,12 @@ struct FaultBench : SmBench {
   WarpContexts::FaultWaiting waiting() const { return sm.state().warps.waiting_for_faults(); }
 };
 
+std::vector<std::uint64_t> pages_in_tlb(SmBench const& b) {
+  std::vector<std::uint64_t> pages;
+  b.sm.state().l1_tlb->each_entry([&](std::uint64_t page, PageTranslation const&) { pages.push_back(page); });
+  return pages;
+}
+
 }  // namespace
 
 TEST_CASE("SM: accesses of a page that is not mapped are made again at its replay, in order, one per cycle") {
@@ -108,6 +114,48 @@ TEST_CASE(
   auto const asked = b.tlb->nanoseconds();
   REQUIRE(asked.size() == 5);
   CHECK(Times(asked.begin() + 2, asked.end()) == Times{502, 702, 902});
+}
+
+TEST_CASE("SM: accesses of a page that has settled go on with its frame, and ask for nothing") {
+  auto const w = same_for_all({load(0x2000, 64, 2), store(0x2080), compute(1, true), load(0x20c0)});
+  auto settled = replay(2, physical(0, 70 << 12));
+  settled.found_by = FoundBy::settled;
+  auto other = settled;
+  other.page = 3;  // no concern of this SM
+  FaultBench b(unit_rates(), w, {{2, 1}, {3, 1}}, {{Time{400ns}, other}, {Time{500ns}, settled}});
+  CHECK(b.run() == RunState::drained);
+  CHECK(b.tlb->nanoseconds() == Times{103});
+  // One per cycle; the last load hits the L1 TLB.
+  REQUIRE(b.cache->nanoseconds().size() == 4);
+  CHECK(b.cache->nanoseconds()[0] == 502);
+  CHECK(b.cache->nanoseconds()[1] == 503);
+  CHECK(b.cache->nanoseconds()[2] == 504);
+  CHECK(b.cache->records()[0].message.address == physical(0, 70 << 12));
+  CHECK(b.cache->records()[1].message.address == physical(0, (70 << 12) + 64));
+  CHECK(b.cache->records()[2].message.access == Access::write);
+  CHECK(b.cache->records()[3].message.address == physical(0, (70 << 12) + 0xc0));
+  auto const& s = b.sm.state().stats[0];
+  CHECK(s.faulted == 3);
+  CHECK(s.replayed == 3);
+  CHECK(s.l1_tlb_misses == 3);
+  CHECK(s.l1_tlb_hits == 1);
+  CHECK(pages_in_tlb(b) == std::vector<std::uint64_t>{2});
+  CHECK(b.waiting().warps == 0);
+  CHECK(b.done->count() == 1);
+}
+
+TEST_CASE("SM: a page that has settled leaves when the accesses that it was told of are done") {
+  auto const w = same_for_all({load(0x2000, 64, 2), compute(1, true)});
+  auto settled = replay(2, physical(0, 70 << 12));
+  settled.found_by = FoundBy::settled;
+  FaultBench b(unit_rates(), w, {{2, 1}}, {{Time{500ns}, settled}});
+  b.feed(b.sm.invalidate, {{Time{500ns}, {2, physical(0, 70 << 12), 5}}});
+  b.run();
+  // The lines are there at 554 and 555.
+  CHECK(b.cache->nanoseconds() == Times{502, 503});
+  REQUIRE(b.invalidated->count() == 1);
+  CHECK(b.invalidated->nanoseconds()[0] > 503 + 50);
+  CHECK(pages_in_tlb(b).empty());
 }
 
 TEST_CASE("SM: it knows at any time how many warps and blocks wait for faults only") {

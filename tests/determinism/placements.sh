@@ -124,6 +124,13 @@ one_digest "transpose, each buffer in parts" "${base[@]}" --set workload.name=tr
   --set workload.transpose.width=256 --set workload.transpose.height=128 --set memory.placement=contiguous
 one_digest "transpose, pages moving" "${base[@]}" "${interleaved[@]}" --set workload.name=transpose \
   --set workload.transpose.width=256 --set workload.transpose.height=128 --set memory.remote_touch=migrate
+one_digest "transpose, pages moving, fault buffers of two records" "${base[@]}" "${interleaved[@]}" \
+  --set workload.name=transpose --set workload.transpose.width=256 --set workload.transpose.height=256 \
+  --set memory.remote_touch=migrate --set iommu.fault_buffer=2
+one_digest "transpose on eight GPUs, pages moving, GPUs keep their faults, two each" "${base[@]}" \
+  --set machine.topology=dgx1 --set memory.first_touch_by=driver --set memory.remote_touch=migrate \
+  --set workload.name=transpose --set workload.transpose.width=256 --set workload.transpose.height=256 \
+  --set memory.fault_path=gpu --set gpu.gmmu.fault_buffer=2
 one_digest "stencil on eight GPUs and two CPUs, pages moving" "${base[@]}" --set machine.topology=dgx1 \
   --set workload.name=stencil2d --set workload.stencil2d.rows=64 --set workload.stencil2d.cols=256 --set gpu.sms=4 \
   --set memory.placement=first_touch --set memory.first_touch_by=driver --set memory.remote_touch=migrate

@@ -168,6 +168,14 @@ model=(paper-gmmu-bypass --set workload.name=pointer_chase --set workload.pointe
   --set workload.pointer_chase.streams=3 --set workload.pointer_chase.hops=3000 --set workload.copies=true)
 try "pointer chases in three streams, with copies"
 
+for path in iommu gpu; do
+  model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=1024
+    --set workload.transpose.height=512 --set memory.remote_touch=migrate --set memory.first_touch_by=driver
+    --set memory.fault_path=$path)
+  [ $path = gpu ] && model+=(--set gpu.gmmu.fault_buffer=4) || model+=(--set iommu.fault_buffer=4)
+  try "transpose, refused faults ($path) under way, pages moving"
+done
+
 # Rows of tables are written as they happen: a killed run has those up to its last flush.
 rows_of() { # FILE TABLE
   /usr/bin/python3 -c 'import sys, h5py; print(len(h5py.File(sys.argv[1])["tables"][sys.argv[2]]["page"]))' "$1" "$2" || echo 0

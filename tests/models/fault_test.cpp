@@ -18,22 +18,43 @@ std::string faulting(std::string const& more, std::string const& latency = "20us
          latency + "\"\n" + more;
 }
 
-// Every access was made, once, and nothing is left behind.
-void check_complete(ModelRun& run) {
+// The same settings, with the faults kept by the GPUs.
+std::string at(bool by_gpu, std::string settings) {
+  if (!by_gpu) return settings;
+  std::string const iommus = "iommu.fault_buffer";
+  if (auto const i = settings.find(iommus); i != std::string::npos)
+    settings.replace(i, iommus.size(), "gpu.gmmu.fault_buffer");
+  return settings + "memory.fault_path = \"gpu\"\n";
+}
+
+void check_accesses(ModelRun& run) {
   auto const of_sms = [&](char const* stat) { return run.total("sm", stat); };
   CHECK(of_sms("l1_hits") + of_sms("l1_misses") + of_sms("stores") == of_sms("transactions"));
-  CHECK(of_sms("l1_tlb_hits") + of_sms("l1_tlb_misses") == of_sms("transactions"));
   CHECK(of_sms("faulted") == of_sms("replayed"));
-  CHECK(run.total("scalar_cache", "hits") + run.total("scalar_cache", "misses") ==
-        of_sms("scalar_transactions"));
-  CHECK(run.total("iommu", "page_faults") == run.total("driver", "page_faults"));
-  CHECK(run.total("gmmu", "requests") == run.total("gmmu", "responses"));
-  CHECK(run.total("gmmu", "replays") == run.total("iommu", "replays"));
   auto& system = run.system();
   for (ComponentId id = 0; id < system.component_count(); ++id) {
     CAPTURE(system.component(id).path());
     CHECK(system.component(id).waiting_for().empty());
   }
+}
+
+// Every access was made, once, and nothing is left behind.
+void check_complete(ModelRun& run) {
+  check_accesses(run);
+  auto const of_sms = [&](char const* stat) { return run.total("sm", stat); };
+  CHECK(of_sms("l1_tlb_hits") + of_sms("l1_tlb_misses") == of_sms("transactions"));
+  CHECK(run.total("scalar_cache", "hits") + run.total("scalar_cache", "misses") ==
+        of_sms("scalar_transactions"));
+  bool const by_gpu = run.config().memory.fault_path.name() == "gpu";
+  auto const keeper = by_gpu ? "gmmu" : "iommu";
+  CHECK(run.total(keeper, "page_faults") + run.total(keeper, "remote_faults") ==
+        run.total("driver", "page_faults"));
+  if (by_gpu)
+    CHECK(run.total("iommu", "page_faults") + run.total("iommu", "remote_faults") +
+              run.total("iommu", "refused_faults") ==
+          0);
+  CHECK(run.total("gmmu", "requests") == run.total("gmmu", "responses"));
+  CHECK(run.total("gmmu", "replays") == run.total("iommu", "replays"));
 }
 
 }  // namespace
@@ -43,6 +64,7 @@ TEST_CASE("faults: more and fewer than every buffer holds, each access is made e
     char const* name;
     char const* settings;
     bool refuses;
+    bool of_gpus_too = refuses;  // where these keep the faults, in buffers of that size
   };
   for (auto const& c : {
            Case{"as configured", "", false},
@@ -55,7 +77,7 @@ TEST_CASE("faults: more and fewer than every buffer holds, each access is made e
                 "iommu.fault_buffer = 1\niommu.pages = 1\niommu.walkers = 1\ngpu.l1_tlb.faulted_pages = 1\n"
                 "gpu.l1_tlb.mshrs = 1\ngpu.l2_tlb.mshrs = 1\ngpu.gmmu.pending = 1\ngpu.gmmu.walkers = 1\n"
                 "gpu.scalar_cache.tlb_mshrs = 1\nhost.block_order = \"contiguous\"\n",
-                true},
+                true, false},
            Case{"requests merged in the IOMMU", "iommu.merge = true\niommu.fault_buffer = 2\n", true},
            Case{"predicted", "gpu.router.policy = \"gmmu_bypass\"\ngpu.router.gmmu_bypass.epoch = \"2us\"\n",
                 false},
@@ -64,13 +86,103 @@ TEST_CASE("faults: more and fewer than every buffer holds, each access is made e
            Case{"contents to copy", "memory.first_touch_copy = true\niommu.fault_buffer = 4\n", true},
            Case{"a large page", "memory.large_pages = \"all\"\n", false},
        }) {
-    CAPTURE(std::string(c.name));
-    ModelRun run(faulting("workload.name = \"relu\"\nworkload.relu.size = \"256KiB\"\n") + c.settings);
+    for (bool const by_gpu : {false, true}) {
+      CAPTURE(std::string(c.name));
+      CAPTURE(by_gpu);
+      ModelRun run(faulting("workload.name = \"relu\"\nworkload.relu.size = \"256KiB\"\n") +
+                   at(by_gpu, c.settings));
+      run.run();
+      check_complete(run);
+      CHECK(run.total("driver", "pages_mapped") == 64);
+      if (by_gpu)
+        CHECK((run.total("gmmu", "refused_faults") > 0) == (c.refuses && run.config().gmmu.pending > 1));
+      else
+        CHECK((run.total("iommu", "refused_faults") > 0) == c.refuses);
+      CHECK(run.total("sm", "faulted") > 64);
+    }
+  }
+}
+
+TEST_CASE("faults kept by GPUs: a buffer of one record each, and any number of pages, on two CPUs too") {
+  for (auto const* topology : {"paper-gmmu-bypass", "dgx1"}) {
+    CAPTURE(std::string(topology));
+    ModelRun run(
+        faulting("workload.name = \"relu\"\nworkload.relu.size = \"512KiB\"\n"
+                 "memory.fault_path = \"gpu\"\ngpu.gmmu.fault_buffer = 1\nmachine.topology = \"" +
+                 std::string(topology) + "\"\n"));
     run.run();
     check_complete(run);
-    CHECK(run.total("driver", "pages_mapped") == 64);
-    CHECK((run.total("iommu", "refused_faults") > 0) == c.refuses);
-    CHECK(run.total("sm", "faulted") > 64);
+    CHECK(run.total("driver", "pages_mapped") == 128);
+    CHECK(run.total("gmmu", "refused_faults") > 0);
+  }
+}
+
+TEST_CASE("faults kept by GPUs: each GPU that touches a page has a record, and the driver answers each") {
+  // Where one IOMMU merges them the driver hears of each page once.
+  auto const driver_faults = [](std::string const& path) {
+    ModelRun run(
+        faulting("workload.name = \"kmeans\"\nworkload.kmeans.size = \"64KiB\"\nmemory.fault_path = \"" +
+                 path + "\"\n"));
+    run.run();
+    check_complete(run);
+    CHECK(run.total("driver", "page_faults") >= run.total("driver", "pages_mapped"));
+    return run.total("driver", "page_faults") - run.total("driver", "pages_mapped");
+  };
+  CHECK(driver_faults("iommu") == 0);
+  CHECK(driver_faults("gpu") > 0);
+}
+
+TEST_CASE("faults of pages that move: with buffers of any size each access is made exactly once") {
+  for (auto const* settings : {
+           "",
+           "iommu.fault_buffer = 1\n",
+           "iommu.fault_buffer = 7\n",
+           "gpu.l1_tlb.faulted_pages = 1\n",
+           "gpu.l1_tlb.faulted_accesses = 1\niommu.fault_buffer = 2\n",
+           "iommu.fault_buffer = 1\niommu.pages = 1\niommu.walkers = 1\ngpu.l1_tlb.faulted_pages = 1\n"
+           "gpu.l1_tlb.mshrs = 1\ngpu.l2_tlb.mshrs = 1\ngpu.gmmu.pending = 1\ngpu.gmmu.walkers = 1\n",
+           "driver.migrations = 1\niommu.fault_buffer = 3\n",
+           "driver.fault_latency = \"1ns\"\ndriver.notify_latency = \"1ns\"\n",
+           "machine.topology = \"dgx1\"\niommu.fault_buffer = 2\n",
+           "machine.topology = \"single-gpu\"\nmemory.placement = \"cpu\"\niommu.fault_buffer = 1\n",
+           "memory.placement = \"first_touch\"\nmemory.first_touch_by = \"iommu\"\niommu.fault_buffer = 2\n",
+           "memory.placement = \"first_touch\"\nmemory.first_touch_by = \"driver\"\niommu.fault_buffer = 2\n",
+       }) {
+    for (bool const by_gpu : {false, true}) {
+      if (by_gpu && std::string(settings).find("first_touch_by = \"iommu\"") != std::string::npos) continue;
+      CAPTURE(std::string(settings));
+      CAPTURE(by_gpu);
+      std::string const placement = std::string(settings).find("placement") == std::string::npos
+                                        ? "memory.placement = \"interleave\"\n"
+                                        : "";
+      ModelRun run(
+          "include = [\"paper-gmmu-bypass\"]\ngpu.sms = 4\nworkload.name = \"transpose\"\n"
+          "workload.transpose.width = 256\nworkload.transpose.height = 256\n"
+          "memory.remote_touch = \"migrate\"\n" +
+          placement + at(by_gpu, settings));
+      run.run();
+      if (run.config().memory.first_touch_by == FirstTouchBy::driver || !run.config().memory.pages_wait())
+        check_complete(run);
+      else
+        check_accesses(run);
+      CHECK(run.total("driver", "migrations") > 10);
+      CHECK(run.total("sm", "faulted") > 0);
+    }
+  }
+}
+
+TEST_CASE(
+    "faults of pages that move: a GPU without room is refused each time, and uses the page where it is") {
+  for (bool const by_gpu : {false, true}) {
+    ModelRun run(
+        "include = [\"paper-gmmu-bypass\"]\ngpu.sms = 4\nworkload.name = \"transpose\"\n"
+        "workload.transpose.width = 1024\nworkload.transpose.height = 448\nmemory.placement = "
+        "\"interleave\"\n"
+        "memory.remote_touch = \"migrate\"\ngpu.dram.capacity = \"1MiB\"\n" +
+        at(by_gpu, "iommu.fault_buffer = 4\n"));
+    run.run();
+    check_complete(run);
+    CHECK(run.total("driver", "migrations_refused") > 0);
   }
 }
 

@@ -135,7 +135,7 @@ FabricNodeSpec Assembly::fabric_spec(std::uint32_t node, std::string kind, std::
     LinkEnd end;
     end.bandwidth = link.a == node ? link.forward : link.backward;
     end.format = fabric.format(link.kind == LinkKind::nvlink);
-    auto const largest = end.format.bytes(std::max(config_.gpu.line_bytes, fabric.translation_bytes));
+    auto const largest = end.format.bytes(config_.largest_payload());
     auto const buffer = [&](Bandwidth bandwidth) {
       return fabric.buffer.bytes != 0 ? fabric.buffer.bytes
                                       : covering_buffer(bandwidth, link.latency, largest);
@@ -186,7 +186,8 @@ void Assembly::build_cpus() {
     iommu.page_sizes = config_.memory.page_sizes();
     iommu.spaces = applications_.spaces();
     iommu.moves = config_.driver.migrations;
-    iommu.replays_faults = config_.memory.replays_faults();
+    iommu.replays_first_touches = config_.memory.replays_first_touches();
+    iommu.kept_by_gpus = config_.memory.faults_kept_by_gpus();
     for (auto const g : instance.gpus)
       if (gpus_[g]->cpu == c)
         iommu.gpus.push_back({static_cast<DeviceId>(g), static_cast<NodeId>(gpus_[g]->node)});
@@ -197,6 +198,9 @@ void Assembly::build_cpus() {
     port.inbound = config_.fabric.inbound_of(bandwidth_of_links(cpu.node), config_.gpu.line_bytes);
     port.memory_credits = config_.fabric.memory_credits_of(port.inbound, config_.cpu_llc.slices);
     port.translation_bytes = config_.fabric.translation_bytes;
+    port.fault_bytes = config_.fabric.fault_bytes;
+    port.page_faults = iommu.kept_by_gpus != 0;
+    port.iommu = iommu.index;
     port.fabric =
         fabric_spec(cpu.node, "cpu_port",
                     iommu.waiters + iommu.gpus.size() * (iommu.moves + replays_of_gpu()) + port.inbound);
@@ -275,6 +279,7 @@ void Assembly::build_gpus() {
     gmmu.preloaded = &gpu.instance->memory->gpu_table(gpu.number);
     gmmu.slices_to_flush = config_.l2_cache.software_coherent() ? config_.l2_cache.slices : 0;
     gmmu.moves = config_.driver.migrations;
+    gmmu.keeps_faults = config_.memory.faults_kept_by_gpus() != 0;
     gpu.gmmu = &system_->add<Gmmu>(name + ".gmmu", gmmu);
 
     begin_group(gpu.node, kPortGroup);
@@ -283,8 +288,11 @@ void Assembly::build_gpus() {
     port.inbound = config_.fabric.inbound_of(bandwidth_of_links(gpu.node), config_.gpu.line_bytes);
     port.memory_credits = config_.fabric.memory_credits_of(port.inbound, config_.l2_cache.slices);
     port.translation_bytes = config_.fabric.translation_bytes;
-    port.fabric = fabric_spec(
-        gpu.node, "rdma", port.outbound + config_.gmmu.pending + config_.driver.migrations + port.inbound);
+    port.fault_bytes = config_.fabric.fault_bytes;
+    port.page_faults = gmmu.keeps_faults;
+    port.fabric = fabric_spec(gpu.node, "rdma",
+                              port.outbound + config_.gmmu.pending + config_.driver.migrations +
+                                  port.inbound + (gmmu.keeps_faults ? config_.gmmu.fault_buffer : 0));
     port.device = device;
     port.clock = clock;
     port.line_bytes = config_.gpu.line_bytes;

@@ -85,8 +85,25 @@ void MemoryParams::describe(ParamTable& t) {
       "assumed");
   remote_touch.describe(t, "remote_touch", "what the access to a page in another device's memory does",
                         "GMMU Bypass, section 2.2: direct cache access, page migration");
+  fault_path.describe(t, "fault_path", "who keeps the record of a fault, and tells the driver of it",
+                      "assumed: PCIe ATS, where the IOMMU has a page request queue; NVIDIA: gpu");
   scope.describe(t, "scope", "which machines of a cluster share one memory, one host and one driver",
                  "assumed: machines without a common operating system share no page tables");
+}
+
+std::uint32_t MemoryParams::faults() const {
+  auto const bit = [](FaultKind kind) { return 1U << static_cast<unsigned>(kind); };
+  return (replays_first_touches() ? bit(FaultKind::not_mapped) : 0) |
+         (pages_move() ? bit(FaultKind::remote) | bit(FaultKind::moving) : 0);
+}
+
+std::uint32_t MemoryParams::faults_kept_by_gpus() const {
+  if (!fault_path.why_not({}).empty()) return 0;
+  auto const path = fault_path.make({});
+  std::uint32_t kept = 0;
+  for (auto const kind : {FaultKind::not_mapped, FaultKind::remote, FaultKind::moving})
+    if (path->kept_by_gpu(kind)) kept |= 1U << static_cast<unsigned>(kind);
+  return kept & faults();
 }
 
 unsigned MemoryParams::large_size() const {
@@ -142,8 +159,16 @@ void MachineConfig::bind(Config& config, Policies const* more) {
     for (auto const* name : {"memory.first_touch_by", "memory.first_touch_copy"})
       config.leave_out(name, "a memory.placement that leaves pages to their first touch");
   if (!memory.replays_faults())
-    for (auto const* name : {"gpu.l1_tlb.faulted_pages", "gpu.l1_tlb.faulted_accesses", "iommu.fault_buffer"})
-      config.leave_out(name, "memory.first_touch_by = \"driver\" and pages that wait for their first touch");
+    for (auto const* name : {"gpu.l1_tlb.faulted_pages", "gpu.l1_tlb.faulted_accesses", "memory.fault_path"})
+      config.leave_out(
+          name,
+          "memory.first_touch_by = \"driver\" and pages that wait for their first touch, or pages that move");
+  auto const kept_by_gpus = memory.faults_kept_by_gpus();
+  if (kept_by_gpus == memory.faults())
+    config.leave_out("iommu.fault_buffer", "faults whose record the IOMMU keeps (memory.fault_path)");
+  if (kept_by_gpus == 0)
+    for (auto const* name : {"gpu.gmmu.fault_buffer", "fabric.fault_bytes"})
+      config.leave_out(name, "faults whose record a GPU keeps (memory.fault_path)");
   leave_out_walk_cache(config, "gpu.gmmu", gmmu.walk_latency, gmmu.walk_cache, gmmu.walk_cache_policies);
   leave_out_walk_cache(config, "iommu", iommu.walk_latency, iommu.walk_cache, iommu.walk_cache_policies);
   if (l2_cache.partitions == 1)
@@ -268,6 +293,16 @@ bool MachineConfig::check_large_pages(Config& config) const {
   return is_level;
 }
 
+// A page that the IOMMU maps itself at its first touch is no fault that a GPU could keep.
+void MachineConfig::check_fault_path(Config& config) const {
+  auto const path = memory.fault_path.why_not({}).empty() && memory.pages_wait() &&
+                    memory.first_touch_by == FirstTouchBy::iommu;
+  if (path && memory.fault_path.make({})->kept_by_gpu(FaultKind::not_mapped))
+    config.refuse("memory.fault_path", "memory.fault_path = " + memory.fault_path.name() +
+                                           ": a GPU keeps the faults of pages that the driver maps, and "
+                                           "with memory.first_touch_by = iommu the IOMMU maps them itself");
+}
+
 void MachineConfig::check(Config& config) const {
   Rules rules(config);
   rules.need(memory.page_size.bytes == 4096 || memory.page_size.bytes == 2 * 1024 * 1024, "memory.page_size",
@@ -291,6 +326,8 @@ void MachineConfig::check(Config& config) const {
   rules.policy("memory", "placement", memory.placement, {});
   rules.policy("memory", "remote_touch", memory.remote_touch, {memory.page_bits()});
   rules.policy("memory", "scope", memory.scope, {});
+  rules.policy("memory", "fault_path", memory.fault_path, {});
+  check_fault_path(config);
   rules.policy("memory", "frame_allocation", memory.frame_allocation,
                {InitialMemory::data_bytes(dram.capacity.bytes) >> memory.page_bits()});
   rules.policy("host", "block_order", host.block_order, {});
@@ -313,7 +350,7 @@ void MachineConfig::check(Config& config) const {
               l2_cache.replacement);
   rules.cache("cpu.llc", cpu_llc.size, cpu_llc.ways, cpu_llc.slices, gpu.line_bytes, cpu_llc.replacement);
   rules.power_of_two("fabric.nvlink_flit_bytes", fabric.nvlink_flit_bytes);
-  auto const payload = std::max(gpu.line_bytes, fabric.translation_bytes);
+  auto const payload = largest_payload();
   auto const largest = std::max(fabric.format(true).bytes(payload), fabric.format(false).bytes(payload));
   rules.need(fabric.buffer.bytes == 0 || fabric.buffer.bytes >= largest, "fabric.buffer", fabric.buffer.bytes,
              "must be 0 (as each link needs) or hold a largest packet, " + std::to_string(largest) +

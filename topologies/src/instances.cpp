@@ -79,28 +79,30 @@ void Assembly::add_host_and_driver(Instance& instance) {
   auto const& memory = *instance.memory;
   instance.host = &system_->add<Host>(
       prefix + "host", {config_.host, gpus, &applications_, gpus > 1 && config_.writes_back_at_kernel_end()});
-  instance.driver = &system_->add<PagingDriver>(
-      prefix + "driver", {config_.driver,
-                          page_bits_,
-                          memory.devices(),
-                          InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_,
-                          config_.memory.frame_allocation,
-                          &memory.placed(),
-                          &memory.iommu_table(),
-                          iommus,
-                          iommus * (config_.iommu.pages + config_.iommu.fault_buffer),
-                          config_.memory.first_touch_by,
-                          config_.memory.first_touch_copy,
-                          memory.host_written(),
-                          config_.l2_cache.software_coherent(),
-                          memory.unmapped_pages(),
-                          config_.memory.pages_wait(),
-                          config_.memory.pages_move(),
-                          memory.large_pages(),
-                          InitialMemory::data_bytes(config_.cpu_dram.capacity.bytes) >> page_bits_,
-                          memory.host_pages().empty() ? nullptr : &memory.host_pages(),
-                          applications_.streams(),
-                          config_.gpu.line_bytes});
+  PagingDriverSpec driver;
+  driver.params = config_.driver;
+  driver.page_bits = page_bits_;
+  driver.devices = memory.devices();
+  driver.frames_per_gpu = InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_;
+  driver.frames_of_cpu = InitialMemory::data_bytes(config_.cpu_dram.capacity.bytes) >> page_bits_;
+  driver.frames = config_.memory.frame_allocation;
+  driver.placed = &memory.placed();
+  driver.preloaded = &memory.iommu_table();
+  driver.iommus = iommus;
+  driver.queue =
+      iommus * (config_.iommu.pages + config_.iommu.fault_buffer) + gpus * config_.gmmu.fault_buffer;
+  driver.first_touch_by = config_.memory.first_touch_by;
+  driver.first_touch_copy = config_.memory.first_touch_copy;
+  driver.host_written = memory.host_written();
+  driver.flush_moving_pages = config_.l2_cache.software_coherent();
+  driver.unmapped_pages = memory.unmapped_pages();
+  driver.pages_wait = config_.memory.pages_wait();
+  driver.pages_move = config_.memory.pages_move();
+  driver.large = memory.large_pages();
+  if (!memory.host_pages().empty()) driver.host_pages = &memory.host_pages();
+  driver.streams = applications_.streams();
+  driver.line_bytes = config_.gpu.line_bytes;
+  instance.driver = &system_->add<PagingDriver>(prefix + "driver", driver);
 }
 
 void Assembly::wire_instance(Instance& instance) {

@@ -76,6 +76,7 @@ void Assembly::wire_gpu(Gpu& gpu) {
   system.connect(gpu.gmmu->acknowledge, gpu.rdma->invalidated, crossbar);
   system.connect(gpu.gmmu->read_entry, slices, crossbar);
   system.connect(gpu.gmmu->to_iommu, gpu.rdma->translate_request, crossbar);
+  if (gpu.gmmu->spec().keeps_faults) system.connect(gpu.gmmu->fault, gpu.rdma->page_fault, crossbar);
   system.connect(gpu.rdma->translate_response, gpu.gmmu->from_iommu, crossbar);
   system.connect(gpu.rdma->invalidate, gpu.gmmu->invalidate, crossbar);
   system.connect(gpu.rdma->memory_request, slices, crossbar);
@@ -119,6 +120,8 @@ void Assembly::wire_cpu(Cpu& cpu) {
   system.connect(cpu.iommu->fault, driver.fault, Latency{config_.driver.notify_latency});
   system.connect(cpu.iommu->first_touch, driver.fault, first_touch_latency(cpu));
   system.connect(cpu.iommu->unmapped, driver.unmapped, Latency{config_.driver.notify_latency});
+  if (cpu.port->spec().page_faults)
+    system.connect(cpu.port->fault, driver.fault, Latency{config_.driver.notify_latency});
   system.connect(cpu.port->translate, cpu.iommu->request, cycle);
   system.connect(cpu.port->invalidated, cpu.iommu->invalidated, cycle);
   system.connect(cpu.port->memory_request, slices, cycle);

@@ -20,7 +20,7 @@ IDLE = {"cpu.dram.capacity": "never full"} | dict.fromkeys(
 GIVEN = {key: "the preset says none; among the variations above" for key in ("iommu.tlb_entries", "iommu.tlb_ways")}
 GIVEN |= {key: "among the readings in results.md" for key in ("gpu.gmmu.walk_cache", "iommu.walk_cache", "iommu.merge",
                                                               "memory.first_touch_by", "memory.first_touch_copy")}
-FAULTS = ("driver.fault_latency", "driver.notify_latency", "gpu.l1_tlb.faulted_accesses")  # matter where the driver maps or moves pages
+FAULTS = ("driver.fault_latency", "driver.notify_latency", "memory.fault_path", "gpu.l1_tlb.faulted_accesses")  # matter where the driver maps or moves pages
 MOVES = ("driver.migrations", "gpu.copy_engine.")           # and these where they move
 
 

@@ -195,6 +195,7 @@ void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
                      [&](ScalarRequest const& r) { answer(r, cx.now(), cx, ScalarStatus::replayed); });
     return resume(cx);
   }
+  if (m.found_by == FoundBy::settled) return settle(m, cx);
   auto const found = m.translation();
   bool const mapped = m.found_by != FoundBy::nothing;
   if (mapped) s.tlb->fill(m.page, found);
@@ -202,11 +203,27 @@ void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
   FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
   s.tlb_mshrs.release(*entry, [&](ScalarRequest const& waiting) {
     if (!mapped) return keep_faulted(m.page, waiting, cx);
-    auto const at = std::max(s.port_free, cx.now());
-    if (read(found.physical_of(waiting.address, spec().page_bits), waiting, at, cx))
-      s.port_free = spec().clock.after(at);
-    else
-      s.stalled.push(waiting);
+    read_or_stall(found, waiting, cx);
+  });
+  resume(cx);
+}
+
+void ScalarCache::read_or_stall(PageTranslation const& found, ScalarRequest const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const at = std::max(s.port_free, cx.now());
+  if (read(found.physical_of(m.address, spec().page_bits), m, at, cx))
+    s.port_free = spec().clock.after(at);
+  else
+    s.stalled.push(m);
+}
+
+void ScalarCache::settle(TranslateResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (!s.faulted.holds(m.page)) return;
+  s.tlb->fill(m.page, m.translation());
+  s.faulted.settle(m.page, [&](ScalarRequest const& kept) {
+    answer(kept, cx.now(), cx, ScalarStatus::replayed);
+    read_or_stall(m.translation(), kept, cx);
   });
   resume(cx);
 }

@@ -85,7 +85,7 @@ SmState Sm::initial() const {
   s.tlb_mshrs = MshrTable<LsuItem>(p.l1_tlb.mshrs, p.l1_tlb.waiters);
   s.l1 = Cache(p.l1_cache.size.bytes, p.l1_cache.ways, p.line_bytes, p.l1_cache.replacement);
   s.l1_mshrs = MshrTable<std::uint32_t>(p.l1_cache.mshrs, p.l1_cache.waiters);
-  s.translated = Ring<LsuItem>(p.l1_tlb.waiters);
+  s.translated = Ring<LsuItem>(2 * std::size_t{p.l1_tlb.waiters} + p.l1_tlb.faulted_accesses);
   s.current.reserve(2 * std::size_t{kMaxLanes});
   s.slice_credits.assign(p.slices, p.l1_cache.slice_credits);
   s.remote_credits = p.l1_cache.remote();
@@ -127,8 +127,8 @@ std::span<Stat<SmStats> const> SmStats::list() {
       {"blocks", "count", "thread blocks finished", StatKind::counter, [](S s) { return s.blocks; }},
       {"faulted", "count", "transactions kept because their page was not mapped, each time that they were",
        StatKind::counter, [](S s) { return s.faulted; }},
-      {"replayed", "count", "transactions looked up again in the L1 TLB after a replay of their page",
-       StatKind::counter, [](S s) { return s.replayed; }},
+      {"replayed", "count", "transactions that went on after a replay of their page", StatKind::counter,
+       [](S s) { return s.replayed; }},
   });
   return all;
 }

@@ -89,6 +89,15 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
     if (!s.faulted.holds(m.page)) return;
     s.faulted.replay(
         m.page, [&](LsuItem const& item) { s.warps.replay(item.context, item.access == Access::write); });
+  } else if (m.found_by == FoundBy::settled) {
+    if (!s.faulted.holds(m.page)) return;
+    s.l1_tlb->fill(m.page, m.translation());
+    s.faulted.settle(m.page, [&](LsuItem item) {
+      s.warps.replay(item.context, item.access == Access::write);
+      ++s.stats[item.requester.application].replayed;
+      item.address = m.translation().physical_of(item.address, spec().page_bits);
+      s.translated.push(item);
+    });
   } else {
     auto const found = m.translation();
     bool const mapped = m.found_by != FoundBy::nothing;

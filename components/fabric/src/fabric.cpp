@@ -66,6 +66,9 @@ void FabricParams::describe(ParamTable& t) {
   t.count("translation_bytes", translation_bytes, {0, 1024},
           "payload bytes of a translation response or an invalidation request",
           "PCIe ATS 1.1: 8 bytes a translation completion entry, and of an invalidate request");
+  t.count("fault_bytes", fault_bytes, {0, 1024},
+          "payload bytes of a packet that tells the driver of a fault: an entry of a GPU's fault buffer",
+          "NVIDIA, clb069.h: 32 bytes an entry");
   t.bytes("buffer", buffer, {ByteSize{0}, ByteSize{kLargestBuffer}},
           "bytes that the receiver of a link buffers, per virtual channel; 0: each link's bandwidth x round "
           "trip, twice",
@@ -225,6 +228,7 @@ std::uint16_t FabricPort::payload_of(PacketKind kind, std::uint32_t bytes) const
   if (kind == PacketKind::translate_response || kind == PacketKind::invalidate_request ||
       kind == PacketKind::flush_request)
     return static_cast<std::uint16_t>(spec().translation_bytes);
+  if (kind == PacketKind::page_fault) return static_cast<std::uint16_t>(spec().fault_bytes);
   return 0;
 }
 
@@ -318,80 +322,6 @@ void FabricPort::on_memory(MemResponse const& m, Cx& cx) const {
   ++s.queued_responses;
   post(p, cx);
   serve_held(cx);
-}
-
-// ---- Rdma
-
-void Rdma::on_remote(MemRequest const& m, Cx& cx) const {
-  auto& s = cx.state();
-  FF_CHECK(!s.free_outbound.empty(), path() + ": more remote accesses than credits");
-  auto const entry = s.free_outbound.back();
-  s.free_outbound.pop_back();
-  s.outbound[entry] = {m.tag, m.from, 0};
-  ++(m.access == Access::read ? s.stats.reads_sent : s.stats.writes_sent);
-  Packet p{};
-  p.kind = m.access == Access::read ? PacketKind::read_request : PacketKind::write_request;
-  p.address = m.address;
-  p.tag = entry;
-  p.bytes = m.bytes;
-  p.requester = m.requester;
-  p.destination = node_of(device_of(m.address));
-  post(p, cx);
-}
-
-void Rdma::on_translate(TranslateRequest const& m, Cx& cx) const {
-  ++cx.state().stats.translations_sent;
-  Packet p{};
-  p.kind = PacketKind::translate_request;
-  p.address = m.page;
-  p.tag = m.from;
-  p.requester.application = m.application;
-  p.destination = spec().iommu_node;
-  p.device = spec().device;
-  post(p, cx);
-}
-
-void Rdma::on_invalidated(Invalidated const& m, Cx& cx) const {
-  Packet p{};
-  p.kind = PacketKind::invalidate_response;
-  p.tag = m.move;
-  p.destination = spec().iommu_node;
-  p.device = spec().device;
-  post(p, cx);
-}
-
-void Rdma::receive(Packet const& m, Cx& cx) const {
-  auto& s = cx.state();
-  if (m.kind == PacketKind::translate_response) {
-    cx.send(translate_response, TranslateResponse{m.address, m.frame, m.tag, m.found_by, m.bytes, {}});
-    return;
-  }
-  if (m.kind == PacketKind::invalidate_request || m.kind == PacketKind::flush_request) {
-    auto const step = m.kind == PacketKind::flush_request ? MoveStep::flush : MoveStep::unmap;
-    cx.send(invalidate, Invalidate{m.address, m.frame, m.tag, step, {}});
-    return;
-  }
-  FF_CHECK(m.kind == PacketKind::read_response || m.kind == PacketKind::write_response,
-           path() + ": a packet that a GPU does not take");
-  auto const requester = s.outbound[m.tag];
-  s.free_outbound.push_back(m.tag);
-  auto const access = m.kind == PacketKind::read_response ? Access::read : Access::write;
-  cx.send(remote_response, requester.from, MemResponse{m.address, requester.tag, access, {}});
-}
-
-// ---- CpuPort
-
-void CpuPort::on_translated(Packet const& m, Cx& cx) const {
-  post(m, cx);
-}
-
-void CpuPort::receive(Packet const& m, Cx& cx) const {
-  if (m.kind == PacketKind::invalidate_response) {
-    cx.send(invalidated, Invalidated{m.tag});
-    return;
-  }
-  FF_CHECK(m.kind == PacketKind::translate_request, path() + ": a packet that a CPU does not take");
-  cx.send(translate, m);
 }
 
 }  // namespace farfault

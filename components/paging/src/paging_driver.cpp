@@ -170,7 +170,8 @@ Duration PagingDriver::work(FaultKind kind, Duration takes, Cx& cx) const {
 }
 
 void PagingDriver::answer(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const {
-  PageMapped const there{m.page, to.frame, m.entry, to.size, m.kind, {}};
+  auto const keeper = static_cast<std::uint16_t>(m.kept_by_gpu != 0 ? m.gpu + 1 : 0);
+  PageMapped const there{m.page, to.frame, m.entry, to.size, m.kind, keeper};
   if (m.kind == FaultKind::not_mapped && m.iommu == 0)
     cx.send(placed, there, extra);
   else

@@ -17,9 +17,14 @@ void GmmuParams::describe(ParamTable& t) {
   t.count("latency", latency, {1, 10000},
           "cycles from a request to its first read, when a walker is free, or to the IOMMU", "assumed");
   t.count("pending", pending, {1, 65536}, "requests held at a time", "assumed");
+  t.count("fault_buffer", fault_buffer, {1, 65536},
+          "pages that the GPU's fault buffer holds until the driver has answered; a fault beyond is replayed "
+          "and faults again",
+          "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024");
 }
 
 Gmmu::Gmmu(Slot<GmmuSpec> slot) : Component(std::move(slot)) {
+  if (spec().keeps_faults) fault = out<PageFault>("fault");
   if (spec().slices_to_flush == 0) return;
   flushed = in<&Gmmu::on_flushed>("flushed");
   flush = out<Flush>("flush");
@@ -37,6 +42,10 @@ GmmuState Gmmu::initial() const {
   s.router = spec().router.policy.make({});
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
   if (spec().slices_to_flush != 0) s.flushing.resize(spec().moves);
+  if (spec().keeps_faults) {
+    s.faults = FaultBuffer(p.fault_buffer, 1);
+    s.recorded_at.resize(p.fault_buffer);
+  }
   return s;
 }
 
@@ -82,8 +91,21 @@ std::span<Stat<GmmuState> const> Gmmu::stats() const {
        [](S s) { return std::span<std::uint64_t const>(s.walk_latency.bins); }},
       {"queue_depth", "count", "requests held or stalled when one more comes", StatKind::histogram, nullptr,
        12, [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
+      {"page_faults", "count", "page faults on unmapped pages, sent to the driver", StatKind::counter,
+       [](S s) { return s.fault_stats.page_faults; }},
+      {"remote_faults", "count", "page faults on pages mapped on another device, or on their way to one",
+       StatKind::counter, [](S s) { return s.fault_stats.remote_faults; }},
+      {"merged_faults", "count", "faults of a page that is in the fault buffer already", StatKind::counter,
+       [](S s) { return s.fault_stats.merged_faults; }},
+      {"refused_faults", "count", "faults that found the fault buffer full", StatKind::counter,
+       [](S s) { return s.fault_stats.refused_faults; }},
+      {"recorded_faults", "count", "pages in the fault buffer", StatKind::level,
+       [](S s) { return std::uint64_t{s.faults.in_use()}; }},
+      {"fault_latency", "ns", "time from a page fault to its replay", StatKind::histogram, nullptr, 24,
+       [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }},
   });
-  return all;
+  static constexpr std::size_t kOfFaults = 6;  // the last of them
+  return std::span(all).first(all.size() - (spec().keeps_faults ? 0 : kOfFaults));
 }
 
 std::vector<Gmmu::PolicyStats> Gmmu::policy_stats() const {
@@ -100,8 +122,10 @@ std::string Gmmu::waiting_for() const {
   auto const& s = state();
   auto const held = s.pending.size() - s.free_pending.size();
   auto const flushing = std::count_if(s.flushing.begin(), s.flushing.end(), [](auto n) { return n != 0; });
-  if (held == 0 && s.stalled.empty() && flushing == 0) return {};
-  return std::to_string(flushing) + " pages leaving the L2 cache, " + std::to_string(held) +
+  if (held == 0 && s.stalled.empty() && flushing == 0 && s.faults.in_use() == 0 && s.faults.refused() == 0)
+    return {};
+  return std::to_string(s.faults.in_use()) + " faults, " + std::to_string(s.faults.refused()) + " refused, " +
+         std::to_string(flushing) + " pages leaving the L2 cache, " + std::to_string(held) +
          " translations, " + std::to_string(s.walker.busy()) + " walks under way, " +
          std::to_string(s.walker.queued()) + " walks queued";
 }
@@ -179,13 +203,41 @@ void Gmmu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const 
 void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if (device_of(m.frame) == spec().device && !s.table.find(m.page)) s.table.map(m.page, m.frame, m.size);
-  if (m.found_by == FoundBy::replay) {
-    ++s.stats.replays;
-    return cx.send(response, m);
-  }
+  if (is_replay(m.found_by)) return replay(m, cx);
+  bool const unrecorded = m.found_by == FoundBy::unrecorded;
+  if (unrecorded && s.pending[m.tag].answered == 0) keep_fault(m, cx);
   bool const mapped_here = device_of(m.frame) == spec().device && m.found_by == FoundBy::table;
   observe(s.pending[m.tag], mapped_here, cx);
-  lookup_done(m.tag, m.translation(), m.found_by == FoundBy::nothing, cx);
+  lookup_done(m.tag, m.translation(), unrecorded || m.found_by == FoundBy::nothing, cx);
+}
+
+void Gmmu::keep_fault(TranslateResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const kept = s.faults.add(m.page, {});
+  if (kept != FaultBuffer::Kept::recorded) {
+    ++(kept == FaultBuffer::Kept::merged ? s.fault_stats.merged_faults : s.fault_stats.refused_faults);
+    return;
+  }
+  auto const record = s.faults.record_of(m.page);
+  ++(m.kind == FaultKind::not_mapped ? s.fault_stats.page_faults : s.fault_stats.remote_faults);
+  s.recorded_at[record] = cx.now();
+  cx.send(fault, PageFault{m.page, spec().device, 0, record, m.kind, 1, {}});
+}
+
+void Gmmu::replay(TranslateResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  ++s.stats.replays;
+  cx.send(response, m);
+  if (m.tag == 0) return;
+  auto const record = m.tag - 1;
+  FF_CHECK(spec().keeps_faults && s.faults.page_of(record) == m.page, path() + ": a replay of no fault");
+  s.fault_latency.add(nanoseconds_of(cx.now() - s.recorded_at[record]));
+  s.faults.release(record, [](FaultBuffer::Requester const&) {});
+  s.faults.retry([&](std::uint64_t page, FaultBuffer::Requester const&) {
+    auto const found = s.table.find(page).value_or(PageTranslation{});
+    cx.send(response, TranslateResponse{page, found.frame, 0, FoundBy::replay, found.size});
+    return found.frame != kNoFrame;
+  });
 }
 
 void Gmmu::on_invalidate(Invalidate const& m, Cx& cx) const {

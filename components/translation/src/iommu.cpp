@@ -39,16 +39,16 @@ IommuState Iommu::initial() const {
   s.missed_at.resize(p.pages);
   s.walker = Walker(p.walkers, p.pages, p.walk_cache_policies.make(p.walk_cache));
   s.fault_raised.resize(p.pages);
-  if (spec().replays_faults) {
+  s.remote_touch = spec().remote_touch.make({spec().page_bits, spec().spaces});
+  if (spec().replays_first_touches || pages_move(s)) {
     s.faults = FaultBuffer(p.fault_buffer, std::max(1U, static_cast<std::uint32_t>(spec().gpus.size())));
     s.recorded_at.resize(p.fault_buffer);
   }
   s.walk_began.resize(p.walkers);
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
   if (spec().table_base) s.table.relocate(*spec().table_base);
-  s.remote_touch = spec().remote_touch.make({spec().page_bits, spec().spaces});
   s.directory = PageDirectory(spec().page_bits, spec().spaces);
-  s.moving = MshrTable<IommuWaiter>(spec().moves, spec().waiters);
+  s.moving = MshrTable<IommuWaiter>(spec().moves, 0);
   s.invalidations.resize(spec().moves);
   return s;
 }
@@ -74,7 +74,7 @@ std::span<Stat<IommuState> const> Iommu::stats() const {
       {"refused_faults", "count", "failed walks that found the fault buffer full", StatKind::counter,
        [](S s) { return s.stats.refused_faults; }},
       {"replays", "count", "replays sent to GPUs", StatKind::counter, [](S s) { return s.stats.replays; }},
-      {"remote_faults", "count", "page faults on pages mapped on another device, which request a migration",
+      {"remote_faults", "count", "page faults on pages mapped on another device, or on their way to one",
        StatKind::counter, [](S s) { return s.stats.remote_faults; }},
       {"invalidations", "count", "invalidation requests sent to GPUs", StatKind::counter,
        [](S s) { return s.stats.invalidations; }},
@@ -135,27 +135,27 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
   if (found && !s.remote_touch->may_move(found->frame, m.device)) {
     ++s.stats.tlb_hits;
     answer(requester, m.address, {*found, FoundBy::table}, looked_up - cx.now(), cx);
-  } else if (auto const moving = s.moving.find(m.address)) {
+  } else if (found) {
+    ++s.stats.tlb_hits;
+    if (s.remote_touch->touch(m.address, found->frame, m.device))
+      fault_request(FaultKind::remote, m.address, requester, looked_up - cx.now(), cx);
+    else
+      answer(requester, m.address, {*found, FoundBy::table}, looked_up - cx.now(), cx);
+  } else if (s.moving.find(m.address)) {
     ++s.stats.tlb_misses;
-    s.moving.wait(*moving, requester);
+    fault_request(FaultKind::moving, m.address, requester, looked_up - cx.now(), cx);
   } else {
     auto entry = spec().params.merge ? s.pages.find(m.address) : std::nullopt;
     if (!entry && s.pages.full()) return false;
-    ++(found ? s.stats.tlb_hits : s.stats.tlb_misses);
-    if (found && !s.remote_touch->touch(m.address, found->frame, m.device)) {
-      answer(requester, m.address, {*found, FoundBy::table}, looked_up - cx.now(), cx);
-    } else if (entry) {
+    ++s.stats.tlb_misses;
+    if (entry) {
       ++s.stats.merged_misses;
       s.pages.wait(*entry, requester);
     } else {
       entry = s.pages.allocate_one_more(m.address);
       s.pages.wait(*entry, requester);
-      if (found) {
-        raise(FaultKind::remote, *entry, m.device, looked_up - cx.now(), cx);
-      } else {
-        s.missed_at[*entry] = looked_up;
-        s.walker.enqueue(m.address, *entry, m.requester.application);
-      }
+      s.missed_at[*entry] = looked_up;
+      s.walker.enqueue(m.address, *entry, m.requester.application);
     }
     start_walks(cx);
   }
@@ -163,12 +163,11 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
   return true;
 }
 
-void Iommu::raise(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Duration extra, Cx& cx) const {
+void Iommu::raise(std::uint32_t entry, std::uint16_t gpu, Cx& cx) const {
   auto& s = cx.state();
-  ++(kind == FaultKind::remote ? s.stats.remote_faults : s.stats.page_faults);
-  s.fault_raised[entry] = cx.now() + extra;
-  cx.send(kind == FaultKind::remote ? fault : first_touch,
-          PageFault{s.pages.key(entry), gpu, spec().index, entry, kind, {}}, extra);
+  ++s.stats.page_faults;
+  s.fault_raised[entry] = cx.now();
+  cx.send(first_touch, PageFault{s.pages.key(entry), gpu, spec().index, entry, FaultKind::not_mapped, {}});
 }
 
 void Iommu::start_walks(Cx& cx) const {
@@ -192,94 +191,33 @@ void Iommu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const
   // The first requester of the page counts as the GPU that touches it.
   IommuWaiter first;
   s.pages.first_waiter(entry, [&](IommuWaiter const& waiter) { first = waiter; });
-  if (auto const moving = s.moving.find(step.page)) {
-    s.pages.release(entry, [&](IommuWaiter const& to) { s.moving.wait(*moving, to); });
-    resume_stalled(cx);
-  } else if (!step.found && spec().replays_faults) {
-    record_fault(entry, first.gpu, cx);
+  if (s.moving.find(step.page)) {
+    fault_entry(FaultKind::moving, entry, first.gpu, cx);
+  } else if (!step.found && spec().replays_first_touches) {
+    fault_entry(FaultKind::not_mapped, entry, first.gpu, cx);
   } else if (!step.found) {
-    raise(FaultKind::not_mapped, entry, first.gpu, Duration::zero(), cx);
+    raise(entry, first.gpu, cx);
   } else if (s.remote_touch->touch(step.page, step.address, first.gpu)) {
-    raise(FaultKind::remote, entry, first.gpu, Duration::zero(), cx);
+    fault_entry(FaultKind::remote, entry, first.gpu, cx);
   } else {
     finish(entry, {step.translation(), FoundBy::table}, cx);
   }
   start_walks(cx);
 }
 
-// The entry is free at once; its requests are told, and again when the page is mapped.
-void Iommu::record_fault(std::uint32_t entry, std::uint16_t gpu, Cx& cx) const {
-  auto& s = cx.state();
-  auto const page = s.pages.key(entry);
-  auto kept = FaultBuffer::Kept::merged;
-  s.pages.each_waiter(entry, [&](IommuWaiter const& w) {
-    auto const k = s.faults.add(page, {w.node, w.gpu});
-    if (k != FaultBuffer::Kept::merged) kept = k;
-  });
-  if (kept == FaultBuffer::Kept::recorded) {
-    auto const record = s.faults.record_of(page);
-    ++s.stats.page_faults;
-    s.recorded_at[record] = cx.now();
-    cx.send(first_touch, PageFault{page, gpu, spec().index, record, FaultKind::not_mapped, {}});
-  } else {
-    ++(kept == FaultBuffer::Kept::merged ? s.stats.merged_faults : s.stats.refused_faults);
-  }
-  answer_all(s.pages, entry, {{}, FoundBy::nothing}, cx);
-  resume_stalled(cx);
-}
-
-// Behind all earlier responses, one per cycle.
-void Iommu::replay(std::uint64_t page, PageTranslation const& to, FaultBuffer::Requester const& requester,
-                   Cx& cx) const {
-  auto& s = cx.state();
-  ++s.stats.replays;
-  s.last_response = std::max(s.last_response, cx.now()) + spec().params.clock.clock().cycles(1);
-  Packet p{};
-  p.kind = PacketKind::translate_response;
-  p.address = page;
-  p.frame = to.frame;
-  p.bytes = to.size;
-  p.found_by = FoundBy::replay;
-  p.destination = requester.node;
-  p.device = requester.gpu;
-  cx.send(response, p, s.last_response - cx.now());
-}
-
-void Iommu::end_fault(PageMapped const& m, Cx& cx) const {
-  auto& s = cx.state();
-  s.fault_latency.add(nanoseconds_of(cx.now() - s.recorded_at[m.entry]));
-  s.table.map(m.page, m.frame, m.size);
-  s.faults.release(m.entry, [&](FaultBuffer::Requester const& r) {
-    replay(m.page, {m.frame, m.size}, r, cx);
-  });
-  s.faults.retry([&](std::uint64_t page, FaultBuffer::Requester const& r) {
-    auto const found = s.table.find(page);
-    replay(page, found.value_or(PageTranslation{}), r, cx);
-    return found.has_value();
-  });
-}
-
-void Iommu::on_mapped(PageMapped const& m, Cx& cx) const {
-  auto& s = cx.state();
-  if (m.kind == FaultKind::not_mapped && spec().replays_faults) return end_fault(m, cx);
-  s.fault_latency.add(nanoseconds_of(cx.now() - s.fault_raised[m.entry]));
-  s.table.map(m.page, m.frame, m.size);
-  finish(m.entry, {{m.frame, m.size}, FoundBy::fault}, cx);
-}
-
 void Iommu::finish(std::uint32_t entry, Translation const& found, Cx& cx) const {
   auto& s = cx.state();
   s.tlb->fill(s.pages.key(entry), found.to);
-  answer_all(s.pages, entry, found, cx);
+  answer_all(entry, found, cx);
   resume_stalled(cx);
 }
 
-void Iommu::answer_all(MshrTable<IommuWaiter>& table, std::uint32_t entry, Translation const& found,
-                       Cx& cx) const {
-  auto const page = table.key(entry);
+void Iommu::answer_all(std::uint32_t entry, Translation const& found, Cx& cx) const {
+  auto& s = cx.state();
+  auto const page = s.pages.key(entry);
   auto const cycle = spec().params.clock.clock().cycles(1);
   auto extra = Duration::zero();
-  table.release(entry, [&](IommuWaiter const& to) {
+  s.pages.release(entry, [&](IommuWaiter const& to) {
     answer(to, page, found, extra, cx);
     extra += cycle;
   });
@@ -358,15 +296,18 @@ void Iommu::remap(PageMove const& m, Cx& cx) const {
   s.table.map(m.page, m.frame);
   auto const entry = s.moving.find(m.page);
   FF_CHECK(entry.has_value(), path() + ": a page is mapped again that was not unmapped");
-  answer_all(s.moving, *entry, {{m.frame, 0}, FoundBy::fault}, cx);
+  s.moving.release(*entry, [](IommuWaiter const&) {});
+}
+
+// Whom to tell when the page leaves, beside the GPU that has it.
+void Iommu::told(std::uint64_t page, PageTranslation const& to, std::uint16_t gpu, IommuState& s) const {
+  if (device_of(to.frame) != gpu && pages_move(s)) s.directory.add_holder(page, gpu);
 }
 
 void Iommu::answer(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,
                    Cx& cx) const {
   auto& s = cx.state();
-  if (found.found_by != FoundBy::nothing && device_of(found.to.frame) != to.gpu &&
-      s.remote_touch->moves_pages())
-    s.directory.add_holder(page, to.gpu);
+  if (found.to.frame != kNoFrame) told(page, found.to, to.gpu, s);
   s.last_response = std::max(s.last_response, cx.now() + extra);
   Packet p{};
   p.kind = PacketKind::translate_response;

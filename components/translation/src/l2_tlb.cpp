@@ -108,7 +108,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
 
 void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (m.found_by == FoundBy::replay) return replay(m, cx);
+  if (is_replay(m.found_by)) return replay(m, cx);
   bool const faulted = m.found_by == FoundBy::nothing;
   if (faulted)
     ++s.faulted_misses;
@@ -127,6 +127,7 @@ void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
 // To all, as hardware does it: who was told that the page is faulted is not kept here.
 void L2Tlb::replay(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
+  if (m.found_by == FoundBy::settled) s.tlb->fill(m.page, m.translation());
   s.last_response = std::max(s.last_response, cx.now());
   for (std::uint32_t sm = 0; sm < spec().clients; ++sm) cx.send(response, sm, m, s.last_response - cx.now());
 }

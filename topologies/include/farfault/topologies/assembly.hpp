@@ -8,6 +8,7 @@
 // key, the value and the rule.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -37,6 +38,7 @@
 #include "farfault/topologies/link_defaults.hpp"
 #include "farfault/topologies/machine.hpp"
 #include "farfault/topologies/routing.hpp"
+#include "farfault/translation/fault_path.hpp"
 #include "farfault/translation/gmmu.hpp"
 #include "farfault/translation/iommu.hpp"
 #include "farfault/translation/l2_tlb.hpp"
@@ -77,6 +79,7 @@ struct MemoryParams {
   FirstTouchBy first_touch_by = FirstTouchBy::driver;
   bool first_touch_copy = false;
   PolicyChoice<RemoteTouch> remote_touch{"remote_access"};
+  PolicyChoice<FaultPath> fault_path{"iommu"};
   PolicyChoice<MemoryScope> scope{"node"};
   void describe(ParamTable& t);
   unsigned page_bits() const { return static_cast<unsigned>(std::countr_zero(page_size.bytes)); }
@@ -88,7 +91,11 @@ struct MemoryParams {
   // Whether a page may be mapped at its first touch; whether one may move.
   bool pages_wait() const { return placement.why_not({}).empty() && placement.make({})->leaves_out(); }
   // Whether a GPU is told that its access is faulted, and makes it again at the replay.
-  bool replays_faults() const { return first_touch_by == FirstTouchBy::driver && pages_wait(); }
+  bool replays_first_touches() const { return first_touch_by == FirstTouchBy::driver && pages_wait(); }
+  bool replays_faults() const { return faults() != 0; }
+  // The faults that it may be told of, and those of which it keeps the records. Bit k: of FaultKind k.
+  std::uint32_t faults() const;
+  std::uint32_t faults_kept_by_gpus() const;
   bool pages_move() const { return remote_touch.why_not({}).empty() && remote_touch.make({})->moves_pages(); }
 };
 
@@ -129,6 +136,11 @@ struct MachineConfig {
   LinkDefaults links;
   RoutingSpec routing;
 
+  // Bytes beside the header of the largest packet.
+  std::uint32_t largest_payload() const {
+    auto const fault = memory.faults_kept_by_gpus() != 0 ? fabric.fault_bytes : 0;
+    return std::max({gpu.line_bytes, fabric.translation_bytes, fault});
+  }
   // Of a GPU, and of a CPU.
   MemoryLayout gpu_memory() const {
     return {l2_cache.slices, dram.channels == 0 ? l2_cache.slices : dram.channels, l2_cache.interleave.bytes,
@@ -183,6 +195,7 @@ struct MachineConfig {
 
  private:
   bool check_large_pages(Config& config) const;
+  void check_fault_path(Config& config) const;
 };
 
 // The text of a preset configuration, for Config.

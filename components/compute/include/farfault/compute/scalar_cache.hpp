@@ -7,8 +7,8 @@
 // another kernel of any application starts. A kernel's arguments lie in the memory of its own GPU, where the
 // launch has put them, and their page is not translated. An invalidation drops the page's translation at
 // once, and its lines when the reads that used the translation are done; then it is acknowledged.
-// Requests of a page that is not mapped are kept until its replay, which their SMs are told, and are then
-// looked up again ahead of those that are stalled.
+// Requests of a page that is faulted are kept until its replay, which their SMs are told, and are then
+// looked up again ahead of those that are stalled, or are read at once where the replay has the page's frame.
 #pragma once
 
 #include <string>
@@ -116,6 +116,9 @@ class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
   // `again`: after a replay.
   bool serve(ScalarRequest const& m, bool again, Cx& cx) const;
   void keep_faulted(std::uint64_t page, ScalarRequest const& m, Cx& cx) const;
+  // A replay that says where its page is.
+  void settle(TranslateResponse const& m, Cx& cx) const;
+  void read_or_stall(PageTranslation const& found, ScalarRequest const& m, Cx& cx) const;
   bool read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx) const;
   void answer(ScalarRequest const& m, Time at, Cx& cx, ScalarStatus status = ScalarStatus::done) const;
   void resume(Cx& cx) const;

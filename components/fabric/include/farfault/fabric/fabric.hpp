@@ -37,6 +37,7 @@ struct FabricParams {
   std::uint32_t header_bytes = 24;
   std::uint32_t nvlink_flit_bytes = 16;
   std::uint32_t translation_bytes = 8;
+  std::uint32_t fault_bytes = 32;
   ByteSize buffer{0};
   NetworkSpread network_spread = NetworkSpread::packet;
   Duration service_time = 1us;
@@ -119,6 +120,9 @@ struct PortSpec {
   std::uint32_t inbound = 1;            // requests of other devices that are served at a time
   std::uint32_t memory_credits = 1;     // of these, at one slice
   std::uint32_t translation_bytes = 8;  // payload of a translation response or an invalidation request
+  std::uint32_t fault_bytes = 32;       // payload of a page fault
+  bool page_faults = false;             // whether GPUs send some to the driver
+  std::uint16_t iommu = 0;              // of a CPU: the number of its IOMMU among those of the driver
 };
 
 struct Outbound {
@@ -198,16 +202,18 @@ class FabricPort : public Component<PortSpec, PortState> {
 
 class Rdma final : public FabricPort {
  public:
-  using FabricPort::FabricPort;
+  explicit Rdma(Slot<PortSpec> slot);
   In<MemRequest> remote_request = in<&Rdma::on_remote>("remote_request");
   In<TranslateRequest> translate_request = in<&Rdma::on_translate>("translate_request");
   In<Invalidated> invalidated = in<&Rdma::on_invalidated>("invalidated");
   Out<MemResponse> remote_response = out<MemResponse>("remote_response");
   Out<TranslateResponse> translate_response = out<TranslateResponse>("translate_response");
   Out<Invalidate> invalidate = out<Invalidate>("invalidate");
+  In<PageFault> page_fault;  // where there are some
 
   void on_remote(MemRequest const& m, Cx& cx) const;
   void on_translate(TranslateRequest const& m, Cx& cx) const;
+  void on_page_fault(PageFault const& m, Cx& cx) const;
   void on_invalidated(Invalidated const& m, Cx& cx) const;
 
  private:
@@ -216,10 +222,11 @@ class Rdma final : public FabricPort {
 
 class CpuPort final : public FabricPort {
  public:
-  using FabricPort::FabricPort;
+  explicit CpuPort(Slot<PortSpec> slot);
   In<Packet> translated = in<&CpuPort::on_translated>("translated");
   Out<Packet> translate = out<Packet>("translate");
   Out<Invalidated> invalidated = out<Invalidated>("invalidated");
+  Out<PageFault> fault;  // where there are some
 
   void on_translated(Packet const& m, Cx& cx) const;
 

@@ -21,8 +21,8 @@
 //   2. is fetched into a new frame by the copy engine of the destination GPU;
 //   3. is mapped there, at every IOMMU, and the old frame is released.
 // Up to `migrations` pages are copied at a time, further ones wait in order; a fault on a page that is being
-// copied is answered with its new frame. A GPU whose memory is full gets no further pages: it accesses them
-// remotely.
+// copied, or was when an IOMMU was asked for it, is answered with its new frame. A GPU whose memory is full
+// gets no further pages: it accesses them remotely.
 //
 // A program's copy (operation.hpp) is done page by page, each by the copy engine of the GPU that has the
 // page, from or to the CPU's frame where the host has its contents (host_pages.hpp). Pages in a CPU's memory
@@ -64,7 +64,7 @@ struct PagingDriverSpec {
   std::vector<PlacedPage> const* placed = nullptr;  // at time zero, in the order in which frames were taken
   PageTable const* preloaded = nullptr;
   std::uint32_t iommus = 1;
-  std::uint32_t queue = 1024;  // faults that all IOMMUs together can have outstanding
+  std::uint32_t queue = 1024;  // faults that all IOMMUs and GPUs together can have outstanding
   FirstTouchBy first_touch_by = FirstTouchBy::driver;
   bool first_touch_copy = false;
   std::vector<PageRange> host_written;  // pages whose contents the host wrote

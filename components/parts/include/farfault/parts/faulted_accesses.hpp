@@ -1,5 +1,5 @@
-// Accesses whose page is not mapped. An access is kept from the answer that says so until the page's replay;
-// then it waits its turn to be looked up again.
+// Accesses whose page is faulted. An access is kept from the answer that says so until the page's replay;
+// then it waits its turn to be looked up again, or goes on with the page's frame.
 //
 // Those of a page stay in their order and leave together; pages follow each other in the order of their
 // replays. A page that has a replay to come takes further accesses at once, without asking for it again:
@@ -51,6 +51,12 @@ class FaultedAccesses {
         f(access);
         again_.push(access);
       });
+  }
+  // The page's replay has brought its frame: calls f(access) for each of its accesses, which are kept no
+  // more.
+  template <class F>
+  void settle(std::uint64_t page, F&& f) {
+    if (auto const entry = kept_.find(page)) kept_.release(*entry, f);
   }
   // To be looked up again, the first one first.
   Ring<Access>& again() { return again_; }

@@ -128,7 +128,20 @@ struct PageTranslation {
 // replayed. The replay is a translation that nobody has asked for, to each GPU that was told so. It says
 // where the page is now or, without a frame, no more than that it may be asked for again. It travels behind
 // all that was said of the page before, and is no entry of a TLB.
-enum class FoundBy : std::uint8_t { table, fault, nothing, replay };
+//
+// A page that has been on another device, and was to move, is replayed as `settled`: it is where the driver
+// has left it. That translation is used as it is, and enters the TLBs: were it to be asked for again, the
+// page could leave each time before the access is made. An invalidation that follows finds it.
+//
+// Of a fault that is `unrecorded` the asker is to keep a record, and to send the fault to the driver.
+enum class FoundBy : std::uint8_t { table, fault, nothing, replay, settled, unrecorded };
+constexpr bool is_replay(FoundBy f) {
+  return f == FoundBy::replay || f == FoundBy::settled;
+}
+
+// Why: no table maps the page; it is on another device than the GPU that touches it, and is to move there; or
+// it is moving.
+enum class FaultKind : std::uint8_t { not_mapped, remote, moving };
 
 struct TranslateResponse {
   std::uint64_t page;
@@ -136,7 +149,8 @@ struct TranslateResponse {
   std::uint32_t tag;
   FoundBy found_by = FoundBy::table;
   std::uint8_t size = 0;
-  std::uint8_t unused[2] = {};
+  FaultKind kind = FaultKind::not_mapped;  // of what is not recorded
+  std::uint8_t unused[1] = {};
 
   PageTranslation translation() const { return {frame, size}; }
 };
@@ -168,8 +182,9 @@ enum class PacketKind : std::uint8_t {
   invalidate_request,
   invalidate_response,  // of a flush as well
   flush_request,
+  page_fault,
 };
-inline constexpr std::uint8_t kPacketKinds = 9;
+inline constexpr std::uint8_t kPacketKinds = 10;
 
 // Requests and responses use separate virtual channels, so that responses always get through. An invalidation
 // uses the response channel, and the route of the translations of its page: it must not overtake an earlier
@@ -178,7 +193,8 @@ enum class Channel : std::uint8_t { request, response };
 inline constexpr std::uint8_t kChannels = 2;
 
 constexpr Channel channel_of(PacketKind k) {
-  return k == PacketKind::read_request || k == PacketKind::write_request || k == PacketKind::translate_request
+  return k == PacketKind::read_request || k == PacketKind::write_request ||
+                 k == PacketKind::translate_request || k == PacketKind::page_fault
              ? Channel::request
              : Channel::response;
 }
@@ -193,7 +209,7 @@ struct Packet {
   std::uint16_t via;      // the receiver's number of the link it came over
   PacketKind kind;
   std::uint8_t bytes;    // of the access; of a translation response the size of its page, log2 of base pages
-  std::uint16_t device;  // the requesting GPU, of a translation
+  std::uint16_t device;  // the requesting GPU, of a translation or a page fault
   std::uint32_t flow;    // which of equally short routes it takes from here on
   FoundBy found_by;      // of a translation response
   Requester requester;   // of a memory access; of a translation request the application alone
@@ -254,17 +270,16 @@ struct Flushed {
   std::uint32_t number;
 };
 
-enum class FaultKind : std::uint8_t { not_mapped, remote };
-
-// From the IOMMU to the driver: a page that no table maps, or that is on another device than the GPU that
-// touches it. Back: where it is now.
+// A fault from the IOMMU to the driver, or from the GMMU of `gpu`, which has a record of it then
+// (`kept_by_gpu`). Back, to the IOMMU of that GPU: where the page is now.
 struct PageFault {
   std::uint64_t page;
   std::uint16_t gpu;
   std::uint16_t iommu;
-  std::uint32_t entry;  // for the IOMMU alone
+  std::uint32_t entry;  // for whoever keeps the fault
   FaultKind kind;
-  std::uint8_t unused[7];
+  std::uint8_t kept_by_gpu = 0;
+  std::uint8_t unused[6] = {};
 };
 struct PageMapped {
   std::uint64_t page;
@@ -272,7 +287,7 @@ struct PageMapped {
   std::uint32_t entry;
   std::uint8_t size = 0;
   FaultKind kind = FaultKind::not_mapped;
-  std::uint8_t unused[2] = {};
+  std::uint16_t keeper = 0;  // of the record: 0 the IOMMU, n the GMMU of GPU n - 1
 };
 
 // From the driver to every IOMMU: the page leaves `frame`; then, where software keeps the partitions of an L2

@@ -1,5 +1,5 @@
-// The fault buffer of an IOMMU or a GMMU: pages that a walk has not found, until the driver has mapped them,
-// and whom to tell then.
+// The fault buffer of an IOMMU or a GMMU: pages that a walk has not found, or has found on another device and
+// that are to move, until the driver has answered, and whom to tell then.
 //
 // add() is called when a requester is told that its access is faulted, once for each failed walk and
 // requester. The page's first one makes a record, and is a fault for the driver; others are merged with it.
@@ -8,8 +8,8 @@
 // replayed and faults again; kern_gmmu_gv100.c). release() ends a record, with a replay to each that was
 // told.
 //
-// After a release, retry() says which of the refused, oldest first, are to be told now: a replay of the page
-// if it is mapped by then, and else that they may ask again. The first one that will need a record ends this,
+// After a release, retry() says which of the refused, oldest first, are to be told now that they may ask
+// again. The first one that may need a record then ends this,
 // so that a record is free for it; but with no record left in use all are told. So no refused fault waits
 // unless there is a record whose release is still to come: none is lost, whatever becomes of the requests.
 //
@@ -64,7 +64,8 @@ class FaultBuffer {
   void release(std::uint32_t record, Tell&& tell) {
     records_.release(record, tell);
   }
-  // Calls tell(page, requester), which says whether the page is mapped; never for a page that has a record.
+  // Calls tell(page, requester), which says whether the page needs no record any more: it is mapped, where
+  // the requester may use it. Never for a page that has a record.
   template <class Tell>
   void retry(Tell&& tell) {
     while (!refused_.empty()) {
@@ -74,8 +75,8 @@ class FaultBuffer {
         tell_too(*record, first.from);
         continue;
       }
-      bool const mapped = tell(first.page, first.from);
-      if (!mapped && in_use() != 0) return;
+      bool const served = tell(first.page, first.from);
+      if (!served && in_use() != 0) return;
     }
   }
 

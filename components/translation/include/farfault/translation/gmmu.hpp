@@ -9,7 +9,7 @@
 // router learns of a request as soon as the GMMU knows: at the end of its walk, or when the IOMMU
 // responds. A page that was not mapped yet, and that a fault of the request has put into this GPU's memory
 // (first touch, migration), counts as remote, wherever the request was sent: it needs the IOMMU. So does a
-// page that the IOMMU says is not mapped: the request ends at once, faulted, and holds nothing any more. The
+// page that the IOMMU says is faulted: the request ends at once, and holds nothing any more. The
 // page's replay writes the entry, if the frame is this GPU's, and goes on to the L2 TLB, behind all earlier
 // responses. An
 // invalidation clears the page's entry, is forwarded to the TLBs behind all earlier responses, and is
@@ -17,6 +17,10 @@
 // of a page of this GPU (software keeps them coherent), the driver asks for a flush in a step of its own,
 // when no GPU can reach the frame any more: all slices write the page's lines back and drop them, and that is
 // acknowledged as well.
+//
+// A fault that the IOMMU has not recorded (fault_path.hpp) gets a record of this GPU's fault buffer, and a
+// packet to the driver; further requests for the page are merged with it. Without a free record the SMs are
+// told to ask again when there is one (fault_buffer.hpp). The replay that answers the packet ends the record.
 #pragma once
 
 #include <array>
@@ -28,6 +32,7 @@
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
+#include "farfault/translation/fault_buffer.hpp"
 #include "farfault/translation/page_table.hpp"
 #include "farfault/translation/router.hpp"
 #include "farfault/translation/walker.hpp"
@@ -41,6 +46,7 @@ struct GmmuParams {
   std::uint32_t walk_latency = 0;
   std::uint32_t latency = 1;
   std::uint32_t pending = 256;
+  std::uint32_t fault_buffer = 1024;
   void describe(ParamTable& t);
 };
 
@@ -56,6 +62,7 @@ struct GmmuSpec {
   PageTable const* preloaded = nullptr;  // mappings at time zero
   std::uint32_t slices_to_flush = 0;     // when a page leaves
   std::uint32_t moves = 0;               // pages that can leave at a time, then
+  bool keeps_faults = false;             // of some kind, or all (fault_path.hpp)
 };
 
 struct GmmuRequesterStats {
@@ -73,6 +80,13 @@ struct GmmuStats {
   std::uint64_t faulted_responses = 0;
   std::uint64_t replays = 0;
   std::uint64_t invalidations = 0;
+};
+
+struct GmmuFaultStats {
+  std::uint64_t page_faults = 0;
+  std::uint64_t remote_faults = 0;
+  std::uint64_t merged_faults = 0;
+  std::uint64_t refused_faults = 0;
 };
 
 struct GmmuPending {
@@ -102,6 +116,10 @@ struct GmmuState {
   LatencyHistogram walk_latency;
   DepthHistogram queue_depth;           // when a request comes
   std::vector<std::uint32_t> flushing;  // by move: the slices that may still hold lines of the page
+  FaultBuffer faults;
+  std::vector<Time> recorded_at;  // by record of `faults`
+  LatencyHistogram fault_latency;
+  GmmuFaultStats fault_stats;
 };
 
 class Gmmu final : public Component<GmmuSpec, GmmuState> {
@@ -121,6 +139,8 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   // Where there are slices to flush.
   In<Flushed> flushed;
   Out<Flush> flush;
+  // Where it keeps faults.
+  Out<PageFault> fault;
 
   std::string_view kind() const override { return "gmmu"; }
   std::string waiting_for() const override;
@@ -142,6 +162,8 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void start_walks(Cx& cx) const;
   void walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const;
   void request_from_iommu(std::uint32_t id, Cx& cx) const;
+  void keep_fault(TranslateResponse const& m, Cx& cx) const;
+  void replay(TranslateResponse const& m, Cx& cx) const;
   void observe(GmmuPending& pending, bool local, Cx& cx) const;
   // A look-up of the request is done: with a frame, or without one, or the page is `faulted`.
   void lookup_done(std::uint32_t id, PageTranslation const& found, bool faulted, Cx& cx) const;

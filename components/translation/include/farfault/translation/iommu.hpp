@@ -6,16 +6,21 @@
 // response carries the frame, on whichever device it is, and whether a fault has put the page there (ATS).
 // With several CPUs each keeps a copy of the table in its own memory, so that walks stay local.
 //
-// A fault that the driver serves holds nothing here but a record of the fault buffer (`replays_faults`): all
-// who wait for the walk are answered that the page is not mapped, and are sent a replay when it is, behind
+// A fault that the driver serves holds nothing here but a record of the fault buffer: all who wait for the
+// walk are answered that they are faulted, and are sent a replay when the driver has answered, behind
 // all earlier responses. A full buffer loses nothing (fault_buffer.hpp). Where the IOMMU has a page mapped
 // within its cycles (FirstTouchBy::iommu), the walk's requests wait for that, and are answered with the
 // frame.
 //
 // A page on another device than the requesting GPU is a fault too, when the policy of remote touches says so:
-// the driver migrates the page there. When a page is unmapped the IOMMU sends invalidations to the GPU that
-// holds it and to all GPUs that have its translation, behind all earlier responses (ATS invalidation), and
-// keeps requests for the page waiting until it is mapped again.
+// the driver migrates the page there, or refuses to, and the replay says where the page is
+// (FoundBy::settled). When a page is unmapped the IOMMU sends invalidations to the GPU that holds it and to
+// all GPUs that have its translation, by a replay too, behind all earlier responses (ATS invalidation). A
+// request for a page that is unmapped and not yet mapped again is a fault too, one that makes no page move.
+//
+// Where GPUs keep the records of their faults (fault_path.hpp), requests are answered that the fault is not
+// recorded, and nothing of it is left here. The driver's answer to such a fault passes through here: it is
+// written to the table, and the replay goes to that GPU alone.
 #pragma once
 
 #include <optional>
@@ -73,7 +78,8 @@ struct IommuSpec {
   std::vector<IommuGpu> gpus;  // those it serves
   std::uint32_t moves = 1;     // pages that the driver moves at a time
   // Whether a request for a page that nothing maps is answered so; else its answer waits for the fault's end.
-  bool replays_faults = false;
+  bool replays_first_touches = false;
+  std::uint32_t kept_by_gpus = 0;  // bit k: faults of FaultKind k, of which a GPU keeps its own record
 };
 
 struct IommuWaiter {
@@ -104,7 +110,7 @@ struct IommuState {
   PageTable table;
   Policy<RemoteTouch> remote_touch;
   PageDirectory directory;
-  MshrTable<IommuWaiter> moving;             // pages unmapped and not yet mapped again
+  MshrTable<IommuWaiter> moving;             // pages unmapped and not yet mapped again; nobody waits here
   std::vector<std::uint32_t> invalidations;  // still to be acknowledged, by move
   std::vector<Time> walk_began;              // by walker
   std::vector<Time> fault_raised;            // by entry of `pages`
@@ -159,13 +165,29 @@ class Iommu final : public Component<IommuSpec, IommuState> {
               Cx& cx) const;
   void finish(std::uint32_t entry, Translation const& found, Cx& cx) const;
   void resume_stalled(Cx& cx) const;
+  void told(std::uint64_t page, PageTranslation const& to, std::uint16_t gpu, IommuState& s) const;
   // Responds to all waiters of the entry, in order, one per cycle, and frees it.
-  void answer_all(MshrTable<IommuWaiter>& table, std::uint32_t entry, Translation const& found, Cx& cx) const;
-  void record_fault(std::uint32_t entry, std::uint16_t gpu, Cx& cx) const;
+  void answer_all(std::uint32_t entry, Translation const& found, Cx& cx) const;
+  bool pages_move(IommuState const& s) const { return s.remote_touch->moves_pages(); }
+  // The requests of the entry, or a request by itself, are faulted: they are told so, and hold nothing here.
+  void fault_entry(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Cx& cx) const;
+  void fault_request(FaultKind kind, std::uint64_t page, IommuWaiter const& from, Duration extra,
+                     Cx& cx) const;
+  void count_fault(FaultKind kind, std::uint64_t page, std::uint16_t gpu, FaultBuffer::Kept kept,
+                   Duration extra, Cx& cx) const;
+  bool kept_by_gpus(FaultKind kind) const {
+    return (spec().kept_by_gpus >> static_cast<unsigned>(kind) & 1) != 0;
+  }
+  // That the fault is not recorded here.
+  static Translation unrecorded(FaultKind kind) {
+    return {{kNoFrame, static_cast<std::uint8_t>(kind)}, FoundBy::unrecorded};
+  }
   void end_fault(PageMapped const& m, Cx& cx) const;
-  void replay(std::uint64_t page, PageTranslation const& to, FaultBuffer::Requester const& requester,
-              Cx& cx) const;
-  void raise(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Duration extra, Cx& cx) const;
+  // `tag`: of the packet; 0, or 1 more than the number of the GPU's own record.
+  void replay(std::uint64_t page, Translation const& to, FaultBuffer::Requester const& requester,
+              std::uint32_t tag, Cx& cx) const;
+  // A first touch whose requests wait for their answer.
+  void raise(std::uint32_t entry, std::uint16_t gpu, Cx& cx) const;
   // To a GPU, about the page that leaves.
   static Packet leaving(PacketKind kind, PageMove const& m, IommuGpu const& gpu);
   void unmap(PageMove const& m, Cx& cx) const;

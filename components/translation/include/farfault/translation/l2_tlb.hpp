@@ -2,8 +2,9 @@
 // sent to the GMMU: how large a page is, its walk says. Without a free MSHR a miss waits, in order with the
 // others that do; hits, and misses of a page that is outstanding already, pass them.
 //
-// A miss whose page is not mapped fills nothing: its MSHR is free, and all who wait are told that they are
-// faulted. A replay is passed on to all SMs and scalar caches behind all earlier responses.
+// A miss whose page is faulted fills nothing: its MSHR is free, and all who wait are told. A replay is passed
+// on to all SMs and scalar caches behind all earlier responses; that of a settled page is an entry from then
+// on, so that those who come later hit.
 //
 // An invalidation takes one look-up cycle, is forwarded to every SM behind all earlier responses, and is
 // acknowledged when the last SM has acknowledged it.

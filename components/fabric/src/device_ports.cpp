@@ -1,0 +1,111 @@
+// What a port does for its device: the RDMA engine of a GPU, the root port of a CPU.
+#include <utility>
+
+#include "farfault/fabric/fabric.hpp"
+
+namespace farfault {
+
+// ---- Rdma
+
+Rdma::Rdma(Slot<PortSpec> slot) : FabricPort(std::move(slot)) {
+  if (spec().page_faults) page_fault = in<&Rdma::on_page_fault>("page_fault");
+}
+
+void Rdma::on_remote(MemRequest const& m, Cx& cx) const {
+  auto& s = cx.state();
+  FF_CHECK(!s.free_outbound.empty(), path() + ": more remote accesses than credits");
+  auto const entry = s.free_outbound.back();
+  s.free_outbound.pop_back();
+  s.outbound[entry] = {m.tag, m.from, 0};
+  ++(m.access == Access::read ? s.stats.reads_sent : s.stats.writes_sent);
+  Packet p{};
+  p.kind = m.access == Access::read ? PacketKind::read_request : PacketKind::write_request;
+  p.address = m.address;
+  p.tag = entry;
+  p.bytes = m.bytes;
+  p.requester = m.requester;
+  p.destination = node_of(device_of(m.address));
+  post(p, cx);
+}
+
+void Rdma::on_translate(TranslateRequest const& m, Cx& cx) const {
+  ++cx.state().stats.translations_sent;
+  Packet p{};
+  p.kind = PacketKind::translate_request;
+  p.address = m.page;
+  p.tag = m.from;
+  p.requester.application = m.application;
+  p.destination = spec().iommu_node;
+  p.device = spec().device;
+  post(p, cx);
+}
+
+void Rdma::on_invalidated(Invalidated const& m, Cx& cx) const {
+  Packet p{};
+  p.kind = PacketKind::invalidate_response;
+  p.tag = m.move;
+  p.destination = spec().iommu_node;
+  p.device = spec().device;
+  post(p, cx);
+}
+
+void Rdma::on_page_fault(PageFault const& m, Cx& cx) const {
+  Packet p{};
+  p.kind = PacketKind::page_fault;
+  p.address = m.page;
+  p.tag = m.entry;
+  p.bytes = static_cast<std::uint8_t>(m.kind);
+  p.destination = spec().iommu_node;
+  p.device = spec().device;
+  post(p, cx);
+}
+
+void Rdma::receive(Packet const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (m.kind == PacketKind::translate_response) {
+    TranslateResponse r{m.address, m.frame, m.tag, m.found_by};
+    if (m.found_by == FoundBy::unrecorded)
+      r.kind = static_cast<FaultKind>(m.bytes);
+    else
+      r.size = m.bytes;
+    cx.send(translate_response, r);
+    return;
+  }
+  if (m.kind == PacketKind::invalidate_request || m.kind == PacketKind::flush_request) {
+    auto const step = m.kind == PacketKind::flush_request ? MoveStep::flush : MoveStep::unmap;
+    cx.send(invalidate, Invalidate{m.address, m.frame, m.tag, step, {}});
+    return;
+  }
+  FF_CHECK(m.kind == PacketKind::read_response || m.kind == PacketKind::write_response,
+           path() + ": a packet that a GPU does not take");
+  auto const requester = s.outbound[m.tag];
+  s.free_outbound.push_back(m.tag);
+  auto const access = m.kind == PacketKind::read_response ? Access::read : Access::write;
+  cx.send(remote_response, requester.from, MemResponse{m.address, requester.tag, access, {}});
+}
+
+// ---- CpuPort
+
+CpuPort::CpuPort(Slot<PortSpec> slot) : FabricPort(std::move(slot)) {
+  if (spec().page_faults) fault = out<PageFault>("fault");
+}
+
+void CpuPort::on_translated(Packet const& m, Cx& cx) const {
+  post(m, cx);
+}
+
+void CpuPort::receive(Packet const& m, Cx& cx) const {
+  if (m.kind == PacketKind::invalidate_response) {
+    cx.send(invalidated, Invalidated{m.tag});
+    return;
+  }
+  if (m.kind == PacketKind::page_fault) {
+    cx.send(fault,
+            PageFault{m.address, m.device, spec().iommu, m.tag, static_cast<FaultKind>(m.bytes), 1, {}});
+    return;
+  }
+  FF_CHECK(m.kind == PacketKind::translate_request, path() + ": a packet that a CPU does not take");
+  cx.send(translate, m);
+}
+
+}  // namespace farfault

@@ -1,0 +1,18 @@
+#include "farfault/translation/fault_path.hpp"
+
+namespace farfault::fault_paths {
+namespace {
+
+// As NVIDIA's GPUs from Pascal on: a buffer that the GMMU writes (uvm_gpu_replayable_faults.c).
+struct Gpu final : FaultPath {
+  bool kept_by_gpu(FaultKind) const override { return true; }
+};
+
+}  // namespace
+
+void gpu(PolicyList<FaultPath>& list) {
+  list.add<Gpu>("gpu",
+                "the GPU that faults, in the fault buffer of its GMMU; it tells the driver by a packet");
+}
+
+}  // namespace farfault::fault_paths

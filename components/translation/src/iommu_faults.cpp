@@ -1,0 +1,95 @@
+// Faults at the IOMMU: their records, the driver's answers, and the replays.
+#include <algorithm>
+
+#include "farfault/translation/iommu.hpp"
+
+namespace farfault {
+
+// The entry is free at once; its requests are told, and again when the page is mapped.
+void Iommu::fault_entry(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Cx& cx) const {
+  auto& s = cx.state();
+  if (kept_by_gpus(kind)) {
+    answer_all(entry, unrecorded(kind), cx);
+    return resume_stalled(cx);
+  }
+  auto const page = s.pages.key(entry);
+  auto kept = FaultBuffer::Kept::merged;
+  s.pages.each_waiter(entry, [&](IommuWaiter const& w) {
+    auto const k = s.faults.add(page, {w.node, w.gpu});
+    if (k != FaultBuffer::Kept::merged) kept = k;
+  });
+  count_fault(kind, page, gpu, kept, Duration::zero(), cx);
+  answer_all(entry, {{}, FoundBy::nothing}, cx);
+  resume_stalled(cx);
+}
+
+void Iommu::fault_request(FaultKind kind, std::uint64_t page, IommuWaiter const& from, Duration extra,
+                          Cx& cx) const {
+  if (kept_by_gpus(kind)) return answer(from, page, unrecorded(kind), extra, cx);
+  auto const kept = cx.state().faults.add(page, {from.node, from.gpu});
+  count_fault(kind, page, from.gpu, kept, extra, cx);
+  answer(from, page, {{}, FoundBy::nothing}, extra, cx);
+}
+
+void Iommu::count_fault(FaultKind kind, std::uint64_t page, std::uint16_t gpu, FaultBuffer::Kept kept,
+                        Duration extra, Cx& cx) const {
+  auto& s = cx.state();
+  if (kept != FaultBuffer::Kept::recorded) {
+    ++(kept == FaultBuffer::Kept::merged ? s.stats.merged_faults : s.stats.refused_faults);
+    return;
+  }
+  auto const record = s.faults.record_of(page);
+  bool const there = kind != FaultKind::not_mapped;
+  ++(there ? s.stats.remote_faults : s.stats.page_faults);
+  s.recorded_at[record] = cx.now() + extra;
+  cx.send(there ? fault : first_touch, PageFault{page, gpu, spec().index, record, kind, {}}, extra);
+}
+
+// Behind all earlier responses, one per cycle.
+void Iommu::replay(std::uint64_t page, Translation const& to, FaultBuffer::Requester const& requester,
+                   std::uint32_t tag, Cx& cx) const {
+  auto& s = cx.state();
+  ++s.stats.replays;
+  if (to.found_by == FoundBy::settled) told(page, to.to, requester.gpu, s);
+  s.last_response = std::max(s.last_response, cx.now()) + spec().params.clock.clock().cycles(1);
+  Packet p{};
+  p.kind = PacketKind::translate_response;
+  p.address = page;
+  p.frame = to.to.frame;
+  p.bytes = to.to.size;
+  p.found_by = to.found_by;
+  p.tag = tag;
+  p.destination = requester.node;
+  p.device = requester.gpu;
+  cx.send(response, p, s.last_response - cx.now());
+}
+
+void Iommu::end_fault(PageMapped const& m, Cx& cx) const {
+  auto& s = cx.state();
+  bool const settled = m.kind != FaultKind::not_mapped;
+  Translation const there{{m.frame, m.size}, settled ? FoundBy::settled : FoundBy::replay};
+  s.table.map(m.page, m.frame, m.size);
+  if (settled) s.tlb->fill(m.page, there.to);
+  if (m.keeper != 0) {
+    for (auto const& gpu : spec().gpus)
+      if (gpu.device == m.keeper - 1) replay(m.page, there, {gpu.node, gpu.device}, m.entry + 1, cx);
+    return;
+  }
+  s.fault_latency.add(nanoseconds_of(cx.now() - s.recorded_at[m.entry]));
+  s.faults.release(m.entry, [&](FaultBuffer::Requester const& r) { replay(m.page, there, r, 0, cx); });
+  s.faults.retry([&](std::uint64_t page, FaultBuffer::Requester const& r) {
+    auto const found = s.table.find(page);
+    replay(page, {found.value_or(PageTranslation{}), FoundBy::replay}, r, 0, cx);
+    return found && !s.remote_touch->may_move(found->frame, r.gpu);
+  });
+}
+
+void Iommu::on_mapped(PageMapped const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (m.kind != FaultKind::not_mapped || spec().replays_first_touches) return end_fault(m, cx);
+  s.fault_latency.add(nanoseconds_of(cx.now() - s.fault_raised[m.entry]));
+  s.table.map(m.page, m.frame, m.size);
+  finish(m.entry, {{m.frame, m.size}, FoundBy::fault}, cx);
+}
+
+}  // namespace farfault

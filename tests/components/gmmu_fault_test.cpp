@@ -1,0 +1,126 @@
+// A GMMU that keeps its GPU's faults: records, packets to the driver, replays, and a buffer that is full.
+#include <doctest/doctest.h>
+
+#include "gmmu_bench.hpp"
+
+using namespace farfault;
+using namespace farfault::gmmu_bench;
+
+namespace {
+
+GmmuSpec keeping(PageTable const& table, std::uint32_t records) {
+  auto spec = spec_of("centralized", table);
+  spec.keeps_faults = true;
+  spec.device = 0;
+  spec.params.fault_buffer = records;
+  return spec;
+}
+// What the driver answers to the record.
+TranslateResponse answer(std::uint64_t page, std::uint32_t record, PhysAddr frame) {
+  return {page, frame, record + 1, FoundBy::replay};
+}
+using Pages = std::vector<std::uint64_t>;
+using Found = std::vector<FoundBy>;
+Found found_by(Sink<TranslateResponse> const& answers) {
+  Found all;
+  for (auto const& r : answers.records()) all.push_back(r.message.found_by);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "GMMU: a fault that is not recorded at the IOMMU is told at once, recorded here, and sent to the "
+    "driver") {
+  auto const table = one_page();
+  GmmuBench b(keeping(table, 4),
+              {{Time{100ns}, {500, 17}}, {Time{200ns}, {500, 18}}, {Time{3000ns}, {kPage, 19}}});
+  b.unrecorded_from = 500;
+  b.feed(b.gmmu.from_iommu, {{Time{2500ns}, answer(500, 0, local_frame(500))}});
+  b.run();
+  // Asked for at 101, back at 1102; the fault leaves with the answer. The second is merged.
+  CHECK(found_by(*b.answers) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::replay, FoundBy::table});
+  CHECK(b.answers->records()[0].message.tag == 17);
+  CHECK(b.answers->records()[0].message.frame == kNoFrame);
+  CHECK(b.answers->nanoseconds()[2] == 2501);
+  CHECK(b.answers->records()[2].message.frame == local_frame(500));
+  REQUIRE(b.faults->count() == 1);
+  CHECK(b.faults->nanoseconds()[0] == b.answers->nanoseconds()[0]);
+  auto const& f = b.faults->records()[0].message;
+  CHECK(f.page == 500);
+  CHECK(f.gpu == 0);
+  CHECK(f.entry == 0);
+  CHECK(f.kind == FaultKind::not_mapped);
+  CHECK(f.kept_by_gpu == 1);
+  auto const& s = b.gmmu.state();
+  CHECK(s.fault_stats.page_faults == 1);
+  CHECK(s.fault_stats.remote_faults == 0);
+  CHECK(s.fault_stats.merged_faults == 1);
+  CHECK(s.fault_stats.refused_faults == 0);
+  CHECK(s.stats.faulted_responses == 2);
+  CHECK(s.stats.replays == 1);
+  CHECK(s.fault_latency.bins[11] == 1);  // 1102 to 2500
+  CHECK(s.table.find(500) == PageTranslation{local_frame(500)});
+  CHECK(b.gmmu.waiting_for().empty());
+}
+
+TEST_CASE("GMMU: a fault of a page elsewhere says so, and its record waits for the driver's answer") {
+  auto const table = one_page();
+  GmmuBench b(keeping(table, 4), {{Time{100ns}, {500, 17}}});
+  b.unrecorded_from = 500;
+  b.kind = FaultKind::moving;
+  b.run();
+  REQUIRE(b.faults->count() == 1);
+  CHECK(b.faults->records()[0].message.kind == FaultKind::moving);
+  CHECK(b.gmmu.state().fault_stats.remote_faults == 1);
+  CHECK_FALSE(b.gmmu.waiting_for().empty());
+}
+
+TEST_CASE("GMMU: without a free record a fault is told to ask again when there is one, the oldest first") {
+  auto const table = one_page();
+  GmmuBench b(keeping(table, 2), {{Time{100ns}, {500, 1}},
+                                  {Time{101ns}, {501, 2}},
+                                  {Time{102ns}, {502, 3}},
+                                  {Time{103ns}, {503, 4}},
+                                  {Time{2600ns}, {502, 5}}});
+  b.unrecorded_from = 500;
+  b.feed(b.gmmu.from_iommu, {{Time{2500ns}, answer(500, 0, local_frame(500))},
+                             {Time{4000ns}, answer(501, 1, remote_frame(501))},
+                             {Time{4500ns}, answer(502, 0, local_frame(502))}});
+  b.run();
+  Pages asked_again;
+  Pages faults;
+  for (auto const& r : b.answers->records())
+    if (r.message.found_by == FoundBy::replay && r.message.frame == kNoFrame)
+      asked_again.push_back(r.message.page);
+  for (auto const& r : b.faults->records()) faults.push_back(r.message.page);
+  // The first record that is free is for 502, the second one for 503.
+  CHECK(asked_again == Pages{502, 503});
+  CHECK(faults == Pages{500, 501, 502});
+  CHECK(b.gmmu.state().fault_stats.refused_faults == 2);
+  CHECK(b.gmmu.state().stats.replays == 3);
+  CHECK(b.gmmu.waiting_for().empty());
+}
+
+TEST_CASE("GMMU: a replay that ends no record of this GPU leaves its records alone") {
+  auto const table = one_page();
+  GmmuBench b(keeping(table, 2), {{Time{100ns}, {500, 1}}});
+  b.unrecorded_from = 500;
+  b.feed(b.gmmu.from_iommu, {{Time{2500ns}, {500, kNoFrame, 0, FoundBy::replay}}});
+  b.run();
+  CHECK(b.gmmu.state().faults.in_use() == 1);
+}
+
+TEST_CASE("GMMU: a fault of a request that its walk has answered already leaves no record") {
+  auto const table = one_page();
+  auto spec = keeping(table, 2);
+  // From the second epoch on requests go to both.
+  spec.router.policy = test::chosen<Router>("gmmu_bypass", {{"epoch", "1us"}, {"t1", "1"}, {"t2", "0"}});
+  GmmuBench b(spec, {{Time{100ns}, {kPage, 1}}, {Time{2000ns}, {kPage + 1, 2}}});
+  b.unrecorded_from = kPage + 1;
+  b.run();
+  CHECK(found_by(*b.answers) == Found{FoundBy::table, FoundBy::table});
+  CHECK(b.gmmu.state().stats.late_responses == 1);
+  CHECK(b.faults->count() == 0);
+  CHECK(b.gmmu.waiting_for().empty());
+}
