@@ -44,7 +44,7 @@ void ApplicationParams::describe(ParamTable& t) {
                   "takes the lowest that no list and no earlier count on the same GPUs has",
                   "assumed");
   t.duration("start", start, {0ns, 3600s}, "simulated time of its first launch", "assumed");
-  t.count("repeats", repeats, {1, 1'000'000}, "how often all its kernels run, one time after the other",
+  t.count("repeats", repeats, {1, 1'000'000}, "how often its program runs, one time after the other",
           "assumed");
   describe_copies(t, copies);
 }

@@ -42,6 +42,8 @@ std::size_t fit(KernelShape const& s, SmParams const& sm) {
   b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}});
   b.feed(dispatcher.block_done, {});
   auto const sms = b.sinks(dispatcher.start, 1);
+  b.idle(dispatcher.counted);
+  b.sink(dispatcher.counts);
   b.sink(dispatcher.done);
   b.run();
   return sms[0]->count();
@@ -92,6 +94,8 @@ TEST_CASE("dispatcher: one block per cycle, to the SMs in turn, and a place that
   b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}});
   b.feed(dispatcher.block_done, {{Time{2000ns}, {4, 1, 0}}});
   auto const sms = b.sinks(dispatcher.start, 3);
+  b.idle(dispatcher.counted);
+  b.sink(dispatcher.counts);
   auto& done = b.sink(dispatcher.done);
   b.run();
   CHECK(sms[0]->nanoseconds() == Times{1001, 1004});
@@ -114,6 +118,8 @@ TEST_CASE("dispatcher: a GPU alone is done with a kernel when all slices have be
   b.feed(dispatcher.flushed, {{Time{2100ns}, {0}}, {Time{2300ns}, {0}}});
   b.sinks(dispatcher.start, 1);
   auto const slices = b.sinks(dispatcher.flush, 2);
+  b.idle(dispatcher.counted);
+  b.sink(dispatcher.counts);
   auto& done = b.sink(dispatcher.done);
   b.run(Time{2200ns});
   CHECK(slices[0]->nanoseconds() == Times{2001});
@@ -141,6 +147,8 @@ TEST_CASE("dispatcher: one of several GPUs writes back when the host says so, wi
     b.feed(dispatcher.flushed, {{Time{2100ns}, {0}}, {Time{2300ns}, {0}}});
     b.sinks(dispatcher.start, 1);
     auto const slices = b.sinks(dispatcher.flush, 2);
+    b.idle(dispatcher.counted);
+    b.sink(dispatcher.counts);
     auto& done = b.sink(dispatcher.done);
     b.run();
     CHECK(slices[0]->nanoseconds() == Times{2001});
@@ -178,6 +186,8 @@ TEST_CASE("dispatcher: whichever resource fills an SM, a finished block gives ba
     runs.delay = always(100ns);
     auto& machine = b.responder<StartBlock, BlockDone>(runs, dispatcher.block_done);
     b.join_family(dispatcher.start, {machine.request});
+    b.idle(dispatcher.counted);
+    b.sink(dispatcher.counts);
     auto& done = b.sink(dispatcher.done);
     b.run();
     CHECK(machine.records().size() == 9);
@@ -215,6 +225,8 @@ TEST_CASE("dispatchers: every block of a kernel runs exactly once, whatever the 
         starts.push_back(machines[g].back()->request);
       }
       b.join_family(dispatcher.start, starts);
+      b.idle(dispatcher.counted);
+      b.sink(dispatcher.counts);
       done.push_back(&b.sink(dispatcher.done));
     }
     REQUIRE(b.run() == RunState::drained);
@@ -265,6 +277,8 @@ TEST_CASE("dispatchers: which GPU runs which block, where the blocks do not come
     b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}});
     b.feed(dispatcher.block_done, {});
     auto const sms = b.sinks(dispatcher.start, 2);
+    b.idle(dispatcher.counted);
+    b.sink(dispatcher.counts);
     b.sink(dispatcher.done);
     b.run();
     Blocks all;
@@ -300,6 +314,8 @@ TEST_CASE("dispatcher: applications place a block in turn, each on SMs of its ow
   b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}, {Time{1010ns}, {1, 0}}});
   b.feed(dispatcher.block_done, {{Time{2000ns}, {0, 1, 0}}, {Time{3000ns}, {1, 0, 0}}});
   auto const sms = b.sinks(dispatcher.start, 3);
+  b.idle(dispatcher.counted);
+  b.sink(dispatcher.counts);
   b.sink(dispatcher.done);
   b.run();
   auto const kernels = [&](std::size_t n) {
@@ -330,6 +346,8 @@ TEST_CASE("dispatcher: of two kernels that end together, each is done when its o
          {{Time{2100ns}, {2}}, {Time{2200ns}, {0}}, {Time{2300ns}, {2}}, {Time{2400ns}, {0}}});
   b.sinks(dispatcher.start, 1);
   auto const slices = b.sinks(dispatcher.flush, 2);
+  b.idle(dispatcher.counted);
+  b.sink(dispatcher.counts);
   auto& done = b.sink(dispatcher.done);
   b.run();
   CHECK(slices[0]->count() == 2);

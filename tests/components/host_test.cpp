@@ -3,6 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <map>
+
+#include "death.hpp"
 #include "hand_kernel.hpp"
 #include "mock.hpp"
 
@@ -42,6 +46,7 @@ TEST_CASE("host: an application on some GPUs is launched there, and all GPUs are
     caches.push_back(&b.responder<KernelEnd, KernelDone>(writes, host.kernel_done));
     ends.push_back(caches.back()->request);
   }
+  b.idle(host.counted);
   b.join_family(host.launch, launches);
   b.join_family(host.kernel_end, ends);
   b.system.post(host.begin, StartApplication{0}, Time{100ns});
@@ -75,6 +80,7 @@ TEST_CASE("host: the next kernel is launched when every GPU has reported the las
     gpus.push_back(&b.responder<LaunchKernel, KernelDone>(runs, host.kernel_done));
     launches.push_back(gpus.back()->request);
   }
+  b.idle(host.counted);
   b.join_family(host.launch, launches);
   b.system.post(host.begin, StartApplication{0}, Time{100ns});
   b.run();
@@ -107,6 +113,7 @@ TEST_CASE("host: where caches are written back, all GPUs are asked for it after 
     caches.push_back(&b.responder<KernelEnd, KernelDone>(writes, host.kernel_done));
     ends.push_back(caches.back()->request);
   }
+  b.idle(host.counted);
   b.join_family(host.launch, launches);
   b.join_family(host.kernel_end, ends);
   b.system.post(host.begin, StartApplication{0}, Time{100ns});
@@ -118,4 +125,64 @@ TEST_CASE("host: where caches are written back, all GPUs are asked for it after 
   CHECK(records[1].launched == Time{174ns});
   CHECK(records[1].finished == Time{248ns});
   CHECK(host.waiting_for().empty());
+}
+
+namespace {
+
+// One GPU of the two reports at this time that a kernel has done so many transactions; both end it at 1000
+// ns.
+struct CountsBench : Bench {
+  CountsBench(Workload const& workload, Time other_report)
+      : host(system.add<Host>("host", {{}, 2, alone(workload)})) {
+    auto const report = [](std::uint32_t transactions) {
+      SmStats did;
+      did.transactions = transactions;
+      did.vector_instructions = 1;
+      KernelCounts message{};
+      CHECK(report_growth(0, {}, did, [&](KernelCounts const& m) { message = m; }) == 1);
+      return message;
+    };
+    feed(host.kernel_done, {{Time{1000ns}, {0, 0, 1}}, {Time{1000ns}, {1, 0, 1}}});
+    feed(host.counted, {{Time{900ns}, report(40)}, {other_report, report(2)}});
+    sinks(host.launch, 2);
+    system.post(host.begin, StartApplication{0}, Time{100ns});
+  }
+  Host& host;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "host: a row of the table of kernels has what the kernel did on all GPUs, by the names of the "
+    "statistics") {
+  auto const workload = workload_of(1);
+  CountsBench b(workload, Time{1000ns});
+  b.run();
+  auto const columns = b.host.tables()[0].columns;
+  TableRows rows;
+  static_cast<AnyComponent&>(b.host).take_rows(rows);
+  std::map<std::string, Cell> row;
+  TableRows::read(rows.bytes(), [&](std::uint32_t, std::uint32_t table, std::vector<Cell> const& cells) {
+    CHECK(table == 0);
+    REQUIRE(cells.size() == columns.size());
+    for (std::size_t i = 0; i < cells.size(); ++i) CHECK(row.emplace(columns[i].name, cells[i]).second);
+  });
+  CHECK(row.at("transactions") == Cell{std::uint64_t{42}});
+  CHECK(row.at("vector_instructions") == Cell{std::uint64_t{2}});
+  CHECK(row.at("instructions") == Cell{std::uint64_t{2}});
+  CHECK(row.at("blocks") == Cell{std::uint64_t{1}});  // of the grid
+  for (auto const& s : SmStats::list()) {
+    CAPTURE(std::string(s.name));
+    auto const column = std::ranges::find(columns, std::string(s.name), &ColumnInfo::name);
+    REQUIRE(column != columns.end());
+    CHECK(column->unit == s.unit);
+    if (column->name != "blocks") CHECK(column->text == s.text);
+  }
+}
+
+TEST_CASE("host: a report that comes after its kernel's end stops the program") {
+  auto const workload = workload_of(1);
+  auto const death = death_of([&] { CountsBench(workload, Time{1001ns}).run(); });
+  CHECK(death.signal == SIGABRT);
+  CHECK(death.said.find("a report of what it did is missing") != std::string::npos);
 }

@@ -48,6 +48,7 @@ struct SmBench : Bench {
           std::vector<Record<Invalidate>> invalidations = {})
       : sm(system.add<Sm>("sm", with(std::move(spec), workload))) {
     feed(sm.start, std::move(script));
+    counts = &sink(sm.counts);
     done = &sink(sm.done);
     cache = &responder<MemRequest, MemResponse>(memory(memory_delay), sm.memory_response);
     join_family(sm.memory_request, {cache->request});
@@ -81,6 +82,7 @@ struct SmBench : Bench {
   Sm& sm;
   std::map<std::uint64_t, int> faults;  // by page: so many requests are answered that it is not mapped
   std::uint8_t size = 0;                // of all pages; large ones are at kLargeFrame
+  Sink<KernelCounts>* counts = nullptr;
   Sink<BlockDone>* done = nullptr;
   Memory* cache = nullptr;
   Memory* remote = nullptr;

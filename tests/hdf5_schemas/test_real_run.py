@@ -93,6 +93,22 @@ def the_summary_is_the_last_sample(path):
             assert f["summary/machine/l2_tlb_" + metric][...].sum() == last, metric
 
 
+def kernels_add_up_to_the_sms(path):
+    several = os.path.join(os.path.dirname(path), "kernels.h5")
+    run(several, "workload.name=bfs", "workload.bfs.rmat.scale=8")
+    for name in (path, several):
+        with h5py.File(name) as f:
+            kernels, sms = f["tables/kernels"], f["timeseries/sm"]
+            shared = [c for c in kernels if c in sms and not is_scale(sms[c])]
+            assert len(shared) >= 16 and {"instructions", "l1_misses", "remote_accesses"} <= set(shared), shared
+            wrong = [(c, kernels[c][...].sum(), sms[c][-1].sum()) for c in shared
+                     if kernels[c][...].sum() != sms[c][-1].sum()]
+            assert wrong == [], wrong
+            assert all(kernels[c].attrs["units"] == sms[c].attrs["units"] for c in shared)
+            if name == several:
+                assert len(kernels["kernel"]) == 3 and len(set(kernels["transactions"][...].tolist())) > 1
+
+
 def a_short_run_leaves_a_small_file(path):
     short = os.path.join(os.path.dirname(path), "short.h5")
     run(short, "workload.name=stream", "workload.stream.bytes=64KiB", "--until", "7us")
@@ -170,6 +186,7 @@ def a_cluster_says_whose_each_node_and_row_is(path):
 
 TESTS = (every_dataset_has_units_and_a_long_name, the_file_says_what_it_is, xarray_opens_the_l2_tlb,
          counters_never_decrease, gpus_add_up_to_the_machine, the_summary_is_the_last_sample,
+         kernels_add_up_to_the_sms,
          a_short_run_leaves_a_small_file, engine_says_which_program_ran_where, critical_path_adds_to_engine,
          inspect_json_has_the_figures, diff_of_equal_results_names_the_parameters,
          a_cluster_says_whose_each_node_and_row_is)

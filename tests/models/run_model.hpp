@@ -18,11 +18,13 @@
 
 namespace farfault::test {
 
-// One more application: what Application says, with the workload by its name and parameters ("taps = 4").
+// One more application: what Application says, with the workload by its name and parameters ("taps = 4"),
+// whose kernels are dealt out to `streams` streams.
 struct OneMore {
   std::string workload;
   std::string parameters = {};
   Application application = {};
+  std::uint32_t streams = 1;
 };
 
 class ModelRun {
@@ -66,7 +68,7 @@ class ModelRun {
       own.read_text("[workload." + more.workload + "]\n" + more.parameters, "test");
       bind(own, *other, more.workload);
       own.reject_mistakes();
-      add(*other, more.application);
+      add(*other, more.application, more.streams);
     }
     auto placement = machine_config_.memory.placement.make({});
     placement->open([](std::string_view, std::string const& file) { return file; });
@@ -80,11 +82,15 @@ class ModelRun {
     builder.describe(table);
     config.bind("workload." + name, table);
   }
-  void add(workloads::WorkloadBuilder const& builder, Application application) {
+  void add(workloads::WorkloadBuilder const& builder, Application application, std::uint32_t streams = 1) {
     auto const& memory = machine_config_.memory;
     workloads_.push_back(std::make_unique<Workload>(
         builder.build({machine_config_.gpu.warp_width, memory.page_size.bytes, "", 1})));
     if (change_) change_(*workloads_.back());
+    std::vector<Operation> operations;
+    for (std::uint32_t k = 0; streams > 1 && k < workloads_.back()->kernel_count(); ++k)
+      operations.push_back(Operation::launch(k, k % streams));
+    if (streams > 1) workloads_.back()->set_operations(operations);
     application.workload = workloads_.back().get();
     if (application.name.empty()) application.name = workloads_.back()->name();
     all_.push_back(std::move(application));

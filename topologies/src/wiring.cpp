@@ -36,6 +36,7 @@ void Assembly::wire_gpu(Gpu& gpu) {
     system.connect(sm->remote_request, gpu.rdma->remote_request, crossbar);
     system.connect(sm->translate, gpu.l2_tlb->request, translation);
     system.connect(sm->invalidated, gpu.l2_tlb->sm_invalidated, translation);
+    system.connect(sm->counts, gpu.dispatcher->counted, crossbar);
     system.connect(sm->done, gpu.dispatcher->block_done, crossbar);
   }
   gpu.slice_clients.connect(gpu.gmmu->spec().memory_port, gpu.gmmu->entry_read);
@@ -66,6 +67,7 @@ void Assembly::wire_gpu(Gpu& gpu) {
   if (l2.hardware_coherent()) wire_partitions(gpu.memory, l2, gpu_clock());
   if (config_.writes_back_at_kernel_end()) wire_flushes(gpu);
   system.connect(gpu.dispatcher->start, system.family(starts), crossbar);
+  system.connect(gpu.dispatcher->counts, gpu.instance->host->counted, Latency{config_.host.done_latency});
   system.connect(gpu.dispatcher->done, gpu.instance->host->kernel_done, Latency{config_.host.done_latency});
   system.connect(gpu.l2_tlb->response, system.family(translations), translation);
   system.connect(gpu.l2_tlb->miss, gpu.gmmu->request, translation);

@@ -41,6 +41,7 @@ DispatcherState Dispatcher::initial() const {
   s.next_sm.resize(applications.count());
   s.use.resize(spec().sms);
   s.stats = ByApplication<DispatcherStats>(applications.count());
+  s.counts = KernelSums(applications.streams());
   for (std::uint32_t stream = 0; stream < applications.streams(); ++stream) {
     auto const a = applications.application_of_stream(stream);
     auto const gpus = static_cast<std::uint32_t>(applications.gpus_of(a, spec().gpus).size());
@@ -114,7 +115,7 @@ void Dispatcher::on_launch(LaunchKernel const& m, Cx& cx) const {
   share.next = 0;
   share.count = share_of(stream, s).count;
   if (share.count == 0)
-    cx.send(done, KernelDone{spec().gpu, m.kernel});
+    tell_host(m.kernel, cx);
   else
     dispatch(cx);
 }
@@ -164,10 +165,24 @@ bool Dispatcher::place(std::uint32_t stream, Cx& cx) const {
   return false;
 }
 
+void Dispatcher::on_counts(KernelCounts const& m, Cx& cx) const {
+  cx.state().counts.add(spec().applications->stream_of(m.kernel), m);
+}
+
+void Dispatcher::tell_host(std::uint32_t kernel, Cx& cx) const {
+  auto const did = cx.state().counts.take(spec().applications->stream_of(kernel));
+  std::uint32_t reports = 0;
+  if (did != SmStats{})
+    reports = report_growth(kernel, {}, did, [&](KernelCounts const& m) { cx.send(counts, m); });
+  cx.send(done, KernelDone{spec().gpu, kernel, reports});
+}
+
 void Dispatcher::on_block_done(BlockDone const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const application = spec().applications->application_of(m.kernel);
-  auto& share = s.shares[spec().applications->stream_of(m.kernel)];
+  auto const stream = spec().applications->stream_of(m.kernel);
+  auto& share = s.shares[stream];
+  s.counts.expect(stream, m.reports);
   auto const n = need(m.kernel);
   auto& u = s.use[m.sm];
   u.warps -= n.warps;
@@ -183,7 +198,7 @@ void Dispatcher::on_block_done(BlockDone const& m, Cx& cx) const {
   if (spec().slices_to_write_back != 0 && spec().gpus == 1)
     on_kernel_end(KernelEnd{m.kernel}, cx);
   else
-    cx.send(done, KernelDone{spec().gpu, m.kernel});
+    tell_host(m.kernel, cx);
 }
 
 void Dispatcher::on_kernel_end(KernelEnd const& m, Cx& cx) const {
@@ -194,7 +209,7 @@ void Dispatcher::on_kernel_end(KernelEnd const& m, Cx& cx) const {
 
 void Dispatcher::on_flushed(Flushed const& m, Cx& cx) const {
   auto& share = cx.state().shares[spec().applications->stream_of(m.number)];
-  if (--share.slices_writing == 0) cx.send(done, KernelDone{spec().gpu, m.number});
+  if (--share.slices_writing == 0) tell_host(m.number, cx);
 }
 
 }  // namespace farfault

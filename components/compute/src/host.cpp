@@ -5,6 +5,15 @@
 
 namespace farfault {
 
+namespace {
+
+// Of its own: of a kernel that has ended the finished blocks are those of its grid.
+bool has_column(Stat<SmStats> const& counter) {
+  return std::string_view(counter.name) != "blocks";
+}
+
+}  // namespace
+
 void HostParams::describe(ParamTable& t) {
   t.duration(
       "launch_latency", launch_latency, {1ns, 1s},
@@ -42,6 +51,7 @@ HostState Host::initial() const {
   s.streams.resize(applications.streams());
   s.ended.resize(applications.operations());
   s.stats = ByApplication<HostStats>(applications.count());
+  s.counts = KernelSums(applications.streams());
   return s;
 }
 
@@ -100,6 +110,9 @@ std::vector<TableInfo> Host::tables() const {
         {"launch", "count", "kernels that the application had launched before", ColumnType::u64});
     copies.columns.push_back({"application", "text", "application that ordered it", ColumnType::text});
   }
+  for (auto const& counter : SmStats::list())
+    if (has_column(counter))
+      kernels.columns.push_back({counter.name, counter.unit, counter.text, ColumnType::u64});
   std::vector<TableInfo> tables{kernels};
   if (has_copies()) tables.push_back(copies);
   return tables;
@@ -120,6 +133,8 @@ void Host::take_rows(HostState& s, TableRows& rows) const {
       cells.emplace_back(applications[application].name);
       cells.emplace_back(std::uint64_t{r.launch});
     }
+    for (auto const& counter : SmStats::list())
+      if (has_column(counter)) cells.emplace_back(counter.value(r.counts));
     rows.add(0, cells);
   }
   for (auto const& r : s.copies) {
@@ -235,11 +250,16 @@ void Host::launch_kernel(std::uint32_t stream, std::uint32_t kernel, Cx& cx) con
   for (auto const g : gpus) cx.send(launch, g, order);
 }
 
+void Host::on_counts(KernelCounts const& m, Cx& cx) const {
+  cx.state().counts.add(spec().applications->stream_of(m.kernel), m);
+}
+
 void Host::on_done(KernelDone const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const application = spec().applications->application_of(m.kernel);
   auto const stream = spec().applications->stream_of(m.kernel);
   auto& run = s.streams[stream];
+  s.counts.expect(stream, m.reports);
   auto const& gpus = (*spec().applications)[application].gpus;
   bool const all = gpus.empty() || run.writing_back != 0;
   if (++run.reported < (all ? spec().gpus : gpus.size())) return;
@@ -249,7 +269,7 @@ void Host::on_done(KernelDone const& m, Cx& cx) const {
     for (std::uint32_t g = 0; g < spec().gpus; ++g) cx.send(kernel_end, g, KernelEnd{m.kernel});
     return;
   }
-  s.records.push_back({m.kernel, run.launch, run.began, cx.now()});
+  s.records.push_back({m.kernel, run.launch, run.began, cx.now(), s.counts.take(stream)});
   ++s.stats[application].kernels;
   end_operation(stream, cx);
   go_on(application, cx);

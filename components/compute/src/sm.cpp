@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "farfault/compute/kernel_counts.hpp"
+
 namespace farfault {
 
 void SmParams::describe(ParamTable& t) {
@@ -76,7 +78,9 @@ SmState Sm::initial() const {
   auto const& p = spec();
   SmState s;
   s.launches.assign(p.applications->streams(), ~0U);
-  s.stats = ByApplication<SmStats>(p.applications->count());
+  s.stats = ByStream<SmStats>(p.applications->streams());
+  s.reported = s.stats;
+  s.blocks.resize(p.applications->streams());
   s.warps = WarpContexts(p.sm.max_warps, p.sm.max_warps, p.sm.max_blocks);
   s.warp_order = p.sm.warp_order.make({});
   s.l1_tlb = p.l1_tlb.policies.make(p.l1_tlb.entries, p.l1_tlb.ways, p.page_bits, p.page_sizes);
@@ -134,7 +138,8 @@ std::span<Stat<SmStats> const> SmStats::list() {
 }
 
 Sm::ApplicationStats Sm::application_stats() const {
-  return counted_by_application<&SmState::stats>(spec().applications->names());
+  auto const& applications = *spec().applications;
+  return counted_by_application<&SmState::stats>(applications.names(), applications.application_of_stream());
 }
 
 std::span<Stat<SmState> const> Sm::stats() const {
@@ -186,6 +191,7 @@ void Sm::on_start(StartBlock const& m, Cx& cx) const {
     last = m.launch;
     s.l1.clear();
   }
+  ++s.blocks[program.stream];
   auto const threads = program.kernel->shape().threads_per_block;
   auto const warps = (threads + spec().warp_width - 1) / spec().warp_width;
   s.warps.start(m.block, m.kernel, warps, cx.now(), [&](std::uint32_t slot) { s.warp_order->admit(slot); });
@@ -254,7 +260,7 @@ void Sm::scalar_load(std::uint32_t context, WarpInstruction const& i, std::uint6
   s.warp_order->issued(w.slot);
   ++w.loads;
   auto const& program = program_of(w);
-  auto& stats = s.stats[program.application];
+  auto& stats = s.stats[program.stream];
   ++stats.scalar_transactions;
   stats.scalar_loads += i.work.scalar;
   auto address = i.address[0];
@@ -281,13 +287,27 @@ void Sm::on_scalar(ScalarResponse const& m, Cx& cx) const {
   schedule_tick(cx);
 }
 
+// The last warp of a block has ended. After a kernel's last one here the dispatcher has its counts.
+void Sm::end_block(Warp const& w, std::uint8_t stream, Cx& cx) const {
+  auto& s = cx.state();
+  auto& stats = s.stats[stream];
+  ++stats.blocks;
+  std::uint32_t reports = 0;
+  if (--s.blocks[stream] == 0) {
+    auto& before = s.reported[stream];
+    reports = report_growth(w.kernel, before, stats, [&](KernelCounts const& m) { cx.send(counts, m); });
+    before = stats;
+  }
+  cx.send(done, BlockDone{w.block, spec().index, w.kernel, reports});
+}
+
 // Issues the warp's next instruction, or makes the warp wait for what that needs.
 void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   auto& s = cx.state();
   auto const context = s.warps.in_slot(slot);
   auto& w = s.warps[context];
   auto const& program = program_of(w);
-  auto& stats = s.stats[program.application];
+  auto& stats = s.stats[program.stream];
   WarpInstruction i;
   program.kernel->instruction(w.block, w.index, w.step, i);
   bool const ends = i.op == Op::end;
@@ -295,10 +315,7 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
 
   switch (i.op) {
     case Op::end:
-      if (s.warps.end(context, cx.now())) {  // not an instruction
-        ++stats.blocks;
-        cx.send(done, BlockDone{w.block, spec().index, w.kernel});
-      }
+      if (s.warps.end(context, cx.now())) end_block(w, program.stream, cx);  // not an instruction
       return;
     case Op::compute:
       return compute(context, i.work, cycle, stats, s);
@@ -323,12 +340,16 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   Transactions transactions;
   auto const n = coalesce(i, spec().line_bytes, transactions);
   auto const access = i.op == Op::load ? Access::read : Access::write;
-  Requester const requester{program.space, program.application};
+  auto const first_address = program.first_address;
+  LsuItem item{0,      static_cast<std::uint16_t>(context),  0,
+               access, {program.space, program.application}, program.stream};
   s.current.clear();
   s.position = 0;
-  for (std::uint32_t k = 0; k < n; ++k)
-    s.current.push_back({transactions[k].line | program.first_address, static_cast<std::uint16_t>(context),
-                         static_cast<std::uint8_t>(transactions[k].bytes), access, requester, 0});
+  for (std::uint32_t k = 0; k < n; ++k) {
+    item.address = transactions[k].line | first_address;
+    item.bytes = static_cast<std::uint8_t>(transactions[k].bytes);
+    s.current.push_back(item);
+  }
   (access == Access::read ? w.loads : w.stores) += n;
   stats.transactions += n;
   s.warps.wake(context, cx.now() + Duration{1});

@@ -33,7 +33,7 @@ void Sm::run_load_store(Cx& cx) const {
   }
   for (auto& again = s.faulted.again(); !again.empty(); again.pop()) {
     if (!translate_item(again.front(), true, cx)) return;
-    ++s.stats[again.front().requester.application].replayed;
+    ++s.stats[again.front().stream].replayed;
   }
   while (s.position < s.current.size()) {
     if (!translate_item(s.current[s.position], false, cx)) return;
@@ -51,14 +51,14 @@ bool Sm::translate_item(LsuItem const& item, bool again, Cx& cx) const {
     auto translated = item;
     translated.address = found->physical_of(item.address, spec().page_bits);
     if (!access(translated, looked_up, cx)) return false;
-    if (!again) ++s.stats[item.requester.application].l1_tlb_hits;
+    if (!again) ++s.stats[item.stream].l1_tlb_hits;
   } else {
     // What is looked up again has had its place among the faulted, and gets it back: else it could wait for
     // itself.
     if (!again && !s.faulted.has_room()) return false;
     if (s.faulted.holds(page)) {
       keep_faulted(page, item, s);
-      if (!again) ++s.stats[item.requester.application].l1_tlb_misses;
+      if (!again) ++s.stats[item.stream].l1_tlb_misses;
       s.lsu_free = spec().clock.after(at);
       return true;
     }
@@ -71,7 +71,7 @@ bool Sm::translate_item(LsuItem const& item, bool again, Cx& cx) const {
               looked_up - cx.now());
     }
     s.tlb_mshrs.wait(*entry, item);
-    if (!again) ++s.stats[item.requester.application].l1_tlb_misses;
+    if (!again) ++s.stats[item.stream].l1_tlb_misses;
   }
   s.lsu_free = spec().clock.after(at);
   return true;
@@ -80,7 +80,7 @@ bool Sm::translate_item(LsuItem const& item, bool again, Cx& cx) const {
 void Sm::keep_faulted(std::uint64_t page, LsuItem const& item, SmState& s) const {
   s.faulted.keep(page, item);
   s.warps.fault(item.context, item.access == Access::write);
-  ++s.stats[item.requester.application].faulted;
+  ++s.stats[item.stream].faulted;
 }
 
 void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
@@ -94,7 +94,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
     s.l1_tlb->fill(m.page, m.translation());
     s.faulted.settle(m.page, [&](LsuItem item) {
       s.warps.replay(item.context, item.access == Access::write);
-      ++s.stats[item.requester.application].replayed;
+      ++s.stats[item.stream].replayed;
       item.address = m.translation().physical_of(item.address, spec().page_bits);
       s.translated.push(item);
     });
@@ -145,7 +145,7 @@ void Sm::send(LsuItem const& item, std::uint32_t tag, std::uint32_t bytes, Time 
       item.access, static_cast<std::uint8_t>(bytes),       item.requester};
   if (device_of(address) != spec().device) {
     --s.remote_credits;
-    ++s.stats[item.requester.application].remote_accesses;
+    ++s.stats[item.stream].remote_accesses;
     cx.send(remote_request, request, at - cx.now());
   } else {
     auto const slice = spec().memory.slice(offset_of(address));
@@ -162,12 +162,12 @@ bool Sm::access(LsuItem const& item, Time at, Cx& cx) const {
   if (item.access == Access::write) {
     if (!has_credit(item.address, s)) return false;
     s.l1.lookup(line);
-    ++s.stats[item.requester.application].stores;
+    ++s.stats[item.stream].stores;
     send(item, kStoreTag | item.context, item.bytes, looked_up, cx);
     return true;
   }
   if (s.l1.lookup(line)) {
-    ++s.stats[item.requester.application].l1_hits;
+    ++s.stats[item.stream].l1_hits;
     auto& w = s.warps[item.context];
     --w.loads;
     w.loads_done = std::max(w.loads_done, looked_up);
@@ -182,7 +182,7 @@ bool Sm::access(LsuItem const& item, Time at, Cx& cx) const {
     send(item, *entry, spec().line_bytes, looked_up, cx);
   }
   s.l1_mshrs.wait(*entry, item.context);
-  ++s.stats[item.requester.application].l1_misses;
+  ++s.stats[item.stream].l1_misses;
   return true;
 }
 

@@ -10,6 +10,11 @@
 // The component's own statistics then have the sum of each over all applications, and, where there are
 // several, those of each stand beside them (Component::stat_groups). Applications are numbered from 0; the
 // first costs no indirection, since most runs have one.
+//
+// A component may count more finely, for each stream of an application: ByStream<Counts>, whose numbers are
+// those of streams, declared with the application of each:
+//
+//   return counted_by_application<&State::counts>(names, application_of_stream);
 #pragma once
 
 #include <cstdint>
@@ -51,5 +56,8 @@ class ByApplication {
   Counts first_{};
   std::vector<Counts> others_;
 };
+
+template <class Counts>
+using ByStream = ByApplication<Counts>;
 
 }  // namespace farfault

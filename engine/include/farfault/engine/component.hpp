@@ -212,8 +212,9 @@ class Component : public AnyComponent {
   struct ApplicationStats {
     std::vector<StatInfo> stats;
     std::vector<std::string> names;
+    std::vector<std::uint32_t> application_of = {};  // by stream, where it is counted by stream
     // Writes the value of each: of one application, and summed over all.
-    std::uint64_t* (*of_one)(State const&, std::uint32_t, std::uint64_t*) = nullptr;
+    std::uint64_t* (*of_one)(State const&, ApplicationStats const&, std::uint32_t, std::uint64_t*) = nullptr;
     std::uint64_t* (*of_all)(State const&, std::uint64_t*) = nullptr;
 
     std::uint32_t apart() const { return names.size() > 1 ? static_cast<std::uint32_t>(names.size()) : 0; }
@@ -243,7 +244,7 @@ class Component : public AnyComponent {
     if (application_stats_.of_all != nullptr) out = application_stats_.of_all(*state_, out);
     for (auto const& s : stats()) out = s.write(*state_, out);
     for (std::uint32_t i = 0; i < application_stats_.apart(); ++i)
-      out = application_stats_.of_one(*state_, i, out);
+      out = application_stats_.of_one(*state_, application_stats_, i, out);
     for (auto const& policy : policy_stats_) {
       auto const values = policy.group.values();
       std::fill_n(out, values, std::uint64_t{0});
@@ -261,25 +262,24 @@ class Component : public AnyComponent {
     static_cast<void>(rows);
   }
 
-  // Of the ByApplication that is this member of the State.
+  // Of the ByApplication that is this member of the State, or the ByStream, with the application of each
+  // stream.
   template <auto Member>
-  static ApplicationStats counted_by_application(std::vector<std::string> names) {
+  static ApplicationStats counted_by_application(std::vector<std::string> names,
+                                                 std::vector<std::uint32_t> application_of = {}) {
     using Counts = typename std::remove_cvref_t<decltype(std::declval<State>().*Member)>::Of;
     ApplicationStats all;
     for (auto const& counter : Counts::list()) all.stats.push_back(counter.info());
     all.names = std::move(names);
-    all.of_one = [](State const& s, std::uint32_t application, std::uint64_t* out) {
-      for (auto const& counter : Counts::list()) out = counter.write((s.*Member)[application], out);
-      return out;
+    all.application_of = std::move(application_of);
+    all.of_one = [](State const& s, ApplicationStats const& declared, std::uint32_t application,
+                    std::uint64_t* out) {
+      auto const& of = declared.application_of;
+      return write_sums(s.*Member, out,
+                        [&](std::uint32_t i) { return (of.empty() ? i : of[i]) == application; });
     };
     all.of_all = [](State const& s, std::uint64_t* out) {
-      auto const& by = s.*Member;
-      for (auto const& counter : Counts::list()) {
-        auto* const at = out;
-        out = counter.write(by[0], at);
-        for (std::uint32_t i = 1; i < by.size(); ++i) counter.add(by[i], at);
-      }
-      return out;
+      return write_sums(s.*Member, out, [](std::uint32_t) { return true; });
     };
     return all;
   }
@@ -302,6 +302,18 @@ class Component : public AnyComponent {
   }
 
  private:
+  // Writes the value of each counter, summed over the numbers that are wanted.
+  template <class Counts, class Wanted>
+  static std::uint64_t* write_sums(ByApplication<Counts> const& by, std::uint64_t* out, Wanted&& wanted) {
+    for (auto const& counter : Counts::list()) {
+      auto* const at = out;
+      out = std::fill_n(at, counter.bins, std::uint64_t{0});
+      for (std::uint32_t i = 0; i < by.size(); ++i)
+        if (wanted(i)) counter.add(by[i], at);
+    }
+    return out;
+  }
+
   template <auto H>
   static void call(AnyComponent& any, Lane& lane, Event const& e) {
     using Traits = detail::HandlerOf<decltype(H)>;

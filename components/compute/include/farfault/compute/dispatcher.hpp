@@ -5,6 +5,9 @@
 // the block order's affair (block_order.hpp). Of several streams whose kernels run at once, of one or several
 // applications, each places a block in turn, as long as one of theirs fits.
 //
+// What a kernel has done on its SMs, these report with the last block that each has of it; the sums go to the
+// host with the kernel's end (kernel_counts.hpp).
+//
 // The write-back of L2 caches at the end of a kernel (host.hpp): a GPU alone asks its slices itself after its
 // last block; one of several reports it, and asks them when the host says so.
 #pragma once
@@ -14,6 +17,7 @@
 #include <vector>
 
 #include "farfault/compute/block_order.hpp"
+#include "farfault/compute/kernel_counts.hpp"
 #include "farfault/compute/sm.hpp"
 #include "farfault/engine/component.hpp"
 #include "farfault/protocols/applications.hpp"
@@ -66,14 +70,17 @@ struct DispatcherState {
   std::vector<SmUse> use;
   ByApplication<DispatcherStats> stats;
   PolicyArray<BlockOrder> block_orders;  // by stream
+  KernelSums counts;
 };
 
 class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
  public:
   explicit Dispatcher(Slot<DispatcherSpec> slot);
   In<LaunchKernel> launch = in<&Dispatcher::on_launch>("launch");
+  In<KernelCounts> counted = in<&Dispatcher::on_counts>("counted");  // before the blocks' ends
   In<BlockDone> block_done = in<&Dispatcher::on_block_done>("block_done");
   Out<StartBlock> start = out<StartBlock>("start");
+  Out<KernelCounts> counts = out<KernelCounts>("counts");
   Out<KernelDone> done = out<KernelDone>("done");
   // Where there are slices to write back.
   In<KernelEnd> kernel_end;
@@ -88,6 +95,7 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   std::vector<PolicyStats> policy_stats() const override;
 
   void on_launch(LaunchKernel const& m, Cx& cx) const;
+  void on_counts(KernelCounts const& m, Cx& cx) const;
   void on_block_done(BlockDone const& m, Cx& cx) const;
   void on_kernel_end(KernelEnd const& m, Cx& cx) const;
   void on_flushed(Flushed const& m, Cx& cx) const;
@@ -101,6 +109,7 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   void dispatch(Cx& cx) const;
   // The next block of the stream's kernel; false when there is none, or no room for it.
   bool place(std::uint32_t stream, Cx& cx) const;
+  void tell_host(std::uint32_t kernel, Cx& cx) const;
 
   // By application: its SMs, and this GPU's number among its GPUs.
   std::vector<std::vector<std::uint32_t>> sms_;

@@ -9,6 +9,9 @@
 // Where L2 caches are written back at the end of a kernel, it is done when all slices have done so. Other
 // GPUs write into a GPU's slices too, so of several GPUs each reports its last block, then the host asks all
 // GPUs it has for the write-back, and each reports again.
+//
+// A row of the table of kernels has what the kernel did on all its SMs: a column for each statistic of
+// SmStats. Over all kernels that have ended, with none running, they add up to the statistics of the SMs.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +19,7 @@
 #include <vector>
 
 #include "farfault/compute/block_order.hpp"
+#include "farfault/compute/kernel_counts.hpp"
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/protocols/applications.hpp"
@@ -36,6 +40,7 @@ struct KernelRecord {
   std::uint32_t launch = 0;
   Time launched{};
   Time finished{};
+  SmStats counts{};  // of all its SMs
 };
 struct CopyRecord {
   std::uint32_t operation = 0;
@@ -74,6 +79,7 @@ struct HostState {
   std::vector<StreamRun> streams;
   std::vector<std::uint8_t> ended;  // by operation: has ended, this time
   std::vector<KernelRecord> records;
+  KernelSums counts;
   std::vector<CopyRecord> copies;
   ByApplication<HostStats> stats;
 };
@@ -93,6 +99,7 @@ struct StartApplication {
 class Host final : public Component<HostSpec, HostState> {
  public:
   explicit Host(Slot<HostSpec> slot);
+  In<KernelCounts> counted = in<&Host::on_counts>("counted");  // before the kernels' ends
   In<KernelDone> kernel_done = in<&Host::on_done>("kernel_done");
   Self<StartApplication> begin = timer<&Host::on_begin>("begin");
   Out<LaunchKernel> launch = out<LaunchKernel>("launch");
@@ -114,6 +121,7 @@ class Host final : public Component<HostSpec, HostState> {
   }
 
   void on_begin(StartApplication const& m, Cx& cx) const;
+  void on_counts(KernelCounts const& m, Cx& cx) const;
   void on_done(KernelDone const& m, Cx& cx) const;
   void on_copied(BytesCopied const& m, Cx& cx) const;
 

@@ -19,6 +19,10 @@
 // one per cycle; until then further transactions of the page join them. While as many are kept as there may
 // be, a transaction that misses stalls the load/store unit. The SM knows which warps and blocks wait for
 // faults only (warp_contexts.hpp).
+//
+// What it counts (SmStats) it counts by stream. A stream runs one kernel at a time, and when a block ends all
+// its accesses are done: so when the last block that the SM has of a kernel ends, what the counters of its
+// stream have grown by is the kernel's, and is reported to the dispatcher (kernel_counts.hpp).
 #pragma once
 
 #include <string>
@@ -120,6 +124,7 @@ struct SmSpec {
   }
 };
 
+// Each is also a column of the table of kernels (host.hpp).
 struct SmStats {
   std::uint64_t vector_instructions = 0;
   std::uint64_t scalar_instructions = 0;
@@ -139,6 +144,7 @@ struct SmStats {
   std::uint64_t replayed = 0;
 
   static std::span<Stat<SmStats> const> list();
+  bool operator==(SmStats const&) const = default;
   std::uint64_t instructions() const {
     return vector_instructions + scalar_instructions + shared_instructions + memory_instructions +
            scalar_loads;
@@ -152,7 +158,7 @@ struct LsuItem {
   std::uint8_t bytes = 0;
   Access access = Access::read;
   Requester requester{};
-  std::uint8_t unused = 0;
+  std::uint8_t stream = 0;
 };
 
 struct SmState {
@@ -175,7 +181,9 @@ struct SmState {
   std::uint32_t scalar_credits = 0;
   AccessDrain drain;
   DrainingInvalidations invalidations;
-  ByApplication<SmStats> stats;
+  ByStream<SmStats> stats;
+  ByStream<SmStats> reported;         // of these, when they were last
+  std::vector<std::uint32_t> blocks;  // by stream: resident
   std::uint64_t l1_tlb_invalidated = 0;
 };
 
@@ -189,6 +197,7 @@ class Sm final : public Component<SmSpec, SmState> {
   In<TranslateResponse> translation = in<&Sm::on_translation>("translation");
   In<Invalidate> invalidate = in<&Sm::on_invalidate>("invalidate");
   Self<Tick> tick = timer<&Sm::on_tick>("tick");
+  Out<KernelCounts> counts = out<KernelCounts>("counts");
   Out<BlockDone> done = out<BlockDone>("done");
   Out<MemRequest> memory_request = out<MemRequest>("memory_request");
   Out<MemRequest> remote_request = out<MemRequest>("remote_request");
@@ -217,6 +226,7 @@ class Sm final : public Component<SmSpec, SmState> {
                SmState& s) const;
   void scalar_load(std::uint32_t context, WarpInstruction const& i, std::uint64_t cycle, Cx& cx) const;
   Launchable const& program_of(Warp const& w) const { return spec().applications->launchable(w.kernel); }
+  void end_block(Warp const& w, std::uint8_t stream, Cx& cx) const;
   bool must_wait(std::uint32_t context, bool for_stores, Cx& cx) const;
   void wake_if_done(std::uint32_t context, Cx& cx) const;
   void schedule_tick(Cx& cx) const;

@@ -15,7 +15,7 @@
 //
 // A page that migrates, for which the driver spends `fault_latency` as well,
 //   1. is unmapped at every IOMMU, which invalidates all translations to its old frame, waits until no access
-//      that used one is outstanding, and keeps requests for the page waiting;
+//      that used one is outstanding, and answers requests for the page that it is faulted;
 //      where software keeps the partitions of an L2 cache coherent, the slices of the old GPU then write back
 //      and drop its lines (`flush_moving_pages`), after the last write of whatever GPU;
 //   2. is fetched into a new frame by the copy engine of the destination GPU;

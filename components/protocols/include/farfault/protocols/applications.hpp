@@ -92,6 +92,7 @@ class Applications {
   std::uint32_t streams() const { return count_of(application_of_stream_); }
   std::uint32_t first_stream(std::uint32_t application) const { return first_stream_[application]; }
   std::uint32_t application_of_stream(std::uint32_t stream) const { return application_of_stream_[stream]; }
+  std::vector<std::uint32_t> const& application_of_stream() const { return application_of_stream_; }
   std::uint32_t stream_of(std::uint32_t kernel) const { return kernels_[kernel].stream; }
 
   std::vector<std::string> names() const {

@@ -9,6 +9,7 @@
 // their size. The frame in a translation is that of the whole page, whichever base page was asked for.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -228,9 +229,11 @@ struct LaunchKernel {
   std::uint32_t kernel;
   std::uint32_t launch;
 };
+// `reports`: messages of KernelCounts about the kernel that its sender has sent with this one.
 struct KernelDone {
   std::uint32_t gpu;
   std::uint32_t kernel;
+  std::uint32_t reports = 0;
 };
 struct StartBlock {
   std::uint64_t block;
@@ -241,6 +244,19 @@ struct BlockDone {
   std::uint64_t block;
   std::uint32_t sm;
   std::uint32_t kernel;
+  std::uint32_t reports = 0;
+  std::uint32_t unused = 0;
+};
+// By how much the counters of an SM have grown on behalf of a kernel: of some, from the `first` on, in the
+// order of SmStats, seven bits to a byte (kernel_counts.hpp). From an SM to the dispatcher with the BlockDone
+// of the kernel's last block there, and from there to the host with the KernelDone. It is there before these:
+// it leaves when they do, over a link as long, to a port that comes before theirs.
+struct KernelCounts {
+  static constexpr std::uint32_t kBytes = 34;
+  std::uint32_t kernel;
+  std::uint8_t first = 0;
+  std::uint8_t count = 0;  // of bytes
+  std::array<std::uint8_t, kBytes> bytes{};
 };
 
 // From the host to the driver: an operation of a stream that copies. Addresses name the address space.
@@ -322,6 +338,7 @@ static_assert(Message<MemRequest> && Message<MemResponse> && Message<TranslateRe
 static_assert(Message<ScalarRequest> && Message<ScalarResponse>);
 static_assert(Message<Packet> && Message<Credit> && Message<StartBlock> && Message<BlockDone> &&
               Message<Tick>);
+static_assert(Message<KernelDone> && Message<KernelCounts>);
 static_assert(Message<Flush> && Message<Flushed> && Message<CopyBytes> && Message<BytesCopied>);
 static_assert(Message<Invalidate> && Message<PageFault> && Message<PageMove> && Message<CopyOrder>);
 

@@ -1,0 +1,86 @@
+// What a kernel has done, on its way from its SMs over the dispatchers to the host: by how much the counters
+// of SmStats have grown since the last report (KernelCounts in messages.hpp).
+//
+// Guarantees: a growth of any size arrives as it is. No report comes late: who reports says how many messages
+// that took with its word that a block, or the kernel, has ended, and a kernel of which one is missing at its
+// end stops the program.
+// Cost: a byte for each seven bits of a growth, 34 of them to a message; no allocation.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "farfault/compute/sm.hpp"
+#include "farfault/engine/error.hpp"
+#include "farfault/protocols/messages.hpp"
+
+namespace farfault {
+
+// All counters, in the order of the members: that is how reports name them.
+using SmCounters = std::array<std::uint64_t, sizeof(SmStats) / sizeof(std::uint64_t)>;
+static_assert(Bytes<SmStats> && sizeof(SmCounters) == sizeof(SmStats) && SmCounters{}.size() < 256);
+
+// Calls send(message) for each message of a report of the growth from `before` to `now`; returns their
+// number.
+template <class Send>
+std::uint32_t report_growth(std::uint32_t kernel, SmStats const& before, SmStats const& now, Send&& send) {
+  auto const old = std::bit_cast<SmCounters>(before);
+  auto const all = std::bit_cast<SmCounters>(now);
+  std::uint32_t messages = 0;
+  KernelCounts m{kernel};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto growth = all[i] - old[i];
+    if (m.count + (std::bit_width(growth | 1) + 6) / 7 > KernelCounts::kBytes) {
+      send(std::as_const(m));
+      ++messages;
+      m = KernelCounts{kernel, static_cast<std::uint8_t>(i)};
+    }
+    for (; growth >= 128; growth >>= 7) m.bytes[m.count++] = static_cast<std::uint8_t>(growth | 128);
+    m.bytes[m.count++] = static_cast<std::uint8_t>(growth);
+  }
+  send(std::as_const(m));
+  return messages + 1;
+}
+
+// The sums of what is reported of the kernel that each stream runs.
+class KernelSums {
+ public:
+  KernelSums() = default;
+  explicit KernelSums(std::uint32_t streams) : sums_(streams), missing_(streams) {}
+
+  void add(std::uint32_t stream, KernelCounts const& m) {
+    auto& sums = sums_[stream];
+    std::size_t counter = m.first;
+    std::uint64_t growth = 0;
+    for (unsigned i = 0, shift = 0; i < m.count; ++i) {
+      growth |= std::uint64_t{m.bytes[i] & 127U} << shift;
+      shift += 7;
+      if (m.bytes[i] >= 128) continue;
+      sums[counter++] += growth;
+      growth = 0;
+      shift = 0;
+    }
+    --missing_[stream];
+  }
+  // So many messages were sent, which are here already.
+  void expect(std::uint32_t stream, std::uint32_t messages) { missing_[stream] += messages; }
+
+  // At the kernel's end: what it did. The next one begins from 0.
+  SmStats take(std::uint32_t stream) {
+    FF_CHECK(missing_[stream] == 0, "a kernel ends, and a report of what it did is missing");
+    return std::bit_cast<SmStats>(std::exchange(sums_[stream], SmCounters{}));
+  }
+
+  auto members() { return std::tie(sums_, missing_); }
+
+ private:
+  std::vector<SmCounters> sums_;       // by stream
+  std::vector<std::int64_t> missing_;  // by stream: messages expected less those that came
+};
+
+}  // namespace farfault

@@ -1,0 +1,242 @@
+// What a kernel did, from the counters of an SM to its sums: reports of any size, of the right kernel, in
+// time.
+#include "farfault/compute/kernel_counts.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <vector>
+
+#include "death.hpp"
+#include "farfault/compute/dispatcher.hpp"
+#include "policies.hpp"
+#include "sm_bench.hpp"
+
+using namespace farfault;
+using namespace farfault::sm_bench;
+
+namespace {
+
+std::vector<KernelCounts> report_of(SmStats const& before, SmStats const& now, std::uint32_t kernel = 0) {
+  std::vector<KernelCounts> all;
+  auto const n = report_growth(kernel, before, now, [&](KernelCounts const& m) { all.push_back(m); });
+  CHECK(n == all.size());
+  for (auto const& m : all) CHECK(m.count <= KernelCounts::kBytes);
+  return all;
+}
+SmStats sum_of(std::vector<KernelCounts> const& messages) {
+  KernelSums sums(1);
+  for (auto const& m : messages) sums.add(0, m);
+  sums.expect(0, static_cast<std::uint32_t>(messages.size()));
+  return sums.take(0);
+}
+SmStats of(SmCounters const& counters) {
+  return std::bit_cast<SmStats>(counters);
+}
+
+// What an SM reported, in the messages from one number to another.
+SmStats reported(SmBench const& b, std::size_t first, std::size_t end) {
+  std::vector<KernelCounts> messages;
+  for (auto i = first; i < end; ++i) messages.push_back(b.counts->records()[i].message);
+  return sum_of(messages);
+}
+
+Workload grid_of(std::uint64_t blocks) {
+  return hand_workload({{"k", blocks, 64, 1, 0}}, [](std::uint64_t, std::uint32_t) { return Program{}; });
+}
+
+}  // namespace
+
+TEST_CASE("kernel counts: growths of any size arrive, also where the messages are just full") {
+  for (std::uint64_t const growth : {0ULL, 1ULL, 127ULL, 128ULL, 16383ULL, 16384ULL, 0xffff'ffffULL,
+                                     0x1'0000'0000ULL, 0x7fff'ffff'ffff'ffffULL, ~0ULL})
+    for (std::uint64_t const other : {0ULL, 100ULL, 1000ULL, ~0ULL}) {
+      CAPTURE(growth);
+      CAPTURE(other);
+      SmCounters before{};
+      SmCounters now{};
+      SmCounters grown{};
+      for (std::size_t i = 0; i < now.size(); ++i) {
+        before[i] = 5 * i;
+        grown[i] = i % 3 == 1 ? growth : other;
+        now[i] = before[i] + grown[i];
+      }
+      CHECK(sum_of(report_of(of(before), of(now))) == of(grown));
+      // So many bytes that the last counters begin at each place of a message.
+      for (std::size_t i = 0; i < now.size(); ++i) {
+        SmCounters some{};
+        std::fill_n(some.begin(), i, 200);
+        some[i] = growth;
+        CHECK(sum_of(report_of({}, of(some))) == of(some));
+      }
+    }
+}
+
+TEST_CASE("kernel counts: what is usual takes one message") {
+  SmCounters some{};
+  some.fill(100);
+  CHECK(report_of({}, of(some)).size() == 1);
+}
+
+TEST_CASE("kernel counts: streams have sums of their own, and each kernel begins from 0") {
+  KernelSums sums(3);
+  SmStats stats;
+  stats.transactions = 300;
+  for (auto const& m : report_of({}, stats)) sums.add(1, m);
+  for (auto const& m : report_of({}, stats)) sums.add(1, m);
+  sums.expect(1, 2);
+  CHECK(sums.take(0) == SmStats{});
+  CHECK(sums.take(1).transactions == 600);
+  CHECK(sums.take(1) == SmStats{});
+  CHECK(sums.take(2) == SmStats{});
+}
+
+TEST_CASE(
+    "kernel counts: a kernel that ends before its last report, or after one of nobody, stops the program") {
+  auto const death = death_of([] {
+    KernelSums sums(1);
+    sums.expect(0, 1);
+    static_cast<void>(sums.take(0));
+  });
+  CHECK(death.signal == SIGABRT);
+  CHECK(death.said.find("a report of what it did is missing") != std::string::npos);
+  CHECK(death_of([] {
+          KernelSums sums(1);
+          sums.add(0, KernelCounts{0});
+          static_cast<void>(sums.take(0));
+        }).signal == SIGABRT);
+}
+
+TEST_CASE(
+    "SM: it reports what it did for a kernel when it has no block of it left, just before the last one's "
+    "end") {
+  auto const w = hand_workload({shape()}, [](std::uint64_t block, std::uint32_t) {
+    return Program{load(0x2000), store(0x3000), compute(block == 0 ? 10 : 300, true)};
+  });
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}, {Time{150ns}, {1, 0, 0}}, {Time{1000ns}, {2, 0, 0}}});
+  REQUIRE(b.done->count() == 3);
+  std::vector<std::uint32_t> reports;
+  for (auto const& r : b.done->records()) reports.push_back(r.message.reports);
+  CHECK(reports == std::vector<std::uint32_t>{0, 1, 1});
+  CHECK(b.counts->nanoseconds() == Times{b.done->nanoseconds()[1], b.done->nanoseconds()[2]});
+  auto const first = reported(b, 0, 1);
+  CHECK(first.blocks == 2);
+  CHECK(first.vector_instructions == 310);
+  CHECK(first.memory_instructions == 4);
+  CHECK(first.transactions == 4);
+  CHECK(first.stores == 2);
+  CHECK(first.l1_tlb_hits + first.l1_tlb_misses == 4);
+  auto const second = reported(b, 1, 2);
+  CHECK(second.blocks == 1);
+  CHECK(second.vector_instructions == 300);
+  CHECK(second.l1_hits == 1);
+  CHECK(second.l1_misses == 0);
+  CHECK(second.l1_tlb_hits == 2);
+  CHECK(reported(b, 0, 2) == b.sm.state().stats[0]);
+}
+
+TEST_CASE("SM: kernels of two streams on it at once have each its own counts, scalar and faulted ones too") {
+  auto const kernel = [](std::uint32_t loads) {
+    return std::make_unique<HandKernel>(shape(), [loads](std::uint64_t, std::uint32_t) {
+      Program program{scalar_load(0x9000)};
+      for (std::uint32_t i = 0; i < loads; ++i) program.push_back(load(0x2000 + 0x1000 * i + 64 * loads));
+      program.push_back(compute(loads, true));
+      return program;
+    });
+  };
+  std::vector<std::unique_ptr<Kernel const>> kernels;
+  kernels.push_back(kernel(2));
+  kernels.push_back(kernel(3));
+  Workload const w("two", {}, std::move(kernels), {}, {Operation::launch(0, 0), Operation::launch(1, 1)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}, {Time{101ns}, {0, 1, 1}}}, always(50ns),
+            always(20ns));
+  b.faults = {{2, 1}};
+  b.feed(b.sm.translation, {{Time{900ns}, replay(2)}});
+  b.run();
+  REQUIRE(b.counts->count() == 2);
+  std::array<SmStats, 2> did;
+  for (std::size_t i = 0; i < 2; ++i) did.at(b.counts->records()[i].message.kernel) = reported(b, i, i + 1);
+  for (std::uint32_t k = 0; k < 2; ++k) {
+    CAPTURE(k);
+    CHECK(did.at(k).transactions == 2 + k);
+    CHECK(did.at(k).vector_instructions == 2 + k);
+    CHECK(did.at(k).l1_tlb_misses + did.at(k).l1_tlb_hits == 2 + k);
+    CHECK(did.at(k).l1_misses == 2 + k);
+    CHECK(did.at(k).scalar_transactions == 1);
+    CHECK(did.at(k).faulted == 1);
+    CHECK(did.at(k).replayed == 1);
+    CHECK(did.at(k).blocks == 1);
+    CHECK(did.at(k) == b.sm.state().stats[k]);
+  }
+  // The statistics know applications only.
+  CHECK(test::stat_of(b.sm, "sm", "transactions") == 5);
+}
+
+TEST_CASE(
+    "dispatcher: with a kernel's end the host gets the sums of what its SMs reported, of that kernel alone") {
+  auto const first = grid_of(2);
+  auto const second = grid_of(1);
+  Applications const both({{"a", &first, 0, {}, {}, {}, 1}, {"b", &second, 1, {}, {}, {}, 1}});
+  auto const report = [](std::uint32_t kernel, std::uint8_t transactions) {
+    SmStats did;
+    did.transactions = transactions;
+    KernelCounts message{};
+    CHECK(report_growth(kernel, {}, did, [&](KernelCounts const& m) { message = m; }) == 1);
+    return message;
+  };
+  for (std::uint32_t const slices : {0U, 1U}) {
+    DispatcherSpec spec;
+    spec.sms = 2;
+    spec.applications = &both;
+    spec.slices_to_write_back = slices;
+    Bench b;
+    auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec);
+    b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}, {Time{1000ns}, {1, 0}}});
+    // A report and what it belongs to come at one time.
+    b.feed(dispatcher.block_done,
+           {{Time{2000ns}, {0, 0, 0, 1}}, {Time{2100ns}, {0, 0, 1, 1}}, {Time{2200ns}, {1, 1, 0, 2}}});
+    b.feed(dispatcher.counted, {{Time{2000ns}, report(0, 10)},
+                                {Time{2100ns}, report(1, 5)},
+                                {Time{2200ns}, report(0, 100)},
+                                {Time{2200ns}, report(0, 30)}});
+    if (slices != 0) {
+      b.feed(dispatcher.flushed, {{Time{2150ns}, {1}}, {Time{2300ns}, {0}}});
+      b.sinks(dispatcher.flush, 1);
+    }
+    b.sinks(dispatcher.start, 2);
+    auto& counts = b.sink(dispatcher.counts);
+    auto& done = b.sink(dispatcher.done);
+    b.run();
+    REQUIRE(done.count() == 2);
+    CHECK(done.nanoseconds() == (slices == 0 ? Times{2101, 2201} : Times{2151, 2301}));
+    CHECK(counts.nanoseconds() == done.nanoseconds());
+    for (std::size_t i = 0; i < 2; ++i) {
+      CHECK(done.records()[i].message.reports == 1);
+      KernelSums sums(1);
+      sums.add(0, counts.records()[i].message);
+      sums.expect(0, 1);
+      CHECK(counts.records()[i].message.kernel == (i == 0 ? 1 : 0));
+      CHECK(sums.take(0).transactions == (i == 0 ? 5 : 140));
+    }
+  }
+}
+
+TEST_CASE("dispatcher: a report that comes after its kernel's end stops the program") {
+  auto const workload = grid_of(1);
+  auto const death = death_of([&] {
+    Bench b;
+    DispatcherSpec spec;
+    spec.applications = alone(workload);
+    auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec);
+    b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}});
+    b.feed(dispatcher.block_done, {{Time{2000ns}, {0, 0, 0, 1}}});
+    b.feed(dispatcher.counted, {{Time{2001ns}, {0}}});
+    b.sinks(dispatcher.start, 1);
+    b.sink(dispatcher.counts);
+    b.sink(dispatcher.done);
+    b.run();
+  });
+  CHECK(death.signal == SIGABRT);
+}
