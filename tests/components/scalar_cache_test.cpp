@@ -136,6 +136,20 @@ TEST_CASE("scalar cache: a line of another device comes over the RDMA engine") {
   CHECK(b.answers[0]->count() == 2);
 }
 
+TEST_CASE("scalar cache: hits pass requests that wait for an MSHR") {
+  ScalarCacheParams params;
+  params.mshrs = 1;
+  ScalarBench b({at(100, request(0x2000, 1)), at(300, request(0x2040, 2)), at(301, request(0x2080, 3)),
+                 at(302, request(0x2004, 4))},
+                params);
+  // The second has the MSHR from 300 on and the third waits for it; the fourth hits.
+  std::vector<std::uint32_t> warps;
+  for (auto const& r : b.answers[0]->records()) warps.push_back(r.message.warp);
+  CHECK(warps == std::vector<std::uint32_t>{1, 4, 2, 3});
+  CHECK(b.answers[0]->nanoseconds()[1] == 302 + 1 + 1);
+  CHECK(b.cache.waiting_for().empty());
+}
+
 TEST_CASE("scalar cache: with one MSHR, requests wait in order and all are answered") {
   ScalarCacheParams params;
   params.mshrs = 1;

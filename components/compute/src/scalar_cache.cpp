@@ -97,8 +97,7 @@ void ScalarCache::on_request(ScalarRequest const& m, Cx& cx) const {
 }
 
 void ScalarCache::accept(ScalarRequest const& m, Cx& cx) const {
-  auto& s = cx.state();
-  if (!s.faulted.again().empty() || !s.stalled.empty() || !serve(m, false, cx)) s.stalled.push(m);
+  if (!serve(m, false, cx)) cx.state().stalled.push(m);
 }
 
 // False when the request has to wait for an MSHR.

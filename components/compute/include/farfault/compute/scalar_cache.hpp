@@ -3,12 +3,13 @@
 //
 // A request takes a cycle of the port, is translated by the cache's own TLB, whose misses go to the L2 TLB,
 // and is looked up. Misses are merged by line and read from the L2 cache or, over the RDMA engine, from
-// another device. Requests that find no MSHR wait in order. The cache is read-only and is emptied when
-// another kernel of any application starts. A kernel's arguments lie in the memory of its own GPU, where the
-// launch has put them, and their page is not translated. An invalidation drops the page's translation at
-// once, and its lines when the reads that used the translation are done; then it is acknowledged.
-// Requests of a page that is faulted are kept until its replay, which their SMs are told, and are then
-// looked up again ahead of those that are stalled, or are read at once where the replay has the page's frame.
+// another device. Requests that find no MSHR wait in order; hits, and what needs none or finds one, pass
+// them. The cache is read-only and is emptied when another kernel of any application starts. A kernel's
+// arguments lie in the memory of its own GPU, where the launch has put them, and their page is not
+// translated. An invalidation drops the page's translation at once, and its lines when the reads that used
+// the translation are done; then it is acknowledged. Requests of a page that is faulted are kept until its
+// replay, which their SMs are told, and are then looked up again ahead of those that are stalled, or are read
+// at once where the replay has the page's frame.
 #pragma once
 
 #include <string>
