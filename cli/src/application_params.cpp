@@ -53,7 +53,8 @@ void ApplicationParams::describe_copies(ParamTable& t, bool& copies) {
   t.flag("copies", copies,
          "whether the host copies its data to the GPUs and the results back: as the workload itself does (a "
          "trace), or all that the host wrote before the first kernel and all else after the last; otherwise "
-         "the data is there from the start",
+         "the data is there from the start; pages that wait for their first touch are passed over "
+         "(memory.first_touch_copy)",
          "assumed");
 }
 

@@ -230,6 +230,23 @@ TEST_CASE("scalar cache: requests of a page that has settled are read at once, a
   auto const& s = b.cache.state().stats[0];
   CHECK(s.faulted == 2);
   CHECK(s.tlb_misses == 2);
+  CHECK(s.tlb_hits == 1);
   CHECK(b.answers[0]->count() == 7);
+  CHECK(b.cache.waiting_for().empty());
+}
+
+TEST_CASE(
+    "scalar cache: an invalidation waits for all requests of a page that has settled, also behind an MSHR") {
+  auto const base = kNotMapped << 12;
+  ScalarCacheParams params;
+  params.mshrs = 1;  // the second is read when the first is done
+  ScalarBench b({at(100, request(base, 5)), at(200, request(base + 64, 7))}, params,
+                {{Time{510ns}, {kNotMapped, physical(0, 57 << 12), 3, MoveStep::unmap, {}}}}, 0,
+                {{Time{500ns}, {kNotMapped, physical(0, 57 << 12), 0, FoundBy::settled}}});
+  CHECK(b.tlb->nanoseconds() == Times{101});
+  REQUIRE(b.local->nanoseconds().size() == 2);
+  CHECK(b.local->records()[1].message.address == physical(0, (57 << 12) + 64));
+  // Its data takes 50 and two links.
+  CHECK(b.invalidated->nanoseconds() == Times{b.local->nanoseconds()[1] + 52});
   CHECK(b.cache.waiting_for().empty());
 }

@@ -87,6 +87,29 @@ TEST_CASE(
   CHECK(run.total("copy_engine", "lines_out") >= bytes_of(*run.applications()[0].workload, false) / 64);
 }
 
+TEST_CASE("copies: what the host and pages that wait need together is refused where memory is too small") {
+  // Frames of 7/8 of each memory: 1 MiB on each of four GPUs, and the CPU's.
+  auto const config = [](std::string const& cpu) {
+    return kFir + "memory.placement = \"first_touch\"\nmemory.first_touch_by = \"driver\"\n" +
+           "workload.fir.size = \"5 MiB\"\ngpu.dram.capacity = \"1 MiB\"\ncpu.dram.capacity = \"" + cpu +
+           "\"\n";
+  };
+  auto text = config("6 MiB");
+  text.erase(text.find("workload.fir.size"), text.find("memory.placement") - text.find("workload.fir.size"));
+  std::string refused;
+  try {
+    ModelRun(text, workloads::add_copies).run();
+  } catch (UserError const& e) {
+    refused = e.what();
+  }
+  CHECK(refused.find("beside the host's side of copies") != std::string::npos);
+  CHECK(refused.find("gpu.dram.capacity, cpu.dram.capacity") != std::string::npos);
+  text.replace(text.find("6 MiB"), 5, "8 MiB");
+  ModelRun enough(text, workloads::add_copies);
+  enough.run();
+  CHECK(enough.assembly().host(0).has_finished(0));
+}
+
 TEST_CASE("copies: the result is the same on any partitions, also while pages move") {
   for (std::string const more : {"memory.placement = \"interleave\"\n",
                                  "memory.placement = \"interleave\"\nmemory.remote_touch = \"migrate\"\n",

@@ -295,6 +295,24 @@ TEST_CASE(
   CHECK(w.streams() == 3);
 }
 
+TEST_CASE("trace: with nothing in the default stream the others are numbered from 0") {
+  auto const in_stream = [](std::string const& id) {
+    return one_warp({"00a0 ffffffff 1 R4 LDG.E 1 R4 4 1 0x7fb0fc430e00 4 0"},
+                    header("5", "-cuda stream id = " + id + "\n"));
+  };
+  TempFile const one("kernel-1.traceg", in_stream("7"));
+  auto const alone = read_trace(one.path(), {});
+  CHECK(alone.streams() == 1);
+  TempFile const files("kernelslist.g", "kernel-1.traceg\nkernel-2.traceg\n");
+  std::ofstream(files.folder() + "/kernel-1.traceg") << in_stream("7");
+  std::ofstream(files.folder() + "/kernel-2.traceg") << in_stream("9");
+  auto const two = read_trace(files.path(), {});
+  CHECK(two.streams() == 2);
+  REQUIRE(two.operations().size() == 2);
+  CHECK(two.operations()[0].stream == 0);
+  CHECK(two.operations()[1].stream == 1);
+}
+
 TEST_CASE("trace: warps of earlier kernels count towards max_instructions") {
   auto const empty = header() + "#BEGIN_TB\n#END_TB\n#BEGIN_TB\n#END_TB\n";  // two blocks of two warps
   TempFile const list("kernelslist.g", "kernel-1.traceg\nkernel-1.traceg\n");

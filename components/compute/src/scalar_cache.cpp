@@ -42,6 +42,7 @@ ScalarCacheState ScalarCache::initial() const {
   s.cache = Cache(p.size.bytes, p.ways, spec().line_bytes, p.replacement);
   s.mshrs = MshrTable<ScalarRequest>(p.mshrs, outstanding);
   s.stalled = Ring<ScalarRequest>(outstanding);
+  s.translated = Ring<ScalarRequest>(outstanding);
   s.invalidations = DrainingInvalidations(spec().moves);
   return s;
 }
@@ -58,7 +59,7 @@ std::span<Stat<ScalarCacheStats> const> ScalarCacheStats::list() {
        [](S s) { return s.tlb_misses; }},
       {"remote_accesses", "count", "lines read from the memory of another device", StatKind::counter,
        [](S s) { return s.remote_accesses; }},
-      {"faulted", "count", "requests kept because their page was not mapped, each time that they were",
+      {"faulted", "count", "requests kept because their page was faulted, each time that they were",
        StatKind::counter, [](S s) { return s.faulted; }},
   });
   return all;
@@ -83,8 +84,8 @@ std::string ScalarCache::waiting_for() const {
   if (s.mshrs.in_use() == 0 && s.tlb_mshrs.in_use() == 0 && s.faulted.pages() == 0 && s.stalled.empty())
     return {};
   return std::to_string(s.mshrs.in_use()) + " lines, " + std::to_string(s.tlb_mshrs.in_use()) +
-         " pages in translation, " + std::to_string(s.faulted.pages()) + " not mapped, " +
-         std::to_string(s.stalled.size()) + " requests stalled";
+         " pages in translation, " + std::to_string(s.faulted.pages()) + " faulted, " +
+         std::to_string(s.stalled.size() + s.translated.size()) + " requests stalled";
 }
 
 void ScalarCache::on_request(ScalarRequest const& m, Cx& cx) const {
@@ -173,6 +174,12 @@ void ScalarCache::answer(ScalarRequest const& m, Time at, Cx& cx, ScalarStatus s
 
 void ScalarCache::resume(Cx& cx) const {
   auto& s = cx.state();
+  for (; !s.translated.empty(); s.translated.pop()) {
+    auto const at = std::max(s.port_free, cx.now());
+    if (!read(s.translated.front().address, s.translated.front(), at, cx)) return;
+    s.drain.leave_queue();
+    s.port_free = spec().clock.after(at);
+  }
   auto& again = s.faulted.again();
   while (!again.empty() && serve(again.front(), true, cx)) again.pop();
   while (again.empty() && !s.stalled.empty() && serve(s.stalled.front(), false, cx)) s.stalled.pop();
@@ -202,18 +209,17 @@ void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
   FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
   s.tlb_mshrs.release(*entry, [&](ScalarRequest const& waiting) {
     if (!mapped) return keep_faulted(m.page, waiting, cx);
-    read_or_stall(found, waiting, cx);
+    read_later(found, waiting, s);
   });
   resume(cx);
+  acknowledge_invalidations(cx);
 }
 
-void ScalarCache::read_or_stall(PageTranslation const& found, ScalarRequest const& m, Cx& cx) const {
-  auto& s = cx.state();
-  auto const at = std::max(s.port_free, cx.now());
-  if (read(found.physical_of(m.address, spec().page_bits), m, at, cx))
-    s.port_free = spec().clock.after(at);
-  else
-    s.stalled.push(m);
+void ScalarCache::read_later(PageTranslation const& found, ScalarRequest const& m,
+                             ScalarCacheState& s) const {
+  auto translated = m;
+  translated.address = found.physical_of(m.address, spec().page_bits);
+  s.translated.push(translated);
 }
 
 void ScalarCache::settle(TranslateResponse const& m, Cx& cx) const {
@@ -222,9 +228,10 @@ void ScalarCache::settle(TranslateResponse const& m, Cx& cx) const {
   s.tlb->fill(m.page, m.translation());
   s.faulted.settle(m.page, [&](ScalarRequest const& kept) {
     answer(kept, cx.now(), cx, ScalarStatus::replayed);
-    read_or_stall(m.translation(), kept, cx);
+    read_later(m.translation(), kept, s);
   });
   resume(cx);
+  acknowledge_invalidations(cx);
 }
 
 void ScalarCache::on_memory(MemResponse const& m, Cx& cx) const {
@@ -247,7 +254,7 @@ void ScalarCache::on_invalidate(Invalidate const& m, Cx& cx) const {
 void ScalarCache::acknowledge_invalidations(Cx& cx) const {
   auto& s = cx.state();
   auto const lines = (std::uint64_t{1} << spec().page_bits) / spec().line_bytes;
-  s.invalidations.advance(s.drain, 0, [&](Invalidate const& m) {
+  s.invalidations.advance(s.drain, s.translated.size(), [&](Invalidate const& m) {
     auto const first = m.frame / spec().line_bytes;
     s.cache.invalidate(first, first + lines);
     cx.send(invalidated, Invalidated{m.move});

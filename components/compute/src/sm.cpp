@@ -52,7 +52,8 @@ void L1TlbParams::describe(ParamTable& t) {
   t.count("waiters", waiters, {128, 65536}, "transactions that can wait for translations", "assumed");
   t.count(
       "faulted_pages", faulted_pages, {1, 4096},
-      "pages that are not mapped and have transactions kept until their replay, beyond which misses stall",
+      "faulted pages (not mapped, or about to move) that have transactions kept until their replay, beyond "
+      "which misses stall",
       "Allen and Ge, SC 2021, on a Titan V: 56 outstanding faults of a uTLB");
   t.count("faulted_accesses", faulted_accesses, {1, 65536},
           "transactions kept until the replay of their page, beyond which misses stall", "assumed");
@@ -129,7 +130,7 @@ std::span<Stat<SmStats> const> SmStats::list() {
       {"remote_accesses", "count", "accesses to the memory of another device", StatKind::counter,
        [](S s) { return s.remote_accesses; }},
       {"blocks", "count", "thread blocks finished", StatKind::counter, [](S s) { return s.blocks; }},
-      {"faulted", "count", "transactions kept because their page was not mapped, each time that they were",
+      {"faulted", "count", "transactions kept because their page was faulted, each time that they were",
        StatKind::counter, [](S s) { return s.faulted; }},
       {"replayed", "count", "transactions that went on after a replay of their page", StatKind::counter,
        [](S s) { return s.replayed; }},
@@ -151,7 +152,7 @@ std::span<Stat<SmState> const> Sm::stats() const {
        [](S s) { return s.units.shared_bytes(); }},
       {"l1_tlb_invalidated", "count", "L1 TLB entries removed by invalidations", StatKind::counter,
        [](S s) { return s.l1_tlb_invalidated; }},
-      {"faulted_pages", "count", "pages that are not mapped and have transactions kept", StatKind::level,
+      {"faulted_pages", "count", "faulted pages that have transactions kept", StatKind::level,
        [](S s) { return std::uint64_t{s.faulted.pages()}; }},
       {"warps_in_faults", "count", "warps that wait for nothing but faults", StatKind::level,
        [](S s) { return std::uint64_t{s.warps.waiting_for_faults().warps}; }},
@@ -181,7 +182,7 @@ std::string Sm::waiting_for() const {
   return std::to_string(waiting.live) + " live warps, " + std::to_string(waiting.accesses) +
          " outstanding accesses, " + std::to_string(waiting.at_barrier) + " warps at a barrier, " +
          std::to_string(s.tlb_mshrs.in_use()) + " pages in translation, " +
-         std::to_string(s.faulted.pages()) + " not mapped";
+         std::to_string(s.faulted.pages()) + " faulted";
 }
 
 void Sm::on_start(StartBlock const& m, Cx& cx) const {

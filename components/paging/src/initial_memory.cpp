@@ -113,6 +113,14 @@ void InitialMemory::place_host_pages() {
           " bytes, which the CPU's memory does not have beside its own pages (cpu.dram.capacity)");
     host_pages_.add_frame(cpu_frames_->allocate(page));
   });
+  if (host_pages_.empty()) return;
+  auto const all = (data_bytes(spec_.bytes_of_gpu) >> spec_.page_bits) * gpus() +
+                   (data_bytes(spec_.bytes_of_cpu) >> spec_.page_bits);
+  auto const needed = iommu_table_.mapped_pages() + host_pages_.pages() + unmapped_pages();
+  if (needed > all)
+    throw UserError("the pages that wait for their first touch, beside the host's side of copies, need " +
+                    std::to_string((needed - all) << spec_.page_bits) +
+                    " bytes more than the machine's memory (gpu.dram.capacity, cpu.dram.capacity)");
 }
 
 std::uint64_t InitialMemory::unmapped_pages() const {

@@ -12,7 +12,8 @@ void DriverParams::describe(ParamTable& t) {
   t.duration("notify_latency", notify_latency, {1ns, 1s},
              "from the IOMMU or a copy engine to the driver, and back", "assumed");
   t.count("migrations", migrations, {1, 4096},
-          "pages that move, or are copied at their first touch, at a time", "assumed; MGPUSim 4.2 moves one");
+          "pages that move, or are copied at their first touch or by a program, at a time",
+          "assumed; MGPUSim 4.2 moves one");
 }
 
 PagingDriver::PagingDriver(Slot<PagingDriverSpec> slot) : Component(std::move(slot)) {

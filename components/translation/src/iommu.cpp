@@ -23,11 +23,10 @@ void IommuParams::describe(ParamTable& t) {
          "assumed; MGPUSim's MMU: each request has its own walk");
   t.count("latency", latency, {1, 10000}, "cycles of a TLB look-up", "assumed");
   t.count("pages", pages, {1, 1 << 20}, "walks and faults outstanding or waiting", "assumed");
-  t.count(
-      "fault_buffer", fault_buffer, {1, 65536},
-      "pages that the fault buffer holds until the driver has mapped them; a fault beyond is replayed and "
-      "faults again",
-      "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024");
+  t.count("fault_buffer", fault_buffer, {1, 65536},
+          "pages that the fault buffer holds until the driver has answered; a fault beyond is replayed and "
+          "faults again",
+          "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024");
 }
 
 IommuState Iommu::initial() const {

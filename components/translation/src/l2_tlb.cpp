@@ -47,7 +47,7 @@ L2Tlb::ApplicationStats L2Tlb::application_stats() const {
 std::span<Stat<L2TlbState> const> L2Tlb::stats() const {
   using S = L2TlbState const&;
   static constexpr auto all = std::to_array<Stat<L2TlbState>>({
-      {"faulted_misses", "count", "outstanding misses that ended with no page mapped", StatKind::counter,
+      {"faulted_misses", "count", "outstanding misses whose page was faulted", StatKind::counter,
        [](S s) { return s.faulted_misses; }},
       {"invalidated_entries", "count", "entries removed by invalidations", StatKind::counter,
        [](S s) { return s.invalidated_entries; }},

@@ -260,7 +260,12 @@ class Program {
     last_[o.stream] = count();
     all_.push_back(o);
   }
-  std::vector<Operation> take() { return std::move(all_); }
+  std::vector<Operation> take() {
+    // Nothing in the default stream: the others are numbered from 0.
+    if (last_[0] == kNone)
+      for (auto& o : all_) --o.stream;
+    return std::move(all_);
+  }
 
  private:
   std::uint32_t count() const { return static_cast<std::uint32_t>(all_.size()); }
@@ -357,10 +362,12 @@ Workload read_trace(std::string const& path, BuildContext const& context, TraceO
   Builder builder(options.max_instructions);
   auto list = read_all(path, builder, context.limits);
   for (auto const& copy : list.copies) builder.regions().add(copy.base, copy.bytes);
-  std::set<std::uint64_t> const streams(builder.streams().begin(), builder.streams().end());
+  std::set<std::uint64_t> streams(builder.streams().begin(), builder.streams().end());
+  streams.erase(0);
   if (streams.size() >= kMostStreams)
     throw UserError(one_line(path) + ": the kernels are in " + std::to_string(streams.size()) +
-                    " CUDA streams, of which a program can have " + std::to_string(kMostStreams - 1));
+                    " CUDA streams beside the default one; a program can have " +
+                    std::to_string(kMostStreams - 1));
   auto operations = program_of(list, builder.streams());
   return {"trace", builder.regions().take(), builder.take_kernels(), std::move(list.inputs),
           std::move(operations)};

@@ -8,8 +8,9 @@
 // arguments lie in the memory of its own GPU, where the launch has put them, and their page is not
 // translated. An invalidation drops the page's translation at once, and its lines when the reads that used
 // the translation are done; then it is acknowledged. Requests of a page that is faulted are kept until its
-// replay, which their SMs are told, and are then looked up again ahead of those that are stalled, or are read
-// at once where the replay has the page's frame.
+// replay, which their SMs are told, and are then looked up again ahead of those that are stalled; where the
+// page has moved they are read with the frame that the replay names. What is translated is read in its turn,
+// before all others that wait, and an invalidation waits for it.
 #pragma once
 
 #include <string>
@@ -80,6 +81,7 @@ struct ScalarCacheState {
   Cache cache;
   MshrTable<ScalarRequest> mshrs;
   Ring<ScalarRequest> stalled;
+  Ring<ScalarRequest> translated;  // have their physical address, and are to be read
   Time port_free{};
   Time answer_free{};
   AccessDrain drain;
@@ -119,7 +121,7 @@ class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
   void keep_faulted(std::uint64_t page, ScalarRequest const& m, Cx& cx) const;
   // A replay that says where its page is.
   void settle(TranslateResponse const& m, Cx& cx) const;
-  void read_or_stall(PageTranslation const& found, ScalarRequest const& m, Cx& cx) const;
+  void read_later(PageTranslation const& found, ScalarRequest const& m, ScalarCacheState& s) const;
   bool read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx) const;
   void answer(ScalarRequest const& m, Time at, Cx& cx, ScalarStatus status = ScalarStatus::done) const;
   void resume(Cx& cx) const;

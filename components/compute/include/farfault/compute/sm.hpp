@@ -14,11 +14,11 @@
 // the page's translation at once, and its lines when the accesses translated before are done; then it is
 // acknowledged. Warps keep running meanwhile.
 //
-// A translation may come back as faulted: the page is not mapped. Its transactions then leave the L1 TLB's
-// MSHR and the way of others, and are looked up again at the page's replay, before those of new instructions,
-// one per cycle; until then further transactions of the page join them. While as many are kept as there may
-// be, a transaction that misses stalls the load/store unit. The SM knows which warps and blocks wait for
-// faults only (warp_contexts.hpp).
+// A translation may come back as faulted: the page is not mapped, or about to move. Its transactions then
+// leave the L1 TLB's MSHR and the way of others until the page's replay; until then further transactions of
+// the page join them. They go on before those of new instructions, one per cycle: looked up again, or with
+// the frame of a page that has moved. While as many are kept as there may be, a transaction that misses
+// stalls the load/store unit. The SM knows which warps and blocks wait for faults only (warp_contexts.hpp).
 //
 // What it counts (SmStats) it counts by stream. A stream runs one kernel at a time, and when a block ends all
 // its accesses are done: so when the last block that the SM has of a kernel ends, what the counters of its

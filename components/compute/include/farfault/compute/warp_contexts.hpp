@@ -9,11 +9,10 @@
 // unit, for the scalar cache, or at a barrier of its block, which opens when all warps of the block that
 // have not ended are there.
 //
-// Of a warp's accesses some may be faulted: their page is not mapped, and nothing happens to them until it
-// is. A warp waits for faults only while it waits for its accesses and all of these are faulted; a block,
-// while each of its live warps waits for faults only, or is at the barrier where such warps are awaited.
-// Those in the load/store unit, or in front of it, do not count as faulted, though they may wait behind
-// faults.
+// Of a warp's accesses some may be faulted: nothing happens to them until the replay of their page. A warp
+// waits for faults only while it waits for its accesses and all of these are faulted; a block, while each of
+// its live warps waits for faults only, or is at the barrier where such warps are awaited. Those in the
+// load/store unit, or in front of it, do not count as faulted, though they may wait behind faults.
 #pragma once
 
 #include <algorithm>

@@ -77,7 +77,8 @@ class InitialMemory {
   std::vector<PageRange> host_written() const;
 
   // Gives every page that an operation copies (operation.hpp) a frame of the CPU, where the host has its
-  // contents; after the placement. Errors: UserError where the CPU's memory is too small.
+  // contents; after the placement. Errors: UserError where memory is too small for these and for the pages
+  // that are still to be placed.
   void place_host_pages();
   HostPages const& host_pages() const { return host_pages_; }
 

@@ -4,7 +4,8 @@
 // wait holds its stream until an earlier operation, of whatever stream, has ended (an event of CUDA or HIP).
 //
 // A copy moves bytes between the host's memory and the memory of the GPUs that have the pages. A page in a
-// CPU's memory, or one that nothing maps yet, needs no copy: the host's contents are where they are.
+// CPU's memory, or one that nothing maps yet, needs no copy: the host's contents are where they are. Whether
+// it needs one or not, each page of a copy has room in the host's memory.
 //
 // Rules, which why_not() checks: every kernel of the workload is launched once; streams are numbered without
 // gaps, from 0; a wait names an operation before it; a copy lies within one buffer and has at least a byte.
