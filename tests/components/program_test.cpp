@@ -33,6 +33,7 @@ struct HostBench : Bench {
     runs.delay = [this](std::uint64_t n) { return (gpu->records()[n].message.kernel + 1) * 10ns; };
     gpu = &responder<LaunchKernel, KernelDone>(runs, h.kernel_done);
     join_family(h.launch, {gpu->request});
+    idle(h.counted);
     bool const has_copies = std::ranges::any_of(applications, [](Application const& a) {
       return std::ranges::any_of(a.workload->operations(), &Operation::is_copy);
     });
