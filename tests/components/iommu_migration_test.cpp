@@ -255,6 +255,24 @@ TEST_CASE(
 }
 
 TEST_CASE(
+    "IOMMU: a record that is free is for the oldest refused fault, though its page is mapped elsewhere") {
+  PageTable table = page_on_gpu1();
+  for (std::uint64_t i = 0; i < 3; ++i) table.map(kPage + 8 + i, physical(1, (20 + i) << 12));
+  auto spec = spec_of(table);
+  spec.params.fault_buffer = 2;
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 1)},
+                                    {Time{200ns}, ask(kPage + 8, 2, 2)},
+                                    {Time{300ns}, ask(kPage + 9, 2, 3)},
+                                    {Time{400ns}, ask(kPage + 10, 2, 4)}},
+                       .mapped = {{Time{900ns}, answered(kOnGpu1, physical(2, 77 << 12))}}});
+  std::vector<std::uint64_t> asked_again;
+  for (auto const& r : b.out->records())
+    if (r.message.found_by == FoundBy::replay) asked_again.push_back(r.message.address);
+  CHECK(asked_again == std::vector<std::uint64_t>{kPage + 9});
+  CHECK(b.iommu.state().faults.refused() == 1);
+}
+
+TEST_CASE(
     "IOMMU: where a move is refused the GPU is told the old frame, and is invalidated when that is left") {
   auto const table = page_on_gpu1();
   MovingBench b(spec_of(table), {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}},

@@ -123,6 +123,10 @@ TEST_CASE("SM: accesses of a page that has settled go on with its frame, and ask
   auto other = settled;
   other.page = 3;  // no concern of this SM
   FaultBench b(unit_rates(), w, {{2, 1}, {3, 1}}, {{Time{400ns}, other}, {Time{500ns}, settled}});
+  b.run(Time{480ns});
+  CHECK(b.waiting().warps == 1);
+  b.run(Time{520ns});
+  CHECK(b.waiting().warps == 0);  // its loads are under way
   CHECK(b.run() == RunState::drained);
   CHECK(b.tlb->nanoseconds() == Times{103});
   // One per cycle; the last load hits the L1 TLB.

@@ -142,6 +142,9 @@ TEST_CASE("faults of pages that move: with buffers of any size each access is ma
            "iommu.fault_buffer = 1\niommu.pages = 1\niommu.walkers = 1\ngpu.l1_tlb.faulted_pages = 1\n"
            "gpu.l1_tlb.mshrs = 1\ngpu.l2_tlb.mshrs = 1\ngpu.gmmu.pending = 1\ngpu.gmmu.walkers = 1\n",
            "driver.migrations = 1\niommu.fault_buffer = 3\n",
+           // All that are refused are told at once, and hardly anything else may wait at the CPU's port.
+           "driver.migrations = 1\niommu.fault_buffer = 1\ngpu.gmmu.pending = 1\nfabric.inbound = 1\n"
+           "fabric.buffer = \"128 B\"\ngpu.sms = 16\n",
            "driver.fault_latency = \"1ns\"\ndriver.notify_latency = \"1ns\"\n",
            "machine.topology = \"dgx1\"\niommu.fault_buffer = 2\n",
            "machine.topology = \"single-gpu\"\nmemory.placement = \"cpu\"\niommu.fault_buffer = 1\n",
@@ -152,14 +155,16 @@ TEST_CASE("faults of pages that move: with buffers of any size each access is ma
       if (by_gpu && std::string(settings).find("first_touch_by = \"iommu\"") != std::string::npos) continue;
       CAPTURE(std::string(settings));
       CAPTURE(by_gpu);
+      std::string const sms =
+          std::string(settings).find("gpu.sms") == std::string::npos ? "gpu.sms = 4\n" : "";
       std::string const placement = std::string(settings).find("placement") == std::string::npos
                                         ? "memory.placement = \"interleave\"\n"
                                         : "";
       ModelRun run(
-          "include = [\"paper-gmmu-bypass\"]\ngpu.sms = 4\nworkload.name = \"transpose\"\n"
+          "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"transpose\"\n"
           "workload.transpose.width = 256\nworkload.transpose.height = 256\n"
           "memory.remote_touch = \"migrate\"\n" +
-          placement + at(by_gpu, settings));
+          sms + placement + at(by_gpu, settings));
       run.run();
       if (run.config().memory.first_touch_by == FirstTouchBy::driver || !run.config().memory.pages_wait())
         check_complete(run);
