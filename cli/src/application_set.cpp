@@ -288,8 +288,8 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
   std::size_t streams = 0;
   for (auto const& workload : workloads_) streams += workload.streams();
   if (streams > kMostStreams)
-    throw UserError(fmt::format("the applications have {} streams in all; at most {} can run at once", streams,
-                                kMostStreams));
+    throw UserError(fmt::format("the applications have {} streams in all; at most {} can run at once",
+                                streams, kMostStreams));
   applications_ = Applications(std::move(all));
 }
 

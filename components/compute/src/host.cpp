@@ -184,10 +184,10 @@ std::string Host::waiting_for(std::uint32_t stream) const {
 }
 
 void Host::on_begin(StartApplication const& m, Cx& cx) const {
-  go_on(m.application, cx);
+  continue_streams(m.application, cx);
 }
 
-void Host::go_on(std::uint32_t application, Cx& cx) const {
+void Host::continue_streams(std::uint32_t application, Cx& cx) const {
   auto& s = cx.state();
   auto& run = s.runs[application];
   auto const& a = (*spec().applications)[application];
@@ -272,7 +272,7 @@ void Host::on_done(KernelDone const& m, Cx& cx) const {
   s.records.push_back({m.kernel, run.launch, run.began, cx.now(), s.counts.take(stream)});
   ++s.stats[application].kernels;
   end_operation(stream, cx);
-  go_on(application, cx);
+  continue_streams(application, cx);
 }
 
 void Host::on_copied(BytesCopied const& m, Cx& cx) const {
@@ -282,7 +282,7 @@ void Host::on_copied(BytesCopied const& m, Cx& cx) const {
   s.copies.push_back({of_stream_[m.stream][run.next], application, run.began, cx.now()});
   ++s.stats[application].copies;
   end_operation(m.stream, cx);
-  go_on(application, cx);
+  continue_streams(application, cx);
 }
 
 void Host::end_operation(std::uint32_t stream, Cx& cx) const {

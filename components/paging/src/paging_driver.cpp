@@ -303,7 +303,7 @@ void PagingDriver::on_copied(CopyDone const& m, Cx& cx) const {
     // A fault that arrived while its page was copied starts no migration itself.
     if (!handle(waiting, done.of_program != 0 || !done.copies(waiting.page), cx)) s.waiting.push(waiting);
   }
-  go_on_copying(cx);
+  continue_copies(cx);
 }
 
 void PagingDriver::end_move(PageMigration const& done, std::uint32_t number, Cx& cx) const {

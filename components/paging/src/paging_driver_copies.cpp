@@ -10,10 +10,10 @@ void PagingDriver::on_copy_bytes(CopyBytes const& m, Cx& cx) const {
   FF_CHECK(ordered.end == 0 && m.bytes != 0, path() + ": a stream copies before its last copy has ended");
   // Whole lines: a copy engine knows nothing less.
   ordered = {m.first / spec().line_bytes * spec().line_bytes, m.first + m.bytes, 0, m.access, {}};
-  go_on_copying(cx);
+  continue_copies(cx);
 }
 
-void PagingDriver::go_on_copying(Cx& cx) const {
+void PagingDriver::continue_copies(Cx& cx) const {
   if (spec().host_pages == nullptr) return;
   auto& s = cx.state();
   auto const streams = s.program_copies.size();

@@ -63,8 +63,8 @@ struct DispatcherStats {
 };
 
 struct DispatcherState {
-  std::vector<KernelShare> shares;  // by stream
-  std::uint64_t turn = 0;           // the stream that places the next block
+  std::vector<KernelShare> shares;     // by stream
+  std::uint64_t turn = 0;              // the stream that places the next block
   std::vector<std::uint32_t> next_sm;  // by application, among its SMs
   Time free_at{};
   std::vector<SmUse> use;

@@ -136,7 +136,7 @@ class Host final : public Component<HostSpec, HostState> {
     return s.streams[stream].next == of_stream_[stream].size();
   }
   // Lets all streams of the application get as far as they can.
-  void go_on(std::uint32_t application, Cx& cx) const;
+  void continue_streams(std::uint32_t application, Cx& cx) const;
   // False where the stream has ended, or has to wait.
   bool begin_next(std::uint32_t stream, Cx& cx) const;
   void launch_kernel(std::uint32_t stream, std::uint32_t kernel, Cx& cx) const;

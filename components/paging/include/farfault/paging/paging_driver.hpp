@@ -200,7 +200,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void map_first(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const;
   // Copies of programs, in paging_driver_copies.cpp: as far as they get; then one page of a stream, false
   // where there is none left or it has to wait; then a page that has been copied.
-  void go_on_copying(Cx& cx) const;
+  void continue_copies(Cx& cx) const;
   bool copy_next(std::uint32_t stream, Cx& cx) const;
   void end_page_copy(PageMigration const& done, Cx& cx) const;
   // The time from now until the driver has had its turn for a fault of this kind and spent the time it takes.
