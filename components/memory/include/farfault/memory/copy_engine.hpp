@@ -6,8 +6,8 @@
 // per cycle and direction and `window` under way, an order's lines are read, then those of the next; each is
 // written when it has arrived. An order is done, and its tag sent back, when all its writes are acknowledged.
 // Lines of this GPU's memory are read and written through the L2 slice they belong to, others over the RDMA
-// engine. (Engines that fetch ahead of what they write: NVIDIA, class of the copy engines, clc6b5.h.
-// MGPUSim 4.2, page migration controller: one page at a time, in pieces of a cache line.)
+// engine. (That orders overlap is assumed. MGPUSim 4.2, page migration controller: one page at a time, in
+// pieces of a cache line.)
 #pragma once
 
 #include <array>

@@ -209,7 +209,7 @@ struct Packet {
   std::uint16_t payload;  // bytes on the wire beside the header
   std::uint16_t via;      // the receiver's number of the link it came over
   PacketKind kind;
-  std::uint8_t bytes;    // of the access; of a translation response the size of its page, log2 of base pages
+  std::uint8_t bytes;    // of the access; of a translation response its page's size; of a fault its FaultKind
   std::uint16_t device;  // the requesting GPU, of a translation or a page fault
   std::uint32_t flow;    // which of equally short routes it takes from here on
   FoundBy found_by;      // of a translation response
