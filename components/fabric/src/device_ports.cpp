@@ -28,35 +28,34 @@ void Rdma::on_remote(MemRequest const& m, Cx& cx) const {
   post(p, cx);
 }
 
+Packet Rdma::to_iommu(PacketKind kind) const {
+  Packet p{};
+  p.kind = kind;
+  p.destination = spec().iommu_node;
+  p.device = spec().device;
+  return p;
+}
+
 void Rdma::on_translate(TranslateRequest const& m, Cx& cx) const {
   ++cx.state().stats.translations_sent;
-  Packet p{};
-  p.kind = PacketKind::translate_request;
+  auto p = to_iommu(PacketKind::translate_request);
   p.address = m.page;
   p.tag = m.from;
   p.requester.application = m.application;
-  p.destination = spec().iommu_node;
-  p.device = spec().device;
   post(p, cx);
 }
 
 void Rdma::on_invalidated(Invalidated const& m, Cx& cx) const {
-  Packet p{};
-  p.kind = PacketKind::invalidate_response;
+  auto p = to_iommu(PacketKind::invalidate_response);
   p.tag = m.move;
-  p.destination = spec().iommu_node;
-  p.device = spec().device;
   post(p, cx);
 }
 
 void Rdma::on_page_fault(PageFault const& m, Cx& cx) const {
-  Packet p{};
-  p.kind = PacketKind::page_fault;
+  auto p = to_iommu(PacketKind::page_fault);
   p.address = m.page;
   p.tag = m.entry;
   p.bytes = static_cast<std::uint8_t>(m.kind);
-  p.destination = spec().iommu_node;
-  p.device = spec().device;
   post(p, cx);
 }
 

@@ -217,6 +217,7 @@ class Rdma final : public FabricPort {
   void on_invalidated(Invalidated const& m, Cx& cx) const;
 
  private:
+  Packet to_iommu(PacketKind kind) const;
   void receive(Packet const& m, Cx& cx) const override;
 };
 
