@@ -46,15 +46,19 @@ void ApplicationParams::describe(ParamTable& t) {
   t.duration("start", start, {0ns, 3600s}, "simulated time of its first launch", "assumed");
   t.count("repeats", repeats, {1, 1'000'000}, "how often its program runs, one time after the other",
           "assumed");
-  describe_copies(t, copies);
+  program.describe(t);
 }
 
-void ApplicationParams::describe_copies(ParamTable& t, bool& copies) {
+void ProgramParams::describe(ParamTable& t) {
   t.flag("copies", copies,
          "whether the host copies its data to the GPUs and the results back: as the workload itself does (a "
          "trace), or all that the host wrote before the first kernel and all else after the last; otherwise "
          "the data is there from the start; pages that wait for their first touch are passed over "
          "(memory.first_touch_copy)",
+         "assumed");
+  t.flag("allocates", allocates,
+         "whether the host allocates its memory when the program starts and frees it when the program ends; "
+         "otherwise the memory is there from the start of the run to its end",
          "assumed");
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "farfault/cli/simulation.hpp"
 #include "farfault/engine/params.hpp"
 
 namespace farfault::cli {
@@ -18,10 +19,8 @@ struct ApplicationParams {
   std::string sms = "all";
   Duration start{};
   std::uint32_t repeats = 1;
-  bool copies = false;
+  ProgramParams program;
   void describe(ParamTable& t);
-  // The same parameter of [workload].
-  static void describe_copies(ParamTable& t, bool& copies);
 };
 
 // GPUs, or SMs: all of them, so many, or those of a list.

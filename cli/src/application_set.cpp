@@ -8,6 +8,7 @@
 
 #include "farfault/cli/simulation.hpp"
 #include "farfault/engine/error.hpp"
+#include "farfault/workloads/allocations.hpp"
 #include "farfault/workloads/copies.hpp"
 
 namespace farfault::cli {
@@ -93,7 +94,7 @@ void ApplicationSet::bind_workload(Config& config, std::vector<workloads::Worklo
   auto& one = all_.emplace_back();
   one.key = "workload";
   one.params.name = one.params.workload = choice.name;
-  one.params.copies = choice.copies;
+  one.params.program = choice.program;
   for (auto const& info : known) {
     auto builder = info.make();
     auto const section = "workload." + info.name;
@@ -270,7 +271,9 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
       throw UserError("application '" + one.params.name + "': " + e.what());
     }
     auto& workload = workloads_.back();
-    one.params.copies ? workloads::add_copies(workload) : workloads::leave_out_copies(workload);
+    auto const& program = one.params.program;
+    program.copies ? workloads::add_copies(workload) : workloads::leave_out_copies(workload);
+    if (program.allocates) workloads::add_allocations(workload);
     check_overlap(config, workloads_.size() - 1, context.page_bytes);
     if (workload.kernel_count() * std::uint64_t{one.params.repeats} >= Applications::kMostLaunches)
       throw UserError(fmt::format("{}.repeats = {}: {} kernels as often are {} launches or more", one.key,

@@ -37,7 +37,7 @@ void RunParams::describe(ParamTable& t) {
 void WorkloadChoice::describe(ParamTable& t) {
   t.text("name", name, "which workload runs; its parameters are in the table of its name below this one",
          "assumed");
-  ApplicationParams::describe_copies(t, copies);
+  program.describe(t);
 }
 
 topologies::Granularity granularity(std::string_view word) {

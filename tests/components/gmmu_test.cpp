@@ -224,6 +224,26 @@ TEST_CASE(
   CHECK(b.acknowledged->records()[1].message.move == 3);
 }
 
+TEST_CASE(
+    "GMMU: a page that a program allocates here is in the table at once, and freed as one that leaves") {
+  auto const table = one_page();
+  constexpr std::uint64_t kLarge = 7 << 9;
+  GmmuBench b(spec_of("distributed", table), {{Time{300ns}, {kLarge + 3, 1}}, {Time{600ns}, {kLarge + 4, 2}}},
+              10ns, 1000ns,
+              {{Time{200ns}, {kLarge, local_frame(0), 5, MoveStep::map, 9, {}}},
+               {Time{500ns}, {kLarge, local_frame(0), 6, MoveStep::unmap, 9, {}}}},
+              {{Time{560ns}, {6}}});
+  b.run();
+  CHECK(b.acknowledged->nanoseconds() == Times{201, 561});
+  CHECK(b.acknowledged->records()[0].message.move == 5);
+  REQUIRE(b.tlb->count() == 1);  // the TLBs are told of what leaves alone
+  CHECK(b.tlb->records()[0].message.size == 9);
+  CHECK(b.gmmu.state().by_requester[0].walk_hits == 1);
+  REQUIRE(b.iommu->records().size() == 1);
+  CHECK(b.iommu->records()[0].message.page == kLarge + 4);
+  CHECK(b.gmmu.state().stats.invalidations == 1);
+}
+
 TEST_CASE("GMMU: a walk under way does not find a page that is invalidated before its last entry is read") {
   auto const table = one_page();
   // The last of the four reads is back at 149; what comes with it comes behind it.

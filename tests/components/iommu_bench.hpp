@@ -65,7 +65,7 @@ inline PagingDriverSpec driver_of(PageTable const& table) {
 
 // Wires what a page that moves would need.
 inline void nothing_moves(Bench& b, Iommu& iommu, PagingDriver& driver) {
-  b.join(iommu.unmapped, driver.unmapped);
+  b.join(iommu.step_done, driver.step_done);
   b.join_family(driver.move, {iommu.move});
   b.idle(iommu.invalidated, driver.copied);
   b.sinks(driver.copy, 3);

@@ -25,7 +25,7 @@ struct MovingBench : Bench {
     out = &sink(iommu.response);
     faults = &sink(iommu.fault);
     first_touches = &sink(iommu.first_touch);
-    unmapped = &sink(iommu.unmapped);
+    unmapped = &sink(iommu.step_done);
     cache = &responder<MemRequest, MemResponse>(memory(always(10ns)), iommu.entry_read);
     join_family(iommu.read_entry, {cache->request});
     run();
@@ -47,7 +47,7 @@ struct MovingBench : Bench {
   Sink<Packet>* out = nullptr;
   Sink<PageFault>* faults = nullptr;
   Sink<PageFault>* first_touches = nullptr;
-  Sink<PageUnmapped>* unmapped = nullptr;
+  Sink<StepDone>* unmapped = nullptr;
   Memory* cache = nullptr;
 };
 

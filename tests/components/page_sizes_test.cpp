@@ -47,6 +47,22 @@ TEST_CASE("SM: the pages in a large page have one translation, and their places 
   CHECK(b.sm.state().stats[0].l1_tlb_hits == 1);
 }
 
+TEST_CASE("SM: an invalidation of a large page drops its translation and the lines of all of it") {
+  using namespace sm_bench;
+  auto const w = same_for_all(
+      {load(0x202340), load(0x2ff040), compute(300, true), load(0x202340), load(0x2ff040), compute(1, true)});
+  auto spec = unit_rates();
+  spec.page_sizes = kSizes;
+  SmBench b(spec, w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns),
+            {{Time{300ns}, {0x200, kLargeFrame, 5, MoveStep::unmap, kLarge, {}}}});
+  b.size = kLarge;
+  b.run();
+  CHECK(b.invalidated->nanoseconds() == Times{301});
+  CHECK(b.sm.state().l1_tlb_invalidated == 1);
+  CHECK(b.tlb->records().size() == 4);  // two that miss together, twice
+  CHECK(b.cache->records().size() == 4);
+}
+
 TEST_CASE("SM: base pages of one large page that miss together have a translation each") {
   using namespace sm_bench;
   auto const w =

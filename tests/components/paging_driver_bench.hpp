@@ -33,13 +33,13 @@ inline PageTable one_page() {
 struct DriverBench : Bench {
   struct Script {
     std::vector<Record<PageFault>> faults = {};
-    std::vector<Record<PageUnmapped>> unmapped = {};
+    std::vector<Record<StepDone>> unmapped = {};
     std::vector<Record<CopyDone>> copied = {};
   };
   DriverBench(PagingDriverSpec const& spec, Script script)
       : driver(system.add<PagingDriver>("driver", with_memory(spec))) {
     feed(driver.fault, std::move(script.faults));
-    feed(driver.unmapped, std::move(script.unmapped));
+    feed(driver.step_done, std::move(script.unmapped));
     feed(driver.copied, std::move(script.copied));
     mapped = sinks(driver.mapped, 2);
     join(driver.placed, mapped[0]->in_port);

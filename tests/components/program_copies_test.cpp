@@ -14,18 +14,18 @@ constexpr std::uint64_t kBase = 64;  // first page of the buffer
 // frames 0, 1, ... after 300 of others.
 struct CopyBench : Bench {
   struct Script {
-    std::vector<Record<CopyBytes>> orders = {};
+    std::vector<Record<MemoryOrder>> orders = {};
     std::vector<Record<CopyDone>> copied = {};
     std::vector<Record<PageFault>> faults = {};
-    std::vector<Record<PageUnmapped>> unmapped = {};
+    std::vector<Record<StepDone>> unmapped = {};
   };
-  explicit CopyBench(Script script, std::uint32_t migrations = 16) : host_pages({{kBase, 6}}) {
+  explicit CopyBench(Script script, std::uint32_t migrations = 16) : host_pages({{kBase, 6}}, 0) {
     table.map(kBase, physical(0, 7 << 12));
     table.map(kBase + 1, physical(0, 3 << 12));
     table.map(kBase + 2, physical(kFirstCpu, 9 << 12));
     table.map(kBase + 4, physical(2, 5 << 12));
     table.map(kBase + 5, physical(0, 8 << 12));
-    for (std::uint64_t f = 300; f < 306; ++f) host_pages.add_frame(f);
+    host_pages.each([&](std::uint64_t page, std::uint64_t& frame) { frame = 300 + page - kBase; });
     PagingDriverSpec spec;
     spec.placed = in_use({100, 200, 200}, 300);
     spec.preloaded = &table;
@@ -33,15 +33,15 @@ struct CopyBench : Bench {
     spec.streams = 2;
     spec.params.migrations = migrations;
     driver = &system.add<PagingDriver>("driver", DriverBench::with_memory(spec));
-    feed(driver->copy_bytes, std::move(script.orders));
+    feed(driver->memory_order, std::move(script.orders));
     feed(driver->fault, std::move(script.faults));
-    feed(driver->unmapped, std::move(script.unmapped));
+    feed(driver->step_done, std::move(script.unmapped));
     feed(driver->copied, std::move(script.copied));
     mapped = sinks(driver->mapped, 2);
     join(driver->placed, mapped[0]->in_port);
     moves = sinks(driver->move, 2);
     copies = sinks(driver->copy, 3);
-    done = &sink(driver->bytes_copied);
+    done = &sink(driver->order_done);
     run();
   }
   CopyOrder order(std::size_t gpu, std::size_t n) const { return copies[gpu]->records()[n].message; }
@@ -52,14 +52,14 @@ struct CopyBench : Bench {
   std::vector<Sink<PageMapped>*> mapped;
   std::vector<Sink<PageMove>*> moves;
   std::vector<Sink<CopyOrder>*> copies;
-  Sink<BytesCopied>* done = nullptr;
+  Sink<MemoryOrderDone>* done = nullptr;
 };
 
-CopyBytes to_gpus(VirtAddr first, std::uint64_t bytes, std::uint32_t stream = 0) {
-  return {first, bytes, stream, Access::read, {}};
+MemoryOrder to_gpus(VirtAddr first, std::uint64_t bytes, std::uint32_t stream = 0) {
+  return {first, bytes, stream, OperationKind::copy_to_gpus, {}};
 }
-CopyBytes to_host(VirtAddr first, std::uint64_t bytes, std::uint32_t stream = 0) {
-  return {first, bytes, stream, Access::write, {}};
+MemoryOrder to_host(VirtAddr first, std::uint64_t bytes, std::uint32_t stream = 0) {
+  return {first, bytes, stream, OperationKind::copy_to_host, {}};
 }
 PhysAddr host_frame(std::uint64_t n) {
   return physical(kFirstCpu, (300 + n) << 12);

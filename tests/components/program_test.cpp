@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "farfault/compute/host.hpp"
-#include "farfault/paging/host_pages.hpp"
+#include "farfault/paging/pages_in_ranges.hpp"
 #include "hand_kernel.hpp"
 #include "mock.hpp"
 
@@ -34,15 +34,15 @@ struct HostBench : Bench {
     gpu = &responder<LaunchKernel, KernelDone>(runs, h.kernel_done);
     join_family(h.launch, {gpu->request});
     idle(h.counted);
-    bool const has_copies = std::ranges::any_of(applications, [](Application const& a) {
-      return std::ranges::any_of(a.workload->operations(), &Operation::is_copy);
+    bool const has_orders = std::ranges::any_of(applications, [](Application const& a) {
+      return std::ranges::any_of(a.workload->operations(), &Operation::is_of_driver);
     });
-    if (has_copies) {
-      ResponderSpec<CopyBytes, BytesCopied> copies;
-      copies.reply = [](CopyBytes const& m) { return BytesCopied{m.stream}; };
+    if (has_orders) {
+      ResponderSpec<MemoryOrder, MemoryOrderDone> copies;
+      copies.reply = [](MemoryOrder const& m) { return MemoryOrderDone{m.stream}; };
       copies.delay = always(1us);
-      driver = &responder<CopyBytes, BytesCopied>(copies, h.copied);
-      join(h.copy, driver->request);
+      driver = &responder<MemoryOrder, MemoryOrderDone>(copies, h.order_done);
+      join(h.memory_order, driver->request);
     }
     for (std::uint32_t a = 0; a < applications.count(); ++a)
       system.post(h.begin, StartApplication{a}, Time{100ns});
@@ -56,7 +56,7 @@ struct HostBench : Bench {
   }
   Host* host = nullptr;
   Responder<LaunchKernel, KernelDone>* gpu = nullptr;
-  Responder<CopyBytes, BytesCopied>* driver = nullptr;
+  Responder<MemoryOrder, MemoryOrderDone>* driver = nullptr;
 };
 
 }  // namespace
@@ -80,6 +80,15 @@ TEST_CASE("operations: each rule is told when it is broken") {
   CHECK(broken({k0, k1, Operation::copy_to_host(12287, 1)}).empty());
   CHECK(broken({k0, k1, Operation::copy_to_host(4096, 0)}) ==
         "operation 2 copies 0 bytes, which no buffer has");
+  auto const a = Operation::allocate(4096, 8192), f = Operation::free(4096, 8192);
+  CHECK(broken({a, k0, f, a, k1, f}).empty());
+  CHECK(broken({a, k0, k1}).empty());
+  CHECK(broken({a, a, k0, k1}) == "operation 1 allocates buffer 'a', which is allocated already");
+  CHECK(broken({f, k0, k1}) == "operation 0 frees buffer 'a', which is not allocated");
+  CHECK(broken({a, k0, k1, f, f}) == "operation 4 frees buffer 'a', which is not allocated");
+  CHECK(broken({k0, k1, Operation::allocate(4096, 4096)}) ==
+        "operation 2 allocates what is not a whole buffer");
+  CHECK(broken({k0, k1, Operation::free(8192, 8192)}) == "operation 2 frees what is not a whole buffer");
   CHECK(broken({k0, Operation::launch(1, 2)}) == "a stream below the last one has no operation");
   CHECK(broken({k0, Operation::launch(1, kMostStreams)}) == "operation 1 is in a stream beyond the limit");
 }
@@ -129,10 +138,10 @@ TEST_CASE("host: copies are ordered from the driver in their stream's turn, in t
   CHECK(to_gpus.first == first_address_of(1) + 4096);
   CHECK(to_gpus.bytes == 8192);
   CHECK(to_gpus.stream == 1);
-  CHECK(to_gpus.access == Access::read);
-  CHECK(b.driver->records()[1].message.access == Access::write);
+  CHECK(to_gpus.kind == OperationKind::copy_to_gpus);
+  CHECK(b.driver->records()[1].message.kind == OperationKind::copy_to_host);
   CHECK(b.driver->records()[1].message.first == first_address_of(1) + 16384);
-  auto const& copies = b.host->state().copies;
+  auto const& copies = b.host->state().orders;
   REQUIRE(copies.size() == 2);
   CHECK(copies[0].application == 1);
   CHECK(copies[0].operation == 0);
@@ -141,6 +150,28 @@ TEST_CASE("host: copies are ordered from the driver in their stream's turn, in t
   CHECK(copies[1].finished == Time{2126ns});
   CHECK(b.host->state().stats[1].copies == 2);
   CHECK(b.host->state().stats[0].copies == 0);
+}
+
+TEST_CASE("host: to allocate and to free are orders to the driver, in their stream's turn") {
+  auto const w = program_of(1, {Operation::allocate(4096, 8192), Operation::launch(0),
+                                Operation::free(4096, 8192), Operation::allocate(16384, 100, 1)});
+  Applications const applications(std::vector<Application>{{"a", &w, 2, {}, {}, {}, 2}});
+  HostBench const b(applications);
+  CHECK(b.driver->nanoseconds() == Times{101, 101, 1115, 2117, 2117, 3131});
+  auto const& orders = b.driver->records();
+  CHECK(orders[0].message.kind == OperationKind::allocate);
+  CHECK(orders[0].message.first == first_address_of(2) + 4096);
+  CHECK(orders[0].message.bytes == 8192);
+  CHECK(orders[1].message.stream == 1);
+  CHECK(orders[2].message.kind == OperationKind::free);
+  CHECK(b.host->state().stats[0].allocations == 4);
+  CHECK(b.host->state().stats[0].frees == 2);
+  CHECK(b.host->state().stats[0].copies == 0);
+  CHECK(b.host->state().orders.size() == 6);
+  std::vector<std::string> names;
+  for (auto const& t : b.host->tables()) names.emplace_back(t.name);
+  CHECK(names == std::vector<std::string>{"kernels", "allocations"});
+  CHECK(b.host->has_finished(0));
 }
 
 TEST_CASE("host: an application repeats when all its streams have ended, waits and all") {
@@ -154,19 +185,22 @@ TEST_CASE("host: an application repeats when all its streams have ended, waits a
   CHECK(b.host->waiting_for().empty());
 }
 
-TEST_CASE("host pages: a page of several ranges has one frame, whatever their order") {
-  HostPages pages({{100, 4}, {10, 2}, {102, 3}, {12, 1}, {200, 1}});
+TEST_CASE("pages in ranges: a page of several ranges counts once, whatever their order") {
+  HostPages pages({{100, 4}, {10, 2}, {102, 3}, {12, 1}, {200, 1}}, 7);
   std::vector<std::uint64_t> order;
-  pages.each([&](std::uint64_t page) {
+  pages.each([&](std::uint64_t page, std::uint64_t& frame) {
+    CHECK(frame == 7);
     order.push_back(page);
-    pages.add_frame(1000 + order.size());
+    frame = 1000 + order.size();
   });
   CHECK(order == std::vector<std::uint64_t>{10, 11, 12, 100, 101, 102, 103, 104, 200});
   CHECK(pages.pages() == 9);
-  CHECK(pages.frame_of(10) == 1001);
-  CHECK(pages.frame_of(12) == 1003);
-  CHECK(pages.frame_of(100) == 1004);
-  CHECK(pages.frame_of(104) == 1008);
-  CHECK(pages.frame_of(200) == 1009);
+  CHECK(*pages.find(10) == 1001);
+  CHECK(*pages.find(12) == 1003);
+  CHECK(*pages.find(100) == 1004);
+  CHECK(*pages.find(104) == 1008);
+  CHECK(*pages.find(200) == 1009);
+  for (std::uint64_t const outside : {0, 9, 13, 99, 105, 199, 201}) CHECK(pages.find(outside) == nullptr);
   CHECK(HostPages().empty());
+  CHECK(HostPages().find(0) == nullptr);
 }

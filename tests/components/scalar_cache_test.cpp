@@ -179,6 +179,14 @@ TEST_CASE(
   CHECK(b.local->records().size() == 2);
 }
 
+TEST_CASE("scalar cache: an invalidation of a large page drops the lines of all of it") {
+  ScalarBench b({at(100, request(0x202340)), at(200, request(0x2ff044)), at(500, request(0x2ff044))}, {},
+                {{Time{400ns}, {0x200, kLargeFrame, 3, MoveStep::unmap, 9, {}}}}, 9);
+  CHECK(b.invalidated->nanoseconds() == Times{401});
+  CHECK(b.tlb->records().size() == 2);
+  CHECK(b.local->records().size() == 3);
+}
+
 TEST_CASE("scalar cache: the pages in a large page have one translation, and their places in its frame") {
   ScalarBench b({at(100, request(0x202340)), at(300, request(0x2ff044))}, {}, {}, 9);
   CHECK(b.tlb->records().size() == 1);

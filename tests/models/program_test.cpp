@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "farfault/workloads/allocations.hpp"
 #include "farfault/workloads/copies.hpp"
 #include "run_model.hpp"
 
@@ -49,7 +50,7 @@ TEST_CASE(
     CHECK(run.total("copy_engine", "lines_in") >= in / 64);
     CHECK(run.total("copy_engine", "lines_in") <= in / 64 + w.buffers().size());
     CHECK(run.total("copy_engine", "lines_out") >= out / 64);
-    auto const& copies = run.assembly().host(0).state().copies;
+    auto const& copies = run.assembly().host(0).state().orders;
     REQUIRE(copies.size() == w.buffers().size());
     auto const kernel = run.kernel(0);
     CHECK(copies.back().started == kernel.finished);
@@ -67,7 +68,7 @@ TEST_CASE("copies: a long copy gets the bandwidth of the link where enough lines
       "workload.vectoradd.elements = 524288\n",
       workloads::add_copies);
   run.run();
-  auto const& copies = run.assembly().host(0).state().copies;
+  auto const& copies = run.assembly().host(0).state().orders;
   double const seconds = static_cast<double>(picoseconds(copies[0].finished - copies[0].started)) * 1e-12;
   auto const bytes = static_cast<double>(run.applications()[0].workload->buffers()[0].bytes);
   double link = 0;
@@ -123,7 +124,7 @@ TEST_CASE("copies: the result is the same on any partitions, also while pages mo
     split.run();
     CHECK(one.assembly().host(0).has_finished(0));
     CHECK(one.engine().state_digest() == split.engine().state_digest());
-    CHECK(one.assembly().host(0).state().copies.size() == 3);
+    CHECK(one.assembly().host(0).state().orders.size() == 3);
   }
 }
 
@@ -165,4 +166,129 @@ TEST_CASE(
     CHECK(at_once.total("sm", stat) == in_turn.total("sm", stat));
   CHECK(at_once.total("host", "kernels") == in_turn.total("host", "kernels"));
   CHECK(end_of(at_once) < end_of(in_turn));
+}
+
+namespace {
+
+void copies_and_allocations(Workload& w) {
+  workloads::add_copies(w);
+  workloads::add_allocations(w);
+}
+
+std::uint64_t pages_of(Workload const& w) {
+  std::uint64_t pages = 0;
+  for (auto const& b : w.buffers()) pages += (b.bytes + 4095) / 4096;
+  return pages;
+}
+
+// No page is mapped anywhere, nor in a TLB.
+void check_all_is_freed(ModelRun& run) {
+  auto& system = run.system();
+  for (ComponentId id = 0; id < system.component_count(); ++id) {
+    auto const& c = system.component(id);
+    if (auto const* driver = dynamic_cast<PagingDriver const*>(&c))
+      CHECK(driver->state().table.mapped_pages() == 0);
+    if (auto const* iommu = dynamic_cast<Iommu const*>(&c)) {
+      CHECK(iommu->state().table.mapped_pages() == 0);
+      iommu->state().tlb->each_entry([](std::uint64_t, PageTranslation const&) { CHECK(false); });
+    }
+    if (auto const* gmmu = dynamic_cast<Gmmu const*>(&c)) CHECK(gmmu->state().table.mapped_pages() == 0);
+    if (auto const* tlb = dynamic_cast<L2Tlb const*>(&c))
+      tlb->state().tlb->each_entry([](std::uint64_t, PageTranslation const&) { CHECK(false); });
+    if (auto const* sm = dynamic_cast<Sm const*>(&c))
+      sm->state().l1_tlb->each_entry([](std::uint64_t, PageTranslation const&) { CHECK(false); });
+  }
+}
+
+}  // namespace
+
+TEST_CASE(
+    "allocations: kernels find every page mapped where it is planned, and none is left when it is freed") {
+  for (std::string const placement : {"interleave", "contiguous", "cpu"}) {
+    ModelRun run(kFir + "memory.placement = \"" + placement + "\"\n", workloads::add_allocations);
+    run.run();
+    auto const pages = pages_of(*run.applications()[0].workload);
+    CHECK(run.total("driver", "allocated_pages") == pages);
+    CHECK(run.total("driver", "freed_pages") == pages);
+    CHECK(run.total("driver", "page_faults") == 0);
+    CHECK(run.total("host", "allocations") == run.applications()[0].workload->buffers().size());
+    check_all_is_freed(run);
+    // The frames are those that the pages have where their memory has been there all along.
+    auto const frees_nothing = [](Workload& w) {
+      auto operations = w.operations();
+      for (auto const& b : w.buffers())
+        operations.insert(operations.begin(), Operation::allocate(b.base, b.bytes));
+      std::reverse(operations.begin(), operations.begin() + static_cast<std::ptrdiff_t>(w.buffers().size()));
+      w.set_operations(operations);
+    };
+    ModelRun keeps(kFir + "memory.placement = \"" + placement + "\"\n", frees_nothing);
+    keeps.run();
+    ModelRun there(kFir + "memory.placement = \"" + placement + "\"\n");
+    there.run();
+    auto const table_of = [](ModelRun& r) -> PageTable const& {
+      return r.assembly().instances()[0].driver->state().table;
+    };
+    CHECK(table_of(keeps).mapped_pages() == pages);
+    for (auto const& b : run.applications()[0].workload->buffers())
+      for (auto page = b.base >> 12; page << 12 < b.base + b.bytes; ++page)
+        CHECK(table_of(keeps).find(page) == table_of(there).find(page));
+    CHECK(keeps.kernel_time() == run.kernel_time());
+  }
+}
+
+TEST_CASE("allocations: what waits for its first touch is mapped by faults, and freed like the rest") {
+  for (std::string const by : {"iommu", "driver"}) {
+    ModelRun run(kFir + "memory.placement = \"first_touch\"\nmemory.first_touch_by = \"" + by + "\"\n",
+                 workloads::add_allocations);
+    run.run();
+    CHECK(run.total("driver", "allocated_pages") == 0);
+    CHECK(run.total("driver", "pages_mapped") == run.total("driver", "freed_pages"));
+    CHECK(run.total("driver", "freed_pages") > 0);
+    check_all_is_freed(run);
+  }
+}
+
+TEST_CASE(
+    "allocations: large pages are mapped whole, and freed with the lines and translations of all of them") {
+  auto text = kFir +
+              "memory.placement = \"interleave\"\nmemory.large_pages = \"all\"\n"
+              "memory.large_page_size = \"2 MiB\"\n";
+  text.replace(text.find("1 MiB"), 5, "4 MiB");
+  ModelRun run(text, workloads::add_allocations);
+  run.run();
+  CHECK(run.total("driver", "allocated_pages") == run.total("driver", "freed_pages"));
+  check_all_is_freed(run);
+}
+
+TEST_CASE("allocations: the result is the same on any partitions, with copies, repeats and pages that move") {
+  for (std::string const more : {"memory.placement = \"interleave\"\n",
+                                 "memory.placement = \"interleave\"\nmemory.remote_touch = \"migrate\"\n",
+                                 "memory.placement = \"first_touch\"\nmemory.first_touch_by = "
+                                 "\"driver\"\n"}) {
+    ModelRun one(kFir + more, copies_and_allocations, {}, topologies::Granularity::one);
+    ModelRun split(kFir + more, copies_and_allocations, {}, topologies::Granularity::split_gpu);
+    one.run();
+    split.run();
+    check_all_is_freed(one);
+    check_all_is_freed(split);
+    CHECK(one.engine().state_digest() == split.engine().state_digest());
+    CHECK(one.assembly().host(0).has_finished(0));
+  }
+}
+
+TEST_CASE("allocations: what fits in no memory is refused before the run") {
+  auto const refused = [](std::string const& text, std::function<void(Workload&)> change) {
+    try {
+      ModelRun run(text, std::move(change));
+    } catch (UserError const& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  auto text = kFir + "memory.placement = \"interleave\"\ngpu.dram.capacity = \"1 MiB\"\n" +
+              "cpu.dram.capacity = \"1 MiB\"\n";
+  text.replace(text.find("1 MiB"), 5, "16 MiB");
+  auto const small = refused(text, workloads::add_allocations);
+  INFO(small);
+  CHECK(small.find("workload 'fir' needs") == 0);
 }

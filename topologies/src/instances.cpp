@@ -1,5 +1,6 @@
 // Which machines of a cluster run the applications together, and the host and the driver of each such
 // instance.
+#include <algorithm>
 #include <map>
 
 #include "assembly_devices.hpp"
@@ -99,7 +100,11 @@ void Assembly::add_host_and_driver(Instance& instance) {
   driver.pages_wait = config_.memory.pages_wait();
   driver.pages_move = config_.memory.pages_move();
   driver.large = memory.large_pages();
-  if (!memory.host_pages().empty()) driver.host_pages = &memory.host_pages();
+  bool const orders = std::ranges::any_of(applications_, [](Application const& a) {
+    return std::ranges::any_of(a.workload->operations(), &Operation::is_of_driver);
+  });
+  if (orders) driver.host_pages = &memory.host_pages();
+  driver.planned = &memory.planned();
   driver.streams = applications_.streams();
   driver.line_bytes = config_.gpu.line_bytes;
   instance.driver = &system_->add<PagingDriver>(prefix + "driver", driver);
@@ -133,8 +138,8 @@ void Assembly::wire_instance(Instance& instance) {
   system_->connect(driver.move, system_->family(moves), notify);
   system_->connect(driver.copy, system_->family(copies), notify);
   if (driver.spec().host_pages != nullptr) {
-    system_->connect(host.copy, driver.copy_bytes, Latency{config_.host.launch_latency});
-    system_->connect(driver.bytes_copied, host.copied, Latency{config_.host.done_latency});
+    system_->connect(host.memory_order, driver.memory_order, Latency{config_.host.launch_latency});
+    system_->connect(driver.order_done, host.order_done, Latency{config_.host.done_latency});
   }
   for (std::uint32_t a = 0; a < applications_.count(); ++a)
     if (!applications_[a].workload->operations().empty())

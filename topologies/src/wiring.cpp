@@ -121,7 +121,7 @@ void Assembly::wire_cpu(Cpu& cpu) {
   system.connect(cpu.iommu->response, cpu.port->translated, cycle);
   system.connect(cpu.iommu->fault, driver.fault, Latency{config_.driver.notify_latency});
   system.connect(cpu.iommu->first_touch, driver.fault, first_touch_latency(cpu));
-  system.connect(cpu.iommu->unmapped, driver.unmapped, Latency{config_.driver.notify_latency});
+  system.connect(cpu.iommu->step_done, driver.step_done, Latency{config_.driver.notify_latency});
   if (cpu.port->spec().page_faults)
     system.connect(cpu.port->fault, driver.fault, Latency{config_.driver.notify_latency});
   system.connect(cpu.port->translate, cpu.iommu->request, cycle);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "surround.hpp"
+
 namespace farfault::workloads {
 
 namespace {
@@ -45,27 +47,14 @@ void leave_out_copies(Workload& workload) {
 void add_copies(Workload& workload) {
   if (has_copies(workload) || workload.buffers().empty()) return;
   auto const& buffers = workload.buffers();
-  std::vector<Operation> all;
+  std::vector<Operation> before, after;
   for (auto const& b : buffers)
-    if (b.host_written && b.bytes != 0) all.push_back(Operation::copy_to_gpus(b.base, b.bytes));
-  auto const copies = static_cast<std::uint32_t>(all.size());
-  if (copies != 0)
-    for (std::uint32_t stream = 1; stream < workload.streams(); ++stream)
-      all.push_back(Operation::wait_for(copies - 1, stream));
-  auto const before = static_cast<std::uint32_t>(all.size());
-  std::vector<std::uint32_t> last(workload.streams());
-  for (auto o : workload.operations()) {
-    if (o.kind == OperationKind::wait) o.number += before;
-    last[o.stream] = static_cast<std::uint32_t>(all.size());
-    all.push_back(o);
-  }
-  for (std::uint32_t stream = 1; stream < workload.streams(); ++stream)
-    all.push_back(Operation::wait_for(last[stream], 0));
+    if (b.host_written && b.bytes != 0) before.push_back(Operation::copy_to_gpus(b.base, b.bytes));
   bool const has_results = std::ranges::any_of(buffers, [](Buffer const& b) { return !b.host_written; });
   for (auto const& b : buffers)
     if ((!b.host_written || !has_results) && b.bytes != 0)
-      all.push_back(Operation::copy_to_host(b.base, b.bytes));
-  workload.set_operations(std::move(all));
+      after.push_back(Operation::copy_to_host(b.base, b.bytes));
+  surround(workload, std::move(before), after);
 }
 
 }  // namespace farfault::workloads

@@ -12,16 +12,31 @@ bool has_column(Stat<SmStats> const& counter) {
   return std::string_view(counter.name) != "blocks";
 }
 
+// Of an operation that is the driver's work, in tables.
+std::string_view word_of(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::copy_to_gpus:
+      return "to_gpus";
+    case OperationKind::copy_to_host:
+      return "to_host";
+    case OperationKind::allocate:
+      return "allocate";
+    default:
+      return "free";
+  }
+}
+
 }  // namespace
 
 void HostParams::describe(ParamTable& t) {
   t.duration(
       "launch_latency", launch_latency, {1ns, 1s},
-      "from the host's launch to a GPU's first block, or from its order to copy to the driver",
+      "from the host's launch to a GPU's first block, or from its order to the driver (to copy, allocate or "
+      "free)",
       "MGPUSim 4.2, MI300A: 5400 cycles for the first kernel, taken as ns; the 1800 of later ones are not "
       "told apart");
   t.duration("done_latency", done_latency, {1ns, 1s},
-             "from a GPU's last block, or the driver's last byte of a copy, to the host; where several GPUs "
+             "from a GPU's last block, or the driver's end of an order, to the host; where several GPUs "
              "write back their L2 caches then, also from "
              "the host's word to do so, and back",
              "assumed");
@@ -32,9 +47,9 @@ void HostParams::describe(ParamTable& t) {
 
 Host::Host(Slot<HostSpec> slot) : Component(std::move(slot)), of_stream_(spec().applications->streams()) {
   if (spec().asks_for_write_back) kernel_end = out<KernelEnd>("kernel_end");
-  if (has_copies()) {
-    copy = out<CopyBytes>("copy");
-    copied = in<&Host::on_copied>("copied");
+  if (has(&Operation::is_of_driver)) {
+    memory_order = out<MemoryOrder>("memory_order");
+    order_done = in<&Host::on_order_done>("order_done");
   }
   auto const& applications = *spec().applications;
   for (std::uint32_t a = 0; a < applications.count(); ++a) {
@@ -61,6 +76,9 @@ std::span<Stat<HostStats> const> HostStats::list() {
        [](HostStats const& s) { return s.kernels; }},
       {"copies", "count", "copies between the host and the GPUs finished", StatKind::counter,
        [](HostStats const& s) { return s.copies; }},
+      {"allocations", "count", "buffers allocated", StatKind::counter,
+       [](HostStats const& s) { return s.allocations; }},
+      {"frees", "count", "buffers freed", StatKind::counter, [](HostStats const& s) { return s.frees; }},
   });
   return all;
 }
@@ -74,9 +92,9 @@ bool Host::rows_name_applications() const {
   return applications.count() > 1 || applications[0].repeats > 1;
 }
 
-bool Host::has_copies() const {
-  return std::ranges::any_of(*spec().applications, [](Application const& a) {
-    return std::ranges::any_of(a.workload->operations(), &Operation::is_copy);
+bool Host::has(bool (Operation::*is)() const) const {
+  return std::ranges::any_of(*spec().applications, [&](Application const& a) {
+    return std::ranges::any_of(a.workload->operations(), is);
   });
 }
 
@@ -98,23 +116,32 @@ std::vector<TableInfo> Host::tables() const {
         ColumnType::u64},
        {"started", "ps", "simulated time of the host's order", ColumnType::u64},
        {"finished", "ps", "simulated time at which the host learned that it is done", ColumnType::u64}}};
+  auto allocations = copies;
+  allocations.name = "allocations";
+  allocations.text = "one row for each buffer that a program allocated or freed, in the order of completion";
+  allocations.columns[0] = {"operation", "text", "allocate or free", ColumnType::text};
+  allocations.columns[2].text = "number of bytes";
   ColumnInfo const stream{"stream", "count", "stream of the application, from 0", ColumnType::u64};
   if (spec().applications->streams() > spec().applications->count()) {
     kernels.columns.push_back(stream);
     copies.columns.push_back(stream);
+    allocations.columns.push_back(stream);
   }
   if (rows_name_applications()) {
     kernels.columns[0].text = "number of the kernel, from 0, over all applications in turn";
     kernels.columns.push_back({"application", "text", "application that launched it", ColumnType::text});
     kernels.columns.push_back(
         {"launch", "count", "kernels that the application had launched before", ColumnType::u64});
-    copies.columns.push_back({"application", "text", "application that ordered it", ColumnType::text});
+    ColumnInfo const orderer{"application", "text", "application that ordered it", ColumnType::text};
+    copies.columns.push_back(orderer);
+    allocations.columns.push_back(orderer);
   }
   for (auto const& counter : SmStats::list())
     if (has_column(counter))
       kernels.columns.push_back({counter.name, counter.unit, counter.text, ColumnType::u64});
   std::vector<TableInfo> tables{kernels};
-  if (has_copies()) tables.push_back(copies);
+  if (has(&Operation::is_copy)) tables.push_back(copies);
+  if (has(&Operation::is_allocation)) tables.push_back(allocations);
   return tables;
 }
 
@@ -137,17 +164,18 @@ void Host::take_rows(HostState& s, TableRows& rows) const {
       if (has_column(counter)) cells.emplace_back(counter.value(r.counts));
     rows.add(0, cells);
   }
-  for (auto const& r : s.copies) {
+  auto const allocations = has(&Operation::is_copy) ? 2U : 1U;
+  for (auto const& r : s.orders) {
     auto const& a = applications[r.application];
     auto const& o = a.workload->operations()[r.operation];
-    std::vector<Cell> cells{std::string(o.kind == OperationKind::copy_to_gpus ? "to_gpus" : "to_host"),
-                            o.first, o.bytes, count_of(r.started), count_of(r.finished)};
+    std::vector<Cell> cells{std::string(word_of(o.kind)), o.first, o.bytes, count_of(r.started),
+                            count_of(r.finished)};
     if (has_streams) cells.emplace_back(std::uint64_t{o.stream});
     if (rows_name_applications()) cells.emplace_back(a.name);
-    rows.add(1, cells);
+    rows.add(o.is_copy() ? 1 : allocations, cells);
   }
   s.records.clear();
-  s.copies.clear();
+  s.orders.clear();
 }
 
 Operation const& Host::operation(std::uint32_t stream, HostState const& s) const {
@@ -176,6 +204,8 @@ std::string Host::waiting_for(std::uint32_t stream) const {
     text += "stream " + std::to_string(stream - applications.first_stream(application)) + ", ";
   if (o.kind == OperationKind::wait) return text + "the end of operation " + std::to_string(o.number);
   if (o.is_copy()) return text + "a copy of " + std::to_string(o.bytes) + " bytes";
+  if (o.is_allocation())
+    return text + "the driver to " + std::string(word_of(o.kind)) + ' ' + std::to_string(o.bytes) + " bytes";
   auto const gpus =
       run.writing_back != 0 ? spec().gpus : applications.gpus_of(application, spec().gpus).size();
   return text + "kernel " + std::to_string(applications.first_kernel(application) + o.number) +
@@ -228,11 +258,9 @@ bool Host::begin_next(std::uint32_t stream, Cx& cx) const {
   if (o.kind == OperationKind::kernel)
     launch_kernel(stream, applications.first_kernel(application) + o.number, cx);
   else
-    cx.send(copy, CopyBytes{first_address_of(applications[application].space) + o.first,
-                            o.bytes,
-                            stream,
-                            o.kind == OperationKind::copy_to_gpus ? Access::read : Access::write,
-                            {}});
+    cx.send(memory_order,
+            MemoryOrder{
+                first_address_of(applications[application].space) + o.first, o.bytes, stream, o.kind, {}});
   return true;
 }
 
@@ -275,12 +303,14 @@ void Host::on_done(KernelDone const& m, Cx& cx) const {
   continue_streams(application, cx);
 }
 
-void Host::on_copied(BytesCopied const& m, Cx& cx) const {
+void Host::on_order_done(MemoryOrderDone const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const& run = s.streams[m.stream];
   auto const application = spec().applications->application_of_stream(m.stream);
-  s.copies.push_back({of_stream_[m.stream][run.next], application, run.began, cx.now()});
-  ++s.stats[application].copies;
+  s.orders.push_back({of_stream_[m.stream][run.next], application, run.began, cx.now()});
+  auto& stats = s.stats[application];
+  auto const& o = operation(m.stream, s);
+  ++(o.is_copy() ? stats.copies : o.kind == OperationKind::allocate ? stats.allocations : stats.frees);
   end_operation(m.stream, cx);
   continue_streams(application, cx);
 }

@@ -253,9 +253,9 @@ void ScalarCache::on_invalidate(Invalidate const& m, Cx& cx) const {
 
 void ScalarCache::acknowledge_invalidations(Cx& cx) const {
   auto& s = cx.state();
-  auto const lines = (std::uint64_t{1} << spec().page_bits) / spec().line_bytes;
   s.invalidations.advance(s.drain, s.translated.size(), [&](Invalidate const& m) {
     auto const first = m.frame / spec().line_bytes;
+    auto const lines = (std::uint64_t{1} << (spec().page_bits + m.size)) / spec().line_bytes;
     s.cache.invalidate(first, first + lines);
     cx.send(invalidated, Invalidated{m.move});
   });

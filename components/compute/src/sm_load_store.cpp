@@ -124,9 +124,9 @@ void Sm::on_invalidate(Invalidate const& m, Cx& cx) const {
 
 void Sm::acknowledge_invalidations(Cx& cx) const {
   auto& s = cx.state();
-  auto const lines = (std::uint64_t{1} << spec().page_bits) / spec().line_bytes;
   s.invalidations.advance(s.drain, s.translated.size(), [&](Invalidate const& m) {
     auto const first = m.frame / spec().line_bytes;
+    auto const lines = (std::uint64_t{1} << (spec().page_bits + m.size)) / spec().line_bytes;
     s.l1.invalidate(first, first + lines);
     cx.send(invalidated, Invalidated{m.move});
   });

@@ -70,9 +70,12 @@ void Rdma::receive(Packet const& m, Cx& cx) const {
     cx.send(translate_response, r);
     return;
   }
-  if (m.kind == PacketKind::invalidate_request || m.kind == PacketKind::flush_request) {
-    auto const step = m.kind == PacketKind::flush_request ? MoveStep::flush : MoveStep::unmap;
-    cx.send(invalidate, Invalidate{m.address, m.frame, m.tag, step, {}});
+  if (m.kind == PacketKind::invalidate_request || m.kind == PacketKind::flush_request ||
+      m.kind == PacketKind::map_request) {
+    auto const step = m.kind == PacketKind::flush_request ? MoveStep::flush
+                      : m.kind == PacketKind::map_request ? MoveStep::map
+                                                          : MoveStep::unmap;
+    cx.send(invalidate, Invalidate{m.address, m.frame, m.tag, step, m.bytes, {}});
     return;
   }
   FF_CHECK(m.kind == PacketKind::read_response || m.kind == PacketKind::write_response,

@@ -226,7 +226,7 @@ std::uint16_t FabricPort::payload_of(PacketKind kind, std::uint32_t bytes) const
   if (kind == PacketKind::write_request || kind == PacketKind::read_response)
     return static_cast<std::uint16_t>(bytes);
   if (kind == PacketKind::translate_response || kind == PacketKind::invalidate_request ||
-      kind == PacketKind::flush_request)
+      kind == PacketKind::flush_request || kind == PacketKind::map_request)
     return static_cast<std::uint16_t>(spec().translation_bytes);
   if (kind == PacketKind::page_fault) return static_cast<std::uint16_t>(spec().fault_bytes);
   return 0;

@@ -14,7 +14,6 @@ InitialMemory::InitialMemory(Spec const& spec) : spec_(spec) {
   }
   cpu_frames_ = spec_.frames.make({cpu_data >> spec.page_bits});
   iommu_table_ = PageTable(physical(spec.devices.cpu(), cpu_data), spec.page_bits, spaces);
-  std::uint64_t total = 0;
   for (auto const& application : *spec.applications) {
     auto& ranges = buffers_.emplace_back();
     for (auto const& buffer : application.workload->buffers()) {
@@ -23,15 +22,72 @@ InitialMemory::InitialMemory(Spec const& spec) : spec_(spec) {
       auto const first = base >> spec.page_bits;
       auto const pages = ((base + buffer.bytes - 1) >> spec.page_bits) - first + 1;
       ranges.push_back({first, pages});
-      total += pages;
-      if (total > (gpu_data >> spec.page_bits) * gpus() + (cpu_data >> spec.page_bits))
-        throw UserError("workload '" + application.workload->name() + "' needs " +
-                        std::to_string(total << spec.page_bits) + " bytes or more" +
-                        (buffers_.size() > 1 ? ", with those of the applications before it," : ",") +
-                        " beyond the machine's memory (gpu.dram.capacity, cpu.dram.capacity)");
     }
   }
+  check_room();
   large_ = LargePages(spec.large, *spec.applications, buffers_);
+  planned_ = PlannedPages(allocated_pages(), kNotPlanned);
+}
+
+// Of one program after the other, as they are listed: what is there from the start stays; of what a program
+// allocates the most at a time in its order, if it has one order.
+void InitialMemory::check_room() const {
+  auto const there_is = all_pages();
+  std::uint64_t stays = 0;
+  for (std::uint32_t a = 0; a < buffers_.size(); ++a) {
+    auto const& workload = *applications()[a].workload;
+    std::uint64_t now = 0, most = 0;
+    std::vector<bool> allocated(buffers_[a].size());
+    for (auto const& o : workload.operations()) {
+      if (!o.is_allocation()) continue;
+      auto const b = workload.buffer_at(o.first);
+      allocated[b] = true;
+      auto const pages = buffers_[a][b].count;
+      now = o.kind == OperationKind::allocate ? now + pages : now - pages;
+      if (workload.streams() == 1) most = std::max(most, now);
+    }
+    for (std::size_t b = 0; b < buffers_[a].size(); ++b) stays += allocated[b] ? 0 : buffers_[a][b].count;
+    if (stays + most > there_is)
+      throw UserError("workload '" + workload.name() + "' needs " +
+                      std::to_string((stays + most) << spec_.page_bits) + " bytes or more" +
+                      (a > 0 ? ", with those of the applications before it," : ",") +
+                      " beyond the machine's memory (gpu.dram.capacity, cpu.dram.capacity)");
+  }
+}
+
+std::uint64_t InitialMemory::all_pages() const {
+  return (data_bytes(spec_.bytes_of_gpu) >> spec_.page_bits) * gpus() +
+         (data_bytes(spec_.bytes_of_cpu) >> spec_.page_bits);
+}
+
+std::vector<PageRange> InitialMemory::allocated_pages() const {
+  std::vector<PageRange> allocated;
+  for (std::uint32_t a = 0; a < buffers_.size(); ++a) {
+    auto const& workload = *applications()[a].workload;
+    for (auto const& o : workload.operations()) {
+      if (o.kind != OperationKind::allocate) continue;
+      auto const mine = workload.buffer_at(o.first);
+      auto const& range = buffers_[a][mine];
+      for (std::uint32_t other = 0; other < buffers_.size(); ++other)
+        for (std::size_t b = 0; b < buffers_[other].size(); ++b) {
+          auto const& r = buffers_[other][b];
+          bool const apart = r.first + r.count <= range.first || range.first + range.count <= r.first;
+          if (apart || (other == a && b == mine)) continue;
+          throw UserError("workload '" + workload.name() + "' allocates buffer '" +
+                          workload.buffers()[mine].name + "', which shares a page with buffer '" +
+                          applications()[other].workload->buffers()[b].name +
+                          "': what a program allocates has its pages to itself (memory.page_size)");
+        }
+      allocated.push_back(range);
+    }
+  }
+  return allocated;
+}
+
+bool InitialMemory::plan(std::uint64_t first, unsigned size, DeviceId device) {
+  if (planned_.find(first) == nullptr) return false;
+  for (auto p = first; p - first < std::uint64_t{1} << size; ++p) *planned_.find(p) = device;
+  return true;
 }
 
 void InitialMemory::map(std::uint64_t page, DeviceId device, std::uint64_t number, unsigned size) {
@@ -67,6 +123,7 @@ DeviceId InitialMemory::nearest_with_room(std::vector<std::uint32_t> const& gpus
 bool InitialMemory::place(std::uint64_t page, DeviceId device) {
   auto const size = large_.size_of(page);
   auto const first = first_of(page, size);
+  if (plan(first, size, device)) return true;
   if (size != 0 && place_large(first, size, device)) return true;
   for (auto p = first; p - first < std::uint64_t{1} << size; ++p)
     if (!place_base(p, device)) return false;
@@ -76,6 +133,7 @@ bool InitialMemory::place(std::uint64_t page, DeviceId device) {
 bool InitialMemory::place_near(std::uint64_t page, std::vector<std::uint32_t> const& gpus, std::uint32_t n) {
   auto const size = large_.size_of(page);
   auto const first = first_of(page, size);
+  if (plan(first, size, static_cast<DeviceId>(gpus[n]))) return true;
   if (size != 0 && place_large(first, size, nearest_with_room(gpus, n))) return true;
   for (auto p = first; p - first < std::uint64_t{1} << size; ++p)
     if (!place_base(p, nearest_with_room(gpus, n))) return false;
@@ -105,17 +163,16 @@ void InitialMemory::place_host_pages() {
       auto const first = base >> spec_.page_bits;
       copied.push_back({first, ((base + o.bytes - 1) >> spec_.page_bits) - first + 1});
     }
-  host_pages_ = HostPages(std::move(copied));
-  host_pages_.each([&](std::uint64_t page) {
+  host_pages_ = HostPages(std::move(copied), 0);
+  host_pages_.each([&](std::uint64_t page, std::uint64_t& frame) {
     if (cpu_frames_->empty())
       throw UserError(
           "the host's side of copies needs " + std::to_string(host_pages_.pages() << spec_.page_bits) +
           " bytes, which the CPU's memory does not have beside its own pages (cpu.dram.capacity)");
-    host_pages_.add_frame(cpu_frames_->allocate(page));
+    frame = cpu_frames_->allocate(page);
   });
   if (host_pages_.empty()) return;
-  auto const all = (data_bytes(spec_.bytes_of_gpu) >> spec_.page_bits) * gpus() +
-                   (data_bytes(spec_.bytes_of_cpu) >> spec_.page_bits);
+  auto const all = all_pages();
   auto const needed = iommu_table_.mapped_pages() + host_pages_.pages() + unmapped_pages();
   if (needed > all)
     throw UserError("the pages that wait for their first touch, beside the host's side of copies, need " +
@@ -127,7 +184,9 @@ std::uint64_t InitialMemory::unmapped_pages() const {
   std::uint64_t total = 0;
   for (auto const& buffers : buffers_)
     for (auto const& b : buffers) total += b.count;
-  return total - iommu_table_.mapped_pages();
+  std::uint64_t planned = 0;
+  planned_.each([&](std::uint64_t, DeviceId device) { planned += device == kNotPlanned ? 0 : 1; });
+  return total - planned - iommu_table_.mapped_pages();
 }
 
 }  // namespace farfault

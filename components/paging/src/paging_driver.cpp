@@ -12,14 +12,18 @@ void DriverParams::describe(ParamTable& t) {
   t.duration("notify_latency", notify_latency, {1ns, 1s},
              "from the IOMMU or a copy engine to the driver, and back", "assumed");
   t.count("migrations", migrations, {1, 4096},
-          "pages that move, or are copied at their first touch or by a program, at a time",
+          "pages that move, are copied at their first touch or by a program, or that a program allocates or "
+          "frees, at a time",
           "assumed; MGPUSim 4.2 moves one");
+  t.duration("allocation_latency", allocation_latency, {1ns, 1s},
+             "time the driver takes for a page that a program allocates or frees, a large one or a base page",
+             "assumed");
 }
 
 PagingDriver::PagingDriver(Slot<PagingDriverSpec> slot) : Component(std::move(slot)) {
   if (spec().host_pages == nullptr) return;
-  copy_bytes = in<&PagingDriver::on_copy_bytes>("copy_bytes");
-  bytes_copied = out<BytesCopied>("bytes_copied");
+  memory_order = in<&PagingDriver::on_memory_order>("memory_order");
+  order_done = out<MemoryOrderDone>("order_done");
 }
 
 PagingDriverState PagingDriver::initial() const {
@@ -32,8 +36,8 @@ PagingDriverState PagingDriver::initial() const {
     for (auto const& p : *spec().placed)
       take(p.page, p.size, p.device < kFirstCpu ? spec().devices.gpu(p.device) : spec().devices.cpu(), s);
   if (spec().host_pages != nullptr)
-    spec().host_pages->each([&](std::uint64_t page) { s.cpu_frames->allocate(page); });
-  s.program_copies.resize(spec().streams);
+    spec().host_pages->each([&](std::uint64_t page, std::uint64_t) { s.cpu_frames->allocate(page); });
+  if (spec().host_pages != nullptr) s.orders.resize(spec().streams);
   s.moves.resize(spec().params.migrations);
   for (auto i = spec().params.migrations; i > 0; --i) s.free_moves.push_back(i - 1);
   s.waiting = Ring<PageFault>(spec().queue);
@@ -59,7 +63,12 @@ std::span<Stat<PagingDriverState> const> PagingDriver::stats() const {
        StatKind::counter, [](S s) { return s.stats.migrations_refused; }},
       {"copied_bytes", "bytes", "bytes copied between the host's memory and GPUs by programs",
        StatKind::counter, [](S s) { return s.stats.copied_bytes; }},
-      {"active_migrations", "count", "pages being migrated, copied at their first touch, or by a program",
+      {"allocated_pages", "count", "base pages allocated by programs", StatKind::counter,
+       [](S s) { return s.stats.allocated_pages; }},
+      {"freed_pages", "count", "base pages freed by programs", StatKind::counter,
+       [](S s) { return s.stats.freed_pages; }},
+      {"active_migrations", "count",
+       "pages being migrated, copied at their first touch or by a program, allocated or freed",
        StatKind::level, [](S s) { return s.moves.size() - s.free_moves.size(); }},
   });
   return all;
@@ -120,9 +129,13 @@ std::vector<PagingDriver::PolicyStats> PagingDriver::policy_stats() const {
 std::string PagingDriver::waiting_for() const {
   auto const& s = state();
   auto const moving = s.moves.size() - s.free_moves.size();
-  bool const copying = std::ranges::any_of(s.program_copies, [](auto const& c) { return c.end != 0; });
-  if (moving == 0 && s.waiting.empty() && !copying) return {};
-  return std::to_string(moving) + " pages moving, " + std::to_string(s.waiting.size()) + " faults waiting";
+  auto const orders = std::ranges::count_if(s.orders, [](auto const& o) { return o.end != 0; });
+  if (moving == 0 && s.waiting.empty() && orders == 0) return {};
+  bool const allocates = std::ranges::any_of(
+      s.orders, [](auto const& o) { return o.kind == OperationKind::allocate && o.next < o.end; });
+  return std::to_string(moving) + " pages moving, " + std::to_string(s.waiting.size()) +
+         " faults waiting, orders of " + std::to_string(orders) + " streams" +
+         (allocates && all_full(s) ? ", no frame is free for what they allocate" : "");
 }
 
 PageTranslation PagingDriver::take(std::uint64_t page, unsigned size, DeviceId device,
@@ -164,7 +177,11 @@ bool PagingDriver::is_copied(std::uint64_t page, PagingDriverState const& s) con
 }
 
 Duration PagingDriver::work(FaultKind kind, Duration takes, Cx& cx) const {
-  if (kind == FaultKind::not_mapped && spec().first_touch_by == FirstTouchBy::iommu) return Duration::zero();
+  bool const of_iommu = kind == FaultKind::not_mapped && spec().first_touch_by == FirstTouchBy::iommu;
+  return of_iommu ? Duration::zero() : busy(takes, cx);
+}
+
+Duration PagingDriver::busy(Duration takes, Cx& cx) const {
   auto& s = cx.state();
   s.free_at = std::max(s.free_at, cx.now()) + takes;
   return s.free_at - cx.now();
@@ -265,45 +282,51 @@ void PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx) const {
   s.moves[number] = {m, from, to, cx.now(), Time{}, spec().iommus, 1, 0};
   auto const ready = work(m.kind, spec().params.fault_latency, cx);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
-    cx.send(move, i, PageMove{m.page, from, number, MoveStep::unmap, {}}, ready);
+    cx.send(move, i, PageMove{m.page, from, number, MoveStep::unmap, 0, {}}, ready);
 }
 
-void PagingDriver::on_unmapped(PageUnmapped const& m, Cx& cx) const {
+void PagingDriver::on_step_done(StepDone const& m, Cx& cx) const {
   auto& moving = cx.state().moves[m.move];
-  FF_CHECK(moving.in_use != 0 && moving.unmapping > 0, path() + ": a page was unmapped that does not move");
+  FF_CHECK(moving.in_use != 0 && moving.unmapping > 0, path() + ": a step of a page that does not move");
   if (--moving.unmapping != 0) return;
-  if (spec().flush_moving_pages && moving.flushed == 0 && device_of(moving.from) < kFirstCpu) {
+  bool const leaves = moving.of_program == 0 || moving.kind == OperationKind::free;
+  if (leaves && spec().flush_moving_pages && moving.flushed == 0 && device_of(moving.from) < kFirstCpu) {
     moving.flushed = 1;
-    moving.unmapping = spec().iommus;
-    for (std::uint32_t i = 0; i < spec().iommus; ++i)
-      cx.send(move, i, PageMove{moving.fault.page, moving.from, m.move, MoveStep::flush, {}});
-    return;
+    return tell_iommus(m.move, MoveStep::flush, Duration::zero(), cx);
   }
+  if (moving.of_program != 0) return end_page(m.move, cx);
   moving.unmapped = cx.now();
   cx.send(copy, spec().devices.number_of(moving.fault.gpu),
           CopyOrder{moving.from, moving.to, page_bytes(), m.move});
 }
 
 void PagingDriver::on_copied(CopyDone const& m, Cx& cx) const {
+  FF_CHECK(cx.state().moves[m.tag].in_use != 0, path() + ": a page was copied that does not move");
+  end_page(m.tag, cx);
+}
+
+void PagingDriver::end_page(std::uint32_t number, Cx& cx) const {
   auto& s = cx.state();
-  auto const done = s.moves[m.tag];
-  FF_CHECK(done.in_use != 0, path() + ": a page was copied that does not move");
-  s.moves[m.tag] = {};
-  s.free_moves.push_back(m.tag);
-  if (done.of_program != 0)
-    end_page_copy(done, cx);
-  else if (done.first_touch != 0)
-    map_first(done.fault, {done.to, done.size}, Duration::zero(), cx);
-  else
-    end_move(done, m.tag, cx);
-  if (done.of_program == 0) release({done.from, done.size}, s);
+  auto const done = s.moves[number];
+  s.moves[number] = {};
+  s.free_moves.push_back(number);
+  if (done.of_program != 0) {
+    --s.orders[done.stream].under_way;
+    if (!is_copy(done.kind)) end_allocation(done, cx);
+  } else {
+    if (done.first_touch != 0)
+      map_first(done.fault, {done.to, done.size}, Duration::zero(), cx);
+    else
+      end_move(done, number, cx);
+    release({done.from, done.size}, s);
+  }
   for (auto n = s.waiting.size(); n > 0; --n) {
     auto const waiting = s.waiting.front();
     s.waiting.pop();
     // A fault that arrived while its page was copied starts no migration itself.
     if (!handle(waiting, done.of_program != 0 || !done.copies(waiting.page), cx)) s.waiting.push(waiting);
   }
-  continue_copies(cx);
+  continue_orders(cx);
 }
 
 void PagingDriver::end_move(PageMigration const& done, std::uint32_t number, Cx& cx) const {
@@ -313,7 +336,7 @@ void PagingDriver::end_move(PageMigration const& done, std::uint32_t number, Cx&
   s.records.push_back({done.fault.page, done.from, done.to, done.started, done.unmapped, cx.now()});
   s.table.map(done.fault.page, done.to);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
-    cx.send(move, i, PageMove{done.fault.page, done.to, number, MoveStep::remap, {}});
+    cx.send(move, i, PageMove{done.fault.page, done.to, number, MoveStep::remap, 0, {}});
   answer(done.fault, {done.to, 0}, Duration::zero(), cx);
 }
 

@@ -247,6 +247,10 @@ void Gmmu::on_invalidate(Invalidate const& m, Cx& cx) const {
     for (std::uint32_t i = 0; i < spec().slices_to_flush; ++i) cx.send(flush, i, Flush{m.frame, m.move, 1});
     return;
   }
+  if (m.step == MoveStep::map) {
+    s.table.map(m.page, m.frame, m.size);
+    return cx.send(acknowledge, Invalidated{m.move});
+  }
   ++s.stats.invalidations;
   s.table.unmap(m.page);
   // One cycle after the responses that leave now.

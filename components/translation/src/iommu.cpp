@@ -235,6 +235,10 @@ void Iommu::on_move(PageMove const& m, Cx& cx) const {
       return flush(m, cx);
     case MoveStep::remap:
       return remap(m, cx);
+    case MoveStep::forget:
+      return forget(m, cx);
+    case MoveStep::map:
+      return map(m, cx);
   }
 }
 
@@ -244,22 +248,32 @@ Packet Iommu::leaving(PacketKind kind, PageMove const& m, IommuGpu const& gpu) {
   p.address = m.page;
   p.frame = m.frame;
   p.tag = m.move;
+  p.bytes = m.size;
   p.destination = gpu.node;
   p.device = gpu.device;
   return p;
 }
 
-// Asks the GPU that has the frame, if it is behind this IOMMU.
-void Iommu::flush(PageMove const& m, Cx& cx) const {
+// Behind all earlier responses, one per cycle; returns how many.
+template <class Told>
+std::uint32_t Iommu::tell(PacketKind kind, PageMove const& m, Told&& told, Cx& cx) const {
   auto& s = cx.state();
   auto& left = s.invalidations[m.move];
+  left = 0;
   for (auto const& gpu : spec().gpus) {
-    if (gpu.device != device_of(m.frame)) continue;
+    if (!told(gpu.device)) continue;
     s.last_response = std::max(s.last_response, cx.now()) + spec().params.clock.clock().cycles(1);
-    cx.send(response, leaving(PacketKind::flush_request, m, gpu), s.last_response - cx.now());
+    cx.send(response, leaving(kind, m, gpu), s.last_response - cx.now());
     ++left;
   }
-  if (left == 0) cx.send(unmapped, PageUnmapped{m.move});
+  if (left == 0) cx.send(step_done, StepDone{m.move});
+  return left;
+}
+
+// Asks the GPU that has the frame, if it is behind this IOMMU.
+void Iommu::flush(PageMove const& m, Cx& cx) const {
+  tell(
+      PacketKind::flush_request, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
 }
 
 void Iommu::unmap(PageMove const& m, Cx& cx) const {
@@ -267,27 +281,37 @@ void Iommu::unmap(PageMove const& m, Cx& cx) const {
   s.table.unmap(m.page);
   s.tlb->invalidate(m.page);
   s.moving.allocate(m.page);
-  auto const cycle = spec().params.clock.clock().cycles(1);
-  auto at = std::max(s.last_response, cx.now());
-  auto& left = s.invalidations[m.move];
-  left = 0;
-  for (auto const& gpu : spec().gpus) {
-    if (gpu.device != device_of(m.frame) && !s.directory.may_hold(m.page, gpu.device)) continue;
-    at += cycle;
-    cx.send(response, leaving(PacketKind::invalidate_request, m, gpu), at - cx.now());
-    ++left;
-  }
-  s.last_response = at;
-  s.stats.invalidations += left;
+  auto const holds = [&](DeviceId gpu) {
+    return gpu == device_of(m.frame) || s.directory.may_hold(m.page, gpu);
+  };
+  s.stats.invalidations += tell(PacketKind::invalidate_request, m, holds, cx);
   s.directory.forget(m.page);
   s.remote_touch->forget(m.page);
-  if (left == 0) cx.send(unmapped, PageUnmapped{m.move});
+}
+
+// All GPUs are told: who has a translation is known only of pages that move.
+void Iommu::forget(PageMove const& m, Cx& cx) const {
+  auto& s = cx.state();
+  s.table.unmap(m.page);
+  s.tlb->invalidate(m.page);
+  s.stats.invalidations += tell(
+      PacketKind::invalidate_request, m, [](DeviceId) { return true; }, cx);
+  for (auto page = m.page; page - m.page < std::uint64_t{1} << m.size; ++page) {
+    s.directory.forget(page);
+    s.remote_touch->forget(page);
+  }
+}
+
+void Iommu::map(PageMove const& m, Cx& cx) const {
+  cx.state().table.map(m.page, m.frame, m.size);
+  tell(
+      PacketKind::map_request, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
 }
 
 void Iommu::on_invalidated(Invalidated const& m, Cx& cx) const {
   auto& left = cx.state().invalidations[m.move];
   FF_CHECK(left > 0, path() + ": an invalidation was acknowledged that was not sent");
-  if (--left == 0) cx.send(unmapped, PageUnmapped{m.move});
+  if (--left == 0) cx.send(step_done, StepDone{m.move});
 }
 
 void Iommu::remap(PageMove const& m, Cx& cx) const {

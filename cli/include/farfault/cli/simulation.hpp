@@ -29,9 +29,16 @@ struct RunParams {
   void describe(ParamTable& t);
 };
 
+// What the host does around a workload's kernels, of [workload] and of an application.
+struct ProgramParams {
+  bool copies = false;
+  bool allocates = false;
+  void describe(ParamTable& t);
+};
+
 struct WorkloadChoice {
   std::string name = "bfs";
-  bool copies = false;
+  ProgramParams program;
   void describe(ParamTable& t);
 };
 

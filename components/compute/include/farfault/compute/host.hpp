@@ -1,10 +1,10 @@
 // The program on the host: each application's operations, in streams (operation.hpp); applications beside
 // each other. A kernel runs on all GPUs of its application (the unified model of one kernel whose blocks are
-// spread over several GPUs); a copy is the driver's work.
+// spread over several GPUs); to copy, to allocate and to free is the driver's work.
 //
 // The streams of an application begin at its start. An operation begins when the one before it in its stream
-// has ended: a kernel when all GPUs have reported its last block, a copy when the driver has reported its
-// last byte. When all streams have ended they begin again, as often as the application repeats.
+// has ended: a kernel when all GPUs have reported its last block, any other when the driver has reported
+// its end. When all streams have ended they begin again, as often as the application repeats.
 //
 // Where L2 caches are written back at the end of a kernel, it is done when all slices have done so. Other
 // GPUs write into a GPU's slices too, so of several GPUs each reports its last block, then the host asks all
@@ -42,7 +42,7 @@ struct KernelRecord {
   Time finished{};
   SmStats counts{};  // of all its SMs
 };
-struct CopyRecord {
+struct OrderRecord {
   std::uint32_t operation = 0;
   std::uint32_t application = 0;
   Time started{};
@@ -63,13 +63,15 @@ struct StreamRun {
 struct ApplicationRun {
   std::uint32_t times = 0;          // that all its operations have ended
   std::uint32_t launches = 0;       // of kernels
-  Time first_launch = Time::max();  // or copy
+  Time first_launch = Time::max();  // or order to the driver
   Time last_end{};
 };
 
 struct HostStats {
   std::uint64_t kernels = 0;
   std::uint64_t copies = 0;
+  std::uint64_t allocations = 0;
+  std::uint64_t frees = 0;
 
   static std::span<Stat<HostStats> const> list();
 };
@@ -80,7 +82,7 @@ struct HostState {
   std::vector<std::uint8_t> ended;  // by operation: has ended, this time
   std::vector<KernelRecord> records;
   KernelSums counts;
-  std::vector<CopyRecord> copies;
+  std::vector<OrderRecord> orders;
   ByApplication<HostStats> stats;
 };
 
@@ -104,9 +106,9 @@ class Host final : public Component<HostSpec, HostState> {
   Self<StartApplication> begin = timer<&Host::on_begin>("begin");
   Out<LaunchKernel> launch = out<LaunchKernel>("launch");
   Out<KernelEnd> kernel_end;  // where it asks for a write-back
-  // Where an application copies.
-  Out<CopyBytes> copy;
-  In<BytesCopied> copied;
+  // Where an application copies, allocates or frees.
+  Out<MemoryOrder> memory_order;
+  In<MemoryOrderDone> order_done;
 
   std::string_view kind() const override { return "host"; }
   std::string waiting_for() const override;
@@ -123,12 +125,12 @@ class Host final : public Component<HostSpec, HostState> {
   void on_begin(StartApplication const& m, Cx& cx) const;
   void on_counts(KernelCounts const& m, Cx& cx) const;
   void on_done(KernelDone const& m, Cx& cx) const;
-  void on_copied(BytesCopied const& m, Cx& cx) const;
+  void on_order_done(MemoryOrderDone const& m, Cx& cx) const;
 
  private:
   void take_rows(HostState& s, TableRows& rows) const override;
   bool rows_name_applications() const;
-  bool has_copies() const;
+  bool has(bool (Operation::*is)() const) const;
   std::string waiting_for(std::uint32_t stream) const;
   // Of a stream that has one: what it runs or has to wait for.
   Operation const& operation(std::uint32_t stream, HostState const& s) const;

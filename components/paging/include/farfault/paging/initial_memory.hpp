@@ -3,8 +3,13 @@
 // (application_memory.hpp); no frame is given to two pages.
 //
 // Devices are named by the driver's own numbers: GPU n is device n, and its CPU kFirstCpu, wherever they are
-// in a cluster; frames are those of the cluster's devices. Errors: UserError from the constructor where the
-// workloads are larger than all memory.
+// in a cluster; frames are those of the cluster's devices.
+//
+// Pages that a program allocates (operation.hpp) are in no frame yet: placing one plans the device of which
+// the driver takes a frame then.
+//
+// Errors: UserError from the constructor where the workloads are larger than all memory, or what a program
+// allocates shares a page with another buffer.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +18,9 @@
 #include <vector>
 
 #include "farfault/paging/frame_allocator.hpp"
-#include "farfault/paging/host_pages.hpp"
 #include "farfault/paging/large_pages.hpp"
 #include "farfault/paging/node_devices.hpp"
+#include "farfault/paging/pages_in_ranges.hpp"
 #include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/page_table.hpp"
@@ -60,8 +65,10 @@ class InitialMemory {
   // On GPU gpus[n] or, where its memory is full, on the next of these that has room, then on any other, and
   // on the CPU last; false when all are full.
   [[nodiscard]] bool place_near(std::uint64_t page, std::vector<std::uint32_t> const& gpus, std::uint32_t n);
-  // Where a page was placed.
+  // Where a page was placed, or is planned.
   std::optional<DeviceId> place_of(std::uint64_t page) const {
+    if (auto const* planned = planned_.find(page))
+      return *planned == kNotPlanned ? std::nullopt : std::optional(*planned);
     auto const found = iommu_table_.find(page);
     if (!found) return std::nullopt;
     auto const owner = device_of(found->frame);
@@ -72,7 +79,9 @@ class InitialMemory {
   PageTable const& iommu_table() const { return iommu_table_; }
   // In the order of placing.
   std::vector<PlacedPage> const& placed() const { return placed_; }
+  // Those that wait for their first touch, from the start or from when they are allocated.
   std::uint64_t unmapped_pages() const;
+  PlannedPages const& planned() const { return planned_; }
   // The pages of buffers whose contents the host wrote.
   std::vector<PageRange> host_written() const;
 
@@ -87,6 +96,11 @@ class InitialMemory {
     return device >= kFirstCpu ? *cpu_frames_ : *gpu_frames_[device];
   }
   DeviceId nearest_with_room(std::vector<std::uint32_t> const& gpus, std::uint32_t n) const;
+  std::vector<PageRange> allocated_pages() const;
+  void check_room() const;
+  std::uint64_t all_pages() const;
+  // Whether a program allocates the page, which gets no frame then.
+  bool plan(std::uint64_t first, unsigned size, DeviceId device);
   bool place_large(std::uint64_t page, unsigned size, DeviceId device);
   bool place_base(std::uint64_t page, DeviceId device);
   void map(std::uint64_t page, DeviceId device, std::uint64_t frame, unsigned size);
@@ -99,6 +113,7 @@ class InitialMemory {
   std::vector<PageTable> gpu_tables_;
   PageTable iommu_table_;
   std::vector<PlacedPage> placed_;
+  PlannedPages planned_;
   HostPages host_pages_;
 };
 

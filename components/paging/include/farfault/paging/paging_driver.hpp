@@ -24,11 +24,15 @@
 // copied, or was when an IOMMU was asked for it, is answered with its new frame. A GPU whose memory is full
 // gets no further pages: it accesses them remotely.
 //
-// A program's copy (operation.hpp) is done page by page, each by the copy engine of the GPU that has the
-// page, from or to the CPU's frame where the host has its contents (host_pages.hpp). Pages in a CPU's memory
-// and those that nothing maps are passed over. Streams that copy at once take turns, page by page; all that
-// is copied, for whatever reason, shares `migrations`. A page neither moves while it is copied, nor is copied
-// while it moves.
+// What a program orders (operation.hpp) is done page by page. A copy is the work of the copy engine of the
+// GPU that has the page, from or to the CPU's frame where the host has its contents. Pages in a CPU's memory
+// and those that nothing maps are passed over. A page that is allocated gets a frame of the device for which
+// it is planned or, when its memory is full, as at a first touch, and is mapped at every IOMMU and at the
+// GPU; a page that is freed is invalidated everywhere, as one that migrates, and its frame released. The
+// driver spends `allocation_latency` on each. Pages that are mapped already, or not planned, are not
+// allocated, and those that nothing maps not freed. Where all memory is full an allocation waits until
+// something is freed. Streams that order at once take turns, page by page; all pages under way, for whatever
+// reason, share `migrations`, and no two things happen to a page at once.
 #pragma once
 
 #include <string>
@@ -39,6 +43,7 @@
 #include "farfault/paging/frame_allocator.hpp"
 #include "farfault/paging/initial_memory.hpp"
 #include "farfault/paging/node_devices.hpp"
+#include "farfault/paging/pages_in_ranges.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/page_table.hpp"
@@ -52,6 +57,7 @@ struct DriverParams {
   Duration fault_latency = 1us;
   Duration notify_latency = 500ns;
   std::uint32_t migrations = 16;
+  Duration allocation_latency = 100ns;
   void describe(ParamTable& t);
 };
 
@@ -74,35 +80,39 @@ struct PagingDriverSpec {
   bool pages_move = false;              // those that do are base pages
   LargePages large{};
   std::uint64_t frames_of_cpu = FrameAllocator::kUnbounded;
-  HostPages const* host_pages = nullptr;  // where programs copy
-  std::uint32_t streams = 0;              // of all programs
+  // Where programs copy, allocate or free: both, and the streams of all programs.
+  HostPages const* host_pages = nullptr;
+  PlannedPages const* planned = nullptr;
+  std::uint32_t streams = 0;
   std::uint32_t line_bytes = 64;
 };
 
-// A page being copied: one that migrates, whose contents a first touch fetches, or that a program copies.
+// A page under way: one that migrates, whose contents a first touch fetches, or of a program's order.
 struct PageMigration {
   PageFault fault{};  // that started it
   PhysAddr from = 0;
   PhysAddr to = 0;
   Time started{};
   Time unmapped{};
-  std::uint32_t unmapping = 0;  // IOMMUs that still have to say that it is unmapped
+  std::uint32_t unmapping = 0;  // IOMMUs that still have to say that it is unmapped, or mapped
   std::uint8_t in_use = 0;
   std::uint8_t first_touch = 0;
   std::uint8_t flushed = 0;  // or about to be
   std::uint8_t size = 0;
-  std::uint32_t of_program = 0;  // it is the program that copies,
-  std::uint32_t stream = 0;      // in this stream
+  std::uint8_t of_program = 0;  // it is the program that has ordered this
+  OperationKind kind = OperationKind::kernel;
+  std::uint8_t unused[2] = {};
+  std::uint32_t stream = 0;  // in this stream
 
   bool copies(std::uint64_t page) const { return first_of(page, size) == first_of(fault.page, size); }
 };
 
-// A copy that a program has ordered. Addresses from `next` on are left to be looked at.
-struct ProgramCopy {
+// What a program has ordered. Addresses from `next` on are left to be looked at.
+struct ProgramOrder {
   VirtAddr next = 0;
-  VirtAddr end = 0;  // 0: none
-  std::uint32_t under_way = 0;
-  Access access = Access::read;  // of the host's memory
+  VirtAddr end = 0;             // 0: none
+  std::uint32_t under_way = 0;  // pages
+  OperationKind kind = OperationKind::kernel;
   std::uint8_t unused[3] = {};
 };
 
@@ -133,6 +143,8 @@ struct PagingDriverStats {
   std::uint64_t migration_ps = 0;  // from start to new mapping, summed
   std::uint64_t migrations_refused = 0;
   std::uint64_t copied_bytes = 0;
+  std::uint64_t allocated_pages = 0;
+  std::uint64_t freed_pages = 0;
 };
 
 struct PagingDriverState {
@@ -145,8 +157,8 @@ struct PagingDriverState {
   Ring<PageFault> waiting;  // for a page that is moving, or for others to have moved
   std::vector<MigrationRecord> records;
   std::vector<FirstTouchRecord> first_touches;
-  std::vector<ProgramCopy> program_copies;  // by stream
-  std::uint64_t copy_turn = 0;              // the stream that copies the next page
+  std::vector<ProgramOrder> orders;  // by stream
+  std::uint64_t order_turn = 0;      // the stream whose turn the next page is
   PagingDriverStats stats;
 };
 
@@ -154,15 +166,15 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
  public:
   explicit PagingDriver(Slot<PagingDriverSpec> slot);
   In<PageFault> fault = in<&PagingDriver::on_fault>("fault");
-  In<PageUnmapped> unmapped = in<&PagingDriver::on_unmapped>("unmapped");
+  In<StepDone> step_done = in<&PagingDriver::on_step_done>("step_done");
   In<CopyDone> copied = in<&PagingDriver::on_copied>("copied");
   Out<PageMapped> mapped = out<PageMapped>("mapped");
   Out<PageMapped> placed = out<PageMapped>("placed");  // to the first IOMMU, about a first touch
   Out<PageMove> move = out<PageMove>("move");
   Out<CopyOrder> copy = out<CopyOrder>("copy");
-  // Where programs copy.
-  In<CopyBytes> copy_bytes;
-  Out<BytesCopied> bytes_copied;
+  // Where programs copy, allocate or free.
+  In<MemoryOrder> memory_order;
+  Out<MemoryOrderDone> order_done;
 
   std::string_view kind() const override { return "driver"; }
   std::string waiting_for() const override;
@@ -172,9 +184,9 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   std::vector<PolicyStats> policy_stats() const override;
 
   void on_fault(PageFault const& m, Cx& cx) const;
-  void on_unmapped(PageUnmapped const& m, Cx& cx) const;
+  void on_step_done(StepDone const& m, Cx& cx) const;
   void on_copied(CopyDone const& m, Cx& cx) const;
-  void on_copy_bytes(CopyBytes const& m, Cx& cx) const;
+  void on_memory_order(MemoryOrder const& m, Cx& cx) const;
 
  private:
   void take_rows(PagingDriverState& s, TableRows& rows) const override;
@@ -198,11 +210,22 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void end_move(PageMigration const& done, std::uint32_t number, Cx& cx) const;
   void answer(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const;
   void map_first(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const;
-  // Copies of programs, in paging_driver_copies.cpp: as far as they get; then one page of a stream, false
-  // where there is none left or it has to wait; then a page that has been copied.
-  void continue_copies(Cx& cx) const;
-  bool copy_next(std::uint32_t stream, Cx& cx) const;
-  void end_page_copy(PageMigration const& done, Cx& cx) const;
+  void end_page(std::uint32_t number, Cx& cx) const;
+  // What programs order: as far as it gets; then one page of a stream, false where there is none left or it
+  // has to wait.
+  enum class OrderTurn : std::uint8_t { began, passed_over, waits };
+  static bool is_copy(OperationKind k) { return Operation{k}.is_copy(); }
+  void continue_orders(Cx& cx) const;
+  bool begin_next_page(std::uint32_t stream, Cx& cx) const;
+  std::uint32_t begin_page(std::uint64_t page, unsigned size, std::uint32_t stream, Cx& cx) const;
+  void pass_over(std::uint64_t last_page, ProgramOrder& order) const;
+  OrderTurn copy_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const;
+  OrderTurn allocate_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const;
+  OrderTurn free_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const;
+  void end_allocation(PageMigration const& done, Cx& cx) const;
+  void tell_iommus(std::uint32_t number, MoveStep step, Duration after, Cx& cx) const;
+  // The time from now until the driver has had its turn and spent this time.
+  Duration busy(Duration takes, Cx& cx) const;
   // The time from now until the driver has had its turn for a fault of this kind and spent the time it takes.
   Duration work(FaultKind kind, Duration takes, Cx& cx) const;
 };

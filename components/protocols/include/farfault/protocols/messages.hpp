@@ -15,6 +15,7 @@
 
 #include "farfault/engine/event.hpp"
 #include "farfault/protocols/kernel.hpp"
+#include "farfault/protocols/operation.hpp"
 
 namespace farfault {
 
@@ -156,19 +157,22 @@ struct TranslateResponse {
   PageTranslation translation() const { return {frame, size}; }
 };
 
-// What becomes of a page that moves.
-enum class MoveStep : std::uint8_t { unmap, flush, remap };
+// What becomes of a page that moves (unmap, flush, remap), is freed (forget, flush) or allocated (map).
+enum class MoveStep : std::uint8_t { unmap, flush, remap, forget, map };
 
 // A page leaves its frame: translations to it become invalid (unmap), or, when all are, the L2 slices of the
-// GPU that has it write back and drop its lines (flush). `move` is the number of its migration.
+// GPU that has it write back and drop its lines (flush). Or it has got one, of this GPU (map). `move` is its
+// number among the pages that the driver moves.
 struct Invalidate {
   std::uint64_t page;
   PhysAddr frame;
   std::uint32_t move;
   MoveStep step = MoveStep::unmap;
-  std::uint8_t unused[3] = {};
+  std::uint8_t size = 0;
+  std::uint8_t unused[2] = {};
 };
-// No translation to the frame is left there, and no access that used one is under way; or no line of it.
+// No translation to the frame is left there, and no access that used one is under way; or no line of it; or
+// the page is mapped.
 struct Invalidated {
   std::uint32_t move;
 };
@@ -181,11 +185,12 @@ enum class PacketKind : std::uint8_t {
   translate_request,
   translate_response,
   invalidate_request,
-  invalidate_response,  // of a flush as well
+  invalidate_response,  // of a flush or a mapping as well
   flush_request,
+  map_request,
   page_fault,
 };
-inline constexpr std::uint8_t kPacketKinds = 10;
+inline constexpr std::uint8_t kPacketKinds = 11;
 
 // Requests and responses use separate virtual channels, so that responses always get through. An invalidation
 // uses the response channel, and the route of the translations of its page: it must not overtake an earlier
@@ -202,14 +207,15 @@ constexpr Channel channel_of(PacketKind k) {
 
 struct Packet {
   std::uint64_t address;  // physical of a memory access, virtual page number of a translation
-  PhysAddr frame;         // of a translation response
+  PhysAddr frame;         // of a translation response, an invalidation, a flush, or a page allocated
   std::uint32_t tag;
   NodeId source;
   NodeId destination;
   std::uint16_t payload;  // bytes on the wire beside the header
   std::uint16_t via;      // the receiver's number of the link it came over
   PacketKind kind;
-  std::uint8_t bytes;    // of the access; of a translation response its page's size; of a fault its FaultKind
+  std::uint8_t bytes;    // of the access; of a translation response, an invalidation or a page allocated that
+                         // page's size; of a fault its FaultKind
   std::uint16_t device;  // the requesting GPU, of a translation or a page fault
   std::uint32_t flow;    // which of equally short routes it takes from here on
   FoundBy found_by;      // of a translation response
@@ -259,15 +265,16 @@ struct KernelCounts {
   std::array<std::uint8_t, kBytes> bytes{};
 };
 
-// From the host to the driver: an operation of a stream that copies. Addresses name the address space.
-struct CopyBytes {
+// From the host to the driver: an operation of a stream that copies, allocates or frees. Addresses name the
+// address space. Back, when it has ended.
+struct MemoryOrder {
   VirtAddr first;
   std::uint64_t bytes;
   std::uint32_t stream;
-  Access access;  // the host's memory is read, or written
+  OperationKind kind;
   std::uint8_t unused[3] = {};
 };
-struct BytesCopied {
+struct MemoryOrderDone {
   std::uint32_t stream;
 };
 
@@ -307,17 +314,20 @@ struct PageMapped {
 };
 
 // From the driver to every IOMMU: the page leaves `frame`; then, where software keeps the partitions of an L2
-// cache coherent: the old GPU drops its lines; at last: the page is at `frame` from now on.
+// cache coherent: the old GPU drops its lines; at last: the page is at `frame` from now on. A page that is
+// freed leaves its frame likewise, but is not at another one then; one that is allocated gets a frame.
 struct PageMove {
   std::uint64_t page;
   PhysAddr frame;
   std::uint32_t move;
   MoveStep step;
-  std::uint8_t unused[3];
+  std::uint8_t size = 0;
+  std::uint8_t unused[2] = {};
 };
-// Back, after an unmap: no GPU behind this IOMMU can reach the frame any more; after a flush: no L2 slice of
-// one holds a line of it.
-struct PageUnmapped {
+// Back, but for a remap. After an unmap, or when the page is to be forgotten: no GPU behind this IOMMU can
+// reach the frame any more; after a flush: no L2 slice of one holds a line of it; after a map: the tables
+// here have it.
+struct StepDone {
   std::uint32_t move;
 };
 // To a copy engine: at least a byte; and back when all is written. `tag` is for the asker alone.
@@ -339,7 +349,7 @@ static_assert(Message<ScalarRequest> && Message<ScalarResponse>);
 static_assert(Message<Packet> && Message<Credit> && Message<StartBlock> && Message<BlockDone> &&
               Message<Tick>);
 static_assert(Message<KernelDone> && Message<KernelCounts>);
-static_assert(Message<Flush> && Message<Flushed> && Message<CopyBytes> && Message<BytesCopied>);
+static_assert(Message<Flush> && Message<Flushed> && Message<MemoryOrder> && Message<MemoryOrderDone>);
 static_assert(Message<Invalidate> && Message<PageFault> && Message<PageMove> && Message<CopyOrder>);
 
 }  // namespace farfault

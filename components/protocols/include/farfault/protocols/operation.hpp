@@ -7,8 +7,13 @@
 // CPU's memory, or one that nothing maps yet, needs no copy: the host's contents are where they are. Whether
 // it needs one or not, each page of a copy has room in the host's memory.
 //
+// A buffer is in memory from the start of the run to its end; one that an operation allocates has its memory
+// from there to the operation that frees it. Its pages go where the placement would put them, or wait for
+// their first touch if it leaves them to that. An access to it before or after is a first touch too.
+//
 // Rules, which why_not() checks: every kernel of the workload is launched once; streams are numbered without
-// gaps, from 0; a wait names an operation before it; a copy lies within one buffer and has at least a byte.
+// gaps, from 0; a wait names an operation before it; a copy lies within one buffer and has at least a byte; a
+// whole buffer is allocated or freed, in turn, first allocated.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +25,13 @@
 
 namespace farfault {
 
-enum class OperationKind : std::uint8_t { kernel, copy_to_gpus, copy_to_host, wait };
+enum class OperationKind : std::uint8_t { kernel, copy_to_gpus, copy_to_host, allocate, free, wait };
 
 struct Operation {
   OperationKind kind = OperationKind::kernel;
   std::uint32_t stream = 0;
   std::uint32_t number = 0;  // of the kernel, or of the operation that a wait waits for
-  VirtAddr first = 0;        // of a copy
+  VirtAddr first = 0;        // of a copy, or of the buffer
   std::uint64_t bytes = 0;
 
   static Operation launch(std::uint32_t kernel, std::uint32_t stream = 0) {
@@ -38,10 +43,18 @@ struct Operation {
   static Operation copy_to_host(VirtAddr first, std::uint64_t bytes, std::uint32_t stream = 0) {
     return {OperationKind::copy_to_host, stream, 0, first, bytes};
   }
+  static Operation allocate(VirtAddr first, std::uint64_t bytes, std::uint32_t stream = 0) {
+    return {OperationKind::allocate, stream, 0, first, bytes};
+  }
+  static Operation free(VirtAddr first, std::uint64_t bytes, std::uint32_t stream = 0) {
+    return {OperationKind::free, stream, 0, first, bytes};
+  }
   static Operation wait_for(std::uint32_t operation, std::uint32_t stream) {
     return {OperationKind::wait, stream, operation, 0, 0};
   }
   bool is_copy() const { return kind == OperationKind::copy_to_gpus || kind == OperationKind::copy_to_host; }
+  bool is_allocation() const { return kind == OperationKind::allocate || kind == OperationKind::free; }
+  bool is_of_driver() const { return is_copy() || is_allocation(); }
 };
 
 inline constexpr std::uint32_t kMostStreams = 256;  // of all applications of a host
@@ -58,6 +71,7 @@ inline std::string why_not(std::vector<Operation> const& operations, std::size_t
                            std::vector<Buffer> const& buffers) {
   std::vector<std::uint32_t> launches(kernels);
   std::vector<bool> streams(kMostStreams);
+  std::vector<bool> allocated(buffers.size());
   std::size_t last_stream = 0;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     auto const& o = operations[i];
@@ -75,6 +89,16 @@ inline std::string why_not(std::vector<Operation> const& operations, std::size_t
     };
     if (o.is_copy() && (o.bytes == 0 || std::ranges::none_of(buffers, holds)))
       return where + " copies " + std::to_string(o.bytes) + " bytes, which no buffer has";
+    if (!o.is_allocation()) continue;
+    auto const b = std::ranges::find_if(
+        buffers, [&](Buffer const& x) { return x.base == o.first && x.bytes == o.bytes && x.bytes != 0; });
+    auto const verb = std::string(o.kind == OperationKind::allocate ? "allocates " : "frees ");
+    if (b == buffers.end()) return where + ' ' + verb + "what is not a whole buffer";
+    auto const n = static_cast<std::size_t>(b - buffers.begin());
+    if (allocated[n] == (o.kind == OperationKind::allocate))
+      return where + ' ' + verb + "buffer '" + b->name + "', which is " +
+             (allocated[n] ? "allocated already" : "not allocated");
+    allocated[n] = !allocated[n];
   }
   if (std::ranges::find(launches, 0U) != launches.end()) return "a kernel is never launched";
   auto const used = streams.begin() + static_cast<std::ptrdiff_t>(last_stream);

@@ -56,6 +56,13 @@ class Workload {
   std::vector<Operation> const& operations() const { return operations_; }
   std::uint32_t streams() const { return streams_; }
 
+  // The number of the buffer that begins there; there is one.
+  std::size_t buffer_at(VirtAddr base) const {
+    auto const b = std::ranges::find(buffers_, base, &Buffer::base);
+    FF_CHECK(b != buffers_.end(), "workload '" + name_ + "': no buffer begins there");
+    return static_cast<std::size_t>(b - buffers_.begin());
+  }
+
   std::uint64_t footprint() const {
     std::uint64_t sum = 0;
     for (auto const& b : buffers_) sum += b.bytes;

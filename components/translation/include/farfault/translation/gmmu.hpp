@@ -16,7 +16,7 @@
 // acknowledged when they have acknowledged it. Where the L2 slices of several partitions may hold the lines
 // of a page of this GPU (software keeps them coherent), the driver asks for a flush in a step of its own,
 // when no GPU can reach the frame any more: all slices write the page's lines back and drop them, and that is
-// acknowledged as well.
+// acknowledged as well. A page that a program has allocated is written to the table at once.
 //
 // A fault that the IOMMU has not recorded (fault_path.hpp) gets a record of this GPU's fault buffer, and a
 // packet to the driver; further requests for the page are merged with it. Without a free record the SMs are

@@ -18,6 +18,10 @@
 // all GPUs that have its translation, by a replay too, behind all earlier responses (ATS invalidation). A
 // request for a page that is unmapped and not yet mapped again is a fault too, one that makes no page move.
 //
+// A page that a program has allocated is written to the table, and the GPU that has its frame is told; one
+// that it frees is invalidated at all GPUs. Until it is mapped again a request for it is that of a page that
+// nothing maps.
+//
 // Where GPUs keep the records of their faults (fault_path.hpp), requests are answered that the fault is not
 // recorded, and nothing of it is left here. The driver's answer to such a fault passes through here: it is
 // written to the table, and the replay goes to that GPU alone.
@@ -137,7 +141,7 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   Out<MemRequest> read_entry = out<MemRequest>("read_entry");
   Out<PageFault> fault = out<PageFault>("fault");
   Out<PageFault> first_touch = out<PageFault>("first_touch");  // a fault on a page that nothing maps
-  Out<PageUnmapped> unmapped = out<PageUnmapped>("unmapped");
+  Out<StepDone> step_done = out<StepDone>("step_done");
 
   std::string_view kind() const override { return "iommu"; }
   std::string waiting_for() const override;
@@ -191,8 +195,12 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   // To a GPU, about the page that leaves.
   static Packet leaving(PacketKind kind, PageMove const& m, IommuGpu const& gpu);
   void unmap(PageMove const& m, Cx& cx) const;
+  template <class Told>
+  std::uint32_t tell(PacketKind kind, PageMove const& m, Told&& told, Cx& cx) const;
   void flush(PageMove const& m, Cx& cx) const;
   void remap(PageMove const& m, Cx& cx) const;
+  void forget(PageMove const& m, Cx& cx) const;
+  void map(PageMove const& m, Cx& cx) const;
 };
 
 }  // namespace farfault

@@ -1,0 +1,65 @@
+// The driver's part in what programs allocate and free, page by page: it has a page mapped or forgotten by
+// every IOMMU, which tells the GPUs, and is told when all have done so.
+#include "farfault/paging/paging_driver.hpp"
+
+namespace farfault {
+
+PagingDriver::OrderTurn PagingDriver::allocate_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const {
+  auto& s = cx.state();
+  auto& order = s.orders[stream];
+  auto const* planned = spec().planned->find(page);
+  if (s.table.find(page) || planned == nullptr || *planned == kNotPlanned) {
+    pass_over(page, order);
+    return OrderTurn::passed_over;
+  }
+  if (s.free_moves.empty() || all_full(s)) return OrderTurn::waits;
+  auto const size = size_for(page, s);
+  bool const on_cpu = *planned >= kFirstCpu && !s.cpu_frames->empty();
+  auto const to = on_cpu ? take(page, size, spec().devices.cpu(), s)
+                         : take_near(page, size, spec().devices.gpu(*planned < kFirstCpu ? *planned : 0), s);
+  auto const first = first_of(page, to.size);
+  auto const number = begin_page(first, to.size, stream, cx);
+  s.moves[number].to = to.frame;
+  s.stats.allocated_pages += std::uint64_t{1} << to.size;
+  pass_over(first + (std::uint64_t{1} << to.size) - 1, order);
+  tell_iommus(number, MoveStep::map, busy(spec().params.allocation_latency, cx), cx);
+  return OrderTurn::began;
+}
+
+PagingDriver::OrderTurn PagingDriver::free_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const {
+  auto& s = cx.state();
+  auto& order = s.orders[stream];
+  auto const found = s.table.find(page);
+  if (!found) {
+    pass_over(page, order);
+    return OrderTurn::passed_over;
+  }
+  if (s.free_moves.empty()) return OrderTurn::waits;
+  auto const first = first_of(page, found->size);
+  auto const number = begin_page(first, found->size, stream, cx);
+  s.moves[number].from = found->frame;
+  s.stats.freed_pages += std::uint64_t{1} << found->size;
+  pass_over(first + (std::uint64_t{1} << found->size) - 1, order);
+  tell_iommus(number, MoveStep::forget, busy(spec().params.allocation_latency, cx), cx);
+  return OrderTurn::began;
+}
+
+void PagingDriver::tell_iommus(std::uint32_t number, MoveStep step, Duration after, Cx& cx) const {
+  auto& moving = cx.state().moves[number];
+  moving.unmapping = spec().iommus;
+  auto const frame = step == MoveStep::map ? moving.to : moving.from;
+  for (std::uint32_t i = 0; i < spec().iommus; ++i)
+    cx.send(move, i, PageMove{moving.fault.page, frame, number, step, moving.size, {}}, after);
+}
+
+void PagingDriver::end_allocation(PageMigration const& done, Cx& cx) const {
+  auto& s = cx.state();
+  if (done.kind == OperationKind::allocate) {
+    s.table.map(done.fault.page, done.to, done.size);
+  } else {
+    s.table.unmap(done.fault.page);
+    release({done.from, done.size}, s);
+  }
+}
+
+}  // namespace farfault
