@@ -109,7 +109,7 @@ Event EventQueue::pop_near() {
 void EventQueue::close_window() {
   for (auto const chunk : open_chunks_) free_chunks_.push_back(chunk);
   open_chunks_.clear();
-  order_.clear();
+  sorted_ = 0;
   cursor_ = 0;
 }
 
@@ -174,77 +174,88 @@ void EventQueue::radix_pass(std::uint64_t const* __restrict in, std::uint64_t* _
   for (std::size_t i = 0; i < n; ++i) out[counts[(in[i] >> bit) & (values - 1)]++] = in[i];
 }
 
-// The keys of a bin's events, sorted: time within the window above, place in the pool below.
+// The events of a bin, in order. Mostly they are of one instant: then sorted by port at once, else by the
+// time within the window first. Keys have that above, and the place in the pool below.
 void EventQueue::sort_window(Bin const& bin) {
-  auto const mask = (std::uint64_t{1} << shift_) - 1;
-  std::uint64_t all_or = 0;
-  std::uint64_t all_and = ~std::uint64_t{0};
+  if (bin.used() == 1 && before_[bin.last_chunk] == kNone) {
+    open_chunks_.push_back(bin.last_chunk);
+    reserve_order(1);
+    order_[0] = bin.next - 1;
+    return;
+  }
+  bool one_instant = true;
   keys_.clear();
   auto used = bin.used();
   for (auto c = bin.last_chunk; c != kNone; c = before_[c], used = kChunk) {
     open_chunks_.push_back(c);
     auto const* const events = chunk(c);
     for (std::uint32_t i = 0; i < used; ++i) {
-      auto const offset = static_cast<std::uint64_t>(picoseconds(events[i].when)) & mask;
-      all_or |= offset;
-      all_and &= offset;
-      keys_.push_back((offset << 32) | (c << kChunkBits) | i);
+      one_instant &= events[i].when == bin.earliest;
+      keys_.push_back(static_cast<std::uint64_t>(events[i].to) << 32 | c << kChunkBits | i);
     }
   }
-  auto const n = keys_.size();
-  // Grown as keys_ is, by doubling: resize() alone would allocate at every new largest window.
-  if (order_.capacity() < n) order_.reserve(keys_.capacity());
-  order_.resize(n);
-  if (all_or != all_and) {
-    auto const low_bits = shift_ / 2;
-    auto const high_bits = shift_ - low_bits;
-    if (n <= kInsertionSort) {
-      insertion_sort(keys_.data(), n);
-    } else if (n < (std::size_t{1} << high_bits) / 4) {
-      std::sort(keys_.begin(), keys_.end());
-    } else {
-      if (spare_keys_.capacity() < n) spare_keys_.reserve(keys_.capacity());
-      spare_keys_.resize(n);
-      radix_pass(keys_.data(), spare_keys_.data(), n, 32, low_bits);
-      radix_pass(spare_keys_.data(), keys_.data(), n, 32 + low_bits, high_bits);
-    }
-  }
-  sort_ties();
+  reserve_order(keys_.size());
+  if (one_instant)
+    sort_ports(0, keys_.size());
+  else
+    sort_times();
 }
 
-// From keys sorted by time to the events in order.
-void EventQueue::sort_ties() {
+// As many as a window has at most so far, twice that when there are more: no allocation for each larger one.
+void EventQueue::reserve_order(std::size_t n) {
+  if (order_.size() < n) order_.resize(std::max(2 * order_.size(), n));
+  sorted_ = n;
+}
+
+void EventQueue::sort_times() {
+  auto const mask = (std::uint64_t{1} << shift_) - 1;
+  for (auto& key : keys_) {
+    auto const slot = static_cast<std::uint32_t>(key);
+    key = (static_cast<std::uint64_t>(picoseconds(at(slot).when)) & mask) << 32 | slot;
+  }
   auto const n = keys_.size();
+  auto const low_bits = shift_ / 2;
+  auto const high_bits = shift_ - low_bits;
+  if (n <= kInsertionSort) {
+    insertion_sort(keys_.data(), n);
+  } else if (n < (std::size_t{1} << high_bits) / 4) {
+    std::sort(keys_.begin(), keys_.end());
+  } else {
+    if (spare_keys_.capacity() < n) spare_keys_.reserve(keys_.capacity());
+    spare_keys_.resize(n);
+    radix_pass(keys_.data(), spare_keys_.data(), n, 32, low_bits);
+    radix_pass(spare_keys_.data(), keys_.data(), n, 32 + low_bits, high_bits);
+  }
   for (std::size_t i = 0; i < n;) {
-    order_[i] = &at(static_cast<std::uint32_t>(keys_[i]));
     auto j = i + 1;
     while (j < n && (keys_[j] >> 32) == (keys_[i] >> 32)) ++j;
-    if (j - i > 1) sort_by_port(i, j);
+    for (auto k = i; j - i > 1 && k < j; ++k) {
+      auto const slot = static_cast<std::uint32_t>(keys_[k]);
+      keys_[k] = static_cast<std::uint64_t>(at(slot).to) << 32 | slot;
+    }
+    sort_ports(i, j);
     i = j;
   }
 }
 
-void EventQueue::sort_by_port(std::size_t begin, std::size_t end) {
-  for (auto i = begin; i < end; ++i) {
-    auto const slot = static_cast<std::uint32_t>(keys_[i]);
-    keys_[i] = (static_cast<std::uint64_t>(at(slot).to) << 32) | slot;
-  }
+// Keys of one instant, with the port above, to the events in order.
+void EventQueue::sort_ports(std::size_t begin, std::size_t end) {
   if (end - begin <= kInsertionSort)
     insertion_sort(keys_.data() + begin, end - begin);
   else
     std::sort(keys_.begin() + static_cast<std::ptrdiff_t>(begin),
               keys_.begin() + static_cast<std::ptrdiff_t>(end));
-  for (auto i = begin; i < end; ++i) order_[i] = &at(static_cast<std::uint32_t>(keys_[i]));
   for (auto i = begin; i < end;) {
+    order_[i] = &at(static_cast<std::uint32_t>(keys_[i]));
     auto j = i + 1;
-    while (j < end && (keys_[j] >> 32) == (keys_[i] >> 32)) ++j;
+    for (; j < end && (keys_[j] >> 32) == (keys_[i] >> 32); ++j)
+      order_[j] = &at(static_cast<std::uint32_t>(keys_[j]));
     if (j - i > 1)
       std::sort(order_.begin() + static_cast<std::ptrdiff_t>(i),
                 order_.begin() + static_cast<std::ptrdiff_t>(j),
                 [](Event const* a, Event const* b) { return precedes_at_same_time(*a, *b); });
     i = j;
   }
-  // The run's keys served their purpose; sort_ties looks only at later ones.
 }
 
 std::uint64_t EventQueue::bytes_reserved() const {

@@ -23,7 +23,7 @@ std::uint64_t queued(std::vector<Egress> const& egress) {
 // Sends the packets of `egress` that have a credit; calls `gone(packet, departure)` for each.
 template <class Cx, class Gone>
 void send_packets(Egress& egress, LinkEnd const& link, Out<Packet> const& port, Cx& cx, Gone&& gone) {
-  egress.transmit(cx.now(), [&](Packet p, Time done) {
+  egress.transmit(cx.now(), [&](Packet& p, Time done) {
     auto const arrived_via = p.via;
     p.via = link.far_via;
     std::uint32_t const output = link.far_route == nullptr ? 0 : link.far_route->next(p).link;

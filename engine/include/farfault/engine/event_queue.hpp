@@ -1,12 +1,12 @@
 // The pending events of one partition, in the engine's order.
 //
 // Structure: a hierarchical wheel of bins, each one window of time wide, 512 bins a level. Events are
-// appended to their bin unsorted; when a window opens, 8-byte keys of its events are sorted once (counting
-// sort on the time within the window, ties repaired to the full key). What is scheduled inside the open
-// window goes to a small heap beside it. Guarantees: pop order is exactly precedes(); no allocation once the
-// pool has grown to the largest number of pending events; any time not before the last popped event may be
-// pushed, in any order. Not thread-safe. Cost: one append and one 64-byte read per event, and one move more
-// for every wheel level it has to come down.
+// appended to their bin unsorted; when a window opens, 8-byte keys of its events are sorted once: by port
+// where all are of one instant, as mostly, else by the time within the window first (counting sort). What is
+// scheduled inside the open window goes to a small heap beside it. Guarantees: pop order is exactly
+// precedes(); no allocation once the pool has grown to the largest number of pending events; any time not
+// before the last popped event may be pushed, in any order. Not thread-safe. Cost: one append and one 64-byte
+// read per event, and one move more for every wheel level it has to come down.
 #pragma once
 
 #include <array>
@@ -49,7 +49,7 @@ class EventQueue {
   // The time of the first event, or kNever.
   Time next_time() const {
     Time next = kNever;
-    if (cursor_ < order_.size()) next = order_[cursor_]->when;
+    if (cursor_ < sorted_) next = order_[cursor_]->when;
     if (!near_.empty() && near_.front().when < next) next = near_.front().when;
     if (next != kNever || size_ == 0) return next;
     return first_binned();
@@ -146,8 +146,9 @@ class EventQueue {
   Bin spread(Bin const& coarse);
   void sort_window(Bin const& bin);
   void radix_pass(std::uint64_t const* in, std::uint64_t* out, std::size_t n, unsigned bit, unsigned bits);
-  void sort_ties();
-  void sort_by_port(std::size_t begin, std::size_t end);
+  void sort_times();
+  void sort_ports(std::size_t begin, std::size_t end);
+  void reserve_order(std::size_t n);
   Time first_binned() const;
   // The level and bin of the earliest events, or kNone.
   std::uint32_t first_bin() const;
@@ -156,7 +157,8 @@ class EventQueue {
   std::uint64_t open_window_ = 0;  // bins hold later windows only; events of this one or before go to near_
   std::uint64_t size_ = 0;
 
-  std::vector<Event const*> order_;  // the open window's events, sorted
+  std::vector<Event const*> order_;  // the open window's events, sorted: the first `sorted_`
+  std::size_t sorted_ = 0;
   std::size_t cursor_ = 0;
   std::vector<std::uint32_t> open_chunks_;
 
@@ -181,7 +183,7 @@ std::uint64_t EventQueue::run(Time horizon, std::uint64_t limit, F&& f, Prefetch
   std::uint64_t done = 0;
   while (done < limit) {
     if (!near_.empty()) [[unlikely]] {
-      bool const from_near = cursor_ == order_.size() || [&] {
+      bool const from_near = cursor_ == sorted_ || [&] {
         auto const& e = *order_[cursor_];
         auto const& n = near_.front();
         return n.when != e.when ? n.when < e.when : precedes_at_same_time(near_slots_[n.slot], e);
@@ -195,7 +197,7 @@ std::uint64_t EventQueue::run(Time horizon, std::uint64_t limit, F&& f, Prefetch
         continue;
       }
     }
-    if (cursor_ == order_.size()) {
+    if (cursor_ == sorted_) {
       close_window();
       if (!open_next(horizon)) return done;
       continue;
@@ -203,7 +205,7 @@ std::uint64_t EventQueue::run(Time horizon, std::uint64_t limit, F&& f, Prefetch
     auto const& e = *order_[cursor_];
     if (e.when >= horizon) return done;
     ++cursor_;
-    if (cursor_ + 2 * kAhead < order_.size()) {
+    if (cursor_ + 2 * kAhead < sorted_) {
       __builtin_prefetch(order_[cursor_ + 2 * kAhead]);
       prefetch(order_[cursor_ + kAhead]->to);
     }
@@ -216,7 +218,7 @@ std::uint64_t EventQueue::run(Time horizon, std::uint64_t limit, F&& f, Prefetch
 
 template <class F>
 void EventQueue::for_each(F&& f) const {
-  for (std::size_t i = cursor_; i < order_.size(); ++i) f(*order_[i]);
+  for (std::size_t i = cursor_; i < sorted_; ++i) f(*order_[i]);
   for (auto const& n : near_) f(near_slots_[n.slot]);
   for (auto const& bin : bins_) {
     auto used = bin.used();
@@ -228,7 +230,7 @@ void EventQueue::for_each(F&& f) const {
 template <class F>
 void EventQueue::drain(F&& f) {
   for_each(f);
-  cursor_ = order_.size();
+  cursor_ = sorted_;
   close_window();
   near_.clear();
   near_slots_.clear();

@@ -33,6 +33,10 @@ struct Bandwidth {
 
   // How long `bytes` occupy a resource of this bandwidth, rounded up to a picosecond.
   constexpr Duration time_for(std::uint64_t bytes) const {
+    constexpr std::uint64_t kFits = std::uint64_t{1} << 23;  // with a second's picoseconds, in 63 bits
+    if (bytes <= kFits && bytes_per_second < kFits * 1'000'000'000'000) [[likely]]
+      return Duration{
+          static_cast<std::int64_t>((bytes * 1'000'000'000'000 + bytes_per_second - 1) / bytes_per_second)};
     __extension__ using Wide = unsigned __int128;
     auto const ps = (static_cast<Wide>(bytes) * 1'000'000'000'000 + bytes_per_second - 1) / bytes_per_second;
     return Duration{static_cast<std::int64_t>(ps)};

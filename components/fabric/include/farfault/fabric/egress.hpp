@@ -49,7 +49,7 @@ class Egress {
   EgressStats const& stats() const { return stats_; }
 
   // Sends every packet that has its credits, responses first: calls f(packet, done) for each, `done` being
-  // when its last byte has left.
+  // when its last byte has left. f may change the packet, which is gone then, and enqueues none.
   template <class F>
   void transmit(Time now, F&& f) {
     for (auto const c : {Channel::response, Channel::request}) {
@@ -62,14 +62,13 @@ class Egress {
         if (credits_[i] < bytes) break;
         credits_[i] -= bytes;
         turn_[i] = 1U - client;
-        auto const packet = queue.front();
-        queue.pop();
         auto const occupancy = Bandwidth{bandwidth_}.time_for(bytes);
         free_at_ = std::max(free_at_, now) + occupancy;
         ++stats_.packets;
         stats_.bytes += bytes;
         stats_.busy_ps += static_cast<std::uint64_t>(picoseconds(occupancy));
-        f(packet, free_at_);
+        f(queue.front(), free_at_);
+        queue.pop();
       }
     }
   }
