@@ -97,13 +97,13 @@ inline RouteTable const kTo0 = table(2, {{0}, {}, {}});
 // Two GPUs with memories of 50 ns, back to back or with a switch between them.
 struct TwoGpus : Bench {
   explicit TwoGpus(Sizes const& p, bool with_switch,
-                   std::function<Duration(std::uint64_t)> delay = always(50ns)) {
+                   std::function<Duration(std::uint64_t)> delay = always(50ns), Below below = Below::memory) {
     for (std::uint16_t g = 0; g < 2; ++g) {
       auto spec = g == 0 ? port_spec(0, g, p, kTo2) : port_spec(2, g, p, kTo0);
       if (with_switch) spec.fabric.links[0].far_via = g;
       if (with_switch) spec.fabric.links[0].far_route = &kMiddle;
       gpu.push_back(&system.add<Rdma>(name("rdma"), spec));
-      mem.push_back(&responder<MemRequest, MemResponse>(memory(delay), gpu[g]->memory_response));
+      mem.push_back(&responder<MemRequest, MemResponse>(memory(delay, below), gpu[g]->memory_response));
       join_family(gpu[g]->memory_request, {mem[g]->request});
       feed(gpu[g]->translate_request, {});
       sink(gpu[g]->translate_response);

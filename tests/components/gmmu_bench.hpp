@@ -61,7 +61,7 @@ struct GmmuBench : Bench {
       bool const local = m.page >= kPage && m.page <= kPage + 1;
       bool const touched_first = first_touch && !local && m.page != kRemote;
       return TranslateResponse{m.page, local || touched_first ? local_frame(m.page) : remote_frame(m.page),
-                               m.from, touched_first ? FoundBy::fault : FoundBy::table,
+                               m.from, touched_first ? FoundBy::fault : FoundBy::iommu,
                                size,   FaultKind::not_mapped,
                                {}};
     };

@@ -18,6 +18,21 @@ TEST_CASE("GMMU distributed: a walk that finds no mapping is forwarded to the IO
   CHECK_FALSE(b.gmmu.state().table.find(kRemote).has_value());
 }
 
+TEST_CASE("GMMU: an answer says who has found the page: its own walk, the IOMMU, or a fault there") {
+  auto const table = one_page();
+  for (auto const& [router, own] :
+       {std::pair{"distributed", FoundBy::gmmu}, std::pair{"centralized", FoundBy::iommu}}) {
+    GmmuBench b(spec_of(router, table), {{Time{1us}, {kPage, 1}},
+                                         {Time{4us}, {kRemote, 2}},
+                                         {Time{7us}, {500, 3}},  // a first touch
+                                         {Time{10us}, {500, 4}}});
+    b.first_touch = true;
+    b.run();
+    auto const again = own == FoundBy::gmmu ? own : FoundBy::fault;  // the mock maps it once more
+    CHECK(found_by(*b.answers) == Found{own, FoundBy::iommu, FoundBy::fault, again});
+  }
+}
+
 TEST_CASE("GMMU centralized: every request goes to the IOMMU, no entry is read") {
   auto const table = one_page();
   GmmuBench b(spec_of("centralized", table), {{Time{100ns}, {kPage, 1}}, {Time{100ns}, {kRemote, 2}}});
@@ -53,6 +68,7 @@ TEST_CASE("GMMU bypass: asked both ways, the walk answers and the IOMMU's answer
   b.run();
   REQUIRE(b.answers->count() == 3);
   CHECK(b.answers->nanoseconds()[2] == 10'000 + 2 + 10 + 1 + 1);  // one read: its neighbour's walk is cached
+  CHECK(found_by(*b.answers) == Found{FoundBy::gmmu, FoundBy::iommu, FoundBy::gmmu});
   CHECK(b.gmmu.state().stats.late_responses == 1);
   CHECK(b.router("undecided_requests") == 1);
   CHECK(b.router("local_predictions") == 0);  // the first epoch has nothing to predict from
@@ -66,6 +82,7 @@ TEST_CASE("GMMU bypass: asked both ways, the IOMMU answers and the walk is disca
   b.run();
   REQUIRE(b.answers->count() == 3);
   CHECK(b.answers->nanoseconds()[2] == 10'000 + 2 + 20 + 1 + 1);
+  CHECK(found_by(*b.answers) == Found{FoundBy::gmmu, FoundBy::iommu, FoundBy::iommu});
   CHECK(b.gmmu.state().stats.late_responses == 1);
   CHECK(b.gmmu.state().stats.responses == 3);
   CHECK(b.gmmu.waiting_for().empty());

@@ -20,12 +20,6 @@ TranslateResponse answer(std::uint64_t page, std::uint32_t record, PhysAddr fram
   return {page, frame, record + 1, FoundBy::replay};
 }
 using Pages = std::vector<std::uint64_t>;
-using Found = std::vector<FoundBy>;
-Found found_by(Sink<TranslateResponse> const& answers) {
-  Found all;
-  for (auto const& r : answers.records()) all.push_back(r.message.found_by);
-  return all;
-}
 
 }  // namespace
 
@@ -39,7 +33,7 @@ TEST_CASE(
   b.feed(b.gmmu.from_iommu, {{Time{2500ns}, answer(500, 0, local_frame(500))}});
   b.run();
   // Asked for at 101, back at 1102; the fault leaves with the answer. The second is merged.
-  CHECK(found_by(*b.answers) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::replay, FoundBy::table});
+  CHECK(found_by(*b.answers) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::replay, FoundBy::iommu});
   CHECK(b.answers->records()[0].message.tag == 17);
   CHECK(b.answers->records()[0].message.frame == kNoFrame);
   CHECK(b.answers->nanoseconds()[2] == 2501);
@@ -119,7 +113,7 @@ TEST_CASE("GMMU: a fault of a request that its walk has answered already leaves 
   GmmuBench b(spec, {{Time{100ns}, {kPage, 1}}, {Time{2000ns}, {kPage + 1, 2}}});
   b.unrecorded_from = kPage + 1;
   b.run();
-  CHECK(found_by(*b.answers) == Found{FoundBy::table, FoundBy::table});
+  CHECK(found_by(*b.answers) == Found{FoundBy::gmmu, FoundBy::gmmu});
   CHECK(b.gmmu.state().stats.late_responses == 1);
   CHECK(b.faults->count() == 0);
   CHECK(b.gmmu.waiting_for().empty());

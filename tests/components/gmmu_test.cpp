@@ -155,7 +155,7 @@ TEST_CASE("GMMU: under random load every policy answers every request exactly on
       b.join_family(gmmu.read_entry, {cache.request});
       ResponderSpec<TranslateRequest, TranslateResponse> iommu_spec;
       iommu_spec.reply = [&](TranslateRequest const& m) {
-        return TranslateResponse{m.page, frame_of(m.page), m.from};
+        return TranslateResponse{m.page, frame_of(m.page), m.from, FoundBy::iommu};
       };
       iommu_spec.delay = scattered(iommu_delay, 4);
       auto& iommu = b.responder<TranslateRequest, TranslateResponse>(iommu_spec, gmmu.from_iommu);
@@ -282,7 +282,8 @@ TEST_CASE(
     CHECK(m.frame == kNoFrame);
     CHECK(m.tag == 17);
     CHECK(b.answers->records()[1].message.tag == 18);
-    CHECK(b.answers->records()[1].message.found_by == FoundBy::table);
+    CHECK(b.answers->records()[1].message.found_by ==
+          (router == std::string_view("distributed") ? FoundBy::gmmu : FoundBy::iommu));
     CHECK_FALSE(b.gmmu.state().table.find(500));
     CHECK(b.gmmu.state().stats.faulted_responses == 1);
     CHECK(b.gmmu.waiting_for().empty());
@@ -305,7 +306,7 @@ TEST_CASE("GMMU: a replay writes the entry of a page of its own GPU, and goes on
     CHECK(b.answers->records()[i].message.found_by == (i == 2 ? FoundBy::settled : FoundBy::replay));
     CHECK(b.answers->records()[i].message.page == 499 + i);
   }
-  CHECK(b.answers->records()[4].message.found_by == FoundBy::table);  // walked for here
+  CHECK(b.answers->records()[4].message.found_by == FoundBy::gmmu);  // walked for here
   CHECK(b.answers->records()[4].message.frame == local_frame(500));
   CHECK(b.iommu->records().size() == 1);
   CHECK_FALSE(b.gmmu.state().table.find(501));

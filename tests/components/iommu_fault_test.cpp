@@ -36,7 +36,7 @@ TEST_CASE(
   // a cycle later, and another.
   CHECK(b.answers->nanoseconds() == Times{114, 115, 500 + 14, 1117, 1118, 5000 + 50});
   CHECK(found_by(*b.answers) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::nothing, FoundBy::replay,
-                                      FoundBy::replay, FoundBy::table});
+                                      FoundBy::replay, FoundBy::iommu});
   auto const frame = physical(1, 200 << 12);
   CHECK(b.answers->records()[0].message.frame == kNoFrame);
   CHECK(b.answers->records()[3].message.frame == frame);

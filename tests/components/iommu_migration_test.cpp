@@ -108,7 +108,7 @@ TEST_CASE(
                 {.requests = {{Time{100ns}, ask(kOnGpu1, 1, 7)}, {Time{200ns}, ask(kOnGpu1, 0, 8)}},
                  .mapped = {{Time{900ns}, answered(kOnGpu1, physical(0, 0))}}});
   CHECK(b.out->nanoseconds() == Times{150, 202, 902});
-  CHECK(found_by(*b.out) == Found{FoundBy::table, FoundBy::nothing, FoundBy::settled});
+  CHECK(found_by(*b.out) == Found{FoundBy::iommu, FoundBy::nothing, FoundBy::settled});
   CHECK(b.faults->nanoseconds() == Times{202});
   CHECK(b.iommu.state().stats.tlb_hits == 1);
 }
@@ -227,7 +227,7 @@ TEST_CASE("IOMMU: a fault of a page that moves holds no entry that a walk needs,
   MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 0, 7)},
                                     {Time{200ns}, ask(kOnGpu1, 2, 8)},
                                     {Time{300ns}, ask(kPage, 2, 9)}}});
-  CHECK(found_by(*b.out) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::table});
+  CHECK(found_by(*b.out) == Found{FoundBy::nothing, FoundBy::nothing, FoundBy::iommu});
   CHECK(b.out->nanoseconds()[2] < 360);
 }
 

@@ -137,7 +137,7 @@ TEST_CASE("IOMMU: an answer says whether a table had the page or a fault has put
                                 {Time{301ns}, ask(55, 2, 4)},     // joins that fault
                                 {Time{5us}, ask(55, 0, 5)}});     // mapped since
   CHECK(found_by(*b.answers) ==
-        Found{FoundBy::table, FoundBy::table, FoundBy::fault, FoundBy::fault, FoundBy::table});
+        Found{FoundBy::iommu, FoundBy::iommu, FoundBy::fault, FoundBy::fault, FoundBy::iommu});
 }
 
 TEST_CASE("IOMMU: a walker is free while the driver serves its fault") {

@@ -174,6 +174,118 @@ TEST_CASE("SM: kernels of two streams on it at once have each its own counts, sc
   CHECK(test::stat_of(b.sm, "sm", "transactions") == 5);
 }
 
+TEST_CASE("SM: a transaction that misses the L1 TLB counts for whoever had its page, merged ones each") {
+  // Two lines of each page; the TLB has page 7 for the third, in its own time.
+  Program program;
+  for (VirtAddr page = 2; page < 8; ++page) program.push_back(load(page << 12, 64, 2));
+  program.push_back(load(7 << 12 | 0x80, 64, 1, true));
+  program.push_back(compute(1, true));
+  auto const w = same_for_all(program);
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
+  b.found_by = {{3, FoundBy::gmmu}, {4, FoundBy::gmmu}, {5, FoundBy::iommu}, {6, FoundBy::fault}};
+  b.run();
+  auto const did = reported(b, 0, 1);
+  CHECK(did.l1_tlb_hits == 1);
+  CHECK(did.l1_tlb_misses == 12);
+  CHECK(did.l2_tlb_hits == 4);
+  CHECK(did.gmmu_translations == 4);
+  CHECK(did.iommu_translations == 2);
+  CHECK(did.fault_translations == 2);
+}
+
+TEST_CASE("SM: a transaction that was ever kept for a fault counts for that, and once") {
+  // Page 2 faults twice; the page 3 that joins the second time has not been kept before. Page 4 settles.
+  auto const w = same_for_all({load(0x2000), load(0x2040), load(0x4000), compute(500), load(0x2080),
+                               compute(1000), load(0x20c0), compute(1, true)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
+  b.faults = {{2, 2}, {4, 1}};
+  b.found_by = {{2, FoundBy::iommu}};
+  auto settled = replay(4, physical(0, 70 << 12));
+  settled.found_by = FoundBy::settled;
+  b.feed(b.sm.translation, {{Time{400ns}, replay(2)}, {Time{400ns}, settled}, {Time{900ns}, replay(2)}});
+  b.run();
+  auto const did = reported(b, 0, 1);
+  CHECK(did.faulted == 6);
+  CHECK(did.replayed == 6);
+  CHECK(did.l1_tlb_misses == 4);
+  CHECK(did.l1_tlb_hits == 1);
+  CHECK(did.fault_translations == 4);
+  CHECK(did.iommu_translations == 0);
+  CHECK(did.l2_tlb_hits == 0);
+}
+
+TEST_CASE("SM: what joins the translation of one that has faulted before counts for who has found it") {
+  // The load at 420 misses while the first one is asked for again.
+  auto const w = same_for_all({load(0x2000), compute(318), load(0x2040), compute(1, true)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
+  b.faults = {{2, 1}};
+  b.found_by = {{2, FoundBy::gmmu}};
+  b.feed(b.sm.translation, {{Time{400ns}, replay(2)}});
+  b.run();
+  CHECK(b.tlb->records().size() == 2);
+  auto const did = reported(b, 0, 1);
+  CHECK(did.faulted == 1);
+  CHECK(did.l1_tlb_misses == 2);
+  CHECK(did.fault_translations == 1);
+  CHECK(did.gmmu_translations == 1);
+}
+
+TEST_CASE("SM: a request to an L2 cache counts once, by whose cache it is and whether it had the line") {
+  // Lines 0 and 2 of a page are there, 1 and 3 are not. The second load of line 1 joins the first.
+  auto const w = same_for_all({load(0x2000, 64, 4), load(0x2040), store(0x2000), store(0x2040), store(0x20c0),
+                               load(kRemote, 64, 3), store(kRemote), store(kRemote + 0x40),
+                               store(kRemote + 0x80), compute(1, true), load(0x2040), compute(1, true)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
+  auto const did = reported(b, 0, 1);
+  CHECK(did.l1_hits == 1);
+  CHECK(did.l1_misses == 8);
+  CHECK(did.stores == 6);
+  CHECK(did.remote_accesses == 6);
+  CHECK(did.l2_hits == 3);
+  CHECK(did.l2_misses == 4);
+  CHECK(did.remote_l2_hits == 4);
+  CHECK(did.remote_l2_misses == 2);
+}
+
+TEST_CASE("SM: two streams' requests, translations and scalar loads count for each by itself") {
+  // Both begin with the same line, which the first one asks for; stream 1 has a scalar load that hits.
+  auto const kernel = [](std::uint32_t stream) {
+    return std::make_unique<HandKernel>(shape(), [stream](std::uint64_t, std::uint32_t) {
+      Program program{load(0x2000), scalar_load(stream == 0 ? 0x9040 : 0x9000)};
+      if (stream == 1) program.push_back(store(0x3040));
+      if (stream == 1) program.push_back(load(kRemote));
+      program.push_back(compute(1, true));
+      return program;
+    });
+  };
+  std::vector<std::unique_ptr<Kernel const>> kernels;
+  kernels.push_back(kernel(0));
+  kernels.push_back(kernel(1));
+  Workload const w("two", {}, std::move(kernels), {}, {Operation::launch(0, 0), Operation::launch(1, 1)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}, {Time{101ns}, {0, 1, 1}}}, always(50ns),
+            always(20ns));
+  b.found_by = {{2, FoundBy::gmmu}, {3, FoundBy::iommu}};
+  b.run();
+  auto const& first = b.sm.state().stats[0];
+  auto const& second = b.sm.state().stats[1];
+  CHECK(first.gmmu_translations == 1);
+  CHECK(second.gmmu_translations == 1);
+  CHECK(first.iommu_translations == 0);
+  CHECK(second.iommu_translations == 1);
+  CHECK(first.l2_tlb_hits == 0);
+  CHECK(second.l2_tlb_hits == 1);
+  CHECK(first.l2_hits == 1);
+  CHECK(first.l2_misses == 0);
+  CHECK(first.remote_l2_hits == 0);
+  CHECK(second.l2_hits == 0);
+  CHECK(second.l2_misses == 1);
+  CHECK(second.remote_l2_hits == 1);
+  CHECK(second.l1_misses == 2);
+  CHECK(first.scalar_hits == 0);
+  CHECK(second.scalar_hits == 1);
+  CHECK(second.scalar_transactions == 1);
+}
+
 TEST_CASE(
     "dispatcher: with a kernel's end the host gets the sums of what its SMs reported, of that kernel alone") {
   auto const first = grid_of(2);

@@ -87,6 +87,20 @@ TEST_CASE("L2 partitions: a write of another partition's line is done when its h
   CHECK(h.memory_b->records().empty());
 }
 
+TEST_CASE("L2 partitions: what the home slice says of a line is passed on, and a slice's own copy is there") {
+  auto const other = kFar + 512;  // the next line of the same home
+  Halves h({{Time{10ns}, read(kFar, 1)},
+            {Time{11ns}, read(kFar + 32, 2)},     // joins it
+            {Time{500ns}, read(kFar, 3)},         // its own copy
+            {Time{2us}, read(other, 4)},          // the home has it
+            {Time{3us}, write(other, 5)},         // the home has it
+            {Time{4us}, write(kFar + 1024, 6)}},  // nobody has it
+           {{Time{1us}, read(other, 7)}});
+  CHECK(tags(*h.answers_a) == std::vector<std::uint32_t>{1, 2, 3, 4, 5, 6});
+  CHECK(found_by(*h.answers_a) == Found{FoundBy::memory, FoundBy::memory, FoundBy::cache, FoundBy::cache,
+                                        FoundBy::cache, FoundBy::memory});
+}
+
 TEST_CASE("L2 partitions: a copy is clean, so that its eviction costs nothing") {
   // All of them fall into one set of two ways.
   Script script{{Time{10ns}, read(kFar, 0)}, {Time{500ns}, write(kFar, 1)}};

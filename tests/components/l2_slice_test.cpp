@@ -28,11 +28,12 @@ L2SliceSpec small_slice() {
 
 struct SliceBench : Bench {
   explicit SliceBench(L2SliceSpec spec, std::vector<Record<MemRequest>> script,
-                      std::function<Duration(std::uint64_t)> delay = always(50ns))
+                      std::function<Duration(std::uint64_t)> delay = always(50ns),
+                      Below below = Below::memory)
       : slice(system.add<L2Slice>("slice", std::move(spec))) {
     feed(slice.request, std::move(script));
     answers = sinks(slice.response, 2);
-    dram = &responder<MemRequest, MemResponse>(memory(std::move(delay)), slice.filled);
+    dram = &responder<MemRequest, MemResponse>(memory(std::move(delay), below), slice.filled);
     join_family(slice.dram, {dram->request});
     run();
   }
@@ -58,6 +59,24 @@ TEST_CASE("L2 slice: a miss is look-up, memory and back; a hit is the look-up") 
   CHECK(s.hits == 1);
   CHECK(s.misses == 1);
   CHECK(b.slice.waiting_for().empty());
+}
+
+TEST_CASE("L2 slice: a response says whether the line was there when its request was looked up") {
+  // Also where a cache in front of memory has it.
+  for (auto const below : {Below::memory, Below::cache}) {
+    SliceBench b(small_slice(),
+                 {{Time{10ns}, read(0x80, 1)},
+                  {Time{12ns}, read(0xa0, 2)},    // joins it
+                  {Time{100ns}, read(0x80, 3)},   // has it
+                  {Time{200ns}, write(0x80, 4)},  // has it
+                  {Time{300ns}, write(0x40, 5)},  // takes its line without a read
+                  {Time{400ns}, read(0x40, 6)}},  // has it
+                 always(50ns), below);
+    CHECK(tags(*b.answers[0]) == Tags{1, 2, 3, 4, 5, 6});
+    CHECK(found_by(*b.answers[0]) == Found{FoundBy::memory, FoundBy::memory, FoundBy::cache, FoundBy::cache,
+                                           FoundBy::memory, FoundBy::cache});
+    CHECK(b.slice.state().stats.hits == 3);
+  }
 }
 
 TEST_CASE("L2 slice: an entry of a page table is read with its line") {

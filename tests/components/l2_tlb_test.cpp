@@ -13,6 +13,8 @@ namespace {
 using Times = std::vector<std::int64_t>;
 
 constexpr std::uint64_t kNotMapped = 1 << 20;
+constexpr std::uint64_t kFirstTouch = 60;
+constexpr std::uint64_t kByIommu = 61;
 PhysAddr frame_of(std::uint64_t page) {
   return physical(1, page << 12);
 }
@@ -20,7 +22,10 @@ ResponderSpec<TranslateRequest, TranslateResponse> walker(std::function<Duration
   ResponderSpec<TranslateRequest, TranslateResponse> spec;
   spec.reply = [](TranslateRequest const& m) {
     if (m.page == kNotMapped) return TranslateResponse{m.page, kNoFrame, m.from, FoundBy::nothing};
-    return TranslateResponse{m.page, frame_of(m.page), m.from};
+    auto const found_by = m.page == kFirstTouch ? FoundBy::fault
+                          : m.page == kByIommu  ? FoundBy::iommu
+                                                : FoundBy::gmmu;
+    return TranslateResponse{m.page, frame_of(m.page), m.from, found_by};
   };
   spec.delay = std::move(delay);
   return spec;
@@ -207,6 +212,23 @@ TEST_CASE("L2 TLB: invalidations of two moves are under way at a time, each ackn
   CHECK(b.tlb.state().invalidated_entries == 0);
 }
 
+TEST_CASE("L2 TLB: an answer says that the TLB had the page, or who has found it for all who waited") {
+  for (auto const& [page, by] : {std::pair{7UL, FoundBy::gmmu}, std::pair{kByIommu, FoundBy::iommu},
+                                 std::pair{kFirstTouch, FoundBy::fault}}) {
+    TlbBench b(small_tlb(4), {{Time{10ns}, {page, 0}},
+                              {Time{11ns}, {page, 0}},
+                              {Time{12ns}, {page, 1}},
+                              {Time{100ns}, {page, 0}},
+                              {Time{110ns}, {page, 1}}});
+    for (auto const* sm : b.sms) {
+      REQUIRE(sm->count() >= 2);
+      for (auto const& r : sm->records())
+        CHECK(r.message.found_by == (r.at < Time{100ns} ? by : FoundBy::l2_tlb));
+    }
+    CHECK(b.sms[0]->count() + b.sms[1]->count() == 5);
+  }
+}
+
 TEST_CASE("L2 TLB: a page that is not mapped fills nothing, frees its MSHR, and all who wait hear of it") {
   TlbBench b(small_tlb(1), {{Time{10ns}, {kNotMapped, 0}},
                             {Time{11ns}, {kNotMapped, 1}},
@@ -219,7 +241,7 @@ TEST_CASE("L2 TLB: a page that is not mapped fills nothing, frees its MSHR, and 
     CHECK(r.message.page == kNotMapped);
     CHECK(r.message.found_by == FoundBy::nothing);
   }
-  CHECK(b.sms[0]->records()[1].message.found_by == FoundBy::table);
+  CHECK(b.sms[0]->records()[1].message.found_by == FoundBy::gmmu);
   CHECK(b.tlb.state().faulted_misses == 2);
   CHECK(b.tlb.waiting_for().empty());
 }
@@ -235,7 +257,7 @@ TEST_CASE("L2 TLB: a replay reaches every SM behind the answers given before it,
   CHECK(b.sms[0]->nanoseconds() == Times{37, 105, 106, 107});
   CHECK(b.sms[1]->nanoseconds() == Times{107, 107});
   CHECK(b.sms[0]->records()[3].message.found_by == FoundBy::replay);
-  CHECK(b.sms[1]->records()[0].message.found_by == FoundBy::table);
+  CHECK(b.sms[1]->records()[0].message.found_by == FoundBy::l2_tlb);
   CHECK(b.sms[1]->records()[1].message.found_by == FoundBy::replay);
   // Two who are told that the page is not mapped, at 36 and 37, and its replay at 36.
   TlbBench faults(small_tlb(4), {{Time{10ns}, {kNotMapped, 0}}, {Time{11ns}, {kNotMapped, 1}}}, {},

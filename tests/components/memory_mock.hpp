@@ -8,9 +8,18 @@ namespace farfault::mock {
 
 using Memory = Responder<MemRequest, MemResponse>;
 
-inline ResponderSpec<MemRequest, MemResponse> memory(std::function<Duration(std::uint64_t)> delay) {
+// They say that they had the lines of even numbers, if they are caches.
+enum class Below { memory, cache };
+inline FoundBy line_found(PhysAddr address, Below below = Below::cache) {
+  return below == Below::cache && address / 64 % 2 == 0 ? FoundBy::cache : FoundBy::memory;
+}
+
+inline ResponderSpec<MemRequest, MemResponse> memory(std::function<Duration(std::uint64_t)> delay,
+                                                     Below below = Below::memory) {
   ResponderSpec<MemRequest, MemResponse> spec;
-  spec.reply = [](MemRequest const& m) { return MemResponse{m.address, m.tag, m.access, {}}; };
+  spec.reply = [below](MemRequest const& m) {
+    return MemResponse{m.address, m.tag, m.access, line_found(m.address, below), {}};
+  };
   spec.delay = std::move(delay);
   return spec;
 }
@@ -20,6 +29,14 @@ inline MemRequest read(PhysAddr address, std::uint32_t tag = 0, std::uint16_t fr
 }
 inline MemRequest write(PhysAddr address, std::uint32_t tag = 0, std::uint16_t from = 0) {
   return {address, tag, from, Access::write, 64};
+}
+
+using Found = std::vector<FoundBy>;
+template <class M>
+Found found_by(Sink<M> const& sink) {
+  Found all;
+  for (auto const& r : sink.records()) all.push_back(r.message.found_by);
+  return all;
 }
 
 inline std::vector<std::uint32_t> tags(Sink<MemResponse> const& sink) {

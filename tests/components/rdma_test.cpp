@@ -44,6 +44,22 @@ TEST_CASE("RDMA: a remote read or write takes the sum of its stages, there and b
   }
 }
 
+TEST_CASE("RDMA: what the other device's cache says of a line comes back with the response") {
+  for (bool const with_switch : {false, true}) {
+    TwoGpus b(Sizes{8, 1}, with_switch, always(50ns), Below::cache);
+    b.feed(b.gpu[0]->remote_request, {{Time{1us}, read(physical(1, 0x80), 1)},
+                                      {Time{2us}, read(physical(1, 0xc0), 2)},
+                                      {Time{3us}, write(physical(1, 0x100), 3)},
+                                      {Time{4us}, write(physical(1, 0x140), 4)}});
+    b.feed(b.gpu[1]->remote_request, {});
+    auto const sms = b.sinks(b.gpu[0]->remote_response, 1);
+    b.sinks(b.gpu[1]->remote_response, 1);
+    b.run();
+    CHECK(tags(*sms[0]) == std::vector<std::uint32_t>{1, 2, 3, 4});
+    CHECK(found_by(*sms[0]) == Found{FoundBy::cache, FoundBy::memory, FoundBy::cache, FoundBy::memory});
+  }
+}
+
 TEST_CASE("RDMA: a stream of remote reads is bound by the wire that carries the lines") {
   TwoGpus b({64, 8, 256, 256}, false);
   auto& client = b.system.add<Client<MemRequest, MemResponse>>(

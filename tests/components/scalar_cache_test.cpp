@@ -45,7 +45,7 @@ struct ScalarBench : Bench {
     tlb_spec.reply = [this, size](TranslateRequest const& m) {
       if (m.page == kNotMapped && faults-- > 0)
         return TranslateResponse{m.page, kNoFrame, 0, FoundBy::nothing};
-      if (size != 0) return TranslateResponse{m.page, kLargeFrame, 0, FoundBy::table, size};
+      if (size != 0) return TranslateResponse{m.page, kLargeFrame, 0, FoundBy::l2_tlb, size};
       return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12), 0};
     };
     tlb_spec.delay = always(20ns);
@@ -111,6 +111,16 @@ TEST_CASE("scalar cache: one request is looked up and one answer leaves in a cyc
   CHECK(b.local->records().size() == 1);
   CHECK(b.answers[0]->nanoseconds() == Times{176, 177, 402, 403});
   CHECK(b.answers[1]->nanoseconds() == Times{178});
+}
+
+TEST_CASE("scalar cache: an answer says whether the line was there; those that wait for it have missed too") {
+  ScalarBench b({at(100, request(0x2000, 0)), at(100, request(0x2004, 1)), at(400, request(0x2000, 2)),
+                 at(500, request(kKernelArguments, 3)), at(600, request(kKernelArguments, 4))});
+  std::vector<ScalarStatus> status;
+  for (auto const& r : b.answers[0]->records()) status.push_back(r.message.status);
+  CHECK(status == std::vector<ScalarStatus>{ScalarStatus::missed, ScalarStatus::missed, ScalarStatus::hit,
+                                            ScalarStatus::missed, ScalarStatus::hit});
+  CHECK(b.cache.state().stats[0].hits == 2);
 }
 
 TEST_CASE("scalar cache: arguments need no translation and lie in the GPU's own memory") {
@@ -212,9 +222,9 @@ TEST_CASE(
     status.push_back(r.message.status);
   }
   CHECK(warps == std::vector<std::uint32_t>{5, 6, 7, 5, 7, 5, 7});
-  CHECK(status == Status{ScalarStatus::faulted, ScalarStatus::done, ScalarStatus::faulted,
-                         ScalarStatus::replayed, ScalarStatus::replayed, ScalarStatus::done,
-                         ScalarStatus::done});
+  CHECK(status == Status{ScalarStatus::faulted, ScalarStatus::missed, ScalarStatus::faulted,
+                         ScalarStatus::replayed, ScalarStatus::replayed, ScalarStatus::missed,
+                         ScalarStatus::missed});
   CHECK(b.answers[0]->nanoseconds() == Times{123, 177, 201, 501, 502, 576, 577});
   auto const& s = b.cache.state().stats[0];
   CHECK(s.faulted == 2);

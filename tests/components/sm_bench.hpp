@@ -1,5 +1,6 @@
 // An SM between a dispatcher, an L2 cache, an L2 TLB and an RDMA engine of mocks: clock 1 GHz, L1 look-ups of
-// 1 cycle, links of 1 ns, memory 50 ns, translation 20 ns.
+// 1 cycle, links of 1 ns, memory 50 ns, translation 20 ns. Lines of even numbers are in the L2 caches and in
+// the scalar cache.
 #pragma once
 
 #include <functional>
@@ -50,22 +51,27 @@ struct SmBench : Bench {
     feed(sm.start, std::move(script));
     counts = &sink(sm.counts);
     done = &sink(sm.done);
-    cache = &responder<MemRequest, MemResponse>(memory(memory_delay), sm.memory_response);
+    cache = &responder<MemRequest, MemResponse>(memory(memory_delay, Below::cache), sm.memory_response);
     join_family(sm.memory_request, {cache->request});
-    remote = &responder<MemRequest, MemResponse>(memory(memory_delay), sm.remote_response);
+    remote = &responder<MemRequest, MemResponse>(memory(memory_delay, Below::cache), sm.remote_response);
     join(sm.remote_request, remote->request);
     ResponderSpec<TranslateRequest, TranslateResponse> tlb_spec;
     tlb_spec.reply = [this](TranslateRequest const& m) {
       if (auto const f = faults.find(m.page); f != faults.end() && f->second-- > 0)
         return TranslateResponse{m.page, kNoFrame, 0, FoundBy::nothing};
-      if (size != 0) return TranslateResponse{m.page, kLargeFrame, 0, FoundBy::table, size};
-      return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12), 0};
+      if (size != 0) return TranslateResponse{m.page, kLargeFrame, 0, FoundBy::l2_tlb, size};
+      auto const f = found_by.find(m.page);
+      return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12), 0,
+                               f == found_by.end() ? FoundBy::l2_tlb : f->second};
     };
     tlb_spec.delay = std::move(tlb_delay);
     tlb = &responder<TranslateRequest, TranslateResponse>(tlb_spec, sm.translation);
     join(sm.translate, tlb->request);
     ResponderSpec<ScalarRequest, ScalarResponse> scalar_spec;
-    scalar_spec.reply = [](ScalarRequest const& m) { return ScalarResponse{m.warp}; };
+    scalar_spec.reply = [](ScalarRequest const& m) {
+      auto const hit = m.address / 64 % 2 == 0;
+      return ScalarResponse{m.warp, hit ? ScalarStatus::hit : ScalarStatus::missed, {}};
+    };
     scalar_spec.delay = always(10ns);
     scalar = &responder<ScalarRequest, ScalarResponse>(scalar_spec, sm.scalar_response);
     join(sm.scalar_request, scalar->request);
@@ -80,8 +86,9 @@ struct SmBench : Bench {
     return spec;
   }
   Sm& sm;
-  std::map<std::uint64_t, int> faults;  // by page: so many requests are answered that it is not mapped
-  std::uint8_t size = 0;                // of all pages; large ones are at kLargeFrame
+  std::map<std::uint64_t, int> faults;        // by page: so many requests are answered that it is not mapped
+  std::map<std::uint64_t, FoundBy> found_by;  // by page: else the L2 TLB
+  std::uint8_t size = 0;                      // of all pages; large ones are at kLargeFrame
   Sink<KernelCounts>* counts = nullptr;
   Sink<BlockDone>* done = nullptr;
   Memory* cache = nullptr;

@@ -80,7 +80,31 @@ void check_adds_up(ModelRun& run) {
     CHECK(did.l1_tlb_hits + did.l1_tlb_misses == did.transactions);
     CHECK(did.l1_hits + did.l1_misses + did.stores == did.transactions);
     CHECK(did.faulted == did.replayed);
+    CHECK(did.l2_tlb_hits + did.gmmu_translations + did.iommu_translations + did.fault_translations ==
+          did.l1_tlb_misses);
+    CHECK(did.fault_translations <= did.l1_tlb_misses);
+    CHECK(did.remote_l2_hits + did.remote_l2_misses == did.remote_accesses);
+    CHECK(did.l2_hits + did.l2_misses + did.remote_accesses <= did.l1_misses + did.stores);
+    CHECK(did.scalar_hits <= did.scalar_transactions);
   }
+  // What the shared devices count, less what scalar caches ask them for.
+  auto const sum = [&](auto... stats) { return (run.total("sm", stats) + ...); };
+  auto const caches = [&](std::string const& stat) {
+    return run.total("l2_slice", stat) + run.total("llc_slice", stat);
+  };
+  auto const scalar_misses = run.total("scalar_cache", "misses");
+  CHECK(sum("scalar_hits") == run.total("scalar_cache", "hits"));
+  auto const requests = sum("l2_hits", "l2_misses", "remote_l2_hits", "remote_l2_misses");
+  CHECK(requests <= caches("data_requests"));
+  CHECK(caches("data_requests") - requests <= scalar_misses);
+  auto const hits = sum("l2_hits", "remote_l2_hits");
+  CHECK(hits <= caches("data_hits"));
+  CHECK(caches("data_hits") - hits <= scalar_misses);
+}
+
+// Of relu, whose accesses are whole lines of its buffers, each but once.
+std::uint64_t lines_of(std::uint64_t bytes) {
+  return bytes / 64;
 }
 
 }  // namespace
@@ -141,6 +165,72 @@ TEST_CASE("kernels: their counts add up where pages fault, move, or are large, a
     check_adds_up(run);
     if (std::string_view(more).find("\"driver\"") != std::string_view::npos)
       CHECK(run.total("sm", "faulted") > 0);
+  }
+}
+
+TEST_CASE(
+    "kernels: what one reads from memory, or asks the page tables for, the next one finds in the caches") {
+  ModelRun run(model("relu", "workload.relu.size = \"256 KiB\"\n"), on("relu", 0, 3), {});
+  check_adds_up(run);
+  auto const lines = lines_of(256 << 10);
+  auto const& records = run.assembly().host().state().records;
+  REQUIRE(records.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CAPTURE(i);
+    auto const& did = records[i].counts;
+    // Pages of four blocks are dealt out to the four GPUs in turn, and blocks too.
+    CHECK(did.transactions == lines);
+    CHECK(did.l2_hits == (i == 0 ? 0 : lines / 4));
+    CHECK(did.l2_misses == (i == 0 ? lines / 4 : 0));
+    CHECK(did.remote_l2_hits == (i == 0 ? 0 : 3 * lines / 4));
+    CHECK(did.remote_l2_misses == (i == 0 ? 3 * lines / 4 : 0));
+    CHECK((did.gmmu_translations > 0) == (i == 0));
+    CHECK((did.iommu_translations > 0) == (i == 0));
+    CHECK(did.fault_translations == 0);
+    if (i > 0) CHECK(did.l2_tlb_hits == did.l1_tlb_misses);
+  }
+  CHECK(records[0].counts.iommu_translations > records[0].counts.gmmu_translations);
+}
+
+TEST_CASE("kernels: of applications that share SMs and caches each counts its own requests") {
+  ModelRun run(model("relu", "workload.relu.size = \"256 KiB\"\n"), on("large", 0, 2),
+               {{"relu", "size = \"128 KiB\"", on("small", 1, 2)}});
+  check_adds_up(run);
+  std::map<std::uint32_t, int> seen;
+  for (auto const& r : run.assembly().host().state().records) {
+    auto const lines = lines_of(r.kernel == 0 ? 256 << 10 : 128 << 10);
+    auto const again = seen[r.kernel]++ != 0;
+    CHECK(r.counts.l2_hits == (again ? lines / 4 : 0));
+    CHECK(r.counts.l2_misses == (again ? 0 : lines / 4));
+    CHECK(r.counts.remote_l2_hits == (again ? 3 * lines / 4 : 0));
+    CHECK(r.counts.remote_l2_misses == (again ? 0 : 3 * lines / 4));
+  }
+  CHECK(seen == std::map<std::uint32_t, int>{{0, 2}, {1, 2}});
+}
+
+TEST_CASE("kernels: on a GPU alone a page comes from its fault, and from the L2 TLB from then on") {
+  auto const text =
+      "machine.topology = \"generic\"\nmachine.generic.gpus = 1\ngpu.sms = 1\nmemory.placement = "
+      "\"first_touch\"\nworkload.name = \"relu\"\n"
+      "workload.relu.size = \"256 KiB\"\nmemory.page_size = \"4KiB\"\n";
+  for (bool const by_driver : {false, true}) {
+    CAPTURE(by_driver);
+    ModelRun run(text + std::string("memory.first_touch_by = \"") + (by_driver ? "driver\"\n" : "iommu\"\n"),
+                 on("relu", 0, 2), {});
+    check_adds_up(run);
+    auto const& records = run.assembly().host().state().records;
+    REQUIRE(records.size() == 2);
+    auto const& first = records[0].counts;
+    CHECK(first.fault_translations >= (256 << 10) / 4096);
+    CHECK((first.faulted > 0) == by_driver);
+    if (by_driver) CHECK(first.fault_translations == first.faulted);
+    CHECK(first.iommu_translations == 0);
+    if (!by_driver) CHECK(first.gmmu_translations == 0);
+    auto const& second = records[1].counts;
+    CHECK(second.fault_translations == 0);
+    CHECK(second.l2_tlb_hits == second.l1_tlb_misses);
+    CHECK(second.l2_hits == lines_of(256 << 10));
+    CHECK(second.remote_accesses == 0);
   }
 }
 

@@ -137,7 +137,7 @@ bool ScalarCache::read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx
   auto const looked_up = at + spec().clock.cycles(spec().params.latency);
   if (s.cache.lookup(line)) {
     ++s.stats[m.requester.application].hits;
-    answer(m, looked_up, cx);
+    answer(m, looked_up, ScalarStatus::hit, cx);
     return true;
   }
   auto entry = s.mshrs.find(line);
@@ -165,7 +165,7 @@ bool ScalarCache::read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx
 }
 
 // One answer leaves in a cycle.
-void ScalarCache::answer(ScalarRequest const& m, Time at, Cx& cx, ScalarStatus status) const {
+void ScalarCache::answer(ScalarRequest const& m, Time at, ScalarStatus status, Cx& cx) const {
   auto& s = cx.state();
   auto const start = std::max(at, s.answer_free);
   s.answer_free = spec().clock.after(start);
@@ -189,7 +189,7 @@ void ScalarCache::keep_faulted(std::uint64_t page, ScalarRequest const& m, Cx& c
   auto& s = cx.state();
   s.faulted.keep(page, m);
   ++s.stats[m.requester.application].faulted;
-  answer(m, std::max(s.port_free, cx.now()), cx, ScalarStatus::faulted);
+  answer(m, std::max(s.port_free, cx.now()), ScalarStatus::faulted, cx);
 }
 
 // The requests of the page go on ahead of those that are stalled.
@@ -198,7 +198,7 @@ void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
   if (m.found_by == FoundBy::replay) {
     if (!s.faulted.holds(m.page)) return;
     s.faulted.replay(m.page,
-                     [&](ScalarRequest const& r) { answer(r, cx.now(), cx, ScalarStatus::replayed); });
+                     [&](ScalarRequest const& r) { answer(r, cx.now(), ScalarStatus::replayed, cx); });
     return resume(cx);
   }
   if (m.found_by == FoundBy::settled) return settle(m, cx);
@@ -227,7 +227,7 @@ void ScalarCache::settle(TranslateResponse const& m, Cx& cx) const {
   if (!s.faulted.holds(m.page)) return;
   s.tlb->fill(m.page, m.translation());
   s.faulted.settle(m.page, [&](ScalarRequest const& kept) {
-    answer(kept, cx.now(), cx, ScalarStatus::replayed);
+    answer(kept, cx.now(), ScalarStatus::replayed, cx);
     read_later(m.translation(), kept, s);
   });
   resume(cx);
@@ -239,7 +239,7 @@ void ScalarCache::on_memory(MemResponse const& m, Cx& cx) const {
   s.drain.answered(m.tag >> kGenerationBit & 1);
   auto const entry = m.tag & kTagMask;
   s.cache.fill(s.mshrs.key(entry), false);
-  s.mshrs.release(entry, [&](ScalarRequest const& to) { answer(to, cx.now(), cx); });
+  s.mshrs.release(entry, [&](ScalarRequest const& to) { answer(to, cx.now(), ScalarStatus::missed, cx); });
   resume(cx);
   acknowledge_invalidations(cx);
 }

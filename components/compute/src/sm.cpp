@@ -122,13 +122,34 @@ std::span<Stat<SmStats> const> SmStats::list() {
        [](S s) { return s.l1_tlb_hits; }},
       {"l1_tlb_misses", "count", "transactions that missed the L1 TLB", StatKind::counter,
        [](S s) { return s.l1_tlb_misses; }},
+      {"l2_tlb_hits", "count", "of these, those whose translation the L2 TLB had", StatKind::counter,
+       [](S s) { return s.l2_tlb_hits; }},
+      {"gmmu_translations", "count",
+       "of these, those whose translation came from the GPU's own page table, merged ones included",
+       StatKind::counter, [](S s) { return s.gmmu_translations; }},
+      {"iommu_translations", "count",
+       "of these, those whose translation came from the IOMMU, merged ones included", StatKind::counter,
+       [](S s) { return s.iommu_translations; }},
+      {"fault_translations", "count",
+       "of these, those whose page was faulted, or mapped for them by a fault, merged ones included",
+       StatKind::counter, [](S s) { return s.fault_translations; }},
       {"l1_hits", "count", "loads that hit the L1 cache", StatKind::counter, [](S s) { return s.l1_hits; }},
       {"l1_misses", "count", "loads that missed the L1 cache", StatKind::counter,
        [](S s) { return s.l1_misses; }},
       {"stores", "count", "store transactions, written through", StatKind::counter,
        [](S s) { return s.stores; }},
+      {"l2_hits", "count", "requests to this GPU's L2 cache, merged ones once, that found their line there",
+       StatKind::counter, [](S s) { return s.l2_hits; }},
+      {"l2_misses", "count", "requests to this GPU's L2 cache, merged ones once, that did not",
+       StatKind::counter, [](S s) { return s.l2_misses; }},
       {"remote_accesses", "count", "accesses to the memory of another device", StatKind::counter,
        [](S s) { return s.remote_accesses; }},
+      {"remote_l2_hits", "count", "of these, those that found their line in the last-level cache there",
+       StatKind::counter, [](S s) { return s.remote_l2_hits; }},
+      {"remote_l2_misses", "count", "of these, those that did not", StatKind::counter,
+       [](S s) { return s.remote_l2_misses; }},
+      {"scalar_hits", "count", "memory transactions of scalar loads that hit the scalar cache",
+       StatKind::counter, [](S s) { return s.scalar_hits; }},
       {"blocks", "count", "thread blocks finished", StatKind::counter, [](S s) { return s.blocks; }},
       {"faulted", "count", "transactions kept because their page was faulted, each time that they were",
        StatKind::counter, [](S s) { return s.faulted; }},
@@ -282,6 +303,7 @@ void Sm::on_scalar(ScalarResponse const& m, Cx& cx) const {
   ++s.scalar_credits;
   s.warps.scalar_free(cx.now());
   auto& w = s.warps[m.warp];
+  if (m.status == ScalarStatus::hit) ++s.stats[program_of(w).stream].scalar_hits;
   --w.loads;
   w.loads_done = std::max(w.loads_done, cx.now());
   wake_if_done(m.warp, cx);
@@ -342,14 +364,15 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   auto const n = coalesce(i, spec().line_bytes, transactions);
   auto const access = i.op == Op::load ? Access::read : Access::write;
   auto const first_address = program.first_address;
-  LsuItem item{0,      static_cast<std::uint16_t>(context),  0,
-               access, {program.space, program.application}, program.stream};
+  LsuItem const item{
+      0, static_cast<std::uint16_t>(context), access, 0, program.space, program.application, program.stream,
+      0};
   s.current.clear();
   s.position = 0;
   for (std::uint32_t k = 0; k < n; ++k) {
-    item.address = transactions[k].line | first_address;
-    item.bytes = static_cast<std::uint8_t>(transactions[k].bytes);
-    s.current.push_back(item);
+    auto& transaction = s.current.emplace_back(item);
+    transaction.address = transactions[k].line | first_address;
+    transaction.bytes = static_cast<std::uint8_t>(transactions[k].bytes);
   }
   (access == Access::read ? w.loads : w.stores) += n;
   stats.transactions += n;

@@ -5,9 +5,26 @@ namespace farfault {
 
 namespace {
 
-constexpr std::uint32_t kStoreTag = 1U << 31;  // tags below are MSHR numbers, with it contexts
-constexpr unsigned kGenerationBit = 30;        // of a tag: the generation of the access, for its drain
-constexpr std::uint32_t kTagMask = (1U << kGenerationBit) - 1;
+// A tag has a number in its lower bits: that of the MSHR or, of a store, of the warp's context.
+constexpr unsigned kStreamBit = 16;      // from here on: the stream of whose accesses it is
+constexpr unsigned kGenerationBit = 30;  // the generation of the access, for its drain
+constexpr std::uint32_t kStoreTag = 1U << 31;
+constexpr std::uint32_t kNumberMask = (1U << kStreamBit) - 1;
+static_assert(kMostStreams <= 1U << (kGenerationBit - kStreamBit));
+
+// What a translation counts as, of a transaction that missed the L1 TLB.
+constexpr std::uint64_t SmStats::*count_of(FoundBy translation) {
+  switch (translation) {
+    case FoundBy::l2_tlb:
+      return &SmStats::l2_tlb_hits;
+    case FoundBy::gmmu:
+      return &SmStats::gmmu_translations;
+    case FoundBy::iommu:
+      return &SmStats::iommu_translations;
+    default:
+      return &SmStats::fault_translations;
+  }
+}
 
 }  // namespace
 
@@ -67,8 +84,7 @@ bool Sm::translate_item(LsuItem const& item, bool again, Cx& cx) const {
     if (!entry) {
       if (s.tlb_mshrs.full()) return false;
       entry = s.tlb_mshrs.allocate(page);
-      cx.send(translate, TranslateRequest{page, spec().index, item.requester.application},
-              looked_up - cx.now());
+      cx.send(translate, TranslateRequest{page, spec().index, item.application}, looked_up - cx.now());
     }
     s.tlb_mshrs.wait(*entry, item);
     if (!again) ++s.stats[item.stream].l1_tlb_misses;
@@ -77,10 +93,13 @@ bool Sm::translate_item(LsuItem const& item, bool again, Cx& cx) const {
   return true;
 }
 
-void Sm::keep_faulted(std::uint64_t page, LsuItem const& item, SmState& s) const {
+void Sm::keep_faulted(std::uint64_t page, LsuItem item, SmState& s) const {
+  auto& stats = s.stats[item.stream];
+  if (item.has_faulted == 0) ++stats.fault_translations;
+  item.has_faulted = 1;
   s.faulted.keep(page, item);
   s.warps.fault(item.context, item.access == Access::write);
-  ++s.stats[item.stream].faulted;
+  ++stats.faulted;
 }
 
 void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
@@ -102,10 +121,12 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
     auto const found = m.translation();
     bool const mapped = m.found_by != FoundBy::nothing;
     if (mapped) s.l1_tlb->fill(m.page, found);
+    auto const count = count_of(m.found_by);
     auto const entry = s.tlb_mshrs.find(m.page);
     FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
     s.tlb_mshrs.release(*entry, [&](LsuItem item) {
       if (!mapped) return keep_faulted(m.page, item, s);
+      if (item.has_faulted == 0) ++(s.stats[item.stream].*count);
       item.address = found.physical_of(item.address, spec().page_bits);
       s.translated.push(item);
     });
@@ -137,12 +158,12 @@ bool Sm::has_credit(PhysAddr address, SmState const& s) const {
   return s.slice_credits[spec().memory.slice(offset_of(address))] != 0;
 }
 
-void Sm::send(LsuItem const& item, std::uint32_t tag, std::uint32_t bytes, Time at, Cx& cx) const {
+void Sm::send(LsuItem const& item, std::uint32_t tag, Time at, Cx& cx) const {
   auto& s = cx.state();
   auto const address = item.address;
-  MemRequest const request{
-      address,     tag | s.drain.send() << kGenerationBit, static_cast<std::uint16_t>(spec().index),
-      item.access, static_cast<std::uint8_t>(bytes),       item.requester};
+  tag |= s.drain.send() << kGenerationBit | std::uint32_t{item.stream} << kStreamBit;
+  MemRequest const request{address,     tag,        static_cast<std::uint16_t>(spec().index),
+                           item.access, item.bytes, {item.space, item.application}};
   if (device_of(address) != spec().device) {
     --s.remote_credits;
     ++s.stats[item.stream].remote_accesses;
@@ -163,7 +184,7 @@ bool Sm::access(LsuItem const& item, Time at, Cx& cx) const {
     if (!has_credit(item.address, s)) return false;
     s.l1.lookup(line);
     ++s.stats[item.stream].stores;
-    send(item, kStoreTag | item.context, item.bytes, looked_up, cx);
+    send(item, kStoreTag | item.context, looked_up, cx);
     return true;
   }
   if (s.l1.lookup(line)) {
@@ -179,7 +200,9 @@ bool Sm::access(LsuItem const& item, Time at, Cx& cx) const {
   if (!entry) {
     if (s.l1_mshrs.full() || !has_credit(item.address, s)) return false;
     entry = s.l1_mshrs.allocate(line);
-    send(item, *entry, spec().line_bytes, looked_up, cx);
+    auto whole_line = item;
+    whole_line.bytes = static_cast<std::uint8_t>(spec().line_bytes);
+    send(whole_line, *entry, looked_up, cx);
   }
   s.l1_mshrs.wait(*entry, item.context);
   ++s.stats[item.stream].l1_misses;
@@ -188,18 +211,23 @@ bool Sm::access(LsuItem const& item, Time at, Cx& cx) const {
 
 void Sm::on_memory(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (device_of(m.address) != spec().device)
+  auto& stats = s.stats[m.tag >> kStreamBit & (kMostStreams - 1)];
+  bool const hit = m.found_by == FoundBy::cache;
+  if (device_of(m.address) != spec().device) {
     ++s.remote_credits;
-  else
-    ++s.slice_credits[spec().memory.slice(offset_of(m.address))];
-  s.drain.answered(m.tag >> kGenerationBit & 1);
-  auto const tag = m.tag & kTagMask;
-  if ((m.tag & kStoreTag) != 0) {
-    --s.warps[tag].stores;
-    wake_if_done(tag, cx);
+    ++(hit ? stats.remote_l2_hits : stats.remote_l2_misses);
   } else {
-    s.l1.fill(s.l1_mshrs.key(tag), false);
-    s.l1_mshrs.release(tag, [&](std::uint32_t context) {
+    ++s.slice_credits[spec().memory.slice(offset_of(m.address))];
+    ++(hit ? stats.l2_hits : stats.l2_misses);
+  }
+  s.drain.answered(m.tag >> kGenerationBit & 1);
+  auto const number = m.tag & kNumberMask;
+  if ((m.tag & kStoreTag) != 0) {
+    --s.warps[number].stores;
+    wake_if_done(number, cx);
+  } else {
+    s.l1.fill(s.l1_mshrs.key(number), false);
+    s.l1_mshrs.release(number, [&](std::uint32_t context) {
       auto& w = s.warps[context];
       --w.loads;
       w.loads_done = std::max(w.loads_done, cx.now());

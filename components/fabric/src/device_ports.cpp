@@ -83,7 +83,7 @@ void Rdma::receive(Packet const& m, Cx& cx) const {
   auto const requester = s.outbound[m.tag];
   s.free_outbound.push_back(m.tag);
   auto const access = m.kind == PacketKind::read_response ? Access::read : Access::write;
-  cx.send(remote_response, requester.from, MemResponse{m.address, requester.tag, access, {}});
+  cx.send(remote_response, requester.from, MemResponse{m.address, requester.tag, access, m.found_by, {}});
 }
 
 // ---- CpuPort

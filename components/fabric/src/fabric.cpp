@@ -318,6 +318,7 @@ void FabricPort::on_memory(MemResponse const& m, Cx& cx) const {
   p.address = m.address;
   p.tag = requester.tag;
   p.bytes = requester.bytes;
+  p.found_by = m.found_by;
   p.destination = requester.source;
   ++s.queued_responses;
   post(p, cx);

@@ -171,7 +171,7 @@ void DramChannel::schedule(Cx& cx) const {
     s.stats.bytes += chosen.request.bytes;
     s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(burst));
     cx.send(response, chosen.request.from,
-            MemResponse{chosen.request.address, chosen.request.tag, chosen.request.access, {}},
+            MemResponse{chosen.request.address, chosen.request.tag, chosen.request.access},
             s.bus_free - cx.now() + spec().params.controller_latency);
   }
 }

@@ -156,7 +156,7 @@ bool L2Slice::serve(MemRequest const& m, bool far, Cx& cx) const {
   auto const line = line_of(m.address);
   auto const at = std::max(s.port_free, cx.now());
   auto const looked_up = at + spec().clock.cycles(spec().params.latency);
-  L2Waiter const asker{m.tag, m.from, far ? std::uint16_t{1} : std::uint16_t{0}};
+  L2Waiter asker{m.tag, m.from, far ? std::uint8_t{1} : std::uint8_t{0}};
   if (spec().params.hardware_coherent() && partition_of(m.address) != partition()) {
     if (!serve_from_home(m, line, asker, looked_up, cx)) return false;
     s.port_free = busy_until(at);
@@ -166,6 +166,7 @@ bool L2Slice::serve(MemRequest const& m, bool far, Cx& cx) const {
   if (!hit && !room_for_victim(s)) return false;
   if (hit || m.access == Access::write) {
     if (!hit) put(line, true, cx);
+    if (hit) asker.found_by = FoundBy::cache;
     answer(asker, m.address, m.access, looked_up, cx);
   } else {
     if (!s.mshrs.can_wait()) return false;
@@ -206,8 +207,8 @@ void L2Slice::answer(L2Waiter to, PhysAddr address, Access access, Time at, Cx& 
   auto& s = cx.state();
   auto const start = std::max(at, s.answer_free);
   s.answer_free = busy_until(start);
-  cx.send(to.far == 0 ? response : far_response, to.from, MemResponse{address, to.tag, access, {}},
-          start - cx.now());
+  cx.send(to.far == 0 ? response : far_response, to.from,
+          MemResponse{address, to.tag, access, to.found_by, {}}, start - cx.now());
 }
 
 void L2Slice::put(std::uint64_t line, bool dirty, Cx& cx) const {

@@ -19,6 +19,7 @@ bool L2Slice::serve_from_home(MemRequest const& m, std::uint64_t line, L2Waiter 
   bool const hit = s.cache.lookup(line);
   if (m.access == Access::read) {
     if (!hit) return read_from_home(m, line, asker, looked_up, cx);
+    asker.found_by = FoundBy::cache;
     answer(asker, m.address, Access::read, looked_up, cx);
     s.count_hit(m.requester);
     return true;
@@ -73,7 +74,10 @@ void L2Slice::on_far_request(MemRequest const& m, Cx& cx) const {
 void L2Slice::on_home_response(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   ++s.far.credits[partition_of(m.address)];
-  auto const reply = [&](L2Waiter const& to) { answer(to, m.address, m.access, cx.now(), cx); };
+  auto const reply = [&](L2Waiter to) {
+    to.found_by = m.found_by;
+    answer(to, m.address, m.access, cx.now(), cx);
+  };
   if (m.access == Access::read) {
     put(s.far.mshrs.key(m.tag), false, cx);
     s.far.mshrs.release(m.tag, reply);

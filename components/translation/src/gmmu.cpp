@@ -196,7 +196,7 @@ void Gmmu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const 
   if (!step.found && r.lookups == 1 && r.answered == 0)
     request_from_iommu(id, cx);  // the look-up continues there
   else
-    lookup_done(id, step.found ? step.translation() : PageTranslation{}, false, cx);
+    lookup_done(id, step.found ? step.translation() : PageTranslation{}, FoundBy::gmmu, cx);
   start_walks(cx);
 }
 
@@ -206,9 +206,9 @@ void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
   if (is_replay(m.found_by)) return replay(m, cx);
   bool const unrecorded = m.found_by == FoundBy::unrecorded;
   if (unrecorded && s.pending[m.tag].answered == 0) keep_fault(m, cx);
-  bool const mapped_here = device_of(m.frame) == spec().device && m.found_by == FoundBy::table;
+  bool const mapped_here = device_of(m.frame) == spec().device && m.found_by == FoundBy::iommu;
   observe(s.pending[m.tag], mapped_here, cx);
-  lookup_done(m.tag, m.translation(), unrecorded || m.found_by == FoundBy::nothing, cx);
+  lookup_done(m.tag, m.translation(), unrecorded ? FoundBy::nothing : m.found_by, cx);
 }
 
 void Gmmu::keep_fault(TranslateResponse const& m, Cx& cx) const {
@@ -272,11 +272,12 @@ void Gmmu::observe(GmmuPending& pending, bool local, Cx& cx) const {
                              cx.now());
 }
 
-void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, bool faulted, Cx& cx) const {
+void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy found_by, Cx& cx) const {
   auto& s = cx.state();
   auto& r = s.pending[id];
   FF_CHECK(r.in_use != 0 && r.lookups > 0, path() + ": a response to no request");
   --r.lookups;
+  bool const faulted = found_by == FoundBy::nothing;
   bool const answers = faulted || found.frame != kNoFrame;
   if (answers && r.answered != 0) ++s.stats.late_responses;
   if (answers && r.answered == 0) {
@@ -284,7 +285,6 @@ void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, bool faul
     ++s.stats.responses;
     s.latency_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - r.arrived));
     if (faulted) ++s.stats.faulted_responses;
-    auto const found_by = faulted ? FoundBy::nothing : FoundBy::table;
     cx.send(response, TranslateResponse{r.page, found.frame, r.l2_entry, found_by, found.size});
   }
   if (r.lookups != 0) return;

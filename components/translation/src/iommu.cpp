@@ -133,13 +133,13 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
   auto const found = s.tlb->lookup(m.address);
   if (found && !s.remote_touch->may_move(found->frame, m.device)) {
     ++s.stats.tlb_hits;
-    answer(requester, m.address, {*found, FoundBy::table}, looked_up - cx.now(), cx);
+    answer(requester, m.address, {*found, FoundBy::iommu}, looked_up - cx.now(), cx);
   } else if (found) {
     ++s.stats.tlb_hits;
     if (s.remote_touch->touch(m.address, found->frame, m.device))
       fault_request(FaultKind::remote, m.address, requester, looked_up - cx.now(), cx);
     else
-      answer(requester, m.address, {*found, FoundBy::table}, looked_up - cx.now(), cx);
+      answer(requester, m.address, {*found, FoundBy::iommu}, looked_up - cx.now(), cx);
   } else if (s.moving.find(m.address)) {
     ++s.stats.tlb_misses;
     fault_request(FaultKind::moving, m.address, requester, looked_up - cx.now(), cx);
@@ -199,7 +199,7 @@ void Iommu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const
   } else if (s.remote_touch->touch(step.page, step.address, first.gpu)) {
     fault_entry(FaultKind::remote, entry, first.gpu, cx);
   } else {
-    finish(entry, {step.translation(), FoundBy::table}, cx);
+    finish(entry, {step.translation(), FoundBy::iommu}, cx);
   }
   start_walks(cx);
 }

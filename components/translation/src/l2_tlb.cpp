@@ -88,7 +88,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   if (auto const found = s.tlb->lookup(m.page)) {
     ++s.stats[m.application].hits;
     s.last_response = std::max(s.last_response, looked_up);
-    cx.send(response, m.from, TranslateResponse{m.page, found->frame, 0, FoundBy::table, found->size},
+    cx.send(response, m.from, TranslateResponse{m.page, found->frame, 0, FoundBy::l2_tlb, found->size},
             looked_up - cx.now());
   } else {
     auto entry = s.mshrs.find(m.page);
@@ -109,15 +109,13 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
 void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if (is_replay(m.found_by)) return replay(m, cx);
-  bool const faulted = m.found_by == FoundBy::nothing;
-  if (faulted)
+  if (m.found_by == FoundBy::nothing)
     ++s.faulted_misses;
   else
     s.tlb->fill(m.page, m.translation());
-  auto const found_by = faulted ? FoundBy::nothing : FoundBy::table;
   auto at = cx.now();
   s.mshrs.release(m.tag, [&](std::uint32_t sm) {
-    cx.send(response, sm, TranslateResponse{m.page, m.frame, 0, found_by, m.size}, at - cx.now());
+    cx.send(response, sm, TranslateResponse{m.page, m.frame, 0, m.found_by, m.size}, at - cx.now());
     s.last_response = std::max(s.last_response, at);
     at = spec().clock.after(at);
   });

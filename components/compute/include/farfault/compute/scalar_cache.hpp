@@ -123,7 +123,7 @@ class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
   void settle(TranslateResponse const& m, Cx& cx) const;
   void read_later(PageTranslation const& found, ScalarRequest const& m, ScalarCacheState& s) const;
   bool read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx) const;
-  void answer(ScalarRequest const& m, Time at, Cx& cx, ScalarStatus status = ScalarStatus::done) const;
+  void answer(ScalarRequest const& m, Time at, ScalarStatus status, Cx& cx) const;
   void resume(Cx& cx) const;
   void acknowledge_invalidations(Cx& cx) const;
 };

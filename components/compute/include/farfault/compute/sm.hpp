@@ -22,7 +22,11 @@
 //
 // What it counts (SmStats) it counts by stream. A stream runs one kernel at a time, and when a block ends all
 // its accesses are done: so when the last block that the SM has of a kernel ends, what the counters of its
-// stream have grown by is the kernel's, and is reported to the dispatcher (kernel_counts.hpp).
+// stream have grown by is the kernel's, and is reported to the dispatcher (kernel_counts.hpp). What the
+// devices behind it, which kernels share, did for a kernel it knows from their responses (FoundBy). A
+// transaction that misses the L1 TLB counts once, for where its translation came from; a transaction that was
+// ever kept because its page was faulted counts for the fault, so the four sums make up the misses. A request
+// to an L2 cache counts for the kernel whose transaction made it; those that merged with it in the L1 do not.
 #pragma once
 
 #include <string>
@@ -135,10 +139,19 @@ struct SmStats {
   std::uint64_t scalar_transactions = 0;
   std::uint64_t l1_tlb_hits = 0;
   std::uint64_t l1_tlb_misses = 0;
+  std::uint64_t l2_tlb_hits = 0;
+  std::uint64_t gmmu_translations = 0;
+  std::uint64_t iommu_translations = 0;
+  std::uint64_t fault_translations = 0;
   std::uint64_t l1_hits = 0;
   std::uint64_t l1_misses = 0;
   std::uint64_t stores = 0;
+  std::uint64_t l2_hits = 0;
+  std::uint64_t l2_misses = 0;
   std::uint64_t remote_accesses = 0;
+  std::uint64_t remote_l2_hits = 0;
+  std::uint64_t remote_l2_misses = 0;
+  std::uint64_t scalar_hits = 0;
   std::uint64_t blocks = 0;
   std::uint64_t faulted = 0;
   std::uint64_t replayed = 0;
@@ -155,10 +168,12 @@ struct SmStats {
 struct LsuItem {
   std::uint64_t address = 0;
   std::uint16_t context = 0;  // of its warp
-  std::uint8_t bytes = 0;
   Access access = Access::read;
-  Requester requester{};
+  std::uint8_t bytes = 0;
+  std::uint8_t space = 0;
+  std::uint8_t application = 0;
   std::uint8_t stream = 0;
+  std::uint8_t has_faulted = 0;  // it has been kept because its page was faulted
 };
 
 struct SmState {
@@ -234,11 +249,11 @@ class Sm final : public Component<SmSpec, SmState> {
   void run_load_store(Cx& cx) const;
   // `again`: after a replay.
   bool translate_item(LsuItem const& item, bool again, Cx& cx) const;
-  void keep_faulted(std::uint64_t page, LsuItem const& item, SmState& s) const;
+  void keep_faulted(std::uint64_t page, LsuItem item, SmState& s) const;
   bool access(LsuItem const& item, Time at, Cx& cx) const;
   void acknowledge_invalidations(Cx& cx) const;
   bool has_credit(PhysAddr address, SmState const& s) const;
-  void send(LsuItem const& item, std::uint32_t tag, std::uint32_t bytes, Time at, Cx& cx) const;
+  void send(LsuItem const& item, std::uint32_t tag, Time at, Cx& cx) const;
   bool lsu_busy(SmState const& s) const {
     return s.position < s.current.size() || !s.translated.empty() || !s.faulted.again().empty();
   }

@@ -8,6 +8,9 @@
 // stage, its outputs are output-queued, and its latency is that of the links. What a slice misses goes to one
 // or several DRAM channels (or slices of a cache in front of them), each with credits of its own.
 //
+// A response says whether the line was there when its request was looked up. What memory answers it (a
+// memory-side cache may have had it) makes no difference, but what a home slice says of it is passed on.
+//
 // Partitions: the SMs of a partition use its slices alone, so that an address has a slice in each partition;
 // its home is the one beside its memory, which everybody but the SMs uses. By `miss_path` a slice that is not
 // the home of an address
@@ -114,7 +117,8 @@ struct L2SliceStats {
 struct L2Waiter {
   std::uint32_t tag = 0;
   std::uint16_t from = 0;
-  std::uint16_t far = 0;  // it is a slice of another partition
+  std::uint8_t far = 0;  // it is a slice of another partition
+  FoundBy found_by = FoundBy::memory;
 };
 
 // What a slice has under way with the slices of other partitions; empty without them.

@@ -60,7 +60,8 @@ class MshrTable {
   void wait(std::uint32_t entry, Waiter const& waiter) {
     auto const node = free_nodes_.back();
     free_nodes_.pop_back();
-    pool_[node] = {waiter, kNone};
+    pool_[node].waiter = waiter;
+    pool_[node].next = kNone;
     if (heads_[entry] == kNone)
       heads_[entry] = node;
     else
@@ -87,10 +88,11 @@ class MshrTable {
     keys_[entry] = kFree;
     free_entries_.push_back(entry);
     while (node != kNone) {
-      auto const waiting = pool_[node];
+      auto const waiter = pool_[node].waiter;
+      auto const next = pool_[node].next;
       free_nodes_.push_back(node);
-      node = waiting.next;
-      f(waiting.waiter);
+      node = next;
+      f(waiter);
     }
   }
 

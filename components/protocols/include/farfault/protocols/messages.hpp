@@ -66,6 +66,40 @@ struct Requester {
 // Nobody waits for a line that is written back.
 inline constexpr Requester kWriteBack{0, 0, RequestKind::write_back};
 
+// What a response says of where it comes from, so that whoever asked can count it for what it was asked for:
+// shared devices need not know kernels. Of a memory access: the L2 cache of its device had the line (a write
+// too), or had not.
+//
+// Of a translation: who had it. The L2 TLB; the GMMU, in the GPU's own page table; the IOMMU; or it comes
+// from a fault: no table mapped the page to this frame when the translation was requested. A TLB that a
+// translation fills passes on what it was told, to all who have waited.
+//
+// Or there is none: the access is faulted, whoever made it keeps it, and asks again when the page is
+// replayed. The replay is a translation that nobody has asked for, to each GPU that was told so. It says
+// where the page is now or, without a frame, no more than that it may be asked for again. It travels behind
+// all that was said of the page before, and is no entry of a TLB.
+//
+// A page that has been on another device, and was to move, is replayed as `settled`: it is where the driver
+// has left it. That translation is used as it is, and enters the TLBs: were it to be asked for again, the
+// page could leave each time before the access is made. An invalidation that follows finds it.
+//
+// Of a fault that is `unrecorded` the asker is to keep a record, and to send the fault to the driver.
+enum class FoundBy : std::uint8_t {
+  memory,
+  cache,
+  l2_tlb,
+  gmmu,
+  iommu,
+  fault,
+  nothing,
+  replay,
+  settled,
+  unrecorded,
+};
+constexpr bool is_replay(FoundBy f) {
+  return f == FoundBy::replay || f == FoundBy::settled;
+}
+
 // To an L2 slice, a DRAM channel or the RDMA engine. `from` selects the response port, `tag` is for the
 // sender alone.
 struct MemRequest {
@@ -82,7 +116,8 @@ struct MemResponse {
   PhysAddr address;
   std::uint32_t tag;
   Access access;
-  std::uint8_t unused[3];
+  FoundBy found_by = FoundBy::memory;
+  std::uint8_t unused[2] = {};
 };
 
 // From an SM to its scalar cache, and back. `sm` is the SM's number there, `warp` for the SM alone. Addresses
@@ -96,11 +131,12 @@ struct ScalarRequest {
   Requester requester{};
   std::uint8_t unused[5] = {};
 };
-// Before its data may come that the page of the request is faulted, and then that it is asked for again.
-enum class ScalarStatus : std::uint8_t { done, faulted, replayed };
+// The data is there: it was in the cache, or had to be read. Before that may come that the page of the
+// request is faulted, and then that it is asked for again.
+enum class ScalarStatus : std::uint8_t { hit, missed, faulted, replayed };
 struct ScalarResponse {
   std::uint32_t warp;
-  ScalarStatus status = ScalarStatus::done;
+  ScalarStatus status = ScalarStatus::missed;
   std::uint8_t unused[3] = {};
 };
 
@@ -123,24 +159,6 @@ struct PageTranslation {
   }
 };
 
-// A translation comes from a page table (or a TLB, which copies one), or from a fault: no table mapped the
-// page to this frame when the translation was requested.
-//
-// Or there is none: the access is faulted, whoever made it keeps it, and asks again when the page is
-// replayed. The replay is a translation that nobody has asked for, to each GPU that was told so. It says
-// where the page is now or, without a frame, no more than that it may be asked for again. It travels behind
-// all that was said of the page before, and is no entry of a TLB.
-//
-// A page that has been on another device, and was to move, is replayed as `settled`: it is where the driver
-// has left it. That translation is used as it is, and enters the TLBs: were it to be asked for again, the
-// page could leave each time before the access is made. An invalidation that follows finds it.
-//
-// Of a fault that is `unrecorded` the asker is to keep a record, and to send the fault to the driver.
-enum class FoundBy : std::uint8_t { table, fault, nothing, replay, settled, unrecorded };
-constexpr bool is_replay(FoundBy f) {
-  return f == FoundBy::replay || f == FoundBy::settled;
-}
-
 // Why: no table maps the page; it is on another device than the GPU that touches it, and is to move there; or
 // it is moving.
 enum class FaultKind : std::uint8_t { not_mapped, remote, moving };
@@ -149,7 +167,7 @@ struct TranslateResponse {
   std::uint64_t page;
   PhysAddr frame;
   std::uint32_t tag;
-  FoundBy found_by = FoundBy::table;
+  FoundBy found_by = FoundBy::gmmu;
   std::uint8_t size = 0;
   FaultKind kind = FaultKind::not_mapped;  // of what is not recorded
   std::uint8_t unused[1] = {};
@@ -218,7 +236,7 @@ struct Packet {
                          // page's size; of a fault its FaultKind
   std::uint16_t device;  // the requesting GPU, of a translation or a page fault
   std::uint32_t flow;    // which of equally short routes it takes from here on
-  FoundBy found_by;      // of a translation response
+  FoundBy found_by;      // of a response
   Requester requester;   // of a memory access; of a translation request the application alone
 };
 

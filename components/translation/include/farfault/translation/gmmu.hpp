@@ -5,7 +5,8 @@
 // remote page ends at an entry that is not present and the request is forwarded to the IOMMU, unless it was
 // sent there already. A walk reads each entry through the L2 cache, or takes `walk_latency`. When the IOMMU
 // responds with a frame of this GPU that the table does not hold (first touch), the entry is written. Every
-// request gets exactly one response; a second one is discarded, though its walk has occupied a walker. The
+// request gets exactly one response, that of who found the page first; a second one is discarded, though its
+// walk has occupied a walker. The
 // router learns of a request as soon as the GMMU knows: at the end of its walk, or when the IOMMU
 // responds. A page that was not mapped yet, and that a fault of the request has put into this GPU's memory
 // (first touch, migration), counts as remote, wherever the request was sent: it needs the IOMMU. So does a
@@ -165,8 +166,8 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void keep_fault(TranslateResponse const& m, Cx& cx) const;
   void replay(TranslateResponse const& m, Cx& cx) const;
   void observe(GmmuPending& pending, bool local, Cx& cx) const;
-  // A look-up of the request is done: with a frame, or without one, or the page is `faulted`.
-  void lookup_done(std::uint32_t id, PageTranslation const& found, bool faulted, Cx& cx) const;
+  // A look-up of the request is done: with a frame, or without one, or the page is faulted.
+  void lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy found_by, Cx& cx) const;
 };
 
 }  // namespace farfault
