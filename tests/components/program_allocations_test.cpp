@@ -24,8 +24,8 @@ MemoryOrder free_of(std::uint64_t pages, std::uint32_t stream = 0, std::uint64_t
   return {first << 12, pages << 12, stream, OperationKind::free, {}};
 }
 
-// Pages 512 and 514 are planned on GPU 1, 513 on GPU 0, 515 on the CPU, 516 nowhere, and from 1024 on a large
-// page's worth on GPU 2. Of the GPUs' frames 100, 200 and 300 are taken, of the CPU's 50; the driver takes
+// Pages 512 and 514 are planned on GPU 1, 513 on GPU 0, 515 on the CPU, 516 nowhere, and from 1024 on `large`
+// pages on GPU 2. Of the GPUs' frames 100, 200 and 300 are taken, of the CPU's 50; the driver takes
 // 100 ns for a page, links 1 ns.
 struct AllocationBench : Bench {
   struct Script {
@@ -34,12 +34,12 @@ struct AllocationBench : Bench {
     std::vector<Record<PageFault>> faults = {};
   };
   explicit AllocationBench(Script script, PagingDriverSpec spec = {}, std::uint64_t frames = 10'000,
-                           std::vector<PlacedPage> const* placed = nullptr)
-      : planned({{kBase, 5}, {1024, 512}}, kNotPlanned) {
+                           std::vector<PlacedPage> const* placed = nullptr, std::uint64_t large = 512)
+      : planned({{kBase, 5}, {1024, large}}, kNotPlanned) {
     *planned.find(512) = *planned.find(514) = 1;
     *planned.find(513) = 0;
     *planned.find(515) = kFirstCpu;
-    for (std::uint64_t p = 1024; p < 1536; ++p) *planned.find(p) = 2;
+    for (auto p = std::uint64_t{1024}; p < 1024 + large; ++p) *planned.find(p) = 2;
     spec.frames_per_gpu = frames;
     spec.placed = placed != nullptr ? placed : in_use({100, 200, 300}, 50);
     spec.preloaded = &table;
@@ -151,6 +151,39 @@ TEST_CASE("driver: a large page is allocated and freed whole, as long as a large
   CHECK(b.driver->state().stats.freed_pages == 512);
   CHECK(b.done->nanoseconds() == Times{5011, 15011});
   CHECK(b.pages().mapped_pages() == 0);
+}
+
+TEST_CASE("driver: large pages are freed beside each other, and their frames are whole again") {
+  LargePages::Choice const choice{"all", 9};
+  Workload const w("w", {{"large", 1024 << 12, 1024 << 12}}, {}, {}, {});
+  Applications const applications(w);
+  PagingDriverSpec spec;
+  spec.large = LargePages(choice, applications, {{{1024, 1024}}});
+  // Room for just these two on GPU 2, whose first frames are taken.
+  AllocationBench b({.orders = {{Time{1us}, allocate(1024, 0, 1024)},
+                                {Time{10us}, free_of(1024, 0, 1024)},
+                                {Time{20us}, allocate(1024, 0, 1024)}},
+                     .done = steps(5000, {0, 1}) + steps(15000, {1, 0}) + steps(25000, {0, 1})},
+                    spec, 1536, nullptr, 1024);
+  CHECK(b.moves[0]->nanoseconds() == Times{1101, 1201, 10101, 10201, 20101, 20201});
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(b.order(i).size == 9);
+    CHECK(device_of(b.order(i).frame) == 2);
+  }
+  CHECK(b.order(4).frame != b.order(5).frame);
+  CHECK(b.done->nanoseconds() == Times{5031, 15031, 25031});
+}
+
+TEST_CASE("driver: lines of a page that is freed leave the slices where software keeps them coherent") {
+  PagingDriverSpec spec;
+  spec.flush_moving_pages = true;
+  AllocationBench const b({.orders = {{Time{1us}, allocate(1)}, {Time{10us}, free_of(1)}},
+                           .done = steps(5000, {0}) + steps(15000, {0}) + steps(25000, {0})},
+                          spec);
+  CHECK(b.moves[0]->nanoseconds() == Times{1101, 10101, 15011});
+  CHECK(b.order(2).step == MoveStep::flush);
+  CHECK(b.order(2).frame == b.order(0).frame);
+  CHECK(b.done->nanoseconds() == Times{5011, 25011});
 }
 
 TEST_CASE("driver: with one page under way at a time, streams that allocate and free take turns") {
