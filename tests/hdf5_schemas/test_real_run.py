@@ -100,7 +100,7 @@ def kernels_add_up_to_the_sms(path):
         with h5py.File(name) as f:
             kernels, sms = f["tables/kernels"], f["timeseries/sm"]
             shared = [c for c in kernels if c in sms and not is_scale(sms[c])]
-            assert len(shared) >= 16 and {"instructions", "l1_misses", "remote_accesses"} <= set(shared), shared
+            assert len(shared) >= 16 and {"instructions", "l1_misses", "gmmu_translations", "l2_hits"} <= set(shared), shared
             wrong = [(c, kernels[c][...].sum(), sms[c][-1].sum()) for c in shared
                      if kernels[c][...].sum() != sms[c][-1].sum()]
             assert wrong == [], wrong
