@@ -47,10 +47,10 @@ TEST_CASE(
   CHECK(f.kind == FaultKind::not_mapped);
   CHECK(f.kept_by_gpu == 1);
   auto const& s = b.gmmu.state();
-  CHECK(s.fault_stats.page_faults == 1);
-  CHECK(s.fault_stats.remote_faults == 0);
-  CHECK(s.fault_stats.merged_faults == 1);
-  CHECK(s.fault_stats.refused_faults == 0);
+  CHECK(s.by_requester[0].page_faults == 1);
+  CHECK(s.by_requester[0].remote_faults == 0);
+  CHECK(s.by_requester[0].merged_faults == 1);
+  CHECK(s.by_requester[0].refused_faults == 0);
   CHECK(s.stats.faulted_responses == 2);
   CHECK(s.stats.replays == 1);
   CHECK(s.fault_latency.bins[11] == 1);  // 1102 to 2500
@@ -66,7 +66,7 @@ TEST_CASE("GMMU: a fault of a page elsewhere says so, and its record waits for t
   b.run();
   REQUIRE(b.faults->count() == 1);
   CHECK(b.faults->records()[0].message.kind == FaultKind::moving);
-  CHECK(b.gmmu.state().fault_stats.remote_faults == 1);
+  CHECK(b.gmmu.state().by_requester[0].remote_faults == 1);
   CHECK_FALSE(b.gmmu.waiting_for().empty());
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("GMMU: without a free record a fault is told to ask again when there i
   // The first record that is free is for 502, the second one for 503.
   CHECK(asked_again == Pages{502, 503});
   CHECK(faults == Pages{500, 501, 502});
-  CHECK(b.gmmu.state().fault_stats.refused_faults == 2);
+  CHECK(b.gmmu.state().by_requester[0].refused_faults == 2);
   CHECK(b.gmmu.state().stats.replays == 3);
   CHECK(b.gmmu.waiting_for().empty());
 }

@@ -1,6 +1,7 @@
 // An IOMMU with the driver behind it, between CPU port and memory of mocks, clock 1 GHz, links of 1 ns.
 #pragma once
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,12 @@ inline Packet ask(std::uint64_t page, std::uint16_t gpu, std::uint32_t tag) {
   return p;
 }
 
+inline Packet ask(std::uint64_t page, std::uint16_t gpu, std::uint32_t tag, std::uint8_t application) {
+  auto p = ask(page, gpu, tag);
+  p.requester.application = application;
+  return p;
+}
+
 inline IommuSpec spec_of(PageTable const& table) {
   IommuSpec spec;
   spec.memory = AddressMap(1, 256);
@@ -54,8 +61,9 @@ inline IommuSpec spec_of(PageTable const& table) {
   spec.preloaded = &table;
   return spec;
 }
-inline PagingDriverSpec driver_of(PageTable const& table) {
+inline PagingDriverSpec driver_of(PageTable const& table, std::vector<std::string> applications = {}) {
   PagingDriverSpec spec;
+  spec.applications = std::move(applications);
   spec.devices = NodeDevices(3);
   spec.placed = in_use({100, 200, 300}, 0);
   spec.frames_per_gpu = 1000;
@@ -74,7 +82,7 @@ inline void nothing_moves(Bench& b, Iommu& iommu, PagingDriver& driver) {
 struct IommuBench : Bench {
   IommuBench(IommuSpec spec, std::vector<Record<Packet>> script)
       : iommu(system.add<Iommu>("iommu", spec)),
-        driver(system.add<PagingDriver>("driver", driver_of(*spec.preloaded))) {
+        driver(system.add<PagingDriver>("driver", driver_of(*spec.preloaded, spec.applications))) {
     feed(iommu.request, std::move(script));
     answers = &sink(iommu.response);
     cache = &responder<MemRequest, MemResponse>(memory(always(10ns)), iommu.entry_read);

@@ -45,12 +45,12 @@ TEST_CASE(
   CHECK(b.answers->records()[3].message.device == 1);
   CHECK(b.answers->records()[4].message.destination == 12);
   CHECK(b.answers->records()[5].message.frame == frame);
-  auto const& s = b.iommu.state().stats;
+  auto const& s = b.iommu.state().by_requester[0];
   CHECK(s.page_faults == 1);
   CHECK(s.merged_faults == 1);
   CHECK(s.refused_faults == 0);
-  CHECK(s.replays == 2);
-  CHECK(b.driver.state().stats.page_faults == 1);
+  CHECK(b.iommu.state().stats.replays == 2);
+  CHECK(b.driver.state().stats[0].page_faults == 1);
   CHECK(b.iommu.state().fault_latency.bins[10] == 1);  // 113 to 1115: 1002 ns
   CHECK(b.iommu.waiting_for().empty());
 }
@@ -82,7 +82,7 @@ TEST_CASE(
   CHECK(replays[55] == std::vector<PhysAddr>{physical(1, 200 << 12)});
   CHECK(replays[56] == std::vector<PhysAddr>{kNoFrame, physical(2, 300 << 12)});
   CHECK(replays[57] == std::vector<PhysAddr>{kNoFrame, physical(0, 100 << 12)});
-  auto const& s = b.iommu.state().stats;
+  auto const& s = b.iommu.state().by_requester[0];
   CHECK(s.page_faults == 3);
   CHECK(s.refused_faults == 2);
   CHECK(b.iommu.waiting_for().empty());
@@ -210,11 +210,11 @@ TEST_CASE(
         CHECK(s.kept.empty());
         for (auto const n : s.finished) CHECK(n == 1);
       }
-      auto const& s = iommu.state().stats;
+      auto const& s = iommu.state().by_requester[0];
       CHECK(s.page_faults == 64);
       if (buffer < 32) CHECK(s.refused_faults > 0);
       if (buffer >= 64) CHECK(s.refused_faults == 0);
-      CHECK(driver.state().stats.pages_mapped == 64);
+      CHECK(driver.state().stats[0].pages_mapped == 64);
       CHECK(iommu.waiting_for().empty());
     }
   }

@@ -93,8 +93,8 @@ TEST_CASE("IOMMU: with migration the walk of a page on another device is a fault
   CHECK(b.out->records()[2].message.frame == there);
   CHECK(b.out->records()[3].message.frame == there);
   auto const& s = b.iommu.state();
-  CHECK(s.stats.remote_faults == 1);
-  CHECK(s.stats.page_faults == 0);
+  CHECK(s.by_requester[0].remote_faults == 1);
+  CHECK(s.by_requester[0].page_faults == 0);
   CHECK(s.stats.replays == 2);
   CHECK(s.fault_latency.bins[10] == 1);  // 149 to 900: 751 ns
   CHECK(b.iommu.waiting_for().empty());
@@ -110,7 +110,7 @@ TEST_CASE(
   CHECK(b.out->nanoseconds() == Times{150, 202, 902});
   CHECK(found_by(*b.out) == Found{FoundBy::iommu, FoundBy::nothing, FoundBy::settled});
   CHECK(b.faults->nanoseconds() == Times{202});
-  CHECK(b.iommu.state().stats.tlb_hits == 1);
+  CHECK(b.iommu.state().by_requester[0].tlb_hits == 1);
 }
 
 TEST_CASE("IOMMU: a page is sent for when one GPU has asked for it as often in a row as it takes") {
@@ -214,7 +214,7 @@ TEST_CASE(
   CHECK(b.faults->nanoseconds() == Times{132});
   CHECK(b.faults->records()[0].message.gpu == 0);
   CHECK(b.faults->records()[0].message.kind == FaultKind::moving);
-  CHECK(b.iommu.state().stats.merged_faults == 3);
+  CHECK(b.iommu.state().by_requester[0].merged_faults == 3);
   CHECK(b.iommu.state().table.find(kOnGpu1) == PageTranslation{there});
   CHECK(b.iommu.waiting_for().empty());
 }
@@ -250,7 +250,7 @@ TEST_CASE(
                                   FoundBy::replay, FoundBy::replay, FoundBy::nothing, FoundBy::settled});
   CHECK(b.receivers(PacketKind::translate_response) == Nodes{12, 10, 12, 12, 10, 12, 10, 10});
   CHECK(b.faults->count() == 2);
-  CHECK(b.iommu.state().stats.refused_faults == 2);
+  CHECK(b.iommu.state().by_requester[0].refused_faults == 2);
   CHECK(b.iommu.waiting_for().empty());
 }
 
@@ -317,7 +317,7 @@ TEST_CASE("IOMMU: its own TLB forgets a page that is unmapped") {
   for (auto const& r : b.out->records())
     if (r.message.kind == PacketKind::translate_response) frames.push_back(r.message.frame);
   CHECK(frames == std::vector<PhysAddr>{kHere, kHere, there, there});
-  CHECK(b.iommu.state().stats.tlb_hits == 2);
+  CHECK(b.iommu.state().by_requester[0].tlb_hits == 2);
   CHECK(b.iommu.state().walker.walks() == 2);
 }
 
@@ -364,7 +364,8 @@ TEST_CASE(
   CHECK(b.first_touches->count() == 0);
   auto const& s = b.iommu.state();
   CHECK(s.faults.in_use() == 0);
-  CHECK(s.stats.page_faults + s.stats.remote_faults + s.stats.merged_faults == 0);
+  CHECK(s.by_requester[0].page_faults + s.by_requester[0].remote_faults + s.by_requester[0].merged_faults ==
+        0);
   CHECK(s.table.find(55) == PageTranslation{physical(0, 3 << 12)});
   // kPage is on GPU 1. Of kOnGpu1's place GPU 2 has been told, which has it: one invalidation.
   CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});

@@ -25,7 +25,7 @@ TEST_CASE("IOMMU: a walk reads the entry of each level from the CPU's memory; th
   CHECK(p.destination == 11);
   CHECK(b.answers->records()[1].message.destination == 12);
   CHECK(b.answers->records()[1].message.tag == 8);
-  CHECK(b.iommu.state().stats.tlb_hits == 1);
+  CHECK(b.iommu.state().by_requester[0].tlb_hits == 1);
   CHECK(b.iommu.waiting_for().empty());
 }
 
@@ -37,7 +37,7 @@ TEST_CASE("IOMMU: requests for one page are merged into one walk and answered in
   CHECK(b.cache->records().size() == 4);
   CHECK(b.answers->nanoseconds() == Times{150, 151, 152});
   CHECK(b.answers->records()[1].message.tag == 8);
-  CHECK(b.iommu.state().stats.merged_misses == 2);
+  CHECK(b.iommu.state().by_requester[0].merged_misses == 2);
   CHECK(b.iommu.state().walker.walks() == 1);
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("IOMMU: without merging, requests for one page have a walk each and sh
   CHECK(b.answers->nanoseconds() == Times{150, 155, 149 + 49});
   CHECK(b.answers->records()[1].message.tag == 8);
   CHECK(b.cache->records().size() == 12);
-  CHECK(b.iommu.state().stats.merged_misses == 0);
+  CHECK(b.iommu.state().by_requester[0].merged_misses == 0);
   CHECK(b.iommu.state().walker.walks() == 3);
   CHECK(b.iommu.waiting_for().empty());
 }
@@ -69,8 +69,8 @@ TEST_CASE(
   // As with merging: the second fault finds its page mapped, and is answered with the first.
   CHECK(b.answers->nanoseconds() == Times{1116, 1116});
   for (auto const& r : b.answers->records()) CHECK(r.message.frame == physical(1, 200 << 12));
-  CHECK(b.iommu.state().stats.page_faults == 2);
-  CHECK(b.driver.state().stats.pages_mapped == 1);
+  CHECK(b.iommu.state().by_requester[0].page_faults == 2);
+  CHECK(b.driver.state().stats[0].pages_mapped == 1);
 }
 
 TEST_CASE("IOMMU: a walk of fixed latency takes just that and reads nothing") {
@@ -123,9 +123,9 @@ TEST_CASE("IOMMU: a page that no entry maps is a fault; the driver puts it where
   // Read at 102, back at 113, the driver hears of it at 114, takes 1 us and says so at 1115.
   CHECK(b.answers->nanoseconds() == Times{1116, 1117, 5002});
   for (auto const& r : b.answers->records()) CHECK(r.message.frame == physical(1, 200 << 12));
-  CHECK(b.iommu.state().stats.page_faults == 1);
-  CHECK(b.driver.state().stats.page_faults == 1);
-  CHECK(b.driver.state().stats.pages_mapped == 1);
+  CHECK(b.iommu.state().by_requester[0].page_faults == 1);
+  CHECK(b.driver.state().stats[0].page_faults == 1);
+  CHECK(b.driver.state().stats[0].pages_mapped == 1);
   CHECK(b.iommu.state().table.find(55) == PageTranslation{physical(1, 200 << 12)});
 }
 
@@ -196,9 +196,9 @@ TEST_CASE("IOMMU: under random load every request is answered exactly once with 
   CHECK(b.run() == RunState::drained);
   CHECK(client.each_answered_once());
   CHECK(iommu.waiting_for().empty());
-  auto const& s = iommu.state().stats;
+  auto const& s = iommu.state().by_requester[0];
   CHECK(s.page_faults == 32);
-  CHECK(driver.state().stats.pages_mapped == 32);
+  CHECK(driver.state().stats[0].pages_mapped == 32);
   CHECK(s.tlb_hits + s.tlb_misses == 5000);
   CHECK(iommu.state().walker.walks() == s.tlb_misses - s.merged_misses);
   CHECK(cache.records().size() == iommu.state().walker.reads());

@@ -120,7 +120,7 @@ TEST_CASE("IOMMU: a walk to a large page answers with its size, and its TLB has 
   CHECK(b.answers->nanoseconds() == Times{150 - 12, 200 + 1 + 1});
   for (auto const& r : b.answers->records())
     CHECK(PageTranslation{r.message.frame, r.message.bytes} == there);
-  CHECK(b.iommu.state().stats.tlb_hits == 1);
+  CHECK(b.iommu.state().by_requester[0].tlb_hits == 1);
 }
 
 TEST_CASE("driver: the first touch of a large page maps all of it, for one fault") {
@@ -141,7 +141,7 @@ TEST_CASE("driver: the first touch of a large page maps all of it, for one fault
   auto const& s = b.driver.state();
   CHECK(s.table.find(0) == first);
   CHECK(s.table.mapped_pages() == 1024 + 1);
-  CHECK(s.stats.pages_mapped == 3);
+  CHECK(s.stats[0].pages_mapped == 3);
   REQUIRE(s.first_touches.size() == 3);
   CHECK(s.first_touches[1].page == 512);
   CHECK(s.first_touches[1].size == kLarge);
@@ -200,7 +200,7 @@ TEST_CASE("driver: the contents of a large page are copied whole, and faults on 
   CHECK(b.mapped[0]->nanoseconds() == Times{50'001, 90'001});
   // The frame in the CPU's memory that the first one needed is free again.
   CHECK(b.copies[0]->records()[0].message.from == physical(kFirstCpu, 512 << 12));
-  CHECK(b.driver.state().stats.pages_mapped == 2);
+  CHECK(b.driver.state().stats[0].pages_mapped == 2);
   CHECK(b.driver.waiting_for().empty());
 }
 

@@ -17,7 +17,7 @@ TEST_CASE("driver: faults are handled one after the other, and answered to the I
   CHECK(iommus[1]->records()[0].message.entry == 11);
   CHECK(iommus[0]->records()[0].message.frame == physical(2, 300 << 12));
   CHECK(iommus[0]->records()[1].message.frame == physical(0, 100 << 12));  // where it already lies
-  CHECK(b.driver.state().stats.pages_mapped == 2);
+  CHECK(b.driver.state().stats[0].pages_mapped == 2);
 }
 
 TEST_CASE("driver: a full GPU's pages go to the next one that is not full, and to the CPU last") {
@@ -31,7 +31,7 @@ TEST_CASE("driver: a full GPU's pages go to the next one that is not full, and t
   for (auto const& r : b.mapped[0]->records()) frames.push_back(r.message.frame);
   CHECK(frames == std::vector<PhysAddr>{physical(1, 9 << 12), physical(0, 9 << 12),
                                         physical(kFirstCpu, 70 << 12), physical(kFirstCpu, 71 << 12)});
-  CHECK(b.driver.state().stats.pages_spilled == 3);
+  CHECK(b.driver.state().stats[0].pages_spilled == 3);
 }
 
 TEST_CASE("driver: a page that moves is unmapped everywhere, then copied, then mapped where it is wanted") {
@@ -60,8 +60,8 @@ TEST_CASE("driver: a page that moves is unmapped everywhere, then copied, then m
   CHECK(b.mapped[0]->count() == 0);
   auto const& s = b.driver.state();
   CHECK(s.table.find(kPage) == PageTranslation{there});
-  CHECK(s.stats.migrations == 1);
-  CHECK(s.stats.migration_ps == 8'900'000);
+  CHECK(s.stats[0].migrations == 1);
+  CHECK(s.stats[0].migration_ps == 8'900'000);
   CHECK(b.driver.waiting_for().empty());
 }
 
@@ -117,7 +117,7 @@ TEST_CASE(
                        .copied = {{Time{9us}, {0}}}});
   CHECK(b.mapped[0]->nanoseconds() == Times{9001, 9001});
   for (auto const& r : b.mapped[0]->records()) CHECK(device_of(r.message.frame) == 2);
-  CHECK(b.driver.state().stats.migrations == 1);
+  CHECK(b.driver.state().stats[0].migrations == 1);
   CHECK(b.driver.waiting_for().empty());
 }
 
@@ -140,7 +140,7 @@ TEST_CASE("driver: a fault on a page that another fault has mapped takes no work
   std::vector<std::uint32_t> order;
   for (auto const& r : b.mapped[0]->records()) order.push_back(r.message.entry);
   CHECK(order == std::vector<std::uint32_t>{11, 12, 13, 14});
-  CHECK(b.driver.state().stats.page_faults == 4);
+  CHECK(b.driver.state().stats[0].page_faults == 4);
 }
 
 TEST_CASE(
@@ -163,7 +163,7 @@ TEST_CASE(
   for (auto const& r : b.mapped[1]->records()) keepers.push_back(r.message.keeper);
   CHECK(keepers == std::vector<std::uint16_t>{1, 3, 0});
   CHECK(b.mapped[1]->records()[1].message.entry == 6);
-  CHECK(b.driver.state().stats.pages_mapped == 1);
+  CHECK(b.driver.state().stats[0].pages_mapped == 1);
 }
 
 TEST_CASE("driver: a fault of a page that was moving when it was asked for makes it move no more") {
@@ -174,7 +174,7 @@ TEST_CASE("driver: a fault of a page that was moving when it was asked for makes
   CHECK(b.mapped[1]->nanoseconds() == Times{101});
   CHECK(b.mapped[1]->records()[0].message.frame == kFrame);
   CHECK(b.mapped[1]->records()[0].message.kind == FaultKind::moving);
-  CHECK(b.driver.state().stats.migrations_refused == 0);
+  CHECK(b.driver.state().stats[0].migrations_refused == 0);
   CHECK(b.moves[0]->count() == 0);
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("driver: pages beyond those that may move at a time wait for their tur
   CHECK(b.moves[0]->nanoseconds() == Times{1101, 9001, 10001, 15001});
   CHECK(b.moves[0]->records()[2].message.page == kPage + 1);
   CHECK(b.copies[0]->nanoseconds() == Times{12001});
-  CHECK(b.driver.state().stats.migrations == 2);
+  CHECK(b.driver.state().stats[0].migrations == 2);
 }
 
 TEST_CASE("driver: a page stays where it is when the GPU that wants it is full") {
@@ -218,8 +218,8 @@ TEST_CASE("driver: a page stays where it is when the GPU that wants it is full")
   DriverBench b(spec, {.faults = {{Time{100ns}, remote(kPage, 2, 0, 3)}}});
   CHECK(b.mapped[0]->nanoseconds() == Times{1101});
   CHECK(b.mapped[0]->records()[0].message.frame == kFrame);
-  CHECK(b.driver.state().stats.migrations_refused == 1);
-  CHECK(b.driver.state().stats.migrations == 0);
+  CHECK(b.driver.state().stats[0].migrations_refused == 1);
+  CHECK(b.driver.state().stats[0].migrations == 0);
 }
 
 TEST_CASE("driver: a page of the CPU's memory moves too, and its frame there is free again") {
@@ -252,8 +252,8 @@ TEST_CASE("driver: where the IOMMU maps pages itself, a first touch takes no tim
   CHECK(b.mapped[0]->nanoseconds() == Times{101, 101, 101});
   CHECK(b.mapped[0]->records()[1].message.frame == physical(2, 301 << 12));
   CHECK(b.mapped[0]->records()[2].message.frame == physical(0, 100 << 12));  // whoever was first
-  CHECK(b.driver.state().stats.pages_mapped == 3);
-  CHECK(b.driver.state().stats.page_faults == 4);
+  CHECK(b.driver.state().stats[0].pages_mapped == 3);
+  CHECK(b.driver.state().stats[0].page_faults == 4);
 }
 
 TEST_CASE("driver: where the IOMMU maps pages itself, a move takes the driver's time all the same") {
@@ -307,9 +307,9 @@ TEST_CASE(
   CHECK(b.copies[0]->records()[0].message.from == physical(kFirstCpu, 50 << 12));  // free again
   auto const& s = b.driver.state();
   CHECK(s.first_touches[0].mapped == Time{4us});
-  CHECK(s.stats.pages_mapped == 2);
-  CHECK(s.stats.page_faults == 3);
-  CHECK(s.stats.migrations == 0);
+  CHECK(s.stats[0].pages_mapped == 2);
+  CHECK(s.stats[0].page_faults == 3);
+  CHECK(s.stats[0].migrations == 0);
   CHECK(b.moves[0]->count() == 0);
   CHECK(b.driver.waiting_for().empty());
 }

@@ -45,7 +45,7 @@ struct AllocationBench : Bench {
     spec.preloaded = &table;
     spec.host_pages = &no_host_pages;
     spec.planned = &planned;
-    spec.streams = 2;
+    spec.application_of_stream = {0, 0};
     driver = &system.add<PagingDriver>("driver", driver_bench::DriverBench::with_memory(spec));
     feed(driver->memory_order, std::move(script.orders));
     feed(driver->fault, std::move(script.faults));
@@ -104,7 +104,7 @@ TEST_CASE("driver: an allocated page gets a frame where it is planned, and every
   CHECK(!b.pages().find(516));
   CHECK(b.pages().find(514)->frame == physical(1, 201 << 12));
   CHECK(b.done->nanoseconds() == Times{5000 + 70 + 1});
-  CHECK(b.driver->state().stats.allocated_pages == 4);
+  CHECK(b.driver->state().stats[0].allocated_pages == 4);
   CHECK(b.driver->state().free_moves.size() == 16);
   CHECK(b.driver->waiting_for().empty());
 }
@@ -120,7 +120,7 @@ TEST_CASE("driver: a page that is freed is forgotten by every IOMMU, and its fra
   CHECK(b.order(2).frame == physical(1, 200 << 12));
   CHECK(b.done->nanoseconds() == Times{5011, 15011, 25051});
   CHECK(b.done->records()[1].message.stream == 1);
-  CHECK(b.driver->state().stats.freed_pages == 1);
+  CHECK(b.driver->state().stats[0].freed_pages == 1);
 }
 
 TEST_CASE("driver: what is mapped already is not allocated again, and what is not there is not freed") {
@@ -147,8 +147,8 @@ TEST_CASE("driver: a large page is allocated and freed whole, as long as a large
   CHECK(b.order(0).frame == physical(2, 512 << 12));
   CHECK(b.order(1).size == 9);
   CHECK(b.order(1).frame == physical(2, 512 << 12));
-  CHECK(b.driver->state().stats.allocated_pages == 512);
-  CHECK(b.driver->state().stats.freed_pages == 512);
+  CHECK(b.driver->state().stats[0].allocated_pages == 512);
+  CHECK(b.driver->state().stats[0].freed_pages == 512);
   CHECK(b.done->nanoseconds() == Times{5011, 15011});
   CHECK(b.pages().mapped_pages() == 0);
 }
@@ -215,7 +215,7 @@ TEST_CASE(
   CHECK(b.order(3).page == kBase + 2);
   CHECK(b.order(3).frame == physical(0, 9 << 12));
   CHECK(b.done->nanoseconds() == Times{15011, 20011});
-  CHECK(b.driver->state().stats.pages_spilled == 3);
+  CHECK(b.driver->state().stats[0].pages_spilled == 3);
   AllocationBench const stuck({.orders = {{Time{1us}, allocate(3)}}, .done = steps(5000, {0, 1})}, spec, 10,
                               placed);
   CHECK(stuck.done->count() == 0);

@@ -30,7 +30,7 @@ struct CopyBench : Bench {
     spec.placed = in_use({100, 200, 200}, 300);
     spec.preloaded = &table;
     spec.host_pages = &host_pages;
-    spec.streams = 2;
+    spec.application_of_stream = {0, 0};
     spec.params.migrations = migrations;
     driver = &system.add<PagingDriver>("driver", DriverBench::with_memory(spec));
     feed(driver->memory_order, std::move(script.orders));
@@ -84,7 +84,7 @@ TEST_CASE(
   CHECK(b.order(2, 0).to == physical(2, 5 << 12));
   CHECK(b.order(0, 2).from == host_frame(5));
   CHECK(b.done->nanoseconds() == Times{4001});  // with the last of them
-  CHECK(b.driver->state().stats.copied_bytes == 4 * 4096);
+  CHECK(b.driver->state().stats[0].copied_bytes == 4 * 4096);
   CHECK(b.driver->state().free_moves.size() == 16);
 }
 
@@ -105,7 +105,7 @@ TEST_CASE("driver: a copy to the host runs the other way, in whole lines from it
 TEST_CASE("driver: a copy of pages that are on no GPU is done at once") {
   CopyBench const b({.orders = {{Time{100ns}, to_gpus((kBase + 2) << 12, 2 << 12)}}});
   CHECK(b.done->nanoseconds() == Times{101});
-  CHECK(b.driver->state().stats.copied_bytes == 0);
+  CHECK(b.driver->state().stats[0].copied_bytes == 0);
 }
 
 TEST_CASE("driver: two streams that copy take turns where few pages can be copied at a time") {
@@ -142,5 +142,5 @@ TEST_CASE(
   // The fault on page 64 is handled when its copy is done.
   CHECK(b.moves[0]->nanoseconds() == Times{1101, 9001, 26001, 35001});
   CHECK(b.order(1, 2).from == physical(0, 7 << 12));
-  CHECK(b.driver->state().stats.migrations == 2);
+  CHECK(b.driver->state().stats[0].migrations == 2);
 }

@@ -252,3 +252,105 @@ TEST_CASE("two applications with buffers at the same addresses have pages of the
     CHECK(d.state().table.nodes() % 2 == 0);  // nothing is shared between the spaces' tables
   });
 }
+
+namespace {
+
+// Of an application, the rows of a driver's table that are its own.
+std::uint64_t rows_of(ModelRun& run, std::uint32_t application, bool migrations) {
+  std::uint64_t n = 0;
+  each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
+    for (auto const& r : d.state().first_touches) n += !migrations && r.application == application ? 1 : 0;
+    for (auto const& r : d.state().records) n += migrations && r.application == application ? 1 : 0;
+  });
+  return n;
+}
+
+// What is counted of faults for each application, where `keeper` has their records.
+void check_faults(ModelRun& run, std::string const& keeper) {
+  for (auto const& [kind, stat] :
+       {std::pair{"iommu", "requests"}, std::pair{"iommu", "tlb_hits"}, std::pair{"iommu", "tlb_misses"},
+        std::pair{"iommu", "merged_misses"}, std::pair{"driver", "page_faults"},
+        std::pair{"driver", "pages_mapped"}, std::pair{"driver", "migrations"},
+        std::pair{"driver", "migration_time"}, std::pair{keeper.c_str(), "page_faults"},
+        std::pair{keeper.c_str(), "remote_faults"}, std::pair{keeper.c_str(), "merged_faults"}}) {
+    CAPTURE(std::string(kind));
+    CAPTURE(std::string(stat));
+    CHECK(of(run, kind, stat, 0) + of(run, kind, stat, 1) == run.total(kind, stat));
+  }
+  for (std::uint32_t a = 0; a < 2; ++a) {
+    CAPTURE(a);
+    CHECK(of(run, "iommu", "requests", a) == of(run, "gmmu", "iommu_requests", a));
+    CHECK(of(run, "iommu", "tlb_hits", a) + of(run, "iommu", "tlb_misses", a) ==
+          of(run, "iommu", "requests", a));
+    CHECK(of(run, keeper, "page_faults", a) + of(run, keeper, "remote_faults", a) ==
+          of(run, "driver", "page_faults", a));
+    CHECK(of(run, "driver", "page_faults", a) > 0);
+    CHECK(rows_of(run, a, false) == of(run, "driver", "pages_mapped", a));
+    CHECK(rows_of(run, a, true) == of(run, "driver", "migrations", a));
+  }
+  CHECK(rows_of(run, 0, false) + rows_of(run, 1, false) == run.total("driver", "pages_mapped"));
+  CHECK(rows_of(run, 0, true) + rows_of(run, 1, true) == run.total("driver", "migrations"));
+}
+
+constexpr char const* kByDriver =
+    "memory.placement = \"first_touch\"\nmemory.first_touch_by = \"driver\"\ndriver.fault_latency = "
+    "\"200ns\"\n";
+constexpr char const* kMoves = "memory.remote_touch = \"migrate\"\n";
+
+}  // namespace
+
+TEST_CASE("faults, first touches and migrations are those of the application whose pages they are") {
+  for (auto const* path : {"iommu", "gpu"})
+    for (bool const moves : {false, true}) {
+      CAPTURE(std::string(path));
+      CAPTURE(moves);
+      ModelRun run(
+          fir(kByDriver + std::string(moves ? kMoves : "") + "memory.fault_path = \"" + path + "\"\n"),
+          on("filter", 0, {}), {{"bfs", kBfs, on("graph", 1, {})}});
+      run.run();
+      check_faults(run, *path == 'g' ? "gmmu" : "iommu");
+      CHECK((run.total("driver", "migrations") > 0) == moves);
+      each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
+        CHECK(d.state().first_touches.size() > 100);
+        for (auto const& r : d.state().first_touches) CHECK(r.application == space_of_page(r.page, 12));
+        for (auto const& r : d.state().records) CHECK(r.application == space_of_page(r.page, 12));
+        // Those that the table has name it.
+        auto const tables = d.tables();
+        CHECK(tables.size() == (moves ? 2 : 1));
+        for (auto const& t : tables) CHECK(t.columns.back().name == "application");
+      });
+    }
+}
+
+TEST_CASE("first touches that the IOMMU maps itself are those of the application whose pages they are") {
+  ModelRun run(fir("memory.placement = \"first_touch\"\n"), on("filter", 0, {}),
+               {{"bfs", kBfs, on("graph", 1, {})}});
+  run.run();
+  check_faults(run, "iommu");
+  each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
+    for (auto const& r : d.state().first_touches) CHECK(r.application == space_of_page(r.page, 12));
+  });
+}
+
+// Each on GPUs of its own, so that the GPU says whose access it was.
+TEST_CASE("in a shared address space a fault is the application's that made the access") {
+  for (auto const* path : {"iommu", "gpu"}) {
+    CAPTURE(std::string(path));
+    auto first = on("first", 0, {});
+    first.gpus = {0, 1};
+    auto second = on("second", 0, {});
+    second.gpus = {2, 3};
+    ModelRun run(fir(kByDriver + std::string(kMoves) + "memory.fault_path = \"" + path + "\"\n"), first,
+                 {{"fir", "size = \"1 MiB\"", second}});
+    run.run();
+    check_faults(run, *path == 'g' ? "gmmu" : "iommu");
+    std::uint64_t moved_to[2] = {};
+    each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
+      for (auto const& r : d.state().first_touches) CHECK(r.application == r.gpu / 2);
+      for (auto const& r : d.state().records) CHECK(r.application == device_of(r.to) / 2U);
+      for (auto const& r : d.state().records) ++moved_to[r.application];
+    });
+    CHECK(moved_to[0] > 0);
+    CHECK(moved_to[1] > 0);
+  }
+}

@@ -167,16 +167,16 @@ TEST_CASE("while pages move no TLB holds a void translation and no access goes t
     CHECK(found.stale_lines == 0);
     check_tables(machine);
     auto const& s = machine.driver->state();
-    CHECK(s.stats.migrations > 20);
+    CHECK(s.stats[0].migrations > 20);
     std::uint64_t fetched = 0;  // pages of the input; those of the output have no contents
     if (run.config().memory.first_touch_copy)
       for (auto const& touch : s.first_touches)
         for (auto const& written : machine.driver->spec().host_written)
           fetched += touch.page - written.first < written.count ? 1 : 0;
     CHECK((fetched > 0) == run.config().memory.first_touch_copy);
-    CHECK(fetched <= s.stats.pages_mapped / 2);
-    CHECK(run.total("copy_engine", "orders") == s.stats.migrations + fetched);
-    CHECK(run.total("copy_engine", "lines_in") == (s.stats.migrations + fetched) * 64);
+    CHECK(fetched <= s.stats[0].pages_mapped / 2);
+    CHECK(run.total("copy_engine", "orders") == s.stats[0].migrations + fetched);
+    CHECK(run.total("copy_engine", "lines_in") == (s.stats[0].migrations + fetched) * 64);
     for (auto const* sm : machine.sms) CHECK(sm->waiting_for().empty());
     for (auto const* iommu : machine.iommus) CHECK(iommu->waiting_for().empty());
     CHECK(machine.driver->waiting_for().empty());

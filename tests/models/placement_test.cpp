@@ -142,7 +142,7 @@ TEST_CASE("recorded: a run on the map of a first-touch run has each page where t
   ModelRun again(small + "memory.placement = \"recorded\"\n" + map.setting());
   again.run();
   auto const& s = driver_of(again)->state();
-  CHECK(s.stats.page_faults == 0);
+  CHECK(s.stats[0].page_faults == 0);
   CHECK(s.table.mapped_pages() == 64);
   for (auto const& t : touches) CHECK(s.table.find(t.page) == PageTranslation{t.frame});  // to the frame
 

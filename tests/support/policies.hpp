@@ -44,15 +44,16 @@ std::uint64_t stat_of(PolicyChoice<I> const& choice, Policy<I> const& policy, st
   return value_of(infos, values, stat);
 }
 
-// Of a component, from its group `kind`; 0 where it has no such group.
-inline std::uint64_t stat_of(AnyComponent const& component, std::string_view kind, std::string_view stat) {
+// Of a component, from its group `kind`, of an application or of all together; 0 where it has no such group.
+inline std::uint64_t stat_of(AnyComponent const& component, std::string_view kind, std::string_view stat,
+                             std::string_view application = {}) {
   auto const groups = component.stat_groups();
   std::vector<std::uint64_t> values;
   for (auto const& g : groups) values.resize(values.size() + g.values());
   component.sample(values.data());
   std::size_t begin = 0;
   for (auto const& g : groups) {
-    if (g.kind == kind)
+    if (g.kind == kind && g.application == application)
       return value_of(g.stats,
                       {values.begin() + static_cast<std::ptrdiff_t>(begin),
                        values.begin() + static_cast<std::ptrdiff_t>(begin + g.values())},

@@ -175,6 +175,7 @@ void Assembly::build_cpus() {
     if (cpu.number == 0) add_host_and_driver(instance);
     IommuSpec iommu;
     iommu.params = config_.iommu;
+    iommu.applications = applications_.names();
     iommu.index = static_cast<std::uint16_t>(cpu.number);
     iommu.memory_port = cpu.slice_clients.add(1, config_.iommu.walkers);
     iommu.memory = memory;

@@ -105,7 +105,8 @@ void Assembly::add_host_and_driver(Instance& instance) {
   });
   if (orders) driver.host_pages = &memory.host_pages();
   driver.planned = &memory.planned();
-  driver.streams = applications_.streams();
+  driver.applications = applications_.names();
+  driver.application_of_stream = applications_.application_of_stream();
   driver.line_bytes = config_.gpu.line_bytes;
   instance.driver = &system_->add<PagingDriver>(prefix + "driver", driver);
 }

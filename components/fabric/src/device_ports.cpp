@@ -56,6 +56,7 @@ void Rdma::on_page_fault(PageFault const& m, Cx& cx) const {
   p.address = m.page;
   p.tag = m.entry;
   p.bytes = static_cast<std::uint8_t>(m.kind);
+  p.requester.application = m.application;
   post(p, cx);
 }
 
@@ -102,8 +103,14 @@ void CpuPort::receive(Packet const& m, Cx& cx) const {
     return;
   }
   if (m.kind == PacketKind::page_fault) {
-    cx.send(fault,
-            PageFault{m.address, m.device, spec().iommu, m.tag, static_cast<FaultKind>(m.bytes), 1, {}});
+    cx.send(fault, PageFault{m.address,
+                             m.device,
+                             spec().iommu,
+                             m.tag,
+                             static_cast<FaultKind>(m.bytes),
+                             1,
+                             m.requester.application,
+                             {}});
     return;
   }
   FF_CHECK(m.kind == PacketKind::translate_request, path() + ": a packet that a CPU does not take");

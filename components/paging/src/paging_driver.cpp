@@ -37,36 +37,47 @@ PagingDriverState PagingDriver::initial() const {
       take(p.page, p.size, p.device < kFirstCpu ? spec().devices.gpu(p.device) : spec().devices.cpu(), s);
   if (spec().host_pages != nullptr)
     spec().host_pages->each([&](std::uint64_t page, std::uint64_t) { s.cpu_frames->allocate(page); });
-  if (spec().host_pages != nullptr) s.orders.resize(spec().streams);
+  if (spec().host_pages != nullptr) s.orders.resize(spec().application_of_stream.size());
   s.moves.resize(spec().params.migrations);
   for (auto i = spec().params.migrations; i > 0; --i) s.free_moves.push_back(i - 1);
   s.waiting = Ring<PageFault>(spec().queue);
   s.first_touches.reserve(spec().unmapped_pages);
+  s.stats = ByApplication<PagingDriverStats>(static_cast<std::uint32_t>(spec().applications.size()));
   return s;
+}
+
+std::span<Stat<PagingDriverStats> const> PagingDriverStats::list() {
+  using S = PagingDriverStats const&;
+  static constexpr auto all = std::to_array<Stat<PagingDriverStats>>({
+      {"page_faults", "count", "page faults handled", StatKind::counter, [](S s) { return s.page_faults; }},
+      {"pages_mapped", "count", "pages mapped at their first touch, a large one once", StatKind::counter,
+       [](S s) { return s.pages_mapped; }},
+      {"pages_spilled", "count", "of these, pages placed on another device because the GPU's memory was full",
+       StatKind::counter, [](S s) { return s.pages_spilled; }},
+      {"migrations", "count", "pages migrated to the GPU that accessed them", StatKind::counter,
+       [](S s) { return s.migrations; }},
+      {"migration_time", "ps",
+       "time from the start of a migration to the new mapping, summed over migrations", StatKind::counter,
+       [](S s) { return s.migration_ps; }},
+      {"migrations_refused", "count", "migrations refused because the destination GPU's memory was full",
+       StatKind::counter, [](S s) { return s.migrations_refused; }},
+      {"copied_bytes", "bytes", "bytes copied between the host's memory and GPUs by programs",
+       StatKind::counter, [](S s) { return s.copied_bytes; }},
+      {"allocated_pages", "count", "base pages allocated by programs", StatKind::counter,
+       [](S s) { return s.allocated_pages; }},
+      {"freed_pages", "count", "base pages freed by programs", StatKind::counter,
+       [](S s) { return s.freed_pages; }},
+  });
+  return all;
+}
+
+PagingDriver::ApplicationStats PagingDriver::application_stats() const {
+  return counted_by_application<&PagingDriverState::stats>(spec().applications);
 }
 
 std::span<Stat<PagingDriverState> const> PagingDriver::stats() const {
   using S = PagingDriverState const&;
   static constexpr auto all = std::to_array<Stat<PagingDriverState>>({
-      {"page_faults", "count", "page faults handled", StatKind::counter,
-       [](S s) { return s.stats.page_faults; }},
-      {"pages_mapped", "count", "pages mapped at their first touch, a large one once", StatKind::counter,
-       [](S s) { return s.stats.pages_mapped; }},
-      {"pages_spilled", "count", "of these, pages placed on another device because the GPU's memory was full",
-       StatKind::counter, [](S s) { return s.stats.pages_spilled; }},
-      {"migrations", "count", "pages migrated to the GPU that accessed them", StatKind::counter,
-       [](S s) { return s.stats.migrations; }},
-      {"migration_time", "ps",
-       "time from the start of a migration to the new mapping, summed over migrations", StatKind::counter,
-       [](S s) { return s.stats.migration_ps; }},
-      {"migrations_refused", "count", "migrations refused because the destination GPU's memory was full",
-       StatKind::counter, [](S s) { return s.stats.migrations_refused; }},
-      {"copied_bytes", "bytes", "bytes copied between the host's memory and GPUs by programs",
-       StatKind::counter, [](S s) { return s.stats.copied_bytes; }},
-      {"allocated_pages", "count", "base pages allocated by programs", StatKind::counter,
-       [](S s) { return s.stats.allocated_pages; }},
-      {"freed_pages", "count", "base pages freed by programs", StatKind::counter,
-       [](S s) { return s.stats.freed_pages; }},
       {"active_migrations", "count",
        "pages being migrated, copied at their first touch or by a program, allocated or freed",
        StatKind::level, [](S s) { return s.moves.size() - s.free_moves.size(); }},
@@ -88,6 +99,9 @@ std::vector<TableInfo> PagingDriver::tables() const {
     tables[0].columns.push_back({"base_pages", "count",
                                  "base pages that it has; the page number is that of the first",
                                  ColumnType::u64});
+  if (spec().pages_wait && rows_name_applications())
+    tables[0].columns.push_back(
+        {"application", "text", "application that touched the page", ColumnType::text});
   if (spec().pages_move)
     tables.push_back(
         {"migrations",
@@ -101,6 +115,9 @@ std::vector<TableInfo> PagingDriver::tables() const {
            ColumnType::u64},
           {"finished", "ps", "simulated time at which the driver learned that the page is copied",
            ColumnType::u64}}});
+  if (spec().pages_move && rows_name_applications())
+    tables.back().columns.push_back(
+        {"application", "text", "application that accessed the page", ColumnType::text});
   return tables;
 }
 
@@ -111,12 +128,16 @@ void PagingDriver::take_rows(PagingDriverState& s, TableRows& rows) const {
       std::vector<Cell> cells{r.page, device_name(static_cast<DeviceId>(r.gpu)), name(r.frame),
                               count_of(r.mapped)};
       if (spec().large.any()) cells.emplace_back(std::uint64_t{1} << r.size);
+      if (rows_name_applications()) cells.emplace_back(spec().applications[r.application]);
       rows.add(0, cells);
     }
   if (spec().pages_move)
-    for (auto const& r : s.records)
-      rows.add(spec().pages_wait ? 1 : 0, {r.page, name(r.from), name(r.to), count_of(r.started),
-                                           count_of(r.unmapped), count_of(r.finished)});
+    for (auto const& r : s.records) {
+      std::vector<Cell> cells{
+          r.page, name(r.from), name(r.to), count_of(r.started), count_of(r.unmapped), count_of(r.finished)};
+      if (rows_name_applications()) cells.emplace_back(spec().applications[r.application]);
+      rows.add(spec().pages_wait ? 1 : 0, cells);
+    }
   s.first_touches.clear();
   s.records.clear();
 }
@@ -148,16 +169,16 @@ PageTranslation PagingDriver::take(std::uint64_t page, unsigned size, DeviceId d
 }
 
 PageTranslation PagingDriver::take_near(std::uint64_t page, unsigned size, DeviceId gpu,
-                                        PagingDriverState& s) const {
+                                        std::uint32_t application, PagingDriverState& s) const {
   auto const& devices = spec().devices;
   auto const first = devices.number_of(gpu);
   for (std::uint32_t i = 0; i < devices.gpus(); ++i) {
     auto const g = (first + i) % devices.gpus();
     if (s.frames[g].empty()) continue;
-    if (i != 0) ++s.stats.pages_spilled;
+    if (i != 0) ++s.stats[application].pages_spilled;
     return take(page, size, devices.gpu(g), s);
   }
-  ++s.stats.pages_spilled;
+  ++s.stats[application].pages_spilled;
   return take(page, size, devices.cpu(), s);
 }
 
@@ -212,11 +233,11 @@ bool PagingDriver::handle(PageFault const& m, bool may_move, Cx& cx) const {
     if (moves && !pool(m.gpu, s).empty()) {
       start_move(m, found->frame, cx);
     } else {
-      if (moves) ++s.stats.migrations_refused;
+      if (moves) ++s.stats[m.application].migrations_refused;
       answer(m, *found, work(m.kind, moves ? spec().params.fault_latency : Duration::zero(), cx), cx);
     }
   }
-  ++s.stats.page_faults;
+  ++s.stats[m.application].page_faults;
   return true;
 }
 
@@ -246,7 +267,7 @@ bool PagingDriver::touch_first(PageFault const& m, Cx& cx) const {
   if (all_full(s)) return false;  // until a copy has ended, whose source is free then
   bool const fetches = spec().first_touch_copy && host_wrote(m.page) && !s.cpu_frames->empty();
   if (fetches && s.free_moves.empty()) return false;
-  auto to = take_near(m.page, size_for(m.page, s), m.gpu, s);
+  auto to = take_near(m.page, size_for(m.page, s), m.gpu, m.application, s);
   auto const ready = work(m.kind, spec().params.fault_latency, cx);
   auto const device = device_of(to.frame);
   if (!fetches || device >= kFirstCpu) {
@@ -268,9 +289,10 @@ bool PagingDriver::touch_first(PageFault const& m, Cx& cx) const {
 
 void PagingDriver::map_first(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const {
   auto& s = cx.state();
-  ++s.stats.pages_mapped;
+  ++s.stats[m.application].pages_mapped;
   s.table.map(m.page, to.frame, to.size);
-  s.first_touches.push_back({first_of(m.page, to.size), to.frame, cx.now() + extra, m.gpu, to.size});
+  s.first_touches.push_back(
+      {first_of(m.page, to.size), to.frame, cx.now() + extra, m.gpu, to.size, m.application});
   answer(m, to, extra, cx);
 }
 
@@ -331,9 +353,11 @@ void PagingDriver::end_page(std::uint32_t number, Cx& cx) const {
 
 void PagingDriver::end_move(PageMigration const& done, std::uint32_t number, Cx& cx) const {
   auto& s = cx.state();
-  ++s.stats.migrations;
-  s.stats.migration_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - done.started));
-  s.records.push_back({done.fault.page, done.from, done.to, done.started, done.unmapped, cx.now()});
+  auto const application = done.fault.application;
+  ++s.stats[application].migrations;
+  s.stats[application].migration_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - done.started));
+  s.records.push_back(
+      {done.fault.page, done.from, done.to, done.started, done.unmapped, cx.now(), application});
   s.table.map(done.fault.page, done.to);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
     cx.send(move, i, PageMove{done.fault.page, done.to, number, MoveStep::remap, 0, {}});

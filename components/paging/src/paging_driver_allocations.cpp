@@ -16,11 +16,12 @@ PagingDriver::OrderTurn PagingDriver::allocate_page(std::uint64_t page, std::uin
   auto const size = size_for(page, s);
   bool const on_cpu = *planned >= kFirstCpu && !s.cpu_frames->empty();
   auto const to = on_cpu ? take(page, size, spec().devices.cpu(), s)
-                         : take_near(page, size, spec().devices.gpu(*planned < kFirstCpu ? *planned : 0), s);
+                         : take_near(page, size, spec().devices.gpu(*planned < kFirstCpu ? *planned : 0),
+                                     spec().application_of_stream[stream], s);
   auto const first = first_of(page, to.size);
   auto const number = begin_page(first, to.size, stream, cx);
   s.moves[number].to = to.frame;
-  s.stats.allocated_pages += std::uint64_t{1} << to.size;
+  counts_of_stream(stream, s).allocated_pages += std::uint64_t{1} << to.size;
   pass_over(first + (std::uint64_t{1} << to.size) - 1, order);
   tell_iommus(number, MoveStep::map, busy(spec().params.allocation_latency, cx), cx);
   return OrderTurn::began;
@@ -38,7 +39,7 @@ PagingDriver::OrderTurn PagingDriver::free_page(std::uint64_t page, std::uint32_
   auto const first = first_of(page, found->size);
   auto const number = begin_page(first, found->size, stream, cx);
   s.moves[number].from = found->frame;
-  s.stats.freed_pages += std::uint64_t{1} << found->size;
+  counts_of_stream(stream, s).freed_pages += std::uint64_t{1} << found->size;
   pass_over(first + (std::uint64_t{1} << found->size) - 1, order);
   tell_iommus(number, MoveStep::forget, busy(spec().params.allocation_latency, cx), cx);
   return OrderTurn::began;

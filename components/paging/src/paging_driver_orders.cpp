@@ -87,7 +87,7 @@ PagingDriver::OrderTurn PagingDriver::copy_page(std::uint64_t page, std::uint32_
   auto const number = begin_page(page, found->size, stream, cx);
   cx.send(copy, spec().devices.number_of(device_of(device)),
           CopyOrder{to_gpu ? host : device, to_gpu ? device : host, bytes, number});
-  s.stats.copied_bytes += bytes;
+  counts_of_stream(stream, s).copied_bytes += bytes;
   order.next = end;
   return OrderTurn::began;
 }

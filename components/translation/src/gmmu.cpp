@@ -59,12 +59,22 @@ std::span<Stat<GmmuRequesterStats> const> GmmuRequesterStats::list() {
        [](S s) { return s.walk_misses; }},
       {"iommu_requests", "count", "requests sent to the IOMMU", StatKind::counter,
        [](S s) { return s.iommu_requests; }},
+      {"page_faults", "count", "page faults on unmapped pages, sent to the driver", StatKind::counter,
+       [](S s) { return s.page_faults; }},
+      {"remote_faults", "count", "page faults on pages mapped on another device, or on their way to one",
+       StatKind::counter, [](S s) { return s.remote_faults; }},
+      {"merged_faults", "count", "faults of a page that is in the fault buffer already", StatKind::counter,
+       [](S s) { return s.merged_faults; }},
+      {"refused_faults", "count", "faults that found the fault buffer full", StatKind::counter,
+       [](S s) { return s.refused_faults; }},
   });
   return all;
 }
 
 Gmmu::ApplicationStats Gmmu::application_stats() const {
-  return counted_by_application<&GmmuState::by_requester>(spec().applications);
+  auto counted = counted_by_application<&GmmuState::by_requester>(spec().applications);
+  if (!spec().keeps_faults) counted.stats.resize(counted.stats.size() - GmmuRequesterStats::kOfFaults);
+  return counted;
 }
 
 std::span<Stat<GmmuState> const> Gmmu::stats() const {
@@ -91,20 +101,12 @@ std::span<Stat<GmmuState> const> Gmmu::stats() const {
        [](S s) { return std::span<std::uint64_t const>(s.walk_latency.bins); }},
       {"queue_depth", "count", "requests held or stalled when one more comes", StatKind::histogram, nullptr,
        12, [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
-      {"page_faults", "count", "page faults on unmapped pages, sent to the driver", StatKind::counter,
-       [](S s) { return s.fault_stats.page_faults; }},
-      {"remote_faults", "count", "page faults on pages mapped on another device, or on their way to one",
-       StatKind::counter, [](S s) { return s.fault_stats.remote_faults; }},
-      {"merged_faults", "count", "faults of a page that is in the fault buffer already", StatKind::counter,
-       [](S s) { return s.fault_stats.merged_faults; }},
-      {"refused_faults", "count", "faults that found the fault buffer full", StatKind::counter,
-       [](S s) { return s.fault_stats.refused_faults; }},
       {"recorded_faults", "count", "pages in the fault buffer", StatKind::level,
        [](S s) { return std::uint64_t{s.faults.in_use()}; }},
       {"fault_latency", "ns", "time from a page fault to its replay", StatKind::histogram, nullptr, 24,
        [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }},
   });
-  static constexpr std::size_t kOfFaults = 6;  // the last of them
+  static constexpr std::size_t kOfFaults = 2;  // the last of them
   return std::span(all).first(all.size() - (spec().keeps_faults ? 0 : kOfFaults));
 }
 
@@ -213,15 +215,17 @@ void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
 
 void Gmmu::keep_fault(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
+  auto const application = s.pending[m.tag].application;
+  auto& counts = s.by_requester[application];
   auto const kept = s.faults.add(m.page, {});
   if (kept != FaultBuffer::Kept::recorded) {
-    ++(kept == FaultBuffer::Kept::merged ? s.fault_stats.merged_faults : s.fault_stats.refused_faults);
+    ++(kept == FaultBuffer::Kept::merged ? counts.merged_faults : counts.refused_faults);
     return;
   }
   auto const record = s.faults.record_of(m.page);
-  ++(m.kind == FaultKind::not_mapped ? s.fault_stats.page_faults : s.fault_stats.remote_faults);
+  ++(m.kind == FaultKind::not_mapped ? counts.page_faults : counts.remote_faults);
   s.recorded_at[record] = cx.now();
-  cx.send(fault, PageFault{m.page, spec().device, 0, record, m.kind, 1, {}});
+  cx.send(fault, PageFault{m.page, spec().device, 0, record, m.kind, 1, application, {}});
 }
 
 void Gmmu::replay(TranslateResponse const& m, Cx& cx) const {

@@ -44,6 +44,7 @@ IommuState Iommu::initial() const {
     s.recorded_at.resize(p.fault_buffer);
   }
   s.walk_began.resize(p.walkers);
+  s.by_requester = ByApplication<IommuRequesterStats>(static_cast<std::uint32_t>(spec().applications.size()));
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
   if (spec().table_base) s.table.relocate(*spec().table_base);
   s.directory = PageDirectory(spec().page_bits, spec().spaces);
@@ -52,29 +53,40 @@ IommuState Iommu::initial() const {
   return s;
 }
 
+std::span<Stat<IommuRequesterStats> const> IommuRequesterStats::list() {
+  using S = IommuRequesterStats const&;
+  static constexpr auto all = std::to_array<Stat<IommuRequesterStats>>({
+      {"requests", "count", "translation requests from GPUs", StatKind::counter,
+       [](S s) { return s.requests; }},
+      {"tlb_hits", "count", "requests that hit the IOMMU's TLB", StatKind::counter,
+       [](S s) { return s.tlb_hits; }},
+      {"tlb_misses", "count", "requests that missed the IOMMU's TLB", StatKind::counter,
+       [](S s) { return s.tlb_misses; }},
+      {"merged_misses", "count", "TLB misses merged into an outstanding walk or fault of the same page",
+       StatKind::counter, [](S s) { return s.merged_misses; }},
+      {"page_faults", "count", "page faults on unmapped pages, sent to the driver", StatKind::counter,
+       [](S s) { return s.page_faults; }},
+      {"remote_faults", "count", "page faults on pages mapped on another device, or on their way to one",
+       StatKind::counter, [](S s) { return s.remote_faults; }},
+      {"merged_faults", "count", "failed walks of a page that is in the fault buffer already",
+       StatKind::counter, [](S s) { return s.merged_faults; }},
+      {"refused_faults", "count", "failed walks that found the fault buffer full", StatKind::counter,
+       [](S s) { return s.refused_faults; }},
+  });
+  return all;
+}
+
+Iommu::ApplicationStats Iommu::application_stats() const {
+  return counted_by_application<&IommuState::by_requester>(spec().applications);
+}
+
 std::span<Stat<IommuState> const> Iommu::stats() const {
   using S = IommuState const&;
   static constexpr auto all = std::to_array<Stat<IommuState>>({
-      {"requests", "count", "translation requests from GPUs", StatKind::counter,
-       [](S s) { return s.stats.requests; }},
-      {"tlb_hits", "count", "requests that hit the IOMMU's TLB", StatKind::counter,
-       [](S s) { return s.stats.tlb_hits; }},
-      {"tlb_misses", "count", "requests that missed the IOMMU's TLB", StatKind::counter,
-       [](S s) { return s.stats.tlb_misses; }},
-      {"merged_misses", "count", "TLB misses merged into an outstanding walk or fault of the same page",
-       StatKind::counter, [](S s) { return s.stats.merged_misses; }},
       {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.walker.walks(); }},
       {"page_table_reads", "count", "page-table entries read by page walks", StatKind::counter,
        [](S s) { return s.walker.reads(); }},
-      {"page_faults", "count", "page faults on unmapped pages, sent to the driver", StatKind::counter,
-       [](S s) { return s.stats.page_faults; }},
-      {"merged_faults", "count", "failed walks of a page that is in the fault buffer already",
-       StatKind::counter, [](S s) { return s.stats.merged_faults; }},
-      {"refused_faults", "count", "failed walks that found the fault buffer full", StatKind::counter,
-       [](S s) { return s.stats.refused_faults; }},
       {"replays", "count", "replays sent to GPUs", StatKind::counter, [](S s) { return s.stats.replays; }},
-      {"remote_faults", "count", "page faults on pages mapped on another device, or on their way to one",
-       StatKind::counter, [](S s) { return s.stats.remote_faults; }},
       {"invalidations", "count", "invalidation requests sent to GPUs", StatKind::counter,
        [](S s) { return s.stats.invalidations; }},
       {"busy_walkers", "count", "page walkers in use", StatKind::level, [](S s) { return s.walker.busy(); }},
@@ -119,7 +131,7 @@ std::string Iommu::waiting_for() const {
 
 void Iommu::on_request(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
-  ++s.stats.requests;
+  ++s.by_requester[m.requester.application].requests;
   s.queue_depth.add(s.pages.in_use() + s.stalled.size());
   if (!serve(m, cx)) s.stalled.push(m);  // hits, and requests that join others, pass those that wait
 }
@@ -129,26 +141,27 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
   auto const clock = spec().params.clock.clock();
   auto const at = std::max(s.port_free, cx.now());
   auto const looked_up = at + clock.cycles(spec().params.latency);
-  IommuWaiter const requester{m.tag, m.source, m.device};
+  IommuWaiter const requester{m.tag, m.source, m.device, m.requester.application, {}};
+  auto& counts = s.by_requester[m.requester.application];
   auto const found = s.tlb->lookup(m.address);
   if (found && !s.remote_touch->may_move(found->frame, m.device)) {
-    ++s.stats.tlb_hits;
+    ++counts.tlb_hits;
     answer(requester, m.address, {*found, FoundBy::iommu}, looked_up - cx.now(), cx);
   } else if (found) {
-    ++s.stats.tlb_hits;
+    ++counts.tlb_hits;
     if (s.remote_touch->touch(m.address, found->frame, m.device))
       fault_request(FaultKind::remote, m.address, requester, looked_up - cx.now(), cx);
     else
       answer(requester, m.address, {*found, FoundBy::iommu}, looked_up - cx.now(), cx);
   } else if (s.moving.find(m.address)) {
-    ++s.stats.tlb_misses;
+    ++counts.tlb_misses;
     fault_request(FaultKind::moving, m.address, requester, looked_up - cx.now(), cx);
   } else {
     auto entry = spec().params.merge ? s.pages.find(m.address) : std::nullopt;
     if (!entry && s.pages.full()) return false;
-    ++s.stats.tlb_misses;
+    ++counts.tlb_misses;
     if (entry) {
-      ++s.stats.merged_misses;
+      ++counts.merged_misses;
       s.pages.wait(*entry, requester);
     } else {
       entry = s.pages.allocate_one_more(m.address);
@@ -162,11 +175,18 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
   return true;
 }
 
-void Iommu::raise(std::uint32_t entry, std::uint16_t gpu, Cx& cx) const {
+void Iommu::raise(std::uint32_t entry, IommuWaiter const& first, Cx& cx) const {
   auto& s = cx.state();
-  ++s.stats.page_faults;
+  ++s.by_requester[first.application].page_faults;
   s.fault_raised[entry] = cx.now();
-  cx.send(first_touch, PageFault{s.pages.key(entry), gpu, spec().index, entry, FaultKind::not_mapped, {}});
+  cx.send(first_touch, PageFault{s.pages.key(entry),
+                                 first.gpu,
+                                 spec().index,
+                                 entry,
+                                 FaultKind::not_mapped,
+                                 0,
+                                 first.application,
+                                 {}});
 }
 
 void Iommu::start_walks(Cx& cx) const {
@@ -191,13 +211,13 @@ void Iommu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const
   IommuWaiter first;
   s.pages.first_waiter(entry, [&](IommuWaiter const& waiter) { first = waiter; });
   if (s.moving.find(step.page)) {
-    fault_entry(FaultKind::moving, entry, first.gpu, cx);
+    fault_entry(FaultKind::moving, entry, first, cx);
   } else if (!step.found && spec().replays_first_touches) {
-    fault_entry(FaultKind::not_mapped, entry, first.gpu, cx);
+    fault_entry(FaultKind::not_mapped, entry, first, cx);
   } else if (!step.found) {
-    raise(entry, first.gpu, cx);
+    raise(entry, first, cx);
   } else if (s.remote_touch->touch(step.page, step.address, first.gpu)) {
-    fault_entry(FaultKind::remote, entry, first.gpu, cx);
+    fault_entry(FaultKind::remote, entry, first, cx);
   } else {
     finish(entry, {step.translation(), FoundBy::iommu}, cx);
   }

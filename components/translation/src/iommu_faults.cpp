@@ -6,7 +6,7 @@
 namespace farfault {
 
 // The entry is free at once; its requests are told, and again when the page is mapped.
-void Iommu::fault_entry(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Cx& cx) const {
+void Iommu::fault_entry(FaultKind kind, std::uint32_t entry, IommuWaiter const& first, Cx& cx) const {
   auto& s = cx.state();
   if (kept_by_gpus(kind)) {
     answer_all(entry, unrecorded(kind), cx);
@@ -18,7 +18,7 @@ void Iommu::fault_entry(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, 
     auto const k = s.faults.add(page, {w.node, w.gpu});
     if (k != FaultBuffer::Kept::merged) kept = k;
   });
-  count_fault(kind, page, gpu, kept, Duration::zero(), cx);
+  count_fault(kind, page, first, kept, Duration::zero(), cx);
   answer_all(entry, {{}, FoundBy::nothing}, cx);
   resume_stalled(cx);
 }
@@ -27,22 +27,24 @@ void Iommu::fault_request(FaultKind kind, std::uint64_t page, IommuWaiter const&
                           Cx& cx) const {
   if (kept_by_gpus(kind)) return answer(from, page, unrecorded(kind), extra, cx);
   auto const kept = cx.state().faults.add(page, {from.node, from.gpu});
-  count_fault(kind, page, from.gpu, kept, extra, cx);
+  count_fault(kind, page, from, kept, extra, cx);
   answer(from, page, {{}, FoundBy::nothing}, extra, cx);
 }
 
-void Iommu::count_fault(FaultKind kind, std::uint64_t page, std::uint16_t gpu, FaultBuffer::Kept kept,
+void Iommu::count_fault(FaultKind kind, std::uint64_t page, IommuWaiter const& from, FaultBuffer::Kept kept,
                         Duration extra, Cx& cx) const {
   auto& s = cx.state();
+  auto& counts = s.by_requester[from.application];
   if (kept != FaultBuffer::Kept::recorded) {
-    ++(kept == FaultBuffer::Kept::merged ? s.stats.merged_faults : s.stats.refused_faults);
+    ++(kept == FaultBuffer::Kept::merged ? counts.merged_faults : counts.refused_faults);
     return;
   }
   auto const record = s.faults.record_of(page);
   bool const there = kind != FaultKind::not_mapped;
-  ++(there ? s.stats.remote_faults : s.stats.page_faults);
+  ++(there ? counts.remote_faults : counts.page_faults);
   s.recorded_at[record] = cx.now() + extra;
-  cx.send(there ? fault : first_touch, PageFault{page, gpu, spec().index, record, kind, {}}, extra);
+  cx.send(there ? fault : first_touch,
+          PageFault{page, from.gpu, spec().index, record, kind, 0, from.application, {}}, extra);
 }
 
 // Behind all earlier responses, one per cycle.

@@ -215,7 +215,7 @@ class Component : public AnyComponent {
     std::vector<std::uint32_t> application_of = {};  // by stream, where it is counted by stream
     // Writes the value of each: of one application, and summed over all.
     std::uint64_t* (*of_one)(State const&, ApplicationStats const&, std::uint32_t, std::uint64_t*) = nullptr;
-    std::uint64_t* (*of_all)(State const&, std::uint64_t*) = nullptr;
+    std::uint64_t* (*of_all)(State const&, ApplicationStats const&, std::uint64_t*) = nullptr;
 
     std::uint32_t apart() const { return names.size() > 1 ? static_cast<std::uint32_t>(names.size()) : 0; }
   };
@@ -241,7 +241,8 @@ class Component : public AnyComponent {
     return groups;
   }
   void sample(std::uint64_t* out) const final {
-    if (application_stats_.of_all != nullptr) out = application_stats_.of_all(*state_, out);
+    if (application_stats_.of_all != nullptr)
+      out = application_stats_.of_all(*state_, application_stats_, out);
     for (auto const& s : stats()) out = s.write(*state_, out);
     for (std::uint32_t i = 0; i < application_stats_.apart(); ++i)
       out = application_stats_.of_one(*state_, application_stats_, i, out);
@@ -263,7 +264,7 @@ class Component : public AnyComponent {
   }
 
   // Of the ByApplication that is this member of the State, or the ByStream, with the application of each
-  // stream.
+  // stream. Who counts less takes the last ones from `stats`.
   template <auto Member>
   static ApplicationStats counted_by_application(std::vector<std::string> names,
                                                  std::vector<std::uint32_t> application_of = {}) {
@@ -275,11 +276,11 @@ class Component : public AnyComponent {
     all.of_one = [](State const& s, ApplicationStats const& declared, std::uint32_t application,
                     std::uint64_t* out) {
       auto const& of = declared.application_of;
-      return write_sums(s.*Member, out,
+      return write_sums(s.*Member, declared.stats.size(), out,
                         [&](std::uint32_t i) { return (of.empty() ? i : of[i]) == application; });
     };
-    all.of_all = [](State const& s, std::uint64_t* out) {
-      return write_sums(s.*Member, out, [](std::uint32_t) { return true; });
+    all.of_all = [](State const& s, ApplicationStats const& declared, std::uint64_t* out) {
+      return write_sums(s.*Member, declared.stats.size(), out, [](std::uint32_t) { return true; });
     };
     return all;
   }
@@ -302,10 +303,11 @@ class Component : public AnyComponent {
   }
 
  private:
-  // Writes the value of each counter, summed over the numbers that are wanted.
+  // Writes the value of each of the first counters, summed over the numbers that are wanted.
   template <class Counts, class Wanted>
-  static std::uint64_t* write_sums(ByApplication<Counts> const& by, std::uint64_t* out, Wanted&& wanted) {
-    for (auto const& counter : Counts::list()) {
+  static std::uint64_t* write_sums(ByApplication<Counts> const& by, std::size_t counters, std::uint64_t* out,
+                                   Wanted&& wanted) {
+    for (auto const& counter : Counts::list().first(counters)) {
       auto* const at = out;
       out = std::fill_n(at, counter.bins, std::uint64_t{0});
       for (std::uint32_t i = 0; i < by.size(); ++i)

@@ -80,10 +80,11 @@ struct PagingDriverSpec {
   bool pages_move = false;              // those that do are base pages
   LargePages large{};
   std::uint64_t frames_of_cpu = FrameAllocator::kUnbounded;
-  // Where programs copy, allocate or free: both, and the streams of all programs.
+  std::vector<std::string> applications = {};  // names of those whose faults and orders come
+  // Where programs copy, allocate or free: both, and the application of each stream of all programs.
   HostPages const* host_pages = nullptr;
   PlannedPages const* planned = nullptr;
-  std::uint32_t streams = 0;
+  std::vector<std::uint32_t> application_of_stream = {};
   std::uint32_t line_bytes = 64;
 };
 
@@ -124,6 +125,7 @@ struct MigrationRecord {
   Time started{};
   Time unmapped{};
   Time finished{};
+  std::uint64_t application = 0;
 };
 
 // The same: a page mapped at its first touch.
@@ -132,9 +134,11 @@ struct FirstTouchRecord {
   PhysAddr frame = 0;
   Time mapped{};
   std::uint32_t gpu = 0;  // that touched it
-  std::uint32_t size = 0;
+  std::uint16_t size = 0;
+  std::uint16_t application = 0;  // the same
 };
 
+// Of the application whose request raised the fault, or whose stream ordered.
 struct PagingDriverStats {
   std::uint64_t page_faults = 0;
   std::uint64_t pages_mapped = 0;
@@ -145,6 +149,8 @@ struct PagingDriverStats {
   std::uint64_t copied_bytes = 0;
   std::uint64_t allocated_pages = 0;
   std::uint64_t freed_pages = 0;
+
+  static std::span<Stat<PagingDriverStats> const> list();
 };
 
 struct PagingDriverState {
@@ -159,7 +165,7 @@ struct PagingDriverState {
   std::vector<FirstTouchRecord> first_touches;
   std::vector<ProgramOrder> orders;  // by stream
   std::uint64_t order_turn = 0;      // the stream whose turn the next page is
-  PagingDriverStats stats;
+  ByApplication<PagingDriverStats> stats;
 };
 
 class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState> {
@@ -180,6 +186,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   std::string waiting_for() const override;
   PagingDriverState initial() const override;
   std::span<Stat<PagingDriverState> const> stats() const override;
+  ApplicationStats application_stats() const override;
   std::vector<TableInfo> tables() const override;
   std::vector<PolicyStats> policy_stats() const override;
 
@@ -192,13 +199,18 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void take_rows(PagingDriverState& s, TableRows& rows) const override;
   // A frame for a page of this size, or for the base page, where there is no large frame.
   PageTranslation take(std::uint64_t page, unsigned size, DeviceId device, PagingDriverState& s) const;
-  // The same on the GPU or, where its memory is full, on another device.
-  PageTranslation take_near(std::uint64_t page, unsigned size, DeviceId gpu, PagingDriverState& s) const;
+  // The same on the GPU or, where its memory is full, on another device; for this application.
+  PageTranslation take_near(std::uint64_t page, unsigned size, DeviceId gpu, std::uint32_t application,
+                            PagingDriverState& s) const;
   void release(PageTranslation const& page, PagingDriverState& s) const;
   FrameAllocator& pool(DeviceId device, PagingDriverState& s) const;
   // False when the fault has to wait.
   bool handle(PageFault const& m, bool may_move, Cx& cx) const;
   std::uint32_t page_bytes() const { return std::uint32_t{1} << spec().page_bits; }
+  bool rows_name_applications() const { return spec().applications.size() > 1; }
+  PagingDriverStats& counts_of_stream(std::uint32_t stream, PagingDriverState& s) const {
+    return s.stats[spec().application_of_stream[stream]];
+  }
   bool host_wrote(std::uint64_t page) const;
   bool is_copied(std::uint64_t page, PagingDriverState const& s) const;
   // Of a page that is to be mapped: large only where no part of it is mapped, or copied to be mapped.

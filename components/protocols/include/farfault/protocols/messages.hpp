@@ -237,7 +237,7 @@ struct Packet {
   std::uint16_t device;  // the requesting GPU, of a translation or a page fault
   std::uint32_t flow;    // which of equally short routes it takes from here on
   FoundBy found_by;      // of a response
-  Requester requester;   // of a memory access; of a translation request the application alone
+  Requester requester;   // of a memory access; of a translation request or a fault the application alone
 };
 
 // Buffer space returned to the sender of a link.
@@ -320,7 +320,8 @@ struct PageFault {
   std::uint32_t entry;  // for whoever keeps the fault
   FaultKind kind;
   std::uint8_t kept_by_gpu = 0;
-  std::uint8_t unused[6] = {};
+  std::uint8_t application = 0;  // that of the request that raised it
+  std::uint8_t unused[5] = {};
 };
 struct PageMapped {
   std::uint64_t page;

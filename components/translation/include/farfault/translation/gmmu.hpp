@@ -71,6 +71,12 @@ struct GmmuRequesterStats {
   std::uint64_t walk_hits = 0;    // found the page
   std::uint64_t walk_misses = 0;  // found no mapping
   std::uint64_t iommu_requests = 0;
+  // Of faults that the GPU keeps.
+  std::uint64_t page_faults = 0;
+  std::uint64_t remote_faults = 0;
+  std::uint64_t merged_faults = 0;
+  std::uint64_t refused_faults = 0;
+  static constexpr std::size_t kOfFaults = 4;  // the last of list()
 
   static std::span<Stat<GmmuRequesterStats> const> list();
 };
@@ -81,13 +87,6 @@ struct GmmuStats {
   std::uint64_t faulted_responses = 0;
   std::uint64_t replays = 0;
   std::uint64_t invalidations = 0;
-};
-
-struct GmmuFaultStats {
-  std::uint64_t page_faults = 0;
-  std::uint64_t remote_faults = 0;
-  std::uint64_t merged_faults = 0;
-  std::uint64_t refused_faults = 0;
 };
 
 struct GmmuPending {
@@ -120,7 +119,6 @@ struct GmmuState {
   FaultBuffer faults;
   std::vector<Time> recorded_at;  // by record of `faults`
   LatencyHistogram fault_latency;
-  GmmuFaultStats fault_stats;
 };
 
 class Gmmu final : public Component<GmmuSpec, GmmuState> {

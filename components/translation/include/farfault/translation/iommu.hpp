@@ -69,7 +69,8 @@ struct IommuGpu {
 
 struct IommuSpec {
   IommuParams params;
-  std::uint16_t index = 0;  // among the IOMMUs of its driver
+  std::vector<std::string> applications = {};  // names of those that make requests
+  std::uint16_t index = 0;                     // among the IOMMUs of its driver
   std::uint16_t memory_port = 0;
   AddressMap memory;
   std::uint32_t waiters = 1024;  // requests that all GPUs together can have outstanding here
@@ -90,18 +91,26 @@ struct IommuWaiter {
   std::uint32_t tag = 0;
   NodeId node = 0;
   std::uint16_t gpu = 0;
+  std::uint8_t application = 0;
+  std::uint8_t unused[3] = {};
 };
 
-struct IommuStats {
+// Of faults that of the request that raised it; of several that wait for one walk that is the first.
+struct IommuRequesterStats {
   std::uint64_t requests = 0;
   std::uint64_t tlb_hits = 0;
   std::uint64_t tlb_misses = 0;
   std::uint64_t merged_misses = 0;
   std::uint64_t page_faults = 0;
+  std::uint64_t remote_faults = 0;
   std::uint64_t merged_faults = 0;
   std::uint64_t refused_faults = 0;
+
+  static std::span<Stat<IommuRequesterStats> const> list();
+};
+
+struct IommuStats {
   std::uint64_t replays = 0;
-  std::uint64_t remote_faults = 0;
   std::uint64_t invalidations = 0;
 };
 
@@ -125,6 +134,7 @@ struct IommuState {
   DepthHistogram queue_depth;  // when a request comes
   Time port_free{};
   Time last_response{};  // when the latest response so far leaves
+  ByApplication<IommuRequesterStats> by_requester;
   IommuStats stats;
 };
 
@@ -147,6 +157,7 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   std::string waiting_for() const override;
   IommuState initial() const override;
   std::span<Stat<IommuState> const> stats() const override;
+  ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 
   void on_request(Packet const& m, Cx& cx) const;
@@ -174,10 +185,10 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void answer_all(std::uint32_t entry, Translation const& found, Cx& cx) const;
   bool pages_move(IommuState const& s) const { return s.remote_touch->moves_pages(); }
   // The requests of the entry, or a request by itself, are faulted: they are told so, and hold nothing here.
-  void fault_entry(FaultKind kind, std::uint32_t entry, std::uint16_t gpu, Cx& cx) const;
+  void fault_entry(FaultKind kind, std::uint32_t entry, IommuWaiter const& first, Cx& cx) const;
   void fault_request(FaultKind kind, std::uint64_t page, IommuWaiter const& from, Duration extra,
                      Cx& cx) const;
-  void count_fault(FaultKind kind, std::uint64_t page, std::uint16_t gpu, FaultBuffer::Kept kept,
+  void count_fault(FaultKind kind, std::uint64_t page, IommuWaiter const& from, FaultBuffer::Kept kept,
                    Duration extra, Cx& cx) const;
   bool kept_by_gpus(FaultKind kind) const {
     return (spec().kept_by_gpus >> static_cast<unsigned>(kind) & 1) != 0;
@@ -191,7 +202,7 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void replay(std::uint64_t page, Translation const& to, FaultBuffer::Requester const& requester,
               std::uint32_t tag, Cx& cx) const;
   // A first touch whose requests wait for their answer.
-  void raise(std::uint32_t entry, std::uint16_t gpu, Cx& cx) const;
+  void raise(std::uint32_t entry, IommuWaiter const& first, Cx& cx) const;
   // To a GPU, about the page that leaves.
   static Packet leaving(PacketKind kind, PageMove const& m, IommuGpu const& gpu);
   void unmap(PageMove const& m, Cx& cx) const;
