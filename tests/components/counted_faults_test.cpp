@@ -83,7 +83,7 @@ TEST_CASE("IOMMU: a first touch that it maps itself is the first requester's") {
   CHECK(counts(b.driver, "pages_mapped") == Counts{0, 1});
 }
 
-TEST_CASE("IOMMU: of pages that move the faults of walks, of TLB hits and of moving pages name who asked") {
+TEST_CASE("IOMMU: of pages that move the faults of walks, TLB hits and moving pages name the application") {
   using namespace iommu_bench;
   PageTable table(kTable, 12);
   for (std::uint64_t i = 0; i < 3; ++i) table.map(kPage + i, physical(1, (5 + i) << 12));
@@ -270,6 +270,7 @@ TEST_CASE("driver: a row says how large the page is, and then whose access touch
   PagingDriverSpec spec;
   spec.applications = kTwo;
   spec.pages_wait = true;
+  spec.frames_per_gpu = 10'000;
   spec.large = LargePages({"all", 9}, applications, {{{1024, 512}}});
   DriverBench b(spec, {.faults = {{Time{100ns}, of(1, fault(1030, 0, 1, 1))}}});
   CHECK(columns(b.driver, 0) == Texts{"page", "gpu", "device", "mapped", "base_pages", "application"});
