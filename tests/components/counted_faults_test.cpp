@@ -324,9 +324,9 @@ TEST_CASE("driver: what streams copy, allocate and free is counted for the appli
                                {Time{10us}, order(512, 2 * 4096, 1, OperationKind::free)}});
   b.feed(driver.copied, {{Time{500ns}, {0}}, {Time{510ns}, {1}}, {Time{520ns}, {0}}});
   std::vector<Record<StepDone>> done;
-  for (std::uint32_t const move : {0, 1, 2})
+  for (std::uint32_t const move : {0U, 1U, 2U})
     for (int iommu = 0; iommu < 2; ++iommu) done.push_back({Time{5us}, {move}});
-  for (std::uint32_t const move : {2, 1})  // the last that became free comes first
+  for (std::uint32_t const move : {2U, 1U})  // the last that became free comes first
     for (int iommu = 0; iommu < 2; ++iommu) done.push_back({Time{15us}, {move}});
   b.feed(driver.step_done, std::move(done));
   b.idle(driver.fault);
