@@ -270,6 +270,27 @@ TEST_CASE(
   CHECK(b.slice.state().stats.kernel_end_writebacks == 0);
 }
 
+TEST_CASE("L2 slice: of a large page that leaves the lines of all its base pages go") {
+  // Two base pages at 0x2000; the line at 0x40c0 is of the next page.
+  auto spec = half(0, MissPath::memory, 16);
+  spec.flushes = 4;
+  Flushes b(spec,
+            {{Time{10ns}, write(0x2000, 0)},
+             {Time{20ns}, write(0x3040, 1)},
+             {Time{30ns}, read(0x3080, 2)},
+             {Time{40ns}, write(0x40c0, 3)},
+             {Time{2000ns}, read(0x3080, 4)},
+             {Time{2300ns}, read(0x40c0, 5)}},
+            {{Time{1000ns}, {0x2000, 9, 1, 1}}});
+  REQUIRE(b.askers[1]->count() == 1);
+  CHECK(b.slice.state().stats.page_writebacks == 2);
+  REQUIRE(b.dram->records().size() == 4);
+  CHECK(b.dram->records()[1].message.address == 0x2000);
+  CHECK(b.dram->records()[2].message.address == 0x3040);
+  CHECK(b.dram->records()[3].message.address == 0x3080);
+  CHECK(b.dram->nanoseconds() == Times{45, 1001, 1002, 2015});
+}
+
 TEST_CASE("L2 slice: flushes that come together are done one after the other") {
   auto spec = half(0, MissPath::memory, 16);
   spec.flushes = 3;

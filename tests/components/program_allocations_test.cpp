@@ -359,3 +359,35 @@ TEST_CASE("initial memory: a program needs as much as it has at a time, beside w
   std::swap(in_turn[1], in_turn[2]);
   CHECK(!PlannedBench(in_turn, buffers, 10).refused().empty());
 }
+
+TEST_CASE(
+    "initial memory: what other applications keep counts, whichever is listed first, and the host's side "
+    "too") {
+  // 27 pages in all: one keeps 10, the other allocates 18.
+  Workload const keeps("keeps", {{"k", 0, 10 << 12, true}}, {}, {}, {});
+  auto const allocating = [](std::uint64_t pages, bool copies) {
+    std::vector<Operation> operations{Operation::allocate(1 << 20, pages << 12)};
+    if (copies) operations.push_back(Operation::copy_to_gpus(1 << 20, pages << 12));
+    return Workload("allocates", {{"a", 1 << 20, pages << 12, true}}, {}, {}, std::move(operations));
+  };
+  auto const refused = [&](Workload const& first, Workload const& second) {
+    Applications const both(
+        std::vector<Application>{{"x", &first, 0, {}, {}, {}, 1}, {"y", &second, 1, {}, {}, {}, 1}});
+    PlannedBench b({}, {}, 10);
+    b.spec.applications = &both;
+    return b.refused();
+  };
+  auto const fits = allocating(17, false), large = allocating(18, false);
+  CHECK(refused(keeps, fits).empty());
+  CHECK(refused(fits, keeps).empty());
+  CHECK(refused(keeps, large).find("the applications need 114688 bytes or more") == 0);
+  CHECK(refused(large, keeps) == refused(keeps, large));
+  // Room for 22 pages, but not for those of the host beside them.
+  auto const copied = allocating(21, true);
+  Applications const alone(copied);
+  PlannedBench b({}, {}, 10);
+  b.spec.applications = &alone;
+  InitialMemory memory(b.spec);
+  for (std::uint64_t p = 256; p < 277; ++p) CHECK(memory.place(p, 0));
+  CHECK_THROWS_AS(memory.place_host_pages(), UserError);
+}

@@ -270,7 +270,7 @@ void L2Slice::go_on_with_flushes(Cx& cx) const {
     auto const now = s.flush.asked.front();
     if (!write_dirty(now, cx)) return;
     if (now.frame != kNoFrame)
-      s.cache.drop([&](std::uint64_t line) { return in_frame(line, now.frame); });
+      s.cache.drop([&](std::uint64_t line) { return in_page(line, now); });
     else if (spec().params.software_coherent())
       s.cache.drop_clean();
     cx.send(flushed, now.from, Flushed{now.number});
@@ -283,7 +283,7 @@ bool L2Slice::write_dirty(Flush const& wanted, Cx& cx) const {
   auto& s = cx.state();
   while (auto const dirty = s.cache.first_dirty(s.flush.next)) {
     s.flush.next = dirty->place;
-    if (wanted.frame == kNoFrame || in_frame(dirty->line, wanted.frame)) {
+    if (wanted.frame == kNoFrame || in_page(dirty->line, wanted)) {
       auto const address = address_of(dirty->line);
       if (s.dram_credits[channel_of(address)] == 0) return false;
       auto const at = std::max(s.port_free, cx.now());

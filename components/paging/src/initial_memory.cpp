@@ -29,14 +29,13 @@ InitialMemory::InitialMemory(Spec const& spec) : spec_(spec) {
   planned_ = PlannedPages(allocated_pages(), kNotPlanned);
 }
 
-// Of one program after the other, as they are listed: what is there from the start stays; of what a program
-// allocates the most at a time in its order, if it has one order.
-void InitialMemory::check_room() const {
-  auto const there_is = all_pages();
-  std::uint64_t stays = 0;
+// Base pages: what is there from start to end, and of what one program allocates the most at a time. That is
+// known of a program in one stream; of several its largest buffer is the least that it can be.
+std::uint64_t InitialMemory::needed_pages() const {
+  std::uint64_t stays = 0, most = 0;
   for (std::uint32_t a = 0; a < buffers_.size(); ++a) {
     auto const& workload = *applications()[a].workload;
-    std::uint64_t now = 0, most = 0;
+    std::uint64_t now = 0;
     std::vector<bool> allocated(buffers_[a].size());
     for (auto const& o : workload.operations()) {
       if (!o.is_allocation()) continue;
@@ -44,15 +43,20 @@ void InitialMemory::check_room() const {
       allocated[b] = true;
       auto const pages = buffers_[a][b].count;
       now = o.kind == OperationKind::allocate ? now + pages : now - pages;
-      if (workload.streams() == 1) most = std::max(most, now);
+      most = std::max(most, workload.streams() == 1 ? now : pages);
     }
     for (std::size_t b = 0; b < buffers_[a].size(); ++b) stays += allocated[b] ? 0 : buffers_[a][b].count;
-    if (stays + most > there_is)
-      throw UserError("workload '" + workload.name() + "' needs " +
-                      std::to_string((stays + most) << spec_.page_bits) + " bytes or more" +
-                      (a > 0 ? ", with those of the applications before it," : ",") +
-                      " beyond the machine's memory (gpu.dram.capacity, cpu.dram.capacity)");
   }
+  return stays + most;
+}
+
+void InitialMemory::check_room() const {
+  if (needed_pages() <= all_pages()) return;
+  auto const& first = *applications()[0].workload;
+  throw UserError(
+      (buffers_.size() > 1 ? "the applications need " : "workload '" + first.name() + "' needs ") +
+      std::to_string(needed_pages() << spec_.page_bits) +
+      " bytes or more, beyond the machine's memory (gpu.dram.capacity, cpu.dram.capacity)");
 }
 
 std::uint64_t InitialMemory::all_pages() const {
@@ -173,9 +177,9 @@ void InitialMemory::place_host_pages() {
   });
   if (host_pages_.empty()) return;
   auto const all = all_pages();
-  auto const needed = iommu_table_.mapped_pages() + host_pages_.pages() + unmapped_pages();
+  auto const needed = needed_pages() + host_pages_.pages();
   if (needed > all)
-    throw UserError("the pages that wait for their first touch, beside the host's side of copies, need " +
+    throw UserError("the workload's pages, beside the host's side of copies, need " +
                     std::to_string((needed - all) << spec_.page_bits) +
                     " bytes more than the machine's memory (gpu.dram.capacity, cpu.dram.capacity)");
 }

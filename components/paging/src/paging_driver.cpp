@@ -52,7 +52,9 @@ std::span<Stat<PagingDriverStats> const> PagingDriverStats::list() {
       {"page_faults", "count", "page faults handled", StatKind::counter, [](S s) { return s.page_faults; }},
       {"pages_mapped", "count", "pages mapped at their first touch, a large one once", StatKind::counter,
        [](S s) { return s.pages_mapped; }},
-      {"pages_spilled", "count", "of these, pages placed on another device because the GPU's memory was full",
+      {"pages_spilled", "count",
+       "pages mapped at their first touch, or allocated, on another device because the memory of theirs was "
+       "full",
        StatKind::counter, [](S s) { return s.pages_spilled; }},
       {"migrations", "count", "pages migrated to the GPU that accessed them", StatKind::counter,
        [](S s) { return s.migrations; }},

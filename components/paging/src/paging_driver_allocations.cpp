@@ -14,9 +14,11 @@ PagingDriver::OrderTurn PagingDriver::allocate_page(std::uint64_t page, std::uin
   }
   if (s.free_moves.empty() || all_full(s)) return OrderTurn::waits;
   auto const size = size_for(page, s);
-  bool const on_cpu = *planned >= kFirstCpu && !s.cpu_frames->empty();
+  bool const for_cpu = *planned >= kFirstCpu;
+  bool const on_cpu = for_cpu && !s.cpu_frames->empty();
+  if (for_cpu && !on_cpu) ++counts_of_stream(stream, s).pages_spilled;
   auto const to = on_cpu ? take(page, size, spec().devices.cpu(), s)
-                         : take_near(page, size, spec().devices.gpu(*planned < kFirstCpu ? *planned : 0),
+                         : take_near(page, size, spec().devices.gpu(for_cpu ? 0 : *planned),
                                      spec().application_of_stream[stream], s);
   auto const first = first_of(page, to.size);
   auto const number = begin_page(first, to.size, stream, cx);

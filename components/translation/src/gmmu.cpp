@@ -248,7 +248,8 @@ void Gmmu::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
   if (m.step == MoveStep::flush) {
     s.flushing[m.move] = spec().slices_to_flush;
-    for (std::uint32_t i = 0; i < spec().slices_to_flush; ++i) cx.send(flush, i, Flush{m.frame, m.move, 1});
+    for (std::uint32_t i = 0; i < spec().slices_to_flush; ++i)
+      cx.send(flush, i, Flush{m.frame, m.move, 1, m.size});
     return;
   }
   if (m.step == MoveStep::map) {

@@ -254,8 +254,8 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
     auto const local = (line & ((std::uint64_t{1} << kPartitionBit) - 1)) * spec().line_bytes;
     return physical(spec().device, spec().memory.offset(home, local));
   }
-  bool in_frame(std::uint64_t line, PhysAddr frame) const {
-    return (address_of(line) ^ frame) >> spec().page_bits == 0;
+  bool in_page(std::uint64_t line, Flush const& asked) const {
+    return (address_of(line) ^ asked.frame) >> (spec().page_bits + asked.size) == 0;
   }
 };
 

@@ -97,6 +97,7 @@ class InitialMemory {
   }
   DeviceId nearest_with_room(std::vector<std::uint32_t> const& gpus, std::uint32_t n) const;
   std::vector<PageRange> allocated_pages() const;
+  std::uint64_t needed_pages() const;
   void check_room() const;
   std::uint64_t all_pages() const;
   // Whether a program allocates the page, which gets no frame then.

@@ -305,7 +305,9 @@ struct KernelEnd {
 struct Flush {
   PhysAddr frame;
   std::uint32_t number;
-  std::uint32_t from;
+  std::uint16_t from;
+  std::uint8_t size = 0;  // of the page
+  std::uint8_t unused = 0;
 };
 struct Flushed {
   std::uint32_t number;

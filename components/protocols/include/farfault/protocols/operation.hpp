@@ -13,7 +13,7 @@
 //
 // Rules, which why_not() checks: every kernel of the workload is launched once; streams are numbered without
 // gaps, from 0; a wait names an operation before it; a copy lies within one buffer and has at least a byte; a
-// whole buffer is allocated or freed, in turn, first allocated.
+// whole buffer is allocated or freed, in turn as they are listed, first allocated.
 #pragma once
 
 #include <algorithm>
