@@ -131,6 +131,21 @@ TEST_CASE("driver: what is mapped already is not allocated again, and what is no
   CHECK(b.done->nanoseconds() == Times{1001, 5031, 9001});
 }
 
+TEST_CASE(
+    "driver: a page that is planned on a full CPU goes to the first GPU that has a frame, spilled once") {
+  PagingDriverSpec spec;
+  spec.frames_of_cpu = 50;
+  auto const* placed = in_use({9, 9, 9}, 50);
+  AllocationBench const b({.orders = {{Time{1us}, allocate(1, 0, 515)}}, .done = steps(5000, {0})}, spec, 10,
+                          placed);
+  CHECK(b.order(0).frame == physical(0, 9 << 12));
+  CHECK(b.driver->state().stats[0].pages_spilled == 1);
+  AllocationBench const next({.orders = {{Time{1us}, allocate(1, 0, 515)}}, .done = steps(5000, {0})}, spec,
+                             10, in_use({10, 9, 9}, 50));
+  CHECK(next.order(0).frame == physical(1, 9 << 12));
+  CHECK(next.driver->state().stats[0].pages_spilled == 1);
+}
+
 TEST_CASE("driver: a large page is allocated and freed whole, as long as a large frame is there") {
   LargePages::Choice const choice{"all", 9};
   Workload const w("w", {{"large", 1024 << 12, 512 << 12}}, {}, {}, {});

@@ -16,7 +16,8 @@ PagingDriver::OrderTurn PagingDriver::allocate_page(std::uint64_t page, std::uin
   auto const size = size_for(page, s);
   bool const for_cpu = *planned >= kFirstCpu;
   bool const on_cpu = for_cpu && !s.cpu_frames->empty();
-  if (for_cpu && !on_cpu) ++counts_of_stream(stream, s).pages_spilled;
+  // take_near() counts what GPU 0 has no room for either.
+  if (for_cpu && !on_cpu && !s.frames[0].empty()) ++counts_of_stream(stream, s).pages_spilled;
   auto const to = on_cpu ? take(page, size, spec().devices.cpu(), s)
                          : take_near(page, size, spec().devices.gpu(for_cpu ? 0 : *planned),
                                      spec().application_of_stream[stream], s);
