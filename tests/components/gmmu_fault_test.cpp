@@ -105,6 +105,18 @@ TEST_CASE("GMMU: a replay that ends no record of this GPU leaves its records alo
   CHECK(b.gmmu.state().faults.in_use() == 1);
 }
 
+TEST_CASE("GMMU: a fault on a page that is nowhere ends its record, and is not replayed") {
+  auto const table = one_page();
+  GmmuBench b(keeping(table, 2), {{Time{100ns}, {500, 1}}});
+  b.unrecorded_from = 500;
+  b.feed(b.gmmu.from_iommu, {{Time{2500ns}, answer(500, 0, kNoFrame)}});
+  b.run();
+  CHECK(found_by(*b.answers) == Found{FoundBy::nothing});
+  CHECK(b.gmmu.state().faults.in_use() == 0);
+  CHECK(!b.gmmu.state().table.find(500));
+  CHECK(b.gmmu.waiting_for().empty());
+}
+
 TEST_CASE("GMMU: a fault of a request that its walk has answered already leaves no record") {
   auto const table = one_page();
   auto spec = keeping(table, 2);

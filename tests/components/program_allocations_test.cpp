@@ -238,13 +238,19 @@ TEST_CASE(
         "0 pages moving, 0 faults waiting, orders of 1 streams, no frame is free for what they allocate");
 }
 
-TEST_CASE("driver: a fault on a page that is being freed waits, and is a first touch then") {
+TEST_CASE("driver: a fault on a page that is being freed waits, and is told then that the page is nowhere") {
   AllocationBench const b({.orders = {{Time{1us}, allocate(1)}, {Time{10us}, free_of(1)}},
                            .done = steps(5000, {0}) + steps(15000, {0}),
-                           .faults = {{Time{11us}, driver_bench::fault(kBase, 2, 1, 7)}}});
-  CHECK(b.mapped[1]->nanoseconds() == Times{15010 + 1000 + 1});
-  REQUIRE(b.mapped[1]->count() == 1);
-  CHECK(device_of(b.mapped[1]->records()[0].message.frame) == 2);
+                           .faults = {{Time{11us}, driver_bench::fault(kBase, 2, 1, 7)},
+                                      {Time{20us}, driver_bench::fault(516, 2, 1, 8)}}});
+  REQUIRE(b.mapped[1]->count() == 2);
+  CHECK(b.mapped[1]->nanoseconds() == Times{15010 + 1, 20000 + 1000 + 1});
+  CHECK(b.mapped[1]->records()[0].message.frame == kNoFrame);
+  CHECK(b.mapped[1]->records()[0].message.entry == 7);
+  CHECK(device_of(b.mapped[1]->records()[1].message.frame) == 2);  // left to its first touch
+  CHECK(b.driver->state().stats[0].unallocated_faults == 1);
+  CHECK(b.driver->state().stats[0].page_faults == 2);
+  CHECK(!b.pages().find(kBase));
 }
 
 TEST_CASE("IOMMU: an allocated page is in the table, and the GPU that has its frame is told") {
@@ -299,6 +305,36 @@ TEST_CASE("IOMMU: an allocated page is in the table, and the GPU that has its fr
   iommu.state().tlb->each_entry([](std::uint64_t, PageTranslation const&) { CHECK(false); });
   CHECK(iommu.state().stats.invalidations == 3);
   CHECK(iommu.waiting_for().empty());
+}
+
+TEST_CASE("IOMMU: requests for a page that is nowhere are answered that they are faulted, and not replayed") {
+  for (bool const replays : {false, true}) {
+    PageTable table(iommu_bench::kTable, 12);
+    auto spec = iommu_bench::spec_of(table);
+    spec.gpus = {{0, 10}, {1, 11}};
+    spec.replays_first_touches = replays;
+    Bench b;
+    auto& iommu = b.system.add<Iommu>("iommu", spec);
+    b.feed(iommu.request,
+           {{Time{100ns}, iommu_bench::ask(55, 1, 7)}, {Time{5us}, iommu_bench::ask(55, 1, 8)}});
+    b.feed(iommu.mapped, {{Time{2us}, {55, kNoFrame, 0}}});
+    b.idle(iommu.move, iommu.invalidated);
+    auto& out = b.sink(iommu.response);
+    b.sink(iommu.step_done);
+    b.sink(iommu.fault);
+    auto& faults = b.sink(iommu.first_touch);
+    auto& cache = b.responder<MemRequest, MemResponse>(mock::memory(mock::always(10ns)), iommu.entry_read);
+    b.join_family(iommu.read_entry, {cache.request});
+    b.run();
+    REQUIRE(out.records().size() == (replays ? 2 : 1));
+    CHECK(out.nanoseconds()[0] == (replays ? 114 : 2001));
+    CHECK(out.records()[0].message.found_by == FoundBy::nothing);
+    CHECK(out.records()[0].message.frame == kNoFrame);
+    CHECK(faults.count() == 2);
+    CHECK(iommu.state().table.mapped_pages() == 0);
+    CHECK(iommu.state().stats.replays == 0);
+    CHECK(iommu.state().faults.in_use() == (replays ? 1 : 0));  // the second request's
+  }
 }
 
 namespace {

@@ -276,6 +276,48 @@ TEST_CASE("allocations: the result is the same on any partitions, with copies, r
   }
 }
 
+TEST_CASE("allocations: a look-up of the IOMMU that the GMMU has overtaken maps nothing that is freed") {
+  for (std::string const by : {"iommu", "driver"}) {
+    // The router sends to both, and the IOMMU is slow.
+    ModelRun run(kFir +
+                     "memory.placement = \"contiguous\"\ngpu.router.policy = \"gmmu_bypass\"\n"
+                     "gpu.router.gmmu_bypass.epoch = \"1 us\"\ngpu.router.gmmu_bypass.t1 = 1.0\n"
+                     "gpu.router.gmmu_bypass.t2 = 0.0\niommu.walk_latency = 20000\n"
+                     "memory.first_touch_by = \"" +
+                     by + "\"\n",
+                 workloads::add_allocations);
+    run.run();
+    CHECK(run.total("gmmu", "late_responses") > 0);
+    CHECK(run.total("driver", "pages_mapped") == 0);
+    CHECK(run.total("driver", "allocated_pages") == run.total("driver", "freed_pages"));
+    check_all_is_freed(run);
+  }
+}
+
+TEST_CASE("allocations: a kernel that accesses what is freed never ends, and its SMs say that they wait") {
+  for (std::string const more :
+       {"memory.first_touch_by = \"iommu\"\n", "memory.first_touch_by = \"driver\"\n"}) {
+    auto const frees_first = [](Workload& w) {
+      std::vector<Operation> operations;
+      for (auto const& b : w.buffers()) operations.push_back(Operation::allocate(b.base, b.bytes));
+      for (auto const& b : w.buffers()) operations.push_back(Operation::free(b.base, b.bytes));
+      operations.push_back(Operation::launch(0));
+      w.set_operations(operations);
+    };
+    ModelRun run(kFir + "memory.placement = \"interleave\"\n" + more, frees_first);
+    run.run();
+    CHECK_FALSE(run.assembly().host(0).has_finished(0));
+    CHECK(run.total("driver", "unallocated_faults") > 0);
+    CHECK(run.total("driver", "pages_mapped") == 0);
+    std::string waiting;
+    auto& system = run.system();
+    for (ComponentId id = 0; id < system.component_count(); ++id)
+      if (dynamic_cast<Sm const*>(&system.component(id)) != nullptr)
+        waiting += system.component(id).waiting_for();
+    CHECK(waiting.find("fault") != std::string::npos);
+  }
+}
+
 TEST_CASE("allocations: what fits in no memory is refused before the run") {
   auto const refused = [](std::string const& text, std::function<void(Workload&)> change) {
     try {

@@ -65,6 +65,9 @@ std::span<Stat<PagingDriverStats> const> PagingDriverStats::list() {
        StatKind::counter, [](S s) { return s.migrations_refused; }},
       {"copied_bytes", "bytes", "bytes copied between the host's memory and GPUs by programs",
        StatKind::counter, [](S s) { return s.copied_bytes; }},
+      {"unallocated_faults", "count",
+       "of the page faults, those on memory that a program is to allocate and has not", StatKind::counter,
+       [](S s) { return s.unallocated_faults; }},
       {"allocated_pages", "count", "base pages allocated by programs", StatKind::counter,
        [](S s) { return s.allocated_pages; }},
       {"freed_pages", "count", "base pages freed by programs", StatKind::counter,
@@ -228,7 +231,12 @@ bool PagingDriver::handle(PageFault const& m, bool may_move, Cx& cx) const {
   if (is_copied(m.page, s)) return false;
   auto const found = s.table.find(m.page);
   if (!found) {
-    if (!touch_first(m, cx)) return false;
+    if (is_unallocated(m.page)) {
+      ++s.stats[m.application].unallocated_faults;
+      answer(m, {}, Duration::zero(), cx);
+    } else if (!touch_first(m, cx)) {
+      return false;
+    }
   } else {
     bool const moves = may_move && m.kind == FaultKind::remote && device_of(found->frame) != m.gpu;
     if (moves && s.free_moves.empty()) return false;
@@ -241,6 +249,11 @@ bool PagingDriver::handle(PageFault const& m, bool may_move, Cx& cx) const {
   }
   ++s.stats[m.application].page_faults;
   return true;
+}
+
+bool PagingDriver::is_unallocated(std::uint64_t page) const {
+  auto const* planned = spec().planned != nullptr ? spec().planned->find(page) : nullptr;
+  return planned != nullptr && *planned != kNotPlanned;
 }
 
 bool PagingDriver::host_wrote(std::uint64_t page) const {

@@ -231,7 +231,8 @@ void Gmmu::keep_fault(TranslateResponse const& m, Cx& cx) const {
 void Gmmu::replay(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   ++s.stats.replays;
-  cx.send(response, m);
+  bool const nowhere = m.tag != 0 && m.frame == kNoFrame;
+  if (!nowhere) cx.send(response, m);
   if (m.tag == 0) return;
   auto const record = m.tag - 1;
   FF_CHECK(spec().keeps_faults && s.faults.page_of(record) == m.page, path() + ": a replay of no fault");

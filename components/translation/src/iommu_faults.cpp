@@ -68,9 +68,10 @@ void Iommu::replay(std::uint64_t page, Translation const& to, FaultBuffer::Reque
 
 void Iommu::end_fault(PageMapped const& m, Cx& cx) const {
   auto& s = cx.state();
-  bool const settled = m.kind != FaultKind::not_mapped;
+  bool const nowhere = m.frame == kNoFrame;
+  bool const settled = m.kind != FaultKind::not_mapped && !nowhere;
   Translation const there{{m.frame, m.size}, settled ? FoundBy::settled : FoundBy::replay};
-  s.table.map(m.page, m.frame, m.size);
+  if (!nowhere) s.table.map(m.page, m.frame, m.size);
   if (settled) s.tlb->fill(m.page, there.to);
   if (m.keeper != 0) {
     for (auto const& gpu : spec().gpus)
@@ -78,7 +79,9 @@ void Iommu::end_fault(PageMapped const& m, Cx& cx) const {
     return;
   }
   s.fault_latency.add(nanoseconds_of(cx.now() - s.recorded_at[m.entry]));
-  s.faults.release(m.entry, [&](FaultBuffer::Requester const& r) { replay(m.page, there, r, 0, cx); });
+  s.faults.release(m.entry, [&](FaultBuffer::Requester const& r) {
+    if (!nowhere) replay(m.page, there, r, 0, cx);
+  });
   s.faults.retry([&](std::uint64_t page, FaultBuffer::Requester const& r) {
     auto const found = s.table.find(page);
     replay(page, {found.value_or(PageTranslation{}), FoundBy::replay}, r, 0, cx);
@@ -90,6 +93,10 @@ void Iommu::on_mapped(PageMapped const& m, Cx& cx) const {
   auto& s = cx.state();
   if (m.kind != FaultKind::not_mapped || spec().replays_first_touches) return end_fault(m, cx);
   s.fault_latency.add(nanoseconds_of(cx.now() - s.fault_raised[m.entry]));
+  if (m.frame == kNoFrame) {
+    answer_all(m.entry, {{}, FoundBy::nothing}, cx);
+    return resume_stalled(cx);
+  }
   s.table.map(m.page, m.frame, m.size);
   finish(m.entry, {{m.frame, m.size}, FoundBy::fault}, cx);
 }

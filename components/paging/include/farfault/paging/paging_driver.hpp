@@ -30,9 +30,12 @@
 // it is planned or, when its memory is full, as at a first touch, and is mapped at every IOMMU and at the
 // GPU; a page that is freed is invalidated everywhere, as one that migrates, and its frame released. The
 // driver spends `allocation_latency` on each. Pages that are mapped already, or not planned, are not
-// allocated, and those that nothing maps not freed. Where all memory is full an allocation waits until
-// something is freed. Streams that order at once take turns, page by page; all pages under way, for whatever
-// reason, share `migrations`, and no two things happen to a page at once.
+// allocated, and those that nothing maps not freed. A fault on a page that is
+// planned and not allocated is answered that it is nowhere: nobody waits for it (a look-up of the IOMMU that
+// the GMMU has overtaken), or a program accesses what it has not allocated, and will not end. Where all
+// memory is full an allocation waits until something is freed. Streams that order at once take turns, page by
+// page; all pages under way, for whatever reason, share `migrations`, and no two things happen to a page at
+// once.
 #pragma once
 
 #include <string>
@@ -147,6 +150,7 @@ struct PagingDriverStats {
   std::uint64_t migration_ps = 0;  // from start to new mapping, summed
   std::uint64_t migrations_refused = 0;
   std::uint64_t copied_bytes = 0;
+  std::uint64_t unallocated_faults = 0;
   std::uint64_t allocated_pages = 0;
   std::uint64_t freed_pages = 0;
 
@@ -211,6 +215,8 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   PagingDriverStats& counts_of_stream(std::uint32_t stream, PagingDriverState& s) const {
     return s.stats[spec().application_of_stream[stream]];
   }
+  // Of a page that nothing maps: it is planned, so a program has not allocated it yet, or has freed it.
+  bool is_unallocated(std::uint64_t page) const;
   bool host_wrote(std::uint64_t page) const;
   bool is_copied(std::uint64_t page, PagingDriverState const& s) const;
   // Of a page that is to be mapped: large only where no part of it is mapped, or copied to be mapped.

@@ -314,7 +314,7 @@ struct Flushed {
 };
 
 // A fault from the IOMMU to the driver, or from the GMMU of `gpu`, which has a record of it then
-// (`kept_by_gpu`). Back, to the IOMMU of that GPU: where the page is now.
+// (`kept_by_gpu`). Back, to the IOMMU of that GPU: where the page is now, or that it is nowhere (no frame).
 struct PageFault {
   std::uint64_t page;
   std::uint16_t gpu;

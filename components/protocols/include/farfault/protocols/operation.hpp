@@ -9,7 +9,8 @@
 //
 // A buffer is in memory from the start of the run to its end; one that an operation allocates has its memory
 // from there to the operation that frees it. Its pages go where the placement would put them, or wait for
-// their first touch if it leaves them to that. An access to it before or after is a first touch too.
+// their first touch if it leaves them to that. An access before or after is the program's mistake: it never
+// ends.
 //
 // Rules, which why_not() checks: every kernel of the workload is launched once; streams are numbered without
 // gaps, from 0; a wait names an operation before it; a copy lies within one buffer and has at least a byte; a

@@ -21,7 +21,8 @@
 //
 // A fault that the IOMMU has not recorded (fault_path.hpp) gets a record of this GPU's fault buffer, and a
 // packet to the driver; further requests for the page are merged with it. Without a free record the SMs are
-// told to ask again when there is one (fault_buffer.hpp). The replay that answers the packet ends the record.
+// told to ask again when there is one (fault_buffer.hpp). The replay that answers the packet ends the record;
+// without a frame it says that the page is nowhere (paging_driver.hpp), and goes no further.
 #pragma once
 
 #include <array>

@@ -20,7 +20,8 @@
 //
 // A page that a program has allocated is written to the table, and the GPU that has its frame is told; one
 // that it frees is invalidated at all GPUs. Until it is mapped again a request for it is that of a page that
-// nothing maps.
+// nothing maps; where the driver answers that it is nowhere, the requests are answered that they are faulted,
+// and there is no replay.
 //
 // Where GPUs keep the records of their faults (fault_path.hpp), requests are answered that the fault is not
 // recorded, and nothing of it is left here. The driver's answer to such a fault passes through here: it is
