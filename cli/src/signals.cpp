@@ -56,6 +56,11 @@ EarlySignals::EarlySignals(int exit_code, bool speaks)
   take_over(handled_, end_program);
 }
 
+void EarlySignals::be_silent(int exit_code) {
+  early_exit_code.store(exit_code);
+  early_speaks.store(false);
+}
+
 EarlySignals::~EarlySignals() {
   restore(handled_);
 }

@@ -38,6 +38,9 @@ class EarlySignals {
   EarlySignals(EarlySignals const&) = delete;
   EarlySignals& operator=(EarlySignals const&) = delete;
 
+  // From now on they end the program with this exit code, without a word.
+  void be_silent(int exit_code);
+
  private:
   std::array<HandledSignal, 4> handled_;
 };

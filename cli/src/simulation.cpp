@@ -83,12 +83,17 @@ int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
   // A job chain loses nothing by a stop so early: its next job starts where this one would have.
   bool const in_chain = !options.resume.empty() && options.resume == options.checkpoint;
   bool const reports = launched_rank() == 0;
-  EarlySignals const signals(!reports ? kDone : in_chain ? kSaved : kRunFailed, reports);
+  EarlySignals signals(!reports ? kDone : in_chain ? kSaved : kRunFailed, reports);
+  // The launcher ends the other ranks when the one that knows what is wrong has said so.
+  auto const another_says_why = [&] {
+    signals.be_silent(kDone);
+    return kDone;
+  };
   auto const transport = start_transport();
   if (!transport) return kDone;
   auto const missing = missing_mpi(transport->ranks(), [](char const* name) { return std::getenv(name); });
   if (missing && launched_rank() == 0) throw UserError(*missing);
-  if (missing || !agree(*transport, facts_of_program())) return kDone;
+  if (missing || !agree(*transport, facts_of_program())) return another_says_why();
 
   bool const writes = transport->rank() == 0;
   auto const tell = [&](std::string const& line) {
@@ -101,7 +106,7 @@ int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
         if (writes) check_paths(options, {});
         if (writes && !options.checkpoint.empty()) lock.emplace(options.checkpoint);
       }))
-    return kDone;
+    return another_says_why();
   std::optional<Model> model;
   std::vector<Fact> facts;
   if (!together(*transport, [&] {
@@ -110,16 +115,16 @@ int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
         if (writes) print_unused(*model, err);
         if (several) facts = facts_of_configuration(options, *model);
       }))
-    return kDone;
-  if (!agree(*transport, facts)) return kDone;
+    return another_says_why();
+  if (!agree(*transport, facts)) return another_says_why();
   tell(machine_line(*model));
   if (!together(*transport, [&] {
         model->build_workloads();
         if (writes) check_paths(options, files_read(*model));
         if (several) facts = facts_of_workloads(*model);
       }))
-    return kDone;
-  if (!agree(*transport, facts)) return kDone;
+    return another_says_why();
+  if (!agree(*transport, facts)) return another_says_why();
   tell(workloads_line(*model, transport->ranks(), RunDriver::threads(options)));
 
   std::optional<RunDriver> driver;
@@ -127,8 +132,8 @@ int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
         model->assemble();
         driver.emplace(options, *transport, *model, out, err);
       }))
-    return kDone;
-  if (!agree(*transport, driver->facts())) return kDone;
+    return another_says_why();
+  if (!agree(*transport, driver->facts())) return another_says_why();
   return driver->execute();
 }
 
