@@ -208,7 +208,8 @@ TEST_CASE("kernels: of applications that share SMs and caches each counts its ow
   CHECK(seen == std::map<std::uint32_t, int>{{0, 2}, {1, 2}});
 }
 
-TEST_CASE("kernels: on a GPU alone a page comes from its fault, and from the L2 TLB from then on") {
+TEST_CASE(
+    "kernels: on one GPU the first translation of a page comes from its fault, later ones from the L2 TLB") {
   auto const text =
       "machine.topology = \"generic\"\nmachine.generic.gpus = 1\ngpu.sms = 1\nmemory.placement = "
       "\"first_touch\"\nworkload.name = \"relu\"\n"

@@ -30,12 +30,11 @@
 // it is planned or, when its memory is full, as at a first touch, and is mapped at every IOMMU and at the
 // GPU; a page that is freed is invalidated everywhere, as one that migrates, and its frame released. The
 // driver spends `allocation_latency` on each. Pages that are mapped already, or not planned, are not
-// allocated, and those that nothing maps not freed. A fault on a page that is
-// planned and not allocated is answered that it is nowhere: nobody waits for it (a look-up of the IOMMU that
-// the GMMU has overtaken), or a program accesses what it has not allocated, and will not end. Where all
-// memory is full an allocation waits until something is freed. Streams that order at once take turns, page by
-// page; all pages under way, for whatever reason, share `migrations`, and no two things happen to a page at
-// once.
+// allocated, and those that nothing maps not freed. A fault on a page that is planned and not allocated is
+// answered that it is nowhere: nobody waits for it (a look-up of the IOMMU that the GMMU has overtaken), or a
+// program accesses what it has not allocated, and will not end. Where all memory is full an allocation waits
+// until something is freed. Streams that order at once take turns, page by page; all pages under way, for
+// whatever reason, share `migrations`, and no two things happen to a page at once.
 #pragma once
 
 #include <string>
