@@ -71,6 +71,9 @@ inline std::vector<std::uint32_t> tags_of(Sink<Packet> const& sink) {
   return all;
 }
 
+// GPU 0 is node 0; node 2 is GPU 1, or the CPU in the tests of translations.
+inline DeviceNodes const kNodes{{0, 2}, {2}, {2}};
+
 inline PortSpec port_spec(NodeId node, DeviceId device, Sizes const& p, RouteTable const& route) {
   PortSpec spec;
   spec.fabric.kind = "port";
@@ -81,8 +84,7 @@ inline PortSpec port_spec(NodeId node, DeviceId device, Sizes const& p, RouteTab
   spec.device = device;
   spec.memory_port = 9;
   spec.memory = AddressMap(1, 256);
-  spec.node_of_gpu = {0, 2};  // GPU 0 is node 0, GPU 1 node 2
-  spec.node_of_cpu = {2};     // or the CPU is, in the tests of translations
+  spec.nodes = &kNodes;
   spec.iommu_node = 2;
   spec.outbound = 64;
   spec.inbound = p.inbound;

@@ -179,7 +179,7 @@ TEST_CASE("1,024 GPUs are routed in a table of two bytes per node and destinatio
   auto const m = generate_cluster(load_machine("dgx-a100"), shape(ClusterShape::fat_tree, 128));
   CHECK(m.count(NodeKind::gpu) == 1024);
   Routes const routes(m);
-  CHECK(routes.destinations().size() == 1024 + 256);
+  CHECK(routes.destinations().size() == 1024 + 256 + 1024);
   auto const path = routes.path(m.find("m0.gpu0").value(), m.find("m127.gpu7").value());
   CHECK(path.size() == 8);
   CHECK(routes.path(m.find("m5.gpu1").value(), m.find("m5.gpu2").value()).size() == 2);

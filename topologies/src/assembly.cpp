@@ -41,16 +41,20 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Applicat
                     "' has no CPU: one is needed for the IOMMU and the driver");
   if (gpu_nodes.size() >= kFirstCpu)
     throw UserError("machine '" + shown(machine.name) + "' has over 32767 GPUs");
+  if (cpu_nodes.size() > kFirstNic - kFirstCpu || machine.count(NodeKind::nic) > kFirstNic - kFirstCpu)
+    throw UserError("machine '" + shown(machine.name) + "' has over 16384 CPUs, or NICs");
   if (machine.nodes.size() >= RouteTable::kNone)
     throw UserError("machine '" + shown(machine.name) + "' has over 65534 nodes");
   sms_ = sms_of_gpu(machine, config.gpu.sms);
   for (auto const n : gpu_nodes) {
     gpus_.push_back(std::make_unique<Gpu>());
     gpus_.back()->node = n;
+    device_nodes_.gpus.push_back(static_cast<NodeId>(n));
   }
   for (auto const n : cpu_nodes) {
     cpus_.push_back(std::make_unique<Cpu>());
     cpus_.back()->node = n;
+    device_nodes_.cpus.push_back(static_cast<NodeId>(n));
   }
   find_instances();
   check_applications();
@@ -58,6 +62,7 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Applicat
   make_route_tables();
   build_cpus();
   build_gpus();
+  build_nics();
   build_fabric();
   for (auto& gpu : gpus_) wire_gpu(*gpu);
   for (auto& cpu : cpus_) wire_cpu(*cpu);
@@ -115,11 +120,6 @@ void Assembly::make_route_tables() {
   }
 }
 
-bool Assembly::is_switch(std::uint32_t node) const {
-  auto const kind = machine_.nodes[node].kind;
-  return kind != NodeKind::gpu && kind != NodeKind::cpu;
-}
-
 FabricNodeSpec Assembly::fabric_spec(std::uint32_t node, std::string kind, std::size_t own_packets) const {
   auto const& fabric = config_.fabric;
   FabricNodeSpec spec;
@@ -162,6 +162,32 @@ Bandwidth Assembly::bandwidth_of_links(std::uint32_t node) const {
   return sum;
 }
 
+PortSpec Assembly::port_spec(std::uint32_t node, DeviceId device, std::uint32_t slices) const {
+  PortSpec port;
+  port.device = device;
+  port.nodes = &device_nodes_;
+  port.inbound = config_.fabric.inbound_of(bandwidth_of_links(node), config_.gpu.line_bytes);
+  port.slices = slices;
+  port.memory_credits = config_.fabric.memory_credits_of(port.inbound, slices);
+  port.translation_bytes = config_.fabric.translation_bytes;
+  port.fault_bytes = config_.fabric.fault_bytes;
+  return port;
+}
+
+void Assembly::build_nics() {
+  for (auto const node : machine_.nodes_of(NodeKind::nic)) {
+    begin_group(node, kPortGroup);
+    auto port = port_spec(node, static_cast<DeviceId>(kFirstNic + nics_.size()), 1);
+    port.fabric = fabric_spec(node, "nic", port.inbound);
+    auto& nic = system_->add<Nic>(machine_.nodes[node].name, port);
+    Latency const latency{config_.nic.latency};
+    system_->connect(nic.memory_request, system_->family(std::vector{nic.access}), latency);
+    system_->connect(nic.answer, nic.memory_response, latency);
+    device_nodes_.nics.push_back(static_cast<NodeId>(node));
+    nics_.push_back(&nic);
+  }
+}
+
 void Assembly::build_cpus() {
   auto const clock = config_.cpu.clock.clock();
   auto const layout = config_.cpu_memory();
@@ -195,24 +221,14 @@ void Assembly::build_cpus() {
     cpu.iommu = &system_->add<Iommu>(name + ".iommu", iommu);
 
     begin_group(cpu.node, kPortGroup);
-    PortSpec port;
-    port.inbound = config_.fabric.inbound_of(bandwidth_of_links(cpu.node), config_.gpu.line_bytes);
-    port.memory_credits = config_.fabric.memory_credits_of(port.inbound, config_.cpu_llc.slices);
-    port.translation_bytes = config_.fabric.translation_bytes;
-    port.fault_bytes = config_.fabric.fault_bytes;
+    auto port = port_spec(cpu.node, device, config_.cpu_llc.slices);
     port.page_faults = iommu.kept_by_gpus != 0;
     port.iommu = iommu.index;
     port.fabric =
         fabric_spec(cpu.node, "cpu_port",
                     iommu.waiters + iommu.gpus.size() * (iommu.moves + replays_of_gpu()) + port.inbound);
-    port.device = device;
-    port.clock = clock;
-    port.line_bytes = config_.gpu.line_bytes;
     port.memory_port = cpu.slice_clients.add(1, port.memory_credits);
     port.memory = memory;
-    port.slices = config_.cpu_llc.slices;
-    for (auto const& g : gpus_) port.node_of_gpu.push_back(static_cast<NodeId>(g->node));
-    for (auto const& other : cpus_) port.node_of_cpu.push_back(static_cast<NodeId>(other->node));
     cpu.port = &system_->add<CpuPort>(name + ".port", port);
 
     L2SliceSpec slice;
@@ -284,24 +300,14 @@ void Assembly::build_gpus() {
     gpu.gmmu = &system_->add<Gmmu>(name + ".gmmu", gmmu);
 
     begin_group(gpu.node, kPortGroup);
-    PortSpec port;
+    auto port = port_spec(gpu.node, device, config_.l2_cache.slices);
     port.outbound = remote_clients.requests();
-    port.inbound = config_.fabric.inbound_of(bandwidth_of_links(gpu.node), config_.gpu.line_bytes);
-    port.memory_credits = config_.fabric.memory_credits_of(port.inbound, config_.l2_cache.slices);
-    port.translation_bytes = config_.fabric.translation_bytes;
-    port.fault_bytes = config_.fabric.fault_bytes;
     port.page_faults = gmmu.keeps_faults;
     port.fabric = fabric_spec(gpu.node, "rdma",
                               port.outbound + config_.gmmu.pending + config_.driver.migrations +
                                   port.inbound + (gmmu.keeps_faults ? config_.gmmu.fault_buffer : 0));
-    port.device = device;
-    port.clock = clock;
-    port.line_bytes = config_.gpu.line_bytes;
     port.memory_port = slice_clients.add(1, port.memory_credits);
     port.memory = memory;
-    port.slices = config_.l2_cache.slices;
-    for (auto const& other : gpus_) port.node_of_gpu.push_back(static_cast<NodeId>(other->node));
-    for (auto const& cpu : cpus_) port.node_of_cpu.push_back(static_cast<NodeId>(cpu->node));
     port.iommu_node = static_cast<NodeId>(cpus_[gpu.cpu]->node);
     gpu.rdma = &system_->add<Rdma>(name + ".rdma", port);
     gpu.copy_engine = &system_->add<CopyEngine>(

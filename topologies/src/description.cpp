@@ -45,7 +45,7 @@ std::string both_ways(MachineLink const& link) {
 
 std::string routes_text(Machine const& m) {
   auto const gpus = m.nodes_of(NodeKind::gpu);
-  auto const ends = gpus.size() + m.count(NodeKind::cpu);
+  auto const ends = gpus.size() + m.count(NodeKind::cpu) + m.count(NodeKind::nic);
   if (gpus.size() < 2) return "routes between GPUs: none, there is only one\n";
   if (ends * (m.nodes.size() + m.links.size()) > kMostSteps)
     return "routes between GPUs: too many to summarize\n";

@@ -43,6 +43,7 @@ std::array<Part, 4> parts_of(Machine const& m, MachineConfig const& c) {
                    kPerTranslation * c.iommu.tlb_entries;
   auto const gpus = static_cast<double>(m.count(NodeKind::gpu));
   auto const cpus = static_cast<double>(m.count(NodeKind::cpu));
+  auto const nics = static_cast<double>(m.count(NodeKind::nic));
   auto const nodes = static_cast<double>(m.nodes.size());
 
   std::vector<std::uint64_t> degree(m.nodes.size(), 0);
@@ -52,12 +53,12 @@ std::array<Part, 4> parts_of(Machine const& m, MachineConfig const& c) {
   }
   double pairs = 0;
   for (std::size_t n = 0; n < m.nodes.size(); ++n)
-    if (m.nodes[n].kind != NodeKind::gpu && m.nodes[n].kind != NodeKind::cpu)
-      pairs += static_cast<double>(degree[n]) * static_cast<double>(degree[n]);
-  return {{{"its GPUs", gpus * gpu},
-           {"its CPUs", cpus * cpu},
-           {"routes between its nodes", nodes * (4.0 * nodes + 12.0 * (gpus + cpus))},
-           {"the links of its switches, each with each", pairs * kPerPairOfSwitchLinks}}};
+    if (!is_device(m.nodes[n].kind)) pairs += static_cast<double>(degree[n]) * static_cast<double>(degree[n]);
+  return {
+      {{"its GPUs", gpus * gpu},
+       {"its CPUs", cpus * cpu},
+       {"routes between its nodes", nodes * (4.0 * nodes + 12.0 * (gpus + cpus + nics)) + nics * kPerDevice},
+       {"the links of its switches, each with each", pairs * kPerPairOfSwitchLinks}}};
 }
 
 std::uint64_t total_of(std::array<Part, 4> const& parts) {

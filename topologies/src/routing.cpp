@@ -85,14 +85,14 @@ void RoutingSpec::describe(ParamTable& t) {
 Routes::Routes(Machine const& machine, RoutingSpec const& spec) : machine_(machine) {
   column_.assign(machine.nodes.size(), kNotADestination);
   for (std::uint32_t i = 0; i < machine.nodes.size(); ++i) {
-    if (machine.nodes[i].kind != NodeKind::gpu && machine.nodes[i].kind != NodeKind::cpu) continue;
+    if (!is_device(machine.nodes[i].kind)) continue;
     column_[i] = static_cast<std::uint32_t>(destinations_.size());
     destinations_.push_back(i);
   }
   auto const entries = static_cast<std::uint64_t>(destinations_.size()) * machine.nodes.size();
   if (destinations_.size() > kMostDestinations || entries > kMostEntries) {
     throw UserError("machine '" + shown(machine.name) + "': " + std::to_string(destinations_.size()) +
-                    " GPUs and CPUs among " + std::to_string(machine.nodes.size()) +
+                    " GPUs, CPUs and NICs among " + std::to_string(machine.nodes.size()) +
                     " nodes are too many to route between (at most 65535 of them, and 2^29 pairs)");
   }
   compute(spec);
@@ -164,7 +164,7 @@ void Routes::compute(RoutingSpec const& spec) {
 
 std::span<std::uint32_t const> Routes::next_links(std::uint32_t node, std::uint32_t destination) const {
   FF_CHECK(node < column_.size() && destination < column_.size() && is_destination(destination),
-           "a route was asked for that does not lead to a GPU or CPU");
+           "a route was asked for that does not lead to a GPU, CPU or NIC");
   auto const id = table_[static_cast<std::size_t>(node) * destinations_.size() + column_[destination]];
   auto const& set = sets_[first_set_[node] + id];
   return {pool_.data() + set.first, set.size};

@@ -145,6 +145,7 @@ void Assembly::build_fabric() {
   std::vector<std::vector<SwitchOutput*>> outputs(machine_.nodes.size());
   for (auto& gpu : gpus_) ports[gpu->node] = gpu->rdma;
   for (auto& cpu : cpus_) ports[cpu->node] = cpu->port;
+  for (auto* nic : nics_) ports[nic->spec().fabric.node] = nic;
   for (std::uint32_t n = 0; n < machine_.nodes.size(); ++n) {
     if (!is_switch(n)) {
       inputs[n] = system.family(std::vector{ports[n]->packet_in});

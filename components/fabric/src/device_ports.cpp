@@ -24,7 +24,7 @@ void Rdma::on_remote(MemRequest const& m, Cx& cx) const {
   p.tag = entry;
   p.bytes = m.bytes;
   p.requester = m.requester;
-  p.destination = node_of(device_of(m.address));
+  p.destination = spec().nodes->of(device_of(m.address));
   post(p, cx);
 }
 

@@ -23,7 +23,7 @@
 #include "farfault/compute/sm.hpp"
 #include "farfault/engine/config.hpp"
 #include "farfault/engine/engine.hpp"
-#include "farfault/fabric/fabric.hpp"
+#include "farfault/fabric/nic.hpp"
 #include "farfault/memory/copy_engine.hpp"
 #include "farfault/memory/dram_channel.hpp"
 #include "farfault/memory/l2_slice.hpp"
@@ -130,6 +130,7 @@ struct MachineConfig {
   CpuParams cpu;
   CpuCacheParams cpu_llc;
   CpuDramParams cpu_dram;
+  NicParams nic;
   DriverParams driver;
   HostParams host;
   FabricParams fabric;
@@ -179,6 +180,7 @@ struct MachineConfig {
     f("cpu", "a CPU", cpu);
     f("cpu.llc", "its last-level cache", cpu_llc);
     f("cpu.dram", "the memory behind it", cpu_dram);
+    f("nic", "a NIC", nic);
     f("driver", "the driver's memory manager", driver);
     f("host", "the launch of kernels", host);
     f("fabric", "packets, buffers of links, and ports", fabric);
@@ -260,6 +262,7 @@ class Assembly {
   // The ports: those of its GPU's first scalar cache.
   void add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uint16_t first_memory_port,
                         std::uint16_t first_remote_port);
+  void build_nics();
   void build_fabric();
   Memory build_memory(std::uint32_t node, std::string const& name, MemorySpec const& spec);
   void wire_memory(Memory& memory, Clock clock);
@@ -269,10 +272,12 @@ class Assembly {
   void wire_cpu(Cpu& cpu);
   Latency first_touch_latency(Cpu const& cpu) const;
   void make_route_tables();
-  bool is_switch(std::uint32_t node) const;
+  bool is_switch(std::uint32_t node) const { return !is_device(machine_.nodes[node].kind); }
   std::uint16_t number_of(std::uint32_t node, std::uint32_t l) const;
   // `own_packets`: of the node itself, that may wait for one link.
   FabricNodeSpec fabric_spec(std::uint32_t node, std::string kind, std::size_t own_packets) const;
+  // What the ports of all devices have in common.
+  PortSpec port_spec(std::uint32_t node, DeviceId device, std::uint32_t slices) const;
   Bandwidth bandwidth_of_links(std::uint32_t node) const;
   Clock gpu_clock() const { return config_.gpu.clock.clock(); }
   // Marks the components added by `build` as belonging to device `device`, group `group` of it.
@@ -294,6 +299,8 @@ class Assembly {
   std::vector<std::unique_ptr<Gpu>> gpus_;
   std::vector<std::unique_ptr<Cpu>> cpus_;
   std::vector<std::unique_ptr<Instance>> instances_;
+  std::vector<Nic*> nics_;
+  DeviceNodes device_nodes_;
 
   std::vector<RouteTable> route_tables_;  // by node
 

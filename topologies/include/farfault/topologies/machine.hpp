@@ -31,6 +31,11 @@ inline constexpr std::array kNodeKinds = {NodeKind::gpu,      NodeKind::cpu, Nod
 inline constexpr std::array kLinkKinds = {LinkKind::pcie, LinkKind::nvlink, LinkKind::xgmi,
                                           LinkKind::cpu_interconnect, LinkKind::network};
 
+// Whether packets can be for it; all others pass them on.
+constexpr bool is_device(NodeKind kind) {
+  return kind == NodeKind::gpu || kind == NodeKind::cpu || kind == NodeKind::nic;
+}
+
 std::string_view name_of(NodeKind kind);
 std::string_view name_of(LinkKind kind);
 std::optional<NodeKind> node_kind_of(std::string_view name);

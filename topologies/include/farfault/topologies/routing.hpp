@@ -1,4 +1,4 @@
-// Shortest paths through a machine, towards its GPUs and CPUs.
+// Shortest paths through a machine, towards its devices: GPUs, CPUs and NICs.
 //
 // Two GPUs that NVLink or xGMI joins, directly or over switches, use nothing else, whatever the latencies: so
 // do drivers and NCCL. Else the cost of a path is compared in this order: how many GPUs and NICs must forward
@@ -7,7 +7,7 @@
 // links cost the same, all of them are kept, in ascending order of the neighbour's index: of n links, flow
 // takes number flow % n and goes on as flow / n, so that consecutive flows visit equal paths evenly, stage by
 // stage. All integer arithmetic: routes are a function of the machine alone. Memory: 2 bytes for each (node,
-// destination). Not covered: destinations other than GPUs and CPUs. Errors: UserError when there are more
+// destination). Not covered: switches as destinations. Errors: UserError when there are more
 // than 65,535 destinations or 2^29 (node, destination) pairs.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The fabric: switches, and the ports by which GPUs and CPUs are attached to it.
+// The fabric: switches, and the ports by which GPUs, CPUs and NICs are attached to it.
 //
 // Every node sends over its links with serialization at the link's bandwidth and credits for the bytes of the
 // receiver's buffers, one buffer for each virtual channel and link (PCIe's and NVLink's credit-based flow
@@ -105,16 +105,24 @@ class SwitchOutput final : public Component<SwitchOutputSpec, SwitchOutputState>
   void transmit(Cx& cx) const;
 };
 
+// Where the devices of a machine are.
+struct DeviceNodes {
+  std::vector<NodeId> gpus;
+  std::vector<NodeId> cpus;
+  std::vector<NodeId> nics;
+  NodeId of(DeviceId d) const {
+    if (d < kFirstCpu) return gpus[d];
+    return d < kFirstNic ? cpus[d - kFirstCpu] : nics[d - kFirstNic];
+  }
+};
+
 struct PortSpec {
   FabricNodeSpec fabric;
   DeviceId device = 0;
-  Clock clock{1'000'000'000};
-  std::uint32_t line_bytes = 64;
   std::uint16_t memory_port = 0;  // this port's number among the clients of the L2 slices
   AddressMap memory;
   std::uint32_t slices = 1;
-  std::vector<NodeId> node_of_gpu;
-  std::vector<NodeId> node_of_cpu;
+  DeviceNodes const* nodes = nullptr;   // must outlive the port
   NodeId iommu_node = 0;                // of a GPU: where its translation requests go
   std::uint32_t outbound = 1;           // requests of this device that may be under way
   std::uint32_t inbound = 1;            // requests of other devices that are served at a time
@@ -161,9 +169,10 @@ struct PortState {
   PortStats stats;
 };
 
-// A device's port: RDMA engine of a GPU, root port of a CPU. It turns the device's requests for other
-// devices' memory into packets, and other devices' requests into requests to its own L2 slices. Where a route
-// leads through the device (from one CPU's GPUs to another's, say), it passes packets on as a switch does.
+// A device's port: RDMA engine of a GPU, root port of a CPU, or a NIC. It turns the device's requests for
+// other devices' memory into packets, and other devices' requests into requests to its own L2 slices. Where a
+// route leads through the device (from one CPU's GPUs to another's, say), it passes packets on as a switch
+// does.
 class FabricPort : public Component<PortSpec, PortState> {
  public:
   explicit FabricPort(Slot<PortSpec> slot);
@@ -184,9 +193,6 @@ class FabricPort : public Component<PortSpec, PortState> {
   void on_memory(MemResponse const& m, Cx& cx) const;
 
  protected:
-  NodeId node_of(DeviceId device) const {
-    return device >= kFirstCpu ? spec().node_of_cpu[device - kFirstCpu] : spec().node_of_gpu[device];
-  }
   std::uint16_t payload_of(PacketKind kind, std::uint32_t bytes) const;
   void post(Packet p, Cx& cx) const;
   // Handles a response, a translation or an invalidation; the caller returns the packet's credit.

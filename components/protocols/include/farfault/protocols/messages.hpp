@@ -2,7 +2,8 @@
 // modelled (a header and a payload), never sizeof.
 //
 // Addresses: a PhysAddr names a device in its upper 16 bits (GPU g is device g, CPU c is device kFirstCpu +
-// c) and an offset in that device's memory below. A frame is the PhysAddr of a page.
+// c, NIC n is device kFirstNic + n) and an offset in that device's memory below. A frame is the PhysAddr of a
+// page; pages lie on GPUs and CPUs.
 //
 // Pages: a page number is that of a base page (memory.page_size), also where the page that holds it is a
 // large one, of 2^size base pages: `size` is 0 for a base page. Large pages and their frames are aligned to
@@ -25,6 +26,7 @@ using NodeId = std::uint16_t;
 
 inline constexpr unsigned kDeviceShift = 48;
 inline constexpr DeviceId kFirstCpu = 0x8000;
+inline constexpr DeviceId kFirstNic = 0xc000;
 inline constexpr PhysAddr kNoFrame = ~PhysAddr{0};
 
 constexpr PhysAddr physical(DeviceId device, std::uint64_t offset) {
@@ -37,8 +39,9 @@ constexpr std::uint64_t offset_of(PhysAddr a) {
   return a & ((PhysAddr{1} << kDeviceShift) - 1);
 }
 
-// "gpu3", "cpu0".
+// "gpu3", "cpu0", "nic1".
 inline std::string device_name(DeviceId d) {
+  if (d >= kFirstNic) return "nic" + std::to_string(d - kFirstNic);
   return d < kFirstCpu ? "gpu" + std::to_string(d) : "cpu" + std::to_string(d - kFirstCpu);
 }
 

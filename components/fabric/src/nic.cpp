@@ -1,0 +1,20 @@
+#include "farfault/fabric/nic.hpp"
+
+namespace farfault {
+
+void NicParams::describe(ParamTable& t) {
+  t.duration("latency", latency, {Duration{1}, 1ms},
+             "between a NIC's port and its memory, which other devices can read and write; each way",
+             "assumed");
+}
+
+void Nic::on_access(MemRequest const& m, Cx& cx) const {
+  cx.send(answer, MemResponse{m.address, m.tag, m.access, FoundBy::memory, {}});
+}
+
+void Nic::receive(Packet const& m, Cx& /*cx*/) const {
+  FF_CHECK(false, path() + ": a packet that a NIC does not take, of kind " +
+                      std::to_string(static_cast<unsigned>(m.kind)));
+}
+
+}  // namespace farfault

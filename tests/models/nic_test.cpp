@@ -1,0 +1,116 @@
+// NICs of a cluster as devices: what a copy engine sends them gets there, and comes back.
+#include "farfault/fabric/nic.hpp"
+
+#include <doctest/doctest.h>
+
+#include "../components/mock.hpp"
+#include "farfault/topologies/assembly.hpp"
+#include "farfault/topologies/load.hpp"
+#include "farfault/workloads/registry.hpp"
+
+using namespace farfault;
+using topologies::NodeKind;
+
+namespace {
+
+// Two machines of four GPUs and two NICs each, in which nothing runs; and a way to give gpu0's copy engine
+// orders. Its driver, who has given none, would be told after a second.
+struct Cluster {
+  topologies::MachineConfig config;
+  topologies::Machine machine;
+  Workload workload = workloads::make("pointer_chase")->build({64, 4096, "", 1});
+  Applications applications;
+  std::unique_ptr<topologies::Assembly> assembly;
+
+  Cluster() {
+    Config file(topologies::find_preset);
+    file.read_text(
+        "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"generic\"\ngpu.sms = 1\n"
+        "machine.generic.nics_per_switch = 1\nmachine.cluster.machines = 2\ndriver.notify_latency = \"1s\"\n",
+        "test");
+    config.bind(file);
+    config.check(file);
+    file.reject_mistakes();
+    machine = topologies::generate_cluster(topologies::generate_generic(config.generic, config.links),
+                                           config.cluster, config.links);
+    Application late;
+    late.name = "late";
+    late.workload = &workload;
+    late.start = Time{1s};
+    applications = Applications({late});
+    assembly = std::make_unique<topologies::Assembly>(machine, config, applications,
+                                                      *config.memory.placement.make({}));
+  }
+  template <class C>
+  C& find(std::string const& path) {
+    auto& system = assembly->system();
+    for (ComponentId id = 0; id < system.component_count(); ++id)
+      if (system.component(id).path() == path) return dynamic_cast<C&>(system.component(id));
+    throw UserError("no component " + path);
+  }
+  void run(std::vector<mock::Record<CopyOrder>> orders) {
+    auto& system = assembly->system();
+    auto& source = system.add<mock::Source<CopyOrder>>("source", mock::SourceSpec<CopyOrder>{orders});
+    system.connect(source.out_port, find<CopyEngine>("gpu0.copy_engine").copy, Latency{1ns});
+    for (std::uint64_t i = 0; i < orders.size(); ++i)
+      system.post(source.next, mock::Step{i}, orders[i].at - 1ns);
+    auto const transport = make_single_transport();
+    Engine engine(system, Placement{}, EngineOptions{}, *transport);
+    engine.run_until(Time{900us});
+  }
+};
+
+constexpr std::uint32_t kBytes = 4096;
+constexpr std::uint64_t kLines = kBytes / 64;
+
+}  // namespace
+
+TEST_CASE("NICs of a cluster are numbered in the order of their nodes, and each knows where all are") {
+  Cluster cluster;
+  auto const nodes = cluster.machine.nodes_of(NodeKind::nic);
+  REQUIRE(nodes.size() == 4);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    auto const& nic = cluster.find<Nic>(cluster.machine.nodes[nodes[n]].name);
+    CHECK(nic.kind() == "nic");
+    CHECK(nic.spec().device == kFirstNic + n);
+    for (std::size_t other = 0; other < nodes.size(); ++other)
+      CHECK(nic.spec().nodes->of(static_cast<DeviceId>(kFirstNic + other)) == nodes[other]);
+    CHECK(nic.spec().nodes->of(7) == cluster.machine.nodes_of(NodeKind::gpu)[7]);
+    CHECK(nic.spec().nodes->of(kFirstCpu + 1) == cluster.machine.nodes_of(NodeKind::cpu)[1]);
+  }
+}
+
+TEST_CASE("a copy engine writes to and reads from every NIC of its machine and of another one") {
+  Cluster cluster;
+  std::vector<mock::Record<CopyOrder>> orders;
+  for (std::uint16_t n = 0; n < 4; ++n) {
+    auto const nic = physical(static_cast<DeviceId>(kFirstNic + n), 0x1000);
+    orders.push_back({Time{1us} + 2 * n * 50us, {physical(0, 0x10000), nic, kBytes, 2U * n}});
+    orders.push_back({Time{1us} + (2 * n + 1) * 50us, {nic, physical(0, 0x20000), kBytes, 2U * n + 1}});
+  }
+  cluster.run(orders);
+  std::uint64_t passed = 0;
+  for (std::string const name : {"m0.nic0", "m0.nic1", "m1.nic0", "m1.nic1"}) {
+    INFO(name);
+    auto const& nic = cluster.find<Nic>(name);
+    CHECK(nic.state().stats.writes_received == kLines);
+    CHECK(nic.state().stats.reads_received == kLines);
+    CHECK(nic.waiting_for().empty());
+    std::uint64_t sent = 0;
+    for (auto const& link : nic.state().egress) sent += link.stats().packets;
+    passed += sent - 2 * kLines;
+  }
+  auto const& engine = cluster.find<CopyEngine>("gpu0.copy_engine");
+  CHECK(engine.waiting_for().empty());
+  CHECK(engine.state().orders == 8);
+  // Those of the other machine: over a NIC of this one, there and back.
+  CHECK(passed == 2 * 4 * kLines);
+  std::uint64_t network = 0;
+  for (auto const& node : cluster.machine.nodes)
+    for (std::size_t i = 0; node.kind == NodeKind::network_switch && i < 4; ++i)
+      network += cluster.find<SwitchOutput>(node.name + ".output" + std::to_string(i))
+                     .state()
+                     .egress.stats()
+                     .packets;
+  CHECK(network == 2 * 4 * kLines);
+}
