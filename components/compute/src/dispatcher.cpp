@@ -1,7 +1,6 @@
 #include "farfault/compute/dispatcher.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace farfault {
 
@@ -50,28 +49,8 @@ DispatcherState Dispatcher::initial() const {
   return s;
 }
 
-std::span<Stat<DispatcherStats> const> DispatcherStats::list() {
-  static constexpr auto all = std::to_array<Stat<DispatcherStats>>({
-      {"blocks_dispatched", "count", "thread blocks dispatched", StatKind::counter,
-       [](DispatcherStats const& s) { return s.dispatched; }},
-  });
-  return all;
-}
-
 Dispatcher::ApplicationStats Dispatcher::application_stats() const {
   return counted_by_application<&DispatcherState::stats>(spec().applications->names());
-}
-
-std::span<Stat<DispatcherState> const> Dispatcher::stats() const {
-  static constexpr auto all = std::to_array<Stat<DispatcherState>>({
-      {"blocks_running", "count", "thread blocks running", StatKind::level,
-       [](DispatcherState const& s) {
-         std::uint64_t running = 0;
-         for (auto const& share : s.shares) running += share.running;
-         return running;
-       }},
-  });
-  return all;
 }
 
 std::vector<Dispatcher::PolicyStats> Dispatcher::policy_stats() const {

@@ -1,7 +1,6 @@
 #include "farfault/compute/host.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace farfault {
 
@@ -68,19 +67,6 @@ HostState Host::initial() const {
   s.stats = ByApplication<HostStats>(applications.count());
   s.counts = KernelSums(applications.streams());
   return s;
-}
-
-std::span<Stat<HostStats> const> HostStats::list() {
-  static constexpr auto all = std::to_array<Stat<HostStats>>({
-      {"kernels", "count", "kernels finished", StatKind::counter,
-       [](HostStats const& s) { return s.kernels; }},
-      {"copies", "count", "copies between the host and the GPUs finished", StatKind::counter,
-       [](HostStats const& s) { return s.copies; }},
-      {"allocations", "count", "buffers allocated", StatKind::counter,
-       [](HostStats const& s) { return s.allocations; }},
-      {"frees", "count", "buffers freed", StatKind::counter, [](HostStats const& s) { return s.frees; }},
-  });
-  return all;
 }
 
 Host::ApplicationStats Host::application_stats() const {

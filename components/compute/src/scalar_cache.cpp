@@ -1,7 +1,6 @@
 #include "farfault/compute/scalar_cache.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace farfault {
 
@@ -45,24 +44,6 @@ ScalarCacheState ScalarCache::initial() const {
   s.translated = Ring<ScalarRequest>(outstanding);
   s.invalidations = DrainingInvalidations(spec().moves);
   return s;
-}
-
-std::span<Stat<ScalarCacheStats> const> ScalarCacheStats::list() {
-  using S = ScalarCacheStats const&;
-  static constexpr auto all = std::to_array<Stat<ScalarCacheStats>>({
-      {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.hits; }},
-      {"misses", "count", "requests that missed, merged ones included", StatKind::counter,
-       [](S s) { return s.misses; }},
-      {"tlb_hits", "count", "requests whose page was in the TLB", StatKind::counter,
-       [](S s) { return s.tlb_hits; }},
-      {"tlb_misses", "count", "requests whose page was not", StatKind::counter,
-       [](S s) { return s.tlb_misses; }},
-      {"remote_accesses", "count", "lines read from the memory of another device", StatKind::counter,
-       [](S s) { return s.remote_accesses; }},
-      {"faulted", "count", "requests kept because their page was faulted, each time that they were",
-       StatKind::counter, [](S s) { return s.faulted; }},
-  });
-  return all;
 }
 
 ScalarCache::ApplicationStats ScalarCache::application_stats() const {

@@ -1,7 +1,5 @@
 #include "farfault/fabric/fabric.hpp"
 
-#include <array>
-
 namespace farfault {
 
 namespace {
@@ -12,12 +10,6 @@ constexpr std::size_t kTranslations = 1;
 
 std::string describe_waiting(std::uint64_t queued) {
   return queued == 0 ? std::string{} : std::to_string(queued) + " packets queued for a link";
-}
-
-std::uint64_t queued(std::vector<Egress> const& egress) {
-  std::uint64_t n = 0;
-  for (auto const& e : egress) n += e.queued();
-  return n;
 }
 
 // Sends the packets of `egress` that have a credit; calls `gone(packet, departure)` for each.
@@ -45,12 +37,6 @@ void return_credit(FabricNodeSpec const& node, std::vector<Out<Credit>> const& p
   if (owed < link.batch) return;
   cx.send(ports[packet.via], Credit{link.far_via, channel, owed}, at - cx.now());
   owed = 0;
-}
-
-std::uint64_t sum(PortState const& s, std::uint64_t EgressStats::*field) {
-  std::uint64_t total = 0;
-  for (auto const& e : s.egress) total += e.stats().*field;
-  return total;
 }
 
 }  // namespace
@@ -123,21 +109,6 @@ std::string SwitchOutput::waiting_for() const {
   return describe_waiting(state().egress.queued());
 }
 
-std::span<Stat<SwitchOutputState> const> SwitchOutput::stats() const {
-  using S = SwitchOutputState const&;
-  static constexpr auto all = std::to_array<Stat<SwitchOutputState>>({
-      {"packets", "count", "packets forwarded", StatKind::counter,
-       [](S s) { return s.egress.stats().packets; }},
-      {"bytes", "bytes", "bytes forwarded, headers included", StatKind::counter,
-       [](S s) { return s.egress.stats().bytes; }},
-      {"busy_time", "ps", "time the output link was busy", StatKind::counter,
-       [](S s) { return s.egress.stats().busy_ps; }},
-      {"queued_packets", "count", "packets waiting for the output", StatKind::level,
-       [](S s) { return s.egress.queued(); }},
-  });
-  return all;
-}
-
 void SwitchOutput::on_packet(Packet const& m, Cx& cx) const {
   auto const step = spec().fabric.route->next(m);
   FF_CHECK(step.link == spec().link, path() + ": a packet for another output");
@@ -190,36 +161,11 @@ std::string FabricPort::waiting_for() const {
   auto const& s = state();
   auto const out = s.outbound.size() - s.free_outbound.size();
   auto const inside = s.inbound.size() - s.free_inbound.size();
-  auto text = describe_waiting(queued(s.egress));
+  auto text = describe_waiting(s.queued());
   if (out != 0) text += (text.empty() ? "" : ", ") + std::to_string(out) + " remote accesses unanswered";
   if (inside != 0)
     text += (text.empty() ? "" : ", ") + std::to_string(inside) + " accesses by other devices being served";
   return text;
-}
-
-std::span<Stat<PortState> const> FabricPort::stats() const {
-  using S = PortState const&;
-  static constexpr auto all = std::to_array<Stat<PortState>>({
-      {"reads_sent", "count", "read requests sent to other devices", StatKind::counter,
-       [](S s) { return s.stats.reads_sent; }},
-      {"writes_sent", "count", "write requests sent to other devices", StatKind::counter,
-       [](S s) { return s.stats.writes_sent; }},
-      {"translations_sent", "count", "translation requests sent", StatKind::counter,
-       [](S s) { return s.stats.translations_sent; }},
-      {"reads_received", "count", "read requests received from other devices", StatKind::counter,
-       [](S s) { return s.stats.reads_received; }},
-      {"writes_received", "count", "write requests received from other devices", StatKind::counter,
-       [](S s) { return s.stats.writes_received; }},
-      {"translations_received", "count", "translation requests (CPU) or responses (GPU) received",
-       StatKind::counter, [](S s) { return s.stats.translations_received; }},
-      {"packets", "count", "packets sent over all links", StatKind::counter,
-       [](S s) { return sum(s, &EgressStats::packets); }},
-      {"bytes", "bytes", "bytes sent, headers included", StatKind::counter,
-       [](S s) { return sum(s, &EgressStats::bytes); }},
-      {"busy_time", "ps", "time the outgoing links were busy, summed over links", StatKind::counter,
-       [](S s) { return sum(s, &EgressStats::busy_ps); }},
-  });
-  return all;
 }
 
 std::uint16_t FabricPort::payload_of(PacketKind kind, std::uint32_t bytes) const {

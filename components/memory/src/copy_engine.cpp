@@ -1,7 +1,6 @@
 #include "farfault/memory/copy_engine.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace farfault {
 
@@ -24,26 +23,6 @@ CopyEngineState CopyEngine::initial() const {
   }
   s.slice_credits.assign(spec().slices, spec().params.slice_credits);
   return s;
-}
-
-std::span<Stat<CopyEngineState> const> CopyEngine::stats() const {
-  using S = CopyEngineState const&;
-  static constexpr auto all = std::to_array<Stat<CopyEngineState>>({
-      {"orders", "count", "copies done", StatKind::counter, [](S s) { return s.orders; }},
-      {"lines_in", "count", "cache lines written into this GPU's memory", StatKind::counter,
-       [](S s) { return s.lines_in; }},
-      {"lines_out", "count", "cache lines written into the memory of other devices", StatKind::counter,
-       [](S s) { return s.lines_out; }},
-      {"local_accesses", "count", "cache lines of this GPU's memory read or written", StatKind::counter,
-       [](S s) { return s.local_accesses; }},
-      {"queued_orders", "count", "copies waiting or under way", StatKind::level,
-       [](S s) {
-         std::uint64_t orders = 0;
-         for (auto const& lane : s.lanes) orders += lane.runs.size() - lane.free_runs.size();
-         return orders;
-       }},
-  });
-  return all;
 }
 
 std::string CopyEngine::waiting_for() const {

@@ -1,7 +1,6 @@
 #include "farfault/memory/dram_channel.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace farfault {
 
@@ -49,42 +48,8 @@ DramChannelState DramChannel::initial() const {
   return s;
 }
 
-std::span<Stat<DramRequesterStats> const> DramRequesterStats::list() {
-  using S = DramRequesterStats const&;
-  static constexpr auto all = std::to_array<Stat<DramRequesterStats>>({
-      {"data_reads", "count", "lines read for warps", StatKind::counter, [](S s) { return s.data_reads; }},
-      {"walk_reads", "count", "lines read for page walks", StatKind::counter,
-       [](S s) { return s.walk_reads; }},
-  });
-  return all;
-}
-
 DramChannel::ApplicationStats DramChannel::application_stats() const {
   return counted_by_application<&DramChannelState::by_requester>(spec().applications);
-}
-
-std::span<Stat<DramChannelState> const> DramChannel::stats() const {
-  using S = DramChannelState const&;
-  static constexpr auto all = std::to_array<Stat<DramChannelState>>({
-      {"reads", "count", "lines read", StatKind::counter, [](S s) { return s.stats.reads; }},
-      {"writes", "count", "lines written", StatKind::counter, [](S s) { return s.stats.writes; }},
-      {"row_hits", "count", "accesses that found their row open", StatKind::counter,
-       [](S s) { return s.stats.row_hits; }},
-      {"row_misses", "count", "accesses that had to open their row", StatKind::counter,
-       [](S s) { return s.stats.row_misses; }},
-      {"bytes", "bytes", "bytes transferred", StatKind::counter, [](S s) { return s.stats.bytes; }},
-      {"busy_time", "ps", "time the data bus was busy", StatKind::counter,
-       [](S s) { return s.stats.busy_ps; }},
-      {"refresh_stalls", "count", "refreshes that made an access wait", StatKind::counter,
-       [](S s) { return s.stats.refresh_stalls; }},
-      {"turn_arounds", "count", "changes of the data bus between reading and writing", StatKind::counter,
-       [](S s) { return s.stats.turn_arounds; }},
-      {"copies", "count", "lines read or written for copy engines", StatKind::counter,
-       [](S s) { return s.stats.copies; }},
-      {"queue_depth", "count", "requests queued when one more comes", StatKind::histogram, nullptr, 12,
-       [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
-  });
-  return all;
 }
 
 std::vector<DramChannel::PolicyStats> DramChannel::policy_stats() const {

@@ -1,7 +1,6 @@
 #include "farfault/memory/l2_slice.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace farfault {
 
@@ -76,50 +75,8 @@ L2SliceState L2Slice::initial() const {
   return s;
 }
 
-std::span<Stat<L2RequesterStats> const> L2RequesterStats::list() {
-  using S = L2RequesterStats const&;
-  static constexpr auto all = std::to_array<Stat<L2RequesterStats>>({
-      {"data_requests", "count", "requests of warps", StatKind::counter, [](S s) { return s.data_requests; }},
-      {"data_hits", "count", "requests of warps that hit", StatKind::counter,
-       [](S s) { return s.data_hits; }},
-      {"walk_reads", "count", "read requests of page walks", StatKind::counter,
-       [](S s) { return s.walk_reads; }},
-      {"walk_hits", "count", "read requests of page walks that hit", StatKind::counter,
-       [](S s) { return s.walk_hits; }},
-  });
-  return all;
-}
-
 L2Slice::ApplicationStats L2Slice::application_stats() const {
   return counted_by_application<&L2SliceState::by_requester>(spec().applications);
-}
-
-std::span<Stat<L2SliceState> const> L2Slice::stats() const {
-  using S = L2SliceState const&;
-  static constexpr auto all = std::to_array<Stat<L2SliceState>>({
-      {"reads", "count", "read requests, page-walk reads included", StatKind::counter,
-       [](S s) { return s.stats.reads; }},
-      {"writes", "count", "write requests", StatKind::counter, [](S s) { return s.stats.writes; }},
-      {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.stats.hits; }},
-      {"misses", "count", "requests that missed", StatKind::counter, [](S s) { return s.stats.misses; }},
-      {"writebacks", "count", "evicted dirty lines written to DRAM", StatKind::counter,
-       [](S s) { return s.stats.writebacks; }},
-      {"mshr_stalls", "count", "requests that waited for a free MSHR", StatKind::counter,
-       [](S s) { return s.stats.mshr_stalls; }},
-      {"far_misses", "count", "requests that went to another partition's slice or memory", StatKind::counter,
-       [](S s) { return s.stats.far_misses; }},
-      {"far_requests", "count", "requests of other partitions' slices, hits or misses here",
-       StatKind::counter, [](S s) { return s.stats.far_requests; }},
-      {"kernel_end_writebacks", "count", "dirty lines written to memory at the end of a kernel",
-       StatKind::counter, [](S s) { return s.stats.kernel_end_writebacks; }},
-      {"page_writebacks", "count", "dirty lines written to memory because their page moved away",
-       StatKind::counter, [](S s) { return s.stats.page_writebacks; }},
-      {"copy_requests", "count", "requests of copy engines", StatKind::counter,
-       [](S s) { return s.stats.copy_requests; }},
-      {"copy_hits", "count", "requests of copy engines that hit", StatKind::counter,
-       [](S s) { return s.stats.copy_hits; }},
-  });
-  return all;
 }
 
 std::vector<L2Slice::PolicyStats> L2Slice::policy_stats() const {

@@ -1,7 +1,6 @@
 #include "farfault/paging/paging_driver.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace farfault {
 
@@ -46,48 +45,8 @@ PagingDriverState PagingDriver::initial() const {
   return s;
 }
 
-std::span<Stat<PagingDriverStats> const> PagingDriverStats::list() {
-  using S = PagingDriverStats const&;
-  static constexpr auto all = std::to_array<Stat<PagingDriverStats>>({
-      {"page_faults", "count", "page faults handled", StatKind::counter, [](S s) { return s.page_faults; }},
-      {"pages_mapped", "count", "pages mapped at their first touch, a large one once", StatKind::counter,
-       [](S s) { return s.pages_mapped; }},
-      {"pages_spilled", "count",
-       "pages mapped at their first touch, or allocated, on another device because the memory of theirs was "
-       "full",
-       StatKind::counter, [](S s) { return s.pages_spilled; }},
-      {"migrations", "count", "pages migrated to the GPU that accessed them", StatKind::counter,
-       [](S s) { return s.migrations; }},
-      {"migration_time", "ps",
-       "time from the start of a migration to the new mapping, summed over migrations", StatKind::counter,
-       [](S s) { return s.migration_ps; }},
-      {"migrations_refused", "count", "migrations refused because the destination GPU's memory was full",
-       StatKind::counter, [](S s) { return s.migrations_refused; }},
-      {"copied_bytes", "bytes", "bytes copied between the host's memory and GPUs by programs",
-       StatKind::counter, [](S s) { return s.copied_bytes; }},
-      {"unallocated_faults", "count",
-       "of the page faults, those on memory that a program is to allocate and has not", StatKind::counter,
-       [](S s) { return s.unallocated_faults; }},
-      {"allocated_pages", "count", "base pages allocated by programs", StatKind::counter,
-       [](S s) { return s.allocated_pages; }},
-      {"freed_pages", "count", "base pages freed by programs", StatKind::counter,
-       [](S s) { return s.freed_pages; }},
-  });
-  return all;
-}
-
 PagingDriver::ApplicationStats PagingDriver::application_stats() const {
   return counted_by_application<&PagingDriverState::stats>(spec().applications);
-}
-
-std::span<Stat<PagingDriverState> const> PagingDriver::stats() const {
-  using S = PagingDriverState const&;
-  static constexpr auto all = std::to_array<Stat<PagingDriverState>>({
-      {"active_migrations", "count",
-       "pages being migrated, copied at their first touch or by a program, allocated or freed",
-       StatKind::level, [](S s) { return s.moves.size() - s.free_moves.size(); }},
-  });
-  return all;
 }
 
 std::vector<TableInfo> PagingDriver::tables() const {

@@ -1,7 +1,6 @@
 #include "farfault/translation/gmmu.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "walking.hpp"
 
@@ -49,28 +48,6 @@ GmmuState Gmmu::initial() const {
   return s;
 }
 
-std::span<Stat<GmmuRequesterStats> const> GmmuRequesterStats::list() {
-  using S = GmmuRequesterStats const&;
-  static constexpr auto all = std::to_array<Stat<GmmuRequesterStats>>({
-      {"requests", "count", "L2 TLB misses received", StatKind::counter, [](S s) { return s.requests; }},
-      {"walk_hits", "count", "page walks that found the page in this GPU's page table", StatKind::counter,
-       [](S s) { return s.walk_hits; }},
-      {"walk_misses", "count", "page walks that found no mapping in this GPU's page table", StatKind::counter,
-       [](S s) { return s.walk_misses; }},
-      {"iommu_requests", "count", "requests sent to the IOMMU", StatKind::counter,
-       [](S s) { return s.iommu_requests; }},
-      {"page_faults", "count", "page faults on unmapped pages, sent to the driver", StatKind::counter,
-       [](S s) { return s.page_faults; }},
-      {"remote_faults", "count", "page faults on pages mapped on another device, or on their way to one",
-       StatKind::counter, [](S s) { return s.remote_faults; }},
-      {"merged_faults", "count", "faults of a page that is in the fault buffer already", StatKind::counter,
-       [](S s) { return s.merged_faults; }},
-      {"refused_faults", "count", "faults that found the fault buffer full", StatKind::counter,
-       [](S s) { return s.refused_faults; }},
-  });
-  return all;
-}
-
 Gmmu::ApplicationStats Gmmu::application_stats() const {
   auto counted = counted_by_application<&GmmuState::by_requester>(spec().applications);
   if (!spec().keeps_faults) counted.stats.resize(counted.stats.size() - GmmuRequesterStats::kOfFaults);
@@ -78,36 +55,9 @@ Gmmu::ApplicationStats Gmmu::application_stats() const {
 }
 
 std::span<Stat<GmmuState> const> Gmmu::stats() const {
-  using S = GmmuState const&;
-  static constexpr auto all = std::to_array<Stat<GmmuState>>({
-      {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.walker.walks(); }},
-      {"page_table_reads", "count", "page-table entries read by page walks", StatKind::counter,
-       [](S s) { return s.walker.reads(); }},
-      {"late_responses", "count", "responses discarded because the request already had one",
-       StatKind::counter, [](S s) { return s.stats.late_responses; }},
-      {"responses", "count", "responses sent to the L2 TLB", StatKind::counter,
-       [](S s) { return s.stats.responses; }},
-      {"faulted_responses", "count", "of these, those that say that the page is faulted", StatKind::counter,
-       [](S s) { return s.stats.faulted_responses; }},
-      {"replays", "count", "replays received, of pages that were faulted", StatKind::counter,
-       [](S s) { return s.stats.replays; }},
-      {"total_latency", "ps", "time from request to response, summed over responses", StatKind::counter,
-       [](S s) { return s.latency_ps; }},
-      {"invalidations", "count", "invalidation requests received", StatKind::counter,
-       [](S s) { return s.stats.invalidations; }},
-      {"busy_walkers", "count", "page walkers in use", StatKind::level, [](S s) { return s.walker.busy(); }},
-      {"walk_latency", "ns", "time of a page walk, from its start at a walker to its end",
-       StatKind::histogram, nullptr, 24,
-       [](S s) { return std::span<std::uint64_t const>(s.walk_latency.bins); }},
-      {"queue_depth", "count", "requests held or stalled when one more comes", StatKind::histogram, nullptr,
-       12, [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
-      {"recorded_faults", "count", "pages in the fault buffer", StatKind::level,
-       [](S s) { return std::uint64_t{s.faults.in_use()}; }},
-      {"fault_latency", "ns", "time from a page fault to its replay", StatKind::histogram, nullptr, 24,
-       [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }},
-  });
-  static constexpr std::size_t kOfFaults = 2;  // the last of them
-  return std::span(all).first(all.size() - (spec().keeps_faults ? 0 : kOfFaults));
+  constexpr std::size_t kOfFaults = 2;  // the last of them
+  auto const all = GmmuState::list();
+  return all.first(all.size() - (spec().keeps_faults ? 0 : kOfFaults));
 }
 
 std::vector<Gmmu::PolicyStats> Gmmu::policy_stats() const {

@@ -1,7 +1,6 @@
 #include "farfault/translation/l2_tlb.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace farfault {
 
@@ -26,35 +25,8 @@ L2TlbState L2Tlb::initial() const {
   return s;
 }
 
-std::span<Stat<L2TlbStats> const> L2TlbStats::list() {
-  using S = L2TlbStats const&;
-  static constexpr auto all = std::to_array<Stat<L2TlbStats>>({
-      {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.hits; }},
-      {"misses", "count", "requests that missed, merged ones included", StatKind::counter,
-       [](S s) { return s.misses; }},
-      {"merged_misses", "count", "misses merged into an outstanding miss of the same page", StatKind::counter,
-       [](S s) { return s.merged_misses; }},
-      {"mshr_stalls", "count", "requests that waited for a free MSHR", StatKind::counter,
-       [](S s) { return s.mshr_stalls; }},
-  });
-  return all;
-}
-
 L2Tlb::ApplicationStats L2Tlb::application_stats() const {
   return counted_by_application<&L2TlbState::stats>(spec().applications);
-}
-
-std::span<Stat<L2TlbState> const> L2Tlb::stats() const {
-  using S = L2TlbState const&;
-  static constexpr auto all = std::to_array<Stat<L2TlbState>>({
-      {"faulted_misses", "count", "outstanding misses whose page was faulted", StatKind::counter,
-       [](S s) { return s.faulted_misses; }},
-      {"invalidated_entries", "count", "entries removed by invalidations", StatKind::counter,
-       [](S s) { return s.invalidated_entries; }},
-      {"outstanding_misses", "count", "pages with an outstanding miss", StatKind::level,
-       [](S s) { return std::uint64_t{s.mshrs.in_use()}; }},
-  });
-  return all;
 }
 
 std::vector<L2Tlb::PolicyStats> L2Tlb::policy_stats() const {

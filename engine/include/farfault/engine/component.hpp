@@ -10,6 +10,8 @@
 //     void on_req(MemReq const& m, Cx& cx) const { cx.send(rsp, MemRsp{m.tag}, spec().access); }
 //   };
 //
+// A State declares its statistics in a static list() (probes.hpp).
+//
 // Guarantees: handlers are const, so that only State changes; a message arrives at now + the link's latency +
 // `extra` (extra >= 0), never earlier; a timer reaches only its own component, strictly later than now.
 // Handlers are template arguments: dispatch is one table look-up. Handlers must not throw. State is created
@@ -200,7 +202,13 @@ class Component : public AnyComponent {
 
   // The state at time zero; where sizes depend on the Spec, override it.
   virtual State initial() const { return State{}; }
-  virtual std::span<Stat<State> const> stats() const { return {}; }
+  // What State::list() declares, beside the counters, if it has one.
+  virtual std::span<Stat<State> const> stats() const {
+    if constexpr (requires { State::list(); })
+      return State::list();
+    else
+      return {};
+  }
   // The policies in the State that have statistics: where these are stored, and which part of the State.
   struct PolicyStats {
     StatGroup group;

@@ -12,6 +12,7 @@
 // last block; one of several reports it, and asks them when the host says so.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -59,7 +60,13 @@ struct KernelShare {
 struct DispatcherStats {
   std::uint64_t dispatched = 0;
 
-  static std::span<Stat<DispatcherStats> const> list();
+  static std::span<Stat<DispatcherStats> const> list() {
+    static constexpr auto all = std::to_array<Stat<DispatcherStats>>({
+        {"blocks_dispatched", "count", "thread blocks dispatched", StatKind::counter,
+         [](DispatcherStats const& s) { return s.dispatched; }},
+    });
+    return all;
+  }
 };
 
 struct DispatcherState {
@@ -71,6 +78,18 @@ struct DispatcherState {
   ByApplication<DispatcherStats> stats;
   PolicyArray<BlockOrder> block_orders;  // by stream
   KernelSums counts;
+
+  static std::span<Stat<DispatcherState> const> list() {
+    static constexpr auto all = std::to_array<Stat<DispatcherState>>({
+        {"blocks_running", "count", "thread blocks running", StatKind::level,
+         [](DispatcherState const& s) {
+           std::uint64_t running = 0;
+           for (auto const& share : s.shares) running += share.running;
+           return running;
+         }},
+    });
+    return all;
+  }
 };
 
 class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
@@ -90,7 +109,6 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   std::string_view kind() const override { return "dispatcher"; }
   std::string waiting_for() const override;
   DispatcherState initial() const override;
-  std::span<Stat<DispatcherState> const> stats() const override;
   ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 

@@ -14,6 +14,7 @@
 // SmStats. Over all kernels that have ended, with none running, they add up to the statistics of the SMs.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -73,7 +74,18 @@ struct HostStats {
   std::uint64_t allocations = 0;
   std::uint64_t frees = 0;
 
-  static std::span<Stat<HostStats> const> list();
+  static std::span<Stat<HostStats> const> list() {
+    static constexpr auto all = std::to_array<Stat<HostStats>>({
+        {"kernels", "count", "kernels finished", StatKind::counter,
+         [](HostStats const& s) { return s.kernels; }},
+        {"copies", "count", "copies between the host and the GPUs finished", StatKind::counter,
+         [](HostStats const& s) { return s.copies; }},
+        {"allocations", "count", "buffers allocated", StatKind::counter,
+         [](HostStats const& s) { return s.allocations; }},
+        {"frees", "count", "buffers freed", StatKind::counter, [](HostStats const& s) { return s.frees; }},
+    });
+    return all;
+  }
 };
 
 struct HostState {

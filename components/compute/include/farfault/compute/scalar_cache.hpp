@@ -13,6 +13,7 @@
 // before all others that wait, and an invalidation waits for it.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -69,7 +70,23 @@ struct ScalarCacheStats {
   std::uint64_t remote_accesses = 0;
   std::uint64_t faulted = 0;
 
-  static std::span<Stat<ScalarCacheStats> const> list();
+  static std::span<Stat<ScalarCacheStats> const> list() {
+    using S = ScalarCacheStats const&;
+    static constexpr auto all = std::to_array<Stat<ScalarCacheStats>>({
+        {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.hits; }},
+        {"misses", "count", "requests that missed, merged ones included", StatKind::counter,
+         [](S s) { return s.misses; }},
+        {"tlb_hits", "count", "requests whose page was in the TLB", StatKind::counter,
+         [](S s) { return s.tlb_hits; }},
+        {"tlb_misses", "count", "requests whose page was not", StatKind::counter,
+         [](S s) { return s.tlb_misses; }},
+        {"remote_accesses", "count", "lines read from the memory of another device", StatKind::counter,
+         [](S s) { return s.remote_accesses; }},
+        {"faulted", "count", "requests kept because their page was faulted, each time that they were",
+         StatKind::counter, [](S s) { return s.faulted; }},
+    });
+    return all;
+  }
 };
 
 struct ScalarCacheState {

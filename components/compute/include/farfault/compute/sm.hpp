@@ -29,6 +29,7 @@
 // to an L2 cache counts for the kernel whose transaction made it; those that merged with it in the L1 do not.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -156,7 +157,65 @@ struct SmStats {
   std::uint64_t faulted = 0;
   std::uint64_t replayed = 0;
 
-  static std::span<Stat<SmStats> const> list();
+  static std::span<Stat<SmStats> const> list() {
+    using S = SmStats const&;
+    static constexpr auto all = std::to_array<Stat<SmStats>>({
+        {"instructions", "count", "warp instructions issued, of all kinds", StatKind::counter,
+         [](S s) { return s.instructions(); }},
+        {"vector_instructions", "count", "vector instructions issued", StatKind::counter,
+         [](S s) { return s.vector_instructions; }},
+        {"scalar_instructions", "count", "scalar instructions issued, branches and barriers included",
+         StatKind::counter, [](S s) { return s.scalar_instructions; }},
+        {"shared_instructions", "count", "accesses of warps to shared memory", StatKind::counter,
+         [](S s) { return s.shared_instructions; }},
+        {"memory_instructions", "count", "load and store instructions issued", StatKind::counter,
+         [](S s) { return s.memory_instructions; }},
+        {"scalar_loads", "count", "scalar load instructions issued", StatKind::counter,
+         [](S s) { return s.scalar_loads; }},
+        {"transactions", "count", "memory transactions after coalescing (L1 accesses)", StatKind::counter,
+         [](S s) { return s.transactions; }},
+        {"scalar_transactions", "count", "memory transactions of scalar loads (scalar-cache accesses)",
+         StatKind::counter, [](S s) { return s.scalar_transactions; }},
+        {"l1_tlb_hits", "count", "transactions that hit the L1 TLB", StatKind::counter,
+         [](S s) { return s.l1_tlb_hits; }},
+        {"l1_tlb_misses", "count", "transactions that missed the L1 TLB", StatKind::counter,
+         [](S s) { return s.l1_tlb_misses; }},
+        {"l2_tlb_hits", "count", "of these, those whose translation the L2 TLB had", StatKind::counter,
+         [](S s) { return s.l2_tlb_hits; }},
+        {"gmmu_translations", "count",
+         "of these, those whose translation came from the GPU's own page table, merged ones included",
+         StatKind::counter, [](S s) { return s.gmmu_translations; }},
+        {"iommu_translations", "count",
+         "of these, those whose translation came from the IOMMU, merged ones included", StatKind::counter,
+         [](S s) { return s.iommu_translations; }},
+        {"fault_translations", "count",
+         "of these, those whose page was faulted, or mapped for them by a fault, merged ones included",
+         StatKind::counter, [](S s) { return s.fault_translations; }},
+        {"l1_hits", "count", "loads that hit the L1 cache", StatKind::counter, [](S s) { return s.l1_hits; }},
+        {"l1_misses", "count", "loads that missed the L1 cache", StatKind::counter,
+         [](S s) { return s.l1_misses; }},
+        {"stores", "count", "store transactions, written through", StatKind::counter,
+         [](S s) { return s.stores; }},
+        {"l2_hits", "count", "requests to this GPU's L2 cache, merged ones once, that found their line there",
+         StatKind::counter, [](S s) { return s.l2_hits; }},
+        {"l2_misses", "count", "requests to this GPU's L2 cache, merged ones once, that did not",
+         StatKind::counter, [](S s) { return s.l2_misses; }},
+        {"remote_accesses", "count", "accesses to the memory of another device", StatKind::counter,
+         [](S s) { return s.remote_accesses; }},
+        {"remote_l2_hits", "count", "of these, those that found their line in the last-level cache there",
+         StatKind::counter, [](S s) { return s.remote_l2_hits; }},
+        {"remote_l2_misses", "count", "of these, those that did not", StatKind::counter,
+         [](S s) { return s.remote_l2_misses; }},
+        {"scalar_hits", "count", "memory transactions of scalar loads that hit the scalar cache",
+         StatKind::counter, [](S s) { return s.scalar_hits; }},
+        {"blocks", "count", "thread blocks finished", StatKind::counter, [](S s) { return s.blocks; }},
+        {"faulted", "count", "transactions kept because their page was faulted, each time that they were",
+         StatKind::counter, [](S s) { return s.faulted; }},
+        {"replayed", "count", "transactions that went on after a replay of their page", StatKind::counter,
+         [](S s) { return s.replayed; }},
+    });
+    return all;
+  }
   bool operator==(SmStats const&) const = default;
   std::uint64_t instructions() const {
     return vector_instructions + scalar_instructions + shared_instructions + memory_instructions +
@@ -200,6 +259,27 @@ struct SmState {
   ByStream<SmStats> reported;         // of these, when they were last
   std::vector<std::uint32_t> blocks;  // by stream: resident
   std::uint64_t l1_tlb_invalidated = 0;
+
+  static std::span<Stat<SmState> const> list() {
+    using S = SmState const&;
+    static constexpr auto all = std::to_array<Stat<SmState>>({
+        {"simd_cycles", "cycle", "cycles that SIMDs were busy with instructions, of all SIMDs together",
+         StatKind::counter, [](S s) { return s.units.simd_cycles(); }},
+        {"shared_bytes", "bytes", "bytes that shared memory read or wrote", StatKind::counter,
+         [](S s) { return s.units.shared_bytes(); }},
+        {"l1_tlb_invalidated", "count", "L1 TLB entries removed by invalidations", StatKind::counter,
+         [](S s) { return s.l1_tlb_invalidated; }},
+        {"faulted_pages", "count", "faulted pages that have transactions kept", StatKind::level,
+         [](S s) { return std::uint64_t{s.faulted.pages()}; }},
+        {"warps_in_faults", "count", "warps that wait for nothing but faults", StatKind::level,
+         [](S s) { return std::uint64_t{s.warps.waiting_for_faults().warps}; }},
+        {"blocks_in_faults", "count",
+         "thread blocks of which every live warp waits for nothing but faults, or at the barrier for such "
+         "warps",
+         StatKind::level, [](S s) { return std::uint64_t{s.warps.waiting_for_faults().blocks}; }},
+    });
+    return all;
+  }
 };
 
 class Sm final : public Component<SmSpec, SmState> {
@@ -223,7 +303,6 @@ class Sm final : public Component<SmSpec, SmState> {
   std::string_view kind() const override { return "sm"; }
   std::string waiting_for() const override;
   SmState initial() const override;
-  std::span<Stat<SmState> const> stats() const override;
   ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 

@@ -18,6 +18,7 @@
 // sender looks up the output in the switch's table, as hardware with look-ahead routing does.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,21 @@ struct SwitchOutputSpec {
 struct SwitchOutputState {
   Egress egress;
   std::vector<std::uint32_t> owed;  // bytes of credit to return, by link and channel of arrival
+
+  static std::span<Stat<SwitchOutputState> const> list() {
+    using S = SwitchOutputState const&;
+    static constexpr auto all = std::to_array<Stat<SwitchOutputState>>({
+        {"packets", "count", "packets forwarded", StatKind::counter,
+         [](S s) { return s.egress.stats().packets; }},
+        {"bytes", "bytes", "bytes forwarded, headers included", StatKind::counter,
+         [](S s) { return s.egress.stats().bytes; }},
+        {"busy_time", "ps", "time the output link was busy", StatKind::counter,
+         [](S s) { return s.egress.stats().busy_ps; }},
+        {"queued_packets", "count", "packets waiting for the output", StatKind::level,
+         [](S s) { return s.egress.queued(); }},
+    });
+    return all;
+  }
 };
 
 class SwitchOutput final : public Component<SwitchOutputSpec, SwitchOutputState> {
@@ -96,7 +112,6 @@ class SwitchOutput final : public Component<SwitchOutputSpec, SwitchOutputState>
   std::string_view kind() const override { return spec().fabric.kind; }
   std::string waiting_for() const override;
   SwitchOutputState initial() const override;
-  std::span<Stat<SwitchOutputState> const> stats() const override;
 
   void on_packet(Packet const& m, Cx& cx) const;
   void on_credit(Credit const& m, Cx& cx) const;
@@ -167,6 +182,44 @@ struct PortState {
   Ring<Packet>
       held;  // arrived memory requests that wait for an entry or an L2 credit; their link credit is kept
   PortStats stats;
+
+  static std::span<Stat<PortState> const> list() {
+    using S = PortState const&;
+    static constexpr auto all = std::to_array<Stat<PortState>>({
+        {"reads_sent", "count", "read requests sent to other devices", StatKind::counter,
+         [](S s) { return s.stats.reads_sent; }},
+        {"writes_sent", "count", "write requests sent to other devices", StatKind::counter,
+         [](S s) { return s.stats.writes_sent; }},
+        {"translations_sent", "count", "translation requests sent", StatKind::counter,
+         [](S s) { return s.stats.translations_sent; }},
+        {"reads_received", "count", "read requests received from other devices", StatKind::counter,
+         [](S s) { return s.stats.reads_received; }},
+        {"writes_received", "count", "write requests received from other devices", StatKind::counter,
+         [](S s) { return s.stats.writes_received; }},
+        {"translations_received", "count", "translation requests (CPU) or responses (GPU) received",
+         StatKind::counter, [](S s) { return s.stats.translations_received; }},
+        {"packets", "count", "packets sent over all links", StatKind::counter,
+         [](S s) { return s.sum(&EgressStats::packets); }},
+        {"bytes", "bytes", "bytes sent, headers included", StatKind::counter,
+         [](S s) { return s.sum(&EgressStats::bytes); }},
+        {"busy_time", "ps", "time the outgoing links were busy, summed over links", StatKind::counter,
+         [](S s) { return s.sum(&EgressStats::busy_ps); }},
+        {"queued_packets", "count", "packets waiting for a link", StatKind::level,
+         [](S s) { return s.queued(); }},
+    });
+    return all;
+  }
+  // Over all links.
+  std::uint64_t sum(std::uint64_t EgressStats::*counter) const {
+    std::uint64_t total = 0;
+    for (auto const& e : egress) total += e.stats().*counter;
+    return total;
+  }
+  std::uint64_t queued() const {
+    std::uint64_t n = 0;
+    for (auto const& e : egress) n += e.queued();
+    return n;
+  }
 };
 
 // A device's port: RDMA engine of a GPU, root port of a CPU, or a NIC. It turns the device's requests for
@@ -186,7 +239,6 @@ class FabricPort : public Component<PortSpec, PortState> {
   std::string_view kind() const override { return spec().fabric.kind; }
   std::string waiting_for() const override;
   PortState initial() const override;
-  std::span<Stat<PortState> const> stats() const override;
 
   void on_packet(Packet const& m, Cx& cx) const;
   void on_credit(Credit const& m, Cx& cx) const;

@@ -67,6 +67,26 @@ struct CopyEngineState {
   std::uint64_t lines_in = 0;
   std::uint64_t lines_out = 0;
   std::uint64_t local_accesses = 0;
+
+  static std::span<Stat<CopyEngineState> const> list() {
+    using S = CopyEngineState const&;
+    static constexpr auto all = std::to_array<Stat<CopyEngineState>>({
+        {"orders", "count", "copies done", StatKind::counter, [](S s) { return s.orders; }},
+        {"lines_in", "count", "cache lines written into this GPU's memory", StatKind::counter,
+         [](S s) { return s.lines_in; }},
+        {"lines_out", "count", "cache lines written into the memory of other devices", StatKind::counter,
+         [](S s) { return s.lines_out; }},
+        {"local_accesses", "count", "cache lines of this GPU's memory read or written", StatKind::counter,
+         [](S s) { return s.local_accesses; }},
+        {"queued_orders", "count", "copies waiting or under way", StatKind::level,
+         [](S s) {
+           std::uint64_t orders = 0;
+           for (auto const& lane : s.lanes) orders += lane.runs.size() - lane.free_runs.size();
+           return orders;
+         }},
+    });
+    return all;
+  }
 };
 
 class CopyEngine final : public Component<CopyEngineSpec, CopyEngineState> {
@@ -82,7 +102,6 @@ class CopyEngine final : public Component<CopyEngineSpec, CopyEngineState> {
   std::string_view kind() const override { return "copy_engine"; }
   std::string waiting_for() const override;
   CopyEngineState initial() const override;
-  std::span<Stat<CopyEngineState> const> stats() const override;
 
   void on_copy(CopyOrder const& m, Cx& cx) const;
   void on_remote(MemResponse const& m, Cx& cx) const;

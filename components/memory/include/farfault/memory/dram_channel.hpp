@@ -16,6 +16,7 @@
 // read is commanded t_wtr after the data), between a read's and a write's t_rtw.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -61,7 +62,15 @@ struct DramRequesterStats {
   std::uint64_t data_reads = 0;
   std::uint64_t walk_reads = 0;
 
-  static std::span<Stat<DramRequesterStats> const> list();
+  static std::span<Stat<DramRequesterStats> const> list() {
+    using S = DramRequesterStats const&;
+    static constexpr auto all = std::to_array<Stat<DramRequesterStats>>({
+        {"data_reads", "count", "lines read for warps", StatKind::counter, [](S s) { return s.data_reads; }},
+        {"walk_reads", "count", "lines read for page walks", StatKind::counter,
+         [](S s) { return s.walk_reads; }},
+    });
+    return all;
+  }
 };
 
 struct DramStats {
@@ -88,6 +97,30 @@ struct DramChannelState {
   DramStats stats;
   ByApplication<DramRequesterStats> by_requester;
   DepthHistogram queue_depth;  // when a request comes
+
+  static std::span<Stat<DramChannelState> const> list() {
+    using S = DramChannelState const&;
+    static constexpr auto all = std::to_array<Stat<DramChannelState>>({
+        {"reads", "count", "lines read", StatKind::counter, [](S s) { return s.stats.reads; }},
+        {"writes", "count", "lines written", StatKind::counter, [](S s) { return s.stats.writes; }},
+        {"row_hits", "count", "accesses that found their row open", StatKind::counter,
+         [](S s) { return s.stats.row_hits; }},
+        {"row_misses", "count", "accesses that had to open their row", StatKind::counter,
+         [](S s) { return s.stats.row_misses; }},
+        {"bytes", "bytes", "bytes transferred", StatKind::counter, [](S s) { return s.stats.bytes; }},
+        {"busy_time", "ps", "time the data bus was busy", StatKind::counter,
+         [](S s) { return s.stats.busy_ps; }},
+        {"refresh_stalls", "count", "refreshes that made an access wait", StatKind::counter,
+         [](S s) { return s.stats.refresh_stalls; }},
+        {"turn_arounds", "count", "changes of the data bus between reading and writing", StatKind::counter,
+         [](S s) { return s.stats.turn_arounds; }},
+        {"copies", "count", "lines read or written for copy engines", StatKind::counter,
+         [](S s) { return s.stats.copies; }},
+        {"queue_depth", "count", "requests queued when one more comes", StatKind::histogram, nullptr, 12,
+         [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
+    });
+    return all;
+  }
 };
 
 class DramChannel final : public Component<DramChannelSpec, DramChannelState> {
@@ -100,7 +133,6 @@ class DramChannel final : public Component<DramChannelSpec, DramChannelState> {
   std::string_view kind() const override { return spec().kind; }
   std::string waiting_for() const override;
   DramChannelState initial() const override;
-  std::span<Stat<DramChannelState> const> stats() const override;
   ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 

@@ -27,6 +27,7 @@
 // Flushes are done one after the other. Write-backs under way before are not waited for.
 #pragma once
 
+#include <array>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -96,7 +97,20 @@ struct L2RequesterStats {
   std::uint64_t walk_reads = 0;
   std::uint64_t walk_hits = 0;
 
-  static std::span<Stat<L2RequesterStats> const> list();
+  static std::span<Stat<L2RequesterStats> const> list() {
+    using S = L2RequesterStats const&;
+    static constexpr auto all = std::to_array<Stat<L2RequesterStats>>({
+        {"data_requests", "count", "requests of warps", StatKind::counter,
+         [](S s) { return s.data_requests; }},
+        {"data_hits", "count", "requests of warps that hit", StatKind::counter,
+         [](S s) { return s.data_hits; }},
+        {"walk_reads", "count", "read requests of page walks", StatKind::counter,
+         [](S s) { return s.walk_reads; }},
+        {"walk_hits", "count", "read requests of page walks that hit", StatKind::counter,
+         [](S s) { return s.walk_hits; }},
+    });
+    return all;
+  }
 };
 
 struct L2SliceStats {
@@ -167,6 +181,34 @@ struct L2SliceState {
     if (is_walk(r.kind)) ++by_requester[r.application].walk_hits;
     if (r.kind == RequestKind::copy) ++stats.copy_hits;
   }
+
+  static std::span<Stat<L2SliceState> const> list() {
+    using S = L2SliceState const&;
+    static constexpr auto all = std::to_array<Stat<L2SliceState>>({
+        {"reads", "count", "read requests, page-walk reads included", StatKind::counter,
+         [](S s) { return s.stats.reads; }},
+        {"writes", "count", "write requests", StatKind::counter, [](S s) { return s.stats.writes; }},
+        {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.stats.hits; }},
+        {"misses", "count", "requests that missed", StatKind::counter, [](S s) { return s.stats.misses; }},
+        {"writebacks", "count", "evicted dirty lines written to DRAM", StatKind::counter,
+         [](S s) { return s.stats.writebacks; }},
+        {"mshr_stalls", "count", "requests that waited for a free MSHR", StatKind::counter,
+         [](S s) { return s.stats.mshr_stalls; }},
+        {"far_misses", "count", "requests that went to another partition's slice or memory",
+         StatKind::counter, [](S s) { return s.stats.far_misses; }},
+        {"far_requests", "count", "requests of other partitions' slices, hits or misses here",
+         StatKind::counter, [](S s) { return s.stats.far_requests; }},
+        {"kernel_end_writebacks", "count", "dirty lines written to memory at the end of a kernel",
+         StatKind::counter, [](S s) { return s.stats.kernel_end_writebacks; }},
+        {"page_writebacks", "count", "dirty lines written to memory because their page moved away",
+         StatKind::counter, [](S s) { return s.stats.page_writebacks; }},
+        {"copy_requests", "count", "requests of copy engines", StatKind::counter,
+         [](S s) { return s.stats.copy_requests; }},
+        {"copy_hits", "count", "requests of copy engines that hit", StatKind::counter,
+         [](S s) { return s.stats.copy_hits; }},
+    });
+    return all;
+  }
 };
 
 class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
@@ -187,7 +229,6 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   std::string_view kind() const override { return spec().kind; }
   std::string waiting_for() const override;
   L2SliceState initial() const override;
-  std::span<Stat<L2SliceState> const> stats() const override;
   ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 

@@ -37,6 +37,7 @@
 // whatever reason, share `migrations`, and no two things happen to a page at once.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -153,7 +154,36 @@ struct PagingDriverStats {
   std::uint64_t allocated_pages = 0;
   std::uint64_t freed_pages = 0;
 
-  static std::span<Stat<PagingDriverStats> const> list();
+  static std::span<Stat<PagingDriverStats> const> list() {
+    using S = PagingDriverStats const&;
+    static constexpr auto all = std::to_array<Stat<PagingDriverStats>>({
+        {"page_faults", "count", "page faults handled", StatKind::counter, [](S s) { return s.page_faults; }},
+        {"pages_mapped", "count", "pages mapped at their first touch, a large one once", StatKind::counter,
+         [](S s) { return s.pages_mapped; }},
+        {"pages_spilled", "count",
+         "pages mapped at their first touch, or allocated, on another device because the memory of theirs "
+         "was "
+         "full",
+         StatKind::counter, [](S s) { return s.pages_spilled; }},
+        {"migrations", "count", "pages migrated to the GPU that accessed them", StatKind::counter,
+         [](S s) { return s.migrations; }},
+        {"migration_time", "ps",
+         "time from the start of a migration to the new mapping, summed over migrations", StatKind::counter,
+         [](S s) { return s.migration_ps; }},
+        {"migrations_refused", "count", "migrations refused because the destination GPU's memory was full",
+         StatKind::counter, [](S s) { return s.migrations_refused; }},
+        {"copied_bytes", "bytes", "bytes copied between the host's memory and GPUs by programs",
+         StatKind::counter, [](S s) { return s.copied_bytes; }},
+        {"unallocated_faults", "count",
+         "of the page faults, those on memory that a program is to allocate and has not", StatKind::counter,
+         [](S s) { return s.unallocated_faults; }},
+        {"allocated_pages", "count", "base pages allocated by programs", StatKind::counter,
+         [](S s) { return s.allocated_pages; }},
+        {"freed_pages", "count", "base pages freed by programs", StatKind::counter,
+         [](S s) { return s.freed_pages; }},
+    });
+    return all;
+  }
 };
 
 struct PagingDriverState {
@@ -169,6 +199,16 @@ struct PagingDriverState {
   std::vector<ProgramOrder> orders;  // by stream
   std::uint64_t order_turn = 0;      // the stream whose turn the next page is
   ByApplication<PagingDriverStats> stats;
+
+  static std::span<Stat<PagingDriverState> const> list() {
+    using S = PagingDriverState const&;
+    static constexpr auto all = std::to_array<Stat<PagingDriverState>>({
+        {"active_migrations", "count",
+         "pages being migrated, copied at their first touch or by a program, allocated or freed",
+         StatKind::level, [](S s) { return s.moves.size() - s.free_moves.size(); }},
+    });
+    return all;
+  }
 };
 
 class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState> {
@@ -188,7 +228,6 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   std::string_view kind() const override { return "driver"; }
   std::string waiting_for() const override;
   PagingDriverState initial() const override;
-  std::span<Stat<PagingDriverState> const> stats() const override;
   ApplicationStats application_stats() const override;
   std::vector<TableInfo> tables() const override;
   std::vector<PolicyStats> policy_stats() const override;

@@ -28,6 +28,7 @@
 // written to the table, and the replay goes to that GPU alone.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -107,7 +108,28 @@ struct IommuRequesterStats {
   std::uint64_t merged_faults = 0;
   std::uint64_t refused_faults = 0;
 
-  static std::span<Stat<IommuRequesterStats> const> list();
+  static std::span<Stat<IommuRequesterStats> const> list() {
+    using S = IommuRequesterStats const&;
+    static constexpr auto all = std::to_array<Stat<IommuRequesterStats>>({
+        {"requests", "count", "translation requests from GPUs", StatKind::counter,
+         [](S s) { return s.requests; }},
+        {"tlb_hits", "count", "requests that hit the IOMMU's TLB", StatKind::counter,
+         [](S s) { return s.tlb_hits; }},
+        {"tlb_misses", "count", "requests that missed the IOMMU's TLB", StatKind::counter,
+         [](S s) { return s.tlb_misses; }},
+        {"merged_misses", "count", "TLB misses merged into an outstanding walk or fault of the same page",
+         StatKind::counter, [](S s) { return s.merged_misses; }},
+        {"page_faults", "count", "page faults on unmapped pages, sent to the driver", StatKind::counter,
+         [](S s) { return s.page_faults; }},
+        {"remote_faults", "count", "page faults on pages mapped on another device, or on their way to one",
+         StatKind::counter, [](S s) { return s.remote_faults; }},
+        {"merged_faults", "count", "failed walks of a page that is in the fault buffer already",
+         StatKind::counter, [](S s) { return s.merged_faults; }},
+        {"refused_faults", "count", "failed walks that found the fault buffer full", StatKind::counter,
+         [](S s) { return s.refused_faults; }},
+    });
+    return all;
+  }
 };
 
 struct IommuStats {
@@ -137,6 +159,31 @@ struct IommuState {
   Time last_response{};  // when the latest response so far leaves
   ByApplication<IommuRequesterStats> by_requester;
   IommuStats stats;
+
+  static std::span<Stat<IommuState> const> list() {
+    using S = IommuState const&;
+    static constexpr auto all = std::to_array<Stat<IommuState>>({
+        {"walks", "count", "page walks started", StatKind::counter, [](S s) { return s.walker.walks(); }},
+        {"page_table_reads", "count", "page-table entries read by page walks", StatKind::counter,
+         [](S s) { return s.walker.reads(); }},
+        {"replays", "count", "replays sent to GPUs", StatKind::counter, [](S s) { return s.stats.replays; }},
+        {"invalidations", "count", "invalidation requests sent to GPUs", StatKind::counter,
+         [](S s) { return s.stats.invalidations; }},
+        {"busy_walkers", "count", "page walkers in use", StatKind::level,
+         [](S s) { return s.walker.busy(); }},
+        {"recorded_faults", "count", "pages in the fault buffer", StatKind::level,
+         [](S s) { return std::uint64_t{s.faults.in_use()}; }},
+        {"walk_latency", "ns", "time of a page walk, from its start at a walker to its end",
+         StatKind::histogram, nullptr, 24,
+         [](S s) { return std::span<std::uint64_t const>(s.walk_latency.bins); }},
+        {"fault_latency", "ns", "time from a page fault to the driver's answer", StatKind::histogram, nullptr,
+         24, [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }},
+        {"queue_depth", "count", "pages in translation and requests stalled when a request comes",
+         StatKind::histogram, nullptr, 12,
+         [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
+    });
+    return all;
+  }
 };
 
 class Iommu final : public Component<IommuSpec, IommuState> {
@@ -157,7 +204,6 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   std::string_view kind() const override { return "iommu"; }
   std::string waiting_for() const override;
   IommuState initial() const override;
-  std::span<Stat<IommuState> const> stats() const override;
   ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 

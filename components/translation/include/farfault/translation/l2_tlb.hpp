@@ -10,6 +10,7 @@
 // acknowledged when the last SM has acknowledged it.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -48,7 +49,19 @@ struct L2TlbStats {
   std::uint64_t merged_misses = 0;
   std::uint64_t mshr_stalls = 0;
 
-  static std::span<Stat<L2TlbStats> const> list();
+  static std::span<Stat<L2TlbStats> const> list() {
+    using S = L2TlbStats const&;
+    static constexpr auto all = std::to_array<Stat<L2TlbStats>>({
+        {"hits", "count", "requests that hit", StatKind::counter, [](S s) { return s.hits; }},
+        {"misses", "count", "requests that missed, merged ones included", StatKind::counter,
+         [](S s) { return s.misses; }},
+        {"merged_misses", "count", "misses merged into an outstanding miss of the same page",
+         StatKind::counter, [](S s) { return s.merged_misses; }},
+        {"mshr_stalls", "count", "requests that waited for a free MSHR", StatKind::counter,
+         [](S s) { return s.mshr_stalls; }},
+    });
+    return all;
+  }
 };
 
 struct L2TlbState {
@@ -61,6 +74,19 @@ struct L2TlbState {
   ByApplication<L2TlbStats> stats;
   std::uint64_t faulted_misses = 0;
   std::uint64_t invalidated_entries = 0;
+
+  static std::span<Stat<L2TlbState> const> list() {
+    using S = L2TlbState const&;
+    static constexpr auto all = std::to_array<Stat<L2TlbState>>({
+        {"faulted_misses", "count", "outstanding misses whose page was faulted", StatKind::counter,
+         [](S s) { return s.faulted_misses; }},
+        {"invalidated_entries", "count", "entries removed by invalidations", StatKind::counter,
+         [](S s) { return s.invalidated_entries; }},
+        {"outstanding_misses", "count", "pages with an outstanding miss", StatKind::level,
+         [](S s) { return std::uint64_t{s.mshrs.in_use()}; }},
+    });
+    return all;
+  }
 };
 
 class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
@@ -78,7 +104,6 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
   std::string_view kind() const override { return "l2_tlb"; }
   std::string waiting_for() const override;
   L2TlbState initial() const override;
-  std::span<Stat<L2TlbState> const> stats() const override;
   ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 
