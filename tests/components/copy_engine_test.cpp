@@ -55,7 +55,7 @@ struct CopyBench : Bench {
 
 TEST_CASE(
     "copy engine: a page's lines are read one per cycle, written as they arrive, and the driver is told") {
-  CopyBench b(small(), {{Time{50ns}, {kFrom, kTo, 256, 9}}});
+  CopyBench b(small(), {{Time{50ns}, {kFrom, kTo, 256, 9, 3, 2}}});
   CHECK(b.remote->nanoseconds() == Times{51, 52, 53, 54});
   for (std::uint64_t i = 0; i < 4; ++i) {
     auto const& m = b.remote->records()[i].message;
@@ -63,7 +63,7 @@ TEST_CASE(
     CHECK(m.access == Access::read);
     CHECK(m.bytes == 64);
     CHECK(m.from == 3);
-    CHECK(m.requester == Requester{.kind = RequestKind::copy});
+    CHECK(m.requester == Requester{3, 2, RequestKind::copy});
   }
   // Read 100, a link back and one on.
   CHECK(b.slices[0]->nanoseconds() == Times{153, 155});
@@ -73,7 +73,7 @@ TEST_CASE(
   CHECK(m.access == Access::write);
   CHECK(m.bytes == 64);
   CHECK(m.from == 4);
-  CHECK(m.requester == Requester{.kind = RequestKind::copy});
+  CHECK(m.requester == Requester{3, 2, RequestKind::copy});
   CHECK(b.copied->nanoseconds() == Times{156 + 10 + 1 + 1});
   CHECK(b.copied->records()[0].message.tag == 9);
   CHECK(b.engine_under_test.waiting_for().empty());

@@ -247,6 +247,9 @@ TEST_CASE("driver: migrations are counted for the application of the fault, and 
   CHECK(counts(b.driver, "pages_mapped") == Counts{1, 0});
   CHECK(columns(b.driver, 1).back() == "application");
   CHECK(last_of(rows(b.driver, 1)) == Texts{"bfs"});
+  REQUIRE(b.copies[2]->count() == 1);
+  CHECK(b.copies[2]->records()[0].message.application == 1);
+  CHECK(b.copies[2]->records()[0].message.space == 0);
 }
 
 TEST_CASE("driver: a page whose contents a first touch fetches is the application's that touched it") {
@@ -255,13 +258,19 @@ TEST_CASE("driver: a page whose contents a first touch fetches is the applicatio
   spec.applications = kTwo;
   spec.pages_wait = true;
   spec.first_touch_copy = true;
-  spec.host_written = {{7, 1}};
-  DriverBench b(spec,
-                {.faults = {{Time{100ns}, of(1, fault(7, 0, 0, 1))}, {Time{200ns}, of(0, fault(7, 1, 0, 2))}},
-                 .copied = {{Time{9us}, {0}}}});
+  std::uint64_t const page = std::uint64_t{3} << (kVirtualBits - 12) | 7;  // of address space 3
+  PageTable const table(0, 12, 4);
+  spec.preloaded = &table;
+  spec.host_written = {{page, 1}};
+  DriverBench b(spec, {.faults = {{Time{100ns}, of(1, fault(page, 0, 0, 1))},
+                                  {Time{200ns}, of(0, fault(page, 1, 0, 2))}},
+                       .copied = {{Time{9us}, {0}}}});
   CHECK(counts(b.driver, "page_faults") == Counts{1, 1});
   CHECK(counts(b.driver, "pages_mapped") == Counts{0, 1});
   CHECK(last_of(rows(b.driver, 0)) == Texts{"bfs"});
+  REQUIRE(b.copies[0]->count() == 1);
+  CHECK(b.copies[0]->records()[0].message.application == 1);
+  CHECK(b.copies[0]->records()[0].message.space == 3);
 }
 
 TEST_CASE("driver: a row says how large the page is, and then whose access touched it") {
@@ -333,10 +342,13 @@ TEST_CASE("driver: what streams copy, allocate and free is counted for the appli
   auto const mapped = b.sinks(driver.mapped, 2);
   b.join(driver.placed, mapped[0]->in_port);
   b.sinks(driver.move, 2);
-  b.sinks(driver.copy, 3);
+  auto const copies = b.sinks(driver.copy, 3);
   auto& ended = b.sink(driver.order_done);
   b.run();
   CHECK(ended.count() == 4);
+  REQUIRE(copies[0]->count() == 2);
+  CHECK(copies[0]->records()[0].message.application == 0);
+  CHECK(copies[0]->records()[1].message.application == 1);
   CHECK(counts(driver, "copied_bytes") == Counts{1024, 8192});
   CHECK(counts(driver, "allocated_pages") == Counts{0, 3});
   CHECK(counts(driver, "freed_pages") == Counts{2, 0});

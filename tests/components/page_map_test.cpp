@@ -46,6 +46,12 @@ TEST_CASE("the hash of a page map is that of its bytes") {
         parse_page_map("page,device\n7,gpu2\n", "a").hash);
 }
 
+TEST_CASE("a page map names CPUs up to the number of the first NIC's device") {
+  auto const map = parse_page_map("page,device\n1,cpu16383\n", "f");
+  CHECK(map.pages[0].device == kFirstNic - 1);
+  CHECK(refusal("page,device\n1,cpu16384\n") != "accepted");
+}
+
 TEST_CASE("a page map that is none is refused with line, value and rule") {
   CHECK(refusal("") == "f: no heading 'page,device': not a page map");
   CHECK(refusal("\n \n") == "f: no heading 'page,device': not a page map");

@@ -179,6 +179,7 @@ void Assembly::build_nics() {
     begin_group(node, kPortGroup);
     auto port = port_spec(node, static_cast<DeviceId>(kFirstNic + nics_.size()), 1);
     port.fabric = fabric_spec(node, "nic", port.inbound);
+    port.memory_credits = port.inbound;
     auto& nic = system_->add<Nic>(machine_.nodes[node].name, port);
     Latency const latency{config_.nic.latency};
     system_->connect(nic.memory_request, system_->family(std::vector{nic.access}), latency);

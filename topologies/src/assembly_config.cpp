@@ -196,6 +196,7 @@ void MachineConfig::bind(Config& config, Policies const* more) {
 void MachineConfig::fit_to(Machine const& chosen, Config& config) const {
   if (chosen.machines() == 1)
     leave_out(config, "memory", "scope", memory.scope, "a cluster: machine.cluster.machines above 1");
+  if (chosen.count(NodeKind::nic) == 0) config.leave_out("nic", "a machine with NICs");
 }
 
 namespace {

@@ -8,7 +8,7 @@ namespace {
 
 // Of its own: of a kernel that has ended the finished blocks are those of its grid.
 bool has_column(Stat<SmStats> const& counter) {
-  return std::string_view(counter.name) != "blocks";
+  return counter.kind == StatKind::counter && std::string_view(counter.name) != "blocks";
 }
 
 // Of an operation that is the driver's work, in tables.

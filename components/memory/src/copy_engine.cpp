@@ -57,9 +57,12 @@ bool CopyEngine::access(std::uint32_t lane, std::uint32_t number, Access access,
   auto const base = access == Access::read ? order.from : order.to;
   auto const offset = std::uint64_t{line.line} * spec().line_bytes;
   auto const bytes = std::min<std::uint64_t>(spec().line_bytes, order.bytes - offset);
-  MemRequest const request{
-      base + offset, lane << kLaneShift | number,      0,
-      access,        static_cast<std::uint8_t>(bytes), Requester{.kind = RequestKind::copy}};
+  MemRequest const request{base + offset,
+                           lane << kLaneShift | number,
+                           0,
+                           access,
+                           static_cast<std::uint8_t>(bytes),
+                           Requester{order.space, order.application, RequestKind::copy}};
   if (device_of(base) != spec().device) {
     auto remote = request;
     remote.from = spec().remote_port;

@@ -27,7 +27,8 @@ std::optional<DeviceId> device(std::string_view text) {
   for (auto const first : {DeviceId{0}, kFirstCpu}) {
     auto const* const kind = first == 0 ? "gpu" : "cpu";
     if (!text.starts_with(kind)) continue;
-    if (auto const n = number(text.substr(3), kFirstCpu - 1U)) return static_cast<DeviceId>(first + *n);
+    auto const last = (first == 0 ? kFirstCpu : kFirstNic) - first - 1U;
+    if (auto const n = number(text.substr(3), last)) return static_cast<DeviceId>(first + *n);
   }
   return std::nullopt;
 }

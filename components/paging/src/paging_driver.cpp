@@ -256,8 +256,7 @@ bool PagingDriver::touch_first(PageFault const& m, Cx& cx) const {
   auto const number = s.free_moves.back();
   s.free_moves.pop_back();
   s.moves[number] = {m, from.frame, to.frame, cx.now(), Time{}, 0, 1, 1, 0, to.size};
-  cx.send(copy, spec().devices.number_of(device),
-          CopyOrder{from.frame, to.frame, page_bytes() << to.size, number}, ready);
+  order_copy(device, from.frame, to.frame, page_bytes() << to.size, number, m.application, ready, cx);
   return true;
 }
 
@@ -292,8 +291,16 @@ void PagingDriver::on_step_done(StepDone const& m, Cx& cx) const {
   }
   if (moving.of_program != 0) return end_page(m.move, cx);
   moving.unmapped = cx.now();
-  cx.send(copy, spec().devices.number_of(moving.fault.gpu),
-          CopyOrder{moving.from, moving.to, page_bytes(), m.move});
+  order_copy(moving.fault.gpu, moving.from, moving.to, page_bytes(), m.move, moving.fault.application,
+             Duration::zero(), cx);
+}
+
+void PagingDriver::order_copy(DeviceId engine, PhysAddr from, PhysAddr to, std::uint32_t bytes,
+                              std::uint32_t tag, std::uint8_t application, Duration extra, Cx& cx) const {
+  auto const space =
+      static_cast<std::uint8_t>(space_of_page(cx.state().moves[tag].fault.page, spec().page_bits));
+  cx.send(copy, spec().devices.number_of(engine), CopyOrder{from, to, bytes, tag, space, application, {}},
+          extra);
 }
 
 void PagingDriver::on_copied(CopyDone const& m, Cx& cx) const {

@@ -85,8 +85,8 @@ PagingDriver::OrderTurn PagingDriver::copy_page(std::uint64_t page, std::uint32_
   auto const bytes = static_cast<std::uint32_t>(end - order.next);
   bool const to_gpu = order.kind == OperationKind::copy_to_gpus;
   auto const number = begin_page(page, found->size, stream, cx);
-  cx.send(copy, spec().devices.number_of(device_of(device)),
-          CopyOrder{to_gpu ? host : device, to_gpu ? device : host, bytes, number});
+  order_copy(device_of(device), to_gpu ? host : device, to_gpu ? device : host, bytes, number,
+             static_cast<std::uint8_t>(spec().application_of_stream[stream]), Duration::zero(), cx);
   counts_of_stream(stream, s).copied_bytes += bytes;
   order.next = end;
   return OrderTurn::began;

@@ -5,6 +5,16 @@
 #include "walking.hpp"
 
 namespace farfault {
+namespace {
+
+// The first statistic of faults that the GMMU keeps: it and those behind it are there only where it does.
+template <class Stats>
+std::size_t position_of(std::string_view first, Stats const& stats) {
+  auto const at = std::ranges::find(stats, first, [](auto const& s) { return std::string_view(s.name); });
+  return static_cast<std::size_t>(at - stats.begin());
+}
+
+}  // namespace
 
 void GmmuParams::describe(ParamTable& t) {
   t.count("walkers", walkers, {1, 4096}, "concurrent page walks", "GMMU Bypass, Table 1: 64");
@@ -50,14 +60,13 @@ GmmuState Gmmu::initial() const {
 
 Gmmu::ApplicationStats Gmmu::application_stats() const {
   auto counted = counted_by_application<&GmmuState::by_requester>(spec().applications);
-  if (!spec().keeps_faults) counted.stats.resize(counted.stats.size() - GmmuRequesterStats::kOfFaults);
+  if (!spec().keeps_faults) counted.stats.resize(position_of("page_faults", counted.stats));
   return counted;
 }
 
 std::span<Stat<GmmuState> const> Gmmu::stats() const {
-  constexpr std::size_t kOfFaults = 2;  // the last of them
   auto const all = GmmuState::list();
-  return all.first(all.size() - (spec().keeps_faults ? 0 : kOfFaults));
+  return spec().keeps_faults ? all : all.first(position_of("recorded_faults", all));
 }
 
 std::vector<Gmmu::PolicyStats> Gmmu::policy_stats() const {

@@ -15,6 +15,12 @@ struct RelaySpec {
 };
 struct RelayState {
   std::uint64_t passed = 0;
+  static std::span<Stat<RelayState> const> list() {
+    static constexpr std::array<Stat<RelayState>, 1> all{
+        {{"passed", "count", "tokens passed on", StatKind::counter,
+          [](RelayState const& s) { return s.passed; }}}};
+    return all;
+  }
 };
 
 class Relay final : public Component<RelaySpec, RelayState> {
@@ -25,12 +31,6 @@ class Relay final : public Component<RelaySpec, RelayState> {
   Out<Token> out_port = out<Token>("out");
 
   std::string_view kind() const override { return "relay"; }
-  std::span<Stat<RelayState> const> stats() const override {
-    static constexpr std::array<Stat<RelayState>, 1> all{
-        {{"passed", "count", "tokens passed on", StatKind::counter,
-          [](RelayState const& s) { return s.passed; }}}};
-    return all;
-  }
   void on_token(Token const& token, Cx& cx) const {
     ++cx.state().passed;
     cx.send(out_port, Token{token.hops + 1}, spec().held);

@@ -5,7 +5,9 @@
 //     static std::span<Stat<Counts> const> list();  // name, unit, text and value of each
 //   };
 //   struct State { ByApplication<Counts> counts; };   // ++state.counts[application].hits
-//   ApplicationStats application_stats() const override { return counted_by_application<&State::counts>(); }
+//   ApplicationStats application_stats() const override {
+//     return counted_by_application<&State::counts>(spec().applications);  // their names
+//   }
 //
 // The component's own statistics then have the sum of each over all applications, and, where there are
 // several, those of each stand beside them (Component::stat_groups). Applications are numbered from 0; the

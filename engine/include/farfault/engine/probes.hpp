@@ -1,8 +1,9 @@
 // Statistics, as described to readers of the results.
 //
-// A component declares each statistic once; the value is a plain integer in its State. A counter only grows,
-// a level is a momentary amount, a histogram is `bins` counters whose bin b counts values in [2^(b-1), 2^b)
-// (bin 0: zero). Ratios are left to the reader of the results.
+// A component declares each statistic once, in the static list() of its State (or of the struct whose
+// counters they are); the value is a plain integer there. A counter only grows, a level is a momentary
+// amount, a histogram is `bins` counters whose bin b counts values in [2^(b-1), 2^b) (bin 0: zero). Ratios
+// are left to the reader of the results.
 #pragma once
 
 #include <algorithm>

@@ -1,10 +1,11 @@
 // A NIC: it passes packets on between PCIe and the network, and is itself a device that others can address,
 // by its doorbells and its buffers.
 //
-// A read or write of its memory takes nic.latency from the NIC's port to the memory, and as much back. It
-// takes as many at a time as its links carry in fabric.service_time, like any device; nothing else limits
-// them, and what the memory holds is not simulated. A NIC asks for nothing by itself: data moves to and from
-// it by a copy engine. Errors: a packet of paging or translation for a NIC stops the program.
+// A read or write of its memory takes nic.latency from the NIC's port to the memory, and as much back. Like
+// any device it takes as many at a time as fabric.inbound says, or its links carry in fabric.service_time;
+// nothing else limits them, and what the memory holds is not simulated. A NIC asks for nothing by itself:
+// data moves to and from it by a copy engine. Errors: a packet of paging or translation for a NIC stops the
+// program.
 #pragma once
 
 #include "farfault/fabric/fabric.hpp"

@@ -263,6 +263,9 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   // False when it has to wait.
   bool touch_first(PageFault const& m, Cx& cx) const;
   void start_move(PageFault const& m, PhysAddr from, Cx& cx) const;
+  // To the copy engine of `engine`, for what is under way as `tag`.
+  void order_copy(DeviceId engine, PhysAddr from, PhysAddr to, std::uint32_t bytes, std::uint32_t tag,
+                  std::uint8_t application, Duration extra, Cx& cx) const;
   void end_move(PageMigration const& done, std::uint32_t number, Cx& cx) const;
   void answer(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const;
   void map_first(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const;

@@ -103,8 +103,8 @@ constexpr bool is_replay(FoundBy f) {
   return f == FoundBy::replay || f == FoundBy::settled;
 }
 
-// To an L2 slice, a DRAM channel or the RDMA engine. `from` selects the response port, `tag` is for the
-// sender alone.
+// To an L2 slice, a DRAM channel, a NIC's memory or the RDMA engine. `from` selects the response port, `tag`
+// is for the sender alone.
 struct MemRequest {
   PhysAddr address;
   std::uint32_t tag;
@@ -354,12 +354,16 @@ struct PageMove {
 struct StepDone {
   std::uint32_t move;
 };
-// To a copy engine: at least a byte; and back when all is written. `tag` is for the asker alone.
+// To a copy engine: at least a byte, on behalf of an application; and back when all is written. `tag` is for
+// the asker alone.
 struct CopyOrder {
   PhysAddr from;
   PhysAddr to;
   std::uint32_t bytes;
   std::uint32_t tag;
+  std::uint8_t space = 0;
+  std::uint8_t application = 0;
+  std::uint8_t unused[6] = {};
 };
 struct CopyDone {
   std::uint32_t tag;

@@ -77,8 +77,7 @@ struct GmmuRequesterStats {
   std::uint64_t remote_faults = 0;
   std::uint64_t merged_faults = 0;
   std::uint64_t refused_faults = 0;
-  static constexpr std::size_t kOfFaults = 4;  // the last of list()
-
+  // From page_faults on: those of a GMMU that keeps faults.
   static std::span<Stat<GmmuRequesterStats> const> list() {
     using S = GmmuRequesterStats const&;
     static constexpr auto all = std::to_array<Stat<GmmuRequesterStats>>({
@@ -141,6 +140,7 @@ struct GmmuState {
   std::vector<Time> recorded_at;  // by record of `faults`
   LatencyHistogram fault_latency;
 
+  // From recorded_faults on: those of a GMMU that keeps faults.
   static std::span<Stat<GmmuState> const> list() {
     using S = GmmuState const&;
     static constexpr auto all = std::to_array<Stat<GmmuState>>({
