@@ -11,23 +11,6 @@ constexpr std::uint32_t kTagMask = (1U << kGenerationBit) - 1;
 
 }  // namespace
 
-void ScalarCacheParams::describe(ParamTable& t) {
-  t.count("sms", sms, {1, 64}, "SMs that share a scalar cache",
-          "GCN3: up to 4; CDNA 3 white paper: 2; NVIDIA: constant cache of each SM");
-  t.bytes("size", size, {ByteSize{1024}, ByteSize{1 << 24}}, "bytes of a scalar cache", "GCN3: 16 KiB");
-  t.count("ways", ways, {1, 1024}, "ways of a scalar cache", "GCN3: 4");
-  replacement.describe(t, "replacement", "which line gives way to another",
-                       "Akita 4.9 (mem/cache): the least recently used");
-  t.count("latency", latency, {1, 1000}, "cycles from look-up to data",
-          "MGPUSim 4.2 (shader array builder): 1");
-  t.count("mshrs", mshrs, {1, 4096}, "lines with an outstanding miss", "assumed (MGPUSim 4.2: 128)");
-  t.count("tlb_entries", tlb_entries, {1, 4096}, "entries of the cache's TLB, fully associative",
-          "MGPUSim 4.2 (shader array builder): 64");
-  t.count("tlb_mshrs", tlb_mshrs, {1, 4096}, "pages with an outstanding miss", "assumed (MGPUSim 4.2: 64)");
-  tlb.describe(t, "tlb_", "Akita 4.9 (mem/vm/tlb): the least recently used");
-  t.count("requests", requests, {1, 1024}, "requests an SM may have at its scalar cache", "assumed");
-}
-
 ScalarCacheState ScalarCache::initial() const {
   auto const& p = spec().params;
   auto const outstanding = p.sms * p.requests;

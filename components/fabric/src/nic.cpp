@@ -2,12 +2,6 @@
 
 namespace farfault {
 
-void NicParams::describe(ParamTable& t) {
-  t.duration("latency", latency, {Duration{1}, 1ms},
-             "between a NIC's port and its memory, which other devices can read and write; each way",
-             "assumed");
-}
-
 void Nic::on_access(MemRequest const& m, Cx& cx) const {
   cx.send(answer, MemResponse{m.address, m.tag, m.access, FoundBy::memory, {}});
 }

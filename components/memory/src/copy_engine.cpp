@@ -4,12 +4,6 @@
 
 namespace farfault {
 
-void CopyEngineParams::describe(ParamTable& t) {
-  t.count("window", window, {1, 65536}, "lines under way at a time, in each direction", "assumed");
-  t.count("slice_credits", slice_credits, {1, 4096},
-          "lines that one L2 slice reads or writes for it at a time", "assumed");
-}
-
 CopyEngineState CopyEngine::initial() const {
   CopyEngineState s;
   auto const window = spec().params.window;

@@ -2,20 +2,6 @@
 
 namespace farfault {
 
-void MemoryCacheParams::describe(ParamTable& t) {
-  t.bytes("size", size, {ByteSize{0}, ByteSize{std::uint64_t{1} << 34}},
-          "bytes of the caches in front of all DRAM channels; 0: none",
-          "none; AMD CDNA 3 white paper, MI300X: 256 MB, 2 MB for each of 128 channels");
-  t.count("ways", ways, {1, 1024}, "ways of such a cache", "AMD CDNA 3 white paper: 16");
-  replacement.describe(t, "replacement", "which line gives way to another", "assumed");
-  t.count("latency", latency, {1, 10000}, "cycles from look-up to response", "assumed");
-  t.count("cycles_per_line", cycles_per_line, {1, 1024}, "cycles that a line takes in one of these caches",
-          "assumed; AMD CDNA 3 white paper: 64 bytes per cycle, two cycles for a line of 128");
-  t.count("mshrs", mshrs, {1, 4096}, "lines with an outstanding miss, per channel", "assumed");
-  t.count("queue", queue, {1, 65536}, "requests under way between the L2 cache and one of these caches",
-          "assumed");
-}
-
 L2CacheParams MemoryCacheParams::slice_params(std::uint32_t channels) const {
   L2CacheParams p;
   p.slices = channels;

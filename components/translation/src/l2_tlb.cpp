@@ -4,15 +4,6 @@
 
 namespace farfault {
 
-void L2TlbParams::describe(ParamTable& t) {
-  t.count("entries", entries, {1, 1 << 20}, "entries of the L2 TLB",
-          "GMMU Bypass, Table 1: 8 sets of 32 ways");
-  t.count("ways", ways, {1, 65536}, "ways of the L2 TLB; a divisor of entries", "GMMU Bypass, Table 1");
-  t.count("latency", latency, {1, 10000}, "cycles of a look-up", "Akita 4.9 (mem/vm/tlb builder): 4");
-  t.count("mshrs", mshrs, {1, 4096}, "pages with an outstanding miss", "Akita 4.9: 64 (R9 Nano builder)");
-  policies.describe(t, "", "Akita 4.9 (mem/vm/tlb): the least recently used");
-}
-
 L2TlbState L2Tlb::initial() const {
   L2TlbState s;
   auto const& p = spec().params;

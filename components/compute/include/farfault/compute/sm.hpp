@@ -34,9 +34,8 @@
 #include <vector>
 
 #include "farfault/compute/coalescer.hpp"
-#include "farfault/compute/execution_units.hpp"
+#include "farfault/compute/sm_params.hpp"
 #include "farfault/compute/warp_contexts.hpp"
-#include "farfault/compute/warp_order.hpp"
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/memory/cache.hpp"
@@ -51,52 +50,6 @@
 #include "farfault/translation/tlb_organization.hpp"
 
 namespace farfault {
-
-// What a scheduler issues in one cycle.
-enum class IssueRule : std::uint8_t { one_of_each_kind, one };
-
-struct SmParams {
-  std::uint32_t max_warps = 40;
-  std::uint32_t max_threads = 2560;
-  std::uint32_t max_blocks = 40;
-  std::uint32_t registers = 65536;
-  std::uint64_t shared_bytes = 65536;
-  std::uint32_t simds = 4;
-  std::uint32_t simd_lanes = 16;
-  std::uint32_t special_lanes = 4;
-  std::uint32_t scalar_rate = 1;
-  std::uint32_t shared_bytes_per_cycle = 128;
-  std::uint32_t dependent_latency = 4;
-  std::uint32_t shared_latency = 0;
-  IssueRule issue = IssueRule::one_of_each_kind;
-  PolicyChoice<WarpOrder> warp_order{"greedy_then_oldest"};
-  void describe(ParamTable& t);
-};
-
-struct L1TlbParams {
-  std::uint32_t entries = 32;
-  std::uint32_t ways = 32;
-  std::uint32_t latency = 1;
-  std::uint32_t mshrs = 64;
-  std::uint32_t waiters = 256;
-  std::uint32_t faulted_pages = 56;
-  std::uint32_t faulted_accesses = 1024;
-  TlbPolicies policies;
-  void describe(ParamTable& t);
-};
-
-struct L1CacheParams {
-  ByteSize size{std::uint64_t{16} << 10};
-  std::uint32_t ways = 4;
-  std::uint32_t latency = 1;
-  std::uint32_t mshrs = 128;
-  std::uint32_t waiters = 1024;
-  std::uint32_t slice_credits = 32;
-  std::uint32_t remote_credits = 0;
-  PolicyChoice<Replacement> replacement{"lru"};
-  void describe(ParamTable& t);
-  std::uint32_t remote() const { return remote_credits != 0 ? remote_credits : mshrs; }
-};
 
 struct SmSpec {
   SmParams sm;

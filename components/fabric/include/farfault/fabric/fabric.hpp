@@ -44,7 +44,42 @@ struct FabricParams {
   Duration service_time = 1us;
   std::uint32_t inbound = 0;
   std::uint32_t memory_credits = 0;
-  void describe(ParamTable& t);
+  void describe(ParamTable& t) {
+    t.count("header_bytes", header_bytes, {1, 1024},
+            "bytes on the wire of a packet without data, on all links but NVLink",
+            "PCIe 3.0: 4 framing + 12..16 header + 4 LCRC, rounded to 24; for xGMI and networks assumed");
+    t.count(
+        "nvlink_flit_bytes", nvlink_flit_bytes, {1, 128},
+        "bytes of an NVLink flit; a packet is one header flit and its payload in whole flits; a power of two",
+        "WikiChip, NVLink: packets of 1 to 18 flits of 128 bits; 64 bytes take a header flit and 4 of data");
+    t.count("translation_bytes", translation_bytes, {0, 1024},
+            "payload bytes of a translation response or an invalidation request",
+            "PCIe ATS 1.1: 8 bytes a translation completion entry, and of an invalidate request");
+    t.count("fault_bytes", fault_bytes, {0, 1024},
+            "payload bytes of a packet that tells the driver of a fault: an entry of a GPU's fault buffer",
+            "NVIDIA, clb069.h: 32 bytes an entry");
+    t.bytes(
+        "buffer", buffer, {ByteSize{0}, ByteSize{kLargestBuffer}},
+        "bytes that the receiver of a link buffers, per virtual channel; 0: each link's bandwidth x round "
+        "trip, twice",
+        "assumed: links are built to be filled; twice, because half of the credits may be on hold at the "
+        "receiver");
+    t.choice("network_spread", network_spread,
+             {{"packet", NetworkSpread::packet}, {"flow", NetworkSpread::flow}},
+             "what is spread over equally short network links: packet by packet, or all from one node to "
+             "another over one of them",
+             "NVIDIA Quantum InfiniBand: adaptive routing of each packet; ECMP (RFC 2992): flow");
+    t.duration("service_time", service_time, {Duration{1}, 1ms},
+               "how long a device takes to serve a line for another one, under load; sizes inbound and "
+               "memory_credits",
+               "assumed");
+    t.count("inbound", inbound, {0, 1 << 20},
+            "requests of other devices that a device serves at a time; 0: the lines that its links carry in "
+            "service_time",
+            "assumed; MGPUSim 4.2, RDMA builder: 256 for links of 16 GB/s, where this gives 250");
+    t.count("memory_credits", memory_credits, {0, 1 << 20},
+            "of these, at one L2 slice; 0: twice its even share", "assumed");
+  }
 
   PacketFormat format(bool nvlink) const {
     return nvlink ? PacketFormat{nvlink_flit_bytes, nvlink_flit_bytes} : PacketFormat{header_bytes, 1};

@@ -14,7 +14,11 @@ namespace farfault {
 
 struct NicParams {
   Duration latency = 50ns;
-  void describe(ParamTable& t);
+  void describe(ParamTable& t) {
+    t.duration("latency", latency, {Duration{1}, 1ms},
+               "between a NIC's port and its memory, which other devices can read and write; each way",
+               "assumed");
+  }
 };
 
 class Nic final : public FabricPort {

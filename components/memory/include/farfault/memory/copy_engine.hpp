@@ -25,7 +25,11 @@ namespace farfault {
 struct CopyEngineParams {
   std::uint32_t window = 64;
   std::uint32_t slice_credits = 16;
-  void describe(ParamTable& t);
+  void describe(ParamTable& t) {
+    t.count("window", window, {1, 65536}, "lines under way at a time, in each direction", "assumed");
+    t.count("slice_credits", slice_credits, {1, 4096},
+            "lines that one L2 slice reads or writes for it at a time", "assumed");
+  }
 };
 
 struct CopyEngineSpec {

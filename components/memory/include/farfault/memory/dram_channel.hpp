@@ -46,7 +46,40 @@ struct DramParams {
   Duration t_rfc = 0ns;
   Duration t_wtr = 0ns;
   Duration t_rtw = 0ns;
-  void describe(ParamTable& t);
+  void describe(ParamTable& t) {
+    t.bytes("capacity", capacity, {ByteSize{1 << 20}, ByteSize{std::uint64_t{1} << 44}},
+            "bytes of all channels", "GMMU Bypass, Table 1: 8 x 512 MB");
+    t.count("channels", channels, {0, 1024},
+            "DRAM channels of a GPU; a divisor or a multiple of the L2 slices; 0: one for each. Fewer are "
+            "shared by neighbouring "
+            "slices, of more each slice has several",
+            "assumed");
+    t.bandwidth("bandwidth", bandwidth, {Bandwidth{1'000'000}, Bandwidth{10'000'000'000'000}},
+                "of one channel", "assumed: R9 Nano's 512 GB/s of HBM over 16 channels");
+    t.count("banks", banks, {1, 1024}, "banks per channel; a power of two", "MGPUSim 4.2, MI300A: 16");
+    t.bytes("row", row, {ByteSize{128}, ByteSize{1 << 20}}, "bytes of a row buffer; a power of two",
+            "HBM: 2 KiB pages (JESD235)");
+    t.duration("t_cl", t_cl, {1ns, 1us}, "column command to data", "HBM: 14 ns (JESD235, 500 MHz x 7)");
+    t.duration("t_rcd", t_rcd, {1ns, 1us}, "activate to column command", "HBM: 14 ns");
+    t.duration("t_rp", t_rp, {1ns, 1us}, "precharge to activate", "HBM: 14 ns");
+    t.duration("t_ras", t_ras, {1ns, 1us}, "activate to precharge, at least", "HBM: 33 ns");
+    t.duration(
+        "controller_latency", controller_latency, {0ns, 1us},
+        "what an access takes beyond the timing of its bank (clock crossings, controller, PHY); 0: nothing",
+        "assumed: 0; the presets of real GPUs state theirs");
+    t.count("queue", queue, {1, 4096}, "requests a channel holds",
+            "Accel-Sim, SM7_QV100: FR-FCFS queue of 64");
+    scheduler.describe(t, "scheduler", "which request is next", "FR-FCFS: Rixner et al., ISCA 2000");
+    t.duration("t_refi", t_refi, {0ns, 1ms}, "from one refresh of all banks to the next; 0: none",
+               "off; HBM2, HBM3, and DDR4 above 85 C: 3900 ns (JESD235, JESD238, JESD79-4)");
+    t.duration("t_rfc", t_rfc, {0ns, 100us}, "how long a refresh takes; 0: none",
+               "off; Ramulator 2, HBM2 and HBM3: 160, 260, 350 and 450 ns at 2, 4, 8 and 16 Gb a channel; "
+               "DRAMsim3, HBM2_8Gb_x128: 260");
+    t.duration("t_wtr", t_wtr, {0ns, 1us}, "a write's data to a read command; 0: none",
+               "off; DRAMsim3: HBM2_8Gb_x128 6 to 8 ns, DDR4_8Gb_x8_3200 2.5 to 7.5 ns");
+    t.duration("t_rtw", t_rtw, {0ns, 1us}, "a read's data to a write's; 0: none",
+               "off; Ramulator 2, HBM3: 2 cycles of 1 ns; DRAMsim3: 1 cycle");
+  }
 };
 
 struct DramChannelSpec {

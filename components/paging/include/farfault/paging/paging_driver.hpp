@@ -61,7 +61,22 @@ struct DriverParams {
   Duration notify_latency = 500ns;
   std::uint32_t migrations = 16;
   Duration allocation_latency = 100ns;
-  void describe(ParamTable& t);
+  void describe(ParamTable& t) {
+    t.duration("fault_latency", fault_latency, {1ns, 1s},
+               "time the driver takes for a fault: to map a page that is touched first, or to start its move",
+               "assumed");
+    t.duration("notify_latency", notify_latency, {1ns, 1s},
+               "from the IOMMU or a copy engine to the driver, and back", "assumed");
+    t.count(
+        "migrations", migrations, {1, 4096},
+        "pages that move, are copied at their first touch or by a program, or that a program allocates or "
+        "frees, at a time",
+        "assumed; MGPUSim 4.2 moves one");
+    t.duration(
+        "allocation_latency", allocation_latency, {1ns, 1s},
+        "time the driver takes for a page that a program allocates or frees, a large one or a base page",
+        "assumed");
+  }
 };
 
 struct PagingDriverSpec {

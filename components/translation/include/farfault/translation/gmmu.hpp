@@ -49,7 +49,22 @@ struct GmmuParams {
   std::uint32_t latency = 1;
   std::uint32_t pending = 256;
   std::uint32_t fault_buffer = 1024;
-  void describe(ParamTable& t);
+  void describe(ParamTable& t) {
+    t.count("walkers", walkers, {1, 4096}, "concurrent page walks", "GMMU Bypass, Table 1: 64");
+    t.count("walk_cache", walk_cache, {0, 65536}, "entries of the page-walk cache; 0: none", "assumed");
+    walk_cache_policies.describe(t);
+    t.count("walk_latency", walk_latency, {0, 1'000'000},
+            "cycles of a page walk that reads nothing; 0: it reads an entry per level, through the L2 cache",
+            "none: page walks as hardware does them; fixed in MGPUSim's MMU, see iommu.walk_latency");
+    t.count("latency", latency, {1, 10000},
+            "cycles from a request to its first read, when a walker is free, or to the IOMMU", "assumed");
+    t.count("pending", pending, {1, 65536}, "requests held at a time", "assumed");
+    t.count(
+        "fault_buffer", fault_buffer, {1, 65536},
+        "pages that the GPU's fault buffer holds until the driver has answered; a fault beyond is replayed "
+        "and faults again",
+        "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024");
+  }
 };
 
 struct GmmuSpec {

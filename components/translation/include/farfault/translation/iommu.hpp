@@ -61,7 +61,27 @@ struct IommuParams {
   std::uint32_t latency = 1;
   std::uint32_t pages = 1024;
   std::uint32_t fault_buffer = 1024;
-  void describe(ParamTable& t);
+  void describe(ParamTable& t) {
+    t.frequency("clock", clock, {Frequency{1'000'000}, Frequency{100'000'000'000}}, "clock of the IOMMU",
+                "MGPUSim 4.2: 1 GHz");
+    t.count("walkers", walkers, {1, 4096}, "concurrent page walks", "GMMU Bypass, Table 1: 8");
+    t.count("tlb_entries", tlb_entries, {0, 1 << 20}, "entries of the IOMMU's TLB; 0: none", "assumed");
+    t.count("tlb_ways", tlb_ways, {1, 65536}, "ways of the IOMMU's TLB; a divisor of tlb_entries", "assumed");
+    tlb.describe(t, "tlb_", "assumed");
+    t.count("walk_cache", walk_cache, {0, 65536}, "entries of the page-walk cache; 0: none", "assumed");
+    walk_cache_policies.describe(t);
+    t.count("walk_latency", walk_latency, {0, 1'000'000},
+            "cycles of a page walk that reads nothing; 0: it reads an entry per level from the CPU's memory",
+            "none: page walks as hardware does them; fixed in MGPUSim's MMU: 100 cycles, none before 2021");
+    t.flag("merge", merge, "whether a request for a page that is being walked for waits for that walk",
+           "assumed; MGPUSim's MMU: each request has its own walk");
+    t.count("latency", latency, {1, 10000}, "cycles of a TLB look-up", "assumed");
+    t.count("pages", pages, {1, 1 << 20}, "walks and faults outstanding or waiting", "assumed");
+    t.count("fault_buffer", fault_buffer, {1, 65536},
+            "pages that the fault buffer holds until the driver has answered; a fault beyond is replayed and "
+            "faults again",
+            "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024");
+  }
 };
 
 struct IommuGpu {
