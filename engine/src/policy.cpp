@@ -12,7 +12,7 @@ void check_stats(std::vector<StatInfo> const& stats) {
   for (auto const& s : stats) {
     if (!is_key(s.name))
       throw UserError("statistic '" + shown(s.name) + "': a name may hold only letters, digits, '_' and '-'");
-    if (s.name == "time_ps" || s.name == "instance" || s.name.starts_with("bin"))
+    if (is_coordinate(s.name))
       throw UserError("statistic " + s.name + ": results hold something else by this name");
     if (!names.insert(s.name).second) throw UserError("statistic " + s.name + " is declared twice");
   }

@@ -179,7 +179,7 @@ class Comparer {
                  ", the first extra one at " + std::to_string(time) + " ps"});
     }
     for (auto const& name : members) {
-      if (name == "time_ps" || name == "instance" || name.starts_with("bin")) continue;
+      if (is_coordinate(name)) continue;
       auto const path = folder + "/" + name;
       auto const pair = open(path);
       if (!alike(pair) || pair.shape_a.extents.size() < 2) {

@@ -102,7 +102,7 @@ std::string pack_result(hid_t file) {
     pack.put(shape.rows());
     pack.put(rows_of(file, folder + "/instance"));
     for (auto const& metric : link_names(open_group(file, folder))) {
-      if (metric == "time_ps" || metric == "instance" || metric.starts_with("bin")) continue;
+      if (is_coordinate(metric)) continue;
       pack.put(1);
       pack.put(metric);
     }

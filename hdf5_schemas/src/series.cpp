@@ -35,15 +35,13 @@ Handle write_bins(hid_t group, std::string const& name, std::uint32_t bins) {
 Series::Series(SeriesGroup const& info) : info_(info) {
   FF_CHECK(is_object_name(info.kind), "a series has no valid kind");
   for (auto const& stat : info.stats) {
-    FF_CHECK(is_object_name(stat.name) && stat.name != "time_ps" && stat.name != "instance" &&
-                 !stat.name.starts_with("bin"),
-             "a statistic has no valid name");
+    FF_CHECK(is_object_name(stat.name) && !is_coordinate(stat.name), "a statistic has no valid name");
     values_ += width_of(info, stat);
   }
 }
 
 void Series::make(hid_t timeseries, std::optional<std::uint64_t> total) {
-  auto const group = create_group(timeseries, info_.kind, info_.stats.size() + 3);
+  auto const group = create_group(timeseries, info_.kind, info_.stats.size() + 4);
   set_attribute(group, "description", "statistics of every " + info_.kind + ", sampled over simulated time");
   times_.emplace(group, "time_ps", Element::i64, std::vector<hsize_t>{}, total,
                  Description{"ps", "simulated time of the sample"});
@@ -52,6 +50,12 @@ void Series::make(hid_t timeseries, std::optional<std::uint64_t> total) {
   make_scale(instance, "instance");
   std::map<std::uint32_t, Handle> bins;  // by their number
   ScaleTies ties;
+  bool const by_application = !info_.applications.empty();
+  if (by_application) {
+    auto const of = write_column(group, "application", info_.applications,
+                                 {"1", "name of the application that the instance is counted for"});
+    ties.tie(of, {instance});
+  }
   for (auto const& stat : info_.stats) {
     std::vector<hsize_t> shape{info_.instances.size()};
     std::vector<hid_t> scales{times_->get(), instance};
@@ -68,6 +72,7 @@ void Series::make(hid_t timeseries, std::optional<std::uint64_t> total) {
     RowDataset dataset(group, stat.name, Element::u64, shape, total,
                        {histogram ? "count" : stat.unit, stat.text});
     set_attribute(dataset.get(), "kind", std::string(name_of(stat.kind)));
+    if (by_application) set_attribute(dataset.get(), "coordinates", "application");  // CF-1.10, 5
     if (histogram) set_attribute(dataset.get(), "bin_unit", udunits(stat.unit));
     ties.tie(dataset.get(), scales);
     metrics_.push_back(std::move(dataset));

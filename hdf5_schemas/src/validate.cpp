@@ -116,8 +116,13 @@ class Validation {
       return;
     auto const samples = shape(folder + "/time_ps").rows();
     auto const instances = shape(folder + "/instance").rows();
-    for (auto const& name : datasets(folder)) {
-      if (name == "time_ps" || name == "instance" || name.starts_with("bin")) continue;
+    auto const names = datasets(folder);
+    if (std::ranges::find(names, "application") != names.end() &&
+        shape(folder + "/application").rows() != instances)
+      problem(folder + "/application does not have the length of " + folder + "/instance (" +
+              std::to_string(instances) + ")");
+    for (auto const& name : names) {
+      if (is_coordinate(name)) continue;
       auto const s = shape(folder + "/" + name);
       if (s.extents.size() < 2 || s.extents.size() > 3 || s.extents[0] != samples ||
           s.extents[1] != instances) {

@@ -34,6 +34,26 @@ TEST_CASE("driver: a full GPU's pages go to the next one that is not full, and t
   CHECK(b.driver.state().stats[0].pages_spilled == 3);
 }
 
+TEST_CASE(
+    "driver: a full GPU's pages go to another GPU of their application before they go to one of others") {
+  PagingDriverSpec spec;
+  spec.applications = {"fir", "bfs"};
+  spec.gpus_of_application = {{0, 1}, {1, 2}};
+  spec.placed = in_use({8, 10, 9}, 70);
+  spec.frames_per_gpu = 10;
+  std::vector<Record<PageFault>> script;
+  for (std::uint64_t page = 0; page < 4; ++page) {
+    script.push_back({Time{100ns}, fault(page, 1, 0, 0)});
+    script.back().message.application = 1;
+  }
+  DriverBench b(spec, {.faults = script});
+  std::vector<PhysAddr> frames;
+  for (auto const& r : b.mapped[0]->records()) frames.push_back(r.message.frame);
+  CHECK(frames == std::vector<PhysAddr>{physical(2, 9 << 12), physical(0, 8 << 12), physical(0, 9 << 12),
+                                        physical(kFirstCpu, 70 << 12)});
+  CHECK(b.driver.state().stats[1].pages_spilled == 4);
+}
+
 TEST_CASE("driver: a page that moves is unmapped everywhere, then copied, then mapped where it is wanted") {
   auto const table = one_page();
   PagingDriverSpec spec;

@@ -23,7 +23,11 @@ inline RunHeader header() {
        {{"hits", "count", "Lookups that hit.", StatKind::counter, 1},
         {"occupancy", "entries", "Valid entries.", StatKind::level, 1},
         {"latency", "ps", "Time of a lookup.", StatKind::histogram, 4}}},
-      {"driver", {"cpu0.driver"}, {{"batches", "count", "Fault batches served.", StatKind::counter, 1}}}};
+      {"driver", {"cpu0.driver"}, {{"batches", "count", "Fault batches served.", StatKind::counter, 1}}},
+      {"driver.by_application",
+       {"cpu0.driver/fir", "cpu0.driver/bfs"},
+       {{"batches", "count", "Fault batches served.", StatKind::counter, 1}},
+       {"fir", "bfs"}}};
   h.tables = {
       {"kernels",
        "One row for each kernel.",
@@ -34,7 +38,7 @@ inline RunHeader header() {
   return h;
 }
 
-constexpr std::size_t kValues = 2 + 2 + 8 + 1;
+constexpr std::size_t kValues = 2 + 2 + 8 + 1 + 2;
 
 inline std::vector<std::uint64_t> values(std::uint64_t sample) {
   std::vector<std::uint64_t> v(kValues);

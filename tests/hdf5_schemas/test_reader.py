@@ -61,6 +61,16 @@ def xarray_opens_every_group(path):
             assert len(data.variables) == sizes[name], name
 
 
+def series_by_application_have_its_name_as_a_coordinate(path):
+    with xarray.open_dataset(path, group="timeseries/driver.by_application", engine="h5netcdf") as data:
+        assert data["application"].dims == ("instance",)
+        assert data["batches"].coords["application"].values.tolist() == ["fir", "bfs"]
+        last = data["batches"].isel(time_ps=-1)
+        assert last.groupby("application").sum().sel(application="bfs") == last.values[1]
+    with xarray.open_dataset(path, group="timeseries/driver", engine="h5netcdf") as data:
+        assert "application" not in data.variables
+
+
 def series_have_named_dimensions(path):
     with xarray.open_dataset(path, group="timeseries/l2_tlb", engine="h5netcdf") as data:
         assert data["hits"].dims == ("time_ps", "instance")

@@ -117,17 +117,23 @@ PageTranslation PagingDriver::take(std::uint64_t page, unsigned size, DeviceId d
   return {physical(device, frames.allocate(page) << spec().page_bits), 0};
 }
 
-PageTranslation PagingDriver::take_near(std::uint64_t page, unsigned size, DeviceId gpu,
+bool PagingDriver::runs_on(std::uint32_t application, std::uint32_t gpu) const {
+  auto const& of = spec().gpus_of_application;
+  return of.empty() || std::ranges::binary_search(of[application], gpu);
+}
+
+PageTranslation PagingDriver::take_near(std::uint64_t page, unsigned size, DeviceId wanted,
                                         std::uint32_t application, PagingDriverState& s) const {
-  auto const& devices = spec().devices;
-  auto const first = devices.number_of(gpu);
-  for (std::uint32_t i = 0; i < devices.gpus(); ++i) {
-    auto const g = (first + i) % devices.gpus();
-    if (s.frames[g].empty()) continue;
-    if (i != 0) ++s.stats[application].pages_spilled;
-    return take(page, size, devices.gpu(g), s);
-  }
+  if (!pool(wanted, s).empty()) return take(page, size, wanted, s);
   ++s.stats[application].pages_spilled;
+  auto const& devices = spec().devices;
+  auto const first = wanted >= kFirstCpu ? 0 : devices.number_of(wanted);
+  for (bool const own : {true, false}) {
+    for (std::uint32_t i = 0; i < devices.gpus(); ++i) {
+      auto const g = (first + i) % devices.gpus();
+      if (runs_on(application, g) == own && !s.frames[g].empty()) return take(page, size, devices.gpu(g), s);
+    }
+  }
   return take(page, size, devices.cpu(), s);
 }
 

@@ -14,13 +14,9 @@ PagingDriver::OrderTurn PagingDriver::allocate_page(std::uint64_t page, std::uin
   }
   if (s.free_moves.empty() || all_full(s)) return OrderTurn::waits;
   auto const size = size_for(page, s);
-  bool const for_cpu = *planned >= kFirstCpu;
-  bool const on_cpu = for_cpu && !s.cpu_frames->empty();
-  // take_near() counts what GPU 0 has no room for either.
-  if (for_cpu && !on_cpu && !s.frames[0].empty()) ++counts_of_stream(stream, s).pages_spilled;
-  auto const to = on_cpu ? take(page, size, spec().devices.cpu(), s)
-                         : take_near(page, size, spec().devices.gpu(for_cpu ? 0 : *planned),
-                                     spec().application_of_stream[stream], s);
+  auto const& devices = spec().devices;
+  auto const wanted = *planned >= kFirstCpu ? devices.cpu() : devices.gpu(*planned);
+  auto const to = take_near(page, size, wanted, spec().application_of_stream[stream], s);
   auto const first = first_of(page, to.size);
   auto const number = begin_page(first, to.size, stream, cx);
   s.moves[number].to = to.frame;

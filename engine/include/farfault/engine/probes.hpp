@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "farfault/engine/time.hpp"
@@ -80,6 +81,11 @@ class StatSource {
   StatSource& operator=(StatSource const&) = default;
   StatSource& operator=(StatSource&&) = default;
 };
+
+// What a group of series holds beside the statistics, so that none may have such a name.
+inline bool is_coordinate(std::string_view name) {
+  return name == "time_ps" || name == "instance" || name == "application" || name.starts_with("bin");
+}
 
 // All components of one kind: /timeseries/<kind>/<metric>[time, instance].
 struct SeriesGroup {

@@ -3,10 +3,10 @@
 // Each machine of a cluster has one, which knows its own devices; or all have one (memory_scope.hpp).
 //
 // At its first touch a page gets a frame of the GPU that touched it or, when that GPU's memory is full, of
-// the next GPU that has one, and of the CPU last. Its contents are assumed to be there, or, with
-// `first_touch_copy`, the GPU's copy engine fetches what the host wrote from the CPU's memory before the page
-// is mapped. The
-// driver spends `fault_latency` on it, one fault at a time; or none, where the IOMMU maps the page itself
+// the next one of the application's GPUs that has one, then of the next GPU of all, and of the CPU last. Its
+// contents are assumed to be there, or, with `first_touch_copy`, the GPU's copy engine fetches what the host
+// wrote from the CPU's memory before the page is mapped. The driver spends `fault_latency` on it, one fault
+// at a time; or none, where the IOMMU maps the page itself
 // (`FirstTouchBy::iommu`). Then too the choice of frames is the driver's, so that all IOMMUs agree: that of
 // the first CPU asks it within one cycle in each direction, those of others over `notify_latency`. A fault on
 // a page that was mapped for another fault in the meantime takes no time of the driver, only its turn. A
@@ -99,6 +99,8 @@ struct PagingDriverSpec {
   LargePages large{};
   std::uint64_t frames_of_cpu = FrameAllocator::kUnbounded;
   std::vector<std::string> applications = {};  // names of those whose faults and orders come
+  // The numbers of the GPUs that each runs on, ascending; empty: all on all.
+  std::vector<std::vector<std::uint32_t>> gpus_of_application = {};
   // Where programs copy, allocate or free: both, and the application of each stream of all programs.
   HostPages const* host_pages = nullptr;
   PlannedPages const* planned = nullptr;
@@ -256,9 +258,11 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void take_rows(PagingDriverState& s, TableRows& rows) const override;
   // A frame for a page of this size, or for the base page, where there is no large frame.
   PageTranslation take(std::uint64_t page, unsigned size, DeviceId device, PagingDriverState& s) const;
-  // The same on the GPU or, where its memory is full, on another device; for this application.
-  PageTranslation take_near(std::uint64_t page, unsigned size, DeviceId gpu, std::uint32_t application,
+  // The same on `wanted` or, where its memory is full, on another device, and counted as spilled. Some device
+  // must have a frame.
+  PageTranslation take_near(std::uint64_t page, unsigned size, DeviceId wanted, std::uint32_t application,
                             PagingDriverState& s) const;
+  bool runs_on(std::uint32_t application, std::uint32_t gpu) const;
   void release(PageTranslation const& page, PagingDriverState& s) const;
   FrameAllocator& pool(DeviceId device, PagingDriverState& s) const;
   // False when the fault has to wait.
