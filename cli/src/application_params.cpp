@@ -39,10 +39,11 @@ void ApplicationParams::describe(ParamTable& t) {
                   "assumed");
   t.text("gpus", gpus, "the GPUs of its host that it runs on: \"all\", or a list such as \"0-2, 5\"",
          "assumed");
-  t.count_or_text("sms", sms,
-                  "its SMs on each of these GPUs: \"all\"; a list such as \"0-14, 20\"; or a count, which "
-                  "takes the lowest that no list and no earlier count on the same GPUs has",
-                  "assumed");
+  t.count_or_text(
+      "sms", sms,
+      "its SMs on each of these GPUs: \"all\"; a list such as \"0-14, 20\", of SM 2 alone \"2-2\"; or a "
+      "count, which takes the lowest that no list and no earlier count on the same GPUs has",
+      "assumed");
   t.duration("start", start, {0ns, 3600s}, "simulated time of its first launch", "assumed");
   t.count("repeats", repeats, {1, 1'000'000}, "how often its program runs, one time after the other",
           "assumed");

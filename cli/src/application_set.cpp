@@ -188,11 +188,18 @@ void ApplicationSet::bind_listed(Config& config, One& one, std::vector<workloads
     for (auto const& inner : config.tables(one.key)) config.forget(one.key + "." + inner);
     return;
   }
-  auto const section = one.key + "." + one.params.workload;
-  ParamTable own(policies);
-  one.builder->describe(own);
-  config.bind(section, own);
-  one.file = file_parameter(*one.builder, section);
+  for (auto const& info : known) {
+    auto const section = one.key + "." + info.name;
+    bool const chosen = info.name == one.params.workload;
+    auto const other = chosen ? nullptr : info.make();
+    ParamTable own(policies);
+    (chosen ? one.builder : other)->describe(own);
+    config.bind(section, own);
+    if (chosen)
+      one.file = file_parameter(*one.builder, section);
+    else
+      config.leave_out(section, key + " = \"" + info.name + "\"");
+  }
 }
 
 // From 0 on, in the order of the applications: the numbers that a configuration gives only say who shares.

@@ -37,6 +37,8 @@ TEST_CASE("a page map gives the device of each page, in the order of the file") 
   CHECK(map.path == "f");
   CHECK(map.bytes == 46);
   CHECK(parse_page_map("page,device\n", "f").pages.empty());
+  CHECK(parse_page_map("page,device\n8796093022207,gpu0", "f").pages[0].page ==
+        8'796'093'022'207);  // space 127
 }
 
 TEST_CASE("the hash of a page map is that of its bytes") {
@@ -56,9 +58,9 @@ TEST_CASE("a page map that is none is refused with line, value and rule") {
   CHECK(refusal("") == "f: no heading 'page,device': not a page map");
   CHECK(refusal("\n \n") == "f: no heading 'page,device': not a page map");
   CHECK(refusal("7,gpu0\n") == "f:1: '7,gpu0' is not the heading 'page,device'");
-  std::string const rule = " is not a page number below 2^36, a comma and a device, such as '1048576,gpu0'";
+  std::string const rule = " is not a page number below 2^43, a comma and a device, such as '1048576,gpu0'";
   for (auto const* line : {"7", "7,", ",gpu0", "7;gpu0", "7,gpu", "7,0", "7,gpu-1", "-7,gpu0", "+7,gpu0",
-                           " 7,gpu0", "7,gpu0 ", "7,gpu0,1", "7.0,gpu0", "0x7,gpu0", "68719476736,gpu0",
+                           " 7,gpu0", "7,gpu0 ", "7,gpu0,1", "7.0,gpu0", "0x7,gpu0", "8796093022208,gpu0",
                            "99999999999999999999,gpu0", "7,gpu32768", "7,GPU0"})
     CHECK(refusal("page,device\n1,gpu0\n" + std::string(line) + "\n") ==
           "f:3: '" + std::string(line) + "'" + rule);

@@ -66,7 +66,7 @@ TEST_CASE("the digest covers every piece of a long dataset") {
   header.series[0].instances.resize(300);
   for (std::size_t i = 0; i < 300; ++i) header.series[0].instances[i] = "gpu" + std::to_string(i) + ".l2_tlb";
   ResultWriter writer(path, header);
-  std::vector<std::uint64_t> values(300 * 6 + 1);
+  std::vector<std::uint64_t> values(300 * 6 + sample::kValues - 2 * 6);
   for (std::uint64_t sample = 0; sample < 1500; ++sample) {
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = sample * 1000 + i;
     writer.append_sample(Time{Duration{static_cast<std::int64_t>(sample) * 1000}}, values);

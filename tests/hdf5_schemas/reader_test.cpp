@@ -53,11 +53,14 @@ TEST_CASE("a summary says what the file holds") {
   CHECK(s.last_time_ps == 9000);
   CHECK(s.nodes == 3);
   CHECK(s.links == 2);
-  REQUIRE(s.series.size() == 2);
-  CHECK(s.series[1].kind == "l2_tlb");
-  CHECK(s.series[1].samples == 10);
+  REQUIRE(s.series.size() == 3);
+  CHECK(s.series[1].kind == "driver.by_application");
   CHECK(s.series[1].instances == 2);
-  CHECK(s.series[1].metrics == std::vector<std::string>{"hits", "latency", "occupancy"});
+  CHECK(s.series[1].metrics == std::vector<std::string>{"batches"});
+  CHECK(s.series[2].kind == "l2_tlb");
+  CHECK(s.series[2].samples == 10);
+  CHECK(s.series[2].instances == 2);
+  CHECK(s.series[2].metrics == std::vector<std::string>{"hits", "latency", "occupancy"});
   REQUIRE(s.tables.size() == 2);
   CHECK(s.tables[1].name == "kernels");
   CHECK(s.tables[1].rows == 4);

@@ -91,7 +91,7 @@ def series_have_named_dimensions(path):
 
 def the_reader_gives_series_tables_and_summary(path):
     run = ff.open_result(path)
-    assert run.kinds == ["driver", "l2_tlb"] and run.tables == ["fault_batches", "kernels"]
+    assert run.kinds == ["driver", "driver.by_application", "l2_tlb"] and run.tables == ["fault_batches", "kernels"]
     assert run.end_reason == "completed" and len(run.digest) == 32
     hits = run.series("l2_tlb")
     assert (ff.deltas(hits, "hits") == 100).all() and hits["hits"].attrs["units"] == "1"
@@ -156,6 +156,7 @@ def ncdump_style_dimensions_are_complete(path):
 
 
 TESTS = (every_dataset_has_units_and_a_long_name, no_text_has_a_variable_length, xarray_opens_every_group, series_have_named_dimensions,
+         series_by_application_have_its_name_as_a_coordinate,
          the_reader_gives_series_tables_and_summary, the_file_of_a_cut_off_run_reads_the_same_way,
          another_file_is_refused, a_result_of_another_version_is_refused_with_its_version,
          ncdump_style_dimensions_are_complete)

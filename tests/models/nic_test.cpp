@@ -70,7 +70,7 @@ TEST_CASE("NICs of a cluster are numbered in the order of their nodes, and each 
   auto const nodes = cluster.machine.nodes_of(NodeKind::nic);
   REQUIRE(nodes.size() == 4);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    auto const& nic = cluster.find<Nic>(cluster.machine.nodes[nodes[n]].name);
+    auto const& nic = cluster.find<Nic>(cluster.machine.nodes[nodes[n]].name + ".port");
     CHECK(nic.kind() == "nic");
     CHECK(nic.spec().device == kFirstNic + n);
     for (std::size_t other = 0; other < nodes.size(); ++other)
@@ -92,7 +92,7 @@ TEST_CASE("a copy engine writes to and reads from every NIC of its machine and o
   std::uint64_t passed = 0;
   for (std::string const name : {"m0.nic0", "m0.nic1", "m1.nic0", "m1.nic1"}) {
     INFO(name);
-    auto const& nic = cluster.find<Nic>(name);
+    auto const& nic = cluster.find<Nic>(name + ".port");
     CHECK(nic.state().stats.writes_received == kLines);
     CHECK(nic.state().stats.reads_received == kLines);
     CHECK(nic.waiting_for().empty());

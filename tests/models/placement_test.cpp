@@ -163,6 +163,33 @@ TEST_CASE("recorded: a run on the map of a first-touch run has each page where t
   }
 }
 
+TEST_CASE("recorded: a map names pages of several address spaces by the numbers that a run has written") {
+  std::string const toml =
+      "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"transpose\"\ngpu.sms = 2\n"
+      "workload.transpose.width = 256\nworkload.transpose.height = 128\n";
+  test::OneMore other{"fir", "size = \"64KiB\"\n"};
+  other.application.space = 1;
+  ModelRun first(toml + "memory.placement = \"first_touch\"\n", Application{}, {other});
+  auto const& before = first.run().assembly().instances()[0].driver->state();
+  std::string lines;
+  std::size_t of_other = 0;
+  for (auto const& t : before.first_touches) {
+    lines += std::to_string(t.page) + ",gpu" + std::to_string(t.gpu) + "\n";
+    of_other += space_of_page(t.page, 12);
+  }
+  CHECK(of_other > 16);
+  MapFile const map(lines);
+  ModelRun again(toml + "memory.placement = \"recorded\"\n" + map.setting(), Application{}, {other});
+  auto const& after = again.run().assembly().instances()[0].driver->state();
+  CHECK(after.first_touches.empty());
+  CHECK(after.table.mapped_pages() == before.first_touches.size());
+  for (auto const& t : before.first_touches) {
+    auto const place = after.table.find(t.page);
+    REQUIRE(place);
+    CHECK(device_of(place->frame) == t.gpu);
+  }
+}
+
 namespace {
 
 // The time of a chase through eight pages of one GPU, each touched once, whose translations the IOMMU walks

@@ -15,11 +15,29 @@ std::uint32_t sms_of_gpu(Machine const& machine, std::uint32_t configured) {
   return said != 0 ? said : kDefault;
 }
 
+namespace {
+
+// That nodes and devices have numbers in messages; before routes are computed, which takes its time.
+Machine const& can_be_numbered(Machine const& machine) {
+  auto const check = [&](std::uint64_t there_are, std::uint64_t most, std::string const& what) {
+    if (there_are > most)
+      throw UserError("machine '" + shown(machine.name) + "' has " + std::to_string(there_are) + " " + what +
+                      "; at most " + std::to_string(most) + " can be simulated");
+  };
+  check(machine.count(NodeKind::gpu), kFirstCpu - 1, "GPUs");
+  check(machine.count(NodeKind::cpu), kFirstNic - kFirstCpu, "CPUs");
+  check(machine.count(NodeKind::nic), 0x10000 - kFirstNic, "NICs");
+  check(machine.nodes.size(), RouteTable::kNone - 1, "nodes");
+  return machine;
+}
+
+}  // namespace
+
 Assembly::~Assembly() = default;
 
 Assembly::Assembly(Machine const& machine, MachineConfig const& config, Applications const& applications,
                    PagePlacement const& placement)
-    : machine_(machine),
+    : machine_(can_be_numbered(machine)),
       config_(config),
       applications_(applications),
       routes_(machine, config.routing),
@@ -39,12 +57,6 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Applicat
   if (cpu_nodes.empty())
     throw UserError("machine '" + shown(machine.name) +
                     "' has no CPU: one is needed for the IOMMU and the driver");
-  if (gpu_nodes.size() >= kFirstCpu)
-    throw UserError("machine '" + shown(machine.name) + "' has over 32767 GPUs");
-  if (cpu_nodes.size() > kFirstNic - kFirstCpu || machine.count(NodeKind::nic) > kFirstNic - kFirstCpu)
-    throw UserError("machine '" + shown(machine.name) + "' has over 16384 CPUs, or NICs");
-  if (machine.nodes.size() >= RouteTable::kNone)
-    throw UserError("machine '" + shown(machine.name) + "' has over 65534 nodes");
   sms_ = sms_of_gpu(machine, config.gpu.sms);
   for (auto const n : gpu_nodes) {
     gpus_.push_back(std::make_unique<Gpu>());
@@ -180,7 +192,7 @@ void Assembly::build_nics() {
     auto port = port_spec(node, static_cast<DeviceId>(kFirstNic + nics_.size()), 1);
     port.fabric = fabric_spec(node, "nic", port.inbound);
     port.memory_credits = port.inbound;
-    auto& nic = system_->add<Nic>(machine_.nodes[node].name, port);
+    auto& nic = system_->add<Nic>(machine_.nodes[node].name + ".port", port);
     Latency const latency{config_.nic.latency};
     system_->connect(nic.memory_request, system_->family(std::vector{nic.access}), latency);
     system_->connect(nic.answer, nic.memory_response, latency);

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20U;
 constexpr std::string_view kHeading = "page,device";
-constexpr std::uint64_t kMostPages = std::uint64_t{1} << 36U;  // 48 bits of addresses in pages of 4 KiB
+// 48 bits of addresses and 7 of their space, in pages of 4 KiB.
+constexpr std::uint64_t kMostPages = std::uint64_t{1} << 43U;
 
 // The whole of `text` as a number of at most `most`.
 std::optional<std::uint64_t> number(std::string_view text, std::uint64_t most) {
@@ -71,7 +72,7 @@ PageMap parse_page_map(std::string_view text, std::string const& path) {
     auto const where = device(line.substr(std::min(comma + 1, line.size())));
     if (!page || !where)
       map.refuse(at, "'" + shown(line) +
-                         "' is not a page number below 2^36, a comma and a device, such as '1048576,gpu0'");
+                         "' is not a page number below 2^43, a comma and a device, such as '1048576,gpu0'");
     at.page = *page;
     at.device = *where;
     map.pages.push_back(at);

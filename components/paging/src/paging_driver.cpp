@@ -37,13 +37,13 @@ PagingDriver::ApplicationStats PagingDriver::application_stats() const {
 std::vector<TableInfo> PagingDriver::tables() const {
   std::vector<TableInfo> tables;
   if (spec().pages_wait)
-    tables.push_back(
-        {"first_touches",
-         "one row for each page mapped at its first touch, in the order in which the driver gave out frames",
-         {{"page", "count", "virtual page number", ColumnType::u64},
-          {"gpu", "text", "GPU that touched the page", ColumnType::text},
-          {"device", "text", "device in whose memory it was placed", ColumnType::text},
-          {"mapped", "ps", "simulated time at which the driver mapped it", ColumnType::u64}}});
+    tables.push_back({"first_touches",
+                      "one row for each page mapped at its first touch, in the order in which the driver "
+                      "took the frames, which may be before the page is mapped",
+                      {{"page", "count", "virtual page number", ColumnType::u64},
+                       {"gpu", "text", "GPU that touched the page", ColumnType::text},
+                       {"device", "text", "device in whose memory it was placed", ColumnType::text},
+                       {"mapped", "ps", "simulated time at which it is mapped", ColumnType::u64}}});
   if (spec().pages_wait && spec().large.any())
     tables[0].columns.push_back({"base_pages", "count",
                                  "base pages that it has; the page number is that of the first",

@@ -175,8 +175,8 @@ struct PagingDriverStats {
     using S = PagingDriverStats const&;
     static constexpr auto all = std::to_array<Stat<PagingDriverStats>>({
         {"page_faults", "count", "page faults handled", StatKind::counter, [](S s) { return s.page_faults; }},
-        {"pages_mapped", "count", "pages mapped at their first touch, a large one once", StatKind::counter,
-         [](S s) { return s.pages_mapped; }},
+        {"pages_mapped", "count", "pages given a frame at their first touch, a large one once",
+         StatKind::counter, [](S s) { return s.pages_mapped; }},
         {"pages_spilled", "count",
          "pages mapped at their first touch, or allocated, on another device because the memory of theirs "
          "was "
