@@ -154,6 +154,9 @@ TEST_CASE(
   alone.emplace_back("memory.scope=cluster");
   CHECK(run("paper-gmmu-bypass", alone, output).err ==
         "farfault: unused: memory.scope (--set; only with a cluster: machine.cluster.machines above 1)\n");
+  alone.back() = "nic.latency=1us";
+  CHECK(run("paper-gmmu-bypass", alone, output).err ==
+        "farfault: unused: nic.latency (--set; only with a machine with NICs)\n");
 }
 
 TEST_CASE("a study file with keys of two workloads runs either") {

@@ -354,3 +354,11 @@ TEST_CASE("in a shared address space a fault is the application's that made the 
     CHECK(moved_to[1] > 0);
   }
 }
+
+TEST_CASE("applications: the driver knows on which GPUs each of them runs") {
+  auto first = on("first", 0, {});
+  first.gpus = {1, 2};
+  ModelRun run(fir(), first, {OneMore{"bfs", kBfs, on("second", 1, {})}});
+  CHECK(run.assembly().instances()[0].driver->spec().gpus_of_application ==
+        std::vector<std::vector<std::uint32_t>>{{1, 2}, {0, 1, 2, 3}});
+}

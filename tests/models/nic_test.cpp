@@ -22,11 +22,13 @@ struct Cluster {
   Applications applications;
   std::unique_ptr<topologies::Assembly> assembly;
 
-  Cluster() {
+  explicit Cluster(std::string const& more = {}) {
     Config file(topologies::find_preset);
     file.read_text(
         "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"generic\"\ngpu.sms = 1\n"
-        "machine.generic.nics_per_switch = 1\nmachine.cluster.machines = 2\ndriver.notify_latency = \"1s\"\n",
+        "machine.generic.nics_per_switch = 1\nmachine.cluster.machines = 2\ndriver.notify_latency = "
+        "\"1s\"\n" +
+            more,
         "test");
     config.bind(file);
     config.check(file);
@@ -48,7 +50,8 @@ struct Cluster {
       if (system.component(id).path() == path) return dynamic_cast<C&>(system.component(id));
     throw UserError("no component " + path);
   }
-  void run(std::vector<mock::Record<CopyOrder>> orders) {
+  // Until 900 us, or `orders_done` of the orders are done. Returns when that was, to the nanosecond.
+  Time run(std::vector<mock::Record<CopyOrder>> orders, std::uint64_t orders_done = ~std::uint64_t{0}) {
     auto& system = assembly->system();
     auto& source = system.add<mock::Source<CopyOrder>>("source", mock::SourceSpec<CopyOrder>{orders});
     system.connect(source.out_port, find<CopyEngine>("gpu0.copy_engine").copy, Latency{1ns});
@@ -56,7 +59,12 @@ struct Cluster {
       system.post(source.next, mock::Step{i}, orders[i].at - 1ns);
     auto const transport = make_single_transport();
     Engine engine(system, Placement{}, EngineOptions{}, *transport);
-    engine.run_until(Time{900us});
+    auto const& copies = find<CopyEngine>("gpu0.copy_engine");
+    if (orders_done > orders.size()) engine.run_until(Time{900us});
+    auto now = Time{};
+    for (; orders_done <= orders.size() && copies.state().orders < orders_done; now += 1ns)
+      engine.run_until(now);
+    return now;
   }
 };
 
@@ -64,6 +72,14 @@ constexpr std::uint32_t kBytes = 4096;
 constexpr std::uint64_t kLines = kBytes / 64;
 
 }  // namespace
+
+TEST_CASE(
+    "a NIC takes as many requests at a time as its port, whatever the L2 slices of GPUs are limited to") {
+  Cluster cluster("fabric.memory_credits = 1\n");
+  auto const& nic = cluster.find<Nic>("m1.nic1.port");
+  CHECK(nic.spec().inbound > 100);
+  CHECK(nic.spec().memory_credits == nic.spec().inbound);
+}
 
 TEST_CASE("NICs of a cluster are numbered in the order of their nodes, and each knows where all are") {
   Cluster cluster;
@@ -113,4 +129,14 @@ TEST_CASE("a copy engine writes to and reads from every NIC of its machine and o
                      .egress.stats()
                      .packets;
   CHECK(network == 2 * 4 * kLines);
+}
+
+TEST_CASE("an access to a NIC's memory takes nic.latency there and back, whatever else it takes") {
+  auto const ended = [](std::string const& more) {
+    Cluster cluster(more);
+    return cluster.run({{Time{1us}, {physical(0, 0x10000), physical(kFirstNic + 1, 0), 64, 1}}}, 1);
+  };
+  auto const by_default = ended("");
+  CHECK(by_default > Time{1us} + 2 * 50ns);
+  CHECK(ended("nic.latency = \"150 ns\"\n") == by_default + 2 * 100ns);
 }
