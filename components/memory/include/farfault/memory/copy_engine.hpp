@@ -84,9 +84,9 @@ struct CopyEngineState {
          [](S s) { return s.local_accesses; }},
         {"queued_orders", "count", "copies waiting or under way", StatKind::level,
          [](S s) {
-           std::uint64_t orders = 0;
-           for (auto const& lane : s.lanes) orders += lane.runs.size() - lane.free_runs.size();
-           return orders;
+           std::uint64_t queued = 0;
+           for (auto const& lane : s.lanes) queued += lane.runs.size() - lane.free_runs.size();
+           return queued;
          }},
     });
     return all;
