@@ -14,7 +14,7 @@ void fuzz_one(fuzz::Bytes input) {
   std::uint64_t line = 0;
   for (auto const& m : map.pages) {
     fuzz::expect(pages.insert(m.page).second, "a page has one place");
-    fuzz::expect(m.page >> 36U == 0, "a page's address has 48 bits");
+    fuzz::expect(m.page >> 43U == 0, "a page's address has 48 bits, and 7 of its space");
     fuzz::expect(m.line > line, "lines follow each other");
     line = m.line;
   }
