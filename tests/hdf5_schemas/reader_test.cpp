@@ -119,6 +119,28 @@ TEST_CASE("a sound result has no problems and one that was changed later has") {
   CHECK(problems[0].starts_with("result_digest is "));
 }
 
+TEST_CASE("a series that names applications names one for each instance") {
+  Scratch dir;
+  sample::write(dir / "a.h5");
+  {
+    edit::File const file(dir / "a.h5");
+    auto const* const name = "/timeseries/driver.by_application/application";
+    REQUIRE(H5Ldelete(file, name, H5P_DEFAULT) >= 0);
+    hsize_t const one = 1;
+    auto const space = H5Screate_simple(1, &one, nullptr);
+    auto const shorter = H5Dcreate2(file, name, H5T_C_S1, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    REQUIRE(shorter >= 0);
+    H5Dclose(shorter);
+    H5Sclose(space);
+  }
+  bool found = false;
+  for (auto const& problem : validate(dir / "a.h5"))
+    found = found || problem ==
+                         "/timeseries/driver.by_application/application does not have the length of "
+                         "/timeseries/driver.by_application/instance (2)";
+  CHECK(found);
+}
+
 TEST_CASE("files that are no results are recognised and refused in one sentence") {
   Scratch dir;
   store(dir / "empty", "");

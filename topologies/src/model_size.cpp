@@ -28,7 +28,7 @@ double lines_of(ByteSize size, std::uint32_t line_bytes) {
   return static_cast<double>(size.bytes / line_bytes);
 }
 
-std::array<Part, 4> parts_of(Machine const& m, MachineConfig const& c) {
+std::array<Part, 5> parts_of(Machine const& m, MachineConfig const& c) {
   auto const sms = static_cast<double>(sms_of_gpu(m, c.gpu.sms));
   auto const line = c.gpu.line_bytes;
   auto const sm = kPerSm + kPerLine * lines_of(c.l1_cache.size, line) + kPerTranslation * c.l1_tlb.entries;
@@ -54,14 +54,14 @@ std::array<Part, 4> parts_of(Machine const& m, MachineConfig const& c) {
   double pairs = 0;
   for (std::size_t n = 0; n < m.nodes.size(); ++n)
     if (!is_device(m.nodes[n].kind)) pairs += static_cast<double>(degree[n]) * static_cast<double>(degree[n]);
-  return {
-      {{"its GPUs", gpus * gpu},
-       {"its CPUs", cpus * cpu},
-       {"routes between its nodes", nodes * (4.0 * nodes + 12.0 * (gpus + cpus + nics)) + nics * kPerDevice},
-       {"the links of its switches, each with each", pairs * kPerPairOfSwitchLinks}}};
+  return {{{"its GPUs", gpus * gpu},
+           {"its CPUs", cpus * cpu},
+           {"its NICs", nics * kPerDevice},
+           {"routes between its nodes", nodes * (4.0 * nodes + 12.0 * (gpus + cpus + nics))},
+           {"the links of its switches, each with each", pairs * kPerPairOfSwitchLinks}}};
 }
 
-std::uint64_t total_of(std::array<Part, 4> const& parts) {
+std::uint64_t total_of(std::array<Part, 5> const& parts) {
   double sum = 0;
   for (auto const& part : parts) sum += part.bytes;
   return static_cast<std::uint64_t>(std::min(sum, 1e18));

@@ -36,14 +36,12 @@ struct HostParams {
     t.duration(
         "launch_latency", launch_latency, {1ns, 1s},
         "from the host's launch to a GPU's first block, or from its order to the driver (to copy, allocate "
-        "or "
-        "free)",
+        "or free)",
         "MGPUSim 4.2, MI300A: 5400 cycles for the first kernel, taken as ns; the 1800 of later ones are not "
         "told apart");
     t.duration("done_latency", done_latency, {1ns, 1s},
                "from a GPU's last block, or the driver's end of an order, to the host; where several GPUs "
-               "write back their L2 caches then, also from "
-               "the host's word to do so, and back",
+               "write back their L2 caches then, also from the host's word to do so, and back",
                "assumed");
     block_order.describe(t, "block_order", "how a kernel's blocks are distributed over the GPUs",
                          "MGPUSim, driver: round_robin until March 2021, then runs of ceil(blocks / GPUs); "

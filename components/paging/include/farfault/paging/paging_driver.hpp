@@ -179,8 +179,7 @@ struct PagingDriverStats {
          StatKind::counter, [](S s) { return s.pages_mapped; }},
         {"pages_spilled", "count",
          "pages mapped at their first touch, or allocated, on another device because the memory of theirs "
-         "was "
-         "full",
+         "was full",
          StatKind::counter, [](S s) { return s.pages_spilled; }},
         {"migrations", "count", "pages migrated to the GPU that accessed them", StatKind::counter,
          [](S s) { return s.migrations; }},
