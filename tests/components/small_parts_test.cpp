@@ -47,7 +47,9 @@ Packet packet(PacketKind kind, std::uint32_t tag, std::uint32_t bytes) {
 using Gone = std::vector<std::pair<std::uint32_t, std::int64_t>>;
 Gone transmit(Egress& egress, Time now) {
   Gone gone;
-  egress.transmit(now, [&](Packet const& p, Time done) { gone.push_back({p.tag, picoseconds(done)}); });
+  egress.transmit(now, [&](Packet const& p, Passage const& done) {
+    gone.push_back({p.tag, picoseconds(done.last)});
+  });
   return gone;
 }
 

@@ -153,8 +153,16 @@ TEST_CASE("an IOMMU translation takes the fabric both ways and the IOMMU's TLB")
   }
 }
 
-TEST_CASE("a streaming kernel saturates DRAM to within 2% of width times rate") {
+// With trains all SMs reach a new page at the same time, and wait together for its translation.
+TEST_CASE("a streaming kernel saturates DRAM to within 2% of width times rate, with trains to within 4%") {
+  bool trains = false;
+  SUBCASE("each line by itself") {}
+  SUBCASE("with trains") {
+    trains = true;
+  }
   ModelRun m(
+      std::string("memory.train = ") + (trains ? "4" : "1") +
+      "\n"
       "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"single-gpu\"\nworkload.name = \"stream\"\n"
       "memory.page_size = \"2MiB\"\nmemory.placement = \"interleave\"\nworkload.stream.bytes = "
       "\"192MiB\"\nworkload.stream.bytes_per_lane = 16\n"
@@ -170,7 +178,7 @@ TEST_CASE("a streaming kernel saturates DRAM to within 2% of width times rate") 
   // A row is 2 KiB, 32 lines: its opening is hidden behind the lines of other banks.
   MESSAGE("DRAM: ", static_cast<double>(ideal) / static_cast<double>(taken), " of width times rate");
   CHECK(taken >= ideal);
-  CHECK(static_cast<double>(ideal) / static_cast<double>(taken) > 0.98);
+  CHECK(static_cast<double>(ideal) / static_cast<double>(taken) > (trains ? 0.96 : 0.98));
 }
 
 TEST_CASE("a streaming kernel saturates a PCIe link to within 2% of width times rate") {

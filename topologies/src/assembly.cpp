@@ -72,6 +72,7 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Applicat
   check_applications();
   place_pages(placement);
   make_route_tables();
+  find_trains();
   build_cpus();
   build_gpus();
   build_nics();
@@ -132,6 +133,15 @@ void Assembly::make_route_tables() {
   }
 }
 
+// Of a virtual channel, at the receiving end of a link.
+std::uint64_t Assembly::buffer_of(std::uint32_t l, Bandwidth bandwidth) const {
+  auto const& fabric = config_.fabric;
+  if (fabric.buffer.bytes != 0) return fabric.buffer.bytes;
+  auto const& link = machine_.links[l];
+  auto const largest = fabric.format(link.kind == LinkKind::nvlink).bytes(config_.largest_payload());
+  return covering_buffer(bandwidth, link.latency, largest);
+}
+
 FabricNodeSpec Assembly::fabric_spec(std::uint32_t node, std::string kind, std::size_t own_packets) const {
   auto const& fabric = config_.fabric;
   FabricNodeSpec spec;
@@ -148,16 +158,12 @@ FabricNodeSpec Assembly::fabric_spec(std::uint32_t node, std::string kind, std::
     end.bandwidth = link.a == node ? link.forward : link.backward;
     end.format = fabric.format(link.kind == LinkKind::nvlink);
     auto const largest = end.format.bytes(config_.largest_payload());
-    auto const buffer = [&](Bandwidth bandwidth) {
-      return fabric.buffer.bytes != 0 ? fabric.buffer.bytes
-                                      : covering_buffer(bandwidth, link.latency, largest);
-    };
-    end.buffer = buffer(end.bandwidth);
-    end.batch = credit_batch(buffer(inwards), largest, sharing);
+    end.buffer = buffer_of(l, end.bandwidth);
+    end.batch = credit_batch(buffer_of(l, inwards), largest, sharing);
     end.far_via = number_of(far, l);
     if (is_switch(far)) end.far_route = &route_tables_[far];
     spec.links.push_back(end);
-    spec.passing += buffer(inwards) / end.format.bytes(0);
+    spec.passing += buffer_of(l, inwards) / end.format.bytes(0);
   }
   spec.queue = own_packets + spec.passing;
   return spec;
@@ -357,6 +363,9 @@ void Assembly::build_gpus() {
       sm.page_sizes = config_.memory.page_sizes();
       sm.slices = config_.l2_cache.slices_per_partition();
       sm.memory = AddressMap(sm.slices, config_.l2_cache.interleave.bytes);
+      sm.local_train = local_train_;
+      sm.remote_train = remote_train_;
+      sm.train_block = train_block_;
       sm.moves = config_.driver.migrations;
       sm.scalar_index = static_cast<std::uint16_t>(of_cache);
       sm.scalar_requests = config_.scalar_cache.requests;

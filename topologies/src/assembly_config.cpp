@@ -61,6 +61,10 @@ void MemoryParams::describe(ParamTable& t) {
   t.bytes("page_size", page_size, {ByteSize{4096}, ByteSize{2 * 1024 * 1024}},
           "bytes of a page, a base page where there are large ones: 4KiB or 2MiB",
           "GMMU Bypass, section 5.1: 4 KB");
+  t.count("train", train, {1, 16},
+          "most cache lines that travel as one message, where a warp accesses lines that follow each other: "
+          "each takes the time that it takes alone, but no others come between them; 1: each line by itself",
+          "a choice of the simulator, for speed; no machine has it");
   t.text("large_pages", large_pages,
          "the buffers of the workload that have large pages, where these lie wholly in them: none, all, or "
          "names separated by commas",

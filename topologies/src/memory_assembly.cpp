@@ -14,6 +14,8 @@ Assembly::Memory Assembly::build_memory(std::uint32_t node, std::string const& n
   slice.memory = layout.slice_map();
   slice.applications = applications_.names();
   if (slice.params.partitions > 1) slice.in_partition = slice.params.slices_per_partition();
+  slice.train = local_train_;
+  slice.train_block = train_block_;
   slice.channels = layout.channel_map();
   slice.banks = layout.banks();
   slice.dram_channels = layout.channels_per_slice();
@@ -32,6 +34,8 @@ Assembly::Memory Assembly::build_memory(std::uint32_t node, std::string const& n
   cache.device = slice.device;
   cache.line_bytes = slice.line_bytes;
   cache.memory = layout.channel_map();
+  cache.train = local_train_;
+  cache.train_block = train_block_;
   cache.applications = slice.applications;
   cache.dram_credits = spec.dram.params.queue;
   cache.queue = spec.cache.queue;

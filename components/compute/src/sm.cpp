@@ -103,8 +103,9 @@ bool Sm::must_wait(std::uint32_t context, bool for_stores, Cx& cx) const {
     w.waits_stores = for_stores ? 1 : 0;
     return true;
   }
-  if (w.loads_done > cx.now()) {
-    s.warps.wake(context, w.loads_done);
+  auto const last_done = for_stores ? std::max(w.loads_done, w.stores_done) : w.loads_done;
+  if (last_done > cx.now()) {
+    s.warps.wake(context, last_done);
     return true;
   }
   return false;

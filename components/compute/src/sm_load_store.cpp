@@ -1,5 +1,6 @@
 // The load/store unit of an SM: from a coalesced transaction to its response.
 #include "farfault/compute/sm.hpp"
+#include "farfault/parts/train.hpp"
 
 namespace farfault {
 
@@ -26,6 +27,12 @@ constexpr std::uint64_t SmStats::*count_of(FoundBy translation) {
   }
 }
 
+// When a warp can use line `i` of a train that comes now: after it has arrived, and so from the next edge on
+// where that was at one.
+Time usable(Train train, std::uint32_t i, Time now) {
+  return i == 0 ? now : now + train.until(i) + Duration{1};
+}
+
 }  // namespace
 
 // An outstanding access of the warp is done: wakes it if that was what it waited for.
@@ -33,33 +40,65 @@ void Sm::wake_if_done(std::uint32_t context, Cx& cx) const {
   auto& s = cx.state();
   auto& w = s.warps[context];
   if (w.waits_loads == 0 || w.loads != 0 || (w.waits_stores != 0 && w.stores != 0)) return;
+  auto const at = w.waits_stores != 0 ? std::max(w.loads_done, w.stores_done) : w.loads_done;
   w.waits_loads = 0;
   w.waits_stores = 0;
-  s.warps.wake(context, std::max(w.loads_done, cx.now()));
+  s.warps.wake(context, std::max(at, cx.now()));
+}
+
+// Consecutive lines of one warp in one block of memory, and as many as may be. Of what is not translated yet
+// the device is not known.
+template <class Following>
+std::uint32_t Sm::train_from(LsuItem const& item, std::uint64_t n, Following&& following) const {
+  auto const most = std::max(spec().local_train, spec().remote_train);
+  std::uint32_t lines = 1;
+  for (auto expected = item.address + spec().line_bytes; lines < most && lines <= n; ++lines) {
+    auto const& next = following(lines);
+    if (next.address != expected || (expected ^ item.address) >= spec().train_block ||
+        next.context != item.context || next.access != item.access)
+      break;
+    expected += spec().line_bytes;
+  }
+  return lines;
 }
 
 // Moves transactions through the load/store unit, one per cycle, until it is empty or stalls.
 void Sm::run_load_store(Cx& cx) const {
+  Leaving leaving;
+  if (move_transactions(leaving, cx)) cx.state().warps.load_store_free(cx.state().lsu_free);
+  depart(leaving, cx);
+}
+
+bool Sm::move_transactions(Leaving& leaving, Cx& cx) const {
   auto& s = cx.state();
+  std::uint32_t train = 0;  // of the lines to come
   while (!s.translated.empty()) {
+    auto const& item = s.translated.front();
+    if (train == 0)
+      train = train_from(item, s.translated.size() - 1, [&](std::uint64_t i) { return s.translated[i]; });
     auto const at = std::max(s.lsu_free, cx.now());
-    if (!access(s.translated.front(), at, cx)) return;
+    if (!access(item, at, train, leaving, cx)) return false;
+    --train;
     s.translated.pop();
     s.drain.leave_queue();
     s.lsu_free = spec().clock.after(at);
   }
   for (auto& again = s.faulted.again(); !again.empty(); again.pop()) {
-    if (!translate_item(again.front(), true, cx)) return;
+    if (!translate_item(again.front(), true, 1, leaving, cx)) return false;
     ++s.stats[again.front().stream].replayed;
   }
-  while (s.position < s.current.size()) {
-    if (!translate_item(s.current[s.position], false, cx)) return;
-    ++s.position;
+  for (train = 0; s.position < s.current.size(); ++s.position, --train) {
+    auto const& item = s.current[s.position];
+    if (train == 0)
+      train = train_from(item, s.current.size() - s.position - 1,
+                         [&](std::uint64_t i) { return s.current[s.position + i]; });
+    if (!translate_item(item, false, train, leaving, cx)) return false;
   }
-  s.warps.load_store_free(s.lsu_free);
+  return true;
 }
 
-bool Sm::translate_item(LsuItem const& item, bool again, Cx& cx) const {
+bool Sm::translate_item(LsuItem const& item, bool again, std::uint32_t train, Leaving& leaving,
+                        Cx& cx) const {
   auto& s = cx.state();
   auto const at = std::max(s.lsu_free, cx.now());
   auto const looked_up = at + spec().clock.cycles(spec().l1_tlb.latency);
@@ -67,7 +106,7 @@ bool Sm::translate_item(LsuItem const& item, bool again, Cx& cx) const {
   if (auto const found = s.l1_tlb->lookup(page)) {
     auto translated = item;
     translated.address = found->physical_of(item.address, spec().page_bits);
-    if (!access(translated, looked_up, cx)) return false;
+    if (!access(translated, looked_up, train, leaving, cx)) return false;
     if (!again) ++s.stats[item.stream].l1_tlb_hits;
   } else {
     // What is looked up again has had its place among the faulted, and gets it back: else it could wait for
@@ -153,38 +192,70 @@ void Sm::acknowledge_invalidations(Cx& cx) const {
   });
 }
 
-bool Sm::has_credit(PhysAddr address, SmState const& s) const {
-  if (device_of(address) != spec().device) return s.remote_credits != 0;
-  return s.slice_credits[spec().memory.slice(offset_of(address))] != 0;
+std::uint32_t Sm::credits(PhysAddr address, SmState const& s) const {
+  if (device_of(address) != spec().device) return s.remote_credits;
+  return s.slice_credits[spec().memory.slice(offset_of(address))];
 }
 
-void Sm::send(LsuItem const& item, std::uint32_t tag, Time at, Cx& cx) const {
+void Sm::send(LsuItem const& item, std::uint32_t tag, Time at, Leaving& leaving, Cx& cx) const {
   auto& s = cx.state();
-  auto const address = item.address;
-  tag |= s.drain.send() << kGenerationBit | std::uint32_t{item.stream} << kStreamBit;
-  MemRequest const request{address,     tag,        static_cast<std::uint16_t>(spec().index),
-                           item.access, item.bytes, {item.space, item.application}};
-  if (device_of(address) != spec().device) {
+  auto const generation = s.drain.send();
+  bool const remote = device_of(item.address) != spec().device;
+  if (remote) {
     --s.remote_credits;
     ++s.stats[item.stream].remote_accesses;
-    cx.send(remote_request, request, at - cx.now());
   } else {
-    auto const slice = spec().memory.slice(offset_of(address));
-    --s.slice_credits[slice];
-    cx.send(memory_request, slice, request, at - cx.now());
+    --s.slice_credits[spec().memory.slice(offset_of(item.address))];
   }
+  tag |= generation << kGenerationBit | std::uint32_t{item.stream} << kStreamBit;
+  auto& r = leaving.request;
+  if (leaving.lines != 0 && leaving.lines < (remote ? spec().remote_train : spec().local_train) &&
+      item.address == r.address + std::uint64_t{leaving.lines} * spec().line_bytes &&
+      (item.address ^ r.address) < spec().train_block && item.access == r.access &&
+      item.bytes == spec().line_bytes && r.bytes == spec().line_bytes && item.context == leaving.context &&
+      generation == (r.tag >> kGenerationBit & 1)) {
+    ++leaving.lines;
+    leaving.last = at;
+    return;
+  }
+  depart(leaving, cx);
+  leaving = {{item.address,
+              tag,
+              static_cast<std::uint16_t>(spec().index),
+              item.access,
+              item.bytes,
+              {item.space, item.application}},
+             at,
+             at,
+             1,
+             item.context};
 }
 
-// A translated transaction at the L1 cache; false when it has to wait for an MSHR or a credit.
-bool Sm::access(LsuItem const& item, Time at, Cx& cx) const {
+void Sm::depart(Leaving& leaving, Cx& cx) const {
+  if (leaving.lines == 0) return;
+  auto& request = leaving.request;
+  request.train = train_between(leaving.first, leaving.last, leaving.lines - 1);
+  auto const in = leaving.first - cx.now();
+  if (device_of(request.address) != spec().device)
+    cx.send(remote_request, request, in);
+  else
+    cx.send(memory_request, spec().memory.slice(offset_of(request.address)), request, in);
+  leaving.lines = 0;
+}
+
+// A translated transaction at the L1 cache; false when it has to wait for an MSHR or a credit: for as many as
+// the lines that travel with it take, so that none travels alone because others were before it.
+bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leaving, Cx& cx) const {
   auto& s = cx.state();
   auto const line = item.address / spec().line_bytes;
   auto const looked_up = at + spec().clock.cycles(spec().l1_cache.latency);
+  bool const remote = device_of(item.address) != spec().device;
+  train = std::min(train, remote ? spec().remote_train : spec().local_train);
   if (item.access == Access::write) {
-    if (!has_credit(item.address, s)) return false;
+    if (credits(item.address, s) < train) return false;
     s.l1.lookup(line);
     ++s.stats[item.stream].stores;
-    send(item, kStoreTag | item.context, looked_up, cx);
+    send(item, kStoreTag | item.context, looked_up, leaving, cx);
     return true;
   }
   if (s.l1.lookup(line)) {
@@ -198,11 +269,12 @@ bool Sm::access(LsuItem const& item, Time at, Cx& cx) const {
   if (!s.l1_mshrs.can_wait()) return false;
   auto entry = s.l1_mshrs.find(line);
   if (!entry) {
-    if (s.l1_mshrs.full() || !has_credit(item.address, s)) return false;
+    if (s.l1_mshrs.free() < train || !s.l1_mshrs.can_wait(train) || credits(item.address, s) < train)
+      return false;
     entry = s.l1_mshrs.allocate(line);
     auto whole_line = item;
     whole_line.bytes = static_cast<std::uint8_t>(spec().line_bytes);
-    send(whole_line, *entry, looked_up, cx);
+    send(whole_line, *entry, looked_up, leaving, cx);
   }
   s.l1_mshrs.wait(*entry, item.context);
   ++s.stats[item.stream].l1_misses;
@@ -212,27 +284,34 @@ bool Sm::access(LsuItem const& item, Time at, Cx& cx) const {
 void Sm::on_memory(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   auto& stats = s.stats[m.tag >> kStreamBit & (kMostStreams - 1)];
+  auto const lines = m.train.lines();
   bool const hit = m.found_by == FoundBy::cache;
   if (device_of(m.address) != spec().device) {
-    ++s.remote_credits;
-    ++(hit ? stats.remote_l2_hits : stats.remote_l2_misses);
+    s.remote_credits += lines;
+    (hit ? stats.remote_l2_hits : stats.remote_l2_misses) += lines;
   } else {
-    ++s.slice_credits[spec().memory.slice(offset_of(m.address))];
-    ++(hit ? stats.l2_hits : stats.l2_misses);
+    s.slice_credits[spec().memory.slice(offset_of(m.address))] += lines;
+    (hit ? stats.l2_hits : stats.l2_misses) += lines;
   }
-  s.drain.answered(m.tag >> kGenerationBit & 1);
+  s.drain.answered(m.tag >> kGenerationBit & 1, lines);
   auto const number = m.tag & kNumberMask;
   if ((m.tag & kStoreTag) != 0) {
-    --s.warps[number].stores;
+    auto& w = s.warps[number];
+    w.stores -= lines;
+    w.stores_done = std::max(w.stores_done, usable(m.train, lines - 1, cx.now()));
     wake_if_done(number, cx);
   } else {
-    s.l1.fill(s.l1_mshrs.key(number), false);
-    s.l1_mshrs.release(number, [&](std::uint32_t context) {
-      auto& w = s.warps[context];
-      --w.loads;
-      w.loads_done = std::max(w.loads_done, cx.now());
-      wake_if_done(context, cx);
-    });
+    auto const first = m.address / spec().line_bytes;
+    for (std::uint32_t i = 0; i < lines; ++i) {
+      auto const at = usable(m.train, i, cx.now());
+      s.l1.fill(first + i, false);
+      s.l1_mshrs.release(*s.l1_mshrs.find(first + i), [&](std::uint32_t context) {
+        auto& w = s.warps[context];
+        --w.loads;
+        w.loads_done = std::max(w.loads_done, at);
+        wake_if_done(context, cx);
+      });
+    }
   }
   if (lsu_busy(s)) run_load_store(cx);
   acknowledge_invalidations(cx);

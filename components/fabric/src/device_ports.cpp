@@ -16,14 +16,15 @@ void Rdma::on_remote(MemRequest const& m, Cx& cx) const {
   FF_CHECK(!s.free_outbound.empty(), path() + ": more remote accesses than credits");
   auto const entry = s.free_outbound.back();
   s.free_outbound.pop_back();
-  s.outbound[entry] = {m.tag, m.from, 0};
-  ++(m.access == Access::read ? s.stats.reads_sent : s.stats.writes_sent);
+  s.outbound[entry] = {m.tag, m.from, static_cast<std::uint16_t>(m.train.lines())};
+  (m.access == Access::read ? s.stats.reads_sent : s.stats.writes_sent) += m.train.lines();
   Packet p{};
   p.kind = m.access == Access::read ? PacketKind::read_request : PacketKind::write_request;
   p.address = m.address;
   p.tag = entry;
   p.bytes = m.bytes;
   p.requester = m.requester;
+  p.set_train(m.train);
   p.destination = spec().nodes->of(device_of(m.address));
   post(p, cx);
 }
@@ -81,10 +82,12 @@ void Rdma::receive(Packet const& m, Cx& cx) const {
   }
   FF_CHECK(m.kind == PacketKind::read_response || m.kind == PacketKind::write_response,
            path() + ": a packet that a GPU does not take");
-  auto const requester = s.outbound[m.tag];
-  s.free_outbound.push_back(m.tag);
+  auto& requester = s.outbound[m.tag];
+  requester.lines = static_cast<std::uint16_t>(requester.lines - m.train().lines());
+  if (requester.lines == 0) s.free_outbound.push_back(m.tag);
   auto const access = m.kind == PacketKind::read_response ? Access::read : Access::write;
-  cx.send(remote_response, requester.from, MemResponse{m.address, requester.tag, access, m.found_by, {}});
+  cx.send(remote_response, requester.from,
+          MemResponse{m.address, requester.tag, access, m.found_by, {}, m.train()});
 }
 
 // ---- CpuPort

@@ -11,17 +11,19 @@ std::string describe_waiting(std::uint64_t queued) {
   return queued == 0 ? std::string{} : std::to_string(queued) + " packets queued for a link";
 }
 
-// Sends the packets of `egress` that have a credit; calls `gone(packet, departure)` for each.
+// Sends the packets of `egress` that have a credit; calls `gone(packet, departure of its last line)` for
+// each.
 template <class Cx, class Gone>
 void send_packets(Egress& egress, LinkEnd const& link, Out<Packet> const& port, Cx& cx, Gone&& gone) {
-  egress.transmit(cx.now(), [&](Packet& p, Time done) {
+  egress.transmit(cx.now(), [&](Packet& p, Passage const& done) {
     auto const arrived_via = p.via;
+    p.set_train(done.train(p.train().more));
     p.via = link.far_via;
     std::uint32_t const output = link.far_route == nullptr ? 0 : link.far_route->next(p).link;
     FF_CHECK(output != RouteTable::kNone, "a packet for a node to which the next switch has no route");
-    cx.send(port, output, p, done - cx.now());
+    cx.send(port, output, p, done.first - cx.now());
     p.via = arrived_via;
-    gone(p, done);
+    gone(p, done.last);
   });
 }
 
@@ -32,7 +34,7 @@ void return_credit(FabricNodeSpec const& node, std::vector<Out<Credit>> const& p
   auto const& link = node.links[packet.via];
   auto const channel = static_cast<std::uint16_t>(channel_of(packet.kind));
   auto& owed = owed_credits[packet.via * std::size_t{kChannels} + channel];
-  owed += link.format.bytes(packet.payload);
+  owed += link.format.bytes(packet.payload) * packet.train().lines();
   if (owed < link.batch) return;
   cx.send(ports[packet.via], Credit{link.far_via, channel, owed}, at - cx.now());
   owed = 0;
@@ -115,6 +117,7 @@ PortState FabricPort::initial() const {
   for (auto i = p.outbound; i > 0; --i) s.free_outbound.push_back(i - 1);
   s.inbound.resize(p.inbound);
   for (auto i = p.inbound; i > 0; --i) s.free_inbound.push_back(i - 1);
+  s.free_lines = p.inbound;
   s.slice_credits.assign(p.slices, p.memory_credits);
   s.held = Ring<Packet>(p.fabric.passing);
   return s;
@@ -165,7 +168,7 @@ void FabricPort::transmit(std::uint32_t link, Cx& cx) const {
     if (p.source != fabric.node)
       release_buffer(p, done, cx);
     else if (p.kind == PacketKind::read_response || p.kind == PacketKind::write_response)
-      --s.queued_responses;
+      s.queued_responses -= p.train().lines();
   });
 }
 
@@ -191,37 +194,45 @@ void FabricPort::on_packet(Packet const& m, Cx& cx) const {
     return;
   }
   if (m.kind == PacketKind::read_request || m.kind == PacketKind::write_request) {
-    ++(m.kind == PacketKind::read_request ? s.stats.reads_received : s.stats.writes_received);
+    (m.kind == PacketKind::read_request ? s.stats.reads_received : s.stats.writes_received) +=
+        m.train().lines();
     if (!s.held.empty() || !serve(m, cx)) s.held.push(m);
     return;
   }
   if (m.kind == PacketKind::translate_request || m.kind == PacketKind::translate_response)
     ++s.stats.translations_received;
   receive(m, cx);
-  release_buffer(m, cx.now(), cx);
+  release_buffer(m, cx.now() + m.train().length(), cx);
 }
 
 bool FabricPort::serve(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const slice = spec().memory.slice(offset_of(m.address));
-  // A request keeps its entry until the response has left, so that responses never outgrow their queue.
-  if (s.free_inbound.size() <= s.queued_responses || s.slice_credits[slice] == 0) return false;
+  auto const train = m.train();
+  // A line keeps its place until its response has left, so that responses never outgrow their queue.
+  if (s.free_lines < s.queued_responses + train.lines() || s.slice_credits[slice] < train.lines())
+    return false;
   auto const entry = s.free_inbound.back();
   s.free_inbound.pop_back();
-  --s.slice_credits[slice];
-  s.inbound[entry] = {m.tag, m.source, m.bytes, 0};
+  s.free_lines -= train.lines();
+  s.slice_credits[slice] -= train.lines();
+  s.inbound[entry] = {m.tag, m.source, m.bytes, static_cast<std::uint8_t>(train.lines())};
   auto const access = m.kind == PacketKind::read_request ? Access::read : Access::write;
   cx.send(memory_request, slice,
-          MemRequest{m.address, entry, spec().memory_port, access, m.bytes, m.requester});
-  release_buffer(m, cx.now(), cx);
+          MemRequest{m.address, entry, spec().memory_port, access, m.bytes, m.requester, 0, train});
+  release_buffer(m, cx.now() + train.length(), cx);
   return true;
 }
 
 void FabricPort::on_memory(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  ++s.slice_credits[spec().memory.slice(offset_of(m.address))];
+  auto const lines = m.train.lines();
+  s.slice_credits[spec().memory.slice(offset_of(m.address))] += lines;
+  auto& waiting = s.inbound[m.tag].lines;
+  waiting = static_cast<std::uint8_t>(waiting - lines);
   auto const requester = s.inbound[m.tag];
-  s.free_inbound.push_back(m.tag);
+  if (requester.lines == 0) s.free_inbound.push_back(m.tag);
+  s.free_lines += lines;
   Packet p{};
   p.kind = m.access == Access::read ? PacketKind::read_response : PacketKind::write_response;
   p.address = m.address;
@@ -229,7 +240,8 @@ void FabricPort::on_memory(MemResponse const& m, Cx& cx) const {
   p.bytes = requester.bytes;
   p.found_by = m.found_by;
   p.destination = requester.source;
-  ++s.queued_responses;
+  p.set_train(m.train);
+  s.queued_responses += lines;
   post(p, cx);
   serve_held(cx);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "farfault/parts/train.hpp"
+
 namespace farfault {
 
 DramChannelState DramChannel::initial() const {
@@ -31,7 +33,8 @@ std::string DramChannel::waiting_for() const {
 void DramChannel::on_request(MemRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   FF_CHECK(s.queue.size() < spec().params.queue, path() + ": a request came without a credit");
-  s.queue_depth.add(s.queue.size());
+  auto const lines = m.train.lines();
+  s.queue_depth.add(s.queue.size(), lines);
   auto const local = spec().memory.local(offset_of(m.address));
   auto const row = local / spec().params.row.bytes;
   s.queue.push_back({m, row, DramBanks::bank_of(row, spec().params.banks), 0});
@@ -78,9 +81,23 @@ void DramChannel::schedule(Cx& cx) const {
              path() + ": " + spec().section + ".scheduler picks a request that is not there");
     auto const chosen = s.queue[i];
     s.queue.erase(s.queue.begin() + static_cast<std::ptrdiff_t>(i));
-    auto const access = chosen.request.access;
-    auto const burst = spec().params.bandwidth.time_for(chosen.request.bytes);
-    auto const bus = earliest_on_bus(s, access);
+    if (chosen.request.access == Access::write) --s.queued_writes;
+    transfer(chosen, cx);
+  }
+}
+
+// All lines of a request, one after the other: its row stays open.
+void DramChannel::transfer(DramPending const& chosen, Cx& cx) const {
+  auto& s = cx.state();
+  auto const t = timing();
+  auto const& m = chosen.request;
+  auto const lines = m.train.lines();
+  auto const burst = spec().params.bandwidth.time_for(m.bytes);
+  if (m.access != s.last) ++s.stats.turn_arounds;
+  Passage done{};
+  for (std::uint32_t i = 0; i < lines; ++i) {
+    auto const bus = earliest_on_bus(s, m.access);
+    s.last = m.access;
     auto data = std::max(bus, s.banks.earliest_data(chosen.bank, chosen.row, cx.now(), t));
     if (data + burst > s.next_refresh) {
       refresh(s, s.next_refresh);
@@ -90,21 +107,20 @@ void DramChannel::schedule(Cx& cx) const {
     ++(s.banks.row_open(chosen.bank, chosen.row) ? s.stats.row_hits : s.stats.row_misses);
     s.banks.access(chosen.bank, chosen.row, data, t);
     s.bus_free = data + burst;
-    if (access == Access::write) --s.queued_writes;
-    if (access != s.last) ++s.stats.turn_arounds;
-    s.last = access;
-    ++(access == Access::read ? s.stats.reads : s.stats.writes);
-    auto const& requester = chosen.request.requester;
-    if (is_walk(requester.kind)) ++s.by_requester[requester.application].walk_reads;
-    if (requester.kind == RequestKind::data && access == Access::read)
-      ++s.by_requester[requester.application].data_reads;
-    if (requester.kind == RequestKind::copy) ++s.stats.copies;
-    s.stats.bytes += chosen.request.bytes;
-    s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(burst));
-    cx.send(response, chosen.request.from,
-            MemResponse{chosen.request.address, chosen.request.tag, chosen.request.access},
-            s.bus_free - cx.now() + spec().params.controller_latency);
+    if (i == 0) done.first = s.bus_free;
   }
+  done.last = std::max(s.bus_free, cx.now() + m.train.length() + t.t_cl + burst);
+  (m.access == Access::read ? s.stats.reads : s.stats.writes) += lines;
+  auto const& requester = m.requester;
+  if (is_walk(requester.kind)) s.by_requester[requester.application].walk_reads += lines;
+  if (requester.kind == RequestKind::data && m.access == Access::read)
+    s.by_requester[requester.application].data_reads += lines;
+  if (requester.kind == RequestKind::copy) s.stats.copies += lines;
+  s.stats.bytes += std::uint64_t{m.bytes} * lines;
+  s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(burst)) * lines;
+  cx.send(response, m.from,
+          MemResponse{m.address, m.tag, m.access, FoundBy::memory, {}, done.train(m.train.more)},
+          done.first - cx.now() + spec().params.controller_latency);
 }
 
 }  // namespace farfault

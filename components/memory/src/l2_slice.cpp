@@ -67,38 +67,54 @@ void L2Slice::on_request(MemRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   FF_INVARIANT(device_of(m.address) == spec().device, path() + ": a request for another device's memory");
   s.count_request(m);
-  if (!s.stalled.empty() || !serve(m, false, cx)) {
-    ++s.stats.mshr_stalls;
-    s.stalled.push(m);
+  auto rest = m;
+  Leaving leaving;
+  if (!s.stalled.empty() || !serve(rest, false, leaving, cx)) {
+    s.stats.mshr_stalls += rest.train.lines();
+    s.stalled.push(rest);
+  }
+  send_all(leaving, cx);
+}
+
+bool L2Slice::serve(MemRequest& m, bool far, Leaving& leaving, Cx& cx) const {
+  auto& s = cx.state();
+  auto const now = cx.now();
+  auto slot = std::max(s.port_free, now);
+  for (auto arrival = now;; arrival += m.train.until(1)) {
+    auto const left = m.train.lines();
+    if (!serve_line(m, far, left, std::max(slot, arrival), leaving, cx)) return false;
+    s.port_free = slot = busy_until(slot);
+    if (left == 1) return true;
+    --m.train.more;
+    m.address += spec().line_bytes;
   }
 }
 
-bool L2Slice::serve(MemRequest const& m, bool far, Cx& cx) const {
+bool L2Slice::serve_line(MemRequest const& m, bool far, std::uint32_t left, Time at, Leaving& leaving,
+                         Cx& cx) const {
   auto& s = cx.state();
   auto const line = line_of(m.address);
-  auto const at = std::max(s.port_free, cx.now());
   auto const looked_up = at + spec().clock.cycles(spec().params.latency);
   L2Waiter asker{m.tag, m.from, far ? std::uint8_t{1} : std::uint8_t{0}};
-  if (spec().params.hardware_coherent() && partition_of(m.address) != partition()) {
-    if (!serve_from_home(m, line, asker, looked_up, cx)) return false;
-    s.port_free = busy_until(at);
-    return true;
-  }
+  if (spec().params.hardware_coherent() && partition_of(m.address) != partition())
+    return serve_from_home(m, line, left, asker, looked_up, leaving, cx);
   bool const hit = m.access == Access::write ? s.cache.write(line) : s.cache.lookup(line);
-  if (!hit && !room_for_victim(s)) return false;
   if (hit || m.access == Access::write) {
-    if (!hit) put(line, true, cx);
+    if (!hit && !room_for_victims(s, left)) return false;
+    if (!hit) put(line, true, leaving.to_memory, cx);
     if (hit) asker.found_by = FoundBy::cache;
-    answer(asker, m.address, m.access, looked_up, cx);
+    answer(asker, m.address, m.access, looked_up, leaving.answers, cx);
   } else {
-    if (!s.mshrs.can_wait()) return false;
+    if (!room_for_victims(s, 1) || !s.mshrs.can_wait()) return false;
     auto entry = s.mshrs.find(line);
     if (!entry) {
       auto const channel = channel_of(m.address);
-      if (s.mshrs.full() || s.dram_credits[channel] == 0) return false;
+      if (s.mshrs.free() < left || !s.mshrs.can_wait(left) || !room_for_victims(s, left) ||
+          s.dram_credits[channel] < left)
+        return false;
       entry = s.mshrs.allocate(line);
       to_memory(m.address & ~(PhysAddr{spec().line_bytes} - 1), Access::read, *entry, m.requester, looked_up,
-                cx);
+                leaving.to_memory, cx);
     }
     s.mshrs.wait(*entry, asker);
   }
@@ -106,12 +122,11 @@ bool L2Slice::serve(MemRequest const& m, bool far, Cx& cx) const {
     s.count_hit(m.requester);
   else
     ++(hit ? s.stats.hits : s.stats.misses);
-  s.port_free = busy_until(at);
   return true;
 }
 
 void L2Slice::to_memory(PhysAddr line, Access access, std::uint32_t tag, Requester requester, Time at,
-                        Cx& cx) const {
+                        Run& run, Cx& cx) const {
   auto& s = cx.state();
   auto const channel = channel_of(line);
   --s.dram_credits[channel];
@@ -119,59 +134,104 @@ void L2Slice::to_memory(PhysAddr line, Access access, std::uint32_t tag, Request
     at += spec().clock.cycles(2 * std::uint64_t{spec().params.partition_latency});  // there and back
     ++s.stats.far_misses;
   }
-  cx.send(dram, channel,
-          MemRequest{line, tag, spec().dram_port, access, static_cast<std::uint8_t>(spec().line_bytes),
-                     requester},
-          at - cx.now());
+  auto const to = static_cast<std::uint16_t>(channel);
+  // The tag of a read is that of its first line; a write's says what it is for.
+  if (continues(run, line, access, to) && requester == run.requester &&
+      (access == Access::read || tag == run.tag)) {
+    ++run.lines;
+    run.last = std::max(run.last, at);
+    return;
+  }
+  send_to_memory(run, cx);
+  run = {line, at, at, tag, 1, to, access, FoundBy::memory, requester, 0, 0};
 }
 
-void L2Slice::answer(L2Waiter to, PhysAddr address, Access access, Time at, Cx& cx) const {
+void L2Slice::send_to_memory(Run& run, Cx& cx) const {
+  if (run.lines == 0) return;
+  cx.send(dram, run.to,
+          MemRequest{run.address, run.tag, spec().dram_port, run.access,
+                     static_cast<std::uint8_t>(spec().line_bytes), run.requester, 0, run.train()},
+          run.first - cx.now());
+  run.lines = 0;
+}
+
+// Lines take the response port one after the other; those of a run from when it is free for the first.
+void L2Slice::answer(L2Waiter to, PhysAddr address, Access access, Time at, Run& run, Cx& cx) const {
   auto& s = cx.state();
-  auto const start = std::max(at, s.answer_free);
-  s.answer_free = busy_until(start);
-  cx.send(to.far == 0 ? response : far_response, to.from,
-          MemResponse{address, to.tag, access, to.found_by, {}}, start - cx.now());
+  bool const more = continues(run, address, access, to.from) && run.tag == to.tag &&
+                    run.found_by == to.found_by && run.far == to.far;
+  auto const slot = more ? s.answer_free : std::max(at, s.answer_free);
+  auto const start = std::max(at, slot);
+  s.answer_free = busy_until(slot);
+  if (more) {
+    ++run.lines;
+    run.last = std::max(run.last, start);
+    return;
+  }
+  send_answers(run, cx);
+  run = {address, start, start, to.tag, 1, to.from, access, to.found_by, {}, 0, to.far};
 }
 
-void L2Slice::put(std::uint64_t line, bool dirty, Cx& cx) const {
+void L2Slice::send_answers(Run& run, Cx& cx) const {
+  if (run.lines == 0) return;
+  cx.send(run.far == 0 ? response : far_response, run.to,
+          MemResponse{run.address, run.tag, run.access, run.found_by, {}, run.train()}, run.first - cx.now());
+  run.lines = 0;
+}
+
+void L2Slice::send_all(Leaving& leaving, Cx& cx) const {
+  send_answers(leaving.answers, cx);
+  send_to_memory(leaving.to_memory, cx);
+  send_to_home(leaving.to_home, cx);
+}
+
+void L2Slice::put(std::uint64_t line, bool dirty, Run& to_memory, Cx& cx) const {
   auto& s = cx.state();
   auto const victim = s.cache.fill(line, dirty);
   if (!victim || !victim->dirty) return;
   s.writebacks.push(victim->line);
-  write_back(cx);
+  write_back(to_memory, cx);
 }
 
-void L2Slice::write_back(Cx& cx) const {
+void L2Slice::write_back(Run& run, Cx& cx) const {
   auto& s = cx.state();
   while (!s.writebacks.empty()) {
     auto const address = address_of(s.writebacks.front());
     if (s.dram_credits[channel_of(address)] == 0) return;
     ++s.stats.writebacks;
-    to_memory(address, Access::write, kEviction, kWriteBack, cx.now(), cx);
+    to_memory(address, Access::write, kEviction, kWriteBack, cx.now(), run, cx);
     s.writebacks.pop();
   }
 }
 
 void L2Slice::on_dram(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  ++s.dram_credits[channel_of(m.address)];
+  auto const lines = m.train.lines();
+  Leaving leaving;
+  s.dram_credits[channel_of(m.address)] += lines;
   if (m.access == Access::read) {
-    auto const line = s.mshrs.key(m.tag);
-    put(line, false, cx);
-    s.mshrs.release(m.tag, [&](L2Waiter const& to) { answer(to, m.address, Access::read, cx.now(), cx); });
+    auto const first = line_of(m.address);  // of a train that a cache has split, the tag is another line's
+    for (std::uint32_t i = 0; i < lines; ++i) {
+      put(first + i, false, leaving.to_memory, cx);
+      s.mshrs.release(*s.mshrs.find(first + i), [&](L2Waiter const& to) {
+        answer(to, m.address + std::uint64_t{i} * spec().line_bytes, Access::read,
+               cx.now() + m.train.until(i), leaving.answers, cx);
+      });
+    }
   } else if (m.tag == kFlush) {
-    --s.flush.writes;
+    s.flush.writes -= lines;
   }
-  write_back(cx);
-  go_on_with_flushes(cx);
-  resume_stalled(cx);
+  write_back(leaving.to_memory, cx);
+  go_on_with_flushes(leaving, cx);
+  resume_stalled(leaving, cx);
+  send_all(leaving, cx);
 }
 
-void L2Slice::resume_stalled(Cx& cx) const {
+void L2Slice::resume_stalled(Leaving& leaving, Cx& cx) const {
   auto& s = cx.state();
   auto const next_of = [&](bool far) {
     auto& queue = far ? s.far.stalled : s.stalled;
-    if (queue.empty() || !serve(queue.front(), far, cx)) return false;
+    if (queue.empty() || !serve(queue.front(), far, leaving, cx)) return false;
     queue.pop();
     s.far.turn = far ? 0 : 1;
     return true;
@@ -183,14 +243,16 @@ void L2Slice::resume_stalled(Cx& cx) const {
 void L2Slice::on_flush(Flush const& m, Cx& cx) const {
   auto& asked = cx.state().flush.asked;
   asked.push(m);
-  if (asked.size() == 1) go_on_with_flushes(cx);
+  Leaving leaving;
+  if (asked.size() == 1) go_on_with_flushes(leaving, cx);
+  send_all(leaving, cx);
 }
 
-void L2Slice::go_on_with_flushes(Cx& cx) const {
+void L2Slice::go_on_with_flushes(Leaving& leaving, Cx& cx) const {
   auto& s = cx.state();
   while (!s.flush.asked.empty()) {
     auto const now = s.flush.asked.front();
-    if (!write_dirty(now, cx)) return;
+    if (!write_dirty(now, leaving.to_memory, cx)) return;
     if (now.frame != kNoFrame)
       s.cache.drop([&](std::uint64_t line) { return in_page(line, now); });
     else if (spec().params.software_coherent())
@@ -201,7 +263,7 @@ void L2Slice::go_on_with_flushes(Cx& cx) const {
   }
 }
 
-bool L2Slice::write_dirty(Flush const& wanted, Cx& cx) const {
+bool L2Slice::write_dirty(Flush const& wanted, Run& run, Cx& cx) const {
   auto& s = cx.state();
   while (auto const dirty = s.cache.first_dirty(s.flush.next)) {
     s.flush.next = dirty->place;
@@ -213,7 +275,7 @@ bool L2Slice::write_dirty(Flush const& wanted, Cx& cx) const {
       s.cache.clean(dirty->place);
       ++s.flush.writes;
       ++(wanted.frame == kNoFrame ? s.stats.kernel_end_writebacks : s.stats.page_writebacks);
-      to_memory(address, Access::write, kFlush, kWriteBack, at, cx);
+      to_memory(address, Access::write, kFlush, kWriteBack, at, run, cx);
     }
     ++s.flush.next;
   }

@@ -13,79 +13,118 @@ FarState::FarState(L2CacheParams const& p)
   for (auto i = static_cast<std::uint32_t>(writes.size()); i > 0; --i) free_writes.push_back(i - 1);
 }
 
-bool L2Slice::serve_from_home(MemRequest const& m, std::uint64_t line, L2Waiter asker, Time looked_up,
-                              Cx& cx) const {
+bool L2Slice::serve_from_home(MemRequest const& m, std::uint64_t line, std::uint32_t left, L2Waiter asker,
+                              Time looked_up, Leaving& leaving, Cx& cx) const {
   auto& s = cx.state();
   bool const hit = s.cache.lookup(line);
   if (m.access == Access::read) {
-    if (!hit) return read_from_home(m, line, asker, looked_up, cx);
+    if (!hit) return read_from_home(m, line, left, asker, looked_up, leaving, cx);
     asker.found_by = FoundBy::cache;
-    answer(asker, m.address, Access::read, looked_up, cx);
+    answer(asker, m.address, Access::read, looked_up, leaving.answers, cx);
     s.count_hit(m.requester);
     return true;
   }
-  auto const home = partition_of(m.address);
-  if (s.far.credits[home] == 0) return false;
+  auto const home = static_cast<std::uint16_t>(partition_of(m.address));
+  if (s.far.credits[home] < left) return false;
   --s.far.credits[home];
-  auto const tag = s.far.free_writes.back();
-  s.far.free_writes.pop_back();
-  s.far.writes[tag] = asker;
   ++s.stats.misses;
   ++s.stats.far_misses;
-  cx.send(home_request, home,
-          MemRequest{m.address, tag, static_cast<std::uint16_t>(partition()), Access::write, m.bytes,
-                     m.requester},
-          looked_up - cx.now());
+  auto& run = leaving.to_home;
+  bool more = continues(run, m.address, Access::write, home) && m.requester == run.requester;
+  if (more) {
+    auto const& first = s.far.writes[run.tag].asker;
+    more = first.tag == asker.tag && first.from == asker.from;
+  }
+  if (more) {
+    ++s.far.writes[run.tag].lines;
+    ++run.lines;
+    run.last = std::max(run.last, looked_up);
+    return true;
+  }
+  send_to_home(run, cx);
+  auto const tag = s.far.free_writes.back();
+  s.far.free_writes.pop_back();
+  s.far.writes[tag] = {asker, 1};
+  run = {m.address,     looked_up,       looked_up,   tag,     1, home,
+         Access::write, FoundBy::memory, m.requester, m.bytes, 0};
   return true;
 }
 
-bool L2Slice::read_from_home(MemRequest const& m, std::uint64_t line, L2Waiter asker, Time looked_up,
-                             Cx& cx) const {
+bool L2Slice::read_from_home(MemRequest const& m, std::uint64_t line, std::uint32_t left, L2Waiter asker,
+                             Time looked_up, Leaving& leaving, Cx& cx) const {
   auto& s = cx.state();
-  if (!room_for_far_victim(s) || !s.far.mshrs.can_wait()) return false;
+  if (!room_for_far_victims(s, 1) || !s.far.mshrs.can_wait()) return false;
   auto entry = s.far.mshrs.find(line);
   if (!entry) {
-    auto const home = partition_of(m.address);
-    if (s.far.mshrs.full() || s.far.credits[home] == 0) return false;
+    auto const home = static_cast<std::uint16_t>(partition_of(m.address));
+    if (s.far.mshrs.free() < left || !s.far.mshrs.can_wait(left) || !room_for_far_victims(s, left) ||
+        s.far.credits[home] < left)
+      return false;
     entry = s.far.mshrs.allocate(line);
     --s.far.credits[home];
     ++s.stats.far_misses;
-    cx.send(home_request, home,
-            MemRequest{m.address & ~(PhysAddr{spec().line_bytes} - 1), *entry,
-                       static_cast<std::uint16_t>(partition()), Access::read,
-                       static_cast<std::uint8_t>(spec().line_bytes), m.requester},
-            looked_up - cx.now());
+    auto const address = m.address & ~(PhysAddr{spec().line_bytes} - 1);
+    auto& run = leaving.to_home;
+    if (continues(run, address, Access::read, home) && m.requester == run.requester) {
+      ++run.lines;
+      run.last = std::max(run.last, looked_up);
+    } else {
+      send_to_home(run, cx);
+      auto const bytes = static_cast<std::uint8_t>(spec().line_bytes);
+      run = {address,      looked_up,       looked_up,   *entry, 1, home,
+             Access::read, FoundBy::memory, m.requester, bytes,  0};
+    }
   }
   s.far.mshrs.wait(*entry, asker);
   ++s.stats.misses;
   return true;
 }
 
+void L2Slice::send_to_home(Run& run, Cx& cx) const {
+  if (run.lines == 0) return;
+  cx.send(home_request, run.to,
+          MemRequest{run.address, run.tag, static_cast<std::uint16_t>(partition()), run.access, run.bytes,
+                     run.requester, 0, run.train()},
+          run.first - cx.now());
+  run.lines = 0;
+}
+
 void L2Slice::on_far_request(MemRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   FF_INVARIANT(partition_of(m.address) == partition(), path() + ": it is not the home of this address");
-  ++s.stats.far_requests;
-  if (!s.far.stalled.empty() || !serve(m, true, cx)) {
-    ++s.stats.mshr_stalls;
-    s.far.stalled.push(m);
+  auto rest = m;
+  s.stats.far_requests += m.train.lines();
+  Leaving leaving;
+  if (!s.far.stalled.empty() || !serve(rest, true, leaving, cx)) {
+    s.stats.mshr_stalls += rest.train.lines();
+    s.far.stalled.push(rest);
   }
+  send_all(leaving, cx);
 }
 
 void L2Slice::on_home_response(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  ++s.far.credits[partition_of(m.address)];
-  auto const reply = [&](L2Waiter to) {
-    to.found_by = m.found_by;
-    answer(to, m.address, m.access, cx.now(), cx);
-  };
-  if (m.access == Access::read) {
-    put(s.far.mshrs.key(m.tag), false, cx);
-    s.far.mshrs.release(m.tag, reply);
-  } else {
-    reply(s.far.writes[m.tag]);
-    s.far.free_writes.push_back(m.tag);
+  auto const lines = m.train.lines();
+  Leaving leaving;
+  s.far.credits[partition_of(m.address)] += lines;
+  for (std::uint32_t i = 0; i < lines; ++i) {
+    auto const reply = [&](L2Waiter to) {
+      to.found_by = m.found_by;
+      answer(to, m.address + std::uint64_t{i} * spec().line_bytes, m.access, cx.now() + m.train.until(i),
+             leaving.answers, cx);
+    };
+    if (m.access == Access::read) {
+      auto const line = line_of(m.address) + i;
+      put(line, false, leaving.to_memory, cx);
+      s.far.mshrs.release(*s.far.mshrs.find(line), reply);
+    } else {
+      auto& write = s.far.writes[m.tag];
+      reply(write.asker);
+      if (--write.lines == 0) s.far.free_writes.push_back(m.tag);
+    }
   }
-  resume_stalled(cx);
+  resume_stalled(leaving, cx);
+  send_all(leaving, cx);
 }
 
 }  // namespace farfault

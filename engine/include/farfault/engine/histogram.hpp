@@ -15,8 +15,8 @@ template <std::uint32_t Bins>
 struct Histogram {
   std::array<std::uint64_t, Bins> bins{};
 
-  void add(std::uint64_t value) {
-    ++bins[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(value)), Bins - 1)];
+  void add(std::uint64_t value, std::uint64_t times = 1) {
+    bins[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(value)), Bins - 1)] += times;
   }
 };
 

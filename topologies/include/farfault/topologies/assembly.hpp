@@ -72,6 +72,7 @@ struct CpuDramParams : DramParams {
 
 struct MemoryParams {
   ByteSize page_size{4096};
+  std::uint32_t train = 4;
   std::string large_pages = "none";
   ByteSize large_page_size{std::uint64_t{2} << 20};
   PolicyChoice<PagePlacement> placement{"interleave"};
@@ -272,6 +273,7 @@ class Assembly {
   void wire_cpu(Cpu& cpu);
   Latency first_touch_latency(Cpu const& cpu) const;
   void make_route_tables();
+  void find_trains();
   bool is_switch(std::uint32_t node) const { return !is_device(machine_.nodes[node].kind); }
   std::uint16_t number_of(std::uint32_t node, std::uint32_t l) const;
   // `own_packets`: of the node itself, that may wait for one link.
@@ -279,6 +281,7 @@ class Assembly {
   // What the ports of all devices have in common.
   PortSpec port_spec(std::uint32_t node, DeviceId device, std::uint32_t slices) const;
   Bandwidth bandwidth_of_links(std::uint32_t node) const;
+  std::uint64_t buffer_of(std::uint32_t l, Bandwidth bandwidth) const;
   Clock gpu_clock() const { return config_.gpu.clock.clock(); }
   // Marks the components added by `build` as belonging to device `device`, group `group` of it.
   void begin_group(std::uint32_t device, std::uint32_t group);
@@ -289,6 +292,9 @@ class Assembly {
   Routes routes_;
   std::uint32_t sms_ = 0;
   unsigned page_bits_ = 12;
+  std::uint32_t local_train_ = 1;  // lines that travel as one message, within a GPU and to other devices
+  std::uint32_t remote_train_ = 1;
+  std::uint32_t train_block_ = 64;                    // bytes that they lie in
   std::vector<std::vector<std::uint32_t>> links_of_;  // by node: its links, in order
   struct LinkNumbers {
     std::uint16_t at_a = 0;

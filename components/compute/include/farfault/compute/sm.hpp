@@ -64,6 +64,9 @@ struct SmSpec {
   std::uint32_t page_sizes = 1;  // bit s: there may be pages of 2^s base pages
   std::uint32_t slices = 1;
   AddressMap memory;
+  std::uint32_t local_train = 1;       // lines that travel as one message: to this GPU's memory
+  std::uint32_t remote_train = 1;      // and to that of other devices
+  std::uint32_t train_block = 64;      // bytes: a power of two; no train leaves a block of this size
   std::uint32_t moves = 1;             // invalidations under way at most
   std::uint16_t scalar_index = 0;      // among the SMs of its scalar cache
   std::uint32_t scalar_requests = 32;  // it may have there
@@ -278,14 +281,29 @@ class Sm final : public Component<SmSpec, SmState> {
   void wake_if_done(std::uint32_t context, Cx& cx) const;
   void schedule_tick(Cx& cx) const;
 
+  // Lines of an instruction that have left the load/store unit and are to travel together.
+  struct Leaving {
+    MemRequest request{};
+    Time first{};
+    Time last{};
+    std::uint32_t lines = 0;  // 0: there are none
+    std::uint16_t context = 0;
+  };
   void run_load_store(Cx& cx) const;
-  // `again`: after a replay.
-  bool translate_item(LsuItem const& item, bool again, Cx& cx) const;
+  // False when it stalls.
+  bool move_transactions(Leaving& leaving, Cx& cx) const;
+  // The transactions that come after one in its queue, and may be of the same train: n of them, by number.
+  template <class Following>
+  std::uint32_t train_from(LsuItem const& item, std::uint64_t n, Following&& following) const;
+
+  // `again`: after a replay. `train`: how many transactions from this one on may travel together.
+  bool translate_item(LsuItem const& item, bool again, std::uint32_t train, Leaving& leaving, Cx& cx) const;
   void keep_faulted(std::uint64_t page, LsuItem item, SmState& s) const;
-  bool access(LsuItem const& item, Time at, Cx& cx) const;
+  bool access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leaving, Cx& cx) const;
   void acknowledge_invalidations(Cx& cx) const;
-  bool has_credit(PhysAddr address, SmState const& s) const;
-  void send(LsuItem const& item, std::uint32_t tag, Time at, Cx& cx) const;
+  std::uint32_t credits(PhysAddr address, SmState const& s) const;
+  void send(LsuItem const& item, std::uint32_t tag, Time at, Leaving& leaving, Cx& cx) const;
+  void depart(Leaving& leaving, Cx& cx) const;
   bool lsu_busy(SmState const& s) const {
     return s.position < s.current.size() || !s.translated.empty() || !s.faulted.again().empty();
   }

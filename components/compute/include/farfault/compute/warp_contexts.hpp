@@ -31,6 +31,7 @@ struct Warp {
   std::uint64_t step = 0;
   Time ready_at{};                  // when it may issue again
   Time loads_done{};                // when the latest of its returned loads is usable
+  Time stores_done{};               // when the latest of its acknowledged stores is so
   std::uint32_t index = 0;          // within the block
   std::uint32_t block_context = 0;  // of its block
   std::uint32_t slot = 0;

@@ -1,9 +1,9 @@
 // One direction of a link, at its sender: serialization at the link's bandwidth, credits for the bytes of the
 // receiver's buffers, and the packets that wait for either. One credit count for each virtual channel;
 // channels share the wire, responses before requests. Within a channel each client of the sender has a queue
-// of its own; the queues are served alternately, so that one does not block the other: the packet whose turn
-// it is waits for its credits. The caller passes the time in; the only time kept is when the wire becomes
-// free.
+// of its own; the queues are served alternately, as many lines from each, so that one does not block the
+// other: the packet whose turn it is waits for its credits. The caller passes the time in; the only time kept
+// is when the wire becomes free.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 #include "farfault/engine/units.hpp"
 #include "farfault/fabric/link_format.hpp"
 #include "farfault/parts/ring.hpp"
+#include "farfault/parts/train.hpp"
 #include "farfault/protocols/messages.hpp"
 
 namespace farfault {
@@ -48,8 +49,9 @@ class Egress {
   }
   EgressStats const& stats() const { return stats_; }
 
-  // Sends every packet that has its credits, responses first: calls f(packet, done) for each, `done` being
-  // when its last byte has left. f may change the packet, which is gone then, and enqueues none.
+  // Sends every packet that has its credits, of a train as many lines as have theirs, responses first: calls
+  // f(packet, done) for each, `done` being when the last byte of its line has left, or of the first and last
+  // lines of its train. f may change the packet, which is gone then, and enqueues none.
   template <class F>
   void transmit(Time now, F&& f) {
     for (auto const c : {Channel::response, Channel::request}) {
@@ -58,24 +60,45 @@ class Egress {
         auto const client = waiting_[i][turn_[i]].empty() ? 1U - turn_[i] : turn_[i];
         auto& queue = waiting_[i][client];
         if (queue.empty()) break;
-        auto const bytes = PacketFormat{header_, unit_}.bytes(queue.front().payload);
-        if (credits_[i] < bytes) break;
+        auto const each = PacketFormat{header_, unit_}.bytes(queue.front().payload);
+        if (credits_[i] < each) break;
+        auto packet = queue.front();
+        auto train = packet.train();
+        if (auto const fits = credits_[i] / each; fits <= train.more) [[unlikely]] {
+          train.more = static_cast<std::uint32_t>(fits) - 1;
+          queue.front().leave(train.lines());
+        } else {
+          queue.pop();
+        }
+        packet.set_train(train);
+        auto const bytes = std::uint64_t{each} * train.lines();
         credits_[i] -= bytes;
-        turn_[i] = 1U - client;
-        auto const occupancy = Bandwidth{bandwidth_}.time_for(bytes);
-        free_at_ = std::max(free_at_, now) + occupancy;
-        ++stats_.packets;
+        end_turn(i, client, train.lines());
+        auto const occupancy = Bandwidth{bandwidth_}.time_for(each);
+        auto const done = pass(train, now, occupancy, free_at_);
+        stats_.packets += train.lines();
         stats_.bytes += bytes;
-        stats_.busy_ps += static_cast<std::uint64_t>(picoseconds(occupancy));
-        f(queue.front(), free_at_);
-        queue.pop();
+        stats_.busy_ps += static_cast<std::uint64_t>(picoseconds(occupancy)) * train.lines();
+        f(packet, done);
       }
     }
   }
 
-  auto members() { return std::tie(bandwidth_, header_, unit_, credits_, turn_, waiting_, free_at_, stats_); }
+  auto members() {
+    return std::tie(bandwidth_, header_, unit_, credits_, turn_, left_, waiting_, free_at_, stats_);
+  }
 
  private:
+  // A client that has sent so many lines, or packets without data, gives way to as many of the other one's.
+  void end_turn(std::size_t i, std::uint32_t client, std::uint32_t lines) {
+    if (client == turn_[i] && left_[i] > lines) {
+      left_[i] -= lines;
+      return;
+    }
+    turn_[i] = 1U - client;
+    left_[i] = lines;
+  }
+
   static std::size_t channel(Packet const& p) { return static_cast<std::size_t>(channel_of(p.kind)); }
 
   std::uint64_t bandwidth_ = 1;
@@ -83,6 +106,7 @@ class Egress {
   std::uint32_t unit_ = 1;
   std::array<std::uint64_t, kChannels> credits_{};  // bytes
   std::array<std::uint32_t, kChannels> turn_{};     // the client that may send next
+  std::array<std::uint32_t, kChannels> left_{};     // and how many lines before it gives way
   std::array<std::array<Ring<Packet>, kClients>, kChannels> waiting_;
   Time free_at_{};
   EgressStats stats_;

@@ -186,13 +186,13 @@ struct PortSpec {
 struct Outbound {
   std::uint32_t tag = 0;
   std::uint16_t from = 0;
-  std::uint16_t unused = 0;
+  std::uint16_t lines = 0;  // not answered yet
 };
 struct Inbound {
   std::uint32_t tag = 0;
   NodeId source = 0;
   std::uint8_t bytes = 0;
-  std::uint8_t unused = 0;
+  std::uint8_t lines = 0;  // not answered yet
 };
 
 struct PortStats {
@@ -212,8 +212,9 @@ struct PortState {
   std::vector<std::uint32_t> free_outbound;
   std::vector<Inbound> inbound;
   std::vector<std::uint32_t> free_inbound;
+  std::uint64_t free_lines = 0;  // that may be asked of this device still
   std::vector<std::uint32_t> slice_credits;
-  std::uint64_t queued_responses = 0;  // responses to other devices that wait for a link
+  std::uint64_t queued_responses = 0;  // lines, of responses to other devices that wait for a link
   Ring<Packet>
       held;  // arrived memory requests that wait for an entry or an L2 credit; their link credit is kept
   PortStats stats;

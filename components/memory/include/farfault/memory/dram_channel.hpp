@@ -174,6 +174,7 @@ class DramChannel final : public Component<DramChannelSpec, DramChannelState> {
 
  private:
   void schedule(Cx& cx) const;
+  void transfer(DramPending const& chosen, Cx& cx) const;
   void refresh(DramChannelState& s, Time until) const;
   Time earliest_on_bus(DramChannelState const& s, Access access) const;
   DramTiming timing() const {

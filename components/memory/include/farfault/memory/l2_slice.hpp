@@ -8,6 +8,10 @@
 // stage, its outputs are output-queued, and its latency is that of the links. What a slice misses goes to one
 // or several DRAM channels (or slices of a cache in front of them), each with credits of its own.
 //
+// A train (parts/train.hpp) is looked up line by line. Those of its lines that are answered alike travel back
+// as one, and those that miss go on to memory as one; from the first line that does, the rest waits until
+// there is room for all of it.
+//
 // A response says whether the line was there when its request was looked up. What memory answers it (a
 // memory-side cache may have had it) makes no difference, but what a home slice says of it is passed on.
 //
@@ -38,6 +42,7 @@
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/ring.hpp"
+#include "farfault/parts/train.hpp"
 #include "farfault/protocols/messages.hpp"
 
 namespace farfault {
@@ -117,6 +122,8 @@ struct L2SliceSpec {
   std::uint32_t dram_credits = 32;    // for each of them
   std::uint32_t queue = 1024;         // requests that clients hold credits for
   std::uint32_t cycles_per_line = 1;  // that a request and a response take
+  std::uint32_t train = 1;            // lines that leave as one message, at most
+  std::uint32_t train_block = 64;     // bytes: a power of two; no train leaves a block of this size
   std::uint16_t dram_port = 0;        // this slice's number among the clients of its channels
   std::uint32_t flushes = 0;          // that others can ask for at a time; 0: nobody does
   unsigned page_bits = 12;
@@ -168,6 +175,12 @@ struct L2Waiter {
   FoundBy found_by = FoundBy::memory;
 };
 
+// A write that was passed on: its request, and how many of its lines are not acknowledged.
+struct FarWrite {
+  L2Waiter asker{};
+  std::uint32_t lines = 0;
+};
+
 // What a slice has under way with the slices of other partitions; empty without them.
 struct FarState {
   FarState() = default;
@@ -175,7 +188,7 @@ struct FarState {
   auto members() { return std::tie(mshrs, writes, free_writes, credits, stalled, turn); }
 
   MshrTable<L2Waiter> mshrs;     // lines read from their home
-  std::vector<L2Waiter> writes;  // passed on; the tag is the index
+  std::vector<FarWrite> writes;  // passed on; the tag is the index
   std::vector<std::uint32_t> free_writes;
   std::vector<std::uint32_t> credits;  // by partition: of the home slice there
   Ring<MemRequest> stalled;            // requests of other partitions, in order
@@ -202,11 +215,12 @@ struct L2SliceState {
   ByApplication<L2RequesterStats> by_requester;
 
   void count_request(MemRequest const& m) {
-    ++(m.access == Access::read ? stats.reads : stats.writes);
+    auto const lines = m.train.lines();
+    (m.access == Access::read ? stats.reads : stats.writes) += lines;
     auto const kind = m.requester.kind;
-    if (kind == RequestKind::data) ++by_requester[m.requester.application].data_requests;
-    if (is_walk(kind)) ++by_requester[m.requester.application].walk_reads;
-    if (kind == RequestKind::copy) ++stats.copy_requests;
+    if (kind == RequestKind::data) by_requester[m.requester.application].data_requests += lines;
+    if (is_walk(kind)) by_requester[m.requester.application].walk_reads += lines;
+    if (kind == RequestKind::copy) stats.copy_requests += lines;
   }
   void count_hit(Requester const& r) {
     ++stats.hits;
@@ -281,27 +295,63 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   }
 
  private:
-  // These return false when the request has to wait.
-  bool serve(MemRequest const& m, bool far, Cx& cx) const;
-  bool serve_from_home(MemRequest const& m, std::uint64_t line, L2Waiter asker, Time looked_up, Cx& cx) const;
-  bool read_from_home(MemRequest const& m, std::uint64_t line, L2Waiter asker, Time looked_up, Cx& cx) const;
+  // Lines that leave together, of what one event does: kept until one comes that does not continue them.
+  struct Run {
+    PhysAddr address = 0;
+    Time first{};
+    Time last{};
+    std::uint32_t tag = 0;
+    std::uint32_t lines = 0;  // 0: there are none
+    std::uint16_t to = 0;     // port, channel or partition
+    Access access = Access::read;
+    FoundBy found_by = FoundBy::memory;
+    Requester requester{};
+    std::uint8_t bytes = 0;  // of each line
+    std::uint8_t far = 0;    // to another partition's slice
+
+    Train train() const { return train_between(first, last, lines - 1); }
+  };
+  struct Leaving {
+    Run answers;
+    Run to_memory;
+    Run to_home;
+  };
+  bool continues(Run const& run, PhysAddr address, Access access, std::uint16_t to) const {
+    return run.lines != 0 && run.lines < spec().train &&
+           address == run.address + std::uint64_t{run.lines} * spec().line_bytes && access == run.access &&
+           to == run.to && (address ^ run.address) < spec().train_block;
+  }
+  void send_answers(Run& run, Cx& cx) const;
+  void send_to_memory(Run& run, Cx& cx) const;
+  void send_to_home(Run& run, Cx& cx) const;
+  void send_all(Leaving& leaving, Cx& cx) const;
+
+  // False when lines are left that have to wait: `m` are these, then.
+  bool serve(MemRequest& m, bool far, Leaving& leaving, Cx& cx) const;
+  // One line of a request, and `left` with it and after it; false when they have to wait.
+  bool serve_line(MemRequest const& m, bool far, std::uint32_t left, Time at, Leaving& leaving, Cx& cx) const;
+  bool serve_from_home(MemRequest const& m, std::uint64_t line, std::uint32_t left, L2Waiter asker,
+                       Time looked_up, Leaving& leaving, Cx& cx) const;
+  bool read_from_home(MemRequest const& m, std::uint64_t line, std::uint32_t left, L2Waiter asker,
+                      Time looked_up, Leaving& leaving, Cx& cx) const;
   // Needs a credit of the line's channel.
-  void to_memory(PhysAddr line, Access access, std::uint32_t tag, Requester requester, Time at, Cx& cx) const;
-  void answer(L2Waiter to, PhysAddr address, Access access, Time at, Cx& cx) const;
-  void put(std::uint64_t line, bool dirty, Cx& cx) const;
-  void write_back(Cx& cx) const;
-  void go_on_with_flushes(Cx& cx) const;
+  void to_memory(PhysAddr line, Access access, std::uint32_t tag, Requester requester, Time at, Run& run,
+                 Cx& cx) const;
+  void answer(L2Waiter to, PhysAddr address, Access access, Time at, Run& run, Cx& cx) const;
+  void put(std::uint64_t line, bool dirty, Run& to_memory, Cx& cx) const;
+  void write_back(Run& to_memory, Cx& cx) const;
+  void go_on_with_flushes(Leaving& leaving, Cx& cx) const;
   // All of its writes are acknowledged.
-  bool write_dirty(Flush const& wanted, Cx& cx) const;
-  void resume_stalled(Cx& cx) const;
+  bool write_dirty(Flush const& wanted, Run& to_memory, Cx& cx) const;
+  void resume_stalled(Leaving& leaving, Cx& cx) const;
 
   // Every line filled may evict a dirty one: outstanding fills have a write-back entry reserved. Fills from
   // other partitions have theirs beside, so that nothing waits for them.
-  static bool room_for_victim(L2SliceState const& s) {
-    return s.writebacks.size() + s.mshrs.in_use() < s.writebacks.capacity() - s.far.mshrs.entries();
+  static bool room_for_victims(L2SliceState const& s, std::uint32_t lines) {
+    return s.writebacks.size() + s.mshrs.in_use() + lines <= s.writebacks.capacity() - s.far.mshrs.entries();
   }
-  static bool room_for_far_victim(L2SliceState const& s) {
-    return s.writebacks.size() + s.mshrs.in_use() + s.far.mshrs.in_use() < s.writebacks.capacity();
+  static bool room_for_far_victims(L2SliceState const& s, std::uint32_t lines) {
+    return s.writebacks.size() + s.mshrs.in_use() + s.far.mshrs.in_use() + lines <= s.writebacks.capacity();
   }
 
   std::uint32_t partition_of(PhysAddr a) const {

@@ -36,7 +36,9 @@ class AccessDrain {
     ++outstanding_[generation];
     return generation;
   }
-  void answered(std::uint32_t generation) { --outstanding_[generation]; }
+  void answered(std::uint32_t generation, std::uint64_t accesses = 1) {
+    outstanding_[generation] -= accesses;
+  }
 
  private:
   std::array<std::uint64_t, 2> outstanding_{};

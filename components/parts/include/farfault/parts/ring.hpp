@@ -33,6 +33,11 @@ class Ring {
   }
   T const& front() const { return items_[first_]; }
   T& front() { return items_[first_]; }
+  // The one that comes `i` after the first.
+  T const& operator[](std::uint64_t i) const {
+    i += first_;
+    return items_[i < items_.size() ? i : i - items_.size()];
+  }
   void pop() {
     if (++first_ == items_.size()) first_ = 0;
     --size_;

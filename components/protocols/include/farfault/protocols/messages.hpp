@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -103,6 +104,19 @@ constexpr bool is_replay(FoundBy f) {
   return f == FoundBy::replay || f == FoundBy::settled;
 }
 
+// Consecutive whole cache lines that travel as one message: `more` beside the one that is addressed. The
+// message arrives with the first of them, each following one `gap` picoseconds after the one before it. The
+// lines lie in one block of memory: in one page, L2 slice, DRAM channel and row (parts/train.hpp).
+struct Train {
+  std::uint32_t more = 0;
+  std::uint32_t gap = 0;
+
+  std::uint32_t lines() const { return more + 1; }
+  // From the first line to line `i`, and to the last.
+  Duration until(std::uint32_t i) const { return Duration{std::int64_t{gap} * i}; }
+  Duration length() const { return until(more); }
+};
+
 // To an L2 slice, a DRAM channel, a NIC's memory or the RDMA engine. `from` selects the response port, `tag`
 // is for the sender alone.
 struct MemRequest {
@@ -110,17 +124,21 @@ struct MemRequest {
   std::uint32_t tag;
   std::uint16_t from;
   Access access;
-  std::uint8_t bytes;  // 1 to 128
+  std::uint8_t bytes;  // of each line: 1 to 128
   Requester requester{};
-  std::uint8_t unused[5] = {};
+  std::uint8_t unused = 0;
+  Train train{};
+  std::uint32_t unused_too = 0;
 };
 
+// The lines of a train may be answered by several responses, in any order.
 struct MemResponse {
   PhysAddr address;
   std::uint32_t tag;
   Access access;
   FoundBy found_by = FoundBy::memory;
   std::uint8_t unused[2] = {};
+  Train train{};
 };
 
 // From an SM to its scalar cache, and back. `sm` is the SM's number there, `warp` for the SM alone. Addresses
@@ -228,11 +246,12 @@ constexpr Channel channel_of(PacketKind k) {
 
 struct Packet {
   std::uint64_t address;  // physical of a memory access, virtual page number of a translation
-  PhysAddr frame;         // of a translation response, an invalidation, a flush, or a page allocated
+  PhysAddr frame;         // of a translation response, an invalidation, a flush, or a page allocated; of a
+                          // memory access its Train
   std::uint32_t tag;
   NodeId source;
   NodeId destination;
-  std::uint16_t payload;  // bytes on the wire beside the header
+  std::uint16_t payload;  // bytes on the wire beside the header, of each line
   std::uint16_t via;      // the receiver's number of the link it came over
   PacketKind kind;
   std::uint8_t bytes;    // of the access; of a translation response, an invalidation or a page allocated that
@@ -241,6 +260,18 @@ struct Packet {
   std::uint32_t flow;    // which of equally short routes it takes from here on
   FoundBy found_by;      // of a response
   Requester requester;   // of a memory access; of a translation request or a fault the application alone
+
+  Train train() const { return kind < PacketKind::translate_request ? std::bit_cast<Train>(frame) : Train{}; }
+  void set_train(Train t) {
+    if (kind < PacketKind::translate_request) frame = std::bit_cast<PhysAddr>(t);
+  }
+  // The first lines of the train go ahead of it: these are left.
+  void leave(std::uint32_t lines) {
+    auto t = train();
+    t.more -= lines;
+    set_train(t);
+    address += std::uint64_t{lines} * bytes;
+  }
 };
 
 // Buffer space returned to the sender of a link.

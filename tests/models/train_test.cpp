@@ -1,0 +1,64 @@
+// Trains: consecutive lines that travel as one message take the time that they take alone.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "run_model.hpp"
+
+using namespace farfault;
+using test::ModelRun;
+
+namespace {
+
+struct Counts {
+  Duration time{};
+  std::uint64_t l2_reads = 0;
+  std::uint64_t dram_reads = 0;
+  std::uint64_t dram_bytes = 0;
+  std::uint64_t wire_bytes = 0;
+  std::uint64_t remote = 0;
+  std::uint64_t events = 0;
+};
+
+Counts counts(std::string const& toml, std::uint32_t train) {
+  ModelRun m(toml + "memory.train = " + std::to_string(train) + "\n");
+  m.run();
+  return {m.kernel_time(),
+          m.total("l2_slice", "reads"),
+          m.total("dram", "reads"),
+          m.total("dram", "bytes"),
+          m.total("rdma", "bytes"),
+          m.total("rdma", "reads_sent"),
+          m.engine().profile().events};
+}
+
+// A single warp that reads, once, `lanes` lanes of 16 bytes each.
+std::string one_warp(std::string const& more) {
+  return "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"two-gpu\"\nworkload.name = \"stream\"\n"
+         "workload.stream.bytes = \"1KiB\"\nworkload.stream.bytes_per_lane = 16\n"
+         "workload.stream.accesses_per_thread = 1\nworkload.stream.block = 64\ngpu.sms = 2\n" +
+         more;
+}
+
+}  // namespace
+
+TEST_CASE("trains: one warp's kernel takes as long as with each line by itself, and fewer events") {
+  std::string more;
+  SUBCASE("in its own GPU's memory") {
+    more = "memory.placement = \"contiguous\"\n";
+  }
+  SUBCASE("in the CPU's memory") {
+    more = "memory.placement = \"cpu\"\n";
+  }
+  auto const alone = counts(one_warp(more), 1);
+  for (auto const train : {2U, 3U, 4U, 16U}) {
+    CAPTURE(train);
+    auto const together = counts(one_warp(more), train);
+    CHECK(together.time == alone.time);
+    CHECK(together.l2_reads == alone.l2_reads);
+    CHECK(together.dram_bytes == alone.dram_bytes);
+    CHECK(together.wire_bytes == alone.wire_bytes);
+    CHECK(together.remote == alone.remote);
+    CHECK(together.events < alone.events);
+  }
+}

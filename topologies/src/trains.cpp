@@ -1,0 +1,77 @@
+// How many cache lines may travel as one message.
+//
+// A train lies in one block of memory: of one L2 slice, DRAM channel and row, also on the far side of the
+// fabric. Wherever it waits it takes room for each of its lines at once: so that it always fits, and does not
+// keep others out, it has at most a quarter of the lines that any queue, credit allowance or buffer on its
+// way holds. The machine's smallest decide.
+#include <algorithm>
+#include <bit>
+
+#include "assembly_devices.hpp"
+
+namespace farfault::topologies {
+
+namespace {
+
+// The longest train that all queues allow which were told of.
+class LongestTrain {
+ public:
+  explicit LongestTrain(std::uint64_t lines) : lines_(lines) {}
+
+  void through(std::uint64_t room) { lines_ = std::min(lines_, std::max<std::uint64_t>(1, room / 4)); }
+  void at_most(std::uint64_t lines) { lines_ = std::min(lines_, std::max<std::uint64_t>(1, lines)); }
+  std::uint32_t lines() const { return static_cast<std::uint32_t>(lines_); }
+
+ private:
+  std::uint64_t lines_;
+};
+
+}  // namespace
+
+void Assembly::find_trains() {
+  auto const& c = config_;
+  auto const line = c.gpu.line_bytes;
+  train_block_ = static_cast<std::uint32_t>(
+      std::min({std::uint64_t{std::bit_ceil(c.memory.train)} * line, c.l2_cache.interleave.bytes,
+                c.cpu_llc.interleave.bytes, c.dram.row.bytes, c.cpu_dram.row.bytes}));
+  LongestTrain local(std::min(c.memory.train, train_block_ / line));
+  auto const through_memory = [](LongestTrain& train, SlicedCacheParams const& cache, DramParams const& dram,
+                                 MemoryLayout const& layout, MemoryCacheParams const& in_front) {
+    train.through(cache.mshrs);
+    train.through(cache.waiters);
+    train.through(dram.queue / (in_front.present() ? 1 : layout.slices_per_channel()));
+    if (!in_front.present()) return;
+    train.through(in_front.mshrs);
+    train.through(in_front.queue / layout.slices_per_channel());
+  };
+  local.through(c.l1_cache.mshrs);
+  local.through(c.l1_cache.slice_credits);
+  through_memory(local, c.l2_cache, c.dram, c.gpu_memory(), c.memory_cache);
+  local_train_ = local.lines();
+
+  auto remote = local;
+  remote.through(c.l1_cache.remote());
+  through_memory(remote, c.cpu_llc, c.cpu_dram, c.cpu_memory(), MemoryCacheParams{});
+  for (auto const& gpu : gpus_) {
+    auto const inbound = c.fabric.inbound_of(bandwidth_of_links(gpu->node), line);
+    remote.through(inbound);
+    remote.through(c.fabric.memory_credits_of(inbound, c.l2_cache.slices));
+  }
+  for (auto const& cpu : cpus_) {
+    auto const inbound = c.fabric.inbound_of(bandwidth_of_links(cpu->node), line);
+    remote.through(inbound);
+    remote.through(c.fabric.memory_credits_of(inbound, c.cpu_llc.slices));
+  }
+  for (std::uint32_t l = 0; l < machine_.links.size(); ++l) {
+    auto const& link = machine_.links[l];
+    auto const packet = c.fabric.format(link.kind == LinkKind::nvlink).bytes(line);
+    for (auto const bandwidth : {link.forward, link.backward}) {
+      remote.through(buffer_of(l, bandwidth) / packet);
+      // The time from line to line is counted in 32 bits of picoseconds.
+      remote.at_most(bandwidth.time_for(packet) < 1ms ? c.memory.train : 1);
+    }
+  }
+  remote_train_ = remote.lines();
+}
+
+}  // namespace farfault::topologies
