@@ -8,6 +8,7 @@ namespace farfault {
 namespace {
 
 constexpr unsigned kMaxShift = 20;
+constexpr std::uint32_t kFewEvents = 8;     // of a window, that are sorted without keys
 constexpr std::size_t kInsertionSort = 32;  // below this many keys, insertion sort is the fastest
 
 void insertion_sort(std::uint64_t* keys, std::size_t n) {
@@ -177,10 +178,9 @@ void EventQueue::radix_pass(std::uint64_t const* __restrict in, std::uint64_t* _
 // The events of a bin, in order. Mostly they are of one instant: then sorted by port at once, else by the
 // time within the window first. Keys have that above, and the place in the pool below.
 void EventQueue::sort_window(Bin const& bin) {
-  if (bin.used() == 1 && before_[bin.last_chunk] == kNone) {
+  if (bin.used() <= kFewEvents && before_[bin.last_chunk] == kNone) {
     open_chunks_.push_back(bin.last_chunk);
-    reserve_order(1);
-    order_[0] = bin.next - 1;
+    sort_few(bin.next - bin.used(), bin.used());
     return;
   }
   bool one_instant = true;
@@ -199,6 +199,18 @@ void EventQueue::sort_window(Bin const& bin) {
     sort_ports(0, keys_.size());
   else
     sort_times();
+}
+
+// By comparing the events themselves: most windows have one event, or a few.
+void EventQueue::sort_few(Event const* events, std::uint32_t n) {
+  reserve_order(n);
+  order_[0] = events;
+  for (std::uint32_t i = 1; i < n; ++i) {
+    auto const* const e = events + i;
+    auto j = i;
+    for (; j > 0 && precedes(*e, *order_[j - 1]); --j) order_[j] = order_[j - 1];
+    order_[j] = e;
+  }
 }
 
 // As many as a window has at most so far, twice that when there are more: no allocation for each larger one.

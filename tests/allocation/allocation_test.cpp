@@ -149,7 +149,7 @@ TEST_CASE("a machine allocates nothing per event, streaming or searching an R-MA
       CHECK(counted.end == whole.end);
       CHECK(counted.events > 200'000);
       CHECK(counted.windows_without() >= kWindows / 2);
-      CHECK(counted.sum() <= 64);  // the largest level of a search lengthens some queues, once
+      CHECK(counted.sum() <= 96);  // the largest level of a search lengthens some queues, once
     }
   }
 }

@@ -105,19 +105,22 @@ TEST_CASE("inactive lanes touch nothing, and no lane means no transaction") {
   CHECK(lines(i, 64).empty());
 }
 
-TEST_CASE("the coalescer agrees with a set of lines under random addresses") {
+TEST_CASE("the coalescer agrees with a set of lines under random and under consecutive addresses") {
   std::mt19937_64 random(7);
   for (int round = 0; round < 5000; ++round) {
     auto const line_bytes = 32U << random() % 3;
     auto i = load(random() % 2 == 0 ? 32 : 64, static_cast<std::uint16_t>(1U << random() % 5));
-    i.lanes &= random() | random();
+    auto const shape = random() % 3;  // random addresses; consecutive ones; these, but for one lane
+    auto const moved = random() % 64;
+    if (shape == 0) i.lanes &= random() | random();
     auto const spread = std::uint64_t{1} << (6 + random() % 10);
     auto const base = random() % (std::uint64_t{1} << 40);
     std::set<VirtAddr> reference;
     std::map<VirtAddr, std::uint32_t> bytes;
     std::vector<VirtAddr> order;
     for (std::uint32_t k = 0; k < 64; ++k) {
-      i.address[k] = base + random() % spread;
+      i.address[k] = base + (shape == 0 ? random() % spread : k * std::uint64_t{i.bytes_per_lane});
+      if (shape == 2 && k == moved) i.address[k] += 1 + random() % 100;
       if ((i.lanes >> k & 1) == 0) continue;
       for (std::uint32_t b = 0; b < i.bytes_per_lane; ++b) {
         auto const line = (i.address[k] + b) / line_bytes * line_bytes;

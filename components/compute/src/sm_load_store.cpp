@@ -103,9 +103,13 @@ bool Sm::translate_item(LsuItem const& item, bool again, std::uint32_t train, Le
   auto const at = std::max(s.lsu_free, cx.now());
   auto const looked_up = at + spec().clock.cycles(spec().l1_tlb.latency);
   auto const page = item.address >> spec().page_bits;
-  if (auto const found = s.l1_tlb->lookup(page)) {
+  if (page != leaving.page) {
+    leaving.page = page;
+    leaving.found = s.l1_tlb->lookup(page);
+  }
+  if (leaving.found) {
     auto translated = item;
-    translated.address = found->physical_of(item.address, spec().page_bits);
+    translated.address = leaving.found->physical_of(item.address, spec().page_bits);
     if (!access(translated, looked_up, train, leaving, cx)) return false;
     if (!again) ++s.stats[item.stream].l1_tlb_hits;
   } else {
@@ -219,16 +223,11 @@ void Sm::send(LsuItem const& item, std::uint32_t tag, Time at, Leaving& leaving,
     return;
   }
   depart(leaving, cx);
-  leaving = {{item.address,
-              tag,
-              static_cast<std::uint16_t>(spec().index),
-              item.access,
-              item.bytes,
-              {item.space, item.application}},
-             at,
-             at,
-             1,
-             item.context};
+  r = {item.address, tag,        static_cast<std::uint16_t>(spec().index),
+       item.access,  item.bytes, {item.space, item.application}};
+  leaving.first = leaving.last = at;
+  leaving.lines = 1;
+  leaving.context = item.context;
 }
 
 void Sm::depart(Leaving& leaving, Cx& cx) const {

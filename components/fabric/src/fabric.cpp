@@ -11,20 +11,25 @@ std::string describe_waiting(std::uint64_t queued) {
   return queued == 0 ? std::string{} : std::to_string(queued) + " packets queued for a link";
 }
 
-// Sends the packets of `egress` that have a credit; calls `gone(packet, departure of its last line)` for
-// each.
+// What becomes of a packet that leaves over a link: to a switch it goes with the output that it takes there,
+// and the flow that it has from there on. Then `gone(packet, departure of its last line)` is called.
 template <class Cx, class Gone>
-void send_packets(Egress& egress, LinkEnd const& link, Out<Packet> const& port, Cx& cx, Gone&& gone) {
-  egress.transmit(cx.now(), [&](Packet& p, Passage const& done) {
+auto leaves_over(LinkEnd const& link, Out<Packet> const& port, Cx& cx, Gone gone) {
+  return [&link, &port, &cx, gone](Packet& p, Passage const& done) {
     auto const arrived_via = p.via;
-    p.set_train(done.train(p.train().more));
+    if (auto const more = p.train().more; more != 0) p.set_train(done.train(more));
     p.via = link.far_via;
-    std::uint32_t const output = link.far_route == nullptr ? 0 : link.far_route->next(p).link;
-    FF_CHECK(output != RouteTable::kNone, "a packet for a node to which the next switch has no route");
+    std::uint32_t output = 0;
+    if (link.far_route != nullptr) {
+      auto const step = link.far_route->next(p);
+      FF_CHECK(step.link != RouteTable::kNone, "a packet for a node to which the next switch has no route");
+      output = step.link;
+      p.flow = step.flow;
+    }
     cx.send(port, output, p, done.first - cx.now());
     p.via = arrived_via;
     gone(p, done.last);
-  });
+  };
 }
 
 // The buffer of `packet` is free from `at` on: its sender gets the credits, a batch at a time.
@@ -74,25 +79,21 @@ std::string SwitchOutput::waiting_for() const {
   return describe_waiting(state().egress.queued());
 }
 
+auto SwitchOutput::leaves(Cx& cx) const {
+  auto const& f = spec().fabric;
+  return leaves_over(f.links[spec().link], packet_out, cx, [&f, this, &cx](Packet const& p, Time done) {
+    return_credit(f, credit_out, cx.state().owed, p, done, cx);
+  });
+}
+
 void SwitchOutput::on_packet(Packet const& m, Cx& cx) const {
-  auto const step = spec().fabric.route->next(m);
-  FF_CHECK(step.link == spec().link, path() + ": a packet for another output");
-  auto onward = m;
-  onward.flow = step.flow;
-  cx.state().egress.enqueue(onward);
-  transmit(cx);
+  cx.state().egress.send(m, 0, cx.now(), leaves(cx));
 }
 
 void SwitchOutput::on_credit(Credit const& m, Cx& cx) const {
-  cx.state().egress.add_credits(static_cast<Channel>(m.channel), m.bytes);
-  transmit(cx);
-}
-
-void SwitchOutput::transmit(Cx& cx) const {
-  auto& s = cx.state();
-  auto const& f = spec().fabric;
-  send_packets(s.egress, f.links[spec().link], packet_out, cx,
-               [&](Packet const& p, Time done) { return_credit(f, credit_out, s.owed, p, done, cx); });
+  auto& egress = cx.state().egress;
+  egress.add_credits(static_cast<Channel>(m.channel), m.bytes);
+  egress.transmit(cx.now(), leaves(cx));
 }
 
 // ---- FabricPort
@@ -153,23 +154,21 @@ void FabricPort::post(Packet p, Cx& cx) const {
   enqueue(p, ordered ? kTranslations : kData, cx);
 }
 
+auto FabricPort::leaves(std::uint32_t link, Cx& cx) const {
+  return leaves_over(spec().fabric.links[link], packet_out[link], cx,
+                     [this, &cx](Packet const& p, Time done) {
+                       if (p.source != spec().fabric.node)
+                         release_buffer(p, done, cx);
+                       else if (p.kind == PacketKind::read_response || p.kind == PacketKind::write_response)
+                         cx.state().queued_responses -= p.train().lines();
+                     });
+}
+
 void FabricPort::enqueue(Packet p, std::size_t client, Cx& cx) const {
   auto const step = spec().fabric.route->next(p);
   FF_CHECK(step.link < spec().fabric.links.size(), path() + ": a packet for a node without a route");
   p.flow = step.flow;
-  cx.state().egress[step.link].enqueue(p, client);
-  transmit(step.link, cx);
-}
-
-void FabricPort::transmit(std::uint32_t link, Cx& cx) const {
-  auto& s = cx.state();
-  auto const& fabric = spec().fabric;
-  send_packets(s.egress[link], fabric.links[link], packet_out[link], cx, [&](Packet const& p, Time done) {
-    if (p.source != fabric.node)
-      release_buffer(p, done, cx);
-    else if (p.kind == PacketKind::read_response || p.kind == PacketKind::write_response)
-      s.queued_responses -= p.train().lines();
-  });
+  cx.state().egress[step.link].send(p, client, cx.now(), leaves(step.link, cx));
 }
 
 void FabricPort::release_buffer(Packet const& packet, Time at, Cx& cx) const {
@@ -177,8 +176,9 @@ void FabricPort::release_buffer(Packet const& packet, Time at, Cx& cx) const {
 }
 
 void FabricPort::on_credit(Credit const& m, Cx& cx) const {
-  cx.state().egress[m.link].add_credits(static_cast<Channel>(m.channel), m.bytes);
-  transmit(m.link, cx);
+  auto& egress = cx.state().egress[m.link];
+  egress.add_credits(static_cast<Channel>(m.channel), m.bytes);
+  egress.transmit(cx.now(), leaves(m.link, cx));
   serve_held(cx);
 }
 

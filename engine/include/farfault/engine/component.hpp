@@ -159,8 +159,9 @@ class Context {
   void emit(PortId from, PortId to, Time when, M const& message, Duration extra) {
     FF_CHECK(extra >= Duration::zero(), component_.path() + ": a negative delay would break the lookahead");
     auto& e = lane_.send(when, component_.sequence_++, to, from);
-    e.payload = {};
-    if constexpr (!std::is_empty_v<M>) std::memcpy(e.payload.data(), &message, sizeof(M));
+    constexpr auto used = std::is_empty_v<M> ? 0 : sizeof(M);
+    if constexpr (used != 0) std::memcpy(e.payload.data(), &message, used);
+    if constexpr (used != kPayloadBytes) std::memset(e.payload.data() + used, 0, kPayloadBytes - used);
   }
 
   StateT& state_;

@@ -1,6 +1,6 @@
 // The pending events of one partition, in the engine's order.
 //
-// Structure: a hierarchical wheel of bins, each one window of time wide, 512 bins a level. Events are
+// Structure: a hierarchical wheel of bins, each one window of time wide, 1,024 bins a level. Events are
 // appended to their bin unsorted; when a window opens, 8-byte keys of its events are sorted once: by port
 // where all are of one instant, as mostly, else by the time within the window first (counting sort). What is
 // scheduled inside the open window goes to a small heap beside it. Guarantees: pop order is exactly
@@ -70,7 +70,7 @@ class EventQueue {
   std::uint64_t bytes_reserved() const;
 
  private:
-  static constexpr unsigned kBinBits = 9;
+  static constexpr unsigned kBinBits = 10;
   static constexpr std::uint32_t kBins = 1U << kBinBits;
   static constexpr unsigned kChunkBits = 4;
   static constexpr std::uint32_t kChunk = 1U << kChunkBits;  // events a chunk
@@ -145,6 +145,7 @@ class EventQueue {
   Bin take(std::uint32_t level_and_bin);
   Bin spread(Bin const& coarse);
   void sort_window(Bin const& bin);
+  void sort_few(Event const* events, std::uint32_t n);
   void radix_pass(std::uint64_t const* in, std::uint64_t* out, std::size_t n, unsigned bit, unsigned bits);
   void sort_times();
   void sort_ports(std::size_t begin, std::size_t end);

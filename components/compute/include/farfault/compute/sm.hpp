@@ -30,6 +30,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -288,6 +289,9 @@ class Sm final : public Component<SmSpec, SmState> {
     Time last{};
     std::uint32_t lines = 0;  // 0: there are none
     std::uint16_t context = 0;
+    // The last page looked up: for the lines that follow each other in it that is one use of its entry.
+    std::uint64_t page = ~std::uint64_t{0};
+    std::optional<PageTranslation> found;
   };
   void run_load_store(Cx& cx) const;
   // False when it stalls.

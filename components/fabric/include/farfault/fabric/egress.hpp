@@ -39,14 +39,25 @@ class Egress {
     for (auto& clients : waiting_) clients.fill(Ring<Packet>(queue));
   }
 
-  void enqueue(Packet const& p, std::size_t client = 0) { waiting_[channel(p)][client].push(p); }
-  void add_credits(Channel c, std::uint32_t bytes) { credits_[static_cast<std::size_t>(c)] += bytes; }
-  std::uint64_t queued() const {
-    std::uint64_t n = 0;
-    for (auto const& clients : waiting_)
-      for (auto const& queue : clients) n += queue.size();
-    return n;
+  void enqueue(Packet const& p, std::size_t client = 0) {
+    waiting_[channel(p)][client].push(p);
+    ++queued_;
   }
+  // Enqueues a packet, and sends what can go, as transmit() does.
+  template <class F>
+  void send(Packet packet, std::size_t client, Time now, F&& f) {
+    auto const i = channel(packet);
+    auto const each = PacketFormat{header_, unit_}.bytes(packet.payload);
+    auto const train = packet.train();
+    if (queued_ == 0 && credits_[i] >= std::uint64_t{each} * train.lines()) [[likely]] {
+      f(packet, take_link(i, static_cast<std::uint32_t>(client), each, train, now));
+      return;
+    }
+    enqueue(packet, client);
+    transmit(now, f);
+  }
+  void add_credits(Channel c, std::uint32_t bytes) { credits_[static_cast<std::size_t>(c)] += bytes; }
+  std::uint64_t queued() const { return queued_; }
   EgressStats const& stats() const { return stats_; }
 
   // Sends every packet that has its credits, of a train as many lines as have theirs, responses first: calls
@@ -54,6 +65,7 @@ class Egress {
   // lines of its train. f may change the packet, which is gone then, and enqueues none.
   template <class F>
   void transmit(Time now, F&& f) {
+    if (queued_ == 0) return;
     for (auto const c : {Channel::response, Channel::request}) {
       auto const i = static_cast<std::size_t>(c);
       for (;;) {
@@ -62,33 +74,40 @@ class Egress {
         if (queue.empty()) break;
         auto const each = PacketFormat{header_, unit_}.bytes(queue.front().payload);
         if (credits_[i] < each) break;
-        auto packet = queue.front();
-        auto train = packet.train();
-        if (auto const fits = credits_[i] / each; fits <= train.more) [[unlikely]] {
-          train.more = static_cast<std::uint32_t>(fits) - 1;
-          queue.front().leave(train.lines());
-        } else {
+        auto train = queue.front().train();
+        bool const whole = credits_[i] >= std::uint64_t{each} * train.lines();
+        if (!whole) train.more = static_cast<std::uint32_t>(credits_[i] / each) - 1;
+        auto const done = take_link(i, client, each, train, now);
+        if (whole) [[likely]] {
+          f(queue.front(), done);
           queue.pop();
+          --queued_;
+        } else {
+          auto ahead = queue.front();
+          ahead.set_train(train);
+          f(ahead, done);
+          queue.front().leave(train.lines());
         }
-        packet.set_train(train);
-        auto const bytes = std::uint64_t{each} * train.lines();
-        credits_[i] -= bytes;
-        end_turn(i, client, train.lines());
-        auto const occupancy = Bandwidth{bandwidth_}.time_for(each);
-        auto const done = pass(train, now, occupancy, free_at_);
-        stats_.packets += train.lines();
-        stats_.bytes += bytes;
-        stats_.busy_ps += static_cast<std::uint64_t>(picoseconds(occupancy)) * train.lines();
-        f(packet, done);
       }
     }
   }
 
   auto members() {
-    return std::tie(bandwidth_, header_, unit_, credits_, turn_, left_, waiting_, free_at_, stats_);
+    return std::tie(bandwidth_, header_, unit_, credits_, turn_, left_, waiting_, queued_, free_at_, stats_);
   }
 
  private:
+  // A packet of `each` bytes per line leaves.
+  Passage take_link(std::size_t i, std::uint32_t client, std::uint32_t each, Train train, Time now) {
+    auto const bytes = std::uint64_t{each} * train.lines();
+    credits_[i] -= bytes;
+    end_turn(i, client, train.lines());
+    auto const occupancy = Bandwidth{bandwidth_}.time_for(each);
+    stats_.packets += train.lines();
+    stats_.bytes += bytes;
+    stats_.busy_ps += static_cast<std::uint64_t>(picoseconds(occupancy)) * train.lines();
+    return pass(train, now, occupancy, free_at_);
+  }
   // A client that has sent so many lines, or packets without data, gives way to as many of the other one's.
   void end_turn(std::size_t i, std::uint32_t client, std::uint32_t lines) {
     if (client == turn_[i] && left_[i] > lines) {
@@ -108,6 +127,7 @@ class Egress {
   std::array<std::uint32_t, kChannels> turn_{};     // the client that may send next
   std::array<std::uint32_t, kChannels> left_{};     // and how many lines before it gives way
   std::array<std::array<Ring<Packet>, kClients>, kChannels> waiting_;
+  std::uint64_t queued_ = 0;  // in all of these
   Time free_at_{};
   EgressStats stats_;
 };

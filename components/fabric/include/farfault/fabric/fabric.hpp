@@ -152,7 +152,7 @@ class SwitchOutput final : public Component<SwitchOutputSpec, SwitchOutputState>
   void on_credit(Credit const& m, Cx& cx) const;
 
  private:
-  void transmit(Cx& cx) const;
+  auto leaves(Cx& cx) const;
 };
 
 // Where the devices of a machine are.
@@ -291,7 +291,7 @@ class FabricPort : public Component<PortSpec, PortState> {
   bool serve(Packet const& m, Cx& cx) const;
   void release_buffer(Packet const& packet, Time at, Cx& cx) const;
   void serve_held(Cx& cx) const;
-  void transmit(std::uint32_t link, Cx& cx) const;
+  auto leaves(std::uint32_t link, Cx& cx) const;
 };
 
 class Rdma final : public FabricPort {
