@@ -220,6 +220,20 @@ TEST_CASE("DRAM: writes wait for a batch, and reads until it is written") {
   CHECK(b.dram.state().stats.turn_arounds == 3);
 }
 
+TEST_CASE("DRAM: a batch of writes is counted in lines, of which a train has several") {
+  auto spec = turning(kSlow, "frfcfs_batched");
+  spec.params.scheduler = batches("4", "1");
+  auto writes = in_one_row(4, Access::write);
+  writes.train.more = 3;
+  std::vector<Record<MemRequest>> script{{Time{1000ns}, read(0, 0)}, {Time{1001ns}, writes}};
+  for (std::uint32_t i = 1; i <= 3; ++i)
+    script.push_back({Time{1001ns + i * 1ns}, in_one_row(i, Access::read)});
+  DramBench b(spec, script);
+  CHECK(tags(*b.answers) == Tags{0, 4, 1, 2, 3});
+  CHECK(b.dram.state().queued_lines == 0);
+  CHECK(b.dram.state().queued_writes == 0);
+}
+
 TEST_CASE("DRAM: fewer writes than a batch go when no read waits") {
   DramBench b(turning(kFast, "frfcfs_batched"), {{Time{100ns}, write(0, 1)}});
   CHECK(b.answers->nanoseconds() == Times{131});

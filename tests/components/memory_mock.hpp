@@ -18,7 +18,7 @@ inline ResponderSpec<MemRequest, MemResponse> memory(std::function<Duration(std:
                                                      Below below = Below::memory) {
   ResponderSpec<MemRequest, MemResponse> spec;
   spec.reply = [below](MemRequest const& m) {
-    return MemResponse{m.address, m.tag, m.access, line_found(m.address, below), {}};
+    return MemResponse{m.address, m.tag, m.access, line_found(m.address, below), {}, m.train};
   };
   spec.delay = std::move(delay);
   return spec;

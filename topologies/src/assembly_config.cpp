@@ -64,7 +64,7 @@ void MemoryParams::describe(ParamTable& t) {
   t.count("train", train, {1, 16},
           "most cache lines that travel as one message, where a warp accesses lines that follow each other: "
           "each takes the time that it takes alone, but no others come between them; 1: each line by itself",
-          "a choice of the simulator, for speed; no machine has it");
+          "a choice of the simulator, for speed: bench/studies/trains has what it changes");
   t.text("large_pages", large_pages,
          "the buffers of the workload that have large pages, where these lie wholly in them: none, all, or "
          "names separated by commas",

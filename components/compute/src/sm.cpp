@@ -173,6 +173,19 @@ void Sm::end_block(Warp const& w, std::uint8_t stream, Cx& cx) const {
   cx.send(done, BlockDone{w.block, spec().index, w.kernel, reports});
 }
 
+// The warp's next instruction: mostly that of the warp that was asked last.
+WarpInstruction const& Sm::instruction_of(Warp const& w, SmState& s) const {
+  auto& d = s.decoded.value;
+  if (d.step != w.step || d.block != w.block || d.index != w.index || d.kernel != w.kernel) {
+    d.step = w.step;
+    d.block = w.block;
+    d.index = w.index;
+    d.kernel = w.kernel;
+    program_of(w).kernel->instruction(w.block, w.index, w.step, d.instruction);
+  }
+  return d.instruction;
+}
+
 // Issues the warp's next instruction, or makes the warp wait for what that needs.
 void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   auto& s = cx.state();
@@ -180,8 +193,7 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   auto& w = s.warps[context];
   auto const& program = program_of(w);
   auto& stats = s.stats[program.stream];
-  WarpInstruction i;
-  program.kernel->instruction(w.block, w.index, w.step, i);
+  auto const& i = instruction_of(w, s);
   bool const ends = i.op == Op::end;
   if ((i.wait_loads || ends) && must_wait(context, ends, cx)) return;
 
@@ -225,8 +237,12 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   }
   (access == Access::read ? w.loads : w.stores) += n;
   stats.transactions += n;
-  s.warps.wake(context, cx.now() + Duration{1});
   run_load_store(cx);
+  // Mostly the next instruction waits for this one: then there is nothing to issue until it is done.
+  auto const& next = instruction_of(w, s);
+  bool const retires = next.op == Op::end;
+  if ((next.wait_loads || retires) && must_wait(context, retires, cx)) return;
+  s.warps.wake(context, cx.now() + Duration{1});
 }
 
 }  // namespace farfault

@@ -34,11 +34,12 @@ void DramChannel::on_request(MemRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   FF_CHECK(s.queue.size() < spec().params.queue, path() + ": a request came without a credit");
   auto const lines = m.train.lines();
-  s.queue_depth.add(s.queue.size(), lines);
+  s.queue_depth.add(s.queued_lines, lines);
   auto const local = spec().memory.local(offset_of(m.address));
   auto const row = local / spec().params.row.bytes;
   s.queue.push_back({m, row, DramBanks::bank_of(row, spec().params.banks), 0});
-  if (m.access == Access::write) ++s.queued_writes;
+  s.queued_lines += lines;
+  if (m.access == Access::write) s.queued_writes += lines;
   if (s.choose_at == Time::max()) schedule(cx);
 }
 
@@ -76,12 +77,13 @@ void DramChannel::schedule(Cx& cx) const {
       cx.wake_at(choose, Tick{}, s.choose_at);
       return;
     }
-    auto const i = s.scheduler->pick({s.queue, s.queued_writes, s.banks, t, cx.now(), s.last});
+    auto const i = s.scheduler->pick({s.queue, s.queued_lines, s.queued_writes, s.banks, t, cx.now(), s.last});
     FF_CHECK(i < s.queue.size(),
              path() + ": " + spec().section + ".scheduler picks a request that is not there");
     auto const chosen = s.queue[i];
     s.queue.erase(s.queue.begin() + static_cast<std::ptrdiff_t>(i));
-    if (chosen.request.access == Access::write) --s.queued_writes;
+    s.queued_lines -= chosen.request.train.lines();
+    if (chosen.request.access == Access::write) s.queued_writes -= chosen.request.train.lines();
     transfer(chosen, cx);
   }
 }

@@ -38,7 +38,7 @@ class FrFcfsBatched final : public DramScheduler {
  private:
   Access turn(View const& v) const {
     if (v.writes == 0) return Access::read;
-    if (v.writes == v.queue.size()) return Access::write;
+    if (v.writes == v.lines) return Access::write;
     auto const most = v.last == Access::read ? params_->write_high - 1 : params_->write_low;
     return v.writes > most ? Access::write : Access::read;
   }

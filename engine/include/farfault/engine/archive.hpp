@@ -148,6 +148,15 @@ struct Fixed {
   void archive(A&) {}
 };
 
+// What can be computed again from the rest of the state, with what it was computed from as its key: it is
+// kept for speed alone. Not saved, loaded or hashed: nobody can tell whether it is there.
+template <class T>
+struct Remembered {
+  T value{};
+  template <class A>
+  void archive(A&) {}
+};
+
 // What the three archives share: how a value falls apart into bytes. `Final` supplies raw(void*, n) and
 // size(n).
 template <class Final>

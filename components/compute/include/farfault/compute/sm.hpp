@@ -192,6 +192,15 @@ struct LsuItem {
   std::uint8_t has_faulted = 0;  // it has been kept because its page was faulted
 };
 
+// An instruction that a warp's kernel was asked for.
+struct DecodedInstruction {
+  std::uint64_t block = 0;
+  std::uint64_t step = ~std::uint64_t{0};
+  std::uint32_t kernel = 0;
+  std::uint32_t index = 0;  // of the warp in the block
+  WarpInstruction instruction;
+};
+
 struct SmState {
   std::vector<std::uint32_t> launches;  // by stream: the last one of which a block came
   Time tick_at = Time::max();
@@ -216,6 +225,7 @@ struct SmState {
   ByStream<SmStats> reported;         // of these, when they were last
   std::vector<std::uint32_t> blocks;  // by stream: resident
   std::uint64_t l1_tlb_invalidated = 0;
+  Remembered<DecodedInstruction> decoded;  // the last one
 
   static std::span<Stat<SmState> const> list() {
     using S = SmState const&;
@@ -278,6 +288,7 @@ class Sm final : public Component<SmSpec, SmState> {
   void scalar_load(std::uint32_t context, WarpInstruction const& i, std::uint64_t cycle, Cx& cx) const;
   Launchable const& program_of(Warp const& w) const { return spec().applications->launchable(w.kernel); }
   void end_block(Warp const& w, std::uint8_t stream, Cx& cx) const;
+  WarpInstruction const& instruction_of(Warp const& w, SmState& s) const;
   bool must_wait(std::uint32_t context, bool for_stores, Cx& cx) const;
   void wake_if_done(std::uint32_t context, Cx& cx) const;
   void schedule_tick(Cx& cx) const;

@@ -125,8 +125,9 @@ struct DramChannelState {
   Time bus_free{};
   Time choose_at = Time::max();     // the pending timer, if any
   Time next_refresh = Time::max();  // the first one that the banks do not know of
-  std::uint64_t queued_writes = 0;
-  Access last = Access::read;  // on the bus
+  std::uint64_t queued_lines = 0;
+  std::uint64_t queued_writes = 0;  // of these
+  Access last = Access::read;       // on the bus
   DramStats stats;
   ByApplication<DramRequesterStats> by_requester;
   DepthHistogram queue_depth;  // when a request comes
@@ -149,7 +150,7 @@ struct DramChannelState {
          [](S s) { return s.stats.turn_arounds; }},
         {"copies", "count", "lines read or written for copy engines", StatKind::counter,
          [](S s) { return s.stats.copies; }},
-        {"queue_depth", "count", "requests queued when one more comes", StatKind::histogram, nullptr, 12,
+        {"queue_depth", "count", "lines queued when a request comes", StatKind::histogram, nullptr, 12,
          [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
     });
     return all;

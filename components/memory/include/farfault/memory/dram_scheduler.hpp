@@ -27,11 +27,12 @@ class DramScheduler {
  public:
   using Interface = DramScheduler;
   struct Setup {
-    std::uint32_t queue = 64;  // requests that the channel holds
+    std::uint32_t queue = 64;  // lines that the channel holds requests for
   };
   struct View {
-    std::vector<DramPending> const& queue;  // oldest first
-    std::size_t writes;                     // of them
+    std::vector<DramPending> const& queue;  // oldest first; a request may be for several lines
+    std::size_t lines;                      // of them all
+    std::size_t writes;                     // of these
     DramBanks const& banks;
     DramTiming timing;
     Time now;
