@@ -77,7 +77,8 @@ void DramChannel::schedule(Cx& cx) const {
       cx.wake_at(choose, Tick{}, s.choose_at);
       return;
     }
-    auto const i = s.scheduler->pick({s.queue, s.queued_lines, s.queued_writes, s.banks, t, cx.now(), s.last});
+    auto const i =
+        s.scheduler->pick({s.queue, s.queued_lines, s.queued_writes, s.banks, t, cx.now(), s.last});
     FF_CHECK(i < s.queue.size(),
              path() + ": " + spec().section + ".scheduler picks a request that is not there");
     auto const chosen = s.queue[i];
