@@ -52,16 +52,13 @@ void Assembly::find_trains() {
   auto remote = local;
   remote.through(c.l1_cache.remote());
   through_memory(remote, c.cpu_llc, c.cpu_dram, c.cpu_memory(), MemoryCacheParams{});
-  for (auto const& gpu : gpus_) {
-    auto const inbound = c.fabric.inbound_of(bandwidth_of_links(gpu->node), line);
+  auto const through_port = [&](std::uint32_t node, std::uint32_t slices) {
+    auto const inbound = c.fabric.inbound_of(bandwidth_of_links(node), line);
     remote.through(inbound);
-    remote.through(c.fabric.memory_credits_of(inbound, c.l2_cache.slices));
-  }
-  for (auto const& cpu : cpus_) {
-    auto const inbound = c.fabric.inbound_of(bandwidth_of_links(cpu->node), line);
-    remote.through(inbound);
-    remote.through(c.fabric.memory_credits_of(inbound, c.cpu_llc.slices));
-  }
+    remote.through(c.fabric.memory_credits_of(inbound, slices));
+  };
+  for (auto const& gpu : gpus_) through_port(gpu->node, c.l2_cache.slices);
+  for (auto const& cpu : cpus_) through_port(cpu->node, c.cpu_llc.slices);
   for (std::uint32_t l = 0; l < machine_.links.size(); ++l) {
     auto const& link = machine_.links[l];
     auto const packet = c.fabric.format(link.kind == LinkKind::nvlink).bytes(line);

@@ -37,7 +37,8 @@ bool contiguous(WarpInstruction const& i, std::uint32_t n) {
 
 std::uint32_t coalesce(WarpInstruction const& instruction, std::uint32_t line_bytes, Transactions& out) {
   auto const n = static_cast<std::uint32_t>(std::popcount(instruction.lanes));
-  if (n != 0 && instruction.bytes_per_lane <= line_bytes && contiguous(instruction, n)) {
+  if (n != 0 && instruction.bytes_per_lane != 0 && instruction.bytes_per_lane <= line_bytes &&
+      contiguous(instruction, n)) {
     std::uint32_t lines = 0;
     auto const end = instruction.address[0] + std::uint64_t{n} * instruction.bytes_per_lane;
     for (auto at = instruction.address[0]; at < end; ++lines) {

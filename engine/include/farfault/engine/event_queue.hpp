@@ -1,9 +1,9 @@
 // The pending events of one partition, in the engine's order.
 //
 // Structure: a hierarchical wheel of bins, each one window of time wide, 1,024 bins a level. Events are
-// appended to their bin unsorted; when a window opens, 8-byte keys of its events are sorted once: by port
-// where all are of one instant, as mostly, else by the time within the window first (counting sort). What is
-// scheduled inside the open window goes to a small heap beside it. Guarantees: pop order is exactly
+// appended to their bin unsorted; when a window opens, a few events are sorted in place, of more 8-byte keys:
+// by port where all are of one instant, as mostly, else by the time within the window first (counting sort).
+// What is scheduled inside the open window goes to a small heap beside it. Guarantees: pop order is exactly
 // precedes(); no allocation once the pool has grown to the largest number of pending events; any time not
 // before the last popped event may be pushed, in any order. Not thread-safe. Cost: one append and one 64-byte
 // read per event, and one move more for every wheel level it has to come down.
