@@ -12,6 +12,14 @@
 namespace farfault::results {
 namespace {
 
+// A process that is killed stops a write between two pages, never within one.
+constexpr std::uint64_t kPageBytes = 4096;
+// The first place from `address` on at which a block of up to a page crosses no page.
+std::uint64_t within_a_page(std::uint64_t address, std::uint64_t size) {
+  auto const left = kPageBytes - address % kPageBytes;
+  return size > left && size <= kPageBytes ? address + left : address;
+}
+
 struct OpenFile {
   H5FD_t base;
   CommitFile* file;
@@ -140,16 +148,21 @@ std::uint64_t CommitFile::allocate(std::uint64_t size, bool raw_data) {
   if (raw_data) {
     auto best = free_.end();
     for (auto it = free_.begin(); it != free_.end(); ++it)
-      if (it->second >= size && (best == free_.end() || it->second < best->second)) best = it;
+      if (within_a_page(it->first, size) + size <= it->first + it->second &&
+          (best == free_.end() || it->second < best->second))
+        best = it;
     if (best != free_.end()) {
-      auto const [address, length] = *best;
+      auto const [hole, length] = *best;
+      auto const address = within_a_page(hole, size);
       free_.erase(best);
-      if (length > size) free_.emplace(address + size, length - size);
+      if (address > hole) free_.emplace(hole, address - hole);
+      if (hole + length > address + size) free_.emplace(address + size, hole + length - (address + size));
       return address;
     }
   }
-  auto const address = end_;
-  end_ += size;
+  auto const address = within_a_page(end_, size);
+  // The byte behind metadata belongs to nobody: HDF5 would lengthen a block that ends the file, across a page.
+  end_ = address + size + (raw_data ? 0 : 1);
   return address;
 }
 

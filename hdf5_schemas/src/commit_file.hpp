@@ -3,7 +3,9 @@
 // HDF5 writes its tree of metadata in place, so a process killed in the middle leaves a file that cannot be
 // opened. Here whatever lies below the end of the last commit is changed in memory only, and what lies beyond
 // it is written at once but is not yet referred to. commit() then changes the old part in an order in which
-// nothing refers to what is not there yet: the end of the file, data, heaps, trees, object headers.
+// nothing refers to what is not there yet: the end of the file, data, heaps, trees, object headers. Each of
+// them changes whole or not at all: what is changed in place lies within one page of 4 KiB, unless it is
+// larger, which no header or tree of a result is.
 //
 // A failed write is remembered, never reported to HDF5, which cannot cope with a disk that fills up: from
 // then on everything stays in memory until HDF5 has closed the file, and commit() throws.
