@@ -29,20 +29,28 @@ EventQueue::EventQueue(Duration lookahead) {
   bins_.resize(std::size_t{levels} * kBins);
   filled_.resize(levels);
   counts_.resize(std::size_t{1} << (kMaxShift / 2));
+  order_.resize(kFewEvents);
 }
 
-void EventQueue::add_chunk(std::uint32_t level_and_bin) {
+inline void EventQueue::add_chunk(std::uint32_t level_and_bin) {
   auto& bin = bins_[level_and_bin];
   auto const b = level_and_bin & (kBins - 1);
-  if (bin.last_chunk == kNone) filled_[level_and_bin >> kBinBits][b / 64] |= std::uint64_t{1} << (b % 64);
+  filled_[level_and_bin >> kBinBits][b / 64] |= std::uint64_t{1} << (b % 64);
   auto const taken = take_chunk();
   before_[taken] = bin.last_chunk;
   bin.last_chunk = taken;
   bin.next = chunk(taken);
 }
 
+inline Event& EventQueue::append(std::uint32_t level_and_bin, Time when) {
+  auto& bin = bins_[level_and_bin];
+  if (bin.full()) add_chunk(level_and_bin);
+  if (when < bin.earliest) bin.earliest = when;
+  return *bin.next++;
+}
+
 // Empties a bin; its chunks are the caller's.
-EventQueue::Bin EventQueue::take(std::uint32_t level_and_bin) {
+inline EventQueue::Bin EventQueue::take(std::uint32_t level_and_bin) {
   auto const b = level_and_bin & (kBins - 1);
   filled_[level_and_bin >> kBinBits][b / 64] &= ~(std::uint64_t{1} << (b % 64));
   return std::exchange(bins_[level_and_bin], Bin{});
@@ -53,8 +61,15 @@ void EventQueue::grow() {
   constexpr std::uint32_t kChunksPerSlab = 1U << (kSlabBits - kChunkBits);
   slabs_.push_back(std::make_unique_for_overwrite<Chunk[]>(kChunksPerSlab));
   before_.resize(first + kChunksPerSlab, kNone);
-  free_chunks_.reserve(before_.size());
-  for (auto chunk = first + kChunksPerSlab; chunk > first; --chunk) free_chunks_.push_back(chunk - 1);
+  free_chunks_.resize(before_.size());
+  for (auto chunk = first + kChunksPerSlab; chunk > first; --chunk) free_chunk(chunk - 1);
+}
+
+Event& EventQueue::place_elsewhere(Time when, std::uint64_t sequence, PortId to, PortId from) {
+  ++size_;
+  auto const window = static_cast<std::uint64_t>(picoseconds(when)) >> shift_;
+  if (window <= open_window_) return place_near(when, sequence, to, from);
+  return write_key(append(level_bin(window), when), when, sequence, to, from);
 }
 
 Event& EventQueue::place_near(Time when, std::uint64_t sequence, PortId to, PortId from) {
@@ -66,11 +81,7 @@ Event& EventQueue::place_near(Time when, std::uint64_t sequence, PortId to, Port
     slot = near_free_.back();
     near_free_.pop_back();
   }
-  auto& e = near_slots_[slot];
-  e.when = when;
-  e.sequence = sequence;
-  e.to = to;
-  e.from = from;
+  auto& e = write_key(near_slots_[slot], when, sequence, to, from);
   near_.push_back({when, slot});
   auto i = near_.size() - 1;
   auto const moving = near_[i];
@@ -108,13 +119,14 @@ Event EventQueue::pop_near() {
 }
 
 void EventQueue::close_window() {
-  for (auto const chunk : open_chunks_) free_chunks_.push_back(chunk);
+  if (open_chunk_ != kNone) free_chunk(std::exchange(open_chunk_, kNone));
+  for (auto const chunk : open_chunks_) free_chunk(chunk);
   open_chunks_.clear();
   sorted_ = 0;
   cursor_ = 0;
 }
 
-std::uint32_t EventQueue::first_bin() const {
+inline std::uint32_t EventQueue::first_bin() const {
   for (std::uint32_t l = 0; l < filled_.size(); ++l) {
     auto const& filled = filled_[l];
     auto const here = static_cast<std::uint32_t>(open_window_ >> (l * kBinBits)) & (kBins - 1);
@@ -131,14 +143,33 @@ Time EventQueue::first_binned() const {
   return first == kNone ? kNever : bins_[first].earliest;
 }
 
+// By comparing the events themselves: most windows have one event, or a few.
+inline void EventQueue::sort_few(Event const* events, std::uint32_t n) {
+  auto* const order = order_.data();
+  sorted_ = n;
+  order[0] = events;
+  for (std::uint32_t i = 1; i < n; ++i) {
+    auto const* const e = events + i;
+    auto j = i;
+    for (; j > 0 && precedes(*e, *order[j - 1]); --j) order[j] = order[j - 1];
+    order[j] = e;
+  }
+}
+
 bool EventQueue::open_next(Time horizon) {
+  close_window();
   auto const first = first_bin();
   if (first == kNone) return false;
   if (bins_[first].earliest >= horizon) return false;
   auto open = take(first);
   open_window_ = static_cast<std::uint64_t>(picoseconds(open.earliest)) >> shift_;
   if (first >= kBins) open = spread(open);
-  sort_window(open);
+  if (auto const n = open.used(); n <= kFewEvents && before_[open.last_chunk] == kNone) {
+    open_chunk_ = open.last_chunk;
+    sort_few(open.next - n, n);
+  } else {
+    sort_window(open);
+  }
   return true;
 }
 
@@ -153,7 +184,7 @@ EventQueue::Bin EventQueue::spread(Bin const& coarse) {
       append(window == open_window_ ? open_bin : level_bin(window), e.when) = e;
     }
     auto const before = before_[c];
-    free_chunks_.push_back(c);
+    free_chunk(c);
     c = before;
   }
   return take(open_bin);
@@ -178,11 +209,6 @@ void EventQueue::radix_pass(std::uint64_t const* __restrict in, std::uint64_t* _
 // The events of a bin, in order. Mostly they are of one instant: then sorted by port at once, else by the
 // time within the window first. Keys have that above, and the place in the pool below.
 void EventQueue::sort_window(Bin const& bin) {
-  if (bin.used() <= kFewEvents && before_[bin.last_chunk] == kNone) {
-    open_chunks_.push_back(bin.last_chunk);
-    sort_few(bin.next - bin.used(), bin.used());
-    return;
-  }
   bool one_instant = true;
   keys_.clear();
   auto used = bin.used();
@@ -199,18 +225,6 @@ void EventQueue::sort_window(Bin const& bin) {
     sort_ports(0, keys_.size());
   else
     sort_times();
-}
-
-// By comparing the events themselves: most windows have one event, or a few.
-void EventQueue::sort_few(Event const* events, std::uint32_t n) {
-  reserve_order(n);
-  order_[0] = events;
-  for (std::uint32_t i = 1; i < n; ++i) {
-    auto const* const e = events + i;
-    auto j = i;
-    for (; j > 0 && precedes(*e, *order_[j - 1]); --j) order_[j] = order_[j - 1];
-    order_[j] = e;
-  }
 }
 
 // As many as a window has at most so far, twice that when there are more: no allocation for each larger one.

@@ -5,6 +5,12 @@
 
 namespace farfault {
 
+Event& Lane::send_elsewhere(Time when, std::uint64_t sequence, PortId to, PortId from) {
+  if (recorder_ != nullptr) recorder_->sent(from, sequence);
+  return leaves(to) ? outgoing[lane_of_port_[to]].place(when, sequence, to, from)
+                    : queue.place(when, sequence, to, from);
+}
+
 std::uint64_t Lane::run(Time horizon, std::uint64_t limit) {
   PanicScope const scope(
       [](void const* lane) {

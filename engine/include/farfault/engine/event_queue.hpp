@@ -32,15 +32,13 @@ class EventQueue {
 
   // Puts in an event of this key; the caller writes its payload before it does anything else with the queue.
   Event& place(Time when, std::uint64_t sequence, PortId to, PortId from) {
-    ++size_;
     auto const window = static_cast<std::uint64_t>(picoseconds(when)) >> shift_;
-    if (window <= open_window_) return place_near(when, sequence, to, from);
-    auto& e = append(level_bin(window), when);
-    e.when = when;
-    e.sequence = sequence;
-    e.to = to;
-    e.from = from;
-    return e;
+    auto& bin = bins_[window & (kBins - 1)];
+    if (window <= open_window_ || (window ^ open_window_) >= kBins || bin.full())
+      return place_elsewhere(when, sequence, to, from);
+    ++size_;
+    if (when < bin.earliest) bin.earliest = when;
+    return write_key(*bin.next++, when, sequence, to, from);
   }
 
   bool empty() const { return size_ == 0; }
@@ -115,21 +113,26 @@ class EventQueue {
     return (level << kBinBits) | bin;
   }
 
-  // Room for one event more in a bin.
-  Event& append(std::uint32_t level_and_bin, Time when) {
-    auto& bin = bins_[level_and_bin];
-    if (bin.full()) [[unlikely]]
-      add_chunk(level_and_bin);
-    if (when < bin.earliest) bin.earliest = when;
-    return *bin.next++;
+  static Event& write_key(Event& e, Time when, std::uint64_t sequence, PortId to, PortId from) {
+    e.when = when;
+    e.sequence = sequence;
+    e.to = to;
+    e.from = from;
+    return e;
   }
+  // As place(), where it is not an append to a bin of the lowest level that has room. Apart, so that place()
+  // calls nothing that comes back to it.
+  Event& place_elsewhere(Time when, std::uint64_t sequence, PortId to, PortId from);
+
+  // Room for one event more in a bin.
+  Event& append(std::uint32_t level_and_bin, Time when);
 
   std::uint32_t take_chunk() {
-    if (free_chunks_.empty()) grow();
-    auto const chunk = free_chunks_.back();
-    free_chunks_.pop_back();
-    return chunk;
+    if (free_count_ == 0) [[unlikely]]
+      grow();
+    return free_chunks_[--free_count_];
   }
+  void free_chunk(std::uint32_t c) { free_chunks_[free_count_++] = c; }
 
   void add_chunk(std::uint32_t level_and_bin);
   void grow();
@@ -140,12 +143,13 @@ class EventQueue {
     return precedes_at_same_time(near_slots_[a.slot], near_slots_[b.slot]);
   }
   void close_window();
-  // Opens the first window that has events, if it starts before `horizon`; false when there is none.
+  // Closes the open window, and opens the first that has events if it starts before `horizon`; false when
+  // there is none.
   bool open_next(Time horizon);
   Bin take(std::uint32_t level_and_bin);
   Bin spread(Bin const& coarse);
-  void sort_window(Bin const& bin);
   void sort_few(Event const* events, std::uint32_t n);
+  void sort_window(Bin const& bin);
   void radix_pass(std::uint64_t const* in, std::uint64_t* out, std::size_t n, unsigned bit, unsigned bits);
   void sort_times();
   void sort_ports(std::size_t begin, std::size_t end);
@@ -161,7 +165,8 @@ class EventQueue {
   std::vector<Event const*> order_;  // the open window's events, sorted: the first `sorted_`
   std::size_t sorted_ = 0;
   std::size_t cursor_ = 0;
-  std::vector<std::uint32_t> open_chunks_;
+  std::uint32_t open_chunk_ = kNone;        // of a window of few events,
+  std::vector<std::uint32_t> open_chunks_;  // or of more
 
   std::vector<Near> near_;  // a 4-ary heap
   std::vector<Event> near_slots_;
@@ -170,8 +175,9 @@ class EventQueue {
   std::vector<Bin> bins_;  // [level][bin]
   std::vector<Filled> filled_;
   std::vector<std::unique_ptr<Chunk[]>> slabs_;
-  std::vector<std::uint32_t> before_;  // per chunk: the chunk before it in its bin
-  std::vector<std::uint32_t> free_chunks_;
+  std::vector<std::uint32_t> before_;       // per chunk: the chunk before it in its bin
+  std::vector<std::uint32_t> free_chunks_;  // as many as there are chunks; the first `free_count_` count
+  std::size_t free_count_ = 0;
 
   std::vector<std::uint64_t> keys_;
   std::vector<std::uint64_t> spare_keys_;
@@ -182,7 +188,7 @@ template <class F, class Prefetch>
 std::uint64_t EventQueue::run(Time horizon, std::uint64_t limit, F&& f, Prefetch&& prefetch) {
   constexpr std::size_t kAhead = 6;
   std::uint64_t done = 0;
-  while (done < limit) {
+  for (; done < limit; ++done) {
     if (!near_.empty()) [[unlikely]] {
       bool const from_near = cursor_ == sorted_ || [&] {
         auto const& e = *order_[cursor_];
@@ -193,16 +199,11 @@ std::uint64_t EventQueue::run(Time horizon, std::uint64_t limit, F&& f, Prefetch
         if (near_.front().when >= horizon) return done;
         auto const e = pop_near();
         --size_;
-        ++done;
         f(e);
         continue;
       }
     }
-    if (cursor_ == sorted_) {
-      close_window();
-      if (!open_next(horizon)) return done;
-      continue;
-    }
+    if (cursor_ == sorted_ && !open_next(horizon)) return done;
     auto const& e = *order_[cursor_];
     if (e.when >= horizon) return done;
     ++cursor_;
@@ -211,7 +212,6 @@ std::uint64_t EventQueue::run(Time horizon, std::uint64_t limit, F&& f, Prefetch
       prefetch(order_[cursor_ + kAhead]->to);
     }
     --size_;
-    ++done;
     f(e);
   }
   return done;
@@ -237,7 +237,7 @@ void EventQueue::drain(F&& f) {
   near_slots_.clear();
   near_free_.clear();
   for (auto& bin : bins_) {
-    for (auto c = bin.last_chunk; c != kNone; c = before_[c]) free_chunks_.push_back(c);
+    for (auto c = bin.last_chunk; c != kNone; c = before_[c]) free_chunk(c);
     bin = Bin{};
   }
   for (auto& level : filled_) level.fill(0);

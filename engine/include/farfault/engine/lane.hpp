@@ -57,12 +57,8 @@ class alignas(64) Lane {
 
   // Sends an event of this key; the caller writes its payload before it does anything else with the lane.
   Event& send(Time when, std::uint64_t sequence, PortId to, PortId from) {
-    if (recorder_ != nullptr) [[unlikely]]
-      recorder_->sent(from, sequence);
-    if (lane_of_port_ != nullptr) {
-      auto const lane = lane_of_port_[to];
-      if (lane != index_) return outgoing[lane].place(when, sequence, to, from);
-    }
+    if (recorder_ != nullptr || leaves(to)) [[unlikely]]
+      return send_elsewhere(when, sequence, to, from);
     return queue.place(when, sequence, to, from);
   }
 
@@ -75,6 +71,11 @@ class alignas(64) Lane {
   Time last_event{};  // the time of the last event handled
 
  private:
+  bool leaves(PortId to) const { return lane_of_port_ != nullptr && lane_of_port_[to] != index_; }
+  // As send(), where that is more than an entry in the queue. Apart, so that send() calls nothing that comes
+  // back to it.
+  Event& send_elsewhere(Time when, std::uint64_t sequence, PortId to, PortId from);
+
   std::uint32_t index_;
   std::uint16_t const* lane_of_port_ = nullptr;
   Receiver const* receivers_;
