@@ -40,24 +40,26 @@ class Egress {
   }
 
   void enqueue(Packet const& p, std::size_t client = 0) {
-    waiting_[channel(p)][client].push(p);
-    ++queued_;
+    auto const i = channel(p);
+    waiting_[i][client].push(p);
+    ++queued_[i];
   }
-  // Enqueues a packet, and sends what can go, as transmit() does.
+  // Enqueues a packet, and sends what can go, as transmit() does. What could go before has gone.
   template <class F>
   void send(Packet packet, std::size_t client, Time now, F&& f) {
     auto const i = channel(packet);
     auto const each = PacketFormat{header_, unit_}.bytes(packet.payload);
     auto const train = packet.train();
-    if (queued_ == 0 && credits_[i] >= std::uint64_t{each} * train.lines()) [[likely]] {
+    if (queued_[i] == 0 && credits_[i] >= std::uint64_t{each} * train.lines()) [[likely]] {
       f(packet, take_link(i, static_cast<std::uint32_t>(client), each, train, now));
       return;
     }
+    bool const waits_behind = !waiting_[i][turn_[i]].empty();  // for whose turn it is, and whose credits lack
     enqueue(packet, client);
-    transmit(now, f);
+    if (!waits_behind) transmit(i, now, f);
   }
   void add_credits(Channel c, std::uint32_t bytes) { credits_[static_cast<std::size_t>(c)] += bytes; }
-  std::uint64_t queued() const { return queued_; }
+  std::uint64_t queued() const { return queued_[0] + queued_[1]; }
   EgressStats const& stats() const { return stats_; }
 
   // Sends every packet that has its credits, of a train as many lines as have theirs, responses first: calls
@@ -65,31 +67,8 @@ class Egress {
   // lines of its train. f may change the packet, which is gone then, and enqueues none.
   template <class F>
   void transmit(Time now, F&& f) {
-    if (queued_ == 0) return;
-    for (auto const c : {Channel::response, Channel::request}) {
-      auto const i = static_cast<std::size_t>(c);
-      for (;;) {
-        auto const client = waiting_[i][turn_[i]].empty() ? 1U - turn_[i] : turn_[i];
-        auto& queue = waiting_[i][client];
-        if (queue.empty()) break;
-        auto const each = PacketFormat{header_, unit_}.bytes(queue.front().payload);
-        if (credits_[i] < each) break;
-        auto train = queue.front().train();
-        bool const whole = credits_[i] >= std::uint64_t{each} * train.lines();
-        if (!whole) train.more = static_cast<std::uint32_t>(credits_[i] / each) - 1;
-        auto const done = take_link(i, client, each, train, now);
-        if (whole) [[likely]] {
-          f(queue.front(), done);
-          queue.pop();
-          --queued_;
-        } else {
-          auto ahead = queue.front();
-          ahead.set_train(train);
-          f(ahead, done);
-          queue.front().leave(train.lines());
-        }
-      }
-    }
+    for (auto const c : {Channel::response, Channel::request})
+      if (auto const i = static_cast<std::size_t>(c); queued_[i] != 0) transmit(i, now, f);
   }
 
   auto members() {
@@ -97,6 +76,29 @@ class Egress {
   }
 
  private:
+  template <class F>
+  void transmit(std::size_t i, Time now, F&& f) {
+    while (queued_[i] != 0) {
+      auto const client = waiting_[i][turn_[i]].empty() ? 1U - turn_[i] : turn_[i];
+      auto& queue = waiting_[i][client];
+      auto const each = PacketFormat{header_, unit_}.bytes(queue.front().payload);
+      if (credits_[i] < each) return;
+      auto train = queue.front().train();
+      bool const whole = credits_[i] >= std::uint64_t{each} * train.lines();
+      if (!whole) train.more = static_cast<std::uint32_t>(credits_[i] / each) - 1;
+      auto const done = take_link(i, client, each, train, now);
+      if (whole) [[likely]] {
+        f(queue.front(), done);
+        queue.pop();
+        --queued_[i];
+      } else {
+        auto ahead = queue.front();
+        ahead.set_train(train);
+        f(ahead, done);
+        queue.front().leave(train.lines());
+      }
+    }
+  }
   // A packet of `each` bytes per line leaves.
   Passage take_link(std::size_t i, std::uint32_t client, std::uint32_t each, Train train, Time now) {
     auto const bytes = std::uint64_t{each} * train.lines();
@@ -127,7 +129,7 @@ class Egress {
   std::array<std::uint32_t, kChannels> turn_{};     // the client that may send next
   std::array<std::uint32_t, kChannels> left_{};     // and how many lines before it gives way
   std::array<std::array<Ring<Packet>, kClients>, kChannels> waiting_;
-  std::uint64_t queued_ = 0;  // in all of these
+  std::array<std::uint64_t, kChannels> queued_{};  // packets, by channel
   Time free_at_{};
   EgressStats stats_;
 };
