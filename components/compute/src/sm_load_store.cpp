@@ -84,21 +84,26 @@ bool Sm::move_transactions(Leaving& leaving, Cx& cx) const {
     s.lsu_free = spec().clock.after(at);
   }
   for (auto& again = s.faulted.again(); !again.empty(); again.pop()) {
-    if (!translate_item(again.front(), true, 1, leaving, cx)) return false;
+    if (!translate_item(
+            again.front(), true, leaving, [] { return 1U; }, cx))
+      return false;
     ++s.stats[again.front().stream].replayed;
   }
-  for (train = 0; s.position < s.current.size(); ++s.position, --train) {
+  for (train = 0; s.position < s.current.size(); ++s.position) {
     auto const& item = s.current[s.position];
-    if (train == 0)
-      train = train_from(item, s.current.size() - s.position - 1,
-                         [&](std::uint64_t i) { return s.current[s.position + i]; });
-    if (!translate_item(item, false, train, leaving, cx)) return false;
+    auto const lines = [&] {
+      if (train == 0)
+        train = train_from(item, s.current.size() - s.position - 1,
+                           [&](std::uint64_t i) { return s.current[s.position + i]; });
+      return train--;
+    };
+    if (!translate_item(item, false, leaving, lines, cx)) return false;
   }
   return true;
 }
 
-bool Sm::translate_item(LsuItem const& item, bool again, std::uint32_t train, Leaving& leaving,
-                        Cx& cx) const {
+template <class Lines>
+bool Sm::translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines&& lines, Cx& cx) const {
   auto& s = cx.state();
   auto const at = std::max(s.lsu_free, cx.now());
   auto const looked_up = at + spec().clock.cycles(spec().l1_tlb.latency);
@@ -106,33 +111,46 @@ bool Sm::translate_item(LsuItem const& item, bool again, std::uint32_t train, Le
   if (page != leaving.page) {
     leaving.page = page;
     leaving.found = s.l1_tlb->lookup(page);
+    leaving.missed.reset();
   }
   if (leaving.found) {
     auto translated = item;
     translated.address = leaving.found->physical_of(item.address, spec().page_bits);
-    if (!access(translated, looked_up, train, leaving, cx)) return false;
+    if (!access(translated, looked_up, lines(), leaving, cx)) return false;
     if (!again) ++s.stats[item.stream].l1_tlb_hits;
-  } else {
-    // What is looked up again has had its place among the faulted, and gets it back: else it could wait for
-    // itself.
-    if (!again && !s.faulted.has_room()) return false;
-    if (s.faulted.holds(page)) {
-      keep_faulted(page, item, s);
+  } else if (!wait_for_translation(item, again, looked_up, leaving, cx)) {
+    return false;
+  }
+  s.lsu_free = spec().clock.after(at);
+  return true;
+}
+
+// An access to a page that the L1 TLB does not have; false when it has to wait for room to wait in.
+bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, Leaving& leaving,
+                              Cx& cx) const {
+  auto& s = cx.state();
+  // What is looked up again has had its place among the faulted, and gets it back: else it could wait for
+  // itself.
+  if (!again && !s.faulted.has_room()) return false;
+  if (!leaving.missed) {
+    if (s.faulted.holds(leaving.page)) {
+      keep_faulted(leaving.page, item, s);
       if (!again) ++s.stats[item.stream].l1_tlb_misses;
-      s.lsu_free = spec().clock.after(at);
       return true;
     }
     if (!s.tlb_mshrs.can_wait()) return false;
-    auto entry = s.tlb_mshrs.find(page);
-    if (!entry) {
+    leaving.missed = s.tlb_mshrs.find(leaving.page);
+    if (!leaving.missed) {
       if (s.tlb_mshrs.full()) return false;
-      entry = s.tlb_mshrs.allocate(page);
-      cx.send(translate, TranslateRequest{page, spec().index, item.application}, looked_up - cx.now());
+      leaving.missed = s.tlb_mshrs.allocate(leaving.page);
+      cx.send(translate, TranslateRequest{leaving.page, spec().index, item.application},
+              looked_up - cx.now());
     }
-    s.tlb_mshrs.wait(*entry, item);
-    if (!again) ++s.stats[item.stream].l1_tlb_misses;
+  } else if (!s.tlb_mshrs.can_wait()) {
+    return false;
   }
-  s.lsu_free = spec().clock.after(at);
+  s.tlb_mshrs.wait(*leaving.missed, item);
+  if (!again) ++s.stats[item.stream].l1_tlb_misses;
   return true;
 }
 
@@ -175,7 +193,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
     });
   }
   run_load_store(cx);
-  acknowledge_invalidations(cx);
+  if (!s.invalidations.empty()) acknowledge_invalidations(cx);
   schedule_tick(cx);
 }
 
@@ -313,7 +331,7 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
     }
   }
   if (lsu_busy(s)) run_load_store(cx);
-  acknowledge_invalidations(cx);
+  if (!s.invalidations.empty()) acknowledge_invalidations(cx);
   schedule_tick(cx);
 }
 

@@ -303,6 +303,7 @@ class Sm final : public Component<SmSpec, SmState> {
     // The last page looked up: for the lines that follow each other in it that is one use of its entry.
     std::uint64_t page = ~std::uint64_t{0};
     std::optional<PageTranslation> found;
+    std::optional<std::uint32_t> missed;  // where it is not: the MSHR at which it waits
   };
   void run_load_store(Cx& cx) const;
   // False when it stalls.
@@ -311,8 +312,11 @@ class Sm final : public Component<SmSpec, SmState> {
   template <class Following>
   std::uint32_t train_from(LsuItem const& item, std::uint64_t n, Following&& following) const;
 
-  // `again`: after a replay. `train`: how many transactions from this one on may travel together.
-  bool translate_item(LsuItem const& item, bool again, std::uint32_t train, Leaving& leaving, Cx& cx) const;
+  // `again`: after a replay. `lines()`: how many transactions from this one on may travel together; called
+  // when it is translated.
+  template <class Lines>
+  bool translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines&& lines, Cx& cx) const;
+  bool wait_for_translation(LsuItem const& item, bool again, Time looked_up, Leaving& leaving, Cx& cx) const;
   void keep_faulted(std::uint64_t page, LsuItem item, SmState& s) const;
   bool access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leaving, Cx& cx) const;
   void acknowledge_invalidations(Cx& cx) const;

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "farfault/engine/archive.hpp"
 #include "farfault/engine/error.hpp"
 
 namespace farfault {
@@ -28,7 +29,8 @@ class MshrTable {
         tails_(entries, kNone),
         chains_(std::bit_ceil(std::uint64_t{entries} + 1), kNone),
         after_(entries, kNone),
-        pool_(waiters) {
+        pool_(waiters),
+        shift_{64 - static_cast<std::uint64_t>(std::countr_zero(chains_.size()))} {
     for (std::uint32_t i = 0; i < entries; ++i) free_entries_.push_back(entries - 1 - i);
     for (std::uint32_t i = 0; i < waiters; ++i) free_nodes_.push_back(waiters - 1 - i);
   }
@@ -111,7 +113,7 @@ class MshrTable {
   }
 
   auto members() {
-    return std::tie(keys_, heads_, tails_, chains_, after_, pool_, free_entries_, free_nodes_);
+    return std::tie(keys_, heads_, tails_, chains_, after_, pool_, free_entries_, free_nodes_, shift_);
   }
 
  private:
@@ -123,7 +125,7 @@ class MshrTable {
 
   // Multiplicative hashing (Knuth, vol. 3, 6.4): the upper bits of the product.
   std::size_t chain_of(std::uint64_t key) const {
-    return static_cast<std::size_t>((key * 0x9e3779b97f4a7c15ULL) >> (64 - std::countr_zero(chains_.size())));
+    return static_cast<std::size_t>((key * 0x9e3779b97f4a7c15ULL) >> shift_.value);
   }
 
   std::vector<std::uint64_t> keys_;
@@ -134,6 +136,7 @@ class MshrTable {
   std::vector<Node> pool_;
   std::vector<std::uint32_t> free_entries_;
   std::vector<std::uint32_t> free_nodes_;
+  Fixed<std::uint64_t> shift_{};  // of a hash, to its chain
 };
 
 }  // namespace farfault
