@@ -321,7 +321,7 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
     auto const first = m.address / spec().line_bytes;
     for (std::uint32_t i = 0; i < lines; ++i) {
       auto const at = usable(m.train, i, cx.now());
-      s.l1.fill(first + i, false);
+      s.l1.insert(first + i, false);  // absent, as it was when its MSHR was taken
       s.l1_mshrs.release(*s.l1_mshrs.find(first + i), [&](std::uint32_t context) {
         auto& w = s.warps[context];
         --w.loads;

@@ -101,7 +101,7 @@ bool L2Slice::serve_line(MemRequest const& m, bool far, std::uint32_t left, Time
   bool const hit = m.access == Access::write ? s.cache.write(line) : s.cache.lookup(line);
   if (hit || m.access == Access::write) {
     if (!hit && !room_for_victims(s, left)) return false;
-    if (!hit) put(line, true, leaving.to_memory, cx);
+    if (!hit) put(s.cache.insert(line, true), leaving.to_memory, cx);
     if (hit) asker.found_by = FoundBy::cache;
     answer(asker, m.address, m.access, looked_up, leaving.answers, cx);
   } else {
@@ -185,9 +185,9 @@ void L2Slice::send_all(Leaving& leaving, Cx& cx) const {
   send_to_home(leaving.to_home, cx);
 }
 
-void L2Slice::put(std::uint64_t line, bool dirty, Run& to_memory, Cx& cx) const {
+// A line has come into the cache in the place of another one.
+void L2Slice::put(std::optional<Cache::Victim> const& victim, Run& to_memory, Cx& cx) const {
   auto& s = cx.state();
-  auto const victim = s.cache.fill(line, dirty);
   if (!victim || !victim->dirty) return;
   s.writebacks.push(victim->line);
   write_back(to_memory, cx);
@@ -212,7 +212,7 @@ void L2Slice::on_dram(MemResponse const& m, Cx& cx) const {
   if (m.access == Access::read) {
     auto const first = line_of(m.address);  // of a train that a cache has split, the tag is another line's
     for (std::uint32_t i = 0; i < lines; ++i) {
-      put(first + i, false, leaving.to_memory, cx);
+      put(s.cache.fill(first + i, false), leaving.to_memory, cx);
       s.mshrs.release(*s.mshrs.find(first + i), [&](L2Waiter const& to) {
         answer(to, m.address + std::uint64_t{i} * spec().line_bytes, Access::read,
                cx.now() + m.train.until(i), leaving.answers, cx);

@@ -112,7 +112,7 @@ void L2Slice::on_home_response(MemResponse const& m, Cx& cx) const {
     };
     if (m.access == Access::read) {
       auto const line = line_of(m.address) + i;
-      put(line, false, leaving.to_memory, cx);
+      put(s.cache.fill(line, false), leaving.to_memory, cx);
       s.far.mshrs.release(*s.far.mshrs.find(line), reply);
     } else {
       auto& write = s.far.writes[m.tag];

@@ -37,12 +37,15 @@ class Cache {
 
   // Inserts a line (or refreshes it); returns the valid line that was evicted for it.
   std::optional<Victim> fill(std::uint64_t line, bool dirty) {
-    auto const set = set_of(line);
-    if (auto const slot = array_.find(set, line)) {
+    if (auto const slot = array_.find(set_of(line), line)) {
       dirty_[*slot] = dirty_[*slot] != 0 || dirty ? 1 : 0;
       return std::nullopt;
     }
-    auto const [slot, evicted] = array_.insert(set, line);
+    return insert(line, dirty);
+  }
+  // The same of a line that is not there.
+  std::optional<Victim> insert(std::uint64_t line, bool dirty) {
+    auto const [slot, evicted] = array_.insert(set_of(line), line);
     array_.hold_slots(dirty_);
     auto const was_dirty = dirty_[slot] != 0;
     dirty_[slot] = dirty ? 1 : 0;

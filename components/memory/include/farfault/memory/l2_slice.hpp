@@ -338,7 +338,7 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   void to_memory(PhysAddr line, Access access, std::uint32_t tag, Requester requester, Time at, Run& run,
                  Cx& cx) const;
   void answer(L2Waiter to, PhysAddr address, Access access, Time at, Run& run, Cx& cx) const;
-  void put(std::uint64_t line, bool dirty, Run& to_memory, Cx& cx) const;
+  void put(std::optional<Cache::Victim> const& victim, Run& to_memory, Cx& cx) const;
   void write_back(Run& to_memory, Cx& cx) const;
   void go_on_with_flushes(Leaving& leaving, Cx& cx) const;
   // All of its writes are acknowledged.

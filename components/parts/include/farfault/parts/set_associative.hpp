@@ -55,10 +55,9 @@ class SetAssociative {
     auto const place = places_[set];
     if (place.recent == kNone) return std::nullopt;
     if (keys_[place.recent] == key) return place.recent;
-    auto const* k = keys_.data() + place.first;
-    for (std::uint32_t w = 0; w < ways_; ++w)
-      if (k[w] == key) return place.first + w;
-    return std::nullopt;
+    auto const way = first_of(keys_.data() + place.first, ways_, key);
+    if (way == ways_) return std::nullopt;
+    return place.first + way;
   }
 
   struct Inserted {
@@ -69,11 +68,8 @@ class SetAssociative {
   Inserted insert(std::uint32_t set, std::uint64_t key) {
     if (places_.empty() || places_[set].recent == kNone) make_place(set);
     auto const base = places_[set].first;
-    std::uint32_t way = 0;
-    while (way < ways_ && keys_[base + way] != kEmpty) {
-      FF_INVARIANT(keys_[base + way] != key, "a key is inserted twice");
-      ++way;
-    }
+    FF_INVARIANT(!peek(set, key), "a key is inserted twice");
+    auto way = first_of(keys_.data() + base, ways_, kEmpty);
     if (way == ways_) way = victim(set, key);
     auto const slot = base + way;
     auto const evicted = keys_[slot];
@@ -165,6 +161,11 @@ class SetAssociative {
     if (wants_.value.insertions != 0) inserted_.resize(slots);
   }
 
+  // The first of `n` keys that is `key`, or n. Apart: it takes no registers of its callers.
+  [[gnu::noinline]] static std::uint32_t first_of(std::uint64_t const* keys, std::uint32_t n,
+                                                  std::uint64_t key) {
+    return static_cast<std::uint32_t>(std::find(keys, keys + n, key) - keys);
+  }
   void touch(std::uint32_t set, SlotIndex slot) {
     used_[slot] = ++clock_;
     places_[set].recent = slot;
