@@ -48,10 +48,12 @@ struct EngineProfile {
   std::uint64_t rounds = 0;         // synchronizations of this rank's lanes
   std::uint64_t shared_rounds = 0;  // of these, run by several workers
   std::uint64_t longest_lanes = 0;  // events of the lane with most, summed over the rounds of several lanes
-  std::uint64_t exchanges = 0;      // with other ranks
-  std::uint64_t bytes_sent = 0;     // to other ranks
-  std::uint64_t merges = 0;         // times that sparse lanes were run as one
-  double blocked_seconds = 0;       // waiting for other ranks
+  std::uint64_t leader_looks =
+      0;                        // at lanes, mailboxes and pairs of lanes, between those rounds, by one thread
+  std::uint64_t exchanges = 0;  // with other ranks
+  std::uint64_t bytes_sent = 0;  // to other ranks
+  std::uint64_t merges = 0;      // times that sparse lanes were run as one
+  double blocked_seconds = 0;    // waiting for other ranks
   std::vector<std::uint64_t> lane_events;
 };
 
