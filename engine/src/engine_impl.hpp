@@ -61,7 +61,7 @@ struct Engine::Impl {
   [[noreturn]] void late(Event const& e, Time handled) const;
   void merge();
   void split();
-  void judge_density(std::uint64_t events);
+  void judge_density(std::uint64_t beside_longest);
   void exchange(bool stop_wanted, bool& stop);
   void sort_arrived();
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kStretch = 1 << 15;  // events between looks at the stop flag
 constexpr std::uint64_t kTrialRounds = 64;   // rounds over which density is judged
-constexpr std::uint64_t kDenseRound = 48;    // events per round from which sharing it pays
+constexpr std::uint64_t kDenseRound = 24;    // events beside the longest lane's from which sharing a round pays
 constexpr std::uint64_t kWakingRound = 256;  // the same where sharing it means to wake threads
 // Events run merged before the next trial; doubles when the trial fails.
 constexpr std::uint64_t kShortMerge = 1 << 14;
@@ -204,12 +204,13 @@ bool Engine::Impl::step(Time end) {
   profile.longest_lanes += most;
   profile.leader_looks += turns.size();
   events_of_round = all;
-  if (options.run_sparse_merged) judge_density(all);
+  if (options.run_sparse_merged) judge_density(all - most);
   return true;
 }
 
-void Engine::Impl::judge_density(std::uint64_t events) {
-  trial_events += events;
+// What sharing a round can save at most are the events beside those of its longest lane.
+void Engine::Impl::judge_density(std::uint64_t beside_longest) {
+  trial_events += beside_longest;
   if (++trial_rounds < kTrialRounds) return;
   if (trial_events < kDenseRound * kTrialRounds)
     merge();
