@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "exchange.hpp"
 #include "farfault/engine/engine.hpp"
-#include "horizons.hpp"
 #include "lanes.hpp"
 #include "workers.hpp"
 
@@ -32,6 +32,7 @@ struct Engine::Impl {
   Transport& transport;
   LaneMap map;
   Horizons horizons;
+  NeighbourBounds bounds;
   Workers workers;
   std::vector<std::unique_ptr<Lane>> lanes;
   Time last_loaded{};  // the last event before the save that was loaded
@@ -62,20 +63,20 @@ struct Engine::Impl {
   void merge();
   void split();
   void judge_density(std::uint64_t beside_longest);
-  void exchange(bool stop_wanted, bool& stop);
+  std::optional<Transport::Summary> exchange(bool stop_wanted);  // of all ranks, where it is known
   void sort_arrived();
 
   std::vector<Inbox> inboxes;  // by local lane
   std::vector<std::vector<Mailbox>>
-      handed;                         // [from][to]: mail of an earlier round, for the receiver to take in
-  std::vector<Mailbox> to_peers;      // what all lanes have sent since the last exchange
-  std::vector<Time> before_merge;     // by local lane: its last event then; 0 when lanes are apart
-  std::vector<Workers::Turn> turns;   // the lanes of a round
-  std::vector<std::uint64_t> cost;    // by local lane: events of its last turn
-  std::uint32_t runnable = 0;         // of the turns
-  std::uint64_t events_of_round = 0;  // of the last one that ran several lanes
+      handed;                     // [from][to]: mail of an earlier round, for the receiver to take in
+  std::vector<Mailbox> to_peers;  // by peer: what all lanes have sent since the last exchange
+  std::vector<Transport::Neighbour> neighbours;  // the peers
+  std::vector<Time> before_merge;                // by local lane: its last event then; 0 when lanes are apart
+  std::vector<Workers::Turn> turns;              // the lanes of a round
+  std::vector<std::uint64_t> cost;               // by local lane: events of its last turn
+  std::uint32_t runnable = 0;                    // of the turns
+  std::uint64_t events_of_round = 0;             // of the last one that ran several lanes
   std::vector<Event> arrived;
-  std::vector<Transport::RankState> rank_states;
   std::vector<Event> moving;
 
   bool merged = false;

@@ -6,14 +6,10 @@ namespace farfault {
 
 namespace {
 
-Time plus(Time t, Duration d) {
-  return t == Time::max() || d == Duration::max() ? Time::max() : t + d;
-}
-
 // Drawn back to one link from `first` where it is within two.
 Time aligned(Time horizon, Time first, Duration link) {
-  auto const common = plus(first, link);
-  return horizon < plus(common, link) ? std::min(horizon, common) : horizon;
+  auto const common = later(first, link);
+  return horizon < later(common, link) ? std::min(horizon, common) : horizon;
 }
 
 }  // namespace
@@ -68,18 +64,18 @@ void Horizons::find(Time end) {
 Time Horizons::of_lane(std::uint32_t lane, Time end, Time first) {
   auto h = end;
   for (auto node = lanes_; node < map_.nodes(); ++node)
-    h = std::min(h, plus(next_[node], map_.distance(node, lane)));
+    h = std::min(h, later(next_[node], map_.distance(node, lane)));
   looks_ += map_.nodes() - lanes_;
   auto const link = map_.shortest_between_lanes();
-  auto const drawn_back = plus(plus(first, link), link);
+  auto const drawn_back = later(later(first, link), link);
   auto const& nearest = nearest_[lane];
   auto look = [&](auto const& nodes, bool by_distance) {
     for (auto const from : nodes) {
       auto const distance = map_.distance(from, lane);
       ++looks_;
       // No lane is less than one link away, so what is closer is drawn back all the same.
-      if (h < drawn_back || (by_distance && plus(first, distance) >= h)) return;
-      h = std::min(h, plus(next_[from], distance));
+      if (h < drawn_back || (by_distance && later(first, distance) >= h)) return;
+      h = std::min(h, later(next_[from], distance));
     }
   };
   if (active_.size() < nearest.size())
@@ -90,9 +86,9 @@ Time Horizons::of_lane(std::uint32_t lane, Time end, Time first) {
 }
 
 Time Horizons::of_merged(Time end) const {
-  auto h = std::min(end, plus(next_[0], map_.merged_cycle()));
+  auto h = std::min(end, later(next_[0], map_.merged_cycle()));
   for (std::uint32_t k = 0; lanes_ + k < map_.nodes(); ++k)
-    h = std::min(h, plus(next_[lanes_ + k], map_.merged_distance(k)));
+    h = std::min(h, later(next_[lanes_ + k], map_.merged_distance(k)));
   return beside_ranks(h);
 }
 

@@ -21,6 +21,11 @@
 
 namespace farfault {
 
+// `d` after `t`; never where either is.
+inline Time later(Time t, Duration d) {
+  return t == Time::max() || d == Duration::max() ? Time::max() : t + d;
+}
+
 class Horizons {
  public:
   explicit Horizons(LaneMap const& map);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace farfault {
@@ -18,8 +19,7 @@ LaneMap::LaneMap(System& system, Placement placement, EngineOptions const& optio
   assign_ranks(placement, system.component_count());
   assign_lanes(options);
   auto const links = shortest_links(system);
-  for (std::uint32_t r = 0; r < ranks_; ++r)
-    if (r != rank_) peers_.push_back(r);
+  find_peers(links);
   map_ports(system);
   measure(links);
 }
@@ -108,6 +108,24 @@ std::vector<LaneLink> LaneMap::shortest_links(System& system) {
   std::vector<LaneLink> links;
   for (auto const& [pair, latency] : shortest) links.push_back({pair.first, pair.second, latency});
   return links;
+}
+
+void LaneMap::find_peers(std::vector<LaneLink> const& links) {
+  std::vector<Duration> from_rank(ranks_, Duration::max());
+  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;  // of ranks
+  for (auto const& l : links) {
+    auto const from = l.from < local_lanes_ ? rank_ : l.from - local_lanes_;
+    auto const to = l.to < local_lanes_ ? rank_ : l.to - local_lanes_;
+    if (from == to) continue;
+    pairs.emplace(std::min(from, to), std::max(from, to));
+    if (to == rank_) from_rank[from] = std::min(from_rank[from], l.latency);
+  }
+  for (std::uint32_t r = 0; r < ranks_; ++r) {
+    if (!pairs.contains({std::min(r, rank_), std::max(r, rank_)})) continue;
+    peers_.push_back(r);
+    from_peer_.push_back(from_rank[r]);
+  }
+  all_are_peers_ = pairs.size() == std::size_t{ranks_} * (ranks_ - 1) / 2;
 }
 
 void LaneMap::measure(std::vector<LaneLink> const& links) {

@@ -25,9 +25,13 @@ class LaneMap {
   std::uint32_t rank_of(ComponentId id) const { return rank_of_[partition_of_[id]]; }
   std::uint32_t lane_of(ComponentId id) const { return lane_of_[partition_of_[id]]; }  // of a local component
 
-  // The ranks whose events are exchanged with this one's, in order. Lanes and peers are the nodes between
+  // The ranks that share links with this one, in order. Lanes and peers are the nodes between
   // which mail goes and distances are known: lane i is node i, peer k is node local_lanes() + k.
   std::vector<std::uint32_t> const& peers() const { return peers_; }
+  // From a peer straight to this rank; Duration::max() where links only lead the other way.
+  Duration link_from_peer(std::uint32_t peer) const { return from_peer_[peer]; }
+  // Whether every two ranks share links.
+  bool all_are_peers() const { return all_are_peers_; }
   std::uint32_t nodes() const { return local_lanes_ + static_cast<std::uint32_t>(peers_.size()); }
 
   // By in-port: its node.
@@ -53,6 +57,7 @@ class LaneMap {
   // The shortest link between each pair of local lanes and ranks that one joins: lane i is i, rank r is
   // local_lanes() + r.
   std::vector<LaneLink> shortest_links(System& system);
+  void find_peers(std::vector<LaneLink> const& links);
   void measure(std::vector<LaneLink> const& links);
 
   std::uint32_t rank_;
@@ -63,6 +68,8 @@ class LaneMap {
   std::vector<std::uint32_t> lane_of_;       // by partition: its lane on its own rank
   std::vector<std::uint32_t> lanes_of_rank_;
   std::vector<std::uint32_t> peers_;
+  std::vector<Duration> from_peer_;
+  bool all_are_peers_ = false;
   std::vector<std::uint16_t> node_of_port_;
   std::vector<std::uint16_t> merged_node_of_port_;
   std::vector<Duration> distances_;         // [lane][node]

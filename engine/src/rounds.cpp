@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kStretch = 1 << 15;  // events between looks at the stop flag
 constexpr std::uint64_t kTrialRounds = 64;   // rounds over which density is judged
-constexpr std::uint64_t kDenseRound = 24;    // events beside the longest lane's from which sharing a round pays
+constexpr std::uint64_t kDenseRound = 24;  // events beside the longest lane's from which sharing a round pays
 constexpr std::uint64_t kWakingRound = 256;  // the same where sharing it means to wake threads
 // Events run merged before the next trial; doubles when the trial fails.
 constexpr std::uint64_t kShortMerge = 1 << 14;
@@ -31,6 +31,7 @@ Engine::Impl::Impl(System& s, Placement p, EngineOptions o, Transport& t)
       transport(t),
       map(s, std::move(p), o, t.rank(), t.ranks()),
       horizons(map),
+      bounds(map),
       workers(o.threads, map.local_lanes(), o.bind_threads),
       merge_length(kShortMerge) {
   build();
@@ -50,6 +51,10 @@ void Engine::Impl::build() {
   for (std::uint32_t from = 0; from < n; ++from) handed.emplace_back(n);
   for (auto& inbox : inboxes) inbox.senders.reserve(n);
   to_peers.resize(map.peers().size());
+  for (std::size_t k = 0; k < to_peers.size(); ++k) {
+    neighbours.emplace_back().rank = map.peers()[k];
+    neighbours.back().mail = &to_peers[k];
+  }
   turns.reserve(n);
   cost.assign(n, 0);
   before_merge.assign(n, Time{});
@@ -82,6 +87,7 @@ void Engine::Impl::forget_events() {
   for (auto& box : to_peers) box.clear();
   std::fill(before_merge.begin(), before_merge.end(), Time{});
   horizons.forget();
+  bounds.forget();
   global_next = EventQueue::kNever;
   last_loaded = Time{};
 }
@@ -255,11 +261,15 @@ RunState Engine::Impl::run(Time end, std::atomic<bool>& stop) {
     bool moved = true;
     while (moved && !stop.load(std::memory_order_relaxed)) moved = step(end);
     bool stopped = moved;
-    if (map.ranks() == 1)
+    if (map.ranks() == 1) {
       global_next = horizons.first();
-    else
-      exchange(stop.load(std::memory_order_relaxed), stopped);
-    if (!stopped && map.ranks() > 1 && global_next < end) continue;
+    } else {
+      auto const all = exchange(stop.load(std::memory_order_relaxed));
+      if (!all) continue;
+      stopped = all->flags != 0;
+      global_next = all->first;
+      if (!stopped && global_next < end) continue;
+    }
     take_in_all();
     if (stopped) {
       stop.store(false, std::memory_order_relaxed);

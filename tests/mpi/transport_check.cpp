@@ -76,14 +76,30 @@ Event event(std::uint32_t from, std::uint32_t to, std::uint32_t n) {
 // Every rank sends `n` events to every other one; they arrive in order, whole, by sending rank.
 void check_exchange(Transport& transport, std::uint32_t n) {
   std::vector<Mailbox> outgoing(transport.ranks());
-  for (std::uint32_t to = 0; to < transport.ranks(); ++to)
-    for (std::uint32_t i = 0; to != transport.rank() && i < n; ++i)
-      outgoing[to].put(event(transport.rank(), to, i));
+  std::vector<Transport::Neighbour> neighbours;
+  for (std::uint32_t to = 0; to < transport.ranks(); ++to) {
+    if (to == transport.rank()) continue;
+    for (std::uint32_t i = 0; i < n; ++i) outgoing[to].put(event(transport.rank(), to, i));
+    neighbours.push_back({to, &outgoing[to], Time{Duration{100 * transport.rank() + to}}, {}, {}});
+  }
   std::vector<Event> incoming;
-  std::vector<Transport::RankState> states;
-  auto const done = transport.exchange({Time{Duration{500 + transport.rank()}}, EventQueue::kNever, 0},
-                                       outgoing, incoming, states);
-  must(done.first == Time{Duration{500}}, "the first event of all");
+  auto const first = [](std::uint32_t rank) { return Time{Duration{500 + rank}}; };
+  bool const of_all = n % 2 == 0;
+  auto const done = transport.exchange(
+      neighbours, {first(transport.rank()), transport.rank(), EventQueue::kNever, {}, 1U << transport.rank()},
+      of_all, incoming);
+  must(done.all.has_value() == of_all, "a summary where one was asked for");
+  if (done.all) {
+    must(done.all->first == first(0) && done.all->first_of == 0, "the first event of all");
+    must(done.all->second == first(1), "the first event of the other ranks");
+    must(done.all->flags == (1U << transport.ranks()) - 1, "the flags of all");
+  }
+  must(done.messages_sent == transport.ranks() - 1, "the number of messages");
+  for (auto const& from : neighbours) {
+    must(from.mail->events.empty(), "mail that was sent is gone");
+    must(from.their_bound == Time{Duration{100 * from.rank + transport.rank()}}, "a neighbour's bound");
+    must(from.theirs.first == first(from.rank), "a neighbour's first event");
+  }
   must(incoming.size() == std::size_t{n} * (transport.ranks() - 1), "the number of events exchanged");
   std::size_t i = 0;
   for (std::uint32_t from = 0; from < transport.ranks(); ++from)

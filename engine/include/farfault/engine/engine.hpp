@@ -51,9 +51,11 @@ struct EngineProfile {
   std::uint64_t leader_looks =
       0;                        // at lanes, mailboxes and pairs of lanes, between those rounds, by one thread
   std::uint64_t exchanges = 0;  // with other ranks
-  std::uint64_t bytes_sent = 0;  // to other ranks
-  std::uint64_t merges = 0;      // times that sparse lanes were run as one
-  double blocked_seconds = 0;    // waiting for other ranks
+  std::uint64_t summaries = 0;  // of these, that asked for the summary of all ranks
+  std::uint64_t messages_sent = 0;  // to other ranks, in exchanges
+  std::uint64_t bytes_sent = 0;     // to other ranks
+  std::uint64_t merges = 0;         // times that sparse lanes were run as one
+  double blocked_seconds = 0;       // waiting for other ranks
   std::vector<std::uint64_t> lane_events;
 };
 
