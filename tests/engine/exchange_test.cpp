@@ -93,6 +93,13 @@ TEST_CASE("ranks leap idle time: exchanges follow events, not simulated time ove
   CHECK(ran.exchanges < 4 * ran.events);
 }
 
+TEST_CASE("after an idle stretch ranks go on as if there had been none") {
+  // 10,000 idle links, then 600 busy ones.
+  auto const ran = run_ring({.places = 8, .start = 1ms}, 8, Time{1060us});
+  CHECK(ran.exchanges < 750);
+  CHECK(ran.summaries < 150);
+}
+
 TEST_CASE("a stop request of one rank stops all ranks of a ring, and they go on to the same end") {
   ring::Options const options{.places = 8};
   auto const reference = run_ring(options, 1, Time{30us});

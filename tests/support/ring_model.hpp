@@ -52,6 +52,7 @@ struct Options {
   std::uint32_t every = 1;
   farfault::Duration pause{10'000};
   farfault::Duration link{100'000};
+  farfault::Duration start{};   // of all work
   farfault::Duration longer{};  // by how much each link is longer than the one before
 };
 
@@ -68,7 +69,7 @@ struct Model {
       system.connect(places[i]->right, next.from_left, farfault::Latency{latency});
       system.connect(next.left, places[i]->from_right, farfault::Latency{latency + o.longer / 2});
       if (i % o.every == 0)
-        system.post(places[i]->work, Number{i}, farfault::Time{farfault::Duration{i + 1}});
+        system.post(places[i]->work, Number{i}, farfault::Time{o.start + farfault::Duration{i + 1}});
     }
   }
 
