@@ -36,7 +36,7 @@ class Patience {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr int kLooks = 4;
-  static constexpr std::chrono::microseconds kSpin{100};
+  static constexpr std::chrono::microseconds kSpin{5};
   static constexpr std::chrono::microseconds kYield{2000};
   static constexpr std::chrono::microseconds kShortestNap{100};
   static constexpr std::chrono::microseconds kLongestNap{1000};

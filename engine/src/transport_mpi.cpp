@@ -17,6 +17,7 @@
 
 #include "host.hpp"
 #include "patience.hpp"
+#include "shared_letters.hpp"
 #endif
 
 namespace farfault {
@@ -56,11 +57,13 @@ class MpiTransport final : public Transport {
     MPI_Type_contiguous(sizeof(Summary), MPI_BYTE, &summary_);
     MPI_Type_commit(&summary_);
     MPI_Op_create(&add_all, 1, &add_summaries_);
+    shared_.emplace();
   }
   ~MpiTransport() override {
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (finalized != 0) return;
+    shared_.reset();
     MPI_Op_free(&add_summaries_);
     MPI_Type_free(&summary_);
     MPI_Finalize();
@@ -71,27 +74,33 @@ class MpiTransport final : public Transport {
   std::uint32_t rank() const override { return rank_; }
   std::uint32_t ranks() const override { return size_; }
 
-  // One message to each neighbour: a header and the first events, in the size that MPI sends at once. What
-  // is more follows in further ones.
+  // One message to each neighbour: a header and the first events, in the size that MPI sends at once, or in
+  // shared memory. What is more follows in further ones.
   Exchanged exchange(std::span<Neighbour> neighbours, Summary const& mine, bool of_all,
                      std::vector<Event>& incoming) override {
     Exchanged done;
     first_.clear();
     rest_.clear();
-    inbox_.resize(kSlots * neighbours.size());
-    outbox_.resize(kSlots * neighbours.size());
+    inbox_.resize(kLetterSlots * neighbours.size());
+    outbox_.resize(kLetterSlots * neighbours.size());
     for (std::size_t k = 0; k < neighbours.size(); ++k)
-      MPI_Irecv(inbox(k), kSlots * sizeof(Event), MPI_BYTE, static_cast<int>(neighbours[k].rank), kFirstTag,
-                MPI_COMM_WORLD, &first_.emplace_back());
+      if (auto const from = neighbours[k].rank; !shared_->reaches(from))
+        MPI_Irecv(inbox(k), kLetterSlots * sizeof(Event), MPI_BYTE, static_cast<int>(from), kFirstTag,
+                  MPI_COMM_WORLD, &first_.emplace_back());
     for (std::size_t k = 0; k < neighbours.size(); ++k) {
       auto const& to = neighbours[k];
       auto const& events = to.mail->events;
       auto const early = std::min(events.size(), kEarly);
       Header const header{events.size(), to.bound, mine};
-      std::memcpy(static_cast<void*>(outbox(k)), &header, sizeof(header));
-      std::copy_n(events.begin(), early, outbox(k) + 1);
-      MPI_Isend(outbox(k), static_cast<int>((1 + early) * sizeof(Event)), MPI_BYTE, static_cast<int>(to.rank),
-                kFirstTag, MPI_COMM_WORLD, &first_.emplace_back());
+      bool const shared = shared_->reaches(to.rank);
+      auto* const letter = shared ? shared_->begin(to.rank) : outbox(k);
+      std::memcpy(static_cast<void*>(letter), &header, sizeof(header));
+      std::copy_n(events.begin(), early, letter + 1);
+      if (shared)
+        shared_->send(to.rank);
+      else
+        MPI_Isend(letter, static_cast<int>((1 + early) * sizeof(Event)), MPI_BYTE, static_cast<int>(to.rank),
+                  kFirstTag, MPI_COMM_WORLD, &first_.emplace_back());
       send(std::as_bytes(std::span(events).subspan(early)), to.rank, kRestTag, rest_);
       done.bytes_sent += (1 + events.size()) * sizeof(Event);
     }
@@ -99,18 +108,27 @@ class MpiTransport final : public Transport {
     if (of_all)
       MPI_Iallreduce(&mine, &done.all.emplace(), 1, summary_, add_summaries_, MPI_COMM_WORLD,
                      &first_.emplace_back());
-    wait(first_);
+    std::size_t come = 0;
+    patience_.wait_until([&] {
+      for (; come < neighbours.size(); ++come)
+        if (auto const from = neighbours[come].rank; shared_->reaches(from) && !shared_->has_come(from))
+          return false;
+      return all_done(first_);
+    });
 
     std::uint64_t arriving = 0;
-    for (std::size_t k = 0; k < neighbours.size(); ++k) arriving += header_of(k).count;
+    for (std::size_t k = 0; k < neighbours.size(); ++k)
+      arriving += header_of(letter_from(neighbours[k].rank, k)).count;
     auto position = incoming.size();
     incoming.resize(position + arriving);
     for (std::size_t k = 0; k < neighbours.size(); ++k) {
-      auto const theirs = header_of(k);
+      auto const* const letter = letter_from(neighbours[k].rank, k);
+      auto const theirs = header_of(letter);
       neighbours[k].their_bound = theirs.bound;
       neighbours[k].theirs = theirs.summary;
       auto const early = std::min<std::uint64_t>(theirs.count, kEarly);
-      std::copy_n(inbox(k) + 1, early, incoming.data() + position);
+      std::copy_n(letter + 1, early, incoming.data() + position);
+      if (shared_->reaches(neighbours[k].rank)) shared_->has_been_read(neighbours[k].rank);
       receive(std::as_writable_bytes(std::span(incoming).subspan(position + early, theirs.count - early)),
               neighbours[k].rank, kRestTag, rest_);
       position += theirs.count;
@@ -162,9 +180,7 @@ class MpiTransport final : public Transport {
   static constexpr int kFirstTag = 1;
   static constexpr int kRestTag = 2;
   static constexpr int kGatherTag = 3;
-  static constexpr std::size_t kEarly =
-      62;  // with the header and MPI's own, below the 4 KiB it sends at once
-  static constexpr std::size_t kSlots = kEarly + 1;
+  static constexpr std::size_t kEarly = kLetterSlots - 1;  // events below the 4 KiB that MPI sends at once
 
   struct Header {
     std::uint64_t count = 0;  // of events for the receiver
@@ -174,11 +190,14 @@ class MpiTransport final : public Transport {
   };
   static_assert(sizeof(Header) == sizeof(Event) && std::is_trivially_copyable_v<Header>);
 
-  Event* inbox(std::size_t neighbour) { return inbox_.data() + neighbour * kSlots; }
-  Event* outbox(std::size_t neighbour) { return outbox_.data() + neighbour * kSlots; }
-  Header header_of(std::size_t neighbour) {
+  Event* inbox(std::size_t neighbour) { return inbox_.data() + neighbour * kLetterSlots; }
+  Event* outbox(std::size_t neighbour) { return outbox_.data() + neighbour * kLetterSlots; }
+  Event const* letter_from(std::uint32_t rank, std::size_t neighbour) {
+    return shared_->reaches(rank) ? shared_->slots(rank) : inbox(neighbour);
+  }
+  static Header header_of(Event const* letter) {
     Header h;
-    std::memcpy(static_cast<void*>(&h), inbox(neighbour), sizeof(h));
+    std::memcpy(static_cast<void*>(&h), letter, sizeof(h));
     return h;
   }
 
@@ -207,11 +226,13 @@ class MpiTransport final : public Transport {
 
   // MPI's own waiting would keep the core busy.
   void wait(std::vector<MPI_Request>& requests) {
-    patience_.wait_until([&] {
-      int done = 0;
-      MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
-      return done != 0;
-    });
+    patience_.wait_until([&] { return all_done(requests); });
+  }
+  static bool all_done(std::vector<MPI_Request>& requests) {
+    if (requests.empty()) return true;
+    int done = 0;
+    MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
+    return done != 0;
   }
   template <class Start>
   void wait(Start const& start) {
@@ -234,6 +255,7 @@ class MpiTransport final : public Transport {
   Patience patience_;
   MPI_Datatype summary_ = MPI_DATATYPE_NULL;
   MPI_Op add_summaries_ = MPI_OP_NULL;
+  std::optional<SharedLetters> shared_;
   std::vector<Event> inbox_;  // [neighbour][slot], the header first
   std::vector<Event> outbox_;
   std::vector<MPI_Request> first_;
