@@ -29,8 +29,10 @@ class SharedLetters {
   };
   static_assert(sizeof(Letter) == 4096);
 
-  // Of all ranks of this machine together. Where the memory cannot be had, no rank of it is reached.
-  SharedLetters() {
+  // Of all ranks of this machine together. Where the memory cannot be had, or is not wanted, no rank is
+  // reached.
+  explicit SharedLetters(bool wanted) {
+    if (!wanted) return;
     MPI_Comm node = MPI_COMM_NULL;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);

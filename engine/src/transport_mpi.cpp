@@ -44,7 +44,7 @@ void start_mpi() {
 
 class MpiTransport final : public Transport {
  public:
-  explicit MpiTransport(std::size_t most_at_once)
+  MpiTransport(std::size_t most_at_once, bool share_memory)
       : most_at_once_(std::max(most_at_once, sizeof(Event)) / sizeof(Event) * sizeof(Event)),
         patience_(ranks_on_host() <= cores_of_process()) {
     start_mpi();
@@ -57,7 +57,7 @@ class MpiTransport final : public Transport {
     MPI_Type_contiguous(sizeof(Summary), MPI_BYTE, &summary_);
     MPI_Type_commit(&summary_);
     MPI_Op_create(&add_all, 1, &add_summaries_);
-    shared_.emplace();
+    shared_.emplace(share_memory);
   }
   ~MpiTransport() override {
     int finalized = 0;
@@ -264,8 +264,8 @@ class MpiTransport final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_mpi_transport(std::size_t most_at_once) {
-  return std::make_unique<MpiTransport>(most_at_once);
+std::unique_ptr<Transport> make_mpi_transport(std::size_t most_at_once, bool share_memory) {
+  return std::make_unique<MpiTransport>(most_at_once, share_memory);
 }
 
 std::string mpi_library() {
@@ -278,7 +278,7 @@ std::string mpi_library() {
 
 #else
 
-std::unique_ptr<Transport> make_mpi_transport(std::size_t) {
+std::unique_ptr<Transport> make_mpi_transport(std::size_t, bool) {
   return nullptr;
 }
 

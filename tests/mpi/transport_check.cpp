@@ -24,6 +24,7 @@ namespace {
 
 int asked_level = -1;
 int given_level = -1;  // instead of the library's; -1: its own
+int letters = 0;       // first messages of exchanges that went by MPI
 int longest = 0;       // message since it was last set to 0, in bytes
 
 int note(int count) {
@@ -45,6 +46,7 @@ extern "C" int MPI_Init_thread(int* argc, char*** argv, int level, int* given) {
 }
 extern "C" int MPI_Isend(void const* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                          MPI_Request* request) {
+  if (tag == 1) ++letters;
   return PMPI_Isend(data, tag == 1 ? count : note(count), type, to, tag, comm, request);
 }
 extern "C" int MPI_Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm,
@@ -189,11 +191,15 @@ int main(int argc, char** argv) {
   if (what != "pieces") return 2;
   int given = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &given);
-  for (int const limit : {64, 192, 1024}) {
-    // The transport finalizes MPI when it goes, so these stay.
-    auto* const transport = make_mpi_transport(static_cast<std::size_t>(limit)).release();
-    check_pieces(*transport, limit);
-  }
+  for (bool const share_memory : {false, true})
+    for (int const limit : {64, 192, 1024}) {
+      // The transport finalizes MPI when it goes, so these stay.
+      auto* const transport = make_mpi_transport(static_cast<std::size_t>(limit), share_memory).release();
+      check_pieces(*transport, limit);
+      must((letters == 0) == share_memory,
+           "first messages by MPI where memory is not shared, and only there");
+      letters = 0;
+    }
   MPI_Finalize();
   return 0;
 }

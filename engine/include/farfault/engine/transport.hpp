@@ -1,4 +1,4 @@
-// How ranks talk: one process alone, or MPI. The only file that knows MPI is transport_mpi.cpp.
+// How ranks talk: one process alone, or MPI. Only transport_mpi.cpp and its shared_letters.hpp know MPI.
 //
 // All functions but exchange() are collective: every rank calls the same ones in the same order. A rank that
 // fails ends all of them through abort_all(), with one message.
