@@ -107,7 +107,7 @@ void Engine::load(std::vector<std::vector<std::byte>> const& parts) {
     for (auto const& e : events) {
       if (e.to >= i.system.receivers_.size()) throw UserError("a saved event is for no port of this model");
       auto const id = i.system.receivers_[e.to].component->id();
-      if (i.map.is_local(id)) i.lane_of(id).queue.push(e);
+      if (i.map.is_local(id)) i.put(e);
     }
     if (!loader.at_end()) throw UserError("saved state is too long");
   }
@@ -123,6 +123,7 @@ std::optional<PathProfile> Engine::critical_path() const {
 
 EngineProfile Engine::profile() const {
   auto p = impl_->profile;
+  p.leader_looks += impl_->horizons.looks();
   for (auto const& lane : impl_->lanes) {
     p.events += lane->handled;
     p.lane_events.push_back(lane->handled);

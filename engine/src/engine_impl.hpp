@@ -1,4 +1,4 @@
-// Private: the lanes of an engine and how they are synchronized (rounds.cpp).
+// Private: the lanes of an engine and how they are synchronized (rounds.cpp, exchange.cpp).
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "exchange.hpp"
 #include "farfault/engine/engine.hpp"
 #include "lanes.hpp"
 #include "workers.hpp"
@@ -19,17 +20,19 @@ struct Engine::Impl {
   RunState run(Time end, std::atomic<bool>& stop);
   // Drops every pending event, wherever it is, and what is known of other ranks.
   void forget_events();
-  // Events of this rank, those in mailboxes included, in no particular order; and how many there are.
+  // Events of this rank, in no particular order, and how many there are. Only between runs, when no mail is
+  // under way.
   void for_each_pending(std::function<void(Event const&)> const& f) const;
   std::uint64_t pending() const;
   // The time of the last event handled on this rank.
   Time last_event() const;
-  Lane& lane_of(ComponentId local) { return *lanes[merged ? 0 : map.lane_of(local)]; }
 
   System& system;
   EngineOptions options;
   Transport& transport;
   LaneMap map;
+  Horizons horizons;
+  NeighbourBounds bounds;
   Workers workers;
   std::vector<std::unique_ptr<Lane>> lanes;
   Time last_loaded{};  // the last event before the save that was loaded
@@ -37,30 +40,43 @@ struct Engine::Impl {
   EngineProfile profile;
   std::optional<PathRecorder> recorder;
 
+  void put(Event const& e);  // into the queue of its lane
+
  private:
+  // What a lane's own thread takes in at its next turn.
+  struct Inbox {
+    std::vector<std::uint32_t> senders;  // lanes whose `handed` box for it holds something
+    std::vector<std::uint32_t> arrived;  // positions in `arrived`
+    bool empty() const { return senders.empty() && arrived.empty(); }
+  };
+
   void build();
+  bool as_one() const { return merged || lanes.size() == 1; }
   bool step(Time end);  // false when no local lane may move
-  void swap_mail();
-  void deliver(std::uint32_t lane);
-  void deliver_from_ranks();
+  bool step_as_one(Time end);
+  void choose_turns();
+  void take_turn(std::uint32_t lane);
+  void hand_over(std::uint32_t lane);
+  void take_in(std::uint32_t lane);
+  void take_in_all();
   [[noreturn]] void late(Event const& e, Time handled) const;
-  void compute_horizons(Time end);
-  void align_horizons(std::uint32_t lanes_in_use);
   void merge();
   void split();
-  void judge_density(std::uint64_t events);
-  void exchange(bool stop_wanted, bool& stop);
+  void judge_density(std::uint64_t beside_longest);
+  std::optional<Transport::Summary> exchange(bool stop_wanted);  // of all ranks, where it is known
+  void sort_arrived();
 
-  std::vector<std::vector<Mailbox>> incoming;  // [to][from]
-  std::vector<Time> before_merge;              // by local lane: its last event then; 0 when lanes are apart
-  std::vector<Time> next;                      // by local lane, mail included
-  std::vector<Time> horizon;
-  std::vector<Time> remote_next;              // by rank, as of the last exchange
-  Time remote_mail = EventQueue::kNever;      // the first event then under way between other ranks
-  std::vector<std::uint64_t> handled_before;  // by local lane, when the round began
-  std::uint64_t events_of_round = 0;          // of the last one that ran several lanes
+  std::vector<Inbox> inboxes;  // by local lane
+  std::vector<std::vector<Mailbox>>
+      handed;                     // [from][to]: mail of an earlier round, for the receiver to take in
+  std::vector<Mailbox> to_peers;  // by peer: what all lanes have sent since the last exchange
+  std::vector<Transport::Neighbour> neighbours;  // the peers
+  std::vector<Time> before_merge;                // by local lane: its last event then; 0 when lanes are apart
+  std::vector<Workers::Turn> turns;              // the lanes of a round
+  std::vector<std::uint64_t> cost;               // by local lane: events of its last turn
+  std::uint32_t runnable = 0;                    // of the turns
+  std::uint64_t events_of_round = 0;             // of the last one that ran several lanes
   std::vector<Event> arrived;
-  std::vector<Transport::RankState> rank_states;
   std::vector<Event> moving;
 
   bool merged = false;

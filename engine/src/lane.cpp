@@ -7,8 +7,11 @@ namespace farfault {
 
 Event& Lane::send_elsewhere(Time when, std::uint64_t sequence, PortId to, PortId from) {
   if (recorder_ != nullptr) recorder_->sent(from, sequence);
-  return leaves(to) ? outgoing[lane_of_port_[to]].place(when, sequence, to, from)
-                    : queue.place(when, sequence, to, from);
+  if (!leaves(to)) return queue.place(when, sequence, to, from);
+  auto const node = node_of_port_[to];
+  auto& box = outgoing[node];
+  if (box.events.empty()) filled.push_back(node);
+  return box.place(when, sequence, to, from);
 }
 
 std::uint64_t Lane::run(Time horizon, std::uint64_t limit) {

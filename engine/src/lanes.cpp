@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
-
-#include "lookahead.hpp"
 
 namespace farfault {
 
@@ -19,8 +18,10 @@ LaneMap::LaneMap(System& system, Placement placement, EngineOptions const& optio
     : rank_(rank), ranks_(ranks) {
   assign_ranks(placement, system.component_count());
   assign_lanes(options);
+  auto const links = shortest_links(system);
+  find_peers(links);
   map_ports(system);
-  measure(system);
+  measure(links);
 }
 
 void LaneMap::assign_ranks(Placement& placement, std::size_t components) {
@@ -56,90 +57,99 @@ void LaneMap::assign_lanes(EngineOptions const& options) {
 }
 
 void LaneMap::map_ports(System& system) {
-  if (local_lanes_ + ranks_ > std::numeric_limits<std::uint16_t>::max())
+  if (nodes() > std::numeric_limits<std::uint16_t>::max())
     throw UserError("over 65535 lanes and ranks together: merge partitions");
+  std::vector<std::uint16_t> node_of_rank(ranks_, std::numeric_limits<std::uint16_t>::max());
+  for (std::size_t k = 0; k < peers_.size(); ++k)
+    node_of_rank[peers_[k]] = static_cast<std::uint16_t>(local_lanes_ + k);
   for (auto const& receiver : system.receivers_) {
     auto const partition = partition_of_[receiver.component->id()];
     auto const r = rank_of_[partition];
-    auto const lane = r == rank_ ? lane_of_[partition] : local_lanes_ + r;
-    lane_of_port_.push_back(static_cast<std::uint16_t>(lane));
-    merged_lane_of_port_.push_back(static_cast<std::uint16_t>(r == rank_ ? 0 : lane));
+    bool const local = r == rank_;
+    node_of_port_.push_back(local ? static_cast<std::uint16_t>(lane_of_[partition]) : node_of_rank[r]);
+    merged_node_of_port_.push_back(local ? std::uint16_t{0} : node_of_rank[r]);
   }
 }
 
-void LaneMap::measure(System& system) {
-  std::vector<std::uint32_t> base(ranks_ + 1);
-  for (std::uint32_t r = 0; r < ranks_; ++r) base[r + 1] = base[r] + lanes_of_rank_[r];
-  auto const lanes = base[ranks_];
-  auto global_lane = [&](ComponentId id) {
-    auto const partition = partition_of_[id];
-    return base[rank_of_[partition]] + lane_of_[partition];
-  };
-
-  auto rank_of_lane = [&](std::uint32_t lane) {
-    return std::upper_bound(base.begin(), base.end(), lane) - base.begin();
-  };
-
-  // The shortest link between each pair of lanes. A family is looked through once for every lane that sends
-  // to it.
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Duration> shortest;
-  std::map<std::pair<std::vector<PortId> const*, std::uint32_t>, Duration> families;
-  auto note = [&](std::uint32_t from, std::uint32_t to, Duration latency) {
-    if (from == to) return;
-    auto const [entry, is_new] = shortest.try_emplace({from, to}, latency);
+std::vector<LaneLink> LaneMap::shortest_links(System& system) {
+  using Pair = std::pair<std::uint32_t, std::uint32_t>;
+  std::map<Pair, Duration> shortest;
+  auto note = [&](ComponentId sender, ComponentId receiver, Duration latency) {
+    auto const from = partition_of_[sender];
+    auto const to = partition_of_[receiver];
+    bool const one_rank = rank_of_[from] == rank_of_[to];
+    if (one_rank && lane_of_[from] == lane_of_[to]) return;
+    between_lanes_ = std::min(between_lanes_, latency);
+    if (!one_rank) between_ranks_ = std::min(between_ranks_, latency);
+    auto node = [&](std::uint32_t p) {
+      return rank_of_[p] == rank_ ? lane_of_[p] : local_lanes_ + rank_of_[p];
+    };
+    if (node(from) == node(to)) return;  // within another rank
+    auto const [entry, is_new] = shortest.try_emplace(Pair{node(from), node(to)}, latency);
     if (!is_new) entry->second = std::min(entry->second, latency);
   };
-  if (lanes > 1) {
-    for (auto const& port : system.outs_) {
-      if (port.timer) continue;
-      auto const from = global_lane(port.component);
-      if (port.family != nullptr) {
-        auto const [entry, is_new] = families.try_emplace({port.family, from}, port.latency);
-        if (!is_new) entry->second = std::min(entry->second, port.latency);
-      } else {
-        note(from, global_lane(system.receivers_[port.to].component->id()), port.latency);
-      }
+  if (ranks_ == 1 && local_lanes_ == 1) return {};
+  // A family is looked through once for every lane that sends to it.
+  using Sender = std::pair<std::uint32_t, std::uint32_t>;  // rank and lane
+  std::map<std::pair<std::vector<PortId> const*, Sender>, std::pair<Duration, ComponentId>> families;
+  for (auto const& port : system.outs_) {
+    if (port.timer) continue;
+    if (port.family != nullptr) {
+      auto const partition = partition_of_[port.component];
+      auto const key = std::pair(port.family, Sender{rank_of_[partition], lane_of_[partition]});
+      auto const [entry, is_new] = families.try_emplace(key, port.latency, port.component);
+      if (!is_new) entry->second.first = std::min(entry->second.first, port.latency);
+    } else {
+      note(port.component, system.receivers_[port.to].component->id(), port.latency);
     }
-    for (auto const& [key, latency] : families)
-      for (auto const to : *key.first)
-        note(key.second, global_lane(system.receivers_[to].component->id()), latency);
   }
+  for (auto const& [key, sender] : families)
+    for (auto const to : *key.first) note(sender.second, system.receivers_[to].component->id(), sender.first);
   std::vector<LaneLink> links;
-  for (auto const& [pair, latency] : shortest) {
-    links.push_back({pair.first, pair.second, latency});
-    between_lanes_ = std::min(between_lanes_, latency);
-    if (rank_of_lane(pair.first) != rank_of_lane(pair.second))
-      between_ranks_ = std::min(between_ranks_, latency);
-  }
+  for (auto const& [pair, latency] : shortest) links.push_back({pair.first, pair.second, latency});
+  return links;
+}
 
+void LaneMap::find_peers(std::vector<LaneLink> const& links) {
+  std::vector<Duration> from_rank(ranks_, Duration::max());
+  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;  // of ranks
+  for (auto const& l : links) {
+    auto const from = l.from < local_lanes_ ? rank_ : l.from - local_lanes_;
+    auto const to = l.to < local_lanes_ ? rank_ : l.to - local_lanes_;
+    if (from == to) continue;
+    pairs.emplace(std::min(from, to), std::max(from, to));
+    if (to == rank_) from_rank[from] = std::min(from_rank[from], l.latency);
+  }
+  for (std::uint32_t r = 0; r < ranks_; ++r) {
+    if (!pairs.contains({std::min(r, rank_), std::max(r, rank_)})) continue;
+    peers_.push_back(r);
+    from_peer_.push_back(from_rank[r]);
+  }
+  all_are_peers_ = pairs.size() == std::size_t{ranks_} * (ranks_ - 1) / 2;
+}
+
+void LaneMap::measure(std::vector<LaneLink> const& links) {
   std::vector<std::uint32_t> targets;
-  for (std::uint32_t i = 0; i < local_lanes_; ++i) targets.push_back(base[rank_] + i);
-  auto const distances = shortest_paths_to(targets, lanes, links);
-  local_.resize(std::size_t{local_lanes_} * local_lanes_);
-  from_rank_.assign(std::size_t{ranks_} * local_lanes_, Duration::max());
+  for (std::uint32_t i = 0; i < local_lanes_; ++i) targets.push_back(i);
+  auto const width = local_lanes_ + ranks_;
+  auto const paths = shortest_paths_to(targets, width, links);
+  auto path = [&](std::uint32_t from, std::uint32_t to) { return paths[std::size_t{to} * width + from]; };
+
+  merged_distances_.assign(peers_.size(), Duration::max());
   for (std::uint32_t to = 0; to < local_lanes_; ++to) {
-    for (std::uint32_t r = 0; r < ranks_; ++r) {
-      for (auto lane = base[r]; lane < base[r + 1]; ++lane) {
-        auto const d = distances[to * std::size_t{lanes} + lane];
-        if (r == rank_) local_[(lane - base[r]) * local_lanes_ + to] = d;
-        auto& least = from_rank_[r * local_lanes_ + to];
-        least = std::min(least, d);
-      }
+    for (std::uint32_t from = 0; from < local_lanes_; ++from) distances_.push_back(path(from, to));
+    for (std::size_t k = 0; k < peers_.size(); ++k) {
+      distances_.push_back(path(local_lanes_ + peers_[k], to));
+      merged_distances_[k] = std::min(merged_distances_[k], distances_.back());
     }
   }
   // All lanes of this rank as one: what leaves it comes back at the earliest over the cheapest link out and
   // the shortest way in.
-  merged_from_rank_.assign(ranks_, Duration::max());
-  for (std::uint32_t r = 0; r < ranks_; ++r)
-    for (std::uint32_t to = 0; to < local_lanes_; ++to)
-      merged_from_rank_[r] = std::min(merged_from_rank_[r], from_rank_[r * local_lanes_ + to]);
   for (auto const& l : links) {
-    if (l.from < base[rank_] || l.from >= base[rank_ + 1]) continue;
-    if (l.to >= base[rank_] && l.to < base[rank_ + 1]) continue;
-    for (std::uint32_t i = 0; i < local_lanes_; ++i) {
-      auto const back = distances[i * std::size_t{lanes} + l.to];
-      if (back != Duration::max()) merged_cycle_ = std::min(merged_cycle_, l.latency + back);
-    }
+    if (l.from >= local_lanes_ || l.to < local_lanes_) continue;
+    for (std::uint32_t i = 0; i < local_lanes_; ++i)
+      if (auto const back = path(l.to, i); back != Duration::max())
+        merged_cycle_ = std::min(merged_cycle_, l.latency + back);
   }
 }
 

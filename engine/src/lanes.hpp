@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "farfault/engine/engine.hpp"
+#include "lookahead.hpp"
 
 namespace farfault {
 
@@ -24,17 +25,27 @@ class LaneMap {
   std::uint32_t rank_of(ComponentId id) const { return rank_of_[partition_of_[id]]; }
   std::uint32_t lane_of(ComponentId id) const { return lane_of_[partition_of_[id]]; }  // of a local component
 
-  // By in-port: the local lane, or local_lanes() + rank for a port of another rank.
-  std::vector<std::uint16_t> const& lane_of_port() const { return lane_of_port_; }
-  std::vector<std::uint16_t> const& merged_lane_of_port() const { return merged_lane_of_port_; }
+  // The ranks that share links with this one, in order. Lanes and peers are the nodes between
+  // which mail goes and distances are known: lane i is node i, peer k is node local_lanes() + k.
+  std::vector<std::uint32_t> const& peers() const { return peers_; }
+  // From a peer straight to this rank; Duration::max() where links only lead the other way.
+  Duration link_from_peer(std::uint32_t peer) const { return from_peer_[peer]; }
+  // Whether every two ranks share links.
+  bool all_are_peers() const { return all_are_peers_; }
+  std::uint32_t nodes() const { return local_lanes_ + static_cast<std::uint32_t>(peers_.size()); }
 
-  Duration distance(std::uint32_t from, std::uint32_t to) const { return local_[from * local_lanes_ + to]; }
-  Duration distance_from_rank(std::uint32_t from_rank, std::uint32_t to) const {
-    return from_rank_[from_rank * local_lanes_ + to];
+  // By in-port: its node.
+  std::vector<std::uint16_t> const& node_of_port() const { return node_of_port_; }
+  std::vector<std::uint16_t> const& merged_node_of_port() const { return merged_node_of_port_; }
+
+  // The shortest path of links from a node to a lane, through whatever lies between; for a lane to itself the
+  // shortest cycle.
+  Duration distance(std::uint32_t from, std::uint32_t to_lane) const {
+    return distances_[std::size_t{to_lane} * nodes() + from];
   }
   // The same with all local lanes run as one.
-  Duration merged_distance_from_rank(std::uint32_t from_rank) const { return merged_from_rank_[from_rank]; }
-  Duration merged_cycle_through_ranks() const { return merged_cycle_; }
+  Duration merged_distance(std::uint32_t peer) const { return merged_distances_[peer]; }
+  Duration merged_cycle() const { return merged_cycle_; }
   // The shortest link between any two lanes, or ranks, of the whole run.
   Duration shortest_between_lanes() const { return between_lanes_; }
   Duration shortest_between_ranks() const { return between_ranks_; }
@@ -43,7 +54,11 @@ class LaneMap {
   void assign_ranks(Placement& placement, std::size_t components);
   void assign_lanes(EngineOptions const& options);
   void map_ports(System& system);
-  void measure(System& system);
+  // The shortest link between each pair of local lanes and ranks that one joins: lane i is i, rank r is
+  // local_lanes() + r.
+  std::vector<LaneLink> shortest_links(System& system);
+  void find_peers(std::vector<LaneLink> const& links);
+  void measure(std::vector<LaneLink> const& links);
 
   std::uint32_t rank_;
   std::uint32_t ranks_;
@@ -52,11 +67,13 @@ class LaneMap {
   std::vector<std::uint32_t> rank_of_;       // by partition
   std::vector<std::uint32_t> lane_of_;       // by partition: its lane on its own rank
   std::vector<std::uint32_t> lanes_of_rank_;
-  std::vector<std::uint16_t> lane_of_port_;
-  std::vector<std::uint16_t> merged_lane_of_port_;
-  std::vector<Duration> local_;
-  std::vector<Duration> from_rank_;
-  std::vector<Duration> merged_from_rank_;
+  std::vector<std::uint32_t> peers_;
+  std::vector<Duration> from_peer_;
+  bool all_are_peers_ = false;
+  std::vector<std::uint16_t> node_of_port_;
+  std::vector<std::uint16_t> merged_node_of_port_;
+  std::vector<Duration> distances_;         // [lane][node]
+  std::vector<Duration> merged_distances_;  // by peer
   Duration merged_cycle_ = Duration::max();
   Duration between_lanes_ = Duration::max();
   Duration between_ranks_ = Duration::max();

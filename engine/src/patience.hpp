@@ -1,9 +1,9 @@
 // Private: waiting for what another process does, without keeping a core from whoever could use it.
 //
-// A wait begins by looking again and again, and lets whoever is ready have the core after each look, because
-// most waits are shorter than falling asleep; then it naps, each nap an eighth of the wait so far. A nap must
-// stay short beside the wait: two that wait for each other by turns would otherwise lengthen each other's
-// naps until all were the longest.
+// A wait begins by looking again and again, and soon lets whoever is ready have the core after each look,
+// because most waits are shorter than falling asleep; then it naps, each nap an eighth of the wait so far. A
+// nap must stay short beside the wait: two that wait for each other by turns would otherwise lengthen each
+// other's naps until all were the longest.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class Patience {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr int kLooks = 4;
-  static constexpr std::chrono::microseconds kSpin{100};
+  static constexpr std::chrono::microseconds kSpin{5};
   static constexpr std::chrono::microseconds kYield{2000};
   static constexpr std::chrono::microseconds kShortestNap{100};
   static constexpr std::chrono::microseconds kLongestNap{1000};

@@ -1,6 +1,10 @@
-// How lanes are kept in step: horizons, rounds, mail, and the exchange with other ranks.
+// How lanes are kept in step: rounds, and mail between lanes.
+//
+// A round runs the lanes that may move and those with mail. What a lane sends waits in the lane; after the
+// round the leader hands each filled mailbox over, by exchange with an empty one, and the receiver's own
+// thread takes it in at its next turn. All lanes with mail have a turn in the next round, so a box that is
+// handed over is always found empty.
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <utility>
 
@@ -13,16 +17,11 @@ namespace {
 
 constexpr std::uint64_t kStretch = 1 << 15;  // events between looks at the stop flag
 constexpr std::uint64_t kTrialRounds = 64;   // rounds over which density is judged
-constexpr std::uint64_t kDenseRound = 48;    // events per round from which sharing it pays
+constexpr std::uint64_t kDenseRound = 24;  // events beside the longest lane's from which sharing a round pays
 constexpr std::uint64_t kWakingRound = 256;  // the same where sharing it means to wake threads
 // Events run merged before the next trial; doubles when the trial fails.
 constexpr std::uint64_t kShortMerge = 1 << 14;
 constexpr std::uint64_t kLongMerge = 1 << 22;
-constexpr std::uint64_t kStopFlag = 1;
-
-Time plus(Time t, Duration d) {
-  return t == Time::max() || d == Duration::max() ? Time::max() : t + d;
-}
 
 }  // namespace
 
@@ -31,6 +30,8 @@ Engine::Impl::Impl(System& s, Placement p, EngineOptions o, Transport& t)
       options(o),
       transport(t),
       map(s, std::move(p), o, t.rank(), t.ranks()),
+      horizons(map),
+      bounds(map),
       workers(o.threads, map.local_lanes(), o.bind_threads),
       merge_length(kShortMerge) {
   build();
@@ -40,62 +41,64 @@ void Engine::Impl::build() {
   auto const n = map.local_lanes();
   for (std::uint32_t i = 0; i < n; ++i) {
     lanes.push_back(std::make_unique<Lane>(i, system.shortest_latency(), system.receivers_));
-    lanes.back()->connect(map.alone() ? nullptr : map.lane_of_port().data(), n + map.ranks());
+    lanes.back()->connect(map.alone() ? nullptr : map.node_of_port().data(), map.nodes());
   }
   if (options.record_path) {
     recorder.emplace(map.partitions(), map.partition_of());
     lanes[0]->record_path(&*recorder);
   }
-  incoming.assign(n, std::vector<Mailbox>(n));
-  next.assign(n, EventQueue::kNever);
-  horizon.assign(n, Time{});
-  handled_before.assign(n, 0);
+  inboxes.resize(n);
+  for (std::uint32_t from = 0; from < n; ++from) handed.emplace_back(n);
+  for (auto& inbox : inboxes) inbox.senders.reserve(n);
+  to_peers.resize(map.peers().size());
+  for (std::size_t k = 0; k < to_peers.size(); ++k) {
+    neighbours.emplace_back().rank = map.peers()[k];
+    neighbours.back().mail = &to_peers[k];
+  }
+  turns.reserve(n);
+  cost.assign(n, 0);
   before_merge.assign(n, Time{});
   forget_events();
   for (ComponentId id = 0; id < system.component_count(); ++id)
     if (map.is_local(id)) system.component(id).create_state();
   for (auto const& e : system.initial_) {
     auto const id = system.receivers_[e.to].component->id();
-    if (map.is_local(id)) lanes[map.lane_of(id)]->queue.push(e);
+    if (map.is_local(id)) put(e);
   }
   if (recorder) recorder->restart(pending());
+}
+
+void Engine::Impl::put(Event const& e) {
+  auto const lane = merged ? 0 : map.node_of_port()[e.to];
+  lanes[lane]->queue.push(e);
+  horizons.expect(lane, e.when);
 }
 
 void Engine::Impl::forget_events() {
   for (auto& lane : lanes) {
     lane->queue.drain([](Event const&) {});
     for (auto& box : lane->outgoing) box.clear();
+    lane->filled.clear();
     lane->last_event = Time{};
   }
-  for (auto& boxes : incoming)
+  for (auto& boxes : handed)
     for (auto& box : boxes) box.clear();
+  for (auto& inbox : inboxes) inbox = {};
+  for (auto& box : to_peers) box.clear();
   std::fill(before_merge.begin(), before_merge.end(), Time{});
-  // Before the next exchange, other ranks may have events from time zero on.
-  remote_next.assign(map.ranks(), Time{});
-  remote_mail = EventQueue::kNever;
+  horizons.forget();
+  bounds.forget();
   global_next = EventQueue::kNever;
   last_loaded = Time{};
 }
 
 void Engine::Impl::for_each_pending(std::function<void(Event const&)> const& f) const {
-  for (auto const& lane : lanes) {
-    lane->queue.for_each(f);
-    for (std::size_t to = 0; to < lanes.size(); ++to)
-      for (auto const& e : lane->outgoing[to].events) f(e);
-  }
-  for (auto const& boxes : incoming)
-    for (auto const& box : boxes)
-      for (auto const& e : box.events) f(e);
+  for (auto const& lane : lanes) lane->queue.for_each(f);
 }
 
 std::uint64_t Engine::Impl::pending() const {
   std::uint64_t n = 0;
-  for (auto const& lane : lanes) {
-    n += lane->queue.size();
-    for (std::size_t to = 0; to < lanes.size(); ++to) n += lane->outgoing[to].events.size();
-  }
-  for (auto const& boxes : incoming)
-    for (auto const& box : boxes) n += box.events.size();
+  for (auto const& lane : lanes) n += lane->queue.size();
   return n;
 }
 
@@ -105,40 +108,47 @@ Time Engine::Impl::last_event() const {
   return last;
 }
 
-void Engine::Impl::swap_mail() {
-  for (std::size_t from = 0; from < lanes.size(); ++from) {
-    for (std::size_t to = 0; to < lanes.size(); ++to) {
-      auto& out = lanes[from]->outgoing[to];
-      if (out.events.empty()) continue;
-      auto& in = incoming[to][from];
-      if (in.events.empty())
-        std::swap(in, out);
-      else
-        for (auto const& e : out.events) in.put(e);
-      out.clear();
-    }
-  }
-}
-
-void Engine::Impl::deliver(std::uint32_t lane) {
-  for (auto& box : incoming[lane]) {
-    if (box.events.empty()) continue;
-    if (box.earliest <= lanes[lane]->last_event) [[unlikely]]
-      late(*std::min_element(box.events.begin(), box.events.end(), precedes), lanes[lane]->last_event);
-    for (auto const& e : box.events) lanes[lane]->queue.push(e);
+// By the leader: each filled mailbox of a lane goes to its receiver, or to those for other ranks.
+void Engine::Impl::hand_over(std::uint32_t from) {
+  auto& lane = *lanes[from];
+  for (auto const node : lane.filled) {
+    auto& box = lane.outgoing[node];
+    horizons.expect(node, box.earliest);
+    auto& to = node < lanes.size() ? handed[from][node] : to_peers[node - lanes.size()];
+    if (node < lanes.size()) inboxes[node].senders.push_back(from);
+    if (to.events.empty())
+      std::swap(to, box);
+    else
+      for (auto const& e : box.events) to.put(e);
     box.clear();
   }
+  profile.leader_looks += lane.filled.size();
+  lane.filled.clear();
 }
 
-void Engine::Impl::deliver_from_ranks() {
-  for (auto const& e : arrived) {
-    auto const lane = map.lane_of_port()[e.to];
-    auto const handled =
-        merged ? std::max(lanes[0]->last_event, before_merge[lane]) : lanes[lane]->last_event;
-    if (e.when <= handled) [[unlikely]]
-      late(e, handled);
-    lanes[merged ? 0 : lane]->queue.push(e);
+void Engine::Impl::take_in(std::uint32_t to) {
+  auto& lane = *lanes[merged ? 0 : to];
+  auto const handled = merged ? std::max(lane.last_event, before_merge[to]) : lane.last_event;
+  auto& inbox = inboxes[to];
+  for (auto const from : inbox.senders) {
+    auto& box = handed[from][to];
+    if (box.earliest <= handled) [[unlikely]]
+      late(*std::min_element(box.events.begin(), box.events.end(), precedes), handled);
+    for (auto const& e : box.events) lane.queue.push(e);
+    box.clear();
   }
+  for (auto const i : inbox.arrived) {
+    if (arrived[i].when <= handled) [[unlikely]]
+      late(arrived[i], handled);
+    lane.queue.push(arrived[i]);
+  }
+  inbox.senders.clear();
+  inbox.arrived.clear();
+}
+
+void Engine::Impl::take_in_all() {
+  for (std::uint32_t i = 0; i < lanes.size(); ++i)
+    if (!inboxes[i].empty()) take_in(i);
 }
 
 // Horizons promise that this cannot be. A result in which it happened would be wrong without a sign.
@@ -149,98 +159,64 @@ void Engine::Impl::late(Event const& e, Time handled) const {
         __FILE__, __LINE__);
 }
 
-// The header states the rule; events in another rank's mailbox here count as pending there.
-void Engine::Impl::compute_horizons(Time end) {
-  auto const n = merged ? 1 : static_cast<std::uint32_t>(lanes.size());
-  for (std::uint32_t i = 0; i < n; ++i) {
-    next[i] = lanes[i]->queue.next_time();
-    for (auto const& box : incoming[i]) next[i] = std::min(next[i], box.earliest);
-  }
-  for (std::uint32_t i = 0; i < n; ++i) {
-    auto h = end;
-    if (!merged)
-      for (std::uint32_t j = 0; j < n; ++j) h = std::min(h, plus(next[j], map.distance(j, i)));
-    for (std::uint32_t r = 0; r < map.ranks(); ++r) {
-      if (r == map.rank()) continue;
-      auto pending = remote_next[r];
-      for (std::uint32_t j = 0; j < n; ++j)
-        pending = std::min(pending, lanes[j]->outgoing[lanes.size() + r].earliest);
-      auto const distance = merged ? map.merged_distance_from_rank(r) : map.distance_from_rank(r, i);
-      h = std::min({h, plus(pending, distance), plus(remote_mail, distance)});
-    }
-    if (merged) h = std::min(h, plus(next[0], map.merged_cycle_through_ranks()));
-    horizon[i] = h;
-  }
-  align_horizons(n);
-}
-
-// Two that take turns to be ahead each wait for the other: with next events at 0 and L/2 and links of L, one
-// may run 3L/2 and the other L/2, and so on for ever. A horizon within two of the shortest links from the
-// first event of all is therefore drawn back to one such link from there: from then on all have the same to
-// do. Lanes go by the first event of this rank now, ranks by that of the whole run at the last exchange.
-void Engine::Impl::align_horizons(std::uint32_t lanes_in_use) {
-  auto align = [&](Time first, Duration link) {
-    auto const common = plus(first, link);
-    auto const beyond = plus(common, link);
-    for (std::uint32_t i = 0; i < lanes_in_use; ++i)
-      if (horizon[i] < beyond) horizon[i] = std::min(horizon[i], common);
-  };
-  if (map.ranks() > 1) align(global_next, map.shortest_between_ranks());
-  if (lanes_in_use > 1)
-    align(*std::min_element(next.begin(), next.begin() + lanes_in_use), map.shortest_between_lanes());
-}
-
-bool Engine::Impl::step(Time end) {
-  if (!merged) swap_mail();
-  compute_horizons(end);
-  if (merged || lanes.size() == 1) {
-    if (next[0] >= horizon[0]) return false;
-    ++profile.rounds;
-    auto const limit = merged ? std::min(kStretch, merged_left) : kStretch;
-    auto const n = lanes[0]->run(horizon[0], limit);
-    if (merged && (merged_left -= std::min(n, merged_left)) == 0) split();
-    return true;
-  }
-  std::uint32_t runnable = 0;
-  std::uint32_t last = 0;
-  for (std::uint32_t i = 0; i < lanes.size(); ++i) {
-    if (next[i] < horizon[i]) {
-      ++runnable;
-      last = i;
-    }
-  }
-  if (runnable == 0) return false;
+bool Engine::Impl::step_as_one(Time end) {
+  auto const horizon = horizons.of_merged(end);
+  if (horizons.next(0) >= horizon) return false;
   ++profile.rounds;
-  for (std::size_t i = 0; i < lanes.size(); ++i) handled_before[i] = lanes[i]->handled;
-  bool const small = workers.crowded() && events_of_round < kWakingRound;
-  if (runnable == 1 || workers.threads() == 1 || small) {
-    for (std::uint32_t i = 0; i <= last; ++i) {
-      if (next[i] >= horizon[i]) continue;
-      deliver(i);
-      lanes[i]->run(horizon[i], kStretch);
-    }
-  } else {
-    ++profile.shared_rounds;
-    workers.round([this](std::uint32_t i) {
-      deliver(i);
-      if (next[i] < horizon[i]) lanes[i]->run(horizon[i], kStretch);
-    });
-  }
-  std::uint64_t all = 0;
-  std::uint64_t most = 0;
-  for (std::size_t i = 0; i < lanes.size(); ++i) {
-    auto const n = lanes[i]->handled - handled_before[i];
-    all += n;
-    most = std::max(most, n);
-  }
-  profile.longest_lanes += most;
-  events_of_round = all;
-  if (options.run_sparse_merged) judge_density(all);
+  auto const n = lanes[0]->run(horizon, merged ? std::min(kStretch, merged_left) : kStretch);
+  horizons.ran(0, lanes[0]->queue.next_time());
+  hand_over(0);
+  if (merged && (merged_left -= std::min(n, merged_left)) == 0) split();
   return true;
 }
 
-void Engine::Impl::judge_density(std::uint64_t events) {
-  trial_events += events;
+void Engine::Impl::choose_turns() {
+  turns.clear();
+  runnable = 0;
+  for (auto const i : horizons.active()) {
+    bool const may_run = horizons.next(i) < horizons.of(i);
+    if (may_run) ++runnable;
+    if (may_run || !inboxes[i].empty()) turns.push_back({i, may_run ? cost[i] : 0});
+  }
+}
+
+void Engine::Impl::take_turn(std::uint32_t lane) {
+  take_in(lane);
+  auto& l = *lanes[lane];
+  cost[lane] = horizons.next(lane) < horizons.of(lane) ? l.run(horizons.of(lane), kStretch) : 0;
+  horizons.ran(lane, l.queue.next_time());
+}
+
+bool Engine::Impl::step(Time end) {
+  if (as_one()) return step_as_one(end);
+  horizons.find(end);
+  choose_turns();
+  if (runnable == 0) return false;
+  ++profile.rounds;
+  bool const small = workers.crowded() && events_of_round < kWakingRound;
+  if (runnable == 1 || workers.threads() == 1 || small) {
+    for (auto const& turn : turns) take_turn(turn.task);
+  } else {
+    ++profile.shared_rounds;
+    workers.round(turns, [this](std::uint32_t i) { take_turn(i); });
+  }
+  std::uint64_t all = 0;
+  std::uint64_t most = 0;
+  for (auto const& turn : turns) {
+    all += cost[turn.task];
+    most = std::max(most, cost[turn.task]);
+    hand_over(turn.task);
+  }
+  profile.longest_lanes += most;
+  profile.leader_looks += turns.size();
+  events_of_round = all;
+  if (options.run_sparse_merged) judge_density(all - most);
+  return true;
+}
+
+// What sharing a round can save at most are the events beside those of its longest lane.
+void Engine::Impl::judge_density(std::uint64_t beside_longest) {
+  trial_events += beside_longest;
   if (++trial_rounds < kTrialRounds) return;
   if (trial_events < kDenseRound * kTrialRounds)
     merge();
@@ -251,21 +227,16 @@ void Engine::Impl::judge_density(std::uint64_t events) {
 }
 
 void Engine::Impl::merge() {
-  swap_mail();
+  take_in_all();
   auto& all = *lanes[0];
   for (std::uint32_t i = 0; i < lanes.size(); ++i) {
-    deliver(i);
     before_merge[i] = lanes[i]->last_event;
     lanes[i]->last_event = Time{};
-    if (i == 0) continue;
-    lanes[i]->queue.drain([&](Event const& e) { all.queue.push(e); });
-    // Mail for other ranks moves too: the merged lane carries the mail of all.
-    for (auto box = lanes.size(); box < lanes[i]->outgoing.size(); ++box) {
-      for (auto const& e : lanes[i]->outgoing[box].events) all.outgoing[box].put(e);
-      lanes[i]->outgoing[box].clear();
-    }
+    horizons.ran(i, EventQueue::kNever);
+    if (i != 0) lanes[i]->queue.drain([&](Event const& e) { all.queue.push(e); });
   }
-  all.connect(map.ranks() == 1 ? nullptr : map.merged_lane_of_port().data(), all.outgoing.size());
+  horizons.expect(0, all.queue.next_time());
+  all.connect(map.ranks() == 1 ? nullptr : map.merged_node_of_port().data(), all.outgoing.size());
   merged = true;
   merged_left = merge_length;
   merge_length = std::min(2 * merge_length, kLongMerge);
@@ -277,62 +248,32 @@ void Engine::Impl::split() {
   merged = false;
   moving.clear();
   all.queue.drain([this](Event const& e) { moving.push_back(e); });
-  all.connect(map.lane_of_port().data(), all.outgoing.size());
-  for (auto const& e : moving) lanes[map.lane_of_port()[e.to]]->queue.push(e);
+  all.connect(map.node_of_port().data(), all.outgoing.size());
+  horizons.ran(0, EventQueue::kNever);
+  for (auto const& e : moving) put(e);
   auto const handled = all.last_event;
   for (std::size_t i = 0; i < lanes.size(); ++i)
     lanes[i]->last_event = std::max(handled, std::exchange(before_merge[i], Time{}));
-}
-
-void Engine::Impl::exchange(bool stop_wanted, bool& stop) {
-  auto const began = std::chrono::steady_clock::now();
-  auto const n = lanes.size();
-  auto& boxes = lanes[0]->outgoing;
-  Transport::RankState mine;
-  for (std::size_t i = 0; i < n; ++i) {
-    mine.next = std::min(mine.next, lanes[i]->queue.next_time());
-    for (auto const& box : incoming[i]) mine.next = std::min(mine.next, box.earliest);
-    for (std::size_t r = 0; i != 0 && r < map.ranks(); ++r) {
-      auto& box = lanes[i]->outgoing[n + r];
-      for (auto const& e : box.events) boxes[n + r].put(e);
-      box.clear();
-    }
-  }
-  mine.flags = stop_wanted ? kStopFlag : 0;
-  arrived.clear();
-  auto const done = transport.exchange(mine, std::span(boxes).subspan(n, map.ranks()), arrived, rank_states);
-  profile.bytes_sent += done.bytes_sent;
-  deliver_from_ranks();
-  global_next = done.first;
-  remote_mail = EventQueue::kNever;
-  for (std::uint32_t r = 0; r < map.ranks(); ++r) {
-    remote_next[r] = rank_states[r].next;
-    remote_mail = std::min(remote_mail, rank_states[r].mail);
-    stop = stop || (rank_states[r].flags & kStopFlag) != 0;
-  }
-  ++profile.exchanges;
-  profile.blocked_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
 RunState Engine::Impl::run(Time end, std::atomic<bool>& stop) {
   for (;;) {
     bool moved = true;
     while (moved && !stop.load(std::memory_order_relaxed)) moved = step(end);
+    bool stopped = moved;
     if (map.ranks() == 1) {
-      global_next =
-          *std::min_element(next.begin(), next.begin() + (merged ? 1 : static_cast<int>(next.size())));
-      if (moved) {
-        stop.store(false, std::memory_order_relaxed);
-        return RunState::stopped;
-      }
+      global_next = horizons.first();
     } else {
-      bool stopped = false;
-      exchange(stop.load(std::memory_order_relaxed), stopped);
-      if (stopped) {
-        stop.store(false, std::memory_order_relaxed);
-        return RunState::stopped;
-      }
-      if (global_next < end) continue;
+      auto const all = exchange(stop.load(std::memory_order_relaxed));
+      if (!all) continue;
+      stopped = all->flags != 0;
+      global_next = all->first;
+      if (!stopped && global_next < end) continue;
+    }
+    take_in_all();
+    if (stopped) {
+      stop.store(false, std::memory_order_relaxed);
+      return RunState::stopped;
     }
     return global_next == EventQueue::kNever ? RunState::drained : RunState::reached;
   }

@@ -10,13 +10,14 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "host.hpp"
 #include "patience.hpp"
+#include "shared_letters.hpp"
 #endif
 
 namespace farfault {
@@ -43,7 +44,7 @@ void start_mpi() {
 
 class MpiTransport final : public Transport {
  public:
-  explicit MpiTransport(std::size_t most_at_once)
+  MpiTransport(std::size_t most_at_once, bool share_memory)
       : most_at_once_(std::max(most_at_once, sizeof(Event)) / sizeof(Event) * sizeof(Event)),
         patience_(ranks_on_host() <= cores_of_process()) {
     start_mpi();
@@ -53,15 +54,19 @@ class MpiTransport final : public Transport {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     rank_ = static_cast<std::uint32_t>(rank);
     size_ = static_cast<std::uint32_t>(size);
-    inbox_.resize(kSlots * size_);
-    outbox_.resize(kSlots * size_);
-    first_.reserve(2 * std::size_t{size_});
-    rest_.reserve(2 * std::size_t{size_});
+    MPI_Type_contiguous(sizeof(Summary), MPI_BYTE, &summary_);
+    MPI_Type_commit(&summary_);
+    MPI_Op_create(&add_all, 1, &add_summaries_);
+    shared_.emplace(share_memory);
   }
   ~MpiTransport() override {
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (finalized == 0) MPI_Finalize();
+    if (finalized != 0) return;
+    shared_.reset();
+    MPI_Op_free(&add_summaries_);
+    MPI_Type_free(&summary_);
+    MPI_Finalize();
   }
   MpiTransport(MpiTransport const&) = delete;
   MpiTransport& operator=(MpiTransport const&) = delete;
@@ -69,56 +74,67 @@ class MpiTransport final : public Transport {
   std::uint32_t rank() const override { return rank_; }
   std::uint32_t ranks() const override { return size_; }
 
-  // One message to every other rank: a header and the first events, in the size that MPI sends at once. What
-  // is more follows in further ones.
-  Exchanged exchange(RankState const& mine, std::span<Mailbox> outgoing, std::vector<Event>& incoming,
-                     std::vector<RankState>& states) override {
+  // One message to each neighbour: a header and the first events, in the size that MPI sends at once, or in
+  // shared memory. What is more follows in further ones.
+  Exchanged exchange(std::span<Neighbour> neighbours, Summary const& mine, bool of_all,
+                     std::vector<Event>& incoming) override {
     Exchanged done;
-    auto header = header_for(mine, outgoing);
     first_.clear();
     rest_.clear();
-    for (std::uint32_t r = 0; r < size_; ++r) {
-      if (r == rank_) continue;
-      MPI_Irecv(inbox(r), kSlots * sizeof(Event), MPI_BYTE, static_cast<int>(r), kFirstTag, MPI_COMM_WORLD,
-                &first_.emplace_back());
-    }
-    for (std::uint32_t r = 0; r < size_; ++r) {
-      if (r == rank_) continue;
-      auto const& events = outgoing[r].events;
+    inbox_.resize(kLetterSlots * neighbours.size());
+    outbox_.resize(kLetterSlots * neighbours.size());
+    for (std::size_t k = 0; k < neighbours.size(); ++k)
+      if (auto const from = neighbours[k].rank; !shared_->reaches(from))
+        MPI_Irecv(inbox(k), kLetterSlots * sizeof(Event), MPI_BYTE, static_cast<int>(from), kFirstTag,
+                  MPI_COMM_WORLD, &first_.emplace_back());
+    for (std::size_t k = 0; k < neighbours.size(); ++k) {
+      auto const& to = neighbours[k];
+      auto const& events = to.mail->events;
       auto const early = std::min(events.size(), kEarly);
-      header.count = events.size();
-      std::memcpy(static_cast<void*>(outbox(r)), &header, sizeof(header));
-      std::copy_n(events.begin(), early, outbox(r) + 1);
-      MPI_Isend(outbox(r), static_cast<int>((1 + early) * sizeof(Event)), MPI_BYTE, static_cast<int>(r),
-                kFirstTag, MPI_COMM_WORLD, &first_.emplace_back());
-      send(std::as_bytes(std::span(events).subspan(early)), r, kRestTag, rest_);
+      Header const header{events.size(), to.bound, mine};
+      bool const shared = shared_->reaches(to.rank);
+      auto* const letter = shared ? shared_->begin(to.rank) : outbox(k);
+      std::memcpy(static_cast<void*>(letter), &header, sizeof(header));
+      std::copy_n(events.begin(), early, letter + 1);
+      if (shared)
+        shared_->send(to.rank);
+      else
+        MPI_Isend(letter, static_cast<int>((1 + early) * sizeof(Event)), MPI_BYTE, static_cast<int>(to.rank),
+                  kFirstTag, MPI_COMM_WORLD, &first_.emplace_back());
+      send(std::as_bytes(std::span(events).subspan(early)), to.rank, kRestTag, rest_);
       done.bytes_sent += (1 + events.size()) * sizeof(Event);
     }
-    wait(first_);
+    done.messages_sent = neighbours.size();
+    if (of_all)
+      MPI_Iallreduce(&mine, &done.all.emplace(), 1, summary_, add_summaries_, MPI_COMM_WORLD,
+                     &first_.emplace_back());
+    std::size_t come = 0;
+    patience_.wait_until([&] {
+      for (; come < neighbours.size(); ++come)
+        if (auto const from = neighbours[come].rank; shared_->reaches(from) && !shared_->has_come(from))
+          return false;
+      return all_done(first_);
+    });
 
     std::uint64_t arriving = 0;
-    for (std::uint32_t r = 0; r < size_; ++r)
-      if (r != rank_) arriving += header_of(r).count;
+    for (std::size_t k = 0; k < neighbours.size(); ++k)
+      arriving += header_of(letter_from(neighbours[k].rank, k)).count;
     auto position = incoming.size();
     incoming.resize(position + arriving);
-    states.assign(size_, RankState{});
-    states[rank_] = mine;
-    done.first = std::min(mine.next, time_of(header.mail));
-    for (std::uint32_t r = 0; r < size_; ++r) {
-      if (r == rank_) continue;
-      auto const theirs = header_of(r);
-      states[r].next = std::min(time_of(theirs.next), outgoing[r].earliest);
-      states[r].mail = time_of(theirs.mail_to == rank_ ? theirs.mail_elsewhere : theirs.mail);
-      states[r].flags = theirs.flags;
-      done.first = std::min({done.first, time_of(theirs.next), time_of(theirs.mail)});
+    for (std::size_t k = 0; k < neighbours.size(); ++k) {
+      auto const* const letter = letter_from(neighbours[k].rank, k);
+      auto const theirs = header_of(letter);
+      neighbours[k].their_bound = theirs.bound;
+      neighbours[k].theirs = theirs.summary;
       auto const early = std::min<std::uint64_t>(theirs.count, kEarly);
-      std::copy_n(inbox(r) + 1, early, incoming.data() + position);
-      receive(std::as_writable_bytes(std::span(incoming).subspan(position + early, theirs.count - early)), r,
-              kRestTag, rest_);
+      std::copy_n(letter + 1, early, incoming.data() + position);
+      if (shared_->reaches(neighbours[k].rank)) shared_->has_been_read(neighbours[k].rank);
+      receive(std::as_writable_bytes(std::span(incoming).subspan(position + early, theirs.count - early)),
+              neighbours[k].rank, kRestTag, rest_);
       position += theirs.count;
     }
     wait(rest_);
-    for (auto& box : outgoing) box.clear();
+    for (auto& n : neighbours) n.mail->clear();
     return done;
   }
 
@@ -164,45 +180,29 @@ class MpiTransport final : public Transport {
   static constexpr int kFirstTag = 1;
   static constexpr int kRestTag = 2;
   static constexpr int kGatherTag = 3;
-  static constexpr std::size_t kEarly =
-      62;  // with the header and MPI's own, below the 4 KiB it sends at once
-  static constexpr std::size_t kSlots = kEarly + 1;
+  static constexpr std::size_t kEarly = kLetterSlots - 1;  // events below the 4 KiB that MPI sends at once
 
-  // Times in ps.
   struct Header {
     std::uint64_t count = 0;  // of events for the receiver
-    std::uint64_t flags = 0;
-    std::int64_t next = 0;            // the first pending event here
-    std::int64_t mail = 0;            // the first event sent to anybody
-    std::int64_t mail_elsewhere = 0;  // the first sent to any rank but mail_to
-    std::uint64_t mail_to = 0;        // the receiver of `mail`
-    std::array<std::uint64_t, 2> unused{};
+    Time bound{};
+    Summary summary;
+    std::uint64_t unused = 0;
   };
-  static_assert(sizeof(Header) == sizeof(Event));
+  static_assert(sizeof(Header) == sizeof(Event) && std::is_trivially_copyable_v<Header>);
 
-  Event* inbox(std::size_t rank) { return inbox_.data() + rank * kSlots; }
-  Event* outbox(std::size_t rank) { return outbox_.data() + rank * kSlots; }
-  Header header_of(std::size_t rank) {
+  Event* inbox(std::size_t neighbour) { return inbox_.data() + neighbour * kLetterSlots; }
+  Event* outbox(std::size_t neighbour) { return outbox_.data() + neighbour * kLetterSlots; }
+  Event const* letter_from(std::uint32_t rank, std::size_t neighbour) {
+    return shared_->reaches(rank) ? shared_->slots(rank) : inbox(neighbour);
+  }
+  static Header header_of(Event const* letter) {
     Header h;
-    std::memcpy(static_cast<void*>(&h), inbox(rank), sizeof(h));
+    std::memcpy(static_cast<void*>(&h), letter, sizeof(h));
     return h;
   }
-  static Time time_of(std::int64_t ps) { return Time{Duration{ps}}; }
 
-  static Header header_for(RankState const& mine, std::span<Mailbox const> outgoing) {
-    auto first = EventQueue::kNever;
-    auto elsewhere = EventQueue::kNever;
-    std::size_t to = 0;
-    for (std::size_t r = 0; r < outgoing.size(); ++r) {
-      if (outgoing[r].earliest < first) {
-        elsewhere = first;
-        first = outgoing[r].earliest;
-        to = r;
-      } else {
-        elsewhere = std::min(elsewhere, outgoing[r].earliest);
-      }
-    }
-    return {0, mine.flags, picoseconds(mine.next), picoseconds(first), picoseconds(elsewhere), to, {}};
+  static void add_all(void* from, void* to, int* count, MPI_Datatype*) {
+    for (int i = 0; i < *count; ++i) static_cast<Summary*>(to)[i].add(static_cast<Summary const*>(from)[i]);
   }
 
   // MPI counts in int, so what is longer goes in pieces; both sides cut it alike.
@@ -226,11 +226,13 @@ class MpiTransport final : public Transport {
 
   // MPI's own waiting would keep the core busy.
   void wait(std::vector<MPI_Request>& requests) {
-    patience_.wait_until([&] {
-      int done = 0;
-      MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
-      return done != 0;
-    });
+    patience_.wait_until([&] { return all_done(requests); });
+  }
+  static bool all_done(std::vector<MPI_Request>& requests) {
+    if (requests.empty()) return true;
+    int done = 0;
+    MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
+    return done != 0;
   }
   template <class Start>
   void wait(Start const& start) {
@@ -251,7 +253,10 @@ class MpiTransport final : public Transport {
   std::uint32_t rank_ = 0;
   std::uint32_t size_ = 1;
   Patience patience_;
-  std::vector<Event> inbox_;  // [rank][slot], the header first
+  MPI_Datatype summary_ = MPI_DATATYPE_NULL;
+  MPI_Op add_summaries_ = MPI_OP_NULL;
+  std::optional<SharedLetters> shared_;
+  std::vector<Event> inbox_;  // [neighbour][slot], the header first
   std::vector<Event> outbox_;
   std::vector<MPI_Request> first_;
   std::vector<MPI_Request> rest_;
@@ -259,8 +264,8 @@ class MpiTransport final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_mpi_transport(std::size_t most_at_once) {
-  return std::make_unique<MpiTransport>(most_at_once);
+std::unique_ptr<Transport> make_mpi_transport(std::size_t most_at_once, bool share_memory) {
+  return std::make_unique<MpiTransport>(most_at_once, share_memory);
 }
 
 std::string mpi_library() {
@@ -273,7 +278,7 @@ std::string mpi_library() {
 
 #else
 
-std::unique_ptr<Transport> make_mpi_transport(std::size_t) {
+std::unique_ptr<Transport> make_mpi_transport(std::size_t, bool) {
   return nullptr;
 }
 

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "transport_mpi.hpp"
 
@@ -10,10 +12,8 @@ class SingleTransport final : public Transport {
  public:
   std::uint32_t rank() const override { return 0; }
   std::uint32_t ranks() const override { return 1; }
-  Exchanged exchange(RankState const& mine, std::span<Mailbox>, std::vector<Event>&,
-                     std::vector<RankState>& states) override {
-    states.assign(1, mine);
-    return {0, mine.next};
+  Exchanged exchange(std::span<Neighbour>, Summary const& mine, bool, std::vector<Event>&) override {
+    return {0, 0, mine};
   }
   std::uint64_t sum(std::uint64_t value) override { return value; }
   std::uint64_t max(std::uint64_t value) override { return value; }
@@ -25,6 +25,13 @@ class SingleTransport final : public Transport {
 };
 
 }  // namespace
+
+void Transport::Summary::add(Summary const& other) {
+  auto const& earlier = std::pair(other.first, other.first_of) < std::pair(first, first_of) ? other : *this;
+  auto const& later = &earlier == this ? other : *this;
+  auto const next = std::min(earlier.second, later.first);
+  *this = {earlier.first, earlier.first_of, next, std::min(bound, other.bound), flags | other.flags};
+}
 
 std::unique_ptr<Transport> make_single_transport() {
   return std::make_unique<SingleTransport>();

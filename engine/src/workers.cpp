@@ -1,5 +1,7 @@
 #include "workers.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "affinity.hpp"
@@ -24,6 +26,13 @@ void pause_a_moment() {
 #endif
 }
 
+// Costs are told apart by their number of bits, up to this many.
+constexpr std::uint32_t kCosts = 16;
+
+constexpr std::uint64_t word_of(std::uint64_t round, std::uint64_t next, std::uint64_t end) {
+  return round << 32 | end << 16 | next;
+}
+
 // Ends the leader's work when a task has failed; the failure itself is kept apart.
 struct Over {};
 
@@ -34,7 +43,9 @@ Workers::Workers(std::uint32_t threads, std::uint32_t tasks, bool bind)
       tasks_(tasks),
       crowded_(std::uint64_t{threads} * ranks_on_host() > cores_of_process()),
       spins_(crowded_ ? 0 : kSpins),
-      claims_(tasks),
+      offers_(threads),
+      order_(tasks),
+      bounds_(std::size_t{threads} * kCosts + 1),
       affinity_(bind ? std::make_unique<Affinity>(threads) : nullptr) {
   if (threads_ > 1) arena_ = std::make_unique<Arena>(threads_);
 }
@@ -115,28 +126,50 @@ void Workers::keep_failure() {
   if (!failed_.exchange(true)) failure_ = std::current_exception();
 }
 
+// Sorted by counting, so that a round costs the leader no more than what is in it.
+void Workers::offer(std::span<Turn const> turns, std::uint64_t round) {
+  auto place = [&](Turn const& turn) {
+    auto const member = static_cast<std::uint32_t>(std::uint64_t{turn.task} * threads_ / tasks_);
+    auto const bits = std::min(static_cast<std::uint32_t>(std::bit_width(turn.cost)), kCosts - 1);
+    return member * kCosts + (kCosts - 1 - bits);
+  };
+  std::fill(bounds_.begin(), bounds_.end(), 0);
+  for (auto const& turn : turns) ++bounds_[place(turn) + 1];
+  for (std::size_t i = 1; i < bounds_.size(); ++i) bounds_[i] += bounds_[i - 1];
+  std::uint64_t first = 0;
+  for (std::uint32_t member = 0; member < threads_; ++member) {
+    std::uint64_t const end = bounds_[(member + 1) * kCosts];
+    offers_[member].word.store(word_of(round, first, end), std::memory_order_relaxed);
+    first = end;
+  }
+  for (auto const& turn : turns) order_[bounds_[place(turn)]++] = turn.task;
+}
+
 void Workers::work(std::uint32_t member, std::uint64_t round) {
-  auto const first = static_cast<std::uint32_t>(std::uint64_t{member} * tasks_ / threads_);
-  for (std::uint32_t i = 0; i < tasks_; ++i) {
-    auto const t = first + i < tasks_ ? first + i : first + i - tasks_;
-    auto last = claims_[t].round.load(std::memory_order_acquire);
-    // Every task is taken in every round, so a claim older than `round` can only belong to the round before,
-    // and a helper that comes late finds only newer ones.
-    if (last < round && claims_[t].round.compare_exchange_strong(last, round, std::memory_order_acq_rel)) {
+  for (std::uint32_t i = 0; i < threads_; ++i) {
+    auto& offered = offers_[member + i < threads_ ? member + i : member + i - threads_].word;
+    auto word = offered.load(std::memory_order_acquire);
+    for (;;) {
+      auto const next = word & 0xFFFF;
+      if (word >> 32 != (round & 0xFFFF'FFFF) || next == (word >> 16 & 0xFFFF)) break;
+      if (!offered.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel)) continue;
+      // The round cannot end before this task is done, so order_ stays as it is.
       try {
-        (*task_)(t);
+        (*task_)(order_[next]);
       } catch (...) {
         keep_failure();
       }
       if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) left_.notify_one();
+      word = offered.load(std::memory_order_acquire);
     }
   }
 }
 
-void Workers::round(std::function<void(std::uint32_t)> const& task) {
+void Workers::round(std::span<Turn const> turns, std::function<void(std::uint32_t)> const& task) {
   task_ = &task;
-  left_.store(tasks_, std::memory_order_relaxed);
+  left_.store(static_cast<std::uint32_t>(turns.size()), std::memory_order_relaxed);
   auto const number = round_.load(std::memory_order_relaxed) + 1;
+  offer(turns, number);
   round_.store(number);
   ring();
   work(0, number);

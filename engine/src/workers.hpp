@@ -2,8 +2,9 @@
 //
 // One member leads; the others help when they are there. A round is complete whoever ran its tasks, so
 // nothing depends on how many threads oneTBB really gives, and no member waits for one that has not come. A
-// task is first offered to the worker it ran on before, then to all. Members that wait long sleep: where
-// rounds are too sparse to be shared, or threads outnumber cores, they leave the core to the others.
+// task is first offered to one worker, the same in every round, then to all; those with the highest cost, to
+// within a factor of two, are taken first. Members that wait long sleep: where rounds are too sparse to be
+// shared, or threads outnumber cores, they leave the core to the others.
 #pragma once
 
 #include <atomic>
@@ -11,6 +12,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace farfault {
@@ -35,18 +37,26 @@ class Workers {
   // task throws (there may be no memory left) is thrown on.
   void run(std::function<void()> const& lead);
 
-  // From `lead`: runs task(i) for every i, shared with whoever is there; returns when all are done.
-  void round(std::function<void(std::uint32_t)> const& task);
+  struct Turn {
+    std::uint32_t task;
+    std::uint64_t cost;  // in any unit, as far as it is known
+  };
+  // From `lead`: runs task(i) for every i of `turns`, shared with whoever is there; returns when all are
+  // done.
+  void round(std::span<Turn const> turns, std::function<void(std::uint32_t)> const& task);
 
  private:
-  struct alignas(64) Claim {
-    std::atomic<std::uint64_t> round{0};
+  // The turns first offered to one member, from the highest cost on: positions in order_. Round, end and next
+  // position are one word, so that whoever comes late to a round takes nothing of the one after.
+  struct alignas(64) Offer {
+    std::atomic<std::uint64_t> word{0};
   };
 
   void join();
   void help(std::uint32_t member);
   void sleep(std::uint64_t seen);  // until there is a round after `seen`, or no more
   void ring();                     // wakes sleepers
+  void offer(std::span<Turn const> turns, std::uint64_t round);
   void work(std::uint32_t member, std::uint64_t round);
   void keep_failure();
 
@@ -54,7 +64,9 @@ class Workers {
   std::uint32_t tasks_;
   bool crowded_;
   int spins_;
-  std::vector<Claim> claims_;  // the last round in which a task was taken
+  std::vector<Offer> offers_;          // by member
+  std::vector<std::uint32_t> order_;   // the tasks of a round, member by member
+  std::vector<std::uint32_t> bounds_;  // of members and costs in order_
   std::function<void()> const* lead_ = nullptr;
   std::function<void(std::uint32_t)> const* task_ = nullptr;
   alignas(64) std::atomic<std::uint64_t> round_{0};

@@ -22,6 +22,12 @@ std::chrono::milliseconds cpu_time() {
   return std::chrono::milliseconds(t.tv_sec * 1000 + t.tv_nsec / 1'000'000);
 }
 
+std::vector<Workers::Turn> all_of(std::uint32_t tasks) {
+  std::vector<Workers::Turn> turns;
+  for (std::uint32_t i = 0; i < tasks; ++i) turns.push_back({i, 0});
+  return turns;
+}
+
 }  // namespace
 
 TEST_CASE("threads that wait for the last task of a round leave their cores to others") {
@@ -32,7 +38,7 @@ TEST_CASE("threads that wait for the last task of a round leave their cores to o
     workers.run([&] {
       // Whoever takes the first task sleeps, so all CPU time is that of those who wait.
       for (int i = 0; i < 2; ++i)
-        workers.round([](std::uint32_t task) {
+        workers.round(all_of(8), [](std::uint32_t task) {
           if (task == 0) std::this_thread::sleep_for(500ms);
         });
     });
@@ -44,9 +50,9 @@ TEST_CASE("threads that wait for a round leave their cores to others") {
   Workers workers(8, 8, false);
   auto const before = cpu_time();
   workers.run([&] {
-    workers.round([](std::uint32_t) {});
+    workers.round(all_of(8), [](std::uint32_t) {});
     std::this_thread::sleep_for(1s);
-    workers.round([](std::uint32_t) {});
+    workers.round(all_of(8), [](std::uint32_t) {});
   });
   CHECK(cpu_time() - before < 250ms);
 }
@@ -58,7 +64,7 @@ TEST_CASE("what a task throws ends the run with it, whichever thread ran the tas
       int rounds = 0;
       CHECK_THROWS_AS(workers.run([&] {
         for (;; ++rounds)
-          workers.round([&](std::uint32_t task) {
+          workers.round(all_of(8), [&](std::uint32_t task) {
             if (rounds == 3 && task == failing) throw std::bad_alloc();
           });
       }),
@@ -67,7 +73,7 @@ TEST_CASE("what a task throws ends the run with it, whichever thread ran the tas
     }
     // The threads can be used again afterwards.
     std::vector<int> ran(8);
-    workers.run([&] { workers.round([&](std::uint32_t task) { ++ran[task]; }); });
+    workers.run([&] { workers.round(all_of(8), [&](std::uint32_t task) { ++ran[task]; }); });
     CHECK(ran == std::vector<int>(8, 1));
   }
 }

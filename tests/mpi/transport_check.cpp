@@ -24,6 +24,7 @@ namespace {
 
 int asked_level = -1;
 int given_level = -1;  // instead of the library's; -1: its own
+int letters = 0;       // first messages of exchanges that went by MPI
 int longest = 0;       // message since it was last set to 0, in bytes
 
 int note(int count) {
@@ -45,6 +46,7 @@ extern "C" int MPI_Init_thread(int* argc, char*** argv, int level, int* given) {
 }
 extern "C" int MPI_Isend(void const* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                          MPI_Request* request) {
+  if (tag == 1) ++letters;
   return PMPI_Isend(data, tag == 1 ? count : note(count), type, to, tag, comm, request);
 }
 extern "C" int MPI_Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm,
@@ -76,14 +78,30 @@ Event event(std::uint32_t from, std::uint32_t to, std::uint32_t n) {
 // Every rank sends `n` events to every other one; they arrive in order, whole, by sending rank.
 void check_exchange(Transport& transport, std::uint32_t n) {
   std::vector<Mailbox> outgoing(transport.ranks());
-  for (std::uint32_t to = 0; to < transport.ranks(); ++to)
-    for (std::uint32_t i = 0; to != transport.rank() && i < n; ++i)
-      outgoing[to].put(event(transport.rank(), to, i));
+  std::vector<Transport::Neighbour> neighbours;
+  for (std::uint32_t to = 0; to < transport.ranks(); ++to) {
+    if (to == transport.rank()) continue;
+    for (std::uint32_t i = 0; i < n; ++i) outgoing[to].put(event(transport.rank(), to, i));
+    neighbours.push_back({to, &outgoing[to], Time{Duration{100 * transport.rank() + to}}, {}, {}});
+  }
   std::vector<Event> incoming;
-  std::vector<Transport::RankState> states;
-  auto const done = transport.exchange({Time{Duration{500 + transport.rank()}}, EventQueue::kNever, 0},
-                                       outgoing, incoming, states);
-  must(done.first == Time{Duration{500}}, "the first event of all");
+  auto const first = [](std::uint32_t rank) { return Time{Duration{500 + rank}}; };
+  bool const of_all = n % 2 == 0;
+  auto const done = transport.exchange(
+      neighbours, {first(transport.rank()), transport.rank(), EventQueue::kNever, {}, 1U << transport.rank()},
+      of_all, incoming);
+  must(done.all.has_value() == of_all, "a summary where one was asked for");
+  if (done.all) {
+    must(done.all->first == first(0) && done.all->first_of == 0, "the first event of all");
+    must(done.all->second == first(1), "the first event of the other ranks");
+    must(done.all->flags == (1U << transport.ranks()) - 1, "the flags of all");
+  }
+  must(done.messages_sent == transport.ranks() - 1, "the number of messages");
+  for (auto const& from : neighbours) {
+    must(from.mail->events.empty(), "mail that was sent is gone");
+    must(from.their_bound == Time{Duration{100 * from.rank + transport.rank()}}, "a neighbour's bound");
+    must(from.theirs.first == first(from.rank), "a neighbour's first event");
+  }
   must(incoming.size() == std::size_t{n} * (transport.ranks() - 1), "the number of events exchanged");
   std::size_t i = 0;
   for (std::uint32_t from = 0; from < transport.ranks(); ++from)
@@ -173,11 +191,15 @@ int main(int argc, char** argv) {
   if (what != "pieces") return 2;
   int given = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &given);
-  for (int const limit : {64, 192, 1024}) {
-    // The transport finalizes MPI when it goes, so these stay.
-    auto* const transport = make_mpi_transport(static_cast<std::size_t>(limit)).release();
-    check_pieces(*transport, limit);
-  }
+  for (bool const share_memory : {false, true})
+    for (int const limit : {64, 192, 1024}) {
+      // The transport finalizes MPI when it goes, so these stay.
+      auto* const transport = make_mpi_transport(static_cast<std::size_t>(limit), share_memory).release();
+      check_pieces(*transport, limit);
+      must((letters == 0) == share_memory,
+           "first messages by MPI where memory is not shared, and only there");
+      letters = 0;
+    }
   MPI_Finalize();
   return 0;
 }

@@ -4,9 +4,13 @@
 #pragma once
 
 #include <barrier>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdlib>
+#include <deque>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -14,7 +18,9 @@
 
 class ThreadRanks {
  public:
-  explicit ThreadRanks(std::uint32_t ranks) : ranks_(ranks), posted_(ranks), meet_(ranks) {}
+  explicit ThreadRanks(std::uint32_t ranks) : ranks_(ranks), posted_(ranks), meet_(ranks) {
+    for (std::uint32_t i = 0; i < ranks * ranks; ++i) letters_.push_back(std::make_unique<Letters>());
+  }
 
   void run(std::function<void(farfault::Transport&)> const& body) {
     std::vector<std::jthread> threads;
@@ -27,10 +33,34 @@ class ThreadRanks {
 
  private:
   struct Posted {
-    farfault::Transport::RankState state;
-    std::span<farfault::Mailbox> outgoing;
+    farfault::Transport::Summary summary;
     std::uint64_t value = 0;
     std::span<std::byte const> bytes;
+  };
+
+  struct Letter {
+    farfault::Time bound;
+    farfault::Transport::Summary summary;
+    std::vector<farfault::Event> events;
+  };
+  // From one rank to another, in order.
+  struct Letters {
+    std::mutex mutex;
+    std::condition_variable came;
+    std::deque<Letter> letters;
+
+    void put(Letter letter) {
+      std::scoped_lock const lock(mutex);
+      letters.push_back(std::move(letter));
+      came.notify_one();
+    }
+    Letter take() {
+      std::unique_lock lock(mutex);
+      came.wait(lock, [&] { return !letters.empty(); });
+      auto letter = std::move(letters.front());
+      letters.pop_front();
+      return letter;
+    }
   };
 
   class Rank final : public farfault::Transport {
@@ -39,28 +69,28 @@ class ThreadRanks {
     std::uint32_t rank() const override { return rank_; }
     std::uint32_t ranks() const override { return all_.ranks_; }
 
-    Exchanged exchange(RankState const& mine, std::span<farfault::Mailbox> outgoing,
-                       std::vector<farfault::Event>& incoming, std::vector<RankState>& states) override {
-      all_.posted_[rank_].state = mine;
-      all_.posted_[rank_].outgoing = outgoing;
-      all_.meet_.arrive_and_wait();
+    Exchanged exchange(std::span<Neighbour> neighbours, Summary const& mine, bool of_all,
+                       std::vector<farfault::Event>& incoming) override {
       Exchanged done;
-      states.assign(ranks(), mine);
-      for (std::uint32_t r = 0; r < ranks(); ++r) {
-        auto const& theirs = all_.posted_[r];
-        done.first = std::min(done.first, theirs.state.next);
-        states[r] = theirs.state;
-        for (std::uint32_t to = 0; to < ranks(); ++to) {
-          auto const& box = theirs.outgoing[to];
-          done.first = std::min(done.first, box.earliest);
-          if (r == rank_) done.bytes_sent += box.events.size() * sizeof(farfault::Event);
-          if (to == rank_) incoming.insert(incoming.end(), box.events.begin(), box.events.end());
-          if (r != rank_ && to != rank_) states[r].mail = std::min(states[r].mail, box.earliest);
-        }
-        if (r != rank_) states[r].next = std::min(states[r].next, outgoing[r].earliest);
+      for (auto& to : neighbours) {
+        done.bytes_sent += to.mail->events.size() * sizeof(farfault::Event);
+        all_.letters(rank_, to.rank).put({to.bound, mine, to.mail->events});
+        to.mail->clear();
       }
+      done.messages_sent = neighbours.size();
+      for (auto& from : neighbours) {
+        auto const letter = all_.letters(from.rank, rank_).take();
+        from.their_bound = letter.bound;
+        from.theirs = letter.summary;
+        incoming.insert(incoming.end(), letter.events.begin(), letter.events.end());
+      }
+      if (!of_all) return done;
+      all_.posted_[rank_].summary = mine;
       all_.meet_.arrive_and_wait();
-      for (auto& box : outgoing) box.clear();
+      done.all = mine;
+      for (std::uint32_t r = 0; r < ranks(); ++r)
+        if (r != rank_) done.all->add(all_.posted_[r].summary);
+      all_.meet_.arrive_and_wait();
       return done;
     }
 
@@ -106,8 +136,11 @@ class ThreadRanks {
     std::uint32_t rank_;
   };
 
+  Letters& letters(std::uint32_t from, std::uint32_t to) { return *letters_[from * ranks_ + to]; }
+
   std::uint32_t ranks_;
   std::vector<Posted> posted_;
+  std::vector<std::unique_ptr<Letters>> letters_;
   std::barrier<> meet_;
 };
 

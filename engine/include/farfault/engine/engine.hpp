@@ -48,7 +48,11 @@ struct EngineProfile {
   std::uint64_t rounds = 0;         // synchronizations of this rank's lanes
   std::uint64_t shared_rounds = 0;  // of these, run by several workers
   std::uint64_t longest_lanes = 0;  // events of the lane with most, summed over the rounds of several lanes
-  std::uint64_t exchanges = 0;      // with other ranks
+  std::uint64_t leader_looks =
+      0;                        // at lanes, mailboxes and pairs of lanes, between those rounds, by one thread
+  std::uint64_t exchanges = 0;  // with other ranks
+  std::uint64_t summaries = 0;  // of these, that asked for the summary of all ranks
+  std::uint64_t messages_sent = 0;  // to other ranks, in exchanges
   std::uint64_t bytes_sent = 0;     // to other ranks
   std::uint64_t merges = 0;         // times that sparse lanes were run as one
   double blocked_seconds = 0;       // waiting for other ranks

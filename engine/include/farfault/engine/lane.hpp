@@ -2,8 +2,9 @@
 // mail.
 //
 // How partitions are laid onto lanes is a matter of the machine the simulator runs on and never shows in a
-// result. Events for another lane wait in a mailbox per destination until the next synchronization. Not
-// thread-safe: one worker at a time; mailboxes change hands between rounds (engine.cpp).
+// result. Events for another lane wait in a mailbox per destination until the next synchronization, and the
+// lane keeps a list of the mailboxes that hold any. Not thread-safe: one worker at a time; mailboxes change
+// hands between rounds (rounds.cpp).
 #pragma once
 
 #include <cstdint>
@@ -45,11 +46,12 @@ class alignas(64) Lane {
   Lane(std::uint32_t index, Duration lookahead, std::vector<Receiver> const& receivers)
       : queue(lookahead), index_(index), receivers_(receivers.data()) {}
 
-  // `lane_of_port` gives the lane, or mailbox of another rank, of each port; null when there is no other
+  // `node_of_port` gives the lane, or the mailbox of another rank, of each port; null when there is no other
   // lane.
-  void connect(std::uint16_t const* lane_of_port, std::size_t mailboxes) {
-    lane_of_port_ = lane_of_port;
+  void connect(std::uint16_t const* node_of_port, std::size_t mailboxes) {
+    node_of_port_ = node_of_port;
     if (outgoing.size() < mailboxes) outgoing.resize(mailboxes);
+    filled.reserve(mailboxes);
   }
 
   // Null: nothing is recorded.
@@ -66,18 +68,19 @@ class alignas(64) Lane {
   std::uint64_t run(Time horizon, std::uint64_t limit);
 
   EventQueue queue;
-  std::vector<Mailbox> outgoing;  // by destination lane, then by rank
+  std::vector<Mailbox> outgoing;      // by destination lane, then by rank that this one exchanges events with
+  std::vector<std::uint16_t> filled;  // the mailboxes with something in them
   std::uint64_t handled = 0;
   Time last_event{};  // the time of the last event handled
 
  private:
-  bool leaves(PortId to) const { return lane_of_port_ != nullptr && lane_of_port_[to] != index_; }
+  bool leaves(PortId to) const { return node_of_port_ != nullptr && node_of_port_[to] != index_; }
   // As send(), where that is more than an entry in the queue. Apart, so that send() calls nothing that comes
   // back to it.
   Event& send_elsewhere(Time when, std::uint64_t sequence, PortId to, PortId from);
 
   std::uint32_t index_;
-  std::uint16_t const* lane_of_port_ = nullptr;
+  std::uint16_t const* node_of_port_ = nullptr;
   Receiver const* receivers_;
   PathRecorder* recorder_ = nullptr;
   AnyComponent const* handling_ = nullptr;  // whose event is, or was last, handled

@@ -1,0 +1,139 @@
+// What ranks tell each other: enough for one digest, and no more than their links ask for.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "ring_model.hpp"
+#include "thread_ranks.hpp"
+#include "uneven_model.hpp"
+
+using namespace farfault;
+
+namespace {
+
+struct Ran {
+  std::uint64_t digest = 0;
+  std::uint64_t events = 0;
+  std::uint64_t exchanges = 0;
+  std::uint64_t summaries = 0;
+  std::uint64_t messages = 0;
+};
+
+Ran run_ring(ring::Options const& options, std::uint32_t ranks, Time end, EngineOptions engine_options = {}) {
+  Ran ran;
+  run_on_ranks(ranks, [&](Transport& transport) {
+    ring::Model model(options);
+    Engine engine(model.system, model.placement(options.places), engine_options, transport);
+    engine.run_until(Time{picoseconds(end) / 3 * Duration{1}});
+    engine.run_until(end);
+    auto const profile = engine.profile();
+    auto const digest = engine.state_digest();
+    auto const events = transport.sum(profile.events);
+    auto const messages = transport.sum(profile.messages_sent);
+    auto const most = transport.max(profile.exchanges);
+    auto const least = ~transport.max(~profile.exchanges);
+    if (transport.rank() != 0) return;
+    CHECK(most == least);
+    ran = {digest, events, most, profile.summaries, messages};
+  });
+  return ran;
+}
+
+}  // namespace
+
+TEST_CASE("a ring of unequal links has one digest on every number of ranks, lanes merged or not") {
+  ring::Options const options{.places = 12, .longer = Duration{7'001}};
+  auto const reference = run_ring(options, 1, Time{40us});
+  CHECK(reference.events > 30'000);
+  for (std::uint32_t const ranks : {2U, 3U, 5U, 8U, 12U, 14U})  // of 14, two have nothing
+    for (bool const merge : {false, true}) {
+      CAPTURE(ranks);
+      CAPTURE(merge);
+      auto const ran =
+          run_ring(options, ranks, Time{40us}, {.merge_lanes = merge, .run_sparse_merged = merge});
+      CHECK(ran.digest == reference.digest);
+      CHECK(ran.events == reference.events);
+    }
+}
+
+TEST_CASE("links that differ between all pairs and directions give one digest on every number of ranks") {
+  auto const reference = uneven::digest(1, {}, Time{60us}, *make_single_transport());
+  for (std::uint32_t const ranks : {2U, 3U, 4U, 8U})
+    run_on_ranks(ranks, [&](Transport& transport) {
+      auto const digest = uneven::digest(8, {.threads = 1, .merge_lanes = false}, Time{60us}, transport);
+      if (transport.rank() == 0) CHECK(digest == reference);
+    });
+}
+
+TEST_CASE("an exchange on a ring takes two messages of each rank") {
+  for (std::uint32_t const ranks : {8U, 16U, 32U}) {
+    auto const ran = run_ring({.places = ranks}, ranks, Time{5us});
+    CHECK(ran.messages == 2 * ranks * ran.exchanges);
+    CHECK(ran.exchanges > 40);
+  }
+}
+
+TEST_CASE(
+    "where all ranks are busy, exchanges follow simulated time over the link, and few ask for a summary") {
+  auto const ran = run_ring({.places = 8}, 8, Time{60us});  // 600 links long
+  CHECK(ran.exchanges < 700);
+  CHECK(ran.summaries < 100);
+}
+
+TEST_CASE("one active rank of a ring of eight needs no more exchanges than if all were active") {
+  auto const ran = run_ring({.places = 8, .every = 8}, 8, Time{60us});
+  CHECK(ran.events > 5'000);
+  CHECK(ran.exchanges < 700);
+}
+
+TEST_CASE("ranks leap idle time: exchanges follow events, not simulated time over the link") {
+  // Two of eight work once in 100 us, that is 1000 links.
+  auto const ran = run_ring({.places = 8, .every = 4, .pause = Duration{100'000'000}}, 8, Time{20ms});
+  CHECK(ran.events > 400);
+  CHECK(ran.exchanges < 4 * ran.events);
+}
+
+TEST_CASE("after an idle stretch ranks go on as if there had been none") {
+  // 10,000 idle links, then 600 busy ones.
+  auto const ran = run_ring({.places = 8, .start = 1ms}, 8, Time{1060us});
+  CHECK(ran.exchanges < 750);
+  CHECK(ran.summaries < 150);
+}
+
+TEST_CASE("a stop request of one rank stops all ranks of a ring, and they go on to the same end") {
+  ring::Options const options{.places = 8};
+  auto const reference = run_ring(options, 1, Time{30us});
+  run_on_ranks(8, [&](Transport& transport) {
+    ring::Model model(options);
+    Engine engine(model.system, model.placement(8), {}, transport);
+    engine.run_until(Time{10us});
+    if (transport.rank() == 5) engine.request_stop();
+    CHECK(engine.run_until(Time{30us}) == RunState::stopped);
+    CHECK(engine.run_until(Time{30us}) == RunState::reached);
+    auto const digest = engine.state_digest();
+    if (transport.rank() == 0) CHECK(digest == reference.digest);
+  });
+}
+
+TEST_CASE("what ranks of a ring save when stopped is loaded on another number of ranks") {
+  ring::Options const options{.places = 8, .longer = Duration{3'000}};
+  auto const reference = run_ring(options, 1, Time{30us});
+  std::vector<std::vector<std::byte>> parts;
+  run_on_ranks(8, [&](Transport& transport) {
+    ring::Model model(options);
+    Engine engine(model.system, model.placement(8), {}, transport);
+    engine.run_until(Time{11us});
+    auto const saved = engine.save();
+    auto gathered = transport.gather(saved);
+    if (transport.rank() == 0) parts = gathered;
+  });
+  run_on_ranks(3, [&](Transport& transport) {
+    ring::Model model(options);
+    Engine engine(model.system, model.placement(4), {}, transport);
+    engine.run_until(Time{2us});  // what was known of other ranks then must not count
+    engine.load(parts);
+    engine.run_until(Time{30us});
+    auto const digest = engine.state_digest();
+    if (transport.rank() == 0) CHECK(digest == reference.digest);
+  });
+}
