@@ -163,10 +163,12 @@ TEST_CASE(
   auto const of_switch = [](NodeId node) { return table(node, {{0}, {}, {1}, {}}); };
   std::vector<RouteTable> const middle{of_switch(1), of_switch(3)};
   Sizes const sizes{4, 1, 256, 256};
+  constexpr std::uint32_t kReads = 250;
   std::vector<std::uint64_t> overtaken;
   for (std::size_t const congested : {0, 1}) {
     Bench b;
     auto gpu_spec = port_spec(0, 0, sizes, to_cpu);
+    gpu_spec.outbound = kReads;
     gpu_spec.fabric.links = {link_end(sizes, 0, &middle[0]), link_end(sizes, 0, &middle[1])};
     auto cpu_spec = port_spec(2, kFirstCpu, sizes, to_gpu);
     cpu_spec.fabric.links = {link_end(sizes, 1, &middle[0]), link_end(sizes, 1, &middle[1])};
@@ -202,15 +204,19 @@ TEST_CASE(
         b.sink(output->credit_out[2], kWire);
       }
       std::vector<Record<Packet>> data;
-      for (std::uint32_t i = 0; w == congested && i < 400; ++i)
-        data.push_back({Time{900ns}, packet(PacketKind::read_response, i % 64, 0, 2)});
+      for (std::uint32_t i = 0; w == congested && i < kReads; ++i)
+        data.push_back({Time{900ns}, packet(PacketKind::read_response, i, 0, 2)});
       b.feed(outputs[0]->packet_in, data);
     }
     for (FabricPort* port : {static_cast<FabricPort*>(&rdma), static_cast<FabricPort*>(&cpu)}) {
       b.idle(port->memory_response);
       b.sinks(port->memory_request, 1);
     }
-    b.idle(rdma.remote_request, rdma.translate_request, rdma.invalidated);
+    b.idle(rdma.translate_request, rdma.invalidated);
+    std::vector<Record<MemRequest>> reads;
+    for (std::uint32_t i = 0; i < kReads; ++i)
+      reads.push_back({Time{100ns}, MemRequest{physical(kFirstCpu, 0), i, 0, Access::read, 64, {}, 0, {}}});
+    b.feed(rdma.remote_request, reads);
     b.sinks(rdma.remote_response, 1);
     b.sink(cpu.invalidated);
     b.sink(cpu.translate);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "choices.hpp"
+#include "farfault/engine/archive.hpp"
 #include "farfault/memory/cache.hpp"
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/ring.hpp"
@@ -85,7 +86,7 @@ TEST_CASE("a set-associative array finds, replaces and erases as the obvious LRU
           REQUIRE(slot.has_value() == reference.find(set, key));
           if (slot) {
             REQUIRE(array.key(*slot) == key);
-            REQUIRE(*slot / ways == set);
+            REQUIRE(*slot < array.slots());
           } else {
             auto const evicted = array.insert(set, key).evicted;
             REQUIRE(evicted == reference.insert(set, key));
@@ -116,6 +117,69 @@ TEST_CASE("a slot keeps its number until its key is replaced") {
   CHECK(array.find(1, 7) == a);
   array.insert(1, 9);
   CHECK(array.find(1, 7) == a);
+}
+
+namespace {
+
+template <class T>
+std::vector<std::byte> saved(T& part) {
+  std::vector<std::byte> bytes;
+  Saver saver(bytes);
+  saver(part);
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("caches and MSHRs that are not used hold nothing, however large they are") {
+  Cache small(4 << 10, 16, 64, kLru);
+  Cache large(64 << 20, 16, 64, kLru);
+  MshrTable<std::uint64_t> few(4, 4);
+  MshrTable<std::uint64_t> many(4096, 65'536);
+  CHECK(large.lookup(7) == false);
+  CHECK(saved(large).size() == saved(small).size());
+  CHECK(saved(many).size() == saved(few).size());
+}
+
+TEST_CASE("the memory of a cache grows with the sets that are used, not with its size") {
+  Cache cache(1 << 20, 16, 64, kLru);  // 1,024 sets
+  for (std::uint64_t line = 0; line < 10; ++line) cache.fill(line, false);
+  // 64 sets of 16 ways, of which each slot has a key, a time and a dirty bit, and 8 bytes for each set.
+  CHECK(saved(cache).size() < 64 * 16 * 17 + 1024 * 8 + 256);
+  for (std::uint64_t line = 0; line < 1024; ++line) cache.fill(line, false);
+  CHECK(saved(cache).size() > 1024 * 16 * 17);
+}
+
+TEST_CASE("dirty lines are found set after set, whichever set was used first; and so in a loaded cache") {
+  std::mt19937_64 random(7);
+  Cache cache(64 << 10, 4, 64, kLru);   // 256 sets
+  std::map<std::uint64_t, bool> dirty;  // by line; no set gets more than its ways
+  for (int i = 0; i < 300; ++i) {
+    auto const line = random() % 1024;
+    bool const written = random() % 2 == 0;
+    cache.fill(line, written);
+    dirty[line] = dirty[line] || written;
+  }
+  auto const bytes = saved(cache);
+  Cache loaded(64 << 10, 4, 64, kLru);
+  Loader loader(bytes);
+  loader(loaded);
+  CHECK(loader.at_end());
+  for (auto* c : {&cache, &loaded}) {
+    std::uint64_t found = 0;
+    std::uint64_t from = 0;
+    while (auto const next = c->first_dirty(from)) {
+      REQUIRE(dirty[next->line]);
+      REQUIRE(next->place / 4 == next->line % 256);
+      REQUIRE(next->place >= from);
+      c->clean(next->place);
+      from = next->place + 1;
+      ++found;
+    }
+    CHECK(found ==
+          static_cast<std::uint64_t>(std::ranges::count_if(dirty, [](auto const& d) { return d.second; })));
+    CHECK_FALSE(c->first_dirty(0).has_value());
+  }
 }
 
 TEST_CASE("a cache reports the line it evicts and whether that was written") {

@@ -20,7 +20,6 @@ SmState Sm::initial() const {
   s.l1 = Cache(p.l1_cache.size.bytes, p.l1_cache.ways, p.line_bytes, p.l1_cache.replacement);
   s.l1_mshrs = MshrTable<std::uint32_t>(p.l1_cache.mshrs, p.l1_cache.waiters);
   s.translated = Ring<LsuItem>(2 * std::size_t{p.l1_tlb.waiters} + p.l1_tlb.faulted_accesses);
-  s.current.reserve(2 * std::size_t{kMaxLanes});
   s.slice_credits.assign(p.slices, p.l1_cache.slice_credits);
   s.remote_credits = p.l1_cache.remote();
   s.scalar_credits = p.scalar_requests;

@@ -14,8 +14,7 @@ Rdma::Rdma(Slot<PortSpec> slot) : FabricPort(std::move(slot)) {
 void Rdma::on_remote(MemRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   FF_CHECK(!s.free_outbound.empty(), path() + ": more remote accesses than credits");
-  auto const entry = s.free_outbound.back();
-  s.free_outbound.pop_back();
+  auto const entry = s.free_outbound.take(s.outbound);
   s.outbound[entry] = {m.tag, m.from, static_cast<std::uint16_t>(m.train.lines())};
   (m.access == Access::read ? s.stats.reads_sent : s.stats.writes_sent) += m.train.lines();
   Packet p{};
@@ -82,9 +81,10 @@ void Rdma::receive(Packet const& m, Cx& cx) const {
   }
   FF_CHECK(m.kind == PacketKind::read_response || m.kind == PacketKind::write_response,
            path() + ": a packet that a GPU does not take");
+  FF_INVARIANT(m.tag < s.outbound.size(), path() + ": a response to no request");
   auto& requester = s.outbound[m.tag];
   requester.lines = static_cast<std::uint16_t>(requester.lines - m.train().lines());
-  if (requester.lines == 0) s.free_outbound.push_back(m.tag);
+  if (requester.lines == 0) s.free_outbound.give_back(m.tag);
   auto const access = m.kind == PacketKind::read_response ? Access::read : Access::write;
   cx.send(remote_response, requester.from,
           MemResponse{m.address, requester.tag, access, m.found_by, {}, m.train()});

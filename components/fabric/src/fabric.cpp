@@ -114,10 +114,8 @@ PortState FabricPort::initial() const {
   // Not all sources begin with the same of their links.
   for (std::uint32_t i = 0; i < 2 * p.fabric.route->nodes(); ++i)
     s.next_flow.push_back(RouteTable::route_hash(p.fabric.node, i, 0));
-  s.outbound.resize(p.outbound);
-  for (auto i = p.outbound; i > 0; --i) s.free_outbound.push_back(i - 1);
-  s.inbound.resize(p.inbound);
-  for (auto i = p.inbound; i > 0; --i) s.free_inbound.push_back(i - 1);
+  s.free_outbound = FreeNumbers(p.outbound);
+  s.free_inbound = FreeNumbers(p.inbound);
   s.free_lines = p.inbound;
   s.slice_credits.assign(p.slices, p.memory_credits);
   s.held = Ring<Packet>(p.fabric.passing);
@@ -126,8 +124,8 @@ PortState FabricPort::initial() const {
 
 std::string FabricPort::waiting_for() const {
   auto const& s = state();
-  auto const out = s.outbound.size() - s.free_outbound.size();
-  auto const inside = s.inbound.size() - s.free_inbound.size();
+  auto const out = s.free_outbound.taken();
+  auto const inside = s.free_inbound.taken();
   auto text = describe_waiting(s.queued());
   if (out != 0) text += (text.empty() ? "" : ", ") + std::to_string(out) + " remote accesses unanswered";
   if (inside != 0)
@@ -212,8 +210,7 @@ bool FabricPort::serve(Packet const& m, Cx& cx) const {
   // A line keeps its place until its response has left, so that responses never outgrow their queue.
   if (s.free_lines < s.queued_responses + train.lines() || s.slice_credits[slice] < train.lines())
     return false;
-  auto const entry = s.free_inbound.back();
-  s.free_inbound.pop_back();
+  auto const entry = s.free_inbound.take(s.inbound);
   s.free_lines -= train.lines();
   s.slice_credits[slice] -= train.lines();
   s.inbound[entry] = {m.tag, m.source, m.bytes, static_cast<std::uint8_t>(train.lines())};
@@ -231,7 +228,7 @@ void FabricPort::on_memory(MemResponse const& m, Cx& cx) const {
   auto& waiting = s.inbound[m.tag].lines;
   waiting = static_cast<std::uint8_t>(waiting - lines);
   auto const requester = s.inbound[m.tag];
-  if (requester.lines == 0) s.free_inbound.push_back(m.tag);
+  if (requester.lines == 0) s.free_inbound.give_back(m.tag);
   s.free_lines += lines;
   Packet p{};
   p.kind = m.access == Access::read ? PacketKind::read_response : PacketKind::write_response;

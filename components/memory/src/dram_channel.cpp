@@ -8,7 +8,6 @@ namespace farfault {
 
 DramChannelState DramChannel::initial() const {
   DramChannelState s;
-  s.queue.reserve(spec().params.queue);
   s.banks = DramBanks(spec().params.banks);
   s.by_requester = ByApplication<DramRequesterStats>(static_cast<std::uint32_t>(spec().applications.size()));
   s.scheduler = spec().params.scheduler.make({spec().params.queue});

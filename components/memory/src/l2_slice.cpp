@@ -52,7 +52,7 @@ std::vector<L2Slice::PolicyStats> L2Slice::policy_stats() const {
 std::string L2Slice::waiting_for() const {
   auto const& s = state();
   auto const stalled = s.stalled.size() + s.far.stalled.size();
-  auto const far = s.far.mshrs.in_use() + s.far.writes.size() - s.far.free_writes.size();
+  auto const far = s.far.mshrs.in_use() + s.far.free_writes.taken();
   if (s.mshrs.in_use() == 0 && stalled == 0 && far == 0 && s.writebacks.empty() && s.flush.asked.empty())
     return {};
   auto text = std::to_string(s.mshrs.in_use()) + " lines from DRAM, " + std::to_string(stalled) +

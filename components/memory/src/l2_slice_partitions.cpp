@@ -7,11 +7,9 @@ namespace farfault {
 
 FarState::FarState(L2CacheParams const& p)
     : mshrs(p.mshrs, p.waiters),
-      writes(std::size_t{p.mshrs} * (p.partitions - 1)),
+      free_writes(p.mshrs * (p.partitions - 1)),
       credits(p.partitions, p.mshrs),
-      stalled(std::size_t{p.mshrs} * (p.partitions - 1)) {
-  for (auto i = static_cast<std::uint32_t>(writes.size()); i > 0; --i) free_writes.push_back(i - 1);
-}
+      stalled(std::size_t{p.mshrs} * (p.partitions - 1)) {}
 
 bool L2Slice::serve_from_home(MemRequest const& m, std::uint64_t line, std::uint32_t left, L2Waiter asker,
                               Time looked_up, Leaving& leaving, Cx& cx) const {
@@ -42,8 +40,7 @@ bool L2Slice::serve_from_home(MemRequest const& m, std::uint64_t line, std::uint
     return true;
   }
   send_to_home(run, cx);
-  auto const tag = s.far.free_writes.back();
-  s.far.free_writes.pop_back();
+  auto const tag = s.far.free_writes.take(s.far.writes);
   s.far.writes[tag] = {asker, 1};
   run = {m.address,     looked_up,       looked_up,   tag,     1, home,
          Access::write, FoundBy::memory, m.requester, m.bytes, 0};
@@ -120,7 +117,7 @@ void L2Slice::on_home_response(MemResponse const& m, Cx& cx) const {
     } else {
       auto& write = s.far.writes[m.tag];
       reply(write.asker);
-      if (--write.lines == 0) s.far.free_writes.push_back(m.tag);
+      if (--write.lines == 0) s.far.free_writes.give_back(m.tag);
     }
   }
   resume_stalled(leaving, cx);

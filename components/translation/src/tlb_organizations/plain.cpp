@@ -10,30 +10,28 @@ namespace {
 class Plain final : public TlbOrganization {
  public:
   explicit Plain(Setup const& s)
-      : array_(s.entries / s.ways, s.entries == 0 ? 0 : s.ways, s.replacement),
-        frames_(s.entries),
-        sizes_{s.sizes} {}
+      : array_(s.entries / s.ways, s.entries == 0 ? 0 : s.ways, s.replacement), sizes_{s.sizes} {}
 
   std::optional<PageTranslation> lookup(std::uint64_t page) override {
-    if (frames_.empty()) return std::nullopt;
+    if (array_.sets() == 0) return std::nullopt;
     if (sizes_.value != 1) return lookup_sizes(page);
     auto const slot = array_.find(set_of(page), page);
     if (!slot) return std::nullopt;
     return PageTranslation{frames_[*slot], 0};
   }
   void fill(std::uint64_t page, PageTranslation const& translation) override {
-    if (frames_.empty()) return;
+    if (array_.sets() == 0) return;
     auto const slot = array_.put(set_of(page >> translation.size), key(page, translation.size));
+    array_.hold_slots(frames_);
     frames_[slot] = translation.frame;
   }
   bool invalidate(std::uint64_t page) override {
-    return !frames_.empty() && find_by_size(sizes_.value, [&](std::uint8_t size) {
-      return array_.erase(set_of(page >> size), key(page, size));
-    });
+    return array_.sets() != 0 && find_by_size(sizes_.value, [&](std::uint8_t size) {
+             return array_.erase(set_of(page >> size), key(page, size));
+           });
   }
   void each_entry(EntryFunction const& f) const override {
-    for (std::uint32_t i = 0; i < frames_.size(); ++i)
-      if (auto const k = array_.key(i); k != SetAssociative::kEmpty) f(page_of(k), {frames_[i], size_of(k)});
+    array_.each([&](std::uint32_t slot, std::uint64_t k) { f(page_of(k), {frames_[slot], size_of(k)}); });
   }
   std::span<SetAssociative const> arrays() const override { return {&array_, 1}; }
 

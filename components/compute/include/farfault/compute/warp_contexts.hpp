@@ -23,6 +23,7 @@
 
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/time.hpp"
+#include "farfault/parts/free_numbers.hpp"
 
 namespace farfault {
 
@@ -55,10 +56,8 @@ class WarpContexts {
   WarpContexts(std::uint32_t slots, std::uint32_t contexts, std::uint32_t blocks)
       : idle_(slots == 64 ? ~std::uint64_t{0} : bit(slots) - 1),
         in_slot_(slots, kNone),
-        warps_(contexts),
-        blocks_(blocks) {
-    for (auto i = contexts; i > 0; --i) free_.push_back(i - 1);
-  }
+        free_(contexts),
+        blocks_(blocks) {}
 
   Warp& operator[](std::uint32_t context) { return warps_[context]; }
   std::uint32_t in_slot(std::uint32_t slot) const { return in_slot_[slot]; }
@@ -72,18 +71,17 @@ class WarpContexts {
     FF_CHECK(b < blocks_.size() && warps <= free_.size(), "no context is free for a block");
     blocks_[b] = Block{};
     blocks_[b].live = warps;
-    auto* link = &blocks_[b].first;
+    auto last = kNone;
     for (std::uint32_t i = 0; i < warps; ++i) {
-      auto const c = free_.back();
-      free_.pop_back();
+      auto const c = free_.take(warps_);
       warps_[c] = Warp{};
       warps_[c].block = block;
       warps_[c].kernel = kernel;
       warps_[c].index = i;
       warps_[c].block_context = b;
       warps_[c].next = kNone;
-      *link = c;
-      link = &warps_[c].next;
+      (last == kNone ? blocks_[b].first : warps_[last].next) = c;
+      last = c;
       place(c);
       placed(warps_[c].slot);
       wake(c, now);
@@ -100,7 +98,7 @@ class WarpContexts {
       open_barrier(b, now);
       return false;
     }
-    for (auto c = blocks_[b].first; c != kNone; c = warps_[c].next) free_.push_back(c);
+    for (auto c = blocks_[b].first; c != kNone; c = warps_[c].next) free_.give_back(c);
     return true;
   }
 
@@ -245,7 +243,7 @@ class WarpContexts {
   std::uint64_t scalar_wait_ = 0;
   std::vector<std::uint32_t> in_slot_;  // context
   std::vector<Warp> warps_;             // by context
-  std::vector<std::uint32_t> free_;     // contexts
+  FreeNumbers free_;                    // contexts
   std::vector<Block> blocks_;           // by block context
   std::uint64_t faulted_ = 0;           // accesses, of all contexts
 };

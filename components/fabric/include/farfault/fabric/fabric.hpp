@@ -27,6 +27,7 @@
 #include "farfault/fabric/egress.hpp"
 #include "farfault/fabric/route_table.hpp"
 #include "farfault/parts/address_map.hpp"
+#include "farfault/parts/free_numbers.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
 
@@ -209,9 +210,9 @@ struct PortState {
   std::vector<std::uint32_t> owed;       // bytes of credit to return, by link and channel
   std::vector<std::uint32_t> next_flow;  // of data, by destination node: without payload, with payload
   std::vector<Outbound> outbound;
-  std::vector<std::uint32_t> free_outbound;
+  FreeNumbers free_outbound;
   std::vector<Inbound> inbound;
-  std::vector<std::uint32_t> free_inbound;
+  FreeNumbers free_inbound;
   std::uint64_t free_lines = 0;  // that may be asked of this device still
   std::vector<std::uint32_t> slice_credits;
   std::uint64_t queued_responses = 0;  // lines, of responses to other devices that wait for a link

@@ -22,8 +22,7 @@ class Cache {
   Cache() = default;
   Cache(std::uint64_t bytes, std::uint32_t ways, std::uint32_t line_bytes,
         PolicyChoice<Replacement> const& replacement)
-      : array_(static_cast<std::uint32_t>(bytes / line_bytes / ways), ways, replacement),
-        dirty_(bytes / line_bytes) {}
+      : array_(static_cast<std::uint32_t>(bytes / line_bytes / ways), ways, replacement) {}
 
   StatSource const& replacement() const { return array_.replacement(); }
 
@@ -44,37 +43,47 @@ class Cache {
       return std::nullopt;
     }
     auto const [slot, evicted] = array_.insert(set, line);
+    array_.hold_slots(dirty_);
     auto const was_dirty = dirty_[slot] != 0;
     dirty_[slot] = dirty ? 1 : 0;
     if (evicted == SetAssociative::kEmpty) return std::nullopt;
     return Victim{evicted, was_dirty};
   }
 
-  // Lines lie in places, numbered from 0.
-  std::uint64_t places() const { return dirty_.size(); }
+  // Lines lie in places, numbered from 0, set after set.
+  std::uint64_t places() const { return array_.slots(); }
   struct Dirty {
     std::uint64_t place;
     std::uint64_t line;
   };
   // The first dirty line from `place` on.
   std::optional<Dirty> first_dirty(std::uint64_t place) const {
-    for (; place < dirty_.size(); ++place) {
-      auto const line = array_.key(static_cast<std::uint32_t>(place));
-      if (dirty_[place] != 0 && line != SetAssociative::kEmpty) return Dirty{place, line};
+    auto const ways = array_.ways();
+    for (auto way = static_cast<std::uint32_t>(place % ways); place < places();
+         place += ways - way, way = 0) {
+      auto const slot = array_.first_slot(static_cast<std::uint32_t>(place / ways));
+      if (!slot) continue;
+      for (auto w = way; w < ways; ++w)
+        if (dirty_[*slot + w] != 0 && array_.key(*slot + w) != SetAssociative::kEmpty)
+          return Dirty{place + w - way, array_.key(*slot + w)};
     }
     return std::nullopt;
   }
-  void clean(std::uint64_t place) { dirty_[place] = 0; }
+  // Of a dirty line.
+  void clean(std::uint64_t place) {
+    auto const ways = array_.ways();
+    dirty_[*array_.first_slot(static_cast<std::uint32_t>(place / ways)) + place % ways] = 0;
+  }
   template <class F>
   void each_line(F&& f) const {
-    for (std::uint32_t i = 0; i < array_.slots(); ++i)
-      if (array_.key(i) != SetAssociative::kEmpty) f(array_.key(i));
+    array_.each([&](std::uint32_t, std::uint64_t line) { f(line); });
   }
   // Drops the lines of which `leaves(line)` is true, clean and dirty alike.
   template <class F>
   void drop(F&& leaves) {
-    for (std::uint32_t i = 0; i < array_.slots(); ++i)
-      if (array_.key(i) != SetAssociative::kEmpty && leaves(array_.key(i))) array_.erase_slot(i);
+    array_.each([&](std::uint32_t slot, std::uint64_t line) {
+      if (leaves(line)) array_.erase_slot(slot);
+    });
   }
   void drop_clean() {
     for (std::uint32_t i = 0; i < dirty_.size(); ++i)
@@ -95,7 +104,7 @@ class Cache {
   std::uint32_t set_of(std::uint64_t line) const { return static_cast<std::uint32_t>(line % array_.sets()); }
 
   SetAssociative array_;
-  std::vector<std::uint8_t> dirty_;
+  std::vector<std::uint8_t> dirty_;  // by slot
 };
 
 }  // namespace farfault

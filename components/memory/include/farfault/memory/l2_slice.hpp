@@ -189,7 +189,7 @@ struct FarState {
 
   MshrTable<L2Waiter> mshrs;     // lines read from their home
   std::vector<FarWrite> writes;  // passed on; the tag is the index
-  std::vector<std::uint32_t> free_writes;
+  FreeNumbers free_writes;
   std::vector<std::uint32_t> credits;  // by partition: of the home slice there
   Ring<MemRequest> stalled;            // requests of other partitions, in order
   std::uint64_t turn = 0;              // 1: they are next when something is free

@@ -2,8 +2,9 @@
 // its set, or to that of the key which the replacement policy gives up (replacement.hpp).
 //
 // Keys are 64-bit and not all ones. `set` is chosen by the caller, so that the index function is the caller's
-// policy. A slot number is stable until its key is replaced. An array of no slots can be made, asked for
-// nothing, and sampled. Time: a scan of one set.
+// policy. A slot number is stable until its key is replaced, and below slots(); what lies by slot is made to
+// fit with hold_slots(). An array of no slots can be made, asked for nothing, and sampled. Time: a scan of
+// one set. Memory grows with the sets that have been used: most caches of a large machine are never full.
 #pragma once
 
 #include <algorithm>
@@ -27,22 +28,17 @@ class SetAssociative {
   SetAssociative() = default;
   // The choice must outlive the array.
   SetAssociative(std::uint32_t sets, std::uint32_t ways, PolicyChoice<Replacement> const& replacement)
-      : sets_(sets),
-        ways_(ways),
-        keys_(std::size_t{sets} * ways, kEmpty),
-        used_(keys_.size()),
-        recent_(sets) {
-    if (keys_.empty()) return;
+      : sets_(sets), ways_(ways) {
+    if (slots() == 0) return;
     replacement_ = replacement.make({sets, ways});
     auto const wants = replacement_->wants();
-    if (wants.insertions) inserted_.resize(keys_.size());
-    tells_uses_.value = wants.uses ? 1 : 0;
+    wants_.value = {wants.insertions ? 1U : 0U, wants.uses ? 1U : 0U};
   }
 
   std::uint32_t sets() const { return sets_; }
   std::uint32_t ways() const { return ways_; }
   std::uint32_t slots() const { return sets_ * ways_; }
-  std::uint64_t key(SlotIndex slot) const { return keys_[slot]; }
+  std::uint64_t key(SlotIndex slot) const { return slot < keys_.size() ? keys_[slot] : kEmpty; }
   StatSource const& replacement() const { return replacement_; }
 
   // The slot of `key`, whose use this is; nothing when it is absent.
@@ -50,16 +46,18 @@ class SetAssociative {
     auto const slot = peek(set, key);
     if (slot) {
       touch(set, *slot);
-      if (tells_uses_.value != 0) replacement_->used(set, *slot - set * ways_);
+      if (wants_.value.uses != 0) replacement_->used(set, *slot - places_[set].first);
     }
     return slot;
   }
   std::optional<SlotIndex> peek(std::uint32_t set, std::uint64_t key) const {
-    auto const base = set * ways_;
-    if (keys_[base + recent_[set]] == key) return base + recent_[set];
-    auto const* k = keys_.data() + base;
+    if (places_.empty()) return std::nullopt;
+    auto const place = places_[set];
+    if (place.recent == kNone) return std::nullopt;
+    if (keys_[place.recent] == key) return place.recent;
+    auto const* k = keys_.data() + place.first;
     for (std::uint32_t w = 0; w < ways_; ++w)
-      if (k[w] == key) return base + w;
+      if (k[w] == key) return place.first + w;
     return std::nullopt;
   }
 
@@ -69,7 +67,8 @@ class SetAssociative {
   };
   // Puts an absent key in the place of an empty or another one.
   Inserted insert(std::uint32_t set, std::uint64_t key) {
-    auto const base = set * ways_;
+    if (places_.empty() || places_[set].recent == kNone) make_place(set);
+    auto const base = places_[set].first;
     std::uint32_t way = 0;
     while (way < ways_ && keys_[base + way] != kEmpty) {
       FF_INVARIANT(keys_[base + way] != key, "a key is inserted twice");
@@ -81,7 +80,7 @@ class SetAssociative {
     keys_[slot] = key;
     touch(set, slot);
     if (!inserted_.empty()) inserted_[slot] = clock_;
-    if (tells_uses_.value != 0) replacement_->inserted(set, way, key);
+    if (wants_.value.uses != 0) replacement_->inserted(set, way, key);
     return {slot, evicted};
   }
 
@@ -89,6 +88,28 @@ class SetAssociative {
   SlotIndex put(std::uint32_t set, std::uint64_t key) {
     auto const present = find(set, key);
     return present ? *present : insert(set, key).slot;
+  }
+
+  // Makes room in `by_slot` for what lies at each slot that has been used.
+  template <class T>
+  void hold_slots(std::vector<T>& by_slot) const {
+    if (by_slot.size() >= keys_.size()) [[likely]]
+      return;
+    by_slot.resize(keys_.size());
+  }
+  // Calls f(slot, key) for each key, set after set.
+  template <class F>
+  void each(F&& f) const {
+    for (auto const& place : places_) {
+      if (place.recent == kNone) continue;
+      for (auto slot = place.first; slot < place.first + ways_; ++slot)
+        if (keys_[slot] != kEmpty) f(slot, keys_[slot]);
+    }
+  }
+  // The first slot of a set; nothing where no key was ever put into it.
+  std::optional<SlotIndex> first_slot(std::uint32_t set) const {
+    if (places_.empty() || places_[set].recent == kNone) return std::nullopt;
+    return places_[set].first;
   }
 
   bool erase(std::uint32_t set, std::uint64_t key) {
@@ -113,16 +134,43 @@ class SetAssociative {
   }
 
   auto members() {
-    return std::tie(sets_, ways_, clock_, keys_, used_, inserted_, recent_, replacement_, tells_uses_);
+    return std::tie(sets_, ways_, placed_, unused_, clock_, places_, keys_, used_, inserted_, replacement_,
+                    wants_);
   }
 
  private:
+  static constexpr SlotIndex kNone = std::numeric_limits<SlotIndex>::max();
+  struct Wants {  // as of the replacement policy, in 8 bytes
+    std::uint32_t insertions = 0;
+    std::uint32_t uses = 0;
+  };
+  struct Place {  // of a set
+    SlotIndex first = 0;
+    SlotIndex recent = kNone;  // the slot used last, compared first; kNone: no key was ever put in
+  };
+
+  // Sets get their slots in the order in which they are first used.
+  [[gnu::noinline]] void make_place(std::uint32_t set) {
+    if (places_.empty()) places_.resize(sets_);
+    if (placed_ == keys_.size()) grow();
+    places_[set] = {placed_, placed_};
+    placed_ += ways_;
+  }
+  // To a sixteenth of the sets, a quarter, all of them.
+  void grow() {
+    auto const sets = std::max(sets_ / 16, std::min(sets_, 4 * (placed_ / ways_)));
+    auto const slots = std::size_t{std::max(sets, 1U)} * ways_;
+    keys_.resize(slots, kEmpty);
+    used_.resize(slots);
+    if (wants_.value.insertions != 0) inserted_.resize(slots);
+  }
+
   void touch(std::uint32_t set, SlotIndex slot) {
     used_[slot] = ++clock_;
-    recent_[set] = slot - set * ways_;
+    places_[set].recent = slot;
   }
   std::uint32_t victim(std::uint32_t set, std::uint64_t coming) {
-    auto const base = std::size_t{set} * ways_;
+    auto const base = places_[set].first;
     auto const of_set = [&](std::vector<std::uint64_t> const& all) {
       return std::span(all.data() + base, ways_);
     };
@@ -135,13 +183,15 @@ class SetAssociative {
 
   std::uint32_t sets_ = 0;
   std::uint32_t ways_ = 0;
+  SlotIndex placed_ = 0;      // slots of sets that have been used
+  std::uint32_t unused_ = 0;  // in place of padding
   std::uint64_t clock_ = 0;
-  std::vector<std::uint64_t> keys_;
+  std::vector<Place> places_;            // by set; empty until a key is put in
+  std::vector<std::uint64_t> keys_;      // by slot
   std::vector<std::uint64_t> used_;      // when last used, in uses
   std::vector<std::uint64_t> inserted_;  // when put in, on the same clock; empty unless wanted
-  std::vector<std::uint32_t> recent_;    // by set: the way used last, compared first
   Policy<Replacement> replacement_;
-  Fixed<std::uint64_t> tells_uses_{};
+  Fixed<Wants> wants_{};
 };
 
 // Has arrays of one choice of replacement, whose statistics are their sum.
