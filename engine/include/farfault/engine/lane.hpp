@@ -72,9 +72,12 @@ class alignas(64) Lane {
   EventQueue queue;
   std::vector<Mailbox> outgoing;  // by destination lane, then by rank
   std::uint64_t handled = 0;
-  Time last_event{};  // the time of the last event handled
+  Time last_event{};                // the time of the last event handled
+  std::vector<ComponentId> worked;  // see Engine::take_worked()
 
  private:
+  void note(AnyComponent& component);
+
   std::uint32_t index_;
   std::uint16_t const* lane_of_port_ = nullptr;
   Receiver const* receivers_;
