@@ -6,7 +6,7 @@
 
 namespace farfault::cli {
 
-Sampler::Sampler(System& system, Engine const& engine, Transport& transport,
+Sampler::Sampler(System& system, Engine& engine, Transport& transport,
                  std::vector<std::uint32_t> const& gpu_of)
     : system_(system), engine_(engine), transport_(transport) {
   for (ComponentId id = 0; id < system.component_count(); ++id) {
@@ -28,6 +28,12 @@ Sampler::Sampler(System& system, Engine const& engine, Transport& transport,
     }
   }
   first_place_.push_back(places_.size());
+  for (ComponentId id = 0; id < system.component_count(); ++id) {
+    std::size_t values = 0;
+    for (auto p = first_place_[id]; p < first_place_[id + 1]; ++p)
+      for (auto const& stat : groups_[places_[p].group].stats) values += stat.bins;
+    values_of_.push_back(static_cast<std::uint32_t>(values));
+  }
   std::size_t size = 0;
   for (auto const& g : groups_) {
     begin_.emplace_back();
@@ -40,37 +46,46 @@ Sampler::Sampler(System& system, Engine const& engine, Transport& transport,
 }
 
 void Sampler::sample() {
-  mine_.clear();
-  for (ComponentId id = 0; id < system_.component_count(); ++id) {
-    if (!engine_.is_local(id)) continue;
-    auto const begin = mine_.size();
-    std::size_t values = 0;
-    for (auto p = first_place_[id]; p < first_place_[id + 1]; ++p)
-      for (auto const& stat : groups_[places_[p].group].stats) values += stat.bins;
-    mine_.resize(begin + values);
-    system_.component(id).sample(mine_.data() + begin);
+  changed_.clear();
+  engine_.take_worked(changed_);
+  if (!sampled_) {
+    changed_.clear();
+    for (ComponentId id = 0; id < system_.component_count(); ++id)
+      if (engine_.is_local(id)) changed_.push_back(id);
   }
-  auto scatter = [this](std::uint32_t rank, std::uint64_t const* from) {
-    for (ComponentId id = 0; id < system_.component_count(); ++id) {
-      if (engine_.rank_of(id) != rank) continue;
-      for (auto p = first_place_[id]; p < first_place_[id + 1]; ++p) {
-        auto const& [group, instance] = places_[p];
-        auto const& stats = groups_[group].stats;
-        for (std::size_t k = 0; k < stats.size(); ++k)
-          for (std::uint32_t b = 0; b < stats[k].bins; ++b)
-            values_[begin_of(group, k) + instance * stats[k].bins + b] = *from++;
+  sampled_ = true;
+  visited_ += changed_.size();
+  bool const alone = transport_.ranks() == 1;
+  mine_.clear();
+  for (auto const id : changed_) {
+    auto const begin = mine_.size();
+    mine_.resize(begin + 1 + values_of_[id]);
+    mine_[begin] = id;
+    system_.component(id).sample(mine_.data() + begin + 1);
+    if (!alone) continue;
+    scatter(mine_);
+    mine_.clear();
+  }
+  if (alone) return;
+  for (auto const& part : transport_.gather(std::as_bytes(std::span(mine_)))) {
+    std::vector<std::uint64_t> values(part.size() / 8);
+    if (!values.empty()) std::memcpy(values.data(), part.data(), values.size() * 8);
+    scatter(values);
+  }
+}
+
+// `from`: the numbers of components, the values of each behind it.
+void Sampler::scatter(std::span<std::uint64_t const> from) {
+  for (auto const* at = from.data(); at != from.data() + from.size();) {
+    auto const id = static_cast<ComponentId>(*at++);
+    for (auto p = first_place_[id]; p < first_place_[id + 1]; ++p) {
+      auto const& [group, instance] = places_[p];
+      auto const& stats = groups_[group].stats;
+      for (std::size_t k = 0; k < stats.size(); ++k) {
+        std::copy_n(at, stats[k].bins, values_.data() + begin_of(group, k) + instance * stats[k].bins);
+        at += stats[k].bins;
       }
     }
-  };
-  if (transport_.ranks() == 1) {
-    scatter(0, mine_.data());
-    return;
-  }
-  auto const parts = transport_.gather(std::as_bytes(std::span(mine_)));
-  for (std::uint32_t r = 0; r < parts.size(); ++r) {
-    std::vector<std::uint64_t> values(parts[r].size() / 8);
-    if (!values.empty()) std::memcpy(values.data(), parts[r].data(), values.size() * 8);
-    scatter(r, values.data());
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,14 +15,18 @@ namespace farfault::cli {
 class Sampler {
  public:
   // `gpu_of`: by component, the GPU that it belongs to; Assembly::kNone elsewhere.
-  Sampler(System& system, Engine const& engine, Transport& transport,
-          std::vector<std::uint32_t> const& gpu_of);
+  Sampler(System& system, Engine& engine, Transport& transport, std::vector<std::uint32_t> const& gpu_of);
 
   std::vector<SeriesGroup> const& groups() const { return groups_; }
 
-  // All ranks call it alike; afterwards values() on rank 0 holds the sample: group, stat, instance.
+  // All ranks call it alike; afterwards values() on rank 0 holds the sample: group, stat, instance. The first
+  // one asks all components for their values, later ones those that have handled an event since. States must
+  // not be loaded in between.
   void sample();
   std::vector<std::uint64_t> const& values() const { return values_; }
+
+  // Components of this rank that samples have asked for their values so far.
+  std::uint64_t visited() const { return visited_; }
 
   // Of the last sample: the statistic summed over all instances; 0 where there is none.
   std::uint64_t total(std::string_view kind, std::string_view stat) const { return total_of({}, kind, stat); }
@@ -33,6 +38,8 @@ class Sampler {
   std::vector<std::uint64_t> by_gpu(std::size_t group, std::size_t stat, std::uint32_t gpus) const;
 
  private:
+  void scatter(std::span<std::uint64_t const> from);
+
   struct Place {  // a group of a component's statistics
     std::size_t group;
     std::size_t instance;
@@ -42,7 +49,7 @@ class Sampler {
   std::size_t begin_of(std::size_t group, std::size_t stat) const { return begin_[group][stat]; }
 
   System& system_;
-  Engine const& engine_;
+  Engine& engine_;
   Transport& transport_;
   std::vector<SeriesGroup> groups_;
   std::vector<std::vector<std::size_t>> begin_;     // by group and statistic
@@ -50,7 +57,11 @@ class Sampler {
   std::vector<Place> places_;
   std::vector<std::size_t> first_place_;  // by component, in places_
   std::vector<std::uint64_t> values_;
+  std::vector<std::uint32_t> values_of_;  // by component
+  std::vector<ComponentId> changed_;
   std::vector<std::uint64_t> mine_;
+  std::uint64_t visited_ = 0;
+  bool sampled_ = false;
 };
 
 }  // namespace farfault::cli

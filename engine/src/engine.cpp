@@ -116,6 +116,14 @@ void Engine::load(std::vector<std::vector<std::byte>> const& parts) {
   if (i.recorder) i.recorder->restart(i.pending());
 }
 
+void Engine::take_worked(std::vector<ComponentId>& ids) {
+  for (auto const& lane : impl_->lanes) {
+    for (auto const id : lane->worked) impl_->system.component(id).has_worked_ = false;
+    ids.insert(ids.end(), lane->worked.begin(), lane->worked.end());
+    lane->worked.clear();
+  }
+}
+
 std::optional<PathProfile> Engine::critical_path() const {
   if (!impl_->recorder) return std::nullopt;
   return impl_->recorder->profile();

@@ -28,6 +28,8 @@ std::uint64_t Lane::run(Time horizon, std::uint64_t limit) {
         auto const& receiver = receivers_[e.to];
         last_event = e.when;
         handling_ = receiver.component;
+        if (!receiver.component->has_worked_) [[unlikely]]
+          note(*receiver.component);
         if (recorder_ != nullptr) [[unlikely]] {
           recorder_->begin(e, receiver.component->id());
           receiver.handler(*receiver.component, *this, e);
@@ -43,6 +45,11 @@ std::uint64_t Lane::run(Time horizon, std::uint64_t limit) {
       });
   handled += n;
   return n;
+}
+
+void Lane::note(AnyComponent& component) {
+  component.has_worked_ = true;
+  worked.push_back(component.id());
 }
 
 }  // namespace farfault

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,30 @@ std::uint64_t phold_digest(phold::Parameters const& p, std::uint32_t partitions,
 }
 
 }  // namespace
+
+TEST_CASE("the components that have worked since they were last asked for are named once each, no others") {
+  for (std::uint32_t const partitions : {1U, 2U}) {
+    Match m;
+    auto& c = m.system.add<Player>("c");
+    m.system.connect(c.ball_out, c.ball_in, Latency{1ns});
+    auto const transport = make_single_transport();
+    Engine engine(m.system, {{0, partitions - 1, 0}, partitions, {}}, {.threads = 1, .merge_lanes = false},
+                  *transport);
+    auto const worked_until = [&](Time end) {
+      engine.run_until(end);
+      std::vector<ComponentId> ids;
+      engine.take_worked(ids);
+      std::ranges::sort(ids);
+      return ids;
+    };
+    CHECK(worked_until(Time{1us}).empty());
+    CHECK(worked_until(Time{1us + 1ns}) == std::vector<ComponentId>{0});
+    CHECK(worked_until(Time{1us + 106ns}) == std::vector<ComponentId>{1});
+    CHECK(worked_until(Time{5us}) == std::vector<ComponentId>{0, 1});
+    CHECK(worked_until(Time::max()) == std::vector<ComponentId>{0, 1});
+    CHECK(worked_until(Time::max()).empty());
+  }
+}
 
 TEST_CASE("a message arrives after the link's latency and the extra delay, to the picosecond") {
   for (std::uint32_t const partitions : {1U, 2U}) {

@@ -10,10 +10,11 @@
 namespace farfault::topologies {
 namespace {
 
-// Bytes, measured as the growth of the program's memory when one of each is added (the links between
-// components and the parts beside the arrays included).
-constexpr double kPerSm = 32'768;
-constexpr double kPerSlice = 32'768;
+// Bytes, measured as the growth of the program's memory when one of each is added and its caches are full
+// (the links between components and the parts beside the arrays included; queues and MSHRs, which rarely
+// fill, half full).
+constexpr double kPerSm = 16'384;
+constexpr double kPerSlice = 16'384;
 constexpr double kPerDevice = 98'304;
 constexpr double kPerLine = 18;
 constexpr double kPerTranslation = 24;

@@ -44,7 +44,7 @@ GmmuState Gmmu::initial() const {
 
 Gmmu::ApplicationStats Gmmu::application_stats() const {
   auto counted = counted_by_application<&GmmuState::by_requester>(spec().applications);
-  if (!spec().keeps_faults) counted.stats.resize(position_of("page_faults", counted.stats));
+  if (!spec().keeps_faults) counted.stats = counted.stats.first(position_of("page_faults", counted.stats));
   return counted;
 }
 

@@ -111,9 +111,13 @@ class AnyComponent {
   template <class>
   friend class Context;
 
+  friend class Engine;
+  friend class Lane;
+
   System& system_;
   std::string const* path_;
   ComponentId id_;
+  bool has_worked_ = false;  // it is in the list of its lane
   std::uint64_t sequence_ = 0;
 };
 
@@ -219,7 +223,7 @@ class Component : public AnyComponent {
 
   // What is counted by application (by_application.hpp), and the applications' names.
   struct ApplicationStats {
-    std::vector<StatInfo> stats;
+    std::span<StatInfo const> stats;  // the same array for all components of a class
     std::vector<std::string> names;
     std::vector<std::uint32_t> application_of = {};  // by stream, where it is counted by stream
     // Writes the value of each: of one application, and summed over all.
@@ -241,11 +245,12 @@ class Component : public AnyComponent {
   void load(Loader& a) final { a(sequence_, *state_); }
   void hash(Hasher& a) final { a(sequence_, *state_); }
   std::vector<StatGroup> stat_groups() const final {
-    auto counted = application_stats();
-    std::vector<StatGroup> groups{{std::string(kind()), counted.stats}};
+    auto const counted = application_stats();
+    std::vector<StatInfo> const by_application(counted.stats.begin(), counted.stats.end());
+    std::vector<StatGroup> groups{{std::string(kind()), by_application}};
     for (auto const& s : stats()) groups[0].stats.push_back(s.info());
     for (std::uint32_t i = 0; i < counted.apart(); ++i)
-      groups.push_back({std::string(kind()) + ".by_application", counted.stats, counted.names[i]});
+      groups.push_back({std::string(kind()) + ".by_application", by_application, counted.names[i]});
     for (auto& policy : policy_stats()) groups.push_back(std::move(policy.group));
     return groups;
   }
@@ -278,8 +283,13 @@ class Component : public AnyComponent {
   static ApplicationStats counted_by_application(std::vector<std::string> names,
                                                  std::vector<std::uint32_t> application_of = {}) {
     using Counts = typename std::remove_cvref_t<decltype(std::declval<State>().*Member)>::Of;
+    static auto const infos = [] {
+      std::vector<StatInfo> of_counters;
+      for (auto const& counter : Counts::list()) of_counters.push_back(counter.info());
+      return of_counters;
+    }();
     ApplicationStats all;
-    for (auto const& counter : Counts::list()) all.stats.push_back(counter.info());
+    all.stats = infos;
     all.names = std::move(names);
     all.application_of = std::move(application_of);
     all.of_one = [](State const& s, ApplicationStats const& declared, std::uint32_t application,

@@ -71,13 +71,15 @@ class alignas(64) Lane {
   std::vector<Mailbox> outgoing;      // by destination lane, then by rank that this one exchanges events with
   std::vector<std::uint16_t> filled;  // the mailboxes with something in them
   std::uint64_t handled = 0;
-  Time last_event{};  // the time of the last event handled
+  Time last_event{};                // the time of the last event handled
+  std::vector<ComponentId> worked;  // see Engine::take_worked()
 
  private:
   bool leaves(PortId to) const { return node_of_port_ != nullptr && node_of_port_[to] != index_; }
   // As send(), where that is more than an entry in the queue. Apart, so that send() calls nothing that comes
   // back to it.
   Event& send_elsewhere(Time when, std::uint64_t sequence, PortId to, PortId from);
+  void note(AnyComponent& component);
 
   std::uint32_t index_;
   std::uint16_t const* node_of_port_ = nullptr;
