@@ -161,7 +161,8 @@ std::uint64_t CommitFile::allocate(std::uint64_t size, bool raw_data) {
     }
   }
   auto const address = within_a_page(end_, size);
-  // The byte behind metadata belongs to nobody: HDF5 would lengthen a block that ends the file, across a page.
+  // The byte behind metadata belongs to nobody: HDF5 would lengthen a block that ends the file, across a
+  // page.
   end_ = address + size + (raw_data ? 0 : 1);
   return address;
 }
