@@ -24,7 +24,7 @@ std::uint64_t Lane::run(Time horizon, std::uint64_t limit) {
       this);
   auto const n = queue.run(
       horizon, limit,
-      [this](Event const& e) {
+      [this](Event const& e) __attribute__((always_inline)) {
         auto const& receiver = receivers_[e.to];
         last_event = e.when;
         handling_ = receiver.component;

@@ -44,8 +44,8 @@ class Marker final : public Component<MarkSpec, MarkState> {
   }
 };
 
-// Queues grow when they are longer than ever, and then rarely: the count of most windows is 0, and no
-// window's is anywhere near the number of its events, rounds or kernels.
+// Queues and tables grow when they hold more than ever, and then rarely: the count of most windows is 0, and
+// no window's is anywhere near the number of its events, rounds or kernels.
 constexpr std::uint64_t kWindows = 32;
 
 struct Outcome {
@@ -149,7 +149,8 @@ TEST_CASE("a machine allocates nothing per event, streaming or searching an R-MA
       CHECK(counted.end == whole.end);
       CHECK(counted.events > 200'000);
       CHECK(counted.windows_without() >= kWindows / 2);
-      CHECK(counted.sum() <= 96);  // the largest level of a search lengthens some queues, once
+      // The largest level of a search lengthens some queues and tables, once.
+      CHECK(counted.sum() <= counted.events / 500);
     }
   }
 }
