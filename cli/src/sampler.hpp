@@ -20,7 +20,7 @@ class Sampler {
   std::vector<SeriesGroup> const& groups() const { return groups_; }
 
   // All ranks call it alike; afterwards values() on rank 0 holds the sample: group, stat, instance. The first
-  // one asks all components for their values, later ones those that have handled an event since. States must
+  // one asks all components for their values, later ones those that have received events since. States must
   // not be loaded in between.
   void sample();
   std::vector<std::uint64_t> const& values() const { return values_; }

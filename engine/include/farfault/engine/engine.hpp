@@ -87,7 +87,7 @@ class Engine {
   // when they do not fit this System; nothing can be run afterwards.
   void load(std::vector<std::vector<std::byte>> const& parts);
 
-  // Appends this rank's components that have handled an event since the last call, each once, in no
+  // Appends this rank's components that have received events since the last call, each once, in no
   // particular order: the state of all others is what it was. Cost: theirs alone.
   void take_worked(std::vector<ComponentId>& ids);
 
