@@ -63,7 +63,7 @@ struct Engine::Impl {
   void merge();
   void split();
   void judge_density(std::uint64_t beside_longest);
-  std::optional<Transport::Summary> exchange(bool stop_wanted);  // of all ranks, where it is known
+  std::optional<Transport::Summary> exchange(Time end, bool stop_wanted);  // of all ranks, where it is known
   void sort_arrived();
 
   std::vector<Inbox> inboxes;  // by local lane

@@ -45,7 +45,7 @@ void NeighbourBounds::send(std::vector<Transport::Neighbour>& neighbours, Time f
 }
 
 std::optional<Transport::Summary> NeighbourBounds::receive(
-    std::vector<Transport::Neighbour> const& neighbours, std::optional<Transport::Summary> all,
+    std::vector<Transport::Neighbour> const& neighbours, std::optional<Transport::Summary> all, Time end,
     Horizons& horizons) {
   auto neighbourhood = mine_;
   for (auto const& n : neighbours) neighbourhood.add(n.theirs);
@@ -55,7 +55,9 @@ std::optional<Transport::Summary> NeighbourBounds::receive(
     // Behind by much of a link: the bounds creep where the summary leaps.
     bool const leaps = later(all->bound, map_.shortest_between_ranks() / 2) < all->first;
     gap_ = leaps ? 1 : std::min(2 * gap_, kLongestGap);
-    until_summary_ = gap_ - 1;
+    // An exchange takes a busy rank on by a link at least.
+    auto const to_end = all->first < end ? (end - all->first) / map_.shortest_between_ranks() : 0;
+    until_summary_ = static_cast<std::uint32_t>(std::clamp<std::int64_t>(to_end, 1, gap_)) - 1;
   } else {
     --until_summary_;
   }
@@ -73,7 +75,7 @@ std::optional<Transport::Summary> NeighbourBounds::receive(
   return all;
 }
 
-std::optional<Transport::Summary> Engine::Impl::exchange(bool stop_wanted) {
+std::optional<Transport::Summary> Engine::Impl::exchange(Time end, bool stop_wanted) {
   auto const began = std::chrono::steady_clock::now();
   take_in_all();
   bounds.send(neighbours, horizons.first());
@@ -82,7 +84,7 @@ std::optional<Transport::Summary> Engine::Impl::exchange(bool stop_wanted) {
   auto const done = transport.exchange(neighbours, bounds.mine(), bounds.asks(), arrived);
   profile.messages_sent += done.messages_sent;
   profile.bytes_sent += done.bytes_sent;
-  auto all = bounds.receive(neighbours, done.all, horizons);
+  auto all = bounds.receive(neighbours, done.all, end, horizons);
   sort_arrived();
   ++profile.exchanges;
   if (done.all) ++profile.summaries;

@@ -21,8 +21,8 @@
 // behind the first event of all, ranks leap: the summary of all ranks, at an exchange that all of them count
 // alike, gives that first event, and the first but for a rank's own. Where every two ranks are neighbours,
 // the summary needs no further message. It is asked for at every exchange while it leaps, and ever more
-// seldom, up to every kLongestGap, where it does not. It also tells all ranks alike that the run is at its
-// end, or is to stop.
+// seldom, up to every kLongestGap, where it does not, but no later than the end of the run may be reached. It
+// also tells all ranks alike that the run is at its end, or is to stop.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,10 @@ class NeighbourBounds {
   // Whether the summary must be asked for at this exchange: on all ranks the same.
   bool asks() const { return !map_.all_are_peers() && until_summary_ == 0; }
   // What came: sets the horizons' bounds of peers. Returns the summary of all where it is now known.
+  // The run, which goes on until `end` on all ranks, can end at a summary only.
   std::optional<Transport::Summary> receive(std::vector<Transport::Neighbour> const& neighbours,
-                                            std::optional<Transport::Summary> all, Horizons& horizons);
+                                            std::optional<Transport::Summary> all, Time end,
+                                            Horizons& horizons);
 
  private:
   static constexpr std::uint32_t kLongestGap = 16;

@@ -59,8 +59,10 @@ void Engine::Impl::build() {
   cost.assign(n, 0);
   before_merge.assign(n, Time{});
   forget_events();
-  for (ComponentId id = 0; id < system.component_count(); ++id)
+  for (ComponentId id = 0; id < system.component_count(); ++id) {
+    system.component(id).has_worked_ = false;  // whichever engine ran it before
     if (map.is_local(id)) system.component(id).create_state();
+  }
   for (auto const& e : system.initial_) {
     auto const id = system.receivers_[e.to].component->id();
     if (map.is_local(id)) put(e);
@@ -69,7 +71,7 @@ void Engine::Impl::build() {
 }
 
 void Engine::Impl::put(Event const& e) {
-  auto const lane = merged ? 0 : map.node_of_port()[e.to];
+  std::uint32_t const lane = merged ? 0 : map.node_of_port()[e.to];
   lanes[lane]->queue.push(e);
   horizons.expect(lane, e.when);
 }
@@ -264,7 +266,7 @@ RunState Engine::Impl::run(Time end, std::atomic<bool>& stop) {
     if (map.ranks() == 1) {
       global_next = horizons.first();
     } else {
-      auto const all = exchange(stop.load(std::memory_order_relaxed));
+      auto const all = exchange(end, stop.load(std::memory_order_relaxed));
       if (!all) continue;
       stopped = all->flags != 0;
       global_next = all->first;

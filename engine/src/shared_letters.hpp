@@ -74,7 +74,10 @@ class SharedLetters {
     int failed =
         MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, node, &mine, &window_) != MPI_SUCCESS ? 1 : 0;
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, node);
-    if (failed != 0) return;
+    if (failed != 0) {
+      window_ = MPI_WIN_NULL;  // of those that got one: to free it takes all of them
+      return;
+    }
     std::memset(mine, 0, static_cast<std::size_t>(bytes));
     MPI_Barrier(node);
 

@@ -109,10 +109,13 @@ class MpiTransport final : public Transport {
       MPI_Iallreduce(&mine, &done.all.emplace(), 1, summary_, add_summaries_, MPI_COMM_WORLD,
                      &first_.emplace_back());
     std::size_t come = 0;
+    std::uint32_t looks = 0;
     patience_.wait_until([&] {
       for (; come < neighbours.size(); ++come)
-        if (auto const from = neighbours[come].rank; shared_->reaches(from) && !shared_->has_come(from))
+        if (auto const from = neighbours[come].rank; shared_->reaches(from) && !shared_->has_come(from)) {
+          if (++looks % kLooksPerProbe == 0) let_mpi_work();
           return false;
+        }
       return all_done(first_);
     });
 
@@ -182,6 +185,8 @@ class MpiTransport final : public Transport {
   static constexpr int kGatherTag = 3;
   static constexpr std::size_t kEarly = kLetterSlots - 1;  // events below the 4 KiB that MPI sends at once
 
+  static constexpr std::uint32_t kLooksPerProbe = 16;
+
   struct Header {
     std::uint64_t count = 0;  // of events for the receiver
     Time bound{};
@@ -199,6 +204,12 @@ class MpiTransport final : public Transport {
     Header h;
     std::memcpy(static_cast<void*>(&h), letter, sizeof(h));
     return h;
+  }
+
+  // Messages may move on only while this rank calls MPI, also those that others wait for.
+  static void let_mpi_work() {
+    int come = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &come, MPI_STATUS_IGNORE);
   }
 
   static void add_all(void* from, void* to, int* count, MPI_Datatype*) {

@@ -14,6 +14,7 @@ namespace {
 
 // A process that is killed stops a write between two pages, never within one.
 constexpr std::uint64_t kPageBytes = 4096;
+constexpr std::uint64_t kGrowth = 1024;  // no header grows by as much after it has been made
 // The first place from `address` on at which a block of up to a page crosses no page.
 std::uint64_t within_a_page(std::uint64_t address, std::uint64_t size) {
   auto const left = kPageBytes - address % kPageBytes;
@@ -145,25 +146,26 @@ std::string CommitFile::failure() const {
 }
 
 std::uint64_t CommitFile::allocate(std::uint64_t size, bool raw_data) {
-  if (raw_data) {
-    auto best = free_.end();
-    for (auto it = free_.begin(); it != free_.end(); ++it)
-      if (within_a_page(it->first, size) + size <= it->first + it->second &&
-          (best == free_.end() || it->second < best->second))
-        best = it;
-    if (best != free_.end()) {
-      auto const [hole, length] = *best;
-      auto const address = within_a_page(hole, size);
-      free_.erase(best);
-      if (address > hole) free_.emplace(hole, address - hole);
-      if (hole + length > address + size) free_.emplace(address + size, hole + length - (address + size));
-      return address;
-    }
+  // Metadata must not come to the old part, where commit() could write what refers to it first.
+  auto best = free_.end();
+  for (auto it = raw_data ? free_.begin() : free_.lower_bound(committed_); it != free_.end(); ++it)
+    if (within_a_page(it->first, size) + size <= it->first + it->second &&
+        (best == free_.end() || it->second < best->second))
+      best = it;
+  if (best != free_.end()) {
+    auto const [hole, length] = *best;
+    auto const address = within_a_page(hole, size);
+    free_.erase(best);
+    if (address > hole) free_.emplace(hole, address - hole);
+    if (hole + length > address + size) free_.emplace(address + size, hole + length - (address + size));
+    return address;
   }
   auto const address = within_a_page(end_, size);
-  // The byte behind metadata belongs to nobody: HDF5 would lengthen a block that ends the file, across a
-  // page.
-  end_ = address + size + (raw_data ? 0 : 1);
+  if (address > end_) free_.emplace(end_, address - end_);
+  end_ = address + size;
+  // HDF5 lengthens a header that ends the file, by attributes. Where that could take it across a page, a byte
+  // that belongs to nobody ends the file.
+  if (!raw_data && size <= kPageBytes && kPageBytes - (end_ - 1) % kPageBytes - 1 < kGrowth) ++end_;
   return address;
 }
 

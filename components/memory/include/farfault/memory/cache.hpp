@@ -61,6 +61,7 @@ class Cache {
   };
   // The first dirty line from `place` on.
   std::optional<Dirty> first_dirty(std::uint64_t place) const {
+    if (place >= places()) return std::nullopt;
     auto const ways = array_.ways();
     for (auto way = static_cast<std::uint32_t>(place % ways); place < places();
          place += ways - way, way = 0) {
