@@ -54,7 +54,6 @@ void Sampler::sample() {
       if (engine_.is_local(id)) changed_.push_back(id);
   }
   sampled_ = true;
-  visited_ += changed_.size();
   bool const alone = transport_.ranks() == 1;
   mine_.clear();
   for (auto const id : changed_) {

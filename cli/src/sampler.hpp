@@ -25,9 +25,6 @@ class Sampler {
   void sample();
   std::vector<std::uint64_t> const& values() const { return values_; }
 
-  // Components of this rank that samples have asked for their values so far.
-  std::uint64_t visited() const { return visited_; }
-
   // Of the last sample: the statistic summed over all instances; 0 where there is none.
   std::uint64_t total(std::string_view kind, std::string_view stat) const { return total_of({}, kind, stat); }
   // Of an application alone, in a group that is split by application.
@@ -60,7 +57,6 @@ class Sampler {
   std::vector<std::uint32_t> values_of_;  // by component
   std::vector<ComponentId> changed_;
   std::vector<std::uint64_t> mine_;
-  std::uint64_t visited_ = 0;
   bool sampled_ = false;
 };
 

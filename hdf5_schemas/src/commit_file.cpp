@@ -15,6 +15,7 @@ namespace {
 // A process that is killed stops a write between two pages, never within one.
 constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint64_t kGrowth = 1024;  // no header grows by as much after it has been made
+
 // The first place from `address` on at which a block of up to a page crosses no page.
 std::uint64_t within_a_page(std::uint64_t address, std::uint64_t size) {
   auto const left = kPageBytes - address % kPageBytes;
