@@ -42,6 +42,20 @@ TEST_CASE("a clock whose period is no whole number of picoseconds does not drift
   CHECK(c.cycles(3) == 1ns);
 }
 
+TEST_CASE("a clock is exact after a hundred days, where 64 bits do not hold its products") {
+  __extension__ using Wide = unsigned __int128;
+  for (auto const hertz : {1'000'000'000ULL, 1'410'000'000ULL, 1'683'000'123ULL, 999'999'999'989ULL}) {
+    Clock const c(hertz);
+    for (auto const ps : {1ULL, 999'999ULL, 130'000'000'000'001ULL, 9'000'000'000'000'000'007ULL}) {
+      auto const n = (Wide{ps} * hertz + 999'999'999'999) / 1'000'000'000'000;
+      auto const edge = n * 1'000'000'000'000 / hertz;
+      CHECK(c.edge_at_or_after(Time{Duration{ps}}) == static_cast<std::uint64_t>(n));
+      CHECK(static_cast<std::uint64_t>(picoseconds(c.edge(static_cast<std::uint64_t>(n)))) ==
+            static_cast<std::uint64_t>(edge));
+    }
+  }
+}
+
 TEST_CASE("the edge at or after a time is the edge itself when the time lies on one") {
   for (auto const hertz : {1'000'000'000ULL, 3'000'000'000ULL, 1'410'000'000ULL, 7ULL}) {
     Clock const c(hertz);
