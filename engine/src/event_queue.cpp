@@ -7,9 +7,11 @@ namespace farfault {
 
 namespace {
 
-constexpr unsigned kMaxShift = 20;
-constexpr std::uint32_t kFewEvents = 8;     // of a window, that are sorted without keys
-constexpr std::size_t kInsertionSort = 32;  // below this many keys, insertion sort is the fastest
+constexpr unsigned kMostBits = 20;                  // of a time within a window
+constexpr std::uint32_t kFewEvents = 8;             // of a window, that are sorted without keys
+constexpr unsigned kOneKeyBits = 7;                 // of the number of an event in a window
+constexpr std::size_t kOneKey = 1U << kOneKeyBits;  // up to as many events are sorted by one key each
+constexpr std::size_t kInsertionSort = 32;          // below this many keys, insertion sort is the fastest
 
 void insertion_sort(std::uint64_t* keys, std::size_t n) {
   for (std::size_t i = 1; i < n; ++i) {
@@ -20,15 +22,39 @@ void insertion_sort(std::uint64_t* keys, std::size_t n) {
   }
 }
 
+static_assert(kMostBits + 32 + kOneKeyBits <= 64);
+
+std::uint64_t within_window(Event const& e, Time earliest) {
+  return static_cast<std::uint64_t>(picoseconds(e.when - earliest));
+}
+
 }  // namespace
 
 EventQueue::EventQueue(Duration lookahead) {
   auto const ps = static_cast<std::uint64_t>(std::max<std::int64_t>(1, picoseconds(lookahead)));
-  shift_ = std::min(kMaxShift, static_cast<unsigned>(std::bit_width(ps)) - 1);
-  auto const levels = (63 - shift_ + kBinBits - 1) / kBinBits;
+  // A window of one picosecond would be 2^64 of them: then of two.
+  auto const bits = std::clamp(static_cast<unsigned>(std::bit_width(ps)) - 1, 1U, kMostBits);
+  windows_per_ps_ = std::uint64_t{1} << (64 - bits);
+  make_bins(bits);
+}
+
+EventQueue::EventQueue(Clock cycle) {
+  __extension__ using Wide = unsigned __int128;
+  constexpr std::uint64_t kPicosecondsPerSecond = 1'000'000'000'000;
+  auto const hz =
+      std::clamp(cycle.hertz(), (kPicosecondsPerSecond >> kMostBits) + 1, kPicosecondsPerSecond / 2);
+  windows_per_ps_ = static_cast<std::uint64_t>((Wide{hz} << 64) / kPicosecondsPerSecond) + 1;
+  before_edge_ = kPicosecondsPerSecond % hz == 0 ? 0 : 1;
+  make_bins(static_cast<unsigned>(std::bit_width(kPicosecondsPerSecond / hz)));
+}
+
+void EventQueue::make_bins(unsigned window_bits) {
+  window_bits_ = window_bits;
+  auto const last = window_of(Time::max());
+  auto const levels = (static_cast<unsigned>(std::bit_width(last)) + kBinBits - 1) / kBinBits;
   bins_.resize(std::size_t{levels} * kBins);
   filled_.resize(levels);
-  counts_.resize(std::size_t{1} << (kMaxShift / 2));
+  counts_.resize(std::size_t{1} << ((window_bits + 1) / 2));
   order_.resize(kFewEvents);
 }
 
@@ -67,7 +93,7 @@ void EventQueue::grow() {
 
 Event& EventQueue::place_elsewhere(Time when, std::uint64_t sequence, PortId to, PortId from) {
   ++size_;
-  auto const window = static_cast<std::uint64_t>(picoseconds(when)) >> shift_;
+  auto const window = window_of(when);
   if (window <= open_window_) return place_near(when, sequence, to, from);
   return write_key(append(level_bin(window), when), when, sequence, to, from);
 }
@@ -162,7 +188,7 @@ bool EventQueue::open_next(Time horizon) {
   if (first == kNone) return false;
   if (bins_[first].earliest >= horizon) return false;
   auto open = take(first);
-  open_window_ = static_cast<std::uint64_t>(picoseconds(open.earliest)) >> shift_;
+  open_window_ = window_of(open.earliest);
   if (first >= kBins) open = spread(open);
   if (auto const n = open.used(); n <= kFewEvents && before_[open.last_chunk] == kNone) {
     open_chunk_ = open.last_chunk;
@@ -180,7 +206,7 @@ EventQueue::Bin EventQueue::spread(Bin const& coarse) {
   for (auto c = coarse.last_chunk; c != kNone; used = kChunk) {
     for (std::uint32_t i = 0; i < used; ++i) {
       auto const& e = chunk(c)[i];
-      auto const window = static_cast<std::uint64_t>(picoseconds(e.when)) >> shift_;
+      auto const window = window_of(e.when);
       append(window == open_window_ ? open_bin : level_bin(window), e.when) = e;
     }
     auto const before = before_[c];
@@ -206,25 +232,47 @@ void EventQueue::radix_pass(std::uint64_t const* __restrict in, std::uint64_t* _
   for (std::size_t i = 0; i < n; ++i) out[counts[(in[i] >> bit) & (values - 1)]++] = in[i];
 }
 
-// The events of a bin, in order. Mostly they are of one instant: then sorted by port at once, else by the
-// time within the window first. Keys have that above, and the place in the pool below.
+// The events of a bin, in order.
 void EventQueue::sort_window(Bin const& bin) {
-  bool one_instant = true;
   keys_.clear();
   auto used = bin.used();
+  std::size_t n = 0;
   for (auto c = bin.last_chunk; c != kNone; c = before_[c], used = kChunk) {
     open_chunks_.push_back(c);
+    n += used;
+  }
+  reserve_order(n);
+  if (n <= kOneKey)
+    sort_one_key(bin);
+  else
+    sort_times(bin);
+}
+
+// With keys of the time within the window, the port, and the number of the event among these.
+void EventQueue::sort_one_key(Bin const& bin) {
+  unsorted_.clear();
+  auto used = bin.used();
+  for (auto const c : open_chunks_) {
     auto const* const events = chunk(c);
     for (std::uint32_t i = 0; i < used; ++i) {
-      one_instant &= events[i].when == bin.earliest;
-      keys_.push_back(static_cast<std::uint64_t>(events[i].to) << 32 | c << kChunkBits | i);
+      keys_.push_back(within_window(events[i], bin.earliest) << (32 + kOneKeyBits) |
+                      std::uint64_t{events[i].to} << kOneKeyBits | unsorted_.size());
+      unsorted_.push_back(events + i);
     }
+    used = kChunk;
   }
-  reserve_order(keys_.size());
-  if (one_instant)
-    sort_ports(0, keys_.size());
+  auto const n = keys_.size();
+  if (n <= kInsertionSort)
+    insertion_sort(keys_.data(), n);
   else
-    sort_times();
+    std::sort(keys_.begin(), keys_.end());
+  for (std::size_t i = 0; i < n;) {
+    auto j = i;
+    for (; j < n && (keys_[j] >> kOneKeyBits) == (keys_[i] >> kOneKeyBits); ++j)
+      order_[j] = unsorted_[keys_[j] & (kOneKey - 1)];
+    if (j - i > 1) sort_one_port(i, j);
+    i = j;
+  }
 }
 
 // As many as a window has at most so far, twice that when there are more: no allocation for each larger one.
@@ -233,17 +281,24 @@ void EventQueue::reserve_order(std::size_t n) {
   sorted_ = n;
 }
 
-void EventQueue::sort_times() {
-  auto const mask = (std::uint64_t{1} << shift_) - 1;
-  for (auto& key : keys_) {
-    auto const slot = static_cast<std::uint32_t>(key);
-    key = (static_cast<std::uint64_t>(picoseconds(at(slot).when)) & mask) << 32 | slot;
+// With keys of the time within the window and the place in the pool, then by port.
+void EventQueue::sort_times(Bin const& bin) {
+  auto used = bin.used();
+  std::uint64_t times = 0;
+  for (auto const c : open_chunks_) {
+    auto const* const events = chunk(c);
+    for (std::uint32_t i = 0; i < used; ++i) {
+      auto const time = within_window(events[i], bin.earliest);
+      times |= time;
+      keys_.push_back(time << 32 | c << kChunkBits | i);
+    }
+    used = kChunk;
   }
   auto const n = keys_.size();
-  auto const low_bits = shift_ / 2;
-  auto const high_bits = shift_ - low_bits;
-  if (n <= kInsertionSort) {
-    insertion_sort(keys_.data(), n);
+  auto const low_bits = window_bits_ / 2;
+  auto const high_bits = window_bits_ - low_bits;
+  if (times == 0) {
+    // All are of one instant.
   } else if (n < (std::size_t{1} << high_bits) / 4) {
     std::sort(keys_.begin(), keys_.end());
   } else {
@@ -272,22 +327,24 @@ void EventQueue::sort_ports(std::size_t begin, std::size_t end) {
     std::sort(keys_.begin() + static_cast<std::ptrdiff_t>(begin),
               keys_.begin() + static_cast<std::ptrdiff_t>(end));
   for (auto i = begin; i < end;) {
-    order_[i] = &at(static_cast<std::uint32_t>(keys_[i]));
-    auto j = i + 1;
+    auto j = i;
     for (; j < end && (keys_[j] >> 32) == (keys_[i] >> 32); ++j)
       order_[j] = &at(static_cast<std::uint32_t>(keys_[j]));
-    if (j - i > 1)
-      std::sort(order_.begin() + static_cast<std::ptrdiff_t>(i),
-                order_.begin() + static_cast<std::ptrdiff_t>(j),
-                [](Event const* a, Event const* b) { return precedes_at_same_time(*a, *b); });
+    if (j - i > 1) sort_one_port(i, j);
     i = j;
   }
+}
+
+void EventQueue::sort_one_port(std::size_t begin, std::size_t end) {
+  std::sort(order_.begin() + static_cast<std::ptrdiff_t>(begin),
+            order_.begin() + static_cast<std::ptrdiff_t>(end),
+            [](Event const* a, Event const* b) { return precedes_at_same_time(*a, *b); });
 }
 
 std::uint64_t EventQueue::bytes_reserved() const {
   return slabs_.size() * (sizeof(Event) << kSlabBits) + before_.capacity() * 4 + free_chunks_.capacity() * 4 +
          near_slots_.capacity() * sizeof(Event) + bins_.size() * sizeof(Bin) +
-         (keys_.capacity() + spare_keys_.capacity() + order_.capacity()) * 8;
+         (keys_.capacity() + spare_keys_.capacity() + order_.capacity() + unsorted_.capacity()) * 8;
 }
 
 }  // namespace farfault

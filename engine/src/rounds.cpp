@@ -40,7 +40,7 @@ Engine::Impl::Impl(System& s, Placement p, EngineOptions o, Transport& t)
 void Engine::Impl::build() {
   auto const n = map.local_lanes();
   for (std::uint32_t i = 0; i < n; ++i) {
-    lanes.push_back(std::make_unique<Lane>(i, system.shortest_latency(), system.receivers_));
+    lanes.push_back(std::make_unique<Lane>(i, system.make_queue(), system.receivers_));
     lanes.back()->connect(map.alone() ? nullptr : map.node_of_port().data(), map.nodes());
   }
   if (options.record_path) {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <vector>
 
@@ -69,14 +70,20 @@ TEST_CASE("an event may be pushed before windows that were already looked at") {
 }
 
 TEST_CASE("the queue pops random loads exactly as a sorted list does") {
-  for (std::int64_t const lookahead : {1, 700, 65536, 3'000'000}) {
+  std::vector<std::function<EventQueue()>> kinds;
+  for (std::int64_t const lookahead : {1, 700, 65536, 3'000'000})
+    kinds.push_back([lookahead] { return EventQueue{Duration{lookahead}}; });
+  for (std::uint64_t const hertz :
+       {1ULL, 953'675ULL, 1'000'000'000ULL, 1'410'000'000ULL, 1'000'000'000'000ULL})
+    kinds.push_back([hertz] { return EventQueue(Clock(hertz)); });
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
     for (std::uint32_t seed = 1; seed <= 6; ++seed) {
-      CAPTURE(lookahead);
+      CAPTURE(kind);
       CAPTURE(seed);
       std::mt19937_64 random(seed);
       // From many ties to sparse, over all levels of the wheel.
       std::int64_t const spread = std::int64_t{1} << (4 + 7 * (seed % 6));
-      EventQueue q{Duration{lookahead}};
+      auto q = kinds[kind]();
       std::vector<Event> reference;
       std::uint64_t sequence = 0;
       std::int64_t now = 0;
@@ -118,6 +125,35 @@ TEST_CASE("the queue pops random loads exactly as a sorted list does") {
       }
       CHECK(equal);
     }
+  }
+}
+
+TEST_CASE("the queue pops in order what comes at the edges of its clock and just before them") {
+  for (std::uint64_t const hertz : {953'675ULL, 1'000'000'000ULL, 1'410'000'000ULL, 3'000'000'000ULL}) {
+    CAPTURE(hertz);
+    Clock const clock(hertz);
+    std::mt19937_64 random(hertz);
+    EventQueue q(clock);
+    std::vector<Event> reference;
+    // Up to 90 days: times whose windows are rounded, too.
+    for (std::uint64_t first : {0ULL, 1'000'000ULL, 7'000'000'000'000'000'000ULL}) {
+      auto const edge = clock.edge_at_or_after(Time{Duration{first}});
+      for (std::uint64_t i = 0; i < 2000; ++i) {
+        auto const at =
+            picoseconds(clock.edge(edge + random() % 300)) - static_cast<std::int64_t>(random() % 3);
+        reference.push_back(event(std::max<std::int64_t>(at, 0), static_cast<PortId>(random() % 40), 1, i));
+        q.push(reference.back());
+      }
+    }
+    std::sort(reference.begin(), reference.end(), precedes);
+    std::size_t popped = 0;
+    bool equal = true;
+    q.run(
+        EventQueue::kNever, ~std::uint64_t{0},
+        [&](Event const& e) { equal = equal && popped < reference.size() && same(reference[popped++], e); },
+        [](PortId) {});
+    CHECK(equal);
+    CHECK(popped == reference.size());
   }
 }
 

@@ -44,6 +44,7 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Applicat
       page_bits_(config.memory.page_bits()),
       links_of_(machine.nodes.size()),
       system_(std::make_unique<System>()) {
+  system_->expect_events_at(gpu_clock());
   for (std::uint32_t l = 0; l < machine.links.size(); ++l) {
     auto& at_a = links_of_[machine.links[l].a];
     auto& at_b = links_of_[machine.links[l].b];

@@ -2,7 +2,7 @@
 //
 // Structure: a hierarchical wheel of bins, each one window of time wide, 1,024 bins a level. Events are
 // appended to their bin unsorted; when a window opens, a few events are sorted in place, of more 8-byte keys:
-// by port where all are of one instant, as mostly, else by the time within the window first (counting sort).
+// of time and port at once, or of very many by the time within the window first (counting sort).
 // What is scheduled inside the open window goes to a small heap beside it. Guarantees: pop order is exactly
 // precedes(); no allocation once the pool has grown to the largest number of pending events; any time not
 // before the last popped event may be pushed, in any order. Not thread-safe. Cost: one append and one 64-byte
@@ -27,12 +27,15 @@ class EventQueue {
   // The window is the largest power of two of picoseconds not above `lookahead` (at most 2^20): with every
   // delay at least that long, nothing is ever scheduled inside the open window.
   explicit EventQueue(Duration lookahead = 1us);
+  // A window is a cycle of this clock (at most 2^20 ps): where most events lie at its edges, most windows
+  // have events of one instant.
+  explicit EventQueue(Clock cycle);
 
   void push(Event const& e) { place(e.when, e.sequence, e.to, e.from).payload = e.payload; }
 
   // Puts in an event of this key; the caller writes its payload before it does anything else with the queue.
   Event& place(Time when, std::uint64_t sequence, PortId to, PortId from) {
-    auto const window = static_cast<std::uint64_t>(picoseconds(when)) >> shift_;
+    auto const window = window_of(when);
     auto& bin = bins_[window & (kBins - 1)];
     if (window <= open_window_ || (window ^ open_window_) >= kBins || bin.full())
       return place_elsewhere(when, sequence, to, from);
@@ -103,6 +106,13 @@ class EventQueue {
   Event& at(std::uint32_t i) { return chunk(i >> kChunkBits)[i & (kChunk - 1)]; }
   Event const& at(std::uint32_t i) const { return chunk(i >> kChunkBits)[i & (kChunk - 1)]; }
 
+  // Exact for some hours of simulated time; after that an edge may count to the window before.
+  std::uint64_t window_of(Time when) const {
+    __extension__ using Wide = unsigned __int128;
+    auto const ps = static_cast<std::uint64_t>(picoseconds(when)) + before_edge_;
+    return static_cast<std::uint64_t>(static_cast<Wide>(ps) * windows_per_ps_ >> 64);
+  }
+
   // The bin of a window later than the open one: the level is the highest group of bits in which they differ.
   std::uint32_t level_bin(std::uint64_t window) const {
     auto const differ = window ^ open_window_;
@@ -113,6 +123,7 @@ class EventQueue {
     return (level << kBinBits) | bin;
   }
 
+  void make_bins(unsigned window_bits);
   static Event& write_key(Event& e, Time when, std::uint64_t sequence, PortId to, PortId from) {
     e.when = when;
     e.sequence = sequence;
@@ -151,14 +162,18 @@ class EventQueue {
   void sort_few(Event const* events, std::uint32_t n);
   void sort_window(Bin const& bin);
   void radix_pass(std::uint64_t const* in, std::uint64_t* out, std::size_t n, unsigned bit, unsigned bits);
-  void sort_times();
+  void sort_one_key(Bin const& bin);
+  void sort_times(Bin const& bin);
   void sort_ports(std::size_t begin, std::size_t end);
+  void sort_one_port(std::size_t begin, std::size_t end);
   void reserve_order(std::size_t n);
   Time first_binned() const;
   // The level and bin of the earliest events, or kNone.
   std::uint32_t first_bin() const;
 
-  unsigned shift_;
+  std::uint64_t windows_per_ps_ = 0;  // times 2^64
+  std::uint64_t before_edge_ = 0;     // added to a time: 1 where the edges of windows are rounded down
+  unsigned window_bits_ = 0;          // of a time within a window
   std::uint64_t open_window_ = 0;  // bins hold later windows only; events of this one or before go to near_
   std::uint64_t size_ = 0;
 
@@ -181,6 +196,7 @@ class EventQueue {
 
   std::vector<std::uint64_t> keys_;
   std::vector<std::uint64_t> spare_keys_;
+  std::vector<Event const*> unsorted_;
   std::vector<std::uint32_t> counts_;
 };
 

@@ -43,8 +43,8 @@ struct Receiver {
 
 class alignas(64) Lane {
  public:
-  Lane(std::uint32_t index, Duration lookahead, std::vector<Receiver> const& receivers)
-      : queue(lookahead), index_(index), receivers_(receivers.data()) {}
+  Lane(std::uint32_t index, EventQueue empty, std::vector<Receiver> const& receivers)
+      : queue(std::move(empty)), index_(index), receivers_(receivers.data()) {}
 
   // `node_of_port` gives the lane, or the mailbox of another rank, of each port; null when there is no other
   // lane.
