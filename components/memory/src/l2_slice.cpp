@@ -143,7 +143,8 @@ void L2Slice::to_memory(PhysAddr line, Access access, std::uint32_t tag, Request
     return;
   }
   send_to_memory(run, cx);
-  run = {line, at, at, tag, 1, to, access, FoundBy::memory, requester, 0, 0};
+  run.begin(line, access, at, tag, to);
+  run.requester = requester;
 }
 
 void L2Slice::send_to_memory(Run& run, Cx& cx) const {
@@ -169,7 +170,9 @@ void L2Slice::answer(L2Waiter to, PhysAddr address, Access access, Time at, Run&
     return;
   }
   send_answers(run, cx);
-  run = {address, start, start, to.tag, 1, to.from, access, to.found_by, {}, 0, to.far};
+  run.begin(address, access, start, to.tag, to.from);
+  run.found_by = to.found_by;
+  run.far = to.far;
 }
 
 void L2Slice::send_answers(Run& run, Cx& cx) const {

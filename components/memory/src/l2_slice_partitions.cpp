@@ -42,8 +42,9 @@ bool L2Slice::serve_from_home(MemRequest const& m, std::uint64_t line, std::uint
   send_to_home(run, cx);
   auto const tag = s.far.free_writes.take(s.far.writes);
   s.far.writes[tag] = {asker, 1};
-  run = {m.address,     looked_up,       looked_up,   tag,     1, home,
-         Access::write, FoundBy::memory, m.requester, m.bytes, 0};
+  run.begin(m.address, Access::write, looked_up, tag, home);
+  run.requester = m.requester;
+  run.bytes = m.bytes;
   return true;
 }
 
@@ -67,9 +68,9 @@ bool L2Slice::read_from_home(MemRequest const& m, std::uint64_t line, std::uint3
       run.last = std::max(run.last, looked_up);
     } else {
       send_to_home(run, cx);
-      auto const bytes = static_cast<std::uint8_t>(spec().line_bytes);
-      run = {address,      looked_up,       looked_up,   *entry, 1, home,
-             Access::read, FoundBy::memory, m.requester, bytes,  0};
+      run.begin(address, Access::read, looked_up, *entry, home);
+      run.requester = m.requester;
+      run.bytes = static_cast<std::uint8_t>(spec().line_bytes);
     }
   }
   s.far.mshrs.wait(*entry, asker);

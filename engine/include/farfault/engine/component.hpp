@@ -164,7 +164,8 @@ class Context {
     FF_CHECK(extra >= Duration::zero(), component_.path() + ": a negative delay would break the lookahead");
     auto& e = lane_.send(when, component_.sequence_++, to, from);
     constexpr auto used = std::is_empty_v<M> ? 0 : sizeof(M);
-    if constexpr (used != 0) std::memcpy(e.payload.data(), &message, used);
+    // Not memcpy: that would make the message first, and read it in pieces other than those written.
+    if constexpr (used != 0) ::new (e.payload.data()) M(message);
     if constexpr (used != kPayloadBytes) std::memset(e.payload.data() + used, 0, kPayloadBytes - used);
   }
 
@@ -340,11 +341,8 @@ class Component : public AnyComponent {
     using Traits = detail::HandlerOf<decltype(H)>;
     using C = typename Traits::component;
     auto& self = static_cast<C&>(any);
-    typename Traits::message message;
-    if constexpr (!std::is_empty_v<typename Traits::message>)
-      std::memcpy(&message, e.payload.data(), sizeof message);
     Cx cx(*static_cast<Component&>(self).state_, any, lane, e.when);
-    (std::as_const(self).*H)(message, cx);
+    (std::as_const(self).*H)(e.message<typename Traits::message>(), cx);
   }
 
   Spec const spec_;

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <type_traits>
 
 #include "farfault/engine/time.hpp"
@@ -35,6 +36,12 @@ struct alignas(64) Event {
   PortId to;
   PortId from;
   std::array<std::byte, kPayloadBytes> payload;
+
+  // What was sent.
+  template <Message M>
+  M const& message() const {
+    return *std::launder(reinterpret_cast<M const*>(payload.data()));
+  }
 };
 static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
 
