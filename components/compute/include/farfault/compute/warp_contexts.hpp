@@ -129,28 +129,32 @@ class WarpContexts {
   // A warp that waits for its accesses may issue from `at` on.
   void wake(std::uint32_t context, Time at) {
     auto& w = warps_[context];
+    bool const moves = w.slot != kNone && (timed_ & bit(w.slot)) != 0 && w.ready_at == first_timed_;
     w.ready_at = at;
-    if (w.slot != kNone) timed_ |= bit(w.slot);
+    if (w.slot == kNone) return;
+    timed_ |= bit(w.slot);
+    first_timed_ = moves ? find_first_timed() : std::min(first_timed_, at);
   }
   // The slots that may issue at `now`.
   std::uint64_t ready(Time now) {
+    if (first_timed_ > now) return ready_;
+    first_timed_ = Time::max();
     for (auto rest = timed_; rest != 0; rest &= rest - 1) {
       auto const slot = lowest(rest);
-      if (warps_[in_slot_[slot]].ready_at > now) continue;
-      timed_ &= ~bit(slot);
-      ready_ |= bit(slot);
+      auto const at = warps_[in_slot_[slot]].ready_at;
+      if (at > now) {
+        first_timed_ = std::min(first_timed_, at);
+      } else {
+        timed_ &= ~bit(slot);
+        ready_ |= bit(slot);
+      }
     }
     return ready_;
   }
   // The slot's warp is being asked for its next instruction.
   std::uint64_t take(std::uint32_t slot) { return ready_ &= ~bit(slot); }
   // The earliest time at which a warp may issue; Time::max() when none may before something else happens.
-  Time earliest(Time now) const {
-    auto first = ready_ != 0 ? now : Time::max();
-    for (auto rest = timed_; rest != 0; rest &= rest - 1)
-      first = std::min(first, warps_[in_slot_[lowest(rest)]].ready_at);
-    return first;
-  }
+  Time earliest(Time now) const { return ready_ != 0 ? std::min(now, first_timed_) : first_timed_; }
 
   void wait_for_load_store(std::uint32_t slot) { load_store_wait_ |= bit(slot); }
   void wait_for_scalar(std::uint32_t slot) { scalar_wait_ |= bit(slot); }
@@ -196,7 +200,7 @@ class WarpContexts {
   Waiting waiting() const;
 
   auto members() {
-    return std::tie(idle_, ready_, timed_, load_store_wait_, scalar_wait_, in_slot_, warps_, free_, blocks_,
+    return std::tie(idle_, ready_, timed_, first_timed_, load_store_wait_, scalar_wait_, in_slot_, warps_, free_, blocks_,
                     faulted_);
   }
 
@@ -221,10 +225,18 @@ class WarpContexts {
   }
   void remove(std::uint32_t context) {
     auto const slot = warps_[context].slot;
+    bool const was_timed = (timed_ & bit(slot)) != 0;
     for (auto* mask : {&ready_, &timed_, &load_store_wait_, &scalar_wait_}) *mask &= ~bit(slot);
+    if (was_timed) first_timed_ = find_first_timed();
     idle_ |= bit(slot);
     in_slot_[slot] = kNone;
     warps_[context].slot = kNone;
+  }
+  Time find_first_timed() const {
+    auto first = Time::max();
+    for (auto rest = timed_; rest != 0; rest &= rest - 1)
+      first = std::min(first, warps_[in_slot_[lowest(rest)]].ready_at);
+    return first;
   }
   void open_barrier(std::uint32_t block_context, Time now) {
     auto& b = blocks_[block_context];
@@ -241,6 +253,7 @@ class WarpContexts {
   std::uint64_t timed_ = 0;
   std::uint64_t load_store_wait_ = 0;
   std::uint64_t scalar_wait_ = 0;
+  Time first_timed_ = Time::max();      // when the first of the timed ones may issue
   std::vector<std::uint32_t> in_slot_;  // context
   std::vector<Warp> warps_;             // by context
   FreeNumbers free_;                    // contexts

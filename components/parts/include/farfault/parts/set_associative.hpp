@@ -69,7 +69,9 @@ class SetAssociative {
     if (places_.empty() || places_[set].recent == kNone) make_place(set);
     auto const base = places_[set].first;
     FF_INVARIANT(!peek(set, key), "a key is inserted twice");
-    auto way = first_of(keys_.data() + base, ways_, kEmpty);
+    // Ways are filled in order: a set whose last one is taken is full, if no key was ever erased.
+    auto way = ways_;
+    if (erased_ != 0 || keys_[base + ways_ - 1] == kEmpty) way = first_of(keys_.data() + base, ways_, kEmpty);
     if (way == ways_) way = victim(set, key);
     auto const slot = base + way;
     auto const evicted = keys_[slot];
@@ -117,6 +119,7 @@ class SetAssociative {
   void erase_slot(SlotIndex slot) {
     keys_[slot] = kEmpty;
     used_[slot] = 0;
+    erased_ = 1;
   }
   // Erases the keys of [first, end).
   void erase_range(std::uint64_t first, std::uint64_t end) {
@@ -127,10 +130,11 @@ class SetAssociative {
   void clear() {
     std::fill(keys_.begin(), keys_.end(), kEmpty);
     std::fill(used_.begin(), used_.end(), 0);
+    erased_ = 0;
   }
 
   auto members() {
-    return std::tie(sets_, ways_, placed_, unused_, clock_, places_, keys_, used_, inserted_, replacement_,
+    return std::tie(sets_, ways_, placed_, erased_, clock_, places_, keys_, used_, inserted_, replacement_,
                     wants_);
   }
 
@@ -185,7 +189,7 @@ class SetAssociative {
   std::uint32_t sets_ = 0;
   std::uint32_t ways_ = 0;
   SlotIndex placed_ = 0;      // slots of sets that have been used
-  std::uint32_t unused_ = 0;  // in place of padding
+  std::uint32_t erased_ = 0;  // 1: since all were empty, keys were erased
   std::uint64_t clock_ = 0;
   std::vector<Place> places_;            // by set; empty until a key is put in
   std::vector<std::uint64_t> keys_;      // by slot
