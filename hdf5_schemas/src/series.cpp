@@ -69,8 +69,8 @@ void Series::make(hid_t timeseries, std::optional<std::uint64_t> total) {
       shape.push_back(stat.bins);
       scales.push_back(scale);
     }
-    RowDataset dataset(group, stat.name, Element::u64, shape, total,
-                       {histogram ? "count" : stat.unit, stat.text});
+    RowDataset dataset(group, std::string(stat.name), Element::u64, shape, total,
+                       {std::string(histogram ? "count" : stat.unit), std::string(stat.text)});
     set_attribute(dataset.get(), "kind", std::string(name_of(stat.kind)));
     if (by_application) set_attribute(dataset.get(), "coordinates", "application");  // CF-1.10, 5
     if (histogram) set_attribute(dataset.get(), "bin_unit", udunits(stat.unit));
