@@ -45,7 +45,7 @@ void list_statistics(RunOptions const& options, bool json, std::ostream& out) {
     auto objects = nlohmann::ordered_json::array();
     for (auto const& [group, instances] : groups)
       for (auto const& s : group.stats)
-        objects.push_back({{"path", "/timeseries/" + group.kind + "/" + s.name},
+        objects.push_back({{"path", "/timeseries/" + group.kind + "/" + std::string(s.name)},
                            {"unit", s.unit},
                            {"kind", name_of(s.kind)},
                            {"instances", instances},
@@ -58,7 +58,7 @@ void list_statistics(RunOptions const& options, bool json, std::ostream& out) {
     return;
   }
   bool first = true;
-  auto const line = [&](std::string const& name, std::string const& what, std::string const& text) {
+  auto const line = [&](std::string_view name, std::string_view what, std::string_view text) {
     out << "  " << name << " (" << what << ")\n      " << text << "\n";
   };
   for (auto const& [group, instances] : groups) {
@@ -66,7 +66,8 @@ void list_statistics(RunOptions const& options, bool json, std::ostream& out) {
         << (instances == 1 ? " instance\n" : " instances\n");
     first = false;
     for (auto const& s : group.stats)
-      line(s.name, s.kind == StatKind::counter ? s.unit : s.unit + ", " + std::string(name_of(s.kind)),
+      line(s.name,
+           std::string(s.unit) + (s.kind == StatKind::counter ? "" : ", " + std::string(name_of(s.kind))),
            s.text);
   }
   for (auto const& table : tables) {

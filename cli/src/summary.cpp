@@ -42,6 +42,11 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
                  std::string const& unit, std::string const& text, std::uint64_t value) {
     rows.push_back({scope, name, metric, unit, text, value});
   };
+  auto add_stat = [&](std::string const& scope, std::string const& name, std::string_view kind,
+                      StatInfo const& stat, std::uint64_t value) {
+    rows.push_back({scope, name, fmt::format("{}_{}", kind, stat.name), std::string(stat.unit),
+                    fmt::format("{} ({}, total)", stat.text, kind), value});
+  };
   auto span = [&](std::string const& scope, std::string const& name, Time start, Time end) {
     if (start == Time::max()) start = Time{};
     add(scope, name, "start", "ps", "simulated time of the first launch", count_of(start));
@@ -59,8 +64,7 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
   for (auto const& group : sampler.groups())
     for (auto const& stat : group.stats)
       if (stat.kind == StatKind::counter && group.applications.empty())
-        add("machine", "machine", group.kind + "_" + stat.name, stat.unit,
-            stat.text + " (" + group.kind + ", total)", sampler.total(group.kind, stat.name));
+        add_stat("machine", "machine", group.kind, stat, sampler.total(group.kind, stat.name));
   bool const several = facts.applications.count() > 1;
   for (std::uint32_t a = 0; a < facts.applications.count(); ++a) {
     auto const& application = facts.applications[a];
@@ -78,8 +82,7 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
       if (group.applications.empty()) continue;
       auto const kind = group.kind.substr(0, group.kind.rfind('.'));
       for (auto const& stat : group.stats)
-        add("application", name, kind + "_" + stat.name, stat.unit, stat.text + " (" + kind + ", total)",
-            sampler.total_of(name, group.kind, stat.name));
+        add_stat("application", name, kind, stat, sampler.total_of(name, group.kind, stat.name));
     }
   }
   for (std::size_t g = 0; g < sampler.groups().size(); ++g) {
@@ -90,8 +93,7 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
       if (stat.kind != StatKind::counter) continue;
       auto const sums = sampler.by_gpu(g, k, facts.gpus);
       for (std::uint32_t gpu = 0; gpu < facts.gpus; ++gpu)
-        add("gpu", fmt::format("gpu{}", gpu), group.kind + "_" + stat.name, stat.unit,
-            stat.text + " (" + group.kind + ", total)", sums[gpu]);
+        add_stat("gpu", fmt::format("gpu{}", gpu), group.kind, stat, sums[gpu]);
     }
   }
   return rows;

@@ -8,13 +8,13 @@ namespace {
 
 // A statistic is a dataset beside the scales time_ps, instance and bin, bin_2, ...
 void check_stats(std::vector<StatInfo> const& stats) {
-  std::set<std::string> names;
+  std::set<std::string_view> names;
   for (auto const& s : stats) {
     if (!is_key(s.name))
       throw UserError("statistic '" + shown(s.name) + "': a name may hold only letters, digits, '_' and '-'");
-    if (is_coordinate(s.name))
-      throw UserError("statistic " + s.name + ": results hold something else by this name");
-    if (!names.insert(s.name).second) throw UserError("statistic " + s.name + " is declared twice");
+    auto const statistic = "statistic " + std::string(s.name);
+    if (is_coordinate(s.name)) throw UserError(statistic + ": results hold something else by this name");
+    if (!names.insert(s.name).second) throw UserError(statistic + " is declared twice");
   }
 }
 

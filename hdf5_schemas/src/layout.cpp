@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t kCompactBytes = 256;
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
-constexpr unsigned kDeflateLevel = 4;
 constexpr unsigned kTypicalName = 14;
 
 void write_attribute(hid_t object, char const* name, hid_t type, hid_t space, void const* value) {

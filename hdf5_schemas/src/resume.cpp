@@ -64,7 +64,7 @@ void ResultWriter::Impl::copy_from(std::string const& source, Position const& po
       });
     };
     for (std::size_t m = 0; m < group.info().stats.size(); ++m)
-      copy(group.info().stats[m].name, group.width(m), group.metric(m));
+      copy(std::string(group.info().stats[m].name), group.width(m), group.metric(m));
     copy("time_ps", 1, group.times());
   }
   for (std::size_t t = 0; t < tables.size(); ++t) {

@@ -41,6 +41,8 @@ void RowDataset::make(hid_t parent, std::string const& name, Element element,
   grows_ = !total;
   shape_.insert(shape_.begin(), total.value_or(0));
   auto const value_bytes = H5Tget_size(file_type_);
+  row_bytes_ = H5Tget_size(memory_type_);
+  for (std::size_t axis = 1; axis < shape_.size(); ++axis) row_bytes_ *= shape_[axis];
   auto limits = shape_;
   Handle list, access(H5Pcreate(H5P_DATASET_ACCESS), "no access properties");
   if (grows_) {
@@ -48,7 +50,7 @@ void RowDataset::make(hid_t parent, std::string const& name, Element element,
     limits[0] = H5S_UNLIMITED;
     list = storage_of({}, 0);
     compress(list, chunk_);
-    // Chunks are written whole, once a flush: the cache need not hold more than one of them.
+    // Chunks are written whole: the cache need not hold more than one of them.
     check(H5Pset_chunk_cache(access, 7, kChunkBytes, 1.0), "no chunk cache");
   } else {
     list = storage_of(shape_, value_bytes);
@@ -61,24 +63,88 @@ void RowDataset::make(hid_t parent, std::string const& name, Element element,
 }
 
 void RowDataset::append(std::uint64_t rows, std::uint64_t const* words) {
-  write(rows, words);
+  add(rows, reinterpret_cast<std::byte const*>(words));
 }
 
 void RowDataset::append(std::span<std::string const> texts) {
-  write(texts.size(), text_block(texts, width_).data());
+  auto const block = text_block(texts, width_);
+  add(texts.size(), reinterpret_cast<std::byte const*>(block.data()));
 }
 
-void RowDataset::write(std::uint64_t rows, void const* data) {
+void RowDataset::add(std::uint64_t rows, std::byte const* data) {
+  if (!grows_) return write(rows, data);
+  auto const waiting = row_bytes_ == 0 ? 0 : waiting_.size() / row_bytes_;
+  auto const there_are = rows_ + waiting;
+  auto const complete = (there_are + rows) / chunk_[0] * chunk_[0];
+  auto const* const end = data + rows * row_bytes_;
+  if (complete > rows_) {
+    if (waiting != 0) {
+      // The rest of the chunk whose first rows wait.
+      auto const rest = chunk_[0] - there_are % chunk_[0];
+      waiting_.insert(waiting_.end(), data, data + rest * row_bytes_);
+      data += rest * row_bytes_;
+      write_tail();
+    }
+    write(complete - rows_, data);
+    data = end - (there_are + rows - complete) * row_bytes_;
+  }
+  waiting_.insert(waiting_.end(), data, end);
+}
+
+void RowDataset::write_tail() {
+  if (waiting_.empty()) return;
+  write(waiting_.size() / row_bytes_, waiting_.data());
+  waiting_.clear();
+}
+
+void RowDataset::extend(std::uint64_t rows) {
+  rows_ += rows;
+  if (!grows_) return;
+  shape_[0] = rows_;
+  check(H5Dset_extent(dataset_, shape_.data()), "cannot extend a dataset");
+}
+
+// Complete chunks. Their values lie side by side in `data`, since a chunk that does not hold whole rows holds
+// a piece of one.
+void RowDataset::write_chunks(std::uint64_t rows, std::byte const* data) {
+  auto const value_bytes = H5Tget_size(file_type_);
+  std::size_t chunk_bytes = value_bytes;
+  for (auto const extent : chunk_) chunk_bytes *= extent;
+  std::vector<std::byte> padded;
+  std::vector<hsize_t> at(shape_.size(), 0);
+  at[0] = rows_;
+  extend(rows);
+  while (at[0] < rows_) {
+    auto bytes = value_bytes * chunk_[0];
+    for (std::size_t axis = 1; axis < at.size(); ++axis)
+      bytes *= std::min(chunk_[axis], shape_[axis] - at[axis]);
+    std::span chunk(data, bytes);
+    if (bytes < chunk_bytes) {  // at the end of a row
+      padded.assign(chunk_bytes, std::byte{0});
+      std::ranges::copy(chunk, padded.begin());
+      chunk = padded;
+    }
+    auto const packed = packed_.pack(chunk, value_bytes);
+    check(H5Dwrite_chunk(dataset_, H5P_DEFAULT, 0, at.data(), packed.size(), packed.data()),
+          "cannot write a chunk");
+    data += bytes;
+    for (std::size_t axis = at.size(); axis-- > 0;) {
+      at[axis] += chunk_[axis];
+      if (axis == 0 || at[axis] < shape_[axis]) break;
+      at[axis] = 0;
+    }
+  }
+}
+
+void RowDataset::write(std::uint64_t rows, std::byte const* data) {
   if (rows == 0) return;
+  if (grows_ && row_bytes_ != 0 && rows_ % chunk_[0] == 0 && rows % chunk_[0] == 0)
+    return write_chunks(rows, data);
   auto start = std::vector<hsize_t>(shape_.size(), 0);
   start[0] = rows_;
   auto count = shape_;
   count[0] = rows;
-  rows_ += rows;
-  if (grows_) {
-    shape_[0] = rows_;
-    check(H5Dset_extent(dataset_, shape_.data()), "cannot extend a dataset");
-  }
+  extend(rows);
   Handle const space(H5Dget_space(dataset_), "no dataspace");
   check(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
         "no selection");

@@ -69,8 +69,8 @@ void Series::make(hid_t timeseries, std::optional<std::uint64_t> total) {
       shape.push_back(stat.bins);
       scales.push_back(scale);
     }
-    RowDataset dataset(group, stat.name, Element::u64, shape, total,
-                       {histogram ? "count" : stat.unit, stat.text});
+    RowDataset dataset(group, std::string(stat.name), Element::u64, shape, total,
+                       {std::string(histogram ? "count" : stat.unit), std::string(stat.text)});
     set_attribute(dataset.get(), "kind", std::string(name_of(stat.kind)));
     if (by_application) set_attribute(dataset.get(), "coordinates", "application");  // CF-1.10, 5
     if (histogram) set_attribute(dataset.get(), "bin_unit", udunits(stat.unit));
@@ -86,16 +86,20 @@ void Series::append(hid_t timeseries, Samples const& samples, std::size_t offset
     if (rows == 0 && !last) return;
     make(timeseries, last ? std::optional<std::uint64_t>(rows) : std::nullopt);
   }
-  std::vector<std::uint64_t> block;
   for (std::size_t m = 0; m < metrics_.size(); ++m) {
     auto const width = width_of(info_, info_.stats[m]);
-    block.clear();
-    block.reserve(rows * width);
-    for (std::size_t row = 0; row < rows; ++row) {
-      auto const part = samples.values.subspan(row * samples.width + offset, width);
-      block.insert(block.end(), part.begin(), part.end());
+    if (metrics_[m].grows()) {
+      for (std::size_t row = 0; row < rows; ++row)
+        metrics_[m].append(1, samples.values.data() + row * samples.width + offset);
+    } else {
+      std::vector<std::uint64_t> block;
+      block.reserve(rows * width);
+      for (std::size_t row = 0; row < rows; ++row) {
+        auto const part = samples.values.subspan(row * samples.width + offset, width);
+        block.insert(block.end(), part.begin(), part.end());
+      }
+      metrics_[m].append(rows, block.data());
     }
-    metrics_[m].append(rows, block.data());
     offset += width;
   }
   // Last, so that a reader of a killed run's file finds every time with its values.
@@ -108,6 +112,12 @@ std::uint64_t Series::width(std::size_t metric) const {
 
 void Series::grow(hid_t timeseries) {
   if (!times_) make(timeseries, std::nullopt);
+}
+
+void Series::write_tails() {
+  if (!times_) return;
+  for (auto& metric : metrics_) metric.write_tail();
+  times_->write_tail();
 }
 
 void Series::release_replaced(CommitFile& file) {

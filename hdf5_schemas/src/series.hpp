@@ -35,6 +35,8 @@ class Series {
   RowDataset& metric(std::size_t number) { return metrics_[number]; }
   RowDataset& times() { return *times_; }
 
+  bool is_in_file() const { return times_.has_value(); }
+  void write_tails();  // the rows that wait for their chunks to be complete
   void release_replaced(CommitFile& file);
 
  private:

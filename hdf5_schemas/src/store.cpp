@@ -96,9 +96,9 @@ void remove_if_there(hid_t file, char const* name) {
 
 }  // namespace
 
-bool is_object_name(std::string const& name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
-         name.find('\0') == std::string::npos;
+bool is_object_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == name.npos &&
+         name.find('\0') == name.npos;
 }
 
 void write_header(hid_t file, RunHeader const& header) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "farfault/results/writer.hpp"
@@ -14,6 +15,6 @@ void write_summary(hid_t file, std::vector<SummaryRow> const& rows);
 void write_engine(hid_t file, std::vector<EngineValue> const& values);
 
 // True for a name that can be that of a dataset or group.
-bool is_object_name(std::string const& name);
+bool is_object_name(std::string_view name);
 
 }  // namespace farfault::results

@@ -83,7 +83,8 @@ void Table::widen(std::size_t number, TextForm form) {
   auto const& name = info_.columns[number].name;
   form.width = std::bit_ceil(form.width);
   column.form = form;
-  auto const narrow = std::move(*column.dataset);
+  auto narrow = std::move(*column.dataset);
+  narrow.write_tail();
   make_column(number, std::nullopt, name + ".wider");
   auto const shape = shape_of_dataset(narrow.get());
   for_pieces(shape, [&](std::uint64_t row, std::uint64_t rows) {
@@ -117,6 +118,12 @@ void Table::write(hid_t tables, bool last) {
   index_->append(waiting_, numbers.data());
   written_ += waiting_;
   waiting_ = 0;
+}
+
+void Table::write_tails() {
+  if (!index_) return;
+  for (auto& column : columns_) column.dataset->write_tail();
+  index_->write_tail();
 }
 
 void Table::release_replaced(CommitFile& file) {

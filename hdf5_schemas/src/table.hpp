@@ -22,6 +22,7 @@ class Table {
   std::size_t add(std::span<Cell const> row);  // to those that wait; returns their bytes
   // Writes the rows that wait. `last`: no more will come. The group appears in the file with the first rows.
   void write(hid_t tables, bool last);
+  void write_tails();  // the rows that wait for their chunks to be complete
   void release_replaced(CommitFile& file);
 
  private:

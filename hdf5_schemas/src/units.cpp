@@ -1,11 +1,12 @@
 #include "units.hpp"
 
 #include <array>
+#include <string_view>
 #include <utility>
 
 namespace farfault::results {
 
-std::string udunits(std::string const& declared) {
+std::string udunits(std::string_view declared) {
   static constexpr std::array<std::pair<char const*, char const*>, 9> kNames{{{"ps", "ps"},
                                                                               {"ns", "ns"},
                                                                               {"us", "us"},

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace farfault::results {
 
 // The unit that a statistic or a column was declared with, in UDUNITS' words. What is counted (hits, pages,
 // cycles) has the unit 1; long_name says what is counted.
-std::string udunits(std::string const& declared);
+std::string udunits(std::string_view declared);
 
 }  // namespace farfault::results

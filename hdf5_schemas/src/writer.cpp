@@ -71,13 +71,21 @@ std::string ResultWriter::Impl::what_remains() const {
          "' is untouched";
 }
 
-void ResultWriter::Impl::write_waiting(bool last) {
-  Samples const waiting{waiting_times, waiting_values, values_per_sample};
+void ResultWriter::Impl::write_samples(Samples const& some, bool last) {
   std::size_t offset = 0;
   for (auto& group : series) {
-    group.append(timeseries, waiting, offset, last);
+    group.append(timeseries, some, offset, last);
     offset += group.values_per_sample();
   }
+}
+
+void ResultWriter::Impl::write_much() {
+  if ((waiting_values.size() + waiting_times.size()) * 8 + waiting_row_bytes >= kBufferBytes)
+    write_waiting(false);
+}
+
+void ResultWriter::Impl::write_waiting(bool last) {
+  write_samples({waiting_times, waiting_values, values_per_sample}, last);
   waiting_times.clear();
   waiting_values.clear();
   for (auto& table : tables) table.write(table_root, last);
@@ -86,6 +94,8 @@ void ResultWriter::Impl::write_waiting(bool last) {
 
 void ResultWriter::Impl::flush(bool last) {
   write_waiting(last);
+  for (auto& group : series) group.write_tails();
+  for (auto& table : tables) table.write_tails();
   check(H5Fflush(hdf5, H5F_SCOPE_LOCAL), "HDF5 cannot flush it");
   for (auto& group : series) group.release_replaced(file);
   for (auto& table : tables) table.release_replaced(file);
@@ -112,11 +122,13 @@ void ResultWriter::append_sample(Time time, std::span<std::uint64_t const> value
              "a sample has another number of values than its description");
     FF_CHECK(time >= w.last_sample, "a sample lies before the one before it");
     w.last_sample = time;
-    w.waiting_times.push_back(picoseconds(time));
-    w.waiting_values.insert(w.waiting_values.end(), values.begin(), values.end());
     ++w.samples;
-    if ((w.waiting_values.size() + w.waiting_times.size()) * 8 + w.waiting_row_bytes >= kBufferBytes)
-      w.flush();
+    auto const at = picoseconds(time);
+    if (!w.series.empty() && w.series[0].is_in_file())
+      return w.write_samples({{&at, 1}, values, w.values_per_sample}, false);
+    w.waiting_times.push_back(at);
+    w.waiting_values.insert(w.waiting_values.end(), values.begin(), values.end());
+    w.write_much();
   });
 }
 
@@ -125,7 +137,7 @@ void ResultWriter::append_row(std::size_t table, std::span<Cell const> row) {
   w.attempt([&] {
     FF_CHECK(table < w.tables.size(), "a row goes to a table that was not declared");
     w.waiting_row_bytes += w.tables[table].add(row);
-    if (w.waiting_values.size() * 8 + w.waiting_row_bytes >= kBufferBytes) w.flush();
+    w.write_much();
   });
 }
 

@@ -38,6 +38,8 @@ struct ResultWriter::Impl {
   std::string failure(std::string const& why) const;
   std::string what_remains() const;  // the second half of the sentence of a failure
 
+  void write_samples(Samples const& some, bool last);
+  void write_much();  // what waits, if that is as much as may wait
   void write_waiting(bool last);
   void flush(bool last = false);
   // The rows of `source` up to `position`. Throws UserError where they do not fit, Hdf5Failure where they

@@ -92,7 +92,8 @@ std::string counts(ModelRun& run) {
       for (auto const& stat : group.stats) {
         if (stat.kind != StatKind::counter) continue;
         auto const value = run.total(group.kind, stat.name);
-        if (value != 0) line += (line.empty() ? " " : ", ") + stat.name + " " + std::to_string(value);
+        if (value != 0)
+          line += (line.empty() ? " " : ", ") + std::string(stat.name) + " " + std::to_string(value);
       }
       kinds.push_back(group.kind);
     }

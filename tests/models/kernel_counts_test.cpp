@@ -36,12 +36,12 @@ std::map<std::string, std::uint64_t> rows_of(ModelRun& run, int application = -1
     for (auto const& r : run.assembly().host(instance).state().records)
       if (application < 0 ||
           run.applications().application_of(r.kernel) == static_cast<std::uint32_t>(application))
-        for (auto const& s : SmStats::list()) sums[s.name] += s.value(r.counts);
+        for (auto const& s : SmStats::list()) sums[std::string(s.name)] += s.value(r.counts);
   return sums;
 }
 std::map<std::string, std::uint64_t> totals_of(ModelRun& run) {
   std::map<std::string, std::uint64_t> sums;
-  for (auto const& s : SmStats::list()) sums[s.name] = run.total("sm", s.name);
+  for (auto const& s : SmStats::list()) sums[std::string(s.name)] = run.total("sm", s.name);
   return sums;
 }
 std::uint64_t sampled(ModelRun& run, std::string const& application, std::string const& stat) {

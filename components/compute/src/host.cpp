@@ -107,7 +107,8 @@ std::vector<TableInfo> Host::tables() const {
   }
   for (auto const& counter : SmStats::list())
     if (has_column(counter))
-      kernels.columns.push_back({counter.name, counter.unit, counter.text, ColumnType::u64});
+      kernels.columns.push_back(
+          {std::string(counter.name), std::string(counter.unit), std::string(counter.text), ColumnType::u64});
   std::vector<TableInfo> tables{kernels};
   if (has(&Operation::is_copy)) tables.push_back(copies);
   if (has(&Operation::is_allocation)) tables.push_back(allocations);

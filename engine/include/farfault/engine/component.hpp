@@ -247,11 +247,16 @@ class Component : public AnyComponent {
   void hash(Hasher& a) final { a(sequence_, *state_); }
   std::vector<StatGroup> stat_groups() const final {
     auto const counted = application_stats();
-    std::vector<StatInfo> const by_application(counted.stats.begin(), counted.stats.end());
-    std::vector<StatGroup> groups{{std::string(kind()), by_application}};
-    for (auto const& s : stats()) groups[0].stats.push_back(s.info());
+    auto const own = stats();
+    std::vector<StatGroup> groups(1);
+    groups[0].kind = kind();
+    groups[0].stats.reserve(counted.stats.size() + own.size());
+    groups[0].stats.assign(counted.stats.begin(), counted.stats.end());
+    for (auto const& s : own) groups[0].stats.push_back(s.info());
     for (std::uint32_t i = 0; i < counted.apart(); ++i)
-      groups.push_back({std::string(kind()) + ".by_application", by_application, counted.names[i]});
+      groups.push_back({std::string(kind()) + ".by_application",
+                        {counted.stats.begin(), counted.stats.end()},
+                        counted.names[i]});
     for (auto& policy : policy_stats()) groups.push_back(std::move(policy.group));
     return groups;
   }

@@ -279,13 +279,13 @@ class PolicyArray final : public StatSource {
   std::vector<Policy<I>> objects_;
 };
 
-// A parameter: which implementation, with the parameters of all. A copy has values of its own.
+// A parameter: which implementation, with the parameters of all. A copy shares their values, as each of many
+// components has one, until it is described: then it has values of its own. So values are set before copies
+// are made.
 template <class I>
 class PolicyChoice {
  public:
-  explicit PolicyChoice(std::string_view name) : chosen_(name) {
-    auto known = I::known();
-    for (auto& e : known.entries()) alternatives_.push_back({e.name, e.text, std::move(e.maker)});
+  explicit PolicyChoice(std::string_view name) : chosen_(name), alternatives_(built_in()) {
     FF_CHECK(find(chosen_) != nullptr, "no policy is called " + chosen_);
   }
 
@@ -315,17 +315,18 @@ class PolicyChoice {
   void describe(ParamTable& t, std::string_view name, std::string_view text, std::string_view source,
                 std::string_view prefix = {}) {
     prefix_ = prefix;
+    if (alternatives_.use_count() > 1) alternatives_ = std::make_shared<Alternatives>(*alternatives_);
     if (t.policies() != nullptr && !std::exchange(adopted_, true))
       t.policies()->template each<I>(
           [&](std::string const& n, std::string const& what, PolicyMaker<I> const& m) {
             if (find(n) != nullptr)
               throw UserError("a policy of the name '" + shown(n) + "' is there already");
-            alternatives_.push_back({n, what, m.copy()});
+            alternatives_->push_back({n, what, m.copy()});
           });
     auto whole = std::string(text) + ": ";
     std::vector<ParamTable::Alternative> described;
-    for (auto& a : alternatives_) {
-      whole += (&a == &alternatives_.front() ? "" : "; ") + a.name + ", " + a.text;
+    for (auto& a : *alternatives_) {
+      whole += (&a == &alternatives_->front() ? "" : "; ") + a.name + ", " + a.text;
       described.push_back(
           {a.name, prefix_, [maker = a.maker.get()](ParamTable& table) { maker->describe(table); }});
     }
@@ -347,21 +348,33 @@ class PolicyChoice {
     ~Alternative() = default;
   };
 
+  using Alternatives = std::vector<Alternative>;
+
+  static std::shared_ptr<Alternatives> const& built_in() {
+    static auto const all = [] {
+      auto alternatives = std::make_shared<Alternatives>();
+      auto known = I::known();
+      for (auto& e : known.entries())
+        alternatives->push_back({std::move(e.name), std::move(e.text), std::move(e.maker)});
+      return alternatives;
+    }();
+    return all;
+  }
   Alternative const* find(std::string_view name) const {
-    for (auto const& a : alternatives_)
+    for (auto const& a : *alternatives_)
       if (a.name == name) return &a;
     return nullptr;
   }
   PolicyMaker<I> const* maker() const { return find(chosen_)->maker.get(); }
   std::string names() const {
     std::string list = "one of: ";
-    for (auto const& a : alternatives_) list += (&a == &alternatives_.front() ? "" : ", ") + a.name;
+    for (auto const& a : *alternatives_) list += (&a == &alternatives_->front() ? "" : ", ") + a.name;
     return list;
   }
 
   std::string chosen_;
   std::string prefix_;  // of the sections of the implementations' parameters
-  std::vector<Alternative> alternatives_;
+  std::shared_ptr<Alternatives> alternatives_;
   bool adopted_ = false;  // those from outside the project
 };
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "farfault/engine/time.hpp"
@@ -19,21 +20,23 @@ namespace farfault {
 
 enum class StatKind : std::uint8_t { counter, level, histogram };
 
+// Its texts are literals: a large machine describes the same ones for each of many components.
 struct StatInfo {
-  std::string name;  // "hits": also the name of the dataset
-  std::string unit;  // "count", "ps", "bytes"
-  std::string text;  // one sentence
+  std::string_view name;  // "hits": also the name of the dataset
+  std::string_view unit;  // "count", "ps", "bytes"
+  std::string_view text;  // one sentence
   StatKind kind = StatKind::counter;
   std::uint32_t bins = 1;  // values a sample holds: 1, except for histograms
 };
+static_assert(std::is_trivially_copyable_v<StatInfo>, "copied for each component of a machine");
 
 // One statistic of a State: its description and how to read its value. A histogram has `bins` of them, and
 // `histogram` in place of `value`; its unit is that of the values that it counts.
 template <class State>
 struct Stat {
-  char const* name;
-  char const* unit;
-  char const* text;
+  std::string_view name;
+  std::string_view unit;
+  std::string_view text;
   StatKind kind;
   std::uint64_t (*value)(State const&);
   std::uint32_t bins = 1;

@@ -3,10 +3,10 @@
 // Guarantees:
 // - Everything goes to "<path>.partial" and is renamed over <path> by finish(); <path> is never touched
 //   before that. A link named "<path>.partial" is refused, and so is a <path> that is no regular file.
-// - Between flushes the file does not change; a process killed at any moment leaves "<path>.partial" readable
-// as it was
-//   at the last flush. Space of replaced chunks is reused only after the flush that made it unreachable.
-// - Appending is a copy into memory; a flush happens by itself when kBufferBytes have gathered.
+// - A process killed at any moment between flushes leaves "<path>.partial" as it was at the last one, to a
+//   reader. Space of replaced chunks is reused only after the flush that made it unreachable.
+// - Appending is a copy into memory. Once kBufferBytes have gathered, chunks that are complete are written,
+//   where nothing refers to them until the next flush. Whoever appends flushes as often as a loss asks for.
 // - Equal calls give equal bytes: no timestamps, no addresses, no order but that of the calls.
 // - A failed write (a full disk) is thrown as RunError once; after it every call but the destructor throws
 // RunError

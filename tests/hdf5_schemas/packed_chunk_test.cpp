@@ -1,0 +1,80 @@
+// What HDF5 reads back of chunks that it has not packed itself.
+#include "packed_chunk.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <numeric>
+
+#include "rows.hpp"
+#include "scratch.hpp"
+
+using namespace farfault;
+using namespace farfault::results;
+
+namespace {
+
+std::vector<std::byte> numbered(std::size_t bytes) {
+  std::vector<std::byte> all(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) all[i] = static_cast<std::byte>(i * 7 + i / 256);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("bytes are shuffled as HDF5 does, of any number of values of any width") {
+  for (std::size_t const width : {1, 3, 8, 32})
+    for (std::size_t const count : {0, 1, 7, 8, 9, 64, 1000}) {
+      auto const values = numbered(count * width);
+      std::vector<std::byte> out(values.size()), expected;
+      for (std::size_t byte = 0; byte < width; ++byte)
+        for (std::size_t i = 0; i < count; ++i) expected.push_back(values[i * width + byte]);
+      shuffle_bytes(values, width, out);
+      CAPTURE(width);
+      CAPTURE(count);
+      CHECK(out == expected);
+    }
+}
+
+TEST_CASE("rows of any shape come back as they were written, whenever they were flushed") {
+  Scratch dir;
+  quiet();
+  Handle const file(H5Fcreate((dir / "a.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), "no file");
+  // Chunks that hold many rows, one, a piece of one; and the same with bins.
+  std::vector<std::vector<hsize_t>> const shapes{{},     {3},      {64},      {8192},
+                                                 {8193}, {20'000}, {700, 24}, {3, 9000}};
+  for (auto const& shape : shapes)
+    for (std::uint64_t const flush_after : {1, 5, 1000}) {
+      auto const width = std::accumulate(shape.begin(), shape.end(), hsize_t{1}, std::multiplies<>{});
+      auto const rows = 1 + 200'000 / width;
+      auto const name =
+          std::to_string(width) + "_" + std::to_string(shape.size()) + "_" + std::to_string(flush_after);
+      std::vector<std::uint64_t> values(rows * width);
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = i / width % 3 == 0 ? 5 : i * i;
+      RowDataset dataset(file, name, Element::u64, shape, std::nullopt, {"1", "of a test"});
+      for (std::uint64_t row = 0; row < rows;) {
+        auto const n = std::min<std::uint64_t>(1 + row % 4, rows - row);
+        dataset.append(n, values.data() + row * width);
+        row += n;
+        if (row % flush_after == 0) dataset.write_tail();
+      }
+      dataset.write_tail();
+      std::vector<std::uint64_t> back(values.size());
+      CAPTURE(name);
+      REQUIRE(H5Dread(dataset.get(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, back.data()) >= 0);
+      CHECK(back == values);
+    }
+}
+
+TEST_CASE("a chunk that equals the one before it is packed alike, and another one is not") {
+  PackedChunk chunk;
+  auto const a = numbered(65536), b = std::vector<std::byte>(65536);
+  auto const pack = [&](auto const& bytes) {
+    auto const packed = chunk.pack(bytes, 8);
+    return std::vector<std::byte>(packed.begin(), packed.end());
+  };
+  auto const first = pack(a);
+  CHECK(pack(a) == first);
+  CHECK(pack(b) != first);
+  CHECK(pack(a) == first);
+}
