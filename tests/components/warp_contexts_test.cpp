@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <bit>
+#include <map>
 #include <random>
 #include <set>
 #include <vector>
@@ -278,4 +279,75 @@ TEST_CASE(
   CHECK(issued == kBlocks * kWarps * kSteps);
   CHECK(w.waiting().live == 0);
   CHECK(w.free_slots() == 8);
+}
+
+TEST_CASE("warp contexts: the earliest time is that of the first warp, however they wake, leave and end") {
+  WarpContexts w(16, 64, 32);
+  std::mt19937 random(11);
+  std::map<std::uint32_t, Time> timed;  // by slot
+  std::set<std::uint32_t> ready;
+  std::vector<std::uint32_t> here, away;
+  auto now = Time{};
+  auto const timed_at = [&](Time at) { return [&, at](std::uint32_t slot) { timed[slot] = at; }; };
+  auto const some = [&](std::vector<std::uint32_t>& of) {
+    auto const i = random() % of.size();
+    auto const b = of[i];
+    of.erase(of.begin() + static_cast<std::ptrdiff_t>(i));
+    return b;
+  };
+  auto const clear_slot = [&](std::uint32_t slot) {
+    timed.erase(slot);
+    ready.erase(slot);
+  };
+  bool equal = true;
+  for (int step = 0; step < 20'000; ++step) {
+    now += Duration{random() % 3};
+    std::vector<std::uint32_t> slots;  // with a warp
+    for (std::uint32_t slot = 0; slot < 16; ++slot)
+      if (w.in_slot(slot) != WarpContexts::kNone) slots.push_back(slot);
+    auto const choice = random() % 16;
+    if (choice == 0 && w.free_slots() >= 2 && here.size() + away.size() < 30) {
+      here.push_back(w.start(1, 0, 2, now, timed_at(now)));
+    } else if (choice == 1 && !here.empty()) {
+      auto const b = some(here);
+      for (auto const slot : slots)
+        if (w[w.in_slot(slot)].block_context == b) clear_slot(slot);
+      w.leave(b);
+      away.push_back(b);
+    } else if (choice == 2 && !away.empty() && w.free_slots() >= 2) {
+      auto const b = some(away);
+      w.come_back(b, now, [](std::uint32_t) {});
+      for (std::uint32_t slot = 0; slot < 16; ++slot)
+        if (auto const c = w.in_slot(slot); c != WarpContexts::kNone && w[c].block_context == b)
+          timed[slot] = std::max(w[c].ready_at, now);
+      here.push_back(b);
+    } else if (choice == 3 && !slots.empty()) {
+      auto const slot = slots[random() % slots.size()];
+      auto const c = w.in_slot(slot);
+      auto const b = w[c].block_context;
+      clear_slot(slot);
+      if (w.end(c, now)) std::erase(here, b);
+    } else if (choice < 11 && !slots.empty()) {
+      auto const slot = slots[random() % slots.size()];
+      auto const at = now + Duration{random() % 50};
+      w.wake(w.in_slot(slot), at);
+      timed[slot] = at;
+    } else if (random() % 4 == 0) {
+      w.ready(now);
+      for (auto const& [slot, at] : std::map(timed))
+        if (at <= now) {
+          timed.erase(slot);
+          ready.insert(slot);
+        }
+      for (auto const slot : std::set(ready))
+        if (random() % 2 == 0) {
+          w.take(slot);
+          ready.erase(slot);
+        }
+    }
+    auto first = ready.empty() ? Time::max() : now;
+    for (auto const& [slot, at] : timed) first = std::min(first, at);
+    equal = equal && w.earliest(now) == first;
+  }
+  CHECK(equal);
 }

@@ -200,8 +200,8 @@ class WarpContexts {
   Waiting waiting() const;
 
   auto members() {
-    return std::tie(idle_, ready_, timed_, first_timed_, load_store_wait_, scalar_wait_, in_slot_, warps_, free_, blocks_,
-                    faulted_);
+    return std::tie(idle_, ready_, timed_, first_timed_, load_store_wait_, scalar_wait_, in_slot_, warps_,
+                    free_, blocks_, faulted_);
   }
 
  private:
