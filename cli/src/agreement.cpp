@@ -123,8 +123,8 @@ namespace {
 std::vector<Fact> facts_of_options(RunOptions const& options) {
   auto const time = [](auto const& t) { return t ? to_text(*t) : std::string("none"); };
   auto const until = options.until ? std::optional(options.until->time_since_epoch()) : std::nullopt;
-  std::string partitions = "split";
-  for (auto const* word : {"one", "device"})
+  std::string partitions = "auto";
+  for (auto const* word : {"one", "device", "split"})
     if (granularity(word) == options.partitions) partitions = word;
   return {{"--output", or_none(options.output), ""},
           {"--until", time(until), ""},

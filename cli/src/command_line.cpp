@@ -170,8 +170,8 @@ class Program {
     c->add_option("--until", until_, "Stop at this simulated time")->type_name("TIME");
     c->add_option(
          "--partitions", partitions_,
-         "How finely the model is divided: one, device (each GPU, CPU and switch) or split (GPUs too); "
-         "it never shows in a result")
+         "How finely the model is divided: one, device (each GPU, CPU and switch), split (GPUs too), or auto "
+         "(split where there are more threads than GPUs, else device); it never shows in a result")
         ->type_name("HOW")
         ->capture_default_str();
     c->add_option("--profile", run_.profile, "Result of an earlier run, whose loads place devices on ranks")
@@ -292,7 +292,7 @@ class Program {
   std::string until_;
   std::string checkpoint_every_;
   std::string progress_ = "auto";
-  std::string partitions_ = "device";
+  std::string partitions_ = "auto";
   std::string section_, file_, other_;
   std::vector<std::string> sets_;
   bool json_ = false;

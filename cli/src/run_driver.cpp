@@ -48,14 +48,14 @@ std::uint32_t RunDriver::threads(RunOptions const& options) {
   return options.threads.value_or(default_threads());
 }
 
-RunDriver::RunDriver(RunOptions const& options, Transport& transport, Model& model, std::ostream& out,
-                     std::ostream& err)
+RunDriver::RunDriver(RunOptions const& options, topologies::Granularity partitions, Transport& transport,
+                     Model& model, std::ostream& out, std::ostream& err)
     : options_(options),
       out_(out),
       err_(err),
       transport_(transport),
       model_(model),
-      placement_(model.assembly->placement(options.partitions, transport.ranks(),
+      placement_(model.assembly->placement(partitions, transport.ranks(),
                                            options.profile.empty()
                                                ? std::vector<std::uint64_t>{}
                                                : results::read_engine(options.profile, "node_messages"))),

@@ -23,8 +23,8 @@ namespace farfault::cli {
 
 class RunDriver {
  public:
-  RunDriver(RunOptions const& options, Transport& transport, Model& model, std::ostream& out,
-            std::ostream& err);
+  RunDriver(RunOptions const& options, topologies::Granularity partitions, Transport& transport, Model& model,
+            std::ostream& out, std::ostream& err);
 
   // What must be equal on all ranks before execute(): the components, where they run, and the state to
   // resume.

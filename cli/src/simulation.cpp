@@ -40,11 +40,18 @@ void WorkloadChoice::describe(ParamTable& t) {
   program.describe(t);
 }
 
-topologies::Granularity granularity(std::string_view word) {
+std::optional<topologies::Granularity> granularity(std::string_view word) {
+  if (word == "auto") return std::nullopt;
   if (word == "one") return topologies::Granularity::one;
   if (word == "device") return topologies::Granularity::device;
   if (word == "split") return topologies::Granularity::split_gpu;
-  throw UserError("--partitions '" + std::string(word) + "' is not one of: one, device, split");
+  throw UserError("--partitions '" + std::string(word) + "' is not one of: auto, one, device, split");
+}
+
+topologies::Granularity granularity_for(RunOptions const& options, std::size_t gpus, std::uint64_t threads) {
+  if (options.partitions) return *options.partitions;
+  bool const split = threads > gpus && !options.critical_path;
+  return split ? topologies::Granularity::split_gpu : topologies::Granularity::device;
 }
 
 namespace {
@@ -127,10 +134,12 @@ int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
   if (!agree(*transport, facts)) return another_says_why();
   tell(workloads_line(*model, transport->ranks(), RunDriver::threads(options)));
 
+  auto const all_threads = transport->sum(RunDriver::threads(options));
   std::optional<RunDriver> driver;
   if (!together(*transport, [&] {
         model->assemble();
-        driver.emplace(options, *transport, *model, out, err);
+        auto const partitions = granularity_for(options, model->assembly->gpus(), all_threads);
+        driver.emplace(options, partitions, *transport, *model, out, err);
       }))
     return another_says_why();
   if (!agree(*transport, driver->facts())) return another_says_why();

@@ -49,11 +49,11 @@ struct RunOptions {
   std::string command_line;  // as the user could write it in a shell
   std::optional<std::uint32_t> threads;
   std::optional<Time> until;
-  std::string checkpoint;                    // file to write; empty: none
-  std::optional<Duration> checkpoint_every;  // simulated time
-  std::optional<double> checkpoint_minutes;  // wall-clock time
-  std::string resume;                        // checkpoint to continue from
-  topologies::Granularity partitions = topologies::Granularity::device;
+  std::string checkpoint;                             // file to write; empty: none
+  std::optional<Duration> checkpoint_every;           // simulated time
+  std::optional<double> checkpoint_minutes;           // wall-clock time
+  std::string resume;                                 // checkpoint to continue from
+  std::optional<topologies::Granularity> partitions;  // none: as fit the threads
   std::string profile;         // result of an earlier run, whose loads place devices on ranks
   bool critical_path = false;  // record it; runs on one thread
   bool bind_threads = false;   // to cores
@@ -62,8 +62,10 @@ struct RunOptions {
   Extensions extensions;
 };
 
-// "one", "device" or "split"; throws UserError for anything else.
-topologies::Granularity granularity(std::string_view word);
+// Of "one", "device" or "split"; none of "auto"; throws UserError for anything else.
+std::optional<topologies::Granularity> granularity(std::string_view word);
+// Where nothing is asked for: GPUs are split when there are more threads, of all ranks, than GPUs.
+topologies::Granularity granularity_for(RunOptions const& options, std::size_t gpus, std::uint64_t threads);
 
 int run(RunOptions const& options, std::ostream& out, std::ostream& err);
 
