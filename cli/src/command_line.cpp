@@ -171,7 +171,7 @@ class Program {
     c->add_option(
          "--partitions", partitions_,
          "How finely the model is divided: one, device (each GPU, CPU and switch), split (GPUs too), or auto "
-         "(split where there are more threads than GPUs, else device); it never shows in a result")
+         "(split where ranks of several threads have one GPU each, else device); it never shows in a result")
         ->type_name("HOW")
         ->capture_default_str();
     c->add_option("--profile", run_.profile, "Result of an earlier run, whose loads place devices on ranks")

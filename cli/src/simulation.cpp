@@ -48,9 +48,10 @@ std::optional<topologies::Granularity> granularity(std::string_view word) {
   throw UserError("--partitions '" + std::string(word) + "' is not one of: auto, one, device, split");
 }
 
-topologies::Granularity granularity_for(RunOptions const& options, std::size_t gpus, std::uint64_t threads) {
+topologies::Granularity granularity_for(RunOptions const& options, std::uint32_t gpus, std::uint32_t ranks,
+                                        std::uint64_t threads_of_rank) {
   if (options.partitions) return *options.partitions;
-  bool const split = threads > gpus && !options.critical_path;
+  bool const split = gpus <= ranks && threads_of_rank > 1 && !options.critical_path;
   return split ? topologies::Granularity::split_gpu : topologies::Granularity::device;
 }
 
@@ -134,11 +135,12 @@ int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
   if (!agree(*transport, facts)) return another_says_why();
   tell(workloads_line(*model, transport->ranks(), RunDriver::threads(options)));
 
-  auto const all_threads = transport->sum(RunDriver::threads(options));
+  auto const threads = transport->max(RunDriver::threads(options));
   std::optional<RunDriver> driver;
   if (!together(*transport, [&] {
         model->assemble();
-        auto const partitions = granularity_for(options, model->assembly->gpus(), all_threads);
+        auto const partitions =
+            granularity_for(options, model->assembly->gpus(), transport->ranks(), threads);
         driver.emplace(options, partitions, *transport, *model, out, err);
       }))
     return another_says_why();

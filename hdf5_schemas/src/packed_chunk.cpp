@@ -60,6 +60,7 @@ void shuffle_bytes(std::span<std::byte const> values, std::size_t value_bytes, s
 std::span<std::byte const> PackedChunk::pack(std::span<std::byte const> chunk, std::size_t value_bytes) {
   auto const size = chunk.size();
   if (size == last_.size() && std::memcmp(chunk.data(), last_.data(), size) == 0) return packed_;
+  ++compressed_;
   last_.assign(chunk.begin(), chunk.end());
   auto bytes = ::compressBound(size);
   auto const shuffled = std::make_unique_for_overwrite<std::byte[]>(size);

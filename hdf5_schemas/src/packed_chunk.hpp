@@ -1,10 +1,11 @@
 // A chunk as HDF5's filters leave it, shuffled and deflated (layout.hpp), for H5Dwrite_chunk.
 //
 // Most counters of a large machine stand still from one sample to the next: a chunk that equals the one
-// before it is not compressed again.
+// packed before it is not compressed again.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -14,8 +15,11 @@ class PackedChunk {
  public:
   // `value_bytes`: of one value; chunks hold whole ones. The bytes returned are valid until the next call.
   std::span<std::byte const> pack(std::span<std::byte const> chunk, std::size_t value_bytes);
+  // How many were compressed, of all.
+  static std::uint64_t compressed() { return compressed_; }
 
  private:
+  static inline std::uint64_t compressed_ = 0;
   std::vector<std::byte> last_, packed_;
 };
 

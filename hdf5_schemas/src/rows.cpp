@@ -114,7 +114,11 @@ void RowDataset::write_chunks(std::uint64_t rows, std::byte const* data) {
   std::vector<hsize_t> at(shape_.size(), 0);
   at[0] = rows_;
   extend(rows);
-  while (at[0] < rows_) {
+  std::size_t pieces = 1;
+  for (std::size_t axis = 1; axis < at.size(); ++axis)
+    pieces *= (shape_[axis] + chunk_[axis] - 1) / chunk_[axis];
+  packed_.resize(pieces);
+  for (std::size_t piece = 0; at[0] < rows_; piece = (piece + 1) % pieces) {
     auto bytes = value_bytes * chunk_[0];
     for (std::size_t axis = 1; axis < at.size(); ++axis)
       bytes *= std::min(chunk_[axis], shape_[axis] - at[axis]);
@@ -124,7 +128,7 @@ void RowDataset::write_chunks(std::uint64_t rows, std::byte const* data) {
       std::ranges::copy(chunk, padded.begin());
       chunk = padded;
     }
-    auto const packed = packed_.pack(chunk, value_bytes);
+    auto const packed = packed_[piece].pack(chunk, value_bytes);
     check(H5Dwrite_chunk(dataset_, H5P_DEFAULT, 0, at.data(), packed.size(), packed.data()),
           "cannot write a chunk");
     data += bytes;

@@ -57,11 +57,11 @@ class RowDataset {
   bool grows_ = true;
   std::size_t width_ = 0;  // of a text
   std::size_t row_bytes_ = 0;
-  std::uint64_t rows_ = 0;          // written
-  std::vector<std::byte> waiting_;  // rows of a chunk that is not complete
-  PackedChunk packed_;
-  std::uint64_t tail_row_ = 0;  // where the incomplete last chunks begin
-  std::vector<Block> tail_;     // and where they lie in the file
+  std::uint64_t rows_ = 0;           // written
+  std::vector<std::byte> waiting_;   // rows of a chunk that is not complete
+  std::vector<PackedChunk> packed_;  // by piece of a row, where a chunk holds no whole one
+  std::uint64_t tail_row_ = 0;       // where the incomplete last chunks begin
+  std::vector<Block> tail_;          // and where they lie in the file
 };
 
 }  // namespace farfault::results

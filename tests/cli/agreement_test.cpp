@@ -94,18 +94,19 @@ TEST_CASE("every parameter, every option that shapes the run and the workload ar
   }
 }
 
-TEST_CASE("GPUs are split where there are more threads than GPUs, unless something else is asked for") {
+TEST_CASE("GPUs are split where ranks of several threads have one each, unless something else is asked for") {
   using topologies::Granularity;
   RunOptions options;
-  CHECK(granularity_for(options, 1, 1) == Granularity::device);
-  CHECK(granularity_for(options, 1, 2) == Granularity::split_gpu);
-  CHECK(granularity_for(options, 4, 4) == Granularity::device);
-  CHECK(granularity_for(options, 4, 5) == Granularity::split_gpu);
+  CHECK(granularity_for(options, 1, 1, 1) == Granularity::device);
+  CHECK(granularity_for(options, 1, 1, 2) == Granularity::split_gpu);
+  CHECK(granularity_for(options, 2, 1, 2) == Granularity::device);
+  CHECK(granularity_for(options, 2, 2, 2) == Granularity::split_gpu);
+  CHECK(granularity_for(options, 2, 4, 1) == Granularity::device);
   options.critical_path = true;  // its bound is that of devices
-  CHECK(granularity_for(options, 1, 8) == Granularity::device);
+  CHECK(granularity_for(options, 1, 1, 8) == Granularity::device);
   for (auto const* word : {"one", "device", "split"}) {
     options.partitions = granularity(word);
-    CHECK(granularity_for(options, 2, 2) == granularity_for(options, 1, 64));
+    CHECK(granularity_for(options, 2, 1, 2) == granularity_for(options, 1, 1, 64));
   }
   CHECK_FALSE(granularity("auto").has_value());
 }

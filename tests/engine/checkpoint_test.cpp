@@ -130,7 +130,7 @@ TEST_CASE("a checkpoint of another format version is refused by its number") {
   auto bytes = slurp(path);
   bytes[8] = 77;
   spill(path, bytes);
-  CHECK(verdict(path) == "checkpoint " + path + " has format version 77; this program reads 2");
+  CHECK(verdict(path) == "checkpoint " + path + " has format version 77; this program reads 3");
 }
 
 TEST_CASE("what is no checkpoint is refused without reading it") {

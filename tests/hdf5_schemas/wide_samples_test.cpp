@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "farfault/results/reader.hpp"
+#include "packed_chunk.hpp"
 #include "sample.hpp"
 #include "scratch.hpp"
 
@@ -66,6 +67,22 @@ TEST_CASE("a chunk is written when it is complete, and not before, however many 
   auto const written = bytes_written() - before;
   CHECK(written > kRandom);
   CHECK(written < 2 * kRandom + 352 * kChunks);
+}
+
+TEST_CASE("values that stand still are compressed once, however many chunks a row of them has") {
+  auto h = header();
+  h.series.resize(1);
+  std::vector<std::uint64_t> still(kSms);
+  for (std::size_t i = 0; i < kSms; ++i) still[i] = i * 6364136223846793005;  // no two chunks are equal
+  Scratch dir;
+  ResultWriter writer(dir / "a.h5", h);
+  auto const packed = PackedChunk::compressed();
+  for (std::int64_t i = 0; i < 20; ++i) writer.append_sample(Time{Duration{i}}, still);
+  writer.flush();
+  constexpr auto kChunksOfRow = (kSms * 8 + (64 << 10) - 1) / (64 << 10);
+  auto const times = PackedChunk::compressed() - packed;
+  CHECK(times >= kChunksOfRow);
+  CHECK(times <= kChunksOfRow + 1);
 }
 
 TEST_CASE("what fills the buffer of a run that is killed leaves the last flush as it was") {

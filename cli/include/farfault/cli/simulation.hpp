@@ -64,8 +64,10 @@ struct RunOptions {
 
 // Of "one", "device" or "split"; none of "auto"; throws UserError for anything else.
 std::optional<topologies::Granularity> granularity(std::string_view word);
-// Where nothing is asked for: GPUs are split when there are more threads, of all ranks, than GPUs.
-topologies::Granularity granularity_for(RunOptions const& options, std::size_t gpus, std::uint64_t threads);
+// Where nothing is asked for: split, where ranks of several threads have one GPU each. With more, whole ones
+// gain more (bench/README.md).
+topologies::Granularity granularity_for(RunOptions const& options, std::uint32_t gpus, std::uint32_t ranks,
+                                        std::uint64_t threads_of_rank);
 
 int run(RunOptions const& options, std::ostream& out, std::ostream& err);
 

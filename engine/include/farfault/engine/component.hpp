@@ -164,7 +164,7 @@ class Context {
     FF_CHECK(extra >= Duration::zero(), component_.path() + ": a negative delay would break the lookahead");
     auto& e = lane_.send(when, component_.sequence_++, to, from);
     constexpr auto used = std::is_empty_v<M> ? 0 : sizeof(M);
-    // Not memcpy: that would make the message first, and read it in pieces other than those written.
+    // memcpy would build the message on the stack and reload it in wider pieces, which waits for the stores.
     if constexpr (used != 0) ::new (e.payload.data()) M(message);
     if constexpr (used != kPayloadBytes) std::memset(e.payload.data() + used, 0, kPayloadBytes - used);
   }

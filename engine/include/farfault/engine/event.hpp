@@ -37,7 +37,7 @@ struct alignas(64) Event {
   PortId from;
   std::array<std::byte, kPayloadBytes> payload;
 
-  // What was sent.
+  // What was sent: M is the type of the port that receives it.
   template <Message M>
   M const& message() const {
     return *std::launder(reinterpret_cast<M const*>(payload.data()));

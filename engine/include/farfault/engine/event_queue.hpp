@@ -1,8 +1,8 @@
 // The pending events of one partition, in the engine's order.
 //
 // Structure: a hierarchical wheel of bins, each one window of time wide, 1,024 bins a level. Events are
-// appended to their bin unsorted; when a window opens, a few events are sorted in place, of more 8-byte keys:
-// of time and port at once, or of very many by the time within the window first (counting sort).
+// appended to their bin unsorted. When a window opens, up to 8 events are compared themselves; up to 128 are
+// sorted by one key of time, port and number; more by the time first (counting sort), then by port.
 // What is scheduled inside the open window goes to a small heap beside it. Guarantees: pop order is exactly
 // precedes(); no allocation once the pool has grown to the largest number of pending events; any time not
 // before the last popped event may be pushed, in any order. Not thread-safe. Cost: one append and one 64-byte
@@ -24,11 +24,11 @@ class EventQueue {
  public:
   static constexpr Time kNever = Time::max();
 
-  // The window is the largest power of two of picoseconds not above `lookahead` (at most 2^20): with every
-  // delay at least that long, nothing is ever scheduled inside the open window.
+  // The window is the largest power of two of picoseconds not above `lookahead` (2 to 2^20): with every delay
+  // at least that long, nothing is ever scheduled inside the open window.
   explicit EventQueue(Duration lookahead = 1us);
-  // A window is a cycle of this clock (at most 2^20 ps): where most events lie at its edges, most windows
-  // have events of one instant.
+  // A window is a cycle of this clock (2 to 2^20 ps): where most events lie at its edges, most windows have
+  // events of one instant. What is sent for the open window's own cycle goes to the heap.
   explicit EventQueue(Clock cycle);
 
   void push(Event const& e) { place(e.when, e.sequence, e.to, e.from).payload = e.payload; }
@@ -106,7 +106,7 @@ class EventQueue {
   Event& at(std::uint32_t i) { return chunk(i >> kChunkBits)[i & (kChunk - 1)]; }
   Event const& at(std::uint32_t i) const { return chunk(i >> kChunkBits)[i & (kChunk - 1)]; }
 
-  // Exact for some hours of simulated time; after that an edge may count to the window before.
+  // Exact for some hours of simulated time; after that what lies just before an edge may count to its window.
   std::uint64_t window_of(Time when) const {
     __extension__ using Wide = unsigned __int128;
     auto const ps = static_cast<std::uint64_t>(picoseconds(when)) + before_edge_;

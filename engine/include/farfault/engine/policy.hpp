@@ -223,7 +223,8 @@ inline Policies policies() {
   return {};
 }
 
-// An object of the implementation that was chosen, in a component's State. Its choice must outlive it.
+// An object of the implementation that was chosen, in a component's State. Its choice, or a
+// copy of that, must outlive it, and is not described again.
 template <class I>
 class Policy final : public StatSource {
  public:
@@ -292,7 +293,7 @@ class PolicyChoice {
   std::string const& name() const { return chosen_; }
   // Where the parameters of the chosen one are, within the section of the choice.
   std::string section() const { return prefix_ + chosen_; }
-  // A copy that has chosen another one, with its default parameters.
+  // Chooses another one, with its default parameters.
   PolicyChoice& choose(std::string_view name) {
     if (find(name) == nullptr) throw UserError("'" + shown(name) + "' is not " + names());
     chosen_ = name;

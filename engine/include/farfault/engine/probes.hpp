@@ -31,7 +31,8 @@ struct StatInfo {
 static_assert(std::is_trivially_copyable_v<StatInfo>, "copied for each component of a machine");
 
 // One statistic of a State: its description and how to read its value. A histogram has `bins` of them, and
-// `histogram` in place of `value`; its unit is that of the values that it counts.
+// `histogram` in place of `value`; its unit is that of the values that it counts. Its texts are literals:
+// they outlive every result.
 template <class State>
 struct Stat {
   std::string_view name;

@@ -9,9 +9,8 @@
 //   where nothing refers to them until the next flush. Whoever appends flushes as often as a loss asks for.
 // - Equal calls give equal bytes: no timestamps, no addresses, no order but that of the calls.
 // - A failed write (a full disk) is thrown as RunError once; after it every call but the destructor throws
-// RunError
-//   again and "<path>.partial" keeps its last flush. The destructor never throws: it leaves "<path>.partial"
-//   behind.
+//   RunError again and "<path>.partial" keeps its last flush. The destructor never throws: it leaves
+//   "<path>.partial" behind.
 // Errors: UserError at construction when the path cannot be written, is written by another run, or (resume)
 // when the earlier file does not fit; RunError afterwards. Not thread-safe. In a run of several ranks only
 // rank 0 has one.
