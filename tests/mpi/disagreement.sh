@@ -103,7 +103,7 @@ prepare
 more="--until 1us"
 refused "an option" "--until = 1 us where rank 0 has none"
 more="--partitions split"
-refused "the division of the model" "--partitions = split where rank 0 has device"
+refused "the division of the model" "--partitions = split where rank 0 has auto"
 more=
 
 prepare
