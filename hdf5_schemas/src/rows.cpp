@@ -72,8 +72,8 @@ void RowDataset::append(std::span<std::string const> texts) {
 }
 
 void RowDataset::add(std::uint64_t rows, std::byte const* data) {
-  if (!grows_) return write(rows, data);
-  auto const waiting = row_bytes_ == 0 ? 0 : waiting_.size() / row_bytes_;
+  if (!grows_ || row_bytes_ == 0) return write(rows, data);
+  auto const waiting = waiting_.size() / row_bytes_;
   auto const there_are = rows_ + waiting;
   auto const complete = (there_are + rows) / chunk_[0] * chunk_[0];
   auto const* const end = data + rows * row_bytes_;

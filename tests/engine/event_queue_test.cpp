@@ -157,6 +157,22 @@ TEST_CASE("the queue pops in order what comes at the edges of its clock and just
   }
 }
 
+TEST_CASE("many events of one window pop in order, wherever in the window they lie") {
+  for (std::int64_t const step : {1, 3, 256, 1024, 65536}) {
+    CAPTURE(step);
+    EventQueue q{Duration{1'000'000}};
+    std::vector<Event> reference;
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+      auto const at = (std::int64_t{1} << 30) + static_cast<std::int64_t>(i * 7919 % 5) * step;
+      reference.push_back(event(at, static_cast<PortId>(i * 31 % 17), static_cast<PortId>(i % 3), i));
+      q.push(reference.back());
+    }
+    std::sort(reference.begin(), reference.end(), precedes);
+    auto const popped = take(q, EventQueue::kNever);
+    CHECK(std::equal(popped.begin(), popped.end(), reference.begin(), reference.end(), same));
+  }
+}
+
 TEST_CASE("draining hands out every pending event once and leaves a usable queue") {
   EventQueue q(1ns);
   for (std::uint64_t i = 0; i < 1000; ++i) q.push(event(static_cast<std::int64_t>(i * i * 37), 0, 0, i));
