@@ -310,7 +310,7 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
     std::uint8_t far = 0;    // to another partition's slice
 
     Train train() const { return train_between(first, last, lines - 1); }
-    // Of one line, for now. Field by field: a whole Run would be made first and then copied in wider pieces,
+    // Begins with one line. Field by field: a whole Run would be made first and then copied in wider pieces,
     // which has to wait for every store before it.
     void begin(PhysAddr a, Access kind, Time at, std::uint32_t its_tag, std::uint16_t where) {
       address = a;
