@@ -48,7 +48,7 @@ class Wheel {
           ++next.sequence;
           queue_.push(next);
         },
-        [](PortId) {});
+        [](PortId) {}, [](PortId) {});
   }
 
  private:

@@ -1,6 +1,8 @@
 #include "farfault/engine/event_queue.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <new>
 #include <utility>
 
 namespace farfault {
@@ -52,7 +54,13 @@ void EventQueue::make_bins(unsigned window_bits) {
   window_bits_ = window_bits;
   auto const last = window_of(Time::max());
   auto const levels = (static_cast<unsigned>(std::bit_width(last)) + kBinBits - 1) / kBinBits;
-  bins_.resize(std::size_t{levels} * kBins);
+  auto const bins = std::size_t{levels} * kBins;
+  auto room = (bins + 1) * sizeof(Bin);
+  void* memory = std::calloc(room, 1);
+  if (memory == nullptr) throw std::bad_alloc();
+  void* aligned = memory;
+  std::align(alignof(Bin), bins * sizeof(Bin), aligned, room);
+  bins_ = {static_cast<Bin*>(aligned), FreeBins{memory}};
   filled_.resize(levels);
   counts_.resize(std::size_t{1} << ((window_bits + 1) / 2));
   order_.resize(kFewEvents);
@@ -63,15 +71,15 @@ inline void EventQueue::add_chunk(std::uint32_t level_and_bin) {
   auto const b = level_and_bin & (kBins - 1);
   filled_[level_and_bin >> kBinBits][b / 64] |= std::uint64_t{1} << (b % 64);
   auto const taken = take_chunk();
-  before_[taken] = bin.last_chunk;
-  bin.last_chunk = taken;
+  before_[taken] = bin.last_chunk();
+  bin.after_last_chunk = taken + 1;
   bin.next = chunk(taken);
 }
 
 inline Event& EventQueue::append(std::uint32_t level_and_bin, Time when) {
   auto& bin = bins_[level_and_bin];
   if (bin.full()) add_chunk(level_and_bin);
-  if (when < bin.earliest) bin.earliest = when;
+  bin.has(when);
   return *bin.next++;
 }
 
@@ -166,7 +174,7 @@ inline std::uint32_t EventQueue::first_bin() const {
 
 Time EventQueue::first_binned() const {
   auto const first = first_bin();
-  return first == kNone ? kNever : bins_[first].earliest;
+  return first == kNone ? kNever : bins_[first].earliest();
 }
 
 // By comparing the events themselves: most windows have one event, or a few.
@@ -186,12 +194,12 @@ bool EventQueue::open_next(Time horizon) {
   close_window();
   auto const first = first_bin();
   if (first == kNone) return false;
-  if (bins_[first].earliest >= horizon) return false;
+  if (bins_[first].earliest() >= horizon) return false;
   auto open = take(first);
-  open_window_ = window_of(open.earliest);
+  open_window_ = window_of(open.earliest());
   if (first >= kBins) open = spread(open);
-  if (auto const n = open.used(); n <= kFewEvents && before_[open.last_chunk] == kNone) {
-    open_chunk_ = open.last_chunk;
+  if (auto const n = open.used(); n <= kFewEvents && before_[open.last_chunk()] == kNone) {
+    open_chunk_ = open.last_chunk();
     sort_few(open.next - n, n);
   } else {
     sort_window(open);
@@ -203,7 +211,7 @@ bool EventQueue::open_next(Time horizon) {
 EventQueue::Bin EventQueue::spread(Bin const& coarse) {
   auto const open_bin = static_cast<std::uint32_t>(open_window_) & (kBins - 1);
   auto used = coarse.used();
-  for (auto c = coarse.last_chunk; c != kNone; used = kChunk) {
+  for (auto c = coarse.last_chunk(); c != kNone; used = kChunk) {
     for (std::uint32_t i = 0; i < used; ++i) {
       auto const& e = chunk(c)[i];
       auto const window = window_of(e.when);
@@ -237,7 +245,7 @@ void EventQueue::sort_window(Bin const& bin) {
   keys_.clear();
   auto used = bin.used();
   std::size_t n = 0;
-  for (auto c = bin.last_chunk; c != kNone; c = before_[c], used = kChunk) {
+  for (auto c = bin.last_chunk(); c != kNone; c = before_[c], used = kChunk) {
     open_chunks_.push_back(c);
     n += used;
   }
@@ -255,7 +263,7 @@ void EventQueue::sort_one_key(Bin const& bin) {
   for (auto const c : open_chunks_) {
     auto const* const events = chunk(c);
     for (std::uint32_t i = 0; i < used; ++i) {
-      keys_.push_back(within_window(events[i], bin.earliest) << (32 + kOneKeyBits) |
+      keys_.push_back(within_window(events[i], bin.earliest()) << (32 + kOneKeyBits) |
                       std::uint64_t{events[i].to} << kOneKeyBits | unsorted_.size());
       unsorted_.push_back(events + i);
     }
@@ -288,7 +296,7 @@ void EventQueue::sort_times(Bin const& bin) {
   for (auto const c : open_chunks_) {
     auto const* const events = chunk(c);
     for (std::uint32_t i = 0; i < used; ++i) {
-      auto const time = within_window(events[i], bin.earliest);
+      auto const time = within_window(events[i], bin.earliest());
       times |= time;
       keys_.push_back(time << 32 | c << kChunkBits | i);
     }
@@ -343,7 +351,7 @@ void EventQueue::sort_one_port(std::size_t begin, std::size_t end) {
 
 std::uint64_t EventQueue::bytes_reserved() const {
   return slabs_.size() * (sizeof(Event) << kSlabBits) + before_.capacity() * 4 + free_chunks_.capacity() * 4 +
-         near_slots_.capacity() * sizeof(Event) + bins_.size() * sizeof(Bin) +
+         near_slots_.capacity() * sizeof(Event) + filled_.size() * kBins * sizeof(Bin) +
          (keys_.capacity() + spare_keys_.capacity() + order_.capacity() + unsorted_.capacity()) * 8;
 }
 

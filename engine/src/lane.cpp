@@ -38,6 +38,7 @@ std::uint64_t Lane::run(Time horizon, std::uint64_t limit) {
           receiver.handler(*receiver.component, *this, e);
         }
       },
+      [this](PortId to) { __builtin_prefetch(receivers_ + to); },
       [this](PortId to) {
         auto const* component = reinterpret_cast<char const*>(receivers_[to].component);
         __builtin_prefetch(component);

@@ -23,7 +23,7 @@ Event event(std::int64_t when, PortId to, PortId from, std::uint64_t sequence) {
 std::vector<Event> take(EventQueue& q, Time horizon, std::uint64_t limit = ~std::uint64_t{0}) {
   std::vector<Event> out;
   q.run(
-      horizon, limit, [&](Event const& e) { out.push_back(e); }, [](PortId) {});
+      horizon, limit, [&](Event const& e) { out.push_back(e); }, [](PortId) {}, [](PortId) {});
   return out;
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("the queue pops random loads exactly as a sorted list does") {
                                  child);
               }
             },
-            [](PortId) {});
+            [](PortId) {}, [](PortId) {});
         reference.erase(reference.begin(), reference.begin() + static_cast<std::ptrdiff_t>(popped));
         if (!reference.empty()) equal = equal && reference.front().when >= horizon;
         equal = equal && q.size() == reference.size();
@@ -151,7 +151,7 @@ TEST_CASE("the queue pops in order what comes at the edges of its clock and just
     q.run(
         EventQueue::kNever, ~std::uint64_t{0},
         [&](Event const& e) { equal = equal && popped < reference.size() && same(reference[popped++], e); },
-        [](PortId) {});
+        [](PortId) {}, [](PortId) {});
     CHECK(equal);
     CHECK(popped == reference.size());
   }

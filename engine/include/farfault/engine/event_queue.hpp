@@ -9,9 +9,11 @@
 // read per event, and one move more for every wheel level it has to come down.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -40,7 +42,7 @@ class EventQueue {
     if (window <= open_window_ || (window ^ open_window_) >= kBins || bin.full())
       return place_elsewhere(when, sequence, to, from);
     ++size_;
-    if (when < bin.earliest) bin.earliest = when;
+    bin.has(when);
     return write_key(*bin.next++, when, sequence, to, from);
   }
 
@@ -57,9 +59,10 @@ class EventQueue {
   }
 
   // Calls f(Event const&) for the first events, in order, while they are earlier than `horizon` and at most
-  // `limit` of them; f may push. Returns how many. `prefetch(PortId)` is called some events ahead.
-  template <class F, class Prefetch>
-  std::uint64_t run(Time horizon, std::uint64_t limit, F&& f, Prefetch&& prefetch);
+  // `limit` of them; f may push. Returns how many. `fetch_early(PortId)`, then `fetch_late(PortId)` are
+  // called some events ahead: to prefetch what the second one reads, and what f does.
+  template <class F, class Early, class Late>
+  std::uint64_t run(Time horizon, std::uint64_t limit, F&& f, Early&& fetch_early, Late&& fetch_late);
 
   // All pending events, in no particular order; the queue is empty afterwards.
   template <class F>
@@ -83,10 +86,16 @@ class EventQueue {
   struct alignas(sizeof(Event) << kChunkBits) Chunk {
     std::array<Event, kChunk> events;
   };
+  // All zero when empty: a bin that is never used takes no memory.
   struct alignas(32) Bin {
     Event* next = nullptr;  // where the next event goes; at a multiple of a chunk's size: no room
-    Time earliest = kNever;
-    std::uint32_t last_chunk = kNone;  // chunks are linked from the last to the first
+    std::uint32_t after_last_chunk = 0;
+    std::int64_t before_never = 0;  // its earliest event, in ps
+
+    // Chunks are linked from the last to the first.
+    std::uint32_t last_chunk() const { return after_last_chunk - 1; }
+    Time earliest() const { return kNever - Duration{before_never}; }
+    void has(Time when) { before_never = std::max(before_never, picoseconds(kNever - when)); }
 
     bool full() const { return reinterpret_cast<std::uintptr_t>(next) % sizeof(Chunk) == 0; }
     std::uint32_t used() const {  // events in the last chunk
@@ -124,6 +133,13 @@ class EventQueue {
   }
 
   void make_bins(unsigned window_bits);
+  // f(level and bin) of each bin that has events.
+  template <class F>
+  void for_each_filled(F&& f) const {
+    for (std::uint32_t word = 0; word < filled_.size() * (kBins / 64); ++word)
+      for (auto rest = filled_[word / (kBins / 64)][word % (kBins / 64)]; rest != 0; rest &= rest - 1)
+        f(word * 64 + static_cast<std::uint32_t>(std::countr_zero(rest)));
+  }
   static Event& write_key(Event& e, Time when, std::uint64_t sequence, PortId to, PortId from) {
     e.when = when;
     e.sequence = sequence;
@@ -187,8 +203,12 @@ class EventQueue {
   std::vector<Event> near_slots_;
   std::vector<std::uint32_t> near_free_;
 
-  std::vector<Bin> bins_;  // [level][bin]
-  std::vector<Filled> filled_;
+  struct FreeBins {
+    void* memory;
+    void operator()(Bin*) const { std::free(memory); }
+  };
+  std::unique_ptr<Bin[], FreeBins> bins_;  // [level][bin]
+  std::vector<Filled> filled_;             // [level]
   std::vector<std::unique_ptr<Chunk[]>> slabs_;
   std::vector<std::uint32_t> before_;       // per chunk: the chunk before it in its bin
   std::vector<std::uint32_t> free_chunks_;  // as many as there are chunks; the first `free_count_` count
@@ -200,9 +220,10 @@ class EventQueue {
   std::vector<std::uint32_t> counts_;
 };
 
-template <class F, class Prefetch>
-std::uint64_t EventQueue::run(Time horizon, std::uint64_t limit, F&& f, Prefetch&& prefetch) {
-  constexpr std::size_t kAhead = 6;
+template <class F, class Early, class Late>
+std::uint64_t EventQueue::run(Time horizon, std::uint64_t limit, F&& f, Early&& fetch_early,
+                              Late&& fetch_late) {
+  constexpr std::size_t kAhead = 3;
   std::uint64_t done = 0;
   for (; done < limit; ++done) {
     if (!near_.empty()) [[unlikely]] {
@@ -223,9 +244,10 @@ std::uint64_t EventQueue::run(Time horizon, std::uint64_t limit, F&& f, Prefetch
     auto const& e = *order_[cursor_];
     if (e.when >= horizon) return done;
     ++cursor_;
-    if (cursor_ + 2 * kAhead < sorted_) {
-      __builtin_prefetch(order_[cursor_ + 2 * kAhead]);
-      prefetch(order_[cursor_ + kAhead]->to);
+    if (cursor_ + 3 * kAhead < sorted_) {
+      __builtin_prefetch(order_[cursor_ + 3 * kAhead]);
+      fetch_early(order_[cursor_ + 2 * kAhead]->to);
+      fetch_late(order_[cursor_ + kAhead]->to);
     }
     --size_;
     f(e);
@@ -237,11 +259,12 @@ template <class F>
 void EventQueue::for_each(F&& f) const {
   for (std::size_t i = cursor_; i < sorted_; ++i) f(*order_[i]);
   for (auto const& n : near_) f(near_slots_[n.slot]);
-  for (auto const& bin : bins_) {
+  for_each_filled([&](std::uint32_t level_and_bin) {
+    auto const& bin = bins_[level_and_bin];
     auto used = bin.used();
-    for (auto c = bin.last_chunk; c != kNone; c = before_[c], used = kChunk)
+    for (auto c = bin.last_chunk(); c != kNone; c = before_[c], used = kChunk)
       for (std::uint32_t i = 0; i < used; ++i) f(chunk(c)[i]);
-  }
+  });
 }
 
 template <class F>
@@ -252,10 +275,11 @@ void EventQueue::drain(F&& f) {
   near_.clear();
   near_slots_.clear();
   near_free_.clear();
-  for (auto& bin : bins_) {
-    for (auto c = bin.last_chunk; c != kNone; c = before_[c]) free_chunk(c);
+  for_each_filled([&](std::uint32_t level_and_bin) {
+    auto& bin = bins_[level_and_bin];
+    for (auto c = bin.last_chunk(); c != kNone; c = before_[c]) free_chunk(c);
     bin = Bin{};
-  }
+  });
   for (auto& level : filled_) level.fill(0);
   size_ = 0;
   open_window_ = 0;
