@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -51,6 +53,18 @@ struct Match {
   }
 };
 
+struct LargeState {
+  std::array<std::uint64_t, 256> values{};
+};
+class Large final : public Component<PlayerSpec, LargeState> {
+ public:
+  using Component::Component;
+  In<Ball> ball_in = in<&Large::on_ball>("in");
+  Out<Ball> ball_out = out<Ball>("out");
+  std::string_view kind() const override { return "large"; }
+  void on_ball(Ball const& b, Cx& cx) const { cx.state().values[b.hits % 256] += b.hits; }
+};
+
 std::uint64_t phold_digest(phold::Parameters const& p, std::uint32_t partitions, EngineOptions options,
                            Time end, std::uint64_t* events = nullptr) {
   phold::Model model(p);
@@ -63,6 +77,29 @@ std::uint64_t phold_digest(phold::Parameters const& p, std::uint32_t partitions,
 }
 
 }  // namespace
+
+TEST_CASE("a component of another rank has no room for a large state") {
+  static_assert(sizeof(Large) < sizeof(LargeState) / 4);
+  System system;
+  auto& large = system.add<Large>("large");
+  auto& player = system.add<Player>("player");
+  system.connect(player.ball_out, large.ball_in, Latency{1ns});
+  system.connect(large.ball_out, player.ball_in, Latency{1ns});
+  CHECK_FALSE(large.has_state());
+  large.create_state();
+  CHECK(large.has_state());
+  CHECK(large.state().values[255] == 0);
+}
+
+TEST_CASE("what a handler needs first lies in the two lines that are fetched ahead") {
+  System system;
+  for (auto const* const path : {"a", "b", "c"}) {
+    auto const& player = system.add<Player>(path);
+    auto const begin = reinterpret_cast<std::uintptr_t>(static_cast<AnyComponent const*>(&player));
+    CHECK(begin % 64 == 0);
+    CHECK(reinterpret_cast<std::uintptr_t>(&player.ball_out + 1) <= begin + 128);
+  }
+}
 
 TEST_CASE("the components that have worked since they were last asked for are named once each, no others") {
   for (std::uint32_t const partitions : {1U, 2U}) {

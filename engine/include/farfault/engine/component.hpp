@@ -24,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -238,12 +239,15 @@ class Component : public AnyComponent {
   virtual ApplicationStats application_stats() const { return {}; }
 
   void create_state() final {
-    state_.emplace(initial());
+    if constexpr (kBeside)
+      state_.emplace(initial());
+    else
+      state_ = std::make_unique<State>(initial());
     Sampled sampled{application_stats(), policy_stats()};
     std::erase_if(sampled.policies, [](PolicyStats const& p) { return p.group.values() == 0; });
     sampled_ = std::make_unique<Sampled const>(std::move(sampled));
   }
-  bool has_state() const final { return state_.has_value(); }
+  bool has_state() const final { return static_cast<bool>(state_); }
   void save(Saver& a) final { a(sequence_, *state_); }
   void load(Loader& a) final { a(sequence_, *state_); }
   void hash(Hasher& a) final { a(sequence_, *state_); }
@@ -358,7 +362,10 @@ class Component : public AnyComponent {
     std::vector<PolicyStats> policies;
   };
 
-  std::optional<State> state_;
+  // A small state lies beside the ports; a large one apart, so that a rank without it has no room for it.
+  static constexpr bool kBeside = sizeof(State) <= 64;
+
+  std::conditional_t<kBeside, std::optional<State>, std::unique_ptr<State>> state_;
   std::unique_ptr<Sampled const> sampled_;
   Spec const spec_;
 };

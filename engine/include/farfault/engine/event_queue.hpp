@@ -9,7 +9,6 @@
 // read per event, and one move more for every wheel level it has to come down.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -95,7 +94,10 @@ class EventQueue {
     // Chunks are linked from the last to the first.
     std::uint32_t last_chunk() const { return after_last_chunk - 1; }
     Time earliest() const { return kNever - Duration{before_never}; }
-    void has(Time when) { before_never = std::max(before_never, picoseconds(kNever - when)); }
+    void has(Time when) {
+      auto const before = picoseconds(kNever - when);
+      if (before > before_never) before_never = before;
+    }
 
     bool full() const { return reinterpret_cast<std::uintptr_t>(next) % sizeof(Chunk) == 0; }
     std::uint32_t used() const {  // events in the last chunk
