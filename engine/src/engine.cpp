@@ -106,6 +106,7 @@ void Engine::load(std::vector<std::vector<std::byte>> const& parts) {
     i.last_loaded = std::max(i.last_loaded, last);
     for (auto const& e : events) {
       if (e.to >= i.system.receivers_.size()) throw UserError("a saved event is for no port of this model");
+      if (e.when < Time{}) throw UserError("a saved event is before time zero");
       auto const id = i.system.receivers_[e.to].component->id();
       if (i.map.is_local(id)) i.put(e);
     }

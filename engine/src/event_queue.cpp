@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 namespace farfault {
@@ -54,6 +55,7 @@ void EventQueue::make_bins(unsigned window_bits) {
   window_bits_ = window_bits;
   auto const last = window_of(Time::max());
   auto const levels = (static_cast<unsigned>(std::bit_width(last)) + kBinBits - 1) / kBinBits;
+  static_assert(std::is_trivially_copyable_v<Bin> && std::is_trivially_destructible_v<Bin>);
   auto const bins = std::size_t{levels} * kBins;
   auto room = (bins + 1) * sizeof(Bin);
   void* memory = std::calloc(room, 1);
@@ -79,7 +81,7 @@ inline void EventQueue::add_chunk(std::uint32_t level_and_bin) {
 inline Event& EventQueue::append(std::uint32_t level_and_bin, Time when) {
   auto& bin = bins_[level_and_bin];
   if (bin.full()) add_chunk(level_and_bin);
-  bin.has(when);
+  bin.note_time(when);
   return *bin.next++;
 }
 
@@ -347,12 +349,6 @@ void EventQueue::sort_one_port(std::size_t begin, std::size_t end) {
   std::sort(order_.begin() + static_cast<std::ptrdiff_t>(begin),
             order_.begin() + static_cast<std::ptrdiff_t>(end),
             [](Event const* a, Event const* b) { return precedes_at_same_time(*a, *b); });
-}
-
-std::uint64_t EventQueue::bytes_reserved() const {
-  return slabs_.size() * (sizeof(Event) << kSlabBits) + before_.capacity() * 4 + free_chunks_.capacity() * 4 +
-         near_slots_.capacity() * sizeof(Event) + filled_.size() * kBins * sizeof(Bin) +
-         (keys_.capacity() + spare_keys_.capacity() + order_.capacity() + unsorted_.capacity()) * 8;
 }
 
 }  // namespace farfault

@@ -59,6 +59,7 @@ void System::link_family(PortId from, FamilyPorts& to, Latency latency) {
 }
 
 void System::post_event(Event const& event) {
+  FF_CHECK(event.when >= Time{}, receivers_[event.to].component->path() + ": a first event before time zero");
   initial_.push_back(event);
   initial_.back().sequence = receivers_[event.to].component->sequence_++;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <random>
+#include <utility>
 #include <vector>
 
 using namespace farfault;
@@ -45,6 +46,56 @@ TEST_CASE("events of one time come in the order receiving port, sending port, se
   CHECK(out[1].sequence == 3);
   CHECK(out[2].sequence == 4);
   CHECK(out[3].to == 2);
+}
+
+TEST_CASE("ports that are named ahead are those of events that come later in the same window, each once") {
+  EventQueue q(1ns);
+  constexpr std::size_t kEvents = 40;
+  for (PortId i = 0; i < kEvents; ++i) q.push(event(5000, 100 + i, 0, i));
+  q.push(event(9000, 7, 0, kEvents));
+  std::vector<PortId> handled;
+  std::vector<std::pair<PortId, std::size_t>> early;  // and how many were handled before
+  std::vector<std::pair<PortId, std::size_t>> late;
+  q.run(
+      Time{1us}, ~std::uint64_t{0}, [&](Event const& e) { handled.push_back(e.to); },
+      [&](PortId to) { early.emplace_back(to, handled.size()); },
+      [&](PortId to) { late.emplace_back(to, handled.size()); });
+  REQUIRE(handled.size() == kEvents + 1);
+  CHECK(early.size() > kEvents / 2);
+  CHECK(late.size() == early.size());
+  for (std::size_t i = 0; i < early.size(); ++i) {
+    CHECK(early[i].second == i);
+    CHECK(late[i].second == i);
+    CHECK(i < late[i].first - 100);
+    CHECK(late[i].first < early[i].first);
+    CHECK(early[i].first < 100 + kEvents);
+    if (i > 0) CHECK(late[i].first == late[i - 1].first + 1);
+  }
+}
+
+TEST_CASE(
+    "a queue keeps its events when it is moved, and can be used again when they were drained from all "
+    "levels") {
+  EventQueue first(1ns);
+  std::vector<Event> all;
+  for (unsigned level = 0; level < 5; ++level)
+    for (std::uint64_t i = 0; i < 40; ++i)
+      all.push_back(event(static_cast<std::int64_t>(2000 + i + (std::uint64_t{3000} << (10 * level))), 1, 1,
+                          level * 40 + i));
+  for (auto const& e : all) first.push(e);
+  auto second = std::move(first);
+  CHECK(second.size() == all.size());
+  std::vector<std::uint64_t> drained;
+  second.drain([&](Event const& e) { drained.push_back(e.sequence); });
+  std::ranges::sort(drained);
+  REQUIRE(drained.size() == all.size());
+  for (std::size_t i = 0; i < drained.size(); ++i) CHECK(drained[i] == i);
+  CHECK(second.empty());
+  CHECK(second.next_time() == EventQueue::kNever);
+  for (auto const& e : all) second.push(e);
+  auto const out = take(second, Time{Duration{1} * (std::int64_t{1} << 60)});
+  REQUIRE(out.size() == all.size());
+  for (std::size_t i = 1; i < out.size(); ++i) CHECK(precedes(out[i - 1], out[i]));
 }
 
 TEST_CASE("nothing at or after the horizon is handed out, and it comes later") {

@@ -74,7 +74,7 @@ class System;
 template <class State>
 class Context;
 
-// Aligned, so that what handlers need first lies in the two lines that a lane prefetches.
+// Aligned to lines of memory: a lane fetches the first two ahead (lane.cpp).
 class alignas(64) AnyComponent {
  public:
   AnyComponent(AnyComponent const&) = delete;
@@ -239,13 +239,13 @@ class Component : public AnyComponent {
   virtual ApplicationStats application_stats() const { return {}; }
 
   void create_state() final {
-    if constexpr (kBeside)
-      state_.emplace(initial());
-    else
-      state_ = std::make_unique<State>(initial());
     Sampled sampled{application_stats(), policy_stats()};
     std::erase_if(sampled.policies, [](PolicyStats const& p) { return p.group.values() == 0; });
     sampled_ = std::make_unique<Sampled const>(std::move(sampled));
+    if constexpr (kStateInside)
+      state_.emplace(initial());
+    else
+      state_ = std::make_unique<State>(initial());
   }
   bool has_state() const final { return static_cast<bool>(state_); }
   void save(Saver& a) final { a(sequence_, *state_); }
@@ -356,16 +356,16 @@ class Component : public AnyComponent {
     (std::as_const(self).*H)(e.message<typename Traits::message>(), cx);
   }
 
-  // What only sample() needs: apart, so that the ports lie beside what a handler needs before it.
+  // What only sample() needs: elsewhere, to leave the first lines to what handlers read.
   struct Sampled {
     ApplicationStats applications;
     std::vector<PolicyStats> policies;
   };
 
-  // A small state lies beside the ports; a large one apart, so that a rank without it has no room for it.
-  static constexpr bool kBeside = sizeof(State) <= 64;
+  // A large State lies elsewhere, so that it takes no memory on ranks where the component does not run.
+  static constexpr bool kStateInside = sizeof(State) <= 64;
 
-  std::conditional_t<kBeside, std::optional<State>, std::unique_ptr<State>> state_;
+  std::conditional_t<kStateInside, std::optional<State>, std::unique_ptr<State>> state_;
   std::unique_ptr<Sampled const> sampled_;
   Spec const spec_;
 };

@@ -41,7 +41,7 @@ class EventQueue {
     if (window <= open_window_ || (window ^ open_window_) >= kBins || bin.full())
       return place_elsewhere(when, sequence, to, from);
     ++size_;
-    bin.has(when);
+    bin.note_time(when);
     return write_key(*bin.next++, when, sequence, to, from);
   }
 
@@ -58,8 +58,9 @@ class EventQueue {
   }
 
   // Calls f(Event const&) for the first events, in order, while they are earlier than `horizon` and at most
-  // `limit` of them; f may push. Returns how many. `fetch_early(PortId)`, then `fetch_late(PortId)` are
-  // called some events ahead: to prefetch what the second one reads, and what f does.
+  // `limit` of them; f may push. Returns how many. Where a window has enough events, the ports of later ones
+  // are named ahead, so that memory can be fetched: `fetch_early(PortId)` for what fetch_late() reads,
+  // then `fetch_late(PortId)` for what f reads. Not all are, and one that is may not come in this call.
   template <class F, class Early, class Late>
   std::uint64_t run(Time horizon, std::uint64_t limit, F&& f, Early&& fetch_early, Late&& fetch_late);
 
@@ -69,8 +70,6 @@ class EventQueue {
   // All pending events, in no particular order; the queue keeps them.
   template <class F>
   void for_each(F&& f) const;
-
-  std::uint64_t bytes_reserved() const;
 
  private:
   static constexpr unsigned kBinBits = 10;
@@ -85,18 +84,18 @@ class EventQueue {
   struct alignas(sizeof(Event) << kChunkBits) Chunk {
     std::array<Event, kChunk> events;
   };
-  // All zero when empty: a bin that is never used takes no memory.
+  // All zero when empty, so that bins can be made of memory that the system has not given yet.
   struct alignas(32) Bin {
     Event* next = nullptr;  // where the next event goes; at a multiple of a chunk's size: no room
-    std::uint32_t after_last_chunk = 0;
-    std::int64_t before_never = 0;  // its earliest event, in ps
+    std::uint32_t after_last_chunk = 0;  // the last chunk's number, plus 1
+    std::int64_t ahead_of_never = 0;     // how long before kNever the earliest event is, in ps
 
-    // Chunks are linked from the last to the first.
+    // From here chunks are linked, each to the one before it.
     std::uint32_t last_chunk() const { return after_last_chunk - 1; }
-    Time earliest() const { return kNever - Duration{before_never}; }
-    void has(Time when) {
-      auto const before = picoseconds(kNever - when);
-      if (before > before_never) before_never = before;
+    Time earliest() const { return kNever - Duration{ahead_of_never}; }
+    void note_time(Time when) {
+      auto const ahead = picoseconds(kNever - when);
+      if (ahead > ahead_of_never) ahead_of_never = ahead;
     }
 
     bool full() const { return reinterpret_cast<std::uintptr_t>(next) % sizeof(Chunk) == 0; }
@@ -205,6 +204,7 @@ class EventQueue {
   std::vector<Event> near_slots_;
   std::vector<std::uint32_t> near_free_;
 
+  // The bins begin at the first multiple of their alignment.
   struct FreeBins {
     void* memory;
     void operator()(Bin*) const { std::free(memory); }
@@ -225,7 +225,7 @@ class EventQueue {
 template <class F, class Early, class Late>
 std::uint64_t EventQueue::run(Time horizon, std::uint64_t limit, F&& f, Early&& fetch_early,
                               Late&& fetch_late) {
-  constexpr std::size_t kAhead = 3;
+  constexpr std::size_t kAhead = 3;  // events handled while one fetch is under way; 2 to 5 are equally fast
   std::uint64_t done = 0;
   for (; done < limit; ++done) {
     if (!near_.empty()) [[unlikely]] {

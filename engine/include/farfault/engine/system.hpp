@@ -57,7 +57,7 @@ class System {
     from.latency = latency.get();
   }
 
-  // A first event, as if the component had set its own timer.
+  // A first event, as if the component had set its own timer; not before time zero.
   template <Message M>
   void post(Self<M> timer, M const& message, Time when) {
     Event e;
