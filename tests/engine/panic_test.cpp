@@ -50,6 +50,16 @@ TEST_CASE("an internal error in a handler names the component and the simulated 
   CHECK(death.said.find("), in group.counter at 1007500 ps\n") != std::string::npos);
 }
 
+TEST_CASE("a first event before time zero is an internal error that names its receiver") {
+  auto const death = death_of([] {
+    System system;
+    auto& counter = system.add<Counter>("group.counter");
+    system.post(counter.step, Step{3}, Time{Duration{-1}});
+  });
+  CHECK(death.signal == SIGABRT);
+  CHECK(death.said.find("group.counter: a first event before time zero") != std::string::npos);
+}
+
 TEST_CASE("an internal error outside a run names the place in the source alone") {
   auto const death = death_of([] { panic("out of order", "a.cpp", 7); });
   CHECK(death.signal == SIGABRT);
