@@ -244,9 +244,11 @@ void Assembly::build_cpus() {
     auto port = port_spec(cpu.node, device, config_.cpu_llc.slices);
     port.page_faults = iommu.kept_by_gpus != 0;
     port.iommu = iommu.index;
-    port.fabric =
-        fabric_spec(cpu.node, "cpu_port",
-                    iommu.waiters + iommu.gpus.size() * (iommu.moves + replays_of_gpu()) + port.inbound);
+    port.fault_batches = config_.in_batches();
+    constexpr std::size_t kOrders = 4;  // of faults, to a GPU: one at a time, and replays
+    port.fabric = fabric_spec(
+        cpu.node, "cpu_port",
+        iommu.waiters + iommu.gpus.size() * (iommu.moves + replays_of_gpu() + kOrders) + port.inbound);
     port.memory_port = cpu.slice_clients.add(1, port.memory_credits);
     port.memory = memory;
     cpu.port = &system_->add<CpuPort>(name + ".port", port);
@@ -303,7 +305,7 @@ void Assembly::build_gpus() {
         name + ".l2_tlb",
         {config_.l2_tlb, clock, sms_ + scalar_caches,
          std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs), config_.driver.migrations,
-         page_bits_, config_.memory.page_sizes(), applications_.names()});
+         page_bits_, config_.memory.page_sizes(), applications_.names(), config_.in_batches()});
     GmmuSpec gmmu;
     gmmu.params = config_.gmmu;
     gmmu.router = config_.router;
@@ -317,15 +319,19 @@ void Assembly::build_gpus() {
     gmmu.slices_to_flush = config_.l2_cache.software_coherent() ? config_.l2_cache.slices : 0;
     gmmu.moves = config_.driver.migrations;
     gmmu.keeps_faults = config_.memory.faults_kept_by_gpus() != 0;
+    gmmu.fault_batches = config_.in_batches();
     gpu.gmmu = &system_->add<Gmmu>(name + ".gmmu", gmmu);
 
     begin_group(gpu.node, kPortGroup);
     auto port = port_spec(gpu.node, device, config_.l2_cache.slices);
     port.outbound = remote_clients.requests();
     port.page_faults = gmmu.keeps_faults;
-    port.fabric = fabric_spec(gpu.node, "rdma",
-                              port.outbound + config_.gmmu.pending + config_.driver.migrations +
-                                  port.inbound + (gmmu.keeps_faults ? config_.gmmu.fault_buffer : 0));
+    port.fault_batches = gmmu.fault_batches;
+    constexpr std::uint32_t kNotes = 2;  // an interrupt, the end of a reading
+    port.fabric =
+        fabric_spec(gpu.node, "rdma",
+                    port.outbound + config_.gmmu.pending + config_.driver.migrations + port.inbound +
+                        (gmmu.keeps_faults ? config_.gmmu.fault_buffer + kNotes : 0));
     port.memory_port = slice_clients.add(1, port.memory_credits);
     port.memory = memory;
     port.iommu_node = static_cast<NodeId>(cpus_[gpu.cpu]->node);

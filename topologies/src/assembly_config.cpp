@@ -93,6 +93,11 @@ void MemoryParams::describe(ParamTable& t) {
                       "assumed: PCIe ATS, where the IOMMU has a page request queue; NVIDIA: gpu");
   scope.describe(t, "scope", "which machines of a cluster share one memory, one host and one driver",
                  "assumed: machines without a common operating system share no page tables");
+  t.number(
+      "gpu_share", gpu_share, {0.0001, 1},
+      "memory of all GPUs together as a share of the buffers of all workloads, where pages come and leave in "
+      "batches; 1: as much as gpu.dram.capacity has",
+      "none: all of it; Batch-aware unified memory (ASPLOS 2020), section 5.1: 0.5 and 0.75");
 }
 
 std::uint32_t MemoryParams::faults() const {
@@ -173,6 +178,15 @@ void MachineConfig::bind(Config& config, Policies const* more) {
   if (kept_by_gpus == 0)
     for (auto const* name : {"gpu.gmmu.fault_buffer", "fabric.fault_bytes"})
       config.leave_out(name, "faults whose record a GPU keeps (memory.fault_path)");
+  if (!batch.in_batches() || !memory.replays_faults()) {
+    auto const only_with =
+        std::string("driver.batch.replay other than \"each_fault\", and faults that are replayed");
+    config.leave_out("memory.gpu_share", only_with);
+    ParamTable table;
+    batch.describe(table);
+    for (auto const& p : table.all())
+      if (p.name != "replay") config.leave_out("driver.batch." + p.name, only_with);
+  }
   leave_out_walk_cache(config, "gpu.gmmu", gmmu.walk_latency, gmmu.walk_cache, gmmu.walk_cache_policies);
   leave_out_walk_cache(config, "iommu", iommu.walk_latency, iommu.walk_cache, iommu.walk_cache_policies);
   if (l2_cache.partitions == 1)
@@ -308,6 +322,33 @@ void MachineConfig::check_fault_path(Config& config) const {
                                            "with memory.first_touch_by = iommu the IOMMU maps them itself");
 }
 
+void MachineConfig::check_batches(Config& config) const {
+  if (!batch.replay.why_not({}).empty() || !in_batches()) return;
+  Rules rules(config);
+  auto const refuse = [&](std::string const& key, std::string const& why) {
+    config.refuse(key, "driver.batch.replay = " + batch.replay.name() + ": " + why);
+  };
+  if (memory.faults_kept_by_gpus() != memory.faults())
+    refuse("memory.fault_path",
+           "faults are served in batches, and memory.fault_path = " + memory.fault_path.name() +
+               " keeps them where there are none; gpu has a buffer of them");
+  if (memory.has_large_pages())
+    refuse("memory.large_pages", "pages that come and leave in batches are base pages (memory.large_pages)");
+  auto const unit = batch.eviction_unit.bytes;
+  rules.need(std::has_single_bit(unit) && unit >= memory.page_size.bytes, "driver.batch.eviction_unit", unit,
+             "must be a power of two, and at least a page, " + std::to_string(memory.page_size.bytes));
+  auto const pages = std::max<std::uint64_t>(unit / memory.page_size.bytes, 1);
+  rules.need(
+      driver.migrations >= 2 * pages + 2, "driver.migrations", driver.migrations,
+      "must be at least " + std::to_string(2 * pages + 2) +
+          " where faults are served in batches: for two units of eviction (driver.batch.eviction_unit), "
+          "and two pages");
+  rules.policy("driver.batch", "replay", batch.replay, {});
+  rules.policy("driver.batch", "prefetch", batch.prefetch, {memory.page_bits()});
+  rules.policy("driver.batch", "eviction_order", batch.eviction_order, {memory.page_bits()});
+  rules.policy("driver.batch", "eviction_schedule", batch.eviction_schedule, {});
+}
+
 void MachineConfig::check(Config& config) const {
   Rules rules(config);
   rules.need(memory.page_size.bytes == 4096 || memory.page_size.bytes == 2 * 1024 * 1024, "memory.page_size",
@@ -333,6 +374,7 @@ void MachineConfig::check(Config& config) const {
   rules.policy("memory", "scope", memory.scope, {});
   rules.policy("memory", "fault_path", memory.fault_path, {});
   check_fault_path(config);
+  check_batches(config);
   rules.policy("memory", "frame_allocation", memory.frame_allocation,
                {InitialMemory::data_bytes(dram.capacity.bytes) >> memory.page_bits()});
   rules.policy("host", "block_order", host.block_order, {});

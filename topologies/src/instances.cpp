@@ -1,6 +1,7 @@
 // Which machines of a cluster run the applications together, and the host and the driver of each such
 // instance.
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "assembly_devices.hpp"
@@ -110,7 +111,31 @@ void Assembly::add_host_and_driver(Instance& instance) {
     driver.gpus_of_application.push_back(applications_.gpus_of(a, gpus));
   driver.application_of_stream = applications_.application_of_stream();
   driver.line_bytes = config_.gpu.line_bytes;
+  if (config_.in_batches()) describe_batches(instance, driver);
   instance.driver = &system_->add<PagingDriver>(prefix + "driver", driver);
+}
+
+// The memory of each GPU is its share of what all buffers need, where that is less than it has.
+void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driver) const {
+  auto const& memory = *instance.memory;
+  driver.in_batches = true;
+  driver.batch = config_.batch;
+  driver.spaces = applications_.spaces();
+  std::uint64_t pages = 0;
+  for (std::uint32_t a = 0; a < applications_.count(); ++a)
+    for (auto const& b : memory.buffers(a)) {
+      driver.buffers.push_back(b);
+      pages += b.count;
+    }
+  for (auto const g : instance.gpus) driver.iommu_of_gpu.push_back(cpus_[gpus_[g]->cpu]->number);
+  if (config_.memory.gpu_share >= 1) return;
+  auto const share = std::ceil(static_cast<double>(pages) * config_.memory.gpu_share /
+                               static_cast<double>(instance.gpus.size()));
+  driver.frames_per_gpu = std::min(driver.frames_per_gpu, static_cast<std::uint64_t>(share));
+  auto const unit = std::max<std::uint64_t>(config_.batch.eviction_unit.bytes >> page_bits_, 1);
+  if (driver.frames_per_gpu < unit)
+    throw UserError("memory.gpu_share leaves a GPU " + std::to_string(driver.frames_per_gpu) +
+                    " pages, less than the " + std::to_string(unit) + " of a driver.batch.eviction_unit");
 }
 
 void Assembly::wire_instance(Instance& instance) {
@@ -140,6 +165,11 @@ void Assembly::wire_instance(Instance& instance) {
   system_->connect(driver.placed, first.iommu->mapped, first_touch_latency(first));
   system_->connect(driver.move, system_->family(moves), notify);
   system_->connect(driver.copy, system_->family(copies), notify);
+  if (driver.spec().in_batches) {
+    std::vector<In<FaultOrder>> orders;
+    for (auto const c : instance.cpus) orders.push_back(cpus_[c]->port->fault_order);
+    system_->connect(driver.fault_order, system_->family(orders), notify);
+  }
   if (driver.spec().host_pages != nullptr) {
     system_->connect(host.memory_order, driver.memory_order, Latency{config_.host.launch_latency});
     system_->connect(driver.order_done, host.order_done, Latency{config_.host.done_latency});

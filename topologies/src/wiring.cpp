@@ -79,6 +79,10 @@ void Assembly::wire_gpu(Gpu& gpu) {
   system.connect(gpu.gmmu->read_entry, slices, crossbar);
   system.connect(gpu.gmmu->to_iommu, gpu.rdma->translate_request, crossbar);
   if (gpu.gmmu->spec().keeps_faults) system.connect(gpu.gmmu->fault, gpu.rdma->page_fault, crossbar);
+  if (gpu.gmmu->spec().fault_batches) {
+    system.connect(gpu.l2_tlb->faulted, gpu.gmmu->raw_fault, translation);
+    system.connect(gpu.rdma->fault_order, gpu.gmmu->fault_order, crossbar);
+  }
   system.connect(gpu.rdma->translate_response, gpu.gmmu->from_iommu, crossbar);
   system.connect(gpu.rdma->invalidate, gpu.gmmu->invalidate, crossbar);
   system.connect(gpu.rdma->memory_request, slices, crossbar);

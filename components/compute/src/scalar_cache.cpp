@@ -160,9 +160,12 @@ void ScalarCache::keep_faulted(std::uint64_t page, ScalarRequest const& m, Cx& c
 void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if (m.found_by == FoundBy::replay) {
-    if (!s.faulted.holds(m.page)) return;
-    s.faulted.replay(m.page,
-                     [&](ScalarRequest const& r) { answer(r, cx.now(), ScalarStatus::replayed, cx); });
+    auto const again = [&](ScalarRequest const& r) { answer(r, cx.now(), ScalarStatus::replayed, cx); };
+    if (m.page != kEveryPage && !s.faulted.holds(m.page)) return;
+    if (m.page == kEveryPage)
+      s.faulted.replay_all(again);
+    else
+      s.faulted.replay(m.page, again);
     return resume(cx);
   }
   if (m.found_by == FoundBy::settled) return settle(m, cx);

@@ -166,9 +166,14 @@ void Sm::keep_faulted(std::uint64_t page, LsuItem item, SmState& s) const {
 void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if (m.found_by == FoundBy::replay) {
-    if (!s.faulted.holds(m.page)) return;
-    s.faulted.replay(
-        m.page, [&](LsuItem const& item) { s.warps.replay(item.context, item.access == Access::write); });
+    auto const again = [&](LsuItem const& item) {
+      s.warps.replay(item.context, item.access == Access::write);
+    };
+    if (m.page != kEveryPage && !s.faulted.holds(m.page)) return;
+    if (m.page == kEveryPage)
+      s.faulted.replay_all(again);
+    else
+      s.faulted.replay(m.page, again);
   } else if (m.found_by == FoundBy::settled) {
     if (!s.faulted.holds(m.page)) return;
     s.l1_tlb->fill(m.page, m.translation());

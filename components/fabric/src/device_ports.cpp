@@ -9,6 +9,7 @@ namespace farfault {
 
 Rdma::Rdma(Slot<PortSpec> slot) : FabricPort(std::move(slot)) {
   if (spec().page_faults) page_fault = in<&Rdma::on_page_fault>("page_fault");
+  if (spec().fault_batches) fault_order = out<FaultOrder>("fault_order");
 }
 
 void Rdma::on_remote(MemRequest const& m, Cx& cx) const {
@@ -56,6 +57,8 @@ void Rdma::on_page_fault(PageFault const& m, Cx& cx) const {
   p.address = m.page;
   p.tag = m.entry;
   p.bytes = static_cast<std::uint8_t>(m.kind);
+  p.frame = static_cast<PhysAddr>(picoseconds(m.raised));
+  p.requester.space = static_cast<std::uint8_t>(m.note);
   p.requester.application = m.application;
   post(p, cx);
 }
@@ -79,6 +82,11 @@ void Rdma::receive(Packet const& m, Cx& cx) const {
     cx.send(invalidate, Invalidate{m.address, m.frame, m.tag, step, m.bytes, {}});
     return;
   }
+  if (m.kind == PacketKind::fault_order) {
+    cx.send(fault_order,
+            FaultOrder{m.tag, m.device, static_cast<FaultOrderKind>(m.requester.space), m.bytes});
+    return;
+  }
   FF_CHECK(m.kind == PacketKind::read_response || m.kind == PacketKind::write_response,
            path() + ": a packet that a GPU does not take");
   FF_INVARIANT(m.tag < s.outbound.size(), path() + ": a response to no request");
@@ -94,10 +102,22 @@ void Rdma::receive(Packet const& m, Cx& cx) const {
 
 CpuPort::CpuPort(Slot<PortSpec> slot) : FabricPort(std::move(slot)) {
   if (spec().page_faults) fault = out<PageFault>("fault");
+  if (spec().fault_batches) fault_order = in<&CpuPort::on_fault_order>("fault_order");
 }
 
 void CpuPort::on_translated(Packet const& m, Cx& cx) const {
   post(m, cx);
+}
+
+void CpuPort::on_fault_order(FaultOrder const& m, Cx& cx) const {
+  Packet p{};
+  p.kind = PacketKind::fault_order;
+  p.destination = spec().nodes->of(m.gpu);
+  p.device = m.gpu;
+  p.tag = m.entries;
+  p.bytes = m.retry;
+  p.requester.space = static_cast<std::uint8_t>(m.kind);
+  post(p, cx);
 }
 
 void CpuPort::receive(Packet const& m, Cx& cx) const {
@@ -113,7 +133,9 @@ void CpuPort::receive(Packet const& m, Cx& cx) const {
                              static_cast<FaultKind>(m.bytes),
                              1,
                              m.requester.application,
-                             {}});
+                             static_cast<FaultNote>(m.requester.space),
+                             {},
+                             Time{Duration{static_cast<std::int64_t>(m.frame)}}});
     return;
   }
   FF_CHECK(m.kind == PacketKind::translate_request, path() + ": a packet that a CPU does not take");

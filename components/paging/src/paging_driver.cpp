@@ -5,6 +5,10 @@
 namespace farfault {
 
 PagingDriver::PagingDriver(Slot<PagingDriverSpec> slot) : Component(std::move(slot)) {
+  if (spec().in_batches) {
+    worked = timer<&PagingDriver::on_worked>("worked");
+    fault_order = out<FaultOrder>("fault_order");
+  }
   if (spec().host_pages == nullptr) return;
   memory_order = in<&PagingDriver::on_memory_order>("memory_order");
   order_done = out<MemoryOrderDone>("order_done");
@@ -16,9 +20,13 @@ PagingDriverState PagingDriver::initial() const {
   for (std::uint32_t g = 0; g < spec().devices.gpus(); ++g)
     s.frames.add(spec().frames.make({spec().frames_per_gpu}));
   s.cpu_frames = spec().frames.make({spec().frames_of_cpu});
+  if (spec().in_batches) s.batch = initial_batches();
   if (spec().placed != nullptr)
-    for (auto const& p : *spec().placed)
-      take(p.page, p.size, p.device < kFirstCpu ? spec().devices.gpu(p.device) : spec().devices.cpu(), s);
+    for (auto const& p : *spec().placed) {
+      auto const device = p.device < kFirstCpu ? spec().devices.gpu(p.device) : spec().devices.cpu();
+      take(p.page, p.size, device, s);
+      resident(p.page, device, s);
+    }
   if (spec().host_pages != nullptr)
     spec().host_pages->each([&](std::uint64_t page, std::uint64_t) { s.cpu_frames->allocate(page); });
   if (spec().host_pages != nullptr) s.orders.resize(spec().application_of_stream.size());
@@ -30,8 +38,15 @@ PagingDriverState PagingDriver::initial() const {
   return s;
 }
 
+std::span<Stat<PagingDriverState> const> PagingDriver::stats() const {
+  auto const all = PagingDriverState::list();
+  return spec().in_batches ? all : all.first(1);
+}
+
 PagingDriver::ApplicationStats PagingDriver::application_stats() const {
-  return counted_by_application<&PagingDriverState::stats>(spec().applications);
+  auto counted = counted_by_application<&PagingDriverState::stats>(spec().applications);
+  if (!spec().in_batches) counted.stats = counted.stats.first(counted.stats.size() - 2);
+  return counted;
 }
 
 std::vector<TableInfo> PagingDriver::tables() const {
@@ -67,6 +82,7 @@ std::vector<TableInfo> PagingDriver::tables() const {
   if (spec().pages_move && rows_name_applications())
     tables.back().columns.push_back(
         {"application", "text", "application that accessed the page", ColumnType::text});
+  if (spec().in_batches) tables.push_back(table_of_batches());
   return tables;
 }
 
@@ -89,23 +105,29 @@ void PagingDriver::take_rows(PagingDriverState& s, TableRows& rows) const {
     }
   s.first_touches.clear();
   s.records.clear();
+  if (spec().in_batches) take_batches(s, (spec().pages_wait ? 1 : 0) + (spec().pages_move ? 1 : 0), rows);
 }
 
 std::vector<PagingDriver::PolicyStats> PagingDriver::policy_stats() const {
-  return {{{"memory.frame_allocation", spec().frames.stats()},
-           [](PagingDriverState const& s) -> StatSource const& { return s.frames; }}};
+  std::vector<PolicyStats> all{{{"memory.frame_allocation", spec().frames.stats()},
+                                [](PagingDriverState const& s) -> StatSource const& { return s.frames; }}};
+  if (spec().in_batches)
+    all.push_back({{"driver.batch.eviction_order", spec().batch.eviction_order.stats()},
+                   [](PagingDriverState const& s) -> StatSource const& { return s.batch.orders; }});
+  return all;
 }
 
 std::string PagingDriver::waiting_for() const {
   auto const& s = state();
   auto const moving = s.moves.size() - s.free_moves.size();
   auto const orders = std::ranges::count_if(s.orders, [](auto const& o) { return o.end != 0; });
-  if (moving == 0 && s.waiting.empty() && orders == 0) return {};
+  auto const batch = waiting_batch();
+  if (moving == 0 && s.waiting.empty() && orders == 0 && batch.empty()) return {};
   bool const allocates = std::ranges::any_of(
       s.orders, [](auto const& o) { return o.kind == OperationKind::allocate && o.next < o.end; });
   return std::to_string(moving) + " pages moving, " + std::to_string(s.waiting.size()) +
          " faults waiting, orders of " + std::to_string(orders) + " streams" +
-         (allocates && all_full(s) ? ", no frame is free for what they allocate" : "");
+         (allocates && all_full(s) ? ", no frame is free for what they allocate" : "") + batch;
 }
 
 PageTranslation PagingDriver::take(std::uint64_t page, unsigned size, DeviceId device,
@@ -148,6 +170,7 @@ void PagingDriver::release(PageTranslation const& page, PagingDriverState& s) co
 }
 
 bool PagingDriver::is_copied(std::uint64_t page, PagingDriverState const& s) const {
+  if (spec().in_batches) return is_under_way(page, s);
   return std::any_of(s.moves.begin(), s.moves.end(),
                      [&](PageMigration const& m) { return m.in_use != 0 && m.copies(page); });
 }
@@ -173,6 +196,7 @@ void PagingDriver::answer(PageFault const& m, PageTranslation const& to, Duratio
 }
 
 void PagingDriver::on_fault(PageFault const& m, Cx& cx) const {
+  if (m.note != FaultNote::serve) return on_note(m, cx);
   if (!handle(m, true, cx)) cx.state().waiting.push(m);
 }
 
@@ -244,8 +268,7 @@ bool PagingDriver::touch_first(PageFault const& m, Cx& cx) const {
     release(to, s);
     to = take(m.page, from.size, device, s);
   }
-  auto const number = s.free_moves.back();
-  s.free_moves.pop_back();
+  auto const number = take_number(m.page, s);
   s.moves[number] = {m, from.frame, to.frame, cx.now(), Time{}, 0, 1, 1, 0, to.size};
   order_copy(device, from.frame, to.frame, page_bytes() << to.size, number, m.application, ready, cx);
   return true;
@@ -262,8 +285,7 @@ void PagingDriver::map_first(PageFault const& m, PageTranslation const& to, Dura
 
 void PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx) const {
   auto& s = cx.state();
-  auto const number = s.free_moves.back();
-  s.free_moves.pop_back();
+  auto const number = take_number(m.page, s);
   auto const to = take(m.page, 0, m.gpu, s).frame;
   s.moves[number] = {m, from, to, cx.now(), Time{}, spec().iommus, 1, 0};
   auto const ready = work(m.kind, spec().params.fault_latency, cx);
@@ -275,13 +297,19 @@ void PagingDriver::on_step_done(StepDone const& m, Cx& cx) const {
   auto& moving = cx.state().moves[m.move];
   FF_CHECK(moving.in_use != 0 && moving.unmapping > 0, path() + ": a step of a page that does not move");
   if (--moving.unmapping != 0) return;
-  bool const leaves = moving.of_program == 0 || moving.kind == OperationKind::free;
+  bool const maps = moving.role == PageMigration::Role::comes && is_mapping(moving, cx.state());
+  bool const leaves = !maps && (moving.of_program == 0 || moving.kind == OperationKind::free);
   if (leaves && spec().flush_moving_pages && moving.flushed == 0 && device_of(moving.from) < kFirstCpu) {
     moving.flushed = 1;
     return tell_iommus(m.move, MoveStep::flush, Duration::zero(), cx);
   }
   if (moving.of_program != 0) return end_page(m.move, cx);
+  if (maps) {
+    page_is_there(m.move, cx);
+    return serve(cx);
+  }
   moving.unmapped = cx.now();
+  if (moving.role != PageMigration::Role::alone) return page_is_unmapped(m.move, cx);
   order_copy(moving.fault.gpu, moving.from, moving.to, page_bytes(), m.move, moving.fault.application,
              Duration::zero(), cx);
 }
@@ -295,15 +323,18 @@ void PagingDriver::order_copy(DeviceId engine, PhysAddr from, PhysAddr to, std::
 }
 
 void PagingDriver::on_copied(CopyDone const& m, Cx& cx) const {
-  FF_CHECK(cx.state().moves[m.tag].in_use != 0, path() + ": a page was copied that does not move");
+  auto const moving = cx.state().moves[m.tag];
+  FF_CHECK(moving.in_use != 0, path() + ": a page was copied that does not move");
+  if (moving.role == PageMigration::Role::comes) page_lands(m.tag, cx);
+  if (moving.role == PageMigration::Role::leaves) page_has_left(m.tag, cx);
+  if (moving.role != PageMigration::Role::alone) return serve(cx);
   end_page(m.tag, cx);
 }
 
 void PagingDriver::end_page(std::uint32_t number, Cx& cx) const {
   auto& s = cx.state();
   auto const done = s.moves[number];
-  s.moves[number] = {};
-  s.free_moves.push_back(number);
+  free_number(number, s);
   if (done.of_program != 0) {
     --s.orders[done.stream].under_way;
     if (!is_copy(done.kind)) end_allocation(done, cx);
@@ -321,6 +352,7 @@ void PagingDriver::end_page(std::uint32_t number, Cx& cx) const {
     if (!handle(waiting, done.of_program != 0 || !done.copies(waiting.page), cx)) s.waiting.push(waiting);
   }
   continue_orders(cx);
+  if (spec().in_batches) serve(cx);
 }
 
 void PagingDriver::end_move(PageMigration const& done, std::uint32_t number, Cx& cx) const {

@@ -47,8 +47,7 @@ void PagingDriver::pass_over(std::uint64_t last_page, ProgramOrder& order) const
 std::uint32_t PagingDriver::begin_page(std::uint64_t page, unsigned size, std::uint32_t stream,
                                        Cx& cx) const {
   auto& s = cx.state();
-  auto const number = s.free_moves.back();
-  s.free_moves.pop_back();
+  auto const number = take_number(page, s);
   auto& moving = s.moves[number];
   moving = {};
   moving.fault.page = page;

@@ -18,6 +18,10 @@ std::size_t position_of(std::string_view first, Stats const& stats) {
 
 Gmmu::Gmmu(Slot<GmmuSpec> slot) : Component(std::move(slot)) {
   if (spec().keeps_faults) fault = out<PageFault>("fault");
+  if (spec().fault_batches) {
+    raw_fault = in<&Gmmu::on_raw_fault>("raw_fault");
+    fault_order = in<&Gmmu::on_fault_order>("fault_order");
+  }
   if (spec().slices_to_flush == 0) return;
   flushed = in<&Gmmu::on_flushed>("flushed");
   flush = out<Flush>("flush");
@@ -35,7 +39,9 @@ GmmuState Gmmu::initial() const {
   s.router = spec().router.policy.make({});
   if (spec().preloaded != nullptr) s.table = *spec().preloaded;
   if (spec().slices_to_flush != 0) s.flushing.resize(spec().moves);
-  if (spec().keeps_faults) {
+  if (spec().fault_batches) {
+    s.raw = RawFaults(p.fault_buffer);
+  } else if (spec().keeps_faults) {
     s.faults = FaultBuffer(p.fault_buffer, 1);
     s.recorded_at.resize(p.fault_buffer);
   }
@@ -50,7 +56,8 @@ Gmmu::ApplicationStats Gmmu::application_stats() const {
 
 std::span<Stat<GmmuState> const> Gmmu::stats() const {
   auto const all = GmmuState::list();
-  return spec().keeps_faults ? all : all.first(position_of("recorded_faults", all));
+  if (!spec().keeps_faults) return all.first(position_of("recorded_faults", all));
+  return spec().fault_batches ? all : all.first(position_of("buffered_faults", all));
 }
 
 std::vector<Gmmu::PolicyStats> Gmmu::policy_stats() const {
@@ -67,10 +74,11 @@ std::string Gmmu::waiting_for() const {
   auto const& s = state();
   auto const held = s.pending.size() - s.free_pending.size();
   auto const flushing = std::count_if(s.flushing.begin(), s.flushing.end(), [](auto n) { return n != 0; });
-  if (held == 0 && s.stalled.empty() && flushing == 0 && s.faults.in_use() == 0 && s.faults.refused() == 0)
+  if (held == 0 && s.stalled.empty() && flushing == 0 && s.faults.in_use() == 0 && s.faults.refused() == 0 &&
+      s.raw.size() == 0)
     return {};
-  return std::to_string(s.faults.in_use()) + " faults, " + std::to_string(s.faults.refused()) + " refused, " +
-         std::to_string(flushing) + " pages leaving the L2 cache, " + std::to_string(held) +
+  return std::to_string(s.faults.in_use() + s.raw.size()) + " faults, " + std::to_string(s.faults.refused()) +
+         " refused, " + std::to_string(flushing) + " pages leaving the L2 cache, " + std::to_string(held) +
          " translations, " + std::to_string(s.walker.busy()) + " walks under way, " +
          std::to_string(s.walker.queued()) + " walks queued";
 }
@@ -160,6 +168,10 @@ void Gmmu::keep_fault(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const application = s.pending[m.tag].application;
   auto& counts = s.by_requester[application];
+  if (spec().fault_batches) {  // the L2 TLB says for whom
+    ++(m.kind == FaultKind::not_mapped ? counts.page_faults : counts.remote_faults);
+    return;
+  }
   auto const kept = s.faults.add(m.page, {});
   if (kept != FaultBuffer::Kept::recorded) {
     ++(kept == FaultBuffer::Kept::merged ? counts.merged_faults : counts.refused_faults);

@@ -253,7 +253,9 @@ void Iommu::forget(PageMove const& m, Cx& cx) const {
 }
 
 void Iommu::map(PageMove const& m, Cx& cx) const {
-  cx.state().table.map(m.page, m.frame, m.size);
+  auto& s = cx.state();
+  s.table.map(m.page, m.frame, m.size);
+  if (auto const entry = s.moving.find(m.page)) s.moving.release(*entry, [](IommuWaiter const&) {});
   tell(
       PacketKind::map_request, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
 }

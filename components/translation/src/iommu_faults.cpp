@@ -91,7 +91,8 @@ void Iommu::end_fault(PageMapped const& m, Cx& cx) const {
 
 void Iommu::on_mapped(PageMapped const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (m.kind != FaultKind::not_mapped || spec().replays_first_touches) return end_fault(m, cx);
+  if (m.keeper != 0 || m.kind != FaultKind::not_mapped || spec().replays_first_touches)
+    return end_fault(m, cx);
   s.fault_latency.add(nanoseconds_of(cx.now() - s.fault_raised[m.entry]));
   if (m.frame == kNoFrame) {
     answer_all(m.entry, {{}, FoundBy::nothing}, cx);

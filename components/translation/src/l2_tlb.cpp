@@ -4,12 +4,16 @@
 
 namespace farfault {
 
+L2Tlb::L2Tlb(Slot<L2TlbSpec> slot) : Component(std::move(slot)) {
+  if (spec().reports_faults) faulted = out<RawFault>("faulted");
+}
+
 L2TlbState L2Tlb::initial() const {
   L2TlbState s;
   auto const& p = spec().params;
   auto const outstanding = spec().clients * spec().requests_per_client;
   s.tlb = p.policies.make(p.entries, p.ways, spec().page_bits, spec().page_sizes);
-  s.mshrs = MshrTable<std::uint32_t>(p.mshrs, outstanding);
+  s.mshrs = MshrTable<L2TlbWaiter>(p.mshrs, outstanding);
   s.stalled = Ring<TranslateRequest>(outstanding);
   s.invalidating.resize(spec().moves);
   s.stats = ByApplication<L2TlbStats>(static_cast<std::uint32_t>(spec().applications.size()));
@@ -62,7 +66,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
     } else {
       ++s.stats[m.application].merged_misses;
     }
-    s.mshrs.wait(*entry, m.from);
+    s.mshrs.wait(*entry, {static_cast<std::uint16_t>(m.from), m.application, 0});
     ++s.stats[m.application].misses;
   }
   s.port_free = spec().clock.after(at);
@@ -72,13 +76,16 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
 void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if (is_replay(m.found_by)) return replay(m, cx);
-  if (m.found_by == FoundBy::nothing)
+  bool const faults = m.found_by == FoundBy::nothing;
+  if (faults)
     ++s.faulted_misses;
   else
     s.tlb->fill(m.page, m.translation());
   auto at = cx.now();
-  s.mshrs.release(m.tag, [&](std::uint32_t sm) {
-    cx.send(response, sm, TranslateResponse{m.page, m.frame, 0, m.found_by, m.size}, at - cx.now());
+  s.mshrs.release(m.tag, [&](L2TlbWaiter const& w) {
+    cx.send(response, w.client, TranslateResponse{m.page, m.frame, 0, m.found_by, m.size}, at - cx.now());
+    if (faults && spec().reports_faults)
+      cx.send(faulted, RawFault{m.page, w.client, w.application, {}}, at - cx.now());
     s.last_response = std::max(s.last_response, at);
     at = spec().clock.after(at);
   });

@@ -20,7 +20,7 @@ class LargeFrames final : public FrameAllocator {
 
   LargeFrames(Params const& p, Setup const& memory) : params_{p}, frames_(memory.frames) {}
 
-  bool empty() const override { return used_ == frames_; }
+  std::uint64_t available() const override { return frames_ - used_; }
   std::uint64_t allocate(std::uint64_t page) override {
     auto const own = first_frame(page / params_->pages) + page % params_->pages;
     bool const in_place = own < frames_ && !is_taken(own);

@@ -13,7 +13,7 @@ class OnDemand final : public FrameAllocator {
  public:
   explicit OnDemand(Setup const& setup) : limit_(setup.frames) {}
 
-  bool empty() const override { return released_.empty() && next_ == limit_; }
+  std::uint64_t available() const override { return released_.size() + (limit_ - next_); }
   std::uint64_t allocate(std::uint64_t) override {
     FF_CHECK(!empty(), "a frame is allocated where none is free");
     if (released_.empty()) return next_++;

@@ -82,6 +82,7 @@ struct MemoryParams {
   PolicyChoice<RemoteTouch> remote_touch{"remote_access"};
   PolicyChoice<FaultPath> fault_path{"iommu"};
   PolicyChoice<MemoryScope> scope{"node"};
+  double gpu_share = 1;
   void describe(ParamTable& t);
   unsigned page_bits() const { return static_cast<unsigned>(std::countr_zero(page_size.bytes)); }
   bool has_large_pages() const { return !LargePages::Choice{large_pages}.none(); }
@@ -133,6 +134,7 @@ struct MachineConfig {
   CpuDramParams cpu_dram;
   NicParams nic;
   DriverParams driver;
+  BatchParams batch;
   HostParams host;
   FabricParams fabric;
   LinkDefaults links;
@@ -152,6 +154,8 @@ struct MachineConfig {
     return {cpu_llc.slices, cpu_dram.channels == 0 ? cpu_llc.slices : cpu_dram.channels,
             cpu_llc.interleave.bytes, 1};
   }
+  // Whether the driver serves faults in batches, where there are some.
+  bool in_batches() const { return memory.replays_faults() && batch.in_batches(); }
   // Whether the slices of a GPU have something to do at the end of a kernel.
   bool writes_back_at_kernel_end() const {
     return l2_cache.write_back_at_kernel_end || l2_cache.software_coherent();
@@ -183,6 +187,7 @@ struct MachineConfig {
     f("cpu.dram", "the memory behind it", cpu_dram);
     f("nic", "a NIC", nic);
     f("driver", "the driver's memory manager", driver);
+    f("driver.batch", "faults that the driver serves in batches, and what leaves a full GPU", batch);
     f("host", "the launch of kernels", host);
     f("fabric", "packets, buffers of links, and ports", fabric);
     f("links", "links whose source states no latency or bandwidth", links);
@@ -198,6 +203,7 @@ struct MachineConfig {
 
  private:
   bool check_large_pages(Config& config) const;
+  void check_batches(Config& config) const;
   void check_fault_path(Config& config) const;
 };
 
@@ -256,6 +262,7 @@ class Assembly {
   void find_instances();
   void place_pages(PagePlacement const& placement);
   void add_host_and_driver(Instance& instance);
+  void describe_batches(Instance const& instance, PagingDriverSpec& driver) const;
   void wire_instance(Instance& instance);
   void build_cpus();
   std::size_t replays_of_gpu() const;

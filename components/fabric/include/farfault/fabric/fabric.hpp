@@ -180,7 +180,8 @@ struct PortSpec {
   std::uint32_t memory_credits = 1;     // of these, at one slice
   std::uint32_t translation_bytes = 8;  // payload of a translation response or an invalidation request
   std::uint32_t fault_bytes = 32;       // payload of a page fault
-  bool page_faults = false;             // whether GPUs send some to the driver
+  bool page_faults = false;             // whether GPUs send some to the driver,
+  bool fault_batches = false;           // which orders them in batches
   std::uint16_t iommu = 0;              // of a CPU: the number of its IOMMU among those of the driver
 };
 
@@ -304,7 +305,8 @@ class Rdma final : public FabricPort {
   Out<MemResponse> remote_response = out<MemResponse>("remote_response");
   Out<TranslateResponse> translate_response = out<TranslateResponse>("translate_response");
   Out<Invalidate> invalidate = out<Invalidate>("invalidate");
-  In<PageFault> page_fault;  // where there are some
+  In<PageFault> page_fault;     // where there are some
+  Out<FaultOrder> fault_order;  // where the driver serves them in batches
 
   void on_remote(MemRequest const& m, Cx& cx) const;
   void on_translate(TranslateRequest const& m, Cx& cx) const;
@@ -322,9 +324,11 @@ class CpuPort final : public FabricPort {
   In<Packet> translated = in<&CpuPort::on_translated>("translated");
   Out<Packet> translate = out<Packet>("translate");
   Out<Invalidated> invalidated = out<Invalidated>("invalidated");
-  Out<PageFault> fault;  // where there are some
+  Out<PageFault> fault;        // where there are some
+  In<FaultOrder> fault_order;  // where the driver serves them in batches
 
   void on_translated(Packet const& m, Cx& cx) const;
+  void on_fault_order(FaultOrder const& m, Cx& cx) const;
 
  private:
   void receive(Packet const& m, Cx& cx) const override;

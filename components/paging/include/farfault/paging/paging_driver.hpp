@@ -35,6 +35,20 @@
 // program accesses what it has not allocated, and will not end. Where all memory is full an allocation waits
 // until something is freed. Streams that order at once take turns, page by page; all pages under way, for
 // whatever reason, share `migrations`, and no two things happen to a page at once.
+//
+// In batches (fault_replay.hpp): a GPU's GMMU interrupts the driver at the first entry of its fault buffer;
+// the driver reads the entries (up to `batch.faults`), merges those of one page, and works on the blocks of 2
+// MiB that they lie in, in the order of addresses: `batch.time` after the begin on the first, and on each
+// `block_time`, `page_time` for each page that comes, and `first_touch_time` at the block's first. When it is
+// done with a block, its pages come, in order: each when no IOMMU and no GPU maps it any more, it has a frame
+// on the GPU, and the copy engine takes it (copies overlap there). A page that has no contents comes at once.
+// What comes beside the faulted pages, what leaves when the memory is full, and when, are policies
+// (prefetcher.hpp, eviction_order.hpp, eviction_schedule.hpp). A unit that leaves is unmapped everywhere, its
+// pages are copied to the CPU's memory by the GPU's copy engine, whether or not they were written, and mapped
+// there. When all pages of a batch are mapped it has ended, and the buffers are read again, those of other
+// GPUs that have interrupted first; a buffer that is empty then interrupts with its next entry. One batch is
+// served at a time. Faults on pages that have come meanwhile are duplicates. Pages that programs allocate do
+// not leave. Source: Batch-aware unified memory (ASPLOS 2020), sections 2.2 and 3; NVIDIA's driver.
 #pragma once
 
 #include <array>
@@ -43,6 +57,7 @@
 
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
+#include "farfault/paging/batches.hpp"
 #include "farfault/paging/frame_allocator.hpp"
 #include "farfault/paging/initial_memory.hpp"
 #include "farfault/paging/node_devices.hpp"
@@ -81,6 +96,12 @@ struct DriverParams {
 
 struct PagingDriverSpec {
   DriverParams params;
+  BatchParams batch;
+  bool in_batches = false;
+  std::uint32_t spaces = 1;  // address spaces
+  // Pages that may come before they are mapped anywhere: of buffers.
+  std::vector<PageRange> buffers;
+  std::vector<std::uint32_t> iommu_of_gpu;  // by its own number: the IOMMU's, in batches
   unsigned page_bits = 12;
   NodeDevices devices;  // those it manages
   std::uint64_t frames_per_gpu = 0;
@@ -122,8 +143,13 @@ struct PageMigration {
   std::uint8_t size = 0;
   std::uint8_t of_program = 0;  // it is the program that has ordered this
   OperationKind kind = OperationKind::kernel;
-  std::uint8_t unused[2] = {};
+  // Of a batch: the page comes, number `index` of those, or leaves, with unit `index`.
+  enum class Role : std::uint8_t { alone, comes, leaves };
+  Role role = Role::alone;
+  std::uint8_t unused = 0;
   std::uint32_t stream = 0;  // in this stream
+  std::uint32_t index = 0;
+  std::uint32_t unused_too = 0;
 
   bool copies(std::uint64_t page) const { return first_of(page, size) == first_of(fault.page, size); }
 };
@@ -170,6 +196,8 @@ struct PagingDriverStats {
   std::uint64_t unallocated_faults = 0;
   std::uint64_t allocated_pages = 0;
   std::uint64_t freed_pages = 0;
+  std::uint64_t prefetched_pages = 0;
+  std::uint64_t evicted_pages = 0;
 
   static std::span<Stat<PagingDriverStats> const> list() {
     using S = PagingDriverStats const&;
@@ -197,6 +225,10 @@ struct PagingDriverStats {
          [](S s) { return s.allocated_pages; }},
         {"freed_pages", "count", "base pages freed by programs", StatKind::counter,
          [](S s) { return s.freed_pages; }},
+        {"prefetched_pages", "count", "pages that a batch brought without a fault", StatKind::counter,
+         [](S s) { return s.prefetched_pages; }},
+        {"evicted_pages", "count", "pages that left a full GPU, for the CPU's memory", StatKind::counter,
+         [](S s) { return s.evicted_pages; }},
     });
     return all;
   }
@@ -215,13 +247,26 @@ struct PagingDriverState {
   std::vector<ProgramOrder> orders;  // by stream
   std::uint64_t order_turn = 0;      // the stream whose turn the next page is
   ByApplication<PagingDriverStats> stats;
+  BatchState batch;
 
+  // From batches on: those of batches.
   static std::span<Stat<PagingDriverState> const> list() {
     using S = PagingDriverState const&;
     static constexpr auto all = std::to_array<Stat<PagingDriverState>>({
         {"active_migrations", "count",
          "pages being migrated, copied at their first touch or by a program, allocated or freed",
          StatKind::level, [](S s) { return s.moves.size() - s.free_moves.size(); }},
+        {"batches", "count", "batches of faults served", StatKind::counter,
+         [](S s) { return s.batch.counts.batches; }},
+        {"raw_faults", "count", "entries of fault buffers that batches took", StatKind::counter,
+         [](S s) { return s.batch.counts.raw_faults; }},
+        {"duplicate_faults", "count",
+         "of these, those of a page that had one in the same batch, or that was on the GPU by then",
+         StatKind::counter, [](S s) { return s.batch.counts.duplicates; }},
+        {"premature_evictions", "count", "faulted pages that came again after an eviction", StatKind::counter,
+         [](S s) { return s.batch.counts.premature_evictions; }},
+        {"page_lifetime", "ps", "time from a page's arrival on a GPU to its eviction, summed over evictions",
+         StatKind::counter, [](S s) { return s.batch.counts.lifetime_ps; }},
     });
     return all;
   }
@@ -240,10 +285,14 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   // Where programs copy, allocate or free.
   In<MemoryOrder> memory_order;
   Out<MemoryOrderDone> order_done;
+  // In batches.
+  Self<Tick> worked;
+  Out<FaultOrder> fault_order;
 
   std::string_view kind() const override { return "driver"; }
   std::string waiting_for() const override;
   PagingDriverState initial() const override;
+  std::span<Stat<PagingDriverState> const> stats() const override;
   ApplicationStats application_stats() const override;
   std::vector<TableInfo> tables() const override;
   std::vector<PolicyStats> policy_stats() const override;
@@ -252,6 +301,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void on_step_done(StepDone const& m, Cx& cx) const;
   void on_copied(CopyDone const& m, Cx& cx) const;
   void on_memory_order(MemoryOrder const& m, Cx& cx) const;
+  void on_worked(Tick const& m, Cx& cx) const;
 
  private:
   void take_rows(PagingDriverState& s, TableRows& rows) const override;
@@ -301,6 +351,49 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   OrderTurn free_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const;
   void end_allocation(PageMigration const& done, Cx& cx) const;
   void tell_iommus(std::uint32_t number, MoveStep step, Duration after, Cx& cx) const;
+
+  // Batches: which is read and served next; then as far as it gets (paging_driver_batches.cpp).
+  BatchState initial_batches() const;
+  TableInfo table_of_batches() const;
+  void take_batches(PagingDriverState& s, std::uint32_t table, TableRows& rows) const;
+  std::string waiting_batch() const;
+  void on_note(PageFault const& m, Cx& cx) const;
+  void next_batch(Cx& cx) const;
+  void order(std::uint32_t gpu, FaultOrder const& m, Cx& cx) const;
+  void order_replay(FaultReplay::Moment moment, Cx& cx) const;
+  void begin_batch(Cx& cx) const;
+  void plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx) const;
+  void serve(Cx& cx) const;
+  void begin_pages(Cx& cx) const;
+  bool send_pages(Cx& cx) const;
+  void page_lands(std::uint32_t number, Cx& cx) const;
+  void page_is_there(std::uint32_t number, Cx& cx) const;
+  void end_batch(Cx& cx) const;
+  DeviceId batch_gpu(PagingDriverState const& s) const {
+    return spec().devices.gpu(static_cast<std::uint32_t>(s.batch.gpu));
+  }
+  // Whether a batch can bring the page to its GPU: it is elsewhere and moves, or it is nowhere and may be.
+  bool may_come(std::uint64_t page, PagingDriverState const& s) const;
+  // The same for one that has not faulted: from the CPU's memory, or of a buffer.
+  bool may_be_prefetched(std::uint64_t page, PagingDriverState const& s) const;
+  bool is_under_way(std::uint64_t page, PagingDriverState const& s) const;
+  static bool is_mapping(PageMigration const& moving, PagingDriverState const& s) {
+    return s.batch.pages[moving.index].stage == ComingPage::Stage::mapping;
+  }
+  std::uint32_t take_number(std::uint64_t page, PagingDriverState& s) const;
+  void free_number(std::uint32_t number, PagingDriverState& s) const;
+  unsigned block_size() const { return spec().page_bits >= kBlockBits ? 0 : kBlockBits - spec().page_bits; }
+  // Units that leave (paging_driver_evictions.cpp).
+  EvictionSchedule::Moment moment(PagingDriverState const& s, Time now) const;
+  bool evict(Cx& cx) const;
+  std::uint64_t begin_unit(Cx& cx) const;
+  bool send_units(Cx& cx) const;
+  void page_is_unmapped(std::uint32_t number, Cx& cx) const;
+  void page_has_left(std::uint32_t number, Cx& cx) const;
+  void resident(std::uint64_t page, DeviceId device, PagingDriverState& s) const;
+  void not_resident(std::uint64_t page, DeviceId device, PagingDriverState& s) const;
+  unsigned unit_size() const;
+  std::uint64_t unit_of(std::uint64_t page) const { return first_of(page, unit_size()); }
   // The time from now until the driver has had its turn and spent this time.
   Duration busy(Duration takes, Cx& cx) const;
   // The time from now until the driver has had its turn for a fault of this kind and spent the time it takes.

@@ -52,6 +52,13 @@ class FaultedAccesses {
         again_.push(access);
       });
   }
+  // The same for all pages, in the order of their entries.
+  template <class F>
+  void replay_all(F&& f) {
+    std::vector<std::uint64_t> pages;
+    kept_.each([&](std::uint32_t, std::uint64_t page) { pages.push_back(page); });
+    for (auto const page : pages) replay(page, f);
+  }
   // The page's replay has brought its frame: calls f(access) for each of its accesses, which are kept no
   // more.
   template <class F>

@@ -89,6 +89,13 @@ class MshrTable {
     for (auto node = entries_[entry].head; node != kNone; node = pool_[node].next) f(pool_[node].waiter);
   }
 
+  // Calls f(entry, key) for each entry in use, by number.
+  template <class F>
+  void each(F&& f) const {
+    for (std::uint32_t e = 0; e < entries_.size(); ++e)
+      if (entries_[e].key != kFree) f(e, entries_[e].key);
+  }
+
   // Frees the entry and calls f(waiter) for each waiter, in order; f may use the table.
   template <class F>
   void release(std::uint32_t entry, F&& f) {

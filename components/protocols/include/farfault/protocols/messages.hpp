@@ -88,6 +88,9 @@ inline constexpr Requester kWriteBack{0, 0, RequestKind::write_back};
 // page could leave each time before the access is made. An invalidation that follows finds it.
 //
 // Of a fault that is `unrecorded` the asker is to keep a record, and to send the fault to the driver.
+//
+// Where the driver serves faults in batches, one replay may be of every page (kEveryPage): whoever keeps
+// accesses makes all of them again.
 enum class FoundBy : std::uint8_t {
   memory,
   cache,
@@ -100,6 +103,7 @@ enum class FoundBy : std::uint8_t {
   settled,
   unrecorded,
 };
+inline constexpr std::uint64_t kEveryPage = ~std::uint64_t{0};
 constexpr bool is_replay(FoundBy f) {
   return f == FoundBy::replay || f == FoundBy::settled;
 }
@@ -228,8 +232,9 @@ enum class PacketKind : std::uint8_t {
   flush_request,
   map_request,
   page_fault,
+  fault_order,
 };
-inline constexpr std::uint8_t kPacketKinds = 11;
+inline constexpr std::uint8_t kPacketKinds = 12;
 
 // Requests and responses use separate virtual channels, so that responses always get through. An invalidation
 // uses the response channel, and the route of the translations of its page: it must not overtake an earlier
@@ -347,17 +352,43 @@ struct Flushed {
   std::uint32_t number;
 };
 
+// Where the driver serves faults in batches: from the L2 TLB to the GMMU, for each SM or scalar cache
+// (`client`) that is told that the page is faulted. An entry of the GPU's fault buffer.
+struct RawFault {
+  std::uint64_t page;
+  std::uint16_t client;
+  std::uint8_t application = 0;
+  std::uint8_t unused[5] = {};
+};
+
+// What a PageFault says: the driver is to serve this one; or, in batches: the buffer is no longer empty; one
+// of its entries; all that the driver has asked for are there, `entry` of them.
+enum class FaultNote : std::uint8_t { serve, interrupt, entry, drained };
+
 // A fault from the IOMMU to the driver, or from the GMMU of `gpu`, which has a record of it then
 // (`kept_by_gpu`). Back, to the IOMMU of that GPU: where the page is now, or that it is nowhere (no frame).
 struct PageFault {
   std::uint64_t page;
   std::uint16_t gpu;
   std::uint16_t iommu;
-  std::uint32_t entry;  // for whoever keeps the fault
+  std::uint32_t entry;  // for whoever keeps the fault; of an entry of the buffer the client that raised it
   FaultKind kind;
   std::uint8_t kept_by_gpu = 0;
   std::uint8_t application = 0;  // that of the request that raised it
-  std::uint8_t unused[5] = {};
+  FaultNote note = FaultNote::serve;
+  std::uint8_t unused[4] = {};
+  Time raised{};  // of an entry of the buffer: when it was written
+};
+
+// From the driver to the GMMU of `gpu`. Send up to `entries` entries of the fault buffer, which are free then
+// (drain); make all faulted accesses again (replay), and empty the buffer before (flush_replay). With
+// `retry`, a drain has the accesses made again whose faults found no room in the buffer.
+enum class FaultOrderKind : std::uint8_t { drain, replay, flush_replay };
+struct FaultOrder {
+  std::uint32_t entries = 0;
+  std::uint16_t gpu = 0;
+  FaultOrderKind kind = FaultOrderKind::drain;
+  std::uint8_t retry = 0;
 };
 struct PageMapped {
   std::uint64_t page;
@@ -409,6 +440,7 @@ static_assert(Message<Packet> && Message<Credit> && Message<StartBlock> && Messa
               Message<Tick>);
 static_assert(Message<KernelDone> && Message<KernelCounts>);
 static_assert(Message<Flush> && Message<Flushed> && Message<MemoryOrder> && Message<MemoryOrderDone>);
+static_assert(Message<RawFault> && Message<FaultOrder>);
 static_assert(Message<Invalidate> && Message<PageFault> && Message<PageMove> && Message<CopyOrder>);
 
 }  // namespace farfault

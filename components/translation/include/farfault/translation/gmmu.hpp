@@ -23,6 +23,10 @@
 // packet to the driver; further requests for the page are merged with it. Without a free record the SMs are
 // told to ask again when there is one (fault_buffer.hpp). The replay that answers the packet ends the record;
 // without a frame it says that the page is nowhere (paging_driver.hpp), and goes no further.
+//
+// Where the driver serves faults in batches, the fault buffer has an entry for each SM that is told of a
+// fault (raw_faults.hpp), and the driver gets an interrupt with the first. It then orders the entries, which
+// follow each other one per cycle, and replays.
 #pragma once
 
 #include <array>
@@ -36,6 +40,7 @@
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/fault_buffer.hpp"
 #include "farfault/translation/page_table.hpp"
+#include "farfault/translation/raw_faults.hpp"
 #include "farfault/translation/router.hpp"
 #include "farfault/translation/walker.hpp"
 
@@ -59,11 +64,10 @@ struct GmmuParams {
     t.count("latency", latency, {1, 10000},
             "cycles from a request to its first read, when a walker is free, or to the IOMMU", "assumed");
     t.count("pending", pending, {1, 65536}, "requests held at a time", "assumed");
-    t.count(
-        "fault_buffer", fault_buffer, {1, 65536},
-        "pages that the GPU's fault buffer holds until the driver has answered; a fault beyond is replayed "
-        "and faults again",
-        "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024");
+    t.count("fault_buffer", fault_buffer, {1, 65536},
+            "pages that the GPU's fault buffer holds until the driver has answered or, of batches, entries "
+            "until the driver has read them; a fault beyond is replayed and faults again",
+            "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024");
   }
 };
 
@@ -80,6 +84,7 @@ struct GmmuSpec {
   std::uint32_t slices_to_flush = 0;     // when a page leaves
   std::uint32_t moves = 0;               // pages that can leave at a time, then
   bool keeps_faults = false;             // of some kind, or all (fault_path.hpp)
+  bool fault_batches = false;            // the driver serves them in batches
 };
 
 struct GmmuRequesterStats {
@@ -124,6 +129,14 @@ struct GmmuStats {
   std::uint64_t invalidations = 0;
 };
 
+// Of batches.
+struct RawFaultStats {
+  std::uint64_t written = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t flushed = 0;
+  std::uint64_t interrupts = 0;
+};
+
 struct GmmuPending {
   std::uint64_t page = 0;
   Time arrived{};
@@ -154,8 +167,10 @@ struct GmmuState {
   FaultBuffer faults;
   std::vector<Time> recorded_at;  // by record of `faults`
   LatencyHistogram fault_latency;
+  RawFaults raw;
+  RawFaultStats raw_stats;
 
-  // From recorded_faults on: those of a GMMU that keeps faults.
+  // From recorded_faults on: those of a GMMU that keeps faults; from buffered_faults on: in batches.
   static std::span<Stat<GmmuState> const> list() {
     using S = GmmuState const&;
     static constexpr auto all = std::to_array<Stat<GmmuState>>({
@@ -185,6 +200,16 @@ struct GmmuState {
          [](S s) { return std::uint64_t{s.faults.in_use()}; }},
         {"fault_latency", "ns", "time from a page fault to its replay", StatKind::histogram, nullptr, 24,
          [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }},
+        {"buffered_faults", "count", "entries in the fault buffer", StatKind::level,
+         [](S s) { return s.raw.size(); }},
+        {"raw_faults", "count", "entries written to the fault buffer, duplicates included", StatKind::counter,
+         [](S s) { return s.raw_stats.written; }},
+        {"dropped_faults", "count", "faults that found the fault buffer full, and are raised again",
+         StatKind::counter, [](S s) { return s.raw_stats.dropped; }},
+        {"flushed_faults", "count", "entries that the driver removed unread before a replay",
+         StatKind::counter, [](S s) { return s.raw_stats.flushed; }},
+        {"interrupts", "count", "interrupts to the driver", StatKind::counter,
+         [](S s) { return s.raw_stats.interrupts; }},
     });
     return all;
   }
@@ -209,6 +234,9 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   Out<Flush> flush;
   // Where it keeps faults.
   Out<PageFault> fault;
+  // Where the driver serves them in batches.
+  In<RawFault> raw_fault;
+  In<FaultOrder> fault_order;
 
   std::string_view kind() const override { return "gmmu"; }
   std::string waiting_for() const override;
@@ -224,6 +252,8 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void on_invalidate(Invalidate const& m, Cx& cx) const;
   void on_invalidated(Invalidated const& m, Cx& cx) const;
   void on_flushed(Flushed const& m, Cx& cx) const;
+  void on_raw_fault(RawFault const& m, Cx& cx) const;
+  void on_fault_order(FaultOrder const& m, Cx& cx) const;
 
  private:
   void admit(TranslateRequest const& m, Cx& cx) const;
@@ -231,6 +261,7 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const;
   void request_from_iommu(std::uint32_t id, Cx& cx) const;
   void keep_fault(TranslateResponse const& m, Cx& cx) const;
+  void drain(FaultOrder const& m, Cx& cx) const;
   void replay(TranslateResponse const& m, Cx& cx) const;
   void observe(GmmuPending& pending, bool local, Cx& cx) const;
   // A look-up of the request is done: with a frame, or without one, or the page is faulted.

@@ -6,6 +6,9 @@
 // on to all SMs and scalar caches behind all earlier responses; that of a settled page is an entry from then
 // on, so that those who come later hit.
 //
+// Where the driver serves faults in batches, the GMMU is told of each client that is told of a fault: these
+// are the entries of its fault buffer.
+//
 // An invalidation takes one look-up cycle, is forwarded to every SM behind all earlier responses, and is
 // acknowledged when the last SM has acknowledged it.
 #pragma once
@@ -48,6 +51,13 @@ struct L2TlbSpec {
   unsigned page_bits = 12;
   std::uint32_t page_sizes = 1;
   std::vector<std::string> applications = {};  // names of those that make requests
+  bool reports_faults = false;                 // to the GMMU, by client
+};
+
+struct L2TlbWaiter {
+  std::uint16_t client = 0;  // an SM or a scalar cache
+  std::uint8_t application = 0;
+  std::uint8_t unused = 0;
 };
 
 struct L2TlbStats {
@@ -73,7 +83,7 @@ struct L2TlbStats {
 
 struct L2TlbState {
   Policy<TlbOrganization> tlb;
-  MshrTable<std::uint32_t> mshrs;  // waiters are SMs
+  MshrTable<L2TlbWaiter> mshrs;
   Ring<TranslateRequest> stalled;
   std::vector<std::uint32_t> invalidating;  // acknowledgements of SMs still missing, by move
   Time port_free{};
@@ -98,7 +108,7 @@ struct L2TlbState {
 
 class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
  public:
-  using Component::Component;
+  explicit L2Tlb(Slot<L2TlbSpec> slot);
   In<TranslateRequest> request = in<&L2Tlb::on_request>("request");
   In<TranslateResponse> filled = in<&L2Tlb::on_filled>("filled");
   In<Invalidate> invalidate = in<&L2Tlb::on_invalidate>("invalidate");
@@ -107,6 +117,7 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
   Out<TranslateRequest> miss = out<TranslateRequest>("miss");
   Out<Invalidate> to_sm = out<Invalidate>("to_sm");
   Out<Invalidated> acknowledge = out<Invalidated>("acknowledge");
+  Out<RawFault> faulted;  // where faults are reported
 
   std::string_view kind() const override { return "l2_tlb"; }
   std::string waiting_for() const override;

@@ -1,0 +1,154 @@
+// What the driver knows of the batch of faults that it serves (paging_driver.hpp): parameters, pages that
+// come, units that leave, and the row of `/tables/fault_batches`.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "farfault/engine/params.hpp"
+#include "farfault/engine/policy.hpp"
+#include "farfault/engine/probes.hpp"
+#include "farfault/paging/eviction_order.hpp"
+#include "farfault/paging/eviction_schedule.hpp"
+#include "farfault/paging/fault_batch.hpp"
+#include "farfault/paging/fault_replay.hpp"
+#include "farfault/paging/page_records.hpp"
+#include "farfault/paging/prefetcher.hpp"
+#include "farfault/parts/ring.hpp"
+
+namespace farfault {
+
+struct BatchParams {
+  PolicyChoice<FaultReplay> replay{"each_fault"};
+  std::uint32_t faults = 256;
+  Duration time = 10us;
+  Duration block_time = 5us;
+  Duration page_time = 100ns;
+  Duration first_touch_time = 20us;
+  PolicyChoice<Prefetcher> prefetch{"tree"};
+  PolicyChoice<EvictionOrder> eviction_order{"aged_lru"};
+  PolicyChoice<EvictionSchedule> eviction_schedule{"serialized"};
+  ByteSize eviction_unit{std::uint64_t{2} << 20};
+  void describe(ParamTable& t) {
+    replay.describe(t, "replay", "whether faults are served in batches, and when accesses are made again",
+                    "assumed: as IOMMU and driver do it for one fault; NVIDIA's driver: batch_flush");
+    t.count("faults", faults, {1, 65536}, "entries of the fault buffer that a batch takes at most",
+            "NVIDIA's driver (uvm_gpu_replayable_faults.c): 256");
+    t.duration("time", time, {1ns, 1s},
+               "from the begin of a batch until the driver works on its first block: to read and sort faults",
+               "assumed");
+    t.duration("block_time", block_time, {0ns, 1s}, "work of the driver on each 2 MiB block of a batch",
+               "assumed");
+    t.duration("page_time", page_time, {0ns, 1s}, "work on each page of a batch that comes", "assumed");
+    t.duration(
+        "first_touch_time", first_touch_time, {0ns, 1s},
+        "work on a block of which a page comes to a GPU for the first time: to unmap it on the CPU, and to "
+        "map its pages for DMA",
+        "assumed; Allen and Ge, SC 2021, name both as the larger part of a batch");
+    prefetch.describe(t, "prefetch", "which pages of a block come beside those that have faulted",
+                      "NVIDIA's driver (uvm_perf_prefetch.c): tree");
+    eviction_order.describe(t, "eviction_order", "which unit of a full GPU leaves first",
+                            "NVIDIA's driver (uvm_pmm_gpu.c): aged_lru");
+    eviction_schedule.describe(t, "eviction_schedule", "when units leave",
+                               "Batch-aware unified memory (ASPLOS 2020), Fig. 4: serialized");
+    t.bytes("eviction_unit", eviction_unit, {ByteSize{4096}, ByteSize{std::uint64_t{2} << 20}},
+            "virtual bytes, aligned, whose pages leave a GPU together: a power of two",
+            "NVIDIA's driver (uvm_pmm_gpu.c): root chunks of 2 MiB");
+  }
+  bool in_batches() const { return replay.make({})->in_batches(); }
+};
+
+// A page that a batch brings.
+struct ComingPage {
+  enum class Stage : std::uint8_t { planned, unmapping, ready, coming, mapping, there };
+  std::uint64_t page = 0;
+  Time worked{};            // when the driver's work on its block is done
+  std::uint32_t block = 0;  // its number in the batch
+  Stage stage = Stage::planned;
+  std::uint8_t application = 0;
+  std::uint8_t faulted = 0;  // or prefetched
+  std::uint8_t mapped = 0;   // somewhere, when it begins to come
+};
+
+// A unit of eviction that leaves, from its choice until its last frame is free.
+struct LeavingUnit {
+  std::uint64_t unit = 0;
+  std::uint32_t pages = 0;      // that have a frame still
+  std::uint32_t unmapping = 0;  // of these, those that some TLB may still know
+};
+
+// Of each page that has come by a batch, or leaves.
+struct PagedPage {
+  std::uint32_t move = 0;  // its number among the pages under way, plus one
+  std::uint32_t evictions = 0;
+  Time came{};
+};
+struct SeenBlock {
+  std::uint64_t seen = 0;  // 1: a page of it has come
+};
+
+// For the results, until it is in their table.
+struct BatchRecord {
+  Time first_fault{};
+  Time began{};
+  Time first_transfer = Time::max();  // max: there was none
+  Time ended{};
+  std::uint64_t raw_faults = 0;
+  std::uint64_t duplicates = 0;
+  std::uint64_t faulted_pages = 0;  // that came
+  std::uint64_t prefetched_pages = 0;
+  std::uint64_t evicted_pages = 0;
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
+  std::uint64_t clients = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t gpu = 0;
+};
+
+struct BatchCounts {
+  std::uint64_t batches = 0;
+  std::uint64_t raw_faults = 0;
+  std::uint64_t duplicates = 0;
+  std::uint64_t premature_evictions = 0;
+  std::uint64_t lifetime_ps = 0;
+};
+
+// Nothing; the entries of a buffer are on their way; pages come.
+enum class BatchPhase : std::uint64_t { idle, reading, serving };
+
+struct BatchState {
+  BatchPhase phase = BatchPhase::idle;
+  Ring<std::uint32_t> interrupts;     // GPUs whose buffers are to be read, in the driver's own numbers
+  std::uint64_t gpu = 0;              // whose buffer is read, or batch is served
+  std::uint64_t expected = kUnknown;  // entries that come from its buffer
+  FaultBatch faults;
+  Time worked{};  // when the driver's work is done
+  Time work_timer = Time::max();
+  std::vector<ComingPage> pages;          // in the order in which they come
+  std::vector<std::uint32_t> block_left;  // by block: pages that are not there yet
+  std::uint64_t begun = 0;                // of the pages: those that have a number among the pages under way,
+  std::uint64_t sent = 0;                 // that have a frame, too,
+  std::uint64_t there = 0;                // that are mapped
+  std::uint64_t in = 0;                   // transfers to the GPU under way
+  std::uint64_t out = 0;                  // units whose data go
+  std::uint64_t unmapping = 0;            // and units that are being unmapped
+  std::vector<LeavingUnit> leaving;       // by number
+  std::vector<std::uint32_t> free_leaving;
+  Ring<std::uint32_t> unmapped;
+  Policy<FaultReplay> replay;
+  Policy<Prefetcher> prefetch;
+  Policy<EvictionSchedule> schedule;
+  PolicyArray<EvictionOrder> orders;  // by GPU
+  PageRecords<PagedPage> of_page;
+  std::vector<PageRecords<SeenBlock>> blocks_seen;  // by GPU; at a block's first page
+  std::vector<std::uint64_t> owes_replay;           // by GPU
+  BatchRecord record;
+  std::vector<BatchRecord> records;
+  BatchCounts counts;
+
+  static constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+};
+
+}  // namespace farfault

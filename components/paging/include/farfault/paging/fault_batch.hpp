@@ -1,0 +1,56 @@
+// The faults of a batch, from the entries of a GPU's fault buffer to the pages that they name: sorted by
+// address, each once.
+//
+// Entries for a page that has one already are duplicates; that of the oldest says on whose behalf the page
+// comes. Source: NVIDIA's driver (uvm_gpu_replayable_faults.c, preprocess_fault_batch), Batch-aware unified
+// memory (ASPLOS 2020), section 2.2.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "farfault/engine/time.hpp"
+
+namespace farfault {
+
+class FaultBatch {
+ public:
+  struct Entry {
+    std::uint64_t page = 0;
+    Time raised{};
+    std::uint32_t client = 0;       // an SM, or a scalar cache
+    std::uint32_t application = 0;  // on whose behalf
+  };
+
+  void clear() { entries_.clear(); }
+  void add(Entry const& entry) { entries_.push_back(entry); }
+  std::uint64_t entries() const { return entries_.size(); }
+  Time first_raised() const { return std::ranges::min(entries_, {}, &Entry::raised).raised; }
+  // Different ones.
+  std::uint64_t clients() const {
+    std::vector<std::uint32_t> all;
+    for (auto const& e : entries_) all.push_back(e.client);
+    std::ranges::sort(all);
+    return static_cast<std::uint64_t>(std::ranges::unique(all).begin() - all.begin());
+  }
+  // Of each page the oldest entry, in the order of pages; entries of one time in the order in which they
+  // came.
+  std::vector<Entry> pages() const {
+    auto sorted = entries_;
+    std::ranges::stable_sort(sorted, [](Entry const& a, Entry const& b) {
+      return std::tie(a.page, a.raised) < std::tie(b.page, b.raised);
+    });
+    auto const rest = std::ranges::unique(sorted, {}, &Entry::page);
+    sorted.erase(rest.begin(), rest.end());
+    return sorted;
+  }
+
+  auto members() { return std::tie(entries_); }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+}  // namespace farfault

@@ -1,0 +1,30 @@
+// A unit's position changes when a page of it is allocated, and by nothing else: NVIDIA's driver moves a root
+// chunk to the end of its list when a VA block allocates in it (uvm_pmm_gpu.c); Batch-aware unified memory
+// (ASPLOS 2020), footnote 4.
+#include "farfault/paging/eviction_order.hpp"
+#include "farfault/paging/unit_list.hpp"
+
+namespace farfault::eviction_orders {
+namespace {
+
+class AgedLru final : public EvictionOrder {
+ public:
+  explicit AgedLru(Setup const& setup) : units_(setup.page_bits, setup.spaces) {}
+
+  void arrived(std::uint64_t unit) override { units_.put_last(unit); }
+  void left(std::uint64_t unit) override { units_.remove(unit); }
+  std::optional<std::uint64_t> victim(MayLeave const& may_leave) override { return units_.first(may_leave); }
+
+  auto members() { return std::tie(units_); }
+
+ private:
+  UnitList units_;
+};
+
+}  // namespace
+
+void aged_lru(PolicyList<EvictionOrder>& list) {
+  list.add<AgedLru>("aged_lru", "the one in which no page has been allocated for the longest time");
+}
+
+}  // namespace farfault::eviction_orders

@@ -1,0 +1,70 @@
+#include <vector>
+
+#include "farfault/paging/eviction_order.hpp"
+#include "farfault/paging/page_records.hpp"
+
+namespace farfault::eviction_orders {
+namespace {
+
+// Each unit with equal probability; of those that may not leave, the one after it.
+class Random final : public EvictionOrder {
+ public:
+  struct Params {
+    std::uint64_t seed = 1;
+    void describe(ParamTable& t) {
+      t.count("seed", seed, {0, UINT64_MAX}, "of the sequence of choices", "a choice of the simulator");
+    }
+  };
+  Random(Params const& p, Setup const& setup) : place_(setup.page_bits, setup.spaces), state_(p.seed) {}
+
+  void arrived(std::uint64_t unit) override {
+    auto& place = place_.of(unit);
+    if (place.after != 0) return;
+    units_.push_back(unit);
+    place.after = units_.size();
+  }
+  void left(std::uint64_t unit) override {
+    auto& place = place_.of(unit);
+    if (place.after == 0) return;
+    auto const last = units_.back();
+    units_[place.after - 1] = last;
+    units_.pop_back();
+    auto const freed = place.after;
+    place.after = 0;
+    if (last != unit) place_.of(last).after = freed;
+  }
+  std::optional<std::uint64_t> victim(MayLeave const& may_leave) override {
+    if (units_.empty()) return std::nullopt;
+    auto const first = next() % units_.size();
+    for (std::size_t i = 0; i < units_.size(); ++i)
+      if (auto const unit = units_[(first + i) % units_.size()]; may_leave(unit)) return unit;
+    return std::nullopt;
+  }
+
+  auto members() { return std::tie(place_, units_, state_); }
+
+ private:
+  struct Place {
+    std::uint64_t after = 0;  // its place among the units, plus one; 0: it is not there
+  };
+
+  // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+  std::uint64_t next() {
+    auto z = state_ += 0x9e3779b97f4a7c15ULL;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31U);
+  }
+
+  PageRecords<Place> place_;
+  std::vector<std::uint64_t> units_;
+  std::uint64_t state_;
+};
+
+}  // namespace
+
+void random(PolicyList<EvictionOrder>& list) {
+  list.add<Random>("random", "any of them");
+}
+
+}  // namespace farfault::eviction_orders

@@ -1,0 +1,22 @@
+// Batch-aware unified memory (ASPLOS 2020), Fig. 4, from NVIDIA's driver (uvm_pmm_gpu.c): a unit is evicted
+// when the allocation of a page has failed, and nothing else is transferred meanwhile.
+#include "farfault/paging/eviction_schedule.hpp"
+
+namespace farfault::eviction_schedules {
+namespace {
+
+struct Serialized final : EvictionSchedule {
+  bool begins(Moment const& now) const override {
+    return now.page_waits && now.in == 0 && now.unmapping == 0 && now.unmapped == 0 && now.out == 0;
+  }
+  bool leaves(Moment const& now) const override { return now.out == 0; }
+};
+
+}  // namespace
+
+void serialized(PolicyList<EvictionSchedule>& list) {
+  list.add<Serialized>("serialized",
+                       "one unit when a page waits for a frame and nothing else is transferred");
+}
+
+}  // namespace farfault::eviction_schedules

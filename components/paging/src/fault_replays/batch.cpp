@@ -1,0 +1,17 @@
+#include "farfault/paging/fault_replay.hpp"
+
+namespace farfault::fault_replays {
+namespace {
+
+// UVM_PERF_FAULT_REPLAY_POLICY_BATCH (uvm_gpu.h).
+struct Batch final : FaultReplay {
+  Orders after(Moment m) const override { return m == Moment::served ? Orders::replay : Orders::nothing; }
+};
+
+}  // namespace
+
+void batch(PolicyList<FaultReplay>& list) {
+  list.add<Batch>("batch", "one replay when all pages of a batch are mapped");
+}
+
+}  // namespace farfault::fault_replays

@@ -1,0 +1,21 @@
+#include "farfault/paging/fault_replay.hpp"
+
+namespace farfault::fault_replays {
+namespace {
+
+// UVM_PERF_FAULT_REPLAY_POLICY_BATCH_FLUSH, the driver's default (uvm_gpu.h): what arrived while the batch
+// was served is dropped, and faults again if it still has to.
+struct BatchFlush final : FaultReplay {
+  Orders after(Moment m) const override {
+    return m == Moment::served ? Orders::flush_and_replay : Orders::nothing;
+  }
+};
+
+}  // namespace
+
+void batch_flush(PolicyList<FaultReplay>& list) {
+  list.add<BatchFlush>(
+      "batch_flush", "the same, and the fault buffer is emptied before: what arrived meanwhile faults again");
+}
+
+}  // namespace farfault::fault_replays

@@ -1,0 +1,18 @@
+#include "farfault/paging/fault_replay.hpp"
+
+namespace farfault::fault_replays {
+namespace {
+
+// As if each batch had one fault, and the driver knew no order of pages.
+struct EachFault final : FaultReplay {
+  bool in_batches() const override { return false; }
+  Orders after(Moment) const override { return Orders::nothing; }
+};
+
+}  // namespace
+
+void each_fault(PolicyList<FaultReplay>& list) {
+  list.add<EachFault>("each_fault", "no batches: each fault is served by itself as it arrives");
+}
+
+}  // namespace farfault::fault_replays

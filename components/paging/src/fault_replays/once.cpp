@@ -1,0 +1,19 @@
+#include "farfault/paging/fault_replay.hpp"
+
+namespace farfault::fault_replays {
+namespace {
+
+// UVM_PERF_FAULT_REPLAY_POLICY_ONCE (uvm_gpu.h).
+struct Once final : FaultReplay {
+  Orders after(Moment m) const override {
+    return m == Moment::buffer_empty ? Orders::replay : Orders::nothing;
+  }
+};
+
+}  // namespace
+
+void once(PolicyList<FaultReplay>& list) {
+  list.add<Once>("once", "one replay when no fault is left in the buffer after a batch");
+}
+
+}  // namespace farfault::fault_replays

@@ -1,0 +1,19 @@
+#include "farfault/paging/fault_replay.hpp"
+
+namespace farfault::fault_replays {
+namespace {
+
+// Batch-aware unified memory (ASPLOS 2020), section 2.2: the threads that wait for a page resume when it is
+// migrated.
+struct Page final : FaultReplay {
+  bool by_page() const override { return true; }
+  Orders after(Moment) const override { return Orders::nothing; }
+};
+
+}  // namespace
+
+void page(PolicyList<FaultReplay>& list) {
+  list.add<Page>("page", "each page wakes the accesses that wait for it as it lands");
+}
+
+}  // namespace farfault::fault_replays

@@ -1,0 +1,388 @@
+// Faults in batches: the entries of a fault buffer, the plan of a batch, and the pages that it brings.
+#include <algorithm>
+#include <span>
+
+#include "farfault/paging/paging_driver.hpp"
+
+namespace farfault {
+
+namespace {
+
+// An answer of the driver that ends no record of a GPU.
+constexpr std::uint32_t kNoRecord = ~0U;
+
+}  // namespace
+
+BatchState PagingDriver::initial_batches() const {
+  auto const& p = spec().batch;
+  auto const gpus = spec().devices.gpus();
+  BatchState b;
+  b.interrupts = Ring<std::uint32_t>(gpus + 1);
+  b.unmapped = Ring<std::uint32_t>(spec().params.migrations);
+  b.replay = p.replay.make({});
+  b.prefetch = p.prefetch.make({spec().page_bits});
+  b.schedule = p.eviction_schedule.make({});
+  b.of_page = PageRecords<PagedPage>(spec().page_bits, spec().spaces);
+  for (std::uint32_t g = 0; g < gpus; ++g) {
+    b.orders.add(p.eviction_order.make({spec().page_bits, spec().spaces}));
+    b.blocks_seen.emplace_back(spec().page_bits, spec().spaces);
+  }
+  b.owes_replay.resize(gpus);
+  return b;
+}
+
+std::string PagingDriver::waiting_batch() const {
+  auto const& s = state();
+  auto const& b = s.batch;
+  if (b.phase == BatchPhase::idle) return {};
+  if (b.phase == BatchPhase::reading)
+    return ", the fault buffer of " + device_name(batch_gpu(s)) + " being read";
+  return ", a batch of " + device_name(batch_gpu(s)) + ": " + std::to_string(b.there) + " of " +
+         std::to_string(b.pages.size()) + " pages there, " + std::to_string(b.in) + " coming, " +
+         std::to_string(s.frames[b.gpu].available()) + " frames free, " +
+         std::to_string(b.leaving.size() - b.free_leaving.size()) + " units leaving";
+}
+
+void PagingDriver::order(std::uint32_t gpu, FaultOrder const& m, Cx& cx) const {
+  auto to = m;
+  to.gpu = spec().devices.gpu(gpu);
+  cx.send(fault_order, spec().iommu_of_gpu[gpu], to);
+}
+
+void PagingDriver::order_replay(FaultReplay::Moment moment, Cx& cx) const {
+  auto& b = cx.state().batch;
+  auto const orders = b.replay->after(moment);
+  if (orders == FaultReplay::Orders::nothing || b.owes_replay[b.gpu] == 0) return;
+  if (moment != FaultReplay::Moment::block_mapped) b.owes_replay[b.gpu] = 0;
+  bool const flushes = orders == FaultReplay::Orders::flush_and_replay;
+  order(static_cast<std::uint32_t>(b.gpu),
+        {0, 0, flushes ? FaultOrderKind::flush_replay : FaultOrderKind::replay, 0}, cx);
+}
+
+void PagingDriver::on_note(PageFault const& m, Cx& cx) const {
+  auto& b = cx.state().batch;
+  if (m.note == FaultNote::interrupt) {
+    b.interrupts.push(spec().devices.number_of(m.gpu));
+    if (b.phase == BatchPhase::idle) next_batch(cx);
+    return;
+  }
+  if (m.note == FaultNote::entry)
+    b.faults.add({m.page, m.raised, m.entry, m.application});
+  else
+    b.expected = m.entry;
+  if (b.faults.entries() == b.expected) begin_batch(cx);
+}
+
+void PagingDriver::next_batch(Cx& cx) const {
+  auto& b = cx.state().batch;
+  b.phase = BatchPhase::idle;
+  if (b.interrupts.empty()) return;
+  b.gpu = b.interrupts.front();
+  b.interrupts.pop();
+  b.phase = BatchPhase::reading;
+  b.faults.clear();
+  b.expected = BatchState::kUnknown;
+  b.record = {};
+  b.record.gpu = b.gpu;
+  b.record.began = cx.now();
+  bool const by_page = b.replay->by_page();
+  order(static_cast<std::uint32_t>(b.gpu),
+        {spec().batch.faults, 0, FaultOrderKind::drain, static_cast<std::uint8_t>(by_page ? 1 : 0)}, cx);
+}
+
+void PagingDriver::begin_batch(Cx& cx) const {
+  auto& s = cx.state();
+  auto& b = s.batch;
+  if (b.expected == 0) {
+    order_replay(FaultReplay::Moment::buffer_empty, cx);
+    return next_batch(cx);
+  }
+  b.phase = BatchPhase::serving;
+  b.record.first_fault = b.faults.first_raised();
+  b.record.raw_faults = b.faults.entries();
+  b.record.clients = b.faults.clients();
+  b.worked = b.record.began + spec().batch.time;
+  b.pages.clear();
+  b.block_left.clear();
+  b.begun = b.sent = b.there = 0;
+  auto const faults = b.faults.pages();
+  b.record.duplicates = b.faults.entries() - faults.size();
+  for (auto first = faults.begin(); first != faults.end();) {
+    auto const block = first_of(first->page, block_size());
+    auto const last = std::find_if(first, faults.end(),
+                                   [&](auto const& f) { return first_of(f.page, block_size()) != block; });
+    plan_block({first, last}, cx);
+    first = last;
+  }
+  serve(cx);
+}
+
+bool PagingDriver::may_come(std::uint64_t page, PagingDriverState const& s) const {
+  if (is_under_way(page, s)) return true;  // it is looked at again when it has arrived where it goes
+  auto const found = s.table.find(page);
+  return found ? spec().pages_move && device_of(found->frame) != batch_gpu(s) : !is_unallocated(page);
+}
+
+bool PagingDriver::may_be_prefetched(std::uint64_t page, PagingDriverState const& s) const {
+  if (is_under_way(page, s)) return false;
+  if (auto const found = s.table.find(page)) return spec().pages_move && device_of(found->frame) >= kFirstCpu;
+  return !is_unallocated(page) &&
+         std::ranges::any_of(spec().buffers, [page](PageRange const& r) { return page - r.first < r.count; });
+}
+
+// What comes of a block, of which some pages have faulted, and when the driver has worked on it.
+void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx) const {
+  auto& s = cx.state();
+  auto& b = s.batch;
+  auto const first = first_of(faults[0].page, block_size());
+  auto const pages = std::uint64_t{1} << block_size();
+  Prefetcher::Block block;
+  std::uint64_t unallocated = 0;
+  for (auto const& f : faults) {
+    ++s.stats[f.application].page_faults;
+    if (may_come(f.page, s)) {
+      block.faulted.set(f.page - first);
+    } else if (auto const found = s.table.find(f.page)) {
+      ++b.record.duplicates;
+      // Whoever was told so before the page came has been told since that it is there; it does no harm.
+      if (b.replay->by_page())
+        answer({f.page, batch_gpu(s), static_cast<std::uint16_t>(spec().iommu_of_gpu[b.gpu]), kNoRecord,
+                FaultKind::not_mapped, 1},
+               *found, Duration::zero(), cx);
+    } else {
+      ++unallocated;
+      ++s.stats[f.application].unallocated_faults;
+    }
+  }
+  if (unallocated != faults.size()) b.owes_replay[b.gpu] = 1;
+  if (block.faulted.none()) return;
+  for (std::uint64_t p = 0; p < pages; ++p) {
+    if (block.faulted[p]) continue;
+    auto const found = s.table.find(first + p);
+    block.resident[p] = found && device_of(found->frame) == batch_gpu(s) && !is_under_way(first + p, s);
+    block.may_come[p] = !block.resident[p] && may_be_prefetched(first + p, s);
+  }
+  auto const chosen = b.prefetch->choose(block) & block.may_come;
+  auto const coming = block.faulted | chosen;
+  auto& seen = b.blocks_seen[b.gpu].of(first).seen;
+  if (seen == 0) b.worked += spec().batch.first_touch_time;
+  seen = 1;
+  b.worked += spec().batch.block_time + static_cast<std::int64_t>(coming.count()) * spec().batch.page_time;
+  for (std::uint64_t p = 0; p < pages; ++p) {
+    if (!coming[p]) continue;
+    ComingPage page;
+    page.page = first + p;
+    page.worked = b.worked;
+    page.block = static_cast<std::uint32_t>(b.block_left.size());
+    page.application = static_cast<std::uint8_t>(faults[0].application);
+    page.faulted = block.faulted[p] ? 1 : 0;
+    b.pages.push_back(page);
+  }
+  b.block_left.push_back(static_cast<std::uint32_t>(coming.count()));
+}
+
+void PagingDriver::on_worked(Tick const&, Cx& cx) const {
+  serve(cx);
+}
+
+// As far as it gets: pages begin to come, units leave.
+void PagingDriver::serve(Cx& cx) const {
+  auto& b = cx.state().batch;
+  continue_orders(cx);
+  if (b.phase != BatchPhase::serving) return;
+  for (bool more = true; more;) {
+    begin_pages(cx);
+    more = send_pages(cx);
+    more = evict(cx) || more;
+  }
+  bool const all = b.there == b.pages.size();
+  if (all && b.worked <= cx.now()) return end_batch(cx);
+  auto const next = all ? b.worked : b.sent < b.pages.size() ? b.pages[b.sent].worked : Time{};
+  if (next <= cx.now() || next == b.work_timer) return;
+  b.work_timer = next;
+  cx.wake_at(worked, Tick{}, next);
+}
+
+// Numbers for the next pages, as far as there are any beside those that a unit needs to leave, and they are
+// unmapped where they are.
+void PagingDriver::begin_pages(Cx& cx) const {
+  auto& s = cx.state();
+  auto& b = s.batch;
+  auto const kept = std::size_t{1} << unit_size();
+  for (; b.begun < b.pages.size() && s.free_moves.size() > kept; ++b.begun) {
+    auto& page = b.pages[b.begun];
+    if (is_under_way(page.page, s)) return;
+    auto const found = s.table.find(page.page);
+    if (found ? device_of(found->frame) == batch_gpu(s) : is_unallocated(page.page)) {
+      page.stage = ComingPage::Stage::there;  // a program was faster
+      ++b.there;
+      if (--b.block_left[page.block] == 0) order_replay(FaultReplay::Moment::block_mapped, cx);
+      continue;
+    }
+    auto const number = take_number(page.page, s);
+    auto& moving = s.moves[number];
+    moving = {};
+    moving.fault = {
+        page.page,       batch_gpu(s),      static_cast<std::uint16_t>(spec().iommu_of_gpu[b.gpu]),
+        kNoRecord,       FaultKind::moving, 1,
+        page.application};
+    moving.from = found ? found->frame : kNoFrame;
+    moving.started = cx.now();
+    moving.in_use = 1;
+    moving.role = PageMigration::Role::comes;
+    moving.index = static_cast<std::uint32_t>(b.begun);
+    page.mapped = found ? 1 : 0;
+    page.stage = found ? ComingPage::Stage::unmapping : ComingPage::Stage::ready;
+    if (found) tell_iommus(number, MoveStep::unmap, Duration::zero(), cx);
+  }
+}
+
+// True when a page has got a frame, or none needs one.
+bool PagingDriver::send_pages(Cx& cx) const {
+  auto& s = cx.state();
+  auto& b = s.batch;
+  bool sent = false;
+  for (; b.sent < b.begun; ++b.sent) {
+    auto& page = b.pages[b.sent];
+    if (page.stage == ComingPage::Stage::there) continue;
+    if (page.stage != ComingPage::Stage::ready || page.worked > cx.now()) break;
+    if (pool(batch_gpu(s), s).empty()) break;
+    sent = true;
+    auto const number = s.batch.of_page.of(page.page).move - 1;
+    auto& moving = s.moves[number];
+    moving.to = take(page.page, 0, batch_gpu(s), s).frame;
+    page.stage = ComingPage::Stage::coming;
+    if (page.faulted == 0) ++s.stats[page.application].prefetched_pages;
+    ++(page.faulted != 0 ? b.record.faulted_pages : b.record.prefetched_pages);
+    if (page.faulted != 0 && b.of_page.of(page.page).evictions != 0) ++b.counts.premature_evictions;
+    bool const fetches =
+        page.mapped == 0 && spec().first_touch_copy && host_wrote(page.page) && !s.cpu_frames->empty();
+    if (fetches) moving.from = take(page.page, 0, spec().devices.cpu(), s).frame;
+    if (moving.from == kNoFrame) {
+      page_lands(number, cx);
+      continue;
+    }
+    ++b.in;
+    b.record.first_transfer = std::min(b.record.first_transfer, cx.now());
+    b.record.bytes_in += page_bytes();
+    order_copy(batch_gpu(s), moving.from, moving.to, page_bytes(), number, page.application, Duration::zero(),
+               cx);
+  }
+  return sent;
+}
+
+// Its contents are on the GPU. Where each page is replayed, that says where it is, to all who wait for it.
+void PagingDriver::page_lands(std::uint32_t number, Cx& cx) const {
+  auto& s = cx.state();
+  auto& b = s.batch;
+  auto& moving = s.moves[number];
+  auto& page = b.pages[moving.index];
+  auto& counts = s.stats[page.application];
+  auto const gpu = batch_gpu(s);
+  s.table.map(page.page, moving.to);
+  resident(page.page, gpu, s);
+  b.of_page.of(page.page).came = cx.now();
+  if (moving.from != kNoFrame) {
+    --b.in;
+    release({moving.from, 0}, s);
+    if (page.mapped != 0) not_resident(page.page, device_of(moving.from), s);
+  }
+  if (page.mapped != 0) {
+    ++counts.migrations;
+    counts.migration_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - moving.started));
+    s.records.push_back(
+        {page.page, moving.from, moving.to, moving.started, moving.unmapped, cx.now(), page.application});
+  } else {
+    ++counts.pages_mapped;
+    s.first_touches.push_back({page.page, moving.to, cx.now(), gpu, 0, page.application});
+  }
+  if (page.mapped == 0 || !b.replay->by_page()) {
+    page.stage = ComingPage::Stage::mapping;
+    return tell_iommus(number, MoveStep::map, Duration::zero(), cx);
+  }
+  for (std::uint32_t i = 0; i < spec().iommus; ++i)
+    cx.send(move, i, PageMove{page.page, moving.to, number, MoveStep::remap, 0, {}});
+  page_is_there(number, cx);
+}
+
+void PagingDriver::page_is_there(std::uint32_t number, Cx& cx) const {
+  auto& s = cx.state();
+  auto& b = s.batch;
+  auto const moving = s.moves[number];
+  auto& page = b.pages[moving.index];
+  if (b.replay->by_page()) answer(moving.fault, {moving.to, 0}, Duration::zero(), cx);
+  page.stage = ComingPage::Stage::there;
+  free_number(number, s);
+  ++b.there;
+  if (--b.block_left[page.block] == 0) order_replay(FaultReplay::Moment::block_mapped, cx);
+}
+
+void PagingDriver::end_batch(Cx& cx) const {
+  auto& b = cx.state().batch;
+  order_replay(FaultReplay::Moment::served, cx);
+  b.record.ended = cx.now();
+  b.record.blocks = b.block_left.size();
+  ++b.counts.batches;
+  b.counts.raw_faults += b.record.raw_faults;
+  b.counts.duplicates += b.record.duplicates;
+  b.records.push_back(b.record);
+  b.interrupts.push(static_cast<std::uint32_t>(b.gpu));
+  next_batch(cx);
+}
+
+bool PagingDriver::is_under_way(std::uint64_t page, PagingDriverState const& s) const {
+  auto const* record = s.batch.of_page.find(page);
+  return record != nullptr && record->move != 0;
+}
+
+std::uint32_t PagingDriver::take_number(std::uint64_t page, PagingDriverState& s) const {
+  auto const number = s.free_moves.back();
+  s.free_moves.pop_back();
+  if (spec().in_batches) s.batch.of_page.of(page).move = number + 1;
+  return number;
+}
+
+void PagingDriver::free_number(std::uint32_t number, PagingDriverState& s) const {
+  if (spec().in_batches) s.batch.of_page.of(s.moves[number].fault.page).move = 0;
+  s.moves[number] = {};
+  s.free_moves.push_back(number);
+}
+
+TableInfo PagingDriver::table_of_batches() const {
+  auto const time = [](std::string name, std::string text) {
+    return ColumnInfo{std::move(name), "ps", "simulated time at which " + std::move(text), ColumnType::u64};
+  };
+  auto const count = [](std::string name, std::string text) {
+    return ColumnInfo{std::move(name), "count", std::move(text), ColumnType::u64};
+  };
+  return {
+      "fault_batches",
+      "one row for each batch of faults, in the order in which they ended",
+      {{"gpu", "text", "GPU that raised the faults", ColumnType::text},
+       time("first_fault", "the first of them was written to the fault buffer"),
+       time("began", "the driver began to read the buffer"),
+       time("first_transfer", "the first page began to come; where none was transferred, that of the end"),
+       time("ended", "all pages were mapped"),
+       count("raw_faults", "entries of the fault buffer"),
+       count("duplicates", "of these, those of a page that had one already, or was on the GPU by then"),
+       count("pages", "pages that came because they had faulted"),
+       count("prefetched_pages", "pages that came beside"),
+       count("evicted_pages", "pages that left for the CPU's memory"),
+       {"bytes_in", "bytes", "bytes transferred to the GPU", ColumnType::u64},
+       {"bytes_out", "bytes", "bytes transferred from it", ColumnType::u64},
+       count("sms", "SMs, and scalar caches, that raised the faults"),
+       count("blocks", "2 MiB blocks of which pages came")}};
+}
+
+void PagingDriver::take_batches(PagingDriverState& s, std::uint32_t table, TableRows& rows) const {
+  for (auto const& r : s.batch.records) {
+    auto const first = r.first_transfer == Time::max() ? r.ended : r.first_transfer;
+    rows.add(table, {device_name(spec().devices.gpu(static_cast<std::uint32_t>(r.gpu))),
+                     count_of(r.first_fault), count_of(r.began), count_of(first), count_of(r.ended),
+                     r.raw_faults, r.duplicates, r.faulted_pages, r.prefetched_pages, r.evicted_pages,
+                     r.bytes_in, r.bytes_out, r.clients, r.blocks});
+  }
+  s.batch.records.clear();
+}
+
+}  // namespace farfault

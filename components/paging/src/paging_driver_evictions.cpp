@@ -1,0 +1,169 @@
+// Units that leave a GPU whose memory is full, for the pages that a batch brings.
+#include <algorithm>
+#include <bit>
+
+#include "farfault/paging/paging_driver.hpp"
+
+namespace farfault {
+
+unsigned PagingDriver::unit_size() const {
+  auto const bits = static_cast<unsigned>(std::countr_zero(spec().batch.eviction_unit.bytes));
+  return bits > spec().page_bits ? bits - spec().page_bits : 0;
+}
+
+// A page of the device from now on; those that programs allocate stay until they are freed.
+void PagingDriver::resident(std::uint64_t page, DeviceId device, PagingDriverState& s) const {
+  if (spec().in_batches && device < kFirstCpu)
+    s.batch.orders[spec().devices.number_of(device)].arrived(unit_of(page));
+}
+
+// No page of the device any more.
+void PagingDriver::not_resident(std::uint64_t page, DeviceId device, PagingDriverState& s) const {
+  if (device >= kFirstCpu) return;
+  auto const unit = unit_of(page);
+  for (auto p = unit; p - unit < std::uint64_t{1} << unit_size(); ++p)
+    if (auto const found = s.table.find(p); found && device_of(found->frame) == device) return;
+  s.batch.orders[spec().devices.number_of(device)].left(unit);
+}
+
+EvictionSchedule::Moment PagingDriver::moment(PagingDriverState const& s, Time now) const {
+  auto const& b = s.batch;
+  auto const free = s.frames[b.gpu].available();
+  bool waits = false;
+  if (free == 0 && b.sent < b.begun) {
+    auto const& page = b.pages[b.sent];
+    waits = page.stage == ComingPage::Stage::ready && page.worked <= now;
+  }
+  auto const n = [](std::uint64_t count) { return static_cast<std::uint32_t>(count); };
+  return {free, waits, n(b.in), n(b.unmapping), n(b.unmapped.size()), n(b.out)};
+}
+
+bool PagingDriver::evict(Cx& cx) const {
+  auto& s = cx.state();
+  auto& b = s.batch;
+  std::uint64_t about_to_be_free = 0;
+  for (auto const& unit : b.leaving) about_to_be_free += unit.pages;
+  auto const needed = b.pages.size() - b.sent;
+  while (s.frames[b.gpu].available() + about_to_be_free < needed && b.schedule->begins(moment(s, cx.now()))) {
+    auto const pages = begin_unit(cx);
+    if (pages == 0) break;
+    about_to_be_free += pages;
+  }
+  return send_units(cx);
+}
+
+// The pages of the unit that begins to leave; 0: none may, now.
+std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
+  auto& s = cx.state();
+  auto& b = s.batch;
+  auto const gpu = batch_gpu(s);
+  auto const size = std::uint64_t{1} << unit_size();
+  if (s.free_moves.size() < size) return 0;
+  auto const is_here = [&](std::uint64_t page) {
+    auto const found = s.table.find(page);
+    return found && device_of(found->frame) == gpu;
+  };
+  auto const unit = b.orders[b.gpu].victim([&](std::uint64_t u) {
+    bool some = false;
+    for (auto p = u; p - u < size; ++p) {
+      if (is_under_way(p, s)) return false;
+      some = some || is_here(p);
+    }
+    return some;
+  });
+  if (!unit) return 0;
+  b.orders[b.gpu].left(*unit);
+  if (b.free_leaving.empty()) {
+    b.free_leaving.push_back(static_cast<std::uint32_t>(b.leaving.size()));
+    b.leaving.emplace_back();
+  }
+  auto const index = b.free_leaving.back();
+  b.free_leaving.pop_back();
+  b.leaving[index] = {*unit, 0, 0};
+  ++b.unmapping;
+  for (auto p = *unit; p - *unit < size; ++p) {
+    if (!is_here(p)) continue;
+    auto const number = take_number(p, s);
+    auto& moving = s.moves[number];
+    moving = {};
+    moving.fault = {p, gpu, 0, 0, FaultKind::moving, 1};
+    moving.from = s.table.find(p)->frame;
+    moving.started = cx.now();
+    moving.in_use = 1;
+    moving.role = PageMigration::Role::leaves;
+    moving.index = index;
+    ++b.leaving[index].pages;
+    ++b.leaving[index].unmapping;
+    tell_iommus(number, MoveStep::unmap, Duration::zero(), cx);
+  }
+  return b.leaving[index].pages;
+}
+
+// True when frames have become free at once.
+bool PagingDriver::send_units(Cx& cx) const {
+  auto& s = cx.state();
+  auto& b = s.batch;
+  bool freed = false;
+  while (!b.unmapped.empty() && b.schedule->leaves(moment(s, cx.now()))) {
+    auto const index = b.unmapped.front();
+    auto const unit = b.leaving[index];
+    if (s.cpu_frames->available() < unit.pages) break;  // what comes frees some
+    b.unmapped.pop();
+    ++b.out;
+    for (auto p = unit.unit; p - unit.unit < std::uint64_t{1} << unit_size(); ++p) {
+      if (!is_under_way(p, s)) continue;
+      auto const number = b.of_page.of(p).move - 1;
+      auto& moving = s.moves[number];
+      if (moving.role != PageMigration::Role::leaves) continue;  // it was elsewhere, and comes
+      moving.to = take(p, 0, spec().devices.cpu(), s).frame;
+      if (b.schedule->takes_time()) {
+        b.record.bytes_out += page_bytes();
+        order_copy(moving.fault.gpu, moving.from, moving.to, page_bytes(), number, 0, Duration::zero(), cx);
+      } else {
+        freed = true;
+        page_has_left(number, cx);
+      }
+    }
+  }
+  return freed;
+}
+
+// No IOMMU and no GPU maps the page any more.
+void PagingDriver::page_is_unmapped(std::uint32_t number, Cx& cx) const {
+  auto& b = cx.state().batch;
+  auto const& moving = cx.state().moves[number];
+  if (moving.role == PageMigration::Role::comes) {
+    b.pages[moving.index].stage = ComingPage::Stage::ready;
+  } else if (--b.leaving[moving.index].unmapping == 0) {
+    --b.unmapping;
+    b.unmapped.push(moving.index);
+  }
+  serve(cx);
+}
+
+// Its data are in the CPU's memory: the frame is free.
+void PagingDriver::page_has_left(std::uint32_t number, Cx& cx) const {
+  auto& s = cx.state();
+  auto& b = s.batch;
+  auto const moving = s.moves[number];
+  auto const page = moving.fault.page;
+  auto& record = b.of_page.of(page);
+  ++record.evictions;
+  b.counts.lifetime_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - record.came));
+  ++b.record.evicted_pages;
+  ++s.stats[moving.fault.application].evicted_pages;
+  if (spec().pages_move)
+    s.records.push_back(
+        {page, moving.from, moving.to, moving.started, moving.unmapped, cx.now(), moving.fault.application});
+  s.table.map(page, moving.to);
+  for (std::uint32_t i = 0; i < spec().iommus; ++i)
+    cx.send(move, i, PageMove{page, moving.to, number, MoveStep::remap, 0, {}});
+  release({moving.from, 0}, s);
+  free_number(number, s);
+  auto& unit = b.leaving[moving.index];
+  if (--unit.pages != 0) return;
+  --b.out;
+  b.free_leaving.push_back(moving.index);
+}
+
+}  // namespace farfault

@@ -1,0 +1,16 @@
+#include "farfault/paging/prefetcher.hpp"
+
+namespace farfault::prefetchers {
+namespace {
+
+struct None final : Prefetcher {
+  BlockPages choose(Block const&) const override { return {}; }
+};
+
+}  // namespace
+
+void none(PolicyList<Prefetcher>& list) {
+  list.add<None>("none", "only pages that have faulted");
+}
+
+}  // namespace farfault::prefetchers

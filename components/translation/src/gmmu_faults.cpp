@@ -1,0 +1,57 @@
+// The fault buffer of a GPU whose driver serves faults in batches.
+#include "farfault/translation/gmmu.hpp"
+
+namespace farfault {
+
+void Gmmu::on_raw_fault(RawFault const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const added = s.raw.add(m, cx.now());
+  ++(added == RawFaults::Added::dropped ? s.raw_stats.dropped : s.raw_stats.written);
+  if (added != RawFaults::Added::interrupts) return;
+  ++s.raw_stats.interrupts;
+  PageFault interrupt{};
+  interrupt.gpu = spec().device;
+  interrupt.kept_by_gpu = 1;
+  interrupt.note = FaultNote::interrupt;
+  cx.send(fault, interrupt);
+}
+
+void Gmmu::on_fault_order(FaultOrder const& m, Cx& cx) const {
+  auto& s = cx.state();
+  if (m.kind == FaultOrderKind::drain) return drain(m, cx);
+  if (m.kind == FaultOrderKind::flush_replay) s.raw_stats.flushed += s.raw.flush();
+  s.raw.replayed();
+  ++s.stats.replays;
+  cx.send(response, TranslateResponse{kEveryPage, kNoFrame, 0, FoundBy::replay});
+}
+
+void Gmmu::drain(FaultOrder const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const cycle = spec().clock.cycles(1);
+  auto after = Duration::zero();
+  PageFault p{};
+  p.gpu = spec().device;
+  p.kept_by_gpu = 1;
+  p.note = FaultNote::entry;
+  auto const taken = s.raw.drain(m.entries, [&](RawFaults::Entry const& e) {
+    p.page = e.fault.page;
+    p.entry = e.fault.client;
+    p.application = e.fault.application;
+    p.raised = e.raised;
+    cx.send(fault, p, after);
+    after += cycle;
+  });
+  p = {};
+  p.gpu = spec().device;
+  p.kept_by_gpu = 1;
+  p.note = FaultNote::drained;
+  p.entry = taken;
+  cx.send(fault, p, after);
+  if (m.retry == 0) return;
+  s.raw.retry([&](std::uint64_t page) {
+    ++s.stats.replays;
+    cx.send(response, TranslateResponse{page, kNoFrame, 0, FoundBy::replay});
+  });
+}
+
+}  // namespace farfault
