@@ -225,9 +225,13 @@ TEST_CASE("keys and values of --set are checked before anything is written") {
         "--set: workload.name: there is no workload 'bsf'; did you mean 'bfs'?");
   CHECK(refusal_of_set("gpu.l1_tlb.ways=5") ==
         "--set: gpu.l1_tlb.ways = 5: must divide the number of entries, 32");
-  CHECK(refusal_of_set("memory.page_size=8KiB") == "--set: memory.page_size = 8192: must be 4KiB or 2MiB");
+  CHECK(refusal_of_set("memory.page_size=8KiB") ==
+        "--set: memory.page_size = 8192: must be 4KiB, 64KiB or 2MiB");
   CHECK(refusal_of_sets({"memory.large_pages=all", "memory.large_page_size=1MiB"}) ==
         "--set: memory.large_page_size = 1048576: must be 512 or 512 x 512 times memory.page_size, 4096");
+  CHECK(
+      refusal_of_sets({"memory.large_pages=all", "memory.page_size=64KiB", "memory.large_page_size=32MiB"}) ==
+      "--set: memory.large_page_size = 33554432: must be 32 or 32 x 512 times memory.page_size, 65536");
   CHECK(refusal_of_sets({"memory.large_pages=all", "memory.page_size=2MiB"}) ==
         "memory.large_page_size = 2097152: must be 512 or 512 x 512 times memory.page_size, 2097152");
   CHECK(refusal_of_sets({"memory.large_pages=all", "memory.large_page_size=2GiB"})

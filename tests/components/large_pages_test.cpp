@@ -126,6 +126,30 @@ TEST_CASE("a large page is a leaf above the last level: all its base pages have 
   CHECK(table.mapped_pages() == 512 * 512 + 1);
 }
 
+TEST_CASE("of 64 KiB pages 32 make a large page of 2 MiB, and 512 of these one of 1 GiB") {
+  PageTable table(kBase, 16);
+  table.map(32 + 7, 0x4020'0000, 5);
+  CHECK(table.mapped_pages() == 32);
+  CHECK(table.nodes() == 3);
+  for (std::uint64_t const p : {32, 39, 63}) CHECK(table.find(p) == PageTranslation{0x4020'0000, 5});
+  CHECK_FALSE(table.find(31).has_value());
+  CHECK_FALSE(table.find(64).has_value());
+  table.map(31, 0x7'0000);  // a base page in front
+  CHECK(table.find(31) == PageTranslation{0x7'0000});
+  CHECK_FALSE(table.takes(0, 5));
+  CHECK(table.takes(64, 5));
+  CHECK_FALSE(table.takes(0, 14));
+  CHECK(table.takes(1 << 14, 14));
+  table.map((1 << 14) + 999, 0x8000'0000, 14);
+  CHECK(table.find((2 << 14) - 1) == PageTranslation{0x8000'0000, 14});
+  CHECK_FALSE(table.takes(1 << 14, 0));
+  std::vector<std::uint64_t> pages;
+  table.each_page([&](std::uint64_t page, PageTranslation const&) { pages.push_back(page); });
+  CHECK(pages == std::vector<std::uint64_t>{31, 32, 1 << 14});
+  CHECK(table.unmap(40));
+  CHECK(table.mapped_pages() == 1 + (1 << 14));
+}
+
 TEST_CASE("frame 0 can be that of a large page") {
   PageTable table(kBase, 12);
   table.map(512, 0, kLarge);

@@ -18,7 +18,7 @@ constexpr PhysAddr kBase = 0x7000'0000;
 // The addresses that a walk from the root reads.
 std::vector<PhysAddr> walk(PageTable const& table, std::uint64_t page) {
   std::vector<PhysAddr> read;
-  std::uint64_t node = 0;
+  auto node = table.root_of(page);
   for (unsigned level = 0;; ++level) {
     auto const s = table.step(node, level, page);
     read.push_back(s.address);
@@ -30,12 +30,16 @@ std::vector<PhysAddr> walk(PageTable const& table, std::uint64_t page) {
 std::uint64_t page_of(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
   return ((a * 512 + b) * 512 + c) * 512 + d;
 }
+// Of 64 KiB.
+std::uint64_t big_page_of(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
+  return ((a * 512 + b) * 512 + c) * 32 + d;
+}
 
 }  // namespace
 
 TEST_CASE("a walk of 4 KiB pages reads four real entries, one in the node of each level") {
   PageTable table(kBase, 12);
-  CHECK(table.levels() == 4);
+  CHECK(table.levels().count() == 4);
   CHECK(table.nodes() == 1);
   table.map(page_of(1, 2, 3, 4), 0xABC000);
   CHECK(table.nodes() == 4);
@@ -54,16 +58,75 @@ TEST_CASE("a walk of 4 KiB pages reads four real entries, one in the node of eac
 
 TEST_CASE("a walk of 2 MiB pages reads three entries") {
   PageTable table(kBase, 21);
-  CHECK(table.levels() == 3);
+  CHECK(table.levels().count() == 3);
   table.map(page_of(0, 5, 6, 7), 0x4000'0000);
   CHECK(walk(table, page_of(0, 5, 6, 7)) ==
         std::vector<PhysAddr>{kBase + 5 * 8, kBase + 0x1000 + 6 * 8, kBase + 0x2000 + 7 * 8});
   CHECK(table.find(page_of(0, 5, 6, 7)) == PageTranslation{0x4000'0000});
 }
 
-TEST_CASE("64 KiB pages take four levels, the first one of 32 entries; 1 GiB pages take two") {
-  CHECK(PageTable(kBase, 16).levels() == 4);
-  CHECK(PageTable(kBase, 30).levels() == 2);
+TEST_CASE("a walk of 64 KiB pages reads four entries: three as for 4 KiB pages, and one of 32") {
+  PageTable table(kBase, 16);
+  CHECK(table.levels().count() == 4);
+  auto const page = big_page_of(1, 2, 3, 4);
+  CHECK((page << 16) == (page_of(1, 2, 3, 0) << 12) + (4 << 16));
+  table.map(page, 0xAB0000);
+  CHECK(walk(table, page) == std::vector<PhysAddr>{kBase + 1 * 8, kBase + 0x1000 + 2 * 8,
+                                                   kBase + 0x2000 + 3 * 8, kBase + 0x3000 + 4 * 8});
+  CHECK(table.find(page) == PageTranslation{0xAB0000});
+  CHECK_FALSE(table.find(page + 1).has_value());
+}
+
+TEST_CASE("last nodes of 64 KiB pages have 256 bytes, side by side, and other nodes 4 KiB") {
+  PageTable table(kBase, 16);
+  for (std::uint64_t n = 0; n < 17; ++n) {
+    table.map(big_page_of(0, 0, n, 31), n << 16);
+    auto const node = n < 16 ? 0x3000 + n * 256 : 0x4000;
+    CHECK(walk(table, big_page_of(0, 0, n, 31)).back() == kBase + node + 31 * 8);
+  }
+  CHECK(table.nodes() == 3 + 17);
+  CHECK(table.bytes() == 5 * 4096);
+  table.map(big_page_of(0, 1, 0, 0), 17 << 16);  // its upper node lies behind, its last one with the others
+  CHECK(walk(table, big_page_of(0, 1, 0, 0)) ==
+        std::vector<PhysAddr>{kBase, kBase + 0x1000 + 8, kBase + 0x5000, kBase + 0x4000 + 256});
+  CHECK(table.bytes() == 6 * 4096);
+  std::vector<std::pair<std::uint64_t, PhysAddr>> pages;
+  table.each_page([&](std::uint64_t page, PageTranslation const& t) { pages.emplace_back(page, t.frame); });
+  REQUIRE(pages.size() == 18);
+  for (std::uint64_t n = 0; n < 17; ++n)
+    CHECK(pages[n] == std::pair<std::uint64_t, PhysAddr>{big_page_of(0, 0, n, 31), n << 16});
+  CHECK(pages[17] == std::pair<std::uint64_t, PhysAddr>{big_page_of(0, 1, 0, 0), 17 << 16});
+}
+
+TEST_CASE("each address space has a root and pages of its own, whatever the size of its pages") {
+  for (unsigned const page_bits : {12U, 16U, 21U, 30U}) {
+    CAPTURE(page_bits);
+    constexpr std::uint32_t kSpaces = 20;
+    PageTable table(kBase, page_bits, kSpaces);
+    std::set<PhysAddr> roots, leaves;
+    for (std::uint64_t space = 0; space < kSpaces; ++space) {
+      auto const page = (first_address_of(static_cast<std::uint32_t>(space)) >> page_bits) + 5;
+      CHECK(table.space_of(page) == space);
+      CHECK(table.root_of(page) == table.root_of(page - 5));
+      CHECK_FALSE(table.find(page).has_value());
+      table.map(page, (space + 1) << page_bits);
+    }
+    for (std::uint64_t space = 0; space < kSpaces; ++space) {
+      auto const page = (first_address_of(static_cast<std::uint32_t>(space)) >> page_bits) + 5;
+      CHECK(table.find(page) == PageTranslation{(space + 1) << page_bits});
+      auto const read = walk(table, page);
+      roots.insert(read.front());
+      leaves.insert(read.back());
+    }
+    CHECK(roots.size() == kSpaces);
+    CHECK(leaves.size() == kSpaces);
+    CHECK(*roots.rbegin() == kBase + (kSpaces - 1) * 4096);
+    CHECK(table.nodes() == kSpaces * table.levels().count());
+  }
+}
+
+TEST_CASE("1 GiB pages take two levels") {
+  CHECK(PageTable(kBase, 30).levels().count() == 2);
 }
 
 TEST_CASE("a walk for a page that is not mapped ends at the first entry that is not present") {
@@ -110,7 +173,7 @@ TEST_CASE(
     CHECK(*leaves.rbegin() < kBase + table.nodes() * PageTable::kNodeBytes);
     CHECK(table.mapped_pages() == reference.size());
     // Sparse: a path of nodes for a page at most, and the root.
-    CHECK(table.nodes() <= 1 + reference.size() * (table.levels() - 1));
+    CHECK(table.nodes() <= 1 + reference.size() * (table.levels().count() - 1));
   }
 }
 

@@ -20,6 +20,7 @@ std::uint64_t page_of(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::ui
   return ((a * 512 + b) * 512 + c) * 512 + d;
 }
 
+constexpr PageLevels kLevels{12};
 constexpr std::uint64_t kSpace = std::uint64_t{1} << 36;  // first page of the second address space
 
 Policy<WalkCache> make(PolicyChoice<WalkCache> const& choice, std::uint32_t entries) {
@@ -27,19 +28,20 @@ Policy<WalkCache> make(PolicyChoice<WalkCache> const& choice, std::uint32_t entr
 }
 
 // The nodes of a table in which every path has its own: by level and path, which names the address space.
-std::uint64_t node_of(std::uint64_t page, unsigned level, unsigned levels) {
-  auto const path = page >> ((levels - level) * PageTable::kIndexBits);
+std::uint64_t node_of(std::uint64_t page, unsigned level, unsigned page_bits) {
+  auto const path = page << page_bits >> (12 + (4 - level) * 9);  // a node of level 3 is for 2 MiB
   return (path * 8 + level) * 2 + 1;
 }
 
 // A walk from where the cache says down to the leaf; how many entries it reads.
-unsigned walk(Policy<WalkCache>& cache, std::uint64_t page, unsigned levels) {
+unsigned walk(Policy<WalkCache>& cache, std::uint64_t page, unsigned page_bits = 12) {
+  PageLevels const levels(page_bits);
   auto const start = cache->start(page, levels);
-  REQUIRE(start.level < levels);
-  REQUIRE(start.node == (start.level == 0 ? 0 : node_of(page, start.level, levels)));
-  for (auto level = start.level + 1; level < levels; ++level)
-    cache->remember(page, level, levels, node_of(page, level, levels));
-  return levels - start.level;
+  REQUIRE(start.level < levels.count());
+  REQUIRE(start.node == (start.level == 0 ? 0 : node_of(page, start.level, page_bits)));
+  for (auto level = start.level + 1; level < levels.count(); ++level)
+    cache->remember(page, level, levels, node_of(page, level, page_bits));
+  return levels.count() - start.level;
 }
 
 }  // namespace
@@ -57,8 +59,8 @@ TEST_CASE("every page-walk cache starts a walk on the page's own path, in its ow
         if (i == 5000) test::copy_state(cache, loaded);
         auto const page =
             random() % 2 << 36 | page_of(random() % 2, random() % 2, random() % 4, random() % 4);
-        auto const reads = walk(cache, page, 4);
-        if (i >= 5000) REQUIRE(walk(loaded, page, 4) == reads);
+        auto const reads = walk(cache, page);
+        if (i >= 5000) REQUIRE(walk(loaded, page) == reads);
         short_walks += reads < 4 ? 1 : 0;
       }
       CHECK(short_walks > 100);
@@ -67,14 +69,28 @@ TEST_CASE("every page-walk cache starts a walk on the page's own path, in its ow
   }
 }
 
+TEST_CASE("every page-walk cache starts a walk for a 64 KiB page on its own path: last nodes are for 2 MiB") {
+  for (auto const& name : test::names_of_known<WalkCache>()) {
+    CAPTURE(name);
+    auto cache = make(PolicyChoice<WalkCache>(name), 64);
+    std::mt19937_64 random(3);
+    std::uint64_t one_read = 0;
+    for (int i = 0; i < 2000; ++i) {
+      auto const page = random() % 2 << 32 | random() % 2 << 14 | random() % 128;
+      one_read += walk(cache, page, 16) == 1 ? 1 : 0;
+    }
+    CHECK(one_read > 1000);
+  }
+}
+
 TEST_CASE("every page-walk cache of no entries starts each walk at the root") {
   for (auto const& name : test::names_of_known<WalkCache>()) {
     CAPTURE(name);
     PolicyChoice<WalkCache> const choice(name);
     auto cache = make(choice, 0);
-    cache->remember(5, 3, 4, 1);
-    CHECK(cache->start(5, 4).level == 0);
-    CHECK(cache->start(5, 4).node == 0);
+    cache->remember(5, 3, kLevels, 1);
+    CHECK(cache->start(5, kLevels).level == 0);
+    CHECK(cache->start(5, kLevels).node == 0);
     cache->sample(nullptr);
   }
 }
@@ -83,31 +99,31 @@ TEST_CASE("a unified page-walk cache starts a walk at the deepest node it knows"
   PolicyChoice<WalkCache> const choice("unified");
   auto cache = make(choice, 8);
   auto const page = page_of(1, 2, 3, 4);
-  CHECK(cache->start(page, 4).level == 0);
-  cache->remember(page, 1, 4, 11);
-  CHECK(cache->start(page, 4).level == 1);
-  CHECK(cache->start(page, 4).node == 11);
-  cache->remember(page, 3, 4, 33);
-  CHECK(cache->start(page, 4).level == 3);
-  CHECK(cache->start(page, 4).node == 33);
+  CHECK(cache->start(page, kLevels).level == 0);
+  cache->remember(page, 1, kLevels, 11);
+  CHECK(cache->start(page, kLevels).level == 1);
+  CHECK(cache->start(page, kLevels).node == 11);
+  cache->remember(page, 3, kLevels, 33);
+  CHECK(cache->start(page, kLevels).level == 3);
+  CHECK(cache->start(page, kLevels).node == 33);
   // Pages that share less of the path start higher up.
-  CHECK(cache->start(page_of(1, 2, 3, 500), 4).level == 3);
-  CHECK(cache->start(page_of(1, 2, 4, 4), 4).level == 1);
-  CHECK(cache->start(page_of(2, 2, 3, 4), 4).level == 0);
-  CHECK(cache->start(kSpace + page, 4).level == 0);
+  CHECK(cache->start(page_of(1, 2, 3, 500), kLevels).level == 3);
+  CHECK(cache->start(page_of(1, 2, 4, 4), kLevels).level == 1);
+  CHECK(cache->start(page_of(2, 2, 3, 4), kLevels).level == 0);
+  CHECK(cache->start(kSpace + page, kLevels).level == 0);
 }
 
 TEST_CASE("a unified page-walk cache replaces the least recently used node when told to") {
   PolicyChoice<WalkCache> const choice("unified");
   auto cache = make(choice, 2);
-  cache->remember(page_of(0, 0, 1, 0), 3, 4, 1);
-  cache->remember(page_of(0, 0, 2, 0), 3, 4, 2);
-  CHECK(cache->start(page_of(0, 0, 1, 7), 4).level == 3);  // used: 2 is older now
-  cache->remember(page_of(0, 0, 3, 0), 3, 4, 3);
-  CHECK(cache->start(page_of(0, 0, 2, 0), 4).level == 0);
-  CHECK(cache->start(page_of(0, 0, 1, 0), 4).node == 1);
-  CHECK(cache->start(page_of(0, 0, 3, 0), 4).node == 3);
-  cache->remember(page_of(0, 0, 1, 0), 3, 4, 9);  // known: replaced in place
-  CHECK(cache->start(page_of(0, 0, 1, 0), 4).node == 9);
-  CHECK(cache->start(page_of(0, 0, 3, 0), 4).node == 3);
+  cache->remember(page_of(0, 0, 1, 0), 3, kLevels, 1);
+  cache->remember(page_of(0, 0, 2, 0), 3, kLevels, 2);
+  CHECK(cache->start(page_of(0, 0, 1, 7), kLevels).level == 3);  // used: 2 is older now
+  cache->remember(page_of(0, 0, 3, 0), 3, kLevels, 3);
+  CHECK(cache->start(page_of(0, 0, 2, 0), kLevels).level == 0);
+  CHECK(cache->start(page_of(0, 0, 1, 0), kLevels).node == 1);
+  CHECK(cache->start(page_of(0, 0, 3, 0), kLevels).node == 3);
+  cache->remember(page_of(0, 0, 1, 0), 3, kLevels, 9);  // known: replaced in place
+  CHECK(cache->start(page_of(0, 0, 1, 0), kLevels).node == 9);
+  CHECK(cache->start(page_of(0, 0, 3, 0), kLevels).node == 3);
 }

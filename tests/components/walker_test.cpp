@@ -62,6 +62,30 @@ TEST_CASE("walker: a walk reads one entry per level and ends with the frame and 
   CHECK(walker.reads() == 4);
 }
 
+TEST_CASE(
+    "walker: walks to 64 KiB pages read four entries, and one where a page of the same 2 MiB was before") {
+  PageTable table(kBase, 16, 2);
+  auto const page = (std::uint64_t{1} << 32) + ((1 * 512ULL + 2) * 512 + 3) * 32 + 4;  // of space 1
+  table.map(page, kFrame);
+  table.map(page + 32, kFrame + 0x10000);  // the next 2 MiB
+  auto walker = walker_of(1, 8, 64);
+  auto const walk_to = [&](std::uint64_t to, PhysAddr frame) {
+    walker.enqueue(to, 5);
+    Walker::Step end{};
+    auto const first = walker.start(table);
+    CHECK(first->requester.space == 1);
+    auto const read = finish(walker, *first, table, end);
+    CHECK(end.found);
+    CHECK(end.address == frame);
+    return read;
+  };
+  using Read = std::vector<PhysAddr>;
+  CHECK(walk_to(page, kFrame) ==
+        Read{kBase + 0x1000 + 8, kBase + 0x2000 + 16, kBase + 0x3000 + 24, kBase + 0x4000 + 32});
+  CHECK(walk_to(page, kFrame) == Read{kBase + 0x4000 + 32});
+  CHECK(walk_to(page + 32, kFrame + 0x10000) == Read{kBase + 0x3000 + 32, kBase + 0x4100 + 32});
+}
+
 TEST_CASE("walker: a walk of fixed length reads nothing and finds what the table holds at its end") {
   auto table = one_page();
   auto walker = walker_of(1, 8, 4);

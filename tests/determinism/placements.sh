@@ -170,6 +170,8 @@ one_digest "transpose, large pages for the input, interleaved" "${two_sizes[@]}"
   --set memory.large_pages=input
 one_digest "transpose, large pages for the output, first touch with contents by the driver" "${two_sizes[@]}" \
   --set memory.large_pages=output --set memory.first_touch_by=driver --set memory.first_touch_copy=true
+one_digest "transpose of 64 KiB pages, moving" "${two_sizes[@]}" "${interleaved[@]}" --set memory.page_size=64KiB \
+  --set memory.remote_touch=migrate
 # Two applications on SMs of their own, on shared ones, and on GPUs that overlap; one starts late, one repeats.
 both=$scratch/both.toml
 cat >"$both" <<'END'

@@ -128,6 +128,43 @@ TEST_CASE(
   }
 }
 
+TEST_CASE(
+    "page sizes: in one run a load over 64 KiB pages takes the sum of its stages, one over 2 MiB its own") {
+  Stages const s;
+  std::string const base = "memory.page_size = \"64KiB\"\n";
+  SUBCASE("walks without a page-walk cache read four entries, and three") {
+    check_hops(2 * kMiB + 256, 384, s.walk(4) + s.data(), s.walk(3) + s.data(),
+               base + kPlaced + "gpu.gmmu.walk_cache = 0\n");
+  }
+  SUBCASE("with the upper levels cached, two entries and one") {
+    check_hops(2 * kMiB + 256, 384, s.walk(2) + s.data(), s.walk(1) + s.data(),
+               base + kPlaced + "gpu.gmmu.walk_cache = 64\n");
+  }
+  SUBCASE("33 pages of 64 KiB stay in an L1 TLB of 64 entries, where 513 of 4 KiB would not") {
+    check_hops(4096 + 256, 482, s.l1_tlb() + s.data(), s.l1_tlb() + s.data(),
+               base + kPlaced + "gpu.l1_tlb.entries = 64\ngpu.l1_tlb.ways = 64\n");
+  }
+}
+
+TEST_CASE("page sizes: runs with pages of 64 KiB are the same wherever their parts run") {
+  for (auto const* more : {"memory.placement = \"first_touch\"\n",
+                           "memory.placement = \"interleave\"\nmemory.large_pages = \"input\"\n",
+                           "memory.placement = \"first_touch\"\nmemory.remote_touch = \"migrate\"\n"}) {
+    CAPTURE(more);
+    auto const toml = transpose("memory.page_size = \"64KiB\"\n" + std::string(more));
+    EngineOptions two;
+    two.threads = 2;
+    ModelRun one(toml, {}, topologies::Granularity::one);
+    ModelRun split(toml, two, topologies::Granularity::split_gpu);
+    one.run();
+    split.run();
+    CHECK(one.engine().state_digest() == split.engine().state_digest());
+    CHECK(one.kernel_time() == split.kernel_time());
+    CHECK(one.total("host", "kernels") == 1);
+    CHECK(table_of(one).mapped_pages() == 8 * kMiB >> 16);
+  }
+}
+
 TEST_CASE("page sizes: an element of a large page lies at its place in the page's frame") {
   ModelRun run(chases(4096 + 256, 482, 482, kPlaced));
   run.run();

@@ -59,7 +59,7 @@ void CpuDramParams::describe(ParamTable& t) {
 
 void MemoryParams::describe(ParamTable& t) {
   t.bytes("page_size", page_size, {ByteSize{4096}, ByteSize{2 * 1024 * 1024}},
-          "bytes of a page, a base page where there are large ones: 4KiB or 2MiB",
+          "bytes of a page, a base page where there are large ones: 4KiB, 64KiB or 2MiB",
           "GMMU Bypass, section 5.1: 4 KB");
   t.count("train", train, {1, 16},
           "most cache lines that travel as one message, where a warp accesses lines that follow each other: "
@@ -69,9 +69,11 @@ void MemoryParams::describe(ParamTable& t) {
          "the buffers of the workload that have large pages, where these lie wholly in them: none, all, or "
          "names separated by commas",
          "GMMU Bypass, section 5.1: one page size");
-  t.bytes("large_page_size", large_page_size, {ByteSize{4096}, ByteSize{1 << 30}},
-          "bytes of a large page: 512 or 512 x 512 base pages, a leaf one level or two above theirs",
-          "x86-64, AMD64 manual volume 2: 2 MiB");
+  t.bytes(
+      "large_page_size", large_page_size, {ByteSize{4096}, ByteSize{1 << 30}},
+      "bytes of a large page, a leaf one level or two above base pages: 512 of them, or 512 x 512; of 64KiB "
+      "32, or 32 x 512",
+      "x86-64, AMD64 manual volume 2: 2 MiB");
   placement.describe(t, "placement", "where a page lies before the first kernel",
                      "MGPUSim 4.2, driver: a unified device takes pages from its GPUs in turn");
   frame_allocation.describe(t, "frame_allocation", "which free frame a page gets",
@@ -297,12 +299,14 @@ class Rules {
 bool MachineConfig::check_large_pages(Config& config) const {
   Rules rules(config);
   auto const size = memory.large_page_size.bytes;
-  auto const least = memory.page_size.bytes << PageTable::kIndexBits;
+  auto const in_last_node = std::uint64_t{1} << PageLevels(memory.page_bits()).last_bits();
+  auto const least = memory.page_size.bytes * in_last_node;
   auto const room = InitialMemory::data_bytes(dram.capacity.bytes);
   auto const* const key = "memory.large_page_size";
-  auto const is_level = rules.need(
-      size == least || size == least << PageTable::kIndexBits, key, size,
-      "must be 512 or 512 x 512 times memory.page_size, " + std::to_string(memory.page_size.bytes));
+  auto const is_level =
+      rules.need(size == least || size == least << PageLevels::kIndexBits, key, size,
+                 "must be " + std::to_string(in_last_node) + " or " + std::to_string(in_last_node) +
+                     " x 512 times memory.page_size, " + std::to_string(memory.page_size.bytes));
   rules.need(size <= room, key, size,
              "must not be above what gpu.dram.capacity has for data, " + std::to_string(room));
   if (memory.pages_move())
@@ -351,8 +355,9 @@ void MachineConfig::check_batches(Config& config) const {
 
 void MachineConfig::check(Config& config) const {
   Rules rules(config);
-  rules.need(memory.page_size.bytes == 4096 || memory.page_size.bytes == 2 * 1024 * 1024, "memory.page_size",
-             memory.page_size.bytes, "must be 4KiB or 2MiB");
+  auto const page = memory.page_size.bytes;
+  rules.need(page == 4096 || page == 64 * 1024 || page == 2 * 1024 * 1024, "memory.page_size", page,
+             "must be 4KiB, 64KiB or 2MiB");
   auto pages = memory;
   if (pages.has_large_pages() && !check_large_pages(config)) pages.large_pages = "none";
   rules.power_of_two("gpu.line_bytes", gpu.line_bytes);

@@ -1,7 +1,6 @@
 // The unified translation cache of Barr et al., ISCA 2010.
 #include <vector>
 
-#include "farfault/translation/page_table.hpp"
 #include "farfault/translation/walk_cache.hpp"
 
 namespace farfault::walk_caches {
@@ -12,13 +11,13 @@ class Unified final : public WalkCache {
   explicit Unified(Setup const& s)
       : array_(s.entries == 0 ? 0 : 1, s.entries, s.replacement), nodes_(s.entries) {}
 
-  Start start(std::uint64_t page, unsigned levels) override {
+  Start start(std::uint64_t page, PageLevels const& levels) override {
     if (!nodes_.empty())
-      for (unsigned level = levels - 1; level > 0; --level)
+      for (unsigned level = levels.count() - 1; level > 0; --level)
         if (auto const slot = array_.find(0, key(page, level, levels))) return {nodes_[*slot], level};
     return {0, 0};
   }
-  void remember(std::uint64_t page, unsigned level, unsigned levels, std::uint64_t node) override {
+  void remember(std::uint64_t page, unsigned level, PageLevels const& levels, std::uint64_t node) override {
     if (nodes_.empty()) return;
     nodes_[array_.put(0, key(page, level, levels))] = node;
   }
@@ -28,8 +27,8 @@ class Unified final : public WalkCache {
 
  private:
   // The part of the page number that leads to the node; a table has less than 8 levels.
-  static std::uint64_t key(std::uint64_t page, unsigned level, unsigned levels) {
-    return page >> ((levels - level) * PageTable::kIndexBits) << 3 | level;
+  static std::uint64_t key(std::uint64_t page, unsigned level, PageLevels const& levels) {
+    return levels.path_to(page, level) << 3 | level;
   }
 
   SetAssociative array_;

@@ -1,14 +1,20 @@
-// A radix page table with real node addresses, as a walker reads it: nodes of 512 entries of 8 bytes (x86-64
-// and AMD GPUs; four levels for 4 KiB pages over 48 bits, one less for each factor of 512 of the page size).
+// A radix page table with real node addresses, as a walker reads it: entries of 8 bytes in nodes of 512
+// (x86-64 and AMD GPUs; four levels for 4 KiB pages over 48 bits, one less for each factor of 512 of the page
+// size). What is left of a page number below whole nodes is the last level's: of 64 KiB pages it has nodes of
+// 32 entries, 2 MiB of address space, so that the levels above are those of 4 KiB pages, and a large page of
+// 2 MiB is a leaf one level up. These are NVIDIA's big pages: Linux driver (open-gpu-kernel-modules),
+// uvm_pascal_mmu.c, page directory 0 of 2 MiB an entry, below it a page table of 256 bytes.
 //
-// Nodes follow each other in the physical range that starts at `base`. The table is sparse: a node exists
+// Nodes follow each other in the physical range that starts at `base`, each aligned to its size: small ones
+// side by side, as the driver packs them, else only one in sixteen of a node's places would hold entries, and
+// a few of the slices of a cache have all of them. The table is sparse: a node exists
 // once a page below it was mapped. Level 0 is the root, of which each address space has its own: a page
 // number names its space in the bits above those that the levels need. A leaf at the last level maps a base
-// page, one at a level above a large page: 512 base pages, or 512 x 512, and so on. Pages do not overlap:
-// where base pages were mapped once, their node stays, and no large page can take its place.
+// page, one at a level above a large page: as many base pages as a last node has entries, or 512 times as
+// many, and so on. Pages do not overlap: where base pages were mapped once, their node stays, and no large
+// page can take its place.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <tuple>
@@ -18,25 +24,68 @@
 
 namespace farfault {
 
-class PageTable {
+// The levels of a table of pages of 2^page_bits bytes over an address space.
+class PageLevels {
  public:
   static constexpr unsigned kIndexBits = 9;
-  static constexpr std::uint64_t kNodeBytes = 4096;
+
+  PageLevels() = default;
+  constexpr explicit PageLevels(unsigned page_bits)
+      : count_((kVirtualBits - page_bits + kIndexBits - 1) / kIndexBits),
+        last_bits_(kVirtualBits - page_bits - (count_ - 1) * kIndexBits) {}
+
+  constexpr unsigned count() const { return static_cast<unsigned>(count_); }
+  constexpr bool is_last(unsigned level) const { return level + 1 == count_; }
+  // log2 of a node's entries at the last level; those above have 512.
+  constexpr unsigned last_bits() const { return static_cast<unsigned>(last_bits_); }
+  // log2 of the base pages that an entry at this level covers: the size of the page that a leaf there maps.
+  constexpr unsigned size_at(unsigned level) const {
+    return is_last(level) ? 0 : last_bits() + (count() - 2 - level) * kIndexBits;
+  }
+  // At which leaves map pages of this size, if there is one.
+  constexpr std::optional<unsigned> level_of(unsigned size) const {
+    for (unsigned level = 0; level < count(); ++level)
+      if (size_at(level) == size) return level;
+    return std::nullopt;
+  }
+  // Of the page's entry in its node at this level.
+  constexpr std::uint64_t index(std::uint64_t page, unsigned level) const {
+    auto const bits = is_last(level) ? last_bits() : kIndexBits;
+    return page >> size_at(level) & ((std::uint64_t{1} << bits) - 1);
+  }
+  // What names the node on the page's path at this level among those of the level: the address space, and
+  // the indices above.
+  constexpr std::uint64_t path_to(std::uint64_t page, unsigned level) const {
+    return level == 0 ? page >> size_at(0) >> kIndexBits : page >> size_at(level - 1);
+  }
+
+  auto members() { return std::tie(count_, last_bits_); }
+
+ private:
+  std::uint64_t count_ = 4;
+  std::uint64_t last_bits_ = kIndexBits;
+};
+
+class PageTable {
+ public:
+  static constexpr std::uint64_t kNodeBytes = 4096;  // of the levels above the last one
 
   PageTable() = default;
   PageTable(PhysAddr base, unsigned page_bits, std::uint32_t spaces = 1)
       : base_(base),
-        levels_((kVirtualBits - page_bits + kIndexBits - 1) / kIndexBits),
+        levels_(page_bits),
         spaces_(spaces),
-        nodes_(spaces) {}
+        nodes_(spaces),
+        entries_(std::uint64_t{spaces} << PageLevels::kIndexBits) {}
 
   // Moves the table to another physical range.
   void relocate(PhysAddr base) { base_ = base; }
-  unsigned levels() const { return static_cast<unsigned>(levels_); }
-  std::uint64_t nodes() const { return nodes_.size(); }
-  std::uint64_t space_of(std::uint64_t page) const { return page >> (levels_ * kIndexBits); }
+  PageLevels const& levels() const { return levels_; }
+  std::uint64_t nodes() const { return nodes_; }
+  std::uint64_t bytes() const { return entries_.size() * kEntryBytes; }  // from the base
+  std::uint64_t space_of(std::uint64_t page) const { return levels_.path_to(page, 0); }
   // The node at which walks for the page begin.
-  std::uint64_t root_of(std::uint64_t page) const { return space_of(page); }
+  std::uint64_t root_of(std::uint64_t page) const { return number_at(space_of(page) << kIndexBits); }
   std::uint64_t mapped_pages() const { return mapped_; }  // in base pages
 
   // Maps the page of 2^size base pages that holds base page `page`, anew where it was mapped already. The
@@ -62,45 +111,55 @@ class PageTable {
   // Calls f(page, translation) for every mapped page, with its first base page, in order of pages.
   template <class F>
   void each_page(F&& f) const {
-    for (std::uint64_t space = 0; space < spaces_; ++space) each_below(space, 0, space, f);
+    for (std::uint64_t space = 0; space < spaces_; ++space)
+      each_below(number_at(space << kIndexBits), 0, space, f);
   }
 
-  auto members() { return std::tie(base_, levels_, spaces_, mapped_, nodes_); }
+  auto members() { return std::tie(base_, levels_, spaces_, mapped_, nodes_, next_last_, entries_); }
 
  private:
-  // 0: not present; kLarge and half the frame: a large page; else node number or frame, plus one.
-  using Node = std::array<std::uint64_t, 512>;
+  static constexpr unsigned kIndexBits = PageLevels::kIndexBits;
+  static constexpr std::uint64_t kEntryBytes = 8;
+  // Of an entry. 0: not present; kLarge and half the frame: a large page; else node number or frame, plus
+  // one.
   static constexpr std::uint64_t kLarge = std::uint64_t{1} << 63;
 
-  std::uint64_t index(std::uint64_t page, unsigned level) const { return (page >> size_at(level)) & 511; }
-  // Of a page that a leaf at this level maps.
-  unsigned size_at(unsigned level) const { return (levels() - 1 - level) * kIndexBits; }
+  // A node's number is its place, counted in nodes of the last level.
+  std::uint64_t number_at(std::uint64_t entry) const { return entry >> levels_.last_bits(); }
+  std::uint64_t entry_of(std::uint64_t node, unsigned level, std::uint64_t page) const {
+    return (node << levels_.last_bits()) + levels_.index(page, level);
+  }
+  std::uint64_t new_node(unsigned level);
   bool is_leaf(std::uint64_t entry, unsigned level) const {
-    return level + 1 == levels_ || (entry & kLarge) != 0;
+    return levels_.is_last(level) || (entry & kLarge) != 0;
   }
   PageTranslation leaf(std::uint64_t entry, unsigned level) const {
-    if (level + 1 == levels_) return {entry - 1, 0};
-    return {entry << 1U, static_cast<std::uint8_t>(size_at(level))};
+    if (levels_.is_last(level)) return {entry - 1, 0};
+    return {entry << 1U, static_cast<std::uint8_t>(levels_.size_at(level))};
   }
 
   template <class F>
-  void each_below(std::uint64_t node, unsigned level, std::uint64_t prefix, F& f) const {
-    for (std::uint64_t i = 0; i < nodes_[node].size(); ++i) {
-      auto const entry = nodes_[node][i];
+  void each_below(std::uint64_t node, unsigned level, std::uint64_t path, F& f) const {
+    auto const bits = levels_.is_last(level) ? levels_.last_bits() : kIndexBits;
+    for (std::uint64_t i = 0; i < std::uint64_t{1} << bits; ++i) {
+      auto const entry = entries_[(node << levels_.last_bits()) + i];
       if (entry == 0) continue;
-      auto const page = prefix << kIndexBits | i;
+      auto const below = path << bits | i;
       if (is_leaf(entry, level))
-        f(page << size_at(level), leaf(entry, level));
+        f(below << levels_.size_at(level), leaf(entry, level));
       else
-        each_below(entry - 1, level + 1, page, f);
+        each_below(entry - 1, level + 1, below, f);
     }
   }
 
   PhysAddr base_ = 0;
-  std::uint64_t levels_ = 4;
+  PageLevels levels_;
   std::uint64_t spaces_ = 0;
   std::uint64_t mapped_ = 0;
-  std::vector<Node> nodes_;
+  std::uint64_t nodes_ = 0;
+  std::uint64_t next_last_ =
+      0;  // where the next small node goes, among entries; none at a node's first place
+  std::vector<std::uint64_t> entries_;
 };
 
 }  // namespace farfault
