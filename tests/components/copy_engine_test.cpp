@@ -28,6 +28,32 @@ CopyEngineSpec small() {
   return spec;
 }
 
+// With trains of four lines, in blocks of 256 bytes.
+CopyEngineSpec with_trains() {
+  auto spec = small();
+  spec.memory = AddressMap(2, 256);
+  spec.local_train = spec.cpu_train = spec.remote_train = 4;
+  spec.train_block = 256;
+  return spec;
+}
+
+// What came: when, the line at which it begins, and its train.
+struct Piece {
+  std::int64_t at;
+  std::uint64_t line;
+  std::uint32_t lines;
+  std::uint32_t gap;
+  friend bool operator==(Piece const&, Piece const&) = default;
+};
+template <class Seen>
+std::vector<Piece> pieces(Seen const& seen, PhysAddr base) {
+  std::vector<Piece> all;
+  for (auto const& r : seen.records())
+    all.push_back({picoseconds(r.at) / 1000, (r.message.address - base) / 64, r.message.train.lines(),
+                   r.message.train.gap});
+  return all;
+}
+
 struct CopyBench : Bench {
   CopyBench(CopyEngineSpec spec, std::vector<Record<CopyOrder>> script,
             std::function<Duration(std::uint64_t)> far = always(100ns),
@@ -81,7 +107,7 @@ TEST_CASE(
 
 TEST_CASE("copy engine: no more lines are under way than its window") {
   auto spec = small();
-  spec.params.window = 2;
+  spec.window = 2;
   CopyBench b(spec, {{Time{50ns}, {kFrom, kTo, 256, 0}}});
   // A line is under way for 1 + 100 + 1 + 1 + 10 + 1 from its issue.
   CHECK(b.remote->nanoseconds() == Times{51, 52, 51 + 114, 52 + 114});
@@ -89,7 +115,7 @@ TEST_CASE("copy engine: no more lines are under way than its window") {
 
 TEST_CASE("copy engine: a line waits for a credit of its slice, others too, in order") {
   auto spec = small();
-  spec.params.slice_credits = 1;
+  spec.slice_credits = 1;
   spec.memory = AddressMap(2, 256);  // the whole page in one slice
   CopyBench b(spec, {{Time{50ns}, {kFrom, kTo, 256, 0}}});
   auto const& slice = *b.slices[0x3000 / 256 % 2];
@@ -120,8 +146,8 @@ TEST_CASE(
 
 TEST_CASE("copy engine: lines that arrive in any order are each written once where they belong") {
   auto spec = small();
-  spec.params.window = 7;
-  spec.params.slice_credits = 2;
+  spec.window = 7;
+  spec.slice_credits = 2;
   std::vector<Record<CopyOrder>> script;
   for (std::uint32_t i = 0; i < 4; ++i)
     script.push_back({Time{50ns}, {kFrom + 4096 * i, kTo + 4096 * (3 - i), 4096, i}});
@@ -184,8 +210,8 @@ TEST_CASE("copy engine: memory is copied within the GPU, and from another device
 
 TEST_CASE("copy engine: with one credit per slice both directions end, each line written once") {
   auto spec = small();
-  spec.params.slice_credits = 1;
-  spec.params.window = 3;
+  spec.slice_credits = 1;
+  spec.window = 3;
   std::vector<Record<CopyOrder>> script;
   for (std::uint32_t i = 0; i < 4; ++i) {
     script.push_back({Time{50ns}, {kFrom + 4096 * i, kTo + 4096 * i, 1024, i}});
@@ -196,4 +222,117 @@ TEST_CASE("copy engine: with one credit per slice both directions end, each line
   CHECK(b.engine_under_test.state().lines_in == 64);
   CHECK(b.engine_under_test.state().lines_out == 64);
   CHECK(b.engine_under_test.waiting_for().empty());
+}
+
+TEST_CASE("copy engine: lines of a block are one message, and an order takes what its lines take alone") {
+  for (bool const in : {true, false}) {
+    auto const from = in ? kFrom : kTo, to = in ? kTo : kFrom;
+    auto alone = with_trains();
+    alone.local_train = alone.remote_train = 1;
+    std::vector<Record<CopyOrder>> const order{{Time{50ns}, {from, to, 256, 7}}};
+    CopyBench lines(alone, order);
+    CopyBench train(with_trains(), order);
+    auto const& read = in ? *train.remote : *train.slices[0];
+    auto const& written = in ? *train.slices[0] : *train.remote;
+    CHECK(pieces(read, from) == std::vector<Piece>{{51, 0, 4, 1000}});
+    CHECK(pieces(written, to) == std::vector<Piece>{{51 + (in ? 102 : 12), 0, 4, 1000}});
+    REQUIRE(train.copied->count() == 1);
+    CHECK(train.copied->picoseconds() == lines.copied->picoseconds());
+    CHECK(train.engine_under_test.state().lines_in == (in ? 4 : 0));
+    CHECK(train.engine_under_test.state().local_accesses == 4);
+  }
+}
+
+TEST_CASE("copy engine: a train ends with its block, at either end, and a shorter last line goes alone") {
+  // From the third line of a block, to the second of one: reads of 2, 4 and 1 lines, and 30 bytes.
+  CopyBench b(with_trains(), {{Time{50ns}, {kFrom + 128, kTo + 64, 7 * 64 + 30, 0}}});
+  CHECK(pieces(*b.remote, kFrom + 128) ==
+        std::vector<Piece>{{51, 0, 2, 1000}, {53, 2, 4, 1000}, {57, 6, 1, 0}, {58, 7, 1, 0}});
+  CHECK(b.remote->records()[3].message.bytes == 30);
+  CHECK(pieces(*b.slices[0], kTo + 64) ==
+        std::vector<Piece>{{153, 0, 2, 1000}, {155, 2, 1, 0}, {160, 7, 1, 0}});
+  CHECK(pieces(*b.slices[1], kTo + 64) == std::vector<Piece>{{156, 3, 3, 1000}, {159, 6, 1, 0}});
+  CHECK(b.copied->nanoseconds() == Times{160 + 10 + 1 + 1});
+}
+
+TEST_CASE("copy engine: parts of a train that arrive in any order are written where they belong") {
+  Bench b;
+  auto& engine = b.system.add<CopyEngine>("copy_engine", with_trains());
+  b.feed(engine.copy, {{Time{50ns}, {kFrom, kTo, 256, 9}}});
+  auto& asked = b.sink(engine.remote_request);
+  b.feed(engine.remote_response,
+         {{Time{200ns}, {kFrom + 128, 0, Access::read, FoundBy::memory, {}, {1, 500}}},
+          {Time{300ns}, {kFrom + 64, 0, Access::read}},
+          {Time{400ns}, {kFrom, 0, Access::read}}});
+  auto& slice = b.responder<MemRequest, MemResponse>(memory(always(10ns)), engine.memory_response);
+  b.join_family(engine.memory_request, {slice.request, slice.request});
+  auto& copied = b.sink(engine.copied);
+  b.run();
+  REQUIRE(asked.count() == 1);
+  CHECK(asked.records()[0].message.tag == 0);
+  CHECK(pieces(slice, kTo) == std::vector<Piece>{{201, 2, 2, 500}, {301, 1, 1, 0}, {401, 0, 1, 0}});
+  CHECK(copied.nanoseconds() == Times{401 + 10 + 1 + 1});
+}
+
+TEST_CASE("copy engine: a train waits until the window, or its slice's credits, have room for all of it") {
+  auto spec = with_trains();
+  spec.window = 6;
+  CopyBench few(spec, {{Time{50ns}, {kFrom, kTo, 512, 0}}});
+  // Written at 153, acknowledged at 164: until then two places are free, and four are needed.
+  CHECK(pieces(*few.remote, kFrom) == std::vector<Piece>{{51, 0, 4, 1000}, {165, 4, 4, 1000}});
+  spec = with_trains();
+  spec.memory = AddressMap(1, 256);
+  spec.slices = 1;
+  spec.slice_credits = 6;
+  CopyBench one(spec, {{Time{50ns}, {kFrom, kTo, 512, 0}}});
+  CHECK(pieces(*one.slices[0], kTo) == std::vector<Piece>{{153, 0, 4, 1000}, {165, 4, 4, 0}});
+  CHECK(one.copied->count() == 1);
+}
+
+TEST_CASE("copy engine: the longest train is one thing to a CPU, and another to other devices") {
+  auto spec = with_trains();
+  spec.remote_train = 1;
+  CopyBench cpu(spec, {{Time{50ns}, {physical(kFirstCpu, 0), kTo, 256, 0}}});
+  CHECK(cpu.remote->records().size() == 1);
+  CopyBench gpu(spec, {{Time{50ns}, {kFrom, kTo, 256, 0}}});
+  CHECK(gpu.remote->records().size() == 4);
+}
+
+TEST_CASE("copy engine: with trains and few credits both directions end, each line written once") {
+  auto spec = with_trains();
+  spec.slice_credits = 4;
+  spec.window = 5;
+  std::vector<Record<CopyOrder>> script;
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    script.push_back({Time{50ns}, {kFrom + 4096 * i, kTo + 4096 * i, 1000, i}});
+    script.push_back({Time{50ns}, {kTo + 0x10000 + 4096 * i, kFrom + 0x10000 + 4096 * i, 1000, 4 + i}});
+  }
+  CopyBench b(spec, script, scattered(300ns, 1), scattered(90ns, 2));
+  std::vector<PhysAddr> written;
+  auto const note = [&](Memory const& memory) {
+    for (auto const& r : memory.records())
+      for (std::uint32_t i = 0; r.message.access == Access::write && i < r.message.train.lines(); ++i)
+        written.push_back(r.message.address + 64 * i);
+  };
+  note(*b.remote);
+  for (auto const* slice : b.slices) note(*slice);
+  std::sort(written.begin(), written.end());
+  REQUIRE(written.size() == 128);
+  for (std::uint64_t i = 0; i < 128; ++i)
+    CHECK(written[i] == (i < 64 ? kTo : kFrom + 0x10000) + 4096 * (i % 64 / 16) + 64 * (i % 16));
+  CHECK(b.copied->count() == 8);
+  CHECK(b.engine_under_test.waiting_for().empty());
+}
+
+TEST_CASE("copy engine: what is not said follows from the links, the slices and the trains") {
+  CopyEngineParams p;
+  CHECK(p.window_of(320) == 320);
+  CHECK(p.window_of(0) == 1);
+  CHECK(p.slice_credits_of(320, 8, 4, 4) == 80);    // 640 over eight slices
+  CHECK(p.slice_credits_of(320, 8, 64, 4) == 128);  // so many lines lie in five of them
+  CHECK(p.slice_credits_of(320, 80, 2, 4) == 16);   // four trains
+  p.window = 7;
+  p.slice_credits = 3;
+  CHECK(p.window_of(320) == 7);
+  CHECK(p.slice_credits_of(7, 8, 4, 4) == 3);
 }

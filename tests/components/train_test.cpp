@@ -101,6 +101,27 @@ TEST_CASE("egress: of a train as many lines leave as have credits, and the rest 
   CHECK(egress.stats().bytes == 4 * 88);
 }
 
+TEST_CASE("egress: a copy's train waits for the credits of all its lines, there and back") {
+  for (auto const kind : {PacketKind::write_request, PacketKind::read_response}) {
+    Egress egress(Bandwidth{1'000'000'000'000}, PacketFormat{24, 1}, 200, 8);
+    Packet p{};
+    p.kind = kind;
+    p.bytes = 64;
+    p.payload = 64;
+    p.requester.kind = RequestKind::copy;
+    p.set_train({3, 0});
+    std::vector<std::uint32_t> gone;
+    auto const leaves = [&](Packet const& sent, Passage const&) { gone.push_back(sent.train().lines()); };
+    egress.send(p, 0, Time{}, leaves);
+    egress.add_credits(channel_of(kind), 4 * 88 - 200 - 1);
+    egress.transmit(Time{1ns}, leaves);
+    CHECK(gone.empty());
+    egress.add_credits(channel_of(kind), 1);
+    egress.transmit(Time{2ns}, leaves);
+    CHECK(gone == std::vector<std::uint32_t>{4});
+  }
+}
+
 TEST_CASE("egress: a client gives way to as many packets of the other one as it has sent lines") {
   Egress egress(Bandwidth{1'000'000'000'000}, PacketFormat{24, 1}, 0, 16);
   Packet data{};

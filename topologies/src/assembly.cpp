@@ -181,6 +181,26 @@ Bandwidth Assembly::bandwidth_of_links(std::uint32_t node) const {
   return sum;
 }
 
+// Each link carries its bandwidth, in its wider direction, for a round trip to the farthest device that
+// routes over it lead to, and for as long as that takes to serve a line.
+std::uint64_t Assembly::lines_of_links(Gpu const& gpu) const {
+  std::vector<Duration> longest(machine_.links.size(), Duration::zero());
+  auto const look_at = [&](std::uint32_t node) {
+    if (node == gpu.node) return;
+    auto const latency = routes_.latency(gpu.node, node);
+    for (auto const l : routes_.next_links(gpu.node, node)) longest[l] = std::max(longest[l], latency);
+  };
+  for (auto const g : gpu.instance->gpus) look_at(gpus_[g]->node);
+  for (auto const c : gpu.instance->cpus) look_at(cpus_[c]->node);
+  std::uint64_t lines = 0;
+  for (auto const l : links_of_[gpu.node]) {
+    auto const& link = machine_.links[l];
+    auto const time = 2 * longest[l] + config_.fabric.service_time;
+    lines += lines_in(std::max(link.forward, link.backward), time, config_.gpu.line_bytes);
+  }
+  return lines;
+}
+
 PortSpec Assembly::port_spec(std::uint32_t node, DeviceId device, std::uint32_t slices) const {
   PortSpec port;
   port.device = device;
@@ -292,8 +312,21 @@ void Assembly::build_gpus() {
     remote_clients.add(sms_, config_.l1_cache.remote());
     auto const scalar_memory = slice_clients.add(scalar_caches, config_.scalar_cache.mshrs);
     auto const scalar_remote = remote_clients.add(scalar_caches, config_.scalar_cache.mshrs);
-    auto const copy_memory = slice_clients.add(1, config_.copy_engine.slice_credits);
-    auto const copy_remote = remote_clients.add(1, 2 * config_.copy_engine.window);
+    CopyEngineSpec copies;
+    copies.clock = clock;
+    copies.device = device;
+    copies.line_bytes = config_.gpu.line_bytes;
+    copies.memory = memory;
+    copies.slices = config_.l2_cache.slices;
+    copies.queue = config_.driver.migrations;
+    copies.window = config_.copy_engine.window_of(lines_of_links(gpu));
+    copies.slice_credits = config_.copy_engine.slice_credits_of(
+        copies.window, copies.slices,
+        static_cast<std::uint32_t>(config_.l2_cache.interleave.bytes / copies.line_bytes),
+        config_.memory.train);
+    find_trains_of(copies);
+    copies.memory_port = slice_clients.add(1, copies.slice_credits);
+    copies.remote_port = remote_clients.add(1, 2 * copies.window);
 
     begin_group(gpu.node, kTranslationGroup);
     gpu.dispatcher = &system_->add<Dispatcher>(
@@ -336,9 +369,7 @@ void Assembly::build_gpus() {
     port.memory = memory;
     port.iommu_node = static_cast<NodeId>(cpus_[gpu.cpu]->node);
     gpu.rdma = &system_->add<Rdma>(name + ".rdma", port);
-    gpu.copy_engine = &system_->add<CopyEngine>(
-        name + ".copy_engine", {config_.copy_engine, clock, device, config_.gpu.line_bytes, copy_remote,
-                                copy_memory, memory, config_.l2_cache.slices, config_.driver.migrations});
+    gpu.copy_engine = &system_->add<CopyEngine>(name + ".copy_engine", copies);
 
     L2SliceSpec slice;
     slice.params = config_.l2_cache;

@@ -49,26 +49,42 @@ void Assembly::find_trains() {
   through_memory(local, c.l2_cache, c.dram, c.gpu_memory(), c.memory_cache);
   local_train_ = local.lines();
 
-  auto remote = local;
-  remote.through(c.l1_cache.remote());
-  through_memory(remote, c.cpu_llc, c.cpu_dram, c.cpu_memory(), MemoryCacheParams{});
-  auto const through_port = [&](std::uint32_t node, std::uint32_t slices) {
-    auto const inbound = c.fabric.inbound_of(bandwidth_of_links(node), line);
-    remote.through(inbound);
-    remote.through(c.fabric.memory_credits_of(inbound, slices));
-  };
-  for (auto const& gpu : gpus_) through_port(gpu->node, c.l2_cache.slices);
-  for (auto const& cpu : cpus_) through_port(cpu->node, c.cpu_llc.slices);
+  auto to_cpus = local;
+  through_memory(to_cpus, c.cpu_llc, c.cpu_dram, c.cpu_memory(), MemoryCacheParams{});
   for (std::uint32_t l = 0; l < machine_.links.size(); ++l) {
     auto const& link = machine_.links[l];
     auto const packet = c.fabric.format(link.kind == LinkKind::nvlink).bytes(line);
     for (auto const bandwidth : {link.forward, link.backward}) {
-      remote.through(buffer_of(l, bandwidth) / packet);
+      to_cpus.through(buffer_of(l, bandwidth) / packet);
       // The time from line to line is counted in 32 bits of picoseconds.
-      remote.at_most(bandwidth.time_for(packet) < 1ms ? c.memory.train : 1);
+      to_cpus.at_most(bandwidth.time_for(packet) < 1ms ? c.memory.train : 1);
     }
   }
+  // `slices`: of the device's memory, each with credits of its own; 0: it has none.
+  auto const through_port = [&](LongestTrain& train, std::uint32_t node, std::uint32_t slices) {
+    auto const inbound = c.fabric.inbound_of(bandwidth_of_links(node), line);
+    train.through(inbound);
+    if (slices != 0) train.through(c.fabric.memory_credits_of(inbound, slices));
+  };
+  for (auto const& cpu : cpus_) through_port(to_cpus, cpu->node, c.cpu_llc.slices);
+  cpu_train_ = to_cpus.lines();
+
+  auto remote = to_cpus;
+  remote.through(c.l1_cache.remote());
+  for (auto const& gpu : gpus_) through_port(remote, gpu->node, c.l2_cache.slices);
+  for (auto const nic : machine_.nodes_of(NodeKind::nic)) through_port(remote, nic, 0);
   remote_train_ = remote.lines();
+}
+
+// Of a copy engine whose window and slice credits are known. What it sends to a CPU passes no GPU's port.
+void Assembly::find_trains_of(CopyEngineSpec& engine) const {
+  LongestTrain local(local_train_), cpu(cpu_train_), remote(remote_train_);
+  for (auto* train : {&local, &cpu, &remote}) train->through(engine.window);
+  local.through(engine.slice_credits);
+  engine.local_train = local.lines();
+  engine.cpu_train = cpu.lines();
+  engine.remote_train = remote.lines();
+  engine.train_block = train_block_;
 }
 
 }  // namespace farfault::topologies

@@ -47,12 +47,17 @@ void return_credit(FabricNodeSpec const& node, std::vector<Out<Credit>> const& p
 
 }  // namespace
 
+std::uint64_t lines_in(Bandwidth bandwidth, Duration time, std::uint32_t line_bytes) {
+  __extension__ using Wide = unsigned __int128;
+  auto const bytes = static_cast<Wide>(bandwidth.bytes_per_second) *
+                     static_cast<std::uint64_t>(time.count()) / 1'000'000'000'000;
+  return static_cast<std::uint64_t>(std::min<Wide>(bytes / line_bytes, 1U << 31U));
+}
+
 std::uint32_t FabricParams::inbound_of(Bandwidth all_links, std::uint32_t line_bytes) const {
   if (inbound != 0) return inbound;
-  __extension__ using Wide = unsigned __int128;
-  auto const bytes = static_cast<Wide>(all_links.bytes_per_second) *
-                     static_cast<std::uint64_t>(service_time.count()) / 1'000'000'000'000;
-  return static_cast<std::uint32_t>(std::clamp<Wide>(bytes / line_bytes, 1, 1 << 20));
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(lines_in(all_links, service_time, line_bytes), 1, 1 << 20));
 }
 
 std::uint32_t FabricParams::memory_credits_of(std::uint32_t inbound_entries, std::uint32_t slices) const {
@@ -213,7 +218,8 @@ bool FabricPort::serve(Packet const& m, Cx& cx) const {
   auto const entry = s.free_inbound.take(s.inbound);
   s.free_lines -= train.lines();
   s.slice_credits[slice] -= train.lines();
-  s.inbound[entry] = {m.tag, m.source, m.bytes, static_cast<std::uint8_t>(train.lines())};
+  s.inbound[entry] = {m.tag, m.source, m.bytes, static_cast<std::uint8_t>(train.lines()), m.requester.kind,
+                      {}};
   auto const access = m.kind == PacketKind::read_request ? Access::read : Access::write;
   cx.send(memory_request, slice,
           MemRequest{m.address, entry, spec().memory_port, access, m.bytes, m.requester, 0, train});
@@ -236,6 +242,7 @@ void FabricPort::on_memory(MemResponse const& m, Cx& cx) const {
   p.tag = requester.tag;
   p.bytes = requester.bytes;
   p.found_by = m.found_by;
+  p.requester.kind = requester.kind;
   p.destination = requester.source;
   p.set_train(m.train);
   s.queued_responses += lines;

@@ -281,6 +281,7 @@ class Assembly {
   Latency first_touch_latency(Cpu const& cpu) const;
   void make_route_tables();
   void find_trains();
+  void find_trains_of(CopyEngineSpec& engine) const;
   bool is_switch(std::uint32_t node) const { return !is_device(machine_.nodes[node].kind); }
   std::uint16_t number_of(std::uint32_t node, std::uint32_t l) const;
   // `own_packets`: of the node itself, that may wait for one link.
@@ -288,6 +289,8 @@ class Assembly {
   // What the ports of all devices have in common.
   PortSpec port_spec(std::uint32_t node, DeviceId device, std::uint32_t slices) const;
   Bandwidth bandwidth_of_links(std::uint32_t node) const;
+  // Lines that a copy engine can have under way on its GPU's links.
+  std::uint64_t lines_of_links(Gpu const& gpu) const;
   std::uint64_t buffer_of(std::uint32_t l, Bandwidth bandwidth) const;
   Clock gpu_clock() const { return config_.gpu.clock.clock(); }
   // Marks the components added by `build` as belonging to device `device`, group `group` of it.
@@ -301,6 +304,7 @@ class Assembly {
   unsigned page_bits_ = 12;
   std::uint32_t local_train_ = 1;  // lines that travel as one message, within a GPU and to other devices
   std::uint32_t remote_train_ = 1;
+  std::uint32_t cpu_train_ = 1;                       // a copy engine's, to CPUs
   std::uint32_t train_block_ = 64;                    // bytes that they lie in
   std::vector<std::vector<std::uint32_t>> links_of_;  // by node: its links, in order
   struct LinkNumbers {

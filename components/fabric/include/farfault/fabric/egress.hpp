@@ -62,9 +62,9 @@ class Egress {
   std::uint64_t queued() const { return queued_[0] + queued_[1]; }
   EgressStats const& stats() const { return stats_; }
 
-  // Sends every packet that has its credits, of a train as many lines as have theirs, responses first: calls
-  // f(packet, done) for each, `done` being when the last byte of its line has left, or of the first and last
-  // lines of its train. f may change the packet, which is gone then, and enqueues none.
+  // Sends every packet that has its credits, of a warp's train as many lines as have theirs, responses first:
+  // calls f(packet, done) for each, `done` being when the last byte of its line has left, or of the first and
+  // last lines of its train. f may change the packet, which is gone then, and enqueues none.
   template <class F>
   void transmit(Time now, F&& f) {
     for (auto const c : {Channel::response, Channel::request})
@@ -82,9 +82,12 @@ class Egress {
       auto const client = waiting_[i][turn_[i]].empty() ? 1U - turn_[i] : turn_[i];
       auto& queue = waiting_[i][client];
       auto const each = PacketFormat{header_, unit_}.bytes(queue.front().payload);
-      if (credits_[i] < each) return;
       auto train = queue.front().train();
       bool const whole = credits_[i] >= std::uint64_t{each} * train.lines();
+      // Nobody waits for the first line of a copy: its train stays together. Half of a buffer's credits
+      // always come back (link_format.hpp), and a train is a quarter of it at most.
+      bool const splits = queue.front().requester.kind != RequestKind::copy;
+      if (credits_[i] < each || (!whole && !splits)) return;
       if (!whole) train.more = static_cast<std::uint32_t>(credits_[i] / each) - 1;
       auto const done = take_link(i, client, each, train, now);
       if (whole) [[likely]] {

@@ -92,6 +92,9 @@ struct FabricParams {
   std::uint32_t memory_credits_of(std::uint32_t inbound_entries, std::uint32_t slices) const;
 };
 
+// The number of lines that one link, or several together, can carry in a time: headers not counted.
+std::uint64_t lines_in(Bandwidth bandwidth, Duration time, std::uint32_t line_bytes);
+
 // One link as seen from a node.
 struct LinkEnd {
   Bandwidth bandwidth;        // outwards
@@ -195,6 +198,8 @@ struct Inbound {
   NodeId source = 0;
   std::uint8_t bytes = 0;
   std::uint8_t lines = 0;  // not answered yet
+  RequestKind kind = RequestKind::data;
+  std::uint8_t unused[3] = {};
 };
 
 struct PortStats {

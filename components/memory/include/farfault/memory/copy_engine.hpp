@@ -8,6 +8,12 @@
 // Lines of this GPU's memory are read and written through the L2 slice they belong to, others over the RDMA
 // engine. (That orders overlap is assumed. MGPUSim 4.2, page migration controller: one page at a time, in
 // pieces of a cache line.)
+//
+// Lines that follow each other in a block of memory are one message, a train (parts/train.hpp), at either
+// end: each takes its own cycle to be read and is written no sooner than it arrives, and what an order alone
+// takes is to the picosecond what its lines take by themselves. A train waits until the window, or its
+// slice's credits, have room for all of it. The lines of a response go on together, in as many trains as the
+// blocks of the other memory make of them.
 #pragma once
 
 #include <array>
@@ -23,17 +29,28 @@
 namespace farfault {
 
 struct CopyEngineParams {
-  std::uint32_t window = 64;
-  std::uint32_t slice_credits = 16;
+  std::uint32_t window = 0;
+  std::uint32_t slice_credits = 0;
   void describe(ParamTable& t) {
-    t.count("window", window, {1, 65536}, "lines under way at a time, in each direction", "assumed");
-    t.count("slice_credits", slice_credits, {1, 4096},
-            "lines that one L2 slice reads or writes for it at a time", "assumed");
+    t.count(
+        "window", window, {0, 1 << 20},
+        "lines under way at a time, in each direction; 0: what each of the GPU's links carries in a round "
+        "trip over the longest route that begins there, and fabric.service_time",
+        "assumed: engines are built to fill their links");
+    t.count(
+        "slice_credits", slice_credits, {0, 1 << 16},
+        "lines that one L2 slice reads or writes for it at a time; 0: twice its even share of the window, "
+        "and at least four of the longest trains (memory.train)",
+        "assumed");
   }
+  // `of_links`: lines that the links carry in a round trip.
+  std::uint32_t window_of(std::uint64_t of_links) const;
+  // `in_block`: consecutive lines that lie in one slice.
+  std::uint32_t slice_credits_of(std::uint32_t lines, std::uint32_t slices, std::uint32_t in_block,
+                                 std::uint32_t train) const;
 };
 
 struct CopyEngineSpec {
-  CopyEngineParams params;
   Clock clock{1'000'000'000};
   DeviceId device = 0;
   std::uint32_t line_bytes = 64;
@@ -42,25 +59,39 @@ struct CopyEngineSpec {
   AddressMap memory;
   std::uint32_t slices = 1;
   std::uint32_t queue = 1;  // orders that can wait for each direction
+  std::uint32_t window = 64;
+  std::uint32_t slice_credits = 16;
+  // Lines that travel as one message: in this GPU, no more than credits of a slice; to CPUs; and to others.
+  // None is more than the window.
+  std::uint32_t local_train = 1;
+  std::uint32_t cpu_train = 1;
+  std::uint32_t remote_train = 1;
+  std::uint32_t train_block = 64;  // bytes: a power of two; no train leaves a block of this size
 };
 
 struct CopyRun {
   CopyOrder order{};
   std::uint32_t read = 0;     // lines requested
   std::uint32_t written = 0;  // and acknowledged
+  Time done{};                // when the last of those is
 };
-struct CopyLine {
+// Lines of a run that have arrived and are to be written: the first one at `at`, each following `gap`
+// picoseconds later.
+struct CopyPiece {
   std::uint32_t run = 0;
-  std::uint32_t line = 0;
+  std::uint32_t first = 0;
+  std::uint32_t lines = 0;
+  std::uint32_t gap = 0;
+  Time at{};
 };
 // One direction.
 struct CopyLane {
-  std::vector<CopyRun> runs;  // orders, by a number that each has for as long as it is here
+  std::vector<CopyRun> runs;  // orders, by a number that each has for as long as it is here: their lines' tag
   std::vector<std::uint32_t> free_runs;
-  Ring<std::uint32_t> to_read;  // runs with lines that are to be requested
-  std::vector<CopyLine> lines;  // under way, by the number in their tag
-  std::vector<std::uint32_t> free_lines;
-  Ring<std::uint32_t> arrived;  // lines that are to be written
+  Ring<std::uint32_t> to_read;   // runs with lines that are to be requested
+  std::uint32_t free_lines = 0;  // of the window
+  std::uint32_t unused = 0;
+  Ring<CopyPiece> arrived;
   Time port_free{};
 };
 
@@ -112,16 +143,25 @@ class CopyEngine final : public Component<CopyEngineSpec, CopyEngineState> {
   void on_memory(MemResponse const& m, Cx& cx) const;
 
  private:
-  static constexpr std::uint32_t kLaneShift = 31;  // of a tag: the lane above the line
+  static constexpr std::uint32_t kLaneShift = 31;  // of a tag: the lane above the run
 
   std::uint32_t lines(CopyOrder const& o) const {
     return (o.bytes + spec().line_bytes - 1) / spec().line_bytes;
   }
-  // Sends an access to a line under way; false when its slice has no credit.
-  bool access(std::uint32_t lane, std::uint32_t number, Access access, Duration extra, Cx& cx) const;
+  std::uint32_t longest(DeviceId at) const {
+    if (at == spec().device) return spec().local_train;
+    return at >= kFirstCpu && at < kFirstNic ? spec().cpu_train : spec().remote_train;
+  }
+  // How many of `left` lines from line `line` on can be one message, where the order's memory at that end
+  // begins at `base`: a last one that is shorter goes alone.
+  std::uint32_t together(CopyOrder const& o, PhysAddr base, std::uint32_t line, std::uint32_t left) const;
+  // Sends an access to lines of a run, the first at `first` and the last at `last`; false when their slice
+  // lacks the credits.
+  bool access(std::uint32_t lane, std::uint32_t run, std::uint32_t line, std::uint32_t lines, Access access,
+              Time first, Time last, Cx& cx) const;
   void fetch(std::uint32_t lane, Cx& cx) const;
   void answered(MemResponse const& m, Cx& cx) const;
-  void end_line(std::uint32_t lane, std::uint32_t number, Cx& cx) const;
+  void end_lines(std::uint32_t lane, std::uint32_t run, Train train, Cx& cx) const;
   void write_arrived(std::uint32_t lane, Cx& cx) const;
 };
 

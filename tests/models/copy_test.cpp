@@ -1,0 +1,220 @@
+// The copy engine of a GPU on a whole machine: what it gets of its link, and what its trains change.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../components/mock.hpp"
+#include "farfault/topologies/assembly.hpp"
+#include "farfault/topologies/load.hpp"
+#include "farfault/workloads/registry.hpp"
+
+using namespace farfault;
+using topologies::NodeKind;
+
+namespace {
+
+constexpr std::uint32_t kPage = 64 * 1024;
+constexpr PhysAddr kGpu = physical(0, 0);
+constexpr PhysAddr kCpu = physical(kFirstCpu, 0);
+
+// A machine in which nothing runs, and orders for the copy engine of its first GPU. Its driver, who has given
+// none, would be told after a second.
+class Copies {
+ public:
+  using Orders = std::vector<mock::Record<CopyOrder>>;
+
+  // `link`: of all links, unless it is none.
+  Copies(std::string const& toml, Orders const& orders, Bandwidth link = {}) {
+    Config file(topologies::find_preset);
+    file.read_text(
+        "memory.page_size = \"64KiB\"\ngpu.sms = 1\ndriver.notify_latency = \"1s\"\n"
+        "driver.migrations = 1024\n" +
+            toml,
+        "test");
+    config_.bind(file);
+    config_.check(file);
+    file.reject_mistakes();
+    machine_ = topologies::load_machine(config_.machine.topology, config_.links);
+    if (link.bytes_per_second != 0)
+      for (auto& l : machine_.links) l.forward = l.backward = link;
+    Application late;
+    late.name = "late";
+    late.workload = &workload_;
+    late.start = Time{1s};
+    applications_ = Applications({late});
+    assembly_ = std::make_unique<topologies::Assembly>(machine_, config_, applications_,
+                                                       *config_.memory.placement.make({}));
+    auto& system = assembly_->system();
+    auto& source = system.add<mock::Source<CopyOrder>>("source", mock::SourceSpec<CopyOrder>{orders});
+    system.connect(source.out_port, find<CopyEngine>("gpu0.copy_engine").copy, Latency{1ns});
+    for (std::uint64_t i = 0; i < orders.size(); ++i)
+      system.post(source.next, mock::Step{i}, orders[i].at - 1ns);
+    engine_ = std::make_unique<Engine>(system, Placement{}, EngineOptions{}, *transport_);
+  }
+
+  void run_until(Time t) { engine_->run_until(t); }
+  CopyEngine& copies() { return find<CopyEngine>("gpu0.copy_engine"); }
+  std::uint64_t events() const { return engine_->profile().events; }
+  topologies::MachineConfig const& config() const { return config_; }
+  template <class C>
+  C& find(std::string const& path) {
+    auto& system = assembly_->system();
+    for (ComponentId id = 0; id < system.component_count(); ++id)
+      if (system.component(id).path() == path) return dynamic_cast<C&>(system.component(id));
+    throw UserError("no component " + path);
+  }
+
+ private:
+  topologies::MachineConfig config_;
+  topologies::Machine machine_;
+  Workload workload_ = workloads::make("pointer_chase")->build({64, 4096, "", 1});
+  Applications applications_;
+  std::unique_ptr<topologies::Assembly> assembly_;
+  std::unique_ptr<Transport> transport_ = make_single_transport();
+  std::unique_ptr<Engine> engine_;
+};
+
+Copies::Orders pages(std::uint32_t n, bool in, bool out, std::uint32_t bytes = kPage) {
+  Copies::Orders orders;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    auto const a = std::uint64_t{i} * kPage, b = (std::uint64_t{1} << 28) + a;
+    if (in) orders.push_back({Time{1us}, {kCpu + a, kGpu + a, bytes, 2 * i}});
+    if (out) orders.push_back({Time{1us}, {kGpu + b, kCpu + b, bytes, 2 * i + 1}});
+  }
+  return orders;
+}
+
+std::string const kOneGpu = "include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"single-gpu\"\n";
+
+std::string trains_of(std::uint32_t lines) {
+  return "memory.train = " + std::to_string(lines) + "\n";
+}
+
+// When the last line of the only order is acknowledged.
+Time done_at(std::string const& toml, CopyOrder const& order) {
+  Copies copies(toml, {{Time{1us}, order}});
+  copies.run_until(Time{900us});
+  auto const& s = copies.copies().state();
+  REQUIRE(s.orders == 1);
+  Time done{};
+  for (auto const& lane : s.lanes)
+    for (auto const& run : lane.runs) done = std::max(done, run.done);
+  return done;
+}
+
+// What a stream of copies does from 100 us to 300 us.
+struct Stream {
+  Stream(std::string const& toml, bool in, bool out, Bandwidth link = {}) {
+    Copies c(toml, pages(256, in, out), link);
+    auto const& s = c.copies().state();
+    auto const& gpu = c.find<Rdma>("gpu0.rdma").state();
+    auto const& cpu = c.find<CpuPort>("cpu0.port").state();
+    c.run_until(Time{100us});
+    auto const up_before = gpu.sum(&EgressStats::busy_ps), down_before = cpu.sum(&EgressStats::busy_ps);
+    auto const lines_before = s.lines_in + s.lines_out, events_before = c.events();
+    c.run_until(Time{300us});
+    up = static_cast<double>(gpu.sum(&EgressStats::busy_ps) - up_before) / 200e6;
+    down = static_cast<double>(cpu.sum(&EgressStats::busy_ps) - down_before) / 200e6;
+    lines = s.lines_in + s.lines_out - lines_before;
+    events_per_line = static_cast<double>(c.events() - events_before) / static_cast<double>(lines);
+    CHECK(s.orders < (in && out ? 512 : 256));  // it has not come to its end
+  }
+  double up = 0;  // shares of the link's width
+  double down = 0;
+  std::uint64_t lines = 0;
+  double events_per_line = 0;
+};
+
+}  // namespace
+
+TEST_CASE("copies: one line takes the sum of its stages, with trains or without") {
+  topologies::MachineConfig c;
+  Config file(topologies::find_preset);
+  file.read_text(kOneGpu, "test");
+  c.bind(file);
+  auto const gpu = [](std::uint64_t n) { return Duration{std::chrono::nanoseconds(n)}; };
+  auto const cpu = [&](std::uint64_t n) { return c.cpu.clock.clock().cycles(n); };
+  auto const link = [](std::uint32_t bytes) { return Bandwidth{16'000'000'000}.time_for(bytes) + 70ns; };
+  auto const& d = c.cpu_dram;
+  auto const read = 2 * link(24) + cpu(1) + cpu(c.cpu_llc.latency) + cpu(1) + d.t_rcd + d.t_cl +
+                    d.bandwidth.time_for(64) + d.controller_latency + cpu(1) + cpu(1) + 2 * link(88);
+  auto const write = 2 * gpu(c.gpu.crossbar_latency) + gpu(c.l2_cache.latency);
+  auto const expected = Time{1us} + gpu(c.gpu.crossbar_latency) + read + gpu(c.gpu.crossbar_latency) + write;
+  for (auto const train : {1U, 4U})
+    CHECK(done_at(kOneGpu + trains_of(train), {kCpu, kGpu, 64, 0}) == expected);
+}
+
+TEST_CASE("copies: a few lines take to the picosecond what they take without trains") {
+  for (std::uint32_t const bytes : {256U, 512U, 700U})
+    for (bool const in : {true, false}) {
+      CAPTURE(bytes);
+      CAPTURE(in);
+      CopyOrder const order{in ? kCpu : kGpu, in ? kGpu : kCpu, bytes, 0};
+      CHECK(done_at(kOneGpu + trains_of(4), order) == done_at(kOneGpu + trains_of(1), order));
+    }
+}
+
+TEST_CASE("copies: a page alone takes the time of its bytes on the link, and a round trip") {
+  for (auto const train : {1U, 4U}) {
+    auto const page = done_at(kOneGpu + trains_of(train), {kCpu, kGpu, kPage, 0});
+    auto const line = done_at(kOneGpu + trains_of(train), {kCpu, kGpu, 64, 0});
+    auto const wire = 1023 * Bandwidth{16'000'000'000}.time_for(88);
+    CHECK(page - line >= wire);
+    CHECK(page - line < wire + wire / 50);
+  }
+}
+
+TEST_CASE("copies: pages of 64 KiB fill a link of 15.75 GB/s, either way and both at once") {
+  constexpr Bandwidth kLink{15'750'000'000};
+  for (auto const train : {1U, 4U}) {
+    CAPTURE(train);
+    auto const toml = kOneGpu + trains_of(train);
+    Stream const in(toml, true, false, kLink), out(toml, false, true, kLink), both(toml, true, true, kLink);
+    MESSAGE("trains of ", train, ": events per line ", in.events_per_line, " in, ", out.events_per_line,
+            " out, ", both.events_per_line, " both; link up ", both.up, ", down ", both.down);
+    CHECK(in.down >= 0.98);
+    CHECK(out.up >= 0.98);
+    CHECK(both.up >= 0.95);
+    CHECK(both.down >= 0.95);
+    // Of the width, a line has 64 of 88 bytes; with as many lines back, and their acknowledgements, 64 of
+    // 112.
+    auto const line_rate = [&](double header) { return 15.75e9 / (64 + header) * 200e-6; };
+    CHECK(static_cast<double>(in.lines) >= 0.98 * line_rate(24));
+    CHECK(static_cast<double>(both.lines) >= 0.95 * 2 * line_rate(48));
+  }
+}
+
+TEST_CASE("copies: with trains of four a stream takes little more than a quarter of the events") {
+  for (int way = 1; way < 4; ++way) {
+    Stream const lines(kOneGpu + trains_of(1), (way & 1) != 0, (way & 2) != 0);
+    Stream const trains(kOneGpu + trains_of(4), (way & 1) != 0, (way & 2) != 0);
+    CHECK(trains.events_per_line < 0.28 * lines.events_per_line);
+  }
+}
+
+TEST_CASE("copies: the window is what the links carry in a round trip, unless it is said") {
+  // 16 GB/s for 2 x 140 ns and 1 us: 20,480 bytes.
+  CHECK(Copies(kOneGpu, {}).copies().spec().window == 320);
+  CHECK(Copies(kOneGpu + "fabric.service_time = \"2us\"\n", {}).copies().spec().window == 570);
+  CHECK(Copies(kOneGpu + "gpu.copy_engine.window = 64\n", {}).copies().spec().window == 64);
+  CHECK(Copies(kOneGpu, {}).copies().spec().slice_credits == 80);
+  CHECK(Copies(kOneGpu + "gpu.copy_engine.slice_credits = 5\n", {}).copies().spec().slice_credits == 5);
+  // Each of its links for the longest route over it; a switch behind one makes no difference to the others.
+  auto const one = Copies("include = [\"dgx1\"]\n", {}).copies().spec().window;
+  CHECK(one > 6 * 25'000 / 128);
+}
+
+TEST_CASE("copies: a train is as long as window and credits of its slices allow") {
+  auto const spec = [](std::string const& more) { return Copies(kOneGpu + more, {}).copies().spec(); };
+  CHECK(spec("").local_train == 4);
+  CHECK(spec("").cpu_train == 4);
+  CHECK(spec("gpu.copy_engine.window = 8\n").cpu_train == 2);
+  CHECK(spec("gpu.copy_engine.window = 3\n").cpu_train == 1);
+  CHECK(spec("gpu.copy_engine.slice_credits = 8\n").local_train == 2);
+  CHECK(spec("gpu.copy_engine.slice_credits = 8\n").cpu_train == 4);
+  // Slices of a GPU that serve few lines for others limit trains to GPUs, not those to CPUs.
+  CHECK(spec("fabric.memory_credits = 8\n").cpu_train == 2);
+}
