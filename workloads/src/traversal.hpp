@@ -1,0 +1,53 @@
+// What the breadth-first searches of GraphBIG share: a property for the level, a kernel for each.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "graph_algorithms.hpp"
+#include "property_graph.hpp"
+#include "spec_builder.hpp"
+
+namespace farfault::workloads {
+
+// Registers per thread: nvcc 13.0 -O3 for sm_75 of GraphBIG's files, as of those of all kernels with a number
+// of their own.
+inline constexpr std::uint32_t kInitializeRegisters = 8;
+
+struct Search : PropertyGraph {
+  std::uint64_t source = 0;
+  BreadthFirst search;
+  VirtAddr levels = 0, changed = 0;
+
+  VirtAddr level_of(std::uint64_t v) const { return levels + 4 * v; }
+};
+
+inline void prepare(PropertyGraphProgram& program, Search& run, std::string_view name, std::uint64_t source) {
+  run.source = start_vertex(name, run.csr, source);
+  run.search = breadth_first(run.csr, run.source);
+  run.levels = program.layout().add_result("levels", 4 * run.csr.vertices);
+}
+
+inline void initialize_levels(PropertyGraphProgram& program, Search const& run) {
+  program.per_thread("initialize", kInitializeRegisters, Initialize<1>{{}, run.csr.vertices, {run.levels}});
+}
+
+// A thread or a warp that reads its vertex's level, and the row of a vertex of the present one.
+struct OfLevel : Visit {
+  std::shared_ptr<Search const> run;
+  std::uint32_t level = 0;
+
+  static constexpr std::uint32_t arguments = 5;
+  std::uint64_t items() const { return run->csr.vertices; }
+  VirtAddr head_at(std::size_t, Item v) const { return run->level_of(v.vertex); }
+  bool visits(Item v) const { return run->search.level[v.vertex] == level; }
+  Row visited(Item v) const { return run->row(v.vertex); }
+  VirtAddr row_at(std::size_t i, Item v) const {
+    return i == 0 ? run->row_begin(v.vertex) : run->row_end(v.vertex);
+  }
+};
+
+}  // namespace farfault::workloads
