@@ -1,6 +1,6 @@
 // What the two graph colourings of GraphBIG share: properties, and what a thread does with its vertex.
 //
-// A thread whose vertex has no colour reads its row and its random number; of each neighbour the colour and,
+// A thread whose vertex has no colour reads its random number and its row; of each neighbour the colour and,
 // if it has none from an earlier round, the random number; a larger one ends the loop. If there was none, the
 // thread writes the round as the vertex's colour.
 #pragma once
@@ -29,9 +29,8 @@ inline void prepare(PropertyGraphProgram& program, ColouredGraph& run, std::uint
   run.numbers = program.layout().add("numbers", 4 * run.csr.vertices);
 }
 
-// Registers per thread of the colourings: nvcc 13.0 -O3 for sm_75 of GraphBIG's files.
 inline void initialize_colours(PropertyGraphProgram& program, ColouredGraph const& run) {
-  program.per_thread("initialize", 8, Initialize<1>{{}, run.csr.vertices, {run.colours}});
+  program.per_thread("initialize", 8, Initialize<4>{{}, run.csr.vertices, {run.colours}});
 }
 
 template <class Run>
@@ -39,7 +38,7 @@ struct Colour : Visit {
   std::shared_ptr<Run const> run;
   std::uint32_t round = 0;
 
-  static constexpr std::array row{load(8), load(8), load(4), compute(pieces(1, 1))};
+  static constexpr std::array row{load(4), load(8), load(8), compute(pieces(1, 1))};
   static constexpr std::array edge{load(8), compute(pieces(1, 0)),   load(4), compute(pieces(1, 1)),
                                    load(4), compute(pieces(0, 2, 1))};
 
@@ -49,8 +48,7 @@ struct Colour : Visit {
     return {run->csr.offsets[v.vertex], run->colouring.looked_at(run->csr, v.vertex, round)};
   }
   VirtAddr row_at(std::size_t i, Item v) const {
-    if (i == 2) return run->number_of(v.vertex);
-    return i == 0 ? run->row_begin(v.vertex) : run->row_end(v.vertex);
+    return i == 0 ? run->number_of(v.vertex) : run->row_bound(i - 1, v.vertex);
   }
   VirtAddr edge_at(std::size_t i, Item, std::uint64_t e) const {
     auto const w = run->target(e);

@@ -13,8 +13,6 @@
 
 namespace farfault::workloads {
 
-// Registers per thread: nvcc 13.0 -O3 for sm_75 of GraphBIG's files, as of those of all kernels with a number
-// of their own.
 inline constexpr std::uint32_t kInitializeRegisters = 8;
 
 struct Search : PropertyGraph {
@@ -32,7 +30,7 @@ inline void prepare(PropertyGraphProgram& program, Search& run, std::string_view
 }
 
 inline void initialize_levels(PropertyGraphProgram& program, Search const& run) {
-  program.per_thread("initialize", kInitializeRegisters, Initialize<1>{{}, run.csr.vertices, {run.levels}});
+  program.per_thread("initialize", kInitializeRegisters, Initialize<4>{{}, run.csr.vertices, {run.levels}});
 }
 
 // A thread or a warp that reads its vertex's level, and the row of a vertex of the present one.
@@ -45,9 +43,7 @@ struct OfLevel : Visit {
   VirtAddr head_at(std::size_t, Item v) const { return run->level_of(v.vertex); }
   bool visits(Item v) const { return run->search.level[v.vertex] == level; }
   Row visited(Item v) const { return run->row(v.vertex); }
-  VirtAddr row_at(std::size_t i, Item v) const {
-    return i == 0 ? run->row_begin(v.vertex) : run->row_end(v.vertex);
-  }
+  VirtAddr row_at(std::size_t i, Item v) const { return run->row_bound(i, v.vertex); }
 };
 
 }  // namespace farfault::workloads

@@ -1,10 +1,10 @@
 // Betweenness centrality of GraphBIG, topological and thread-centric (gpu_BetweennessCentr/betweenness.cu).
 //
 // For each root: a kernel that clears; one kernel per level forward, in which a thread whose vertex is of the
-// level reads its row and the neighbours' distances, sets those without one, writes the flag, and adds its
-// number of shortest paths (sigma) to those of the next level, by an atomic without a result; one kernel per
-// level backward, in which a thread gathers distance, sigma and dependency (delta) of its neighbours; a
-// kernel that adds the dependencies to the centrality.
+// level reads its row and the neighbours' distances, sets (and reads again) those without one, writes the
+// flag, and adds its number of shortest paths (sigma) to those of the next level, by an atomic without a
+// result; one kernel per level backward, in which a thread gathers distance, sigma and dependency (delta) of
+// its neighbours; a kernel that adds the dependencies to the centrality.
 #include "graph_algorithms.hpp"
 #include "property_graph.hpp"
 #include "spec_builder.hpp"
@@ -38,9 +38,7 @@ struct OfRoot : Visit {
   static constexpr std::uint32_t arguments = 6;
   std::uint64_t items() const { return run->csr.vertices; }
   Row visited(Item v) const { return run->row(v.vertex); }
-  VirtAddr row_at(std::size_t i, Item v) const {
-    return i == 0 ? run->row_begin(v.vertex) : run->row_end(v.vertex);
-  }
+  VirtAddr row_at(std::size_t i, Item v) const { return run->row_bound(i, v.vertex); }
   std::uint32_t level(std::uint64_t v) const { return search->level[v]; }
 };
 
@@ -65,7 +63,7 @@ struct Forward : OfRoot {
   static constexpr std::array head{load(4), compute(pieces(1, 1))};
   static constexpr std::array row{load(8), load(8), compute(pieces(1, 1))};
   static constexpr std::array edge{
-      load(8), compute(pieces(1, 0)), load(4),        compute(pieces(0, 2, 1)), store(4), store(1),
+      load(8), compute(pieces(1, 0)), load(4),        compute(pieces(0, 2, 1)), store(4), store(1), load(4),
       load(4), compute(pieces(1, 0)), atomic_store(4)};
 
   VirtAddr head_at(std::size_t, Item v) const { return run->distance_of(v.vertex); }
@@ -74,10 +72,12 @@ struct Forward : OfRoot {
     auto const w = run->target(e);
     if (i == 0) return run->edge(e);
     if (i == 2) return run->distance_of(w);
-    if (i == 4) return search->finds[e] ? run->distance_of(w) : kNone;
-    if (i == 5) return search->finds[e] ? run->over : kNone;
+    if (i < 7) {
+      if (!search->finds[e]) return kNone;
+      return i == 5 ? run->over : run->distance_of(w);
+    }
     if (level(w) != current + 1) return kNone;
-    return i == 6 ? run->sigma_of(v.vertex) : run->sigma_of(w);
+    return run->sigma_of(i == 7 ? v.vertex : w);
   }
 };
 
@@ -139,7 +139,6 @@ Workload build(Spec const& spec, BuildContext const& context) {
     auto const root = (first + i) % n;
     auto const search = std::make_shared<BreadthFirst const>(breadth_first(run->csr, root));
     auto const name = [&](char const* kernel) { return kernel + std::to_string(root); };
-    // Registers per thread: nvcc 13.0 -O3 for sm_75 of GraphBIG's file.
     program.per_thread(name("bc_init_root"), 8, Clear{{}, run, root});
     for (std::uint32_t l = 0; l <= search->depth; ++l)
       program.per_thread(name("bc_forward_root"), 24, Forward{{{}, run, search}, l});

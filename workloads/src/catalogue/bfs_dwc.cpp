@@ -48,9 +48,7 @@ struct Level : Visit {
   VirtAddr head_at(std::size_t, Item v) const { return run->items[level % 2] + 8 * v.at; }
   bool visits(Item) const { return true; }
   Row visited(Item v) const { return run->row(v.vertex); }
-  VirtAddr row_at(std::size_t i, Item v) const {
-    return i == 0 ? run->row_begin(v.vertex) : run->row_end(v.vertex);
-  }
+  VirtAddr row_at(std::size_t i, Item v) const { return run->row_bound(i, v.vertex); }
   VirtAddr edge_at(std::size_t i, Item, std::uint64_t e) const {
     if (i == 0) return run->edge(e);
     if (i == 4 && !run->search.finds[e]) return kNone;

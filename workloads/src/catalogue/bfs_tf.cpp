@@ -29,8 +29,7 @@ struct Expand : Visit {
   bool visits(Item v) const { return run->search.level[v.vertex] == level; }
   Row visited(Item v) const { return run->row(v.vertex); }
   VirtAddr row_at(std::size_t i, Item v) const {
-    if (i == 0) return run->frontier + v.vertex;
-    return i == 1 ? run->row_begin(v.vertex) : run->row_end(v.vertex);
+    return i == 0 ? run->frontier + v.vertex : run->row_bound(i - 1, v.vertex);
   }
   VirtAddr edge_at(std::size_t i, Item v, std::uint64_t e) const {
     auto const w = run->target(e);
@@ -67,8 +66,9 @@ Workload build(TraversalSpec const& spec, BuildContext const& context) {
   run->updating = program.layout().add_result("updating", n);
   run->visited = program.layout().add_result("visited", n);
   run->changed = program.layout().add("changed", 1);
-  program.per_thread("initialize", kInitializeRegisters,
-                     Initialize<1, 3>{{}, n, {run->levels, run->frontier, run->updating, run->visited}});
+  program.per_thread(
+      "initialize", kInitializeRegisters,
+      Initialize<1, 1, 1, 4>{{}, n, {run->frontier, run->updating, run->visited, run->levels}});
   for (std::uint32_t l = 0; l <= run->search.depth; ++l) {
     program.per_thread("bfs_kernel_1_level" + std::to_string(l), 24, Expand{{}, run, l});
     program.per_thread("bfs_kernel_2_level" + std::to_string(l), 6, Update{{}, run, l});

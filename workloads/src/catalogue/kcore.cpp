@@ -57,9 +57,7 @@ struct Lower : Visit {
   VirtAddr head_at(std::size_t, Item v) const { return run->flags + v.vertex; }
   bool visits(Item v) const { return round > 0 && run->core.removed[v.vertex] == round - 1; }
   Row visited(Item v) const { return run->row(v.vertex); }
-  VirtAddr row_at(std::size_t i, Item v) const {
-    return i == 0 ? run->row_begin(v.vertex) : run->row_end(v.vertex);
-  }
+  VirtAddr row_at(std::size_t i, Item v) const { return run->row_bound(i, v.vertex); }
   VirtAddr edge_at(std::size_t i, Item, std::uint64_t e) const {
     auto const w = run->target(e);
     if (i == 0) return run->edge(e);
@@ -100,7 +98,6 @@ Workload build(Spec const& spec, BuildContext const& context) {
   run->flags = program.layout().add_result("flags", n);
   run->count = program.layout().add("removed_count", 4);
   run->over = program.layout().add("over", 1);
-  // Registers per thread of all three: nvcc 13.0 -O3 for sm_75 of GraphBIG's file.
   program.per_thread("initialize", 10, Degrees{{}, run});
   for (std::uint32_t r = 0; r < run->core.rounds; ++r) {
     program.per_thread("kcore_kernel_round" + std::to_string(r), 20, Lower{{}, run, r});

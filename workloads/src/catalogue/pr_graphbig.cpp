@@ -61,8 +61,7 @@ struct Push : OfRanks {
   bool visits(Item) const { return true; }
   Row visited(Item v) const { return run->row(v.vertex); }
   VirtAddr row_at(std::size_t i, Item v) const {
-    if (i == 2) return run->old_rank_of(v.vertex);
-    return i == 0 ? run->row_begin(v.vertex) : run->row_end(v.vertex);
+    return i == 2 ? run->old_rank_of(v.vertex) : run->row_bound(i, v.vertex);
   }
   VirtAddr edge_at(std::size_t i, Item, std::uint64_t e) const {
     return i == 0 ? run->edge(e) : run->rank_of(run->target(e));
@@ -87,7 +86,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   run->old_ranks = program.layout().add_result("old_ranks", 4 * n);
   run->error = program.layout().add("error", 4);
   // Registers per thread are assumed, like those of kernels of this shape.
-  program.per_thread("initialize", 8, Initialize<1>{{}, n, {run->ranks}});
+  program.per_thread("initialize", 8, Initialize<4>{{}, n, {run->ranks}});
   for (std::uint32_t r = 0; r < rounds; ++r) {
     program.per_thread("pr_keep_round" + std::to_string(r), 8, Keep{{{}, run}});
     program.per_thread("pr_push_round" + std::to_string(r), 24, Push{{{}, run}});

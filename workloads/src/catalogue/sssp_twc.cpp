@@ -43,8 +43,8 @@ struct Relax : Visit {
   bool visits(Item v) const { return run->paths.improved[round][v.vertex]; }
   Row visited(Item v) const { return run->row(v.vertex); }
   VirtAddr row_at(std::size_t i, Item v) const {
-    if (i == 2) return run->distance + 4 * v.vertex;
-    return i == 0 ? run->row_begin(v.vertex) : run->row_end(v.vertex);
+    if (i < 2) return run->row_bound(i, v.vertex);
+    return visited(v).count == 0 ? kNone : run->distance + 4 * v.vertex;
   }
   VirtAddr edge_at(std::size_t i, Item, std::uint64_t e) const {
     if (i == 0) return run->edge(e);
@@ -65,7 +65,7 @@ struct TakeOver : Visit {
   VirtAddr head_at(std::size_t i, Item v) const {
     auto const distance = run->distance + 4 * v.vertex;
     auto const update = run->update + 4 * v.vertex;
-    if (i < 2) return i == 0 ? distance : update;
+    if (i < 2) return i == 0 ? update : distance;
     if (!run->paths.improved[round + 1][v.vertex]) return i == 6 ? update : kNone;
     switch (i) {
       case 3:
@@ -96,7 +96,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   run->weights = program.layout().add("weights", 4 * run->csr.targets.size());
   run->changed = program.layout().add("changed", 1);
   program.per_thread("initialize", kInitializeRegisters,
-                     Initialize<2, 1>{{}, n, {run->distance, run->update, run->mask}});
+                     Initialize<4, 4, 1>{{}, n, {run->distance, run->update, run->mask}});
   for (std::size_t r = 0; r < rounds; ++r) {
     program.per_warp("sssp_kernel_round" + std::to_string(r), 30, spec.chunks.chunk, Relax{{}, run, r});
     program.per_thread("sssp_kernel2_round" + std::to_string(r), 8, TakeOver{{}, run, r});
