@@ -88,30 +88,36 @@ std::uint32_t edge_weight(std::uint64_t from, std::uint64_t to, std::uint32_t mo
 }
 
 ShortestPaths shortest_paths(CsrGraph const& graph, std::uint64_t source, std::uint32_t most_weight,
-                             std::uint64_t seed, std::uint64_t most_rounds) {
+                             std::uint64_t seed) {
   ShortestPaths paths;
   auto& distance = paths.distance;
   distance.assign(graph.vertices, ~std::uint64_t{0});
   distance[source] = 0;
   auto update = distance;
-  std::vector<std::uint32_t> active{static_cast<std::uint32_t>(source)};
-  while (true) {
-    Bits mask(graph.vertices);
-    for (auto const v : active) mask.set(v);
-    paths.improved.push_back(std::move(mask));
-    if (active.empty() || paths.improved.size() > most_rounds) return paths;
-    std::vector<std::uint32_t> next;
-    for (auto const v : active)
+  std::vector<std::uint32_t> order{static_cast<std::uint32_t>(source)};  // vertices as they are read
+  std::vector<std::size_t> first{0, 1};                                  // in that order, of each round
+  for (; first[paths.rounds] < order.size(); ++paths.rounds) {
+    for (auto i = first[paths.rounds]; i < first[paths.rounds + std::size_t{1}]; ++i) {
+      auto const v = order[i];
       for (auto e = graph.offsets[v]; e < graph.offsets[v + std::size_t{1}]; ++e) {
         auto const w = graph.targets[e];
         auto const d = distance[v] + edge_weight(v, w, most_weight, seed);
         if (d >= update[w]) continue;
-        if (update[w] == distance[w]) next.push_back(w);
+        if (update[w] == distance[w]) order.push_back(w);
         update[w] = d;
       }
-    for (auto const w : next) distance[w] = update[w];
-    active = std::move(next);
+    }
+    for (auto i = first.back(); i < order.size(); ++i) distance[order[i]] = update[order[i]];
+    first.push_back(order.size());
   }
+  paths.first_read.assign(graph.vertices + 1, 0);
+  for (auto const v : order) ++paths.first_read[v + std::size_t{1}];
+  std::partial_sum(paths.first_read.begin(), paths.first_read.end(), paths.first_read.begin());
+  paths.reads.resize(order.size());
+  auto at = paths.first_read;
+  for (std::uint32_t round = 0; round < paths.rounds; ++round)
+    for (auto i = first[round]; i < first[round + std::size_t{1}]; ++i) paths.reads[at[order[i]]++] = round;
+  return paths;
 }
 
 Core core(CsrGraph const& graph, std::uint32_t k) {

@@ -50,13 +50,22 @@ Frontiers frontiers(CsrGraph const& graph, BreadthFirst const& search, std::uint
 // The weight of an edge: 1 to most, from the seed; the same both ways.
 std::uint32_t edge_weight(std::uint64_t from, std::uint64_t to, std::uint32_t most, std::uint64_t seed);
 
+// Bellman-Ford: in each round the edges of the vertices that the round before improved.
 struct ShortestPaths {
   std::vector<std::uint64_t> distance;  // of each vertex; all ones of those that are not reached
-  std::vector<Bits> improved;           // of vertices, by round: those whose rows are read; the last is empty
+  std::uint32_t rounds = 0;             // the last improves none
+  // Of each vertex the rounds in which it is read, because the one before improved it; the source in round 0.
+  std::vector<std::uint32_t> reads;
+  std::vector<std::uint64_t> first_read;
+
+  bool is_read(std::uint64_t v, std::uint32_t round) const {
+    for (auto i = first_read[v]; i < first_read[v + 1]; ++i)
+      if (reads[i] >= round) return reads[i] == round;
+    return false;
+  }
 };
-// Stops, with an incomplete result, after `most_rounds`.
 ShortestPaths shortest_paths(CsrGraph const& graph, std::uint64_t source, std::uint32_t most_weight,
-                             std::uint64_t seed, std::uint64_t most_rounds);
+                             std::uint64_t seed);
 
 struct Core {
   std::vector<std::uint32_t> removed;  // the round that removes a vertex, kNever of those in the core

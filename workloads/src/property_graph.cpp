@@ -36,8 +36,15 @@ void PropertyGraphProgram::needs_undirected(PropertyGraph const& graph) const {
                     "undirected = true gives every edge its reverse");
 }
 
+void PropertyGraphProgram::check_kernels(std::uint64_t count) const {
+  constexpr std::uint64_t kMost = 1ULL << 20;  // of about 250 bytes each
+  if (count > kMost)
+    throw UserError(name_ + ": the graph takes " + std::to_string(count) + " kernels, more than " +
+                    std::to_string(kMost));
+}
+
 void PropertyGraphProgram::check_record(std::uint64_t bytes, std::string const& what) const {
-  if (bytes > kMostRecord)
+  if (bytes > (1ULL << 30))
     throw UserError(name_ + ": " + what + " need more than 1 GiB for the record of them");
 }
 

@@ -72,12 +72,11 @@ class PropertyGraphProgram {
 
   BufferLayout& layout() { return layout_; }
 
-  // The host's record of what the kernels do takes no more than this.
-  static constexpr std::uint64_t kMostRecord = 1ULL << 30;
-
   // Throws UserError for a directed graph, which the algorithm has no meaning for.
   void needs_undirected(PropertyGraph const& graph) const;
-  // Throws UserError if the record of `what` takes more.
+  // Throws UserError for so many kernels that they would take gigabytes: a long path has many levels.
+  void check_kernels(std::uint64_t count) const;
+  // Throws UserError if `bytes`, of the host's record of `what`, are more than 1 GiB.
   void check_record(std::uint64_t bytes, std::string const& what) const;
   // `asked`, or as many as the graph has vertices for 0. Throws UserError for fewer.
   std::uint64_t worklist_entries(std::uint64_t asked, PropertyGraph const& graph) const;

@@ -26,6 +26,7 @@ struct Search : PropertyGraph {
 inline void prepare(PropertyGraphProgram& program, Search& run, std::string_view name, std::uint64_t source) {
   run.source = start_vertex(name, run.csr, source);
   run.search = breadth_first(run.csr, run.source);
+  program.check_kernels(1 + 2 * (run.search.depth + std::uint64_t{1}));
   run.levels = program.layout().add_result("levels", 4 * run.csr.vertices);
 }
 

@@ -135,9 +135,11 @@ Workload build(Spec const& spec, BuildContext const& context) {
   run->distance = program.layout().add_result("distance", 4 * n);
   run->sigma = program.layout().add_result("sigma", 4 * n);
   run->over = program.layout().add("over", 1);
+  std::uint64_t kernels = 0;
   for (std::uint64_t i = 0; i < roots; ++i) {
     auto const root = (first + i) % n;
     auto const search = std::make_shared<BreadthFirst const>(breadth_first(run->csr, root));
+    program.check_kernels(kernels += 2 * search->depth + std::uint64_t{3});
     auto const name = [&](char const* kernel) { return kernel + std::to_string(root); };
     program.per_thread(name("bc_init_root"), 8, Clear{{}, run, root});
     for (std::uint32_t l = 0; l <= search->depth; ++l)

@@ -92,6 +92,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   PropertyGraphProgram program("kcore", spec, context, *run);
   program.needs_undirected(*run);
   run->core = core(run->csr, spec.k);
+  program.check_kernels(1 + 2 * std::uint64_t{run->core.rounds});
   auto const n = run->csr.vertices;
   run->degrees = program.layout().add_result("degrees", 4 * n);
   run->removed = program.layout().add_result("removed", n);

@@ -30,7 +30,7 @@ struct Paths : PropertyGraph {
 
 struct Relax : Visit {
   std::shared_ptr<Paths const> run;
-  std::size_t round = 0;
+  std::uint32_t round = 0;
 
   static constexpr std::uint32_t arguments = 5;
   static constexpr std::array head{load(1), compute(pieces(2, 2, 0, 2))};
@@ -40,7 +40,7 @@ struct Relax : Visit {
 
   std::uint64_t items() const { return run->csr.vertices; }
   VirtAddr head_at(std::size_t, Item v) const { return run->mask + v.vertex; }
-  bool visits(Item v) const { return run->paths.improved[round][v.vertex]; }
+  bool visits(Item v) const { return run->paths.is_read(v.vertex, round); }
   Row visited(Item v) const { return run->row(v.vertex); }
   VirtAddr row_at(std::size_t i, Item v) const {
     if (i < 2) return run->row_bound(i, v.vertex);
@@ -55,7 +55,7 @@ struct Relax : Visit {
 
 struct TakeOver : Visit {
   std::shared_ptr<Paths const> run;
-  std::size_t round = 0;
+  std::uint32_t round = 0;
 
   static constexpr std::uint32_t arguments = 5;
   static constexpr std::array head{load(4),  load(4), compute(pieces(2, 1, 0, 2)), store(4), store(1),
@@ -66,7 +66,7 @@ struct TakeOver : Visit {
     auto const distance = run->distance + 4 * v.vertex;
     auto const update = run->update + 4 * v.vertex;
     if (i < 2) return i == 0 ? update : distance;
-    if (!run->paths.improved[round + 1][v.vertex]) return i == 6 ? update : kNone;
+    if (!run->paths.is_read(v.vertex, round + 1)) return i == 6 ? update : kNone;
     switch (i) {
       case 3:
         return distance;
@@ -84,12 +84,10 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto run = std::make_shared<Paths>();
   PropertyGraphProgram program("sssp_twc", spec, context, *run);
   auto const n = run->csr.vertices;
-  auto const most_rounds = PropertyGraphProgram::kMostRecord / (n / 8 + 8);
   run->paths = shortest_paths(run->csr, start_vertex("sssp_twc", run->csr, spec.source), spec.max_weight,
-                              context.seed, most_rounds);
-  auto const rounds = run->paths.improved.size() - 1;
-  program.check_record((rounds + 1) * (n / 8 + 8), "more than " + std::to_string(most_rounds) +
-                                                       " rounds of " + std::to_string(n) + " vertices");
+                              context.seed);
+  auto const rounds = run->paths.rounds;
+  program.check_kernels(1 + 2 * std::uint64_t{rounds});
   run->distance = program.layout().add_result("distance", 4 * n);
   run->mask = program.layout().add_result("mask", n);
   run->update = program.layout().add_result("update", 4 * n);
@@ -97,7 +95,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   run->changed = program.layout().add("changed", 1);
   program.per_thread("initialize", kInitializeRegisters,
                      Initialize<4, 4, 1>{{}, n, {run->distance, run->update, run->mask}});
-  for (std::size_t r = 0; r < rounds; ++r) {
+  for (std::uint32_t r = 0; r < rounds; ++r) {
     program.per_warp("sssp_kernel_round" + std::to_string(r), 30, spec.chunks.chunk, Relax{{}, run, r});
     program.per_thread("sssp_kernel2_round" + std::to_string(r), 8, TakeOver{{}, run, r});
   }
