@@ -4,7 +4,7 @@
 // edge's target ("edges") take 64 bits each, and every property of vertices or edges is an array of its own,
 // as the kernels declare it. The host's copy of the graph has the same order of edges.
 //
-// Which accesses a kernel makes, and in which order, is what nvcc 13.0 -O3 makes of GraphBIG's files for
+// The accesses of a kernel and their order are those of GraphBIG's files as nvcc 13.0 -O3 compiles them for
 // sm_75 (an element that the source names twice may be read once), but for loops, which are not unrolled
 // here. Registers per thread are those of the same code.
 #pragma once
