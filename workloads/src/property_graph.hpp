@@ -24,12 +24,13 @@
 
 namespace farfault::workloads {
 
-// Parameters of all of them. A graph of R-MAT scale 16 has 65,536 vertices and, both ways, 2 million edges:
-// 17 MiB. Scales 17 to 20 with 16 edges per vertex have 34 to 282 MiB before properties and work lists.
+// Parameters of all of them. A graph of R-MAT scale 14 has 16,384 vertices and, both ways, half a million
+// edges: 4 MiB. Scales 17 to 20 have 34 to 268 MiB before most properties and work lists.
 struct PropertyGraphSpec {
   GraphSpec graph = [] {
     GraphSpec g;
     g.undirected = true;
+    g.rmat.scale = 14;
     return g;
   }();
   std::uint32_t block = 1024;
