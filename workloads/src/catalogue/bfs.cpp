@@ -6,20 +6,18 @@
 // of the race on hardware, and the same every time. Levels are computed once on the host when the workload is
 // built. A warp that found anything sets the flag that tells the host to launch the next level.
 #include <bit>
-#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "farfault/workloads/buffer_layout.hpp"
 #include "farfault/workloads/kernel_support.hpp"
+#include "graph_algorithms.hpp"
 #include "graph_input.hpp"
 #include "spec_builder.hpp"
 
 namespace farfault::workloads {
 namespace {
-
-constexpr std::uint32_t kUnseen = std::numeric_limits<std::uint32_t>::max();
 
 struct Spec {
   GraphSpec graph = [] {
@@ -42,11 +40,9 @@ struct Spec {
 // What all levels share.
 struct Search {
   CsrGraph graph;
-  std::vector<std::uint64_t> finds;  // bit e: edge e is the one that finds its target
-  std::uint32_t warp_shift = 0;      // log2 of the warp width
+  Bits finds;                    // of edges: the one that finds its target
+  std::uint32_t warp_shift = 0;  // log2 of the warp width
   VirtAddr levels = 0, offsets = 0, columns = 0, flag = 0;
-
-  bool find(std::uint64_t edge) const { return (finds[edge >> 6] >> (edge & 63) & 1) != 0; }
 };
 
 // A warp that has vertices in a level.
@@ -169,7 +165,7 @@ class BfsLevel final : public LinearKernel {
 
   void found(WarpInstruction& out, ActiveWarp const& active, std::uint64_t first, std::uint64_t k) const {
     auto const lanes = each_edge(active, first, k, [&](std::uint32_t lane, std::uint64_t edge) {
-      if (!search_->find(edge)) return false;
+      if (!search_->finds[edge]) return false;
       out.address[lane] = search_->levels + std::uint64_t{4} * search_->graph.targets[edge];
       return true;
     });
@@ -181,67 +177,31 @@ class BfsLevel final : public LinearKernel {
   ActiveWarps active_;
 };
 
-std::vector<std::uint32_t> levels_from(CsrGraph const& graph, std::uint64_t source) {
-  std::vector<std::uint32_t> level(graph.vertices, kUnseen);
-  std::vector<std::uint32_t> queue{static_cast<std::uint32_t>(source)};
-  level[source] = 0;
-  for (std::size_t head = 0; head < queue.size(); ++head) {
-    auto const v = queue[head];
-    for (auto e = graph.offsets[v]; e < graph.offsets[v + std::size_t{1}]; ++e) {
-      auto const w = graph.targets[e];
-      if (level[w] != kUnseen) continue;
-      level[w] = level[v] + 1;
-      queue.push_back(w);
-    }
-  }
-  return level;
-}
-
-std::uint64_t start_vertex(CsrGraph const& graph, std::uint64_t source) {
-  if (source >= graph.vertices)
-    throw UserError("bfs: source " + std::to_string(source) + " is not one of the graph's " +
-                    std::to_string(graph.vertices) + " vertices, which are numbered from 0");
-  for (std::uint64_t i = 0; i < graph.vertices; ++i) {
-    auto const v = (source + i) % graph.vertices;
-    if (graph.offsets[v] < graph.offsets[v + 1]) return v;
-  }
-  return source;
-}
-
 Workload build(Spec const& spec, BuildContext const& context) {
   check_whole_warps("bfs", spec.block, context);
   std::vector<InputFile> inputs;
   auto search = std::make_shared<Search>();
   search->graph = load_graph(spec.graph, context, inputs);
   auto const& graph = search->graph;
-  auto const level = levels_from(graph, start_vertex(graph, spec.source));
+  auto [level, depth, finds] = breadth_first(graph, start_vertex("bfs", graph, spec.source));
+  search->finds = std::move(finds);
   auto const width = context.warp_width;
   search->warp_shift = static_cast<std::uint32_t>(std::countr_zero(width));
-  search->finds.assign(graph.targets.size() / 64 + 1, 0);
 
-  std::uint32_t depth = 0;
-  for (auto const l : level)
-    if (l != kUnseen) depth = std::max(depth, l);
   // A level costs 16 bytes for each 64 warps: a long path, of many levels, is the worst case.
   auto const warps = ceil_div(graph.vertices, width);
   if ((depth + 1ULL) * (warps / 64 + 1) * 16 > (1ULL << 30))
     throw UserError("bfs: " + std::to_string(depth + 1) + " levels of " + std::to_string(graph.vertices) +
                     " vertices need more than 1 GiB for the frontiers");
   std::vector<ActiveWarps> active(depth + 1ULL, ActiveWarps(warps));
-  std::vector<bool> claimed(graph.vertices, false);
   for (std::uint64_t v = 0; v < graph.vertices; ++v) {
-    if (level[v] == kUnseen) continue;
+    if (level[v] == kNever) continue;
     auto& warp = active[level[v]].at_back(v / width);
     warp.lanes |= std::uint64_t{1} << (v % width);
     warp.max_degree =
         std::max(warp.max_degree, static_cast<std::uint32_t>(graph.offsets[v + 1] - graph.offsets[v]));
-    for (auto e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
-      auto const w = graph.targets[e];
-      if (level[w] != level[v] + 1 || claimed[w]) continue;
-      claimed[w] = true;
-      search->finds[e >> 6] |= std::uint64_t{1} << (e & 63);
-      warp.finds = true;
-    }
+    for (auto e = graph.offsets[v]; e < graph.offsets[v + 1] && !warp.finds; ++e)
+      warp.finds = search->finds[e];
   }
 
   BufferLayout layout(context.first_address);

@@ -1,0 +1,42 @@
+// Breadth-first search of GraphBIG, topological and thread-centric (gpu_BFS/bfs_topo_thread_centric.cu).
+//
+// One kernel per level, one thread per vertex. A thread whose vertex is of the present level reads its row,
+// and the level of each neighbour; of one without a level it writes the flag, then the level.
+#include "traversal.hpp"
+
+namespace farfault::workloads {
+namespace {
+
+struct Level : OfLevel {
+  static constexpr std::array head{load(4), compute(pieces(2, 1))};
+  static constexpr std::array row{load(8), load(8), compute(pieces(1, 1))};
+  static constexpr std::array edge{
+      load(8), compute(pieces(1, 0)), load(4), compute(pieces(0, 1, 1)), store(1), store(4)};
+
+  VirtAddr edge_at(std::size_t i, Item, std::uint64_t e) const {
+    if (i == 0) return run->edge(e);
+    if (i == 2) return run->level_of(run->target(e));
+    if (!run->search.finds[e]) return kNone;
+    return i == 4 ? run->changed : run->level_of(run->target(e));
+  }
+};
+
+Workload build(TraversalSpec const& spec, BuildContext const& context) {
+  auto run = std::make_shared<Search>();
+  PropertyGraphProgram program("bfs_ttc", spec, context, *run);
+  prepare(program, *run, "bfs_ttc", spec.source);
+  run->changed = program.layout().add("changed", 1);
+  initialize_levels(program, *run);
+  for (std::uint32_t l = 0; l <= run->search.depth; ++l)
+    program.per_thread("bfs_level" + std::to_string(l), 18, Level{{{}, run, l}});
+  return program.take();
+}
+
+}  // namespace
+
+WorkloadInfo bfs_ttc_info() {
+  return {"bfs_ttc", "breadth-first search, topological, thread-centric (GraphBIG)",
+          &SpecBuilder<TraversalSpec, build>::make};
+}
+
+}  // namespace farfault::workloads

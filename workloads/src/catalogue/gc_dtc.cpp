@@ -1,0 +1,81 @@
+// Graph colouring of GraphBIG, data-driven and thread-centric (gpu_GraphColoring/gc_data_thread_centric.cu).
+//
+// One kernel per colour; the vertices without a colour are a work list in memory, of 64 bits per vertex, at
+// first of all in order. A thread reads the list's length, its entry, and the vertex's colour
+// (graph_colouring.hpp has the rest). A thread that may not colour its vertex yet takes room in the next
+// list, by an atomic on the list's end, and writes the vertex there; here lists keep the order of vertices.
+#include "graph_colouring.hpp"
+
+namespace farfault::workloads {
+namespace {
+
+struct Spec : PropertyGraphSpec {
+  std::uint64_t worklist = 0;
+
+  void describe(ParamTable& t) {
+    PropertyGraphSpec::describe(t);
+    t.count(
+        "worklist", worklist, {0, 1ULL << 32},
+        "entries of each of the two work lists, of 8 bytes; 0 is one for each vertex; GraphBIG has 8777216",
+        "assumed");
+  }
+};
+
+struct Run : ColouredGraph {
+  std::vector<std::vector<std::uint32_t>> lists;  // of each round: vertices without a colour
+  std::array<VirtAddr, 2> items{}, ends{};
+};
+
+struct Round : Colour<Run> {
+  static constexpr std::uint32_t arguments = 7;
+  static constexpr std::array begin{load(4), compute(pieces(0, 1))};
+  static constexpr std::array head{load(8), compute(pieces(1, 0)), load(4), compute(pieces(2, 1))};
+  static constexpr std::array tail{store(4), atomic_load(4), compute(pieces(1, 0, 0, 1)), store(8)};
+
+  std::uint64_t items() const { return run->lists[round].size(); }
+  std::uint64_t vertex(std::uint64_t at) const { return run->lists[round][at]; }
+  VirtAddr begin_at(std::size_t) const { return run->ends[round % 2]; }
+  VirtAddr head_at(std::size_t i, Item v) const {
+    return i == 0 ? run->items[round % 2] + 8 * v.at : run->colour_of(v.vertex);
+  }
+  VirtAddr tail_at(std::size_t i, Item v) const {
+    if (coloured_now(v.vertex)) return i == 0 ? run->colour_of(v.vertex) : kNone;
+    if (i == 0) return kNone;
+    if (i == 1) return run->ends[1 - round % 2];
+    auto const& next = run->lists[round + std::size_t{1}];
+    auto const at = std::ranges::lower_bound(next, static_cast<std::uint32_t>(v.vertex)) - next.begin();
+    return run->items[1 - round % 2] + 8 * static_cast<std::uint64_t>(at);
+  }
+};
+
+Workload build(Spec const& spec, BuildContext const& context) {
+  auto run = std::make_shared<Run>();
+  PropertyGraphProgram program("gc_dtc", spec, context, *run);
+  prepare(program, *run, context.seed);
+  auto const n = run->csr.vertices;
+  auto const& colour = run->colouring.colour;
+  std::uint64_t entries_of_all = 0;
+  for (auto const c : colour) entries_of_all += c + std::uint64_t{1};
+  program.check_record(4 * entries_of_all, std::to_string(entries_of_all) + " entries of work lists");
+  run->lists.resize(run->colouring.colours);
+  for (std::uint32_t v = 0; v < n; ++v)
+    for (std::uint32_t c = 0; c <= colour[v]; ++c) run->lists[c].push_back(v);
+  auto const entries = program.worklist_entries(spec.worklist, *run);
+  run->items[0] = program.layout().add("worklist1", 8 * entries);
+  run->ends[0] = program.layout().add("worklist1_end", 4);
+  run->items[1] = program.layout().add_result("worklist2", 8 * entries);
+  run->ends[1] = program.layout().add("worklist2_end", 4);
+  initialize_colours(program, *run);
+  for (std::uint32_t c = 0; c < run->colouring.colours; ++c)
+    program.per_thread("gc_colour" + std::to_string(c), 17, Round{{{}, run, c}});
+  return program.take();
+}
+
+}  // namespace
+
+WorkloadInfo gc_dtc_info() {
+  return {"gc_dtc", "graph colouring, data-driven, thread-centric (GraphBIG)",
+          &SpecBuilder<Spec, build>::make};
+}
+
+}  // namespace farfault::workloads

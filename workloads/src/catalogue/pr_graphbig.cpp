@@ -1,0 +1,105 @@
+// Page rank of GraphBIG. Its public GPU folder has no such kernel, so that this is the algorithm of its CPU
+// benchmark (benchmark/bench_pageRank/pagerank.cpp: ranks are pushed along out-edges) with the layout and the
+// mapping of its GPU kernels: one thread per vertex, topological, atomics in place of locks. Assumed.
+//
+// Three kernels per round: the first keeps the old rank and sets the rank to its constant share; in the
+// second a thread divides its old rank by its degree and adds that to its neighbours' ranks, by an atomic
+// without a result; the third adds up the squares of the differences, by an atomic on one number, which the
+// host reads. Rounds end as in the benchmark.
+#include "graph_algorithms.hpp"
+#include "property_graph.hpp"
+#include "spec_builder.hpp"
+
+namespace farfault::workloads {
+namespace {
+
+struct Spec : PropertyGraphSpec {
+  double damping = 0.85;
+  double error = 0.001;
+  std::uint32_t max_rounds = 100;
+
+  void describe(ParamTable& t) {
+    PropertyGraphSpec::describe(t);
+    t.number("damping", damping, {0.0, 1.0}, "share of a rank that is passed on",
+             "GraphBIG, bench_pageRank: damp");
+    t.number("error", error, {0.0, 1.0}, "ends when the ranks of two rounds are as near as this",
+             "GraphBIG, bench_pageRank: quad");
+    t.count("max_rounds", max_rounds, {1, 10'000}, "ends after so many rounds",
+            "GraphBIG, bench_pageRank: maxiter");
+  }
+};
+
+struct Run : PropertyGraph {
+  VirtAddr ranks = 0, old_ranks = 0, error = 0;
+
+  VirtAddr rank_of(std::uint64_t v) const { return ranks + 4 * v; }
+  VirtAddr old_rank_of(std::uint64_t v) const { return old_ranks + 4 * v; }
+};
+
+struct OfRanks : Visit {
+  std::shared_ptr<Run const> run;
+
+  std::uint64_t items() const { return run->csr.vertices; }
+};
+
+struct Keep : OfRanks {
+  static constexpr std::array head{load(4), store(4, kWait), store(4)};
+
+  VirtAddr head_at(std::size_t i, Item v) const {
+    return i == 1 ? run->old_rank_of(v.vertex) : run->rank_of(v.vertex);
+  }
+};
+
+// A division of doubles is 11 vector instructions and a reciprocal on gfx803; four convert and multiply.
+constexpr Work kPush{.vector = 11 + 4 + kAddressVector, .special = 1, .scalar = 2};
+
+struct Push : OfRanks {
+  static constexpr std::uint32_t arguments = 6;
+  static constexpr std::array row{load(8), load(8), load(4), compute(kPush)};
+  static constexpr std::array edge{load(8), compute(pieces(1, 0, 1)), atomic_store(4)};
+
+  bool visits(Item) const { return true; }
+  Row visited(Item v) const { return run->row(v.vertex); }
+  VirtAddr row_at(std::size_t i, Item v) const {
+    return i == 2 ? run->old_rank_of(v.vertex) : run->row_bound(i, v.vertex);
+  }
+  VirtAddr edge_at(std::size_t i, Item, std::uint64_t e) const {
+    return i == 0 ? run->edge(e) : run->rank_of(run->target(e));
+  }
+};
+
+struct Difference : OfRanks {
+  static constexpr std::array head{load(4), load(4), compute({.vector = 2}), atomic_store(4)};
+
+  VirtAddr head_at(std::size_t i, Item v) const {
+    if (i == 3) return run->error;
+    return i == 0 ? run->rank_of(v.vertex) : run->old_rank_of(v.vertex);
+  }
+};
+
+Workload build(Spec const& spec, BuildContext const& context) {
+  auto run = std::make_shared<Run>();
+  PropertyGraphProgram program("pr_graphbig", spec, context, *run);
+  auto const rounds = page_ranks(run->csr, spec.damping, spec.error, spec.max_rounds).rounds;
+  auto const n = run->csr.vertices;
+  run->ranks = program.layout().add_result("ranks", 4 * n);
+  run->old_ranks = program.layout().add_result("old_ranks", 4 * n);
+  run->error = program.layout().add("error", 4);
+  // Registers per thread are assumed, like those of kernels of this shape.
+  program.per_thread("initialize", 8, Initialize<4>{{}, n, {run->ranks}});
+  for (std::uint32_t r = 0; r < rounds; ++r) {
+    program.per_thread("pr_keep_round" + std::to_string(r), 8, Keep{{{}, run}});
+    program.per_thread("pr_push_round" + std::to_string(r), 24, Push{{{}, run}});
+    program.per_thread("pr_difference_round" + std::to_string(r), 8, Difference{{{}, run}});
+  }
+  return program.take();
+}
+
+}  // namespace
+
+WorkloadInfo pr_graphbig_info() {
+  return {"pr_graphbig", "page rank pushed along edges, topological, thread-centric (GraphBIG)",
+          &SpecBuilder<Spec, build>::make};
+}
+
+}  // namespace farfault::workloads

@@ -1,0 +1,307 @@
+// Graph kernels of GraphBIG's GPU suite as instruction streams: what a kernel does with one vertex, and who
+// does it, apart.
+//
+// A Visit says which accesses and groups of computation a kernel makes (tables of Steps) and where they go:
+//   begin   of each warp, before it knows whether there is something to do; the same address for all
+//   head    of each item (a vertex, or an entry of a work list)
+//   row     of each item that visits() says goes on: the ends of its row, and properties of its own
+//   edge    of each of the first row().count edges of such an item
+//   tail    of each such item, at its end
+//   finish  of each thread of a warp that had work, at the end, and `push` for each of its pushes()
+// (the last two when warps share items). An address of kNone says that a thread takes no part in an access.
+//
+// ThreadCentric gives each item to a thread: the lanes of a warp go through their rows side by side, as long
+// as one of them has edges left. WarpCentric gives `chunk` items to each 32 threads, which read the edges of
+// one item after the other side by side; what they all read is read by one lane. GraphBIG counts these warps
+// of 32 by the number of the thread in the grid; a wavefront of 64 holds two of them, and a block that is no
+// multiple of 32 lets a warp of the machine hold parts of two.
+//
+// An instruction is found from its step's number by counting the rows' lengths: nothing is stored per step.
+// Atomics are as in traces: with a result a load, without one a store.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <utility>
+
+#include "farfault/workloads/kernel_support.hpp"
+
+namespace farfault::workloads {
+
+inline constexpr std::uint32_t kLogicalWarp = 32;  // WARP_SZ of GraphBIG's kernels
+inline constexpr VirtAddr kNone = ~VirtAddr{0};
+
+struct Step {
+  Op op = Op::compute;
+  std::uint32_t bytes = 0;
+  bool wait = false;
+  Work work{};
+};
+
+constexpr Step load(std::uint32_t bytes, bool wait = false) {
+  return {Op::load, bytes, wait, {}};
+}
+constexpr Step store(std::uint32_t bytes, bool wait = false) {
+  return {Op::store, bytes, wait, {}};
+}
+// With a result: the thread uses what was there before.
+constexpr Step atomic_load(std::uint32_t bytes, bool wait = false) {
+  return load(bytes, wait);
+}
+constexpr Step atomic_store(std::uint32_t bytes, bool wait = false) {
+  return store(bytes, wait);
+}
+// Computation on loaded values.
+constexpr Step compute(Work work) {
+  return {Op::compute, 0, kWait, work};
+}
+
+// The pieces of which the kernels consist, as LLVM 14 compiles the same statements for gfx803: the address of
+// an element by an index of 64 bits; a condition (compare, mask, branch, the mask restored); the end of a
+// loop over edges (index and edge's address move on, compare, mask, branch).
+inline constexpr std::uint32_t kAddressVector = 4;
+inline constexpr std::uint32_t kIfVector = 1, kIfScalar = 3;
+inline constexpr std::uint32_t kLoopVector = 5, kLoopScalar = 3;
+
+// Of so many of these pieces.
+constexpr Work pieces(std::uint32_t addresses, std::uint32_t ifs, std::uint32_t loops = 0,
+                      std::uint32_t arithmetic = 0) {
+  return {.vector = kAddressVector * addresses + kIfVector * ifs + kLoopVector * loops + arithmetic,
+          .scalar = kIfScalar * ifs + kLoopScalar * loops};
+}
+
+struct Item {
+  std::uint64_t at;  // in the work list; the vertex, where there is none
+  std::uint64_t vertex;
+};
+
+struct Row {
+  std::uint64_t first;  // edge
+  std::uint64_t count;
+};
+
+// What a kernel does not say of itself.
+struct Visit {
+  static constexpr std::uint32_t arguments = 4;  // scalar loads
+  static constexpr std::array<Step, 0> begin{}, head{}, row{}, edge{}, tail{}, finish{}, push{};
+
+  std::uint64_t vertex(std::uint64_t at) const { return at; }
+  bool visits(Item) const { return false; }
+  Row visited(Item) const { return {0, 0}; }
+  VirtAddr begin_at(std::size_t) const { return kNone; }
+  VirtAddr head_at(std::size_t, Item) const { return kNone; }
+  VirtAddr row_at(std::size_t, Item) const { return kNone; }
+  VirtAddr edge_at(std::size_t, Item, std::uint64_t) const { return kNone; }
+  VirtAddr tail_at(std::size_t, Item) const { return kNone; }
+  VirtAddr finish_at(std::size_t, std::uint64_t) const { return kNone; }
+  std::uint64_t pushes(std::uint64_t) const { return 0; }
+  VirtAddr push_at(std::size_t, std::uint64_t, std::uint64_t) const { return kNone; }
+};
+
+// Whether the step is one of the next `count`; if not, counts on from behind them.
+constexpr bool take(std::uint64_t& step, std::uint64_t count) {
+  if (step < count) return true;
+  step -= count;
+  return false;
+}
+
+// Calls use(lane) for each of the lanes.
+template <class Use>
+void for_lanes(std::uint64_t lanes, Use use) {
+  for (; lanes != 0; lanes &= lanes - 1) use(static_cast<std::uint32_t>(std::countr_zero(lanes)));
+}
+
+// The step for these lanes, each at address(lane); an access that no lane makes is the branch around it.
+template <class Address>
+void play(Step const& s, std::uint64_t lanes, WarpInstruction& out, Address address) {
+  if (s.op == Op::compute) return set_compute(out, s.work, s.wait);
+  std::uint64_t taking = 0;
+  for_lanes(lanes, [&](std::uint32_t lane) {
+    auto const a = address(lane);
+    if (a == kNone) return;
+    out.address[lane] = a;
+    taking |= std::uint64_t{1} << lane;
+  });
+  if (taking == 0) return set_compute(out, {.scalar = 1}, s.wait);
+  set_access(out, s.op, s.bytes, taking, s.wait);
+}
+
+template <class V>
+class ThreadCentric final : public LinearKernel {
+ public:
+  ThreadCentric(KernelShape shape, std::uint32_t warp_width, V visit)
+      : LinearKernel(std::move(shape), warp_width, visit.items()), visit_(std::move(visit)) {}
+
+  void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
+                   WarpInstruction& out) const override {
+    if (take(step, 1)) return set_arguments(out, V::arguments);
+    auto const t = threads(block, warp);
+    // Index and compare; the first property's address.
+    if (take(step, 1))
+      return set_compute(out, {.vector = t.lanes ? 5U + kAddressVector : 5U, .scalar = 4}, kWait);
+    if (take(step, V::begin.size()))
+      return play(V::begin[step], 1, out, [&](auto) { return visit_.begin_at(step); });
+    if (t.lanes == 0) return set_end(out);
+    auto const item = [&](std::uint32_t lane) { return Item{t.first + lane, visit_.vertex(t.first + lane)}; };
+    if (take(step, V::head.size()))
+      return play(V::head[step], low_lanes(t.lanes), out,
+                  [&](auto lane) { return visit_.head_at(step, item(lane)); });
+    std::uint64_t lanes = 0;
+    std::uint64_t longest = 0;
+    for (std::uint32_t i = 0; i < t.lanes; ++i) {
+      if (!visit_.visits(item(i))) continue;
+      lanes |= std::uint64_t{1} << i;
+      longest = std::max(longest, visit_.visited(item(i)).count);
+    }
+    if (lanes == 0) return set_end(out);
+    if (take(step, V::row.size()))
+      return play(V::row[step], lanes, out, [&](auto lane) { return visit_.row_at(step, item(lane)); });
+    if constexpr (V::edge.size() > 0)
+      if (take(step, longest * V::edge.size())) {
+        auto const k = step / V::edge.size();
+        auto const phase = step % V::edge.size();
+        return play(V::edge[phase], lanes, out, [&](auto lane) {
+          auto const r = visit_.visited(item(lane));
+          return k < r.count ? visit_.edge_at(phase, item(lane), r.first + k) : kNone;
+        });
+      }
+    if (take(step, V::tail.size()))
+      return play(V::tail[step], lanes, out, [&](auto lane) { return visit_.tail_at(step, item(lane)); });
+    set_end(out);
+  }
+
+ private:
+  V visit_;
+};
+
+template <class V>
+class WarpCentric final : public LinearKernel {
+ public:
+  WarpCentric(KernelShape const& shape, std::uint32_t warp_width, std::uint32_t chunk, V visit)
+      : LinearKernel(shape, warp_width, shape.blocks * shape.threads_per_block),
+        chunk_(chunk),
+        visit_(std::move(visit)) {}
+
+  void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
+                   WarpInstruction& out) const override {
+    if (take(step, 1)) return set_arguments(out, V::arguments);
+    // Index, lane, warp, the ends of the chunk; compares.
+    if (take(step, 1)) return set_compute(out, {.vector = 5 + 8, .scalar = 4 + 2}, kWait);
+    if (take(step, V::begin.size()))
+      return play(V::begin[step], 1, out, [&](auto) { return visit_.begin_at(step); });
+    auto const t = threads(block, warp);
+    Parts parts(t, chunk_, visit_.items());
+    if (parts.busy == 0) return set_end(out);
+    for (std::uint32_t j = 0; j < chunk_; ++j) {
+      auto const now = parts.at(j, visit_);
+      if (now.first == 0) break;
+      // What all threads of a part read, its first lane reads.
+      if (take(step, V::head.size()))
+        return play(V::head[step], now.first, out,
+                    [&](auto lane) { return visit_.head_at(step, now.item(parts, lane)); });
+      if (now.visiting == 0) continue;
+      if (take(step, V::row.size()))
+        return play(V::row[step], now.first & now.visiting, out,
+                    [&](auto lane) { return visit_.row_at(step, now.item(parts, lane)); });
+      if constexpr (V::edge.size() > 0)
+        if (take(step, now.rounds * V::edge.size())) {
+          auto const k = step / V::edge.size();
+          auto const phase = step % V::edge.size();
+          return play(V::edge[phase], now.visiting, out, [&](auto lane) {
+            auto const& r = now.row[parts.of(lane)];
+            auto const i = k * kLogicalWarp + (t.first + lane) % kLogicalWarp;
+            return i < r.count ? visit_.edge_at(phase, now.item(parts, lane), r.first + i) : kNone;
+          });
+        }
+      if (take(step, V::tail.size()))
+        return play(V::tail[step], now.first & now.visiting, out,
+                    [&](auto lane) { return visit_.tail_at(step, now.item(parts, lane)); });
+    }
+    if (take(step, V::finish.size()))
+      return play(V::finish[step], parts.busy, out,
+                  [&](auto lane) { return visit_.finish_at(step, t.first + lane); });
+    if constexpr (V::push.size() > 0) {
+      auto const r = step / V::push.size();
+      auto const phase = step % V::push.size();
+      std::uint64_t pushing = 0;
+      for_lanes(parts.busy, [&](auto lane) {
+        if (r < visit_.pushes(t.first + lane)) pushing |= std::uint64_t{1} << lane;
+      });
+      if (pushing != 0)
+        return play(V::push[phase], pushing, out,
+                    [&](auto lane) { return visit_.push_at(phase, t.first + lane, r); });
+    }
+    set_end(out);
+  }
+
+ private:
+  static constexpr std::uint32_t kMostParts = kMaxLanes / kLogicalWarp + 1;
+
+  struct Now;
+
+  // The logical warps that a warp of the machine holds, or parts of them.
+  struct Parts {
+    struct Part {
+      std::uint64_t items_begin = 0, items_end = 0;
+      std::uint64_t lanes = 0;
+    };
+
+    Parts(ThreadRange t, std::uint32_t chunk, std::uint64_t items) : lead(t.first % kLogicalWarp) {
+      auto const logical = t.first / kLogicalWarp;
+      std::uint64_t lane = 0;
+      for (count = 0; lane < t.lanes; ++count) {
+        auto const end = std::min<std::uint64_t>(t.lanes, (count + 1) * kLogicalWarp - lead);
+        auto& p = part[count];
+        p.items_begin = std::min(items, (logical + count) * chunk);
+        p.items_end = std::min(items, p.items_begin + chunk);
+        p.lanes = low_lanes(static_cast<std::uint32_t>(end)) & ~low_lanes(static_cast<std::uint32_t>(lane));
+        if (p.items_begin < p.items_end) busy |= p.lanes;
+        lane = end;
+      }
+    }
+
+    std::uint32_t of(std::uint32_t lane) const {
+      return static_cast<std::uint32_t>((lane + lead) / kLogicalWarp);
+    }
+
+    // The j-th item of each part.
+    Now at(std::uint32_t j, V const& visit) const {
+      Now now;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        auto const& p = part[i];
+        auto const at = p.items_begin + j;
+        if (at >= p.items_end) continue;
+        now.first |= p.lanes & -p.lanes;
+        now.items[i] = {at, visit.vertex(at)};
+        if (!visit.visits(now.items[i])) continue;
+        now.visiting |= p.lanes;
+        auto const& r = now.row[i] = visit.visited(now.items[i]);
+        auto const first_lane = (lead + static_cast<std::uint64_t>(std::countr_zero(p.lanes))) % kLogicalWarp;
+        if (r.count > first_lane)
+          now.rounds = std::max(now.rounds, ceil_div(r.count - first_lane, kLogicalWarp));
+      }
+      return now;
+    }
+
+    std::uint64_t lead;      // place of lane 0 in its logical warp
+    std::uint64_t busy = 0;  // lanes of parts that have items
+    std::uint32_t count = 0;
+    std::array<Part, kMostParts> part{};
+  };
+
+  struct Now {
+    std::uint64_t first = 0;     // the first lane of each part that has an item
+    std::uint64_t visiting = 0;  // lanes of the parts that visit theirs
+    std::uint64_t rounds = 0;    // of the loop over edges
+    std::array<Item, kMostParts> items{};
+    std::array<Row, kMostParts> row{};
+
+    Item item(Parts const& parts, std::uint32_t lane) const { return items[parts.of(lane)]; }
+  };
+
+  std::uint32_t chunk_;
+  V visit_;
+};
+
+}  // namespace farfault::workloads

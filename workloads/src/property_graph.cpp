@@ -1,0 +1,63 @@
+#include "property_graph.hpp"
+
+#include "farfault/engine/error.hpp"
+
+namespace farfault::workloads {
+
+void PropertyGraphSpec::describe(ParamTable& t) {
+  graph.describe(t);
+  t.count("block", block, {32, 1024}, "threads per block; fewer where there are fewer in all",
+          "GraphBIG, gpu_bench: the most that the GPU allows");
+}
+
+void TraversalSpec::describe(ParamTable& t) {
+  PropertyGraphSpec::describe(t);
+  t.count("source", source, {0, 0xffff'ffff},
+          "start vertex; the first from here on that has an edge is taken", "GraphBIG, gpu_bench: root");
+}
+
+void ChunkSpec::describe(ParamTable& t) {
+  t.count("chunk", chunk, {1, 1024}, "vertices that a warp of 32 threads takes",
+          "GraphBIG, gpu_bench: CHUNK_SZ");
+}
+
+PropertyGraphProgram::PropertyGraphProgram(std::string name, PropertyGraphSpec const& spec,
+                                           BuildContext const& context, PropertyGraph& graph)
+    : name_(std::move(name)), width_(context.warp_width), block_(spec.block), layout_(context.first_address) {
+  check_whole_warps(name_, spec.block, context);
+  graph.csr = load_graph(spec.graph, context, inputs_);
+  graph.vertices = layout_.add("vertices", 8 * (graph.csr.vertices + 1));
+  graph.edges = layout_.add("edges", 8 * graph.csr.targets.size());
+}
+
+void PropertyGraphProgram::needs_undirected(PropertyGraph const& graph) const {
+  if (graph.csr.directed)
+    throw UserError(name_ + ": the graph is directed, and the algorithm is one for undirected graphs; " +
+                    "undirected = true gives every edge its reverse");
+}
+
+void PropertyGraphProgram::check_kernels(std::uint64_t count) const {
+  constexpr std::uint64_t kMost = 1ULL << 20;  // of about 250 bytes each
+  if (count > kMost)
+    throw UserError(name_ + ": the graph takes " + std::to_string(count) + " kernels, more than " +
+                    std::to_string(kMost));
+}
+
+void PropertyGraphProgram::check_record(std::uint64_t bytes, std::string const& what) const {
+  if (bytes > (1ULL << 30))
+    throw UserError(name_ + ": " + what + " need more than 1 GiB for the record of them");
+}
+
+std::uint64_t PropertyGraphProgram::worklist_entries(std::uint64_t asked, PropertyGraph const& graph) const {
+  if (asked == 0) return graph.csr.vertices;
+  if (asked < graph.csr.vertices)
+    throw UserError(name_ + ": worklist " + std::to_string(asked) + " has no room for the graph's " +
+                    std::to_string(graph.csr.vertices) + " vertices");
+  return asked;
+}
+
+Workload PropertyGraphProgram::take() {
+  return {name_, layout_.take(), std::move(kernels_), std::move(inputs_)};
+}
+
+}  // namespace farfault::workloads
