@@ -172,6 +172,12 @@ one_digest "transpose, large pages for the output, first touch with contents by 
   --set memory.large_pages=output --set memory.first_touch_by=driver --set memory.first_touch_copy=true
 one_digest "transpose of 64 KiB pages, moving" "${two_sizes[@]}" "${interleaved[@]}" --set memory.page_size=64KiB \
   --set memory.remote_touch=migrate
+paging=(--set memory.placement=cpu --set memory.remote_touch=migrate --set memory.fault_path=gpu --set gpu.sms=4
+  --set memory.gpu_share=0.5 --set driver.migrations=64 --set driver.batch.eviction_unit=16KiB)
+one_digest "transpose, faults in batches, pages evicted unobtrusively" "${two_sizes[@]}" "${paging[@]}" \
+  --set driver.batch.replay=page --set driver.batch.eviction_schedule=unobtrusive --set gpu.gmmu.fault_buffer=16
+one_digest "transpose, faults in batches, any unit evicted, the buffer flushed" "${two_sizes[@]}" "${paging[@]}" \
+  --set driver.batch.replay=batch_flush --set driver.batch.eviction_order=random
 # Two applications on SMs of their own, on shared ones, and on GPUs that overlap; one starts late, one repeats.
 both=$scratch/both.toml
 cat >"$both" <<'END'

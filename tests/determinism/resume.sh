@@ -176,6 +176,12 @@ for path in iommu gpu; do
   try "transpose, refused faults ($path) under way, pages moving"
 done
 
+model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=1024
+  --set workload.transpose.height=128 --set gpu.sms=4 --set memory.placement=cpu --set memory.remote_touch=migrate
+  --set memory.fault_path=gpu --set memory.gpu_share=0.5 --set driver.migrations=64
+  --set driver.batch.eviction_unit=16KiB --set driver.batch.replay=page --set driver.batch.eviction_schedule=unobtrusive)
+try "transpose, faults in batches, pages evicted"
+
 # Rows of tables are written as they happen: a killed run has those up to its last flush.
 rows_of() { # FILE TABLE
   /usr/bin/python3 -c 'import sys, h5py; print(len(h5py.File(sys.argv[1])["tables"][sys.argv[2]]["page"]))' "$1" "$2" || echo 0

@@ -64,6 +64,20 @@ TEST_CASE("a zero rate is answered with the key, the value and the range") {
   CHECK(refusal("links.pcie_latency = \"0 ns\"\n").find("links.pcie_latency") != std::string::npos);
 }
 
+TEST_CASE("faults in batches need a buffer on the GPU, and room for two units of eviction under way") {
+  std::string const batches =
+      "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\ndriver.batch.replay = \"page\"\n";
+  CHECK(refusal(batches).find("memory.fault_path = iommu") != std::string::npos);
+  auto const on_gpu = batches + "memory.fault_path = \"gpu\"\n";
+  CHECK(refusal(on_gpu).find("driver.migrations = 16: must be at least 1026") != std::string::npos);
+  auto const roomy = on_gpu + "driver.migrations = 1026\n";
+  CHECK(refusal(roomy) == "accepted");
+  CHECK(refusal(roomy + "driver.batch.eviction_unit = \"96KiB\"\n").find("power of two") !=
+        std::string::npos);
+  CHECK(refusal(roomy + "memory.page_size = \"64KiB\"\ndriver.batch.eviction_unit = \"4KiB\"\n")
+            .find("at least a page") != std::string::npos);
+}
+
 TEST_CASE("a link's buffer below a largest packet is refused, 0 follows the link") {
   CHECK(refusal("fabric.buffer = \"0 B\"\n") == "accepted");
   CHECK(refusal("fabric.buffer = \"88 B\"\n") == "accepted");  // a line of 64 bytes and 24 of header

@@ -133,9 +133,14 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
                                static_cast<double>(instance.gpus.size()));
   driver.frames_per_gpu = std::min(driver.frames_per_gpu, static_cast<std::uint64_t>(share));
   auto const unit = std::max<std::uint64_t>(config_.batch.eviction_unit.bytes >> page_bits_, 1);
+  auto const has = "memory.gpu_share leaves a GPU " + std::to_string(driver.frames_per_gpu) + " pages, ";
   if (driver.frames_per_gpu < unit)
-    throw UserError("memory.gpu_share leaves a GPU " + std::to_string(driver.frames_per_gpu) +
-                    " pages, less than the " + std::to_string(unit) + " of a driver.batch.eviction_unit");
+    throw UserError(has + "less than the " + std::to_string(unit) + " of a driver.batch.eviction_unit");
+  std::vector<std::uint64_t> placed(instance.gpus.size());
+  for (auto const& p : memory.placed())
+    if (p.device < kFirstCpu && ++placed[p.device] > driver.frames_per_gpu)
+      throw UserError(has + "less than memory.placement = " + config_.memory.placement.name() +
+                      " puts there before the first kernel");
 }
 
 void Assembly::wire_instance(Instance& instance) {

@@ -39,13 +39,14 @@ struct BatchParams {
     t.duration("time", time, {1ns, 1s},
                "from the begin of a batch until the driver works on its first block: to read and sort faults",
                "assumed");
-    t.duration("block_time", block_time, {0ns, 1s}, "work of the driver on each 2 MiB block of a batch",
+    t.duration("block_time", block_time, {0ns, 1s},
+               "work of the driver on each 2 MiB block of a batch; 0: none", "assumed");
+    t.duration("page_time", page_time, {0ns, 1s}, "work on each page of a batch that comes; 0: none",
                "assumed");
-    t.duration("page_time", page_time, {0ns, 1s}, "work on each page of a batch that comes", "assumed");
     t.duration(
         "first_touch_time", first_touch_time, {0ns, 1s},
         "work on a block of which a page comes to a GPU for the first time: to unmap it on the CPU, and to "
-        "map its pages for DMA",
+        "map its pages for DMA; 0: none",
         "assumed; Allen and Ge, SC 2021, name both as the larger part of a batch");
     prefetch.describe(t, "prefetch", "which pages of a block come beside those that have faulted",
                       "NVIDIA's driver (uvm_perf_prefetch.c): tree");

@@ -2,8 +2,7 @@
 //
 // A unit is an aligned range of virtual pages that leaves together (driver.batch.eviction_unit), named by its
 // first base page. Contract: arrived() is called when a page of the unit gets a frame of this GPU's memory;
-// left() when its last one has lost it; used() when an access of the GPU to it becomes known, and only where
-// wants_accesses() says so, which is a function of the parameters. victim() names a unit that is there and of
+// left() when its last one has lost it, or the unit begins to leave. victim() names a unit that is there and of
 // which may_leave(unit) holds, or none: then all are under way, or pinned. Each GPU has an object of its own.
 #pragma once
 
@@ -26,9 +25,7 @@ class EvictionOrder {
   static PolicyList<EvictionOrder> known();
 
   virtual ~EvictionOrder() = default;
-  virtual bool wants_accesses() const { return false; }
   virtual void arrived(std::uint64_t unit) = 0;
-  virtual void used(std::uint64_t unit) { static_cast<void>(unit); }
   virtual void left(std::uint64_t unit) = 0;
   virtual std::optional<std::uint64_t> victim(MayLeave const& may_leave) = 0;
 };

@@ -1,0 +1,218 @@
+// The driver's batches of faults, to the picosecond, between an IOMMU, a GPU and a copy engine of mocks.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "farfault/paging/paging_driver.hpp"
+#include "mock.hpp"
+#include "placed_pages.hpp"
+
+using namespace farfault;
+using namespace farfault::mock;
+
+namespace {
+
+using Times = std::vector<std::int64_t>;
+
+constexpr std::uint64_t kPages = 4;  // 7, 8, 9 and 10, in frames 0 to 3 of the CPU
+
+PageFault note(FaultNote n, std::uint64_t page = 0, std::uint32_t entry = 0, Time raised = {}) {
+  return {page, 0, 0, entry, FaultKind::not_mapped, 1, 0, n, {}, raised};
+}
+Record<PageFault> interrupt(Time at) {
+  return {at, note(FaultNote::interrupt)};
+}
+Record<PageFault> entry(Time at, std::uint64_t page, std::uint32_t sm, Time raised) {
+  return {at, note(FaultNote::entry, page, sm, raised)};
+}
+Record<PageFault> drained(Time at, std::uint32_t entries) {
+  return {at, note(FaultNote::drained, 0, entries)};
+}
+
+PagingDriverSpec spec_of(std::string const& replay, std::string const& schedule, std::uint64_t frames) {
+  static auto const table = [] {
+    PageTable t(0, 12);
+    for (std::uint64_t p = 0; p < kPages; ++p) t.map(7 + p, physical(kFirstCpu, p << 12));
+    return t;
+  }();
+  PagingDriverSpec spec;
+  spec.in_batches = true;
+  spec.batch.replay.choose(replay);
+  spec.batch.prefetch.choose("none");
+  spec.batch.eviction_schedule.choose(schedule);
+  spec.batch.eviction_unit = ByteSize{4096};
+  spec.batch.time = 10us;
+  spec.batch.block_time = 5us;
+  spec.batch.page_time = 100ns;
+  spec.batch.first_touch_time = 20us;
+  spec.frames_per_gpu = frames;
+  spec.placed = in_use({0}, kPages);
+  spec.preloaded = &table;
+  spec.iommus = 1;
+  spec.iommu_of_gpu = {0};
+  spec.devices = NodeDevices(1);
+  spec.pages_move = true;
+  return spec;
+}
+
+struct BatchBench : Bench {
+  struct Script {
+    std::vector<Record<PageFault>> faults = {};
+    std::vector<Record<StepDone>> unmapped = {};
+    std::vector<Record<CopyDone>> copied = {};
+  };
+  BatchBench(PagingDriverSpec const& spec, Script script) : driver(system.add<PagingDriver>("driver", spec)) {
+    feed(driver.fault, std::move(script.faults));
+    feed(driver.step_done, std::move(script.unmapped));
+    feed(driver.copied, std::move(script.copied));
+    mapped = sinks(driver.mapped, 1)[0];
+    join(driver.placed, mapped->in_port);
+    moves = sinks(driver.move, 1)[0];
+    copies = sinks(driver.copy, 1)[0];
+    orders = sinks(driver.fault_order, 1)[0];
+    run();
+  }
+  BatchRecord const& batch(std::size_t i) const { return driver.state().batch.records[i]; }
+
+  PagingDriver& driver;
+  Sink<PageMapped>* mapped;
+  Sink<PageMove>* moves;
+  Sink<CopyOrder>* copies;
+  Sink<FaultOrder>* orders;
+};
+
+// Page 7, alone: its number is 0.
+BatchBench::Script one_fault() {
+  return {.faults = {interrupt(Time{100ns}), entry(Time{300ns}, 7, 3, Time{90ns}), drained(Time{300ns}, 1),
+                     drained(Time{60us}, 0)},
+          .unmapped = {{Time{500ns}, {0}}},
+          .copied = {{Time{40us}, {0}}}};
+}
+
+}  // namespace
+
+TEST_CASE("batches: one fault is read, worked on, unmapped, copied and replayed with its page") {
+  BatchBench b(spec_of("page", "serialized", 100), one_fault());
+  auto const worked = 100 + 10'000 + 20'000 + 5'000 + 100;
+  CHECK(b.moves->nanoseconds() == Times{300 + 1, 40'000 + 1});
+  CHECK(b.moves->records()[0].message.step == MoveStep::unmap);
+  CHECK(b.moves->records()[1].message.step == MoveStep::remap);
+  CHECK(b.copies->nanoseconds() == Times{worked + 1});
+  CHECK(b.mapped->nanoseconds() == Times{40'000 + 1});
+  CHECK(b.mapped->records()[0].message.keeper == 1);
+  CHECK(b.orders->nanoseconds() == Times{100 + 1, 40'000 + 1});  // read at the begin, and again at the end
+  CHECK(b.orders->records()[0].message.kind == FaultOrderKind::drain);
+  CHECK(b.orders->records()[0].message.retry == 1);
+  auto const& batch = b.batch(0);
+  CHECK(batch.first_fault == Time{90ns});
+  CHECK(batch.began == Time{100ns});
+  CHECK(batch.first_transfer == Time{Duration{std::int64_t{worked} * 1000}});
+  CHECK(batch.ended == Time{40us});
+  CHECK(batch.raw_faults == 1);
+  CHECK(batch.duplicates == 0);
+  CHECK(batch.bytes_in == 4096);
+  CHECK(batch.bytes_out == 0);
+  CHECK(b.driver.state().table.find(7)->frame == physical(0, 0));
+}
+
+TEST_CASE("batches: without a replay of each page, one replay follows when all pages are mapped") {
+  auto script = one_fault();
+  script.unmapped.push_back({Time{41us}, {0}});  // mapped
+  BatchBench b(spec_of("batch_flush", "serialized", 100), script);
+  CHECK(b.moves->nanoseconds() == Times{301, 40'001});
+  CHECK(b.moves->records()[1].message.step == MoveStep::map);
+  CHECK(b.mapped->count() == 0);
+  CHECK(b.orders->nanoseconds() == Times{101, 41'001, 41'001});
+  CHECK(b.orders->records()[1].message.kind == FaultOrderKind::flush_replay);
+  CHECK(b.orders->records()[2].message.kind == FaultOrderKind::drain);
+  CHECK(b.batch(0).ended == Time{41us});
+}
+
+TEST_CASE("batches: with the replay policy 'once' the replay waits until the buffer is found empty") {
+  auto script = one_fault();
+  script.unmapped.push_back({Time{41us}, {0}});
+  BatchBench b(spec_of("once", "serialized", 100), script);
+  CHECK(b.orders->nanoseconds() == Times{101, 41'001, 60'001});
+  CHECK(b.orders->records()[2].message.kind == FaultOrderKind::replay);
+}
+
+TEST_CASE(
+    "batches: several faults on a page are duplicates, and pages come in the order of their addresses") {
+  BatchBench b(spec_of("page", "serialized", 100),
+               {.faults = {interrupt(Time{100ns}), entry(Time{200ns}, 9, 3, Time{90ns}),
+                           entry(Time{201ns}, 7, 4, Time{80ns}), entry(Time{202ns}, 9, 4, Time{95ns}),
+                           drained(Time{203ns}, 3), drained(Time{60us}, 0)},
+                .unmapped = {{Time{300ns}, {0}}, {Time{301ns}, {1}}},
+                .copied = {{Time{40us}, {0}}, {Time{41us}, {1}}}});
+  auto const worked = 100 + 10'000 + 20'000 + 5'000 + 2 * 100;
+  CHECK(b.copies->nanoseconds() == Times{worked + 1, worked + 1});
+  CHECK(b.copies->records()[0].message.from == physical(kFirstCpu, 0));
+  CHECK(b.copies->records()[1].message.from == physical(kFirstCpu, 2 << 12));
+  CHECK(b.batch(0).raw_faults == 3);
+  CHECK(b.batch(0).duplicates == 1);
+  CHECK(b.batch(0).clients == 2);
+  CHECK(b.batch(0).faulted_pages == 2);
+  CHECK(b.batch(0).first_fault == Time{80ns});
+}
+
+namespace {
+
+// Memory for one page: 7 comes, then 8, for which 7 leaves. In the second batch 8 has number 0 and 7
+// number 1.
+BatchBench::Script eviction(std::vector<Record<StepDone>> const& unmapped,
+                            std::vector<Record<CopyDone>> const& copied) {
+  auto script = one_fault();
+  script.faults.push_back(interrupt(Time{100us}));
+  script.faults.push_back(entry(Time{100'300ns}, 8, 3, Time{99us}));
+  script.faults.push_back(drained(Time{100'300ns}, 1));
+  script.faults.push_back(drained(Time{190us}, 0));
+  script.unmapped.insert(script.unmapped.end(), unmapped.begin(), unmapped.end());
+  script.copied.insert(script.copied.end(), copied.begin(), copied.end());
+  return script;
+}
+
+constexpr std::int64_t kWorked = 100'000 + 10'000 + 5'000 + 100;  // the block has been seen
+
+}  // namespace
+
+TEST_CASE("batches: serialized, a page leaves when the next one waits for a frame, and that follows it") {
+  BatchBench b(spec_of("page", "serialized", 1), eviction({{Time{100'500ns}, {0}}, {Time{116us}, {1}}},
+                                                          {{Time{120us}, {1}}, {Time{130us}, {0}}}));
+  CHECK(b.copies->nanoseconds() == Times{35'201, 116'001, 120'001});
+  CHECK(b.copies->records()[1].message.from == physical(0, 0));
+  CHECK(b.copies->records()[1].message.to == physical(kFirstCpu, 0));  // which 7 has left free
+  CHECK(b.copies->records()[2].message.to == physical(0, 0));
+  Times const steps{301, 40'001, 100'301, kWorked + 1, 120'001, 130'001};
+  CHECK(b.moves->nanoseconds() == steps);
+  CHECK(b.moves->records()[3].message.page == 7);
+  CHECK(b.moves->records()[4].message.step == MoveStep::remap);
+  CHECK(b.batch(1).evicted_pages == 1);
+  CHECK(b.batch(1).bytes_out == 4096);
+  CHECK(b.batch(1).ended == Time{130us});
+  CHECK(device_of(b.driver.state().table.find(7)->frame) == kFirstCpu);
+  CHECK(b.driver.state().batch.counts.lifetime_ps == 80'000'000);
+}
+
+TEST_CASE("batches: unobtrusive, the first page leaves while the driver works, and none waits for it") {
+  BatchBench b(spec_of("page", "unobtrusive", 1), eviction({{Time{100'500ns}, {0}}, {Time{101us}, {1}}},
+                                                           {{Time{105us}, {1}}, {Time{130us}, {0}}}));
+  CHECK(b.copies->nanoseconds() == Times{35'201, 101'001, kWorked + 1});
+  CHECK(b.batch(1).first_transfer == Time{Duration{kWorked * 1000}});
+}
+
+TEST_CASE("batches: ideal, a page leaves in no time, and is transferred nowhere") {
+  BatchBench b(spec_of("page", "ideal", 1),
+               eviction({{Time{100'500ns}, {0}}, {Time{101us}, {1}}}, {{Time{130us}, {0}}}));
+  CHECK(b.copies->nanoseconds() == Times{35'201, kWorked + 1});
+  CHECK(b.batch(1).evicted_pages == 1);
+  CHECK(b.batch(1).bytes_out == 0);
+}
+
+TEST_CASE("batches: with a free frame no schedule evicts") {
+  for (std::string const schedule : {"serialized", "unobtrusive", "ideal"}) {
+    CAPTURE(schedule);
+    BatchBench b(spec_of("page", schedule, 2), eviction({{Time{100'500ns}, {0}}}, {{Time{130us}, {0}}}));
+    CHECK(b.copies->nanoseconds() == Times{35'201, kWorked + 1});
+    CHECK(b.batch(1).evicted_pages == 0);
+  }
+}

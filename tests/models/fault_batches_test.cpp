@@ -1,0 +1,73 @@
+// Faults in batches on a whole machine whose memory holds half of what a workload needs.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "run_model.hpp"
+
+using namespace farfault;
+using test::ModelRun;
+
+namespace {
+
+std::string model(std::string const& more) {
+  return "machine.topology = \"generic\"\nmachine.generic.gpus = 1\n"
+         "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\nmemory.fault_path = \"gpu\"\n"
+         "memory.gpu_share = 0.5\ngpu.sms = 4\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n"
+         "driver.migrations = 64\ndriver.batch.eviction_unit = \"16KiB\"\n"
+         "workload.name = \"transpose\"\nworkload.transpose.width = 256\nworkload.transpose.height = 128\n" +
+         more;
+}
+
+PagingDriver const& driver_of(System& system) {
+  for (ComponentId id = 0; id < system.component_count(); ++id)
+    if (auto const* d = dynamic_cast<PagingDriver const*>(&system.component(id))) return *d;
+  throw std::logic_error("no driver");
+}
+
+std::uint64_t transactions_of(System& system) {
+  std::uint64_t sum = 0;
+  for (ComponentId id = 0; id < system.component_count(); ++id)
+    if (auto const* sm = dynamic_cast<Sm const*>(&system.component(id)))
+      sum += sm->state().stats[0].transactions;
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("batches: every policy runs to the end, with no more pages on the GPU than it has frames") {
+  std::vector<std::string> settings;
+  for (std::string const replay : {"page", "batch", "batch_flush", "block", "once"})
+    for (std::string const schedule : {"serialized", "unobtrusive", "ideal"})
+      settings.push_back("driver.batch.replay = \"" + replay + "\"\ndriver.batch.eviction_schedule = \"" +
+                         schedule + "\"\n");
+  auto const page = std::string("driver.batch.replay = \"page\"\n");
+  for (std::string const prefetch : {"none", "sequential", "tree"})
+    for (std::string const order : {"aged_lru", "random"})
+      settings.push_back(page + "driver.batch.prefetch = \"" + prefetch +
+                         "\"\ndriver.batch.eviction_order = \"" + order + "\"\n");
+  settings.push_back(page + "gpu.gmmu.fault_buffer = 2\ndriver.batch.prefetch = \"none\"\n");
+  settings.push_back(page + "driver.batch.faults = 1\n");
+  for (auto const& s : settings) {
+    CAPTURE(s);
+    ModelRun run(model(s));
+    std::uint64_t most = 0;
+    for (Time t{5us}; run.engine().run_until(t) == RunState::reached; t += 5us) {
+      auto const& state = driver_of(run.system()).state();
+      std::uint64_t there = 0;
+      state.table.each_page(
+          [&](std::uint64_t, PageTranslation const& at) { there += device_of(at.frame) == 0; });
+      most = std::max(most, there);
+    }
+    auto const& driver = driver_of(run.system());
+    CHECK(most <= driver.spec().frames_per_gpu);
+    CHECK(most + 1 >= driver.spec().frames_per_gpu);
+    CHECK(transactions_of(run.system()) == 4096);
+    CHECK(driver.state().batch.counts.batches > 0);
+    CHECK(driver.state().stats[0].evicted_pages > 0);
+    CHECK(driver.state().stats[0].migrations <=
+          driver.state().stats[0].evicted_pages + driver.spec().frames_per_gpu);
+    CHECK(driver.state().free_moves.size() == 64);
+  }
+}
