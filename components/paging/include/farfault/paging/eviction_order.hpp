@@ -2,8 +2,9 @@
 //
 // A unit is an aligned range of virtual pages that leaves together (driver.batch.eviction_unit), named by its
 // first base page. Contract: arrived() is called when a page of the unit gets a frame of this GPU's memory;
-// left() when its last one has lost it, or the unit begins to leave. victim() names a unit that is there and of
-// which may_leave(unit) holds, or none: then all are under way, or pinned. Each GPU has an object of its own.
+// left() when its last one has lost it, or the unit begins to leave. victim() names a unit that is there and
+// of which may_leave(unit) holds, or none: then all are under way, or pinned. Each GPU has an object of its
+// own.
 #pragma once
 
 #include <cstdint>

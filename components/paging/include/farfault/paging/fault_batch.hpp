@@ -32,8 +32,8 @@ class FaultBatch {
   std::uint64_t clients() const {
     std::vector<std::uint32_t> all;
     for (auto const& e : entries_) all.push_back(e.client);
-    std::ranges::sort(all);
-    return static_cast<std::uint64_t>(std::ranges::unique(all).begin() - all.begin());
+    std::sort(all.begin(), all.end());
+    return static_cast<std::uint64_t>(std::unique(all.begin(), all.end()) - all.begin());
   }
   // Of each page the oldest entry, in the order of pages; entries of one time in the order in which they
   // came.
@@ -42,8 +42,8 @@ class FaultBatch {
     std::ranges::stable_sort(sorted, [](Entry const& a, Entry const& b) {
       return std::tie(a.page, a.raised) < std::tie(b.page, b.raised);
     });
-    auto const rest = std::ranges::unique(sorted, {}, &Entry::page);
-    sorted.erase(rest.begin(), rest.end());
+    auto const same = [](Entry const& a, Entry const& b) { return a.page == b.page; };
+    sorted.erase(std::unique(sorted.begin(), sorted.end(), same), sorted.end());
     return sorted;
   }
 
