@@ -20,7 +20,9 @@ class Moves:
             variants[n] = {**move, "memory.migrate.after": n}
         self.varied = []
         for p in parameters:
-            if "assumed" in p["source"] and p["key"].startswith(("driver.", "gpu.copy_engine.")):
+            # Faults are served one by one here: what batches take means nothing.
+            if "assumed" in p["source"] and p["key"].startswith(("driver.", "gpu.copy_engine.")) and \
+                    not p["key"].startswith("driver.batch."):
                 for factor in (0.5, 2):
                     value = scaled({**p, "default": FOLLOWS.get(p["key"], p["default"])}, factor)
                     if value is not None:
