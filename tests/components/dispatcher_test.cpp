@@ -355,3 +355,87 @@ TEST_CASE("dispatcher: of two kernels that end together, each is done when its o
   CHECK(done.records()[0].message.kernel == 2);
   CHECK(done.records()[1].message.kernel == 0);
 }
+
+namespace {
+
+// SMs on which one block issues at a time, and what they are sent.
+struct ExtraBench : Bench {
+  ExtraBench(Workload const& workload, std::string const& policy, std::uint32_t sms,
+             std::vector<Record<BlockDone>> ends, std::vector<Record<PageLifetimes>> evictions = {})
+      : dispatcher(system.add<Dispatcher>("dispatcher", with(workload, policy, sms))) {
+    feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}});
+    feed(dispatcher.block_done, std::move(ends));
+    feed(dispatcher.lifetimes, std::move(evictions));
+    starts = sinks(dispatcher.start, sms);
+    controls = sinks(dispatcher.control, sms);
+    idle(dispatcher.counted);
+    sink(dispatcher.counts);
+    done = &sink(dispatcher.done);
+  }
+  static DispatcherSpec with(Workload const& workload, std::string const& policy, std::uint32_t sms) {
+    SmParams sm;
+    sm.max_blocks = 1;
+    sm.thread_blocks.choose(policy);
+    auto spec = spec_of(workload, sm, sms);
+    spec.counts_evictions = true;
+    return spec;
+  }
+  Dispatcher& dispatcher;
+  std::vector<Sink<StartBlock>*> starts;
+  std::vector<Sink<BlockControl>*> controls;
+  Sink<KernelDone>* done = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("dispatcher: extra blocks come when all SMs have what can issue, and one more after each period") {
+  auto const workload = workload_of({shape(9, 64)});
+  ExtraBench b(workload, "thread_oversubscription", 2, {{Time{150'000ns}, {0, 0, 0}}});
+  b.run(Time{190us});
+  // Each its first, then an extra one. The period begins with the first block and ends at 101 us. When one of
+  // three ends, another takes its place.
+  CHECK(b.starts[0]->nanoseconds() == Times{1001, 1003, 101'001, 150'001});
+  CHECK(b.starts[1]->nanoseconds() == Times{1002, 1004, 101'002});
+  CHECK(b.controls[0]->nanoseconds() == Times{101'001});
+  CHECK(b.controls[1]->records()[0].message.extra == 2);
+  CHECK(b.controls[1]->records()[0].message.stopped == 0);
+}
+
+TEST_CASE("dispatcher: pages that live shorter leave an SM with fewer extra blocks") {
+  auto const workload = workload_of({shape(20, 64)});
+  // A mean of 1 ms, then of half of it, in the second and the third period.
+  ExtraBench b(workload, "thread_oversubscription", 1,
+               {{Time{310us}, {0, 0, 0}}, {Time{320us}, {1, 0, 0}}, {Time{330us}, {2, 0, 0}}},
+               {{Time{150us}, {10, 0, 10'000'000'000}}, {Time{250us}, {10, 0, 5'000'000'000}}});
+  b.run(Time{390us});
+  std::vector<std::uint32_t> extra;
+  for (auto const& r : b.controls[0]->records()) extra.push_back(r.message.extra);
+  CHECK(extra == std::vector<std::uint32_t>{2, 3, 2});
+  // Four blocks at 201 us. Of the ends the first makes three of them, and each later one makes room.
+  CHECK(b.starts[0]->nanoseconds() == Times{1001, 1002, 101'001, 201'001, 320'001, 330'001});
+}
+
+TEST_CASE("dispatcher: the SMs that are turned off get no blocks, and run when no other has any") {
+  auto const workload = workload_of({shape(5, 64)});
+  ExtraBench b(workload, "throttling", 4,
+               {{Time{150us}, {0, 0, 0}}, {Time{160us}, {1, 1, 0}}, {Time{170us}, {4, 0, 0}}},
+               {{Time{50us}, {3, 0, 1000}}});
+  b.run(Time{200us});
+  for (std::uint32_t i : {0U, 1U}) CHECK(b.controls[i]->records()[0].message.stopped == 0);
+  for (std::uint32_t i : {2U, 3U}) CHECK(b.controls[i]->records()[0].message.stopped == 1);
+  CHECK(b.starts[0]->count() == 2);
+  CHECK(b.starts[2]->count() == 1);
+  // Blocks 2 and 3 are all that is left at 170 us.
+  for (std::uint32_t i : {2U, 3U}) {
+    CHECK(b.controls[i]->nanoseconds() == Times{101'001, 170'001});
+    CHECK(b.controls[i]->records()[1].message.stopped == 0);
+  }
+}
+
+TEST_CASE("dispatcher: no period ends while no block runs, so a run can end") {
+  auto const workload = workload_of({shape(1, 64)});
+  ExtraBench b(workload, "thread_oversubscription", 1, {{Time{2us}, {0, 0, 0}}});
+  CHECK(b.run() == RunState::drained);
+  CHECK(b.done->count() == 1);
+  CHECK(b.controls[0]->count() == 0);
+}

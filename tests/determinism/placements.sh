@@ -178,6 +178,11 @@ one_digest "transpose, faults in batches, pages evicted unobtrusively" "${two_si
   --set driver.batch.replay=page --set driver.batch.eviction_schedule=unobtrusive --set gpu.gmmu.fault_buffer=16
 one_digest "transpose, faults in batches, any unit evicted, the buffer flushed" "${two_sizes[@]}" "${paging[@]}" \
   --set driver.batch.replay=batch_flush --set driver.batch.eviction_order=random
+few=(--set gpu.sm.max_blocks=2 --set gpu.sm.registers=16384 --set driver.batch.replay=page)
+one_digest "transpose, thread oversubscription, contexts saved" "${two_sizes[@]}" "${paging[@]}" "${few[@]}" \
+  --set gpu.sm.thread_blocks=thread_oversubscription --set gpu.sm.thread_oversubscription.period=1000
+one_digest "transpose, SMs throttled" "${two_sizes[@]}" "${paging[@]}" "${few[@]}" \
+  --set gpu.sm.thread_blocks=throttling --set gpu.sm.throttling.detection=1000 --set gpu.sm.throttling.execution=2000
 # Two applications on SMs of their own, on shared ones, and on GPUs that overlap; one starts late, one repeats.
 both=$scratch/both.toml
 cat >"$both" <<'END'

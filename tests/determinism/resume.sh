@@ -181,6 +181,9 @@ model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.
   --set memory.fault_path=gpu --set memory.gpu_share=0.5 --set driver.migrations=64
   --set driver.batch.eviction_unit=16KiB --set driver.batch.replay=page --set driver.batch.eviction_schedule=unobtrusive)
 try "transpose, faults in batches, pages evicted"
+model+=(--set gpu.sm.max_blocks=2 --set gpu.sm.registers=16384 --set gpu.sm.thread_blocks=thread_oversubscription
+  --set gpu.sm.thread_oversubscription.period=1000)
+try "transpose, thread oversubscription, contexts saved"
 
 # Rows of tables are written as they happen: a killed run has those up to its last flush.
 rows_of() { # FILE TABLE

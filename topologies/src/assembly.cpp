@@ -85,6 +85,15 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Applicat
 
 // That each application can run where it is to.
 void Assembly::check_applications() const {
+  // Half of what is for page tables.
+  auto const room =
+      (config_.dram.capacity.bytes - InitialMemory::data_bytes(config_.dram.capacity.bytes)) / 2;
+  auto const contexts = sms_ * SmSpec::areas(config_.sm) * SmSpec::area_bytes(config_.sm);
+  if (contexts > room)
+    throw UserError("gpu.sm.thread_blocks = " + config_.sm.thread_blocks.name() + ": the contexts of " +
+                    std::to_string(sms_) + " SMs may take " + std::to_string(contexts) +
+                    " bytes of a GPU's memory, more than a sixteenth of its gpu.dram.capacity, " +
+                    std::to_string(room));
   for (std::uint32_t k = 0; k < applications_.kernels(); ++k) {
     auto const& shape = applications_.kernel(k).shape();
     auto const lacking = Dispatcher::why_not(shape, config_.sm, config_.gpu.warp_width);
@@ -333,7 +342,8 @@ void Assembly::build_gpus() {
         name + ".dispatcher",
         {config_.sm, clock, gpu.number, static_cast<std::uint32_t>(gpu.instance->gpus.size()), sms_,
          config_.gpu.warp_width, config_.host.block_order, &applications_,
-         config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0});
+         config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0,
+         config_.in_batches() && config_.looks_at_periods()});
     gpu.l2_tlb = &system_->add<L2Tlb>(
         name + ".l2_tlb",
         {config_.l2_tlb, clock, sms_ + scalar_caches,
@@ -407,10 +417,17 @@ void Assembly::build_gpus() {
       sm.moves = config_.driver.migrations;
       sm.scalar_index = static_cast<std::uint16_t>(of_cache);
       sm.scalar_requests = config_.scalar_cache.requests;
+      sm.contexts = physical(device, contexts_of_sm(i));
       sm.applications = &applications_;
       gpu.sms.push_back(&system_->add<Sm>(name + ".sm" + std::to_string(i), sm));
     }
   }
+}
+
+// Below the arguments of kernels, at the end of what is for page tables.
+std::uint64_t Assembly::contexts_of_sm(std::uint32_t sm) const {
+  auto const of_sm = SmSpec::areas(config_.sm) * SmSpec::area_bytes(config_.sm);
+  return config_.dram.capacity.bytes - kArgumentBlock * kArgumentBlocks - (sm + 1) * of_sm;
 }
 
 void Assembly::add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uint16_t first_memory_port,

@@ -384,6 +384,7 @@ void MachineConfig::check(Config& config) const {
                {InitialMemory::data_bytes(dram.capacity.bytes) >> memory.page_bits()});
   rules.policy("host", "block_order", host.block_order, {});
   rules.policy("gpu.sm", "warp_order", sm.warp_order, {});
+  rules.policy("gpu.sm", "thread_blocks", sm.thread_blocks, {});
   rules.need(!l2_cache.hardware_coherent() || l2_cache.partition_latency != 0,
              "gpu.l2_cache.partition_latency", 0,
              "must be at least 1 with gpu.l2_cache.miss_path = home_slice");

@@ -120,6 +120,7 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
   auto const& memory = *instance.memory;
   driver.in_batches = true;
   driver.batch = config_.batch;
+  driver.tells_lifetimes = config_.looks_at_periods();
   driver.spaces = applications_.spaces();
   std::uint64_t pages = 0;
   for (std::uint32_t a = 0; a < applications_.count(); ++a)
@@ -174,6 +175,9 @@ void Assembly::wire_instance(Instance& instance) {
     std::vector<In<FaultOrder>> orders;
     for (auto const c : instance.cpus) orders.push_back(cpus_[c]->port->fault_order);
     system_->connect(driver.fault_order, system_->family(orders), notify);
+    std::vector<In<PageLifetimes>> lifetimes;
+    for (auto const g : instance.gpus) lifetimes.push_back(gpus_[g]->dispatcher->lifetimes);
+    if (driver.spec().tells_lifetimes) system_->connect(driver.lifetimes, system_->family(lifetimes), notify);
   }
   if (driver.spec().host_pages != nullptr) {
     system_->connect(host.memory_order, driver.memory_order, Latency{config_.host.launch_latency});

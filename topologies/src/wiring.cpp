@@ -26,12 +26,14 @@ void Assembly::wire_gpu(Gpu& gpu) {
   std::vector<In<TranslateResponse>> translations;
   std::vector<In<Invalidate>> invalidates;
   std::vector<In<StartBlock>> starts;
+  std::vector<In<BlockControl>> controls;
   for (auto* sm : gpu.sms) {
     gpu.slice_clients.connect(sm->spec().index, sm->memory_response);
     gpu.remote_clients.connect(sm->spec().index, sm->remote_response);
     translations.push_back(sm->translation);
     invalidates.push_back(sm->invalidate);
     starts.push_back(sm->start);
+    if (config_.looks_at_periods()) controls.push_back(sm->control);
     system.connect(sm->memory_request, slices_of_sm(sm->spec().index), crossbar);
     system.connect(sm->remote_request, gpu.rdma->remote_request, crossbar);
     system.connect(sm->translate, gpu.l2_tlb->request, translation);
@@ -67,6 +69,7 @@ void Assembly::wire_gpu(Gpu& gpu) {
   if (l2.hardware_coherent()) wire_partitions(gpu.memory, l2, gpu_clock());
   if (config_.writes_back_at_kernel_end()) wire_flushes(gpu);
   system.connect(gpu.dispatcher->start, system.family(starts), crossbar);
+  if (!controls.empty()) system.connect(gpu.dispatcher->control, system.family(controls), crossbar);
   system.connect(gpu.dispatcher->counts, gpu.instance->host->counted, Latency{config_.host.done_latency});
   system.connect(gpu.dispatcher->done, gpu.instance->host->kernel_done, Latency{config_.host.done_latency});
   system.connect(gpu.l2_tlb->response, system.family(translations), translation);

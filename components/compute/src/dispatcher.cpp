@@ -5,7 +5,7 @@
 namespace farfault {
 
 std::string Dispatcher::why_not(KernelShape const& shape, SmParams const& sm, std::uint32_t warp_width) {
-  auto const warps = (shape.threads_per_block + warp_width - 1) / warp_width;
+  auto const warps = SmUse::of(shape, warp_width).warps;
   if (warps > sm.max_warps)
     return std::to_string(warps) + " warps where an SM holds " + std::to_string(sm.max_warps);
   if (shape.threads_per_block > sm.max_threads)
@@ -27,6 +27,11 @@ Dispatcher::Dispatcher(Slot<DispatcherSpec> slot) : Component(std::move(slot)) {
     auto const gpus = applications.gpus_of(a, spec().gpus);
     number_.push_back(static_cast<std::uint32_t>(std::ranges::find(gpus, spec().gpu) - gpus.begin()));
   }
+  if (spec().sm.thread_blocks.make(spec().blocks_setup())->period() != Duration::zero()) {
+    period_end = timer<&Dispatcher::on_period_end>("period_end");
+    control = out<BlockControl>("control");
+    if (spec().counts_evictions) lifetimes = in<&Dispatcher::on_lifetimes>("lifetimes");
+  }
   if (spec().slices_to_write_back == 0) return;
   if (spec().gpus > 1) kernel_end = in<&Dispatcher::on_kernel_end>("kernel_end");
   flushed = in<&Dispatcher::on_flushed>("flushed");
@@ -38,7 +43,8 @@ DispatcherState Dispatcher::initial() const {
   DispatcherState s;
   s.shares.resize(applications.streams());
   s.next_sm.resize(applications.count());
-  s.use.resize(spec().sms);
+  s.sms.resize(spec().sms);
+  s.thread_blocks = spec().sm.thread_blocks.make(spec().blocks_setup());
   s.stats = ByApplication<DispatcherStats>(applications.count());
   s.counts = KernelSums(applications.streams());
   for (std::uint32_t stream = 0; stream < applications.streams(); ++stream) {
@@ -55,7 +61,9 @@ Dispatcher::ApplicationStats Dispatcher::application_stats() const {
 
 std::vector<Dispatcher::PolicyStats> Dispatcher::policy_stats() const {
   return {{{"host.block_order", spec().block_order.stats()},
-           [](DispatcherState const& s) -> StatSource const& { return s.block_orders; }}};
+           [](DispatcherState const& s) -> StatSource const& { return s.block_orders; }},
+          {{"gpu.sm.thread_blocks", spec().sm.thread_blocks.stats()},
+           [](DispatcherState const& s) -> StatSource const& { return s.thread_blocks; }}};
 }
 
 std::string Dispatcher::waiting_for() const {
@@ -70,13 +78,6 @@ std::string Dispatcher::waiting_for() const {
   if (slices != 0) return std::to_string(slices) + " slices that write back";
   if (running == 0 && left == 0) return {};
   return std::to_string(running) + " running blocks, " + std::to_string(left) + " not dispatched";
-}
-
-SmUse Dispatcher::need(std::uint32_t kernel) const {
-  auto const& shape = spec().applications->kernel(kernel).shape();
-  auto const warps = (shape.threads_per_block + spec().warp_width - 1) / spec().warp_width;
-  return {warps, shape.threads_per_block, 1, shape.registers_per_thread * warps * spec().warp_width,
-          shape.shared_bytes_per_block};
 }
 
 BlockOrder::Share Dispatcher::share_of(std::uint32_t stream, DispatcherState const& s) const {
@@ -109,6 +110,21 @@ void Dispatcher::dispatch(Cx& cx) const {
   }
 }
 
+std::uint32_t Dispatcher::running_sms(DispatcherState const& s) const {
+  return s.all_run != 0 ? spec().sms : std::min(s.thread_blocks->running_sms(), spec().sms);
+}
+
+bool Dispatcher::takes(std::uint32_t sm, SmUse const& need, bool extra, DispatcherState const& s) const {
+  if (sm >= running_sms(s)) return false;
+  auto const& limits = spec().sm;
+  auto const& on = s.sms[sm];
+  auto const with = on.use + need;
+  bool const capacity = with.has_capacity(limits);
+  if (capacity && with.can_issue(limits)) return !extra;
+  return extra && on.extra < s.thread_blocks->most_extra() &&
+         s.thread_blocks->takes(static_cast<std::uint32_t>(on.extra), capacity);
+}
+
 bool Dispatcher::place(std::uint32_t stream, Cx& cx) const {
   auto& s = cx.state();
   auto& share = s.shares[stream];
@@ -116,21 +132,15 @@ bool Dispatcher::place(std::uint32_t stream, Cx& cx) const {
   auto const application = spec().applications->application_of_stream(stream);
   auto const& sms = sms_[application];
   auto const n = need(share.kernel);
-  auto const& sm = spec().sm;
-  for (std::size_t tried = 0; tried < sms.size(); ++tried) {
+  auto const turns = s.thread_blocks->most_extra() != 0 ? 2 * sms.size() : sms.size();
+  for (std::size_t tried = 0; tried < turns; ++tried) {
     auto& next = s.next_sm[application];
     auto const at = sms[next];
     next = next + 1 == sms.size() ? 0 : next + 1;
-    auto& u = s.use[at];
-    bool const fits = u.warps + n.warps <= sm.max_warps && u.threads + n.threads <= sm.max_threads &&
-                      u.blocks < sm.max_blocks && u.registers + n.registers <= sm.registers &&
-                      u.shared_bytes + n.shared_bytes <= sm.shared_bytes;
-    if (!fits) continue;
-    u.warps += n.warps;
-    u.threads += n.threads;
-    ++u.blocks;
-    u.registers += n.registers;
-    u.shared_bytes += n.shared_bytes;
+    bool const extra = tried >= sms.size();
+    if (!takes(at, n, extra, s)) continue;
+    s.sms[at].use += n;
+    if (extra) ++s.sms[at].extra;
     s.free_at = std::max(s.free_at, cx.now());
     auto const mine = share_of(stream, s);
     cx.send(start, at, StartBlock{mine.first + share.next * mine.step, share.kernel, share.launch},
@@ -139,9 +149,54 @@ bool Dispatcher::place(std::uint32_t stream, Cx& cx) const {
     ++share.next;
     ++share.running;
     ++s.stats[application].dispatched;
+    if (auto const period = s.thread_blocks->period();
+        period != Duration::zero() && s.period_ends == Time::max()) {
+      s.period_ends = cx.now() + period;
+      cx.wake_at(period_end, Tick{}, s.period_ends);
+    }
     return true;
   }
   return false;
+}
+
+void Dispatcher::on_lifetimes(PageLifetimes const& m, Cx& cx) const {
+  auto& e = cx.state().evictions;
+  e.pages += m.pages;
+  e.premature += m.premature;
+  e.lifetime_ps += m.lifetime_ps;
+}
+
+void Dispatcher::on_period_end(Tick const&, Cx& cx) const {
+  auto& s = cx.state();
+  s.period_ends = Time::max();
+  if (std::ranges::all_of(s.shares, [](KernelShare const& k) { return k.running == 0; })) return;
+  s.thread_blocks->period_ended(s.evictions);
+  s.evictions = {};
+  s.all_run = 0;
+  control_sms(cx);
+  run_all_if_others_are_idle(cx);
+  dispatch(cx);
+  if (s.period_ends != Time::max()) return;
+  s.period_ends = cx.now() + s.thread_blocks->period();
+  cx.wake_at(period_end, Tick{}, s.period_ends);
+}
+
+void Dispatcher::control_sms(Cx& cx) const {
+  auto const& s = cx.state();
+  for (std::uint32_t i = 0; i < spec().sms; ++i)
+    cx.send(control, i, BlockControl{s.thread_blocks->extra(), i >= running_sms(s) ? 1U : 0U});
+}
+
+void Dispatcher::run_all_if_others_are_idle(Cx& cx) const {
+  auto& s = cx.state();
+  auto const running = running_sms(s);
+  if (running == spec().sms) return;
+  auto const has_blocks = [](SmBlocks const& b) { return b.use.blocks != 0; };
+  auto const first_off = s.sms.begin() + running;
+  if (std::any_of(s.sms.begin(), first_off, has_blocks) || std::none_of(first_off, s.sms.end(), has_blocks))
+    return;
+  s.all_run = 1;
+  control_sms(cx);
 }
 
 void Dispatcher::on_counts(KernelCounts const& m, Cx& cx) const {
@@ -163,16 +218,17 @@ void Dispatcher::on_block_done(BlockDone const& m, Cx& cx) const {
   auto& share = s.shares[stream];
   s.counts.expect(stream, m.reports);
   auto const n = need(m.kernel);
-  auto& u = s.use[m.sm];
-  u.warps -= n.warps;
-  u.threads -= n.threads;
-  --u.blocks;
-  u.registers -= n.registers;
-  u.shared_bytes -= n.shared_bytes;
+  auto& on = s.sms[m.sm];
+  on.use -= n;
+  if (on.extra != 0)
+    on.extra = on.use.can_issue(spec().sm) && on.use.has_capacity(spec().sm)
+                   ? 0
+                   : std::max<std::uint64_t>(on.extra - 1, 1);
   --share.running;
   auto const& sms = sms_[application];
   s.next_sm[application] = static_cast<std::uint32_t>(std::ranges::lower_bound(sms, m.sm) - sms.begin());
   dispatch(cx);
+  run_all_if_others_are_idle(cx);
   if (share.running != 0 || share.next != share.count) return;
   if (spec().slices_to_write_back != 0 && spec().gpus == 1)
     on_kernel_end(KernelEnd{m.kernel}, cx);

@@ -4,14 +4,26 @@
 
 namespace farfault {
 
+Sm::Sm(Slot<SmSpec> slot) : Component(std::move(slot)) {
+  auto const blocks = spec().sm.thread_blocks.make({spec().clock, 1});
+  leaves_on_ = blocks->leaves_on();
+  context_ = blocks->context();
+  if (blocks->period() != Duration::zero()) control = in<&Sm::on_control>("control");
+  if (switches()) moved = timer<&Sm::on_moved>("moved");
+}
+
 SmState Sm::initial() const {
   auto const& p = spec();
+  auto const blocks = p.sm.thread_blocks.make({p.clock, 1});
+  auto const extra = blocks->most_extra();
   SmState s;
   s.launches.assign(p.applications->streams(), ~0U);
   s.stats = ByStream<SmStats>(p.applications->streams());
   s.reported = s.stats;
   s.blocks.resize(p.applications->streams());
-  s.warps = WarpContexts(p.sm.max_warps, p.sm.max_warps, p.sm.max_blocks);
+  s.warps = WarpContexts(p.sm.max_warps, p.sm.max_warps * (1 + extra), p.sm.max_blocks + extra);
+  if (switches()) s.held = HeldBlocks(p.sm.max_blocks + extra, SmSpec::areas(p.sm));
+  s.control.extra = blocks->extra();
   s.warp_order = p.sm.warp_order.make({});
   s.l1_tlb = p.l1_tlb.policies.make(p.l1_tlb.entries, p.l1_tlb.ways, p.page_bits, p.page_sizes);
   s.faulted = FaultedAccesses<LsuItem>(spec().l1_tlb.faulted_pages, spec().l1_tlb.faulted_accesses,
@@ -25,6 +37,12 @@ SmState Sm::initial() const {
   s.scalar_credits = p.scalar_requests;
   s.invalidations = DrainingInvalidations(p.moves);
   return s;
+}
+
+std::span<Stat<SmState> const> Sm::stats() const {
+  constexpr std::size_t kOfSwitches = 4;
+  auto const all = SmState::list();
+  return switches() ? all : all.first(all.size() - kOfSwitches);
 }
 
 Sm::ApplicationStats Sm::application_stats() const {
@@ -61,16 +79,21 @@ void Sm::on_start(StartBlock const& m, Cx& cx) const {
     s.l1.clear();
   }
   ++s.blocks[program.stream];
-  auto const threads = program.kernel->shape().threads_per_block;
-  auto const warps = (threads + spec().warp_width - 1) / spec().warp_width;
-  s.warps.start(m.block, m.kernel, warps, cx.now(), [&](std::uint32_t slot) { s.warp_order->admit(slot); });
+  auto const need = SmUse::of(program.kernel->shape(), spec().warp_width);
+  bool const issues = !switches() || s.held.has_room(need, spec().sm);
+  auto const block = s.warps.start_outside(m.block, m.kernel, need.warps);
+  if (issues) s.warps.come_back(block, cx.now(), [&](std::uint32_t slot) { s.warp_order->admit(slot); });
+  if (switches()) {
+    s.held.add(block, need, issues);
+    switch_blocks(cx);
+  }
   schedule_tick(cx);
 }
 
 void Sm::schedule_tick(Cx& cx) const {
   auto& s = cx.state();
   auto const earliest = s.warps.earliest(cx.now());
-  if (earliest == Time::max()) return;
+  if (earliest == Time::max() || s.control.stopped != 0) return;
   auto const at = spec().clock.at_or_after(std::max(earliest, cx.now() + Duration{1}));
   if (at < s.tick_at) {
     s.tick_at = at;
@@ -82,6 +105,7 @@ void Sm::on_tick(Tick const&, Cx& cx) const {
   auto& s = cx.state();
   if (s.tick_at != cx.now()) return;  // replaced by an earlier tick
   s.tick_at = Time::max();
+  if (s.control.stopped != 0) return;
   auto const cycle = spec().clock.edge_at_or_after(cx.now());
   for (auto ready = s.warps.ready(cx.now()); ready != 0;) {
     auto const slot = s.warp_order->pick(ready);
@@ -90,6 +114,7 @@ void Sm::on_tick(Tick const&, Cx& cx) const {
     ready = s.warps.take(slot);
     issue(slot, cycle, cx);
   }
+  if (switches()) switch_blocks(cx);
   schedule_tick(cx);
 }
 
@@ -146,8 +171,11 @@ void Sm::scalar_load(std::uint32_t context, WarpInstruction const& i, std::uint6
 
 void Sm::on_scalar(ScalarResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (m.status == ScalarStatus::faulted) return s.warps.fault(m.warp, false);
-  if (m.status == ScalarStatus::replayed) return s.warps.replay(m.warp, false);
+  if (m.status == ScalarStatus::faulted || m.status == ScalarStatus::replayed) {
+    m.status == ScalarStatus::faulted ? s.warps.fault(m.warp, false) : s.warps.replay(m.warp, false);
+    if (switches()) switch_blocks(cx);
+    return schedule_tick(cx);
+  }
   ++s.scalar_credits;
   s.warps.scalar_free(cx.now());
   auto& w = s.warps[m.warp];
@@ -155,6 +183,7 @@ void Sm::on_scalar(ScalarResponse const& m, Cx& cx) const {
   --w.loads;
   w.loads_done = std::max(w.loads_done, cx.now());
   wake_if_done(m.warp, cx);
+  if (switches()) switch_blocks(cx);
   schedule_tick(cx);
 }
 
@@ -163,6 +192,7 @@ void Sm::end_block(Warp const& w, std::uint8_t stream, Cx& cx) const {
   auto& s = cx.state();
   auto& stats = s.stats[stream];
   ++stats.blocks;
+  if (switches()) s.held.end(w.block_context);
   std::uint32_t reports = 0;
   if (--s.blocks[stream] == 0) {
     auto& before = s.reported[stream];

@@ -199,6 +199,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
   }
   run_load_store(cx);
   if (!s.invalidations.empty()) acknowledge_invalidations(cx);
+  if (switches()) switch_blocks(cx);
   schedule_tick(cx);
 }
 
@@ -305,6 +306,7 @@ bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leav
 
 void Sm::on_memory(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
+  if ((m.tag & kNumberMask) == kContextNumber) return on_context(m, cx);
   auto& stats = s.stats[m.tag >> kStreamBit & (kMostStreams - 1)];
   auto const lines = m.train.lines();
   bool const hit = m.found_by == FoundBy::cache;
@@ -337,6 +339,10 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
   }
   if (lsu_busy(s)) run_load_store(cx);
   if (!s.invalidations.empty()) acknowledge_invalidations(cx);
+  if (switches()) {
+    send_context(cx);
+    switch_blocks(cx);
+  }
   schedule_tick(cx);
 }
 

@@ -28,18 +28,27 @@ WarpContexts::Waiting WarpContexts::waiting() const {
   return all;
 }
 
-bool WarpContexts::block_waits_for_faults(std::uint32_t block_context) const {
+template <class Waits>
+bool WarpContexts::block_waits(std::uint32_t block_context, Waits&& waits) const {
   auto const& b = blocks_[block_context];
   if (b.live == 0) return false;
-  bool faults = false;
+  bool some = false;
   for (auto c = b.first; c != kNone; c = warps_[c].next) {
     auto const& w = warps_[c];
     bool const at_barrier = w.at_barrier != 0 || (w.slot != kNone && (b.barrier >> w.slot & 1) != 0);
     if (w.ended != 0 || at_barrier) continue;
-    if (!waits_for_faults(c)) return false;
-    faults = true;
+    if (!waits(c)) return false;
+    some = true;
   }
-  return faults;
+  return some;
+}
+
+bool WarpContexts::block_waits_for_faults(std::uint32_t block_context) const {
+  return faulted_ != 0 && block_waits(block_context, [this](std::uint32_t c) { return waits_for_faults(c); });
+}
+
+bool WarpContexts::block_waits_for_accesses(std::uint32_t block_context) const {
+  return block_waits(block_context, [this](std::uint32_t c) { return warps_[c].waits_loads != 0; });
 }
 
 WarpContexts::FaultWaiting WarpContexts::waiting_for_faults() const {

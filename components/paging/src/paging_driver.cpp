@@ -8,6 +8,7 @@ PagingDriver::PagingDriver(Slot<PagingDriverSpec> slot) : Component(std::move(sl
   if (spec().in_batches) {
     worked = timer<&PagingDriver::on_worked>("worked");
     fault_order = out<FaultOrder>("fault_order");
+    if (spec().tells_lifetimes) lifetimes = out<PageLifetimes>("lifetimes");
   }
   if (spec().host_pages == nullptr) return;
   memory_order = in<&PagingDriver::on_memory_order>("memory_order");

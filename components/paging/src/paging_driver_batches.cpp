@@ -254,7 +254,10 @@ bool PagingDriver::send_pages(Cx& cx) const {
     page.stage = ComingPage::Stage::coming;
     if (page.faulted == 0) ++s.stats[page.application].prefetched_pages;
     ++(page.faulted != 0 ? b.record.faulted_pages : b.record.prefetched_pages);
-    if (page.faulted != 0 && b.of_page.of(page.page).evictions != 0) ++b.counts.premature_evictions;
+    if (page.faulted != 0 && b.of_page.of(page.page).evictions != 0) {
+      ++b.counts.premature_evictions;
+      ++b.lifetimes.premature;
+    }
     bool const fetches =
         page.mapped == 0 && spec().first_touch_copy && host_wrote(page.page) && !s.cpu_frames->empty();
     if (fetches) moving.from = take(page.page, 0, spec().devices.cpu(), s).frame;
@@ -326,6 +329,9 @@ void PagingDriver::end_batch(Cx& cx) const {
   b.counts.raw_faults += b.record.raw_faults;
   b.counts.duplicates += b.record.duplicates;
   b.records.push_back(b.record);
+  if (spec().tells_lifetimes && b.lifetimes.pages + b.lifetimes.premature != 0)
+    cx.send(lifetimes, static_cast<std::uint32_t>(b.gpu), b.lifetimes);
+  b.lifetimes = {};
   b.interrupts.push(static_cast<std::uint32_t>(b.gpu));
   next_batch(cx);
 }

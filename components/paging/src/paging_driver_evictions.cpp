@@ -149,7 +149,10 @@ void PagingDriver::page_has_left(std::uint32_t number, Cx& cx) const {
   auto const page = moving.fault.page;
   auto& record = b.of_page.of(page);
   ++record.evictions;
-  b.counts.lifetime_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - record.came));
+  auto const lifetime = static_cast<std::uint64_t>(picoseconds(cx.now() - record.came));
+  b.counts.lifetime_ps += lifetime;
+  ++b.lifetimes.pages;
+  b.lifetimes.lifetime_ps += lifetime;
   ++b.record.evicted_pages;
   ++s.stats[moving.fault.application].evicted_pages;
   if (spec().pages_move)

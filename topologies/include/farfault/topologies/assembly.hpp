@@ -156,6 +156,8 @@ struct MachineConfig {
   }
   // Whether the driver serves faults in batches, where there are some.
   bool in_batches() const { return memory.replays_faults() && batch.in_batches(); }
+  // Whether gpu.sm.thread_blocks changes anything from period to period.
+  bool looks_at_periods() const { return sm.thread_blocks.make({})->period() != Duration::zero(); }
   // Whether the slices of a GPU have something to do at the end of a kernel.
   bool writes_back_at_kernel_end() const {
     return l2_cache.write_back_at_kernel_end || l2_cache.software_coherent();
@@ -266,6 +268,7 @@ class Assembly {
   void wire_instance(Instance& instance);
   void build_cpus();
   std::size_t replays_of_gpu() const;
+  std::uint64_t contexts_of_sm(std::uint32_t sm) const;
   void build_gpus();
   // The ports: those of its GPU's first scalar cache.
   void add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uint16_t first_memory_port,

@@ -5,6 +5,9 @@
 // the block order's affair (block_order.hpp). Of several streams whose kernels run at once, of one or several
 // applications, each places a block in turn, as long as one of theirs fits.
 //
+// A block beyond those that can issue goes to an SM where gpu.sm.thread_blocks takes it (thread_blocks.hpp),
+// after all SMs have as many as can issue.
+//
 // What a kernel has done on its SMs, these report with the last block that each has of it; the sums go to the
 // host with the kernel's end (kernel_counts.hpp).
 //
@@ -20,6 +23,7 @@
 #include "farfault/compute/block_order.hpp"
 #include "farfault/compute/kernel_counts.hpp"
 #include "farfault/compute/sm.hpp"
+#include "farfault/compute/sm_use.hpp"
 #include "farfault/engine/component.hpp"
 #include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
@@ -36,14 +40,15 @@ struct DispatcherSpec {
   PolicyChoice<BlockOrder> block_order{"contiguous"};
   Applications const* applications = nullptr;
   std::uint32_t slices_to_write_back = 0;  // at the end of a kernel
+  bool counts_evictions = false;           // the driver sends them
+
+  ThreadBlocks::Setup blocks_setup() const { return {clock, sms}; }
 };
 
-struct SmUse {
-  std::uint32_t warps = 0;
-  std::uint32_t threads = 0;
-  std::uint32_t blocks = 0;
-  std::uint32_t registers = 0;
-  std::uint64_t shared_bytes = 0;
+// The blocks of an SM.
+struct SmBlocks {
+  SmUse use{};
+  std::uint64_t extra = 0;  // of them, those beyond what can issue
 };
 
 // A kernel: its blocks on this GPU, counted from 0.
@@ -74,10 +79,14 @@ struct DispatcherState {
   std::uint64_t turn = 0;              // the stream that places the next block
   std::vector<std::uint32_t> next_sm;  // by application, among its SMs
   Time free_at{};
-  std::vector<SmUse> use;
+  std::vector<SmBlocks> sms;
   ByApplication<DispatcherStats> stats;
   PolicyArray<BlockOrder> block_orders;  // by stream
   KernelSums counts;
+  Policy<ThreadBlocks> thread_blocks;
+  ThreadBlocks::Evictions evictions{};  // of the period
+  Time period_ends = Time::max();       // max: no block runs
+  std::uint64_t all_run = 0;            // SMs that were turned off, too, until the period ends
 
   static std::span<Stat<DispatcherState> const> list() {
     static constexpr auto all = std::to_array<Stat<DispatcherState>>({
@@ -105,6 +114,10 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   In<KernelEnd> kernel_end;
   In<Flushed> flushed;
   Out<Flush> flush;
+  // Where gpu.sm.thread_blocks looks at what has happened in a period.
+  In<PageLifetimes> lifetimes;
+  Self<Tick> period_end;
+  Out<BlockControl> control;
 
   std::string_view kind() const override { return "dispatcher"; }
   std::string waiting_for() const override;
@@ -117,16 +130,26 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   void on_block_done(BlockDone const& m, Cx& cx) const;
   void on_kernel_end(KernelEnd const& m, Cx& cx) const;
   void on_flushed(Flushed const& m, Cx& cx) const;
+  void on_lifetimes(PageLifetimes const& m, Cx& cx) const;
+  void on_period_end(Tick const& m, Cx& cx) const;
 
   // Whether a block of this shape fits on an empty SM; if not, what it lacks.
   static std::string why_not(KernelShape const& shape, SmParams const& sm, std::uint32_t warp_width);
 
  private:
-  SmUse need(std::uint32_t kernel) const;
+  SmUse need(std::uint32_t kernel) const {
+    return SmUse::of(spec().applications->kernel(kernel).shape(), spec().warp_width);
+  }
   BlockOrder::Share share_of(std::uint32_t stream, DispatcherState const& s) const;
   void dispatch(Cx& cx) const;
   // The next block of the stream's kernel; false when there is none, or no room for it.
   bool place(std::uint32_t stream, Cx& cx) const;
+  // Whether the SM gets one more block, which can issue at once, or is extra.
+  bool takes(std::uint32_t sm, SmUse const& need, bool extra, DispatcherState const& s) const;
+  std::uint32_t running_sms(DispatcherState const& s) const;
+  // The SMs that were turned off run until the period ends, where no other has a block.
+  void run_all_if_others_are_idle(Cx& cx) const;
+  void control_sms(Cx& cx) const;
   void tell_host(std::uint32_t kernel, Cx& cx) const;
 
   // By application: its SMs, and this GPU's number among its GPUs.

@@ -20,6 +20,12 @@
 // the frame of a page that has moved. While as many are kept as there may be, a transaction that misses
 // stalls the load/store unit. The SM knows which warps and blocks wait for faults only (warp_contexts.hpp).
 //
+// A block that cannot issue waits, and may come when another gives way (thread_blocks.hpp): its warps leave
+// their slots, its context is saved, that of the next is restored, one at a time. In memory that is lines of
+// an area of the SM, one per cycle at most, to the L2 slices; they share the SM's credits with its accesses,
+// which go first. A block that has not begun has nothing to restore. Accesses under way of a block that has
+// given way go on, and what they return is there when it comes back.
+//
 // What it counts (SmStats) it counts by stream. A stream runs one kernel at a time, and when a block ends all
 // its accesses are done: so when the last block that the SM has of a kernel ends, what the counters of its
 // stream have grown by is the kernel's, and is reported to the dispatcher (kernel_counts.hpp). What the
@@ -35,6 +41,7 @@
 #include <vector>
 
 #include "farfault/compute/coalescer.hpp"
+#include "farfault/compute/held_blocks.hpp"
 #include "farfault/compute/sm_params.hpp"
 #include "farfault/compute/warp_contexts.hpp"
 #include "farfault/engine/component.hpp"
@@ -71,7 +78,20 @@ struct SmSpec {
   std::uint32_t moves = 1;             // invalidations under way at most
   std::uint16_t scalar_index = 0;      // among the SMs of its scalar cache
   std::uint32_t scalar_requests = 32;  // it may have there
+  PhysAddr contexts = 0;               // where blocks' contexts are saved: areas of area_bytes()
   Applications const* applications = nullptr;
+
+  // Of the whole SM, which is what a block takes at most; whole pages of 4 KiB.
+  static std::uint64_t area_bytes(SmParams const& sm) {
+    auto const bytes = sm.registers * std::uint64_t{4} + sm.shared_bytes +
+                       std::uint64_t{sm.max_warps} * sm.thread_blocks.make({})->context().warp_bytes;
+    return (bytes + 4095) / 4096 * 4096;
+  }
+  // How many an SM has: of each block that may wait, and of one that is to.
+  static std::uint32_t areas(SmParams const& sm) {
+    auto const blocks = sm.thread_blocks.make({});
+    return blocks->leaves_on() != ThreadBlocks::LeavesOn::nothing ? blocks->most_extra() + 1 : 0;
+  }
 
   ExecutionRates rates() const {
     return {sm.simds,
@@ -201,6 +221,21 @@ struct DecodedInstruction {
   WarpInstruction instruction;
 };
 
+// A block's context on its way to memory or back: lines, or the time that they take.
+struct ContextTransfer {
+  std::uint32_t block = HeldBlocks::kNone;  // its context; kNone: nothing is under way
+  Access access = Access::write;            // it is saved
+  std::uint8_t space = 0;
+  std::uint8_t application = 0;
+  std::uint8_t unused = 0;
+  PhysAddr first = 0;
+  std::uint32_t lines = 0;
+  std::uint32_t sent = 0;
+  std::uint32_t done = 0;
+  std::uint32_t unused_too = 0;
+  Time port_free{};
+};
+
 struct SmState {
   std::vector<std::uint32_t> launches;  // by stream: the last one of which a block came
   Time tick_at = Time::max();
@@ -226,7 +261,14 @@ struct SmState {
   std::vector<std::uint32_t> blocks;  // by stream: resident
   std::uint64_t l1_tlb_invalidated = 0;
   Remembered<DecodedInstruction> decoded;  // the last one
+  HeldBlocks held;                         // where blocks may give way
+  ContextTransfer transfer;
+  BlockControl control{};
+  std::uint64_t blocks_saved = 0;
+  std::uint64_t blocks_given_way = 0;
+  std::uint64_t context_bytes = 0;
 
+  // From waiting_blocks on: where blocks may give way.
   static std::span<Stat<SmState> const> list() {
     using S = SmState const&;
     static constexpr auto all = std::to_array<Stat<SmState>>({
@@ -244,6 +286,14 @@ struct SmState {
          "thread blocks of which every live warp waits for nothing but faults, or at the barrier for such "
          "warps",
          StatKind::level, [](S s) { return std::uint64_t{s.warps.waiting_for_faults().blocks}; }},
+        {"waiting_blocks", "count", "thread blocks that cannot issue: fresh, or having given way",
+         StatKind::level, [](S s) { return std::uint64_t{s.held.waiting()}; }},
+        {"blocks_given_way", "count", "times that a thread block gave way to another", StatKind::counter,
+         [](S s) { return s.blocks_given_way; }},
+        {"blocks_saved", "count", "of these, those whose registers and shared memory were saved",
+         StatKind::counter, [](S s) { return s.blocks_saved; }},
+        {"context_bytes", "bytes", "bytes of contexts saved and restored", StatKind::counter,
+         [](S s) { return s.context_bytes; }},
     });
     return all;
   }
@@ -251,7 +301,7 @@ struct SmState {
 
 class Sm final : public Component<SmSpec, SmState> {
  public:
-  using Component::Component;
+  explicit Sm(Slot<SmSpec> slot);
   In<StartBlock> start = in<&Sm::on_start>("start");
   In<MemResponse> memory_response = in<&Sm::on_memory>("memory_response");
   In<MemResponse> remote_response = in<&Sm::on_memory>("remote_response");
@@ -266,10 +316,14 @@ class Sm final : public Component<SmSpec, SmState> {
   Out<ScalarRequest> scalar_request = out<ScalarRequest>("scalar_request");
   Out<TranslateRequest> translate = out<TranslateRequest>("translate");
   Out<Invalidated> invalidated = out<Invalidated>("invalidated");
+  // Where gpu.sm.thread_blocks says so.
+  In<BlockControl> control;
+  Self<Tick> moved;
 
   std::string_view kind() const override { return "sm"; }
   std::string waiting_for() const override;
   SmState initial() const override;
+  std::span<Stat<SmState> const> stats() const override;
   ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 
@@ -279,6 +333,8 @@ class Sm final : public Component<SmSpec, SmState> {
   void on_translation(TranslateResponse const& m, Cx& cx) const;
   void on_tick(Tick const& m, Cx& cx) const;
   void on_invalidate(Invalidate const& m, Cx& cx) const;
+  void on_control(BlockControl const& m, Cx& cx) const;
+  void on_moved(Tick const& m, Cx& cx) const;
 
  private:
   // Of the warp in a slot, whose context is that named.
@@ -292,6 +348,19 @@ class Sm final : public Component<SmSpec, SmState> {
   bool must_wait(std::uint32_t context, bool for_stores, Cx& cx) const;
   void wake_if_done(std::uint32_t context, Cx& cx) const;
   void schedule_tick(Cx& cx) const;
+
+  // Blocks that give way, and come back (sm_blocks.cpp).
+  bool switches() const { return leaves_on_ != ThreadBlocks::LeavesOn::nothing; }
+  std::uint32_t hold(std::uint64_t block, std::uint32_t kernel, Cx& cx) const;
+  bool is_stalled(std::uint32_t block, SmState const& s) const;
+  void switch_blocks(Cx& cx) const;
+  void give_way(std::uint32_t block, bool saved, Cx& cx) const;
+  void come_back(std::uint32_t block, Cx& cx) const;
+  void arrive(std::uint32_t block, Cx& cx) const;
+  void move_context(std::uint32_t block, Access access, bool all, Cx& cx) const;
+  void send_context(Cx& cx) const;
+  void on_context(MemResponse const& m, Cx& cx) const;
+  void context_is_moved(Cx& cx) const;
 
   // Lines of an instruction that have left the load/store unit and are to travel together.
   struct Leaving {
@@ -326,6 +395,12 @@ class Sm final : public Component<SmSpec, SmState> {
   bool lsu_busy(SmState const& s) const {
     return s.position < s.current.size() || !s.translated.empty() || !s.faulted.again().empty();
   }
+
+  ThreadBlocks::LeavesOn leaves_on_;
+  ThreadBlocks::Context context_;
 };
+
+// In the number of a request's tag: it moves a context.
+inline constexpr std::uint32_t kContextNumber = 0xffff;
 
 }  // namespace farfault

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "farfault/compute/execution_units.hpp"
+#include "farfault/compute/thread_blocks.hpp"
 #include "farfault/compute/warp_order.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/parts/replacement.hpp"
@@ -30,6 +31,7 @@ struct SmParams {
   std::uint32_t shared_latency = 0;
   IssueRule issue = IssueRule::one_of_each_kind;
   PolicyChoice<WarpOrder> warp_order{"greedy_then_oldest"};
+  PolicyChoice<ThreadBlocks> thread_blocks{"occupancy"};
   void describe(ParamTable& t) {
     t.count("max_warps", max_warps, {1, WarpOrder::kMaxWarps}, "resident warps",
             "GCN3: 4 SIMDs of 10 wavefronts (MGPUSim R9 Nano)");
@@ -65,6 +67,9 @@ struct SmParams {
              "GCN3 ISA: one_of_each_kind; NVIDIA white papers from Volta on: one");
     warp_order.describe(t, "warp_order", "which ready warp issues first",
                         "assumed; GPGPU-Sim's default is greedy-then-oldest");
+    thread_blocks.describe(t, "thread_blocks",
+                           "how many thread blocks an SM holds, and when one gives way to another",
+                           "CUDA: occupancy");
   }
 };
 

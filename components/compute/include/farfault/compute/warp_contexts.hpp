@@ -66,6 +66,12 @@ class WarpContexts {
   // turn. Returns the block's context.
   template <class F>
   std::uint32_t start(std::uint64_t block, std::uint32_t kernel, std::uint32_t warps, Time now, F&& placed) {
+    auto const b = start_outside(block, kernel, warps);
+    come_back(b, now, placed);
+    return b;
+  }
+  // The same outside the slots, as if it had left them.
+  std::uint32_t start_outside(std::uint64_t block, std::uint32_t kernel, std::uint32_t warps) {
     std::uint32_t b = 0;
     while (b < blocks_.size() && blocks_[b].live != 0) ++b;
     FF_CHECK(b < blocks_.size() && warps <= free_.size(), "no context is free for a block");
@@ -74,17 +80,16 @@ class WarpContexts {
     auto last = kNone;
     for (std::uint32_t i = 0; i < warps; ++i) {
       auto const c = free_.take(warps_);
-      warps_[c] = Warp{};
-      warps_[c].block = block;
-      warps_[c].kernel = kernel;
-      warps_[c].index = i;
-      warps_[c].block_context = b;
-      warps_[c].next = kNone;
+      auto& w = warps_[c];
+      w = Warp{};
+      w.block = block;
+      w.kernel = kernel;
+      w.index = i;
+      w.block_context = b;
+      w.next = kNone;
+      w.slot = kNone;
       (last == kNone ? blocks_[b].first : warps_[last].next) = c;
       last = c;
-      place(c);
-      placed(warps_[c].slot);
-      wake(c, now);
     }
     return b;
   }
@@ -184,6 +189,12 @@ class WarpContexts {
     return w.ended == 0 && w.waits_loads != 0 && faulted != 0 && faulted == w.loads + stores;
   }
   bool block_waits_for_faults(std::uint32_t block_context) const;
+  // The same for accesses of any kind.
+  bool block_waits_for_accesses(std::uint32_t block_context) const;
+  // Of the first warp of a block, for what all have in common.
+  Warp const& first_of_block(std::uint32_t block_context) const {
+    return warps_[blocks_[block_context].first];
+  }
   // How many do, over all contexts.
   struct FaultWaiting {
     std::uint32_t warps = 0;
@@ -205,6 +216,8 @@ class WarpContexts {
   }
 
  private:
+  template <class Waits>
+  bool block_waits(std::uint32_t block_context, Waits&& waits) const;
   struct Block {
     std::uint32_t live = 0;       // warps that have not ended
     std::uint32_t first = kNone;  // context of its first warp

@@ -148,6 +148,7 @@ struct BatchState {
   BatchRecord record;
   std::vector<BatchRecord> records;
   BatchCounts counts;
+  PageLifetimes lifetimes{};  // of the batch's GPU, since they were last told
 
   static constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 };

@@ -98,7 +98,8 @@ struct PagingDriverSpec {
   DriverParams params;
   BatchParams batch;
   bool in_batches = false;
-  std::uint32_t spaces = 1;  // address spaces
+  bool tells_lifetimes = false;  // to the dispatchers, at the end of each batch
+  std::uint32_t spaces = 1;      // address spaces
   // Pages that may come before they are mapped anywhere: of buffers.
   std::vector<PageRange> buffers;
   std::vector<std::uint32_t> iommu_of_gpu;  // by its own number: the IOMMU's, in batches
@@ -288,6 +289,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   // In batches.
   Self<Tick> worked;
   Out<FaultOrder> fault_order;
+  Out<PageLifetimes> lifetimes;  // by GPU
 
   std::string_view kind() const override { return "driver"; }
   std::string waiting_for() const override;

@@ -48,9 +48,10 @@ inline std::string device_name(DeviceId d) {
 
 enum class Access : std::uint8_t { read, write };
 
-// What a memory request is for: a warp's access, a copy engine's, a dirty line that leaves a cache, or a page
-// walk's read of an entry, of the root (walk) or n levels below it (walk_read(n)).
-enum class RequestKind : std::uint8_t { data, copy, write_back, walk };
+// What a memory request is for: a warp's access, a copy engine's, a dirty line that leaves a cache, the
+// context of a thread block that is saved or restored, or a page walk's read of an entry, of the root (walk)
+// or n levels below it (walk_read(n)).
+enum class RequestKind : std::uint8_t { data, copy, write_back, context, walk };
 
 constexpr RequestKind walk_read(unsigned levels_below_root) {
   return static_cast<RequestKind>(static_cast<unsigned>(RequestKind::walk) + levels_below_root);
@@ -431,6 +432,18 @@ struct CopyDone {
   std::uint32_t tag;
 };
 
+// From the driver to a GPU's dispatcher: of pages that have left the GPU for want of room. And from there to
+// an SM: how many of its blocks may have begun and wait, and whether it stops issuing.
+struct PageLifetimes {
+  std::uint64_t pages = 0;
+  std::uint64_t premature = 0;    // pages that faulted and came again after an eviction
+  std::uint64_t lifetime_ps = 0;  // from arrival to eviction, summed
+};
+struct BlockControl {
+  std::uint32_t extra = 0;
+  std::uint32_t stopped = 0;
+};
+
 struct Tick {};
 
 static_assert(Message<MemRequest> && Message<MemResponse> && Message<TranslateRequest> &&
@@ -440,7 +453,7 @@ static_assert(Message<Packet> && Message<Credit> && Message<StartBlock> && Messa
               Message<Tick>);
 static_assert(Message<KernelDone> && Message<KernelCounts>);
 static_assert(Message<Flush> && Message<Flushed> && Message<MemoryOrder> && Message<MemoryOrderDone>);
-static_assert(Message<RawFault> && Message<FaultOrder>);
+static_assert(Message<RawFault> && Message<FaultOrder> && Message<PageLifetimes> && Message<BlockControl>);
 static_assert(Message<Invalidate> && Message<PageFault> && Message<PageMove> && Message<CopyOrder>);
 
 }  // namespace farfault

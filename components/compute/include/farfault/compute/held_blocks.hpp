@@ -1,0 +1,161 @@
+// The thread blocks that an SM holds: those that issue, and those that wait, fresh or having given way.
+//
+// Blocks are named by their contexts (warp_contexts.hpp). What issues keeps within the SM's warps, threads
+// and blocks; what is in its registers and shared memory (kept), within these. A block that is saved is in an
+// area of its own until it is there again.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "farfault/compute/sm_use.hpp"
+#include "farfault/engine/error.hpp"
+#include "farfault/parts/free_numbers.hpp"
+
+namespace farfault {
+
+struct HeldBlock {
+  // It issues; waits, kept or not; is being saved; is being restored.
+  enum class Place : std::uint8_t { none, issues, kept, outside, saving, restoring };
+  SmUse need{};
+  std::uint64_t since = 0;  // orders those in the same place
+  Place place = Place::none;
+  std::uint8_t begun = 0;  // it has issued
+  std::uint8_t saved = 0;  // in its area
+  std::uint8_t unused = 0;
+  std::uint32_t area = 0;
+};
+
+class HeldBlocks {
+ public:
+  using Place = HeldBlock::Place;
+  static constexpr std::uint32_t kNone = ~0U;
+
+  HeldBlocks() = default;
+  HeldBlocks(std::uint32_t blocks, std::uint32_t areas) : blocks_(blocks), areas_(areas) {}
+
+  HeldBlock const& operator[](std::uint32_t block) const { return blocks_[block]; }
+  std::uint32_t waiting() const { return static_cast<std::uint32_t>(waiting_); }
+
+  // Whether a block that comes can issue at once.
+  bool has_room(SmUse const& need, SmParams const& sm) const {
+    return (issuing_ + need).can_issue(sm) && (kept_ + need).has_capacity(sm);
+  }
+  void add(std::uint32_t block, SmUse const& need, bool issues) {
+    auto& b = blocks_[block];
+    b = {};
+    b.need = need;
+    b.since = ++clock_;
+    if (issues) {
+      b.place = Place::issues;
+      b.begun = 1;
+      issuing_ += need;
+      kept_ += need;
+    } else {
+      b.place = Place::outside;
+      ++waiting_;
+    }
+  }
+  void end(std::uint32_t block) {
+    auto& b = blocks_[block];
+    FF_CHECK(b.place == Place::issues, "a block ends that does not issue");
+    issuing_ -= b.need;
+    kept_ -= b.need;
+    b = {};
+  }
+
+  // The block that comes next, of those that wait and are ready(block): without `instead`, one that has room;
+  // else one that has it once that block has given way, so that no more than `extra` that have begun wait.
+  // Those that have begun come first; among equals, the one that has waited for longest.
+  template <class Ready>
+  std::optional<std::uint32_t> next(SmParams const& sm, std::uint32_t instead, std::uint32_t extra,
+                                    Ready&& ready) const {
+    std::optional<std::uint32_t> best;
+    auto const issuing = instead == kNone ? issuing_ : issuing_ - blocks_[instead].need;
+    for (std::uint32_t i = 0; i < blocks_.size(); ++i) {
+      auto const& b = blocks_[i];
+      if (b.place != Place::kept && b.place != Place::outside) continue;
+      if (best && std::tuple(b.begun == 0, b.since) > key(*best)) continue;
+      if (instead != kNone && begun_waiting_ + 1 - b.begun > extra) continue;
+      if (!(issuing + b.need).can_issue(sm)) continue;
+      if (b.place == Place::outside) {
+        auto const kept = instead == kNone ? kept_ : kept_ - blocks_[instead].need;
+        if (!(kept + b.need).has_capacity(sm)) continue;
+      }
+      if (ready(i)) best = i;
+    }
+    return best;
+  }
+  // Whether a block that gives way has to be saved for another to come.
+  bool must_be_saved_for(std::uint32_t other, SmParams const& sm) const {
+    auto const& b = blocks_[other];
+    return b.place == Place::outside && !(kept_ + b.need).has_capacity(sm);
+  }
+  // Those that issue, the one that came first first.
+  std::vector<std::uint32_t> issuing() const {
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t i = 0; i < blocks_.size(); ++i)
+      if (blocks_[i].place == Place::issues) all.push_back(i);
+    std::ranges::sort(all, {}, [this](std::uint32_t i) { return blocks_[i].since; });
+    return all;
+  }
+
+  // A block gives way: it is being saved, its registers and shared memory too, which takes an area; then it
+  // waits.
+  void give_way(std::uint32_t block, bool saved) {
+    auto& b = blocks_[block];
+    FF_CHECK(b.place == Place::issues, "a block gives way that does not issue");
+    issuing_ -= b.need;
+    b.place = Place::saving;
+    b.saved = saved ? 1 : 0;
+    if (saved) b.area = areas_.take(areas_taken_);
+    ++waiting_;
+    ++begun_waiting_;
+  }
+  void is_saved(std::uint32_t block) {
+    auto& b = blocks_[block];
+    b.place = b.saved != 0 ? Place::outside : Place::kept;
+    if (b.saved != 0) kept_ -= b.need;
+    b.since = ++clock_;
+  }
+  // One that waits comes back: it is being restored; then it issues.
+  void come(std::uint32_t block) {
+    auto& b = blocks_[block];
+    issuing_ += b.need;
+    if (b.place == Place::outside) kept_ += b.need;
+    b.place = Place::restoring;
+    --waiting_;
+    if (b.begun != 0) --begun_waiting_;
+  }
+  void is_there(std::uint32_t block) {
+    auto& b = blocks_[block];
+    if (b.saved != 0) areas_.give_back(b.area);
+    b.place = Place::issues;
+    b.saved = 0;
+    b.begun = 1;
+    b.since = ++clock_;
+  }
+
+  auto members() {
+    return std::tie(blocks_, areas_, areas_taken_, issuing_, kept_, clock_, waiting_, begun_waiting_);
+  }
+
+ private:
+  std::tuple<bool, std::uint64_t> key(std::uint32_t block) const {
+    return {blocks_[block].begun == 0, blocks_[block].since};
+  }
+
+  std::vector<HeldBlock> blocks_;  // by context
+  FreeNumbers areas_;
+  std::vector<std::uint8_t> areas_taken_;  // what FreeNumbers grows
+  SmUse issuing_{};
+  SmUse kept_{};
+  std::uint64_t clock_ = 0;
+  std::uint64_t waiting_ = 0;
+  std::uint64_t begun_waiting_ = 0;
+};
+
+}  // namespace farfault

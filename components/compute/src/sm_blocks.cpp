@@ -1,0 +1,153 @@
+// Blocks of an SM that give way to others, and what moving their contexts takes.
+#include "farfault/compute/sm.hpp"
+#include "farfault/parts/train.hpp"
+
+namespace farfault {
+
+void Sm::on_control(BlockControl const& m, Cx& cx) const {
+  cx.state().control = m;
+  if (switches()) switch_blocks(cx);
+  schedule_tick(cx);
+}
+
+bool Sm::is_stalled(std::uint32_t block, SmState const& s) const {
+  return leaves_on_ == ThreadBlocks::LeavesOn::faults ? s.warps.block_waits_for_faults(block)
+                                                      : s.warps.block_waits_for_accesses(block);
+}
+
+// One that waits comes where there is room, or else in place of one that is stalled.
+void Sm::switch_blocks(Cx& cx) const {
+  auto& s = cx.state();
+  auto& held = s.held;
+  auto const extra = s.control.extra;
+  auto const can_go_on = [&](std::uint32_t block) { return !is_stalled(block, s); };
+  while (held.waiting() != 0 && s.transfer.block == HeldBlocks::kNone) {
+    if (auto const next = held.next(spec().sm, HeldBlocks::kNone, extra, can_go_on)) {
+      come_back(*next, cx);
+      continue;
+    }
+    bool gives_way = false;
+    for (auto const block : held.issuing()) {
+      if (!is_stalled(block, s)) continue;
+      auto const next = held.next(spec().sm, block, extra, can_go_on);
+      if (!next) continue;
+      give_way(block, held.must_be_saved_for(*next, spec().sm), cx);
+      gives_way = true;
+      break;
+    }
+    if (!gives_way) return;
+  }
+}
+
+void Sm::give_way(std::uint32_t block, bool saved, Cx& cx) const {
+  auto& s = cx.state();
+  s.warps.leave(block);
+  s.held.give_way(block, saved);
+  ++s.blocks_given_way;
+  if (saved) ++s.blocks_saved;
+  move_context(block, Access::write, saved, cx);
+}
+
+void Sm::come_back(std::uint32_t block, Cx& cx) const {
+  auto& s = cx.state();
+  auto const& b = s.held[block];
+  bool const begun = b.begun != 0;
+  bool const saved = b.saved != 0;
+  s.held.come(block);
+  if (begun)
+    move_context(block, Access::read, saved, cx);
+  else
+    arrive(block, cx);
+}
+
+void Sm::arrive(std::uint32_t block, Cx& cx) const {
+  auto& s = cx.state();
+  s.held.is_there(block);
+  s.warps.come_back(block, cx.now(), [&](std::uint32_t slot) { s.warp_order->admit(slot); });
+}
+
+// The state of its warps; or all, registers and shared memory too.
+void Sm::move_context(std::uint32_t block, Access access, bool all, Cx& cx) const {
+  auto& s = cx.state();
+  auto const& held = s.held[block];
+  auto const bytes =
+      std::uint64_t{held.need.warps} * context_.warp_bytes +
+      (all ? held.need.registers * std::uint64_t{4} + held.need.shared_bytes : std::uint64_t{0});
+  s.context_bytes += bytes;
+  auto& t = s.transfer;
+  auto const& program = program_of(s.warps.first_of_block(block));
+  t = {};
+  t.block = block;
+  t.access = access;
+  t.space = program.space;
+  t.application = program.application;
+  if (all && context_.saved_in == ThreadBlocks::SavedIn::memory && bytes != 0) {
+    t.first = spec().contexts + held.area * SmSpec::area_bytes(spec().sm);
+    t.lines = static_cast<std::uint32_t>((bytes + spec().line_bytes - 1) / spec().line_bytes);
+    return send_context(cx);
+  }
+  auto const rate = spec().sm.shared_bytes_per_cycle;
+  auto const cycles = std::max<std::uint64_t>((bytes + rate - 1) / rate, 1);
+  cx.wake_at(moved, Tick{}, cx.now() + spec().clock.cycles(cycles));
+}
+
+void Sm::on_moved(Tick const&, Cx& cx) const {
+  context_is_moved(cx);
+}
+
+// As many lines as the slices have credits for, in order, one per cycle.
+void Sm::send_context(Cx& cx) const {
+  auto& s = cx.state();
+  auto& t = s.transfer;
+  while (t.sent < t.lines) {
+    auto const address = t.first + std::uint64_t{t.sent} * spec().line_bytes;
+    auto& credits = s.slice_credits[spec().memory.slice(offset_of(address))];
+    auto const left_in_block =
+        (spec().train_block - (address & (spec().train_block - 1))) / spec().line_bytes;
+    auto const lines = std::min<std::uint64_t>(
+        {t.lines - t.sent, spec().local_train, std::max<std::uint64_t>(left_in_block, 1)});
+    if (credits < lines) return;
+    auto const n = static_cast<std::uint32_t>(lines);
+    credits -= n;
+    auto const first = std::max(t.port_free, cx.now());
+    auto const last = first + spec().clock.cycles(n - 1);
+    t.port_free = spec().clock.after(last);
+    t.sent += n;
+    MemRequest m{address,
+                 kContextNumber,
+                 static_cast<std::uint16_t>(spec().index),
+                 t.access,
+                 static_cast<std::uint8_t>(spec().line_bytes),
+                 {t.space, t.application, RequestKind::context}};
+    m.train = train_between(first, last, n - 1);
+    cx.send(memory_request, spec().memory.slice(offset_of(address)), m, first - cx.now());
+  }
+}
+
+void Sm::on_context(MemResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto& t = s.transfer;
+  auto const lines = m.train.lines();
+  s.slice_credits[spec().memory.slice(offset_of(m.address))] += lines;
+  FF_CHECK(t.block != HeldBlocks::kNone && t.done + lines <= t.lines, path() + ": a line of no context");
+  t.done += lines;
+  // Usable from the next edge on, and the last line of a train arrives later than the first.
+  if (t.done == t.lines) cx.wake_at(moved, Tick{}, cx.now() + m.train.length() + Duration{1});
+  if (lsu_busy(s)) run_load_store(cx);
+  send_context(cx);
+  schedule_tick(cx);
+}
+
+void Sm::context_is_moved(Cx& cx) const {
+  auto& s = cx.state();
+  auto const t = s.transfer;
+  s.transfer = {};
+  if (t.access == Access::write)
+    s.held.is_saved(t.block);
+  else
+    arrive(t.block, cx);
+  switch_blocks(cx);
+  schedule_tick(cx);
+}
+
+}  // namespace farfault

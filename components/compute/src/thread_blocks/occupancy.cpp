@@ -1,0 +1,14 @@
+#include "farfault/compute/thread_blocks.hpp"
+
+namespace farfault::thread_blocks {
+namespace {
+
+struct Occupancy final : ThreadBlocks {};
+
+}  // namespace
+
+void occupancy(PolicyList<ThreadBlocks>& list) {
+  list.add<Occupancy>("occupancy", "an SM holds the blocks that can issue, each until it ends");
+}
+
+}  // namespace farfault::thread_blocks

@@ -1,0 +1,79 @@
+// Memory-aware throttling of ETC: Li et al., "A Framework for Memory Oversubscription Management in Graphics
+// Processing Units", ASPLOS 2019, as Batch-aware unified memory (ASPLOS 2020), footnote 8, describes it.
+//
+// The first epoch with evictions turns half of the SMs off. From then on epochs of detection and of execution
+// take turns: after a detection in which evicted pages came again, fewer SMs run; else more do. The lengths
+// of the epochs, and by how many SMs their number changes, are assumed: neither is given there.
+#include <algorithm>
+
+#include "farfault/compute/thread_blocks.hpp"
+
+namespace farfault::thread_blocks {
+namespace {
+
+class Throttling final : public ThreadBlocks {
+ public:
+  struct Params {
+    std::uint32_t detection = 100'000;
+    std::uint32_t execution = 400'000;
+    std::uint32_t step = 1;
+    void describe(ParamTable& t) {
+      t.count("detection", detection, {1000, 1'000'000'000}, "cycles of an epoch of detection", "assumed");
+      t.count("execution", execution, {1000, 1'000'000'000}, "cycles of an epoch of execution", "assumed");
+      t.count("step", step, {1, 1024}, "SMs that stop, or run again, after a detection", "assumed");
+    }
+  };
+  Throttling(Params const& p, Setup const& setup)
+      : detection_(setup.clock.cycles(p.detection)),
+        execution_(setup.clock.cycles(p.execution)),
+        step_(p.step),
+        sms_(setup.sms),
+        running_(setup.sms) {}
+
+  std::uint32_t running_sms() const override { return static_cast<std::uint32_t>(running_); }
+  Duration period() const override { return phase_ == kExecution ? execution_ : detection_; }
+  void period_ended(Evictions const& e) override {
+    switch (phase_) {
+      case kBefore:
+        if (e.pages == 0) return;
+        running_ = std::max<std::uint64_t>(sms_ / 2, 1);
+        phase_ = kExecution;
+        return;
+      case kDetection:
+        running_ = e.premature != 0 ? std::max<std::uint64_t>(running_ > step_ ? running_ - step_ : 1, 1)
+                                    : std::min<std::uint64_t>(running_ + step_, sms_);
+        phase_ = kExecution;
+        return;
+      default:
+        phase_ = kDetection;
+    }
+  }
+
+  auto members() { return std::tie(detection_, execution_, step_, sms_, running_, phase_); }
+  static auto stats() {
+    return std::to_array<Stat<Throttling>>(
+        {{"running_sms", "count", "SMs that are not turned off", StatKind::level,
+          [](Throttling const& s) { return s.running_; }}});
+  }
+
+ private:
+  static constexpr std::uint64_t kBefore = 0;
+  static constexpr std::uint64_t kDetection = 1;
+  static constexpr std::uint64_t kExecution = 2;
+
+  Duration detection_;
+  Duration execution_;
+  std::uint32_t step_;
+  std::uint32_t sms_;
+  std::uint64_t running_;
+  std::uint64_t phase_ = kBefore;
+};
+
+}  // namespace
+
+void throttling(PolicyList<ThreadBlocks>& list) {
+  list.add<Throttling>("throttling",
+                       "as occupancy; while evicted pages come again, a part of the SMs is turned off");
+}
+
+}  // namespace farfault::thread_blocks

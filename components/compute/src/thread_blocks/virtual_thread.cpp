@@ -1,0 +1,46 @@
+// Yoon et al., "Virtual Thread: Maximizing Thread-Level Parallelism beyond GPU Scheduling Limit", ISCA 2016.
+//
+// An SM holds the blocks that its registers and shared memory have room for, whatever its warps, threads and
+// blocks are bound to. Registers stay where they are; the state of warps is swapped through shared memory.
+#include "farfault/compute/thread_blocks.hpp"
+
+namespace farfault::thread_blocks {
+namespace {
+
+class VirtualThread final : public ThreadBlocks {
+ public:
+  struct Params {
+    std::uint32_t blocks = kMostExtra;
+    std::uint32_t warp_bytes = 80;
+    void describe(ParamTable& t) {
+      t.count("blocks", blocks, {1, kMostExtra}, "blocks that an SM holds beyond those that issue, at most",
+              "assumed: no bound but that of the model");
+      t.count("warp_bytes", warp_bytes, {0, 4096},
+              "bytes of a warp's state that are saved and restored beside its registers",
+              "Batch-aware unified memory (ASPLOS 2020), footnote 5: 5 KB for 64 warps");
+    }
+  };
+  explicit VirtualThread(Params const& p) : blocks_(p.blocks), warp_bytes_(p.warp_bytes) {}
+
+  LeavesOn leaves_on() const override { return LeavesOn::accesses; }
+  std::uint32_t most_extra() const override { return blocks_; }
+  Context context() const override { return {SavedIn::shared_memory, warp_bytes_}; }
+  bool takes(std::uint32_t held, bool has_capacity) const override { return has_capacity && held < blocks_; }
+  std::uint32_t extra() const override { return blocks_; }
+
+  auto members() { return std::tie(blocks_, warp_bytes_); }
+
+ private:
+  std::uint32_t blocks_;
+  std::uint32_t warp_bytes_;
+};
+
+}  // namespace
+
+void virtual_thread(PolicyList<ThreadBlocks>& list) {
+  list.add<VirtualThread>("virtual_thread",
+                          "as many as registers and shared memory have room for; those whose warps all wait "
+                          "for accesses give way");
+}
+
+}  // namespace farfault::thread_blocks

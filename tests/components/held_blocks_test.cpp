@@ -1,0 +1,226 @@
+// Thread blocks beyond those that issue, without an SM: who comes next, who has to be saved, and how the
+// policies change their number.
+#include "farfault/compute/held_blocks.hpp"
+
+#include <doctest/doctest.h>
+
+#include "choices.hpp"
+#include "farfault/compute/thread_blocks.hpp"
+
+using namespace farfault;
+
+namespace {
+
+auto const kAll = [](std::uint32_t) { return true; };
+
+// Room for two warps that issue, and for 300 registers.
+SmParams limits() {
+  SmParams sm;
+  sm.max_warps = 2;
+  sm.registers = 300;
+  return sm;
+}
+SmUse one_warp(std::uint32_t registers = 100) {
+  return {1, 64, 1, registers, 0};
+}
+
+HeldBlocks with_two_that_issue() {
+  HeldBlocks held(8, 4);
+  held.add(0, one_warp(), true);
+  held.add(1, one_warp(), true);
+  return held;
+}
+
+Policy<ThreadBlocks> policy(PolicyChoice<ThreadBlocks> const& choice, std::uint32_t sms = 16) {
+  return choice.make({Clock{1'000'000'000}, sms});
+}
+
+}  // namespace
+
+TEST_CASE("held blocks: a block has room while it can issue and its registers are free") {
+  auto const sm = limits();
+  HeldBlocks held(4, 1);
+  CHECK(held.has_room(one_warp(300), sm));
+  CHECK_FALSE(held.has_room(one_warp(301), sm));
+  held.add(0, one_warp(), true);
+  CHECK(held.has_room(one_warp(200), sm));
+  CHECK_FALSE(held.has_room(one_warp(201), sm));
+  held.add(1, one_warp(), true);
+  CHECK_FALSE(held.has_room(one_warp(0), sm));  // a third warp
+  held.end(0);
+  CHECK(held.has_room(one_warp(200), sm));
+}
+
+TEST_CASE("held blocks: nobody comes without room, and with it the one that has waited for longest") {
+  auto const sm = limits();
+  auto held = with_two_that_issue();
+  held.add(2, one_warp(), false);
+  held.add(3, one_warp(), false);
+  CHECK(held.waiting() == 2);
+  CHECK_FALSE(held.next(sm, HeldBlocks::kNone, 1, kAll));
+  held.end(1);
+  CHECK(held.next(sm, HeldBlocks::kNone, 1, kAll) == 2);
+  CHECK(held.next(sm, HeldBlocks::kNone, 1, [](std::uint32_t b) { return b != 2; }) == 3);
+  held.come(2);
+  CHECK(held.waiting() == 1);
+  CHECK_FALSE(held.next(sm, HeldBlocks::kNone, 1, kAll));
+  held.is_there(2);
+  CHECK(held.issuing() == std::vector<std::uint32_t>{0, 2});
+}
+
+TEST_CASE("held blocks: one that has begun comes before a fresh one that has waited for longer") {
+  auto const sm = limits();
+  auto held = with_two_that_issue();
+  held.add(2, one_warp(), false);
+  held.give_way(0, false);
+  CHECK_FALSE(held.next(sm, HeldBlocks::kNone, 9, [](std::uint32_t b) { return b == 0; }));  // on its way
+  held.is_saved(0);
+  CHECK(held.waiting() == 2);
+  CHECK(held.next(sm, HeldBlocks::kNone, 9, kAll) == 0);
+}
+
+TEST_CASE("held blocks: no more give way than may have begun and wait") {
+  auto const sm = limits();
+  auto held = with_two_that_issue();
+  held.add(2, one_warp(), false);
+  held.add(3, one_warp(), false);
+  CHECK_FALSE(held.next(sm, 0, 0, kAll));
+  CHECK(held.next(sm, 0, 1, kAll) == 2);
+  held.give_way(0, false);
+  held.is_saved(0);
+  held.come(2);
+  held.is_there(2);
+  // Block 0 waits. Instead of block 1 it may come back, or with two, a fresh one too.
+  CHECK(held.next(sm, 1, 1, kAll) == 0);
+  CHECK_FALSE(held.next(sm, 1, 1, [](std::uint32_t b) { return b == 3; }));
+  CHECK(held.next(sm, 1, 2, [](std::uint32_t b) { return b == 3; }) == 3);
+}
+
+TEST_CASE("held blocks: a block is saved where the next one's registers have no room beside its own") {
+  auto const sm = limits();
+  auto held = with_two_that_issue();
+  held.add(2, one_warp(100), false);
+  held.add(3, one_warp(101), false);
+  CHECK_FALSE(held.must_be_saved_for(2, sm));
+  CHECK(held.must_be_saved_for(3, sm));
+  // 300 registers are taken: two issue, one is kept. What is saved frees its own.
+  held.give_way(0, false);
+  held.is_saved(0);
+  held.come(2);
+  held.is_there(2);
+  CHECK_FALSE(held.has_room(one_warp(1), sm));
+  held.give_way(1, true);
+  CHECK(held[1].saved == 1);
+  held.is_saved(1);
+  CHECK(held.has_room(one_warp(100), sm));
+  CHECK_FALSE(held.has_room(one_warp(101), sm));
+  // It takes them again when it comes.
+  held.come(1);
+  CHECK(held[1].place == HeldBlock::Place::restoring);
+  held.is_there(1);
+  CHECK(held[1].saved == 0);
+  CHECK_FALSE(held.has_room(one_warp(1), sm));
+}
+
+TEST_CASE("held blocks: each that is saved has an area of its own until it is there again") {
+  auto const sm = limits();
+  auto held = with_two_that_issue();
+  held.give_way(0, true);
+  held.is_saved(0);
+  held.add(2, one_warp(), true);
+  held.give_way(1, true);
+  held.is_saved(1);
+  CHECK(held[0].area != held[1].area);
+  auto const area = held[0].area;
+  held.come(0);
+  held.is_there(0);
+  held.give_way(2, true);
+  CHECK(held[2].area == area);
+  CHECK(held.next(sm, HeldBlocks::kNone, 4, kAll) == 1);
+}
+
+TEST_CASE("thread blocks: oversubscription begins with one extra block and adds one after each period") {
+  PolicyChoice<ThreadBlocks> const choice("thread_oversubscription");
+  auto p = policy(choice);
+  CHECK(p->period() == 100us);
+  CHECK(p->leaves_on() == ThreadBlocks::LeavesOn::faults);
+  CHECK(p->most_extra() == 4);
+  for (std::uint32_t const extra : {1U, 2U, 3U, 4U, 4U}) {
+    CHECK(p->extra() == extra);
+    CHECK(p->takes(extra - 1, false));
+    CHECK_FALSE(p->takes(extra, true));
+    p->period_ended({});
+  }
+}
+
+TEST_CASE("thread blocks: oversubscription takes one back when pages live over a fifth shorter") {
+  PolicyChoice<ThreadBlocks> const choice("thread_oversubscription");
+  auto p = policy(choice);
+  p->period_ended({10, 0, 10'000'000});  // the first lifetimes there are
+  CHECK(p->extra() == 2);
+  p->period_ended({2, 0, 2 * 800'000});  // a fifth is not more than a fifth
+  CHECK(p->extra() == 3);
+  p->period_ended({1, 0, 639'900});
+  CHECK(p->extra() == 2);
+  p->period_ended({});  // nothing to compare
+  CHECK(p->extra() == 3);
+  p->period_ended({1, 0, 400'000});
+  p->period_ended({1, 0, 300'000});
+  p->period_ended({1, 0, 200'000});
+  CHECK(p->extra() == 0);
+  CHECK_FALSE(p->takes(0, true));
+  p->period_ended({1, 0, 100'000});
+  CHECK(p->extra() == 0);
+}
+
+TEST_CASE("thread blocks: a virtual thread needs registers and shared memory, and no period") {
+  PolicyChoice<ThreadBlocks> const choice("virtual_thread");
+  auto p = policy(choice);
+  CHECK(p->leaves_on() == ThreadBlocks::LeavesOn::accesses);
+  CHECK(p->context().saved_in == ThreadBlocks::SavedIn::shared_memory);
+  CHECK(p->takes(31, true));
+  CHECK_FALSE(p->takes(0, false));
+  CHECK_FALSE(p->takes(32, true));
+  CHECK(p->period() == Duration::zero());
+}
+
+TEST_CASE("thread blocks: throttling halves the SMs at the first evictions, then follows each detection") {
+  PolicyChoice<ThreadBlocks> const choice("throttling");
+  auto p = policy(choice, 16);
+  p->period_ended({});
+  CHECK(p->running_sms() >= 16);
+  p->period_ended({1, 0, 1000});
+  CHECK(p->running_sms() == 8);
+  CHECK(p->period() == 400us);  // an execution
+  p->period_ended({5, 5, 5000});
+  CHECK(p->running_sms() == 8);
+  CHECK(p->period() == 100us);  // a detection
+  p->period_ended({5, 1, 5000});
+  CHECK(p->running_sms() == 7);
+  p->period_ended({});
+  p->period_ended({5, 0, 5000});  // evicted, but not missed
+  CHECK(p->running_sms() == 8);
+  auto alone = policy(choice, 1);
+  alone->period_ended({1, 1, 1});
+  alone->period_ended({1, 1, 1});
+  alone->period_ended({1, 1, 1});
+  CHECK(alone->running_sms() == 1);
+}
+
+TEST_CASE("thread blocks: what a policy has learnt is saved and loaded") {
+  for (auto const& name : test::names_of_known<ThreadBlocks>()) {
+    CAPTURE(name);
+    PolicyChoice<ThreadBlocks> const choice(name);
+    auto p = policy(choice);
+    auto q = policy(choice);
+    p->period_ended({4, 1, 4'000'000});
+    p->period_ended({4, 1, 1'000'000});
+    test::copy_state(p, q);
+    CHECK(test::hash_of(p) == test::hash_of(q));
+    CHECK(q->extra() == p->extra());
+    CHECK(q->running_sms() == p->running_sms());
+    p->period_ended({4, 1, 1'000'000});
+    q->period_ended({4, 1, 1'000'000});
+    CHECK(test::hash_of(p) == test::hash_of(q));
+  }
+}

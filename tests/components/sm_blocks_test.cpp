@@ -1,0 +1,203 @@
+// An SM whose thread blocks give way to others: exact times of contexts saved and restored.
+#include <doctest/doctest.h>
+
+#include "sm_bench.hpp"
+
+using namespace farfault;
+using namespace farfault::sm_bench;
+
+namespace {
+
+// One warp of 64 lanes issues at a time; a block's context is 80 bytes and 64 registers: 336 bytes, 6 lines.
+SmSpec one_at_a_time(std::string const& policy, std::uint32_t registers = 64) {
+  auto spec = unit_rates();
+  spec.sm.max_warps = 1;
+  spec.sm.registers = registers;
+  spec.sm.thread_blocks.choose(policy);
+  spec.contexts = physical(0, 0x4000'0000);
+  return spec;
+}
+
+struct BlocksBench : SmBench {
+  using Control = std::vector<Record<BlockControl>>;
+  BlocksBench(SmSpec const& spec, Workload const& workload, std::map<std::uint64_t, int> unmapped,
+              std::vector<Record<TranslateResponse>> replays, std::vector<Record<StartBlock>> script,
+              Control const& controls = {})
+      : SmBench(spec, workload, std::move(script), always(50ns), always(20ns)) {
+    faults = std::move(unmapped);
+    feed(sm.translation, std::move(replays));
+    if (spec.sm.thread_blocks.name() != "virtual_thread") feed(sm.control, controls);
+  }
+  // When lines of contexts came to the cache, that were written or read.
+  Times contexts(Access access) const {
+    Times times;
+    for (auto const& r : cache->records())
+      if (r.message.requester.kind == RequestKind::context && r.message.access == access)
+        times.push_back(picoseconds(r.at) / 1000);
+    return times;
+  }
+  Times accesses() const {
+    Times times;
+    for (auto const& r : cache->records())
+      if (r.message.requester.kind == RequestKind::data) times.push_back(picoseconds(r.at) / 1000);
+    return times;
+  }
+};
+
+// Each block loads from a page of its own: block n from page 2 + n.
+Workload const& page_by_block() {
+  static auto const workload = hand_workload({shape()}, [](std::uint64_t block, std::uint32_t) {
+    return Program{load(0x2000 + (block << 12)), compute(1, true)};
+  });
+  return workload;
+}
+std::vector<Record<StartBlock>> two_blocks() {
+  return {{Time{100ns}, {0, 0, 0}}, {Time{101ns}, {1, 0, 0}}};
+}
+
+}  // namespace
+
+TEST_CASE(
+    "SM: a block that waits for faults alone is saved line by line, the next comes, and it is restored") {
+  BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {{2, 1}},
+                {{Time{500ns}, replay(2)}}, two_blocks());
+  CHECK(b.run() == RunState::drained);
+  // The fault is known at 124; a line leaves in each cycle. The last is acknowledged at 181.
+  CHECK(b.contexts(Access::write) == Times{125, 126, 127, 128, 129, 130});
+  // Block 1 issues at 182, and has ended before block 0 can go on.
+  CHECK(b.tlb->nanoseconds() == Times{103, 184, 502});
+  CHECK(b.contexts(Access::read) == Times{501, 502, 503, 504, 505, 506});
+  CHECK(b.accesses() == Times{207, 525});
+  auto const& s = b.sm.state();
+  CHECK(s.blocks_given_way == 1);
+  CHECK(s.blocks_saved == 1);
+  CHECK(s.context_bytes == 2 * 336);
+  CHECK(s.held.waiting() == 0);
+  CHECK(b.done->count() == 2);
+  CHECK(b.done->records()[0].message.block == 1);
+}
+
+TEST_CASE("SM: contexts lie in an area of the SM, and their lines say what they are") {
+  BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {{2, 1}},
+                {{Time{500ns}, replay(2)}}, two_blocks());
+  b.run();
+  std::vector<PhysAddr> lines;
+  for (auto const& r : b.cache->records())
+    if (r.message.requester.kind == RequestKind::context) {
+      CHECK(r.message.bytes == 64);
+      lines.push_back(r.message.address);
+    }
+  auto const first = physical(0, 0x4000'0000);
+  REQUIRE(lines.size() == 12);
+  for (std::size_t i = 0; i < 12; ++i) CHECK(lines[i] == first + 64 * (i % 6));
+}
+
+TEST_CASE("SM: a block that waits for memory keeps its slot where faults alone let it give way") {
+  BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {}, {}, two_blocks());
+  b.run();
+  CHECK(b.sm.state().blocks_given_way == 0);
+  // Translated at 124, the data are there at 177; one instruction, and block 1 issues at 179.
+  CHECK(b.accesses()[0] == 126);
+  CHECK(b.done->count() == 2);
+  CHECK(b.done->records()[0].message.block == 0);
+}
+
+TEST_CASE("SM: contexts saved in shared memory take the time of their bytes, and no request") {
+  auto spec = one_at_a_time("thread_oversubscription");
+  ParamTable table;
+  spec.sm.thread_blocks.describe(table, "thread_blocks", "of a test", "assumed");
+  table.find("thread_oversubscription.saved_in")->set("shared_memory");
+  BlocksBench b(spec, page_by_block(), {{2, 1}}, {{Time{500ns}, replay(2)}}, two_blocks());
+  b.run();
+  CHECK(b.contexts(Access::write).empty());
+  // 336 bytes at 128 in a cycle: three, from 124 to 127. Block 1 issues at 128.
+  CHECK(b.tlb->nanoseconds() == Times{103, 130, 502});
+  CHECK(b.sm.state().blocks_saved == 1);
+}
+
+TEST_CASE("SM: with registers for both blocks only the state of warps moves") {
+  BlocksBench b(one_at_a_time("thread_oversubscription", 128), page_by_block(), {{2, 1}},
+                {{Time{500ns}, replay(2)}}, two_blocks());
+  b.run();
+  CHECK(b.contexts(Access::write).empty());
+  // 80 bytes: one cycle.
+  CHECK(b.tlb->nanoseconds() == Times{103, 128, 502});
+  CHECK(b.sm.state().blocks_given_way == 1);
+  CHECK(b.sm.state().blocks_saved == 0);
+  CHECK(b.sm.state().context_bytes == 2 * 80);
+}
+
+TEST_CASE("SM: a virtual thread gives way as soon as all of its warps wait for accesses") {
+  BlocksBench b(one_at_a_time("virtual_thread", 128), page_by_block(), {}, {}, two_blocks());
+  b.run();
+  // Block 0 issues at 101 and waits. A cycle later its slot is free; block 1 issues at 103.
+  CHECK(b.tlb->nanoseconds() == Times{103, 105});
+  CHECK(b.sm.state().blocks_given_way >= 1);
+  CHECK(b.done->count() == 2);
+}
+
+TEST_CASE("SM: no block gives way while none may have begun and wait") {
+  BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {{2, 1}},
+                {{Time{500ns}, replay(2)}}, two_blocks(), {{Time{110ns}, {0, 0}}});
+  b.run();
+  CHECK(b.sm.state().blocks_given_way == 0);
+  CHECK(b.done->records()[0].message.block == 0);
+  CHECK(b.done->count() == 2);
+  BlocksBench later(one_at_a_time("thread_oversubscription"), page_by_block(), {{2, 1}},
+                    {{Time{500ns}, replay(2)}}, two_blocks(), {{Time{110ns}, {0, 0}}, {Time{200ns}, {1, 0}}});
+  later.run();
+  CHECK(later.contexts(Access::write)[0] == 201);
+}
+
+TEST_CASE("SM: a block that can go on comes back in place of one that has stalled meanwhile") {
+  // Both fault; page 2 is there first. Block 1 has to be saved for block 0.
+  BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {{2, 1}, {3, 1}},
+                {{Time{500ns}, replay(2)}, {Time{900ns}, replay(3)}}, two_blocks());
+  CHECK(b.run() == RunState::drained);
+  CHECK(b.sm.state().blocks_given_way == 2);
+  CHECK(b.contexts(Access::write).size() == 12);
+  CHECK(b.contexts(Access::write)[6] == 501);
+  // Saved at 557; block 0 is restored from then on, at 558.
+  CHECK(b.contexts(Access::read)[0] == 558);
+  CHECK(b.done->records()[0].message.block == 0);
+  CHECK(b.done->count() == 2);
+}
+
+TEST_CASE(
+    "SM: a block with warps at a barrier gives way with the others, and the barrier opens when it is back") {
+  auto const w = hand_workload({shape(128)}, [](std::uint64_t block, std::uint32_t warp) {
+    Program p;
+    if (warp == 0) p = {load(0x2000 + (block << 12)), compute(1, true)};
+    p.push_back(barrier());
+    p.push_back(compute(1));
+    return p;
+  });
+  auto spec = one_at_a_time("thread_oversubscription", 128);
+  spec.sm.max_warps = 2;
+  BlocksBench b(spec, w, {{2, 1}}, {{Time{800ns}, replay(2)}}, two_blocks());
+  CHECK(b.run() == RunState::drained);
+  CHECK(b.sm.state().blocks_given_way == 1);
+  CHECK(b.contexts(Access::write).size() == 11);  // 672 bytes
+  CHECK(b.done->count() == 2);
+  CHECK(b.done->records()[0].message.block == 1);
+}
+
+TEST_CASE("SM: one that is turned off issues nothing until it is turned on again") {
+  auto spec = unit_rates();
+  spec.sm.thread_blocks.choose("throttling");
+  BlocksBench b(spec, page_by_block(), {}, {}, {{Time{100ns}, {0, 0, 0}}},
+                {{Time{50ns}, {0, 1}}, {Time{400ns}, {0, 0}}});
+  CHECK(b.run() == RunState::drained);
+  CHECK(b.tlb->nanoseconds() == Times{403});
+  CHECK(b.done->count() == 1);
+}
+
+TEST_CASE("SM: accesses go before the lines of a context when credits are few") {
+  auto spec = one_at_a_time("thread_oversubscription");
+  spec.l1_cache.slice_credits = 2;
+  BlocksBench b(spec, page_by_block(), {{2, 1}}, {{Time{500ns}, replay(2)}}, two_blocks());
+  CHECK(b.run() == RunState::drained);
+  // Two lines at a time, each pair as its credits come back, 52 ns later.
+  CHECK(b.contexts(Access::write) == Times{125, 126, 177, 178, 229, 230});
+  CHECK(b.done->count() == 2);
+}
