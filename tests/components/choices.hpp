@@ -21,6 +21,14 @@ std::vector<std::string> names_of_known() {
   return names;
 }
 
+// A parameter of an implementation, such as "random.seed".
+template <class I>
+void set_parameter(PolicyChoice<I>& choice, std::string const& name, std::string const& value) {
+  ParamTable table;
+  choice.describe(table, "policy", "of a test", "assumed");
+  table.find(name)->set(value);
+}
+
 // What is saved of `from` is loaded into `to`.
 template <class T>
 void copy_state(T& from, T& to) {

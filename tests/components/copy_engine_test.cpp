@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "memory_mock.hpp"
 
@@ -335,4 +336,17 @@ TEST_CASE("copy engine: what is not said follows from the links, the slices and 
   p.slice_credits = 3;
   CHECK(p.window_of(320) == 7);
   CHECK(p.slice_credits_of(7, 8, 4, 4) == 3);
+}
+
+TEST_CASE("copy engine: what copies with a CPU take longer is added to each once, in both directions") {
+  auto spec = small();
+  spec.cpu_latency = 40ns;
+  auto const cpu = physical(kFirstCpu, 0x7000);
+  for (auto const& [from, to, more] :
+       {std::tuple{cpu, kTo, 40}, std::tuple{kTo, cpu, 40}, std::tuple{kFrom, kTo, 0}}) {
+    CopyBench without(small(), {{Time{50ns}, {from, to, 256, 9}}});
+    CopyBench with(spec, {{Time{50ns}, {from, to, 256, 9}}});
+    CHECK(with.copied->nanoseconds()[0] == without.copied->nanoseconds()[0] + more);
+    CHECK(with.remote->nanoseconds() == without.remote->nanoseconds());
+  }
 }

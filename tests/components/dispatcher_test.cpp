@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "choices.hpp"
 #include "hand_kernel.hpp"
 #include "mock.hpp"
 
@@ -376,6 +377,7 @@ struct ExtraBench : Bench {
     SmParams sm;
     sm.max_blocks = 1;
     sm.thread_blocks.choose(policy);
+    test::set_parameter(sm.thread_blocks, "thread_oversubscription.blocks", "4");
     auto spec = spec_of(workload, sm, sms);
     spec.counts_evictions = true;
     return spec;

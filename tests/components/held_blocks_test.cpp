@@ -31,6 +31,13 @@ HeldBlocks with_two_that_issue() {
   return held;
 }
 
+// With up to four extra blocks.
+PolicyChoice<ThreadBlocks> oversubscription() {
+  PolicyChoice<ThreadBlocks> choice("thread_oversubscription");
+  test::set_parameter(choice, "thread_oversubscription.blocks", "4");
+  return choice;
+}
+
 Policy<ThreadBlocks> policy(PolicyChoice<ThreadBlocks> const& choice, std::uint32_t sms = 16) {
   return choice.make({Clock{1'000'000'000}, sms});
 }
@@ -140,7 +147,7 @@ TEST_CASE("held blocks: each that is saved has an area of its own until it is th
 }
 
 TEST_CASE("thread blocks: oversubscription begins with one extra block and adds one after each period") {
-  PolicyChoice<ThreadBlocks> const choice("thread_oversubscription");
+  auto const choice = oversubscription();
   auto p = policy(choice);
   CHECK(p->period() == 100us);
   CHECK(p->leaves_on() == ThreadBlocks::LeavesOn::faults);
@@ -154,7 +161,7 @@ TEST_CASE("thread blocks: oversubscription begins with one extra block and adds 
 }
 
 TEST_CASE("thread blocks: oversubscription takes one back when pages live over a fifth shorter") {
-  PolicyChoice<ThreadBlocks> const choice("thread_oversubscription");
+  auto const choice = oversubscription();
   auto p = policy(choice);
   p->period_ended({10, 0, 10'000'000});  // the first lifetimes there are
   CHECK(p->extra() == 2);

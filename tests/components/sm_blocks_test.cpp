@@ -1,6 +1,7 @@
 // An SM whose thread blocks give way to others: exact times of contexts saved and restored.
 #include <doctest/doctest.h>
 
+#include "choices.hpp"
 #include "sm_bench.hpp"
 
 using namespace farfault;
@@ -104,9 +105,7 @@ TEST_CASE("SM: a block that waits for memory keeps its slot where faults alone l
 
 TEST_CASE("SM: contexts saved in shared memory take the time of their bytes, and no request") {
   auto spec = one_at_a_time("thread_oversubscription");
-  ParamTable table;
-  spec.sm.thread_blocks.describe(table, "thread_blocks", "of a test", "assumed");
-  table.find("thread_oversubscription.saved_in")->set("shared_memory");
+  test::set_parameter(spec.sm.thread_blocks, "thread_oversubscription.saved_in", "shared_memory");
   BlocksBench b(spec, page_by_block(), {{2, 1}}, {{Time{500ns}, replay(2)}}, two_blocks());
   b.run();
   CHECK(b.contexts(Access::write).empty());

@@ -218,3 +218,37 @@ TEST_CASE("copies: a train is as long as window and credits of its slices allow"
   // Slices of a GPU that serve few lines for others limit trains to GPUs, not those to CPUs.
   CHECK(spec("fabric.memory_credits = 8\n").cpu_train == 2);
 }
+
+TEST_CASE(
+    "copies: compressed lines take less of the links to a CPU, by their ratio, and the rest as before") {
+  auto const compressed = [](std::string const& ratio) {
+    return kOneGpu + "fabric.copies = \"compressed\"\nfabric.compressed.ratio = " + ratio + "\n";
+  };
+  CopyOrder const in{kCpu, kGpu, 64, 0}, out{kGpu, kCpu, 64, 0};
+  Bandwidth const link{16'000'000'000};
+  for (auto const& order : {in, out}) {
+    auto const raw = done_at(kOneGpu, order);
+    CHECK(done_at(compressed("1.0"), order) == raw);
+    // A header of 24 bytes, and 32 of 64 bytes of data, over two links.
+    CHECK(raw - done_at(compressed("2.0"), order) == 2 * (link.time_for(88) - link.time_for(56)));
+    // 64 bytes at 3 to 1 are 22.
+    CHECK(raw - done_at(compressed("3.0"), order) == 2 * (link.time_for(88) - link.time_for(46)));
+  }
+}
+
+TEST_CASE("copies: compressed lines fill the link in each direction, and more of them") {
+  auto const half = kOneGpu + "fabric.copies = \"compressed\"\nfabric.compressed.ratio = 2.0\n";
+  for (bool const in : {true, false}) {
+    Stream const raw(kOneGpu, in, !in);
+    Stream const compressed(half, in, !in);
+    CHECK((in ? compressed.down : compressed.up) > 0.99);
+    CHECK(static_cast<double>(compressed.lines) / static_cast<double>(raw.lines) ==
+          doctest::Approx(88.0 / 56).epsilon(0.01));
+  }
+}
+
+TEST_CASE("copies: what GPUs copy from each other is not compressed") {
+  auto const two = std::string("include = [\"paper-gmmu-bypass\"]\nmachine.topology = \"two-gpu\"\n");
+  CopyOrder const order{physical(1, 0), kGpu, 64, 0};
+  CHECK(done_at(two + "fabric.copies = \"compressed\"\n", order) == done_at(two, order));
+}

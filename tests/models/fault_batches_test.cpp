@@ -11,10 +11,12 @@ using test::ModelRun;
 
 namespace {
 
-std::string model(std::string const& more) {
+std::string model(std::string const& more, std::string const& share = "0.5") {
   return "machine.topology = \"generic\"\nmachine.generic.gpus = 1\n"
          "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\nmemory.fault_path = \"gpu\"\n"
-         "memory.gpu_share = 0.5\ngpu.sms = 4\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n"
+         "memory.gpu_share = " +
+         share +
+         "\ngpu.sms = 4\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n"
          "driver.migrations = 64\ndriver.batch.eviction_unit = \"16KiB\"\n"
          "workload.name = \"transpose\"\nworkload.transpose.width = 256\nworkload.transpose.height = 128\n" +
          more;
@@ -70,4 +72,64 @@ TEST_CASE("batches: every policy runs to the end, with no more pages on the GPU 
           driver.state().stats[0].evicted_pages + driver.spec().frames_per_gpu);
     CHECK(driver.state().free_moves.size() == 64);
   }
+}
+
+TEST_CASE("batches: compressed contents leave room for more pages, and every access waits for them") {
+  auto const page = std::string("driver.batch.replay = \"page\"\n");
+  ModelRun plain(model(page));
+  ModelRun compressed(model(page + "gpu.memory_contents = \"compressed\"\ngpu.compressed.ratio = 1.5\n"
+                                   "gpu.compressed.latency = \"7ns\"\n"));
+  auto const frames = driver_of(plain.system()).spec().frames_per_gpu;
+  CHECK(driver_of(compressed.system()).spec().frames_per_gpu == frames * 3 / 2);
+  auto const latency_of = [](System& system) {
+    for (ComponentId id = 0; id < system.component_count(); ++id)
+      if (auto const* d = dynamic_cast<DramChannel const*>(&system.component(id)))
+        if (d->path().starts_with("gpu0")) return d->spec().params.controller_latency;
+    throw std::logic_error("no channel");
+  };
+  CHECK(latency_of(compressed.system()) - latency_of(plain.system()) == 7ns);
+  plain.engine().run_until(Time::max());
+  compressed.engine().run_until(Time::max());
+  CHECK(driver_of(compressed.system()).state().stats[0].evicted_pages <
+        driver_of(plain.system()).state().stats[0].evicted_pages);
+}
+
+TEST_CASE("batches: with all memory there, the schedules of eviction take the same time") {
+  std::vector<Time> ends;
+  for (std::string const schedule : {"serialized", "unobtrusive", "ideal"}) {
+    ModelRun run(model(
+        "driver.batch.replay = \"page\"\ndriver.batch.eviction_schedule = \"" + schedule + "\"\n", "1.0"));
+    Time t{1us};
+    while (run.engine().run_until(t) == RunState::reached) t += 1us;
+    ends.push_back(t);
+    CHECK(driver_of(run.system()).state().stats[0].evicted_pages == 0);
+  }
+  CHECK(ends[0] == ends[1]);
+  CHECK(ends[0] == ends[2]);
+}
+
+TEST_CASE("batches: thread blocks beyond those that issue run to their end, saved or not, with one result") {
+  for (std::string const policy : {"virtual_thread", "thread_oversubscription", "throttling"})
+    for (std::string const registers : {"8192", "65536"}) {
+      CAPTURE(policy);
+      CAPTURE(registers);
+      ModelRun run(model("driver.batch.replay = \"page\"\ngpu.sm.thread_blocks = \"" + policy +
+                         "\"\ngpu.sm.max_blocks = 1\ngpu.sm.registers = " + registers +
+                         "\ngpu.sm.thread_oversubscription.period = 2000\n"
+                         "gpu.sm.throttling.detection = 2000\ngpu.sm.throttling.execution = 4000\n"));
+      CHECK(run.engine().run_until(Time::max()) == RunState::drained);
+      CHECK(transactions_of(run.system()) == 4096);
+      std::uint64_t gave_way = 0, saved = 0, waiting = 0;
+      for (ComponentId id = 0; id < run.system().component_count(); ++id)
+        if (auto const* sm = dynamic_cast<Sm const*>(&run.system().component(id))) {
+          gave_way += sm->state().blocks_given_way;
+          saved += sm->state().blocks_saved;
+          waiting += sm->state().held.waiting();
+          CHECK(sm->waiting_for().empty());
+        }
+      CHECK(waiting == 0);
+      CHECK((gave_way != 0) ==
+            (policy != "throttling" && (policy != "virtual_thread" || registers != "8192")));
+      CHECK((saved != 0) == (policy == "thread_oversubscription" && registers == "8192"));
+    }
 }

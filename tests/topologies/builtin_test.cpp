@@ -10,7 +10,8 @@ using namespace farfault::topologies;
 
 TEST_CASE("the built-in machines are these") {
   CHECK(builtin_machines() == std::vector<std::string>{"dgx-a100", "dgx-h100", "dgx1", "dgx2", "mi300x-8",
-                                                       "paper-gmmu-bypass", "single-gpu", "two-gpu"});
+                                                       "paper-batch-aware", "paper-gmmu-bypass", "single-gpu",
+                                                       "two-gpu"});
 }
 
 TEST_CASE("dgx1: 8 V100 with six NVLinks each, 24 in 16 pairs, 4 switches, 2 CPUs, 4 NICs") {
@@ -88,7 +89,7 @@ TEST_CASE("an unknown name is answered with the nearest one") {
   CHECK_THROWS_WITH_AS(
       load_machine("dgx-1"),
       "dgx-1: neither a file nor a built-in machine (dgx-a100, dgx-h100, dgx1, dgx2, mi300x-8, "
-      "paper-gmmu-bypass, single-gpu, two-gpu); did you mean 'dgx1'?",
+      "paper-batch-aware, paper-gmmu-bypass, single-gpu, two-gpu); did you mean 'dgx1'?",
       UserError);
 }
 

@@ -205,7 +205,7 @@ std::uint64_t Assembly::lines_of_links(Gpu const& gpu) const {
   for (auto const l : links_of_[gpu.node]) {
     auto const& link = machine_.links[l];
     auto const time = 2 * longest[l] + config_.fabric.service_time;
-    lines += lines_in(std::max(link.forward, link.backward), time, config_.gpu.line_bytes);
+    lines += lines_in(std::max(link.forward, link.backward), time, config_.copied_line());
   }
   return lines;
 }
@@ -214,11 +214,14 @@ PortSpec Assembly::port_spec(std::uint32_t node, DeviceId device, std::uint32_t 
   PortSpec port;
   port.device = device;
   port.nodes = &device_nodes_;
-  port.inbound = config_.fabric.inbound_of(bandwidth_of_links(node), config_.gpu.line_bytes);
+  port.inbound = config_.fabric.inbound_of(bandwidth_of_links(node), config_.copied_line());
   port.slices = slices;
   port.memory_credits = config_.fabric.memory_credits_of(port.inbound, slices);
   port.translation_bytes = config_.fabric.translation_bytes;
   port.fault_bytes = config_.fabric.fault_bytes;
+  auto const copies = config_.fabric.copies.make({});
+  for (std::uint32_t bytes = 0; bytes <= config_.gpu.line_bytes; ++bytes)
+    port.copy_payload.push_back(static_cast<std::uint8_t>(copies->payload(bytes)));
   return port;
 }
 
@@ -328,6 +331,7 @@ void Assembly::build_gpus() {
     copies.memory = memory;
     copies.slices = config_.l2_cache.slices;
     copies.queue = config_.driver.migrations;
+    copies.cpu_latency = config_.fabric.copies.make({})->latency();
     copies.window = config_.copy_engine.window_of(lines_of_links(gpu));
     copies.slice_credits = config_.copy_engine.slice_credits_of(
         copies.window, copies.slices,
@@ -390,9 +394,10 @@ void Assembly::build_gpus() {
     slice.queue = slice_clients.requests();
     if (config_.writes_back_at_kernel_end()) slice.flushes = applications_.streams() + gmmu.moves;
     slice.page_bits = page_bits_;
+    auto dram = config_.dram;
+    dram.controller_latency += config_.gpu.memory_contents.make({})->latency();
     gpu.memory = build_memory(
-        gpu.node, name,
-        {"l2_slice", slice, config_.memory_cache, {config_.dram, "dram", "gpu.dram", {}}, layout});
+        gpu.node, name, {"l2_slice", slice, config_.memory_cache, {dram, "dram", "gpu.dram", {}}, layout});
     for (std::uint32_t i = 0; i < sms_; ++i) {
       // The SMs of a scalar cache, a cycle away from it, stay together.
       auto const of_cache = i % config_.scalar_cache.sms;

@@ -19,6 +19,10 @@ void GpuParams::describe(ParamTable& t) {
           "cycles between SMs, L2 slices, GMMU and RDMA engine, each way", "assumed");
   t.count("translation_latency", translation_latency, {1, 10000},
           "cycles between SMs and L2 TLB, and L2 TLB and GMMU, each way", "assumed");
+  memory_contents.describe(t, "memory_contents",
+                           "in which form the memory holds pages that come and leave in batches, where "
+                           "memory.gpu_share bounds them",
+                           "none: plain; ETC (ASPLOS 2019): compressed");
 }
 
 void CpuParams::describe(ParamTable& t) {
@@ -383,6 +387,8 @@ void MachineConfig::check(Config& config) const {
   rules.policy("memory", "frame_allocation", memory.frame_allocation,
                {InitialMemory::data_bytes(dram.capacity.bytes) >> memory.page_bits()});
   rules.policy("host", "block_order", host.block_order, {});
+  rules.policy("gpu", "memory_contents", gpu.memory_contents, {});
+  rules.policy("fabric", "copies", fabric.copies, {});
   rules.policy("gpu.sm", "warp_order", sm.warp_order, {});
   rules.policy("gpu.sm", "thread_blocks", sm.thread_blocks, {});
   rules.need(!l2_cache.hardware_coherent() || l2_cache.partition_latency != 0,

@@ -14,7 +14,7 @@ MOVING = ["first_touch", "interleave"]        # placements from which pages also
 # Tables that describe other machines, the workload, or the run itself.
 OTHER = ("application.", "workload.", "run.", "limits.", "machine.", "links.", "routing.", "memory.placement")
 ABSENT = ("driver.batch.", "gpu.memory_cache.", "gpu.l2_cache.partition_latency", "gpu.sm.thread_oversubscription.",
-          "gpu.sm.throttling.", "gpu.sm.virtual_thread.", "nic.")  # mechanisms that the preset does not have
+          "gpu.sm.throttling.", "gpu.sm.virtual_thread.", "fabric.compressed.", "gpu.compressed.", "nic.")  # mechanisms that the preset does not have
 IDLE = {"cpu.dram.capacity": "never full", "driver.allocation_latency": "programs allocate nothing"} | dict.fromkeys(
     ("fabric.buffer", "fabric.inbound", "fabric.memory_credits", "gpu.l1_cache.remote_credits"),
     "0: follows other parameters; among the variations above")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[2]
-sys.path.insert(0, str(FOLDER.parent))  # provenance
+sys.path.append(str(FOLDER.parent))  # provenance, runner
+PRESET = "paper-gmmu-bypass"
 MIB = 1 << 20
 FULL = 64 * MIB
 
@@ -101,6 +102,9 @@ class Run:
     settings: dict = field(default_factory=dict)  # key -> TOML text, on top of the files
     source: "Run" = None  # with placement recorded: the run whose first touches say where each page is
 
+    def title(self):
+        return f"{self.placement}, {WORKLOADS[self.workload]}, {self.design}"
+
     def files(self):
         return [FOLDER / "workloads" / f"{self.workload}.toml", FOLDER / "designs" / f"{self.design}.toml"]
 
@@ -116,7 +120,7 @@ class Run:
     def configuration(self):
         """Text of the TOML file of this run; what it sets wins over what it includes."""
         paths = ", ".join(json.dumps(os.path.relpath(p, self.output.parent)) for p in self.files())
-        lines = [f"# {WORKLOADS[self.workload]}, {self.design}, {self.placement}", f"include = [{paths}]"]
+        lines = [f"# {self.title()}", f"include = [{paths}]"]
         tables = {}
         for key, value in self.all_settings().items():
             table, _, name = key.rpartition(".")

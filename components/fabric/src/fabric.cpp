@@ -138,9 +138,15 @@ std::string FabricPort::waiting_for() const {
   return text;
 }
 
-std::uint16_t FabricPort::payload_of(PacketKind kind, std::uint32_t bytes) const {
-  if (kind == PacketKind::write_request || kind == PacketKind::read_response)
-    return static_cast<std::uint16_t>(bytes);
+std::uint16_t FabricPort::payload_of(Packet const& p) const {
+  auto const kind = p.kind;
+  if (kind == PacketKind::write_request || kind == PacketKind::read_response) {
+    auto const device = device_of(p.address);
+    bool const with_cpu = device >= kFirstCpu && device < kFirstNic;
+    return p.requester.kind == RequestKind::copy && with_cpu && !spec().copy_payload.empty()
+               ? spec().copy_payload[p.bytes]
+               : p.bytes;
+  }
   if (kind == PacketKind::translate_response || kind == PacketKind::invalidate_request ||
       kind == PacketKind::flush_request || kind == PacketKind::map_request)
     return static_cast<std::uint16_t>(spec().translation_bytes);
@@ -151,7 +157,7 @@ std::uint16_t FabricPort::payload_of(PacketKind kind, std::uint32_t bytes) const
 void FabricPort::post(Packet p, Cx& cx) const {
   bool const ordered = p.kind >= PacketKind::translate_request;
   p.source = spec().fabric.node;
-  p.payload = payload_of(p.kind, p.bytes);
+  p.payload = payload_of(p);
   p.flow = ordered ? RouteTable::route_hash(p.address, 0, 0)
                    : cx.state().next_flow[2 * std::size_t{p.destination} + (p.payload != 0)]++;
   enqueue(p, ordered ? kTranslations : kData, cx);

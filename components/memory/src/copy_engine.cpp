@@ -150,7 +150,10 @@ void CopyEngine::end_lines(std::uint32_t lane, std::uint32_t number, Train train
   run.done = std::max(run.done, cx.now() + train.length());
   if (run.written != lines(run.order)) return;
   ++s.orders;
-  cx.send(copied, CopyDone{run.order.tag}, run.done - cx.now());
+  auto const other = device_of(lane == 0 ? run.order.from : run.order.to);
+  bool const with_cpu = other >= kFirstCpu && other < kFirstNic;
+  cx.send(copied, CopyDone{run.order.tag},
+          run.done - cx.now() + (with_cpu ? spec().cpu_latency : Duration::zero()));
   l.free_runs.push_back(number);
 }
 

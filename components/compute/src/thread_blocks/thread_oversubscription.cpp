@@ -14,7 +14,7 @@ class ThreadOversubscription final : public ThreadBlocks {
  public:
   struct Params {
     LeavesOn trigger = LeavesOn::faults;
-    std::uint32_t blocks = 4;
+    std::uint32_t blocks = 2;
     std::uint32_t period = 100'000;
     std::uint32_t threshold = 20;
     SavedIn saved_in = SavedIn::memory;

@@ -28,6 +28,7 @@
 #include "farfault/memory/dram_channel.hpp"
 #include "farfault/memory/l2_slice.hpp"
 #include "farfault/memory/memory_cache.hpp"
+#include "farfault/memory/memory_contents.hpp"
 #include "farfault/memory/memory_layout.hpp"
 #include "farfault/paging/application_memory.hpp"
 #include "farfault/paging/memory_scope.hpp"
@@ -52,6 +53,7 @@ struct GpuParams {
   std::uint32_t line_bytes = 64;
   std::uint32_t crossbar_latency = 8;
   std::uint32_t translation_latency = 4;
+  PolicyChoice<MemoryContents> memory_contents{"plain"};
   void describe(ParamTable& t);
 };
 
@@ -156,6 +158,8 @@ struct MachineConfig {
   }
   // Whether the driver serves faults in batches, where there are some.
   bool in_batches() const { return memory.replays_faults() && batch.in_batches(); }
+  // Of a line that is copied between a GPU and a CPU.
+  std::uint32_t copied_line() const { return fabric.copies.make({})->payload(gpu.line_bytes); }
   // Whether gpu.sm.thread_blocks changes anything from period to period.
   bool looks_at_periods() const { return sm.thread_blocks.make({})->period() != Duration::zero(); }
   // Whether the slices of a GPU have something to do at the end of a kernel.

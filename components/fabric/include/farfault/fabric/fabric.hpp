@@ -24,6 +24,7 @@
 
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
+#include "farfault/fabric/copy_data.hpp"
 #include "farfault/fabric/egress.hpp"
 #include "farfault/fabric/route_table.hpp"
 #include "farfault/parts/address_map.hpp"
@@ -45,6 +46,7 @@ struct FabricParams {
   Duration service_time = 1us;
   std::uint32_t inbound = 0;
   std::uint32_t memory_credits = 0;
+  PolicyChoice<CopyData> copies{"raw"};
   void describe(ParamTable& t) {
     t.count("header_bytes", header_bytes, {1, 1024},
             "bytes on the wire of a packet without data, on all links but NVLink",
@@ -80,6 +82,7 @@ struct FabricParams {
             "assumed; MGPUSim 4.2, RDMA builder: 256 for links of 16 GB/s, where this gives 250");
     t.count("memory_credits", memory_credits, {0, 1 << 20},
             "of these, at one L2 slice; 0: twice its even share", "assumed");
+    copies.describe(t, "copies", "how the data of copies between a GPU and a CPU travel", "PCIe: raw");
   }
 
   PacketFormat format(bool nvlink) const {
@@ -183,9 +186,11 @@ struct PortSpec {
   std::uint32_t memory_credits = 1;     // of these, at one slice
   std::uint32_t translation_bytes = 8;  // payload of a translation response or an invalidation request
   std::uint32_t fault_bytes = 32;       // payload of a page fault
-  bool page_faults = false;             // whether GPUs send some to the driver,
-  bool fault_batches = false;           // which orders them in batches
-  std::uint16_t iommu = 0;              // of a CPU: the number of its IOMMU among those of the driver
+  // Of copies between a GPU and a CPU, by the bytes of a line that they have.
+  std::vector<std::uint8_t> copy_payload;
+  bool page_faults = false;    // whether GPUs send some to the driver,
+  bool fault_batches = false;  // which orders them in batches
+  std::uint16_t iommu = 0;     // of a CPU: the number of its IOMMU among those of the driver
 };
 
 struct Outbound {
@@ -288,7 +293,7 @@ class FabricPort : public Component<PortSpec, PortState> {
   void on_memory(MemResponse const& m, Cx& cx) const;
 
  protected:
-  std::uint16_t payload_of(PacketKind kind, std::uint32_t bytes) const;
+  std::uint16_t payload_of(Packet const& p) const;
   void post(Packet p, Cx& cx) const;
   // Handles a response, a translation or an invalidation; the caller returns the packet's credit.
   virtual void receive(Packet const& m, Cx& cx) const = 0;

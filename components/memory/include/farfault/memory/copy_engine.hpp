@@ -67,6 +67,7 @@ struct CopyEngineSpec {
   std::uint32_t cpu_train = 1;
   std::uint32_t remote_train = 1;
   std::uint32_t train_block = 64;  // bytes: a power of two; no train leaves a block of this size
+  Duration cpu_latency{};          // what a copy from or to a CPU takes longer
 };
 
 struct CopyRun {

@@ -1,4 +1,6 @@
-"""Runs that are not done twice, and their results: only what this program made of just this configuration counts."""
+"""Runs that are not done twice, and their results: only what this program made of just this configuration counts.
+
+A study's folder has study.py, with its PRESET, Run and StudyError, and measure.py; its `run` puts that folder before this one."""
 import concurrent.futures
 import json
 import os
@@ -14,7 +16,7 @@ import h5py
 
 import provenance
 from measure import measure
-from study import ROOT, WORKLOADS, Run, StudyError, flat
+from study import PRESET, ROOT, Run, StudyError, flat
 
 EVERY = 15  # seconds between two lines of progress
 
@@ -31,7 +33,7 @@ class Program(provenance.Program):
     def parameters(self):
         """All parameters; `default` is what the preset sets, where it sets one."""
         out = subprocess.run([self.path, "params", "--json"], capture_output=True, text=True, check=True).stdout
-        preset = flat(tomllib.loads((ROOT / "topologies/presets/paper-gmmu-bypass.toml").read_text()))
+        preset = flat(tomllib.loads((ROOT / f"topologies/presets/{PRESET}.toml").read_text()))
         parameters = json.loads(out)["parameters"]
         for p in parameters:
             if p["key"] in preset:
@@ -189,6 +191,6 @@ class Runner:
             if now - self.told < EVERY and self.finished < self.total:
                 return
             self.told, taken = now, now - self.began
-            name = f"{run.placement}, {WORKLOADS[run.workload]}, {run.design}: {seconds:.1f} s"
+            name = f"{run.title()}: {seconds:.1f} s"
             to_go = taken * max(self.left, 0) / max(self.cost - self.left, 1e-9) / 60
             self.say(f"  {self.finished}/{self.total} after {taken / 60:.0f} min, about {to_go:.0f} min to go; last: {name}")

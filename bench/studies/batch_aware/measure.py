@@ -1,0 +1,41 @@
+"""What one result file says: the figures that the study's tables are made of."""
+import h5py
+
+
+def divide(a, b):
+    """a / b, or None where there was nothing to count."""
+    return None if not b else float(a) / float(b)
+
+
+def measure(path):
+    """Figures of one run, as a dictionary. Times in us; None: nothing to divide by."""
+    with h5py.File(path, "r") as f:
+        total = {name: int(f["summary/machine"][name][0]) for name in f["summary/machine"] if name != "name"}
+        kernels, batches = f["tables/kernels"], f["tables/fault_batches"]
+        column = {name: batches[name][:] for name in batches if name not in ("gpu", "row")}
+        pages = column["pages"] + column["prefetched_pages"]
+        took = (column["ended"] - column["began"]) / 1e6
+        n = len(took)
+        page = 65536
+        sizes = [(int(p), float(t)) for p, t in zip(pages, took) if p]
+        return {
+            "kernel_us": float((kernels["finished"][:] - kernels["launched"][:]).sum()) / 1e6,
+            "kernels": len(kernels["kernel"]),
+            "footprint": int(f["summary/application/footprint"][0]),
+            "digest": f.attrs["result_digest"].decode(),
+            "batches": n,
+            "batch_kb": divide(pages.sum() * page / 1024, n),
+            "batch_us": divide(took.sum(), n),
+            "handling_us": divide(((column["first_transfer"] - column["began"]) / 1e6).sum(), n),
+            "raw_faults": divide(column["raw_faults"].sum(), n),
+            "duplicates": divide(column["duplicates"].sum(), n),
+            "pages": int(pages.sum()),
+            "prefetched": int(column["prefetched_pages"].sum()),
+            "evicted": int(column["evicted_pages"].sum()),
+            "premature": total["driver_premature_evictions"],
+            "lifetime_us": divide(total["driver_page_lifetime"] / 1e6, column["evicted_pages"].sum()),
+            "gave_way": total.get("sm_blocks_given_way", 0),
+            "saved": total.get("sm_blocks_saved", 0),
+            "context_mb": total.get("sm_context_bytes", 0) / 1e6,
+            "sizes": sizes,  # of each batch: pages, and time
+        }

@@ -1,0 +1,118 @@
+"""The parts of the study: which runs each is made of."""
+from study import DESIGNS, GRAPHS, REGULAR, SCALE, SLOW, THREE, TO, UE, Run
+
+HEADLINE = list(DESIGNS)
+SHARES = [0.1, 0.25, 0.5, 0.75, 1]
+HANDLING = [20, 30, 40, 50]  # us
+SMALL = 14
+PAIR = ["baseline", "to_ue"]
+REAL = {"soc-Slashdot0902": "soc-Slashdot0902.mtx.gz", "cit-HepTh": "cit-HepTh.mtx.gz", "wing": "wing.graph", "astro-ph": "astro-ph.graph"}
+# Where paper and driver are silent, or say it in two ways: down and up, or the other names.
+ASSUMED = [
+    ("gpu.sm.thread_oversubscription.blocks", "2", [1, 4]),
+    ("gpu.sm.thread_oversubscription.warp_bytes", "80", [40, 160]),
+    ("gpu.sm.thread_oversubscription.saved_in", "memory", ["shared_memory"]),
+    ("driver.batch.eviction_order", "aged_lru", ["random"]),
+    ("driver.batch.eviction_unit", "64 KiB", ["128KiB", "256KiB"]),
+    ("driver.batch.tree.threshold", "50", [25, 100]),
+    ("driver.batch.replay", "page", ["batch", "block", "once"]),
+    ("driver.batch.unobtrusive.ahead", "1", [2, 4]),
+    ("driver.batch.faults", "1024", [512, 256]),
+    ("gpu.l1_tlb.faulted_pages", "56", [28, 112]),
+    ("gpu.l1_tlb.faulted_accesses", "1024", [512, 2048]),
+    ("gpu.gmmu.fault_buffer", "1024", [512, 2048]),
+    ("driver.notify_latency", "500 ns", ["250ns", "1us"]),
+    ("gpu.dram.bandwidth", "32 GB/s", ["16GB/s", "64GB/s"]),
+    ("machine.topology", "15.75 and 17.325 GB/s", ["paper-batch-aware-equal", "paper-batch-aware-twice"]),
+]
+# And of the designs that the paper compares with.
+OF_OTHERS = [
+    ("fabric.compressed.ratio", "1.5", [1.25, 3], "pcie"),
+    ("fabric.compressed.latency", "100 ns", ["50ns", "200ns"], "pcie"),
+    ("gpu.memory_contents", "compressed", ["plain"], "etc"),
+    ("gpu.compressed.ratio", "1.5", [1.25, 3], "etc"),
+    ("gpu.compressed.latency", "10 ns", ["5ns", "20ns"], "etc"),
+    ("gpu.sm.throttling.detection", "100000", [50000, 200000], "etc"),
+    ("gpu.sm.throttling.execution", "400000", [200000, 800000], "etc"),
+    ("gpu.sm.throttling.step", "1", [2, 4], "etc"),
+]
+
+
+class Parts:
+    """{part: {(what is varied, workload, design): run}}"""
+
+    def __init__(self, out, scale, names, graphs):
+        self.out, self.scale, self.runs = out, scale, {name: {} for name in names}
+        for name in names:
+            getattr(self, name)(graphs) if name == "real" else getattr(self, name)()
+
+    def add(self, part, what, workload, design, settings, **more):
+        more.setdefault("scale", self.scale)
+        place = self.out / part / str(what).replace("/", "-") / workload
+        self.runs[part][str(what), workload, design] = Run(workload, place / f"{design}.h5", DESIGNS[design] | settings, **more)
+
+    def keep(self, workloads):
+        self.runs = {part: {key: run for key, run in runs.items() if key[1] in workloads} for part, runs in self.runs.items()}
+
+    def headline(self):
+        for w in GRAPHS:
+            for d in HEADLINE:
+                if w not in SLOW or d in ("unlimited", "baseline", "to", "ue", "to_ue"):
+                    self.add("headline", 0.5, w, d, {})
+
+    def shares(self):
+        for w in GRAPHS:
+            for d in ("baseline", "to", "ue", "to_ue"):
+                if w not in SLOW:
+                    self.add("shares", 0.75, w, d, {"memory.gpu_share": 0.75})
+        for share in SHARES:
+            for w in THREE:
+                for d in ("baseline", "ue"):
+                    self.add("shares", share, w, d, {"memory.gpu_share": share})
+
+    def handling(self):
+        for us in HANDLING:
+            for w in THREE:
+                for d in ("baseline", "to", "ue", "to_ue"):
+                    self.add("handling", us, w, d, {"driver.batch.time": f"{us}us"})
+
+    def switching(self):
+        """Fig. 5: all memory is there; blocks give way at any long latency, and are saved."""
+        for w in GRAPHS:
+            if w in SLOW:
+                continue
+            for n in (1, 2):
+                self.add("switching", n, w, "unlimited",
+                         TO | {"gpu.sm.thread_oversubscription.trigger": "long_latency", "gpu.sm.thread_oversubscription.blocks": n})
+
+    def small(self):
+        for w in GRAPHS:
+            if w in SLOW:
+                continue
+            for d in ("unlimited", "baseline", "to", "ue", "to_ue"):
+                self.add("small", min(SMALL, self.scale), w, d, {}, scale=min(SMALL, self.scale))
+
+    def real(self, graphs):
+        for name, file in REAL.items():
+            if graphs is None or not (graphs / file).exists():
+                continue
+            for w in THREE:
+                for share in (0.5, 0.75):
+                    for d in ("baseline", "to", "ue", "to_ue"):
+                        self.add("real", f"{name}, {share:.0%}", w, d, {"memory.gpu_share": share}, graph=graphs / file)
+
+    def regular(self):
+        for w in REGULAR:
+            for d in ("unlimited", "baseline", "etc", "to", "ue", "to_ue", "ideal"):
+                self.add("regular", 0.5, w, d, {})
+
+    def sensitivity(self):
+        for key, _, values in ASSUMED:
+            for value in values:
+                for w in THREE:
+                    for d in PAIR:
+                        self.add("sensitivity", f"{key}={value}", w, d, {key: value})
+        for key, _, values, design in OF_OTHERS:
+            for value in values:
+                for w in THREE:
+                    self.add("sensitivity", f"{key}={value}", w, design, {key: value})

@@ -1,0 +1,234 @@
+"""results.md: the paper's figures beside the measured ones; results.json: every figure of every run."""
+import json
+import math
+from pathlib import Path
+
+from parts import ASSUMED, OF_OTHERS, HANDLING, SHARES, SMALL
+from provenance import sentence
+from study import DESIGNS, FOLDER, GRAPHS, REGULAR, SLOW, THREE, WORKLOADS
+
+PAPER = json.loads((FOLDER / "paper.json").read_text())
+NAMES = {"unlimited": "all memory", "baseline": "baseline", "sequential": "sequential prefetch", "pcie": "PCIe compression",
+         "etc": "ETC", "to": "TO", "ue": "UE", "to_ue": "TO+UE", "ideal": "ideal eviction"}
+
+
+def mean(values):
+    """Geometric, of ratios."""
+    values = [v for v in values if v]
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def ratio(a, b):
+    return a / b if a and b else None
+
+
+def show(value, digits=2):
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def table(header, body):
+    align = ["---"] + ["---:"] * (len(header) - 1)
+    return [""] + ["| " + " | ".join(map(str, r)) + " |" for r in [header, align] + body] + [""]
+
+
+class Figures:
+    """What the tables ask of the measures: {(what, workload, design): measures} by part."""
+
+    def __init__(self, measured):
+        self.measured = measured
+
+    def of(self, part, what, workload, design, name="kernel_us"):
+        found = self.measured.get(part, {}).get((str(what), workload, design))
+        return found[name] if found else None
+
+    def speedup(self, part, what, workload, design, over="baseline"):
+        return ratio(self.of(part, what, workload, over), self.of(part, what, workload, design))
+
+    def gains(self, part, what, design, over="baseline", workloads=GRAPHS):
+        return [self.speedup(part, what, w, design, over) for w in workloads]
+
+    def change(self, name, design, over="baseline", workloads=GRAPHS):
+        return [ratio(self.of("headline", 0.5, w, design, name), self.of("headline", 0.5, w, over, name)) for w in workloads]
+
+
+def averages(f):
+    """Of the paper's averages, those that were measured."""
+    return {
+        "to_ue_over_baseline": mean(f.gains("headline", 0.5, "to_ue")),
+        "to_over_baseline": mean(f.gains("headline", 0.5, "to")),
+        "ue_beside_to": mean(f.gains("headline", 0.5, "to_ue", "to")),
+        "to_ue_over_etc": mean(f.gains("headline", 0.5, "to_ue", "etc")),
+        "to_ue_over_compression": mean(f.gains("headline", 0.5, "to_ue", "pcie")),
+        "bfs_dwc_ue": f.speedup("headline", 0.5, "bfs_dwc", "ue"),
+        "batches_to_ue": mean(f.change("batches", "to_ue")),
+        "batch_size_to_ue": mean(f.change("batch_kb", "to_ue")),
+        "batch_time_to_ue": mean(f.change("batch_us", "to_ue")),
+        "batch_time_ue_beside_to": mean(f.change("batch_us", "to_ue", "to")),
+        "half_memory": mean(f.gains("headline", 0.5, "baseline", "unlimited")),
+        "ideal_over_baseline": mean(f.gains("headline", 0.5, "ideal")),
+        "ue_at_a_tenth": mean(f.gains("shares", 0.1, "ue", workloads=THREE)),
+        "switching_without_paging": mean([ratio(f.of("headline", 0.5, w, "unlimited"), f.of("switching", 1, w, "unlimited"))
+                                          for w in GRAPHS if w not in SLOW]),
+    }
+
+
+TEXTS = {
+    "to_ue_over_baseline": "TO+UE over the baseline", "to_over_baseline": "TO over the baseline",
+    "ue_beside_to": "UE beside TO, over TO", "bfs_dwc_ue": "BFS-DWC: UE over the baseline",
+    "batches_to_ue": "batches, TO+UE to the baseline", "batch_size_to_ue": "bytes of a batch, the same",
+    "batch_time_to_ue": "time of a batch, the same", "batch_time_ue_beside_to": "time of a batch, UE beside TO, to TO",
+    "half_memory": "half of the memory, to all of it", "ideal_over_baseline": "ideal eviction over the baseline",
+    "ue_at_a_tenth": "UE over the baseline, at a tenth of the memory",
+    "switching_without_paging": "one more block by context switches, all memory there",
+    "to_ue_over_etc": "TO+UE over ETC", "to_ue_over_compression": "TO+UE over PCIe compression",
+}
+
+
+def overview(f):
+    measured = averages(f)
+    rows = [[TEXTS[key], show(paper["value"]), show(measured.get(key)), paper["where"]] for key, paper in PAPER["averages"].items()]
+    return ["## Averages", "", "Geometric means over the workloads. `-`: not measured."] + table(["", "paper", "Farfault", "where"], rows)
+
+
+def headline(f):
+    designs = [d for d in DESIGNS if d != "baseline"]
+    rows = []
+    for w in GRAPHS:
+        rows.append([WORKLOADS[w], show((f.of("headline", 0.5, w, "baseline", "footprint") or 0) / 2**20, 1),
+                     show((f.of("headline", 0.5, w, "baseline") or 0) / 1e3)] +
+                    [show(f.speedup("headline", 0.5, w, d)) for d in designs])
+    rows.append(["geometric mean", "", ""] + [show(mean(f.gains("headline", 0.5, d))) for d in designs])
+    out = ["## Performance at half of the memory (Fig. 8 and 11)", "",
+           "Baseline: kernel time in ms, with the tree prefetcher and serialized eviction. Others: speedup over it."]
+    out += table(["", "MiB", "baseline"] + [NAMES[d] for d in designs], rows)
+    over = [["geometric mean, over sequential prefetch"] +
+            [show(mean(f.gains("headline", 0.5, d, "sequential", [w for w in GRAPHS if w not in SLOW]))) for d in ("to", "ue", "to_ue")]]
+    return out + table(["without GC"] + [NAMES[d] for d in ("to", "ue", "to_ue")], over)
+
+
+def batches(f):
+    out = ["## Batches (Fig. 12 to 16)", ""]
+    names = [("batches", "number", 0), ("batch_kb", "KiB", 0), ("batch_us", "time, us", 0), ("handling_us", "until the first transfer, us", 1),
+             ("raw_faults", "raw faults", 0), ("duplicates", "duplicates", 0), ("premature", "premature evictions in all", 0),
+             ("lifetime_us", "lifetime of a page, us", 0), ("gave_way", "blocks that gave way", 0), ("saved", "of these saved", 0)]
+    for name, text, digits in names:
+        designs = ["to", "to_ue"] if name in ("gave_way", "saved") else ["baseline", "to", "ue", "to_ue", "ideal"]
+        rows = [[WORKLOADS[w]] + [show(f.of("headline", 0.5, w, d, name), digits) for d in designs] for w in GRAPHS]
+        out += [f"### {text[0].upper()}{text[1:]}"] + table([""] + [NAMES[d] for d in designs], rows)
+    return out + per_page(f)
+
+
+def per_page(f):
+    """Fig. 3 and 16: of all batches of the baseline and TO+UE, by size."""
+    bounds = [1, 2, 4, 8, 16, 32, 64, 128, 1 << 30]
+    out = ["### Time per page by the size of a batch (Fig. 3 and 16)", "", "All workloads: batches, and mean time for each page in us."]
+    rows = []
+    for low, high in zip(bounds, bounds[1:]):
+        cells = []
+        for d in ("baseline", "to", "to_ue"):
+            found = [(p, t) for w in GRAPHS for p, t in (f.of("headline", 0.5, w, d, "sizes") or []) if low <= p < high]
+            pages = sum(p for p, _ in found)
+            cells += [len(found), show(sum(t for _, t in found) / pages if pages else None, 1)]
+        rows.append([f"{low * 64} to {high * 64 - 64} KiB" if high < 1 << 30 else f"{low * 64} KiB and more"] + cells)
+    return out + table(["pages of a batch", "baseline", "us", "TO", "us", "TO+UE", "us"], rows)
+
+
+def shares(f):
+    designs = ("to", "ue", "to_ue")
+    rows = [[WORKLOADS[w]] + [show(f.speedup("shares", 0.75, w, d)) for d in designs] for w in GRAPHS]
+    rows.append(["geometric mean"] + [show(mean(f.gains("shares", 0.75, d))) for d in designs])
+    out = ["## Three quarters of the memory", "", "Speedup over the baseline with as much."] + table([""] + [NAMES[d] for d in designs], rows)
+    rows = []
+    for share in SHARES:
+        slow = mean([ratio(f.of("shares", 1, w, "baseline"), f.of("shares", share, w, "baseline")) for w in THREE])
+        rows.append([f"{share:g}", show(slow), show(mean(f.gains("shares", share, "ue", workloads=THREE)))])
+    names = ", ".join(WORKLOADS[w] for w in THREE)
+    return out + ["## Shares of the memory (Fig. 17)", "", f"Means over {names}."] + \
+        table(["share", "baseline, to that with all memory", "UE over the baseline"], rows)
+
+
+def handling(f):
+    designs = ("to", "ue", "to_ue")
+    rows = [[us] + [show(mean(f.gains("handling", us, d, workloads=THREE))) for d in designs] for us in HANDLING]
+    return ["## Time until the first transfer (Fig. 18)", "",
+            f"Speedup over the baseline with the same time; means over {', '.join(WORKLOADS[w] for w in THREE)}."] + \
+        table(["us"] + [NAMES[d] for d in designs], rows)
+
+
+def switching(f):
+    rows = []
+    for w in (w for w in GRAPHS if w not in SLOW):
+        rows.append([WORKLOADS[w]] + [x for n in (1, 2) for x in (
+            show(ratio(f.of("headline", 0.5, w, "unlimited"), f.of("switching", n, w, "unlimited"))),
+            f.of("switching", n, w, "unlimited", "gave_way"), f.of("switching", n, w, "unlimited", "saved"))])
+    return ["## Context switches without paging (Fig. 5)", "",
+            "All memory is there, though each page faults once; blocks give way at any long latency. Performance to that without."] + \
+        table(["", "1 block more", "gave way", "saved", "up to 2", "gave way", "saved"], rows)
+
+
+def small(f):
+    what = next((key[0] for key in f.measured.get("small", {})), str(SMALL))
+    designs = ("unlimited", "to", "ue", "to_ue")
+    rows = [[WORKLOADS[w], show((f.of("small", what, w, "baseline", "footprint") or 0) / 2**20, 1)] +
+            [show(f.speedup("small", what, w, d)) for d in designs] for w in GRAPHS if w not in SLOW]
+    rows.append(["geometric mean", ""] + [show(mean(f.gains("small", what, d))) for d in designs])
+    return [f"## A smaller graph: R-MAT of scale {what}", "", "Speedup over the baseline at half of the memory."] + \
+        table(["", "MiB"] + [NAMES[d] for d in designs], rows)
+
+
+def real(f):
+    designs = ("to", "ue", "to_ue")
+    rows = [[what, WORKLOADS[w], show((f.of("real", what, w, "baseline", "footprint") or 0) / 2**20, 1)] +
+            [show(f.speedup("real", what, w, d)) for d in designs]
+            for what, w in sorted({key[:2] for key in f.measured.get("real", {})})]
+    return ["## Real graphs", "", "Speedup over the baseline with the same share of the memory."] + \
+        table(["graph, share", "", "MiB"] + [NAMES[d] for d in designs], rows)
+
+
+def regular(f):
+    designs = [d for d in DESIGNS if d not in ("baseline", "sequential", "pcie")]
+    rows = [[w, show((f.of("regular", 0.5, w, "baseline", "footprint") or 0) / 2**20, 1)] + [show(f.speedup("regular", 0.5, w, d)) for d in designs]
+            for w in REGULAR]
+    return ["## Regular workloads", "", "Speedup over the baseline at half of the memory."] + \
+        table(["", "MiB"] + [NAMES[d] for d in designs], rows)
+
+
+def sensitivity(f):
+    rows = [["as it is", "", "", show(mean(f.gains("headline", 0.5, "to_ue", workloads=THREE)))]]
+    for key, default, values in ASSUMED:
+        for value in values:
+            what = f"{key}={value}"
+            base = mean([ratio(f.of("headline", 0.5, w, "baseline"), f.of("sensitivity", what, w, "baseline")) for w in THREE])
+            rows.append([f"`{key}`", default, str(value).removeprefix("paper-batch-aware-"), show(mean(f.gains("sensitivity", what, "to_ue", workloads=THREE))), show(base)])
+    rows[0].append("")
+    others = [["as it is", "", "", NAMES[d], show(mean(f.gains("headline", 0.5, d, workloads=THREE)))] for d in ("pcie", "etc")]
+    for key, default, values, design in OF_OTHERS:
+        others += [[f"`{key}`", default, value, NAMES[design],
+                    show(mean([ratio(f.of("headline", 0.5, w, "baseline"), f.of("sensitivity", f"{key}={value}", w, design)) for w in THREE]))]
+                   for value in values]
+    return ["## What is assumed", "", f"Means over {', '.join(WORKLOADS[w] for w in THREE)}: of TO+UE over a baseline with the same value, and of that "
+            "baseline's performance to the one as it is. `machine.topology`: the way to the CPU as fast as the other, and twice as fast."] + \
+        table(["parameter", "is", "with", "TO+UE", "baseline"], rows) + \
+        ["Of the designs that the paper compares with, over the baseline:"] + table(["parameter", "is", "with", "", "over the baseline"], others)
+
+
+def write(folder, measured, made):
+    folder.mkdir(parents=True, exist_ok=True)
+    f = Figures(measured)
+    rows = [{"part": part, "what": key[0], "workload": key[1], "design": key[2]} | {k: v for k, v in m.items() if k != "sizes"}
+            for part, found in measured.items() for key, m in found.items()]
+    (folder / "results.json").write_text(json.dumps({"about": made, "averages": averages(f), "rows": rows}, indent=1) + "\n")
+    lines = ["# Batch-aware unified memory: the paper and Farfault", "", f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}", "",
+             f"R-MAT graphs of scale {made['scale']} on the preset `paper-batch-aware`. Time is that of the kernels, from each launch at the host "
+             "until the host knows of its end. TO: thread oversubscription; UE: unobtrusive eviction.", ""]
+    discussion = Path(FOLDER / "discussion.md")
+    sections = {"headline": [overview, headline, batches], "shares": [shares], "handling": [handling], "switching": [switching], "small": [small],
+                "real": [real], "regular": [regular], "sensitivity": [sensitivity]}
+    for name, functions in sections.items():
+        if not measured.get(name):
+            continue
+        for function in functions:
+            lines += function(f)
+            if function is overview and discussion.exists() and folder == FOLDER:
+                lines += [discussion.read_text().strip(), ""]
+    (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")

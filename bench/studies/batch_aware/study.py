@@ -1,0 +1,97 @@
+"""What the study runs: workloads, designs, and the settings of each."""
+import hashlib
+import json
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parents[2]
+sys.path.append(str(FOLDER.parent))  # provenance, runner
+PRESET = "paper-batch-aware"
+SCALE = 16
+
+# The eleven of the paper, in its order, with its names; and three regular ones.
+GRAPHS = {"bc": "BC", "bfs_dwc": "BFS-DWC", "bfs_ta": "BFS-TA", "bfs_tf": "BFS-TF", "bfs_ttc": "BFS-TTC", "bfs_twc": "BFS-TWC",
+          "gc_dtc": "GC-DTC", "gc_ttc": "GC-TTC", "kcore": "KCORE", "pr_graphbig": "PR", "sssp_twc": "SSSP-TWC"}
+REGULAR = {"vectoradd": {"elements": 1 << 20}, "stencil2d": {"cols": 2048, "rows": 1024}, "relu": {"size": "16MiB"}}
+WORKLOADS = GRAPHS | {w: w for w in REGULAR}
+# Those of which a run takes minutes: their rows are fewer.
+SLOW = ["gc_dtc", "gc_ttc"]
+# Kernels of the pages on shares, times and sensitivity.
+THREE = ["bfs_ttc", "bfs_twc", "pr_graphbig"]
+
+TO = {"gpu.sm.thread_blocks": "thread_oversubscription"}
+UE = {"driver.batch.eviction_schedule": "unobtrusive"}
+DESIGNS = {
+    "unlimited": {"memory.gpu_share": 1},
+    "baseline": {},
+    "sequential": {"driver.batch.prefetch": "sequential"},
+    "pcie": {"fabric.copies": "compressed"},
+    "etc": {"gpu.sm.thread_blocks": "throttling", "gpu.memory_contents": "compressed"},
+    "to": TO,
+    "ue": UE,
+    "to_ue": TO | UE,
+    "ideal": {"driver.batch.eviction_schedule": "ideal"},
+}
+
+# Seconds of a baseline run at scale 16 on a core of 2024, roughly: long runs start first.
+COST = {"bc": 10, "bfs_dwc": 5, "bfs_ta": 15, "bfs_tf": 5, "bfs_ttc": 3, "bfs_twc": 2, "gc_dtc": 90, "gc_ttc": 80, "kcore": 0.4,
+        "pr_graphbig": 8, "sssp_twc": 4, "vectoradd": 2, "stencil2d": 4, "relu": 2}
+
+
+class StudyError(Exception):
+    """One sentence for the user."""
+
+
+def flat(tables, prefix=""):
+    """Nested tables as one: {"gpu.sms": 36, ...}."""
+    found = {}
+    for name, value in tables.items():
+        found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return found
+
+
+@dataclass
+class Run:
+    """One simulation: the preset, what it sets beyond it, where its result goes."""
+    workload: str
+    output: Path
+    settings: dict = field(default_factory=dict)  # key -> value
+    scale: int = SCALE                            # of an R-MAT graph
+    graph: Path = None                            # or this one
+    source = None                                 # no run of this study needs another's result
+
+    def title(self):
+        return f"{self.output.parent.name}, {WORKLOADS[self.workload]}, {self.output.stem}"
+
+    def all_settings(self):
+        own = f"workload.{self.workload}."
+        if self.workload in REGULAR:
+            size = {own + key: value for key, value in REGULAR[self.workload].items()}
+        else:
+            size = {own + "graph": str(self.graph)} if self.graph else {own + "rmat.scale": self.scale}
+        return {"workload.name": self.workload} | size | self.settings
+
+    def configuration(self):
+        lines = [f"# {self.title()}", f'include = ["{PRESET}"]']
+        tables = {}
+        for key, value in self.all_settings().items():
+            table, _, name = key.rpartition(".")
+            tables.setdefault(table, []).append(f"{name} = {json.dumps(value)}")
+        for table, entries in tables.items():
+            lines += ["", f"[{table}]"] + entries
+        return "\n".join(lines) + "\n"
+
+    def identity(self):
+        """Changes with everything that can change the answer, but for the program and what it has built in."""
+        parts = [f"{key}={value}" for key, value in sorted(self.all_settings().items()) if not key.endswith(".graph")]
+        if self.graph:
+            parts.append(hashlib.sha256(self.graph.read_bytes()).hexdigest())
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def cost(self):
+        share = self.settings.get("memory.gpu_share", 0.5)
+        size = os.path.getsize(self.graph) / 2e7 if self.graph else 2.0 ** (self.scale - 16)
+        return 0.1 + COST[self.workload] * size * (0.7 if share == 1 else 1)

@@ -1,0 +1,14 @@
+#include "farfault/fabric/copy_data.hpp"
+
+namespace farfault::copy_data {
+namespace {
+
+struct Raw final : CopyData {};
+
+}  // namespace
+
+void raw(PolicyList<CopyData>& list) {
+  list.add<Raw>("raw", "as they are");
+}
+
+}  // namespace farfault::copy_data

@@ -1,0 +1,39 @@
+// Capacity compression of ETC: Li et al., "A Framework for Memory Oversubscription Management in Graphics
+// Processing Units", ASPLOS 2019. Every page is taken to be compressed alike.
+#include <cmath>
+
+#include "farfault/memory/memory_contents.hpp"
+
+namespace farfault::memory_contents {
+namespace {
+
+class Compressed final : public MemoryContents {
+ public:
+  struct Params {
+    double ratio = 1.5;
+    Duration latency = 10ns;
+    void describe(ParamTable& t) {
+      t.number("ratio", ratio, {1, 16}, "pages that are held for each one that there would be room for",
+               "assumed");
+      t.duration("latency", latency, {0ns, 1us},
+                 "what an access of compressed contents takes longer; 0: none", "assumed");
+    }
+  };
+  explicit Compressed(Params const& p)
+      : ratio_(static_cast<std::uint64_t>(std::llround(p.ratio * 1000))), latency_(p.latency) {}
+  std::uint64_t pages(std::uint64_t plain) const override { return plain * ratio_ / 1000; }
+  Duration latency() const override { return latency_; }
+  auto members() { return std::tie(ratio_, latency_); }
+
+ private:
+  std::uint64_t ratio_;  // in thousandths
+  Duration latency_;
+};
+
+}  // namespace
+
+void compressed(PolicyList<MemoryContents>& list) {
+  list.add<Compressed>("compressed", "in less room, which takes time to read");
+}
+
+}  // namespace farfault::memory_contents

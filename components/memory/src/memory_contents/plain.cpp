@@ -1,0 +1,14 @@
+#include "farfault/memory/memory_contents.hpp"
+
+namespace farfault::memory_contents {
+namespace {
+
+struct Plain final : MemoryContents {};
+
+}  // namespace
+
+void plain(PolicyList<MemoryContents>& list) {
+  list.add<Plain>("plain", "as they are");
+}
+
+}  // namespace farfault::memory_contents

@@ -1,0 +1,96 @@
+"""The study of Batch-aware unified memory at a small graph: each design has one digest on one thread and on two; every run has a
+configuration that the program knows, an output and an identity of its own; what is assumed is varied; and the report has each part."""
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench/studies/batch_aware"))
+try:
+    import h5py
+
+    import study
+    import parts
+    import report
+    from measure import measure
+except ModuleNotFoundError as missing:
+    print(f"skipped: {missing.name}: this Python does not have it")
+    sys.exit(77)
+
+PARTS = ["headline", "shares", "handling", "switching", "small", "regular", "sensitivity"]
+passed = failed = 0
+
+
+def check(holds, what):
+    global passed, failed
+    passed, failed = (passed + 1, failed) if holds else (passed, failed + 1)
+    if not holds:
+        print(what)
+
+
+def digest(program, run, *how):
+    config = run.output.with_suffix(".toml")
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(run.configuration())
+    ran = subprocess.run([program, "run", config, "--output", run.output, "--progress", "off", *how], capture_output=True, text=True, timeout=300)
+    found = re.search(r"digest ([0-9a-f]{32})", ran.stdout)
+    return found[1] if ran.returncode == 0 and found else f"exit code {ran.returncode}: {ran.stderr.strip()[-300:]}"
+
+
+def main():
+    program = (Path(sys.argv[1]).parent / "farfault").resolve()
+    listed = json.loads(subprocess.run([program, "params", "--json"], capture_output=True, text=True, check=True).stdout)["parameters"]
+    keys = {p["key"] for p in listed}
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        small = parts.Parts(folder, 11, PARTS, None)
+        runs = [run for found in small.runs.values() for run in found.values()]
+        check(len({run.output for run in runs}) == len(runs), "two runs have one output")
+        unknown = {key for run in runs for key in run.all_settings()} - keys
+        check(not unknown, f"the program has no {unknown}")
+        for part, found in small.runs.items():
+            same = len({(key[1], run.identity()) for key, run in found.items()})
+            # The shares have the half again that the headline has; what is set to its default is another part's row.
+            check(same == len(found), f"{part}: {len(found) - same} runs are the same as others")
+        varied = {key for key, *_ in parts.ASSUMED + parts.OF_OTHERS}
+        assumed = {p["key"] for p in listed if p["source"].startswith("assumed") and
+                   p["key"].startswith(("gpu.sm.thread_over", "gpu.sm.throttling", "fabric.compressed", "gpu.compressed", "gpu.l1_tlb.faulted_a"))}
+        check(assumed <= varied, f"assumed, and not varied: {assumed - varied}")
+
+        measured = {part: {} for part in PARTS}
+        digests = {}
+        for design in study.DESIGNS:
+            run = small.runs["headline"]["0.5", "bfs_twc", design]
+            first, second = digest(program, run, "--threads", "1"), digest(program, run, "--threads", "2", "--partitions", "split")
+            check(re.fullmatch("[0-9a-f]{32}", first) and first == second, f"{design}: {first}, {second}")
+            if not re.fullmatch("[0-9a-f]{32}", first):
+                continue
+            found = measure(run.output)
+            check(found["digest"] == first and found["kernel_us"] > 0 and found["batches"] > 0, f"{design}: {found}")
+            check(found["pages"] == sum(p for p, _ in found["sizes"]), f"{design}: pages of batches")
+            check((found["evicted"] == 0) == (design == "unlimited"), f"{design}: {found['evicted']} evicted")
+            digests[design] = first
+            for part in PARTS:
+                for key in small.runs[part]:
+                    if key[2] == design:
+                        measured[part][key] = found
+        check(len(set(digests.values())) == len(digests), f"two designs have one result: {digests}")
+        made = {"program": "farfault", "program_sha256": "0", "checkout": "", "runs": 1, "results": "0", "scale": 11}
+        report.write(folder / "tables", measured, made)
+        text = (folder / "tables/results.md").read_text()
+        for heading in ("Averages", "Performance at half", "Batches", "Three quarters", "Shares of the memory", "Time until the first",
+                        "Context switches", "A smaller graph", "Regular workloads", "What is assumed"):
+            check(f"## {heading}" in text, f"results.md has no '{heading}'")
+        averages = json.loads((folder / "tables/results.json").read_text())["averages"]
+        check(set(averages) == set(report.PAPER["averages"]), "averages that are not the paper's")
+        twc = {d: measured["headline"]["0.5", "bfs_twc", d]["kernel_us"] for d in digests}
+        check(abs(averages["to_ue_over_baseline"] - twc["baseline"] / twc["to_ue"]) < 1e-9, "the mean of equal ratios is not that ratio")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+sys.exit(main())
