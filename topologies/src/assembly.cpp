@@ -422,6 +422,7 @@ void Assembly::build_gpus() {
       sm.moves = config_.driver.migrations;
       sm.scalar_index = static_cast<std::uint16_t>(of_cache);
       sm.scalar_requests = config_.scalar_cache.requests;
+      sm.page_uses = config_.page_uses();
       sm.contexts = physical(device, contexts_of_sm(i));
       sm.applications = &applications_;
       gpu.sms.push_back(&system_->add<Sm>(name + ".sm" + std::to_string(i), sm));
@@ -448,6 +449,7 @@ void Assembly::add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uin
   spec.page_bits = page_bits_;
   spec.page_sizes = config_.memory.page_sizes();
   spec.moves = config_.driver.migrations;
+  spec.page_uses = config_.page_uses();
   spec.applications = &applications_;
   spec.arguments = physical(spec.device, config_.dram.capacity.bytes - kArgumentBlock * kArgumentBlocks);
   spec.memory = AddressMap(config_.l2_cache.slices_per_partition(), config_.l2_cache.interleave.bytes);

@@ -121,6 +121,7 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
   driver.in_batches = true;
   driver.batch = config_.batch;
   driver.tells_lifetimes = config_.looks_at_periods();
+  driver.told_of_uses = config_.page_uses().told;
   driver.spaces = applications_.spaces();
   std::uint64_t pages = 0;
   for (std::uint32_t a = 0; a < applications_.count(); ++a)
@@ -179,6 +180,11 @@ void Assembly::wire_instance(Instance& instance) {
     std::vector<In<PageLifetimes>> lifetimes;
     for (auto const g : instance.gpus) lifetimes.push_back(gpus_[g]->dispatcher->lifetimes);
     if (driver.spec().tells_lifetimes) system_->connect(driver.lifetimes, system_->family(lifetimes), notify);
+    if (driver.spec().told_of_uses)
+      for (auto const g : instance.gpus) {
+        for (auto* sm : gpus_[g]->sms) system_->connect(sm->used, driver.used, notify);
+        for (auto* cache : gpus_[g]->scalar_caches) system_->connect(cache->used, driver.used, notify);
+      }
   }
   if (driver.spec().host_pages != nullptr) {
     system_->connect(host.memory_order, driver.memory_order, Latency{config_.host.launch_latency});

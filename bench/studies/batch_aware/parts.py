@@ -12,8 +12,9 @@ ASSUMED = [
     ("gpu.sm.thread_oversubscription.blocks", "2", [1, 4]),
     ("gpu.sm.thread_oversubscription.warp_bytes", "80", [40, 160]),
     ("gpu.sm.thread_oversubscription.saved_in", "memory", ["shared_memory"]),
-    ("driver.batch.eviction_order", "aged_lru", ["random"]),
+    ("driver.batch.eviction_order", "aged_lru", ["lru", "random"]),
     ("driver.batch.eviction_unit", "64 KiB", ["128KiB", "256KiB"]),
+    ("driver.batch.clean_pages", "transferred", ["dropped"]),
     ("driver.batch.tree.threshold", "50", [25, 100]),
     ("driver.batch.replay", "page", ["batch", "block", "once"]),
     ("driver.batch.unobtrusive.ahead", "1", [2, 4]),
@@ -27,6 +28,7 @@ ASSUMED = [
 ]
 # And of the designs that the paper compares with.
 OF_OTHERS = [
+    ("driver.batch.lru.epoch", "10 us", ["5us", "20us"], "lru"),
     ("fabric.compressed.ratio", "1.5", [1.25, 3], "pcie"),
     ("fabric.compressed.latency", "100 ns", ["50ns", "200ns"], "pcie"),
     ("gpu.memory_contents", "compressed", ["plain"], "etc"),

@@ -8,7 +8,7 @@ from provenance import sentence
 from study import DESIGNS, FOLDER, GRAPHS, REGULAR, SLOW, THREE, WORKLOADS
 
 PAPER = json.loads((FOLDER / "paper.json").read_text())
-NAMES = {"unlimited": "all memory", "baseline": "baseline", "sequential": "sequential prefetch", "pcie": "PCIe compression",
+NAMES = {"unlimited": "all memory", "baseline": "baseline", "sequential": "sequential prefetch", "lru": "LRU", "pcie": "PCIe compression",
          "etc": "ETC", "to": "TO", "ue": "UE", "to_ue": "TO+UE", "ideal": "ideal eviction"}
 
 
@@ -186,7 +186,7 @@ def real(f):
 
 
 def regular(f):
-    designs = [d for d in DESIGNS if d not in ("baseline", "sequential", "pcie")]
+    designs = [d for d in DESIGNS if d not in ("baseline", "sequential", "lru", "pcie")]
     rows = [[w, show((f.of("regular", 0.5, w, "baseline", "footprint") or 0) / 2**20, 1)] + [show(f.speedup("regular", 0.5, w, d)) for d in designs]
             for w in REGULAR]
     return ["## Regular workloads", "", "Speedup over the baseline at half of the memory."] + \
@@ -201,7 +201,7 @@ def sensitivity(f):
             base = mean([ratio(f.of("headline", 0.5, w, "baseline"), f.of("sensitivity", what, w, "baseline")) for w in THREE])
             rows.append([f"`{key}`", default, str(value).removeprefix("paper-batch-aware-"), show(mean(f.gains("sensitivity", what, "to_ue", workloads=THREE))), show(base)])
     rows[0].append("")
-    others = [["as it is", "", "", NAMES[d], show(mean(f.gains("headline", 0.5, d, workloads=THREE)))] for d in ("pcie", "etc")]
+    others = [["as it is", "", "", NAMES[d], show(mean(f.gains("headline", 0.5, d, workloads=THREE)))] for d in ("lru", "pcie", "etc")]
     for key, default, values, design in OF_OTHERS:
         others += [[f"`{key}`", default, value, NAMES[design],
                     show(mean([ratio(f.of("headline", 0.5, w, "baseline"), f.of("sensitivity", f"{key}={value}", w, design)) for w in THREE]))]

@@ -28,6 +28,7 @@ DESIGNS = {
     "unlimited": {"memory.gpu_share": 1},
     "baseline": {},
     "sequential": {"driver.batch.prefetch": "sequential"},
+    "lru": {"driver.batch.eviction_order": "lru"},
     "pcie": {"fabric.copies": "compressed"},
     "etc": {"gpu.sm.thread_blocks": "throttling", "gpu.memory_contents": "compressed"},
     "to": TO,

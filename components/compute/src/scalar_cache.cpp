@@ -11,6 +11,10 @@ constexpr std::uint32_t kTagMask = (1U << kGenerationBit) - 1;
 
 }  // namespace
 
+ScalarCache::ScalarCache(Slot<ScalarCacheSpec> slot) : Component(std::move(slot)) {
+  if (spec().page_uses.told) used = out<PageUse>("used");
+}
+
 ScalarCacheState ScalarCache::initial() const {
   auto const& p = spec().params;
   auto const outstanding = p.sms * p.requests;
@@ -26,6 +30,7 @@ ScalarCacheState ScalarCache::initial() const {
   s.stalled = Ring<ScalarRequest>(outstanding);
   s.translated = Ring<ScalarRequest>(outstanding);
   s.invalidations = DrainingInvalidations(spec().moves);
+  s.uses = PageUses(spec().page_uses);
   return s;
 }
 
@@ -75,6 +80,7 @@ bool ScalarCache::serve(ScalarRequest const& m, bool again, Cx& cx) const {
     auto const page = m.address >> spec().page_bits;
     if (auto const found = s.tlb->lookup(page)) {
       if (!read(found->physical_of(m.address, spec().page_bits), m, at, cx)) return false;
+      tell_use(page, cx);
       if (!again) ++s.stats[m.requester.application].tlb_hits;
     } else if (s.faulted.holds(page)) {
       keep_faulted(page, m, cx);
@@ -176,10 +182,17 @@ void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
   FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
   s.tlb_mshrs.release(*entry, [&](ScalarRequest const& waiting) {
     if (!mapped) return keep_faulted(m.page, waiting, cx);
+    tell_use(m.page, cx);
     read_later(found, waiting, s);
   });
   resume(cx);
   acknowledge_invalidations(cx);
+}
+
+void ScalarCache::tell_use(std::uint64_t page, Cx& cx) const {
+  auto& s = cx.state();
+  if (s.uses.watches() && s.uses.tells(page, Access::read, cx.now()))
+    cx.send(used, PageUse{page, spec().device, Access::read, {}});
 }
 
 void ScalarCache::read_later(PageTranslation const& found, ScalarRequest const& m,
@@ -195,6 +208,7 @@ void ScalarCache::settle(TranslateResponse const& m, Cx& cx) const {
   s.tlb->fill(m.page, m.translation());
   s.faulted.settle(m.page, [&](ScalarRequest const& kept) {
     answer(kept, cx.now(), ScalarStatus::replayed, cx);
+    tell_use(m.page, cx);
     read_later(m.translation(), kept, s);
   });
   resume(cx);
@@ -214,6 +228,7 @@ void ScalarCache::on_memory(MemResponse const& m, Cx& cx) const {
 void ScalarCache::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
   s.tlb->invalidate(m.page);
+  s.uses.forget(m.page);
   s.invalidations.push(m);
   acknowledge_invalidations(cx);
 }

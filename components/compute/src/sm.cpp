@@ -10,6 +10,7 @@ Sm::Sm(Slot<SmSpec> slot) : Component(std::move(slot)) {
   context_ = blocks->context();
   if (blocks->period() != Duration::zero()) control = in<&Sm::on_control>("control");
   if (switches()) moved = timer<&Sm::on_moved>("moved");
+  if (spec().page_uses.told) used = out<PageUse>("used");
 }
 
 SmState Sm::initial() const {
@@ -36,6 +37,7 @@ SmState Sm::initial() const {
   s.remote_credits = p.l1_cache.remote();
   s.scalar_credits = p.scalar_requests;
   s.invalidations = DrainingInvalidations(p.moves);
+  s.uses = PageUses(p.page_uses);
   return s;
 }
 

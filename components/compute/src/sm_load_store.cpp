@@ -117,6 +117,7 @@ bool Sm::translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines
     auto translated = item;
     translated.address = leaving.found->physical_of(item.address, spec().page_bits);
     if (!access(translated, looked_up, lines(), leaving, cx)) return false;
+    tell_use(page, item.access, cx);
     if (!again) ++s.stats[item.stream].l1_tlb_hits;
   } else if (!wait_for_translation(item, again, looked_up, leaving, cx)) {
     return false;
@@ -154,6 +155,12 @@ bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, L
   return true;
 }
 
+void Sm::tell_use(std::uint64_t page, Access access, Cx& cx) const {
+  auto& s = cx.state();
+  if (s.uses.watches() && s.uses.tells(page, access, cx.now()))
+    cx.send(used, PageUse{page, spec().device, access, {}});
+}
+
 void Sm::keep_faulted(std::uint64_t page, LsuItem item, SmState& s) const {
   auto& stats = s.stats[item.stream];
   if (item.has_faulted == 0) ++stats.fault_translations;
@@ -180,6 +187,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
     s.faulted.settle(m.page, [&](LsuItem item) {
       s.warps.replay(item.context, item.access == Access::write);
       ++s.stats[item.stream].replayed;
+      tell_use(m.page, item.access, cx);
       item.address = m.translation().physical_of(item.address, spec().page_bits);
       s.translated.push(item);
     });
@@ -193,6 +201,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
     s.tlb_mshrs.release(*entry, [&](LsuItem item) {
       if (!mapped) return keep_faulted(m.page, item, s);
       if (item.has_faulted == 0) ++(s.stats[item.stream].*count);
+      tell_use(m.page, item.access, cx);
       item.address = found.physical_of(item.address, spec().page_bits);
       s.translated.push(item);
     });
@@ -206,6 +215,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
 void Sm::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
   if (s.l1_tlb->invalidate(m.page)) ++s.l1_tlb_invalidated;
+  s.uses.forget(m.page);
   s.invalidations.push(m);
   acknowledge_invalidations(cx);
 }

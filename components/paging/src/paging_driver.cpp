@@ -8,6 +8,7 @@ PagingDriver::PagingDriver(Slot<PagingDriverSpec> slot) : Component(std::move(sl
   if (spec().in_batches) {
     worked = timer<&PagingDriver::on_worked>("worked");
     fault_order = out<FaultOrder>("fault_order");
+    if (spec().told_of_uses) used = in<&PagingDriver::on_used>("used");
     if (spec().tells_lifetimes) lifetimes = out<PageLifetimes>("lifetimes");
   }
   if (spec().host_pages == nullptr) return;
@@ -27,6 +28,8 @@ PagingDriverState PagingDriver::initial() const {
       auto const device = p.device < kFirstCpu ? spec().devices.gpu(p.device) : spec().devices.cpu();
       take(p.page, p.size, device, s);
       resident(p.page, device, s);
+      if (spec().in_batches && device < kFirstCpu)
+        s.batch.of_page.of(p.page).written = 1;  // it is nowhere else
     }
   if (spec().host_pages != nullptr)
     spec().host_pages->each([&](std::uint64_t page, std::uint64_t) { s.cpu_frames->allocate(page); });

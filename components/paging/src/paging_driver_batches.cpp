@@ -285,6 +285,7 @@ void PagingDriver::page_lands(std::uint32_t number, Cx& cx) const {
   s.table.map(page.page, moving.to);
   resident(page.page, gpu, s);
   b.of_page.of(page.page).came = cx.now();
+  b.of_page.of(page.page).written = 0;
   if (moving.from != kNoFrame) {
     --b.in;
     release({moving.from, 0}, s);
@@ -374,6 +375,7 @@ TableInfo PagingDriver::table_of_batches() const {
        count("pages", "pages that came because they had faulted"),
        count("prefetched_pages", "pages that came beside"),
        count("evicted_pages", "pages that left for the CPU's memory"),
+       count("dropped_pages", "of these, those that were not transferred because they had not been written"),
        {"bytes_in", "bytes", "bytes transferred to the GPU", ColumnType::u64},
        {"bytes_out", "bytes", "bytes transferred from it", ColumnType::u64},
        count("sms", "SMs, and scalar caches, that raised the faults"),
@@ -386,7 +388,7 @@ void PagingDriver::take_batches(PagingDriverState& s, std::uint32_t table, Table
     rows.add(table, {device_name(spec().devices.gpu(static_cast<std::uint32_t>(r.gpu))),
                      count_of(r.first_fault), count_of(r.began), count_of(first), count_of(r.ended),
                      r.raw_faults, r.duplicates, r.faulted_pages, r.prefetched_pages, r.evicted_pages,
-                     r.bytes_in, r.bytes_out, r.clients, r.blocks});
+                     r.dropped_pages, r.bytes_in, r.bytes_out, r.clients, r.blocks});
   }
   s.batch.records.clear();
 }

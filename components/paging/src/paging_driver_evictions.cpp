@@ -17,6 +17,12 @@ void PagingDriver::resident(std::uint64_t page, DeviceId device, PagingDriverSta
     s.batch.orders[spec().devices.number_of(device)].arrived(unit_of(page));
 }
 
+void PagingDriver::on_used(PageUse const& m, Cx& cx) const {
+  auto& b = cx.state().batch;
+  if (m.access == Access::write) b.of_page.of(m.page).written = 1;
+  b.orders[spec().devices.number_of(m.gpu)].used(unit_of(m.page));
+}
+
 // No page of the device any more.
 void PagingDriver::not_resident(std::uint64_t page, DeviceId device, PagingDriverState& s) const {
   if (device >= kFirstCpu) return;
@@ -116,7 +122,9 @@ bool PagingDriver::send_units(Cx& cx) const {
       auto& moving = s.moves[number];
       if (moving.role != PageMigration::Role::leaves) continue;  // it was elsewhere, and comes
       moving.to = take(p, 0, spec().devices.cpu(), s).frame;
-      if (b.schedule->takes_time()) {
+      bool const dropped = spec().batch.clean_pages == CleanPages::dropped && b.of_page.of(p).written == 0;
+      if (dropped) ++b.record.dropped_pages;
+      if (b.schedule->takes_time() && !dropped) {
         b.record.bytes_out += page_bytes();
         order_copy(moving.fault.gpu, moving.from, moving.to, page_bytes(), number, 0, Duration::zero(), cx);
       } else {

@@ -160,6 +160,12 @@ struct MachineConfig {
   bool in_batches() const { return memory.replays_faults() && batch.in_batches(); }
   // Of a line that is copied between a GPU and a CPU.
   std::uint32_t copied_line() const { return fabric.copies.make({})->payload(gpu.line_bytes); }
+  // What the driver is told of accesses: by an eviction order that goes by them, and of writes.
+  PageUseRule page_uses() const {
+    if (!in_batches()) return {};
+    auto const epoch = batch.eviction_order.make({})->epoch();
+    return {epoch != Duration::zero() || batch.clean_pages == CleanPages::dropped, epoch};
+  }
   // Whether gpu.sm.thread_blocks changes anything from period to period.
   bool looks_at_periods() const { return sm.thread_blocks.make({})->period() != Duration::zero(); }
   // Whether the slices of a GPU have something to do at the end of a kernel.

@@ -25,6 +25,7 @@
 #include "farfault/parts/draining_invalidations.hpp"
 #include "farfault/parts/faulted_accesses.hpp"
 #include "farfault/parts/mshr.hpp"
+#include "farfault/parts/page_uses.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
@@ -72,6 +73,7 @@ struct ScalarCacheSpec {
   unsigned page_bits = 12;
   std::uint32_t page_sizes = 1;  // bit s: there may be pages of 2^s base pages
   std::uint32_t moves = 1;       // invalidations under way at most
+  PageUseRule page_uses;         // which uses of pages it tells the driver
   Applications const* applications = nullptr;
   PhysAddr arguments = 0;  // where kernels' arguments lie
   AddressMap memory;
@@ -119,11 +121,12 @@ struct ScalarCacheState {
   AccessDrain drain;
   DrainingInvalidations invalidations;
   ByApplication<ScalarCacheStats> stats;
+  PageUses uses;
 };
 
 class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
  public:
-  using Component::Component;
+  explicit ScalarCache(Slot<ScalarCacheSpec> slot);
   In<ScalarRequest> request = in<&ScalarCache::on_request>("request");
   In<TranslateResponse> translation = in<&ScalarCache::on_translation>("translation");
   In<MemResponse> memory_response = in<&ScalarCache::on_memory>("memory_response");
@@ -134,6 +137,7 @@ class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
   Out<MemRequest> memory_request = out<MemRequest>("memory_request");
   Out<MemRequest> remote_request = out<MemRequest>("remote_request");
   Out<Invalidated> invalidated = out<Invalidated>("invalidated");
+  Out<PageUse> used;  // where the driver wants to know
 
   std::string_view kind() const override { return "scalar_cache"; }
   std::string waiting_for() const override;
@@ -151,6 +155,7 @@ class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
   // `again`: after a replay.
   bool serve(ScalarRequest const& m, bool again, Cx& cx) const;
   void keep_faulted(std::uint64_t page, ScalarRequest const& m, Cx& cx) const;
+  void tell_use(std::uint64_t page, Cx& cx) const;  // to the driver, where it wants to know
   // A replay that says where its page is.
   void settle(TranslateResponse const& m, Cx& cx) const;
   void read_later(PageTranslation const& found, ScalarRequest const& m, ScalarCacheState& s) const;

@@ -52,6 +52,7 @@
 #include "farfault/parts/draining_invalidations.hpp"
 #include "farfault/parts/faulted_accesses.hpp"
 #include "farfault/parts/mshr.hpp"
+#include "farfault/parts/page_uses.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
@@ -78,6 +79,7 @@ struct SmSpec {
   std::uint32_t moves = 1;             // invalidations under way at most
   std::uint16_t scalar_index = 0;      // among the SMs of its scalar cache
   std::uint32_t scalar_requests = 32;  // it may have there
+  PageUseRule page_uses;               // which uses of pages it tells the driver
   PhysAddr contexts = 0;               // where blocks' contexts are saved: areas of area_bytes()
   Applications const* applications = nullptr;
 
@@ -267,6 +269,7 @@ struct SmState {
   std::uint64_t blocks_saved = 0;
   std::uint64_t blocks_given_way = 0;
   std::uint64_t context_bytes = 0;
+  PageUses uses;
 
   // From waiting_blocks on: where blocks may give way.
   static std::span<Stat<SmState> const> list() {
@@ -316,6 +319,7 @@ class Sm final : public Component<SmSpec, SmState> {
   Out<ScalarRequest> scalar_request = out<ScalarRequest>("scalar_request");
   Out<TranslateRequest> translate = out<TranslateRequest>("translate");
   Out<Invalidated> invalidated = out<Invalidated>("invalidated");
+  Out<PageUse> used;  // where the driver wants to know
   // Where gpu.sm.thread_blocks says so.
   In<BlockControl> control;
   Self<Tick> moved;
@@ -387,6 +391,8 @@ class Sm final : public Component<SmSpec, SmState> {
   bool translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines&& lines, Cx& cx) const;
   bool wait_for_translation(LsuItem const& item, bool again, Time looked_up, Leaving& leaving, Cx& cx) const;
   void keep_faulted(std::uint64_t page, LsuItem item, SmState& s) const;
+  // To the driver, where it wants to know.
+  void tell_use(std::uint64_t page, Access access, Cx& cx) const;
   bool access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leaving, Cx& cx) const;
   void acknowledge_invalidations(Cx& cx) const;
   std::uint32_t credits(PhysAddr address, SmState const& s) const;

@@ -20,6 +20,10 @@
 
 namespace farfault {
 
+// What happens to a page that leaves and has not been written on the GPU since it came: its data are
+// transferred like all others, or dropped, the CPU's being as good.
+enum class CleanPages : std::uint8_t { transferred, dropped };
+
 struct BatchParams {
   PolicyChoice<FaultReplay> replay{"each_fault"};
   std::uint32_t faults = 256;
@@ -31,6 +35,7 @@ struct BatchParams {
   PolicyChoice<EvictionOrder> eviction_order{"aged_lru"};
   PolicyChoice<EvictionSchedule> eviction_schedule{"serialized"};
   ByteSize eviction_unit{std::uint64_t{2} << 20};
+  CleanPages clean_pages = CleanPages::transferred;
   void describe(ParamTable& t) {
     replay.describe(t, "replay", "whether faults are served in batches, and when accesses are made again",
                     "assumed: as IOMMU and driver do it for one fault; NVIDIA's driver: batch_flush");
@@ -57,6 +62,10 @@ struct BatchParams {
     t.bytes("eviction_unit", eviction_unit, {ByteSize{4096}, ByteSize{std::uint64_t{2} << 20}},
             "virtual bytes, aligned, whose pages leave a GPU together: a power of two",
             "NVIDIA's driver (uvm_pmm_gpu.c): root chunks of 2 MiB");
+    t.choice("clean_pages", clean_pages,
+             {{"transferred", CleanPages::transferred}, {"dropped", CleanPages::dropped}},
+             "what happens to the data of a page that leaves and was not written on the GPU since it came",
+             "Batch-aware unified memory (ASPLOS 2020), section 3, and NVIDIA's driver: transferred");
   }
   bool in_batches() const { return replay.make({})->in_batches(); }
 };
@@ -85,6 +94,7 @@ struct PagedPage {
   std::uint32_t move = 0;  // its number among the pages under way, plus one
   std::uint32_t evictions = 0;
   Time came{};
+  std::uint64_t written = 0;  // 1: on its GPU, since it came
 };
 struct SeenBlock {
   std::uint64_t seen = 0;  // 1: a page of it has come
@@ -101,6 +111,7 @@ struct BatchRecord {
   std::uint64_t faulted_pages = 0;  // that came
   std::uint64_t prefetched_pages = 0;
   std::uint64_t evicted_pages = 0;
+  std::uint64_t dropped_pages = 0;
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
   std::uint64_t clients = 0;

@@ -3,8 +3,10 @@
 // A unit is an aligned range of virtual pages that leaves together (driver.batch.eviction_unit), named by its
 // first base page. Contract: arrived() is called when a page of the unit gets a frame of this GPU's memory;
 // left() when its last one has lost it, or the unit begins to leave. victim() names a unit that is there and
-// of which may_leave(unit) holds, or none: then all are under way, or pinned. Each GPU has an object of its
-// own.
+// of which may_leave(unit) holds, or none: then all are under way, or pinned. An order that goes by accesses
+// has an epoch: used() is called when an SM or a scalar cache of the GPU accesses a page of the unit, once
+// per page, SM and epoch or more often, a driver.notify_latency later; also of units that have left by then.
+// Each GPU has an object of its own.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +14,7 @@
 #include <optional>
 
 #include "farfault/engine/policy.hpp"
+#include "farfault/engine/time.hpp"
 
 namespace farfault {
 
@@ -28,6 +31,9 @@ class EvictionOrder {
   virtual ~EvictionOrder() = default;
   virtual void arrived(std::uint64_t unit) = 0;
   virtual void left(std::uint64_t unit) = 0;
+  // Zero: it does not go by accesses.
+  virtual Duration epoch() const { return Duration::zero(); }
+  virtual void used(std::uint64_t /*unit*/) {}
   virtual std::optional<std::uint64_t> victim(MayLeave const& may_leave) = 0;
 };
 

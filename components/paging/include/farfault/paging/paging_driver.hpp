@@ -45,7 +45,8 @@
 // What comes beside the faulted pages, what leaves when the memory is full, and when, are policies
 // (prefetcher.hpp, eviction_order.hpp, eviction_schedule.hpp). A unit that leaves is unmapped everywhere, its
 // pages are copied to the CPU's memory by the GPU's copy engine, whether or not they were written, and mapped
-// there. When all pages of a batch are mapped it has ended, and the buffers are read again, those of other
+// there; or, with `batch.clean_pages` = dropped, those that were not written since they came are mapped there
+// at once. When all pages of a batch are mapped it has ended, and the buffers are read again, those of other
 // GPUs that have interrupted first; a buffer that is empty then interrupts with its next entry. One batch is
 // served at a time. Faults on pages that have come meanwhile are duplicates. Pages that programs allocate do
 // not leave. Source: Batch-aware unified memory (ASPLOS 2020), sections 2.2 and 3; NVIDIA's driver.
@@ -99,6 +100,7 @@ struct PagingDriverSpec {
   BatchParams batch;
   bool in_batches = false;
   bool tells_lifetimes = false;  // to the dispatchers, at the end of each batch
+  bool told_of_uses = false;     // of pages, by SMs and scalar caches
   std::uint32_t spaces = 1;      // address spaces
   // Pages that may come before they are mapped anywhere: of buffers.
   std::vector<PageRange> buffers;
@@ -287,6 +289,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   In<MemoryOrder> memory_order;
   Out<MemoryOrderDone> order_done;
   // In batches.
+  In<PageUse> used;
   Self<Tick> worked;
   Out<FaultOrder> fault_order;
   Out<PageLifetimes> lifetimes;  // by GPU
@@ -304,6 +307,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void on_copied(CopyDone const& m, Cx& cx) const;
   void on_memory_order(MemoryOrder const& m, Cx& cx) const;
   void on_worked(Tick const& m, Cx& cx) const;
+  void on_used(PageUse const& m, Cx& cx) const;
 
  private:
   void take_rows(PagingDriverState& s, TableRows& rows) const override;

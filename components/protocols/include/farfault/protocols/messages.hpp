@@ -444,6 +444,14 @@ struct BlockControl {
   std::uint32_t stopped = 0;
 };
 
+// From an SM or a scalar cache to the driver, where it wants to know: a use of a page (parts/page_uses.hpp).
+struct PageUse {
+  std::uint64_t page;
+  std::uint16_t gpu;
+  Access access = Access::read;
+  std::uint8_t unused[5] = {};
+};
+
 struct Tick {};
 
 static_assert(Message<MemRequest> && Message<MemResponse> && Message<TranslateRequest> &&
@@ -454,6 +462,7 @@ static_assert(Message<Packet> && Message<Credit> && Message<StartBlock> && Messa
 static_assert(Message<KernelDone> && Message<KernelCounts>);
 static_assert(Message<Flush> && Message<Flushed> && Message<MemoryOrder> && Message<MemoryOrderDone>);
 static_assert(Message<RawFault> && Message<FaultOrder> && Message<PageLifetimes> && Message<BlockControl>);
+static_assert(Message<PageUse>);
 static_assert(Message<Invalidate> && Message<PageFault> && Message<PageMove> && Message<CopyOrder>);
 
 }  // namespace farfault
