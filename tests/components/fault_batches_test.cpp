@@ -17,7 +17,7 @@ using Times = std::vector<std::int64_t>;
 constexpr std::uint64_t kPages = 4;  // 7, 8, 9 and 10, in frames 0 to 3 of the CPU
 
 PageFault note(FaultNote n, std::uint64_t page = 0, std::uint32_t entry = 0, Time raised = {}) {
-  return {page, 0, 0, entry, FaultKind::not_mapped, 1, 0, n, {}, raised};
+  return {page, 0, 0, entry, FaultKind::not_mapped, 1, 0, n, Access::read, {}, raised};
 }
 Record<PageFault> interrupt(Time at) {
   return {at, note(FaultNote::interrupt)};

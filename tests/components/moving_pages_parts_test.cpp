@@ -40,19 +40,19 @@ TEST_CASE("a page moves to the GPU that has touched it often enough in a row, ea
   auto const choice = test::chosen<RemoteTouch>("migrate", {{"after", "3"}});
   auto policy = choice.make({12});
   auto& p = *policy;
-  CHECK(!p.touch(7, kOn1, 2));
-  CHECK(!p.touch(7, kOn1, 2));
-  CHECK(!p.touch(8, kOn1, 2));
-  CHECK(!p.touch(7, kOn1, 0));  // another GPU: from the start
-  CHECK(!p.touch(7, kOn1, 2));
-  CHECK(!p.touch(7, kOn1, 2));
-  CHECK(!p.touch(7, kOn1, 1));  // the page is there: no remote touch
-  CHECK(p.touch(7, kOn1, 2));
-  CHECK(p.touch(7, kOn1, 2));
+  CHECK(!p.touch(7, kOn1, 2, Access::read));
+  CHECK(!p.touch(7, kOn1, 2, Access::read));
+  CHECK(!p.touch(8, kOn1, 2, Access::read));
+  CHECK(!p.touch(7, kOn1, 0, Access::read));  // another GPU: from the start
+  CHECK(!p.touch(7, kOn1, 2, Access::read));
+  CHECK(!p.touch(7, kOn1, 2, Access::read));
+  CHECK(!p.touch(7, kOn1, 1, Access::read));  // the page is there: no remote touch
+  CHECK(p.touch(7, kOn1, 2, Access::read));
+  CHECK(p.touch(7, kOn1, 2, Access::read));
   p.forget(7);
-  CHECK(!p.touch(7, kOn1, 2));
-  CHECK(!p.touch(8, kOn1, 2));
-  CHECK(p.touch(8, kOn1, 2));
+  CHECK(!p.touch(7, kOn1, 2, Access::read));
+  CHECK(!p.touch(8, kOn1, 2, Access::read));
+  CHECK(p.touch(8, kOn1, 2, Access::read));
   p.forget(9);  // never heard of
 }
 
@@ -66,10 +66,10 @@ TEST_CASE("a page stays where it is with remote access, and moves at the first t
   CHECK(!stays.moves_pages());
   CHECK(moves.moves_pages());
   CHECK(!stays.may_move(physical(1, 0), 0));
-  CHECK(!stays.touch(7, physical(1, 0), 0));
+  CHECK(!stays.touch(7, physical(1, 0), 0, Access::read));
   CHECK(moves.may_move(physical(kFirstCpu, 0), 0));
-  CHECK(moves.touch(7, physical(kFirstCpu, 0), 0));
-  CHECK(!moves.touch(7, physical(0, 0), 0));
+  CHECK(moves.touch(7, physical(kFirstCpu, 0), 0, Access::read));
+  CHECK(!moves.touch(7, physical(0, 0), 0, Access::read));
 }
 
 TEST_CASE(

@@ -62,7 +62,7 @@ namespace {
 constexpr std::uint64_t kPages = 4;  // 7, 8, 9 and 10, in frames 0 to 3 of the CPU
 
 PageFault note(FaultNote n, std::uint64_t page, std::uint32_t entry) {
-  return {page, 0, 0, entry, FaultKind::not_mapped, 1, 0, n, {}, {}};
+  return {page, 0, 0, entry, FaultKind::not_mapped, 1, 0, n, Access::read, {}, {}};
 }
 
 // Memory for two pages. 7 and 8 come in a batch; what is used after that is told; then 9 comes, and one

@@ -330,6 +330,25 @@ void MachineConfig::check_fault_path(Config& config) const {
                                            "with memory.first_touch_by = iommu the IOMMU maps them itself");
 }
 
+// Who holds a copy is told by the driver alone, of each fault of its own.
+void MachineConfig::check_copies(Config& config) const {
+  if (!memory.remote_touch.why_not({}).empty() || !memory.makes_copies()) return;
+  auto const refuse = [&](std::string const& key, std::string const& why) {
+    config.refuse(key, "memory.remote_touch = " + memory.remote_touch.name() + ": " + why);
+  };
+  if (memory.faults_kept_by_gpus() != memory.faults())
+    refuse("memory.fault_path",
+           "each GPU that reads a page has a fault of its own, and memory.fault_path = " +
+               memory.fault_path.name() + " merges those of several; gpu does not");
+  if (batch.replay.why_not({}).empty() && in_batches())
+    refuse("driver.batch.replay",
+           "faults that make copies are served one by one, and driver.batch.replay = " + batch.replay.name() +
+               " has them in batches");
+  if (l2_cache.software_coherent())
+    refuse("gpu.l2_cache.partitions",
+           "the partitions of an L2 cache that software keeps coherent would keep lines of copies");
+}
+
 void MachineConfig::check_batches(Config& config) const {
   if (!batch.replay.why_not({}).empty() || !in_batches()) return;
   Rules rules(config);
@@ -383,6 +402,7 @@ void MachineConfig::check(Config& config) const {
   rules.policy("memory", "scope", memory.scope, {});
   rules.policy("memory", "fault_path", memory.fault_path, {});
   check_fault_path(config);
+  check_copies(config);
   check_batches(config);
   rules.policy("memory", "frame_allocation", memory.frame_allocation,
                {InitialMemory::data_bytes(dram.capacity.bytes) >> memory.page_bits()});

@@ -100,10 +100,16 @@ void Assembly::add_host_and_driver(Instance& instance) {
   driver.unmapped_pages = memory.unmapped_pages();
   driver.pages_wait = config_.memory.pages_wait();
   driver.pages_move = config_.memory.pages_move();
+  driver.makes_copies = config_.memory.makes_copies();
+  driver.spaces = applications_.spaces();
   driver.large = memory.large_pages();
   bool const orders = std::ranges::any_of(applications_, [](Application const& a) {
     return std::ranges::any_of(a.workload->operations(), &Operation::is_of_driver);
   });
+  if (orders && driver.makes_copies)
+    throw UserError("memory.remote_touch = " + config_.memory.remote_touch.name() +
+                    ": pages that programs copy, allocate or free have no copies on other GPUs, and an "
+                    "application here does that");
   if (orders) driver.host_pages = &memory.host_pages();
   driver.planned = &memory.planned();
   driver.applications = applications_.names();
@@ -122,7 +128,6 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
   driver.batch = config_.batch;
   driver.tells_lifetimes = config_.looks_at_periods();
   driver.told_of_uses = config_.page_uses().told;
-  driver.spaces = applications_.spaces();
   std::uint64_t pages = 0;
   for (std::uint32_t a = 0; a < applications_.count(); ++a)
     for (auto const& b : memory.buffers(a)) {

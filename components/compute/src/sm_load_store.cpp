@@ -113,7 +113,7 @@ bool Sm::translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines
     leaving.found = s.l1_tlb->lookup(page);
     leaving.missed.reset();
   }
-  if (leaving.found) {
+  if (leaving.found && leaving.found->allows(item.access)) {
     auto translated = item;
     translated.address = leaving.found->physical_of(item.address, spec().page_bits);
     if (!access(translated, looked_up, lines(), leaving, cx)) return false;
@@ -144,7 +144,7 @@ bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, L
     if (!leaving.missed) {
       if (s.tlb_mshrs.full()) return false;
       leaving.missed = s.tlb_mshrs.allocate(leaving.page);
-      cx.send(translate, TranslateRequest{leaving.page, spec().index, item.application},
+      cx.send(translate, TranslateRequest{leaving.page, spec().index, item.application, item.access, {}},
               looked_up - cx.now());
     }
   } else if (!s.tlb_mshrs.can_wait()) {
@@ -172,10 +172,8 @@ void Sm::keep_faulted(std::uint64_t page, LsuItem item, SmState& s) const {
 
 void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
+  auto const again = [&](LsuItem const& item) { s.warps.replay(item.context, item.access == Access::write); };
   if (m.found_by == FoundBy::replay) {
-    auto const again = [&](LsuItem const& item) {
-      s.warps.replay(item.context, item.access == Access::write);
-    };
     if (m.page != kEveryPage && !s.faulted.holds(m.page)) return;
     if (m.page == kEveryPage)
       s.faulted.replay_all(again);
@@ -184,6 +182,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
   } else if (m.found_by == FoundBy::settled) {
     if (!s.faulted.holds(m.page)) return;
     s.l1_tlb->fill(m.page, m.translation());
+    if (is_read_only(m.frame)) s.faulted.replay(m.page, again);  // writes are faulted once more
     s.faulted.settle(m.page, [&](LsuItem item) {
       s.warps.replay(item.context, item.access == Access::write);
       ++s.stats[item.stream].replayed;
@@ -198,13 +197,19 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
     auto const count = count_of(m.found_by);
     auto const entry = s.tlb_mshrs.find(m.page);
     FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
+    bool refused = false;  // a write that has joined a read
     s.tlb_mshrs.release(*entry, [&](LsuItem item) {
-      if (!mapped) return keep_faulted(m.page, item, s);
+      bool const allowed = found.allows(item.access);
+      if (!mapped || !allowed) {
+        refused = refused || mapped;
+        return keep_faulted(m.page, item, s);
+      }
       if (item.has_faulted == 0) ++(s.stats[item.stream].*count);
       tell_use(m.page, item.access, cx);
       item.address = found.physical_of(item.address, spec().page_bits);
       s.translated.push(item);
     });
+    if (refused) s.faulted.replay(m.page, again);
   }
   run_load_store(cx);
   if (!s.invalidations.empty()) acknowledge_invalidations(cx);

@@ -42,6 +42,7 @@ void Rdma::on_translate(TranslateRequest const& m, Cx& cx) const {
   auto p = to_iommu(PacketKind::translate_request);
   p.address = m.page;
   p.tag = m.from;
+  p.bytes = static_cast<std::uint8_t>(m.access);
   p.requester.application = m.application;
   post(p, cx);
 }
@@ -56,7 +57,8 @@ void Rdma::on_page_fault(PageFault const& m, Cx& cx) const {
   auto p = to_iommu(PacketKind::page_fault);
   p.address = m.page;
   p.tag = m.entry;
-  p.bytes = static_cast<std::uint8_t>(m.kind);
+  p.bytes = static_cast<std::uint8_t>(static_cast<unsigned>(m.kind) |
+                                      (m.access == Access::write ? kRaisedByWrite : 0U));
   p.frame = static_cast<PhysAddr>(picoseconds(m.raised));
   p.requester.space = static_cast<std::uint8_t>(m.note);
   p.requester.application = m.application;
@@ -130,10 +132,11 @@ void CpuPort::receive(Packet const& m, Cx& cx) const {
                              m.device,
                              spec().iommu,
                              m.tag,
-                             static_cast<FaultKind>(m.bytes),
+                             static_cast<FaultKind>(m.bytes & ~kRaisedByWrite),
                              1,
                              m.requester.application,
                              static_cast<FaultNote>(m.requester.space),
+                             (m.bytes & kRaisedByWrite) != 0 ? Access::write : Access::read,
                              {},
                              Time{Duration{static_cast<std::int64_t>(m.frame)}}});
     return;

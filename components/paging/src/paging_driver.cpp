@@ -23,6 +23,10 @@ PagingDriverState PagingDriver::initial() const {
     s.frames.add(spec().frames.make({spec().frames_per_gpu}));
   s.cpu_frames = spec().frames.make({spec().frames_of_cpu});
   if (spec().in_batches) s.batch = initial_batches();
+  if (spec().makes_copies) {
+    s.copies = PageCopies(spec().page_bits, spec().spaces);
+    s.read_from_afar = PageDirectory(spec().page_bits, spec().spaces);
+  }
   if (spec().placed != nullptr)
     for (auto const& p : *spec().placed) {
       auto const device = p.device < kFirstCpu ? spec().devices.gpu(p.device) : spec().devices.cpu();
@@ -215,6 +219,8 @@ bool PagingDriver::handle(PageFault const& m, bool may_move, Cx& cx) const {
     } else if (!touch_first(m, cx)) {
       return false;
     }
+  } else if (spec().makes_copies) {
+    if (!share(m, *found, may_move, cx)) return false;
   } else {
     bool const moves = may_move && m.kind == FaultKind::remote && device_of(found->frame) != m.gpu;
     if (moves && s.free_moves.empty()) return false;
@@ -287,7 +293,7 @@ void PagingDriver::map_first(PageFault const& m, PageTranslation const& to, Dura
   answer(m, to, extra, cx);
 }
 
-void PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx) const {
+std::uint32_t PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx) const {
   auto& s = cx.state();
   auto const number = take_number(m.page, s);
   auto const to = take(m.page, 0, m.gpu, s).frame;
@@ -295,6 +301,7 @@ void PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx) const {
   auto const ready = work(m.kind, spec().params.fault_latency, cx);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
     cx.send(move, i, PageMove{m.page, from, number, MoveStep::unmap, 0, {}}, ready);
+  return number;
 }
 
 void PagingDriver::on_step_done(StepDone const& m, Cx& cx) const {
@@ -314,6 +321,7 @@ void PagingDriver::on_step_done(StepDone const& m, Cx& cx) const {
   }
   moving.unmapped = cx.now();
   if (moving.role != PageMigration::Role::alone) return page_is_unmapped(m.move, cx);
+  if (moving.change == PageMigration::Change::collapse) return collapse(m.move, cx);
   order_copy(moving.fault.gpu, moving.from, moving.to, page_bytes(), m.move, moving.fault.application,
              Duration::zero(), cx);
 }
@@ -342,18 +350,22 @@ void PagingDriver::end_page(std::uint32_t number, Cx& cx) const {
   if (done.of_program != 0) {
     --s.orders[done.stream].under_way;
     if (!is_copy(done.kind)) end_allocation(done, cx);
+  } else if (done.change == PageMigration::Change::copy) {
+    end_copy(done, number, cx);
   } else {
     if (done.first_touch != 0)
       map_first(done.fault, {done.to, done.size}, Duration::zero(), cx);
     else
       end_move(done, number, cx);
-    release({done.from, done.size}, s);
+    if (done.to != done.from) release({done.from, done.size}, s);
   }
   for (auto n = s.waiting.size(); n > 0; --n) {
     auto const waiting = s.waiting.front();
     s.waiting.pop();
-    // A fault that arrived while its page was copied starts no migration itself.
-    if (!handle(waiting, done.of_program != 0 || !done.copies(waiting.page), cx)) s.waiting.push(waiting);
+    // A fault that arrived while its page moved starts no migration itself.
+    bool const moved =
+        done.of_program == 0 && done.change != PageMigration::Change::copy && done.copies(waiting.page);
+    if (!handle(waiting, !moved, cx)) s.waiting.push(waiting);
   }
   continue_orders(cx);
   if (spec().in_batches) serve(cx);
@@ -362,10 +374,12 @@ void PagingDriver::end_page(std::uint32_t number, Cx& cx) const {
 void PagingDriver::end_move(PageMigration const& done, std::uint32_t number, Cx& cx) const {
   auto& s = cx.state();
   auto const application = done.fault.application;
-  ++s.stats[application].migrations;
-  s.stats[application].migration_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - done.started));
-  s.records.push_back(
-      {done.fault.page, done.from, done.to, done.started, done.unmapped, cx.now(), application});
+  if (done.to != done.from) {
+    ++s.stats[application].migrations;
+    s.stats[application].migration_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - done.started));
+    s.records.push_back(
+        {done.fault.page, done.from, done.to, done.started, done.unmapped, cx.now(), application});
+  }
   s.table.map(done.fault.page, done.to);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
     cx.send(move, i, PageMove{done.fault.page, done.to, number, MoveStep::remap, 0, {}});

@@ -102,6 +102,7 @@ void Gmmu::admit(TranslateRequest const& m, Cx& cx) const {
   r.page = m.page;
   r.arrived = cx.now();
   r.application = m.application;
+  r.access = m.access;
   r.l2_entry = m.from;
   r.in_use = 1;
   r.routing = s.router->route(m, s.table, cx.now());
@@ -119,7 +120,8 @@ void Gmmu::admit(TranslateRequest const& m, Cx& cx) const {
 void Gmmu::request_from_iommu(std::uint32_t id, Cx& cx) const {
   auto& s = cx.state();
   ++s.by_requester[s.pending[id].application].iommu_requests;
-  cx.send(to_iommu, TranslateRequest{s.pending[id].page, id, s.pending[id].application},
+  cx.send(to_iommu,
+          TranslateRequest{s.pending[id].page, id, s.pending[id].application, s.pending[id].access, {}},
           spec().clock.cycles(spec().params.latency));
 }
 
@@ -143,13 +145,14 @@ void Gmmu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const 
   s.walk_latency.add(nanoseconds_of(cx.now() - s.walk_began[walker]));
   auto const id = step.tag;
   auto& r = s.pending[id];
-  observe(r, step.found, cx);
+  bool const found = step.found && step.translation().allows(r.access);
+  observe(r, found, cx);
   auto& counts = s.by_requester[r.application];
-  ++(step.found ? counts.walk_hits : counts.walk_misses);
-  if (!step.found && r.lookups == 1 && r.answered == 0)
+  ++(found ? counts.walk_hits : counts.walk_misses);
+  if (!found && r.lookups == 1 && r.answered == 0)
     request_from_iommu(id, cx);  // the look-up continues there
   else
-    lookup_done(id, step.found ? step.translation() : PageTranslation{}, FoundBy::gmmu, cx);
+    lookup_done(id, found ? step.translation() : PageTranslation{}, FoundBy::gmmu, cx);
   start_walks(cx);
 }
 
@@ -180,7 +183,17 @@ void Gmmu::keep_fault(TranslateResponse const& m, Cx& cx) const {
   auto const record = s.faults.record_of(m.page);
   ++(m.kind == FaultKind::not_mapped ? counts.page_faults : counts.remote_faults);
   s.recorded_at[record] = cx.now();
-  cx.send(fault, PageFault{m.page, spec().device, 0, record, m.kind, 1, application, {}});
+  cx.send(fault, PageFault{m.page,
+                           spec().device,
+                           0,
+                           record,
+                           m.kind,
+                           1,
+                           application,
+                           FaultNote::serve,
+                           s.pending[m.tag].access,
+                           {},
+                           {}});
 }
 
 void Gmmu::replay(TranslateResponse const& m, Cx& cx) const {
@@ -213,9 +226,11 @@ void Gmmu::on_invalidate(Invalidate const& m, Cx& cx) const {
     return cx.send(acknowledge, Invalidated{m.move});
   }
   ++s.stats.invalidations;
+  auto leaves = m;
+  if (auto const own = s.table.find(m.page)) leaves.frame = own->frame & ~kReadOnly;  // a copy's
   s.table.unmap(m.page);
   // One cycle after the responses that leave now.
-  cx.send(to_tlb, m, spec().clock.cycles(1));
+  cx.send(to_tlb, leaves, spec().clock.cycles(1));
 }
 
 void Gmmu::on_invalidated(Invalidated const& m, Cx& cx) const {

@@ -71,7 +71,8 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
   auto const clock = spec().params.clock.clock();
   auto const at = std::max(s.port_free, cx.now());
   auto const looked_up = at + clock.cycles(spec().params.latency);
-  IommuWaiter const requester{m.tag, m.source, m.device, m.requester.application, {}};
+  IommuWaiter const requester{
+      m.tag, m.source, m.device, m.requester.application, static_cast<Access>(m.bytes), {}};
   auto& counts = s.by_requester[m.requester.application];
   auto const found = s.tlb->lookup(m.address);
   if (found && !s.remote_touch->may_move(found->frame, m.device)) {
@@ -79,7 +80,7 @@ bool Iommu::serve(Packet const& m, Cx& cx) const {
     answer(requester, m.address, {*found, FoundBy::iommu}, looked_up - cx.now(), cx);
   } else if (found) {
     ++counts.tlb_hits;
-    if (s.remote_touch->touch(m.address, found->frame, m.device))
+    if (s.remote_touch->touch(m.address, found->frame, m.device, requester.access))
       fault_request(FaultKind::remote, m.address, requester, looked_up - cx.now(), cx);
     else
       answer(requester, m.address, {*found, FoundBy::iommu}, looked_up - cx.now(), cx);
@@ -146,7 +147,7 @@ void Iommu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const
     fault_entry(FaultKind::not_mapped, entry, first, cx);
   } else if (!step.found) {
     raise(entry, first, cx);
-  } else if (s.remote_touch->touch(step.page, step.address, first.gpu)) {
+  } else if (s.remote_touch->touch(step.page, step.address, first.gpu, first.access)) {
     fault_entry(FaultKind::remote, entry, first, cx);
   } else {
     finish(entry, {step.translation(), FoundBy::iommu}, cx);
@@ -167,9 +168,17 @@ void Iommu::answer_all(std::uint32_t entry, Translation const& found, Cx& cx) co
   auto const cycle = spec().params.clock.clock().cycles(1);
   auto extra = Duration::zero();
   s.pages.release(entry, [&](IommuWaiter const& to) {
-    answer(to, page, found, extra, cx);
+    answer(to, page, own_answer(to, page, found, s), extra, cx);
     extra += cycle;
   });
+}
+
+Iommu::Translation Iommu::own_answer(IommuWaiter const& to, std::uint64_t page, Translation const& found,
+                                     IommuState& s) const {
+  bool const asked = found.found_by == FoundBy::iommu && s.remote_touch->makes_copies();
+  return asked && s.remote_touch->touch(page, found.to.frame, to.gpu, to.access)
+             ? unrecorded(FaultKind::remote)
+             : found;
 }
 
 void Iommu::resume_stalled(Cx& cx) const {

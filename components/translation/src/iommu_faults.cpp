@@ -71,8 +71,10 @@ void Iommu::end_fault(PageMapped const& m, Cx& cx) const {
   bool const nowhere = m.frame == kNoFrame;
   bool const settled = m.kind != FaultKind::not_mapped && !nowhere;
   Translation const there{{m.frame, m.size}, settled ? FoundBy::settled : FoundBy::replay};
-  if (!nowhere) s.table.map(m.page, m.frame, m.size);
-  if (settled) s.tlb->fill(m.page, there.to);
+  bool const copied = m.kind == FaultKind::copied;
+  if (!nowhere && !copied) s.table.map(m.page, m.frame, m.size);
+  if (settled && !copied) s.tlb->fill(m.page, there.to);
+  if (copied) s.directory.add_holder(m.page, m.keeper - 1U);
   if (m.keeper != 0) {
     for (auto const& gpu : spec().gpus)
       if (gpu.device == m.keeper - 1) replay(m.page, there, {gpu.node, gpu.device}, m.entry + 1, cx);

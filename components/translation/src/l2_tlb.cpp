@@ -52,7 +52,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const at = std::max(s.port_free, cx.now());
   auto const looked_up = at + spec().clock.cycles(spec().params.latency);
-  if (auto const found = s.tlb->lookup(m.page)) {
+  if (auto const found = s.tlb->lookup(m.page); found && found->allows(m.access)) {
     ++s.stats[m.application].hits;
     s.last_response = std::max(s.last_response, looked_up);
     cx.send(response, m.from, TranslateResponse{m.page, found->frame, 0, FoundBy::l2_tlb, found->size},
@@ -62,7 +62,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
     if (!entry) {
       if (s.mshrs.full()) return false;
       entry = s.mshrs.allocate(m.page);
-      cx.send(miss, TranslateRequest{m.page, *entry, m.application}, looked_up - cx.now());
+      cx.send(miss, TranslateRequest{m.page, *entry, m.application, m.access, {}}, looked_up - cx.now());
     } else {
       ++s.stats[m.application].merged_misses;
     }

@@ -21,7 +21,7 @@ class Migrate final : public RemoteTouch {
 
   bool moves_pages() const override { return true; }
   bool may_move(PhysAddr frame, std::uint32_t gpu) const override { return device_of(frame) != gpu; }
-  bool touch(std::uint64_t page, PhysAddr frame, std::uint32_t gpu) override {
+  bool touch(std::uint64_t page, PhysAddr frame, std::uint32_t gpu, Access /*access*/) override {
     if (!may_move(frame, gpu)) return false;
     auto& t = touches_.of(page);
     if (t.gpu != gpu) t.in_a_row = 0;

@@ -6,7 +6,7 @@ namespace {
 struct RemoteAccess final : RemoteTouch {
   bool moves_pages() const override { return false; }
   bool may_move(PhysAddr, std::uint32_t) const override { return false; }
-  bool touch(std::uint64_t, PhysAddr, std::uint32_t) override { return false; }
+  bool touch(std::uint64_t, PhysAddr, std::uint32_t, Access) override { return false; }
   void forget(std::uint64_t) override {}
 };
 

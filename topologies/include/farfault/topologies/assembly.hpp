@@ -100,6 +100,7 @@ struct MemoryParams {
   // The faults that it may be told of, and those of which it keeps the records. Bit k: of FaultKind k.
   std::uint32_t faults() const;
   std::uint32_t faults_kept_by_gpus() const;
+  bool makes_copies() const { return pages_move() && remote_touch.make({})->makes_copies(); }
   bool pages_move() const { return remote_touch.why_not({}).empty() && remote_touch.make({})->moves_pages(); }
 };
 
@@ -217,6 +218,7 @@ struct MachineConfig {
   bool check_large_pages(Config& config) const;
   void check_batches(Config& config) const;
   void check_fault_path(Config& config) const;
+  void check_copies(Config& config) const;
 };
 
 // The text of a preset configuration, for Config.

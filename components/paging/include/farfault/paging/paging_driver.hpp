@@ -24,6 +24,12 @@
 // copied, or was when an IOMMU was asked for it, is answered with its new frame. A GPU whose memory is full
 // gets no further pages: it accesses them remotely.
 //
+// Where reads make copies (memory.remote_touch = duplicate): a page that a GPU reads on another device stays
+// there, and is copied to a frame of that GPU, once it is unmapped everywhere; page and copy can be read from
+// then on. Further GPUs get copies without that. When a GPU writes the page, page and copies are unmapped
+// everywhere, the copies are dropped, and the page is mapped on that GPU, where its copy was or where it is
+// copied to. A GPU that had no room for a copy reads the page where it is until then.
+//
 // What a program orders (operation.hpp) is done page by page. A copy is the work of the copy engine of the
 // GPU that has the page, from or to the CPU's frame where the host has its contents. Pages in a CPU's memory
 // and those that nothing maps are passed over. A page that is allocated gets a frame of the device for which
@@ -62,6 +68,8 @@
 #include "farfault/paging/frame_allocator.hpp"
 #include "farfault/paging/initial_memory.hpp"
 #include "farfault/paging/node_devices.hpp"
+#include "farfault/paging/page_copies.hpp"
+#include "farfault/paging/page_directory.hpp"
 #include "farfault/paging/pages_in_ranges.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
@@ -120,6 +128,7 @@ struct PagingDriverSpec {
   std::uint64_t unmapped_pages = 0;     // of the workload, at time zero
   bool pages_wait = false;              // some may be mapped at their first touch
   bool pages_move = false;              // those that do are base pages
+  bool makes_copies = false;            // of pages that GPUs read
   LargePages large{};
   std::uint64_t frames_of_cpu = FrameAllocator::kUnbounded;
   std::vector<std::string> applications = {};  // names of those whose faults and orders come
@@ -149,7 +158,9 @@ struct PageMigration {
   // Of a batch: the page comes, number `index` of those, or leaves, with unit `index`.
   enum class Role : std::uint8_t { alone, comes, leaves };
   Role role = Role::alone;
-  std::uint8_t unused = 0;
+  // Of a page that stays: a copy of it is made; or all of its copies are dropped, after which it may move.
+  enum class Change : std::uint8_t { none, copy, collapse };
+  Change change = Change::none;
   std::uint32_t stream = 0;  // in this stream
   std::uint32_t index = 0;
   std::uint32_t unused_too = 0;
@@ -251,6 +262,8 @@ struct PagingDriverState {
   std::uint64_t order_turn = 0;      // the stream whose turn the next page is
   ByApplication<PagingDriverStats> stats;
   BatchState batch;
+  PageCopies copies;
+  PageDirectory read_from_afar;  // GPUs that read a page that has copies where it is
 
   // From batches on: those of batches.
   static std::span<Stat<PagingDriverState> const> list() {
@@ -336,7 +349,8 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   static bool all_full(PagingDriverState const& s);
   // False when it has to wait.
   bool touch_first(PageFault const& m, Cx& cx) const;
-  void start_move(PageFault const& m, PhysAddr from, Cx& cx) const;
+  // Returns its number among the pages under way.
+  std::uint32_t start_move(PageFault const& m, PhysAddr from, Cx& cx) const;
   // To the copy engine of `engine`, for what is under way as `tag`.
   void order_copy(DeviceId engine, PhysAddr from, PhysAddr to, std::uint32_t bytes, std::uint32_t tag,
                   std::uint8_t application, Duration extra, Cx& cx) const;
@@ -344,6 +358,13 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void answer(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const;
   void map_first(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const;
   void end_page(std::uint32_t number, Cx& cx) const;
+  // Pages of which reads make copies (paging_driver_copies.cpp).
+  void answer_shared(PageFault const& m, PageTranslation const& home, Duration extra, Cx& cx) const;
+  bool share(PageFault const& m, PageTranslation const& home, bool may_move, Cx& cx) const;
+  void start_copy(PageFault const& m, PhysAddr home, bool shared, Cx& cx) const;
+  void end_copy(PageMigration const& done, std::uint32_t number, Cx& cx) const;
+  void start_collapse(PageFault const& m, PhysAddr home, Cx& cx) const;
+  void collapse(std::uint32_t number, Cx& cx) const;
   // What programs order: as far as it gets; then one page of a stream, false where there is none left or it
   // has to wait.
   enum class OrderTurn : std::uint8_t { began, passed_over, waits };

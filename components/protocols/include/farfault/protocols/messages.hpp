@@ -46,6 +46,16 @@ inline std::string device_name(DeviceId d) {
   return d < kFirstCpu ? "gpu" + std::to_string(d) : "cpu" + std::to_string(d - kFirstCpu);
 }
 
+// Beside the frame a translation says, in a bit that no frame needs, that the page must not be written: it
+// has copies (memory.remote_touch = duplicate).
+inline constexpr PhysAddr kReadOnly = PhysAddr{1} << 47;
+constexpr PhysAddr read_only(PhysAddr frame) {
+  return frame | kReadOnly;
+}
+constexpr bool is_read_only(PhysAddr frame) {
+  return frame != kNoFrame && (frame & kReadOnly) != 0;
+}
+
 enum class Access : std::uint8_t { read, write };
 
 // What a memory request is for: a warp's access, a copy engine's, a dirty line that leaves a cache, the
@@ -170,7 +180,8 @@ struct TranslateRequest {
   std::uint64_t page;  // virtual page number
   std::uint32_t from;
   std::uint8_t application = 0;  // on whose behalf; of several that a TLB merges, that of the first
-  std::uint8_t unused[3] = {};
+  Access access = Access::read;  // the same
+  std::uint8_t unused[2] = {};
 };
 
 // What a page table says of a page: the frame of the page that holds it, and that page's size.
@@ -179,15 +190,16 @@ struct PageTranslation {
   std::uint8_t size = 0;
 
   friend bool operator==(PageTranslation const&, PageTranslation const&) = default;
+  bool allows(Access access) const { return access == Access::read || !is_read_only(frame); }
   // The physical address of a virtual one in the page.
   PhysAddr physical_of(VirtAddr address, unsigned page_bits) const {
-    return frame | (address & ((std::uint64_t{1} << (page_bits + size)) - 1));
+    return (frame & ~kReadOnly) | (address & ((std::uint64_t{1} << (page_bits + size)) - 1));
   }
 };
 
 // Why: no table maps the page; it is on another device than the GPU that touches it, and is to move there; or
-// it is moving.
-enum class FaultKind : std::uint8_t { not_mapped, remote, moving };
+// it is moving. Of the driver's answer: the GPU has a copy of the page, of which nobody else is told.
+enum class FaultKind : std::uint8_t { not_mapped, remote, moving, copied };
 
 struct TranslateResponse {
   std::uint64_t page;
@@ -261,7 +273,8 @@ struct Packet {
   std::uint16_t via;      // the receiver's number of the link it came over
   PacketKind kind;
   std::uint8_t bytes;    // of the access; of a translation response, an invalidation or a page allocated that
-                         // page's size; of a fault its FaultKind
+                         // page's size; of a translation request its Access; of a fault its FaultKind,
+                         // and kRaisedByWrite
   std::uint16_t device;  // the requesting GPU, of a translation or a page fault
   std::uint32_t flow;    // which of equally short routes it takes from here on
   FoundBy found_by;      // of a response
@@ -279,6 +292,9 @@ struct Packet {
     address += std::uint64_t{lines} * bytes;
   }
 };
+
+// Of a fault packet: beside the FaultKind.
+inline constexpr std::uint8_t kRaisedByWrite = 0x80;
 
 // Buffer space returned to the sender of a link.
 struct Credit {
@@ -377,7 +393,8 @@ struct PageFault {
   std::uint8_t kept_by_gpu = 0;
   std::uint8_t application = 0;  // that of the request that raised it
   FaultNote note = FaultNote::serve;
-  std::uint8_t unused[4] = {};
+  Access access = Access::read;  // that raised it
+  std::uint8_t unused[3] = {};
   Time raised{};  // of an entry of the buffer: when it was written
 };
 

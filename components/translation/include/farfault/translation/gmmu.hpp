@@ -147,7 +147,8 @@ struct GmmuPending {
   std::uint8_t lookups = 0;   // not done yet: the walk, the IOMMU's
   std::uint8_t observed = 0;  // it is known whether the page is local
   Routing routing{};
-  std::array<std::uint8_t, 5> unused{};
+  Access access = Access::read;
+  std::array<std::uint8_t, 4> unused{};
 };
 
 struct GmmuState {

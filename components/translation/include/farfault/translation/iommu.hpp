@@ -14,9 +14,11 @@
 //
 // A page on another device than the requesting GPU is a fault too, when the policy of remote touches says so:
 // the driver migrates the page there, or refuses to, and the replay says where the page is
-// (FoundBy::settled). When a page is unmapped the IOMMU sends invalidations to the GPU that holds it and to
-// all GPUs that have its translation, by a replay too, behind all earlier responses (ATS invalidation). A
-// request for a page that is unmapped and not yet mapped again is a fault too, one that makes no page move.
+// (FoundBy::settled). Where reads make copies, a read of a page elsewhere and a write of a page that has
+// copies are faults likewise, each request by itself; a GPU's copy is in its own table alone. When a page is
+// unmapped the IOMMU sends invalidations to the GPU that holds it and to all GPUs that have its translation,
+// by a replay too, behind all earlier responses (ATS invalidation). A request for a page that is unmapped and
+// not yet mapped again is a fault too, one that makes no page move.
 //
 // A page that a program has allocated is written to the table, and the GPU that has its frame is told; one
 // that it frees is invalidated at all GPUs. Until it is mapped again a request for it is that of a page that
@@ -114,7 +116,8 @@ struct IommuWaiter {
   NodeId node = 0;
   std::uint16_t gpu = 0;
   std::uint8_t application = 0;
-  std::uint8_t unused[3] = {};
+  Access access = Access::read;
+  std::uint8_t unused[2] = {};
 };
 
 // Of faults that of the request that raised it; of several that wait for one walk that is the first.
@@ -251,6 +254,9 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   // Responds to all waiters of the entry, in order, one per cycle, and frees it.
   void answer_all(std::uint32_t entry, Translation const& found, Cx& cx) const;
   bool pages_move(IommuState const& s) const { return s.remote_touch->moves_pages(); }
+  // What this one of several merged requests is answered.
+  Translation own_answer(IommuWaiter const& to, std::uint64_t page, Translation const& found,
+                         IommuState& s) const;
   // The requests of the entry, or a request by itself, are faulted: they are told so, and hold nothing here.
   void fault_entry(FaultKind kind, std::uint32_t entry, IommuWaiter const& first, Cx& cx) const;
   void fault_request(FaultKind kind, std::uint64_t page, IommuWaiter const& from, Duration extra,

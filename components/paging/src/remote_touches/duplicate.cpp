@@ -1,0 +1,53 @@
+// Read-only duplication: a page that several GPUs read has a copy on each of them, and none while one writes
+// it. As the read duplication of NVIDIA's driver (cudaMemAdviseSetReadMostly; uvm_va_block.c).
+#include <array>
+
+#include "farfault/paging/remote_touch.hpp"
+
+namespace farfault::remote_touches {
+namespace {
+
+class Duplicate final : public RemoteTouch {
+ public:
+  bool moves_pages() const override { return true; }
+  bool makes_copies() const override { return true; }
+  bool may_move(PhysAddr frame, std::uint32_t gpu) const override {
+    return device_of(frame) != gpu || is_read_only(frame);
+  }
+  bool touch(std::uint64_t, PhysAddr frame, std::uint32_t gpu, Access access) override {
+    bool const written = access == Access::write && is_read_only(frame);
+    bool const elsewhere = device_of(frame) != gpu;
+    counts_.writes += written ? 1 : 0;
+    counts_.reads += elsewhere && access == Access::read ? 1 : 0;
+    return written || elsewhere;
+  }
+  void forget(std::uint64_t) override {}
+
+  static auto stats() {
+    using S = Duplicate const&;
+    return std::to_array<Stat<Duplicate>>({
+        {"reads", "count", "requests to read a page on another device: it is to have a copy",
+         StatKind::counter, [](S s) { return s.counts_.reads; }},
+        {"writes", "count", "requests to write a page that has copies: they are to be dropped",
+         StatKind::counter, [](S s) { return s.counts_.writes; }},
+    });
+  }
+  auto members() { return std::tie(counts_); }
+
+ private:
+  struct Counts {
+    std::uint64_t reads = 0;
+    std::uint64_t writes = 0;
+  };
+  Counts counts_;
+};
+
+}  // namespace
+
+void duplicate(PolicyList<RemoteTouch>& list) {
+  list.add<Duplicate>("duplicate",
+                      "a GPU that reads it gets a read-only copy; it moves to a GPU that writes it, and the "
+                      "copies are dropped");
+}
+
+}  // namespace farfault::remote_touches

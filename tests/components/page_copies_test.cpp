@@ -1,0 +1,198 @@
+// Read-only copies of pages: what the driver keeps of them, and what it says of them, to the nanosecond.
+#include "farfault/paging/page_copies.hpp"
+
+#include <doctest/doctest.h>
+
+#include "farfault/paging/paging_driver.hpp"
+#include "farfault/paging/remote_touch.hpp"
+#include "mock.hpp"
+#include "placed_pages.hpp"
+#include "policies.hpp"
+
+using namespace farfault;
+using namespace farfault::mock;
+
+TEST_CASE("page copies: one is found by its device, and taking all leaves none") {
+  PageCopies copies(12, 1);
+  CHECK_FALSE(copies.any(7));
+  copies.add(7, physical(1, 0x1000));
+  copies.add(7, physical(3, 0x2000));
+  copies.add(8, physical(1, 0x3000));
+  CHECK(copies.find(7, 1) == physical(1, 0x1000));
+  CHECK(copies.find(7, 3) == physical(3, 0x2000));
+  CHECK_FALSE(copies.find(7, 2));
+  std::vector<PhysAddr> taken;
+  copies.take_all(7, [&](PhysAddr frame) { taken.push_back(frame); });
+  CHECK(taken == std::vector<PhysAddr>{physical(3, 0x2000), physical(1, 0x1000)});
+  CHECK_FALSE(copies.any(7));
+  CHECK(copies.find(8, 1) == physical(1, 0x3000));
+  copies.add(7, physical(2, 0x4000));  // in a place that was used before
+  CHECK(copies.find(7, 2) == physical(2, 0x4000));
+  CHECK_FALSE(copies.find(7, 1));
+}
+
+TEST_CASE("a translation that may only be read keeps its frame, and allows no write") {
+  PageTranslation const shared{read_only(physical(5, 0x3000)), 0};
+  CHECK(shared.allows(Access::read));
+  CHECK_FALSE(shared.allows(Access::write));
+  CHECK(shared.physical_of(0x7123, 12) == physical(5, 0x3123));
+  CHECK(device_of(shared.frame) == 5);
+  CHECK(PageTranslation{physical(5, 0x3000), 0}.allows(Access::write));
+  CHECK_FALSE(is_read_only(kNoFrame));
+}
+
+TEST_CASE("remote touch: with copies, reads elsewhere and writes of what is read-only are for the driver") {
+  auto policy = test::chosen<RemoteTouch>("duplicate", {}).make({});
+  auto const home = physical(0, 0x1000);
+  CHECK(policy->makes_copies());
+  CHECK_FALSE(policy->touch(7, home, 0, Access::read));
+  CHECK_FALSE(policy->touch(7, home, 0, Access::write));
+  CHECK(policy->touch(7, home, 1, Access::read));
+  CHECK(policy->touch(7, home, 1, Access::write));
+  CHECK_FALSE(policy->touch(7, read_only(home), 0, Access::read));
+  CHECK(policy->touch(7, read_only(home), 0, Access::write));
+  CHECK(policy->may_move(read_only(home), 0));
+  CHECK_FALSE(policy->may_move(home, 0));
+}
+
+namespace {
+
+using Times = std::vector<std::int64_t>;
+
+Record<PageFault> fault(Time at, std::uint16_t gpu, Access access) {
+  PageFault f{};
+  f.page = 7;
+  f.gpu = gpu;
+  f.entry = 40U + gpu;
+  f.kind = FaultKind::remote;
+  f.kept_by_gpu = 1;
+  f.access = access;
+  return {at, f};
+}
+
+// Page 7 is on GPU 0, of three GPUs with `frames` frames each.
+struct CopyBench : Bench {
+  CopyBench(std::vector<Record<PageFault>> faults, std::vector<Record<StepDone>> unmapped,
+            std::vector<Record<CopyDone>> copied, std::uint64_t frames = 4, bool third_is_full = false)
+      : driver(system.add<PagingDriver>("driver", spec_of(frames, third_is_full))) {
+    feed(driver.fault, std::move(faults));
+    feed(driver.step_done, std::move(unmapped));
+    feed(driver.copied, std::move(copied));
+    mapped = sinks(driver.mapped, 1)[0];
+    join(driver.placed, mapped->in_port);
+    moves = sinks(driver.move, 1)[0];
+    for (auto* s : sinks(driver.copy, 3)) copies.push_back(s);
+    run();
+  }
+  static PagingDriverSpec spec_of(std::uint64_t frames, bool third_is_full) {
+    static auto const table = [] {
+      PageTable t(0, 12);
+      t.map(7, physical(0, 0));
+      return t;
+    }();
+    static std::vector<PlacedPage> const placed{{7, 0, 0}};
+    static std::vector<PlacedPage> const with_another{{7, 0, 0}, {8, 2, 0}};
+    PagingDriverSpec spec;
+    spec.makes_copies = true;
+    spec.pages_move = true;
+    spec.frames_per_gpu = frames;
+    spec.placed = third_is_full ? &with_another : &placed;
+    spec.preloaded = &table;
+    spec.iommus = 1;
+    spec.devices = NodeDevices(3);
+    return spec;
+  }
+  PageMapped const& answer(std::size_t i) const { return mapped->records()[i].message; }
+
+  PagingDriver& driver;
+  Sink<PageMapped>* mapped;
+  Sink<PageMove>* moves;
+  std::vector<Sink<CopyOrder>*> copies;
+};
+
+}  // namespace
+
+TEST_CASE("driver: a first read unmaps the page, copies it, and page and copy can be read from then on") {
+  CopyBench b({fault(Time{100ns}, 1, Access::read)}, {{Time{2us}, {0}}}, {{Time{5us}, {0}}});
+  // A microsecond of the driver; a nanosecond of each link.
+  CHECK(b.moves->nanoseconds() == Times{1101, 5001});
+  CHECK(b.moves->records()[0].message.step == MoveStep::unmap);
+  CHECK(b.moves->records()[1].message.step == MoveStep::remap);
+  CHECK(b.moves->records()[1].message.frame == read_only(physical(0, 0)));
+  CHECK(b.copies[1]->nanoseconds() == Times{2001});
+  CHECK(b.copies[1]->records()[0].message.from == physical(0, 0));
+  CHECK(b.copies[1]->records()[0].message.to == physical(1, 0));
+  REQUIRE(b.mapped->nanoseconds() == Times{5001});
+  CHECK(b.answer(0).kind == FaultKind::copied);
+  CHECK(b.answer(0).frame == read_only(physical(1, 0)));
+  CHECK(b.answer(0).keeper == 2);
+  CHECK(b.driver.state().table.find(7)->frame == physical(0, 0));
+  CHECK(b.driver.waiting_for().empty());
+}
+
+TEST_CASE(
+    "driver: further GPUs get copies with the page mapped, those that fault meanwhile behind the first") {
+  CopyBench b({fault(Time{100ns}, 1, Access::read), fault(Time{3us}, 2, Access::read),
+               fault(Time{10us}, 1, Access::read)},
+              {{Time{2us}, {0}}}, {{Time{5us}, {0}}, {Time{8us}, {0}}});
+  CHECK(b.moves->count() == 2);
+  CHECK(b.copies[2]->nanoseconds() == Times{6001});  // the driver takes its microsecond from 5 us on
+  CHECK(b.mapped->nanoseconds() == Times{5001, 8001, 10001});
+  CHECK(b.answer(1).frame == read_only(physical(2, 0)));
+  CHECK(b.answer(2).frame == read_only(physical(1, 0)));  // which has one: nothing is copied
+  CHECK(b.driver.state().frames[2].available() == 3);
+}
+
+TEST_CASE("driver: a write by a GPU that has a copy makes that the page, and drops all others") {
+  CopyBench b({fault(Time{100ns}, 1, Access::read), fault(Time{3us}, 2, Access::read),
+               fault(Time{20us}, 1, Access::write)},
+              {{Time{2us}, {0}}, {Time{25us}, {0}}}, {{Time{5us}, {0}}, {Time{8us}, {0}}});
+  CHECK(b.moves->nanoseconds() == Times{1101, 5001, 21001, 25001});
+  CHECK(b.moves->records()[2].message.step == MoveStep::unmap);
+  CHECK(b.moves->records()[3].message.frame == physical(1, 0));
+  CHECK(b.answer(2).frame == physical(1, 0));
+  CHECK(b.answer(2).kind == FaultKind::remote);
+  CHECK(b.mapped->nanoseconds()[2] == 25001);
+  auto const& s = b.driver.state();
+  CHECK(s.table.find(7)->frame == physical(1, 0));
+  CHECK_FALSE(s.copies.any(7));
+  CHECK(s.frames[0].available() == 4);
+  CHECK(s.frames[1].available() == 3);
+  CHECK(s.frames[2].available() == 4);
+  CHECK(s.stats[0].migrations == 1);
+}
+
+TEST_CASE("driver: a write by the GPU that has the page drops the copies and copies nothing") {
+  CopyBench b({fault(Time{100ns}, 1, Access::read), fault(Time{20us}, 0, Access::write)},
+              {{Time{2us}, {0}}, {Time{25us}, {0}}}, {{Time{5us}, {0}}});
+  CHECK(b.answer(1).frame == physical(0, 0));
+  CHECK(b.mapped->nanoseconds()[1] == 25001);
+  CHECK(b.driver.state().frames[0].available() == 3);
+  CHECK(b.driver.state().frames[1].available() == 4);
+  CHECK(b.driver.state().stats[0].migrations == 0);
+}
+
+TEST_CASE("driver: a write by a GPU without a copy brings the page there, when no copy is left") {
+  CopyBench b({fault(Time{100ns}, 1, Access::read), fault(Time{20us}, 2, Access::write)},
+              {{Time{2us}, {0}}, {Time{25us}, {0}}}, {{Time{5us}, {0}}, {Time{30us}, {0}}});
+  CHECK(b.copies[2]->nanoseconds() == Times{25001});
+  CHECK(b.copies[2]->records()[0].message.from == physical(0, 0));
+  CHECK(b.answer(1).frame == physical(2, 0));
+  CHECK(b.mapped->nanoseconds()[1] == 30001);
+  for (std::uint32_t g : {0U, 1U}) CHECK(b.driver.state().frames[g].available() == 4);
+}
+
+TEST_CASE("driver: a GPU whose memory is full reads the page where it is, beside the copies of others") {
+  // Page 7 has a copy on GPU 1; GPU 2 has its one frame taken by page 8.
+  CopyBench b({fault(Time{100ns}, 1, Access::read), fault(Time{20us}, 2, Access::read),
+               fault(Time{40us}, 2, Access::write)},
+              {{Time{2us}, {0}}, {Time{45us}, {0}}}, {{Time{5us}, {0}}}, 1, true);
+  CHECK(b.copies[2]->count() == 0);
+  CHECK(b.answer(1).frame == read_only(physical(0, 0)));
+  CHECK(b.mapped->nanoseconds()[1] == 21001);
+  // Nobody has a copy any more, and GPU 2 writes it on GPU 0.
+  CHECK(b.answer(2).frame == physical(0, 0));
+  CHECK(b.mapped->nanoseconds()[2] == 45001);
+  CHECK_FALSE(b.driver.state().copies.any(7));
+  CHECK(b.driver.state().stats[0].migrations_refused == 2);
+}

@@ -1,0 +1,197 @@
+// Read-only copies of pages on a whole machine: at every step of a run each TLB holds what the driver says, a
+// page that may be written has no copy, and nothing is left of a frame that a copy has had.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "run_model.hpp"
+
+using namespace farfault;
+using test::ModelRun;
+
+namespace {
+
+std::string model(std::string const& more, std::string const& touch) {
+  return "include = [\"paper-gmmu-bypass\"]\n"
+         "gpu.sms = 4\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\ngpu.l2_tlb.entries = 16\ngpu.l2_tlb.ways "
+         "= 4\n"
+         "memory.remote_touch = \"" +
+         touch +
+         "\"\nmemory.fault_path = \"gpu\"\nmemory.first_touch_by = "
+         "\"driver\"\n" +
+         more;
+}
+std::string kmeans(std::string const& more, std::string const& touch = "duplicate") {
+  return model(
+      "workload.name = \"kmeans\"\nworkload.kmeans.size = \"256KiB\"\nworkload.kmeans.max_rounds = 2\n" +
+          more,
+      touch);
+}
+std::string bfs(std::string const& more, std::string const& touch = "duplicate") {
+  return model("workload.name = \"bfs\"\nworkload.bfs.rmat.scale = 9\n" + more, touch);
+}
+
+struct Machine {
+  explicit Machine(System& system) {
+    for (ComponentId id = 0; id < system.component_count(); ++id) {
+      auto const* c = &system.component(id);
+      if (auto const* sm = dynamic_cast<Sm const*>(c)) sms.push_back(sm);
+      if (auto const* tlb = dynamic_cast<L2Tlb const*>(c)) l2_tlbs.push_back(tlb);
+      if (auto const* gmmu = dynamic_cast<Gmmu const*>(c)) gmmus.push_back(gmmu);
+      if (auto const* iommu = dynamic_cast<Iommu const*>(c)) iommus.push_back(iommu);
+      if (auto const* d = dynamic_cast<PagingDriver const*>(c)) driver = d;
+    }
+  }
+  std::vector<Sm const*> sms;
+  std::vector<L2Tlb const*> l2_tlbs;
+  std::vector<Gmmu const*> gmmus;  // by GPU
+  std::vector<Iommu const*> iommus;
+  PagingDriver const* driver = nullptr;
+};
+
+// Counts what must not be there at any time.
+struct Violations {
+  int wrong_frames = 0;    // a translation that is neither the page's frame nor the GPU's own copy
+  int writable = 0;        // one that may be written, of a page that has copies
+  int void_entries = 0;    // one of a page that is unmapped
+  int frames_shared = 0;   // a frame of two pages, or of a page and a copy
+  int above_capacity = 0;  // a GPU with more pages than frames
+  int stale_lines = 0;     // in an L1 cache, of a frame that no page has and no copy
+};
+struct Seen {
+  std::uint64_t copies = 0;  // most at a time
+  int looks = 0;
+};
+
+void look(Machine const& m, std::uint64_t frames_per_gpu, unsigned page_bits, unsigned line_bytes,
+          Violations& found, Seen& seen) {
+  auto const& driver = m.driver->state();
+  std::set<std::uint64_t> unmapped;
+  std::set<PhysAddr> in_use;
+  for (auto const& move : driver.moves) {
+    if (move.in_use == 0) continue;
+    in_use.insert(move.from);
+    in_use.insert(move.to);
+    bool const copied_again =
+        move.change == PageMigration::Change::copy && driver.copies.any(move.fault.page);
+    if (move.unmapping == 0 && !copied_again) unmapped.insert(move.fault.page);
+  }
+  std::map<DeviceId, std::uint64_t> pages_on;
+  std::set<PhysAddr> frames;
+  auto const own = [&](PhysAddr frame) {
+    found.frames_shared += frames.insert(frame).second ? 0 : 1;
+    found.above_capacity +=
+        device_of(frame) < kFirstCpu && ++pages_on[device_of(frame)] > frames_per_gpu ? 1 : 0;
+  };
+  std::uint64_t copies = 0;
+  driver.table.each_page([&](std::uint64_t page, PageTranslation const& t) {
+    own(t.frame);
+    for (DeviceId gpu = 0; gpu < m.gmmus.size(); ++gpu)
+      if (auto const copy = driver.copies.find(page, gpu)) {
+        own(*copy);
+        ++copies;
+      }
+  });
+  seen.copies = std::max(seen.copies, copies);
+  ++seen.looks;
+  auto const check = [&](DeviceId gpu) {
+    return [&, gpu](std::uint64_t page, PageTranslation const& held) {
+      auto const home = driver.table.find(page);
+      auto const copy = driver.copies.find(page, gpu);
+      bool const shared = driver.copies.any(page);
+      found.void_entries += unmapped.count(page) != 0 ? 1 : 0;
+      auto const frame = held.frame & ~kReadOnly;
+      bool const right = home && (frame == home->frame || (copy && frame == *copy));
+      found.wrong_frames += right ? 0 : 1;
+      found.writable += shared && !is_read_only(held.frame) ? 1 : 0;
+    };
+  };
+  constexpr DeviceId kNobody = kFirstCpu;
+  for (auto const* iommu : m.iommus) iommu->state().tlb->each_entry(check(kNobody));
+  for (std::size_t g = 0; g < m.gmmus.size(); ++g) {
+    auto const gpu = static_cast<DeviceId>(g);
+    m.l2_tlbs[g]->state().tlb->each_entry(check(gpu));
+    m.gmmus[g]->state().table.each_page(check(gpu));
+  }
+  for (auto const* sm : m.sms) {
+    sm->state().l1_tlb->each_entry(check(sm->spec().device));
+    sm->state().l1.each_line([&](std::uint64_t line) {
+      auto const frame = line * line_bytes >> page_bits << page_bits;
+      if (is_read_only(frame)) ++found.wrong_frames;
+      found.stale_lines += frames.count(frame) == 0 && in_use.count(frame) == 0 ? 1 : 0;
+    });
+  }
+}
+
+struct Case {
+  char const* name;
+  std::string settings;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "while pages have copies every TLB holds the page or the GPU's own copy, and writable only without "
+    "copies") {
+  std::vector<Case> const cases{
+      {"kmeans, interleaved", kmeans("memory.placement = \"interleave\"\n")},
+      {"kmeans, from the CPU", kmeans("memory.placement = \"cpu\"\n")},
+      {"kmeans, first touch, predicted",
+       kmeans("memory.placement = \"first_touch\"\ngpu.router.policy = \"gmmu_bypass\"\n")},
+      {"bfs, interleaved", bfs("memory.placement = \"interleave\"\n")},
+      {"bfs, two GPUs",
+       bfs("memory.placement = \"interleave\"\nmachine.topology = \"generic\"\nmachine.generic.gpus = 2\n")},
+      {"bfs, from the CPUs to eight GPUs", bfs("memory.placement = \"cpu\"\nmachine.topology = \"dgx1\"\n")},
+      {"bfs, all requests to the IOMMU",
+       bfs("memory.placement = \"interleave\"\ngpu.router.policy = \"centralized\"\n")},
+      {"bfs, one page at a time, small fault buffers",
+       bfs("memory.placement = \"interleave\"\ndriver.migrations = 1\ngpu.gmmu.fault_buffer = 2\n")},
+      {"bfs, a TLB in the IOMMU, fast driver",
+       bfs("memory.placement = \"interleave\"\niommu.tlb_entries = 1024\niommu.tlb_ways = 1024\n"
+           "driver.fault_latency = \"1ns\"\ndriver.notify_latency = \"1ns\"\n")},
+  };
+  for (auto const& c : cases) {
+    CAPTURE(std::string(c.name));
+    ModelRun run(c.settings);
+    Machine const machine(run.system());
+    Violations found;
+    Seen seen;
+    for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{3'700'001})
+      look(machine, machine.driver->spec().frames_per_gpu, 12, run.config().gpu.line_bytes, found, seen);
+    CHECK(seen.looks > 20);
+    CHECK(seen.copies > 4);
+    CHECK(found.wrong_frames == 0);
+    CHECK(found.writable == 0);
+    CHECK(found.void_entries == 0);
+    CHECK(found.frames_shared == 0);
+    CHECK(found.above_capacity == 0);
+    CHECK(found.stale_lines == 0);
+    for (auto const* sm : machine.sms) CHECK(sm->waiting_for().empty());
+    for (auto const* iommu : machine.iommus) CHECK(iommu->waiting_for().empty());
+    CHECK(machine.driver->waiting_for().empty());
+  }
+}
+
+TEST_CASE("pages that are only read have a copy on each GPU that reads them, and are read there alone") {
+  auto const accesses = [](std::string const& touch) {
+    ModelRun run(kmeans("memory.placement = \"cpu\"\n", touch));
+    run.run();
+    return std::pair(run.total("sm", "remote_accesses"), run.total("sm", "transactions"));
+  };
+  auto const [remote, all] = accesses("duplicate");
+  auto const [without, as_many] = accesses("remote_access");
+  CHECK(all == as_many);
+  CHECK(remote < without / 4);  // those of pages that several GPUs write
+}
+
+TEST_CASE("with copies or without, a run does the same work") {
+  auto const work = [](std::string const& touch) {
+    ModelRun run(bfs("memory.placement = \"interleave\"\n", touch));
+    run.run();
+    return std::tuple(run.total("sm", "transactions"), run.total("sm", "stores"), run.total("sm", "blocks"));
+  };
+  CHECK(work("duplicate") == work("remote_access"));
+}
