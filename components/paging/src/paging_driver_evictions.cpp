@@ -116,6 +116,7 @@ bool PagingDriver::send_units(Cx& cx) const {
       auto& moving = s.moves[number];
       if (moving.role != PageMigration::Role::leaves) continue;  // it was elsewhere, and comes
       moving.to = take(p, 0, spec().devices.cpu(), s).frame;
+      ++b.record.evicted_pages;
       if (b.schedule->takes_time()) {
         b.record.bytes_out += page_bytes();
         order_copy(moving.fault.gpu, moving.from, moving.to, page_bytes(), number, 0, Duration::zero(), cx);
@@ -153,7 +154,6 @@ void PagingDriver::page_has_left(std::uint32_t number, Cx& cx) const {
   b.counts.lifetime_ps += lifetime;
   ++b.lifetimes.pages;
   b.lifetimes.lifetime_ps += lifetime;
-  ++b.record.evicted_pages;
   ++s.stats[moving.fault.application].evicted_pages;
   if (spec().pages_move)
     s.records.push_back(
