@@ -158,6 +158,22 @@ TEST_CASE("time line: a unit of which a page comes does not leave, though it is 
   CHECK(device_of(b.driver.state().table.find(8)->frame) == 0);
 }
 
+TEST_CASE(
+    "time line: where pages come of every unit that is there, one leaves beside them, and none waits for "
+    "ever") {
+  for (std::string const schedule : {"serialized", "unobtrusive", "ideal"}) {
+    CAPTURE(schedule);
+    auto spec = spec_of("page", schedule, 2);
+    spec.batch.eviction_unit = ByteSize{4 * 4096};
+    GpuBench b(spec, {{100, 8, 0}, {101, 12, 0}, {200'000, 9, 0}, {200'001, 13, 0}});
+    // 9 is the one of a unit of which no page comes any more when 13 needs a frame.
+    CHECK(device_of(b.driver.state().table.find(8)->frame) == kFirstCpu);
+    CHECK(device_of(b.driver.state().table.find(9)->frame) == kFirstCpu);
+    CHECK(b.pages(Seen::comes) == Pages{8, 12, 9, 13});
+    CHECK(counts(b) == std::vector<Counts>{{2, 0, 2, 0, 0}, {2, 0, 2, 0, 2}});
+  }
+}
+
 TEST_CASE("time line: the unit leaves in which no page came for the longest time, with 'aged_lru'") {
   auto spec = spec_of("page", "serialized", 3);
   spec.batch.eviction_unit = ByteSize{4 * 4096};
