@@ -3,18 +3,12 @@
 
 #include <vector>
 
-#include "farfault/paging/paging_driver.hpp"
-#include "mock.hpp"
-#include "placed_pages.hpp"
+#include "batch_bench.hpp"
 
 using namespace farfault;
-using namespace farfault::mock;
+using namespace farfault::batch_bench;
 
 namespace {
-
-using Times = std::vector<std::int64_t>;
-
-constexpr std::uint64_t kPages = 4;  // 7, 8, 9 and 10, in frames 0 to 3 of the CPU
 
 PageFault note(FaultNote n, std::uint64_t page = 0, std::uint32_t entry = 0, Time raised = {}) {
   return {page, 0, 0, entry, FaultKind::not_mapped, 1, 0, n, Access::read, {}, raised};
@@ -27,32 +21,6 @@ Record<PageFault> entry(Time at, std::uint64_t page, std::uint32_t sm, Time rais
 }
 Record<PageFault> drained(Time at, std::uint32_t entries) {
   return {at, note(FaultNote::drained, 0, entries)};
-}
-
-PagingDriverSpec spec_of(std::string const& replay, std::string const& schedule, std::uint64_t frames) {
-  static auto const table = [] {
-    PageTable t(0, 12);
-    for (std::uint64_t p = 0; p < kPages; ++p) t.map(7 + p, physical(kFirstCpu, p << 12));
-    return t;
-  }();
-  PagingDriverSpec spec;
-  spec.in_batches = true;
-  spec.batch.replay.choose(replay);
-  spec.batch.prefetch.choose("none");
-  spec.batch.eviction_schedule.choose(schedule);
-  spec.batch.eviction_unit = ByteSize{4096};
-  spec.batch.time = 10us;
-  spec.batch.block_time = 5us;
-  spec.batch.page_time = 100ns;
-  spec.batch.first_touch_time = 20us;
-  spec.frames_per_gpu = frames;
-  spec.placed = in_use({0}, kPages);
-  spec.preloaded = &table;
-  spec.iommus = 1;
-  spec.iommu_of_gpu = {0};
-  spec.devices = NodeDevices(1);
-  spec.pages_move = true;
-  return spec;
 }
 
 struct BatchBench : Bench {

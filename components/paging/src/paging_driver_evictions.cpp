@@ -67,16 +67,23 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
   if (s.free_moves.size() < size) return 0;
   auto const is_here = [&](std::uint64_t page) {
     auto const found = s.table.find(page);
-    return found && device_of(found->frame) == gpu;
+    return found && device_of(found->frame) == gpu && !is_under_way(page, s);
   };
-  auto const unit = b.orders[b.gpu].victim([&](std::uint64_t u) {
-    bool some = false;
-    for (auto p = u; p - u < size; ++p) {
-      if (is_under_way(p, s)) return false;
-      some = some || is_here(p);
-    }
-    return some;
-  });
+  auto const victim = [&](bool beside_others) {
+    return b.orders[b.gpu].victim([&](std::uint64_t u) {
+      bool some = false;
+      for (auto p = u; p - u < size; ++p) {
+        if (!beside_others && is_under_way(p, s)) return false;
+        some = some || is_here(p);
+      }
+      return some;
+    });
+  };
+  auto unit = victim(false);
+  // Pages come of all units that are here, and nothing moves: those that are here leave beside them.
+  auto const now = moment(s, cx.now());
+  bool const nothing_moves = b.there == b.sent && now.unmapping == 0 && now.unmapped == 0 && now.out == 0;
+  if (!unit && now.page_waits && nothing_moves) unit = victim(true);
   if (!unit) return 0;
   b.orders[b.gpu].left(*unit);
   if (b.free_leaving.empty()) {
@@ -122,6 +129,7 @@ bool PagingDriver::send_units(Cx& cx) const {
       auto& moving = s.moves[number];
       if (moving.role != PageMigration::Role::leaves) continue;  // it was elsewhere, and comes
       moving.to = take(p, 0, spec().devices.cpu(), s).frame;
+      ++b.record.evicted_pages;
       bool const dropped = spec().batch.clean_pages == CleanPages::dropped && b.of_page.of(p).written == 0;
       if (dropped) ++b.record.dropped_pages;
       if (b.schedule->takes_time() && !dropped) {
@@ -161,7 +169,6 @@ void PagingDriver::page_has_left(std::uint32_t number, Cx& cx) const {
   b.counts.lifetime_ps += lifetime;
   ++b.lifetimes.pages;
   b.lifetimes.lifetime_ps += lifetime;
-  ++b.record.evicted_pages;
   ++s.stats[moving.fault.application].evicted_pages;
   if (spec().pages_move)
     s.records.push_back(

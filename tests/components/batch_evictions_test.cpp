@@ -1,0 +1,197 @@
+// Time lines of batches that find the GPU full: each page needs one that leaves, under each schedule.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "batch_bench.hpp"
+
+using namespace farfault;
+using namespace farfault::batch_bench;
+
+namespace {
+
+// Pages 7, 8 and 9 come, which fill the GPU, and later 10, 11 and 12.
+std::vector<PageAccess> const kTwice{{100, 7, 0},      {101, 8, 0},      {102, 9, 0},
+                                     {200'000, 10, 0}, {200'001, 11, 0}, {200'002, 12, 0}};
+constexpr auto kBegan = begin_after(200'000);
+constexpr auto kRead = read_after(kBegan, 3);
+constexpr auto kWorked = kBegan + kTime + kBlock + 3 * kPageWork;
+
+// From an order to the driver's knowing that it is done: of one that takes `time` at the other end.
+constexpr std::int64_t ordered(std::int64_t time) {
+  return 1 + time + 1;
+}
+
+Times last_three(Times const& all) {
+  REQUIRE(all.size() == 6);
+  return {all.begin() + 3, all.end()};
+}
+
+void check_sums(GpuBench const& b, std::uint64_t bytes_out) {
+  CHECK(b.pages(Seen::comes) == Pages{7, 8, 9, 10, 11, 12});
+  CHECK(counts(b) == std::vector<Counts>{{3, 0, 3, 0, 0}, {3, 0, 3, 0, 3}});
+  CHECK(b.batches()[1].bytes_in == 3 * 4096);
+  CHECK(b.batches()[1].bytes_out == bytes_out);
+  CHECK(b.driver.state().stats[0].evicted_pages == 3);
+  for (std::uint64_t const page : {7U, 8U, 9U})
+    CHECK(device_of(b.driver.state().table.find(page)->frame) == kFirstCpu);
+  for (std::uint64_t const page : {10U, 11U, 12U})
+    CHECK(device_of(b.driver.state().table.find(page)->frame) == 0);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "time line: serialized, each page waits for one to be unmapped and to leave, and none comes meanwhile") {
+  for (auto const& gpu : {GpuTimes{}, GpuTimes{.out = 3'000}}) {
+    GpuBench b(spec_of("page", "serialized", 3), kTwice, 8, gpu);
+    auto const each = ordered(gpu.unmap) + ordered(gpu.out) + ordered(gpu.in);
+    CHECK(b.pages(Seen::leaves) == Pages{7, 8, 9});
+    Times leaves, comes, done;
+    for (std::int64_t k = 0; k < 3; ++k) {
+      leaves.push_back(kWorked + k * each + ordered(gpu.unmap) + 1);
+      comes.push_back(leaves.back() - 1 + ordered(gpu.out) + 1);
+      done.push_back(kWorked + (k + 1) * each + 1);
+    }
+    CHECK(b.times(Seen::leaves) == leaves);
+    CHECK(last_three(b.times(Seen::comes)) == comes);
+    CHECK(last_three(b.done()) == done);
+    CHECK(b.ended(1) == kWorked + 3 * each);
+    CHECK(b.batches()[1].first_transfer == Time{(comes[0] - 1) * 1ns});
+    check_sums(b, 3 * 4096);
+  }
+}
+
+TEST_CASE(
+    "time line: unobtrusive, one page has left when the driver is done, and each further one leaves as one "
+    "comes") {
+  for (auto const& gpu : {GpuTimes{}, GpuTimes{.out = 3'000}}) {
+    GpuBench b(spec_of("page", "unobtrusive", 3), kTwice, 8, gpu);
+    CHECK(b.pages(Seen::leaves) == Pages{7, 8, 9});
+    // The first as soon as the batch is known; with it the second is unmapped, and the third when that one
+    // may.
+    auto const first_out = kRead + ordered(gpu.unmap);
+    auto const next_out = [&](std::int64_t k) { return kWorked + k * ordered(gpu.out); };
+    CHECK(b.times(Seen::leaves) == Times{first_out + 1, next_out(0) + 1, next_out(1) + 1});
+    // The second page comes when the second has left, over the other direction, in which the first one comes.
+    Times const comes{kWorked + 1, next_out(1) + 1, next_out(2) + 1};
+    CHECK(last_three(b.times(Seen::comes)) == comes);
+    Times done;
+    for (std::int64_t free = 0; auto const at : comes) {
+      free = std::max(free, at) + gpu.in;
+      done.push_back(free + 1 + 1);
+    }
+    CHECK(last_three(b.done()) == done);
+    CHECK(b.ended(1) == done.back() - 1);
+    // Where pages leave faster than they come, no page has waited for one.
+    CHECK((b.ended(1) == kWorked + 1 + 3 * gpu.in + 1) == (gpu.out < gpu.in));
+    CHECK(b.batches()[1].first_transfer == Time{kWorked * 1ns});
+    check_sums(b, 3 * 4096);
+  }
+}
+
+TEST_CASE(
+    "time line: ideal, pages are unmapped while the driver works, leave in no time, and are transferred "
+    "nowhere") {
+  GpuTimes const gpu;
+  GpuBench b(spec_of("page", "ideal", 3), kTwice, 8, gpu);
+  CHECK(b.pages(Seen::leaves).empty());
+  auto const unmaps = b.times(Seen::unmap);
+  CHECK(unmaps == Times{read_after(begin_after(100), 3) + 1, read_after(begin_after(100), 3) + 1,
+                        read_after(begin_after(100), 3) + 1, kRead + 1, kRead + 1, kRead + 1, kRead + 1,
+                        kRead + 1, kRead + 1});
+  CHECK(last_three(b.times(Seen::comes)) == Times(3, kWorked + 1));
+  CHECK(b.ended(1) == kWorked + 1 + 3 * gpu.in + 1);
+  check_sums(b, 0);
+}
+
+TEST_CASE(
+    "time line: a page waits until its frame is free, though the driver has long done its work, in any "
+    "schedule") {
+  // Unmapping takes longer than the driver's work.
+  GpuTimes const gpu{.unmap = 50'000};
+  for (std::string const schedule : {"unobtrusive", "ideal"}) {
+    CAPTURE(schedule);
+    GpuBench b(spec_of("page", schedule, 3), kTwice, 8, gpu);
+    auto const unmapped = kRead + ordered(gpu.unmap);
+    auto const comes = last_three(b.times(Seen::comes));
+    CHECK(comes[0] == unmapped + (schedule == "ideal" ? 0 : ordered(gpu.out)) + 1);
+    CHECK(b.done()[3] == comes[0] + gpu.in + 1 + 1);
+  }
+}
+
+TEST_CASE(
+    "time line: where no page is replayed by itself, a page that is mapped still leaves for the next one") {
+  GpuTimes const gpu;
+  GpuBench b(spec_of("batch", "serialized", 3), kTwice, 8, gpu);
+  // The next page to leave begins as soon as no page is transferred.
+  auto const each = ordered(gpu.unmap) + ordered(gpu.out) + ordered(gpu.in);
+  CHECK(b.ended(1) == kWorked + 3 * each + ordered(gpu.map));
+  CHECK(last_three(b.done()) == Times(3, b.ended(1) + kNotify + 1));
+}
+
+TEST_CASE(
+    "time line: a unit leaves whole, its pages side by side, and its first frame is used as it is free") {
+  auto spec = spec_of("page", "serialized", 4);
+  spec.batch.eviction_unit = ByteSize{4 * 4096};
+  GpuTimes const gpu{.out = 5'000};
+  // Pages 8 to 11 are a unit, of 519 and 520 none is.
+  GpuBench b(spec, {{100, 8, 0}, {101, 9, 0}, {102, 10, 0}, {103, 11, 0}, {200'000, 519, 0}}, 8, gpu);
+  auto const worked = kBegan + kTime + kFirstTouch + kBlock + kPageWork;
+  CHECK(b.pages(Seen::leaves) == Pages{8, 9, 10, 11});
+  CHECK(b.times(Seen::leaves) == Times(4, worked + ordered(gpu.unmap) + 1));
+  auto const free = worked + ordered(gpu.unmap) + ordered(gpu.out);
+  CHECK(b.times(Seen::comes)[4] == free + 1);
+  CHECK(b.ended(1) == free + ordered(gpu.in));
+  // The batch has ended before the last of the unit is gone; they are its own all the same.
+  CHECK(counts(b) == std::vector<Counts>{{4, 0, 4, 0, 0}, {1, 0, 1, 0, 4}});
+  CHECK(b.batches()[1].bytes_out == 4 * 4096);
+  CHECK(b.driver.state().stats[0].evicted_pages == 4);
+  CHECK(b.driver.state().frames[0].available() == 3);
+}
+
+TEST_CASE("time line: a unit of which a page comes does not leave, though it is the first in order") {
+  auto spec = spec_of("page", "serialized", 2);
+  spec.batch.eviction_unit = ByteSize{4 * 4096};
+  GpuBench b(spec, {{100, 8, 0}, {200'000, 519, 0}, {400'000, 9, 0}});
+  CHECK(b.pages(Seen::leaves) == Pages{519});
+  CHECK(device_of(b.driver.state().table.find(8)->frame) == 0);
+}
+
+TEST_CASE(
+    "time line: where pages come of every unit that is there, one leaves beside them, and none waits for "
+    "ever") {
+  for (std::string const schedule : {"serialized", "unobtrusive", "ideal"}) {
+    CAPTURE(schedule);
+    auto spec = spec_of("page", schedule, 2);
+    spec.batch.eviction_unit = ByteSize{4 * 4096};
+    GpuBench b(spec, {{100, 8, 0}, {101, 12, 0}, {200'000, 9, 0}, {200'001, 13, 0}});
+    // 9 is the one of a unit of which no page comes any more when 13 needs a frame.
+    CHECK(device_of(b.driver.state().table.find(8)->frame) == kFirstCpu);
+    CHECK(device_of(b.driver.state().table.find(9)->frame) == kFirstCpu);
+    CHECK(b.pages(Seen::comes) == Pages{8, 12, 9, 13});
+    CHECK(counts(b) == std::vector<Counts>{{2, 0, 2, 0, 0}, {2, 0, 2, 0, 2}});
+  }
+}
+
+TEST_CASE("time line: the unit leaves in which no page came for the longest time, with 'aged_lru'") {
+  auto spec = spec_of("page", "serialized", 3);
+  spec.batch.eviction_unit = ByteSize{4 * 4096};
+  // 8, then 519, then 9 of the unit of 8: that of 519 is the older one when 12 comes.
+  GpuBench b(spec, {{100, 8, 0}, {200'000, 519, 0}, {400'000, 9, 0}, {600'000, 12, 0}, {800'000, 520, 0}});
+  CHECK(b.pages(Seen::leaves) == Pages{519, 8, 9});
+}
+
+TEST_CASE(
+    "time line: an access to a page that has left faults again, and the page comes as an early eviction") {
+  GpuBench b(spec_of("page", "serialized", 1), {{100, 7, 0}, {200'000, 8, 0}, {400'000, 7, 1}});
+  CHECK(b.pages(Seen::comes) == Pages{7, 8, 7});
+  CHECK(b.pages(Seen::leaves) == Pages{7, 8});
+  CHECK(b.pages(Seen::fault) == Pages{7, 8, 7});
+  CHECK(b.driver.state().batch.counts.premature_evictions == 1);
+  // Lifetimes are from a page's arrival to its data's.
+  auto const arrived = [&](std::size_t batch) { return b.ended(batch); };
+  auto const left = [&](std::size_t k) { return b.times(Seen::leaves)[k] + GpuTimes{}.out + 1; };
+  CHECK(b.driver.state().batch.counts.lifetime_ps ==
+        static_cast<std::uint64_t>((left(0) - arrived(0) + left(1) - arrived(1)) * 1000));
+}

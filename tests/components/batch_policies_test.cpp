@@ -1,0 +1,350 @@
+// Policies of batches, each alone: what prefetchers bring, which unit leaves first and when, and when
+// accesses are made again.
+#include <doctest/doctest.h>
+
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "choices.hpp"
+#include "farfault/paging/eviction_order.hpp"
+#include "farfault/paging/eviction_schedule.hpp"
+#include "farfault/paging/fault_replay.hpp"
+#include "farfault/paging/prefetcher.hpp"
+#include "policies.hpp"
+
+using namespace farfault;
+
+namespace {
+
+BlockPages range(std::size_t first, std::size_t count) {
+  BlockPages pages;
+  for (auto p = first; p < first + count; ++p) pages.set(p);
+  return pages;
+}
+// A block of which all other pages may come.
+Prefetcher::Block block(BlockPages const& faulted, BlockPages const& resident = {}) {
+  return {faulted, resident, ~(faulted | resident)};
+}
+BlockPages tree(std::string_view threshold, Prefetcher::Block const& b, unsigned page_bits = 12) {
+  return test::chosen<Prefetcher>("tree", {{"threshold", threshold}}).make({page_bits})->choose(b);
+}
+BlockPages sequential(std::string_view bytes, Prefetcher::Block const& b, unsigned page_bits = 12) {
+  return test::chosen<Prefetcher>("sequential", {{"bytes", bytes}}).make({page_bits})->choose(b);
+}
+
+}  // namespace
+
+TEST_CASE("prefetch 'none' brings nothing beside") {
+  PolicyChoice<Prefetcher> const none("none");
+  CHECK(none.make({12})->choose(block(range(3, 40), range(50, 400))).none());
+}
+
+TEST_CASE(
+    "prefetch 'sequential' brings so many bytes behind each faulted page, whole pages, within the block") {
+  CHECK(sequential("16KiB", block(range(10, 1))) == range(11, 4));
+  CHECK(sequential("4KiB", block(range(10, 1))) == range(11, 1));
+  CHECK(sequential("4097 B", block(range(10, 1))) == range(11, 2));
+  CHECK(sequential("16KiB", block(range(510, 1))) == range(511, 1));
+  CHECK(sequential("16KiB", block(range(511, 1))).none());
+  CHECK(sequential("2MiB", block(range(0, 1))) == range(1, 511));
+}
+
+TEST_CASE("prefetch 'sequential' begins anew at each faulted page, and passes over those that may not come") {
+  CHECK(sequential("16KiB", block(range(10, 1) | range(12, 1))) == (range(11, 1) | range(13, 4)));
+  auto b = block(range(10, 1), range(12, 1));
+  b.may_come.reset(13);
+  CHECK(sequential("16KiB", b) == (range(11, 1) | range(14, 1)));
+}
+
+TEST_CASE("prefetch 'sequential' of large pages brings one at least, of those that the block has") {
+  auto const block_of = [](std::size_t faulted) {
+    return Prefetcher::Block{range(faulted, 1), {}, range(0, 32) & ~range(faulted, 1)};
+  };
+  CHECK(sequential("4KiB", block_of(3), 16) == range(4, 1));
+  CHECK(sequential("128KiB", block_of(3), 16) == range(4, 2));
+  CHECK(sequential("2MiB", block_of(30), 16) == range(31, 1));
+}
+
+TEST_CASE("prefetch 'tree' brings the 64 KiB around a faulted page, whatever the threshold") {
+  for (auto const* threshold : {"50", "51", "100"}) {
+    CAPTURE(std::string(threshold));
+    CHECK(tree(threshold, block(range(20, 1))) == (range(16, 16) & ~range(20, 1)));
+    CHECK(tree(threshold, block(range(511, 1))) == range(496, 15));
+  }
+}
+
+TEST_CASE(
+    "prefetch 'tree' brings a subtree of which more than the threshold comes or is there, and no other") {
+  // Half of 32 pages come as the leaf.
+  CHECK(tree("49", block(range(0, 1))) == range(1, 31));
+  CHECK(tree("50", block(range(0, 1))) == range(1, 15));
+  // With one more page on the GPU it is 17 of 32: 53.1 %.
+  CHECK(tree("53", block(range(0, 1), range(20, 1))) == (range(1, 31) & ~range(20, 1)));
+  CHECK(tree("54", block(range(0, 1), range(20, 1))) == range(1, 15));
+  // NVIDIA's 51 % of the whole block: 262 pages of 512, 246 of them there, are more, and 261 are not.
+  CHECK(tree("51", block(range(0, 1), range(256, 246))) == (range(1, 255) | range(502, 10)));
+  CHECK(tree("51", block(range(0, 1), range(256, 245))) == range(1, 15));
+  CHECK(tree("100", block(range(0, 1), range(16, 496))) == range(1, 15));
+  CHECK(tree("99", block(range(0, 1), range(16, 495))) == (range(1, 15) | range(511, 1)));
+}
+
+TEST_CASE("prefetch 'tree' brings the largest subtree, though a smaller one around the page would not come") {
+  // Pages 0 to 15 come, 32 to 63 are there: 16 of 32, but 48 of 64.
+  CHECK(tree("50", block(range(0, 1), range(32, 32))) == range(1, 31));
+}
+
+TEST_CASE("prefetch 'tree': what one fault adds decides nothing for the next one") {
+  // 17 of pages 0 to 31 and 33 of 64 to 127 are counted, 50 of 0 to 127; with all of 0 to 31 it were 65.
+  auto const chosen =
+      tree("50", block(range(0, 1) | range(64, 1), range(20, 1) | range(81, 1) | range(96, 16)));
+  CHECK(chosen == ((range(1, 31) | range(65, 63)) & ~(range(20, 1) | range(81, 1) | range(96, 16))));
+}
+
+TEST_CASE("prefetch 'tree' counts and brings no page that may not come") {
+  auto b = block(range(0, 1));
+  b.may_come &= ~range(8, 8);
+  CHECK(tree("49", b) == range(1, 7));                    // 8 of 32
+  CHECK(tree("24", b) == (range(1, 7) | range(16, 16)));  // 8 of 32, and no more of 64
+}
+
+TEST_CASE("prefetch 'tree' of 64 KiB pages has leaves of one page; a page of 2 MiB comes alone") {
+  auto const there = [](BlockPages const& faulted, BlockPages const& resident, std::size_t pages) {
+    return Prefetcher::Block{faulted, resident, range(0, pages) & ~(faulted | resident)};
+  };
+  CHECK(tree("50", there(range(4, 1), {}, 32), 16).none());
+  CHECK(tree("49", there(range(4, 1), {}, 32), 16) == range(5, 1));
+  CHECK(tree("50", there(range(0, 1), range(1, 2), 32), 16) == range(3, 1));
+  CHECK(tree("50", there(range(0, 1), range(1, 16), 32), 16) == range(17, 15));
+  CHECK(tree("1", there(range(0, 1), {}, 1), 21).none());
+}
+
+TEST_CASE("every prefetcher brings only pages that may come") {
+  std::mt19937_64 random(9);
+  for (auto const& name : test::names_of_known<Prefetcher>()) {
+    CAPTURE(name);
+    auto const prefetcher = PolicyChoice<Prefetcher>(name).make({12});
+    for (int round = 0; round < 100; ++round) {
+      Prefetcher::Block b;
+      for (std::size_t p = 0; p < b.faulted.size(); ++p) switch (random() % 8) {
+          case 0:
+            b.faulted.set(p);
+            break;
+          case 1:
+            b.resident.set(p);
+            break;
+          case 2:
+            break;  // of no buffer
+          default:
+            b.may_come.set(p);
+        }
+      CHECK((prefetcher->choose(b) & ~b.may_come).none());
+    }
+  }
+}
+
+namespace {
+
+auto const kAny = [](std::uint64_t) { return true; };
+
+}  // namespace
+
+TEST_CASE("every order of eviction names units that are there and may leave, until there are none") {
+  for (auto const& name : test::names_of_known<EvictionOrder>()) {
+    CAPTURE(name);
+    auto order = PolicyChoice<EvictionOrder>(name).make({12, 1});
+    CHECK(!order->victim(kAny));
+    std::mt19937_64 random(7);
+    std::set<std::uint64_t> there;
+    for (int i = 0; i < 3000; ++i) {
+      auto const unit = (random() % 60) * 16;
+      if (random() % 2 == 0) {
+        order->arrived(unit);
+        there.insert(unit);
+      } else {
+        order->left(unit);
+        there.erase(unit);
+      }
+      auto const divisor = 1 + random() % 3;
+      auto const may = [&](std::uint64_t u) { return u / 16 % divisor == 0; };
+      auto const victim = order->victim(may);
+      bool const some = std::any_of(there.begin(), there.end(), may);
+      REQUIRE(victim.has_value() == some);
+      if (victim) {
+        CHECK(there.count(*victim) == 1);
+        CHECK(may(*victim));
+      }
+    }
+    // Each once.
+    while (auto const victim = order->victim(kAny)) {
+      CHECK(there.erase(*victim) == 1);
+      order->left(*victim);
+    }
+    CHECK(there.empty());
+  }
+}
+
+TEST_CASE("eviction order 'aged_lru': a further page of a unit puts it last, and nothing else does") {
+  auto order = PolicyChoice<EvictionOrder>("aged_lru").make({12, 1});
+  for (std::uint64_t const unit : {0U, 512U, 1024U}) order->arrived(unit);
+  CHECK(order->victim(kAny) == 0);
+  CHECK(order->victim(kAny) == 0);  // a look changes nothing
+  order->arrived(0);
+  CHECK(order->victim(kAny) == 512);
+  CHECK(order->victim([](std::uint64_t unit) { return unit != 512; }) == 1024);
+  CHECK(order->victim(kAny) == 512);
+  order->left(512);
+  order->left(1024);
+  CHECK(order->victim(kAny) == 0);
+  order->arrived(512);
+  CHECK(order->victim(kAny) == 0);
+}
+
+TEST_CASE(
+    "eviction order 'random' is SplitMix64's sequence over the units, and behind it those that may leave") {
+  // The first numbers of seed 1234567, as Rosetta Code has them (Pseudo-random numbers/Splitmix64).
+  constexpr std::uint64_t kFirst[]{6457827717110365317ULL, 3203168211198807973ULL, 9817491932198370423ULL};
+  constexpr std::uint64_t kUnits = 1000;
+  auto const with_units = [] {
+    auto order = test::chosen<EvictionOrder>("random", {{"seed", "1234567"}}).make({12, 1});
+    for (std::uint64_t i = 0; i < kUnits; ++i) order->arrived(i * 16);
+    for (std::uint64_t i = 0; i < kUnits; ++i) order->arrived(i * 16);  // further pages change nothing
+    return order;
+  };
+  auto order = with_units();
+  for (auto const number : kFirst) CHECK(order->victim(kAny) == number % kUnits * 16);
+  auto again = with_units();
+  auto const taken = kFirst[0] % kUnits;
+  CHECK(again->victim([&](std::uint64_t unit) { return unit != taken * 16; }) == (taken + 1) % kUnits * 16);
+  // The last unit takes the place of one that leaves.
+  again->left(kFirst[1] % kUnits * 16);
+  CHECK(again->victim(kAny) == kFirst[1] % (kUnits - 1) * 16);
+}
+
+TEST_CASE("eviction order 'random': one seed has one order, saved or not, and another seed has another") {
+  auto const order_of = [](std::string const& seed, bool saved) {
+    auto const choice = test::chosen<EvictionOrder>("random", {{"seed", seed}});
+    auto order = choice.make({12, 1});
+    for (std::uint64_t i = 0; i < 40; ++i) order->arrived(i * 16);
+    std::vector<std::uint64_t> all;
+    while (auto const unit = order->victim(kAny)) {
+      all.push_back(*unit);
+      order->left(*unit);
+      if (!saved) continue;
+      auto loaded = choice.make({12, 1});
+      test::copy_state(order, loaded);
+      order = std::move(loaded);
+    }
+    CHECK(std::set<std::uint64_t>(all.begin(), all.end()).size() == 40);
+    return all;
+  };
+  CHECK(order_of("1", false) == order_of("1", false));
+  CHECK(order_of("1", false) == order_of("1", true));
+  CHECK(order_of("1", false) != order_of("2", false));
+}
+
+TEST_CASE("eviction order 'random' chooses each unit about equally often") {
+  auto order = PolicyChoice<EvictionOrder>("random").make({12, 1});
+  for (std::uint64_t i = 0; i < 8; ++i) order->arrived(i);
+  std::vector<int> chosen(8);
+  for (int i = 0; i < 8000; ++i) ++chosen[*order->victim(kAny)];
+  for (auto const n : chosen) {
+    CHECK(n > 850);
+    CHECK(n < 1150);
+  }
+}
+
+namespace {
+
+EvictionSchedule::Moment moment(std::uint64_t free, bool waits, std::uint32_t in, std::uint32_t unmapping,
+                                std::uint32_t unmapped, std::uint32_t out) {
+  return {free, waits, in, unmapping, unmapped, out};
+}
+Policy<EvictionSchedule> schedule(std::string const& name) {
+  return PolicyChoice<EvictionSchedule>(name).make({});
+}
+
+}  // namespace
+
+TEST_CASE(
+    "every schedule lets a unit begin, and leave, when a page waits for a frame and nothing else happens") {
+  for (auto const& name : test::names_of_known<EvictionSchedule>()) {
+    CAPTURE(name);
+    CHECK(schedule(name)->begins(moment(0, true, 0, 0, 0, 0)));
+    CHECK(schedule(name)->leaves(moment(0, true, 0, 0, 1, 0)));
+    CHECK(schedule(name)->takes_time() == (name != "ideal"));
+  }
+}
+
+TEST_CASE(
+    "schedule 'serialized': a unit begins only when nothing comes, is unmapped or leaves; one at a time") {
+  auto const s = schedule("serialized");
+  CHECK_FALSE(s->begins(moment(0, false, 0, 0, 0, 0)));
+  CHECK_FALSE(s->begins(moment(0, true, 1, 0, 0, 0)));
+  CHECK_FALSE(s->begins(moment(0, true, 0, 1, 0, 0)));
+  CHECK_FALSE(s->begins(moment(0, true, 0, 0, 1, 0)));
+  CHECK_FALSE(s->begins(moment(0, true, 0, 0, 0, 1)));
+  CHECK(s->leaves(moment(0, true, 3, 1, 1, 0)));
+  CHECK_FALSE(s->leaves(moment(0, true, 0, 0, 1, 1)));
+}
+
+TEST_CASE(
+    "schedule 'unobtrusive': a full GPU lets one unit begin at once, as many more are unmapped as said") {
+  auto const with = [](std::string_view ahead) {
+    return test::chosen<EvictionSchedule>("unobtrusive", {{"ahead", ahead}}).make({});
+  };
+  auto const none = with("0");
+  CHECK(none->begins(moment(0, false, 5, 0, 0, 0)));
+  CHECK_FALSE(none->begins(moment(0, false, 0, 0, 0, 1)));
+  CHECK_FALSE(none->begins(moment(1, false, 0, 0, 0, 0)));
+  auto const two = with("2");
+  CHECK(two->begins(moment(2, false, 0, 1, 1, 0)));
+  CHECK_FALSE(two->begins(moment(3, false, 0, 0, 0, 0)));
+  CHECK_FALSE(two->begins(moment(0, true, 0, 1, 1, 1)));
+  CHECK_FALSE(two->begins(moment(0, true, 0, 3, 0, 0)));
+}
+
+TEST_CASE(
+    "schedule 'unobtrusive': a unit leaves when the GPU is full, or beside a page that comes; one at a "
+    "time") {
+  auto const s = schedule("unobtrusive");
+  CHECK(s->leaves(moment(0, false, 0, 0, 1, 0)));
+  CHECK(s->leaves(moment(1, false, 1, 0, 1, 0)));
+  CHECK(s->leaves(moment(1, true, 0, 0, 1, 0)));
+  CHECK_FALSE(s->leaves(moment(1, false, 0, 0, 1, 0)));
+  CHECK_FALSE(s->leaves(moment(0, true, 1, 0, 1, 1)));
+}
+
+TEST_CASE("schedule 'ideal': units begin and leave whenever a frame is needed") {
+  auto const s = schedule("ideal");
+  CHECK(s->begins(moment(1, false, 3, 2, 2, 2)));
+  CHECK(s->leaves(moment(1, false, 3, 2, 2, 2)));
+}
+
+TEST_CASE("replay policies order a replay at the moments that NVIDIA's driver and the paper say") {
+  using M = FaultReplay::Moment;
+  using O = FaultReplay::Orders;
+  struct Case {
+    std::string name;
+    bool in_batches, by_page;
+    O block_mapped, served, buffer_empty;
+  };
+  for (auto const& c :
+       std::vector<Case>{{"each_fault", false, false, O::nothing, O::nothing, O::nothing},
+                         {"page", true, true, O::nothing, O::nothing, O::nothing},
+                         {"block", true, false, O::replay, O::replay, O::nothing},
+                         {"batch", true, false, O::nothing, O::replay, O::nothing},
+                         {"batch_flush", true, false, O::nothing, O::flush_and_replay, O::nothing},
+                         {"once", true, false, O::nothing, O::nothing, O::replay}}) {
+    CAPTURE(c.name);
+    auto const replay = PolicyChoice<FaultReplay>(c.name).make({});
+    CHECK(replay->in_batches() == c.in_batches);
+    CHECK(replay->by_page() == c.by_page);
+    CHECK(replay->after(M::block_mapped) == c.block_mapped);
+    CHECK(replay->after(M::served) == c.served);
+    CHECK(replay->after(M::buffer_empty) == c.buffer_empty);
+  }
+  CHECK(test::names_of_known<FaultReplay>().size() == 6);
+}

@@ -1,0 +1,241 @@
+// What batches of faults are kept in, each part alone: the fault buffer's entries, the faults of a batch, and
+// units of eviction in an order.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <random>
+#include <tuple>
+#include <vector>
+
+#include "choices.hpp"
+#include "farfault/paging/fault_batch.hpp"
+#include "farfault/paging/unit_list.hpp"
+#include "farfault/translation/raw_faults.hpp"
+
+using namespace farfault;
+
+namespace {
+
+using Added = RawFaults::Added;
+using Numbers = std::vector<std::uint64_t>;
+
+RawFault raw(std::uint64_t page, std::uint16_t client = 0) {
+  return {page, client, 0, {}};
+}
+Numbers drained(RawFaults& faults, std::uint32_t most) {
+  Numbers pages;
+  auto const taken = faults.drain(most, [&](RawFaults::Entry const& e) { pages.push_back(e.fault.page); });
+  CHECK(taken == pages.size());
+  return pages;
+}
+Numbers retried(RawFaults& faults) {
+  Numbers pages;
+  faults.retry([&](std::uint64_t page) { pages.push_back(page); });
+  return pages;
+}
+
+FaultBatch::Entry entry(std::uint64_t page, std::int64_t raised, std::uint32_t client,
+                        std::uint32_t application = 0) {
+  return {page, Time{Duration{raised}}, client, application};
+}
+
+}  // namespace
+
+TEST_CASE("raw faults: the first entry interrupts, and the next one does after the buffer was found empty") {
+  RawFaults faults(4);
+  CHECK(faults.add(raw(7), Time{10ns}) == Added::interrupts);
+  CHECK(faults.add(raw(8), Time{11ns}) == Added::written);
+  CHECK(drained(faults, 4) == Numbers{7, 8});
+  CHECK(faults.add(raw(9), Time{12ns}) == Added::written);  // the driver reads once more
+  CHECK(drained(faults, 4) == Numbers{9});
+  CHECK(drained(faults, 4).empty());
+  CHECK(faults.add(raw(10), Time{13ns}) == Added::interrupts);
+  CHECK(faults.add(raw(11), Time{14ns}) == Added::written);
+}
+
+TEST_CASE(
+    "raw faults: a page has an entry for each that is told, read oldest first, as many as are asked for") {
+  RawFaults faults(4);
+  faults.add(raw(9, 3), Time{10ns});
+  faults.add(raw(7, 4), Time{11ns});
+  faults.add(raw(9, 5), Time{12ns});
+  CHECK(faults.size() == 3);
+  std::vector<std::tuple<std::uint64_t, std::uint16_t, Time>> read;
+  CHECK(faults.drain(2, [&](RawFaults::Entry const& e) {
+    read.emplace_back(e.fault.page, e.fault.client, e.raised);
+  }) == 2);
+  CHECK(read == decltype(read){{9, 3, Time{10ns}}, {7, 4, Time{11ns}}});
+  CHECK(faults.size() == 1);
+  CHECK(drained(faults, 0).empty());
+  CHECK(drained(faults, 2) == Numbers{9});
+}
+
+TEST_CASE("raw faults: what finds the buffer full is dropped, each page is retried once, in order") {
+  RawFaults faults(2);
+  CHECK(faults.add(raw(7), Time{10ns}) == Added::interrupts);
+  CHECK(faults.add(raw(8), Time{10ns}) == Added::written);
+  CHECK(faults.add(raw(11), Time{10ns}) == Added::dropped);
+  CHECK(faults.add(raw(7, 5), Time{10ns}) == Added::dropped);
+  CHECK(faults.add(raw(11, 6), Time{10ns}) == Added::dropped);
+  CHECK(faults.dropped_pages() == 2);
+  CHECK(faults.size() == 2);
+  CHECK(drained(faults, 1) == Numbers{7});
+  CHECK(faults.add(raw(12), Time{11ns}) == Added::written);  // room for one
+  CHECK(faults.add(raw(13), Time{11ns}) == Added::dropped);
+  CHECK(retried(faults) == Numbers{11, 7, 13});
+  CHECK(faults.dropped_pages() == 0);
+  CHECK(retried(faults).empty());
+}
+
+TEST_CASE("raw faults: a page may be dropped again while dropped pages are retried, and is remembered") {
+  RawFaults faults(1);
+  faults.add(raw(7), Time{10ns});
+  faults.add(raw(8), Time{10ns});
+  faults.add(raw(9), Time{10ns});
+  faults.retry([&](std::uint64_t page) { CHECK(faults.add(raw(page), Time{11ns}) == Added::dropped); });
+  CHECK(retried(faults) == Numbers{8, 9});
+}
+
+TEST_CASE("raw faults: a replay of all pages forgets those that were dropped, and no entry") {
+  RawFaults faults(1);
+  faults.add(raw(7), Time{10ns});
+  faults.add(raw(8), Time{10ns});
+  faults.replayed();
+  CHECK(faults.dropped_pages() == 0);
+  CHECK(retried(faults).empty());
+  CHECK(drained(faults, 4) == Numbers{7});
+}
+
+TEST_CASE("raw faults: a flush empties the buffer, says how much, and arms no interrupt") {
+  RawFaults faults(3);
+  faults.add(raw(7), Time{10ns});
+  faults.add(raw(8), Time{10ns});
+  CHECK(faults.flush() == 2);
+  CHECK(faults.size() == 0);
+  CHECK(faults.flush() == 0);
+  CHECK(faults.add(raw(9), Time{11ns}) == Added::written);
+  CHECK(faults.flush() == 1);
+  CHECK(drained(faults, 3).empty());
+  CHECK(faults.add(raw(9), Time{12ns}) == Added::interrupts);
+}
+
+TEST_CASE("raw faults: entries, dropped pages and the armed interrupt are saved") {
+  RawFaults faults(2);
+  for (std::uint64_t page = 7; page < 10; ++page) faults.add(raw(page), Time{10ns});
+  RawFaults loaded(2);
+  CHECK(test::hash_of(faults) != test::hash_of(loaded));
+  test::copy_state(faults, loaded);
+  CHECK(test::hash_of(faults) == test::hash_of(loaded));
+  CHECK(drained(loaded, 2) == Numbers{7, 8});
+  CHECK(loaded.add(raw(10), Time{11ns}) == Added::written);
+  CHECK(retried(loaded) == Numbers{9});
+}
+
+TEST_CASE(
+    "fault batch: of each page the oldest entry, by address; of two of one time the one that came first") {
+  FaultBatch batch;
+  batch.add(entry(9, 50, 3, 1));
+  batch.add(entry(7, 60, 4, 2));
+  batch.add(entry(9, 40, 5, 3));
+  batch.add(entry(8, 70, 3, 4));
+  batch.add(entry(8, 70, 6, 5));
+  batch.add(entry(7, 61, 4, 6));
+  CHECK(batch.entries() == 6);
+  CHECK(batch.first_raised() == Time{Duration{40}});
+  std::vector<std::tuple<std::uint64_t, std::int64_t, std::uint32_t>> pages;
+  for (auto const& p : batch.pages()) pages.emplace_back(p.page, picoseconds(p.raised), p.application);
+  CHECK(pages == decltype(pages){{7, 60, 2}, {8, 70, 4}, {9, 40, 3}});
+}
+
+TEST_CASE("fault batch: SMs are counted once each, and a batch that is cleared has none") {
+  FaultBatch batch;
+  CHECK(batch.clients() == 0);
+  CHECK(batch.pages().empty());
+  for (std::uint32_t const client : {5U, 0U, 5U, 7U, 0U, 5U}) batch.add(entry(client, 1, client));
+  batch.add(entry(1, 1, 7));
+  CHECK(batch.clients() == 3);
+  CHECK(batch.entries() == 7);
+  batch.clear();
+  CHECK(batch.clients() == 0);
+  CHECK(batch.entries() == 0);
+}
+
+TEST_CASE("fault batch: many entries in any order have the pages of a slow, obvious reference") {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 200; ++round) {
+    FaultBatch batch;
+    std::vector<FaultBatch::Entry> all;
+    for (auto n = random() % 300; n > 0; --n) {
+      all.push_back(entry(random() % 40, static_cast<std::int64_t>(random() % 20),
+                          static_cast<std::uint32_t>(random() % 9), static_cast<std::uint32_t>(all.size())));
+      batch.add(all.back());
+    }
+    auto const pages = batch.pages();
+    std::size_t at = 0;
+    for (std::uint64_t page = 0; page < 40; ++page) {
+      FaultBatch::Entry const* oldest = nullptr;
+      for (auto const& e : all)
+        if (e.page == page && (oldest == nullptr || e.raised < oldest->raised)) oldest = &e;
+      if (oldest == nullptr) continue;
+      REQUIRE(at < pages.size());
+      CHECK(pages[at].page == page);
+      CHECK(pages[at].application == oldest->application);
+      ++at;
+    }
+    CHECK(at == pages.size());
+  }
+}
+
+TEST_CASE("unit list: units come out in the order in which they were put last, each once") {
+  UnitList units(12, 1);
+  auto const first = [&] { return units.first([](std::uint64_t) { return true; }); };
+  CHECK(!first());
+  for (std::uint64_t const unit : {64U, 0U, 32U}) units.put_last(unit);
+  CHECK(first() == 64);
+  units.put_last(64);
+  CHECK(first() == 0);
+  CHECK(units.first([](std::uint64_t unit) { return unit > 40; }) == 64);
+  CHECK(!units.first([](std::uint64_t unit) { return unit > 64; }));
+  units.remove(0);
+  units.remove(0);
+  units.remove(96);  // never there
+  CHECK(!units.holds(0));
+  CHECK(!units.holds(96));
+  CHECK(first() == 32);
+  units.remove(32);
+  units.remove(64);
+  CHECK(!first());
+  units.put_last(0);
+  CHECK(units.holds(0));
+  CHECK(first() == 0);
+}
+
+TEST_CASE(
+    "unit list: any mix of putting and taking has the order of a slow, obvious reference, saved or not") {
+  std::mt19937_64 random(5);
+  UnitList units(12, 1);
+  std::deque<std::uint64_t> reference;
+  for (int i = 0; i < 5000; ++i) {
+    auto const unit = (random() % 50) * 16;
+    std::erase(reference, unit);
+    if (random() % 5 < 3) {
+      units.put_last(unit);
+      reference.push_back(unit);
+    } else {
+      units.remove(unit);
+    }
+    if (i % 500 == 0) {
+      UnitList loaded(12, 1);
+      test::copy_state(units, loaded);
+      units = loaded;
+    }
+    Numbers order;
+    units.first([&](std::uint64_t u) {
+      order.push_back(u);
+      return false;
+    });
+    REQUIRE(order == Numbers(reference.begin(), reference.end()));
+  }
+}

@@ -1,0 +1,180 @@
+"""Every combination of the policies of demand paging, thread blocks and translation routing runs or is refused with one sentence, exit
+code 2: DRAWN of them, by a fixed seed, on tiny machines of one and two GPUs. Each that runs makes the accesses that a run without
+paging makes, loses no entry of a fault buffer, copies what the rows of its batches say, and has one digest on one thread and on two,
+in partitions of any size; some on two ranks as well, and stopped and resumed. The names of the policies are those that the program
+lists: a new one is drawn like the others.
+
+Usage: paging_grid_test.py BUILD_FOLDER/anything [DRAWN [SEED]]
+"""
+import itertools
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+try:
+    import h5py
+except ModuleNotFoundError as missing:
+    print(f"skipped: {missing.name}: this Python does not have it")
+    sys.exit(77)
+
+AXES = ["driver.batch.replay", "driver.batch.prefetch", "driver.batch.eviction_order", "driver.batch.eviction_schedule",
+        "gpu.sm.thread_blocks", "gpu.router.policy"]
+# Beside them, drawn as well. The last unit and, but for each_fault, the last fault path are refused.
+OTHERS = {
+    "machine.generic.gpus": ["1", "1", "2"],
+    "driver.batch.eviction_unit": ["4KiB", "16KiB", "32KiB", "4KiB", "16KiB", "32KiB", "96KiB"],
+    "driver.batch.faults": ["256", "16"],
+    "gpu.gmmu.fault_buffer": ["1024", "16", "2"],
+    "memory.gpu_share": ["0.5", "0.75", "1.0"],
+    "memory.fault_path": ["gpu", "gpu", "gpu", "gpu", "gpu", "gpu", "gpu", "iommu"],
+    "gpu.memory_contents": ["plain", "compressed"],
+    "fabric.copies": ["raw", "compressed"],
+}
+FIXED = {
+    "machine.topology": "generic", "memory.placement": "cpu", "memory.remote_touch": "migrate", "driver.migrations": "64",
+    "driver.batch.time": "2us", "driver.batch.block_time": "1us", "driver.batch.first_touch_time": "2us",
+    "driver.batch.sequential.bytes": "16KiB", "gpu.sms": "4", "gpu.l1_tlb.entries": "4", "gpu.l1_tlb.ways": "4",
+    "gpu.l2_tlb.entries": "16", "gpu.l2_tlb.ways": "4", "gpu.router.gmmu_bypass.epoch": "2us", "gpu.sm.max_blocks": "2",
+    "gpu.sm.registers": "16384", "gpu.sm.thread_oversubscription.period": "1000", "gpu.sm.throttling.detection": "1000",
+    "gpu.sm.throttling.execution": "2000", "workload.name": "transpose", "workload.transpose.width": "256",
+    "workload.transpose.height": "128",
+}
+PAGE = LINES = None
+passed = failed = 0
+
+
+def check(holds, what):
+    global passed, failed
+    passed, failed = (passed + 1, failed) if holds else (passed, failed + 1)
+    if not holds:
+        print(what)
+
+
+class Grid:
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+        (folder / "empty.toml").write_text("")
+
+    def run(self, settings, *how, ranks=1, output="run.h5"):
+        words = [w for key, value in settings.items() for w in ("--set", f"{key}={value}")]
+        command = [self.program, "run", self.folder / "empty.toml", *words, "--output", self.folder / output, "--progress", "off", *how]
+        if ranks > 1:
+            command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), *command]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        found = re.search(r"digest ([0-9a-f]{32})", ran.stdout)
+        return ran, found[1] if ran.returncode == 0 and found else f"exit code {ran.returncode}: {ran.stderr.strip()[-300:]}"
+
+    def summed(self, *names, output="run.h5"):
+        with h5py.File(self.folder / output) as f:
+            return [int(f["summary/gpu"][name][...].sum()) for name in names]
+
+    def accesses(self, output="run.h5"):
+        return self.summed("sm_transactions", "sm_stores", "sm_blocks", output=output)
+
+    # The columns of a table of the result, by name; none: it has no such table.
+    def table(self, name):
+        with h5py.File(self.folder / "run.h5") as f:
+            if f"tables/{name}" not in f:
+                return None
+            return {column: f[f"tables/{name}"][column][...] for column in f[f"tables/{name}"]}
+
+
+def is_one_sentence(ran):
+    text = ran.stderr.strip()
+    return ran.returncode == 2 and text.startswith("farfault: ") and "\n" not in text and len(text) < 600
+
+
+def check_result(grid, settings, expected, name):
+    accesses = grid.accesses()
+    check(accesses == expected, f"{name}: accesses {accesses}, without paging {expected}")
+    faulted, replayed = grid.summed("sm_faulted", "sm_replayed")
+    check(faulted == replayed, f"{name}: {faulted} accesses faulted, {replayed} went on")
+    batches = grid.table("fault_batches")
+    check((batches is None) == (settings["driver.batch.replay"] == "each_fault"), f"{name}: batches where there are none, or none")
+    if batches is None:
+        return
+    rows = {column: [int(x) for x in values] for column, values in batches.items() if column != "gpu"}
+    written, flushed = grid.summed("gmmu_raw_faults", "gmmu_flushed_faults")
+    check(sum(rows["raw_faults"]) + flushed == written, f"{name}: {written} entries, {sum(rows['raw_faults'])} read, {flushed} flushed")
+    lines_in, lines_out = (64 * n for n in grid.summed("copy_engine_lines_in", "copy_engine_lines_out"))
+    pages, evicted = sum(rows["pages"]) + sum(rows["prefetched_pages"]), sum(rows["evicted_pages"])
+    check(lines_in == sum(rows["bytes_in"]) == 4096 * pages, f"{name}: {lines_in} bytes in, rows have {sum(rows['bytes_in'])}, pages {pages}")
+    transfers = settings["driver.batch.eviction_schedule"] != "ideal"
+    check(lines_out == sum(rows["bytes_out"]) == 4096 * evicted * transfers,
+          f"{name}: {lines_out} bytes out, rows have {sum(rows['bytes_out'])}, pages {evicted}")
+    check(all(f <= e and b <= t <= e for f, b, t, e in zip(rows["first_fault"], rows["began"], rows["first_transfer"], rows["ended"])),
+          f"{name}: the times of a batch are out of order")
+    check(all(e <= b for e, b in zip(rows["ended"], rows["began"][1:])), f"{name}: batches overlap")
+
+
+def main():
+    program = (Path(sys.argv[1]).parent / "farfault").resolve()
+    drawn = int(sys.argv[2]) if len(sys.argv) > 2 else 120
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 12
+    listed = json.loads(subprocess.run([program, "params", "--json"], capture_output=True, text=True, check=True).stdout)["parameters"]
+    ranges = {p["key"]: p["range"] for p in listed}
+    names = {key: ranges[key].removeprefix("one of: ").split(", ") for key in AXES}
+    check(all(len(n) > 1 for n in names.values()), f"policies {names}")
+    draw = random.Random(seed)
+    combinations = list(itertools.product(*names.values()))
+    chosen = draw.sample(combinations, min(drawn, len(combinations)))
+    check({(k, v) for c in chosen for k, v in zip(AXES, c)} == {(k, v) for k in AXES for v in names[k]} or drawn < 40,
+          "a policy is drawn nowhere")
+    with tempfile.TemporaryDirectory() as folder:
+        grid = Grid(program, Path(folder))
+        linked = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
+        ranks = shutil.which("mpirun") is not None and "libmpi" in linked
+        expected = {}
+        for gpus in ("1", "2"):
+            grid.run(FIXED | {"machine.generic.gpus": gpus, "memory.placement": "first_touch", "memory.remote_touch": "remote_access"})
+            expected[gpus] = grid.accesses()
+        ran = refused = 0
+        digests = {}
+        for combination in chosen:
+            settings = FIXED | dict(zip(AXES, combination)) | {key: draw.choice(values) for key, values in OTHERS.items()}
+            if settings["memory.fault_path"] == "iommu":
+                settings["driver.batch.eviction_unit"] = "4KiB"  # two mistakes are two sentences
+            name = " ".join(settings[key] for key in AXES + list(OTHERS))
+            first, digest = grid.run(settings, "--threads", "1", "--partitions", "device")
+            if first.returncode != 0:
+                check(is_one_sentence(first), f"{name}: exit code {first.returncode}: {first.stderr.strip()}")
+                refused += 1
+                continue
+            ran += 1
+            check_result(grid, settings, expected[settings["machine.generic.gpus"]], name)
+            places = [(1, ["--threads", "2", "--partitions", "split"])]
+            if ran % 16 == 1:
+                places.append((1, ["--threads", "2", "--partitions", "split", "--no-merge"]))
+                if ranks:
+                    places.append((2, ["--threads", "1", "--partitions", "device"]))
+            for n, how in places:
+                _, other = grid.run(settings, *how, ranks=n, output="other.h5")
+                check(other == digest, f"{name}: '{other}' with {n} ranks, {how}; '{digest}' before")
+            if ran % 16 == 2:
+                check_resume(grid, settings, digest, name)
+            digests.setdefault(digest, []).append(name)
+        check(ran > drawn // 2, f"only {ran} of {len(chosen)} combinations run")
+        # Choices that matter in no run here may share a digest; most must not.
+        check(len(digests) > ran * 3 // 4, f"{ran} runs have {len(digests)} digests")
+        print(f"{ran} combinations run, {refused} are refused, {len(digests)} digests")
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+def check_resume(grid, settings, digest, name):
+    saved = grid.folder / "run.checkpoint"
+    for file in (saved, grid.folder / "run.checkpoint.previous"):
+        file.unlink(missing_ok=True)
+    grid.run(settings, "--checkpoint", saved, "--checkpoint-every", "20us", output="other.h5")
+    check(saved.exists(), f"{name}: no checkpoint")
+    _, resumed = grid.run(settings, "--resume", saved, "--threads", "2", "--partitions", "split", output="other.h5")
+    check(resumed == digest, f"{name}: '{resumed}' when it is resumed, '{digest}' before")
+
+
+sys.exit(main())

@@ -1,0 +1,102 @@
+// What must hold on a whole machine while pages move: of TLBs, of accesses under way, and of tables.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "run_model.hpp"
+
+namespace farfault::moving_pages {
+
+// The components of a machine by their kind, and the state of each.
+struct Machine {
+  explicit Machine(System& system) {
+    for (ComponentId id = 0; id < system.component_count(); ++id) {
+      auto const* c = &system.component(id);
+      if (auto const* sm = dynamic_cast<Sm const*>(c)) sms.push_back(sm);
+      if (auto const* tlb = dynamic_cast<L2Tlb const*>(c)) l2_tlbs.push_back(tlb);
+      if (auto const* slice = dynamic_cast<L2Slice const*>(c)) slices.push_back(slice);
+      if (auto const* gmmu = dynamic_cast<Gmmu const*>(c)) gmmus.push_back(gmmu);
+      if (auto const* iommu = dynamic_cast<Iommu const*>(c)) iommus.push_back(iommu);
+      if (auto const* engine = dynamic_cast<CopyEngine const*>(c)) engines.push_back(engine);
+      if (auto const* d = dynamic_cast<PagingDriver const*>(c)) driver = d;
+    }
+  }
+  std::vector<Sm const*> sms;
+  std::vector<L2Tlb const*> l2_tlbs;
+  std::vector<L2Slice const*> slices;
+  std::vector<Gmmu const*> gmmus;  // by GPU
+  std::vector<Iommu const*> iommus;
+  std::vector<CopyEngine const*> engines;  // by GPU
+  PagingDriver const* driver = nullptr;
+};
+
+// Counts what must not be there at any time.
+struct Violations {
+  int wrong_frames = 0;   // a TLB entry that is not the page's frame
+  int void_entries = 0;   // a TLB entry of a page that is being copied
+  int stale_lines = 0;    // a line of a frame that its page has left, in a slice that is not its home
+  int void_accesses = 0;  // a line under way of a frame that is being copied, or that no page has
+};
+
+inline void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Violations& found) {
+  auto const& driver = m.driver->state();
+  std::set<std::uint64_t> copied_pages;
+  std::set<PhysAddr> frames;
+  std::set<PhysAddr> left;
+  driver.table.each_page([&](std::uint64_t, PageTranslation const& t) { frames.insert(t.frame); });
+  for (auto const& move : driver.moves) {
+    if (move.in_use == 0 || move.unmapping != 0) continue;
+    copied_pages.insert(move.fault.page);
+    frames.erase(move.from);
+    left.insert(move.from);
+  }
+  for (auto const& record : driver.records)
+    if (frames.count(record.from) == 0) left.insert(record.from);
+  for (auto const* slice : m.slices)
+    slice->each_line([&](PhysAddr line, bool home) {
+      found.stale_lines += !home && left.count(line >> page_bits << page_bits) != 0 ? 1 : 0;
+    });
+  auto const check = [&](std::uint64_t page, PageTranslation const& held) {
+    found.wrong_frames += driver.table.find(page) != held ? 1 : 0;
+    found.void_entries += copied_pages.count(page) != 0 ? 1 : 0;
+  };
+  for (auto const* iommu : m.iommus) iommu->state().tlb->each_entry(check);
+  for (auto const* tlb : m.l2_tlbs) tlb->state().tlb->each_entry(check);
+  for (auto const* sm : m.sms) {
+    auto const& s = sm->state();
+    s.l1_tlb->each_entry(check);
+    for (std::uint32_t i = 0; i < s.l1_mshrs.entries(); ++i) {
+      if (s.l1_mshrs.key(i) == MshrTable<std::uint32_t>::kFree) continue;
+      auto const frame = s.l1_mshrs.key(i) * line_bytes >> page_bits << page_bits;
+      found.void_accesses += frames.count(frame) == 0 ? 1 : 0;
+    }
+  }
+}
+
+// At the end all tables agree: the driver's, the IOMMUs' and, of its own pages, each GPU's.
+inline void check_tables(Machine const& m) {
+  auto const& table = m.driver->state().table;
+  std::map<PhysAddr, std::uint64_t> page_of;
+  std::vector<std::uint64_t> pages_on(m.gmmus.size());
+  table.each_page([&](std::uint64_t page, PageTranslation const& t) {
+    CHECK(page_of.emplace(t.frame, page).second);  // no frame has two pages
+    if (device_of(t.frame) < pages_on.size()) ++pages_on[device_of(t.frame)];
+  });
+  for (auto const* iommu : m.iommus)
+    iommu->state().table.each_page(
+        [&](std::uint64_t page, PageTranslation const& t) { CHECK(table.find(page) == t); });
+  for (std::size_t g = 0; g < m.gmmus.size(); ++g) {
+    auto const& own = m.gmmus[g]->state().table;
+    CHECK(own.mapped_pages() == pages_on[g]);
+    own.each_page([&](std::uint64_t page, PageTranslation const& t) {
+      CHECK(table.find(page) == t);
+      CHECK(device_of(t.frame) == g);
+    });
+  }
+}
+
+}  // namespace farfault::moving_pages

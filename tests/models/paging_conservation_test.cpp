@@ -1,0 +1,206 @@
+// Faults in batches on whole machines, with every combination of policies: whatever they choose, no access is
+// lost or made twice, no frame has two pages, memory is never overfull, what engines copied is what the rows
+// of batches say, data are out before their frame is used again, and no TLB knows a page that has left.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "moving_pages.hpp"
+#include "run_model.hpp"
+
+using namespace farfault;
+using namespace farfault::moving_pages;
+using test::ModelRun;
+
+namespace {
+
+constexpr std::uint64_t kPageBytes = 4096;
+
+std::string setting(std::string const& key, std::string const& value) {
+  return key + " = \"" + value + "\"\n";
+}
+
+std::string model(std::string const& more, std::string const& placement = "cpu") {
+  return "machine.topology = \"generic\"\n"
+         "memory.remote_touch = \"migrate\"\nmemory.fault_path = \"gpu\"\n"
+         "gpu.sms = 4\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\ngpu.l2_tlb.entries = 16\n"
+         "gpu.l2_tlb.ways = 4\ndriver.migrations = 64\ndriver.batch.time = \"2us\"\n"
+         "driver.batch.block_time = \"1us\"\ndriver.batch.first_touch_time = \"2us\"\n"
+         "workload.name = \"transpose\"\nworkload.transpose.width = 256\nworkload.transpose.height = 128\n" +
+         setting("memory.placement", placement) + more;
+}
+
+struct Frames {
+  int shared = 0;       // a frame that two pages have, or that one comes to
+  int unaccounted = 0;  // frames of a GPU that are neither free nor some page's, or both
+  int unsaved = 0;      // a frame that is written while its old page's data are still read
+};
+
+void look_at_frames(Machine const& m, Frames& found) {
+  auto const& driver = m.driver->state();
+  std::map<PhysAddr, std::uint64_t> page_of;
+  std::vector<std::uint64_t> taken(m.engines.size());
+  auto const take = [&](PhysAddr frame, std::uint64_t page) {
+    found.shared += page_of.emplace(frame, page).second ? 0 : 1;
+    if (device_of(frame) < kFirstCpu) ++taken[device_of(frame)];
+  };
+  driver.table.each_page([&](std::uint64_t page, PageTranslation const& t) { take(t.frame, page); });
+  using Role = PageMigration::Role;
+  for (auto const& move : driver.moves) {
+    if (move.in_use == 0) continue;
+    bool const comes =
+        move.role == Role::comes && driver.batch.pages[move.index].stage == ComingPage::Stage::coming;
+    bool const leaves = move.role == Role::leaves && device_of(move.to) >= kFirstCpu;
+    if (comes || leaves) take(move.to, move.fault.page);
+  }
+  for (std::size_t g = 0; g < taken.size(); ++g)
+    found.unaccounted += taken[g] + driver.frames[g].available() != m.driver->spec().frames_per_gpu ? 1 : 0;
+  auto const under_way = [](CopyLane const& lane, std::uint32_t run) {
+    return std::ranges::find(lane.free_runs, run) == lane.free_runs.end();
+  };
+  for (auto const* engine : m.engines) {
+    auto const& [in, out] = engine->state().lanes;
+    for (std::uint32_t i = 0; i < in.runs.size(); ++i)
+      for (std::uint32_t o = 0; under_way(in, i) && o < out.runs.size(); ++o)
+        found.unsaved += in.runs[i].order.to == out.runs[o].order.from && under_way(out, o) ? 1 : 0;
+  }
+}
+
+// Of all batches, the one that is served too.
+struct Sums {
+  std::uint64_t pages = 0, evicted = 0, in = 0, out = 0;
+};
+Sums sums_of(Machine const& m) {
+  auto const& b = m.driver->state().batch;
+  Sums sums;
+  auto const add = [&](BatchRecord const& r) {
+    sums.pages += r.faulted_pages + r.prefetched_pages;
+    sums.evicted += r.evicted_pages;
+    sums.in += r.bytes_in;
+    sums.out += r.bytes_out;
+  };
+  for (auto const& r : b.records) add(r);
+  if (b.phase == BatchPhase::serving) add(b.record);
+  return sums;
+}
+
+// Whenever no page is transferred.
+void check_bytes(Machine const& m, bool transfers) {
+  auto const sums = sums_of(m);
+  std::uint64_t lines_in = 0, lines_out = 0;
+  for (auto const* engine : m.engines) {
+    lines_in += engine->state().lines_in;
+    lines_out += engine->state().lines_out;
+  }
+  auto const& counts = m.driver->state().stats[0];
+  CHECK(sums.pages == counts.migrations);
+  CHECK(sums.evicted == counts.evicted_pages);
+  CHECK(sums.in == sums.pages * kPageBytes);
+  CHECK(sums.out == (transfers ? sums.evicted * kPageBytes : 0));
+  CHECK(lines_in * 64 == sums.in);
+  CHECK(lines_out * 64 == sums.out);
+}
+
+struct WorkDone {
+  std::uint64_t transactions = 0, stores = 0, loads = 0, blocks = 0;
+  bool operator==(WorkDone const&) const = default;
+};
+WorkDone work_of(ModelRun& run) {
+  return {run.total("sm", "transactions"), run.total("sm", "stores"),
+          run.total("sm", "l1_hits") + run.total("sm", "l1_misses"), run.total("sm", "blocks")};
+}
+
+void check_run(std::string const& settings, bool transfers, WorkDone const& expected) {
+  CAPTURE(settings);
+  ModelRun run(model(settings));
+  Machine const machine(run.system());
+  Violations found;
+  Frames frames;
+  std::uint64_t batches = 0, looks_at_rest = 0;
+  // A step that is no multiple of a clock's cycle, so that all phases are seen.
+  for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{207'001}) {
+    if (t > Time{50ms}) {
+      FAIL_CHECK("the run does not end");
+      return;
+    }
+    look(machine, 12, run.config().gpu.line_bytes, found);
+    look_at_frames(machine, frames);
+    auto const& s = machine.driver->state();
+    if (s.batch.counts.batches == batches || s.batch.in != 0 || s.batch.out != 0) continue;
+    batches = s.batch.counts.batches;
+    ++looks_at_rest;
+    check_bytes(machine, transfers);
+  }
+  CHECK(found.wrong_frames == 0);
+  CHECK(found.void_entries == 0);
+  CHECK(found.void_accesses == 0);
+  CHECK(found.stale_lines == 0);
+  CHECK(frames.shared == 0);
+  CHECK(frames.unaccounted == 0);
+  CHECK(frames.unsaved == 0);
+  CHECK(looks_at_rest > 1);
+  check_bytes(machine, transfers);
+  check_tables(machine);
+  CHECK(work_of(run) == expected);
+  CHECK(run.total("sm", "faulted") == run.total("sm", "replayed"));
+  CHECK(run.total("sm", "faulted") > 0);
+  auto const& s = machine.driver->state();
+  CHECK(s.stats[0].evicted_pages > 0);
+  CHECK(s.free_moves.size() == 64);
+  std::uint64_t written = 0, flushed = 0;
+  for (auto const* gmmu : machine.gmmus) {
+    written += gmmu->state().raw_stats.written;
+    flushed += gmmu->state().raw_stats.flushed;
+    CHECK(gmmu->waiting_for().empty());
+  }
+  // Each entry of a buffer was in one batch, or was flushed.
+  CHECK(written == s.batch.counts.raw_faults + flushed);
+  for (auto const* sm : machine.sms) CHECK(sm->waiting_for().empty());
+  for (auto const* iommu : machine.iommus) CHECK(iommu->waiting_for().empty());
+  CHECK(machine.driver->waiting_for().empty());
+}
+
+WorkDone without_paging(std::string const& gpus) {
+  ModelRun run(model("machine.generic.gpus = " + gpus + "\n", "first_touch"));
+  run.run();
+  return work_of(run);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "conservation: with every combination of policies of batches accesses, frames, bytes and TLBs are "
+    "right") {
+  std::map<std::string, WorkDone> expected;
+  for (std::string const gpus : {"1", "2"}) expected[gpus] = without_paging(gpus);
+  CHECK(expected["1"].blocks > 0);
+  std::size_t n = 0;
+  for (std::string const replay : {"page", "batch", "batch_flush", "block", "once"})
+    for (std::string const schedule : {"serialized", "unobtrusive", "ideal"})
+      for (std::string const order : {"aged_lru", "random"})
+        for (std::string const prefetch : {"none", "sequential", "tree"}) {
+          // These take turns, each in a rhythm of its own.
+          std::vector<std::string> const units{"4KiB", "16KiB", "32KiB"},
+              shares{"0.5", "0.6", "0.75", "0.55"}, buffers{"1024", "2", "16", "5", "1"},
+              faults{"256", "7", "16"}, gpus{"1", "1", "2"};
+          auto const one_of = [&](std::vector<std::string> const& all, std::size_t turn) {
+            return all[(n / turn + n) % all.size()];
+          };
+          auto const count = one_of(gpus, 5);
+          auto const& batch = "driver.batch.";
+          check_run(setting(std::string(batch) + "replay", replay) +
+                        setting(std::string(batch) + "eviction_schedule", schedule) +
+                        setting(std::string(batch) + "eviction_order", order) +
+                        setting(std::string(batch) + "prefetch", prefetch) +
+                        setting(std::string(batch) + "eviction_unit", one_of(units, 2)) +
+                        "memory.gpu_share = " + one_of(shares, 3) + "\ngpu.gmmu.fault_buffer = " +
+                        one_of(buffers, 7) + "\ndriver.batch.faults = " + one_of(faults, 4) +
+                        "\nmachine.generic.gpus = " + count + "\n",
+                    schedule != "ideal", expected[count]);
+          ++n;
+        }
+  CHECK(n == 90);
+}
