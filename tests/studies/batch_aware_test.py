@@ -21,7 +21,7 @@ except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
     sys.exit(77)
 
-PARTS = ["headline", "shares", "handling", "switching", "small", "regular", "sensitivity"]
+PARTS = ["headline", "shares", "handling", "switching", "small", "large", "regular", "sensitivity"]
 passed = failed = 0
 
 

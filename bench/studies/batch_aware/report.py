@@ -3,7 +3,7 @@ import json
 import math
 from pathlib import Path
 
-from parts import ASSUMED, OF_OTHERS, HANDLING, SHARES, SMALL
+from parts import ASSUMED, OF_OTHERS, HANDLING, SHARES
 from provenance import sentence
 from study import DESIGNS, FOLDER, GRAPHS, REGULAR, SLOW, THREE, WORKLOADS
 
@@ -167,12 +167,20 @@ def switching(f):
 
 
 def small(f):
-    what = next((key[0] for key in f.measured.get("small", {})), str(SMALL))
+    return another_size(f, "small", "A smaller graph", [w for w in GRAPHS if w not in SLOW])
+
+
+def large(f):
+    return another_size(f, "large", "A larger graph", THREE)
+
+
+def another_size(f, part, title, workloads):
+    what = next(key[0] for key in f.measured[part])
     designs = ("unlimited", "to", "ue", "to_ue")
-    rows = [[WORKLOADS[w], show((f.of("small", what, w, "baseline", "footprint") or 0) / 2**20, 1)] +
-            [show(f.speedup("small", what, w, d)) for d in designs] for w in GRAPHS if w not in SLOW]
-    rows.append(["geometric mean", ""] + [show(mean(f.gains("small", what, d))) for d in designs])
-    return [f"## A smaller graph: R-MAT of scale {what}", "", "Speedup over the baseline at half of the memory."] + \
+    rows = [[WORKLOADS[w], show((f.of(part, what, w, "baseline", "footprint") or 0) / 2**20, 1)] +
+            [show(f.speedup(part, what, w, d)) for d in designs] for w in workloads]
+    rows.append(["geometric mean", ""] + [show(mean(f.gains(part, what, d, workloads=workloads))) for d in designs])
+    return [f"## {title}: R-MAT of scale {what}", "", "Speedup over the baseline at half of the memory."] + \
         table(["", "MiB"] + [NAMES[d] for d in designs], rows)
 
 
@@ -222,7 +230,7 @@ def write(folder, measured, made):
              f"R-MAT graphs of scale {made['scale']} on the preset `paper-batch-aware`. Time is that of the kernels, from each launch at the host "
              "until the host knows of its end. TO: thread oversubscription; UE: unobtrusive eviction.", ""]
     discussion = Path(FOLDER / "discussion.md")
-    sections = {"headline": [overview, headline, batches], "shares": [shares], "handling": [handling], "switching": [switching], "small": [small],
+    sections = {"headline": [overview, headline, batches], "shares": [shares], "handling": [handling], "switching": [switching], "small": [small], "large": [large],
                 "real": [real], "regular": [regular], "sensitivity": [sensitivity]}
     for name, functions in sections.items():
         if not measured.get(name):
