@@ -1,5 +1,6 @@
 // Workloads whose addresses do not depend on data.
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "warp_walk.hpp"
@@ -40,6 +41,57 @@ TEST_CASE("vectoradd: the index waits for the arguments, the addition for the lo
   CHECK(ops ==
         std::vector<Op>{Op::scalar_load, Op::compute, Op::load, Op::load, Op::compute, Op::store, Op::end});
   CHECK(waits == std::vector<bool>{false, true, false, false, true, false, false});
+}
+
+TEST_CASE(
+    "sgemm: each element of C is written once, by a thread that reads its row of A and its column of B") {
+  // 2 x 3 blocks of 256 threads, two tiles along k.
+  auto const w = build("sgemm", {{"m", "32"}, {"n", "48"}, {"k", "32"}});
+  CHECK(w.kernel(0).shape().blocks == 6);
+  CHECK(w.footprint() == 4 * (32 * 32 + 32 * 48 + 32 * 48));
+  CHECK(all_equal(touches(w, buffer(w, "c"), Op::store, 32, 4), 1));
+  CHECK(all_equal(touches(w, buffer(w, "a"), Op::load, 32, 4), 3));  // by each block of a row of blocks
+  CHECK(all_equal(touches(w, buffer(w, "b"), Op::load, 32, 4), 2));
+  // Block 4 has the tile of C at row 16, column 16; of its warp 1 the lanes from 16 on have row 19.
+  WarpInstruction in;
+  w.kernel(0).instruction(4, 1, 2, in);
+  CHECK(in.address[17] == buffer(w, "a").base + 4 * (19 * 32 + 1));
+  w.kernel(0).instruction(4, 1, 3 + 6, in);  // of the second tile
+  CHECK(in.address[17] == buffer(w, "b").base + 4 * ((16 + 3) * 48 + 17));
+  w.kernel(0).instruction(4, 1, 2 + 2 * 6 + 1, in);
+  CHECK(in.op == Op::store);
+  CHECK(in.address[17] == buffer(w, "c").base + 4 * (19 * 48 + 17));
+}
+
+TEST_CASE("sgemm: a side that is no multiple of the tile is refused") {
+  CHECK_THROWS_WITH(build("sgemm", {{"k", "40"}}),
+                    "sgemm: side 40 is not a multiple of the tile's 16 elements");
+}
+
+TEST_CASE(
+    "random access: each thread takes its elements, reads and writes the same ones, and all are hit alike") {
+  auto const w =
+      build("random_access", {{"size", "4 KiB"}, {"threads", "1000"}, {"accesses", "16"}, {"block", "96"}});
+  auto const reads = touches(w, buffer(w, "array"), Op::load, 32, 8);
+  CHECK(reads == touches(w, buffer(w, "array"), Op::store, 32, 8));
+  CHECK(std::accumulate(reads.begin(), reads.end(), 0U) == 16000);
+  // 512 elements of 31 accesses each on average: within six standard deviations.
+  CHECK(*std::ranges::min_element(reads) > 0);
+  CHECK(*std::ranges::max_element(reads) < 31 + 34);
+  auto const only_read = build(
+      "random_access", {{"size", "4 KiB"}, {"threads", "1000"}, {"accesses", "16"}, {"writes", "false"}});
+  CHECK(addresses(only_read.kernel(0), 32, Op::store).empty());
+  CHECK(inside_buffers(w, 32));
+}
+
+TEST_CASE("random access: another seed takes other elements, the same seed the same") {
+  auto const order = [](std::uint64_t seed) {
+    BuildContext context;
+    context.seed = seed;
+    return addresses(build("random_access", {{"threads", "64"}}, context).kernel(0), 32, Op::load);
+  };
+  CHECK(order(1) == order(1));
+  CHECK(order(1) != order(2));
 }
 
 TEST_CASE("relu: every element is read once and written once") {

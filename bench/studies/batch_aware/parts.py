@@ -6,6 +6,7 @@ SHARES = [0.1, 0.25, 0.5, 0.75, 1]
 HANDLING = [20, 30, 40, 50]  # us
 SMALL = 14
 LARGER = 2  # than the scale of all others
+LARGE = ["bfs_ttc", "bfs_twc"]
 PAIR = ["baseline", "to_ue"]
 REAL = {"soc-Slashdot0902": "soc-Slashdot0902.mtx.gz", "cit-HepTh": "cit-HepTh.mtx.gz", "wing": "wing.graph", "astro-ph": "astro-ph.graph"}
 # Where paper and driver are silent, or say it in two ways: down and up, or the other names.
@@ -96,7 +97,7 @@ class Parts:
                 self.add("small", min(SMALL, self.scale), w, d, {}, scale=min(SMALL, self.scale))
 
     def large(self):
-        for w in THREE:
+        for w in LARGE:
             for d in ("unlimited", "baseline", "to", "ue", "to_ue"):
                 self.add("large", self.scale + LARGER, w, d, {}, scale=self.scale + LARGER)
 

@@ -3,7 +3,7 @@ import json
 import math
 from pathlib import Path
 
-from parts import ASSUMED, OF_OTHERS, HANDLING, SHARES
+from parts import ASSUMED, HANDLING, LARGE, OF_OTHERS, SHARES
 from provenance import sentence
 from study import DESIGNS, FOLDER, GRAPHS, REGULAR, SLOW, THREE, WORKLOADS
 
@@ -171,7 +171,7 @@ def small(f):
 
 
 def large(f):
-    return another_size(f, "large", "A larger graph", THREE)
+    return another_size(f, "large", "A larger graph", LARGE)
 
 
 def another_size(f, part, title, workloads):
