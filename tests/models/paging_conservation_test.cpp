@@ -121,7 +121,7 @@ void check_run(std::string const& settings, bool transfers, WorkDone const& expe
   Frames frames;
   std::uint64_t batches = 0, looks_at_rest = 0;
   // A step that is no multiple of a clock's cycle, so that all phases are seen.
-  for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{207'001}) {
+  for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{509'003}) {
     if (t > Time{50ms}) {
       FAIL_CHECK("the run does not end");
       return;
