@@ -230,6 +230,18 @@ TEST_CASE("time line: a prefetch covers a fault during the batch, and an access 
   }
 }
 
+TEST_CASE("time line: no page is prefetched where a batch would bring more pages than the GPU has frames") {
+  // Page 7 and the seven behind it; then 519, with 520, for which one frame fewer is left.
+  for (std::uint64_t const frames : {7U, 8U, 9U, 10U}) {
+    CAPTURE(frames);
+    auto spec = spec_of("batch", "serialized", frames);
+    spec.batch.prefetch.choose("tree");
+    GpuBench b(spec, {{100, 7, 0}, {101, 519, 1}});
+    Counts const expected{2, 0, 2, frames < 8 ? 1U : frames < 10 ? 7U : 8U, frames == 8 ? 1U : 0U};
+    CHECK(counts(b)[0] == expected);
+  }
+}
+
 TEST_CASE("time line: without a prefetch the same faults take a batch each") {
   GpuBench b(spec_of("page", "serialized", 100), {{100, 7, 0}, {20'000, 9, 1}, {90'000, 8, 2}});
   auto const second = landed_after(worked_after(kLanded, 1, false), 1);

@@ -103,6 +103,22 @@ TEST_CASE("held blocks: no more give way than may have begun and wait") {
   CHECK(held.next(sm, 1, 2, [](std::uint32_t b) { return b == 3; }) == 3);
 }
 
+TEST_CASE("held blocks: one that has come back waits no more, and another may give way in its stead") {
+  auto const sm = limits();
+  auto held = with_two_that_issue();
+  held.add(2, one_warp(), false);
+  held.give_way(0, false);
+  held.is_saved(0);
+  held.come(2);
+  held.is_there(2);
+  held.end(1);
+  held.come(0);
+  held.is_there(0);
+  CHECK(held.waiting() == 0);
+  held.add(3, one_warp(), false);
+  CHECK(held.next(sm, 0, 1, kAll) == 3);
+}
+
 TEST_CASE("held blocks: a block is saved where the next one's registers have no room beside its own") {
   auto const sm = limits();
   auto held = with_two_that_issue();

@@ -121,7 +121,7 @@ void check_run(std::string const& settings, bool transfers, WorkDone const& expe
   Frames frames;
   std::uint64_t batches = 0, looks_at_rest = 0;
   // A step that is no multiple of a clock's cycle, so that all phases are seen.
-  for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{207'001}) {
+  for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{509'003}) {
     if (t > Time{50ms}) {
       FAIL_CHECK("the run does not end");
       return;
@@ -184,7 +184,7 @@ TEST_CASE(
         for (std::string const prefetch : {"none", "sequential", "tree"}) {
           // These take turns, each in a rhythm of its own.
           std::vector<std::string> const units{"4KiB", "16KiB", "32KiB"},
-              shares{"0.5", "0.6", "0.75", "0.55"}, buffers{"1024", "2", "16", "5", "1"},
+              shares{"0.5", "0.3", "0.75", "0.2"}, buffers{"1024", "2", "16", "5", "1"},
               faults{"256", "7", "16"}, gpus{"1", "1", "2"};
           auto const one_of = [&](std::vector<std::string> const& all, std::size_t turn) {
             return all[(n / turn + n) % all.size()];

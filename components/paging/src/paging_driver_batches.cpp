@@ -162,8 +162,9 @@ void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx)
     block.resident[p] = found && device_of(found->frame) == batch_gpu(s) && !is_under_way(first + p, s);
     block.may_come[p] = !block.resident[p] && may_be_prefetched(first + p, s);
   }
-  auto const chosen = b.prefetch->choose(block) & block.may_come;
-  auto const coming = block.faulted | chosen;
+  auto coming = block.faulted | (b.prefetch->choose(block) & block.may_come);
+  // What nobody waits for must not drive out what has come for those who wait.
+  if (b.pages.size() + coming.count() > spec().frames_per_gpu) coming = block.faulted;
   auto& seen = b.blocks_seen[b.gpu].of(first).seen;
   if (seen == 0) b.worked += spec().batch.first_touch_time;
   seen = 1;
