@@ -1,8 +1,8 @@
 // Workloads whose addresses do not depend on data.
 #include <algorithm>
-#include <numeric>
 #include <set>
 
+#include "../../workloads/src/random.hpp"
 #include "warp_walk.hpp"
 
 namespace farfault::workloads {
@@ -41,57 +41,6 @@ TEST_CASE("vectoradd: the index waits for the arguments, the addition for the lo
   CHECK(ops ==
         std::vector<Op>{Op::scalar_load, Op::compute, Op::load, Op::load, Op::compute, Op::store, Op::end});
   CHECK(waits == std::vector<bool>{false, true, false, false, true, false, false});
-}
-
-TEST_CASE(
-    "sgemm: each element of C is written once, by a thread that reads its row of A and its column of B") {
-  // 2 x 3 blocks of 256 threads, two tiles along k.
-  auto const w = build("sgemm", {{"m", "32"}, {"n", "48"}, {"k", "32"}});
-  CHECK(w.kernel(0).shape().blocks == 6);
-  CHECK(w.footprint() == 4 * (32 * 32 + 32 * 48 + 32 * 48));
-  CHECK(all_equal(touches(w, buffer(w, "c"), Op::store, 32, 4), 1));
-  CHECK(all_equal(touches(w, buffer(w, "a"), Op::load, 32, 4), 3));  // by each block of a row of blocks
-  CHECK(all_equal(touches(w, buffer(w, "b"), Op::load, 32, 4), 2));
-  // Block 4 has the tile of C at row 16, column 16; of its warp 1 the lanes from 16 on have row 19.
-  WarpInstruction in;
-  w.kernel(0).instruction(4, 1, 2, in);
-  CHECK(in.address[17] == buffer(w, "a").base + 4 * (19 * 32 + 1));
-  w.kernel(0).instruction(4, 1, 3 + 6, in);  // of the second tile
-  CHECK(in.address[17] == buffer(w, "b").base + 4 * ((16 + 3) * 48 + 17));
-  w.kernel(0).instruction(4, 1, 2 + 2 * 6 + 1, in);
-  CHECK(in.op == Op::store);
-  CHECK(in.address[17] == buffer(w, "c").base + 4 * (19 * 48 + 17));
-}
-
-TEST_CASE("sgemm: a side that is no multiple of the tile is refused") {
-  CHECK_THROWS_WITH(build("sgemm", {{"k", "40"}}),
-                    "sgemm: side 40 is not a multiple of the tile's 16 elements");
-}
-
-TEST_CASE(
-    "random access: each thread takes its elements, reads and writes the same ones, and all are hit alike") {
-  auto const w =
-      build("random_access", {{"size", "4 KiB"}, {"threads", "1000"}, {"accesses", "16"}, {"block", "96"}});
-  auto const reads = touches(w, buffer(w, "array"), Op::load, 32, 8);
-  CHECK(reads == touches(w, buffer(w, "array"), Op::store, 32, 8));
-  CHECK(std::accumulate(reads.begin(), reads.end(), 0U) == 16000);
-  // 512 elements of 31 accesses each on average: within six standard deviations.
-  CHECK(*std::ranges::min_element(reads) > 0);
-  CHECK(*std::ranges::max_element(reads) < 31 + 34);
-  auto const only_read = build(
-      "random_access", {{"size", "4 KiB"}, {"threads", "1000"}, {"accesses", "16"}, {"writes", "false"}});
-  CHECK(addresses(only_read.kernel(0), 32, Op::store).empty());
-  CHECK(inside_buffers(w, 32));
-}
-
-TEST_CASE("random access: another seed takes other elements, the same seed the same") {
-  auto const order = [](std::uint64_t seed) {
-    BuildContext context;
-    context.seed = seed;
-    return addresses(build("random_access", {{"threads", "64"}}, context).kernel(0), 32, Op::load);
-  };
-  CHECK(order(1) == order(1));
-  CHECK(order(1) != order(2));
 }
 
 TEST_CASE("relu: every element is read once and written once") {
@@ -237,6 +186,143 @@ TEST_CASE("stream: every byte is accessed exactly once, and the given share is w
     ends_with_use = last.op == Op::compute && last.wait_loads;
     CHECK(ends_with_use);
   }
+}
+
+TEST_CASE("sgemm: what blocks load, multiplied tile by tile, is A x B where they store it") {
+  for (std::uint32_t const width : {32U, 64U})
+    for (std::uint64_t const tile : {16U, 32U}) {
+      BuildContext context;
+      context.warp_width = width;
+      auto const w = build(
+          "sgemm", {{"m", "64"}, {"n", "96"}, {"k", "32"}, {"tile", tile == 16 ? "16" : "32"}}, context);
+      constexpr std::uint64_t m = 64, n = 96, k = 32;
+      auto const& a = buffer(w, "a");
+      auto const& b = buffer(w, "b");
+      auto const& c = buffer(w, "c");
+      auto const value_a = [](std::uint64_t i) { return static_cast<int>(i * 7 % 13) - 6; };
+      auto const value_b = [](std::uint64_t i) { return static_cast<int>(i * 5 % 11) - 5; };
+      CHECK(w.kernel(0).shape().blocks == m / tile * (n / tile));
+      CHECK(w.kernel(0).shape().shared_bytes_per_block == 2 * 4 * tile * tile);
+      std::vector<int> product(m * n, 12345);
+      WarpInstruction in;
+      for (std::uint64_t block = 0; block < w.kernel(0).shape().blocks; ++block) {
+        // Thread's element of both tiles, in the order of the threads, and its sum.
+        std::vector<int> left(tile * tile), right(tile * tile), sum(tile * tile);
+        for (std::uint64_t step = 0, loads = 0, ended = 0; ended == 0; ++step)
+          for (std::uint32_t warp = 0; warp < warps_of(w.kernel(0), width); ++warp) {
+            w.kernel(0).instruction(block, warp, step, in);
+            if (in.op == Op::end) ended = 1;
+            if (in.op == Op::load)
+              each_lane(in, [&](auto lane, VirtAddr at) {
+                auto& tile_of = loads % 2 == 0 ? left : right;
+                tile_of[warp * width + lane] =
+                    loads % 2 == 0 ? value_a((at - a.base) / 4) : value_b((at - b.base) / 4);
+              });
+            if (in.op == Op::load && warp + 1 == warps_of(w.kernel(0), width) && ++loads % 2 == 0)
+              for (std::uint64_t t = 0; t < tile * tile; ++t)
+                for (std::uint64_t i = 0; i < tile; ++i)
+                  sum[t] += left[t / tile * tile + i] * right[i * tile + t % tile];
+            if (in.op == Op::store)
+              each_lane(
+                  in, [&](auto lane, VirtAddr at) { product[(at - c.base) / 4] = sum[warp * width + lane]; });
+          }
+      }
+      std::vector<int> expected(m * n);
+      for (std::uint64_t y = 0; y < m; ++y)
+        for (std::uint64_t x = 0; x < n; ++x)
+          for (std::uint64_t i = 0; i < k; ++i)
+            expected[y * n + x] += value_a(y * k + i) * value_b(i * n + x);
+      CHECK(product == expected);
+      // Each row of tiles of A is read by every tile of a row of C, each column of B by every one of a
+      // column.
+      CHECK(all_equal(touches(w, a, Op::load, width, 4), static_cast<std::uint32_t>(n / tile)));
+      CHECK(all_equal(touches(w, b, Op::load, width, 4), static_cast<std::uint32_t>(m / tile)));
+      CHECK(all_equal(touches(w, c, Op::store, width, 4), 1));
+      CHECK(inside_buffers(w, width));
+    }
+}
+
+TEST_CASE(
+    "sgemm: a warp stores a tile to shared memory when it is there, and barriers stand around its use") {
+  auto const w = build("sgemm", {{"m", "32"}, {"n", "32"}, {"k", "64"}});
+  std::vector<Op> ops;
+  std::vector<std::uint64_t> waits;
+  walk(w.kernel(0), 32, [&](auto, auto warp, auto step, WarpInstruction const& in) {
+    if (warp != 0) return;
+    ops.push_back(in.op);
+    if (in.wait_loads) waits.push_back(step);
+  });
+  using enum Op;
+  CHECK(ops == std::vector<Op>{scalar_load, compute, load, load, compute, barrier, compute, barrier, load,
+                               load, compute, barrier, compute, barrier, compute, store});
+  CHECK(waits == std::vector<std::uint64_t>{1, 4, 10});
+}
+
+TEST_CASE("sgemm: a side that is no multiple of the tile is refused") {
+  CHECK(error_of([] {
+          build("sgemm", {{"k", "48"}});
+        }) == "sgemm: k 48 is not a multiple of the tile's 32 elements");
+}
+
+TEST_CASE("random_access: access k of thread t goes where number t * accesses + k of the generator says") {
+  for (std::uint32_t const width : {32U, 64U}) {
+    BuildContext context;
+    context.warp_width = width;
+    context.seed = 7;
+    auto const w =
+        build("random_access", {{"size", "1 MiB"}, {"threads", "1000"}, {"accesses", "3"}, {"block", "96"}},
+              context);
+    auto const& array = buffer(w, "array");
+    CHECK(w.kernel(0).shape().blocks == 11);
+    std::vector<VirtAddr> expected(3000);
+    Random random(7);
+    for (auto& e : expected) e = array.base + 8 * random.below(131072);
+    std::uint64_t accesses = 0;
+    walk(w.kernel(0), width, [&](auto block, auto warp, auto step, WarpInstruction const& in) {
+      CHECK(in.op != Op::store);
+      if (in.op != Op::load) return;
+      each_lane(in, [&](auto lane, VirtAddr at) {
+        CHECK(at == expected[(block * 96 + warp * width + lane) * 3 + (step - 3) / 2]);
+        ++accesses;
+      });
+    });
+    CHECK(accesses == 3000);
+    CHECK(inside_buffers(w, width));
+  }
+}
+
+TEST_CASE("random_access: an update waits for its element and writes it where it was read") {
+  auto const w = build("random_access", {{"threads", "64"}, {"accesses", "2"}, {"updates", "true"}});
+  CHECK(addresses(w.kernel(0), 32, Op::load) == addresses(w.kernel(0), 32, Op::store));
+  std::vector<Op> ops;
+  std::vector<std::uint64_t> waits;
+  walk(w.kernel(0), 32, [&](auto, auto warp, auto step, WarpInstruction const& in) {
+    if (warp != 0) return;
+    ops.push_back(in.op);
+    if (in.wait_loads) waits.push_back(step);
+  });
+  using enum Op;
+  CHECK(ops ==
+        std::vector<Op>{scalar_load, compute, compute, load, compute, store, compute, load, compute, store});
+  CHECK(waits == std::vector<std::uint64_t>{1, 4, 8});
+}
+
+TEST_CASE("random_access: reads wait for nothing but their sum; another seed reads elsewhere") {
+  BuildContext one, two;
+  two.seed = 2;
+  auto const of = [](BuildContext const& c) { return build("random_access", {{"threads", "128"}}, c); };
+  auto const first = addresses(of(one).kernel(0), 32, Op::load);
+  CHECK(first == addresses(of(one).kernel(0), 32, Op::load));
+  CHECK(first != addresses(of(two).kernel(0), 32, Op::load));
+  std::vector<std::uint64_t> waits;
+  walk(of(one).kernel(0), 32, [&](auto block, auto warp, auto step, WarpInstruction const& in) {
+    if (block == 0 && warp == 0 && in.wait_loads) waits.push_back(step);
+  });
+  CHECK(waits == std::vector<std::uint64_t>{1, 2 + 2 * 16});
+  // 64 MiB have 1,024 pages of 64 KiB: the 512 elements of each warp lie on hundreds of them.
+  std::set<VirtAddr> pages;
+  for (std::size_t i = 0; i < 512; ++i) pages.insert(first[i] >> 16);
+  CHECK(pages.size() > 350);
 }
 
 TEST_CASE("stream: a lane width that is no power of two is refused") {

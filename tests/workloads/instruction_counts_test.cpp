@@ -64,6 +64,8 @@ TEST_CASE("instruction counts: a full warp of each kernel executes what the tabl
   CHECK(count("kmeans", 0) == Counts{453, 1, 69, 0, 64, 4});
   CHECK(count("kmeans", 1) == Counts{2319, 0, 340, 0, 161, 166});
   CHECK(count("stencil2d") == Counts{662, 16, 41, 90, 70, 4});
+  CHECK(count("sgemm") == Counts{593, 4, 72, 1056, 33, 5});
+  CHECK(count("random_access") == Counts{407, 193, 36, 0, 16, 3});
   CHECK(count("stream") == Counts{9 + 2 * 8, 0, 4, 0, 8, 0});
 }
 

@@ -9,9 +9,11 @@ namespace farfault::workloads {
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
+  // As after `count` numbers of the sequence that starts at `seed`.
+  static Random at(std::uint64_t seed, std::uint64_t count) { return Random(seed + count * kStep); }
 
   std::uint64_t next() {
-    state_ += 0x9e3779b97f4a7c15ULL;
+    state_ += kStep;
     auto z = state_;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
@@ -25,6 +27,8 @@ class Random {
   }
 
  private:
+  static constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15ULL;
+
   std::uint64_t state_;
 };
 

@@ -1,99 +1,108 @@
-// Updates of random elements of one array: what HPC Challenge's RandomAccess (GUPS) does, each thread for
-// itself. Which element a thread takes next is a hash of the seed, the thread and the number of the access,
-// so that no access waits for one before it but by its warp's update.
+// Every thread reads or updates elements of one large array at places that the seed gives: of a warp's lanes
+// each has a page of its own, most often. It is the random access of studies of unified memory (Allen and Ge,
+// SC 2021), and with updates the pattern of GUPS (HPC Challenge, RandomAccess).
+//
+// Access k of thread t goes to element `number t * accesses + k` of the generator, scaled to the array:
+// uniform, with repetitions, and known without those before. Two threads may update one element at a time, as
+// in GUPS, which allows that updates get lost.
+//
+// Counts: the generator's three shifts, sums and products of 64 bits, and the product that scales; assumed:
+// no compiled kernel was read.
 #include <memory>
 #include <vector>
 
 #include "farfault/workloads/buffer_layout.hpp"
 #include "farfault/workloads/kernel_support.hpp"
+#include "random.hpp"
 #include "spec_builder.hpp"
 
 namespace farfault::workloads {
 namespace {
 
-constexpr std::uint32_t kElement = 8;  // bytes: HPC Challenge's are of 64 bits
-
 struct Spec {
-  ByteSize size{std::uint64_t{64} << 20};
+  ByteSize size{64ULL << 20};
   std::uint64_t threads = 65'536;
-  std::uint32_t accesses = 8;
-  bool writes = true;
+  std::uint32_t accesses = 16;
+  bool updates = false;
   std::uint32_t block = 256;
 
   void describe(ParamTable& t) {
-    t.bytes("size", size, {ByteSize{kElement}, ByteSize{1ULL << 40}},
-            "of the array of 64-bit elements, a multiple of 8 B", "assumed");
+    t.bytes("size", size, {ByteSize{8}, ByteSize{1ULL << 44}}, "the array, of elements of 8 B", "assumed");
     t.count("threads", threads, {1, 1ULL << 32}, "threads in all", "assumed");
-    t.count("accesses", accesses, {1, 1 << 20}, "elements that a thread takes, one after the other",
+    t.count("accesses", accesses, {1, 1U << 20}, "elements that each thread accesses, one after the other",
             "assumed");
-    t.flag("writes", writes, "whether an element is written back after it was read",
-           "HPC Challenge, RandomAccess: updates");
+    t.flag("updates", updates,
+           "each element is read, changed and written, before the next one; else all are read, and nothing "
+           "waits for them but their sum",
+           "assumed; HPC Challenge, RandomAccess: updates");
     t.count("block", block, {1, 1024}, "threads per block", "assumed");
   }
 };
 
 class RandomAccess final : public LinearKernel {
  public:
-  RandomAccess(Spec const& spec, BuildContext const& context, VirtAddr base)
-      : LinearKernel({"random_access", ceil_div(spec.threads, spec.block), spec.block, 16, 0},
-                     context.warp_width, spec.threads),
-        base_(base),
+  RandomAccess(KernelShape shape, std::uint32_t warp_width, Spec const& spec, VirtAddr array,
+               std::uint64_t seed)
+      : LinearKernel(std::move(shape), warp_width, spec.threads),
+        array_(array),
         elements_(spec.size.bytes / kElement),
-        seed_(context.seed),
         accesses_(spec.accesses),
-        steps_(spec.writes ? 3 : 2) {}
+        steps_(spec.updates ? 4 : 2),
+        seed_(seed) {}
 
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
-    if (step-- == 0) return set_arguments(out, 3);
     auto const t = threads(block, warp);
-    // The index, a comparison with the number of threads, and the state of the generator.
-    if (step-- == 0) return set_compute(out, {.vector = t.lanes ? 8U : 4U, .special = 1, .scalar = 4}, kWait);
-    auto const access = step / steps_;
-    if (t.lanes == 0 || access >= accesses_) return set_end(out);
-    switch (step % steps_) {
-      case 0:  // the generator's next value, its remainder, an address of 64 bits; the loop
-        return set_compute(out, {.vector = 9, .special = 2, .scalar = 3});
+    if (step == 0) return set_arguments(out, 3);
+    if (step == 1)
+      return set_compute(out, {.vector = 6, .special = 1, .scalar = 4}, kWait);  // index, compare
+    auto const k = (step - 2) / steps_;
+    if (t.lanes == 0 || k > accesses_) return set_end(out);
+    if (k == accesses_) {  // what was read last is used
+      bool const sum = steps_ == 2 && (step - 2) % steps_ == 0;
+      return sum ? set_compute(out, {.vector = 1}, kWait) : set_end(out);
+    }
+    switch ((step - 2) % steps_) {
+      case 0:
+        return set_compute(out, {.vector = 25, .special = 12, .scalar = 2});
       case 1:
-        return elements(out, Op::load, t, access, false);
+        return elements(out, Op::load, t, k);
+      case 2:
+        return set_compute(out, {.vector = 2}, kWait);  // both halves of the element
       default:
-        return elements(out, Op::store, t, access, kWait);
+        return elements(out, Op::store, t, k);
     }
   }
 
  private:
-  void elements(WarpInstruction& out, Op op, ThreadRange t, std::uint64_t access, bool wait) const {
-    set_access(out, op, kElement, low_lanes(t.lanes), wait);
+  static constexpr std::uint64_t kElement = 8;
+
+  void elements(WarpInstruction& out, Op op, ThreadRange const& t, std::uint64_t k) const {
+    set_access(out, op, kElement, low_lanes(t.lanes));
     for (std::uint32_t lane = 0; lane < t.lanes; ++lane)
-      out.address[lane] = base_ + kElement * (hash((t.first + lane) * accesses_ + access) % elements_);
-  }
-  // The n-th number of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-  std::uint64_t hash(std::uint64_t n) const {
-    auto z = seed_ + (n + 1) * 0x9e3779b97f4a7c15ULL;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31U);
+      out.address[lane] =
+          array_ + kElement * Random::at(seed_, (t.first + lane) * accesses_ + k).below(elements_);
   }
 
-  VirtAddr base_;
-  std::uint64_t elements_, seed_;
-  std::uint64_t accesses_, steps_;
+  VirtAddr array_;
+  std::uint64_t elements_, accesses_, steps_, seed_;
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  if (spec.size.bytes % kElement != 0)
-    throw UserError("random_access: size " + to_text(spec.size) + " is not a multiple of an element's 8 B");
   BufferLayout layout(context.first_address);
-  auto const base = layout.add("array", spec.size.bytes);
+  auto const bytes = spec.size.bytes / 8 * 8;
+  auto const array = spec.updates ? layout.add_result("array", bytes) : layout.add("array", bytes);
   std::vector<std::unique_ptr<Kernel const>> kernels;
-  kernels.push_back(std::make_unique<RandomAccess>(spec, context, base));
+  kernels.push_back(std::make_unique<RandomAccess>(
+      KernelShape{"random_access", ceil_div(spec.threads, spec.block), spec.block, 24, 0}, context.warp_width,
+      spec, array, context.seed));
   return {"random_access", layout.take(), std::move(kernels)};
 }
 
 }  // namespace
 
 WorkloadInfo random_access_info() {
-  return {"random_access", "every thread updates random elements of one array (HPC Challenge's RandomAccess)",
+  return {"random_access", "reads or updates of random elements of one array by all threads",
           &SpecBuilder<Spec, build>::make};
 }
 

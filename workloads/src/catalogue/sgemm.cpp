@@ -1,7 +1,12 @@
-// C = A x B of single-precision matrices in row order, in tiles through shared memory: the kernel of the CUDA
-// sample matrixMul. A block of 16 x 16 threads computes a tile of C, a thread an element; tile after tile of
-// a row of A and a column of B is read into shared memory by one load of each thread.
+// C = A x B of single precision, row by row in memory, as in the CUDA sample matrixMul: a block of tile x
+// tile threads computes a tile of C, one element per thread. It walks along a row of tiles of A and a column
+// of tiles of B; of each pair every thread reads one element into shared memory, and between two barriers all
+// threads multiply what is there.
+//
+// Counts: a step of the inner loop reads both factors from shared memory and adds their product; the loop is
+// unrolled, as the sample asks for. Index and addresses are assumed: no compiled kernel was read.
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "farfault/workloads/buffer_layout.hpp"
@@ -11,92 +16,109 @@
 namespace farfault::workloads {
 namespace {
 
-constexpr std::uint32_t kTile = 16;  // threads, and elements, along its side: the sample's smaller one
-constexpr std::uint64_t kElement = 4;
+enum class Tile : std::uint32_t { small = 16, large = 32 };
 
 struct Spec {
-  std::uint64_t m = 1024;
-  std::uint64_t n = 1024;
-  std::uint64_t k = 1024;
+  std::uint64_t m = 512;
+  std::uint64_t n = 512;
+  std::uint64_t k = 512;
+  Tile tile = Tile::large;
 
   void describe(ParamTable& t) {
-    t.count("m", m, {kTile, 1ULL << 20}, "rows of A and C, a multiple of 16", "assumed");
-    t.count("n", n, {kTile, 1ULL << 20}, "columns of B and C, a multiple of 16", "assumed");
-    t.count("k", k, {kTile, 1ULL << 20}, "columns of A and rows of B, a multiple of 16", "assumed");
+    t.count("m", m, {16, 1ULL << 20}, "rows of A and C, a multiple of the tile", "assumed");
+    t.count("n", n, {16, 1ULL << 20}, "columns of B and C, a multiple of the tile", "assumed");
+    t.count("k", k, {16, 1ULL << 20}, "columns of A and rows of B, a multiple of the tile", "assumed");
+    t.choice("tile", tile, {{"16", Tile::small}, {"32", Tile::large}},
+             "elements along a tile's side, and threads along a block's", "CUDA samples, matrixMul: 32");
   }
 };
 
 class Sgemm final : public Kernel {
  public:
   Sgemm(Spec const& spec, std::uint32_t warp_width, VirtAddr a, VirtAddr b, VirtAddr c)
-      : shape_{"sgemm", (spec.m / kTile) * (spec.n / kTile), kTile * kTile, 32, 2 * kTile * kTile * kElement},
+      : side_(static_cast<std::uint32_t>(spec.tile)),
+        shape_{"sgemm", (spec.m / side_) * (spec.n / side_), side_ * side_, 32,
+               std::uint64_t{2} * side_ * side_ * 4},
         warp_width_(warp_width),
-        columns_(spec.n / kTile),
-        tiles_(spec.k / kTile),
+        tiles_x_(spec.n / side_),
+        tiles_k_(spec.k / side_),
         a_(a),
         b_(b),
         c_(c),
-        a_pitch_(kElement * spec.k),
-        b_pitch_(kElement * spec.n) {}
+        a_pitch_(4 * spec.k),
+        b_pitch_(4 * spec.n) {}
 
   KernelShape const& shape() const override { return shape_; }
 
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {
-    constexpr std::uint64_t kSteps = 6;  // of a tile
-    if (step-- == 0) return set_arguments(out, 5);
-    // The indices of block and thread, and the first addresses in A and B.
-    if (step-- == 0) return set_compute(out, {.vector = 18, .special = 4, .scalar = 8}, kWait);
-    auto const row = block / columns_ * kTile;
-    auto const column = block % columns_ * kTile;
-    auto const tile = step / kSteps;
-    if (tile >= tiles_) {
-      step -= tiles_ * kSteps;
-      if (step == 0) return set_compute(out, {.vector = 4, .special = 1, .scalar = 2});  // address in C
-      return step == 1 ? elements(out, Op::store, c_, b_pitch_, row, column, warp) : set_end(out);
-    }
-    switch (step % kSteps) {
+    if (warp * warp_width_ >= shape_.threads_per_block) return set_end(out);
+    auto const x = block % tiles_x_;
+    auto const y = block / tiles_x_;
+    switch (step) {
       case 0:
-        return elements(out, Op::load, a_, a_pitch_, row, tile * kTile, warp);
+        return set_arguments(out, 5);  // three addresses, two widths
+      case 1:                          // addresses of both first tiles (a product each), thread indices
+        return set_compute(out, {.vector = 12, .special = 3, .scalar = 6}, kWait);
+      default:
+        break;
+    }
+    auto const pair = (step - 2) / kStepsOfPair;
+    if (pair == tiles_k_) {
+      switch (step - 2 - pair * kStepsOfPair) {
+        case 0:  // where the thread's element of C lies
+          return set_compute(out, {.vector = 5, .special = 1, .scalar = 2});
+        case 1:
+          return elements(out, Op::store, c_ + y * side_ * b_pitch_ + x * side_ * 4, b_pitch_, warp);
+        default:
+          return set_end(out);
+      }
+    }
+    if (pair > tiles_k_) return set_end(out);
+    switch ((step - 2) % kStepsOfPair) {
+      case 0:
+        return elements(out, Op::load, a_ + y * side_ * a_pitch_ + pair * side_ * 4, a_pitch_, warp);
       case 1:
-        return elements(out, Op::load, b_, b_pitch_, tile * kTile, column, warp);
-      case 2:  // into shared memory; the next addresses
-        return set_compute(out, {.vector = 4, .shared = 2, .shared_bytes_per_lane = kElement}, kWait);
+        return elements(out, Op::load, b_ + pair * side_ * b_pitch_ + x * side_ * 4, b_pitch_, warp);
+      case 2:
+        return set_compute(out, {.shared = 2}, kWait);  // both are written to shared memory
       case 3:
       case 5:
         return set_barrier(out);
-      default:  // an element of each tile from shared memory for each product and sum
-        return set_compute(
-            out, {.vector = kTile, .scalar = 3, .shared = 2 * kTile, .shared_bytes_per_lane = kElement});
+      default:  // the products, the addresses of the next pair, the loop's end
+        return set_compute(out, {.vector = side_ + 4, .scalar = 2, .shared = 2 * side_});
     }
   }
 
  private:
-  // The element of each thread of the warp in the tile at (row, column).
-  void elements(WarpInstruction& out, Op op, VirtAddr base, std::uint64_t pitch, std::uint64_t row,
-                std::uint64_t column, std::uint32_t warp) const {
-    set_access(out, op, kElement, low_lanes(warp_width_));
-    for (std::uint32_t lane = 0; lane < warp_width_; ++lane) {
-      auto const thread = warp * warp_width_ + lane;
-      out.address[lane] = base + (row + thread / kTile) * pitch + (column + thread % kTile) * kElement;
-    }
+  static constexpr std::uint64_t kStepsOfPair = 6;
+
+  // The warp's elements of the tile at `tile`, of which a row is `pitch` bytes behind the one before.
+  void elements(WarpInstruction& out, Op op, VirtAddr tile, std::uint64_t pitch, std::uint32_t warp) const {
+    auto const first = warp * warp_width_;
+    set_access(out, op, 4, low_lanes(warp_width_));
+    for (std::uint32_t lane = 0; lane < warp_width_; ++lane)
+      out.address[lane] = tile + (first + lane) / side_ * pitch + std::uint64_t{4} * ((first + lane) % side_);
   }
 
+  std::uint32_t side_;
   KernelShape shape_;
   std::uint32_t warp_width_;
-  std::uint64_t columns_, tiles_;
+  std::uint64_t tiles_x_, tiles_k_;
   VirtAddr a_, b_, c_;
   std::uint64_t a_pitch_, b_pitch_;
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  for (auto const side : {spec.m, spec.n, spec.k})
-    if (side % kTile != 0)
-      throw UserError("sgemm: side " + std::to_string(side) + " is not a multiple of the tile's 16 elements");
+  auto const side = static_cast<std::uint64_t>(spec.tile);
+  for (auto const& [name, value] : {std::pair{"m", spec.m}, {"n", spec.n}, {"k", spec.k}})
+    if (value % side != 0)
+      throw UserError("sgemm: " + std::string(name) + " " + std::to_string(value) +
+                      " is not a multiple of the tile's " + std::to_string(side) + " elements");
   BufferLayout layout(context.first_address);
-  auto const a = layout.add("a", kElement * spec.m * spec.k);
-  auto const b = layout.add("b", kElement * spec.k * spec.n);
-  auto const c = layout.add_result("c", kElement * spec.m * spec.n);
+  auto const a = layout.add("a", 4 * spec.m * spec.k);
+  auto const b = layout.add("b", 4 * spec.k * spec.n);
+  auto const c = layout.add_result("c", 4 * spec.m * spec.n);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   kernels.push_back(std::make_unique<Sgemm>(spec, context.warp_width, a, b, c));
   return {"sgemm", layout.take(), std::move(kernels)};
@@ -105,7 +127,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 }  // namespace
 
 WorkloadInfo sgemm_info() {
-  return {"sgemm", "C = A x B in single precision, in tiles through shared memory (CUDA sample matrixMul)",
+  return {"sgemm", "C = A x B of floats through tiles in shared memory (CUDA sample)",
           &SpecBuilder<Spec, build>::make};
 }
 

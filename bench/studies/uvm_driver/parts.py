@@ -1,0 +1,71 @@
+"""The parts of the study: which runs each is made of."""
+from study import SHARES, WORKLOADS, Run
+
+# Constants of which no source gives the value: half, and twice. Each with the value of the preset.
+ASSUMED = [
+    ("driver.batch.time", "10 us", ["5us", "20us"]),
+    ("driver.batch.block_time", "5 us", ["2500ns", "10us"]),
+    ("driver.batch.page_time", "100 ns", ["50ns", "200ns"]),
+    ("driver.batch.first_touch_time", "20 us", ["10us", "40us"]),
+    ("driver.notify_latency", "500 ns", ["250ns", "1us"]),
+    ("driver.migrations", "4096", [2048]),  # twice is more than there may be
+    ("gpu.gmmu.fault_buffer", "1024", [512, 2048]),
+    ("gpu.gmmu.walkers", "64", [32, 128]),
+    ("gpu.gmmu.walk_cache", "64", [32, 128]),
+    ("gpu.gmmu.pending", "256", [128, 512]),
+    ("gpu.l1_tlb.waiters", "256", [128, 512]),
+    ("gpu.l1_tlb.faulted_accesses", "1024", [512, 2048]),
+]
+# Assumed, and of nothing that a run of this study does: another value gives the same digest.
+UNUSED = ["driver.fault_latency", "driver.allocation_latency", "driver.batch.replay"]
+# What a source gives, with another value: what the mechanism is worth, or how the model and a driver may differ.
+OTHERS = [
+    ("driver.batch.replay", "batch_flush", ["batch", "block", "once", "page"]),
+    ("driver.batch.faults", "256", [128, 512, 1024]),
+    ("driver.batch.tree.threshold", "51", [25, 50, 75]),
+    ("driver.batch.eviction_schedule", "serialized", ["ideal"]),
+    ("driver.batch.eviction_unit", "2 MiB", ["64KiB"]),
+    ("gpu.l1_tlb.faulted_pages", "56", [28, 112]),
+    ("memory.page_size", "4 KiB", ["64KiB"]),
+]
+UPDATES = "workload.random_access.updates"
+VARIED_SHARES = [1, 0.8]
+
+
+def cell(share):
+    return f"{share:.0%}"
+
+
+class Parts:
+    """{part: {(what is varied, workload, share): run}}"""
+
+    def __init__(self, out, size, names):
+        self.out, self.size, self.runs = out, size, {name: {} for name in names}
+        for name in names:
+            getattr(self, name)()
+
+    def add(self, part, what, workload, share, settings):
+        place = self.out / part / str(what).replace("/", "-") / workload
+        self.runs[part][str(what), workload, cell(share)] = Run(workload, place / f"{cell(share).rstrip('%')}.h5",
+                                                                 {"memory.gpu_share": share} | settings, self.size)
+
+    def driver(self):
+        for w in WORKLOADS:
+            for share in SHARES:
+                self.add("driver", "tree", w, share, {})
+                self.add("driver", "none", w, share, {"driver.batch.prefetch": "none"})
+
+    def assumed(self):
+        self.vary("assumed", ASSUMED)
+
+    def others(self):
+        self.vary("others", OTHERS)
+        for share in VARIED_SHARES:
+            self.add("others", f"{UPDATES}=true", "random_access", share, {UPDATES: True})
+
+    def vary(self, part, varied):
+        for key, _, values in varied:
+            for value in values:
+                for w in WORKLOADS:
+                    for share in VARIED_SHARES:
+                        self.add(part, f"{key}={value}", w, share, {key: value})

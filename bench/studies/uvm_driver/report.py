@@ -1,0 +1,145 @@
+"""results.md and results.json: what the model predicts of NVIDIA's driver."""
+import json
+from pathlib import Path
+
+from measure import WIRE
+from parts import ASSUMED, OTHERS, UPDATES, VARIED_SHARES, cell
+from provenance import sentence
+from study import FOLDER, PRESET, ROOT, SHARES, SIZES, WORKLOADS
+
+WIRE_US = 2**20 / WIRE * 1e6  # of a MiB
+
+
+def show(value, digits=1):
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def percent(value):
+    return "-" if value is None else f"{value:.0%}"
+
+
+def table(header, body):
+    align = ["---"] + ["---:"] * (len(header) - 1)
+    return [""] + ["| " + " | ".join(map(str, r)) + " |" for r in [header, align] + body] + [""]
+
+
+class Figures:
+    """{(what, workload, share): measures} by part."""
+
+    def __init__(self, measured):
+        self.measured = measured
+
+    def of(self, part, what, workload, share):
+        return self.measured.get(part, {}).get((what, workload, cell(share)))
+
+
+def rows(f, columns, whats=("tree", "none")):
+    out = []
+    for what in whats:
+        for w in WORKLOADS:
+            for share in SHARES:
+                found = f.of("driver", what, w, share)
+                if found:
+                    out.append([WORKLOADS[w], cell(share), what] + [make(found) for _, make in columns])
+    return [["workload", "memory", "prefetch"] + [name for name, _ in columns]] + out
+
+
+def batches(f):
+    columns = [("batches", lambda m: m["batches"]), ("raw faults", lambda m: show(m["raw_faults"])),
+               ("median", lambda m: show(m["raw_faults_median"], 0)), ("with 256", lambda m: percent(m["full"])),
+               ("duplicates", lambda m: percent(m["duplicates"])), ("distinct pages", lambda m: show(m["distinct"])),
+               ("blocks", lambda m: show(m["blocks"])), ("SMs", lambda m: show(m["sms"])), ("prefetched", lambda m: percent(m["prefetched"]))]
+    header, *body = rows(f, columns)
+    return ["## What a batch holds", "",
+            "Means over the batches of a run. Raw faults: entries of the fault buffer, of which the driver reads 256 at most; duplicates: share of "
+            "them for a page that had one already, or was on the GPU by then; distinct pages: the others; blocks of 2 MiB; prefetched: share of "
+            "all pages that came."] + table(header, body)
+
+
+def times(f):
+    columns = [("kernel, ms", lambda m: show(m["kernel_us"] / 1e3, 2)), ("batch, us", lambda m: show(m["batch_us"])),
+               ("median", lambda m: show(m["batch_us_median"])), ("until the first transfer", lambda m: show(m["until_us"])),
+               ("MiB a batch", lambda m: show(m["batch_mib"], 2)), ("in, MiB in all", lambda m: show(m["in_mib"], 0)),
+               ("out", lambda m: show(m["out_mib"], 0)), ("wire", lambda m: percent(m["wire"])), ("of the kernel", lambda m: percent(m["in_batches"]))]
+    header, *body = rows(f, columns)
+    return ["## What a batch takes", "",
+            f"Wire: what its bytes take at {WIRE / 1e9:g} GB/s, one way after the other, as a share of its time; of the kernel: share of "
+            "the kernel's time in which the driver serves a batch."] + table(header, body)
+
+
+def fits(f):
+    columns = [("a, us", lambda m: show(m["fit_us"])), ("b, us per MiB", lambda m: show(m["fit_us_per_mib"])),
+               ("1 / b, GB/s", lambda m: show(2**20 / m["fit_us_per_mib"] / 1e3, 2) if m["fit_us_per_mib"] else "-"),
+               ("R2", lambda m: show(m["fit_r2"], 2)), ("batches", lambda m: m["batches"])]
+    header, *body = rows(f, columns)
+    return ["## Time of a batch by its bytes", "",
+            "Least squares over the batches of a run: time = a + b x bytes, with the bytes of both ways. The wire alone has "
+            f"b = {WIRE_US:.1f} us per MiB."] + table(header, body)
+
+
+def change(found, base, name):
+    return f"{found[name] / base[name] - 1:+.0%}" if found and base and base[name] and found[name] is not None else "-"
+
+
+def varied(f, part, title, text, constants):
+    body = []
+    for key, default, values in constants:
+        for value in values:
+            for w in WORKLOADS:
+                for share in VARIED_SHARES:
+                    found, base = f.of(part, f"{key}={value}", w, share), f.of("driver", "tree", w, share)
+                    if not found:
+                        continue
+                    body.append([f"`{key}`", default, value, WORKLOADS[w], cell(share)] +
+                                [change(found, base, name) for name in ("kernel_us", "batches", "raw_faults", "batch_us", "fit_us", "fit_us_per_mib")] +
+                                [show(found["fit_us"]), show(found["fit_us_per_mib"])])
+    header = ["parameter", "is", "with", "workload", "memory", "kernel", "batches", "raw faults", "batch, us", "a", "b", "a, us", "b, us per MiB"]
+    return [f"## {title}", "", text] + table(header, body)
+
+
+def assumed(f):
+    return varied(f, "assumed", "What is assumed", "Each constant without a source, halved and doubled: change of the figures above.", ASSUMED)
+
+
+def others(f):
+    return varied(f, "others", "Other choices",
+                  "What a source gives, with another value, and random access that updates: change of the figures above.",
+                  OTHERS + [(UPDATES, "false", ["true"])])
+
+
+def constants():
+    """Of the preset, what is the driver's or the batch's, with the comment that is its source."""
+    body, table_name = [], ""
+    for text in (ROOT / f"topologies/presets/{PRESET}.toml").read_text().splitlines():
+        if text.startswith("["):
+            table_name = text.strip("[]")
+        elif " = " in text and not text.startswith(("#", "include")):
+            setting, _, source = text.partition("  # ")
+            key, _, value = setting.partition(" = ")
+            body.append([f"`{table_name}.{key}`", value.strip().strip('"'), source or f"`topologies/presets/{PRESET}.toml`"])
+    return ["## Constants", ""] + table(["parameter", "is", "source"], body)
+
+
+def digests(f):
+    body = [[part, f"`{key[0]}`", WORKLOADS[key[1]], key[2], f"`{m['digest']}`"] for part, found in f.measured.items() for key, m in found.items()]
+    return ["## Digests", ""] + table(["part", "", "workload", "memory", "result digest"], body)
+
+
+def write(folder, measured, made):
+    folder.mkdir(parents=True, exist_ok=True)
+    f = Figures(measured)
+    listed = [{"part": part, "what": key[0], "workload": key[1], "memory": key[2]} | m for part, found in measured.items() for key, m in found.items()]
+    (folder / "results.json").write_text(json.dumps({"about": made, "rows": listed}, indent=1) + "\n")
+    sizes = "; ".join(f"{WORKLOADS[w]}: " + ", ".join(f"{k} {v}" for k, v in size.items()) for w, size in SIZES[made["size"]].items())
+    lines = ["# NVIDIA's UVM driver: what the model predicts", "", f"Written by `run`; do not edit. {sentence(made)}", "",
+             f"Preset `{PRESET}`: a V100 on PCIe 3.0 x16, 4 KiB pages. {sizes}. Memory: the GPU's, as a share of the buffers.", ""]
+    discussion = FOLDER / "discussion.md"
+    if discussion.exists() and Path(folder).resolve() == FOLDER:
+        lines += [discussion.read_text().strip(), ""]
+    sections = {"driver": [batches, times, fits], "assumed": [assumed], "others": [others]}
+    for name, functions in sections.items():
+        if measured.get(name):
+            for function in functions:
+                lines += function(f)
+    lines += constants() + digests(f)
+    (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")

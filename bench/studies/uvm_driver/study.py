@@ -1,0 +1,75 @@
+"""What the study runs: workloads, shares of the memory, and the settings of each run."""
+import hashlib
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parents[2]
+sys.path.append(str(FOLDER.parent))  # provenance, runner
+PRESET = "nvidia-uvm"
+
+# A regular stream, a random access and a matrix product, by the size of the study.
+WORKLOADS = {"vectoradd": "vectoradd", "random_access": "random access", "sgemm": "SGEMM"}
+SIZES = {
+    "default": {"vectoradd": {"elements": 1 << 22}, "random_access": {"size": "64MiB", "threads": 65536, "accesses": 2},
+                "sgemm": {"m": 1024, "n": 1024, "k": 512}},
+    "small": {"vectoradd": {"elements": 1 << 19}, "random_access": {"size": "16MiB", "threads": 8192, "accesses": 2},
+              "sgemm": {"m": 512, "n": 512, "k": 64}},
+    "large": {"vectoradd": {"elements": 1 << 24}, "random_access": {"size": "256MiB", "threads": 131072, "accesses": 4},
+              "sgemm": {"m": 2048, "n": 2048, "k": 1024}},
+}
+# Memory of the GPU as a share of the buffers: all, and oversubscribed by a quarter and twofold.
+SHARES = [1, 0.8, 0.5]
+# Seconds of a run of the default size on a core of 2024, roughly: long runs start first.
+COST = {"vectoradd": 1, "random_access": 2, "sgemm": 4}
+TIMES = {"default": 1, "small": 0.1, "large": 10}
+
+
+class StudyError(Exception):
+    """One sentence for the user."""
+
+
+def flat(tables, prefix=""):
+    """Nested tables as one: {"gpu.sms": 36, ...}."""
+    found = {}
+    for name, value in tables.items():
+        found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return found
+
+
+@dataclass
+class Run:
+    """One simulation: the preset, what it sets beyond it, where its result goes."""
+    workload: str
+    output: Path
+    settings: dict = field(default_factory=dict)  # key -> value
+    size: str = "default"
+    source = None  # no run of this study needs another's result
+
+    def title(self):
+        return f"{self.output.parent.name}, {WORKLOADS[self.workload]}, {self.output.stem}"
+
+    def all_settings(self):
+        own = f"workload.{self.workload}."
+        return {"workload.name": self.workload} | {own + key: value for key, value in SIZES[self.size][self.workload].items()} | self.settings
+
+    def configuration(self):
+        lines = [f"# {self.title()}", f'include = ["{PRESET}"]']
+        tables = {}
+        for key, value in self.all_settings().items():
+            table, _, name = key.rpartition(".")
+            tables.setdefault(table, []).append(f"{name} = {json.dumps(value)}")
+        for table, entries in tables.items():
+            lines += ["", f"[{table}]"] + entries
+        return "\n".join(lines) + "\n"
+
+    def identity(self):
+        """Changes with everything that can change the answer, but for the program and what it has built in."""
+        parts = [f"{key}={value}" for key, value in sorted(self.all_settings().items())]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def cost(self):
+        more = 1 + 4 * (1 - self.settings.get("memory.gpu_share", 1)) * (self.workload == "random_access")
+        return 0.1 + COST[self.workload] * TIMES[self.size] * more
