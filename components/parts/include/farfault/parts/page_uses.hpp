@@ -1,7 +1,7 @@
-// Which uses of pages an SM or a scalar cache tells the driver: the first of a page in an epoch, and the
-// first write since the page's translation was last invalidated. A use may be told more often than that: what
-// has been told is remembered for a few pages only, those whose numbers are equal in the lower bits share a
-// place. One that is to be told is never left out.
+// The uses of pages of which an SM or a scalar cache tells the driver: the first use of a page in an epoch,
+// and the first write since the page's translation was last invalidated. A use may be told more often than
+// that: what has been told is remembered for a few pages only, and pages whose numbers are equal in the lower
+// bits share a place. A use that is to be told is never left out.
 #pragma once
 
 #include <cstdint>
