@@ -183,9 +183,8 @@ TEST_CASE(
       for (std::string const order : {"aged_lru", "random"})
         for (std::string const prefetch : {"none", "sequential", "tree"}) {
           // These take turns, each in a rhythm of its own.
-          std::vector<std::string> const units{"4KiB", "16KiB", "32KiB"},
-              shares{"0.5", "0.3", "0.75", "0.2"}, buffers{"1024", "2", "16", "5", "1"},
-              faults{"256", "7", "16"}, gpus{"1", "1", "2"};
+          std::vector<std::string> const units{"4KiB", "16KiB", "32KiB"}, shares{"0.5", "0.3", "0.75", "0.2"},
+              buffers{"1024", "2", "16", "5", "1"}, faults{"256", "7", "16"}, gpus{"1", "1", "2"};
           auto const one_of = [&](std::vector<std::string> const& all, std::size_t turn) {
             return all[(n / turn + n) % all.size()];
           };
