@@ -131,7 +131,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "time line: a unit leaves whole, its pages side by side, and its first frame is used as it is free") {
+    "time line: a unit leaves whole, its pages one after the other, and none comes before the last has "
+    "left") {
   auto spec = spec_of("page", "serialized", 4);
   spec.batch.eviction_unit = ByteSize{4 * 4096};
   GpuTimes const gpu{.out = 5'000};
@@ -140,14 +141,31 @@ TEST_CASE(
   auto const worked = kBegan + kTime + kFirstTouch + kBlock + kPageWork;
   CHECK(b.pages(Seen::leaves) == Pages{8, 9, 10, 11});
   CHECK(b.times(Seen::leaves) == Times(4, worked + ordered(gpu.unmap) + 1));
-  auto const free = worked + ordered(gpu.unmap) + ordered(gpu.out);
+  auto const free = worked + ordered(gpu.unmap) + ordered(4 * gpu.out);
   CHECK(b.times(Seen::comes)[4] == free + 1);
   CHECK(b.ended(1) == free + ordered(gpu.in));
-  // The batch has ended before the last of the unit is gone; they are its own all the same.
   CHECK(counts(b) == std::vector<Counts>{{4, 0, 4, 0, 0}, {1, 0, 1, 0, 4}});
   CHECK(b.batches()[1].bytes_out == 4 * 4096);
   CHECK(b.driver.state().stats[0].evicted_pages == 4);
   CHECK(b.driver.state().frames[0].available() == 3);
+}
+
+TEST_CASE("time line: unobtrusive and ideal, the first frame of a unit is used as it is free") {
+  for (std::string const schedule : {"unobtrusive", "ideal"}) {
+    CAPTURE(schedule);
+    auto spec = spec_of("page", schedule, 4);
+    spec.batch.eviction_unit = ByteSize{4 * 4096};
+    // Unmapping takes longer than the driver's work.
+    GpuTimes const gpu{.unmap = 50'000, .out = 5'000};
+    GpuBench b(spec, {{100, 8, 0}, {101, 9, 0}, {102, 10, 0}, {103, 11, 0}, {200'000, 519, 0}}, 8, gpu);
+    auto const free =
+        read_after(kBegan, 1) + ordered(gpu.unmap) + (schedule == "ideal" ? 0 : ordered(gpu.out));
+    CHECK(b.times(Seen::comes)[4] == free + 1);
+    CHECK(b.ended(1) == free + ordered(gpu.in));
+    // The batch has ended before the last of the unit is gone; they are its own all the same.
+    CHECK(counts(b) == std::vector<Counts>{{4, 0, 4, 0, 0}, {1, 0, 1, 0, 4}});
+    CHECK(b.driver.state().frames[0].available() == 3);
+  }
 }
 
 TEST_CASE("time line: a unit of which a page comes does not leave, though it is the first in order") {

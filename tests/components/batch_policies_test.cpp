@@ -275,6 +275,8 @@ TEST_CASE(
     CAPTURE(name);
     CHECK(schedule(name)->begins(moment(0, true, 0, 0, 0, 0)));
     CHECK(schedule(name)->leaves(moment(0, true, 0, 0, 1, 0)));
+    CHECK(schedule(name)->comes(moment(1, false, 3, 1, 1, 0)));
+    CHECK(schedule(name)->comes(moment(1, false, 3, 1, 1, 1)) == (name != "serialized"));
     CHECK(schedule(name)->takes_time() == (name != "ideal"));
   }
 }

@@ -247,7 +247,7 @@ bool PagingDriver::send_pages(Cx& cx) const {
     auto& page = b.pages[b.sent];
     if (page.stage == ComingPage::Stage::there) continue;
     if (page.stage != ComingPage::Stage::ready || page.worked > cx.now()) break;
-    if (pool(batch_gpu(s), s).empty()) break;
+    if (pool(batch_gpu(s), s).empty() || !b.schedule->comes(moment(s, cx.now()))) break;
     sent = true;
     auto const number = s.batch.of_page.of(page.page).move - 1;
     auto& moving = s.moves[number];

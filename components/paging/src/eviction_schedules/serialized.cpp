@@ -1,5 +1,6 @@
 // Batch-aware unified memory (ASPLOS 2020), Fig. 4, from NVIDIA's driver (uvm_pmm_gpu.c): a unit is evicted
-// when the allocation of a page has failed, and nothing else is transferred meanwhile.
+// when the allocation of a page has failed, and nothing else is transferred meanwhile: of a unit of many
+// pages, all leave before one comes.
 #include "farfault/paging/eviction_schedule.hpp"
 
 namespace farfault::eviction_schedules {
@@ -10,6 +11,7 @@ struct Serialized final : EvictionSchedule {
     return now.page_waits && now.in == 0 && now.unmapping == 0 && now.unmapped == 0 && now.out == 0;
   }
   bool leaves(Moment const& now) const override { return now.out == 0; }
+  bool comes(Moment const& now) const override { return now.out == 0; }
 };
 
 }  // namespace

@@ -4,9 +4,10 @@
 // then its data go to the CPU's memory, and its frames are free. Contract: begins() is asked while the pages
 // of a batch still need more frames than are free or about to be, as often as it agrees, and says whether one
 // more unit begins to leave; leaves() is asked for the oldest unit that is unmapped, and says whether its
-// data go now. Both are asked again whenever something has ended or begun, and have to agree when nothing
-// else is under way and a page waits for a frame. Where takes_time() says no, data need no time, and no
-// transfer.
+// data go now. comes() is asked for each page that could take a free frame, and has to agree when nothing is
+// being transferred from the GPU. All are asked again whenever something has ended or begun; the first two
+// have to agree when nothing else is under way and a page waits for a frame. Where takes_time() says no, data
+// need no time, and no transfer.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +34,7 @@ class EvictionSchedule {
   virtual ~EvictionSchedule() = default;
   virtual bool begins(Moment const& now) const = 0;
   virtual bool leaves(Moment const& now) const = 0;
+  virtual bool comes(Moment const&) const { return true; }
   virtual bool takes_time() const { return true; }
 };
 

@@ -1,0 +1,110 @@
+"""The study of NVIDIA's UVM driver at its small size: each workload has one digest on one thread and on two; every run has a
+configuration that the program knows, an output and an identity of its own; what is assumed is varied; and the report has each part."""
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench/studies/uvm_driver"))
+try:
+    import h5py
+
+    import study
+    import parts
+    import report
+    from measure import line, measure
+except ModuleNotFoundError as missing:
+    print(f"skipped: {missing.name}: this Python does not have it")
+    sys.exit(77)
+
+PARTS = ["driver", "assumed", "others"]
+passed = failed = 0
+
+
+def check(holds, what):
+    global passed, failed
+    passed, failed = (passed + 1, failed) if holds else (passed, failed + 1)
+    if not holds:
+        print(what)
+
+
+def digest(program, run, *how):
+    config = run.output.with_suffix(".toml")
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(run.configuration())
+    ran = subprocess.run([program, "run", config, "--output", run.output, "--progress", "off", *how], capture_output=True, text=True, timeout=300)
+    found = re.search(r"digest ([0-9a-f]{32})", ran.stdout)
+    return found[1] if ran.returncode == 0 and found else f"exit code {ran.returncode}: {ran.stderr.strip()[-300:]}"
+
+
+def check_line():
+    a, b, r2 = line([1, 2, 3], [12, 14, 16])
+    check((round(a, 9), round(b, 9), round(r2, 9)) == (10, 2, 1), f"a line through three points: {a}, {b}, {r2}")
+    check(line([1, 1, 1], [1, 2, 3]) == (None, None, None), "a line through points of one x")
+
+
+def check_batches(path, share, found):
+    """What no batch of the driver may break, whatever it is made of."""
+    with h5py.File(path) as f:
+        b = {name: f["tables/fault_batches"][name][:] for name in f["tables/fault_batches"]}
+    check(found["batches"] == len(b["raw_faults"]) > 0, f"{path}: no batches")
+    check((b["raw_faults"] <= 256).all(), f"{path}: a batch of more faults than the driver reads")
+    check((b["duplicates"] <= b["raw_faults"]).all(), f"{path}: more duplicates than faults")
+    check((b["pages"] + b["duplicates"] <= b["raw_faults"]).all(), f"{path}: more pages than faults that are no duplicates")
+    check((b["bytes_in"] <= 4096 * (b["pages"] + b["prefetched_pages"])).all(), f"{path}: more bytes than pages")
+    check((b["bytes_out"] == 4096 * (b["evicted_pages"] - b["dropped_pages"])).all(), f"{path}: bytes out are not the pages'")
+    check((b["blocks"] <= b["pages"]).all(), f"{path}: a block without a page that faulted")
+    check((b["ended"] > b["began"]).all() and (b["began"][1:] >= b["ended"][:-1]).all(), f"{path}: two batches at once")
+    check((b["evicted_pages"].sum() == 0) == (share == 1), f"{path}: {b['evicted_pages'].sum()} pages evicted of a memory of {share}")
+
+
+def main():
+    program = (Path(sys.argv[1]).parent / "farfault").resolve()
+    listed = json.loads(subprocess.run([program, "params", "--json"], capture_output=True, text=True, check=True).stdout)["parameters"]
+    keys = {p["key"] for p in listed}
+    check_line()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        small = parts.Parts(folder, "small", PARTS)
+        runs = [run for found in small.runs.values() for run in found.values()]
+        check(len({run.output for run in runs}) == len(runs), "two runs have one output")
+        check(len({run.identity() for run in runs}) == len(runs), "two runs are the same")
+        unknown = {key for run in runs for key in run.all_settings()} - keys
+        check(not unknown, f"the program has no {unknown}")
+        varied = {key for key, *_ in parts.ASSUMED + parts.OTHERS} | set(parts.UNUSED)
+        assumed = {p["key"] for p in listed if p["source"].startswith("assumed") and p["key"].startswith("driver.") and p["key"].count(".") < 3}
+        check(assumed <= varied, f"assumed, and not varied: {assumed - varied}")
+
+        measured = {part: {} for part in PARTS}
+        for w in study.WORKLOADS:
+            for share in (1, 0.5):
+                run = small.runs["driver"]["tree", w, parts.cell(share)]
+                first, second = digest(program, run, "--threads", "1"), digest(program, run, "--threads", "2", "--partitions", "split")
+                check(re.fullmatch("[0-9a-f]{32}", first) and first == second, f"{w}, {share}: {first}, {second}")
+                if not re.fullmatch("[0-9a-f]{32}", first):
+                    continue
+                found = measure(run.output)
+                check(found["digest"] == first and found["kernel_us"] > 0, f"{w}: {found}")
+                check_batches(run.output, share, found)
+                for part in PARTS:
+                    for key in small.runs[part]:
+                        if key[1] == w and (key[2] == parts.cell(share) or part != "driver"):
+                            measured[part][key] = found
+        made = {"program": "farfault", "program_sha256": "0", "checkout": "", "runs": 1, "results": "0", "size": "small"}
+        report.write(folder / "tables", measured, made)
+        text = (folder / "tables/results.md").read_text()
+        for heading in ("What a batch holds", "What a batch takes", "Time of a batch by its bytes", "What is assumed", "Other choices",
+                        "Constants", "Digests"):
+            check(f"## {heading}" in text, f"results.md has no '{heading}'")
+        rows = json.loads((folder / "tables/results.json").read_text())["rows"]
+        check(len(rows) == sum(len(found) for found in measured.values()), "rows of results.json")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
