@@ -16,7 +16,7 @@ SIZES = {
     "default": {"vectoradd": {"elements": 1 << 22}, "random_access": {"size": "64MiB", "threads": 65536, "accesses": 2},
                 "sgemm": {"m": 1024, "n": 1024, "k": 512}},
     "small": {"vectoradd": {"elements": 1 << 19}, "random_access": {"size": "16MiB", "threads": 8192, "accesses": 2},
-              "sgemm": {"m": 512, "n": 512, "k": 64}},
+              "sgemm": {"m": 1024, "n": 1024, "k": 64}},
     "large": {"vectoradd": {"elements": 1 << 24}, "random_access": {"size": "256MiB", "threads": 131072, "accesses": 4},
               "sgemm": {"m": 2048, "n": 2048, "k": 1024}},
 }
