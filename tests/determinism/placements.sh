@@ -178,6 +178,9 @@ one_digest "transpose, faults in batches, pages evicted unobtrusively" "${two_si
   --set driver.batch.replay=page --set driver.batch.eviction_schedule=unobtrusive --set gpu.gmmu.fault_buffer=16
 one_digest "transpose, faults in batches, any unit evicted, the buffer flushed" "${two_sizes[@]}" "${paging[@]}" \
   --set driver.batch.replay=batch_flush --set driver.batch.eviction_order=random
+one_digest "bfs, read-only copies on every GPU that reads" "${base[@]}" --set workload.name=bfs \
+  --set workload.bfs.rmat.scale=9 --set gpu.sms=4 --set gpu.l1_tlb.entries=4 --set gpu.l1_tlb.ways=4 \
+  --set memory.remote_touch=duplicate --set memory.fault_path=gpu --set memory.first_touch_by=driver
 few=(--set gpu.sm.max_blocks=2 --set gpu.sm.registers=16384 --set driver.batch.replay=page)
 one_digest "transpose, thread oversubscription, contexts saved" "${two_sizes[@]}" "${paging[@]}" "${few[@]}" \
   --set gpu.sm.thread_blocks=thread_oversubscription --set gpu.sm.thread_oversubscription.period=1000
