@@ -61,7 +61,8 @@ struct SmBench : Bench {
         return TranslateResponse{m.page, kNoFrame, 0, FoundBy::nothing};
       if (size != 0) return TranslateResponse{m.page, kLargeFrame, 0, FoundBy::l2_tlb, size};
       auto const f = found_by.find(m.page);
-      return TranslateResponse{m.page, physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12), 0,
+      auto const frame = physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12);
+      return TranslateResponse{m.page, copied && m.access == Access::read ? read_only(frame) : frame, 0,
                                f == found_by.end() ? FoundBy::l2_tlb : f->second};
     };
     tlb_spec.delay = std::move(tlb_delay);
@@ -88,6 +89,7 @@ struct SmBench : Bench {
   Sm& sm;
   std::map<std::uint64_t, int> faults;        // by page: so many requests are answered that it is not mapped
   std::map<std::uint64_t, FoundBy> found_by;  // by page: else the L2 TLB
+  bool copied = false;                        // translations may only be read, unless asked for a write
   std::uint8_t size = 0;                      // of all pages; large ones are at kLargeFrame
   Sink<KernelCounts>* counts = nullptr;
   Sink<BlockDone>* done = nullptr;

@@ -162,6 +162,57 @@ TEST_CASE("SM: a page that has settled leaves when the accesses that it was told
   CHECK(pages_in_tlb(b).empty());
 }
 
+TEST_CASE(
+    "SM: a write does not use a translation that may only be read, but asks for one, and reads use either") {
+  auto const w = same_for_all({load(0x2000), compute(1, true), store(0x2040), compute(200), load(0x2080)});
+  FaultBench b(unit_rates(), w, {}, {});
+  b.copied = true;
+  CHECK(b.run() == RunState::drained);
+  REQUIRE(b.tlb->records().size() == 2);
+  CHECK(b.tlb->records()[0].message.access == Access::read);
+  CHECK(b.tlb->records()[1].message.access == Access::write);
+  REQUIRE(b.cache->records().size() == 3);
+  CHECK(b.cache->records()[1].message.access == Access::write);
+  CHECK(b.cache->records()[1].message.address == physical(0, (9 << 12) + 0x40));
+  CHECK(b.cache->nanoseconds()[1] > b.tlb->nanoseconds()[1] + 20);
+  CHECK(b.sm.state().stats[0].l1_tlb_hits == 1);
+  CHECK(b.sm.state().stats[0].l1_tlb_misses == 2);
+}
+
+TEST_CASE(
+    "SM: a write that has waited for the translation of a read asks again where that may only be read") {
+  auto const w = same_for_all({load(0x2000), store(0x2040), compute(1, true)});
+  FaultBench b(unit_rates(), w, {}, {});
+  b.copied = true;
+  CHECK(b.run() == RunState::drained);
+  REQUIRE(b.tlb->records().size() == 2);
+  CHECK(b.tlb->records()[1].message.access == Access::write);
+  REQUIRE(b.cache->records().size() == 2);
+  CHECK(b.cache->records()[0].message.access == Access::read);
+  CHECK(b.cache->records()[1].message.access == Access::write);
+  CHECK(b.cache->nanoseconds()[1] > b.tlb->nanoseconds()[1] + 20);
+  CHECK(b.sm.waiting_for().empty());
+  CHECK(b.done->count() == 1);
+}
+
+TEST_CASE("SM: a page that settles as one that may only be read lets its reads go on, and its writes ask") {
+  auto const w = same_for_all({load(0x2000), store(0x2040), compute(1, true)});
+  auto settled = replay(2, read_only(physical(0, 70 << 12)));
+  settled.found_by = FoundBy::settled;
+  FaultBench b(unit_rates(), w, {{2, 1}}, {{Time{500ns}, settled}});
+  b.copied = true;
+  CHECK(b.run() == RunState::drained);
+  REQUIRE(b.tlb->records().size() == 2);
+  CHECK(b.tlb->records()[1].message.access == Access::write);
+  CHECK(b.tlb->nanoseconds()[1] > 500);
+  REQUIRE(b.cache->records().size() == 2);
+  for (auto const& r : b.cache->records()) {
+    bool const writes = r.message.access == Access::write;
+    CHECK(r.message.address == (writes ? physical(0, (9 << 12) + 0x40) : physical(0, 70 << 12)));
+  }
+  CHECK(b.done->count() == 1);
+}
+
 TEST_CASE("SM: it knows at any time how many warps and blocks wait for faults only") {
   // Warp 0 faults, warp 1 is at the barrier behind it; the second block loads what is mapped, then faults.
   auto const w = hand_workload({shape(128)}, [](std::uint64_t block, std::uint32_t warp) {
