@@ -59,9 +59,9 @@ namespace {
 
 using Times = std::vector<std::int64_t>;
 
-Record<PageFault> fault(Time at, std::uint16_t gpu, Access access) {
+Record<PageFault> fault(Time at, std::uint16_t gpu, Access access, std::uint64_t page = 7) {
   PageFault f{};
-  f.page = 7;
+  f.page = page;
   f.gpu = gpu;
   f.entry = 40U + gpu;
   f.kind = FaultKind::remote;
@@ -90,14 +90,21 @@ struct CopyBench : Bench {
       t.map(7, physical(0, 0));
       return t;
     }();
+    static auto const table_of_full = [] {
+      PageTable t(0, 12);
+      t.map(7, physical(0, 0));
+      t.map(8, physical(2, 0));
+      t.map(9, physical(2, 4096));
+      return t;
+    }();
     static std::vector<PlacedPage> const placed{{7, 0, 0}};
-    static std::vector<PlacedPage> const with_another{{7, 0, 0}, {8, 2, 0}};
+    static std::vector<PlacedPage> const with_others{{7, 0, 0}, {8, 2, 0}, {9, 2, 0}};
     PagingDriverSpec spec;
     spec.makes_copies = true;
     spec.pages_move = true;
     spec.frames_per_gpu = frames;
-    spec.placed = third_is_full ? &with_another : &placed;
-    spec.preloaded = &table;
+    spec.placed = third_is_full ? &with_others : &placed;
+    spec.preloaded = third_is_full ? &table_of_full : &table;
     spec.iommus = 1;
     spec.devices = NodeDevices(3);
     return spec;
@@ -183,10 +190,10 @@ TEST_CASE("driver: a write by a GPU without a copy brings the page there, when n
 }
 
 TEST_CASE("driver: a GPU whose memory is full reads the page where it is, beside the copies of others") {
-  // Page 7 has a copy on GPU 1; GPU 2 has its one frame taken by page 8.
+  // Page 7 has a copy on GPU 1; GPU 2 has its frames taken by pages 8 and 9.
   CopyBench b({fault(Time{100ns}, 1, Access::read), fault(Time{20us}, 2, Access::read),
                fault(Time{40us}, 2, Access::write)},
-              {{Time{2us}, {0}}, {Time{45us}, {0}}}, {{Time{5us}, {0}}}, 1, true);
+              {{Time{2us}, {0}}, {Time{45us}, {0}}}, {{Time{5us}, {0}}}, 2, true);
   CHECK(b.copies[2]->count() == 0);
   CHECK(b.answer(1).frame == read_only(physical(0, 0)));
   CHECK(b.mapped->nanoseconds()[1] == 21001);
@@ -195,4 +202,22 @@ TEST_CASE("driver: a GPU whose memory is full reads the page where it is, beside
   CHECK(b.mapped->nanoseconds()[2] == 45001);
   CHECK_FALSE(b.driver.state().copies.any(7));
   CHECK(b.driver.state().stats[0].migrations_refused == 2);
+}
+
+TEST_CASE("driver: a GPU that reads a page where it is gets no copy beside it before all have been dropped") {
+  CopyBench b({fault(Time{100ns}, 1, Access::read), fault(Time{20us}, 2, Access::read),
+               fault(Time{40us}, 1, Access::write, 8), fault(Time{60us}, 2, Access::read),
+               fault(Time{80us}, 1, Access::write), fault(Time{100us}, 0, Access::read),
+               fault(Time{120us}, 2, Access::read)},
+              {{Time{2us}, {0}}, {Time{45us}, {0}}, {Time{85us}, {0}}, {Time{105us}, {0}}},
+              {{Time{5us}, {0}}, {Time{50us}, {0}}, {Time{110us}, {0}}, {Time{125us}, {0}}}, 2, true);
+  REQUIRE(b.mapped->count() == 7);
+  CHECK(b.answer(1).frame == read_only(physical(0, 0)));
+  CHECK(device_of(b.answer(2).frame) == 1);  // page 8 has left GPU 2, which has a frame for a copy now
+  CHECK(b.answer(3).frame == read_only(physical(0, 0)));
+  CHECK(device_of(b.answer(4).frame) == 1);
+  CHECK(device_of(b.answer(5).frame) == 0);
+  CHECK(b.copies[2]->nanoseconds() == Times{121001});
+  CHECK(b.answer(6).frame == read_only(physical(2, 0)));
+  CHECK(b.mapped->nanoseconds()[6] == 125001);
 }
