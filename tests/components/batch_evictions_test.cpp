@@ -161,8 +161,9 @@ TEST_CASE("time line: unobtrusive and ideal, the first frame of a unit is used a
     auto const free =
         read_after(kBegan, 1) + ordered(gpu.unmap) + (schedule == "ideal" ? 0 : ordered(gpu.out));
     CHECK(b.times(Seen::comes)[4] == free + 1);
-    CHECK(b.ended(1) == free + ordered(gpu.in));
-    // The batch has ended before the last of the unit is gone; they are its own all the same.
+    // The batch ends when the last of the unit is gone, though its page is there before.
+    CHECK(b.done()[4] == free + ordered(gpu.in) + 1);
+    CHECK(b.ended(1) == free + (schedule == "ideal" ? ordered(gpu.in) : 3 * gpu.out));
     CHECK(counts(b) == std::vector<Counts>{{4, 0, 4, 0, 0}, {1, 0, 1, 0, 4}});
     CHECK(b.driver.state().frames[0].available() == 3);
   }

@@ -196,8 +196,9 @@ void PagingDriver::serve(Cx& cx) const {
     more = send_pages(cx);
     more = evict(cx) || more;
   }
-  bool const all = b.there == b.pages.size();
-  if (all && b.worked <= cx.now()) return end_batch(cx);
+  bool const all = all_pages_are_there(b);
+  bool const some_leave = b.free_leaving.size() != b.leaving.size();
+  if (all && !some_leave && b.worked <= cx.now()) return end_batch(cx);
   auto const next = all ? b.worked : b.sent < b.pages.size() ? b.pages[b.sent].worked : Time{};
   if (next <= cx.now() || next == b.work_timer) return;
   b.work_timer = next;
@@ -336,6 +337,10 @@ void PagingDriver::end_batch(Cx& cx) const {
   b.lifetimes = {};
   b.interrupts.push(static_cast<std::uint32_t>(b.gpu));
   next_batch(cx);
+}
+
+bool PagingDriver::all_pages_are_there(BatchState const& b) {
+  return b.there == b.pages.size();
 }
 
 bool PagingDriver::is_under_way(std::uint64_t page, PagingDriverState const& s) const {

@@ -117,7 +117,8 @@ bool PagingDriver::send_units(Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
   bool freed = false;
-  while (!b.unmapped.empty() && b.schedule->leaves(moment(s, cx.now()))) {
+  // A unit that no page needs in the end, as a program has freed memory, leaves before the batch ends.
+  while (!b.unmapped.empty() && (all_pages_are_there(b) || b.schedule->leaves(moment(s, cx.now())))) {
     auto const index = b.unmapped.front();
     auto const unit = b.leaving[index];
     if (s.cpu_frames->available() < unit.pages) break;  // what comes frees some

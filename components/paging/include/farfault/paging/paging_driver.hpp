@@ -396,6 +396,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void page_lands(std::uint32_t number, Cx& cx) const;
   void page_is_there(std::uint32_t number, Cx& cx) const;
   void end_batch(Cx& cx) const;
+  static bool all_pages_are_there(BatchState const& b);
   DeviceId batch_gpu(PagingDriverState const& s) const {
     return spec().devices.gpu(static_cast<std::uint32_t>(s.batch.gpu));
   }
