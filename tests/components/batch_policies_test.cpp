@@ -203,6 +203,36 @@ TEST_CASE("eviction order 'aged_lru': a further page of a unit puts it last, and
 }
 
 TEST_CASE(
+    "eviction order 'lru': the last access puts a unit last, and an epoch's working set has each unit once") {
+  auto const choice = test::chosen<EvictionOrder>("lru", {{"epoch", "10us"}});
+  auto order = choice.make({12, 1});
+  auto const counted = [&] {
+    std::vector<std::uint64_t> values(2);
+    order.sample(values.data());
+    return values;  // epochs, accessed units
+  };
+  for (std::uint64_t const unit : {0U, 16U, 32U}) order->arrived(unit);
+  CHECK(order->victim(kAny) == 0);
+  CHECK(counted() == std::vector<std::uint64_t>{0, 0});
+  order->used(0, Time{1us});
+  order->used(16, Time{2us});
+  order->used(0, Time{9us});
+  CHECK(order->victim(kAny) == 32);
+  CHECK(counted() == std::vector<std::uint64_t>{1, 2});
+  order->used(48, Time{9us});  // it is not there
+  CHECK(counted() == std::vector<std::uint64_t>{1, 2});
+  order->used(0, Time{10us});
+  order->used(32, Time{35us});
+  CHECK(counted() == std::vector<std::uint64_t>{3, 4});
+  CHECK(order->victim(kAny) == 16);
+  auto loaded = choice.make({12, 1});
+  test::copy_state(order, loaded);
+  order = std::move(loaded);
+  order->used(32, Time{39us});
+  CHECK(counted() == std::vector<std::uint64_t>{3, 4});
+}
+
+TEST_CASE(
     "eviction order 'random' is SplitMix64's sequence over the units, and behind it those that may leave") {
   // The first numbers of seed 1234567, as Rosetta Code has them (Pseudo-random numbers/Splitmix64).
   constexpr std::uint64_t kFirst[]{6457827717110365317ULL, 3203168211198807973ULL, 9817491932198370423ULL};

@@ -21,7 +21,7 @@ except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
     sys.exit(77)
 
-PARTS = ["headline", "shares", "handling", "switching", "small", "large", "regular", "sensitivity"]
+PARTS = ["headline", "shares", "handling", "switching", "working_set", "small", "large", "regular", "sensitivity"]
 passed = failed = 0
 
 
@@ -63,7 +63,7 @@ def main():
 
         measured = {part: {} for part in PARTS}
         digests = {}
-        for design in study.DESIGNS:
+        for design in study.COMPARED:
             run = small.runs["headline"]["0.5", "bfs_twc", design]
             first, second = digest(program, run, "--threads", "1"), digest(program, run, "--threads", "2", "--partitions", "split")
             check(re.fullmatch("[0-9a-f]{32}", first) and first == second, f"{design}: {first}, {second}")
@@ -78,12 +78,21 @@ def main():
                 for key in small.runs[part]:
                     if key[2] == design:
                         measured[part][key] = found
+        sets = {}
+        for n in ("1", "16"):
+            run = small.runs["working_set"][f"100us, {n}", "bfs_twc", "resident"]
+            digest(program, run)
+            found = measured["working_set"][f"100us, {n}", "bfs_twc", "resident"] = measure(run.output)
+            sets[n] = found["working_set"]
+            check(found["batches"] == 0 and found["pages"] == 0, f"{n} SMs: something faulted: {found}")
+            check(0 < sets[n] <= found["footprint"] / 65536 + 16, f"{n} SMs: a working set of {sets[n]} pages")
+        check(sets["1"] < sets["16"], f"one SM has a working set as large as 16: {sets}")
         check(len(set(digests.values())) == len(digests), f"two designs have one result: {digests}")
         made = {"program": "farfault", "program_sha256": "0", "checkout": "", "runs": 1, "results": "0", "scale": 11}
         report.write(folder / "tables", measured, made)
         text = (folder / "tables/results.md").read_text()
         for heading in ("Averages", "Performance at half", "Batches", "Three quarters", "Shares of the memory", "Time until the first",
-                        "Context switches", "A smaller graph", "Regular workloads", "What is assumed"):
+                        "Context switches", "Working set", "A smaller graph", "Regular workloads", "What is assumed"):
             check(f"## {heading}" in text, f"results.md has no '{heading}'")
         averages = json.loads((folder / "tables/results.json").read_text())["averages"]
         check(set(averages) == set(report.PAPER["averages"]), "averages that are not the paper's")

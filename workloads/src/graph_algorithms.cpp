@@ -170,7 +170,7 @@ Colouring colouring(CsrGraph const& graph, std::uint64_t seed) {
       auto const w = graph.targets[e];
       if (!larger(w, v) || colour[w] < beyond) continue;
       beyond = colour[w] + 1;
-      result.stops.push_back(static_cast<std::uint32_t>(e));
+      result.stops.push_back({static_cast<std::uint32_t>(e), colour[w]});
     }
   }
   result.first_stop.push_back(result.stops.size());
@@ -179,7 +179,7 @@ Colouring colouring(CsrGraph const& graph, std::uint64_t seed) {
 
 std::uint64_t Colouring::looked_at(CsrGraph const& graph, std::uint64_t v, std::uint32_t round) const {
   for (auto i = first_stop[v]; i < first_stop[v + 1]; ++i)
-    if (colour[graph.targets[stops[i]]] >= round) return stops[i] - graph.offsets[v] + 1;
+    if (stops[i].colour >= round) return stops[i].edge - graph.offsets[v] + 1;
   return graph.offsets[v + 1] - graph.offsets[v];
 }
 

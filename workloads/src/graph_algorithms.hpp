@@ -79,8 +79,12 @@ Core core(CsrGraph const& graph, std::uint32_t k);
 struct Colouring {
   std::vector<std::uint32_t> colour;
   std::uint32_t colours = 0;
-  // Of each vertex the edges that can be this one, by rising colour of their targets.
-  std::vector<std::uint32_t> stops;
+  // Of each vertex the edges that can be the last one looked at, by rising colour of their targets.
+  struct Stop {
+    std::uint32_t edge;
+    std::uint32_t colour;
+  };
+  std::vector<Stop> stops;
   std::vector<std::uint64_t> first_stop;
 
   // How many edges of v the round looks at.

@@ -149,10 +149,12 @@ class ThreadCentric final : public LinearKernel {
                   [&](auto lane) { return visit_.head_at(step, item(lane)); });
     std::uint64_t lanes = 0;
     std::uint64_t longest = 0;
+    std::array<Row, kMaxLanes> rows;  // of `lanes` alone
     for (std::uint32_t i = 0; i < t.lanes; ++i) {
       if (!visit_.visits(item(i))) continue;
       lanes |= std::uint64_t{1} << i;
-      longest = std::max(longest, visit_.visited(item(i)).count);
+      rows[i] = visit_.visited(item(i));
+      longest = std::max(longest, rows[i].count);
     }
     if (lanes == 0) return set_end(out);
     if (take(step, V::row.size()))
@@ -162,7 +164,7 @@ class ThreadCentric final : public LinearKernel {
         auto const k = step / V::edge.size();
         auto const phase = step % V::edge.size();
         return play(V::edge[phase], lanes, out, [&](auto lane) {
-          auto const r = visit_.visited(item(lane));
+          auto const& r = rows[lane];
           return k < r.count ? visit_.edge_at(phase, item(lane), r.first + k) : kNone;
         });
       }

@@ -1,7 +1,9 @@
 """The parts of the study: which runs each is made of."""
-from study import DESIGNS, GRAPHS, REGULAR, SCALE, SLOW, THREE, TO, UE, Run
+from study import COMPARED, DESIGNS, GRAPHS, REGULAR, SCALE, SLOW, THREE, TO, UE, Run
 
-HEADLINE = list(DESIGNS)
+HEADLINE = COMPARED
+SMS = [1, 2, 4, 8, 16]
+EPOCHS = ["100us", "1ms"]
 SHARES = [0.1, 0.25, 0.5, 0.75, 1]
 HANDLING = [20, 30, 40, 50]  # us
 SMALL = 14
@@ -88,6 +90,13 @@ class Parts:
             for n in (1, 2):
                 self.add("switching", n, w, "unlimited",
                          TO | {"gpu.sm.thread_oversubscription.trigger": "long_latency", "gpu.sm.thread_oversubscription.blocks": n})
+
+    def working_set(self):
+        """Fig. 1: pages that are accessed in an epoch, by the number of SMs."""
+        for w in THREE + list(REGULAR):
+            for epoch in EPOCHS:
+                for n in SMS:
+                    self.add("working_set", f"{epoch}, {n}", w, "resident", {"gpu.sms": n, "driver.batch.lru.epoch": epoch})
 
     def small(self):
         for w in GRAPHS:

@@ -3,9 +3,9 @@ import json
 import math
 from pathlib import Path
 
-from parts import ASSUMED, HANDLING, LARGE, OF_OTHERS, SHARES
+from parts import ASSUMED, EPOCHS, HANDLING, LARGE, OF_OTHERS, SHARES, SMS
 from provenance import sentence
-from study import DESIGNS, FOLDER, GRAPHS, REGULAR, SLOW, THREE, WORKLOADS
+from study import COMPARED, FOLDER, GRAPHS, REGULAR, SLOW, THREE, WORKLOADS
 
 PAPER = json.loads((FOLDER / "paper.json").read_text())
 NAMES = {"unlimited": "all memory", "baseline": "baseline", "sequential": "sequential prefetch", "lru": "LRU", "pcie": "PCIe compression",
@@ -95,7 +95,7 @@ def overview(f):
 
 
 def headline(f):
-    designs = [d for d in DESIGNS if d != "baseline"]
+    designs = [d for d in COMPARED if d != "baseline"]
     rows = []
     for w in f.graphs("headline", 0.5):
         rows.append([WORKLOADS[w], show((f.of("headline", 0.5, w, "baseline", "footprint") or 0) / 2**20, 1),
@@ -170,6 +170,20 @@ def switching(f):
         table(["", "1 block more", "gave way", "saved", "up to 2", "gave way", "saved"], rows)
 
 
+def working_set(f):
+    out = ["## Working set (Fig. 1)", "",
+           "All data is on the GPU from the start. Pages of 64 KiB that are accessed in an epoch, in the mean over epochs, to those with 16 SMs; "
+           "and how many these are, of all."]
+    for epoch in EPOCHS:
+        rows = []
+        for w in THREE + list(REGULAR):
+            sets = [f.of("working_set", f"{epoch}, {n}", w, "resident", "working_set") for n in SMS]
+            pages = (f.of("working_set", f"{epoch}, {SMS[-1]}", w, "resident", "footprint") or 0) / 65536
+            rows.append([WORKLOADS[w]] + [show(ratio(s, sets[-1])) for s in sets] + [f"{show(sets[-1], 0)} of {pages:.0f}"])
+        out += [f"### Epochs of {epoch.replace('us', ' us').replace('ms', ' ms')}"] + table(["SMs"] + SMS + ["pages"], rows)
+    return out
+
+
 def small(f):
     return another_size(f, "small", "A smaller graph", [w for w in GRAPHS if w not in SLOW])
 
@@ -198,7 +212,7 @@ def real(f):
 
 
 def regular(f):
-    designs = [d for d in DESIGNS if d not in ("baseline", "sequential", "lru", "pcie")]
+    designs = [d for d in COMPARED if d not in ("baseline", "sequential", "lru", "pcie")]
     rows = [[w, show((f.of("regular", 0.5, w, "baseline", "footprint") or 0) / 2**20, 1)] + [show(f.speedup("regular", 0.5, w, d)) for d in designs]
             for w in REGULAR]
     return ["## Regular workloads", "", "Speedup over the baseline at half of the memory."] + \
@@ -234,7 +248,7 @@ def write(folder, measured, made):
              f"R-MAT graphs of scale {made['scale']} on the preset `paper-batch-aware`. Time is that of the kernels, from each launch at the host "
              "until the host knows of its end. TO: thread oversubscription; UE: unobtrusive eviction.", ""]
     discussion = Path(FOLDER / "discussion.md")
-    sections = {"headline": [overview, headline, batches], "shares": [shares], "handling": [handling], "switching": [switching], "small": [small], "large": [large],
+    sections = {"headline": [overview, headline, batches], "shares": [shares], "handling": [handling], "switching": [switching], "working_set": [working_set], "small": [small], "large": [large],
                 "real": [real], "regular": [regular], "sensitivity": [sensitivity]}
     for name, functions in sections.items():
         if not measured.get(name):

@@ -35,7 +35,11 @@ DESIGNS = {
     "ue": UE,
     "to_ue": TO | UE,
     "ideal": {"driver.batch.eviction_schedule": "ideal"},
+    # Nothing faults: all data is on the GPU from the start; the order by accesses counts the working set.
+    "resident": {"memory.gpu_share": 1, "memory.placement": "contiguous", "driver.batch.eviction_order": "lru"},
 }
+# Those that are held against the baseline at one share of the memory.
+COMPARED = [d for d in DESIGNS if d != "resident"]
 
 # Seconds of a baseline run at scale 16 on a core of 2024, roughly: long runs start first.
 COST = {"bc": 10, "bfs_dwc": 5, "bfs_ta": 15, "bfs_tf": 5, "bfs_ttc": 3, "bfs_twc": 2, "gc_dtc": 90, "gc_ttc": 80, "kcore": 0.4,

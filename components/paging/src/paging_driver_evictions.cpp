@@ -20,7 +20,7 @@ void PagingDriver::resident(std::uint64_t page, DeviceId device, PagingDriverSta
 void PagingDriver::on_used(PageUse const& m, Cx& cx) const {
   auto& b = cx.state().batch;
   if (m.access == Access::write) b.of_page.of(m.page).written = 1;
-  b.orders[spec().devices.number_of(m.gpu)].used(unit_of(m.page));
+  b.orders[spec().devices.number_of(m.gpu)].used(unit_of(m.page), cx.now());
 }
 
 // No page of the device any more.

@@ -2,6 +2,7 @@
 // unified memory (ASPLOS 2020), section 5.1, names. No driver knows of every access; here it costs nothing
 // that it is told of them.
 #include "farfault/paging/eviction_order.hpp"
+#include "farfault/paging/page_records.hpp"
 #include "farfault/paging/unit_list.hpp"
 
 namespace farfault::eviction_orders {
@@ -16,21 +17,47 @@ class Lru final : public EvictionOrder {
                  "of the accesses of an SM to a page in this time the order goes by the first", "assumed");
     }
   };
-  Lru(Params const& p, Setup const& setup) : params_{p}, units_(setup.page_bits, setup.spaces) {}
+  Lru(Params const& p, Setup const& setup)
+      : params_{p}, units_(setup.page_bits, setup.spaces), last_used_(setup.page_bits, setup.spaces) {}
 
   Duration epoch() const override { return params_->epoch; }
   void arrived(std::uint64_t unit) override { units_.put_last(unit); }
-  void used(std::uint64_t unit) override {
-    if (units_.holds(unit)) units_.put_last(unit);
+  void used(std::uint64_t unit, Time now) override {
+    if (!units_.holds(unit)) return;
+    units_.put_last(unit);
+    auto const epoch = static_cast<std::uint64_t>(now.time_since_epoch() / params_->epoch) + 1;
+    if (counts_.epoch != epoch) ++counts_.epochs;
+    counts_.epoch = epoch;
+    auto& last = last_used_.of(unit);
+    if (last != epoch) ++counts_.units;
+    last = epoch;
   }
   void left(std::uint64_t unit) override { units_.remove(unit); }
   std::optional<std::uint64_t> victim(MayLeave const& may_leave) override { return units_.first(may_leave); }
 
-  auto members() { return std::tie(params_, units_); }
+  static auto stats() {
+    using S = Lru const&;
+    return std::to_array<Stat<Lru>>({
+        {"epochs", "count", "epochs in which pages were accessed", StatKind::counter,
+         [](S s) { return s.counts_.epochs; }},
+        {"accessed_units", "count",
+         "units of eviction of which pages were accessed in an epoch, summed over epochs: divided by their "
+         "number, the working set",
+         StatKind::counter, [](S s) { return s.counts_.units; }},
+    });
+  }
+  auto members() { return std::tie(params_, units_, last_used_, counts_); }
 
  private:
+  struct Counts {
+    std::uint64_t epoch = 0;  // the last one in which something was accessed, from 1
+    std::uint64_t epochs = 0;
+    std::uint64_t units = 0;
+  };
   Fixed<Params> params_;
   UnitList units_;
+  PageRecords<std::uint64_t> last_used_;  // in which epoch
+  Counts counts_;
 };
 
 }  // namespace

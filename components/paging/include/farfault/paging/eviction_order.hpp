@@ -5,7 +5,8 @@
 // left() when its last one has lost it, or the unit begins to leave. victim() names a unit that is there and
 // of which may_leave(unit) holds, or none: then all are under way, or pinned. An order that goes by accesses
 // has an epoch: used() is called when an SM or a scalar cache of the GPU accesses a page of the unit, once
-// per page, SM and epoch or more often, a driver.notify_latency later; also of units that have left by then.
+// per page, SM and epoch or more often, a driver.notify_latency later, with the time; also of units that have
+// left by then.
 // Each GPU has an object of its own.
 #pragma once
 
@@ -33,7 +34,7 @@ class EvictionOrder {
   virtual void left(std::uint64_t unit) = 0;
   // Zero: it does not go by accesses.
   virtual Duration epoch() const { return Duration::zero(); }
-  virtual void used(std::uint64_t /*unit*/) {}
+  virtual void used(std::uint64_t /*unit*/, Time /*now*/) {}
   virtual std::optional<std::uint64_t> victim(MayLeave const& may_leave) = 0;
 };
 
