@@ -169,10 +169,11 @@ class Gpu final : public Component<GpuSpec, GpuState> {
 };
 
 struct GpuBench : Bench {
+  // Two SMs share a uTLB.
   GpuBench(PagingDriverSpec const& spec, std::vector<PageAccess> accesses, std::uint32_t buffer = 8,
-           GpuTimes times = {})
+           GpuTimes times = {}, std::uint32_t faults_per_utlb = 0)
       : driver(system.add<PagingDriver>("driver", spec)),
-        gmmu(system.add<Gmmu>("gmmu", gmmu_spec(buffer))),
+        gmmu(system.add<Gmmu>("gmmu", gmmu_spec(buffer, faults_per_utlb))),
         gpu(system.add<Gpu>("gpu", GpuSpec{times, accesses})) {
     idle(gmmu.request, gmmu.entry_read, gmmu.from_iommu, gmmu.invalidate, gmmu.invalidated);
     sinks(gmmu.read_entry, 1);
@@ -225,13 +226,16 @@ struct GpuBench : Bench {
   std::int64_t began(std::size_t batch) const { return whole_ns(batches()[batch].began); }
   std::int64_t ended(std::size_t batch) const { return whole_ns(batches()[batch].ended); }
   static std::int64_t whole_ns(Time t) { return picoseconds(t) % 1000 == 0 ? picoseconds(t) / 1000 : -1; }
-  static GmmuSpec gmmu_spec(std::uint32_t buffer) {
+  static GmmuSpec gmmu_spec(std::uint32_t buffer, std::uint32_t faults_per_utlb) {
     GmmuSpec spec;
     spec.router.policy.choose("centralized");
     spec.memory = AddressMap(1, 256);
     spec.keeps_faults = true;
     spec.fault_batches = true;
     spec.params.fault_buffer = buffer;
+    spec.params.faults_per_utlb = faults_per_utlb;
+    spec.params.sms_per_utlb = 2;
+    spec.sms = 8;
     return spec;
   }
 

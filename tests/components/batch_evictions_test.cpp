@@ -65,16 +65,17 @@ TEST_CASE(
 TEST_CASE(
     "time line: unobtrusive, one page has left when the driver is done, and each further one leaves as one "
     "comes") {
-  for (auto const& gpu : {GpuTimes{}, GpuTimes{.out = 3'000}}) {
+  for (auto const& gpu : {GpuTimes{}, GpuTimes{.out = 600}, GpuTimes{.out = 3'000}}) {
+    CAPTURE(gpu.out);
     GpuBench b(spec_of("page", "unobtrusive", 3), kTwice, 8, gpu);
     CHECK(b.pages(Seen::leaves) == Pages{7, 8, 9});
-    // The first as soon as the batch is known; with it the second is unmapped, and the third when that one
-    // may.
-    auto const first_out = kRead + ordered(gpu.unmap);
-    auto const next_out = [&](std::int64_t k) { return kWorked + k * ordered(gpu.out); };
-    CHECK(b.times(Seen::leaves) == Times{first_out + 1, next_out(0) + 1, next_out(1) + 1});
+    // The first as soon as the batch is known; the second and the third are unmapped when the first page
+    // comes, and the third waits at the copy engine.
+    auto const first_out = kRead + ordered(gpu.unmap) + 1;
+    auto const next_out = kWorked + ordered(gpu.unmap) + 1;
+    CHECK(b.times(Seen::leaves) == Times{first_out, next_out, next_out});
     // The second page comes when the second has left, over the other direction, in which the first one comes.
-    Times const comes{kWorked + 1, next_out(1) + 1, next_out(2) + 1};
+    Times const comes{kWorked + 1, next_out + gpu.out + 1 + 1, next_out + 2 * gpu.out + 1 + 1};
     CHECK(last_three(b.times(Seen::comes)) == comes);
     Times done;
     for (std::int64_t free = 0; auto const at : comes) {
@@ -83,24 +84,28 @@ TEST_CASE(
     }
     CHECK(last_three(b.done()) == done);
     CHECK(b.ended(1) == done.back() - 1);
-    // Where pages leave faster than they come, no page has waited for one.
-    CHECK((b.ended(1) == kWorked + 1 + 3 * gpu.in + 1) == (gpu.out < gpu.in));
+    // Where pages are unmapped and leave faster than they come, no page has waited for one.
+    CHECK((b.ended(1) == kWorked + 1 + 3 * gpu.in + 1) == (gpu.unmap + gpu.out + 4 < gpu.in));
     CHECK(b.batches()[1].first_transfer == Time{kWorked * 1ns});
     check_sums(b, 3 * 4096);
   }
 }
 
 TEST_CASE(
-    "time line: ideal, pages are unmapped while the driver works, leave in no time, and are transferred "
-    "nowhere") {
+    "time line: ideal, a page is unmapped just before its frame is needed, leaves in no time, and is "
+    "transferred nowhere") {
   GpuTimes const gpu;
   GpuBench b(spec_of("page", "ideal", 3), kTwice, 8, gpu);
   CHECK(b.pages(Seen::leaves).empty());
-  auto const unmaps = b.times(Seen::unmap);
-  CHECK(unmaps == Times{read_after(begin_after(100), 3) + 1, read_after(begin_after(100), 3) + 1,
-                        read_after(begin_after(100), 3) + 1, kRead + 1, kRead + 1, kRead + 1, kRead + 1,
-                        kRead + 1, kRead + 1});
-  CHECK(last_three(b.times(Seen::comes)) == Times(3, kWorked + 1));
+  // Three that come first; with the next three that come, the first one that leaves; the second when the
+  // first page comes, the third when that has landed, and one more waits at the copy engine.
+  auto const first_read = read_after(begin_after(100), 3) + 1;
+  auto const landed = kWorked + ordered(gpu.in);
+  CHECK(b.pages(Seen::unmap) == Pages{7, 8, 9, 10, 11, 12, 7, 8, 9});
+  CHECK(b.times(Seen::unmap) == Times{first_read, first_read, first_read, kRead + 1, kRead + 1, kRead + 1,
+                                      kRead + 1, kWorked + 1, landed + 1});
+  CHECK(last_three(b.times(Seen::comes)) ==
+        Times{kWorked + 1, kWorked + ordered(gpu.unmap) + 1, landed + ordered(gpu.unmap) + 1});
   CHECK(b.ended(1) == kWorked + 1 + 3 * gpu.in + 1);
   check_sums(b, 0);
 }

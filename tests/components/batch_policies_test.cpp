@@ -324,35 +324,48 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "schedule 'unobtrusive': a full GPU lets one unit begin at once, as many more are unmapped as said") {
+    "schedule 'unobtrusive': one unit begins when a full GPU's batch begins, further ones while pages come") {
   auto const with = [](std::string_view ahead) {
     return test::chosen<EvictionSchedule>("unobtrusive", {{"ahead", ahead}}).make({});
   };
   auto const none = with("0");
-  CHECK(none->begins(moment(0, false, 5, 0, 0, 0)));
-  CHECK_FALSE(none->begins(moment(0, false, 0, 0, 0, 1)));
+  CHECK(none->begins(moment(0, false, 0, 0, 0, 0)));
+  CHECK(none->begins(moment(0, false, 1, 0, 0, 0)));
+  CHECK_FALSE(none->begins(moment(0, false, 2, 0, 0, 0)));
+  CHECK_FALSE(none->begins(moment(0, false, 1, 0, 0, 1)));
   CHECK_FALSE(none->begins(moment(1, false, 0, 0, 0, 0)));
   auto const two = with("2");
-  CHECK(two->begins(moment(2, false, 0, 1, 1, 0)));
-  CHECK_FALSE(two->begins(moment(3, false, 0, 0, 0, 0)));
-  CHECK_FALSE(two->begins(moment(0, true, 0, 1, 1, 1)));
-  CHECK_FALSE(two->begins(moment(0, true, 0, 3, 0, 0)));
+  CHECK(two->begins(moment(0, false, 0, 0, 0, 0)));
+  for (auto const& under_way :
+       {moment(0, false, 0, 1, 0, 0), moment(0, false, 0, 0, 1, 0), moment(0, true, 0, 0, 0, 1)})
+    CHECK_FALSE(two->begins(under_way));
+  CHECK(two->begins(moment(0, false, 1, 1, 1, 2)));
+  CHECK_FALSE(two->begins(moment(0, false, 1, 2, 1, 2)));
+  CHECK(two->begins(moment(0, false, 3, 0, 0, 0)));
+  CHECK_FALSE(two->begins(moment(0, false, 4, 0, 0, 0)));
+  CHECK_FALSE(two->begins(moment(1, false, 1, 0, 0, 0)));
 }
 
 TEST_CASE(
-    "schedule 'unobtrusive': a unit leaves when the GPU is full, or beside a page that comes; one at a "
-    "time") {
+    "schedule 'unobtrusive': one unit leaves a full GPU; beside pages that come, some wait at the copy "
+    "engine") {
   auto const s = schedule("unobtrusive");
   CHECK(s->leaves(moment(0, false, 0, 0, 1, 0)));
-  CHECK(s->leaves(moment(1, false, 1, 0, 1, 0)));
-  CHECK(s->leaves(moment(1, true, 0, 0, 1, 0)));
+  CHECK_FALSE(s->leaves(moment(0, false, 0, 0, 1, 1)));
   CHECK_FALSE(s->leaves(moment(1, false, 0, 0, 1, 0)));
-  CHECK_FALSE(s->leaves(moment(0, true, 1, 0, 1, 1)));
+  CHECK(s->leaves(moment(1, false, 1, 0, 1, 1)));
+  CHECK_FALSE(s->leaves(moment(0, true, 1, 0, 1, 2)));
 }
 
-TEST_CASE("schedule 'ideal': units begin and leave whenever a frame is needed") {
+TEST_CASE(
+    "schedule 'ideal': one unit at a time, no earlier than its frame is needed, and it leaves at once") {
   auto const s = schedule("ideal");
-  CHECK(s->begins(moment(1, false, 3, 2, 2, 2)));
+  CHECK(s->begins(moment(0, false, 0, 0, 0, 0)));
+  CHECK(s->begins(moment(0, false, 1, 0, 0, 0)));
+  CHECK_FALSE(s->begins(moment(0, false, 2, 0, 0, 0)));
+  CHECK_FALSE(s->begins(moment(1, false, 0, 0, 0, 0)));
+  CHECK_FALSE(s->begins(moment(0, false, 1, 1, 0, 0)));
+  CHECK_FALSE(s->begins(moment(0, false, 1, 0, 1, 0)));
   CHECK(s->leaves(moment(1, false, 3, 2, 2, 2)));
 }
 

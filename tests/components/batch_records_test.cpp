@@ -13,6 +13,7 @@
 #include "farfault/paging/fault_batch.hpp"
 #include "farfault/paging/unit_list.hpp"
 #include "farfault/translation/raw_faults.hpp"
+#include "farfault/translation/utlb_faults.hpp"
 
 using namespace farfault;
 
@@ -147,6 +148,44 @@ TEST_CASE(
   std::vector<std::tuple<std::uint64_t, std::int64_t, std::uint32_t>> pages;
   for (auto const& p : batch.pages()) pages.emplace_back(p.page, picoseconds(p.raised), p.application);
   CHECK(pages == decltype(pages){{7, 60, 2}, {8, 70, 4}, {9, 40, 3}});
+}
+
+TEST_CASE("raw faults: one for which there is no room elsewhere is retried like one that was dropped") {
+  RawFaults faults(4);
+  faults.drop(9);
+  faults.drop(9);
+  CHECK(faults.dropped_pages() == 1);
+  CHECK(retried(faults) == Numbers{9});
+  CHECK(faults.add(raw(7), Time{10ns}) == Added::interrupts);
+}
+
+TEST_CASE("uTLB faults: adjacent SMs share a bound, a scalar cache has its own, and a replay makes room") {
+  UtlbFaults faults(2, 2, 5);  // SMs 0 and 1, 2 and 3, 4; scalar caches from 5 on
+  CHECK(faults.takes(7, 0));
+  CHECK(faults.takes(7, 1));
+  CHECK_FALSE(faults.takes(8, 0));
+  CHECK_FALSE(faults.takes(8, 1));
+  for (std::uint32_t const client : {2U, 3U, 4U, 4U, 5U, 5U, 6U, 6U}) CHECK(faults.takes(8, client));
+  for (std::uint32_t const client : {2U, 3U, 4U, 5U, 6U}) CHECK_FALSE(faults.takes(9, client));
+  CHECK(faults.outstanding() == 10);
+  UtlbFaults loaded;
+  test::copy_state(faults, loaded);
+  loaded.replayed(9);  // nobody has it
+  CHECK(loaded.outstanding() == 10);
+  loaded.replayed(7);  // both places of one uTLB
+  CHECK(loaded.takes(10, 1));
+  CHECK(loaded.takes(10, 0));
+  CHECK_FALSE(loaded.takes(10, 0));
+  CHECK_FALSE(loaded.takes(10, 2));
+  loaded.all_replayed();
+  CHECK(loaded.outstanding() == 0);
+  for (std::uint32_t const client : {0U, 2U, 4U, 5U, 6U}) CHECK(loaded.takes(11, client));
+}
+
+TEST_CASE("uTLB faults: without a bound all have room, and nothing is remembered") {
+  UtlbFaults faults(0, 2, 4);
+  for (std::uint32_t i = 0; i < 1000; ++i) CHECK(faults.takes(i, i % 6));
+  CHECK(faults.outstanding() == 0);
 }
 
 TEST_CASE("fault batch: SMs are counted once each, and a batch that is cleared has none") {

@@ -99,6 +99,24 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("time line: a fault beyond the bound of a uTLB, which two SMs share, faults again at the replay") {
+  // SMs 0 and 1 have two faults; SM 2 has another uTLB.
+  GpuBench b(spec_of("batch", "serialized", 100), {{100, 7, 0}, {101, 8, 1}, {102, 9, 0}, {103, 10, 2}}, 8,
+             kGpu, 2);
+  auto const ended = mapped_after(landed_after(worked_after(begin_after(100), 3, true), 3));
+  auto const again = replayed_after(ended) + kGpu.again;
+  CHECK(b.pages(Seen::fault) == Pages{7, 8, 9, 10, 9});
+  CHECK(b.times(Seen::fault)[4] == again);
+  CHECK(b.gmmu.state().raw_stats.held == 1);
+  CHECK(b.gmmu.state().raw_stats.dropped == 0);
+  CHECK(b.gmmu.state().raw_stats.written == 4);
+  auto const then = mapped_after(landed_after(worked_after(begin_after(again), 1, false), 1));
+  auto const first = replayed_after(ended);
+  CHECK(b.done() == Times{first, first, replayed_after(then), first});
+  CHECK(counts(b) == std::vector<Counts>{{3, 0, 3, 0, 0}, {1, 0, 1, 0, 0}});
+  CHECK(b.gmmu.state().utlbs.outstanding() == 0);
+}
+
 TEST_CASE("time line: entries beyond those that a batch takes are the next batch, without an interrupt") {
   auto spec = spec_of("page", "serialized", 100);
   spec.batch.faults = 2;

@@ -176,8 +176,27 @@ TEST_CASE("thread blocks: oversubscription begins with one extra block and adds 
   }
 }
 
-TEST_CASE("thread blocks: oversubscription takes one back when pages live over a fifth shorter") {
+TEST_CASE(
+    "thread blocks: oversubscription takes one back when the running mean of lifetimes falls by over a "
+    "fifth") {
   auto const choice = oversubscription();
+  auto p = policy(choice);
+  p->period_ended({10, 0, 10'000'000});  // 1000 ns each
+  CHECK(p->extra() == 2);
+  p->period_ended({2, 0, 2'000'000 - 400'000});  // 967 ns over all
+  CHECK(p->extra() == 3);
+  p->period_ended({12, 0, 12 * 600'000});  // 783: more than four fifths of it
+  CHECK(p->extra() == 4);
+  p->period_ended({24, 0, 24 * 400'000});  // 591: less than four fifths
+  CHECK(p->extra() == 3);
+  p->period_ended({});
+  CHECK(p->extra() == 4);
+}
+
+TEST_CASE(
+    "thread blocks: oversubscription takes one back when the pages of a period live over a fifth shorter") {
+  auto choice = oversubscription();
+  test::set_parameter(choice, "thread_oversubscription.mean", "period");
   auto p = policy(choice);
   p->period_ended({10, 0, 10'000'000});  // the first lifetimes there are
   CHECK(p->extra() == 2);

@@ -32,6 +32,8 @@ OTHERS = {
     "driver.batch.clean_pages": ["transferred", "dropped"],
     "driver.batch.faults": ["256", "16"],
     "gpu.gmmu.fault_buffer": ["1024", "16", "2"],
+    "gpu.gmmu.faults_per_utlb": ["0", "0", "3"],
+    "gpu.gmmu.sms_per_utlb": ["1", "2"],
     "memory.gpu_share": ["0.5", "0.75", "1.0"],
     "memory.fault_path": ["gpu", "gpu", "gpu", "gpu", "gpu", "gpu", "gpu", "iommu"],
     "memory.remote_touch": ["migrate", "migrate", "migrate", "migrate", "migrate", "migrate", "duplicate"],

@@ -86,6 +86,11 @@ def main():
             sets[n] = found["working_set"]
             check(found["batches"] == 0 and found["pages"] == 0, f"{n} SMs: something faulted: {found}")
             check(0 < sets[n] <= found["footprint"] / 65536 + 16, f"{n} SMs: a working set of {sets[n]} pages")
+        run = small.runs["switching"]["1", "bfs_twc", "resident"]
+        digest(program, run)
+        switched = measure(run.output)
+        check(switched["pages"] == 0 and switched["saved"] > 0, f"context switches without paging: {switched}")
+        measured["switching"] |= {key: switched for key in small.runs["switching"]}
         check(sets["1"] < sets["16"], f"one SM has a working set as large as 16: {sets}")
         check(len(set(digests.values())) == len(digests), f"two designs have one result: {digests}")
         made = {"program": "farfault", "program_sha256": "0", "checkout": "", "runs": 1, "results": "0", "scale": 11}

@@ -14,16 +14,20 @@ def measure(path):
         kernels, batches = f["tables/kernels"], f["tables/fault_batches"]
         column = {name: batches[name][:] for name in batches if name not in ("gpu", "row")}
         pages = column["pages"] + column["prefetched_pages"]
+        empty = int((pages == 0).sum())  # all of whose faults were on pages that had come meanwhile
+        column = {name: values[pages != 0] for name, values in column.items()}
+        pages = pages[pages != 0]
         took = (column["ended"] - column["began"]) / 1e6
         n = len(took)
         page = 65536
-        sizes = [(int(p), float(t)) for p, t in zip(pages, took) if p]
+        sizes = [(int(p), float(t)) for p, t in zip(pages, took)]
         return {
             "kernel_us": float((kernels["finished"][:] - kernels["launched"][:]).sum()) / 1e6,
             "kernels": len(kernels["kernel"]),
             "footprint": int(f["summary/application/footprint"][0]),
             "digest": f.attrs["result_digest"].decode(),
             "batches": n,
+            "empty": empty,
             "batch_kb": divide(pages.sum() * page / 1024, n),
             "batch_us": divide(took.sum(), n),
             "handling_us": divide(((column["first_transfer"] - column["began"]) / 1e6).sum(), n),

@@ -1,8 +1,8 @@
 """The parts of the study: which runs each is made of."""
-from study import COMPARED, DESIGNS, GRAPHS, REGULAR, SCALE, SLOW, THREE, TO, UE, Run
+from study import COMPARED, DESIGNS, GRAPHS, REGISTERS, REGULAR, SCALE, SLOW, THREE, TO, UE, Run
 
 HEADLINE = COMPARED
-SMS = [1, 2, 4, 8, 16]
+SMS = [1, 4, 16]
 EPOCHS = ["100us", "1ms"]
 SHARES = [0.1, 0.25, 0.5, 0.75, 1]
 HANDLING = [20, 30, 40, 50]  # us
@@ -14,6 +14,7 @@ REAL = {"soc-Slashdot0902": "soc-Slashdot0902.mtx.gz", "cit-HepTh": "cit-HepTh.m
 # Where paper and driver are silent, or say it in two ways: down and up, or the other names.
 ASSUMED = [
     ("gpu.sm.thread_oversubscription.blocks", "2", [1, 4]),
+    ("gpu.sm.thread_oversubscription.mean", "running", ["period"]),
     ("gpu.sm.thread_oversubscription.warp_bytes", "80", [40, 160]),
     ("gpu.sm.thread_oversubscription.saved_in", "memory", ["shared_memory"]),
     ("driver.batch.eviction_order", "aged_lru", ["lru", "random"]),
@@ -21,17 +22,19 @@ ASSUMED = [
     ("driver.batch.clean_pages", "transferred", ["dropped"]),
     ("driver.batch.tree.threshold", "50", [25, 100]),
     ("driver.batch.replay", "page", ["batch", "block", "once"]),
-    ("driver.batch.unobtrusive.ahead", "1", [2, 4]),
+    ("driver.batch.unobtrusive.ahead", "1", [0, 2]),
     ("driver.batch.faults", "1024", [512, 256]),
-    ("gpu.l1_tlb.faulted_pages", "56", [28, 112]),
-    ("gpu.l1_tlb.faulted_accesses", "1024", [512, 2048]),
+    ("gpu.l1_tlb.faulted_pages", "1024", [512, 56]),
+    ("gpu.l1_tlb.faulted_accesses", "16384", [8192, 32768, 1024]),
     ("gpu.gmmu.fault_buffer", "1024", [512, 2048]),
-    ("driver.notify_latency", "500 ns", ["250ns", "1us"]),
+    ("driver.migrations", "64", [32, 128]),
+    ("driver.notify_latency", "1 ns", ["250ns", "500ns", "1us"]),
     ("gpu.dram.bandwidth", "32 GB/s", ["16GB/s", "64GB/s"]),
     ("machine.topology", "15.75 and 17.325 GB/s", ["paper-batch-aware-equal", "paper-batch-aware-twice"]),
 ]
 # And of the designs that the paper compares with.
 OF_OTHERS = [
+    ("driver.batch.sequential.bytes", "512 KiB", ["256KiB", "1MiB"], "sequential"),
     ("driver.batch.lru.epoch", "10 us", ["5us", "20us"], "lru"),
     ("fabric.compressed.ratio", "1.5", [1.25, 3], "pcie"),
     ("fabric.compressed.latency", "100 ns", ["50ns", "200ns"], "pcie"),
@@ -83,32 +86,38 @@ class Parts:
                     self.add("handling", us, w, d, {"driver.batch.time": f"{us}us"})
 
     def switching(self):
-        """Fig. 5: all memory is there; blocks give way at any long latency, and are saved."""
+        """Fig. 5: nothing faults; an SM's registers are those of one block of the widest kernel, so that another one needs them saved."""
         for w in GRAPHS:
             if w in SLOW:
                 continue
+            registers = {"gpu.sm.registers": 1024 * REGISTERS[w]}
+            self.add("switching", 0, w, "resident", registers)
             for n in (1, 2):
-                self.add("switching", n, w, "unlimited",
-                         TO | {"gpu.sm.thread_oversubscription.trigger": "long_latency", "gpu.sm.thread_oversubscription.blocks": n})
+                self.add("switching", n, w, "resident", registers | TO |
+                         {"gpu.sm.thread_oversubscription.trigger": "long_latency", "gpu.sm.thread_oversubscription.blocks": n})
 
     def working_set(self):
         """Fig. 1: pages that are accessed in an epoch, by the number of SMs."""
         for w in THREE + list(REGULAR):
             for epoch in EPOCHS:
                 for n in SMS:
-                    self.add("working_set", f"{epoch}, {n}", w, "resident", {"gpu.sms": n, "driver.batch.lru.epoch": epoch})
+                    self.add("working_set", f"{epoch}, {n}", w, "resident",
+                             {"gpu.sms": n, "driver.batch.eviction_order": "lru", "driver.batch.lru.epoch": epoch})
 
     def small(self):
         for w in GRAPHS:
             if w in SLOW:
                 continue
+            scale = min(SMALL, self.scale)
             for d in ("unlimited", "baseline", "to", "ue", "to_ue"):
-                self.add("small", min(SMALL, self.scale), w, d, {}, scale=min(SMALL, self.scale))
+                self.add("small", 0.5, w, d, {}, scale=scale)
+                if d != "unlimited":
+                    self.add("small", 0.75, w, d, {"memory.gpu_share": 0.75}, scale=scale)
 
     def large(self):
         for w in LARGE:
             for d in ("unlimited", "baseline", "to", "ue", "to_ue"):
-                self.add("large", self.scale + LARGER, w, d, {}, scale=self.scale + LARGER)
+                self.add("large", 0.5, w, d, {}, scale=self.scale + LARGER)
 
     def real(self, graphs):
         for name, file in REAL.items():
@@ -125,12 +134,16 @@ class Parts:
                 self.add("regular", 0.5, w, d, {})
 
     def sensitivity(self):
+        smaller = {"scale": self.scale - 1}
+        for w in THREE:
+            for d in PAIR + ["sequential", "pcie", "etc"]:  # with the order `lru` it is one of those below
+                self.add("sensitivity", "as it is", w, d, {}, **smaller)
         for key, _, values in ASSUMED:
             for value in values:
                 for w in THREE:
                     for d in PAIR:
-                        self.add("sensitivity", f"{key}={value}", w, d, {key: value})
+                        self.add("sensitivity", f"{key}={value}", w, d, {key: value}, **smaller)
         for key, _, values, design in OF_OTHERS:
             for value in values:
                 for w in THREE:
-                    self.add("sensitivity", f"{key}={value}", w, design, {key: value})
+                    self.add("sensitivity", f"{key}={value}", w, design, {key: value}, **smaller)

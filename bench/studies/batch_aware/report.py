@@ -3,12 +3,12 @@ import json
 import math
 from pathlib import Path
 
-from parts import ASSUMED, EPOCHS, HANDLING, LARGE, OF_OTHERS, SHARES, SMS
+from parts import ASSUMED, EPOCHS, HANDLING, LARGE, LARGER, OF_OTHERS, SHARES, SMALL, SMS
 from provenance import sentence
 from study import COMPARED, FOLDER, GRAPHS, REGULAR, SLOW, THREE, WORKLOADS
 
 PAPER = json.loads((FOLDER / "paper.json").read_text())
-NAMES = {"unlimited": "all memory", "baseline": "baseline", "sequential": "sequential prefetch", "lru": "LRU", "pcie": "PCIe compression",
+NAMES = {"sequential_to": "TO", "sequential_ue": "UE", "sequential_to_ue": "TO+UE", "unlimited": "all memory", "baseline": "baseline", "sequential": "sequential prefetch", "lru": "LRU", "pcie": "PCIe compression",
          "etc": "ETC", "to": "TO", "ue": "UE", "to_ue": "TO+UE", "ideal": "ideal eviction"}
 
 
@@ -34,8 +34,8 @@ def table(header, body):
 class Figures:
     """What the tables ask of the measures: {(what, workload, design): measures} by part."""
 
-    def __init__(self, measured):
-        self.measured = measured
+    def __init__(self, measured, scale):
+        self.measured, self.scale = measured, scale
 
     def of(self, part, what, workload, design, name="kernel_us"):
         found = self.measured.get(part, {}).get((str(what), workload, design))
@@ -71,8 +71,7 @@ def averages(f):
         "half_memory": mean(f.gains("headline", 0.5, "baseline", "unlimited")),
         "ideal_over_baseline": mean(f.gains("headline", 0.5, "ideal")),
         "ue_at_a_tenth": mean(f.gains("shares", 0.1, "ue", workloads=THREE)),
-        "switching_without_paging": mean([ratio(f.of("headline", 0.5, w, "unlimited"), f.of("switching", 1, w, "unlimited"))
-                                          for w in GRAPHS if w not in SLOW]),
+        "switching_without_paging": mean([ratio(f.of("switching", 0, w, "resident"), f.of("switching", 1, w, "resident")) for w in GRAPHS if w not in SLOW]),
     }
 
 
@@ -91,11 +90,11 @@ TEXTS = {
 def overview(f):
     measured = averages(f)
     rows = [[TEXTS[key], show(paper["value"]), show(measured.get(key)), paper["where"]] for key, paper in PAPER["averages"].items()]
-    return ["## Averages", "", "Geometric means over the workloads. `-`: not measured."] + table(["", "paper", "Farfault", "where"], rows)
+    return ["## Averages", "", "Geometric means over the workloads, the shares of a tenth over three of them. `-`: not measured."] + table(["", "paper", "Farfault", "where"], rows)
 
 
 def headline(f):
-    designs = [d for d in COMPARED if d != "baseline"]
+    designs = [d for d in COMPARED if d != "baseline" and not d.startswith("sequential_")]
     rows = []
     for w in f.graphs("headline", 0.5):
         rows.append([WORKLOADS[w], show((f.of("headline", 0.5, w, "baseline", "footprint") or 0) / 2**20, 1),
@@ -105,15 +104,18 @@ def headline(f):
     out = ["## Performance at half of the memory (Fig. 8 and 11)", "",
            "Baseline: kernel time in ms, with the tree prefetcher and serialized eviction. Others: speedup over it."]
     out += table(["", "MiB", "baseline"] + [NAMES[d] for d in designs], rows)
-    over = [["geometric mean, over sequential prefetch"] +
-            [show(mean(f.gains("headline", 0.5, d, "sequential", [w for w in GRAPHS if w not in SLOW]))) for d in ("to", "ue", "to_ue")]]
-    return out + table(["without GC"] + [NAMES[d] for d in ("to", "ue", "to_ue")], over)
+    fast = [w for w in GRAPHS if w not in SLOW]
+    over = [[text] + [show(mean(f.gains("headline", 0.5, before + d, base, fast))) for d in ("to", "ue", "to_ue")]
+            for text, before, base in (("tree prefetch, over tree prefetch", "", "baseline"),
+                                       ("sequential prefetch, over sequential prefetch", "sequential_", "sequential"))]
+    return out + ["Geometric means of the workloads with all of these designs (`-`: not run, as a run takes minutes):"] + \
+        table([""] + [NAMES[d] for d in ("to", "ue", "to_ue")], over)
 
 
 def batches(f):
     out = ["## Batches (Fig. 12 to 16)", ""]
     names = [("batches", "number", 0), ("batch_kb", "KiB", 0), ("batch_us", "time, us", 0), ("handling_us", "until the first transfer, us", 1),
-             ("raw_faults", "raw faults", 0), ("duplicates", "duplicates", 0), ("premature", "premature evictions in all", 0),
+             ("raw_faults", "raw faults", 0), ("duplicates", "duplicates", 0), ("empty", "batches beside these that bring nothing, in all", 0), ("premature", "premature evictions in all", 0),
              ("lifetime_us", "lifetime of a page, us", 0), ("gave_way", "blocks that gave way", 0), ("saved", "of these saved", 0)]
     for name, text, digits in names:
         designs = ["to", "to_ue"] if name in ("gave_way", "saved") else ["baseline", "to", "ue", "to_ue", "ideal"]
@@ -163,10 +165,13 @@ def switching(f):
     rows = []
     for w in (w for w in GRAPHS if w not in SLOW):
         rows.append([WORKLOADS[w]] + [x for n in (1, 2) for x in (
-            show(ratio(f.of("headline", 0.5, w, "unlimited"), f.of("switching", n, w, "unlimited"))),
-            f.of("switching", n, w, "unlimited", "gave_way"), f.of("switching", n, w, "unlimited", "saved"))])
+            show(ratio(f.of("switching", 0, w, "resident"), f.of("switching", n, w, "resident"))),
+            f.of("switching", n, w, "resident", "gave_way"), f.of("switching", n, w, "resident", "saved"))])
+    rows.append(["geometric mean"] + [x for n in (1, 2) for x in (show(mean([
+        ratio(f.of("switching", 0, w, "resident"), f.of("switching", n, w, "resident")) for w in GRAPHS if w not in SLOW])), "", "")])
     return ["## Context switches without paging (Fig. 5)", "",
-            "All memory is there, though each page faults once; blocks give way at any long latency. Performance to that without."] + \
+            "All data is on the GPU from the start. An SM has the registers of one block of the widest kernel; blocks give way at any long "
+            "latency. Performance to that without further blocks."] + \
         table(["", "1 block more", "gave way", "saved", "up to 2", "gave way", "saved"], rows)
 
 
@@ -185,21 +190,22 @@ def working_set(f):
 
 
 def small(f):
-    return another_size(f, "small", "A smaller graph", [w for w in GRAPHS if w not in SLOW])
+    return another_size(f, "small", "A smaller graph", [w for w in GRAPHS if w not in SLOW], min(SMALL, f.scale), (0.5, 0.75))
 
 
 def large(f):
-    return another_size(f, "large", "A larger graph", LARGE)
+    return another_size(f, "large", "A larger graph", LARGE, f.scale + LARGER, (0.5,))
 
 
-def another_size(f, part, title, workloads):
-    what = next(key[0] for key in f.measured[part])
-    designs = ("unlimited", "to", "ue", "to_ue")
-    rows = [[WORKLOADS[w], show((f.of(part, what, w, "baseline", "footprint") or 0) / 2**20, 1)] +
-            [show(f.speedup(part, what, w, d)) for d in designs] for w in workloads]
-    rows.append(["geometric mean", ""] + [show(mean(f.gains(part, what, d, workloads=workloads))) for d in designs])
-    return [f"## {title}: R-MAT of scale {what}", "", "Speedup over the baseline at half of the memory."] + \
-        table(["", "MiB"] + [NAMES[d] for d in designs], rows)
+def another_size(f, part, title, workloads, scale, shares):
+    out = [f"## {title}: R-MAT of scale {scale}", ""]
+    for share in shares:
+        designs = [d for d in ("unlimited", "to", "ue", "to_ue") if share == 0.5 or d != "unlimited"]
+        rows = [[WORKLOADS[w], show((f.of(part, share, w, "baseline", "footprint") or 0) / 2**20, 1)] +
+                [show(f.speedup(part, share, w, d)) for d in designs] for w in workloads]
+        rows.append(["geometric mean", ""] + [show(mean(f.gains(part, share, d, workloads=workloads))) for d in designs])
+        out += [f"Speedup over the baseline at {share:.0%} of the memory."] + table(["", "MiB"] + [NAMES[d] for d in designs], rows)
+    return out
 
 
 def real(f):
@@ -212,7 +218,7 @@ def real(f):
 
 
 def regular(f):
-    designs = [d for d in COMPARED if d not in ("baseline", "sequential", "lru", "pcie")]
+    designs = [d for d in COMPARED if d not in ("baseline", "lru", "pcie") and not d.startswith("sequential")]
     rows = [[w, show((f.of("regular", 0.5, w, "baseline", "footprint") or 0) / 2**20, 1)] + [show(f.speedup("regular", 0.5, w, d)) for d in designs]
             for w in REGULAR]
     return ["## Regular workloads", "", "Speedup over the baseline at half of the memory."] + \
@@ -220,27 +226,29 @@ def regular(f):
 
 
 def sensitivity(f):
-    rows = [["as it is", "", "", show(mean(f.gains("headline", 0.5, "to_ue", workloads=THREE)))]]
+    def against(what, design):
+        """To the baseline as it is."""
+        return mean([ratio(f.of("sensitivity", "as it is", w, "baseline"), f.of("sensitivity", what, w, design)) for w in THREE])
+
+    def gain(what):
+        return mean(f.gains("sensitivity", what, "to_ue", workloads=THREE))
+
+    rows = [["as it is", "", "", show(gain("as it is")), show(1.0)]]
     for key, default, values in ASSUMED:
-        for value in values:
-            what = f"{key}={value}"
-            base = mean([ratio(f.of("headline", 0.5, w, "baseline"), f.of("sensitivity", what, w, "baseline")) for w in THREE])
-            rows.append([f"`{key}`", default, str(value).removeprefix("paper-batch-aware-"), show(mean(f.gains("sensitivity", what, "to_ue", workloads=THREE))), show(base)])
-    rows[0].append("")
-    others = [["as it is", "", "", NAMES[d], show(mean(f.gains("headline", 0.5, d, workloads=THREE)))] for d in ("lru", "pcie", "etc")]
+        rows += [[f"`{key}`", default, str(value).removeprefix("paper-batch-aware-"), show(gain(f"{key}={value}")),
+                  show(against(f"{key}={value}", "baseline"))] for value in values]
+    others = [["as it is", "", "", NAMES[d], show(against("as it is", d))] for d in ("sequential", "pcie", "etc")]
     for key, default, values, design in OF_OTHERS:
-        others += [[f"`{key}`", default, value, NAMES[design],
-                    show(mean([ratio(f.of("headline", 0.5, w, "baseline"), f.of("sensitivity", f"{key}={value}", w, design)) for w in THREE]))]
-                   for value in values]
-    return ["## What is assumed", "", f"Means over {', '.join(WORKLOADS[w] for w in THREE)}: of TO+UE over a baseline with the same value, and of that "
-            "baseline's performance to the one as it is. `machine.topology`: the way to the CPU as fast as the other, and twice as fast."] + \
-        table(["parameter", "is", "with", "TO+UE", "baseline"], rows) + \
+        others += [[f"`{key}`", default, value, NAMES[design], show(against(f"{key}={value}", design))] for value in values]
+    return ["## What is assumed", "", f"Means over {', '.join(WORKLOADS[w] for w in THREE)} at scale {f.scale - 1}: of TO+UE over a baseline with "
+            "the same value, and of that baseline's performance to the one as it is. `machine.topology`: the way to the CPU as fast as the "
+            "other, and twice as fast."] + table(["parameter", "is", "with", "TO+UE", "baseline"], rows) + \
         ["Of the designs that the paper compares with, over the baseline:"] + table(["parameter", "is", "with", "", "over the baseline"], others)
 
 
 def write(folder, measured, made):
     folder.mkdir(parents=True, exist_ok=True)
-    f = Figures(measured)
+    f = Figures(measured, made["scale"])
     rows = [{"part": part, "what": key[0], "workload": key[1], "design": key[2]} | {k: v for k, v in m.items() if k != "sizes"}
             for part, found in measured.items() for key, m in found.items()]
     (folder / "results.json").write_text(json.dumps({"about": made, "averages": averages(f), "rows": rows}, indent=1) + "\n")

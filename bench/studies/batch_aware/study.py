@@ -24,10 +24,11 @@ THREE = ["bfs_ttc", "bfs_twc", "pr_graphbig"]
 
 TO = {"gpu.sm.thread_blocks": "thread_oversubscription"}
 UE = {"driver.batch.eviction_schedule": "unobtrusive"}
+SEQUENTIAL = {"driver.batch.prefetch": "sequential"}
 DESIGNS = {
     "unlimited": {"memory.gpu_share": 1},
     "baseline": {},
-    "sequential": {"driver.batch.prefetch": "sequential"},
+    "sequential": SEQUENTIAL,
     "lru": {"driver.batch.eviction_order": "lru"},
     "pcie": {"fabric.copies": "compressed"},
     "etc": {"gpu.sm.thread_blocks": "throttling", "gpu.memory_contents": "compressed"},
@@ -35,11 +36,17 @@ DESIGNS = {
     "ue": UE,
     "to_ue": TO | UE,
     "ideal": {"driver.batch.eviction_schedule": "ideal"},
-    # Nothing faults: all data is on the GPU from the start; the order by accesses counts the working set.
-    "resident": {"memory.gpu_share": 1, "memory.placement": "contiguous", "driver.batch.eviction_order": "lru"},
+    "sequential_to": SEQUENTIAL | TO,
+    "sequential_ue": SEQUENTIAL | UE,
+    "sequential_to_ue": SEQUENTIAL | TO | UE,
+    # Nothing faults: all data is on the GPU from the start.
+    "resident": {"memory.gpu_share": 1, "memory.placement": "contiguous"},
 }
 # Those that are held against the baseline at one share of the memory.
 COMPARED = [d for d in DESIGNS if d != "resident"]
+# Registers of a thread of the widest kernel (workloads/src/catalogue).
+REGISTERS = {"bc": 39, "bfs_dwc": 64, "bfs_ta": 15, "bfs_tf": 24, "bfs_ttc": 18, "bfs_twc": 20, "kcore": 20, "pr_graphbig": 24,
+             "sssp_twc": 30}
 
 # Seconds of a baseline run at scale 16 on a core of 2024, roughly: long runs start first.
 COST = {"bc": 10, "bfs_dwc": 5, "bfs_ta": 15, "bfs_tf": 5, "bfs_ttc": 3, "bfs_twc": 2, "gc_dtc": 90, "gc_ttc": 80, "kcore": 0.4,

@@ -26,6 +26,7 @@ BatchState PagingDriver::initial_batches() const {
   for (std::uint32_t g = 0; g < gpus; ++g) {
     b.orders.add(p.eviction_order.make({spec().page_bits, spec().spaces}));
     b.blocks_seen.emplace_back(spec().page_bits, spec().spaces);
+    b.stays.emplace_back(spec().page_bits, spec().spaces);
   }
   b.owes_replay.resize(gpus);
   return b;
@@ -104,7 +105,7 @@ void PagingDriver::begin_batch(Cx& cx) const {
   b.worked = b.record.began + spec().batch.time;
   b.pages.clear();
   b.block_left.clear();
-  b.begun = b.sent = b.there = 0;
+  b.begun = b.sent = b.there = b.coming = 0;
   auto const faults = b.faults.pages();
   b.record.duplicates = b.faults.entries() - faults.size();
   for (auto first = faults.begin(); first != faults.end();) {
@@ -169,13 +170,15 @@ void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx)
   if (seen == 0) b.worked += spec().batch.first_touch_time;
   seen = 1;
   b.worked += spec().batch.block_time + static_cast<std::int64_t>(coming.count()) * spec().batch.page_time;
+  auto next = faults.begin();
   for (std::uint64_t p = 0; p < pages; ++p) {
     if (!coming[p]) continue;
+    while (next + 1 != faults.end() && next->page < first + p) ++next;
     ComingPage page;
     page.page = first + p;
     page.worked = b.worked;
     page.block = static_cast<std::uint32_t>(b.block_left.size());
-    page.application = static_cast<std::uint8_t>(faults[0].application);
+    page.application = static_cast<std::uint8_t>(next->application);  // beside a fault: of the next one
     page.faulted = block.faulted[p] ? 1 : 0;
     b.pages.push_back(page);
   }
@@ -217,6 +220,7 @@ void PagingDriver::begin_pages(Cx& cx) const {
     auto const found = s.table.find(page.page);
     if (found ? device_of(found->frame) == batch_gpu(s) : is_unallocated(page.page)) {
       page.stage = ComingPage::Stage::there;  // a program was faster
+      if (found && b.replay->by_page()) answer(fault_of(page, s), *found, Duration::zero(), cx);
       ++b.there;
       if (--b.block_left[page.block] == 0) order_replay(FaultReplay::Moment::block_mapped, cx);
       continue;
@@ -224,10 +228,7 @@ void PagingDriver::begin_pages(Cx& cx) const {
     auto const number = take_number(page.page, s);
     auto& moving = s.moves[number];
     moving = {};
-    moving.fault = {
-        page.page,       batch_gpu(s),      static_cast<std::uint16_t>(spec().iommu_of_gpu[b.gpu]),
-        kNoRecord,       FaultKind::moving, 1,
-        page.application};
+    moving.fault = fault_of(page, s);
     moving.from = found ? found->frame : kNoFrame;
     moving.started = cx.now();
     moving.in_use = 1;
@@ -250,13 +251,14 @@ bool PagingDriver::send_pages(Cx& cx) const {
     if (page.stage != ComingPage::Stage::ready || page.worked > cx.now()) break;
     if (pool(batch_gpu(s), s).empty() || !b.schedule->comes(moment(s, cx.now()))) break;
     sent = true;
+    ++b.coming;
     auto const number = s.batch.of_page.of(page.page).move - 1;
     auto& moving = s.moves[number];
     moving.to = take(page.page, 0, batch_gpu(s), s).frame;
     page.stage = ComingPage::Stage::coming;
     if (page.faulted == 0) ++s.stats[page.application].prefetched_pages;
     ++(page.faulted != 0 ? b.record.faulted_pages : b.record.prefetched_pages);
-    if (page.faulted != 0 && b.of_page.of(page.page).evictions != 0) {
+    if (page.faulted != 0 && b.stays[b.gpu].of(page.page).evictions != 0) {
       ++b.counts.premature_evictions;
       ++b.lifetimes.premature;
     }
@@ -286,8 +288,11 @@ void PagingDriver::page_lands(std::uint32_t number, Cx& cx) const {
   auto const gpu = batch_gpu(s);
   s.table.map(page.page, moving.to);
   resident(page.page, gpu, s);
-  b.of_page.of(page.page).came = cx.now();
-  b.of_page.of(page.page).written = 0;
+  auto& stay = b.stays[b.gpu].of(page.page);
+  stay.came = cx.now();
+  stay.application = page.application;
+  // The CPU's memory has what another GPU has written only when that GPU's page has gone there.
+  stay.dirty = moving.from != kNoFrame && device_of(moving.from) < kFirstCpu ? 1 : 0;
   if (moving.from != kNoFrame) {
     --b.in;
     release({moving.from, 0}, s);
@@ -320,6 +325,7 @@ void PagingDriver::page_is_there(std::uint32_t number, Cx& cx) const {
   page.stage = ComingPage::Stage::there;
   free_number(number, s);
   ++b.there;
+  --b.coming;
   if (--b.block_left[page.block] == 0) order_replay(FaultReplay::Moment::block_mapped, cx);
 }
 
@@ -332,11 +338,23 @@ void PagingDriver::end_batch(Cx& cx) const {
   b.counts.raw_faults += b.record.raw_faults;
   b.counts.duplicates += b.record.duplicates;
   b.records.push_back(b.record);
+  tell_lifetimes(cx);
+  b.interrupts.push(static_cast<std::uint32_t>(b.gpu));
+  next_batch(cx);
+}
+
+void PagingDriver::tell_lifetimes(Cx& cx) const {
+  auto& b = cx.state().batch;
   if (spec().tells_lifetimes && b.lifetimes.pages + b.lifetimes.premature != 0)
     cx.send(lifetimes, static_cast<std::uint32_t>(b.gpu), b.lifetimes);
   b.lifetimes = {};
-  b.interrupts.push(static_cast<std::uint32_t>(b.gpu));
-  next_batch(cx);
+}
+
+// The fault as which it is answered that the page is there.
+PageFault PagingDriver::fault_of(ComingPage const& page, PagingDriverState const& s) const {
+  return {page.page,       batch_gpu(s),      static_cast<std::uint16_t>(spec().iommu_of_gpu[s.batch.gpu]),
+          kNoRecord,       FaultKind::moving, 1,
+          page.application};
 }
 
 bool PagingDriver::all_pages_are_there(BatchState const& b) {
@@ -375,7 +393,7 @@ TableInfo PagingDriver::table_of_batches() const {
        time("first_fault", "the first of them was written to the fault buffer"),
        time("began", "the driver began to read the buffer"),
        time("first_transfer", "the first page began to come; where none was transferred, that of the end"),
-       time("ended", "all pages were mapped"),
+       time("ended", "all pages were mapped, and all that left were gone"),
        count("raw_faults", "entries of the fault buffer"),
        count("duplicates", "of these, those of a page that had one already, or was on the GPU by then"),
        count("pages", "pages that came because they had faulted"),

@@ -19,8 +19,9 @@ void PagingDriver::resident(std::uint64_t page, DeviceId device, PagingDriverSta
 
 void PagingDriver::on_used(PageUse const& m, Cx& cx) const {
   auto& b = cx.state().batch;
-  if (m.access == Access::write) b.of_page.of(m.page).written = 1;
-  b.orders[spec().devices.number_of(m.gpu)].used(unit_of(m.page), cx.now());
+  auto const gpu = spec().devices.number_of(m.gpu);
+  if (m.access == Access::write) b.stays[gpu].of(m.page).dirty = 1;
+  b.orders[gpu].used(unit_of(m.page), cx.now());
 }
 
 // No page of the device any more.
@@ -82,7 +83,7 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
   auto unit = victim(false);
   // Pages come of all units that are here, and nothing moves: those that are here leave beside them.
   auto const now = moment(s, cx.now());
-  bool const nothing_moves = b.there == b.sent && now.unmapping == 0 && now.unmapped == 0 && now.out == 0;
+  bool const nothing_moves = b.coming == 0 && now.unmapping == 0 && now.unmapped == 0 && now.out == 0;
   if (!unit && now.page_waits && nothing_moves) unit = victim(true);
   if (!unit) return 0;
   b.orders[b.gpu].left(*unit);
@@ -99,7 +100,7 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
     auto const number = take_number(p, s);
     auto& moving = s.moves[number];
     moving = {};
-    moving.fault = {p, gpu, 0, 0, FaultKind::moving, 1};
+    moving.fault = {p, gpu, 0, 0, FaultKind::moving, 1, b.stays[b.gpu].of(p).application};
     moving.from = s.table.find(p)->frame;
     moving.started = cx.now();
     moving.in_use = 1;
@@ -131,11 +132,12 @@ bool PagingDriver::send_units(Cx& cx) const {
       if (moving.role != PageMigration::Role::leaves) continue;  // it was elsewhere, and comes
       moving.to = take(p, 0, spec().devices.cpu(), s).frame;
       ++b.record.evicted_pages;
-      bool const dropped = spec().batch.clean_pages == CleanPages::dropped && b.of_page.of(p).written == 0;
+      bool const dropped = spec().batch.clean_pages == CleanPages::dropped && b.stays[b.gpu].of(p).dirty == 0;
       if (dropped) ++b.record.dropped_pages;
       if (b.schedule->takes_time() && !dropped) {
         b.record.bytes_out += page_bytes();
-        order_copy(moving.fault.gpu, moving.from, moving.to, page_bytes(), number, 0, Duration::zero(), cx);
+        order_copy(moving.fault.gpu, moving.from, moving.to, page_bytes(), number, moving.fault.application,
+                   Duration::zero(), cx);
       } else {
         freed = true;
         page_has_left(number, cx);
@@ -164,9 +166,9 @@ void PagingDriver::page_has_left(std::uint32_t number, Cx& cx) const {
   auto& b = s.batch;
   auto const moving = s.moves[number];
   auto const page = moving.fault.page;
-  auto& record = b.of_page.of(page);
-  ++record.evictions;
-  auto const lifetime = static_cast<std::uint64_t>(picoseconds(cx.now() - record.came));
+  auto& stay = b.stays[b.gpu].of(page);
+  ++stay.evictions;
+  auto const lifetime = static_cast<std::uint64_t>(picoseconds(cx.now() - stay.came));
   b.counts.lifetime_ps += lifetime;
   ++b.lifetimes.pages;
   b.lifetimes.lifetime_ps += lifetime;
@@ -183,6 +185,7 @@ void PagingDriver::page_has_left(std::uint32_t number, Cx& cx) const {
   if (--unit.pages != 0) return;
   --b.out;
   b.free_leaving.push_back(moving.index);
+  tell_lifetimes(cx);
 }
 
 }  // namespace farfault

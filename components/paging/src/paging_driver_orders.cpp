@@ -86,7 +86,8 @@ PagingDriver::OrderTurn PagingDriver::copy_page(std::uint64_t page, std::uint32_
   auto const number = begin_page(page, found->size, stream, cx);
   order_copy(device_of(device), to_gpu ? host : device, to_gpu ? device : host, bytes, number,
              static_cast<std::uint8_t>(spec().application_of_stream[stream]), Duration::zero(), cx);
-  if (spec().in_batches && to_gpu) s.batch.of_page.of(page).written = 1;
+  if (spec().in_batches && to_gpu)
+    s.batch.stays[spec().devices.number_of(device_of(device))].of(page).dirty = 1;
   counts_of_stream(stream, s).copied_bytes += bytes;
   order.next = end;
   return OrderTurn::began;

@@ -41,6 +41,7 @@ GmmuState Gmmu::initial() const {
   if (spec().slices_to_flush != 0) s.flushing.resize(spec().moves);
   if (spec().fault_batches) {
     s.raw = RawFaults(p.fault_buffer);
+    s.utlbs = UtlbFaults(p.faults_per_utlb, p.sms_per_utlb, spec().sms);
   } else if (spec().keeps_faults) {
     s.faults = FaultBuffer(p.fault_buffer, 1);
     s.recorded_at.resize(p.fault_buffer);
@@ -199,6 +200,7 @@ void Gmmu::keep_fault(TranslateResponse const& m, Cx& cx) const {
 void Gmmu::replay(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   ++s.stats.replays;
+  if (spec().fault_batches) s.utlbs.replayed(m.page);
   bool const nowhere = m.tag != 0 && m.frame == kNoFrame;
   if (!nowhere) cx.send(response, m);
   if (m.tag == 0) return;

@@ -5,6 +5,10 @@ namespace farfault {
 
 void Gmmu::on_raw_fault(RawFault const& m, Cx& cx) const {
   auto& s = cx.state();
+  if (!s.utlbs.takes(m.page, m.client)) {
+    ++s.raw_stats.held;
+    return s.raw.drop(m.page);
+  }
   auto const added = s.raw.add(m, cx.now());
   ++(added == RawFaults::Added::dropped ? s.raw_stats.dropped : s.raw_stats.written);
   if (added != RawFaults::Added::interrupts) return;
@@ -21,6 +25,7 @@ void Gmmu::on_fault_order(FaultOrder const& m, Cx& cx) const {
   if (m.kind == FaultOrderKind::drain) return drain(m, cx);
   if (m.kind == FaultOrderKind::flush_replay) s.raw_stats.flushed += s.raw.flush();
   s.raw.replayed();
+  s.utlbs.all_replayed();
   ++s.stats.replays;
   cx.send(response, TranslateResponse{kEveryPage, kNoFrame, 0, FoundBy::replay});
 }

@@ -89,12 +89,17 @@ struct LeavingUnit {
   std::uint32_t unmapping = 0;  // of these, those that some TLB may still know
 };
 
-// Of each page that has come by a batch, or leaves.
+// Of each page that comes by a batch, or leaves.
 struct PagedPage {
   std::uint32_t move = 0;  // its number among the pages under way, plus one
-  std::uint32_t evictions = 0;
+};
+// Of such a page on one GPU.
+struct PageStay {
   Time came{};
-  std::uint64_t written = 0;  // 1: on its GPU, since it came
+  std::uint32_t evictions = 0;
+  std::uint8_t dirty = 0;  // it differs from what the CPU's memory last held
+  std::uint8_t application = 0;
+  std::uint8_t unused[2] = {};
 };
 struct SeenBlock {
   std::uint64_t seen = 0;  // 1: a page of it has come
@@ -143,6 +148,7 @@ struct BatchState {
   std::uint64_t begun = 0;                // of the pages: those that have a number among the pages under way,
   std::uint64_t sent = 0;                 // that have a frame, too,
   std::uint64_t there = 0;                // that are mapped
+  std::uint64_t coming = 0;               // that have a frame and are not mapped yet
   std::uint64_t in = 0;                   // transfers to the GPU under way
   std::uint64_t out = 0;                  // units whose data go
   std::uint64_t unmapping = 0;            // and units that are being unmapped
@@ -154,6 +160,7 @@ struct BatchState {
   Policy<EvictionSchedule> schedule;
   PolicyArray<EvictionOrder> orders;  // by GPU
   PageRecords<PagedPage> of_page;
+  std::vector<PageRecords<PageStay>> stays;         // by GPU
   std::vector<PageRecords<SeenBlock>> blocks_seen;  // by GPU; at a block's first page
   std::vector<std::uint64_t> owes_replay;           // by GPU
   BatchRecord record;

@@ -51,11 +51,12 @@
 // What comes beside the faulted pages, what leaves when the memory is full, and when, are policies
 // (prefetcher.hpp, eviction_order.hpp, eviction_schedule.hpp). A unit that leaves is unmapped everywhere, its
 // pages are copied to the CPU's memory by the GPU's copy engine, whether or not they were written, and mapped
-// there; or, with `batch.clean_pages` = dropped, those that were not written since they came are mapped there
-// at once. When all pages of a batch are mapped it has ended, and the buffers are read again, those of other
-// GPUs that have interrupted first; a buffer that is empty then interrupts with its next entry. One batch is
-// served at a time. Faults on pages that have come meanwhile are duplicates. Pages that programs allocate do
-// not leave. Source: Batch-aware unified memory (ASPLOS 2020), sections 2.2 and 3; NVIDIA's driver.
+// there; or, with `batch.clean_pages` = dropped, those that the CPU's memory has as they are are mapped there
+// at once. When all pages of a batch are mapped and all units have left it has ended, and the buffers are
+// read again, those of other GPUs that have interrupted first; a buffer that is empty then interrupts with
+// its next entry. One batch is served at a time. Faults on pages that have come meanwhile are duplicates.
+// Pages that programs allocate do not leave. Source: Batch-aware unified memory (ASPLOS 2020), sections 2.2
+// and 3; NVIDIA's driver.
 #pragma once
 
 #include <array>
@@ -107,7 +108,7 @@ struct PagingDriverSpec {
   DriverParams params;
   BatchParams batch;
   bool in_batches = false;
-  bool tells_lifetimes = false;  // to the dispatchers, at the end of each batch
+  bool tells_lifetimes = false;  // to the dispatchers, as pages leave
   bool told_of_uses = false;     // of pages, by SMs and scalar caches
   std::uint32_t spaces = 1;      // address spaces
   // Pages that may come before they are mapped anywhere: of buffers.
@@ -396,6 +397,8 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void page_lands(std::uint32_t number, Cx& cx) const;
   void page_is_there(std::uint32_t number, Cx& cx) const;
   void end_batch(Cx& cx) const;
+  void tell_lifetimes(Cx& cx) const;
+  PageFault fault_of(ComingPage const& page, PagingDriverState const& s) const;
   static bool all_pages_are_there(BatchState const& b);
   DeviceId batch_gpu(PagingDriverState const& s) const {
     return spec().devices.gpu(static_cast<std::uint32_t>(s.batch.gpu));

@@ -25,8 +25,8 @@
 // without a frame it says that the page is nowhere (paging_driver.hpp), and goes no further.
 //
 // Where the driver serves faults in batches, the fault buffer has an entry for each SM that is told of a
-// fault (raw_faults.hpp), and the driver gets an interrupt with the first. It then orders the entries, which
-// follow each other one per cycle, and replays.
+// fault (raw_faults.hpp), as long as its uTLB has room for it (utlb_faults.hpp), and the driver gets an
+// interrupt with the first. It then orders the entries, which follow each other one per cycle, and replays.
 #pragma once
 
 #include <array>
@@ -42,6 +42,7 @@
 #include "farfault/translation/page_table.hpp"
 #include "farfault/translation/raw_faults.hpp"
 #include "farfault/translation/router.hpp"
+#include "farfault/translation/utlb_faults.hpp"
 #include "farfault/translation/walker.hpp"
 
 namespace farfault {
@@ -54,6 +55,8 @@ struct GmmuParams {
   std::uint32_t latency = 1;
   std::uint32_t pending = 256;
   std::uint32_t fault_buffer = 1024;
+  std::uint32_t faults_per_utlb = 0;
+  std::uint32_t sms_per_utlb = 1;
   void describe(ParamTable& t) {
     t.count("walkers", walkers, {1, 4096}, "concurrent page walks", "GMMU Bypass, Table 1: 64");
     t.count("walk_cache", walk_cache, {0, 65536}, "entries of the page-walk cache; 0: none", "assumed");
@@ -68,6 +71,13 @@ struct GmmuParams {
             "pages that the GPU's fault buffer holds until the driver has answered or, of batches, entries "
             "until the driver has read them; a fault beyond is replayed and faults again",
             "Batch-aware unified memory (ASPLOS 2020), Table 1: 1024");
+    t.count("faults_per_utlb", faults_per_utlb, {0, 65536},
+            "of batches: faults that a uTLB has outstanding at most; one beyond is raised again after a "
+            "replay; 0: no bound but that of each SM, l1_tlb.faulted_pages",
+            "none: Batch-aware unified memory (ASPLOS 2020) has no such bound; Allen and Ge, SC 2021, on a "
+            "Titan V: 56");
+    t.count("sms_per_utlb", sms_per_utlb, {1, 1024}, "adjacent SMs that share a uTLB",
+            "none, see faults_per_utlb; Allen and Ge, SC 2021: adjacent SMs share one");
   }
 };
 
@@ -85,6 +95,7 @@ struct GmmuSpec {
   std::uint32_t moves = 0;               // pages that can leave at a time, then
   bool keeps_faults = false;             // of some kind, or all (fault_path.hpp)
   bool fault_batches = false;            // the driver serves them in batches
+  std::uint32_t sms = 1;                 // the first of the L2 TLB's clients
 };
 
 struct GmmuRequesterStats {
@@ -133,6 +144,7 @@ struct GmmuStats {
 struct RawFaultStats {
   std::uint64_t written = 0;
   std::uint64_t dropped = 0;
+  std::uint64_t held = 0;
   std::uint64_t flushed = 0;
   std::uint64_t interrupts = 0;
 };
@@ -169,6 +181,7 @@ struct GmmuState {
   std::vector<Time> recorded_at;  // by record of `faults`
   LatencyHistogram fault_latency;
   RawFaults raw;
+  UtlbFaults utlbs;
   RawFaultStats raw_stats;
 
   // From recorded_faults on: those of a GMMU that keeps faults; from buffered_faults on: in batches.
@@ -207,6 +220,8 @@ struct GmmuState {
          [](S s) { return s.raw_stats.written; }},
         {"dropped_faults", "count", "faults that found the fault buffer full, and are raised again",
          StatKind::counter, [](S s) { return s.raw_stats.dropped; }},
+        {"held_faults", "count", "faults beyond the bound of a uTLB, which are raised again",
+         StatKind::counter, [](S s) { return s.raw_stats.held; }},
         {"flushed_faults", "count", "entries that the driver removed unread before a replay",
          StatKind::counter, [](S s) { return s.raw_stats.flushed; }},
         {"interrupts", "count", "interrupts to the driver", StatKind::counter,

@@ -5,7 +5,7 @@
 // interrupt was armed. drain() takes entries out, the oldest first, and frees their room; when there are none
 // it arms the interrupt. An entry that finds no room is dropped, and its page remembered: nothing is lost,
 // since the access stays with its SM, and is made again at a replay of all pages, which forgets what was
-// dropped, or page by page by retry().
+// dropped, or page by page by retry(). drop() does that to a fault for which there is no room elsewhere.
 //
 // Source: NVIDIA's open driver (uvm_gpu_replayable_faults.c: GET, PUT, the flush before a replay;
 // kern_gmmu_gv100.c: an overflow is not fatal), Batch-aware unified memory (ASPLOS 2020), section 2.2.
@@ -38,13 +38,16 @@ class RawFaults {
 
   Added add(RawFault const& fault, Time now) {
     if (entries_.full()) {
-      if (std::ranges::find(dropped_, fault.page) == dropped_.end()) dropped_.push_back(fault.page);
+      drop(fault.page);
       return Added::dropped;
     }
     entries_.push({fault, now});
     if (armed_ == 0) return Added::written;
     armed_ = 0;
     return Added::interrupts;
+  }
+  void drop(std::uint64_t page) {
+    if (std::ranges::find(dropped_, page) == dropped_.end()) dropped_.push_back(page);
   }
   // Calls f(entry) for up to `most`; returns how many.
   template <class F>

@@ -1,0 +1,66 @@
+// The faults that the uTLBs of a GPU have outstanding, where the driver serves faults in batches: each uTLB
+// is shared by adjacent SMs, and has a bound on them.
+//
+// takes() asks for room for a fault of a client; where there is none, the fault is to be raised again after a
+// replay. A fault is outstanding until its page, or all pages, are replayed. A scalar cache, whose number is
+// above those of the SMs, has a uTLB of its own. Without a bound nothing is remembered. A replay of one page
+// takes time in the number of faults outstanding.
+//
+// Source: Allen and Ge, SC 2021 (Titan V): 56 faults of a uTLB, which adjacent SMs share.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+namespace farfault {
+
+class UtlbFaults {
+ public:
+  UtlbFaults() = default;
+  // `most` = 0: no bound.
+  UtlbFaults(std::uint32_t most, std::uint32_t sms_per_utlb, std::uint32_t sms)
+      : most_(most), sms_per_utlb_(sms_per_utlb), sms_(sms) {}
+
+  bool takes(std::uint64_t page, std::uint32_t client) {
+    if (most_ == 0) return true;
+    auto const utlb = utlb_of(client);
+    if (counts_.size() <= utlb) counts_.resize(utlb + std::size_t{1});
+    if (counts_[utlb] == most_) return false;
+    ++counts_[utlb];
+    outstanding_.push_back({page, utlb});
+    return true;
+  }
+  void replayed(std::uint64_t page) {
+    std::erase_if(outstanding_, [&](Outstanding const& o) {
+      if (o.page == page) --counts_[o.utlb];
+      return o.page == page;
+    });
+  }
+  void all_replayed() {
+    outstanding_.clear();
+    counts_.clear();
+  }
+  std::uint64_t outstanding() const { return outstanding_.size(); }
+
+  auto members() { return std::tie(outstanding_, counts_, most_, sms_per_utlb_, sms_, unused_); }
+
+ private:
+  struct Outstanding {
+    std::uint64_t page = 0;
+    std::uint64_t utlb = 0;
+  };
+  std::uint64_t utlb_of(std::uint32_t client) const {
+    auto const utlbs = (sms_ + sms_per_utlb_ - 1) / sms_per_utlb_;
+    return client < sms_ ? client / sms_per_utlb_ : utlbs + (client - sms_);
+  }
+
+  std::vector<Outstanding> outstanding_;
+  std::vector<std::uint32_t> counts_;  // by uTLB
+  std::uint32_t most_ = 0;
+  std::uint32_t sms_per_utlb_ = 1;
+  std::uint32_t sms_ = 0;
+  std::uint32_t unused_ = 0;
+};
+
+}  // namespace farfault
