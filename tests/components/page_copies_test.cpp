@@ -14,7 +14,7 @@ using namespace farfault::mock;
 
 TEST_CASE("page copies: one is found by its device, and taking all leaves none") {
   PageCopies copies(12, 1);
-  CHECK_FALSE(copies.any(7));
+  CHECK_FALSE(copies.read_only(7));
   copies.add(7, physical(1, 0x1000));
   copies.add(7, physical(3, 0x2000));
   copies.add(8, physical(1, 0x3000));
@@ -24,7 +24,7 @@ TEST_CASE("page copies: one is found by its device, and taking all leaves none")
   std::vector<PhysAddr> taken;
   copies.take_all(7, [&](PhysAddr frame) { taken.push_back(frame); });
   CHECK(taken == std::vector<PhysAddr>{physical(3, 0x2000), physical(1, 0x1000)});
-  CHECK_FALSE(copies.any(7));
+  CHECK_FALSE(copies.read_only(7));
   CHECK(copies.find(8, 1) == physical(1, 0x3000));
   copies.add(7, physical(2, 0x4000));  // in a place that was used before
   CHECK(copies.find(7, 2) == physical(2, 0x4000));
@@ -162,7 +162,7 @@ TEST_CASE("driver: a write by a GPU that has a copy makes that the page, and dro
   CHECK(b.mapped->nanoseconds()[2] == 25001);
   auto const& s = b.driver.state();
   CHECK(s.table.find(7)->frame == physical(1, 0));
-  CHECK_FALSE(s.copies.any(7));
+  CHECK_FALSE(s.copies.read_only(7));
   CHECK(s.frames[0].available() == 4);
   CHECK(s.frames[1].available() == 3);
   CHECK(s.frames[2].available() == 4);
@@ -200,7 +200,7 @@ TEST_CASE("driver: a GPU whose memory is full reads the page where it is, beside
   // Nobody has a copy any more, and GPU 2 writes it on GPU 0.
   CHECK(b.answer(2).frame == physical(0, 0));
   CHECK(b.mapped->nanoseconds()[2] == 45001);
-  CHECK_FALSE(b.driver.state().copies.any(7));
+  CHECK_FALSE(b.driver.state().copies.read_only(7));
   CHECK(b.driver.state().stats[0].migrations_refused == 2);
 }
 

@@ -25,7 +25,7 @@ except ModuleNotFoundError as missing:
 
 AXES = ["driver.batch.replay", "driver.batch.prefetch", "driver.batch.eviction_order", "driver.batch.eviction_schedule",
         "gpu.sm.thread_blocks", "gpu.router.policy"]
-# Beside them, drawn as well. The last unit is refused, and, in batches, the last fault path and the last remote touch.
+# Beside them, drawn as well. The last unit is refused, and, in batches, the last fault path.
 OTHERS = {
     "machine.generic.gpus": ["1", "1", "2"],
     "driver.batch.eviction_unit": ["4KiB", "16KiB", "32KiB", "4KiB", "16KiB", "32KiB", "96KiB"],
@@ -36,7 +36,7 @@ OTHERS = {
     "gpu.gmmu.sms_per_utlb": ["1", "2"],
     "memory.gpu_share": ["0.5", "0.75", "1.0"],
     "memory.fault_path": ["gpu", "gpu", "gpu", "gpu", "gpu", "gpu", "gpu", "iommu"],
-    "memory.remote_touch": ["migrate", "migrate", "migrate", "migrate", "migrate", "migrate", "duplicate"],
+    "memory.remote_touch": ["migrate", "migrate", "duplicate"],
     "gpu.memory_contents": ["plain", "compressed"],
     "fabric.copies": ["raw", "compressed"],
 }

@@ -75,16 +75,19 @@ TEST_CASE("batches: every policy runs to the end, with no more pages on the GPU 
 }
 
 TEST_CASE("batches: with one outstanding fault for each uTLB every access is made under every replay") {
-  for (std::string const replay : {"page", "batch", "batch_flush", "block", "once"}) {
+  for (std::string const replay : {"page", "batch", "batch_flush", "block", "once", "page, overflowing"}) {
     CAPTURE(replay);
-    ModelRun run(model("driver.batch.replay = \"" + replay +
-                       "\"\ngpu.gmmu.faults_per_utlb = 1\ngpu.gmmu.sms_per_utlb = 2\n"));
+    bool const overflows = replay.size() > 12;
+    ModelRun run(model("driver.batch.replay = \"" + replay.substr(0, replay.find(',')) +
+                       "\"\ngpu.gmmu.faults_per_utlb = " + (overflows ? "2" : "1") +
+                       "\ngpu.gmmu.sms_per_utlb = 2\ngpu.gmmu.fault_buffer = " + (overflows ? "1" : "1024") +
+                       "\n"));
     CHECK(run.engine().run_until(Time::max()) == RunState::drained);
     CHECK(transactions_of(run.system()) == 4096);
     CHECK(driver_of(run.system()).waiting_for().empty());
     for (ComponentId id = 0; id < run.system().component_count(); ++id)
       if (auto const* gmmu = dynamic_cast<Gmmu const*>(&run.system().component(id))) {
-        CHECK(gmmu->state().raw_stats.held > 0);
+        CHECK((gmmu->state().raw_stats.held > 0) != overflows);
         CHECK(gmmu->state().utlbs.outstanding() == 0);
       }
     // Of four SMs: two entries at most.

@@ -340,10 +340,6 @@ void MachineConfig::check_copies(Config& config) const {
     refuse("memory.fault_path",
            "each GPU that reads a page has a fault of its own, and memory.fault_path = " +
                memory.fault_path.name() + " merges those of several; gpu does not");
-  if (batch.replay.why_not({}).empty() && in_batches())
-    refuse("driver.batch.replay",
-           "faults that make copies are served one by one, and driver.batch.replay = " + batch.replay.name() +
-               " has them in batches");
   if (l2_cache.software_coherent())
     refuse("gpu.l2_cache.partitions",
            "the partitions of an L2 cache that software keeps coherent would keep lines of copies");

@@ -47,7 +47,9 @@ PagingDriver::OrderTurn PagingDriver::free_page(std::uint64_t page, std::uint32_
 void PagingDriver::tell_iommus(std::uint32_t number, MoveStep step, Duration after, Cx& cx) const {
   auto& moving = cx.state().moves[number];
   moving.unmapping = spec().iommus;
-  auto const frame = step == MoveStep::map ? moving.to : moving.from;
+  bool const of_copy = moving.change == PageMigration::Change::copy;
+  auto const to = of_copy ? read_only(moving.to) : moving.to;
+  auto const frame = step == MoveStep::map ? to : moving.from;
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
     cx.send(move, i, PageMove{moving.fault.page, frame, number, step, moving.size, {}}, after);
 }

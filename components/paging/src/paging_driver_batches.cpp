@@ -68,7 +68,7 @@ void PagingDriver::on_note(PageFault const& m, Cx& cx) const {
     return;
   }
   if (m.note == FaultNote::entry)
-    b.faults.add({m.page, m.raised, m.entry, m.application});
+    b.faults.add({m.page, m.raised, m.entry, m.application, m.access, {}});
   else
     b.expected = m.entry;
   if (b.faults.entries() == b.expected) begin_batch(cx);
@@ -105,7 +105,7 @@ void PagingDriver::begin_batch(Cx& cx) const {
   b.worked = b.record.began + spec().batch.time;
   b.pages.clear();
   b.block_left.clear();
-  b.begun = b.sent = b.there = b.coming = 0;
+  b.begun = b.sent = b.there = b.coming = b.in_place = 0;
   auto const faults = b.faults.pages();
   b.record.duplicates = b.faults.entries() - faults.size();
   for (auto first = faults.begin(); first != faults.end();) {
@@ -118,15 +118,16 @@ void PagingDriver::begin_batch(Cx& cx) const {
   serve(cx);
 }
 
-bool PagingDriver::may_come(std::uint64_t page, PagingDriverState const& s) const {
+bool PagingDriver::may_come(std::uint64_t page, Access access, PagingDriverState const& s) const {
   if (is_under_way(page, s)) return true;  // it is looked at again when it has arrived where it goes
   auto const found = s.table.find(page);
-  return found ? spec().pages_move && device_of(found->frame) != batch_gpu(s) : !is_unallocated(page);
+  return found ? spec().pages_move && !may_access(page, access, batch_gpu(s), s) : !is_unallocated(page);
 }
 
 bool PagingDriver::may_be_prefetched(std::uint64_t page, PagingDriverState const& s) const {
   if (is_under_way(page, s)) return false;
-  if (auto const found = s.table.find(page)) return spec().pages_move && device_of(found->frame) >= kFirstCpu;
+  if (auto const found = s.table.find(page))
+    return spec().pages_move && device_of(found->frame) >= kFirstCpu && !is_on(page, batch_gpu(s), s);
   return !is_unallocated(page) &&
          std::ranges::any_of(spec().buffers, [page](PageRange const& r) { return page - r.first < r.count; });
 }
@@ -141,15 +142,16 @@ void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx)
   std::uint64_t unallocated = 0;
   for (auto const& f : faults) {
     ++s.stats[f.application].page_faults;
-    if (may_come(f.page, s)) {
+    if (may_come(f.page, f.access, s)) {
       block.faulted.set(f.page - first);
     } else if (auto const found = s.table.find(f.page)) {
       ++b.record.duplicates;
-      // Whoever was told so before the page came has been told since that it is there; it does no harm.
-      if (b.replay->by_page())
-        answer({f.page, batch_gpu(s), static_cast<std::uint16_t>(spec().iommu_of_gpu[b.gpu]), kNoRecord,
-                FaultKind::not_mapped, 1},
-               *found, Duration::zero(), cx);
+      // Whoever was told so before the page came has been told since that it is there; it does no harm. Of a
+      // copy no IOMMU knows, and whoever asks it asks for ever.
+      if (b.replay->by_page() || device_of(found->frame) != batch_gpu(s))
+        answer_here({f.page, batch_gpu(s), static_cast<std::uint16_t>(spec().iommu_of_gpu[b.gpu]), kNoRecord,
+                     FaultKind::not_mapped, 1},
+                    cx);
     } else {
       ++unallocated;
       ++s.stats[f.application].unallocated_faults;
@@ -159,8 +161,7 @@ void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx)
   if (block.faulted.none()) return;
   for (std::uint64_t p = 0; p < pages; ++p) {
     if (block.faulted[p]) continue;
-    auto const found = s.table.find(first + p);
-    block.resident[p] = found && device_of(found->frame) == batch_gpu(s) && !is_under_way(first + p, s);
+    block.resident[p] = is_on(first + p, batch_gpu(s), s) && !is_under_way(first + p, s);
     block.may_come[p] = !block.resident[p] && may_be_prefetched(first + p, s);
   }
   auto coming = block.faulted | (b.prefetch->choose(block) & block.may_come);
@@ -180,6 +181,9 @@ void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx)
     page.block = static_cast<std::uint32_t>(b.block_left.size());
     page.application = static_cast<std::uint8_t>(next->application);  // beside a fault: of the next one
     page.faulted = block.faulted[p] ? 1 : 0;
+    page.writes = page.faulted != 0 && next->access == Access::write ? 1 : 0;
+    page.is_here = page.faulted != 0 && is_on(page.page, batch_gpu(s), s) ? 1 : 0;
+    b.in_place += page.is_here;
     b.pages.push_back(page);
   }
   b.block_left.push_back(static_cast<std::uint32_t>(coming.count()));
@@ -218,13 +222,18 @@ void PagingDriver::begin_pages(Cx& cx) const {
     auto& page = b.pages[b.begun];
     if (is_under_way(page.page, s)) return;
     auto const found = s.table.find(page.page);
-    if (found ? device_of(found->frame) == batch_gpu(s) : is_unallocated(page.page)) {
+    auto const access = page.writes != 0 ? Access::write : Access::read;
+    if (found ? may_access(page.page, access, batch_gpu(s), s) : is_unallocated(page.page)) {
       page.stage = ComingPage::Stage::there;  // a program was faster
-      if (found && b.replay->by_page()) answer(fault_of(page, s), *found, Duration::zero(), cx);
+      b.in_place -= page.is_here;
+      if (found && b.replay->by_page()) answer_here(fault_of(page, s), cx);
       ++b.there;
       if (--b.block_left[page.block] == 0) order_replay(FaultReplay::Moment::block_mapped, cx);
       continue;
     }
+    b.in_place -= page.is_here;  // it may have left since
+    page.is_here = is_on(page.page, batch_gpu(s), s) ? 1 : 0;
+    b.in_place += page.is_here;
     auto const number = take_number(page.page, s);
     auto& moving = s.moves[number];
     moving = {};
@@ -235,8 +244,12 @@ void PagingDriver::begin_pages(Cx& cx) const {
     moving.role = PageMigration::Role::comes;
     moving.index = static_cast<std::uint32_t>(b.begun);
     page.mapped = found ? 1 : 0;
-    page.stage = found ? ComingPage::Stage::unmapping : ComingPage::Stage::ready;
-    if (found) tell_iommus(number, MoveStep::unmap, Duration::zero(), cx);
+    page.copies = found && spec().makes_copies && page.writes == 0 ? 1 : 0;
+    if (page.copies != 0) moving.change = PageMigration::Change::copy;
+    // Of a page that may only be read already there can be a further copy.
+    bool const unmaps = found && (page.copies == 0 || !s.copies.read_only(page.page));
+    page.stage = unmaps ? ComingPage::Stage::unmapping : ComingPage::Stage::ready;
+    if (unmaps) tell_iommus(number, MoveStep::unmap, Duration::zero(), cx);
   }
 }
 
@@ -249,11 +262,18 @@ bool PagingDriver::send_pages(Cx& cx) const {
     auto& page = b.pages[b.sent];
     if (page.stage == ComingPage::Stage::there) continue;
     if (page.stage != ComingPage::Stage::ready || page.worked > cx.now()) break;
-    if (pool(batch_gpu(s), s).empty() || !b.schedule->comes(moment(s, cx.now()))) break;
+    bool const needs_frame = page.is_here == 0;
+    if (needs_frame && (pool(batch_gpu(s), s).empty() || !b.schedule->comes(moment(s, cx.now())))) break;
     sent = true;
     ++b.coming;
     auto const number = s.batch.of_page.of(page.page).move - 1;
     auto& moving = s.moves[number];
+    if (!needs_frame) {
+      --b.in_place;
+      page.stage = ComingPage::Stage::coming;
+      page_lands(number, cx);
+      continue;
+    }
     moving.to = take(page.page, 0, batch_gpu(s), s).frame;
     page.stage = ComingPage::Stage::coming;
     if (page.faulted == 0) ++s.stats[page.application].prefetched_pages;
@@ -285,25 +305,27 @@ void PagingDriver::page_lands(std::uint32_t number, Cx& cx) const {
   auto& moving = s.moves[number];
   auto& page = b.pages[moving.index];
   auto& counts = s.stats[page.application];
+  if (page.copies != 0) return copy_lands(number, cx);
   auto const gpu = batch_gpu(s);
   s.table.map(page.page, moving.to);
   resident(page.page, gpu, s);
   auto& stay = b.stays[b.gpu].of(page.page);
-  stay.came = cx.now();
+  if (page.is_here == 0) stay.came = cx.now();
   stay.application = page.application;
   // The CPU's memory has what another GPU has written only when that GPU's page has gone there.
-  stay.dirty = moving.from != kNoFrame && device_of(moving.from) < kFirstCpu ? 1 : 0;
-  if (moving.from != kNoFrame) {
-    --b.in;
+  if (moving.from != moving.to)
+    stay.dirty = moving.from != kNoFrame && device_of(moving.from) < kFirstCpu ? 1 : 0;
+  if (moving.from != kNoFrame && page.is_here == 0) --b.in;
+  if (moving.from != kNoFrame && moving.from != moving.to) {
     release({moving.from, 0}, s);
     if (page.mapped != 0) not_resident(page.page, device_of(moving.from), s);
   }
-  if (page.mapped != 0) {
+  if (page.mapped != 0 && moving.from != moving.to) {
     ++counts.migrations;
     counts.migration_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - moving.started));
     s.records.push_back(
         {page.page, moving.from, moving.to, moving.started, moving.unmapped, cx.now(), page.application});
-  } else {
+  } else if (page.mapped == 0) {
     ++counts.pages_mapped;
     s.first_touches.push_back({page.page, moving.to, cx.now(), gpu, 0, page.application});
   }
@@ -321,7 +343,7 @@ void PagingDriver::page_is_there(std::uint32_t number, Cx& cx) const {
   auto& b = s.batch;
   auto const moving = s.moves[number];
   auto& page = b.pages[moving.index];
-  if (b.replay->by_page()) answer(moving.fault, {moving.to, 0}, Duration::zero(), cx);
+  if (b.replay->by_page()) answer_here(moving.fault, cx);
   page.stage = ComingPage::Stage::there;
   free_number(number, s);
   ++b.there;
@@ -399,7 +421,9 @@ TableInfo PagingDriver::table_of_batches() const {
        count("pages", "pages that came because they had faulted"),
        count("prefetched_pages", "pages that came beside"),
        count("evicted_pages", "pages that left for the CPU's memory"),
-       count("dropped_pages", "of these, those that were not transferred because they had not been written"),
+       count("dropped_pages",
+             "of these, those that were not transferred because they had not been written, or there were "
+             "copies"),
        {"bytes_in", "bytes", "bytes transferred to the GPU", ColumnType::u64},
        {"bytes_out", "bytes", "bytes transferred from it", ColumnType::u64},
        count("sms", "SMs, and scalar caches, that raised the faults"),

@@ -29,7 +29,7 @@ void PagingDriver::not_resident(std::uint64_t page, DeviceId device, PagingDrive
   if (device >= kFirstCpu) return;
   auto const unit = unit_of(page);
   for (auto p = unit; p - unit < std::uint64_t{1} << unit_size(); ++p)
-    if (auto const found = s.table.find(p); found && device_of(found->frame) == device) return;
+    if (is_on(p, device, s)) return;
   s.batch.orders[spec().devices.number_of(device)].left(unit);
 }
 
@@ -50,7 +50,7 @@ bool PagingDriver::evict(Cx& cx) const {
   auto& b = s.batch;
   std::uint64_t about_to_be_free = 0;
   for (auto const& unit : b.leaving) about_to_be_free += unit.pages;
-  auto const needed = b.pages.size() - b.sent;
+  auto const needed = b.pages.size() - b.sent - b.in_place;
   while (s.frames[b.gpu].available() + about_to_be_free < needed && b.schedule->begins(moment(s, cx.now()))) {
     auto const pages = begin_unit(cx);
     if (pages == 0) break;
@@ -66,10 +66,7 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
   auto const gpu = batch_gpu(s);
   auto const size = std::uint64_t{1} << unit_size();
   if (s.free_moves.size() < size) return 0;
-  auto const is_here = [&](std::uint64_t page) {
-    auto const found = s.table.find(page);
-    return found && device_of(found->frame) == gpu && !is_under_way(page, s);
-  };
+  auto const is_here = [&](std::uint64_t page) { return is_on(page, gpu, s) && !is_under_way(page, s); };
   auto const victim = [&](bool beside_others) {
     return b.orders[b.gpu].victim([&](std::uint64_t u) {
       bool some = false;
@@ -102,13 +99,18 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
     moving = {};
     moving.fault = {p, gpu, 0, 0, FaultKind::moving, 1, b.stays[b.gpu].of(p).application};
     moving.from = s.table.find(p)->frame;
+    bool const of_copy = device_of(moving.from) != gpu;
+    if (of_copy) {
+      moving.from = *s.copies.find(p, gpu);
+      moving.change = PageMigration::Change::copy;
+    }
     moving.started = cx.now();
     moving.in_use = 1;
     moving.role = PageMigration::Role::leaves;
     moving.index = index;
     ++b.leaving[index].pages;
     ++b.leaving[index].unmapping;
-    tell_iommus(number, MoveStep::unmap, Duration::zero(), cx);
+    tell_iommus(number, of_copy ? MoveStep::drop : MoveStep::unmap, Duration::zero(), cx);
   }
   return b.leaving[index].pages;
 }
@@ -117,12 +119,13 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
 bool PagingDriver::send_units(Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
+  auto const gpu = batch_gpu(s);
   bool freed = false;
   // A unit that no page needs in the end, as a program has freed memory, leaves before the batch ends.
   while (!b.unmapped.empty() && (all_pages_are_there(b) || b.schedule->leaves(moment(s, cx.now())))) {
     auto const index = b.unmapped.front();
     auto const unit = b.leaving[index];
-    if (s.cpu_frames->available() < unit.pages) break;  // what comes frees some
+    if (s.cpu_frames->available() < pages_for_cpu(index, s)) break;  // what comes frees some
     b.unmapped.pop();
     ++b.out;
     for (auto p = unit.unit; p - unit.unit < std::uint64_t{1} << unit_size(); ++p) {
@@ -130,9 +133,13 @@ bool PagingDriver::send_units(Cx& cx) const {
       auto const number = b.of_page.of(p).move - 1;
       auto& moving = s.moves[number];
       if (moving.role != PageMigration::Role::leaves) continue;  // it was elsewhere, and comes
-      moving.to = take(p, 0, spec().devices.cpu(), s).frame;
       ++b.record.evicted_pages;
-      bool const dropped = spec().batch.clean_pages == CleanPages::dropped && b.stays[b.gpu].of(p).dirty == 0;
+      bool const of_copy = moving.change == PageMigration::Change::copy;
+      if (of_copy) s.copies.take(p, gpu);
+      bool const there_are_copies = of_copy || (spec().makes_copies && passes_to_copy(number, s));
+      if (!there_are_copies) moving.to = take(p, 0, spec().devices.cpu(), s).frame;
+      bool const clean = spec().batch.clean_pages == CleanPages::dropped && b.stays[b.gpu].of(p).dirty == 0;
+      bool const dropped = there_are_copies || clean;
       if (dropped) ++b.record.dropped_pages;
       if (b.schedule->takes_time() && !dropped) {
         b.record.bytes_out += page_bytes();
@@ -147,12 +154,24 @@ bool PagingDriver::send_units(Cx& cx) const {
   return freed;
 }
 
+// Of a unit that is unmapped.
+std::uint64_t PagingDriver::pages_for_cpu(std::uint32_t index, PagingDriverState const& s) const {
+  if (!spec().makes_copies) return s.batch.leaving[index].pages;
+  std::uint64_t pages = 0;
+  for (auto const& m : s.moves)
+    if (m.in_use != 0 && m.role == PageMigration::Role::leaves && m.index == index)
+      pages += m.change != PageMigration::Change::copy && !s.copies.latest(m.fault.page) ? 1 : 0;
+  return pages;
+}
+
 // No IOMMU and no GPU maps the page any more.
 void PagingDriver::page_is_unmapped(std::uint32_t number, Cx& cx) const {
   auto& b = cx.state().batch;
   auto const& moving = cx.state().moves[number];
   if (moving.role == PageMigration::Role::comes) {
-    b.pages[moving.index].stage = ComingPage::Stage::ready;
+    auto& page = b.pages[moving.index];
+    page.stage = ComingPage::Stage::ready;
+    if (spec().makes_copies && page.copies == 0) drop_copies(number, cx);
   } else if (--b.leaving[moving.index].unmapping == 0) {
     --b.unmapping;
     b.unmapped.push(moving.index);
@@ -160,7 +179,7 @@ void PagingDriver::page_is_unmapped(std::uint32_t number, Cx& cx) const {
   serve(cx);
 }
 
-// Its data are in the CPU's memory: the frame is free.
+// Its data are in the CPU's memory, or it was a copy, or a copy of it is the page now: the frame is free.
 void PagingDriver::page_has_left(std::uint32_t number, Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
@@ -173,12 +192,16 @@ void PagingDriver::page_has_left(std::uint32_t number, Cx& cx) const {
   ++b.lifetimes.pages;
   b.lifetimes.lifetime_ps += lifetime;
   ++s.stats[moving.fault.application].evicted_pages;
-  if (spec().pages_move)
-    s.records.push_back(
-        {page, moving.from, moving.to, moving.started, moving.unmapped, cx.now(), moving.fault.application});
-  s.table.map(page, moving.to);
-  for (std::uint32_t i = 0; i < spec().iommus; ++i)
-    cx.send(move, i, PageMove{page, moving.to, number, MoveStep::remap, 0, {}});
+  if (moving.change != PageMigration::Change::copy) {
+    if (spec().pages_move)
+      s.records.push_back({page, moving.from, moving.to, moving.started, moving.unmapped, cx.now(),
+                           moving.fault.application});
+    s.table.map(page, moving.to);
+    bool const shared = spec().makes_copies && s.copies.read_only(page);
+    auto const frame = shared ? read_only(moving.to) : moving.to;
+    for (std::uint32_t i = 0; i < spec().iommus; ++i)
+      cx.send(move, i, PageMove{page, frame, number, MoveStep::remap, 0, {}});
+  }
   release({moving.from, 0}, s);
   free_number(number, s);
   auto& unit = b.leaving[moving.index];

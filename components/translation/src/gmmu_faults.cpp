@@ -5,7 +5,8 @@ namespace farfault {
 
 void Gmmu::on_raw_fault(RawFault const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (!s.utlbs.takes(m.page, m.client)) {
+  // Outstanding is what has an entry.
+  if (!s.raw.full() && !s.utlbs.takes(m.page, m.client)) {
     ++s.raw_stats.held;
     return s.raw.drop(m.page);
   }
@@ -42,6 +43,7 @@ void Gmmu::drain(FaultOrder const& m, Cx& cx) const {
     p.page = e.fault.page;
     p.entry = e.fault.client;
     p.application = e.fault.application;
+    p.access = e.fault.access;
     p.raised = e.raised;
     cx.send(fault, p, after);
     after += cycle;

@@ -198,6 +198,8 @@ void Iommu::on_move(PageMove const& m, Cx& cx) const {
       return forget(m, cx);
     case MoveStep::map:
       return map(m, cx);
+    case MoveStep::drop:
+      return drop(m, cx);
   }
 }
 
@@ -263,10 +265,20 @@ void Iommu::forget(PageMove const& m, Cx& cx) const {
 
 void Iommu::map(PageMove const& m, Cx& cx) const {
   auto& s = cx.state();
-  s.table.map(m.page, m.frame, m.size);
-  if (auto const entry = s.moving.find(m.page)) s.moving.release(*entry, [](IommuWaiter const&) {});
+  if (is_read_only(m.frame)) {
+    s.directory.add_holder(m.page, device_of(m.frame));
+  } else {
+    s.table.map(m.page, m.frame, m.size);
+    if (auto const entry = s.moving.find(m.page)) s.moving.release(*entry, [](IommuWaiter const&) {});
+  }
   tell(
       PacketKind::map_request, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
+}
+
+// A copy is known to the GPU that has it alone.
+void Iommu::drop(PageMove const& m, Cx& cx) const {
+  cx.state().stats.invalidations += tell(
+      PacketKind::invalidate_request, m, [&](DeviceId gpu) { return gpu == device_of(m.frame); }, cx);
 }
 
 void Iommu::on_invalidated(Invalidated const& m, Cx& cx) const {

@@ -66,7 +66,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
     } else {
       ++s.stats[m.application].merged_misses;
     }
-    s.mshrs.wait(*entry, {static_cast<std::uint16_t>(m.from), m.application, 0});
+    s.mshrs.wait(*entry, {static_cast<std::uint16_t>(m.from), m.application, m.access});
     ++s.stats[m.application].misses;
   }
   s.port_free = spec().clock.after(at);
@@ -85,7 +85,7 @@ void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
   s.mshrs.release(m.tag, [&](L2TlbWaiter const& w) {
     cx.send(response, w.client, TranslateResponse{m.page, m.frame, 0, m.found_by, m.size}, at - cx.now());
     if (faults && spec().reports_faults)
-      cx.send(faulted, RawFault{m.page, w.client, w.application, {}}, at - cx.now());
+      cx.send(faulted, RawFault{m.page, w.client, w.application, w.access, {}}, at - cx.now());
     s.last_response = std::max(s.last_response, at);
     at = spec().clock.after(at);
   });

@@ -80,6 +80,10 @@ struct ComingPage {
   std::uint8_t application = 0;
   std::uint8_t faulted = 0;  // or prefetched
   std::uint8_t mapped = 0;   // somewhere, when it begins to come
+  std::uint8_t writes = 0;   // a fault of it is a write
+  std::uint8_t copies = 0;   // it stays where it is, and a copy comes
+  std::uint8_t is_here = 0;  // it comes to a frame in which it is, or a copy of it: nothing is transferred
+  std::uint8_t unused[5] = {};
 };
 
 // A unit of eviction that leaves, from its choice until its last frame is free.
@@ -148,6 +152,7 @@ struct BatchState {
   std::uint64_t begun = 0;                // of the pages: those that have a number among the pages under way,
   std::uint64_t sent = 0;                 // that have a frame, too,
   std::uint64_t there = 0;                // that are mapped
+  std::uint64_t in_place = 0;             // of those not sent: that need no frame
   std::uint64_t coming = 0;               // that have a frame and are not mapped yet
   std::uint64_t in = 0;                   // transfers to the GPU under way
   std::uint64_t out = 0;                  // units whose data go

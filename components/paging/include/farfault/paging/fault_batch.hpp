@@ -2,8 +2,8 @@
 // address, each once.
 //
 // Entries for a page that has one already are duplicates; that of the oldest says on whose behalf the page
-// comes. Source: NVIDIA's driver (uvm_gpu_replayable_faults.c, preprocess_fault_batch), Batch-aware unified
-// memory (ASPLOS 2020), section 2.2.
+// comes, and a write among them makes it one. Source: NVIDIA's driver (uvm_gpu_replayable_faults.c,
+// preprocess_fault_batch), Batch-aware unified memory (ASPLOS 2020), section 2.2.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "farfault/engine/time.hpp"
+#include "farfault/protocols/messages.hpp"
 
 namespace farfault {
 
@@ -22,6 +23,8 @@ class FaultBatch {
     Time raised{};
     std::uint32_t client = 0;       // an SM, or a scalar cache
     std::uint32_t application = 0;  // on whose behalf
+    Access access = Access::read;
+    std::uint8_t unused[7] = {};
   };
 
   void clear() { entries_.clear(); }
@@ -42,9 +45,12 @@ class FaultBatch {
     std::ranges::stable_sort(sorted, [](Entry const& a, Entry const& b) {
       return std::tie(a.page, a.raised) < std::tie(b.page, b.raised);
     });
-    auto const same = [](Entry const& a, Entry const& b) { return a.page == b.page; };
-    sorted.erase(std::unique(sorted.begin(), sorted.end(), same), sorted.end());
-    return sorted;
+    std::vector<Entry> pages;
+    for (auto const& e : sorted) {
+      if (pages.empty() || pages.back().page != e.page) pages.push_back(e);
+      if (e.access == Access::write) pages.back().access = Access::write;
+    }
+    return pages;
   }
 
   auto members() { return std::tie(entries_); }

@@ -1,5 +1,6 @@
-// The read-only copies of pages, beside the page itself: at most one on a device, in a frame of its memory.
-// Finding one takes time in the number of copies of the page.
+// The read-only copies of pages, beside the page itself: at most one on a device, in a frame of its memory. A
+// page that has had one may only be read until all are taken, though they have been dropped one by one
+// meanwhile. Finding one takes time in the number of copies of the page.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,10 @@ class PageCopies {
   PageCopies() = default;
   PageCopies(unsigned page_bits, std::uint32_t spaces) : first_(page_bits, spaces) {}
 
-  bool any(std::uint64_t page) const { return first(page) != 0; }
+  bool read_only(std::uint64_t page) const {
+    auto const* record = first_.find(page);
+    return record != nullptr && record->read_only != 0;
+  }
   // The frame of the copy on a device.
   std::optional<PhysAddr> find(std::uint64_t page, DeviceId device) const {
     for (auto node = first(page); node != 0; node = nodes_[node].next)
@@ -33,9 +37,24 @@ class PageCopies {
     free_.pop_back();
     auto& record = first_.of(page);
     nodes_[node] = {frame, record.node, 0};
-    record.node = node;
+    record = {node, 1};
   }
-  // There are none from now on; calls f(frame) for each, the latest first.
+  // The frame of the copy on a device, which there was, and is not any more.
+  PhysAddr take(std::uint64_t page, DeviceId device) {
+    auto& record = first_.of(page);
+    auto* at = &record.node;
+    while (device_of(nodes_[*at].frame) != device) at = &nodes_[*at].next;
+    auto const node = *at;
+    *at = nodes_[node].next;
+    free_.push_back(node);
+    return nodes_[node].frame;
+  }
+  // Where the latest copy is.
+  std::optional<DeviceId> latest(std::uint64_t page) const {
+    auto const node = first(page);
+    return node != 0 ? std::optional(device_of(nodes_[node].frame)) : std::nullopt;
+  }
+  // There are none from now on, and the page may be written; calls f(frame) for each, the latest first.
   template <class F>
   void take_all(std::uint64_t page, F&& f) {
     for (auto node = first(page); node != 0; node = nodes_[node].next) {
@@ -50,6 +69,7 @@ class PageCopies {
  private:
   struct First {
     std::uint32_t node = 0;  // 0: none
+    std::uint32_t read_only = 0;
   };
   struct Node {
     PhysAddr frame = kNoFrame;

@@ -28,7 +28,9 @@
 // there, and is copied to a frame of that GPU, once it is unmapped everywhere; page and copy can be read from
 // then on. Further GPUs get copies without that. When a GPU writes the page, page and copies are unmapped
 // everywhere, the copies are dropped, and the page is mapped on that GPU, where its copy was or where it is
-// copied to. A GPU that had no room for a copy reads the page where it is until then.
+// copied to. A GPU that had no room for a copy reads the page where it is until then. In batches a GPU whose
+// memory is full drops copies like pages that leave, without a transfer, and a page of which others have
+// copies leaves by one of these being the page; what is prefetched comes as a copy.
 //
 // What a program orders (operation.hpp) is done page by page. A copy is the work of the copy engine of the
 // GPU that has the page, from or to the CPU's frame where the host has its contents. Pages in a CPU's memory
@@ -365,6 +367,14 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void start_copy(PageFault const& m, PhysAddr home, bool shared, Cx& cx) const;
   void end_copy(PageMigration const& done, std::uint32_t number, Cx& cx) const;
   void start_collapse(PageFault const& m, PhysAddr home, Cx& cx) const;
+  // Whether the GPU has the page or a copy, and whether it may access that so; an answer that says where it
+  // is.
+  bool is_on(std::uint64_t page, DeviceId gpu, PagingDriverState const& s) const;
+  bool may_access(std::uint64_t page, Access access, DeviceId gpu, PagingDriverState const& s) const;
+  void answer_here(PageFault const& m, Cx& cx) const;
+  void drop_copies(std::uint32_t number, Cx& cx) const;
+  void copy_lands(std::uint32_t number, Cx& cx) const;
+  bool passes_to_copy(std::uint32_t number, PagingDriverState& s) const;
   void collapse(std::uint32_t number, Cx& cx) const;
   // What programs order: as far as it gets; then one page of a stream, false where there is none left or it
   // has to wait.
@@ -404,7 +414,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
     return spec().devices.gpu(static_cast<std::uint32_t>(s.batch.gpu));
   }
   // Whether a batch can bring the page to its GPU: it is elsewhere and moves, or it is nowhere and may be.
-  bool may_come(std::uint64_t page, PagingDriverState const& s) const;
+  bool may_come(std::uint64_t page, Access access, PagingDriverState const& s) const;
   // The same for one that has not faulted: from the CPU's memory, or of a buffer.
   bool may_be_prefetched(std::uint64_t page, PagingDriverState const& s) const;
   bool is_under_way(std::uint64_t page, PagingDriverState const& s) const;
@@ -419,6 +429,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   bool evict(Cx& cx) const;
   std::uint64_t begin_unit(Cx& cx) const;
   bool send_units(Cx& cx) const;
+  std::uint64_t pages_for_cpu(std::uint32_t index, PagingDriverState const& s) const;
   void page_is_unmapped(std::uint32_t number, Cx& cx) const;
   void page_has_left(std::uint32_t number, Cx& cx) const;
   void resident(std::uint64_t page, DeviceId device, PagingDriverState& s) const;

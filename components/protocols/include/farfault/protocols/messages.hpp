@@ -213,8 +213,9 @@ struct TranslateResponse {
   PageTranslation translation() const { return {frame, size}; }
 };
 
-// What becomes of a page that moves (unmap, flush, remap), is freed (forget, flush) or allocated (map).
-enum class MoveStep : std::uint8_t { unmap, flush, remap, forget, map };
+// What becomes of a page that moves (unmap, flush, remap), is freed (forget, flush) or allocated (map); or of
+// a GPU's copy of it (map, drop), which that GPU alone knows.
+enum class MoveStep : std::uint8_t { unmap, flush, remap, forget, map, drop };
 
 // A page leaves its frame: translations to it become invalid (unmap), or, when all are, the L2 slices of the
 // GPU that has it write back and drop its lines (flush). Or it has got one, of this GPU (map). `move` is its
@@ -375,7 +376,8 @@ struct RawFault {
   std::uint64_t page;
   std::uint16_t client;
   std::uint8_t application = 0;
-  std::uint8_t unused[5] = {};
+  Access access = Access::read;
+  std::uint8_t unused[4] = {};
 };
 
 // What a PageFault says: the driver is to serve this one; or, in batches: the buffer is no longer empty; one
@@ -419,7 +421,8 @@ struct PageMapped {
 
 // From the driver to every IOMMU: the page leaves `frame`; then, where software keeps the partitions of an L2
 // cache coherent: the old GPU drops its lines; at last: the page is at `frame` from now on. A page that is
-// freed leaves its frame likewise, but is not at another one then; one that is allocated gets a frame.
+// freed leaves its frame likewise, but is not at another one then; one that is allocated gets a frame. A
+// frame that may only be read, and is not where the page is, is that of a copy.
 struct PageMove {
   std::uint64_t page;
   PhysAddr frame;

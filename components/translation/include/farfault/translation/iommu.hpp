@@ -20,10 +20,10 @@
 // by a replay too, behind all earlier responses (ATS invalidation). A request for a page that is unmapped and
 // not yet mapped again is a fault too, one that makes no page move.
 //
-// A page that a program has allocated is written to the table, and the GPU that has its frame is told; one
-// that it frees is invalidated at all GPUs. Until it is mapped again a request for it is that of a page that
-// nothing maps; where the driver answers that it is nowhere, the requests are answered that they are faulted,
-// and there is no replay.
+// A page that a program has allocated is written to the table, and the GPU that has its frame is told, as is
+// one that gets a copy, or is to drop it; one that it frees is invalidated at all GPUs. Until it is mapped
+// again a request for it is that of a page that nothing maps; where the driver answers that it is nowhere,
+// the requests are answered that they are faulted, and there is no replay.
 //
 // Where GPUs keep the records of their faults (fault_path.hpp), requests are answered that the fault is not
 // recorded, and nothing of it is left here. The driver's answer to such a fault passes through here: it is
@@ -285,6 +285,7 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void remap(PageMove const& m, Cx& cx) const;
   void forget(PageMove const& m, Cx& cx) const;
   void map(PageMove const& m, Cx& cx) const;
+  void drop(PageMove const& m, Cx& cx) const;
 };
 
 }  // namespace farfault

@@ -57,7 +57,7 @@ struct L2TlbSpec {
 struct L2TlbWaiter {
   std::uint16_t client = 0;  // an SM or a scalar cache
   std::uint8_t application = 0;
-  std::uint8_t unused = 0;
+  Access access = Access::read;
 };
 
 struct L2TlbStats {

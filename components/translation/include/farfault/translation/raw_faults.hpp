@@ -33,6 +33,7 @@ class RawFaults {
   explicit RawFaults(std::uint32_t entries) : entries_(entries) {}
 
   std::uint64_t size() const { return entries_.size(); }
+  bool full() const { return entries_.full(); }
   // Pages whose entries were dropped, and that wait for a replay.
   std::uint64_t dropped_pages() const { return dropped_.size(); }
 

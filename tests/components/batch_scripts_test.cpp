@@ -1,0 +1,210 @@
+// Batches between mocks that say when each step is done: two GPUs that write in turn, several applications,
+// and programs that allocate and free beside faults.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "farfault/paging/paging_driver.hpp"
+#include "mock.hpp"
+#include "placed_pages.hpp"
+
+using namespace farfault;
+using namespace farfault::mock;
+
+namespace {
+
+constexpr PhysAddr on_cpu(std::uint64_t frame) {
+  return physical(kFirstCpu, frame << 12);
+}
+
+// Of a GPU's buffer, which has these pages: an interrupt, the entries 1 us later, and an empty buffer after
+// the batch.
+struct Fault {
+  std::uint64_t page = 0;
+  std::uint8_t application = 0;
+  Access access = Access::read;
+};
+void raise(std::vector<Record<PageFault>>& all, Time at, std::uint16_t gpu, std::vector<Fault> const& faults,
+           Time empty_at) {
+  auto const note = [&](FaultNote n, Fault const& f, std::uint32_t entry) {
+    return PageFault{f.page, gpu, 0, entry, FaultKind::not_mapped, 1, f.application, n, f.access, {}, {}};
+  };
+  all.push_back({at, note(FaultNote::interrupt, {}, 0)});
+  for (std::uint32_t i = 0; i < faults.size(); ++i)
+    all.push_back({at + 1us, note(FaultNote::entry, faults[i], i)});
+  all.push_back({at + 1us, note(FaultNote::drained, {}, static_cast<std::uint32_t>(faults.size()))});
+  all.push_back({empty_at, note(FaultNote::drained, {}, 0)});
+}
+
+// Pages 7 to 10 are in frames 0 to 3 of the CPU. The driver has worked 10 us after it was interrupted.
+struct ScriptBench : Bench {
+  struct Script {
+    std::vector<Record<PageFault>> faults = {};
+    std::vector<Record<StepDone>> steps = {};
+    std::vector<Record<CopyDone>> copied = {};
+    std::vector<Record<PageUse>> uses = {};
+    std::vector<Record<MemoryOrder>> orders = {};
+  };
+  ScriptBench(PagingDriverSpec const& spec, Script script)
+      : driver(system.add<PagingDriver>("driver", spec)) {
+    feed(driver.fault, std::move(script.faults));
+    feed(driver.step_done, std::move(script.steps));
+    feed(driver.copied, std::move(script.copied));
+    if (spec.told_of_uses) feed(driver.used, std::move(script.uses));
+    if (spec.host_pages != nullptr) {
+      feed(driver.memory_order, std::move(script.orders));
+      sink(driver.order_done);
+    }
+    mapped = sinks(driver.mapped, 1)[0];
+    join(driver.placed, mapped->in_port);
+    moves = sinks(driver.move, 1)[0];
+    copies = sinks(driver.copy, static_cast<std::uint32_t>(spec.devices.gpus()));
+    sinks(driver.fault_order, 1);
+    run();
+  }
+  static PagingDriverSpec spec_of(std::uint32_t gpus, std::uint64_t frames) {
+    static auto const table = [] {
+      PageTable t(0, 12);
+      for (std::uint64_t p = 0; p < 4; ++p) t.map(7 + p, on_cpu(p));
+      return t;
+    }();
+    PagingDriverSpec spec;
+    spec.in_batches = true;
+    spec.batch.replay.choose("page");
+    spec.batch.prefetch.choose("none");
+    spec.batch.eviction_unit = ByteSize{4096};
+    spec.batch.time = 10us;
+    spec.batch.block_time = spec.batch.page_time = spec.batch.first_touch_time = Duration::zero();
+    spec.frames_per_gpu = frames;
+    spec.placed = gpus == 1 ? in_use({0}, 4) : in_use({0, 0}, 4);
+    spec.preloaded = &table;
+    spec.iommu_of_gpu.assign(gpus, 0);
+    spec.devices = NodeDevices(gpus);
+    spec.pages_move = true;
+    return spec;
+  }
+  PhysAddr frame_of(std::uint64_t page) const { return driver.state().table.find(page)->frame; }
+  BatchRecord const& batch(std::size_t i) const { return driver.state().batch.records[i]; }
+  std::vector<CopyOrder> ordered(std::uint32_t gpu) const {
+    std::vector<CopyOrder> all;
+    for (auto const& r : copies[gpu]->records()) all.push_back(r.message);
+    return all;
+  }
+
+  PagingDriver& driver;
+  Sink<PageMapped>* mapped;
+  Sink<PageMove>* moves;
+  std::vector<Sink<CopyOrder>*> copies;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "batches: a page that another GPU has written is transferred when it leaves, though clean pages are "
+    "dropped") {
+  for (bool const written : {false, true}) {
+    CAPTURE(written);
+    auto spec = ScriptBench::spec_of(2, 1);
+    spec.told_of_uses = true;
+    spec.batch.clean_pages = CleanPages::dropped;
+    ScriptBench::Script script;
+    raise(script.faults, Time{100us}, 0, {{7}}, Time{160us});
+    raise(script.faults, Time{200us}, 1, {{7}}, Time{260us});
+    raise(script.faults, Time{300us}, 1, {{8}}, Time{390us});
+    if (written) script.uses = {{Time{170us}, {7, 0, Access::write, {}}}};
+    // Page 7 comes to each GPU as number 0, and so does 8, for which 7 leaves as number 1.
+    script.steps = {{Time{105us}, {0}}, {Time{205us}, {0}}, {Time{305us}, {0}}, {Time{320us}, {1}}};
+    script.copied = {{Time{150us}, {0}}, {Time{250us}, {0}}, {Time{340us}, {1}}, {Time{380us}, {0}}};
+    ScriptBench const b(spec, script);
+    // From a GPU's memory the driver takes a page to be what the CPU does not have, written there or not.
+    REQUIRE(b.ordered(1).size() == 3);
+    CHECK(device_of(b.ordered(1)[1].from) == 1);
+    CHECK(device_of(b.ordered(1)[1].to) == kFirstCpu);
+    CHECK(b.batch(2).evicted_pages == 1);
+    CHECK(b.batch(2).dropped_pages == 0);
+    CHECK(b.driver.waiting_for().empty());
+  }
+}
+
+TEST_CASE("batches: each page counts for the application of its fault, when it comes and when it leaves") {
+  auto spec = ScriptBench::spec_of(1, 2);
+  spec.applications = {"first", "second"};
+  ScriptBench::Script script;
+  raise(script.faults, Time{100us}, 0, {{7, 0}, {8, 1}}, Time{190us});
+  raise(script.faults, Time{200us}, 0, {{9, 0}, {10, 0}}, Time{390us});
+  // 9 has number 1, and 10 number 0. 7 leaves as number 2, for 9, and 8 as number 1, which 9 had, for 10.
+  script.steps = {{Time{105us}, {0}}, {Time{105us}, {1}}, {Time{205us}, {0}},
+                  {Time{205us}, {1}}, {Time{220us}, {2}}, {Time{260us}, {1}}};
+  script.copied = {{Time{150us}, {0}}, {Time{151us}, {1}}, {Time{230us}, {2}},
+                   {Time{240us}, {1}}, {Time{270us}, {1}}, {Time{280us}, {0}}};
+  ScriptBench const b(spec, script);
+  auto const orders = b.ordered(0);
+  std::vector<int> applications;
+  for (auto const& o : orders) applications.push_back(o.application);
+  CHECK(applications == std::vector<int>{0, 1, 0, 0, 1, 0});
+  CHECK(b.driver.state().stats[0].migrations == 3);
+  CHECK(b.driver.state().stats[1].migrations == 1);
+  CHECK(b.driver.state().stats[0].evicted_pages == 1);
+  CHECK(b.driver.state().stats[1].evicted_pages == 1);
+}
+
+namespace {
+
+// A program has allocated page 512, which is planned on the GPU. It stays until it is freed.
+struct Planned {
+  Planned() { *pages.find(512) = 0; }
+  HostPages host;
+  PlannedPages pages{{{512, 1}}, kNotPlanned};
+};
+MemoryOrder order_of(OperationKind kind) {
+  return {std::uint64_t{512} << 12, 4096, 0, kind, {}};
+}
+
+}  // namespace
+
+TEST_CASE("batches: where programs hold all frames, a page waits for ever, and the driver says for what") {
+  Planned const planned;
+  auto spec = ScriptBench::spec_of(1, 1);
+  spec.host_pages = &planned.host;
+  spec.planned = &planned.pages;
+  spec.application_of_stream = {0};
+  ScriptBench::Script script;
+  script.orders = {{Time{1us}, order_of(OperationKind::allocate)}};
+  script.steps = {{Time{10us}, {0}}, {Time{105us}, {0}}};
+  raise(script.faults, Time{100us}, 0, {{7}}, Time{900us});
+  script.faults.pop_back();  // the batch does not end
+  ScriptBench const b(spec, script);
+  CHECK(b.ordered(0).empty());
+  CHECK(b.driver.waiting_for() ==
+        "1 pages moving, 0 faults waiting, orders of 0 streams, a batch of gpu0: 0 of 1 pages there, 0 "
+        "coming, 0 frames "
+        "free, 0 units leaving");
+}
+
+TEST_CASE(
+    "batches: a unit that begins to leave leaves, though a program frees what the page needs, and the batch "
+    "ends then") {
+  Planned const planned;
+  auto spec = ScriptBench::spec_of(1, 2);
+  spec.host_pages = &planned.host;
+  spec.planned = &planned.pages;
+  spec.application_of_stream = {0};
+  ScriptBench::Script script;
+  script.orders = {{Time{1us}, order_of(OperationKind::allocate)},
+                   {Time{215us}, order_of(OperationKind::free)}};
+  raise(script.faults, Time{100us}, 0, {{7}}, Time{190us});
+  raise(script.faults, Time{200us}, 0, {{8}}, Time{390us});
+  // Page 512; 7 comes; 8 comes as number 0, for which 7 begins to leave as 1, and 512 is freed as 2 before.
+  script.steps = {
+      {Time{10us}, {0}}, {Time{105us}, {0}}, {Time{205us}, {0}}, {Time{220us}, {2}}, {Time{300us}, {1}}};
+  script.copied = {{Time{150us}, {0}}, {Time{250us}, {0}}, {Time{350us}, {1}}};
+  ScriptBench const b(spec, script);
+  CHECK(device_of(b.frame_of(8)) == 0);
+  CHECK(device_of(b.frame_of(7)) == kFirstCpu);
+  CHECK(b.batch(1).evicted_pages == 1);
+  CHECK(b.batch(1).bytes_out == 4096);
+  CHECK(b.batch(1).ended == Time{350us});
+  CHECK(b.driver.state().frames[0].available() == 1);
+  CHECK(b.driver.waiting_for().empty());
+}
