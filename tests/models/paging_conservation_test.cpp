@@ -71,7 +71,7 @@ void look_at_frames(Machine const& m, Frames& found) {
 
 // Of all batches, the one that is served too.
 struct Sums {
-  std::uint64_t pages = 0, evicted = 0, in = 0, out = 0;
+  std::uint64_t pages = 0, evicted = 0, dropped = 0, in = 0, out = 0;
 };
 Sums sums_of(Machine const& m) {
   auto const& b = m.driver->state().batch;
@@ -79,6 +79,7 @@ Sums sums_of(Machine const& m) {
   auto const add = [&](BatchRecord const& r) {
     sums.pages += r.faulted_pages + r.prefetched_pages;
     sums.evicted += r.evicted_pages;
+    sums.dropped += r.dropped_pages;
     sums.in += r.bytes_in;
     sums.out += r.bytes_out;
   };
@@ -99,7 +100,7 @@ void check_bytes(Machine const& m, bool transfers) {
   CHECK(sums.pages == counts.migrations);
   CHECK(sums.evicted == counts.evicted_pages);
   CHECK(sums.in == sums.pages * kPageBytes);
-  CHECK(sums.out == (transfers ? sums.evicted * kPageBytes : 0));
+  CHECK(sums.out == (transfers ? (sums.evicted - sums.dropped) * kPageBytes : 0));
   CHECK(lines_in * 64 == sums.in);
   CHECK(lines_out * 64 == sums.out);
 }
@@ -175,7 +176,7 @@ TEST_CASE(
     "conservation: with every combination of policies of batches accesses, frames, bytes and TLBs are "
     "right") {
   std::map<std::string, WorkDone> expected;
-  for (std::string const gpus : {"1", "2"}) expected[gpus] = without_paging(gpus);
+  for (std::string const gpus : {"1", "2", "4"}) expected[gpus] = without_paging(gpus);
   CHECK(expected["1"].blocks > 0);
   std::size_t n = 0;
   for (std::string const replay : {"page", "batch", "batch_flush", "block", "once"})
@@ -184,7 +185,9 @@ TEST_CASE(
         for (std::string const prefetch : {"none", "sequential", "tree"}) {
           // These take turns, each in a rhythm of its own.
           std::vector<std::string> const units{"4KiB", "16KiB", "32KiB"}, shares{"0.5", "0.3", "0.75", "0.2"},
-              buffers{"1024", "2", "16", "5", "1"}, faults{"256", "7", "16"}, gpus{"1", "1", "2"};
+              buffers{"1024", "2", "16", "5", "1"}, faults{"256", "7", "16"}, gpus{"1", "1", "2", "4"},
+              clean{"transferred", "dropped"},
+              blocks{"occupancy", "thread_oversubscription", "virtual_thread"}, utlbs{"0", "3"};
           auto const one_of = [&](std::vector<std::string> const& all, std::size_t turn) {
             return all[(n / turn + n) % all.size()];
           };
@@ -192,8 +195,11 @@ TEST_CASE(
           auto const& batch = "driver.batch.";
           check_run(setting(std::string(batch) + "replay", replay) +
                         setting(std::string(batch) + "eviction_schedule", schedule) +
-                        setting(std::string(batch) + "eviction_order", order) +
-                        setting(std::string(batch) + "prefetch", prefetch) +
+                        setting(std::string(batch) + "eviction_order",
+                                order == "random" && n % 2 != 0 ? "lru" : order) +
+                        setting(std::string(batch) + "clean_pages", one_of(clean, 6)) +
+                        setting("gpu.sm.thread_blocks", one_of(blocks, 8)) + "gpu.gmmu.faults_per_utlb = " +
+                        one_of(utlbs, 9) + "\n" + setting(std::string(batch) + "prefetch", prefetch) +
                         setting(std::string(batch) + "eviction_unit", one_of(units, 2)) +
                         "memory.gpu_share = " + one_of(shares, 3) + "\ngpu.gmmu.fault_buffer = " +
                         one_of(buffers, 7) + "\ndriver.batch.faults = " + one_of(faults, 4) +

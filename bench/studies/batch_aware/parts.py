@@ -23,15 +23,16 @@ ASSUMED = [
     ("driver.batch.tree.threshold", "50", [25, 100]),
     ("driver.batch.replay", "page", ["batch", "block", "once"]),
     ("driver.batch.unobtrusive.ahead", "1", [0, 2]),
-    ("driver.batch.faults", "1024", [512, 256]),
+    ("driver.batch.faults", "1024", [256]),
     ("gpu.l1_tlb.faulted_pages", "1024", [512, 56]),
     ("gpu.l1_tlb.faulted_accesses", "16384", [8192, 32768, 1024]),
-    ("gpu.gmmu.fault_buffer", "1024", [512, 2048]),
     ("driver.migrations", "64", [32, 128]),
     ("driver.notify_latency", "1 ns", ["250ns", "500ns", "1us"]),
     ("gpu.dram.bandwidth", "32 GB/s", ["16GB/s", "64GB/s"]),
     ("machine.topology", "15.75 and 17.325 GB/s", ["paper-batch-aware-equal", "paper-batch-aware-twice"]),
 ]
+# What means something for TO alone is varied where an SM gets more than two blocks of a kernel: at the size of all other parts.
+OF_TO = "gpu.sm.thread_oversubscription."
 # And of the designs that the paper compares with.
 OF_OTHERS = [
     ("driver.batch.sequential.bytes", "512 KiB", ["256KiB", "1MiB"], "sequential"),
@@ -141,6 +142,9 @@ class Parts:
         for key, _, values in ASSUMED:
             for value in values:
                 for w in THREE:
+                    if key.startswith(OF_TO):
+                        self.add("sensitivity", f"{key}={value}", w, "to_ue", {key: value})
+                        continue
                     for d in PAIR:
                         self.add("sensitivity", f"{key}={value}", w, d, {key: value}, **smaller)
         for key, _, values, design in OF_OTHERS:

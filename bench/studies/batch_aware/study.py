@@ -15,7 +15,8 @@ SCALE = 16
 # The eleven of the paper, in its order, with its names; and three regular ones.
 GRAPHS = {"bc": "BC", "bfs_dwc": "BFS-DWC", "bfs_ta": "BFS-TA", "bfs_tf": "BFS-TF", "bfs_ttc": "BFS-TTC", "bfs_twc": "BFS-TWC",
           "gc_dtc": "GC-DTC", "gc_ttc": "GC-TTC", "kcore": "KCORE", "pr_graphbig": "PR", "sssp_twc": "SSSP-TWC"}
-REGULAR = {"vectoradd": {"elements": 1 << 21}, "stencil2d": {"cols": 2048, "rows": 1024}, "relu": {"size": "16MiB"}}
+REGULAR = {"vectoradd": {"elements": 1 << 21}, "stencil2d": {"cols": 2048, "rows": 1024}, "relu": {"size": "16MiB"},
+           "sgemm": {"m": 1184, "n": 1184, "k": 1184}}
 WORKLOADS = GRAPHS | {w: w for w in REGULAR}
 # Those of which a run takes minutes: their rows are fewer.
 SLOW = ["gc_dtc", "gc_ttc"]
@@ -50,7 +51,7 @@ REGISTERS = {"bc": 39, "bfs_dwc": 64, "bfs_ta": 15, "bfs_tf": 24, "bfs_ttc": 18,
 
 # Seconds of a baseline run at scale 16 on a core of 2024, roughly: long runs start first.
 COST = {"bc": 10, "bfs_dwc": 5, "bfs_ta": 15, "bfs_tf": 5, "bfs_ttc": 3, "bfs_twc": 2, "gc_dtc": 90, "gc_ttc": 80, "kcore": 0.4,
-        "pr_graphbig": 8, "sssp_twc": 4, "vectoradd": 2, "stencil2d": 4, "relu": 2}
+        "pr_graphbig": 8, "sssp_twc": 4, "vectoradd": 2, "stencil2d": 4, "relu": 2, "sgemm": 7}
 
 
 class StudyError(Exception):

@@ -10,6 +10,7 @@ ASSUMED = [
     ("driver.notify_latency", "500 ns", ["250ns", "1us"]),
     ("driver.migrations", "4096", [2048]),  # twice is more than there may be
     ("gpu.gmmu.fault_buffer", "1024", [512, 2048]),
+    ("gpu.gmmu.sms_per_utlb", "2", [1, 4]),
     ("gpu.gmmu.walkers", "64", [32, 128]),
     ("gpu.gmmu.walk_cache", "64", [32, 128]),
     ("gpu.gmmu.pending", "256", [128, 512]),
@@ -25,6 +26,7 @@ OTHERS = [
     ("driver.batch.tree.threshold", "51", [25, 50, 75]),
     ("driver.batch.eviction_schedule", "serialized", ["ideal"]),
     ("driver.batch.eviction_unit", "2 MiB", ["64KiB"]),
+    ("gpu.gmmu.faults_per_utlb", "56", [28, 112, 0]),
     ("gpu.l1_tlb.faulted_pages", "56", [28, 112]),
     ("memory.page_size", "4 KiB", ["64KiB"]),
 ]
