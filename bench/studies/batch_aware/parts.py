@@ -93,9 +93,8 @@ class Parts:
                 continue
             registers = {"gpu.sm.registers": 1024 * REGISTERS[w]}
             self.add("switching", 0, w, "resident", registers)
-            for n in (1, 2):
-                self.add("switching", n, w, "resident", registers | TO |
-                         {"gpu.sm.thread_oversubscription.trigger": "long_latency", "gpu.sm.thread_oversubscription.blocks": n})
+            self.add("switching", 1, w, "resident", registers | TO |
+                     {"gpu.sm.thread_oversubscription.trigger": "long_latency", "gpu.sm.thread_oversubscription.blocks": 1})
 
     def working_set(self):
         """Fig. 1: pages that are accessed in an epoch, by the number of SMs."""
