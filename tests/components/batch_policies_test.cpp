@@ -352,7 +352,7 @@ TEST_CASE(
   auto const s = schedule("unobtrusive");
   CHECK(s->leaves(moment(0, false, 0, 0, 1, 0)));
   CHECK_FALSE(s->leaves(moment(0, false, 0, 0, 1, 1)));
-  CHECK_FALSE(s->leaves(moment(1, false, 0, 0, 1, 0)));
+  CHECK(s->leaves(moment(1, false, 0, 0, 1, 0)));  // a page may wait for it that comes of the same unit
   CHECK(s->leaves(moment(1, false, 1, 0, 1, 1)));
   CHECK_FALSE(s->leaves(moment(0, true, 1, 0, 1, 2)));
 }

@@ -201,6 +201,19 @@ TEST_CASE("fault batch: SMs are counted once each, and a batch that is cleared h
   CHECK(batch.entries() == 0);
 }
 
+TEST_CASE("fault batch: a write among the entries of a page makes it one, on behalf of the oldest") {
+  FaultBatch batch;
+  for (auto const access : {Access::read, Access::write, Access::read})
+    batch.add(
+        {7, Time{Duration{5 + static_cast<int>(access)}}, 0, access == Access::write ? 1U : 0U, access, {}});
+  batch.add({8, Time{}, 0, 0, Access::read, {}});
+  auto const pages = batch.pages();
+  REQUIRE(pages.size() == 2);
+  CHECK(pages[0].access == Access::write);
+  CHECK(pages[0].application == 0);
+  CHECK(pages[1].access == Access::read);
+}
+
 TEST_CASE("fault batch: many entries in any order have the pages of a slow, obvious reference") {
   std::mt19937_64 random(3);
   for (int round = 0; round < 200; ++round) {

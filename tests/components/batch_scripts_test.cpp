@@ -77,7 +77,7 @@ struct ScriptBench : Bench {
     spec.batch.time = 10us;
     spec.batch.block_time = spec.batch.page_time = spec.batch.first_touch_time = Duration::zero();
     spec.frames_per_gpu = frames;
-    spec.placed = gpus == 1 ? in_use({0}, 4) : in_use({0, 0}, 4);
+    spec.placed = in_use(std::vector<std::uint64_t>(gpus), 4);
     spec.preloaded = &table;
     spec.iommu_of_gpu.assign(gpus, 0);
     spec.devices = NodeDevices(gpus);
@@ -147,6 +147,112 @@ TEST_CASE("batches: each page counts for the application of its fault, when it c
   CHECK(b.driver.state().stats[1].migrations == 1);
   CHECK(b.driver.state().stats[0].evicted_pages == 1);
   CHECK(b.driver.state().stats[1].evicted_pages == 1);
+}
+
+TEST_CASE(
+    "batches: a GPU that has a page of which others have copies writes it where it is, and their frames are "
+    "free") {
+  auto spec = ScriptBench::spec_of(2, 2);
+  spec.makes_copies = true;
+  ScriptBench::Script script;
+  raise(script.faults, Time{100us}, 0, {{7, 0, Access::write}}, Time{160us});
+  raise(script.faults, Time{200us}, 1, {{7}}, Time{260us});
+  raise(script.faults, Time{300us}, 0, {{7, 0, Access::write}}, Time{390us});
+  script.steps = {{Time{105us}, {0}}, {Time{205us}, {0}}, {Time{305us}, {0}}};
+  script.copied = {{Time{150us}, {0}}, {Time{250us}, {0}}};
+  ScriptBench const b(spec, script);
+  auto const& s = b.driver.state();
+  CHECK(b.ordered(0).size() == 1);
+  REQUIRE(b.ordered(1).size() == 1);
+  CHECK(b.ordered(1)[0].from == b.frame_of(7));
+  CHECK(device_of(b.frame_of(7)) == 0);
+  CHECK_FALSE(s.copies.read_only(7));
+  CHECK(s.frames[0].available() == 1);
+  CHECK(s.frames[1].available() == 2);
+  CHECK(b.batch(2).faulted_pages == 0);
+  CHECK(b.batch(2).bytes_in == 0);
+  CHECK(b.batch(2).evicted_pages == 0);
+  CHECK(b.batch(2).ended == Time{310us});
+  CHECK(s.batch.stays[0].find(7)->came == Time{150us});
+  CHECK(b.driver.waiting_for().empty());
+}
+
+TEST_CASE(
+    "batches: a page that leaves a full GPU and has copies is passed to the latest of these, without a "
+    "transfer") {
+  auto spec = ScriptBench::spec_of(3, 1);
+  spec.makes_copies = true;
+  spec.told_of_uses = true;
+  ScriptBench::Script script;
+  raise(script.faults, Time{100us}, 0, {{7, 0, Access::write}}, Time{160us});
+  raise(script.faults, Time{200us}, 1, {{7}}, Time{260us});
+  raise(script.faults, Time{300us}, 2, {{7}}, Time{360us});
+  raise(script.faults, Time{400us}, 0, {{8}}, Time{460us});
+  raise(script.faults, Time{500us}, 2, {{9}}, Time{560us});
+  // The second copy needs no step: the page may only be read already. Number 1 is 7, which leaves.
+  script.steps = {{Time{105us}, {0}}, {Time{205us}, {0}}, {Time{405us}, {0}},
+                  {Time{420us}, {1}}, {Time{505us}, {0}}, {Time{520us}, {1}}};
+  script.copied = {
+      {Time{150us}, {0}}, {Time{250us}, {0}}, {Time{350us}, {0}}, {Time{450us}, {0}}, {Time{550us}, {0}}};
+  script.uses = {{Time{170us}, {7, 0, Access::write, {}}}};
+  ScriptBench const b(spec, script);
+  auto const& s = b.driver.state();
+  std::vector<PageMove> remaps;
+  for (auto const& r : b.moves->records())
+    if (r.message.page == 7 && r.message.step == MoveStep::remap) remaps.push_back(r.message);
+  REQUIRE(remaps.size() == 4);
+  CHECK_FALSE(is_read_only(remaps[0].frame));            // it has come to GPU 0
+  CHECK(remaps[1].frame == read_only(remaps[0].frame));  // GPU 1 has a copy
+  CHECK(
+      (device_of(remaps[2].frame) == 2 && is_read_only(remaps[2].frame)));  // it is GPU 2's, GPU 1 has a copy
+  CHECK((device_of(remaps[3].frame) == 1 && !is_read_only(remaps[3].frame)));
+  CHECK(b.frame_of(7) == remaps[3].frame);
+  CHECK_FALSE(s.copies.read_only(7));
+  for (std::uint32_t gpu = 0; gpu < 3; ++gpu)
+    for (auto const& o : b.ordered(gpu)) CHECK(device_of(o.to) == gpu);
+  for (std::size_t const i : {3U, 4U}) {
+    CHECK(b.batch(i).evicted_pages == 1);
+    CHECK(b.batch(i).dropped_pages == 1);
+    CHECK(b.batch(i).bytes_out == 0);
+  }
+  CHECK(s.batch.stays[1].find(7)->dirty == 1);  // the CPU's memory does not have what GPU 0 wrote
+  CHECK(s.batch.stays[2].find(9)->dirty == 0);
+  CHECK(b.driver.waiting_for().empty());
+}
+
+TEST_CASE(
+    "batches: a copy is mapped by its GPU alone, and dropped there when it leaves; the CPU's frame stays") {
+  auto spec = ScriptBench::spec_of(1, 1);
+  spec.makes_copies = true;
+  spec.batch.replay.choose("batch");
+  spec.frames_of_cpu = 4;  // those of the pages
+  ScriptBench::Script script;
+  raise(script.faults, Time{100us}, 0, {{7}}, Time{180us});
+  raise(script.faults, Time{200us}, 0, {{8}}, Time{290us});
+  script.steps = {
+      {Time{105us}, {0}}, {Time{170us}, {0}}, {Time{205us}, {0}}, {Time{220us}, {1}}, {Time{260us}, {0}}};
+  script.copied = {{Time{150us}, {0}}, {Time{250us}, {0}}};
+  ScriptBench const b(spec, script);
+  std::vector<PageMove> maps, drops;
+  for (auto const& r : b.moves->records()) {
+    if (r.message.step == MoveStep::map) maps.push_back(r.message);
+    if (r.message.step == MoveStep::drop) drops.push_back(r.message);
+  }
+  REQUIRE(maps.size() == 2);
+  CHECK((maps[0].page == 7 && is_read_only(maps[0].frame) && device_of(maps[0].frame) == 0));
+  CHECK(maps[1].page == 8);
+  REQUIRE(drops.size() == 1);
+  CHECK((drops[0].page == 7 && read_only(drops[0].frame) == maps[0].frame));
+  CHECK(b.batch(0).ended == Time{170us});
+  CHECK(b.batch(1).ended == Time{260us});
+  CHECK(b.batch(1).evicted_pages == 1);
+  CHECK(b.batch(1).dropped_pages == 1);
+  CHECK(b.batch(1).bytes_out == 0);
+  CHECK(b.frame_of(7) == on_cpu(0));
+  CHECK(b.driver.state().copies.read_only(7));
+  CHECK_FALSE(b.driver.state().copies.latest(7));
+  CHECK(b.driver.state().batch.stays[0].find(7)->evictions == 1);
+  CHECK(b.driver.waiting_for().empty());
 }
 
 namespace {

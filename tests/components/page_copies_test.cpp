@@ -31,6 +31,29 @@ TEST_CASE("page copies: one is found by its device, and taking all leaves none")
   CHECK_FALSE(copies.find(7, 1));
 }
 
+TEST_CASE(
+    "page copies: one that is dropped is not found, its place is used again, and the page may only be read "
+    "still") {
+  PageCopies copies(12, 1);
+  for (int round = 0; round < 100; ++round) {
+    copies.add(7, physical(1, 0x1000));
+    copies.add(7, physical(2, 0x2000));
+    copies.add(7, physical(3, 0x3000));
+    CHECK(copies.latest(7) == 3);
+    CHECK(copies.take(7, 2) == physical(2, 0x2000));
+    CHECK_FALSE(copies.find(7, 2));
+    CHECK(copies.find(7, 1) == physical(1, 0x1000));
+    CHECK(copies.take(7, 3) == physical(3, 0x3000));
+    CHECK(copies.latest(7) == 1);
+    CHECK(copies.take(7, 1) == physical(1, 0x1000));
+    CHECK_FALSE(copies.latest(7));
+    CHECK(copies.read_only(7));
+  }
+  CHECK(std::get<1>(copies.members()).size() == 4);
+  copies.take_all(7, [](PhysAddr) { CHECK(false); });
+  CHECK_FALSE(copies.read_only(7));
+}
+
 TEST_CASE("a translation that may only be read keeps its frame, and allows no write") {
   PageTranslation const shared{read_only(physical(5, 0x3000)), 0};
   CHECK(shared.allows(Access::read));

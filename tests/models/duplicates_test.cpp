@@ -127,9 +127,11 @@ void look(Machine const& m, std::uint64_t frames_per_gpu, unsigned page_bits, un
 }
 
 // Faults in batches, a part of the memory, and what more.
-std::string in_batches(std::string const& replay, std::string const& share, std::string const& more) {
+std::string in_batches(std::string const& replay, std::string const& share, std::string const& more,
+                       std::string const& unit = "4KiB") {
   return "driver.batch.replay = \"" + replay + "\"\nmemory.gpu_share = " + share +
-         "\nmemory.placement = \"cpu\"\ndriver.batch.eviction_unit = \"4KiB\"\ndriver.batch.time = \"2us\"\n"
+         "\nmemory.placement = \"cpu\"\ndriver.batch.eviction_unit = \"" + unit +
+         "\"\ndriver.batch.time = \"2us\"\n"
          "driver.batch.block_time = \"1us\"\ndriver.batch.first_touch_time = \"2us\"\ndriver.migrations = "
          "64\n" +
          more;
@@ -165,10 +167,20 @@ TEST_CASE(
       {"bfs, in batches, half of the memory", bfs(in_batches("page", "0.5", ""))},
       {"bfs, in batches, unobtrusive, a third",
        bfs(in_batches("batch_flush", "0.3", "driver.batch.eviction_schedule = \"unobtrusive\"\n"))},
-      {"bfs, in batches, units of four pages, all requests to the IOMMU",
-       bfs(in_batches("batch", "0.5",
-                      "gpu.router.policy = \"centralized\"\ndriver.batch.eviction_schedule = \"ideal\"\n"
-                      "driver.batch.prefetch = \"none\"\n"))},
+      {"kmeans, in batches, units of four pages, all requests to the IOMMU",
+       kmeans(in_batches("batch", "0.8",
+                         "gpu.router.policy = \"centralized\"\ndriver.batch.eviction_schedule = \"ideal\"\n"
+                         "driver.batch.prefetch = \"none\"\n",
+                         "16KiB"))},
+      {"kmeans, in batches, unobtrusive, units of two pages",
+       kmeans(in_batches(
+           "page", "0.5",
+           "driver.batch.eviction_schedule = \"unobtrusive\"\ndriver.batch.unobtrusive.ahead = 8\n",
+           "8KiB"))},
+      {"bfs, in batches, one fault at a time, a fifth, all requests to the IOMMU",
+       bfs(in_batches("batch", "0.2",
+                      "gpu.router.policy = \"centralized\"\ndriver.batch.prefetch = \"none\"\n"
+                      "gpu.gmmu.faults_per_utlb = 1\ndriver.batch.faults = 2\n"))},
       {"kmeans, in batches, clean pages dropped",
        kmeans(in_batches("page", "0.5",
                          "driver.batch.clean_pages = \"dropped\"\ndriver.batch.eviction_order = \"lru\"\n"))},
@@ -183,10 +195,12 @@ TEST_CASE(
     Machine const machine(run.system());
     Violations found;
     Seen seen;
-    for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{3'700'001})
+    for (Time t{}; run.engine().run_until(t) != RunState::drained; t += Duration{3'700'001}) {
+      REQUIRE(t < Time{200ms});  // it ends
       look(machine, machine.driver->spec().frames_per_gpu, 12, run.config().gpu.line_bytes, found, seen);
+    }
     CHECK(seen.looks > 20);
-    CHECK(seen.copies >= 4);
+    CHECK(seen.copies >= 2);
     CHECK(found.wrong_frames == 0);
     CHECK(found.writable == 0);
     CHECK(found.void_entries == 0);

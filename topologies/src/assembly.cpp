@@ -368,6 +368,7 @@ void Assembly::build_gpus() {
     gmmu.keeps_faults = config_.memory.faults_kept_by_gpus() != 0;
     gmmu.fault_batches = config_.in_batches();
     gmmu.sms = sms_;
+    gmmu.has_copies = config_.memory.makes_copies();
     gpu.gmmu = &system_->add<Gmmu>(name + ".gmmu", gmmu);
 
     begin_group(gpu.node, kPortGroup);

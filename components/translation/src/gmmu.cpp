@@ -107,6 +107,7 @@ void Gmmu::admit(TranslateRequest const& m, Cx& cx) const {
   r.l2_entry = m.from;
   r.in_use = 1;
   r.routing = s.router->route(m, s.table, cx.now());
+  if (spec().has_copies && r.routing.to == Route::iommu && is_copy_here(m, s)) r.routing.to = Route::gmmu;
   if (r.routing.to != Route::iommu) {
     ++r.lookups;
     s.walker.enqueue(m.page, id, m.application);
@@ -116,6 +117,12 @@ void Gmmu::admit(TranslateRequest const& m, Cx& cx) const {
     request_from_iommu(id, cx);
   }
   start_walks(cx);
+}
+
+// No IOMMU knows of it.
+bool Gmmu::is_copy_here(TranslateRequest const& m, GmmuState const& s) {
+  auto const own = s.table.find(m.page);
+  return own && is_read_only(own->frame) && own->allows(m.access);
 }
 
 void Gmmu::request_from_iommu(std::uint32_t id, Cx& cx) const {

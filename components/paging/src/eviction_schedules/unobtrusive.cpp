@@ -25,9 +25,7 @@ class Unobtrusive final : public EvictionSchedule {
     auto const under_way = now.unmapping + now.unmapped + now.out;
     return now.free_frames == 0 && now.in <= 1 + ahead_ && under_way <= (now.in != 0 ? 2 * ahead_ : 0);
   }
-  bool leaves(Moment const& now) const override {
-    return now.in != 0 ? now.out <= ahead_ : now.out == 0 && now.free_frames == 0;
-  }
+  bool leaves(Moment const& now) const override { return now.out <= (now.in != 0 ? ahead_ : 0); }
 
   auto members() { return std::tie(ahead_); }
 

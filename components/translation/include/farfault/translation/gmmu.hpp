@@ -3,11 +3,11 @@
 //
 // The GPU page table holds the pages of this GPU's memory only (GMMU Bypass, section 2.3), so a walk for a
 // remote page ends at an entry that is not present and the request is forwarded to the IOMMU, unless it was
-// sent there already. A walk reads each entry through the L2 cache, or takes `walk_latency`. When the IOMMU
-// responds with a frame of this GPU that the table does not hold (first touch), the entry is written. Every
-// request gets exactly one response, that of who found the page first; a second one is discarded, though its
-// walk has occupied a walker. The
-// router learns of a request as soon as the GMMU knows: at the end of its walk, or when the IOMMU
+// sent there already. A request for a page of which this GPU has a copy, to read it, is never sent there. A
+// walk reads each entry through the L2 cache, or takes `walk_latency`. When the IOMMU responds with a frame
+// of this GPU that the table does not hold (first touch), the entry is written. Every request gets exactly
+// one response, that of who found the page first; a second one is discarded, though its walk has occupied a
+// walker. The router learns of a request as soon as the GMMU knows: at the end of its walk, or when the IOMMU
 // responds. A page that was not mapped yet, and that a fault of the request has put into this GPU's memory
 // (first touch, migration), counts as remote, wherever the request was sent: it needs the IOMMU. So does a
 // page that the IOMMU says is faulted: the request ends at once, and holds nothing any more. The
@@ -96,6 +96,7 @@ struct GmmuSpec {
   bool keeps_faults = false;             // of some kind, or all (fault_path.hpp)
   bool fault_batches = false;            // the driver serves them in batches
   std::uint32_t sms = 1;                 // the first of the L2 TLB's clients
+  bool has_copies = false;               // of pages, read-only ones, in its table
 };
 
 struct GmmuRequesterStats {
@@ -276,6 +277,7 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void start_walks(Cx& cx) const;
   void walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const;
   void request_from_iommu(std::uint32_t id, Cx& cx) const;
+  static bool is_copy_here(TranslateRequest const& m, GmmuState const& s);
   void keep_fault(TranslateResponse const& m, Cx& cx) const;
   void drain(FaultOrder const& m, Cx& cx) const;
   void replay(TranslateResponse const& m, Cx& cx) const;
