@@ -152,27 +152,28 @@ TEST_CASE("batches: each page counts for the application of its fault, when it c
 TEST_CASE(
     "batches: a GPU that has a page of which others have copies writes it where it is, and their frames are "
     "free") {
-  auto spec = ScriptBench::spec_of(2, 2);
+  auto spec = ScriptBench::spec_of(2, 3);
   spec.makes_copies = true;
   ScriptBench::Script script;
+  raise(script.faults, Time{20us}, 0, {{10}}, Time{70us});  // in frame 0
   raise(script.faults, Time{100us}, 0, {{7, 0, Access::write}}, Time{160us});
   raise(script.faults, Time{200us}, 1, {{7}}, Time{260us});
   raise(script.faults, Time{300us}, 0, {{7, 0, Access::write}}, Time{390us});
-  script.steps = {{Time{105us}, {0}}, {Time{205us}, {0}}, {Time{305us}, {0}}};
-  script.copied = {{Time{150us}, {0}}, {Time{250us}, {0}}};
+  script.steps = {{Time{25us}, {0}}, {Time{105us}, {0}}, {Time{205us}, {0}}, {Time{305us}, {0}}};
+  script.copied = {{Time{60us}, {0}}, {Time{150us}, {0}}, {Time{250us}, {0}}};
   ScriptBench const b(spec, script);
   auto const& s = b.driver.state();
-  CHECK(b.ordered(0).size() == 1);
+  CHECK(b.ordered(0).size() == 2);
   REQUIRE(b.ordered(1).size() == 1);
   CHECK(b.ordered(1)[0].from == b.frame_of(7));
   CHECK(device_of(b.frame_of(7)) == 0);
   CHECK_FALSE(s.copies.read_only(7));
   CHECK(s.frames[0].available() == 1);
-  CHECK(s.frames[1].available() == 2);
-  CHECK(b.batch(2).faulted_pages == 0);
-  CHECK(b.batch(2).bytes_in == 0);
-  CHECK(b.batch(2).evicted_pages == 0);
-  CHECK(b.batch(2).ended == Time{310us});
+  CHECK(s.frames[1].available() == 3);
+  CHECK(b.batch(3).faulted_pages == 0);
+  CHECK(b.batch(3).bytes_in == 0);
+  CHECK(b.batch(3).evicted_pages == 0);
+  CHECK(b.batch(3).ended == Time{310us});
   CHECK(s.batch.stays[0].find(7)->came == Time{150us});
   CHECK(b.driver.waiting_for().empty());
 }
