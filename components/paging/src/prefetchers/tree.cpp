@@ -1,8 +1,9 @@
 // A binary tree over the 64 KiB leaves of a block: a leaf with a page that has faulted comes whole, and with
 // it the largest subtree around it of which more than a share is on the GPU or comes anyway.
 //
-// Sources: NVIDIA's driver (uvm_perf_prefetch.c: a strict threshold of 51 %, over pages, of what has faulted and
-// what is there); the threshold of UVMSmart (more than half), which counts what it decides to bring as it goes. The density tree follows Zheng et al., HPCA 2016; Ganguly et al., ISCA 2019, describe it.
+// Sources: NVIDIA's driver (uvm_perf_prefetch.c: a strict threshold of 51 %, over pages, of what has faulted
+// and what is there); the threshold of UVMSmart (more than half), which counts what it decides to bring as it
+// goes. The density tree follows Zheng et al., HPCA 2016; Ganguly et al., ISCA 2019, describe it.
 #include "farfault/paging/prefetcher.hpp"
 
 namespace farfault::prefetchers {
