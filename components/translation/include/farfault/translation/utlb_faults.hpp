@@ -2,9 +2,9 @@
 // is shared by adjacent SMs, and has a bound on them.
 //
 // takes() asks for room for a fault of a client that is to have an entry of the fault buffer; where there is
-// none, the fault is to be raised again after a replay. A fault is outstanding until its page, or all pages, are replayed. A scalar cache, whose number is
-// above those of the SMs, has a uTLB of its own. Without a bound nothing is remembered. A replay of one page
-// takes time in the number of faults outstanding.
+// none, the fault is to be raised again after a replay. A fault is outstanding until its page, or all pages,
+// are replayed. A scalar cache, whose number is above those of the SMs, has a uTLB of its own. Without a
+// bound nothing is remembered. A replay of one page takes time in the number of faults outstanding.
 //
 // Source: Allen and Ge, SC 2021 (Titan V): 56 faults of a uTLB, which adjacent SMs share.
 #pragma once
