@@ -147,7 +147,7 @@ void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx)
     } else if (auto const found = s.table.find(f.page)) {
       ++b.record.duplicates;
       // Whoever was told so before the page came has been told since that it is there; it does no harm. Of a
-      // copy no IOMMU knows, and whoever asks it asks for ever.
+      // copy the IOMMU that was asked does not know.
       if (b.replay->by_page() || device_of(found->frame) != batch_gpu(s))
         answer_here({f.page, batch_gpu(s), static_cast<std::uint16_t>(spec().iommu_of_gpu[b.gpu]), kNoRecord,
                      FaultKind::not_mapped, 1},
