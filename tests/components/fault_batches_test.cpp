@@ -184,3 +184,35 @@ TEST_CASE("batches: with a free frame no schedule evicts") {
     CHECK(b.batch(1).evicted_pages == 0);
   }
 }
+
+TEST_CASE(
+    "GMMU: a fault beyond the bound of a uTLB is raised again when the uTLB has none left, though it was "
+    "before "
+    "that") {
+  Bench b;
+  PageTable const table(physical(0, 1 << 20), 12);
+  auto spec = GpuBench::gmmu_spec(8, 1);
+  spec.preloaded = &table;
+  auto& gmmu = b.system.add<Gmmu>("gmmu", spec);
+  b.idle(gmmu.request, gmmu.entry_read, gmmu.invalidate, gmmu.invalidated);
+  b.sinks(gmmu.read_entry, 1);
+  b.sink(gmmu.to_iommu);
+  b.sink(gmmu.to_tlb);
+  b.sink(gmmu.acknowledge);
+  b.sink(gmmu.fault);
+  auto& answers = b.sink(gmmu.response);
+  // SMs 0 and 1 share a uTLB. The driver reads the fault of page 7, with which that of page 8 is made again.
+  b.feed(gmmu.raw_fault,
+         {{Time{100ns}, {7, 0, 0, {}}}, {Time{110ns}, {8, 1, 0, {}}}, {Time{300ns}, {8, 1, 0, {}}}});
+  b.feed(gmmu.fault_order, {{Time{200ns}, {8, 0, FaultOrderKind::drain, 1}}});
+  b.feed(gmmu.from_iommu, {{Time{400ns}, {7, physical(0, 0), 0, FoundBy::replay}}});
+  b.run();
+  std::vector<std::uint64_t> pages;
+  for (auto const& r : answers.records()) pages.push_back(r.message.page);
+  CHECK(pages == std::vector<std::uint64_t>{8, 7, 8});
+  CHECK(answers.nanoseconds() == Times{201, 401, 401});
+  CHECK(gmmu.state().raw_stats.held == 2);
+  CHECK(gmmu.state().raw_stats.written == 1);
+  CHECK(gmmu.state().utlbs.outstanding() == 0);
+  CHECK(gmmu.state().raw.dropped_pages() == 0);
+}

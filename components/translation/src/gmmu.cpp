@@ -207,9 +207,13 @@ void Gmmu::keep_fault(TranslateResponse const& m, Cx& cx) const {
 void Gmmu::replay(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   ++s.stats.replays;
-  if (spec().fault_batches) s.utlbs.replayed(m.page);
   bool const nowhere = m.tag != 0 && m.frame == kNoFrame;
   if (!nowhere) cx.send(response, m);
+  if (spec().fault_batches) {
+    bool const some = s.utlbs.outstanding() != 0;
+    s.utlbs.replayed(m.page);
+    if (some && s.utlbs.outstanding() == 0) retry(cx);
+  }
   if (m.tag == 0) return;
   auto const record = m.tag - 1;
   FF_CHECK(spec().keeps_faults && s.faults.page_of(record) == m.page, path() + ": a replay of no fault");

@@ -54,7 +54,13 @@ void Gmmu::drain(FaultOrder const& m, Cx& cx) const {
   p.note = FaultNote::drained;
   p.entry = taken;
   cx.send(fault, p, after);
-  if (m.retry == 0) return;
+  if (m.retry != 0) retry(cx);
+}
+
+// The accesses whose faults found no room are made again: when the driver has read entries and, as what was
+// beyond the bound of a uTLB may have been raised again before that had room, when no uTLB has a fault left.
+void Gmmu::retry(Cx& cx) const {
+  auto& s = cx.state();
   s.raw.retry([&](std::uint64_t page) {
     ++s.stats.replays;
     cx.send(response, TranslateResponse{page, kNoFrame, 0, FoundBy::replay});

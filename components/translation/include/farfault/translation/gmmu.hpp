@@ -281,6 +281,7 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void keep_fault(TranslateResponse const& m, Cx& cx) const;
   void drain(FaultOrder const& m, Cx& cx) const;
   void replay(TranslateResponse const& m, Cx& cx) const;
+  void retry(Cx& cx) const;
   void observe(GmmuPending& pending, bool local, Cx& cx) const;
   // A look-up of the request is done: with a frame, or without one, or the page is faulted.
   void lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy found_by, Cx& cx) const;
