@@ -210,32 +210,55 @@ TEST_CASE("batches: a copy has not been written, whatever was in that GPU before
 }
 
 TEST_CASE("batches: nothing leaves for a page that is written where it is") {
-  auto spec = with_copies(machine(2, 2));
-  // GPU 0 has page 7, of which GPU 1 has a copy, and 8: it is full.
-  Story const b(spec, {{Time{100us}, 0, {{8, kWrite}, {7, kWrite}}},
-                       {Time{300us}, 1, {{7}}},
-                       {Time{500us}, 0, {{7, kWrite}}}});
-  CHECK(b.row(2).evicted_pages == 0);
-  CHECK(b.row(2).bytes_in == 0);
-  CHECK(b.home(7) == 0);
-  CHECK(b.home(8) == 0);
-  CHECK_FALSE(b.has_copy(7, 1));
-  CHECK(b.stay(0, 7).came == b.stay(0, 8).came - 0us);
+  for (std::string const schedule : {"serialized", "unobtrusive", "ideal"}) {
+    CAPTURE(schedule);
+    auto spec = with_copies(machine(2, 2));
+    spec.batch.eviction_schedule.choose(schedule);
+    // GPU 0 has page 7, of which GPU 1 has a copy, and 8: it is full.
+    Story const b(spec, {{Time{100us}, 0, {{8, kWrite}, {7, kWrite}}},
+                         {Time{300us}, 1, {{7}}},
+                         {Time{500us}, 0, {{7, kWrite}}}});
+    CHECK(b.row(2).evicted_pages == 0);
+    CHECK(b.row(2).bytes_in == 0);
+    CHECK(b.home(7) == 0);
+    CHECK(b.home(8) == 0);
+    CHECK_FALSE(b.has_copy(7, 1));
+    CHECK(b.stay(0, 7).came == b.stay(0, 8).came);
+  }
 }
 
 TEST_CASE("batches: beside a page that is written where it is, only what the others need leaves") {
-  auto spec = with_copies(machine(2, 3));
-  spec.params.migrations = 3;  // one of which is kept for what leaves: page 10 waits for a number
-  // GPU 0 has 9, the oldest, and 10, of which GPU 1 has a copy; a frame is free.
-  Story const b(spec, {{Time{100us}, 0, {{9, kWrite}}},
-                       {Time{300us}, 0, {{10, kWrite}}},
-                       {Time{500us}, 1, {{10}}},
-                       {Time{700us}, 0, {{7, kWrite}, {8, kWrite}, {10, kWrite}}}});
-  CHECK(b.row(3).evicted_pages == 1);
-  CHECK(b.row(3).faulted_pages == 2);
-  CHECK(b.home(9) == kFirstCpu);
-  CHECK(b.home(10) == 0);
-  CHECK_FALSE(b.has_copy(10, 1));
+  for (std::string const schedule : {"serialized", "unobtrusive", "ideal"}) {
+    CAPTURE(schedule);
+    auto spec = with_copies(machine(2, 3));
+    spec.batch.eviction_schedule.choose(schedule);
+    spec.params.migrations = 3;  // one of which is kept for what leaves: page 10 waits for a number
+    // GPU 0 has 9, the oldest, and 10, of which GPU 1 has a copy; a frame is free.
+    Story const b(spec, {{Time{100us}, 0, {{9, kWrite}}},
+                         {Time{300us}, 0, {{10, kWrite}}},
+                         {Time{500us}, 1, {{10}}},
+                         {Time{700us}, 0, {{7, kWrite}, {8, kWrite}, {10, kWrite}}}});
+    CHECK(b.row(3).evicted_pages == 1);
+    CHECK(b.row(3).faulted_pages == 2);
+    CHECK(b.home(9) == kFirstCpu);
+    CHECK(b.home(10) == 0);
+    CHECK_FALSE(b.has_copy(10, 1));
+  }
+}
+
+TEST_CASE(
+    "batches: a page that a program copies to meanwhile, and that is there then, makes no room for others") {
+  auto spec = machine(1, 1);
+  static HostPages const host({{7, 1}}, 100);
+  spec.host_pages = &host;
+  spec.application_of_stream = {0};
+  // Until 290 us the program copies to page 7, on which two SMs have faulted: it is there when that ends.
+  MemoryOrder const order{std::uint64_t{7} << 12, 4096, 0, OperationKind::copy_to_gpus, {}};
+  Story const b(spec, {{Time{100us}, 0, {{7}}}, {Time{255us}, 0, {{7}, {8}}}}, {}, {{Time{250us}, order}});
+  CHECK(b.row(1).faulted_pages == 1);
+  CHECK(b.row(1).evicted_pages == 1);
+  CHECK(b.home(7) == kFirstCpu);
+  CHECK(b.home(8) == 0);
 }
 
 TEST_CASE("batches: a page that was to be written where it is, and left before, comes again") {
