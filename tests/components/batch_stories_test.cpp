@@ -230,19 +230,19 @@ TEST_CASE("batches: nothing leaves for a page that is written where it is") {
 TEST_CASE("batches: beside a page that is written where it is, only what the others need leaves") {
   for (std::string const schedule : {"serialized", "unobtrusive", "ideal"}) {
     CAPTURE(schedule);
-    auto spec = with_copies(machine(2, 3));
+    auto spec = with_copies(machine(2, 4));
     spec.batch.eviction_schedule.choose(schedule);
-    spec.params.migrations = 3;  // one of which is kept for what leaves: page 10 waits for a number
-    // GPU 0 has 9, the oldest, and 10, of which GPU 1 has a copy; a frame is free.
-    Story const b(spec, {{Time{100us}, 0, {{9, kWrite}}},
-                         {Time{300us}, 0, {{10, kWrite}}},
-                         {Time{500us}, 1, {{10}}},
-                         {Time{700us}, 0, {{7, kWrite}, {8, kWrite}, {10, kWrite}}}});
+    spec.params.migrations = 4;  // one of which is kept for what leaves: page 12 waits for a number
+    // GPU 0 has 11, the oldest, and 12, of which GPU 1 has a copy; two frames are free.
+    Story const b(spec, {{Time{100us}, 0, {{11, kWrite}}},
+                         {Time{300us}, 0, {{12, kWrite}}},
+                         {Time{500us}, 1, {{12}}},
+                         {Time{700us}, 0, {{7, kWrite}, {8, kWrite}, {9, kWrite}, {12, kWrite}}}});
     CHECK(b.row(3).evicted_pages == 1);
-    CHECK(b.row(3).faulted_pages == 2);
-    CHECK(b.home(9) == kFirstCpu);
-    CHECK(b.home(10) == 0);
-    CHECK_FALSE(b.has_copy(10, 1));
+    CHECK(b.row(3).faulted_pages == 3);
+    CHECK(b.home(11) == kFirstCpu);
+    CHECK(b.home(12) == 0);
+    CHECK_FALSE(b.has_copy(12, 1));
   }
 }
 
