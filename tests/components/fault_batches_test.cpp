@@ -201,17 +201,20 @@ TEST_CASE(
   b.sink(gmmu.acknowledge);
   b.sink(gmmu.fault);
   auto& answers = b.sink(gmmu.response);
-  // SMs 0 and 1 share a uTLB. The driver reads the fault of page 7, with which that of page 8 is made again.
+  // SMs 0 and 1 share a uTLB. The driver reads the fault of page 7, and then an empty buffer; each time that
+  // of page 8 is made again, and finds no room.
+  RawFault const other{8, 1, 0, {}};
   b.feed(gmmu.raw_fault,
-         {{Time{100ns}, {7, 0, 0, {}}}, {Time{110ns}, {8, 1, 0, {}}}, {Time{300ns}, {8, 1, 0, {}}}});
-  b.feed(gmmu.fault_order, {{Time{200ns}, {8, 0, FaultOrderKind::drain, 1}}});
+         {{Time{100ns}, {7, 0, 0, {}}}, {Time{110ns}, other}, {Time{230ns}, other}, {Time{300ns}, other}});
+  b.feed(gmmu.fault_order,
+         {{Time{200ns}, {8, 0, FaultOrderKind::drain, 1}}, {Time{250ns}, {8, 0, FaultOrderKind::drain, 1}}});
   b.feed(gmmu.from_iommu, {{Time{400ns}, {7, physical(0, 0), 0, FoundBy::replay}}});
   b.run();
   std::vector<std::uint64_t> pages;
   for (auto const& r : answers.records()) pages.push_back(r.message.page);
-  CHECK(pages == std::vector<std::uint64_t>{8, 7, 8});
-  CHECK(answers.nanoseconds() == Times{201, 401, 401});
-  CHECK(gmmu.state().raw_stats.held == 2);
+  CHECK(pages == std::vector<std::uint64_t>{8, 8, 7, 8});
+  CHECK(answers.nanoseconds() == Times{201, 251, 401, 401});
+  CHECK(gmmu.state().raw_stats.held == 3);
   CHECK(gmmu.state().raw_stats.written == 1);
   CHECK(gmmu.state().utlbs.outstanding() == 0);
   CHECK(gmmu.state().raw.dropped_pages() == 0);

@@ -210,9 +210,9 @@ void Gmmu::replay(TranslateResponse const& m, Cx& cx) const {
   bool const nowhere = m.tag != 0 && m.frame == kNoFrame;
   if (!nowhere) cx.send(response, m);
   if (spec().fault_batches) {
-    bool const some = s.utlbs.outstanding() != 0;
     s.utlbs.replayed(m.page);
-    if (some && s.utlbs.outstanding() == 0) retry(cx);
+    // The driver has found the buffer empty, and will not read it again by itself.
+    if (s.utlbs.outstanding() == 0 && s.raw.armed()) retry(cx);
   }
   if (m.tag == 0) return;
   auto const record = m.tag - 1;

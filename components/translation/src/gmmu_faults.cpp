@@ -57,8 +57,9 @@ void Gmmu::drain(FaultOrder const& m, Cx& cx) const {
   if (m.retry != 0) retry(cx);
 }
 
-// The accesses whose faults found no room are made again: when the driver has read entries and, as what was
-// beyond the bound of a uTLB may have been raised again before that had room, when no uTLB has a fault left.
+// The accesses whose faults found no room are made again: when the driver reads the buffer and, as what was
+// beyond the bound of a uTLB may have been raised again before that had room, when no uTLB has a fault left
+// and the driver does not read the buffer any more.
 void Gmmu::retry(Cx& cx) const {
   auto& s = cx.state();
   s.raw.retry([&](std::uint64_t page) {

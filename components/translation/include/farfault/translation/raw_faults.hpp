@@ -34,6 +34,8 @@ class RawFaults {
 
   std::uint64_t size() const { return entries_.size(); }
   bool full() const { return entries_.full(); }
+  // The next entry interrupts.
+  bool armed() const { return armed_ != 0; }
   // Pages whose entries were dropped, and that wait for a replay.
   std::uint64_t dropped_pages() const { return dropped_.size(); }
 
