@@ -1,0 +1,144 @@
+// Workloads on grids, frames, images and points: what each block reads is enough for what it writes.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <numbers>
+#include <set>
+
+#include "warp_walk.hpp"
+
+namespace farfault::workloads {
+using namespace test;
+namespace {
+
+BuildContext of_width(std::uint32_t width) {
+  BuildContext context;
+  context.warp_width = width;
+  return context;
+}
+
+// Runs each block as a machine does that never switches warps but at barriers: each warp up to its next
+// barrier or its end, then the next warp. `visit` is given the number of barriers that the warp has passed.
+template <class Visit>
+void run_blocks(Kernel const& kernel, std::uint32_t width, Visit visit) {
+  WarpInstruction in;
+  for (std::uint64_t block = 0; block < kernel.shape().blocks; ++block) {
+    std::vector<std::uint64_t> step(warps_of(kernel, width));
+    std::vector<bool> ended(step.size());
+    for (std::size_t phase = 0; std::ranges::count(ended, true) < std::ssize(ended); ++phase)
+      for (std::uint32_t warp = 0; warp < step.size(); ++warp)
+        while (!ended[warp]) {
+          kernel.instruction(block, warp, step[warp]++, in);
+          if (in.op == Op::end) ended[warp] = true;
+          if (in.op == Op::end || in.op == Op::barrier) break;
+          visit(block, warp, phase, in);
+        }
+  }
+}
+
+// Instructions of each kind that all warps of a kernel execute.
+struct Counts {
+  std::uint64_t loads = 0, stores = 0, scalar_loads = 0, barriers = 0, loaded = 0, stored = 0;
+};
+
+Counts counts_of(Kernel const& kernel, std::uint32_t width) {
+  Counts c;
+  walk(kernel, width, [&](auto, auto, auto, WarpInstruction const& in) {
+    auto const lanes = static_cast<std::uint64_t>(std::popcount(in.lanes));
+    if (in.op == Op::load) ++c.loads, c.loaded += lanes;
+    if (in.op == Op::store) ++c.stores, c.stored += lanes;
+    if (in.op == Op::scalar_load) ++c.scalar_loads;
+    if (in.op == Op::barrier) ++c.barriers;
+  });
+  return c;
+}
+
+// Small whole numbers, so that every order of sums gives the same.
+int value(std::uint64_t i) {
+  return static_cast<int>(i * 7 % 13) - 6;
+}
+
+bool within(Buffer const& b, VirtAddr a) {
+  return a >= b.base && a < b.base + b.bytes;
+}
+
+}  // namespace
+
+TEST_CASE("sgemm_parboil: each thread's sums over what it and its block have read are its row of A x B") {
+  for (std::uint32_t const width : {32U, 64U}) {
+    constexpr std::uint64_t m = 256, n = 48, k = 24;
+    auto const w = build("sgemm_parboil", {{"m", "256"}, {"n", "48"}, {"k", "24"}}, of_width(width));
+    auto const &a = buffer(w, "a"), &b = buffer(w, "b_transposed"), &c = buffer(w, "c");
+    std::vector<int> product(m * n, 12345);
+    std::vector<std::array<int, 16>> sum;
+    std::array<int, 128> rows{};  // eight of B, in shared memory
+    std::vector<std::uint64_t> reads, stores;
+    run_blocks(w.kernel(0), width, [&](auto, auto warp, auto phase, WarpInstruction const& in) {
+      if (phase == 0 && in.op == Op::scalar_load && warp == 0) {
+        sum.assign(128, {});
+        reads.assign(128, 0);
+        stores.assign(128, 0);
+      }
+      if (in.op != Op::load && in.op != Op::store) return;
+      each_lane(in, [&](auto lane, VirtAddr at) {
+        auto const thread = warp * width + lane;
+        if (within(b, at)) rows[thread] = value((at - b.base) / 4 + 1);
+        if (within(a, at))
+          for (std::size_t i = 0, row = reads[thread]++ % 8; i < 16; ++i)
+            sum[thread][i] += value((at - a.base) / 4) * rows[16 * row + i];
+        if (in.op == Op::store) product[(at - c.base) / 4] = sum[thread][stores[thread]++];
+      });
+    });
+    std::vector<int> expected(m * n);
+    for (std::uint64_t y = 0; y < m; ++y)
+      for (std::uint64_t x = 0; x < n; ++x)
+        for (std::uint64_t i = 0; i < k; ++i) expected[y + x * m] += value(y + i * m) * value(x + i * n + 1);
+    CHECK(product == expected);
+    CHECK(all_equal(touches(w, a, Op::load, width, 4), n / 16));
+    CHECK(all_equal(touches(w, b, Op::load, width, 4), m / 128));
+    CHECK(all_equal(touches(w, c, Op::load, width, 4), 1));
+    CHECK(all_equal(touches(w, c, Op::store, width, 4), 1));
+    CHECK(inside_buffers(w, width));
+  }
+}
+
+TEST_CASE(
+    "sgemm_parboil: blocks and accesses follow from the sizes; two elements of A are under way at a time") {
+  for (std::uint32_t const width : {32U, 64U})
+    for (std::uint64_t const k : {16U, 40U}) {
+      auto const w =
+          build("sgemm_parboil", {{"m", "128"}, {"n", "32"}, {"k", k == 16 ? "16" : "40"}}, of_width(width));
+      CHECK(w.kernel(0).shape().blocks == 2);
+      CHECK(w.footprint() == 4 * (128 * k + k * 32 + 128 * 32));
+      auto const warps = 2 * 128 / width;
+      auto const counts = counts_of(w.kernel(0), width);
+      CHECK(counts.loads == warps * (k / 8 * 9 + 16));
+      CHECK(counts.stores == warps * 16);
+      CHECK(counts.barriers == warps * (k / 8 * 2));
+    }
+  std::vector<Op> ops;
+  std::vector<std::uint64_t> waits;
+  walk(build("sgemm_parboil", {{"m", "128"}, {"n", "16"}, {"k", "8"}}).kernel(0), 32,
+       [&](auto, auto warp, auto step, WarpInstruction const& in) {
+         if (warp != 0 || step >= 21) return;
+         ops.push_back(in.op);
+         if (in.wait_loads) waits.push_back(step);
+       });
+  using enum Op;
+  CHECK(ops == std::vector<Op>{scalar_load, compute, load,    compute, barrier, load, load,
+                               compute,     load,    load,    compute, load,    load, compute,
+                               load,        load,    compute, barrier, compute, load, compute});
+  CHECK(waits == std::vector<std::uint64_t>{1, 3, 7, 10, 13, 16, 20});
+}
+
+TEST_CASE("sgemm_parboil: a side that is no multiple of the tile is refused") {
+  CHECK(error_of([] {
+          build("sgemm_parboil", {{"m", "192"}});
+        }) == "sgemm_parboil: m 192 is not a multiple of the tile's 128 elements");
+  CHECK(error_of([] {
+          build("sgemm_parboil", {{"k", "12"}});
+        }) == "sgemm_parboil: k 12 is not a multiple of the tile's 8 elements");
+}
+
+}  // namespace farfault::workloads
