@@ -141,4 +141,74 @@ TEST_CASE("sgemm_parboil: a side that is no multiple of the tile is refused") {
         }) == "sgemm_parboil: k 12 is not a multiple of the tile's 8 elements");
 }
 
+TEST_CASE("laplace3d: of every node that a block writes it has read all neighbours before the barrier") {
+  for (std::uint32_t const width : {32U, 64U}) {
+    constexpr std::uint64_t nx = 70, ny = 9, nz = 5, pitch = 72;
+    auto const w = build("laplace3d",
+                         {{"nx", "70"}, {"ny", "9"}, {"nz", "5"}, {"repeat", "2"}, {"row_alignment", "32 B"}},
+                         of_width(width));
+    REQUIRE(w.kernel_count() == 2);
+    for (std::size_t kernel = 0; kernel < 2; ++kernel) {
+      auto const &from = buffer(w, kernel == 0 ? "u1" : "u2"), &to = buffer(w, kernel == 0 ? "u2" : "u1");
+      REQUIRE(from.bytes == 4 * pitch * ny * nz);
+      std::map<std::uint64_t, std::size_t> read;  // node -> phase
+      std::vector<int> written(pitch * ny * nz);
+      std::uint64_t present = ~std::uint64_t{0}, early = 0;
+      bool wrong = false;
+      run_blocks(w.kernel(kernel), width, [&](auto block, auto, auto phase, WarpInstruction const& in) {
+        if (block != present) read.clear();
+        present = block;
+        each_lane(in, [&](auto, VirtAddr at) {
+          if (in.op == Op::load) {
+            wrong = wrong || !within(from, at) || (at - from.base) / 4 % pitch >= nx;
+            early += read.contains((at - from.base) / 4) ? 1 : 0;
+            read.emplace((at - from.base) / 4, phase);
+          }
+          if (in.op != Op::store) return;
+          auto const e = (at - to.base) / 4;
+          std::uint64_t const x = e % pitch, y = e / pitch % ny, z = e / pitch / ny;
+          wrong = wrong || !within(to, at) || x >= nx;
+          ++written[e];
+          auto const known = [&](std::uint64_t node) { return read.contains(node) && read[node] < phase; };
+          bool complete = known(e);
+          if (x > 0 && x + 1 < nx && y > 0 && y + 1 < ny && z > 0 && z + 1 < nz)
+            for (auto const d : {std::uint64_t{1}, pitch, pitch * ny})
+              complete = complete && known(e - d) && known(e + d);
+          wrong = wrong || !complete;
+        });
+      });
+      CHECK_FALSE(wrong);
+      CHECK(early == 0);  // no block reads a node twice
+      for (std::uint64_t e = 0; e < written.size(); ++e) REQUIRE(written[e] == (e % pitch < nx ? 1 : 0));
+    }
+  }
+}
+
+TEST_CASE(
+    "laplace3d: each block reads its tile and the halo around it, cut at the grid, once for each plane") {
+  for (std::uint32_t const width : {32U, 64U})
+    for (std::uint64_t const nx : {31U, 100U}) {
+      std::uint64_t const ny = 10, nz = 3;
+      auto const w =
+          build("laplace3d", {{"nx", nx == 31 ? "31" : "100"}, {"ny", "10"}, {"nz", "3"}}, of_width(width));
+      CHECK(w.footprint() == 2 * 512 * ny * nz);
+      std::uint64_t loaded = 0, blocks = 0;
+      for (std::uint64_t top = 0; top < ny; top += 4)
+        for (std::uint64_t left = 0; left < nx; left += 32, ++blocks)
+          loaded += nz * (std::min(left + 33, nx) - (left == 0 ? 0 : left - 1)) *
+                    (std::min(top + 5, ny) - (top == 0 ? 0 : top - 1));
+      auto const counts = counts_of(w.kernel(0), width);
+      CHECK(w.kernel(0).shape().blocks == blocks);
+      CHECK(counts.loaded == loaded);
+      CHECK(counts.stored == nx * ny * nz);
+      CHECK(counts.barriers == blocks * (128 / width) * nz * 2);
+    }
+}
+
+TEST_CASE("laplace3d: rows that are padded to no power of two are refused") {
+  CHECK(error_of([] {
+          build("laplace3d", {{"row_alignment", "48 B"}});
+        }) == "laplace3d: row_alignment 48 B is not a power of two");
+}
+
 }  // namespace farfault::workloads
