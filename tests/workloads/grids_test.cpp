@@ -211,4 +211,98 @@ TEST_CASE("laplace3d: rows that are padded to no power of two are refused") {
         }) == "laplace3d: row_alignment 48 B is not a power of two");
 }
 
+TEST_CASE("stencil3d: of every element that a block writes it has read all that the stencil reaches") {
+  for (std::uint32_t const width : {32U, 64U}) {
+    constexpr std::int64_t x = 64, y = 16, z = 20, plane = x * y;
+    auto const w = build("stencil3d", {{"x", "64"}, {"y", "16"}, {"z", "20"}}, of_width(width));
+    auto const &from = buffer(w, "input"), &to = buffer(w, "output");
+    std::map<std::int64_t, std::size_t> read;
+    std::vector<std::set<std::int64_t>> own(256);
+    std::vector<std::int64_t> result(x * y * z, -1);
+    std::uint64_t present = ~std::uint64_t{0};
+    bool wrong = false;
+    run_blocks(w.kernel(0), width, [&](auto block, auto warp, auto phase, WarpInstruction const& in) {
+      if (block != present) {
+        read.clear();
+        own.assign(256, {});
+      }
+      present = block;
+      each_lane(in, [&](auto lane, VirtAddr at) {
+        if (in.op == Op::load && within(from, at)) {
+          auto const e = static_cast<std::int64_t>(at - from.base) / 4;
+          read[e] = phase;
+          own[warp * width + lane].insert(e);
+        }
+        if (in.op != Op::store) return;
+        wrong = wrong || !within(to, at);
+        auto const e = static_cast<std::int64_t>(at - to.base) / 4;
+        std::int64_t sum = value(static_cast<std::uint64_t>(e));
+        for (std::int64_t r = 1; r <= 4; ++r)
+          for (auto const d : {r, -r, r * x, -r * x, r * plane, -r * plane}) {
+            auto const known = std::abs(d) >= plane ? own[warp * width + lane].contains(e + d)
+                                                    : read.contains(e + d) && read[e + d] < phase;
+            wrong = wrong || !known;
+            sum += (r + 1) * value(static_cast<std::uint64_t>(e + d));
+          }
+        wrong = wrong || result[static_cast<std::size_t>(e)] != -1;
+        result[static_cast<std::size_t>(e)] = sum + 1'000'000;
+      });
+    });
+    CHECK_FALSE(wrong);
+    for (std::int64_t e = 0; e < x * y * z; ++e) {
+      bool const inner = e / plane >= 4 && e / plane < z - 12;
+      REQUIRE((result[static_cast<std::size_t>(e)] != -1) == inner);
+    }
+    // Each block reads its column up to four planes ahead, and around its tile of every plane eight elements
+    // to each side.
+    std::vector<std::uint32_t> expected(x * y * z);
+    for (std::int64_t top = 0; top < y; top += 8)
+      for (std::int64_t left = 0; left < x; left += 32)
+        for (std::int64_t at = 0; at < z - 8; ++at)
+          for (auto j = top - 8; j < top + 16; ++j)
+            for (auto i = left - 8; i < left + 40; ++i) {
+              bool const beside_x = i < left || i >= left + 32, beside_y = j < top || j >= top + 8;
+              bool const halo = at >= 4 && at < z - 12 && beside_x != beside_y;
+              if (halo || (!beside_x && !beside_y))
+                ++expected[static_cast<std::size_t>(at * plane + j * x + i)];
+            }
+    CHECK(touches(w, from, Op::load, width, 4) == expected);
+    CHECK(inside_buffers(w, width));
+  }
+}
+
+TEST_CASE(
+    "stencil3d: a warp reads one element ahead, two above and below, its part of the sides, five "
+    "coefficients") {
+  for (std::uint32_t const width : {32U, 64U})
+    for (std::uint64_t const z : {17U, 21U}) {
+      auto const w =
+          build("stencil3d", {{"x", "32"}, {"y", "24"}, {"z", z == 17 ? "17" : "21"}, {"repeat", "2"}},
+                of_width(width));
+      REQUIRE(w.kernel_count() == 2);
+      CHECK(w.kernel(1).shape().blocks == 3);
+      CHECK(w.footprint() == 2 * 4 * 32 * 24 * z + 40);
+      auto const counts = counts_of(w.kernel(1), width);
+      std::uint64_t const warps = 3 * 256 / width, planes = z - 16;
+      CHECK(counts.loads == warps * (8 + planes * 10));
+      CHECK(counts.loaded == 3 * 256 * (8 + planes * 3) + planes * (3 * 256 / 2 + warps * 5));
+      CHECK(counts.stored == planes * 3 * 256);
+      CHECK(counts.barriers == warps * planes * 2);
+      CHECK(touches(w, buffer(w, "coefficients"), Op::load, width, 4, 0, 1) ==
+            std::vector<std::uint32_t>{
+                static_cast<std::uint32_t>(warps * planes), static_cast<std::uint32_t>(warps * planes),
+                static_cast<std::uint32_t>(warps * planes), static_cast<std::uint32_t>(warps * planes),
+                static_cast<std::uint32_t>(warps * planes), 0, 0, 0, 0, 0});
+    }
+}
+
+TEST_CASE("stencil3d: a side that is no multiple of the tile is refused") {
+  CHECK(error_of([] {
+          build("stencil3d", {{"x", "100"}});
+        }) == "stencil3d: x 100 is not a multiple of the tile's 32 elements");
+  CHECK(error_of([] {
+          build("stencil3d", {{"y", "100"}});
+        }) == "stencil3d: y 100 is not a multiple of the tile's 8 rows");
+}
+
 }  // namespace farfault::workloads
