@@ -1,0 +1,255 @@
+// Sums of absolute differences of two video frames (Parboil, benchmarks/sad/src/cuda): the full search of
+// H.264's motion estimation, for blocks of 4x4 pixels and from these for all larger ones up to 16x16, at
+// 33x33 positions around each.
+//
+// Three kernels. The first has a block of 61 threads for each 4x4 pixels: 16 threads read these into shared
+// memory; then each thread takes 18 positions, three at a time, for which it reads four rows of six pixels of
+// the reference, cut at the frame's border as a texture does; after a barrier 32 threads write the 1096 sums
+// (1089 and padding), 8 bytes each. The second, of 32x4 threads for each 16x16 pixels, adds these to sums of
+// 8x4, 4x8 and 8x8, two sums to a word; the third, of 32 threads, makes those of 16x8, 8x16 and 16x16.
+//
+// The reference is a texture; here it is an array row by row, read through the L1 cache: how a GPU arranges a
+// texture is not published. The pixels do not matter: no address depends on them.
+//
+// Counts: a difference, its absolute value and a sum for each pixel and position; the compiler reads the 16
+// pixels from shared memory once, before the loop. That the 24 reads of a turn are under way together is
+// assumed. Registers are those of nvcc 13.0 -O3 for sm_75, with a texture object in place of the reference.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "farfault/workloads/buffer_layout.hpp"
+#include "farfault/workloads/kernel_support.hpp"
+#include "spec_builder.hpp"
+
+namespace farfault::workloads {
+namespace {
+
+constexpr std::uint32_t kRange = 16;  // pixels to each side that are searched
+constexpr std::uint32_t kSide = 2 * kRange + 1;
+constexpr std::uint32_t kPositions = kSide * kSide;
+constexpr std::uint32_t kRow = 1096;      // sums of a block of pixels, with padding, of 2 bytes
+constexpr std::uint32_t kPerThread = 18;  // positions
+constexpr std::uint32_t kAtOnce = 3;      // of them
+constexpr std::uint32_t kThreads = (kPositions + kPerThread - 1) / kPerThread;
+constexpr std::uint32_t kWords = (kPositions + 1) / 2;  // of two sums, which the later kernels read
+constexpr std::uint32_t kBlocksOfPixels = 41;           // of all sizes, in a macroblock
+
+struct Spec {
+  std::uint64_t width = 176;
+  std::uint64_t height = 144;
+
+  void describe(ParamTable& t) {
+    t.count("width", width, {16, 1ULL << 14}, "pixels of a row, a multiple of 16",
+            "Parboil, sad, default data set");
+    t.count("height", height, {16, 1ULL << 14}, "rows of a frame, a multiple of 16",
+            "Parboil, sad, default data set");
+  }
+};
+
+struct Frames {
+  std::uint64_t width, height;  // in pixels
+  VirtAddr current, reference, sums;
+
+  std::uint64_t macroblocks() const { return width / 16 * (height / 16); }
+  // The sums of a block of pixels: those of a macroblock's `count` blocks of a size lie together, those of
+  // all macroblocks behind `before` blocks of larger sizes.
+  VirtAddr row(std::uint64_t before, std::uint64_t macroblock, std::uint64_t count,
+               std::uint64_t block) const {
+    return sums + 2 * kRow * (macroblocks() * before + macroblock * count + block);
+  }
+};
+
+class Sad4 final : public Kernel {
+ public:
+  Sad4(Frames const& frames, std::uint32_t warp_width)
+      : shape_{"mb_sad_calc", frames.width / 4 * (frames.height / 4), kThreads, 63, 2 * (kRow + 16)},
+        warp_width_(warp_width),
+        frames_(frames) {}
+
+  KernelShape const& shape() const override { return shape_; }
+
+  void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
+                   WarpInstruction& out) const override {
+    auto const x = block % (frames_.width / 4), y = block / (frames_.width / 4);
+    auto const thread = warp * warp_width_;
+    auto const lanes = std::min(warp_width_, kThreads - std::min(thread, kThreads));
+    if (lanes == 0) return set_end(out);
+    if (step-- == 0) return set_arguments(out, 4);
+    // Which block of pixels, by shifts; who copies (a division by the block's width).
+    if (step-- == 0) return set_compute(out, {.vector = 24, .special = 2, .scalar = 9}, kWait);
+    if (thread == 0) {
+      if (step == 0) return pixels(out, x, y);
+      if (step == 1) return set_compute(out, {.shared = 1, .shared_bytes_per_lane = 2}, kWait);
+      step -= 2;
+    }
+    if (step-- == 0) return set_barrier(out);
+    // First position of the thread, a division of it by 33, the range's end; the 16 pixels.
+    if (step-- == 0)
+      return set_compute(out,
+                         {.vector = 12, .special = 4, .scalar = 2, .shared = 16, .shared_bytes_per_lane = 2});
+    if (step < kRounds * kStepsOfRound) {
+      auto const round = static_cast<std::uint32_t>(step / kStepsOfRound);
+      auto const in_round = static_cast<std::uint32_t>(step % kStepsOfRound);
+      if (in_round < kReads) return reference(out, x, y, thread, lanes, round, in_round / 6, in_round % 6);
+      // 48 differences; coordinates of 6 columns and 4 rows, the next position and its row; the loop.
+      return set_compute(
+          out,
+          {.vector = 3 * 16 * kAtOnce + 10 + 5, .scalar = 2, .shared = kAtOnce, .shared_bytes_per_lane = 2},
+          kWait);
+    }
+    step -= kRounds * kStepsOfRound;
+    if (step-- == 0) return set_barrier(out);
+    if (thread >= kCopying) return set_end(out);
+    if (step-- == 0)  // where the sums go (products of 24 bits)
+      return set_compute(out, {.vector = 14, .scalar = 4});
+    auto const first = static_cast<std::uint32_t>(step / 2) * kCopying;
+    if (first >= kUnits) return set_end(out);
+    if (step % 2 == 0)
+      return set_compute(out, {.vector = 3, .scalar = 2, .shared = 1, .shared_bytes_per_lane = kUnit});
+    auto const mb = y / 4 * (frames_.width / 16) + x / 4;
+    set_linear(out, Op::store, kUnit, frames_.row(25, mb, 16, y % 4 * 4 + x % 4) + kUnit * first, kUnit,
+               std::min(kCopying, kUnits - first));
+  }
+
+ private:
+  static constexpr std::uint32_t kRounds = kPerThread / kAtOnce;
+  static constexpr std::uint32_t kReads = 24;
+  static constexpr std::uint32_t kStepsOfRound = kReads + 1;
+  static constexpr std::uint32_t kCopying = 32;  // threads
+  static constexpr std::uint32_t kUnit = 8;      // bytes
+  static constexpr std::uint32_t kUnits = 2 * kRow / kUnit;
+
+  void pixels(WarpInstruction& out, std::uint64_t x, std::uint64_t y) const {
+    set_access(out, Op::load, 2, low_lanes(16));
+    for (std::uint32_t t = 0; t < 16; ++t)
+      out.address[t] = frames_.current + 2 * ((4 * y + t / 4) * frames_.width + 4 * x + t % 4);
+  }
+
+  // Pixel (dx, dy) of those that three positions next to each other need.
+  void reference(WarpInstruction& out, std::uint64_t x, std::uint64_t y, std::uint32_t thread,
+                 std::uint32_t lanes, std::uint32_t round, std::uint32_t dy, std::uint32_t dx) const {
+    std::uint64_t active = 0;
+    auto const cut = [](std::uint64_t at, std::uint64_t size) {  // `at` is kRange beyond the pixel
+      return std::min(at < kRange ? 0 : at - kRange, size - 1);
+    };
+    for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+      auto const position = (thread + lane) * kPerThread + round * kAtOnce;
+      if (position >= kPositions) continue;
+      active |= std::uint64_t{1} << lane;
+      auto const column = cut(4 * x + position % kSide + dx, frames_.width);
+      auto const row = cut(4 * y + position / kSide + dy, frames_.height);
+      out.address[lane] = frames_.reference + 2 * (row * frames_.width + column);
+    }
+    set_access(out, Op::load, 2, active);
+  }
+
+  KernelShape shape_;
+  std::uint32_t warp_width_;
+  Frames frames_;
+};
+
+// Which rows of sums a thread adds: two above two, and where the results go.
+struct Four {
+  VirtAddr read[4];
+  VirtAddr write[5];
+};
+
+// 32 threads next to each other take the words of four rows of sums.
+class LargerSad : public Kernel {
+ public:
+  LargerSad(KernelShape shape, Frames const& frames, std::uint32_t warp_width)
+      : frames_(frames), shape_(std::move(shape)), warp_width_(warp_width) {}
+
+  KernelShape const& shape() const override { return shape_; }
+
+  void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
+                   WarpInstruction& out) const override {
+    if (step-- == 0) return set_arguments(out, 3);
+    if (step-- == 0)  // which blocks of pixels; the addresses of four inputs and five outputs
+      return set_compute(out, {.vector = 34, .scalar = 8}, kWait);
+    auto const first = static_cast<std::uint32_t>(step / kSteps) * kAlong;
+    if (first >= kWords) return set_end(out);
+    auto const in_round = step % kSteps;
+    if (in_round == 4)  // six sums, the loop's index and addresses
+      return set_compute(out, {.vector = 6 + 4, .scalar = 2}, kWait);
+    set_access(out, in_round < 4 ? Op::load : Op::store, 4, 0);
+    auto const words = std::min(kAlong, kWords - first);
+    for (std::uint32_t half = 0; half < std::min(warp_width_, shape_.threads_per_block); half += kAlong) {
+      auto const four = rows(block, (warp * warp_width_ + half) / kAlong);
+      auto const at = (in_round < 4 ? four.read[in_round] : four.write[in_round - 5]) + 4 * first;
+      out.lanes |= low_lanes(words) << half;
+      for (std::uint32_t lane = 0; lane < words; ++lane)
+        out.address[half + lane] = at + std::uint64_t{4} * lane;
+    }
+  }
+
+ protected:
+  virtual Four rows(std::uint64_t macroblock, std::uint32_t group) const = 0;
+
+  Frames frames_;
+
+ private:
+  static constexpr std::uint32_t kAlong = 32;
+  static constexpr std::uint32_t kSteps = 4 + 1 + 5;
+
+  KernelShape shape_;
+  std::uint32_t warp_width_;
+};
+
+class Sad8 final : public LargerSad {
+ public:
+  Sad8(Frames const& frames, std::uint32_t warp_width)
+      : LargerSad({"larger_sad_calc_8", frames.macroblocks(), 128, 32, 0}, frames, warp_width) {}
+
+ private:
+  // Each of the four quarters of a macroblock.
+  Four rows(std::uint64_t mb, std::uint32_t quarter) const override {
+    auto const x = quarter % 2, y = quarter / 2;
+    auto const in = frames_.row(25, mb, 16, 8 * y + 2 * x);
+    auto const tall = frames_.row(17, mb, 8, 4 * y + 2 * x), wide = frames_.row(9, mb, 8, 4 * y + x);
+    return {{in, in + 2 * kRow, in + 8 * kRow, in + 10 * kRow},
+            {tall, tall + 2 * kRow, wide, wide + 4 * kRow, frames_.row(5, mb, 4, 2 * y + x)}};
+  }
+};
+
+class Sad16 final : public LargerSad {
+ public:
+  Sad16(Frames const& frames, std::uint32_t warp_width)
+      : LargerSad({"larger_sad_calc_16", frames.macroblocks(), 32, 26, 0}, frames, warp_width) {}
+
+ private:
+  Four rows(std::uint64_t mb, std::uint32_t) const override {
+    auto const in = frames_.row(5, mb, 4, 0);
+    auto const tall = frames_.row(3, mb, 2, 0), wide = frames_.row(1, mb, 2, 0);
+    return {{in, in + 2 * kRow, in + 4 * kRow, in + 6 * kRow},
+            {tall, tall + 2 * kRow, wide, wide + 2 * kRow, frames_.row(0, mb, 1, 0)}};
+  }
+};
+
+Workload build(Spec const& spec, BuildContext const& context) {
+  for (auto const& [name, value] : {std::pair{"width", spec.width}, {"height", spec.height}})
+    if (value % 16 != 0)
+      throw UserError("sad: " + std::string(name) + " " + std::to_string(value) +
+                      " is not a multiple of the macroblock's 16 pixels");
+  BufferLayout layout(context.first_address);
+  Frames frames{spec.width, spec.height, 0, 0, 0};
+  frames.current = layout.add("current", 2 * spec.width * spec.height);
+  frames.reference = layout.add("reference", 2 * spec.width * spec.height);
+  frames.sums = layout.add_result("sums", 2 * kRow * kBlocksOfPixels * frames.macroblocks());
+  std::vector<std::unique_ptr<Kernel const>> kernels;
+  kernels.push_back(std::make_unique<Sad4>(frames, context.warp_width));
+  kernels.push_back(std::make_unique<Sad8>(frames, context.warp_width));
+  kernels.push_back(std::make_unique<Sad16>(frames, context.warp_width));
+  return {"sad", layout.take(), std::move(kernels)};
+}
+
+}  // namespace
+
+WorkloadInfo sad_info() {
+  return {"sad", "sums of absolute differences between blocks of two video frames (Parboil)",
+          &SpecBuilder<Spec, build>::make};
+}
+
+}  // namespace farfault::workloads
