@@ -6,6 +6,7 @@
 #include <set>
 
 #include "../../workloads/src/cfd_mesh.hpp"
+#include "../../workloads/src/lulesh_programs.hpp"
 #include "../../workloads/src/streamcluster_search.hpp"
 #include "data.hpp"
 #include "temp_file.hpp"
@@ -390,6 +391,165 @@ TEST_CASE("cfd: runs on a real mesh") {
   auto const reads = accesses(w, 5, "variables", Op::load, 32);
   CHECK(reads >= 5 * (n + 2 * 121544));
   CHECK(reads <= 5 * (n + 2 * 121544 + 4 * (n - 62032)));
+}
+
+// ---- lulesh
+
+TEST_CASE("lulesh: no kernel reads what nobody wrote, and each writes all elements of its results once") {
+  for (std::uint32_t const width : {32U, 64U})
+    for (auto const* side : {"3", "4"}) {
+      auto const w = build("lulesh", {{"side", side}, {"steps", "2"}}, of_width(width));
+      REQUIRE(w.kernel_count() == 56);
+      std::set<VirtAddr> written;
+      for (std::size_t k = 0; k < w.kernel_count(); ++k) {
+        auto const name = w.kernel(k).shape().name;
+        CAPTURE(name);
+        std::map<std::string, std::map<VirtAddr, int>> stores;
+        walk(w.kernel(k), width, [&](auto, auto, auto, WarpInstruction const& in) {
+          if (in.op != Op::load && in.op != Op::store) return;
+          each_lane(in, [&](auto, VirtAddr a) {
+            auto const b = std::ranges::find_if(w.buffers(), [&](Buffer const& x) { return holds(x, a); });
+            REQUIRE(b != w.buffers().end());
+            CHECK((a - b->base) % in.bytes_per_lane == 0);
+            if (in.op == Op::store)
+              ++stores[b->name][a];
+            else
+              REQUIRE_MESSAGE((b->host_written || written.contains(a)), b->name);
+          });
+        });
+        for (auto const& [array, where] : stores) {
+          CAPTURE(array);
+          if (name != "acceleration_boundary") CHECK(where.size() == buffer(w, array).bytes / 8);
+          for (auto const& [a, count] : where) {
+            written.insert(a);
+            // The last elements of a block of 32 repeat one; all corners write what they share.
+            if (name.find("hourglass") == std::string::npos) CHECK(count == 1);
+          }
+        }
+      }
+    }
+}
+
+TEST_CASE("lulesh: nodes sum up the forces of just those elements' corners that they are") {
+  constexpr std::uint64_t side = 3, line = 4;
+  for (std::uint32_t const width : {32U, 64U}) {
+    auto const w = build("lulesh", {{"side", "3"}, {"steps", "1"}}, of_width(width));
+    auto const& fx = buffer(w, "fx_elem");
+    auto const& x = buffer(w, "x");
+    // Corner by row of fx_elem -> the node whose x its element read.
+    std::vector<std::vector<std::uint64_t>> node_of(27);
+    walk(w.kernel(1), width, [&](auto block, auto warp, auto, WarpInstruction const& in) {
+      if (in.op != Op::load) return;
+      each_lane(in, [&](auto lane, VirtAddr a) {
+        if (holds(x, a)) node_of[block * 256 + warp * width + lane].push_back((a - x.base) / 8);
+      });
+    });
+    std::vector<std::multiset<std::uint64_t>> expected(64), summed(64);
+    for (std::uint64_t e = 0; e < 27; ++e) {
+      REQUIRE(node_of[e].size() == 8);
+      std::set<std::uint64_t> geometry;
+      for (std::uint64_t c = 0; c < 8; ++c)
+        geometry.insert((e / side / side + c / 4) * line * line + (e / side % side + c / 2 % 2) * line +
+                        e % side + c % 2);
+      CHECK(geometry == std::set<std::uint64_t>(node_of[e].begin(), node_of[e].end()));
+      for (std::uint64_t c = 0; c < 8; ++c) expected[node_of[e][c]].insert(c * 27 + e);
+      // Along the lower face corners go round.
+      CHECK(node_of[e][1] - node_of[e][0] == 1);
+      CHECK(node_of[e][2] - node_of[e][3] == 1);
+      CHECK(node_of[e][3] - node_of[e][0] == line);
+    }
+    for (std::size_t const k : {2U, 5U}) {
+      for (auto& s : summed) s.clear();
+      walk(w.kernel(k), width, [&](auto block, auto warp, auto, WarpInstruction const& in) {
+        if (in.op != Op::load) return;
+        each_lane(in, [&](auto lane, VirtAddr a) {
+          if (holds(fx, a)) summed[block * 256 + warp * width + lane].insert((a - fx.base) / 8);
+        });
+      });
+      CHECK(summed == expected);
+    }
+  }
+}
+
+TEST_CASE("lulesh: viscosity reads the elements on all six sides, and none beyond the border") {
+  auto const w = build("lulesh", {{"side", "3"}, {"steps", "1"}});
+  for (std::uint64_t axis = 0; axis < 3; ++axis) {
+    auto const& b = buffer(w, std::array{"delv_xi", "delv_eta", "delv_zeta"}[axis]);
+    std::uint64_t const apart = axis == 0 ? 1 : axis == 1 ? 3 : 9;
+    std::vector<std::multiset<std::uint64_t>> read(27);
+    walk(w.kernel(13), 32, [&](auto block, auto warp, auto, WarpInstruction const& in) {
+      if (in.op != Op::load) return;
+      each_lane(in, [&](auto lane, VirtAddr a) {
+        if (holds(b, a)) read[block * 256 + warp * 32 + lane].insert((a - b.base) / 8);
+      });
+    });
+    for (std::uint64_t e = 0; e < 27; ++e) {
+      std::multiset<std::uint64_t> expected{e};
+      if (e / apart % 3 > 0) expected.insert(e - apart);
+      if (e / apart % 3 < 2) expected.insert(e + apart);
+      CHECK(read[e] == expected);
+    }
+  }
+}
+
+TEST_CASE("lulesh: threads of one element's corners share its values, and take the row of their corner") {
+  constexpr std::uint64_t elements = 64;
+  for (std::uint32_t const width : {32U, 64U}) {
+    auto const w = build("lulesh", {{"side", "4"}, {"steps", "1"}}, of_width(width));
+    auto const& nodes = buffer(w, "node_list");
+    auto const& ss = buffer(w, "ss");
+    walk(w.kernel(4), width, [&](auto block, auto warp, auto, WarpInstruction const& in) {
+      if (in.op != Op::load) return;
+      each_lane(in, [&](auto lane, VirtAddr a) {
+        auto const thread = warp * width + lane;
+        auto const element = block * 32 + thread % 32;
+        if (holds(nodes, a)) CHECK((a - nodes.base) / 4 == thread / 32 * elements + element);
+        if (holds(ss, a)) CHECK((a - ss.base) / 8 == element);
+      });
+    });
+  }
+}
+
+TEST_CASE("lulesh: accesses, blocks and barriers of a time step follow from elements, nodes and corners") {
+  for (std::uint32_t const width : {32U, 64U})
+    for (std::uint64_t const side : {3U, 8U}) {
+      auto const w = build("lulesh", {{"side", side == 3 ? "3" : "8"}, {"steps", "1"}}, of_width(width));
+      REQUIRE(w.kernel_count() == 28);
+      auto const elements = side * side * side, nodes = (side + 1) * (side + 1) * (side + 1);
+      auto const corner_threads = (elements + 31) / 32 * 256;
+      std::vector<std::uint64_t> loads, stores;
+      for (std::size_t k = 0; k < 28; ++k) {
+        loads.push_back(addresses(w.kernel(k), width, Op::load).size());
+        stores.push_back(addresses(w.kernel(k), width, Op::store).size());
+      }
+      auto const corners = 8 * elements;
+      CHECK(loads[1] == elements * (8 + 24 + 3));
+      CHECK(stores[1] == elements * (1 + 24));
+      CHECK(loads[2] == nodes + corners * 4);
+      CHECK(loads[3] == corner_threads * 6);
+      CHECK(stores[3] == corner_threads * 7);
+      CHECK(loads[4] == corner_threads * 13);
+      CHECK(stores[4] == corner_threads * 3);
+      CHECK(loads[5] == loads[2] + 3 * nodes);
+      CHECK(stores[7] == 3 * (side + 1) * (side + 1));
+      CHECK(loads[10] == elements * (8 + 24 + 2 + 24));
+      CHECK(loads[12] == elements * (8 + 48 + 2));
+      // Each of six sides has side^2 elements without another.
+      CHECK(loads[13] == elements * (2 + 3 + 1 + 6) + 2 * 6 * (elements - side * side));
+      CHECK(stores[15] == elements * 9);
+      CHECK(loads[18] == elements * 11);
+      CHECK(w.kernel(2).shape().blocks == (nodes + 255) / 256);
+      CHECK(w.kernel(4).shape().blocks == (elements + 31) / 32);
+      CHECK(stores[26] == (elements + 255) / 256);
+      CHECK(barriers(w.kernel(3), width) == 8);
+      CHECK(barriers(w.kernel(4), width) == 24 * 6);
+      CHECK(barriers(w.kernel(26), width) == 4);
+      CHECK(inside_buffers(w, width));
+    }
+}
+
+TEST_CASE("lulesh: a cube of one element is refused") {
+  CHECK(error_of([] { build("lulesh", {{"side", "1"}}); }).find("2 to 512") != std::string::npos);
 }
 
 }  // namespace farfault::workloads
