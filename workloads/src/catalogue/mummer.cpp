@@ -47,7 +47,7 @@ struct Spec {
     t.count("length", length, {1, 1024}, "bases of a query", "ISPASS-2009, MUM: 25");
     t.count("shortest", shortest, {1, 1024}, "bases of the shortest match that counts", "Rodinia, mummergpu");
     t.number("foreign", foreign, {0.0, 1.0}, "share of queries that are random, not parts of the reference",
-             "ISPASS-2009, MUM: reads of 5.2 million bases, 1.4 million of them the reference");
+             "ISPASS-2009, MUM: 73% of its reads do not occur in its reference");
     t.count("block", block, {32, 1024}, "threads per block, whole warps", "Rodinia, mummergpu");
   }
 };
