@@ -1,0 +1,208 @@
+// The workloads of Rodinia, and those of the same papers that count and update: what they compute, found by
+// playing their loads and stores on real values, and how many accesses, blocks and kernels they have.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <queue>
+
+#include "../../workloads/src/random.hpp"
+#include "farfault/workloads/graph.hpp"
+#include "warp_walk.hpp"
+
+namespace farfault::workloads {
+using namespace test;
+namespace {
+
+// One lane's part of an access.
+struct Access {
+  Op op = Op::end;
+  std::string buffer;
+  std::uint64_t element = 0;
+  std::uint32_t thread = 0;  // in its block
+  bool operator==(Access const&) const = default;
+};
+
+std::ostream& operator<<(std::ostream& out, Access const& a) {
+  return out << (a.op == Op::load ? "load " : "store ") << a.buffer << '[' << a.element << "] by "
+             << a.thread;
+}
+
+BuildContext of_width(std::uint32_t width, std::uint64_t seed = 1) {
+  BuildContext context;
+  context.warp_width = width;
+  context.seed = seed;
+  return context;
+}
+
+// Calls use(block, accesses) for each block of a kernel, warp by warp; elements are of the access's size.
+template <class Use>
+void each_block(Workload const& w, std::size_t kernel, std::uint32_t width, Use use) {
+  auto const& k = w.kernel(kernel);
+  std::vector<std::vector<Access>> blocks(k.shape().blocks);
+  walk(k, width, [&](std::uint64_t block, std::uint32_t warp, auto, WarpInstruction const& in) {
+    if (in.op != Op::load && in.op != Op::store) return;
+    each_lane(in, [&](std::uint32_t lane, VirtAddr a) {
+      for (auto const& b : w.buffers())
+        if (a >= b.base && a + in.bytes_per_lane <= b.base + b.bytes) {
+          CHECK((a - b.base) % in.bytes_per_lane == 0);
+          blocks[block].push_back({in.op, b.name, (a - b.base) / in.bytes_per_lane, warp * width + lane});
+          return;
+        }
+      FAIL("an address outside all buffers");
+    });
+  });
+  for (std::uint64_t block = 0; block < blocks.size(); ++block) use(block, blocks[block]);
+}
+
+using Values = std::vector<double>;
+
+// What lies behind the buffers.
+struct Memory {
+  std::map<std::string, Values> buffers;
+
+  explicit Memory(Workload const& w, std::uint32_t unit = 4) {
+    for (auto const& b : w.buffers()) buffers[b.name].assign(b.bytes / unit, -1e9);
+  }
+  double& at(Access const& a) { return buffers.at(a.buffer).at(a.element); }
+  Values& operator[](std::string const& name) { return buffers.at(name); }
+};
+
+struct Lanes {
+  std::uint64_t loads = 0, stores = 0, barriers = 0;
+  bool operator==(Lanes const&) const = default;
+};
+
+std::ostream& operator<<(std::ostream& out, Lanes const& l) {
+  return out << l.loads << " loads, " << l.stores << " stores, " << l.barriers << " barriers";
+}
+
+// Of all lanes of a kernel; barriers once for each warp.
+Lanes lanes_of(Workload const& w, std::size_t kernel, std::uint32_t width) {
+  Lanes sum;
+  walk(w.kernel(kernel), width, [&](auto, auto, auto, WarpInstruction const& in) {
+    if (in.op == Op::barrier) ++sum.barriers;
+    if (in.op == Op::load) sum.loads += static_cast<std::uint64_t>(std::popcount(in.lanes));
+    if (in.op == Op::store) sum.stores += static_cast<std::uint64_t>(std::popcount(in.lanes));
+  });
+  return sum;
+}
+
+std::vector<Access> of_op(std::vector<Access> const& all, Op op) {
+  std::vector<Access> list;
+  for (auto const& a : all)
+    if (a.op == op) list.push_back(a);
+  return list;
+}
+
+// Every warp of a block reaches as many barriers as the others.
+bool barriers_agree(Workload const& w, std::size_t kernel, std::uint32_t width) {
+  std::map<std::uint64_t, std::map<std::uint32_t, int>> reached;
+  auto const& k = w.kernel(kernel);
+  walk(k, width, [&](auto block, auto warp, auto, WarpInstruction const& in) {
+    reached[block][warp] += in.op == Op::barrier;
+  });
+  for (auto const& [block, warps] : reached) {
+    if (warps.size() != warps_of(k, width)) return false;
+    for (auto const& [warp, count] : warps)
+      if (count != warps.begin()->second) return false;
+  }
+  return true;
+}
+
+using Cells = std::map<std::pair<std::uint64_t, std::uint64_t>, double>;  // by row and column
+
+bool near(double a, double b) {
+  return std::abs(a - b) <= 1e-9 * std::max(1.0, std::abs(b));
+}
+
+bool near(Values const& a, Values const& b) {
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](double x, double y) { return near(x, y); });
+}
+
+}  // namespace
+
+TEST_CASE(
+    "lud: what the kernels load, factorised tile by tile, is the LU decomposition where they store it") {
+  constexpr std::uint64_t n = 64;
+  for (std::uint32_t const width : {32U, 64U}) {
+    auto const w = build("lud", {{"side", "64"}}, of_width(width));
+    Random random(3);
+    Values matrix(n * n);
+    for (std::uint64_t i = 0; i < n * n; ++i)
+      matrix[i] = static_cast<double>(random.below(100)) + (i % (n + 1) == 0 ? 10'000.0 : 0.0);
+    auto expected = matrix;
+    for (std::uint64_t k = 0; k < n; ++k)
+      for (std::uint64_t i = k + 1; i < n; ++i) {
+        expected[i * n + k] /= expected[k * n + k];
+        for (std::uint64_t j = k + 1; j < n; ++j)
+          expected[i * n + j] -= expected[i * n + k] * expected[k * n + j];
+      }
+    for (std::size_t k = 0; k < w.kernel_count(); ++k) {
+      auto const before = matrix;
+      auto const o = k / 3 * 16;
+      each_block(w, k, width, [&](std::uint64_t block, std::vector<Access> const& accesses) {
+        Cells t;
+        for (auto const& a : of_op(accesses, Op::load)) t[{a.element / n, a.element % n}] = before[a.element];
+        auto const at = [&](std::uint64_t i, std::uint64_t j) -> double& { return t.at({o + i, o + j}); };
+        auto const away = (block + 1) * 16;
+        if (k % 3 == 0)
+          for (std::uint64_t p = 0; p < 16; ++p)
+            for (std::uint64_t i = p + 1; i < 16; ++i) {
+              at(i, p) /= at(p, p);
+              for (std::uint64_t j = p + 1; j < 16; ++j) at(i, j) -= at(i, p) * at(p, j);
+            }
+        if (k % 3 == 1)
+          for (std::uint64_t i = 0; i < 16; ++i)
+            for (std::uint64_t c = 0; c < 16; ++c) {
+              for (std::uint64_t j = 0; j < i; ++j) {
+                at(i, away + c) -= at(i, j) * at(j, away + c);
+                at(away + c, i) -= at(away + c, j) * at(j, i);
+              }
+              at(away + c, i) /= at(i, i);
+            }
+        for (auto const& a : of_op(accesses, Op::store)) {
+          auto const row = a.element / n, column = a.element % n;
+          auto value = t.at({row, column});
+          if (k % 3 == 2)
+            for (std::uint64_t i = 0; i < 16; ++i) value -= t.at({row, o + i}) * t.at({o + i, column});
+          matrix[a.element] = value;
+        }
+      });
+      CHECK(barriers_agree(w, k, width));
+    }
+    CHECK(near(matrix, expected));
+  }
+}
+
+TEST_CASE("lud: a matrix of t tiles a side takes 3 t - 2 kernels, each tile to the right and below once") {
+  for (std::uint32_t const width : {32U, 64U})
+    for (std::uint64_t const tiles : {2U, 5U}) {
+      auto const w = build("lud", {{"side", std::to_string(16 * tiles)}}, of_width(width));
+      CHECK(w.footprint() == 4 * 256 * tiles * tiles);
+      REQUIRE(w.kernel_count() == 3 * tiles - 2);
+      for (std::size_t k = 0; k < w.kernel_count(); ++k) {
+        auto const rest = tiles - 1 - k / 3;
+        auto const warps = w.kernel(k).shape().threads_per_block == 256 ? 256 / width : 1;
+        auto const& shape = w.kernel(k).shape();
+        if (k % 3 == 0) {
+          CHECK(shape.blocks == 1);
+          CHECK(lanes_of(w, k, width) == Lanes{256, 240, 31});
+        } else if (k % 3 == 1) {
+          CHECK(shape.blocks == rest);
+          CHECK(lanes_of(w, k, width) == Lanes{768 * rest, 496 * rest, 2 * rest});
+        } else {
+          CHECK(shape.blocks == rest * rest);
+          CHECK(lanes_of(w, k, width) == Lanes{768 * rest * rest, 256 * rest * rest, warps * rest * rest});
+        }
+      }
+    }
+}
+
+TEST_CASE("lud: a side that is no multiple of the tile is refused") {
+  CHECK(error_of([] {
+          build("lud", {{"side", "40"}});
+        }) == "lud: side 40 is not a multiple of the tile's 16 elements");
+}
+
+}  // namespace farfault::workloads
