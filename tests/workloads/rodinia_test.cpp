@@ -205,4 +205,69 @@ TEST_CASE("lud: a side that is no multiple of the tile is refused") {
         }) == "lud: side 40 is not a multiple of the tile's 16 elements");
 }
 
+TEST_CASE("nw: what blocks load, aligned tile by tile, is the matrix of alignments where they store it") {
+  constexpr std::uint64_t n = 48, side = n + 1;
+  constexpr double penalty = 10;
+  for (std::uint32_t const width : {32U, 64U}) {
+    auto const w = build("nw", {{"length", "48"}}, of_width(width));
+    Random random(5);
+    Values score(side * side), cells(side * side, -1e9);
+    for (auto& s : score) s = static_cast<double>(random.below(16)) - 4;
+    for (std::uint64_t i = 0; i < side; ++i) cells[i] = cells[i * side] = -penalty * static_cast<double>(i);
+    auto expected = cells;
+    for (std::uint64_t i = 1; i < side; ++i)
+      for (std::uint64_t j = 1; j < side; ++j)
+        expected[i * side + j] =
+            std::max({expected[(i - 1) * side + j - 1] + score[i * side + j],
+                      expected[i * side + j - 1] - penalty, expected[(i - 1) * side + j] - penalty});
+    for (std::size_t k = 0; k < w.kernel_count(); ++k) {
+      auto const before = cells;
+      each_block(w, k, width, [&](auto, std::vector<Access> const& accesses) {
+        Cells reference, tile;
+        for (auto const& a : of_op(accesses, Op::load)) {
+          bool const is_score = a.buffer == "reference";
+          (is_score ? reference : tile)[{a.element / side, a.element % side}] =
+              (is_score ? score : before)[a.element];
+        }
+        for (auto const& a : of_op(accesses, Op::store)) {
+          CHECK(a.buffer == "cells");
+          auto const i = a.element / side, j = a.element % side;
+          tile[{i, j}] = cells[a.element] =
+              std::max({tile.at({i - 1, j - 1}) + reference.at({i, j}), tile.at({i, j - 1}) - penalty,
+                        tile.at({i - 1, j}) - penalty});
+        }
+      });
+    }
+    CHECK(cells == expected);
+    // The scores of the first row and column belong to no cell.
+    auto const reads = touches(w, buffer(w, "reference"), Op::load, width, 4);
+    auto const writes = touches(w, buffer(w, "cells"), Op::store, width, 4);
+    for (std::uint64_t i = 0; i < side * side; ++i) {
+      CHECK(reads[i] == (i / side != 0 && i % side != 0));
+      CHECK(writes[i] == reads[i]);
+    }
+  }
+}
+
+TEST_CASE("nw: t tiles a side take 2 t - 1 kernels of 1 to t and back to 1 blocks, one warp each") {
+  for (std::uint32_t const width : {32U, 64U})
+    for (std::uint64_t const tiles : {1U, 4U}) {
+      auto const w = build("nw", {{"length", std::to_string(16 * tiles)}}, of_width(width));
+      CHECK(w.footprint() == 2 * 4 * (16 * tiles + 1) * (16 * tiles + 1));
+      REQUIRE(w.kernel_count() == 2 * tiles - 1);
+      for (std::size_t k = 0; k < w.kernel_count(); ++k) {
+        auto const blocks = k < tiles ? k + 1 : 2 * tiles - 1 - k;
+        CHECK(w.kernel(k).shape().blocks == blocks);
+        CHECK(w.kernel(k).shape().name == (k < tiles ? "needle_cuda_shared_1" : "needle_cuda_shared_2"));
+        CHECK(lanes_of(w, k, width) == Lanes{(256 + 33) * blocks, 256 * blocks, (3 + 31) * blocks});
+      }
+    }
+}
+
+TEST_CASE("nw: a length that is no multiple of the tile is refused") {
+  CHECK(error_of([] {
+          build("nw", {{"length", "100"}});
+        }) == "nw: length 100 is not a multiple of the tile's 16 elements");
+}
+
 }  // namespace farfault::workloads
