@@ -270,4 +270,93 @@ TEST_CASE("nw: a length that is no multiple of the tile is refused") {
         }) == "nw: length 100 is not a multiple of the tile's 16 elements");
 }
 
+TEST_CASE("hotspot: tiles that iterate on what they loaded give the temperatures of the whole chip") {
+  constexpr std::int64_t rows = 20, cols = 37;
+  auto const step = [](double t, double p, double n, double s, double e, double w) {
+    return t + 0.1 * (p + (s + n - 2 * t) * 0.3 + (e + w - 2 * t) * 0.2 + (80 - t) * 0.05);
+  };
+  for (std::uint32_t const width : {32U, 64U})
+    for (int const height : {1, 2, 4}) {
+      constexpr int iterations = 5;
+      auto const w = build(
+          "hotspot",
+          {{"rows", "20"}, {"cols", "37"}, {"iterations", "5"}, {"pyramid_height", std::to_string(height)}},
+          of_width(width));
+      Random random(9);
+      Values temperature(rows * cols), power(rows * cols);
+      for (auto& t : temperature) t = static_cast<double>(random.below(100));
+      for (auto& p : power) p = static_cast<double>(random.below(10));
+      auto const neighbour = [&](std::int64_t i, int dy, int dx) {
+        return std::clamp<std::int64_t>(i / cols + dy, 0, rows - 1) * cols +
+               std::clamp<std::int64_t>(i % cols + dx, 0, cols - 1);
+      };
+      auto const at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+      auto expected = temperature;
+      for (int i = 0; i < iterations; ++i) {
+        auto const old = expected;
+        for (std::int64_t c = 0; c < rows * cols; ++c)
+          expected[at(c)] =
+              step(old[at(c)], power[at(c)], old[at(neighbour(c, -1, 0))], old[at(neighbour(c, 1, 0))],
+                   old[at(neighbour(c, 0, 1))], old[at(neighbour(c, 0, -1))]);
+      }
+      REQUIRE(w.kernel_count() == static_cast<std::size_t>((iterations + height - 1) / height));
+      for (std::size_t k = 0; k < w.kernel_count(); ++k) {
+        auto const from = "temperature" + std::to_string(k % 2),
+                   to = "temperature" + std::to_string(1 - k % 2);
+        auto const before = temperature;
+        // A barrier behind the loads, two in each iteration but one in the last.
+        CHECK(barriers_agree(w, k, width));
+        auto const made =
+            lanes_of(w, k, width).barriers / w.kernel(k).shape().blocks / warps_of(w.kernel(k), width) / 2;
+        CHECK(made ==
+              static_cast<std::uint64_t>(std::min(height, iterations - static_cast<int>(k) * height)));
+        each_block(w, k, width, [&](auto, std::vector<Access> const& accesses) {
+          std::map<std::int64_t, double> now, heat;
+          for (auto const& a : of_op(accesses, Op::load)) {
+            CHECK((a.buffer == from || a.buffer == "power"));
+            (a.buffer == from ? now : heat)[static_cast<std::int64_t>(a.element)] =
+                (a.buffer == from ? before : power)[a.element];
+          }
+          for (std::uint64_t i = 0; i < made; ++i) {
+            std::map<std::int64_t, double> next;
+            for (auto const& [c, t] : now) {
+              auto const n = now.find(neighbour(c, -1, 0)), s = now.find(neighbour(c, 1, 0));
+              auto const e = now.find(neighbour(c, 0, 1)), v = now.find(neighbour(c, 0, -1));
+              if (n == now.end() || s == now.end() || e == now.end() || v == now.end()) continue;
+              next[c] = step(t, heat.at(c), n->second, s->second, e->second, v->second);
+            }
+            now = std::move(next);
+          }
+          for (auto const& a : of_op(accesses, Op::store)) {
+            CHECK(a.buffer == to);
+            temperature[a.element] = now.at(static_cast<std::int64_t>(a.element));
+          }
+        });
+        CHECK(all_equal(touches(w, buffer(w, to), Op::store, width, 4, k, k + 1), 1));
+      }
+      CHECK(temperature == expected);
+      CHECK(inside_buffers(w, width));
+    }
+}
+
+TEST_CASE("hotspot: the grid is that of the first kernel; each tile reads its cells of both arrays") {
+  for (std::uint32_t const width : {32U, 64U})
+    for (std::uint64_t const side : {24U, 72U}) {
+      auto const text = std::to_string(side);
+      auto const w = build("hotspot", {{"rows", text}, {"cols", text}, {"iterations", "3"}}, of_width(width));
+      CHECK(w.footprint() == 3 * 4 * side * side);
+      REQUIRE(w.kernel_count() == 2);
+      auto const tiles = side / 12;
+      for (std::size_t k = 0; k < 2; ++k) CHECK(w.kernel(k).shape().blocks == tiles * tiles);
+      // Of 16 cells a side, tiles at an edge have two fewer there; they overlap by four.
+      auto const read = side + 4 * (tiles - 1);
+      CHECK(lanes_of(w, 0, width) == Lanes{2 * read * read, side * side, 4 * tiles * tiles * 256 / width});
+      CHECK(lanes_of(w, 1, width).stores == side * side);
+    }
+}
+
+TEST_CASE("hotspot: a pyramid that leaves nothing of a tile is refused") {
+  CHECK(error_of([] { build("hotspot", {{"pyramid_height", "8"}}); }) == "'8' is outside 1 to 7");
+}
+
 }  // namespace farfault::workloads
