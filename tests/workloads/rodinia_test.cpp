@@ -359,4 +359,207 @@ TEST_CASE("hotspot: a pyramid that leaves nothing of a tile is refused") {
   CHECK(error_of([] { build("hotspot", {{"pyramid_height", "8"}}); }) == "'8' is outside 1 to 7");
 }
 
+namespace {
+
+// A thread's loaded values in the order of its loads.
+std::map<std::uint32_t, Values> loaded_by(std::vector<Access> const& accesses, Memory& memory) {
+  std::map<std::uint32_t, Values> values;
+  for (auto const& a : of_op(accesses, Op::load)) values[a.thread].push_back(memory.at(a));
+  return values;
+}
+
+double coefficient(double pixel, double n, double s, double w, double e, double q0) {
+  auto const gradient = (n * n + s * s + w * w + e * e) / (pixel * pixel);
+  auto const laplacian = (n + s + w + e) / pixel;
+  auto const q = (0.5 * gradient - laplacian * laplacian / 16) / std::pow(1 + 0.25 * laplacian, 2);
+  return std::clamp(1 / (1 + (q - q0) / (q0 * (1 + q0))), 0.0, 1.0);
+}
+
+double speckle(double sum, double squares, double count) {
+  auto const mean = sum / count;
+  return (squares / count - mean * mean) / (mean * mean);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "srad: what the kernels load, diffused thread by thread, is the diffused image where they store it") {
+  // Four blocks, a power of two: the second reduction has no rest.
+  constexpr std::uint64_t rows = 50, cols = 40, count = rows * cols;
+  constexpr double lambda = 0.5;
+  for (std::uint32_t const width : {32U, 64U}) {
+    auto const w = build("srad", {{"rows", "50"}, {"cols", "40"}, {"iterations", "2"}}, of_width(width));
+    Memory memory(w);
+    Random random(11);
+    for (auto& p : memory["image"]) p = static_cast<double>(random.below(256));
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      memory["row_north"][i] = i == 0 ? 0 : static_cast<double>(i - 1);
+      memory["row_south"][i] = static_cast<double>(std::min(i + 1, rows - 1));
+    }
+    for (std::uint64_t j = 0; j < cols; ++j) {
+      memory["column_west"][j] = j == 0 ? 0 : static_cast<double>(j - 1);
+      memory["column_east"][j] = static_cast<double>(std::min(j + 1, cols - 1));
+    }
+
+    auto expected = memory["image"];
+    for (auto& p : expected) p = std::exp(p / 255);
+    for (int i = 0; i < 2; ++i) {
+      double sum = 0, squares = 0;
+      for (auto const p : expected) {
+        sum += p;
+        squares += p * p;
+      }
+      auto const q0 = speckle(sum, squares, count);
+      Values c(count), d[4];
+      for (auto& v : d) v.resize(count);
+      auto const at = [](std::uint64_t r, std::uint64_t k) { return k * rows + r; };
+      for (std::uint64_t k = 0; k < cols; ++k)
+        for (std::uint64_t r = 0; r < rows; ++r) {
+          auto const p = expected[at(r, k)];
+          d[0][at(r, k)] = expected[at(r == 0 ? 0 : r - 1, k)] - p;
+          d[1][at(r, k)] = expected[at(std::min(r + 1, rows - 1), k)] - p;
+          d[2][at(r, k)] = expected[at(r, k == 0 ? 0 : k - 1)] - p;
+          d[3][at(r, k)] = expected[at(r, std::min(k + 1, cols - 1))] - p;
+          c[at(r, k)] = coefficient(p, d[0][at(r, k)], d[1][at(r, k)], d[2][at(r, k)], d[3][at(r, k)], q0);
+        }
+      for (std::uint64_t k = 0; k < cols; ++k)
+        for (std::uint64_t r = 0; r < rows; ++r) {
+          auto const here = at(r, k);
+          expected[here] += 0.25 * lambda *
+                            (c[here] * d[0][here] + c[at(std::min(r + 1, rows - 1), k)] * d[1][here] +
+                             c[here] * d[2][here] + c[at(r, std::min(k + 1, cols - 1))] * d[3][here]);
+        }
+    }
+    for (auto& p : expected) p = std::log(p) * 255;
+
+    double q0 = 0;
+    for (std::size_t k = 0; k < w.kernel_count(); ++k) {
+      auto const name = w.kernel(k).shape().name;
+      CAPTURE(name);
+      CHECK(barriers_agree(w, k, width));
+      auto before = memory;
+      each_block(w, k, width, [&](auto, std::vector<Access> const& accesses) {
+        auto const values = loaded_by(accesses, before);
+        auto const stores = of_op(accesses, Op::store);
+        if (name == "reduce") {
+          // The tree's threads, the first power of two; the last of them loads what is left.
+          std::uint64_t tree = 1;
+          while (2 * tree <= values.size()) tree *= 2;
+          double sum = 0, squares = 0;
+          for (auto const& [thread, v] : values)
+            for (std::size_t i = 0; i < v.size(); i += 2)
+              if (thread < tree) {
+                sum += v[i];
+                squares += v[i + 1];
+              }
+          REQUIRE(stores.size() == 2);
+          memory.at(stores[0]) = sum;
+          memory.at(stores[1]) = squares;
+          CHECK(stores[0].buffer == "sums");
+          CHECK(stores[1].buffer == "sums_of_squares");
+          CHECK(stores[0].thread == tree - 1);
+          return;
+        }
+        std::map<std::uint32_t, std::size_t> number;
+        for (auto const& s : stores) {
+          auto const i = number[s.thread]++;
+          auto const& v = values.at(s.thread);
+          auto& to = memory.at(s);
+          if (name == "extract") to = std::exp(v.at(0) / 255);
+          if (name == "compress") to = std::log(v.at(0)) * 255;
+          if (name == "prepare") to = i == 0 ? v.at(0) : v.at(1) * v.at(1);
+          if (name == "srad") {
+            double const d[] = {v.at(5) - v[0], v.at(6) - v[0], v.at(7) - v[0], v.at(8) - v[0]};
+            to = i < 4 ? d[i] : coefficient(v[0], d[0], d[1], d[2], d[3], q0);
+          }
+          if (name == "srad2")
+            to = v.at(9) + 0.25 * lambda * (v[2] * v[5] + v[3] * v[6] + v[2] * v[7] + v[4] * v[8]);
+        }
+      });
+      q0 = speckle(memory["sums"][0], memory["sums_of_squares"][0], count);
+    }
+    CHECK(near(memory["image"], expected));
+    CHECK(inside_buffers(w, width));
+  }
+}
+
+TEST_CASE("srad: a neighbour's pixel is at the row or column that was loaded for it") {
+  auto const w = build("srad", {{"rows", "7"}, {"cols", "5"}, {"iterations", "1"}});
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < w.kernel_count(); ++k) names.push_back(w.kernel(k).shape().name);
+  REQUIRE(names == std::vector<std::string>{"extract", "prepare", "reduce", "srad", "srad2", "compress"});
+  std::map<std::uint32_t, std::vector<Access>> srad, srad2;
+  for (auto* const list : {&srad, &srad2})
+    each_block(w, list == &srad ? 3 : 4, 32, [&](auto, std::vector<Access> const& accesses) {
+      for (auto const& a : accesses) (*list)[a.thread].push_back(a);
+    });
+  REQUIRE(srad.size() == 35);
+  for (std::uint32_t t = 0; t < 35; ++t) {
+    std::uint64_t const row = t % 7, column = t / 7;
+    auto const north = row == 0 ? 0 : row - 1, south = std::min<std::uint64_t>(row + 1, 6);
+    auto const west = column == 0 ? 0 : column - 1, east = std::min<std::uint64_t>(column + 1, 4);
+    using enum Op;
+    CHECK(srad[t] == std::vector<Access>{{load, "image", t, t},
+                                         {load, "row_north", row, t},
+                                         {load, "row_south", row, t},
+                                         {load, "column_west", column, t},
+                                         {load, "column_east", column, t},
+                                         {load, "image", north + 7 * column, t},
+                                         {load, "image", south + 7 * column, t},
+                                         {load, "image", row + 7 * west, t},
+                                         {load, "image", row + 7 * east, t},
+                                         {store, "derivative_north", t, t},
+                                         {store, "derivative_south", t, t},
+                                         {store, "derivative_west", t, t},
+                                         {store, "derivative_east", t, t},
+                                         {store, "coefficients", t, t}});
+    CHECK(srad2[t] == std::vector<Access>{{load, "row_south", row, t},
+                                          {load, "column_east", column, t},
+                                          {load, "coefficients", t, t},
+                                          {load, "coefficients", south + 7 * column, t},
+                                          {load, "coefficients", row + 7 * east, t},
+                                          {load, "derivative_north", t, t},
+                                          {load, "derivative_south", t, t},
+                                          {load, "derivative_west", t, t},
+                                          {load, "derivative_east", t, t},
+                                          {load, "image", t, t},
+                                          {store, "image", t, t}});
+  }
+}
+
+TEST_CASE("srad: reductions go on until one sum is left; the rest of a block is read without the distance") {
+  for (std::uint32_t const width : {32U, 64U})
+    for (auto const& [rows, blocks] : {std::pair{"512", 3U}, {"1000", 6U}}) {
+      auto const w = build("srad", {{"rows", rows}, {"cols", "3"}, {"iterations", "1"}}, of_width(width));
+      REQUIRE(w.kernel_count() == 7);
+      auto const n = w.kernel(0).shape().blocks == 3 ? 1536U : 3000U;
+      auto const rest_of_pixels = n % 512 == 0 ? 0 : 3000 % 512 - 256;
+      CHECK(w.kernel(2).shape().blocks == blocks);
+      CHECK(w.kernel(3).shape().blocks == 1);
+      // 3 = 2 + 1 sums, or 6 = 4 + 2.
+      auto const rest = blocks == 3 ? 1U : 2U;
+      auto const warps = 512 / width;
+      CHECK(lanes_of(w, 0, width) == Lanes{n, n, 0});
+      CHECK(lanes_of(w, 1, width) == Lanes{2 * n, 2 * n, 0});
+      // Nine halvings, eight in a last block of 440.
+      CHECK(lanes_of(w, 2, width) ==
+            Lanes{2 * (n + rest_of_pixels), 2 * blocks, (9 * blocks - (rest_of_pixels != 0)) * warps});
+      CHECK(lanes_of(w, 3, width) == Lanes{2 * (blocks + rest), 2, (blocks == 3 ? 1 : 2) * warps});
+      CHECK(lanes_of(w, 4, width) == Lanes{9 * n, 5 * n, 0});
+      CHECK(lanes_of(w, 5, width) == Lanes{10 * n, n, 0});
+      each_block(w, 3, width, [&](auto, std::vector<Access> const& accesses) {
+        auto const loads = of_op(accesses, Op::load);
+        for (std::uint32_t i = 0; i < blocks; ++i) CHECK(loads[i].element == 512 * i);
+        for (std::uint32_t i = 0; i < rest; ++i)
+          CHECK(loads[2 * blocks + 2 * i] == Access{Op::load, "sums", blocks - rest + i, blocks - rest - 1});
+      });
+    }
+}
+
+TEST_CASE("srad: more pixels than the kernels can number are refused") {
+  CHECK(error_of([] {
+          build("srad", {{"rows", "65536"}, {"cols", "65536"}});
+        }) == "srad: 65536 x 65536 pixels are more than the 2147483136 that the kernels can number");
+}
+
 }  // namespace farfault::workloads
