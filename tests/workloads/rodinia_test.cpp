@@ -562,4 +562,95 @@ TEST_CASE("srad: more pixels than the kernels can number are refused") {
         }) == "srad: 65536 x 65536 pixels are more than the 2147483136 that the kernels can number");
 }
 
+TEST_CASE("backprop: what the kernels load gives the hidden layer's sums and the moved weights") {
+  constexpr std::uint64_t n = 64, hidden = 16, pitch = hidden + 1;
+  for (std::uint32_t const width : {32U, 64U}) {
+    auto const w = build("backprop", {{"inputs", "64"}}, of_width(width));
+    REQUIRE(w.kernel_count() == 2);
+    Memory memory(w);
+    Random random(13);
+    for (auto& [name, values] : memory.buffers)
+      for (auto& v : values) v = static_cast<double>(random.below(64));
+    memory["inputs"][0] = 1;
+    auto const weights = memory["weights"], inputs = memory["inputs"], changes = memory["changes"],
+               deltas = memory["deltas"];
+
+    CHECK(barriers_agree(w, 0, width));
+    each_block(w, 0, width, [&](std::uint64_t block, std::vector<Access> const& accesses) {
+      // By rows of threads, the input that its first thread loads; the weight that each thread loads.
+      std::map<std::uint32_t, double> input, weight;
+      for (auto const& a : of_op(accesses, Op::load)) {
+        if (a.buffer == "inputs") CHECK(a.thread % 16 == 0);
+        (a.buffer == "inputs" ? input[a.thread / 16] : weight[a.thread]) = memory.at(a);
+      }
+      for (auto const& a : of_op(accesses, Op::store)) {
+        if (a.buffer == "weights") {
+          CHECK(a.element == (block * 16 + a.thread / 16 + 1) * pitch + a.thread % 16 + 1);
+          continue;
+        }
+        CHECK(a.buffer == "partial_sums");
+        double sum = 0;
+        for (std::uint32_t y = 0; y < 16; ++y) sum += weight.at(y * 16 + a.thread / 16) * input.at(y);
+        memory.at(a) = sum;
+      }
+    });
+    for (std::uint64_t h = 0; h < hidden; ++h) {
+      double expected = 0, sum = 0;
+      for (std::uint64_t i = 1; i <= n; ++i) expected += weights[i * pitch + h + 1] * inputs[i];
+      for (std::uint64_t b = 0; b < n / 16; ++b) sum += memory["partial_sums"][b * hidden + h];
+      CHECK(sum == expected);
+    }
+    CHECK(all_equal(touches(w, buffer(w, "partial_sums"), Op::store, width, 4), 1));
+
+    CHECK(barriers_agree(w, 1, width));
+    auto before = memory;
+    each_block(w, 1, width, [&](auto, std::vector<Access> const& accesses) {
+      std::map<std::uint32_t, std::map<std::string, Access>> last;  // loads of each thread, by buffer
+      for (auto const& a : accesses) {
+        if (a.op == Op::load) {
+          last[a.thread][a.buffer] = a;
+          continue;
+        }
+        auto& l = last.at(a.thread);
+        CHECK(l.at(a.buffer).element == a.element);
+        auto const row = a.element / pitch;
+        auto const input = row == 0 ? 1.0 : before.at(l.at("inputs"));
+        auto const change = 0.3 * before.at(l.at("deltas")) * input + 0.3 * before.at(l.at("changes"));
+        memory.at(a) = change + (a.buffer == "weights" ? before.at(l.at("weights")) : 0);
+      }
+    });
+    auto expected_weights = weights, expected_changes = changes;
+    for (std::uint64_t i = 0; i <= n; ++i)
+      for (std::uint64_t h = 1; h <= hidden; ++h) {
+        auto const change = 0.3 * deltas[h] * inputs[i] + 0.3 * changes[i * pitch + h];
+        expected_changes[i * pitch + h] = change;
+        expected_weights[i * pitch + h] += change;
+      }
+    CHECK(near(memory["weights"], expected_weights));
+    CHECK(near(memory["changes"], expected_changes));
+    CHECK(inside_buffers(w, width));
+  }
+}
+
+TEST_CASE("backprop: 16 inputs a block; a thread reads a weight once forward and once when it moves") {
+  for (std::uint32_t const width : {32U, 64U})
+    for (std::uint64_t const blocks : {1U, 6U}) {
+      auto const w = build("backprop", {{"inputs", std::to_string(16 * blocks)}}, of_width(width));
+      CHECK(w.footprint() == 4 * (2 * (16 * blocks + 1) * 17 + 16 * blocks + 1 + 16 * blocks + 17));
+      for (std::size_t k = 0; k < 2; ++k) {
+        CHECK(w.kernel(k).shape().blocks == blocks);
+        CHECK(w.kernel(k).shape().threads_per_block == 256);
+      }
+      auto const warps = blocks * 256 / width;
+      CHECK(lanes_of(w, 0, width) == Lanes{(16 + 256) * blocks, (256 + 16) * blocks, 8 * warps});
+      CHECK(lanes_of(w, 1, width) == Lanes{7 * 256 * blocks + 5 * 16, 2 * 256 * blocks + 2 * 16, warps});
+    }
+}
+
+TEST_CASE("backprop: inputs that are no multiple of the block are refused") {
+  CHECK(error_of([] {
+          build("backprop", {{"inputs", "100"}});
+        }) == "backprop: inputs 100 are not a multiple of the block's 16");
+}
+
 }  // namespace farfault::workloads
