@@ -5,6 +5,7 @@
 #include <map>
 #include <queue>
 
+#include "../../workloads/src/gups_sequence.hpp"
 #include "../../workloads/src/random.hpp"
 #include "farfault/workloads/graph.hpp"
 #include "warp_walk.hpp"
@@ -651,6 +652,65 @@ TEST_CASE("backprop: inputs that are no multiple of the block are refused") {
   CHECK(error_of([] {
           build("backprop", {{"inputs", "100"}});
         }) == "backprop: inputs 100 are not a multiple of the block's 16");
+}
+
+TEST_CASE("gups: the updates of all threads are those of the sequential benchmark, each once") {
+  constexpr std::uint64_t kElements = 512, kBlocks = 3, kBlock = 80, kUpdates = 70;
+  std::vector<std::uint64_t> expected(kElements), numbers{1};
+  for (std::uint64_t i = 0; i < kElements; ++i) expected[i] = i;
+  for (std::uint64_t i = 0; i < kBlocks * kBlock * kUpdates; ++i) {
+    auto const last = numbers.back();
+    numbers.push_back(last << 1 ^ (static_cast<std::int64_t>(last) < 0 ? 7U : 0U));
+    expected[numbers.back() % kElements] ^= numbers.back();
+  }
+  for (std::uint32_t const width : {32U, 64U}) {
+    auto const w = build("gups", {{"table", "4 KiB"}, {"blocks", "3"}, {"block", "80"}, {"updates", "70"}},
+                         of_width(width));
+    std::vector<std::uint32_t> table(2 * kElements);  // halves, the lower first
+    for (std::uint64_t i = 0; i < kElements; ++i) table[2 * i] = static_cast<std::uint32_t>(i);
+    each_block(w, 0, width, [&](std::uint64_t block, std::vector<Access> const& accesses) {
+      std::map<std::uint32_t, std::uint64_t> made;  // by thread, in halves
+      for (auto const& a : accesses) {
+        auto const thread = block * kBlock + a.thread;
+        if (a.op == Op::load) {
+          CHECK(a.buffer == "starts");
+          CHECK(a.element == thread);
+          continue;
+        }
+        CHECK(a.buffer == "table");
+        auto const half = made[a.thread]++;
+        auto const number = numbers.at(thread * kUpdates + half / 2 + 1);
+        CHECK(a.element % 2 == half % 2);
+        table.at(a.element) ^= static_cast<std::uint32_t>(a.element % 2 == 0 ? number : number >> 32);
+      }
+    });
+    for (std::uint64_t i = 0; i < kElements; ++i)
+      CHECK((table[2 * i] | std::uint64_t{table[2 * i + 1]} << 32) == expected[i]);
+  }
+}
+
+TEST_CASE("gups: a number many steps on is that of as many single steps") {
+  std::uint64_t number = 0x9234'5678'9abc'def0;
+  auto const first = number;
+  for (std::uint64_t steps = 0; steps <= 200; ++steps) {
+    CHECK(gups_number(first, steps) == number);
+    number = number << 1 ^ (number >> 63 != 0 ? 7U : 0U);
+  }
+}
+
+TEST_CASE("gups: each thread reads its start once and writes two halves for each update") {
+  for (std::uint32_t const width : {32U, 64U})
+    for (std::uint64_t const blocks : {1U, 5U}) {
+      auto const w = build("gups", {{"blocks", std::to_string(blocks)}}, of_width(width));
+      CHECK(w.footprint() == (4ULL << 20) + 8 * 128 * blocks);
+      CHECK(w.kernel_count() == 1);
+      CHECK(w.kernel(0).shape().blocks == blocks);
+      CHECK(lanes_of(w, 0, width) == Lanes{128 * blocks, 2 * 32 * 128 * blocks, 0});
+    }
+}
+
+TEST_CASE("gups: a table that is no power of two is refused") {
+  CHECK(error_of([] { build("gups", {{"table", "3 MiB"}}); }) == "gups: table 3 MiB is not a power of two");
 }
 
 }  // namespace farfault::workloads
