@@ -713,4 +713,118 @@ TEST_CASE("gups: a table that is no power of two is refused") {
   CHECK(error_of([] { build("gups", {{"table", "3 MiB"}}); }) == "gups: table 3 MiB is not a power of two");
 }
 
+TEST_CASE(
+    "bfs_rodinia: threads that follow the masks make these accesses, and find the levels of the graph") {
+  for (std::uint32_t const width : {32U, 64U}) {
+    auto const w = build("bfs_rodinia", {{"rmat.scale", "8"}, {"rmat.edge_factor", "2"}, {"block", "128"}},
+                         of_width(width, 3));
+    RmatOptions options;
+    options.scale = 8;
+    options.edge_factor = 2;
+    options.a = options.b = options.c = 0.25;
+    options.seed = 3;
+    auto const graph = undirected(generate_rmat(options));
+    std::uint64_t source = 0;
+    while (graph.offsets[source] == graph.offsets[source + 1]) ++source;
+
+    std::vector<int> level(graph.vertices, -1);
+    std::queue<std::uint64_t> queue;
+    level[source] = 0;
+    for (queue.push(source); !queue.empty(); queue.pop()) {
+      auto const v = queue.front();
+      for (auto e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e)
+        if (auto& l = level[graph.targets[e]]; l < 0) {
+          l = level[v] + 1;
+          queue.push(graph.targets[e]);
+        }
+    }
+
+    std::vector<int> cost(graph.vertices, -1);
+    std::vector<bool> mask(graph.vertices), updating = mask, visited = mask;
+    cost[source] = 0;
+    mask[source] = visited[source] = true;
+    bool over = true;
+    for (std::size_t k = 0; k < w.kernel_count(); ++k) {
+      if (k % 2 == 0) {
+        CHECK(over);  // the last level asked for this one
+        over = false;
+      }
+      each_block(w, k, width, [&](std::uint64_t block, std::vector<Access> const& accesses) {
+        std::map<std::uint32_t, std::vector<Access>> made;
+        for (auto const& a : accesses) made[a.thread].push_back(a);
+        for (std::uint32_t t = 0; t < 128; ++t) {
+          auto const v = block * 128 + t;
+          std::vector<Access> expected;
+          auto const add = [&](Op op, std::string const& name, std::uint64_t element) {
+            expected.push_back({op, name, element, t});
+          };
+          add(Op::load, k % 2 == 0 ? "mask" : "updating", v);
+          if (k % 2 == 0 && mask[v]) {
+            mask[v] = false;
+            add(Op::store, "mask", v);
+            add(Op::load, "nodes", 2 * v + 1);
+            add(Op::load, "nodes", 2 * v);
+            for (auto e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
+              std::uint64_t const target = graph.targets[e];
+              add(Op::load, "edges", e);
+              add(Op::load, "visited", target);
+              if (!visited[target]) {
+                add(Op::load, "cost", v);
+                add(Op::store, "cost", target);
+                add(Op::store, "updating", target);
+                cost[target] = cost[v] + 1;
+                updating[target] = true;
+                add(Op::load, "nodes", 2 * v + 1);
+                add(Op::load, "nodes", 2 * v);
+              }
+            }
+          }
+          if (k % 2 == 1 && updating[v]) {
+            add(Op::store, "mask", v);
+            add(Op::store, "visited", v);
+            add(Op::store, "over", 0);
+            add(Op::store, "updating", v);
+            mask[v] = visited[v] = over = true;
+            updating[v] = false;
+          }
+          CHECK(made[t] == expected);
+        }
+      });
+    }
+    CHECK_FALSE(over);
+    CHECK(cost == level);
+    CHECK(*std::max_element(level.begin(), level.end()) > 3);
+  }
+}
+
+TEST_CASE("bfs_rodinia: two kernels per level; a small graph is one block") {
+  for (std::uint32_t const width : {32U, 64U})
+    for (auto const* scale : {"8", "10"}) {
+      auto const w = build("bfs_rodinia", {{"rmat.scale", scale}}, of_width(width));
+      auto const n = buffer(w, "mask").bytes;
+      auto const edges = buffer(w, "edges").bytes / 4;
+      CHECK(w.footprint() == (8 + 1 + 1 + 1 + 4) * n + 4 * edges + 1);
+      CHECK(w.kernel_count() % 2 == 0);
+      CHECK(w.kernel(0).shape().blocks == (n == 256 ? 1 : 2));
+      CHECK(w.kernel(0).shape().threads_per_block == (n == 256 ? 256 : 512));
+      std::uint64_t visited = 0, found = 0;
+      for (std::size_t k = 0; k < w.kernel_count(); ++k) {
+        auto const lanes = lanes_of(w, k, width);
+        if (k % 2 == 0) continue;
+        CHECK(lanes.loads == n);
+        CHECK(lanes.stores % 4 == 0);
+        found += lanes.stores / 4;
+      }
+      visited = 1 + found;  // the source, too
+      CHECK(visited > n * 9 / 10);
+      CHECK(visited <= n);
+    }
+}
+
+TEST_CASE("bfs_rodinia: a block that is no whole number of warps is refused") {
+  CHECK(error_of([] {
+          build("bfs_rodinia", {{"block", "100"}});
+        }) == "bfs_rodinia: block 100 is not a multiple of the warp's 32 threads");
+}
+
 }  // namespace farfault::workloads
