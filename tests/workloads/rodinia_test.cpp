@@ -827,4 +827,74 @@ TEST_CASE("bfs_rodinia: a block that is no whole number of warps is refused") {
         }) == "bfs_rodinia: block 100 is not a multiple of the warp's 32 threads");
 }
 
+TEST_CASE("histogram256: each word is read once; partial histograms are written and merged once") {
+  for (std::uint32_t const width : {32U, 64U})
+    for (std::uint64_t const words : {1000U, 20'000U}) {
+      auto const w = build("histogram256", {{"words", std::to_string(words)}, {"partial_histograms", "20"}},
+                           of_width(width));
+      REQUIRE(w.kernel_count() == 2);
+      CHECK(w.footprint() == 4 * words + 4 * 256 * 20 + 4 * 256);
+      CHECK(w.kernel(0).shape().blocks == 20);
+      CHECK(w.kernel(1).shape().blocks == 256);
+      CHECK(all_equal(touches(w, buffer(w, "data"), Op::load, width, 4), 1));
+      auto const& partial = buffer(w, "partial_histograms");
+      CHECK(all_equal(touches(w, partial, Op::store, width, 4), 1));
+      CHECK(all_equal(touches(w, partial, Op::load, width, 4), 1));
+      CHECK(all_equal(touches(w, buffer(w, "histogram"), Op::store, width, 4), 1));
+      CHECK(lanes_of(w, 0, width) == Lanes{words, 256 * 20, 2 * 20 * 192 / width});
+      CHECK(lanes_of(w, 1, width) == Lanes{256 * 20, 256, 8 * 256 * 256 / width});
+      CHECK(inside_buffers(w, width));
+      for (std::size_t k = 0; k < 2; ++k) CHECK(barriers_agree(w, k, width));
+    }
+}
+
+TEST_CASE("histogram256: partial histograms of what blocks read, merged as they are, count all bytes") {
+  constexpr std::uint64_t kWords = 5000;
+  for (std::uint32_t const width : {32U, 64U}) {
+    auto const w = build("histogram256", {{"words", "5000"}, {"partial_histograms", "300"}}, of_width(width));
+    std::vector<std::uint32_t> data(kWords);
+    for (std::uint64_t i = 0; i < kWords; ++i) data[i] = static_cast<std::uint32_t>(Random::at(1, i).next());
+    std::vector<std::uint64_t> expected(256), partial(256 * 300), merged(256);
+    auto const count = [](std::vector<std::uint64_t>& bins, std::uint32_t word) {
+      for (int shift = 0; shift < 32; shift += 8) ++bins[word >> shift & 0xff];
+    };
+    for (auto const word : data) count(expected, word);
+    each_block(w, 0, width, [&](auto, std::vector<Access> const& accesses) {
+      std::vector<std::uint64_t> bins(256);
+      for (auto const& a : of_op(accesses, Op::load)) count(bins, data[a.element]);
+      for (auto const& a : of_op(accesses, Op::store)) {
+        CHECK(a.thread % 192 == a.element % 256 % 192);
+        partial[a.element] = bins[a.element % 256];
+      }
+    });
+    each_block(w, 1, width, [&](auto, std::vector<Access> const& accesses) {
+      std::uint64_t sum = 0;
+      for (auto const& a : of_op(accesses, Op::load)) sum += partial[a.element];
+      for (auto const& a : of_op(accesses, Op::store)) {
+        CHECK(a.thread == 0);
+        merged[a.element] = sum;
+      }
+    });
+    CHECK(merged == expected);
+  }
+}
+
+TEST_CASE("histogram256: threads that count the same byte try in turn") {
+  auto const w = build("histogram256", {{"words", "32"}, {"partial_histograms", "1"}});
+  std::uint32_t tries = 0;
+  for (int shift = 0; shift < 32; shift += 8) {
+    std::map<std::uint64_t, std::uint32_t> bins;
+    std::uint32_t most = 0;
+    for (std::uint64_t i = 0; i < 32; ++i)
+      most = std::max(most, ++bins[Random::at(1, i).next() >> shift & 0xff]);
+    tries += most;
+  }
+  CHECK(tries > 4);
+  WarpInstruction in;
+  w.kernel(0).instruction(0, 0, 4, in);
+  CHECK(in.op == Op::compute);
+  CHECK(in.wait_loads);
+  CHECK(in.work.shared == 3 * tries);
+}
+
 }  // namespace farfault::workloads
