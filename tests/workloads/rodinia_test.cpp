@@ -65,8 +65,8 @@ using Values = std::vector<double>;
 struct Memory {
   std::map<std::string, Values> buffers;
 
-  explicit Memory(Workload const& w, std::uint32_t unit = 4) {
-    for (auto const& b : w.buffers()) buffers[b.name].assign(b.bytes / unit, -1e9);
+  explicit Memory(Workload const& w) {
+    for (auto const& b : w.buffers()) buffers[b.name].assign(b.bytes / 4, -1e9);
   }
   double& at(Access const& a) { return buffers.at(std::string(a.buffer)).at(a.element); }
   Values& operator[](std::string const& name) { return buffers.at(name); }
@@ -88,6 +88,15 @@ Lanes lanes_of(Workload const& w, std::size_t kernel, std::uint32_t width) {
     if (in.op == Op::barrier) ++sum.barriers;
     if (in.op == Op::load) sum.loads += static_cast<std::uint64_t>(std::popcount(in.lanes));
     if (in.op == Op::store) sum.stores += static_cast<std::uint64_t>(std::popcount(in.lanes));
+  });
+  return sum;
+}
+
+// Accesses to shared memory of all warps of a kernel.
+std::uint64_t shared_of(Workload const& w, std::size_t kernel, std::uint32_t width) {
+  std::uint64_t sum = 0;
+  walk(w.kernel(kernel), width, [&](auto, auto, auto, WarpInstruction const& in) {
+    if (in.op == Op::compute) sum += in.work.shared;
   });
   return sum;
 }
@@ -204,6 +213,17 @@ TEST_CASE("lud: a matrix of t tiles a side takes 3 t - 2 kernels, each tile to t
     }
 }
 
+TEST_CASE("lud: shared memory is accessed twice for a product, and for each element that comes and goes") {
+  for (std::uint32_t const width : {32U, 64U}) {
+    auto const w = build("lud", {{"side", "32"}}, of_width(width));
+    // 16 elements of a column come and 15 go; 15 times a column and a row, of 0 and 1 products upwards.
+    CHECK(shared_of(w, 0, width) == 16 + 15 + 15 * 14 / 2 * 4 + 15 * (3 + 4));
+    // 120 products for each tile, and 16 pivots for the lower one.
+    CHECK(shared_of(w, 1, width) == 2 * 24 + 2 * (2 * 120 + 2) + 16 + 15 + 16);
+    CHECK(shared_of(w, 2, width) == (2 + 32) * 256 / width);
+  }
+}
+
 TEST_CASE("lud: a side that is no multiple of the tile is refused") {
   CHECK(error_of([] {
           build("lud", {{"side", "40"}});
@@ -267,6 +287,13 @@ TEST_CASE("nw: t tiles a side take 2 t - 1 kernels of 1 to t and back to 1 block
         CHECK(lanes_of(w, k, width) == Lanes{(256 + 33) * blocks, 256 * blocks, (3 + 31) * blocks});
       }
     }
+}
+
+TEST_CASE(
+    "nw: both kernels access shared memory 190 times: what comes and goes, and five for each of 31 steps") {
+  auto const w = build("nw", {{"length", "48"}});
+  CHECK(shared_of(w, 0, 32) == 17 + 1 + 1 + 31 * 5 + 16);
+  CHECK(shared_of(w, 4, 64) == 16 + 2 + 1 + 31 * 5 + 16);
 }
 
 TEST_CASE("nw: a length that is no multiple of the tile is refused") {
@@ -356,8 +383,26 @@ TEST_CASE("hotspot: the grid is that of the first kernel; each tile reads its ce
       // Of 16 cells a side, tiles at an edge have two fewer there; they overlap by four.
       auto const read = side + 4 * (tiles - 1);
       CHECK(lanes_of(w, 0, width) == Lanes{2 * read * read, side * side, 4 * tiles * tiles * 256 / width});
-      CHECK(lanes_of(w, 1, width).stores == side * side);
+      // The second has one iteration: tiles of 14 cells of their own, from two outside of the chip on.
+      auto const last_read = side == 24 ? 14 + 12U : 14 + 4 * 16 + 4U;
+      CHECK(lanes_of(w, 1, width) ==
+            Lanes{2 * last_read * last_read, side * side, 2 * tiles * tiles * 256 / width});
     }
+}
+
+TEST_CASE(
+    "hotspot: a tile of the last kernel begins where the pyramid's height says, not the iterations left") {
+  auto const w = build("hotspot", {{"rows", "40"}, {"cols", "40"}, {"iterations", "3"}});
+  each_block(w, 1, 32, [](std::uint64_t block, std::vector<Access> const& accesses) {
+    std::uint64_t left = 40, right = 0;
+    for (auto const& a : of_op(accesses, Op::load)) {
+      left = std::min(left, a.element % 40);
+      right = std::max(right, a.element % 40);
+    }
+    if (block == 0) CHECK(std::pair(left, right) == std::pair<std::uint64_t, std::uint64_t>{0, 13});
+    if (block == 1) CHECK(std::pair(left, right) == std::pair<std::uint64_t, std::uint64_t>{12, 27});
+    if (block == 3) CHECK(accesses.empty());
+  });
 }
 
 TEST_CASE("hotspot: a pyramid that leaves nothing of a tile is refused") {
@@ -561,6 +606,32 @@ TEST_CASE("srad: reductions go on until one sum is left; the rest of a block is 
     }
 }
 
+TEST_CASE(
+    "srad: a sum lies where its block's first pixel has its own, and the next reduction reads it there") {
+  // 600 blocks, then 2, then 1.
+  auto const w = build("srad", {{"rows", "512"}, {"cols", "600"}, {"iterations", "1"}});
+  std::vector<std::uint64_t> stored, loaded;
+  for (std::size_t const k : {3U, 4U})
+    each_block(w, k, 32, [&](auto, std::vector<Access> const& accesses) {
+      for (auto const& a : accesses)
+        if (a.buffer == "sums" && (a.op == Op::store) == (k == 3))
+          (k == 3 ? stored : loaded).push_back(a.element);
+    });
+  CHECK(stored == std::vector<std::uint64_t>{0, 512 * 512});
+  CHECK(loaded == stored);
+}
+
+TEST_CASE("srad: warps without a thread that adds do not access shared memory in a reduction") {
+  for (std::uint32_t const width : {32U, 64U}) {
+    auto const w = build("srad", {{"rows", "512"}, {"cols", "3"}, {"iterations", "1"}}, of_width(width));
+    // Of 16 warps all add in five levels, then 8, 4, 2, 1; of 8 warps all in six.
+    auto const adding = width == 32 ? 5 * 16 + 8 + 4 + 2 + 1 : 6 * 8 + 4 + 2 + 1U;
+    CHECK(shared_of(w, 2, width) == 3 * (2 * 512 / width + 6 * adding + 2));
+    // Three sums: two threads of the first warp, once; the second adds the third.
+    CHECK(shared_of(w, 3, width) == 2 + 6 + 4 + 2);
+  }
+}
+
 TEST_CASE("srad: more pixels than the kernels can number are refused") {
   CHECK(error_of([] {
           build("srad", {{"rows", "65536"}, {"cols", "65536"}});
@@ -650,6 +721,15 @@ TEST_CASE("backprop: 16 inputs a block; a thread reads a weight once forward and
       CHECK(lanes_of(w, 0, width) == Lanes{(16 + 256) * blocks, (256 + 16) * blocks, 8 * warps});
       CHECK(lanes_of(w, 1, width) == Lanes{7 * 256 * blocks + 5 * 16, 2 * 256 * blocks + 2 * 16, warps});
     }
+}
+
+TEST_CASE("backprop: warps without a row that adds do not access shared memory when sums are halved") {
+  for (std::uint32_t const width : {32U, 64U}) {
+    auto const w = build("backprop", {{"inputs", "16"}}, of_width(width));
+    // Of warps of two rows each 8, 4, 2 and 1 hold a multiple of 2, 4, 8 and 16; of four rows 4, 4, 2 and 1.
+    auto const adding = width == 32 ? 8 + 4 + 2 + 1 : 4 + 4 + 2 + 1U;
+    CHECK(shared_of(w, 0, width) == 7 * 256 / width + 3 * adding);
+  }
 }
 
 TEST_CASE("backprop: inputs that are no multiple of the block are refused") {
@@ -883,6 +963,15 @@ TEST_CASE("histogram256: partial histograms of what blocks read, merged as they 
   }
 }
 
+TEST_CASE("histogram256: warps without a thread that adds do not access shared memory when sums are halved") {
+  for (std::uint32_t const width : {32U, 64U}) {
+    auto const w = build("histogram256", {{"words", "100"}, {"partial_histograms", "1"}}, of_width(width));
+    // Eight halvings by 128 threads at first.
+    auto const adding = width == 32 ? 4 + 2 + 1 + 5 : 2 + 1 + 6U;
+    CHECK(shared_of(w, 1, width) == 256 * (256 / width + 3 * adding + 1));
+  }
+}
+
 TEST_CASE("histogram256: threads that count the same byte try in turn") {
   auto const w = build("histogram256", {{"words", "32"}, {"partial_histograms", "1"}});
   std::uint32_t tries = 0;
@@ -922,10 +1011,10 @@ struct HistogramCase {
   }
 };
 
-// Many pixels for each bin, so that bytes overflow; ranges of one pixel per sampling thread, and pixels
+// Many pixels for each bin, so that bytes overflow; one pixel per sampling thread, two ranges and pixels
 // outside; an image too small for the prescan, so that the first range is the only one.
 std::vector<HistogramCase> const kHistograms{{"64", "72", "24576", "1", "0.1"},
-                                             {"512", "512", "65536", "3000", "0.02"},
+                                             {"512", "512", "98304", "3000", "0.02"},
                                              {"128", "20", "65536", "3000", "0.5"}};
 
 // Blocks of `main` by range, from the stores of their counters.
@@ -1074,7 +1163,7 @@ TEST_CASE(
   auto const small = kHistograms[2].build(32);
   CHECK(ranges_of(small, 65'536) == std::map<std::uint64_t, int>{{0, 14}});
   // Three pixels for each sampling thread.
-  HistogramCase const c{"1024", "768", "262144", "4000", "0.001"};
+  HistogramCase const c{"1024", "768", "1048576", "20000", "0.001"};
   auto const input = c.input();
   double lowest = 1e9, highest = 0;
   for (std::uint64_t block = 0; block < 64; ++block) {
@@ -1093,7 +1182,36 @@ TEST_CASE(
   auto const ranges = prescan(input);
   CHECK(ranges.first == static_cast<std::uint64_t>(lowest) / 24576);
   CHECK(ranges.last == static_cast<std::uint64_t>(highest) / 24576);
-  CHECK(ranges.last - ranges.first == 3);
+  CHECK(ranges.last - ranges.first > 8);
+}
+
+TEST_CASE("histogram: a byte that wraps carries into those above it, and an atomic puts each of them right") {
+  // Counts one part's pixels, of the bins and so often, and says what the last one does.
+  auto const last = [](std::vector<std::pair<std::uint32_t, int>> const& counted) {
+    HistogramPixels p;
+    p.ranges = {0, 0};
+    std::uint64_t n = 0, end = 0;
+    for (auto const& [bin, times] : counted)
+      for (int i = 0; i < times; ++i, n += (n % 768 == 767 ? 13 * 768 + 1 : 1)) {
+        p.bin.resize(n + 1, 100);
+        p.bin[end = n] = bin;
+      }
+    count_pixels(p, 49'152);
+    return p.does[end];
+  };
+  CHECK(last({{0, 255}}) == 0);
+  CHECK(last({{0, 256}}) == 0b0011);
+  CHECK(last({{0, 512}}) == 0b0011);
+  CHECK(last({{1, 255}, {0, 256}}) == 0b0111);
+  CHECK(last({{1, 255}, {2, 255}, {0, 256}}) == 0b1111);
+  // The published code's mistake: bin 1 takes the carry, and bin 3 is put right all the same.
+  CHECK(last({{1, 254}, {2, 255}, {0, 256}}) == 0b1011);
+  CHECK(last({{2, 255}, {1, 256}}) == 0b0111);
+  CHECK(last({{3, 255}, {2, 256}}) == 0b0011);
+  CHECK(last({{3, 256}}) == 0b0001);
+  // Of no range: counted elsewhere, up to 255.
+  CHECK(last({{30'000, 255}}) == (HistogramPixels::kOutside | HistogramPixels::kAdds));
+  CHECK(last({{30'000, 256}}) == HistogramPixels::kOutside);
 }
 
 TEST_CASE("histogram: pixels have the deviation asked for around the middle bin") {

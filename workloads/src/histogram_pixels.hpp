@@ -94,19 +94,16 @@ struct HistogramPixels {
 
 // Four counters of 8 bits share a word of shared memory, so that one that wraps carries into the next;
 // atomics on 32-bit counters in global memory put that right. Of pixels counted at a time, the first in order
-// is first.
-inline HistogramPixels histogram_pixels(HistogramInput const& input) {
-  HistogramPixels p;
-  p.ranges = prescan(input);
-  p.bin.resize(input.pixels());
-  p.does.resize(input.pixels());
+// is first. `p` has ranges and bins.
+inline void count_pixels(HistogramPixels& p, std::uint64_t bins) {
+  p.does.resize(p.bin.size());
   auto const first_bin = p.ranges.first * kRangeBins;
   auto const end_bin = (p.ranges.last + 1) * kRangeBins;
-  auto const words = (std::min(end_bin, input.bins) - first_bin) / 4;
+  auto const words = (std::min(end_bin, bins) - first_bin) / 4;
   std::vector<std::uint32_t> counters(kImageParts * words);
-  std::vector<std::uint8_t> outside(input.bins);
-  for (std::uint64_t n = 0; n < input.pixels(); ++n) {
-    auto const bin = p.bin[n] = input.bin_of(input.remapped(n));
+  std::vector<std::uint8_t> outside(bins);
+  for (std::uint64_t n = 0; n < p.bin.size(); ++n) {
+    auto const bin = p.bin[n];
     auto& does = p.does[n];
     if (bin < first_bin || bin >= end_bin) {
       does = HistogramPixels::kOutside;
@@ -118,9 +115,7 @@ inline HistogramPixels histogram_pixels(HistogramInput const& input) {
       auto const part = n / kPartThreads % kImageParts;
       auto& word = counters[part * words + (bin - first_bin) / 4];
       auto const byte = bin % 4;
-      auto const full = [&](std::uint32_t i) {
-        return byte + i < 4 && (word >> 8 * (byte + i) & 0xff) == 0xff;
-      };
+      auto const full = [&](std::uint32_t i) { return (word >> 8 * (byte + i) & 0xff) == 0xff; };
       // As published: whether the third one after takes part depends on the second alone.
       if (full(0))
         does = static_cast<std::uint8_t>(1 | (byte < 3 ? 2 : 0) | (byte < 2 && full(1) ? 4 : 0) |
@@ -129,6 +124,14 @@ inline HistogramPixels histogram_pixels(HistogramInput const& input) {
     }
     p.any |= does;
   }
+}
+
+inline HistogramPixels histogram_pixels(HistogramInput const& input) {
+  HistogramPixels p;
+  p.ranges = prescan(input);
+  p.bin.resize(input.pixels());
+  for (std::uint64_t n = 0; n < input.pixels(); ++n) p.bin[n] = input.bin_of(input.remapped(n));
+  count_pixels(p, input.bins);
   return p;
 }
 

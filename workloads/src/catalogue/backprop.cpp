@@ -2,14 +2,15 @@
 // 16 x 16 threads take 16 inputs each. `layerforward` multiplies the weights of its inputs with them in
 // shared memory, sums each hidden unit's up by halving, writes what that leaves of the weights back, as the
 // source does, and one partial sum for each hidden unit. `adjust_weights` reads the weights, which the host
-// has copied anew, the changes of the step before, inputs and deltas, and writes weights and changes; block 0
-// does so for the thresholds, too. Rows of weights have 17 elements, the first of which is no input's.
+// has copied anew, the changes of the step before, inputs and deltas, and writes weights and changes; block
+// 0 does so for the thresholds, too. Rows of weights have 17 elements, the first of which is no input's.
 //
 // The host does the rest between the kernels: the hidden layer's activation, the output layer, the deltas.
+// Its copies there are left out.
 //
 // Counts: constants of the source are doubles, so that a change of a weight is two products and a sum of
-// doubles with conversions. The power of two of a halving is computed, by an exponential. Address computation
-// is assumed. Registers, and what is read twice, are those of nvcc 13.0 -O3 for sm_75.
+// doubles with conversions. The power of two of a halving is computed, by an exponential. Address
+// computation is assumed. Registers, and what is read twice, are those of nvcc 13.0 -O3 for sm_75.
 #include <memory>
 #include <string>
 #include <vector>

@@ -6,8 +6,8 @@
 //
 // As in `bfs_tf`, nobody is visited before the second kernel, so that a vertex is written by each edge that
 // finds it, always with the same value. The first edge and the length of a row lie side by side, in one
-// array; who finds a neighbour reads both again behind the writes, which might have changed them for all the
-// compiler knows. Registers, and the order of accesses, are those of nvcc 13.0 -O3 for sm_75.
+// array; who finds a neighbour reads both again behind the writes, which might have changed them for all
+// the compiler knows. Registers, and the order of accesses, are those of nvcc 13.0 -O3 for sm_75.
 #include <array>
 #include <memory>
 #include <string>
@@ -41,7 +41,7 @@ struct Spec {
     t.set_source("rmat.scale", "Mosaic, published code: a graph of 32k vertices");
     t.set_source("rmat.edge_factor", "Mosaic, published code: 500k edges, which both directions make");
     for (auto const* name : {"rmat.a", "rmat.b", "rmat.c"})
-      t.set_source(name, "Rodinia, bfs: graphs have uniform random edges");
+      t.set_source(name, "Rodinia, bfs, graphgen.cpp: uniform random edges");
     t.count("source", source, {0, 0xffff'ffff},
             "start vertex; the first from here on that has an edge is taken", "Rodinia, bfs");
     t.count("block", block, {32, 1024}, "threads per block, whole warps; fewer where there are fewer in all",

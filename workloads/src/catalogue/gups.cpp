@@ -3,11 +3,12 @@
 // of the table that the number's low bits name with the number, by exclusive or, in two atomics of 32 bits
 // without a result. All threads together make the updates of the sequential benchmark, none is lost.
 //
-// `random_access` is the like with uniform numbers, elements that are read and written, and sizes of choice.
+// `random_access` is the like with uniform numbers, elements that are read and written, and sizes of
+// choice.
 //
 // Counts: a number takes a shift of 64 bits (3), a compare, a select and an exclusive or; its element's
-// address a mask, a shift of 64 bits and a sum; the loop two. Registers per thread are those of
-// nvcc 13.0 -O3 for sm_75.
+// address a mask, a shift of 64 bits and a sum; the loop two. Registers per thread are those of nvcc 13.0
+// -O3 for sm_75.
 #include <bit>
 #include <memory>
 #include <string>

@@ -13,8 +13,8 @@
 // and less for the rewritten pixels, which its last block of rows overruns.
 //
 // Counts: a bin is taken apart by two divisions (a product each), shifts and masks; a main step takes the
-// four bytes apart, compares and adds. Address computation is assumed. Registers, and the order of accesses,
-// are those of nvcc 13.0 -O3 for sm_75.
+// four bytes apart, compares and adds. Address computation is assumed. Registers, and the order of
+// accesses, are those of nvcc 13.0 -O3 for sm_75.
 #include <bit>
 #include <memory>
 #include <string>
@@ -43,8 +43,9 @@ struct Spec {
 
   void describe(ParamTable& t) {
     t.count("cols", cols, {64, 2048}, "columns of the image, an even number",
-            "Mosaic: an image of 1920 x 1080");
-    t.count("rows", rows, {1, 1U << 15}, "rows of the image", "Mosaic: an image of 1920 x 1080");
+            "Mosaic, published code, which counts an image of 1920 x 1080 with histogram256");
+    t.count("rows", rows, {1, 1U << 15}, "rows of the image",
+            "Mosaic, published code, which counts an image of 1920 x 1080 with histogram256");
     t.count("bins", bins, {kRangeBins, 256 * kRangeBins}, "bins of the histogram, a multiple of 4",
             "assumed: about one for a pixel, as Parboil says of its image");
     t.count("spread", spread, {0, 1U << 22}, "standard deviation of the bins around the middle one",

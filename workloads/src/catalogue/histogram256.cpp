@@ -1,11 +1,11 @@
-// Histogram of bytes of the CUDA samples (histogram256), which counts four bytes a word. A thread adds the
-// bytes of every so many-th word to counters that each 32 threads of a block share, in shared memory; the
-// block adds these up and writes a partial histogram. A second kernel, one block per counter, adds the
-// partial histograms up: its reads lie 1 KiB apart.
+// Histogram of bytes of the CUDA samples (histogram256), four to a word; the histogram of Mosaic's
+// published code. A thread adds the bytes of every so many-th word to counters that each 32 threads of a
+// block share, in shared memory; the block adds these up and writes a partial histogram. A second kernel,
+// one block per counter, adds the partial histograms up: its reads lie 1 KiB apart.
 //
-// Shared memory without atomics, as published: threads that add to one counter at a time write in turn, each
-// with a tag of its own, and try again until they find it. How often that is depends on the data: uniform
-// bytes from the seed, as the sample's.
+// Shared memory without atomics, as published: threads that add to one counter at a time write in turn,
+// each with a tag of its own, and try again until they find it. How often that is depends on the data:
+// uniform bytes from the seed, as the sample's.
 //
 // Counts: a byte is cut out (2), its counter's address (1); a try reads, masks, counts, tags, writes and
 // reads again (3 shared, 4 vector). Index computation is assumed. Registers per thread are those of nvcc

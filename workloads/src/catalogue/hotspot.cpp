@@ -1,14 +1,14 @@
 // Temperatures of a chip, hotspot of Rodinia: a five-point stencil whose kernel makes several iterations. A
-// block of 16 x 16 threads reads a tile of temperatures and one of power, and in each iteration computes the
-// tile without its outermost ring that is still right: the pyramid. What is left after the last one is
-// written. Tiles overlap by twice the pyramid's height. Kernels take the two arrays of temperatures in turn.
+// block of 16 x 16 threads reads a tile of temperatures and one of power, and computes the tile without its
+// outermost ring, then without the next one, and so on, the pyramid, and writes what the last iteration
+// leaves. Tiles overlap by twice the pyramid's height. Kernels take the two arrays of temperatures in turn.
 //
 // The last kernel makes the iterations that are left. Its tiles are then larger, and the grid, which stays,
 // has blocks beyond the chip, which read and write nothing; as in the published code.
 //
-// Counts: an iteration reads the cell, four neighbours and the power from shared memory; 14 sums and products
-// (with the conversions to double and back that the source's constant 2.0 asks for), 8 compares; address
-// computation is assumed. Registers per thread are those of nvcc 13.0 -O3 for sm_75.
+// Counts: an iteration reads the cell, four neighbours and the power from shared memory; 14 sums and
+// products (with the conversions to double and back that the source's constant 2.0 asks for), 8 compares;
+// address computation is assumed. Registers per thread are those of nvcc 13.0 -O3 for sm_75.
 #include <algorithm>
 #include <memory>
 #include <vector>

@@ -1,12 +1,12 @@
-// LU decomposition of Rodinia, without pivoting and in place, by tiles of 16 x 16 along the diagonal. At each
-// tile three kernels: `diagonal`, one block of 16 threads, factorises the tile in shared memory; `perimeter`,
-// a block of 32 threads for each tile to the right, solves for that tile (first half) and for the one as far
-// below (second half); `internal`, a block of 16 x 16 threads for each tile of the rest, subtracts the
-// product of the two. The last tile has `diagonal` alone.
+// LU decomposition of Rodinia, without pivoting and in place, by tiles of 16 x 16 along the diagonal. At
+// each tile three kernels: `diagonal`, one block of 16 threads, factorises the tile in shared memory;
+// `perimeter`, a block of 32 threads for each tile to the right, solves for that tile (first half) and for
+// the one as far below (second half); `internal`, a block of 16 x 16 threads for each tile of the rest,
+// subtracts the product of the two. The last tile has `diagonal` alone.
 //
-// Counts: a step of the inner loops reads both factors from shared memory, multiplies and subtracts, moves an
-// address on and ends the loop; `internal` unrolls its loop. Address computation is assumed.
-// Registers per thread are those of nvcc 13.0 -O3 for sm_75.
+// Counts: a step of the inner loops reads both factors from shared memory, multiplies and subtracts, moves
+// an address on and ends the loop; `internal` unrolls its loop. Address computation is assumed. Registers
+// per thread are those of nvcc 13.0 -O3 for sm_75.
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,13 +1,13 @@
 // Needleman-Wunsch of Rodinia: the global alignment of two sequences of equal length by dynamic programming
 // over a matrix of one row and one column more. Tiles of 16 x 16 along an anti-diagonal are a kernel, one
-// block of 16 threads each: first those that grow towards the longest, then those that shrink. A block reads
-// the scores of its tile, then the cells to the north-west, west and north of it, goes through the tile along
-// anti-diagonals in shared memory with a barrier after each, and writes it.
+// block of 16 threads each: first those that grow towards the longest, then those that shrink. A block
+// reads the scores of its tile, then the cells to the north-west, west and north of it, goes through the
+// tile along anti-diagonals in shared memory with a barrier after each, and writes it.
 //
 // The penalty of a gap changes values alone, so it is no parameter. The walk back through the matrix is the
-// host's. Counts: a cell reads three neighbours and a score from shared memory, adds or subtracts, takes the
-// greatest (two compares, two selects) and writes; its place takes four, the loop two. Address computation is
-// assumed. Registers per thread are those of nvcc 13.0 -O3 for sm_75.
+// host's. Counts: a cell reads three neighbours and a score from shared memory, adds or subtracts, takes
+// the greatest (two compares, two selects) and writes; its place takes four, the loop two. Address
+// computation is assumed. Registers per thread are those of nvcc 13.0 -O3 for sm_75.
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
 // Speckle-reducing anisotropic diffusion, srad_v1 of Rodinia, on an image that lies column by column. One
-// thread per pixel, 512 a block. `extract` and `compress` change the scale, first and last; an iteration has
+// thread per pixel, 512 a block. `extract` and `compress` change the scale, first and last; an iteration
+// has
 //   prepare   writes each pixel and its square to two arrays of sums
 //   reduce    sums each block's 512 up in shared memory; again over the blocks' sums, until one is left
 //   srad      reads a pixel and its neighbours, whose row or column four arrays name, and writes the four
@@ -12,8 +13,8 @@
 // later reductions keep them: a mistake of the published code, whose accesses these are.
 //
 // Counts: the terms of the source; a division or a modulo of integers takes 20 vector and 2 special
-// instructions, one of floats 9 and 1. Address computation is assumed.
-// Registers, and what is read twice, are those of nvcc 13.0 -O3 for sm_75.
+// instructions, one of floats 9 and 1. Address computation is assumed. Registers, and what is read twice,
+// are those of nvcc 13.0 -O3 for sm_75.
 #include <algorithm>
 #include <bit>
 #include <memory>
