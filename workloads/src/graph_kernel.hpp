@@ -99,13 +99,6 @@ struct Visit {
   VirtAddr push_at(std::size_t, std::uint64_t, std::uint64_t) const { return kNone; }
 };
 
-// Whether the step is one of the next `count`; if not, counts on from behind them.
-constexpr bool take(std::uint64_t& step, std::uint64_t count) {
-  if (step < count) return true;
-  step -= count;
-  return false;
-}
-
 // Calls use(lane) for each of the lanes.
 template <class Use>
 void for_lanes(std::uint64_t lanes, Use use) {

@@ -25,6 +25,13 @@ constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {
   return a / b + (a % b != 0);
 }
 
+// Whether the step is one of the next `count`; if not, counts on from behind them.
+constexpr bool take(std::uint64_t& step, std::uint64_t count) {
+  if (step < count) return true;
+  step -= count;
+  return false;
+}
+
 inline constexpr bool kWait = true;
 
 inline void set_end(WarpInstruction& out) {
