@@ -14,12 +14,6 @@ namespace farfault::workloads {
 using namespace test;
 namespace {
 
-BuildContext of_width(std::uint32_t width) {
-  BuildContext context;
-  context.warp_width = width;
-  return context;
-}
-
 std::array<std::uint8_t, 256> plain_sbox() {
   auto const times = [](unsigned a, unsigned b) {
     unsigned product = 0;

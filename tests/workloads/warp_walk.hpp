@@ -30,6 +30,13 @@ inline Workload build(std::string_view name, Settings settings, BuildContext con
   return builder->build(context);
 }
 
+inline BuildContext of_width(std::uint32_t width, std::uint64_t seed = 1) {
+  BuildContext context;
+  context.warp_width = width;
+  context.seed = seed;
+  return context;
+}
+
 inline std::uint32_t warps_of(Kernel const& kernel, std::uint32_t width) {
   return (kernel.shape().threads_per_block + width - 1) / width;
 }

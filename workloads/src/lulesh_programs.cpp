@@ -226,7 +226,8 @@ class Builder {
     compute({.vector = 218, .special = 2});  // areas of six faces, 35 each; length
     store({"arealg"});
     for (std::uint32_t k = 0; k < kCorners; ++k) load({"xd", "yd", "zd"}, Where::node, k);
-    compute({.vector = 24 + 106 + 57, .special = 1});  // half a step back, derivatives, gradient
+    compute({.vector = 24 + 106 + 57,
+             .special = 1});  // positions in the middle of the step, derivatives, gradient
     store({"dxx", "dyy", "dzz"});
 
     begin("lagrange_part2", Item::element, kSmall);

@@ -3,7 +3,7 @@
 //
 // Kernels: three fill arrays with the far field; each iteration then copies the variables, computes a step
 // per element, and three times the fluxes through all faces and the new variables. All arrays lie variable
-// by variable. The flux kernel reads an element's variables and, face by face, the neighbour's number, the
+// by variable. The flux kernel reads the element's variables and, face by face, the neighbour's number, the
 // face's normal and the neighbour's five variables, which is a gather; a face at the wall has none, and one
 // at the far field reads constants. The number of elements is rounded up to whole blocks, and those added
 // are like the last.

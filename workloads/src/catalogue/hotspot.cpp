@@ -1,5 +1,5 @@
 // Temperatures of a chip, hotspot of Rodinia: a five-point stencil whose kernel makes several iterations. A
-// block of 16 x 16 threads reads a tile of temperatures and one of power, and computes the tile without its
+// block of 16 x 16 threads reads its tile of temperatures and of power, and computes the tile without its
 // outermost ring, then without the next one, and so on, the pyramid, and writes what the last iteration
 // leaves. Tiles overlap by twice the pyramid's height. Kernels take the two arrays of temperatures in turn.
 //

@@ -43,7 +43,7 @@ struct Spec {
   void describe(ParamTable& t) {
     t.count("points", points, {60, 16'384}, "points; SHOC's size 1 has 4096, whose matrix takes 64 MiB",
             "assumed; SHOC, qtclustering: 4096");
-    t.count("threshold", threshold, {1, 20}, "a cluster's diameter, in a square of side 20",
+    t.count("threshold", threshold, {1, 20}, "diameter of a cluster, in a square of side 20",
             "SHOC, qtclustering");
     t.count("clusters", clusters, {1, 16'384}, "clusters that are found at most; SHOC goes on to the end",
             "assumed");

@@ -1,5 +1,5 @@
 // Speckle-reducing anisotropic diffusion, srad_v1 of Rodinia, on an image that lies column by column. One
-// thread per pixel, 512 a block. `extract` and `compress` change the scale, first and last; an iteration
+// thread per pixel, 512 per block. `extract` and `compress` change the scale, first and last; an iteration
 // has
 //   prepare   writes each pixel and its square to two arrays of sums
 //   reduce    sums each block's 512 up in shared memory; again over the blocks' sums, until one is left

@@ -4,7 +4,7 @@
 //
 // A block of 32x8 threads holds a column of the grid and walks along z. A thread keeps nine values of its
 // column, which move by one for each plane, and reads the one four planes ahead. Between two barriers the
-// plane's tile and its halo go to shared memory: every thread reads an element 8 rows above and one 8 rows
+// plane's tile and its halo go to shared memory: every thread reads the element 8 rows above and one 8 rows
 // below, and those of the first 8 columns one to the left and one to the right. Blocks at a border read on
 // along the array, into the row before or behind. The five coefficients are read for each plane anew, as the
 // array that is written may be the same; the compiler cannot tell. Planes 4 to z - 13 are written.

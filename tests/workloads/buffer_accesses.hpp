@@ -1,0 +1,55 @@
+// Accesses of a kernel to a buffer, and the barriers that its warps meet.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include "data.hpp"
+#include "temp_file.hpp"
+#include "warp_walk.hpp"
+
+namespace farfault::workloads::test::meshes {
+
+inline bool holds(Buffer const& b, VirtAddr a) {
+  return a >= b.base && a < b.base + b.bytes;
+}
+
+// Accesses of lanes to a buffer in one kernel.
+inline std::uint64_t accesses(Workload const& w, std::size_t kernel, std::string_view name, Op op,
+                              std::uint32_t width) {
+  auto const& b = buffer(w, name);
+  std::uint64_t count = 0;
+  walk(w.kernel(kernel), width, [&](auto, auto, auto, WarpInstruction const& in) {
+    if (in.op == op) each_lane(in, [&](auto, VirtAddr a) { count += holds(b, a); });
+  });
+  return count;
+}
+
+// How many barriers each warp of a kernel meets; all warps meet as many.
+inline std::uint64_t barriers(Kernel const& kernel, std::uint32_t width) {
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> met;
+  walk(kernel, width, [&](auto block, auto warp, auto, WarpInstruction const& in) {
+    met[{block, warp}] += in.op == Op::barrier;
+  });
+  CHECK(met.size() == kernel.shape().blocks * warps_of(kernel, width));
+  for (auto const& [warp, count] : met) CHECK(count == met.begin()->second);
+  return met.begin()->second;
+}
+
+// Stands for the arithmetic of kernels, on whole numbers.
+using Value = std::uint64_t;
+inline Value mix(std::vector<Value> const& values) {
+  Value h = 1;
+  for (auto const v : values) h = (h ^ v) * 0x9e3779b97f4a7c15ULL + (h >> 29);
+  return h;
+}
+
+// What an array holds at first.
+inline Value value_of(std::string const& name, std::uint64_t i) {
+  return mix({name.size(), Value(name.front()), i});
+}
+
+}  // namespace farfault::workloads::test::meshes
