@@ -36,7 +36,6 @@ struct DevicesState {
   std::vector<std::uint8_t> interrupted = std::vector<std::uint8_t>(4);
   std::vector<PageMove> moves;
   std::vector<CopyOrder> copies;
-  std::vector<std::int64_t> told;  // in order: -1 - g, a replay of GPU g; a page that is unmapped
 };
 
 class Devices final : public Component<DevicesSpec, DevicesState> {
@@ -60,7 +59,6 @@ class Devices final : public Component<DevicesSpec, DevicesState> {
     s.interrupted[f.gpu] = 1;
   }
   void on_order(FaultOrder const& m, Cx& cx) const {
-    if (m.kind != FaultOrderKind::drain) cx.state().told.push_back(-1 - m.gpu);
     if (m.kind != FaultOrderKind::drain) return;
     auto& buffer = cx.state().buffers[m.gpu];
     for (std::uint32_t i = 0; i < buffer.size(); ++i) note(FaultNote::entry, m.gpu, buffer[i], i, cx);
@@ -70,7 +68,6 @@ class Devices final : public Component<DevicesSpec, DevicesState> {
   }
   void on_move(PageMove const& m, Cx& cx) const {
     cx.state().moves.push_back(m);
-    if (m.step == MoveStep::unmap) cx.state().told.push_back(static_cast<std::int64_t>(m.page));
     if (m.step != MoveStep::remap) cx.send(step_done, StepDone{m.move}, 5us);
   }
   void on_copy(CopyOrder const& m, Cx& cx) const {
@@ -385,21 +382,5 @@ TEST_CASE("batches: a GPU is told of its own copy, not of the page, also when it
     CHECK(told == std::vector<PhysAddr>(replay == "page" ? 2 : 1, copy));
     CHECK(b.row(1).duplicates == 1);
     CHECK(b.row(1).faulted_pages == 1);
-  }
-}
-
-TEST_CASE("batches: with once, a GPU's accesses are replayed before another GPU's batch takes its pages") {
-  for (bool const copies : {false, true}) {
-    CAPTURE(copies);
-    auto spec = machine(3, 2);
-    spec.makes_copies = copies;
-    spec.batch.replay.choose("once");
-    // All three write page 7. GPU 0 has faulted once more by the time its batch ends.
-    Story const b(spec, {{Time{100us}, 0, {{7, kWrite}}},
-                         {Time{101us}, 1, {{7, kWrite}}},
-                         {Time{102us}, 2, {{7, kWrite}}},
-                         {Time{120us}, 0, {{8}}}});
-    CHECK(b.devices.state().told == std::vector<std::int64_t>{7, 8, -1, 7, -2, 7, -3});
-    CHECK(b.home(7) == 2);
   }
 }

@@ -142,15 +142,18 @@ class Warp {
     std::uint8_t base = 0;        // the end mark behind the last
   };
 
+  static std::size_t lane_of(std::uint64_t lanes) {
+    return static_cast<std::size_t>(std::countr_zero(lanes));
+  }
   template <class Use>
   void each(std::uint64_t lanes, Use use) {
-    for (auto left = lanes; left != 0; left &= left - 1) use(threads_[std::countr_zero(left)]);
+    for (auto left = lanes; left != 0; left &= left - 1) use(threads_[lane_of(left)]);
   }
   template <class Test>
   std::uint64_t which(std::uint64_t lanes, Test test) {
     std::uint64_t found = 0;
     for (auto left = lanes; left != 0; left &= left - 1)
-      if (test(threads_[std::countr_zero(left)])) found |= left & (~left + 1);
+      if (test(threads_[lane_of(left)])) found |= left & (~left + 1);
     return found;
   }
   template <class Value>

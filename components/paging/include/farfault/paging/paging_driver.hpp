@@ -55,10 +55,10 @@
 // pages are copied to the CPU's memory by the GPU's copy engine, whether or not they were written, and mapped
 // there; or, with `batch.clean_pages` = dropped, those that the CPU's memory has as they are are mapped there
 // at once. When all pages of a batch are mapped and all units have left it has ended, and the buffers are
-// read again, those of other GPUs that have interrupted first, unless this one's accesses are replayed when
-// its buffer is empty; a buffer that is empty then interrupts with its next entry. One batch is served at a
-// time. Faults on pages that have come meanwhile are duplicates. Pages that programs allocate do not leave.
-// Source: Batch-aware unified memory (ASPLOS 2020), sections 2.2 and 3; NVIDIA's driver.
+// read again, those of other GPUs that have interrupted first; a buffer that is empty then interrupts with
+// its next entry. One batch is served at a time. Faults on pages that have come meanwhile are duplicates.
+// Pages that programs allocate do not leave. Source: Batch-aware unified memory (ASPLOS 2020), sections 2.2
+// and 3; NVIDIA's driver.
 #pragma once
 
 #include <array>
@@ -397,7 +397,6 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   std::string waiting_batch() const;
   void on_note(PageFault const& m, Cx& cx) const;
   void next_batch(Cx& cx) const;
-  void read_buffer(std::uint64_t gpu, Cx& cx) const;
   void order(std::uint32_t gpu, FaultOrder const& m, Cx& cx) const;
   void order_replay(FaultReplay::Moment moment, Cx& cx) const;
   void begin_batch(Cx& cx) const;
