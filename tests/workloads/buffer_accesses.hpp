@@ -1,14 +1,9 @@
 // Accesses of a kernel to a buffer, and the barriers that its warps meet.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <limits>
-#include <numeric>
-#include <set>
+#include <map>
+#include <vector>
 
-#include "data.hpp"
-#include "temp_file.hpp"
 #include "warp_walk.hpp"
 
 namespace farfault::workloads::test::meshes {

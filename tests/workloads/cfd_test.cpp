@@ -1,8 +1,6 @@
 // cfd, replayed on values, against plain loops over the mesh.
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <numeric>
 #include <set>
 
 #include "../../workloads/src/cfd_mesh.hpp"

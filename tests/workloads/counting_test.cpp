@@ -1,12 +1,9 @@
 // gups, bfs_rodinia and histogram256: updates, levels and counts.
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <map>
 #include <queue>
 
 #include "../../workloads/src/gups_sequence.hpp"
-#include "farfault/workloads/graph.hpp"
 #include "lane_accesses.hpp"
 
 namespace farfault::workloads {

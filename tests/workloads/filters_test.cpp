@@ -1,11 +1,9 @@
 // Convolutions, by transforms and by filters of rows and columns, played on real values.
-#include <array>
 #include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "farfault/workloads/copies.hpp"
 #include "pass_values.hpp"
 
 namespace farfault::workloads {

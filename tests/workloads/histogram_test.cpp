@@ -6,7 +6,6 @@
 #include <queue>
 
 #include "../../workloads/src/histogram_pixels.hpp"
-#include "farfault/workloads/graph.hpp"
 #include "lane_accesses.hpp"
 
 namespace farfault::workloads {

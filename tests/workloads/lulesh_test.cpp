@@ -1,14 +1,10 @@
 // lulesh: all kernels against plain loops over arrays.
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <numeric>
 #include <set>
 
 #include "../../workloads/src/lulesh_programs.hpp"
 #include "buffer_accesses.hpp"
-#include "data.hpp"
-#include "temp_file.hpp"
 
 namespace farfault::workloads {
 using namespace test;

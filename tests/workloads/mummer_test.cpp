@@ -1,14 +1,9 @@
 // mummer: the suffix tree, and what threads read of it.
 #include <algorithm>
-#include <array>
-#include <limits>
-#include <numeric>
 #include <set>
 
 #include "../../workloads/src/suffix_tree.hpp"
 #include "buffer_accesses.hpp"
-#include "data.hpp"
-#include "temp_file.hpp"
 
 namespace farfault::workloads {
 using namespace test;

@@ -1,11 +1,9 @@
 // Workloads that go over their data once: what is played on real values gives what the algorithm gives.
 #include <array>
-#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "farfault/workloads/copies.hpp"
 #include "pass_values.hpp"
 
 namespace farfault::workloads {

@@ -1,10 +1,5 @@
 // qtc: the clustering against plain loops over the matrix of distances.
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdlib>
-#include <numbers>
-#include <set>
 
 #include "../../workloads/src/qt_clustering.hpp"
 #include "block_runs.hpp"

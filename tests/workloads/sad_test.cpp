@@ -3,8 +3,6 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <numbers>
-#include <set>
 
 #include "block_runs.hpp"
 

@@ -1,5 +1,4 @@
 // The passes of SHOC: vectors in parts, sums and prefix sums, played on real values.
-#include <array>
 #include <set>
 #include <string>
 #include <tuple>

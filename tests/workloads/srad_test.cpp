@@ -1,11 +1,9 @@
 // srad and backprop, played on real values.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <queue>
 
-#include "farfault/workloads/graph.hpp"
 #include "lane_accesses.hpp"
 
 namespace farfault::workloads {

@@ -1,14 +1,9 @@
 // streamcluster, replayed on values, against the search on the host.
 #include <algorithm>
-#include <array>
-#include <limits>
-#include <numeric>
 #include <set>
 
 #include "../../workloads/src/streamcluster_search.hpp"
 #include "buffer_accesses.hpp"
-#include "data.hpp"
-#include "temp_file.hpp"
 
 namespace farfault::workloads {
 using namespace test;
