@@ -3,6 +3,7 @@
 // copy engines that take 40 us for a page, and fault buffers: a story is what is put into these.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "farfault/paging/paging_driver.hpp"
 #include "mock.hpp"
 #include "placed_pages.hpp"
+#include "policies.hpp"
 
 using namespace farfault;
 using namespace farfault::mock;
@@ -36,6 +38,7 @@ struct DevicesState {
   std::vector<std::uint8_t> interrupted = std::vector<std::uint8_t>(4);
   std::vector<PageMove> moves;
   std::vector<CopyOrder> copies;
+  std::vector<std::int64_t> told;  // in order: -1 - g, a replay of GPU g; a page that is unmapped
 };
 
 class Devices final : public Component<DevicesSpec, DevicesState> {
@@ -59,6 +62,7 @@ class Devices final : public Component<DevicesSpec, DevicesState> {
     s.interrupted[f.gpu] = 1;
   }
   void on_order(FaultOrder const& m, Cx& cx) const {
+    if (m.kind != FaultOrderKind::drain) cx.state().told.push_back(-1 - m.gpu);
     if (m.kind != FaultOrderKind::drain) return;
     auto& buffer = cx.state().buffers[m.gpu];
     for (std::uint32_t i = 0; i < buffer.size(); ++i) note(FaultNote::entry, m.gpu, buffer[i], i, cx);
@@ -68,6 +72,7 @@ class Devices final : public Component<DevicesSpec, DevicesState> {
   }
   void on_move(PageMove const& m, Cx& cx) const {
     cx.state().moves.push_back(m);
+    if (m.step == MoveStep::unmap) cx.state().told.push_back(static_cast<std::int64_t>(m.page));
     if (m.step != MoveStep::remap) cx.send(step_done, StepDone{m.move}, 5us);
   }
   void on_copy(CopyOrder const& m, Cx& cx) const {
@@ -382,5 +387,53 @@ TEST_CASE("batches: a GPU is told of its own copy, not of the page, also when it
     CHECK(told == std::vector<PhysAddr>(replay == "page" ? 2 : 1, copy));
     CHECK(b.row(1).duplicates == 1);
     CHECK(b.row(1).faulted_pages == 1);
+  }
+}
+
+TEST_CASE("batches: with once, a GPU's accesses are replayed before another GPU's batch takes its pages") {
+  for (bool const copies : {false, true}) {
+    CAPTURE(copies);
+    auto spec = machine(3, 2);
+    spec.makes_copies = copies;
+    spec.batch.replay.choose("once");
+    // All three write page 7. GPU 0 has faulted once more by the time its batch ends.
+    Story const b(spec, {{Time{100us}, 0, {{7, kWrite}}},
+                         {Time{101us}, 1, {{7, kWrite}}},
+                         {Time{102us}, 2, {{7, kWrite}}},
+                         {Time{120us}, 0, {{8}}}});
+    CHECK(b.devices.state().told == std::vector<std::int64_t>{7, 8, -1, 7, -2, 7, -3});
+    CHECK(b.home(7) == 2);
+  }
+}
+
+TEST_CASE("batches: what is prefetched does not drive out what has faulted in the same batch") {
+  // Three frames, units of two pages: 8 and 9, 10 and 11. 8 is there when 9 faults, with 10 and 11 behind it.
+  // For 11 only 8 and 9 could leave: it stays where it is, and comes when it faults itself.
+  for (std::string const replay : {"page", "batch"}) {
+    CAPTURE(replay);
+    auto spec = machine(1, 3);
+    spec.batch.eviction_unit = ByteSize{8192};
+    spec.batch.prefetch = test::chosen<Prefetcher>("sequential", {{"bytes", "8KiB"}});
+    spec.batch.replay.choose(replay);
+    PageTable preloaded(0, 12);
+    for (std::uint64_t p = 0; p < kPages; ++p)
+      preloaded.map(7 + p, p == 1 ? physical(0, 0) : physical(kFirstCpu, p << 12));
+    spec.preloaded = &preloaded;
+    std::vector<PlacedPage> placed;
+    for (std::uint64_t p = 0; p < kPages; ++p) placed.push_back({7 + p, p == 1 ? DeviceId{0} : kFirstCpu});
+    spec.placed = &placed;
+    Story const b(spec, {{Time{100us}, 0, {{9}}}, {Time{500us}, 0, {{11}}}});
+    CHECK(b.batch().records.size() == 2);
+    CHECK(b.row(0).faulted_pages == 1);
+    CHECK(b.row(0).prefetched_pages == 1);
+    CHECK(b.row(0).evicted_pages == 0);
+    CHECK(b.row(1).evicted_pages == 2);
+    for (std::uint64_t const page : {10, 11, 12}) CHECK(b.home(page) == 0);
+    for (std::uint64_t const page : {7, 8, 9}) CHECK(b.home(page) == kFirstCpu);
+    // 11 was unmapped for the first time in vain: it was mapped where it was.
+    CHECK(std::ranges::count_if(b.devices.state().moves, [](PageMove const& m) {
+            return m.page == 11 && m.step == MoveStep::remap && device_of(m.frame) == kFirstCpu;
+          }) == 1);
+    CHECK(b.state().free_moves.size() == spec.params.migrations);
   }
 }

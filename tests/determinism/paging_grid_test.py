@@ -27,7 +27,7 @@ AXES = ["driver.batch.replay", "driver.batch.prefetch", "driver.batch.eviction_o
         "gpu.sm.thread_blocks", "gpu.router.policy"]
 # Beside them, drawn as well. The last unit is refused, and, in batches, the last fault path.
 OTHERS = {
-    "machine.generic.gpus": ["1", "1", "2"],
+    "machine.generic.gpus": ["1", "2", "3"],
     "driver.batch.eviction_unit": ["4KiB", "16KiB", "32KiB", "4KiB", "16KiB", "32KiB", "96KiB"],
     "driver.batch.clean_pages": ["transferred", "dropped"],
     "driver.batch.faults": ["256", "16"],
@@ -135,7 +135,7 @@ def main():
         linked = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
         ranks = shutil.which("mpirun") is not None and "libmpi" in linked
         expected = {}
-        for gpus in ("1", "2"):
+        for gpus in ("1", "2", "3"):
             grid.run(FIXED | {"machine.generic.gpus": gpus, "memory.placement": "first_touch", "memory.remote_touch": "remote_access"})
             expected[gpus] = grid.accesses()
         ran = refused = 0
@@ -145,7 +145,7 @@ def main():
             if settings["memory.fault_path"] == "iommu":
                 settings["driver.batch.eviction_unit"] = "4KiB"  # two mistakes are two sentences
             if settings["memory.remote_touch"] == "duplicate":
-                settings |= {"driver.batch.eviction_unit": "4KiB", "memory.fault_path": "gpu"}
+                settings["memory.fault_path"] = "gpu"
             name = " ".join(settings[key] for key in AXES + list(OTHERS))
             first, digest = grid.run(settings, "--threads", "1", "--partitions", "device")
             if first.returncode != 0:

@@ -78,8 +78,14 @@ void PagingDriver::next_batch(Cx& cx) const {
   auto& b = cx.state().batch;
   b.phase = BatchPhase::idle;
   if (b.interrupts.empty()) return;
-  b.gpu = b.interrupts.front();
+  auto const gpu = b.interrupts.front();
   b.interrupts.pop();
+  read_buffer(gpu, cx);
+}
+
+void PagingDriver::read_buffer(std::uint64_t gpu, Cx& cx) const {
+  auto& b = cx.state().batch;
+  b.gpu = gpu;
   b.phase = BatchPhase::reading;
   b.faults.clear();
   b.expected = BatchState::kUnknown;
@@ -202,6 +208,7 @@ void PagingDriver::serve(Cx& cx) const {
     begin_pages(cx);
     more = send_pages(cx);
     more = evict(cx) || more;
+    more = forgo_prefetched(cx) || more;
   }
   bool const all = all_pages_are_there(b);
   bool const some_leave = b.free_leaving.size() != b.leaving.size();
@@ -361,6 +368,11 @@ void PagingDriver::end_batch(Cx& cx) const {
   b.counts.duplicates += b.record.duplicates;
   b.records.push_back(b.record);
   tell_lifetimes(cx);
+  // A GPU whose accesses are replayed when its buffer is empty is read until it is: no other GPU's batch
+  // takes its pages before.
+  bool const replays_when_empty =
+      b.replay->after(FaultReplay::Moment::buffer_empty) != FaultReplay::Orders::nothing;
+  if (replays_when_empty && b.owes_replay[b.gpu] != 0) return read_buffer(b.gpu, cx);
   b.interrupts.push(static_cast<std::uint32_t>(b.gpu));
   next_batch(cx);
 }

@@ -59,6 +59,17 @@ bool PagingDriver::evict(Cx& cx) const {
   return send_units(cx);
 }
 
+// What nobody waits for must not drive out what has come for those who wait: once all faulted pages of a
+// batch have a frame, no unit of the batch leaves.
+bool PagingDriver::only_prefetched_wait(BatchState const& b) {
+  auto const first = b.pages.begin() + static_cast<std::ptrdiff_t>(b.sent);
+  return std::none_of(first, b.pages.end(), [](ComingPage const& p) { return p.faulted != 0; });
+}
+
+bool PagingDriver::is_of_batch(BatchState const& b, std::uint64_t unit, std::uint64_t size) {
+  auto const p = std::ranges::lower_bound(b.pages, unit, {}, &ComingPage::page);
+  return p != b.pages.end() && p->page - unit < size;
+}
 // The pages of the unit that begins to leave; 0: none may, now.
 std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
   auto& s = cx.state();
@@ -67,8 +78,10 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
   auto const size = std::uint64_t{1} << unit_size();
   if (s.free_moves.size() < size) return 0;
   auto const is_here = [&](std::uint64_t page) { return is_on(page, gpu, s) && !is_under_way(page, s); };
+  bool const for_prefetched = only_prefetched_wait(b);
   auto const victim = [&](bool beside_others) {
     return b.orders[b.gpu].victim([&](std::uint64_t u) {
+      if (for_prefetched && is_of_batch(b, u, size)) return false;
       bool some = false;
       for (auto p = u; p - u < size; ++p) {
         if (!beside_others && is_under_way(p, s)) return false;
@@ -113,6 +126,26 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
     tell_iommus(number, of_copy ? MoveStep::drop : MoveStep::unmap, Duration::zero(), cx);
   }
   return b.leaving[index].pages;
+}
+
+// A prefetched page for which no unit may leave stays where it is. True when there was one.
+bool PagingDriver::forgo_prefetched(Cx& cx) const {
+  auto& s = cx.state();
+  auto& b = s.batch;
+  auto const now = moment(s, cx.now());
+  bool const nothing_moves = b.coming == 0 && now.unmapping == 0 && now.unmapped == 0 && now.out == 0;
+  if (!now.page_waits || !nothing_moves || !only_prefetched_wait(b)) return false;
+  auto& page = b.pages[b.sent];
+  auto const number = b.of_page.of(page.page).move - 1;
+  bool const is_unmapped = page.mapped != 0 && (page.copies == 0 || !s.copies.read_only(page.page));
+  for (std::uint32_t i = 0; is_unmapped && i < spec().iommus; ++i)
+    cx.send(move, i, PageMove{page.page, s.moves[number].from, number, MoveStep::remap, 0, {}});
+  page.stage = ComingPage::Stage::there;
+  free_number(number, s);
+  ++b.there;
+  ++b.sent;
+  if (--b.block_left[page.block] == 0) order_replay(FaultReplay::Moment::block_mapped, cx);
+  return true;
 }
 
 // True when frames have become free at once.

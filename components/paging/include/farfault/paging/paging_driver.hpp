@@ -51,14 +51,16 @@
 // done with a block, its pages come, in order: each when no IOMMU and no GPU maps it any more, it has a frame
 // on the GPU, and the copy engine takes it (copies overlap there). A page that has no contents comes at once.
 // What comes beside the faulted pages, what leaves when the memory is full, and when, are policies
-// (prefetcher.hpp, eviction_order.hpp, eviction_schedule.hpp). A unit that leaves is unmapped everywhere, its
-// pages are copied to the CPU's memory by the GPU's copy engine, whether or not they were written, and mapped
-// there; or, with `batch.clean_pages` = dropped, those that the CPU's memory has as they are are mapped there
-// at once. When all pages of a batch are mapped and all units have left it has ended, and the buffers are
-// read again, those of other GPUs that have interrupted first; a buffer that is empty then interrupts with
-// its next entry. One batch is served at a time. Faults on pages that have come meanwhile are duplicates.
-// Pages that programs allocate do not leave. Source: Batch-aware unified memory (ASPLOS 2020), sections 2.2
-// and 3; NVIDIA's driver.
+// (prefetcher.hpp, eviction_order.hpp, eviction_schedule.hpp). Once all faulted pages of a batch have a frame
+// no unit leaves in which a page of the batch is; a prefetched page that finds no room then does not come. A
+// unit that leaves is unmapped everywhere, its pages are copied to the CPU's memory by the GPU's copy engine,
+// whether or not they were written, and mapped there; or, with `batch.clean_pages` = dropped, those that the
+// CPU's memory has as they are are mapped there at once. When all pages of a batch are mapped and all units
+// have left it has ended, and the buffers are read again, those of other GPUs that have interrupted first,
+// unless this one's accesses are replayed when its buffer is empty; a buffer that is empty then interrupts
+// with its next entry. One batch is served at a time. Faults on pages that have come meanwhile are
+// duplicates. Pages that programs allocate do not leave. Source: Batch-aware unified memory (ASPLOS 2020),
+// sections 2.2 and 3; NVIDIA's driver.
 #pragma once
 
 #include <array>
@@ -397,6 +399,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   std::string waiting_batch() const;
   void on_note(PageFault const& m, Cx& cx) const;
   void next_batch(Cx& cx) const;
+  void read_buffer(std::uint64_t gpu, Cx& cx) const;
   void order(std::uint32_t gpu, FaultOrder const& m, Cx& cx) const;
   void order_replay(FaultReplay::Moment moment, Cx& cx) const;
   void begin_batch(Cx& cx) const;
@@ -428,6 +431,9 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   EvictionSchedule::Moment moment(PagingDriverState const& s, Time now) const;
   bool evict(Cx& cx) const;
   std::uint64_t begin_unit(Cx& cx) const;
+  static bool only_prefetched_wait(BatchState const& b);
+  static bool is_of_batch(BatchState const& b, std::uint64_t unit, std::uint64_t size);
+  bool forgo_prefetched(Cx& cx) const;
   bool send_units(Cx& cx) const;
   std::uint64_t pages_for_cpu(std::uint32_t index, PagingDriverState const& s) const;
   void page_is_unmapped(std::uint32_t number, Cx& cx) const;
