@@ -430,7 +430,7 @@ TEST_CASE("batches: what is prefetched does not drive out what has faulted in th
     CHECK(b.row(1).evicted_pages == 2);
     for (std::uint64_t const page : {10, 11, 12}) CHECK(b.home(page) == 0);
     for (std::uint64_t const page : {7, 8, 9}) CHECK(b.home(page) == kFirstCpu);
-    // 11 was unmapped for the first time in vain: it was mapped where it was.
+    // 11 was unmapped once and did not come: it is mapped again where it was.
     CHECK(std::ranges::count_if(b.devices.state().moves, [](PageMove const& m) {
             return m.page == 11 && m.step == MoveStep::remap && device_of(m.frame) == kFirstCpu;
           }) == 1);
