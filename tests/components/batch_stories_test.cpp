@@ -428,8 +428,8 @@ TEST_CASE("batches: what is prefetched does not drive out what has faulted in th
     CHECK(b.row(0).prefetched_pages == 1);
     CHECK(b.row(0).evicted_pages == 0);
     CHECK(b.row(1).evicted_pages == 2);
-    for (std::uint64_t const page : {10, 11, 12}) CHECK(b.home(page) == 0);
-    for (std::uint64_t const page : {7, 8, 9}) CHECK(b.home(page) == kFirstCpu);
+    for (std::uint64_t const page : {10U, 11U, 12U}) CHECK(b.home(page) == 0);
+    for (std::uint64_t const page : {7U, 8U, 9U}) CHECK(b.home(page) == kFirstCpu);
     // 11 was unmapped once and did not come: it is mapped again where it was.
     CHECK(std::ranges::count_if(b.devices.state().moves, [](PageMove const& m) {
             return m.page == 11 && m.step == MoveStep::remap && device_of(m.frame) == kFirstCpu;
