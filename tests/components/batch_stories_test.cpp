@@ -62,8 +62,7 @@ class Devices final : public Component<DevicesSpec, DevicesState> {
     s.interrupted[f.gpu] = 1;
   }
   void on_order(FaultOrder const& m, Cx& cx) const {
-    if (m.kind != FaultOrderKind::drain) cx.state().told.push_back(-1 - m.gpu);
-    if (m.kind != FaultOrderKind::drain) return;
+    if (m.kind != FaultOrderKind::drain) return cx.state().told.push_back(-1 - m.gpu);
     auto& buffer = cx.state().buffers[m.gpu];
     for (std::uint32_t i = 0; i < buffer.size(); ++i) note(FaultNote::entry, m.gpu, buffer[i], i, cx);
     note(FaultNote::drained, m.gpu, {}, static_cast<std::uint32_t>(buffer.size()), cx);

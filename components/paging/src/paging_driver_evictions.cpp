@@ -6,6 +6,27 @@
 
 namespace farfault {
 
+namespace {
+
+// All faulted pages of the batch have a frame, or need none.
+bool only_prefetched_wait(BatchState const& b) {
+  auto const first = b.pages.begin() + static_cast<std::ptrdiff_t>(b.sent);
+  return std::none_of(first, b.pages.end(), [](ComingPage const& p) { return p.faulted != 0; });
+}
+
+// A page of the batch is in the unit of so many pages. Those of a batch are in the order of addresses.
+bool is_of_batch(BatchState const& b, std::uint64_t unit, std::uint64_t size) {
+  auto const p = std::ranges::lower_bound(b.pages, unit, {}, &ComingPage::page);
+  return p != b.pages.end() && p->page - unit < size;
+}
+
+// A page waits for a frame, and nothing is under way that could free one.
+bool waits_in_vain(BatchState const& b, EvictionSchedule::Moment const& now) {
+  return now.page_waits && b.coming == 0 && now.unmapping == 0 && now.unmapped == 0 && now.out == 0;
+}
+
+}  // namespace
+
 unsigned PagingDriver::unit_size() const {
   auto const bits = static_cast<unsigned>(std::countr_zero(spec().batch.eviction_unit.bytes));
   return bits > spec().page_bits ? bits - spec().page_bits : 0;
@@ -59,17 +80,6 @@ bool PagingDriver::evict(Cx& cx) const {
   return send_units(cx);
 }
 
-// What nobody waits for must not drive out what has come for those who wait: once all faulted pages of a
-// batch have a frame, no unit of the batch leaves.
-bool PagingDriver::only_prefetched_wait(BatchState const& b) {
-  auto const first = b.pages.begin() + static_cast<std::ptrdiff_t>(b.sent);
-  return std::none_of(first, b.pages.end(), [](ComingPage const& p) { return p.faulted != 0; });
-}
-
-bool PagingDriver::is_of_batch(BatchState const& b, std::uint64_t unit, std::uint64_t size) {
-  auto const p = std::ranges::lower_bound(b.pages, unit, {}, &ComingPage::page);
-  return p != b.pages.end() && p->page - unit < size;
-}
 // The pages of the unit that begins to leave; 0: none may, now.
 std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
   auto& s = cx.state();
@@ -78,6 +88,7 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
   auto const size = std::uint64_t{1} << unit_size();
   if (s.free_moves.size() < size) return 0;
   auto const is_here = [&](std::uint64_t page) { return is_on(page, gpu, s) && !is_under_way(page, s); };
+  // What nobody waits for must not drive out what has come for those who wait.
   bool const for_prefetched = only_prefetched_wait(b);
   auto const victim = [&](bool beside_others) {
     return b.orders[b.gpu].victim([&](std::uint64_t u) {
@@ -92,9 +103,7 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
   };
   auto unit = victim(false);
   // Pages come of all units that are here, and nothing moves: those that are here leave beside them.
-  auto const now = moment(s, cx.now());
-  bool const nothing_moves = b.coming == 0 && now.unmapping == 0 && now.unmapped == 0 && now.out == 0;
-  if (!unit && now.page_waits && nothing_moves) unit = victim(true);
+  if (!unit && waits_in_vain(b, moment(s, cx.now()))) unit = victim(true);
   if (!unit) return 0;
   b.orders[b.gpu].left(*unit);
   if (b.free_leaving.empty()) {
@@ -132,9 +141,7 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
 bool PagingDriver::forgo_prefetched(Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
-  auto const now = moment(s, cx.now());
-  bool const nothing_moves = b.coming == 0 && now.unmapping == 0 && now.unmapped == 0 && now.out == 0;
-  if (!now.page_waits || !nothing_moves || !only_prefetched_wait(b)) return false;
+  if (!waits_in_vain(b, moment(s, cx.now())) || !only_prefetched_wait(b)) return false;
   auto& page = b.pages[b.sent];
   auto const number = b.of_page.of(page.page).move - 1;
   bool const is_unmapped = page.mapped != 0 && (page.copies == 0 || !s.copies.read_only(page.page));

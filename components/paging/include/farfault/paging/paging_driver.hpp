@@ -431,8 +431,6 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   EvictionSchedule::Moment moment(PagingDriverState const& s, Time now) const;
   bool evict(Cx& cx) const;
   std::uint64_t begin_unit(Cx& cx) const;
-  static bool only_prefetched_wait(BatchState const& b);
-  static bool is_of_batch(BatchState const& b, std::uint64_t unit, std::uint64_t size);
   bool forgo_prefetched(Cx& cx) const;
   bool send_units(Cx& cx) const;
   std::uint64_t pages_for_cpu(std::uint32_t index, PagingDriverState const& s) const;
