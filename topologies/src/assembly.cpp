@@ -262,10 +262,11 @@ void Assembly::build_cpus() {
     iommu.table_base = physical(device, InitialMemory::data_bytes(config_.cpu_dram.capacity.bytes));
     iommu.remote_touch = config_.memory.remote_touch;
     iommu.page_bits = page_bits_;
-    iommu.page_sizes = config_.memory.page_sizes();
+    iommu.page_sizes = config_.memory.sizes_of_pages();
     iommu.spaces = applications_.spaces();
     iommu.moves = config_.driver.migrations;
     iommu.replays_first_touches = config_.memory.replays_first_touches();
+    iommu.coalesces = config_.memory.coalesces();
     iommu.kept_by_gpus = config_.memory.faults_kept_by_gpus();
     for (auto const g : instance.gpus)
       if (gpus_[g]->cpu == c)
@@ -352,14 +353,16 @@ void Assembly::build_gpus() {
         name + ".l2_tlb",
         {config_.l2_tlb, clock, sms_ + scalar_caches,
          std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs), config_.driver.migrations,
-         page_bits_, config_.memory.page_sizes(), applications_.names(), config_.in_batches()});
+         page_bits_, config_.memory.sizes_of_pages(), applications_.names(), config_.in_batches()});
     GmmuSpec gmmu;
     gmmu.params = config_.gmmu;
     gmmu.router = config_.router;
     gmmu.clock = clock;
     gmmu.applications = applications_.names();
     gmmu.device = device;
-    gmmu.memory_port = slice_clients.add(1, config_.gmmu.walkers);
+    bool const coalesces = config_.memory.coalesces();
+    gmmu.memory_port =
+        slice_clients.add(1, config_.gmmu.walkers + (coalesces ? config_.gmmu.table_writes : 0));
     gmmu.memory = memory;
     gmmu.queue = config_.l2_tlb.mshrs;
     gmmu.preloaded = &gpu.instance->memory->gpu_table(gpu.number);
@@ -369,6 +372,12 @@ void Assembly::build_gpus() {
     gmmu.fault_batches = config_.in_batches();
     gmmu.sms = sms_;
     gmmu.has_copies = config_.memory.makes_copies();
+    gmmu.page_bits = page_bits_;
+    gmmu.line_bytes = config_.gpu.line_bytes;
+    if (coalesces)
+      gmmu.coalesces = (InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_ >>
+                        config_.memory.large_size()) +
+                       1;
     gpu.gmmu = &system_->add<Gmmu>(name + ".gmmu", gmmu);
 
     begin_group(gpu.node, kPortGroup);
@@ -415,7 +424,7 @@ void Assembly::build_gpus() {
       sm.warp_width = config_.gpu.warp_width;
       sm.line_bytes = config_.gpu.line_bytes;
       sm.page_bits = page_bits_;
-      sm.page_sizes = config_.memory.page_sizes();
+      sm.page_sizes = config_.memory.sizes_of_pages();
       sm.slices = config_.l2_cache.slices_per_partition();
       sm.memory = AddressMap(sm.slices, config_.l2_cache.interleave.bytes);
       sm.local_train = local_train_;
@@ -449,7 +458,7 @@ void Assembly::add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uin
   spec.device = static_cast<DeviceId>(gpu);
   spec.line_bytes = config_.gpu.line_bytes;
   spec.page_bits = page_bits_;
-  spec.page_sizes = config_.memory.page_sizes();
+  spec.page_sizes = config_.memory.sizes_of_pages();
   spec.moves = config_.driver.migrations;
   spec.page_uses = config_.page_uses();
   spec.applications = &applications_;

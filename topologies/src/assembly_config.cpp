@@ -69,6 +69,8 @@ void MemoryParams::describe(ParamTable& t) {
           "most cache lines that travel as one message, where a warp accesses lines that follow each other: "
           "each takes the time that it takes alone, but no others come between them; 1: each line by itself",
           "a choice of the simulator, for speed: bench/studies/trains has what it changes");
+  page_sizes.describe(t, "page_sizes", "how large pages are, and whether base pages become large ones",
+                      "GMMU Bypass, section 5.1: one page size");
   t.text("large_pages", large_pages,
          "the buffers of the workload that have large pages, where these lie wholly in them: none, all, or "
          "names separated by commas",
@@ -121,9 +123,23 @@ std::uint32_t MemoryParams::faults_kept_by_gpus() const {
   return kept & faults();
 }
 
-unsigned MemoryParams::large_size() const {
-  if (!has_large_pages()) return 0;
+LargePages::Choice MemoryParams::large() const {
+  auto const sizes = page_sizes.make({});
+  return {sizes->large_buffers(large_pages), size_of_large(), sizes->rounds_up()};
+}
+
+unsigned MemoryParams::size_of_large() const {
+  if (large_page_size.bytes <= page_size.bytes) return 0;
   return static_cast<unsigned>(std::countr_zero(large_page_size.bytes) - std::countr_zero(page_size.bytes));
+}
+
+std::string MemoryParams::says_large_pages() const {
+  return large().buffers == large_pages ? "memory.large_pages = " + shown(large_pages)
+                                        : "memory.page_sizes = " + page_sizes.name();
+}
+
+unsigned MemoryParams::large_size() const {
+  return has_large_pages() || coalesces() ? size_of_large() : 0;
 }
 
 void MachineParams::describe(ParamTable& t) {
@@ -168,8 +184,17 @@ void MachineConfig::bind(Config& config, Policies const* more) {
       if (p.name != "machines")
         config.leave_out("machine.cluster." + p.name, "machine.cluster.machines above 1");
   }
-  if (!memory.has_large_pages())
-    config.leave_out("memory.large_page_size", "a memory.large_pages other than \"none\"");
+  if (!memory.coalesces()) {
+    auto const* const only_with = "a memory.page_sizes that coalesces base pages";
+    for (auto const* name :
+         {"gpu.gmmu.walk_reads_first_entry", "gpu.gmmu.table_writes", "iommu.walk_reads_first_entry"})
+      config.leave_out(name, only_with);
+  }
+  if (memory.page_sizes.make({})->large_buffers("chosen") != "chosen")
+    config.leave_out("memory.large_pages", "memory.page_sizes = \"by_buffer\"");
+  if (!memory.has_large_pages() && !memory.coalesces())
+    config.leave_out("memory.large_page_size",
+                     "a memory.large_pages other than \"none\", or a memory.page_sizes with large pages");
   if (!memory.pages_wait())
     for (auto const* name : {"memory.first_touch_by", "memory.first_touch_copy"})
       config.leave_out(name, "a memory.placement that leaves pages to their first touch");
@@ -252,7 +277,7 @@ class Rules {
              "must divide the number of entries, " + std::to_string(entries)) &&
         policy(section, prefix + "replacement", policies.replacement, {entries / ways, ways}))
       policy(section, prefix + "organization", policies.organization,
-             {entries, ways, memory.page_bits(), policies.replacement, memory.page_sizes()});
+             {entries, ways, memory.page_bits(), policies.replacement, memory.sizes_of_pages()});
   }
   void walk_cache(std::string const& section, std::uint32_t entries, WalkCachePolicies const& policies) {
     if (entries != 0 && policy(section, "walk_cache_replacement", policies.replacement, {1, entries}))
@@ -307,16 +332,27 @@ bool MachineConfig::check_large_pages(Config& config) const {
   auto const least = memory.page_size.bytes * in_last_node;
   auto const room = InitialMemory::data_bytes(dram.capacity.bytes);
   auto const* const key = "memory.large_page_size";
-  auto const is_level =
-      rules.need(size == least || size == least << PageLevels::kIndexBits, key, size,
-                 "must be " + std::to_string(in_last_node) + " or " + std::to_string(in_last_node) +
-                     " x 512 times memory.page_size, " + std::to_string(memory.page_size.bytes));
+  auto const times = " times memory.page_size, " + std::to_string(memory.page_size.bytes);
+  auto const nodes = std::to_string(in_last_node);
+  bool const is_level =
+      memory.coalesces()
+          ? rules.need(size == least, key, size,
+                       "must be " + nodes + times + ", with memory.page_sizes = " + memory.page_sizes.name())
+          : rules.need(size == least || size == least << PageLevels::kIndexBits, key, size,
+                       "must be " + nodes + " or " + nodes + " x 512" + times);
   rules.need(size <= room, key, size,
              "must not be above what gpu.dram.capacity has for data, " + std::to_string(room));
-  if (memory.pages_move())
-    config.refuse("memory.large_pages", "memory.large_pages = " + shown(memory.large_pages) +
-                                            ": large pages do not move, and memory.remote_touch = " +
-                                            memory.remote_touch.name() + " moves pages");
+  if (memory.coalesces() && memory.makes_copies())
+    config.refuse("memory.page_sizes", "memory.page_sizes = " + memory.page_sizes.name() +
+                                           ": pages of which GPUs may have copies are not coalesced, and "
+                                           "memory.remote_touch = " +
+                                           memory.remote_touch.name() + " makes copies");
+  if (memory.has_large_pages() && memory.pages_move()) {
+    auto const what = memory.says_large_pages();
+    config.refuse(what.substr(0, what.find(' ')),
+                  what + ": large pages do not move, and memory.remote_touch = " +
+                      memory.remote_touch.name() + " moves pages");
+  }
   return is_level;
 }
 
@@ -355,8 +391,11 @@ void MachineConfig::check_batches(Config& config) const {
     refuse("memory.fault_path",
            "faults are served in batches, and memory.fault_path = " + memory.fault_path.name() +
                " keeps them where there are none; gpu has a buffer of them");
-  if (memory.has_large_pages())
-    refuse("memory.large_pages", "pages that come and leave in batches are base pages (memory.large_pages)");
+  if (memory.has_large_pages()) {
+    auto const what = memory.says_large_pages();
+    auto const key = what.substr(0, what.find(' '));
+    refuse(key, "pages that come and leave in batches are base pages (" + key + ")");
+  }
   auto const unit = batch.eviction_unit.bytes;
   rules.need(std::has_single_bit(unit) && unit >= memory.page_size.bytes, "driver.batch.eviction_unit", unit,
              "must be a power of two, and at least a page, " + std::to_string(memory.page_size.bytes));
@@ -378,7 +417,10 @@ void MachineConfig::check(Config& config) const {
   rules.need(page == 4096 || page == 64 * 1024 || page == 2 * 1024 * 1024, "memory.page_size", page,
              "must be 4KiB, 64KiB or 2MiB");
   auto pages = memory;
-  if (pages.has_large_pages() && !check_large_pages(config)) pages.large_pages = "none";
+  if ((pages.has_large_pages() || pages.coalesces()) && !check_large_pages(config)) {
+    pages.large_pages = "none";
+    pages.page_sizes = MemoryParams{}.page_sizes;
+  }
   rules.power_of_two("gpu.line_bytes", gpu.line_bytes);
   rules.interleave("gpu.l2_cache.interleave", l2_cache.interleave, gpu.line_bytes, memory.page_size);
   bool const shared = rules.dram("gpu.dram", dram, gpu_memory(), "gpu.l2_cache.slices", gpu.line_bytes);

@@ -59,18 +59,16 @@ void Assembly::place_pages(PagePlacement const& placement) {
   for (auto& instance : instances_) {
     std::vector<DeviceId> gpus(instance->gpus.begin(), instance->gpus.end());
     NodeDevices devices(std::move(gpus), static_cast<DeviceId>(kFirstCpu + instance->cpus.front()));
-    instance->memory.emplace(InitialMemory::Spec{&applications_,
-                                                 std::move(devices),
-                                                 page_bits_,
-                                                 config_.dram.capacity.bytes,
-                                                 config_.cpu_dram.capacity.bytes,
-                                                 config_.memory.frame_allocation,
-                                                 {config_.memory.large_pages, config_.memory.large_size()}});
+    instance->memory.emplace(InitialMemory::Spec{&applications_, std::move(devices), page_bits_,
+                                                 config_.dram.capacity.bytes, config_.cpu_dram.capacity.bytes,
+                                                 config_.memory.frame_allocation, config_.memory.large(),
+                                                 config_.memory.coalesces()});
     for (std::uint32_t a = 0; a < applications_.count(); ++a) {
       ApplicationMemory memory(*instance->memory, a);
       placement.place(memory);
     }
     instance->memory->place_host_pages();
+    instance->memory->coalesce();
   }
 }
 
@@ -103,6 +101,9 @@ void Assembly::add_host_and_driver(Instance& instance) {
   driver.makes_copies = config_.memory.makes_copies();
   driver.spaces = applications_.spaces();
   driver.large = memory.large_pages();
+  driver.page_sizes = config_.memory.page_sizes;
+  driver.coalesces = config_.memory.coalesces();
+  driver.coalesced_at_start = memory.coalesced();
   bool const orders = std::ranges::any_of(applications_, [](Application const& a) {
     return std::ranges::any_of(a.workload->operations(), &Operation::is_of_driver);
   });

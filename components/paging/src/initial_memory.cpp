@@ -127,6 +127,7 @@ DeviceId InitialMemory::nearest_with_room(std::vector<std::uint32_t> const& gpus
 bool InitialMemory::place(std::uint64_t page, DeviceId device) {
   auto const size = large_.size_of(page);
   auto const first = first_of(page, size);
+  if (size != 0 && iommu_table_.find(first)) return true;  // with another buffer, or another page of it
   if (plan(first, size, device)) return true;
   if (size != 0 && place_large(first, size, device)) return true;
   for (auto p = first; p - first < std::uint64_t{1} << size; ++p)
@@ -137,11 +138,23 @@ bool InitialMemory::place(std::uint64_t page, DeviceId device) {
 bool InitialMemory::place_near(std::uint64_t page, std::vector<std::uint32_t> const& gpus, std::uint32_t n) {
   auto const size = large_.size_of(page);
   auto const first = first_of(page, size);
+  if (size != 0 && iommu_table_.find(first)) return true;
   if (plan(first, size, static_cast<DeviceId>(gpus[n]))) return true;
   if (size != 0 && place_large(first, size, nearest_with_room(gpus, n))) return true;
   for (auto p = first; p - first < std::uint64_t{1} << size; ++p)
     if (!place_base(p, nearest_with_room(gpus, n))) return false;
   return true;
+}
+
+void InitialMemory::coalesce() {
+  if (!spec_.coalesces) return;
+  for (auto const& p : placed_) {
+    auto const first = first_of(p.page, iommu_table_.coalesced_size());
+    if (p.page != first || !iommu_table_.can_coalesce(first)) continue;
+    iommu_table_.coalesce(first);
+    if (p.device < kFirstCpu) gpu_tables_[p.device].coalesce(first);
+    ++coalesced_;
+  }
 }
 
 bool InitialMemory::is_in_buffer(std::uint64_t page) const {

@@ -36,6 +36,12 @@ bool have_buffer(Applications const& applications, std::string const& name) {
   });
 }
 
+// All large pages in which some of `pages` lie.
+PageRange rounded_up(PageRange const& pages, unsigned size) {
+  auto const first = first_of(pages.first, size);
+  return {first, first_of(pages.first + pages.count - 1, size) + (std::uint64_t{1} << size) - first};
+}
+
 // What of `pages` lies in whole large pages.
 PageRange whole_pages(PageRange const& pages, unsigned size) {
   auto const pages_of_one = std::uint64_t{1} << size;
@@ -59,7 +65,8 @@ LargePages::LargePages(Choice const& choice, Applications const& applications,
     for (std::size_t b = 0; b < workload.buffers().size(); ++b) {
       auto const& buffer = workload.buffers()[b];
       if (!chosen(buffer)) continue;
-      auto const pages = whole_pages(of_buffer[a][b], size_);
+      auto const pages =
+          choice.rounds_up ? rounded_up(of_buffer[a][b], size_) : whole_pages(of_buffer[a][b], size_);
       if (pages.count != 0)
         ranges_.push_back(pages);
       else if (!names.empty())

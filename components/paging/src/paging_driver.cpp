@@ -38,6 +38,9 @@ PagingDriverState PagingDriver::initial() const {
   if (spec().host_pages != nullptr)
     spec().host_pages->each([&](std::uint64_t page, std::uint64_t) { s.cpu_frames->allocate(page); });
   if (spec().host_pages != nullptr) s.orders.resize(spec().application_of_stream.size());
+  s.page_sizes = spec().page_sizes.make({});
+  for (std::uint64_t i = 0; i < spec().coalesced_at_start; ++i) s.page_sizes->coalesced();
+  s.page_sizes->mapped(s.table.mapped_pages());
   s.moves.resize(spec().params.migrations);
   for (auto i = spec().params.migrations; i > 0; --i) s.free_moves.push_back(i - 1);
   s.waiting = Ring<PageFault>(spec().queue);
@@ -117,8 +120,11 @@ void PagingDriver::take_rows(PagingDriverState& s, TableRows& rows) const {
 }
 
 std::vector<PagingDriver::PolicyStats> PagingDriver::policy_stats() const {
-  std::vector<PolicyStats> all{{{"memory.frame_allocation", spec().frames.stats()},
-                                [](PagingDriverState const& s) -> StatSource const& { return s.frames; }}};
+  std::vector<PolicyStats> all{
+      {{"memory.frame_allocation", spec().frames.stats()},
+       [](PagingDriverState const& s) -> StatSource const& { return s.frames; }},
+      {{"memory.page_sizes", spec().page_sizes.stats()},
+       [](PagingDriverState const& s) -> StatSource const& { return s.page_sizes; }}};
   if (spec().in_batches)
     all.push_back({{"driver.batch.eviction_order", spec().batch.eviction_order.stats()},
                    [](PagingDriverState const& s) -> StatSource const& { return s.batch.orders; }});
@@ -211,7 +217,7 @@ void PagingDriver::on_fault(PageFault const& m, Cx& cx) const {
 bool PagingDriver::handle(PageFault const& m, bool may_move, Cx& cx) const {
   auto& s = cx.state();
   if (is_copied(m.page, s)) return false;
-  auto const found = s.table.find(m.page);
+  auto const found = s.table.find_mapped(m.page);
   if (!found) {
     if (is_unallocated(m.page)) {
       ++s.stats[m.application].unallocated_faults;
@@ -287,7 +293,7 @@ bool PagingDriver::touch_first(PageFault const& m, Cx& cx) const {
 void PagingDriver::map_first(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const {
   auto& s = cx.state();
   ++s.stats[m.application].pages_mapped;
-  s.table.map(m.page, to.frame, to.size);
+  map_page(m.page, to, s);
   s.first_touches.push_back(
       {first_of(m.page, to.size), to.frame, cx.now() + extra, m.gpu, to.size, m.application});
   answer(m, to, extra, cx);
@@ -299,9 +305,24 @@ std::uint32_t PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx
   auto const to = take(m.page, 0, m.gpu, s).frame;
   s.moves[number] = {m, from, to, cx.now(), Time{}, spec().iommus, 1, 0};
   auto const ready = work(m.kind, spec().params.fault_latency, cx);
+  splinter(m.page, s);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
     cx.send(move, i, PageMove{m.page, from, number, MoveStep::unmap, 0, {}}, ready);
   return number;
+}
+
+void PagingDriver::map_page(std::uint64_t page, PageTranslation const& to, PagingDriverState& s) const {
+  s.table.map(page, to.frame, to.size);
+  s.page_sizes->mapped(s.table.mapped_pages());
+  if (!spec().coalesces || !s.table.can_coalesce(page)) return;
+  s.table.coalesce(page);
+  s.page_sizes->coalesced();
+}
+
+void PagingDriver::splinter(std::uint64_t page, PagingDriverState& s) const {
+  if (!spec().coalesces || !s.table.is_coalesced(page)) return;
+  s.table.splinter(page);
+  s.page_sizes->splintered();
 }
 
 void PagingDriver::on_step_done(StepDone const& m, Cx& cx) const {
@@ -380,7 +401,7 @@ void PagingDriver::end_move(PageMigration const& done, std::uint32_t number, Cx&
     s.records.push_back(
         {done.fault.page, done.from, done.to, done.started, done.unmapped, cx.now(), application});
   }
-  s.table.map(done.fault.page, done.to);
+  map_page(done.fault.page, {done.to, 0}, s);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
     cx.send(move, i, PageMove{done.fault.page, done.to, number, MoveStep::remap, 0, {}});
   answer(done.fault, {done.to, 0}, Duration::zero(), cx);

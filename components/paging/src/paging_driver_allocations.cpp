@@ -8,7 +8,7 @@ PagingDriver::OrderTurn PagingDriver::allocate_page(std::uint64_t page, std::uin
   auto& s = cx.state();
   auto& order = s.orders[stream];
   auto const* planned = spec().planned->find(page);
-  if (s.table.find(page) || planned == nullptr || *planned == kNotPlanned) {
+  if (s.table.find_mapped(page) || planned == nullptr || *planned == kNotPlanned) {
     pass_over(page, order);
     return OrderTurn::passed_over;
   }
@@ -29,7 +29,7 @@ PagingDriver::OrderTurn PagingDriver::allocate_page(std::uint64_t page, std::uin
 PagingDriver::OrderTurn PagingDriver::free_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const {
   auto& s = cx.state();
   auto& order = s.orders[stream];
-  auto const found = s.table.find(page);
+  auto const found = s.table.find_mapped(page);
   if (!found) {
     pass_over(page, order);
     return OrderTurn::passed_over;
@@ -47,6 +47,7 @@ PagingDriver::OrderTurn PagingDriver::free_page(std::uint64_t page, std::uint32_
 void PagingDriver::tell_iommus(std::uint32_t number, MoveStep step, Duration after, Cx& cx) const {
   auto& moving = cx.state().moves[number];
   moving.unmapping = spec().iommus;
+  if (step == MoveStep::unmap || step == MoveStep::forget) splinter(moving.fault.page, cx.state());
   bool const of_copy = moving.change == PageMigration::Change::copy;
   auto const to = of_copy ? read_only(moving.to) : moving.to;
   auto const frame = step == MoveStep::map ? to : moving.from;
@@ -57,7 +58,7 @@ void PagingDriver::tell_iommus(std::uint32_t number, MoveStep step, Duration aft
 void PagingDriver::end_allocation(PageMigration const& done, Cx& cx) const {
   auto& s = cx.state();
   if (done.kind == OperationKind::allocate) {
-    s.table.map(done.fault.page, done.to, done.size);
+    map_page(done.fault.page, {done.to, done.size}, s);
   } else {
     s.table.unmap(done.fault.page);
     release({done.from, done.size}, s);

@@ -126,13 +126,13 @@ void PagingDriver::begin_batch(Cx& cx) const {
 
 bool PagingDriver::may_come(std::uint64_t page, Access access, PagingDriverState const& s) const {
   if (is_under_way(page, s)) return true;  // it is looked at again when it has arrived where it goes
-  auto const found = s.table.find(page);
+  auto const found = s.table.find_mapped(page);
   return found ? spec().pages_move && !may_access(page, access, batch_gpu(s), s) : !is_unallocated(page);
 }
 
 bool PagingDriver::may_be_prefetched(std::uint64_t page, PagingDriverState const& s) const {
   if (is_under_way(page, s)) return false;
-  if (auto const found = s.table.find(page))
+  if (auto const found = s.table.find_mapped(page))
     return spec().pages_move && device_of(found->frame) >= kFirstCpu && !is_on(page, batch_gpu(s), s);
   return !is_unallocated(page) &&
          std::ranges::any_of(spec().buffers, [page](PageRange const& r) { return page - r.first < r.count; });
@@ -150,7 +150,7 @@ void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx)
     ++s.stats[f.application].page_faults;
     if (may_come(f.page, f.access, s)) {
       block.faulted.set(f.page - first);
-    } else if (auto const found = s.table.find(f.page)) {
+    } else if (auto const found = s.table.find_mapped(f.page)) {
       ++b.record.duplicates;
       // Whoever was told so before the page came has been told since that it is there; it does no harm. Of a
       // copy the IOMMU that was asked does not know.
@@ -228,7 +228,7 @@ void PagingDriver::begin_pages(Cx& cx) const {
   for (; b.begun < b.pages.size() && s.free_moves.size() > kept; ++b.begun) {
     auto& page = b.pages[b.begun];
     if (is_under_way(page.page, s)) return;
-    auto const found = s.table.find(page.page);
+    auto const found = s.table.find_mapped(page.page);
     auto const access = page.writes != 0 ? Access::write : Access::read;
     if (found ? may_access(page.page, access, batch_gpu(s), s) : is_unallocated(page.page)) {
       page.stage = ComingPage::Stage::there;  // a program was faster
@@ -314,7 +314,7 @@ void PagingDriver::page_lands(std::uint32_t number, Cx& cx) const {
   auto& counts = s.stats[page.application];
   if (page.copies != 0) return copy_lands(number, cx);
   auto const gpu = batch_gpu(s);
-  s.table.map(page.page, moving.to);
+  map_page(page.page, {moving.to, 0}, s);
   resident(page.page, gpu, s);
   auto& stay = b.stays[b.gpu].of(page.page);
   if (page.is_here == 0) stay.came = cx.now();

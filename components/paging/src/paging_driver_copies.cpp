@@ -110,7 +110,7 @@ void PagingDriver::collapse(std::uint32_t number, Cx& cx) const {
 // In batches.
 
 bool PagingDriver::is_on(std::uint64_t page, DeviceId gpu, PagingDriverState const& s) const {
-  auto const found = s.table.find(page);
+  auto const found = s.table.find_mapped(page);
   return found && (device_of(found->frame) == gpu || (spec().makes_copies && s.copies.find(page, gpu)));
 }
 
@@ -121,7 +121,7 @@ bool PagingDriver::may_access(std::uint64_t page, Access access, DeviceId gpu,
 }
 
 void PagingDriver::answer_here(PageFault const& m, Cx& cx) const {
-  auto const home = *cx.state().table.find(m.page);
+  auto const home = *cx.state().table.find_mapped(m.page);
   if (spec().makes_copies)
     answer_shared(m, home, Duration::zero(), cx);
   else

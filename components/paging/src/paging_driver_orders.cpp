@@ -64,7 +64,7 @@ std::uint32_t PagingDriver::begin_page(std::uint64_t page, unsigned size, std::u
 PagingDriver::OrderTurn PagingDriver::copy_page(std::uint64_t page, std::uint32_t stream, Cx& cx) const {
   auto& s = cx.state();
   auto& order = s.orders[stream];
-  auto const found = s.table.find(page);
+  auto const found = s.table.find_mapped(page);
   if (!found || device_of(found->frame) >= kFirstCpu) {
     pass_over(page, order);
     return OrderTurn::passed_over;

@@ -33,7 +33,10 @@ GmmuState Gmmu::initial() const {
   s.pending.resize(p.pending);
   for (std::uint32_t i = p.pending; i > 0; --i) s.free_pending.push_back(i - 1);
   s.stalled = Ring<TranslateRequest>(spec().queue);
-  s.walker = Walker(p.walkers, p.pending, p.walk_cache_policies.make(p.walk_cache));
+  s.walker =
+      Walker(p.walkers, p.pending, p.walk_cache_policies.make(p.walk_cache), !p.walk_reads_first_entry);
+  if (spec().coalesces != 0)
+    s.coalescing = Coalescing(spec().coalesces + spec().moves, p.table_writes, spec().line_bytes);
   s.walk_began.resize(p.walkers);
   s.by_requester = ByApplication<GmmuRequesterStats>(static_cast<std::uint32_t>(spec().applications.size()));
   s.router = spec().router.policy.make({});
@@ -76,12 +79,13 @@ std::string Gmmu::waiting_for() const {
   auto const held = s.pending.size() - s.free_pending.size();
   auto const flushing = std::count_if(s.flushing.begin(), s.flushing.end(), [](auto n) { return n != 0; });
   if (held == 0 && s.stalled.empty() && flushing == 0 && s.faults.in_use() == 0 && s.faults.refused() == 0 &&
-      s.raw.size() == 0)
+      s.raw.size() == 0 && s.coalescing.idle())
     return {};
   return std::to_string(s.faults.in_use() + s.raw.size()) + " faults, " + std::to_string(s.faults.refused()) +
          " refused, " + std::to_string(flushing) + " pages leaving the L2 cache, " + std::to_string(held) +
          " translations, " + std::to_string(s.walker.busy()) + " walks under way, " +
-         std::to_string(s.walker.queued()) + " walks queued";
+         std::to_string(s.walker.queued()) + " walks queued" +
+         (s.coalescing.idle() ? "" : ", large pages being made or taken apart");
 }
 
 void Gmmu::on_request(TranslateRequest const& m, Cx& cx) const {
@@ -140,6 +144,10 @@ void Gmmu::start_walks(Cx& cx) const {
 }
 
 void Gmmu::on_entry(MemResponse const& m, Cx& cx) const {
+  if (m.access == Access::write) {
+    cx.state().coalescing.written(cx.state().table);
+    return write_entries(cx);
+  }
   if (auto const end = walking::advance(*this, m, cx)) walked(m.tag, *end, cx);
 }
 
@@ -166,7 +174,7 @@ void Gmmu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const 
 
 void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (device_of(m.frame) == spec().device && !s.table.find(m.page)) s.table.map(m.page, m.frame, m.size);
+  if (device_of(m.frame) == spec().device && !s.table.find(m.page)) map(m.page, m.translation(), cx);
   if (is_replay(m.found_by)) return replay(m, cx);
   bool const unrecorded = m.found_by == FoundBy::unrecorded;
   if (unrecorded && s.pending[m.tag].answered == 0) keep_fault(m, cx);
@@ -235,15 +243,46 @@ void Gmmu::on_invalidate(Invalidate const& m, Cx& cx) const {
     return;
   }
   if (m.step == MoveStep::map) {
-    s.table.map(m.page, m.frame, m.size);
+    map(m.page, {m.frame, m.size}, cx);
     return cx.send(acknowledge, Invalidated{m.move});
   }
   ++s.stats.invalidations;
+  if (spec().coalesces == 0 || !s.table.is_coalesced(m.page)) return unmap(m, cx);
+  s.coalescing.splinter(m);
+  write_entries(cx);
+}
+
+void Gmmu::unmap(Invalidate const& m, Cx& cx) const {
+  auto& s = cx.state();
   auto leaves = m;
-  if (auto const own = s.table.find(m.page)) leaves.frame = own->frame & ~kReadOnly;  // a copy's
+  if (auto const own = s.table.find_mapped(m.page)) leaves.frame = own->frame & ~kReadOnly;  // a copy's
   s.table.unmap(m.page);
   // One cycle after the responses that leave now.
   cx.send(to_tlb, leaves, spec().clock.cycles(1));
+}
+
+void Gmmu::map(std::uint64_t page, PageTranslation const& to, Cx& cx) const {
+  auto& s = cx.state();
+  if (spec().coalesces == 0) return s.table.map(page, to.frame, to.size);
+  s.table.map(page, to.base_page(page, spec().page_bits).frame);
+  if (!s.table.can_coalesce(page)) return;
+  s.coalescing.coalesce(page, s.table);
+  write_entries(cx);
+}
+
+// Those of large pages that are made or taken apart, as far as they may be under way; and what waits for
+// them.
+void Gmmu::write_entries(Cx& cx) const {
+  auto& s = cx.state();
+  while (auto const leaves = s.coalescing.next_invalidation(s.table)) unmap(*leaves, cx);
+  auto const levels = s.table.levels().count();
+  while (auto const w = s.coalescing.next_write(s.table)) {
+    Requester const requester{static_cast<std::uint8_t>(s.table.space_of(w->page)), 0,
+                              walk_read(levels - (w->above ? 2U : 1U))};
+    cx.send(read_entry, spec().memory.slice(offset_of(w->address)),
+            MemRequest{w->address, 0, spec().memory_port, Access::write, static_cast<std::uint8_t>(w->bytes),
+                       requester});
+  }
 }
 
 void Gmmu::on_invalidated(Invalidated const& m, Cx& cx) const {

@@ -13,7 +13,7 @@ IommuState Iommu::initial() const {
   s.pages = MshrTable<IommuWaiter>(p.pages, spec().waiters);
   s.stalled = Ring<Packet>(spec().waiters);
   s.missed_at.resize(p.pages);
-  s.walker = Walker(p.walkers, p.pages, p.walk_cache_policies.make(p.walk_cache));
+  s.walker = Walker(p.walkers, p.pages, p.walk_cache_policies.make(p.walk_cache), !p.walk_reads_first_entry);
   s.fault_raised.resize(p.pages);
   s.remote_touch = spec().remote_touch.make({spec().page_bits, spec().spaces});
   if (spec().replays_first_touches || pages_move(s)) {
@@ -239,11 +239,12 @@ void Iommu::flush(PageMove const& m, Cx& cx) const {
 
 void Iommu::unmap(PageMove const& m, Cx& cx) const {
   auto& s = cx.state();
-  s.table.unmap(m.page);
-  s.tlb->invalidate(m.page);
+  unmap_page(m.page, s);
   s.moving.allocate(m.page);
+  auto const large = s.table.coalesced_size();
   auto const holds = [&](DeviceId gpu) {
-    return gpu == device_of(m.frame) || s.directory.may_hold(m.page, gpu);
+    return gpu == device_of(m.frame) || s.directory.may_hold(m.page, gpu) ||
+           (spec().coalesces && s.directory.may_hold(m.page >> large << large, gpu));
   };
   s.stats.invalidations += tell(PacketKind::invalidate_request, m, holds, cx);
   s.directory.forget(m.page);
@@ -253,8 +254,7 @@ void Iommu::unmap(PageMove const& m, Cx& cx) const {
 // All GPUs are told: who has a translation is known only of pages that move.
 void Iommu::forget(PageMove const& m, Cx& cx) const {
   auto& s = cx.state();
-  s.table.unmap(m.page);
-  s.tlb->invalidate(m.page);
+  unmap_page(m.page, s);
   s.stats.invalidations += tell(
       PacketKind::invalidate_request, m, [](DeviceId) { return true; }, cx);
   for (auto page = m.page; page - m.page < std::uint64_t{1} << m.size; ++page) {
@@ -268,7 +268,7 @@ void Iommu::map(PageMove const& m, Cx& cx) const {
   if (is_read_only(m.frame)) {
     s.directory.add_holder(m.page, device_of(m.frame));
   } else {
-    s.table.map(m.page, m.frame, m.size);
+    map_page(m.page, {m.frame, m.size}, s);
     if (auto const entry = s.moving.find(m.page)) s.moving.release(*entry, [](IommuWaiter const&) {});
   }
   tell(
@@ -289,7 +289,7 @@ void Iommu::on_invalidated(Invalidated const& m, Cx& cx) const {
 
 void Iommu::remap(PageMove const& m, Cx& cx) const {
   auto& s = cx.state();
-  s.table.map(m.page, m.frame);
+  map_page(m.page, {m.frame, 0}, s);
   auto const entry = s.moving.find(m.page);
   FF_CHECK(entry.has_value(), path() + ": a page is mapped again that was not unmapped");
   s.moving.release(*entry, [](IommuWaiter const&) {});
@@ -297,7 +297,21 @@ void Iommu::remap(PageMove const& m, Cx& cx) const {
 
 // Whom to tell when the page leaves, beside the GPU that has it.
 void Iommu::told(std::uint64_t page, PageTranslation const& to, std::uint16_t gpu, IommuState& s) const {
-  if (device_of(to.frame) != gpu && pages_move(s)) s.directory.add_holder(page, gpu);
+  if (device_of(to.frame) == gpu || !pages_move(s)) return;
+  s.directory.add_holder(page, gpu);
+  // When the large page's first base page leaves, that GPU is told too, so that it can be forgotten then.
+  if (to.size != 0) s.directory.add_holder(page >> to.size << to.size, gpu);
+}
+
+void Iommu::map_page(std::uint64_t page, PageTranslation const& to, IommuState& s) const {
+  s.table.map(page, to.frame, to.size);
+  if (spec().coalesces && s.table.can_coalesce(page)) s.table.coalesce(page);
+}
+
+void Iommu::unmap_page(std::uint64_t page, IommuState& s) const {
+  if (spec().coalesces && s.table.is_coalesced(page)) s.table.splinter(page);
+  s.table.unmap(page);
+  s.tlb->invalidate(page);
 }
 
 void Iommu::answer(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,

@@ -72,7 +72,7 @@ void Iommu::end_fault(PageMapped const& m, Cx& cx) const {
   bool const settled = m.kind != FaultKind::not_mapped && !nowhere;
   Translation const there{{m.frame, m.size}, settled ? FoundBy::settled : FoundBy::replay};
   bool const copied = m.kind == FaultKind::copied;
-  if (!nowhere && !copied) s.table.map(m.page, m.frame, m.size);
+  if (!nowhere && !copied) map_page(m.page, {m.frame, m.size}, s);
   if (settled && !copied) s.tlb->fill(m.page, there.to);
   if (copied) s.directory.add_holder(m.page, m.keeper - 1U);
   if (m.keeper != 0) {
@@ -100,7 +100,7 @@ void Iommu::on_mapped(PageMapped const& m, Cx& cx) const {
     answer_all(m.entry, {{}, FoundBy::nothing}, cx);
     return resume_stalled(cx);
   }
-  s.table.map(m.page, m.frame, m.size);
+  map_page(m.page, {m.frame, m.size}, s);
   finish(m.entry, {{m.frame, m.size}, FoundBy::fault}, cx);
 }
 

@@ -32,12 +32,20 @@ void PageTable::map(std::uint64_t page, PhysAddr frame, unsigned size) {
       entries_[at] = below + 1;
     }
     FF_CHECK((entries_[at] & kLarge) == 0, "a page is mapped inside a large one");
-    node = entries_[at] - 1;
+    node = node_below(entries_[at]);
   }
   auto& entry = entries_[entry_of(node, *last, page)];
   FF_CHECK(entry == 0 || is_leaf(entry, *last), "a large page is mapped in the place of smaller ones");
-  if (entry == 0) mapped_ += std::uint64_t{1} << size;
-  entry = size == 0 ? frame + 1 : kLarge | frame >> 1U;
+  if (size != 0) {
+    if (entry == 0) mapped_ += std::uint64_t{1} << size;
+    entry = kLarge | frame >> 1U;
+    return;
+  }
+  FF_CHECK((frame & kBits) == 0, "a frame is not aligned");
+  bool const disabled = (entry & kDisabled) != 0;
+  FF_CHECK(!disabled || (entry & ~kBits) == frame, "a base page of a large page is mapped to another frame");
+  if (entry == 0 || (entry & kUnmapped) != 0) ++mapped_;
+  entry = frame | kPresent | (disabled ? kDisabled : 0);
 }
 
 bool PageTable::takes(std::uint64_t page, unsigned size) const {
@@ -47,7 +55,7 @@ bool PageTable::takes(std::uint64_t page, unsigned size) const {
     bool const its_level = levels_.size_at(level) == size;
     if (entry == 0 || its_level) return entry == 0 || is_leaf(entry, level);
     if (is_leaf(entry, level)) return false;
-    node = entry - 1;
+    node = node_below(entry);
   }
 }
 
@@ -57,11 +65,13 @@ bool PageTable::unmap(std::uint64_t page) {
     auto& entry = entries_[entry_of(node, level, page)];
     if (entry == 0) return false;
     if (is_leaf(entry, level)) {
-      entry = 0;
+      bool const base = levels_.is_last(level);
+      if (base && (entry & kUnmapped) != 0) return false;
+      entry = base && (entry & kDisabled) != 0 ? entry | kUnmapped : 0;
       mapped_ -= std::uint64_t{1} << levels_.size_at(level);
       return true;
     }
-    node = entry - 1;
+    node = node_below(entry);
   }
 }
 
@@ -75,6 +85,64 @@ std::optional<PageTranslation> PageTable::find(std::uint64_t page) const {
   }
 }
 
+std::optional<PageTranslation> PageTable::find_mapped(std::uint64_t page) const {
+  auto node = root_of(page);
+  for (unsigned level = 0;; ++level) {
+    auto const entry = entries_[entry_of(node, level, page)];
+    if (entry == 0) return std::nullopt;
+    if (is_leaf(entry, level)) {
+      if (levels_.is_last(level) && (entry & kUnmapped) != 0) return std::nullopt;
+      return leaf(entry, level);
+    }
+    node = node_below(entry);
+  }
+}
+
+std::uint64_t const* PageTable::entry_above(std::uint64_t page) const {
+  auto node = root_of(page);
+  for (unsigned level = 0;; ++level) {
+    auto const& entry = entries_[entry_of(node, level, page)];
+    if (entry == 0 || is_leaf(entry, level)) return nullptr;
+    if (levels_.is_last(level + 1)) return &entry;
+    node = node_below(entry);
+  }
+}
+
+bool PageTable::is_coalesced(std::uint64_t page) const {
+  auto const* above = entry_above(page);
+  return above != nullptr && (*above & kCoalesced) != 0;
+}
+
+bool PageTable::can_coalesce(std::uint64_t page) const {
+  auto const* above = entry_above(page);
+  if (above == nullptr || (*above & kCoalesced) != 0) return false;
+  auto const node = node_below(*above) << levels_.last_bits();
+  auto const frame_bits = kVirtualBits - levels_.bits();
+  auto const first = entries_[node];
+  auto const pages = std::uint64_t{1} << levels_.last_bits();
+  if (first == 0 || (offset_of(first & ~kBits & ~kReadOnly) & ((pages << frame_bits) - 1)) != 0) return false;
+  for (std::uint64_t i = 1; i < pages; ++i)
+    if (entries_[node + i] != first + (i << frame_bits)) return false;
+  return true;
+}
+
+void PageTable::coalesce(std::uint64_t page) {
+  FF_CHECK(can_coalesce(page), "pages are coalesced that cannot be");
+  auto* const above = entry_above(page);
+  auto const node = node_below(*above) << levels_.last_bits();
+  *above |= kCoalesced;
+  for (std::uint64_t i = 0; i < std::uint64_t{1} << levels_.last_bits(); ++i) entries_[node + i] |= kDisabled;
+}
+
+PageTable::CoalescedEntries PageTable::coalesced_entries(std::uint64_t page) const {
+  auto const* above = entry_above(page);
+  FF_CHECK(above != nullptr, "a page table has no entries there");
+  auto const node = node_below(*above) << levels_.last_bits();
+  auto const at = static_cast<std::uint64_t>(above - entries_.data());
+  return {base_ + at * kEntryBytes, base_ + node * kEntryBytes,
+          static_cast<std::uint32_t>(kEntryBytes << levels_.last_bits())};
+}
+
 PageTable::Step PageTable::step(std::uint64_t node, unsigned level, std::uint64_t page) const {
   FF_INVARIANT(level < levels_.count() && entry_of(node, level, page) < entries_.size(),
                "a page walk left its table");
@@ -84,9 +152,14 @@ PageTable::Step PageTable::step(std::uint64_t node, unsigned level, std::uint64_
   auto const last = levels_.is_last(level);
   if ((entry & kLarge) != 0 && !last) {
     auto const large = leaf(entry, level);
-    return {address, true, true, large.size, large.frame};
+    return {address, true, true, large.size, large.frame, false};
   }
-  return {address, entry != 0, last, 0, entry == 0 ? 0 : entry - 1};
+  if (entry == 0) return {address, false, last, 0, 0, false};
+  if (!last) return {address, true, false, 0, node_below(entry), (entry & kCoalesced) != 0};
+  auto const frame = entry & ~kBits;
+  if ((entry & kDisabled) == 0) return {address, true, true, 0, frame, false};
+  auto const offset = levels_.index(page, level) << (kVirtualBits - levels_.bits());
+  return {address, true, true, static_cast<std::uint8_t>(levels_.last_bits()), frame - offset, true};
 }
 
 }  // namespace farfault

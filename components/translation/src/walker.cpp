@@ -6,8 +6,8 @@
 
 namespace farfault {
 
-Walker::Walker(std::uint32_t walkers, std::uint64_t queue, Policy<WalkCache> cache)
-    : queue_(queue), walks_(walkers), cache_(std::move(cache)) {
+Walker::Walker(std::uint32_t walkers, std::uint64_t queue, Policy<WalkCache> cache, bool stops_above)
+    : queue_(queue), walks_(walkers), cache_(std::move(cache)), stops_above_{stops_above ? 1U : 0U} {
   for (auto i = walkers; i > 0; --i) free_.push_back(i - 1);
 }
 
@@ -17,7 +17,7 @@ std::optional<Walker::Read> Walker::begin() {
   free_.pop_back();
   auto const next = queue_.front();
   queue_.pop();
-  walks_[walker] = {next.page, 0, 0, next.tag, next.application, {}};
+  walks_[walker] = {next.page, 0, 0, next.tag, next.application, 0, {}};
   ++started_;
   return Read{walker, next.tag, 0, {}};
 }
@@ -48,16 +48,22 @@ Walker::Step Walker::end(std::uint32_t walker, PageTable const& table) {
 Walker::Step Walker::advance(std::uint32_t walker, PageTable const& table) {
   FF_INVARIANT(walker < walks_.size(), "an entry was read for no walker");
   auto& w = walks_[walker];
-  auto const entry = table.step(w.node, w.level, w.page);
-  if (!entry.present || entry.leaf) {
+  auto const entry = table.step(w.node, w.level, at(w, table));
+  if (entry.coalesced && !entry.leaf && stops_above_.value != 0) return end(walker, table);
+  bool const splintered = w.coalesced != 0 && (!entry.present || entry.size == 0);
+  if ((!entry.present || entry.leaf) && !splintered) {
     free_.push_back(walker);
     return {true, entry.present, entry.size, w.tag, w.page, entry.next, {}};
   }
-  ++w.level;
-  w.node = entry.next;
-  cache_->remember(w.page, w.level, table.levels(), w.node);
+  if (!splintered) {
+    ++w.level;
+    w.node = entry.next;
+    cache_->remember(w.page, w.level, table.levels(), w.node);
+  }
+  w.coalesced = entry.coalesced && !splintered ? 1 : 0;
   ++reads_;
-  return {false, false, 0, w.tag, w.page, table.step(w.node, w.level, w.page).address, reader_of(w, table)};
+  return {
+      false, false, 0, w.tag, w.page, table.step(w.node, w.level, at(w, table)).address, reader_of(w, table)};
 }
 
 }  // namespace farfault

@@ -33,6 +33,7 @@
 #include "farfault/paging/application_memory.hpp"
 #include "farfault/paging/memory_scope.hpp"
 #include "farfault/paging/page_placement.hpp"
+#include "farfault/paging/page_sizes.hpp"
 #include "farfault/paging/paging_driver.hpp"
 #include "farfault/paging/remote_touch.hpp"
 #include "farfault/topologies/generators.hpp"
@@ -75,6 +76,7 @@ struct CpuDramParams : DramParams {
 struct MemoryParams {
   ByteSize page_size{4096};
   std::uint32_t train = 4;
+  PolicyChoice<PageSizes> page_sizes{"by_buffer"};
   std::string large_pages = "none";
   ByteSize large_page_size{std::uint64_t{2} << 20};
   PolicyChoice<PagePlacement> placement{"interleave"};
@@ -87,11 +89,17 @@ struct MemoryParams {
   double gpu_share = 1;
   void describe(ParamTable& t);
   unsigned page_bits() const { return static_cast<unsigned>(std::countr_zero(page_size.bytes)); }
-  bool has_large_pages() const { return !LargePages::Choice{large_pages}.none(); }
+  unsigned size_of_large() const;
+  // Which pages are large from the start on; whether base pages may become large.
+  LargePages::Choice large() const;
+  bool has_large_pages() const { return !large().none(); }
+  bool coalesces() const { return page_sizes.make({})->coalesces(); }
+  // The key and the value by which there are large pages, for messages.
+  std::string says_large_pages() const;
   // log2 of the base pages of a large page; 0 where there are none.
   unsigned large_size() const;
   // Bit s: there may be pages of 2^s base pages.
-  std::uint32_t page_sizes() const { return 1U | 1U << large_size(); }
+  std::uint32_t sizes_of_pages() const { return 1U | 1U << large_size(); }
   // Whether a page may be mapped at its first touch; whether one may move.
   bool pages_wait() const { return placement.why_not({}).empty() && placement.make({})->leaves_out(); }
   // Whether a GPU is told that its access is faulted, and makes it again at the replay.

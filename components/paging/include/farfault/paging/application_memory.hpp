@@ -31,7 +31,7 @@ class ApplicationMemory {
       for (auto page = b.first; page < b.first + b.count;) {
         auto const size = memory_.large_pages().size_of(page);
         f(b, page, size);
-        page += std::uint64_t{1} << size;
+        page = first_of(page, size) + (std::uint64_t{1} << size);
       }
   }
   // The page's number within its address space.

@@ -43,6 +43,7 @@ class InitialMemory {
     std::uint64_t bytes_of_cpu = 0;
     PolicyChoice<FrameAllocator> frames{"on_demand"};
     LargePages::Choice large{};
+    bool coalesces = false;  // base pages that are where those of a large page would be
   };
 
   explicit InitialMemory(Spec const& spec);
@@ -85,6 +86,11 @@ class InitialMemory {
   // The pages of buffers whose contents the host wrote.
   std::vector<PageRange> host_written() const;
 
+  // Makes large pages of base pages, after the placement, where the specification says so and they can be
+  // coalesced (page_table.hpp). Their number.
+  void coalesce();
+  std::uint64_t coalesced() const { return coalesced_; }
+
   // Gives every page that an operation copies (operation.hpp) a frame of the CPU, where the host has its
   // contents; after the placement. Errors: UserError where memory is too small for these and for the pages
   // that are still to be placed.
@@ -116,6 +122,7 @@ class InitialMemory {
   std::vector<PlacedPage> placed_;
   PlannedPages planned_;
   HostPages host_pages_;
+  std::uint64_t coalesced_ = 0;
 };
 
 }  // namespace farfault

@@ -1,5 +1,6 @@
 // Which pages of the applications are large: those aligned to a large page's size that lie wholly in one of
-// the buffers chosen. What is left at the ends of such a buffer comes in base pages, as the other buffers do.
+// the buffers chosen. What is left at the ends of such a buffer comes in base pages, as the other buffers do;
+// or in large pages, of which the buffer then uses a part.
 //
 // Errors: UserError for a buffer that no workload has, or in which no large page lies; of `all`, a
 // buffer without a large page is taken in base pages.
@@ -25,6 +26,7 @@ class LargePages {
   struct Choice {
     std::string buffers = "none";  // "none", "all", or names separated by commas
     unsigned size = 0;             // log2 of the base pages of a large page
+    bool rounds_up = false;        // the ends of these buffers come in large pages too
     bool none() const { return buffers == "none"; }
   };
 

@@ -19,23 +19,25 @@ class PageRecords {
 
   // Null: none yet.
   Record const* find(std::uint64_t page) const {
-    auto const number = number_of_.find(page);
-    return number ? &records_[number->frame] : nullptr;
+    auto const number = number_of_.find_mapped(page);
+    return number ? &records_[number->frame / kUnit] : nullptr;
   }
   Record& of(std::uint64_t page) {
-    if (auto const number = number_of_.find(page)) return records_[number->frame];
-    number_of_.map(page, records_.size());
+    if (auto const number = number_of_.find_mapped(page)) return records_[number->frame / kUnit];
+    number_of_.map(page, records_.size() * kUnit);
     return records_.emplace_back();
   }
   // The page's record is empty again.
   void forget(std::uint64_t page) {
-    if (auto const number = number_of_.find(page)) records_[number->frame] = {};
+    if (auto const number = number_of_.find_mapped(page)) records_[number->frame / kUnit] = {};
   }
 
   auto members() { return std::tie(number_of_, records_); }
 
  private:
-  PageTable number_of_;  // of a page's record
+  static constexpr std::uint64_t kUnit = 4096;  // a table keeps frames, which are aligned
+
+  PageTable number_of_;  // of a page's record, times kUnit
   std::vector<Record> records_;
 };
 

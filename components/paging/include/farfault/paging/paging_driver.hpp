@@ -75,6 +75,7 @@
 #include "farfault/paging/node_devices.hpp"
 #include "farfault/paging/page_copies.hpp"
 #include "farfault/paging/page_directory.hpp"
+#include "farfault/paging/page_sizes.hpp"
 #include "farfault/paging/pages_in_ranges.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
@@ -135,6 +136,9 @@ struct PagingDriverSpec {
   bool pages_move = false;              // those that do are base pages
   bool makes_copies = false;            // of pages that GPUs read
   LargePages large{};
+  PolicyChoice<PageSizes> page_sizes{"by_buffer"};
+  bool coalesces = false;                // base pages that can be (page_sizes.hpp)
+  std::uint64_t coalesced_at_start = 0;  // large pages
   std::uint64_t frames_of_cpu = FrameAllocator::kUnbounded;
   std::vector<std::string> applications = {};  // names of those whose faults and orders come
   // The numbers of the GPUs that each runs on, ascending; empty: all on all.
@@ -269,6 +273,7 @@ struct PagingDriverState {
   BatchState batch;
   PageCopies copies;
   PageDirectory read_from_afar;  // GPUs that read a page that has copies where it is
+  Policy<PageSizes> page_sizes;
 
   // From batches on: those of batches.
   static std::span<Stat<PagingDriverState> const> list() {
@@ -378,6 +383,10 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void copy_lands(std::uint32_t number, Cx& cx) const;
   bool passes_to_copy(std::uint32_t number, PagingDriverState& s) const;
   void collapse(std::uint32_t number, Cx& cx) const;
+  // In the driver's own table, which is coalesced and splintered as the tables of IOMMUs and GPUs are; before
+  // a base page leaves its frame, it is splintered.
+  void map_page(std::uint64_t page, PageTranslation const& to, PagingDriverState& s) const;
+  void splinter(std::uint64_t page, PagingDriverState& s) const;
   // What programs order: as far as it gets; then one page of a stream, false where there is none left or it
   // has to wait.
   enum class OrderTurn : std::uint8_t { began, passed_over, waits };

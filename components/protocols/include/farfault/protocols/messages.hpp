@@ -191,6 +191,10 @@ struct PageTranslation {
 
   friend bool operator==(PageTranslation const&, PageTranslation const&) = default;
   bool allows(Access access) const { return access == Access::read || !is_read_only(frame); }
+  // Of base page `page` in the page.
+  PageTranslation base_page(std::uint64_t page, unsigned page_bits) const {
+    return {frame + ((page & ((std::uint64_t{1} << size) - 1)) << page_bits), 0};
+  }
   // The physical address of a virtual one in the page.
   PhysAddr physical_of(VirtAddr address, unsigned page_bits) const {
     return (frame & ~kReadOnly) | (address & ((std::uint64_t{1} << (page_bits + size)) - 1));

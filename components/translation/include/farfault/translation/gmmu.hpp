@@ -19,6 +19,11 @@
 // when no GPU can reach the frame any more: all slices write the page's lines back and drop them, and that is
 // acknowledged as well. A page that a program has allocated is written to the table at once.
 //
+// Where base pages are coalesced (paging/page_sizes.hpp), a large page is made as soon as the table has all
+// of its base pages, in its frame; it is splintered before one of them is unmapped, and the invalidation for
+// which that is done goes on to the TLBs when the table is written (coalescing.hpp). The writes of the
+// entries go through the L2 cache.
+//
 // A fault that the IOMMU has not recorded (fault_path.hpp) gets a record of this GPU's fault buffer, and a
 // packet to the driver; further requests for the page are merged with it. Without a free record the SMs are
 // told to ask again when there is one (fault_buffer.hpp). The replay that answers the packet ends the record;
@@ -38,6 +43,7 @@
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
+#include "farfault/translation/coalescing.hpp"
 #include "farfault/translation/fault_buffer.hpp"
 #include "farfault/translation/page_table.hpp"
 #include "farfault/translation/raw_faults.hpp"
@@ -57,6 +63,8 @@ struct GmmuParams {
   std::uint32_t fault_buffer = 1024;
   std::uint32_t faults_per_utlb = 0;
   std::uint32_t sms_per_utlb = 1;
+  bool walk_reads_first_entry = true;
+  std::uint32_t table_writes = 8;
   void describe(ParamTable& t) {
     t.count("walkers", walkers, {1, 4096}, "concurrent page walks", "GMMU Bypass, Table 1: 64");
     t.count("walk_cache", walk_cache, {0, 65536}, "entries of the page-walk cache; 0: none", "assumed");
@@ -78,6 +86,14 @@ struct GmmuParams {
             "Titan V: 56");
     t.count("sms_per_utlb", sms_per_utlb, {1, 1024}, "adjacent SMs that share a uTLB",
             "none, see faults_per_utlb; Allen and Ge, SC 2021: adjacent SMs share one");
+    t.flag(
+        "walk_reads_first_entry", walk_reads_first_entry,
+        "whether the walk of base pages that are coalesced reads the first of their entries for the frame; "
+        "otherwise it ends at the entry above, which says that they are coalesced",
+        "Mosaic (MICRO 2017), section 4.3 and Fig. 7");
+    t.count("table_writes", table_writes, {1, 64},
+            "writes of page-table entries under way at a time, where base pages are coalesced or splintered",
+            "assumed");
   }
 };
 
@@ -97,6 +113,9 @@ struct GmmuSpec {
   bool fault_batches = false;            // the driver serves them in batches
   std::uint32_t sms = 1;                 // the first of the L2 TLB's clients
   bool has_copies = false;               // of pages, read-only ones, in its table
+  unsigned page_bits = 12;
+  std::uint32_t line_bytes = 64;
+  std::uint64_t coalesces = 0;  // large pages at most, of base pages; 0: none is made
 };
 
 struct GmmuRequesterStats {
@@ -184,6 +203,7 @@ struct GmmuState {
   RawFaults raw;
   UtlbFaults utlbs;
   RawFaultStats raw_stats;
+  Coalescing coalescing;
 
   // From recorded_faults on: those of a GMMU that keeps faults; from buffered_faults on: in batches.
   static std::span<Stat<GmmuState> const> list() {
@@ -274,6 +294,10 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
 
  private:
   void admit(TranslateRequest const& m, Cx& cx) const;
+  // The page that holds base page `page` is in this GPU's memory.
+  void map(std::uint64_t page, PageTranslation const& to, Cx& cx) const;
+  void unmap(Invalidate const& m, Cx& cx) const;
+  void write_entries(Cx& cx) const;
   void start_walks(Cx& cx) const;
   void walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const;
   void request_from_iommu(std::uint32_t id, Cx& cx) const;

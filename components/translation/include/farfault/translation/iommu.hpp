@@ -25,6 +25,9 @@
 // again a request for it is that of a page that nothing maps; where the driver answers that it is nowhere,
 // the requests are answered that they are faulted, and there is no replay.
 //
+// Base pages of this table are coalesced, and splintered, like those of a GPU's (gmmu.hpp), by the driver's
+// writes, which take no time. A GPU that is told of a large page is told when any of its base pages leaves.
+//
 // Where GPUs keep the records of their faults (fault_path.hpp), requests are answered that the fault is not
 // recorded, and nothing of it is left here. The driver's answer to such a fault passes through here: it is
 // written to the table, and the replay goes to that GPU alone.
@@ -59,6 +62,7 @@ struct IommuParams {
   std::uint32_t walk_cache = 64;
   WalkCachePolicies walk_cache_policies;
   std::uint32_t walk_latency = 0;
+  bool walk_reads_first_entry = true;
   bool merge = true;
   std::uint32_t latency = 1;
   std::uint32_t pages = 1024;
@@ -75,6 +79,9 @@ struct IommuParams {
     t.count("walk_latency", walk_latency, {0, 1'000'000},
             "cycles of a page walk that reads nothing; 0: it reads an entry per level from the CPU's memory",
             "none: page walks as hardware does them; fixed in MGPUSim's MMU: 100 cycles, none before 2021");
+    t.flag("walk_reads_first_entry", walk_reads_first_entry,
+           "the same as gpu.gmmu.walk_reads_first_entry, for walks here",
+           "Mosaic (MICRO 2017), section 4.3 and Fig. 7");
     t.flag("merge", merge, "whether a request for a page that is being walked for waits for that walk",
            "assumed; MGPUSim's MMU: each request has its own walk");
     t.count("latency", latency, {1, 10000}, "cycles of a TLB look-up", "assumed");
@@ -108,6 +115,7 @@ struct IommuSpec {
   std::uint32_t moves = 1;     // pages that the driver moves at a time
   // Whether a request for a page that nothing maps is answered so; else its answer waits for the fault's end.
   bool replays_first_touches = false;
+  bool coalesces = false;          // base pages that can be
   std::uint32_t kept_by_gpus = 0;  // bit k: faults of FaultKind k, of which a GPU keeps its own record
 };
 
@@ -244,6 +252,9 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   };
 
   bool serve(Packet const& m, Cx& cx) const;
+  // In the table; base pages that can be are coalesced, and splintered before one of them leaves.
+  void map_page(std::uint64_t page, PageTranslation const& to, IommuState& s) const;
+  void unmap_page(std::uint64_t page, IommuState& s) const;
   void start_walks(Cx& cx) const;
   void walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const;
   void answer(IommuWaiter const& to, std::uint64_t page, Translation const& found, Duration extra,

@@ -1,7 +1,9 @@
 // Page walkers with their queue and their page-walk cache: the same part in a GMMU and in an IOMMU.
 //
 // A walk goes down a page table, one entry read per level, and ends a level earlier or more at a large page;
-// the page-walk cache lets it start below the root.
+// the page-walk cache lets it start below the root. Where base pages are coalesced (page_table.hpp) it reads
+// the first entry of their node, and finds the large page; if they have been splintered since, then the entry
+// of its own page too. One that begins at that node finds the large page by the disabled bit.
 // Walks wait in order while all walkers are busy. The owner starts walks, reads the entry that each step
 // names from its memory, and calls advance() when the entry is there: the table is looked at only then, so a
 // page that is unmapped during a walk is not found by it. A walker is free as soon as its walk has ended.
@@ -30,8 +32,9 @@ struct WalkEnd {
 class Walker {
  public:
   Walker() = default;
-  // `queue`: walks that can wait at a time.
-  Walker(std::uint32_t walkers, std::uint64_t queue, Policy<WalkCache> cache);
+  // `queue`: walks that can wait at a time. `stops_above`: of pages that are coalesced the entry above has
+  // the frame, and the walk ends there.
+  Walker(std::uint32_t walkers, std::uint64_t queue, Policy<WalkCache> cache, bool stops_above = false);
 
   // A walk's next read: walker `walker` needs the table entry at `address`.
   struct Read {
@@ -73,7 +76,7 @@ class Walker {
   std::uint64_t reads() const { return reads_; }
   Policy<WalkCache> const& cache() const { return cache_; }
 
-  auto members() { return std::tie(queue_, walks_, free_, cache_, started_, reads_); }
+  auto members() { return std::tie(queue_, walks_, free_, cache_, stops_above_, started_, reads_); }
 
  private:
   struct Waiting {
@@ -88,9 +91,14 @@ class Walker {
     std::uint32_t level = 0;
     std::uint32_t tag = 0;
     std::uint8_t application = 0;
-    std::uint8_t unused[7] = {};
+    std::uint8_t coalesced = 0;  // the entry above has the large-page bit
+    std::uint8_t unused[6] = {};
   };
 
+  // The page whose entry the walk reads: of those that are coalesced the first.
+  static std::uint64_t at(Walk const& w, PageTable const& table) {
+    return w.coalesced == 0 ? w.page : w.page >> table.coalesced_size() << table.coalesced_size();
+  }
   static Requester reader_of(Walk const& w, PageTable const& table) {
     return {static_cast<std::uint8_t>(table.space_of(w.page)), w.application, walk_read(w.level)};
   }
@@ -99,6 +107,7 @@ class Walker {
   std::vector<Walk> walks_;  // by walker
   std::vector<std::uint32_t> free_;
   Policy<WalkCache> cache_;
+  Fixed<std::uint64_t> stops_above_{0};
   std::uint64_t started_ = 0;
   std::uint64_t reads_ = 0;
 };

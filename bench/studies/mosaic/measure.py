@@ -1,0 +1,40 @@
+"""What one result file says: the figures that the study's tables are made of."""
+import h5py
+
+
+def divide(a, b):
+    """a / b, or None where there was nothing to count."""
+    return None if not b else float(a) / float(b)
+
+
+def measure(path):
+    """Figures of one run, as a dictionary. IPC is that of each application's first run, in warp instructions per cycle."""
+    with h5py.File(path, "r") as f:
+        def column(name):
+            return {row.decode(): int(value) for row, value in zip(f["summary/application/name"][:], f[f"summary/application/{name}"][:])}
+
+        instructions, cycles = column("instructions"), column("cycles")
+        ipc = {name: divide(instructions[name], cycles[name]) for name in instructions}
+        period = float(f["summary/machine/end"][0] - f["summary/machine/start"][0]) / float(f["summary/machine/cycles"][0])
+        if "runs" in f["tables"]:
+            runs = f["tables/runs"]
+            for name, number, began, ended, issued in zip(runs["application"][:], runs["run"][:], runs["started"][:], runs["finished"][:],
+                                                          runs["instructions"][:]):
+                if number == 0:
+                    ipc[name.decode()] = float(issued) / ((float(ended) - float(began)) / period)
+        total = {name: int(f["summary/machine"][name][0]) for name in f["summary/machine"] if name != "name"}
+        summed = {name: sum(column(name).values()) for name in f["summary/application"] if name != "name"}
+        l1_hits, l1_misses = summed["sm_l1_tlb_hits"], summed["sm_l1_tlb_misses"]
+        l2_hits, l2_misses = summed["l2_tlb_hits"], summed["l2_tlb_misses"]
+        return {
+            "digest": f.attrs["result_digest"].decode(),
+            "ipc": ipc,
+            "kernel_us": sum(column("cycles").values()) * period / 1e6,
+            "footprint": sum(column("footprint").values()),
+            "l1_hit": divide(l1_hits, l1_hits + l1_misses),
+            "l2_hit": divide(l2_hits, l2_hits + l2_misses),
+            "l2_hit_or_merged": divide(l2_hits + summed["l2_tlb_merged_misses"], l2_hits + l2_misses),
+            "walks": total["gmmu_walks"],
+            "mapped_bytes": 4096 * total["memory.page_sizes_most_mapped_pages"],
+            "coalesced": total.get("memory.page_sizes_coalesced_pages", 0),
+        }

@@ -1,0 +1,92 @@
+"""The parts of the study: which runs each is made of."""
+from study import APPLICATIONS, DESIGNS, GPU_MMU, SMS, Run, heterogeneous
+
+COMPARED = ["gpu_mmu", "mosaic", "ideal"]
+COPIES = {True: [1, 2, 5], False: [1, 2, 3, 4, 5]}  # by quick
+MIXES = {True: 5, False: 25}                        # of each size, by quick
+# Of the pages on TLB sizes: two that gain much, two that gain little, and a mix.
+SIZED = [("3DS",), ("SC",), ("BP",), ("HISTO",), ("NW", "HISTO")]
+ENTRIES = [
+    ("gpu.l1_tlb.entries", "Fig. 14a", [8, 16, 32, 64, 128, 256]),
+    ("gpu.l2_tlb.entries", "Fig. 14b", [64, 128, 256, 512, 1024, 4096]),
+    ("gpu.l1_tlb.by_page_size.large_entries", "Fig. 15a", [4, 8, 16, 32, 64]),
+    ("gpu.l2_tlb.by_page_size.large_entries", "Fig. 15b", [32, 64, 128, 256, 512]),
+]
+# Where the paper is silent: halved and doubled, or the other way.
+ASSUMED = [
+    ("gpu.gmmu.walk_reads_first_entry", "true", [False]),
+    ("gpu.gmmu.table_writes", "8", [4, 16]),
+    ("gpu.l1_tlb.mshrs", "64", [32, 128]),
+    ("gpu.l2_tlb.mshrs", "64", [32, 128]),
+    ("gpu.l2_tlb.latency", "10", [5, 20]),
+    ("gpu.translation_latency", "4", [2, 8]),
+    ("gpu.crossbar_latency", "8", [4, 16]),
+    ("gpu.l1_cache.mshrs", "256", [128, 512]),
+    ("gpu.dram.bandwidth", "53.6 GB/s", ["26784MB/s", "107136MB/s"]),
+    ("gpu.dram.queue", "64", [32, 128]),
+    ("gpu.sm.max_warps", "48", [24, 64]),
+]
+VARIED = [("3DS",), ("SC",), ("HISTO",), ("NW", "HISTO")]
+
+
+def ways_of(key, entries):
+    """The L1 TLB is fully associative."""
+    return {"gpu.l1_tlb.ways": entries} if key == "gpu.l1_tlb.entries" else {}
+
+
+class Parts:
+    """{part: {(what is varied, mix, design): run}}; the runs alone, to which all others are held, are a part of their own."""
+
+    def __init__(self, out, names, quick, applications):
+        self.out, self.quick, self.applications = out, quick, applications
+        self.runs = {"alone": {}} | {name: {} for name in names}
+        for name in names:
+            getattr(self, name)()
+        for mix in {(name, len(key[1])) for runs in self.runs.values() for key in runs for name in key[1]}:
+            self.alone(*mix)
+
+    def alone(self, name, of):
+        """An application on the SMs that it has as one of so many, on GPU-MMU."""
+        for sms in {SMS // of + (1 if i < SMS % of else 0) for i in range(of)}:
+            self.runs["alone"][str(sms), (name,), "gpu_mmu"] = Run((name,), self.out / "alone" / str(sms) / f"{name}.h5", GPU_MMU, sms)
+
+    def add(self, part, what, mix, design, settings=None):
+        if not set(mix) <= set(self.applications):
+            return
+        place = self.out / part / str(what).replace("/", "-") / "_".join(mix)
+        self.runs[part][str(what), mix, design] = Run(mix, place / f"{design}.h5", DESIGNS[design] | (settings or {}))
+
+    def page_sizes(self):
+        """Fig. 3."""
+        for name in APPLICATIONS:
+            for design in ("large", "ideal", "gpu_mmu"):
+                self.add("page_sizes", 1, (name,), design)
+
+    def homogeneous(self):
+        for copies in COPIES[self.quick]:
+            for name in APPLICATIONS:
+                for design in COMPARED:
+                    self.add("homogeneous", copies, (name,) * copies, design)
+
+    def heterogeneous(self):
+        for n, mixes in heterogeneous().items():
+            for mix in mixes[:MIXES[self.quick]]:
+                for design in COMPARED:
+                    self.add("heterogeneous", n, mix, design)
+
+    def tlb_sizes(self):
+        """Figs. 14 and 15."""
+        for mix in SIZED:
+            for key, _, values in ENTRIES:
+                for value in values:
+                    for design in ("gpu_mmu", "mosaic"):
+                        self.add("tlb_sizes", f"{key}={value}", mix, design, {key: value} | ways_of(key, value))
+
+    def sensitivity(self):
+        for mix in VARIED:
+            for design in COMPARED:
+                self.add("sensitivity", "as it is", mix, design)
+            for key, _, values in ASSUMED:
+                for value in values:
+                    for design in COMPARED:
+                        self.add("sensitivity", f"{key}={value}", mix, design, {key: value})

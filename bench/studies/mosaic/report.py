@@ -1,0 +1,268 @@
+"""results.md: the paper's figures beside the measured ones; results.json: every figure of every run."""
+import json
+import math
+from pathlib import Path
+
+from parts import ASSUMED, COMPARED, ENTRIES, SIZED, VARIED
+from provenance import sentence
+from study import APPLICATIONS, FOLDER, NAMES, SMS
+
+PAPER = json.loads((FOLDER / "paper.json").read_text())
+TEXTS = {
+    "base_of_ideal": "4 KB pages, performance to the ideal TLB", "large_of_ideal": "2 MB pages, the same",
+    "bloat_of_large": "memory of 2 MB pages to that of 4 KB pages, mean", "largest_bloat": "the same, largest",
+    "mosaic_homogeneous": "Mosaic over GPU-MMU, homogeneous mixes", "mosaic_of_ideal_homogeneous": "Mosaic to the ideal TLB, the same",
+    "mosaic_heterogeneous": "Mosaic over GPU-MMU, heterogeneous mixes", "mosaic_of_ideal_heterogeneous": "Mosaic to the ideal TLB, the same",
+    "share_that_gains": "share of applications that gain, heterogeneous", "mean_application_ipc": "IPC of an application to that on GPU-MMU, mean",
+    "l2_hit_two": "L2 TLB hit rate of GPU-MMU, two applications", "l2_hit_five": "the same, five",
+    "mosaic_l1_miss": "L1 TLB miss rate of Mosaic", "mosaic_l2_miss": "L2 TLB miss rate of Mosaic",
+}
+
+
+def average(values):
+    """The paper averages weighted speedups and rates as they are."""
+    values = [v for v in values if v is not None]
+    return sum(values) / len(values) if values else None
+
+
+def mean(values):
+    """Geometric, of ratios."""
+    values = [v for v in values if v]
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def ratio(a, b):
+    return a / b if a is not None and b else None
+
+
+def show(value, digits=2):
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def percent(value, digits=1):
+    return "-" if value is None else f"{100 * value:.{digits}f} %"
+
+
+def table(header, body):
+    align = ["---"] + ["---:"] * (len(header) - 1)
+    return [""] + ["| " + " | ".join(map(str, r)) + " |" for r in [header, align] + body] + [""]
+
+
+class Figures:
+    """What the tables ask of the measures: {(what, mix, design): measures} by part."""
+
+    def __init__(self, measured):
+        self.measured = measured
+
+    def of(self, part, what, mix, design, name=None):
+        found = self.measured.get(part, {}).get((str(what), mix, design))
+        return found if found is None or name is None else found[name]
+
+    def mixes(self, part, what=None):
+        """[(what, mix)] with all that is compared there."""
+        keys = dict.fromkeys((key[0], key[1]) for key in self.measured.get(part, {}) if what is None or key[0] == str(what))
+        return [k for k in keys if all(self.of(part, *k, d) for d in COMPARED)]
+
+    def alone(self, name, sms):
+        found = self.of("alone", sms, (name,), "gpu_mmu")
+        return next(iter(found["ipc"].values())) if found else None
+
+    def shared(self, part, what, mix, design):
+        """[(name, IPC shared, IPC alone)]; the SMs are dealt out in equal shares, a remainder to the first ones."""
+        found = self.of(part, what, mix, design)
+        if not found:
+            return []
+        n = len(mix)
+        return [(name, ipc, self.alone(name, SMS // n + (1 if i < SMS % n else 0))) for i, (name, ipc) in enumerate(zip(mix, found["ipc"].values()))]
+
+    def weighted_speedup(self, part, what, mix, design):
+        ratios = [ratio(ipc, alone) for _, ipc, alone in self.shared(part, what, mix, design)]
+        return sum(ratios) if ratios and None not in ratios else None
+
+    def unfairness(self, part, what, mix, design):
+        """The largest slowdown of an application."""
+        slowdowns = [ratio(alone, ipc) for _, ipc, alone in self.shared(part, what, mix, design)]
+        return max(slowdowns) if slowdowns and None not in slowdowns else None
+
+    def over(self, part, what, mix, design, base="gpu_mmu"):
+        return ratio(self.weighted_speedup(part, what, mix, design), self.weighted_speedup(part, what, mix, base))
+
+
+def performance(f, name, design):
+    """Of an application alone on all SMs."""
+    found = f.of("page_sizes", 1, (name,), design)
+    return next(iter(found["ipc"].values())) if found else None
+
+
+def bloat(f, name):
+    """Memory that an application's buffers take in large pages, to that in base pages."""
+    return ratio(*(f.of("page_sizes", 1, (name,), design, "mapped_bytes") for design in ("large", "gpu_mmu")))
+
+
+def averages(f):
+    found = {}
+    apps = [a for a in APPLICATIONS if performance(f, a, "ideal")]
+    found["base_of_ideal"] = average([ratio(performance(f, a, "gpu_mmu"), performance(f, a, "ideal")) for a in apps])
+    found["large_of_ideal"] = average([ratio(performance(f, a, "large"), performance(f, a, "ideal")) for a in apps])
+    bloats = [b for b in (bloat(f, a) for a in apps) if b]
+    found["bloat_of_large"], found["largest_bloat"] = average(bloats), max(bloats, default=None)
+    for part in ("homogeneous", "heterogeneous"):
+        mixes = f.mixes(part)
+        found[f"mosaic_{part}"] = average([f.over(part, *m, "mosaic") for m in mixes])
+        found[f"mosaic_of_ideal_{part}"] = average([f.over(part, *m, "mosaic", "ideal") for m in mixes])
+    mixes = f.mixes("heterogeneous")
+    gains = [ratio(a[1], b[1]) for m in mixes for a, b in zip(f.shared("heterogeneous", *m, "mosaic"), f.shared("heterogeneous", *m, "gpu_mmu"))]
+    found["share_that_gains"] = ratio(sum(g > 1 for g in gains), len(gains)) if gains else None
+    found["mean_application_ipc"] = average(gains)
+    both = [(part, *m) for part in ("homogeneous", "heterogeneous") for m in f.mixes(part)]
+    limited = [m for m in both if (f.of(*m, "gpu_mmu", "l2_hit") or 0) < 0.98]
+    for text, n in (("two", 2), ("five", 5)):
+        found[f"l2_hit_{text}"] = average([f.of(*m, "gpu_mmu", "l2_hit") for m in limited if len(m[2]) == n])
+    for level in ("l1", "l2"):
+        hit = average([f.of(*m, "mosaic", f"{level}_hit") for m in limited])
+        found[f"mosaic_{level}_miss"] = None if hit is None else 1 - hit
+    return found
+
+
+def overview(f):
+    measured = averages(f)
+    rows = [[TEXTS[key], show(paper["value"]), show(measured.get(key), 3 if "miss" in key else 2), paper["where"]]
+            for key, paper in PAPER["averages"].items()]
+    return ["## Averages", "", "Arithmetic means, as the paper's; over the mixes that were run. `-`: not measured."] + table(["", "paper", "Farfault", "where"], rows)
+
+
+def page_sizes(f):
+    rows = []
+    for a in APPLICATIONS:
+        ideal = performance(f, a, "ideal")
+        if not ideal:
+            continue
+        of = f.of("page_sizes", 1, (a,), "gpu_mmu")
+        rows.append([a, show(of["footprint"] / 2**20, 1), show(ideal), show(ratio(performance(f, a, "gpu_mmu"), ideal)),
+                     show(ratio(performance(f, a, "large"), ideal)), show(bloat(f, a)), percent(of["l1_hit"]), percent(of["l2_hit"]), of["walks"],
+                     f.of("page_sizes", 1, (a,), "large", "walks")])
+    rows.append(["mean", "", "", show(average([ratio(performance(f, a, "gpu_mmu"), performance(f, a, "ideal")) for a in APPLICATIONS])),
+                 show(average([ratio(performance(f, a, "large"), performance(f, a, "ideal")) for a in APPLICATIONS])),
+                 show(average([bloat(f, a) for a in APPLICATIONS])), "", "", "", ""])
+    return ["## Page sizes, one application (Fig. 3)", "",
+            "All data is on the GPU. IPC: warp instructions per cycle of the GPU, with the ideal TLB; 4 KB and 2 MB pages to it, with as many TLB "
+            "entries each; bloat: memory in 2 MB pages to that in 4 KB pages; hit rates of the TLBs and walks with 4 KB pages, and walks with 2 MB."] + \
+        table(["", "MiB", "IPC", "4 KB", "2 MB", "bloat", "L1 TLB", "L2 TLB", "walks, 4 KB", "2 MB"], rows)
+
+
+def grouped(f, part, title, text):
+    out = [f"## {title}", "", text]
+    sizes = sorted({what for what, _ in f.mixes(part)}, key=int)
+    rows = []
+    for n in sizes:
+        mixes = f.mixes(part, n)
+        rows.append([n, len(mixes)] + [show(average([f.weighted_speedup(part, *m, d) for m in mixes])) for d in COMPARED] +
+                    [show(average([f.over(part, *m, "mosaic") for m in mixes])), show(average([f.over(part, *m, "mosaic", "ideal") for m in mixes]))] +
+                    [show(average([f.unfairness(part, *m, d) for m in mixes])) for d in COMPARED])
+    header = ["applications", "mixes"] + [f"WS, {NAMES[d]}" for d in COMPARED] + ["Mosaic over GPU-MMU", "to ideal"] + [f"slowdown, {NAMES[d]}" for d in COMPARED]
+    return out + table(header, rows)
+
+
+def homogeneous(f):
+    out = grouped(f, "homogeneous", "Several copies of one application (Fig. 8)",
+                  "Weighted speedup (WS): the sum of each application's IPC to its IPC alone on as many SMs with GPU-MMU; each runs again until all have "
+                  "finished once, and its first run counts. Slowdown: the largest of an application in a mix, mean over the mixes.")
+    rows = []
+    for a in APPLICATIONS:
+        copies = sorted({int(what) for what, mix in f.mixes("homogeneous") if mix[0] == a})
+        if copies:
+            rows.append([a] + [show(f.over("homogeneous", n, (a,) * n, "mosaic")) for n in copies] +
+                        [show(f.over("homogeneous", n, (a,) * n, "ideal")) for n in copies])
+    copies = sorted({int(what) for what, _ in f.mixes("homogeneous")})
+    return out + ["Mosaic and the ideal TLB over GPU-MMU, by the number of copies:"] + \
+        table([""] + [f"Mosaic, {n}" for n in copies] + [f"ideal, {n}" for n in copies], rows)
+
+
+def heterogeneous(f):
+    out = grouped(f, "heterogeneous", "Mixes of applications (Figs. 9 and 11)",
+                  f"Drawn at random by a seed of the study: the paper does not name its mixes. WS and slowdown as above.")
+    rows = [["+".join(mix), show(f.weighted_speedup("heterogeneous", n, mix, "gpu_mmu")), show(f.over("heterogeneous", n, mix, "mosaic")),
+             show(f.over("heterogeneous", n, mix, "ideal"))] +
+            [percent(f.of("heterogeneous", n, mix, d, name)) for d in ("gpu_mmu", "mosaic") for name in ("l1_hit", "l2_hit")]
+            for n, mix in f.mixes("heterogeneous")]
+    out += ["Each mix (Fig. 10 has 15 of two):"] + table(["mix", "WS, GPU-MMU", "Mosaic", "ideal", "L1 TLB, GPU-MMU", "L2", "L1 TLB, Mosaic", "L2"], rows)
+    gains = sorted(ratio(a[1], b[1]) for m in f.mixes("heterogeneous")
+                   for a, b in zip(f.shared("heterogeneous", *m, "mosaic"), f.shared("heterogeneous", *m, "gpu_mmu")))
+    if gains:
+        at = [gains[min(len(gains) - 1, int(q * len(gains)))] for q in (0, 0.1, 0.25, 0.5, 0.75, 0.9)] + [gains[-1]]
+        out += ["IPC of each application with Mosaic to that with GPU-MMU, sorted (Fig. 11):"] + \
+            table(["", "least", "10 %", "25 %", "median", "75 %", "90 %", "largest"], [[f"{len(gains)} applications"] + [show(v) for v in at]])
+    return out
+
+
+def hit_rates(f):
+    rows = []
+    for part in ("homogeneous", "heterogeneous"):
+        for n in sorted({what for what, _ in f.mixes(part)}, key=int):
+            limited = [m for m in f.mixes(part, n) if (f.of(part, *m, "gpu_mmu", "l2_hit") or 0) < 0.98]
+            rows.append([f"{part}, {n}", len(limited)] +
+                        [percent(average([f.of(part, *m, d, name) for m in limited])) for d in ("gpu_mmu", "mosaic")
+                         for name in ("l1_hit", "l2_hit", "l2_hit_or_merged")])
+    return ["## TLB hit rates (Fig. 13)", "",
+            "Of the mixes whose L2 TLB hit rate is below 98 % with GPU-MMU, as in the paper. A look-up that finds the walk of its page under way is a "
+            "miss, and with \"or merged\" a hit."] + \
+        table(["mixes", "", "L1, GPU-MMU", "L2", "L2 or merged", "L1, Mosaic", "L2", "L2 or merged"], rows)
+
+
+def tlb_sizes(f):
+    out = ["## TLB entries (Figs. 14 and 15)", "", "Weighted speedup to that of GPU-MMU with the entries of the paper's Table 1."]
+    for key, figure, values in ENTRIES:
+        rows = []
+        for mix in SIZED:
+            base = f.weighted_speedup("tlb_sizes", f"{key}={DEFAULT[key]}", mix, "gpu_mmu")
+            for d in ("gpu_mmu", "mosaic"):
+                rows.append(["+".join(mix), NAMES[d]] + [show(ratio(f.weighted_speedup("tlb_sizes", f"{key}={v}", mix, d), base)) for v in values])
+        out += [f"`{key}` ({figure}):"] + table(["", ""] + [str(v) for v in values], rows)
+    return out
+
+
+DEFAULT = {"gpu.l1_tlb.entries": 128, "gpu.l2_tlb.entries": 512, "gpu.l1_tlb.by_page_size.large_entries": 16,
+           "gpu.l2_tlb.by_page_size.large_entries": 256}
+
+
+def sensitivity(f):
+    rows = []
+    for key, default, values in [("as it is", "", [""])] + ASSUMED:
+        for value in values:
+            what = "as it is" if key == "as it is" else f"{key}={value}"
+            cells = []
+            for mix in VARIED:
+                cells += [show(f.over("sensitivity", what, mix, "mosaic")), show(f.over("sensitivity", what, mix, "ideal"))]
+            rows.append([f"`{key}`" if default else key, default, str(value).lower()] + cells)
+    header = ["parameter", "is", "with"] + [f"{'+'.join(mix)}, {NAMES[d]}" for mix in VARIED for d in ("mosaic", "ideal")]
+    return ["## What is assumed", "", "Gains over GPU-MMU, both with the value; GPU-MMU alone keeps the default."] + table(header, rows)
+
+
+def digests(f):
+    body = [[part, key[0], "+".join(key[1]), key[2], f"`{m['digest']}`"] for part, found in f.measured.items() for key, m in found.items()]
+    return ["## Digests", ""] + table(["part", "", "mix", "design", "result digest"], body)
+
+
+SECTIONS = {"page_sizes": [page_sizes], "homogeneous": [homogeneous], "heterogeneous": [heterogeneous], "tlb_sizes": [tlb_sizes],
+            "sensitivity": [sensitivity]}
+
+
+def write(folder, measured, made):
+    folder.mkdir(parents=True, exist_ok=True)
+    f = Figures(measured)
+    listed = [{"part": part, "what": key[0], "mix": "+".join(key[1]), "design": key[2]} | m for part, found in measured.items() for key, m in found.items()]
+    (folder / "results.json").write_text(json.dumps({"about": made, "averages": averages(f), "rows": listed}, indent=1) + "\n")
+    lines = ["# Mosaic: the paper and Farfault", "", f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}", "",
+             "The 27 applications at the sizes of workloads/README.md, on the preset `paper-mosaic`.", ""]
+    discussion = FOLDER / "discussion.md"
+    if discussion.exists() and Path(folder).resolve() == FOLDER:
+        lines += [discussion.read_text().strip(), ""]
+    lines += overview(f)
+    for name, functions in SECTIONS.items():
+        if measured.get(name):
+            for function in functions:
+                lines += function(f)
+    if measured.get("homogeneous") or measured.get("heterogeneous"):
+        lines += hit_rates(f)
+    lines += digests(f)
+    (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")

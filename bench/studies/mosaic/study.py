@@ -1,0 +1,109 @@
+"""What the study runs: applications, mixes of them, designs, and the settings of each."""
+import hashlib
+import json
+import random
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parents[2]
+sys.path.append(str(FOLDER.parent))  # provenance, runner
+PRESET = "paper-mosaic"
+SMS = 30
+
+# The 27 of the paper, by the names of its companion paper (MASK), with the workload and what it sets beyond its defaults.
+APPLICATIONS = {
+    "3DS": ("stencil3d", {}), "BFS2": ("bfs_rodinia", {}), "BLK": ("blackscholes", {}), "BP": ("backprop", {}), "CFD": ("cfd", {}),
+    "CONS": ("convolution", {}), "FFT": ("fft", {}), "FWT": ("fwt", {}), "GUP": ("gups", {}), "HISTO": ("histogram256", {}),
+    "HS": ("hotspot", {}), "LPS": ("laplace3d", {}), "LUD": ("lud", {}), "LUH": ("lulesh", {}), "MM": ("sgemm_parboil", {}),
+    "MUM": ("mummer", {}), "NN": ("nn", {}), "NW": ("nw", {}), "QTC": ("qtc", {}), "RAY": ("ray", {}), "RED": ("reduction", {}),
+    "SAD": ("sad", {}), "SC": ("streamcluster", {}), "SCAN": ("scan", {}), "SCP": ("scalar_product", {}), "SRAD": ("srad", {}),
+    "TRD": ("triad", {}),
+}
+
+GPU_MMU = {"memory.frame_allocation": "on_demand", "memory.page_sizes": "base_only"}
+DESIGNS = {
+    "gpu_mmu": GPU_MMU,
+    "mosaic": {},
+    "ideal": GPU_MMU | {"gpu.l1_tlb.organization": "ideal", "gpu.scalar_cache.tlb_organization": "ideal"},
+    # Fig. 3: large pages alone, with as many entries as the base pages of GPU-MMU have.
+    "large": {"memory.frame_allocation": "on_demand", "memory.page_sizes": "large_only", "gpu.l1_tlb.by_page_size.large_entries": 128,
+              "gpu.l2_tlb.by_page_size.large_entries": 512, "gpu.l2_tlb.by_page_size.large_ways": 16},
+}
+NAMES = {"gpu_mmu": "GPU-MMU", "mosaic": "Mosaic", "ideal": "ideal TLB", "large": "2 MB pages"}
+
+SEED = 2017
+MIXES_OF_EACH = 25  # of 2, 3, 4 and 5 applications
+
+
+def heterogeneous():
+    """The paper draws its mixes at random and does not say which: these are drawn by SEED."""
+    draw = random.Random(SEED)
+    return {n: [tuple(draw.sample(list(APPLICATIONS), n)) for _ in range(MIXES_OF_EACH)] for n in (2, 3, 4, 5)}
+
+
+class StudyError(Exception):
+    """One sentence for the user."""
+
+
+def flat(tables, prefix=""):
+    """Nested tables as one: {"gpu.sms": 36, ...}."""
+    found = {}
+    for name, value in tables.items():
+        found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return found
+
+
+@dataclass
+class Run:
+    """One simulation: the preset, what it sets beyond it, the applications, where its result goes."""
+    mix: tuple        # names of APPLICATIONS; one may be there several times
+    output: Path
+    settings: dict = field(default_factory=dict)  # key -> value
+    sms: int = 0      # of an application alone; 0: all of them
+    source = None     # no run of this study needs another's result
+
+    def title(self):
+        return f"{self.output.parent.name}, {self.output.stem}"
+
+    def names(self):
+        """Of the applications in the configuration, in order."""
+        return [f"a{i}_{name.lower()}" for i, name in enumerate(self.mix)]
+
+    def applications(self):
+        tables = []
+        for name, key in zip(self.names(), self.mix):
+            workload, own = APPLICATIONS[key]
+            lines = [f"name = {json.dumps(name)}", f"workload = {json.dumps(workload)}"]
+            if len(self.mix) > 1:
+                lines += ['sms = "equal"', "relaunch = true"]
+            elif self.sms:
+                lines.append(f"sms = {self.sms}")
+            lines += [f"{workload}.{key} = {json.dumps(value)}" for key, value in own.items()]
+            tables.append(lines)
+        return tables
+
+    def configuration(self):
+        lines = [f"# {self.title()}", f'include = ["{PRESET}"]']
+        tables = {}
+        for key, value in self.settings.items():
+            table, _, name = key.rpartition(".")
+            tables.setdefault(table, []).append(f"{name} = {json.dumps(value)}")
+        for table, entries in tables.items():
+            lines += ["", f"[{table}]"] + entries
+        for entries in self.applications():
+            lines += ["", "[[application]]"] + entries
+        return "\n".join(lines) + "\n"
+
+    def identity(self):
+        """Changes with everything that can change the answer, but for the program and what it has built in."""
+        parts = [f"{key}={value}" for key, value in sorted(self.settings.items())] + [str(t) for t in self.applications()]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def cost(self):
+        return sum(COST.get(name, 5) for name in self.mix)
+
+
+# Seconds of processor time of an application alone, roughly: long runs start first.
+COST = {}

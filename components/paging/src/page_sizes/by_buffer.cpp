@@ -1,0 +1,17 @@
+#include "farfault/paging/page_sizes.hpp"
+
+namespace farfault::page_sizes {
+namespace {
+
+struct ByBuffer final : PageSizes {
+  std::string large_buffers(std::string const& chosen) const override { return chosen; }
+};
+
+}  // namespace
+
+void by_buffer(PolicyList<PageSizes>& list) {
+  list.add<ByBuffer>("by_buffer",
+                     "those of the buffers in memory.large_pages are large, all others base pages");
+}
+
+}  // namespace farfault::page_sizes

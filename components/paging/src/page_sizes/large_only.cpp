@@ -1,0 +1,26 @@
+#include <array>
+
+#include "farfault/paging/page_sizes.hpp"
+#include "most_mapped.hpp"
+
+namespace farfault::page_sizes {
+namespace {
+
+struct LargeOnly final : PageSizes {
+  std::string large_buffers(std::string const&) const override { return "all"; }
+  bool rounds_up() const override { return true; }
+  void mapped(std::uint64_t base_pages) override { most_mapped.mapped(base_pages); }
+
+  auto members() { return std::tie(most_mapped); }
+  static auto stats() { return std::array{MostMapped::stat<LargeOnly>()}; }
+
+  MostMapped most_mapped;
+};
+
+}  // namespace
+
+void large_only(PolicyList<PageSizes>& list) {
+  list.add<LargeOnly>("large_only", "all pages are large; what a buffer leaves of its last one is wasted");
+}
+
+}  // namespace farfault::page_sizes
