@@ -126,6 +126,13 @@ unsigned MemoryParams::large_size() const {
   return static_cast<unsigned>(std::countr_zero(large_page_size.bytes) - std::countr_zero(page_size.bytes));
 }
 
+unsigned MemoryParams::large_frame_size() const {
+  auto const size = std::countr_zero(large_page_size.bytes) - std::countr_zero(page_size.bytes);
+  bool const is_level = std::has_single_bit(large_page_size.bytes) && size > 0 &&
+                        PageLevels(page_bits()).level_of(static_cast<unsigned>(size)).has_value();
+  return is_level ? static_cast<unsigned>(size) : 0;
+}
+
 void MachineParams::describe(ParamTable& t) {
   t.file("topology", topology,
          "a built-in machine, a file (NCCL/RCCL XML, hwloc XML, GraphML, TOML), or generic",
@@ -168,8 +175,10 @@ void MachineConfig::bind(Config& config, Policies const* more) {
       if (p.name != "machines")
         config.leave_out("machine.cluster." + p.name, "machine.cluster.machines above 1");
   }
-  if (!memory.has_large_pages())
-    config.leave_out("memory.large_page_size", "a memory.large_pages other than \"none\"");
+  if (!memory.has_large_pages() && !memory.has_large_frames())
+    config.leave_out("memory.large_page_size",
+                     "a memory.large_pages other than \"none\", or a memory.frame_allocation that goes by "
+                     "large frames");
   if (!memory.pages_wait())
     for (auto const* name : {"memory.first_touch_by", "memory.first_touch_copy"})
       config.leave_out(name, "a memory.placement that leaves pages to their first touch");
@@ -307,13 +316,15 @@ bool MachineConfig::check_large_pages(Config& config) const {
   auto const least = memory.page_size.bytes * in_last_node;
   auto const room = InitialMemory::data_bytes(dram.capacity.bytes);
   auto const* const key = "memory.large_page_size";
+  bool const may_be_one = !memory.has_large_pages() && size == memory.page_size.bytes;
   auto const is_level =
-      rules.need(size == least || size == least << PageLevels::kIndexBits, key, size,
-                 "must be " + std::to_string(in_last_node) + " or " + std::to_string(in_last_node) +
+      rules.need(may_be_one || size == least || size == least << PageLevels::kIndexBits, key, size,
+                 "must be " + std::string(memory.has_large_pages() ? "" : "1, ") +
+                     std::to_string(in_last_node) + " or " + std::to_string(in_last_node) +
                      " x 512 times memory.page_size, " + std::to_string(memory.page_size.bytes));
   rules.need(size <= room, key, size,
              "must not be above what gpu.dram.capacity has for data, " + std::to_string(room));
-  if (memory.pages_move())
+  if (memory.has_large_pages() && memory.pages_move())
     config.refuse("memory.large_pages", "memory.large_pages = " + shown(memory.large_pages) +
                                             ": large pages do not move, and memory.remote_touch = " +
                                             memory.remote_touch.name() + " moves pages");
@@ -378,7 +389,8 @@ void MachineConfig::check(Config& config) const {
   rules.need(page == 4096 || page == 64 * 1024 || page == 2 * 1024 * 1024, "memory.page_size", page,
              "must be 4KiB, 64KiB or 2MiB");
   auto pages = memory;
-  if (pages.has_large_pages() && !check_large_pages(config)) pages.large_pages = "none";
+  if ((pages.has_large_pages() || pages.has_large_frames()) && !check_large_pages(config))
+    pages.large_pages = "none";
   rules.power_of_two("gpu.line_bytes", gpu.line_bytes);
   rules.interleave("gpu.l2_cache.interleave", l2_cache.interleave, gpu.line_bytes, memory.page_size);
   bool const shared = rules.dram("gpu.dram", dram, gpu_memory(), "gpu.l2_cache.slices", gpu.line_bytes);
@@ -401,7 +413,8 @@ void MachineConfig::check(Config& config) const {
   check_copies(config);
   check_batches(config);
   rules.policy("memory", "frame_allocation", memory.frame_allocation,
-               {InitialMemory::data_bytes(dram.capacity.bytes) >> memory.page_bits()});
+               {InitialMemory::data_bytes(dram.capacity.bytes) >> memory.page_bits(), memory.page_bits(), 1,
+                memory.large_frame_size()});
   rules.policy("host", "block_order", host.block_order, {});
   rules.policy("gpu", "memory_contents", gpu.memory_contents, {});
   rules.policy("fabric", "copies", fabric.copies, {});

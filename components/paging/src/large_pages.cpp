@@ -36,15 +36,14 @@ bool have_buffer(Applications const& applications, std::string const& name) {
   });
 }
 
-// What of `pages` lies in whole large pages.
+}  // namespace
+
 PageRange whole_pages(PageRange const& pages, unsigned size) {
   auto const pages_of_one = std::uint64_t{1} << size;
   auto const first = first_of(pages.first + pages_of_one - 1, size);
   auto const end = first_of(pages.first + pages.count, size);
   return first < end ? PageRange{first, end - first} : PageRange{};
 }
-
-}  // namespace
 
 LargePages::LargePages(Choice const& choice, Applications const& applications,
                        std::vector<std::vector<PageRange>> const& of_buffer)

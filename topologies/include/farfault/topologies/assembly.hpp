@@ -90,6 +90,12 @@ struct MemoryParams {
   bool has_large_pages() const { return !LargePages::Choice{large_pages}.none(); }
   // log2 of the base pages of a large page; 0 where there are none.
   unsigned large_size() const;
+  // Whether frame_allocation goes by large frames; log2 of the base pages of one: 0 where large_page_size is
+  // no size of large pages.
+  bool has_large_frames() const {
+    return frame_allocation.why_not({}).empty() && frame_allocation.make({})->uses_large_frames();
+  }
+  unsigned large_frame_size() const;
   // Bit s: there may be pages of 2^s base pages.
   std::uint32_t page_sizes() const { return 1U | 1U << large_size(); }
   // Whether a page may be mapped at its first touch; whether one may move.
@@ -272,11 +278,14 @@ class Assembly {
   struct Cpu;
 
   void check_applications() const;
+  // That each application can have a large frame of each memory of so many frames that it uses.
+  void check_large_frames(Instance const& instance, std::uint64_t frames, std::string const& whose) const;
   // Deals GPUs and CPUs to instances, and each GPU to the nearest CPU of its instance.
   void find_instances();
   void place_pages(PagePlacement const& placement);
   void add_host_and_driver(Instance& instance);
   void describe_batches(Instance const& instance, PagingDriverSpec& driver) const;
+  void check_placed(Instance const& instance, PagingDriverSpec const& driver) const;
   void wire_instance(Instance& instance);
   void build_cpus();
   std::size_t replays_of_gpu() const;

@@ -135,6 +135,8 @@ struct PagingDriverSpec {
   bool pages_move = false;              // those that do are base pages
   bool makes_copies = false;            // of pages that GPUs read
   LargePages large{};
+  unsigned large_size = 9;  // the same as the initial memory's, of which also
+  LargePages en_masse{};
   std::uint64_t frames_of_cpu = FrameAllocator::kUnbounded;
   std::vector<std::string> applications = {};  // names of those whose faults and orders come
   // The numbers of the GPUs that each runs on, ascending; empty: all on all.
