@@ -133,3 +133,25 @@ TEST_CASE("choices for a cache or TLB that is not there are unused, and so are t
   CHECK(unused("iommu.walk_latency = 100\niommu.walk_cache_organization = \"unified\"\n").size() == 1);
   CHECK(unused("cpu.llc.replacement = \"random\"\ncpu.llc.random.seed = 3\n").empty());
 }
+
+TEST_CASE("a frame allocation that goes by large frames needs a size of large pages, or of base pages") {
+  std::string const conserving = "memory.frame_allocation = \"contiguity_conserving\"\n";
+  CHECK(refusal(conserving) == "accepted");
+  CHECK(refusal(conserving + "memory.page_size = \"64KiB\"\n") == "accepted");
+  CHECK(refusal(conserving + "memory.page_size = \"2MiB\"\n") == "accepted");
+  CHECK(refusal(conserving + "memory.large_page_size = \"1GiB\"\n") == "accepted");
+  CHECK(refusal(conserving + "memory.large_page_size = \"1MiB\"\n") ==
+        "f:2: memory.large_page_size = 1048576: must be 1, 512 or 512 x 512 times memory.page_size, 4096");
+  CHECK(refusal(conserving + "gpu.dram.capacity = \"2MiB\"\n") ==
+        "memory.large_page_size = 2097152: must not be above what gpu.dram.capacity has for data, 1835008");
+  CHECK(refusal(conserving + "memory.remote_touch = \"migrate\"\n") == "accepted");
+}
+
+TEST_CASE("memory.large_page_size is used where there are large pages or large frames") {
+  std::string const size = "memory.large_page_size = \"1GiB\"\n";
+  CHECK(unused(size + "memory.frame_allocation = \"contiguity_conserving\"\n").empty());
+  CHECK(unused(size + "memory.large_pages = \"all\"\n").empty());
+  CHECK(unused(size) ==
+        std::vector<std::string>{"memory.large_page_size (f:1; only with a memory.large_pages other than "
+                                 "\"none\", or a memory.frame_allocation that goes by large frames)"});
+}

@@ -125,12 +125,7 @@ std::uint32_t MemoryParams::faults_kept_by_gpus() const {
 
 LargePages::Choice MemoryParams::large() const {
   auto const sizes = page_sizes.make({});
-  return {sizes->large_buffers(large_pages), size_of_large(), sizes->rounds_up()};
-}
-
-unsigned MemoryParams::size_of_large() const {
-  if (large_page_size.bytes <= page_size.bytes) return 0;
-  return static_cast<unsigned>(std::countr_zero(large_page_size.bytes) - std::countr_zero(page_size.bytes));
+  return {sizes->large_buffers(large_pages), large_frame_size(), sizes->rounds_up()};
 }
 
 std::string MemoryParams::says_large_pages() const {
@@ -139,7 +134,14 @@ std::string MemoryParams::says_large_pages() const {
 }
 
 unsigned MemoryParams::large_size() const {
-  return has_large_pages() || coalesces() ? size_of_large() : 0;
+  return has_large_pages() || coalesces() ? large_frame_size() : 0;
+}
+
+unsigned MemoryParams::large_frame_size() const {
+  auto const size = std::countr_zero(large_page_size.bytes) - std::countr_zero(page_size.bytes);
+  bool const is_level = std::has_single_bit(large_page_size.bytes) && size > 0 &&
+                        PageLevels(page_bits()).level_of(static_cast<unsigned>(size)).has_value();
+  return is_level ? static_cast<unsigned>(size) : 0;
 }
 
 void MachineParams::describe(ParamTable& t) {
@@ -192,9 +194,10 @@ void MachineConfig::bind(Config& config, Policies const* more) {
   }
   if (memory.page_sizes.make({})->large_buffers("chosen") != "chosen")
     config.leave_out("memory.large_pages", "memory.page_sizes = \"by_buffer\"");
-  if (!memory.has_large_pages() && !memory.coalesces())
+  if (!memory.has_large_pages() && !memory.coalesces() && !memory.has_large_frames())
     config.leave_out("memory.large_page_size",
-                     "a memory.large_pages other than \"none\", or a memory.page_sizes with large pages");
+                     "a memory.large_pages other than \"none\", or a memory.page_sizes or memory.frame_allocation that "
+                     "goes by large pages");
   if (!memory.pages_wait())
     for (auto const* name : {"memory.first_touch_by", "memory.first_touch_copy"})
       config.leave_out(name, "a memory.placement that leaves pages to their first touch");
@@ -334,12 +337,14 @@ bool MachineConfig::check_large_pages(Config& config) const {
   auto const* const key = "memory.large_page_size";
   auto const times = " times memory.page_size, " + std::to_string(memory.page_size.bytes);
   auto const nodes = std::to_string(in_last_node);
+  bool const may_be_one = !memory.has_large_pages() && !memory.coalesces() && size == memory.page_size.bytes;
   bool const is_level =
       memory.coalesces()
           ? rules.need(size == least, key, size,
                        "must be " + nodes + times + ", with memory.page_sizes = " + memory.page_sizes.name())
-          : rules.need(size == least || size == least << PageLevels::kIndexBits, key, size,
-                       "must be " + nodes + " or " + nodes + " x 512" + times);
+          : rules.need(may_be_one || size == least || size == least << PageLevels::kIndexBits, key, size,
+                       "must be " + std::string(memory.has_large_pages() ? "" : "1, ") + nodes + " or " + nodes +
+                           " x 512" + times);
   rules.need(size <= room, key, size,
              "must not be above what gpu.dram.capacity has for data, " + std::to_string(room));
   if (memory.coalesces() && memory.makes_copies())
@@ -417,7 +422,8 @@ void MachineConfig::check(Config& config) const {
   rules.need(page == 4096 || page == 64 * 1024 || page == 2 * 1024 * 1024, "memory.page_size", page,
              "must be 4KiB, 64KiB or 2MiB");
   auto pages = memory;
-  if ((pages.has_large_pages() || pages.coalesces()) && !check_large_pages(config)) {
+  bool const goes_by_size = pages.has_large_pages() || pages.coalesces() || pages.has_large_frames();
+  if (goes_by_size && !check_large_pages(config)) {
     pages.large_pages = "none";
     pages.page_sizes = MemoryParams{}.page_sizes;
   }
@@ -443,7 +449,8 @@ void MachineConfig::check(Config& config) const {
   check_copies(config);
   check_batches(config);
   rules.policy("memory", "frame_allocation", memory.frame_allocation,
-               {InitialMemory::data_bytes(dram.capacity.bytes) >> memory.page_bits()});
+               {InitialMemory::data_bytes(dram.capacity.bytes) >> memory.page_bits(), memory.page_bits(), 1,
+                memory.large_frame_size()});
   rules.policy("host", "block_order", host.block_order, {});
   rules.policy("gpu", "memory_contents", gpu.memory_contents, {});
   rules.policy("fabric", "copies", fabric.copies, {});

@@ -59,9 +59,16 @@ void Assembly::place_pages(PagePlacement const& placement) {
   for (auto& instance : instances_) {
     std::vector<DeviceId> gpus(instance->gpus.begin(), instance->gpus.end());
     NodeDevices devices(std::move(gpus), static_cast<DeviceId>(kFirstCpu + instance->cpus.front()));
-    instance->memory.emplace(InitialMemory::Spec{&applications_, std::move(devices), page_bits_,
-                                                 config_.dram.capacity.bytes, config_.cpu_dram.capacity.bytes,
-                                                 config_.memory.frame_allocation, config_.memory.large(),
+    check_large_frames(*instance, InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_,
+                       "gpu.dram.capacity");
+    instance->memory.emplace(InitialMemory::Spec{&applications_,
+                                                 std::move(devices),
+                                                 page_bits_,
+                                                 config_.dram.capacity.bytes,
+                                                 config_.cpu_dram.capacity.bytes,
+                                                 config_.memory.frame_allocation,
+                                                 config_.memory.large(),
+                                                 config_.memory.large_frame_size(),
                                                  config_.memory.coalesces()});
     for (std::uint32_t a = 0; a < applications_.count(); ++a) {
       ApplicationMemory memory(*instance->memory, a);
@@ -104,6 +111,8 @@ void Assembly::add_host_and_driver(Instance& instance) {
   driver.page_sizes = config_.memory.page_sizes;
   driver.coalesces = config_.memory.coalesces();
   driver.coalesced_at_start = memory.coalesced();
+  driver.large_size = config_.memory.large_frame_size();
+  driver.en_masse = memory.en_masse();
   bool const orders = std::ranges::any_of(applications_, [](Application const& a) {
     return std::ranges::any_of(a.workload->operations(), &Operation::is_of_driver);
   });
@@ -150,6 +159,41 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
     if (p.device < kFirstCpu && ++placed[p.device] > driver.frames_per_gpu)
       throw UserError(has + "less than memory.placement = " + config_.memory.placement.name() +
                       " puts there before the first kernel");
+  if (!config_.memory.has_large_frames()) return;
+  check_large_frames(instance, driver.frames_per_gpu, "memory.gpu_share");
+  check_placed(instance, driver);
+}
+
+// With large frames a smaller memory may give other frames to the same pages, though it has enough.
+void Assembly::check_placed(Instance const& instance, PagingDriverSpec const& driver) const {
+  auto const& memory = *instance.memory;
+  PolicyArray<FrameAllocator> frames;
+  for (std::size_t g = 0; g < instance.gpus.size(); ++g)
+    frames.add(driver.frames.make(
+        {driver.frames_per_gpu, page_bits_, driver.spaces, driver.large_size, driver.en_masse}));
+  for (auto const& p : memory.placed())
+    if (p.device < kFirstCpu && frames[p.device].allocate(p.page) !=
+                                    offset_of(memory.iommu_table().find(p.page)->frame) >> page_bits_)
+      throw UserError("memory.gpu_share leaves a GPU " + std::to_string(driver.frames_per_gpu) +
+                      " pages, in which memory.frame_allocation = " + config_.memory.frame_allocation.name() +
+                      " has too few large frames for what memory.placement = " +
+                      config_.memory.placement.name() + " puts there before the first kernel");
+}
+
+void Assembly::check_large_frames(Instance const& instance, std::uint64_t frames,
+                                  std::string const& whose) const {
+  if (!config_.memory.has_large_frames()) return;
+  auto const gpus = static_cast<std::uint32_t>(instance.gpus.size());
+  std::vector<std::uint64_t> applications(gpus);
+  for (std::uint32_t a = 0; a < applications_.count(); ++a)
+    for (auto const g : applications_.gpus_of(a, gpus)) ++applications[g];
+  auto const most = gpus == 0 ? 0 : *std::ranges::max_element(applications);
+  auto const large_frames = frames >> config_.memory.large_frame_size();
+  if (large_frames < most)
+    throw UserError("memory.frame_allocation = " + config_.memory.frame_allocation.name() + ": " + whose +
+                    " leaves a GPU " + std::to_string(large_frames) +
+                    " large frames of memory.large_page_size for data, fewer than the " +
+                    std::to_string(most) + " applications that run on it");
 }
 
 void Assembly::wire_instance(Instance& instance) {

@@ -5,28 +5,43 @@
 namespace farfault {
 
 InitialMemory::InitialMemory(Spec const& spec) : spec_(spec) {
+  find_buffers();
   auto const gpu_data = data_bytes(spec.bytes_of_gpu);
   auto const cpu_data = data_bytes(spec.bytes_of_cpu);
   auto const spaces = spec.applications->spaces();
+  FrameAllocator::Setup memory{gpu_data >> spec.page_bits, spec.page_bits, spaces, spec.large_size,
+                               en_masse()};
   for (std::uint32_t g = 0; g < spec.devices.gpus(); ++g) {
-    gpu_frames_.push_back(spec_.frames.make({gpu_data >> spec.page_bits}));
+    gpu_frames_.push_back(spec_.frames.make(memory));
     gpu_tables_.emplace_back(physical(spec.devices.gpu(g), gpu_data), spec.page_bits, spaces);
   }
-  cpu_frames_ = spec_.frames.make({cpu_data >> spec.page_bits});
+  memory.frames = cpu_data >> spec.page_bits;
+  cpu_frames_ = spec_.frames.make(memory);
   iommu_table_ = PageTable(physical(spec.devices.cpu(), cpu_data), spec.page_bits, spaces);
-  for (auto const& application : *spec.applications) {
+  check_room();
+  large_ = LargePages(spec.large, *spec.applications, buffers_);
+  planned_ = PlannedPages(allocated_pages(), kNotPlanned);
+}
+
+void InitialMemory::find_buffers() {
+  for (auto const& application : applications()) {
     auto& ranges = buffers_.emplace_back();
     for (auto const& buffer : application.workload->buffers()) {
       FF_CHECK(buffer.base + buffer.bytes <= first_address_of(1), "a buffer ends beyond 48 bits of address");
       auto const base = first_address_of(application.space) + buffer.base;
-      auto const first = base >> spec.page_bits;
-      auto const pages = ((base + buffer.bytes - 1) >> spec.page_bits) - first + 1;
+      auto const first = base >> spec_.page_bits;
+      auto const pages = ((base + buffer.bytes - 1) >> spec_.page_bits) - first + 1;
       ranges.push_back({first, pages});
     }
   }
-  check_room();
-  large_ = LargePages(spec.large, *spec.applications, buffers_);
-  planned_ = PlannedPages(allocated_pages(), kNotPlanned);
+}
+
+LargePages InitialMemory::en_masse() const {
+  std::vector<PageRange> ranges;
+  for (auto const& buffers : buffers_)
+    for (auto const& b : buffers)
+      if (auto const whole = whole_pages(b, spec_.large_size); whole.count != 0) ranges.push_back(whole);
+  return {spec_.large_size, std::move(ranges)};
 }
 
 // Base pages: what is there from start to end, and of what one program allocates the most at a time. That is

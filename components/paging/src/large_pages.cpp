@@ -42,15 +42,14 @@ PageRange rounded_up(PageRange const& pages, unsigned size) {
   return {first, first_of(pages.first + pages.count - 1, size) + (std::uint64_t{1} << size) - first};
 }
 
-// What of `pages` lies in whole large pages.
+}  // namespace
+
 PageRange whole_pages(PageRange const& pages, unsigned size) {
   auto const pages_of_one = std::uint64_t{1} << size;
   auto const first = first_of(pages.first + pages_of_one - 1, size);
   auto const end = first_of(pages.first + pages.count, size);
   return first < end ? PageRange{first, end - first} : PageRange{};
 }
-
-}  // namespace
 
 LargePages::LargePages(Choice const& choice, Applications const& applications,
                        std::vector<std::vector<PageRange>> const& of_buffer)

@@ -19,9 +19,11 @@ PagingDriver::PagingDriver(Slot<PagingDriverSpec> slot) : Component(std::move(sl
 PagingDriverState PagingDriver::initial() const {
   PagingDriverState s;
   s.table = spec().preloaded != nullptr ? *spec().preloaded : PageTable(0, spec().page_bits);
-  for (std::uint32_t g = 0; g < spec().devices.gpus(); ++g)
-    s.frames.add(spec().frames.make({spec().frames_per_gpu}));
-  s.cpu_frames = spec().frames.make({spec().frames_of_cpu});
+  FrameAllocator::Setup memory{spec().frames_per_gpu, spec().page_bits, spec().spaces, spec().large_size,
+                               spec().en_masse};
+  for (std::uint32_t g = 0; g < spec().devices.gpus(); ++g) s.frames.add(spec().frames.make(memory));
+  memory.frames = spec().frames_of_cpu;
+  s.cpu_frames = spec().frames.make(memory);
   if (spec().in_batches) s.batch = initial_batches();
   if (spec().makes_copies) {
     s.copies = PageCopies(spec().page_bits, spec().spaces);

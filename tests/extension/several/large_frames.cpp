@@ -37,6 +37,12 @@ class LargeFrames final : public FrameAllocator {
     --used_;
   }
 
+  void occupy(std::uint64_t frame) override {
+    if (frame >= taken_.size()) taken_.resize(frame + 1);
+    taken_[frame] = 1;
+    ++used_;
+  }
+
   auto members() { return std::tie(params_, frames_, used_, in_place_, scattered_, regions_, taken_); }
   static auto stats() {
     using A = LargeFrames const&;

@@ -1,6 +1,7 @@
 // Released frames are allocated first, the latest released first (a free list, as Linux keeps per CPU); then
 // frames never used, in order. A large frame is the lowest one whose frames have all been released, else the
-// next one of which none is in use; the frames left out before it count as released.
+// next one of which none is in use; the frames left out before it count as released. Frames that are occupied
+// before they are used are left out where their turn comes.
 #include <algorithm>
 #include <vector>
 
@@ -13,10 +14,13 @@ class OnDemand final : public FrameAllocator {
  public:
   explicit OnDemand(Setup const& setup) : limit_(setup.frames) {}
 
-  std::uint64_t available() const override { return released_.size() + (limit_ - next_); }
+  std::uint64_t available() const override { return released_.size() + (limit_ - next_) - occupied_ahead_; }
   std::uint64_t allocate(std::uint64_t) override {
     FF_CHECK(!empty(), "a frame is allocated where none is free");
-    if (released_.empty()) return next_++;
+    if (released_.empty()) {
+      for (; is_occupied(next_); ++next_) --occupied_ahead_;
+      return next_++;
+    }
     auto const frame = released_.back();
     released_.pop_back();
     return frame;
@@ -31,17 +35,50 @@ class OnDemand final : public FrameAllocator {
     auto const is_in = [&](std::uint64_t f) { return f >= first; };
     auto const free = static_cast<std::uint64_t>(std::ranges::count_if(released_, is_in));
     if (free != next_ - first) first += frames;
+    while (has_occupied(std::max(first, next_), first + frames)) first += frames;
     if (first > limit_ || limit_ - first < frames) return std::nullopt;
     std::erase_if(released_, is_in);
-    for (auto f = first; f > next_; --f) released_.push_back(f - 1);
+    for (auto f = first; f > next_; --f)
+      if (is_occupied(f - 1))
+        --occupied_ahead_;
+      else
+        released_.push_back(f - 1);
     next_ = first + frames;
     return first;
   }
-  void release(std::uint64_t frame) override { released_.push_back(frame); }
+  void release(std::uint64_t frame) override {
+    if (frame < next_) return released_.push_back(frame);
+    occupied_[frame / 64] &= ~bit_of(frame);
+    --occupied_ahead_;
+  }
+  void occupy(std::uint64_t frame) override {
+    if (frame < next_) {
+      auto const found = std::ranges::find(released_, frame);
+      FF_CHECK(found != released_.end(), "a frame is occupied that is in use");
+      released_.erase(found);
+      return;
+    }
+    FF_CHECK(frame < limit_ && !is_occupied(frame), "a frame is occupied that is not free");
+    if (frame / 64 >= occupied_.size()) occupied_.resize(frame / 64 + 1);
+    occupied_[frame / 64] |= bit_of(frame);
+    ++occupied_ahead_;
+  }
 
-  auto members() { return std::tie(next_, limit_, released_); }
+  auto members() { return std::tie(next_, limit_, released_, occupied_ahead_, occupied_); }
 
  private:
+  static std::uint64_t bit_of(std::uint64_t frame) { return std::uint64_t{1} << frame % 64; }
+  bool is_occupied(std::uint64_t frame) const {
+    return frame / 64 < occupied_.size() && (occupied_[frame / 64] & bit_of(frame)) != 0;
+  }
+  bool has_occupied(std::uint64_t first, std::uint64_t end) const {
+    while (first < end && first / 64 < occupied_.size()) {
+      bool const whole_word = first % 64 == 0 && end - first >= 64;
+      if (whole_word ? occupied_[first / 64] != 0 : is_occupied(first)) return true;
+      first += whole_word ? 64 : 1;
+    }
+    return false;
+  }
   // The lowest aligned run of so many frames that have all been released.
   std::optional<std::uint64_t> released_run(std::uint64_t frames) const {
     if (released_.size() < frames) return std::nullopt;
@@ -59,6 +96,8 @@ class OnDemand final : public FrameAllocator {
   std::uint64_t next_ = 0;
   std::uint64_t limit_;
   std::vector<std::uint64_t> released_;
+  std::uint64_t occupied_ahead_ = 0;     // from next_ on
+  std::vector<std::uint64_t> occupied_;  // bit f % 64 of word f / 64: of frames from next_ on
 };
 
 }  // namespace

@@ -89,7 +89,6 @@ struct MemoryParams {
   double gpu_share = 1;
   void describe(ParamTable& t);
   unsigned page_bits() const { return static_cast<unsigned>(std::countr_zero(page_size.bytes)); }
-  unsigned size_of_large() const;
   // Which pages are large from the start on; whether base pages may become large.
   LargePages::Choice large() const;
   bool has_large_pages() const { return !large().none(); }
@@ -98,6 +97,12 @@ struct MemoryParams {
   std::string says_large_pages() const;
   // log2 of the base pages of a large page; 0 where there are none.
   unsigned large_size() const;
+  // Whether frame_allocation goes by large frames; log2 of the base pages of one: 0 where large_page_size is
+  // no size of large pages.
+  bool has_large_frames() const {
+    return frame_allocation.why_not({}).empty() && frame_allocation.make({})->uses_large_frames();
+  }
+  unsigned large_frame_size() const;
   // Bit s: there may be pages of 2^s base pages.
   std::uint32_t sizes_of_pages() const { return 1U | 1U << large_size(); }
   // Whether a page may be mapped at its first touch; whether one may move.
@@ -280,11 +285,14 @@ class Assembly {
   struct Cpu;
 
   void check_applications() const;
+  // That each application can have a large frame of each memory of so many frames that it uses.
+  void check_large_frames(Instance const& instance, std::uint64_t frames, std::string const& whose) const;
   // Deals GPUs and CPUs to instances, and each GPU to the nearest CPU of its instance.
   void find_instances();
   void place_pages(PagePlacement const& placement);
   void add_host_and_driver(Instance& instance);
   void describe_batches(Instance const& instance, PagingDriverSpec& driver) const;
+  void check_placed(Instance const& instance, PagingDriverSpec const& driver) const;
   void wire_instance(Instance& instance);
   void build_cpus();
   std::size_t replays_of_gpu() const;

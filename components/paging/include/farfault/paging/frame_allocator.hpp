@@ -6,6 +6,12 @@
 // its first base page: it returns the first of 2^size free frames, side by side and aligned to their number,
 // which are given back one by one; or nothing, and then it has changed nothing: the page comes as base pages.
 // An allocator without large frames leaves it out.
+//
+// A page number names its address space (kernel.hpp). occupy() takes a free frame for data of nobody, which
+// no page asks for: memory that is fragmented from the start. It comes before the first page, in any order,
+// for as many frames as there are, so it must not search; later it may come too, and release() gives such a
+// frame back like any other. Two allocators of one setup that are asked the same in the same order give the
+// same frames.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +19,7 @@
 #include <optional>
 
 #include "farfault/engine/policy.hpp"
+#include "farfault/paging/large_pages.hpp"
 
 namespace farfault {
 
@@ -23,10 +30,17 @@ class FrameAllocator {
   using Interface = FrameAllocator;
   struct Setup {
     std::uint64_t frames = kUnbounded;
+    unsigned page_bits = 12;   // log2 of a base page's bytes
+    std::uint32_t spaces = 1;  // address spaces
+    unsigned large_size = 9;   // log2 of the base pages of a large frame
+    // The aligned regions, each as large as a large frame, that lie wholly in one buffer.
+    LargePages en_masse{};
   };
   static PolicyList<FrameAllocator> known();
 
   virtual ~FrameAllocator() = default;
+  // Whether large_size and en_masse matter to it.
+  virtual bool uses_large_frames() const { return false; }
   bool empty() const { return available() == 0; }
   virtual std::uint64_t available() const = 0;  // frames that are free
   virtual std::uint64_t allocate(std::uint64_t page) = 0;
@@ -36,6 +50,7 @@ class FrameAllocator {
     return std::nullopt;
   }
   virtual void release(std::uint64_t frame) = 0;
+  virtual void occupy(std::uint64_t frame) = 0;
 };
 
 }  // namespace farfault

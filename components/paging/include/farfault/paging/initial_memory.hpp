@@ -43,6 +43,7 @@ class InitialMemory {
     std::uint64_t bytes_of_cpu = 0;
     PolicyChoice<FrameAllocator> frames{"on_demand"};
     LargePages::Choice large{};
+    unsigned large_size = 9;  // of a large frame: log2 of its base pages, whatever `large` chooses
     bool coalesces = false;  // base pages that are where those of a large page would be
   };
 
@@ -59,6 +60,9 @@ class InitialMemory {
   std::vector<PageRange> const& buffers(std::uint32_t application) const { return buffers_[application]; }
   bool is_in_buffer(std::uint64_t page) const;
   LargePages const& large_pages() const { return large_; }
+  // The regions of the size of a large frame that lie wholly in one buffer, of all applications: what these
+  // allocate en masse.
+  LargePages en_masse() const;
 
   // Maps the page that holds base page `page` in a frame of the device; false when its memory is full. A
   // large page for which it has no large frame is mapped as base pages.
@@ -101,6 +105,7 @@ class InitialMemory {
   FrameAllocator& frames_of(DeviceId device) {
     return device >= kFirstCpu ? *cpu_frames_ : *gpu_frames_[device];
   }
+  void find_buffers();
   DeviceId nearest_with_room(std::vector<std::uint32_t> const& gpus, std::uint32_t n) const;
   std::vector<PageRange> allocated_pages() const;
   std::uint64_t needed_pages() const;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "farfault/protocols/applications.hpp"
@@ -20,6 +21,9 @@ struct PageRange {
   std::uint64_t count = 0;
 };
 
+// What of `pages` lies in whole large pages of 2^size base pages; no pages: nothing.
+PageRange whole_pages(PageRange const& pages, unsigned size);
+
 class LargePages {
  public:
   // What a configuration says.
@@ -31,6 +35,8 @@ class LargePages {
   };
 
   LargePages() = default;
+  // `ranges`: of whole large pages, each of 2^size base pages.
+  LargePages(unsigned size, std::vector<PageRange> ranges) : size_(size), ranges_(std::move(ranges)) {}
   // `of_buffer`: by application, the base pages of each buffer.
   LargePages(Choice const& choice, Applications const& applications,
              std::vector<std::vector<PageRange>> const& of_buffer);

@@ -1,0 +1,281 @@
+// Contiguity-conserving allocation: CoCoA of Mosaic (MICRO 2017, sections 4.2 and 4.4).
+//
+// Each large frame holds the pages of one address space, as far as that can be. A page of a region allocated
+// en masse gets its own place in the large frame of the region, which the region got at its first page and
+// keeps until none of its frames is in use. Any other page, and one whose place is taken or whose region can
+// get no large frame, gets the first that there is of
+//   1. the free base pages of its space: in large frames that other such pages of it have begun;
+//   2. a large frame of the free frame list, which is then of its space;
+//   3. the places that regions of its space have left free (the emergency list);
+//   4. any free frame, against the soft guarantee: beside data of nobody or of several spaces, else among the
+//      base pages of another space, else in the place of a region of another space.
+//
+// Lists are queues: what has been in one the longest is taken, of a large frame its lowest free frame. The
+// free frame list has the large frames that were used before, then those never used, the lowest first. A
+// large frame that holds data of several spaces, or of nobody, does so until none of its frames is in use.
+// What is left at the end of memory, less than a large frame, is one for base pages alone.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <vector>
+
+#include "farfault/paging/frame_allocator.hpp"
+#include "farfault/paging/page_records.hpp"
+#include "farfault/protocols/kernel.hpp"
+
+namespace farfault::frame_allocators {
+namespace {
+
+class ContiguityConserving final : public FrameAllocator {
+ public:
+  explicit ContiguityConserving(Setup const& setup)
+      : setup_{setup},
+        regions_(setup.page_bits + setup.large_size, setup.spaces),
+        lists_(kOfSpaces + std::size_t{2} * setup.spaces) {}
+
+  bool uses_large_frames() const override { return true; }
+  std::uint64_t available() const override { return setup_->frames - used_; }
+
+  std::uint64_t allocate(std::uint64_t page) override {
+    FF_CHECK(!empty(), "a frame is allocated where none is free");
+    auto const space = space_of(page);
+    if (setup_->en_masse.size_of(page) != 0)
+      if (auto const frame = own_place(page, space)) return *frame;
+    return any_place(space);
+  }
+
+  std::optional<std::uint64_t> allocate_large(std::uint64_t page, unsigned size) override {
+    if (size != setup_->large_size) return std::nullopt;
+    auto const number = free_whole();
+    if (!number) return std::nullopt;
+    if (large_frame_of(region_of(page)) == kNone) assign(*number, region_of(page));
+    ++assigned_;
+    take(*number, frames_of_large(), space_of(page));
+    for (std::uint64_t i = 0; i < frames_of_large(); ++i) mark(*number, i);
+    return *number << size;
+  }
+
+  void release(std::uint64_t frame) override {
+    auto const number = frame >> setup_->large_size;
+    auto const offset = frame & (frames_of_large() - 1);
+    FF_CHECK(number < large_.size() && is_used(number, offset), "a frame is released that is free");
+    word_of(number, offset) &= ~bit_of(offset);
+    --used_;
+    change(number, [&](LargeFrame& l) {
+      if (--l.used != 0) return;
+      --in_use_;
+      if (l.region != kNone) regions_.forget(l.region);
+      l.region = kNone;
+      l.owner = kNobody;
+    });
+  }
+
+  void occupy(std::uint64_t frame) override {
+    auto const number = frame >> setup_->large_size;
+    auto const offset = frame & (frames_of_large() - 1);
+    FF_CHECK(frame < setup_->frames, "a frame is occupied that memory does not have");
+    while (large_.size() <= number) add_large();
+    FF_CHECK(!is_used(number, offset), "a frame is occupied that is in use");
+    give(number, offset, kNobody);
+  }
+
+  auto members() {
+    return std::tie(setup_, regions_, lists_, large_, bits_, used_, in_use_, against_, assigned_);
+  }
+  static auto stats() {
+    using A = ContiguityConserving const&;
+    return std::array<Stat<ContiguityConserving>, 3>{{
+        {"large_frames_in_use", "count", "large frames of which a base page is in use", StatKind::level,
+         [](A a) { return a.in_use_; }},
+        {"large_frames_assigned", "count", "large frames assigned whole to an aligned region of a buffer",
+         StatKind::counter, [](A a) { return a.assigned_; }},
+        {"shared_allocations", "count",
+         "frames allocated against the soft guarantee: in a large frame with data of others",
+         StatKind::counter, [](A a) { return a.against_; }},
+    }};
+  }
+
+ private:
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  // Owners beside the spaces. A free large frame is nobody's too.
+  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+  static constexpr std::uint32_t kSeveral = kNobody - 1;
+  // Lists: each large frame with a free frame is in one.
+  static constexpr std::uint64_t kFree = 0;
+  static constexpr std::uint64_t kShared = 1;
+  static constexpr std::uint64_t kOfSpaces = 2;  // from here on two each: of base pages, and of regions
+
+  struct LargeFrame {
+    std::uint64_t region = kNone;  // whose pages have their own places here
+    std::uint64_t next = kNone;    // in its list
+    std::uint64_t previous = kNone;
+    std::uint32_t owner = kNobody;
+    std::uint32_t used = 0;  // frames
+  };
+  struct List {
+    std::uint64_t first = kNone;
+    std::uint64_t last = kNone;
+  };
+  struct Assigned {
+    std::uint64_t large_frame = 0;  // plus one; 0: none
+  };
+
+  std::uint64_t frames_of_large() const { return std::uint64_t{1} << setup_->large_size; }
+  std::uint64_t whole_frames() const { return setup_->frames >> setup_->large_size; }
+  std::uint64_t frames_in(std::uint64_t number) const {
+    return std::min(frames_of_large(), setup_->frames - (number << setup_->large_size));
+  }
+  std::uint32_t space_of(std::uint64_t page) const {
+    auto const space = space_of_page(page, setup_->page_bits);
+    FF_CHECK(space < setup_->spaces, "a frame is allocated for an address space that is not there");
+    return space;
+  }
+  std::uint64_t region_of(std::uint64_t page) const { return page >> setup_->large_size; }
+  std::uint64_t large_frame_of(std::uint64_t region) const {
+    auto const* assigned = regions_.find(region);
+    return assigned == nullptr ? kNone : assigned->large_frame - 1;
+  }
+
+  // Bits: of frames in use.
+  std::uint64_t words_of_large() const { return std::max<std::uint64_t>(frames_of_large() / 64, 1); }
+  std::uint64_t& word_of(std::uint64_t number, std::uint64_t offset) {
+    return bits_[number * words_of_large() + offset / 64];
+  }
+  static std::uint64_t bit_of(std::uint64_t offset) { return std::uint64_t{1} << offset % 64; }
+  bool is_used(std::uint64_t number, std::uint64_t offset) const {
+    return (bits_[number * words_of_large() + offset / 64] & bit_of(offset)) != 0;
+  }
+  void mark(std::uint64_t number, std::uint64_t offset) { word_of(number, offset) |= bit_of(offset); }
+  // Of a large frame that has a free one.
+  std::uint64_t lowest_free(std::uint64_t number) const {
+    auto const* word = &bits_[number * words_of_large()];
+    std::uint64_t offset = 0;
+    for (; *word == kNone; ++word) offset += 64;
+    return offset + static_cast<std::uint64_t>(std::countr_one(*word));
+  }
+
+  // Lists.
+  static std::uint64_t base_pages_of(std::uint32_t space) { return kOfSpaces + std::uint64_t{2} * space; }
+  static std::uint64_t regions_of(std::uint32_t space) { return base_pages_of(space) + 1; }
+  std::uint64_t list_of(std::uint64_t number) const {
+    auto const& l = large_[number];
+    if (l.used == 0) return kFree;
+    if (l.used == frames_in(number)) return kNone;
+    if (l.owner == kNobody || l.owner == kSeveral) return kShared;
+    return l.region == kNone ? base_pages_of(l.owner) : regions_of(l.owner);
+  }
+  void append(std::uint64_t number, std::uint64_t list) {
+    auto& ends = lists_[list];
+    large_[number].previous = ends.last;
+    large_[number].next = kNone;
+    (ends.last == kNone ? ends.first : large_[ends.last].next) = number;
+    ends.last = number;
+  }
+  void remove(std::uint64_t number, std::uint64_t list) {
+    auto const& l = large_[number];
+    (l.previous == kNone ? lists_[list].first : large_[l.previous].next) = l.next;
+    (l.next == kNone ? lists_[list].last : large_[l.next].previous) = l.previous;
+  }
+  // Changes a large frame by f(LargeFrame&), and puts it into the list where it belongs then.
+  template <class F>
+  void change(std::uint64_t number, F&& f) {
+    auto const before = list_of(number);
+    f(large_[number]);
+    auto const after = list_of(number);
+    if (after == before) return;
+    if (before != kNone) remove(number, before);
+    if (after != kNone) append(number, after);
+  }
+  // The next one that was never used.
+  std::uint64_t add_large() {
+    auto const number = large_.size();
+    large_.emplace_back();
+    bits_.resize(bits_.size() + words_of_large());
+    append(number, kFree);
+    return number;
+  }
+
+  // Of the free frame list.
+  std::optional<std::uint64_t> free_whole() {
+    auto first = lists_[kFree].first;
+    if (first != kNone && first == whole_frames()) first = large_[first].next;  // the part at memory's end
+    if (first != kNone) return first;
+    if (large_.size() < whole_frames()) return add_large();
+    return std::nullopt;
+  }
+  std::optional<std::uint64_t> free_for_base_pages() {
+    if (lists_[kFree].first != kNone) return lists_[kFree].first;
+    if (large_.size() < whole_frames() || large_.size() << setup_->large_size < setup_->frames)
+      return add_large();
+    return std::nullopt;
+  }
+
+  // So many frames are now in use by `taker`.
+  void take(std::uint64_t number, std::uint64_t frames, std::uint32_t taker) {
+    used_ += frames;
+    change(number, [&](LargeFrame& l) {
+      if (l.used == 0) {
+        ++in_use_;
+        l.owner = taker;
+      }
+      if (l.owner != taker) l.owner = kSeveral;
+      l.used += static_cast<std::uint32_t>(frames);
+    });
+  }
+  std::uint64_t give(std::uint64_t number, std::uint64_t offset, std::uint32_t taker) {
+    mark(number, offset);
+    take(number, 1, taker);
+    return (number << setup_->large_size) + offset;
+  }
+  // A free large frame, to be given to pages of the region at once.
+  void assign(std::uint64_t number, std::uint64_t region) {
+    large_[number].region = region;
+    regions_.of(region).large_frame = number + 1;
+  }
+
+  std::optional<std::uint64_t> own_place(std::uint64_t page, std::uint32_t space) {
+    auto const offset = page & (frames_of_large() - 1);
+    auto number = large_frame_of(region_of(page));
+    if (number == kNone) {
+      auto const fresh = free_whole();
+      if (!fresh) return std::nullopt;
+      number = *fresh;
+      assign(number, region_of(page));
+      ++assigned_;
+    }
+    if (is_used(number, offset)) return std::nullopt;
+    return give(number, offset, space);
+  }
+  std::uint64_t any_place(std::uint32_t space) {
+    auto number = lists_[base_pages_of(space)].first;
+    if (number == kNone) number = free_for_base_pages().value_or(kNone);
+    if (number == kNone) number = lists_[regions_of(space)].first;
+    if (number == kNone) {
+      ++against_;
+      number = lists_[kShared].first;
+      for (auto s = base_pages_of(0); number == kNone && s < lists_.size(); s += 2) number = lists_[s].first;
+      for (auto s = regions_of(0); number == kNone && s < lists_.size(); s += 2) number = lists_[s].first;
+    }
+    return give(number, lowest_free(number), space);
+  }
+
+  Fixed<Setup> setup_;
+  PageRecords<Assigned> regions_;  // by region, which is a page of their size
+  std::vector<List> lists_;
+  std::vector<LargeFrame> large_;  // up to the last one that was ever used
+  std::vector<std::uint64_t> bits_;
+  std::uint64_t used_ = 0;    // frames
+  std::uint64_t in_use_ = 0;  // large frames
+  std::uint64_t against_ = 0;
+  std::uint64_t assigned_ = 0;
+};
+
+}  // namespace
+
+void contiguity_conserving(PolicyList<FrameAllocator>& list) {
+  list.add<ContiguityConserving>(
+      "contiguity_conserving",
+      "its own place in a large frame of its region, else one in a large frame of its address space (CoCoA)");
+}
+
+}  // namespace farfault::frame_allocators
