@@ -88,60 +88,73 @@ void step(Policy<TlbOrganization>& tlb, std::map<Key, PhysAddr>& filled, std::mt
   }
 }
 
-// The same with pages of several sizes: what is filled, by first base page.
-using Filled = std::map<Key, PageTranslation>;
+// The same with pages of several sizes: what is filled, by size and first base page.
+using Filled = std::map<std::pair<unsigned, Key>, PageTranslation>;
+
+constexpr std::array<std::uint8_t, 3> kEachSize{0, 2, 9};
 
 Filled pages_of(Policy<TlbOrganization> const& tlb) {
   Filled pages;
   tlb->each_entry([&](std::uint64_t page, PageTranslation const& t) {
     CHECK(page == first_of(page, t.size));
-    CHECK(pages.emplace(page, t).second);
+    CHECK(pages.emplace(std::pair(t.size, page), t).second);
   });
   return pages;
 }
-// Of a space, the page that holds base page `page`.
-Filled::const_iterator holder(Filled const& pages, std::uint64_t page) {
-  auto it = pages.upper_bound(page);
-  if (it == pages.begin()) return pages.end();
-  --it;
-  return page - it->first < std::uint64_t{1} << it->second.size ? it : pages.end();
+// Calls f(it) with what is filled of each size for the base page.
+template <class F>
+void each_holder(Filled& filled, std::uint64_t page, F&& f) {
+  for (auto const size : kEachSize)
+    if (auto const it = filled.find({size, first_of(page, size)}); it != filled.end()) f(it);
+}
+bool agree(std::uint64_t page, PageTranslation const& a, PageTranslation const& b) {
+  return a.physical_of(page << 12U, 12) == b.physical_of(page << 12U, 12);
+}
+
+// What is there for a base page goes, of all sizes.
+void invalidate(Policy<TlbOrganization>& tlb, Filled& filled, std::uint64_t page) {
+  bool const there = tlb->lookup(page).has_value();
+  REQUIRE(tlb->invalidate(page) == there);
+  REQUIRE_FALSE(tlb->lookup(page).has_value());
+  REQUIRE_FALSE(tlb->invalidate(page));
+  each_holder(filled, page, [&](auto it) { filled.erase(it); });
+}
+
+// A page as a rule where the pages around it lie, and else in other memory, for which those of other sizes
+// have to go that do not agree.
+void fill(Policy<TlbOrganization>& tlb, Filled& filled, std::uint64_t page, std::uint8_t size,
+          bool elsewhere) {
+  auto const first = first_of(page, size);
+  PageTranslation const to{(elsewhere ? 0x40'0000'0000 : 0) | (first & 0xffff) << 12U, size};
+  for (auto p = first; p - first < std::uint64_t{1} << size; ++p) {
+    bool differs = false;
+    each_holder(filled, p, [&](auto it) { differs |= it->second.size != size && !agree(p, it->second, to); });
+    if (differs) invalidate(tlb, filled, p);
+  }
+  tlb->fill(page, to);
+  filled[{size, first}] = to;
 }
 
 void step_of_sizes(Policy<TlbOrganization>& tlb, Filled& filled, std::mt19937_64& random) {
   auto const page = random() % 4 == 0 ? (std::uint64_t{1} << 52) - 1 - random() % 2048
                                       : (random() % 2 == 0 ? 0 : 255ULL << 36) | random() % 1536;
-  auto const invalidate = [&](std::uint64_t at) {
-    auto const held = holder(filled, at);
-    bool const there = tlb->lookup(at).has_value();
-    REQUIRE(tlb->invalidate(at) == there);
-    REQUIRE_FALSE(tlb->lookup(at).has_value());
-    if (held != filled.end()) filled.erase(held);
-  };
   switch (random() % 4) {
     case 0:
-      invalidate(page);
+      invalidate(tlb, filled, page);
       break;
     case 1: {
       constexpr std::array<std::uint8_t, 4> kDrawn{0, 0, 2, 9};
       auto const size = kDrawn[random() % kDrawn.size()];
-      auto const first = first_of(page, size);
-      auto const overlaps = [&] {
-        auto it = holder(filled, first);
-        if (it == filled.end()) it = filled.lower_bound(first);
-        return it != filled.end() && it->second.size != size && it->first < first + (std::uint64_t{1} << size)
-                   ? it
-                   : filled.end();
-      };
-      for (auto it = overlaps(); it != filled.end(); it = overlaps()) invalidate(it->first);
-      PageTranslation const to{random() % 1000 << 30U, size};
-      tlb->fill(page, to);
-      filled[first] = to;
-      REQUIRE(tlb->lookup(first + (random() & ((std::uint64_t{1} << size) - 1))) == to);
+      fill(tlb, filled, page, size, random() % 8 == 0);
+      auto const of_page = first_of(page, size) + (random() & ((std::uint64_t{1} << size) - 1));
+      auto const found = tlb->lookup(of_page);
+      REQUIRE(found.has_value());
+      REQUIRE(agree(of_page, *found, filled.at({size, first_of(page, size)})));
       break;
     }
     default:
       if (auto const found = tlb->lookup(page)) {
-        auto const held = holder(filled, page);
+        auto const held = filled.find({found->size, first_of(page, found->size)});
         REQUIRE(held != filled.end());
         REQUIRE(*found == held->second);
       }
@@ -172,7 +185,7 @@ TEST_CASE("every TLB gives only what was filled and not invalidated since, and w
   }
 }
 
-TEST_CASE("every TLB of several page sizes gives only what was filled for the page that holds a base page") {
+TEST_CASE("every TLB of several page sizes gives only what was filled for a page that holds the base page") {
   for (auto const& name : test::names_of_known<TlbOrganization>()) {
     for (auto const& [entries, ways] : kShapes) {
       CAPTURE(name);
@@ -187,7 +200,10 @@ TEST_CASE("every TLB of several page sizes gives only what was filled for the pa
       CHECK_FALSE(listed.empty());
       for (auto const& [key, to] : listed) {
         CHECK(filled.at(key) == to);
-        CHECK(tlb->lookup(key + (std::uint64_t{1} << to.size) - 1) == to);
+        auto const last = key.second + (std::uint64_t{1} << to.size) - 1;
+        auto const found = tlb->lookup(last);
+        REQUIRE(found.has_value());
+        CHECK(agree(last, *found, to));
       }
       auto copy = make_with_sizes(name, entries, ways);
       test::copy_state(tlb, copy);
@@ -213,6 +229,34 @@ TEST_CASE("every TLB holds a large page for all its base pages, and none of them
     CHECK(tlb->invalidate(kSpace + 1024 + 300));
     CHECK_FALSE(tlb->invalidate(kSpace + 1024 + 300));
     CHECK_FALSE(tlb->lookup(kSpace + 1024 + 77).has_value());
+  }
+}
+
+TEST_CASE(
+    "every TLB holds base pages and the large page they became, and forgets a base page of every size") {
+  for (auto const& name : test::names_of_known<TlbOrganization>()) {
+    CAPTURE(name);
+    auto tlb = make_with_sizes(name, 64, 64);
+    auto const at = [](std::uint64_t page) { return PhysAddr{0x4000'0000} + (page << 12U); };
+    for (std::uint64_t page = 0; page < 8; ++page) tlb->fill(kSpace + 512 + page, {at(page)});
+    tlb->fill(kSpace + 512 + 4, {at(4), 2});
+    tlb->fill(kSpace + 512, {at(0), 9});
+    auto const physical = [&](std::uint64_t page) {
+      auto const found = tlb->lookup(kSpace + 512 + page);
+      return found ? found->physical_of((kSpace + 512 + page) << 12U, 12) : kNoFrame;
+    };
+    for (std::uint64_t page = 0; page < 512; ++page) CHECK(physical(page) == at(page));
+    CHECK(tlb->invalidate(kSpace + 512 + 5));
+    CHECK(physical(5) == kNoFrame);
+    CHECK_FALSE(tlb->invalidate(kSpace + 512 + 5));
+    CHECK(physical(8) == kNoFrame);  // the large page is gone
+    CHECK(physical(511) == kNoFrame);
+    // The base pages are apart again, and may lie elsewhere.
+    tlb->fill(kSpace + 512 + 5, {0x9000'0000});
+    CHECK(physical(5) == 0x9000'0000);
+    tlb->invalidate(kSpace + 512 + 6);
+    CHECK(physical(6) == kNoFrame);
+    CHECK(physical(5) == 0x9000'0000);
   }
 }
 

@@ -37,7 +37,7 @@ struct Case {
 }  // namespace
 
 TEST_CASE("while pages move no TLB holds a void translation and no access goes to a frame left behind") {
-  constexpr std::array<Case, 15> cases{{
+  constexpr std::array<Case, 16> cases{{
       {"interleaved", "memory.placement = \"interleave\"\n"},
       {"first touch", "memory.first_touch_by = \"driver\"\niommu.merge = true\n"},
       {"first touch, mapped by the IOMMU, requests not merged",
@@ -58,6 +58,9 @@ TEST_CASE("while pages move no TLB holds a void translation and no access goes t
       {"a TLB in the IOMMU that holds all pages, after two touches",
        "memory.placement = \"interleave\"\niommu.tlb_entries = 1024\niommu.tlb_ways = 1024\n"
        "memory.migrate.after = 2\n"},
+      {"ideal TLBs",
+       "memory.placement = \"interleave\"\ngpu.l1_tlb.organization = \"ideal\"\n"
+       "gpu.l2_tlb.organization = \"ideal\"\niommu.tlb_organization = \"ideal\"\n"},
       {"small fault buffers", "memory.placement = \"interleave\"\niommu.fault_buffer = 2\n"},
       {"faults kept by the GPUs, small buffers",
        "memory.placement = \"interleave\"\nmemory.fault_path = \"gpu\"\ngpu.gmmu.fault_buffer = 2\n"},

@@ -308,6 +308,12 @@ std::size_t Assembly::replays_of_gpu() const {
          config_.gmmu.pending;
 }
 
+// Where pages move, a GPU is told to forget one of another device only if it has asked for it.
+PageTable const& Assembly::mapped_for(Gpu const& gpu) const {
+  auto const& memory = *gpu.instance->memory;
+  return config_.memory.pages_move() ? memory.gpu_table(gpu.number) : memory.iommu_table();
+}
+
 void Assembly::build_gpus() {
   auto const clock = gpu_clock();
   auto const layout = config_.gpu_memory();
@@ -349,11 +355,11 @@ void Assembly::build_gpus() {
          config_.gpu.warp_width, config_.host.block_order, &applications_,
          config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0,
          config_.in_batches() && config_.looks_at_periods()});
-    gpu.l2_tlb = &system_->add<L2Tlb>(
-        name + ".l2_tlb",
-        {config_.l2_tlb, clock, sms_ + scalar_caches,
-         std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs), config_.driver.migrations,
-         page_bits_, config_.memory.sizes_of_pages(), applications_.names(), config_.in_batches()});
+    gpu.l2_tlb = &system_->add<L2Tlb>(name + ".l2_tlb",
+                                      {config_.l2_tlb, clock, sms_ + scalar_caches,
+                                       std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs),
+                                       config_.driver.migrations, page_bits_, config_.memory.sizes_of_pages(),
+                                       applications_.names(), config_.in_batches(), &mapped_for(gpu)});
     GmmuSpec gmmu;
     gmmu.params = config_.gmmu;
     gmmu.router = config_.router;
@@ -425,6 +431,7 @@ void Assembly::build_gpus() {
       sm.line_bytes = config_.gpu.line_bytes;
       sm.page_bits = page_bits_;
       sm.page_sizes = config_.memory.sizes_of_pages();
+      sm.mapped_at_start = &mapped_for(gpu);
       sm.slices = config_.l2_cache.slices_per_partition();
       sm.memory = AddressMap(sm.slices, config_.l2_cache.interleave.bytes);
       sm.local_train = local_train_;
@@ -459,6 +466,7 @@ void Assembly::add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uin
   spec.line_bytes = config_.gpu.line_bytes;
   spec.page_bits = page_bits_;
   spec.page_sizes = config_.memory.sizes_of_pages();
+  spec.mapped_at_start = &mapped_for(*gpus_[gpu]);
   spec.moves = config_.driver.migrations;
   spec.page_uses = config_.page_uses();
   spec.applications = &applications_;

@@ -21,7 +21,8 @@ ScalarCacheState ScalarCache::initial() const {
   ScalarCacheState s;
   s.next_launch.assign(spec().applications->count(), 0);
   s.stats = ByApplication<ScalarCacheStats>(spec().applications->count());
-  s.tlb = p.tlb.make(p.tlb_entries, p.tlb_entries, spec().page_bits, spec().page_sizes);
+  s.tlb =
+      p.tlb.make(p.tlb_entries, p.tlb_entries, spec().page_bits, spec().page_sizes, spec().mapped_at_start);
   s.tlb_mshrs = MshrTable<ScalarRequest>(p.tlb_mshrs, outstanding);
   // As many as there can be: nothing stalls for their sake.
   s.faulted = FaultedAccesses<ScalarRequest>(outstanding, outstanding, 0, 0);

@@ -26,7 +26,8 @@ SmState Sm::initial() const {
   if (switches()) s.held = HeldBlocks(p.sm.max_blocks + extra, SmSpec::areas(p.sm));
   s.control.extra = blocks->extra();
   s.warp_order = p.sm.warp_order.make({});
-  s.l1_tlb = p.l1_tlb.policies.make(p.l1_tlb.entries, p.l1_tlb.ways, p.page_bits, p.page_sizes);
+  s.l1_tlb =
+      p.l1_tlb.policies.make(p.l1_tlb.entries, p.l1_tlb.ways, p.page_bits, p.page_sizes, p.mapped_at_start);
   s.faulted = FaultedAccesses<LsuItem>(spec().l1_tlb.faulted_pages, spec().l1_tlb.faulted_accesses,
                                        spec().l1_tlb.mshrs, spec().l1_tlb.waiters);
   s.tlb_mshrs = MshrTable<LsuItem>(p.l1_tlb.mshrs, p.l1_tlb.waiters);

@@ -9,7 +9,7 @@ namespace farfault {
 IommuState Iommu::initial() const {
   auto const& p = spec().params;
   IommuState s;
-  s.tlb = p.tlb.make(p.tlb_entries, p.tlb_ways, spec().page_bits, spec().page_sizes);
+  s.tlb = p.tlb.make(p.tlb_entries, p.tlb_ways, spec().page_bits, spec().page_sizes, spec().preloaded);
   s.pages = MshrTable<IommuWaiter>(p.pages, spec().waiters);
   s.stalled = Ring<Packet>(spec().waiters);
   s.missed_at.resize(p.pages);

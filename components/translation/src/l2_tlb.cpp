@@ -12,7 +12,7 @@ L2TlbState L2Tlb::initial() const {
   L2TlbState s;
   auto const& p = spec().params;
   auto const outstanding = spec().clients * spec().requests_per_client;
-  s.tlb = p.policies.make(p.entries, p.ways, spec().page_bits, spec().page_sizes);
+  s.tlb = p.policies.make(p.entries, p.ways, spec().page_bits, spec().page_sizes, spec().mapped_at_start);
   s.mshrs = MshrTable<L2TlbWaiter>(p.mshrs, outstanding);
   s.stalled = Ring<TranslateRequest>(outstanding);
   s.invalidating.resize(spec().moves);

@@ -39,7 +39,7 @@ class SplitTlb final : public TlbOrganization {
     frame(half_of(number), slot) = translation.frame;
   }
   bool invalidate(std::uint64_t page) override {
-    return !frames_.empty() && find_by_size(sizes_.value, [&](std::uint8_t size) {
+    return !frames_.empty() && erase_by_size(sizes_.value, [&](std::uint8_t size) {
       return halves_[half_of(page >> size)].erase(set_of(page >> size), key(page, size));
     });
   }

@@ -26,7 +26,7 @@ class Plain final : public TlbOrganization {
     frames_[slot] = translation.frame;
   }
   bool invalidate(std::uint64_t page) override {
-    return array_.sets() != 0 && find_by_size(sizes_.value, [&](std::uint8_t size) {
+    return array_.sets() != 0 && erase_by_size(sizes_.value, [&](std::uint8_t size) {
              return array_.erase(set_of(page >> size), key(page, size));
            });
   }

@@ -296,6 +296,7 @@ class Assembly {
   void wire_instance(Instance& instance);
   void build_cpus();
   std::size_t replays_of_gpu() const;
+  PageTable const& mapped_for(Gpu const& gpu) const;  // what its TLBs may hold from the start
   std::uint64_t contexts_of_sm(std::uint32_t sm) const;
   void build_gpus();
   // The ports: those of its GPU's first scalar cache.

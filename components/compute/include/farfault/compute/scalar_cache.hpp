@@ -71,9 +71,10 @@ struct ScalarCacheSpec {
   DeviceId device = 0;
   std::uint32_t line_bytes = 64;
   unsigned page_bits = 12;
-  std::uint32_t page_sizes = 1;  // bit s: there may be pages of 2^s base pages
-  std::uint32_t moves = 1;       // invalidations under way at most
-  PageUseRule page_uses;         // which uses of pages it tells the driver
+  std::uint32_t page_sizes = 1;                // bit s: there may be pages of 2^s base pages
+  PageTable const* mapped_at_start = nullptr;  // its TLB may hold
+  std::uint32_t moves = 1;                     // invalidations under way at most
+  PageUseRule page_uses;                       // which uses of pages it tells the driver
   Applications const* applications = nullptr;
   PhysAddr arguments = 0;  // where kernels' arguments lie
   AddressMap memory;

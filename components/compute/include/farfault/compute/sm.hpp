@@ -70,7 +70,8 @@ struct SmSpec {
   std::uint32_t warp_width = 64;
   std::uint32_t line_bytes = 64;
   unsigned page_bits = 12;
-  std::uint32_t page_sizes = 1;  // bit s: there may be pages of 2^s base pages
+  std::uint32_t page_sizes = 1;                // bit s: there may be pages of 2^s base pages
+  PageTable const* mapped_at_start = nullptr;  // its TLB may hold
   std::uint32_t slices = 1;
   AddressMap memory;
   std::uint32_t local_train = 1;       // lines that travel as one message: to this GPU's memory

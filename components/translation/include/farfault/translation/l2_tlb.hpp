@@ -52,6 +52,7 @@ struct L2TlbSpec {
   std::uint32_t page_sizes = 1;
   std::vector<std::string> applications = {};  // names of those that make requests
   bool reports_faults = false;                 // to the GMMU, by client
+  PageTable const* mapped_at_start = nullptr;  // it may hold
 };
 
 struct L2TlbWaiter {

@@ -2,16 +2,19 @@
 // SMs, GPUs, scalar caches and IOMMUs are all of these; what a look-up costs is their owners' business.
 //
 // Contract. fill() puts a translation in, in the place of the page's former one if there was one; from then
-// on lookup() gives it until something else is filled or invalidated: then it may have had to give way. A
+// on it is there until something else is filled or invalidated: then it may have had to give way. A
 // translation is that of a page of any of the sizes that the owner has declared, and of all base pages in it,
-// whichever was asked for: look-ups and invalidations name one of them. A look-up gives only what was filled
-// for a page that holds the base page, and not invalidated since, of several fills the last; it counts as a
-// use of what it finds. invalidate() says whether the translation of the page that holds the base page was
-// there, which it is not any more; others may go with it. The owner fills no page that overlaps one of
-// another size, unless that has been invalidated since it was filled. Page numbers have 52 bits, which name
-// the address space. A TLB has as many `entries` as its owner says; how many translations one holds, and
-// whether there is an end to them, is the organization's. Of no entries every look-up misses. Calls allocate
-// nothing after the first ones.
+// whichever was asked for: look-ups and invalidations name one of them. A large page and base pages in it may
+// be there side by side, as where base pages were coalesced in place: a fill leaves pages of other sizes
+// where they are, and a look-up gives any translation that holds the base page, for they agree. It gives only
+// what was filled, and not invalidated since, of several fills of a page the last; it counts as a use of what
+// it finds. invalidate() removes every translation that holds the base page, whatever its size, and says
+// whether there was one; others may go with them. The owner fills a page that overlaps one of another size
+// only where both give the same frames, unless that was invalidated since it was filled. Page numbers have 52
+// bits, which name the address space. A TLB has as many `entries` as its owner says; how many translations
+// one holds, and whether there is an end to them, is the organization's. One without an end may also hold
+// what its owner says is mapped, as if that had been filled at first. Of no entries every look-up misses.
+// Calls allocate nothing after the first ones, unless there is no end to what it holds.
 #pragma once
 
 #include <bit>
@@ -26,6 +29,8 @@
 
 namespace farfault {
 
+class PageTable;
+
 class TlbOrganization : public HasArrays {
  public:
   using Interface = TlbOrganization;
@@ -35,6 +40,7 @@ class TlbOrganization : public HasArrays {
     unsigned page_bits;
     PolicyChoice<Replacement> const& replacement;  // for its arrays
     std::uint32_t sizes = 1;                       // bit s: pages of 2^s base pages; bit 0 always
+    PageTable const* mapped = nullptr;             // at time zero, of these sizes; outlives the TLB
   };
   static PolicyList<TlbOrganization> known();
 
@@ -42,7 +48,7 @@ class TlbOrganization : public HasArrays {
   virtual void fill(std::uint64_t page, PageTranslation const& translation) = 0;
   virtual bool invalidate(std::uint64_t page) = 0;
 
-  // Every translation that a look-up would give, with the first base page of its page; for tests.
+  // Every translation that is there, with the first base page of its page; for tests.
   using EntryFunction = std::function<void(std::uint64_t page, PageTranslation const& translation)>;
   virtual void each_entry(EntryFunction const& f) const = 0;
 
@@ -60,13 +66,21 @@ class TlbOrganization : public HasArrays {
     return (key & ~kLarge) >> size_of(key) << size_of(key);
   }
 
-  // What `probe` gives for one of the sizes, base pages first, up to the first at which it finds something.
+  // What `probe` gives for one of the sizes, smallest first, up to the first at which it finds something.
   template <class F>
   static auto find_by_size(std::uint64_t sizes, F&& probe) {
-    auto found = probe(std::uint8_t{0});
-    for (auto left = sizes & ~std::uint64_t{1}; left != 0 && !found; left &= left - 1)
+    decltype(probe(std::uint8_t{0})) found{};
+    for (auto left = sizes; left != 0 && !found; left &= left - 1)
       found = probe(static_cast<std::uint8_t>(std::countr_zero(left)));
     return found;
+  }
+  // Whether `erase` found something to erase of any of the sizes; it is called for all.
+  template <class F>
+  static bool erase_by_size(std::uint64_t sizes, F&& erase) {
+    bool any = false;
+    for (auto left = sizes; left != 0; left &= left - 1)
+      any = erase(static_cast<std::uint8_t>(std::countr_zero(left))) || any;
+    return any;
   }
 
  private:
@@ -86,8 +100,8 @@ struct TlbPolicies {
                          replacement_source, prefix);
   }
   Policy<TlbOrganization> make(std::uint32_t entries, std::uint32_t ways, unsigned page_bits,
-                               std::uint32_t page_sizes) const {
-    return organization.make({entries, ways, page_bits, replacement, page_sizes});
+                               std::uint32_t page_sizes, PageTable const* mapped_at_start) const {
+    return organization.make({entries, ways, page_bits, replacement, page_sizes, mapped_at_start});
   }
 };
 

@@ -1,0 +1,68 @@
+// What TLBs of each organization leave of translation on a whole machine.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "run_model.hpp"
+
+using namespace farfault;
+using test::ModelRun;
+
+namespace {
+
+// Two GPUs with data on both and on the CPU's side, and TLBs too small for it.
+std::string transpose(std::string const& more) {
+  return "machine.topology = \"two-gpu\"\ngpu.sms = 2\nworkload.name = \"transpose\"\n"
+         "workload.transpose.width = 256\nworkload.transpose.height = 128\nmemory.page_size = \"4KiB\"\n"
+         "gpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\ngpu.l2_tlb.entries = 8\ngpu.l2_tlb.ways = 4\n"
+         "gpu.router.policy = \"centralized\"\niommu.tlb_entries = 8\niommu.tlb_ways = 8\n" +
+         more;
+}
+
+// One GPU, whose chain of loads goes twice over 32 pages of 2 MiB.
+std::string large_pages(std::string const& more) {
+  return "machine.topology = \"single-gpu\"\nmemory.large_pages = \"chain\"\n"
+         "workload.name = \"pointer_chase\"\nworkload.pointer_chase.stride = \"2097152 B\"\n"
+         "workload.pointer_chase.elements = 32\nworkload.pointer_chase.hops = 64\n"
+         "gpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n" +
+         more;
+}
+
+}  // namespace
+
+TEST_CASE("of pages that are mapped at time zero an ideal L1 TLB misses none") {
+  ModelRun plain(transpose(""));
+  ModelRun ideal(transpose("gpu.l1_tlb.organization = \"ideal\"\n"));
+  CHECK(plain.run().total("sm", "l1_tlb_misses") > 0);
+  CHECK(ideal.run().total("sm", "l1_tlb_misses") == 0);
+  CHECK(ideal.total("sm", "l1_tlb_hits") ==
+        plain.total("sm", "l1_tlb_hits") + plain.total("sm", "l1_tlb_misses"));
+  CHECK(ideal.total("l2_tlb", "hits") + ideal.total("l2_tlb", "misses") == 0);
+  CHECK(ideal.kernel_time() < plain.kernel_time());
+}
+
+TEST_CASE("of pages that are mapped at time zero an ideal L2 TLB or IOMMU TLB misses none") {
+  ModelRun plain(transpose(""));
+  ModelRun l2(transpose("gpu.l2_tlb.organization = \"ideal\"\n"));
+  ModelRun iommu(transpose("iommu.tlb_organization = \"ideal\"\n"));
+  CHECK(plain.run().total("l2_tlb", "misses") > 0);
+  CHECK(plain.total("iommu", "tlb_misses") > 0);
+  CHECK(l2.run().total("l2_tlb", "misses") == 0);
+  CHECK(l2.total("l2_tlb", "hits") > 0);
+  CHECK(iommu.run().total("iommu", "tlb_misses") == 0);
+  CHECK(iommu.total("iommu", "tlb_hits") > 0);
+}
+
+TEST_CASE("with entries for large pages a TLB holds as many of them as it has of those") {
+  auto const misses = [](std::string const& more) {
+    ModelRun run(large_pages(more));
+    return run.run().total("sm", "l1_tlb_misses");
+  };
+  auto const by_size = std::string("gpu.l1_tlb.organization = \"by_page_size\"\n");
+  CHECK(misses("") == 64);
+  CHECK(misses(by_size + "gpu.l1_tlb.by_page_size.large_entries = 31\n") == 64);
+  CHECK(misses(by_size + "gpu.l1_tlb.by_page_size.large_entries = 32\n") == 32);
+  ModelRun run(large_pages(by_size + "gpu.l1_tlb.by_page_size.large_entries = 32\n"));
+  CHECK(run.run().total("gpu.l1_tlb.organization", "large_hits") == 32);
+  CHECK(run.total("gpu.l1_tlb.organization", "base_hits") == 0);
+}
