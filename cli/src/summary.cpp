@@ -136,7 +136,7 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
       line(fmt::format("  {} ", a.name),
            fmt::format("{}{}{}, {}{}", a.workload->name(),
                        a.repeats == 1 ? "" : fmt::format(" {} times", a.repeats),
-                       a.relaunch ? " and until all have ended" : "",
+                       a.relaunch ? ", again until all have ended" : "",
                        mebibytes(a.workload->footprint() * facts.instances), place_of(a)));
   }
   line("machine", fmt::format("{} GPUs, {} SMs", facts.gpus, [&] {
