@@ -195,9 +195,10 @@ void MachineConfig::bind(Config& config, Policies const* more) {
   if (memory.page_sizes.make({})->large_buffers("chosen") != "chosen")
     config.leave_out("memory.large_pages", "memory.page_sizes = \"by_buffer\"");
   if (!memory.has_large_pages() && !memory.coalesces() && !memory.has_large_frames())
-    config.leave_out("memory.large_page_size",
-                     "a memory.large_pages other than \"none\", or a memory.page_sizes or memory.frame_allocation that "
-                     "goes by large pages");
+    config.leave_out(
+        "memory.large_page_size",
+        "a memory.large_pages other than \"none\", or a memory.page_sizes or memory.frame_allocation that "
+        "goes by large pages");
   if (!memory.pages_wait())
     for (auto const* name : {"memory.first_touch_by", "memory.first_touch_copy"})
       config.leave_out(name, "a memory.placement that leaves pages to their first touch");
@@ -343,8 +344,8 @@ bool MachineConfig::check_large_pages(Config& config) const {
           ? rules.need(size == least, key, size,
                        "must be " + nodes + times + ", with memory.page_sizes = " + memory.page_sizes.name())
           : rules.need(may_be_one || size == least || size == least << PageLevels::kIndexBits, key, size,
-                       "must be " + std::string(memory.has_large_pages() ? "" : "1, ") + nodes + " or " + nodes +
-                           " x 512" + times);
+                       "must be " + std::string(memory.has_large_pages() ? "" : "1, ") + nodes + " or " +
+                           nodes + " x 512" + times);
   rules.need(size <= room, key, size,
              "must not be above what gpu.dram.capacity has for data, " + std::to_string(room));
   if (memory.coalesces() && memory.makes_copies())

@@ -61,15 +61,10 @@ void Assembly::place_pages(PagePlacement const& placement) {
     NodeDevices devices(std::move(gpus), static_cast<DeviceId>(kFirstCpu + instance->cpus.front()));
     check_large_frames(*instance, InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_,
                        "gpu.dram.capacity");
-    instance->memory.emplace(InitialMemory::Spec{&applications_,
-                                                 std::move(devices),
-                                                 page_bits_,
-                                                 config_.dram.capacity.bytes,
-                                                 config_.cpu_dram.capacity.bytes,
-                                                 config_.memory.frame_allocation,
-                                                 config_.memory.large(),
-                                                 config_.memory.large_frame_size(),
-                                                 config_.memory.coalesces()});
+    instance->memory.emplace(InitialMemory::Spec{
+        &applications_, std::move(devices), page_bits_, config_.dram.capacity.bytes,
+        config_.cpu_dram.capacity.bytes, config_.memory.frame_allocation, config_.memory.large(),
+        config_.memory.large_frame_size(), config_.memory.coalesces()});
     for (std::uint32_t a = 0; a < applications_.count(); ++a) {
       ApplicationMemory memory(*instance->memory, a);
       placement.place(memory);

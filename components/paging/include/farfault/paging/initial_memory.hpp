@@ -44,7 +44,7 @@ class InitialMemory {
     PolicyChoice<FrameAllocator> frames{"on_demand"};
     LargePages::Choice large{};
     unsigned large_size = 9;  // of a large frame: log2 of its base pages, whatever `large` chooses
-    bool coalesces = false;  // base pages that are where those of a large page would be
+    bool coalesces = false;   // base pages that are where those of a large page would be
   };
 
   explicit InitialMemory(Spec const& spec);
