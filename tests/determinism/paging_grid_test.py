@@ -9,7 +9,6 @@ Usage: paging_grid_test.py BUILD_FOLDER/anything [DRAWN [SEED]]
 import itertools
 import json
 import random
-import re
 import shutil
 import subprocess
 import sys
@@ -17,11 +16,9 @@ import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-try:
-    import h5py
-except ModuleNotFoundError as missing:
-    print(f"skipped: {missing.name}: this Python does not have it")
-    sys.exit(77)
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+import grid as shared
+from grid import Grid, check, check_resume, is_one_sentence
 
 AXES = ["driver.batch.replay", "driver.batch.prefetch", "driver.batch.eviction_order", "driver.batch.eviction_schedule",
         "gpu.sm.thread_blocks", "gpu.router.policy"]
@@ -49,49 +46,6 @@ FIXED = {
     "gpu.sm.throttling.execution": "2000", "workload.name": "transpose", "workload.transpose.width": "256",
     "workload.transpose.height": "128",
 }
-PAGE = LINES = None
-passed = failed = 0
-
-
-def check(holds, what):
-    global passed, failed
-    passed, failed = (passed + 1, failed) if holds else (passed, failed + 1)
-    if not holds:
-        print(what)
-
-
-class Grid:
-    def __init__(self, program, folder):
-        self.program, self.folder = program, folder
-        (folder / "empty.toml").write_text("")
-
-    def run(self, settings, *how, ranks=1, output="run.h5"):
-        words = [w for key, value in settings.items() for w in ("--set", f"{key}={value}")]
-        command = [self.program, "run", self.folder / "empty.toml", *words, "--output", self.folder / output, "--progress", "off", *how]
-        if ranks > 1:
-            command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), *command]
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        found = re.search(r"digest ([0-9a-f]{32})", ran.stdout)
-        return ran, found[1] if ran.returncode == 0 and found else f"exit code {ran.returncode}: {ran.stderr.strip()[-300:]}"
-
-    def summed(self, *names, output="run.h5"):
-        with h5py.File(self.folder / output) as f:
-            return [int(f["summary/gpu"][name][...].sum()) for name in names]
-
-    def accesses(self, output="run.h5"):
-        return self.summed("sm_transactions", "sm_stores", "sm_blocks", output=output)
-
-    # The columns of a table of the result, by name; none: it has no such table.
-    def table(self, name):
-        with h5py.File(self.folder / "run.h5") as f:
-            if f"tables/{name}" not in f:
-                return None
-            return {column: f[f"tables/{name}"][column][...] for column in f[f"tables/{name}"]}
-
-
-def is_one_sentence(ran):
-    text = ran.stderr.strip()
-    return ran.returncode == 2 and text.startswith("farfault: ") and "\n" not in text and len(text) < 600
 
 
 def check_result(grid, settings, expected, name):
@@ -169,18 +123,8 @@ def main():
         # Choices that matter in no run here may share a digest; most must not.
         check(len(digests) > ran * 3 // 4, f"{ran} runs have {len(digests)} digests")
         print(f"{ran} combinations run, {refused} are refused, {len(digests)} digests")
-    print(f"{passed} passed, {failed} failed")
-    return failed != 0
-
-
-def check_resume(grid, settings, digest, name):
-    saved = grid.folder / "run.checkpoint"
-    for file in (saved, grid.folder / "run.checkpoint.previous"):
-        file.unlink(missing_ok=True)
-    grid.run(settings, "--checkpoint", saved, "--checkpoint-every", "20us", output="other.h5")
-    check(saved.exists(), f"{name}: no checkpoint")
-    _, resumed = grid.run(settings, "--resume", saved, "--threads", "2", "--partitions", "split", output="other.h5")
-    check(resumed == digest, f"{name}: '{resumed}' when it is resumed, '{digest}' before")
+    print(shared.counts())
+    return shared.failed != 0
 
 
 sys.exit(main())

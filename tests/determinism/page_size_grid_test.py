@@ -1,0 +1,120 @@
+"""Every combination of the policies of page sizes, frames, TLBs, replays and routing runs or is refused with one sentence, exit code 2:
+DRAWN of them, by a fixed seed, beside drawn settings of placement, paging, allocation and applications, on tiny machines of one and two
+GPUs, with pages of 64 KiB, 32 of which make a large one. Each that runs makes the accesses that it makes with base pages alone, and has
+one digest on one thread and on two, in partitions of any size; some on two ranks as well, and stopped and resumed. The names of the
+policies are those that the program lists: a new one is drawn like the others.
+
+Usage: page_size_grid_test.py BUILD_FOLDER/anything [DRAWN [SEED]]
+"""
+import itertools
+import json
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+import grid as shared
+from grid import Grid, check, check_resume, is_one_sentence
+
+AXES = ["memory.page_sizes", "memory.frame_allocation", "gpu.l1_tlb.organization", "gpu.l2_tlb.organization", "driver.batch.replay",
+        "gpu.router.policy"]
+OTHERS = {
+    "machine.generic.gpus": ["1", "2"],
+    "memory.placement": ["cpu", "cpu", "first_touch", "contiguous", "interleave"],
+    "memory.remote_touch": ["migrate", "migrate", "remote_access", "remote_access", "duplicate"],
+    "memory.fault_path": ["gpu", "gpu", "gpu", "iommu"],
+    "memory.gpu_share": ["1.0", "1.0", "0.6"],
+    "memory.large_pages": ["none", "all"],
+    "driver.batch.eviction_unit": ["64KiB", "128KiB", "2MiB"],
+    "driver.batch.eviction_schedule": ["serialized", "unobtrusive", "ideal"],
+    "gpu.sm.thread_blocks": ["occupancy", "thread_oversubscription"],
+    "gpu.gmmu.walk_cache": ["0", "16"],
+    "gpu.gmmu.walk_reads_first_entry": ["true", "false"],
+    "gpu.gmmu.table_writes": ["1", "8"],
+    "iommu.tlb_organization": ["plain", "by_page_size"],
+}
+# One application with its data there, or that allocates and frees it; two that share the SMs, each with its own address space.
+PROGRAMS = {
+    "alone": '[workload]\nname = "transpose"\ntranspose.width = 1024\ntranspose.height = 512\n',
+    "allocates": '[workload]\nname = "transpose"\nallocates = true\ntranspose.width = 1024\ntranspose.height = 512\n',
+    "two": '[[application]]\nworkload = "transpose"\nsms = "equal"\nrepeats = 2\nallocates = true\ntranspose.width = 1024\n'
+           'transpose.height = 512\n\n[[application]]\nworkload = "vectoradd"\nsms = "equal"\nvectoradd.elements = 600000\n',
+}
+FIXED = {
+    "machine.topology": "generic", "memory.page_size": "64KiB", "driver.migrations": "80", "gpu.dram.capacity": "64MiB",
+    "driver.batch.time": "2us", "driver.batch.block_time": "1us", "driver.batch.first_touch_time": "2us",
+    "driver.batch.prefetch": "tree", "gpu.sms": "4", "gpu.l1_tlb.entries": "4", "gpu.l1_tlb.ways": "4", "gpu.l2_tlb.entries": "16",
+    "gpu.l2_tlb.ways": "4", "gpu.router.gmmu_bypass.epoch": "2us", "gpu.sm.max_blocks": "2", "gpu.sm.registers": "16384",
+    "gpu.sm.thread_oversubscription.period": "1000",
+}
+
+
+class Drawn:
+    """A combination with what is drawn beside it."""
+
+    def __init__(self, combination, draw):
+        self.program = draw.choice(list(PROGRAMS))
+        self.settings = FIXED | dict(zip(AXES, combination)) | {key: draw.choice(values) for key, values in OTHERS.items()}
+        self.name = " ".join([self.program] + [self.settings[key] for key in AXES + list(OTHERS)])
+
+
+def main():
+    program = (Path(sys.argv[1]).parent / "farfault").resolve()
+    drawn = int(sys.argv[2]) if len(sys.argv) > 2 else 100
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 13
+    listed = json.loads(subprocess.run([program, "params", "--json"], capture_output=True, text=True, check=True).stdout)["parameters"]
+    ranges = {p["key"]: p["range"] for p in listed}
+    names = {key: ranges[key].removeprefix("one of: ").split(", ") for key in AXES}
+    check(all(len(n) > 1 for n in names.values()), f"policies {names}")
+    draw = random.Random(seed)
+    combinations = list(itertools.product(*names.values()))
+    chosen = [Drawn(c, draw) for c in draw.sample(combinations, min(drawn, len(combinations)))]
+    check({(k, d.settings[k]) for d in chosen for k in AXES} == {(k, v) for k in AXES for v in names[k]} or drawn < 40, "a policy is drawn nowhere")
+    with tempfile.TemporaryDirectory() as folder:
+        grids = {}
+        for name, text in PROGRAMS.items():
+            grids[name] = Grid(program, Path(folder) / name)
+            (Path(folder) / name / "empty.toml").write_text(text)
+        linked = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
+        ranks = shutil.which("mpirun") is not None and "libmpi" in linked
+        expected = {}
+        for name in PROGRAMS:
+            for gpus in ("1", "2"):
+                first, _ = grids[name].run(FIXED | {"machine.generic.gpus": gpus})
+                check(first.returncode == 0, f"{name}: {first.stderr.strip()}")
+                expected[name, gpus] = grids[name].accesses()
+        ran = refused = large = 0
+        for d in chosen:
+            grid = grids[d.program]
+            first, digest = grid.run(d.settings, "--threads", "1", "--partitions", "device")
+            if first.returncode != 0:
+                check(is_one_sentence(first), f"{d.name}: exit code {first.returncode}: {first.stderr.strip()}")
+                refused += 1
+                continue
+            ran += 1
+            accesses = grid.accesses()
+            check(accesses == expected[d.program, d.settings["machine.generic.gpus"]],
+                  f"{d.name}: accesses {accesses}, with base pages {expected[d.program, d.settings['machine.generic.gpus']]}")
+            faulted, replayed = grid.summed("sm_faulted", "sm_replayed")
+            check(faulted == replayed, f"{d.name}: {faulted} accesses faulted, {replayed} went on")
+            large += grid.machine_total("memory.page_sizes_coalesced_pages") > 0
+            places = [(1, ["--threads", "2", "--partitions", "split"])]
+            if ran % 12 == 1 and ranks:
+                places.append((2, ["--threads", "1", "--partitions", "device"]))
+            for n, how in places:
+                _, other = grid.run(d.settings, *how, ranks=n, output="other.h5")
+                check(other == digest, f"{d.name}: '{other}' with {n} ranks, {how}; '{digest}' before")
+            if ran % 12 == 2:
+                check_resume(grid, d.settings, digest, d.name)
+        check(ran > drawn // 3, f"only {ran} of {len(chosen)} combinations run")
+        check(large > ran // 12, f"base pages were coalesced in {large} of {ran} runs")
+        print(f"{ran} combinations run, {refused} are refused; base pages were coalesced in {large}")
+    print(shared.counts())
+    return shared.failed != 0
+
+
+sys.exit(main())

@@ -1,0 +1,73 @@
+"""What the grid tests share: runs of the program with many settings, and what each must keep to."""
+import re
+import subprocess
+import sys
+
+try:
+    import h5py
+except ModuleNotFoundError as missing:
+    print(f"skipped: {missing.name}: this Python does not have it")
+    sys.exit(77)
+
+passed = failed = 0
+
+
+def check(holds, what):
+    global passed, failed
+    passed, failed = (passed + 1, failed) if holds else (passed, failed + 1)
+    if not holds:
+        print(what)
+
+
+def counts():
+    return f"{passed} passed, {failed} failed"
+
+
+class Grid:
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+        folder.mkdir(exist_ok=True)
+        (folder / "empty.toml").write_text("")
+
+    def run(self, settings, *how, ranks=1, output="run.h5"):
+        words = [w for key, value in settings.items() for w in ("--set", f"{key}={value}")]
+        command = [self.program, "run", self.folder / "empty.toml", *words, "--output", self.folder / output, "--progress", "off", *how]
+        if ranks > 1:
+            command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), *command]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        found = re.search(r"digest ([0-9a-f]{32})", ran.stdout)
+        return ran, found[1] if ran.returncode == 0 and found else f"exit code {ran.returncode}: {ran.stderr.strip()[-300:]}"
+
+    def summed(self, *names, output="run.h5"):
+        with h5py.File(self.folder / output) as f:
+            return [int(f["summary/gpu"][name][...].sum()) for name in names]
+
+    def machine_total(self, name, output="run.h5"):
+        """0 where there is no such statistic."""
+        with h5py.File(self.folder / output) as f:
+            return int(f["summary/machine"][name][0]) if name in f["summary/machine"] else 0
+
+    def accesses(self, output="run.h5"):
+        return self.summed("sm_transactions", "sm_stores", "sm_blocks", output=output)
+
+    # The columns of a table of the result, by name; none: it has no such table.
+    def table(self, name):
+        with h5py.File(self.folder / "run.h5") as f:
+            if f"tables/{name}" not in f:
+                return None
+            return {column: f[f"tables/{name}"][column][...] for column in f[f"tables/{name}"]}
+
+
+def is_one_sentence(ran):
+    text = ran.stderr.strip()
+    return ran.returncode == 2 and text.startswith("farfault: ") and "\n" not in text and len(text) < 600
+
+
+def check_resume(grid, settings, digest, name):
+    saved = grid.folder / "run.checkpoint"
+    for file in (saved, grid.folder / "run.checkpoint.previous"):
+        file.unlink(missing_ok=True)
+    grid.run(settings, "--checkpoint", saved, "--checkpoint-every", "20us", output="other.h5")
+    check(saved.exists(), f"{name}: no checkpoint")
+    _, resumed = grid.run(settings, "--resume", saved, "--threads", "2", "--partitions", "split", output="other.h5")
+    check(resumed == digest, f"{name}: '{resumed}' when it is resumed, '{digest}' before")
