@@ -135,7 +135,8 @@ struct PagingDriverSpec {
   bool pages_move = false;              // those that do are base pages
   bool makes_copies = false;            // of pages that GPUs read
   LargePages large{};
-  unsigned large_size = 9;  // the same as the initial memory's, of which also
+  // For the allocators, which choose as those of the initial memory did: from there.
+  unsigned large_size = 9;
   LargePages en_masse{};
   std::uint64_t frames_of_cpu = FrameAllocator::kUnbounded;
   std::vector<std::string> applications = {};  // names of those whose faults and orders come
