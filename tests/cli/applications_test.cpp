@@ -302,3 +302,11 @@ TEST_CASE("a run opens with all applications, and every rank must have the same"
             .value_or("they agree")
             .starts_with("rank 1 has application.sort = 1 kernels of "));
 }
+
+TEST_CASE("where frames are allocated by large frames each application needs one of a GPU's memory") {
+  std::string const conserving = "memory.frame_allocation=contiguity_conserving";
+  CHECK(
+      refusal(kTwo, {conserving, "gpu.dram.capacity=4MiB"}) ==
+      "memory.frame_allocation = contiguity_conserving needs a large frame (memory.large_page_size) for each "
+      "of the 2 applications that run on a GPU; gpu.dram.capacity leaves it 1 for data");
+}

@@ -382,19 +382,24 @@ FrameAllocator::Setup setup_of(std::uint64_t frames, std::uint32_t spaces, unsig
 
 TEST_CASE("whatever comes and goes, each frame is that which a search by the paper's rules finds") {
   std::uint64_t seed = 1, shared = 0, kept = 0;
-  for (auto const& [frames, spaces, size, steps] :
-       std::vector<std::tuple<std::uint64_t, std::uint32_t, unsigned, int>>{{61, 3, 2, 300'000},
-                                                                            {32, 2, 3, 150'000},
-                                                                            {7, 3, 1, 150'000},
-                                                                            {9, 2, 0, 50'000},
-                                                                            {200, 5, 3, 200'000},
-                                                                            {1000, 2, 7, 100'000},
-                                                                            {500, 4, 6, 100'000},
-                                                                            {3, 2, 2, 10'000}}) {
-    CAPTURE(frames);
-    CAPTURE(size);
-    Walk walk(setup_of(frames, spaces, size), seed++);
-    for (int i = 0; i < steps; ++i) {
+  struct Case {
+    std::uint64_t frames;
+    std::uint32_t spaces;
+    unsigned size;
+    int steps;
+  };
+  for (auto const& c : std::vector<Case>{{61, 3, 2, 300'000},
+                                         {32, 2, 3, 150'000},
+                                         {7, 3, 1, 150'000},
+                                         {9, 2, 0, 50'000},
+                                         {200, 5, 3, 200'000},
+                                         {1000, 2, 7, 100'000},
+                                         {500, 4, 6, 100'000},
+                                         {3, 2, 2, 10'000}}) {
+    CAPTURE(c.frames);
+    CAPTURE(c.size);
+    Walk walk(setup_of(c.frames, c.spaces, c.size), seed++);
+    for (int i = 0; i < c.steps; ++i) {
       walk.step();
       walk.check();
     }

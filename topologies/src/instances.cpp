@@ -185,10 +185,10 @@ void Assembly::check_large_frames(Instance const& instance, std::uint64_t frames
   auto const most = gpus == 0 ? 0 : *std::ranges::max_element(applications);
   auto const large_frames = frames >> config_.memory.large_frame_size();
   if (large_frames < most)
-    throw UserError("memory.frame_allocation = " + config_.memory.frame_allocation.name() + ": " + whose +
-                    " leaves a GPU " + std::to_string(large_frames) +
-                    " large frames of memory.large_page_size for data, fewer than the " +
-                    std::to_string(most) + " applications that run on it");
+    throw UserError("memory.frame_allocation = " + config_.memory.frame_allocation.name() +
+                    " needs a large frame (memory.large_page_size) for each of the " + std::to_string(most) +
+                    " applications that run on a GPU; " + whose + " leaves it " +
+                    std::to_string(large_frames) + " for data");
 }
 
 void Assembly::wire_instance(Instance& instance) {

@@ -48,6 +48,7 @@ class OnDemand final : public FrameAllocator {
   }
   void release(std::uint64_t frame) override {
     if (frame < next_) return released_.push_back(frame);
+    FF_CHECK(is_occupied(frame), "a frame is released that is free");
     occupied_[frame / 64] &= ~bit_of(frame);
     --occupied_ahead_;
   }

@@ -139,7 +139,8 @@ struct PagingDriverSpec {
   PolicyChoice<PageSizes> page_sizes{"by_buffer"};
   bool coalesces = false;                // base pages that can be (page_sizes.hpp)
   std::uint64_t coalesced_at_start = 0;  // large pages
-  unsigned large_size = 9;               // the same as the initial memory's, of which also
+  // For the allocators, which choose as those of the initial memory did: from there.
+  unsigned large_size = 9;
   LargePages en_masse{};
   std::uint64_t frames_of_cpu = FrameAllocator::kUnbounded;
   std::vector<std::string> applications = {};  // names of those whose faults and orders come
