@@ -1,0 +1,198 @@
+// Base pages that become large ones where they are, on a whole machine: what that costs, what each table and
+// TLB holds, and what it changes where there is nothing to coalesce.
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+#include "farfault/workloads/allocations.hpp"
+#include "run_model.hpp"
+
+using namespace farfault;
+using test::ModelRun;
+
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+template <class C, class F>
+void each(System& system, F&& f) {
+  for (ComponentId id = 0; id < system.component_count(); ++id)
+    if (auto const* c = dynamic_cast<C const*>(&system.component(id))) f(*c);
+}
+PagingDriver const& driver_of(ModelRun& run) {
+  PagingDriver const* driver = nullptr;
+  each<PagingDriver>(run.system(), [&](PagingDriver const& d) { driver = &d; });
+  return *driver;
+}
+std::uint64_t driver_stat(ModelRun& run, std::string_view name) {
+  return test::stat_of(driver_of(run), "memory.page_sizes", name);
+}
+
+std::string const kMosaic =
+    "memory.frame_allocation = \"contiguity_conserving\"\nmemory.page_sizes = \"in_place_coalescer\"\n";
+
+std::string transpose(std::string const& more, unsigned width = 1024) {
+  return "machine.topology = \"generic\"\nmachine.generic.gpus = 1\nworkload.name = \"transpose\"\n"
+         "workload.transpose.width = " +
+         std::to_string(width) +
+         "\nworkload.transpose.height = 512\ngpu.sms = 4\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n"
+         "gpu.l2_tlb.entries = 16\ngpu.l2_tlb.ways = 4\n" +
+         more;
+}
+
+// Every table, and every TLB, agrees with the driver about each base page that they know.
+void check_agreement(ModelRun& run) {
+  auto const& truth = driver_of(run).state().table;
+  auto const bits = run.config().memory.page_bits();
+  auto const check = [&](std::uint64_t page, PageTranslation const& t) {
+    for (std::uint64_t i = 0; i < std::uint64_t{1} << t.size; ++i) {
+      auto const mapped = truth.find_mapped(page + i);
+      CHECK(mapped.has_value());
+      if (mapped) CHECK(t.base_page(page + i, bits).frame == mapped->frame);
+    }
+  };
+  std::set<PhysAddr> frames;
+  truth.each_page([&](std::uint64_t, PageTranslation const& t) { CHECK(frames.insert(t.frame).second); });
+  each<Gmmu>(run.system(), [&](Gmmu const& g) { g.state().table.each_page(check); });
+  each<Iommu>(run.system(), [&](Iommu const& i) {
+    i.state().table.each_page(check);
+    i.state().tlb->each_entry(check);
+  });
+  each<L2Tlb>(run.system(), [&](L2Tlb const& t) { t.state().tlb->each_entry(check); });
+  each<Sm>(run.system(), [&](Sm const& s) { s.state().l1_tlb->each_entry(check); });
+}
+
+}  // namespace
+
+TEST_CASE(
+    "coalescing: data that is there from the start is large pages from the start, with a walk for each") {
+  for (bool const first_entry : {true, false}) {
+    auto const more = std::string("memory.placement = \"contiguous\"\ngpu.gmmu.walk_cache = 0\n");
+    auto const stops =
+        std::string("gpu.gmmu.walk_reads_first_entry = ") + (first_entry ? "true\n" : "false\n");
+    ModelRun base(transpose(more));
+    ModelRun mosaic(transpose(more + kMosaic + stops));
+    base.run();
+    mosaic.run();
+    CHECK(driver_stat(mosaic, "coalesced_pages") == 2);
+    CHECK(driver_stat(mosaic, "most_mapped_pages") == 1024);
+    CHECK(base.total("sm", "transactions") == mosaic.total("sm", "transactions"));
+    CHECK(base.total("gmmu", "walks") >= 1024);
+    CHECK(mosaic.total("gmmu", "walks") < 100);
+    // Every walk is one of a large page, and reads as many entries as that of a base page, or one less.
+    CHECK(mosaic.total("gmmu", "page_table_reads") == mosaic.total("gmmu", "walks") * (first_entry ? 4 : 3));
+    CHECK(mosaic.kernel_time() < base.kernel_time());
+    check_agreement(mosaic);
+  }
+}
+
+TEST_CASE(
+    "coalescing: where no large page is full, a run takes the time that it takes with base pages alone") {
+  for (std::string const more :
+       {"memory.placement = \"contiguous\"\n", "memory.placement = \"first_touch\"\n",
+        "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\nmemory.fault_path = \"gpu\"\n"
+        "driver.batch.replay = \"page\"\nmemory.gpu_share = 0.7\ndriver.batch.eviction_unit = \"16KiB\"\n"
+        "driver.migrations = 64\n"}) {
+    CAPTURE(more);
+    ModelRun base(transpose(more + "memory.page_sizes = \"base_only\"\n", 256));
+    ModelRun same(transpose(more + "memory.page_sizes = \"in_place_coalescer\"\n", 256));
+    base.run();
+    same.run();
+    CHECK(driver_stat(same, "coalesced_pages") == 0);
+    CHECK(base.kernel_time() == same.kernel_time());
+    CHECK(base.total("gmmu", "page_table_reads") == same.total("gmmu", "page_table_reads"));
+    CHECK(base.total("l2_slice", "reads") == same.total("l2_slice", "reads"));
+  }
+}
+
+TEST_CASE("coalescing: pages that come by faults are coalesced when the last one of a large page has come") {
+  for (std::string const replay : {"page", "batch", "batch_flush", "once"}) {
+    CAPTURE(replay);
+    ModelRun run(
+        transpose("memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\n"
+                  "memory.fault_path = \"gpu\"\ndriver.batch.replay = \"" +
+                  replay + "\"\n" + kMosaic));
+    CHECK(run.engine().run_until(Time::max()) == RunState::drained);
+    // The CPU's memory has them side by side too, so they are large there until the first one leaves.
+    CHECK(driver_stat(run, "coalesced_pages") == 4);
+    CHECK(driver_stat(run, "splintered_pages") == 2);
+    each<Gmmu>(run.system(), [&](Gmmu const& g) {
+      CHECK(g.state().table.mapped_pages() == 1024);
+      CHECK(g.state().table.is_coalesced(0x1'0000'0000 >> 12));
+      CHECK(g.state().coalescing.idle());
+    });
+    check_agreement(run);
+  }
+}
+
+TEST_CASE(
+    "coalescing: large pages that leave a full GPU are splintered, and no table or TLB is stale, ever") {
+  for (std::string const schedule : {"serialized", "unobtrusive", "ideal"}) {
+    CAPTURE(schedule);
+    // Units of 2 MiB leave a GPU that has room for three of the four.
+    ModelRun run(
+        transpose("memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\n"
+                  "memory.fault_path = \"gpu\"\ndriver.batch.replay = \"page\"\nmemory.gpu_share = 0.75\n"
+                  "memory.page_size = \"64KiB\"\ndriver.migrations = 80\n"
+                  "driver.batch.eviction_schedule = \"" +
+                      schedule + "\"\n" + kMosaic,
+                  2048));
+    std::uint64_t checks = 0;
+    for (Time t{20us}; run.engine().run_until(t) == RunState::reached; t += 20us) {
+      std::set<PhysAddr> frames;
+      driver_of(run).state().table.each_page(
+          [&](std::uint64_t, PageTranslation const& at) { CHECK(frames.insert(at.frame).second); });
+      ++checks;
+    }
+    CHECK(checks > 10);
+    CHECK(driver_stat(run, "splintered_pages") > 4);
+    CHECK(driver_stat(run, "coalesced_pages") > driver_stat(run, "splintered_pages"));
+    CHECK(run.total("driver", "evicted_pages") > 0);
+    check_agreement(run);
+  }
+}
+
+TEST_CASE("coalescing: what a program allocates becomes large, and is splintered when the program frees it") {
+  ModelRun run(transpose("memory.placement = \"contiguous\"\n" + kMosaic),
+               [](Workload& w) { workloads::add_allocations(w); });
+  run.run();
+  CHECK(run.total("driver", "allocated_pages") == 1024);
+  CHECK(run.total("driver", "freed_pages") == 1024);
+  CHECK(driver_stat(run, "coalesced_pages") == 2);
+  CHECK(driver_stat(run, "splintered_pages") == 2);
+  CHECK(driver_of(run).state().table.mapped_pages() == 0);
+  each<Gmmu>(run.system(), [&](Gmmu const& g) { CHECK(g.state().table.mapped_pages() == 0); });
+  check_agreement(run);
+}
+
+TEST_CASE("coalescing: a run is the same wherever its parts run") {
+  for (std::string const more :
+       {"machine.generic.gpus = 2\nmemory.placement = \"interleave\"\n",
+        "machine.generic.gpus = 2\nmemory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\n"
+        "memory.fault_path = \"gpu\"\ndriver.batch.replay = \"batch\"\nmemory.page_size = \"64KiB\"\n"}) {
+    CAPTURE(more);
+    auto toml = transpose(more + kMosaic);
+    toml.erase(toml.find("machine.generic.gpus = 1\n"), 25);
+    EngineOptions two;
+    two.threads = 2;
+    ModelRun one(toml, {}, topologies::Granularity::one);
+    ModelRun split(toml, two, topologies::Granularity::split_gpu);
+    one.run();
+    split.run();
+    CHECK(one.engine().state_digest() == split.engine().state_digest());
+    CHECK(one.kernel_time() == split.kernel_time());
+    check_agreement(one);
+  }
+}
+
+TEST_CASE("page sizes: large pages alone take whole large frames for each buffer") {
+  ModelRun base(transpose("memory.placement = \"contiguous\"\nmemory.page_sizes = \"base_only\"\n", 256));
+  ModelRun large(transpose("memory.placement = \"contiguous\"\nmemory.page_sizes = \"large_only\"\n", 256));
+  base.run();
+  large.run();
+  CHECK(driver_stat(base, "most_mapped_pages") == 2 * 128);
+  CHECK(driver_stat(large, "most_mapped_pages") == 2 * 512);
+  CHECK(large.total("gmmu", "walks") < base.total("gmmu", "walks"));
+  check_agreement(large);
+}
