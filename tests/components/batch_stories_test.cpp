@@ -416,7 +416,7 @@ TEST_CASE("batches: what is prefetched does not drive out what has faulted in th
     spec.batch.replay.choose(replay);
     PageTable preloaded(0, 12);
     for (std::uint64_t p = 0; p < kPages; ++p)
-      preloaded.map(7 + p, p == 1 ? physical(0, 0) : physical(kFirstCpu, p << 12));
+      preloaded.map(7 + p, p == 1 ? physical(0, 0) : physical(kFirstCpu, (p < 1 ? p : p - 1) << 12));
     spec.preloaded = &preloaded;
     std::vector<PlacedPage> placed;
     for (std::uint64_t p = 0; p < kPages; ++p) placed.push_back({7 + p, p == 1 ? DeviceId{0} : kFirstCpu});

@@ -167,7 +167,7 @@ TEST_CASE("page tables that coalesce and splinter agree with a map of base pages
   PageTable table(kBase, 16, 2);  // large pages of 32 base pages
   std::map<std::uint64_t, PhysAddr> mapped;
   std::set<std::uint64_t> coalesced;
-  constexpr std::uint64_t kRegions = 4, kOfRegion = 32;
+  constexpr std::uint64_t kRegions = 2, kOfRegion = 32;
   auto const region_of = [](std::uint64_t page) { return page / kOfRegion * kOfRegion; };
   auto const home = [](std::uint64_t page) { return (page % (kRegions * kOfRegion)) << 16; };
   std::uint64_t made = 0;
@@ -175,7 +175,7 @@ TEST_CASE("page tables that coalesce and splinter agree with a map of base pages
     auto const page = (random() % 2 << 32) + random() % (kRegions * kOfRegion);
     auto const region = region_of(page);
     bool const is = coalesced.contains(region);
-    switch (random() % 8) {
+    switch (random() % 24) {
       case 0:
         REQUIRE(table.unmap(page) == (mapped.erase(page) != 0));
         break;
@@ -191,7 +191,7 @@ TEST_CASE("page tables that coalesce and splinter agree with a map of base pages
         if (is && random() % 4 == 0) table.splinter(page), coalesced.erase(region);
         break;
       default: {
-        auto const frame = is || random() % 64 != 0 ? home(page) : PhysAddr{0x7777'0000};
+        auto const frame = is || random() % 256 != 0 ? home(page) : PhysAddr{0x7777'0000};
         table.map(page, frame);
         mapped[page] = frame;
       }

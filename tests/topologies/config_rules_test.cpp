@@ -153,5 +153,6 @@ TEST_CASE("memory.large_page_size is used where there are large pages or large f
   CHECK(unused(size + "memory.large_pages = \"all\"\n").empty());
   CHECK(unused(size) ==
         std::vector<std::string>{"memory.large_page_size (f:1; only with a memory.large_pages other than "
-                                 "\"none\", or a memory.frame_allocation that goes by large frames)"});
+                                 "\"none\", or a memory.page_sizes or memory.frame_allocation that "
+                                 "goes by large pages)"});
 }

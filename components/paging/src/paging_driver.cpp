@@ -40,6 +40,7 @@ PagingDriverState PagingDriver::initial() const {
   if (spec().host_pages != nullptr)
     spec().host_pages->each([&](std::uint64_t page, std::uint64_t) { s.cpu_frames->allocate(page); });
   if (spec().host_pages != nullptr) s.orders.resize(spec().application_of_stream.size());
+  s.free_at.resize(spec().params.faults_at_a_time);
   s.page_sizes = spec().page_sizes.make({});
   for (std::uint64_t i = 0; i < spec().coalesced_at_start; ++i) s.page_sizes->coalesced();
   s.page_sizes->mapped(s.table.mapped_pages());
@@ -60,65 +61,6 @@ PagingDriver::ApplicationStats PagingDriver::application_stats() const {
   auto counted = counted_by_application<&PagingDriverState::stats>(spec().applications);
   if (!spec().in_batches) counted.stats = counted.stats.first(counted.stats.size() - 2);
   return counted;
-}
-
-std::vector<TableInfo> PagingDriver::tables() const {
-  std::vector<TableInfo> tables;
-  if (spec().pages_wait)
-    tables.push_back({"first_touches",
-                      "one row for each page mapped at its first touch, in the order in which the driver "
-                      "took the frames, which may be before the page is mapped",
-                      {{"page", "count", "virtual page number", ColumnType::u64},
-                       {"gpu", "text", "GPU that touched the page", ColumnType::text},
-                       {"device", "text", "device in whose memory it was placed", ColumnType::text},
-                       {"mapped", "ps", "simulated time at which it is mapped", ColumnType::u64}}});
-  if (spec().pages_wait && spec().large.any())
-    tables[0].columns.push_back({"base_pages", "count",
-                                 "base pages that it has; the page number is that of the first",
-                                 ColumnType::u64});
-  if (spec().pages_wait && rows_name_applications())
-    tables[0].columns.push_back(
-        {"application", "text", "application that touched the page", ColumnType::text});
-  if (spec().pages_move)
-    tables.push_back(
-        {"migrations",
-         "one row for each page that migrated, in the order of completion",
-         {{"page", "count", "virtual page number", ColumnType::u64},
-          {"from", "text", "source device", ColumnType::text},
-          {"to", "text", "destination device: the GPU that accessed the page", ColumnType::text},
-          {"started", "ps", "simulated time at which the driver started the migration", ColumnType::u64},
-          {"unmapped", "ps",
-           "simulated time at which the driver learned that no GPU can access the old frame",
-           ColumnType::u64},
-          {"finished", "ps", "simulated time at which the driver learned that the page is copied",
-           ColumnType::u64}}});
-  if (spec().pages_move && rows_name_applications())
-    tables.back().columns.push_back(
-        {"application", "text", "application that accessed the page", ColumnType::text});
-  if (spec().in_batches) tables.push_back(table_of_batches());
-  return tables;
-}
-
-void PagingDriver::take_rows(PagingDriverState& s, TableRows& rows) const {
-  auto const name = [](PhysAddr frame) { return device_name(device_of(frame)); };
-  if (spec().pages_wait)
-    for (auto const& r : s.first_touches) {
-      std::vector<Cell> cells{r.page, device_name(static_cast<DeviceId>(r.gpu)), name(r.frame),
-                              count_of(r.mapped)};
-      if (spec().large.any()) cells.emplace_back(std::uint64_t{1} << r.size);
-      if (rows_name_applications()) cells.emplace_back(spec().applications[r.application]);
-      rows.add(0, cells);
-    }
-  if (spec().pages_move)
-    for (auto const& r : s.records) {
-      std::vector<Cell> cells{
-          r.page, name(r.from), name(r.to), count_of(r.started), count_of(r.unmapped), count_of(r.finished)};
-      if (rows_name_applications()) cells.emplace_back(spec().applications[r.application]);
-      rows.add(spec().pages_wait ? 1 : 0, cells);
-    }
-  s.first_touches.clear();
-  s.records.clear();
-  if (spec().in_batches) take_batches(s, (spec().pages_wait ? 1 : 0) + (spec().pages_move ? 1 : 0), rows);
 }
 
 std::vector<PagingDriver::PolicyStats> PagingDriver::policy_stats() const {
@@ -198,8 +140,9 @@ Duration PagingDriver::work(FaultKind kind, Duration takes, Cx& cx) const {
 
 Duration PagingDriver::busy(Duration takes, Cx& cx) const {
   auto& s = cx.state();
-  s.free_at = std::max(s.free_at, cx.now()) + takes;
-  return s.free_at - cx.now();
+  auto& first = *std::ranges::min_element(s.free_at);
+  first = std::max(first, cx.now()) + takes;
+  return first - cx.now();
 }
 
 void PagingDriver::answer(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const {
@@ -295,7 +238,7 @@ bool PagingDriver::touch_first(PageFault const& m, Cx& cx) const {
 void PagingDriver::map_first(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const {
   auto& s = cx.state();
   ++s.stats[m.application].pages_mapped;
-  map_page(m.page, to, s);
+  map_page(m.page, to, cx);
   s.first_touches.push_back(
       {first_of(m.page, to.size), to.frame, cx.now() + extra, m.gpu, to.size, m.application});
   answer(m, to, extra, cx);
@@ -307,24 +250,28 @@ std::uint32_t PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx
   auto const to = take(m.page, 0, m.gpu, s).frame;
   s.moves[number] = {m, from, to, cx.now(), Time{}, spec().iommus, 1, 0};
   auto const ready = work(m.kind, spec().params.fault_latency, cx);
-  splinter(m.page, s);
+  splinter(m.page, cx);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
     cx.send(move, i, PageMove{m.page, from, number, MoveStep::unmap, 0, {}}, ready);
   return number;
 }
 
-void PagingDriver::map_page(std::uint64_t page, PageTranslation const& to, PagingDriverState& s) const {
+void PagingDriver::map_page(std::uint64_t page, PageTranslation const& to, Cx& cx) const {
+  auto& s = cx.state();
   s.table.map(page, to.frame, to.size);
   s.page_sizes->mapped(s.table.mapped_pages());
   if (!spec().coalesces || !s.table.can_coalesce(page)) return;
   s.table.coalesce(page);
   s.page_sizes->coalesced();
+  s.size_changes.push_back({first_of(page, s.table.coalesced_size()), cx.now(), 1});
 }
 
-void PagingDriver::splinter(std::uint64_t page, PagingDriverState& s) const {
+void PagingDriver::splinter(std::uint64_t page, Cx& cx) const {
+  auto& s = cx.state();
   if (!spec().coalesces || !s.table.is_coalesced(page)) return;
   s.table.splinter(page);
   s.page_sizes->splintered();
+  s.size_changes.push_back({first_of(page, s.table.coalesced_size()), cx.now(), 0});
 }
 
 void PagingDriver::on_step_done(StepDone const& m, Cx& cx) const {
@@ -403,7 +350,7 @@ void PagingDriver::end_move(PageMigration const& done, std::uint32_t number, Cx&
     s.records.push_back(
         {done.fault.page, done.from, done.to, done.started, done.unmapped, cx.now(), application});
   }
-  map_page(done.fault.page, {done.to, 0}, s);
+  map_page(done.fault.page, {done.to, 0}, cx);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
     cx.send(move, i, PageMove{done.fault.page, done.to, number, MoveStep::remap, 0, {}});
   answer(done.fault, {done.to, 0}, Duration::zero(), cx);

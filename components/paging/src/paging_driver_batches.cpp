@@ -314,7 +314,7 @@ void PagingDriver::page_lands(std::uint32_t number, Cx& cx) const {
   auto& counts = s.stats[page.application];
   if (page.copies != 0) return copy_lands(number, cx);
   auto const gpu = batch_gpu(s);
-  map_page(page.page, {moving.to, 0}, s);
+  map_page(page.page, {moving.to, 0}, cx);
   resident(page.page, gpu, s);
   auto& stay = b.stays[b.gpu].of(page.page);
   if (page.is_here == 0) stay.came = cx.now();

@@ -147,7 +147,7 @@ bool PagingDriver::forgo_prefetched(Cx& cx) const {
   bool const is_unmapped = page.mapped != 0 && (page.copies == 0 || !s.copies.read_only(page.page));
   for (std::uint32_t i = 0; is_unmapped && i < spec().iommus; ++i)
     cx.send(move, i, PageMove{page.page, s.moves[number].from, number, MoveStep::remap, 0, {}});
-  if (is_unmapped) map_page(page.page, {s.moves[number].from, 0}, s);
+  if (is_unmapped) map_page(page.page, {s.moves[number].from, 0}, cx);
   page.stage = ComingPage::Stage::there;
   free_number(number, s);
   ++b.there;
@@ -237,7 +237,7 @@ void PagingDriver::page_has_left(std::uint32_t number, Cx& cx) const {
     if (spec().pages_move)
       s.records.push_back({page, moving.from, moving.to, moving.started, moving.unmapped, cx.now(),
                            moving.fault.application});
-    map_page(page, {moving.to, 0}, s);
+    map_page(page, {moving.to, 0}, cx);
     bool const shared = spec().makes_copies && s.copies.read_only(page);
     auto const frame = shared ? read_only(moving.to) : moving.to;
     for (std::uint32_t i = 0; i < spec().iommus; ++i)

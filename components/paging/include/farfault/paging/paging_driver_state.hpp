@@ -1,0 +1,259 @@
+// What the driver's memory manager (paging_driver.hpp) is told, and what it holds: parameters, the machine as
+// it knows it, pages under way, orders of programs, rows of tables, counts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "farfault/engine/by_application.hpp"
+#include "farfault/engine/params.hpp"
+#include "farfault/paging/batches.hpp"
+#include "farfault/paging/frame_allocator.hpp"
+#include "farfault/paging/initial_memory.hpp"
+#include "farfault/paging/node_devices.hpp"
+#include "farfault/paging/page_copies.hpp"
+#include "farfault/paging/page_directory.hpp"
+#include "farfault/paging/page_sizes.hpp"
+#include "farfault/paging/pages_in_ranges.hpp"
+#include "farfault/parts/ring.hpp"
+#include "farfault/protocols/messages.hpp"
+#include "farfault/translation/page_table.hpp"
+
+namespace farfault {
+
+// Who maps a page at its first touch.
+enum class FirstTouchBy : std::uint8_t { driver, iommu };
+
+struct DriverParams {
+  Duration fault_latency = 1us;
+  Duration notify_latency = 500ns;
+  std::uint32_t faults_at_a_time = 1;
+  std::uint32_t migrations = 16;
+  Duration allocation_latency = 100ns;
+  void describe(ParamTable& t) {
+    t.duration("fault_latency", fault_latency, {1ns, 1s},
+               "time the driver takes for a fault: to map a page that is touched first, or to start its move",
+               "assumed");
+    t.count(
+        "faults_at_a_time", faults_at_a_time, {1, 65536},
+        "faults that the driver works on at a time, for fault_latency each; the others wait in order, and so "
+        "does what programs allocate and free",
+        "one: a driver's bottom half is one thread; Mosaic (MICRO 2017), section 3.2, gives the latency of a "
+        "fault alone");
+    t.duration("notify_latency", notify_latency, {1ns, 1s},
+               "from the IOMMU or a copy engine to the driver, and back", "assumed");
+    t.count(
+        "migrations", migrations, {1, 4096},
+        "pages that move, are copied at their first touch or by a program, or that a program allocates or "
+        "frees, at a time",
+        "assumed; MGPUSim 4.2 moves one");
+    t.duration(
+        "allocation_latency", allocation_latency, {1ns, 1s},
+        "time the driver takes for a page that a program allocates or frees, a large one or a base page",
+        "assumed");
+  }
+};
+
+struct PagingDriverSpec {
+  DriverParams params;
+  BatchParams batch;
+  bool in_batches = false;
+  bool tells_lifetimes = false;  // to the dispatchers, as pages leave
+  bool told_of_uses = false;     // of pages, by SMs and scalar caches
+  std::uint32_t spaces = 1;      // address spaces
+  // Pages that may come before they are mapped anywhere: of buffers.
+  std::vector<PageRange> buffers;
+  std::vector<std::uint32_t> iommu_of_gpu;  // by its own number: the IOMMU's, in batches
+  unsigned page_bits = 12;
+  NodeDevices devices;  // those it manages
+  std::uint64_t frames_per_gpu = 0;
+  PolicyChoice<FrameAllocator> frames{"on_demand"};
+  std::vector<PlacedPage> const* placed = nullptr;  // at time zero, in the order in which frames were taken
+  PageTable const* preloaded = nullptr;
+  std::uint32_t iommus = 1;
+  std::uint32_t queue = 1024;  // faults that all IOMMUs and GPUs together can have outstanding
+  FirstTouchBy first_touch_by = FirstTouchBy::driver;
+  bool first_touch_copy = false;
+  std::vector<PageRange> host_written;  // pages whose contents the host wrote
+  bool flush_moving_pages = false;      // L2 partitions that software keeps coherent may hold lines of them
+  std::uint64_t unmapped_pages = 0;     // of the workload, at time zero
+  bool pages_wait = false;              // some may be mapped at their first touch
+  bool pages_move = false;              // those that do are base pages
+  bool makes_copies = false;            // of pages that GPUs read
+  LargePages large{};
+  PolicyChoice<PageSizes> page_sizes{"by_buffer"};
+  bool coalesces = false;                // base pages that can be (page_sizes.hpp)
+  std::uint64_t coalesced_at_start = 0;  // large pages
+  // For the allocators, which choose as those of the initial memory did: from there.
+  unsigned large_size = 9;
+  LargePages en_masse{};
+  std::uint64_t frames_of_cpu = FrameAllocator::kUnbounded;
+  std::vector<std::string> applications = {};  // names of those whose faults and orders come
+  // The numbers of the GPUs that each runs on, ascending; empty: all on all.
+  std::vector<std::vector<std::uint32_t>> gpus_of_application = {};
+  // Where programs copy, allocate or free: both, and the application of each stream of all programs.
+  HostPages const* host_pages = nullptr;
+  PlannedPages const* planned = nullptr;
+  std::vector<std::uint32_t> application_of_stream = {};
+  std::uint32_t line_bytes = 64;
+};
+
+// A page under way: one that migrates, whose contents a first touch fetches, or of a program's order.
+struct PageMigration {
+  PageFault fault{};  // that started it
+  PhysAddr from = 0;
+  PhysAddr to = 0;
+  Time started{};
+  Time unmapped{};
+  std::uint32_t unmapping = 0;  // IOMMUs that still have to say that it is unmapped, or mapped
+  std::uint8_t in_use = 0;
+  std::uint8_t first_touch = 0;
+  std::uint8_t flushed = 0;  // or about to be
+  std::uint8_t size = 0;
+  std::uint8_t of_program = 0;  // it is the program that has ordered this
+  OperationKind kind = OperationKind::kernel;
+  // Of a batch: the page comes, number `index` of those, or leaves, with unit `index`.
+  enum class Role : std::uint8_t { alone, comes, leaves };
+  Role role = Role::alone;
+  // Of a page that stays: a copy of it is made; or all of its copies are dropped, after which it may move.
+  enum class Change : std::uint8_t { none, copy, collapse };
+  Change change = Change::none;
+  std::uint32_t stream = 0;  // in this stream
+  std::uint32_t index = 0;
+  std::uint32_t unused_too = 0;
+
+  bool copies(std::uint64_t page) const { return first_of(page, size) == first_of(fault.page, size); }
+};
+
+// What a program has ordered. Addresses from `next` on are left to be looked at.
+struct ProgramOrder {
+  VirtAddr next = 0;
+  VirtAddr end = 0;             // 0: none
+  std::uint32_t under_way = 0;  // pages
+  OperationKind kind = OperationKind::kernel;
+  std::uint8_t unused[3] = {};
+};
+
+// For the results, until it is in their table: a page that has moved.
+struct MigrationRecord {
+  std::uint64_t page = 0;
+  PhysAddr from = 0;
+  PhysAddr to = 0;
+  Time started{};
+  Time unmapped{};
+  Time finished{};
+  std::uint64_t application = 0;
+};
+
+// The same: a page mapped at its first touch.
+struct FirstTouchRecord {
+  std::uint64_t page = 0;
+  PhysAddr frame = 0;
+  Time mapped{};
+  std::uint32_t gpu = 0;  // that touched it
+  std::uint16_t size = 0;
+  std::uint16_t application = 0;  // the same
+};
+
+// The same: base pages that have become a large one, or are base pages again.
+struct PageSizeRecord {
+  std::uint64_t page = 0;  // the first
+  Time at{};
+  std::uint64_t coalesced = 0;  // or splintered
+};
+
+// Of the application whose request raised the fault, or whose stream ordered.
+struct PagingDriverStats {
+  std::uint64_t page_faults = 0;
+  std::uint64_t pages_mapped = 0;
+  std::uint64_t pages_spilled = 0;
+  std::uint64_t migrations = 0;
+  std::uint64_t migration_ps = 0;  // from start to new mapping, summed
+  std::uint64_t migrations_refused = 0;
+  std::uint64_t copied_bytes = 0;
+  std::uint64_t unallocated_faults = 0;
+  std::uint64_t allocated_pages = 0;
+  std::uint64_t freed_pages = 0;
+  std::uint64_t prefetched_pages = 0;
+  std::uint64_t evicted_pages = 0;
+
+  static std::span<Stat<PagingDriverStats> const> list() {
+    using S = PagingDriverStats const&;
+    static constexpr auto all = std::to_array<Stat<PagingDriverStats>>({
+        {"page_faults", "count", "page faults handled", StatKind::counter, [](S s) { return s.page_faults; }},
+        {"pages_mapped", "count", "pages given a frame at their first touch, a large one once",
+         StatKind::counter, [](S s) { return s.pages_mapped; }},
+        {"pages_spilled", "count",
+         "pages mapped at their first touch, or allocated, on another device because the memory of theirs "
+         "was full",
+         StatKind::counter, [](S s) { return s.pages_spilled; }},
+        {"migrations", "count", "pages migrated to the GPU that accessed them", StatKind::counter,
+         [](S s) { return s.migrations; }},
+        {"migration_time", "ps",
+         "time from the start of a migration to the new mapping, summed over migrations", StatKind::counter,
+         [](S s) { return s.migration_ps; }},
+        {"migrations_refused", "count", "migrations refused because the destination GPU's memory was full",
+         StatKind::counter, [](S s) { return s.migrations_refused; }},
+        {"copied_bytes", "bytes", "bytes copied between the host's memory and GPUs by programs",
+         StatKind::counter, [](S s) { return s.copied_bytes; }},
+        {"unallocated_faults", "count",
+         "of the page faults, those on memory that a program is to allocate and has not", StatKind::counter,
+         [](S s) { return s.unallocated_faults; }},
+        {"allocated_pages", "count", "base pages allocated by programs", StatKind::counter,
+         [](S s) { return s.allocated_pages; }},
+        {"freed_pages", "count", "base pages freed by programs", StatKind::counter,
+         [](S s) { return s.freed_pages; }},
+        {"prefetched_pages", "count", "pages that a batch brought without a fault", StatKind::counter,
+         [](S s) { return s.prefetched_pages; }},
+        {"evicted_pages", "count", "pages that left a full GPU, for the CPU's memory", StatKind::counter,
+         [](S s) { return s.evicted_pages; }},
+    });
+    return all;
+  }
+};
+
+struct PagingDriverState {
+  PageTable table;
+  PolicyArray<FrameAllocator> frames;  // by GPU, in the driver's own numbers
+  Policy<FrameAllocator> cpu_frames;
+  std::vector<Time> free_at;  // by fault that can be worked on at a time: when the driver is done with it
+  std::vector<PageMigration> moves;  // by number
+  std::vector<std::uint32_t> free_moves;
+  Ring<PageFault> waiting;  // for a page that is moving, or for others to have moved
+  std::vector<MigrationRecord> records;
+  std::vector<FirstTouchRecord> first_touches;
+  std::vector<PageSizeRecord> size_changes;
+  std::vector<ProgramOrder> orders;  // by stream
+  std::uint64_t order_turn = 0;      // the stream whose turn the next page is
+  ByApplication<PagingDriverStats> stats;
+  BatchState batch;
+  PageCopies copies;
+  PageDirectory read_from_afar;  // GPUs that read a page that has copies where it is
+  Policy<PageSizes> page_sizes;
+
+  // From batches on: those of batches.
+  static std::span<Stat<PagingDriverState> const> list() {
+    using S = PagingDriverState const&;
+    static constexpr auto all = std::to_array<Stat<PagingDriverState>>({
+        {"active_migrations", "count",
+         "pages being migrated, copied at their first touch or by a program, allocated or freed",
+         StatKind::level, [](S s) { return s.moves.size() - s.free_moves.size(); }},
+        {"batches", "count", "batches of faults served", StatKind::counter,
+         [](S s) { return s.batch.counts.batches; }},
+        {"raw_faults", "count", "entries of fault buffers that batches took", StatKind::counter,
+         [](S s) { return s.batch.counts.raw_faults; }},
+        {"duplicate_faults", "count",
+         "of these, those of a page that had one in the same batch, or that was on the GPU by then",
+         StatKind::counter, [](S s) { return s.batch.counts.duplicates; }},
+        {"premature_evictions", "count", "faulted pages that came again after an eviction", StatKind::counter,
+         [](S s) { return s.batch.counts.premature_evictions; }},
+        {"page_lifetime", "ps", "time from a page's arrival on a GPU to its eviction, summed over evictions",
+         StatKind::counter, [](S s) { return s.batch.counts.lifetime_ps; }},
+    });
+    return all;
+  }
+};
+
+}  // namespace farfault

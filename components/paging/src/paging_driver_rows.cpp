@@ -1,0 +1,120 @@
+// The driver's tables of results, and their rows.
+#include "farfault/paging/paging_driver.hpp"
+
+namespace farfault {
+
+std::vector<TableInfo> PagingDriver::tables() const {
+  std::vector<TableInfo> tables;
+  if (spec().pages_wait)
+    tables.push_back({"first_touches",
+                      "one row for each page mapped at its first touch, in the order in which the driver "
+                      "took the frames, which may be before the page is mapped",
+                      {{"page", "count", "virtual page number", ColumnType::u64},
+                       {"gpu", "text", "GPU that touched the page", ColumnType::text},
+                       {"device", "text", "device in whose memory it was placed", ColumnType::text},
+                       {"mapped", "ps", "simulated time at which it is mapped", ColumnType::u64}}});
+  if (spec().pages_wait && spec().large.any())
+    tables[0].columns.push_back({"base_pages", "count",
+                                 "base pages that it has; the page number is that of the first",
+                                 ColumnType::u64});
+  if (spec().pages_wait && rows_name_applications())
+    tables[0].columns.push_back(
+        {"application", "text", "application that touched the page", ColumnType::text});
+  if (spec().pages_move)
+    tables.push_back(
+        {"migrations",
+         "one row for each page that migrated, in the order of completion",
+         {{"page", "count", "virtual page number", ColumnType::u64},
+          {"from", "text", "source device", ColumnType::text},
+          {"to", "text", "destination device: the GPU that accessed the page", ColumnType::text},
+          {"started", "ps", "simulated time at which the driver started the migration", ColumnType::u64},
+          {"unmapped", "ps",
+           "simulated time at which the driver learned that no GPU can access the old frame",
+           ColumnType::u64},
+          {"finished", "ps", "simulated time at which the driver learned that the page is copied",
+           ColumnType::u64}}});
+  if (spec().pages_move && rows_name_applications())
+    tables.back().columns.push_back(
+        {"application", "text", "application that accessed the page", ColumnType::text});
+  if (spec().in_batches) tables.push_back(table_of_batches());
+  if (spec().coalesces)
+    tables.push_back(
+        {"page_sizes",
+         "one row for each large page that base pages became, or that was taken apart into them, in "
+         "the order in which the driver ordered it; of those that are large from the start there is "
+         "no row",
+         {{"page", "count", "virtual page number of the first base page", ColumnType::u64},
+          {"change", "text", "coalesced or splintered", ColumnType::text},
+          {"time", "ps", "simulated time of the driver's order", ColumnType::u64},
+          {"base_pages", "count", "base pages of the large page", ColumnType::u64}}});
+  return tables;
+}
+
+void PagingDriver::take_rows(PagingDriverState& s, TableRows& rows) const {
+  auto const name = [](PhysAddr frame) { return device_name(device_of(frame)); };
+  if (spec().pages_wait)
+    for (auto const& r : s.first_touches) {
+      std::vector<Cell> cells{r.page, device_name(static_cast<DeviceId>(r.gpu)), name(r.frame),
+                              count_of(r.mapped)};
+      if (spec().large.any()) cells.emplace_back(std::uint64_t{1} << r.size);
+      if (rows_name_applications()) cells.emplace_back(spec().applications[r.application]);
+      rows.add(0, cells);
+    }
+  if (spec().pages_move)
+    for (auto const& r : s.records) {
+      std::vector<Cell> cells{
+          r.page, name(r.from), name(r.to), count_of(r.started), count_of(r.unmapped), count_of(r.finished)};
+      if (rows_name_applications()) cells.emplace_back(spec().applications[r.application]);
+      rows.add(spec().pages_wait ? 1 : 0, cells);
+    }
+  s.first_touches.clear();
+  s.records.clear();
+  std::uint32_t next = (spec().pages_wait ? 1 : 0) + (spec().pages_move ? 1 : 0);
+  if (spec().in_batches) take_batches(s, next++, rows);
+  for (auto const& r : s.size_changes)
+    rows.add(next, {r.page, std::string(r.coalesced != 0 ? "coalesced" : "splintered"), count_of(r.at),
+                    std::uint64_t{1} << s.table.coalesced_size()});
+  s.size_changes.clear();
+}
+
+TableInfo PagingDriver::table_of_batches() const {
+  auto const time = [](std::string name, std::string text) {
+    return ColumnInfo{std::move(name), "ps", "simulated time at which " + std::move(text), ColumnType::u64};
+  };
+  auto const count = [](std::string name, std::string text) {
+    return ColumnInfo{std::move(name), "count", std::move(text), ColumnType::u64};
+  };
+  return {
+      "fault_batches",
+      "one row for each batch of faults, in the order in which they ended",
+      {{"gpu", "text", "GPU that raised the faults", ColumnType::text},
+       time("first_fault", "the first of them was written to the fault buffer"),
+       time("began", "the driver began to read the buffer"),
+       time("first_transfer", "the first page began to come; where none was transferred, that of the end"),
+       time("ended", "all pages were mapped, and all that left were gone"),
+       count("raw_faults", "entries of the fault buffer"),
+       count("duplicates", "of these, those of a page that had one already, or was on the GPU by then"),
+       count("pages", "pages that came because they had faulted"),
+       count("prefetched_pages", "pages that came beside"),
+       count("evicted_pages", "pages that left for the CPU's memory"),
+       count("dropped_pages",
+             "of these, those that were not transferred because they had not been written, or there were "
+             "copies"),
+       {"bytes_in", "bytes", "bytes transferred to the GPU", ColumnType::u64},
+       {"bytes_out", "bytes", "bytes transferred from it", ColumnType::u64},
+       count("sms", "SMs, and scalar caches, that raised the faults"),
+       count("blocks", "2 MiB blocks of which pages came")}};
+}
+
+void PagingDriver::take_batches(PagingDriverState& s, std::uint32_t table, TableRows& rows) const {
+  for (auto const& r : s.batch.records) {
+    auto const first = r.first_transfer == Time::max() ? r.ended : r.first_transfer;
+    rows.add(table, {device_name(spec().devices.gpu(static_cast<std::uint32_t>(r.gpu))),
+                     count_of(r.first_fault), count_of(r.began), count_of(first), count_of(r.ended),
+                     r.raw_faults, r.duplicates, r.faulted_pages, r.prefetched_pages, r.evicted_pages,
+                     r.dropped_pages, r.bytes_in, r.bytes_out, r.clients, r.blocks});
+  }
+  s.batch.records.clear();
+}
+
+}  // namespace farfault
