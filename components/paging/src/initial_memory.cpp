@@ -218,7 +218,9 @@ std::uint64_t InitialMemory::unmapped_pages() const {
     for (auto const& b : buffers) total += b.count;
   std::uint64_t planned = 0;
   planned_.each([&](std::uint64_t, DeviceId device) { planned += device == kNotPlanned ? 0 : 1; });
-  return total - planned - iommu_table_.mapped_pages();
+  // More may be mapped than buffers need, where large pages are rounded up.
+  auto const known = planned + iommu_table_.mapped_pages();
+  return total > known ? total - known : 0;
 }
 
 }  // namespace farfault
