@@ -41,12 +41,18 @@ void ApplicationParams::describe(ParamTable& t) {
          "assumed");
   t.count_or_text(
       "sms", sms,
-      "its SMs on each of these GPUs: \"all\"; a list such as \"0-14, 20\", of SM 2 alone \"2-2\"; or a "
-      "count, which takes the lowest that no list and no earlier count on the same GPUs has",
+      "its SMs on each of these GPUs: \"all\"; a list such as \"0-14, 20\", of SM 2 alone \"2-2\"; a count, "
+      "which takes the lowest that no list and no earlier count on the same GPUs has; or \"equal\": those "
+      "that no list and no count has, in equal shares for all applications on the same GPUs that say so",
       "assumed");
   t.duration("start", start, {0ns, 3600s}, "simulated time of its first launch", "assumed");
   t.count("repeats", repeats, {1, 1'000'000}, "how often its program runs, one time after the other",
           "assumed");
+  t.flag("relaunch", relaunch,
+         "whether its program runs again after that, until every application of its host has run as often as "
+         "it repeats; from then on no kernel, copy or other operation begins, and those that run are brought "
+         "to their end",
+         "assumed");
   program.describe(t);
 }
 
@@ -88,16 +94,21 @@ Share Share::list(std::string_view text, std::string_view forms) {
 
 Share Share::of(std::string_view text) {
   if (text == "all") return {};
+  if (text == "equal") {
+    Share share;
+    share.kind_ = Kind::equal;
+    return share;
+  }
   if (auto const n = number_of(text)) {
     Share share;
     share.kind_ = Kind::count;
     share.count_ = *n;
     return share;
   }
-  return list(text, "\"all\", a count, or a list such as \"0-14, 20\"");
+  return list(text, "\"all\", \"equal\", a count, or a list such as \"0-14, 20\"");
 }
 
-Share Share::without_count(std::string_view text) {
+Share Share::all_or_list(std::string_view text) {
   return text == "all" ? Share() : list(text, "\"all\" or a list such as \"0-2, 5\"");
 }
 

@@ -19,20 +19,22 @@ struct ApplicationParams {
   std::string sms = "all";
   Duration start{};
   std::uint32_t repeats = 1;
+  bool relaunch = false;
   ProgramParams program;
   void describe(ParamTable& t);
 };
 
-// GPUs, or SMs: all of them, so many, or those of a list.
+// GPUs, or SMs: all of them, an equal share, so many, or those of a list.
 class Share {
  public:
-  // "all", a count such as "15", or a list such as "0-14, 20"; numbers in any order, each once. Throws
-  // UserError with the value and the rule.
+  // "all", "equal", a count such as "15", or a list such as "0-14, 20"; numbers in any order, each once.
+  // Throws UserError with the value and the rule.
   static Share of(std::string_view text);
-  // The same without a count: a number alone is a list of one.
-  static Share without_count(std::string_view text);
+  // "all" or a list: a number alone is a list of one.
+  static Share all_or_list(std::string_view text);
 
   bool is_all() const { return kind_ == Kind::all; }
+  bool is_equal() const { return kind_ == Kind::equal; }
   bool is_count() const { return kind_ == Kind::count; }
   bool is_list() const { return kind_ == Kind::list; }
   std::uint64_t count() const { return count_; }
@@ -42,7 +44,7 @@ class Share {
   std::vector<std::uint32_t> numbers() const;
 
  private:
-  enum class Kind : std::uint8_t { all, count, list };
+  enum class Kind : std::uint8_t { all, equal, count, list };
   struct Range {
     std::uint64_t first;
     std::uint64_t last;

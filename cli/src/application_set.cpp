@@ -62,6 +62,14 @@ bool share_a_gpu(ApplicationSet::One const& a, ApplicationSet::One const& b) {
   return std::ranges::find_first_of(a.gpu_numbers, b.gpu_numbers) != a.gpu_numbers.end();
 }
 
+// Of so many GPUs.
+bool have_the_same_gpus(ApplicationSet::One const& a, ApplicationSet::One const& b, std::uint32_t gpus) {
+  auto const is_all = [&](ApplicationSet::One const& one) {
+    return one.gpu_numbers.empty() || one.gpu_numbers.size() == gpus;
+  };
+  return a.gpu_numbers == b.gpu_numbers || (is_all(a) && is_all(b));
+}
+
 }  // namespace
 
 void ApplicationSet::bind(Config& config, std::vector<workloads::WorkloadInfo> const& known,
@@ -176,7 +184,7 @@ void ApplicationSet::bind_listed(Config& config, One& one, std::vector<workloads
     }
   };
   checked("space", [&] { one.space = space_number(one.params.space); });
-  checked("gpus", [&] { one.gpus = Share::without_count(one.params.gpus); });
+  checked("gpus", [&] { one.gpus = Share::all_or_list(one.params.gpus); });
   checked("sms", [&] { one.sms = Share::of(one.params.sms); });
 
   auto const key = one.key + ".workload";
@@ -218,10 +226,12 @@ void ApplicationSet::number_spaces() {
 }
 
 void ApplicationSet::share(Config& config, std::uint32_t gpus, std::uint32_t sms) {
+  bool are_known = true;
   for (auto& one : all_) {
     auto const refuse = [&](std::string const& name, std::string const& value, std::string const& rule) {
       auto const key = one.key + "." + name;
       config.refuse(key, key + " = " + shown(value) + ": " + rule);
+      are_known = false;
     };
     if (one.gpus.is_list() && gpus > 0) {
       if (one.gpus.last() < gpus)
@@ -242,16 +252,22 @@ void ApplicationSet::share(Config& config, std::uint32_t gpus, std::uint32_t sms
   }
   for (auto& one : all_)
     if (one.sms.is_count()) share_sms(config, one, sms);
+  if (are_known) share_equally(config, gpus, sms);
 }
 
-void ApplicationSet::share_sms(Config& config, One& one, std::uint32_t sms) const {
+std::vector<std::uint32_t> ApplicationSet::sms_left(One const& one, std::uint32_t sms) const {
   std::vector<bool> taken(sms);
   for (auto const& other : all_)
-    if (&other != &one && share_a_gpu(one, other))
+    if (!other.sms.is_equal() && share_a_gpu(one, other))
       for (auto const sm : other.sm_numbers) taken[sm] = true;
   std::vector<std::uint32_t> left;
   for (std::uint32_t sm = 0; sm < sms; ++sm)
     if (!taken[sm]) left.push_back(sm);
+  return left;
+}
+
+void ApplicationSet::share_sms(Config& config, One& one, std::uint32_t sms) const {
+  auto left = sms_left(one, sms);
   if (one.sms.count() <= left.size()) {
     left.resize(one.sms.count());
     one.sm_numbers = std::move(left);
@@ -262,6 +278,44 @@ void ApplicationSet::share_sms(Config& config, One& one, std::uint32_t sms) cons
                 fmt::format("{} = {}: lists and earlier counts of applications on the same GPUs leave {} "
                             "of the {} SMs of a GPU",
                             key, one.sms.count(), left.size(), sms));
+}
+
+void ApplicationSet::share_equally(Config& config, std::uint32_t gpus, std::uint32_t sms) {
+  std::vector<One*> to_deal;
+  for (auto& one : all_)
+    if (one.sms.is_equal()) to_deal.push_back(&one);
+  while (!to_deal.empty()) {
+    auto const& first = *to_deal.front();
+    std::vector<One*> together, others;
+    for (auto* one : to_deal) (share_a_gpu(first, *one) ? together : others).push_back(one);
+    to_deal = others;
+    auto const different = std::ranges::find_if(
+        together, [&](One const* one) { return !have_the_same_gpus(first, *one, gpus); });
+    if (different != together.end()) {
+      auto const& one = **different;
+      config.refuse(one.key + ".sms",
+                    fmt::format("{}.sms = equal: application '{}' says so too and shares a GPU with it, but "
+                                "its GPUs are {}, not {}; equal shares are of the same GPUs",
+                                one.key, first.params.name, first.params.gpus, one.params.gpus));
+      continue;
+    }
+    auto const left = sms_left(first, sms);
+    if (left.size() < together.size()) {
+      config.refuse(
+          first.key + ".sms",
+          fmt::format("{}.sms = equal: lists and counts of applications on the same GPUs leave {} "
+                      "of the {} SMs of a GPU, fewer than the applications that are to share them ({})",
+                      first.key, left.size(), sms, together.size()));
+      continue;
+    }
+    auto const part = left.size() / together.size(), more = left.size() % together.size();
+    auto next = left.begin();
+    for (std::size_t i = 0; i < together.size(); ++i) {
+      auto const end = next + static_cast<std::ptrdiff_t>(part + (i < more ? 1 : 0));
+      together[i]->sm_numbers.assign(next, end);
+      next = end;
+    }
+  }
 }
 
 void ApplicationSet::build(Config const& config, workloads::BuildContext context,
@@ -293,7 +347,7 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
         next[one.space] = std::max(next[one.space], units * workloads::kBufferAlignment);
       }
     all.push_back({listed_ ? one.params.name : workload.name(), &workload, one.space, one.gpu_numbers,
-                   one.sm_numbers, Time{one.params.start}, one.params.repeats});
+                   one.sm_numbers, Time{one.params.start}, one.params.repeats, one.params.relaunch});
   }
   std::size_t streams = 0;
   for (auto const& workload : workloads_) streams += workload.streams();
@@ -347,9 +401,15 @@ std::uint64_t ApplicationSet::footprint() const {
 
 std::uint64_t ApplicationSet::blocks() const {
   std::uint64_t sum = 0;
-  for (std::uint32_t k = 0; k < applications_.kernels(); ++k)
-    sum += applications_.kernel(k).shape().blocks * applications_[applications_.application_of(k)].repeats;
+  for (std::uint32_t a = 0; a < applications_.count(); ++a) sum += blocks_of(a);
   return sum;
+}
+
+std::uint64_t ApplicationSet::blocks_of(std::uint32_t application) const {
+  auto const& a = applications_[application];
+  std::uint64_t sum = 0;
+  for (std::size_t k = 0; k < a.workload->kernel_count(); ++k) sum += a.workload->kernel(k).shape().blocks;
+  return sum * a.repeats;
 }
 
 }  // namespace farfault::cli

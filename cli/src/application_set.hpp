@@ -55,7 +55,9 @@ class ApplicationSet {
   Workload const& workload(std::size_t application) const { return workloads_[application]; }
   Applications const& applications() const { return applications_; }
   std::uint64_t footprint() const;  // bytes of the buffers of all
-  std::uint64_t blocks() const;     // of all kernels, as often as they run
+  // Of all kernels, as often as they repeat.
+  std::uint64_t blocks() const;
+  std::uint64_t blocks_of(std::uint32_t application) const;
 
  private:
   void bind_workload(Config& config, std::vector<workloads::WorkloadInfo> const& known,
@@ -64,6 +66,9 @@ class ApplicationSet {
                    Policies const* policies);
   void name_tables(Config& config, std::vector<workloads::WorkloadInfo> const& known);
   void share_sms(Config& config, One& one, std::uint32_t sms) const;
+  void share_equally(Config& config, std::uint32_t gpus, std::uint32_t sms);
+  // Those that no list and no count of an application has that shares a GPU with this one.
+  std::vector<std::uint32_t> sms_left(One const& one, std::uint32_t sms) const;
   void number_spaces();
   void check_overlap(Config const& config, std::size_t application, std::uint64_t page_bytes) const;
 

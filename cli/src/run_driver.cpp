@@ -193,11 +193,22 @@ bool RunDriver::simulate(std::string& reason) {
       if (!failure.empty())
         fmt::print(err_, "farfault: {}; the run goes on{}\n", failure, latest_checkpoint());
     }
-    progress_.report(
-        {end_, engine_.profile().events,
-         blocks_ == 0 ? 0.0
-                      : static_cast<double>(sampler_.total("sm", "blocks")) / static_cast<double>(blocks_)});
+    progress_.report({end_, engine_.profile().events, share_done()});
   }
+}
+
+// Without what an application does when it is relaunched: how often that will be nobody knows.
+double RunDriver::share_done() const {
+  if (blocks_ == 0) return 0.0;
+  auto done = sampler_.total("sm", "blocks");
+  auto const& all = model_.applications.applications();
+  auto const instances = model_.assembly->instances().size();
+  for (std::uint32_t a = 0; all.count() > 1 && a < all.count(); ++a) {
+    if (!all[a].relaunch) continue;
+    auto const of_it = sampler_.total_of(all[a].name, "sm.by_application", "blocks");
+    done -= of_it - std::min(of_it, model_.applications.blocks_of(a) * instances);
+  }
+  return static_cast<double>(done) / static_cast<double>(blocks_);
 }
 
 bool RunDriver::checkpoint_due(Time at) {
@@ -304,7 +315,8 @@ std::vector<ApplicationSpan> RunDriver::application_spans() {
       if (!instance.host->has_state()) continue;
       first = std::min(first, instance.host->state().runs[a].first_launch);
       last = std::max(last, instance.host->state().runs[a].last_end);
-      if (!instance.host->has_finished(static_cast<std::uint32_t>(a))) unfinished = 1;
+      auto const number = static_cast<std::uint32_t>(a);
+      if (!instance.host->has_finished(number) || instance.host->is_running(number)) unfinished = 1;
     }
     auto const before_end = transport_.max(count_of(Time::max()) - count_of(first));
     if (before_end != 0)

@@ -52,6 +52,8 @@ class RunDriver {
   int stop();
   int conclude(std::string reason);
   std::vector<ApplicationSpan> application_spans();
+  // The share of the thread blocks that are to run, as of the last sample.
+  double share_done() const;
   std::string stopping_signal();
   // Every component's own account of what it waits for, from all ranks.
   std::string waiting();

@@ -134,8 +134,9 @@ std::string summary_text(Sampler const& sampler, RunFacts const& facts) {
     line("applications", fmt::format("{}, {}, {}", facts.applications.count(), in_all, mebibytes(footprint)));
     for (auto const& a : facts.applications)
       line(fmt::format("  {} ", a.name),
-           fmt::format("{}{}, {}{}", a.workload->name(),
+           fmt::format("{}{}{}, {}{}", a.workload->name(),
                        a.repeats == 1 ? "" : fmt::format(" {} times", a.repeats),
+                       a.relaunch ? ", again until all have ended" : "",
                        mebibytes(a.workload->footprint() * facts.instances), place_of(a)));
   }
   line("machine", fmt::format("{} GPUs, {} SMs", facts.gpus, [&] {

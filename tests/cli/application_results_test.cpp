@@ -63,11 +63,58 @@ TEST_CASE(
     CHECK(waiting.at(metric) == 0);
 }
 
+TEST_CASE("a short application that is relaunched fills the table of runs until the long one has ended") {
+  auto const file = (folder() / "relaunched.h5").string();
+  auto const run = [&](std::vector<std::string> const& more) {
+    std::vector<std::string> words{"run",        scratch("f.toml", kTwo),
+                                   "--output",   file,
+                                   "--threads",  "1",
+                                   "--progress", "off",
+                                   "--set",      "gpu.sms=4",
+                                   "--set",      "application.fir.fir.size=256KiB"};
+    words.insert(words.end(), more.begin(), more.end());
+    auto const called = farfault_program(words);
+    CHECK(called.code == 0);
+    CHECK(called.err == "");
+    return called.out;
+  };
+  auto const rows_of = [&](std::string const& table) {
+    for (auto const& t : results::read_summary(file).tables)
+      if (t.name == table) return static_cast<std::int64_t>(t.rows);
+    return std::int64_t{-1};
+  };
+  auto const without = run({});
+  CHECK(rows_of("kernels") == 2);
+  CHECK(rows_of("runs") == -1);
+  CHECK(without.find("    sort                stream, 0.0 MiB\n") != std::string::npos);
+  std::vector<std::string> const relaunch{"--set", "application.sort.relaunch=true"};
+  auto const with = run(relaunch);
+  CHECK(rows_of("kernels") > 3);
+  CHECK(rows_of("runs") == rows_of("kernels"));  // each program is one kernel
+  CHECK(with.find("    sort                stream, again until all have ended, 0.0 MiB\n") !=
+        std::string::npos);
+  CHECK(with.find("  ended                 completed, digest ") != std::string::npos);
+  CHECK(farfault_program({"validate", file}).code == 0);
+  // One that is cut by the time limit while it is running again has the time until then.
+  auto const cut = [&](std::string const& until) {
+    auto words = relaunch;
+    words.insert(words.end(), {"--until", until});
+    run(words);
+    std::map<std::string, std::uint64_t> of_sort;
+    for (auto const& row : results::read_summary(file).summary)
+      if (row.scope == "application" && row.name == "sort") of_sort[row.metric] = row.value;
+    return of_sort;
+  };
+  auto const early = cut("20us");
+  CHECK(early.at("kernels") > 0);
+  CHECK(early.at("end") == 20'000'000);
+}
+
 TEST_CASE("params lists what an application says of itself") {
   auto const called = farfault_program({"params", "application"});
   CHECK(called.code == 0);
   CHECK(called.out.find("[application] ") == 0);
-  for (auto const* key : {"name", "workload", "space", "gpus", "sms", "start", "repeats"})
+  for (auto const* key : {"name", "workload", "space", "gpus", "sms", "start", "repeats", "relaunch"})
     CHECK(called.out.find("\n  application." + std::string(key) + " = ") != std::string::npos);
   CHECK(called.out.find("      count or text; default: assumed\n") != std::string::npos);
 }

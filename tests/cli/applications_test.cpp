@@ -8,11 +8,10 @@
 #include <map>
 
 #include "agreement.hpp"
-#include "capture.hpp"
 #include "farfault/results/reader.hpp"
 #include "model.hpp"
 #include "opening.hpp"
-#include "two_applications.hpp"
+#include "read_applications.hpp"
 
 using namespace farfault;
 using namespace farfault::cli;
@@ -20,59 +19,10 @@ using namespace two_applications;
 
 namespace {
 
-RunOptions options_of(std::string const& toml, std::vector<std::string> const& sets) {
-  RunOptions options;
-  options.config_path = scratch("f.toml", toml);
-  options.sets = sets;
-  return options;
-}
-
 std::string applications_of(Model const& model) {
   auto const text = model.config.resolved();
   auto const at = text.find("[[application]]");
   return at == text.npos ? "" : text.substr(at);
-}
-
-// What the model says of its applications once their workloads are built.
-struct Built {
-  explicit Built(std::string const& toml, std::vector<std::string> const& sets = {})
-      : options(options_of(toml, sets)), model(options) {
-    model.build_workloads();
-  }
-  Application const& operator[](std::uint32_t a) const { return model.applications.applications()[a]; }
-  RunOptions options;
-  Model model;
-};
-
-std::string list_of(std::vector<std::uint32_t> const& numbers) {
-  std::string text;
-  for (auto const n : numbers) text += (text.empty() ? "" : " ") + std::to_string(n);
-  return text;
-}
-
-// The mistakes that the program ends with, without the name of the file.
-std::string refusal(std::string const& toml, std::vector<std::string> const& sets = {}) {
-  auto const config = scratch("bad.toml", toml);
-  std::vector<std::string> words{"run",        config, "--output", (folder() / "bad.h5").string(),
-                                 "--progress", "off"};
-  for (auto const& s : sets) {
-    words.emplace_back("--set");
-    words.push_back(s);
-  }
-  auto const called = farfault_program(words);
-  CHECK(called.code == 2);
-  CHECK(called.out == "");
-  auto text = called.err;
-  for (auto const& word : {std::string("farfault: "), config + ":", config})
-    for (auto at = text.find(word); at != text.npos; at = text.find(word)) text.erase(at, word.size());
-  if (text.ends_with('\n')) text.pop_back();
-  return text;
-}
-
-// Of two applications with these lines of their own.
-std::string refusal_of(std::string const& of_fir, std::string const& of_sort = "") {
-  return refusal(kBase + "[[application]]\nworkload = \"fir\"\n" + of_fir +
-                 "[[application]]\nworkload = \"stream\"\n" + of_sort);
 }
 
 std::string const kTrace =
@@ -105,11 +55,12 @@ TEST_CASE("an application has the parameters of its own workload, defaults inclu
   CHECK(
       text ==
       "[[application]]\nname = \"fir\"\nworkload = \"fir\"\nspace = \"own\"\ngpus = \"all\"\nsms = \"all\"\n"
-      "start = \"0 ps\"\nrepeats = 1\ncopies = false\nallocates = false\n\n[application.fir]\nsize = \"16 "
+      "start = \"0 ps\"\nrepeats = 1\nrelaunch = false\ncopies = false\nallocates = "
+      "false\n\n[application.fir]\nsize = \"16 "
       "KiB\"\ntaps = "
       "16\nblock = 256\n\n"
       "[[application]]\nname = \"sort\"\nworkload = \"stream\"\nspace = \"own\"\ngpus = \"all\"\n"
-      "sms = \"all\"\nstart = \"5 us\"\nrepeats = 3\ncopies = false\nallocates = "
+      "sms = \"all\"\nstart = \"5 us\"\nrepeats = 3\nrelaunch = false\ncopies = false\nallocates = "
       "false\n\n[application.stream]\n" +
           text.substr(text.find("bytes = ")));
   CHECK(text.find("[workload]") == text.npos);
@@ -205,29 +156,6 @@ TEST_CASE("an application names a workload; parameters of others are checked, an
         "application 't': trace: the parameter 'file' must name a trace");
 }
 
-TEST_CASE("a list of GPUs or SMs is refused where it is none, beyond what there is, or names one twice") {
-  CHECK(refusal_of("gpus = \"0-x\"\n") ==
-        "4: application.fir.gpus: '0-x' is not \"all\" or a list such as \"0-2, 5\"");
-  CHECK(refusal_of("gpus = \"\"\n") ==
-        "4: application.fir.gpus: '' is not \"all\" or a list such as \"0-2, 5\"");
-  CHECK(refusal_of("gpus = 2\n") == "4: application.fir.gpus: 2 must be written in quotes");
-  CHECK(refusal_of("gpus = \"3-1\"\n") ==
-        "4: application.fir.gpus: '3-1': 3-1 does not go up from low to high");
-  CHECK(refusal_of("gpus = \"0-2, 2\"\n") == "4: application.fir.gpus: '0-2, 2' names 2 twice");
-  CHECK(refusal_of("gpus = \"2, 4\"\n") ==
-        "4: application.fir.gpus = 2, 4: must be within 0 to 3, the GPUs of a host");
-  CHECK(refusal_of("sms = \"0-14,\"\n") ==
-        "4: application.fir.sms: '0-14,' is not \"all\", a count, or a list such as \"0-14, 20\"");
-  CHECK(refusal_of("sms = [0, 1]\n") ==
-        "4: application.fir.sms: '[ 0, 1 ]' is not \"all\", a count, or a list such as \"0-14, 20\"");
-  CHECK(refusal_of("sms = \"30-36\"\n") ==
-        "4: application.fir.sms = 30-36: must be within 0 to 35, the SMs of a GPU");
-  CHECK(refusal_of("sms = \"0-4000000000000\"\n") ==
-        "4: application.fir.sms = 0-4000000000000: must be within 0 to 35, the SMs of a GPU");
-  CHECK(refusal_of("sms = 0\n") == "4: application.fir.sms = 0: must be 1 to 36, the SMs of a GPU");
-  CHECK(refusal_of("sms = 37\n") == "4: application.fir.sms = 37: must be 1 to 36, the SMs of a GPU");
-}
-
 TEST_CASE("each machine of a cluster has GPUs of its own, unless they share a memory") {
   std::vector<std::string> sets{"machine.cluster.machines=2", "application.fir.gpus=0-4"};
   CHECK(refusal(kTwo, sets) ==
@@ -235,31 +163,6 @@ TEST_CASE("each machine of a cluster has GPUs of its own, unless they share a me
   sets.emplace_back("memory.scope=cluster");
   Built const built(kTwo, sets);
   CHECK(list_of(built[0].gpus) == "0 1 2 3 4");
-}
-
-TEST_CASE("lists of SMs may overlap; a count takes the lowest that no list and no earlier count has") {
-  auto const sms = [](std::string const& a, std::string const& b, std::string const& c) {
-    auto const app = [](std::string const& name, std::string const& lines) {
-      return "[[application]]\nname = \"" + name + "\"\nworkload = \"stream\"\n" + lines + "\n";
-    };
-    Built const built(kBase + app("a", a) + app("b", b) + app("c", c), {"gpu.sms=8"});
-    return list_of(built[0].sms) + "; " + list_of(built[1].sms) + "; " + list_of(built[2].sms);
-  };
-  CHECK(sms("sms = 2", "sms = 3", "sms = \"all\"") == "0 1; 2 3 4; ");
-  CHECK(sms("sms = 2", "sms = \"1-2, 0\"", "sms = 3") == "3 4; 0 1 2; 5 6 7");
-  CHECK(sms("sms = \"6,1-3\"", "sms = \"3-3\"", "sms = 1") == "1 2 3 6; 3; 0");
-  CHECK(sms("sms = 2\ngpus = \"0\"", "sms = 3\ngpus = \"1-2\"", "sms = 1\ngpus = \"2-3\"") ==
-        "0 1; 0 1 2; 3");
-}
-
-TEST_CASE("a count of more SMs than are left is refused with what is left") {
-  auto const rest = ": lists and earlier counts of applications on the same GPUs leave ";
-  CHECK(refusal_of("sms = \"0-29\"\n", "sms = 7\n") ==
-        "7: application.stream.sms = 7" + std::string(rest) + "6 of the 36 SMs of a GPU");
-  CHECK(refusal_of("sms = 20\n", "sms = 17\n") ==
-        "7: application.stream.sms = 17" + std::string(rest) + "16 of the 36 SMs of a GPU");
-  CHECK(refusal_of("sms = 1\n", "sms = \"0-35\"\n") ==
-        "4: application.fir.sms = 1" + std::string(rest) + "0 of the 36 SMs of a GPU");
 }
 
 TEST_CASE("a start is a time and repeats are at least one") {
@@ -276,6 +179,15 @@ TEST_CASE("a start is a time and repeats are at least one") {
       blocks += w.kernel(k).shape().blocks * (a == 0 ? 1 : 3);
   }
   CHECK(built.model.applications.blocks() == blocks);
+  CHECK(built.model.applications.blocks_of(0) + built.model.applications.blocks_of(1) == blocks);
+  CHECK(built.model.applications.blocks_of(1) % 3 == 0);
+}
+
+TEST_CASE("an application is relaunched where it says so, and that is a flag") {
+  Built const built(kTwo, {"application.sort.relaunch=true"});
+  CHECK_FALSE(built[0].relaunch);
+  CHECK(built[1].relaunch);
+  CHECK(refusal_of("relaunch = 2\n") == "4: application.fir.relaunch: '2' is not true or false");
 }
 
 TEST_CASE("every application has an address space of its own, unless it names one, and they are dense") {

@@ -49,6 +49,8 @@ HostState Host::initial() const {
   s.ended.resize(applications.operations());
   s.stats = ByApplication<HostStats>(applications.count());
   s.counts = KernelSums(applications.streams());
+  s.unfinished = static_cast<std::uint32_t>(std::ranges::count_if(
+      applications, [](Application const& a) { return !a.workload->operations().empty(); }));
   return s;
 }
 
@@ -65,6 +67,17 @@ bool Host::has(bool (Operation::*is)() const) const {
   return std::ranges::any_of(*spec().applications, [&](Application const& a) {
     return std::ranges::any_of(a.workload->operations(), is);
   });
+}
+
+bool Host::has_runs_table() const {
+  return std::ranges::any_of(*spec().applications, &Application::relaunch);
+}
+
+bool Host::is_running(std::uint32_t application) const {
+  auto const first = spec().applications->first_stream(application);
+  auto const streams = (*spec().applications)[application].workload->streams();
+  return std::ranges::any_of(state().streams.begin() + first, state().streams.begin() + first + streams,
+                             [](StreamRun const& run) { return run.running != 0; });
 }
 
 std::vector<TableInfo> Host::tables() const {
@@ -112,6 +125,7 @@ std::vector<TableInfo> Host::tables() const {
   std::vector<TableInfo> tables{kernels};
   if (has(&Operation::is_copy)) tables.push_back(copies);
   if (has(&Operation::is_allocation)) tables.push_back(allocations);
+  if (has_runs_table()) tables.push_back(runs_table(rows_name_applications()));
   return tables;
 }
 
@@ -135,6 +149,7 @@ void Host::take_rows(HostState& s, TableRows& rows) const {
     rows.add(0, cells);
   }
   auto const allocations = has(&Operation::is_copy) ? 2U : 1U;
+  auto const runs = has(&Operation::is_allocation) ? allocations + 1 : allocations;
   for (auto const& r : s.orders) {
     auto const& a = applications[r.application];
     auto const& o = a.workload->operations()[r.operation];
@@ -144,8 +159,11 @@ void Host::take_rows(HostState& s, TableRows& rows) const {
     if (rows_name_applications()) cells.emplace_back(a.name);
     rows.add(o.is_copy() ? 1 : allocations, cells);
   }
+  for (auto const& r : s.ended_runs)
+    rows.add(runs, cells_of(r, rows_name_applications() ? applications[r.application].name : std::string()));
   s.records.clear();
   s.orders.clear();
+  s.ended_runs.clear();
 }
 
 Operation const& Host::operation(std::uint32_t stream, HostState const& s) const {
@@ -158,7 +176,7 @@ std::string Host::waiting_for() const {
   auto const& s = state();
   std::string text;
   for (std::uint32_t stream = 0; stream < s.streams.size(); ++stream)
-    if (!at_end(stream, s) && !has_finished(spec().applications->application_of_stream(stream)))
+    if (!at_end(stream, s) && (s.unfinished != 0 || s.streams[stream].running != 0))
       text += (text.empty() ? "" : "; ") + waiting_for(stream);
   return text;
 }
@@ -184,15 +202,41 @@ std::string Host::waiting_for(std::uint32_t stream) const {
 }
 
 void Host::on_begin(StartApplication const& m, Cx& cx) const {
+  begin_run(m.application, cx);
   continue_streams(m.application, cx);
+}
+
+void Host::begin_run(std::uint32_t application, Cx& cx) const {
+  auto& s = cx.state();
+  auto const& applications = *spec().applications;
+  auto const& workload = *applications[application].workload;
+  auto const first = applications.first_stream(application);
+  for (auto stream = first; stream < first + workload.streams(); ++stream) s.streams[stream].next = 0;
+  auto const ended = s.ended.begin() + applications.first_operation(application);
+  std::fill_n(ended, workload.operations().size(), std::uint8_t{0});
+  auto& run = s.runs[application];
+  run.current = {application, run.times, cx.now(), {}, 0, {}};
+}
+
+bool Host::end_run(std::uint32_t application, Cx& cx) const {
+  auto const& a = (*spec().applications)[application];
+  if (a.workload->operations().empty()) return false;
+  auto& s = cx.state();
+  auto& run = s.runs[application];
+  run.current.finished = cx.now();
+  if (has_runs_table()) s.ended_runs.push_back(run.current);
+  if (++run.times == a.repeats) --s.unfinished;
+  if (run.times < a.repeats) return true;
+  // Of launches and of times there are as many numbers.
+  auto const kernels = std::uint64_t{a.workload->kernel_count()};
+  auto const room = Applications::kMostLaunches - std::max(run.launches, run.times);
+  return a.relaunch && s.unfinished != 0 && std::max(kernels, std::uint64_t{1}) < room;
 }
 
 void Host::continue_streams(std::uint32_t application, Cx& cx) const {
   auto& s = cx.state();
-  auto& run = s.runs[application];
-  auto const& a = (*spec().applications)[application];
   auto const first = spec().applications->first_stream(application);
-  auto const last = first + a.workload->streams();
+  auto const last = first + (*spec().applications)[application].workload->streams();
   for (bool further = true; further;) {
     further = false;
     bool all_ended = true;
@@ -201,10 +245,8 @@ void Host::continue_streams(std::uint32_t application, Cx& cx) const {
       all_ended = all_ended && at_end(stream, s);
     }
     if (!all_ended) continue;
-    if (++run.times == a.repeats) return;
-    for (auto stream = first; stream < last; ++stream) s.streams[stream].next = 0;
-    auto const ended = s.ended.begin() + spec().applications->first_operation(application);
-    std::fill_n(ended, a.workload->operations().size(), std::uint8_t{0});
+    if (!end_run(application, cx)) return;
+    begin_run(application, cx);
     further = true;
   }
 }
@@ -212,7 +254,7 @@ void Host::continue_streams(std::uint32_t application, Cx& cx) const {
 bool Host::begin_next(std::uint32_t stream, Cx& cx) const {
   auto& s = cx.state();
   auto& run = s.streams[stream];
-  if (run.running != 0 || at_end(stream, s)) return false;
+  if (run.running != 0 || at_end(stream, s) || s.unfinished == 0) return false;
   auto const& applications = *spec().applications;
   auto const application = applications.application_of_stream(stream);
   auto const& o = operation(stream, s);
@@ -269,6 +311,9 @@ void Host::on_done(KernelDone const& m, Cx& cx) const {
   }
   s.records.push_back({m.kernel, run.launch, run.began, cx.now(), s.counts.take(stream)});
   ++s.stats[application].kernels;
+  auto& current = s.runs[application].current;
+  ++current.kernels;
+  add_counts(current.counts, s.records.back().counts);
   end_operation(stream, cx);
   continue_streams(application, cx);
 }

@@ -6,6 +6,9 @@
 // has ended: a kernel when all GPUs have reported its last block, any other when the driver has reported
 // its end. When all streams have ended they begin again, as often as the application repeats.
 //
+// An application that is relaunched begins again after that too, until every application of the host has run
+// as often as it repeats. From then on no operation begins; those that run are brought to their end.
+//
 // Where L2 caches are written back at the end of a kernel, it is done when all slices have done so. Other
 // GPUs write into a GPU's slices too, so of several GPUs each reports its last block, then the host asks all
 // GPUs it has for the write-back, and each reports again.
@@ -21,6 +24,7 @@
 
 #include "farfault/compute/block_order.hpp"
 #include "farfault/compute/kernel_counts.hpp"
+#include "farfault/compute/runs_table.hpp"
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/protocols/applications.hpp"
@@ -80,6 +84,7 @@ struct ApplicationRun {
   std::uint32_t launches = 0;       // of kernels
   Time first_launch = Time::max();  // or order to the driver
   Time last_end{};
+  RunRecord current{};  // the time that its operations run now
 };
 
 struct HostStats {
@@ -103,12 +108,14 @@ struct HostStats {
 };
 
 struct HostState {
+  std::uint32_t unfinished = 0;      // applications that have not yet run as often as they repeat
   std::vector<ApplicationRun> runs;  // by application
   std::vector<StreamRun> streams;
   std::vector<std::uint8_t> ended;  // by operation: has ended, this time
   std::vector<KernelRecord> records;
   KernelSums counts;
   std::vector<OrderRecord> orders;
+  std::vector<RunRecord> ended_runs;  // where there is a table of them
   ByApplication<HostStats> stats;
 };
 
@@ -145,8 +152,10 @@ class Host final : public Component<HostSpec, HostState> {
   // Whether all operations of the application have ended, as often as it repeats.
   bool has_finished(std::uint32_t application) const {
     auto const& a = (*spec().applications)[application];
-    return a.workload->operations().empty() || state().runs[application].times == a.repeats;
+    return a.workload->operations().empty() || state().runs[application].times >= a.repeats;
   }
+  // Whether an operation of it is under way, as it may be after that where it is relaunched.
+  bool is_running(std::uint32_t application) const;
 
   void on_begin(StartApplication const& m, Cx& cx) const;
   void on_counts(KernelCounts const& m, Cx& cx) const;
@@ -157,15 +166,19 @@ class Host final : public Component<HostSpec, HostState> {
   void take_rows(HostState& s, TableRows& rows) const override;
   bool rows_name_applications() const;
   bool has(bool (Operation::*is)() const) const;
+  bool has_runs_table() const;
   std::string waiting_for(std::uint32_t stream) const;
   // Of a stream that has one: what it runs or has to wait for.
   Operation const& operation(std::uint32_t stream, HostState const& s) const;
   bool at_end(std::uint32_t stream, HostState const& s) const {
     return s.streams[stream].next == of_stream_[stream].size();
   }
+  void begin_run(std::uint32_t application, Cx& cx) const;
+  // When all its streams have ended: whether they begin again.
+  bool end_run(std::uint32_t application, Cx& cx) const;
   // Lets all streams of the application get as far as they can.
   void continue_streams(std::uint32_t application, Cx& cx) const;
-  // False where the stream has ended, or has to wait.
+  // False where the stream has ended, or has to wait, or nothing begins any more.
   bool begin_next(std::uint32_t stream, Cx& cx) const;
   void launch_kernel(std::uint32_t stream, std::uint32_t kernel, Cx& cx) const;
   void end_operation(std::uint32_t stream, Cx& cx) const;

@@ -47,6 +47,13 @@ std::uint32_t report_growth(std::uint32_t kernel, SmStats const& before, SmStats
   return messages + 1;
 }
 
+inline void add_counts(SmStats& sum, SmStats const& more) {
+  auto all = std::bit_cast<SmCounters>(sum);
+  auto const each = std::bit_cast<SmCounters>(more);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] += each[i];
+  sum = std::bit_cast<SmStats>(all);
+}
+
 // The sums of what is reported of the kernel that each stream runs.
 class KernelSums {
  public:

@@ -30,6 +30,7 @@ struct Application {
   std::vector<std::uint32_t> sms;   // of each of these GPUs, ascending; empty: all
   Time start{};                     // of its first kernel's launch
   std::uint32_t repeats = 1;        // times that its operations run, one time after the other
+  bool relaunch = false;            // and further times, until all applications have run as often as theirs
 
   std::uint64_t launches() const { return std::uint64_t{repeats} * workload->kernel_count(); }
 };

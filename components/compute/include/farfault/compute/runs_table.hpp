@@ -1,0 +1,31 @@
+// The table of runs: a row for each time that an application's program has run from its first operation to
+// its last, with what its kernels did: a column for each statistic of SmStats. A run that is cut off when all
+// applications have ended has no row. The table is there where some application is relaunched.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "farfault/compute/sm.hpp"
+#include "farfault/engine/probes.hpp"
+#include "farfault/engine/table_rows.hpp"
+#include "farfault/engine/time.hpp"
+
+namespace farfault {
+
+struct RunRecord {
+  std::uint32_t application = 0;
+  std::uint32_t run = 0;
+  Time started{};
+  Time finished{};
+  std::uint64_t kernels = 0;
+  SmStats counts{};  // of these kernels, on all their SMs
+};
+
+// Where rows name applications, the first column does.
+TableInfo runs_table(bool names_applications);
+// `application`: its name; empty where rows name none.
+std::vector<Cell> cells_of(RunRecord const& run, std::string const& application);
+
+}  // namespace farfault

@@ -1,0 +1,37 @@
+#include "farfault/compute/runs_table.hpp"
+
+namespace farfault {
+
+TableInfo runs_table(bool names_applications) {
+  TableInfo table{
+      "runs",
+      "one row for each time that an application's program ran to its end, in the order of completion",
+      {}};
+  if (names_applications)
+    table.columns.push_back({"application", "text", "application whose program it is", ColumnType::text});
+  table.columns.insert(
+      table.columns.end(),
+      {{"run", "count", "number of the application's run, from 0", ColumnType::u64},
+       {"started", "ps", "simulated time of its first operation's start by the host", ColumnType::u64},
+       {"finished", "ps", "simulated time at which the host learned that its last operation is done",
+        ColumnType::u64},
+       {"kernels", "count", "kernels that it launched", ColumnType::u64}});
+  for (auto const& counter : SmStats::list())
+    if (counter.kind == StatKind::counter)
+      table.columns.push_back(
+          {std::string(counter.name), std::string(counter.unit), std::string(counter.text), ColumnType::u64});
+  return table;
+}
+
+std::vector<Cell> cells_of(RunRecord const& run, std::string const& application) {
+  std::vector<Cell> cells;
+  if (!application.empty()) cells.emplace_back(application);
+  for (auto const value :
+       {std::uint64_t{run.run}, count_of(run.started), count_of(run.finished), run.kernels})
+    cells.emplace_back(value);
+  for (auto const& counter : SmStats::list())
+    if (counter.kind == StatKind::counter) cells.emplace_back(counter.value(run.counts));
+  return cells;
+}
+
+}  // namespace farfault
