@@ -301,10 +301,11 @@ void ApplicationSet::share_equally(Config& config, std::uint32_t gpus, std::uint
     }
     auto const left = sms_left(first, sms);
     if (left.size() < together.size()) {
-      config.refuse(first.key + ".sms",
-                    fmt::format("{}.sms = equal: lists and counts of applications on the same GPUs leave {} "
-                                "of the {} SMs of a GPU, fewer than the {} applications that share them so",
-                                first.key, left.size(), sms, together.size()));
+      config.refuse(
+          first.key + ".sms",
+          fmt::format("{}.sms = equal: lists and counts of applications on the same GPUs leave {} "
+                      "of the {} SMs of a GPU, fewer than the applications that are to share them ({})",
+                      first.key, left.size(), sms, together.size()));
       continue;
     }
     auto const part = left.size() / together.size(), more = left.size() % together.size();

@@ -118,13 +118,15 @@ TEST_CASE("fewer SMs than applications that are to share them equally are refuse
                      "[[application]]\nname = \"d\"\nworkload = \"stream\"\nsms = \"equal\"\n";
   CHECK(refusal(three) ==
         "9: application.b.sms = equal: lists and counts of applications on the same GPUs leave 2 of the 36 "
-        "SMs of a GPU, fewer than the 3 applications that share them so");
+        "SMs of a GPU, fewer than the applications that are to share them (3)");
   CHECK(refusal_of("sms = \"equal\"\n", "sms = \"0-35\"\n") ==
         "4: application.fir.sms = equal: lists and counts of applications on the same GPUs leave 0 of the 36 "
-        "SMs of a GPU, fewer than the 1 applications that share them so");
+        "SMs of a GPU, fewer than the applications that are to share them (1)");
   // What else is wrong is told alone: what is left is not known then.
   CHECK(refusal_of("sms = \"equal\"\n", "sms = \"0-36\"\n") ==
         "7: application.stream.sms = 0-36: must be within 0 to 35, the SMs of a GPU");
+  CHECK(refusal_of("sms = \"equal\"\ngpus = \"2, 4\"\n", "sms = \"equal\"\ngpus = \"0-1\"\n") ==
+        "5: application.fir.gpus = 2, 4: must be within 0 to 3, the GPUs of a host");
   CHECK(refusal_of("sms = \"Equal\"\n") ==
         "4: application.fir.sms: 'Equal' is not \"all\", \"equal\", a count, or a list such as \"0-14, 20\"");
 }

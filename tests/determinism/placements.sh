@@ -208,6 +208,9 @@ one_digest "fir and bfs on shared SMs, pages moving" "$both" --set memory.remote
 one_digest "fir and bfs on GPUs that overlap, first touch by the driver, caches written back" "$both" \
   --set application.filter.gpus=0-1 --set application.graph.gpus=1-3 --set memory.first_touch_by=driver \
   --set gpu.l2_cache.write_back_at_kernel_end=true
+one_digest "fir with copies and allocations that is relaunched, equal shares" "$both" \
+  --set application.filter.relaunch=true --set application.filter.copies=true --set application.filter.allocates=true \
+  --set application.filter.sms=equal --set application.graph.sms=equal
 one_digest "fir with copies, pages moving" "${base[@]}" --set workload.name=fir --set workload.fir.size=64KiB \
   --set workload.copies=true --set memory.remote_touch=migrate --set gpu.sms=4 "${interleaved[@]}"
 one_digest "four pointer chases in three streams" "${base[@]}" --set workload.name=pointer_chase \

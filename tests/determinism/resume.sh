@@ -147,6 +147,8 @@ repeats = 3
 END
 model=("$both")
 try "two applications on the same SMs"
+model=("$both" --set application.filter.relaunch=true --set application.filter.allocates=true)
+try "two applications on the same SMs, one that is relaunched"
 model=(paper-gmmu-bypass --set workload.name=transpose --set workload.transpose.width=1024
   --set workload.transpose.height=512 --set memory.remote_touch=migrate)
 try "transpose, pages moving"
