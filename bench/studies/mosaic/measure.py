@@ -15,6 +15,10 @@ def measure(path):
 
         instructions, cycles = column("instructions"), column("cycles")
         ipc = {name: divide(instructions[name], cycles[name]) for name in instructions}
+        kernels = f["tables/kernels"]
+        of = [name.decode() for name in kernels["application"][:]] if "application" in kernels else [next(iter(ipc))] * len(kernels["kernel"])
+        launches = kernels["launch"][:] if "launch" in kernels else kernels["kernel"][:]
+        in_run = {name: column("kernels")[name] for name in ipc}
         period = float(f["summary/machine/end"][0] - f["summary/machine/start"][0]) / float(f["summary/machine/cycles"][0])
         if "runs" in f["tables"]:
             runs = f["tables/runs"]
@@ -22,6 +26,16 @@ def measure(path):
                                                           runs["instructions"][:]):
                 if number == 0:
                     ipc[name.decode()] = float(issued) / ((float(ended) - float(began)) / period)
+            for name, number, count in zip(runs["application"][:], runs["run"][:], runs["kernels"][:]):
+                if number == 0:
+                    in_run[name.decode()] = int(count)
+        # Of the kernels of the first run alone: without copies between them.
+        taken, issued = dict.fromkeys(ipc, 0.0), dict.fromkeys(ipc, 0)
+        for name, launch, began, ended, n in zip(of, launches, kernels["launched"][:], kernels["finished"][:], kernels["instructions"][:]):
+            if launch < in_run[name]:
+                taken[name] += float(ended) - float(began)
+                issued[name] += int(n)
+        kernel_ipc = {name: divide(issued[name] * period, taken[name]) for name in ipc}
         total = {name: int(f["summary/machine"][name][0]) for name in f["summary/machine"] if name != "name"}
 
         def count(name):
@@ -33,7 +47,7 @@ def measure(path):
         return {
             "digest": f.attrs["result_digest"].decode(),
             "ipc": ipc,
-            "kernel_us": sum(column("cycles").values()) * period / 1e6,
+            "kernel_ipc": kernel_ipc,
             "footprint": sum(column("footprint").values()),
             "l1_hit": divide(l1_hits, l1_hits + l1_misses),
             "l2_hit": divide(l2_hits, l2_hits + l2_misses),

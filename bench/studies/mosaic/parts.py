@@ -1,6 +1,14 @@
 """The parts of the study: which runs each is made of."""
 from study import APPLICATIONS, DESIGNS, GPU_MMU, SMS, Run, heterogeneous
 
+# Fig. 4: "the load-to-use latency with 2MB large pages (318 us)", "with 4KB base pages (55 us)" (section 3.2). How many faults are in
+# flight at a time the paper does not say.
+IN_FLIGHT = [1, 16, 256]
+FAULTS = {"memory.placement": "first_touch", "driver.notify_latency": "1ns"}
+FAULT = {"gpu_mmu": FAULTS | {"driver.fault_latency": "55us"}, "large": FAULTS | {"driver.fault_latency": "318us"}}
+# Two applications that share the SMs in every way, a step of so many at a time.
+STEP = 5
+
 COMPARED = ["gpu_mmu", "mosaic", "ideal"]
 COPIES = {True: [1, 2, 5], False: [1, 2, 3, 4, 5]}  # by quick
 MIXES = {True: 5, False: 25}                        # of each size, by quick
@@ -50,13 +58,13 @@ class Parts:
     def alone(self, name, of):
         """An application on the SMs that it has as one of so many, on GPU-MMU."""
         for sms in {SMS // of + (1 if i < SMS % of else 0) for i in range(of)}:
-            self.runs["alone"][str(sms), (name,), "gpu_mmu"] = Run((name,), self.out / "alone" / str(sms) / f"{name}.h5", GPU_MMU, sms)
+            self.runs["alone"][str(sms), (name,), "gpu_mmu"] = Run((name,), self.out / "alone" / str(sms) / f"{name}.h5", GPU_MMU, (sms,))
 
-    def add(self, part, what, mix, design, settings=None):
+    def add(self, part, what, mix, design, settings=None, **more):
         if not set(mix) <= set(self.applications):
             return
         place = self.out / part / str(what).replace("/", "-") / "_".join(mix)
-        self.runs[part][str(what), mix, design] = Run(mix, place / f"{design}.h5", DESIGNS[design] | (settings or {}))
+        self.runs[part][str(what), mix, design] = Run(mix, place / f"{design}.h5", DESIGNS[design] | (settings or {}), **more)
 
     def page_sizes(self):
         """Fig. 3."""
@@ -75,6 +83,32 @@ class Parts:
             for mix in mixes[:MIXES[self.quick]]:
                 for design in COMPARED:
                     self.add("heterogeneous", n, mix, design)
+
+    def faults(self):
+        """Fig. 4: every page comes at its first touch."""
+        for copies in ([1, 2, 5] if not self.quick else [1]):
+            for name in APPLICATIONS:
+                for n in IN_FLIGHT:
+                    for design, settings in FAULT.items():
+                        self.add("faults", f"{copies}, {n}", (name,) * copies, design, settings | {"driver.faults_at_a_time": n})
+                self.add("faults", f"{copies}, none", (name,) * copies, "gpu_mmu")
+
+    def launch(self):
+        """Fig. 12: the host copies an application's data to the GPU before its first kernel, and the results back."""
+        mixes = [(name,) for name in APPLICATIONS] + [m for mixes in heterogeneous().values() for m in mixes[:MIXES[self.quick]]]
+        for mix in mixes:
+            for design in ("gpu_mmu", "mosaic"):
+                self.add("launch", len(mix), mix, design, program={"copies": True})
+            self.add("launch", f"{len(mix)}, none", mix, "gpu_mmu")
+
+    def splits(self):
+        """The oracle: the best of all static splits."""
+        for mix in heterogeneous()[2][:MIXES[self.quick]]:
+            for first in range(STEP, SMS, STEP):
+                for design in ("gpu_mmu", "mosaic"):
+                    self.add("splits", first, mix, design, sms=(first, SMS - first))
+            for name in mix:
+                self.alone(name, 1)
 
     def tlb_sizes(self):
         """Figs. 14 and 15."""

@@ -61,7 +61,8 @@ class Run:
     mix: tuple        # names of APPLICATIONS; one may be there several times
     output: Path
     settings: dict = field(default_factory=dict)  # key -> value
-    sms: int = 0      # of an application alone; 0: all of them
+    sms: tuple = ()   # of each application; none: equal shares, or all of one alone
+    program: dict = field(default_factory=dict)   # of each application: copies, allocates
     source = None     # no run of this study needs another's result
 
     def title(self):
@@ -76,10 +77,13 @@ class Run:
         for name, key in zip(self.names(), self.mix):
             workload, own = APPLICATIONS[key]
             lines = [f"name = {json.dumps(name)}", f"workload = {json.dumps(workload)}"]
+            if self.sms:
+                lines.append(f"sms = {self.sms[len(tables)]}")
+            elif len(self.mix) > 1:
+                lines.append('sms = "equal"')
             if len(self.mix) > 1:
-                lines += ['sms = "equal"', "relaunch = true"]
-            elif self.sms:
-                lines.append(f"sms = {self.sms}")
+                lines.append("relaunch = true")
+            lines += [f"{key} = {json.dumps(value)}" for key, value in self.program.items()]
             lines += [f"{workload}.{key} = {json.dumps(value)}" for key, value in own.items()]
             tables.append(lines)
         return tables
