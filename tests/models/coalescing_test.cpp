@@ -49,7 +49,7 @@ void check_agreement(ModelRun& run) {
     for (std::uint64_t i = 0; i < std::uint64_t{1} << t.size; ++i) {
       auto const mapped = truth.find_mapped(page + i);
       CHECK(mapped.has_value());
-      if (mapped) CHECK(t.base_page(page + i, bits).frame == mapped->frame);
+      if (mapped) CHECK(t.base_page(page + i, bits).frame == mapped->base_page(page + i, bits).frame);
     }
   };
   std::set<PhysAddr> frames;
