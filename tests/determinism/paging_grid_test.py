@@ -18,7 +18,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import grid as shared
-from grid import Grid, check, check_resume, is_one_sentence
+from grid import Grid, check, check_resume, is_sentences
 
 AXES = ["driver.batch.replay", "driver.batch.prefetch", "driver.batch.eviction_order", "driver.batch.eviction_schedule",
         "gpu.sm.thread_blocks", "gpu.router.policy"]
@@ -103,7 +103,7 @@ def main():
             name = " ".join(settings[key] for key in AXES + list(OTHERS))
             first, digest = grid.run(settings, "--threads", "1", "--partitions", "device")
             if first.returncode != 0:
-                check(is_one_sentence(first), f"{name}: exit code {first.returncode}: {first.stderr.strip()}")
+                check(is_sentences(first), f"{name}: exit code {first.returncode}: {first.stderr.strip()}")
                 refused += 1
                 continue
             ran += 1

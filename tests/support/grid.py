@@ -34,7 +34,10 @@ class Grid:
         command = [self.program, "run", self.folder / "empty.toml", *words, "--output", self.folder / output, "--progress", "off", *how]
         if ranks > 1:
             command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), *command]
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        try:
+            ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        except subprocess.TimeoutExpired as endless:
+            ran = subprocess.CompletedProcess(command, 124, "", f"no end after {endless.timeout:.0f} s")
         found = re.search(r"digest ([0-9a-f]{32})", ran.stdout)
         return ran, found[1] if ran.returncode == 0 and found else f"exit code {ran.returncode}: {ran.stderr.strip()[-300:]}"
 
@@ -58,9 +61,10 @@ class Grid:
             return {column: f[f"tables/{name}"][column][...] for column in f[f"tables/{name}"]}
 
 
-def is_one_sentence(ran):
-    text = ran.stderr.strip()
-    return ran.returncode == 2 and text.startswith("farfault: ") and "\n" not in text and len(text) < 600
+def is_sentences(ran, most=1):
+    """One for each mistake, beside the list of what is unused."""
+    lines = [line for line in ran.stderr.strip().split("\n") if not line.startswith("farfault: unused: ")]
+    return ran.returncode == 2 and 1 <= len(lines) <= most and all(line.startswith("farfault: ") and len(line) < 600 for line in lines)
 
 
 def check_resume(grid, settings, digest, name):

@@ -129,8 +129,9 @@ LargePages::Choice MemoryParams::large() const {
 }
 
 std::string MemoryParams::says_large_pages() const {
-  return large().buffers == large_pages ? "memory.large_pages = " + shown(large_pages)
-                                        : "memory.page_sizes = " + page_sizes.name();
+  bool const by_buffer = page_sizes.make({})->large_buffers("chosen") == "chosen";
+  return by_buffer ? "memory.large_pages = " + shown(large_pages)
+                   : "memory.page_sizes = " + page_sizes.name();
 }
 
 unsigned MemoryParams::large_size() const {
