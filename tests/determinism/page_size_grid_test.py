@@ -59,6 +59,8 @@ class Drawn:
     def __init__(self, combination, draw):
         self.program = draw.choice(list(PROGRAMS))
         self.settings = FIXED | dict(zip(AXES, combination)) | {key: draw.choice(values) for key, values in OTHERS.items()}
+        if self.program != "alone":
+            self.settings["memory.gpu_share"] = "1.0"  # what programs allocate does not leave a full GPU
         self.name = " ".join([self.program] + [self.settings[key] for key in AXES + list(OTHERS)])
 
 

@@ -164,6 +164,19 @@ void Dispatcher::on_lifetimes(PageLifetimes const& m, Cx& cx) const {
   e.pages += m.pages;
   e.premature += m.premature;
   e.lifetime_ps += m.lifetime_ps;
+  set_period_timer(cx);
+}
+
+// A machine on which nothing moves has no event left: not this timer's either.
+void Dispatcher::set_period_timer(Cx& cx) const {
+  auto& s = cx.state();
+  if (s.timer_rests == 0) return;
+  s.timer_rests = 0;
+  while (s.period_ends <= cx.now()) {
+    s.thread_blocks->period_ended({});
+    s.period_ends += s.thread_blocks->period();
+  }
+  cx.wake_at(period_end, Tick{}, s.period_ends);
 }
 
 void Dispatcher::on_period_end(Tick const&, Cx& cx) const {
@@ -178,7 +191,8 @@ void Dispatcher::on_period_end(Tick const&, Cx& cx) const {
   dispatch(cx);
   if (s.period_ends != Time::max()) return;
   s.period_ends = cx.now() + s.thread_blocks->period();
-  cx.wake_at(period_end, Tick{}, s.period_ends);
+  s.timer_rests = 1;
+  if (!s.thread_blocks->is_steady()) set_period_timer(cx);
 }
 
 void Dispatcher::control_sms(Cx& cx) const {
@@ -225,6 +239,8 @@ void Dispatcher::on_block_done(BlockDone const& m, Cx& cx) const {
                    ? 0
                    : std::max<std::uint64_t>(on.extra - 1, 1);
   --share.running;
+  if (std::ranges::all_of(s.shares, [](KernelShare const& k) { return k.running == 0; }))
+    set_period_timer(cx);
   auto const& sms = sms_[application];
   s.next_sm[application] = static_cast<std::uint32_t>(std::ranges::lower_bound(sms, m.sm) - sms.begin());
   dispatch(cx);

@@ -62,6 +62,7 @@ class ThreadOversubscription final : public ThreadBlocks {
   Context context() const override { return {saved_in_, warp_bytes_}; }
   std::uint32_t extra() const override { return static_cast<std::uint32_t>(extra_); }
   Duration period() const override { return period_; }
+  bool is_steady() const override { return extra_ == most_; }
   void period_ended(Evictions const& e) override {
     bool shrinks = false;
     if (e.pages != 0) {

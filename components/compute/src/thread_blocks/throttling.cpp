@@ -32,6 +32,7 @@ class Throttling final : public ThreadBlocks {
 
   std::uint32_t running_sms() const override { return static_cast<std::uint32_t>(running_); }
   Duration period() const override { return phase_ == kExecution ? execution_ : detection_; }
+  bool is_steady() const override { return running_ == sms_; }
   void period_ended(Evictions const& e) override {
     switch (phase_) {
       case kBefore:

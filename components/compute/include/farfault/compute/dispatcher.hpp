@@ -86,6 +86,7 @@ struct DispatcherState {
   Policy<ThreadBlocks> thread_blocks;
   ThreadBlocks::Evictions evictions{};  // of the period
   Time period_ends = Time::max();       // max: no block runs
+  std::uint64_t timer_rests = 0;        // no timer is set for that: the policy is steady
   std::uint64_t all_run = 0;            // SMs that were turned off, too, until the period ends
 
   static std::span<Stat<DispatcherState> const> list() {
@@ -147,6 +148,8 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   // Whether the SM gets one more block, which can issue at once, or is extra.
   bool takes(std::uint32_t sm, SmUse const& need, bool extra, DispatcherState const& s) const;
   std::uint32_t running_sms(DispatcherState const& s) const;
+  // A timer for the end of the period, once those that have ended without one are over.
+  void set_period_timer(Cx& cx) const;
   // The SMs that were turned off run until the period ends, where no other has a block.
   void run_all_if_others_are_idle(Cx& cx) const;
   void control_sms(Cx& cx) const;

@@ -9,7 +9,9 @@
 // Contract: leaves_on(), most_extra() and context() are functions of the parameters alone. takes() is asked
 // before a block goes to an SM on which it cannot issue at once; an SM has no more than most_extra() of
 // these. extra() and running_sms() may change with period_ended() only, which is called after each period()
-// of simulated time while blocks run; with zero it is never called, and nobody counts evictions. SMs from
+// of simulated time while blocks run; with zero it is never called, and nobody counts evictions. It is called
+// late, when a page has left, for periods in which none did and is_steady() was true: neither of the two may
+// change at the end of such a period, nor is_steady(). SMs from
 // number running_sms() on issue nothing and get no blocks. Each GPU has an object of its own; its SMs make
 // one for what depends on parameters alone.
 //
@@ -67,6 +69,7 @@ class ThreadBlocks {
   virtual std::uint32_t running_sms() const { return ~0U; }
   virtual Duration period() const { return Duration::zero(); }
   virtual void period_ended(Evictions const& of_period) { static_cast<void>(of_period); }
+  virtual bool is_steady() const { return false; }
 };
 
 }  // namespace farfault
