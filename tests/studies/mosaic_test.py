@@ -1,0 +1,98 @@
+"""The study of Mosaic at small applications: each design has one digest on one thread and on two; every run has a configuration that the
+program knows, an output and an identity of its own; and the report has each part, with speedups as the paper defines them."""
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench/studies/mosaic"))
+try:
+    import h5py
+
+    import study
+    import parts
+    import report
+    from measure import measure
+except ModuleNotFoundError as missing:
+    print(f"skipped: {missing.name}: this Python does not have it")
+    sys.exit(77)
+
+PARTS = ["page_sizes", "homogeneous", "heterogeneous", "faults", "launch", "splits", "tlb_sizes", "sensitivity"]
+passed = failed = 0
+
+
+def check(holds, what):
+    global passed, failed
+    passed, failed = (passed + 1, failed) if holds else (passed, failed + 1)
+    if not holds:
+        print(what)
+
+
+def digest(program, run, *how):
+    config = run.output.with_suffix(".toml")
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(run.configuration())
+    ran = subprocess.run([program, "run", config, "--output", run.output, "--progress", "off", *how], capture_output=True, text=True, timeout=300)
+    found = re.search(r"digest ([0-9a-f]{32})", ran.stdout)
+    return found[1] if ran.returncode == 0 and found else f"exit code {ran.returncode}: {ran.stderr.strip()[-300:]}"
+
+
+def main():
+    program = (Path(sys.argv[1]).parent / "farfault").resolve()
+    listed = json.loads(subprocess.run([program, "params", "--json"], capture_output=True, text=True, check=True).stdout)["parameters"]
+    keys = {p["key"] for p in listed}
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        for quick in (True, False):
+            runs = [run for found in parts.Parts(folder, PARTS, quick, list(study.APPLICATIONS)).runs.values() for run in found.values()]
+            check(len({run.output for run in runs}) == len(runs), "two runs have one output")
+            unknown = {key for run in runs for key in run.settings} - keys
+            check(not unknown, f"the program has no {unknown}")
+        check(all(len(m) == 25 for m in study.heterogeneous().values()), "25 mixes of each size")
+        check(study.heterogeneous() == study.heterogeneous(), "the mixes are drawn anew each time")
+
+        # RAY and LUD take a second alone.
+        small = parts.Parts(folder, ["page_sizes", "homogeneous"], True, ["LUD", "RAY"])
+        measured = {part: {} for part in small.runs}
+        digests = {}
+        for part, mix, what in (("page_sizes", ("RAY",), "1"), ("homogeneous", ("LUD",) * 2, "2")):
+            for design in ("gpu_mmu", "mosaic", "ideal", "large"):
+                run = small.runs[part].get((what, mix, design))
+                if run is None:
+                    continue
+                first, second = digest(program, run, "--threads", "1"), digest(program, run, "--threads", "2", "--partitions", "split")
+                check(re.fullmatch("[0-9a-f]{32}", first) and first == second, f"{mix}, {design}: {first}, {second}")
+                found = measured[part][what, mix, design] = measure(run.output)
+                check(found["digest"] == first and len(found["ipc"]) == len(mix) and all(v > 0 for v in found["ipc"].values()), f"{design}: {found}")
+                digests[mix, design] = first
+        check(len(set(digests.values())) == len(digests), f"two designs have one result: {digests}")
+        ray = {d: measured["page_sizes"]["1", ("RAY",), d] for d in ("gpu_mmu", "ideal", "large")}
+        check(ray["ideal"]["l1_hit"] == 1 and ray["ideal"]["walks"] == 0, f"an ideal TLB misses: {ray['ideal']}")
+        check(ray["large"]["mapped_bytes"] % (2 << 20) == 0 and ray["large"]["mapped_bytes"] > ray["gpu_mmu"]["mapped_bytes"], "2 MB pages take no more")
+        alone = small.runs["alone"]["15", ("LUD",), "gpu_mmu"]
+        digest(program, alone)
+        measured["alone"]["15", ("LUD",), "gpu_mmu"] = measure(alone.output)
+
+        f = report.Figures(measured)
+        mix = ("LUD",) * 2
+        shared, by_itself = measured["homogeneous"]["2", mix, "mosaic"]["ipc"], measured["alone"]["15", ("LUD",), "gpu_mmu"]["ipc"]
+        by_itself = next(iter(by_itself.values()))
+        check(abs(f.weighted_speedup("homogeneous", 2, mix, "mosaic") - sum(v / by_itself for v in shared.values())) < 1e-9, "weighted speedup")
+        check(abs(f.unfairness("homogeneous", 2, mix, "mosaic") - max(by_itself / v for v in shared.values())) < 1e-9, "the largest slowdown")
+        made = {"program": "farfault", "program_sha256": "0", "checkout": "", "runs": 1, "results": "0", "size": "quick"}
+        report.write(folder / "tables", measured, made)
+        text = (folder / "tables/results.md").read_text()
+        for heading in ("Averages", "Page sizes, one application", "Several copies", "TLB hit rates"):
+            check(f"## {heading}" in text, f"results.md has no '{heading}'")
+        averages = json.loads((folder / "tables/results.json").read_text())["averages"]
+        check(set(averages) == set(report.PAPER["averages"]), "averages that are not the paper's")
+        check(averages["bloat_of_large"] == ray["large"]["mapped_bytes"] / ray["gpu_mmu"]["mapped_bytes"], "bloat")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+sys.exit(main())
