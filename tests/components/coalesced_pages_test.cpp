@@ -287,10 +287,13 @@ TEST_CASE("coalescing writes the large-page bit, which holds from then on, and t
     CHECK_FALSE(w->above);
   }
   CHECK_FALSE(c.next_write(table).has_value());
-  for (int line = 0; line < 64; ++line) {
+  for (int line = 0; line < 60; ++line) {
     CHECK_FALSE(c.idle());
     c.written(table);
   }
+  c.written(table, 3);  // that are done together
+  CHECK_FALSE(c.idle());
+  c.written(table);
   CHECK(c.idle());
 }
 

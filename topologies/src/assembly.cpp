@@ -380,6 +380,9 @@ void Assembly::build_gpus() {
     gmmu.has_copies = config_.memory.makes_copies();
     gmmu.page_bits = page_bits_;
     gmmu.line_bytes = config_.gpu.line_bytes;
+    gmmu.application_of_space.assign(applications_.spaces(), 0);
+    for (auto a = applications_.count(); a > 0; --a)
+      gmmu.application_of_space[applications_[a - 1].space] = static_cast<std::uint8_t>(a - 1);
     if (coalesces)
       gmmu.coalesces = (InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_ >>
                         config_.memory.large_size()) +

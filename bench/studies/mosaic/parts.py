@@ -4,12 +4,16 @@ from study import APPLICATIONS, DESIGNS, GPU_MMU, SMS, Run, heterogeneous
 # Fig. 4: "the load-to-use latency with 2MB large pages (318 us)", "with 4KB base pages (55 us)" (section 3.2). How many faults are in
 # flight at a time the paper does not say.
 IN_FLIGHT = [1, 16, 256]
-FAULTS = {"memory.placement": "first_touch", "driver.notify_latency": "1ns"}
-FAULT = {"gpu_mmu": FAULTS | {"driver.fault_latency": "55us"}, "large": FAULTS | {"driver.fault_latency": "318us"}}
+FAULTS = {"memory.placement": "first_touch"}
+FAULT = {"gpu_mmu": FAULTS, "large": FAULTS | {"driver.fault_latency": "318us"}}
 # Two applications that share the SMs in every way, a step of so many at a time.
 STEP = 5
 
 COMPARED = ["gpu_mmu", "mosaic", "ideal"]
+# Parts of weighted speedups, which are held to the applications alone.
+SPEEDUPS = ["homogeneous", "heterogeneous", "launch", "tlb_sizes", "sensitivity"]
+# The program allocates its memory when it starts, the host copies its data there, and frees it at the end.
+PROGRAM = {"copies": True, "allocates": True}
 COPIES = {True: [1, 2, 5], False: [1, 2, 3, 4, 5]}  # by quick
 MIXES = {True: 5, False: 25}                        # of each size, by quick
 # Of the pages on TLB sizes: two that gain much, two that gain little, and a mix.
@@ -35,6 +39,7 @@ ASSUMED = [
     ("gpu.dram.bandwidth", "53.6 GB/s", ["26784MB/s", "107136MB/s"]),
     ("gpu.dram.queue", "64", [32, 128]),
     ("gpu.sm.max_warps", "48", [24, 64]),
+    ("host.launch_latency", "1 ns", ["5400ns"]),
 ]
 VARIED = [("3DS",), ("SC",), ("HISTO",), ("NW", "HISTO")]
 
@@ -52,8 +57,10 @@ class Parts:
         self.runs = {"alone": {}} | {name: {} for name in names}
         for name in names:
             getattr(self, name)()
-        for mix in {(name, len(key[1])) for runs in self.runs.values() for key in runs for name in key[1]}:
-            self.alone(*mix)
+        for name, of in {(name, len(key[1])) for part in SPEEDUPS for key in self.runs.get(part, {}) for name in key[1]}:
+            self.alone(name, of)
+        for name in {name for key in self.runs.get("splits", {}) for name in key[1]}:
+            self.alone(name, 1)
 
     def alone(self, name, of):
         """An application on the SMs that it has as one of so many, on GPU-MMU."""
@@ -98,7 +105,7 @@ class Parts:
         mixes = [(name,) for name in APPLICATIONS] + [m for mixes in heterogeneous().values() for m in mixes[:MIXES[self.quick]]]
         for mix in mixes:
             for design in ("gpu_mmu", "mosaic"):
-                self.add("launch", len(mix), mix, design, program={"copies": True})
+                self.add("launch", len(mix), mix, design, program=PROGRAM)
             self.add("launch", f"{len(mix)}, none", mix, "gpu_mmu")
 
     def splits(self):
@@ -107,8 +114,6 @@ class Parts:
             for first in range(STEP, SMS, STEP):
                 for design in ("gpu_mmu", "mosaic"):
                     self.add("splits", first, mix, design, sms=(first, SMS - first))
-            for name in mix:
-                self.alone(name, 1)
 
     def tlb_sizes(self):
         """Figs. 14 and 15."""
@@ -121,8 +126,8 @@ class Parts:
     def sensitivity(self):
         for mix in VARIED:
             for design in COMPARED:
-                self.add("sensitivity", "as it is", mix, design)
+                self.add("sensitivity", "as it is", mix, design, program={"allocates": True})
             for key, _, values in ASSUMED:
                 for value in values:
                     for design in COMPARED:
-                        self.add("sensitivity", f"{key}={value}", mix, design, {key: value})
+                        self.add("sensitivity", f"{key}={value}", mix, design, {key: value}, program={"allocates": True})

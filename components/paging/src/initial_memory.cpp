@@ -165,9 +165,9 @@ void InitialMemory::coalesce() {
   if (!spec_.coalesces) return;
   for (auto const& p : placed_) {
     auto const first = first_of(p.page, iommu_table_.coalesced_size());
-    if (p.page != first || !iommu_table_.can_coalesce(first)) continue;
+    if (p.device >= kFirstCpu || p.page != first || !iommu_table_.can_coalesce(first)) continue;
     iommu_table_.coalesce(first);
-    if (p.device < kFirstCpu) gpu_tables_[p.device].coalesce(first);
+    gpu_tables_[p.device].coalesce(first);
     ++coalesced_;
   }
 }

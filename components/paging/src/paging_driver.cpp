@@ -260,7 +260,7 @@ void PagingDriver::map_page(std::uint64_t page, PageTranslation const& to, Cx& c
   auto& s = cx.state();
   s.table.map(page, to.frame, to.size);
   s.page_sizes->mapped(s.table.mapped_pages());
-  if (!spec().coalesces || !s.table.can_coalesce(page)) return;
+  if (!spec().coalesces || device_of(to.frame) >= kFirstCpu || !s.table.can_coalesce(page)) return;
   s.table.coalesce(page);
   s.page_sizes->coalesced();
   s.size_changes.push_back({first_of(page, s.table.coalesced_size()), cx.now(), 1});
@@ -268,10 +268,14 @@ void PagingDriver::map_page(std::uint64_t page, PageTranslation const& to, Cx& c
 
 void PagingDriver::splinter(std::uint64_t page, Cx& cx) const {
   auto& s = cx.state();
-  if (!spec().coalesces || !s.table.is_coalesced(page)) return;
-  s.table.splinter(page);
-  s.page_sizes->splintered();
-  s.size_changes.push_back({first_of(page, s.table.coalesced_size()), cx.now(), 0});
+  if (!spec().coalesces) return;
+  if (s.table.is_coalesced(page)) {
+    s.table.splinter(page);
+    s.page_sizes->splintered();
+    s.size_changes.push_back({first_of(page, s.table.coalesced_size()), cx.now(), 0});
+  }
+  // Others are not coalesced with it where it was.
+  s.table.unmap(page);
 }
 
 void PagingDriver::on_step_done(StepDone const& m, Cx& cx) const {

@@ -38,11 +38,13 @@ std::optional<Coalescing::Write> Coalescing::next_write(PageTable const& table) 
   return Write{e.first + std::uint64_t{line} * bytes, bytes, w.leaves.page, false};
 }
 
-void Coalescing::written(PageTable& table) {
-  FF_CHECK(!work_.empty() && work_.front().done < work_.front().sent, "an entry was written for nothing");
+void Coalescing::written(PageTable& table, std::uint32_t writes) {
+  FF_CHECK(!work_.empty() && work_.front().done + writes <= work_.front().sent,
+           "an entry was written for nothing");
   auto& w = work_.front();
   auto const e = table.coalesced_entries(w.leaves.page);
-  if (++w.done != (writes_above(w) ? 1 : lines(e))) return;
+  w.done += writes;
+  if (w.done != (writes_above(w) ? 1 : lines(e))) return;
   w.sent = w.done = 0;
   ++w.step;
   if (w.kind == Kind::splinter) {

@@ -145,7 +145,8 @@ void Gmmu::start_walks(Cx& cx) const {
 
 void Gmmu::on_entry(MemResponse const& m, Cx& cx) const {
   if (m.access == Access::write) {
-    cx.state().coalescing.written(cx.state().table);
+    cx.state().coalescing.written(cx.state().table,
+                                  m.train.lines());  // a slice answers several lines at once
     return write_entries(cx);
   }
   if (auto const end = walking::advance(*this, m, cx)) walked(m.tag, *end, cx);
@@ -275,10 +276,9 @@ void Gmmu::map(std::uint64_t page, PageTranslation const& to, Cx& cx) const {
 void Gmmu::write_entries(Cx& cx) const {
   auto& s = cx.state();
   while (auto const leaves = s.coalescing.next_invalidation(s.table)) unmap(*leaves, cx);
-  auto const levels = s.table.levels().count();
   while (auto const w = s.coalescing.next_write(s.table)) {
-    Requester const requester{static_cast<std::uint8_t>(s.table.space_of(w->page)), 0,
-                              walk_read(levels - (w->above ? 2U : 1U))};
+    auto const space = static_cast<std::uint8_t>(s.table.space_of(w->page));
+    Requester const requester{space, spec().application_of_space[space], RequestKind::table_write};
     cx.send(read_entry, spec().memory.slice(offset_of(w->address)),
             MemRequest{w->address, 0, spec().memory_port, Access::write, static_cast<std::uint8_t>(w->bytes),
                        requester});

@@ -305,7 +305,8 @@ void Iommu::told(std::uint64_t page, PageTranslation const& to, std::uint16_t gp
 
 void Iommu::map_page(std::uint64_t page, PageTranslation const& to, IommuState& s) const {
   s.table.map(page, to.frame, to.size);
-  if (spec().coalesces && s.table.can_coalesce(page)) s.table.coalesce(page);
+  bool const on_gpu = device_of(to.frame) < kFirstCpu;
+  if (spec().coalesces && on_gpu && s.table.can_coalesce(page)) s.table.coalesce(page);
 }
 
 void Iommu::unmap_page(std::uint64_t page, IommuState& s) const {

@@ -6,7 +6,7 @@
 // get no large frame, gets the first that there is of
 //   1. the free base pages of its space: in large frames that other such pages of it have begun;
 //   2. a large frame of the free frame list, which is then of its space;
-//   3. the places that regions of its space have left free (the emergency list);
+//   3. the places that regions of its space have left free;
 //   4. any free frame, against the soft guarantee: beside data of nobody or of several spaces, else among the
 //      base pages of another space, else in the place of a region of another space.
 //

@@ -18,8 +18,8 @@ struct InPlaceCoalescer final : PageSizes {
   static auto stats() {
     using S = InPlaceCoalescer const&;
     return std::array<Stat<InPlaceCoalescer>, 4>{
-        {{"coalesced_pages", "count", "large pages made of base pages", StatKind::counter,
-          [](S s) { return s.number_coalesced; }},
+        {{"coalesced_pages", "count", "large pages made of base pages, as the driver knows them",
+          StatKind::counter, [](S s) { return s.number_coalesced; }},
          {"splintered_pages", "count", "large pages taken apart into base pages", StatKind::counter,
           [](S s) { return s.number_splintered; }},
          {"large_pages", "count", "large pages made of base pages that are there", StatKind::level,

@@ -90,8 +90,8 @@ class InitialMemory {
   // The pages of buffers whose contents the host wrote.
   std::vector<PageRange> host_written() const;
 
-  // Makes large pages of base pages, after the placement, where the specification says so and they can be
-  // coalesced (page_table.hpp). Their number.
+  // Makes large pages of base pages on GPUs, after the placement, where the specification says so and they
+  // can be coalesced (page_table.hpp). Their number.
   void coalesce();
   std::uint64_t coalesced() const { return coalesced_; }
 

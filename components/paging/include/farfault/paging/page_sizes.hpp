@@ -4,9 +4,9 @@
 // large ones at once ("none", "all", or names), and whether the ends of these buffers come in large pages as
 // well, with memory that nobody uses. `chosen` is what memory.large_pages says. coalesces() says whether the
 // base pages of a large page are coalesced where they are, as soon as all of them are mapped to one large
-// frame, each at its place (page_table.hpp). Of what becomes of large pages the driver tells the policy,
-// which counts: base pages are coalesced, or a large page splintered; and how many base pages are mapped
-// then, those of large pages included.
+// frame of a GPU, each at its place (page_table.hpp); each table does that by itself, when it knows all of
+// them. Of what becomes of large pages the driver tells the policy, which counts: base pages are coalesced,
+// or a large page splintered; and how many base pages are mapped then, those of large pages included.
 #pragma once
 
 #include <cstdint>

@@ -156,8 +156,9 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void copy_lands(std::uint32_t number, Cx& cx) const;
   bool passes_to_copy(std::uint32_t number, PagingDriverState& s) const;
   void collapse(std::uint32_t number, Cx& cx) const;
-  // In the driver's own table, which is coalesced and splintered as the tables of IOMMUs and GPUs are; before
-  // a base page leaves its frame, it is splintered.
+  // In the driver's own table, where base pages on a GPU are coalesced as in the tables of IOMMUs and GPUs.
+  // When a base page is to leave its frame, a large page around it is splintered, and nothing maps it
+  // meanwhile.
   void map_page(std::uint64_t page, PageTranslation const& to, Cx& cx) const;
   void splinter(std::uint64_t page, Cx& cx) const;
   // What programs order: as far as it gets; then one page of a stream, false where there is none left or it

@@ -59,9 +59,9 @@ constexpr bool is_read_only(PhysAddr frame) {
 enum class Access : std::uint8_t { read, write };
 
 // What a memory request is for: a warp's access, a copy engine's, a dirty line that leaves a cache, the
-// context of a thread block that is saved or restored, or a page walk's read of an entry, of the root (walk)
-// or n levels below it (walk_read(n)).
-enum class RequestKind : std::uint8_t { data, copy, write_back, context, walk };
+// context of a thread block that is saved or restored, the write of page-table entries, or a page walk's read
+// of an entry, of the root (walk) or n levels below it (walk_read(n)).
+enum class RequestKind : std::uint8_t { data, copy, write_back, context, table_write, walk };
 
 constexpr RequestKind walk_read(unsigned levels_below_root) {
   return static_cast<RequestKind>(static_cast<unsigned>(RequestKind::walk) + levels_below_root);

@@ -44,8 +44,9 @@ class Coalescing {
   };
   // The next write, if one can be sent now.
   std::optional<Write> next_write(PageTable const& table);
-  // One is done: the table is coalesced, or splintered, when that was the last one of a step that says so.
-  void written(PageTable& table);
+  // So many are done: the table is coalesced, or splintered, when these were the last ones of a step that
+  // says so.
+  void written(PageTable& table, std::uint32_t writes = 1);
   // An invalidation that may go on, each once.
   std::optional<Invalidate> next_invalidation(PageTable const& table);
 

@@ -116,6 +116,7 @@ struct GmmuSpec {
   unsigned page_bits = 12;
   std::uint32_t line_bytes = 64;
   std::uint64_t coalesces = 0;  // large pages at most, of base pages; 0: none is made
+  std::vector<std::uint8_t> application_of_space = {0};  // of several that share one, the first
 };
 
 struct GmmuRequesterStats {

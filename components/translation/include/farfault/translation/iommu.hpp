@@ -25,7 +25,7 @@
 // again a request for it is that of a page that nothing maps; where the driver answers that it is nowhere,
 // the requests are answered that they are faulted, and there is no replay.
 //
-// Base pages of this table are coalesced, and splintered, like those of a GPU's (gmmu.hpp), by the driver's
+// Base pages on GPUs are coalesced in this table, and splintered, as in a GPU's (gmmu.hpp), by the driver's
 // writes, which take no time. A GPU that is told of a large page is told when any of its base pages leaves.
 //
 // Where GPUs keep the records of their faults (fault_path.hpp), requests are answered that the fault is not
