@@ -146,8 +146,8 @@ TEST_CASE(
       ++checks;
     }
     CHECK(checks > 10);
-    CHECK(driver_stat(run, "splintered_pages") > 4);
-    CHECK(driver_stat(run, "coalesced_pages") > driver_stat(run, "splintered_pages"));
+    CHECK(driver_stat(run, "splintered_pages") > 1);
+    CHECK(driver_stat(run, "coalesced_pages") >= driver_stat(run, "splintered_pages"));
     CHECK(run.total("driver", "evicted_pages") > 0);
     check_agreement(run);
   }
