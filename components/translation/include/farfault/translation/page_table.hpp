@@ -99,7 +99,8 @@ class PageTable {
   std::uint64_t mapped_pages() const { return mapped_; }  // in base pages
 
   // Maps the page of 2^size base pages that holds base page `page`, anew where it was mapped already. The
-  // size is that of a level; the frame of a large page is aligned to it, and any frame to 8. Requires takes().
+  // size is that of a level; the frame of a large page is aligned to it, and any frame to 8. Requires
+  // takes().
   void map(std::uint64_t page, PhysAddr frame, unsigned size = 0);
   // Whether a page of this size can be mapped there: no large page is around it, and no node below it.
   bool takes(std::uint64_t page, unsigned size) const;
