@@ -25,18 +25,15 @@ class LargeFrames final : public FrameAllocator {
     auto const own = first_frame(page / params_->pages) + page % params_->pages;
     bool const in_place = own < frames_ && !is_taken(own);
     ++(in_place ? in_place_ : scattered_);
-    ++used_;
     auto frame = in_place ? own : 0;
     while (is_taken(frame)) ++frame;
-    if (frame >= taken_.size()) taken_.resize(frame + 1);
-    taken_[frame] = 1;
+    occupy(frame);
     return frame;
   }
   void release(std::uint64_t frame) override {
     taken_[frame] = 0;
     --used_;
   }
-
   void occupy(std::uint64_t frame) override {
     if (frame >= taken_.size()) taken_.resize(frame + 1);
     taken_[frame] = 1;
