@@ -7,18 +7,16 @@ lists: a new one is drawn like the others.
 Usage: paging_grid_test.py BUILD_FOLDER/anything [DRAWN [SEED]]
 """
 import itertools
-import json
 import random
-import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-import grid as shared
-from grid import Grid, check, check_resume, is_sentences
+import checks
+from checks import check
+from grid import Grid, check_resume, has_ranks, is_sentences, names_of
 
 AXES = ["driver.batch.replay", "driver.batch.prefetch", "driver.batch.eviction_order", "driver.batch.eviction_schedule",
         "gpu.sm.thread_blocks", "gpu.router.policy"]
@@ -75,10 +73,7 @@ def main():
     program = (Path(sys.argv[1]).parent / "farfault").resolve()
     drawn = int(sys.argv[2]) if len(sys.argv) > 2 else 120
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 12
-    listed = json.loads(subprocess.run([program, "params", "--json"], capture_output=True, text=True, check=True).stdout)["parameters"]
-    ranges = {p["key"]: p["range"] for p in listed}
-    names = {key: ranges[key].removeprefix("one of: ").split(", ") for key in AXES}
-    check(all(len(n) > 1 for n in names.values()), f"policies {names}")
+    names = names_of(program, AXES)
     draw = random.Random(seed)
     combinations = list(itertools.product(*names.values()))
     chosen = draw.sample(combinations, min(drawn, len(combinations)))
@@ -86,8 +81,7 @@ def main():
           "a policy is drawn nowhere")
     with tempfile.TemporaryDirectory() as folder:
         grid = Grid(program, Path(folder))
-        linked = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
-        ranks = shutil.which("mpirun") is not None and "libmpi" in linked
+        ranks = has_ranks(program)
         expected = {}
         for gpus in ("1", "2", "3"):
             grid.run(FIXED | {"machine.generic.gpus": gpus, "memory.placement": "first_touch", "memory.remote_touch": "remote_access"})
@@ -123,8 +117,8 @@ def main():
         # Choices that matter in no run here may share a digest; most must not.
         check(len(digests) > ran * 3 // 4, f"{ran} runs have {len(digests)} digests")
         print(f"{ran} combinations run, {refused} are refused, {len(digests)} digests")
-    print(shared.counts())
-    return shared.failed != 0
+    print(checks.counts())
+    return checks.failed != 0
 
 
 sys.exit(main())

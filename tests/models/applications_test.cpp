@@ -10,6 +10,7 @@
 #include "run_model.hpp"
 
 using namespace farfault;
+using test::each;
 using test::ModelRun;
 using test::OneMore;
 
@@ -34,12 +35,6 @@ std::vector<std::uint32_t> range(std::uint32_t first, std::uint32_t end) {
   std::vector<std::uint32_t> all;
   for (auto i = first; i < end; ++i) all.push_back(i);
   return all;
-}
-
-template <class C, class F>
-void each(System& system, F&& f) {
-  for (ComponentId id = 0; id < system.component_count(); ++id)
-    if (auto const* c = dynamic_cast<C const*>(&system.component(id))) f(*c);
 }
 
 struct Found {

@@ -9,17 +9,13 @@
 #include "run_model.hpp"
 
 using namespace farfault;
+using test::each;
 using test::ModelRun;
 
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-template <class C, class F>
-void each(System& system, F&& f) {
-  for (ComponentId id = 0; id < system.component_count(); ++id)
-    if (auto const* c = dynamic_cast<C const*>(&system.component(id))) f(*c);
-}
 PagingDriver const& driver_of(ModelRun& run) {
   PagingDriver const* driver = nullptr;
   each<PagingDriver>(run.system(), [&](PagingDriver const& d) { driver = &d; });

@@ -9,6 +9,7 @@
 #include "run_model.hpp"
 
 using namespace farfault;
+using test::each;
 using test::ModelRun;
 
 namespace {
@@ -64,12 +65,6 @@ struct Stages {
 };
 
 std::string const kPlaced = "memory.placement = \"interleave\"\n";
-
-template <class C, class F>
-void each(System& system, F&& f) {
-  for (ComponentId id = 0; id < system.component_count(); ++id)
-    if (auto const* c = dynamic_cast<C const*>(&system.component(id))) f(*c);
-}
 
 PageTable const& table_of(ModelRun& run) {
   PageTable const* table = nullptr;

@@ -18,6 +18,13 @@
 
 namespace farfault::test {
 
+// Calls f(component) for each that is a C.
+template <class C, class F>
+void each(System& system, F&& f) {
+  for (ComponentId id = 0; id < system.component_count(); ++id)
+    if (auto const* c = dynamic_cast<C const*>(&system.component(id))) f(*c);
+}
+
 // One more application: what Application says, with the workload by its name and parameters ("taps = 4"),
 // whose kernels are dealt out to `streams` streams.
 struct OneMore {

@@ -9,7 +9,11 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench/studies/mosaic"))
+sys.path[:0] = [str(ROOT / "bench/studies/mosaic"), str(ROOT / "tests/support")]
+import checks
+from checks import check
+from study_runs import digest
+
 try:
     import h5py
 
@@ -22,23 +26,6 @@ except ModuleNotFoundError as missing:
     sys.exit(77)
 
 PARTS = ["page_sizes", "homogeneous", "heterogeneous", "faults", "launch", "splits", "tlb_sizes", "sensitivity"]
-passed = failed = 0
-
-
-def check(holds, what):
-    global passed, failed
-    passed, failed = (passed + 1, failed) if holds else (passed, failed + 1)
-    if not holds:
-        print(what)
-
-
-def digest(program, run, *how):
-    config = run.output.with_suffix(".toml")
-    config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text(run.configuration())
-    ran = subprocess.run([program, "run", config, "--output", run.output, "--progress", "off", *how], capture_output=True, text=True, timeout=300)
-    found = re.search(r"digest ([0-9a-f]{32})", ran.stdout)
-    return found[1] if ran.returncode == 0 and found else f"exit code {ran.returncode}: {ran.stderr.strip()[-300:]}"
 
 
 def main():
@@ -91,8 +78,8 @@ def main():
         averages = json.loads((folder / "tables/results.json").read_text())["averages"]
         check(set(averages) == set(report.PAPER["averages"]), "averages that are not the paper's")
         check(averages["bloat_of_large"] == ray["large"]["mapped_bytes"] / ray["gpu_mmu"]["mapped_bytes"], "bloat")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    print(checks.counts())
+    return 1 if checks.failed else 0
 
 
 sys.exit(main())

@@ -1,7 +1,11 @@
 """What the grid tests share: runs of the program with many settings, and what each must keep to."""
+import json
 import re
+import shutil
 import subprocess
 import sys
+
+from checks import check
 
 try:
     import h5py
@@ -9,18 +13,19 @@ except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
     sys.exit(77)
 
-passed = failed = 0
+
+def names_of(program, axes):
+    """Of the policies that the program has, by key."""
+    listed = json.loads(subprocess.run([program, "params", "--json"], capture_output=True, text=True, check=True).stdout)["parameters"]
+    ranges = {p["key"]: p["range"] for p in listed}
+    names = {key: ranges[key].removeprefix("one of: ").split(", ") for key in axes}
+    check(all(len(n) > 1 for n in names.values()), f"policies {names}")
+    return names
 
 
-def check(holds, what):
-    global passed, failed
-    passed, failed = (passed + 1, failed) if holds else (passed, failed + 1)
-    if not holds:
-        print(what)
-
-
-def counts():
-    return f"{passed} passed, {failed} failed"
+def has_ranks(program):
+    linked = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
+    return shutil.which("mpirun") is not None and "libmpi" in linked
 
 
 class Grid:

@@ -61,90 +61,6 @@ void CpuDramParams::describe(ParamTable& t) {
   t.set_source("t_ras", "DDR4-3200: 32 ns");
 }
 
-void MemoryParams::describe(ParamTable& t) {
-  t.bytes("page_size", page_size, {ByteSize{4096}, ByteSize{2 * 1024 * 1024}},
-          "bytes of a page, a base page where there are large ones: 4KiB, 64KiB or 2MiB",
-          "GMMU Bypass, section 5.1: 4 KB");
-  t.count("train", train, {1, 16},
-          "most cache lines that travel as one message, where a warp accesses lines that follow each other: "
-          "each takes the time that it takes alone, but no others come between them; 1: each line by itself",
-          "a choice of the simulator, for speed: bench/studies/trains has what it changes");
-  page_sizes.describe(t, "page_sizes", "how large pages are, and whether base pages become large ones",
-                      "GMMU Bypass, section 5.1: one page size");
-  t.text("large_pages", large_pages,
-         "the buffers of the workload that have large pages, where these lie wholly in them: none, all, or "
-         "names separated by commas",
-         "GMMU Bypass, section 5.1: one page size");
-  t.bytes(
-      "large_page_size", large_page_size, {ByteSize{4096}, ByteSize{1 << 30}},
-      "bytes of a large page, a leaf one level or two above base pages: 512 of them, or 512 x 512; of 64KiB "
-      "32, or 32 x 512",
-      "x86-64, AMD64 manual volume 2: 2 MiB");
-  placement.describe(t, "placement", "where a page lies before the first kernel",
-                     "MGPUSim 4.2, driver: a unified device takes pages from its GPUs in turn");
-  frame_allocation.describe(t, "frame_allocation", "which free frame a page gets",
-                            "assumed: as Linux keeps free pages per CPU");
-  t.choice(
-      "first_touch_by", first_touch_by, {{"driver", FirstTouchBy::driver}, {"iommu", FirstTouchBy::iommu}},
-      "who maps a page at its first touch: the driver, which spends driver.fault_latency on each, one at "
-      "a time, or the IOMMU itself, once its walk has found no mapping",
-      "assumed: a page fault goes to the driver");
-  t.flag(
-      "first_touch_copy", first_touch_copy,
-      "whether a page that the host wrote is copied from the CPU's memory to the GPU before it is mapped at "
-      "its first touch; else its contents are taken to be there. Buffers that kernels write before they "
-      "read them have no contents to copy",
-      "assumed");
-  remote_touch.describe(t, "remote_touch", "what the access to a page in another device's memory does",
-                        "GMMU Bypass, section 2.2: direct cache access, page migration");
-  fault_path.describe(t, "fault_path", "who keeps the record of a fault, and tells the driver of it",
-                      "assumed: PCIe ATS, where the IOMMU has a page request queue; NVIDIA: gpu");
-  scope.describe(t, "scope", "which machines of a cluster share one memory, one host and one driver",
-                 "assumed: machines without a common operating system share no page tables");
-  t.number(
-      "gpu_share", gpu_share, {0.0001, 1},
-      "memory of all GPUs together as a share of the buffers of all workloads, where pages come and leave in "
-      "batches; 1: as much as gpu.dram.capacity has",
-      "none: all of it; Batch-aware unified memory (ASPLOS 2020), section 5.1: 0.5 and 0.75");
-}
-
-std::uint32_t MemoryParams::faults() const {
-  auto const bit = [](FaultKind kind) { return 1U << static_cast<unsigned>(kind); };
-  return (replays_first_touches() ? bit(FaultKind::not_mapped) : 0) |
-         (pages_move() ? bit(FaultKind::remote) | bit(FaultKind::moving) : 0);
-}
-
-std::uint32_t MemoryParams::faults_kept_by_gpus() const {
-  if (!fault_path.why_not({}).empty()) return 0;
-  auto const path = fault_path.make({});
-  std::uint32_t kept = 0;
-  for (auto const kind : {FaultKind::not_mapped, FaultKind::remote, FaultKind::moving})
-    if (path->kept_by_gpu(kind)) kept |= 1U << static_cast<unsigned>(kind);
-  return kept & faults();
-}
-
-LargePages::Choice MemoryParams::large() const {
-  auto const sizes = page_sizes.make({});
-  return {sizes->large_buffers(large_pages), large_frame_size(), sizes->rounds_up()};
-}
-
-std::string MemoryParams::says_large_pages() const {
-  bool const by_buffer = page_sizes.make({})->large_buffers("chosen") == "chosen";
-  return by_buffer ? "memory.large_pages = " + shown(large_pages)
-                   : "memory.page_sizes = " + page_sizes.name();
-}
-
-unsigned MemoryParams::large_size() const {
-  return has_large_pages() || coalesces() ? large_frame_size() : 0;
-}
-
-unsigned MemoryParams::large_frame_size() const {
-  auto const size = std::countr_zero(large_page_size.bytes) - std::countr_zero(page_size.bytes);
-  bool const is_level = std::has_single_bit(large_page_size.bytes) && size > 0 &&
-                        PageLevels(page_bits()).level_of(static_cast<unsigned>(size)).has_value();
-  return is_level ? static_cast<unsigned>(size) : 0;
-}
-
 void MachineParams::describe(ParamTable& t) {
   t.file("topology", topology,
          "a built-in machine, a file (NCCL/RCCL XML, hwloc XML, GraphML, TOML), or generic",
@@ -444,6 +360,7 @@ void MachineConfig::check(Config& config) const {
     rules.cache("gpu.memory_cache", memory_cache.size, memory_cache.ways, gpu_memory().channels,
                 gpu.line_bytes, memory_cache.replacement);
   rules.policy("memory", "placement", memory.placement, {});
+  rules.policy("memory", "page_sizes", memory.page_sizes, {});
   rules.policy("memory", "remote_touch", memory.remote_touch, {memory.page_bits()});
   rules.policy("memory", "scope", memory.scope, {});
   rules.policy("memory", "fault_path", memory.fault_path, {});

@@ -1,6 +1,5 @@
 """What the study runs: workloads, designs, and the settings of each."""
 import hashlib
-import json
 import os
 import sys
 from dataclasses import dataclass, field
@@ -8,7 +7,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[2]
-sys.path.append(str(FOLDER.parent))  # provenance, runner
+sys.path.append(str(FOLDER.parent))  # configuration, provenance, runner
+from configuration import StudyError, flat, toml_of
 PRESET = "paper-batch-aware"
 SCALE = 16
 
@@ -54,18 +54,6 @@ COST = {"bc": 10, "bfs_dwc": 5, "bfs_ta": 15, "bfs_tf": 5, "bfs_ttc": 3, "bfs_tw
         "pr_graphbig": 8, "sssp_twc": 4, "vectoradd": 2, "stencil2d": 4, "relu": 2, "sgemm": 7}
 
 
-class StudyError(Exception):
-    """One sentence for the user."""
-
-
-def flat(tables, prefix=""):
-    """Nested tables as one: {"gpu.sms": 36, ...}."""
-    found = {}
-    for name, value in tables.items():
-        found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
-    return found
-
-
 @dataclass
 class Run:
     """One simulation: the preset, what it sets beyond it, where its result goes."""
@@ -88,14 +76,7 @@ class Run:
         return {"workload.name": self.workload} | size | self.settings
 
     def configuration(self):
-        lines = [f"# {self.title()}", f'include = ["{PRESET}"]']
-        tables = {}
-        for key, value in self.all_settings().items():
-            table, _, name = key.rpartition(".")
-            tables.setdefault(table, []).append(f"{name} = {json.dumps(value)}")
-        for table, entries in tables.items():
-            lines += ["", f"[{table}]"] + entries
-        return "\n".join(lines) + "\n"
+        return "\n".join(toml_of(self.title(), PRESET, self.all_settings())) + "\n"
 
     def identity(self):
         """Changes with everything that can change the answer, but for the program and what it has built in."""

@@ -8,7 +8,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[2]
-sys.path.append(str(FOLDER.parent))  # provenance, runner
+sys.path.append(str(FOLDER.parent))  # configuration, provenance, runner
+from configuration import StudyError, flat, toml_of
 PRESET = "paper-mosaic"
 SMS = 30
 
@@ -41,18 +42,6 @@ def heterogeneous():
     """The paper draws its mixes at random and does not say which: these are drawn by SEED."""
     draw = random.Random(SEED)
     return {n: [tuple(draw.sample(list(APPLICATIONS), n)) for _ in range(MIXES_OF_EACH)] for n in (2, 3, 4, 5)}
-
-
-class StudyError(Exception):
-    """One sentence for the user."""
-
-
-def flat(tables, prefix=""):
-    """Nested tables as one: {"gpu.sms": 36, ...}."""
-    found = {}
-    for name, value in tables.items():
-        found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
-    return found
 
 
 @dataclass
@@ -89,13 +78,7 @@ class Run:
         return tables
 
     def configuration(self):
-        lines = [f"# {self.title()}", f'include = ["{PRESET}"]']
-        tables = {}
-        for key, value in self.settings.items():
-            table, _, name = key.rpartition(".")
-            tables.setdefault(table, []).append(f"{name} = {json.dumps(value)}")
-        for table, entries in tables.items():
-            lines += ["", f"[{table}]"] + entries
+        lines = toml_of(self.title(), PRESET, self.settings)
         for entries in self.applications():
             lines += ["", "[[application]]"] + entries
         return "\n".join(lines) + "\n"

@@ -1,13 +1,13 @@
 """What the study runs: workloads, shares of the memory, and the settings of each run."""
 import hashlib
-import json
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[2]
-sys.path.append(str(FOLDER.parent))  # provenance, runner
+sys.path.append(str(FOLDER.parent))  # configuration, provenance, runner
+from configuration import StudyError, flat, toml_of
 PRESET = "nvidia-uvm"
 
 # A regular stream, a random access and a matrix product, by the size of the study.
@@ -27,18 +27,6 @@ COST = {"vectoradd": 1, "random_access": 2, "sgemm": 4}
 TIMES = {"default": 1, "small": 0.1, "large": 10}
 
 
-class StudyError(Exception):
-    """One sentence for the user."""
-
-
-def flat(tables, prefix=""):
-    """Nested tables as one: {"gpu.sms": 36, ...}."""
-    found = {}
-    for name, value in tables.items():
-        found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
-    return found
-
-
 @dataclass
 class Run:
     """One simulation: the preset, what it sets beyond it, where its result goes."""
@@ -56,14 +44,7 @@ class Run:
         return {"workload.name": self.workload} | {own + key: value for key, value in SIZES[self.size][self.workload].items()} | self.settings
 
     def configuration(self):
-        lines = [f"# {self.title()}", f'include = ["{PRESET}"]']
-        tables = {}
-        for key, value in self.all_settings().items():
-            table, _, name = key.rpartition(".")
-            tables.setdefault(table, []).append(f"{name} = {json.dumps(value)}")
-        for table, entries in tables.items():
-            lines += ["", f"[{table}]"] + entries
-        return "\n".join(lines) + "\n"
+        return "\n".join(toml_of(self.title(), PRESET, self.all_settings())) + "\n"
 
     def identity(self):
         """Changes with everything that can change the answer, but for the program and what it has built in."""

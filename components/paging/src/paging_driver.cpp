@@ -250,7 +250,7 @@ std::uint32_t PagingDriver::start_move(PageFault const& m, PhysAddr from, Cx& cx
   auto const to = take(m.page, 0, m.gpu, s).frame;
   s.moves[number] = {m, from, to, cx.now(), Time{}, spec().iommus, 1, 0};
   auto const ready = work(m.kind, spec().params.fault_latency, cx);
-  splinter(m.page, cx);
+  unmap_page(m.page, cx);
   for (std::uint32_t i = 0; i < spec().iommus; ++i)
     cx.send(move, i, PageMove{m.page, from, number, MoveStep::unmap, 0, {}}, ready);
   return number;
@@ -266,7 +266,7 @@ void PagingDriver::map_page(std::uint64_t page, PageTranslation const& to, Cx& c
   s.size_changes.push_back({first_of(page, s.table.coalesced_size()), cx.now(), 1});
 }
 
-void PagingDriver::splinter(std::uint64_t page, Cx& cx) const {
+void PagingDriver::unmap_page(std::uint64_t page, Cx& cx) const {
   auto& s = cx.state();
   if (!spec().coalesces) return;
   if (s.table.is_coalesced(page)) {
@@ -274,7 +274,6 @@ void PagingDriver::splinter(std::uint64_t page, Cx& cx) const {
     s.page_sizes->splintered();
     s.size_changes.push_back({first_of(page, s.table.coalesced_size()), cx.now(), 0});
   }
-  // Others are not coalesced with it where it was.
   s.table.unmap(page);
 }
 

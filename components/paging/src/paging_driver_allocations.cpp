@@ -47,7 +47,7 @@ PagingDriver::OrderTurn PagingDriver::free_page(std::uint64_t page, std::uint32_
 void PagingDriver::tell_iommus(std::uint32_t number, MoveStep step, Duration after, Cx& cx) const {
   auto& moving = cx.state().moves[number];
   moving.unmapping = spec().iommus;
-  if (step == MoveStep::unmap || step == MoveStep::forget) splinter(moving.fault.page, cx);
+  if (step == MoveStep::unmap || step == MoveStep::forget) unmap_page(moving.fault.page, cx);
   bool const of_copy = moving.change == PageMigration::Change::copy;
   auto const to = of_copy ? read_only(moving.to) : moving.to;
   auto const frame = step == MoveStep::map ? to : moving.from;

@@ -92,7 +92,7 @@ struct MemoryParams {
   // Which pages are large from the start on; whether base pages may become large.
   LargePages::Choice large() const;
   bool has_large_pages() const { return !large().none(); }
-  bool coalesces() const { return page_sizes.make({})->coalesces(); }
+  bool coalesces() const { return page_sizes.why_not({}).empty() && page_sizes.make({})->coalesces(); }
   // The key and the value by which there are large pages, for messages.
   std::string says_large_pages() const;
   // log2 of the base pages of a large page; 0 where there are none.

@@ -11,9 +11,8 @@
 // these. extra() and running_sms() may change with period_ended() only, which is called after each period()
 // of simulated time while blocks run; with zero it is never called, and nobody counts evictions. It is called
 // late, when a page has left, for periods in which none did and is_steady() was true: neither of the two may
-// change at the end of such a period, nor is_steady(). SMs from
-// number running_sms() on issue nothing and get no blocks. Each GPU has an object of its own; its SMs make
-// one for what depends on parameters alone.
+// change at the end of such a period, nor is_steady(). SMs from number running_sms() on issue nothing and get
+// no blocks. Each GPU has an object of its own; its SMs make one for what depends on parameters alone.
 //
 // Sources: Yoon et al., "Virtual Thread", ISCA 2016, as described in Batch-aware unified memory (ASPLOS
 // 2020), section 4.1.

@@ -156,11 +156,11 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void copy_lands(std::uint32_t number, Cx& cx) const;
   bool passes_to_copy(std::uint32_t number, PagingDriverState& s) const;
   void collapse(std::uint32_t number, Cx& cx) const;
-  // In the driver's own table, where base pages on a GPU are coalesced as in the tables of IOMMUs and GPUs.
-  // When a base page is to leave its frame, a large page around it is splintered, and nothing maps it
-  // meanwhile.
+  // In the driver's own table, where base pages on a GPU are coalesced as in the tables of IOMMUs and GPUs. A
+  // page that is to leave its frame stays there until it is mapped anew; but where base pages are coalesced
+  // nothing maps it meanwhile, and a large page around it is splintered.
   void map_page(std::uint64_t page, PageTranslation const& to, Cx& cx) const;
-  void splinter(std::uint64_t page, Cx& cx) const;
+  void unmap_page(std::uint64_t page, Cx& cx) const;
   // What programs order: as far as it gets; then one page of a stream, false where there is none left or it
   // has to wait.
   enum class OrderTurn : std::uint8_t { began, passed_over, waits };
