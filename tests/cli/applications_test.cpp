@@ -310,3 +310,14 @@ TEST_CASE("where frames are allocated by large frames each application needs one
       "memory.frame_allocation = contiguity_conserving needs a large frame (memory.large_page_size) for each "
       "of the 2 applications that run on a GPU; gpu.dram.capacity leaves it 1 for data");
 }
+
+TEST_CASE("memory that is occupied from the start has no room for the applications' data") {
+  std::string const large =
+      "[[application]]\nworkload = \"transpose\"\ntranspose.width = 1024\ntranspose.height = 512\n";
+  std::vector<std::string> const occupied{"machine.topology=generic",     "machine.generic.gpus=1",
+                                          "memory.fragmentation_index=1", "memory.fragmentation_occupancy=1",
+                                          "gpu.dram.capacity=16MiB",      "cpu.dram.capacity=2MiB"};
+  CHECK(refusal(large, occupied) ==
+        "workload 'transpose' needs 4194304 bytes or more, beyond the machine's memory (gpu.dram.capacity, "
+        "cpu.dram.capacity, less what memory.fragmentation_index occupies)");
+}

@@ -1,4 +1,4 @@
-"""Every combination of the policies of page sizes, frames, TLBs, replays and routing runs or is refused with a sentence for each mistake, exit code 2:
+"""Every combination of the policies of page sizes, frames, compaction, TLBs, replays and routing runs or is refused with a sentence for each mistake, exit code 2:
 DRAWN of them, by a fixed seed, beside drawn settings of placement, paging, allocation and applications, on tiny machines of one and two
 GPUs, with pages of 64 KiB, 32 of which make a large one. Each that runs makes the accesses that it makes with base pages alone, and has
 one digest on one thread and on two, in partitions of any size; some on two ranks as well, and stopped and resumed. The names of the
@@ -18,7 +18,7 @@ import checks
 from checks import check
 from grid import Grid, check_resume, has_ranks, is_sentences, names_of
 
-AXES = ["memory.page_sizes", "memory.frame_allocation", "gpu.l1_tlb.organization", "gpu.l2_tlb.organization", "driver.batch.replay",
+AXES = ["memory.page_sizes", "memory.frame_allocation", "memory.compaction", "gpu.l1_tlb.organization", "gpu.l2_tlb.organization", "driver.batch.replay",
         "gpu.router.policy"]
 OTHERS = {
     "machine.generic.gpus": ["1", "2"],
@@ -34,6 +34,9 @@ OTHERS = {
     "gpu.gmmu.walk_reads_first_entry": ["true", "false"],
     "gpu.gmmu.table_writes": ["1", "8"],
     "iommu.tlb_organization": ["plain", "by_page_size"],
+    "memory.fragmentation_index": ["0.0", "1.0", "1.0"],
+    "memory.fragmentation_occupancy": ["0.1", "0.5", "0.7"],
+    "memory.moves_stall_gpu": ["true", "false"],
 }
 # One application with its data there, or that allocates and frees it; two that share the SMs, each with its own address space.
 PROGRAMS = {
@@ -83,12 +86,12 @@ def main():
                 first, _ = grids[name].run(FIXED | {"machine.generic.gpus": gpus})
                 check(first.returncode == 0, f"{name}: {first.stderr.strip()}")
                 expected[name, gpus] = grids[name].accesses()
-        ran = refused = large = 0
+        ran = refused = large = moved = 0
         for d in chosen:
             grid = grids[d.program]
             first, digest = grid.run(d.settings, "--threads", "1", "--partitions", "device")
             if first.returncode != 0:
-                check(is_sentences(first, 4), f"{d.name}: exit code {first.returncode}: {first.stderr.strip()}")
+                check(is_sentences(first, 5), f"{d.name}: exit code {first.returncode}: {first.stderr.strip()}")
                 refused += 1
                 continue
             ran += 1
@@ -98,6 +101,7 @@ def main():
             faulted, replayed = grid.summed("sm_faulted", "sm_replayed")
             check(faulted == replayed, f"{d.name}: {faulted} accesses faulted, {replayed} went on")
             large += grid.machine_total("memory.page_sizes_coalesced_pages") > 0
+            moved += grid.machine_total("memory.compaction_moved_pages") + grid.machine_total("memory.page_sizes_moved_pages") > 0
             places = [(1, ["--threads", "2", "--partitions", "split"])]
             if ran % 12 == 1 and ranks:
                 places.append((2, ["--threads", "1", "--partitions", "device"]))
@@ -108,7 +112,8 @@ def main():
                 check_resume(grid, d.settings, digest, d.name)
         check(ran > drawn // 3, f"only {ran} of {len(chosen)} combinations run")
         check(large > ran // 12 or drawn < 100, f"base pages were coalesced in {large} of {ran} runs")
-        print(f"{ran} combinations run, {refused} are refused; base pages were coalesced in {large}")
+        check(moved > ran // 20 or drawn < 100, f"pages were moved within a memory in {moved} of {ran} runs")
+        print(f"{ran} combinations run, {refused} are refused; base pages were coalesced in {large}, moved within a memory in {moved}")
     print(checks.counts())
     return checks.failed != 0
 

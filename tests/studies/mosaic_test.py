@@ -25,7 +25,8 @@ except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
     sys.exit(77)
 
-PARTS = ["page_sizes", "homogeneous", "heterogeneous", "faults", "launch", "splits", "tlb_sizes", "sensitivity"]
+PARTS = ["page_sizes", "homogeneous", "heterogeneous", "faults", "launch", "splits", "tlb_sizes", "fragmentation", "migrating",
+         "sensitivity"]
 
 
 def main():
@@ -64,6 +65,24 @@ def main():
         digest(program, alone)
         measured["alone"]["15", ("LUD",), "gpu_mmu"] = measure(alone.output)
 
+        # Fragmented memory: compaction makes room for large pages; and what a coalescer does that moves pages.
+        moving = parts.Parts(folder, ["fragmentation", "migrating"], True, ["HISTO"])
+        measured |= {"fragmentation": {}, "migrating": {}}
+        for part, what, designs in (("fragmentation", "occupancy=0.25", ("no_cac", "mosaic", "ideal_cac")), ("migrating", "2", ("migrating", "mosaic"))):
+            for design in designs:
+                of_part = ("HISTO",) * (2 if part == "migrating" else 1)
+                run = moving.runs[part][what, of_part, design]
+                digest(program, run)
+                measured[part][what, of_part, design] = measure(run.output)
+        of = {d: measured["fragmentation"]["occupancy=0.25", ("HISTO",), d] for d in ("no_cac", "mosaic", "ideal_cac")}
+        check(of["no_cac"]["coalesced"] == of["no_cac"]["moved_pages"] == 0, f"no CAC: {of['no_cac']}")
+        for d in ("mosaic", "ideal_cac"):
+            check(of[d]["coalesced"] == 3 and of[d]["moved_pages"] == 128 * of[d]["emptied"] > 0, f"{d}: {of[d]}")
+        check(of["mosaic"]["kept_bytes"] > 0, "large frames of one application keep nothing free")
+        by_moving, in_place = (measured["migrating"]["2", ("HISTO",) * 2, d] for d in ("migrating", "mosaic"))
+        check(by_moving["coalesced"] >= 6 and by_moving["moved_pages"] == 512 * by_moving["coalesced"], f"the migrating coalescer: {by_moving}")
+        check(in_place["coalesced"] >= 6 and in_place["moved_pages"] == 0, f"in place: {in_place}")
+
         f = report.Figures(measured)
         mix = ("LUD",) * 2
         shared, by_itself = measured["homogeneous"]["2", mix, "mosaic"]["ipc"], measured["alone"]["15", ("LUD",), "gpu_mmu"]["ipc"]
@@ -73,7 +92,7 @@ def main():
         made = {"program": "farfault", "program_sha256": "0", "checkout": "", "runs": 1, "results": "0", "size": "quick"}
         report.write(folder / "tables", measured, made)
         text = (folder / "tables/results.md").read_text()
-        for heading in ("Averages", "Page sizes, one application", "Several copies", "TLB hit rates"):
+        for heading in ("Averages", "Page sizes, one application", "Several copies", "TLB hit rates", "Fragmented memory", "Coalescing with and without"):
             check(f"## {heading}" in text, f"results.md has no '{heading}'")
         averages = json.loads((folder / "tables/results.json").read_text())["averages"]
         check(set(averages) == set(report.PAPER["averages"]), "averages that are not the paper's")

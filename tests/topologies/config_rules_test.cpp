@@ -147,6 +147,48 @@ TEST_CASE("a frame allocation that goes by large frames needs a size of large pa
   CHECK(refusal(conserving + "memory.remote_touch = \"migrate\"\n") == "accepted");
 }
 
+TEST_CASE("pages are moved within a memory only where the frame allocation says which, and none has copies") {
+  std::string const compaction = "memory.compaction = \"cac\"\n";
+  std::string const conserving = "memory.frame_allocation = \"contiguity_conserving\"\n";
+  CHECK(refusal(compaction + conserving) == "accepted");
+  CHECK(
+      refusal(compaction) ==
+      "f:1: memory.compaction = cac empties large frames, and memory.frame_allocation = on_demand cannot say "
+      "which");
+  auto const duplicate = conserving + "memory.remote_touch = \"duplicate\"\nmemory.fault_path = \"gpu\"\n";
+  CHECK(
+      refusal(compaction + duplicate) ==
+      "f:1: memory.compaction = cac: pages of which GPUs may have copies are not moved within a memory, and "
+      "memory.remote_touch = duplicate makes copies");
+  CHECK(refusal("memory.page_sizes = \"migrating_coalescer\"\n" + duplicate)
+            .find("memory.page_sizes = migrating_coalescer: pages of which GPUs may have copies are not") !=
+        std::string::npos);
+  CHECK(refusal("memory.compaction = \"once\"\n") ==
+        "f:1: memory.compaction: 'once' is not one of: cac, cac_bulk_copy, ideal, none");
+  CHECK(refusal(compaction + conserving + "memory.compaction_threshold = 1.5\n") ==
+        "f:3: memory.compaction_threshold: '1.5' is outside 0 to 1");
+}
+
+TEST_CASE("fragmentation is a share of large frames, and of each") {
+  CHECK(refusal("memory.fragmentation_index = 1.1\n") ==
+        "f:1: memory.fragmentation_index: '1.1' is outside 0 to 1");
+  CHECK(refusal("memory.fragmentation_index = -0.1\n") ==
+        "f:1: memory.fragmentation_index: '-0.1' is outside 0 to 1");
+  CHECK(refusal("memory.fragmentation_index = 1\nmemory.fragmentation_occupancy = 2.0\n") ==
+        "f:2: memory.fragmentation_occupancy: '2.0' is outside 0 to 1");
+  CHECK(refusal("memory.fragmentation_index = 0.5\n") == "accepted");
+  CHECK(refusal("memory.fragmentation_index = 0.5\nmemory.large_page_size = \"1MiB\"\n") ==
+        "f:2: memory.large_page_size = 1048576: must be 1, 512 or 512 x 512 times memory.page_size, 4096");
+  CHECK(
+      refusal("memory.fragmentation_index = 0.5\nmemory.page_size = \"2MiB\"\n") ==
+      "memory.large_page_size = 2097152: must be that of large pages, with memory.fragmentation_index above "
+      "0: a large frame");
+  CHECK(unused("memory.fragmentation_occupancy = 0.5\n") ==
+        std::vector<std::string>{
+            "memory.fragmentation_occupancy (f:1; only with memory.fragmentation_index above 0)"});
+  CHECK(unused("memory.moves_stall_gpu = false\nmemory.compaction_threshold = 0.5\n").size() == 2);
+}
+
 TEST_CASE("memory.large_page_size is used where there are large pages or large frames") {
   std::string const size = "memory.large_page_size = \"1GiB\"\n";
   CHECK(unused(size + "memory.frame_allocation = \"contiguity_conserving\"\n").empty());

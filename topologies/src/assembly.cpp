@@ -267,6 +267,7 @@ void Assembly::build_cpus() {
     iommu.moves = config_.driver.migrations;
     iommu.replays_first_touches = config_.memory.replays_first_touches();
     iommu.coalesces = config_.memory.coalesces();
+    iommu.pages_are_moved = config_.memory.relocates();
     iommu.kept_by_gpus = config_.memory.faults_kept_by_gpus();
     for (auto const g : instance.gpus)
       if (gpus_[g]->cpu == c)
@@ -311,7 +312,7 @@ std::size_t Assembly::replays_of_gpu() const {
 // Where pages move, a GPU is told to forget one of another device only if it has asked for it.
 PageTable const& Assembly::mapped_for(Gpu const& gpu) const {
   auto const& memory = *gpu.instance->memory;
-  return config_.memory.pages_move() ? memory.gpu_table(gpu.number) : memory.iommu_table();
+  return config_.memory.pages_leave_frames() ? memory.gpu_table(gpu.number) : memory.iommu_table();
 }
 
 void Assembly::build_gpus() {
@@ -354,7 +355,7 @@ void Assembly::build_gpus() {
         {config_.sm, clock, gpu.number, static_cast<std::uint32_t>(gpu.instance->gpus.size()), sms_,
          config_.gpu.warp_width, config_.host.block_order, &applications_,
          config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0,
-         config_.in_batches() && config_.looks_at_periods()});
+         config_.in_batches() && config_.looks_at_periods(), config_.memory.stalls_gpus()});
     gpu.l2_tlb = &system_->add<L2Tlb>(name + ".l2_tlb",
                                       {config_.l2_tlb, clock, sms_ + scalar_caches,
                                        std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs),
@@ -380,9 +381,7 @@ void Assembly::build_gpus() {
     gmmu.has_copies = config_.memory.makes_copies();
     gmmu.page_bits = page_bits_;
     gmmu.line_bytes = config_.gpu.line_bytes;
-    gmmu.application_of_space.assign(applications_.spaces(), 0);
-    for (auto a = applications_.count(); a > 0; --a)
-      gmmu.application_of_space[applications_[a - 1].space] = static_cast<std::uint8_t>(a - 1);
+    gmmu.application_of_space = application_of_space();
     if (coalesces)
       gmmu.coalesces = (InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_ >>
                         config_.memory.large_size()) +
@@ -446,6 +445,7 @@ void Assembly::build_gpus() {
       sm.page_uses = config_.page_uses();
       sm.contexts = physical(device, contexts_of_sm(i));
       sm.applications = &applications_;
+      sm.may_stall = config_.memory.stalls_gpus();
       gpu.sms.push_back(&system_->add<Sm>(name + ".sm" + std::to_string(i), sm));
     }
   }

@@ -111,11 +111,20 @@ void MachineConfig::bind(Config& config, Policies const* more) {
   }
   if (memory.page_sizes.make({})->large_buffers("chosen") != "chosen")
     config.leave_out("memory.large_pages", "memory.page_sizes = \"by_buffer\"");
-  if (!memory.has_large_pages() && !memory.coalesces() && !memory.has_large_frames())
+  if (!memory.has_large_pages() && !memory.coalesces() && !memory.has_large_frames() &&
+      memory.fragmentation_index <= 0)
     config.leave_out(
         "memory.large_page_size",
         "a memory.large_pages other than \"none\", or a memory.page_sizes or memory.frame_allocation that "
         "goes by large pages");
+  if (!memory.compacts())
+    config.leave_out("memory.compaction_threshold", "a memory.compaction that moves pages");
+  if (!memory.relocates())
+    config.leave_out("memory.moves_stall_gpu",
+                     "a memory.compaction or memory.page_sizes that moves pages within a GPU's memory");
+  if (memory.fragmentation_index <= 0)
+    for (auto const* name : {"memory.fragmentation_occupancy", "memory.fragmentation_seed"})
+      config.leave_out(name, "memory.fragmentation_index above 0");
   if (!memory.pages_wait())
     for (auto const* name : {"memory.first_touch_by", "memory.first_touch_copy"})
       config.leave_out(name, "a memory.placement that leaves pages to their first touch");
@@ -279,6 +288,23 @@ bool MachineConfig::check_large_pages(Config& config) const {
   return is_level;
 }
 
+void MachineConfig::check_relocations(Config& config) const {
+  if (memory.compacts() && memory.frame_allocation.why_not({}).empty() &&
+      !memory.frame_allocation.make({})->compacts())
+    config.refuse("memory.compaction", "memory.compaction = " + memory.compaction.name() +
+                                           " empties large frames, and memory.frame_allocation = " +
+                                           memory.frame_allocation.name() + " cannot say which");
+  if (memory.compacts() && memory.makes_copies())
+    config.refuse("memory.compaction", "memory.compaction = " + memory.compaction.name() +
+                                           ": pages of which GPUs may have copies are not moved within a "
+                                           "memory, and memory.remote_touch = " +
+                                           memory.remote_touch.name() + " makes copies");
+  bool const no_large =
+      memory.fragmentation_index > 0 && memory.large_page_size.bytes == memory.page_size.bytes;
+  Rules(config).need(!no_large, "memory.large_page_size", memory.large_page_size.bytes,
+                     "must be that of large pages, with memory.fragmentation_index above 0: a large frame");
+}
+
 // A page that the IOMMU maps itself at its first touch is no fault that a GPU could keep.
 void MachineConfig::check_fault_path(Config& config) const {
   auto const path = memory.fault_path.why_not({}).empty() && memory.pages_wait() &&
@@ -340,7 +366,8 @@ void MachineConfig::check(Config& config) const {
   rules.need(page == 4096 || page == 64 * 1024 || page == 2 * 1024 * 1024, "memory.page_size", page,
              "must be 4KiB, 64KiB or 2MiB");
   auto pages = memory;
-  bool const goes_by_size = pages.has_large_pages() || pages.coalesces() || pages.has_large_frames();
+  bool const goes_by_size = pages.has_large_pages() || pages.coalesces() || pages.has_large_frames() ||
+                            memory.fragmentation_index > 0;
   if (goes_by_size && !check_large_pages(config)) {
     pages.large_pages = "none";
     pages.page_sizes = MemoryParams{}.page_sizes;
@@ -364,6 +391,8 @@ void MachineConfig::check(Config& config) const {
   rules.policy("memory", "remote_touch", memory.remote_touch, {memory.page_bits()});
   rules.policy("memory", "scope", memory.scope, {});
   rules.policy("memory", "fault_path", memory.fault_path, {});
+  rules.policy("memory", "compaction", memory.compaction, {});
+  check_relocations(config);
   check_fault_path(config);
   check_copies(config);
   check_batches(config);

@@ -64,7 +64,7 @@ void Assembly::place_pages(PagePlacement const& placement) {
     instance->memory.emplace(InitialMemory::Spec{
         &applications_, std::move(devices), page_bits_, config_.dram.capacity.bytes,
         config_.cpu_dram.capacity.bytes, config_.memory.frame_allocation, config_.memory.large(),
-        config_.memory.large_frame_size(), config_.memory.coalesces()});
+        config_.memory.large_frame_size(), config_.memory.coalesces(), config_.memory.fragmentation()});
     for (std::uint32_t a = 0; a < applications_.count(); ++a) {
       ApplicationMemory memory(*instance->memory, a);
       placement.place(memory);
@@ -107,6 +107,7 @@ void Assembly::add_host_and_driver(Instance& instance) {
   driver.coalesces = config_.memory.coalesces();
   driver.coalesced_at_start = memory.coalesced();
   driver.large_size = config_.memory.large_frame_size();
+  describe_relocations(driver);
   driver.en_masse = memory.en_masse();
   bool const orders = std::ranges::any_of(applications_, [](Application const& a) {
     return std::ranges::any_of(a.workload->operations(), &Operation::is_of_driver);
@@ -124,6 +125,30 @@ void Assembly::add_host_and_driver(Instance& instance) {
   driver.line_bytes = config_.gpu.line_bytes;
   if (config_.in_batches()) describe_batches(instance, driver);
   instance.driver = &system_->add<PagingDriver>(prefix + "driver", driver);
+}
+
+// Pages that are moved within a GPU's memory, which is fragmented, or to be coalesced.
+void Assembly::describe_relocations(PagingDriverSpec& driver) const {
+  auto const& memory = config_.memory;
+  driver.compaction = memory.compaction;
+  driver.fragmentation = memory.fragmentation();
+  driver.moves_to_coalesce = memory.moves_to_coalesce();
+  driver.application_of_space = application_of_space();
+  driver.stalls_gpus = memory.stalls_gpus();
+  auto const first_touch = first_touch_latency(*cpus_.front()).get();
+  driver.answers_later = std::max(first_touch - config_.driver.notify_latency, Duration::zero());
+  if (!memory.compacts()) return;
+  auto const pages = static_cast<double>(std::uint64_t{1} << memory.large_frame_size());
+  driver.most_moved =
+      std::max<std::uint64_t>(static_cast<std::uint64_t>(memory.compaction_threshold * pages), 1);
+}
+
+// Of several that share one, the first.
+std::vector<std::uint8_t> Assembly::application_of_space() const {
+  std::vector<std::uint8_t> of(applications_.spaces());
+  for (auto a = applications_.count(); a > 0; --a)
+    of[applications_[a - 1].space] = static_cast<std::uint8_t>(a - 1);
+  return of;
 }
 
 // The memory of each GPU is its share of what all buffers need, where that is less than it has.
@@ -163,9 +188,10 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
 void Assembly::check_placed(Instance const& instance, PagingDriverSpec const& driver) const {
   auto const& memory = *instance.memory;
   PolicyArray<FrameAllocator> frames;
-  for (std::size_t g = 0; g < instance.gpus.size(); ++g)
-    frames.add(driver.frames.make(
-        {driver.frames_per_gpu, page_bits_, driver.spaces, driver.large_size, driver.en_masse}));
+  for (std::uint32_t g = 0; g < instance.gpus.size(); ++g) {
+    frames.add(driver.frames.make(driver.gpu_memory()));
+    driver.fragmentation.occupy(frames[g], driver.gpu_memory(), g);
+  }
   for (auto const& p : memory.placed())
     if (p.device < kFirstCpu && frames[p.device].allocate(p.page) !=
                                     offset_of(memory.iommu_table().find(p.page)->frame) >> page_bits_)
@@ -218,6 +244,11 @@ void Assembly::wire_instance(Instance& instance) {
   system_->connect(driver.placed, first.iommu->mapped, first_touch_latency(first));
   system_->connect(driver.move, system_->family(moves), notify);
   system_->connect(driver.copy, system_->family(copies), notify);
+  if (driver.spec().stalls_gpus) {
+    std::vector<In<GpuStall>> stalls;
+    for (auto const g : instance.gpus) stalls.push_back(gpus_[g]->dispatcher->stall);
+    system_->connect(driver.stall, system_->family(stalls), notify);
+  }
   if (driver.spec().in_batches) {
     std::vector<In<FaultOrder>> orders;
     for (auto const c : instance.cpus) orders.push_back(cpus_[c]->port->fault_order);

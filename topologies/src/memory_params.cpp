@@ -50,12 +50,33 @@ void MemoryParams::describe(ParamTable& t) {
       "memory of all GPUs together as a share of the buffers of all workloads, where pages come and leave in "
       "batches; 1: as much as gpu.dram.capacity has",
       "none: all of it; Batch-aware unified memory (ASPLOS 2020), section 5.1: 0.5 and 0.75");
+  compaction.describe(
+      t, "compaction",
+      "whether pages are moved within a GPU's memory, so that a large frame is free for a page "
+      "that needs one",
+      "assumed: pages stay in their frames");
+  t.number("compaction_threshold", compaction_threshold, {0, 1},
+           "a large frame of one address space is emptied if no more than this share of its base pages is in "
+           "use; one base page counts always",
+           "assumed: Mosaic (MICRO 2017), section 4.4, calls it configurable");
+  t.flag("moves_stall_gpu", moves_stall_gpu,
+         "whether all SMs of a GPU stop issuing while pages are moved within its memory; else only accesses "
+         "to these pages wait",
+         "Mosaic (MICRO 2017), section 5: stalling the entire GPU");
+  t.number("fragmentation_index", fragmentation_index, {0, 1},
+           "share of the large frames of each GPU that hold data of nobody from the start",
+           "none: Mosaic (MICRO 2017), section 6.4, varies it");
+  t.number("fragmentation_occupancy", fragmentation_occupancy, {0, 1},
+           "share of each of these large frames that such data takes",
+           "Mosaic (MICRO 2017), section 6.4: 50%");
+  t.count("fragmentation_seed", fragmentation_seed, {0, UINT64_MAX}, "of the places of such data",
+          "a choice of the simulator");
 }
 
 std::uint32_t MemoryParams::faults() const {
   auto const bit = [](FaultKind kind) { return 1U << static_cast<unsigned>(kind); };
   return (replays_first_touches() ? bit(FaultKind::not_mapped) : 0) |
-         (pages_move() ? bit(FaultKind::remote) | bit(FaultKind::moving) : 0);
+         (pages_move() ? bit(FaultKind::remote) : 0) | (pages_leave_frames() ? bit(FaultKind::moving) : 0);
 }
 
 std::uint32_t MemoryParams::faults_kept_by_gpus() const {

@@ -33,7 +33,7 @@ void Assembly::wire_gpu(Gpu& gpu) {
     translations.push_back(sm->translation);
     invalidates.push_back(sm->invalidate);
     starts.push_back(sm->start);
-    if (config_.looks_at_periods()) controls.push_back(sm->control);
+    if (gpu.dispatcher->spec().controls_sms()) controls.push_back(sm->control);
     system.connect(sm->memory_request, slices_of_sm(sm->spec().index), crossbar);
     system.connect(sm->remote_request, gpu.rdma->remote_request, crossbar);
     system.connect(sm->translate, gpu.l2_tlb->request, translation);

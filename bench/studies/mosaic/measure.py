@@ -7,6 +7,12 @@ def divide(a, b):
     return None if not b else float(a) / float(b)
 
 
+def kept_frames(f):
+    """The most free frames that large frames of one address space kept from others at a time."""
+    kept = f.get("timeseries/memory.frame_allocation/kept_frames")
+    return 0 if kept is None else int(kept[:].sum(axis=1).max()) if kept.ndim > 1 else int(kept[:].max())
+
+
 def measure(path):
     """Figures of one run, as a dictionary. IPC is that of each application's first run, in warp instructions per cycle."""
     with h5py.File(path, "r") as f:
@@ -55,4 +61,7 @@ def measure(path):
             "walks": total["gmmu_walks"],
             "mapped_bytes": 4096 * total["memory.page_sizes_most_mapped_pages"],
             "coalesced": total.get("memory.page_sizes_coalesced_pages", 0),
+            "kept_bytes": 4096 * kept_frames(f),
+            "moved_pages": total.get("memory.compaction_moved_pages", 0) + total.get("memory.page_sizes_moved_pages", 0),
+            "emptied": total.get("memory.compaction_emptied_large_frames", 0),
         }

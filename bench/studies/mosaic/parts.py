@@ -11,13 +11,15 @@ STEP = 5
 
 COMPARED = ["gpu_mmu", "mosaic", "ideal"]
 # Parts of weighted speedups, which are held to the applications alone.
-SPEEDUPS = ["homogeneous", "heterogeneous", "launch", "tlb_sizes", "sensitivity"]
+SPEEDUPS = ["homogeneous", "heterogeneous", "launch", "tlb_sizes", "sensitivity", "fragmentation", "migrating"]
 # The program allocates its memory when it starts, the host copies its data there, and frees it at the end.
 PROGRAM = {"copies": True, "allocates": True}
 COPIES = {True: [1, 2, 5], False: [1, 2, 3, 4, 5]}  # by quick
 MIXES = {True: 5, False: 25}                        # of each size, by quick
+LAUNCHED = {True: 2, False: 25}                     # the same, of Fig. 12
+SPLIT = {True: 2, False: 25}                        # mixes of two
 # Of the pages on TLB sizes: two that gain much, two that gain little, and a mix.
-SIZED = [("3DS",), ("SC",), ("BP",), ("HISTO",), ("NW", "HISTO")]
+SIZED = {True: [("SC",), ("HISTO",), ("NW", "HISTO")], False: [("3DS",), ("SC",), ("BP",), ("HISTO",), ("NW", "HISTO")]}
 ENTRIES = [
     ("gpu.l1_tlb.entries", "Fig. 14a", [8, 16, 32, 64, 128, 256]),
     ("gpu.l2_tlb.entries", "Fig. 14b", [64, 128, 256, 512, 1024, 4096]),
@@ -41,7 +43,24 @@ ASSUMED = [
     ("gpu.sm.max_warps", "48", [24, 64]),
     ("host.launch_latency", "1 ns", ["5400ns"]),
 ]
-VARIED = [("3DS",), ("SC",), ("HISTO",), ("NW", "HISTO")]
+# Section 6.4: the memory is as much larger than the data of a mix as the paper's 3 GB are than 81.5 MB, on average.
+MEMORY_OF_DATA = 3072 / 81.5
+DATA = {"3DS": 32.0, "SC": 5.9, "HISTO": 8.2, "CONS": 54.0, "NW": 32.0}  # MiB of buffers
+FRAGMENTED = {True: [("3DS",), ("SC",), ("HISTO",)], False: [("3DS",), ("SC",), ("HISTO",), ("CONS",), ("NW", "HISTO")]}
+INDEX = [0, 0.5, 0.9, 0.97, 0.98, 0.99, 1]
+OCCUPANCY = [0.01, 0.1, 0.25, 0.35, 0.5, 0.75]
+COMPACTING = ["no_cac", "mosaic", "cac_bc", "ideal_cac"]
+ASSUMED_OF_COMPACTION = [
+    ("memory.compaction_threshold", "0.5", [0.25, 1.0]),
+    ("memory.cac_bulk_copy.time", "80 ns", ["40ns", "160ns"]),
+    ("gpu.copy_engine.window", "auto", [16, 256]),
+]
+VARIED = {True: [("SC",), ("HISTO",)], False: [("3DS",), ("SC",), ("HISTO",), ("NW", "HISTO")]}
+
+
+def capacity_for(mix):
+    """The upper eighth of a memory is for page tables."""
+    return f"{round(sum(DATA[name] for name in mix) * MEMORY_OF_DATA * 8 / 7)}MiB"
 
 
 def ways_of(key, entries):
@@ -102,29 +121,53 @@ class Parts:
 
     def launch(self):
         """Fig. 12: the host copies an application's data to the GPU before its first kernel, and the results back."""
-        mixes = [(name,) for name in APPLICATIONS] + [m for mixes in heterogeneous().values() for m in mixes[:MIXES[self.quick]]]
+        mixes = [(name,) for name in APPLICATIONS] + [m for mixes in heterogeneous().values() for m in mixes[:LAUNCHED[self.quick]]]
         for mix in mixes:
             for design in ("gpu_mmu", "mosaic"):
                 self.add("launch", len(mix), mix, design, program=PROGRAM)
             self.add("launch", f"{len(mix)}, none", mix, "gpu_mmu")
 
+    def fragmented(self, part, what, mix, designs, settings):
+        """Data that programs allocate when they start, in memory that is fragmented."""
+        for design in designs:
+            self.add(part, what, mix, design, {"gpu.dram.capacity": capacity_for(mix)} | settings, program={"allocates": True})
+
+    def fragmentation(self):
+        """Fig. 16 and Table 2."""
+        for mix in FRAGMENTED[self.quick]:
+            for index in INDEX:
+                self.fragmented("fragmentation", f"index={index}", mix, COMPACTING + ["gpu_mmu"], {"memory.fragmentation_index": index})
+            for occupancy in OCCUPANCY:
+                settings = {"memory.fragmentation_index": 1, "memory.fragmentation_occupancy": occupancy}
+                self.fragmented("fragmentation", f"occupancy={occupancy}", mix, COMPACTING + ["cac_no_stall", "gpu_mmu"], settings)
+            for key, _, values in ASSUMED_OF_COMPACTION:
+                for value in values:
+                    self.fragmented("fragmentation", f"{key}={value}", mix, ["cac_bc"], {"memory.fragmentation_index": 1, key: value})
+
+    def migrating(self):
+        """Section 4.3: base pages that are moved to be coalesced, beside those that are coalesced where they are. Two applications that
+        allocate at once have their frames in turns."""
+        for name in APPLICATIONS:
+            for design in ("gpu_mmu", "migrating", "mosaic"):
+                self.add("migrating", 2, (name,) * 2, design, program={"allocates": True})
+
     def splits(self):
         """The oracle: the best of all static splits."""
-        for mix in heterogeneous()[2][:MIXES[self.quick]]:
+        for mix in heterogeneous()[2][:SPLIT[self.quick]]:
             for first in range(STEP, SMS, STEP):
                 for design in ("gpu_mmu", "mosaic"):
                     self.add("splits", first, mix, design, sms=(first, SMS - first))
 
     def tlb_sizes(self):
         """Figs. 14 and 15."""
-        for mix in SIZED:
+        for mix in SIZED[self.quick]:
             for key, _, values in ENTRIES:
                 for value in values:
                     for design in ("gpu_mmu", "mosaic"):
                         self.add("tlb_sizes", f"{key}={value}", mix, design, {key: value} | ways_of(key, value))
 
     def sensitivity(self):
-        for mix in VARIED:
+        for mix in VARIED[self.quick]:
             for design in COMPARED:
                 self.add("sensitivity", "as it is", mix, design, program={"allocates": True})
             for key, _, values in ASSUMED:

@@ -2,7 +2,7 @@
 import json
 from pathlib import Path
 
-from parts import ASSUMED, COMPARED, ENTRIES, IN_FLIGHT, SIZED, STEP, VARIED
+from parts import ASSUMED, ASSUMED_OF_COMPACTION, COMPACTING, COMPARED, ENTRIES, INDEX, IN_FLIGHT, OCCUPANCY, STEP
 from provenance import sentence
 from study import APPLICATIONS, FOLDER, NAMES, SMS, heterogeneous as drawn
 
@@ -267,12 +267,79 @@ def tlb_sizes(f):
     out = ["## TLB entries (Figs. 14 and 15)", "", "Weighted speedup to that of GPU-MMU with the entries of the paper's Table 1."]
     for key, figure, values in ENTRIES:
         rows = []
-        for mix in SIZED:
+        for mix in mixes_of(f, "tlb_sizes"):
             base = f.weighted_speedup("tlb_sizes", f"{key}={DEFAULT[key]}", mix, "gpu_mmu")
             for d in ("gpu_mmu", "mosaic"):
                 rows.append(["+".join(mix), NAMES[d]] + [show(ratio(f.weighted_speedup("tlb_sizes", f"{key}={v}", mix, d), base)) for v in values])
         out += [f"`{key}` ({figure}):"] + table(["", ""] + [str(v) for v in values], rows)
     return out
+
+
+def mixes_of(f, part):
+    """Those of a part, in the order of its runs."""
+    return list(dict.fromkeys(key[1] for key in f.measured.get(part, {})))
+
+
+def compacted(f, text, whats, designs):
+    """Weighted speedup of each design to that of no CAC, the mean over the mixes, with what the counters say of it."""
+    rows = []
+    for shown, what in whats:
+        cells = []
+        for d in designs:
+            cells.append(show(average([ratio(f.weighted_speedup("fragmentation", what, mix, d), f.weighted_speedup("fragmentation", what, mix, "no_cac"))
+                                       for mix in mixes_of(f, "fragmentation")])))
+        found = [f.of("fragmentation", what, mix, "mosaic") for mix in mixes_of(f, "fragmentation")]
+        found = [m for m in found if m]
+        cells += [show(average([m["coalesced"] for m in found]), 1), show(average([m["emptied"] for m in found]), 1),
+                  show(average([m["moved_pages"] for m in found]), 0)]
+        rows.append([shown] + cells)
+    header = [text] + [NAMES[d] if d != "mosaic" else "CAC" for d in designs] + ["large pages, CAC", "large frames emptied", "pages moved"]
+    return table(header, rows)
+
+
+def fragmentation(f):
+    mixes = ", ".join("+".join(mix) for mix in mixes_of(f, "fragmentation"))
+    out = ["## Fragmented memory (Fig. 16)", "",
+           f"Of {mixes}, whose programs allocate their memory when they start, in a memory as many times as large as the paper's is as the data of its "
+           "average application. Weighted speedup to that without compaction (no CAC), means. GPU-MMU has base pages alone. CAC with SMs that go on: "
+           "only accesses to pages that move wait.", "", "By fragmentation index, at an occupancy of 50 % (Fig. 16a):"]
+    out += compacted(f, "index", [(percent(i, 0), f"index={i}") for i in INDEX], COMPACTING[1:] + ["gpu_mmu"])
+    out += ["By occupancy, at an index of 100 % (Fig. 16b):"]
+    out += compacted(f, "occupancy", [(percent(o, 0), f"occupancy={o}") for o in OCCUPANCY], COMPACTING[1:] + ["cac_no_stall", "gpu_mmu"])
+    rows = []
+    for name in COMPACTING:
+        rows.append([NAMES[name] if name != "mosaic" else "CAC"] +
+                    [percent(average([bloat_of_kept(f, f"occupancy={o}", mix, name) for mix in mixes_of(f, "fragmentation")]), 2) for o in OCCUPANCY])
+    rows.append(["the paper"] + [f"{v} %" for v in PAPER["bloat_by_occupancy"]])
+    out += ["Memory bloat, index 100 % (Table 2): the most memory that large frames of one application keep free at a time, to its data."] + \
+        table([""] + [percent(o, 0) for o in OCCUPANCY], rows)
+    rows = []
+    for key, default, values in ASSUMED_OF_COMPACTION:
+        for value in values:
+            rows.append([f"`{key}`", default, str(value)] +
+                        [show(ratio(f.weighted_speedup("fragmentation", f"{key}={value}", mix, "cac_bc"),
+                                    f.weighted_speedup("fragmentation", "occupancy=0.5", mix, "cac_bc")), 3) for mix in mixes_of(f, "fragmentation")])
+    return out + ["What is assumed of it: weighted speedup with CAC-BC, index 100 %, occupancy 50 %, to that with the default:"] + \
+        table(["parameter", "is", "with"] + ["+".join(mix) for mix in mixes_of(f, "fragmentation")], rows)
+
+
+def bloat_of_kept(f, what, mix, design):
+    found = f.of("fragmentation", what, mix, design)
+    return ratio(found["kept_bytes"], found["footprint"]) if found else None
+
+
+def migrating(f):
+    rows = []
+    for a in APPLICATIONS:
+        found = f.of("migrating", 2, (a,) * 2, "migrating")
+        if found:
+            rows.append([a] + [show(f.over("migrating", 2, (a,) * 2, d)) for d in ("migrating", "mosaic")] +
+                        [found["coalesced"], found["moved_pages"], f.of("migrating", 2, (a,) * 2, "mosaic", "coalesced")])
+    rows.append(["mean"] + [show(average([f.over("migrating", 2, (a,) * 2, d) for a in APPLICATIONS])) for d in ("migrating", "mosaic")] + ["", "", ""])
+    return ["## Coalescing with and without moving pages (section 4.3)", "",
+            "Two copies of one application, whose programs allocate their memory when they start: weighted speedup to that of GPU-MMU. The migrating coalescer has GPU-MMU's frames on "
+            "demand, moves base pages to a large frame, and stops all SMs meanwhile; Mosaic coalesces where they are."] + \
+        table(["", "migrating coalescer", "Mosaic", "large pages, migrating", "pages moved", "large pages, Mosaic"], rows)
 
 
 DEFAULT = {"gpu.l1_tlb.entries": 128, "gpu.l2_tlb.entries": 512, "gpu.l1_tlb.by_page_size.large_entries": 16,
@@ -285,15 +352,16 @@ def sensitivity(f):
         for value in values:
             what = "as it is" if key == "as it is" else f"{key}={value}"
             cells = []
-            for mix in VARIED:
+            for mix in mixes_of(f, "sensitivity"):
                 cells += [show(f.over("sensitivity", what, mix, "mosaic")), show(f.over("sensitivity", what, mix, "ideal"))]
             rows.append([f"`{key}`" if default else key, default, str(value).lower()] + cells)
-    header = ["parameter", "is", "with"] + [f"{'+'.join(mix)}, {NAMES[d]}" for mix in VARIED for d in ("mosaic", "ideal")]
+    header = ["parameter", "is", "with"] + [f"{'+'.join(mix)}, {NAMES[d]}" for mix in mixes_of(f, "sensitivity") for d in ("mosaic", "ideal")]
     return ["## What is assumed", "", "Gains over GPU-MMU, both with the value; GPU-MMU alone keeps the default."] + table(header, rows)
 
 
 SECTIONS = {"page_sizes": [page_sizes], "homogeneous": [homogeneous], "heterogeneous": [heterogeneous], "faults": [faults], "launch": [launch],
-            "splits": [splits], "tlb_sizes": [tlb_sizes], "sensitivity": [sensitivity]}
+            "splits": [splits], "tlb_sizes": [tlb_sizes], "fragmentation": [fragmentation],
+            "migrating": [migrating], "sensitivity": [sensitivity]}
 
 
 def write(folder, measured, made):

@@ -23,16 +23,24 @@ APPLICATIONS = {
     "TRD": ("triad", {}),
 }
 
-GPU_MMU = {"memory.frame_allocation": "on_demand", "memory.page_sizes": "base_only"}
+GPU_MMU = {"memory.frame_allocation": "on_demand", "memory.page_sizes": "base_only", "memory.compaction": "none"}
 DESIGNS = {
     "gpu_mmu": GPU_MMU,
     "mosaic": {},
     "ideal": GPU_MMU | {"gpu.l1_tlb.organization": "ideal", "gpu.scalar_cache.tlb_organization": "ideal"},
+    # Without compaction; with in-DRAM copies; with copies that take no time; and with SMs that do not stop for it.
+    "no_cac": {"memory.compaction": "none"},
+    "cac_bc": {"memory.compaction": "cac_bulk_copy"},
+    "ideal_cac": {"memory.compaction": "ideal"},
+    "cac_no_stall": {"memory.moves_stall_gpu": False},
+    # What Mosaic is held against in section 4.3: base pages are moved to be coalesced.
+    "migrating": {"memory.frame_allocation": "on_demand", "memory.page_sizes": "migrating_coalescer", "memory.compaction": "none"},
     # Fig. 3: large pages alone, with as many entries as the base pages of GPU-MMU have.
-    "large": {"memory.frame_allocation": "on_demand", "memory.page_sizes": "large_only", "gpu.l1_tlb.by_page_size.large_entries": 128,
+    "large": {"memory.frame_allocation": "on_demand", "memory.page_sizes": "large_only", "memory.compaction": "none", "gpu.l1_tlb.by_page_size.large_entries": 128,
               "gpu.l2_tlb.by_page_size.large_entries": 512, "gpu.l2_tlb.by_page_size.large_ways": 16},
 }
-NAMES = {"gpu_mmu": "GPU-MMU", "mosaic": "Mosaic", "ideal": "ideal TLB", "large": "2 MB pages"}
+NAMES = {"gpu_mmu": "GPU-MMU", "mosaic": "Mosaic", "ideal": "ideal TLB", "large": "2 MB pages", "no_cac": "no CAC", "cac_bc": "CAC-BC",
+         "ideal_cac": "ideal CAC", "cac_no_stall": "CAC, SMs go on", "migrating": "migrating coalescer"}
 
 SEED = 2017
 MIXES_OF_EACH = 25  # of 2, 3, 4 and 5 applications

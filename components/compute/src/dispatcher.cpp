@@ -29,9 +29,10 @@ Dispatcher::Dispatcher(Slot<DispatcherSpec> slot) : Component(std::move(slot)) {
   }
   if (spec().sm.thread_blocks.make(spec().blocks_setup())->period() != Duration::zero()) {
     period_end = timer<&Dispatcher::on_period_end>("period_end");
-    control = out<BlockControl>("control");
     if (spec().counts_evictions) lifetimes = in<&Dispatcher::on_lifetimes>("lifetimes");
   }
+  if (spec().may_stall) stall = in<&Dispatcher::on_stall>("stall");
+  if (spec().controls_sms()) control = out<BlockControl>("control");
   if (spec().slices_to_write_back == 0) return;
   if (spec().gpus > 1) kernel_end = in<&Dispatcher::on_kernel_end>("kernel_end");
   flushed = in<&Dispatcher::on_flushed>("flushed");
@@ -198,7 +199,13 @@ void Dispatcher::on_period_end(Tick const&, Cx& cx) const {
 void Dispatcher::control_sms(Cx& cx) const {
   auto const& s = cx.state();
   for (std::uint32_t i = 0; i < spec().sms; ++i)
-    cx.send(control, i, BlockControl{s.thread_blocks->extra(), i >= running_sms(s) ? 1U : 0U});
+    cx.send(control, i,
+            BlockControl{s.thread_blocks->extra(), s.stalled != 0 || i >= running_sms(s) ? 1U : 0U});
+}
+
+void Dispatcher::on_stall(GpuStall const& m, Cx& cx) const {
+  cx.state().stalled = m.stalled;
+  control_sms(cx);
 }
 
 void Dispatcher::run_all_if_others_are_idle(Cx& cx) const {

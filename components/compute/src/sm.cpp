@@ -8,7 +8,7 @@ Sm::Sm(Slot<SmSpec> slot) : Component(std::move(slot)) {
   auto const blocks = spec().sm.thread_blocks.make({spec().clock, 1});
   leaves_on_ = blocks->leaves_on();
   context_ = blocks->context();
-  if (blocks->period() != Duration::zero()) control = in<&Sm::on_control>("control");
+  if (spec().may_stall || blocks->period() != Duration::zero()) control = in<&Sm::on_control>("control");
   if (switches()) moved = timer<&Sm::on_moved>("moved");
   if (spec().page_uses.told) used = out<PageUse>("used");
 }

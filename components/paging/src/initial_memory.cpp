@@ -13,6 +13,7 @@ InitialMemory::InitialMemory(Spec const& spec) : spec_(spec) {
                                en_masse()};
   for (std::uint32_t g = 0; g < spec.devices.gpus(); ++g) {
     gpu_frames_.push_back(spec_.frames.make(memory));
+    spec_.fragmentation.occupy(*gpu_frames_.back(), memory, g);
     gpu_tables_.emplace_back(physical(spec.devices.gpu(g), gpu_data), spec.page_bits, spaces);
   }
   memory.frames = cpu_data >> spec.page_bits;
@@ -71,12 +72,14 @@ void InitialMemory::check_room() const {
   throw UserError(
       (buffers_.size() > 1 ? "the applications need " : "workload '" + first.name() + "' needs ") +
       std::to_string(needed_pages() << spec_.page_bits) +
-      " bytes or more, beyond the machine's memory (gpu.dram.capacity, cpu.dram.capacity)");
+      " bytes or more, beyond the machine's memory (gpu.dram.capacity, cpu.dram.capacity" +
+      (spec_.fragmentation.any() ? ", less what memory.fragmentation_index occupies)" : ")"));
 }
 
 std::uint64_t InitialMemory::all_pages() const {
-  return (data_bytes(spec_.bytes_of_gpu) >> spec_.page_bits) * gpus() +
-         (data_bytes(spec_.bytes_of_cpu) >> spec_.page_bits);
+  auto const of_gpu = data_bytes(spec_.bytes_of_gpu) >> spec_.page_bits;
+  auto const occupied = spec_.fragmentation.frames({of_gpu, spec_.page_bits, 1, spec_.large_size});
+  return (of_gpu - occupied) * gpus() + (data_bytes(spec_.bytes_of_cpu) >> spec_.page_bits);
 }
 
 std::vector<PageRange> InitialMemory::allocated_pages() const {

@@ -11,6 +11,8 @@ PagingDriver::PagingDriver(Slot<PagingDriverSpec> slot) : Component(std::move(sl
     if (spec().told_of_uses) used = in<&PagingDriver::on_used>("used");
     if (spec().tells_lifetimes) lifetimes = out<PageLifetimes>("lifetimes");
   }
+  if (relocates()) copied_within = timer<&PagingDriver::on_copied>("copied_within");
+  if (spec().stalls_gpus) stall = out<GpuStall>("stall");
   if (spec().host_pages == nullptr) return;
   memory_order = in<&PagingDriver::on_memory_order>("memory_order");
   order_done = out<MemoryOrderDone>("order_done");
@@ -19,10 +21,13 @@ PagingDriver::PagingDriver(Slot<PagingDriverSpec> slot) : Component(std::move(sl
 PagingDriverState PagingDriver::initial() const {
   PagingDriverState s;
   s.table = spec().preloaded != nullptr ? *spec().preloaded : PageTable(0, spec().page_bits);
-  FrameAllocator::Setup memory{spec().frames_per_gpu, spec().page_bits, spec().spaces, spec().large_size,
-                               spec().en_masse};
-  for (std::uint32_t g = 0; g < spec().devices.gpus(); ++g) s.frames.add(spec().frames.make(memory));
+  auto memory = spec().gpu_memory();
+  for (std::uint32_t g = 0; g < spec().devices.gpus(); ++g) {
+    s.frames.add(spec().frames.make(memory));
+    spec().fragmentation.occupy(s.frames[g], memory, g);
+  }
   memory.frames = spec().frames_of_cpu;
+  memory.most_moved = 0;
   s.cpu_frames = spec().frames.make(memory);
   if (spec().in_batches) s.batch = initial_batches();
   if (spec().makes_copies) {
@@ -44,6 +49,8 @@ PagingDriverState PagingDriver::initial() const {
   s.page_sizes = spec().page_sizes.make({});
   for (std::uint64_t i = 0; i < spec().coalesced_at_start; ++i) s.page_sizes->coalesced();
   s.page_sizes->mapped(s.table.mapped_pages());
+  s.compaction = spec().compaction.make({});
+  if (relocates()) s.relocations.resize(spec().devices.gpus());
   s.moves.resize(spec().params.migrations);
   for (auto i = spec().params.migrations; i > 0; --i) s.free_moves.push_back(i - 1);
   s.waiting = Ring<PageFault>(spec().queue);
@@ -68,7 +75,9 @@ std::vector<PagingDriver::PolicyStats> PagingDriver::policy_stats() const {
       {{"memory.frame_allocation", spec().frames.stats()},
        [](PagingDriverState const& s) -> StatSource const& { return s.frames; }},
       {{"memory.page_sizes", spec().page_sizes.stats()},
-       [](PagingDriverState const& s) -> StatSource const& { return s.page_sizes; }}};
+       [](PagingDriverState const& s) -> StatSource const& { return s.page_sizes; }},
+      {{"memory.compaction", spec().compaction.stats()},
+       [](PagingDriverState const& s) -> StatSource const& { return s.compaction; }}};
   if (spec().in_batches)
     all.push_back({{"driver.batch.eviction_order", spec().batch.eviction_order.stats()},
                    [](PagingDriverState const& s) -> StatSource const& { return s.batch.orders; }});
@@ -157,6 +166,7 @@ void PagingDriver::answer(PageFault const& m, PageTranslation const& to, Duratio
 void PagingDriver::on_fault(PageFault const& m, Cx& cx) const {
   if (m.note != FaultNote::serve) return on_note(m, cx);
   if (!handle(m, true, cx)) cx.state().waiting.push(m);
+  if (spec().moves_to_coalesce) continue_relocations(cx);
 }
 
 bool PagingDriver::handle(PageFault const& m, bool may_move, Cx& cx) const {
@@ -176,6 +186,7 @@ bool PagingDriver::handle(PageFault const& m, bool may_move, Cx& cx) const {
     bool const moves = may_move && m.kind == FaultKind::remote && device_of(found->frame) != m.gpu;
     if (moves && s.free_moves.empty()) return false;
     if (moves && !pool(m.gpu, s).empty()) {
+      if (awaits_large_frame(m.page, m.gpu, m.application, cx)) return false;
       start_move(m, found->frame, cx);
     } else {
       if (moves) ++s.stats[m.application].migrations_refused;
@@ -217,6 +228,7 @@ bool PagingDriver::touch_first(PageFault const& m, Cx& cx) const {
   if (all_full(s)) return false;  // until a copy has ended, whose source is free then
   bool const fetches = spec().first_touch_copy && host_wrote(m.page) && !s.cpu_frames->empty();
   if (fetches && s.free_moves.empty()) return false;
+  if (awaits_large_frame(m.page, m.gpu, m.application, cx)) return false;
   auto to = take_near(m.page, size_for(m.page, s), m.gpu, m.application, s);
   auto const ready = work(m.kind, spec().params.fault_latency, cx);
   auto const device = device_of(to.frame);
@@ -260,7 +272,12 @@ void PagingDriver::map_page(std::uint64_t page, PageTranslation const& to, Cx& c
   auto& s = cx.state();
   s.table.map(page, to.frame, to.size);
   s.page_sizes->mapped(s.table.mapped_pages());
-  if (!spec().coalesces || device_of(to.frame) >= kFirstCpu || !s.table.can_coalesce(page)) return;
+  if (!spec().coalesces || device_of(to.frame) >= kFirstCpu) return;
+  if (!s.table.can_coalesce(page)) {
+    if (spec().moves_to_coalesce && s.table.is_full_on_one_device(page))
+      s.to_coalesce.push_back(first_of(page, s.table.coalesced_size()));
+    return;
+  }
   s.table.coalesce(page);
   s.page_sizes->coalesced();
   s.size_changes.push_back({first_of(page, s.table.coalesced_size()), cx.now(), 1});
@@ -281,6 +298,7 @@ void PagingDriver::on_step_done(StepDone const& m, Cx& cx) const {
   auto& moving = cx.state().moves[m.move];
   FF_CHECK(moving.in_use != 0 && moving.unmapping > 0, path() + ": a step of a page that does not move");
   if (--moving.unmapping != 0) return;
+  if (moving.role == PageMigration::Role::is_mapped_within) return end_page(m.move, cx);
   bool const maps = moving.role == PageMigration::Role::comes && is_mapping(moving, cx.state());
   bool const leaves = !maps && (moving.of_program == 0 || moving.kind == OperationKind::free);
   if (leaves && spec().flush_moving_pages && moving.flushed == 0 && device_of(moving.from) < kFirstCpu) {
@@ -293,6 +311,7 @@ void PagingDriver::on_step_done(StepDone const& m, Cx& cx) const {
     return serve(cx);
   }
   moving.unmapped = cx.now();
+  if (moving.role == PageMigration::Role::moves_within) return copy_within(m.move, cx);
   if (moving.role != PageMigration::Role::alone) return page_is_unmapped(m.move, cx);
   if (moving.change == PageMigration::Change::collapse) return collapse(m.move, cx);
   order_copy(moving.fault.gpu, moving.from, moving.to, page_bytes(), m.move, moving.fault.application,
@@ -301,8 +320,9 @@ void PagingDriver::on_step_done(StepDone const& m, Cx& cx) const {
 
 void PagingDriver::order_copy(DeviceId engine, PhysAddr from, PhysAddr to, std::uint32_t bytes,
                               std::uint32_t tag, std::uint8_t application, Duration extra, Cx& cx) const {
-  auto const space =
-      static_cast<std::uint8_t>(space_of_page(cx.state().moves[tag].fault.page, spec().page_bits));
+  auto const page = cx.state().moves[tag].fault.page;
+  auto const space = static_cast<std::uint8_t>(
+      page == FrameAllocator::kNobodysPage ? 0 : space_of_page(page, spec().page_bits));
   cx.send(copy, spec().devices.number_of(engine), CopyOrder{from, to, bytes, tag, space, application, {}},
           extra);
 }
@@ -310,6 +330,11 @@ void PagingDriver::order_copy(DeviceId engine, PhysAddr from, PhysAddr to, std::
 void PagingDriver::on_copied(CopyDone const& m, Cx& cx) const {
   auto const moving = cx.state().moves[m.tag];
   FF_CHECK(moving.in_use != 0, path() + ": a page was copied that does not move");
+  if (moving.role == PageMigration::Role::moves_within) {
+    if (moving.fault.page == FrameAllocator::kNobodysPage) return end_page(m.tag, cx);
+    cx.state().moves[m.tag].role = PageMigration::Role::is_mapped_within;
+    return tell_iommus(m.tag, MoveStep::map, Duration::zero(), cx);
+  }
   if (moving.role == PageMigration::Role::comes) page_lands(m.tag, cx);
   if (moving.role == PageMigration::Role::leaves) page_has_left(m.tag, cx);
   if (moving.role != PageMigration::Role::alone) return serve(cx);
@@ -323,6 +348,8 @@ void PagingDriver::end_page(std::uint32_t number, Cx& cx) const {
   if (done.of_program != 0) {
     --s.orders[done.stream].under_way;
     if (!is_copy(done.kind)) end_allocation(done, cx);
+  } else if (done.role != PageMigration::Role::alone) {
+    end_move_within(done, cx);
   } else if (done.change == PageMigration::Change::copy) {
     end_copy(done, number, cx);
   } else {
@@ -336,8 +363,8 @@ void PagingDriver::end_page(std::uint32_t number, Cx& cx) const {
     auto const waiting = s.waiting.front();
     s.waiting.pop();
     // A fault that arrived while its page moved starts no migration itself.
-    bool const moved =
-        done.of_program == 0 && done.change != PageMigration::Change::copy && done.copies(waiting.page);
+    bool const moved = done.of_program == 0 && done.change != PageMigration::Change::copy &&
+                       done.role == PageMigration::Role::alone && done.copies(waiting.page);
     if (!handle(waiting, !moved, cx)) s.waiting.push(waiting);
   }
   continue_orders(cx);

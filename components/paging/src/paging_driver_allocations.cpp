@@ -16,6 +16,7 @@ PagingDriver::OrderTurn PagingDriver::allocate_page(std::uint64_t page, std::uin
   auto const size = size_for(page, s);
   auto const& devices = spec().devices;
   auto const wanted = *planned >= kFirstCpu ? devices.cpu() : devices.gpu(*planned);
+  if (awaits_large_frame(page, wanted, spec().application_of_stream[stream], cx)) return OrderTurn::waits;
   auto const to = take_near(page, size, wanted, spec().application_of_stream[stream], s);
   auto const first = first_of(page, to.size);
   auto const number = begin_page(first, to.size, stream, cx);

@@ -271,6 +271,7 @@ bool PagingDriver::send_pages(Cx& cx) const {
     if (page.stage != ComingPage::Stage::ready || page.worked > cx.now()) break;
     bool const needs_frame = page.is_here == 0;
     if (needs_frame && (pool(batch_gpu(s), s).empty() || !b.schedule->comes(moment(s, cx.now())))) break;
+    if (needs_frame && awaits_large_frame(page.page, batch_gpu(s), page.application, cx)) break;
     sent = true;
     ++b.coming;
     auto const number = s.batch.of_page.of(page.page).move - 1;
@@ -403,12 +404,13 @@ bool PagingDriver::is_under_way(std::uint64_t page, PagingDriverState const& s) 
 std::uint32_t PagingDriver::take_number(std::uint64_t page, PagingDriverState& s) const {
   auto const number = s.free_moves.back();
   s.free_moves.pop_back();
-  if (spec().in_batches) s.batch.of_page.of(page).move = number + 1;
+  if (spec().in_batches && page != FrameAllocator::kNobodysPage) s.batch.of_page.of(page).move = number + 1;
   return number;
 }
 
 void PagingDriver::free_number(std::uint32_t number, PagingDriverState& s) const {
-  if (spec().in_batches) s.batch.of_page.of(s.moves[number].fault.page).move = 0;
+  auto const page = s.moves[number].fault.page;
+  if (spec().in_batches && page != FrameAllocator::kNobodysPage) s.batch.of_page.of(page).move = 0;
   s.moves[number] = {};
   s.free_moves.push_back(number);
 }

@@ -103,7 +103,7 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
   };
   auto unit = victim(false);
   // Pages come of all units that are here, and nothing moves: those that are here leave beside them.
-  if (!unit && waits_in_vain(b, moment(s, cx.now()))) unit = victim(true);
+  if (!unit && waits_in_vain(b, moment(s, cx.now())) && !is_relocating(b.gpu, s)) unit = victim(true);
   if (!unit) return 0;
   b.orders[b.gpu].left(*unit);
   if (b.free_leaving.empty()) {
@@ -141,7 +141,8 @@ std::uint64_t PagingDriver::begin_unit(Cx& cx) const {
 bool PagingDriver::forgo_prefetched(Cx& cx) const {
   auto& s = cx.state();
   auto& b = s.batch;
-  if (!waits_in_vain(b, moment(s, cx.now())) || !only_prefetched_wait(b)) return false;
+  if (!waits_in_vain(b, moment(s, cx.now())) || !only_prefetched_wait(b) || is_relocating(b.gpu, s))
+    return false;
   auto& page = b.pages[b.sent];
   auto const number = b.of_page.of(page.page).move - 1;
   bool const is_unmapped = page.mapped != 0 && (page.copies == 0 || !s.copies.read_only(page.page));

@@ -14,6 +14,7 @@ void PagingDriver::on_memory_order(MemoryOrder const& m, Cx& cx) const {
 }
 
 void PagingDriver::continue_orders(Cx& cx) const {
+  continue_relocations(cx);
   auto& s = cx.state();
   auto const streams = s.orders.size();
   for (std::size_t in_vain = 0; in_vain < streams;) {

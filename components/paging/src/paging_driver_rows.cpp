@@ -47,6 +47,7 @@ std::vector<TableInfo> PagingDriver::tables() const {
           {"change", "text", "coalesced or splintered", ColumnType::text},
           {"time", "ps", "simulated time of the driver's order", ColumnType::u64},
           {"base_pages", "count", "base pages of the large page", ColumnType::u64}}});
+  if (relocates()) tables.push_back(table_of_relocations());
   return tables;
 }
 
@@ -75,6 +76,31 @@ void PagingDriver::take_rows(PagingDriverState& s, TableRows& rows) const {
     rows.add(next, {r.page, std::string(r.coalesced != 0 ? "coalesced" : "splintered"), count_of(r.at),
                     std::uint64_t{1} << s.table.coalesced_size()});
   s.size_changes.clear();
+  if (spec().coalesces) ++next;
+  for (auto const& r : s.relocation_records) {
+    std::vector<Cell> cells{device_name(spec().devices.gpu(static_cast<std::uint32_t>(r.gpu))),
+                            std::string(r.coalesces != 0 ? "coalescing" : "compaction"), count_of(r.began),
+                            count_of(r.ended), r.pages};
+    if (rows_name_applications()) cells.emplace_back(spec().applications[r.application]);
+    rows.add(next, cells);
+  }
+  s.relocation_records.clear();
+}
+
+TableInfo PagingDriver::table_of_relocations() const {
+  TableInfo table{
+      "relocations",
+      "one row for each large frame that was emptied, or filled with the base pages of a large page, by "
+      "moving pages within a GPU's memory, in the order in which that ended",
+      {{"gpu", "text", "GPU whose memory it is", ColumnType::text},
+       {"purpose", "text", "compaction: the large frame is free then; or coalescing", ColumnType::text},
+       {"began", "ps", "simulated time at which the driver ordered the first move", ColumnType::u64},
+       {"ended", "ps", "simulated time at which the driver learned that the last page is mapped",
+        ColumnType::u64},
+       {"moved_pages", "count", "base pages that were moved, data of nobody included", ColumnType::u64}}};
+  if (rows_name_applications())
+    table.columns.push_back({"application", "text", "application whose page wanted it", ColumnType::text});
+  return table;
 }
 
 TableInfo PagingDriver::table_of_batches() const {

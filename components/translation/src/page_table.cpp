@@ -126,6 +126,15 @@ bool PageTable::can_coalesce(std::uint64_t page) const {
   return true;
 }
 
+bool PageTable::is_full_on_one_device(std::uint64_t page) const {
+  auto const* above = entry_above(page);
+  if (above == nullptr || (*above & kCoalesced) != 0) return false;
+  auto const node = node_below(*above) << levels_.last_bits();
+  for (std::uint64_t i = 0; i < std::uint64_t{1} << levels_.last_bits(); ++i)
+    if (entries_[node + i] == 0 || device_of(entries_[node + i]) != device_of(entries_[node])) return false;
+  return true;
+}
+
 void PageTable::coalesce(std::uint64_t page) {
   FF_CHECK(can_coalesce(page), "pages are coalesced that cannot be");
   auto* const above = entry_above(page);

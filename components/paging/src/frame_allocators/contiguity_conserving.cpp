@@ -14,6 +14,11 @@
 // free frame list has the large frames that were used before, then those never used, the lowest first. A
 // large frame that holds data of several spaces, or of nobody, does so until none of its frames is in use.
 // What is left at the end of memory, less than a large frame, is one for base pages alone.
+//
+// Compaction empties the large frame with the fewest pages, the lowest first, of those that others have room
+// for: data of nobody and of several spaces goes to frames with such data; pages of one space to frames with
+// base pages of the space and to regions that have lost pages, from frames of the same kinds. The fullest
+// frames are filled first.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -34,6 +39,7 @@ class ContiguityConserving final : public FrameAllocator {
         lists_(kOfSpaces + std::size_t{2} * setup.spaces) {}
 
   bool uses_large_frames() const override { return true; }
+  bool compacts() const override { return true; }
   std::uint64_t available() const override { return setup_->frames - used_; }
 
   std::uint64_t allocate(std::uint64_t page) override {
@@ -41,7 +47,7 @@ class ContiguityConserving final : public FrameAllocator {
     auto const space = space_of(page);
     if (setup_->en_masse.size_of(page) != 0)
       if (auto const frame = own_place(page, space)) return *frame;
-    return any_place(space);
+    return any_place(page, space);
   }
 
   std::optional<std::uint64_t> allocate_large(std::uint64_t page, unsigned size) override {
@@ -51,7 +57,8 @@ class ContiguityConserving final : public FrameAllocator {
     if (large_frame_of(region_of(page)) == kNone) assign(*number, region_of(page));
     ++assigned_;
     take(*number, frames_of_large(), space_of(page));
-    for (std::uint64_t i = 0; i < frames_of_large(); ++i) mark(*number, i);
+    auto const first = first_of(page, size);
+    for (std::uint64_t i = 0; i < frames_of_large(); ++i) mark(*number, i, first + i);
     return *number << size;
   }
 
@@ -61,8 +68,11 @@ class ContiguityConserving final : public FrameAllocator {
     FF_CHECK(number < large_.size() && is_used(number, offset), "a frame is released that is free");
     word_of(number, offset) &= ~bit_of(offset);
     --used_;
+    none_to_empty_ = 0;
     change(number, [&](LargeFrame& l) {
+      l.shrunk = 1;
       if (--l.used != 0) return;
+      l.shrunk = 0;
       --in_use_;
       if (l.region != kNone) regions_.forget(l.region);
       l.region = kNone;
@@ -76,15 +86,39 @@ class ContiguityConserving final : public FrameAllocator {
     FF_CHECK(frame < setup_->frames, "a frame is occupied that memory does not have");
     while (large_.size() <= number) add_large();
     FF_CHECK(!is_used(number, offset), "a frame is occupied that is in use");
-    give(number, offset, kNobody);
+    give(number, offset, kNobodysPage, kNobody);
+  }
+
+  bool lacks_large_frame(std::uint64_t page) const override {
+    if (setup_->most_moved == 0 || has_free_whole()) return false;
+    if (setup_->en_masse.size_of(page) != 0) return large_frame_of(region_of(page)) == kNone;
+    return lists_[base_pages_of(space_of(page))].first == kNone && !has_free_for_base_pages();
+  }
+  bool plan_emptying(MayMove const& may_move, std::vector<Move>& moves) override {
+    if (none_to_empty_ != 0) return false;
+    auto const all = to_empty();
+    none_to_empty_ = all.empty() ? 1 : 0;
+    for (auto const& [used, number, group] : all) {
+      auto const movable = [&](std::uint64_t i) {
+        return !is_used(number, i) || pages_[at(number, i)] == kNobodysPage ||
+               may_move(pages_[at(number, i)]);
+      };
+      std::uint64_t i = 0;
+      while (i < frames_of_large() && movable(i)) ++i;
+      if (i != frames_of_large()) continue;
+      plan_moves(number, group, moves);
+      return true;
+    }
+    return false;
   }
 
   auto members() {
-    return std::tie(setup_, regions_, lists_, large_, bits_, used_, in_use_, against_, assigned_);
+    return std::tie(setup_, regions_, lists_, large_, bits_, pages_, used_, in_use_, against_, assigned_,
+                    none_to_empty_);
   }
   static auto stats() {
     using A = ContiguityConserving const&;
-    return std::array<Stat<ContiguityConserving>, 3>{{
+    return std::array<Stat<ContiguityConserving>, 4>{{
         {"large_frames_in_use", "count", "large frames of which a base page is in use", StatKind::level,
          [](A a) { return a.in_use_; }},
         {"large_frames_assigned", "count", "large frames assigned whole to an aligned region of a buffer",
@@ -92,6 +126,9 @@ class ContiguityConserving final : public FrameAllocator {
         {"shared_allocations", "count",
          "frames allocated against the soft guarantee: in a large frame with data of others",
          StatKind::counter, [](A a) { return a.against_; }},
+        {"kept_frames", "count",
+         "free base frames of large frames that belong to one address space, which keeps them: memory bloat",
+         StatKind::level, [](A a) { return a.kept(); }},
     }};
   }
 
@@ -110,7 +147,8 @@ class ContiguityConserving final : public FrameAllocator {
     std::uint64_t next = kNone;    // in its list
     std::uint64_t previous = kNone;
     std::uint32_t owner = kNobody;
-    std::uint32_t used = 0;  // frames
+    std::uint32_t used = 0;    // frames
+    std::uint64_t shrunk = 0;  // it has lost pages, and others are left
   };
   struct List {
     std::uint64_t first = kNone;
@@ -145,7 +183,13 @@ class ContiguityConserving final : public FrameAllocator {
   bool is_used(std::uint64_t number, std::uint64_t offset) const {
     return (bits_[number * words_of_large() + offset / 64] & bit_of(offset)) != 0;
   }
-  void mark(std::uint64_t number, std::uint64_t offset) { word_of(number, offset) |= bit_of(offset); }
+  std::uint64_t at(std::uint64_t number, std::uint64_t offset) const {
+    return (number << setup_->large_size) + offset;
+  }
+  void mark(std::uint64_t number, std::uint64_t offset, std::uint64_t page) {
+    word_of(number, offset) |= bit_of(offset);
+    if (setup_->most_moved != 0) pages_[at(number, offset)] = page;
+  }
   // Of a large frame that has a free one.
   std::uint64_t lowest_free(std::uint64_t number) const {
     auto const* word = &bits_[number * words_of_large()];
@@ -191,23 +235,30 @@ class ContiguityConserving final : public FrameAllocator {
     auto const number = large_.size();
     large_.emplace_back();
     bits_.resize(bits_.size() + words_of_large());
+    if (setup_->most_moved != 0) pages_.resize(pages_.size() + frames_of_large());
     append(number, kFree);
     return number;
   }
 
   // Of the free frame list.
+  std::uint64_t first_whole() const {
+    auto const first = lists_[kFree].first;
+    return first != kNone && first == whole_frames() ? large_[first].next
+                                                     : first;  // the part at memory's end
+  }
+  bool has_free_whole() const { return first_whole() != kNone || large_.size() < whole_frames(); }
   std::optional<std::uint64_t> free_whole() {
-    auto first = lists_[kFree].first;
-    if (first != kNone && first == whole_frames()) first = large_[first].next;  // the part at memory's end
-    if (first != kNone) return first;
-    if (large_.size() < whole_frames()) return add_large();
-    return std::nullopt;
+    if (!has_free_whole()) return std::nullopt;
+    auto const first = first_whole();
+    return first != kNone ? first : add_large();
+  }
+  bool has_free_for_base_pages() const {
+    return lists_[kFree].first != kNone || large_.size() << setup_->large_size < setup_->frames;
   }
   std::optional<std::uint64_t> free_for_base_pages() {
-    if (lists_[kFree].first != kNone) return lists_[kFree].first;
-    if (large_.size() < whole_frames() || large_.size() << setup_->large_size < setup_->frames)
-      return add_large();
-    return std::nullopt;
+    if (!has_free_for_base_pages()) return std::nullopt;
+    auto const first = lists_[kFree].first;
+    return first != kNone ? first : add_large();
   }
 
   // So many frames are now in use by `taker`.
@@ -217,15 +268,19 @@ class ContiguityConserving final : public FrameAllocator {
       if (l.used == 0) {
         ++in_use_;
         l.owner = taker;
+        none_to_empty_ = 0;
       }
-      if (l.owner != taker) l.owner = kSeveral;
+      if (l.owner != taker && l.owner != kSeveral) {
+        l.owner = kSeveral;
+        none_to_empty_ = 0;
+      }
       l.used += static_cast<std::uint32_t>(frames);
     });
   }
-  std::uint64_t give(std::uint64_t number, std::uint64_t offset, std::uint32_t taker) {
-    mark(number, offset);
+  std::uint64_t give(std::uint64_t number, std::uint64_t offset, std::uint64_t page, std::uint32_t taker) {
+    mark(number, offset, page);
     take(number, 1, taker);
-    return (number << setup_->large_size) + offset;
+    return at(number, offset);
   }
   // A free large frame, to be given to pages of the region at once.
   void assign(std::uint64_t number, std::uint64_t region) {
@@ -244,9 +299,9 @@ class ContiguityConserving final : public FrameAllocator {
       ++assigned_;
     }
     if (is_used(number, offset)) return std::nullopt;
-    return give(number, offset, space);
+    return give(number, offset, page, space);
   }
-  std::uint64_t any_place(std::uint32_t space) {
+  std::uint64_t any_place(std::uint64_t page, std::uint32_t space) {
     auto number = lists_[base_pages_of(space)].first;
     if (number == kNone) number = free_for_base_pages().value_or(kNone);
     if (number == kNone) number = lists_[regions_of(space)].first;
@@ -256,7 +311,70 @@ class ContiguityConserving final : public FrameAllocator {
       for (auto s = base_pages_of(0); number == kNone && s < lists_.size(); s += 2) number = lists_[s].first;
       for (auto s = regions_of(0); number == kNone && s < lists_.size(); s += 2) number = lists_[s].first;
     }
-    return give(number, lowest_free(number), space);
+    return give(number, lowest_free(number), page, space);
+  }
+
+  // Compaction. Large frames of a group may have each other's pages: group 0 is of nobody and of several
+  // spaces, group 1 + s of space s.
+  template <class F>
+  void each_of(std::uint64_t list, F&& f) const {
+    for (auto n = lists_[list].first; n != kNone; n = large_[n].next) f(n);
+  }
+  std::vector<std::uint64_t> group_of(std::uint32_t group) const {
+    std::vector<std::uint64_t> all;
+    if (group == 0) {
+      each_of(kShared, [&](std::uint64_t n) { all.push_back(n); });
+      return all;
+    }
+    each_of(base_pages_of(group - 1), [&](std::uint64_t n) { all.push_back(n); });
+    each_of(regions_of(group - 1), [&](std::uint64_t n) {
+      if (large_[n].shrunk != 0) all.push_back(n);
+    });
+    return all;
+  }
+  std::uint64_t free_in(std::uint64_t number) const { return frames_in(number) - large_[number].used; }
+  struct Emptied {
+    std::uint32_t used;
+    std::uint64_t number;
+    std::uint32_t group;
+    auto operator<=>(Emptied const&) const = default;
+  };
+  // Those that others have room for, in the order of trying.
+  std::vector<Emptied> to_empty() const {
+    std::vector<Emptied> found;
+    for (std::uint32_t group = 0; group <= setup_->spaces; ++group) {
+      auto const all = group_of(group);
+      std::uint64_t room = 0;
+      for (auto const n : all) room += free_in(n);
+      for (auto const n : all) {
+        auto const used = large_[n].used;
+        bool const may_be = n < whole_frames() && (group == 0 || used <= setup_->most_moved);
+        if (may_be && used <= room - free_in(n)) found.push_back({used, n, group});
+      }
+    }
+    std::ranges::sort(found);
+    return found;
+  }
+  void plan_moves(std::uint64_t number, std::uint32_t group, std::vector<Move>& moves) {
+    auto to = group_of(group);
+    std::erase(to, number);
+    std::ranges::sort(to, [&](std::uint64_t a, std::uint64_t b) {
+      return free_in(a) != free_in(b) ? free_in(a) < free_in(b) : a < b;
+    });
+    auto next = to.begin();
+    for (std::uint64_t i = 0; i < frames_of_large(); ++i) {
+      if (!is_used(number, i)) continue;
+      while (free_in(*next) == 0) ++next;
+      auto const page = pages_[at(number, i)];
+      auto const owner = page == kNobodysPage ? kNobody : space_of(page);
+      moves.push_back({page, at(number, i), give(*next, lowest_free(*next), page, owner)});
+    }
+  }
+  std::uint64_t kept() const {
+    std::uint64_t frames = 0;
+    for (auto list = kOfSpaces; list < lists_.size(); ++list)
+      each_of(list, [&](std::uint64_t n) { frames += free_in(n); });
+    return frames;
   }
 
   Fixed<Setup> setup_;
@@ -264,10 +382,12 @@ class ContiguityConserving final : public FrameAllocator {
   std::vector<List> lists_;
   std::vector<LargeFrame> large_;  // up to the last one that was ever used
   std::vector<std::uint64_t> bits_;
-  std::uint64_t used_ = 0;    // frames
-  std::uint64_t in_use_ = 0;  // large frames
+  std::vector<std::uint64_t> pages_;  // by frame, where compaction may move them
+  std::uint64_t used_ = 0;            // frames
+  std::uint64_t in_use_ = 0;          // large frames
   std::uint64_t against_ = 0;
   std::uint64_t assigned_ = 0;
+  std::uint64_t none_to_empty_ = 0;  // as it was found to be, and nothing has changed it since
 };
 
 }  // namespace

@@ -2,33 +2,25 @@
 // that is full of one large page's base pages, in order, is coalesced.
 #include <array>
 
+#include "coalesced_counts.hpp"
 #include "farfault/paging/page_sizes.hpp"
-#include "most_mapped.hpp"
 
 namespace farfault::page_sizes {
 namespace {
 
 struct InPlaceCoalescer final : PageSizes {
   bool coalesces() const override { return true; }
-  void coalesced() override { ++number_coalesced; }
-  void splintered() override { ++number_splintered; }
+  void coalesced() override { ++counts.coalesced; }
+  void splintered() override { ++counts.splintered; }
   void mapped(std::uint64_t base_pages) override { most_mapped.mapped(base_pages); }
 
-  auto members() { return std::tie(number_coalesced, number_splintered, most_mapped); }
+  auto members() { return std::tie(counts, most_mapped); }
   static auto stats() {
-    using S = InPlaceCoalescer const&;
-    return std::array<Stat<InPlaceCoalescer>, 4>{
-        {{"coalesced_pages", "count", "large pages made of base pages, as the driver knows them",
-          StatKind::counter, [](S s) { return s.number_coalesced; }},
-         {"splintered_pages", "count", "large pages taken apart into base pages", StatKind::counter,
-          [](S s) { return s.number_splintered; }},
-         {"large_pages", "count", "large pages made of base pages that are there", StatKind::level,
-          [](S s) { return s.number_coalesced - s.number_splintered; }},
-         MostMapped::stat<InPlaceCoalescer>()}};
+    auto const c = CoalescedCounts::stats<InPlaceCoalescer>();
+    return std::array<Stat<InPlaceCoalescer>, 4>{{c[0], c[1], c[2], MostMapped::stat<InPlaceCoalescer>()}};
   }
 
-  std::uint64_t number_coalesced = 0;
-  std::uint64_t number_splintered = 0;
+  CoalescedCounts counts;
   MostMapped most_mapped;
 };
 

@@ -87,12 +87,29 @@ struct MemoryParams {
   PolicyChoice<FaultPath> fault_path{"iommu"};
   PolicyChoice<MemoryScope> scope{"node"};
   double gpu_share = 1;
+  PolicyChoice<Compaction> compaction{"none"};
+  double compaction_threshold = 0.5;
+  bool moves_stall_gpu = true;
+  double fragmentation_index = 0;
+  double fragmentation_occupancy = 0.5;
+  std::uint64_t fragmentation_seed = 1;
   void describe(ParamTable& t);
   unsigned page_bits() const { return static_cast<unsigned>(std::countr_zero(page_size.bytes)); }
   // Which pages are large from the start on; whether base pages may become large.
   LargePages::Choice large() const;
   bool has_large_pages() const { return !large().none(); }
   bool coalesces() const { return page_sizes.why_not({}).empty() && page_sizes.make({})->coalesces(); }
+  bool moves_to_coalesce() const { return coalesces() && page_sizes.make({})->moves_to_coalesce(); }
+  // Whether pages are moved within the memory of a GPU, and whether its SMs stop meanwhile.
+  bool compacts() const { return compaction.why_not({}).empty() && compaction.make({})->compacts(); }
+  bool relocates() const { return compacts() || moves_to_coalesce(); }
+  bool stalls_gpus() const {
+    return moves_stall_gpu && (moves_to_coalesce() || (compacts() && compaction.make({})->takes_time()));
+  }
+  bool pages_leave_frames() const { return pages_move() || relocates(); }
+  Fragmentation fragmentation() const {
+    return {fragmentation_index, fragmentation_occupancy, fragmentation_seed};
+  }
   // The key and the value by which there are large pages, for messages.
   std::string says_large_pages() const;
   // log2 of the base pages of a large page; 0 where there are none.
@@ -229,6 +246,7 @@ struct MachineConfig {
 
  private:
   bool check_large_pages(Config& config) const;
+  void check_relocations(Config& config) const;
   void check_batches(Config& config) const;
   void check_fault_path(Config& config) const;
   void check_copies(Config& config) const;
@@ -291,6 +309,8 @@ class Assembly {
   void find_instances();
   void place_pages(PagePlacement const& placement);
   void add_host_and_driver(Instance& instance);
+  void describe_relocations(PagingDriverSpec& driver) const;
+  std::vector<std::uint8_t> application_of_space() const;
   void describe_batches(Instance const& instance, PagingDriverSpec& driver) const;
   void check_placed(Instance const& instance, PagingDriverSpec const& driver) const;
   void wire_instance(Instance& instance);

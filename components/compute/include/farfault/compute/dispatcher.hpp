@@ -41,8 +41,12 @@ struct DispatcherSpec {
   Applications const* applications = nullptr;
   std::uint32_t slices_to_write_back = 0;  // at the end of a kernel
   bool counts_evictions = false;           // the driver sends them
+  bool may_stall = false;                  // the driver stops all SMs at times
 
   ThreadBlocks::Setup blocks_setup() const { return {clock, sms}; }
+  bool controls_sms() const {
+    return may_stall || sm.thread_blocks.make(blocks_setup())->period() != Duration::zero();
+  }
 };
 
 // The blocks of an SM.
@@ -88,6 +92,7 @@ struct DispatcherState {
   Time period_ends = Time::max();       // max: no block runs
   std::uint64_t timer_rests = 0;        // no timer is set for that: the policy is steady
   std::uint64_t all_run = 0;            // SMs that were turned off, too, until the period ends
+  std::uint64_t stalled = 0;            // by the driver
 
   static std::span<Stat<DispatcherState> const> list() {
     static constexpr auto all = std::to_array<Stat<DispatcherState>>({
@@ -118,7 +123,9 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   // Where gpu.sm.thread_blocks looks at what has happened in a period.
   In<PageLifetimes> lifetimes;
   Self<Tick> period_end;
+  // Where it does, or the driver stops SMs.
   Out<BlockControl> control;
+  In<GpuStall> stall;
 
   std::string_view kind() const override { return "dispatcher"; }
   std::string waiting_for() const override;
@@ -133,6 +140,7 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   void on_flushed(Flushed const& m, Cx& cx) const;
   void on_lifetimes(PageLifetimes const& m, Cx& cx) const;
   void on_period_end(Tick const& m, Cx& cx) const;
+  void on_stall(GpuStall const& m, Cx& cx) const;
 
   // Whether a block of this shape fits on an empty SM; if not, what it lacks.
   static std::string why_not(KernelShape const& shape, SmParams const& sm, std::uint32_t warp_width);

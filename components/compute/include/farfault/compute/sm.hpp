@@ -83,6 +83,7 @@ struct SmSpec {
   PageUseRule page_uses;               // which uses of pages it tells the driver
   PhysAddr contexts = 0;               // where blocks' contexts are saved: areas of area_bytes()
   Applications const* applications = nullptr;
+  bool may_stall = false;  // the driver stops the GPU at times
 
   // Of the whole SM, which is what a block takes at most; whole pages of 4 KiB.
   static std::uint64_t area_bytes(SmParams const& sm) {
@@ -321,7 +322,7 @@ class Sm final : public Component<SmSpec, SmState> {
   Out<TranslateRequest> translate = out<TranslateRequest>("translate");
   Out<Invalidated> invalidated = out<Invalidated>("invalidated");
   Out<PageUse> used;  // where the driver wants to know
-  // Where gpu.sm.thread_blocks says so.
+  // Where gpu.sm.thread_blocks says so, or the driver.
   In<BlockControl> control;
   Self<Tick> moved;
 

@@ -12,11 +12,18 @@
 // for as many frames as there are, so it must not search; later it may come too, and release() gives such a
 // frame back like any other. Two allocators of one setup that are asked the same in the same order give the
 // same frames.
+//
+// An allocator that compacts() can say which pages to move so that a large frame becomes free (Mosaic, MICRO
+// 2017, section 4.4), where its setup says up to how many: plan_emptying() takes the frames that they go to,
+// for these pages; the old ones stay in use until they are released, each when its page has moved. A page
+// that does not move after all gives its new frame back.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include "farfault/engine/policy.hpp"
 #include "farfault/paging/large_pages.hpp"
@@ -35,7 +42,16 @@ class FrameAllocator {
     unsigned large_size = 9;   // log2 of the base pages of a large frame
     // The aligned regions, each as large as a large frame, that lie wholly in one buffer.
     LargePages en_masse{};
+    // Large frames of one address space are emptied that hold up to so many of its base pages; 0: none are.
+    std::uint64_t most_moved = 0;
   };
+  static constexpr std::uint64_t kNobodysPage = std::numeric_limits<std::uint64_t>::max();
+  struct Move {
+    std::uint64_t page;  // or kNobodysPage
+    std::uint64_t from;
+    std::uint64_t to;
+  };
+  using MayMove = std::function<bool(std::uint64_t page)>;
   static PolicyList<FrameAllocator> known();
 
   virtual ~FrameAllocator() = default;
@@ -51,6 +67,20 @@ class FrameAllocator {
   }
   virtual void release(std::uint64_t frame) = 0;
   virtual void occupy(std::uint64_t frame) = 0;
+
+  virtual bool compacts() const { return false; }
+  // Whether the page, if it came now, would begin a large frame, and none is free.
+  virtual bool lacks_large_frame(std::uint64_t page) const {
+    static_cast<void>(page);
+    return false;
+  }
+  // The moves that empty a large frame, of pages that may all move; false, and nothing has changed, where
+  // none can be emptied.
+  virtual bool plan_emptying(MayMove const& may_move, std::vector<Move>& moves) {
+    static_cast<void>(may_move);
+    static_cast<void>(moves);
+    return false;
+  }
 };
 
 }  // namespace farfault

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "farfault/paging/fragmentation.hpp"
 #include "farfault/paging/frame_allocator.hpp"
 #include "farfault/paging/large_pages.hpp"
 #include "farfault/paging/node_devices.hpp"
@@ -43,8 +44,9 @@ class InitialMemory {
     std::uint64_t bytes_of_cpu = 0;
     PolicyChoice<FrameAllocator> frames{"on_demand"};
     LargePages::Choice large{};
-    unsigned large_size = 9;  // of a large frame: log2 of its base pages, whatever `large` chooses
-    bool coalesces = false;   // base pages that are where those of a large page would be
+    unsigned large_size = 9;        // of a large frame: log2 of its base pages, whatever `large` chooses
+    bool coalesces = false;         // base pages that are where those of a large page would be
+    Fragmentation fragmentation{};  // of the memory of each GPU
   };
 
   explicit InitialMemory(Spec const& spec);

@@ -7,6 +7,10 @@
 // frame of a GPU, each at its place (page_table.hpp); each table does that by itself, when it knows all of
 // them. Of what becomes of large pages the driver tells the policy, which counts: base pages are coalesced,
 // or a large page splintered; and how many base pages are mapped then, those of large pages included.
+//
+// moves_to_coalesce() says whether base pages that could be coalesced but for their frames are moved to a
+// large frame first, where the GPU that has all of them has one; moved() tells the policy of each such large
+// page, for the count.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +33,11 @@ class PageSizes {
   }
   virtual bool rounds_up() const { return false; }
   virtual bool coalesces() const { return false; }
+  virtual bool moves_to_coalesce() const { return false; }
 
   virtual void coalesced() {}
   virtual void splintered() {}
+  virtual void moved(std::uint64_t base_pages) { static_cast<void>(base_pages); }
   virtual void mapped(std::uint64_t base_pages) { static_cast<void>(base_pages); }
 };
 

@@ -61,6 +61,14 @@
 // with its next entry. One batch is served at a time. Faults on pages that have come meanwhile are
 // duplicates. Pages that programs allocate do not leave. Source: Batch-aware unified memory (ASPLOS 2020),
 // sections 2.2 and 3; NVIDIA's driver.
+//
+// Within a GPU's memory pages are moved for two reasons. A page comes that would begin a large frame, and
+// none is free: where the compaction and the frame allocator can empty one (compaction.hpp), the page waits
+// until its pages have moved to other frames. Or all base pages of a large page are on the GPU, and are moved
+// to a large frame to be coalesced (page_sizes.hpp), one large page after the other. Each page is unmapped,
+// copied and mapped as one that migrates, data of nobody just copied; with `stalls_gpus` no SM of the GPU
+// issues from the begin to the end of it. What has left its frame, or is under way for another reason, when
+// its turn comes, stays out of it. Mosaic (MICRO 2017), sections 4.4 and 5.
 #pragma once
 
 #include <string>
@@ -89,6 +97,9 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   Self<Tick> worked;
   Out<FaultOrder> fault_order;
   Out<PageLifetimes> lifetimes;  // by GPU
+  // Where pages are moved within a GPU's memory.
+  Self<CopyDone> copied_within;
+  Out<GpuStall> stall;  // by GPU
 
   std::string_view kind() const override { return "driver"; }
   std::string waiting_for() const override;
@@ -161,6 +172,21 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   // nothing maps it meanwhile, and a large page around it is splintered.
   void map_page(std::uint64_t page, PageTranslation const& to, Cx& cx) const;
   void unmap_page(std::uint64_t page, Cx& cx) const;
+  // Pages that are moved within a GPU's memory (paging_driver_relocations.cpp): whether the page waits for a
+  // large frame of the device, which begins to be emptied; then as far as it gets.
+  bool relocates() const { return spec().most_moved != 0 || spec().moves_to_coalesce; }
+  static bool is_relocating(std::uint64_t gpu, PagingDriverState const& s) {
+    return gpu < s.relocations.size() && s.relocations[gpu].left != 0;
+  }
+  bool awaits_large_frame(std::uint64_t page, DeviceId device, std::uint32_t application, Cx& cx) const;
+  void continue_relocations(Cx& cx) const;
+  // True when the large page need not wait any more.
+  bool begin_coalescing(std::uint64_t page, Cx& cx) const;
+  void begin_relocation(std::uint32_t gpu, bool coalesces, std::uint32_t application, Cx& cx) const;
+  void begin_move_within(std::uint32_t gpu, FrameAllocator::Move const& m, Cx& cx) const;
+  void copy_within(std::uint32_t number, Cx& cx) const;
+  void end_move_within(PageMigration const& done, Cx& cx) const;
+  void end_relocation(std::uint32_t gpu, Cx& cx) const;
   // What programs order: as far as it gets; then one page of a stream, false where there is none left or it
   // has to wait.
   enum class OrderTurn : std::uint8_t { began, passed_over, waits };
@@ -178,6 +204,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   // Batches: which is read and served next; then as far as it gets (paging_driver_batches.cpp).
   BatchState initial_batches() const;
   TableInfo table_of_batches() const;
+  TableInfo table_of_relocations() const;
   void take_batches(PagingDriverState& s, std::uint32_t table, TableRows& rows) const;
   std::string waiting_batch() const;
   void on_note(PageFault const& m, Cx& cx) const;

@@ -5,11 +5,14 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "farfault/engine/by_application.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/paging/batches.hpp"
+#include "farfault/paging/compaction.hpp"
+#include "farfault/paging/fragmentation.hpp"
 #include "farfault/paging/frame_allocator.hpp"
 #include "farfault/paging/initial_memory.hpp"
 #include "farfault/paging/node_devices.hpp"
@@ -90,6 +93,20 @@ struct PagingDriverSpec {
   unsigned large_size = 9;
   LargePages en_masse{};
   std::uint64_t frames_of_cpu = FrameAllocator::kUnbounded;
+  // Pages that are moved within a GPU's memory: so that large frames become free, for which the allocators
+  // get the limit (frame_allocator.hpp), or to be coalesced.
+  PolicyChoice<Compaction> compaction{"none"};
+  std::uint64_t most_moved = 0;
+  bool moves_to_coalesce = false;
+  std::vector<std::uint8_t> application_of_space = {};
+  bool stalls_gpus = false;  // meanwhile
+  // How much later than an order to IOMMUs, at the most, an answer arrives there that was sent before it.
+  Duration answers_later{};
+  Fragmentation fragmentation{};
+
+  FrameAllocator::Setup gpu_memory() const {
+    return {frames_per_gpu, page_bits, spaces, large_size, en_masse, most_moved};
+  }
   std::vector<std::string> applications = {};  // names of those whose faults and orders come
   // The numbers of the GPUs that each runs on, ascending; empty: all on all.
   std::vector<std::vector<std::uint32_t>> gpus_of_application = {};
@@ -114,8 +131,9 @@ struct PageMigration {
   std::uint8_t size = 0;
   std::uint8_t of_program = 0;  // it is the program that has ordered this
   OperationKind kind = OperationKind::kernel;
-  // Of a batch: the page comes, number `index` of those, or leaves, with unit `index`.
-  enum class Role : std::uint8_t { alone, comes, leaves };
+  // Of a batch: the page comes, number `index` of those, or leaves, with unit `index`. Of GPU `index`: it is
+  // moved within its memory, and then mapped there.
+  enum class Role : std::uint8_t { alone, comes, leaves, moves_within, is_mapped_within };
   Role role = Role::alone;
   // Of a page that stays: a copy of it is made; or all of its copies are dropped, after which it may move.
   enum class Change : std::uint8_t { none, copy, collapse };
@@ -136,7 +154,30 @@ struct ProgramOrder {
   std::uint8_t unused[3] = {};
 };
 
-// For the results, until it is in their table: a page that has moved.
+// Pages that are moved within a GPU's memory, together.
+struct Relocation {
+  std::vector<FrameAllocator::Move> moves;  // from `next` on they have not begun
+  std::uint64_t next = 0;
+  std::uint64_t left = 0;  // that have not ended; 0: nothing is under way
+  std::uint64_t moved = 0;
+  std::uint64_t application = 0;  // whose page wanted it
+  std::uint64_t coalesces = 0;    // it is to be coalesced; else the large frame is to be empty
+  Time began{};
+  Time memory_free{};  // when the memory has done its own copies
+  auto members() { return std::tie(moves, next, left, moved, application, coalesces, began, memory_free); }
+};
+
+// For the results, until it is in their table: pages that were moved within a GPU's memory.
+struct RelocationRecord {
+  Time began{};
+  Time ended{};
+  std::uint64_t gpu = 0;
+  std::uint64_t pages = 0;
+  std::uint64_t application = 0;
+  std::uint64_t coalesces = 0;
+};
+
+// The same: a page that has moved.
 struct MigrationRecord {
   std::uint64_t page = 0;
   PhysAddr from = 0;
@@ -232,6 +273,10 @@ struct PagingDriverState {
   PageCopies copies;
   PageDirectory read_from_afar;  // GPUs that read a page that has copies where it is
   Policy<PageSizes> page_sizes;
+  Policy<Compaction> compaction;
+  std::vector<Relocation> relocations;     // by GPU
+  std::vector<std::uint64_t> to_coalesce;  // first base pages, which wait to be moved
+  std::vector<RelocationRecord> relocation_records;
 
   // From batches on: those of batches.
   static std::span<Stat<PagingDriverState> const> list() {

@@ -467,6 +467,11 @@ struct BlockControl {
   std::uint32_t extra = 0;
   std::uint32_t stopped = 0;
 };
+// From the driver to a GPU's dispatcher: its SMs stop issuing, while pages are moved within its memory, or go
+// on.
+struct GpuStall {
+  std::uint64_t stalled = 0;
+};
 
 // From an SM or a scalar cache to the driver, where it wants to know: a use of a page (parts/page_uses.hpp).
 struct PageUse {

@@ -116,6 +116,7 @@ struct IommuSpec {
   // Whether a request for a page that nothing maps is answered so; else its answer waits for the fault's end.
   bool replays_first_touches = false;
   bool coalesces = false;          // base pages that can be
+  bool pages_are_moved = false;    // by the driver, within a GPU's memory
   std::uint32_t kept_by_gpus = 0;  // bit k: faults of FaultKind k, of which a GPU keeps its own record
 };
 
@@ -264,7 +265,9 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void told(std::uint64_t page, PageTranslation const& to, std::uint16_t gpu, IommuState& s) const;
   // Responds to all waiters of the entry, in order, one per cycle, and frees it.
   void answer_all(std::uint32_t entry, Translation const& found, Cx& cx) const;
-  bool pages_move(IommuState const& s) const { return s.remote_touch->moves_pages(); }
+  bool pages_move(IommuState const& s) const {
+    return spec().pages_are_moved || s.remote_touch->moves_pages();
+  }
   // What this one of several merged requests is answered.
   Translation own_answer(IommuWaiter const& to, std::uint64_t page, Translation const& found,
                          IommuState& s) const;

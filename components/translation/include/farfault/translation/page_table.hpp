@@ -118,6 +118,8 @@ class PageTable {
   // Whether the base pages around `page` can be: all are mapped, by base pages, to frames side by side, of
   // which the first is aligned to the large page, and that can all be written or only be read.
   bool can_coalesce(std::uint64_t page) const;
+  // Whether the base pages around `page` are all mapped, as such, to whatever frames of one device.
+  bool is_full_on_one_device(std::uint64_t page) const;
   // Requires can_coalesce().
   void coalesce(std::uint64_t page);
   // Requires is_coalesced(). Calls unmapped(base page, frame) for those that were unmapped meanwhile.

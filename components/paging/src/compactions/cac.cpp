@@ -1,0 +1,15 @@
+// Mosaic (MICRO 2017), section 4.4: the contents are read and written over the memory channel.
+#include "counted.hpp"
+
+namespace farfault::compactions {
+namespace {
+
+struct Cac final : Counted<Cac> {};
+
+}  // namespace
+
+void cac(PolicyList<Compaction>& list) {
+  list.add<Cac>("cac", "the GPU's copy engine copies each page, line by line (Mosaic)");
+}
+
+}  // namespace farfault::compactions

@@ -1,0 +1,34 @@
+// Mosaic (MICRO 2017), section 4.4: in-DRAM copies as of RowClone (Seshadri et al., MICRO 2013) or LISA
+// (Chang et al., HPCA 2016), which need no memory channel.
+#include "counted.hpp"
+#include "farfault/engine/params.hpp"
+
+namespace farfault::compactions {
+namespace {
+
+class CacBulkCopy final : public Counted<CacBulkCopy> {
+ public:
+  struct Params {
+    Duration time = 80ns;
+    void describe(ParamTable& t) {
+      t.duration("time", time, {Duration{1}, 1s}, "time of a base page's copy within the memory",
+                 "Mosaic (MICRO 2017), section 4.4: \"e.g., 80 ns\"");
+    }
+  };
+  CacBulkCopy(Params const& p, Setup const&) : time_(p.time) {}
+
+  std::optional<Duration> time_in_memory() const override { return time_; }
+
+  auto members() { return std::tuple_cat(std::tie(time_), Counted::members()); }
+
+ private:
+  Duration time_;
+};
+
+}  // namespace
+
+void cac_bulk_copy(PolicyList<Compaction>& list) {
+  list.add<CacBulkCopy>("cac_bulk_copy", "the memory copies each page by itself (Mosaic)");
+}
+
+}  // namespace farfault::compactions

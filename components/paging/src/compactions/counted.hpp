@@ -1,0 +1,35 @@
+// Private: a compaction that counts what it has done. P is the policy itself.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <tuple>
+
+#include "farfault/engine/probes.hpp"
+#include "farfault/paging/compaction.hpp"
+
+namespace farfault::compactions {
+
+template <class P>
+class Counted : public Compaction {
+ public:
+  void emptied(std::uint64_t pages) override {
+    ++emptied_;
+    moved_ += pages;
+  }
+
+  auto members() { return std::tie(emptied_, moved_); }
+  static auto stats() {
+    return std::array<Stat<P>, 2>{
+        {{"emptied_large_frames", "count", "large frames that compaction has emptied", StatKind::counter,
+          [](P const& p) { return p.emptied_; }},
+         {"moved_pages", "count", "base pages that it has moved to another frame, data of nobody included",
+          StatKind::counter, [](P const& p) { return p.moved_; }}}};
+  }
+
+ private:
+  std::uint64_t emptied_ = 0;
+  std::uint64_t moved_ = 0;
+};
+
+}  // namespace farfault::compactions

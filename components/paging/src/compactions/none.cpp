@@ -1,0 +1,16 @@
+#include "farfault/paging/compaction.hpp"
+
+namespace farfault::compactions {
+namespace {
+
+struct None final : Compaction {
+  bool compacts() const override { return false; }
+};
+
+}  // namespace
+
+void none(PolicyList<Compaction>& list) {
+  list.add<None>("none", "pages stay in their frames");
+}
+
+}  // namespace farfault::compactions

@@ -1,0 +1,62 @@
+#include "farfault/paging/fragmentation.hpp"
+
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace farfault {
+
+namespace {
+
+// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t below(std::uint64_t n) { return next() % n; }
+  std::uint64_t next() {
+    auto z = state_ += 0x9e3779b97f4a7c15ULL;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31U);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+// The first `n` of all are drawn.
+void draw(std::vector<std::uint64_t>& all, std::uint64_t n, Draws& draws) {
+  for (std::uint64_t i = 0; i < n; ++i) std::swap(all[i], all[i + draws.below(all.size() - i)]);
+}
+
+std::uint64_t share(double of, std::uint64_t all) {
+  return static_cast<std::uint64_t>(std::llround(of * static_cast<double>(all)));
+}
+
+}  // namespace
+
+std::uint64_t Fragmentation::frames(FrameAllocator::Setup const& setup) const {
+  return share(index, setup.frames >> setup.large_size) *
+         share(occupancy, std::uint64_t{1} << setup.large_size);
+}
+
+void Fragmentation::occupy(FrameAllocator& frames, FrameAllocator::Setup const& setup,
+                           std::uint32_t gpu) const {
+  if (!any()) return;
+  Draws seeds(seed + gpu);
+  Draws draws(seeds.next());
+  std::vector<std::uint64_t> large(setup.frames >> setup.large_size);
+  std::iota(large.begin(), large.end(), std::uint64_t{0});
+  auto const fragmented = share(index, large.size());
+  draw(large, fragmented, draws);
+  std::vector<std::uint64_t> places(std::uint64_t{1} << setup.large_size);
+  std::iota(places.begin(), places.end(), std::uint64_t{0});
+  auto const taken = share(occupancy, places.size());
+  for (std::uint64_t i = 0; i < fragmented; ++i) {
+    draw(places, taken, draws);
+    for (std::uint64_t p = 0; p < taken; ++p) frames.occupy((large[i] << setup.large_size) + places[p]);
+  }
+}
+
+}  // namespace farfault

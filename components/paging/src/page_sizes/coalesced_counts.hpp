@@ -1,0 +1,28 @@
+// Private: what a policy counts that coalesces base pages. P is the policy, which has one as `counts`.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+
+#include "farfault/engine/probes.hpp"
+#include "most_mapped.hpp"
+
+namespace farfault::page_sizes {
+
+struct CoalescedCounts {
+  std::uint64_t coalesced = 0;
+  std::uint64_t splintered = 0;
+  auto members() { return std::tie(coalesced, splintered); }
+
+  template <class P>
+  static constexpr std::array<Stat<P>, 3> stats() {
+    return {{{"coalesced_pages", "count", "large pages made of base pages, as the driver knows them",
+              StatKind::counter, [](P const& p) { return p.counts.coalesced; }},
+             {"splintered_pages", "count", "large pages taken apart into base pages", StatKind::counter,
+              [](P const& p) { return p.counts.splintered; }},
+             {"large_pages", "count", "large pages made of base pages that are there", StatKind::level,
+              [](P const& p) { return p.counts.coalesced - p.counts.splintered; }}}};
+  }
+};
+
+}  // namespace farfault::page_sizes

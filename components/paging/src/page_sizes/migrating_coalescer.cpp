@@ -1,0 +1,47 @@
+// What Mosaic (MICRO 2017) is held against in its section 4.3 and Fig. 6a: to coalesce, base pages are moved
+// to a large frame, their entries are written anew and TLBs flushed. Here that begins as soon as all base
+// pages of a large page are on a GPU, wherever their frames are; those that are there before the first kernel
+// stay as they are.
+#include <array>
+
+#include "coalesced_counts.hpp"
+#include "farfault/paging/page_sizes.hpp"
+
+namespace farfault::page_sizes {
+namespace {
+
+struct MigratingCoalescer final : PageSizes {
+  bool coalesces() const override { return true; }
+  bool moves_to_coalesce() const override { return true; }
+  void coalesced() override { ++counts.coalesced; }
+  void splintered() override { ++counts.splintered; }
+  void moved(std::uint64_t base_pages) override { moved_pages += base_pages; }
+  void mapped(std::uint64_t base_pages) override { most_mapped.mapped(base_pages); }
+
+  auto members() { return std::tie(counts, most_mapped, moved_pages); }
+  static auto stats() {
+    using S = MigratingCoalescer const&;
+    auto const c = CoalescedCounts::stats<MigratingCoalescer>();
+    return std::array<Stat<MigratingCoalescer>, 5>{
+        {c[0],
+         c[1],
+         c[2],
+         MostMapped::stat<MigratingCoalescer>(),
+         {"moved_pages", "count", "base pages moved to another frame so that they can be coalesced",
+          StatKind::counter, [](S s) { return s.moved_pages; }}}};
+  }
+
+  CoalescedCounts counts;
+  MostMapped most_mapped;
+  std::uint64_t moved_pages = 0;
+};
+
+}  // namespace
+
+void migrating_coalescer(PolicyList<PageSizes>& list) {
+  list.add<MigratingCoalescer>("migrating_coalescer",
+                               "the base pages of a large page that are all on a GPU are moved to a large "
+                               "frame, and become one there");
+}
+
+}  // namespace farfault::page_sizes

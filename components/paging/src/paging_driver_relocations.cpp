@@ -1,0 +1,131 @@
+// Pages that the driver moves within a GPU's memory.
+#include <algorithm>
+
+#include "farfault/paging/paging_driver.hpp"
+
+namespace farfault {
+
+bool PagingDriver::awaits_large_frame(std::uint64_t page, DeviceId device, std::uint32_t application,
+                                      Cx& cx) const {
+  auto& s = cx.state();
+  if (spec().most_moved == 0 || device >= kFirstCpu) return false;
+  auto& frames = pool(device, s);
+  if (frames.empty() || !frames.lacks_large_frame(page)) return false;
+  auto const gpu = spec().devices.number_of(device);
+  auto& r = s.relocations[gpu];
+  if (r.left != 0) return true;
+  r.moves.clear();
+  if (!frames.plan_emptying([&](std::uint64_t p) { return !is_copied(p, s); }, r.moves)) return false;
+  begin_relocation(gpu, false, application, cx);
+  continue_relocations(cx);
+  return true;
+}
+
+void PagingDriver::begin_relocation(std::uint32_t gpu, bool coalesces, std::uint32_t application,
+                                    Cx& cx) const {
+  auto& s = cx.state();
+  auto& r = s.relocations[gpu];
+  r.next = r.moved = 0;
+  r.left = r.moves.size();
+  r.began = cx.now();
+  r.application = application;
+  r.coalesces = coalesces ? 1 : 0;
+  if (spec().stalls_gpus) cx.send(stall, gpu, GpuStall{1});
+}
+
+void PagingDriver::continue_relocations(Cx& cx) const {
+  if (!relocates()) return;
+  auto& s = cx.state();
+  std::erase_if(s.to_coalesce, [&](std::uint64_t page) { return begin_coalescing(page, cx); });
+  for (std::uint32_t g = 0; g < s.relocations.size(); ++g) {
+    auto& r = s.relocations[g];
+    while (r.left != 0 && r.next < r.moves.size() && !s.free_moves.empty()) {
+      auto const next = r.moves[r.next++];
+      begin_move_within(g, next, cx);
+    }
+  }
+}
+
+bool PagingDriver::begin_coalescing(std::uint64_t page, Cx& cx) const {
+  auto& s = cx.state();
+  auto const size = s.table.coalesced_size();
+  if (!s.table.is_full_on_one_device(page) || s.table.can_coalesce(page)) return true;
+  auto const device = device_of(s.table.find_mapped(page)->frame);
+  if (device >= kFirstCpu) return true;
+  auto const gpu = spec().devices.number_of(device);
+  auto& r = s.relocations[gpu];
+  if (r.left != 0) return false;
+  for (auto p = page; p - page < std::uint64_t{1} << size; ++p)
+    if (is_copied(p, s)) return false;
+  auto const large = pool(device, s).allocate_large(page, size);
+  if (!large) return true;
+  r.moves.clear();
+  for (auto p = page; p - page < std::uint64_t{1} << size; ++p)
+    r.moves.push_back({p, offset_of(s.table.find_mapped(p)->frame) >> spec().page_bits, *large + (p - page)});
+  begin_relocation(gpu, true, spec().application_of_space[space_of_page(page, spec().page_bits)], cx);
+  return true;
+}
+
+void PagingDriver::begin_move_within(std::uint32_t gpu, FrameAllocator::Move const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const device = spec().devices.gpu(gpu);
+  auto const from = physical(device, m.from << spec().page_bits);
+  auto const to = physical(device, m.to << spec().page_bits);
+  bool const is_nobodys = m.page == FrameAllocator::kNobodysPage;
+  auto const found = is_nobodys ? std::nullopt : s.table.find_mapped(m.page);
+  bool const stays_out = !is_nobodys && (is_copied(m.page, s) || !found || found->frame != from);
+  auto const page = stays_out ? FrameAllocator::kNobodysPage : m.page;
+  auto const number = take_number(page, s);
+  auto& moving = s.moves[number];
+  moving = {};
+  moving.fault.page = page;
+  moving.fault.gpu = device;
+  moving.fault.application = static_cast<std::uint8_t>(s.relocations[gpu].application);
+  moving.from = stays_out ? to : from;  // which is free again then
+  moving.to = to;
+  moving.started = cx.now();
+  moving.in_use = 1;
+  moving.role = PageMigration::Role::moves_within;
+  moving.index = gpu;
+  if (stays_out) return cx.wake_at(copied_within, CopyDone{number}, cx.now() + Duration{1});
+  if (is_nobodys) return copy_within(number, cx);
+  // After what the IOMMUs are still to be told of its place.
+  auto const told = std::max(*std::ranges::max_element(s.free_at), cx.now()) + spec().answers_later;
+  tell_iommus(number, MoveStep::unmap, told - cx.now() + Duration{1}, cx);
+}
+
+// By the copy engine, or by the memory itself; no time is the least that there is.
+void PagingDriver::copy_within(std::uint32_t number, Cx& cx) const {
+  auto& s = cx.state();
+  auto const& moving = s.moves[number];
+  auto& r = s.relocations[moving.index];
+  auto const& by = *s.compaction;
+  auto const in_memory = by.takes_time() ? by.time_in_memory() : Duration{1};
+  if (r.coalesces != 0 || !in_memory)
+    return order_copy(moving.fault.gpu, moving.from, moving.to, page_bytes(), number,
+                      moving.fault.application, Duration::zero(), cx);
+  r.memory_free = std::max(r.memory_free, cx.now()) + *in_memory;
+  cx.wake_at(copied_within, CopyDone{number}, r.memory_free);
+}
+
+void PagingDriver::end_move_within(PageMigration const& done, Cx& cx) const {
+  auto& s = cx.state();
+  if (done.fault.page != FrameAllocator::kNobodysPage) map_page(done.fault.page, {done.to, 0}, cx);
+  release({done.from, 0}, s);
+  auto& r = s.relocations[done.index];
+  if (done.from != done.to) ++r.moved;
+  if (--r.left == 0) end_relocation(done.index, cx);
+}
+
+void PagingDriver::end_relocation(std::uint32_t gpu, Cx& cx) const {
+  auto& s = cx.state();
+  auto const& r = s.relocations[gpu];
+  s.relocation_records.push_back({r.began, cx.now(), gpu, r.moved, r.application, r.coalesces});
+  if (r.coalesces != 0)
+    s.page_sizes->moved(r.moved);
+  else
+    s.compaction->emptied(r.moved);
+  if (spec().stalls_gpus) cx.send(stall, gpu, GpuStall{0});
+}
+
+}  // namespace farfault
