@@ -8,9 +8,10 @@ def divide(a, b):
 
 
 def kept_frames(f):
-    """The most free frames that large frames of one address space kept from others at a time."""
+    """Free frames that large frames of one address space keep from others, when the most pages are there: the first sample that has all."""
     kept = f.get("timeseries/memory.frame_allocation/kept_frames")
-    return 0 if kept is None else int(kept[:].sum(axis=1).max()) if kept.ndim > 1 else int(kept[:].max())
+    mapped = f["timeseries/memory.page_sizes/most_mapped_pages"][:].sum(axis=1)
+    return 0 if kept is None else int(kept[:].sum(axis=1)[mapped.argmax()])
 
 
 def measure(path):

@@ -142,7 +142,7 @@ class Parts:
                 self.fragmented("fragmentation", f"occupancy={occupancy}", mix, COMPACTING + ["cac_no_stall", "gpu_mmu"], settings)
             for key, _, values in ASSUMED_OF_COMPACTION:
                 for value in values:
-                    self.fragmented("fragmentation", f"{key}={value}", mix, ["cac_bc"], {"memory.fragmentation_index": 1, key: value})
+                    self.fragmented("fragmentation", f"{key}={value}", mix, ["mosaic", "cac_bc"], {"memory.fragmentation_index": 1, key: value})
 
     def migrating(self):
         """Section 4.3: base pages that are moved to be coalesced, beside those that are coalesced where they are. Two applications that

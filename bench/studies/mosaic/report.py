@@ -311,16 +311,16 @@ def fragmentation(f):
         rows.append([NAMES[name] if name != "mosaic" else "CAC"] +
                     [percent(average([bloat_of_kept(f, f"occupancy={o}", mix, name) for mix in mixes_of(f, "fragmentation")]), 2) for o in OCCUPANCY])
     rows.append(["the paper"] + [f"{v} %" for v in PAPER["bloat_by_occupancy"]])
-    out += ["Memory bloat, index 100 % (Table 2): the most memory that large frames of one application keep free at a time, to its data."] + \
+    out += ["Memory bloat, index 100 % (Table 2): memory that large frames of one application keep free, when all of its data is there, to its data."] + \
         table([""] + [percent(o, 0) for o in OCCUPANCY], rows)
     rows = []
     for key, default, values in ASSUMED_OF_COMPACTION:
         for value in values:
             rows.append([f"`{key}`", default, str(value)] +
-                        [show(ratio(f.weighted_speedup("fragmentation", f"{key}={value}", mix, "cac_bc"),
-                                    f.weighted_speedup("fragmentation", "occupancy=0.5", mix, "cac_bc")), 3) for mix in mixes_of(f, "fragmentation")])
-    return out + ["What is assumed of it: weighted speedup with CAC-BC, index 100 %, occupancy 50 %, to that with the default:"] + \
-        table(["parameter", "is", "with"] + ["+".join(mix) for mix in mixes_of(f, "fragmentation")], rows)
+                        [show(ratio(f.weighted_speedup("fragmentation", f"{key}={value}", mix, d), f.weighted_speedup("fragmentation", "occupancy=0.5", mix, d)), 3)
+                         for mix in mixes_of(f, "fragmentation") for d in ("mosaic", "cac_bc")])
+    return out + ["What is assumed of it: weighted speedup, index 100 %, occupancy 50 %, to that with the default:"] + \
+        table(["parameter", "is", "with"] + [f"{'+'.join(mix)}, {name}" for mix in mixes_of(f, "fragmentation") for name in ("CAC", "CAC-BC")], rows)
 
 
 def bloat_of_kept(f, what, mix, design):
