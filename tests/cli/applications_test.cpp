@@ -320,4 +320,12 @@ TEST_CASE("memory that is occupied from the start has no room for the applicatio
   CHECK(refusal(large, occupied) ==
         "workload 'transpose' needs 4194304 bytes or more, beyond the machine's memory (gpu.dram.capacity, "
         "cpu.dram.capacity, less what memory.fragmentation_index occupies)");
+  std::vector<std::string> in_batches(occupied.begin(), occupied.end() - 1);
+  for (auto const* more :
+       {"memory.placement=first_touch", "memory.fault_path=gpu", "driver.batch.replay=batch",
+        "driver.migrations=80", "driver.batch.eviction_unit=64KiB"})
+    in_batches.emplace_back(more);
+  CHECK(refusal(large, in_batches) ==
+        "memory.fragmentation_index leaves a GPU 0 free pages, less than the 16 of a "
+        "driver.batch.eviction_unit");
 }

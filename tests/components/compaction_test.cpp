@@ -74,12 +74,15 @@ TEST_CASE("compaction: data of nobody leaves the large frame that has least of i
   CHECK(frames->available() == 7);  // the old one is still in use
   CHECK(frames->lacks_large_frame(page_of(0, 0)));
   frames->release(9);
+  CHECK(frames->lacks_large_frame(page_of(0, 0)));
+  CHECK(frames->end_emptying());
   CHECK(!frames->lacks_large_frame(page_of(0, 0)));
   CHECK(frames->allocate(page_of(0, 1)) == 9);
   moves.clear();
   REQUIRE(frames->plan_emptying(all_may, moves));
   CHECK(flat(moves) == std::vector<std::uint64_t>{kNobodys, 4, 14, kNobodys, 5, 15});
   for (auto const& m : moves) frames->release(m.from);
+  CHECK(frames->end_emptying());
   moves.clear();
   CHECK(!frames->plan_emptying(all_may, moves));  // there is no room for four
   CHECK(moves.empty());
@@ -113,7 +116,23 @@ TEST_CASE("compaction: a region that has lost pages is emptied, and takes pages,
   REQUIRE(frames->plan_emptying(all_may, moves));
   CHECK(flat(moves) == std::vector<std::uint64_t>{page_of(0, 2), 2, 6});
   frames->release(2);
+  CHECK(frames->end_emptying());
   CHECK(frames->allocate(page_of(1, 3)) == 3);
+}
+
+TEST_CASE(
+    "compaction: what is being emptied gets no page, unless nothing else is free, and is not free then") {
+  auto frames = choice().make(memory(12, 4));
+  for (std::uint64_t i = 0; i < 12; ++i) CHECK(frames->allocate(page_of(0, i)) == i);
+  for (auto const f : {1U, 2U, 3U, 5U, 6U}) frames->release(f);
+  Moves moves;
+  REQUIRE(frames->plan_emptying(all_may, moves));
+  CHECK(flat(moves) == std::vector<std::uint64_t>{page_of(0, 0), 0, 5});
+  CHECK(frames->allocate(page_of(0, 1)) == 6);  // not its own place
+  CHECK(frames->allocate(page_of(0, 2)) == 1);  // nothing else is left
+  frames->release(0);
+  CHECK(!frames->end_emptying());
+  CHECK(frames->allocate(page_of(0, 3)) == 3);  // its own place again
 }
 
 TEST_CASE("compaction: a large frame with a page that may not move is passed over, and tried again later") {
@@ -124,6 +143,7 @@ TEST_CASE("compaction: a large frame with a page that may not move is passed ove
   REQUIRE(frames->plan_emptying([](std::uint64_t p) { return p != page_of(0, 100); }, moves));
   CHECK(moves[0].from == 4);
   for (auto const& m : moves) frames->release(m.to);  // the moves do not come about
+  CHECK(!frames->end_emptying());
   moves.clear();
   CHECK(!frames->plan_emptying([](std::uint64_t) { return false; }, moves));
   REQUIRE(frames->plan_emptying(all_may, moves));
@@ -266,6 +286,7 @@ TEST_CASE("compaction: in random use no frame has two owners, groups stay apart,
           reference.remove(m.from, true);
           frames->release(m.from);
         }
+        REQUIRE(frames->end_emptying());
         REQUIRE(!frames->lacks_large_frame(page_of(0, 0)));
         REQUIRE(!frames->lacks_large_frame(page_of(1, 100)));
       }

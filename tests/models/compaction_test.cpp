@@ -214,6 +214,27 @@ TEST_CASE("coalescing by moving: with pages that migrate, and no room for a larg
   CHECK(moved > 100);
 }
 
+TEST_CASE("coalescing by moving: a page that another GPU accesses meanwhile does not migrate to it") {
+  std::uint64_t moved = 0;
+  for (std::string const workload : {"gups", "transpose", "histogram256"})
+    for (std::string const replay : {"page", "batch", "once"}) {
+      CAPTURE(workload);
+      CAPTURE(replay);
+      ModelRun run(
+          machine("memory.placement = \"first_touch\"\nmemory.remote_touch = \"remote_access\"\n"
+                  "memory.fault_path = \"gpu\"\ndriver.migrations = 80\nmemory.moves_stall_gpu = false\n"
+                  "driver.batch.eviction_unit = \"64KiB\"\ndriver.batch.replay = \"" +
+                      replay + "\"\n" + kMigrating,
+                  workload, 2));
+      CHECK(run.engine().run_until(Time::max()) == RunState::drained);
+      CHECK(run.total("driver", "migrations") == 0);
+      PagingDriver const* driver = nullptr;
+      each<PagingDriver>(run.system(), [&](PagingDriver const& d) { driver = &d; });
+      moved += test::stat_of(*driver, "memory.page_sizes", "moved_pages");
+    }
+  CHECK(moved > 0);
+}
+
 TEST_CASE("compaction: a run is the same wherever its parts run") {
   for (std::string const& more :
        {"memory.placement = \"first_touch\"\nmemory.compaction = \"cac\"\n" + kMosaic + kFragmented,

@@ -177,6 +177,9 @@ TEST_CASE("fragmentation is a share of large frames, and of each") {
   CHECK(refusal("memory.fragmentation_index = 1\nmemory.fragmentation_occupancy = 2.0\n") ==
         "f:2: memory.fragmentation_occupancy: '2.0' is outside 0 to 1");
   CHECK(refusal("memory.fragmentation_index = 0.5\n") == "accepted");
+  CHECK(refusal("memory.fragmentation_index = 0.5\nmemory.gpu_share = 0.5\n") ==
+        "f:1: memory.fragmentation_index above 0: that is of all of gpu.dram.capacity, and memory.gpu_share "
+        "below 1 leaves a part of it");
   CHECK(refusal("memory.fragmentation_index = 0.5\nmemory.large_page_size = \"1MiB\"\n") ==
         "f:2: memory.large_page_size = 1048576: must be 1, 512 or 512 x 512 times memory.page_size, 4096");
   CHECK(
@@ -195,6 +198,6 @@ TEST_CASE("memory.large_page_size is used where there are large pages or large f
   CHECK(unused(size + "memory.large_pages = \"all\"\n").empty());
   CHECK(unused(size) ==
         std::vector<std::string>{"memory.large_page_size (f:1; only with a memory.large_pages other than "
-                                 "\"none\", or a memory.page_sizes or memory.frame_allocation that "
-                                 "goes by large pages)"});
+                                 "\"none\", a memory.page_sizes or memory.frame_allocation that goes "
+                                 "by large pages, or memory.fragmentation_index above 0)"});
 }

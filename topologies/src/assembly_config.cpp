@@ -115,8 +115,8 @@ void MachineConfig::bind(Config& config, Policies const* more) {
       memory.fragmentation_index <= 0)
     config.leave_out(
         "memory.large_page_size",
-        "a memory.large_pages other than \"none\", or a memory.page_sizes or memory.frame_allocation that "
-        "goes by large pages");
+        "a memory.large_pages other than \"none\", a memory.page_sizes or memory.frame_allocation that goes "
+        "by large pages, or memory.fragmentation_index above 0");
   if (!memory.compacts())
     config.leave_out("memory.compaction_threshold", "a memory.compaction that moves pages");
   if (!memory.relocates())
@@ -299,6 +299,10 @@ void MachineConfig::check_relocations(Config& config) const {
                                            ": pages of which GPUs may have copies are not moved within a "
                                            "memory, and memory.remote_touch = " +
                                            memory.remote_touch.name() + " makes copies");
+  if (memory.fragmentation_index > 0 && memory.gpu_share < 1)
+    config.refuse("memory.fragmentation_index",
+                  "memory.fragmentation_index above 0: that is of all of gpu.dram.capacity, and "
+                  "memory.gpu_share below 1 leaves a part of it");
   bool const no_large =
       memory.fragmentation_index > 0 && memory.large_page_size.bytes == memory.page_size.bytes;
   Rules(config).need(!no_large, "memory.large_page_size", memory.large_page_size.bytes,

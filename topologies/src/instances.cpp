@@ -165,12 +165,16 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
       pages += b.count;
     }
   for (auto const g : instance.gpus) driver.iommu_of_gpu.push_back(cpus_[gpus_[g]->cpu]->number);
+  auto const unit = std::max<std::uint64_t>(config_.batch.eviction_unit.bytes >> page_bits_, 1);
+  if (driver.usable_frames() < unit)
+    throw UserError("memory.fragmentation_index leaves a GPU " + std::to_string(driver.usable_frames()) +
+                    " free pages, less than the " + std::to_string(unit) +
+                    " of a driver.batch.eviction_unit");
   if (config_.memory.gpu_share >= 1) return;
   auto const share = std::ceil(static_cast<double>(pages) * config_.memory.gpu_share /
                                static_cast<double>(instance.gpus.size()));
   auto const room = config_.gpu.memory_contents.make({})->pages(static_cast<std::uint64_t>(share));
   driver.frames_per_gpu = std::min(driver.frames_per_gpu, room);
-  auto const unit = std::max<std::uint64_t>(config_.batch.eviction_unit.bytes >> page_bits_, 1);
   auto const has = "memory.gpu_share leaves a GPU " + std::to_string(driver.frames_per_gpu) + " pages, ";
   if (driver.frames_per_gpu < unit)
     throw UserError(has + "less than the " + std::to_string(unit) + " of a driver.batch.eviction_unit");

@@ -53,24 +53,26 @@ void MemoryParams::describe(ParamTable& t) {
   compaction.describe(
       t, "compaction",
       "whether pages are moved within a GPU's memory, so that a large frame is free for a page "
-      "that needs one",
+      "that needs one: one that is touched first, allocated or migrated during the run",
       "assumed: pages stay in their frames");
   t.number("compaction_threshold", compaction_threshold, {0, 1},
            "a large frame of one address space is emptied if no more than this share of its base pages is in "
            "use; one base page counts always",
            "assumed: Mosaic (MICRO 2017), section 4.4, calls it configurable");
-  t.flag("moves_stall_gpu", moves_stall_gpu,
-         "whether all SMs of a GPU stop issuing while pages are moved within its memory; else only accesses "
-         "to these pages wait",
-         "Mosaic (MICRO 2017), section 5: stalling the entire GPU");
+  t.flag(
+      "moves_stall_gpu", moves_stall_gpu,
+      "whether all SMs of a GPU stop issuing while pages are moved within its memory; else only accesses "
+      "to these pages wait",
+      "Mosaic (MICRO 2017), section 5, of compaction: stalling the entire GPU; with a coalescer that moves "
+      "pages, SMs stop for a part of the time (its Fig. 6a)");
   t.number("fragmentation_index", fragmentation_index, {0, 1},
-           "share of the large frames of each GPU that hold data of nobody from the start",
+           "share of the large frames of each GPU that hold data of no application from the start",
            "none: Mosaic (MICRO 2017), section 6.4, varies it");
   t.number("fragmentation_occupancy", fragmentation_occupancy, {0, 1},
            "share of each of these large frames that such data takes",
            "Mosaic (MICRO 2017), section 6.4: 50%");
-  t.count("fragmentation_seed", fragmentation_seed, {0, UINT64_MAX}, "of the places of such data",
-          "a choice of the simulator");
+  t.count("fragmentation_seed", fragmentation_seed, {0, UINT64_MAX},
+          "number that the places of such data are drawn by", "a choice of the simulator");
 }
 
 std::uint32_t MemoryParams::faults() const {

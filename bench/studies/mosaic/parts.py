@@ -53,6 +53,7 @@ COMPACTING = ["no_cac", "mosaic", "cac_bc", "ideal_cac"]
 ASSUMED_OF_COMPACTION = [
     ("memory.compaction_threshold", "0.5", [0.25, 1.0]),
     ("memory.cac_bulk_copy.time", "80 ns", ["40ns", "160ns"]),
+    ("memory.cac_bulk_copy.at_a_time", "1", [2, 8]),
     ("gpu.copy_engine.window", "auto", [16, 256]),
 ]
 VARIED = {True: [("SC",), ("HISTO",)], False: [("3DS",), ("SC",), ("HISTO",), ("NW", "HISTO")]}

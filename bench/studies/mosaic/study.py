@@ -40,7 +40,7 @@ DESIGNS = {
               "gpu.l2_tlb.by_page_size.large_entries": 512, "gpu.l2_tlb.by_page_size.large_ways": 16},
 }
 NAMES = {"gpu_mmu": "GPU-MMU", "mosaic": "Mosaic", "ideal": "ideal TLB", "large": "2 MB pages", "no_cac": "no CAC", "cac_bc": "CAC-BC",
-         "ideal_cac": "ideal CAC", "cac_no_stall": "CAC, SMs go on", "migrating": "migrating coalescer"}
+         "ideal_cac": "ideal CAC", "cac_no_stall": "CAC without stalls", "migrating": "migrating coalescer"}
 
 SEED = 2017
 MIXES_OF_EACH = 25  # of 2, 3, 4 and 5 applications

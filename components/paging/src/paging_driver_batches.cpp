@@ -172,7 +172,7 @@ void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx)
   }
   auto coming = block.faulted | (b.prefetch->choose(block) & block.may_come);
   // What nobody waits for must not drive out what has come for those who wait.
-  if (b.pages.size() + coming.count() > spec().frames_per_gpu) coming = block.faulted;
+  if (b.pages.size() + coming.count() > spec().usable_frames()) coming = block.faulted;
   auto& seen = b.blocks_seen[b.gpu].of(first).seen;
   if (seen == 0) b.worked += spec().batch.first_touch_time;
   seen = 1;
@@ -230,8 +230,10 @@ void PagingDriver::begin_pages(Cx& cx) const {
     if (is_under_way(page.page, s)) return;
     auto const found = s.table.find_mapped(page.page);
     auto const access = page.writes != 0 ? Access::write : Access::read;
-    if (found ? may_access(page.page, access, batch_gpu(s), s) : is_unallocated(page.page)) {
-      page.stage = ComingPage::Stage::there;  // a program was faster
+    // A program was faster; or the page was only moved within another GPU's memory, and is accessed there.
+    if (found ? !spec().pages_move || may_access(page.page, access, batch_gpu(s), s)
+              : is_unallocated(page.page)) {
+      page.stage = ComingPage::Stage::there;
       b.in_place -= page.is_here;
       if (found && b.replay->by_page()) answer_here(fault_of(page, s), cx);
       ++b.there;

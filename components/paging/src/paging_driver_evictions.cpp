@@ -45,12 +45,21 @@ void PagingDriver::on_used(PageUse const& m, Cx& cx) const {
   b.orders[gpu].used(unit_of(m.page), cx.now());
 }
 
+// Of a page that nothing maps meanwhile.
+bool PagingDriver::is_moved_within(std::uint64_t page, DeviceId device, PagingDriverState const& s) const {
+  if (!relocates() || !is_under_way(page, s)) return false;
+  auto const& moving = s.moves[s.batch.of_page.find(page)->move - 1];
+  bool const within = moving.role == PageMigration::Role::moves_within ||
+                      moving.role == PageMigration::Role::is_mapped_within;
+  return within && device_of(moving.to) == device;
+}
+
 // No page of the device any more.
 void PagingDriver::not_resident(std::uint64_t page, DeviceId device, PagingDriverState& s) const {
   if (device >= kFirstCpu) return;
   auto const unit = unit_of(page);
   for (auto p = unit; p - unit < std::uint64_t{1} << unit_size(); ++p)
-    if (is_on(p, device, s)) return;
+    if (is_on(p, device, s) || is_moved_within(p, device, s)) return;
   s.batch.orders[spec().devices.number_of(device)].left(unit);
 }
 

@@ -30,7 +30,8 @@ void PagingDriver::begin_relocation(std::uint32_t gpu, bool coalesces, std::uint
   r.began = cx.now();
   r.application = application;
   r.coalesces = coalesces ? 1 : 0;
-  if (spec().stalls_gpus) cx.send(stall, gpu, GpuStall{1});
+  r.stalls = spec().stalls_gpus && (coalesces || s.compaction->takes_time()) ? 1 : 0;
+  if (r.stalls != 0) cx.send(stall, gpu, GpuStall{1});
 }
 
 void PagingDriver::continue_relocations(Cx& cx) const {
@@ -49,12 +50,13 @@ void PagingDriver::continue_relocations(Cx& cx) const {
 bool PagingDriver::begin_coalescing(std::uint64_t page, Cx& cx) const {
   auto& s = cx.state();
   auto const size = s.table.coalesced_size();
-  if (!s.table.is_full_on_one_device(page) || s.table.can_coalesce(page)) return true;
-  auto const device = device_of(s.table.find_mapped(page)->frame);
-  if (device >= kFirstCpu) return true;
+  auto const first = s.table.find_mapped(page);
+  if (!first || device_of(first->frame) >= kFirstCpu) return true;
+  auto const device = device_of(first->frame);
   auto const gpu = spec().devices.number_of(device);
   auto& r = s.relocations[gpu];
   if (r.left != 0) return false;
+  if (!s.table.is_full_on_one_device(page) || s.table.can_coalesce(page)) return true;
   for (auto p = page; p - page < std::uint64_t{1} << size; ++p)
     if (is_copied(p, s)) return false;
   auto const large = pool(device, s).allocate_large(page, size);
@@ -104,8 +106,9 @@ void PagingDriver::copy_within(std::uint32_t number, Cx& cx) const {
   if (r.coalesces != 0 || !in_memory)
     return order_copy(moving.fault.gpu, moving.from, moving.to, page_bytes(), number,
                       moving.fault.application, Duration::zero(), cx);
-  r.memory_free = std::max(r.memory_free, cx.now()) + *in_memory;
-  cx.wake_at(copied_within, CopyDone{number}, r.memory_free);
+  auto const begins = std::max(r.memory_free, cx.now());
+  r.memory_free = begins + *in_memory / by.at_a_time();
+  cx.wake_at(copied_within, CopyDone{number}, begins + *in_memory);
 }
 
 void PagingDriver::end_move_within(PageMigration const& done, Cx& cx) const {
@@ -124,8 +127,8 @@ void PagingDriver::end_relocation(std::uint32_t gpu, Cx& cx) const {
   if (r.coalesces != 0)
     s.page_sizes->moved(r.moved);
   else
-    s.compaction->emptied(r.moved);
-  if (spec().stalls_gpus) cx.send(stall, gpu, GpuStall{0});
+    s.compaction->ended(r.moved, s.frames[gpu].end_emptying());
+  if (r.stalls != 0) cx.send(stall, gpu, GpuStall{0});
 }
 
 }  // namespace farfault

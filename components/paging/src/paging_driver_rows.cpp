@@ -90,14 +90,15 @@ void PagingDriver::take_rows(PagingDriverState& s, TableRows& rows) const {
 TableInfo PagingDriver::table_of_relocations() const {
   TableInfo table{
       "relocations",
-      "one row for each large frame that was emptied, or filled with the base pages of a large page, by "
-      "moving pages within a GPU's memory, in the order in which that ended",
+      "one row for each large frame that pages were moved out of, so that it is free, or into, so that they "
+      "can be coalesced, in the order in which that ended",
       {{"gpu", "text", "GPU whose memory it is", ColumnType::text},
-       {"purpose", "text", "compaction: the large frame is free then; or coalescing", ColumnType::text},
+       {"purpose", "text", "compaction (out of it) or coalescing (into it)", ColumnType::text},
        {"began", "ps", "simulated time at which the driver ordered the first move", ColumnType::u64},
        {"ended", "ps", "simulated time at which the driver learned that the last page is mapped",
         ColumnType::u64},
-       {"moved_pages", "count", "base pages that were moved, data of nobody included", ColumnType::u64}}};
+       {"moved_pages", "count", "base pages that were moved, pre-fragmented data included",
+        ColumnType::u64}}};
   if (rows_name_applications())
     table.columns.push_back({"application", "text", "application whose page wanted it", ColumnType::text});
   return table;

@@ -10,25 +10,31 @@ class CacBulkCopy final : public Counted<CacBulkCopy> {
  public:
   struct Params {
     Duration time = 80ns;
+    std::uint32_t at_a_time = 1;
     void describe(ParamTable& t) {
       t.duration("time", time, {Duration{1}, 1s}, "time of a base page's copy within the memory",
                  "Mosaic (MICRO 2017), section 4.4: \"e.g., 80 ns\"");
+      t.count("at_a_time", at_a_time, {1, 1024}, "such copies that a GPU's memory makes at a time",
+              "assumed: one. They keep no bank from other accesses");
     }
   };
-  CacBulkCopy(Params const& p, Setup const&) : time_(p.time) {}
+  CacBulkCopy(Params const& p, Setup const&) : time_(p.time), at_a_time_(p.at_a_time) {}
 
   std::optional<Duration> time_in_memory() const override { return time_; }
+  std::int64_t at_a_time() const override { return at_a_time_; }
 
-  auto members() { return std::tuple_cat(std::tie(time_), Counted::members()); }
+  auto members() { return std::tuple_cat(std::tie(time_, at_a_time_), Counted::members()); }
 
  private:
   Duration time_;
+  std::int64_t at_a_time_;
 };
 
 }  // namespace
 
 void cac_bulk_copy(PolicyList<Compaction>& list) {
-  list.add<CacBulkCopy>("cac_bulk_copy", "the memory copies each page by itself (Mosaic)");
+  list.add<CacBulkCopy>("cac_bulk_copy",
+                        "each page is copied within the memory, without the channel (Mosaic)");
 }
 
 }  // namespace farfault::compactions

@@ -13,18 +13,19 @@ namespace farfault::compactions {
 template <class P>
 class Counted : public Compaction {
  public:
-  void emptied(std::uint64_t pages) override {
-    ++emptied_;
+  void ended(std::uint64_t pages, bool is_free) override {
+    emptied_ += is_free ? 1 : 0;
     moved_ += pages;
   }
 
   auto members() { return std::tie(emptied_, moved_); }
   static auto stats() {
     return std::array<Stat<P>, 2>{
-        {{"emptied_large_frames", "count", "large frames that compaction has emptied", StatKind::counter,
+        {{"emptied_large_frames", "count", "large frames that compaction has made free", StatKind::counter,
           [](P const& p) { return p.emptied_; }},
-         {"moved_pages", "count", "base pages that it has moved to another frame, data of nobody included",
-          StatKind::counter, [](P const& p) { return p.moved_; }}}};
+         {"moved_pages", "count",
+          "base pages that it has moved to another frame, pre-fragmented data included", StatKind::counter,
+          [](P const& p) { return p.moved_; }}}};
   }
 
  private:

@@ -107,14 +107,22 @@ class ContiguityConserving final : public FrameAllocator {
       while (i < frames_of_large() && movable(i)) ++i;
       if (i != frames_of_large()) continue;
       plan_moves(number, group, moves);
+      change(number, [](LargeFrame& l) { l.emptying = 1; });
+      emptying_ = number;
       return true;
     }
     return false;
   }
+  bool end_emptying() override {
+    auto const number = emptying_;
+    emptying_ = kNone;
+    change(number, [](LargeFrame& l) { l.emptying = 0; });
+    return large_[number].used == 0;
+  }
 
   auto members() {
     return std::tie(setup_, regions_, lists_, large_, bits_, pages_, used_, in_use_, against_, assigned_,
-                    none_to_empty_);
+                    none_to_empty_, emptying_);
   }
   static auto stats() {
     using A = ContiguityConserving const&;
@@ -147,8 +155,9 @@ class ContiguityConserving final : public FrameAllocator {
     std::uint64_t next = kNone;    // in its list
     std::uint64_t previous = kNone;
     std::uint32_t owner = kNobody;
-    std::uint32_t used = 0;    // frames
-    std::uint64_t shrunk = 0;  // it has lost pages, and others are left
+    std::uint32_t used = 0;      // frames
+    std::uint32_t shrunk = 0;    // it has lost pages, and others are left
+    std::uint32_t emptying = 0;  // these are on their way elsewhere
   };
   struct List {
     std::uint64_t first = kNone;
@@ -203,8 +212,8 @@ class ContiguityConserving final : public FrameAllocator {
   static std::uint64_t regions_of(std::uint32_t space) { return base_pages_of(space) + 1; }
   std::uint64_t list_of(std::uint64_t number) const {
     auto const& l = large_[number];
-    if (l.used == 0) return kFree;
-    if (l.used == frames_in(number)) return kNone;
+    if (l.used == 0) return l.emptying != 0 ? kNone : kFree;
+    if (l.used == frames_in(number) || l.emptying != 0) return kNone;
     if (l.owner == kNobody || l.owner == kSeveral) return kShared;
     return l.region == kNone ? base_pages_of(l.owner) : regions_of(l.owner);
   }
@@ -298,7 +307,7 @@ class ContiguityConserving final : public FrameAllocator {
       assign(number, region_of(page));
       ++assigned_;
     }
-    if (is_used(number, offset)) return std::nullopt;
+    if (is_used(number, offset) || large_[number].emptying != 0) return std::nullopt;
     return give(number, offset, page, space);
   }
   std::uint64_t any_place(std::uint64_t page, std::uint32_t space) {
@@ -310,6 +319,7 @@ class ContiguityConserving final : public FrameAllocator {
       number = lists_[kShared].first;
       for (auto s = base_pages_of(0); number == kNone && s < lists_.size(); s += 2) number = lists_[s].first;
       for (auto s = regions_of(0); number == kNone && s < lists_.size(); s += 2) number = lists_[s].first;
+      if (number == kNone) number = emptying_;
     }
     return give(number, lowest_free(number), page, space);
   }
@@ -364,7 +374,7 @@ class ContiguityConserving final : public FrameAllocator {
     auto next = to.begin();
     for (std::uint64_t i = 0; i < frames_of_large(); ++i) {
       if (!is_used(number, i)) continue;
-      while (free_in(*next) == 0) ++next;
+      if (free_in(*next) == 0) ++next;
       auto const page = pages_[at(number, i)];
       auto const owner = page == kNobodysPage ? kNobody : space_of(page);
       moves.push_back({page, at(number, i), give(*next, lowest_free(*next), page, owner)});
@@ -387,6 +397,7 @@ class ContiguityConserving final : public FrameAllocator {
   std::uint64_t in_use_ = 0;          // large frames
   std::uint64_t against_ = 0;
   std::uint64_t assigned_ = 0;
+  std::uint64_t emptying_ = kNone;   // a large frame
   std::uint64_t none_to_empty_ = 0;  // as it was found to be, and nothing has changed it since
 };
 

@@ -16,7 +16,8 @@
 // An allocator that compacts() can say which pages to move so that a large frame becomes free (Mosaic, MICRO
 // 2017, section 4.4), where its setup says up to how many: plan_emptying() takes the frames that they go to,
 // for these pages; the old ones stay in use until they are released, each when its page has moved. A page
-// that does not move after all gives its new frame back.
+// that does not move after all gives its new frame back. Until end_emptying() no other page gets a frame of
+// that large frame, unless there is no other; it says whether the large frame is free now.
 #pragma once
 
 #include <cstdint>
@@ -81,6 +82,7 @@ class FrameAllocator {
     static_cast<void>(moves);
     return false;
   }
+  virtual bool end_emptying() { return false; }
 };
 
 }  // namespace farfault

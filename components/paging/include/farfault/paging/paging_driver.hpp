@@ -178,6 +178,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   static bool is_relocating(std::uint64_t gpu, PagingDriverState const& s) {
     return gpu < s.relocations.size() && s.relocations[gpu].left != 0;
   }
+  bool is_moved_within(std::uint64_t page, DeviceId device, PagingDriverState const& s) const;
   bool awaits_large_frame(std::uint64_t page, DeviceId device, std::uint32_t application, Cx& cx) const;
   void continue_relocations(Cx& cx) const;
   // True when the large page need not wait any more.

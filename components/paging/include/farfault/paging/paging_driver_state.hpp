@@ -104,6 +104,8 @@ struct PagingDriverSpec {
   Duration answers_later{};
   Fragmentation fragmentation{};
 
+  // Of a GPU: those that no data of nobody occupies.
+  std::uint64_t usable_frames() const { return frames_per_gpu - fragmentation.frames(gpu_memory()); }
   FrameAllocator::Setup gpu_memory() const {
     return {frames_per_gpu, page_bits, spaces, large_size, en_masse, most_moved};
   }
@@ -162,9 +164,12 @@ struct Relocation {
   std::uint64_t moved = 0;
   std::uint64_t application = 0;  // whose page wanted it
   std::uint64_t coalesces = 0;    // it is to be coalesced; else the large frame is to be empty
+  std::uint64_t stalls = 0;       // the GPU's SMs
   Time began{};
   Time memory_free{};  // when the memory has done its own copies
-  auto members() { return std::tie(moves, next, left, moved, application, coalesces, began, memory_free); }
+  auto members() {
+    return std::tie(moves, next, left, moved, application, coalesces, stalls, began, memory_free);
+  }
 };
 
 // For the results, until it is in their table: pages that were moved within a GPU's memory.
