@@ -87,6 +87,15 @@ TEST_CASE(
   CHECK(test::stat_of(b.driver, "memory.compaction", "moved_pages") == 1);
 }
 
+TEST_CASE("driver: copies within the memory are made one after the other") {
+  auto spec = fragmented("cac_bulk_copy");
+  spec.fragmentation = {1, 0.5, 1};
+  RelocationBench const b(spec, {.faults = {{Time{1us}, driver_bench::fault(9, 0, 0, 5)}}});
+  CHECK(b.stalls[0]->nanoseconds() == Times{1001, 1161});
+  CHECK(b.mapped[0]->nanoseconds() == Times{1160 + 1000 + 1});
+  CHECK(test::stat_of(b.driver, "memory.compaction", "moved_pages") == 2);
+}
+
 TEST_CASE("driver: ideal compaction takes the least time that there is") {
   auto spec = fragmented("ideal");
   spec.stalls_gpus = false;
