@@ -455,3 +455,26 @@ TEST_CASE("dispatcher: a period whose end would change nothing ends without an e
   for (auto const& r : b.controls[0]->records()) extra.push_back(r.message.extra);
   CHECK(extra == std::vector<std::uint32_t>{2, 3, 4, 4, 4, 3, 4});
 }
+
+TEST_CASE(
+    "dispatcher: the driver stops all SMs, and lets those go on that are not turned off for another reason") {
+  auto const workload = workload_of({shape(5, 64)});
+  auto spec = spec_of(workload, SmParams{}, 2);
+  spec.may_stall = true;
+  Bench b;
+  auto& dispatcher = b.system.add<Dispatcher>("dispatcher", spec);
+  b.feed(dispatcher.launch, {{Time{1000ns}, {0, 0}}});
+  b.feed(dispatcher.block_done, {});
+  b.feed(dispatcher.stall, {{Time{2000ns}, {1}}, {Time{5000ns}, {0}}});
+  b.sinks(dispatcher.start, 2);
+  auto const controls = b.sinks(dispatcher.control, 2);
+  b.idle(dispatcher.counted);
+  b.sink(dispatcher.counts);
+  b.sink(dispatcher.done);
+  b.run();
+  for (auto* sm : controls) {
+    CHECK(sm->nanoseconds() == Times{2001, 5001});
+    CHECK(sm->records()[0].message.stopped == 1);
+    CHECK(sm->records()[1].message.stopped == 0);
+  }
+}

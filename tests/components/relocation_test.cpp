@@ -137,7 +137,7 @@ TEST_CASE(
 
 TEST_CASE(
     "driver: when the last base page of a large page is told, all are unmapped, copied and mapped anew") {
-  auto spec = RelocationBench::memory("none", 2048);
+  auto spec = RelocationBench::memory("cac_bulk_copy", 2048);
   spec.most_moved = 0;
   spec.frames = PolicyChoice<FrameAllocator>("on_demand");
   spec.page_sizes = PolicyChoice<PageSizes>("migrating_coalescer");
