@@ -61,7 +61,6 @@ TEST_CASE("compaction: without its limit nothing is lacked, and nothing emptied"
   auto frames = choice().make(memory(8, 0));
   frames->occupy(0);
   frames->occupy(4);
-  Moves moves;
   CHECK(!frames->lacks_large_frame(page_of(0, 0)));
 }
 

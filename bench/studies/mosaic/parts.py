@@ -77,14 +77,14 @@ class Parts:
         self.runs = {"alone": {}} | {name: {} for name in names}
         for name in names:
             getattr(self, name)()
-        for name, of in {(name, len(key[1])) for part in SPEEDUPS for key in self.runs.get(part, {}) for name in key[1]}:
+        for name, of in sorted({(name, len(key[1])) for part in SPEEDUPS for key in self.runs.get(part, {}) for name in key[1]}):
             self.alone(name, of)
-        for name in {name for key in self.runs.get("splits", {}) for name in key[1]}:
+        for name in sorted({name for key in self.runs.get("splits", {}) for name in key[1]}):
             self.alone(name, 1)
 
     def alone(self, name, of):
         """An application on the SMs that it has as one of so many, on GPU-MMU."""
-        for sms in {SMS // of + (1 if i < SMS % of else 0) for i in range(of)}:
+        for sms in sorted({SMS // of + (1 if i < SMS % of else 0) for i in range(of)}):
             self.runs["alone"][str(sms), (name,), "gpu_mmu"] = Run((name,), self.out / "alone" / str(sms) / f"{name}.h5", GPU_MMU, (sms,))
 
     def add(self, part, what, mix, design, settings=None, **more):

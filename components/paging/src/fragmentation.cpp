@@ -5,28 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "farfault/parts/split_mix.hpp"
+
 namespace farfault {
 
 namespace {
 
-// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-class Draws {
- public:
-  explicit Draws(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t below(std::uint64_t n) { return next() % n; }
-  std::uint64_t next() {
-    auto z = state_ += 0x9e3779b97f4a7c15ULL;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31U);
-  }
-
- private:
-  std::uint64_t state_;
-};
-
 // The first `n` of all are drawn.
-void draw(std::vector<std::uint64_t>& all, std::uint64_t n, Draws& draws) {
+void draw(std::vector<std::uint64_t>& all, std::uint64_t n, SplitMix& draws) {
   for (std::uint64_t i = 0; i < n; ++i) std::swap(all[i], all[i + draws.below(all.size() - i)]);
 }
 
@@ -44,8 +30,8 @@ std::uint64_t Fragmentation::frames(FrameAllocator::Setup const& setup) const {
 void Fragmentation::occupy(FrameAllocator& frames, FrameAllocator::Setup const& setup,
                            std::uint32_t gpu) const {
   if (!any()) return;
-  Draws seeds(seed + gpu);
-  Draws draws(seeds.next());
+  SplitMix seeds(seed + gpu);
+  SplitMix draws(seeds.next());
   std::vector<std::uint64_t> large(setup.frames >> setup.large_size);
   std::iota(large.begin(), large.end(), std::uint64_t{0});
   auto const fragmented = share(index, large.size());

@@ -2,6 +2,7 @@
 
 #include "farfault/paging/eviction_order.hpp"
 #include "farfault/paging/page_records.hpp"
+#include "farfault/parts/split_mix.hpp"
 
 namespace farfault::eviction_orders {
 namespace {
@@ -15,7 +16,7 @@ class Random final : public EvictionOrder {
       t.count("seed", seed, {0, UINT64_MAX}, "of the sequence of choices", "a choice of the simulator");
     }
   };
-  Random(Params const& p, Setup const& setup) : place_(setup.page_bits, setup.spaces), state_(p.seed) {}
+  Random(Params const& p, Setup const& setup) : place_(setup.page_bits, setup.spaces), draws_(p.seed) {}
 
   void arrived(std::uint64_t unit) override {
     auto& place = place_.of(unit);
@@ -35,30 +36,22 @@ class Random final : public EvictionOrder {
   }
   std::optional<std::uint64_t> victim(MayLeave const& may_leave) override {
     if (units_.empty()) return std::nullopt;
-    auto const first = next() % units_.size();
+    auto const first = draws_.below(units_.size());
     for (std::size_t i = 0; i < units_.size(); ++i)
       if (auto const unit = units_[(first + i) % units_.size()]; may_leave(unit)) return unit;
     return std::nullopt;
   }
 
-  auto members() { return std::tie(place_, units_, state_); }
+  auto members() { return std::tie(place_, units_, draws_); }
 
  private:
   struct Place {
     std::uint64_t after = 0;  // its place among the units, plus one; 0: it is not there
   };
 
-  // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-  std::uint64_t next() {
-    auto z = state_ += 0x9e3779b97f4a7c15ULL;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31U);
-  }
-
   PageRecords<Place> place_;
   std::vector<std::uint64_t> units_;
-  std::uint64_t state_;
+  SplitMix draws_;
 };
 
 }  // namespace
