@@ -12,16 +12,19 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 export OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_hwloc_base_binding_policy=none
 export PYTHONDONTWRITEBYTECODE=1
 
-# count NAME PASSED FAILED SKIPPED LOG
+# count NAME PASSED FAILED SKIPPED LOG: with the seconds since the line before, a build between them included.
+counted_at=$SECONDS
 count() {
+  local took=$((SECONDS - counted_at))
+  counted_at=$SECONDS
   passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
   printf '%-28s %5d passed' "$1" "$2"
   [ "$4" -gt 0 ] && printf ', %d skipped' "$4"
   if [ "$3" -gt 0 ]; then
-    printf ', %d FAILED\n' "$3"
+    printf ', %d FAILED in %d s\n' "$3" "$took"
     tail -n 60 "$5" | sed 's/^/    /'
   else
-    printf '\n'
+    printf ' in %d s\n' "$took"
   fi
   [ "$4" -gt 0 ] && grep -o 'skipped: .*' "$5" | sort -u | sed 's/^/    /'
   return 0

@@ -17,6 +17,7 @@ PROGRAM = {"copies": True, "allocates": True}
 COPIES = {True: [1, 2, 5], False: [1, 2, 3, 4, 5]}  # by quick
 MIXES = {True: 5, False: 25}                        # of each size, by quick
 LAUNCHED = {True: 2, False: 25}                     # the same, of Fig. 12
+LAUNCHED_COPIES = {True: [1, 2], False: [1, 2, 3, 4, 5]}
 SPLIT = {True: 2, False: 25}                        # mixes of two
 # Of the pages on TLB sizes: two that gain much, two that gain little, and a mix.
 SIZED = {True: [("SC",), ("HISTO",), ("NW", "HISTO")], False: [("3DS",), ("SC",), ("BP",), ("HISTO",), ("NW", "HISTO")]}
@@ -122,7 +123,8 @@ class Parts:
 
     def launch(self):
         """Fig. 12: the host copies an application's data to the GPU before its first kernel, and the results back."""
-        mixes = [(name,) for name in APPLICATIONS] + [m for mixes in heterogeneous().values() for m in mixes[:LAUNCHED[self.quick]]]
+        mixes = [(name,) * copies for copies in LAUNCHED_COPIES[self.quick] for name in APPLICATIONS]
+        mixes += [m for drawn in heterogeneous().values() for m in drawn[:LAUNCHED[self.quick]]]
         for mix in mixes:
             for design in ("gpu_mmu", "mosaic"):
                 self.add("launch", len(mix), mix, design, program=PROGRAM)

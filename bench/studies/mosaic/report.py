@@ -237,8 +237,11 @@ def launch(f):
            "58.5 % (homogeneous) and 47.5 % (heterogeneous) above GPU-MMU without paging, with all that the transfers take. The applications here are "
            "smaller, and run for less time than their data takes on the link."]
     rows = []
-    groups = [("one application", [(a,) for a in APPLICATIONS])] + [(f"mixes of {n}", mixes) for n, mixes in drawn().items()]
+    groups = [("one application" if n == 1 else f"{n} copies of one application", [(a,) * n for a in APPLICATIONS]) for n in range(1, 6)]
+    groups += [(f"mixes of {n}", mixes) for n, mixes in drawn().items()]
     for text, mixes in groups:
+        if not any(f.of("launch", len(mix), mix, "mosaic") for mix in mixes):
+            continue
         cells = []
         for of in ("ipc", "kernel_ipc"):
             for d in ("gpu_mmu", "mosaic"):

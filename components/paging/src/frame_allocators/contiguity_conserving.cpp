@@ -99,13 +99,7 @@ class ContiguityConserving final : public FrameAllocator {
     auto const all = to_empty();
     none_to_empty_ = all.empty() ? 1 : 0;
     for (auto const& [used, number, group] : all) {
-      auto const movable = [&](std::uint64_t i) {
-        return !is_used(number, i) || pages_[at(number, i)] == kNobodysPage ||
-               may_move(pages_[at(number, i)]);
-      };
-      std::uint64_t i = 0;
-      while (i < frames_of_large() && movable(i)) ++i;
-      if (i != frames_of_large()) continue;
+      if (!may_be_emptied(number, may_move)) continue;
       plan_moves(number, group, moves);
       change(number, [](LargeFrame& l) { l.emptying = 1; });
       emptying_ = number;
@@ -364,6 +358,12 @@ class ContiguityConserving final : public FrameAllocator {
     }
     std::ranges::sort(found);
     return found;
+  }
+  bool may_be_emptied(std::uint64_t number, MayMove const& may_move) const {
+    for (std::uint64_t i = 0; i < frames_of_large(); ++i)
+      if (is_used(number, i) && pages_[at(number, i)] != kNobodysPage && !may_move(pages_[at(number, i)]))
+        return false;
+    return true;
   }
   void plan_moves(std::uint64_t number, std::uint32_t group, std::vector<Move>& moves) {
     auto to = group_of(group);
