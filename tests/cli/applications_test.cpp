@@ -314,9 +314,10 @@ TEST_CASE("where frames are allocated by large frames each application needs one
 TEST_CASE("memory that is occupied from the start has no room for the applications' data") {
   std::string const large =
       "[[application]]\nworkload = \"transpose\"\ntranspose.width = 1024\ntranspose.height = 512\n";
-  std::vector<std::string> const occupied{"machine.topology=generic",     "machine.generic.gpus=1",
-                                          "memory.fragmentation_index=1", "memory.fragmentation_occupancy=1",
-                                          "gpu.dram.capacity=16MiB",      "cpu.dram.capacity=2MiB"};
+  std::vector<std::string> const occupied{
+      "machine.topology=generic",     "machine.generic.gpus=1",
+      "memory.fragmentation_index=1", "memory.fragmentation_occupancy=0.998",
+      "gpu.dram.capacity=16MiB",      "cpu.dram.capacity=2MiB"};
   CHECK(refusal(large, occupied) ==
         "workload 'transpose' needs 4194304 bytes or more, beyond the machine's memory (gpu.dram.capacity, "
         "cpu.dram.capacity, less what memory.fragmentation_index occupies)");
@@ -326,6 +327,10 @@ TEST_CASE("memory that is occupied from the start has no room for the applicatio
         "driver.migrations=80", "driver.batch.eviction_unit=64KiB"})
     in_batches.emplace_back(more);
   CHECK(refusal(large, in_batches) ==
-        "memory.fragmentation_index leaves a GPU 0 free pages, less than the 16 of a "
+        "memory.fragmentation_index leaves a GPU 7 free pages, less than the 16 of a "
         "driver.batch.eviction_unit");
+  auto whole = occupied;
+  whole[3] = "memory.fragmentation_occupancy=1";
+  CHECK(refusal(large, whole) ==
+        "memory.fragmentation_index = 1 and memory.fragmentation_occupancy = 1 leave a GPU no free page");
 }

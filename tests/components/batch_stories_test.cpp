@@ -405,6 +405,29 @@ TEST_CASE("batches: with once, a GPU's accesses are replayed before another GPU'
   }
 }
 
+TEST_CASE("batches: a page stays where it has come for a while, so that accesses replayed there find it") {
+  auto const first_transfer = [](std::string const& replay, Duration least_stay, bool copies) {
+    auto spec = machine(2, 2);
+    spec.makes_copies = copies;
+    spec.batch.time = 1us;
+    spec.batch.least_stay = least_stay;
+    spec.batch.replay.choose(replay);
+    Story const b(spec, {{Time{100us}, 0, {{7, kWrite}}}, {Time{101us}, 1, {{7, kWrite}}}});
+    CHECK(b.home(7) == 1);
+    return b.row(1).first_transfer;
+  };
+  for (bool const copies : {false, true})
+    for (std::string const replay : {"batch", "batch_flush", "block", "once"}) {
+      CAPTURE(replay);
+      auto const at_once = first_transfer(replay, Duration::zero(), copies);
+      auto const after = first_transfer(replay, 20us, copies);
+      CHECK(after > at_once + 10us);
+      CHECK(first_transfer(replay, 30us, copies) == after + 10us);
+    }
+  // Where each page is replayed its translation comes with the answer.
+  CHECK(first_transfer("page", 30us, false) == first_transfer("page", Duration::zero(), false));
+}
+
 TEST_CASE("batches: what is prefetched does not drive out what has faulted in the same batch") {
   // Three frames, units of two pages: 8 and 9, 10 and 11. 8 is there when 9 faults, with 10 and 11 behind it.
   // For 11 only 8 and 9 could leave: it stays where it is, and comes when it faults itself.

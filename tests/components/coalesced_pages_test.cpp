@@ -101,6 +101,18 @@ TEST_CASE("a page table coalesces base pages only where all are mapped, side by 
   map_all(mixed);
   mixed.map(kFirst + 3, read_only(kFrame + 3 * 4096));
   CHECK_FALSE(mixed.can_coalesce(kFirst));
+  CHECK(mixed.is_full_on_one_device(kFirst));
+  for (unsigned const at : {0U, 3U, 511U}) {
+    PageTable of_two(kBase, 12);
+    map_all(of_two);
+    of_two.map(kFirst + at, physical(1, offset_of(kFrame) + (std::uint64_t{at} << 12)));
+    CHECK_FALSE(of_two.can_coalesce(kFirst));
+    CHECK_FALSE(of_two.is_full_on_one_device(kFirst));
+    of_two.map(kFirst + at, kFrame + (std::uint64_t{at} << 12));
+    CHECK(of_two.can_coalesce(kFirst));
+    of_two.unmap(kFirst + at);
+    CHECK_FALSE(of_two.is_full_on_one_device(kFirst));
+  }
   table.coalesce(kFirst + 100);
   CHECK_FALSE(table.can_coalesce(kFirst));  // they are
 }

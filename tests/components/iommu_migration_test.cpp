@@ -149,6 +149,28 @@ TEST_CASE(
   CHECK(!b.iommu.state().table.find(kOnGpu1));
 }
 
+TEST_CASE("IOMMU: a GPU that was told a large page is told when any of its base pages leaves") {
+  PageTable table(kTable, 12);
+  auto const first = kPage >> 9 << 9;
+  auto const at = physical(1, 8 << 21);
+  for (std::uint64_t i = 0; i < 512; ++i) table.map(first + i, at + (i << 12));
+  table.coalesce(first);
+  auto spec = spec_of(table);
+  spec.coalesces = true;
+  spec.remote_touch = test::chosen<RemoteTouch>("migrate", {{"after", "9"}});
+  for (auto const leaves : {first, first + 5, first + 9, first + 511}) {
+    MovingBench b(spec, {.requests = {{Time{100ns}, ask(first + 5, 2, 7)}},
+                         .moves = {{Time{300ns}, unmap(1, leaves, at + ((leaves - first) << 12))}},
+                         .invalidated = {{Time{400ns}, {1}}, {Time{500ns}, {1}}}});
+    REQUIRE(b.out->count() > 0);
+    CHECK(b.out->records()[0].message.frame == at);
+    CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
+    CHECK(b.unmapped->nanoseconds() == Times{501});
+    CHECK_FALSE(b.iommu.state().table.is_coalesced(first));
+    CHECK(!b.iommu.state().table.find(leaves));
+  }
+}
+
 TEST_CASE("IOMMU: an invalidation leaves behind the answers given before it, however late they leave") {
   auto const table = page_on_gpu1();
   auto spec = spec_of(table);

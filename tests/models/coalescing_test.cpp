@@ -59,6 +59,24 @@ void check_agreement(ModelRun& run) {
   each<Sm>(run.system(), [&](Sm const& s) { s.state().l1_tlb->each_entry(check); });
 }
 
+// Of the large pages that all tables have: none is on the CPU, and the driver has counted them.
+void check_coalesced(ModelRun& run, std::uint64_t expected) {
+  auto const large_pages = [&](PageTable const& table) {
+    std::uint64_t base_pages = 0;
+    table.each_page([&](std::uint64_t page, PageTranslation const&) {
+      if (!table.is_coalesced(page)) return;
+      ++base_pages;
+      CHECK(device_of(table.find_mapped(page)->frame) < kFirstCpu);
+    });
+    return base_pages >> table.coalesced_size();
+  };
+  std::uint64_t of_gpus = 0;
+  each<Gmmu>(run.system(), [&](Gmmu const& g) { of_gpus += large_pages(g.state().table); });
+  each<Iommu>(run.system(), [&](Iommu const& i) { CHECK(large_pages(i.state().table) == expected); });
+  CHECK(of_gpus == expected);
+  CHECK(large_pages(driver_of(run).state().table) == expected);
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -69,6 +87,7 @@ TEST_CASE(
         std::string("gpu.gmmu.walk_reads_first_entry = ") + (first_entry ? "true\n" : "false\n");
     ModelRun base(transpose(more));
     ModelRun mosaic(transpose(more + kMosaic + stops));
+    check_coalesced(mosaic, 2);
     base.run();
     mosaic.run();
     CHECK(driver_stat(mosaic, "coalesced_pages") == 2);
@@ -113,6 +132,7 @@ TEST_CASE("coalescing: pages that come by faults are coalesced when the last one
     CHECK(run.engine().run_until(Time::max()) == RunState::drained);
     CHECK(driver_stat(run, "coalesced_pages") == 2);  // those that lie side by side on the CPU are not
     CHECK(driver_stat(run, "splintered_pages") == 0);
+    check_coalesced(run, 2);
     each<Gmmu>(run.system(), [&](Gmmu const& g) {
       CHECK(g.state().table.mapped_pages() == 1024);
       CHECK(g.state().table.is_coalesced(0x1'0000'0000 >> 12));
@@ -145,6 +165,7 @@ TEST_CASE(
     CHECK(driver_stat(run, "splintered_pages") > 1);
     CHECK(driver_stat(run, "coalesced_pages") >= driver_stat(run, "splintered_pages"));
     CHECK(run.total("driver", "evicted_pages") > 0);
+    check_coalesced(run, driver_stat(run, "coalesced_pages") - driver_stat(run, "splintered_pages"));
     check_agreement(run);
   }
 }
@@ -182,6 +203,7 @@ TEST_CASE(
             path + "\"\n" + kMosaic);
         CHECK(run.engine().run_until(Time::max()) == RunState::drained);
         each<Gmmu>(run.system(), [](Gmmu const& g) { CHECK(g.state().coalescing.idle()); });
+        check_coalesced(run, driver_stat(run, "coalesced_pages") - driver_stat(run, "splintered_pages"));
         check_agreement(run);
         moved += run.total("driver", "migrations");
         splintered += driver_stat(run, "splintered_pages");
@@ -220,4 +242,16 @@ TEST_CASE("page sizes: large pages alone take whole large frames for each buffer
   CHECK(driver_stat(large, "most_mapped_pages") == 2 * 512);
   CHECK(large.total("gmmu", "walks") < base.total("gmmu", "walks"));
   check_agreement(large);
+  for (std::string const placement : {"contiguous", "interleave", "first_touch"}) {
+    CAPTURE(placement);
+    ModelRun allocated(
+        transpose("memory.placement = \"" + placement + "\"\nmemory.page_sizes = \"large_only\"\n", 256),
+        [](Workload& w) { workloads::add_allocations(w); });
+    allocated.run();
+    // What a program does not allocate is allocated at its first touch.
+    if (placement != "first_touch") CHECK(allocated.total("driver", "allocated_pages") == 2 * 512);
+    CHECK(allocated.total("driver", "freed_pages") == 2 * 512);
+    CHECK(driver_of(allocated).state().table.mapped_pages() == 0);
+    if (placement != "first_touch") CHECK(allocated.kernel_time() == large.kernel_time());
+  }
 }

@@ -169,6 +169,29 @@ TEST_CASE("pages are moved within a memory only where the frame allocation says 
         "f:3: memory.compaction_threshold: '1.5' is outside 0 to 1");
 }
 
+TEST_CASE("a rule that a policy's own parameter breaks is told with the place of that parameter") {
+  CHECK(refusal("gpu.l1_tlb.organization = \"by_page_size\"\ngpu.l1_tlb.by_page_size.large_ways = 3\n") ==
+        "f:2: gpu.l1_tlb.by_page_size.large_ways = 3: must divide large_entries, 16");
+  // The other one stands in the file.
+  CHECK(refusal("gpu.l1_tlb.organization = \"by_page_size\"\ngpu.l1_tlb.by_page_size.large_entries = 0\n")
+            .starts_with("f:"));
+}
+
+TEST_CASE("pages that are moved within a memory are faults meanwhile, whether or not pages migrate") {
+  auto const of = [](std::string const& toml) {
+    Config config(find_preset);
+    config.read_text("memory.placement = \"contiguous\"\nmemory.fault_path = \"gpu\"\n" + toml, "f");
+    MachineConfig machine;
+    machine.bind(config);
+    return std::pair{machine.memory.faults(), machine.memory.faults_kept_by_gpus()};
+  };
+  auto const moving = 1U << static_cast<unsigned>(FaultKind::moving);
+  CHECK(of("memory.page_sizes = \"base_only\"\n") == std::pair{0U, 0U});
+  CHECK(of("memory.page_sizes = \"migrating_coalescer\"\n") == std::pair{moving, moving});
+  CHECK(of("memory.compaction = \"cac\"\nmemory.frame_allocation = \"contiguity_conserving\"\n") ==
+        std::pair{moving, moving});
+}
+
 TEST_CASE("fragmentation is a share of large frames, and of each") {
   CHECK(refusal("memory.fragmentation_index = 1.1\n") ==
         "f:1: memory.fragmentation_index: '1.1' is outside 0 to 1");

@@ -194,7 +194,11 @@ class Rules {
   bool policy(std::string const& section, std::string const& name, PolicyChoice<I> const& choice,
               typename I::Setup const& setup) {
     auto const why = choice.why_not(setup);
-    if (!why.empty()) config_.refuse(section + "." + name, section + "." + choice.section() + "." + why);
+    if (!why.empty()) {
+      auto const said = section + "." + choice.section() + "." + why;
+      auto const key = said.substr(0, said.find(' '));
+      config_.refuse(config_.where(key).empty() ? section + "." + name : key, said);
+    }
     return why.empty();
   }
   void power_of_two(std::string const& key, std::uint64_t value) {

@@ -59,8 +59,14 @@ void Assembly::place_pages(PagePlacement const& placement) {
   for (auto& instance : instances_) {
     std::vector<DeviceId> gpus(instance->gpus.begin(), instance->gpus.end());
     NodeDevices devices(std::move(gpus), static_cast<DeviceId>(kFirstCpu + instance->cpus.front()));
-    check_large_frames(*instance, InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_,
-                       "gpu.dram.capacity");
+    auto const frames = InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_;
+    check_large_frames(*instance, frames, "gpu.dram.capacity");
+    auto const fragmentation = config_.memory.fragmentation();
+    if (fragmentation.any() &&
+        fragmentation.frames({frames, page_bits_, 1, config_.memory.large_frame_size()}) == frames)
+      throw UserError(
+          "memory.fragmentation_index = 1 and memory.fragmentation_occupancy = 1 leave a GPU no "
+          "free page");
     instance->memory.emplace(InitialMemory::Spec{
         &applications_, std::move(devices), page_bits_, config_.dram.capacity.bytes,
         config_.cpu_dram.capacity.bytes, config_.memory.frame_allocation, config_.memory.large(),

@@ -108,7 +108,8 @@ std::vector<PageRange> InitialMemory::allocated_pages() const {
 
 bool InitialMemory::plan(std::uint64_t first, unsigned size, DeviceId device) {
   if (planned_.find(first) == nullptr) return false;
-  for (auto p = first; p - first < std::uint64_t{1} << size; ++p) *planned_.find(p) = device;
+  for (auto p = first; p - first < std::uint64_t{1} << size; ++p)
+    if (auto* planned = planned_.find(p)) *planned = device;  // a buffer may end before its last large page
   return true;
 }
 

@@ -258,8 +258,17 @@ void PagingDriver::begin_pages(Cx& cx) const {
     // Of a page that may only be read already there can be a further copy.
     bool const unmaps = found && (page.copies == 0 || !s.copies.read_only(page.page));
     page.stage = unmaps ? ComingPage::Stage::unmapping : ComingPage::Stage::ready;
-    if (unmaps) tell_iommus(number, MoveStep::unmap, Duration::zero(), cx);
+    if (unmaps) tell_iommus(number, MoveStep::unmap, rest_of_stay(page.page, found->frame, b, cx.now()), cx);
   }
+}
+
+// A batch of another GPU may begin when the accesses that wait for a page have only just been told to try
+// again.
+Duration PagingDriver::rest_of_stay(std::uint64_t page, PhysAddr frame, BatchState const& b, Time now) const {
+  if (b.replay->by_page() || device_of(frame) >= kFirstCpu) return Duration::zero();
+  auto const* record = b.of_page.find(page);
+  if (record == nullptr || record->came == Time{}) return Duration::zero();
+  return std::max(Duration::zero(), record->came + spec().batch.least_stay - now);
 }
 
 // True when a page has got a frame, or none needs one.
@@ -320,7 +329,7 @@ void PagingDriver::page_lands(std::uint32_t number, Cx& cx) const {
   map_page(page.page, {moving.to, 0}, cx);
   resident(page.page, gpu, s);
   auto& stay = b.stays[b.gpu].of(page.page);
-  if (page.is_here == 0) stay.came = cx.now();
+  if (page.is_here == 0) stay.came = b.of_page.of(page.page).came = cx.now();
   stay.application = page.application;
   // The CPU's memory has what another GPU has written only when that GPU's page has gone there.
   if (moving.from != moving.to)

@@ -158,6 +158,7 @@ void PagingDriver::copy_lands(std::uint32_t number, Cx& cx) const {
   s.copies.add(page.page, moving.to);
   resident(page.page, batch_gpu(s), s);
   b.stays[b.gpu].of(page.page) = {cx.now(), b.stays[b.gpu].of(page.page).evictions, 0, page.application, {}};
+  b.of_page.of(page.page).came = cx.now();
   --b.in;
   s.records.push_back(
       {page.page, moving.from, moving.to, moving.started, moving.unmapped, cx.now(), page.application});

@@ -72,10 +72,12 @@ class ByPageSize final : public TlbOrganization {
   static auto stats() {
     using T = ByPageSize const&;
     return std::array<Stat<ByPageSize>, 2>{
-        {{"large_hits", "count", "look-ups that found a large page", StatKind::counter,
-          [](T t) { return t.hits_[kLarge]; }},
-         {"base_hits", "count", "look-ups that found a base page, and no large one", StatKind::counter,
-          [](T t) { return t.hits_[kBase]; }}}};
+        {{"large_hits", "count",
+          "look-ups that found a large page; an access that has to try again looks up again",
+          StatKind::counter, [](T t) { return t.hits_[kLarge]; }},
+         {"base_hits", "count",
+          "look-ups that found a base page, and no large one; an access that has to try again looks up again",
+          StatKind::counter, [](T t) { return t.hits_[kBase]; }}}};
   }
 
  private:

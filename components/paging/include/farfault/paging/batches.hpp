@@ -31,6 +31,7 @@ struct BatchParams {
   Duration block_time = 5us;
   Duration page_time = 100ns;
   Duration first_touch_time = 20us;
+  Duration least_stay = 10us;
   PolicyChoice<Prefetcher> prefetch{"tree"};
   PolicyChoice<EvictionOrder> eviction_order{"aged_lru"};
   PolicyChoice<EvictionSchedule> eviction_schedule{"serialized"};
@@ -53,6 +54,10 @@ struct BatchParams {
         "work on a block of which a page comes to a GPU for the first time: to unmap it on the CPU, and to "
         "map its pages for DMA; 0: none",
         "assumed; Allen and Ge, SC 2021, name both as the larger part of a batch");
+    t.duration("least_stay", least_stay, {0ns, 1s},
+               "how long a page that came to a GPU stays there at least before a batch takes it to another "
+               "GPU, where accesses are replayed: they must find it; 0: it may be taken at once",
+               "assumed: longer than a replayed access takes, shorter than a batch");
     prefetch.describe(t, "prefetch", "which pages of a block come beside those that have faulted",
                       "NVIDIA's driver (uvm_perf_prefetch.c): tree");
     eviction_order.describe(t, "eviction_order", "which unit of a full GPU leaves first",
@@ -95,7 +100,9 @@ struct LeavingUnit {
 
 // Of each page that comes by a batch, or leaves.
 struct PagedPage {
+  Time came{};             // to the GPU that got it last
   std::uint32_t move = 0;  // its number among the pages under way, plus one
+  std::uint32_t unused = 0;
 };
 // Of such a page on one GPU.
 struct PageStay {
