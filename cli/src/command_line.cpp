@@ -7,6 +7,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "farfault/cli/compare.hpp"
 #include "farfault/cli/inspect.hpp"
 #include "farfault/cli/listing.hpp"
 #include "farfault/cli/progress.hpp"
@@ -65,6 +66,7 @@ class Program {
     add_workloads();
     add_statistics();
     add_inspect();
+    add_compare();
     add_diff();
     add_validate();
   }
@@ -240,6 +242,23 @@ class Program {
         ->allow_extra_args(false);
   }
 
+  void add_compare() {
+    auto* const c = command(
+        "compare", "Say what was configured differently in several results, and what came out differently",
+        "farfault compare before.h5 after.h5", [this] {
+          auto const form = json_ ? CompareForm::json : csv_ ? CompareForm::csv : CompareForm::readable;
+          compare_results(files_, form, all_ ? 0 : 30, out_);
+          return kDone;
+        });
+    c->add_option("results", files_, "Results, the first of which the others are compared with")
+        ->required()
+        ->type_name("A.h5 B.h5");
+    auto* const json = c->add_flag("--json", json_, "One JSON object");
+    c->add_flag("--csv", csv_, "A table: a line for each setting and figure, a column for each result")
+        ->excludes(json);
+    c->add_flag("--all", all_, "Every figure that differs, those of single GPUs included");
+  }
+
   void add_diff() {
     auto* const c = command(
         "diff",
@@ -294,8 +313,10 @@ class Program {
   std::string progress_ = "auto";
   std::string partitions_ = "auto";
   std::string section_, file_, other_;
-  std::vector<std::string> sets_;
+  std::vector<std::string> sets_, files_;
   bool json_ = false;
+  bool csv_ = false;
+  bool all_ = false;
   bool dot_ = false;
 };
 

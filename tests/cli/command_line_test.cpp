@@ -26,7 +26,8 @@ void check_wrong(std::vector<std::string> words, std::string const& sentence) {
 }  // namespace
 
 TEST_CASE("every command has --help with an example, on standard output") {
-  for (std::string const name : {"run", "params", "workloads", "statistics", "inspect", "diff", "validate"}) {
+  for (std::string const name :
+       {"run", "params", "workloads", "statistics", "inspect", "compare", "diff", "validate"}) {
     auto const r = farfault_program({name, "--help"});
     CHECK(r.code == 0);
     CHECK(r.err == "");
@@ -67,6 +68,7 @@ TEST_CASE("whatever a file is called, what is wrong with it is one short line") 
                                                   {"validate", name},
                                                   {"inspect", name},
                                                   {"diff", name, name},
+                                                  {"compare", name, name},
                                                   {"params", name}}) {
       CAPTURE(words[1].substr(0, 20));
       CAPTURE(words.size() > 2 ? words[2] : words[0]);

@@ -127,7 +127,9 @@ def compare(begin, block, printed, lines, mesh):
         name = label(shown)
         if '--update' in sys.argv and name in now:
             lines[begin + offset] = now[name]
-        if name == 'took':
+        if name is None:  # the heading of a table
+            check(f'README.md:{begin + offset + 1} shows {shown!r}, which is not printed', shown in printed.split('\n'))
+        elif name == 'took':
             check('README.md shows how long the run took', name in now)
         else:
             check(f'README.md:{begin + offset + 1} shows {shown!r}, printed is {now.get(name)!r}', now.get(name) == shown)

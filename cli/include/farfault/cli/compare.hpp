@@ -1,0 +1,21 @@
+// `farfault compare`: several results side by side. Call it before any thread is started: files are read in
+// a child process under limits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace farfault::cli {
+
+enum class CompareForm : std::uint8_t { readable, json, csv };
+
+// Says what was configured differently, and what came out differently, the largest effect first. For people
+// that is up to `most` figures, of the machine and of each of several applications; 0: all, GPUs included.
+// JSON and CSV have all. Returns whether all results are equal.
+bool compare_results(std::vector<std::string> const& files, CompareForm form, std::size_t most,
+                     std::ostream& out);
+
+}  // namespace farfault::cli

@@ -1,0 +1,159 @@
+#include "farfault/cli/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <set>
+#include <string_view>
+
+#include "farfault/cli/progress.hpp"
+#include "farfault/engine/error.hpp"
+#include "farfault/results/compare.hpp"
+
+namespace farfault::cli {
+namespace {
+
+using results::ComparedFigure;
+using results::RunsCompared;
+
+// "A", "B", ..., "Z", "AA"
+std::string letters(std::size_t run) {
+  std::string text;
+  for (auto i = run + 1; i != 0; i = (i - 1) / 26) text.insert(0, 1, static_cast<char>('A' + (i - 1) % 26));
+  return text;
+}
+
+std::string value_text(std::uint64_t value, std::string const& unit) {
+  if (unit == "ps" && value <= static_cast<std::uint64_t>(Duration::max().count()))
+    return for_people(Duration{static_cast<std::int64_t>(value)});
+  return for_people(static_cast<double>(value)) + (unit == "1" || unit == "cycle" ? "" : " " + shown(unit));
+}
+
+// "1.3 ms (-30.6 %)", "84 k (x 4.1)", "84 (/ 3.2)"
+std::string cell(ComparedFigure const& f, std::size_t run) {
+  auto const &first = f.values[0], value = f.values[run];
+  if (!value) return "-";
+  auto const text = value_text(*value, f.unit);
+  if (!first || *first == 0 || value == first) return text;
+  auto const ratio = static_cast<double>(*value) / static_cast<double>(*first);
+  if (ratio >= 2) return text + fmt::format(" (x {:.3g})", ratio);
+  if (ratio > 0 && ratio <= 0.5) return text + fmt::format(" (/ {:.3g})", 1 / ratio);
+  return text + fmt::format(" ({:+.1f} %)", 100 * (ratio - 1));
+}
+
+// Lines of cells, each column as wide as its widest cell.
+class Lines {
+ public:
+  void add(std::vector<std::string> cells) {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (i == widths_.size()) widths_.push_back(0);
+      widths_[i] = std::max(widths_[i], cells[i].size());
+    }
+    rows_.push_back(std::move(cells));
+  }
+  void print(std::ostream& out) const {
+    for (auto const& row : rows_) {
+      std::string line;
+      for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("  {:<{}}", row[i], widths_[i]);
+      line.erase(line.find_last_not_of(' ') + 1);
+      out << line << "\n";
+    }
+  }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  std::vector<std::size_t> widths_;
+};
+
+// A heading with the letter of each run above the columns.
+std::vector<std::string> heading(RunsCompared const& c) {
+  std::vector<std::string> cells{""};
+  for (std::size_t i = 0; i < c.runs.size(); ++i) cells.push_back(letters(i));
+  return cells;
+}
+
+void print_runs(RunsCompared const& c, std::ostream& out) {
+  Lines lines;
+  for (std::size_t i = 0; i < c.runs.size(); ++i) {
+    auto const& r = c.runs[i];
+    lines.add({letters(i), one_line(r.path), shown(r.end_reason),
+               r.digest.empty() ? "without a digest" : shown(r.digest),
+               i != 0 && r.equal ? "equal to A" : ""});
+  }
+  lines.print(out);
+}
+
+void print_settings(RunsCompared const& c, std::ostream& out) {
+  if (c.settings.empty()) {
+    out << "configured alike\n";
+    return;
+  }
+  out << "configured differently\n";
+  auto lines = Lines();
+  lines.add(heading(c));
+  for (auto const& s : c.settings) {
+    std::vector<std::string> cells{shown(s.name)};
+    for (auto const& v : s.values) cells.push_back(shown(v));
+    lines.add(std::move(cells));
+  }
+  lines.print(out);
+}
+
+// Those for people: the time that it took first.
+std::vector<ComparedFigure const*> figures_shown(RunsCompared const& c, std::size_t most) {
+  std::set<std::string_view> applications;
+  for (auto const& f : c.figures)
+    if (f.scope == "application") applications.insert(f.name);
+  std::vector<ComparedFigure const*> all;
+  for (auto const& f : c.figures)
+    if (most == 0 || f.scope == "machine" || (f.scope == "application" && applications.size() > 1))
+      all.push_back(&f);
+  std::stable_partition(all.begin(), all.end(),
+                        [](auto const* f) { return f->scope == "machine" && f->metric == "end"; });
+  if (most != 0 && all.size() > most) all.resize(most);
+  return all;
+}
+
+void print_figures(RunsCompared const& c, std::size_t most, std::ostream& out) {
+  auto const figures = figures_shown(c, most);
+  out << "came out differently: " << c.figures.size() << " of " << c.figures_in_all << " figures";
+  if (figures.size() < c.figures.size()) out << "; these have the largest effect (--all: every one)";
+  out << "\n";
+  bool const texts = c.runs.size() == 2;
+  Lines lines;
+  lines.add(heading(c));
+  for (auto const* f : figures) {
+    std::vector<std::string> cells{f->scope == "machine" ? shown(f->metric)
+                                                         : shown(f->name) + " " + shown(f->metric)};
+    for (std::size_t i = 0; i < c.runs.size(); ++i) cells.push_back(cell(*f, i));
+    if (texts) cells.push_back(shown(f->text));
+    lines.add(std::move(cells));
+  }
+  lines.print(out);
+}
+
+}  // namespace
+
+bool compare_results(std::vector<std::string> const& files, CompareForm form, std::size_t most,
+                     std::ostream& out) {
+  auto const c = results::compare(files);
+  bool const equal = c.all_equal();
+  if (form == CompareForm::json) {
+    out << to_json(c) << "\n";
+  } else if (form == CompareForm::csv) {
+    out << to_csv(c);
+  } else {
+    print_runs(c, out);
+    print_settings(c, out);
+    if (equal)
+      out << "the results are equal\n";
+    else if (c.figures.empty())
+      out << "the summaries are equal, the results are not: farfault diff says where\n";
+    else
+      print_figures(c, most, out);
+  }
+  return equal;
+}
+
+}  // namespace farfault::cli

@@ -1,0 +1,76 @@
+// `farfault compare` of runs that were made here.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "capture.hpp"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string made(std::string const& name, std::vector<std::string> const& sets) {
+  auto const folder = fs::path(FARFAULT_BINARY_DIR) / "compare_test";
+  fs::create_directories(folder);
+  auto const path = (folder / name).string();
+  std::vector<std::string> words{"run",        "paper-gmmu-bypass",
+                                 "--output",   path,
+                                 "--threads",  "1",
+                                 "--set",      "gpu.sms=2",
+                                 "--progress", "off",
+                                 "--set",      "workload.name=stream",
+                                 "--set",      "workload.stream.bytes=8KiB"};
+  for (auto const& s : sets) words.insert(words.end(), {"--set", s});
+  auto const r = farfault_program(words);
+  CHECK_MESSAGE(r.code == 0, r.err);
+  return path;
+}
+std::vector<std::string> lines_of(std::string const& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("compare: a slower DRAM is what was configured, and a longer time what came of it, first of all") {
+  auto const a = made("a.h5", {}), b = made("b.h5", {"gpu.dram.controller_latency=300ns"});
+  auto const r = farfault_program({"compare", a, b});
+  CHECK(r.code == 0);
+  CHECK(r.err == "");
+  auto const lines = lines_of(r.out);
+  REQUIRE(lines.size() > 8);
+  CHECK(lines[0].starts_with("  A  " + a + "  completed  "));
+  CHECK(lines[1].starts_with("  B  " + b + "  completed  "));
+  CHECK(lines[2] == "configured differently");
+  CHECK(lines[4].starts_with("  gpu.dram.controller_latency  \""));
+  CHECK(lines[4].ends_with("  \"300 ns\""));
+  CHECK(lines[5].starts_with("came out differently: "));
+  CHECK(lines[7].starts_with("  end "));
+  CHECK(lines[7].ends_with("simulated time of the last event"));
+  CHECK(lines.size() <= 37);
+  CHECK(lines_of(farfault_program({"compare", a, b, "--all"}).out).size() > lines.size());
+
+  auto const json = nlohmann::json::parse(farfault_program({"compare", a, b, "--json"}).out);
+  CHECK(json["settings"].size() == 1);
+  CHECK(json["equal"] == false);
+  auto const csv = lines_of(farfault_program({"compare", a, b, "--csv"}).out);
+  CHECK(csv.size() == 1 + 1 + json["figures"].size());
+}
+
+TEST_CASE("compare: of several runs each says what it differs in, and those that are equal are told") {
+  auto const a = made("a.h5", {}), b = made("b.h5", {"run.seed=7"}),
+             c = made("c.h5", {"gpu.l2_tlb.entries=64"});
+  auto const lines = lines_of(farfault_program({"compare", a, b, c, a}).out);
+  CHECK_FALSE(lines[0].ends_with("equal to A"));
+  CHECK(lines[3].starts_with("  D  "));
+  CHECK(lines[3].ends_with("equal to A"));
+  CHECK(lines[4] == "configured differently");
+  auto const same = lines_of(farfault_program({"compare", a, a}).out);
+  CHECK(same[2] == "configured alike");
+  CHECK(same[3] == "the results are equal");
+  CHECK(same.size() == 4);
+}

@@ -1,0 +1,156 @@
+// Several results side by side.
+#include "farfault/results/compare.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "farfault/engine/error.hpp"
+#include "sample.hpp"
+#include "scratch.hpp"
+
+using namespace farfault;
+using namespace farfault::results;
+
+namespace {
+
+struct Figure {
+  std::string metric;
+  std::uint64_t value;
+};
+std::string written(std::string const& path, std::vector<Figure> const& figures,
+                    std::string const& config = sample::header().resolved_config,
+                    std::uint64_t samples = 10) {
+  auto header = sample::header();
+  header.resolved_config = config;
+  ResultWriter writer(path, header);
+  sample::append(writer, 0, samples);
+  std::vector<SummaryRow> rows;
+  for (auto const& f : figures)
+    rows.push_back(
+        {"machine", "machine", f.metric, f.metric == "end" ? "ps" : "count", "Of a run.", f.value});
+  writer.summary(rows);
+  writer.engine({{"events", "count", "Events executed.", std::uint64_t{99}}});
+  writer.finish("completed");
+  return path;
+}
+std::string refusal(std::vector<std::string> const& paths) {
+  try {
+    compare(paths);
+  } catch (UserError const& e) {
+    return e.what();
+  }
+  return "compared";
+}
+
+}  // namespace
+
+TEST_CASE("compare: equal results are equal, whoever started them") {
+  Scratch dir;
+  auto header = sample::header();
+  sample::write(dir / "a.h5");
+  header.command_line = "another";
+  sample::write(dir / "b.h5", 10, header);
+  auto const c = compare({dir / "a.h5", dir / "b.h5"});
+  CHECK(c.all_equal());
+  CHECK(c.figures.empty());
+  CHECK(c.settings.empty());
+  CHECK(c.figures_in_all == 4);
+  CHECK(c.runs[0].digest == c.runs[1].digest);
+}
+
+TEST_CASE("compare: results that agree in all but settings are equal, and the settings are told") {
+  Scratch dir;
+  auto const a = written(dir / "a.h5", {{"end", 5000}});
+  auto const b =
+      written(dir / "b.h5", {{"end", 5000}}, "[gpu.l2_tlb]\nentries = 1024\nlatency = \"10 ns\"\n");
+  auto const c = compare({a, b});
+  CHECK(c.runs[0].digest != c.runs[1].digest);
+  CHECK(c.all_equal());
+  REQUIRE(c.settings.size() == 1);
+  CHECK(c.settings[0].name == "gpu.l2_tlb.entries");
+  CHECK(c.settings[0].values == std::vector<std::string>{"512", "1024"});
+}
+
+TEST_CASE("compare: results whose summaries agree and whose samples do not are not equal") {
+  Scratch dir;
+  auto const a = written(dir / "a.h5", {{"end", 5000}});
+  auto const b = written(dir / "b.h5", {{"end", 5000}}, sample::header().resolved_config, 9);
+  auto const c = compare({a, b});
+  CHECK_FALSE(c.all_equal());
+  CHECK(c.figures.empty());
+}
+
+TEST_CASE("compare: figures come in the order of their effect, in which small counts weigh little") {
+  Scratch dir;
+  auto const a = written(dir / "a.h5", {{"alike", 7}, {"few", 1}, {"end", 100'000'000}, {"walks", 40'000}});
+  auto const b = written(dir / "b.h5", {{"alike", 7}, {"few", 3}, {"end", 70'000'000}, {"walks", 10'000}});
+  auto const c = compare({a, b});
+  REQUIRE(c.figures.size() == 3);
+  CHECK(c.figures[0].metric == "walks");
+  CHECK(c.figures[0].effect == doctest::Approx(30'000 / (40'000 + 10 * 200.0)));
+  CHECK(c.figures[1].metric == "end");
+  CHECK(c.figures[1].unit == "ps");
+  CHECK(c.figures[1].effect == doctest::Approx(30'000 / (100'000 + 10 * std::sqrt(100'000.0))));
+  CHECK(c.figures[2].metric == "few");
+  CHECK(c.figures[2].effect == doctest::Approx(2 / (3 + 10 * std::sqrt(3.0))));
+  CHECK(c.figures[2].values == std::vector<std::optional<std::uint64_t>>{1, 3});
+  CHECK(c.figures_in_all == 4);
+  // The other way round the same figures, in the same order.
+  auto const back = compare({b, a});
+  for (std::size_t i = 0; i < 3; ++i) CHECK(back.figures[i].effect == c.figures[i].effect);
+}
+
+TEST_CASE("compare: of three results each is held to the first, and a figure may be missing") {
+  Scratch dir;
+  std::string const other = "[gpu.l2_tlb]\nentries = 64\nassociativity = 4\nlatency = \"10 ns\"\n";
+  auto const a = written(dir / "a.h5", {{"end", 1000}, {"walks", 50}});
+  auto const b = written(dir / "b.h5", {{"end", 1000}, {"walks", 50}});
+  auto const d = written(dir / "c.h5", {{"end", 4000}, {"faults", 9}}, other);
+  auto const c = compare({a, b, d});
+  CHECK(c.runs[1].equal);
+  CHECK_FALSE(c.runs[2].equal);
+  REQUIRE(c.figures.size() == 3);
+  CHECK(c.figures[0].metric == "end");
+  CHECK(c.figures[0].values == std::vector<std::optional<std::uint64_t>>{1000, 1000, 4000});
+  CHECK(c.figures[1].effect == 0);
+  CHECK(c.figures[1].values == std::vector<std::optional<std::uint64_t>>{50, 50, std::nullopt});
+  CHECK(c.figures[2].values == std::vector<std::optional<std::uint64_t>>{std::nullopt, std::nullopt, 9});
+  REQUIRE(c.settings.size() == 2);
+  CHECK(c.settings[0].values == std::vector<std::string>{"none", "none", "4"});
+  CHECK(c.settings[1].values == std::vector<std::string>{"512", "512", "64"});
+
+  auto const json = nlohmann::json::parse(to_json(c));
+  CHECK(json["kind"] == "comparison");
+  CHECK(json["equal"] == false);
+  CHECK(json["runs"][1]["equal"] == true);
+  CHECK(json["figures"][0]["values"] == nlohmann::json::parse("[1000, 1000, 4000]"));
+  CHECK(json["figures"][2]["values"][0].is_null());
+  CHECK(json["settings"][1]["values"][2] == "64");
+  CHECK(to_csv(c) == "kind,scope,name,metric,units," + a + "," + b + "," + d +
+                         "\n"
+                         "setting,,,gpu.l2_tlb.associativity,,none,none,4\n"
+                         "setting,,,gpu.l2_tlb.entries,,512,512,64\n"
+                         "figure,machine,machine,end,ps,1000,1000,4000\n"
+                         "figure,machine,machine,walks,1,50,50,\n"
+                         "figure,machine,machine,faults,1,,,9\n");
+}
+
+TEST_CASE("compare: text with commas and quotes is quoted in a table") {
+  Scratch dir;
+  auto const a = written(dir / "a,b.h5", {{"end", 1}}, "[m]\nx = [\"p\", \"q\"]\n");
+  auto const b = written(dir / "b.h5", {{"end", 1}}, "[m]\nx = [\"p\"]\n");
+  auto const csv = to_csv(compare({a, b}));
+  CHECK(csv.find("units,\"" + a + "\"," + b) != std::string::npos);
+  CHECK(csv.find("setting,,,m.x,,\"[\"\"p\"\", \"\"q\"\"]\",\"[\"\"p\"\"]\"\n") != std::string::npos);
+}
+
+TEST_CASE("compare: what cannot be compared is told in one sentence") {
+  Scratch dir;
+  auto const a = written(dir / "a.h5", {{"end", 1}});
+  CHECK(refusal({a}) == "compare takes 2 to 1000 results, and was given 1");
+  CHECK(refusal(std::vector<std::string>(1001, a)) == "compare takes 2 to 1000 results, and was given 1001");
+  CHECK(refusal({a, dir / "none.h5"}).find("none.h5") != std::string::npos);
+  CHECK(refusal({a, a}) == "compared");
+}
