@@ -412,7 +412,9 @@ TEST_CASE("batches: a page stays where it has come for a while, so that accesses
     spec.batch.time = 1us;
     spec.batch.least_stay = least_stay;
     spec.batch.replay.choose(replay);
-    Story const b(spec, {{Time{100us}, 0, {{7, kWrite}}}, {Time{101us}, 1, {{7, kWrite}}}});
+    // With copies GPU 0 has one, and the page itself is the CPU's.
+    auto const first = copies ? Access::read : kWrite;
+    Story const b(spec, {{Time{100us}, 0, {{7, first}}}, {Time{101us}, 1, {{7, kWrite}}}});
     CHECK(b.home(7) == 1);
     return b.row(1).first_transfer;
   };

@@ -258,16 +258,18 @@ void PagingDriver::begin_pages(Cx& cx) const {
     // Of a page that may only be read already there can be a further copy.
     bool const unmaps = found && (page.copies == 0 || !s.copies.read_only(page.page));
     page.stage = unmaps ? ComingPage::Stage::unmapping : ComingPage::Stage::ready;
-    if (unmaps) tell_iommus(number, MoveStep::unmap, rest_of_stay(page.page, found->frame, b, cx.now()), cx);
+    if (unmaps) tell_iommus(number, MoveStep::unmap, rest_of_stay(page.page, found->frame, s, cx.now()), cx);
   }
 }
 
 // A batch of another GPU may begin when the accesses that wait for a page have only just been told to try
 // again.
-Duration PagingDriver::rest_of_stay(std::uint64_t page, PhysAddr frame, BatchState const& b, Time now) const {
-  if (b.replay->by_page() || device_of(frame) >= kFirstCpu) return Duration::zero();
-  auto const* record = b.of_page.find(page);
-  if (record == nullptr || record->came == Time{}) return Duration::zero();
+Duration PagingDriver::rest_of_stay(std::uint64_t page, PhysAddr frame, PagingDriverState const& s,
+                                    Time now) const {
+  bool const on_gpu = device_of(frame) < kFirstCpu || (spec().makes_copies && s.copies.latest(page));
+  auto const* record = s.batch.of_page.find(page);
+  if (s.batch.replay->by_page() || !on_gpu || record == nullptr || record->came == Time{})
+    return Duration::zero();
   return std::max(Duration::zero(), record->came + spec().batch.least_stay - now);
 }
 

@@ -217,7 +217,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   void plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx) const;
   void serve(Cx& cx) const;
   void begin_pages(Cx& cx) const;
-  Duration rest_of_stay(std::uint64_t page, PhysAddr frame, BatchState const& b, Time now) const;
+  Duration rest_of_stay(std::uint64_t page, PhysAddr frame, PagingDriverState const& s, Time now) const;
   bool send_pages(Cx& cx) const;
   void page_lands(std::uint32_t number, Cx& cx) const;
   void page_is_there(std::uint32_t number, Cx& cx) const;
