@@ -90,7 +90,7 @@ void print_settings(RunsCompared const& c, std::ostream& out) {
     return;
   }
   out << "configured differently\n";
-  auto lines = Lines();
+  Lines lines;
   lines.add(heading(c));
   for (auto const& s : c.settings) {
     std::vector<std::string> cells{shown(s.name)};
@@ -135,10 +135,9 @@ void print_figures(RunsCompared const& c, std::size_t most, std::ostream& out) {
 
 }  // namespace
 
-bool compare_results(std::vector<std::string> const& files, CompareForm form, std::size_t most,
+void compare_results(std::vector<std::string> const& files, CompareForm form, std::size_t most,
                      std::ostream& out) {
   auto const c = results::compare(files);
-  bool const equal = c.all_equal();
   if (form == CompareForm::json) {
     out << to_json(c) << "\n";
   } else if (form == CompareForm::csv) {
@@ -146,14 +145,13 @@ bool compare_results(std::vector<std::string> const& files, CompareForm form, st
   } else {
     print_runs(c, out);
     print_settings(c, out);
-    if (equal)
+    if (c.all_equal())
       out << "the results are equal\n";
     else if (c.figures.empty())
       out << "the summaries are equal, the results are not: farfault diff says where\n";
     else
       print_figures(c, most, out);
   }
-  return equal;
 }
 
 }  // namespace farfault::cli

@@ -23,7 +23,7 @@ std::vector<SettingDifference> settings_between(std::string const& a, std::strin
     Pack answer;
     for (auto const& s : setting_differences(file_a, file_b)) {
       answer.put(1);
-      for (auto const* field : {&s.name, &s.a, &s.b}) answer.put(shown(*field));
+      for (auto const* field : {&s.name, &s.a, &s.b}) answer.put(one_line(*field));
     }
     answer.put(std::uint64_t{0});
     return answer.take();
@@ -78,8 +78,9 @@ std::vector<ComparedFigure> figures_of(std::vector<ResultSummary> const& runs) {
   return all;
 }
 
-std::string quoted(std::string const& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+std::string quoted(std::string const& of_others) {
+  auto const text = one_line(of_others);
+  if (text.find_first_of(",\"") == std::string::npos) return text;
   std::string all = "\"";
   for (char const c : text) all += c == '"' ? std::string("\"\"") : std::string(1, c);
   return all + "\"";

@@ -146,6 +146,20 @@ TEST_CASE("compare: text with commas and quotes is quoted in a table") {
   CHECK(csv.find("setting,,,m.x,,\"[\"\"p\"\", \"\"q\"\"]\",\"[\"\"p\"\"]\"\n") != std::string::npos);
 }
 
+TEST_CASE("compare: what programs read is whole, and names of others move no cursor") {
+  Scratch dir;
+  std::string const value(300, 'x');
+  auto const config = [&](std::string const& end) { return "[m]\nx = \"" + value + end + "\"\n"; };
+  auto const a = written(dir / "a.h5", {{"end", 1}, {"odd\x1b[31m", 5}}, config("a"));
+  auto const b = written(dir / "b.h5", {{"end", 1}, {"odd\x1b[31m", 6}}, config("b"));
+  auto const c = compare({a, b});
+  REQUIRE(c.settings.size() == 1);
+  CHECK(c.settings[0].values == std::vector<std::string>{"\"" + value + "a\"", "\"" + value + "b\""});
+  CHECK(to_csv(c).find("odd [31m,1,5,6\n") != std::string::npos);
+  CHECK(to_csv(c).find('\x1b') == std::string::npos);
+  CHECK(to_json(c).find('\x1b') == std::string::npos);
+}
+
 TEST_CASE("compare: what cannot be compared is told in one sentence") {
   Scratch dir;
   auto const a = written(dir / "a.h5", {{"end", 1}});

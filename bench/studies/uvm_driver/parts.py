@@ -18,7 +18,7 @@ ASSUMED = [
     ("gpu.l1_tlb.faulted_accesses", "1024", [512, 2048]),
 ]
 # Assumed, and of nothing that a run of this study does: another value gives the same digest.
-UNUSED = ["driver.fault_latency", "driver.allocation_latency", "driver.batch.replay"]
+UNUSED = ["driver.fault_latency", "driver.allocation_latency", "driver.batch.replay", "driver.batch.least_stay"]
 # What a source gives, with another value: what the mechanism is worth, or how the model and a driver may differ.
 OTHERS = [
     ("driver.batch.replay", "batch_flush", ["batch", "block", "once", "page"]),

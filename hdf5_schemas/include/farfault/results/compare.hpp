@@ -55,7 +55,7 @@ RunsCompared compare(std::vector<std::string> const& paths);
 
 std::string to_json(RunsCompared const& compared);  // one line, {"kind":"comparison",...}
 // A heading, and a line for each setting and figure: kind, scope, name, metric, unit, a column for each run.
-// Text is quoted as RFC 4180 says.
+// Text is quoted as RFC 4180 says, and has no control characters.
 std::string to_csv(RunsCompared const& compared);
 
 }  // namespace farfault::results
