@@ -53,6 +53,11 @@ TEST_CASE("compare: a slower DRAM is what was configured, and a longer time what
   CHECK(lines[7].ends_with("simulated time of the last event"));
   CHECK(lines.size() <= 37);
   CHECK(lines_of(farfault_program({"compare", a, b, "--all"}).out).size() > lines.size());
+  // More than are shown: two results, one setting, and 30 figures, with headings.
+  auto const larger = made("large.h5", {"workload.stream.bytes=256KiB"});
+  auto const most = lines_of(farfault_program({"compare", a, larger}).out);
+  CHECK(most.size() == 2 + 1 + 1 + 1 + 1 + 1 + 30);
+  CHECK(lines_of(farfault_program({"compare", a, larger, "--all"}).out).size() > most.size() + 30);
 
   auto const json = nlohmann::json::parse(farfault_program({"compare", a, b, "--json"}).out);
   CHECK(json["settings"].size() == 1);

@@ -31,7 +31,7 @@ struct MovingBench : Bench {
     run();
   }
   static IommuSpec moving(IommuSpec spec) {
-    if (spec.remote_touch.name() != "migrate") spec.remote_touch.choose("migrate");
+    if (spec.remote_touch.name() != "migrate" && !spec.pages_are_moved) spec.remote_touch.choose("migrate");
     spec.gpus = {{0, 10}, {1, 11}, {2, 12}};
     spec.moves = 2;
     return spec;
@@ -147,6 +147,20 @@ TEST_CASE(
   CHECK(b.unmapped->nanoseconds() == Times{501});
   CHECK(b.unmapped->records()[0].message.move == 1);
   CHECK(!b.iommu.state().table.find(kOnGpu1));
+}
+
+TEST_CASE(
+    "IOMMU: pages that do not migrate, and are moved within a memory, are invalidated at all that know "
+    "them") {
+  auto const table = page_on_gpu1();
+  auto spec = spec_of(table);
+  spec.remote_touch.choose("remote_access");
+  spec.pages_are_moved = true;
+  MovingBench b(spec, {.requests = {{Time{100ns}, ask(kOnGpu1, 2, 7)}},
+                       .moves = {{Time{300ns}, unmap(1, kOnGpu1, kHere)}},
+                       .invalidated = {{Time{400ns}, {1}}, {Time{500ns}, {1}}}});
+  CHECK(b.receivers(PacketKind::invalidate_request) == Nodes{11, 12});
+  CHECK(b.unmapped->nanoseconds() == Times{501});
 }
 
 TEST_CASE("IOMMU: a GPU that was told a large page is told when any of its base pages leaves") {

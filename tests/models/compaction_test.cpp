@@ -89,6 +89,9 @@ Story told(std::string const& toml, Duration every = 3us) {
   for (auto const* g : m.gmmus) CHECK(g->state().coalescing.idle());
   for (auto const* sm : m.sms) CHECK(sm->state().control.stopped == 0);
   CHECK(run.total("sm", "faulted") == run.total("sm", "replayed"));
+  auto const& spec = m.driver->spec();
+  bool const relocates = spec.compaction.make({})->compacts() || spec.moves_to_coalesce;
+  for (auto const* iommu : m.iommus) CHECK(iommu->spec().pages_are_moved == relocates);
   // Each table agrees with the driver's.
   auto const& table = m.driver->state().table;
   for (auto const* iommu : m.iommus)
@@ -98,7 +101,6 @@ Story told(std::string const& toml, Duration every = 3us) {
     g->state().table.each_page(
         [&](std::uint64_t page, PageTranslation const& t) { CHECK(table.find_mapped(page) == t); });
   // Every frame in use is a page's, or holds data of nobody that was there from the start.
-  auto const& spec = m.driver->spec();
   std::uint64_t in_use = 0;
   for (std::uint32_t g = 0; g < spec.devices.gpus(); ++g)
     in_use += spec.frames_per_gpu - m.driver->state().frames[g].available();
