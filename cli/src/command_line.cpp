@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "farfault/cli/compare.hpp"
+#include "farfault/cli/explain.hpp"
 #include "farfault/cli/inspect.hpp"
 #include "farfault/cli/listing.hpp"
 #include "farfault/cli/progress.hpp"
@@ -67,6 +68,7 @@ class Program {
     add_statistics();
     add_inspect();
     add_compare();
+    add_explain();
     add_diff();
     add_validate();
   }
@@ -257,6 +259,19 @@ class Program {
     c->add_flag("--csv", csv_, "A table: a line for each setting and figure, a column for each result")
         ->excludes(json);
     c->add_flag("--all", all_, "Every figure that differs, those of single GPUs included");
+  }
+
+  void add_explain() {
+    auto* const c =
+        command("explain",
+                "Say why a run took as long as it did: what bounds it, what its SMs did, where the "
+                "time of an access went",
+                "farfault explain study.h5", [this] {
+                  explain_result(file_, json_, out_);
+                  return kDone;
+                });
+    c->add_option("result", file_, "A result")->required()->type_name("FILE");
+    c->add_flag("--json", json_, "One JSON object");
   }
 
   void add_diff() {

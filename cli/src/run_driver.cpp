@@ -336,6 +336,7 @@ int RunDriver::conclude(std::string reason) {
   auto const profile = engine_.profile();
   auto const events = transport_.sum(profile.events);
   std::string digest;
+  tables_.take_final();
   if (!together(transport_, [&] {
         if (writer_) digest = write_end(reason, profile, events);
       }))
@@ -363,6 +364,7 @@ RunFacts RunDriver::run_facts() const {
 
 std::string RunDriver::write_end(std::string const& reason, EngineProfile const& profile,
                                  std::uint64_t events) {
+  tables_.append(*writer_);
   writer_->summary(summary_rows(sampler_, run_facts()));
   writer_->engine(work_values(profile, seconds_, events, node_loads_));
   if (auto const path = engine_.critical_path()) writer_->engine(critical_path_values(*path));

@@ -40,7 +40,7 @@ results::RunHeader header_of(Model const& model, RunOptions const& options, Samp
     header.inputs.push_back({f.parameter, std::filesystem::path(f.path).filename().string(), f.bytes,
                              fmt::format("{:016x}", f.hash)});
   add_topology(model, header);
-  header.series = sampler.groups();
+  header.series = sampler.series();
   header.tables = tables.infos();
   return header;
 }

@@ -43,6 +43,7 @@ Sampler::Sampler(System& system, Engine& engine, Transport& transport,
     }
   }
   values_.resize(size);
+  stored_.emplace(groups_, gpu_of_);
 }
 
 void Sampler::sample() {
@@ -81,7 +82,9 @@ void Sampler::scatter(std::span<std::uint64_t const> from) {
       auto const& [group, instance] = places_[p];
       auto const& stats = groups_[group].stats;
       for (std::size_t k = 0; k < stats.size(); ++k) {
-        std::copy_n(at, stats[k].bins, values_.data() + begin_of(group, k) + instance * stats[k].bins);
+        auto* const value = values_.data() + begin_of(group, k) + instance * stats[k].bins;
+        stored_->put(group, k, instance, value, at);
+        std::copy_n(at, stats[k].bins, value);
         at += stats[k].bins;
       }
     }
@@ -109,6 +112,13 @@ std::uint64_t Sampler::total_of(std::string_view application, std::string_view k
 
 bool Sampler::is_of_gpus(std::size_t group) const {
   return !gpu_of_[group].empty() && gpu_of_[group][0] == 0;
+}
+
+std::vector<std::uint64_t> Sampler::instances_by_gpu(std::size_t group, std::uint32_t gpus) const {
+  std::vector<std::uint64_t> counts(gpus);
+  for (auto const gpu : gpu_of_[group])
+    if (gpu < gpus) ++counts[gpu];
+  return counts;
 }
 
 std::vector<std::uint64_t> Sampler::by_gpu(std::size_t group, std::size_t stat, std::uint32_t gpus) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "farfault/engine/engine.hpp"
 #include "farfault/engine/probes.hpp"
+#include "stored_series.hpp"
 
 namespace farfault::cli {
 
@@ -17,13 +19,16 @@ class Sampler {
   // `gpu_of`: by component, the GPU that it belongs to; Assembly::kNone elsewhere.
   Sampler(System& system, Engine& engine, Transport& transport, std::vector<std::uint32_t> const& gpu_of);
 
+  // What components give.
   std::vector<SeriesGroup> const& groups() const { return groups_; }
+  // What the result stores.
+  std::vector<SeriesGroup> const& series() const { return stored_->groups(); }
 
-  // All ranks call it alike; afterwards values() on rank 0 holds the sample: group, stat, instance. The first
-  // one asks all components for their values, later ones those that have received events since. States must
-  // not be loaded in between.
+  // All ranks call it alike; afterwards values() on rank 0 holds the sample of series(): group, stat,
+  // instance. The first one asks all components for their values, later ones those that have received events
+  // since. States must not be loaded in between.
   void sample();
-  std::vector<std::uint64_t> const& values() const { return values_; }
+  std::vector<std::uint64_t> const& values() const { return stored_->values(); }
 
   // Of the last sample: the statistic summed over all instances; 0 where there is none.
   std::uint64_t total(std::string_view kind, std::string_view stat) const { return total_of({}, kind, stat); }
@@ -31,6 +36,8 @@ class Sampler {
   std::uint64_t total_of(std::string_view application, std::string_view kind, std::string_view stat) const;
   // Whether each GPU has instances of the group.
   bool is_of_gpus(std::size_t group) const;
+  // How many instances of groups()[group] each GPU has.
+  std::vector<std::uint64_t> instances_by_gpu(std::size_t group, std::uint32_t gpus) const;
   // The same for each GPU by itself, of groups()[group].stats[stat].
   std::vector<std::uint64_t> by_gpu(std::size_t group, std::size_t stat, std::uint32_t gpus) const;
 
@@ -54,6 +61,7 @@ class Sampler {
   std::vector<Place> places_;
   std::vector<std::size_t> first_place_;  // by component, in places_
   std::vector<std::uint64_t> values_;
+  std::optional<StoredSeries> stored_;
   std::vector<std::uint32_t> values_of_;  // by component
   std::vector<ComponentId> changed_;
   std::vector<std::uint64_t> mine_;

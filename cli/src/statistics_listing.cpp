@@ -5,6 +5,7 @@
 
 #include "farfault/cli/listing.hpp"
 #include "model.hpp"
+#include "stored_series.hpp"
 #include "tables.hpp"
 
 namespace farfault::cli {
@@ -40,6 +41,19 @@ void list_statistics(RunOptions const& options, bool json, std::ostream& out) {
         if (model.assembly->instances().size() > 1) add_machine_column(table);
         tables.push_back(std::move(table));
       }
+  }
+  // What is stored by GPU stands behind the rest of its group.
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    Listed summed;
+    for (auto const& s : groups[i].group.stats) {
+      if (!s.by_gpu) continue;
+      summed.group.kind = stored_kind(groups[i].group.kind, s);
+      summed.group.stats.push_back(s);
+    }
+    if (summed.group.stats.empty()) continue;
+    summed.instances = model.assembly->gpus();
+    std::erase_if(groups[i].group.stats, [](StatInfo const& s) { return s.by_gpu; });
+    groups.insert(groups.begin() + static_cast<std::ptrdiff_t>(++i), std::move(summed));
   }
   if (json) {
     auto objects = nlohmann::ordered_json::array();

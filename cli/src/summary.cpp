@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "farfault/cli/progress.hpp"
 
@@ -32,6 +33,39 @@ std::string place_of(Application const& application) {
   auto const gpus = application.gpus.empty() ? std::string() : counted(application.gpus.size(), "GPU");
   if (gpus.empty()) return sms.empty() ? "" : ", " + sms + " of each GPU";
   return ", " + (sms.empty() ? gpus : sms + " of " + gpus);
+}
+
+// What SMs do adds up to the time of all of them: without a warp they are for the rest of it, after their
+// last event too, which tells them nothing.
+void add_sm_times(Sampler const& sampler, RunFacts const& facts, std::vector<results::SummaryRow>& rows) {
+  constexpr std::string_view kCounted[] = {"active_time",           "memory_stall_time", "fault_stall_time",
+                                           "load_store_stall_time", "scalar_stall_time", "barrier_stall_time",
+                                           "stopped_time"};
+  auto const& groups = sampler.groups();
+  auto const sm =
+      static_cast<std::size_t>(std::ranges::find(groups, "sm", &SeriesGroup::kind) - groups.begin());
+  if (sm == groups.size()) return;
+  auto time = sampler.instances_by_gpu(sm, facts.gpus);
+  for (auto& t : time) t *= count_of(facts.end);
+  auto idle = time;
+  for (std::size_t k = 0; k < groups[sm].stats.size(); ++k) {
+    if (std::ranges::find(kCounted, groups[sm].stats[k].name) == std::end(kCounted)) continue;
+    auto const spent = sampler.by_gpu(sm, k, facts.gpus);
+    for (std::uint32_t gpu = 0; gpu < facts.gpus; ++gpu) idle[gpu] -= std::min(idle[gpu], spent[gpu]);
+  }
+  auto const add = [&](std::string const& scope, std::string const& name, std::uint64_t all,
+                       std::uint64_t rest) {
+    rows.push_back({scope, name, "sm_time", "ps", "simulated time, of all SMs together", all});
+    rows.push_back(
+        {scope, name, "sm_idle_time", "ps",
+         "of sm_time, what is in none of active_time, the stall times and stopped_time: SMs without a "
+         "warp",
+         rest});
+  };
+  add("machine", "machine", std::accumulate(time.begin(), time.end(), std::uint64_t{0}),
+      std::accumulate(idle.begin(), idle.end(), std::uint64_t{0}));
+  for (std::uint32_t gpu = 0; gpu < facts.gpus; ++gpu)
+    add("gpu", fmt::format("gpu{}", gpu), time[gpu], idle[gpu]);
 }
 
 }  // namespace
@@ -96,6 +130,7 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
         add_stat("gpu", fmt::format("gpu{}", gpu), group.kind, stat, sums[gpu]);
     }
   }
+  add_sm_times(sampler, facts, rows);
   return rows;
 }
 

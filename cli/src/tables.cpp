@@ -45,14 +45,23 @@ Tables::Tables(topologies::Assembly& assembly, Engine const& engine, Transport& 
   }
 }
 
-void Tables::take() {
+template <class Take>
+void Tables::gather(Take take_from) {
   TableRows rows;
   for (auto const id : filling_) {
     if (!engine_.is_local(id)) continue;
     rows.begin(id);
-    system_.component(id).take_rows(rows);
+    take_from(system_.component(id), rows);
   }
   taken_ = transport_.gather(rows.bytes());
+}
+
+void Tables::take() {
+  gather([](AnyComponent& c, TableRows& rows) { c.take_rows(rows); });
+}
+
+void Tables::take_final() {
+  gather([](AnyComponent const& c, TableRows& rows) { c.final_rows(rows); });
 }
 
 void Tables::append(results::ResultWriter& writer) {

@@ -24,9 +24,14 @@ class Tables {
   // All ranks call them alike. take() collects on rank 0 what has happened since the last time; append() then
   // writes it, on rank 0: component by component, each in its order of time.
   void take();
+  // The same at the end of the run: with the rows that say how things stand there.
+  void take_final();
   void append(results::ResultWriter& writer);
 
  private:
+  template <class Take>
+  void gather(Take take_from);
+
   System& system_;
   std::vector<std::string> machine_of_;  // by component; empty: one instance
   Engine const& engine_;

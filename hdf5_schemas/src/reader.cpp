@@ -12,13 +12,6 @@
 namespace farfault::results {
 namespace {
 
-Handle open_dataset(hid_t file, std::string const& path) {
-  return {H5Dopen2(file, path.c_str(), H5P_DEFAULT), ("the dataset " + path + " is missing").c_str()};
-}
-Handle open_group(hid_t file, std::string const& path) {
-  return {H5Gopen2(file, path.c_str(), H5P_DEFAULT), ("the group " + path + " is missing").c_str()};
-}
-
 std::uint64_t rows_of(hid_t file, std::string const& path) {
   return shape_of_dataset(open_dataset(file, path)).rows();
 }

@@ -108,6 +108,14 @@ std::vector<std::string> texts(hid_t file_type, hid_t space, std::size_t count, 
 
 }  // namespace
 
+Handle open_dataset(hid_t file, std::string const& path) {
+  return {H5Dopen2(file, path.c_str(), H5P_DEFAULT), ("the dataset " + path + " is missing").c_str()};
+}
+
+Handle open_group(hid_t file, std::string const& path) {
+  return {H5Gopen2(file, path.c_str(), H5P_DEFAULT), ("the group " + path + " is missing").c_str()};
+}
+
 std::vector<std::string> link_names(hid_t group) {
   H5G_info_t info{};
   check(H5Gget_info(group, &info), "a group cannot be read");

@@ -26,6 +26,9 @@ struct Shape {
   std::uint64_t rows() const { return extents.empty() ? 1 : extents[0]; }
 };
 
+Handle open_dataset(hid_t file, std::string const& path);  // throws where there is none
+Handle open_group(hid_t file, std::string const& path);    // the same
+
 std::vector<std::string> link_names(hid_t group);           // of hard links, sorted
 std::vector<std::string> attribute_names(hid_t object);     // sorted
 H5O_type_t type_of(hid_t parent, std::string const& name);  // throws where the object has another name too

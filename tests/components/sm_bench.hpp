@@ -51,9 +51,18 @@ struct SmBench : Bench {
     feed(sm.start, std::move(script));
     counts = &sink(sm.counts);
     done = &sink(sm.done);
-    cache = &responder<MemRequest, MemResponse>(memory(memory_delay, Below::cache), sm.memory_response);
+    auto const with_stages = [&] {
+      auto spec_of = memory(memory_delay, Below::cache);
+      spec_of.reply = [this, reply = spec_of.reply](MemRequest const& m) {
+        auto r = reply(m);
+        r.stages = memory_stages;
+        return r;
+      };
+      return spec_of;
+    };
+    cache = &responder<MemRequest, MemResponse>(with_stages(), sm.memory_response);
     join_family(sm.memory_request, {cache->request});
-    remote = &responder<MemRequest, MemResponse>(memory(memory_delay, Below::cache), sm.remote_response);
+    remote = &responder<MemRequest, MemResponse>(with_stages(), sm.remote_response);
     join(sm.remote_request, remote->request);
     ResponderSpec<TranslateRequest, TranslateResponse> tlb_spec;
     tlb_spec.reply = [this](TranslateRequest const& m) {
@@ -62,8 +71,10 @@ struct SmBench : Bench {
       if (size != 0) return TranslateResponse{m.page, kLargeFrame, 0, FoundBy::l2_tlb, size};
       auto const f = found_by.find(m.page);
       auto const frame = physical(m.page >= 0x1000 ? 1 : 0, (m.page + 7) << 12);
-      return TranslateResponse{m.page, copied && m.access == Access::read ? read_only(frame) : frame, 0,
-                               f == found_by.end() ? FoundBy::l2_tlb : f->second};
+      TranslateResponse r{m.page, copied && m.access == Access::read ? read_only(frame) : frame, 0,
+                          f == found_by.end() ? FoundBy::l2_tlb : f->second};
+      r.stages = translation_stages;
+      return r;
     };
     tlb_spec.delay = std::move(tlb_delay);
     tlb = &responder<TranslateRequest, TranslateResponse>(tlb_spec, sm.translation);
@@ -89,6 +100,8 @@ struct SmBench : Bench {
   Sm& sm;
   std::map<std::uint64_t, int> faults;        // by page: so many requests are answered that it is not mapped
   std::map<std::uint64_t, FoundBy> found_by;  // by page: else the L2 TLB
+  TranslationStages translation_stages{};     // of all translations
+  MemoryStages memory_stages{};               // of all answers from memory
   bool copied = false;                        // translations may only be read, unless asked for a write
   std::uint8_t size = 0;                      // of all pages; large ones are at kLargeFrame
   Sink<KernelCounts>* counts = nullptr;

@@ -156,6 +156,7 @@ FabricNodeSpec Assembly::fabric_spec(std::uint32_t node, std::string kind, std::
   auto const& fabric = config_.fabric;
   FabricNodeSpec spec;
   spec.kind = std::move(kind);
+  spec.name = machine_.nodes[node].name;
   spec.node = static_cast<NodeId>(node);
   spec.route = &route_tables_[node];
   spec.passing = 0;
@@ -171,6 +172,8 @@ FabricNodeSpec Assembly::fabric_spec(std::uint32_t node, std::string kind, std::
     end.buffer = buffer_of(l, end.bandwidth);
     end.batch = credit_batch(buffer_of(l, inwards), largest, sharing);
     end.far_via = number_of(far, l);
+    end.number = l;
+    end.far_name = machine_.nodes[far].name;
     if (is_switch(far)) end.far_route = &route_tables_[far];
     spec.links.push_back(end);
     spec.passing += buffer_of(l, inwards) / end.format.bytes(0);
@@ -254,6 +257,7 @@ void Assembly::build_cpus() {
     IommuSpec iommu;
     iommu.params = config_.iommu;
     iommu.applications = applications_.names();
+    if (cpu.number == 0) iommu.placed = &applications_;
     iommu.index = static_cast<std::uint16_t>(cpu.number);
     iommu.memory_port = cpu.slice_clients.add(1, config_.iommu.walkers);
     iommu.memory = memory;

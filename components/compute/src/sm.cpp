@@ -21,6 +21,7 @@ SmState Sm::initial() const {
   s.launches.assign(p.applications->streams(), ~0U);
   s.stats = ByStream<SmStats>(p.applications->streams());
   s.reported = s.stats;
+  s.times.under_way = ByStream<AccessesUnderWay>(p.applications->streams());
   s.blocks.resize(p.applications->streams());
   s.warps = WarpContexts(p.sm.max_warps, p.sm.max_warps * (1 + extra), p.sm.max_blocks + extra);
   if (switches()) s.held = HeldBlocks(p.sm.max_blocks + extra, SmSpec::areas(p.sm));
@@ -32,7 +33,7 @@ SmState Sm::initial() const {
                                        spec().l1_tlb.mshrs, spec().l1_tlb.waiters);
   s.tlb_mshrs = MshrTable<LsuItem>(p.l1_tlb.mshrs, p.l1_tlb.waiters);
   s.l1 = Cache(p.l1_cache.size.bytes, p.l1_cache.ways, p.line_bytes, p.l1_cache.replacement);
-  s.l1_mshrs = MshrTable<std::uint32_t>(p.l1_cache.mshrs, p.l1_cache.waiters);
+  s.l1_mshrs = MshrTable<LoadWaiter>(p.l1_cache.mshrs, p.l1_cache.waiters);
   s.translated = Ring<LsuItem>(2 * std::size_t{p.l1_tlb.waiters} + p.l1_tlb.faulted_accesses);
   s.slice_credits.assign(p.slices, p.l1_cache.slice_credits);
   s.remote_credits = p.l1_cache.remote();
@@ -95,6 +96,7 @@ void Sm::on_start(StartBlock const& m, Cx& cx) const {
 
 void Sm::schedule_tick(Cx& cx) const {
   auto& s = cx.state();
+  s.times.doing.change(cx.now(), s.control.stopped != 0 ? SmDoes::is_stopped : s.warps.what_most_do());
   auto const earliest = s.warps.earliest(cx.now());
   if (earliest == Time::max() || s.control.stopped != 0) return;
   auto const at = spec().clock.at_or_after(std::max(earliest, cx.now() + Duration{1}));
@@ -257,9 +259,13 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   auto const n = coalesce(i, spec().line_bytes, transactions);
   auto const access = i.op == Op::load ? Access::read : Access::write;
   auto const first_address = program.first_address;
-  LsuItem const item{
-      0, static_cast<std::uint16_t>(context), access, 0, program.space, program.application, program.stream,
-      0};
+  LsuItem const item{.since = cx.now(),
+                     .issued = static_cast<std::uint32_t>(nanoseconds_of(cx.now().time_since_epoch())),
+                     .context = static_cast<std::uint16_t>(context),
+                     .access = access,
+                     .space = program.space,
+                     .application = program.application,
+                     .stream = program.stream};
   s.current.clear();
   s.position = 0;
   for (std::uint32_t k = 0; k < n; ++k) {
@@ -269,6 +275,9 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   }
   (access == Access::read ? w.loads : w.stores) += n;
   stats.transactions += n;
+  auto& under_way = s.times.under_way[program.stream];
+  stats.access_time += under_way.advance(cx.now());
+  under_way.number += n;
   run_load_store(cx);
   // Mostly the next instruction waits for this one: then there is nothing to issue until it is done.
   auto const& next = instruction_of(w, s);

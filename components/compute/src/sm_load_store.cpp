@@ -1,4 +1,6 @@
 // The load/store unit of an SM: from a coalesced transaction to its response.
+#include <utility>
+
 #include "farfault/compute/sm.hpp"
 #include "farfault/parts/train.hpp"
 
@@ -31,6 +33,10 @@ constexpr std::uint64_t SmStats::*count_of(FoundBy translation) {
 // where that was at one.
 Time usable(Train train, std::uint32_t i, Time now) {
   return i == 0 ? now : now + train.until(i) + Duration{1};
+}
+
+std::uint64_t ps(Duration d) {
+  return static_cast<std::uint64_t>(picoseconds(d));
 }
 
 }  // namespace
@@ -106,7 +112,10 @@ template <class Lines>
 bool Sm::translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines&& lines, Cx& cx) const {
   auto& s = cx.state();
   auto const at = std::max(s.lsu_free, cx.now());
-  auto const looked_up = at + spec().clock.cycles(spec().l1_tlb.latency);
+  auto const latency = spec().clock.cycles(spec().l1_tlb.latency);
+  auto const looked_up = at + latency;
+  auto const begins = std::max(at, item.since);
+  auto const ends = begins + latency;
   auto const page = item.address >> spec().page_bits;
   if (page != leaving.page) {
     leaving.page = page;
@@ -116,18 +125,22 @@ bool Sm::translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines
   if (leaving.found && leaving.found->allows(item.access)) {
     auto translated = item;
     translated.address = leaving.found->physical_of(item.address, spec().page_bits);
+    translated.since = ends;
     if (!access(translated, looked_up, lines(), leaving, cx)) return false;
     tell_use(page, item.access, cx);
     if (!again) ++s.stats[item.stream].l1_tlb_hits;
-  } else if (!wait_for_translation(item, again, looked_up, leaving, cx)) {
+  } else if (!wait_for_translation(item, again, looked_up, ends, leaving, cx)) {
     return false;
   }
+  auto& stages = s.stats[item.stream].stages;
+  stages.load_store += ps(begins - item.since);
+  stages.l1_tlb += ps(ends - begins);
   s.lsu_free = spec().clock.after(at);
   return true;
 }
 
 // An access to a page that the L1 TLB does not have; false when it has to wait for room to wait in.
-bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, Leaving& leaving,
+bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, Time since, Leaving& leaving,
                               Cx& cx) const {
   auto& s = cx.state();
   // What is looked up again has had its place among the faulted, and gets it back: else it could wait for
@@ -135,7 +148,7 @@ bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, L
   if (!again && !s.faulted.has_room()) return false;
   if (!leaving.missed) {
     if (s.faulted.holds(leaving.page)) {
-      keep_faulted(leaving.page, item, s);
+      keep_faulted(leaving.page, item, since, s);
       if (!again) ++s.stats[item.stream].l1_tlb_misses;
       return true;
     }
@@ -150,7 +163,9 @@ bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, L
   } else if (!s.tlb_mshrs.can_wait()) {
     return false;
   }
-  s.tlb_mshrs.wait(*leaving.missed, item);
+  auto waiting = item;
+  waiting.since = since;
+  s.tlb_mshrs.wait(*leaving.missed, waiting);
   if (!again) ++s.stats[item.stream].l1_tlb_misses;
   return true;
 }
@@ -161,10 +176,11 @@ void Sm::tell_use(std::uint64_t page, Access access, Cx& cx) const {
     cx.send(used, PageUse{page, spec().device, access, {}});
 }
 
-void Sm::keep_faulted(std::uint64_t page, LsuItem item, SmState& s) const {
+void Sm::keep_faulted(std::uint64_t page, LsuItem item, Time since, SmState& s) const {
   auto& stats = s.stats[item.stream];
   if (item.has_faulted == 0) ++stats.fault_translations;
   item.has_faulted = 1;
+  item.since = since;
   s.faulted.keep(page, item);
   s.warps.fault(item.context, item.access == Access::write);
   ++stats.faulted;
@@ -172,7 +188,12 @@ void Sm::keep_faulted(std::uint64_t page, LsuItem item, SmState& s) const {
 
 void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  auto const again = [&](LsuItem const& item) { s.warps.replay(item.context, item.access == Access::write); };
+  auto const again = [&](LsuItem& item) {
+    s.warps.replay(item.context, item.access == Access::write);
+    auto const now = std::max(cx.now(), item.since);
+    s.stats[item.stream].stages.fault += ps(now - item.since);
+    item.since = now;
+  };
   if (m.found_by == FoundBy::replay) {
     if (m.page != kEveryPage && !s.faulted.holds(m.page)) return;
     if (m.page == kEveryPage)
@@ -184,7 +205,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
     s.l1_tlb->fill(m.page, m.translation());
     if (is_read_only(m.frame)) s.faulted.replay(m.page, again);  // writes are faulted once more
     s.faulted.settle(m.page, [&](LsuItem item) {
-      s.warps.replay(item.context, item.access == Access::write);
+      again(item);
       ++s.stats[item.stream].replayed;
       tell_use(m.page, item.access, cx);
       item.address = m.translation().physical_of(item.address, spec().page_bits);
@@ -200,9 +221,10 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
     bool refused = false;  // a write that has joined a read
     s.tlb_mshrs.release(*entry, [&](LsuItem item) {
       bool const allowed = found.allows(item.access);
+      count_translation(m, item, cx.now(), s);
       if (!mapped || !allowed) {
         refused = refused || mapped;
-        return keep_faulted(m.page, item, s);
+        return keep_faulted(m.page, item, item.since, s);
       }
       if (item.has_faulted == 0) ++(s.stats[item.stream].*count);
       tell_use(m.page, item.access, cx);
@@ -286,18 +308,35 @@ void Sm::depart(Leaving& leaving, Cx& cx) const {
 bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leaving, Cx& cx) const {
   auto& s = cx.state();
   auto const line = item.address / spec().line_bytes;
-  auto const looked_up = at + spec().clock.cycles(spec().l1_cache.latency);
+  auto const latency = spec().clock.cycles(spec().l1_cache.latency);
+  auto const looked_up = at + latency;
+  auto const begins = std::max(at, item.since);
+  auto const ends = begins + latency;
+  auto& stats = s.stats[item.stream];
+  auto const count = [&] {
+    stats.stages.load_store += ps(begins - item.since);
+    stats.stages.l1_cache += ps(latency);
+  };
   bool const remote = device_of(item.address) != spec().device;
   train = std::min(train, remote ? spec().remote_train : spec().local_train);
   if (item.access == Access::write) {
     if (credits(item.address, s) < train) return false;
     s.l1.lookup(line);
-    ++s.stats[item.stream].stores;
+    ++stats.stores;
+    count();
+    auto& w = s.warps[item.context];
+    (remote ? w.remote_store_time : w.store_time) -= ps(ends.time_since_epoch());
     send(item, kStoreTag | item.context, looked_up, leaving, cx);
     return true;
   }
   if (s.l1.lookup(line)) {
-    ++s.stats[item.stream].l1_hits;
+    ++stats.l1_hits;
+    count();
+    auto& under_way = s.times.under_way[item.stream];
+    stats.access_time += under_way.advance(cx.now()) + ps(ends - cx.now());
+    --under_way.number;
+    s.times.load_latency.add(static_cast<std::uint32_t>(nanoseconds_of(ends.time_since_epoch())) -
+                             item.issued);
     auto& w = s.warps[item.context];
     --w.loads;
     w.loads_done = std::max(w.loads_done, looked_up);
@@ -314,15 +353,68 @@ bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leav
     whole_line.bytes = static_cast<std::uint8_t>(spec().line_bytes);
     send(whole_line, *entry, looked_up, leaving, cx);
   }
-  s.l1_mshrs.wait(*entry, item.context);
-  ++s.stats[item.stream].l1_misses;
+  s.l1_mshrs.wait(*entry, {ends, item.issued, item.context});
+  ++stats.l1_misses;
+  count();
   return true;
+}
+
+// A translation may come before the look-up that missed has ended, and a line before that in the L1 cache:
+// then the stage begins with its end.
+void Sm::count_translation(TranslateResponse const& m, LsuItem& item, Time now, SmState& s) const {
+  now = std::max(now, item.since);
+  auto const waited = now - item.since;
+  auto const behind = m.stages.last_of(waited);
+  auto& stages = s.stats[item.stream].stages;
+  stages.walk_queue += behind.walk_queue;
+  stages.walk += behind.walk;
+  stages.links += behind.link;
+  (m.found_by == FoundBy::fault ? stages.fault : stages.iommu) += behind.iommu;
+  stages.l2_tlb += ps(waited - behind.sum());
+  item.since = now;
+}
+
+void Sm::count_load(MemResponse const& m, LoadWaiter const& w, Time at, SmStats& stats, SmState& s,
+                    AccessesUnderWay& under_way, Time now) const {
+  at = std::max(at, w.since);
+  auto const waited = at - w.since;
+  auto const behind = m.stages.last_of(waited);
+  auto& stages = stats.stages;
+  stages.dram_queue += behind.dram_queue;
+  stages.dram += behind.dram;
+  stages.remote_memory += behind.device;
+  bool const remote = device_of(m.address) != spec().device;
+  (remote ? stages.links : stages.l2_cache) += ps(waited - behind.sum());
+  stats.access_time += under_way.advance(now) + ps(at - now);
+  --under_way.number;
+  s.times.load_latency.add(static_cast<std::uint32_t>(nanoseconds_of(at.time_since_epoch())) - w.issued);
+}
+
+// Which of a warp's stores is acknowledged is not known: what they took together is, once all are.
+void Sm::count_stores(MemResponse const& m, Warp& w, SmStats& stats, AccessesUnderWay& under_way,
+                      Time now) const {
+  auto const lines = m.train.lines();
+  bool const remote = device_of(m.address) != spec().device;
+  auto& time = remote ? w.remote_store_time : w.store_time;
+  stats.access_time += under_way.advance(now);
+  under_way.number -= lines;
+  for (std::uint32_t i = 0; i < lines; ++i) {
+    auto const at = usable(m.train, i, now);
+    time += ps(at.time_since_epoch()) - m.stages.device;
+    stats.access_time += ps(at - now);
+  }
+  stats.stages.remote_memory += std::uint64_t{m.stages.device} * lines;
+  if (w.stores != 0) return;
+  stats.stages.l2_cache += std::exchange(w.store_time, 0);
+  stats.stages.links += std::exchange(w.remote_store_time, 0);
 }
 
 void Sm::on_memory(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if ((m.tag & kNumberMask) == kContextNumber) return on_context(m, cx);
-  auto& stats = s.stats[m.tag >> kStreamBit & (kMostStreams - 1)];
+  auto const stream = m.tag >> kStreamBit & (kMostStreams - 1);
+  auto& stats = s.stats[stream];
+  auto& under_way = s.times.under_way[stream];
   auto const lines = m.train.lines();
   bool const hit = m.found_by == FoundBy::cache;
   if (device_of(m.address) != spec().device) {
@@ -337,6 +429,7 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
   if ((m.tag & kStoreTag) != 0) {
     auto& w = s.warps[number];
     w.stores -= lines;
+    count_stores(m, w, stats, under_way, cx.now());
     w.stores_done = std::max(w.stores_done, usable(m.train, lines - 1, cx.now()));
     wake_if_done(number, cx);
   } else {
@@ -344,11 +437,12 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
     for (std::uint32_t i = 0; i < lines; ++i) {
       auto const at = usable(m.train, i, cx.now());
       s.l1.insert(first + i, false);  // absent, as it was when its MSHR was taken
-      s.l1_mshrs.release(*s.l1_mshrs.find(first + i), [&](std::uint32_t context) {
-        auto& w = s.warps[context];
+      s.l1_mshrs.release(*s.l1_mshrs.find(first + i), [&](LoadWaiter const& waiter) {
+        count_load(m, waiter, at, stats, s, under_way, cx.now());
+        auto& w = s.warps[waiter.context];
         --w.loads;
         w.loads_done = std::max(w.loads_done, at);
-        wake_if_done(context, cx);
+        wake_if_done(waiter.context, cx);
       });
     }
   }

@@ -14,6 +14,31 @@ void WarpContexts::leave(std::uint32_t block_context) {
   b.barrier = 0;
 }
 
+SmDoes WarpContexts::what_most_do() const {
+  if ((ready_ | timed_) != 0) return SmDoes::executes;
+  auto const slots =
+      in_slot_.size() == 64 ? ~std::uint64_t{0} : bit(static_cast<std::uint32_t>(in_slot_.size())) - 1;
+  auto const others = load_store_wait_ | scalar_wait_ | barrier_wait_;
+  auto const accesses = slots & ~(idle_ | others);
+  if (others == 0 && faulted_ == 0) return accesses != 0 ? SmDoes::waits_for_memory : SmDoes::has_no_warp;
+  int most = 0;
+  auto what = SmDoes::has_no_warp;
+  auto const consider = [&](int warps, SmDoes it) {
+    if (warps <= most) return;
+    most = warps;
+    what = it;
+  };
+  int faulted = 0;
+  for (auto rest = faulted_ == 0 ? 0 : accesses; rest != 0; rest &= rest - 1)
+    faulted += waits_for_faults(in_slot_[lowest(rest)]) ? 1 : 0;
+  consider(std::popcount(accesses) - faulted, SmDoes::waits_for_memory);
+  consider(faulted, SmDoes::waits_for_faults);
+  consider(std::popcount(load_store_wait_), SmDoes::waits_for_load_store);
+  consider(std::popcount(scalar_wait_), SmDoes::waits_for_scalar_cache);
+  consider(std::popcount(barrier_wait_), SmDoes::waits_at_barrier);
+  return what;
+}
+
 WarpContexts::Waiting WarpContexts::waiting() const {
   Waiting all;
   for (auto const& b : blocks_) {

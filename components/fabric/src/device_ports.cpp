@@ -73,6 +73,7 @@ void Rdma::receive(Packet const& m, Cx& cx) const {
       r.kind = static_cast<FaultKind>(m.bytes);
     else
       r.size = m.bytes;
+    r.stages.iommu = unpack_duration(m.device);
     cx.send(translate_response, r);
     return;
   }
@@ -96,8 +97,10 @@ void Rdma::receive(Packet const& m, Cx& cx) const {
   requester.lines = static_cast<std::uint16_t>(requester.lines - m.train().lines());
   if (requester.lines == 0) s.free_outbound.give_back(m.tag);
   auto const access = m.kind == PacketKind::read_response ? Access::read : Access::write;
-  cx.send(remote_response, requester.from,
-          MemResponse{m.address, requester.tag, access, m.found_by, {}, m.train()});
+  cx.send(
+      remote_response, requester.from,
+      MemResponse{
+          m.address, requester.tag, access, m.found_by, {}, m.train(), {0, 0, unpack_duration(m.device)}});
 }
 
 // ---- CpuPort

@@ -119,6 +119,7 @@ PortState FabricPort::initial() const {
   // Not all sources begin with the same of their links.
   for (std::uint32_t i = 0; i < 2 * p.fabric.route->nodes(); ++i)
     s.next_flow.push_back(RouteTable::route_hash(p.fabric.node, i, 0));
+  s.sent.resize(p.fabric.route->nodes());
   s.free_outbound = FreeNumbers(p.outbound);
   s.free_inbound = FreeNumbers(p.inbound);
   s.free_lines = p.inbound;
@@ -160,6 +161,9 @@ void FabricPort::post(Packet p, Cx& cx) const {
   p.payload = payload_of(p);
   p.flow = ordered ? RouteTable::route_hash(p.address, 0, 0)
                    : cx.state().next_flow[2 * std::size_t{p.destination} + (p.payload != 0)]++;
+  auto& sent = cx.state().sent[p.destination];
+  sent.packets += p.train().lines();
+  sent.bytes += std::uint64_t{p.payload} * p.train().lines();
   enqueue(p, ordered ? kTranslations : kData, cx);
 }
 
@@ -225,7 +229,7 @@ bool FabricPort::serve(Packet const& m, Cx& cx) const {
   s.free_lines -= train.lines();
   s.slice_credits[slice] -= train.lines();
   s.inbound[entry] = {m.tag, m.source, m.bytes, static_cast<std::uint8_t>(train.lines()), m.requester.kind,
-                      {}};
+                      {},    cx.now()};
   auto const access = m.kind == PacketKind::read_request ? Access::read : Access::write;
   cx.send(memory_request, slice,
           MemRequest{m.address, entry, spec().memory_port, access, m.bytes, m.requester, 0, train});
@@ -249,6 +253,7 @@ void FabricPort::on_memory(MemResponse const& m, Cx& cx) const {
   p.bytes = requester.bytes;
   p.found_by = m.found_by;
   p.requester.kind = requester.kind;
+  p.device = pack_duration(stage_time(cx.now() - requester.since));
   p.destination = requester.source;
   p.set_train(m.train);
   s.queued_responses += lines;

@@ -36,7 +36,7 @@ void DramChannel::on_request(MemRequest const& m, Cx& cx) const {
   s.queue_depth.add(s.queued_lines, lines);
   auto const local = spec().memory.local(offset_of(m.address));
   auto const row = local / spec().params.row.bytes;
-  s.queue.push_back({m, row, DramBanks::bank_of(row, spec().params.banks), 0});
+  s.queue.push_back({m, row, DramBanks::bank_of(row, spec().params.banks), 0, cx.now()});
   s.queued_lines += lines;
   if (m.access == Access::write) s.queued_writes += lines;
   if (s.choose_at == Time::max()) schedule(cx);
@@ -120,9 +120,11 @@ void DramChannel::transfer(DramPending const& chosen, Cx& cx) const {
   if (requester.kind == RequestKind::copy) s.stats.copies += lines;
   s.stats.bytes += std::uint64_t{m.bytes} * lines;
   s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(burst)) * lines;
+  auto const served = done.first - cx.now() + spec().params.controller_latency;
+  MemoryStages const stages{stage_time(cx.now() - chosen.since), stage_time(served), 0};
   cx.send(response, m.from,
-          MemResponse{m.address, m.tag, m.access, FoundBy::memory, {}, done.train(m.train.more)},
-          done.first - cx.now() + spec().params.controller_latency);
+          MemResponse{m.address, m.tag, m.access, FoundBy::memory, {}, done.train(m.train.more), stages},
+          served);
 }
 
 }  // namespace farfault

@@ -83,7 +83,9 @@ bool L2Slice::serve(MemRequest& m, bool far, Leaving& leaving, Cx& cx) const {
   for (auto arrival = now;; arrival += m.train.until(1)) {
     auto const left = m.train.lines();
     if (!serve_line(m, far, left, std::max(slot, arrival), leaving, cx)) return false;
-    s.port_free = slot = busy_until(slot);
+    s.port_free = busy_until(slot);
+    s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(s.port_free - slot));
+    slot = s.port_free;
     if (left == 1) return true;
     --m.train.more;
     m.address += spec().line_bytes;
@@ -95,7 +97,7 @@ bool L2Slice::serve_line(MemRequest const& m, bool far, std::uint32_t left, Time
   auto& s = cx.state();
   auto const line = line_of(m.address);
   auto const looked_up = at + spec().clock.cycles(spec().params.latency);
-  L2Waiter asker{m.tag, m.from, far ? std::uint8_t{1} : std::uint8_t{0}};
+  L2Waiter asker{m.tag, m.from, far ? std::uint8_t{1} : std::uint8_t{0}, FoundBy::memory, looked_up};
   if (spec().params.hardware_coherent() && partition_of(m.address) != partition())
     return serve_from_home(m, line, left, asker, looked_up, leaving, cx);
   bool const hit = m.access == Access::write ? s.cache.write(line) : s.cache.lookup(line);
@@ -103,7 +105,7 @@ bool L2Slice::serve_line(MemRequest const& m, bool far, std::uint32_t left, Time
     if (!hit && !room_for_victims(s, left)) return false;
     if (!hit) put(s.cache.insert(line, true), leaving.to_memory, cx);
     if (hit) asker.found_by = FoundBy::cache;
-    answer(asker, m.address, m.access, looked_up, leaving.answers, cx);
+    answer(asker, m.address, m.access, looked_up, {}, leaving.answers, cx);
   } else {
     if (!room_for_victims(s, 1) || !s.mshrs.can_wait()) return false;
     auto entry = s.mshrs.find(line);
@@ -157,7 +159,8 @@ void L2Slice::send_to_memory(Run& run, Cx& cx) const {
 }
 
 // Lines take the response port one after the other; those of a run from when it is free for the first.
-void L2Slice::answer(L2Waiter to, PhysAddr address, Access access, Time at, Run& run, Cx& cx) const {
+void L2Slice::answer(L2Waiter to, PhysAddr address, Access access, Time at, MemoryStages const& stages,
+                     Run& run, Cx& cx) const {
   auto& s = cx.state();
   bool const more = continues(run, address, access, to.from) && run.tag == to.tag &&
                     run.found_by == to.found_by && run.far == to.far;
@@ -173,12 +176,14 @@ void L2Slice::answer(L2Waiter to, PhysAddr address, Access access, Time at, Run&
   run.begin(address, access, start, to.tag, to.from);
   run.found_by = to.found_by;
   run.far = to.far;
+  run.stages = stages;
 }
 
 void L2Slice::send_answers(Run& run, Cx& cx) const {
   if (run.lines == 0) return;
   cx.send(run.far == 0 ? response : far_response, run.to,
-          MemResponse{run.address, run.tag, run.access, run.found_by, {}, run.train()}, run.first - cx.now());
+          MemResponse{run.address, run.tag, run.access, run.found_by, {}, run.train(), run.stages},
+          run.first - cx.now());
   run.lines = 0;
 }
 
@@ -216,9 +221,10 @@ void L2Slice::on_dram(MemResponse const& m, Cx& cx) const {
     auto const first = line_of(m.address);  // of a train that a cache has split, the tag is another line's
     for (std::uint32_t i = 0; i < lines; ++i) {
       put(s.cache.fill(first + i, false), leaving.to_memory, cx);
+      auto const at = cx.now() + m.train.until(i);
       s.mshrs.release(*s.mshrs.find(first + i), [&](L2Waiter const& to) {
-        answer(to, m.address + std::uint64_t{i} * spec().line_bytes, Access::read,
-               cx.now() + m.train.until(i), leaving.answers, cx);
+        answer(to, m.address + std::uint64_t{i} * spec().line_bytes, Access::read, at,
+               m.stages.last_of(at - to.since), leaving.answers, cx);
       });
     }
   } else if (m.tag == kFlush) {

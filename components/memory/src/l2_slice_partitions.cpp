@@ -18,7 +18,7 @@ bool L2Slice::serve_from_home(MemRequest const& m, std::uint64_t line, std::uint
   if (m.access == Access::read) {
     if (!hit) return read_from_home(m, line, left, asker, looked_up, leaving, cx);
     asker.found_by = FoundBy::cache;
-    answer(asker, m.address, Access::read, looked_up, leaving.answers, cx);
+    answer(asker, m.address, Access::read, looked_up, {}, leaving.answers, cx);
     s.count_hit(m.requester);
     return true;
   }
@@ -108,8 +108,9 @@ void L2Slice::on_home_response(MemResponse const& m, Cx& cx) const {
   for (std::uint32_t i = 0; i < lines; ++i) {
     auto const reply = [&](L2Waiter to) {
       to.found_by = m.found_by;
-      answer(to, m.address + std::uint64_t{i} * spec().line_bytes, m.access, cx.now() + m.train.until(i),
-             leaving.answers, cx);
+      auto const at = cx.now() + m.train.until(i);
+      answer(to, m.address + std::uint64_t{i} * spec().line_bytes, m.access, at,
+             m.stages.last_of(at - to.since), leaving.answers, cx);
     };
     if (m.access == Access::read) {
       auto const line = line_of(m.address) + i;

@@ -61,7 +61,7 @@ PagingDriverState PagingDriver::initial() const {
 
 std::span<Stat<PagingDriverState> const> PagingDriver::stats() const {
   auto const all = PagingDriverState::list();
-  return spec().in_batches ? all : all.first(1);
+  return spec().in_batches ? all : all.first(2);
 }
 
 PagingDriver::ApplicationStats PagingDriver::application_stats() const {
@@ -151,6 +151,7 @@ Duration PagingDriver::busy(Duration takes, Cx& cx) const {
   auto& s = cx.state();
   auto& first = *std::ranges::min_element(s.free_at);
   first = std::max(first, cx.now()) + takes;
+  s.busy_ps += static_cast<std::uint64_t>(picoseconds(takes)) / s.free_at.size();
   return first - cx.now();
 }
 

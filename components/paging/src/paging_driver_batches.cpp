@@ -376,6 +376,7 @@ void PagingDriver::end_batch(Cx& cx) const {
   auto& b = cx.state().batch;
   order_replay(FaultReplay::Moment::served, cx);
   b.record.ended = cx.now();
+  cx.state().busy_ps += static_cast<std::uint64_t>(picoseconds(b.record.ended - b.record.began));
   b.record.blocks = b.block_left.size();
   ++b.counts.batches;
   b.counts.raw_faults += b.record.raw_faults;

@@ -32,7 +32,7 @@ GmmuState Gmmu::initial() const {
   GmmuState s;
   s.pending.resize(p.pending);
   for (std::uint32_t i = p.pending; i > 0; --i) s.free_pending.push_back(i - 1);
-  s.stalled = Ring<TranslateRequest>(spec().queue);
+  s.stalled = Ring<GmmuStalled>(spec().queue);
   s.walker =
       Walker(p.walkers, p.pending, p.walk_cache_policies.make(p.walk_cache), !p.walk_reads_first_entry);
   if (spec().coalesces != 0)
@@ -93,18 +93,19 @@ void Gmmu::on_request(TranslateRequest const& m, Cx& cx) const {
   ++s.by_requester[m.application].requests;
   s.queue_depth.add(s.pending.size() - s.free_pending.size() + s.stalled.size());
   if (s.free_pending.empty())
-    s.stalled.push(m);
+    s.stalled.push({m, cx.now()});
   else
-    admit(m, cx);
+    admit(m, cx.now(), cx);
 }
 
-void Gmmu::admit(TranslateRequest const& m, Cx& cx) const {
+void Gmmu::admit(TranslateRequest const& m, Time since, Cx& cx) const {
   auto& s = cx.state();
   auto const id = s.free_pending.back();
   s.free_pending.pop_back();
   auto& r = s.pending[id];
   r = GmmuPending{};
   r.page = m.page;
+  r.came = since;
   r.arrived = cx.now();
   r.application = m.application;
   r.access = m.access;
@@ -131,6 +132,7 @@ bool Gmmu::is_copy_here(TranslateRequest const& m, GmmuState const& s) {
 
 void Gmmu::request_from_iommu(std::uint32_t id, Cx& cx) const {
   auto& s = cx.state();
+  s.pending[id].asked = cx.now();
   ++s.by_requester[s.pending[id].application].iommu_requests;
   cx.send(to_iommu,
           TranslateRequest{s.pending[id].page, id, s.pending[id].application, s.pending[id].access, {}},
@@ -159,17 +161,24 @@ void Gmmu::on_walk_end(WalkEnd const& m, Cx& cx) const {
 
 void Gmmu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const {
   auto& s = cx.state();
-  s.walk_latency.add(nanoseconds_of(cx.now() - s.walk_began[walker]));
+  auto const walked_for = cx.now() - s.walk_began[walker];
+  s.walk_latency.add(nanoseconds_of(walked_for));
+  s.walk_ps += static_cast<std::uint64_t>(picoseconds(walked_for));
   auto const id = step.tag;
   auto& r = s.pending[id];
   bool const found = step.found && step.translation().allows(r.access);
   observe(r, found, cx);
   auto& counts = s.by_requester[r.application];
   ++(found ? counts.walk_hits : counts.walk_misses);
-  if (!found && r.lookups == 1 && r.answered == 0)
+  TranslationStages const stages{stage_time(s.walk_began[walker] - r.came),
+                                 stage_time(cx.now() - s.walk_began[walker]), 0, 0};
+  if (!found && r.lookups == 1 && r.answered == 0) {
+    r.walk_queue = stages.walk_queue;
+    r.walk = stages.walk;
     request_from_iommu(id, cx);  // the look-up continues there
-  else
-    lookup_done(id, found ? step.translation() : PageTranslation{}, FoundBy::gmmu, cx);
+  } else {
+    lookup_done(id, found ? step.translation() : PageTranslation{}, FoundBy::gmmu, stages, cx);
+  }
   start_walks(cx);
 }
 
@@ -180,8 +189,11 @@ void Gmmu::on_iommu(TranslateResponse const& m, Cx& cx) const {
   bool const unrecorded = m.found_by == FoundBy::unrecorded;
   if (unrecorded && s.pending[m.tag].answered == 0) keep_fault(m, cx);
   bool const mapped_here = device_of(m.frame) == spec().device && m.found_by == FoundBy::iommu;
-  observe(s.pending[m.tag], mapped_here, cx);
-  lookup_done(m.tag, m.translation(), unrecorded ? FoundBy::nothing : m.found_by, cx);
+  auto& r = s.pending[m.tag];
+  observe(r, mapped_here, cx);
+  auto const away = stage_time(cx.now() - r.asked);
+  TranslationStages const stages{r.walk_queue, r.walk, away - std::min(away, m.stages.iommu), m.stages.iommu};
+  lookup_done(m.tag, m.translation(), unrecorded ? FoundBy::nothing : m.found_by, stages, cx);
 }
 
 void Gmmu::keep_fault(TranslateResponse const& m, Cx& cx) const {
@@ -300,7 +312,8 @@ void Gmmu::observe(GmmuPending& pending, bool local, Cx& cx) const {
                              cx.now());
 }
 
-void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy found_by, Cx& cx) const {
+void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy found_by,
+                       TranslationStages const& stages, Cx& cx) const {
   auto& s = cx.state();
   auto& r = s.pending[id];
   FF_CHECK(r.in_use != 0 && r.lookups > 0, path() + ": a response to no request");
@@ -313,7 +326,9 @@ void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy f
     ++s.stats.responses;
     s.latency_ps += static_cast<std::uint64_t>(picoseconds(cx.now() - r.arrived));
     if (faulted) ++s.stats.faulted_responses;
-    cx.send(response, TranslateResponse{r.page, found.frame, r.l2_entry, found_by, found.size});
+    cx.send(response,
+            TranslateResponse{
+                r.page, found.frame, r.l2_entry, found_by, found.size, FaultKind::not_mapped, {}, stages});
   }
   if (r.lookups != 0) return;
   FF_CHECK(r.answered != 0, path() + ": a request ended without a response");
@@ -322,7 +337,7 @@ void Gmmu::lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy f
   if (!s.stalled.empty()) {
     auto const next = s.stalled.front();
     s.stalled.pop();
-    admit(next, cx);
+    admit(next.request, next.since, cx);
   }
 }
 

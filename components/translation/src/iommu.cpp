@@ -11,7 +11,7 @@ IommuState Iommu::initial() const {
   IommuState s;
   s.tlb = p.tlb.make(p.tlb_entries, p.tlb_ways, spec().page_bits, spec().page_sizes, spec().preloaded);
   s.pages = MshrTable<IommuWaiter>(p.pages, spec().waiters);
-  s.stalled = Ring<Packet>(spec().waiters);
+  s.stalled = Ring<IommuStalled>(spec().waiters);
   s.missed_at.resize(p.pages);
   s.walker = Walker(p.walkers, p.pages, p.walk_cache_policies.make(p.walk_cache), !p.walk_reads_first_entry);
   s.fault_raised.resize(p.pages);
@@ -63,16 +63,17 @@ void Iommu::on_request(Packet const& m, Cx& cx) const {
   auto& s = cx.state();
   ++s.by_requester[m.requester.application].requests;
   s.queue_depth.add(s.pages.in_use() + s.stalled.size());
-  if (!serve(m, cx)) s.stalled.push(m);  // hits, and requests that join others, pass those that wait
+  if (!serve(m, cx.now(), cx))
+    s.stalled.push({m, cx.now()});  // hits, and requests that join others, pass those that wait
 }
 
-bool Iommu::serve(Packet const& m, Cx& cx) const {
+bool Iommu::serve(Packet const& m, Time since, Cx& cx) const {
   auto& s = cx.state();
   auto const clock = spec().params.clock.clock();
   auto const at = std::max(s.port_free, cx.now());
   auto const looked_up = at + clock.cycles(spec().params.latency);
   IommuWaiter const requester{
-      m.tag, m.source, m.device, m.requester.application, static_cast<Access>(m.bytes), {}};
+      m.tag, m.source, m.device, m.requester.application, static_cast<Access>(m.bytes), {}, since};
   auto& counts = s.by_requester[m.requester.application];
   auto const found = s.tlb->lookup(m.address);
   if (found && !s.remote_touch->may_move(found->frame, m.device)) {
@@ -136,7 +137,9 @@ void Iommu::on_walk_end(WalkEnd const& m, Cx& cx) const {
 
 void Iommu::walked(std::uint32_t walker, Walker::Step const& step, Cx& cx) const {
   auto& s = cx.state();
-  s.walk_latency.add(nanoseconds_of(cx.now() - s.walk_began[walker]));
+  auto const walked_for = cx.now() - s.walk_began[walker];
+  s.walk_latency.add(nanoseconds_of(walked_for));
+  s.walk_ps += static_cast<std::uint64_t>(picoseconds(walked_for));
   auto const entry = step.tag;
   // The first requester of the page counts as the GPU that touches it.
   IommuWaiter first;
@@ -183,7 +186,7 @@ Iommu::Translation Iommu::own_answer(IommuWaiter const& to, std::uint64_t page, 
 
 void Iommu::resume_stalled(Cx& cx) const {
   auto& s = cx.state();
-  while (!s.stalled.empty() && serve(s.stalled.front(), cx)) s.stalled.pop();
+  while (!s.stalled.empty() && serve(s.stalled.front().request, s.stalled.front().since, cx)) s.stalled.pop();
 }
 
 void Iommu::on_move(PageMove const& m, Cx& cx) const {
@@ -328,7 +331,7 @@ void Iommu::answer(IommuWaiter const& to, std::uint64_t page, Translation const&
   p.found_by = found.found_by;
   p.tag = to.tag;
   p.destination = to.node;
-  p.device = to.gpu;
+  p.device = pack_duration(stage_time(cx.now() + extra - to.since));
   cx.send(response, p, extra);
 }
 

@@ -62,7 +62,6 @@ void Iommu::replay(std::uint64_t page, Translation const& to, FaultBuffer::Reque
   p.found_by = to.found_by;
   p.tag = tag;
   p.destination = requester.node;
-  p.device = requester.gpu;
   cx.send(response, p, s.last_response - cx.now());
 }
 

@@ -66,10 +66,11 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
     } else {
       ++s.stats[m.application].merged_misses;
     }
-    s.mshrs.wait(*entry, {static_cast<std::uint16_t>(m.from), m.application, m.access});
+    s.mshrs.wait(*entry, {looked_up, static_cast<std::uint16_t>(m.from), m.application, m.access});
     ++s.stats[m.application].misses;
   }
   s.port_free = spec().clock.after(at);
+  s.busy_ps += static_cast<std::uint64_t>(picoseconds(s.port_free - at));
   return true;
 }
 
@@ -83,7 +84,10 @@ void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
     s.tlb->fill(m.page, m.translation());
   auto at = cx.now();
   s.mshrs.release(m.tag, [&](L2TlbWaiter const& w) {
-    cx.send(response, w.client, TranslateResponse{m.page, m.frame, 0, m.found_by, m.size}, at - cx.now());
+    auto const stages = m.stages.last_of(cx.now() - w.since);
+    cx.send(response, w.client,
+            TranslateResponse{m.page, m.frame, 0, m.found_by, m.size, FaultKind::not_mapped, {}, stages},
+            at - cx.now());
     if (faults && spec().reports_faults)
       cx.send(faulted, RawFault{m.page, w.client, w.application, w.access, {}}, at - cx.now());
     s.last_response = std::max(s.last_response, at);

@@ -105,6 +105,8 @@ class alignas(64) AnyComponent {
   // The tables that it fills, and the rows since it was last asked.
   virtual std::vector<TableInfo> tables() const { return {}; }
   virtual void take_rows(TableRows& rows) { static_cast<void>(rows); }
+  // Rows that say how it stands at the end of the run; asked for once.
+  virtual void final_rows(TableRows& rows) const { static_cast<void>(rows); }
 
  protected:
   AnyComponent(System& system, ComponentId id, std::string const& path)

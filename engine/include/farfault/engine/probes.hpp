@@ -27,6 +27,7 @@ struct StatInfo {
   std::string_view text;  // one sentence
   StatKind kind = StatKind::counter;
   std::uint32_t bins = 1;  // values a sample holds: 1, except for histograms
+  bool by_gpu = false;     // stored for a GPU, summed over its components: of what has many of them
 };
 static_assert(std::is_trivially_copyable_v<StatInfo>, "copied for each component of a machine");
 
@@ -42,8 +43,14 @@ struct Stat {
   std::uint64_t (*value)(State const&);
   std::uint32_t bins = 1;
   std::span<std::uint64_t const> (*histogram)(State const&) = nullptr;
+  bool by_gpu = false;
 
-  StatInfo info() const { return {name, unit, text, kind, bins}; }
+  StatInfo info() const { return {name, unit, text, kind, bins, by_gpu}; }
+  constexpr Stat summed_by_gpu() const {
+    auto s = *this;
+    s.by_gpu = true;
+    return s;
+  }
   // Writes its value or bins at `out`, or adds them to what is there; returns the place behind.
   std::uint64_t* write(State const& state, std::uint64_t* out) const {
     std::fill_n(out, bins, std::uint64_t{0});

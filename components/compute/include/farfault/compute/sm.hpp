@@ -43,6 +43,7 @@
 #include "farfault/compute/coalescer.hpp"
 #include "farfault/compute/held_blocks.hpp"
 #include "farfault/compute/sm_params.hpp"
+#include "farfault/compute/sm_stats.hpp"
 #include "farfault/compute/warp_contexts.hpp"
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
@@ -110,103 +111,11 @@ struct SmSpec {
   }
 };
 
-// Each is also a column of the table of kernels (host.hpp).
-struct SmStats {
-  std::uint64_t vector_instructions = 0;
-  std::uint64_t scalar_instructions = 0;
-  std::uint64_t shared_instructions = 0;
-  std::uint64_t memory_instructions = 0;
-  std::uint64_t scalar_loads = 0;
-  std::uint64_t transactions = 0;
-  std::uint64_t scalar_transactions = 0;
-  std::uint64_t l1_tlb_hits = 0;
-  std::uint64_t l1_tlb_misses = 0;
-  std::uint64_t l2_tlb_hits = 0;
-  std::uint64_t gmmu_translations = 0;
-  std::uint64_t iommu_translations = 0;
-  std::uint64_t fault_translations = 0;
-  std::uint64_t l1_hits = 0;
-  std::uint64_t l1_misses = 0;
-  std::uint64_t stores = 0;
-  std::uint64_t l2_hits = 0;
-  std::uint64_t l2_misses = 0;
-  std::uint64_t remote_accesses = 0;
-  std::uint64_t remote_l2_hits = 0;
-  std::uint64_t remote_l2_misses = 0;
-  std::uint64_t scalar_hits = 0;
-  std::uint64_t blocks = 0;
-  std::uint64_t faulted = 0;
-  std::uint64_t replayed = 0;
-
-  static std::span<Stat<SmStats> const> list() {
-    using S = SmStats const&;
-    static constexpr auto all = std::to_array<Stat<SmStats>>({
-        {"instructions", "count", "warp instructions issued, of all kinds", StatKind::counter,
-         [](S s) { return s.instructions(); }},
-        {"vector_instructions", "count", "vector instructions issued", StatKind::counter,
-         [](S s) { return s.vector_instructions; }},
-        {"scalar_instructions", "count", "scalar instructions issued, branches and barriers included",
-         StatKind::counter, [](S s) { return s.scalar_instructions; }},
-        {"shared_instructions", "count", "accesses of warps to shared memory", StatKind::counter,
-         [](S s) { return s.shared_instructions; }},
-        {"memory_instructions", "count", "load and store instructions issued", StatKind::counter,
-         [](S s) { return s.memory_instructions; }},
-        {"scalar_loads", "count", "scalar load instructions issued", StatKind::counter,
-         [](S s) { return s.scalar_loads; }},
-        {"transactions", "count", "memory transactions after coalescing (L1 accesses)", StatKind::counter,
-         [](S s) { return s.transactions; }},
-        {"scalar_transactions", "count", "memory transactions of scalar loads (scalar-cache accesses)",
-         StatKind::counter, [](S s) { return s.scalar_transactions; }},
-        {"l1_tlb_hits", "count", "transactions that hit the L1 TLB", StatKind::counter,
-         [](S s) { return s.l1_tlb_hits; }},
-        {"l1_tlb_misses", "count", "transactions that missed the L1 TLB", StatKind::counter,
-         [](S s) { return s.l1_tlb_misses; }},
-        {"l2_tlb_hits", "count", "of these, those whose translation the L2 TLB had", StatKind::counter,
-         [](S s) { return s.l2_tlb_hits; }},
-        {"gmmu_translations", "count",
-         "of these, those whose translation came from the GPU's own page table, merged ones included",
-         StatKind::counter, [](S s) { return s.gmmu_translations; }},
-        {"iommu_translations", "count",
-         "of these, those whose translation came from the IOMMU, merged ones included", StatKind::counter,
-         [](S s) { return s.iommu_translations; }},
-        {"fault_translations", "count",
-         "of these, those whose page was faulted, or mapped for them by a fault, merged ones included",
-         StatKind::counter, [](S s) { return s.fault_translations; }},
-        {"l1_hits", "count", "loads that hit the L1 cache", StatKind::counter, [](S s) { return s.l1_hits; }},
-        {"l1_misses", "count", "loads that missed the L1 cache", StatKind::counter,
-         [](S s) { return s.l1_misses; }},
-        {"stores", "count", "store transactions, written through", StatKind::counter,
-         [](S s) { return s.stores; }},
-        {"l2_hits", "count", "requests to this GPU's L2 cache, merged ones once, that found their line there",
-         StatKind::counter, [](S s) { return s.l2_hits; }},
-        {"l2_misses", "count", "requests to this GPU's L2 cache, merged ones once, that did not",
-         StatKind::counter, [](S s) { return s.l2_misses; }},
-        {"remote_accesses", "count", "accesses to the memory of another device", StatKind::counter,
-         [](S s) { return s.remote_accesses; }},
-        {"remote_l2_hits", "count", "of these, those that found their line in the last-level cache there",
-         StatKind::counter, [](S s) { return s.remote_l2_hits; }},
-        {"remote_l2_misses", "count", "of these, those that did not", StatKind::counter,
-         [](S s) { return s.remote_l2_misses; }},
-        {"scalar_hits", "count", "memory transactions of scalar loads that hit the scalar cache",
-         StatKind::counter, [](S s) { return s.scalar_hits; }},
-        {"blocks", "count", "thread blocks finished", StatKind::counter, [](S s) { return s.blocks; }},
-        {"faulted", "count", "transactions kept because their page was faulted, each time that they were",
-         StatKind::counter, [](S s) { return s.faulted; }},
-        {"replayed", "count", "transactions that went on after a replay of their page", StatKind::counter,
-         [](S s) { return s.replayed; }},
-    });
-    return all;
-  }
-  bool operator==(SmStats const&) const = default;
-  std::uint64_t instructions() const {
-    return vector_instructions + scalar_instructions + shared_instructions + memory_instructions +
-           scalar_loads;
-  }
-};
-
 // A transaction on its way through the load/store unit: virtual until translated.
 struct LsuItem {
   std::uint64_t address = 0;
+  Time since{};               // in its present stage (sm_stats.hpp)
+  std::uint32_t issued = 0;   // nanoseconds, of which the latency is taken modulo 2^32
   std::uint16_t context = 0;  // of its warp
   Access access = Access::read;
   std::uint8_t bytes = 0;
@@ -214,6 +123,14 @@ struct LsuItem {
   std::uint8_t application = 0;
   std::uint8_t stream = 0;
   std::uint8_t has_faulted = 0;  // it has been kept because its page was faulted
+  std::uint32_t unused = 0;
+};
+
+// A load that waits for its line.
+struct LoadWaiter {
+  Time since{};
+  std::uint32_t issued = 0;
+  std::uint32_t context = 0;
 };
 
 // An instruction that a warp's kernel was asked for.
@@ -250,9 +167,9 @@ struct SmState {
   MshrTable<LsuItem> tlb_mshrs;
   FaultedAccesses<LsuItem> faulted;
   Cache l1;
-  MshrTable<std::uint32_t> l1_mshrs;  // waiters are contexts
-  Ring<LsuItem> translated;           // transactions, in order
-  std::vector<LsuItem> current;       // of the instruction in the load/store unit
+  MshrTable<LoadWaiter> l1_mshrs;
+  Ring<LsuItem> translated;      // transactions, in order
+  std::vector<LsuItem> current;  // of the instruction in the load/store unit
   std::uint64_t position = 0;
   Time lsu_free{};
   std::vector<std::uint32_t> slice_credits;
@@ -261,7 +178,8 @@ struct SmState {
   AccessDrain drain;
   DrainingInvalidations invalidations;
   ByStream<SmStats> stats;
-  ByStream<SmStats> reported;         // of these, when they were last
+  ByStream<SmStats> reported;  // of these, when they were last
+  SmTimes times;
   std::vector<std::uint32_t> blocks;  // by stream: resident
   std::uint64_t l1_tlb_invalidated = 0;
   Remembered<DecodedInstruction> decoded;  // the last one
@@ -283,6 +201,39 @@ struct SmState {
          [](S s) { return s.units.shared_bytes(); }},
         {"l1_tlb_invalidated", "count", "L1 TLB entries removed by invalidations", StatKind::counter,
          [](S s) { return s.l1_tlb_invalidated; }},
+        Stat<SmState>{"active_time", "ps", "time in which a warp executed or could issue", StatKind::counter,
+                      [](S s) { return s.times.doing.in(SmDoes::executes); }}
+            .summed_by_gpu(),
+        Stat<SmState>{"memory_stall_time", "ps",
+                      "time in which no warp could issue, and most waited for their accesses, not for faults",
+                      StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::waits_for_memory); }}
+            .summed_by_gpu(),
+        Stat<SmState>{"fault_stall_time", "ps",
+                      "time in which no warp could issue, and most waited for nothing but faults",
+                      StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::waits_for_faults); }}
+            .summed_by_gpu(),
+        Stat<SmState>{
+            "load_store_stall_time", "ps",
+            "time in which no warp could issue, and most waited for the load/store unit, which stalled",
+            StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::waits_for_load_store); }}
+            .summed_by_gpu(),
+        Stat<SmState>{
+            "scalar_stall_time", "ps",
+            "time in which no warp could issue, and most waited until the scalar cache takes their requests",
+            StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::waits_for_scalar_cache); }}
+            .summed_by_gpu(),
+        Stat<SmState>{"barrier_stall_time", "ps",
+                      "time in which no warp could issue, and most waited at a barrier", StatKind::counter,
+                      [](S s) { return s.times.doing.in(SmDoes::waits_at_barrier); }}
+            .summed_by_gpu(),
+        Stat<SmState>{"stopped_time", "ps",
+                      "time in which the driver or the thread-block policy had stopped the SM",
+                      StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::is_stopped); }}
+            .summed_by_gpu(),
+        Stat<SmState>{"load_latency", "ns", "time of loads from their issue to their data",
+                      StatKind::histogram, nullptr, 24,
+                      [](S s) { return std::span<std::uint64_t const>(s.times.load_latency.bins); }}
+            .summed_by_gpu(),
         {"faulted_pages", "count", "faulted pages that have transactions kept", StatKind::level,
          [](S s) { return std::uint64_t{s.faulted.pages()}; }},
         {"warps_in_faults", "count", "warps that wait for nothing but faults", StatKind::level,
@@ -391,8 +342,17 @@ class Sm final : public Component<SmSpec, SmState> {
   // when it is translated.
   template <class Lines>
   bool translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines&& lines, Cx& cx) const;
-  bool wait_for_translation(LsuItem const& item, bool again, Time looked_up, Leaving& leaving, Cx& cx) const;
-  void keep_faulted(std::uint64_t page, LsuItem item, SmState& s) const;
+  // It waits from `since` on.
+  bool wait_for_translation(LsuItem const& item, bool again, Time looked_up, Time since, Leaving& leaving,
+                            Cx& cx) const;
+  // From `since` on.
+  void keep_faulted(std::uint64_t page, LsuItem item, Time since, SmState& s) const;
+  // The latency stack: what a translation has taken, and what a line; and the end of a transaction.
+  void count_translation(TranslateResponse const& m, LsuItem& item, Time now, SmState& s) const;
+  void count_load(MemResponse const& m, LoadWaiter const& w, Time at, SmStats& stats, SmState& s,
+                  AccessesUnderWay& under_way, Time now) const;
+  void count_stores(MemResponse const& m, Warp& w, SmStats& stats, AccessesUnderWay& under_way,
+                    Time now) const;
   // To the driver, where it wants to know.
   void tell_use(std::uint64_t page, Access access, Cx& cx) const;
   bool access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leaving, Cx& cx) const;

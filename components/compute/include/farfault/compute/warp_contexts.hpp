@@ -21,6 +21,7 @@
 #include <tuple>
 #include <vector>
 
+#include "farfault/compute/sm_stats.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/time.hpp"
 #include "farfault/parts/free_numbers.hpp"
@@ -46,6 +47,10 @@ struct Warp {
   std::uint32_t faulted_loads = 0;  // of the outstanding ones
   std::uint32_t faulted_stores = 0;
   std::uint32_t kernel = 0;
+  // Of its unacknowledged stores: the acknowledgements so far less the departures, in ps, modulo 2^64. When
+  // all are acknowledged it is the time that they took, to this GPU's memory and to that of others.
+  std::uint64_t store_time = 0;
+  std::uint64_t remote_store_time = 0;
 };
 
 class WarpContexts {
@@ -121,7 +126,7 @@ class WarpContexts {
       place(c);
       placed(w.slot);
       if (w.at_barrier != 0)
-        b.barrier |= bit(w.slot);
+        wait_at_barrier(b, w.slot);
       else if (w.waits_loads == 0)
         wake(c, std::max(w.ready_at, now));
       w.at_barrier = 0;
@@ -167,7 +172,7 @@ class WarpContexts {
   void scalar_free(Time at) { wake_all(scalar_wait_, at); }
   void wait_at_barrier(std::uint32_t context, Time now) {
     auto const& w = warps_[context];
-    blocks_[w.block_context].barrier |= bit(w.slot);
+    wait_at_barrier(blocks_[w.block_context], w.slot);
     open_barrier(w.block_context, now);
   }
 
@@ -202,6 +207,9 @@ class WarpContexts {
   };
   FaultWaiting waiting_for_faults() const;
 
+  // What the SM does, as far as its warps in slots tell.
+  SmDoes what_most_do() const;
+
   // Over all contexts.
   struct Waiting {
     std::uint32_t live = 0;
@@ -211,8 +219,8 @@ class WarpContexts {
   Waiting waiting() const;
 
   auto members() {
-    return std::tie(idle_, ready_, timed_, first_timed_, load_store_wait_, scalar_wait_, in_slot_, warps_,
-                    free_, blocks_, faulted_);
+    return std::tie(idle_, ready_, timed_, first_timed_, load_store_wait_, scalar_wait_, barrier_wait_,
+                    in_slot_, warps_, free_, blocks_, faulted_);
   }
 
  private:
@@ -223,6 +231,11 @@ class WarpContexts {
     std::uint32_t first = kNone;  // context of its first warp
     std::uint64_t barrier = 0;    // slots of those that wait there
   };
+
+  void wait_at_barrier(Block& b, std::uint32_t slot) {
+    b.barrier |= bit(slot);
+    barrier_wait_ |= bit(slot);
+  }
 
   static constexpr std::uint64_t bit(std::uint32_t slot) { return std::uint64_t{1} << slot; }
   static std::uint32_t lowest(std::uint64_t mask) {
@@ -239,7 +252,8 @@ class WarpContexts {
   void remove(std::uint32_t context) {
     auto const slot = warps_[context].slot;
     bool const was_timed = (timed_ & bit(slot)) != 0;
-    for (auto* mask : {&ready_, &timed_, &load_store_wait_, &scalar_wait_}) *mask &= ~bit(slot);
+    for (auto* mask : {&ready_, &timed_, &load_store_wait_, &scalar_wait_, &barrier_wait_})
+      *mask &= ~bit(slot);
     if (was_timed) first_timed_ = find_first_timed();
     idle_ |= bit(slot);
     in_slot_[slot] = kNone;
@@ -254,7 +268,9 @@ class WarpContexts {
   void open_barrier(std::uint32_t block_context, Time now) {
     auto& b = blocks_[block_context];
     auto const there = static_cast<std::uint32_t>(std::popcount(b.barrier));
-    if (there != 0 && there >= b.live) wake_all(b.barrier, now + Duration{1});
+    if (there == 0 || there < b.live) return;
+    barrier_wait_ &= ~b.barrier;
+    wake_all(b.barrier, now + Duration{1});
   }
   void wake_all(std::uint64_t& slots, Time at) {
     for (auto rest = slots; rest != 0; rest &= rest - 1) wake(in_slot_[lowest(rest)], at);
@@ -266,6 +282,7 @@ class WarpContexts {
   std::uint64_t timed_ = 0;
   std::uint64_t load_store_wait_ = 0;
   std::uint64_t scalar_wait_ = 0;
+  std::uint64_t barrier_wait_ = 0;
   Time first_timed_ = Time::max();      // when the first of the timed ones may issue
   std::vector<std::uint32_t> in_slot_;  // context
   std::vector<Warp> warps_;             // by context

@@ -105,12 +105,15 @@ struct LinkEnd {
   std::uint64_t buffer = 0;   // bytes for each channel at the other end
   std::uint32_t batch = 1;    // bytes after which this node gives credits back for what arrived
   std::uint16_t far_via = 0;  // the link's number at the node at the other end
+  std::uint32_t number = 0;   // of the link in the machine
+  std::string far_name;       // of the node at the other end
   // Of a switch at the other end, to choose among its outputs; null: a device, which has one input.
   RouteTable const* far_route = nullptr;
 };
 
 struct FabricNodeSpec {
   std::string kind;  // of the series in the results
+  std::string name;  // of the node
   NodeId node = 0;
   std::vector<LinkEnd> links;
   RouteTable const* route = nullptr;
@@ -154,6 +157,8 @@ class SwitchOutput final : public Component<SwitchOutputSpec, SwitchOutputState>
   std::string_view kind() const override { return spec().fabric.kind; }
   std::string waiting_for() const override;
   SwitchOutputState initial() const override;
+  std::vector<TableInfo> tables() const override;
+  void final_rows(TableRows& rows) const override;
 
   void on_packet(Packet const& m, Cx& cx) const;
   void on_credit(Credit const& m, Cx& cx) const;
@@ -204,7 +209,14 @@ struct Inbound {
   std::uint8_t bytes = 0;
   std::uint8_t lines = 0;  // not answered yet
   RequestKind kind = RequestKind::data;
-  std::uint8_t unused[3] = {};
+  std::uint8_t unused[7] = {};
+  Time since{};
+};
+
+// What a device has sent to another one.
+struct Traffic {
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;  // of data, without headers
 };
 
 struct PortStats {
@@ -220,6 +232,7 @@ struct PortState {
   std::vector<Egress> egress;
   std::vector<std::uint32_t> owed;       // bytes of credit to return, by link and channel
   std::vector<std::uint32_t> next_flow;  // of data, by destination node: without payload, with payload
+  std::vector<Traffic> sent;             // by destination node
   std::vector<Outbound> outbound;
   FreeNumbers free_outbound;
   std::vector<Inbound> inbound;
@@ -287,6 +300,8 @@ class FabricPort : public Component<PortSpec, PortState> {
   std::string_view kind() const override { return spec().fabric.kind; }
   std::string waiting_for() const override;
   PortState initial() const override;
+  std::vector<TableInfo> tables() const override;
+  void final_rows(TableRows& rows) const override;
 
   void on_packet(Packet const& m, Cx& cx) const;
   void on_credit(Credit const& m, Cx& cx) const;

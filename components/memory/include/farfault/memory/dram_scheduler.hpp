@@ -21,6 +21,7 @@ struct DramPending {
   std::uint64_t row = 0;
   std::uint32_t bank = 0;
   std::uint32_t unused = 0;
+  Time since{};  // in the queue
 };
 
 class DramScheduler {

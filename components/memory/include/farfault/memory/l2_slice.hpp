@@ -166,6 +166,7 @@ struct L2SliceStats {
   std::uint64_t page_writebacks = 0;
   std::uint64_t copy_requests = 0;
   std::uint64_t copy_hits = 0;
+  std::uint64_t busy_ps = 0;
 };
 
 struct L2Waiter {
@@ -173,6 +174,7 @@ struct L2Waiter {
   std::uint16_t from = 0;
   std::uint8_t far = 0;  // it is a slice of another partition
   FoundBy found_by = FoundBy::memory;
+  Time since{};  // its look-up has ended
 };
 
 // A write that was passed on: its request, and how many of its lines are not acknowledged.
@@ -253,6 +255,8 @@ struct L2SliceState {
          [](S s) { return s.stats.copy_requests; }},
         {"copy_hits", "count", "requests of copy engines that hit", StatKind::counter,
          [](S s) { return s.stats.copy_hits; }},
+        {"busy_time", "ps", "time that the slice took requests", StatKind::counter,
+         [](S s) { return s.stats.busy_ps; }},
     });
     return all;
   }
@@ -308,6 +312,7 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
     Requester requester{};
     std::uint8_t bytes = 0;  // of each line
     std::uint8_t far = 0;    // to another partition's slice
+    MemoryStages stages{};   // of an answer: those of its first line
 
     Train train() const { return train_between(first, last, lines - 1); }
     // Begins with one line. Field by field: a whole Run would be made first and then copied in wider pieces,
@@ -348,7 +353,8 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   // Needs a credit of the line's channel.
   void to_memory(PhysAddr line, Access access, std::uint32_t tag, Requester requester, Time at, Run& run,
                  Cx& cx) const;
-  void answer(L2Waiter to, PhysAddr address, Access access, Time at, Run& run, Cx& cx) const;
+  void answer(L2Waiter to, PhysAddr address, Access access, Time at, MemoryStages const& stages, Run& run,
+              Cx& cx) const;
   void put(std::optional<Cache::Victim> const& victim, Run& to_memory, Cx& cx) const;
   void write_back(Run& to_memory, Cx& cx) const;
   void go_on_with_flushes(Leaving& leaving, Cx& cx) const;

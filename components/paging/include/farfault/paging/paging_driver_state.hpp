@@ -282,6 +282,7 @@ struct PagingDriverState {
   std::vector<Relocation> relocations;     // by GPU
   std::vector<std::uint64_t> to_coalesce;  // first base pages, which wait to be moved
   std::vector<RelocationRecord> relocation_records;
+  std::uint64_t busy_ps = 0;
 
   // From batches on: those of batches.
   static std::span<Stat<PagingDriverState> const> list() {
@@ -290,6 +291,11 @@ struct PagingDriverState {
         {"active_migrations", "count",
          "pages being migrated, copied at their first touch or by a program, allocated or freed",
          StatKind::level, [](S s) { return s.moves.size() - s.free_moves.size(); }},
+        {"busy_time", "ps",
+         "time that the driver worked on faults, of those that it can work on at a time on average; of "
+         "batches "
+         "the time from the beginning to the end of each",
+         StatKind::counter, [](S s) { return s.busy_ps; }},
         {"batches", "count", "batches of faults served", StatKind::counter,
          [](S s) { return s.batch.counts.batches; }},
         {"raw_faults", "count", "entries of fault buffers that batches took", StatKind::counter,

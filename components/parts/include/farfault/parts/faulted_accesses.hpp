@@ -43,11 +43,11 @@ class FaultedAccesses {
     kept_.wait(entry ? *entry : kept_.allocate(page), access);
   }
   // The page's replay is here: its accesses, if there are any, are to be looked up again. Calls f(access) for
-  // each.
+  // each, which may change it.
   template <class F>
   void replay(std::uint64_t page, F&& f) {
     if (auto const entry = kept_.find(page))
-      kept_.release(*entry, [&](Access const& access) {
+      kept_.release(*entry, [&](Access access) {
         f(access);
         again_.push(access);
       });

@@ -18,6 +18,7 @@
 #include "farfault/engine/event.hpp"
 #include "farfault/protocols/kernel.hpp"
 #include "farfault/protocols/operation.hpp"
+#include "farfault/protocols/stages.hpp"
 
 namespace farfault {
 
@@ -146,7 +147,8 @@ struct MemRequest {
   std::uint32_t unused_too = 0;
 };
 
-// The lines of a train may be answered by several responses, in any order.
+// The lines of a train may be answered by several responses, in any order. The stages are those of the first
+// line; the others were longer where the train is.
 struct MemResponse {
   PhysAddr address;
   std::uint32_t tag;
@@ -154,6 +156,8 @@ struct MemResponse {
   FoundBy found_by = FoundBy::memory;
   std::uint8_t unused[2] = {};
   Train train{};
+  MemoryStages stages{};
+  std::uint32_t unused_too = 0;
 };
 
 // From an SM to its scalar cache, and back. `sm` is the SM's number there, `warp` for the SM alone. Addresses
@@ -213,6 +217,7 @@ struct TranslateResponse {
   std::uint8_t size = 0;
   FaultKind kind = FaultKind::not_mapped;  // of what is not recorded
   std::uint8_t unused[1] = {};
+  TranslationStages stages{};
 
   PageTranslation translation() const { return {frame, size}; }
 };
@@ -280,7 +285,8 @@ struct Packet {
   std::uint8_t bytes;    // of the access; of a translation response, an invalidation or a page allocated that
                          // page's size; of a translation request its Access; of a fault its FaultKind,
                          // and kRaisedByWrite
-  std::uint16_t device;  // the requesting GPU, of a translation or a page fault
+  std::uint16_t device;  // the requesting GPU, of a translation or a page fault; of a response, to a memory
+                         // access or a translation: how long its sender had the request (pack_duration)
   std::uint32_t flow;    // which of equally short routes it takes from here on
   FoundBy found_by;      // of a response
   Requester requester;   // of a memory access; of a translation request or a fault the application alone

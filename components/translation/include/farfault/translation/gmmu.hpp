@@ -172,7 +172,11 @@ struct RawFaultStats {
 
 struct GmmuPending {
   std::uint64_t page = 0;
-  Time arrived{};
+  Time came{};                   // to wait for its turn, until it
+  Time arrived{};                // here
+  Time asked{};                  // the IOMMU
+  std::uint32_t walk_queue = 0;  // stages before it did (protocols/stages.hpp)
+  std::uint32_t walk = 0;
   std::uint32_t l2_entry = 0;
   std::uint8_t application = 0;
   std::uint8_t in_use = 0;
@@ -184,10 +188,15 @@ struct GmmuPending {
   std::array<std::uint8_t, 4> unused{};
 };
 
+struct GmmuStalled {
+  TranslateRequest request{};
+  Time since{};
+};
+
 struct GmmuState {
   std::vector<GmmuPending> pending;
   std::vector<std::uint32_t> free_pending;
-  Ring<TranslateRequest> stalled;
+  Ring<GmmuStalled> stalled;
   Walker walker;  // tags are numbers of pending requests
   PageTable table;
   Policy<Router> router;
@@ -196,6 +205,7 @@ struct GmmuState {
   std::uint64_t latency_ps = 0;  // summed over responses
   std::vector<Time> walk_began;  // by walker
   LatencyHistogram walk_latency;
+  std::uint64_t walk_ps = 0;            // of all walks
   DepthHistogram queue_depth;           // when a request comes
   std::vector<std::uint32_t> flushing;  // by move: the slices that may still hold lines of the page
   FaultBuffer faults;
@@ -227,6 +237,8 @@ struct GmmuState {
          [](S s) { return s.stats.invalidations; }},
         {"busy_walkers", "count", "page walkers in use", StatKind::level,
          [](S s) { return s.walker.busy(); }},
+        {"walker_busy_time", "ps", "time that a page walker was busy with walks that have ended, on average",
+         StatKind::counter, [](S s) { return s.walk_ps / s.walker.walkers(); }},
         {"walk_latency", "ns", "time of a page walk, from its start at a walker to its end",
          StatKind::histogram, nullptr, 24,
          [](S s) { return std::span<std::uint64_t const>(s.walk_latency.bins); }},
@@ -294,7 +306,8 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void on_fault_order(FaultOrder const& m, Cx& cx) const;
 
  private:
-  void admit(TranslateRequest const& m, Cx& cx) const;
+  // One that came at `since`.
+  void admit(TranslateRequest const& m, Time since, Cx& cx) const;
   // The page that holds base page `page` is in this GPU's memory.
   void map(std::uint64_t page, PageTranslation const& to, Cx& cx) const;
   void unmap(Invalidate const& m, Cx& cx) const;
@@ -309,7 +322,8 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void retry(Cx& cx) const;
   void observe(GmmuPending& pending, bool local, Cx& cx) const;
   // A look-up of the request is done: with a frame, or without one, or the page is faulted.
-  void lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy found_by, Cx& cx) const;
+  void lookup_done(std::uint32_t id, PageTranslation const& found, FoundBy found_by,
+                   TranslationStages const& stages, Cx& cx) const;
 };
 
 }  // namespace farfault

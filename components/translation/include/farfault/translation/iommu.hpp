@@ -45,6 +45,7 @@
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/ring.hpp"
+#include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/fault_buffer.hpp"
 #include "farfault/translation/page_table.hpp"
@@ -101,6 +102,7 @@ struct IommuGpu {
 struct IommuSpec {
   IommuParams params;
   std::vector<std::string> applications = {};  // names of those that make requests
+  Applications const* placed = nullptr;        // of the first of several: it says where their pages are
   std::uint16_t index = 0;                     // among the IOMMUs of its driver
   std::uint16_t memory_port = 0;
   AddressMap memory;
@@ -126,7 +128,14 @@ struct IommuWaiter {
   std::uint16_t gpu = 0;
   std::uint8_t application = 0;
   Access access = Access::read;
-  std::uint8_t unused[2] = {};
+  std::uint8_t unused[6] = {};
+  Time since{};
+};
+
+// A request that waits for its turn.
+struct IommuStalled {
+  Packet request{};
+  Time since{};
 };
 
 // Of faults that of the request that raised it; of several that wait for one walk that is the first.
@@ -172,7 +181,7 @@ struct IommuStats {
 struct IommuState {
   Policy<TlbOrganization> tlb;
   MshrTable<IommuWaiter> pages;
-  Ring<Packet> stalled;
+  Ring<IommuStalled> stalled;
   std::vector<Time> missed_at;  // by entry of `pages`: when the look-up of its page in the TLB ended
   Walker walker;                // tags are entries of `pages`
   PageTable table;
@@ -185,6 +194,7 @@ struct IommuState {
   FaultBuffer faults;
   std::vector<Time> recorded_at;  // by record of `faults`
   LatencyHistogram walk_latency;
+  std::uint64_t walk_ps = 0;  // of all walks
   LatencyHistogram fault_latency;
   DepthHistogram queue_depth;  // when a request comes
   Time port_free{};
@@ -203,6 +213,8 @@ struct IommuState {
          [](S s) { return s.stats.invalidations; }},
         {"busy_walkers", "count", "page walkers in use", StatKind::level,
          [](S s) { return s.walker.busy(); }},
+        {"walker_busy_time", "ps", "time that a page walker was busy with walks that have ended, on average",
+         StatKind::counter, [](S s) { return s.walk_ps / s.walker.walkers(); }},
         {"recorded_faults", "count", "pages in the fault buffer", StatKind::level,
          [](S s) { return std::uint64_t{s.faults.in_use()}; }},
         {"walk_latency", "ns", "time of a page walk, from its start at a walker to its end",
@@ -238,6 +250,8 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   IommuState initial() const override;
   ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
+  std::vector<TableInfo> tables() const override;
+  void final_rows(TableRows& rows) const override;
 
   void on_request(Packet const& m, Cx& cx) const;
   void on_entry(MemResponse const& m, Cx& cx) const;
@@ -252,7 +266,8 @@ class Iommu final : public Component<IommuSpec, IommuState> {
     FoundBy found_by;
   };
 
-  bool serve(Packet const& m, Cx& cx) const;
+  // One that came at `since`.
+  bool serve(Packet const& m, Time since, Cx& cx) const;
   // In the table; base pages that can be are coalesced, and splintered before one of them leaves.
   void map_page(std::uint64_t page, PageTranslation const& to, IommuState& s) const;
   void unmap_page(std::uint64_t page, IommuState& s) const;

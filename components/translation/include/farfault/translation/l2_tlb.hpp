@@ -56,9 +56,11 @@ struct L2TlbSpec {
 };
 
 struct L2TlbWaiter {
+  Time since{};
   std::uint16_t client = 0;  // an SM or a scalar cache
   std::uint8_t application = 0;
   Access access = Access::read;
+  std::uint32_t unused = 0;
 };
 
 struct L2TlbStats {
@@ -92,6 +94,7 @@ struct L2TlbState {
   ByApplication<L2TlbStats> stats;
   std::uint64_t faulted_misses = 0;
   std::uint64_t invalidated_entries = 0;
+  std::uint64_t busy_ps = 0;
 
   static std::span<Stat<L2TlbState> const> list() {
     using S = L2TlbState const&;
@@ -102,6 +105,8 @@ struct L2TlbState {
          [](S s) { return s.invalidated_entries; }},
         {"outstanding_misses", "count", "pages with an outstanding miss", StatKind::level,
          [](S s) { return std::uint64_t{s.mshrs.in_use()}; }},
+        {"busy_time", "ps", "time that look-ups took the TLB, one per cycle", StatKind::counter,
+         [](S s) { return s.busy_ps; }},
     });
     return all;
   }

@@ -69,6 +69,7 @@ class Walker {
   std::optional<Read> begin();
   Step end(std::uint32_t walker, PageTable const& table);
 
+  std::uint64_t walkers() const { return walks_.size(); }
   std::uint64_t busy() const { return walks_.size() - free_.size(); }
   std::uint64_t queued() const { return queue_.size(); }
   // Since the beginning: walks started, entries read.

@@ -1,0 +1,112 @@
+#include "farfault/cli/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ostream>
+
+#include "farfault/cli/progress.hpp"
+#include "farfault/engine/error.hpp"
+#include "farfault/results/explain.hpp"
+
+namespace farfault::cli {
+namespace {
+
+using results::Bound;
+using results::Explanation;
+
+constexpr double kShown = 0.005;  // smaller shares are left out
+constexpr double kHalf = 0.5;
+constexpr int kNameWidth = 44;  // a resource that is busy for less does not bound a run by itself
+constexpr std::size_t kMostResources = 4;
+
+double share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string percent(double x) {
+  return fmt::format("{:.1f} %", 100 * x);
+}
+
+std::string bar(double x) {
+  return std::string(static_cast<std::size_t>(std::lround(std::clamp(x, 0.0, 1.0) * 30)), '#');
+}
+
+// Tenths of full use, a digit for each part of the run: "0139999".
+std::string digits(std::vector<double> const& over_time) {
+  std::string text;
+  for (auto const x : over_time)
+    text += static_cast<char>('0' + std::min(9, static_cast<int>(std::clamp(x, 0.0, 1.0) * 10)));
+  return text;
+}
+
+std::string picoseconds_text(double ps) {
+  return for_people(Duration{static_cast<std::int64_t>(ps)});
+}
+
+std::string bound_text(Explanation const& e) {
+  std::string text;
+  if (e.idle >= kHalf)
+    text = fmt::format("too little work: SMs are without a warp {} of the time; when they have some, ",
+                       percent(e.idle));
+  if (e.bound == Bound::execution)
+    return text + "the SMs themselves: they execute " + percent(e.executing) +
+           " of the time that they have warps";
+  if (e.bound == Bound::resource) {
+    auto const& r = e.resources.front();
+    text += fmt::format("{}: {} is busy {} of the time", r.what, shown(r.name), percent(r.busy));
+    return r.alike == 1 ? text
+                        : text + fmt::format(", all {} are {} on average", r.alike, percent(r.average));
+  }
+  text += "latency: nothing is busy for half of the run";
+  if (e.stages.empty() || e.access_ps == 0) return text;
+  return text + fmt::format("; {} of the time of an access goes to: {}",
+                            percent(share(e.stages[0].ps, e.access_ps)), e.stages[0].what);
+}
+
+void print_parts(std::vector<results::TimePart> const& parts, std::uint64_t whole, std::uint64_t count,
+                 std::ostream& out) {
+  for (auto const& p : parts) {
+    auto const x = share(p.ps, whole);
+    if (x < kShown) continue;
+    auto const each =
+        count == 0 ? std::string() : picoseconds_text(static_cast<double>(p.ps) / static_cast<double>(count));
+    out << fmt::format("  {:<{}}{:>8}  {:>9}  {}", p.what, kNameWidth, percent(x), each, bar(x)) << "\n";
+  }
+}
+
+void print(Explanation const& e, std::ostream& out) {
+  auto const average =
+      e.accesses == 0 ? 0.0 : static_cast<double>(e.access_ps) / static_cast<double>(e.accesses);
+  out << fmt::format("{}: {} after {}\n", one_line(e.path), shown(e.end_reason),
+                     picoseconds_text(static_cast<double>(e.end_ps)));
+  out << "bound by " << bound_text(e) << "\n";
+  out << "what SMs did, of their time\n";
+  print_parts(e.sms, e.sm_ps, 0, out);
+  out << fmt::format("where the time of an access went: {} accesses of {} on average\n",
+                     for_people(static_cast<double>(e.accesses)), picoseconds_text(average));
+  print_parts(e.stages, e.access_ps, e.accesses, out);
+  if (e.resources.empty()) return;
+  out << "what accesses waited for: share of their time, how busy the busiest was, and in which twentieth (0 "
+         "to 9)\n";
+  for (std::size_t i = 0; i < std::min(e.resources.size(), kMostResources); ++i) {
+    auto const& r = e.resources[i];
+    out << fmt::format("  {:<{}}{:>8}  {:>9}  {}", r.what + " (" + shown(r.name) + ")", kNameWidth,
+                       percent(r.waited), percent(r.busy), digits(r.over_time))
+        << "\n";
+  }
+}
+
+}  // namespace
+
+void explain_result(std::string const& file, bool json, std::ostream& out) {
+  auto const e = results::explain(file);
+  if (json)
+    out << to_json(e) << "\n";
+  else
+    print(e, out);
+}
+
+}  // namespace farfault::cli

@@ -1,0 +1,80 @@
+#include "stored_series.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace farfault::cli {
+
+namespace {
+
+constexpr std::string_view kByGpu = ".by_gpu";
+
+// The instances of a group summed by GPU, and the place of each of its components among them.
+struct Summed {
+  SeriesGroup group;
+  std::vector<std::uint32_t> place_of;
+};
+
+Summed sum_by_gpu(SeriesGroup const& from, std::vector<std::uint32_t> const& gpu_of) {
+  Summed s;
+  std::map<std::string, std::uint32_t> known;
+  for (std::size_t i = 0; i < from.instances.size(); ++i) {
+    auto name = "gpu" + std::to_string(gpu_of[i]);
+    if (!from.applications.empty()) name += "/" + from.applications[i];
+    auto const [place, fresh] = known.try_emplace(name, static_cast<std::uint32_t>(known.size()));
+    s.place_of.push_back(place->second);
+    if (!fresh) continue;
+    s.group.instances.push_back(std::move(name));
+    if (!from.applications.empty()) s.group.applications.push_back(from.applications[i]);
+  }
+  return s;
+}
+
+}  // namespace
+
+std::string stored_kind(std::string const& kind, StatInfo const& stat) {
+  if (!stat.by_gpu) return kind;
+  auto const dot = std::min(kind.find('.'), kind.size());
+  return kind.substr(0, dot) + std::string(kByGpu) + kind.substr(dot);
+}
+
+StoredSeries::StoredSeries(std::vector<SeriesGroup> const& groups,
+                           std::vector<std::vector<std::uint32_t>> const& gpu_of) {
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    auto const& given = groups[g];
+    auto const own = groups_.size();
+    groups_.push_back({given.kind, given.instances, {}, given.applications});
+    auto const summed = groups_.size();
+    first_part_.push_back(parts_.size());
+    for (auto const& stat : given.stats) {
+      if (stat.by_gpu && summed == groups_.size()) {
+        auto made = sum_by_gpu(given, gpu_of[g]);
+        made.group.kind = stored_kind(given.kind, stat);
+        groups_.push_back(std::move(made.group));
+        places_.push_back(std::move(made.place_of));
+      }
+      groups_[stat.by_gpu ? summed : own].stats.push_back(stat);
+      parts_.push_back({0, stat.bins, stat.by_gpu ? &places_.back() : nullptr});
+    }
+  }
+  std::erase_if(groups_, [](SeriesGroup const& group) { return group.stats.empty(); });
+  std::size_t size = 0;
+  std::vector<std::size_t> next;  // by group: where its next statistic begins
+  for (auto const& group : groups_) {
+    next.push_back(size);
+    for (auto const& stat : group.stats) size += stat.bins * group.instances.size();
+  }
+  values_.resize(size);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    for (std::size_t k = 0; k < groups[g].stats.size(); ++k) {
+      auto const& stat = groups[g].stats[k];
+      auto const in = static_cast<std::size_t>(
+          std::ranges::find(groups_, stored_kind(groups[g].kind, stat), &SeriesGroup::kind) -
+          groups_.begin());
+      parts_[first_part_[g] + k].to = next[in];
+      next[in] += stat.bins * groups_[in].instances.size();
+    }
+  }
+}
+
+}  // namespace farfault::cli

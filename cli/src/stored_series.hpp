@@ -1,0 +1,58 @@
+// Private: which series of statistics a result stores, and how they are made of what components give.
+//
+// Most are stored as they are, for each component. Those that say so (StatInfo::by_gpu) are summed over the
+// components of a GPU and stored as a group of their own: `sm.by_gpu` has them of all SMs of each GPU, with
+// the instances `gpu0`, `gpu1`; where statistics are split by application, `sm.by_gpu.by_application` has
+// `gpu0/bfs`.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "farfault/engine/probes.hpp"
+
+namespace farfault::cli {
+
+// The group in which a statistic of the group `kind` is stored.
+std::string stored_kind(std::string const& kind, StatInfo const& stat);
+
+class StoredSeries {
+ public:
+  // `gpu_of`: by group and instance, the GPU that the component belongs to.
+  StoredSeries(std::vector<SeriesGroup> const& groups, std::vector<std::vector<std::uint32_t>> const& gpu_of);
+
+  std::vector<SeriesGroup> const& groups() const { return groups_; }
+  // The values of groups(): group, statistic, instance, bin.
+  std::vector<std::uint64_t> const& values() const { return values_; }
+
+  // New values of one instance of a statistic of the groups that were given, in place of those that it had.
+  void put(std::size_t group, std::size_t stat, std::size_t instance, std::uint64_t const* had,
+           std::uint64_t const* has) {
+    auto const& part = parts_[first_part_[group] + stat];
+    if (part.place_of == nullptr) {
+      std::copy_n(has, part.bins, values_.data() + part.to + instance * part.bins);
+      return;
+    }
+    auto* const to = values_.data() + part.to + std::size_t{(*part.place_of)[instance]} * part.bins;
+    for (std::uint32_t b = 0; b < part.bins; ++b) to[b] += has[b] - had[b];
+  }
+
+ private:
+  struct Part {  // a statistic
+    std::size_t to = 0;
+    std::uint32_t bins = 1;
+    std::vector<std::uint32_t> const* place_of =
+        nullptr;  // by instance: where it is added; null: each its own
+  };
+
+  std::vector<SeriesGroup> groups_;
+  std::vector<Part> parts_;
+  std::vector<std::size_t> first_part_;            // by group that was given
+  std::deque<std::vector<std::uint32_t>> places_;  // of groups that are summed
+  std::vector<std::uint64_t> values_;
+};
+
+}  // namespace farfault::cli

@@ -1,0 +1,86 @@
+// Where the time of an access went: what a response says of the stages that it comes from, so that whoever
+// waited for it can tell its own time from theirs.
+//
+// A response carries for how long it was in each stage, in picoseconds; what is longer than 4.29 ms counts as
+// that. Whoever waited for all of it knows what is left: that was its own. Whoever joined a request that was
+// under way has waited for the last part of it alone: last_of() cuts the stages down to that, from the end
+// backwards. So the stages never add up to more than somebody has waited, and what is left is never lost.
+//
+// Cost: a few additions for each response. Between devices a duration travels as 16 bits (pack_duration),
+// with an error below a thousandth of it.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+#include "farfault/engine/time.hpp"
+
+namespace farfault {
+
+constexpr std::uint32_t stage_time(Duration d) {
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(d.count(), 0, std::numeric_limits<std::uint32_t>::max()));
+}
+
+// 11 bits of a number and by how many bits it is shifted; rounded down, exact below 2,048 ps.
+constexpr std::uint16_t pack_duration(std::uint32_t ps) {
+  auto const shift = std::max(static_cast<unsigned>(std::bit_width(ps)), 11U) - 11U;
+  return static_cast<std::uint16_t>(shift << 11U | ps >> shift);
+}
+constexpr std::uint32_t unpack_duration(std::uint16_t packed) {
+  return static_cast<std::uint32_t>(packed & 0x7ffU) << (packed >> 11U);
+}
+
+// Of a memory access. `device`: at another device than that of the SM, from where it came in to where its
+// response left; its queue and DRAM are in it then, and not told apart.
+struct MemoryStages {
+  std::uint32_t dram_queue = 0;
+  std::uint32_t dram = 0;
+  std::uint32_t device = 0;
+
+  MemoryStages last_of(Duration waited) const {
+    auto left = stage_time(waited);
+    auto const take = [&left](std::uint32_t stage) {
+      auto const taken = std::min(stage, left);
+      left -= taken;
+      return taken;
+    };
+    MemoryStages cut;
+    cut.device = take(device);
+    cut.dram = take(dram);
+    cut.dram_queue = take(dram_queue);
+    return cut;
+  }
+  Duration sum() const { return Duration{std::int64_t{dram_queue} + dram + device}; }
+  friend bool operator==(MemoryStages const&, MemoryStages const&) = default;
+};
+
+// Of a translation, behind the L2 TLB: until a walker of the GMMU took it, the walk there, the way to the
+// IOMMU and back, and the IOMMU. In the order of time, but for the way, which counts as before the IOMMU.
+struct TranslationStages {
+  std::uint32_t walk_queue = 0;
+  std::uint32_t walk = 0;
+  std::uint32_t link = 0;
+  std::uint32_t iommu = 0;
+
+  TranslationStages last_of(Duration waited) const {
+    auto left = stage_time(waited);
+    auto const take = [&left](std::uint32_t stage) {
+      auto const taken = std::min(stage, left);
+      left -= taken;
+      return taken;
+    };
+    TranslationStages cut;
+    cut.iommu = take(iommu);
+    cut.link = take(link);
+    cut.walk = take(walk);
+    cut.walk_queue = take(walk_queue);
+    return cut;
+  }
+  Duration sum() const { return Duration{std::int64_t{walk_queue} + walk + link + iommu}; }
+  friend bool operator==(TranslationStages const&, TranslationStages const&) = default;
+};
+
+}  // namespace farfault

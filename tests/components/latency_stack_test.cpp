@@ -1,0 +1,215 @@
+// The latency stack of an SM, to the tick, and what it did meanwhile. Times in nanoseconds are those of
+// sm_bench.hpp.
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "sm_bench.hpp"
+
+using namespace farfault;
+using namespace farfault::sm_bench;
+
+namespace {
+
+constexpr std::uint64_t kNs = 1000;
+
+SmStats const& stats(SmBench const& b) {
+  return b.sm.state().stats[0];
+}
+
+std::uint64_t loads_timed(SmBench const& b) {
+  auto const& bins = b.sm.state().times.load_latency.bins;
+  return std::accumulate(bins.begin(), bins.end(), std::uint64_t{0});
+}
+
+// Of everything that has ended the stages add up to the whole.
+void check_sum(SmBench const& b) {
+  CHECK(stats(b).access_time == stats(b).stages.sum());
+  CHECK(b.sm.state().times.under_way[0].number == 0);
+}
+
+}  // namespace
+
+TEST_CASE("latency stack: a load that misses everywhere is in each stage for what that takes") {
+  auto const w = same_for_all({load(0x2000), compute(10, true)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
+  AccessStages expected;
+  expected.l1_tlb = 1 * kNs;     // 101 to 102
+  expected.l2_tlb = 22 * kNs;    // to 124
+  expected.l1_cache = 1 * kNs;   // to 125
+  expected.l2_cache = 52 * kNs;  // to 177
+  CHECK(stats(b).stages == expected);
+  CHECK(stats(b).access_time == 76 * kNs);
+  CHECK(b.sm.state().times.load_latency.bins[7] == 1);  // 64 to 127 ns
+  check_sum(b);
+}
+
+TEST_CASE("latency stack: what responses say of the way behind is taken from the stage that waited") {
+  auto const w = same_for_all({load(0x2000), compute(10, true)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
+  b.translation_stages = {2'000, 9'000, 3'000, 4'000};
+  b.memory_stages = {5'000, 30'000, 0};
+  b.run();
+  auto const& s = stats(b).stages;
+  CHECK(s.walk_queue == 2'000);
+  CHECK(s.walk == 9'000);
+  CHECK(s.links == 3'000);
+  CHECK(s.iommu == 4'000);
+  CHECK(s.l2_tlb == 22 * kNs - 18'000);
+  CHECK(s.dram_queue == 5'000);
+  CHECK(s.dram == 30'000);
+  CHECK(s.l2_cache == 52 * kNs - 35'000);
+  check_sum(b);
+}
+
+TEST_CASE("latency stack: a load from another device is on links but for what that device had it") {
+  auto const w = same_for_all({load(kRemote), compute(10, true)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
+  b.memory_stages = {0, 0, 40'000};
+  b.run();
+  auto const& s = stats(b).stages;
+  CHECK(s.remote_memory == 40'000);
+  CHECK(s.links == 52 * kNs - 40'000);
+  CHECK(s.l2_cache == 0);
+  check_sum(b);
+}
+
+TEST_CASE("latency stack: loads that join others have the last part of what these waited for") {
+  auto const w = same_for_all({load(0x2000), load(0x2010), compute(1, true)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
+  b.translation_stages = {0, 21'500, 0, 0};
+  b.memory_stages = {0, 51'500, 0};
+  b.run();
+  // The second one is issued at 102, waits for its translation from 103 on, 21 ns, and for the line from 126
+  // to 177, 51 ns.
+  auto const& s = stats(b).stages;
+  CHECK(s.walk == 21'500 + 21'000);
+  CHECK(s.l2_tlb == 500);
+  CHECK(s.dram == 51'500 + 51'000);
+  CHECK(s.l2_cache == 500);
+  CHECK(s.l1_tlb == 2 * kNs);
+  CHECK(s.l1_cache == 2 * kNs);
+  CHECK(s.load_store == 1 * kNs);  // the second translated one waits for the first
+  check_sum(b);
+}
+
+TEST_CASE(
+    "latency stack: stores count from their issue to their acknowledgement, here and at other devices") {
+  auto const w = same_for_all({store(0x2000), store(0x2040), store(kRemote)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
+  b.memory_stages = {0, 0, 0};
+  b.run();
+  auto const& s = stats(b).stages;
+  CHECK(s.l2_cache == 2 * 52 * kNs);
+  CHECK(s.links == 52 * kNs);
+  CHECK(stats(b).stores == 3);
+  CHECK(loads_timed(b) == 0);
+  check_sum(b);
+}
+
+TEST_CASE("latency stack: a faulted load waits for its replay, and is looked up once more") {
+  auto const w = same_for_all({load(0x2000), compute(1, true)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
+  b.faults[2] = 1;
+  b.feed(b.sm.translation, {{Time{1000ns}, replay(2)}});
+  b.run();
+  auto const& s = stats(b).stages;
+  // It is told at 124, and asks again at 1000.
+  CHECK(s.fault == 876 * kNs);
+  CHECK(s.l1_tlb == 2 * kNs);
+  CHECK(s.l2_tlb == 2 * 22 * kNs);
+  CHECK(s.l2_cache == 52 * kNs);
+  check_sum(b);
+}
+
+TEST_CASE("latency stack: of a translation that a fault has made the time at the IOMMU is the fault's") {
+  auto const w = same_for_all({load(0x2000), compute(1, true)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
+  b.found_by[2] = FoundBy::fault;
+  b.translation_stages = {0, 0, 0, 15'000};
+  b.run();
+  CHECK(stats(b).stages.fault == 15'000);
+  CHECK(stats(b).stages.iommu == 0);
+  check_sum(b);
+}
+
+TEST_CASE("latency stack: it adds up for whatever warps do, hits and merged requests, stalls and stores") {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    auto spec = unit_rates();
+    spec.l1_tlb.mshrs = 2;
+    spec.l1_tlb.waiters = 3;
+    spec.l1_cache.mshrs = 4;
+    spec.l1_cache.waiters = 5;
+    spec.l1_cache.slice_credits = 4;
+    spec.l1_tlb.entries = spec.l1_tlb.ways = 2;
+    auto x = seed * 0x9e37'79b9'7f4a'7c15ULL;
+    auto const next = [&x](std::uint64_t below) {
+      x ^= x << 13U;
+      x ^= x >> 7U;
+      x ^= x << 17U;
+      return x % below;
+    };
+    std::vector<Program> programs(3);
+    for (auto& p : programs)
+      for (int i = 0; i < 30; ++i) {
+        auto const address = (next(4) == 0 ? kRemote : VirtAddr{0x2000}) + next(5) * 4096 + next(6) * 64;
+        auto const lanes = static_cast<std::uint32_t>(1 + next(4));
+        switch (next(4)) {
+          case 0:
+            p.push_back(store(address, lanes, 64));
+            break;
+          case 1:
+            p.push_back(compute(static_cast<std::uint32_t>(1 + next(9)), true));
+            break;
+          default:
+            p.push_back(load(address, lanes, 64));
+        }
+      }
+    auto const w =
+        hand_workload({shape(192)}, [&](std::uint64_t, std::uint32_t warp) { return programs[warp]; });
+    SmBench b(
+        spec, w, {{Time{100ns}, {0, 0, 0}}}, [](std::uint64_t i) { return Duration{1ns} * (10 + i % 37); },
+        [](std::uint64_t i) { return Duration{1ns} * (5 + i % 41); });
+    b.translation_stages = {1'000, 7'000, 2'000, 3'000};
+    b.memory_stages = {2'000, 6'000, 0};
+    b.run();
+    check_sum(b);
+    CHECK(stats(b).access_time > 0);
+    CHECK(loads_timed(b) + stats(b).stores == stats(b).transactions);
+  }
+}
+
+TEST_CASE("what an SM does: every moment up to its last event counts once") {
+  auto const w = same_for_all({compute(10), load(0x2000), compute(5, true)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
+  auto const& t = b.sm.state().times.doing;
+  // No warp until 100; computes and issues until 111; waits from then to the line at 187, for the edge that
+  // follows too; the load is issued at 111.
+  CHECK(t.in(SmDoes::has_no_warp) == 100 * kNs);
+  CHECK(t.in(SmDoes::waits_for_memory) == 76 * kNs);
+  CHECK(t.in(SmDoes::executes) == b.done->records()[0].time.time_since_epoch().count() - 1000 - 176 * kNs);
+  CHECK(t.in(SmDoes::waits_at_barrier) == 0);
+}
+
+TEST_CASE("what an SM does: waiting is what most of its warps wait for") {
+  // Two of three warps are at the barrier while the third waits for its load.
+  auto const w = hand_workload({shape(192)}, [](std::uint64_t, std::uint32_t warp) {
+    return warp == 0 ? Program{load(0x2000), compute(1, true), barrier()} : Program{barrier()};
+  });
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}});
+  auto const& t = b.sm.state().times.doing;
+  CHECK(t.in(SmDoes::waits_at_barrier) == 75 * kNs);  // from 102, when the last of them is there, to 177
+  CHECK(t.in(SmDoes::waits_for_memory) == 0);
+}
+
+TEST_CASE("what an SM does: a warp that waits for nothing but faults is not waiting for memory") {
+  auto const w = same_for_all({load(0x2000), compute(1, true)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
+  b.faults[2] = 1;
+  b.feed(b.sm.translation, {{Time{1000ns}, replay(2)}});
+  b.run();
+  auto const& t = b.sm.state().times.doing;
+  CHECK(t.in(SmDoes::waits_for_faults) == 876 * kNs);
+  CHECK(t.in(SmDoes::waits_for_memory) == (124 - 101 + 76) * kNs);
+}
