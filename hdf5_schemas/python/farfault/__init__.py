@@ -13,6 +13,7 @@ from .errors import ResultError
 from .rates import ratio
 from .run import Run, open_run as open
 from .sweep import Sweep, open_many, open_sweep
+from .units import quantity
 
 __version__ = "0.1.0"
-__all__ = ["ResultError", "Run", "Sweep", "open", "open_many", "open_sweep", "ratio"]
+__all__ = ["ResultError", "Run", "Sweep", "open", "open_many", "open_sweep", "quantity", "ratio"]

@@ -13,29 +13,40 @@ def deltas(series, metric, path=""):
 
     The first interval begins at time 0. Of samples at the same time, the last one counts.
     """
-    counter = series[metric]
-    if counter.attrs.get("kind") == "level":
-        raise ResultError(f"{path}: {metric} is a level: its samples are amounts, which have no rate")
-    times = series["time_ps"].values
-    last = numpy.append(times[1:] != times[:-1], True)[:len(times)]
-    times, counts = times[last], counter.values[last]
-    grown = numpy.diff(counts, axis=0, prepend=numpy.zeros_like(counts[:1]))
-    starts = numpy.concatenate(([0], times[:-1]))[:len(times)]
-    return xarray.DataArray(grown, dims=counter.dims, name=metric, attrs=counter.attrs,
-                            coords={**{n: c for n, c in counter.coords.items() if "time_ps" not in c.dims},
-                                    "time_ps": ("time_ps", times, series["time_ps"].attrs),
-                                    "start_ps": ("time_ps", starts, {"units": "ps", "long_name": "start of the interval"})})
+    counter, times, starts, grown = _grown(series, metric, path)
+    return _over_time(counter, times, starts, grown, counter.attrs)
 
 
 def rates(series, metric, path=""):
     """The same per second; what is counted in picoseconds becomes a share of the time."""
-    grown = deltas(series, metric, path)
-    span = grown["time_ps"] - grown["start_ps"]
-    grown, span = grown[span.values > 0], span[span.values > 0]
-    unit = grown.attrs.get("units", "1")
-    per_second = grown / span if unit == "ps" else grown / (span * 1e-12)
-    per_second.attrs = {**grown.attrs, "units": "1" if unit == "ps" else "s-1" if unit == "1" else f"{unit} s-1"}
-    return per_second.rename(metric)
+    counter, times, starts, grown = _grown(series, metric, path)
+    lasted = times > starts
+    times, starts, grown = times[lasted], starts[lasted], grown[lasted]
+    unit = counter.attrs.get("units", "1")
+    span = (times - starts) * (1.0 if unit == "ps" else 1e-12)
+    per_second = grown / span.reshape(-1, *[1] * (grown.ndim - 1))
+    named = "1" if unit == "ps" else "s-1" if unit == "1" else f"{unit} s-1"
+    return _over_time(counter, times, starts, per_second, {**counter.attrs, "units": named})
+
+
+def _grown(series, metric, path):
+    counter = series[metric].variable
+    if counter.attrs.get("kind") == "level":
+        raise ResultError(f"{path}: {metric} is a level: its samples are amounts, which have no rate")
+    times, counts = series["time_ps"].values, counter.values
+    last = numpy.append(times[1:] != times[:-1], True)[:len(times)]
+    if not last.all():
+        times, counts = times[last], counts[last]
+    grown = numpy.diff(counts, axis=0, prepend=numpy.zeros_like(counts[:1]))
+    return series[metric], times, numpy.append(0, times[:-1])[:len(times)], grown
+
+
+def _over_time(counter, times, starts, data, attributes):
+    kept = {n: c.variable for n, c in counter.coords.items() if "time_ps" not in c.dims}
+    of_time = counter["time_ps"].attrs
+    return xarray.DataArray(data, {**kept, "time_ps": ("time_ps", times, of_time),
+                                   "start_ps": ("time_ps", starts, {**of_time, "long_name": "start of the interval"})},
+                            counter.dims, counter.name, attributes)
 
 
 def by_device(data, devices):

@@ -30,7 +30,7 @@ class SweepFile:
             columns = f["runs"]
             roles = {n: plain(d.attrs.get("role", "")) for n, d in columns.items() if isinstance(d, h5py.Dataset)}
             self.numbers = converted(columns["run"][()])
-            self._results = converted(columns["result"][()])
+            self._results, self._digests = (converted(columns[n][()]) for n in ("result", "result_digest"))
         self.parameters = [n for n, role in roles.items() if role == "parameter"]
         self.figures = [n for n, role in roles.items() if role == "figure"]
         self.facts = [n for n in FACTS if n in roles]
@@ -46,7 +46,7 @@ class SweepFile:
             state, error = (column[row] for column, _ in self.columns(("state", "error")).values())
             raise ResultError(f"{self.path}: run {run} has no result: it is {state}" + (f": {error}" if error else ""))
         opened = Run(os.path.join(self.folder, self._results[row]), parameters)
-        recorded = self.columns(["result_digest"])["result_digest"][0][row]
+        recorded = self._digests[row]
         if recorded and opened.digest != recorded:
             raise ResultError(f"{opened.path}: it is not the result that the table of the sweep is made from: "
                               f"its digest is {opened.digest}, that of run {run} was {recorded}")

@@ -30,12 +30,11 @@ QUANTITIES = {**{name: ("time", size) for name, size in TIMES},
 
 
 def quantity(text):
-    """("bytes", 65536.0) for "64 KiB"; None for what is no quantity."""
-    parts = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z/]+)\s*", text)
-    if parts is None or parts[2] not in QUANTITIES or parts[1].count(".") > 1 or parts[1] == ".":
-        return None
-    what, size = QUANTITIES[parts[2]]
-    return what, float(parts[1]) * size
+    """What a configuration writes as "64 KiB", "10 ns", "16 GB/s" or "1 GHz", in bytes, ps, bytes per second or Hz."""
+    measured = _measured(text)
+    if measured is None:
+        raise ValueError(f"{text!r} is no time, size, bandwidth or frequency with its unit")
+    return measured[1]
 
 
 def in_order(values):
@@ -43,7 +42,16 @@ def in_order(values):
     found = list(dict.fromkeys(values))
     if not any(isinstance(v, str) for v in found):
         return sorted(found)
-    sizes = [quantity(v) for v in found]
+    sizes = [_measured(v) for v in found]
     if None in sizes or len({what for what, _ in sizes}) > 1:
         return found
-    return [v for _, v in sorted(zip(sizes, found))]
+    return sorted(found, key=quantity)
+
+
+def _measured(text):
+    """("bytes", 65536.0) for "64 KiB"; None for what is no quantity."""
+    parts = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([A-Za-z/]+)\s*", text)
+    if parts is None or parts[2] not in QUANTITIES:
+        return None
+    what, size = QUANTITIES[parts[2]]
+    return what, float(parts[1]) * size
