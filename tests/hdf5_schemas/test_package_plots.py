@@ -145,6 +145,24 @@ def the_latency_stack_adds_up_to_the_mean_time_of_an_access(path):
     assert [t.get_text() for t in axes[0].get_yticklabels()] == ["bfs"]
 
 
+def many_bars_are_one_area(path):
+    other = copy(path, "bars.h5")
+    names = [f"gpu{g}" for g in range(300)]
+    with h5py.File(other, "r+") as f:
+        del f["summary/latency"]
+        latency = f.create_group("summary/latency")
+        write(latency, "name", names, "name")
+        write(latency, "scope", ["gpu"] * 300, "name")
+        write(latency, "walk", numpy.arange(300, dtype="u8") * 10_000_000, "name", "ps", "time in page walks")
+        write(latency, "dram", numpy.full(300, 2_000_000_000, "u8"), "name", "ps", "time in DRAM")
+        write(latency, "transactions", numpy.full(300, 1000, "u8"), "name")
+    axes, texts = drawn(ff.open(other).plot.latency_stack(), "latency_many")
+    assert len(axes[0].collections) == 2 and not axes[0].patches
+    assert axes[0].dataLim.x1 == 2 + 2.99 and "time of an access, on average (us)" in texts, axes[0].dataLim
+    shown = [t.get_text() for t in axes[0].get_yticklabels()]
+    assert shown[0] == "gpu0" and len(shown) < 50
+
+
 def stall_reasons_are_shares(path):
     axes, texts = drawn(ff.open(path).plot.stalls(), "stalls")
     assert "share of all stalls (%)" in texts and set(REASONS) <= set(texts)
@@ -174,7 +192,7 @@ def a_run_that_has_just_begun_draws_empty_axes(path):
 TESTS = (the_timeline_has_every_kernel_and_a_line_for_each_gpu, the_timeline_of_many_gpus_shows_their_mean_and_range,
          kernels_of_several_applications_have_lanes, hit_rates_are_those_of_the_summary, many_samples_are_drawn_together,
          traffic_is_a_map_from_each_device_to_each_other, the_latency_stack_adds_up_to_the_mean_time_of_an_access,
-         stall_reasons_are_shares, a_result_without_the_data_is_refused_in_one_sentence,
+         many_bars_are_one_area, stall_reasons_are_shares, a_result_without_the_data_is_refused_in_one_sentence,
          a_run_that_has_just_begun_draws_empty_axes)
 
 if __name__ == "__main__":

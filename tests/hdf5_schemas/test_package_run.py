@@ -83,7 +83,26 @@ def samples_at_one_time_are_one_interval_and_picoseconds_become_a_share(path):
 
 def a_ratio_is_nan_where_nothing_happened(path):
     hits = ff.open(path).deltas("l2_tlb", "hits")
-    assert numpy.isnan(ff.ratio(hits, hits)[0, 0]) and ff.ratio(hits, hits)[1, 0] == 1
+    assert numpy.isnan(ff.ratio(hits + 1, hits)[0, 0]) and ff.ratio(hits, hits)[1, 0] == 1
+
+
+def a_component_belongs_to_the_device_that_its_path_starts_with(path):
+    devices = {"gpu1", "gpu10", "m0", "m0.switch1"}
+    for instance, device in (("gpu10.sm3", "gpu10"), ("gpu1.l2_tlb/bfs", "gpu1"), ("m0.switch1.port0", "m0.switch1"),
+                             ("m0.driver", "m0"), ("m0.switch10.port0", "m0"), ("gpu11.sm0", "gpu11"), ("gpu1", "gpu1")):
+        assert ff.rates.device_of(instance, devices) == device, (instance, ff.rates.device_of(instance, devices))
+
+
+def quantities_are_numbers_of_the_smallest_unit(path):
+    for text, number in (("64 KiB", 65536), ("10 ns", 10_000), ("1.5 us", 1_500_000), ("16 GB/s", 16e9), ("1 GHz", 1e9)):
+        assert ff.quantity(text) == number, text
+    for text in ("fast", "64", "64 KiX", "1.2.3 ns"):
+        try:
+            raise AssertionError(f"{text} is {ff.quantity(text)}")
+        except ValueError as problem:
+            assert repr(text) in str(problem), problem
+    assert ff.units.in_order(["1 MiB", "64 KiB", "2 KiB"]) == ["2 KiB", "64 KiB", "1 MiB"]
+    assert ff.units.in_order(["1 us", "64 KiB"]) == ["1 us", "64 KiB"] and ff.units.in_order(["b", "a", "b"]) == ["b", "a"]
 
 
 def a_cut_off_run_opens_and_says_so(path):
@@ -140,7 +159,9 @@ def what_is_not_there_is_refused_with_what_is(path):
     refused(lambda: run.group("nothing"), "'nothing'")
     for ask, what in ((run.latency, "latency stack"), (run.stalls, "stall reasons"), (run.traffic, "traffic")):
         refused(ask, f"holds no {what}", "does not record any")
-    refused(ff.open(os.path.join(os.path.dirname(path), "cut_off.h5.partial")).latency, "the run has not ended")
+    cut_off = ff.open(os.path.join(os.path.dirname(path), "cut_off.h5.partial"))
+    refused(cut_off.latency, "the run has not ended")
+    refused(cut_off.summary, "'machine'", "there are so far: none")
 
 
 def latency_stalls_and_traffic_are_read_where_they_are(path):
@@ -209,6 +230,7 @@ def a_result_of_another_version_is_refused_with_its_version(path):
 TESTS = (it_says_what_the_run_was, links_name_the_nodes_at_their_ends, series_have_units_and_are_read_when_used,
          tables_and_summaries_are_pandas_tables_with_units, rates_are_differences_over_time,
          samples_at_one_time_are_one_interval_and_picoseconds_become_a_share, a_ratio_is_nan_where_nothing_happened,
+         a_component_belongs_to_the_device_that_its_path_starts_with, quantities_are_numbers_of_the_smallest_unit,
          a_cut_off_run_opens_and_says_so, rows_that_some_datasets_lack_are_left_out,
          a_file_is_open_no_longer_than_it_is_read_but_within_with, what_is_not_there_is_refused_with_what_is,
          latency_stalls_and_traffic_are_read_where_they_are, another_file_is_refused_in_one_sentence,

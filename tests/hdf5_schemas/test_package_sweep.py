@@ -11,6 +11,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from package_tests import copy, ff, h5py, main, numpy, refused, run  # noqa: E402
 from sweep_sample import ROUTERS, SIZES, grid, results, table  # noqa: E402
 
+try:
+    import matplotlib.pyplot as plt
+
+    import farfault.plots  # noqa: F401
+except ModuleNotFoundError:
+    plt = None
+
 PARAMETERS = {"workload.stream.bytes": [s for s, _ in grid()], "gpu.router.policy": [r for _, r in grid()]}
 
 
@@ -70,13 +77,15 @@ def numbers_are_in_order_and_seeds_a_dimension(folder):
 
 
 def what_is_no_grid_is_refused_but_is_a_table(folder):
-    for name, count in (("fewer", 14), ("double", 15)):
-        parameters = {key: list(values[:count]) for key, values in PARAMETERS.items()}
-        if name == "double":
-            parameters["gpu.router.policy"][1] = parameters["gpu.router.policy"][0]
-        sweep = ff.open_sweep(variant(folder, name, files(folder)[:count], parameters))
-        refused(sweep.dataset, f"{count} runs at 14 points", "5 of workload.stream.bytes", "would be 15")
-        assert len(sweep.runs) == count
+    all_runs, (sizes, routers) = files(folder), PARAMETERS.values()
+    for name, paths, sizes_then, routers_then, points in (
+            ("fewer", all_runs[:14], sizes[:14], routers[:14], 14),
+            ("another", all_runs, sizes, [routers[1], *routers[1:]], 14),
+            ("again", [*all_runs, all_runs[0]], [*sizes, sizes[0]], [*routers, routers[0]], 15)):
+        parameters = {"workload.stream.bytes": sizes_then, "gpu.router.policy": routers_then}
+        sweep = ff.open_sweep(variant(folder, name, paths, parameters))
+        refused(sweep.dataset, f"{len(paths)} runs at {points} points", "5 of workload.stream.bytes", "would be 15")
+        assert len(sweep.runs) == len(paths)
 
 
 def failed_and_missing_runs_mark_their_rows(folder):
@@ -158,15 +167,51 @@ def other_folders_and_files_are_refused(folder):
     refused(lambda: ff.open_sweep(newer), "a newer version")
 
 
+def a_plot_has_a_line_for_each_combination(folder):
+    if plt is None:
+        return print("skipped: a plot: this Python has no matplotlib")
+    other = variant(folder, "plot", files(folder), PARAMETERS, {3: ("failed", "deadlock"), 14: ("missing", "")})
+    sweep = ff.open_sweep(other)
+    axes = kept(sweep.plot("end", x="workload.stream.bytes"), "sweep").axes[0]
+    ends = [end_of(p) / 1e6 for p in files(folder)]
+    for i, router in enumerate(ROUTERS):
+        line = next(c for c in axes.containers if c.get_label() == router)[0]
+        at = [n for n in range(5) if 3 * n + i not in (3, 14)]
+        assert list(line.get_xdata()) == at and list(line.get_ydata()) == [ends[3 * n + i] for n in at], router
+    assert [t.get_text() for t in axes.get_xticklabels()] == list(SIZES) and axes.get_xlabel() == "workload.stream.bytes"
+    assert axes.get_ylabel() == "end: simulated time of the last event (us)", axes.get_ylabel()
+    for words, named in ((("ends",), "'ends'"), (("end", "gpu"), "'gpu'")):
+        refused(lambda: sweep.plot(*words), named)
+
+
+def seeds_are_one_point_with_their_range(folder):
+    if plt is None:
+        return print("skipped: a plot: this Python has no matplotlib")
+    paths = files(folder)[:6]
+    other = variant(folder, "spread", paths, {"run.seed": [1, 2, 1, 2, 1, 2], "gpu.l2_tlb.entries": [512, 512, 64, 64, 8, 8]})
+    axes = kept(ff.open_sweep(other).plot("end", x="gpu.l2_tlb.entries"), "seeds").axes[0]
+    (container,) = axes.containers
+    ends = [end_of(p) / 1e6 for p in paths]
+    pairs = [ends[4:6], ends[2:4], ends[0:2]]
+    assert list(container[0].get_xdata()) == [8, 64, 512]
+    assert numpy.allclose([float(y) for y in container[0].get_ydata()], [sum(p) / 2 for p in pairs])
+    bars = container[2][0].get_segments()
+    assert numpy.allclose([[b[0][1], b[1][1]] for b in bars], [sorted(p) for p in pairs]), bars
+
+
+def kept(figure, name):
+    figure.canvas.draw()
+    if "FARFAULT_KEEP_PLOTS" in os.environ:
+        figure.savefig(os.path.join(os.environ["FARFAULT_KEEP_PLOTS"], f"{name}.png"))
+    plt.close(figure)
+    return figure
+
+
 def two_figures_of_all_runs_are_drawn(folder):
     """Prints how long it took beyond the imports."""
-    try:
-        import matplotlib.pyplot as plt
-
-        import farfault.plots  # noqa: F401
-    except ModuleNotFoundError:
+    if plt is None:
         return print("skipped: two figures: this Python has no matplotlib")
-    began = time.perf_counter()
+    wall, processor = time.perf_counter(), time.process_time()
     sweep = ff.open_sweep(folder)
     sweep.plot("end", x="workload.stream.bytes").savefig(os.path.join(folder, "end.png"))
     figure, axes = plt.subplots()
@@ -177,11 +222,9 @@ def two_figures_of_all_runs_are_drawn(folder):
     axes.set_ylabel("L2 TLB misses (1/s)")
     axes.legend(fontsize=6)
     figure.savefig(os.path.join(folder, "misses.png"))
-    print(f"two figures of 15 runs: {time.perf_counter() - began:.2f} s beyond the imports")
+    print(f"two figures of 15 runs: {time.perf_counter() - wall:.2f} s beyond the imports, "
+          f"{time.process_time() - processor:.2f} s of processor time")
     assert os.path.getsize(os.path.join(folder, "end.png")) > 5_000 and len(axes.lines) == 15
-    if "FARFAULT_KEEP_PLOTS" in os.environ:
-        shutil.copy(os.path.join(folder, "end.png"), os.environ["FARFAULT_KEEP_PLOTS"])
-        shutil.copy(os.path.join(folder, "misses.png"), os.environ["FARFAULT_KEEP_PLOTS"])
 
 
 TESTS = (a_sweep_is_a_table_with_a_row_for_each_run, a_whole_grid_is_a_dataset_over_what_varied,
@@ -189,7 +232,8 @@ TESTS = (a_sweep_is_a_table_with_a_row_for_each_run, a_whole_grid_is_a_dataset_o
          failed_and_missing_runs_mark_their_rows, a_run_of_a_sweep_knows_its_parameters,
          a_result_that_was_made_anew_is_refused, files_without_a_sweep_are_one,
          numbers_that_vary_between_files_are_numbers, a_table_reads_no_run_and_a_rate_one_file,
-         other_folders_and_files_are_refused, two_figures_of_all_runs_are_drawn)
+         other_folders_and_files_are_refused, a_plot_has_a_line_for_each_combination, seeds_are_one_point_with_their_range,
+         two_figures_of_all_runs_are_drawn)
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, prepare))

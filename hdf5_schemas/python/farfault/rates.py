@@ -52,13 +52,12 @@ def _over_time(counter, times, starts, data, attributes):
 def by_device(data, devices):
     """Summed over the instances that belong to a device: `gpu0.sm3` is a part of the device `gpu0`."""
     of = [device_of(i, devices) for i in data["instance"].values]
-    names = list(dict.fromkeys(of))
-    axis = data.get_axis_num("instance")
-    whose = numpy.array([names.index(n) for n in of], dtype=int)
-    sums = numpy.stack([data.values.take(numpy.flatnonzero(whose == i), axis).sum(axis) for i in range(len(names))], axis)
+    places = {name: i for i, name in enumerate(dict.fromkeys(of))}
+    axis, whose = data.get_axis_num("instance"), numpy.array([places[n] for n in of], dtype=int)
+    sums = numpy.stack([data.values.take(numpy.flatnonzero(whose == i), axis).sum(axis) for i in places.values()], axis)
     dims = tuple("device" if d == "instance" else d for d in data.dims)
     kept = {n: c for n, c in data.coords.items() if "instance" not in c.dims}
-    return xarray.DataArray(sums, {**kept, "device": names}, dims, data.name, data.attrs)
+    return xarray.DataArray(sums, {**kept, "device": list(places)}, dims, data.name, data.attrs)
 
 
 def device_of(instance, devices):

@@ -217,7 +217,7 @@ class Run:
 
     def _check(self, name, there, what):
         if name not in there:
-            raise unknown(self.path, what, name, there)
+            raise unknown(self.path, what, name, there, so_far=not self.finished)
 
     def _by(self, data, by):
         if by is None:

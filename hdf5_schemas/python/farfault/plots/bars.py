@@ -4,6 +4,9 @@ import numpy
 from ..units import time_unit
 from . import drawing
 
+# More bars than this are drawn as one area: nobody could tell them apart.
+SEPARATE = 100
+
 
 def latency_stack(run, scope="gpu"):
     table = run.latency(scope)
@@ -27,7 +30,11 @@ def _stack(table, quantity, heading):
     at, left = numpy.arange(len(table)), numpy.zeros(len(table))
     for i, part in enumerate(parts):
         width = table[part].to_numpy()
-        axes.barh(at, width, 0.8, left=left, color=f"C{i % 10}", hatch="//" if i >= 10 else None, label=part)
+        look = {"color": f"C{i % 10}", "hatch": "//" if i >= 10 else None, "label": part}
+        if len(table) <= SEPARATE:
+            axes.barh(at, width, 0.8, left=left, **look)
+        else:
+            axes.fill_betweenx(at, left, left + width, step="mid", linewidth=0, **look)
         left += width
     step = max(1, len(table) // 40)
     axes.set_yticks(at[::step], table.index[::step])

@@ -46,7 +46,7 @@ def count_axis(axes, name, unit):
     """A vertical axis from zero, in thousands and millions."""
     axes.set_ylabel(label(name, unit))
     axes.yaxis.set_major_formatter(EngFormatter(sep=" "))
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.04 * axes.get_ylim()[1])
 
 
 def legend(axes, **how):

@@ -27,8 +27,9 @@ def figure_over_parameters(sweep, figure, x=None):
     others = [p for p in sweep.parameters if p not in (x, SEED)]
     drawn, axes = drawing.plt.subplots(figsize=(7, 4), constrained_layout=True)
     place = _x_axis(axes, table[x])
-    for values in dict.fromkeys(table[others].itertuples(index=False, name=None)):
-        rows = table[(table[others] == values).all(axis=1)]
+    combinations = list(zip(*(table[p] for p in others))) if others else [()] * len(table)
+    for values in dict.fromkeys(combinations):
+        rows = table[[c == values for c in combinations]]
         _line(axes, rows, x, figure, place, ", ".join(_named(p, v) for p, v in zip(others, values)))
     axes.set_xlabel(x)
     drawing.count_axis(axes, f"{figure}: {name}" if len(name) < 50 else figure, unit)
