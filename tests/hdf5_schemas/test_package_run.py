@@ -148,6 +148,9 @@ def a_file_is_open_no_longer_than_it_is_read_but_within_with(path):
     with ff.open(path) as held:
         assert held.table("kernels").shape == (834, 3) and handles() == 1
     assert handles() == 0 and held.seed == 7
+    gone = ff.open(copy(path, "gone.h5"))
+    os.remove(gone.path)
+    refused(gone.__enter__, "gone.h5: there is no such file")
 
 
 def what_is_not_there_is_refused_with_what_is(path):

@@ -27,12 +27,12 @@ def prepare(folder):
     return folder
 
 
-def variant(folder, name, paths, parameters, states=None):
+def variant(folder, name, paths, parameters, states=None, spread=None):
     """Another table over the same results."""
     other = os.path.join(folder, name)
     os.makedirs(other)
     os.symlink(os.path.join(folder, "runs"), os.path.join(other, "runs"))
-    table(other, paths, parameters, states)
+    table(other, paths, parameters, states, spread)
     return other
 
 
@@ -47,7 +47,7 @@ def end_of(path):
 
 def a_sweep_is_a_table_with_a_row_for_each_run(folder):
     sweep = ff.open_sweep(folder)
-    assert sweep.parameters == sorted(PARAMETERS) and "end" in sweep.figures and "run" not in sweep.figures
+    assert sweep.parameters == list(PARAMETERS) and "end" in sweep.figures and "run" not in sweep.figures
     runs = sweep.runs
     assert runs.index.name == "run" and runs.index.tolist() == list(range(15)) and set(runs["state"]) == {"done"}
     assert runs["workload.stream.bytes"].tolist() == PARAMETERS["workload.stream.bytes"]
@@ -70,7 +70,10 @@ def a_whole_grid_is_a_dataset_over_what_varied(folder):
 
 def numbers_are_in_order_and_seeds_a_dimension(folder):
     paths = files(folder)[:6]
-    other = variant(folder, "seeds", paths, {"run.seed": [1, 2, 1, 2, 1, 2], "gpu.l2_tlb.entries": [512, 512, 64, 64, 8, 8]})
+    other = variant(folder, "seeds", paths, {"run.seed": [1, 2, 1, 2, 1, 2], "gpu.l2_tlb.entries": [512, 512, 64, 64, 8, 8]},
+                    spread={"end_mean": numpy.array([3, 2, 1], "u8")})
+    assert ff.open_sweep(other).spread["end_mean"].tolist() == [3, 2, 1] and ff.open_sweep(other).spread.index.name == "point"
+    refused(lambda: ff.open_sweep(folder).spread, "no spread")
     data = ff.open_sweep(other).dataset("end")
     assert data["gpu.l2_tlb.entries"].values.tolist() == [8, 64, 512]
     assert data["end"].mean("run.seed").sel({"gpu.l2_tlb.entries": 512}) == (end_of(paths[0]) + end_of(paths[1])) / 2
@@ -172,7 +175,7 @@ def a_plot_has_a_line_for_each_combination(folder):
         return print("skipped: a plot: this Python has no matplotlib")
     other = variant(folder, "plot", files(folder), PARAMETERS, {3: ("failed", "deadlock"), 14: ("missing", "")})
     sweep = ff.open_sweep(other)
-    axes = kept(sweep.plot("end", x="workload.stream.bytes"), "sweep").axes[0]
+    axes = kept(sweep.plot("end"), "sweep").axes[0]
     ends = [end_of(p) / 1e6 for p in files(folder)]
     for i, router in enumerate(ROUTERS):
         line = next(c for c in axes.containers if c.get_label() == router)[0]
@@ -189,7 +192,7 @@ def seeds_are_one_point_with_their_range(folder):
         return print("skipped: a plot: this Python has no matplotlib")
     paths = files(folder)[:6]
     other = variant(folder, "spread", paths, {"run.seed": [1, 2, 1, 2, 1, 2], "gpu.l2_tlb.entries": [512, 512, 64, 64, 8, 8]})
-    axes = kept(ff.open_sweep(other).plot("end", x="gpu.l2_tlb.entries"), "seeds").axes[0]
+    axes = kept(ff.open_sweep(other).plot("end"), "seeds").axes[0]
     (container,) = axes.containers
     ends = [end_of(p) / 1e6 for p in paths]
     pairs = [ends[4:6], ends[2:4], ends[0:2]]

@@ -21,8 +21,9 @@ def results(folder):
             for number, (size, router) in enumerate(grid())]
 
 
-def table(folder, paths, parameters, states=None):
-    """Writes sweep.h5. parameters: {key: values}; states: those of the runs that are not done, {run: (state, error)}."""
+def table(folder, paths, parameters, states=None, spread=None):
+    """Writes sweep.h5. parameters: {key: values}; states: those of the runs that are not done, {run: (state, error)};
+    spread: {column: values} of the points of several seeds."""
     states = states or {}
     done = [number not in states for number in range(len(paths))]
     figures, digests = {}, []
@@ -48,3 +49,8 @@ def table(folder, paths, parameters, states=None):
         for name, (units, text, found) in figures.items():
             column = numpy.array([found.get(p, missing) if d else missing for p, d in zip(paths, done)], "u8")
             write(runs, name, column, "run", units, text, role="figure", _FillValue=missing)
+        if spread:
+            points = f.create_group("spread")
+            write(points, "point", numpy.arange(len(next(iter(spread.values()))), dtype="u8"), "point", long_name="number of the point")
+            for name, values in spread.items():
+                write(points, name, values, "point", role="figure")

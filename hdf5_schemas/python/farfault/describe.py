@@ -11,7 +11,7 @@ def describe(run):
              ("workload", ", ".join(_workloads(run.config))),
              ("made by", f"farfault {run.version}, commit {run.commit}, on {run.host}"),
              ("timeseries", ", ".join(run.kinds)), ("tables", ", ".join(run.tables)), ("summary", ", ".join(run.scopes))]
-    return "\n".join([f"<farfault.Run {run.path}: {_state(run)}>", *(_line(*l) for l in lines)])
+    return _paragraph(f"<farfault.Run {run.path}: {_state(run)}>", lines)
 
 
 def describe_sweep(sweep):
@@ -19,8 +19,7 @@ def describe_sweep(sweep):
     states = Counter(table["state"])
     lines = [(p, ", ".join(str(v) for v in dict.fromkeys(table[p]))) for p in sweep.parameters]
     runs = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
-    return "\n".join([f"<farfault.Sweep {sweep.path}: {len(table)} runs ({runs}), {len(sweep.figures)} figures>",
-                      *(_line(*l) for l in lines)])
+    return _paragraph(f"<farfault.Sweep {sweep.path}: {len(table)} runs ({runs}), {len(sweep.figures)} figures>", lines)
 
 
 def _state(run):
@@ -40,5 +39,7 @@ def _workloads(config):
     return names or [config.get("workload", {}).get("name", "?")]
 
 
-def _line(name, text):
-    return textwrap.fill(text or "none", 110, initial_indent=f"  {name:<10}  ", subsequent_indent=" " * 14)
+def _paragraph(heading, lines):
+    width = 2 + max((len(name) for name, _ in lines), default=0)
+    return "\n".join([heading, *(textwrap.fill(text or "none", 110, initial_indent=f"  {name:<{width}}",
+                                               subsequent_indent=" " * (width + 4)) for name, text in lines)])

@@ -23,25 +23,30 @@ class File:
     @contextlib.contextmanager
     def reading(self):
         """The h5py.File; what HDF5 says of a damaged one becomes a ResultError."""
-        try:
+        with self._errors():
             if self._held is not None:
                 yield self._held
             else:
                 with self._open() as file:
                     yield file
-        except FileNotFoundError:
-            raise ResultError(f"{self.path}: there is no such file") from None
-        except (OSError, RuntimeError, KeyError) as problem:
-            raise ResultError(f"{self.path}: it is damaged: {str(problem).strip(chr(34))}") from None
 
     def hold(self):
-        if self._held is None:
-            self._held = self._open()
+        with self._errors():
+            self._held = self._held or self._open()
 
     def release(self):
         if self._held is not None:
             self._held.close()
         self._held = None
+
+    @contextlib.contextmanager
+    def _errors(self):
+        try:
+            yield
+        except FileNotFoundError:
+            raise ResultError(f"{self.path}: there is no such file") from None
+        except (OSError, RuntimeError, KeyError) as problem:
+            raise ResultError(f"{self.path}: it is damaged: {str(problem).strip(chr(34))}") from None
 
     def _open(self):
         # Without a lock: a reader must not get in the way of the run that writes the file.

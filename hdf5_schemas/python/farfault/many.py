@@ -40,6 +40,9 @@ class ManyRuns:
                 "result_digest": lambda r: r.digest or ""}[name]
         return numpy.array([tell(r) for r in self._runs], dtype=object)
 
+    def spread(self):
+        return None
+
     def open(self, run, parameters):
         return Run(self._runs[run].path, parameters)
 

@@ -107,7 +107,7 @@ class Run:
 
     @property
     def commit(self):
-        """Of the program that made the result; "+ changes" where it was built from more."""
+        """Of the program that made the result; "with changes" where it was built from more than that."""
         return self.engine.get("commit")
 
     @property

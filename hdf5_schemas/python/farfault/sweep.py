@@ -55,6 +55,14 @@ class Sweep:
             variables[name] = xarray.Variable(self.parameters, grid, {k: table.attrs[k][name] for k in ("units", "long_name")})
         return xarray.Dataset(variables, axes)
 
+    @property
+    def spread(self):
+        """Where seeds are varied: one row for each point, with the mean, smallest and largest of each figure."""
+        table = self._source.spread()
+        if table is None:
+            raise ResultError(f"{self.path}: it holds no spread: its runs are no points with several seeds each")
+        return table
+
     def open(self, run):
         """The result of the run with this number."""
         table = self._table([*self.parameters, "state"])

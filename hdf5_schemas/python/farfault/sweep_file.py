@@ -4,6 +4,7 @@ import os
 import h5py
 import numpy
 
+from .datasets import frame
 from .errors import ResultError
 from .file import File, attributes, check_readable, check_version, converted, filled, plain
 from .run import Run
@@ -31,7 +32,9 @@ class SweepFile:
             roles = {n: plain(d.attrs.get("role", "")) for n, d in columns.items() if isinstance(d, h5py.Dataset)}
             self.numbers = converted(columns["run"][()])
             self._results, self._digests = (converted(columns[n][()]) for n in ("result", "result_digest"))
-        self.parameters = [n for n, role in roles.items() if role == "parameter"]
+            parameters = {n: converted(columns[n][()]) for n, role in roles.items() if role == "parameter"}
+        # Those that change least from row to row first: HDF5 lists them by name, a study in this order.
+        self.parameters = sorted(parameters, key=lambda n: int((parameters[n][1:] != parameters[n][:-1]).sum()))
         self.figures = [n for n, role in roles.items() if role == "figure"]
         self.facts = [n for n in FACTS if n in roles]
 
@@ -39,6 +42,12 @@ class SweepFile:
         """Of each name its values (NaN for a figure that a run does not have), and what they are: units, long_name."""
         with self._file.reading() as f:
             return {n: (filled(f["runs"][n]), attributes(f["runs"][n])) for n in names}
+
+    def spread(self):
+        """The table of the points whose runs differ in their seeds alone; None where seeds are not varied."""
+        with self._file.reading() as f:
+            there = "spread" in f
+        return frame(self._file, "spread", "point") if there else None
 
     def open(self, run, parameters):
         row = numpy.flatnonzero(self.numbers == run)[0]

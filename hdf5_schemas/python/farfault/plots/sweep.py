@@ -13,7 +13,7 @@ def figure_over_parameters(sweep, figure, x=None):
         raise unknown(sweep.path, "figure", figure, sweep.figures)
     if not sweep.parameters:
         raise ResultError(f"{sweep.path}: nothing varies between its runs")
-    x = sweep.parameters[0] if x is None else x
+    x = next((p for p in sweep.parameters if p != SEED), SEED) if x is None else x
     if x not in sweep.parameters:
         raise unknown(sweep.path, "varied parameter", x, sweep.parameters)
     table = sweep.table([figure])
