@@ -52,7 +52,7 @@ def a_sweep_is_a_table_with_a_row_for_each_run(folder):
     assert runs.index.name == "run" and runs.index.tolist() == list(range(15)) and set(runs["state"]) == {"done"}
     assert runs["workload.stream.bytes"].tolist() == PARAMETERS["workload.stream.bytes"]
     assert runs["end"].tolist() == [end_of(p) for p in files(folder)] and runs["end"].dtype == numpy.int64
-    assert runs.attrs["units"]["end"] == "ps" and "last event" in runs.attrs["long_name"]["end"]
+    assert runs.attrs["units"]["end"] == "ps" and runs.attrs["units"]["state"] == "1" and "last event" in runs.attrs["long_name"]["end"]
     # A figure of one router only.
     assert runs["gpu.router_undecided_requests"].isna().tolist() == [r != "gmmu_bypass" for _, r in grid()]
     assert "15 runs (15 done)" in repr(sweep) and "64 KiB, 128 KiB" in repr(sweep), repr(sweep)

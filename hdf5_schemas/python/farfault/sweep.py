@@ -52,7 +52,8 @@ class Sweep:
         for name in figures:
             grid = numpy.empty(shape, dtype=table[name].dtype)
             grid[at] = table[name].to_numpy()
-            variables[name] = xarray.Variable(self.parameters, grid, {k: table.attrs[k][name] for k in ("units", "long_name")})
+            labels = {k: table.attrs[k][name] for k in ("units", "long_name")}
+            variables[name] = xarray.Variable(self.parameters, grid, labels)
         return xarray.Dataset(variables, axes)
 
     @property
@@ -89,9 +90,9 @@ class Sweep:
 
     def _table(self, columns):
         self._read |= self._source.columns([n for n in columns if n not in self._read])
-        units, names = ({n: self._read[n][1].get(k, d or n) for n in columns} for k, d in (("units", "1"), ("long_name", "")))
-        columns = {n: self._read[n][0] for n in columns}
-        return labelled({"run": self._source.numbers, **columns}, units, names, "run")
+        labels = {n: self._read[n][1] for n in columns}
+        units, names = {n: labels[n].get("units", "1") for n in columns}, {n: labels[n].get("long_name", n) for n in columns}
+        return labelled({"run": self._source.numbers, **{n: self._read[n][0] for n in columns}}, units, names, "run")
 
     def _checked(self, figures):
         if figures is None:

@@ -2,7 +2,7 @@
 import pandas
 
 from ..errors import ResultError, unknown
-from ..units import TIMES, in_order, label, time_unit
+from ..units import TIMES, in_order, time_unit
 from . import drawing
 
 SEED = "run.seed"
@@ -48,7 +48,8 @@ def _x_axis(axes, column):
         axes.minorticks_off()
         return lambda value: value
     texts = in_order(column)
-    axes.set_xticks(range(len(texts)), texts, rotation=30 if sum(map(len, texts)) > 60 else 0, ha="right" if sum(map(len, texts)) > 60 else "center")
+    slanted = {"rotation": 30, "ha": "right"} if sum(map(len, texts)) > 60 else {}
+    axes.set_xticks(range(len(texts)), texts, **slanted)
     return texts.index
 
 
