@@ -1,4 +1,4 @@
-// Leaves a sample result for the tests of the Python reader: a finished run and one that was cut off.
+// Leaves a sample result for the tests of the Python package: a finished run and one that was cut off.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

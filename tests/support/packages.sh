@@ -9,7 +9,8 @@ farfault_packages="cmake g++ ninja-build git ca-certificates libtbb-dev libopenm
   libboost-graph-dev libscotch-dev libhwloc-dev libpugixml-dev libtomlplusplus-dev libyaml-cpp-dev nlohmann-json3-dev
   libcli11-dev libspdlog-dev libfmt-dev zlib1g-dev liblzma-dev xz-utils doctest-dev libbenchmark-dev"
 # Good to have: without them the build is slower, or a test is skipped by name.
-farfault_extras="ccache libmetis-doc python3-h5py python3-xarray python3-h5netcdf python3-matplotlib"
+farfault_extras="ccache libmetis-doc python3-h5py python3-xarray python3-h5netcdf python3-pandas python3-matplotlib
+  python3-netcdf4 hdf5-tools python3-pip python3-setuptools python3-wheel"
 # The same for .ci/run alone: the fuzz harnesses, the layout of the sources, counted instructions.
 farfault_ci_extras="clang libclang-rt-14-dev clang-format valgrind"
 

@@ -1,20 +1,14 @@
-"""Opens a sample result with h5py, xarray and the Python reader.
+"""Opens a sample result with h5py and xarray: what a program that knows nothing of Farfault finds.
 
-Usage: python3 test_reader.py PATH/TO/test_hdf5_schemas
+Usage: python3 test_layout.py PATH/TO/test_hdf5_schemas
 """
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
-import traceback
 
-import h5py
-import numpy
-import xarray
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from package_tests import h5py, main, numpy, sample  # noqa: E402
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "hdf5_schemas"))
-import farfault_results as ff  # noqa: E402
+import xarray  # noqa: E402
 
 
 def every_dataset_has_units_and_a_long_name(path):
@@ -89,62 +83,6 @@ def series_have_named_dimensions(path):
         assert float(data["hits"].sel(time_ps=7000, instance="gpu1.l2_tlb")) == 701
 
 
-def the_reader_gives_series_tables_and_summary(path):
-    run = ff.open_result(path)
-    assert run.kinds == ["driver", "driver.by_application", "l2_tlb"] and run.tables == ["fault_batches", "kernels"]
-    assert run.end_reason == "completed" and len(run.digest) == 32
-    hits = run.series("l2_tlb")
-    assert (ff.deltas(hits, "hits") == 100).all() and hits["hits"].attrs["units"] == "1"
-    try:
-        ff.deltas(hits, "occupancy")
-        raise AssertionError("a level has no deltas")
-    except ValueError:
-        pass
-    kernels = run.table("kernels")
-    assert kernels["name"].values[:2].tolist() == ["kernel 0", "kernel 3"]
-    assert kernels["balance"].values[:3].tolist() == [1, -2, -5]
-    assert kernels.to_dataframe().shape == (834, 3)
-    assert run.table("fault_batches")["faults"].values.tolist() == list(range(0, 5000, 2))
-    gpu = run.summary("gpu")
-    assert gpu["instructions"].sel(name="gpu1") == 12
-    assert gpu["faults"].sel(name="gpu0") == 3 and numpy.isnan(gpu["faults"].sel(name="gpu1"))
-    assert int(run.summary()["instructions"][0]) == 42
-    assert run.engine()["partition_load"].values.tolist() == [0.25, 0.75] and run.engine()["host"] == "node7"
-    nodes, links = run.topology()
-    assert nodes["name"].values[links["b"].values].tolist() == ["cpu0", "cpu0"]
-    assert run.config["gpu"]["l2_tlb"]["entries"] == 512
-
-
-def the_file_of_a_cut_off_run_reads_the_same_way(path):
-    run = ff.open_result(os.path.join(os.path.dirname(path), "cut_off.h5.partial"))
-    assert run.digest is None and run.end_reason == "running" and run.scopes == []
-    assert run.series("driver")["batches"].values[:, 0].tolist() == [12, 112, 212, 312, 412]
-
-
-def another_file_is_refused(path):
-    for name, make in (("foreign.h5", lambda p: h5py.File(p, "w").close()), ("text.h5", lambda p: open(p, "w").close())):
-        other = os.path.join(os.path.dirname(path), name)
-        make(other)
-        try:
-            ff.open_result(other)
-            raise AssertionError("accepted")
-        except ff.NotAResult:
-            pass
-
-
-def a_result_of_another_version_is_refused_with_its_version(path):
-    other = os.path.join(os.path.dirname(path), "older.h5")
-    shutil.copy(path, other)
-    for version, age in ((1, "an older"), (3, "a newer")):
-        with h5py.File(other, "r+") as f:
-            f.attrs.modify("schema_version", version)
-        try:
-            ff.open_result(other)
-            raise AssertionError("accepted")
-        except ff.NotAResult as problem:
-            assert f"written by {age} version of Farfault (schema_version {version})" in str(problem), problem
-
-
 def ncdump_style_dimensions_are_complete(path):
     with h5py.File(path) as f:
         hits = f["timeseries/l2_tlb/hits"]
@@ -156,28 +94,7 @@ def ncdump_style_dimensions_are_complete(path):
 
 
 TESTS = (every_dataset_has_units_and_a_long_name, no_text_has_a_variable_length, xarray_opens_every_group, series_have_named_dimensions,
-         series_by_application_have_its_name_as_a_coordinate,
-         the_reader_gives_series_tables_and_summary, the_file_of_a_cut_off_run_reads_the_same_way,
-         another_file_is_refused, a_result_of_another_version_is_refused_with_its_version,
-         ncdump_style_dimensions_are_complete)
-
-
-def main():
-    passed = failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.argv[1], "-tc=a sample result is left*"], check=True, stdout=subprocess.DEVNULL,
-                       env={**os.environ, "FARFAULT_SAMPLE_DIR": folder})
-        for test in TESTS:
-            try:
-                test(os.path.join(folder, "finished.h5"))
-                passed += 1
-            except Exception:
-                failed += 1
-                print(f"FAILED: {test.__name__}")
-                traceback.print_exc()
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
+         series_by_application_have_its_name_as_a_coordinate, ncdump_style_dimensions_are_complete)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(TESTS, sample))

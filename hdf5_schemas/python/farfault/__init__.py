@@ -1,0 +1,19 @@
+"""Results of Farfault as xarray datasets and pandas tables with units, and plots of them.
+
+    import farfault
+    run = farfault.open("run.h5")
+    run.table("kernels")
+    run.rates("l2_tlb", "misses", by="device")
+    run.plot.hit_rates().savefig("hit_rates.png")
+
+    sweep = farfault.open_sweep("sweeps/sizes")
+    sweep.plot("end").savefig("end.png")
+"""
+from .errors import ResultError
+from .rates import ratio
+from .run import Run, open_run as open
+from .sweep import Sweep, open_many, open_sweep
+from .units import quantity
+
+__version__ = "0.1.0"
+__all__ = ["ResultError", "Run", "Sweep", "open", "open_many", "open_sweep", "quantity", "ratio"]

@@ -1,0 +1,45 @@
+"""What a run and a sweep say of themselves in a notebook or at a prompt: a few lines."""
+import textwrap
+from collections import Counter
+
+from .units import time_text
+
+
+def describe(run):
+    nodes = Counter(run.machine.nodes["kind"])
+    lines = [("machine", ", ".join(f"{n} {kind}" for kind, n in sorted(nodes.items()))),
+             ("workload", ", ".join(_workloads(run.config))),
+             ("made by", f"farfault {run.version}, commit {run.commit}, on {run.host}"),
+             ("timeseries", ", ".join(run.kinds)), ("tables", ", ".join(run.tables)), ("summary", ", ".join(run.scopes))]
+    return _paragraph(f"<farfault.Run {run.path}: {_state(run)}>", lines)
+
+
+def describe_sweep(sweep):
+    table = sweep.table([])
+    states = Counter(table["state"])
+    lines = [(p, ", ".join(str(v) for v in dict.fromkeys(table[p]))) for p in sweep.parameters]
+    runs = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
+    return _paragraph(f"<farfault.Sweep {sweep.path}: {len(table)} runs ({runs}), {len(sweep.figures)} figures>", lines)
+
+
+def _state(run):
+    if run.finished:
+        end = run.figures(["end"]).get("end")
+        return run.end_reason + ("" if end is None else f" after {time_text(end)}") + f", digest {run.digest}"
+    if run.end_reason == "running":
+        return "the run goes on or was killed, so these are the figures until its last flush"
+    return f"the run was stopped before its end ({run.end_reason})"
+
+
+def _workloads(config):
+    applications = config.get("application", [])
+    if isinstance(applications, dict):
+        applications = list(applications.values())
+    names = [a.get("workload", a.get("name", "?")) for a in applications]
+    return names or [config.get("workload", {}).get("name", "?")]
+
+
+def _paragraph(heading, lines):
+    width = 2 + max((len(name) for name, _ in lines), default=0)
+    return "\n".join([heading, *(textwrap.fill(text or "none", 110, initial_indent=f"  {name:<{width}}",
+                                               subsequent_indent=" " * (width + 4)) for name, text in lines)])

@@ -1,0 +1,81 @@
+"""Results of any runs as the rows of a table: what varied is read off their configurations."""
+import os
+
+import numpy
+
+from .errors import ResultError
+from .run import Run, open_run
+
+FACTS = ("state", "result", "result_digest")
+
+
+class ManyRuns:
+    def __init__(self, paths):
+        if isinstance(paths, (str, os.PathLike)):
+            raise ResultError(f"{os.fspath(paths)}: farfault.open_many takes a list of files; farfault.open takes one")
+        self._runs = [open_run(p) for p in paths]
+        if not self._runs:
+            raise ResultError("farfault.open_many: the list of files is empty")
+        self.path = f"{len(self._runs)} results"
+        self.numbers = numpy.arange(len(self._runs))
+        self.facts = list(FACTS)
+        self._values = varied([r.config for r in self._runs])
+        self.parameters = list(self._values)
+        self.figures = list(dict.fromkeys(n for r in self._runs for n in r.figure_names()))
+
+    def columns(self, names):
+        """Of each name its values, and what they are: units, long_name."""
+        figures = [n for n in names if n in self.figures]
+        found = [r.figures(figures) for r in self._runs] if figures else []
+        labels = {}
+        for r in self._runs:
+            labels |= r.figure_labels([n for n in figures if n not in labels])
+        return {n: (self._figure(n, found), labels[n]) if n in self.figures else (self._fact(n), {"long_name": n})
+                for n in names}
+
+    def _fact(self, name):
+        if name in self._values:
+            return self._values[name]
+        tell = {"state": lambda r: "done" if r.finished else "missing", "result": lambda r: r.path,
+                "result_digest": lambda r: r.digest or ""}[name]
+        return numpy.array([tell(r) for r in self._runs], dtype=object)
+
+    def spread(self):
+        return None
+
+    def open(self, run, parameters):
+        return Run(self._runs[run].path, parameters)
+
+    def _figure(self, name, found):
+        missing = any(name not in of_run for of_run in found)
+        return numpy.array([of_run.get(name, numpy.nan) for of_run in found], dtype=float if missing else None)
+
+
+def varied(configs):
+    """The keys in which configurations differ, each with its values: numbers as numbers, else text.
+
+    A key that only some have, with one value, follows from another that differs (a policy has parameters of its own).
+    """
+    flat = [dict(flattened(c)) for c in configs]
+    keys = dict.fromkeys(key for c in flat for key in c)
+    found = {key: [c.get(key) for c in flat] for key in keys}
+    differ = {key: v for key, v in found.items() if len({repr(x) for x in v if x is not None}) > 1}
+    return {key: _column(v) for key, v in differ.items()}
+
+
+def flattened(table, prefix=""):
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from flattened(value, f"{prefix}{key}.")
+        elif isinstance(value, list) and value and all(isinstance(v, dict) for v in value):
+            for i, v in enumerate(value):
+                yield from flattened(v, f"{prefix}{key}.{v.get('name', i)}.")
+        else:
+            yield prefix + key, value
+
+
+def _column(found):
+    if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in found if v is not None):
+        missing = any(v is None for v in found)
+        return numpy.array([numpy.nan if v is None else v for v in found], dtype=float if missing else None)
+    return numpy.array(["" if v is None else str(v).lower() if isinstance(v, bool) else str(v) for v in found], dtype=object)

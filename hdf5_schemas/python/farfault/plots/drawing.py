@@ -1,0 +1,60 @@
+"""What the plots share: figures, axes of time and of counts."""
+import matplotlib.pyplot as plt
+import numpy
+from matplotlib.ticker import EngFormatter
+
+from ..units import label, time_unit
+
+# So many lines or bars can be told apart by colour and named in a legend.
+NAMED = 10
+
+
+def panels(rows, heights=None, width=8.0, row_height=2.2):
+    heights = heights or [1.0] * rows
+    figure, axes = plt.subplots(rows, 1, sharex=True, squeeze=False, figsize=(width, 0.8 + row_height * sum(heights)),
+                                gridspec_kw={"height_ratios": heights}, constrained_layout=True)
+    return figure, axes[:, 0]
+
+
+def time_axis(axes, longest_ps):
+    """Labels the axis; returns the picoseconds of its unit."""
+    name, size = time_unit(longest_ps)
+    axes.set_xlabel(f"simulated time ({name})")
+    axes.set_xlim(0, longest_ps / size if longest_ps else 1)
+    return size
+
+
+def together(counts, most):
+    """Counts of neighbouring intervals added up, until there are no more than `most`."""
+    size = -(-counts.sizes["time_ps"] // most)
+    if size <= 1:
+        return counts
+    first = numpy.arange(0, counts.sizes["time_ps"], size)
+    last = numpy.append(first[1:], counts.sizes["time_ps"]) - 1
+    return counts[last].copy(data=numpy.add.reduceat(counts.values, first)).assign_coords(
+        start_ps=("time_ps", counts["start_ps"].values[first]))
+
+
+def edges(rate, size):
+    """The borders of the intervals of a rate, in units of `size` picoseconds."""
+    if rate.sizes["time_ps"] == 0:
+        return [0.0]
+    return [rate["start_ps"].values[0] / size, *(rate["time_ps"].values / size)]
+
+
+def count_axis(axes, name, unit):
+    """A vertical axis from zero, in thousands and millions."""
+    axes.set_ylabel(label(name, unit))
+    axes.yaxis.set_major_formatter(EngFormatter(sep=" "))
+    axes.set_ylim(0, 1.04 * axes.get_ylim()[1])
+
+
+def legend(axes, **how):
+    """Beside the axes, where it hides nothing."""
+    handles, _ = axes.get_legend_handles_labels()
+    if handles:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False, **how)
+
+
+def title(run):
+    return run.path.rsplit("/", 1)[-1] + ("" if run.finished else " (not a whole run)")

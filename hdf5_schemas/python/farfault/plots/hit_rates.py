@@ -1,0 +1,31 @@
+"""How often TLBs and caches had what was asked for, over time."""
+from ..errors import ResultError
+from . import drawing
+
+# More intervals than this are drawn together: in a short one so little happens that its rate says nothing.
+INTERVALS = 200
+# What is drawn, and the counters of hits and misses that it is made of.
+LEVELS = (("L1 TLB", "sm", "l1_tlb_hits", "l1_tlb_misses"), ("L2 TLB", "l2_tlb", "hits", "misses"),
+          ("L1 cache", "sm", "l1_hits", "l1_misses"), ("L2 cache", "l2_slice", "hits", "misses"))
+
+
+def hit_rates(run):
+    found = [(name, _counted(run, kind, hits), _counted(run, kind, misses))
+             for name, kind, hits, misses in LEVELS if kind in run.kinds]
+    if not found:
+        raise ResultError(f"{run.path}: it holds no time series of TLBs or caches")
+    figure, (axes,) = drawing.panels(1, [1.6])
+    size = drawing.time_axis(axes, max(int(h["time_ps"].max(initial=0)) for _, h, _ in found))
+    for name, hits, misses in found:
+        share = (100 * hits / (hits + misses).where(hits + misses > 0)).values
+        axes.stairs(share, drawing.edges(hits, size), baseline=None, label=name, linewidth=1.4)
+    axes.set_ylim(0, 102)
+    axes.set_ylabel("hits (%)")
+    axes.set_title(f"hit rates of {drawing.title(run)}", fontsize=10)
+    axes.grid(alpha=0.3)
+    drawing.legend(axes)
+    return figure
+
+
+def _counted(run, kind, metric):
+    return drawing.together(run.deltas(kind, metric).sum("instance"), INTERVALS)

@@ -1,0 +1,73 @@
+"""What counters grew by between samples, and how fast; ratios that say nothing where nothing happened.
+
+Samples lie ever further apart in a long run, so what is compared over time are rates, not differences.
+"""
+import numpy
+import xarray
+
+from .errors import ResultError
+
+
+def deltas(series, metric, path=""):
+    """What a counter or histogram grew by, with the times from which (`start_ps`) and until which (`time_ps`) it did.
+
+    The first interval begins at time 0. Of samples at the same time, the last one counts.
+    """
+    counter, times, starts, grown = _grown(series, metric, path)
+    return _over_time(counter, times, starts, grown, counter.attrs)
+
+
+def rates(series, metric, path=""):
+    """The same per second; what is counted in picoseconds becomes a share of the time."""
+    counter, times, starts, grown = _grown(series, metric, path)
+    lasted = times > starts
+    times, starts, grown = times[lasted], starts[lasted], grown[lasted]
+    unit = counter.attrs.get("units", "1")
+    span = (times - starts) * (1.0 if unit == "ps" else 1e-12)
+    per_second = grown / span.reshape(-1, *[1] * (grown.ndim - 1))
+    named = "1" if unit == "ps" else "s-1" if unit == "1" else f"{unit} s-1"
+    return _over_time(counter, times, starts, per_second, {**counter.attrs, "units": named})
+
+
+def _grown(series, metric, path):
+    counter = series[metric].variable
+    if counter.attrs.get("kind") == "level":
+        raise ResultError(f"{path}: {metric} is a level: its samples are amounts, which have no rate")
+    times, counts = series["time_ps"].values, counter.values
+    last = numpy.append(times[1:] != times[:-1], True)[:len(times)]
+    if not last.all():
+        times, counts = times[last], counts[last]
+    grown = numpy.diff(counts, axis=0, prepend=numpy.zeros_like(counts[:1]))
+    return series[metric], times, numpy.append(0, times[:-1])[:len(times)], grown
+
+
+def _over_time(counter, times, starts, data, attributes):
+    kept = {n: c.variable for n, c in counter.coords.items() if "time_ps" not in c.dims}
+    of_time = counter["time_ps"].attrs
+    return xarray.DataArray(data, {**kept, "time_ps": ("time_ps", times, of_time),
+                                   "start_ps": ("time_ps", starts, {**of_time, "long_name": "start of the interval"})},
+                            counter.dims, counter.name, attributes)
+
+
+def by_device(data, devices):
+    """Summed over the instances that belong to a device: `gpu0.sm3` is a part of the device `gpu0`."""
+    of = [device_of(i, devices) for i in data["instance"].values]
+    places = {name: i for i, name in enumerate(dict.fromkeys(of))}
+    axis, whose = data.get_axis_num("instance"), numpy.array([places[n] for n in of], dtype=int)
+    sums = numpy.stack([data.values.take(numpy.flatnonzero(whose == i), axis).sum(axis) for i in places.values()], axis)
+    dims = tuple("device" if d == "instance" else d for d in data.dims)
+    kept = {n: c for n, c in data.coords.items() if "instance" not in c.dims}
+    return xarray.DataArray(sums, {**kept, "device": list(places)}, dims, data.name, data.attrs)
+
+
+def device_of(instance, devices):
+    """The node of the machine that a component belongs to: the longest whose name its path starts with."""
+    path = instance.split("/")[0]
+    while path not in devices and "." in path:
+        path = path.rpartition(".")[0]
+    return path
+
+
+def ratio(numerator, denominator):
+    """numerator / denominator, NaN where the denominator is zero: where nothing happened."""
+    return numerator / denominator.where(denominator != 0)

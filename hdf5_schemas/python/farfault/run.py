@@ -1,0 +1,243 @@
+"""One run: what it was, what came out, read when asked for."""
+import os
+import tomllib
+import warnings
+from typing import NamedTuple
+
+import h5py
+import pandas
+
+from . import datasets, rates
+from .errors import ResultError, unknown
+from .file import File, attributes, check_readable, check_version, is_scale, plain, values
+
+# Groups of the summary that have a layout of their own.
+NOT_SCOPES = ("latency", "stalls", "traffic")
+
+
+class Machine(NamedTuple):
+    nodes: pandas.DataFrame
+    links: pandas.DataFrame
+
+
+def open_run(path):
+    """The result of one run. Where only `<path>.partial` is there, that: of a run that goes on, or was stopped."""
+    path = os.fspath(path)
+    if not os.path.exists(path) and os.path.exists(path + ".partial"):
+        warnings.warn(f"{path} is not there, so {path}.partial is opened: of a run that goes on, or was stopped",
+                      stacklevel=2)
+        path += ".partial"
+    return Run(path)
+
+
+class Run:
+    """A run's result. `with` keeps its file open; without, each access opens it.
+
+    kinds, tables, scopes: what `timeseries`, `table` and `summary` know.
+    """
+
+    def __init__(self, path, parameters=None):
+        check_readable(path)
+        self.path = os.fspath(path)
+        self.parameters = dict(parameters or {})  # of a sweep: what varied, and its value here
+        self._file = File(path)
+        with self._file.reading() as f:
+            self._attributes = attributes(f)
+            if self._attributes.get("kind") == "sweep":
+                raise ResultError(f"{path}: it is the table of a sweep; farfault.open_sweep opens it")
+            check_version(path, self._attributes.get("schema_version"))
+            self.kinds, self.tables, scopes = (sorted(f[g]) if g in f else [] for g in ("timeseries", "tables", "summary"))
+        self.scopes = [s for s in scopes if s not in NOT_SCOPES]
+
+    def __enter__(self):
+        # The file of a run that goes on changes below an open handle.
+        if self.finished:
+            self._file.hold()
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self._file.release()
+
+    @property
+    def end_reason(self):
+        """`completed`, or why the run ended before its end; `running` where it goes on or was killed."""
+        return self._attributes.get("end_reason", "running")
+
+    @property
+    def finished(self):
+        """Whether this is the file of a whole run."""
+        return self.end_reason != "running" and not self.path.endswith(".partial")
+
+    @property
+    def digest(self):
+        """Equal for equal results; None where the run has not ended."""
+        return self._attributes.get("result_digest")
+
+    @property
+    def version(self):
+        return self._attributes.get("farfault_version")
+
+    @property
+    def config_text(self):
+        return self._scalar("config/toml")
+
+    @property
+    def config(self):
+        """The resolved configuration, defaults included: run.config["gpu"]["l2_tlb"]["entries"]."""
+        try:
+            return tomllib.loads(self.config_text)
+        except tomllib.TOMLDecodeError as problem:
+            raise ResultError(f"{self.path}: its configuration is damaged: {problem}") from None
+
+    @property
+    def command_line(self):
+        return self._scalar("config/command_line")
+
+    @property
+    def seed(self):
+        return self._scalar("config/seed")
+
+    @property
+    def inputs(self):
+        """The files that the run read."""
+        return datasets.frame(self._file, "config/inputs", "input")
+
+    @property
+    def commit(self):
+        """Of the program that made the result; "with changes" where it was built from more than that."""
+        return self.engine.get("commit")
+
+    @property
+    def host(self):
+        return self.engine.get("host")
+
+    @property
+    def engine(self):
+        """How the simulator itself did, and where, by name: not part of the result."""
+        with self._file.reading() as f:
+            group = f["engine"] if "engine" in f else {}
+            return {n: plain(d[()]) if d.shape == () else values(d) for n, d in group.items() if not is_scale(d)}
+
+    @property
+    def machine(self):
+        """The machine as simulated: nodes and links; the links name the nodes at their ends."""
+        nodes = datasets.frame(self._file, "topology/nodes", "node", ("name", "kind"))
+        links = datasets.frame(self._file, "topology/links", "link", ("a", "b"))
+        for end in ("a", "b"):
+            links[end] = nodes["name"].reindex(links[end]).to_numpy()
+        return Machine(nodes, links)
+
+    def timeseries(self, kind, metrics=None):
+        """Statistics of one kind of component over simulated time: [time_ps, instance(, bin)]. Read when used."""
+        self._check(kind, self.kinds, "time series of the kind")
+        group = f"timeseries/{kind}"
+        if metrics is not None:
+            with self._file.reading() as f:
+                there = [n for n in f[group] if n not in ("time_ps", "instance")]
+            for metric in metrics:
+                self._check(metric, there, f"statistic of {kind}")
+        return datasets.dataset(self._file, group, metrics, lazy=self.finished)
+
+    def deltas(self, kind, metric, by=None):
+        """What a counter or histogram grew by between samples: [time_ps, instance(, bin)]."""
+        return self._by(rates.deltas(self.timeseries(kind, [metric]), metric, self.path), by)
+
+    def rates(self, kind, metric, by=None):
+        """The same per second of simulated time; a counter of picoseconds becomes a share of the time.
+
+        by="device" sums over the parts of each GPU, CPU and switch: [time_ps, device].
+        """
+        return self._by(rates.rates(self.timeseries(kind, [metric]), metric, self.path), by)
+
+    def table(self, name):
+        """One row for each occurrence of something (kernels, migrations, ...); the units are in `.attrs`."""
+        self._check(name, self.tables, "table")
+        return datasets.frame(self._file, f"tables/{name}", "row")
+
+    def summary(self, scope="machine"):
+        """Totals of the run: one row for each machine, GPU or application, one column for each figure."""
+        self._check(scope, self.scopes, "summary of the scope")
+        return datasets.frame(self._file, f"summary/{scope}", "name")
+
+    def figure_names(self):
+        """The figures of the whole machine; none before the run has ended."""
+        with self._file.reading() as f:
+            return [n for n in f["summary/machine"] if n != "name"] if "machine" in self.scopes else []
+
+    def figures(self, names):
+        """Of the whole machine, by name; without those that the run does not have."""
+        return self._figures(names, lambda d: values(d)[0])
+
+    def figure_labels(self, names):
+        """The units and long names of the same."""
+        return self._figures(names, attributes)
+
+    def _figures(self, names, read):
+        with self._file.reading() as f:
+            group = f["summary/machine"] if "summary/machine" in f else {}
+            return {n: read(group[n]) for n in names if n in group}
+
+    def group(self, name):
+        """Any group of the file as an xarray.Dataset."""
+        with self._file.reading() as f:
+            if not isinstance(f.get(name), h5py.Group):
+                raise ResultError(f"{self.path}: it has no group {name!r}")
+        return datasets.dataset(self._file, name, lazy=self.finished)
+
+    def latency(self, scope="gpu"):
+        """Where accesses spent their time: for each GPU (or application, or the machine) the sums of each stage."""
+        return self._of_scope("latency", "latency stack", scope, ("name", "transactions"))
+
+    def stalls(self, scope="gpu"):
+        """Why SMs issued nothing: for each GPU the time of each reason."""
+        return self._of_scope("stalls", "stall reasons", scope, ("name",))
+
+    def traffic(self):
+        """What went from each device to each other: from, to, bytes, packets."""
+        return self._summary_group("traffic", "traffic between devices", "pair", ("from", "to", "bytes", "packets"))
+
+    @property
+    def plot(self):
+        """Plots of this run: timeline(), hit_rates(), traffic(), latency_stack(), stalls(). Needs matplotlib."""
+        from .plots import RunPlots
+
+        return RunPlots(self)
+
+    def __repr__(self):
+        from .describe import describe
+
+        return describe(self)
+
+    def _scalar(self, name):
+        with self._file.reading() as f:
+            return plain(f[name][()])
+
+    def _check(self, name, there, what):
+        if name not in there:
+            raise unknown(self.path, what, name, there, so_far=not self.finished)
+
+    def _by(self, data, by):
+        if by is None:
+            return data
+        if by != "device":
+            raise ResultError(f'{self.path}: statistics are summed by "device" or not at all, not by {by!r}')
+        return rates.by_device(data, set(self.machine.nodes["name"]))
+
+    def _summary_group(self, name, what, index, needed=()):
+        with self._file.reading() as f:
+            if f"summary/{name}" not in f:
+                raise ResultError(f"{self.path}: it holds no {what}: " + (
+                    "the program that wrote it does not record any" if self.finished else "the run has not ended"))
+        return datasets.frame(self._file, f"summary/{name}", index, needed)
+
+    def _of_scope(self, name, what, scope, needed):
+        table = self._summary_group(name, what, "name", needed)
+        if "scope" not in table:
+            return table
+        self._check(scope, list(dict.fromkeys(table["scope"])), f"{what} of the scope")
+        rows = table[table["scope"] == scope].drop(columns="scope")
+        rows.attrs = table.attrs
+        return rows

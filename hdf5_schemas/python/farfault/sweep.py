@@ -1,0 +1,113 @@
+"""Many runs as one table, keyed by what varied between them."""
+import math
+
+import numpy
+import xarray
+
+from .datasets import labelled
+from .errors import ResultError, unknown
+from .many import ManyRuns
+from .sweep_file import SweepFile
+from .units import in_order
+
+
+def open_sweep(path):
+    """The sweep of a folder that `farfault sweep` made, or of its sweep.h5."""
+    return Sweep(SweepFile(path))
+
+
+def open_many(paths):
+    """Results of any runs as a sweep: what varied is what their configurations differ in."""
+    return Sweep(ManyRuns(paths))
+
+
+class Sweep:
+    """parameters: what varied. figures: what came out, of the summary of the whole machine."""
+
+    def __init__(self, source):
+        self._source = source
+        self._read = {}
+        self.path = source.path
+        self.parameters = source.parameters
+        self.figures = source.figures
+
+    @property
+    def runs(self):
+        """One row for each run: what varied, its state, its figures (NaN where it has none); units in `.attrs`."""
+        return self.table()
+
+    def table(self, figures=None):
+        """`runs` with these figures alone: no others are read."""
+        return self._table([*self.parameters, *self._source.facts, *self._checked(figures)])
+
+    def dataset(self, figures=None):
+        """Figures over what varied, a dimension for each parameter: for a sweep that is a whole grid."""
+        figures = self._checked(figures)
+        table = self._table([*self.parameters, *figures])
+        axes = {p: in_order(table[p]) for p in self.parameters}
+        self._check_grid(table, axes)
+        at = tuple(numpy.array([axes[p].index(v) for v in table[p]], dtype=int) for p in self.parameters)
+        shape = tuple(len(v) for v in axes.values())
+        variables = {}
+        for name in figures:
+            grid = numpy.empty(shape, dtype=table[name].dtype)
+            grid[at] = table[name].to_numpy()
+            labels = {k: table.attrs[k][name] for k in ("units", "long_name")}
+            variables[name] = xarray.Variable(self.parameters, grid, labels)
+        return xarray.Dataset(variables, axes)
+
+    @property
+    def spread(self):
+        """Where seeds are varied: one row for each point, with the mean, smallest and largest of each figure."""
+        table = self._source.spread()
+        if table is None:
+            raise ResultError(f"{self.path}: it holds no spread: its runs are no points with several seeds each")
+        return table
+
+    def open(self, run):
+        """The result of the run with this number."""
+        table = self._table([*self.parameters, "state"])
+        if run not in table.index:
+            raise ResultError(f"{self.path}: it has no run {run!r}; there are: 0 to {len(table) - 1}")
+        return self._source.open(run, table.loc[run, self.parameters].to_dict())
+
+    def __iter__(self):
+        """The results of the runs that are done, in their order; `.parameters` says which each is."""
+        states = self._table(["state"])["state"]
+        return (self.open(run) for run in states.index[states == "done"])
+
+    @property
+    def plot(self):
+        """Plots of this sweep: plot("end") draws a figure over what varied. Needs matplotlib."""
+        from .plots import SweepPlots
+
+        return SweepPlots(self)
+
+    def __repr__(self):
+        from .describe import describe_sweep
+
+        return describe_sweep(self)
+
+    def _table(self, columns):
+        self._read |= self._source.columns([n for n in columns if n not in self._read])
+        labels = {n: self._read[n][1] for n in columns}
+        units, names = {n: labels[n].get("units", "1") for n in columns}, {n: labels[n].get("long_name", n) for n in columns}
+        return labelled({"run": self._source.numbers, **{n: self._read[n][0] for n in columns}}, units, names, "run")
+
+    def _checked(self, figures):
+        if figures is None:
+            return self.figures
+        figures = [figures] if isinstance(figures, str) else list(figures)
+        for name in figures:
+            if name not in self.figures:
+                raise unknown(self.path, "figure", name, self.figures)
+        return figures
+
+    def _check_grid(self, table, axes):
+        points = math.prod(len(v) for v in axes.values())
+        here = table[self.parameters].drop_duplicates()
+        if points == len(table) == len(here) and not table[self.parameters].isna().any(axis=None):
+            return
+        grid = " x ".join(f"{len(v)} of {p}" for p, v in axes.items()) or "no parameter"
+        raise ResultError(f"{self.path}: its runs are no whole grid: {len(table)} runs at {len(here)} points, where "
+                          f"{grid} would be {points}; `.runs` has them as a table")

@@ -1,0 +1,117 @@
+# %% [markdown]
+# # From a run to figures
+#
+# Runs the demo (a breadth-first search on four GPUs whose pages lie on all of them), looks at what happened, changes the
+# machine, and compares. Start it in the top folder of the sources, once `farfault` is built:
+#
+#     FARFAULT=build/release/farfault python3 hdf5_schemas/python/tutorial.py
+#
+# or open it as a notebook: VS Code and Jupytext know the cells (`# %%`). `FARFAULT` names the program, `FARFAULT_RESULTS`
+# the folder that results and figures go to.
+
+# %%
+import os
+import subprocess
+
+import farfault
+
+program = os.environ.get("FARFAULT", "build/release/farfault")
+results = os.environ.get("FARFAULT_RESULTS", "results/tutorial")
+os.makedirs(results, exist_ok=True)
+
+
+def simulate(name, **changes):
+    """Runs the demo with these parameters changed; returns the path of the result."""
+    path = os.path.join(results, name + ".h5")
+    settings = [word for key, value in changes.items() for word in ("--set", f"{key}={value}")]
+    subprocess.run([program, "run", "bench/demo.toml", *settings, "--output", path, "--progress", "off"], check=True,
+                   stdout=subprocess.DEVNULL)
+    return path
+
+
+# %% [markdown]
+# ## What is in a result
+#
+# A run leaves one file. Opening it reads next to nothing; printing it says how the run ended and what there is.
+
+# %%
+run = farfault.open(simulate("demo"))
+print(run)
+
+# %% [markdown]
+# The resolved configuration is in it, defaults included, and so are the machine and the program that made the result.
+
+# %%
+print("L2 TLB:", run.config["gpu"]["l2_tlb"]["entries"], "entries")
+print(run.machine.links[["a", "b", "kind", "latency_ps"]])
+print("made by commit", run.commit, "on", run.host)
+
+# %% [markdown]
+# ## Which kernel took the time?
+#
+# Tables are pandas tables, a row for each occurrence; units and descriptions are in `.attrs`.
+
+# %%
+kernels = run.table("kernels").set_index("name")
+kernels["took_us"] = (kernels["finished"] - kernels["launched"]) / 1e6
+clock = farfault.quantity(run.config["gpu"]["clock"])   # "1 GHz", in Hz
+kernels["cycles"] = kernels["took_us"] * 1e-6 * clock
+kernels["ipc_of_a_gpu"] = kernels["instructions"] / kernels["cycles"] / 4
+kernels["remote_share"] = kernels["remote_accesses"] / (kernels["l1_misses"] + kernels["stores"])
+print(kernels[["took_us", "instructions", "ipc_of_a_gpu", "remote_share"]].round(3))
+print("remote_accesses:", run.table("kernels").attrs["long_name"]["remote_accesses"])
+
+# %% [markdown]
+# ## When?
+#
+# Time series are xarray datasets. Counters only grow; `rates` gives what they grew by, per second of simulated time, and
+# `by="device"` adds up the SMs of a GPU.
+
+# %%
+instructions = run.rates("sm", "instructions", by="device")
+busiest = instructions.idxmax("time_ps") / 1e9
+for gpu in busiest["device"].values:
+    print(gpu, f"is busiest {float(busiest.sel(device=gpu)):.2f} ms after the start")
+run.plot.timeline(["sm/instructions", "l2_tlb/misses"]).savefig(os.path.join(results, "timeline.png"))
+run.plot.hit_rates().savefig(os.path.join(results, "hit_rates.png"))
+
+# %% [markdown]
+# Where the time of an access went, why SMs stalled, and what went from GPU to GPU is in results of programs that record it.
+# Others say so in one sentence.
+
+# %%
+for plot in (run.plot.latency_stack, run.plot.stalls, run.plot.traffic):
+    try:
+        plot().savefig(os.path.join(results, plot.__name__ + ".png"))
+    except farfault.ResultError as missing:
+        print(missing)
+
+# %% [markdown]
+# ## What if?
+#
+# Pages dealt out in turn or in one piece to each GPU, times three sizes of the L2 TLB. Any results are a sweep: what varied
+# is what their configurations differ in.
+
+# %%
+sweep = farfault.open_many([
+    simulate(f"{placement}-{entries}", **{"memory.placement": placement, "gpu.l2_tlb.entries": entries})
+    for placement in ("interleave", "contiguous") for entries in (32, 128, 512)])
+print(sweep)
+print(sweep.table(["end", "iommu_walks"]).drop(columns=["result", "result_digest"]).to_string())
+
+# %% [markdown]
+# A whole grid is an xarray dataset with a dimension for each parameter.
+
+# %%
+grid = sweep.dataset(["end", "iommu_walks"])
+speed_up = grid["end"].sel({"memory.placement": "interleave"}) / grid["end"].sel({"memory.placement": "contiguous"})
+for entries in speed_up["gpu.l2_tlb.entries"].values:
+    print(f"with {entries} entries, contiguous pages are {float(speed_up.sel({'gpu.l2_tlb.entries': entries})):.2f} times as fast")
+sweep.plot("end", x="gpu.l2_tlb.entries").savefig(os.path.join(results, "sweep.png"))
+
+# %% [markdown]
+# Tables go on to other programs as any pandas table does.
+
+# %%
+sweep.runs.to_csv(os.path.join(results, "sweep.csv"))
+print("figures and tables are in", results)
