@@ -27,7 +27,7 @@ void check_wrong(std::vector<std::string> words, std::string const& sentence) {
 
 TEST_CASE("every command has --help with an example, on standard output") {
   for (std::string const name :
-       {"run", "params", "workloads", "statistics", "inspect", "compare", "diff", "validate"}) {
+       {"run", "params", "workloads", "statistics", "inspect", "compare", "explain", "diff", "validate"}) {
     auto const r = farfault_program({name, "--help"});
     CHECK(r.code == 0);
     CHECK(r.err == "");
@@ -92,7 +92,7 @@ TEST_CASE("--version names the program and a version") {
 TEST_CASE("a wrong command line is one sentence and exit code 2") {
   check_wrong(
       {},
-      "which command? One of: run, params, workloads, statistics, inspect, compare, diff, validate (see "
+      "which command? One of: run, params, workloads, statistics, inspect, compare, explain, diff, validate (see "
       "farfault --help)");
   check_wrong({"inspcet", "x"}, "'inspcet' is no command; did you mean 'inspect'?");
   check_wrong({"run"}, "config is required (see farfault run --help)");

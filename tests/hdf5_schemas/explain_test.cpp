@@ -1,0 +1,155 @@
+// What bounds a run, from results whose figures are written by hand.
+#include "farfault/results/explain.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "farfault/engine/error.hpp"
+#include "sample.hpp"
+#include "scratch.hpp"
+
+using namespace farfault;
+using namespace farfault::results;
+
+namespace {
+
+constexpr std::uint64_t kEnd = 1'000'000;
+
+struct Figure {
+  std::string metric;
+  std::uint64_t value;
+};
+
+// A machine with two DRAM channels and a GMMU that were busy as said: at half of the run and at its end; and
+// two links.
+struct Machine {
+  std::vector<std::uint64_t> dram_at_half{0, 0};
+  std::vector<std::uint64_t> dram{0, 0};
+  std::uint64_t walkers = 0;
+  std::vector<std::uint64_t> links{0, 0};
+  std::vector<Figure> figures;
+};
+
+std::string written(std::string const& path, Machine const& m) {
+  auto header = sample::header();
+  StatInfo const busy{"busy_time", "ps", "Time.", StatKind::counter, 1};
+  header.series = {{"dram", {"gpu0.dram0", "gpu0.dram1"}, {busy}},
+                   {"gmmu", {"gpu0.gmmu"}, {{"walker_busy_time", "ps", "Time.", StatKind::counter, 1}}},
+                   {"rdma", {"gpu0.rdma"}, {busy}}};
+  header.tables = {{"links",
+                    "Links.",
+                    {{"from", "text", "Node.", ColumnType::text},
+                     {"to", "text", "Node.", ColumnType::text},
+                     {"sender", "text", "Component.", ColumnType::text},
+                     {"busy_time", "ps", "Time.", ColumnType::u64}}}};
+  ResultWriter writer(path, header);
+  auto const time = [](std::uint64_t ps) { return Time{Duration{static_cast<std::int64_t>(ps)}}; };
+  writer.append_sample(time(kEnd / 2),
+                       std::vector{m.dram_at_half[0], m.dram_at_half[1], m.walkers / 2, m.links[0] / 2});
+  writer.append_sample(time(kEnd), std::vector{m.dram[0], m.dram[1], m.walkers, m.links[0]});
+  writer.append_row(0, std::vector<Cell>{"gpu0", "switch0", "gpu0.rdma", m.links[0]});
+  writer.append_row(0, std::vector<Cell>{"switch0", "gpu0", "switch0.to_gpu0", m.links[1]});
+  std::vector<SummaryRow> rows{{"machine", "machine", "end", "ps", "End.", kEnd}};
+  for (auto const& f : m.figures) rows.push_back({"machine", "machine", f.metric, "ps", "Time.", f.value});
+  writer.summary(rows);
+  writer.finish("completed");
+  return path;
+}
+
+std::vector<Figure> const kAccesses{
+    {"sm_transactions", 10},  {"sm_access_time", 1'000},      {"sm_time_in_load_store", 500},
+    {"sm_time_in_dram", 300}, {"sm_time_in_walk_queue", 150}, {"sm_time_in_links", 50},
+    {"sm_time", 4 * kEnd},    {"sm_active_time", kEnd},       {"sm_memory_stall_time", 2 * kEnd},
+    {"sm_idle_time", kEnd}};
+
+std::string refusal(std::string const& path) {
+  try {
+    explain(path);
+  } catch (UserError const& e) {
+    return e.what();
+  }
+  return "explained";
+}
+
+}  // namespace
+
+TEST_CASE("explain: a resource weighs by how busy its busiest is and by what waited for it") {
+  Scratch dir;
+  auto const e = explain(written(dir / "a.h5", {.dram_at_half = {0, 600},
+                                                .dram = {100'000, 600'000},
+                                                .walkers = 900'000,
+                                                .links = {1'000, 990'000},
+                                                .figures = kAccesses}));
+  CHECK(e.end_ps == kEnd);
+  CHECK(e.accesses == 10);
+  REQUIRE(e.resources.size() == 3);
+  // What waits for walks waits for DRAM too: (300 + 150) of 500; walkers: 150; links: 50.
+  CHECK(e.resources[0].name == "gpu0.dram1");
+  CHECK(e.resources[0].busy == doctest::Approx(0.6));
+  CHECK(e.resources[0].average == doctest::Approx(0.35));
+  CHECK(e.resources[0].waited == doctest::Approx(0.9));
+  CHECK(e.resources[0].weight == doctest::Approx(0.54));
+  CHECK(e.resources[0].alike == 2);
+  CHECK(e.resources[1].name == "gpu0.gmmu");
+  CHECK(e.resources[1].weight == doctest::Approx(0.9 * 0.3));
+  CHECK(e.resources[2].name == "switch0 to gpu0");
+  CHECK(e.resources[2].weight == doctest::Approx(0.99 * 0.1));
+  CHECK(e.bound == Bound::resource);
+}
+
+TEST_CASE("explain: over time a counter grows evenly between its samples") {
+  Scratch dir;
+  auto const e = explain(
+      written(dir / "a.h5",
+              {.dram_at_half = {0, 0}, .dram = {400'000, 0}, .links = {900'000, 0}, .figures = kAccesses}));
+  REQUIRE(e.resources[0].name == "gpu0.dram0");
+  REQUIRE(e.resources[0].over_time.size() == 20);
+  for (int i = 0; i < 20; ++i)
+    CHECK(e.resources[0].over_time[static_cast<std::size_t>(i)] == doctest::Approx(i < 10 ? 0.0 : 0.8));
+  // The sender of a link that has no other one tells when it was busy.
+  CHECK(e.resources[1].name == "gpu0 to switch0");
+  REQUIRE(e.resources[1].over_time.size() == 20);
+  CHECK(e.resources[1].over_time[3] == doctest::Approx(0.9));
+}
+
+TEST_CASE("explain: where nothing is busy for half of the run, latency bounds it; else execution may") {
+  Scratch dir;
+  Machine m{.dram = {400'000, 0}, .figures = kAccesses};
+  auto e = explain(written(dir / "a.h5", m));
+  CHECK(e.bound == Bound::latency);
+  CHECK(e.executing == doctest::Approx(1.0 / 3));
+  CHECK(e.idle == doctest::Approx(0.25));
+  CHECK(e.stages[0].name == "sm_time_in_load_store");
+  CHECK(e.stages[1].name == "sm_time_in_dram");
+  CHECK(e.sms[0].name == "sm_memory_stall_time");
+  for (auto& f : m.figures) {
+    if (f.metric == "sm_active_time") f.value = 2 * kEnd;
+    if (f.metric == "sm_memory_stall_time") f.value = kEnd;
+  }
+  e = explain(written(dir / "b.h5", m));
+  CHECK(e.bound == Bound::execution);
+  CHECK(nlohmann::json::parse(to_json(e))["bound_by"] == "execution");
+}
+
+TEST_CASE(
+    "explain: a run that is under way, an earlier program's and a file that is none are refused, each in a "
+    "sentence") {
+  Scratch dir;
+  auto const earlier = dir / "earlier.h5";
+  sample::write(earlier);
+  CHECK(refusal(earlier) == "'" + earlier +
+                                "' cannot be explained: it is of an earlier version of the program, "
+                                "which did not say where the time went");
+  auto const running = dir / "running.h5";
+  {
+    ResultWriter writer(running, sample::header());
+    sample::append(writer, 0, 3);
+    writer.flush();
+  }
+  CHECK(refusal(running + ".partial") == "'" + running +
+                                             ".partial' cannot be explained: there is no summary in it "
+                                             "yet: its run is under way, or was killed");
+  CHECK(refusal(dir / "none.h5").find("no such file") != std::string::npos);
+}
