@@ -10,8 +10,8 @@ farfault_packages="cmake g++ ninja-build git ca-certificates libtbb-dev libopenm
   libcli11-dev libspdlog-dev libfmt-dev zlib1g-dev liblzma-dev xz-utils doctest-dev libbenchmark-dev"
 # Good to have: without them the build is slower, or a test is skipped by name.
 farfault_extras="ccache libmetis-doc python3-h5py python3-xarray python3-h5netcdf python3-matplotlib"
-# The same for .ci/run alone: the fuzz harnesses, the layout of the sources, counted instructions.
-farfault_ci_extras="clang libclang-rt-14-dev clang-format valgrind"
+# The same for .ci/run alone: the fuzz harnesses, the layout of the sources, counted instructions, batch scripts in a Slurm.
+farfault_ci_extras="clang libclang-rt-14-dev clang-format valgrind slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge"
 
 missing_packages() {
   local name
