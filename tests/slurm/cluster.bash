@@ -80,6 +80,7 @@ NodeName=$node NodeAddr=127.0.0.1 CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSock
 PartitionName=batch Nodes=$node Default=YES MaxTime=UNLIMITED State=UP PriorityTier=1
 PartitionName=urgent Nodes=$node MaxTime=UNLIMITED State=UP PriorityTier=2
 END
+  echo "PMIxCliTmpDirBase=$cluster/tmp" >"$cluster/mpi.conf"
 }
 
 start_cluster() {

@@ -37,7 +37,7 @@ submit() { sbatch --parsable "$@"; }
 is_in_state() { [ "$(job_state "$1")" = "$2" ]; }
 is_over() { [[ $(job_state "$1") =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|OUT_OF_MEMORY|BOOT_FAIL)$ ]]; }
 completes() { # WHAT ID
-  wait_until 120 is_over "$2"
+  wait_until 600 is_over "$2" # ranks take long where others use the cores, too
   check "$1: the job ends well, not $(job_state "$2") with $(job_field "$2" ExitCode)" is_in_state "$2" COMPLETED
 }
 same_result() { # WHAT FILE DIGEST
@@ -111,6 +111,7 @@ chain() {
   check "$what: no difference to the run outside" grep -q 'are equal' \
     <("$farfault" diff "$scratch/long.h5" "results/$name.h5")
   plain_log "$what" "$name-$id.log" 'stopped by SIGUSR1 at .* and saved; to continue, run the same command again'
+  check "$what: one turn starts from the beginning" [ "$(grep -c 'starts from the beginning' "$name-$id.log")" -eq 1 ]
   check "$what: two turns end saved" [ "$(grep -c 'and saved' "$name-$id.log")" -eq 2 ]
   check "$what: the summary for scripts" grep -q "\"end_reason\":\"completed\",.*\"result_digest\":\"$long_digest\"" \
     "results/$name.json"
