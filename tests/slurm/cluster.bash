@@ -93,7 +93,7 @@ start_cluster() {
   chmod 711 "$cluster" "$cluster/munge" # munged wants its socket to be within everybody's reach
   write_slurm_conf || return 1
   mungekey --create --keyfile="$cluster/munge/key" || return 1
-  munged --foreground --key-file="$cluster/munge/key" --socket="$cluster/munge/socket" \
+  munged --foreground --num-threads=2 --key-file="$cluster/munge/key" --socket="$cluster/munge/socket" \
     --pid-file="$cluster/munge/pid" --log-file="$cluster/munge/log" --seed-file="$cluster/munge/seed" \
     >"$cluster/munge.out" 2>&1 &
   cluster_daemons+=($!)
