@@ -84,12 +84,12 @@ check "a task without a run is told how many there are" \
 # knows a new turn from the last one by the second, so that it must not begin in the same one.
 turn_is_over() { is_in_state "$1" PENDING && [ -z "$(compgen -G "$scratch/spool/*.$1.*")" ]; }
 no_wait() { # WHAT ID TURNS
-  wait_until 60 turn_is_over "$2" || give_up "$1: the job is not in the queue again, but $(job_state "$2")" "$2" || return
+  wait_until 60 turn_is_over "$2" || abandon "$1: the job is not in the queue again, but $(job_state "$2")" "$2" || return
   check "$1: it was put there $3 times" [ "$(job_field "$2" Restarts)" -eq "$3" ]
   scontrol update JobId="$2" StartTime=now+3seconds
 }
 # What comes after would only fail, too.
-give_up() { # WHAT ID
+abandon() { # WHAT ID
   fail "$1"
   scancel "$2"
   return 1
@@ -104,11 +104,11 @@ chain() {
   shift 2
   local partial=results/$name.h5.partial
   id=$(submit --job-name="$name" --cpus-per-task=1 "$@" chain.sbatch)
-  wait_until 60 has_begun "$id" "$partial" 0 || give_up "$what begins" "$id" || return
+  wait_until 60 has_begun "$id" "$partial" 0 || abandon "$what begins" "$id" || return
   before=$(file_number "$partial")
   scancel --batch --signal=USR1 "$id" # as Slurm does it near the end of the time
   no_wait "$what, when its time is nearly up" "$id" 1 || return
-  wait_until 60 has_begun "$id" "$partial" "$before" || give_up "$what goes on" "$id" || return
+  wait_until 60 has_begun "$id" "$partial" "$before" || abandon "$what goes on" "$id" || return
   urgent=$(submit --partition=urgent --exclusive --job-name=urgent --cpus-per-task=1 mpi.sbatch)
   no_wait "$what, when a job that goes first has come" "$id" 2 || return
   completes "$what: the job that went first" "$urgent"
