@@ -43,27 +43,28 @@ void replace(std::string const& path, std::string const& text) {
 
 std::string to_json(RunOutcome const& o) {
   bool const ended = o.end_reason != "running";
+  bool const simulated = ended && o.end_reason != "failed";
   Json summary = Json::object();
   for (auto const& row : o.summary)
     if (row.scope != "gpu") summary[row.scope][row.name][row.metric] = row.value;
-  auto const if_ended = [&](auto const& value) { return ended ? Json(value) : Json(); };
+  auto const if_simulated = [&](auto const& value) { return simulated ? Json(value) : Json(); };
   auto const rate = o.seconds > 0 ? Json(static_cast<double>(o.events) / o.seconds) : Json();
   Json const all = {{"kind", "run"},
                     {"farfault_version", FARFAULT_VERSION},
                     {"end_reason", o.end_reason},
-                    {"exit_code", if_ended(o.exit_code)},
+                    {"exit_code", ended ? Json(o.exit_code) : Json()},
                     {"errors", o.errors},
                     {"signal", or_null(o.signal)},
-                    {"end_time_ps", if_ended(o.end_time.time_since_epoch().count())},
+                    {"end_time_ps", if_simulated(o.end_time.time_since_epoch().count())},
                     {"result", or_null(o.result)},
                     {"result_digest", or_null(o.digest)},
                     {"checkpoint", or_null(o.checkpoint)},
-                    {"wall_time_s", if_ended(o.seconds)},
-                    {"events", if_ended(o.events)},
+                    {"wall_time_s", if_simulated(o.seconds)},
+                    {"events", if_simulated(o.events)},
                     {"events_per_second", rate},
-                    {"ranks", if_ended(o.ranks)},
-                    {"threads", if_ended(o.threads)},
-                    {"gpus", if_ended(o.gpus)},
+                    {"ranks", if_simulated(o.ranks)},
+                    {"threads", if_simulated(o.threads)},
+                    {"gpus", if_simulated(o.gpus)},
                     {"summary", summary}};
   return all.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -99,8 +99,9 @@ TEST_CASE("--summary-json has the sentences of a run that failed, in place of wh
   REQUIRE(json["errors"].size() == 2);
   CHECK(r.err == "farfault: " + json["errors"][0].get<std::string>() +
                      "\nfarfault: " + json["errors"][1].get<std::string>() + "\n");
-  CHECK(json["result"].is_null());
-  CHECK(json["result_digest"].is_null());
+  for (auto const* key : {"signal", "end_time_ps", "result", "result_digest", "checkpoint", "wall_time_s",
+                          "events", "events_per_second", "ranks", "threads", "gpus"})
+    CHECK_MESSAGE(json[key].is_null(), key);
 }
 
 TEST_CASE("--summary-json overwrites nothing else") {
