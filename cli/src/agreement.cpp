@@ -136,7 +136,8 @@ std::vector<Fact> facts_of_options(RunOptions const& options) {
           {"--checkpoint-every", time(options.checkpoint_every), ""},
           {"--checkpoint-minutes",
            options.checkpoint_minutes ? fmt::format("{}", *options.checkpoint_minutes) : "none", ""},
-          {"--resume", or_none(options.resume), ""}};
+          {"--resume", or_none(options.resume), ""},
+          {"--summary-json", or_none(options.summary_json), ""}};
 }
 
 Fact fact_of(ModelInput const& input, std::size_t number) {

@@ -185,6 +185,12 @@ class Program {
         "Find the critical path and the speed-up that any number of cores could reach (one thread, slower)");
     c->add_flag("!--no-merge", run_.merge_lanes,
                 "Synchronize every partition, even those that share a thread");
+    c->add_option(
+         "--summary-json", run_.summary_json,
+         "File for how the run ended, as one JSON object for scripts: end_reason (running until the end), "
+         "exit_code, errors, end_time_ps, result, result_digest, checkpoint, wall_time_s, "
+         "events_per_second, and the figures of the machine; -: to standard output, in place of the summary")
+        ->type_name("FILE");
     c->add_option("--progress", progress_, "auto, on or off; off leaves out the size of the run, too")
         ->type_name("MODE")
         ->capture_default_str();

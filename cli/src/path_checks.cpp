@@ -5,6 +5,7 @@
 #include "farfault/engine/checkpoint.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
+#include "run_outcome.hpp"
 
 namespace farfault::cli {
 
@@ -18,6 +19,10 @@ struct WrittenFile {
   std::string path;
 };
 
+bool writes_summary(RunOptions const& options) {
+  return !options.summary_json.empty() && options.summary_json != "-";
+}
+
 std::vector<WrittenFile> written_files(RunOptions const& options) {
   auto const output = output_path(options);
   auto const named = (options.output.empty() ? "the output '" : "--output '") + output + "'";
@@ -26,6 +31,9 @@ std::vector<WrittenFile> written_files(RunOptions const& options) {
   if (!options.checkpoint.empty())
     for (auto const* suffix : {"", ".previous", ".writing", ".lock"})
       files.push_back({"--checkpoint '" + options.checkpoint + "'", options.checkpoint + suffix});
+  if (writes_summary(options))
+    for (auto const* suffix : {"", ".writing"})
+      files.push_back({"--summary-json '" + options.summary_json + "'", options.summary_json + suffix});
   return files;
 }
 
@@ -53,6 +61,23 @@ std::string absolute_path(std::string const& path) {
   return error ? path : whole.lexically_normal().string();
 }
 
+void check_file_place(std::string const& path) {
+  // What is there stands for something else, like /dev/stdout, whatever it leads to now.
+  auto const place = absolute_path(path);
+  bool const device = place.starts_with("/dev/") && !place.starts_with("/dev/shm/");
+  if (device || place.starts_with("/proc/"))
+    throw UserError("cannot write '" + path + "': it is not a regular file");
+  check_replaceable(path);
+}
+
+void check_summary_place(std::string const& path) {
+  check_file_place(path);
+  std::error_code error;
+  bool const empty = std::filesystem::file_size(path, error) == 0;
+  if (is_there(path) && !error && !empty && !looks_like_outcome(path))
+    throw UserError("--summary-json '" + path + "' would overwrite a file that is not the summary of a run");
+}
+
 }  // namespace
 
 std::string output_path(RunOptions const& options) {
@@ -78,13 +103,9 @@ void check_paths(RunOptions const& options, std::vector<ReadFile> const& inputs)
     for (auto const& w : written)
       if (is_there(r.path) && same_file(w.path, r.path) && !may_replace(options, w.path, r))
         throw UserError(w.option + " would overwrite " + r.what + " '" + r.path + "'");
-  // What is there stands for something else, like /dev/stdout, whatever it leads to now.
-  auto const place = absolute_path(output_path(options));
-  bool const device = place.starts_with("/dev/") && !place.starts_with("/dev/shm/");
-  if (device || place.starts_with("/proc/"))
-    throw UserError("cannot write '" + output_path(options) + "': it is not a regular file");
-  check_replaceable(output_path(options));
+  check_file_place(output_path(options));
   if (!options.checkpoint.empty()) check_checkpoint_place(options);
+  if (writes_summary(options)) check_summary_place(options.summary_json);
 }
 
 }  // namespace farfault::cli

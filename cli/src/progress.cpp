@@ -72,23 +72,25 @@ struct Progress::Impl {
   Columns columns;
   double begin;
   double next;
+  double done_before = 0;
   bool drawn = false;
   std::shared_ptr<spdlog::logger> log;
 
   // What there is to say, the most important first.
-  static std::vector<std::string> phrases(State const& state, double elapsed) {
+  std::vector<std::string> phrases(State const& state, double elapsed) const {
     std::vector<std::string> list{for_people(state.now.time_since_epoch()) + " simulated"};
-    if (state.done && *state.done > 0.001 && *state.done <= 1)
-      list.push_back(fmt::format("{} left", wall_time(elapsed * (1 - *state.done) / *state.done)));
+    auto const done = state.done.value_or(0) - done_before;
+    if (done > 0.001 && *state.done <= 1)
+      list.push_back(fmt::format("{} left", wall_time(elapsed * (1 - *state.done) / done)));
     if (elapsed > 0)
       list.push_back(fmt::format("{} events/s", for_people(static_cast<double>(state.events) / elapsed)));
     return list;
   }
 
-  // In one line of fewer than `columns` characters: at the last column some terminals begin another line.
-  static std::string fitted(State const& state, double elapsed, std::size_t columns) {
+  // In one line of fewer characters than the terminal has columns: at the last some begin another line.
+  std::string fitted(State const& state, double elapsed) const {
     constexpr std::size_t kWidestBar = 24, kNarrowestBar = 6, kFrame = 3;
-    auto const most = columns > 1 ? columns - 1 : 1;
+    auto const most = std::max(columns(), std::size_t{2}) - 1;
     auto const percent =
         state.done ? fmt::format("{:3.0f}%  ", std::floor(*state.done * 100)) : std::string();
     auto list = phrases(state, elapsed);
@@ -117,7 +119,7 @@ Progress::Progress(ProgressMode mode, std::ostream& out, bool terminal, WallCloc
   if (!columns) columns = [] { return kColumns; };
   auto const now = clock();
   impl_ = std::make_unique<Impl>(
-      Impl{out, terminal, std::move(clock), std::move(columns), now, 0, false, nullptr});
+      Impl{out, terminal, std::move(clock), std::move(columns), now, 0, 0, false, nullptr});
   impl_->next = now + (terminal ? kRedraw : kFirstLine);
   if (!terminal) {
     auto sink = std::make_shared<spdlog::sinks::ostream_sink_st>(out, true);
@@ -132,18 +134,22 @@ Progress::~Progress() {
   if (impl_) finish();
 }
 
+void Progress::resumed(double done) {
+  if (impl_) impl_->done_before = done;
+}
+
 void Progress::report(State const& state) {
   if (!impl_) return;
   auto const now = impl_->clock();
   if (now < impl_->next) return;
   auto const elapsed = now - impl_->begin;
   if (impl_->terminal) {
-    impl_->out << "\r\x1b[K" << Impl::fitted(state, elapsed, impl_->columns()) << std::flush;
+    impl_->out << "\r\x1b[K" << impl_->fitted(state, elapsed) << std::flush;
     impl_->drawn = true;
     impl_->next = now + kRedraw;
   } else {
     impl_->log->info("{}{}", state.done ? fmt::format("{:.0f}% done, ", std::floor(*state.done * 100)) : "",
-                     Impl::joined(Impl::phrases(state, elapsed)));
+                     Impl::joined(impl_->phrases(state, elapsed)));
     impl_->next = now + std::min(elapsed * (kLineGrowth - 1), kLongestPause);
   }
 }

@@ -122,6 +122,11 @@ void RunDriver::open_result() {
 
 int RunDriver::execute() {
   if (!together(transport_, [&] { open_result(); })) return kAnotherRankReports;
+  if (resume_at_) {
+    sampler_.sample();
+    transactions_before_ = sampler_.total("sm", "transactions");
+    progress_.resumed(share_done());
+  }
   auto const began = WallClock::now();
   std::string reason;
   if (!simulate(reason)) return kAnotherRankReports;
@@ -263,16 +268,19 @@ std::string RunDriver::stopping_signal() {
 // resumed.
 int RunDriver::stop() {
   auto const signal = stopping_signal();
+  outcome_.events = transport_.sum(engine_.profile().events);
   std::string failure;
   if (!checkpoint(end_, failure) || transport_.rank() != 0) return kAnotherRankReports;
   auto const stopped = fmt::format("stopped by {} at {}", signal, to_text(end_.time_since_epoch()));
   bool const in_chain = !options_.resume.empty() && same_file(options_.resume, options_.checkpoint);
-  if (failure.empty())
-    fmt::print(err_, "farfault: {} and saved; to continue, run the same command {}\n", stopped,
-               in_chain ? "again" : "with --resume " + options_.checkpoint);
-  else
-    fmt::print(err_, "farfault: {}; the run was {}{}\n", failure, stopped, latest_checkpoint());
-  return failure.empty() ? kSaved : kRunFailed;
+  auto const sentence = failure.empty()
+                            ? fmt::format("{} and saved; to continue, run the same command {}", stopped,
+                                          in_chain ? "again" : "with --resume " + options_.checkpoint)
+                            : fmt::format("{}; the run was {}{}", failure, stopped, latest_checkpoint());
+  fmt::print(err_, "farfault: {}\n", sentence);
+  outcome_.signal = signal;
+  if (saved_) outcome_.checkpoint = options_.checkpoint;
+  return failure.empty() ? ended("stopped", kSaved, "") : ended("stopped", kRunFailed, sentence);
 }
 
 std::string RunDriver::waiting() {
@@ -342,15 +350,40 @@ int RunDriver::conclude(std::string reason) {
       }))
     return kAnotherRankReports;
   if (transport_.rank() != 0) return kAnotherRankReports;
-  print_summary(reason, digest, events);
-  if (is_whole(reason)) return kDone;
+  if (options_.summary_json != "-") print_summary(reason, digest, events);
+  outcome_.digest = digest;
+  outcome_.events = events;
+  outcome_.summary = summary_rows(sampler_, run_facts());
+  if (is_whole(reason)) return ended(reason, kDone, "");
   auto const at = to_text(end_.time_since_epoch());
-  if (reason == "deadlock")
-    fmt::print(err_, "farfault: deadlock at {}: nothing can move and these wait:\n{}", at, stuck);
-  else
-    fmt::print(err_, "farfault: stopped by {} at {} without a checkpoint; '{}' is untouched\n", signal, at,
-               output_path(options_));
-  return kRunFailed;
+  std::string sentence;
+  if (reason == "deadlock") {
+    sentence = fmt::format("deadlock at {}: nothing can move and these wait:", at);
+    fmt::print(err_, "farfault: {}\n{}", sentence, stuck);
+  } else {
+    outcome_.signal = signal;
+    sentence = fmt::format("stopped by {} at {} without a checkpoint; '{}' is untouched", signal, at,
+                           output_path(options_));
+    fmt::print(err_, "farfault: {}\n", sentence);
+  }
+  return ended(reason, kRunFailed, sentence);
+}
+
+int RunDriver::ended(std::string const& reason, int code, std::string const& error) {
+  outcome_.end_reason = reason;
+  outcome_.exit_code = code;
+  if (!error.empty()) outcome_.errors.push_back(error);
+  outcome_.end_time = end_;
+  outcome_.result = result_file(reason);
+  outcome_.seconds = seconds_;
+  outcome_.ranks = transport_.ranks();
+  outcome_.threads = threads(options_);
+  outcome_.gpus = model_.assembly->gpus();
+  return code;
+}
+
+std::string RunDriver::result_file(std::string const& reason) const {
+  return output_path(options_) + (is_whole(reason) ? "" : ".partial");
 }
 
 RunFacts RunDriver::run_facts() const {
@@ -398,15 +431,14 @@ std::string RunDriver::path_text(PathProfile const& p) const {
 }
 
 void RunDriver::print_summary(std::string const& reason, std::string const& digest, std::uint64_t events) {
-  auto const transactions = sampler_.total("sm", "transactions");
+  auto const transactions = sampler_.total("sm", "transactions") - transactions_before_;
   out_ << summary_text(sampler_, run_facts());
   out_ << fmt::format("  {:<22}{}, digest {}\n", "ended", reason, digest);
   out_ << fmt::format("  {:<22}{:.2f} s, {} events/s, {} memory transactions/s\n", "took", seconds_,
                       for_people(static_cast<double>(events) / seconds_),
                       for_people(static_cast<double>(transactions) / seconds_));
   if (auto const path = engine_.critical_path()) out_ << path_text(*path);
-  out_ << fmt::format("  {:<22}{}{}\n", "result", output_path(options_), is_whole(reason) ? "" : ".partial")
-       << std::flush;
+  out_ << fmt::format("  {:<22}{}\n", "result", result_file(reason)) << std::flush;
 }
 
 }  // namespace farfault::cli

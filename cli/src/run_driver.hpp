@@ -13,6 +13,7 @@
 #include "farfault/engine/checkpoint.hpp"
 #include "farfault/results/writer.hpp"
 #include "model.hpp"
+#include "run_outcome.hpp"
 #include "sample_schedule.hpp"
 #include "sampler.hpp"
 #include "signals.hpp"
@@ -34,6 +35,8 @@ class RunDriver {
 
   // The exit code; 0 where another rank has thrown.
   int execute();
+  // How the run ended, on rank 0 after execute(); of a rank that has nothing to say: "running".
+  RunOutcome const& outcome() const { return outcome_; }
 
  private:
   using WallClock = std::chrono::steady_clock;
@@ -51,6 +54,8 @@ class RunDriver {
   std::string latest_checkpoint() const;
   int stop();
   int conclude(std::string reason);
+  // Notes how the run ended; returns `code`.
+  int ended(std::string const& reason, int code, std::string const& error);
   std::vector<ApplicationSpan> application_spans();
   // The share of the thread blocks that are to run, as of the last sample.
   double share_done() const;
@@ -61,6 +66,7 @@ class RunDriver {
   RunFacts run_facts() const;
   std::string write_end(std::string const& reason, EngineProfile const& profile, std::uint64_t events);
   std::string path_text(PathProfile const& p) const;
+  std::string result_file(std::string const& reason) const;
   void print_summary(std::string const& reason, std::string const& digest, std::uint64_t events);
 
   RunOptions const& options_;
@@ -90,6 +96,8 @@ class RunDriver {
   WallClock::time_point flushed_;
   WallClock::time_point last_checkpoint_wall_;
   double seconds_ = 0;
+  std::uint64_t transactions_before_ = 0;  // of the run that is resumed
+  RunOutcome outcome_;
 };
 
 }  // namespace farfault::cli

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <sstream>
+#include <string_view>
 
 #include "agreement.hpp"
 #include "farfault/cli/command_line.hpp"
@@ -15,6 +18,7 @@
 #include "opening.hpp"
 #include "path_checks.hpp"
 #include "run_driver.hpp"
+#include "run_outcome.hpp"
 #include "signals.hpp"
 #include "together.hpp"
 
@@ -85,9 +89,19 @@ std::vector<ReadFile> files_read(Model const& model) {
   return files;
 }
 
-}  // namespace
+// What exit_code_of() prints of `failure`, and the code.
+RunOutcome failed_by(std::exception_ptr const& failure) {
+  std::ostringstream said;
+  RunOutcome outcome;
+  outcome.end_reason = "failed";
+  outcome.exit_code = exit_code_of([&]() -> int { std::rethrow_exception(failure); }, said);
+  constexpr std::string_view kPrefix = "farfault: ";
+  std::istringstream lines(said.str());
+  for (std::string line; std::getline(lines, line);) outcome.errors.push_back(line.substr(kPrefix.size()));
+  return outcome;
+}
 
-int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
+int run_noting(OutcomeFile& outcome, RunOptions const& options, std::ostream& out, std::ostream& err) {
   // A job chain loses nothing by a stop so early: its next job starts where this one would have.
   bool const in_chain = !options.resume.empty() && options.resume == options.checkpoint;
   bool const reports = launched_rank() == 0;
@@ -113,6 +127,7 @@ int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
   if (!together(*transport, [&] {
         if (writes) check_paths(options, {});
         if (writes && !options.checkpoint.empty()) lock.emplace(options.checkpoint);
+        outcome.open(writes);
       }))
     return another_says_why();
   std::optional<Model> model;
@@ -145,7 +160,25 @@ int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
       }))
     return another_says_why();
   if (!agree(*transport, driver->facts())) return another_says_why();
-  return driver->execute();
+  auto const code = driver->execute();
+  if (writes && driver->outcome().end_reason != "running") outcome.write(driver->outcome());
+  return code;
+}
+
+}  // namespace
+
+int run(RunOptions const& options, std::ostream& out, std::ostream& err) {
+  OutcomeFile outcome(options.summary_json, out);
+  try {
+    return run_noting(outcome, options, out, err);
+  } catch (...) {
+    auto const failure = std::current_exception();
+    try {
+      outcome.write(failed_by(failure));
+    } catch (RunError const&) {  // what went wrong first is what is told
+    }
+    std::rethrow_exception(failure);
+  }
 }
 
 }  // namespace farfault::cli

@@ -110,6 +110,32 @@ TEST_CASE("a log gets a dated line now and then, ever more rarely") {
   CHECK(lines == 16);
 }
 
+TEST_CASE("what a resumed run had done before does not shorten the time that is left") {
+  std::ostringstream out;
+  double now = 0;
+  Progress p(ProgressMode::on, out, false, [&] { return now; });
+  p.resumed(0.5);
+  now = 10;
+  p.report({Time{1us}, 1000, 0.5005});  // too little to tell from
+  CHECK(out.str().substr(20) == "farfault: 50% done, 1 us simulated, 100 events/s\n");
+  out.str("");
+  now = 20;
+  p.report({Time{2us}, 2000, 0.75});
+  CHECK(out.str().substr(20) == "farfault: 75% done, 2 us simulated, 0:20 left, 100 events/s\n");
+}
+
+TEST_CASE("a log has no control characters but the ends of its lines") {
+  std::ostringstream out;
+  double now = 0;
+  {
+    Progress p(ProgressMode::automatic, out, false, [&] { return now; });
+    for (now = 0; now < 100; ++now) p.report({Time{1us}, 1000, now / 100});
+    p.finish();
+  }
+  CHECK(out.str().size() > 100);
+  for (char const c : out.str()) CHECK((c == '\n' || (c >= ' ' && c <= '~')));
+}
+
 TEST_CASE("progress that is off writes nothing") {
   std::ostringstream out;
   double now = 0;

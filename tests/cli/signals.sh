@@ -48,6 +48,22 @@ for signal in TERM INT HUP USR1; do
   check "SIG$signal with a checkpoint: no file of its writing stays" test ! -e "$saved.writing" -a ! -e "$saved.lock"
 done
 
+# What scripts read of it.
+summary=$scratch/run.json
+starts "${run[@]}" --summary-json "$summary" --checkpoint "$saved"
+check "the summary of a run that goes on says so" grep -q '"end_reason":"running","exit_code":null,' "$summary"
+kill -s USR1 "$running"
+ends "a stop with a summary" 3 "stopped by SIGUSR1 at .* and saved"
+check "the summary of a stop with a checkpoint, not '$(cat "$summary")'" grep -qE \
+  '"end_reason":"stopped","exit_code":3,"errors":\[\],"signal":"SIGUSR1","end_time_ps":[1-9][0-9]*,' "$summary"
+check "the summary names the files of a stop" grep -qF \
+  "\"result\":\"$result.partial\",\"result_digest\":null,\"checkpoint\":\"$saved\"," "$summary"
+starts "${run[@]}" --summary-json "$summary"
+kill -s TERM "$running"
+ends "a stop with a summary and no checkpoint" 1 "stopped by SIGTERM at .* without a checkpoint"
+check "the summary of a stop without a checkpoint, not '$(cat "$summary")'" grep -qE \
+  '"end_reason":"stopped","exit_code":1,"errors":\["stopped by SIGTERM at .*"\],"signal":"SIGTERM",' "$summary"
+
 # A SIGHUP that nohup keeps away: the run is stopped by what comes after it.
 starts bash -c 'trap "" HUP; exec "$@"' - "${run[@]}"
 kill -s HUP "$running"

@@ -39,6 +39,9 @@ class Progress {
   ~Progress();
   Progress(Progress&&) noexcept;
 
+  // Of a run that is resumed, the share of the work that was done before: it took none of this program's
+  // time.
+  void resumed(double done);
   void report(State const& state);
   // Clears the line of a terminal; called before anything else is printed, and at the end.
   void finish();

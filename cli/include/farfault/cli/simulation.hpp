@@ -54,6 +54,7 @@ struct RunOptions {
   std::optional<double> checkpoint_minutes;           // wall-clock time
   std::string resume;                                 // checkpoint to continue from
   std::optional<topologies::Granularity> partitions;  // none: as fit the threads
+  std::string summary_json;    // file for how the run ended; "-": standard output; empty: none
   std::string profile;         // result of an earlier run, whose loads place devices on ranks
   bool critical_path = false;  // record it; runs on one thread
   bool bind_threads = false;   // to cores

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# The batch scripts of bench/slurm in a real Slurm, which is started here for them: as a user would, two lines of each are
+# edited. Results are equal to those of runs outside Slurm, however often a job was pushed off its node.
+. "$(dirname "$0")/../support/script.sh"
+. "$source_dir/tests/slurm/cluster.bash"
+why=$(missing_for_cluster)
+[ -z "$why" ] || { echo "skipped: $why"; exit 77; }
+have_ranks || { echo "skipped: the program has no MPI"; exit 77; }
+
+trap 'stop_cluster; rm -rf "$scratch"' EXIT
+if ! start_cluster "$scratch"; then
+  echo "Slurm's daemons do not come up"
+  show_logs
+  exit 1
+fi
+export FARFAULT=$farfault
+mkdir "$scratch/user" && cd "$scratch/user" || exit
+
+small=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=2MiB)
+# Some seconds on one core: long enough to be stopped twice.
+long=(paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=512MiB)
+
+# outside NAME WORD ...: the digest of a run that no Slurm knows of
+outside() {
+  local name=$1
+  shift
+  "$farfault" run "$@" --threads 1 --progress off --output "$scratch/$name.h5" >/dev/null || fail "the run outside: $name"
+  digest_of "$scratch/$name.h5"
+}
+# edited TEMPLATE LINE: the template with a partition that there is here, and LINE in place of the other one marked EDIT
+edited() {
+  sed "/^# EDIT/{n;s/=standard/=batch/;/^#/!s|.*|$2|}" "$source_dir/bench/slurm/$1" >"$1"
+  check "$1: two lines are edited" [ "$(diff "$source_dir/bench/slurm/$1" "$1" | grep -c '^>')" -eq 2 ]
+}
+# submit OPTION ... SCRIPT: prints the job's number
+submit() { sbatch --parsable "$@"; }
+is_in_state() { [ "$(job_state "$1")" = "$2" ]; }
+is_over() { [[ $(job_state "$1") =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|OUT_OF_MEMORY|BOOT_FAIL)$ ]]; }
+completes() { # WHAT ID
+  wait_until 600 is_over "$2" # ranks take long where others use the cores, too
+  check "$1: the job ends well, not $(job_state "$2") with $(job_field "$2" ExitCode)" is_in_state "$2" COMPLETED
+}
+same_result() { # WHAT FILE DIGEST
+  check "$1: the digest of a run outside Slurm" [ "$(digest_of "$2")" = "$3" ]
+}
+plain_log() { # WHAT FILE PATTERN
+  check "$1: the log says '$3', not '$(cat "$2")'" grep -qE "$3" "$2"
+  check "$1: the log has no control characters" [ "$(LC_ALL=C tr -d '\n -~' <"$2" | wc -c)" -eq 0 ]
+}
+
+small_digest=$(outside small "${small[@]}")
+
+edited one.sbatch "configuration=(${small[*]})"
+id=$(submit one.sbatch)
+completes "one run" "$id"
+same_result "one run" "results/farfault-$id.h5" "$small_digest"
+plain_log "one run" "farfault-$id.log" '1 rank of 4 threads'
+
+edited mpi.sbatch "configuration=(${small[*]})"
+id=$(submit --cpus-per-task=1 mpi.sbatch)
+completes "two ranks" "$id"
+same_result "two ranks" "results/farfault-$id.h5" "$small_digest"
+plain_log "two ranks" "farfault-$id.log" '2 ranks of 1 thread$'
+
+cat >list.txt <<END
+# three runs
+
+few   ${small[*]} --set gpu.l2_tlb.entries=256
+same  ${small[*]}
+late  ${small[*]} --until 20us
+END
+edited array.sbatch "list=list.txt"
+id=$(submit --array=1-4 array.sbatch)
+for task in 1 2 3; do completes "task $task of an array" "${id}_$task"; done
+same_result "the first of an array" results/few.h5 "$(outside few "${small[@]}" --set gpu.l2_tlb.entries=256)"
+same_result "the second of an array" results/same.h5 "$small_digest"
+same_result "the third of an array" results/late.h5 "$(outside late "${small[@]}" --until 20us)"
+wait_until 60 is_over "${id}_4"
+check "a task without a run fails" is_in_state "${id}_4" FAILED
+check "a task without a run is told how many there are" \
+  grep -qx 'array.sbatch: there is no run 4 in list.txt, which has 3: sbatch --array=1-3' "farfault-${id}_4.log"
+
+# A requeued job waits for two minutes in its queue: time for all of its last turn to end, which is waited for here. Slurm
+# knows a new turn from the last one by the second, so that it must not begin in the same one.
+turn_is_over() { is_in_state "$1" PENDING && [ -z "$(compgen -G "$scratch/spool/*.$1.*")" ]; }
+no_wait() { # WHAT ID TURNS
+  wait_until 60 turn_is_over "$2" || abandon "$1: the job is not in the queue again, but $(job_state "$2")" "$2" || return
+  check "$1: it was put there $3 times" [ "$(job_field "$2" Restarts)" -eq "$3" ]
+  scontrol update JobId="$2" StartTime=now+3seconds
+}
+# What comes after would only fail, too.
+abandon() { # WHAT ID
+  fail "$1"
+  scancel "$2"
+  return 1
+}
+# Its first events are behind it when the file that it writes has been opened anew.
+file_number() { stat -c %i "$1" 2>/dev/null || echo 0; }
+has_begun() { is_in_state "$1" RUNNING && [ "$(file_number "$2")" != "$3" ]; }
+
+# chain WHAT NAME OPTION ...
+chain() {
+  local what=$1 name=$2 id before urgent
+  shift 2
+  local partial=results/$name.h5.partial
+  id=$(submit --job-name="$name" --cpus-per-task=1 "$@" chain.sbatch)
+  wait_until 60 has_begun "$id" "$partial" 0 || abandon "$what begins" "$id" || return
+  before=$(file_number "$partial")
+  scancel --batch --signal=USR1 "$id" # as Slurm does it near the end of the time
+  no_wait "$what, when its time is nearly up" "$id" 1 || return
+  wait_until 60 has_begun "$id" "$partial" "$before" || abandon "$what goes on" "$id" || return
+  urgent=$(submit --partition=urgent --exclusive --job-name=urgent --cpus-per-task=1 mpi.sbatch)
+  no_wait "$what, when a job that goes first has come" "$id" 2 || return
+  completes "$what: the job that went first" "$urgent"
+  same_result "$what: the job that went first" "results/urgent-$urgent.h5" "$small_digest"
+  completes "$what" "$id"
+  same_result "$what" "results/$name.h5" "$long_digest"
+  check "$what: no difference to the run outside" grep -q 'are equal' \
+    <("$farfault" diff "$scratch/long.h5" "results/$name.h5")
+  plain_log "$what" "$name-$id.log" 'stopped by SIGUSR1 at .* and saved; to continue, run the same command again'
+  check "$what: one turn starts from the beginning" [ "$(grep -c 'starts from the beginning' "$name-$id.log")" -eq 1 ]
+  check "$what: two turns end saved" [ "$(grep -c 'and saved' "$name-$id.log")" -eq 2 ]
+  check "$what: the summary for scripts" grep -q "\"end_reason\":\"completed\",.*\"result_digest\":\"$long_digest\"" \
+    "results/$name.json"
+}
+long_digest=$(outside long "${long[@]}")
+edited chain.sbatch "configuration=(${long[*]})"
+chain "a chain of one process" single --ntasks=1
+chain "a chain of two ranks" ranks --ntasks=2
+
+[ "$failed" -eq 0 ] || show_logs
+stop_cluster
+check "nothing of Slurm is left" [ -z "$(jobs -rp)" ]
+finish
