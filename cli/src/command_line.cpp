@@ -183,7 +183,7 @@ class Program {
                 "  seeds = 3                              # or a list: run.seed, with the spread over them\n"
                 "  [sweep.grid]                           # all combinations\n"
                 "  workload.stream.bytes = [\"64 KiB\", \"1 MiB\"]\n"
-                "  gpu.router.policy = [\"gmmu_first\", \"gmmu_bypass\"]\n"
+                "  gpu.router.policy = [\"distributed\", \"gmmu_bypass\"]\n"
                 "There are also [[sweep.list]], points one by one, and [sweep.random]: see cli/README.md.\n\n"
                 "A run whose result is there, made of the same configuration and input files by this "
                 "program, is not\n"

@@ -90,11 +90,21 @@ Plan::Plan(SweepOptions const& options, Study const& study, Points const& points
       folder_(folder_of_sweep(options, study)),
       runs_(points.count()),
       table_(varied_keys(points, options.extensions), points.count()) {
+  check_base();
   auto const part = options.part.value_or(SweepPart{});
   for (auto run = part.number - 1; run < points.count(); run += part.of) {
     add(run);
     tell(static_cast<double>(run + 1) / static_cast<double>(points.count()));
   }
+}
+
+void Plan::check_base() const {
+  auto const& extensions = options_.extensions;
+  if (is_there(study_.base) || extensions.find_preset(study_.base)) return;
+  std::string presets;
+  for (auto const& name : extensions.preset_names()) presets += (presets.empty() ? "" : ", ") + name;
+  throw UserError(fmt::format("{}:{}: base '{}' is neither a file nor a preset ({})", one_line(study_.path),
+                              study_.base_line, shown(study_.base), presets));
 }
 
 std::vector<std::size_t> Plan::missing() const {
@@ -111,8 +121,19 @@ void Plan::copy_repeated() {
 
 void Plan::add(std::size_t run) {
   auto const options = run_options(run, "");
-  Model model(options);
-  read_inputs_of_workloads(model);
+  try {
+    Model model(options);
+    read_inputs_of_workloads(model);
+    add(run, model);
+  } catch (UserError const& e) {
+    // A mistake that is not in the study comes of what it sets, and of which run is to be told.
+    std::string const what = e.what();
+    if (what.starts_with(one_line(study_.path) + ":") || what.find('\n') != what.npos) throw;
+    throw UserError(what + fmt::format(" (run {}: {})", run, text_of(points_.settings(run))));
+  }
+}
+
+void Plan::add(std::size_t run, Model const& model) {
   table_.set_values(run, values_of(points_.settings(run), model));
   RunIdentity const identity(model, !options_.extensions.empty());
   auto const [at, fresh] = firsts_.emplace(identity.name(), run);

@@ -60,7 +60,9 @@ class Plan {
   RunOptions run_options(std::size_t run, std::string const& output) const;
 
  private:
+  void check_base() const;
   void add(std::size_t run);
+  void add(std::size_t run, Model const& model);
   void read_inputs_of_workloads(Model& model);
   std::vector<StudyValue> values_of(std::vector<StudySetting> const& settings, Model const& model) const;
 

@@ -1,5 +1,7 @@
 #include "points.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "farfault/engine/error.hpp"
@@ -23,6 +25,13 @@ StudyValue drawn(RandomAxis const& axis, std::uint64_t bits) {
 
 }  // namespace
 
+std::string text_of(std::vector<StudySetting> const& settings) {
+  std::string text;
+  for (auto const& s : settings)
+    text += (text.empty() ? "" : ", ") + shown(s.key) + " = " + shown(s.value.text);
+  return text;
+}
+
 Points::Points(Study const& study) : study_(study), seeds_(std::max<std::uint64_t>(study.seeds.size(), 1)) {
   auto const add_key = [&](std::string const& key) {
     if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys_.push_back(key);
@@ -31,8 +40,8 @@ Points::Points(Study const& study) : study_(study), seeds_(std::max<std::uint64_
     // At most kMost^2 before it is looked at.
     if (n != 0) count_ *= n;
     if (count_ > kMost)
-      throw UserError(one_line(study.path) + ": the study has more than " + std::to_string(kMost) +
-                      " runs, which is the most that one may have");
+      throw UserError(fmt::format("{}: the study has more than {} runs, which is the most that one may have",
+                                  one_line(study.path), kMost));
   };
   for (auto const& point : study.list)
     for (auto const& setting : point) add_key(setting.key);

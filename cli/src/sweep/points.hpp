@@ -10,6 +10,9 @@
 
 namespace farfault::cli {
 
+// "workload.size = 8 MiB, run.seed = 2"
+std::string text_of(std::vector<StudySetting> const& settings);
+
 class Points {
  public:
   static constexpr std::uint64_t kMost = 100'000;

@@ -50,6 +50,7 @@ class Reader {
     if (base == nullptr)
       refuse(1, "base is missing: the configuration that all runs share, a file or preset");
     study_.base = beside(text(*base, "base"));
+    study_.base_line = line_of(*base);
     if (auto const* config = root.get("config"))
       for (auto const& [key, node] : leaves(table(*config, "config")))
         study_.shared.push_back({key, value(*node, key), line_of(*node)});
@@ -67,7 +68,7 @@ class Reader {
     throw UserError(one_line(study_.path) + ":" + std::to_string(line) + ": " + why);
   }
 
-  // What reads nothing of the file knows no line of it.
+  // For what knows neither the line nor the key.
   template <class Make>
   auto at_line(int line, std::string const& key, Make make) const {
     try {
@@ -238,9 +239,9 @@ class Reader {
         refuse(line_of(*word), "'" + shown(name) + "' is not one of: linear, log, powers_of_two");
     }
     auto const* step = t.get("step");
-    auto const step_end = step == nullptr ? RandomRange::End{} : end(*step, key);
-    return at_line(line_of(t), key,
-                   [&] { return RandomRange(end(*low, key), end(*high, key), scale, step_end); });
+    auto const first = end(*low, key), last = end(*high, key),
+               stride = step == nullptr ? RandomRange::End{} : end(*step, key);
+    return at_line(line_of(t), key, [&] { return RandomRange(first, last, scale, stride); });
   }
 
   void read_seeds(toml::node const& node) {

@@ -44,7 +44,8 @@ struct RandomAxis {
 
 struct Study {
   std::string path;
-  std::string base;                  // a file, or the name of a preset
+  std::string base;  // a file, or the name of a preset
+  int base_line = 0;
   std::string output;                // folder of the results
   std::vector<StudySetting> shared;  // by all runs
   std::vector<std::vector<StudySetting>> list;

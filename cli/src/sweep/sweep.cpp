@@ -55,9 +55,8 @@ std::uint32_t jobs_at_a_time(SweepOptions const& options) {
   auto const total = options.total_memory.value_or(usable_memory());
   auto const fit = total.bytes / options.memory->bytes;
   if (fit == 0)
-    throw UserError("--memory " + to_text(*options.memory) + " is more than " +
-                    (options.total_memory ? "--total-memory " + to_text(total)
-                                          : "the " + to_text(total) + " that there are"));
+    throw UserError(fmt::format("--memory {} is more than the {:.1f} GiB that there are for all runs",
+                                to_text(*options.memory), static_cast<double>(total.bytes) / 0x1p30));
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(jobs, fit));
 }
 
