@@ -413,3 +413,15 @@ TEST_CASE("sweep: its table is no result of a run, and those who read results sa
     CHECK(r.err == "farfault: '" + table + "' is the table of a sweep, not the result of one run\n");
   }
 }
+
+TEST_CASE("sweep: the study that cli/README.md shows is one") {
+  auto const folder = fresh("readme");
+  auto const readme = content(fs::path(FARFAULT_SOURCE_DIR) / "cli/README.md");
+  auto const begin = readme.find("```toml\n") + 8;
+  auto const study = (folder / "study.toml").string();
+  std::ofstream(study) << readme.substr(begin, readme.find("```", begin) - begin);
+  std::ofstream(folder / "run.toml") << "include = [\"paper-gmmu-bypass\"]\n";
+  auto const r = farfault_program({"sweep", study, "--collect", "--progress", "off"});
+  CHECK_MESSAGE(r.code == 0, r.err);
+  CHECK(r.out.starts_with("  runs      400: 0 made now, 0 there before, 0 failed, 400 missing\n"));
+}

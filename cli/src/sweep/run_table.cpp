@@ -222,7 +222,7 @@ void RunTable::print(std::ostream& out, std::size_t seeds, std::size_t most) con
   for (auto const& key : keys_)
     if (seeds == 1 || key.key != kSeedKey) lines[0].push_back(shown(key.key));
   lines[0].emplace_back("state");
-  lines[0].emplace_back("end");
+  lines[0].emplace_back(seeds == 1 ? "end" : "end, mean (smallest to largest)");
   auto const points = rows_.size() / seeds;
   for (std::size_t point = 0; point < std::min(points, most); ++point) {
     auto& line = lines.emplace_back();

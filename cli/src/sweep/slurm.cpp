@@ -104,10 +104,10 @@ std::string sbatch(std::string const& arguments) {
   std::array<char, 256> buffer;
   while (auto const n = std::fread(buffer.data(), 1, buffer.size(), pipe)) said.append(buffer.data(), n);
   auto const status = ::pclose(pipe);
+  while (!said.empty() && said.back() == '\n') said.pop_back();
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     throw RunError("sbatch refuses the job: " + one_line(said));
   // "1234" or "1234;cluster", behind remarks.
-  while (!said.empty() && said.back() == '\n') said.pop_back();
   auto const line = said.substr(said.rfind('\n') + 1);
   auto const id = line.substr(0, line.find(';'));
   if (id.empty() || id.find_first_not_of("0123456789") != id.npos)
