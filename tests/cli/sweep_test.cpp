@@ -11,8 +11,11 @@
 #include <sstream>
 
 #include "capture.hpp"
+#include "sweep/plan.hpp"
 
 namespace fs = std::filesystem;
+using namespace farfault;
+using namespace farfault::cli;
 
 namespace {
 
@@ -294,7 +297,10 @@ TEST_CASE(
 
 TEST_CASE("sweep: two points that are the same run it once") {
   SmallStudy const s("same", "[sweep.grid]\nworkload.stream.bytes = [\"8 KiB\", \"8192 B\", \"8KiB\"]\n");
-  CHECK(s.sweep().code == 0);
+  auto const r = s.sweep();
+  CHECK(r.code == 0);
+  CHECK(r.out.starts_with(
+      "  runs      3 (2 the same as others): 1 made now, 0 there before, 0 failed, 0 missing\n"));
   CHECK(s.results() == 1);
   CHECK(s.column("state") == Words{"done", "done", "done"});
   CHECK(s.column("workload.stream.bytes") == Words{"8 KiB", "8192 B", "8KiB"});
@@ -424,4 +430,31 @@ TEST_CASE("sweep: the study that cli/README.md shows is one") {
   auto const r = farfault_program({"sweep", study, "--collect", "--progress", "off"});
   CHECK_MESSAGE(r.code == 0, r.err);
   CHECK(r.out.starts_with("  runs      400: 0 made now, 0 there before, 0 failed, 400 missing\n"));
+}
+
+TEST_CASE("sweep: a result of another program, version or input is not the one that is wanted") {
+  SmallStudy const s("identity", "seeds = 1\n");
+  REQUIRE(s.sweep().code == 0);
+  auto const run = results::read_swept_run((s.out / s.column("result")[0]).string());
+  RunOptions options;
+  options.config_path = "paper-gmmu-bypass";
+  options.sets = {"gpu.sms=2", "workload.name=stream", "workload.stream.bytes=8 KiB"};
+  Model const model(options);
+  RunIdentity const identity(model, false), extended(model, true);
+  CHECK("runs/" + identity.name() + ".h5" == s.column("result")[0]);
+  CHECK(identity.is_in(run));
+  CHECK(extended.is_in(run));
+  auto const is_in_changed = [&](RunIdentity const& of, auto change) {
+    auto other = run;
+    change(other);
+    return of.is_in(other);
+  };
+  CHECK_FALSE(is_in_changed(identity, [](auto& r) { r.commit = "another"; }));
+  CHECK_FALSE(is_in_changed(identity, [](auto& r) { r.farfault_version = "another"; }));
+  CHECK_FALSE(is_in_changed(identity, [](auto& r) { r.config += "x = 1\n"; }));
+  CHECK_FALSE(is_in_changed(identity, [](auto& r) { r.end_reason = "time_limit"; }));
+  CHECK_FALSE(is_in_changed(identity, [](auto& r) { r.result_digest.clear(); }));
+  CHECK_FALSE(is_in_changed(identity, [](auto& r) { r.inputs.push_back({"a", "b", 1, "c"}); }));
+  // What the program's source does not tell, its build does.
+  CHECK_FALSE(is_in_changed(extended, [](auto& r) { r.build = "another"; }));
 }

@@ -23,8 +23,11 @@ namespace fs = std::filesystem;
 
 constexpr double kOften = 0.25;  // s
 
-// In the child: the run, its remarks and its last sentence on standard error.
+// In the child: the run, its remarks and its last sentence on standard error. Runs are no ranks of each
+// other, whatever started the sweep.
 int run_in_child(RunOptions const& options) {
+  for (auto const* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"})
+    ::unsetenv(name);
   std::ostringstream nowhere;
   return exit_code_of([&] { return run(options, nowhere, std::cerr); }, std::cerr);
 }
@@ -59,7 +62,10 @@ int Executor::run(std::vector<std::size_t> const& runs) {
       auto const& name = plan_.run(run).name;
       auto const path = result_path(plan_.folder(), name);
       // Another part, or another study in the same folder, is making it.
-      if (is_locked(path + ".partial")) continue;
+      if (is_locked(path + ".partial")) {
+        ++skipped_;
+        continue;
+      }
       std::remove(failure_path(plan_.folder(), name).c_str());
       auto const options = plan_.run_options(run, path);
       jobs.start(run, log_path(plan_.folder(), name), [&] { return run_in_child(options); });
@@ -110,7 +116,7 @@ void Executor::ended(JobEnd const& end) {
 }
 
 void Executor::tell(std::size_t all, std::size_t running) {
-  auto const ended = made_ + failed_;
+  auto const ended = made_ + failed_ + skipped_;
   progress_.report(static_cast<double>(ended) / static_cast<double>(all), [&](double elapsed) {
     std::vector<std::string> phrases{fmt::format("{} of {} runs", ended, all)};
     if (failed_ != 0) phrases.push_back(fmt::format("{} failed", failed_));

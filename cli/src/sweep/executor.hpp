@@ -18,6 +18,8 @@ class Executor {
   // Makes these runs, and puts what came of each into the table. Returns the signal that stopped it, or 0.
   int run(std::vector<std::size_t> const& runs);
   std::size_t made() const { return made_; }
+  // Runs that were left out, because another process is making them.
+  std::size_t skipped() const { return skipped_; }
 
  private:
   void ended(JobEnd const& end);
@@ -28,7 +30,7 @@ class Executor {
   std::uint32_t at_a_time_;
   std::ostream& err_;
   Progress progress_;
-  std::size_t made_ = 0, failed_ = 0;
+  std::size_t made_ = 0, failed_ = 0, skipped_ = 0;
 };
 
 // A run that is made to see how long it takes; its result is thrown away.

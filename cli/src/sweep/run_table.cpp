@@ -101,9 +101,10 @@ std::uint64_t RunTable::figure_of(Row const& row, std::size_t figure) const {
 // Whichever run ended first told of them first: not in that order.
 std::vector<std::size_t> RunTable::figures_by_name() const {
   std::vector<std::size_t> all;
-  for (auto const& [name, number] : figure_numbers_) {
-    bool const taken = std::any_of(keys_.begin(), keys_.end(), [&](auto const& k) { return k.key == name; });
-    if (!taken) all.push_back(number);
+  for (auto const& figure : figure_numbers_) {
+    bool const taken =
+        std::any_of(keys_.begin(), keys_.end(), [&](auto const& k) { return k.key == figure.first; });
+    if (!taken) all.push_back(figure.second);
   }
   return all;
 }

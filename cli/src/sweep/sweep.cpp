@@ -97,7 +97,6 @@ class Sweep {
   }
 
  private:
-  // The end of its table.
   std::size_t count(RunTable::State state) const { return plan_->table().count(state); }
 
   void print_head() {
@@ -110,7 +109,10 @@ class Sweep {
   int dry_run() {
     print_head();
     out_ << "  to make   " << missing_.size() << "\n";
-    if (!missing_.empty()) estimate();
+    if (auto const signal = missing_.empty() ? 0 : estimate(); signal != 0) {
+      fmt::print(err_, "farfault: stopped by {}\n", signal_name(signal));
+      return kSaved;
+    }
     out_ << "  where     " << one_line(plan_->folder()) << "\n";
     if (options_.slurm) {
       auto const job = slurm_job(study_, plan_->folder(), plan_->distinct().size());
@@ -120,22 +122,23 @@ class Sweep {
     return kDone;
   }
 
-  // From the runs that are there, or from one that is made to be measured and thrown away.
-  void estimate() {
+  // From the runs that are there, or from one that is made to be measured and thrown away. Returns the signal
+  // that stopped it, or 0.
+  int estimate() {
     auto seconds = plan_->mean_wall_time();
     std::string from = "by the mean of those that are there";
     if (seconds == 0) {
       auto const probe = measure(*plan_, missing_.front(), options_, kLongestProbe);
-      if (probe.stopped_by != 0) throw RunError("stopped by " + signal_name(probe.stopped_by));
+      if (probe.stopped_by != 0) return probe.stopped_by;
       if (!probe.failure.empty()) {
         out_ << "  how long  unknown: " << plan_->table().name_of(missing_.front())
              << " fails: " << probe.failure << "\n";
-        return;
+        return 0;
       }
       if (!probe.ended) {
         out_ << "  how long  more than " << wall_time(kLongestProbe)
              << " each: the first run has not ended by then\n";
-        return;
+        return 0;
       }
       seconds = probe.seconds;
       from = fmt::format("if all are as long as the first, {:.2g} s with {} MiB of memory", seconds,
@@ -144,12 +147,14 @@ class Sweep {
     auto const rounds = (missing_.size() + jobs_ - 1) / jobs_;
     out_ << fmt::format("  how long  about {} with {} at a time, {}\n",
                         wall_time(seconds * static_cast<double>(rounds)), jobs_, from);
+    return 0;
   }
 
   int run() {
     Executor executor(*plan_, options_, jobs_, err_);
     auto const stopped_by = executor.run(missing_);
     made_ = executor.made();
+    skipped_ = executor.skipped();
     return conclude(stopped_by);
   }
 
@@ -157,8 +162,12 @@ class Sweep {
     plan_->copy_repeated();
     auto const& table = plan_->table();
     auto const failed = count(RunTable::State::failed);
-    out_ << fmt::format("  runs      {}: {} made now, {} there before, {} failed, {} missing\n",
-                        options_.part ? plan_->distinct().size() : points_.count(), made_, already_, failed,
+    auto const distinct = plan_->distinct().size();
+    auto const repeated = options_.part ? 0 : points_.count() - distinct;
+    out_ << fmt::format("  runs      {}{}: {} made now, {} there before, {} failed, {} missing\n",
+                        options_.part ? distinct : points_.count(),
+                        repeated == 0 ? "" : fmt::format(" ({} the same as others)", repeated), made_,
+                        already_, failed,
                         options_.part ? missing_.size() - made_ - failed : count(RunTable::State::missing));
     if (!options_.part) {
       write_table();
@@ -171,7 +180,12 @@ class Sweep {
                  signal_name(stopped_by));
       return kSaved;
     }
-    return failed == 0 ? kDone : kRunFailed;
+    if (skipped_ != 0)
+      fmt::print(err_,
+                 "farfault: another process is making {} of the runs; the same command takes them up when it "
+                 "has ended\n",
+                 skipped_);
+    return failed == 0 && skipped_ == 0 ? kDone : kRunFailed;
   }
 
   void write_table() {
@@ -193,7 +207,7 @@ class Sweep {
   Points points_;
   std::optional<Plan> plan_;
   std::vector<std::size_t> missing_;
-  std::size_t already_ = 0, made_ = 0;
+  std::size_t already_ = 0, made_ = 0, skipped_ = 0;
 };
 
 }  // namespace
