@@ -14,10 +14,12 @@
 #include "farfault/cli/progress.hpp"
 #include "farfault/cli/result_files.hpp"
 #include "farfault/cli/simulation.hpp"
+#include "farfault/cli/sweep.hpp"
 #include "farfault/engine/config.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/transport.hpp"
 #include "farfault/engine/units.hpp"
+#include "shell_line.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -31,29 +33,6 @@ std::string sentence_of(std::string_view message) {
   return text;
 }
 
-// The words as a shell takes them.
-std::string shell_line(std::vector<std::string> const& words) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%";
-  std::string line = "farfault";
-  for (auto const& word : words) {
-    line += ' ';
-    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (char const c : word) {
-      if (c == '\'')
-        line += "'\\''";
-      else
-        line += c;
-    }
-    line += '\'';
-  }
-  return line;
-}
-
 class Program {
  public:
   Program(std::ostream& out, Extensions const& extensions) : out_(out) {
@@ -63,6 +42,7 @@ class Program {
     app_.require_subcommand(0, 1);  // a word after the command is not another one: farfault params run
     app_.footer("Example:\n  farfault run study.toml --set gpu.l2_tlb.entries=1024 --output study.h5");
     add_run();
+    add_sweep();
     add_params();
     add_workloads();
     add_statistics();
@@ -196,6 +176,69 @@ class Program {
         ->capture_default_str();
   }
 
+  void add_sweep() {
+    auto* const c =
+        command("sweep", "Run all points of a study, several at a time, and make one table of them",
+                "farfault sweep study.toml --jobs 8\n"
+                "  farfault sweep study.toml --dry-run      # how many runs, how long, and where\n"
+                "  farfault sweep study.toml --slurm        # as an array job\n\n"
+                "A study:\n"
+                "  base = \"paper-gmmu-bypass\"             # a configuration: file or preset\n"
+                "  [config]                               # settings that all runs share\n"
+                "  workload.name = \"stream\"\n"
+                "  [sweep]\n"
+                "  output = \"results/study\"               # folder, as seen from this file\n"
+                "  seeds = 3                              # or a list: run.seed, with the spread over them\n"
+                "  [sweep.grid]                           # all combinations\n"
+                "  workload.stream.bytes = [\"64 KiB\", \"1 MiB\"]\n"
+                "  gpu.router.policy = [\"distributed\", \"gmmu_bypass\"]\n"
+                "There are also [[sweep.list]], points one by one, and [sweep.random]: see cli/README.md.\n\n"
+                "A run whose result is there, made of the same configuration and input files by this "
+                "program, is not\n"
+                "made again. The table is DIR/sweep.h5 and DIR/sweep.csv, the results are in DIR/runs.\n\n"
+                "Exit codes:\n  0 done, 1 some runs failed (the table says why), 2 the study is wrong, 3 "
+                "stopped by a "
+                "signal",
+                [this] {
+                  sweep_.sets = run_.sets;
+                  sweep_.output = run_.output;
+                  sweep_.threads = run_.threads.value_or(1);
+                  sweep_.progress = progress_mode(progress_);
+                  sweep_.extensions = run_.extensions;
+                  if (!memory_.empty()) sweep_.memory = size("--memory", memory_);
+                  if (!total_memory_.empty()) sweep_.total_memory = size("--total-memory", total_memory_);
+                  if (!part_.empty()) sweep_.part = sweep_part(part_);
+                  return sweep(sweep_, out_, *err_);
+                });
+    c->add_option("study", sweep_.study, "TOML file")->required()->type_name("STUDY.toml");
+    c->add_option("--set", run_.sets, "Override a parameter of all runs; may be given again")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    c->add_option("--output", run_.output, "Folder (default: as the study says, or its name)")
+        ->type_name("DIR");
+    c->add_option("--jobs", sweep_.jobs, "Runs at a time (default: as many as there are cores for)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 4096));
+    c->add_option("--threads", run_.threads, "Worker threads of each run (default: 1)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 4096));
+    c->add_option("--memory", memory_, "What each run may take; one that needs more fails")
+        ->type_name("SIZE");
+    c->add_option("--total-memory", total_memory_,
+                  "What all runs at a time may take, each its --memory (default: that of this machine)")
+        ->type_name("SIZE");
+    auto* const dry = c->add_flag("--dry-run", sweep_.dry_run,
+                                  "Say how many runs there are, how long they take, and where; make nothing");
+    auto* const part = c->add_option("--part", part_, "Make the I-th of N shares of the runs, and no table")
+                           ->type_name("I/N");
+    auto* const collect =
+        c->add_flag("--collect", sweep_.collect, "Make the table of what is there, and no runs");
+    auto* const slurm = c->add_flag("--slurm", sweep_.slurm, "Write an array job of Slurm, and submit it");
+    collect->excludes(part)->excludes(dry)->excludes(slurm);
+    slurm->excludes(part);
+    c->add_option("--progress", progress_, "auto, on or off")->type_name("MODE")->capture_default_str();
+  }
+
   void add_params() {
     auto* const c =
         command("params", "List the parameters of a configuration, with defaults and their sources",
@@ -321,6 +364,15 @@ class Program {
       throw UserError(option + " " + e.what());
     }
   }
+  static ByteSize size(std::string const& option, std::string const& text) {
+    try {
+      auto const b = parse_bytes(text);
+      if (b.bytes == 0) throw UserError(option + " '" + text + "' must be greater than zero");
+      return b;
+    } catch (UnitError const& e) {
+      throw UserError(option + " " + e.what());
+    }
+  }
   Time until_time() const { return Time{positive("--until", until_)}; }
 
   std::ostream& out_;
@@ -329,6 +381,8 @@ class Program {
   std::function<int()> body_;
 
   RunOptions run_;
+  SweepOptions sweep_;
+  std::string memory_, total_memory_, part_;
   std::string until_;
   std::string checkpoint_every_;
   std::string progress_ = "auto";

@@ -7,16 +7,22 @@
 #include <ctime>
 #include <string>
 
+#include "build_id.hpp"
 #include "farfault/engine/mpi_library.hpp"
 #include "farfault_commit.hpp"
 
 namespace farfault::cli {
 
+std::string program_commit() {
+  return FARFAULT_COMMIT;
+}
+
 std::vector<results::EngineValue> start_values(std::uint32_t threads, std::uint32_t ranks) {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
   auto const now = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  return {{"commit", "text", "commit of the program's source", std::string(FARFAULT_COMMIT)},
+  return {{"commit", "text", "commit of the program's source", program_commit()},
+          {"build", "text", "number that the linker gave the program: one for each content", build_id()},
           {"host", "text", "name of the host of rank 0", std::string(host.data())},
           {"start_time", "text", "date and time at which the run was started, UTC", now},
           {"threads", "count", "threads of each rank", std::uint64_t{threads}},

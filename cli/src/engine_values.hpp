@@ -10,6 +10,10 @@
 
 namespace farfault::cli {
 
+// Of the program's source; "unknown" where it was not built in a checkout, and with a remark where that was
+// changed.
+std::string program_commit();
+
 // Known when the run starts. `threads`: of each rank.
 std::vector<results::EngineValue> start_values(std::uint32_t threads, std::uint32_t ranks);
 

@@ -14,6 +14,7 @@
 #include "farfault/engine/files.hpp"
 #include "farfault/engine/units.hpp"
 #include "farfault/results/reader.hpp"
+#include "farfault/results/sweep.hpp"
 #include "farfault/topologies/description.hpp"
 #include "farfault/workloads/inspect.hpp"
 
@@ -89,6 +90,10 @@ std::string description(std::string const& file, InspectForm form, InputLimits c
   if (form == InspectForm::dot)
     throw UserError(one_line(file) + ": --dot draws topologies, and this is none");
   if (saved) return checkpoint(file, form);
+  if (result && results::looks_like_sweep(file)) {
+    auto const summary = results::read_sweep(file);
+    return json ? results::to_json(summary) : results::to_text(summary);
+  }
   if (result) {
     auto const summary = results::read_summary(file);
     return json ? results::to_json(summary) : results::to_text(summary);

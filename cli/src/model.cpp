@@ -36,7 +36,9 @@ Model::Model(RunOptions const& options)
     config.read_text(*preset, path);
   else
     config.read_file(path);
+  for (auto const& s : options.study_settings) config.set(s.key, s.value, s.file, s.line);
   for (auto const& s : options.sets) config.set(s);
+  for (auto const& s : options.point_settings) config.set(s.key, s.value, s.file, s.line);
   if (!config.where("run.sample_interval").empty()) run.sample_doubling = 0;
   bind("run", run);
   bind(kLimits, limits);

@@ -87,22 +87,19 @@ struct Progress::Impl {
     return list;
   }
 
-  // In one line of fewer characters than the terminal has columns: at the last some begin another line.
-  std::string fitted(State const& state, double elapsed) const {
+  // In one line of fewer than `columns` characters: at the last column some terminals begin another line.
+  static std::string fitted(std::optional<double> done, std::vector<std::string> list, std::size_t columns) {
     constexpr std::size_t kWidestBar = 24, kNarrowestBar = 6, kFrame = 3;
-    auto const most = std::max(columns(), std::size_t{2}) - 1;
-    auto const percent =
-        state.done ? fmt::format("{:3.0f}%  ", std::floor(*state.done * 100)) : std::string();
-    auto list = phrases(state, elapsed);
+    auto const most = columns > 1 ? columns - 1 : 1;
+    auto const percent = done ? fmt::format("{:3.0f}%  ", std::floor(*done * 100)) : std::string();
     auto line = percent + joined(list);
     while (line.size() > most && list.size() > 1) {
       list.pop_back();
       line = percent + joined(list);
     }
-    if (!state.done || line.size() + kFrame + kNarrowestBar > most) return line.substr(0, most);
+    if (!done || line.size() + kFrame + kNarrowestBar > most) return line.substr(0, most);
     auto const width = std::min(kWidestBar, most - line.size() - kFrame);
-    auto const filled =
-        static_cast<std::size_t>(std::clamp(*state.done, 0.0, 1.0) * static_cast<double>(width));
+    auto const filled = static_cast<std::size_t>(std::clamp(*done, 0.0, 1.0) * static_cast<double>(width));
     return "[" + std::string(filled, '#') + std::string(width - filled, '.') + "] " + line;
   }
 
@@ -139,17 +136,22 @@ void Progress::resumed(double done) {
 }
 
 void Progress::report(State const& state) {
+  report(state.done, [&](double elapsed) { return impl_->phrases(state, elapsed); });
+}
+
+void Progress::report(std::optional<double> done, Phrases const& phrases) {
   if (!impl_) return;
   auto const now = impl_->clock();
   if (now < impl_->next) return;
   auto const elapsed = now - impl_->begin;
+  auto list = phrases(elapsed);
   if (impl_->terminal) {
-    impl_->out << "\r\x1b[K" << impl_->fitted(state, elapsed) << std::flush;
+    impl_->out << "\r\x1b[K" << Impl::fitted(done, std::move(list), impl_->columns()) << std::flush;
     impl_->drawn = true;
     impl_->next = now + kRedraw;
   } else {
-    impl_->log->info("{}{}", state.done ? fmt::format("{:.0f}% done, ", std::floor(*state.done * 100)) : "",
-                     Impl::joined(impl_->phrases(state, elapsed)));
+    impl_->log->info("{}{}", done ? fmt::format("{:.0f}% done, ", std::floor(*done * 100)) : "",
+                     Impl::joined(list));
     impl_->next = now + std::min(elapsed * (kLineGrowth - 1), kLongestPause);
   }
 }

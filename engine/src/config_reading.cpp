@@ -48,6 +48,19 @@ Config::Entry bare_value(std::string_view text) {
   return entry;
 }
 
+// Why `key` cannot be one of a configuration; empty where it can.
+std::string why_no_key(std::string_view key) {
+  int parts = 0;
+  for (std::size_t start = 0; start <= key.size(); ++parts) {
+    auto const end = std::min(key.find('.', start), key.size());
+    if (!is_key(key.substr(start, end - start)))
+      return "'" + shown(key) + "' is not a key such as gpu.l2_tlb.entries";
+    start = end + 1;
+  }
+  return parts > kMostDepth ? "the key has more than " + std::to_string(kMostDepth) + " parts"
+                            : std::string();
+}
+
 }  // namespace
 
 std::string read_text_file(std::string const& path, std::uint64_t limit) {
@@ -70,7 +83,9 @@ std::string read_text_file(std::string const& path, std::uint64_t limit) {
 // Flattens the tables of one text into the entries of the configuration.
 class Config::Layer {
  public:
-  Layer(Config& config, std::string file) : config_(config), file_(std::move(file)) {}
+  // `line`: of the file, where the text is a piece of it; 0: it begins there.
+  Layer(Config& config, std::string file, int line = 0)
+      : config_(config), file_(std::move(file)), line_(line) {}
 
   void table(std::string const& key, toml::table const& t, int depth) {
     if (depth > kMostDepth) {
@@ -124,11 +139,12 @@ class Config::Layer {
 
  private:
   Entry at(toml::node const& node) const {
-    return {"", false, file_, static_cast<int>(node.source().begin.line)};
+    return {"", false, file_, line_ != 0 ? line_ : static_cast<int>(node.source().begin.line)};
   }
 
   Config& config_;
   std::string file_;
+  int line_;
 };
 
 Config::Config(PresetLookup presets) : presets_(std::move(presets)) {}
@@ -228,14 +244,7 @@ void Config::assign(std::string_view assignment) {
   auto const key = trimmed(assignment.substr(0, equals));
   auto const text = trimmed(assignment.substr(equals + 1));
 
-  int depth = 0;
-  for (std::size_t start = 0; start <= key.size(); ++depth) {
-    auto const end = std::min(key.find('.', start), key.size());
-    if (!is_key(key.substr(start, end - start)))
-      bad("'" + shown(key) + "' is not a key such as gpu.l2_tlb.entries");
-    start = end + 1;
-  }
-  if (depth > kMostDepth) bad("the key has more than " + std::to_string(kMostDepth) + " parts");
+  if (auto const why = why_no_key(key); !why.empty()) bad(why);
   if (text.empty()) bad("the value is missing");
   if (assignment.size() > kMostBytes) bad("is too long");
 
@@ -246,10 +255,26 @@ void Config::assign(std::string_view assignment) {
     entries_.insert_or_assign(name, bare_value(text));
     return;
   }
-  auto const t = parse_toml("value = " + std::string(text), "--set '" + shown(assignment) + "'");
-  if (t.size() != 1) bad("the value is more than one value");
-  if (t.get("value")->is_array_of_tables()) replace_by(name);
-  Layer(*this, std::string(kSet)).value(name, *t.get("value"), depth);
+  assign_toml(name, text, {"", false, std::string(kSet), 0});
+}
+
+void Config::set(std::string_view key, std::string_view value, std::string const& file, int line) {
+  Entry const at{"", false, file, line};
+  try {
+    if (auto const why = why_no_key(key); !why.empty()) throw UserError(why);
+    assign_toml(std::string(key), value, at);
+  } catch (UserError const& e) {
+    refuse(at, e.what());
+  }
+}
+
+void Config::assign_toml(std::string const& key, std::string_view value, Entry const& at) {
+  auto const depth = static_cast<int>(std::count(key.begin(), key.end(), '.')) + 1;
+  auto const by = at.file == kSet ? "--set '" + shown(key + "=" + std::string(value)) + "'" : place(at);
+  auto const t = parse_toml("value = " + std::string(value), by);
+  if (t.size() != 1) throw UserError(by + ": the value is more than one value");
+  if (t.get("value")->is_array_of_tables()) replace_by(key);
+  Layer(*this, at.file, at.line).value(key, *t.get("value"), depth);
 }
 
 }  // namespace farfault

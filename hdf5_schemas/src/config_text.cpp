@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "farfault/results/sweep.hpp"
+#include "text.hpp"
 #include "walk.hpp"
 
 namespace farfault::results {
@@ -21,11 +23,7 @@ std::vector<std::string> file_parameters(hid_t object) {
   return read_texts(column, shape, 0, shape.rows());
 }
 
-std::vector<ConfigLine> lines_of_config(hid_t object) {
-  Handle const dataset(H5Dopen2(object, "/config/toml", H5P_DEFAULT), "/config/toml is missing");
-  auto const shape = shape_of_dataset(dataset);
-  if (shape.kind != Kind::text || !shape.extents.empty()) throw Hdf5Failure("/config/toml is not one text");
-  auto const text = read_texts(dataset, shape, 0, 1).at(0);
+std::vector<ConfigLine> lines_of(std::string const& text) {
   std::vector<ConfigLine> lines;
   std::string table;           // with its dot
   std::string array, element;  // the array that was begun last, and the table of it that counts
@@ -48,6 +46,13 @@ std::vector<ConfigLine> lines_of_config(hid_t object) {
   return lines;
 }
 
+std::vector<ConfigLine> lines_of_config(hid_t object) {
+  Handle const dataset(H5Dopen2(object, "/config/toml", H5P_DEFAULT), "/config/toml is missing");
+  auto const shape = shape_of_dataset(dataset);
+  if (shape.kind != Kind::text || !shape.extents.empty()) throw Hdf5Failure("/config/toml is not one text");
+  return lines_of(read_texts(dataset, shape, 0, 1).at(0));
+}
+
 bool among(std::vector<std::string> const& names, std::string const& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -64,6 +69,13 @@ std::vector<ConfigLine> config_lines_without_file_names(hid_t object) {
 std::string config_without_file_names(hid_t object) {
   std::string rest;
   for (auto const& line : config_lines_without_file_names(object)) rest += line.text;
+  return rest;
+}
+
+std::string without_file_names(std::string const& toml, std::vector<std::string> const& file_parameters) {
+  std::string rest;
+  for (auto const& line : lines_of(well_formed(toml)))
+    if (!among(file_parameters, line.parameter)) rest += line.text;
   return rest;
 }
 

@@ -22,5 +22,7 @@ void check_readable(std::string const& path);
 
 // Throws Hdf5Failure unless the open file is a result of a schema that this program knows.
 void check_is_result(hid_t file);
+// The same, of the version alone, for the root group of any file of ours that has one.
+void check_schema(hid_t root);
 
 }  // namespace farfault::results

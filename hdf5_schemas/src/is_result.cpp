@@ -8,6 +8,12 @@ void check_is_result(hid_t file) {
   Handle const root(H5Gopen2(file, "/", H5P_DEFAULT), "it has no root group");
   if (H5Aexists(root, "schema_version") <= 0 || text_attribute(root, "farfault_version").empty())
     throw Hdf5Failure("the attributes farfault_version and schema_version are missing");
+  if (text_attribute(root, "kind") == "sweep")
+    throw OtherSchema("is the table of a sweep, not the result of one run");
+  check_schema(root);
+}
+
+void check_schema(hid_t root) {
   Handle const attribute(H5Aopen(root, "schema_version", H5P_DEFAULT), "schema_version cannot be read");
   auto const shape = shape_of_attribute(attribute);
   if (shape.kind != Kind::integer || !shape.extents.empty()) throw Hdf5Failure("schema_version is no number");

@@ -7,6 +7,7 @@
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 #include "guard.hpp"
+#include "summary_rows.hpp"
 #include "walk.hpp"
 
 namespace farfault::results {
@@ -22,33 +23,6 @@ std::uint64_t scalar(hid_t file, std::string const& path) {
   if (!shape.extents.empty() || shape.kind == Kind::text || shape.kind == Kind::other)
     throw Hdf5Failure(path + " is not one number");
   return read_words(dataset, shape, 0, 1).at(0);
-}
-
-void pack_summary(hid_t file, Pack& pack) {
-  auto const root = open_group(file, "/summary");
-  for (auto const& scope : link_names(root)) {
-    auto const folder = "/summary/" + scope;
-    auto const names_set = open_dataset(file, folder + "/name");
-    auto const names_shape = shape_of_dataset(names_set);
-    if (names_shape.kind != Kind::text) throw Hdf5Failure(folder + "/name is not text");
-    auto const names = read_texts(names_set, names_shape, 0, names_shape.rows());
-    for (auto const& metric : link_names(open_group(file, folder))) {
-      if (metric == "name") continue;
-      auto const dataset = open_dataset(file, folder + "/" + metric);
-      auto const shape = shape_of_dataset(dataset);
-      if (shape.kind != Kind::unsigned_integer || shape.rows() != names.size() || shape.row_values != 1)
-        throw Hdf5Failure(folder + "/" + metric + " does not fit its names");
-      auto const values = read_words(dataset, shape, 0, shape.rows());
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        if (values[i] == UINT64_MAX && H5Aexists(dataset, "_FillValue") > 0) continue;
-        pack.put(1);
-        for (auto const& text : {scope, names[i], metric, text_attribute(dataset, "units"),
-                                 text_attribute(dataset, "long_name")})
-          pack.put(text);
-        pack.put(values[i]);
-      }
-    }
-  }
 }
 
 // The words of a column of the topology, each once; none where the machine is no cluster.
@@ -115,7 +89,8 @@ std::string pack_result(hid_t file) {
     pack.put(std::uint64_t{0});
   }
   pack.put(std::uint64_t{0});
-  if (has(file, "summary")) pack_summary(file, pack);
+  if (has(file, "summary"))
+    for (auto const& scope : link_names(open_group(file, "/summary"))) pack_summary_of(file, scope, pack);
   pack.put(std::uint64_t{0});
   return pack.take();
 }
@@ -203,12 +178,7 @@ ResultSummary read_summary(std::string const& path) {
     while (pack.number() != 0) table.columns.push_back(pack.text());
     s.tables.push_back(std::move(table));
   }
-  while (pack.number() != 0) {
-    SummaryRow row;
-    for (auto* field : {&row.scope, &row.name, &row.metric, &row.unit, &row.text}) *field = pack.text();
-    row.value = pack.number();
-    s.summary.push_back(std::move(row));
-  }
+  s.summary = unpack_summary(pack);
   return s;
 }
 

@@ -5,32 +5,11 @@
 #include "digest_of.hpp"
 #include "farfault/engine/files.hpp"
 #include "layout.hpp"
+#include "new_file.hpp"
 #include "store.hpp"
 #include "writer_impl.hpp"
 
 namespace farfault::results {
-namespace {
-
-// An empty file under `file`. All but its first blocks have the format of HDF5 1.10, which takes a fifth of
-// the room for many small datasets. The first blocks are older for two reasons: the superblock of 1.10 would
-// keep every reader away until the file is closed, also from the file of a killed run; and that of 1.8 comes
-// with a block that holds the time of day.
-Handle create_file(CommitFile& file, std::string const& path) {
-  Handle const create(H5Pcreate(H5P_FILE_CREATE), "no file properties");
-  // No part of HDF5 may hand out freed space: the CommitFile does, when that is safe.
-  check(H5Pset_file_space_strategy(create, H5F_FSPACE_STRATEGY_NONE, false, 1), "no file properties");
-  check(H5Pset_obj_track_times(create, false), "no file properties");
-  // What makes the root group a small one, of the kind that 1.8 introduced.
-  check(H5Pset_link_creation_order(create, H5P_CRT_ORDER_TRACKED), "no file properties");
-  auto const access = file.access_list();
-  check(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V110), "no file format");
-  Handle hdf5(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, create, access), "no file");
-  check(H5Fset_libver_bounds(hdf5, H5F_LIBVER_V110, H5F_LIBVER_V110), "no file format");
-  return hdf5;
-}
-
-}  // namespace
-
 ResultWriter::Impl::Impl(std::string target, std::string written, RunHeader const& header)
     : path(std::move(target)), partial(std::move(written)), file((quiet(), partial)) {
   for (auto const& group : header.series) {
@@ -185,10 +164,7 @@ std::string ResultWriter::finish(std::string const& end_reason, bool whole) {
     w.tables.clear();
     w.timeseries.reset();
     w.table_root.reset();
-    auto const id = w.hdf5.get();
-    check(H5Iinc_ref(id), "no file");
-    w.hdf5.reset();
-    check(H5Fclose(id), "HDF5 cannot close it");
+    close_file(w.hdf5);
     w.file.commit();
     if (whole) w.file.rename_to(w.path);
   });

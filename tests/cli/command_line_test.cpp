@@ -26,8 +26,8 @@ void check_wrong(std::vector<std::string> words, std::string const& sentence) {
 }  // namespace
 
 TEST_CASE("every command has --help with an example, on standard output") {
-  for (std::string const name :
-       {"run", "params", "workloads", "statistics", "inspect", "compare", "explain", "diff", "validate"}) {
+  for (std::string const name : {"run", "sweep", "params", "workloads", "statistics", "inspect", "compare",
+                                 "explain", "diff", "validate"}) {
     auto const r = farfault_program({name, "--help"});
     CHECK(r.code == 0);
     CHECK(r.err == "");
@@ -69,6 +69,7 @@ TEST_CASE("whatever a file is called, what is wrong with it is one short line") 
                                                   {"inspect", name},
                                                   {"diff", name, name},
                                                   {"compare", name, name},
+                                                  {"sweep", name},
                                                   {"params", name}}) {
       CAPTURE(words[1].substr(0, 20));
       CAPTURE(words.size() > 2 ? words[2] : words[0]);
@@ -92,8 +93,8 @@ TEST_CASE("--version names the program and a version") {
 TEST_CASE("a wrong command line is one sentence and exit code 2") {
   check_wrong(
       {},
-      "which command? One of: run, params, workloads, statistics, inspect, compare, explain, diff, validate (see "
-      "farfault --help)");
+      "which command? One of: run, sweep, params, workloads, statistics, inspect, compare, explain, diff, "
+      "validate (see farfault --help)");
   check_wrong({"inspcet", "x"}, "'inspcet' is no command; did you mean 'inspect'?");
   check_wrong({"run"}, "config is required (see farfault run --help)");
   check_wrong({"run", "a.toml", "--threads", "0"},

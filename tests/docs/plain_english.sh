@@ -34,7 +34,7 @@ phrases=(
 # What the program prints, and the texts of a result's statistics.
 "$farfault" params >"$scratch/params"
 "$farfault" workloads >"$scratch/workloads"
-for command in run params workloads inspect diff validate; do "$farfault" "$command" --help; done >"$scratch/help"
+for command in run sweep params workloads inspect diff validate; do "$farfault" "$command" --help; done >"$scratch/help"
 "$farfault" run paper-gmmu-bypass --set workload.name=relu --set workload.relu.size=64KiB --set gpu.sms=2 \
   --set memory.remote_touch=migrate --output "$scratch/result.h5" >"$scratch/summary" 2>&1
 check "a small run" test -s "$scratch/result.h5"

@@ -436,3 +436,31 @@ TEST_CASE("a damaged configuration is read or refused with its file's name, neve
   }
   CHECK(refused > 1000);
 }
+
+TEST_CASE(
+    "a value from a line of another file is read as strictly as a configuration, and mistakes name the "
+    "line") {
+  auto const error_at = [](std::string const& key, std::string const& value) {
+    return error_of([&] {
+      Config c;
+      c.read_text("[gpu.l2_tlb]\nentries = 64\n", "x.toml");
+      c.set(key, value, "study.toml", 7);
+      bound(c);
+    });
+  };
+  Config c;
+  c.read_text("[gpu.l2_tlb]\nentries = 64\n", "x.toml");
+  c.set("gpu.l2_tlb.entries", "128", "study.toml", 7);
+  c.set("gpu.l2_tlb.latency", "\"20 ns\"", "study.toml", 8);
+  auto const spec = bound(c);
+  CHECK(spec.entries == 128);
+  CHECK(spec.latency == 20ns);
+  CHECK(c.where("gpu.l2_tlb.entries") == "study.toml:7");
+  CHECK(error_at("gpu.l2_tlb.entires", "128") ==
+        "study.toml:7: unknown key 'gpu.l2_tlb.entires'; did you mean 'gpu.l2_tlb.entries'?");
+  CHECK(error_at("gpu.l2_tlb.entries", "\"128\"") ==
+        "study.toml:7: gpu.l2_tlb.entries: '128' is in quotes, but a count is written without");
+  CHECK(error_at("gpu.l2_tlb.entries", "0").starts_with("study.toml:7: gpu.l2_tlb.entries: "));
+  CHECK(error_at("gpu..entries", "1") ==
+        "study.toml:7: 'gpu..entries' is not a key such as gpu.l2_tlb.entries");
+}

@@ -1,5 +1,5 @@
 // The words of a command line, one on each line of the input. Nothing runs and nothing is written: every
-// `run` is given a parameter that there is not, and a word names files of an empty folder only.
+// `run` and `sweep` is given a parameter that there is not, and a word names files of an empty folder only.
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,7 +33,8 @@ void fuzz_one(fuzz::Bytes input) {
   static int const moved = ::chdir(folder.path().c_str());
   fuzz::expect(moved == 0, "the folder in memory can be entered");
   auto words = words_of(fuzz::text_of(input));
-  bool const runs = std::ranges::find(words, "run") != words.end();
+  bool const runs =
+      std::ranges::find(words, "run") != words.end() || std::ranges::find(words, "sweep") != words.end();
   if (runs) words.insert(words.end(), {"--set", "no_such_parameter=1"});
   std::ostringstream out, err;
   auto const code = cli::command_line(std::move(words), out, err);

@@ -31,11 +31,13 @@ namespace farfault {
 class Extensions {
  public:
   Extensions() = default;
-  Extensions(Policies policies) : policies_(std::move(policies)) {}  // NOLINT: policies are extensions
+  Extensions(Policies policies)  // NOLINT: policies are extensions
+      : policies_(std::move(policies)), more_policies_(true) {}
 
   template <class Policy>
   Extensions& policy(std::string const& name, std::string const& text) {
     policies_.add<Policy>(name, text);
+    more_policies_ = true;
     return *this;
   }
   template <std::derived_from<workloads::WorkloadBuilder> Builder>
@@ -49,6 +51,10 @@ class Extensions {
   Extensions& preset(std::string name, std::string toml);
 
   void check() const;
+  // Nothing but Farfault itself.
+  bool empty() const {
+    return !more_policies_ && more_workloads_.empty() && formats_.empty() && presets_.empty();
+  }
 
   Policies const& policies() const { return policies_; }
   // All workloads, formats apart from Farfault's own, and presets: Farfault's, then these.
@@ -64,6 +70,7 @@ class Extensions {
   };
 
   Policies policies_;
+  bool more_policies_ = false;
   std::vector<workloads::WorkloadInfo> more_workloads_;
   topologies::MachineFormats formats_;
   std::vector<Preset> presets_;

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "farfault/engine/time.hpp"
 
@@ -43,6 +44,10 @@ class Progress {
   // time.
   void resumed(double done);
   void report(State const& state);
+  // The same for what is no single run: what there is to say, the most important first, once so many seconds
+  // have passed.
+  using Phrases = std::function<std::vector<std::string>(double elapsed)>;
+  void report(std::optional<double> done, Phrases const& phrases);
   // Clears the line of a terminal; called before anything else is printed, and at the end.
   void finish();
 

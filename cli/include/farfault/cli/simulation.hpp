@@ -42,9 +42,19 @@ struct WorkloadChoice {
   void describe(ParamTable& t);
 };
 
+// A parameter that a study sets (sweep.hpp), and the line of its file that a mistake names.
+struct PlacedSetting {
+  std::string key;
+  std::string value;  // in TOML
+  std::string file;
+  int line = 0;
+};
+
 struct RunOptions {
   std::string config_path;
+  std::vector<PlacedSetting> study_settings;  // above the configuration, below `sets`
   std::vector<std::string> sets;
+  std::vector<PlacedSetting> point_settings;  // above all others
   std::string output;
   std::string command_line;  // as the user could write it in a shell
   std::optional<std::uint32_t> threads;

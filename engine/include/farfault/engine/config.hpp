@@ -63,6 +63,9 @@ class Config {
   void read_text(std::string_view text, std::string const& name);  // `name` stands for the file in messages
   // "gpu.l2_tlb.entries=512"; strings may be written without quotes.
   void set(std::string_view assignment);
+  // The same for a value in TOML that stands at a line of a file of another kind: read as strictly as a
+  // configuration, and that is the place that mistakes name.
+  void set(std::string_view key, std::string_view value, std::string const& file, int line);
 
   // The files and presets that were read, in that order.
   std::vector<std::string> const& files() const { return files_; }
@@ -130,6 +133,7 @@ class Config {
   void include(std::string const& wanted, Entry const& line, std::string const& folder,
                std::map<std::string, std::string>& seen, int depth);
   void assign(std::string_view assignment);
+  void assign_toml(std::string const& key, std::string_view value, Entry const& at);
   void erase(std::string_view table);
   void replace_by(std::string_view array);
   std::string heading(std::string const& section) const;

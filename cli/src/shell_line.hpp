@@ -1,0 +1,15 @@
+// Private: a command of this program as a shell takes it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace farfault::cli {
+
+// A word, in quotes where a shell would read more into it.
+std::string shell_word(std::string const& word);
+
+// "farfault run study.toml --set 'workload.name=two words'"
+std::string shell_line(std::vector<std::string> const& words);
+
+}  // namespace farfault::cli

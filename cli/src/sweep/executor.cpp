@@ -1,0 +1,163 @@
+#include "executor.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <stdlib.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include "../signals.hpp"
+#include "farfault/cli/command_line.hpp"
+#include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
+#include "places.hpp"
+
+namespace farfault::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kOften = 0.25;  // s
+
+// In the child: the run, its remarks and its last sentence on standard error. Runs are no ranks of each
+// other, whatever started the sweep.
+int run_in_child(RunOptions const& options) {
+  for (auto const* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"})
+    ::unsetenv(name);
+  std::ostringstream nowhere;
+  return exit_code_of([&] { return run(options, nowhere, std::cerr); }, std::cerr);
+}
+
+std::string sentence_of(JobEnd const& end, std::string const& log) {
+  if (end.signal != 0)
+    return end.signal == SIGKILL ? std::string("killed by SIGKILL, as where memory is short")
+                                 : "ended by " + signal_name(end.signal);
+  auto const said = failure_in(log);
+  return said.empty() ? fmt::format("ended with exit code {}", end.exit_code) : said;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+Executor::Executor(Plan& plan, SweepOptions const& options, std::uint32_t jobs, std::ostream& err)
+    : plan_(plan),
+      options_(options),
+      at_a_time_(jobs),
+      err_(err),
+      progress_(progress_on_stderr(options.progress)) {}
+
+int Executor::run(std::vector<std::size_t> const& runs) {
+  Jobs jobs(at_a_time_, options_.memory);
+  std::size_t next = 0;
+  while (jobs.running() > 0 || (next < runs.size() && jobs.stopped_by() == 0)) {
+    while (next < runs.size() && !jobs.full() && jobs.stopped_by() == 0) {
+      auto const run = runs[next++];
+      auto const& name = plan_.run(run).name;
+      auto const path = result_path(plan_.folder(), name);
+      // Another part, or another study in the same folder, is making it.
+      if (is_locked(path + ".partial")) {
+        ++skipped_;
+        continue;
+      }
+      std::remove(failure_path(plan_.folder(), name).c_str());
+      auto const options = plan_.run_options(run, path);
+      jobs.start(run, log_path(plan_.folder(), name), [&] { return run_in_child(options); });
+    }
+    auto const end = jobs.wait(kOften);
+    if (end && jobs.stopped_by() != 0 && !end->done()) {
+      auto const& name = plan_.run(end->number).name;
+      std::remove(log_path(plan_.folder(), name).c_str());
+      std::remove((result_path(plan_.folder(), name) + ".partial").c_str());
+    } else if (end) {
+      ended(*end);
+    }
+    tell(runs.size(), jobs.running());
+  }
+  progress_.finish();
+  return jobs.stopped_by();
+}
+
+void Executor::ended(JobEnd const& end) {
+  auto const& name = plan_.run(end.number).name;
+  auto const log = log_path(plan_.folder(), name);
+  auto& table = plan_.table();
+  std::string why;
+  if (end.done()) {
+    try {
+      table.set_done(end.number, result_name(name),
+                     results::read_swept_run(result_path(plan_.folder(), name)));
+      std::remove(log.c_str());
+      ++made_;
+      return;
+    } catch (UserError const& e) {
+      why = e.what();
+    }
+  } else {
+    why = sentence_of(end, log);
+  }
+  ++failed_;
+  table.set_failed(end.number, why);
+  progress_.finish();
+  fmt::print(err_, "farfault: {} has failed: {}\n", table.name_of(end.number), why);
+  err_.flush();
+  // The whole of what it said, and the sentence last, for whoever collects the table.
+  if (auto* const file = std::fopen(log.c_str(), "ab")) {
+    fmt::print(file, "farfault: {}\n", why);
+    std::fclose(file);
+  }
+  std::rename(log.c_str(), failure_path(plan_.folder(), name).c_str());
+}
+
+void Executor::tell(std::size_t all, std::size_t running) {
+  auto const ended = made_ + failed_ + skipped_;
+  progress_.report(static_cast<double>(ended) / static_cast<double>(all), [&](double elapsed) {
+    std::vector<std::string> phrases{fmt::format("{} of {} runs", ended, all)};
+    if (failed_ != 0) phrases.push_back(fmt::format("{} failed", failed_));
+    if (ended >= at_a_time_)
+      phrases.push_back(wall_time(elapsed * static_cast<double>(all - ended) / static_cast<double>(ended)) +
+                        " left");
+    phrases.push_back(fmt::format("{} at work", running));
+    return phrases;
+  });
+}
+
+Probe measure(Plan const& plan, std::size_t run, SweepOptions const& options, double longest) {
+  auto pattern = (fs::temp_directory_path() / "farfault-sweep-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr)
+    throw RunError("cannot make a folder for the probe run in '" + pattern + "'");
+  struct Removed {
+    std::string folder;
+    ~Removed() {
+      std::error_code ignored;
+      fs::remove_all(folder, ignored);
+    }
+  } const removed{pattern};
+  auto const log = pattern + "/log";
+  auto const probe_options = plan.run_options(run, pattern + "/probe.h5");
+  auto const begin = std::chrono::steady_clock::now();
+  Jobs jobs(1, options.memory);
+  jobs.start(run, log, [&] { return run_in_child(probe_options); });
+  Probe probe;
+  while (jobs.running() > 0) {
+    auto const end = jobs.wait(kOften);
+    probe.stopped_by = jobs.stopped_by();
+    if (!end) {
+      if (seconds_since(begin) > longest) return probe;  // which ends the child
+      continue;
+    }
+    probe.ended = true;
+    probe.seconds = seconds_since(begin);
+    probe.peak_bytes = end->peak_bytes;
+    if (!end->done() && probe.stopped_by == 0) probe.failure = sentence_of(*end, log);
+  }
+  return probe;
+}
+
+}  // namespace farfault::cli

@@ -1,0 +1,46 @@
+// Private: makes the runs of a plan that are missing.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "jobs.hpp"
+#include "plan.hpp"
+
+namespace farfault::cli {
+
+class Executor {
+ public:
+  Executor(Plan& plan, SweepOptions const& options, std::uint32_t jobs, std::ostream& err);
+
+  // Makes these runs, and puts what came of each into the table. Returns the signal that stopped it, or 0.
+  int run(std::vector<std::size_t> const& runs);
+  std::size_t made() const { return made_; }
+  // Runs that were left out, because another process is making them.
+  std::size_t skipped() const { return skipped_; }
+
+ private:
+  void ended(JobEnd const& end);
+  void tell(std::size_t all, std::size_t running);
+
+  Plan& plan_;
+  SweepOptions const& options_;
+  std::uint32_t at_a_time_;
+  std::ostream& err_;
+  Progress progress_;
+  std::size_t made_ = 0, failed_ = 0, skipped_ = 0;
+};
+
+// A run that is made to see how long it takes; its result is thrown away.
+struct Probe {
+  bool ended = false;  // within the time that it was given
+  int stopped_by = 0;
+  std::string failure;
+  double seconds = 0;
+  std::uint64_t peak_bytes = 0;
+};
+Probe measure(Plan const& plan, std::size_t run, SweepOptions const& options, double longest);
+
+}  // namespace farfault::cli

@@ -1,0 +1,106 @@
+#include "places.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
+#include "farfault/results/sweep.hpp"
+
+namespace farfault::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "farfault: ";
+constexpr std::size_t kMostOfLog = std::size_t{1} << 20;
+
+std::string in(std::string const& folder, std::string const& name) {
+  return (fs::path(folder) / name).string();
+}
+
+}  // namespace
+
+std::string folder_of_sweep(SweepOptions const& options, Study const& study) {
+  return options.output.empty() ? study.output : options.output;
+}
+
+std::string result_name(std::string const& name) {
+  return "runs/" + name + ".h5";
+}
+
+std::string result_path(std::string const& folder, std::string const& name) {
+  return in(folder, result_name(name));
+}
+
+std::string log_path(std::string const& folder, std::string const& name) {
+  return in(folder, "runs/" + name + ".log");
+}
+
+std::string failure_path(std::string const& folder, std::string const& name) {
+  return in(folder, "runs/" + name + ".failed");
+}
+
+std::string failure_in(std::string const& log) {
+  if (!why_not_readable(log).empty()) return {};
+  std::ifstream file(log, std::ios::binary);
+  std::string line, sentence;
+  std::size_t bytes = 0;
+  // What precedes the last one are remarks.
+  while (std::getline(file, line) && (bytes += line.size() + 1) < kMostOfLog)
+    if (line.starts_with(kPrefix)) sentence = line.substr(kPrefix.size());
+  return one_line(sentence.substr(0, 1000));
+}
+
+std::string table_path(std::string const& folder) {
+  return in(folder, "sweep.h5");
+}
+
+std::string csv_path(std::string const& folder) {
+  return in(folder, "sweep.csv");
+}
+
+std::string spread_path(std::string const& folder) {
+  return in(folder, "sweep_spread.csv");
+}
+
+void check_folder(std::string const& folder) {
+  std::error_code error;
+  auto const status = fs::status(folder, error);
+  if (fs::exists(status) && !fs::is_directory(status))
+    throw UserError("the sweep's results cannot go to '" + one_line(folder) + "': it is no folder");
+  check_replaceable(table_path(folder));
+  check_replaceable(csv_path(folder));
+  bool const ours = results::looks_like_sweep(table_path(folder));
+  if (is_there(table_path(folder)) && !ours)
+    throw UserError("the sweep would overwrite '" + one_line(table_path(folder)) +
+                    "', which is no table of a sweep");
+  for (auto const& csv : {csv_path(folder), spread_path(folder)})
+    if (is_there(csv) && !ours)
+      throw UserError("the sweep would overwrite '" + one_line(csv) + "', which no sweep has written");
+}
+
+void make_folder(std::string const& folder) {
+  std::error_code error;
+  fs::create_directories(fs::path(folder) / "runs", error);
+  if (error) throw UserError("the folder '" + one_line(folder) + "' cannot be made: " + error.message());
+}
+
+void write_whole(std::string const& path, std::string const& text) {
+  auto const partial = path + ".partial";
+  check_not_a_link(partial);
+  {
+    std::ofstream file(partial, std::ios::binary);
+    file << text << std::flush;
+    if (file && std::rename(partial.c_str(), path.c_str()) == 0) return;
+  }
+  auto const why = std::strerror(errno);
+  std::remove(partial.c_str());
+  throw RunError("cannot write '" + one_line(path) + "': " + why);
+}
+
+}  // namespace farfault::cli

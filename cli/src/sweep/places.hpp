@@ -1,0 +1,29 @@
+// Private: where the files of a sweep are.
+#pragma once
+
+#include <string>
+
+#include "farfault/cli/sweep.hpp"
+#include "study.hpp"
+
+namespace farfault::cli {
+
+std::string folder_of_sweep(SweepOptions const& options, Study const& study);
+std::string result_name(std::string const& name);  // in that folder
+std::string result_path(std::string const& folder, std::string const& name);
+// What a run writes to standard error, while it runs and where it has failed.
+std::string log_path(std::string const& folder, std::string const& name);
+std::string failure_path(std::string const& folder, std::string const& name);
+// The sentence with which a run ended, the last of those that it wrote; empty where there is none.
+std::string failure_in(std::string const& log);
+std::string table_path(std::string const& folder);   // sweep.h5
+std::string csv_path(std::string const& folder);     // sweep.csv
+std::string spread_path(std::string const& folder);  // sweep_spread.csv
+
+// Throws UserError where the folder cannot be made, or holds a table that no sweep has written.
+void check_folder(std::string const& folder);
+void make_folder(std::string const& folder);
+// Writes a file whole: under another name first. Throws RunError.
+void write_whole(std::string const& path, std::string const& text);
+
+}  // namespace farfault::cli

@@ -1,0 +1,222 @@
+#include "plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "../build_id.hpp"
+#include "../engine_values.hpp"
+#include "../shell_line.hpp"
+#include "farfault/cli/listing.hpp"
+#include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
+#include "places.hpp"
+
+namespace farfault::cli {
+namespace {
+
+std::vector<VariedKey> varied_keys(Points const& points, Extensions const& extensions) {
+  auto const sections = parameter_sections(extensions);
+  std::vector<VariedKey> keys;
+  for (auto const& key : points.keys()) {
+    std::string text = "parameter of the configuration";
+    for (auto const& section : sections.all())
+      for (auto const& param : section.table.all())
+        if ((section.name.empty() ? param.name : section.name + "." + param.name) == key) text = param.text;
+    keys.push_back({key, text});
+  }
+  return keys;
+}
+
+std::string assignment(std::string const& key, StudyValue const& value) {
+  auto const& text = value.text;
+  bool const plain =
+      value.kind != ValueKind::text || (!text.empty() && text.find_first_of("[{\"'") != 0 &&
+                                        text == one_line(text) && text.front() != ' ' && text.back() != ' ');
+  return key + "=" + (plain ? text : value.toml);
+}
+
+PlacedSetting placed(StudySetting const& setting, Study const& study) {
+  return {setting.key, setting.value.toml, study.path, setting.line};
+}
+
+// Everything that says what runs: two runs that agree in it read the same files.
+std::string workload_key(Config const& config) {
+  std::string key;
+  for (auto const& b : config.bound())
+    if (b.key.starts_with("workload.") || b.key.starts_with("application."))
+      key += b.key + "\n" + b.value + "\n" + config.where(b.key) + "\n";
+  return key;
+}
+
+bool names_files(Model const& model) {
+  return std::any_of(model.config.bound().begin(), model.config.bound().end(),
+                     [&](auto const& b) { return !b.value.empty() && model.applications.names_file(b.key); });
+}
+
+}  // namespace
+
+RunIdentity::RunIdentity(Model const& model, bool extended)
+    : hash_(model.hash()), inputs_(model.inputs), by_build_(extended) {
+  std::vector<std::string> parameters;
+  for (auto const& input : inputs_) parameters.push_back(input.parameter);
+  config_ = results::without_file_names(model.result_config(), parameters);
+  auto const commit = program_commit();
+  by_build_ = by_build_ || commit.find_first_not_of("0123456789abcdef") != commit.npos;
+}
+
+std::string RunIdentity::name() const {
+  return fmt::format("{:016x}", hash_);
+}
+
+bool RunIdentity::is_in(results::SweptRun const& run) const {
+  if (run.end_reason != "completed" || run.result_digest.empty()) return false;
+  if (run.farfault_version != FARFAULT_VERSION || run.commit != program_commit()) return false;
+  if (by_build_ && run.build != build_id()) return false;
+  if (run.config != config_ || run.inputs.size() != inputs_.size()) return false;
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    if (run.inputs[i].parameter != inputs_[i].parameter || run.inputs[i].bytes != inputs_[i].bytes ||
+        run.inputs[i].hash != fmt::format("{:016x}", inputs_[i].hash))
+      return false;
+  return true;
+}
+
+Plan::Plan(SweepOptions const& options, Study const& study, Points const& points,
+           std::function<void(double)> const& tell)
+    : options_(options),
+      study_(study),
+      points_(points),
+      folder_(folder_of_sweep(options, study)),
+      runs_(points.count()),
+      table_(varied_keys(points, options.extensions), points.count()) {
+  check_base();
+  auto const part = options.part.value_or(SweepPart{});
+  for (auto run = part.number - 1; run < points.count(); run += part.of) {
+    add(run);
+    tell(static_cast<double>(run + 1) / static_cast<double>(points.count()));
+  }
+}
+
+void Plan::check_base() const {
+  auto const& extensions = options_.extensions;
+  if (is_there(study_.base) || extensions.find_preset(study_.base)) return;
+  std::string presets;
+  for (auto const& name : extensions.preset_names()) presets += (presets.empty() ? "" : ", ") + name;
+  throw UserError(fmt::format("{}:{}: base '{}' is neither a file nor a preset ({})", one_line(study_.path),
+                              study_.base_line, shown(study_.base), presets));
+}
+
+std::vector<std::size_t> Plan::missing() const {
+  std::vector<std::size_t> all;
+  for (auto const run : distinct_)
+    if (table_.state(run) != RunTable::State::done) all.push_back(run);
+  return all;
+}
+
+void Plan::copy_repeated() {
+  for (std::size_t run = 0; run < runs_.size(); ++run)
+    if (!runs_[run].name.empty() && runs_[run].first != run) table_.set_as(run, runs_[run].first);
+}
+
+void Plan::add(std::size_t run) {
+  auto const options = run_options(run, "");
+  try {
+    Model model(options);
+    read_inputs_of_workloads(model);
+    add(run, model);
+  } catch (UserError const& e) {
+    // A mistake that is not in the study comes of what it sets, and of which run is to be told.
+    std::string const what = e.what();
+    if (what.starts_with(one_line(study_.path) + ":") || what.find('\n') != what.npos) throw;
+    throw UserError(what + fmt::format(" (run {}: {})", run, text_of(points_.settings(run))));
+  }
+}
+
+void Plan::add(std::size_t run, Model const& model) {
+  table_.set_values(run, values_of(points_.settings(run), model));
+  RunIdentity const identity(model, !options_.extensions.empty());
+  auto const [at, fresh] = firsts_.emplace(identity.name(), run);
+  runs_[run] = {identity.name(), at->second};
+  if (!fresh) return;
+  distinct_.push_back(run);
+  auto const path = result_path(folder_, identity.name());
+  if (is_there(path)) {
+    try {
+      auto const there = results::read_swept_run(path);
+      if (identity.is_in(there)) {
+        table_.set_done(run, result_name(identity.name()), there);
+        wall_time_ += there.wall_time;
+        ++known_;
+        return;
+      }
+    } catch (UserError const&) {
+      // Whatever it is, it is not the result; the run will replace it.
+    }
+  }
+  auto const failure = failure_in(failure_path(folder_, identity.name()));
+  if (!failure.empty()) table_.set_failed(run, failure);
+}
+
+// Reading a large graph takes long, so it is read once for all runs that have the same workload.
+void Plan::read_inputs_of_workloads(Model& model) {
+  if (!names_files(model)) return;
+  auto const key = workload_key(model.config);
+  auto const at = workload_inputs_.find(key);
+  if (at != workload_inputs_.end()) {
+    model.inputs.insert(model.inputs.end(), at->second.begin(), at->second.end());
+    return;
+  }
+  auto const others = static_cast<std::ptrdiff_t>(model.inputs.size());
+  model.build_workloads();
+  workload_inputs_[key].assign(model.inputs.begin() + others, model.inputs.end());
+}
+
+std::vector<StudyValue> Plan::values_of(std::vector<StudySetting> const& settings, Model const& model) const {
+  std::vector<StudyValue> values;
+  for (auto const& key : points_.keys()) {
+    auto const set =
+        std::find_if(settings.begin(), settings.end(), [&](auto const& s) { return s.key == key; });
+    if (set != settings.end()) {
+      values.push_back(set->value);
+      continue;
+    }
+    // A point of the list that leaves it as it is. Where it is not in use, there is no value.
+    StudyValue value;
+    for (auto const& b : model.config.bound()) {
+      if (b.key != key) continue;
+      value = {"", b.value, ValueKind::text};
+      if (!b.quoted && !b.value.empty() && b.value.find_first_not_of("0123456789") == b.value.npos)
+        value.kind = ValueKind::count;
+      else if (!b.quoted && b.value != "true" && b.value != "false")
+        value.kind = ValueKind::number;
+    }
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+RunOptions Plan::run_options(std::size_t run, std::string const& output) const {
+  RunOptions r;
+  r.config_path = study_.base;
+  r.sets = options_.sets;
+  r.output = output;
+  r.threads = options_.threads;
+  r.progress = ProgressMode::off;
+  r.extensions = options_.extensions;
+  std::vector<std::string> words{"run", study_.base};
+  for (auto const& setting : study_.shared) {
+    r.study_settings.push_back(placed(setting, study_));
+    words.insert(words.end(), {"--set", assignment(setting.key, setting.value)});
+  }
+  for (auto const& set : options_.sets) words.insert(words.end(), {"--set", set});
+  for (auto const& setting : points_.settings(run)) {
+    r.point_settings.push_back(placed(setting, study_));
+    words.insert(words.end(), {"--set", assignment(setting.key, setting.value)});
+  }
+  words.insert(words.end(), {"--output", output});
+  r.command_line = shell_line(words);
+  return r;
+}
+
+}  // namespace farfault::cli

@@ -1,0 +1,82 @@
+// Private: every run of a study, its configuration checked, and which of their results are there.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../model.hpp"
+#include "farfault/cli/sweep.hpp"
+#include "points.hpp"
+#include "run_table.hpp"
+
+namespace farfault::cli {
+
+// What a result was made of: it is looked for by its content, never by when it was written.
+class RunIdentity {
+ public:
+  RunIdentity(Model const& model, bool extended);
+  // The name of its result: 16 digits that depend on the configuration and the contents of the input files.
+  std::string name() const;
+  // Whether the file holds a whole result of it, by this program.
+  bool is_in(results::SweptRun const& run) const;
+
+ private:
+  std::uint64_t hash_;
+  std::string config_;
+  std::vector<ModelInput> inputs_;
+  bool by_build_;  // the commit does not tell everything about the program
+};
+
+class Plan {
+ public:
+  struct Run {
+    std::string name;       // of its result
+    std::size_t first = 0;  // the first run of this name: another one, where two points are the same
+  };
+
+  // Checks the configuration of every run, or of those of options.part, and opens the input files. Throws
+  // what a run would. `tell`: how far it is, from 0 to 1.
+  Plan(SweepOptions const& options, Study const& study, Points const& points,
+       std::function<void(double)> const& tell);
+
+  RunTable& table() { return table_; }
+  RunTable const& table() const { return table_; }
+  std::string const& folder() const { return folder_; }
+  Run const& run(std::size_t number) const { return runs_[number]; }
+  // The runs that have a result of their own, in order.
+  std::vector<std::size_t> const& distinct() const { return distinct_; }
+  // Those of them that have none yet.
+  std::vector<std::size_t> missing() const;
+  // Runs that are the same as an earlier one end as that has ended.
+  void copy_repeated();
+  // Of the results that are there, wall-clock time in s; 0 where there is none.
+  double mean_wall_time() const { return known_ == 0 ? 0 : wall_time_ / static_cast<double>(known_); }
+
+  // As `farfault run` would be called.
+  RunOptions run_options(std::size_t run, std::string const& output) const;
+
+ private:
+  void check_base() const;
+  void add(std::size_t run);
+  void add(std::size_t run, Model const& model);
+  void read_inputs_of_workloads(Model& model);
+  std::vector<StudyValue> values_of(std::vector<StudySetting> const& settings, Model const& model) const;
+
+  SweepOptions const& options_;
+  Study const& study_;
+  Points const& points_;
+  std::string folder_;  // of the results of the runs
+  std::vector<Run> runs_;
+  RunTable table_;
+  std::map<std::string, std::size_t> firsts_;
+  std::map<std::string, std::vector<ModelInput>> workload_inputs_;  // by what says what runs
+  std::vector<std::size_t> distinct_;
+  std::size_t known_ = 0;
+  double wall_time_ = 0;
+};
+
+}  // namespace farfault::cli

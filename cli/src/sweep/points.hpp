@@ -1,0 +1,38 @@
+// Private: the points of a study: every combination of a point of its list, a random sample, a value of each
+// axis of its grid, and a seed. The last of them varies fastest, in the order of the file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "study.hpp"
+
+namespace farfault::cli {
+
+// "workload.size = 8 MiB, run.seed = 2"
+std::string text_of(std::vector<StudySetting> const& settings);
+
+class Points {
+ public:
+  static constexpr std::uint64_t kMost = 100'000;
+
+  // Throws UserError where there are more than kMost.
+  explicit Points(Study const& study);
+
+  std::uint64_t count() const { return count_; }
+  std::uint64_t seeds() const { return seeds_; }
+  // The keys that vary, each once.
+  std::vector<std::string> const& keys() const { return keys_; }
+  // What the settings of run `number` are, in the order of keys(); a key that its point of the list does not
+  // have is left out.
+  std::vector<StudySetting> settings(std::uint64_t number) const;
+
+ private:
+  Study const& study_;
+  std::vector<std::string> keys_;
+  std::uint64_t count_ = 1;
+  std::uint64_t seeds_ = 1;
+};
+
+}  // namespace farfault::cli

@@ -1,0 +1,142 @@
+#include "slurm.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <ostream>
+
+#include "../shell_line.hpp"
+#include "farfault/engine/error.hpp"
+#include "places.hpp"
+
+namespace farfault::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Below the default of Slurm's MaxArraySize.
+constexpr std::uint64_t kMostParts = 1000;
+
+// Where the program is: a batch job finds it by that.
+std::string program_path() {
+  std::error_code error;
+  auto const path = fs::read_symlink("/proc/self/exe", error);
+  return error ? std::string("farfault") : path.string();
+}
+
+// Takes up to N cores for as many runs at a time as are asked for; one where nothing is.
+std::uint64_t cores(SweepOptions const& options) {
+  return std::uint64_t{options.jobs.value_or(1)} * options.threads;
+}
+
+std::string sweep_command(SweepOptions const& options, std::string const& folder) {
+  auto line = shell_word(program_path()) + " sweep " + shell_word(options.study);
+  for (auto const& set : options.sets) line += " --set " + shell_word(set);
+  line += " --output " + shell_word(folder);
+  return line;
+}
+
+std::string memory_line(SweepOptions const& options) {
+  auto const bound = options.total_memory ? options.total_memory->bytes
+                     : options.memory     ? options.memory->bytes * options.jobs.value_or(1)
+                                          : 0;
+  constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
+  return bound == 0 ? std::string() : fmt::format("#SBATCH --mem={}M\n", (bound + kMib - 1) / kMib);
+}
+
+std::string head(Study const& study, std::string const& name, std::string const& log) {
+  auto text = fmt::format(
+      "#!/bin/bash\n"
+      "#SBATCH --job-name={}\n"
+      "#SBATCH --ntasks=1\n"
+      "#SBATCH --output={}\n",
+      shell_word(name), shell_word(log));
+  for (auto const& option : study.slurm_options) text += "#SBATCH " + option + "\n";
+  return text;
+}
+
+std::string array_script(SlurmJob const& job, SweepOptions const& options, Study const& study,
+                         std::string const& folder) {
+  auto command = sweep_command(options, folder);
+  command += fmt::format(" --jobs {} --threads {}", options.jobs.value_or(1), options.threads);
+  if (options.memory) command += " --memory " + shell_word(to_text(*options.memory));
+  if (options.total_memory) command += " --total-memory " + shell_word(to_text(*options.total_memory));
+  return head(study, "sweep", "slurm-%A_%a.log") +
+         fmt::format(
+             "#SBATCH --array=1-{}\n"
+             "#SBATCH --cpus-per-task={}\n"
+             "{}"
+             "# A part that is run again makes only what is missing.\n"
+             "#SBATCH --requeue\n"
+             "cd {} || exit\n"
+             "exec {} --part \"$SLURM_ARRAY_TASK_ID/{}\"\n",
+             job.parts, cores(options), memory_line(options), shell_word(fs::current_path().string()),
+             command, job.parts);
+}
+
+std::string collector_script(SweepOptions const& options, Study const& study, std::string const& folder) {
+  return head(study, "sweep-table", "slurm-%j.log") + fmt::format("cd {} || exit\nexec {} --collect\n",
+                                                                  shell_word(fs::current_path().string()),
+                                                                  sweep_command(options, folder));
+}
+
+bool is_command(std::string const& name) {
+  auto const* path = std::getenv("PATH");
+  for (std::string_view left = path == nullptr ? "" : path; !left.empty();) {
+    auto const folder = left.substr(0, left.find(':'));
+    left.remove_prefix(std::min(folder.size() + 1, left.size()));
+    if (!folder.empty() && ::access((std::string(folder) + "/" + name).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+// The number of the job. Throws RunError with what sbatch said.
+std::string sbatch(std::string const& arguments) {
+  auto* const pipe = ::popen(("sbatch --parsable " + arguments + " 2>&1").c_str(), "re");
+  if (pipe == nullptr) throw RunError("sbatch cannot be started");
+  std::string said;
+  std::array<char, 256> buffer;
+  while (auto const n = std::fread(buffer.data(), 1, buffer.size(), pipe)) said.append(buffer.data(), n);
+  auto const status = ::pclose(pipe);
+  while (!said.empty() && said.back() == '\n') said.pop_back();
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    throw RunError("sbatch refuses the job: " + one_line(said));
+  // "1234" or "1234;cluster", behind remarks.
+  auto const line = said.substr(said.rfind('\n') + 1);
+  auto const id = line.substr(0, line.find(';'));
+  if (id.empty() || id.find_first_not_of("0123456789") != id.npos)
+    throw RunError("sbatch gives no number of the job, but '" + shown(line) + "'");
+  return id;
+}
+
+}  // namespace
+
+SlurmJob slurm_job(Study const& study, std::string const& folder, std::size_t runs) {
+  auto const wanted = study.slurm_parts == 0 ? kMostParts : study.slurm_parts;
+  return {std::min<std::uint64_t>(runs, wanted), (fs::path(folder) / "sweep.sbatch").string(),
+          (fs::path(folder) / "collect.sbatch").string()};
+}
+
+void submit(SlurmJob const& job, SweepOptions const& options, Study const& study, std::string const& folder,
+            std::ostream& out) {
+  write_whole(job.script, array_script(job, options, study, folder));
+  write_whole(job.collector, collector_script(options, study, folder));
+  out << "  script    " << one_line(job.script) << ", " << job.parts << " parts\n";
+  if (!is_command("sbatch")) {
+    out << "  submitted no: there is no sbatch here; sbatch --chdir=" << one_line(folder) << " "
+        << one_line(job.script) << " does it, and then farfault sweep --collect writes the table\n";
+    return;
+  }
+  auto const chdir = "--chdir=" + shell_word(folder) + " ";
+  auto const id = sbatch(chdir + shell_word(job.script));
+  auto const collector = sbatch(chdir + "--dependency=afterany:" + id + " " + shell_word(job.collector));
+  out << "  submitted job " << id << "; job " << collector << " writes the table when all parts have ended\n";
+}
+
+}  // namespace farfault::cli

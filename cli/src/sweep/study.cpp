@@ -1,0 +1,306 @@
+#include "study.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "farfault/engine/config.hpp"
+#include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
+#include "farfault/engine/toml.hpp"
+
+namespace farfault::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
+constexpr int kMostDepth = 16;
+constexpr std::int64_t kMostSamples = 100'000, kMostParts = 100'000;
+
+std::string toml_text(toml::node const& node) {
+  std::ostringstream text;
+  node.visit([&](auto const& n) { text << n; });
+  return text.str();
+}
+
+// A floating-point number keeps a mark that it is one.
+std::string number_text(double x) {
+  std::array<char, 32> buffer;
+  std::string text(buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), x).ptr);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+int line_of(toml::node const& node) {
+  return static_cast<int>(node.source().begin.line);
+}
+
+class Reader {
+ public:
+  explicit Reader(std::string const& path) { study_.path = path; }
+
+  Study read() {
+    auto const root = parse_toml(read_text_file(study_.path, kMostBytes), study_.path);
+    check_names(root, "", {"base", "config", "sweep"});
+    auto const* base = root.get("base");
+    if (base == nullptr)
+      refuse(1, "base is missing: the configuration that all runs share, a file or preset");
+    study_.base = beside(text(*base, "base"));
+    study_.base_line = line_of(*base);
+    if (auto const* config = root.get("config"))
+      for (auto const& [key, node] : leaves(table(*config, "config")))
+        study_.shared.push_back({key, value(*node, key), line_of(*node)});
+    auto const* sweep = root.get("sweep");
+    if (sweep == nullptr) refuse(1, "[sweep] is missing: what varies");
+    read_sweep(table(*sweep, "sweep"));
+    check_axes();
+    return std::move(study_);
+  }
+
+ private:
+  using Leaf = std::pair<std::string, toml::node const*>;
+
+  [[noreturn]] void refuse(int line, std::string const& why) const {
+    throw UserError(one_line(study_.path) + ":" + std::to_string(line) + ": " + why);
+  }
+
+  // For what knows neither the line nor the key.
+  template <class Make>
+  auto at_line(int line, std::string const& key, Make make) const {
+    try {
+      return make();
+    } catch (UserError const& e) {
+      refuse(line, shown(key) + ": " + e.what());
+    }
+  }
+
+  void check_names(toml::table const& t, std::string const& prefix,
+                   std::vector<std::string> const& known) const {
+    for (auto const& [key, node] : t) {
+      if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
+      auto const near = nearest_name(key.str(), known);
+      refuse(line_of(node), "unknown key '" + shown(prefix + std::string(key.str())) + "' of a study" +
+                                (near.empty() ? "" : "; did you mean '" + prefix + near + "'?"));
+    }
+  }
+
+  toml::table const& table(toml::node const& node, std::string const& name) const {
+    auto const* t = node.as_table();
+    if (t == nullptr) refuse(line_of(node), name + " must be a table, [" + name + "]");
+    return *t;
+  }
+
+  std::string text(toml::node const& node, std::string const& name) const {
+    auto const* s = node.as_string();
+    if (s == nullptr || s->get().empty()) refuse(line_of(node), name + " must be a name in quotes");
+    return s->get();
+  }
+
+  std::uint64_t count(toml::node const& node, std::string const& name, std::int64_t low,
+                      std::int64_t high) const {
+    auto const* i = node.as_integer();
+    if (i == nullptr || i->get() < low || i->get() > high)
+      refuse(line_of(node), name + " must be a number from " + std::to_string(low) + " to " +
+                                std::to_string(high) + ", and is " + shown(toml_text(node)));
+    return static_cast<std::uint64_t>(i->get());
+  }
+
+  // A file as seen from the study's folder; what is not there may be a preset.
+  std::string beside(std::string const& name) const {
+    auto const path = (fs::path(study_.path).parent_path() / name).string();
+    return is_there(path) ? path : name;
+  }
+
+  StudyValue value(toml::node const& node, std::string const& key) const {
+    if (auto const* s = node.as_string()) return {toml_text(node), s->get(), ValueKind::text};
+    if (auto const* i = node.as_integer()) {
+      auto const number = std::to_string(i->get());
+      return {number, number, i->get() < 0 ? ValueKind::number : ValueKind::count};
+    }
+    if (auto const* f = node.as_floating_point()) {
+      auto const number = number_text(f->get());
+      return {number, number, ValueKind::number};
+    }
+    if (node.is_boolean() || node.is_array()) return {toml_text(node), toml_text(node), ValueKind::text};
+    refuse(line_of(node), "'" + shown(key) + "' is no value that a parameter can have");
+  }
+
+  static bool is_range(toml::node const& node) {
+    auto const* t = node.as_table();
+    return t != nullptr && (t->contains("low") || t->contains("high"));
+  }
+
+  // The values of nested tables by their whole keys, in the order of the file: a.b = 1, "a.b" = 1 and
+  // [a] b = 1 are one.
+  std::vector<Leaf> leaves(toml::table const& t) const {
+    std::vector<Leaf> all;
+    gather(t, "", 0, all);
+    std::stable_sort(all.begin(), all.end(), [](Leaf const& a, Leaf const& b) {
+      auto const &x = a.second->source().begin, &y = b.second->source().begin;
+      return std::pair(x.line, x.column) < std::pair(y.line, y.column);
+    });
+    return all;
+  }
+  void gather(toml::table const& t, std::string const& prefix, int depth, std::vector<Leaf>& all) const {
+    if (depth > kMostDepth) refuse(line_of(t), "tables are nested too deep");
+    for (auto const& [key, node] : t) {
+      auto const name = prefix + std::string(key.str());
+      if (node.is_table() && !is_range(node))
+        gather(*node.as_table(), name + ".", depth + 1, all);
+      else
+        all.emplace_back(name, &node);
+    }
+  }
+
+  std::vector<StudyValue> values(toml::node const& node, std::string const& key) const {
+    auto const* array = node.as_array();
+    if (array == nullptr || array->empty())
+      refuse(line_of(node),
+             "'" + shown(key) + "' must be an array of the values that it takes, such as [1, 2]");
+    std::vector<StudyValue> all;
+    for (auto const& element : *array) all.push_back(value(element, key));
+    return all;
+  }
+
+  void read_sweep(toml::table const& sweep) {
+    check_names(sweep, "sweep.", {"output", "grid", "list", "random", "seeds", "slurm"});
+    auto const output = sweep.get("output");
+    study_.output = output == nullptr
+                        ? fs::path(study_.path).stem().string()
+                        : (fs::path(study_.path).parent_path() / text(*output, "sweep.output")).string();
+    if (auto const* list = sweep.get("list")) read_list(*list);
+    if (auto const* grid = sweep.get("grid"))
+      for (auto const& [key, node] : leaves(table(*grid, "sweep.grid")))
+        study_.grid.push_back({key, values(*node, key), line_of(*node)});
+    if (auto const* random = sweep.get("random")) read_random(table(*random, "sweep.random"));
+    if (auto const* seeds = sweep.get("seeds")) read_seeds(*seeds);
+    if (auto const* slurm = sweep.get("slurm")) read_slurm(table(*slurm, "sweep.slurm"));
+  }
+
+  void read_list(toml::node const& node) {
+    auto const* array = node.as_array();
+    if (array == nullptr || !array->is_array_of_tables())
+      refuse(line_of(node), "sweep.list must be tables [[sweep.list]], one for each point");
+    for (auto const& element : *array) {
+      auto& point = study_.list.emplace_back();
+      for (auto const& [key, leaf] : leaves(*element.as_table()))
+        point.push_back({key, value(*leaf, key), line_of(*leaf)});
+      if (point.empty()) refuse(line_of(element), "this [[sweep.list]] sets nothing");
+    }
+  }
+
+  void read_random(toml::table const& random) {
+    auto const* samples = random.get("samples");
+    if (samples == nullptr) refuse(line_of(random), "sweep.random.samples is missing: how many to draw");
+    study_.samples = count(*samples, "sweep.random.samples", 1, kMostSamples);
+    if (auto const* seed = random.get("seed"))
+      study_.random_seed = count(*seed, "sweep.random.seed", 0, std::numeric_limits<std::int64_t>::max());
+    for (auto const& [key, node] : leaves(random)) {
+      if (key == "samples" || key == "seed") continue;
+      RandomAxis axis{key, std::nullopt, {}, line_of(*node)};
+      if (is_range(*node))
+        axis.range = range(*node->as_table(), key);
+      else
+        axis.choices = values(*node, key);
+      study_.random.push_back(std::move(axis));
+    }
+    if (study_.random.empty()) refuse(line_of(random), "[sweep.random] names no parameter to draw");
+  }
+
+  RandomRange::End end(toml::node const& node, std::string const& key) const {
+    if (auto const* i = node.as_integer()) {
+      if (i->get() < 0) refuse(line_of(node), "'" + shown(key) + "': a whole number must not be negative");
+      return RandomRange::end_of_count(static_cast<std::uint64_t>(i->get()));
+    }
+    if (auto const* f = node.as_floating_point()) return RandomRange::end_of_number(f->get());
+    auto const* s = node.as_string();
+    if (s == nullptr)
+      refuse(line_of(node), "'" + shown(key) + "': an end of a range is a number or a quantity");
+    return at_line(line_of(node), key, [&] { return RandomRange::end_of_text(s->get()); });
+  }
+
+  RandomRange range(toml::table const& t, std::string const& key) const {
+    check_names(t, key + ".", {"low", "high", "scale", "step"});
+    auto const *low = t.get("low"), *high = t.get("high");
+    if (low == nullptr || high == nullptr)
+      refuse(line_of(t), "'" + shown(key) + "': a range has both ends, as in {low = 1, high = 8}");
+    auto scale = RandomRange::Scale::linear;
+    if (auto const* word = t.get("scale")) {
+      auto const name = text(*word, key + ".scale");
+      if (name == "log")
+        scale = RandomRange::Scale::log;
+      else if (name == "powers_of_two")
+        scale = RandomRange::Scale::powers_of_two;
+      else if (name != "linear")
+        refuse(line_of(*word), "'" + shown(name) + "' is not one of: linear, log, powers_of_two");
+    }
+    auto const* step = t.get("step");
+    auto const first = end(*low, key), last = end(*high, key),
+               stride = step == nullptr ? RandomRange::End{} : end(*step, key);
+    return at_line(line_of(t), key, [&] { return RandomRange(first, last, scale, stride); });
+  }
+
+  void read_seeds(toml::node const& node) {
+    study_.seeds_line = line_of(node);
+    constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+    if (auto const* array = node.as_array()) {
+      if (array->empty()) refuse(study_.seeds_line, "sweep.seeds is empty");
+      for (auto const& element : *array) study_.seeds.push_back(count(element, "a seed", 0, kMost));
+      if (std::set(study_.seeds.begin(), study_.seeds.end()).size() != study_.seeds.size())
+        refuse(study_.seeds_line, "sweep.seeds has a seed twice");
+      return;
+    }
+    auto const n = count(node, "sweep.seeds", 1, kMostSamples);
+    for (std::uint64_t seed = 1; seed <= n; ++seed) study_.seeds.push_back(seed);
+  }
+
+  void read_slurm(toml::table const& slurm) {
+    check_names(slurm, "sweep.slurm.", {"parts", "options"});
+    if (auto const* parts = slurm.get("parts"))
+      study_.slurm_parts = count(*parts, "sweep.slurm.parts", 1, kMostParts);
+    auto const* options = slurm.get("options");
+    if (options == nullptr) return;
+    auto const* array = options->as_array();
+    if (array == nullptr) refuse(line_of(*options), "sweep.slurm.options must be an array of words");
+    for (auto const& element : *array) {
+      auto const word = text(element, "an option of sbatch");
+      if (!word.starts_with("-") || one_line(word) != word)
+        refuse(line_of(element),
+               "'" + shown(word) + "' is no option of sbatch, such as \"--partition=long\"");
+      study_.slurm_options.push_back(word);
+    }
+  }
+
+  // Each key varies in one place.
+  void check_axes() const {
+    std::set<std::string> keys;
+    for (auto const& point : study_.list)
+      for (auto const& setting : point) keys.insert(setting.key);
+    auto const add = [&](std::string const& key, int line) {
+      if (!keys.insert(key).second)
+        refuse(line,
+               "'" + shown(key) + "' varies twice: it may be in one of sweep.list, sweep.random, sweep.grid");
+    };
+    for (auto const& axis : study_.random) add(axis.key, axis.line);
+    for (auto const& axis : study_.grid) add(axis.key, axis.line);
+    if (!study_.seeds.empty()) add(kSeedKey, study_.seeds_line);
+    if (keys.empty())
+      refuse(
+          1,
+          "the study varies nothing: it needs [sweep.grid], [[sweep.list]], [sweep.random] or sweep.seeds");
+  }
+
+  Study study_;
+};
+
+}  // namespace
+
+Study read_study(std::string const& path) {
+  return Reader(path).read();
+}
+
+}  // namespace farfault::cli

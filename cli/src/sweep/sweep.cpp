@@ -1,0 +1,230 @@
+#include "farfault/cli/sweep.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <ostream>
+#include <thread>
+
+#include "../launcher.hpp"
+#include "../signals.hpp"
+#include "executor.hpp"
+#include "farfault/cli/command_line.hpp"
+#include "farfault/engine/error.hpp"
+#include "farfault/engine/input_limits.hpp"
+#include "places.hpp"
+#include "plan.hpp"
+#include "points.hpp"
+#include "slurm.hpp"
+#include "study.hpp"
+
+namespace farfault::cli {
+namespace {
+
+constexpr std::size_t kMostShown = 40;
+constexpr double kLongestProbe = 60;
+
+std::uint64_t number_in(std::string_view text) {
+  std::uint64_t number = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? number : 0;
+}
+
+void check_sets(SweepOptions const& options, Points const& points) {
+  for (auto const& set : options.sets) {
+    auto key = set.substr(0, set.find('='));
+    key.erase(key.find_last_not_of(" \t") + 1);
+    if (std::find(points.keys().begin(), points.keys().end(), key) != points.keys().end())
+      throw UserError("--set '" + shown(set) + "': the study varies this parameter");
+  }
+}
+
+// As many as there are cores and memory for.
+std::uint32_t jobs_at_a_time(SweepOptions const& options) {
+  auto const cores = std::max(1U, std::thread::hardware_concurrency());
+  auto jobs = options.jobs.value_or(std::max(1U, cores / options.threads));
+  if (!options.memory) {
+    if (options.total_memory) throw UserError("--total-memory needs --memory, what one run may take");
+    return jobs;
+  }
+  auto const total = options.total_memory.value_or(usable_memory());
+  auto const fit = total.bytes / options.memory->bytes;
+  if (fit == 0)
+    throw UserError(fmt::format("--memory {} is more than the {:.1f} GiB that there are for all runs",
+                                to_text(*options.memory), static_cast<double>(total.bytes) / 0x1p30));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(jobs, fit));
+}
+
+class Sweep {
+ public:
+  Sweep(SweepOptions const& options, std::ostream& out, std::ostream& err)
+      : options_(options),
+        out_(out),
+        err_(err),
+        jobs_(jobs_at_a_time(options)),
+        study_(read_study(options.study)),
+        points_(study_) {
+    check_sets(options, points_);
+  }
+
+  int execute() {
+    {
+      EarlySignals const signals(kSaved, true);
+      check_folder(folder_of_sweep(options_, study_));
+      auto progress = progress_on_stderr(options_.progress);
+      plan_.emplace(options_, study_, points_, [&](double done) {
+        progress.report(done, [](double) { return std::vector<std::string>{"checking the configurations"}; });
+      });
+      progress.finish();
+    }
+    missing_ = plan_->missing();
+    already_ = plan_->distinct().size() - missing_.size();
+    if (options_.dry_run) return dry_run();
+    EarlySignals const signals(kSaved, true);
+    make_folder(plan_->folder());
+    if (options_.slurm) {
+      print_head();
+      submit(slurm_job(study_, plan_->folder(), plan_->distinct().size()), options_, study_, plan_->folder(),
+             out_);
+      return kDone;
+    }
+    return options_.collect ? conclude(0) : run();
+  }
+
+ private:
+  std::size_t count(RunTable::State state) const { return plan_->table().count(state); }
+
+  void print_head() {
+    auto const distinct = plan_->distinct().size();
+    auto const of =
+        options_.part ? fmt::format(" of part {}/{}", options_.part->number, options_.part->of) : "";
+    out_ << fmt::format("  runs      {}{}, of which {} are there\n", distinct, of, already_);
+  }
+
+  int dry_run() {
+    print_head();
+    out_ << "  to make   " << missing_.size() << "\n";
+    if (auto const signal = missing_.empty() ? 0 : estimate(); signal != 0) {
+      fmt::print(err_, "farfault: stopped by {}\n", signal_name(signal));
+      return kSaved;
+    }
+    out_ << "  where     " << one_line(plan_->folder()) << "\n";
+    if (options_.slurm) {
+      auto const job = slurm_job(study_, plan_->folder(), plan_->distinct().size());
+      out_ << "  slurm     an array job of " << job.parts << " parts, with the script "
+           << one_line(job.script) << "\n";
+    }
+    return kDone;
+  }
+
+  // From the runs that are there, or from one that is made to be measured and thrown away. Returns the signal
+  // that stopped it, or 0.
+  int estimate() {
+    auto seconds = plan_->mean_wall_time();
+    std::string from = "by the mean of those that are there";
+    if (seconds == 0) {
+      auto const probe = measure(*plan_, missing_.front(), options_, kLongestProbe);
+      if (probe.stopped_by != 0) return probe.stopped_by;
+      if (!probe.failure.empty()) {
+        out_ << "  how long  unknown: " << plan_->table().name_of(missing_.front())
+             << " fails: " << probe.failure << "\n";
+        return 0;
+      }
+      if (!probe.ended) {
+        out_ << "  how long  more than " << wall_time(kLongestProbe)
+             << " each: the first run has not ended by then\n";
+        return 0;
+      }
+      seconds = probe.seconds;
+      from = fmt::format("if all are as long as the first, {:.2g} s with {} MiB of memory", seconds,
+                         (probe.peak_bytes >> 20) + 1);
+    }
+    auto const rounds = (missing_.size() + jobs_ - 1) / jobs_;
+    out_ << fmt::format("  how long  about {} with {} at a time, {}\n",
+                        wall_time(seconds * static_cast<double>(rounds)), jobs_, from);
+    return 0;
+  }
+
+  int run() {
+    Executor executor(*plan_, options_, jobs_, err_);
+    auto const stopped_by = executor.run(missing_);
+    made_ = executor.made();
+    skipped_ = executor.skipped();
+    return conclude(stopped_by);
+  }
+
+  int conclude(int stopped_by) {
+    plan_->copy_repeated();
+    auto const& table = plan_->table();
+    auto const failed = count(RunTable::State::failed);
+    auto const distinct = plan_->distinct().size();
+    auto const repeated = options_.part ? 0 : points_.count() - distinct;
+    out_ << fmt::format("  runs      {}{}: {} made now, {} there before, {} failed, {} missing\n",
+                        options_.part ? distinct : points_.count(),
+                        repeated == 0 ? "" : fmt::format(" ({} the same as others)", repeated), made_,
+                        already_, failed,
+                        options_.part ? missing_.size() - made_ - failed : count(RunTable::State::missing));
+    if (!options_.part) {
+      write_table();
+      table.print(out_, points_.seeds(), kMostShown);
+      out_ << "  table     " << one_line(table_path(plan_->folder())) << ", "
+           << one_line(csv_path(plan_->folder())) << "\n";
+    }
+    if (stopped_by != 0) {
+      fmt::print(err_, "farfault: stopped by {}; the same command makes what is missing\n",
+                 signal_name(stopped_by));
+      return kSaved;
+    }
+    if (skipped_ != 0)
+      fmt::print(err_,
+                 "farfault: another process is making {} of the runs; the same command takes them up when it "
+                 "has ended\n",
+                 skipped_);
+    return failed == 0 && skipped_ == 0 ? kDone : kRunFailed;
+  }
+
+  void write_table() {
+    auto const table = plan_->table().table(points_.seeds());
+    results::write_sweep(table_path(plan_->folder()), table);
+    write_whole(csv_path(plan_->folder()), to_csv("run", table.runs));
+    auto const spread = spread_path(plan_->folder());
+    if (!table.spread.empty())
+      write_whole(spread, to_csv("point", table.spread));
+    else
+      std::remove(spread.c_str());  // of an earlier study with seeds
+  }
+
+  SweepOptions const& options_;
+  std::ostream& out_;
+  std::ostream& err_;
+  std::uint32_t jobs_;
+  Study study_;
+  Points points_;
+  std::optional<Plan> plan_;
+  std::vector<std::size_t> missing_;
+  std::size_t already_ = 0, made_ = 0, skipped_ = 0;
+};
+
+}  // namespace
+
+SweepPart sweep_part(std::string const& text) {
+  auto const slash = text.find('/');
+  auto const number = number_in(text.substr(0, slash));
+  auto const of = slash == text.npos ? 0 : number_in(text.substr(slash + 1));
+  if (number == 0 || number > of || of > Points::kMost)
+    throw UserError("--part '" + shown(text) + "' is not I/N, such as 1/4 to 4/4");
+  return {number, of};
+}
+
+int sweep(SweepOptions const& options, std::ostream& out, std::ostream& err) {
+  if (auto const copies = missing_mpi(1, [](char const* name) { return std::getenv(name); }))
+    throw UserError("a sweep starts its runs by itself: start it without mpirun or srun, or use --slurm");
+  return Sweep(options, out, err).execute();
+}
+
+}  // namespace farfault::cli

@@ -1,0 +1,26 @@
+#include "new_file.hpp"
+
+namespace farfault::results {
+
+Handle create_file(CommitFile& file, std::string const& path) {
+  Handle const create(H5Pcreate(H5P_FILE_CREATE), "no file properties");
+  // No part of HDF5 may hand out freed space: the CommitFile does, when that is safe.
+  check(H5Pset_file_space_strategy(create, H5F_FSPACE_STRATEGY_NONE, false, 1), "no file properties");
+  check(H5Pset_obj_track_times(create, false), "no file properties");
+  // What makes the root group a small one, of the kind that 1.8 introduced.
+  check(H5Pset_link_creation_order(create, H5P_CRT_ORDER_TRACKED), "no file properties");
+  auto const access = file.access_list();
+  check(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V110), "no file format");
+  Handle hdf5(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, create, access), "no file");
+  check(H5Fset_libver_bounds(hdf5, H5F_LIBVER_V110, H5F_LIBVER_V110), "no file format");
+  return hdf5;
+}
+
+void close_file(Handle& hdf5) {
+  auto const id = hdf5.get();
+  check(H5Iinc_ref(id), "no file");
+  hdf5.reset();
+  check(H5Fclose(id), "HDF5 cannot close it");
+}
+
+}  // namespace farfault::results

@@ -1,0 +1,49 @@
+#include "summary_rows.hpp"
+
+#include "walk.hpp"
+
+namespace farfault::results {
+namespace {
+
+Handle open_dataset(hid_t file, std::string const& path) {
+  return {H5Dopen2(file, path.c_str(), H5P_DEFAULT), ("the dataset " + path + " is missing").c_str()};
+}
+
+}  // namespace
+
+void pack_summary_of(hid_t file, std::string const& scope, Pack& pack) {
+  auto const folder = "/summary/" + scope;
+  auto const names_set = open_dataset(file, folder + "/name");
+  auto const names_shape = shape_of_dataset(names_set);
+  if (names_shape.kind != Kind::text) throw Hdf5Failure(folder + "/name is not text");
+  auto const names = read_texts(names_set, names_shape, 0, names_shape.rows());
+  Handle const group(H5Gopen2(file, folder.c_str(), H5P_DEFAULT), "a group of the summary is missing");
+  for (auto const& metric : link_names(group)) {
+    if (metric == "name") continue;
+    auto const dataset = open_dataset(file, folder + "/" + metric);
+    auto const shape = shape_of_dataset(dataset);
+    if (shape.kind != Kind::unsigned_integer || shape.rows() != names.size() || shape.row_values != 1)
+      throw Hdf5Failure(folder + "/" + metric + " does not fit its names");
+    auto const values = read_words(dataset, shape, 0, shape.rows());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (values[i] == UINT64_MAX && H5Aexists(dataset, "_FillValue") > 0) continue;
+      pack.put(1);
+      for (auto const& text :
+           {scope, names[i], metric, text_attribute(dataset, "units"), text_attribute(dataset, "long_name")})
+        pack.put(text);
+      pack.put(values[i]);
+    }
+  }
+}
+
+std::vector<SummaryRow> unpack_summary(Pack& pack) {
+  std::vector<SummaryRow> rows;
+  while (pack.number() != 0) {
+    auto& row = rows.emplace_back();
+    for (auto* field : {&row.scope, &row.name, &row.metric, &row.unit, &row.text}) *field = pack.text();
+    row.value = pack.number();
+  }
+  return rows;
+}
+
+}  // namespace farfault::results

@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# A sweep that is stopped or killed, its bounds of memory, and Slurm's part.
+. "$(dirname "$0")/../support/script.sh"
+
+# study NAME BYTES: four runs of so many bytes each, in a folder of their own
+study() {
+  mkdir -p "$scratch/$1"
+  cat >"$scratch/$1/study.toml" <<END
+base = "paper-gmmu-bypass"
+[config]
+gpu.sms = 2
+workload.name = "stream"
+workload.stream.bytes = "$2"
+[sweep]
+output = "out"
+seeds = 4
+END
+}
+children_of() { pgrep -P "$1"; }
+
+# Runs of minutes. A signal ends those at work, and the sweep is the same as one that never made them.
+study stopped 1GiB
+for signal in TERM INT HUP; do
+  rm -rf "$scratch/stopped/out"
+  "$farfault" sweep "$scratch/stopped/study.toml" --jobs 2 --progress off >"$scratch/out" 2>"$scratch/err" &
+  running=$!
+  while [ "$(compgen -G "$scratch/stopped/out/runs/*.partial" | wc -l)" -lt 2 ]; do
+    kill -0 "$running" 2>/dev/null || break
+    sleep 0.02
+  done
+  children=$(children_of "$running")
+  check "SIG$signal: two runs at a time" test "$(wc -w <<<"$children")" -eq 2
+  kill -s "$signal" "$running"
+  wait "$running"
+  rc=$?
+  check "SIG$signal: exit code 3, not $rc" test "$rc" -eq 3
+  check "SIG$signal: one sentence, not '$(cat "$scratch/err")'" \
+    test "$(cat "$scratch/err")" = "farfault: stopped by SIG$signal; the same command makes what is missing"
+  check "SIG$signal: nothing of the runs stays" test -z "$(ls "$scratch/stopped/out/runs")"
+  check "SIG$signal: all runs are missing in the table" test "$(grep -c ,missing, "$scratch/stopped/out/sweep.csv")" -eq 4
+  for child in $children; do check "SIG$signal: no run goes on" eval '! kill -0 "$child" 2>/dev/null'; done
+done
+
+# Killed itself, it takes its runs with it.
+rm -rf "$scratch/stopped/out"
+"$farfault" sweep "$scratch/stopped/study.toml" --jobs 2 --progress off >/dev/null 2>&1 &
+running=$!
+while [ "$(compgen -G "$scratch/stopped/out/runs/*.partial" | wc -l)" -lt 2 ]; do
+  kill -0 "$running" 2>/dev/null || break
+  sleep 0.02
+done
+children=$(children_of "$running")
+kill -KILL "$running"
+wait "$running" 2>/dev/null
+for child in $children; do
+  for _ in $(seq 500); do kill -0 "$child" 2>/dev/null && sleep 0.02 || break; done
+  check "a sweep that is killed leaves no run behind" eval '! kill -0 "$child" 2>/dev/null'
+done
+
+# A run that is killed is a failed row; the sweep goes on.
+study killed 64MiB
+"$farfault" sweep "$scratch/killed/study.toml" --jobs 1 --progress off >"$scratch/out" 2>"$scratch/err" &
+running=$!
+while ! compgen -G "$scratch/killed/out/runs/*.partial" >/dev/null; do
+  kill -0 "$running" 2>/dev/null || break
+  sleep 0.02
+done
+kill -KILL "$(children_of "$running")"
+while ! compgen -G "$scratch/killed/out/runs/*.failed" >/dev/null; do
+  kill -0 "$running" 2>/dev/null || break
+  sleep 0.02
+done
+kill -TERM "$running"
+wait "$running"
+check "a run that is killed is told of" grep -q "^farfault: run 0 (run.seed = 1) has failed: killed by SIGKILL" "$scratch/err"
+check "a run that is killed is a row" grep -q '^0,failed,"killed by SIGKILL' "$scratch/killed/out/sweep.csv"
+
+# What a run may take bounds it, and how many there are at a time.
+study small 16KiB
+small=("$farfault" sweep "$scratch/small/study.toml" --progress off)
+"${small[@]}" --memory 24MiB >"$scratch/out" 2>"$scratch/err"
+check "a run that needs more than --memory fails: $(head -1 "$scratch/err")" \
+  grep -qE 'has failed: .*(memory|limits\.)' "$scratch/err"
+check "with enough of it all are made" eval '"${small[@]}" --memory 4GiB --total-memory 4GiB >"$scratch/out"'
+check "all are made now: $(head -1 "$scratch/out")" grep -q '4: 4 made now' "$scratch/out"
+
+# An array job: a stand-in for sbatch runs the script as Slurm would, a part after the other.
+mkdir "$scratch/bin"
+cat >"$scratch/bin/sbatch" <<'END'
+#!/bin/bash
+script=$(realpath "${!#}") # found from where it is submitted
+while [[ $1 == --* ]]; do
+  case $1 in
+    --chdir=*) cd "${1#*=}" || exit ;;
+    --dependency=*) echo "$1" >>"$SUBMITTED" ;;
+  esac
+  shift
+done
+echo "$1" >>"$SUBMITTED"
+parts=$(sed -n 's/^#SBATCH --array=1-//p' "$script")
+for part in $(seq "${parts:-1}"); do SLURM_ARRAY_TASK_ID=$part bash "$script" >>"$SUBMITTED.log" 2>&1 || exit; done
+echo 41
+END
+chmod +x "$scratch/bin/sbatch"
+export SUBMITTED=$scratch/submitted
+study slurm 16KiB
+printf '[sweep.slurm]\nparts = 3\noptions = ["--partition=long", "--time=10"]\n' >>"$scratch/slurm/study.toml"
+(cd "$scratch/slurm" && "$farfault" sweep study.toml --slurm --dry-run) >"$scratch/out"
+check "a dry run submits nothing" test ! -e "$scratch/slurm/out" -a ! -e "$SUBMITTED"
+check "a dry run tells the parts" grep -q 'an array job of 3 parts' "$scratch/out"
+(cd "$scratch/slurm" && PATH=$scratch/bin:$PATH "$farfault" sweep study.toml --slurm --jobs 2) >"$scratch/out" 2>&1
+rc=$?
+check "the array job is submitted: $(cat "$scratch/out")" test "$rc" -eq 0
+check "the table waits for it" grep -q -e '--dependency=afterany:41' "$SUBMITTED"
+check "the user is told" grep -q 'submitted job 41; job 41 writes the table' "$scratch/out"
+for line in '#SBATCH --array=1-3' '#SBATCH --cpus-per-task=2' '#SBATCH --partition=long' '#SBATCH --time=10'; do
+  check "the script has $line" grep -qxe "$line" "$scratch/slurm/out/sweep.sbatch"
+done
+check "its parts made all runs" test "$(grep -c ,done, "$scratch/slurm/out/sweep.csv")" -eq 4
+check "the table is that of one process" cmp -s "$scratch/slurm/out/sweep.csv" "$scratch/small/out/sweep.csv"
+printf '#!/bin/sh\necho "sbatch: error: invalid partition" >&2\nexit 1\n' >"$scratch/bin/sbatch"
+(cd "$scratch/slurm" && PATH=$scratch/bin:$PATH "$farfault" sweep study.toml --slurm) >"$scratch/out" 2>"$scratch/err"
+check "what sbatch refuses is a failure" test $? -eq 1
+check "with its reason" grep -qx 'farfault: sbatch refuses the job: sbatch: error: invalid partition' "$scratch/err"
+finish

@@ -1,0 +1,460 @@
+// `farfault sweep` of studies of small runs.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "capture.hpp"
+#include "sweep/plan.hpp"
+
+namespace fs = std::filesystem;
+using namespace farfault;
+using namespace farfault::cli;
+
+namespace {
+
+std::string content(fs::path const& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> lines_of(std::string const& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> cells_of(std::string const& line) {
+  std::vector<std::string> cells{""};
+  bool quoted = false;
+  for (char const c : line)
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == ',' && !quoted)
+      cells.emplace_back();
+    else
+      cells.back() += c;
+  return cells;
+}
+
+// A folder of its own for each test, empty at first.
+fs::path fresh(std::string const& name) {
+  auto const folder = fs::path(FARFAULT_BINARY_DIR) / "sweep_test" / name;
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  return folder;
+}
+
+constexpr char const* kSmall =
+    "base = \"paper-gmmu-bypass\"\n"
+    "[config]\n"
+    "gpu.sms = 2\n"
+    "workload.name = \"stream\"\n"
+    "workload.stream.bytes = \"8 KiB\"\n"
+    "[sweep]\n"
+    "output = \"out\"\n";
+
+struct SmallStudy {
+  fs::path folder;
+  std::string file;
+  fs::path out;
+
+  SmallStudy(std::string const& name, std::string const& rest) : folder(fresh(name)) {
+    file = (folder / "study.toml").string();
+    out = folder / "out";
+    write(rest);
+  }
+  void write(std::string const& rest) const { std::ofstream(file, std::ios::binary) << kSmall << rest; }
+  Called sweep(std::vector<std::string> more = {}) const {
+    std::vector<std::string> words{"sweep", file, "--progress", "off"};
+    words.insert(words.end(), more.begin(), more.end());
+    return farfault_program(words);
+  }
+  std::string error(std::vector<std::string> const& more = {}) const {
+    auto const r = sweep(more);
+    CHECK(r.code == 2);
+    CHECK(r.out == "");
+    CHECK_FALSE(fs::exists(out));
+    CHECK(r.err.starts_with("farfault: "));
+    return r.err.substr(std::min<std::size_t>(r.err.size(), 10));
+  }
+  std::string csv() const { return content(out / "sweep.csv"); }
+  // The values of a column, in the order of the runs.
+  std::vector<std::string> column(std::string const& name) const {
+    auto const lines = lines_of(csv());
+    REQUIRE(!lines.empty());
+    auto const names = cells_of(lines[0]);
+    auto const at = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    REQUIRE(at < names.size());
+    std::vector<std::string> values;
+    for (std::size_t line = 1; line < lines.size(); ++line) values.push_back(cells_of(lines[line]).at(at));
+    return values;
+  }
+  std::size_t results() const {
+    std::size_t n = 0;
+    for (auto const& entry : fs::directory_iterator(out / "runs"))
+      if (entry.path().extension() == ".h5") ++n;
+    return n;
+  }
+  // When each result was written.
+  std::map<std::string, fs::file_time_type> times() const {
+    std::map<std::string, fs::file_time_type> all;
+    for (auto const& entry : fs::directory_iterator(out / "runs"))
+      all[entry.path().filename().string()] = fs::last_write_time(entry.path());
+    return all;
+  }
+};
+
+constexpr char const* kTwoByTwo =
+    "[sweep.grid]\n"
+    "gpu.l2_tlb.entries = [64, 512]\n"
+    "workload.stream.bytes = [\"8 KiB\", \"16 KiB\"]\n";
+
+using Words = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("sweep: a grid gives all combinations, the first key slowest, and a table of them") {
+  SmallStudy const s("grid", kTwoByTwo);
+  auto const r = s.sweep();
+  CHECK_MESSAGE(r.code == 0, r.err);
+  CHECK(r.err == "");
+  CHECK(r.out.starts_with("  runs      4: 4 made now, 0 there before, 0 failed, 0 missing\n"));
+  CHECK(s.column("run") == Words{"0", "1", "2", "3"});
+  CHECK(s.column("state") == Words{"done", "done", "done", "done"});
+  CHECK(s.column("gpu.l2_tlb.entries") == Words{"64", "64", "512", "512"});
+  CHECK(s.column("workload.stream.bytes") == Words{"8 KiB", "16 KiB", "8 KiB", "16 KiB"});
+  auto const loads = s.column("sm_transactions");
+  CHECK(std::stoul(loads[1]) == 2 * std::stoul(loads[0]));
+  CHECK(loads[2] == loads[0]);
+  CHECK(s.results() == 4);
+  for (auto const& result : s.column("result"))
+    CHECK(farfault_program({"validate", (s.out / result).string()}).code == 0);
+}
+
+TEST_CASE("sweep: what a run of the table is, `farfault run` makes by itself, by the command in its result") {
+  SmallStudy const s("command", "[[sweep.list]]\nworkload.stream.bytes = \"16 KiB\"\n");
+  REQUIRE(s.sweep().code == 0);
+  auto const alone = (s.folder / "alone.h5").string();
+  CHECK(farfault_program({"run", "paper-gmmu-bypass", "--set", "gpu.sms=2", "--set", "workload.name=stream",
+                          "--set", "workload.stream.bytes=16 KiB", "--output", alone, "--progress", "off"})
+            .code == 0);
+  auto const json = nlohmann::json::parse(farfault_program({"inspect", alone, "--json"}).out);
+  CHECK(json["result_digest"] == s.column("result_digest")[0]);
+}
+
+TEST_CASE("sweep: nothing is made twice, and only what was made by other inputs is made again") {
+  SmallStudy const s("again", kTwoByTwo);
+  REQUIRE(s.sweep().code == 0);
+  auto const table = content(s.out / "sweep.h5"), csv = s.csv();
+  auto const times = s.times();
+  auto r = s.sweep();
+  CHECK(r.out.starts_with("  runs      4: 0 made now, 4 there before, 0 failed, 0 missing\n"));
+  CHECK(s.times() == times);
+  CHECK(content(s.out / "sweep.h5") == table);
+  CHECK(s.csv() == csv);
+
+  // A larger grid, in another order and with a parameter that is named and stays as it was.
+  s.write(
+      "[sweep.grid]\nworkload.stream.bytes = [\"16 KiB\", \"8 KiB\", \"24 KiB\"]\n"
+      "gpu.l2_tlb.entries = [512, 64]\nrun.seed = [1]\n");
+  r = s.sweep();
+  CHECK(r.out.starts_with("  runs      6: 2 made now, 4 there before, 0 failed, 0 missing\n"));
+
+  // Another setting of all runs: none of the earlier ones is right. With the first one all are there.
+  r = s.sweep({"--set", "gpu.dram.controller_latency=300ns"});
+  CHECK(r.out.starts_with("  runs      6: 6 made now, 0 there before"));
+  r = s.sweep();
+  CHECK(r.out.starts_with("  runs      6: 0 made now, 6 there before"));
+
+  // A file that has the name of a result, and is that of another run or none.
+  auto const first = s.out / s.column("result")[0], second = s.out / s.column("result")[1],
+             third = s.out / s.column("result")[2];
+  fs::copy_file(second, first, fs::copy_options::overwrite_existing);
+  std::ofstream(third) << "no result";
+  r = s.sweep();
+  CHECK(r.out.starts_with("  runs      6: 2 made now, 4 there before"));
+  // Limits decide whether there is a result, never what it is.
+  r = s.sweep({"--set", "limits.nodes=1000"});
+  CHECK(r.out.starts_with("  runs      6: 0 made now, 6 there before"));
+}
+
+TEST_CASE("sweep: a result counts while the content of its input file is the same, whatever its name") {
+  SmallStudy const s("inputs",
+                     "[sweep.grid]\nworkload.name = [\"bfs\"]\nworkload.bfs.graph = [\"a.graph\"]\n");
+  auto const graph = [&](std::string const& name, std::string const& text) {
+    std::ofstream(s.folder / name) << text;
+  };
+  graph("a.graph", "3 2\n2 3\n1\n1\n");
+  auto r = s.sweep();
+  CHECK_MESSAGE(r.code == 0, r.err);
+  CHECK(r.out.starts_with("  runs      1: 1 made now"));
+  CHECK(s.sweep().out.starts_with("  runs      1: 0 made now, 1 there before"));
+  graph("a.graph", "3 2\n2\n1 3\n2\n");
+  CHECK(s.sweep().out.starts_with("  runs      1: 1 made now, 0 there before"));
+  graph("b.graph", "3 2\n2\n1 3\n2\n");
+  s.write("[sweep.grid]\nworkload.name = [\"bfs\"]\nworkload.bfs.graph = [\"b.graph\"]\n");
+  CHECK(s.sweep().out.starts_with("  runs      1: 0 made now, 1 there before"));
+}
+
+TEST_CASE("sweep: how many runs there are at a time does not show in the table") {
+  SmallStudy const one("one_job", kTwoByTwo), two("two_jobs", kTwoByTwo);
+  CHECK(one.sweep({"--jobs", "1"}).code == 0);
+  CHECK(two.sweep({"--jobs", "2"}).code == 0);
+  CHECK(content(one.out / "sweep.h5") == content(two.out / "sweep.h5"));
+  CHECK(one.csv() == two.csv());
+}
+
+TEST_CASE("sweep: a run that fails is a row of the table, and the others go on") {
+  SmallStudy const s("failing",
+                     "[sweep.grid]\nworkload.stream.bytes = [\"8 KiB\", \"512 GiB\", \"16 KiB\"]\n");
+  auto const r = s.sweep({"--set", "limits.model=1GiB", "--set", "memory.placement=contiguous"});
+  CHECK(r.code == 1);
+  CHECK(s.column("state") == Words{"done", "failed", "done"});
+  CHECK(r.err.starts_with("farfault: run 1 (workload.stream.bytes = 512 GiB) has failed: "));
+  CHECK(std::count(r.err.begin(), r.err.end(), '\n') == 1);
+  CHECK(s.column("error")[1] != "");
+  CHECK(s.column("end")[1] == "");
+  CHECK(s.column("result")[1] == "");
+  auto const json =
+      nlohmann::json::parse(farfault_program({"inspect", (s.out / "sweep.h5").string(), "--json"}).out);
+  CHECK(json["runs"] == 3);
+  CHECK(json["done"] == 2);
+  CHECK(json["failed"] == 1);
+  CHECK(json["parameters"] == Words{"workload.stream.bytes"});
+  // It is tried again, and told of where nothing is run.
+  auto const again =
+      s.sweep({"--collect", "--set", "limits.model=1GiB", "--set", "memory.placement=contiguous"});
+  CHECK(again.code == 1);
+  CHECK(s.column("error")[1] != "");
+}
+
+TEST_CASE("sweep: seeds are runs of one point, and the table has their spread") {
+  SmallStudy const s("seeds",
+                     "seeds = [7, 1, 3]\n[sweep.grid]\nworkload.name = [\"bfs\"]\n"
+                     "workload.bfs.rmat.scale = [6, 7]\n");
+  auto const r = s.sweep();
+  CHECK_MESSAGE(r.code == 0, r.err);
+  CHECK(s.column("run.seed") == Words{"7", "1", "3", "7", "1", "3"});
+  std::vector<std::uint64_t> ends;
+  for (auto const& end : s.column("end")) ends.push_back(std::stoull(end));
+  auto const [low, high] = std::minmax_element(ends.begin() + 3, ends.end());
+  CHECK(*low != *high);
+  auto const spread = lines_of(content(s.out / "sweep_spread.csv"));
+  REQUIRE(spread.size() == 3);
+  CHECK(spread[0].starts_with("point,workload.name,workload.bfs.rmat.scale,seeds,"));
+  CHECK(spread[2].starts_with("1,bfs,7,3,"));
+  CHECK(spread[2].find("," + std::to_string(*low) + "," + std::to_string(*high)) != std::string::npos);
+  // A number of seeds is those from 1.
+  s.write("seeds = 2\n[sweep.grid]\nworkload.name = [\"bfs\"]\nworkload.bfs.rmat.scale = [6]\n");
+  CHECK(s.sweep().out.starts_with("  runs      2: 1 made now, 1 there before"));
+  CHECK(s.column("run.seed") == Words{"1", "2"});
+}
+
+TEST_CASE("sweep: random values depend on the seed of the study, and more of them leave the first ones") {
+  auto const random = [](std::string const& samples, std::string const& seed) {
+    return "[sweep.random]\nsamples = " + samples + "\nseed = " + seed +
+           "\ngpu.l2_tlb.entries = {low = 64, high = 1024, scale = \"powers_of_two\"}\n"
+           "workload.stream.bytes = {low = \"4 KiB\", high = \"32 KiB\", step = \"4 KiB\"}\n"
+           "gpu.router.policy = [\"distributed\", \"gmmu_bypass\"]\n";
+  };
+  SmallStudy const s("random", random("6", "1"));
+  CHECK(s.sweep({"--collect"}).code == 0);
+  auto const entries = s.column("gpu.l2_tlb.entries"), bytes = s.column("workload.stream.bytes");
+  CHECK(std::set(bytes.begin(), bytes.end()).size() > 2);
+  for (auto const& e : entries) CHECK((e == "64" || e == "128" || e == "256" || e == "512" || e == "1024"));
+  for (auto const& b : bytes) CHECK(std::stoul(b) % 4 == 0);
+  auto const csv = s.csv();
+  CHECK(s.sweep({"--collect"}).code == 0);
+  CHECK(s.csv() == csv);
+  s.write(random("8", "1"));
+  CHECK(s.sweep({"--collect"}).code == 0);
+  CHECK(s.csv().starts_with(csv));
+  s.write(random("6", "2"));
+  CHECK(s.sweep({"--collect"}).code == 0);
+  CHECK(s.csv() != csv);
+  CHECK(s.results() == 0);
+}
+
+TEST_CASE(
+    "sweep: the points of a list are taken as they are, what one leaves out is as in the configuration") {
+  SmallStudy const s("list",
+                     "[[sweep.list]]\nworkload.stream.bytes = \"16 KiB\"\n"
+                     "[[sweep.list]]\n\"gpu.l2_tlb.entries\" = 64\n"
+                     "[sweep.grid]\nmemory.placement = [\"interleave\", \"contiguous\"]\n");
+  CHECK(s.sweep().code == 0);
+  CHECK(s.column("workload.stream.bytes") == Words{"16 KiB", "16 KiB", "8 KiB", "8 KiB"});
+  CHECK(s.column("gpu.l2_tlb.entries") == Words{"256", "256", "64", "64"});
+  CHECK(s.column("memory.placement") == Words{"interleave", "contiguous", "interleave", "contiguous"});
+}
+
+TEST_CASE("sweep: two points that are the same run it once") {
+  SmallStudy const s("same", "[sweep.grid]\nworkload.stream.bytes = [\"8 KiB\", \"8192 B\", \"8KiB\"]\n");
+  auto const r = s.sweep();
+  CHECK(r.code == 0);
+  CHECK(r.out.starts_with(
+      "  runs      3 (2 the same as others): 1 made now, 0 there before, 0 failed, 0 missing\n"));
+  CHECK(s.results() == 1);
+  CHECK(s.column("state") == Words{"done", "done", "done"});
+  CHECK(s.column("workload.stream.bytes") == Words{"8 KiB", "8192 B", "8KiB"});
+  auto const digests = s.column("result_digest");
+  CHECK(digests[0] == digests[2]);
+}
+
+TEST_CASE("sweep: parts make shares of the runs, and what was collected of them is the whole table") {
+  SmallStudy const whole("whole", kTwoByTwo), parts("parts", kTwoByTwo);
+  CHECK(whole.sweep().code == 0);
+  CHECK(parts.sweep({"--part", "2/3"}).code == 0);
+  CHECK(parts.results() == 1);
+  CHECK_FALSE(fs::exists(parts.out / "sweep.h5"));
+  CHECK(parts.sweep({"--collect"}).code == 0);
+  CHECK(parts.column("state") == Words{"missing", "done", "missing", "missing"});
+  CHECK(parts.sweep({"--part", "1/3"}).code == 0);
+  CHECK(parts.sweep({"--part", "3/3"}).code == 0);
+  CHECK(parts.results() == 4);
+  CHECK(parts.sweep({"--collect"}).code == 0);
+  CHECK(parts.csv() == whole.csv());
+}
+
+TEST_CASE("sweep: a dry run says how many, how long and where, and leaves nothing") {
+  SmallStudy const s("dry", kTwoByTwo);
+  auto const r = s.sweep({"--dry-run", "--slurm"});
+  CHECK(r.code == 0);
+  auto const lines = lines_of(r.out);
+  REQUIRE(lines.size() == 5);
+  CHECK(lines[0] == "  runs      4, of which 0 are there");
+  CHECK(lines[1] == "  to make   4");
+  CHECK(lines[2].starts_with("  how long  about 0:0"));
+  CHECK(lines[3] == "  where     " + s.out.string());
+  CHECK(lines[4] ==
+        "  slurm     an array job of 4 parts, with the script " + (s.out / "sweep.sbatch").string());
+  CHECK_FALSE(fs::exists(s.out));
+}
+
+TEST_CASE("sweep: a mistake of the study is one sentence with its line, before anything runs") {
+  auto const with = [](std::string const& rest) { return SmallStudy("mistakes", rest); };
+  auto const at = [](std::string const& line) {
+    return (fs::path(FARFAULT_BINARY_DIR) / "sweep_test/mistakes/study.toml").string() + ":" + line + ": ";
+  };
+  CHECK(with("[sweep.grid]\ngpu.l2_tlb.entires = [64]\n").error() ==
+        at("9") + "unknown key 'gpu.l2_tlb.entires'; did you mean 'gpu.l2_tlb.entries'?\n");
+  // The last point is checked as the first one is.
+  CHECK(with("[sweep.grid]\ngpu.l2_tlb.entries = [64, 128, \"256\"]\n").error() ==
+        at("9") + "gpu.l2_tlb.entries: '256' is in quotes, but a count is written without\n");
+  CHECK(with("[sweep.grid]\ngpu.l2_tlb.entries = 64\n").error() ==
+        at("9") + "'gpu.l2_tlb.entries' must be an array of the values that it takes, such as [1, 2]\n");
+  CHECK(with("seed = 3\n").error() ==
+        at("8") + "unknown key 'sweep.seed' of a study; did you mean 'sweep.seeds'?\n");
+  CHECK(with("").error() == at("1") +
+                                "the study varies nothing: it needs [sweep.grid], [[sweep.list]], "
+                                "[sweep.random] or sweep.seeds\n");
+  CHECK(with("seeds = [1, 1]\n").error() == at("8") + "sweep.seeds has a seed twice\n");
+  CHECK(with("seeds = 2\n[sweep.grid]\nrun.seed = [1, 2]\n").error() ==
+        at("8") + "'run.seed' varies twice: it may be in one of sweep.list, sweep.random, sweep.grid\n");
+  CHECK(with("[sweep.random]\nsamples = 2\ngpu.l2_tlb.entries = {low = 9, high = 2}\n").error() ==
+        at("10") + "gpu.l2_tlb.entries: the range begins above its end\n");
+  CHECK(with("[sweep.random]\nsamples = 2\nworkload.stream.bytes = {low = \"4 KiB\", high = \"5 us\"}\n")
+            .error() == at("10") + "workload.stream.bytes: the ends of the range are not of one kind\n");
+  auto const ten_million =
+      with(
+          "seeds = 1000\n[sweep.grid]\ngpu.l2_tlb.entries = [64, 128]\nworkload.stream.ops"
+          " = [1, 2]\n[sweep.random]\nsamples = 2500\ngpu.sms = {low = 1, high = 2}\n")
+          .error();
+  CHECK(ten_million == at("").substr(0, at("").size() - 3) +
+                           ": the study has more than 100000 runs, which is the most that one may have\n");
+  auto const sets = with("[sweep.grid]\ngpu.l2_tlb.entries = [64]\n");
+  CHECK(sets.error({"--set", "gpu.l2_tlb.entries=128"}) ==
+        "--set 'gpu.l2_tlb.entries=128': the study varies this parameter\n");
+  CHECK(sets.error({"--part", "3/2"}) == "--part '3/2' is not I/N, such as 1/4 to 4/4\n");
+  // What is wrong only together is told with the run.
+  CHECK(with("[sweep.grid]\ngpu.l2_tlb.entries = [64, 48]\n")
+            .error()
+            .ends_with("must divide the number of entries, 48 (run 1: gpu.l2_tlb.entries = 48)\n"));
+  std::ofstream(sets.file) << "base = \"no-such-preset\"\n[sweep]\nseeds = 2\n";
+  CHECK(sets.error().starts_with(at("1") + "base 'no-such-preset' is neither a file nor a preset ("));
+  CHECK(with("[sweep.grid]\nworkload.name = [\"bfs\"]\nworkload.bfs.graph = [\"gone.graph\"]\n")
+            .error()
+            .find("gone.graph") != std::string::npos);
+}
+
+TEST_CASE("sweep: nothing that no sweep has written is overwritten") {
+  SmallStudy const s("foreign", "seeds = 1\n");
+  fs::create_directories(s.out);
+  std::ofstream(s.out / "sweep.csv") << "mine";
+  auto r = s.sweep();
+  CHECK(r.code == 2);
+  CHECK(r.err == "farfault: the sweep would overwrite '" + (s.out / "sweep.csv").string() +
+                     "', which no sweep has written\n");
+  CHECK(content(s.out / "sweep.csv") == "mine");
+  fs::remove(s.out / "sweep.csv");
+  std::ofstream(s.out / "sweep.h5") << "mine";
+  r = s.sweep();
+  CHECK(r.code == 2);
+  CHECK(content(s.out / "sweep.h5") == "mine");
+  fs::remove_all(s.out);
+  std::ofstream(s.out) << "a file";
+  r = s.sweep();
+  CHECK(r.err == "farfault: the sweep's results cannot go to '" + s.out.string() + "': it is no folder\n");
+}
+
+TEST_CASE("sweep: its table is no result of a run, and those who read results say so") {
+  SmallStudy const s("readers", "seeds = 1\n");
+  CHECK(s.sweep().code == 0);
+  auto const table = (s.out / "sweep.h5").string();
+  CHECK(farfault_program({"inspect", table}).out ==
+        table + ": sweep of Farfault " FARFAULT_VERSION ", schema 2\n" +
+            "  runs:     1: 1 done, 0 failed, 0 missing\n  varied:   run.seed\n  figures:  " +
+            farfault_program({"inspect", table})
+                .out.substr(farfault_program({"inspect", table}).out.find("figures:  ") + 10));
+  for (Words const& words : {Words{"validate", table}, {"diff", table, table}, {"compare", table, table}}) {
+    auto const r = farfault_program(words);
+    CHECK(r.code == 2);
+    CHECK(r.err == "farfault: '" + table + "' is the table of a sweep, not the result of one run\n");
+  }
+}
+
+TEST_CASE("sweep: the study that cli/README.md shows is one") {
+  auto const folder = fresh("readme");
+  auto const readme = content(fs::path(FARFAULT_SOURCE_DIR) / "cli/README.md");
+  auto const begin = readme.find("```toml\n") + 8;
+  auto const study = (folder / "study.toml").string();
+  std::ofstream(study) << readme.substr(begin, readme.find("```", begin) - begin);
+  std::ofstream(folder / "run.toml") << "include = [\"paper-gmmu-bypass\"]\n";
+  auto const r = farfault_program({"sweep", study, "--collect", "--progress", "off"});
+  CHECK_MESSAGE(r.code == 0, r.err);
+  CHECK(r.out.starts_with("  runs      400: 0 made now, 0 there before, 0 failed, 400 missing\n"));
+}
+
+TEST_CASE("sweep: a result of another program, version or input is not the one that is wanted") {
+  SmallStudy const s("identity", "seeds = 1\n");
+  REQUIRE(s.sweep().code == 0);
+  auto const run = results::read_swept_run((s.out / s.column("result")[0]).string());
+  RunOptions options;
+  options.config_path = "paper-gmmu-bypass";
+  options.sets = {"gpu.sms=2", "workload.name=stream", "workload.stream.bytes=8 KiB"};
+  Model const model(options);
+  RunIdentity const identity(model, false), extended(model, true);
+  CHECK("runs/" + identity.name() + ".h5" == s.column("result")[0]);
+  CHECK(identity.is_in(run));
+  CHECK(extended.is_in(run));
+  auto const is_in_changed = [&](RunIdentity const& of, auto change) {
+    auto other = run;
+    change(other);
+    return of.is_in(other);
+  };
+  CHECK_FALSE(is_in_changed(identity, [](auto& r) { r.commit = "another"; }));
+  CHECK_FALSE(is_in_changed(identity, [](auto& r) { r.farfault_version = "another"; }));
+  CHECK_FALSE(is_in_changed(identity, [](auto& r) { r.config += "x = 1\n"; }));
+  CHECK_FALSE(is_in_changed(identity, [](auto& r) { r.end_reason = "time_limit"; }));
+  CHECK_FALSE(is_in_changed(identity, [](auto& r) { r.result_digest.clear(); }));
+  CHECK_FALSE(is_in_changed(identity, [](auto& r) { r.inputs.push_back({"a", "b", 1, "c"}); }));
+  // What the program's source does not tell, its build does.
+  CHECK_FALSE(is_in_changed(extended, [](auto& r) { r.build = "another"; }));
+}

@@ -1,0 +1,141 @@
+// The table of a sweep, and what a sweep reads of a result.
+#include "farfault/results/sweep.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "farfault/engine/error.hpp"
+#include "handle.hpp"
+#include "layout.hpp"
+#include "sample.hpp"
+#include "scratch.hpp"
+#include "walk.hpp"
+
+using namespace farfault;
+using namespace farfault::results;
+
+namespace {
+
+SweepTable table() {
+  SweepTable t;
+  t.runs = {
+      {"state", "", "1", "What came of it.", std::vector<std::string>{"done", "failed", "missing"}},
+      {"error", "", "1", "Why it failed.", std::vector<std::string>{"", "no memory, \u00e9", ""}},
+      {"gpu.l2_tlb.entries", "parameter", "1", "Entries.", std::vector<std::uint64_t>{64, 128, 256}},
+      {"gpu.share", "parameter", "1", "Share.", std::vector<double>{0.5, 1, 2}},
+      {"end", "figure", "ps", "End.", std::vector<std::uint64_t>{1500, kNoFigure, kNoFigure}},
+  };
+  return t;
+}
+
+std::string content(std::string const& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string error_of(std::string const& path) {
+  try {
+    read_sweep(path);
+  } catch (UserError const& e) {
+    return e.what();
+  }
+  return "read";
+}
+
+}  // namespace
+
+TEST_CASE("sweep table: columns have the dimension scale run, their role, units and what is missing") {
+  Scratch dir;
+  write_sweep(dir / "sweep.h5", table());
+  CHECK(looks_like_sweep(dir / "sweep.h5"));
+  Handle const file(H5Fopen((dir / "sweep.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "no file");
+  Handle const root(H5Gopen2(file, "/", H5P_DEFAULT), "no root");
+  CHECK(text_attribute(root, "kind") == "sweep");
+  CHECK(text_attribute(root, "farfault_version") == FARFAULT_VERSION);
+  CHECK(text_attribute(root, "Conventions") == "CF-1.10");
+  Handle const runs(H5Gopen2(file, "runs", H5P_DEFAULT), "no runs");
+  CHECK(link_names(runs) ==
+        std::vector<std::string>{"end", "error", "gpu.l2_tlb.entries", "gpu.share", "run", "state"});
+  Handle const end(H5Dopen2(runs, "end", H5P_DEFAULT), "no end");
+  CHECK(text_attribute(end, "role") == "figure");
+  CHECK(text_attribute(end, "units") == "ps");
+  CHECK(H5Aexists(end, "_FillValue") > 0);
+  CHECK(H5Aexists(end, "DIMENSION_LIST") > 0);
+  auto const shape = shape_of_dataset(end);
+  CHECK(read_words(end, shape, 0, 3) == std::vector<std::uint64_t>{1500, kNoFigure, kNoFigure});
+  Handle const entries(H5Dopen2(runs, "gpu.l2_tlb.entries", H5P_DEFAULT), "no entries");
+  CHECK(text_attribute(entries, "role") == "parameter");
+  CHECK(H5Aexists(entries, "_FillValue") == 0);
+  CHECK(has(file, "spread") == false);
+}
+
+TEST_CASE("sweep table: what it is can be read, and equal tables are equal files") {
+  Scratch dir;
+  write_sweep(dir / "a.h5", table());
+  write_sweep(dir / "b.h5", table());
+  CHECK(content(dir / "a.h5") == content(dir / "b.h5"));
+  auto const json = nlohmann::json::parse(to_json(read_sweep(dir / "a.h5")));
+  CHECK(json["kind"] == "sweep");
+  CHECK(json["runs"] == 3);
+  CHECK(json["done"] == 1);
+  CHECK(json["failed"] == 1);
+  CHECK(json["missing"] == 1);
+  CHECK(json["parameters"] == std::vector<std::string>{"gpu.l2_tlb.entries", "gpu.share"});
+  CHECK(json["figures"] == 1);
+}
+
+TEST_CASE("sweep table: a new one takes the place of the one before it, whole or not at all") {
+  Scratch dir;
+  write_sweep(dir / "sweep.h5", table());
+  auto larger = table();
+  larger.spread = {{"seeds", "", "1", "Runs.", std::vector<std::uint64_t>{3}}};
+  write_sweep(dir / "sweep.h5", larger);
+  CHECK(read_sweep(dir / "sweep.h5").runs == 3);
+  CHECK_FALSE(std::filesystem::exists(dir / "sweep.h5.partial"));
+  auto const before = content(dir / "sweep.h5");
+  std::filesystem::create_symlink("/dev/full", dir / "sweep.h5.partial");
+  CHECK_THROWS_AS(write_sweep(dir / "sweep.h5", table()), UserError);
+  CHECK(content(dir / "sweep.h5") == before);
+}
+
+TEST_CASE("sweep table: a result, a damaged file and a text are none, in one sentence") {
+  Scratch dir;
+  sample::write(dir / "run.h5");
+  CHECK_FALSE(looks_like_sweep(dir / "run.h5"));
+  CHECK(error_of(dir / "run.h5").find("it is no table of a sweep") != std::string::npos);
+  write_sweep(dir / "sweep.h5", table());
+  std::filesystem::resize_file(dir / "sweep.h5", std::filesystem::file_size(dir / "sweep.h5") / 2);
+  CHECK_FALSE(looks_like_sweep(dir / "sweep.h5"));
+  CHECK(error_of(dir / "sweep.h5").find("damaged or no result") != std::string::npos);
+  CHECK_FALSE(looks_like_sweep(dir / "none.h5"));
+}
+
+TEST_CASE("a run of a sweep is read with what it was made of, and what it came to") {
+  Scratch dir;
+  sample::write(dir / "run.h5");
+  auto const run = read_swept_run(dir / "run.h5");
+  CHECK(run.farfault_version == FARFAULT_VERSION);
+  CHECK(run.end_reason == "completed");
+  CHECK(run.result_digest.size() == 32);
+  CHECK(run.config == "[gpu.l2_tlb]\nentries = 512\nlatency = \"10 ns\"\n");
+  CHECK(run.commit == "");
+  REQUIRE(run.inputs.size() == 1);
+  CHECK(run.inputs[0].parameter == "workload.bfs.graph");
+  CHECK(run.inputs[0].bytes == 1234);
+  CHECK(run.inputs[0].hash == "00ff");
+  for (auto const& figure : run.figures) CHECK(figure.scope == "machine");
+  CHECK(run.figures.at(0).metric == "instructions");
+}
+
+TEST_CASE("the names of input files do not tell configurations apart, other parameters do") {
+  std::string const a = "[workload]\nname = \"bfs\"\n\n[workload.bfs]\ngraph = \"a.graph\"\nscale = 3\n",
+                    b = "[workload]\nname = \"bfs\"\n\n[workload.bfs]\ngraph = \"b.graph\"\nscale = 3\n";
+  std::vector<std::string> const file{"workload.bfs.graph"};
+  CHECK(without_file_names(a, file) == without_file_names(b, file));
+  CHECK(without_file_names(a, {}) != without_file_names(b, {}));
+  CHECK(without_file_names(a, file).find("scale = 3") != std::string::npos);
+}
