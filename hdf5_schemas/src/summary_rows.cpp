@@ -3,14 +3,6 @@
 #include "walk.hpp"
 
 namespace farfault::results {
-namespace {
-
-Handle open_dataset(hid_t file, std::string const& path) {
-  return {H5Dopen2(file, path.c_str(), H5P_DEFAULT), ("the dataset " + path + " is missing").c_str()};
-}
-
-}  // namespace
-
 void pack_summary_of(hid_t file, std::string const& scope, Pack& pack) {
   auto const folder = "/summary/" + scope;
   auto const names_set = open_dataset(file, folder + "/name");

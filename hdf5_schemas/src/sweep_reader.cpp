@@ -11,10 +11,6 @@
 namespace farfault::results {
 namespace {
 
-Handle open_dataset(hid_t parent, std::string const& name) {
-  return {H5Dopen2(parent, name.c_str(), H5P_DEFAULT), ("the dataset " + name + " is missing").c_str()};
-}
-
 std::vector<std::string> texts_of(hid_t parent, std::string const& name) {
   auto const dataset = open_dataset(parent, name);
   auto const shape = shape_of_dataset(dataset);
