@@ -3,6 +3,7 @@
 #include "walk.hpp"
 
 namespace farfault::results {
+
 void pack_summary_of(hid_t file, std::string const& scope, Pack& pack) {
   auto const folder = "/summary/" + scope;
   auto const names_set = open_dataset(file, folder + "/name");

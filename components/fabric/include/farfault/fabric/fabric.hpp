@@ -105,10 +105,10 @@ struct LinkEnd {
   std::uint64_t buffer = 0;   // bytes for each channel at the other end
   std::uint32_t batch = 1;    // bytes after which this node gives credits back for what arrived
   std::uint16_t far_via = 0;  // the link's number at the node at the other end
-  std::uint32_t number = 0;   // of the link in the machine
-  std::string far_name;       // of the node at the other end
   // Of a switch at the other end, to choose among its outputs; null: a device, which has one input.
   RouteTable const* far_route = nullptr;
+  std::uint32_t number = 0;   // of the link in the machine
+  std::string far_name = {};  // of the node at the other end
 };
 
 struct FabricNodeSpec {
