@@ -12,8 +12,9 @@ from package_tests import copy, ff, h5py, main, numpy, refused, run, sample, wri
 
 try:
     import matplotlib.pyplot as plt
-except ModuleNotFoundError:
-    print("skipped: matplotlib: this Python does not have it")
+    import pandas
+except ModuleNotFoundError as missing:
+    print(f"skipped: {missing.name}: this Python does not have it")
     sys.exit(77)
 
 
@@ -113,6 +114,23 @@ def traffic_is_a_map_from_each_device_to_each_other(path):
     assert fields_of(axes[0])[0, 1] == result.traffic("packets").loc["gpu0", "gpu1"] and "packets" in texts
 
 
+def a_map_of_more_devices_than_pixels_leaves_none_out(path):
+    from farfault.plots.heat import heat_map
+
+    names = [f"gpu{g}" for g in range(1000)]
+    table = pandas.DataFrame(numpy.zeros((1000, 1000), dtype="int64"), names, names)
+    table.loc["gpu7", "gpu5"], table.loc["gpu999", "gpu0"] = 300, 5
+    figure = heat_map(table, "from", "bytes", "to", "traffic")
+    axes, texts = drawn(figure, "map_of_many")
+    shown = fields_of(axes[0])
+    assert shown.shape == (250, 250) and numpy.nansum(shown) == 305 and shown[1, 1] == 300 and shown[249, 0] == 5
+    assert "traffic\n4 x 4 in each field, from the one that is named on" in texts and names_of(axes[0])[1] == "gpu32", texts
+    pixels = numpy.asarray(figure.canvas.buffer_rgba())[..., :3].reshape(-1, 3)
+    for amount in (5, 300):
+        colour = numpy.round(255 * numpy.array(axes[0].images[0].to_rgba(amount)[:3]))
+        assert (numpy.abs(pixels - colour).max(axis=1) <= 1).any(), amount
+
+
 def placement_is_a_map_of_buffers_and_devices(path):
     result = ff.open(path)
     axes, texts = drawn(result.plot.placement(), "placement")
@@ -155,6 +173,7 @@ def the_latency_stack_adds_up_to_the_mean_time_of_an_access(path):
         assert numpy.allclose(ends, table["access_time"] / table["transactions"] / 1000), (by, ends)
         assert names_of(axes[0]) == table.index.tolist()
         assert {"links between devices", "page walks"} <= set(texts) and "page faults" not in texts, texts
+        assert table["walk_queue"].any() and "queue for page walkers" not in texts, "too short to be seen"
 
 
 def accesses_that_had_not_ended_are_a_part_of_the_stack(path):
@@ -210,7 +229,8 @@ def latencies_are_a_histogram_of_each_gpu_and_of_all(path):
     loads = result.timeseries("sm.by_gpu", ["load_latency"])["load_latency"].isel(time_ps=-1).values
     whole = [p.get_height() for p in axes[0].patches]
     filled = numpy.flatnonzero(loads.sum(axis=0))
-    assert numpy.allclose(whole, 100 * loads.sum(axis=0)[filled[0]:filled[-1] + 1] / loads.sum()) and numpy.isclose(sum(whole), 100)
+    assert numpy.allclose(whole, 100 * loads.sum(axis=0)[filled[0]:filled[-1] + 1] / loads.sum())
+    assert numpy.isclose(sum(whole), 100)
     assert {"all", "gpu0", "gpu3", "share (%)", "< 8 ns"} <= set(texts) and len(axes[0].lines) == 4, texts
     assert numpy.allclose([sum(line.get_ydata()) for line in axes[0].lines], 100)
     axes, texts = drawn(result.plot.latency_histogram("gmmu/walk_latency"), "walk_histogram")
@@ -250,7 +270,8 @@ def a_run_that_has_just_begun_draws_empty_axes(path):
 
 TESTS = (the_timeline_has_every_kernel_and_a_line_for_each_gpu, the_timeline_of_many_gpus_shows_their_mean_and_range,
          kernels_of_several_applications_have_lanes, hit_rates_are_those_of_the_summary, many_samples_are_drawn_together,
-         traffic_is_a_map_from_each_device_to_each_other, placement_is_a_map_of_buffers_and_devices,
+         traffic_is_a_map_from_each_device_to_each_other, a_map_of_more_devices_than_pixels_leaves_none_out,
+         placement_is_a_map_of_buffers_and_devices,
          links_have_a_bar_for_each_direction_the_busiest_first, of_many_links_the_busiest_are_drawn,
          the_latency_stack_adds_up_to_the_mean_time_of_an_access, accesses_that_had_not_ended_are_a_part_of_the_stack,
          many_bars_are_one_area, what_sms_did_is_shares_of_their_time, accesses_over_time_are_stacked_by_stage,
