@@ -188,7 +188,7 @@ TEST_CASE("what an SM does: every moment up to its last event counts once") {
   // follows too; the load is issued at 111.
   CHECK(t.in(SmDoes::has_no_warp) == 100 * kNs);
   CHECK(t.in(SmDoes::waits_for_memory) == 76 * kNs);
-  CHECK(t.in(SmDoes::executes) == b.done->records()[0].at.time_since_epoch().count() - 1000 - 176 * kNs);
+  CHECK(t.in(SmDoes::executes) == count_of(b.done->records()[0].at) - 1000 - 176 * kNs);
   CHECK(t.in(SmDoes::waits_at_barrier) == 0);
 }
 
