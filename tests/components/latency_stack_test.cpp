@@ -40,7 +40,7 @@ TEST_CASE("latency stack: a load that misses everywhere is in each stage for wha
   expected.l2_cache = 52 * kNs;  // to 177
   CHECK(stats(b).stages == expected);
   CHECK(stats(b).access_time == 76 * kNs);
-  CHECK(b.sm.state().times.load_latency.bins[7] == 1);  // 64 to 127 ns
+  CHECK(b.sm.state().times.load_latency.bins[17] == 1);  // 65.5 to 131 ns
   check_sum(b);
 }
 

@@ -47,13 +47,26 @@ run_doctest() {
   count "$name" $((good - skip)) "$bad" "$skip" "$log"
 }
 
-# run_script FILE COMMAND [WORD ...]: runs `COMMAND FILE WORD ...`. A last line "N passed, N failed" is believed.
+# run_script FILE COMMAND [WORD ...]: runs `COMMAND FILE WORD ...`. A last line "N passed, N failed" is believed. In two
+# steps, execute_script in the background and count_script when it has ended, another one runs beside.
 run_script() {
-  local file=$1 command=$2 log code line good=1 bad=0
+  execute_script "$@"
+  count_script "$1"
+}
+log_of_script() {
+  echo "$logs/$(tr / _ <<<"$1").log"
+}
+execute_script() {
+  local file=$1 command=$2 log
+  log=$(log_of_script "$file")
   shift 2
-  log=$logs/$(tr / _ <<<"$file").log
   timeout 1200 "$command" "$file" "$@" >"$log" 2>&1
-  code=$?
+  echo $? >"$log.code"
+}
+count_script() {
+  local file=$1 log code line good=1 bad=0
+  log=$(log_of_script "$file")
+  code=$(cat "$log.code")
   [ "$code" -eq 77 ] && { count "$file" 0 0 1 "$log"; return; }
   line=$(tail -n 1 "$log")
   if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed ]]; then

@@ -260,7 +260,7 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   auto const access = i.op == Op::load ? Access::read : Access::write;
   auto const first_address = program.first_address;
   LsuItem const item{.since = cx.now(),
-                     .issued = static_cast<std::uint32_t>(nanoseconds_of(cx.now().time_since_epoch())),
+                     .issued = cx.now(),
                      .context = static_cast<std::uint16_t>(context),
                      .access = access,
                      .space = program.space,

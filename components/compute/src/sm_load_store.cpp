@@ -335,8 +335,7 @@ bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leav
     auto& under_way = s.times.under_way[item.stream];
     stats.access_time += under_way.advance(cx.now()) + ps(ends - cx.now());
     --under_way.number;
-    s.times.load_latency.add(static_cast<std::uint32_t>(nanoseconds_of(ends.time_since_epoch())) -
-                             item.issued);
+    s.times.load_latency.add(ps(ends - item.issued));
     auto& w = s.warps[item.context];
     --w.loads;
     w.loads_done = std::max(w.loads_done, looked_up);
@@ -387,7 +386,7 @@ void Sm::count_load(MemResponse const& m, LoadWaiter const& w, Time at, SmStats&
   (remote ? stages.links : stages.l2_cache) += ps(waited - behind.sum());
   stats.access_time += under_way.advance(now) + ps(at - now);
   --under_way.number;
-  s.times.load_latency.add(static_cast<std::uint32_t>(nanoseconds_of(at.time_since_epoch())) - w.issued);
+  s.times.load_latency.add(ps(at - w.issued));
 }
 
 // Which of a warp's stores is acknowledged is not known: what they took together is, once all are.

@@ -14,13 +14,8 @@ void WarpContexts::leave(std::uint32_t block_context) {
   b.barrier = 0;
 }
 
-SmDoes WarpContexts::what_most_do() const {
-  if ((ready_ | timed_) != 0) return SmDoes::executes;
-  auto const slots =
-      in_slot_.size() == 64 ? ~std::uint64_t{0} : bit(static_cast<std::uint32_t>(in_slot_.size())) - 1;
-  auto const others = load_store_wait_ | scalar_wait_ | barrier_wait_;
-  auto const accesses = slots & ~(idle_ | others);
-  if (others == 0 && faulted_ == 0) return accesses != 0 ? SmDoes::waits_for_memory : SmDoes::has_no_warp;
+SmDoes WarpContexts::what_most_wait_for() const {
+  auto const accesses = slots() & ~(idle_ | load_store_wait_ | scalar_wait_ | barrier_wait_);
   int most = 0;
   auto what = SmDoes::has_no_warp;
   auto const consider = [&](int warps, SmDoes it) {

@@ -114,8 +114,8 @@ struct SmSpec {
 // A transaction on its way through the load/store unit: virtual until translated.
 struct LsuItem {
   std::uint64_t address = 0;
-  Time since{};               // in its present stage (sm_stats.hpp)
-  std::uint32_t issued = 0;   // nanoseconds, of which the latency is taken modulo 2^32
+  Time since{};  // in its present stage (sm_stats.hpp)
+  Time issued{};
   std::uint16_t context = 0;  // of its warp
   Access access = Access::read;
   std::uint8_t bytes = 0;
@@ -123,14 +123,14 @@ struct LsuItem {
   std::uint8_t application = 0;
   std::uint8_t stream = 0;
   std::uint8_t has_faulted = 0;  // it has been kept because its page was faulted
-  std::uint32_t unused = 0;
 };
 
 // A load that waits for its line.
 struct LoadWaiter {
   Time since{};
-  std::uint32_t issued = 0;
+  Time issued{};
   std::uint32_t context = 0;
+  std::uint32_t unused = 0;
 };
 
 // An instruction that a warp's kernel was asked for.
@@ -230,8 +230,8 @@ struct SmState {
                       "time in which the driver or the thread-block policy had stopped the SM",
                       StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::is_stopped); }}
             .summed_by_gpu(),
-        Stat<SmState>{"load_latency", "ns", "time of loads from their issue to their data",
-                      StatKind::histogram, nullptr, 24,
+        Stat<SmState>{"load_latency", "ps", "time of loads from their issue to their data",
+                      StatKind::histogram, nullptr, SmTimes::kBins,
                       [](S s) { return std::span<std::uint64_t const>(s.times.load_latency.bins); }}
             .summed_by_gpu(),
         {"faulted_pages", "count", "faulted pages that have transactions kept", StatKind::level,

@@ -238,8 +238,9 @@ class SmTime {
 };
 
 struct SmTimes {
+  static constexpr std::uint32_t kBins = 36;  // in picoseconds: the last one begins at 17 ms
   ByStream<AccessesUnderWay> under_way;
-  LatencyHistogram load_latency;  // of loads, from issue to data
+  Histogram<kBins> load_latency;  // of loads, from issue to data
   SmTime doing;
 };
 

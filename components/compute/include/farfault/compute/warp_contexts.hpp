@@ -208,7 +208,12 @@ class WarpContexts {
   FaultWaiting waiting_for_faults() const;
 
   // What the SM does, as far as its warps in slots tell.
-  SmDoes what_most_do() const;
+  SmDoes what_most_do() const {
+    if ((ready_ | timed_) != 0) return SmDoes::executes;
+    if (load_store_wait_ != 0 || scalar_wait_ != 0 || barrier_wait_ != 0 || faulted_ != 0)
+      return what_most_wait_for();
+    return idle_ == slots() ? SmDoes::has_no_warp : SmDoes::waits_for_memory;
+  }
 
   // Over all contexts.
   struct Waiting {
@@ -224,6 +229,10 @@ class WarpContexts {
   }
 
  private:
+  SmDoes what_most_wait_for() const;
+  std::uint64_t slots() const {
+    return in_slot_.size() == 64 ? ~std::uint64_t{0} : bit(static_cast<std::uint32_t>(in_slot_.size())) - 1;
+  }
   template <class Waits>
   bool block_waits(std::uint32_t block_context, Waits&& waits) const;
   struct Block {
