@@ -64,7 +64,7 @@ _farfault() {
     case $line in
       :folders) _files -/ ;;
       :files) _files ;;
-      :files*) _files -g "*(${(j:|:)${=line#:files}})" ;;
+      :files*) _files -g "*(${(j:|:)${=line#:files}})(-.)" ;;
       *)
         word=${line%%$'\t'*} text=${line#*$'\t'}
         if [[ $word == *= ]]; then
