@@ -17,6 +17,7 @@
 #include "farfault/cli/result_files.hpp"
 #include "farfault/cli/simulation.hpp"
 #include "farfault/cli/sweep.hpp"
+#include "farfault/cli/watch.hpp"
 #include "farfault/engine/config.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/transport.hpp"
@@ -65,6 +66,7 @@ class Program {
     add_explain();
     add_diff();
     add_validate();
+    add_watch();
     add_completion();
   }
 
@@ -357,6 +359,26 @@ class Program {
     c->add_option("file", file_, "A result")->required()->type_name("F.h5");
   }
 
+  void add_watch() {
+    auto* const c = command("watch", "Show how far a run or a sweep is, with its latest figures",
+                            "farfault watch study.h5\n"
+                            "  farfault watch results/placements        # the folder of a sweep\n"
+                            "  farfault watch study.h5 --once >> log",
+                            [this] {
+                              watch_.path = file_;
+                              return watch(watch_, out_);
+                            });
+    c->add_option("file", file_, "The result of a run, whose FILE.partial grows; or the folder of a sweep")
+        ->required()
+        ->type_name("F.h5");
+    c->add_flag("--once", watch_.once, "One frame, and no more");
+    c->add_option("--every", watch_.every,
+                  "Seconds between frames (default: 1 on a terminal, elsewhere 60). While somebody watches, "
+                  "a run writes its samples out every second, else every 10 s")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.1, 86400.0));
+  }
+
   void add_completion() {
     auto* const c = command(
         "completion", "Write the script with which a shell completes commands, options and parameters",
@@ -441,6 +463,7 @@ class Program {
   std::string progress_ = "auto";
   std::string partitions_ = "auto";
   std::string section_, file_, other_;
+  WatchOptions watch_;
   std::string shell_;
   std::vector<std::string> sets_, files_, words_;
   bool json_ = false;
