@@ -67,12 +67,7 @@ void send(int fd, char verdict, std::string const& text) {
   if (nowhere >= 0) ::dup2(nowhere, STDERR_FILENO);
   try {
     quiet();
-    Handle const access(H5Pcreate(H5P_FILE_ACCESS), "no access list");
-#if H5_VERSION_GE(1, 10, 7)
-    // A run that is under way is read like one that has ended, also where a file system has no locks.
-    check(H5Pset_file_locking(access, false, true), "no access list");
-#endif
-    Handle const file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), "HDF5 cannot open it");
+    auto const file = open_to_read(path, "HDF5 cannot open it");
     send(fd, 'K', read(file));
   } catch (UserError const& problem) {
     send(fd, 'U', problem.what());
@@ -98,6 +93,14 @@ std::string fault_of(int status) {
 }
 
 }  // namespace
+
+Handle open_to_read(std::string const& path, char const* failure) {
+  Handle const access(H5Pcreate(H5P_FILE_ACCESS), "no access list");
+#if H5_VERSION_GE(1, 10, 7)
+  check(H5Pset_file_locking(access, false, true), "no access list");
+#endif
+  return Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), failure);
+}
 
 std::string read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read) {
   auto const why_not = why_not_readable(path);
