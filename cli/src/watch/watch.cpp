@@ -145,7 +145,7 @@ int watch(WatchOptions const& options, std::ostream& out) {
     FrameForm const form{terminal_columns(STDOUT_FILENO, std::getenv("COLUMNS")), has_blocks()};
     auto const lines = watched.lines(form);
     if (drawn != 0) out << (terminal ? fmt::format("\x1b[{}F\x1b[J", drawn) : "\n");
-    for (auto const& line : lines) out << fitted(line, form.columns) << "\n";
+    for (auto const& line : lines) out << (terminal ? fitted(line, form.columns) : line) << "\n";
     out << std::flush;
     drawn = lines.size();
     if (options.once || watched.has_ended() || !out) break;
