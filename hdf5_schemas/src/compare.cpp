@@ -11,6 +11,7 @@
 #include "farfault/results/reader.hpp"
 #include "guard.hpp"
 #include "settings.hpp"
+#include "walk.hpp"
 
 namespace farfault::results {
 namespace {

@@ -16,6 +16,7 @@
 
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
+#include "walk.hpp"
 
 namespace farfault::results {
 namespace {
@@ -93,14 +94,6 @@ std::string fault_of(int status) {
 }
 
 }  // namespace
-
-Handle open_to_read(std::string const& path, char const* failure) {
-  Handle const access(H5Pcreate(H5P_FILE_ACCESS), "no access list");
-#if H5_VERSION_GE(1, 10, 7)
-  check(H5Pset_file_locking(access, false, true), "no access list");
-#endif
-  return Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), failure);
-}
 
 std::string read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read) {
   auto const why_not = why_not_readable(path);

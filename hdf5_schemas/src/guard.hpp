@@ -17,10 +17,6 @@ namespace farfault::results {
 // an Hdf5Failure in the child said, or that the file is damaged.
 std::string read_guarded(std::string const& path, std::function<std::string(hid_t file)> const& read);
 
-// Opens a file for reading, without a lock: a run that is under way is read like one that has ended. Within
-// read_guarded all files are opened so; HDF5 refuses one file in two ways.
-Handle open_to_read(std::string const& path, char const* failure);
-
 // Throws UserError unless `path` can be opened and holds a result.
 void check_readable(std::string const& path);
 

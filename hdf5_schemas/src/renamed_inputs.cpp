@@ -3,6 +3,7 @@
 #include "config_text.hpp"
 #include "farfault/results/reader.hpp"
 #include "guard.hpp"
+#include "walk.hpp"
 
 namespace farfault::results {
 
