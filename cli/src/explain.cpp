@@ -49,8 +49,8 @@ std::string picoseconds_text(double ps) {
 std::string bound_text(Explanation const& e) {
   std::string text;
   if (e.idle >= kHalf)
-    text = fmt::format("too little work: SMs are without a warp {} of the time; when they have some, ",
-                       percent(e.idle));
+    text =
+        fmt::format("too little work (SMs are without a warp {} of the time), and then by ", percent(e.idle));
   if (e.bound == Bound::execution)
     return text + "the SMs themselves: they execute " + percent(e.executing) +
            " of the time that they have warps";

@@ -76,15 +76,34 @@ run.plot.timeline(["sm/instructions", "l2_tlb/misses"]).savefig(os.path.join(res
 run.plot.hit_rates().savefig(os.path.join(results, "hit_rates.png"))
 
 # %% [markdown]
-# Where the time of an access went, why SMs stalled, and what went from GPU to GPU is in results of programs that record it.
-# Others say so in one sentence.
+# ## Why?
+#
+# Each moment of a memory access is in one stage: the *latency stack*. Here the way to other GPUs takes most of it.
 
 # %%
-for plot in (run.plot.latency_stack, run.plot.stalls, run.plot.traffic):
-    try:
-        plot().savefig(os.path.join(results, plot.__name__ + ".png"))
-    except farfault.ResultError as missing:
-        print(missing)
+stack = run.latency("machine").loc["machine"]
+stages = stack.drop(["access_time", "transactions"])
+print(f"an access takes {stack['access_time'] / stack['transactions'] / 1000:.0f} ns on average, of which")
+print((100 * stages / stack["access_time"]).sort_values(ascending=False).head(3).round(1).to_string(), "%")
+run.plot.latency_stack(by="kernel").savefig(os.path.join(results, "latency_stack.png"))
+
+# %% [markdown]
+# What the SMs did meanwhile adds up to their time. For most of it they have no warp: the search is small.
+
+# %%
+did = run.stalls("machine").loc["machine"]
+print((100 * did / did["sm_time"]).round(1).to_string(), "%")
+run.plot.stalls().savefig(os.path.join(results, "stalls.png"))
+
+# %% [markdown]
+# What went from GPU to GPU, which links are busiest with it, and where the pages were that it was for.
+
+# %%
+print(run.traffic())
+print(run.links().nlargest(3, "busy")[["from", "to", "bytes", "busy"]])
+print(run.placement())
+run.plot.traffic().savefig(os.path.join(results, "traffic.png"))
+run.plot.links().savefig(os.path.join(results, "links.png"))
 
 # %% [markdown]
 # ## What if?

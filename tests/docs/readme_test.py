@@ -89,7 +89,7 @@ def main():
     text = README.read_text()
     lines, printed, figures = text.split('\n'), '', {}
     for begin, block in blocks(text):
-        if block and block[0].startswith('  '):
+        if block and block[0].startswith(('  ', 'bound by ')):
             compare(begin, block, printed, lines, mesh)
             continue
         for command in (c.split('   #')[0] for c in block):

@@ -7,49 +7,19 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import what_happened  # noqa: E402
 from package_tests import copy, ff, h5py, main, numpy, refused, run, sample, write  # noqa: E402
 
 try:
     import matplotlib.pyplot as plt
-except ModuleNotFoundError:
-    print("skipped: matplotlib: this Python does not have it")
+    import pandas
+except ModuleNotFoundError as missing:
+    print(f"skipped: {missing.name}: this Python does not have it")
     sys.exit(77)
-
-STAGES = ("l1_tlb", "l2_tlb", "walk", "iommu", "link", "l2_slice", "dram", "fault", "other")
-REASONS = ("memory", "translation", "fault", "barrier", "idle")
 
 
 def prepare(folder):
-    path = run(os.path.join(folder, "run.h5"), "workload.name=bfs", "workload.bfs.rmat.scale=10",
-               "memory.placement=interleave", "run.sample_interval=4us", "--threads", "2")
-    with h5py.File(path, "r+") as f:
-        add_what_happened(f)
-    return path
-
-
-def add_what_happened(f):
-    """A latency stack, stall reasons and traffic, with sums that are easy to check."""
-    gpus = [f"gpu{g}" for g in range(4)]
-    names = ["machine", *gpus, *[f"{g}/bfs" for g in gpus], "bfs"]
-    scopes = ["machine"] + ["gpu"] * 8 + ["application"]
-    latency = f.create_group("summary/latency")
-    write(latency, "name", names, "name", long_name="whose")
-    write(latency, "scope", scopes, "name", long_name="what it is")
-    for i, stage in enumerate(STAGES):
-        write(latency, stage, numpy.arange(1, 11, dtype="u8") * (i + 1) * 10_000_000, "name", "ps", f"time in {stage}")
-    write(latency, "transactions", numpy.arange(1, 11, dtype="u8") * 1000, "name", long_name="memory transactions")
-    stalls = f.create_group("summary/stalls")
-    write(stalls, "name", gpus, "name", long_name="whose")
-    for i, reason in enumerate(REASONS):
-        write(stalls, reason, numpy.full(4, (i + 1) * 1000, "u8"), "name", "ps", f"time stalled: {reason}")
-    devices = [*gpus, "cpu0"]
-    pairs = [(a, b) for a in devices for b in devices if a != b and "cpu0" != a]
-    traffic = f.create_group("summary/traffic")
-    write(traffic, "pair", numpy.arange(len(pairs), dtype="u8"), "pair", long_name="number of the pair")
-    write(traffic, "from", [a for a, _ in pairs], "pair", long_name="sender")
-    write(traffic, "to", [b for _, b in pairs], "pair", long_name="receiver")
-    write(traffic, "bytes", numpy.arange(1, len(pairs) + 1, dtype="u8") ** 3 * 1000, "pair", "byte", "bytes sent")
-    write(traffic, "packets", numpy.arange(1, len(pairs) + 1, dtype="u8"), "pair", long_name="packets sent")
+    return what_happened.bfs(folder)
 
 
 def drawn(figure, name):
@@ -70,7 +40,7 @@ def the_timeline_has_every_kernel_and_a_line_for_each_gpu(path):
     result = ff.open(path)
     kernels = result.table("kernels")
     axes, texts = drawn(result.plot.timeline(["sm/instructions", "l2_tlb/misses"]), "timeline")
-    assert len(axes) == 3 and "simulated time (us)" in texts and "kernels of run.h5" in texts, texts
+    assert len(axes) == 3 and "simulated time (us)" in texts and "kernels of bfs.h5" in texts, texts
     bars = [p for p in axes[0].patches if p.get_width() > 0]
     assert [round(b.get_x() * 1e6) for b in bars] == kernels["launched"].tolist()
     assert [round((b.get_x() + b.get_width()) * 1e6) for b in bars] == kernels["finished"].tolist()
@@ -83,21 +53,21 @@ def the_timeline_has_every_kernel_and_a_line_for_each_gpu(path):
             assert round(total) == result.summary("gpu").loc[gpu, f"{kind}_{metric}"], (gpu, metric, total)
 
 
-def the_timeline_of_many_gpus_shows_their_mean_and_range(path):
+def many_gpus(path):
     other = os.path.join(os.path.dirname(path), "many.h5")
-    run(other, "machine.topology=dgx2", "workload.name=stream", "workload.stream.bytes=1MiB", "gpu.sms=2",
-        "run.sample_interval=1us")
-    axes, texts = drawn(ff.open(other).plot.timeline(["sm/instructions"]), "timeline_many")
+    if not os.path.exists(other):
+        run(other, "machine.topology=dgx2", "workload.name=stream", "workload.stream.bytes=1MiB", "gpu.sms=2",
+            "run.sample_interval=1us")
+    return other
+
+
+def the_timeline_of_many_gpus_shows_their_mean_and_range(path):
+    axes, texts = drawn(ff.open(many_gpus(path)).plot.timeline(["sm/instructions"]), "timeline_many")
     assert {"all 16", "mean"} <= set(texts) and len(stairs_of(axes[1])) == 2
 
 
 def kernels_of_several_applications_have_lanes(path):
-    config = os.path.join(os.path.dirname(path), "two.toml")
-    with open(config, "w") as f:
-        f.write('include = ["paper-gmmu-bypass"]\n')
-        for name, size in (("left", "64 KiB"), ("right", "128 KiB")):
-            f.write(f'[[application]]\nname = "{name}"\nworkload = "stream"\nstream.bytes = "{size}"\nsms = 4\n')
-    other = run(os.path.join(os.path.dirname(path), "two.h5"), config=config)
+    other = what_happened.two_applications(os.path.dirname(path))
     axes, texts = drawn(ff.open(other).plot.timeline(), "timeline_two")
     assert [t.get_text() for t in axes[0].get_yticklabels()] == ["left", "right"]
 
@@ -123,60 +93,169 @@ def many_samples_are_drawn_together(path):
     assert few["start_ps"].values.tolist() == [0, *few["time_ps"].values[:-1]] and few["time_ps"][-1] == counts["time_ps"][-1]
 
 
+def fields_of(axes):
+    """Of a heat map: its amounts, NaN where there is nothing."""
+    return numpy.ma.filled(axes.images[0].get_array().astype(float), numpy.nan)
+
+
+def names_of(axes):
+    return [t.get_text() for t in axes.get_yticklabels()]
+
+
 def traffic_is_a_map_from_each_device_to_each_other(path):
-    axes, texts = drawn(ff.open(path).plot.traffic(), "traffic")
-    shown = axes[0].images[0].get_array()
-    assert shown.shape == (5, 5) and numpy.ma.count_masked(numpy.ma.masked_invalid(shown)) == 9
-    assert [t.get_text() for t in axes[0].get_yticklabels()] == ["cpu0", "gpu0", "gpu1", "gpu2", "gpu3"]
-    assert shown[1, 2] == 1000 and shown[4, 0] == 16**3 * 1000 and {"from", "to", "bytes", "1.0 k", "4.1 M"} <= set(texts), texts
-    axes, texts = drawn(ff.open(path).plot.traffic("packets"), "packets")
-    assert axes[0].images[0].get_array()[4, 0] == 16 and "packets" in texts
-    refused(lambda: ff.open(path).plot.traffic("hops"), "'hops'", "bytes, packets")
+    result = ff.open(path)
+    axes, texts = drawn(result.plot.traffic(), "traffic")
+    table = result.traffic()
+    assert numpy.array_equal(numpy.nan_to_num(fields_of(axes[0])), table.to_numpy()) and (table.to_numpy() == 0).sum() == 9
+    assert numpy.isnan(fields_of(axes[0])).sum() == 9 and names_of(axes[0]) == ["gpu0", "gpu1", "gpu2", "gpu3", "cpu0"]
+    written = f"{table.loc['gpu0', 'gpu1'] / 1000:.1f} k"
+    assert {"from", "to", "bytes", written, "bytes from each device to each other, bfs.h5"} <= set(texts), texts
+    axes, texts = drawn(result.plot.traffic("packets"), "packets")
+    assert fields_of(axes[0])[0, 1] == result.traffic("packets").loc["gpu0", "gpu1"] and "packets" in texts
+
+
+def a_map_of_more_devices_than_pixels_leaves_none_out(path):
+    from farfault.plots.heat import heat_map
+
+    names = [f"gpu{g}" for g in range(1000)]
+    table = pandas.DataFrame(numpy.zeros((1000, 1000), dtype="int64"), names, names)
+    table.loc["gpu7", "gpu5"], table.loc["gpu999", "gpu0"] = 300, 5
+    figure = heat_map(table, "from", "bytes", "to", "traffic")
+    axes, texts = drawn(figure, "map_of_many")
+    shown = fields_of(axes[0])
+    assert shown.shape == (250, 250) and numpy.nansum(shown) == 305 and shown[1, 1] == 300 and shown[249, 0] == 5
+    assert "traffic\n4 x 4 in each field, from the one that is named on" in texts and names_of(axes[0])[1] == "gpu32", texts
+    pixels = numpy.asarray(figure.canvas.buffer_rgba())[..., :3].reshape(-1, 3)
+    for amount in (5, 300):
+        colour = numpy.round(255 * numpy.array(axes[0].images[0].to_rgba(amount)[:3]))
+        assert (numpy.abs(pixels - colour).max(axis=1) <= 1).any(), amount
+
+
+def placement_is_a_map_of_buffers_and_devices(path):
+    result = ff.open(path)
+    axes, texts = drawn(result.plot.placement(), "placement")
+    assert names_of(axes[0]) == ["levels", "row_offsets", "columns", "flag"] and {"buffer", "device", "pages"} <= set(texts)
+    assert numpy.array_equal(numpy.nan_to_num(fields_of(axes[0])), result.placement().to_numpy())
+    cluster = ff.open(what_happened.cluster(os.path.dirname(path)))
+    axes, texts = drawn(cluster.plot.placement(), "placement_cluster")
+    assert names_of(axes[0])[0] == "m0 left array" and len(names_of(axes[0])) == len(cluster.placement())
+
+
+def links_have_a_bar_for_each_direction_the_busiest_first(path):
+    links = ff.open(path).links()
+    axes, texts = drawn(ff.open(path).plot.links(), "links")
+    there, back = ([p.get_width() for p in bars.patches] for bars in axes[0].containers)
+    assert len(there) == len(back) == 7 and "busy, share of the run (%)" in texts
+    assert numpy.allclose(sorted([*there, *back]), sorted(100 * links["busy"]))
+    most = [max(pair) for pair in zip(there, back)]
+    assert most == sorted(most, reverse=True) and numpy.isclose(most[0], 100 * links["busy"].max())
+    for name, to, fro in zip(names_of(axes[0]), there, back):
+        a, b = name.split(" \N{LEFT RIGHT ARROW} ")
+        for (start, end), width in (((a, b), to), ((b, a), fro)):
+            row = links[(links["from"] == start) & (links["to"] == end)]
+            assert numpy.isclose(100 * row["busy"].iloc[0], width), name
+
+
+def of_many_links_the_busiest_are_drawn(path):
+    result = ff.open(many_gpus(path))
+    axes, texts = drawn(result.plot.links(), "links_many")
+    number = result.links()["link"].nunique()
+    assert len(names_of(axes[0])) == 30 < number and f"the 30 busiest of {number} links of many.h5" in texts, texts
 
 
 def the_latency_stack_adds_up_to_the_mean_time_of_an_access(path):
-    axes, texts = drawn(ff.open(path).plot.latency_stack(), "latency_stack")
-    assert "time of an access, on average (ns)" in texts and set(STAGES) <= set(texts), texts
-    order = axes[0].get_legend_handles_labels()[1]
-    assert order[-1] == "other" and order[0] == "fault"
-    ends = [p.get_x() + p.get_width() for p in axes[0].containers[-1].patches]
-    assert len(ends) == 8 and numpy.allclose(ends, 450), ends
-    axes, texts = drawn(ff.open(path).plot.latency_stack("application"), "latency_application")
-    assert [t.get_text() for t in axes[0].get_yticklabels()] == ["bfs"]
+    result = ff.open(path)
+    for by in ("gpu", "application", "kernel", "machine"):
+        table = result.latency(by)
+        axes, texts = drawn(result.plot.latency_stack(by), f"latency_stack_{by}")
+        assert "time of an access, on average (ns)" in texts and "latency stack of bfs.h5" in texts, texts
+        ends = [p.get_x() + p.get_width() for p in axes[0].containers[-1].patches]
+        assert numpy.allclose(ends, table["access_time"] / table["transactions"] / 1000), (by, ends)
+        assert names_of(axes[0]) == table.index.tolist()
+        assert {"links between devices", "page walks"} <= set(texts) and "page faults" not in texts, texts
+        assert table["walk_queue"].any() and "queue for page walkers" not in texts, "too short to be seen"
+
+
+def accesses_that_had_not_ended_are_a_part_of_the_stack(path):
+    stopped = ff.open(what_happened.stopped(os.path.dirname(path)))
+    table = stopped.latency("machine")
+    axes, texts = drawn(stopped.plot.latency_stack("machine"), "latency_stopped")
+    assert "accesses that had not ended" in texts
+    last = axes[0].containers[-1].patches[0]
+    assert numpy.isclose(last.get_x() + last.get_width(), (table["access_time"] / table["transactions"]).iloc[0] / 1000)
 
 
 def many_bars_are_one_area(path):
     other = copy(path, "bars.h5")
     names = [f"gpu{g}" for g in range(300)]
     with h5py.File(other, "r+") as f:
-        del f["summary/latency"]
-        latency = f.create_group("summary/latency")
-        write(latency, "name", names, "name")
-        write(latency, "scope", ["gpu"] * 300, "name")
-        write(latency, "walk", numpy.arange(300, dtype="u8") * 10_000_000, "name", "ps", "time in page walks")
-        write(latency, "dram", numpy.full(300, 2_000_000_000, "u8"), "name", "ps", "time in DRAM")
-        write(latency, "transactions", numpy.full(300, 1000, "u8"), "name")
+        figures = [n for n in f["summary/gpu"] if n != "name"]
+        del f["summary/gpu"]
+        summary = f.create_group("summary/gpu")
+        write(summary, "name", names, "name")
+        for figure in figures:
+            write(summary, figure, numpy.zeros(300, "u8"), "name", "ps")
+        summary["sm_time_in_walk"][:] = numpy.arange(300, dtype="u8") * 10_000_000
+        summary["sm_time_in_dram"][:] = 2_000_000_000
+        summary["sm_access_time"][:] = 2_000_000_000 + summary["sm_time_in_walk"][:]
+        summary["sm_transactions"][:] = 1000
     axes, texts = drawn(ff.open(other).plot.latency_stack(), "latency_many")
-    assert len(axes[0].collections) == 2 and not axes[0].patches
-    assert axes[0].dataLim.x1 == 2 + 2.99 and "time of an access, on average (us)" in texts, axes[0].dataLim
-    shown = [t.get_text() for t in axes[0].get_yticklabels()]
-    assert shown[0] == "gpu0" and len(shown) < 50
+    assert not axes[0].patches and axes[0].dataLim.x1 == 2 + 2.99, axes[0].dataLim
+    assert "time of an access, on average (us)" in texts and {"page walks", "DRAM"} <= set(texts)
+    assert names_of(axes[0])[0] == "gpu0" and len(names_of(axes[0])) < 50
 
 
-def stall_reasons_are_shares(path):
-    axes, texts = drawn(ff.open(path).plot.stalls(), "stalls")
-    assert "share of all stalls (%)" in texts and set(REASONS) <= set(texts)
-    assert numpy.allclose([p.get_width() for p in axes[0].containers[0].patches], 100 * 5 / 15)
+def what_sms_did_is_shares_of_their_time(path):
+    result = ff.open(path)
+    table = result.stalls()
+    axes, texts = drawn(result.plot.stalls(), "stalls")
+    assert {"share of the time of all SMs (%)", "executing", "waiting for memory", "without a warp"} <= set(texts), texts
+    assert numpy.allclose([p.get_width() for p in axes[0].containers[0].patches], 100 * table["active"] / table["sm_time"])
+    assert numpy.allclose([p.get_x() + p.get_width() for p in axes[0].containers[-1].patches], 100)
+
+
+def accesses_over_time_are_stacked_by_stage(path):
+    result = ff.open(path)
+    axes, texts = drawn(result.plot.latency_over_time("gpu1"), "latency_over_time")
+    assert {"accesses under way", "accesses of gpu1 in bfs.h5", "links between devices"} <= set(texts), texts
+    tops = [p.get_data() for p in axes[0].patches if hasattr(p, "get_data")]
+    spent = numpy.nansum((tops[-1].values) * numpy.diff(tops[-1].edges)) * 1e6  # edges are in us
+    assert numpy.isclose(spent, result.latency().loc["gpu1", "access_time"], rtol=1e-6), spent
+
+
+def latencies_are_a_histogram_of_each_gpu_and_of_all(path):
+    result = ff.open(path)
+    axes, texts = drawn(result.plot.latency_histogram(), "latency_histogram")
+    loads = result.timeseries("sm.by_gpu", ["load_latency"])["load_latency"].isel(time_ps=-1).values
+    whole = [p.get_height() for p in axes[0].patches]
+    filled = numpy.flatnonzero(loads.sum(axis=0))
+    assert numpy.allclose(whole, 100 * loads.sum(axis=0)[filled[0]:filled[-1] + 1] / loads.sum())
+    assert numpy.isclose(sum(whole), 100)
+    assert {"all", "gpu0", "gpu3", "share (%)", "< 8 ns"} <= set(texts) and len(axes[0].lines) == 4, texts
+    assert numpy.allclose([sum(line.get_ydata()) for line in axes[0].lines], 100)
+    axes, texts = drawn(result.plot.latency_histogram("gmmu/walk_latency"), "walk_histogram")
+    assert numpy.isclose(sum(p.get_height() for p in axes[0].patches), 100)
+    faults = ff.open(what_happened.faults(os.path.dirname(path)))
+    axes, texts = drawn(faults.plot.latency_histogram("iommu/fault_latency"), "fault_histogram")
+    assert "time from a page fault to the driver's answer, faults.h5" in texts, texts
+    refused(lambda: result.plot.latency_histogram("iommu/fault_latency"), "nothing is in the histogram iommu/fault_latency")
+    refused(lambda: result.plot.latency_histogram("load_latency"), '"iommu/fault_latency"', "'load_latency'")
+    refused(lambda: result.plot.latency_histogram("sm/instructions"), "sm/instructions is no histogram")
 
 
 def a_result_without_the_data_is_refused_in_one_sentence(path):
+    earlier = ff.open(what_happened.of_an_earlier_program(path)).plot
+    for plot in (earlier.latency_stack, earlier.stalls, earlier.traffic, earlier.links, earlier.placement,
+                 earlier.latency_histogram, earlier.latency_over_time):
+        refused(plot, "earlier.h5: it holds no", "written by an earlier program")
     bare = copy(path, "bare.h5")
     with h5py.File(bare, "r+") as f:
-        for name in ("summary/latency", "summary/stalls", "summary/traffic", "timeseries", "tables"):
+        for name in ("timeseries", "tables"):
             del f[name]
+        f["summary/gpu/sm_transactions"][:] = 0
     plots = ff.open(bare).plot
-    for plot, what in ((plots.latency_stack, "no latency stack"), (plots.stalls, "no stall reasons"),
-                       (plots.traffic, "no traffic"), (plots.hit_rates, "no time series"), (plots.timeline, "'sm'")):
+    for plot, what in ((plots.hit_rates, "no time series"), (plots.timeline, "'sm'"), (plots.latency_stack, "no SM accessed memory"),
+                       (plots.traffic, "nothing went"), (plots.links, "no links"), (plots.placement, "no device had a page")):
         refused(plot, "bare.h5", what)
     refused(lambda: ff.open(path).plot.timeline(["instructions"]), '"sm/instructions"', "'instructions'")
 
@@ -191,8 +270,12 @@ def a_run_that_has_just_begun_draws_empty_axes(path):
 
 TESTS = (the_timeline_has_every_kernel_and_a_line_for_each_gpu, the_timeline_of_many_gpus_shows_their_mean_and_range,
          kernels_of_several_applications_have_lanes, hit_rates_are_those_of_the_summary, many_samples_are_drawn_together,
-         traffic_is_a_map_from_each_device_to_each_other, the_latency_stack_adds_up_to_the_mean_time_of_an_access,
-         many_bars_are_one_area, stall_reasons_are_shares, a_result_without_the_data_is_refused_in_one_sentence,
+         traffic_is_a_map_from_each_device_to_each_other, a_map_of_more_devices_than_pixels_leaves_none_out,
+         placement_is_a_map_of_buffers_and_devices,
+         links_have_a_bar_for_each_direction_the_busiest_first, of_many_links_the_busiest_are_drawn,
+         the_latency_stack_adds_up_to_the_mean_time_of_an_access, accesses_that_had_not_ended_are_a_part_of_the_stack,
+         many_bars_are_one_area, what_sms_did_is_shares_of_their_time, accesses_over_time_are_stacked_by_stage,
+         latencies_are_a_histogram_of_each_gpu_and_of_all, a_result_without_the_data_is_refused_in_one_sentence,
          a_run_that_has_just_begun_draws_empty_axes)
 
 if __name__ == "__main__":

@@ -160,34 +160,8 @@ def what_is_not_there_is_refused_with_what_is(path):
     refused(lambda: run.table("copies"), "'copies'", "fault_batches, kernels")
     refused(lambda: run.summary("node"), "'node'", "gpu, machine")
     refused(lambda: run.group("nothing"), "'nothing'")
-    for ask, what in ((run.latency, "latency stack"), (run.stalls, "stall reasons"), (run.traffic, "traffic")):
-        refused(ask, f"holds no {what}", "does not record any")
     cut_off = ff.open(os.path.join(os.path.dirname(path), "cut_off.h5.partial"))
-    refused(cut_off.latency, "the run has not ended")
     refused(cut_off.summary, "'machine'", "there are so far: none")
-
-
-def latency_stalls_and_traffic_are_read_where_they_are(path):
-    other = copy(path, "stack.h5")
-    with h5py.File(other, "r+") as f:
-        latency = f.create_group("summary/latency")
-        write(latency, "name", ["machine", "gpu0", "gpu0/bfs", "bfs"], "name")
-        write(latency, "scope", ["machine", "gpu", "gpu", "application"], "name")
-        write(latency, "walk", numpy.array([70, 40, 30, 70], "u8"), "name", "ps", "time in page walks")
-        write(latency, "transactions", numpy.array([7, 4, 3, 7], "u8"), "name")
-        pairs = f.create_group("summary/traffic")
-        write(pairs, "pair", numpy.arange(2, dtype="u8"), "pair")
-        for name, data in (("from", ["gpu0", "gpu1"]), ("to", ["gpu1", "cpu0"]), ("bytes", numpy.array([64, 32], "u8")),
-                           ("packets", numpy.array([2, 1], "u8"))):
-            write(pairs, name, data, "pair", "byte" if name == "bytes" else "1")
-    run = ff.open(other)
-    assert run.scopes == ["gpu", "machine"]
-    stack = run.latency()
-    assert stack.index.tolist() == ["gpu0", "gpu0/bfs"] and stack["walk"].tolist() == [40, 30]
-    assert stack.attrs["units"]["walk"] == "ps" and stack.attrs["long_name"]["walk"] == "time in page walks"
-    assert run.latency("machine")["transactions"].tolist() == [7]
-    refused(lambda: run.latency("node"), "machine, gpu, application")
-    assert run.traffic().to_dict("list") == {"bytes": [64, 32], "from": ["gpu0", "gpu1"], "packets": [2, 1], "to": ["gpu1", "cpu0"]}
 
 
 def another_file_is_refused_in_one_sentence(path):
@@ -236,7 +210,7 @@ TESTS = (it_says_what_the_run_was, links_name_the_nodes_at_their_ends, series_ha
          a_component_belongs_to_the_device_that_its_path_starts_with, quantities_are_numbers_of_the_smallest_unit,
          a_cut_off_run_opens_and_says_so, rows_that_some_datasets_lack_are_left_out,
          a_file_is_open_no_longer_than_it_is_read_but_within_with, what_is_not_there_is_refused_with_what_is,
-         latency_stalls_and_traffic_are_read_where_they_are, another_file_is_refused_in_one_sentence,
+         another_file_is_refused_in_one_sentence,
          damage_within_a_file_is_refused_in_one_sentence, a_result_of_another_version_is_refused_with_its_version)
 
 if __name__ == "__main__":

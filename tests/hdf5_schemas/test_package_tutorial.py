@@ -37,9 +37,21 @@ def it_runs_to_its_end(ran):
     assert ff.open(os.path.join(folder, "demo.h5")).digest in done.stdout
 
 
+def it_says_where_the_time_went(ran):
+    folder, done = ran
+    run = ff.open(os.path.join(folder, "demo.h5"))
+    stack = run.latency("machine").loc["machine"]
+    assert f"an access takes {stack['access_time'] / stack['transactions'] / 1000:.0f} ns on average" in done.stdout
+    assert re.search(rf"^links +{100 * stack['links'] / stack['access_time']:.1f}$", done.stdout, re.MULTILINE), done.stdout
+    assert stack["links"] == stack.drop(["access_time", "transactions"]).max()
+    did = run.stalls("machine").loc["machine"]
+    assert re.search(rf"^idle +{100 * did['idle'] / did['sm_time']:.1f}$", done.stdout, re.MULTILINE), done.stdout
+    assert did["idle"] > 0.5 * did["sm_time"]
+
+
 def it_leaves_figures_and_a_table(ran):
     folder, _ = ran
-    for name in ("timeline.png", "hit_rates.png", "sweep.png"):
+    for name in ("timeline.png", "hit_rates.png", "latency_stack.png", "stalls.png", "traffic.png", "links.png", "sweep.png"):
         assert os.path.getsize(os.path.join(folder, name)) > 10_000, name
     table = pandas.read_csv(os.path.join(folder, "sweep.csv"), index_col="run")
     assert table["gpu.l2_tlb.entries"].tolist() == [32, 128, 512] * 2
@@ -57,7 +69,7 @@ def what_it_says_of_the_sweep_is_so(ran):
         assert times == f"{slow / fast:.2f}", (entries, times, slow / fast)
 
 
-TESTS = (it_runs_to_its_end, it_leaves_figures_and_a_table, what_it_says_of_the_sweep_is_so)
+TESTS = (it_runs_to_its_end, it_says_where_the_time_went, it_leaves_figures_and_a_table, what_it_says_of_the_sweep_is_so)
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, prepare))

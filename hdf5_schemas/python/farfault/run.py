@@ -7,12 +7,9 @@ from typing import NamedTuple
 import h5py
 import pandas
 
-from . import datasets, rates
+from . import datasets, exchange, rates, stacks
 from .errors import ResultError, unknown
 from .file import File, attributes, check_readable, check_version, is_scale, plain, values
-
-# Groups of the summary that have a layout of their own.
-NOT_SCOPES = ("latency", "stalls", "traffic")
 
 
 class Machine(NamedTuple):
@@ -46,8 +43,8 @@ class Run:
             if self._attributes.get("kind") == "sweep":
                 raise ResultError(f"{path}: it is the table of a sweep; farfault.open_sweep opens it")
             check_version(path, self._attributes.get("schema_version"))
-            self.kinds, self.tables, scopes = (sorted(f[g]) if g in f else [] for g in ("timeseries", "tables", "summary"))
-        self.scopes = [s for s in scopes if s not in NOT_SCOPES]
+            self.kinds, self.tables, self.scopes = (sorted(f[g]) if g in f else []
+                                                    for g in ("timeseries", "tables", "summary"))
 
     def __enter__(self):
         # The file of a run that goes on changes below an open handle.
@@ -187,21 +184,39 @@ class Run:
                 raise ResultError(f"{self.path}: it has no group {name!r}")
         return datasets.dataset(self._file, name, lazy=self.finished)
 
-    def latency(self, scope="gpu"):
-        """Where accesses spent their time: for each GPU (or application, or the machine) the sums of each stage."""
-        return self._of_scope("latency", "latency stack", scope, ("name", "transactions"))
+    def latency(self, by="gpu"):
+        """The latency stack: the time of accesses by stage, of each "gpu", "application" or "kernel", or the "machine".
 
-    def stalls(self, scope="gpu"):
-        """Why SMs issued nothing: for each GPU the time of each reason."""
-        return self._of_scope("stalls", "stall reasons", scope, ("name",))
+        The stages add up to access_time, the time of all transactions; but for accesses that a stopped run left under way.
+        """
+        return stacks.latency(self, by)
 
-    def traffic(self):
-        """What went from each device to each other: from, to, bytes, packets."""
-        return self._summary_group("traffic", "traffic between devices", "pair", ("from", "to", "bytes", "packets"))
+    def latency_over_time(self, gpu=None, application=None):
+        """How many accesses were under way in each stage, on average, in each interval: [time_ps, stage].
+
+        Of one GPU, one application, both, or all. An access counts with all its time in the interval in which it ends.
+        """
+        return stacks.over_time(stacks.latency_deltas(self, gpu, application))
+
+    def stalls(self, by="gpu"):
+        """What SMs did, by time, of each "gpu" or the "machine": executing, waiting, without a warp. Adds up to sm_time."""
+        return stacks.stalls(self, by)
+
+    def traffic(self, what="bytes"):
+        """What went from each device (rows) to each other (columns), in "bytes" of data or "packets"."""
+        return exchange.traffic(self, what)
+
+    def links(self):
+        """Each direction of each link: packets, bytes, and for which share of the run it was busy."""
+        return exchange.links(self)
+
+    def placement(self):
+        """How many pages of each buffer (rows) are on each device (columns) at the end of the run."""
+        return exchange.placement(self)
 
     @property
     def plot(self):
-        """Plots of this run: timeline(), hit_rates(), traffic(), latency_stack(), stalls(). Needs matplotlib."""
+        """Plots of this run (farfault.plots.RunPlots): timeline(), latency_stack(), traffic(), ... Needs matplotlib."""
         from .plots import RunPlots
 
         return RunPlots(self)
@@ -226,18 +241,22 @@ class Run:
             raise ResultError(f'{self.path}: statistics are summed by "device" or not at all, not by {by!r}')
         return rates.by_device(data, set(self.machine.nodes["name"]))
 
-    def _summary_group(self, name, what, index, needed=()):
-        with self._file.reading() as f:
-            if f"summary/{name}" not in f:
-                raise ResultError(f"{self.path}: it holds no {what}: " + (
-                    "the program that wrote it does not record any" if self.finished else "the run has not ended"))
-        return datasets.frame(self._file, f"summary/{name}", index, needed)
+    def check_by(self, by, there, what):
+        if by not in there:
+            raise unknown(self.path, f"{what} by", by, there)
 
-    def _of_scope(self, name, what, scope, needed):
-        table = self._summary_group(name, what, "name", needed)
-        if "scope" not in table:
-            return table
-        self._check(scope, list(dict.fromkeys(table["scope"])), f"{what} of the scope")
-        rows = table[table["scope"] == scope].drop(columns="scope")
-        rows.attrs = table.attrs
-        return rows
+    def check_named(self, name, there, what):
+        if name not in there:
+            raise unknown(self.path, what, name, there)
+
+    def final_summary(self, scope, what):
+        """A summary that `what` is read from; a run that has not ended has none."""
+        if scope not in self.scopes:
+            raise self.lacks(what)
+        return self.summary(scope)
+
+    def lacks(self, what):
+        """The error for what an earlier program did not record, or what comes with the end of the run."""
+        ended = "machine" in self.scopes
+        why = "it was written by an earlier program, which did not record it" if ended else "the run has not ended"
+        return ResultError(f"{self.path}: it holds no {what}: {why}")

@@ -1,36 +1,49 @@
-"""Bars of parts that add up: where accesses spent their time, why SMs issued nothing."""
+"""Bars of parts that add up: where accesses spent their time, what SMs did."""
 import numpy
 
+from ..errors import ResultError
+from ..stacks import ACTIVITIES, STAGES, SUMS
 from ..units import time_unit
 from . import drawing
 
 # More bars than this are drawn as one area: nobody could tell them apart.
 SEPARATE = 100
+# Parts that are shorter than this share of the longest bar are not named: nobody could see them.
+VISIBLE = 0.002
+# Each part has one colour in all plots: translation blue, faults red, data green, links orange.
+COLOURS = {
+    "load_store": "#9e9e9e", "l1_tlb": "#c6dbef", "l2_tlb": "#9ecae1", "walk_queue": "#6baed6", "walk": "#3182bd",
+    "iommu": "#08519c", "fault": "#d62728", "l1_cache": "#c7e9c0", "l2_cache": "#74c476", "dram_queue": "#31a354",
+    "dram": "#006d2c", "links": "#ff7f0e", "remote_memory": "#8c564b", "under_way": "#e0e0e0",
+    "active": "#2ca02c", "memory_stall": "#ff7f0e", "fault_stall": "#d62728", "load_store_stall": "#9467bd",
+    "scalar_stall": "#17becf", "barrier_stall": "#bcbd22", "stopped": "#8c564b", "idle": "#e0e0e0"}
+WORDS = {**STAGES, **ACTIVITIES, "under_way": "accesses that had not ended"}
 
 
-def latency_stack(run, scope="gpu"):
-    table = run.latency(scope)
-    accesses = table["transactions"]
-    mean = table.drop(columns="transactions").div(accesses.where(accesses > 0), axis=0).fillna(0.0)
+def latency_stack(run, by="gpu"):
+    table = run.latency(by)
+    if not table["transactions"].any():
+        raise ResultError(f"{run.path}: no SM accessed memory")
+    parts = table.drop(columns=list(SUMS))
+    parts["under_way"] = (table["access_time"] - parts.sum(axis=1)).clip(lower=0)
+    mean = parts.div(table["transactions"].where(table["transactions"] > 0), axis=0).fillna(0.0)
     name, size = time_unit(mean.sum(axis=1).max())
     return _stack(mean / size, f"time of an access, on average ({name})", f"latency stack of {drawing.title(run)}")
 
 
-def stalls(run, scope="gpu"):
-    table = run.stalls(scope)
-    total = table.sum(axis=1)
-    share = 100 * table.div(total.where(total > 0), axis=0).fillna(0.0)
-    return _stack(share, "share of all stalls (%)", f"stall reasons of {drawing.title(run)}")
+def stalls(run, by="gpu"):
+    table = run.stalls(by)
+    share = 100 * table.drop(columns="sm_time").div(table["sm_time"].where(table["sm_time"] > 0), axis=0).fillna(0.0)
+    return _stack(share, "share of the time of all SMs (%)", f"what the SMs of {drawing.title(run)} did")
 
 
 def _stack(table, quantity, heading):
-    """The largest part first, from the left; "other" last."""
-    parts = sorted(table.columns, key=lambda part: (part == "other", -table[part].sum(), part))
-    figure, axes = drawing.plt.subplots(figsize=(8, 1.4 + max(1.2, min(9.0, 0.34 * len(table)))), constrained_layout=True)
-    at, left = numpy.arange(len(table)), numpy.zeros(len(table))
-    for i, part in enumerate(parts):
+    """The parts from the left, in their own order."""
+    figure, axes = drawing.plt.subplots(figsize=(9, 1.4 + max(1.6, min(9.0, 0.34 * len(table)))), constrained_layout=True)
+    at, left, longest = numpy.arange(len(table)), numpy.zeros(len(table)), table.sum(axis=1).max()
+    for part in [p for p in table if table[p].any()]:
         width = table[part].to_numpy()
-        look = {"color": f"C{i % 10}", "hatch": "//" if i >= 10 else None, "label": part}
+        look = {"color": COLOURS[part], "label": WORDS[part] if width.max() > VISIBLE * longest else None}
         if len(table) <= SEPARATE:
             axes.barh(at, width, 0.8, left=left, **look)
         else:
@@ -39,7 +52,7 @@ def _stack(table, quantity, heading):
     step = max(1, len(table) // 40)
     axes.set_yticks(at[::step], table.index[::step])
     axes.set_ylim(len(table) - 0.5, -0.5)
-    axes.set_xlim(0, left.max() * 1.02 if len(left) and left.max() > 0 else 1)
+    axes.set_xlim(0, 1.02 * longest if len(table) and longest > 0 else 1)
     axes.set_xlabel(quantity)
     axes.set_title(heading, fontsize=10)
     drawing.legend(axes)

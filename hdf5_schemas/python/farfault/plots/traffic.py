@@ -1,60 +1,52 @@
-"""What each device sent to each other: a heat map."""
+"""What each device sent to each other, how busy the links were with it, and where the pages lay."""
 import numpy
-import pandas
-from matplotlib.colors import LogNorm
-from matplotlib.ticker import EngFormatter
 
-from ..errors import ResultError, unknown
-from ..units import label
+from ..errors import ResultError
 from . import drawing
+from .heat import heat_map
 
-# So many devices leave room for a figure in each field.
-WRITTEN_OUT = 10
+# More links than this are not drawn: the busiest ones are.
+LINKS = 30
 
 
 def traffic(run, what="bytes"):
-    pairs = run.traffic()
-    if what not in ("bytes", "packets"):
-        raise unknown(run.path, "traffic in", what, ["bytes", "packets"])
-    values, order = _matrix(run, pairs, what)
-    seen = values[~numpy.isnan(values)]
-    if len(seen) == 0:
+    table = run.traffic(what)
+    if not table.to_numpy().any():
         raise ResultError(f"{run.path}: nothing went from one device to another")
-    side = min(10.0, 3.2 + 0.55 * len(order))
-    figure, axes = drawing.plt.subplots(figsize=(side + 1.4, side), constrained_layout=True)
-    norm = LogNorm(seen.min(), seen.max()) if seen.max() > 30 * seen.min() else None
-    image = axes.imshow(values, norm=norm, vmin=None if norm else 0, cmap="viridis")
-    figure.colorbar(image, ax=axes, shrink=0.8, format=EngFormatter(sep=" "),
-                    label=label(what, "1"))
-    _name_axes(axes, order)
-    if len(order) <= WRITTEN_OUT:
-        _write_figures(axes, image, values)
-    axes.set_title(f"{what} from each device to each other, {drawing.title(run)}", fontsize=10)
+    return heat_map(table, "from", what, "to", f"{what} from each device to each other, {drawing.title(run)}")
+
+
+def placement(run):
+    table = run.placement()
+    if not table.to_numpy().any():
+        raise ResultError(f"{run.path}: no device had a page at the end")
+    for level in ("machine", "application"):
+        if level in table.index.names and len(table.index.unique(level)) == 1:
+            table = table.droplevel(level)
+    return heat_map(table, "buffer", "pages", "device", f"pages of each buffer at the end of {drawing.title(run)}")
+
+
+def links(run):
+    """Two bars for each link, its directions; the busiest link first."""
+    table = run.links()
+    if len(table) == 0:
+        raise ResultError(f"{run.path}: its machine has no links")
+    of = dict(list(table.groupby("link", sort=False)))
+    order = sorted(of, key=lambda link: (-of[link]["busy"].max(), link))
+    shown = order[:LINKS]
+    ends = [(of[link]["from"].iloc[0], of[link]["to"].iloc[0]) for link in shown]
+    names = [f"{a} \N{LEFT RIGHT ARROW} {b}" + (f" #{link}" if ends.count((a, b)) > 1 else "")
+             for (a, b), link in zip(ends, shown)]
+    figure, axes = drawing.plt.subplots(figsize=(9, 1.4 + 0.36 * len(shown)), constrained_layout=True)
+    at = numpy.arange(len(shown))
+    for way, (start, name) in enumerate(((0, "left to right"), (1, "right to left"))):
+        busy = [100 * of[link]["busy"].iloc[start] if len(of[link]) > start else 0.0 for link in shown]
+        axes.barh(at + (way - 0.5) * 0.4, busy, 0.4, color=f"C{way}", label=f"from {name}")
+    axes.set_yticks(at, names)
+    axes.set_ylim(len(shown) - 0.4, -0.6)
+    axes.set_xlabel("busy, share of the run (%)")
+    axes.grid(axis="x", alpha=0.3)
+    some = f"the {len(shown)} busiest of {len(order)} links" if len(shown) < len(order) else "links"
+    axes.set_title(f"{some} of {drawing.title(run)}", fontsize=10)
+    drawing.legend(axes)
     return figure
-
-
-def _matrix(run, pairs, what):
-    """[from, to] in the order of the nodes, NaN where nothing went; and the names."""
-    numbers, names = pandas.factorize(pandas.concat([pairs["from"], pairs["to"]]))
-    place = {name: i for i, name in enumerate(run.machine.nodes["name"])}
-    order = sorted(range(len(names)), key=lambda i: place.get(names[i], len(place)))
-    rank = numpy.argsort(order)
-    values = numpy.zeros((len(names), len(names)))
-    numpy.add.at(values, (rank[numbers[:len(pairs)]], rank[numbers[len(pairs):]]), pairs[what].to_numpy())
-    values[values == 0] = numpy.nan
-    return values, [names[i] for i in order]
-
-
-def _name_axes(axes, order):
-    step = max(1, len(order) // 32)
-    axes.set_xticks(range(0, len(order), step), order[::step], rotation=90 if len(order) > 6 else 0)
-    axes.set_yticks(range(0, len(order), step), order[::step])
-    axes.set_xlabel("to")
-    axes.set_ylabel("from")
-
-
-def _write_figures(axes, image, values):
-    number = EngFormatter(places=1, sep=" ")
-    for y, x in zip(*numpy.nonzero(~numpy.isnan(values))):
-        dark = image.norm(values[y, x]) < 0.6
-        axes.text(x, y, number(values[y, x]), ha="center", va="center", fontsize=7, color="white" if dark else "black")

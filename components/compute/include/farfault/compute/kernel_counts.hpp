@@ -33,7 +33,9 @@ std::uint32_t report_growth(std::uint32_t kernel, SmStats const& before, SmStats
   auto const all = std::bit_cast<SmCounters>(now);
   std::uint32_t messages = 0;
   KernelCounts m{kernel};
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  auto end = all.size();  // behind the last one that has grown
+  while (end != 0 && all[end - 1] == old[end - 1]) --end;
+  for (std::size_t i = 0; i < end; ++i) {
     auto growth = all[i] - old[i];
     if (m.count + (std::bit_width(growth | 1) + 6) / 7 > KernelCounts::kBytes) {
       send(std::as_const(m));

@@ -57,8 +57,8 @@ struct MemoryStages {
   friend bool operator==(MemoryStages const&, MemoryStages const&) = default;
 };
 
-// Of a translation, behind the L2 TLB: until a walker of the GMMU took it, the walk there, the way to the
-// IOMMU and back, and the IOMMU. In the order of time, but for the way, which counts as before the IOMMU.
+// Of a translation, behind the L2 TLB: until a walker of the GMMU took it, the walk there, the links to the
+// IOMMU and back, and the IOMMU. In the order of time, but for the links, which count as before the IOMMU.
 struct TranslationStages {
   std::uint32_t walk_queue = 0;
   std::uint32_t walk = 0;

@@ -1,0 +1,92 @@
+"""What went between devices, over which links, and where the pages were at the end: tables of the end of a run."""
+import re
+
+import numpy
+import pandas
+
+from .errors import unknown
+
+# The tables, and what they hold.
+TABLES = {"traffic": "traffic between devices", "links": "use of links", "page_placement": "page placement"}
+# Devices as the tables name them, in this order.
+DEVICES = ("gpu", "cpu", "nic")
+
+
+def traffic(run, what):
+    """From each device (rows) to each other (columns)."""
+    if what not in ("bytes", "packets"):
+        raise unknown(run.path, "traffic in", what, ["bytes", "packets"])
+    pairs = _table(run, "traffic", ("from", "to", what))
+    names = in_order({*pairs["from"], *pairs["to"], *_devices(run)})
+    place = {name: i for i, name in enumerate(names)}
+    values = numpy.zeros((len(names), len(names)), dtype="int64")
+    numpy.add.at(values, (pairs["from"].map(place).to_numpy(dtype=int), pairs["to"].map(place).to_numpy(dtype=int)),
+                 pairs[what].to_numpy(dtype="int64"))
+    table = pandas.DataFrame(values, pandas.Index(names, name="from"), pandas.Index(names, name="to"))
+    return _labelled(table, pairs, what, names)
+
+
+def links(run):
+    """Each direction of each link, with the share of the run in which it was busy.
+
+    A packet counts with all its time when its sending begins. In a run that was stopped meanwhile that can be more than
+    the time that there was; the share is 1 then.
+    """
+    columns = ["link", "from", "to", "sender", "bandwidth", "packets", "bytes", "busy_time"]
+    table = _table(run, "links", columns)
+    units, names = table.attrs["units"], table.attrs["long_name"]
+    table = table[columns].copy()
+    if "kind" in run.machine.links:
+        table.insert(3, "kind", run.machine.links["kind"].reindex(table["link"]).to_numpy())
+    end = run.figures(["end"]).get("end", 0)
+    table["busy"] = (table["busy_time"] / end).clip(upper=1.0) if end > 0 else 0.0
+    table.attrs = {"units": {**{c: units.get(c, "1") for c in table}, "busy": "1"},
+                   "long_name": {**{c: names.get(c, c) for c in table}, "kind": "kind of the link",
+                                 "busy": "share of the run in which the direction was busy"}}
+    return table
+
+
+def placement(run):
+    """Pages of each buffer (rows) on each device (columns) at the end."""
+    table = _table(run, "page_placement", ("application", "buffer", "device", "pages"))
+    rows = [c for c in ("machine", "application", "buffer") if c in table]
+    devices = in_order({*table["device"], *_devices(run, ("gpu", "cpu"))})
+    pages = table.pivot_table(index=rows, columns="device", values="pages", aggfunc="sum", fill_value=0, sort=False)
+    return _labelled(pages.reindex(columns=devices, fill_value=0).astype("int64"), table, "pages", devices)
+
+
+def in_order(names):
+    """GPUs, CPUs, NICs, each by number."""
+    def place(name):
+        parts = re.fullmatch(r"(\D+)(\d+)", name)
+        kind, number = (parts[1], int(parts[2])) if parts else (name, 0)
+        return (DEVICES.index(kind) if kind in DEVICES else len(DEVICES), kind, number)
+
+    return sorted(names, key=place)
+
+
+def _devices(run, kinds=("gpu", "cpu")):
+    """The devices of the machine by the names of the tables, which number those of a cluster through."""
+    nodes = run.machine.nodes["kind"]
+    return [f"{kind}{i}" for kind in kinds for i in range(int((nodes == kind).sum()))]
+
+
+def _table(run, name, columns):
+    """A table that is written at the end; without rows where nothing is in it."""
+    if name in run.tables:
+        table = run.table(name)
+        if set(columns) <= set(table):
+            return table
+    elif run.figures(["sm_access_time"]):
+        empty = pandas.DataFrame({c: [] for c in columns}).rename_axis("row")
+        empty.attrs = {"units": {}, "long_name": {}}
+        return empty
+    raise run.lacks(TABLES[name])
+
+
+def _labelled(table, source, what, names):
+    unit, text = (source.attrs[key].get(what, default) for key, default in (("units", "1"), ("long_name", what)))
+    table.attrs = {"units": {n: unit for n in names}, "long_name": {n: text for n in names}}
+    if "description" in source.attrs:
+        table.attrs["description"] = source.attrs["description"]
+    return table

@@ -1,0 +1,54 @@
+"""A table as fields whose colour is their amount; fields without any stay white."""
+import numpy
+from matplotlib.colors import LogNorm
+from matplotlib.ticker import EngFormatter, MaxNLocator
+
+from ..units import label
+from . import drawing
+
+# So many rows and columns leave room for a figure in each field, so many for a name of each, and so many for pixels.
+WRITTEN_OUT, NAMED, FIELDS = 12, 32, 256
+
+
+def heat_map(table, rows, quantity, columns, heading):
+    """table: a pandas table of amounts; rows, columns: what they are; quantity: of what."""
+    whole = table.to_numpy(dtype=float)
+    down, across = (-(-size // FIELDS) for size in whole.shape)
+    values = _added_up(_added_up(whole, down, 0), across, 1)
+    values[values == 0] = numpy.nan
+    seen = values[~numpy.isnan(values)]
+    names = [" ".join(n) if isinstance(n, tuple) else n for n in table.index[::down]]
+    height, width = (min(10.0, size + 0.5 * n) for size, n in zip((1.8, 3.2), values.shape))
+    figure, axes = drawing.plt.subplots(figsize=(width + 1.4 + 0.07 * max(map(len, names)), height), constrained_layout=True)
+    norm = LogNorm(seen.min(), seen.max()) if seen.max() > 30 * seen.min() else None
+    image = axes.imshow(values, norm=norm, vmin=None if norm else 0, cmap="viridis", aspect="auto", interpolation="nearest")
+    # Amounts are whole: no fraction is written at the bar.
+    ticks = {"ticks": MaxNLocator(integer=True)} if norm is None and seen.max() < 1000 else {"format": EngFormatter(sep=" ")}
+    figure.colorbar(image, ax=axes, label=label(quantity, "1"), **ticks)
+    _name(axes.set_xticks, list(table.columns[::across]), rotation=90 if len(table.columns) > 8 else 0)
+    _name(axes.set_yticks, names)
+    axes.set_xlabel(columns)
+    axes.set_ylabel(rows)
+    if max(values.shape) <= WRITTEN_OUT:
+        _write_figures(axes, image, values)
+    together = f"\n{down} x {across} in each field, from the one that is named on" if max(down, across) > 1 else ""
+    axes.set_title(heading + together, fontsize=10)
+    return figure
+
+
+def _added_up(values, size, axis):
+    """So many neighbouring rows or columns in one: a map of more fields than pixels would leave some out."""
+    return numpy.add.reduceat(values, range(0, values.shape[axis], size), axis) if size > 1 else values.copy()
+
+
+def _name(set_ticks, names, **how):
+    step = -(-len(names) // NAMED)
+    set_ticks(range(0, len(names), step), names[::step], **how)
+
+
+def _write_figures(axes, image, values):
+    number = EngFormatter(places=1, sep=" ")
+    for y, x in zip(*numpy.nonzero(~numpy.isnan(values))):
+        text = f"{values[y, x]:.0f}" if values[y, x] < 1000 else number(values[y, x])
+        dark = image.norm(values[y, x]) < 0.6
+        axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")

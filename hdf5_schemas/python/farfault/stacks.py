@@ -1,0 +1,111 @@
+"""Where the time went: that of accesses by stage, that of SMs by what they did. Each adds up to a whole."""
+import numpy
+import pandas
+import xarray
+
+from . import rates
+
+# The stages of an access, in the order in which it comes to them, in the words of `farfault explain`.
+STAGES = {"load_store": "load/store unit", "l1_tlb": "L1 TLB", "l2_tlb": "L2 TLB", "walk_queue": "queue for page walkers",
+          "walk": "page walks", "iommu": "IOMMU", "fault": "page faults", "l1_cache": "L1 cache", "l2_cache": "L2 cache",
+          "dram_queue": "queue for DRAM", "dram": "DRAM", "links": "links between devices",
+          "remote_memory": "memory of other devices"}
+# What an SM does.
+ACTIVITIES = {"active": "executing", "memory_stall": "waiting for memory", "fault_stall": "waiting for page faults",
+              "load_store_stall": "waiting for the load/store unit", "scalar_stall": "waiting for the scalar cache",
+              "barrier_stall": "waiting at barriers", "stopped": "stopped by the driver", "idle": "without a warp"}
+STACK = {**{stage: f"time_in_{stage}" for stage in STAGES}, "access_time": "access_time", "transactions": "transactions"}
+SUMS = ("access_time", "transactions")  # of the columns of a latency stack: what is no stage
+
+
+def latency(run, by):
+    """A column for each stage, and the time and number of the accesses that they are of."""
+    run.check_by(by, ("machine", "gpu", "application", "kernel"), "latency stack")
+    if by == "kernel":
+        return _of_kernels(run)
+    table = run.final_summary(by, "latency stack")
+    columns = {stage: f"sm_{name}" for stage, name in STACK.items()}
+    if by == "application" and columns["access_time"] not in table and len(table) == 1:
+        whole = run.final_summary("machine", "latency stack")  # one application: all accesses are its own
+        whole.index = table.index
+        table = whole
+    return _chosen(run, table, columns, "latency stack")
+
+
+def stalls(run, by):
+    """A column for each thing that SMs did, and the time of the SMs."""
+    run.check_by(by, ("machine", "gpu"), "times of SMs")
+    columns = {**{what: f"sm_{what}_time" for what in ACTIVITIES}, "sm_time": "sm_time"}
+    return _chosen(run, run.final_summary(by, "times of SMs"), columns, "times of SMs")
+
+
+def latency_deltas(run, gpu, application):
+    """By how much each stage grew in each interval: [time_ps, stage]."""
+    kind = "sm.by_gpu"
+    if application is not None:
+        if "sm.by_gpu.by_application" in run.kinds:
+            kind = "sm.by_gpu.by_application"
+        else:
+            run.check_named(application, _applications(run), "application")
+    if kind not in run.kinds:
+        raise run.lacks("latency stack over time")
+    series = run.timeseries(kind, [STACK[stage] for stage in STAGES])
+    instances = _instances(run, series, gpu, application if "application" in series.coords else None)
+    grown = [rates.deltas(series.isel(instance=instances), STACK[stage], run.path).sum("instance") for stage in STAGES]
+    together = xarray.concat([g.drop_vars("application", errors="ignore") for g in grown],
+                             xarray.DataArray(list(STAGES), dims="stage", name="stage")).transpose("time_ps", "stage")
+    together = together[(together["time_ps"] > together["start_ps"]).values]
+    return together.rename("time_in_stages").assign_attrs(
+        units="ps", long_name="time of accesses by stage, counted when an access ends")
+
+
+def over_time(grown):
+    """Time that accesses spent in an interval, divided by its length: how many were under way on average."""
+    return (grown / (grown["time_ps"] - grown["start_ps"])).rename("accesses").assign_attrs(
+        units="1", long_name="accesses under way by stage, on average, counted when an access ends")
+
+
+def _instances(run, series, gpu, application):
+    """The places of the instances of a GPU, an application, or both; of all, where neither is given."""
+    names = series["instance"].values
+    of = numpy.array([n.split("/")[0] for n in names])
+    chosen = numpy.ones(len(names), dtype=bool)
+    if gpu is not None:
+        run.check_named(gpu, list(dict.fromkeys(of)), "GPU")
+        chosen &= of == gpu
+    if application is not None:
+        whose = series["application"].values
+        run.check_named(application, list(dict.fromkeys(whose)), "application")
+        chosen &= whose == application
+    return numpy.flatnonzero(chosen)
+
+
+def _applications(run):
+    return list(run.summary("application").index) if "application" in run.scopes else []
+
+
+def _of_kernels(run):
+    if "kernels" not in run.tables:
+        raise run.lacks("latency stack")
+    kernels = run.table("kernels")
+    table = _chosen(run, kernels, STACK, "latency stack")
+    table.index = pandas.Index(_names(kernels), name="name")
+    return table
+
+
+def _names(kernels):
+    """`bfs_level0`; of several applications or machines `m0/bfs/bfs_level0`; where that repeats, with its launch."""
+    parts = [kernels[c].astype(str) for c in ("machine", "application", "stream") if c in kernels]
+    names = ["/".join(of_one) for of_one in zip(*parts, kernels["name"])]
+    if "launch" in kernels and len(set(names)) < len(names):
+        names = [f"{n}#{launch}" for n, launch in zip(names, kernels["launch"])]
+    return names
+
+
+def _chosen(run, table, columns, what):
+    """These columns of a table, under these names."""
+    if not set(columns.values()) <= set(table):
+        raise run.lacks(what)
+    chosen = table[list(columns.values())].set_axis(list(columns), axis=1)
+    chosen.attrs = {key: {new: table.attrs[key][old] for new, old in columns.items()} for key in ("units", "long_name")}
+    return chosen

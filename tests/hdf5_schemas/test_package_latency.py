@@ -1,0 +1,145 @@
+"""The package's latency stacks and times of SMs, of real runs: they add up, whosever they are.
+
+Usage: python3 test_package_latency.py PATH/TO/test_hdf5_schemas
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import what_happened  # noqa: E402
+from package_tests import ff, main, numpy, refused, sample  # noqa: E402
+
+SUMS = ["access_time", "transactions"]
+
+
+def prepare(folder):
+    runs = {make.__name__: ff.open(make(folder)) for make in (what_happened.bfs, what_happened.faults,
+                                                              what_happened.two_applications, what_happened.cluster)}
+    return folder, runs
+
+
+def stages_of(table):
+    return table.drop(columns=SUMS)
+
+
+def stages_add_up_to_the_time_of_accesses(prepared):
+    for name, run in prepared[1].items():
+        for by in ("machine", "gpu", "application", "kernel"):
+            table = run.latency(by)
+            assert (stages_of(table).sum(axis=1) == table["access_time"]).all(), (name, by)
+            assert (table["access_time"] > 0).all() and (table["transactions"] > 0).all(), (name, by)
+            assert table.dtypes.eq("int64").all(), (name, by)
+
+
+def gpus_applications_and_kernels_add_up_to_the_machine(prepared):
+    for name, run in prepared[1].items():
+        whole = run.latency("machine").loc["machine"]
+        assert whole["transactions"] == run.summary().loc["machine", "sm_transactions"]
+        for by in ("gpu", "application", "kernel"):
+            assert run.latency(by).sum().equals(whole), (name, by)
+
+
+def stages_come_in_the_order_of_an_access_with_units(prepared):
+    table = prepared[1]["bfs"].latency()
+    assert list(table) == ["load_store", "l1_tlb", "l2_tlb", "walk_queue", "walk", "iommu", "fault", "l1_cache", "l2_cache",
+                           "dram_queue", "dram", "links", "remote_memory", *SUMS]
+    assert table.index.tolist() == [f"gpu{g}" for g in range(4)] and table.index.name == "name"
+    assert table.attrs["units"] == {**{stage: "ps" for stage in table}, "transactions": "1"}
+    assert "page walks" in table.attrs["long_name"]["walk"], table.attrs["long_name"]
+
+
+def the_stack_shows_where_the_time_went(prepared):
+    bfs, faults = (prepared[1][n].latency("machine").loc["machine"] for n in ("bfs", "faults"))
+    assert bfs["links"] > 0.5 * bfs["access_time"] and bfs["fault"] == 0
+    assert faults["fault"] > 0.5 * faults["access_time"]
+
+
+def the_stack_of_one_application_is_that_of_the_machine(prepared):
+    run = prepared[1]["bfs"]
+    assert run.latency("application").index.tolist() == ["bfs"]
+    assert run.latency("application").loc["bfs"].equals(run.latency("machine").loc["machine"])
+
+
+def kernels_are_named_by_what_they_belong_to(prepared):
+    runs = prepared[1]
+    assert runs["bfs"].latency("kernel").index.tolist() == runs["bfs"].table("kernels")["name"].tolist()
+    names = runs["two_applications"].latency("kernel").index.tolist()
+    assert names.count("left/stream#0") == 1 and "left/stream#1" in names and len(set(names)) == len(names), names
+    names = runs["cluster"].latency("kernel").index.tolist()
+    assert {"m0/left/stream#0", "m1/left/stream#1"} <= set(names) and len(set(names)) == len(names), names
+
+
+def what_sms_did_adds_up_to_their_time(prepared):
+    for name, run in prepared[1].items():
+        for by in ("machine", "gpu"):
+            table = run.stalls(by)
+            assert (table.drop(columns="sm_time").sum(axis=1) == table["sm_time"]).all(), (name, by)
+            assert (table["active"] > 0).any() and (table >= 0).all(axis=None), (name, by)
+        end = run.summary().loc["machine", "end"]
+        assert (table["sm_time"] == end * run.config["gpu"]["sms"]).all(), name
+        assert table.sum().equals(run.stalls("machine").loc["machine"]), name
+    assert list(table) == ["active", "memory_stall", "fault_stall", "load_store_stall", "scalar_stall", "barrier_stall",
+                           "stopped", "idle", "sm_time"]
+    assert table.attrs["units"] == {what: "ps" for what in table}
+    assert prepared[1]["faults"].stalls("machine")["fault_stall"].iloc[0] > 0
+
+
+def the_stack_over_time_ends_at_that_of_the_run(prepared):
+    def spent(accesses):
+        return (accesses * (accesses["time_ps"] - accesses["start_ps"])).sum("time_ps")
+
+    def agrees(accesses, row):
+        assert accesses.dims == ("time_ps", "stage") and accesses.attrs["units"] == "1"
+        stages = row.drop(SUMS)
+        assert accesses["stage"].values.tolist() == list(stages.index)
+        assert numpy.allclose(spent(accesses).values, stages.to_numpy(dtype=float), rtol=1e-9), (spent(accesses), stages)
+
+    run = prepared[1]["bfs"]
+    agrees(run.latency_over_time(), run.latency("machine").loc["machine"])
+    agrees(run.latency_over_time("gpu2"), run.latency().loc["gpu2"])
+    agrees(run.latency_over_time(application="bfs"), run.latency("application").loc["bfs"])
+    assert run.latency_over_time().sizes["time_ps"] > 10
+    run = prepared[1]["two_applications"]
+    agrees(run.latency_over_time("gpu3"), run.latency().loc["gpu3"])
+    agrees(run.latency_over_time(application="left"), run.latency("application").loc["left"])
+    both = run.latency_over_time("gpu1", "left") + run.latency_over_time("gpu1", "right")
+    assert numpy.allclose(both.values, run.latency_over_time("gpu1").values)
+
+
+def accesses_that_a_stopped_run_left_under_way_are_in_no_stage(prepared):
+    run = ff.open(what_happened.stopped(prepared[0]))
+    table = run.latency("machine")
+    assert 0 < stages_of(table).sum(axis=1).iloc[0] < table["access_time"].iloc[0], table.T
+    assert run.stalls().drop(columns="sm_time").sum(axis=1).equals(run.stalls()["sm_time"])
+
+
+def what_is_not_there_is_refused_with_what_is(prepared):
+    run = prepared[1]["bfs"]
+    refused(lambda: run.latency("node"), "'node'", "machine, gpu, application, kernel")
+    refused(lambda: run.stalls("application"), "'application'", "machine, gpu")
+    refused(lambda: run.latency_over_time("gpu7"), "'gpu7'", "gpu0, gpu1, gpu2, gpu3")
+    refused(lambda: run.latency_over_time(application="fir"), "'fir'", "there are: bfs")
+    refused(lambda: prepared[1]["two_applications"].latency_over_time(application="fir"), "'fir'", "left, right")
+
+
+def a_result_of_an_earlier_program_or_of_no_whole_run_says_so(prepared):
+    earlier = ff.open(what_happened.of_an_earlier_program(prepared[1]["bfs"].path))
+    asked = [lambda r, by=by: r.latency(by) for by in ("machine", "gpu", "application", "kernel")]
+    asked += [lambda r: r.stalls(), lambda r: r.latency_over_time()]
+    for ask in asked:
+        refused(lambda: ask(earlier), "earlier.h5: it holds no", "it was written by an earlier program, which did not record it")
+    sample(prepared[0])
+    cut_off = ff.open(os.path.join(prepared[0], "cut_off.h5.partial"))
+    for ask in asked:
+        refused(lambda: ask(cut_off), "it holds no", "the run has not ended")
+
+
+TESTS = (stages_add_up_to_the_time_of_accesses, gpus_applications_and_kernels_add_up_to_the_machine,
+         stages_come_in_the_order_of_an_access_with_units, the_stack_shows_where_the_time_went,
+         the_stack_of_one_application_is_that_of_the_machine, kernels_are_named_by_what_they_belong_to,
+         what_sms_did_adds_up_to_their_time, the_stack_over_time_ends_at_that_of_the_run,
+         accesses_that_a_stopped_run_left_under_way_are_in_no_stage, what_is_not_there_is_refused_with_what_is,
+         a_result_of_an_earlier_program_or_of_no_whole_run_says_so)
+
+if __name__ == "__main__":
+    sys.exit(main(TESTS, prepare))
