@@ -7,6 +7,8 @@
 #include <ostream>
 #include <sstream>
 
+#include "completion.hpp"
+#include "engine_values.hpp"
 #include "farfault/cli/compare.hpp"
 #include "farfault/cli/explain.hpp"
 #include "farfault/cli/inspect.hpp"
@@ -15,10 +17,12 @@
 #include "farfault/cli/result_files.hpp"
 #include "farfault/cli/simulation.hpp"
 #include "farfault/cli/sweep.hpp"
+#include "farfault/cli/watch.hpp"
 #include "farfault/engine/config.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/transport.hpp"
 #include "farfault/engine/units.hpp"
+#include "farfault/topologies/assembly.hpp"
 #include "shell_line.hpp"
 
 namespace farfault::cli {
@@ -33,12 +37,23 @@ std::string sentence_of(std::string_view message) {
   return text;
 }
 
+// "farfault 0.1.0 (commit 9f2c..., with changes)"; of a source that is no checkout, the version alone.
+std::string version() {
+  constexpr std::string_view kChanges = " with changes";
+  auto text = std::string("farfault ") + FARFAULT_VERSION;
+  auto commit = program_commit();
+  if (commit == "unknown") return text;
+  auto const at = commit.find(kChanges);
+  if (at != commit.npos) commit.insert(at, ",");
+  return text + " (commit " + commit + ")";
+}
+
 class Program {
  public:
   Program(std::ostream& out, Extensions const& extensions) : out_(out) {
     run_.extensions = extensions;
     app_.name("farfault");
-    app_.set_version_flag("--version", std::string("farfault ") + FARFAULT_VERSION);
+    app_.set_version_flag("--version", version());
     app_.require_subcommand(0, 1);  // a word after the command is not another one: farfault params run
     app_.footer("Example:\n  farfault run study.toml --set gpu.l2_tlb.entries=1024 --output study.h5");
     add_run();
@@ -51,6 +66,8 @@ class Program {
     add_explain();
     add_diff();
     add_validate();
+    add_watch();
+    add_completion();
   }
 
   int call(std::vector<std::string> words, std::ostream& err) {
@@ -156,7 +173,7 @@ class Program {
          "--partitions", partitions_,
          "How finely the model is divided: one, device (each GPU, CPU and switch), split (GPUs too), or auto "
          "(split where ranks of several threads have one GPU each, else device); it never shows in a result")
-        ->type_name("HOW")
+        ->type_name("auto|one|device|split")
         ->capture_default_str();
     c->add_option("--profile", run_.profile, "Result of an earlier run, whose loads place devices on ranks")
         ->type_name("F.h5");
@@ -171,8 +188,8 @@ class Program {
          "exit_code, errors, end_time_ps, result, result_digest, checkpoint, wall_time_s, "
          "events_per_second, and the figures of the machine; -: to standard output, in place of the summary")
         ->type_name("FILE");
-    c->add_option("--progress", progress_, "auto, on or off; off leaves out the size of the run, too")
-        ->type_name("MODE")
+    c->add_option("--progress", progress_, "How far it is; off leaves out the size of the run, too")
+        ->type_name("auto|on|off")
         ->capture_default_str();
   }
 
@@ -236,7 +253,7 @@ class Program {
     auto* const slurm = c->add_flag("--slurm", sweep_.slurm, "Write an array job of Slurm, and submit it");
     collect->excludes(part)->excludes(dry)->excludes(slurm);
     slurm->excludes(part);
-    c->add_option("--progress", progress_, "auto, on or off")->type_name("MODE")->capture_default_str();
+    c->add_option("--progress", progress_, "How far it is")->type_name("auto|on|off")->capture_default_str();
   }
 
   void add_params() {
@@ -319,7 +336,7 @@ class Program {
                   explain_result(file_, json_, out_);
                   return kDone;
                 });
-    c->add_option("result", file_, "A result")->required()->type_name("FILE");
+    c->add_option("result", file_, "A result")->required()->type_name("F.h5");
     c->add_flag("--json", json_, "One JSON object");
   }
 
@@ -329,8 +346,8 @@ class Program {
         "Say where two results differ first, and in which parameters; exit code 1 when the results differ",
         "farfault diff before.h5 after.h5",
         [this] { return diff_results(file_, other_, out_) ? kDone : kRunFailed; });
-    c->add_option("a", file_, "A result")->required()->type_name("A");
-    c->add_option("b", other_, "Another")->required()->type_name("B");
+    c->add_option("a", file_, "A result")->required()->type_name("A.h5");
+    c->add_option("b", other_, "Another")->required()->type_name("B.h5");
   }
 
   void add_validate() {
@@ -339,7 +356,65 @@ class Program {
                               validate_result(file_, out_);
                               return kDone;
                             });
-    c->add_option("file", file_, "A result")->required()->type_name("F");
+    c->add_option("file", file_, "A result")->required()->type_name("F.h5");
+  }
+
+  void add_watch() {
+    auto* const c = command("watch", "Show how far a run or a sweep is, with its latest figures",
+                            "farfault watch study.h5\n"
+                            "  farfault watch results/placements        # the folder of a sweep\n"
+                            "  farfault watch study.h5 --once >> log",
+                            [this] {
+                              watch_.path = file_;
+                              return watch(watch_, out_);
+                            });
+    c->add_option("file", file_, "The result of a run, whose FILE.partial grows; or the folder of a sweep")
+        ->required()
+        ->type_name("F.h5");
+    c->add_flag("--once", watch_.once, "One frame, and no more");
+    c->add_option("--every", watch_.every,
+                  "Seconds between frames (default: 1 on a terminal, elsewhere 60). While somebody watches, "
+                  "a run writes its samples out every second, else every 10 s")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.1, 86400.0));
+  }
+
+  void add_completion() {
+    auto* const c = command(
+        "completion", "Write the script with which a shell completes commands, options and parameters",
+        "farfault completion bash > ~/.local/share/bash-completion/completions/farfault\n"
+        "  farfault completion zsh > ~/.zfunc/_farfault   # in a folder of fpath\n"
+        "  farfault completion fish > ~/.config/fish/completions/farfault.fish\n"
+        "  eval \"$(farfault completion bash)\"             # in this shell alone; or zsh\n\n"
+        "The scripts ask `farfault completion words -- WORD ...`, which says what may stand in place of the\n"
+        "last word.",
+        [this] {
+          if (shell_ == "words")
+            out_ << completions(completion_source(), words_);
+          else
+            out_ << shell_script(shell_);
+          return kDone;
+        });
+    c->add_option("shell", shell_, "The shell")->required()->type_name("bash|zsh|fish");
+    c->add_option("words", words_, "After `words --`: a command line")->type_name("WORD");
+  }
+
+  // The commands as they are defined above.
+  CompletionSource completion_source() const {
+    CompletionSource source{{}, topologies::preset_names(), {}, parameter_sections(run_.extensions)};
+    for (auto const& w : run_.extensions.workloads()) source.workloads.push_back(w.name);
+    for (auto const* sub : app_.get_subcommands([](CLI::App const*) { return true; })) {
+      CommandInfo info{sub->get_name(), sub->get_description(), {}, {}};
+      for (auto const* option : sub->get_options()) {
+        auto const value = option->get_items_expected_max() == 0 ? "" : option->get_type_name();
+        if (option->get_positional())
+          info.operands.push_back(value);
+        else if (!option->get_lnames().empty())
+          info.options.push_back({"--" + option->get_lnames()[0], option->get_description(), value});
+      }
+      source.commands.push_back(std::move(info));
+    }
+    return source;
   }
 
   void add_json(CLI::App* c) { c->add_flag("--json", json_, "One JSON object"); }
@@ -388,7 +463,9 @@ class Program {
   std::string progress_ = "auto";
   std::string partitions_ = "auto";
   std::string section_, file_, other_;
-  std::vector<std::string> sets_, files_;
+  WatchOptions watch_;
+  std::string shell_;
+  std::vector<std::string> sets_, files_, words_;
   bool json_ = false;
   bool csv_ = false;
   bool all_ = false;

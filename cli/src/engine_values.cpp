@@ -17,17 +17,21 @@ std::string program_commit() {
   return FARFAULT_COMMIT;
 }
 
-std::vector<results::EngineValue> start_values(std::uint32_t threads, std::uint32_t ranks) {
+std::vector<results::EngineValue> start_values(std::uint32_t threads, std::uint32_t ranks,
+                                               std::uint64_t thread_blocks, Time from) {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
   auto const now = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  return {{"commit", "text", "commit of the program's source", program_commit()},
-          {"build", "text", "number that the linker gave the program: one for each content", build_id()},
-          {"host", "text", "name of the host of rank 0", std::string(host.data())},
-          {"start_time", "text", "date and time at which the run was started, UTC", now},
-          {"threads", "count", "threads of each rank", std::uint64_t{threads}},
-          {"ranks", "count", "MPI ranks", std::uint64_t{ranks}},
-          {"mpi_library", "text", "MPI library of the program", mpi_library()}};
+  return {
+      {"commit", "text", "commit of the program's source", program_commit()},
+      {"build", "text", "number that the linker gave the program: one for each content", build_id()},
+      {"host", "text", "name of the host of rank 0", std::string(host.data())},
+      {"start_time", "text", "date and time at which the run was started, UTC", now},
+      {"start_simulated_time", "ps", "simulated time at which this program took the run up", count_of(from)},
+      {"thread_blocks", "count", "thread blocks that are to run; 0: not known", thread_blocks},
+      {"threads", "count", "threads of each rank", std::uint64_t{threads}},
+      {"ranks", "count", "MPI ranks", std::uint64_t{ranks}},
+      {"mpi_library", "text", "MPI library of the program", mpi_library()}};
 }
 
 std::vector<results::EngineValue> work_values(EngineProfile const& profile, double seconds,

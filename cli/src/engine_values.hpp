@@ -14,8 +14,10 @@ namespace farfault::cli {
 // changed.
 std::string program_commit();
 
-// Known when the run starts. `threads`: of each rank.
-std::vector<results::EngineValue> start_values(std::uint32_t threads, std::uint32_t ranks);
+// Known when the run starts. `threads`: of each rank. `thread_blocks`: that are to run, where that is known;
+// `from`: the simulated time at which this program takes the run up.
+std::vector<results::EngineValue> start_values(std::uint32_t threads, std::uint32_t ranks,
+                                               std::uint64_t thread_blocks, Time from);
 
 // `events`: of all ranks; `node_messages`: by the nodes of the machine.
 std::vector<results::EngineValue> work_values(EngineProfile const& profile, double seconds,

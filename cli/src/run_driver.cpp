@@ -75,8 +75,7 @@ RunDriver::RunDriver(RunOptions const& options, topologies::Granularity partitio
       blocks_(model.applications.blocks() * model.assembly->instances().size()),
       schedule_(model.run.sample_interval, model.run.sample_doubling),
       next_sample_(schedule_.after(Time{})),
-      flushed_(WallClock::now()),
-      last_checkpoint_wall_(flushed_) {
+      last_checkpoint_wall_(WallClock::now()) {
   if (!options.resume.empty()) resume();
 }
 
@@ -117,7 +116,12 @@ void RunDriver::open_result() {
     writer_.emplace(results::ResultWriter::resume(output_path(options_), header, *resume_at_));
   else
     writer_.emplace(output_path(options_), header);
-  writer_->engine(start_values(threads(options_), transport_.ranks()));
+  flushes_.emplace(WatchMark(mark_path(output_path(options_))));
+  bool relaunched = false;  // for how often nobody knows
+  auto const& all = model_.applications.applications();
+  for (std::uint32_t a = 0; a < all.count(); ++a) relaunched = relaunched || all[a].relaunch;
+  writer_->engine(start_values(threads(options_), transport_.ranks(), relaunched ? 0 : blocks_,
+                               resume_at_ ? last_checkpoint_ : Time{}));
 }
 
 int RunDriver::execute() {
@@ -160,10 +164,9 @@ bool RunDriver::record(Time at) {
     if (!writer_) return;
     writer_->append_sample(at, sampler_.values());
     tables_.append(*writer_);
-    auto const now = WallClock::now();
-    if (now - flushed_ > std::chrono::seconds(10)) {
+    if (flushes_->due()) {
       writer_->flush();
-      flushed_ = now;
+      flushes_->done();
     }
   });
 }
@@ -229,10 +232,11 @@ bool RunDriver::checkpoint(Time at, std::string& failure) {
   last_checkpoint_ = at;
   last_checkpoint_wall_ = WallClock::now();
   if (!together(transport_, [&] {
-        if (writer_) writer_->flush();
+        if (!writer_) return;
+        writer_->flush();
+        flushes_->done();
       }))
     return false;
-  flushed_ = last_checkpoint_wall_;
   Checkpoint c;
   c.parts = transport_.gather(engine_.save());
   c.header.events = transport_.sum(engine_.pending_events());

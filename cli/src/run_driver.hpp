@@ -19,6 +19,7 @@
 #include "signals.hpp"
 #include "summary.hpp"
 #include "tables.hpp"
+#include "watch/flush_schedule.hpp"
 
 namespace farfault::cli {
 
@@ -82,6 +83,7 @@ class RunDriver {
   Tables tables_;
   Progress progress_;
   std::optional<results::ResultWriter> writer_;
+  std::optional<FlushSchedule> flushes_;  // where there is a writer
   std::optional<results::Position> resume_at_;
   std::vector<std::uint64_t> node_loads_;
   std::uint64_t blocks_ = 0;
@@ -93,7 +95,6 @@ class RunDriver {
   Time end_{};
   Time last_checkpoint_{};
   std::optional<Time> saved_;  // the time of the checkpoint that is there
-  WallClock::time_point flushed_;
   WallClock::time_point last_checkpoint_wall_;
   double seconds_ = 0;
   std::uint64_t transactions_before_ = 0;  // of the run that is resumed

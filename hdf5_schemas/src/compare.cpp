@@ -11,6 +11,7 @@
 #include "farfault/results/reader.hpp"
 #include "guard.hpp"
 #include "settings.hpp"
+#include "walk.hpp"
 
 namespace farfault::results {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 std::vector<SettingDifference> settings_between(std::string const& a, std::string const& b) {
   Pack pack(read_guarded(a, [&](hid_t file_a) {
     check_is_result(file_a);
-    Handle const file_b(H5Fopen(b.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "the other file cannot be opened");
+    auto const file_b = open_to_read(b, "the other file cannot be opened");
     check_is_result(file_b);
     Pack answer;
     for (auto const& s : setting_differences(file_a, file_b)) {

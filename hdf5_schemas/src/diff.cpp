@@ -289,7 +289,7 @@ Comparison diff(std::string const& a, std::string const& b) {
   check_readable(a);
   check_readable(b);
   Pack pack(read_guarded(a, [&](hid_t file_a) {
-    Handle const file_b(H5Fopen(b.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "the other file cannot be opened");
+    auto const file_b = open_to_read(b, "the other file cannot be opened");
     auto const comparison = Comparer(file_a, file_b, a, b).run();
     Pack answer;
     answer.put(comparison.settings.size());

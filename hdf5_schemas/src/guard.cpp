@@ -16,6 +16,7 @@
 
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
+#include "walk.hpp"
 
 namespace farfault::results {
 namespace {
@@ -67,8 +68,7 @@ void send(int fd, char verdict, std::string const& text) {
   if (nowhere >= 0) ::dup2(nowhere, STDERR_FILENO);
   try {
     quiet();
-    Handle const access(H5Pcreate(H5P_FILE_ACCESS), "no access list");
-    Handle const file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), "HDF5 cannot open it");
+    auto const file = open_to_read(path, "HDF5 cannot open it");
     send(fd, 'K', read(file));
   } catch (UserError const& problem) {
     send(fd, 'U', problem.what());

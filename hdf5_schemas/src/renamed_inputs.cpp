@@ -3,6 +3,7 @@
 #include "config_text.hpp"
 #include "farfault/results/reader.hpp"
 #include "guard.hpp"
+#include "walk.hpp"
 
 namespace farfault::results {
 
@@ -10,7 +11,7 @@ std::vector<std::string> renamed_inputs(std::string const& a, std::string const&
   check_readable(a);
   check_readable(b);
   Pack pack(read_guarded(a, [&](hid_t file_a) {
-    Handle const file_b(H5Fopen(b.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "the other file cannot be opened");
+    auto const file_b = open_to_read(b, "the other file cannot be opened");
     check_is_result(file_b);
     auto const others = file_names(file_b);
     std::vector<std::string> renamed;

@@ -108,6 +108,14 @@ std::vector<std::string> texts(hid_t file_type, hid_t space, std::size_t count, 
 
 }  // namespace
 
+Handle open_to_read(std::string const& path, char const* failure) {
+  Handle const access(H5Pcreate(H5P_FILE_ACCESS), "no access list");
+#if H5_VERSION_GE(1, 10, 7)
+  check(H5Pset_file_locking(access, false, true), "no access list");
+#endif
+  return Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), failure);
+}
+
 Handle open_dataset(hid_t file, std::string const& path) {
   return {H5Dopen2(file, path.c_str(), H5P_DEFAULT), ("the dataset " + path + " is missing").c_str()};
 }

@@ -26,6 +26,10 @@ struct Shape {
   std::uint64_t rows() const { return extents.empty() ? 1 : extents[0]; }
 };
 
+// Opens a file for reading, without a lock: a run that is under way is read like one that has ended. Within
+// read_guarded all files are opened so; HDF5 refuses one file in two ways.
+Handle open_to_read(std::string const& path, char const* failure);
+
 Handle open_dataset(hid_t file, std::string const& path);  // throws where there is none
 Handle open_group(hid_t file, std::string const& path);    // the same
 

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "capture.hpp"
+#include "engine_values.hpp"
 #include "farfault/engine/error.hpp"
 
 using namespace farfault;
@@ -27,7 +28,7 @@ void check_wrong(std::vector<std::string> words, std::string const& sentence) {
 
 TEST_CASE("every command has --help with an example, on standard output") {
   for (std::string const name : {"run", "sweep", "params", "workloads", "statistics", "inspect", "compare",
-                                 "explain", "diff", "validate"}) {
+                                 "explain", "diff", "validate", "watch", "completion"}) {
     auto const r = farfault_program({name, "--help"});
     CHECK(r.code == 0);
     CHECK(r.err == "");
@@ -84,17 +85,21 @@ TEST_CASE("whatever a file is called, what is wrong with it is one short line") 
     }
 }
 
-TEST_CASE("--version names the program and a version") {
+TEST_CASE("--version names the program, its version and its commit") {
   auto const r = farfault_program({"--version"});
   CHECK(r.code == 0);
-  CHECK(r.out == "farfault " FARFAULT_VERSION "\n");
+  CHECK(contains(r.out, "farfault " FARFAULT_VERSION));
+  auto const commit = cli::program_commit();
+  CHECK(contains(r.out, " (commit ") == (commit != "unknown"));
+  if (commit != "unknown") CHECK(contains(r.out, "(commit " + commit.substr(0, commit.find(' '))));
+  CHECK(std::count(r.out.begin(), r.out.end(), '\n') == 1);
 }
 
 TEST_CASE("a wrong command line is one sentence and exit code 2") {
   check_wrong(
       {},
       "which command? One of: run, sweep, params, workloads, statistics, inspect, compare, explain, diff, "
-      "validate (see farfault --help)");
+      "validate, watch, completion (see farfault --help)");
   check_wrong({"inspcet", "x"}, "'inspcet' is no command; did you mean 'inspect'?");
   check_wrong({"run"}, "config is required (see farfault run --help)");
   check_wrong({"run", "a.toml", "--threads", "0"},

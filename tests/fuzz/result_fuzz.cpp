@@ -2,10 +2,12 @@
 // result, eight bytes each. They are read in this process; nothing of HDF5's own is damaged.
 #include "../hdf5_schemas/sample.hpp"
 #include "farfault/results/digest.hpp"
+#include "farfault/results/live.hpp"
 #include "farfault/results/reader.hpp"
 #include "guard.hpp"
 #include "harness.hpp"
 #include "result_changes.hpp"
+#include "walk.hpp"
 
 using namespace farfault;
 
@@ -13,7 +15,7 @@ using namespace farfault;
 std::string results::read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read) {
   quiet();
   try {
-    Handle const file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "HDF5 cannot open it");
+    auto const file = open_to_read(path, "HDF5 cannot open it");
     return read(file);
   } catch (Hdf5Failure const& problem) {
     throw UserError(path + " is damaged or no result of Farfault: " + problem.what());
@@ -32,6 +34,9 @@ void read_all_of(std::string const& path, std::string const& sound, bool changed
     for (auto const& problem : results::validate(path)) fuzz::expect_sentence(problem);
   });
   fuzz::accepts([&] { static_cast<void>(results::result_digest(path)); });
+  fuzz::accepts([&] {
+    static_cast<void>(results::read_live(path, {{"l2_tlb", "hits"}, {"driver", "batches"}}, 0, 4));
+  });
   fuzz::accepts([&] { static_cast<void>(results::read_engine(path, "partition_load")); });
   fuzz::accepts([&] {
     auto const found = changed_first ? results::diff(path, sound) : results::diff(sound, path);

@@ -11,8 +11,10 @@ farfault_packages="cmake g++ ninja-build git ca-certificates libtbb-dev libopenm
 # Good to have: without them the build is slower, or a test is skipped by name.
 farfault_extras="ccache libmetis-doc python3-h5py python3-xarray python3-h5netcdf python3-pandas python3-matplotlib
   python3-netcdf4 hdf5-tools python3-pip python3-setuptools python3-wheel"
-# The same for .ci/run alone: the fuzz harnesses, the layout of the sources, counted instructions, batch scripts in a Slurm.
-farfault_ci_extras="clang libclang-rt-14-dev clang-format valgrind slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge"
+# The same for .ci/run alone: the fuzz harnesses, the layout of the sources, counted instructions, batch scripts in a Slurm,
+# Debian packages.
+farfault_ci_extras="clang libclang-rt-14-dev clang-format valgrind slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge
+  dpkg-dev lintian"
 
 missing_packages() {
   local name

@@ -20,6 +20,7 @@
 #include "places.hpp"
 #include "plan.hpp"
 #include "points.hpp"
+#include "run_list.hpp"
 #include "slurm.hpp"
 #include "study.hpp"
 
@@ -87,6 +88,7 @@ class Sweep {
     if (options_.dry_run) return dry_run();
     EarlySignals const signals(kSaved, true);
     make_folder(plan_->folder());
+    if (!options_.part && !options_.collect) write_list();
     if (options_.slurm) {
       print_head();
       submit(slurm_job(study_, plan_->folder(), plan_->distinct().size()), options_, study_, plan_->folder(),
@@ -186,6 +188,13 @@ class Sweep {
                  "has ended\n",
                  skipped_);
     return failed == 0 && skipped_ == 0 ? kDone : kRunFailed;
+  }
+
+  void write_list() {
+    std::vector<ListedRun> list;
+    for (auto const run : plan_->distinct())
+      list.push_back({plan_->run(run).name, plan_->table().name_of(run)});
+    write_run_list(plan_->folder(), list);
   }
 
   void write_table() {

@@ -1,0 +1,21 @@
+// Private: which runs a sweep has, in a file of its folder, for those who look at it before there is a table.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace farfault::cli {
+
+struct ListedRun {
+  std::string name;  // of its result
+  std::string text;  // "run 3 (workload.size = 8 MiB)"
+};
+
+std::string run_list_path(std::string const& folder);  // sweep.runs
+// Throws RunError where it cannot be written.
+void write_run_list(std::string const& folder, std::vector<ListedRun> const& runs);
+// Nothing where there is none, or the file is something else.
+std::optional<std::vector<ListedRun>> read_run_list(std::string const& folder);
+
+}  // namespace farfault::cli

@@ -1,0 +1,129 @@
+#include "watched_sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "../sweep/places.hpp"
+#include "../sweep/run_list.hpp"
+#include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
+
+namespace farfault::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostShown = 8;
+constexpr std::string_view kResult = ".h5", kPartial = ".h5.partial", kFailed = ".failed";
+
+// What files there are of the runs.
+struct Names {
+  std::set<std::string> results, partials, failures;
+};
+
+Names names_in(std::string const& folder) {
+  Names names;
+  std::error_code error;
+  for (auto entry = fs::directory_iterator(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    auto const file = entry->path().filename().string();
+    for (auto const& [ending, set] :
+         {std::pair{kPartial, &names.partials}, {kResult, &names.results}, {kFailed, &names.failures}})
+      if (file.ends_with(ending)) set->insert(file.substr(0, file.size() - ending.size()));
+  }
+  return names;
+}
+
+std::string more(std::size_t count) {
+  return count > kMostShown ? fmt::format("    and {} more", count - kMostShown) : std::string();
+}
+
+}  // namespace
+
+WatchedSweep::WatchedSweep(std::string folder) : folder_(std::move(folder)) {
+  if (!fs::is_directory(fs::path(folder_) / "runs"))
+    throw UserError(one_line(folder_) + ": is no folder of a sweep: it has no folder 'runs'");
+}
+
+void WatchedSweep::update() {
+  auto const names = names_in((fs::path(folder_) / "runs").string());
+  auto const list = read_run_list(folder_);
+  known_ = list.has_value();
+  texts_.clear();
+  std::set<std::string> all;
+  if (list)
+    for (auto const& run : *list) {
+      texts_[run.name] = run.text;
+      all.insert(run.name);
+    }
+  else
+    for (auto const* set : {&names.results, &names.partials, &names.failures})
+      all.insert(set->begin(), set->end());
+  runs_ = all.size();
+  done_ = 0;
+  failed_.clear();
+  for (auto const& name : all) {
+    auto const result = result_path(folder_, name);
+    if (names.partials.contains(name) && is_locked(result + std::string(".partial"))) {
+      auto& run = under_way_[name];
+      try {
+        if (!run) run = std::make_unique<WatchedRun>(result);
+        run->update();
+      } catch (UserError const&) {  // it has just ended, or is in the middle of a flush
+        if (!run) under_way_.erase(name);
+      }
+      continue;
+    }
+    under_way_.erase(name);
+    if (names.results.contains(name))
+      ++done_;
+    else if (names.failures.contains(name))
+      failed_.push_back(name);
+  }
+  std::erase_if(under_way_, [&](auto const& entry) { return !all.contains(entry.first); });
+}
+
+std::vector<std::string> WatchedSweep::results() const {
+  std::vector<std::string> list;
+  for (auto const& [name, run] : under_way_) list.push_back(run->result());
+  return list;
+}
+
+std::string WatchedSweep::text_of(std::string const& name) const {
+  auto const found = texts_.find(name);
+  return one_line(found == texts_.end() ? name : found->second);
+}
+
+std::vector<std::string> WatchedSweep::lines(FrameForm const&) const {
+  constexpr std::size_t kBar = 24;
+  auto const ended = done_ + failed_.size();
+  auto const to_come = runs_ - ended - std::min(runs_ - ended, under_way_.size());
+  std::vector<std::string> list;
+  if (known_) {
+    auto const filled = runs_ == 0 ? kBar : ended * kBar / runs_;
+    list.push_back(fmt::format("{}: sweep of {} runs", one_line(folder_), runs_));
+    list.push_back(fmt::format("  [{}{}] {} done, {} failed, {} under way, {} to come",
+                               std::string(filled, '#'), std::string(kBar - filled, '.'), done_,
+                               failed_.size(), under_way_.size(), to_come));
+  } else {
+    list.push_back(one_line(folder_) + ": a sweep; how many runs it has is not known");
+    list.push_back(
+        fmt::format("  {} done, {} failed, {} under way", done_, failed_.size(), under_way_.size()));
+  }
+  std::size_t shown = 0;
+  if (!under_way_.empty()) list.push_back("  under way");
+  for (auto const& [name, run] : under_way_)
+    if (shown++ < kMostShown) list.push_back(fmt::format("    {}: {}", text_of(name), run->one_line_state()));
+  if (under_way_.size() > kMostShown) list.push_back(more(under_way_.size()));
+  if (!failed_.empty()) list.push_back("  failed");
+  for (std::size_t i = 0; i < std::min(failed_.size(), kMostShown); ++i)
+    list.push_back(
+        fmt::format("    {}: {}", text_of(failed_[i]), failure_in(failure_path(folder_, failed_[i]))));
+  if (failed_.size() > kMostShown) list.push_back(more(failed_.size()));
+  return list;
+}
+
+}  // namespace farfault::cli

@@ -1,0 +1,249 @@
+// `farfault watch`, and what makes a run write its samples out while it is watched.
+#include "farfault/cli/watch.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "capture.hpp"
+#include "sweep/run_list.hpp"
+#include "watch/curves.hpp"
+#include "watch/flush_schedule.hpp"
+#include "watch/sparkline.hpp"
+#include "watch/watch_mark.hpp"
+
+using namespace farfault;
+using namespace farfault::cli;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string folder(std::string const& name) {
+  auto const path = fs::path(FARFAULT_BINARY_DIR) / "watch_test" / name;
+  fs::remove_all(path);
+  fs::create_directories(path);
+  return path.string();
+}
+
+// As if the file had been touched at this time.
+void touch(std::string const& path, std::int64_t ns) {
+  std::ofstream(path).close();
+  timespec const at{ns / 1'000'000'000, ns % 1'000'000'000};
+  timespec const both[2] = {at, at};
+  REQUIRE(::utimensat(AT_FDCWD, path.c_str(), both, 0) == 0);
+}
+
+// A clock that is set by hand, and a schedule whose flushes take no time but what is said.
+struct Bench {
+  double now = 100;
+  std::int64_t touches = 0;
+  std::string mark = folder("schedule") + "/a.h5.watch";
+  FlushSchedule schedule{WatchMark(mark), [this] { return now; }};
+
+  bool due_at(double time) {
+    now = time;
+    return schedule.due();
+  }
+  void flushed(double cost = 0) {
+    now += cost;
+    schedule.done();
+  }
+  void watch() { touch(mark, ++touches); }
+};
+
+}  // namespace
+
+TEST_CASE("a run that nobody watches is flushed every 10 s") {
+  Bench b;
+  CHECK_FALSE(b.due_at(101));
+  CHECK_FALSE(b.due_at(109));
+  CHECK(b.due_at(110.5));
+  b.flushed();
+  CHECK_FALSE(b.due_at(120));
+  CHECK(b.due_at(120.6));
+}
+
+TEST_CASE("a run that is watched is flushed every second, and no longer once it is not") {
+  Bench b;
+  b.watch();
+  CHECK_FALSE(b.due_at(100.5));
+  CHECK(b.due_at(101.1));
+  b.flushed();
+  CHECK_FALSE(b.due_at(101.4));
+  CHECK_FALSE(b.due_at(101.7));
+  CHECK(b.due_at(102.0));
+  b.flushed();
+  CHECK_FALSE(b.due_at(107));  // not touched for 5 s, which ended before this sample
+  b.watch();
+  CHECK(b.due_at(107.3));
+}
+
+TEST_CASE("samples that are seldom are flushed at once while they are watched") {
+  Bench b;
+  b.watch();
+  CHECK(b.due_at(103));
+  b.flushed();
+  b.watch();
+  CHECK(b.due_at(103.7));  // the next sample may be too late
+}
+
+TEST_CASE("flushes of a run that is watched take a twentieth of its time at most") {
+  Bench b;
+  b.watch();
+  CHECK(b.due_at(102));
+  b.flushed(0.2);  // until 102.2
+  b.watch();
+  CHECK_FALSE(b.due_at(104));
+  b.watch();
+  CHECK_FALSE(b.due_at(106));
+  b.watch();
+  CHECK(b.due_at(106.5));
+}
+
+TEST_CASE("a mark counts when its time changes, not because it is there") {
+  auto const path = folder("mark") + "/a.h5.watch";
+  touch(path, 5);
+  WatchMark mark(path);
+  CHECK_FALSE(mark.touched());
+  touch(path, 6);
+  CHECK(mark.touched());
+  CHECK_FALSE(mark.touched());
+  fs::remove(path);
+  CHECK_FALSE(mark.touched());
+  touch(path, 6);
+  CHECK(mark.touched());
+}
+
+TEST_CASE("a watcher removes the mark that it made, and leaves a file of the user's alone") {
+  auto const path = mark_path(folder("touch") + "/a.h5");
+  CHECK(path.ends_with("a.h5.watch"));
+  {
+    WatchTouch watcher(path);
+    CHECK_FALSE(fs::exists(path));
+    CHECK(watcher.touch());
+    CHECK(fs::exists(path));
+  }
+  CHECK_FALSE(fs::exists(path));
+  std::ofstream(path) << "notes";
+  {
+    WatchTouch watcher(path);
+    CHECK_FALSE(watcher.touch());
+  }
+  CHECK(fs::file_size(path) == 5);
+  fs::remove(path);
+  fs::create_symlink("elsewhere", path);
+  CHECK_FALSE(WatchTouch(path).touch());
+}
+
+TEST_CASE("a curve has a character for each value") {
+  auto const nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(sparkline({0, 0.5, 1, nan, 0.99}, false) == "059 9");
+  CHECK(sparkline({0, 4, 8}, true) == "▁▅█");
+  CHECK(sparkline({0, 0}, false) == "00");
+  CHECK(sparkline({}, true) == "");
+}
+
+TEST_CASE("curves are of equal parts of simulated time, whenever samples were taken") {
+  std::vector<std::uint64_t> const instances(watched_counters().size(), 2);
+  std::vector<std::uint64_t> const none(watched_counters().size(), 0);
+  auto const at = [](std::string const& series, std::string const& metric) {
+    return watched_counter(series, metric);
+  };
+  std::vector<results::LivePoint> points{{0, 1'000'000, none}, {1, 4'000'000, none}};
+  points[0].totals[at("sm", "instructions")] = 3000;
+  points[1].totals[at("sm", "instructions")] = 6000;
+  points[1].totals[at("l2_tlb", "hits")] = 30;
+  points[1].totals[at("l2_tlb", "misses")] = 10;
+  points[1].totals[at("dram", "busy_time")] = 6'000'000;
+  auto const list = curves(points, instances, 60);
+  REQUIRE(list.size() == 3);  // all others are 0 throughout
+  // Two parts of 2 us: 3000 + 1000 instructions, and 2000.
+  CHECK(list[0].what == "warp instructions per ns");
+  CHECK(list[0].values == std::vector<double>{2, 1});
+  CHECK(list[1].what == "L2 TLB misses");
+  CHECK(list[1].share);
+  CHECK(list[1].values[1] == 0.25);
+  // A third of 6 us by then, of two channels for 2 us.
+  CHECK(list[2].what == "DRAM channels busy");
+  CHECK(list[2].values[0] == doctest::Approx(0.5));
+  CHECK(list[2].values[1] == doctest::Approx(1.0));
+  CHECK(curves({}, instances, 60).empty());
+}
+
+TEST_CASE("watch --once shows a result, also of a run that has ended") {
+  ::setenv("LC_ALL", "C", 1);
+  auto const path = folder("once") + "/a.h5";
+  auto const made = farfault_program({"run", "paper-gmmu-bypass", "--set", "workload.name=stream", "--set",
+                                      "workload.stream.bytes=256KiB", "--set", "gpu.sms=2", "--set",
+                                      "run.sample_interval=2us", "--output", path, "--progress", "off"});
+  CHECK_MESSAGE(made.code == 0, made.err);
+  for (auto const& name : {path, path + ".partial"}) {
+    auto const r = farfault_program({"watch", name, "--once"});
+    CHECK(r.code == 0);
+    CHECK(r.err == "");
+    CHECK(r.out.starts_with(path + ": completed\n  [########################] 100 %, "));
+    CHECK(r.out.find("warp instructions, 4.1 k memory transactions, ") != r.out.npos);
+    CHECK(r.out.find("\n  L2 TLB misses  ") != r.out.npos);
+    CHECK(r.out.find('\x1b') == r.out.npos);
+  }
+  // It ends by itself, as nothing more will come; and leaves nothing.
+  CHECK(farfault_program({"watch", path}).code == 0);
+  CHECK_FALSE(fs::exists(mark_path(path)));
+  ::unsetenv("LC_ALL");
+}
+
+TEST_CASE("watch of what is no run and no sweep is one sentence") {
+  auto const where = folder("wrong");
+  auto const check_wrong = [](std::string const& path, std::string const& sentence) {
+    auto const r = farfault_program({"watch", path});
+    CHECK(r.code == 2);
+    CHECK(r.out == "");
+    CHECK(r.err == "farfault: " + sentence + "\n");
+  };
+  auto const none = where + "/a.h5";
+  check_wrong(none, none + ": no such file, nor " + none + ".partial of a run under way");
+  check_wrong(where, where + ": is no folder of a sweep: it has no folder 'runs'");
+  std::ofstream(none) << "text";
+  CHECK(farfault_program({"watch", none, "--once"}).code == 2);
+}
+
+TEST_CASE("watch of a sweep counts its runs by what their files say") {
+  auto const where = folder("sweep");
+  fs::create_directories(where + "/runs");
+  for (auto const* name : {"aa.h5", "bb.h5", "stale.h5"}) std::ofstream(where + "/runs/" + name) << "x";
+  std::ofstream(where + "/runs/cc.failed") << "farfault: a remark\nfarfault: the disk is full\n";
+  std::ofstream(where + "/runs/dd.h5.partial") << "of a run that was killed";
+  auto r = farfault_program({"watch", where, "--once"});
+  CHECK(r.out == where + ": a sweep; how many runs it has is not known\n" +
+                     "  3 done, 1 failed, 0 under way\n  failed\n    cc: the disk is full\n");
+  write_run_list(
+      where,
+      {{"aa", "run 0 (x = 1)"}, {"bb", "run 1 (x = 2)"}, {"cc", "run 2 (x = 3)"}, {"dd", "run 3 (x = 4)"}});
+  r = farfault_program({"watch", where, "--once"});
+  CHECK(r.code == 0);
+  CHECK(r.out == where + ": sweep of 4 runs\n" +
+                     "  [##################......] 2 done, 1 failed, 0 under way, 1 to come\n" +
+                     "  failed\n    run 2 (x = 3): the disk is full\n");
+}
+
+TEST_CASE("the list of a sweep's runs is read as it was written, and nothing else is one") {
+  auto const where = folder("list");
+  CHECK_FALSE(read_run_list(where));
+  write_run_list(where, {{"0123", "run 0 (a = \"b\tc\")"}, {"4567", "run 1"}});
+  auto const list = read_run_list(where);
+  REQUIRE(list);
+  REQUIRE(list->size() == 2);
+  CHECK((*list)[1].name == "4567");
+  CHECK((*list)[1].text == "run 1");
+  std::ofstream(run_list_path(where), std::ios::app) << "../../evil\ttext\n";
+  CHECK_FALSE(read_run_list(where));
+  std::ofstream(run_list_path(where)) << "0123\trun 0\n";
+  CHECK_FALSE(read_run_list(where));
+}

@@ -1,0 +1,88 @@
+// Results of runs that are under way, as `farfault watch` reads them.
+#include "farfault/results/live.hpp"
+
+#include <doctest/doctest.h>
+
+#include "farfault/engine/error.hpp"
+#include "sample.hpp"
+#include "scratch.hpp"
+
+using namespace farfault;
+using namespace farfault::results;
+
+namespace {
+
+std::vector<LiveCounter> const kCounters{{"l2_tlb", "hits"}, {"driver", "batches"}, {"nosuch", "hits"}};
+
+std::vector<std::uint64_t> numbers_of(LiveRun const& run) {
+  std::vector<std::uint64_t> numbers;
+  for (auto const& p : run.points) numbers.push_back(p.sample);
+  return numbers;
+}
+
+using Numbers = std::vector<std::uint64_t>;
+
+}  // namespace
+
+TEST_CASE("live: samples can be read as soon as they are flushed, and not before") {
+  Scratch dir;
+  ResultWriter writer(dir / "a.h5", sample::header());
+  auto const partial = dir / "a.h5.partial";
+  CHECK(read_live(partial, kCounters, 0, 100).samples == 0);
+  sample::append(writer, 0, 3);
+  CHECK(read_live(partial, kCounters, 0, 100).samples == 0);
+  writer.flush();
+  auto run = read_live(partial, kCounters, 0, 100);
+  CHECK(run.end_reason == "running");
+  CHECK(run.samples == 3);
+  CHECK(run.instances == Numbers{2, 1, 0});
+  CHECK(numbers_of(run) == Numbers{0, 1, 2});
+  // Sample 2 holds 200, 201, ...: both hits, and what stands behind the histograms.
+  CHECK(run.points[2].time_ps == 2000);
+  CHECK(run.points[2].totals == Numbers{200 + 201, 212, 0});
+  sample::append(writer, 3, 20);
+  writer.flush();
+  run = read_live(partial, kCounters, 3, 100);
+  CHECK(run.samples == 20);
+  CHECK(run.points.front().sample == 3);
+  CHECK(run.points.back().totals == Numbers{1900 + 1901, 1912, 0});
+}
+
+TEST_CASE("live: of many samples some are read, evenly spread, and always the last") {
+  Scratch dir;
+  ResultWriter writer(dir / "a.h5", sample::header());
+  sample::append(writer, 0, 20);
+  writer.flush();
+  auto const numbers = [&](std::uint64_t first, std::uint64_t most) {
+    return numbers_of(read_live(dir / "a.h5.partial", kCounters, first, most));
+  };
+  CHECK(numbers(0, 4) == Numbers{4, 9, 14, 19});
+  CHECK(numbers(10, 2) == Numbers{14, 19});
+  CHECK(numbers(0, 1) == Numbers{19});
+  CHECK(numbers(20, 4).empty());
+  CHECK(numbers(99, 4).empty());
+  CHECK(numbers(0, 0).empty());
+}
+
+TEST_CASE("live: what /engine says of the start is told, also of a result that is whole") {
+  Scratch dir;
+  {
+    ResultWriter writer(dir / "a.h5", sample::header());
+    writer.engine({{"start_time", "text", "Start.", std::string("2026-01-31T12:00:00Z")},
+                   {"start_simulated_time", "ps", "From.", std::uint64_t{77}},
+                   {"thread_blocks", "count", "Blocks.", std::uint64_t{640}}});
+    sample::append(writer, 0, 5);
+    writer.finish("completed");
+  }
+  auto const run = read_live(dir / "a.h5", kCounters, 0, 100);
+  CHECK(run.end_reason == "completed");
+  CHECK(run.start_time == "2026-01-31T12:00:00Z");
+  CHECK(run.start_ps == 77);
+  CHECK(run.thread_blocks == 640);
+  CHECK(run.samples == 5);
+}
+
+TEST_CASE("live: a file that is none is a user's mistake") {
+  Scratch dir;
+  CHECK_THROWS_AS(read_live(dir / "none.h5", kCounters, 0, 1), UserError);
+}

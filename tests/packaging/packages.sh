@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# The Debian packages of the build that is there: what they say of themselves, what lies where, and that the program, the
+# libraries and the Python package work from where they are unpacked.
+. "$(dirname "$0")/../support/script.sh"
+for tool in cpack dpkg-deb dpkg-shlibdeps; do
+  command -v "$tool" >/dev/null || { echo "skipped: $tool is missing"; exit 77; }
+done
+build=$(dirname "$farfault")
+
+# Compressed for speed, not for size.
+cpack -G DEB -D CPACK_DEBIAN_COMPRESSION_TYPE=gzip --config "$build/CPackConfig.cmake" -B "$scratch/packages" >"$scratch/log" 2>&1 ||
+  { cat "$scratch/log"; fail "cpack -G DEB"; finish; exit 1; }
+root=$scratch/root
+mkdir "$root"
+shopt -s nullglob
+for name in farfault libfarfault-dev python3-farfault; do
+  file=("$scratch/packages/${name}"_*.deb)
+  check "one package $name, not: ${file[*]}" test "${#file[@]}" -eq 1
+  check "$name is unpacked" dpkg-deb -x "${file[0]}" "$root/$name"
+done
+package() { echo "$scratch/packages/$1"_*.deb; }
+field() { dpkg-deb -f "$(package "$1")" "$2"; }
+
+# What they say of themselves.
+version=$("$farfault" --version | cut -d' ' -f2)
+for name in farfault libfarfault-dev python3-farfault; do
+  check "$name has the program's version, not $(field $name Version)" test "$(field $name Version)" = "$version"
+  check "$name describes itself in a line and more" test "$(field $name Description | grep -c .)" -ge 3
+  check "$name has its licence" cmp -s LICENSE "$root/$name/usr/share/doc/$name/copyright"
+  check "$name: everything is root's, and nobody else's to write" eval \
+    '! dpkg-deb -c "$(package $name)" | grep -vE "^(d|-)r[w-][x-]r-[x-]r-[x-] root/root "'
+done
+check "the program is for this architecture" test "$(field farfault Architecture)" = "$(dpkg --print-architecture)"
+check "the Python package is for all" test "$(field python3-farfault Architecture)" = all
+depends=" $(field farfault Depends | sed 's/([^)]*)//g; s/,/ /g') "
+loaded=$(ldd "$farfault")
+for library in $(objdump -p "$farfault" | sed -n 's/^ *NEEDED *//p'); do
+  path=$(awk -v name="$library" '$1 == name { print $3 }' <<<"$loaded")
+  [ -n "$path" ] || continue # the loader itself
+  owner=$({ dpkg-query -S "$path" || dpkg-query -S "/usr$path"; } 2>/dev/null | head -1 | cut -d: -f1)
+  names=$(dpkg-query -W -f '${Package} ${Provides}' "$owner" | sed 's/([^)]*)//g; s/,/ /g')
+  found=
+  for name in $names; do [ "${depends/ $name /}" = "$depends" ] || found=$name; done
+  check "$library comes with $owner, which is among: $depends" test -n "$found"
+done
+if command -v apt-get >/dev/null; then
+  check "apt-get could install all three: $(tail -3 "$scratch/log")" eval \
+    'apt-get install --simulate --no-install-recommends "$(package farfault)" "$(package libfarfault-dev)" \
+      "$(package python3-farfault)" >"$scratch/log" 2>&1'
+fi
+if command -v lintian >/dev/null; then
+  # What Debian asks of packages of its own: no licence in full, and a changelog of the package.
+  lintian --fail-on error --allow-root --suppress-tags \
+    copyright-file-contains-full-apache-2-license,copyright-not-using-common-license-for-apache2,no-changelog \
+    "$scratch/packages/"*.deb >"$scratch/log" 2>&1
+  check "lintian finds no error: $(cat "$scratch/log")" test $? -eq 0
+else
+  echo "skipped: lintian is missing"
+fi
+
+# What lies where.
+check "nothing knows the source or the build: $(grep -rlF -e "$source_dir" -e "$build" "$root" | head -3)" \
+  eval '! grep -rqF -e "$source_dir" -e "$build" "$root"'
+program=$root/farfault/usr/bin/farfault
+check "the program has no debugging information" eval '! objdump -h "$program" | grep -q debug_info'
+check "nor do the libraries" eval '! objdump -h "$root"/libfarfault-dev/usr/lib/*.a | grep -q debug_info'
+for script in one array mpi chain; do
+  check "the batch script $script.sbatch is there" test -x \
+    "$root/farfault/usr/share/doc/farfault/examples/slurm/$script.sbatch"
+done
+
+# The program, from there.
+check "it is the program that was built" test "$("$program" --version)" = "$("$farfault" --version)"
+examples=$root/farfault/usr/share/doc/farfault/examples
+demo=(run "$examples/demo.toml" --set workload.bfs.rmat.scale=8 --progress off)
+check "the demo runs" eval '(cd "$scratch" && "$program" "${demo[@]}" --output packaged.h5 >/dev/null 2>&1)'
+"$farfault" "${demo[@]}" --output "$scratch/built.h5" >/dev/null 2>&1
+check "with the digest of the program that was built" \
+  test -n "$(digest_of "$scratch/built.h5")" -a "$(digest_of "$scratch/packaged.h5")" = "$(digest_of "$scratch/built.h5")"
+
+# The Python package, from there.
+if /usr/bin/python3 -c 'import h5py, xarray, pandas' 2>/dev/null; then
+  digest=$(cd "$scratch" && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$root/python3-farfault/usr/lib/python3/dist-packages \
+    /usr/bin/python3 -c 'import farfault; print(farfault.open("built.h5").digest)')
+  check "it opens the result" test "$digest" = "$(digest_of "$scratch/built.h5")"
+else
+  echo "skipped: python3-h5py, python3-xarray or python3-pandas is missing: the Python package"
+fi
+
+# The libraries, from there; tests/extension builds on them.
+check "find_package finds them: $(tail -5 "$scratch/log")" eval \
+  'cmake -G Ninja -S "$root/libfarfault-dev/usr/share/doc/libfarfault-dev/examples/one_policy" -B "$scratch/one" \
+    "-Dfarfault_DIR=$root/libfarfault-dev/usr/lib/cmake/farfault" >"$scratch/log" 2>&1'
+
+# Completion in a bash that has the package's script and program.
+completion=$root/farfault/usr/share/bash-completion/completions/farfault
+check "bash can read its script" bash -n "$completion"
+# completes WHAT EXPECTED WORD ...: the last word, as bash splits a line
+completes() {
+  local what=$1 expected=$2 got
+  shift 2
+  got=$(PATH="$(dirname "$program"):$PATH" bash -c '
+    . "$1"
+    shift
+    complete -p farfault | grep -q -- "-F _farfault" || exit 1
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+    _farfault 2>/dev/null # compopt has nothing to say where no line is edited
+    echo "${COMPREPLY[*]}"' bash "$completion" farfault "$@")
+  check "bash completes $what, not '$got'" test "$got" = "$expected"
+}
+completes "a command" "validate" val
+completes "an option" "--checkpoint --checkpoint-every --checkpoint-minutes" run --check
+completes "a word that is fixed" "on off" run --progress o
+completes "a parameter" "gpu.l2_tlb.entries=" run --set gpu.l2_tlb.en
+completes "a parameter of --set=" "gpu.l2_tlb.entries=" run --set = gpu.l2_tlb.en
+completes "a parameter's value" "contiguous cpu" run --set memory.placement = c
+completes "what params lists" "gpu.l2_tlb.entries" params gpu.l2_tlb.en
+: >"$scratch/study.toml" && : >"$scratch/study.txt" && mkdir "$scratch/study.folder"
+completes "configurations and folders" "$scratch/study.folder $scratch/study.toml" run "$scratch/study"
+completes "folders" "$scratch/study.folder" sweep --output "$scratch/study"
+for shell in zsh:zsh/vendor-completions/_farfault fish:fish/vendor_completions.d/farfault.fish; do
+  if command -v "${shell%%:*}" >/dev/null; then
+    check "${shell%%:*} can read its script" "${shell%%:*}" -n "$root/farfault/usr/share/${shell#*:}"
+  else
+    echo "skipped: ${shell%%:*} is missing: its script is not read"
+  fi
+done
+finish
