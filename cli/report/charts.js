@@ -107,8 +107,8 @@ function drawStack(place, run, window_, one, title, id, ofAll) {
     range: units === "share" ? () => [0, 1] : undefined,
     series: order.map((i) => ({
       label: one.rows[i].name,
-      stroke: colourOf(partColours, i),
-      fill: colourOf(partColours, i),
+      stroke: colourOf(partColours, one.rows[i].part),
+      fill: colourOf(partColours, one.rows[i].part),
       width: 0,
       points: { show: false },
       paths: steps,

@@ -48,7 +48,7 @@ function drawTogether(place, data) {
       units = total.units;
       tables.push([withBeginning(run.clocks[total.clock]), stepped(rowValues(total.rows[0]))]);
       series.push({
-        label: comparison.runs[i].name, stroke: colourOf(lineColours, i), width: 1.3, spanGaps: true,
+        label: comparison.runs[i].name, stroke: colourOf(lineColours, i), width: 1.3, spanGaps: true, paths: steps,
         points: { show: false }, value: (u, v) => (v === null || v === undefined ? "-" : format.amount(v, units)),
       });
     });

@@ -35,7 +35,7 @@ function liveMachine(place, section, run, window_, colours) {
 
 // Totals of each GPU, a bar of parts each.
 function drawGpuStacks(place, stacks, kind, title) {
-  const parts = stacks[kind].map((part, i) => ({ ...part, colour: colourOf(partColours, i) })).filter((part) => part.ps.some((ps) => ps > 0));
+  const parts = stacks[kind].map((part) => ({ ...part, colour: colourOf(partColours, part.part) })).filter((part) => part.ps.some((ps) => ps > 0));
   if (!parts.length) return;
   const sums = stacks.gpus.map((_, g) => parts.reduce((sum, part) => sum + part.ps[g], 0));
   const most = Math.max(...sums, 1);
@@ -59,10 +59,10 @@ function drawGpuStacks(place, stacks, kind, title) {
       x += width;
     }
   });
-  const legend = make("p", { class: "legend" }, ...parts.map((part) => {
+  const legend = make("p", { class: "legend" }, ...parts.flatMap((part) => {
     const swatch = make("span", { class: "swatch" });
     swatch.style.background = part.colour;
-    return make("span", {}, swatch, " " + part.what + "  ");
+    return [make("span", {}, swatch, " " + part.what), "  "];
   }));
   const shown = stacks.gpus.length < stacks.all ? ` (the ${stacks.gpus.length} of ${stacks.all} GPUs with most accesses)` : "";
   place.append(make("div", { class: "chart" }, make("h4", {}, title + shown), svg, words, legend));

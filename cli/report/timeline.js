@@ -23,6 +23,15 @@ function lanesOf(rows) {
   return { lanes, of };
 }
 
+// Some five round numbers in a range.
+function roundMarks(from, to) {
+  const rough = (to - from) / 5, ten = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((n) => n * ten).find((one) => one >= rough);
+  const marks = [];
+  for (let k = Math.ceil(from / step); k * step <= to; ++k) marks.push(k * step);
+  return marks;
+}
+
 // `rows`: {label, name, from, to, text}. Hovering writes a row's text below.
 function drawTimeline(place, window_, rows, id) {
   const { lanes, of } = lanesOf(rows);
@@ -77,9 +86,9 @@ function drawTimeline(place, window_, rows, id) {
       }
     });
     pen.fillStyle = "#444";
-    const marks = [0, 1, 2, 3, 4, 5].map((k) => window_.shown[0] + (k / 5) * (window_.shown[1] - window_.shown[0]));
+    const marks = roundMarks(...window_.shown);
     format.times(marks).forEach((mark, k) => {
-      pen.textAlign = k === 0 ? "left" : k === 5 ? "right" : "center";
+      pen.textAlign = at(marks[k]) < left + 30 ? "left" : at(marks[k]) > width - 30 ? "right" : "center";
       pen.fillText(mark, at(marks[k]), height - below / 2);
     });
     if (selection) {

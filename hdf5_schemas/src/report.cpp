@@ -83,6 +83,9 @@ void add_machine(ReportSource& source, Json& to) {
     list.push_back({a[i], b[i], shown(link_kinds[i])});
   }
   to["links"] = std::move(list);
+  if (has_path(source.file, "tables/links/sender"))
+    for (auto const& sender : Columns(source.file, "tables/links", "row").texts("sender"))
+      ++source.links_of[sender];
 }
 
 // The end of the run; of one that has not ended, its last sample.
@@ -110,7 +113,7 @@ std::string read_data(hid_t file, std::string const& path, ReportSize const& siz
   all["config"] = scalar_text(file, "config/toml").substr(0, size.config_bytes);
   all["engine"] = profile(file);
   all["summary"] = machine_figures(file);
-  ReportSource source{file, size, end_of(file, all["summary"]), {}, {}};
+  ReportSource source{file, size, end_of(file, all["summary"]), {}, {}, {}};
   all["end_ps"] = source.end_ps;
   add_machine(source, all);
   Clocks clocks;

@@ -15,8 +15,7 @@ namespace {
 constexpr std::size_t kPoints = 48;  // of time, of a link
 
 // How busy each sender of one link was over time: the statistics of a sender of several are those of all.
-std::map<std::string, Json> use_over_time(ReportSource const& source, Clocks& clocks,
-                                          std::map<std::string, std::size_t> const& links_of) {
+std::map<std::string, Json> use_over_time(ReportSource const& source, Clocks& clocks) {
   std::map<std::string, Json> all;
   for (auto const& kind : link_names(open_group(source.file, "timeseries"))) {
     if (kind.find('.') != std::string::npos) continue;
@@ -28,8 +27,8 @@ std::map<std::string, Json> use_over_time(ReportSource const& source, Clocks& cl
     auto const rows = sampled.grouped("busy_time", itself, itself.size());
     auto const clock = clocks.number_of(sampled.ends());
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      auto const sender = links_of.find(sampled.instances()[i]);
-      if (sender == links_of.end() || sender->second != 1) continue;
+      auto const sender = source.links_of.find(sampled.instances()[i]);
+      if (sender == source.links_of.end() || sender->second != 1) continue;
       auto share = rows[i];
       for (std::size_t k = 0; k < share.size(); ++k)
         share[k] /= static_cast<double>(sampled.ends()[k] - (k == 0 ? 0 : sampled.ends()[k - 1]));
@@ -49,10 +48,8 @@ void add_links(ReportSource const& source, Clocks& clocks, Json& to) {
   auto const number = links.numbers("link"), bytes = links.numbers("bytes"),
              packets = links.numbers("packets"), busy = links.numbers("busy_time");
   auto const from = links.texts("from"), to_node = links.texts("to"), sender = links.texts("sender");
-  std::map<std::string, std::size_t> links_of;
-  for (auto const& s : sender) ++links_of[s];
-  auto const over_time = number.size() <= source.size.links ? use_over_time(source, clocks, links_of)
-                                                            : std::map<std::string, Json>();
+  auto const over_time =
+      number.size() <= source.size.links ? use_over_time(source, clocks) : std::map<std::string, Json>();
   auto list = Json::array();
   for (std::size_t i = 0; i < number.size(); ++i) {
     Json link{{"link", number[i]},

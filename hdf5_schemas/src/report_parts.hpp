@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_set>
@@ -37,6 +38,8 @@ struct ReportSource {
   std::uint64_t end_ps;
   std::unordered_set<std::string> nodes;  // names
   std::vector<std::string> node_order;
+  // How many links each component sends over, where the result says so: its busy time is that of all of them.
+  std::map<std::string, std::size_t> links_of;
 };
 
 // Each adds its parts to `to`; what a result does not have is not there.

@@ -23,6 +23,7 @@ using Rows = std::vector<std::vector<double>>;  // [device][interval]
 enum class Per : std::uint8_t {
   second,    // a rate
   instance,  // a share of the time of each instance
+  link,      // a share of the time of each of its links
   whole,     // a share of `whole`
   nothing    // a level
 };
@@ -67,6 +68,7 @@ struct Devices {
   std::vector<std::string> names;
   std::vector<std::size_t> of_instance;
   std::vector<double> instances;  // how many each has
+  std::vector<double> links;      // how many all of them send over
 };
 
 Devices devices_of(ReportSource const& source, Sampled const& sampled) {
@@ -79,9 +81,12 @@ Devices devices_of(ReportSource const& source, Sampled const& sampled) {
       found = known.emplace(std::string(name), d.names.size()).first;
       d.names.emplace_back(name);
       d.instances.push_back(0);
+      d.links.push_back(0);
     }
     d.of_instance.push_back(found->second);
     ++d.instances[found->second];
+    auto const links = source.links_of.find(path);
+    if (links != source.links_of.end()) d.links[found->second] += static_cast<double>(links->second);
   }
   return d;
 }
@@ -109,6 +114,7 @@ Rows values_of(Chart const& c, Sampled const& sampled, Devices const& d) {
       auto const time = lasting(sampled.ends(), k);
       if (c.per == Per::second) value *= kPicosecondsPerSecond / time;
       if (c.per == Per::instance) value /= time * d.instances[i];
+      if (c.per == Per::link) value = d.links[i] == 0 ? kNone : value / (time * d.links[i]);
       if (c.per == Per::whole) value = whole[i][k] == 0 ? kNone : value / whole[i][k];
     }
   return rows;
@@ -162,7 +168,7 @@ bool is_all(Rows const& rows, double value) {
 }
 
 std::string units_of(Chart const& c, Sampled const& sampled) {
-  if (c.per == Per::instance || c.per == Per::whole) return "share";
+  if (c.per != Per::second && c.per != Per::nothing) return "share";
   auto const units = sampled.describe(c.parts.front()).units;
   if (c.per == Per::nothing) return units;
   return units == "1" || units.empty() ? "/s" : shown(units) + "/s";
@@ -210,7 +216,7 @@ void add_series(ReportSource const& source, Clocks& clocks, Json& to) {
       if (c.kind == kind) draw(c, sampled, devices);
     if (sampled.has("packets") && sampled.has("bytes") && sampled.has("busy_time")) {
       draw({kind + "_bytes", "bytes sent by " + shown(kind), kind, {"bytes"}, Per::second}, sampled, devices);
-      draw({kind + "_busy", "links of " + shown(kind) + " busy", kind, {"busy_time"}, Per::instance}, sampled,
+      draw({kind + "_busy", "links of " + shown(kind) + " busy", kind, {"busy_time"}, Per::link}, sampled,
            devices);
     }
     for (auto const& metric : sampled.metrics()) {

@@ -83,18 +83,15 @@ Json traffic(ReportSource const& source) {
   Columns const table(source.file, "tables/traffic", "row");
   auto const from = table.texts("from"), to = table.texts("to");
   auto const bytes = table.numbers("bytes");
-  // Devices that send or receive, in the order of the machine.
+  // Devices that send or receive, in the order of the machine; those that are no nodes of it after them.
   std::unordered_map<std::string, std::size_t> place;
-  for (auto const* column : {&from, &to})
-    for (auto const& device : *column) place.emplace(device, 0);
-  std::vector<std::string> devices;
-  for (auto const& node : source.node_order)
-    if (place.contains(node)) devices.push_back(node);
+  std::vector<std::string> devices, others;
   for (auto const* column : {&from, &to})
     for (auto const& device : *column)
-      if (!source.nodes.contains(device) && std::ranges::find(devices, device) == devices.end() &&
-          devices.size() < 10'000)
-        devices.push_back(device);
+      if (place.emplace(device, 0).second && !source.nodes.contains(device)) others.push_back(device);
+  for (auto const& node : source.node_order)
+    if (place.contains(node)) devices.push_back(node);
+  devices.insert(devices.end(), others.begin(), others.end());
   if (devices.empty()) return {};
   auto const per_row = (devices.size() + source.size.devices - 1) / source.size.devices;
   for (std::size_t i = 0; i < devices.size(); ++i) place[devices[i]] = i / per_row;

@@ -84,8 +84,9 @@ void spread(MachineGraph& graph, std::vector<std::size_t> const& tier) {
   for (std::size_t place = 0; place < tier.size(); ++place) {
     auto& node = graph.nodes[tier[place]];
     // One after the other, so that neighbours in the order stay close.
-    node.x = kWidth * (static_cast<double>(place) + 0.5) / static_cast<double>(tier.size());
     node.width = std::min(kWidestNode, room - 4);
+    auto const even = kWidth * (static_cast<double>(place) + 0.5) / static_cast<double>(tier.size());
+    node.x = std::clamp(even, node.width / 2 + 1, kWidth - node.width / 2 - 1);
   }
 }
 

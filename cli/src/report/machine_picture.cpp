@@ -40,9 +40,12 @@ std::string class_of(std::string const& kind) {
   return "switch";
 }
 
+// A label that fits; of one that does not, its number: "12" of "gpu12".
 std::string shortened(std::string const& label, double width) {
   auto const letters = static_cast<std::size_t>(std::max(0.0, (width - 2) / kLetter));
-  return label.size() <= letters ? label : std::string();
+  if (label.size() <= letters) return label;
+  auto const digits = label.substr(label.find_last_not_of("0123456789") + 1);
+  return digits.size() <= letters ? digits : std::string();
 }
 
 }  // namespace

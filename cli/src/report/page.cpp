@@ -73,7 +73,7 @@ std::string report_page(std::vector<std::string> const& files, PageSize const& s
   std::size_t data_bytes = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
     auto const data = Json::parse(results::report_data(files[i], size_of(files.size())));
-    auto const section = run_section(i, files[i], data);
+    auto const section = run_section(files.size() > 1 ? run_letters(i) : "", i, files[i], data);
     auto drawn = drawn_part(data);
     auto const drawn_bytes = embedded(drawn.dump()).size();
     if (i != 0 && html.size() + section.size() + data_bytes + drawn_bytes + rest > size.bytes) {

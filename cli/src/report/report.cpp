@@ -17,10 +17,16 @@
 namespace farfault::cli {
 namespace {
 
+std::string writing_name(std::string const& path) {
+  return path + ".writing";
+}
+
+// Whether nothing but a report would be lost with the file.
 bool is_report(std::string const& path) {
   std::ifstream in(path, std::ios::binary);
   std::string begin(kPageBegin.size(), '\0');
-  return in.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == kPageBegin;
+  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  return in.gcount() == 0 || begin == kPageBegin;
 }
 
 void check_output(std::vector<std::string> const& files, std::string const& output) {
@@ -29,13 +35,14 @@ void check_output(std::vector<std::string> const& files, std::string const& outp
       throw UserError("the report '" + one_line(output) + "' would overwrite a result");
   check_replaceable(output);
   check_not_a_link(output);
-  if (is_there(output) && !is_report(output))
-    throw UserError("'" + one_line(output) +
-                    "' is there and is no report of Farfault; give the report another name");
+  for (auto const& name : {output, writing_name(output)})
+    if (is_there(name) && !is_report(name))
+      throw UserError("'" + one_line(name) +
+                      "' is there and is no report of Farfault; give the report another name");
 }
 
 void write(std::string const& path, std::string const& text) {
-  auto const writing = path + ".writing";
+  auto const writing = writing_name(path);
   auto const file = create_locked(writing, path);
   auto const fail = [&] {
     std::string const why = std::strerror(errno);

@@ -184,10 +184,11 @@ std::string run_letters(std::size_t run) {
   return text;
 }
 
-std::string run_section(std::size_t run, std::string const& path, Json const& data) {
+std::string run_section(std::string const& letters, std::size_t run, std::string const& path,
+                        Json const& data) {
   auto html =
       fmt::format("<section class=\"run\" data-run=\"{}\">\n<h2>{} <span class=\"path\">{}</span></h2>\n",
-                  run, run_letters(run), escaped(path));
+                  run, letters, escaped(path));
   auto const digest = data["digest"].get<std::string>();
   html += "<p>" +
           escaped(fmt::format("{} after {} of simulated time; Farfault {}, {}.",

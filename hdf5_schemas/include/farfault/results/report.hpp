@@ -10,7 +10,7 @@
 //   series      what each GPU did over time: {id, title, units, clock, rows}
 //   totals      every statistic, of the whole machine: {id, title, units, clock, rows}, of one row each
 //   stack, sms  where accesses were and what SMs did over time: {units, clock, rows}
-//   gpu_stacks  the same in total, of the busiest GPUs: {gpus, stages: [{what, ps}], sms: [{what, ps}]}
+//   gpu_stacks  the same in total, of the busiest GPUs: {all, gpus, stages: [{what, part, ps}], sms: the same}
 //   kernels, batches: tables, the longest rows: {rows, shown, columns: {name: values}}
 //   traffic     {devices, per_row, bytes: [[from, to, bytes]]}: devices in groups of `per_row`
 // A row is {name, scale, values}: whole numbers up to 9,999, times the scale; null where there is no value.
