@@ -148,10 +148,20 @@ TEST_CASE("report: equal results give equal pages") {
 TEST_CASE("report: names and texts of a result are no markup, in the page as in its data") {
   auto const clean = page_of({hostile_result("x")}, "clean.html");
   auto const tags = tags_of(without_data(clean));
-  for (std::string const attack :
-       {"<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", "\" onload=\"alert(1)",
-        "' onmouseover='alert(1)", "<!--<script>", "]]><svg onload=alert(1)>", "&lt;script&gt;",
-        "</pre></title>", "\u2028alert(1)\u2029", "\x80<script>\xff"}) {
+  std::vector<std::string> attacks{"<script>alert(1)</script>",
+                                   "</script><img src=x onerror=alert(1)>",
+                                   "\" onload=\"alert(1)",
+                                   "' onmouseover='alert(1)",
+                                   "<!--<script>",
+                                   "]]><svg onload=alert(1)>",
+                                   "&lt;script&gt;",
+                                   "</pre></title>",
+                                   "\u2028alert(1)\u2029",
+                                   "\x80<script>\xff"};
+  std::string all;
+  for (auto const& attack : attacks) all += attack;
+  attacks.push_back(all);  // the browser's test opens this one
+  for (auto const& attack : attacks) {
     CAPTURE(attack);
     auto const page = page_of({hostile_result(attack)}, "hostile.html");
     auto const markup = without_data(page);
