@@ -3,6 +3,7 @@
 #include "../hdf5_schemas/sample.hpp"
 #include "farfault/results/digest.hpp"
 #include "farfault/results/reader.hpp"
+#include "farfault/results/report.hpp"
 #include "guard.hpp"
 #include "harness.hpp"
 #include "result_changes.hpp"
@@ -32,6 +33,7 @@ void read_all_of(std::string const& path, std::string const& sound, bool changed
     for (auto const& problem : results::validate(path)) fuzz::expect_sentence(problem);
   });
   fuzz::accepts([&] { static_cast<void>(results::result_digest(path)); });
+  fuzz::accepts([&] { fuzz::expect_clean(results::report_data(path, {.points = 20})); });
   fuzz::accepts([&] { static_cast<void>(results::read_engine(path, "partition_load")); });
   fuzz::accepts([&] {
     auto const found = changed_first ? results::diff(path, sound) : results::diff(sound, path);
