@@ -32,7 +32,7 @@ function roundMarks(from, to) {
   return marks;
 }
 
-// `rows`: {label, name, from, to, text}. Hovering writes a row's text below.
+// `rows`: {label, name, from, to, text}. Hovering shows the text of a row below.
 function drawTimeline(place, window_, rows, id) {
   const { lanes, of } = lanesOf(rows);
   const shownLanes = Math.min(lanes.length, 40);

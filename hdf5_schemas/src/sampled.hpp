@@ -17,7 +17,7 @@ std::string_view device_of(std::string_view path, std::unordered_set<std::string
 
 class Sampled {
  public:
-  // At most `points` intervals, each the end of one a sample, about equally long. Throws Hdf5Failure where
+  // At most `points` intervals, about equally long, each of which ends at a sample. Throws Hdf5Failure where
   // the group is none of a time series.
   Sampled(hid_t file, std::string kind, std::size_t points);
 

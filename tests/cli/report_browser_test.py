@@ -56,7 +56,6 @@ def report(name, *results):
 
 
 def open_page(b, path):
-    b.events.clear()
     b.open(path)
     b.evaluate(HELPERS)
     b.frame()

@@ -84,7 +84,8 @@ class Browser:
             self.events.append(answer)
 
     def open(self, path):
-        """Opens a file and returns after how many seconds it was ready."""
+        """Opens a file; returns after how many seconds it was loaded. Forgets what the page before said."""
+        self.events.clear()
         began = time.monotonic()
         self.call("Page.navigate", url="file://" + os.path.realpath(path))
         while time.monotonic() < began + PATIENCE:

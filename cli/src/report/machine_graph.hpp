@@ -12,7 +12,7 @@ namespace farfault::cli {
 struct DrawnNode {
   std::string label;
   std::string kind;
-  std::string text;  // for who asks
+  std::string text;  // what hovering tells
   std::size_t tier = 0;
   double x = 0;  // middle
   double y = 0;

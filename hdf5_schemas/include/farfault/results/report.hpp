@@ -10,11 +10,12 @@
 //   series      what each GPU did over time: {id, title, units, clock, rows}
 //   totals      every statistic, of the whole machine: {id, title, units, clock, rows}, of one row each
 //   stack, sms  where accesses were and what SMs did over time: {units, clock, rows}
-//   gpu_stacks  the same in total, of the busiest GPUs: {all, gpus, stages: [{what, part, ps}], sms: the same}
+//   gpu_stacks  in total, of the busiest GPUs: {all, gpus, stages: [{what, part, ps}], sms: the same}
 //   kernels, batches: tables, the longest rows: {rows, shown, columns: {name: values}}
 //   traffic     {devices, per_row, bytes: [[from, to, bytes]]}: devices in groups of `per_row`
 // A row is {name, scale, values}: whole numbers up to 9,999, times the scale; null where there is no value.
-// Of a counter it is what it grew by in the interval, of a level what the last sample says.
+// Of a counter it is how fast it grew in the interval: per second; of time, per time. Of a level it is what
+// the sample at its end says. The parts of a stack have their number among all there can be, `part`.
 //
 // Guarantees and errors are those of reader.hpp: any file may be given; names are cut at 80 bytes. Where
 // there are more GPUs than rows, the rows are their mean, least and most, and the busiest ones.
