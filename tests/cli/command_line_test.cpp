@@ -93,8 +93,8 @@ TEST_CASE("--version names the program and a version") {
 TEST_CASE("a wrong command line is one sentence and exit code 2") {
   check_wrong(
       {},
-      "which command? One of: run, sweep, params, workloads, statistics, inspect, compare, explain, diff, "
-      "validate (see farfault --help)");
+      "which command? One of: run, sweep, params, workloads, statistics, inspect, compare, explain, report, "
+      "diff, validate (see farfault --help)");
   check_wrong({"inspcet", "x"}, "'inspcet' is no command; did you mean 'inspect'?");
   check_wrong({"run"}, "config is required (see farfault run --help)");
   check_wrong({"run", "a.toml", "--threads", "0"},
