@@ -14,6 +14,7 @@
 #include "farfault/cli/inspect.hpp"
 #include "farfault/cli/listing.hpp"
 #include "farfault/cli/progress.hpp"
+#include "farfault/cli/report.hpp"
 #include "farfault/cli/result_files.hpp"
 #include "farfault/cli/simulation.hpp"
 #include "farfault/cli/sweep.hpp"
@@ -64,6 +65,7 @@ class Program {
     add_inspect();
     add_compare();
     add_explain();
+    add_report();
     add_diff();
     add_validate();
     add_watch();
@@ -340,6 +342,23 @@ class Program {
     c->add_flag("--json", json_, "One JSON object");
   }
 
+  void add_report() {
+    auto* const c =
+        command("report",
+                "Write one page for a browser: what bounds a run, its machine, what it did over time, "
+                "and several runs side by side",
+                "farfault report study.h5 -o study.html", [this] {
+                  report_results(files_, report_, out_);
+                  return kDone;
+                });
+    c->add_option("results", files_, "Results; several are compared with the first one")
+        ->required()
+        ->type_name("A.h5 [B.h5 ...]");
+    c->add_option("-o,--output", report_, "The page; an earlier report of this name is replaced")
+        ->capture_default_str()
+        ->type_name("FILE");
+  }
+
   void add_diff() {
     auto* const c = command(
         "diff",
@@ -465,6 +484,7 @@ class Program {
   std::string section_, file_, other_;
   WatchOptions watch_;
   std::string shell_;
+  std::string report_ = "report.html";
   std::vector<std::string> sets_, files_, words_;
   bool json_ = false;
   bool csv_ = false;

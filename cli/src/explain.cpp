@@ -46,26 +46,6 @@ std::string picoseconds_text(double ps) {
   return for_people(Duration{static_cast<std::int64_t>(ps)});
 }
 
-std::string bound_text(Explanation const& e) {
-  std::string text;
-  if (e.idle >= kHalf)
-    text =
-        fmt::format("too little work (SMs are without a warp {} of the time), and then by ", percent(e.idle));
-  if (e.bound == Bound::execution)
-    return text + "the SMs themselves: they execute " + percent(e.executing) +
-           " of the time that they have warps";
-  if (e.bound == Bound::resource) {
-    auto const& r = e.resources.front();
-    text += fmt::format("{}: {} is busy {} of the time", r.what, shown(r.name), percent(r.busy));
-    return r.alike == 1 ? text
-                        : text + fmt::format(", all {} are {} on average", r.alike, percent(r.average));
-  }
-  text += "latency: nothing is busy for half of the run";
-  if (e.stages.empty() || e.access_ps == 0) return text;
-  return text + fmt::format("; {} of the time of an access goes to: {}",
-                            percent(share(e.stages[0].ps, e.access_ps)), e.stages[0].what);
-}
-
 void print_parts(std::vector<results::TimePart> const& parts, std::uint64_t whole, std::uint64_t count,
                  std::ostream& out) {
   for (auto const& p : parts) {
@@ -100,6 +80,26 @@ void print(Explanation const& e, std::ostream& out) {
 }
 
 }  // namespace
+
+std::string bound_text(Explanation const& e) {
+  std::string text;
+  if (e.idle >= kHalf)
+    text =
+        fmt::format("too little work (SMs are without a warp {} of the time), and then by ", percent(e.idle));
+  if (e.bound == Bound::execution)
+    return text + "the SMs themselves: they execute " + percent(e.executing) +
+           " of the time that they have warps";
+  if (e.bound == Bound::resource) {
+    auto const& r = e.resources.front();
+    text += fmt::format("{}: {} is busy {} of the time", r.what, shown(r.name), percent(r.busy));
+    return r.alike == 1 ? text
+                        : text + fmt::format(", all {} are {} on average", r.alike, percent(r.average));
+  }
+  text += "latency: nothing is busy for half of the run";
+  if (e.stages.empty() || e.access_ps == 0) return text;
+  return text + fmt::format("; {} of the time of an access goes to: {}",
+                            percent(share(e.stages[0].ps, e.access_ps)), e.stages[0].what);
+}
 
 void explain_result(std::string const& file, bool json, std::ostream& out) {
   auto const e = results::explain(file);

@@ -28,7 +28,7 @@ void check_wrong(std::vector<std::string> words, std::string const& sentence) {
 
 TEST_CASE("every command has --help with an example, on standard output") {
   for (std::string const name : {"run", "sweep", "params", "workloads", "statistics", "inspect", "compare",
-                                 "explain", "diff", "validate", "watch", "completion"}) {
+                                 "explain", "report", "diff", "validate", "watch", "completion"}) {
     auto const r = farfault_program({name, "--help"});
     CHECK(r.code == 0);
     CHECK(r.err == "");
@@ -98,8 +98,8 @@ TEST_CASE("--version names the program, its version and its commit") {
 TEST_CASE("a wrong command line is one sentence and exit code 2") {
   check_wrong(
       {},
-      "which command? One of: run, sweep, params, workloads, statistics, inspect, compare, explain, diff, "
-      "validate, watch, completion (see farfault --help)");
+      "which command? One of: run, sweep, params, workloads, statistics, inspect, compare, explain, report, "
+      "diff, validate, watch, completion (see farfault --help)");
   check_wrong({"inspcet", "x"}, "'inspcet' is no command; did you mean 'inspect'?");
   check_wrong({"run"}, "config is required (see farfault run --help)");
   check_wrong({"run", "a.toml", "--threads", "0"},

@@ -91,7 +91,8 @@ def main():
             ("graph", os.path.join(data, "graphs/chesapeake.mtx"), [graph, inspect]),
             ("graph in METIS format", os.path.join(data, "graphs/power.graph"), [inspect]),
             ("compressed graph", os.path.join(data, "graphs/cit-HepTh.mtx.gz"), [inspect]),
-            ("result", result, [inspect, [farfault, "validate", subject], [farfault, "diff", subject, result]]),
+            ("result", result, [inspect, [farfault, "validate", subject], [farfault, "diff", subject, result],
+                                [farfault, "report", subject, "-o", os.path.join(scratch, "report.html")]]),
         ]
         for name, path, commands in inputs:
             if not os.path.exists(path):

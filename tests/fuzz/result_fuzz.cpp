@@ -4,6 +4,7 @@
 #include "farfault/results/digest.hpp"
 #include "farfault/results/live.hpp"
 #include "farfault/results/reader.hpp"
+#include "farfault/results/report.hpp"
 #include "guard.hpp"
 #include "harness.hpp"
 #include "result_changes.hpp"
@@ -37,6 +38,7 @@ void read_all_of(std::string const& path, std::string const& sound, bool changed
   fuzz::accepts([&] {
     static_cast<void>(results::read_live(path, {{"l2_tlb", "hits"}, {"driver", "batches"}}, 0, 4));
   });
+  fuzz::accepts([&] { fuzz::expect_clean(results::report_data(path, {.points = 20})); });
   fuzz::accepts([&] { static_cast<void>(results::read_engine(path, "partition_load")); });
   fuzz::accepts([&] {
     auto const found = changed_first ? results::diff(path, sound) : results::diff(sound, path);

@@ -5,7 +5,12 @@
 #include <iosfwd>
 #include <string>
 
+#include "farfault/results/explain.hpp"
+
 namespace farfault::cli {
+
+// What bounds a run, to follow "bound by ": "page walkers: gpu0.gmmu is busy 93.1 % of the time".
+std::string bound_text(results::Explanation const& explanation);
 
 void explain_result(std::string const& file, bool json, std::ostream& out);
 

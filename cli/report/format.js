@@ -1,0 +1,55 @@
+// Numbers as people read them.
+const format = {
+  prefixed(value, units) {
+    if (value === null || value === undefined || Number.isNaN(value)) return "-";
+    let size = Math.abs(value), prefix = 0;
+    const prefixes = ["", "k", "M", "G", "T"];
+    for (; size >= 999.5 && prefix + 1 < prefixes.length; ++prefix) size /= 1000;
+    const digits = size >= 100 ? size.toFixed(0) : String(Number(size.toPrecision(3)));
+    const tail = prefixes[prefix] + units;
+    return (value < 0 ? "-" : "") + digits + (tail ? " " + tail : "");
+  },
+  time(ps) {
+    let size = Math.abs(ps), unit = 0;
+    const units = ["ps", "ns", "us", "ms", "s"];
+    for (; size >= 999.5 && unit + 1 < units.length; ++unit) size /= 1000;
+    const digits = size >= 100 ? size.toFixed(0) : String(Number(size.toPrecision(3)));
+    return digits + " " + units[unit];
+  },
+  // For marks on an axis, whose differences count.
+  times(list) {
+    const most = Math.max(...list.map(Math.abs), 1);
+    let divisor = 1, unit = 0;
+    const units = ["ps", "ns", "us", "ms", "s"];
+    for (; most / divisor >= 999.5 && unit + 1 < units.length; ++unit) divisor *= 1000;
+    return list.map((ps) => Number((ps / divisor).toPrecision(6)) + " " + units[unit]);
+  },
+  amount(value, units) {
+    if (value === null || value === undefined || Number.isNaN(value)) return "-";
+    if (units === "share") return (100 * value).toFixed(1) + " %";
+    if (units === "ps") return format.time(value);
+    if (units === "byte/s") return format.prefixed(value, "B/s");
+    if (units === "byte") return format.prefixed(value, "B");
+    if (units === "1" || units === "on average" || units === "accesses") return format.prefixed(value, "");
+    if (units === "/s") return format.prefixed(value, "/s").replace(" /s", "/s");
+    return format.prefixed(value, units);
+  },
+};
+
+// An element with attributes and children; text goes in as text.
+function make(name, attributes, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (key === "on") for (const [event, call] of Object.entries(value)) element.addEventListener(event, call);
+    else element.setAttribute(key, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+// For lines, and for parts of a whole: told apart by those who see no red or green, too.
+const lineColours = ["#2f6fb0", "#e0812f", "#3c9a5f", "#b8413d", "#7a5fb5", "#8a6a53", "#cf70b0", "#5b6472",
+  "#a3a32c", "#2ba3b5", "#1d3d63", "#f2b66d"];
+const partColours = ["#4477aa", "#66ccee", "#228833", "#ccbb44", "#ee6677", "#aa3377", "#bbbbbb", "#225555",
+  "#ddaa33", "#99ddff", "#332288", "#ee8866", "#44bb99"];
+const colourOf = (list, i) => list[i % list.length];

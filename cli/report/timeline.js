@@ -1,0 +1,151 @@
+// What ran when: a bar for each row of a table, in as many lanes as run at a time.
+
+// Lanes, so that no two bars of one overlap; each label has lanes of its own.
+function lanesOf(rows) {
+  const lanes = [];
+  const order = rows.map((_, i) => i).sort((a, b) => rows[a].from - rows[b].from || a - b);
+  const labels = [...new Set(rows.map((row) => row.label))];
+  const of = new Array(rows.length);
+  for (const label of labels) {
+    const mine = [];
+    for (const i of order) {
+      if (rows[i].label !== label) continue;
+      let lane = mine.find((one) => one.until <= rows[i].from);
+      if (!lane) {
+        lane = { label: mine.length ? "" : label, until: 0, number: lanes.length };
+        mine.push(lane);
+        lanes.push(lane);
+      }
+      lane.until = Math.max(rows[i].to, rows[i].from);
+      of[i] = lane.number;
+    }
+  }
+  return { lanes, of };
+}
+
+// Some five round numbers in a range.
+function roundMarks(from, to) {
+  const rough = (to - from) / 5, ten = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((n) => n * ten).find((one) => one >= rough);
+  const marks = [];
+  for (let k = Math.ceil(from / step); k * step <= to; ++k) marks.push(k * step);
+  return marks;
+}
+
+// `rows`: {label, name, from, to, text}. Hovering shows the text of a row below.
+function drawTimeline(place, window_, rows, id) {
+  const { lanes, of } = lanesOf(rows);
+  const shownLanes = Math.min(lanes.length, 40);
+  const laneHeight = 18, left = 110, below = 22;
+  const names = [...new Set(rows.map((row) => row.name))];
+  const canvas = make("canvas", { class: "timeline", "data-chart": id });
+  const words = make("p", { class: "words" }, "\u00a0");
+  place.append(canvas, words);
+  if (shownLanes < lanes.length) place.append(make("p", { class: "hint" }, `${shownLanes} of ${lanes.length} lanes are drawn.`));
+  const height = shownLanes * laneHeight + below;
+  let width = 0;
+  const at = (time) => left + ((time - window_.shown[0]) / (window_.shown[1] - window_.shown[0])) * (width - left);
+  const timeAt = (x) => window_.shown[0] + ((x - left) / (width - left)) * (window_.shown[1] - window_.shown[0]);
+
+  function draw(selection) {
+    width = place.clientWidth || 900;
+    const ratio = window.devicePixelRatio || 1;
+    canvas.width = width * ratio;
+    canvas.height = height * ratio;
+    canvas.style.width = width + "px";
+    canvas.style.height = height + "px";
+    const pen = canvas.getContext("2d");
+    pen.scale(ratio, ratio);
+    pen.font = "11px sans-serif";
+    pen.textBaseline = "middle";
+    for (let lane = 0; lane < shownLanes; ++lane) {
+      pen.fillStyle = lane % 2 ? "#f4f5f7" : "#fafbfc";
+      pen.fillRect(left, lane * laneHeight, width - left, laneHeight);
+      pen.fillStyle = "#444";
+      pen.fillText(lanes[lane].label.slice(0, 18), 2, (lane + 0.5) * laneHeight);
+    }
+    pen.save();
+    pen.beginPath();
+    pen.rect(left, 0, width - left, height);
+    pen.clip();
+    rows.forEach((row, i) => {
+      if (of[i] >= shownLanes || row.to < window_.shown[0] || row.from > window_.shown[1]) return;
+      const from = Math.max(left - 2, at(row.from)), to = Math.min(width + 2, at(row.to));
+      const wide = Math.max(1, to - from);
+      pen.fillStyle = colourOf(lineColours, names.indexOf(row.name));
+      pen.fillRect(from, of[i] * laneHeight + 2, wide, laneHeight - 4);
+      if (wide > 3) {
+        pen.strokeStyle = "#fff";
+        pen.lineWidth = 0.5;
+        pen.strokeRect(from, of[i] * laneHeight + 2, wide, laneHeight - 4);
+      }
+      const label = row.name;
+      if (pen.measureText(label).width < wide - 6) {
+        pen.fillStyle = "#fff";
+        pen.fillText(label, Math.max(from, left) + 3, (of[i] + 0.5) * laneHeight);
+      }
+    });
+    pen.fillStyle = "#444";
+    const marks = roundMarks(...window_.shown);
+    format.times(marks).forEach((mark, k) => {
+      pen.textAlign = at(marks[k]) < left + 30 ? "left" : at(marks[k]) > width - 30 ? "right" : "center";
+      pen.fillText(mark, at(marks[k]), height - below / 2);
+    });
+    if (selection) {
+      pen.fillStyle = "rgba(0, 0, 0, 0.12)";
+      pen.fillRect(Math.min(...selection), 0, Math.abs(selection[1] - selection[0]), height - below);
+    }
+    pen.restore();
+  }
+
+  let began = null;
+  const xOf = (event) => event.clientX - canvas.getBoundingClientRect().left;
+  canvas.addEventListener("mousedown", (event) => { began = xOf(event); });
+  canvas.addEventListener("mousemove", (event) => {
+    if (began !== null) { draw([began, xOf(event)]); return; }
+    const box = canvas.getBoundingClientRect();
+    const lane = Math.floor((event.clientY - box.top) / laneHeight), time = timeAt(xOf(event));
+    const slack = (window_.shown[1] - window_.shown[0]) / Math.max(1, width - left);
+    const found = rows.find((row, i) => of[i] === lane && time >= row.from - slack && time <= row.to + slack);
+    words.textContent = found ? found.text : "\u00a0";
+  });
+  window.addEventListener("mouseup", (event) => {
+    if (began === null) return;
+    const [a, b] = [timeAt(began), timeAt(xOf(event))];
+    const wide = Math.abs(xOf(event) - began) > 4;
+    began = null;
+    if (wide) window_.show(Math.min(a, b), Math.max(a, b));
+    else draw();
+  });
+  canvas.addEventListener("dblclick", () => window_.reset());
+  window_.watch(() => draw());
+  new ResizeObserver(() => draw()).observe(place);
+  canvas.rows = rows;
+  draw();
+}
+
+function kernelRows(kernels) {
+  const c = kernels.columns;
+  const text = (i) => {
+    let line = `${c.name ? c.name[i] : "kernel"}: launched at ${format.time(c.launched[i])}, took ${format.time(c.finished[i] - c.launched[i])}`;
+    if (c.transactions) line += `, ${format.prefixed(c.transactions[i], "")} transactions`;
+    if (c.longest_stage && c.longest_stage[i]) line += `; accesses were longest in: ${c.longest_stage[i]} (${format.amount(c.longest_stage_share[i], "share")})`;
+    return line;
+  };
+  const label = (i) => [c.application ? c.application[i] : "", c.stream ? "stream " + c.stream[i] : ""].filter(Boolean).join(", ") || "kernels";
+  return c.row.map((_, i) => ({ label: label(i), name: c.name ? c.name[i] : "kernel", from: c.launched[i], to: c.finished[i], text: text(i) }));
+}
+
+function batchRows(batches) {
+  const c = batches.columns;
+  const count = (name, i) => (c[name] ? c[name][i] : 0);
+  return c.row.map((_, i) => ({
+    label: c.gpu ? c.gpu[i] : "batches",
+    name: c.gpu ? c.gpu[i] : "batch",
+    from: c.began[i],
+    to: c.ended[i],
+    text: `batch of ${count("raw_faults", i)} faults (${count("duplicates", i)} duplicates): began at ${format.time(c.began[i])}, ` +
+      `took ${format.time(c.ended[i] - c.began[i])}, brought ${count("pages", i)} pages and ${count("prefetched_pages", i)} beside, ` +
+      `evicted ${count("evicted_pages", i)}`,
+  }));
+}

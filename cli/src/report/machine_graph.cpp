@@ -1,0 +1,167 @@
+#include "machine_graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "farfault/cli/progress.hpp"
+
+namespace farfault::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostGpus = 64;      // that are drawn one by one
+constexpr std::size_t kMostMachines = 24;  // groups of machines, and of each kind of node
+constexpr std::size_t kMostOfAKind = 16;
+
+std::string text_of(Json const& field) {
+  return field.get<std::string>();
+}
+
+// Which group each node belongs to, and the first and last name of each group.
+struct Groups {
+  std::vector<std::size_t> of_node;
+  struct Group {
+    std::string kind;
+    std::string first, last;
+    std::map<std::string, std::size_t> kinds;  // of its nodes
+    std::size_t links = 0;                     // inside
+    double busiest = 0;
+  };
+  std::vector<Group> groups;
+};
+
+Groups group_nodes(Json const& nodes) {
+  Groups g;
+  std::map<std::string, std::size_t> of_kind, seen, machines;
+  std::size_t gpus = 0;
+  for (auto const& node : nodes) {
+    auto const machine = text_of(node[2]);
+    if (!machine.empty()) machines.emplace(machine, machines.size());
+    // What belongs to no machine of a cluster is counted by itself.
+    ++of_kind[text_of(node[1])];
+    gpus += text_of(node[1]) == "gpu";
+  }
+  bool const one_by_one = gpus <= kMostGpus;
+  auto const block = [](std::size_t count, std::size_t most) { return (count + most - 1) / most; };
+  std::map<std::pair<std::string, std::size_t>, std::size_t> known;
+  for (auto const& node : nodes) {
+    auto const name = text_of(node[0]), kind = text_of(node[1]), machine = text_of(node[2]);
+    bool const by_machine = !machine.empty() && machines.size() > 1;
+    auto const number = seen[kind]++;
+    std::pair<std::string, std::size_t> const key =
+        one_by_one ? std::pair(std::string(), g.of_node.size())
+        : by_machine
+            ? std::pair(std::string("machine"), machines[machine] / block(machines.size(), kMostMachines))
+            : std::pair(kind, number / block(of_kind[kind], kMostOfAKind));
+    auto const [found, is_new] = known.emplace(key, g.groups.size());
+    auto const& shown_name = !one_by_one && by_machine ? machine : name;
+    if (is_new)
+      g.groups.push_back({!one_by_one && by_machine ? "machine" : kind, shown_name, shown_name, {}, 0, 0});
+    auto& group = g.groups[found->second];
+    group.last = shown_name;
+    ++group.kinds[kind];
+    g.of_node.push_back(found->second);
+  }
+  return g;
+}
+
+struct Together {
+  std::size_t links = 0;
+  std::size_t used = 0;
+  double sum = 0;
+  double most = 0;
+  double bytes = 0;
+  std::size_t use = 0;
+  std::string kind;
+};
+
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string node_text(Groups::Group const& g) {
+  std::string text = g.first == g.last ? g.first : g.first + " to " + g.last;
+  std::size_t all = 0;
+  for (auto const& [kind, count] : g.kinds) all += count;
+  if (all == 1) return text + " (" + g.kind + ")";
+  text += ":";
+  for (auto const& [kind, count] : g.kinds) text += fmt::format(" {} {}", count, kind);
+  if (g.links != 0) text += fmt::format("; {} links inside, the busiest {}", g.links, percent(g.busiest));
+  return text;
+}
+
+}  // namespace
+
+MachineGraph machine_graph(Json const& run) {
+  MachineGraph graph;
+  auto const& nodes = run["nodes"];
+  auto groups = group_nodes(nodes);
+  auto const& links = run["links"];
+  std::map<std::pair<std::size_t, std::size_t>, Together> between;
+  for (auto const& link : links) {
+    auto const a = groups.of_node[link[0].get<std::size_t>()], b = groups.of_node[link[1].get<std::size_t>()];
+    if (a == b) {
+      ++groups.groups[a].links;
+      continue;
+    }
+    for (auto const& ends : {std::pair(a, b), std::pair(b, a)}) {
+      auto& t = between[ends];
+      ++t.links;
+      t.kind = text_of(link[2]);
+    }
+  }
+  auto const& uses = run.contains("link_use") ? run["link_use"] : Json::array();
+  for (std::size_t row = 0; row < uses.size(); ++row) {
+    auto const& use = uses[row];
+    auto const number = use["link"].get<std::size_t>();
+    if (number >= links.size()) continue;
+    auto a = links[number][0].get<std::size_t>(), b = links[number][1].get<std::size_t>();
+    if (text_of(nodes[a][0]) != text_of(use["from"])) std::swap(a, b);
+    auto const busy = use["busy"].get<double>();
+    a = groups.of_node[a];
+    b = groups.of_node[b];
+    if (a == b) {
+      groups.groups[a].busiest = std::max(groups.groups[a].busiest, busy);
+      continue;
+    }
+    auto& t = between[{a, b}];
+    ++t.used;
+    t.sum += busy;
+    t.most = std::max(t.most, busy);
+    t.bytes += use["bytes"].get<double>();
+    t.use = row;
+  }
+  for (auto const& g : groups.groups) {
+    DrawnNode node;
+    node.label = g.first == g.last ? g.first : g.first + " ... " + g.last;
+    node.kind = g.kind;
+    node.text = node_text(g);
+    graph.nodes.push_back(std::move(node));
+  }
+  for (auto const& [ends, t] : between) {
+    DrawnLink link;
+    link.from = ends.first;
+    link.to = ends.second;
+    link.text = graph.nodes[link.from].label + " to " + graph.nodes[link.to].label + ": " + t.kind;
+    if (t.links > 1) link.text += fmt::format(", {} links", t.links);
+    if (t.used != 0) {
+      link.busy = t.most;
+      link.text +=
+          fmt::format(", {}{} busy, {}B sent", t.used > 1 ? "the busiest " : "", percent(t.most),
+                      for_people(t.bytes) + (for_people(t.bytes).find(' ') == std::string::npos ? " " : ""));
+      if (t.used > 1)
+        link.text += ", " + percent(t.sum / static_cast<double>(t.used)) + " on average";
+      else
+        link.use = t.use;
+    }
+    graph.links.push_back(std::move(link));
+  }
+  lay_out(graph);
+  return graph;
+}
+
+}  // namespace farfault::cli

@@ -1,0 +1,18 @@
+// Private: the machine of a run as a drawing, its links coloured by how busy they were.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace farfault::cli {
+
+// Colours from a link that is idle to one that is always busy, evenly spaced.
+std::vector<std::string> const& use_colours();
+
+// An SVG element of the nodes, links and link_use of a report (farfault/results/report.hpp). Hovering over a
+// part tells what it is; a direction of a link has the number of its row of link_use in data-use. A machine
+// of more than 64 GPUs is drawn in groups.
+std::string machine_picture(nlohmann::ordered_json const& run);
+
+}  // namespace farfault::cli

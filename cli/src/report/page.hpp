@@ -1,0 +1,22 @@
+// Private: a page as a whole.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace farfault::cli {
+
+// The first bytes of every page of ours: by them an earlier report is known.
+inline constexpr std::string_view kPageBegin =
+    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"generator\" "
+    "content=\"Farfault report\">";
+
+struct PageSize {
+  std::size_t bytes = 4'500'000;
+};
+
+// Results as one page. Where not all runs find room, the later ones take part in the comparison alone.
+std::string report_page(std::vector<std::string> const& files, PageSize const& size = {});
+
+}  // namespace farfault::cli

@@ -1,0 +1,51 @@
+#include "columns.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "walk.hpp"
+
+namespace farfault::results {
+
+Columns::Columns(hid_t file, std::string folder, std::string const& key)
+    : file_(file), folder_(std::move(folder)) {
+  rows_in_file_ = shape_of_dataset(open_dataset(file_, folder_ + "/" + key)).rows();
+  rows_ = std::min(rows_in_file_, kMostRows);
+}
+
+bool Columns::has(std::string const& name) const {
+  return has_path(file_, folder_ + "/" + name);
+}
+
+std::vector<std::uint64_t> Columns::numbers(std::string const& name) const {
+  auto const path = folder_ + "/" + name;
+  auto const dataset = open_dataset(file_, path);
+  auto const shape = shape_of_dataset(dataset);
+  bool const counts = shape.kind == Kind::unsigned_integer || shape.kind == Kind::integer;
+  if (!counts || shape.extents.size() != 1 || shape.rows() != rows_in_file_)
+    throw Hdf5Failure(path + " is no list of as many numbers as there are rows");
+  return read_words(dataset, shape, 0, rows_);
+}
+
+std::vector<std::string> Columns::texts(std::string const& name) const {
+  auto const path = folder_ + "/" + name;
+  auto const dataset = open_dataset(file_, path);
+  auto const shape = shape_of_dataset(dataset);
+  if (shape.kind != Kind::text || shape.extents.size() != 1 || shape.rows() != rows_in_file_)
+    throw Hdf5Failure(path + " is no list of as many texts as there are rows");
+  return read_texts(dataset, shape, 0, rows_);
+}
+
+std::vector<std::string> Columns::names() const {
+  return link_names(open_group(file_, folder_));
+}
+
+bool has_path(hid_t file, std::string const& path) {
+  for (std::size_t end = 0; end != std::string::npos;) {
+    end = path.find('/', end + 1);
+    if (!results::has(file, path.substr(0, end))) return false;
+  }
+  return true;
+}
+
+}  // namespace farfault::results

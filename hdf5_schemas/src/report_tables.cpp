@@ -1,0 +1,126 @@
+// Tables of a report: kernels, fault batches, traffic between devices.
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <unordered_map>
+
+#include "columns.hpp"
+#include "farfault/engine/error.hpp"
+#include "report_parts.hpp"
+#include "time_parts.hpp"
+
+namespace farfault::results {
+namespace {
+
+// The `most` rows that lasted longest, in the order of the table.
+std::vector<std::size_t> longest(std::vector<std::uint64_t> const& began,
+                                 std::vector<std::uint64_t> const& ended, std::size_t most) {
+  std::vector<std::size_t> rows(began.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  auto const lasted = [&](std::size_t i) { return ended[i] - std::min(began[i], ended[i]); };
+  std::ranges::stable_sort(rows, [&](std::size_t a, std::size_t b) { return lasted(a) > lasted(b); });
+  rows.resize(std::min(rows.size(), most));
+  std::ranges::sort(rows);
+  return rows;
+}
+
+template <class T>
+Json chosen(std::vector<T> const& column, std::vector<std::size_t> const& rows) {
+  auto list = Json::array();
+  for (auto const i : rows) list.push_back(column[i]);
+  return list;
+}
+
+Json chosen(std::vector<std::string> const& column, std::vector<std::size_t> const& rows) {
+  auto list = Json::array();
+  for (auto const i : rows) list.push_back(shown(column[i]));
+  return list;
+}
+
+// In which stage the accesses of each row were longest, in words, and for which share of their time.
+void add_longest_stage(Columns const& table, std::vector<std::size_t> const& rows, Json& columns) {
+  if (!table.has("access_time")) return;
+  auto const whole = table.numbers("access_time");
+  std::vector<std::uint64_t> most(rows.size(), 0);
+  std::vector<std::string> what(rows.size());
+  for (auto const& stage : kStages) {
+    std::string const column = stage.name + 3;  // without the "sm_" of the summary
+    if (!table.has(column)) continue;
+    auto const values = table.numbers(column);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (values[rows[i]] > most[i]) {
+        most[i] = values[rows[i]];
+        what[i] = stage.what;
+      }
+  }
+  auto share = Json::array();
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    share.push_back(whole[rows[i]] == 0 ? 0.0
+                                        : static_cast<double>(most[i]) / static_cast<double>(whole[rows[i]]));
+  columns["longest_stage"] = what;
+  columns["longest_stage_share"] = std::move(share);
+}
+
+// The rows of a table with a beginning and an end, in the columns of these names that it has.
+Json intervals(ReportSource const& source, std::string const& name, char const* began, char const* ended,
+               std::vector<std::string> const& texts, std::vector<std::string> const& numbers) {
+  auto const folder = "tables/" + name;
+  for (auto const* column : {"row", began, ended})
+    if (!has_path(source.file, folder + "/" + column)) return {};
+  Columns const table(source.file, folder, "row");
+  auto const rows = longest(table.numbers(began), table.numbers(ended), source.size.kernels);
+  Json columns{{"row", rows}};
+  for (auto const& column : texts)
+    if (table.has(column)) columns[column] = chosen(table.texts(column), rows);
+  for (auto const& column : numbers)
+    if (table.has(column)) columns[column] = chosen(table.numbers(column), rows);
+  add_longest_stage(table, rows, columns);
+  return {{"rows", table.rows_in_file()}, {"shown", rows.size()}, {"columns", std::move(columns)}};
+}
+
+Json traffic(ReportSource const& source) {
+  if (!has_path(source.file, "tables/traffic")) return {};
+  Columns const table(source.file, "tables/traffic", "row");
+  auto const from = table.texts("from"), to = table.texts("to");
+  auto const bytes = table.numbers("bytes");
+  // Devices that send or receive, in the order of the machine; those that are no nodes of it after them.
+  std::unordered_map<std::string, std::size_t> place;
+  std::vector<std::string> devices, others;
+  for (auto const* column : {&from, &to})
+    for (auto const& device : *column)
+      if (place.emplace(device, 0).second && !source.nodes.contains(device)) others.push_back(device);
+  for (auto const& node : source.node_order)
+    if (place.contains(node)) devices.push_back(node);
+  devices.insert(devices.end(), others.begin(), others.end());
+  if (devices.empty()) return {};
+  auto const per_row = (devices.size() + source.size.devices - 1) / source.size.devices;
+  for (std::size_t i = 0; i < devices.size(); ++i) place[devices[i]] = i / per_row;
+  auto names = Json::array();
+  for (std::size_t i = 0; i < devices.size(); i += per_row) {
+    auto const last = std::min(i + per_row, devices.size()) - 1;
+    names.push_back(last == i ? shown(devices[i]) : shown(devices[i]) + " to " + shown(devices[last]));
+  }
+  std::map<std::pair<std::size_t, std::size_t>, std::uint64_t> cells;
+  for (std::size_t i = 0; i < bytes.size(); ++i) cells[{place[from[i]], place[to[i]]}] += bytes[i];
+  auto list = Json::array();
+  for (auto const& [cell, sum] : cells) list.push_back({cell.first, cell.second, sum});
+  return {{"devices", std::move(names)}, {"per_row", per_row}, {"bytes", std::move(list)}};
+}
+
+}  // namespace
+
+void add_tables(ReportSource const& source, Json& to) {
+  auto const add = [&to](char const* name, Json table) {
+    if (!table.is_null()) to[name] = std::move(table);
+  };
+  add("kernels",
+      intervals(source, "kernels", "launched", "finished", {"name", "application"},
+                {"launched", "finished", "stream", "blocks", "instructions", "transactions", "access_time",
+                 "l1_tlb_misses", "gmmu_translations", "iommu_translations", "remote_accesses", "faulted"}));
+  add("batches", intervals(source, "fault_batches", "began", "ended", {"gpu"},
+                           {"began", "ended", "raw_faults", "duplicates", "pages", "prefetched_pages",
+                            "evicted_pages", "bytes_in", "bytes_out"}));
+  add("traffic", traffic(source));
+}
+
+}  // namespace farfault::results

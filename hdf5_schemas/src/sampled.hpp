@@ -1,0 +1,51 @@
+// A group of /timeseries at some of its samples, for a drawing: what each device did in each interval.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "handle.hpp"
+
+namespace farfault::results {
+
+// The device that a component belongs to: the longest beginning of its path that names a node of the machine
+// ("gpu0" of "gpu0.sm3"), else what stands before its first dot.
+std::string_view device_of(std::string_view path, std::unordered_set<std::string> const& nodes);
+
+class Sampled {
+ public:
+  // At most `points` intervals, about equally long, each of which ends at a sample. Throws Hdf5Failure where
+  // the group is none of a time series.
+  Sampled(hid_t file, std::string kind, std::size_t points);
+
+  // Ends of the intervals, in ps; the first begins at 0.
+  std::vector<std::uint64_t> const& ends() const { return ends_; }
+  std::vector<std::string> const& instances() const { return instances_; }
+
+  struct Metric {
+    bool counter = false;
+    std::string units;
+    std::string text;
+  };
+  // The metrics, but for histograms, in alphabetical order.
+  std::vector<std::string> metrics() const;
+  bool has(std::string const& metric) const;
+  Metric describe(std::string const& metric) const;
+  // Of each group, [group][interval]: by how much a counter grew, what a level was, summed over the instances
+  // of the group. `group` has the number of the group of each instance.
+  std::vector<std::vector<double>> grouped(std::string const& metric, std::vector<std::size_t> const& group,
+                                           std::size_t groups) const;
+
+ private:
+  hid_t file_;
+  std::string folder_;
+  std::uint64_t samples_ = 0;
+  std::vector<std::string> instances_;
+  std::vector<std::uint64_t> rows_;  // samples at the ends
+  std::vector<std::uint64_t> ends_;
+};
+
+}  // namespace farfault::results

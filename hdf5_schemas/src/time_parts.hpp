@@ -1,0 +1,36 @@
+// The statistics of SMs that are parts of a whole, and what they are to a reader.
+#pragma once
+
+namespace farfault::results {
+
+struct Named {
+  char const* name;
+  char const* what;
+};
+
+// They add up to sm_time.
+inline constexpr Named kSms[] = {{"sm_active_time", "executing"},
+                                 {"sm_memory_stall_time", "waiting for memory"},
+                                 {"sm_fault_stall_time", "waiting for page faults"},
+                                 {"sm_load_store_stall_time", "waiting for the load/store unit"},
+                                 {"sm_scalar_stall_time", "waiting for the scalar cache"},
+                                 {"sm_barrier_stall_time", "waiting at barriers"},
+                                 {"sm_stopped_time", "stopped by the driver"},
+                                 {"sm_idle_time", "without a warp"}};
+
+// They add up to sm_access_time.
+inline constexpr Named kStages[] = {{"sm_time_in_load_store", "load/store unit"},
+                                    {"sm_time_in_l1_tlb", "L1 TLB"},
+                                    {"sm_time_in_l2_tlb", "L2 TLB"},
+                                    {"sm_time_in_walk_queue", "queue for page walkers"},
+                                    {"sm_time_in_walk", "page walks"},
+                                    {"sm_time_in_iommu", "IOMMU"},
+                                    {"sm_time_in_fault", "page faults"},
+                                    {"sm_time_in_l1_cache", "L1 cache"},
+                                    {"sm_time_in_l2_cache", "L2 cache"},
+                                    {"sm_time_in_dram_queue", "queue for DRAM"},
+                                    {"sm_time_in_dram", "DRAM"},
+                                    {"sm_time_in_links", "links between devices"},
+                                    {"sm_time_in_remote_memory", "memory of other devices"}};
+
+}  // namespace farfault::results

@@ -1,0 +1,315 @@
+"""Opens reports in a headless Chromium: what is drawn is what the HDF5 file says, dragging zooms, hovering tells, hostile
+names run no script, and without scripts the summary is still there.
+
+Usage: python3 report_browser_test.py BUILD_FOLDER/test_cli
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import browser
+from checks import check, counts
+
+try:
+    import h5py
+    import numpy
+except ImportError:
+    print("skipped: python3-h5py is missing")
+    sys.exit(77)
+if not browser.find():
+    print("skipped: chromium is missing (Debian: apt-get install chromium)")
+    sys.exit(77)
+
+test_cli = os.path.abspath(sys.argv[1])
+build = os.path.dirname(test_cli)
+farfault = os.path.join(build, "farfault")
+folder = tempfile.TemporaryDirectory()
+
+# Finds a chart by its name, and where a value lies on the screen.
+HELPERS = """
+window.chartOf = (id) => document.querySelector(`.run:not([hidden]) [data-chart="${id}"]`);
+window.placeOf = (element) => { element.scrollIntoView({block: "center"}); const b = element.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; };
+window.pixel = (canvas, x, y) => {
+  const [r, g, b, a] = canvas.getContext("2d").getImageData(Math.round(x), Math.round(y), 1, 1).data;
+  return [r, g, b].map((c) => Math.round((c * a + 255 * (255 - a)) / 255));  // as on the white page
+};
+window.rgb = (colour) => { const c = document.createElement("canvas").getContext("2d"); c.fillStyle = colour; c.fillRect(0, 0, 1, 1); return [...c.getImageData(0, 0, 1, 1).data].slice(0, 3); };
+true
+"""
+
+
+def made(name, *settings):
+    path = os.path.join(folder.name, name)
+    words = [w for s in settings for w in ("--set", s)]
+    subprocess.run([farfault, "run", "paper-gmmu-bypass", *words, "--output", path, "--threads", "1", "--progress", "off"],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return path
+
+
+def report(name, *results):
+    path = os.path.join(folder.name, name)
+    subprocess.run([farfault, "report", *results, "-o", path], check=True, stdout=subprocess.DEVNULL)
+    return path
+
+
+def open_page(b, path):
+    b.open(path)
+    b.evaluate(HELPERS)
+    b.frame()
+
+
+def near(a, b, whole=1.0):
+    return abs(a - b) <= 0.002 * max(abs(whole), 1e-300)
+
+
+def drawn(b, chart):
+    """Times and values of a chart, without the point that its first step begins at."""
+    data = b.evaluate(f"chartOf('{chart}').chart.data.map(list => Array.from(list))")
+    labels = b.evaluate(f"chartOf('{chart}').chart.series.map(s => s.label)")
+    return data[0][1:], {label: values[1:] for label, values in zip(labels[1:], data[1:])}
+
+
+def drawn_values_are_those_of_the_file(b, result):
+    with h5py.File(result) as f:
+        group = f["timeseries/l2_tlb"]
+        at = group["time_ps"][:]
+        instances = [name.decode() for name in group["instance"][:]]
+        hits, misses = group["hits"][:].astype(float), group["misses"][:].astype(float)
+        dram = f["timeseries/dram/bytes"][:].astype(float)
+        devices = [name.decode().split(".")[0] for name in f["timeseries/dram/instance"][:]]
+    times, rows = drawn(b, "l2_tlb")
+    where = numpy.searchsorted(at, times)
+    check(list(at[where]) == times and times[-1] == at[-1], "every interval ends at a sample, the last at the last")
+    check(sorted(rows) == sorted(name.split(".")[0] for name in instances), "a row for each GPU")
+    before = numpy.concatenate(([-1], where[:-1]))
+
+    def growth(values, interval):
+        return values[where[interval]] - (values[before[interval]] if interval else 0)
+
+    wrong = 0
+    for column, name in enumerate(instances):
+        for k, value in enumerate(rows[name.split(".")[0]]):
+            h, m = growth(hits[:, column], k), growth(misses[:, column], k)
+            wrong += value is not None if h + m == 0 else not near(value, h / (h + m))
+    check(wrong == 0, f"{wrong} hit rates are not those of the file")
+    times, rows = drawn(b, "dram_bytes")
+    wrong = 0
+    for gpu, values in rows.items():
+        mine = dram[:, [i for i, device in enumerate(devices) if device == gpu]].sum(axis=1)
+        most = max(v for row in rows.values() for v in row)
+        for k, value in enumerate(values):
+            lasted = (times[k] - (times[k - 1] if k else 0)) / 1e12
+            wrong += not near(value, growth(mine, k) / lasted, most)
+    check(wrong == 0, f"{wrong} rates of DRAM are not those of the file")
+
+
+def lines_and_areas_are_drawn_where_their_values_are(b, result):
+    """Of the step that is highest: its colour at its height, and white above."""
+    for chart in ("dram_bytes", "transactions"):
+        said = b.evaluate(f"""(() => {{
+          const u = chartOf('{chart}').chart, canvas = u.ctx.canvas;
+          let best = [1, 1];
+          for (let s = 1; s < u.series.length; ++s) for (let k = 1; k < u.data[0].length; ++k)
+            if (u.data[s][k] > u.data[best[0]][best[1]]) best = [s, k];
+          const [s, k] = best;
+          const x = u.valToPos((u.data[0][k - 1] + u.data[0][k]) / 2, "x", true), y = u.valToPos(u.data[s][k], "y", true);
+          const near = [];
+          for (let dx = -1; dx <= 1; ++dx) for (let dy = -2; dy <= 2; ++dy) near.push(pixel(canvas, x + dx, y + dy));
+          return {{ near, wanted: rgb(u.series[s].stroke()), above: pixel(canvas, x, y - 6) }};
+        }})()""")
+        close = min(max(abs(a - w) for a, w in zip(p, said["wanted"])) for p in said["near"])
+        check(close < 90, f"{chart}: the line is drawn at its value, not only {said}")
+        check(min(said["above"]) > 200, f"{chart}: nothing is drawn above the highest value")
+    with h5py.File(result) as f:
+        at = f["timeseries/sm.by_gpu/time_ps"][:]
+        active = f["timeseries/sm.by_gpu/active_time"][:].astype(float).sum(axis=1)
+        sms = len(f["timeseries/sm/instance"])
+    times, _ = drawn(b, "sms")
+    where = numpy.searchsorted(at, times)
+    shares = [(active[w] - (active[where[k - 1]] if k else 0)) / (times[k] - (times[k - 1] if k else 0)) / sms
+              for k, w in enumerate(where)]
+    k = int(numpy.argmax(shares))
+    # The bars of GPUs say which colour is whose; executing is the lowest part.
+    said = b.evaluate(f"""(() => {{
+      const u = chartOf('sms').chart, canvas = u.ctx.canvas;
+      const x = u.valToPos((u.data[0][{k}] + u.data[0][{k + 1}]) / 2, "x", true);
+      const swatch = [...chartOf('gpu_sms').parentNode.querySelectorAll('.legend > span')].find(e => e.textContent.trim() === 'executing');
+      const at = (share) => pixel(canvas, x, u.valToPos(share, "y", true));
+      return {{ wanted: rgb(swatch.querySelector('.swatch').style.background), below: at({shares[k]} * 0.9), above: at({shares[k]} + 0.03) }};
+    }})()""")
+    check(said["below"] == said["wanted"], f"SMs execute in {shares[k]} of their time: {said}")
+    check(said["above"] != said["wanted"], f"and in no more: {said}")
+
+
+def stacks_add_up(b, result):
+    with h5py.File(result) as f:
+        group = f["timeseries/sm.by_gpu"]
+        parts = sum(group[name][:].astype(float).sum(axis=1) for name in group if name.startswith("time_in_"))
+        at = group["time_ps"][:]
+    times, rows = drawn(b, "stack")
+    top = list(rows.values())[0]  # the first series is drawn up to the sum of all
+    where = numpy.searchsorted(at, times)
+    total = sum(value * (t - (times[k - 1] if k else 0)) for k, (t, value) in enumerate(zip(times, top)))
+    check(near(total, parts[where[-1]], parts[where[-1]]), f"the stack over time adds up to {total}, not {parts[where[-1]]}")
+    b.evaluate("document.querySelector('.run:not([hidden]) .shares').click()")
+    b.frame()
+    _, rows = drawn(b, "stack")
+    tops = list(rows.values())[0]
+    check(all(near(t, 1) or t == 0 for t in tops), "as shares, the stack is full")
+
+
+def dragging_zooms_all_charts(b, result):
+    with h5py.File(result) as f:
+        end = int(f["summary/machine/end"][0])
+    b.evaluate("chartOf('transactions').scrollIntoView({block: 'center'})")
+    left, top, width, height = b.evaluate("placeOf(chartOf('transactions').chart.over)")
+    b.drag(left + 0.25 * width, top + height / 2, left + 0.5 * width, top + height / 2)
+    b.frame()
+    for chart in ("transactions", "dram_bytes", "stack"):
+        scale = b.evaluate(f"(s => [s.min, s.max])(chartOf('{chart}').chart.scales.x)")
+        check(near(scale[0], 0.25 * end, 10 * end) and near(scale[1], 0.5 * end, 10 * end),
+              f"{chart}: shows {scale} after dragging over the second quarter of {end}")
+    b.click(left + width / 2, top + height / 2, count=2)
+    b.frame()
+    scale = b.evaluate("(s => [s.min, s.max])(chartOf('dram_bytes').chart.scales.x)")
+    check(scale == [0, end], f"a double click shows the whole run, not {scale}")
+    left, top, width, height = b.evaluate("placeOf(chartOf('kernels'))")
+    b.drag(left + 110 + 0.5 * (width - 110), top + 9, left + width - 2, top + 9)
+    b.frame()
+    scale = b.evaluate("(s => [s.min, s.max])(chartOf('transactions').chart.scales.x)")
+    check(near(scale[0], 0.5 * end, 10 * end), f"dragging over the kernels zooms the charts, too: {scale}")
+    b.evaluate("document.querySelector('.run:not([hidden]) button.whole').click()")
+    b.frame()
+    check(b.evaluate("chartOf('transactions').chart.scales.x.min") == 0, "a button shows the whole run")
+
+
+def hovering_tells(b, result):
+    with h5py.File(result) as f:
+        kernel = f["tables/kernels/name"].asstr()[0]
+        traffic = {(a, c): int(n) for a, c, n in zip(f["tables/traffic/from"].asstr()[:], f["tables/traffic/to"].asstr()[:],
+                                                    f["tables/traffic/bytes"][:])}
+        links = f["tables/links"]
+        busiest = int(links["busy_time"][:].argmax())
+        busiest = [links["from"].asstr()[busiest], links["to"].asstr()[busiest]]
+        busy = links["busy_time"][:].max() / f["summary/machine/end"][0]
+    left, top, width, _ = b.evaluate("placeOf(chartOf('kernels'))")
+    b.mouse("mouseMoved", left + 120, top + 9)
+    text = b.evaluate("chartOf('kernels').nextSibling.textContent")
+    check(text.startswith(kernel + ": launched at 0 ps"), f"the first kernel is told, not '{text}'")
+    colour = b.evaluate("pixel(chartOf('kernels'), chartOf('kernels').width - 8, 9)")
+    check(colour != [255, 255, 255], "a bar is drawn for the last kernel")
+    names = b.evaluate("JSON.parse(document.getElementById('data').textContent).runs[0].traffic.devices")
+    left, top, _, _ = b.evaluate("placeOf(chartOf('traffic'))")
+    shades = []
+    for pair in sorted(traffic, key=traffic.get):
+        x, y = 110 + (names.index(pair[1]) + 0.5) * 28, 16 + (names.index(pair[0]) + 0.5) * 28
+        b.mouse("mouseMoved", left + x, top + y)
+        text = b.evaluate("chartOf('traffic').nextSibling.textContent")
+        wanted = b.evaluate(f"format.amount({traffic[pair]}, 'byte')")
+        check(text == f"{pair[0]} to {pair[1]}: {wanted}", f"traffic of {pair}: {text}")
+        shades.append(sum(b.evaluate(f"pixel(chartOf('traffic'), {x}, {y})")))
+    check(shades == sorted(shades, reverse=True) and shades[0] > shades[-1] + 100, f"more traffic is darker: {shades}")
+    title = b.evaluate(f"""[...document.querySelectorAll('svg.machine path title')].map(t => t.textContent)
+      .find(t => t.startsWith('{busiest[0]} to {busiest[1]}:'))""")
+    check(f"{100 * busy:.1f} % busy" in title, f"the busiest link is told: {title}")
+
+
+def links_take_the_colour_of_a_moment(b):
+    before = b.evaluate("[...document.querySelectorAll('svg.machine path')].map(p => p.getAttribute('stroke'))")
+    changed = b.evaluate("""(() => {
+      const slider = document.querySelector('.run:not([hidden]) .moment'), seen = new Set();
+      for (let k = 1; k <= Number(slider.max); ++k) {
+        slider.value = k;
+        slider.dispatchEvent(new Event('input'));
+        document.querySelectorAll('svg.machine path').forEach(p => seen.add(p.getAttribute('stroke')));
+      }
+      slider.value = 0;
+      slider.dispatchEvent(new Event('input'));
+      return seen.size;
+    })()""")
+    check(changed > len(set(before)), "over time links have more colours than over the whole run")
+    check(b.evaluate("[...document.querySelectorAll('svg.machine path')].map(p => p.getAttribute('stroke'))") == before,
+          "the whole run has its colours again")
+
+
+def several_runs(b):
+    results = [made(f"walkers{n}.h5", "workload.name=transpose", "workload.transpose.width=256",
+                    "workload.transpose.height=256", "gpu.sms=8", f"gpu.gmmu.walkers={n}") for n in (1, 64)]
+    open_page(b, report("several.html", *results))
+    check(b.complaints() == [], f"several runs: {b.complaints()}")
+    check(b.evaluate("document.querySelectorAll('.run:not([hidden])').length") == 1, "one run is shown at a time")
+    left, top, width, height = b.evaluate("placeOf(document.querySelectorAll('nav button')[1])")
+    b.click(left + width / 2, top + height / 2)
+    b.frame()
+    check(b.evaluate("document.querySelector('.run:not([hidden])').dataset.run") == "1", "a click shows another run")
+    check(b.evaluate("chartOf('transactions').chart.data[0].length") > 1, "and draws its charts")
+    with h5py.File(results[0]) as f0, h5py.File(results[1]) as f1:
+        ends = [int(f["summary/machine/end"][0]) for f in (f0, f1)]
+    text = b.evaluate("document.querySelector('.bars').textContent")
+    for end in ends:
+        check(b.evaluate(f"format.time({end})") in text, f"the comparison has {end} ps: {text}")
+    bars = b.evaluate("[...document.querySelectorAll('.bars .length')].map(e => e.getBoundingClientRect().width)")
+    check(abs(bars[0] / bars[1] - ends[0] / ends[1]) < 0.02, f"bars are as long as their values: {bars}")
+    check(b.evaluate("document.querySelector('[data-chart=together]').chart.series.length") == 3, "a line for each run")
+
+
+def a_page_of_1024_gpus(b):
+    open_page(b, os.path.join(build, "report_test", "large.html"))
+    check(b.complaints() == [], f"1,024 GPUs: {b.complaints()}")
+    check(b.evaluate("document.documentElement.dataset.ready") == "yes", "the page of 1,024 GPUs is drawn")
+    _, rows = drawn(b, "l2_tlb")
+    check("mean of 1024" in rows and len(rows) == 8, f"mean, least, most and the busiest: {list(rows)[:9]}")
+
+
+def hostile_names_run_no_script(b):
+    page = os.path.join(build, "report_test", "hostile.html")
+    open_page(b, page)
+    check(b.complaints() == [], f"hostile names: {b.complaints()}")
+    check(not any(e.get("method") == "Page.javascriptDialogOpening" for e in b.events), "no script of others runs")
+    check(b.evaluate("document.documentElement.dataset.ready") == "yes", "the page is drawn")
+    check("<script>alert(1)" in b.evaluate("document.querySelector('pre.config').textContent"), "names are there as text")
+    # Were markup to get through, the policy of the page would still stop it.
+    with open(page, encoding="utf-8") as f:
+        text = f.read()
+    broken = os.path.join(folder.name, "broken.html")
+    with open(broken, "w", encoding="utf-8") as f:
+        f.write(text.replace("<header>", "<script>window.hit = 1</script><img src=x onerror='window.hit = 2'>"
+                             "<img src='http://127.0.0.1:9/'><header>"))
+    open_page(b, broken)
+    check(b.evaluate("window.hit === undefined"), "the policy stops scripts")
+    check(any("Content Security Policy" in said for said in b.complaints()), "and the browser says so")
+
+
+def without_scripts_a_summary_remains(page):
+    with browser.Browser(scripts=False) as b:
+        b.open(page)
+        # The DevTools still evaluate what a page may not.
+        text = b.evaluate("document.body.innerText")
+        for part in ("Bound by ", "what SMs did", "executing", "where the time of an access went", "The resolved configuration"):
+            check(part in text, f"without scripts: '{part}'")
+        check(b.evaluate("document.querySelector('svg.machine').getBoundingClientRect().height") > 50, "the machine is drawn")
+        check(b.evaluate("document.querySelectorAll('canvas').length") == 0, "no script ran")
+
+
+subprocess.run([test_cli, "-tc=report: names and texts*,report: 1,024 GPUs*"], check=True, stdout=subprocess.DEVNULL)
+one = made("one.h5", "workload.name=bfs", "workload.bfs.rmat.scale=11", "gpu.sms=8", "memory.placement=interleave",
+           "run.sample_interval=1us")
+one_page = report("one.html", one)
+with browser.Browser() as b:
+    open_page(b, one_page)
+    check(b.complaints() == [], f"the page complains: {b.complaints()}")
+    drawn_values_are_those_of_the_file(b, one)
+    lines_and_areas_are_drawn_where_their_values_are(b, one)
+    stacks_add_up(b, one)
+    dragging_zooms_all_charts(b, one)
+    hovering_tells(b, one)
+    links_take_the_colour_of_a_moment(b)
+    several_runs(b)
+    a_page_of_1024_gpus(b)
+    hostile_names_run_no_script(b)
+without_scripts_a_summary_remains(one_page)
+print(counts())
+sys.exit(0 if counts().endswith(" 0 failed") else 1)

@@ -1,0 +1,297 @@
+// `farfault report`: what stands in the page, and what becomes of files. That a browser shows it is tested by
+// report_browser_test.py.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "capture.hpp"
+#include "large_result.hpp"
+#include "report/page.hpp"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path folder() {
+  auto const path = fs::path(FARFAULT_BINARY_DIR) / "report_test";
+  fs::create_directories(path);
+  return path;
+}
+
+std::string content(fs::path const& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write(fs::path const& path, std::string const& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::size_t count(std::string const& text, std::string const& what) {
+  std::size_t found = 0;
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+  return found;
+}
+
+std::string run_of(std::string const& name, std::vector<std::string> const& sets = {}) {
+  auto const path = (folder() / name).string();
+  std::vector<std::string> words{"run",        "paper-gmmu-bypass",
+                                 "--output",   path,
+                                 "--set",      "workload.name=stream",
+                                 "--set",      "workload.stream.bytes=64KiB",
+                                 "--set",      "gpu.sms=2",
+                                 "--threads",  "1",
+                                 "--progress", "off"};
+  for (auto const& s : sets) words.insert(words.end(), {"--set", s});
+  auto const r = farfault_program(words);
+  CHECK_MESSAGE(r.code == 0, r.err);
+  return path;
+}
+
+std::string page_of(std::vector<std::string> words, std::string const& name) {
+  auto const output = folder() / name;
+  fs::remove(output);
+  words.insert(words.begin(), "report");
+  words.insert(words.end(), {"-o", output.string()});
+  auto const r = farfault_program(words);
+  CHECK_MESSAGE(r.code == 0, r.err);
+  CHECK(!fs::exists(output.string() + ".writing"));
+  return content(output);
+}
+
+nlohmann::json data_of(std::string const& page) {
+  std::string const tag = "<script type=\"application/json\" id=\"data\">";
+  auto const from = page.find(tag) + tag.size();
+  return nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
+}
+
+// A page without the script element that holds its data.
+std::string without_data(std::string page) {
+  auto const from = page.find("<script type=\"application/json\"");
+  return page.erase(from, page.find("</script>", from) - from);
+}
+
+// Which tags there are: "<td", "</td".
+std::set<std::string> tags_of(std::string const& page) {
+  std::set<std::string> tags;
+  for (auto at = page.find('<'); at != std::string::npos; at = page.find('<', at + 1))
+    tags.insert(page.substr(at, page.find_first_of(" >\n", at) - at));
+  return tags;
+}
+
+// A small result in which every text is hostile.
+std::string hostile_result(std::string const& attack) {
+  farfault::results::RunHeader h;
+  h.resolved_config = "[a]\nb = \"" + attack + "\"\n";
+  h.command_line = "farfault run " + attack;
+  h.nodes = {{attack, attack}, {"gpu0" + attack, "gpu"}};
+  h.links = {{0, 1, attack, 1, 1, 1}};
+  h.series = {{"rdma",
+               {"gpu0" + attack + ".rdma"},
+               large_result::counters({"packets", "bytes", "busy_time"}, "count")}};
+  h.tables = {large_result::header().tables[0], large_result::header().tables[1],
+              large_result::header().tables[2]};
+  h.tables.push_back({"fault_batches",
+                      "Batches.",
+                      {{"gpu", "text", "GPU.", farfault::ColumnType::text},
+                       {"began", "ps", "Time.", farfault::ColumnType::u64},
+                       {"ended", "ps", "Time.", farfault::ColumnType::u64}}});
+  auto const path = (folder() / "hostile.h5").string();
+  farfault::results::ResultWriter writer(path, h);
+  using Cells = std::vector<farfault::Cell>;
+  auto const number = [](std::uint64_t n) { return n; };
+  writer.append_sample(farfault::Time{farfault::Duration{1000}}, std::vector<std::uint64_t>{1, 2, 3});
+  writer.append_row(0, Cells{attack, number(0), number(900), number(1)});
+  writer.append_row(1, Cells{number(0), attack, "gpu0" + attack, attack, number(1), number(2), number(3)});
+  writer.append_row(2, Cells{attack, "gpu0" + attack, number(1), number(2)});
+  writer.append_row(3, Cells{attack, number(0), number(900)});
+  writer.summary({{"machine", "machine", "end", attack, attack, 1000}});
+  writer.engine({{"host", attack, attack, attack}});
+  writer.finish(attack);
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "report: a page says what bounds the run, and holds its machine, figures and configuration as text") {
+  auto const page = page_of({run_of("plain.h5")}, "plain.html");
+  CHECK(page.starts_with("<!doctype html>"));
+  CHECK(page.ends_with("</html>\n"));
+  for (auto const* text :
+       {"Bound by ", "what SMs did", "where the time of an access went", "<svg class=\"machine\"",
+        "gpu0 to switch0: pcie", "All ", "figures of the machine",
+        "[gpu.l2_tlb]\nentries = ", "events_per_second", "The MIT License"})
+    CHECK_MESSAGE(page.find(text) != std::string::npos, text);
+}
+
+TEST_CASE("report: a page asks for nothing from elsewhere, and lets no script run but its own") {
+  auto const page = page_of({run_of("plain.h5")}, "plain.html");
+  CHECK(count(page, "<script") == 2);  // the data and the page's own
+  CHECK(page.find("default-src 'none'; script-src 'sha256-") != std::string::npos);
+  CHECK(page.find("unsafe") == std::string::npos);
+  for (auto const* reference :
+       {" src=", " href=", "url(", "@import", "<link", "<iframe", "<object", " style="})
+    CHECK_MESSAGE(page.find(reference) == std::string::npos, reference);
+}
+
+TEST_CASE("report: equal results give equal pages") {
+  auto const result = run_of("plain.h5");
+  CHECK(page_of({result}, "a.html") == page_of({result}, "b.html"));
+}
+
+TEST_CASE("report: names and texts of a result are no markup, in the page as in its data") {
+  auto const clean = page_of({hostile_result("x")}, "clean.html");
+  auto const tags = tags_of(without_data(clean));
+  std::vector<std::string> attacks{"<script>alert(1)</script>",
+                                   "</script><img src=x onerror=alert(1)>",
+                                   "\" onload=\"alert(1)",
+                                   "' onmouseover='alert(1)",
+                                   "<!--<script>",
+                                   "]]><svg onload=alert(1)>",
+                                   "&lt;script&gt;",
+                                   "</pre></title>",
+                                   "\u2028alert(1)\u2029",
+                                   "\x80<script>\xff"};
+  std::string all;
+  for (auto const& attack : attacks) all += attack;
+  attacks.push_back(all);  // the browser's test opens this one
+  for (auto const& attack : attacks) {
+    CAPTURE(attack);
+    auto const page = page_of({hostile_result(attack)}, "hostile.html");
+    auto const markup = without_data(page);
+    for (auto const* tag : {"<script", "</script", "<img", "<svg", "<!--", "</pre", "</title"})
+      CHECK_MESSAGE(count(page, tag) == count(clean, tag), tag);
+    CHECK(std::ranges::includes(tags, tags_of(markup)));
+    for (auto const* attribute : {"onload=\"", "onmouseover='"})
+      CHECK_MESSAGE(markup.find(attribute) == std::string::npos, attribute);
+    CHECK(page.find("\u2028") == std::string::npos);
+    CHECK(data_of(page)["runs"].size() == 1);
+  }
+}
+
+TEST_CASE("report: a file whose name is markup") {
+  auto const result = run_of("plain.h5");
+  auto const named = folder() / "<b onclick=x>.h5";
+  fs::copy_file(result, named, fs::copy_options::overwrite_existing);
+  auto const page = page_of({named.string()}, "named.html");
+  CHECK(page.find("<b onclick") == std::string::npos);
+  CHECK(page.find("&lt;b onclick=x&gt;.h5") != std::string::npos);
+}
+
+TEST_CASE("report: 1,024 GPUs make a page of less than 5 MB, with a picture of groups") {
+  auto const result = large_result::written((folder() / "large.h5").string());
+  auto const page = page_of({result}, "large.html");
+  CHECK(page.size() < 5'000'000);
+  auto const from = page.find("<svg class=\"machine\"");
+  auto const picture = page.substr(from, page.find("</svg>", from) - from);
+  CHECK(count(picture, "<rect") <= 64);
+  CHECK(picture.find("m0 to m5: 6 cpu 48 gpu 6 nic 6 pcie_switch; 60 links inside") != std::string::npos);
+  auto const data = data_of(page)["runs"][0];
+  CHECK(data["traffic"]["per_row"] == 8);
+  CHECK(data["kernels"]["rows"] == large_result::kKernels);
+  CHECK(data["kernels"]["shown"] == 600);
+  for (auto const& series : data["series"]) CHECK(series["rows"].size() <= 8);
+  for (auto const& clock : data["clocks"]) CHECK(clock.size() <= 401);
+}
+
+TEST_CASE("report: several runs are compared, and those without room are only compared") {
+  std::vector<std::string> results;
+  for (auto const* entries : {"32", "64", "128"})
+    results.push_back(
+        run_of(std::string("entries") + entries + ".h5", {std::string("gpu.l2_tlb.entries=") + entries}));
+  auto const page = page_of(results, "several.html");
+  CHECK(page.find("Runs compared") != std::string::npos);
+  CHECK(page.find("gpu.l2_tlb.entries") != std::string::npos);
+  auto const data = data_of(page);
+  CHECK(data["runs"].size() == 3);
+  CHECK(data["comparison"]["settings"][0]["values"] == nlohmann::json{"32", "64", "128"});
+  CHECK(count(page, "<section class=\"run\"") == 3);
+  auto const room = page.size() - 1000;
+  auto const full = farfault::cli::report_page(results, {room});
+  CHECK(full.size() < room);
+  CHECK(full.find("There is room for the first 2 of 3 runs") != std::string::npos);
+  CHECK(data_of(full)["runs"].size() == 2);
+  CHECK(data_of(full)["comparison"]["runs"].size() == 3);
+}
+
+TEST_CASE("report: a run that has not ended is shown as far as it is") {
+  auto const path = (folder() / "running.h5").string();
+  {
+    auto h = large_result::header();
+    h.series.resize(0);
+    h.tables.resize(0);
+    farfault::results::ResultWriter writer(path, h);
+    writer.flush();
+  }
+  auto const page = page_of({path + ".partial"}, "running.html");
+  CHECK(page.find("there is no summary in it yet") != std::string::npos);
+  CHECK(page.find("running after 0 ps") != std::string::npos);
+  fs::remove(path + ".partial");
+}
+
+TEST_CASE("report: an earlier report is replaced, and no other file") {
+  auto const result = run_of("plain.h5");
+  auto const before = content(result);
+  auto const output = folder() / "there.html";
+  auto const report = [&](std::string const& to) { return farfault_program({"report", result, "-o", to}); };
+  fs::remove(output);
+  CHECK(report(output.string()).code == 0);
+  CHECK(report(output.string()).code == 0);
+  auto const page = content(output);
+
+  for (std::string const other : {"notes", "<!doctype html>\n<html>mine</html>"}) {
+    write(output, other);
+    auto const r = report(output.string());
+    CHECK(r.code == 2);
+    CHECK(r.err == "farfault: '" + output.string() +
+                       "' is there and is no report of Farfault; give the report another name\n");
+    CHECK(content(output) == other);
+  }
+  auto r = report(result);
+  CHECK(r.code == 2);
+  CHECK(r.err == "farfault: the report '" + result + "' would overwrite a result\n");
+  CHECK(content(result) == before);
+
+  fs::remove(output);
+  fs::create_symlink(result, output);
+  CHECK(report(output.string()).code == 2);
+  CHECK(content(result) == before);
+  fs::remove(output);
+  write(output.string() + ".writing", "notes");
+  CHECK(report(output.string()).code == 2);
+  CHECK(content(output.string() + ".writing") == "notes");
+  fs::remove(output.string() + ".writing");
+
+  write(output, page);
+  r = farfault_program({"report", result, (folder() / "nothing.h5").string(), "-o", output.string()});
+  CHECK(r.code == 2);
+  CHECK(content(output) == page);
+  CHECK(!fs::exists(output.string() + ".writing"));
+}
+
+TEST_CASE("report: what is no result is refused in one sentence") {
+  auto const refused = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "report");
+    auto const r = farfault_program(words);
+    CHECK(r.code == 2);
+    CHECK(r.out == "");
+    CHECK(std::count(r.err.begin(), r.err.end(), '\n') == 1);
+    return r.err;
+  };
+  auto const output = (folder() / "none.html").string();
+  CHECK(refused({"nothing.h5", "-o", output}) == "farfault: cannot read 'nothing.h5': no such file\n");
+  auto const text = folder() / "text.h5";
+  write(text, "no HDF5");
+  CHECK(refused({text.string(), "-o", output}).find("text.h5' ") != std::string::npos);
+  CHECK(refused({run_of("plain.h5"), "-o", "/nowhere/report.html"}).find("/nowhere/report.html") !=
+        std::string::npos);
+  CHECK(refused({run_of("plain.h5"), "-o", folder().string()}).find("directory") != std::string::npos);
+  CHECK(refused({}).find("--help") != std::string::npos);
+  CHECK(!fs::exists(output));
+}

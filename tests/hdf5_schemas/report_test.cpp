@@ -1,0 +1,259 @@
+// What a report shows of results that are written by hand.
+#include "farfault/results/report.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "farfault/engine/error.hpp"
+#include "sample.hpp"
+#include "scratch.hpp"
+
+using namespace farfault;
+using namespace farfault::results;
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kMicrosecond = 1'000'000;  // in ps
+
+Time at(std::uint64_t ps) {
+  return Time{Duration{static_cast<std::int64_t>(ps)}};
+}
+
+StatInfo counter(std::string_view name, std::string_view unit = "count") {
+  return {name, unit, "A counter.", StatKind::counter, 1};
+}
+
+RunHeader header_of(std::size_t gpus) {
+  auto header = sample::header();
+  header.nodes.clear();
+  for (std::size_t i = 0; i < gpus; ++i) header.nodes.push_back({"gpu" + std::to_string(i), "gpu"});
+  header.nodes.push_back({"cpu0", "cpu"});
+  header.links = {{0, static_cast<std::uint32_t>(gpus), "pcie", 1, 1, 1}};
+  header.series.clear();
+  header.tables.clear();
+  return header;
+}
+
+std::vector<std::string> paths(std::size_t gpus, std::string const& component) {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < gpus; ++i) all.push_back("gpu" + std::to_string(i) + component);
+  return all;
+}
+
+Json shown_of(std::string const& path, ReportSize const& size = {}) {
+  return Json::parse(report_data(path, size));
+}
+
+// A drawing has four digits.
+doctest::Approx near(double value) {
+  return doctest::Approx(value).epsilon(0.001);
+}
+
+Json find(Json const& list, std::string const& id) {
+  for (auto const& one : list)
+    if (one["id"] == id) return one;
+  return {};
+}
+
+std::vector<double> values_of(Json const& row) {
+  std::vector<double> all;
+  for (auto const& v : row["values"])
+    all.push_back(v.is_null() ? std::nan("") : v.get<double>() * row["scale"].get<double>());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("report data: counters are rates, time is a share, levels are what the last sample says") {
+  Scratch dir;
+  auto header = header_of(2);
+  header.series = {
+      {"l2_tlb", paths(2, ".l2_tlb"), {counter("hits"), counter("misses")}},
+      {"dispatcher", paths(2, ".dispatcher"), {{"blocks_running", "count", "A level.", StatKind::level, 1}}},
+      {"dram", {"gpu0.dram0", "gpu0.dram1", "gpu1.dram0", "gpu1.dram1"}, {counter("busy_time", "ps")}}};
+  auto const path = dir / "a.h5";
+  {
+    ResultWriter writer(path, header);
+    // hits, misses of both; blocks; busy times
+    writer.append_sample(at(kMicrosecond), std::vector<std::uint64_t>{30, 0, 10, 0, 5, 7, 500'000, 0, 0, 0});
+    writer.append_sample(at(3 * kMicrosecond),
+                         std::vector<std::uint64_t>{30, 8, 10, 2, 4, 1, 1'500'000, 1'000'000, 0, 2'000'000});
+    writer.finish("completed");
+  }
+  auto const data = shown_of(path);
+  auto const clock = data["clocks"][find(data["series"], "l2_tlb")["clock"].get<std::size_t>()];
+  CHECK(clock == Json{kMicrosecond, 3 * kMicrosecond});
+  auto const rate = values_of(find(data["series"], "l2_tlb")["rows"][0]);
+  CHECK(rate[0] == near(0.75));
+  CHECK(std::isnan(rate[1]));  // no look-up
+  CHECK(values_of(find(data["series"], "l2_tlb")["rows"][1])[1] == near(0.8));
+  auto const blocks = values_of(find(data["series"], "blocks")["rows"][1]);
+  CHECK(blocks[0] == near(7));
+  CHECK(blocks[1] == near(1));
+  auto const busy = find(data["series"], "dram")["rows"];
+  CHECK(busy[0]["name"] == "gpu0");
+  CHECK(values_of(busy[0])[0] == near(0.25));  // of two channels
+  CHECK(values_of(busy[0])[1] == near(0.5));
+  CHECK(values_of(busy[1])[1] == near(0.5));
+  auto const total = find(data["totals"], "l2_tlb/misses");
+  CHECK(total["units"] == "/s");
+  CHECK(values_of(total["rows"][0])[0] == near(10e6));
+  CHECK(find(data["totals"], "dram/busy_time")["units"] == "on average");
+}
+
+TEST_CASE("report data: many samples become few intervals that end at samples and miss nothing") {
+  Scratch dir;
+  auto header = header_of(1);
+  header.series = {{"gmmu", {"gpu0.gmmu"}, {counter("walks")}}};
+  auto const path = dir / "a.h5";
+  constexpr std::uint64_t kSamples = 5000;
+  {
+    ResultWriter writer(path, header);
+    for (std::uint64_t i = 1; i <= kSamples; ++i)
+      writer.append_sample(at(i * i * 1000), std::vector<std::uint64_t>{i * 7});
+    writer.finish("completed");
+  }
+  auto const data = shown_of(path, {.points = 100});
+  auto const walks = find(data["series"], "walks");
+  auto const ends = data["clocks"][walks["clock"].get<std::size_t>()].get<std::vector<std::uint64_t>>();
+  CHECK(ends.size() <= 101);
+  CHECK(ends.size() >= 90);
+  CHECK(ends.back() == kSamples * kSamples * 1000);
+  auto const rates = values_of(walks["rows"][0]);
+  auto sum = 0.0;
+  std::uint64_t from = 0;
+  for (std::size_t k = 0; k < ends.size(); ++k) {
+    auto const root = static_cast<std::uint64_t>(std::lround(std::sqrt(ends[k] / 1000)));
+    CHECK(root * root * 1000 == ends[k]);
+    sum += rates[k] * static_cast<double>(ends[k] - from) / 1e12;
+    from = ends[k];
+  }
+  CHECK(sum == near(kSamples * 7));
+}
+
+TEST_CASE("report data: of many GPUs the mean, the least, the most and the busiest are shown") {
+  Scratch dir;
+  auto header = header_of(10);
+  header.series = {{"gmmu", paths(10, ".gmmu"), {counter("walks")}}};
+  auto const path = dir / "a.h5";
+  {
+    ResultWriter writer(path, header);
+    writer.append_sample(at(1'000'000'000'000),
+                         std::vector<std::uint64_t>{5, 3, 90, 10, 10, 10, 10, 10, 12, 40});
+    writer.finish("completed");
+  }
+  auto const rows = find(shown_of(path, {.gpus = 5})["series"], "walks")["rows"];
+  REQUIRE(rows.size() == 5);
+  CHECK(rows[0]["name"] == "mean of 10");
+  CHECK(values_of(rows[0])[0] == near(20));
+  CHECK(values_of(rows[1])[0] == near(3));
+  CHECK(values_of(rows[2])[0] == near(90));
+  CHECK(rows[3]["name"] == "gpu2");
+  CHECK(rows[4]["name"] == "gpu9");
+}
+
+TEST_CASE("report data: a sender of two links is no busier than each of them") {
+  Scratch dir;
+  auto header = header_of(1);
+  header.series = {
+      {"rdma", {"gpu0.rdma"}, {counter("packets"), counter("bytes", "bytes"), counter("busy_time", "ps")}}};
+  header.tables = {{"links",
+                    "Links.",
+                    {{"link", "index", "Link.", ColumnType::u64},
+                     {"from", "text", "Node.", ColumnType::text},
+                     {"to", "text", "Node.", ColumnType::text},
+                     {"sender", "text", "Component.", ColumnType::text},
+                     {"packets", "count", "Packets.", ColumnType::u64},
+                     {"bytes", "bytes", "Bytes.", ColumnType::u64},
+                     {"busy_time", "ps", "Time.", ColumnType::u64}}}};
+  auto const path = dir / "a.h5";
+  {
+    ResultWriter writer(path, header);
+    writer.append_sample(at(1000), std::vector<std::uint64_t>{1, 64, 1600});
+    for (std::uint64_t link = 0; link < 2; ++link)
+      writer.append_row(0, std::vector<Cell>{link, "gpu0", "cpu0", "gpu0.rdma", std::uint64_t{1},
+                                             std::uint64_t{32}, std::uint64_t{800}});
+    writer.finish("completed");
+  }
+  auto const data = shown_of(path);
+  CHECK(values_of(find(data["series"], "rdma_busy")["rows"][0])[0] == near(0.8));
+  CHECK(data["link_use"][0]["busy"].get<double>() == near(0.8));
+  CHECK(!data["link_use"][0].contains("over_time"));  // it says what both did
+}
+
+TEST_CASE("report data: the traffic of many devices is that of groups of them, and nothing is lost") {
+  Scratch dir;
+  auto header = header_of(300);
+  header.tables = {{"traffic",
+                    "Traffic.",
+                    {{"from", "text", "Device.", ColumnType::text},
+                     {"to", "text", "Device.", ColumnType::text},
+                     {"bytes", "bytes", "Bytes.", ColumnType::u64}}}};
+  auto const path = dir / "a.h5";
+  {
+    ResultWriter writer(path, header);
+    for (std::uint64_t i = 0; i < 300; ++i)
+      writer.append_row(
+          0, std::vector<Cell>{"gpu" + std::to_string(i), "gpu" + std::to_string((i + 1) % 300), i});
+    writer.finish("completed");
+  }
+  auto const traffic = shown_of(path)["traffic"];
+  CHECK(traffic["per_row"] == 3);
+  CHECK(traffic["devices"].size() == 100);
+  CHECK(traffic["devices"][1] == "gpu3 to gpu5");
+  std::uint64_t sum = 0;
+  for (auto const& cell : traffic["bytes"]) sum += cell[2].get<std::uint64_t>();
+  CHECK(sum == 299 * 300 / 2);
+}
+
+TEST_CASE("report data: the longest kernels are shown, and how many there are") {
+  Scratch dir;
+  auto header = header_of(1);
+  header.tables = {{"kernels",
+                    "Kernels.",
+                    {{"name", "text", "Name.", ColumnType::text},
+                     {"launched", "ps", "Time.", ColumnType::u64},
+                     {"finished", "ps", "Time.", ColumnType::u64},
+                     {"access_time", "ps", "Time.", ColumnType::u64},
+                     {"time_in_dram", "ps", "Time.", ColumnType::u64},
+                     {"time_in_links", "ps", "Time.", ColumnType::u64}}}};
+  auto const path = dir / "a.h5";
+  {
+    ResultWriter writer(path, header);
+    for (std::uint64_t i = 0; i < 9; ++i)
+      writer.append_row(0, std::vector<Cell>{"k" + std::to_string(i), 100 * i, 100 * i + (i * 5) % 9,
+                                             std::uint64_t{4}, std::uint64_t{1}, std::uint64_t{3}});
+    writer.finish("completed");
+  }
+  auto const kernels = shown_of(path, {.kernels = 2})["kernels"];
+  CHECK(kernels["rows"] == 9);
+  CHECK(kernels["columns"]["name"] == Json{"k5", "k7"});  // which took 7 and 8
+  CHECK(kernels["columns"]["longest_stage"][0] == "links between devices");
+  CHECK(kernels["columns"]["longest_stage_share"][0] == 0.75);
+}
+
+TEST_CASE("report data: it is ASCII, its names are short, and what a result does not have is not there") {
+  Scratch dir;
+  auto header = header_of(1);
+  header.nodes[0].name = std::string(500, 'x') + "\u2028";
+  header.resolved_config = "[a]\nb = \"\u2028\"\n";
+  auto const path = dir / "a.h5";
+  {
+    ResultWriter writer(path, header);
+    writer.finish("completed");
+  }
+  auto const text = report_data(path);
+  CHECK(std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; }));
+  auto const data = Json::parse(text);
+  CHECK(data["nodes"][0][0].get<std::string>().size() < 100);
+  for (auto const* name : {"kernels", "batches", "traffic", "link_use", "stack", "gpu_stacks"})
+    CHECK(!data.contains(name));
+}
+
+TEST_CASE("report data: what is no result is refused in one sentence") {
+  CHECK_THROWS_AS(report_data("nothing.h5"), UserError);
+}
