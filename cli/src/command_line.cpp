@@ -246,8 +246,10 @@ class Program {
     c->add_option("--total-memory", total_memory_,
                   "What all runs at a time may take, each its --memory (default: that of this machine)")
         ->type_name("SIZE");
-    auto* const dry = c->add_flag("--dry-run", sweep_.dry_run,
-                                  "Say how many runs there are, how long they take, and where; make nothing");
+    auto* const dry = c->add_flag(
+        "--dry-run", sweep_.dry_run,
+        "Say how many runs there are, how long they take, and where; make no result. Where there is "
+        "none yet, the first run is simulated for up to a minute");
     auto* const part = c->add_option("--part", part_, "Make the I-th of N shares of the runs, and no table")
                            ->type_name("I/N");
     auto* const collect =

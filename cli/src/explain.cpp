@@ -69,8 +69,8 @@ void print(Explanation const& e, std::ostream& out) {
                      for_people(static_cast<double>(e.accesses)), picoseconds_text(average));
   print_parts(e.stages, e.access_ps, e.accesses, out);
   if (e.resources.empty()) return;
-  out << "what accesses waited for: share of their time, how busy the busiest was, and in which twentieth (0 "
-         "to 9)\n";
+  out << "what accesses could wait for: their time in stages that lead there, how busy the busiest was, and "
+         "in which twentieth (0 to 9)\n";
   for (std::size_t i = 0; i < std::min(e.resources.size(), kMostResources); ++i) {
     auto const& r = e.resources[i];
     out << fmt::format("  {:<{}}{:>8}  {:>9}  {}", r.what + " (" + shown(r.name) + ")", kNameWidth,
@@ -82,19 +82,21 @@ void print(Explanation const& e, std::ostream& out) {
 }  // namespace
 
 std::string bound_text(Explanation const& e) {
-  std::string text;
-  if (e.idle >= kHalf)
-    text =
-        fmt::format("too little work (SMs are without a warp {} of the time), and then by ", percent(e.idle));
+  auto const idle = "SMs are without a warp " + percent(e.idle) + " of the time";
+  auto const beside = e.idle >= kHalf ? ", while " + idle : std::string();
   if (e.bound == Bound::execution)
-    return text + "the SMs themselves: they execute " + percent(e.executing) +
-           " of the time that they have warps";
-  if (e.bound == Bound::resource) {
+    return "the SMs themselves: they execute " + percent(e.executing) + " of the time that they have warps" +
+           beside;
+  if (e.bound == Bound::resource || e.bound == Bound::phase) {
     auto const& r = e.resources.front();
-    text += fmt::format("{}: {} is busy {} of the time", r.what, shown(r.name), percent(r.busy));
-    return r.alike == 1 ? text
-                        : text + fmt::format(", all {} are {} on average", r.alike, percent(r.average));
+    auto text = fmt::format("{}: {} is busy {} of the time", r.what, shown(r.name), percent(r.busy));
+    if (e.bound == Bound::phase)
+      text = fmt::format("{} for a phase: {} is busy all along in {} of 20 parts of the run, {} of all of it",
+                         r.what, shown(r.name), results::busy_parts(r), percent(r.busy));
+    if (r.alike > 1) text += fmt::format(", all {} are {} on average", r.alike, percent(r.average));
+    return text + beside;
   }
+  auto text = e.idle >= kHalf ? "too little work (" + idle + "), and then by " : std::string();
   text += "latency: nothing is busy for half of the run";
   if (e.stages.empty() || e.access_ps == 0) return text;
   return text + fmt::format("; {} of the time of an access goes to: {}",

@@ -51,7 +51,7 @@ std::vector<ComparedSetting> settings_of(std::vector<std::string> const& paths) 
 
 // Counted as they come in a machine: nanoseconds, memory transactions of 64 bytes.
 double amount(std::uint64_t value, std::string_view unit) {
-  return static_cast<double>(value) / (unit == "ps" ? 1000 : unit == "byte" ? 64 : 1);
+  return static_cast<double>(value) / (unit == "ps" ? 1'000'000 : unit == "byte" ? 64 : 1);
 }
 
 double effect_of(std::uint64_t a, std::uint64_t b, std::string_view unit) {

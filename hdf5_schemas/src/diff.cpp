@@ -199,7 +199,8 @@ class Comparer {
     }
   }
 
-  // The column that says when a row happened: one of unit ps, called time or start if there is such a one.
+  // The column that says when a row happened: one of unit ps, called time or start if there is such a one. An
+  // amount of time is none: its name says so at an end.
   std::optional<std::string> time_column(std::string const& folder,
                                          std::vector<std::string> const& columns) const {
     std::optional<std::string> best;
@@ -207,6 +208,7 @@ class Comparer {
       Handle const dataset(H5Dopen2(a_, (folder + "/" + name).c_str(), H5P_DEFAULT),
                            "a dataset cannot be read");
       if (text_attribute(dataset, "units") != "ps") continue;
+      if (name.starts_with("time_in_") || name.ends_with("_time")) continue;
       auto const telling = name.find("time") != std::string::npos || name.find("start") != std::string::npos;
       if (telling) return name;
       if (!best) best = name;

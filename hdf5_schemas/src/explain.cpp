@@ -255,6 +255,11 @@ std::string read_all(hid_t file) {
 
 }  // namespace
 
+std::size_t busy_parts(Resource const& r) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(r.over_time, [](double busy) { return busy >= 0.9; }));
+}
+
 Explanation explain(std::string const& path) {
   check_readable(path);
   Pack pack(read_guarded(path, [&](hid_t file) {
@@ -282,16 +287,23 @@ Explanation explain(std::string const& path) {
   std::erase_if(e.resources, [](Resource const& r) { return r.weight == 0; });
   std::ranges::stable_sort(e.resources,
                            [](Resource const& a, Resource const& b) { return a.weight > b.weight; });
+  auto const first_that = [&](auto&& bounds, Bound what) {
+    auto const found = std::ranges::find_if(e.resources, bounds);
+    if (found == e.resources.end()) return false;
+    std::rotate(e.resources.begin(), found, found + 1);
+    e.bound = what;
+    return true;
+  };
   if (e.executing >= kHalf)
     e.bound = Bound::execution;
-  else if (!e.resources.empty() && e.resources.front().busy >= kHalf)
-    e.bound = Bound::resource;
+  else if (!first_that([](Resource const& r) { return r.busy >= kHalf; }, Bound::resource))
+    first_that([](Resource const& r) { return busy_parts(r) >= 2; }, Bound::phase);
   return e;
 }
 
 std::string to_json(Explanation const& e) {
   using Json = nlohmann::ordered_json;
-  constexpr char const* words_of_bound[] = {"execution", "resource", "latency"};
+  constexpr char const* words_of_bound[] = {"execution", "resource", "phase", "latency"};
   auto const parts = [](std::vector<TimePart> const& from) {
     Json list = Json::array();
     for (auto const& p : from) list.push_back({{"name", p.name}, {"what", p.what}, {"ps", p.ps}});

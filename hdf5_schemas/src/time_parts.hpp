@@ -15,7 +15,7 @@ inline constexpr Named kSms[] = {{"sm_active_time", "executing"},
                                  {"sm_load_store_stall_time", "waiting for the load/store unit"},
                                  {"sm_scalar_stall_time", "waiting for the scalar cache"},
                                  {"sm_barrier_stall_time", "waiting at barriers"},
-                                 {"sm_stopped_time", "stopped by the driver"},
+                                 {"sm_stopped_time", "stopped by driver or throttling"},
                                  {"sm_idle_time", "without a warp"}};
 
 // They add up to sm_access_time.

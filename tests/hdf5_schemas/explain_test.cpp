@@ -104,14 +104,27 @@ TEST_CASE("explain: over time a counter grows evenly between its samples") {
   auto const e = explain(
       written(dir / "a.h5",
               {.dram_at_half = {0, 0}, .dram = {400'000, 0}, .links = {900'000, 0}, .figures = kAccesses}));
-  REQUIRE(e.resources[0].name == "gpu0.dram0");
-  REQUIRE(e.resources[0].over_time.size() == 20);
-  for (int i = 0; i < 20; ++i)
-    CHECK(e.resources[0].over_time[static_cast<std::size_t>(i)] == doctest::Approx(i < 10 ? 0.0 : 0.8));
-  // The sender of a link that has no other one tells when it was busy.
-  CHECK(e.resources[1].name == "gpu0 to switch0");
+  REQUIRE(e.resources[1].name == "gpu0.dram0");
   REQUIRE(e.resources[1].over_time.size() == 20);
-  CHECK(e.resources[1].over_time[3] == doctest::Approx(0.9));
+  for (int i = 0; i < 20; ++i)
+    CHECK(e.resources[1].over_time[static_cast<std::size_t>(i)] == doctest::Approx(i < 10 ? 0.0 : 0.8));
+  // What is busy for half of the run bounds it, and comes first. The sender of a link that has no other one
+  // tells when that was busy.
+  CHECK(e.resources[0].name == "gpu0 to switch0");
+  REQUIRE(e.resources[0].over_time.size() == 20);
+  CHECK(e.resources[0].over_time[3] == doctest::Approx(0.9));
+}
+
+TEST_CASE("explain: what is busy all along in a phase bounds the run for that phase") {
+  Scratch dir;
+  // Busy in the second half of the run alone, and not for half of all of it.
+  auto const e = explain(
+      written(dir / "a.h5",
+              {.dram_at_half = {0, 0}, .dram = {480'000, 0}, .walkers = 300'000, .figures = kAccesses}));
+  CHECK(e.bound == Bound::phase);
+  CHECK(e.resources[0].name == "gpu0.dram0");
+  CHECK(busy_parts(e.resources[0]) == 10);
+  CHECK(busy_parts(e.resources[1]) == 0);
 }
 
 TEST_CASE("explain: where nothing is busy for half of the run, latency bounds it; else execution may") {

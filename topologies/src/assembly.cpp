@@ -257,7 +257,6 @@ void Assembly::build_cpus() {
     IommuSpec iommu;
     iommu.params = config_.iommu;
     iommu.applications = applications_.names();
-    if (cpu.number == 0) iommu.placed = &applications_;
     iommu.index = static_cast<std::uint16_t>(cpu.number);
     iommu.memory_port = cpu.slice_clients.add(1, config_.iommu.walkers);
     iommu.memory = memory;

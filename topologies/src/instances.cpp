@@ -125,6 +125,7 @@ void Assembly::add_host_and_driver(Instance& instance) {
   if (orders) driver.host_pages = &memory.host_pages();
   driver.planned = &memory.planned();
   driver.applications = applications_.names();
+  driver.programs = &applications_;
   for (std::uint32_t a = 0; a < applications_.count(); ++a)
     driver.gpus_of_application.push_back(applications_.gpus_of(a, gpus));
   driver.application_of_stream = applications_.application_of_stream();

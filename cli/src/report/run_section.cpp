@@ -50,8 +50,8 @@ std::string explanation(std::string const& path) {
                                 amount_text(static_cast<double>(e.accesses), "1"), time_text(average))) +
             "</p>\n";
     if (e.resources.empty()) return text;
-    HtmlTable table({"what accesses waited for", "the busiest", "#of", "#share of their time", "#busy", "|",
-                     "#on average"});
+    HtmlTable table({"what accesses could wait for", "the busiest", "#of",
+                     "#their time in stages that lead there", "#busy", "|", "#on average"});
     for (std::size_t i = 0; i < std::min(e.resources.size(), kMostResources); ++i) {
       auto const& r = e.resources[i];
       table.add({r.what, shown(r.name), std::to_string(r.alike), share_text(r.waited), share_text(r.busy),

@@ -192,6 +192,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
     s.warps.replay(item.context, item.access == Access::write);
     auto const now = std::max(cx.now(), item.since);
     s.stats[item.stream].stages.fault += ps(now - item.since);
+    s.times.fault_wait.add(ps(now - item.since));
     item.since = now;
   };
   if (m.found_by == FoundBy::replay) {

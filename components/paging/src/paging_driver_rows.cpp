@@ -48,6 +48,7 @@ std::vector<TableInfo> PagingDriver::tables() const {
           {"time", "ps", "simulated time of the driver's order", ColumnType::u64},
           {"base_pages", "count", "base pages of the large page", ColumnType::u64}}});
   if (relocates()) tables.push_back(table_of_relocations());
+  if (spec().programs != nullptr) tables.push_back(table_of_placement());
   return tables;
 }
 

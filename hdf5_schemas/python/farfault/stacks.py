@@ -13,7 +13,7 @@ STAGES = {"load_store": "load/store unit", "l1_tlb": "L1 TLB", "l2_tlb": "L2 TLB
 # What an SM does.
 ACTIVITIES = {"active": "executing", "memory_stall": "waiting for memory", "fault_stall": "waiting for page faults",
               "load_store_stall": "waiting for the load/store unit", "scalar_stall": "waiting for the scalar cache",
-              "barrier_stall": "waiting at barriers", "stopped": "stopped by the driver", "idle": "without a warp"}
+              "barrier_stall": "waiting at barriers", "stopped": "stopped by driver or throttling", "idle": "without a warp"}
 STACK = {**{stage: f"time_in_{stage}" for stage in STAGES}, "access_time": "access_time", "transactions": "transactions"}
 SUMS = ("access_time", "transactions")  # of the columns of a latency stack: what is no stage
 

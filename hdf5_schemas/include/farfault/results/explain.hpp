@@ -8,7 +8,9 @@
 // too.
 //
 // What bounds the run: the SMs' own execution, where they executed for half of the time that they had warps;
-// else the weightiest resource, where it is busy for half of the run; else latency.
+// else the weightiest resource that is busy for half of the run; else, for a phase, the weightiest that is
+// busy for nine tenths of at least two twentieths of it; else latency. A resource that bounds the run is the
+// first of the list.
 //
 // Errors: UserError, one sentence, for a file that is no result, or one that has no summary yet. Untrusted
 // files are read as by all readers (reader.hpp).
@@ -38,7 +40,7 @@ struct Resource {
   std::vector<double> over_time;  // busy, in twentieths of the run; empty: not known
 };
 
-enum class Bound : std::uint8_t { execution, resource, latency };
+enum class Bound : std::uint8_t { execution, resource, phase, latency };
 
 struct Explanation {
   std::string path;
@@ -56,6 +58,8 @@ struct Explanation {
 };
 
 Explanation explain(std::string const& path);
+// In how many twentieths of the run it was busy for nine tenths.
+std::size_t busy_parts(Resource const& r);
 std::string to_json(Explanation const& e);  // one line, {"kind":"explanation",...}
 
 }  // namespace farfault::results

@@ -234,6 +234,11 @@ struct SmState {
                       StatKind::histogram, nullptr, SmTimes::kBins,
                       [](S s) { return std::span<std::uint64_t const>(s.times.load_latency.bins); }}
             .summed_by_gpu(),
+        Stat<SmState>{"fault_wait", "ps",
+                      "time of accesses from the word that their page is faulted to its replay",
+                      StatKind::histogram, nullptr, SmTimes::kBins,
+                      [](S s) { return std::span<std::uint64_t const>(s.times.fault_wait.bins); }}
+            .summed_by_gpu(),
         {"faulted_pages", "count", "faulted pages that have transactions kept", StatKind::level,
          [](S s) { return std::uint64_t{s.faulted.pages()}; }},
         {"warps_in_faults", "count", "warps that wait for nothing but faults", StatKind::level,

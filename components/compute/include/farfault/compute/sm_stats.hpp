@@ -158,7 +158,9 @@ struct SmStats {
                       StatKind::counter, [](S s) { return s.stages.iommu; }}
             .summed_by_gpu(),
         Stat<SmStats>{"time_in_fault", "ps",
-                      "of access_time: from the word that the page is faulted to its replay",
+                      "of access_time: waiting for the replay of a faulted page; of one that the IOMMU has "
+                      "mapped at once, all "
+                      "time there",
                       StatKind::counter, [](S s) { return s.stages.fault; }}
             .summed_by_gpu(),
         Stat<SmStats>{"time_in_l1_cache", "ps", "of access_time: look-ups in the L1 cache", StatKind::counter,
@@ -241,6 +243,7 @@ struct SmTimes {
   static constexpr std::uint32_t kBins = 36;  // in picoseconds: the last one begins at 17 ms
   ByStream<AccessesUnderWay> under_way;
   Histogram<kBins> load_latency;  // of loads, from issue to data
+  Histogram<kBins> fault_wait;    // of accesses, from the word that their page is faulted to its replay
   SmTime doing;
 };
 

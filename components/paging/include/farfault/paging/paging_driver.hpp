@@ -107,6 +107,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   std::span<Stat<PagingDriverState> const> stats() const override;
   ApplicationStats application_stats() const override;
   std::vector<TableInfo> tables() const override;
+  void final_rows(TableRows& rows) const override;
   std::vector<PolicyStats> policy_stats() const override;
 
   void on_fault(PageFault const& m, Cx& cx) const;
@@ -206,6 +207,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
   BatchState initial_batches() const;
   TableInfo table_of_batches() const;
   TableInfo table_of_relocations() const;
+  static TableInfo table_of_placement();
   void take_batches(PagingDriverState& s, std::uint32_t table, TableRows& rows) const;
   std::string waiting_batch() const;
   void on_note(PageFault const& m, Cx& cx) const;

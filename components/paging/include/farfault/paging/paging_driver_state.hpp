@@ -21,6 +21,7 @@
 #include "farfault/paging/page_sizes.hpp"
 #include "farfault/paging/pages_in_ranges.hpp"
 #include "farfault/parts/ring.hpp"
+#include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/page_table.hpp"
 
@@ -110,6 +111,7 @@ struct PagingDriverSpec {
     return {frames_per_gpu, page_bits, spaces, large_size, en_masse, most_moved};
   }
   std::vector<std::string> applications = {};  // names of those whose faults and orders come
+  Applications const* programs = nullptr;      // the same, for the table of where their pages are
   // The numbers of the GPUs that each runs on, ascending; empty: all on all.
   std::vector<std::vector<std::uint32_t>> gpus_of_application = {};
   // Where programs copy, allocate or free: both, and the application of each stream of all programs.

@@ -45,7 +45,6 @@
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/ring.hpp"
-#include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/fault_buffer.hpp"
 #include "farfault/translation/page_table.hpp"
@@ -102,7 +101,6 @@ struct IommuGpu {
 struct IommuSpec {
   IommuParams params;
   std::vector<std::string> applications = {};  // names of those that make requests
-  Applications const* placed = nullptr;        // of the first of several: it says where their pages are
   std::uint16_t index = 0;                     // among the IOMMUs of its driver
   std::uint16_t memory_port = 0;
   AddressMap memory;
@@ -250,8 +248,6 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   IommuState initial() const override;
   ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
-  std::vector<TableInfo> tables() const override;
-  void final_rows(TableRows& rows) const override;
 
   void on_request(Packet const& m, Cx& cx) const;
   void on_entry(MemResponse const& m, Cx& cx) const;

@@ -1,0 +1,40 @@
+// Where the pages of each buffer are at the end of a run.
+#include <map>
+
+#include "farfault/paging/paging_driver.hpp"
+
+namespace farfault {
+
+TableInfo PagingDriver::table_of_placement() {
+  return {"page_placement",
+          "buffers, by the device that has some of their pages at the end of the run; copies not counted",
+          {{"application", "text", "application whose buffer it is", ColumnType::text},
+           {"buffer", "text", "buffer of its workload", ColumnType::text},
+           {"device", "text", "device that has the pages", ColumnType::text},
+           {"pages", "count", "base pages there", ColumnType::u64}}};
+}
+
+// The last of its tables.
+void PagingDriver::final_rows(TableRows& rows) const {
+  if (spec().programs == nullptr) return;
+  auto const last = static_cast<std::uint32_t>(tables().size() - 1);
+  auto const& table = state().table;
+  for (auto const& application : *spec().programs) {
+    for (auto const& buffer : application.workload->buffers()) {
+      auto const first = first_address_of(application.space) | buffer.base;
+      auto const end = (first + buffer.bytes - 1) >> spec().page_bits;
+      std::map<DeviceId, std::uint64_t> pages;
+      for (auto page = first >> spec().page_bits; buffer.bytes != 0 && page <= end;) {
+        auto const found = table.find(page);
+        auto const next = found ? ((page >> found->size) + 1) << found->size : page + 1;
+        auto const here = std::min(next, end + 1) - page;
+        if (found) pages[device_of(found->frame)] += here;
+        page += here;
+      }
+      for (auto const& [device, count] : pages)
+        rows.add(last, {application.name, buffer.name, device_name(device), count});
+    }
+  }
+}
+
+}  // namespace farfault
