@@ -231,7 +231,7 @@ def latencies_are_a_histogram_of_each_gpu_and_of_all(path):
     filled = numpy.flatnonzero(loads.sum(axis=0))
     assert numpy.allclose(whole, 100 * loads.sum(axis=0)[filled[0]:filled[-1] + 1] / loads.sum())
     assert numpy.isclose(sum(whole), 100)
-    assert {"all", "gpu0", "gpu3", "share (%)", "< 8 ns"} <= set(texts) and len(axes[0].lines) == 4, texts
+    assert {"all", "gpu0", "gpu3", "share (%)", "< 8.192 ns"} <= set(texts) and len(axes[0].lines) == 4, texts
     assert numpy.allclose([sum(line.get_ydata()) for line in axes[0].lines], 100)
     axes, texts = drawn(result.plot.latency_histogram("gmmu/walk_latency"), "walk_histogram")
     assert numpy.isclose(sum(p.get_height() for p in axes[0].patches), 100)
