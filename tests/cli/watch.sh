@@ -78,10 +78,10 @@ check "a sweep says how many runs there are: $(cat "$scratch/frame")" wait_until
 check "and which are under way" test "$(grep -cE '^    run [01] \(run.seed = [12]\): ' "$scratch/frame")" -eq 2
 "$farfault" watch "$scratch/out" --every 0.2 >"$scratch/frames" 2>&1 &
 watching=$!
-check "and how far they are" wait_until grep -qE 'run 0 \(run.seed = 1\): .* us$' "$scratch/frames"
+check "and how far they are" wait_until grep -qE 'run 0 \(run.seed = 1\): .* [um]s$' "$scratch/frames"
 kill -TERM "$watching"
 wait "$watching"
 check "no mark stays" test -z "$(compgen -G "$scratch/out/runs/*.watch")"
-kill -TERM "$running"
+kill -TERM "$running" 2>/dev/null
 wait "$running"
 finish
