@@ -45,7 +45,8 @@ def edges(rate, size):
 def count_axis(axes, name, unit):
     """A vertical axis from zero, in thousands and millions."""
     axes.set_ylabel(label(name, unit))
-    axes.yaxis.set_major_formatter(EngFormatter(sep=" "))
+    large = EngFormatter(sep=" ")
+    axes.yaxis.set_major_formatter(lambda value, _: large(value) if abs(value) >= 1000 else f"{value:g}")
     axes.set_ylim(0, 1.04 * axes.get_ylim()[1])
 
 
