@@ -46,13 +46,13 @@ void list_statistics(RunOptions const& options, bool json, std::ostream& out) {
   for (std::size_t i = 0; i < groups.size(); ++i) {
     Listed summed;
     for (auto const& s : groups[i].group.stats) {
-      if (!s.by_gpu) continue;
+      if (!s.summed) continue;
       summed.group.kind = stored_kind(groups[i].group.kind, s);
       summed.group.stats.push_back(s);
     }
     if (summed.group.stats.empty()) continue;
     summed.instances = model.assembly->gpus();
-    std::erase_if(groups[i].group.stats, [](StatInfo const& s) { return s.by_gpu; });
+    std::erase_if(groups[i].group.stats, [](StatInfo const& s) { return s.summed; });
     groups.insert(groups.begin() + static_cast<std::ptrdiff_t>(++i), std::move(summed));
   }
   if (json) {

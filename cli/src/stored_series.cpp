@@ -33,7 +33,7 @@ Summed sum_by_gpu(SeriesGroup const& from, std::vector<std::uint32_t> const& gpu
 }  // namespace
 
 std::string stored_kind(std::string const& kind, StatInfo const& stat) {
-  if (!stat.by_gpu) return kind;
+  if (!stat.summed) return kind;
   auto const dot = std::min(kind.find('.'), kind.size());
   return kind.substr(0, dot) + std::string(kByGpu) + kind.substr(dot);
 }
@@ -47,14 +47,14 @@ StoredSeries::StoredSeries(std::vector<SeriesGroup> const& groups,
     auto const summed = groups_.size();
     first_part_.push_back(parts_.size());
     for (auto const& stat : given.stats) {
-      if (stat.by_gpu && summed == groups_.size()) {
+      if (stat.summed && summed == groups_.size()) {
         auto made = sum_by_gpu(given, gpu_of[g]);
         made.group.kind = stored_kind(given.kind, stat);
         groups_.push_back(std::move(made.group));
         places_.push_back(std::move(made.place_of));
       }
-      groups_[stat.by_gpu ? summed : own].stats.push_back(stat);
-      parts_.push_back({0, stat.bins, stat.by_gpu ? &places_.back() : nullptr});
+      groups_[stat.summed ? summed : own].stats.push_back(stat);
+      parts_.push_back({0, stat.bins, stat.summed ? &places_.back() : nullptr});
     }
   }
   std::erase_if(groups_, [](SeriesGroup const& group) { return group.stats.empty(); });

@@ -1,6 +1,6 @@
 // Private: which series of statistics a result stores, and how they are made of what components give.
 //
-// Most are stored as they are, for each component. Those that say so (StatInfo::by_gpu) are summed over the
+// Most are stored as they are, for each component. Those that say so (StatInfo::summed) are summed over the
 // components of a GPU and stored as a group of their own: `sm.by_gpu` has them of all SMs of each GPU, with
 // the instances `gpu0`, `gpu1`; where statistics are split by application, `sm.by_gpu.by_application` has
 // `gpu0/bfs`.

@@ -1,6 +1,4 @@
 // The load/store unit of an SM: from a coalesced transaction to its response.
-#include <utility>
-
 #include "farfault/compute/sm.hpp"
 #include "farfault/parts/train.hpp"
 
@@ -27,12 +25,6 @@ constexpr std::uint64_t SmStats::*count_of(FoundBy translation) {
     default:
       return &SmStats::fault_translations;
   }
-}
-
-// When a warp can use line `i` of a train that comes now: after it has arrived, and so from the next edge on
-// where that was at one.
-Time usable(Train train, std::uint32_t i, Time now) {
-  return i == 0 ? now : now + train.until(i) + Duration{1};
 }
 
 std::uint64_t ps(Duration d) {
@@ -357,56 +349,6 @@ bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leav
   ++stats.l1_misses;
   count();
   return true;
-}
-
-// A translation may come before the look-up that missed has ended, and a line before that in the L1 cache:
-// then the stage begins with its end.
-void Sm::count_translation(TranslateResponse const& m, LsuItem& item, Time now, SmState& s) const {
-  now = std::max(now, item.since);
-  auto const waited = now - item.since;
-  auto const behind = m.stages.last_of(waited);
-  auto& stages = s.stats[item.stream].stages;
-  stages.walk_queue += behind.walk_queue;
-  stages.walk += behind.walk;
-  stages.links += behind.link;
-  (m.found_by == FoundBy::fault ? stages.fault : stages.iommu) += behind.iommu;
-  stages.l2_tlb += ps(waited - behind.sum());
-  item.since = now;
-}
-
-void Sm::count_load(MemResponse const& m, LoadWaiter const& w, Time at, SmStats& stats, SmState& s,
-                    AccessesUnderWay& under_way, Time now) const {
-  at = std::max(at, w.since);
-  auto const waited = at - w.since;
-  auto const behind = m.stages.last_of(waited);
-  auto& stages = stats.stages;
-  stages.dram_queue += behind.dram_queue;
-  stages.dram += behind.dram;
-  stages.remote_memory += behind.device;
-  bool const remote = device_of(m.address) != spec().device;
-  (remote ? stages.links : stages.l2_cache) += ps(waited - behind.sum());
-  stats.access_time += under_way.advance(now) + ps(at - now);
-  --under_way.number;
-  s.times.load_latency.add(ps(at - w.issued));
-}
-
-// Which of a warp's stores is acknowledged is not known: what they took together is, once all are.
-void Sm::count_stores(MemResponse const& m, Warp& w, SmStats& stats, AccessesUnderWay& under_way,
-                      Time now) const {
-  auto const lines = m.train.lines();
-  bool const remote = device_of(m.address) != spec().device;
-  auto& time = remote ? w.remote_store_time : w.store_time;
-  stats.access_time += under_way.advance(now);
-  under_way.number -= lines;
-  for (std::uint32_t i = 0; i < lines; ++i) {
-    auto const at = usable(m.train, i, now);
-    time += ps(at.time_since_epoch()) - m.stages.device;
-    stats.access_time += ps(at - now);
-  }
-  stats.stages.remote_memory += std::uint64_t{m.stages.device} * lines;
-  if (w.stores != 0) return;
-  stats.stages.l2_cache += std::exchange(w.store_time, 0);
-  stats.stages.links += std::exchange(w.remote_store_time, 0);
 }
 
 void Sm::on_memory(MemResponse const& m, Cx& cx) const {

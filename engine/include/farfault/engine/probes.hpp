@@ -27,7 +27,7 @@ struct StatInfo {
   std::string_view text;  // one sentence
   StatKind kind = StatKind::counter;
   std::uint32_t bins = 1;  // values a sample holds: 1, except for histograms
-  bool by_gpu = false;     // stored for a GPU, summed over its components: of what has many of them
+  bool summed = false;     // stored as a sum over the like components of a device: of what has many of them
 };
 static_assert(std::is_trivially_copyable_v<StatInfo>, "copied for each component of a machine");
 
@@ -43,12 +43,12 @@ struct Stat {
   std::uint64_t (*value)(State const&);
   std::uint32_t bins = 1;
   std::span<std::uint64_t const> (*histogram)(State const&) = nullptr;
-  bool by_gpu = false;
+  bool summed = false;
 
-  StatInfo info() const { return {name, unit, text, kind, bins, by_gpu}; }
-  constexpr Stat summed_by_gpu() const {
+  StatInfo info() const { return {name, unit, text, kind, bins, summed}; }
+  constexpr Stat stored_summed() const {
     auto s = *this;
-    s.by_gpu = true;
+    s.summed = true;
     return s;
   }
   // Writes its value or bins at `out`, or adds them to what is there; returns the place behind.

@@ -203,42 +203,42 @@ struct SmState {
          [](S s) { return s.l1_tlb_invalidated; }},
         Stat<SmState>{"active_time", "ps", "time in which a warp executed or could issue", StatKind::counter,
                       [](S s) { return s.times.doing.in(SmDoes::executes); }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmState>{"memory_stall_time", "ps",
                       "time in which no warp could issue, and most waited for their accesses, not for faults",
                       StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::waits_for_memory); }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmState>{"fault_stall_time", "ps",
                       "time in which no warp could issue, and most waited for nothing but faults",
                       StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::waits_for_faults); }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmState>{
             "load_store_stall_time", "ps",
             "time in which no warp could issue, and most waited for the load/store unit, which stalled",
             StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::waits_for_load_store); }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmState>{
             "scalar_stall_time", "ps",
             "time in which no warp could issue, and most waited until the scalar cache takes their requests",
             StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::waits_for_scalar_cache); }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmState>{"barrier_stall_time", "ps",
                       "time in which no warp could issue, and most waited at a barrier", StatKind::counter,
                       [](S s) { return s.times.doing.in(SmDoes::waits_at_barrier); }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmState>{"stopped_time", "ps",
                       "time in which the driver or the thread-block policy had stopped the SM",
                       StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::is_stopped); }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmState>{"load_latency", "ps", "time of loads from their issue to their data",
                       StatKind::histogram, nullptr, SmTimes::kBins,
                       [](S s) { return std::span<std::uint64_t const>(s.times.load_latency.bins); }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmState>{"fault_wait", "ps",
                       "time of accesses from the word that their page is faulted to its replay",
                       StatKind::histogram, nullptr, SmTimes::kBins,
                       [](S s) { return std::span<std::uint64_t const>(s.times.fault_wait.bins); }}
-            .summed_by_gpu(),
+            .stored_summed(),
         {"faulted_pages", "count", "faulted pages that have transactions kept", StatKind::level,
          [](S s) { return std::uint64_t{s.faulted.pages()}; }},
         {"warps_in_faults", "count", "warps that wait for nothing but faults", StatKind::level,
@@ -352,7 +352,13 @@ class Sm final : public Component<SmSpec, SmState> {
                             Cx& cx) const;
   // From `since` on.
   void keep_faulted(std::uint64_t page, LsuItem item, Time since, SmState& s) const;
-  // The latency stack: what a translation has taken, and what a line; and the end of a transaction.
+  // When a warp can use line `i` of a train that comes now: after it has arrived, and so from the next edge
+  // on where that was at one.
+  static Time usable(Train train, std::uint32_t i, Time now) {
+    return i == 0 ? now : now + train.until(i) + Duration{1};
+  }
+  // The latency stack (sm_latency.cpp): what a translation has taken, and what a line; and the end of a
+  // transaction.
   void count_translation(TranslateResponse const& m, LsuItem& item, Time now, SmState& s) const;
   void count_load(MemResponse const& m, LoadWaiter const& w, Time at, SmStats& stats, SmState& s,
                   AccessesUnderWay& under_way, Time now) const;

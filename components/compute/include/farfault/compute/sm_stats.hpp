@@ -43,7 +43,6 @@ struct AccessStages {
   }
 };
 
-// Each is also a column of the table of kernels (host.hpp).
 struct SmStats {
   std::uint64_t vector_instructions = 0;
   std::uint64_t scalar_instructions = 0;
@@ -135,56 +134,56 @@ struct SmStats {
             "access_time", "ps",
             "time of transactions from their issue to their data or acknowledgement, summed over all",
             StatKind::counter, [](S s) { return s.access_time; }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmStats>{
             "time_in_load_store", "ps",
             "of access_time: in the load/store unit, waiting for its turn, for an MSHR or for a credit",
             StatKind::counter, [](S s) { return s.stages.load_store; }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmStats>{"time_in_l1_tlb", "ps", "of access_time: look-ups in the L1 TLB", StatKind::counter,
                       [](S s) { return s.stages.l1_tlb; }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmStats>{"time_in_l2_tlb", "ps",
                       "of access_time: from an L1 TLB miss to its answer, without what is behind the L2 TLB",
                       StatKind::counter, [](S s) { return s.stages.l2_tlb; }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmStats>{"time_in_walk_queue", "ps", "of access_time: at the GMMU, until a walker began",
                       StatKind::counter, [](S s) { return s.stages.walk_queue; }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmStats>{"time_in_walk", "ps", "of access_time: page walks of the GMMU", StatKind::counter,
                       [](S s) { return s.stages.walk; }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmStats>{"time_in_iommu", "ps", "of access_time: at the IOMMU, its queue and walks",
                       StatKind::counter, [](S s) { return s.stages.iommu; }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmStats>{"time_in_fault", "ps",
                       "of access_time: waiting for the replay of a faulted page; of one that the IOMMU has "
                       "mapped at once, all "
                       "time there",
                       StatKind::counter, [](S s) { return s.stages.fault; }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmStats>{"time_in_l1_cache", "ps", "of access_time: look-ups in the L1 cache", StatKind::counter,
                       [](S s) { return s.stages.l1_cache; }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmStats>{"time_in_l2_cache", "ps",
                       "of access_time: from an L1 cache miss or store to its answer by this GPU's L2 cache, "
                       "without DRAM",
                       StatKind::counter, [](S s) { return s.stages.l2_cache; }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmStats>{"time_in_dram_queue", "ps", "of access_time: in the queues of this GPU's DRAM channels",
                       StatKind::counter, [](S s) { return s.stages.dram_queue; }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmStats>{"time_in_dram", "ps", "of access_time: served by this GPU's DRAM", StatKind::counter,
                       [](S s) { return s.stages.dram; }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmStats>{"time_in_links", "ps",
                       "of access_time: on the way to other devices and back, of data and translations",
                       StatKind::counter, [](S s) { return s.stages.links; }}
-            .summed_by_gpu(),
+            .stored_summed(),
         Stat<SmStats>{"time_in_remote_memory", "ps",
                       "of access_time: in the cache and memory of another device", StatKind::counter,
                       [](S s) { return s.stages.remote_memory; }}
-            .summed_by_gpu(),
+            .stored_summed(),
     });
     return all;
   }

@@ -33,6 +33,13 @@ constexpr std::uint32_t unpack_duration(std::uint16_t packed) {
   return static_cast<std::uint32_t>(packed & 0x7ffU) << (packed >> 11U);
 }
 
+// As much of a stage as there is time left, which is taken from that.
+constexpr std::uint32_t take_up_to(std::uint32_t& left, std::uint32_t stage) {
+  auto const taken = std::min(stage, left);
+  left -= taken;
+  return taken;
+}
+
 // Of a memory access. `device`: at another device than that of the SM, from where it came in to where its
 // response left; its queue and DRAM are in it then, and not told apart.
 struct MemoryStages {
@@ -42,15 +49,10 @@ struct MemoryStages {
 
   MemoryStages last_of(Duration waited) const {
     auto left = stage_time(waited);
-    auto const take = [&left](std::uint32_t stage) {
-      auto const taken = std::min(stage, left);
-      left -= taken;
-      return taken;
-    };
     MemoryStages cut;
-    cut.device = take(device);
-    cut.dram = take(dram);
-    cut.dram_queue = take(dram_queue);
+    cut.device = take_up_to(left, device);
+    cut.dram = take_up_to(left, dram);
+    cut.dram_queue = take_up_to(left, dram_queue);
     return cut;
   }
   Duration sum() const { return Duration{std::int64_t{dram_queue} + dram + device}; }
@@ -67,16 +69,11 @@ struct TranslationStages {
 
   TranslationStages last_of(Duration waited) const {
     auto left = stage_time(waited);
-    auto const take = [&left](std::uint32_t stage) {
-      auto const taken = std::min(stage, left);
-      left -= taken;
-      return taken;
-    };
     TranslationStages cut;
-    cut.iommu = take(iommu);
-    cut.link = take(link);
-    cut.walk = take(walk);
-    cut.walk_queue = take(walk_queue);
+    cut.iommu = take_up_to(left, iommu);
+    cut.link = take_up_to(left, link);
+    cut.walk = take_up_to(left, walk);
+    cut.walk_queue = take_up_to(left, walk_queue);
     return cut;
   }
   Duration sum() const { return Duration{std::int64_t{walk_queue} + walk + link + iommu}; }
