@@ -1,5 +1,7 @@
 #include "farfault/compute/sm.hpp"
 
+#include <bit>
+
 #include "farfault/compute/kernel_counts.hpp"
 
 namespace farfault {
@@ -8,6 +10,9 @@ Sm::Sm(Slot<SmSpec> slot) : Component(std::move(slot)) {
   auto const blocks = spec().sm.thread_blocks.make({spec().clock, 1});
   leaves_on_ = blocks->leaves_on();
   context_ = blocks->context();
+  line_bits_ = static_cast<unsigned>(std::countr_zero(spec().line_bytes));
+  l1_tlb_latency_ = spec().clock.cycles(spec().l1_tlb.latency);
+  l1_cache_latency_ = spec().clock.cycles(spec().l1_cache.latency);
   if (spec().may_stall || blocks->period() != Duration::zero()) control = in<&Sm::on_control>("control");
   if (switches()) moved = timer<&Sm::on_moved>("moved");
   if (spec().page_uses.told) used = out<PageUse>("used");
@@ -187,7 +192,7 @@ void Sm::on_scalar(ScalarResponse const& m, Cx& cx) const {
   if (m.status == ScalarStatus::hit) ++s.stats[program_of(w).stream].scalar_hits;
   --w.loads;
   w.loads_done = std::max(w.loads_done, cx.now());
-  wake_if_done(m.warp, cx);
+  wake_if_done(m.warp, w, cx);
   if (switches()) switch_blocks(cx);
   schedule_tick(cx);
 }

@@ -13,6 +13,23 @@ std::uint64_t ps(Duration d) {
 
 }  // namespace
 
+void Sm::count_passed(Passed& passed, std::uint8_t next_stream, Cx& cx) const {
+  auto& s = cx.state();
+  auto& stats = s.stats[passed.stream];
+  stats.stages.load_store += passed.load_store_time;
+  stats.stages.l1_tlb += passed.l1_tlb_lookups * ps(l1_tlb_latency_);
+  stats.stages.l1_cache += (passed.l1_hits + passed.other_l1_cache_lookups) * ps(l1_cache_latency_);
+  stats.l1_tlb_hits += passed.l1_tlb_hits;
+  if (passed.l1_hits != 0) {
+    auto& under_way = s.times.under_way[passed.stream];
+    stats.l1_hits += passed.l1_hits;
+    stats.access_time += under_way.advance(cx.now()) + passed.hit_time;
+    under_way.number -= passed.l1_hits;
+  }
+  passed = {};
+  passed.stream = next_stream;
+}
+
 // A translation may come before the look-up that missed has ended, and a line before that in the L1 cache:
 // then the stage begins with its end.
 void Sm::count_translation(TranslateResponse const& m, LsuItem& item, Time now, SmState& s) const {

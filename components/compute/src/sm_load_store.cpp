@@ -33,15 +33,11 @@ std::uint64_t ps(Duration d) {
 
 }  // namespace
 
-// An outstanding access of the warp is done: wakes it if that was what it waited for.
-void Sm::wake_if_done(std::uint32_t context, Cx& cx) const {
-  auto& s = cx.state();
-  auto& w = s.warps[context];
-  if (w.waits_loads == 0 || w.loads != 0 || (w.waits_stores != 0 && w.stores != 0)) return;
+void Sm::wake(std::uint32_t context, Warp& w, Cx& cx) const {
   auto const at = w.waits_stores != 0 ? std::max(w.loads_done, w.stores_done) : w.loads_done;
   w.waits_loads = 0;
   w.waits_stores = 0;
-  s.warps.wake(context, std::max(at, cx.now()));
+  cx.state().warps.wake(context, std::max(at, cx.now()));
 }
 
 // Consecutive lines of one warp in one block of memory, and as many as may be. Of what is not translated yet
@@ -64,6 +60,7 @@ std::uint32_t Sm::train_from(LsuItem const& item, std::uint64_t n, Following&& f
 void Sm::run_load_store(Cx& cx) const {
   Leaving leaving;
   if (move_transactions(leaving, cx)) cx.state().warps.load_store_free(cx.state().lsu_free);
+  count_passed(leaving.passed, 0, cx);
   depart(leaving, cx);
 }
 
@@ -75,6 +72,7 @@ bool Sm::move_transactions(Leaving& leaving, Cx& cx) const {
     if (train == 0)
       train = train_from(item, s.translated.size() - 1, [&](std::uint64_t i) { return s.translated[i]; });
     auto const at = std::max(s.lsu_free, cx.now());
+    if (item.stream != leaving.passed.stream) count_passed(leaving.passed, item.stream, cx);
     if (!access(item, at, train, leaving, cx)) return false;
     --train;
     s.translated.pop();
@@ -82,11 +80,14 @@ bool Sm::move_transactions(Leaving& leaving, Cx& cx) const {
     s.lsu_free = spec().clock.after(at);
   }
   for (auto& again = s.faulted.again(); !again.empty(); again.pop()) {
+    if (again.front().stream != leaving.passed.stream) count_passed(leaving.passed, again.front().stream, cx);
     if (!translate_item(
             again.front(), true, leaving, [] { return 1U; }, cx))
       return false;
     ++s.stats[again.front().stream].replayed;
   }
+  if (s.position < s.current.size() && s.current[s.position].stream != leaving.passed.stream)
+    count_passed(leaving.passed, s.current[s.position].stream, cx);
   for (train = 0; s.position < s.current.size(); ++s.position) {
     auto const& item = s.current[s.position];
     auto const lines = [&] {
@@ -104,10 +105,9 @@ template <class Lines>
 bool Sm::translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines&& lines, Cx& cx) const {
   auto& s = cx.state();
   auto const at = std::max(s.lsu_free, cx.now());
-  auto const latency = spec().clock.cycles(spec().l1_tlb.latency);
-  auto const looked_up = at + latency;
+  auto const looked_up = at + l1_tlb_latency_;
   auto const begins = std::max(at, item.since);
-  auto const ends = begins + latency;
+  auto const ends = begins + l1_tlb_latency_;
   auto const page = item.address >> spec().page_bits;
   if (page != leaving.page) {
     leaving.page = page;
@@ -120,13 +120,12 @@ bool Sm::translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines
     translated.since = ends;
     if (!access(translated, looked_up, lines(), leaving, cx)) return false;
     tell_use(page, item.access, cx);
-    if (!again) ++s.stats[item.stream].l1_tlb_hits;
+    if (!again) ++leaving.passed.l1_tlb_hits;
   } else if (!wait_for_translation(item, again, looked_up, ends, leaving, cx)) {
     return false;
   }
-  auto& stages = s.stats[item.stream].stages;
-  stages.load_store += ps(begins - item.since);
-  stages.l1_tlb += ps(ends - begins);
+  leaving.passed.load_store_time += ps(begins - item.since);
+  ++leaving.passed.l1_tlb_lookups;
   s.lsu_free = spec().clock.after(at);
   return true;
 }
@@ -162,10 +161,8 @@ bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, T
   return true;
 }
 
-void Sm::tell_use(std::uint64_t page, Access access, Cx& cx) const {
-  auto& s = cx.state();
-  if (s.uses.watches() && s.uses.tells(page, access, cx.now()))
-    cx.send(used, PageUse{page, spec().device, access, {}});
+void Sm::tell_driver(std::uint64_t page, Access access, Cx& cx) const {
+  if (cx.state().uses.tells(page, access, cx.now())) cx.send(used, PageUse{page, spec().device, access, {}});
 }
 
 void Sm::keep_faulted(std::uint64_t page, LsuItem item, Time since, SmState& s) const {
@@ -243,8 +240,8 @@ void Sm::on_invalidate(Invalidate const& m, Cx& cx) const {
 void Sm::acknowledge_invalidations(Cx& cx) const {
   auto& s = cx.state();
   s.invalidations.advance(s.drain, s.translated.size(), [&](Invalidate const& m) {
-    auto const first = m.frame / spec().line_bytes;
-    auto const lines = (std::uint64_t{1} << (spec().page_bits + m.size)) / spec().line_bytes;
+    auto const first = line_of(m.frame);
+    auto const lines = line_of(std::uint64_t{1} << (spec().page_bits + m.size));
     s.l1.invalidate(first, first + lines);
     cx.send(invalidated, Invalidated{m.move});
   });
@@ -300,39 +297,32 @@ void Sm::depart(Leaving& leaving, Cx& cx) const {
 // the lines that travel with it take, so that none travels alone because others were before it.
 bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leaving, Cx& cx) const {
   auto& s = cx.state();
-  auto const line = item.address / spec().line_bytes;
-  auto const latency = spec().clock.cycles(spec().l1_cache.latency);
-  auto const looked_up = at + latency;
+  auto const line = line_of(item.address);
+  auto const looked_up = at + l1_cache_latency_;
   auto const begins = std::max(at, item.since);
-  auto const ends = begins + latency;
-  auto& stats = s.stats[item.stream];
-  auto const count = [&] {
-    stats.stages.load_store += ps(begins - item.since);
-    stats.stages.l1_cache += ps(latency);
-  };
+  auto const ends = begins + l1_cache_latency_;
   bool const remote = device_of(item.address) != spec().device;
   train = std::min(train, remote ? spec().remote_train : spec().local_train);
   if (item.access == Access::write) {
     if (credits(item.address, s) < train) return false;
     s.l1.lookup(line);
-    ++stats.stores;
-    count();
+    ++s.stats[item.stream].stores;
+    leaving.passed.load_store_time += ps(begins - item.since);
+    ++leaving.passed.other_l1_cache_lookups;
     auto& w = s.warps[item.context];
     (remote ? w.remote_store_time : w.store_time) -= ps(ends.time_since_epoch());
     send(item, kStoreTag | item.context, looked_up, leaving, cx);
     return true;
   }
   if (s.l1.lookup(line)) {
-    ++stats.l1_hits;
-    count();
-    auto& under_way = s.times.under_way[item.stream];
-    stats.access_time += under_way.advance(cx.now()) + ps(ends - cx.now());
-    --under_way.number;
+    leaving.passed.load_store_time += ps(begins - item.since);
+    ++leaving.passed.l1_hits;
+    leaving.passed.hit_time += ps(ends - cx.now());
     s.times.load_latency.add(ps(ends - item.issued));
     auto& w = s.warps[item.context];
     --w.loads;
     w.loads_done = std::max(w.loads_done, looked_up);
-    wake_if_done(item.context, cx);
+    wake_if_done(item.context, w, cx);
     return true;
   }
   if (!s.l1_mshrs.can_wait()) return false;
@@ -346,8 +336,9 @@ bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leav
     send(whole_line, *entry, looked_up, leaving, cx);
   }
   s.l1_mshrs.wait(*entry, {ends, item.issued, item.context});
-  ++stats.l1_misses;
-  count();
+  ++s.stats[item.stream].l1_misses;
+  leaving.passed.load_store_time += ps(begins - item.since);
+  ++leaving.passed.other_l1_cache_lookups;
   return true;
 }
 
@@ -373,9 +364,9 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
     w.stores -= lines;
     count_stores(m, w, stats, under_way, cx.now());
     w.stores_done = std::max(w.stores_done, usable(m.train, lines - 1, cx.now()));
-    wake_if_done(number, cx);
+    wake_if_done(number, w, cx);
   } else {
-    auto const first = m.address / spec().line_bytes;
+    auto const first = line_of(m.address);
     for (std::uint32_t i = 0; i < lines; ++i) {
       auto const at = usable(m.train, i, cx.now());
       s.l1.insert(first + i, false);  // absent, as it was when its MSHR was taken
@@ -384,7 +375,7 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
         auto& w = s.warps[waiter.context];
         --w.loads;
         w.loads_done = std::max(w.loads_done, at);
-        wake_if_done(waiter.context, cx);
+        wake_if_done(waiter.context, w, cx);
       });
     }
   }

@@ -308,7 +308,11 @@ class Sm final : public Component<SmSpec, SmState> {
   void end_block(Warp const& w, std::uint8_t stream, Cx& cx) const;
   WarpInstruction const& instruction_of(Warp const& w, SmState& s) const;
   bool must_wait(std::uint32_t context, bool for_stores, Cx& cx) const;
-  void wake_if_done(std::uint32_t context, Cx& cx) const;
+  // An outstanding access of the warp is done: wakes it if that was what it waited for.
+  void wake_if_done(std::uint32_t context, Warp& w, Cx& cx) const {
+    if (w.waits_loads != 0 && w.loads == 0 && (w.waits_stores == 0 || w.stores == 0)) wake(context, w, cx);
+  }
+  void wake(std::uint32_t context, Warp& w, Cx& cx) const;
   void schedule_tick(Cx& cx) const;
 
   // Blocks that give way, and come back (sm_blocks.cpp).
@@ -324,6 +328,16 @@ class Sm final : public Component<SmSpec, SmState> {
   void on_context(MemResponse const& m, Cx& cx) const;
   void context_is_moved(Cx& cx) const;
 
+  // What transactions of one stream have done in the load/store unit at one time, counted when all have.
+  struct Passed {
+    std::uint64_t load_store_time = 0;  // ps
+    std::uint32_t l1_tlb_lookups = 0;
+    std::uint32_t l1_hits = 0;   // loads, which are over
+    std::uint64_t hit_time = 0;  // of these, ps from now until their data
+    std::uint32_t other_l1_cache_lookups = 0;
+    std::uint32_t l1_tlb_hits = 0;  // for the first time
+    std::uint8_t stream = 0;
+  };
   // Lines of an instruction that have left the load/store unit and are to travel together.
   struct Leaving {
     MemRequest request{};
@@ -335,10 +349,13 @@ class Sm final : public Component<SmSpec, SmState> {
     std::uint64_t page = ~std::uint64_t{0};
     std::optional<PageTranslation> found;
     std::optional<std::uint32_t> missed;  // where it is not: the MSHR at which it waits
+    Passed passed;
   };
   void run_load_store(Cx& cx) const;
   // False when it stalls.
   bool move_transactions(Leaving& leaving, Cx& cx) const;
+  // Before the first transaction of a stream, and after the last one of all.
+  void count_passed(Passed& passed, std::uint8_t next_stream, Cx& cx) const;
   // The transactions that come after one in its queue, and may be of the same train: n of them, by number.
   template <class Following>
   std::uint32_t train_from(LsuItem const& item, std::uint64_t n, Following&& following) const;
@@ -365,10 +382,14 @@ class Sm final : public Component<SmSpec, SmState> {
   void count_stores(MemResponse const& m, Warp& w, SmStats& stats, AccessesUnderWay& under_way,
                     Time now) const;
   // To the driver, where it wants to know.
-  void tell_use(std::uint64_t page, Access access, Cx& cx) const;
+  void tell_use(std::uint64_t page, Access access, Cx& cx) const {
+    if (cx.state().uses.watches()) tell_driver(page, access, cx);
+  }
+  void tell_driver(std::uint64_t page, Access access, Cx& cx) const;
   bool access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leaving, Cx& cx) const;
   void acknowledge_invalidations(Cx& cx) const;
   std::uint32_t credits(PhysAddr address, SmState const& s) const;
+  std::uint64_t line_of(PhysAddr address) const { return address >> line_bits_; }
   void send(LsuItem const& item, std::uint32_t tag, Time at, Leaving& leaving, Cx& cx) const;
   void depart(Leaving& leaving, Cx& cx) const;
   bool lsu_busy(SmState const& s) const {
@@ -377,6 +398,9 @@ class Sm final : public Component<SmSpec, SmState> {
 
   ThreadBlocks::LeavesOn leaves_on_;
   ThreadBlocks::Context context_;
+  unsigned line_bits_;
+  Duration l1_tlb_latency_;
+  Duration l1_cache_latency_;
 };
 
 // In the number of a request's tag: it moves a context.
