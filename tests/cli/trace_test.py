@@ -19,21 +19,24 @@ from checks import check, counts  # noqa: E402
 farfault = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "farfault")
 STAGES = ("load_store", "l1_tlb", "l2_tlb", "walk_queue", "walk", "iommu", "fault", "l1_cache", "l2_cache",
           "dram_queue", "dram", "links", "remote_memory")
+RANKS = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+         "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_base_warn_component_unused": "0",
+         "OMPI_MCA_hwloc_base_binding_policy": "none"}
 ALL = ("--trace-sample", "1", "--trace-limit", "100000000")
 
 
 class Run:
     """What a run said, with its digest, its result and its trace, where they are there."""
 
-    def __init__(self, folder, words, ranks=1, threads=1):
+    def __init__(self, folder, words, ranks=1, threads=1, goes_on=False):
         self.result = os.path.join(folder, "result.h5")
         path = os.path.join(folder, "result.pftrace")
         for old in (self.result, path):
-            if os.path.exists(old):
+            if os.path.exists(old) and not goes_on:
                 os.remove(old)
         start = ["mpirun", "--quiet", "-n", str(ranks)] if ranks > 1 else []
         done = subprocess.run([*start, farfault, "run", *words, "--threads", str(threads), "--output", self.result,
-                               "--progress", "off"], capture_output=True, text=True, timeout=600)
+                               "--progress", "off"], capture_output=True, text=True, timeout=600, env={**os.environ, **RANKS})
         self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
         self.digest = next((line.split()[-1] for line in self.out.splitlines() if "digest" in line), None)
         self.bytes = None
@@ -80,7 +83,7 @@ def check_lives(name, trace):
         linked = linked and life.flows == ((number,) if elsewhere else ())
     check(tiled, f"{name}: the stretches of an access follow each other from its issue to its end")
     check(nested, f"{name}: what an SM does itself stands within the access, on its track")
-    check(linked, f"{name}: a flow links an access and its stretches elsewhere, and nothing else")
+    check(linked, f"{name}: a flow joins an access and its stretches elsewhere, and nothing else")
     check(set(parts) <= set(whole), f"{name}: every stretch is of an access that is there")
     overlaps = collections.defaultdict(int)
     for s in sorted((s for s in slices if s.parent is None), key=lambda s: s.ts):
@@ -90,7 +93,8 @@ def check_lives(name, trace):
 
 
 def total(result, name):
-    return int(result["timeseries/sm"][name][-1].sum())
+    group = "timeseries/sm" if name in result["timeseries/sm"] else "timeseries/sm.by_gpu"
+    return int(result[group][name][-1].sum())
 
 
 def check_against_result(name, run, trace):
@@ -168,8 +172,10 @@ cases = {
     "blocks that give way": (*transpose, *small, *few, *batches, "--set", "gpu.sm.max_blocks=2", "--set",
                              "gpu.sm.registers=16384", "--set", "gpu.sm.thread_blocks=thread_oversubscription",
                              "--set", "gpu.sm.thread_oversubscription.period=1000"),
-    "an L2 cache in halves, large pages": (*transpose, *small, "--set", "gpu.l2_cache.partitions=2", "--set",
-                                           "memory.large_pages=input", "--set", "memory.placement=interleave"),
+    "an L2 cache in halves, large pages": (
+        "--set", "workload.name=transpose", "--set", "workload.transpose.width=1024", "--set",
+        "workload.transpose.height=512", *small, *few, "--set", "gpu.l2_cache.partitions=2", "--set",
+        "memory.large_pages=input", "--set", "memory.placement=interleave"),
 }
 
 with tempfile.TemporaryDirectory() as scratch:
@@ -177,8 +183,9 @@ with tempfile.TemporaryDirectory() as scratch:
         words = ("paper-gmmu-bypass", *words)
         plain = Run(scratch, words)
         check(plain.code == 0 and plain.bytes is None, f"{name}: without --trace there is none: {plain.err}")
+        check(" trace  " not in plain.out, f"{name}: nor a word of it")
         whole_run = Run(scratch, (*words, "--trace", "0ns,1s", *ALL))
-        check(whole_run.code == 0 and whole_run.err == "", f"{name}: a trace is written: {whole_run.err}")
+        check(whole_run.code == 0 and whole_run.err == plain.err, f"{name}: a trace is written: {whole_run.err}")
         check(whole_run.digest == plain.digest, f"{name}: the digest is that without a trace")
         everything = whole_run.trace()
         check_against_result(name, whole_run, everything)
@@ -202,6 +209,59 @@ with tempfile.TemporaryDirectory() as scratch:
               f"{name}: {len(drawn)} of {there} accesses are one in three")
         check(Run(scratch, (*window, "--partitions", "split", "--no-merge"), threads=2).bytes == one.bytes,
               f"{name}: the same bytes on two threads, in partitions")
-    if shutil.which("mpirun"):
-        check(Run(scratch, window, ranks=2).bytes == one.bytes, "the same bytes on two ranks")
+        if shutil.which("mpirun") and name in ("bfs", "pages moving"):
+            check(Run(scratch, window, ranks=2).bytes == one.bytes, f"{name}: the same bytes on two ranks")
+
+    # Some components alone: their slices are those of the trace of all.
+    words = ("paper-gmmu-bypass", *cases["bfs"])
+    everything = Run(scratch, (*words, "--trace", "0ns,1s", *ALL)).trace()
+    some = Run(scratch, (*words, "--trace", "0ns,1s,*.l2_tlb,cpu0.iommu,gpu1.sm?", *ALL)).trace()
+
+    def wanted(path):
+        return path.endswith(".l2_tlb") or path == "cpu0.iommu" or path.startswith("gpu1.sm")
+
+    def slices_of(trace):
+        return sorted((trace.component(s.track), s.ts, s.dur, s.name, s.args["access"], s.args.get("address", ""))
+                      for s in trace.slices if "access" in s.args and wanted(trace.component(s.track)))
+
+    check({trace_path for trace_path in map(some.component, some.tracks) if not trace_path.startswith("trace of")} <=
+          {p for p in map(everything.component, everything.tracks) if wanted(p)}, "only the components that are asked for")
+    check(len(slices_of(some)) > 300 and slices_of(some) == slices_of(everything), "and of these everything")
+    flows = collections.Counter(f for s in some.slices for f in s.flows)
+    check(flows and min(flows.values()) > 1, "a flow joins at least two slices")
+    counted = {some.component(c) for c in some.counters}
+    check(counted and all(wanted(c.rsplit(".", 1)[0]) for c in counted), "counters are those of the components")
+
+    # Kernels and the window.
+    with h5py.File(os.path.join(scratch, "result.h5")) as result:
+        rows = result["tables/kernels"]
+        there = [(int(f["launched"]), int(f["finished"])) for f in rows] if isinstance(rows, h5py.Dataset) else \
+            list(zip(rows["launched"][:].tolist(), rows["finished"][:].tolist()))
+    spans = [s for s in everything.slices if "launch" in s.args]
+    check([(s.ts, s.ts + s.dur) for s in spans] == there and len(spans) > 2, "kernels are those of the result's table")
+    check([(s.args["launched_ps"], s.args["finished_ps"]) for s in spans] == there, "with their times")
+    shown_window = [s for s in everything.slices if s.name == "window"]
+    check([(s.ts, s.dur, s.args["left_out"]) for s in shown_window] == [(0, 10**12, 0)], "the window is a slice")
+
+    # A run that goes on from a checkpoint, and one that is cut off.
+    end = max(s.ts + s.dur for s in spans)
+    saved = os.path.join(scratch, "saved")
+    late = ("--trace", f"{end * 3 // 4}ps,{end}ps", "--trace-sample", "2")
+    never_stopped = Run(scratch, (*words, *late))
+    Run(scratch, (*words, "--checkpoint", saved, "--checkpoint-every", f"{end * 11 // 20}ps"))
+    resumed = Run(scratch, (*words, "--resume", saved, *late), goes_on=True)
+    check(resumed.bytes is not None and resumed.bytes == never_stopped.bytes, "the same bytes after a checkpoint")
+    os.remove(os.path.join(scratch, "result.pftrace"))
+    early = Run(scratch, (*words, "--resume", saved, "--trace", f"0ns,{end}ps"), goes_on=True)
+    check(early.code == 0 and early.bytes is None and early.digest == resumed.digest, "no trace of what was before")
+    check(early.err.startswith("farfault: no trace is written: its window begins at 0 ps, before the checkpoint at "),
+          f"and the run says so: {early.err}")
+    longest = max((s for s in everything.slices if "address" in s.args), key=lambda s: s.dur)
+    middle = longest.ts + longest.dur // 2
+    cut = Run(scratch, (*words, "--until", f"{middle}ps", "--trace", "0ns,1s", *ALL))
+    trace = cut.trace()
+    whole, _ = check_lives("cut off", trace)
+    check(any("unfinished" in life.args for life in whole.values()), "what was under way at the end is there")
+    running = [s for s in trace.slices if "launch" in s.args and "finished_ps" not in s.args]
+    check([s.ts + s.dur for s in running] == [middle], "and the kernel that ran")
 print(counts())

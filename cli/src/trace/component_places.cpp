@@ -15,7 +15,7 @@ namespace farfault::cli {
 ComponentPlaces::ComponentPlaces(System const& system) {
   std::unordered_map<std::string, ComponentId> by_path;
   std::unordered_map<std::string, DeviceId> device_of_prefix;
-  auto const prefix_of = [](std::string const& path) { return path.substr(0, path.find('.')); };
+  auto const prefix_of = [](std::string const& path) { return path.substr(0, path.rfind('.')); };
   auto const find = [&](std::string const& path) {
     auto const found = by_path.find(path);
     return found == by_path.end() ? ComponentId{0} : found->second;

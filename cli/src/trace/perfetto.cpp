@@ -1,5 +1,6 @@
 #include "perfetto.hpp"
 
+#include <array>
 #include <utility>
 
 namespace farfault::cli {
@@ -65,8 +66,11 @@ constexpr std::uint64_t kBytes = 3;
 }  // namespace
 
 void ProtoMessage::varint(std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7U) text_ += static_cast<char>(value | 0x80U);
-  text_ += static_cast<char>(value);
+  std::array<char, 10> digits{};
+  std::size_t n = 0;
+  for (; value >= 0x80; value >>= 7U) digits[n++] = static_cast<char>(value | 0x80U);
+  digits[n++] = static_cast<char>(value);
+  text_.append(digits.data(), n);
 }
 
 void ProtoMessage::number(std::uint32_t field, std::uint64_t value) {
@@ -76,7 +80,9 @@ void ProtoMessage::number(std::uint32_t field, std::uint64_t value) {
 
 void ProtoMessage::fixed(std::uint32_t field, std::uint64_t value) {
   key(field, 1);
-  for (unsigned i = 0; i < 8; ++i) text_ += static_cast<char>(value >> 8 * i);
+  std::array<char, 8> digits{};
+  for (unsigned i = 0; i < 8; ++i) digits[i] = static_cast<char>(value >> 8 * i);
+  text_.append(digits.data(), digits.size());
 }
 
 void ProtoMessage::bytes(std::uint32_t field, std::string_view value) {
@@ -99,9 +105,9 @@ std::string_view PerfettoTrace::beginning() {
 }
 
 void PerfettoTrace::write_packet() {
-  ProtoMessage all;
-  all.message(trace::kPacket, packet_);
-  text_ += all.text();
+  whole_.message(trace::kPacket, packet_);
+  text_ += whole_.text();
+  whole_.clear();
   packet_.clear();
 }
 
@@ -140,9 +146,7 @@ PerfettoTrace::Track PerfettoTrace::counter(Track parent, std::string_view name,
   return describe(descriptor);
 }
 
-std::uint64_t PerfettoTrace::number_of(std::string_view name,
-                                       std::map<std::string, std::uint64_t, std::less<>>& names,
-                                       std::uint32_t field) {
+std::uint64_t PerfettoTrace::number_of(std::string_view name, Names& names, std::uint32_t field) {
   auto const known = names.find(name);
   if (known != names.end()) return known->second;
   auto const number = names.size() + 1;

@@ -81,7 +81,7 @@ void Recording::find_components() {
       any = any || matches;
       if (matches) shown_[id] = true;
       known.push_back(name);
-      if (auto const dot = name.find('.'); dot != name.npos) known.push_back(name.substr(0, dot));
+      if (auto const dot = name.rfind('.'); dot != name.npos) known.push_back(name.substr(0, dot));
     }
     if (any) continue;
     auto const near = nearest_name(pattern, known);

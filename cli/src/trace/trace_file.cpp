@@ -95,13 +95,13 @@ class TraceFile {
   static constexpr std::uint32_t kNone = ~0U;
 
   Track process_of(std::string const& path) {
-    auto const name = path.substr(0, path.find('.'));
+    auto const name = path.substr(0, path.rfind('.'));
     auto const [known, is_new] = processes_.try_emplace(name, 0);
     if (is_new) known->second = trace_.process(one_line(name));
     return known->second;
   }
   static std::string_view short_name(std::string_view path) {
-    auto const dot = path.find('.');
+    auto const dot = path.rfind('.');
     return dot == path.npos ? path : path.substr(dot + 1);
   }
   Track lane(ComponentId id, Time from, Time to) {

@@ -43,7 +43,7 @@ void AccessWatch::before(Event const& e) {
     answered(e.message<MemResponse>(), e.when);
 }
 
-// The load/store unit has passed, one a cycle: transactions that were translated, then those whose page was
+// The load/store unit has passed, one per cycle: transactions that were translated, then those whose page was
 // replayed, then those of the instruction (Sm::move_transactions).
 void AccessWatch::after(Event const& e) {
   if (!follows(e)) return;

@@ -2,7 +2,7 @@
 // each of its events: the SM knows nothing of it.
 //
 // What an SM does in one event follows from its State before and after: which transactions its load/store
-// unit has passed, in order, one a cycle, and where each waits now. The times are those that the latency
+// unit has passed, in order, one per cycle, and where each waits now. The times are those that the latency
 // stack has, cut as it cuts them (sm_latency.cpp): with every transaction followed they add up to it,
 // exactly. Where a response says how long it was in each stage but not when, the stages stand in their order,
 // and the answer's way back behind them.
