@@ -212,6 +212,26 @@ with tempfile.TemporaryDirectory() as scratch:
         if shutil.which("mpirun") and name in ("bfs", "pages moving"):
             check(Run(scratch, window, ranks=2).bytes == one.bytes, f"{name}: the same bytes on two ranks")
 
+    # Another seed draws others, of a workload that does not depend on it.
+    words = ("paper-gmmu-bypass", *cases["transpose, interleaved"], "--trace", "0ns,1s", "--trace-sample", "3")
+    drawn = []
+    for seed in ("1", "2"):
+        whole, parts = lives(Run(scratch, (*words, "--set", f"run.seed={seed}")).trace())
+        drawn.append({same_life(life, parts[n]) for n, life in whole.items()})
+    check(drawn[0] != drawn[1] and min(map(len, drawn)) > 100, "another run.seed draws other accesses")
+
+    # A name that is no text: what stands in the trace is.
+    hostile = os.path.join(scratch, "kernel-1.traceg")
+    with open(hostile, "wb") as file:
+        file.write(b"-kernel name = k\xff\x1b[31m\xe2\x80\xae\n-kernel id = 1\n-grid dim = (1,1,1)\n"
+                   b"-block dim = (32,1,1)\n-shmem = 0\n-nregs = 12\n-accelsim tracer version = 5\n\n"
+                   b"#traces format = whatever\n\n#BEGIN_TB\n\nthread block = 0,0,0\n\nwarp = 0\ninsts = 1\n"
+                   b"0100 0000000d 1 R1 LDG.E 1 R2 4 0 0x1000 0x5000 0x3000 0\n\n#END_TB\n")
+    odd = Run(scratch, ("paper-gmmu-bypass", *small, "--set", "workload.name=trace", "--set",
+                        f"workload.trace.file={hostile}", "--trace", "0ns,1s", *ALL))
+    names = [s.name for s in odd.trace().slices if "launch" in s.args] if odd.bytes else odd.err
+    check(len(names) == 1 and names[0].startswith("k") and names[0].isprintable(), f"a name is one line: {names}")
+
     # Some components alone: their slices are those of the trace of all.
     words = ("paper-gmmu-bypass", *cases["bfs"])
     everything = Run(scratch, (*words, "--trace", "0ns,1s", *ALL)).trace()
