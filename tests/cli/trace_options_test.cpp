@@ -33,6 +33,7 @@ Called traced(std::vector<std::string> const& more) {
 }
 
 std::string refusal(std::vector<std::string> const& more) {
+  std::filesystem::remove(folder() / "traced.pftrace");
   auto const r = traced(more);
   CHECK(r.code == 2);
   CHECK(r.out == "");

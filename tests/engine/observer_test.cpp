@@ -51,7 +51,8 @@ Watched watch(bool looks, std::uint32_t threads, bool apart) {
   for (std::uint32_t i = 0; i < model.system.component_count(); ++i) placement.partition_of.push_back(i);
   placement.partitions = static_cast<std::uint32_t>(model.system.component_count());
   auto const transport = make_single_transport();
-  Engine engine(model.system, placement, {.threads = threads, .merge_lanes = !apart}, *transport);
+  Engine engine(model.system, placement,
+                {.threads = threads, .merge_lanes = !apart, .run_sparse_merged = !apart}, *transport);
   engine.run_until(Time{2us});
   auto const& place = *model.places[3];
   Notes notes(place);
