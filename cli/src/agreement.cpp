@@ -137,7 +137,11 @@ std::vector<Fact> facts_of_options(RunOptions const& options) {
           {"--checkpoint-minutes",
            options.checkpoint_minutes ? fmt::format("{}", *options.checkpoint_minutes) : "none", ""},
           {"--resume", or_none(options.resume), ""},
-          {"--summary-json", or_none(options.summary_json), ""}};
+          {"--summary-json", or_none(options.summary_json), ""},
+          {"--trace", options.trace ? text_of(*options.trace) : "none", ""},
+          {"--trace-output", or_none(options.trace ? options.trace->output : ""), ""},
+          {"--trace-sample", options.trace ? fmt::format("{}", options.trace->one_in) : "none", ""},
+          {"--trace-limit", options.trace ? fmt::format("{}", options.trace->most) : "none", ""}};
 }
 
 Fact fact_of(ModelInput const& input, std::size_t number) {

@@ -139,6 +139,7 @@ class Program {
             throw UserError("--checkpoint-every and --checkpoint-minutes need --checkpoint FILE");
           run_.progress = progress_mode(progress_);
           run_.partitions = granularity(partitions_);
+          run_.trace = trace();
           return run(run_, out_, *err_);
         });
     c->add_option("config", run_.config_path, "TOML file, or the name of a preset")
@@ -190,6 +191,22 @@ class Program {
          "exit_code, errors, end_time_ps, result, result_digest, checkpoint, wall_time_s, "
          "events_per_second, and the figures of the machine; -: to standard output, in place of the summary")
         ->type_name("FILE");
+    c->add_option(
+         "--trace", trace_,
+         "Write the lives of memory accesses that are issued between two simulated times, for Perfetto: "
+         "where each waited, why and how long, and statistics and kernels beside them. COMPONENTS: paths "
+         "with * and ?, or of a device, whose tracks are written (default: all)")
+        ->type_name("FROM,TO[,COMPONENTS]");
+    c->add_option("--trace-output", trace_output_,
+                  "File of the trace (default: the result's name, .pftrace); an earlier trace is replaced")
+        ->type_name("FILE");
+    c->add_option("--trace-sample", trace_sample_, "Trace one access in N, drawn by run.seed (default: 16)")
+        ->type_name("N")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000'000}));
+    c->add_option("--trace-limit", trace_limit_,
+                  "Trace no more accesses, the same share of each SM (default: 50000; some 600 bytes each)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1'000'000'000));
     c->add_option("--progress", progress_, "How far it is; off leaves out the size of the run, too")
         ->type_name("auto|on|off")
         ->capture_default_str();
@@ -469,6 +486,18 @@ class Program {
       throw UserError(option + " " + e.what());
     }
   }
+  std::optional<TraceOptions> trace() const {
+    if (trace_.empty()) {
+      if (!trace_output_.empty() || trace_sample_ || trace_limit_)
+        throw UserError("--trace-output, --trace-sample and --trace-limit need --trace FROM,TO");
+      return std::nullopt;
+    }
+    auto options = trace_window(trace_);
+    options.output = trace_output_;
+    if (trace_sample_) options.one_in = *trace_sample_;
+    if (trace_limit_) options.most = *trace_limit_;
+    return options;
+  }
   Time until_time() const { return Time{positive("--until", until_)}; }
 
   std::ostream& out_;
@@ -480,6 +509,8 @@ class Program {
   SweepOptions sweep_;
   std::string memory_, total_memory_, part_;
   std::string until_;
+  std::string trace_, trace_output_;
+  std::optional<std::uint64_t> trace_sample_, trace_limit_;
   std::string checkpoint_every_;
   std::string progress_ = "auto";
   std::string partitions_ = "auto";

@@ -6,6 +6,7 @@
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 #include "run_outcome.hpp"
+#include "trace/recording.hpp"
 
 namespace farfault::cli {
 
@@ -34,6 +35,11 @@ std::vector<WrittenFile> written_files(RunOptions const& options) {
   if (writes_summary(options))
     for (auto const* suffix : {"", ".writing"})
       files.push_back({"--summary-json '" + options.summary_json + "'", options.summary_json + suffix});
+  if (options.trace) {
+    auto const trace = trace_path(*options.trace, output);
+    auto const option = (options.trace->output.empty() ? "the trace '" : "--trace-output '") + trace + "'";
+    for (auto const& path : {trace, writing_trace(trace)}) files.push_back({option, path});
+  }
   return files;
 }
 
@@ -78,6 +84,14 @@ void check_summary_place(std::string const& path) {
     throw UserError("--summary-json '" + path + "' would overwrite a file that is not the summary of a run");
 }
 
+void check_trace_place(std::string const& path) {
+  check_file_place(path);
+  std::error_code error;
+  bool const empty = std::filesystem::file_size(path, error) == 0;
+  if (is_there(path) && !error && !empty && !looks_like_trace(path))
+    throw UserError("the trace '" + path + "' would overwrite a file that is no trace of Farfault");
+}
+
 }  // namespace
 
 std::string output_path(RunOptions const& options) {
@@ -106,6 +120,7 @@ void check_paths(RunOptions const& options, std::vector<ReadFile> const& inputs)
   check_file_place(output_path(options));
   if (!options.checkpoint.empty()) check_checkpoint_place(options);
   if (writes_summary(options)) check_summary_place(options.summary_json);
+  if (options.trace) check_trace_place(trace_path(*options.trace, output_path(options)));
 }
 
 }  // namespace farfault::cli

@@ -77,6 +77,27 @@ RunDriver::RunDriver(RunOptions const& options, topologies::Granularity partitio
       next_sample_(schedule_.after(Time{})),
       last_checkpoint_wall_(WallClock::now()) {
   if (!options.resume.empty()) resume();
+  if (options.trace) open_trace();
+}
+
+// What was before the checkpoint is not simulated again.
+void RunDriver::open_trace() {
+  auto const& trace = *options_.trace;
+  if (resume_at_ && last_checkpoint_ > trace.from) {
+    if (transport_.rank() == 0)
+      fmt::print(err_,
+                 "farfault: no trace is written: its window begins at {}, before the checkpoint at {}\n",
+                 to_text(trace.from.time_since_epoch()), to_text(last_checkpoint_.time_since_epoch()));
+    return;
+  }
+  trace_.emplace(trace, trace_path(trace, output_path(options_)), model_, engine_, transport_, sampler_);
+}
+
+bool RunDriver::close_trace() {
+  if (!trace_) return true;
+  if (!together(transport_, [&] { trace_->write(end_); })) return false;
+  if (!trace_->remark().empty()) fmt::print(err_, "farfault: {}\n", trace_->remark());
+  return true;
 }
 
 // What a checkpoint keeps for the driver itself.
@@ -157,6 +178,7 @@ void RunDriver::tell_cost_of_samples() {
 
 bool RunDriver::record(Time at) {
   sampler_.sample();
+  if (trace_) trace_->sampled(at);
   tables_.take();
   ++samples_;
   tell_cost_of_samples();
@@ -174,7 +196,13 @@ bool RunDriver::record(Time at) {
 bool RunDriver::simulate(std::string& reason) {
   auto const end = options_.until.value_or(Time::max());
   for (;;) {
-    auto const state = engine_.run_until(std::min(next_sample_, end));
+    auto const stop = std::min(next_sample_, end);
+    auto const pause = trace_ ? trace_->next() : Time::max();
+    auto const state = engine_.run_until(std::min(stop, pause));
+    if (state == RunState::reached && pause <= stop) {
+      trace_->reached();
+      if (pause < stop) continue;
+    }
     if (state == RunState::stopped) {
       // Ranks and lanes were stopped anywhere: the moment after the latest event is one that all can reach.
       // Where samples are many to an event, the latest of them may lie behind that.
@@ -274,7 +302,7 @@ int RunDriver::stop() {
   auto const signal = stopping_signal();
   outcome_.events = transport_.sum(engine_.profile().events);
   std::string failure;
-  if (!checkpoint(end_, failure) || transport_.rank() != 0) return kAnotherRankReports;
+  if (!checkpoint(end_, failure) || !close_trace() || transport_.rank() != 0) return kAnotherRankReports;
   auto const stopped = fmt::format("stopped by {} at {}", signal, to_text(end_.time_since_epoch()));
   bool const in_chain = !options_.resume.empty() && same_file(options_.resume, options_.checkpoint);
   auto const sentence = failure.empty()
@@ -353,7 +381,7 @@ int RunDriver::conclude(std::string reason) {
         if (writer_) digest = write_end(reason, profile, events);
       }))
     return kAnotherRankReports;
-  if (transport_.rank() != 0) return kAnotherRankReports;
+  if (!close_trace() || transport_.rank() != 0) return kAnotherRankReports;
   if (options_.summary_json != "-") print_summary(reason, digest, events);
   outcome_.digest = digest;
   outcome_.events = events;
@@ -442,6 +470,7 @@ void RunDriver::print_summary(std::string const& reason, std::string const& dige
                       for_people(static_cast<double>(events) / seconds_),
                       for_people(static_cast<double>(transactions) / seconds_));
   if (auto const path = engine_.critical_path()) out_ << path_text(*path);
+  if (trace_) out_ << fmt::format("  {:<22}{}\n", "trace", trace_->path());
   out_ << fmt::format("  {:<22}{}\n", "result", result_file(reason)) << std::flush;
 }
 

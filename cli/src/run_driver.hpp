@@ -19,6 +19,7 @@
 #include "signals.hpp"
 #include "summary.hpp"
 #include "tables.hpp"
+#include "trace/recording.hpp"
 #include "watch/flush_schedule.hpp"
 
 namespace farfault::cli {
@@ -43,11 +44,14 @@ class RunDriver {
   using WallClock = std::chrono::steady_clock;
 
   void open_result();
+  void open_trace();
   void resume();
   bool simulate(std::string& reason);
   bool record(Time at);
   // Once, where an interval that is kept makes samples cost more than what they are taken of.
   void tell_cost_of_samples();
+  // Brings the trace to an end; false where another rank has thrown.
+  bool close_trace();
   bool checkpoint_due(Time at);
   // Writes a checkpoint at `at`; `failure` says, on rank 0, why it is not there. Throws, or returns false on
   // the other ranks, when the result cannot be written: that ends the run.
@@ -81,6 +85,7 @@ class RunDriver {
   StopSignals signals_;  // from here on, on all ranks before any of them writes
   Sampler sampler_;
   Tables tables_;
+  std::optional<Recording> trace_;
   Progress progress_;
   std::optional<results::ResultWriter> writer_;
   std::optional<FlushSchedule> flushes_;  // where there is a writer

@@ -29,6 +29,10 @@ class Sampler {
   // since. States must not be loaded in between.
   void sample();
   std::vector<std::uint64_t> const& values() const { return stored_->values(); }
+  // Of groups()[group].stats[stat], which is no histogram, the value of one instance.
+  std::uint64_t value(std::size_t group, std::size_t stat, std::size_t instance) const {
+    return values_[begin_of(group, stat) + instance];
+  }
 
   // Of the last sample: the statistic summed over all instances; 0 where there is none.
   std::uint64_t total(std::string_view kind, std::string_view stat) const { return total_of({}, kind, stat); }

@@ -125,6 +125,14 @@ void Engine::take_worked(std::vector<ComponentId>& ids) {
   }
 }
 
+void Engine::observe(std::vector<Observer*> observers) {
+  auto& i = *impl_;
+  i.observation.reset();
+  if (!observers.empty()) i.observation.emplace(i.system.receivers_, std::move(observers));
+  for (auto const& lane : i.lanes)
+    lane->observe(i.observation ? &*i.observation : nullptr, i.system.receivers_);
+}
+
 std::optional<PathProfile> Engine::critical_path() const {
   if (!impl_->recorder) return std::nullopt;
   return impl_->recorder->profile();

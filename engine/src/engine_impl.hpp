@@ -39,6 +39,7 @@ struct Engine::Impl {
   Time global_next = EventQueue::kNever;
   EngineProfile profile;
   std::optional<PathRecorder> recorder;
+  std::optional<Observation> observation;
 
   void put(Event const& e);  // into the queue of its lane
 

@@ -87,8 +87,9 @@ TEST_CASE("every parameter, every option that shapes the run and the workload ar
         "same");
   for (std::string const subject :
        {"--output", "--until", "--partitions", "--no-merge", "--critical-path", "--profile", "--checkpoint",
-        "--checkpoint-every", "--checkpoint-minutes", "--resume", "run.seed", "run.sample_interval",
-        "machine.topology", "workload.stream.bytes", "workload"}) {
+        "--checkpoint-every", "--checkpoint-minutes", "--resume", "--trace", "--trace-output",
+        "--trace-sample", "--trace-limit", "run.seed", "run.sample_interval", "machine.topology",
+        "workload.stream.bytes", "workload"}) {
     auto const has = [&](Fact const& fact) { return fact.subject == subject; };
     CHECK_MESSAGE(std::count_if(ours.begin(), ours.end(), has) == 1, subject);
   }

@@ -57,21 +57,25 @@ TEST_CASE("whatever a file is called, what is wrong with it is one short line") 
   std::string const odd = "a\nfarfault: b\x1b[31mc\xff";
   std::string const huge(100'000, 'x');
   for (auto const& name : {odd, huge})
-    for (std::vector<std::string> const& words : {std::vector<std::string>{"run", name},
-                                                  {"run", "./" + name},
-                                                  {"run", "paper-gmmu-bypass", "--output", name + "/x.h5"},
-                                                  {"run", "paper-gmmu-bypass", "--checkpoint", name + "/x"},
-                                                  {"run", "paper-gmmu-bypass", "--resume", name},
-                                                  {"run", "paper-gmmu-bypass", "--profile", name},
-                                                  {"run", "paper-gmmu-bypass", "--partitions", name},
-                                                  {"run", "paper-gmmu-bypass", "--set", name},
-                                                  {"run", "paper-gmmu-bypass", "--until", name},
-                                                  {"validate", name},
-                                                  {"inspect", name},
-                                                  {"diff", name, name},
-                                                  {"compare", name, name},
-                                                  {"sweep", name},
-                                                  {"params", name}}) {
+    for (std::vector<std::string> const& words :
+         {std::vector<std::string>{"run", name},
+          {"run", "./" + name},
+          {"run", "paper-gmmu-bypass", "--output", name + "/x.h5"},
+          {"run", "paper-gmmu-bypass", "--checkpoint", name + "/x"},
+          {"run", "paper-gmmu-bypass", "--resume", name},
+          {"run", "paper-gmmu-bypass", "--profile", name},
+          {"run", "paper-gmmu-bypass", "--trace", name},
+          {"run", "paper-gmmu-bypass", "--trace", "1us,2us," + name},
+          {"run", "paper-gmmu-bypass", "--trace", "1us,2us", "--trace-output", name + "/x"},
+          {"run", "paper-gmmu-bypass", "--partitions", name},
+          {"run", "paper-gmmu-bypass", "--set", name},
+          {"run", "paper-gmmu-bypass", "--until", name},
+          {"validate", name},
+          {"inspect", name},
+          {"diff", name, name},
+          {"compare", name, name},
+          {"sweep", name},
+          {"params", name}}) {
       CAPTURE(words[1].substr(0, 20));
       CAPTURE(words.size() > 2 ? words[2] : words[0]);
       auto all = words;
@@ -105,6 +109,7 @@ TEST_CASE("a wrong command line is one sentence and exit code 2") {
   check_wrong({"run", "a.toml", "--threads", "0"},
               "--threads: Value 0 not in range 1 to 4096 (see farfault run --help)");
   check_wrong({"run", "a.toml", "--until", "5"}, "--until '5' has no unit; write a time such as '5 us'");
+  check_wrong({"run", "a.toml", "--trace", "1us,2"}, "--trace: '2' has no unit; write a time such as '5 us'");
   check_wrong({"run", "a.toml", "--until", "0 s"}, "--until '0 s' must be greater than zero");
   check_wrong({"run", "a.toml", "--progress", "maybe"}, "--progress 'maybe' is not one of: auto, on, off");
   check_wrong({"workloads", "--nosuch"},

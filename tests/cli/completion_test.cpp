@@ -72,6 +72,8 @@ TEST_CASE("completion: words that are fixed, presets, and what the shell complet
   CHECK(completed({"run", "dgx-a"}) == Words{"dgx-a100", ":files .toml"});
   CHECK(completed({"run", "--set", "run.seed=2", "dgx-a"}) == Words{"dgx-a100", ":files .toml"});
   CHECK(completed({"run", "--checkpoint", ""}) == Words{":files"});
+  CHECK(completed({"run", "--trace-output", ""}) == Words{":files"});
+  CHECK(completed({"run", "--trace", "1us,"}).empty());
   CHECK(completed({"sweep", "--output", "re"}) == Words{":folders"});
   CHECK(completed({"diff", "a.h5", ""}) == Words{":files .h5 .h5.partial"});
   CHECK(completed({"run", "--until", "5"}).empty());

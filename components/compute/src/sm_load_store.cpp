@@ -1,17 +1,11 @@
 // The load/store unit of an SM: from a coalesced transaction to its response.
+#include "access_tag.hpp"
 #include "farfault/compute/sm.hpp"
 #include "farfault/parts/train.hpp"
 
 namespace farfault {
 
 namespace {
-
-// A tag has a number in its lower bits: that of the MSHR or, of a store, of the warp's context.
-constexpr unsigned kStreamBit = 16;      // from here on: the stream of whose accesses it is
-constexpr unsigned kGenerationBit = 30;  // the generation of the access, for its drain
-constexpr std::uint32_t kStoreTag = 1U << 31;
-constexpr std::uint32_t kNumberMask = (1U << kStreamBit) - 1;
-static_assert(kMostStreams <= 1U << (kGenerationBit - kStreamBit));
 
 // What a translation counts as, of a transaction that missed the L1 TLB.
 constexpr std::uint64_t SmStats::*count_of(FoundBy translation) {

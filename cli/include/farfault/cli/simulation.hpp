@@ -15,6 +15,7 @@
 
 #include "farfault/cli/extensions.hpp"
 #include "farfault/cli/progress.hpp"
+#include "farfault/cli/trace_options.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/engine/time.hpp"
 #include "farfault/topologies/assembly.hpp"
@@ -64,11 +65,12 @@ struct RunOptions {
   std::optional<double> checkpoint_minutes;           // wall-clock time
   std::string resume;                                 // checkpoint to continue from
   std::optional<topologies::Granularity> partitions;  // none: as fit the threads
-  std::string summary_json;    // file for how the run ended; "-": standard output; empty: none
-  std::string profile;         // result of an earlier run, whose loads place devices on ranks
-  bool critical_path = false;  // record it; runs on one thread
-  bool bind_threads = false;   // to cores
-  bool merge_lanes = true;     // off: one lane for each partition, even on one thread
+  std::string summary_json;           // file for how the run ended; "-": standard output; empty: none
+  std::string profile;                // result of an earlier run, whose loads place devices on ranks
+  bool critical_path = false;         // record it; runs on one thread
+  bool bind_threads = false;          // to cores
+  bool merge_lanes = true;            // off: one lane for each partition, even on one thread
+  std::optional<TraceOptions> trace;  // of a stretch of simulated time
   ProgressMode progress = ProgressMode::automatic;
   Extensions extensions;
 };

@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "farfault/engine/observer.hpp"
 #include "farfault/engine/path_recorder.hpp"
 #include "farfault/engine/system.hpp"
 #include "farfault/engine/transport.hpp"
@@ -90,6 +91,10 @@ class Engine {
   // Appends this rank's components that have received events since the last call, each once, in no
   // particular order: the state of all others is what it was. Cost: theirs alone.
   void take_worked(std::vector<ComponentId>& ids);
+
+  // From here on these look on, by component, null for nobody; none: no one does. Of components on other
+  // ranks they are not called. Between two run_until; a rank may do so by itself. The observers outlive it.
+  void observe(std::vector<Observer*> observers);
 
   EngineProfile profile() const;
   // Of what has run so far; nothing unless it was asked for.

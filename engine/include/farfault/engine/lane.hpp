@@ -17,6 +17,7 @@ namespace farfault {
 
 class AnyComponent;
 class Lane;
+class Observation;
 
 using Handler = void (*)(AnyComponent&, Lane&, Event const&);
 
@@ -54,6 +55,10 @@ class alignas(64) Lane {
     filled.reserve(mailboxes);
   }
 
+  // The handlers of `receivers` again, where there is no observation (observer.hpp).
+  void observe(Observation const* observation, std::vector<Receiver> const& receivers);
+  static void handle_observed(AnyComponent& component, Lane& lane, Event const& e);
+
   // Null: nothing is recorded.
   void record_path(PathRecorder* recorder) { recorder_ = recorder; }
 
@@ -86,6 +91,7 @@ class alignas(64) Lane {
   Receiver const* receivers_;
   PathRecorder* recorder_ = nullptr;
   AnyComponent const* handling_ = nullptr;  // whose event is, or was last, handled
+  Observation const* observation_ = nullptr;
 };
 
 }  // namespace farfault

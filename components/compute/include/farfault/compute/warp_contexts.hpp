@@ -65,6 +65,7 @@ class WarpContexts {
         blocks_(blocks) {}
 
   Warp& operator[](std::uint32_t context) { return warps_[context]; }
+  Warp const& operator[](std::uint32_t context) const { return warps_[context]; }
   std::uint32_t in_slot(std::uint32_t slot) const { return in_slot_[slot]; }
 
   // A block of a kernel, of this many warps, which may issue from `now` on. Calls placed(slot) for each in

@@ -65,6 +65,16 @@ class FaultedAccesses {
   void settle(std::uint64_t page, F&& f) {
     if (auto const entry = kept_.find(page)) kept_.release(*entry, f);
   }
+  // Calls f(access) for each access of the page, in order; f(page) for each page, in the order of their
+  // entries.
+  template <class F>
+  void each_of(std::uint64_t page, F&& f) const {
+    if (auto const entry = kept_.find(page)) kept_.each_waiter(*entry, f);
+  }
+  template <class F>
+  void each_page(F&& f) const {
+    kept_.each([&](std::uint32_t, std::uint64_t page) { f(page); });
+  }
   // To be looked up again, the first one first.
   Ring<Access>& again() { return again_; }
   Ring<Access> const& again() const { return again_; }

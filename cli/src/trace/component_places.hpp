@@ -1,0 +1,46 @@
+// Private: at which component of the machine a stretch of an access was spent.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "farfault/compute/access_trace.hpp"
+#include "farfault/engine/system.hpp"
+#include "farfault/parts/address_map.hpp"
+
+namespace farfault::cli {
+
+class ComponentPlaces {
+ public:
+  explicit ComponentPlaces(System const& system);
+
+  ComponentId of(AccessTrace const& access, Place place) const;
+
+ private:
+  struct Device {
+    std::vector<ComponentId> slices;
+    AddressMap slice_map;
+    std::vector<ComponentId> channels;
+    AddressMap channel_map;
+    ComponentId l2_tlb = 0;
+    ComponentId gmmu = 0;
+    ComponentId port = 0;
+    ComponentId iommu = 0;
+    std::uint32_t sms = 0;
+  };
+  struct Requester {
+    DeviceId device = 0;
+    std::uint32_t index = 0;
+    std::uint32_t slices = 0;  // that it reaches itself
+    AddressMap memory;         // of these
+  };
+  static ComponentId memory_of(Device const& device, PhysAddr address) {
+    return device.slices.empty() ? device.port : device.slices[device.slice_map.slice(offset_of(address))];
+  }
+
+  std::map<DeviceId, Device> devices_;
+  std::map<ComponentId, Requester> sms_;
+};
+
+}  // namespace farfault::cli

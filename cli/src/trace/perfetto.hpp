@@ -1,0 +1,84 @@
+// Private: a trace in the format of Perfetto, one packet after the other.
+//
+// Protocol Buffers, as Perfetto's protos/perfetto/trace has them: trace_packet.proto, track_event.proto,
+// track_descriptor.proto, counter_descriptor.proto, debug_annotation.proto, interned_data.proto. All packets
+// are of one sequence; names are written once and then numbered. A time is counted in picoseconds where
+// Perfetto reads nanoseconds, of which it knows no fractions.
+//
+// The caller adds tracks before their events, events in the order of their times, and of one time ends before
+// begins, so that slices of a track nest. Cost: 20 to 150 bytes per event, and nothing kept.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "farfault/engine/time.hpp"
+
+namespace farfault::cli {
+
+// One message of the wire format: fields in the order in which they are added.
+class ProtoMessage {
+ public:
+  void number(std::uint32_t field, std::uint64_t value);
+  void fixed(std::uint32_t field, std::uint64_t value);
+  void bytes(std::uint32_t field, std::string_view value);
+  void message(std::uint32_t field, ProtoMessage const& value) { bytes(field, value.text_); }
+  std::string const& text() const { return text_; }
+  void clear() { text_.clear(); }
+
+ private:
+  void varint(std::uint64_t value);
+  void key(std::uint32_t field, std::uint32_t wire) { varint(std::uint64_t{field} << 3U | wire); }
+
+  std::string text_;
+};
+
+struct Annotation {
+  std::string_view name;
+  std::uint64_t number = 0;
+  std::string_view text = {};  // in place of the number, where it is not empty
+};
+
+class PerfettoTrace {
+ public:
+  using Track = std::uint64_t;
+
+  PerfettoTrace();
+
+  Track process(std::string_view name);
+  // Tracks of one name and one parent stand below each other as one.
+  Track track(Track parent, std::string_view name);
+  Track counter(Track parent, std::string_view name, std::string_view unit);
+
+  // `flow` links all slices that have it; 0: none.
+  void begin(Time at, Track track, std::string_view name, std::uint64_t flow,
+             std::vector<Annotation> const& annotations);
+  void end(Time at, Track track);
+  void count(Time at, Track track, std::uint64_t value);
+
+  // What has been added since it was last taken.
+  std::string take();
+  // With what every trace of this class begins.
+  static std::string_view beginning();
+
+ private:
+  // The numbers of names.
+  using Names = std::map<std::string, std::uint64_t, std::less<>>;
+
+  Track describe(ProtoMessage& descriptor);
+  void event(Time at, bool refers_to_names);
+  std::uint64_t number_of(std::string_view name, Names& names, std::uint32_t field);
+  void write_packet();
+
+  std::string text_;
+  Track tracks_ = 0;
+  std::uint64_t processes_ = 0;
+  Names event_names_;
+  Names annotation_names_;
+  ProtoMessage whole_, packet_, event_, interned_, part_;
+};
+
+}  // namespace farfault::cli

@@ -1,0 +1,41 @@
+// Which kernels a host has running, and from when to when, by looking at the host after each of its events.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "farfault/compute/host.hpp"
+#include "farfault/engine/observer.hpp"
+
+namespace farfault {
+
+struct KernelSpan {
+  Time launched{};
+  Time finished = Time::max();  // not yet
+  ComponentId host = 0;
+  std::uint32_t kernel = 0;  // over all applications
+  std::uint32_t launch = 0;  // of its application
+  std::uint32_t stream = 0;  // over all applications
+};
+
+class KernelWatch final : public Observer {
+ public:
+  // From now on, those that run included.
+  explicit KernelWatch(Host const& host);
+
+  void before(Event const&) override {}
+  void after(Event const& e) override { look(e.when); }
+
+  std::vector<KernelSpan> const& spans() const { return spans_; }
+
+ private:
+  static constexpr std::uint32_t kNone = ~0U;
+  void look(Time now);
+
+  Host const& host_;
+  std::vector<std::vector<Operation>> of_stream_;
+  std::vector<std::uint32_t> running_;  // by stream: in spans_, or kNone
+  std::vector<KernelSpan> spans_;
+};
+
+}  // namespace farfault

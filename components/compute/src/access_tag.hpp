@@ -1,0 +1,17 @@
+// Private: what the tag of an SM's memory request holds. In its lower bits a number: that of the MSHR or, of
+// a store, of the warp's context.
+#pragma once
+
+#include <cstdint>
+
+#include "farfault/protocols/applications.hpp"
+
+namespace farfault {
+
+inline constexpr unsigned kStreamBit = 16;      // from here on: the stream of whose accesses it is
+inline constexpr unsigned kGenerationBit = 30;  // the generation of the access, for its drain
+inline constexpr std::uint32_t kStoreTag = 1U << 31;
+inline constexpr std::uint32_t kNumberMask = (1U << kStreamBit) - 1;
+static_assert(kMostStreams <= 1U << (kGenerationBit - kStreamBit));
+
+}  // namespace farfault

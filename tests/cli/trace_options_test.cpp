@@ -1,0 +1,117 @@
+#include "farfault/cli/trace_options.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "capture.hpp"
+#include "farfault/engine/error.hpp"
+
+using namespace farfault;
+using namespace farfault::cli;
+
+namespace {
+
+std::filesystem::path folder() {
+  auto const path = std::filesystem::path(FARFAULT_BINARY_DIR) / "trace_options_test";
+  std::filesystem::create_directories(path);
+  return path;
+}
+
+Called traced(std::vector<std::string> const& more) {
+  std::vector<std::string> words{"run",        "paper-gmmu-bypass",
+                                 "--output",   (folder() / "traced.h5").string(),
+                                 "--set",      "workload.name=stream",
+                                 "--set",      "workload.stream.bytes=16KiB",
+                                 "--set",      "gpu.sms=2",
+                                 "--threads",  "1",
+                                 "--progress", "off"};
+  words.insert(words.end(), more.begin(), more.end());
+  return farfault_program(words);
+}
+
+std::string refusal(std::vector<std::string> const& more) {
+  std::filesystem::remove(folder() / "traced.pftrace");
+  auto const r = traced(more);
+  CHECK(r.code == 2);
+  CHECK(r.out == "");
+  return r.err;
+}
+
+}  // namespace
+
+TEST_CASE("a window has two times, the later one second, and components behind them") {
+  auto const t = trace_window("10us,0.5 ms,gpu0.sm*,cpu0");
+  CHECK(t.from == Time{10us});
+  CHECK(t.to == Time{500us});
+  CHECK(t.components == std::vector<std::string>{"gpu0.sm*", "cpu0"});
+  CHECK(trace_window("0s,1ns").from == Time{});
+  CHECK(trace_window("0s,1ns").components.empty());
+  CHECK(text_of(t) == "10 us,500 us,gpu0.sm*,cpu0");
+  CHECK(refusal({"--trace", "10us"}) ==
+        "farfault: --trace '10us' is no window; write two times such as 10us,20us\n");
+  CHECK(refusal({"--trace", "20us,10us"}) == "farfault: --trace '20us,10us' must end later than it begins\n");
+  CHECK(refusal({"--trace", "10us,10us"}) == "farfault: --trace '10us,10us' must end later than it begins\n");
+  CHECK(refusal({"--trace", "10,20us"}) ==
+        "farfault: --trace: '10' has no unit; write a time such as '5 us'\n");
+  CHECK(refusal({"--trace", "10us,20us,"}) ==
+        "farfault: --trace '10us,20us,' names a component without a name\n");
+  CHECK(refusal({"--trace", "-10us,20us"}).find("farfault: --trace") == 0);
+  CHECK(refusal({"--trace-sample", "3"}) ==
+        "farfault: --trace-output, --trace-sample and --trace-limit need --trace FROM,TO\n");
+}
+
+TEST_CASE("a pattern means paths: stars, single characters, and what is below a name") {
+  CHECK(path_matches("gpu0", "gpu0"));
+  CHECK(path_matches("gpu0", "gpu0.sm1"));
+  CHECK_FALSE(path_matches("gpu1", "gpu10.sm1"));
+  CHECK_FALSE(path_matches("gpu0.sm1", "gpu0.sm10"));
+  CHECK(path_matches("gpu*.sm1", "gpu10.sm1"));
+  CHECK_FALSE(path_matches("gpu*.sm1", "gpu10.sm11"));
+  CHECK(path_matches("*", "host"));
+  CHECK(path_matches("*sm?", "gpu0.sm1"));
+  CHECK_FALSE(path_matches("*sm?", "gpu0.sm10"));
+  CHECK(path_matches("*.*0*0", "gpu0.l2_slice1010"));
+  CHECK_FALSE(path_matches("", "gpu0"));
+}
+
+TEST_CASE("a component that is not there is refused with a near name, and no file is left") {
+  CHECK(refusal({"--trace", "1us,2us,gpu0.l2_tbl"}) ==
+        "farfault: --trace: no component is called 'gpu0.l2_tbl'; did you mean 'gpu0.l2_tlb'?\n");
+  CHECK(refusal({"--trace", "1us,2us,gpu9"}) ==
+        "farfault: --trace: no component is called 'gpu9'; did you mean 'gpu0'?\n");
+  CHECK_FALSE(std::filesystem::exists(folder() / "traced.pftrace"));
+  CHECK_FALSE(std::filesystem::exists(folder() / "traced.pftrace.writing"));
+}
+
+TEST_CASE("a trace never replaces a file that is none, nor one that the run needs") {
+  auto const other = (folder() / "other").string();
+  std::ofstream(other) << "mine";
+  CHECK(refusal({"--trace", "1us,2us", "--trace-output", other}) ==
+        "farfault: the trace '" + other + "' would overwrite a file that is no trace of Farfault\n");
+  std::ifstream kept(other);
+  CHECK(std::string(std::istreambuf_iterator<char>(kept), {}) == "mine");
+  auto const output = (folder() / "traced.h5").string();
+  CHECK(refusal({"--trace", "1us,2us", "--trace-output", output}) ==
+        "farfault: --output '" + output + "' and --trace-output '" + output + "' would both write '" +
+            output + "'\n");
+  CHECK(refusal({"--trace", "1us,2us", "--trace-output", "/no/folder/t"}) ==
+        "farfault: cannot write '/no/folder/t': No such file or directory\n");
+}
+
+TEST_CASE("a window beyond the end of the run gives an empty trace, and a sentence") {
+  auto const r = traced({"--trace", "1s,2s"});
+  CHECK(r.code == 0);
+  CHECK(r.err.find("farfault: the trace is empty: the run ended at ") == 0);
+  CHECK(r.err.find(", before the window begins at 1 s\n") != r.err.npos);
+  CHECK(std::filesystem::file_size(folder() / "traced.pftrace") < 400);
+}
+
+TEST_CASE("a trace beyond its limit says how much it leaves out") {
+  auto const r = traced({"--trace", "0s,1s", "--trace-sample", "1", "--trace-limit", "80"});
+  CHECK(r.code == 0);
+  CHECK(r.err.find("farfault: the trace has 20 accesses and leaves 236 out, those beyond 10 of each SM; see "
+                   "--trace-sample and --trace-limit\n") == 0);
+}

@@ -1,0 +1,292 @@
+"""farfault run --trace: the file as trace_processor would read it, against the result of the same run.
+
+Usage: python3 trace_test.py BUILD_FOLDER/anything
+"""
+import collections
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import h5py
+
+tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(tests, "support"))
+import perfetto  # noqa: E402
+from checks import check, counts  # noqa: E402
+
+farfault = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "farfault")
+STAGES = ("load_store", "l1_tlb", "l2_tlb", "walk_queue", "walk", "iommu", "fault", "l1_cache", "l2_cache",
+          "dram_queue", "dram", "links", "remote_memory")
+RANKS = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+         "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_base_warn_component_unused": "0",
+         "OMPI_MCA_hwloc_base_binding_policy": "none"}
+ALL = ("--trace-sample", "1", "--trace-limit", "100000000")
+
+
+class Run:
+    """What a run said, with its digest, its result and its trace, where they are there."""
+
+    def __init__(self, folder, words, ranks=1, threads=1, goes_on=False):
+        self.result = os.path.join(folder, "result.h5")
+        path = os.path.join(folder, "result.pftrace")
+        for old in (self.result, path):
+            if os.path.exists(old) and not goes_on:
+                os.remove(old)
+        start = ["mpirun", "--quiet", "-n", str(ranks)] if ranks > 1 else []
+        done = subprocess.run([*start, farfault, "run", *words, "--threads", str(threads), "--output", self.result,
+                               "--progress", "off"],
+                              capture_output=True, text=True, timeout=600, env={**os.environ, **RANKS})
+        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+        self.digest = next((line.split()[-1] for line in self.out.splitlines() if "digest" in line), None)
+        self.bytes = None
+        if os.path.exists(path):
+            with open(path, "rb") as file:
+                self.bytes = file.read()
+
+    def trace(self):
+        try:
+            return perfetto.Trace(self.bytes)
+        except (ValueError, KeyError, TypeError) as e:
+            check(False, f"the trace is no trace: {e!r}")
+            raise SystemExit(counts()) from e
+
+
+def lives(trace):
+    """By number of the access: its whole life (or None), and its stretches, in order."""
+    whole, parts = {}, collections.defaultdict(list)
+    for s in trace.slices:
+        if "address" in s.args:
+            whole[s.args["access"]] = s
+        elif "access" in s.args:
+            parts[s.args["access"]].append(s)
+    for stretches in parts.values():
+        stretches.sort(key=lambda s: s.ts)
+    return whole, parts
+
+
+def check_lives(name, trace):
+    """Each life is tiled by its stretches, and those elsewhere are linked to it."""
+    whole, parts = lives(trace)
+    tiled = linked = nested = True
+    slices = trace.slices
+    for number, life in whole.items():
+        at = life.ts
+        for s in parts[number]:
+            tiled = tiled and s.ts == at and s.dur > 0 and s.name in STAGES
+            at = s.ts + s.dur
+            own = trace.component(s.track) == trace.component(life.track)
+            nested = nested and (not own or (s.track == life.track and slices[s.parent] is life))
+            linked = linked and s.flows == (() if own else (number,))
+        tiled = tiled and at == life.ts + life.dur
+        elsewhere = any(s.flows for s in parts[number])
+        linked = linked and life.flows == ((number,) if elsewhere else ())
+    check(tiled, f"{name}: the stretches of an access follow each other from its issue to its end")
+    check(nested, f"{name}: what an SM does itself stands within the access, on its track")
+    check(linked, f"{name}: a flow joins an access and its stretches elsewhere, and nothing else")
+    check(set(parts) <= set(whole), f"{name}: every stretch is of an access that is there")
+    overlaps = collections.defaultdict(int)
+    for s in sorted((s for s in slices if s.parent is None), key=lambda s: s.ts):
+        check(s.ts >= overlaps[s.track], f"{name}: slices of a track do not overlap") if s.ts < overlaps[s.track] else 0
+        overlaps[s.track] = s.ts + s.dur
+    return whole, parts
+
+
+def total(result, name):
+    group = "timeseries/sm" if name in result["timeseries/sm"] else "timeseries/sm.by_gpu"
+    return int(result[group][name][-1].sum())
+
+
+def check_against_result(name, run, trace):
+    """With every access of the run traced: what the latency stack has, exactly."""
+    whole, parts = check_lives(name, trace)
+    spent = collections.Counter()
+    for stretches in parts.values():
+        for s in stretches:
+            spent[s.name] += s.dur
+    served = collections.Counter()
+    for life in whole.values():
+        if life.args["translation"] == "l1":
+            served["l1_tlb_hits"] += 1
+        if life.name == "store":
+            served["stores"] += 1
+        elif life.args["data"] == "l1":
+            served["l1_hits"] += 1
+    with h5py.File(run.result) as result:
+        check(len(whole) == total(result, "transactions") > 0, f"{name}: every transaction is there")
+        for stage in STAGES:
+            there = total(result, "time_in_" + stage)
+            check(spent[stage] == there, f"{name}: {stage} took {spent[stage]} ps, in the result {there}")
+        check(sum(s.dur for s in whole.values()) == total(result, "access_time"), f"{name}: access_time")
+        for statistic in ("stores", "l1_hits"):
+            check(served[statistic] == total(result, statistic), f"{name}: {statistic}")
+
+
+def check_counters(name, run, trace, begin, end):
+    """Each counter is what the result has at each of its samples in the window."""
+    compared = 0
+    with h5py.File(run.result) as result:
+        for track, values in trace.values.items():
+            path = trace.component(track)
+            component, statistic = path.rsplit(".", 1)
+            for group in result["timeseries"].values():
+                paths = [i.decode() for i in group["instance"][:]] if "instance" in group else []
+                if component not in paths or statistic not in group:
+                    continue
+                series = group[statistic][:, paths.index(component)]
+                for at, value in zip(group["time_ps"][:], series):
+                    if begin <= at <= end:
+                        shown = [v for t, v in values if t <= at][-1]
+                        compared += 1
+                        check(shown == value, f"{name}: {path} at {at} ps is {value}, not {shown}") \
+                            if shown != value else 0
+    check(compared > 20, f"{name}: counters are compared with the result, {compared} values")
+
+
+def same_life(life, parts):
+    """Of an access, all but its number."""
+    args = {k: v for k, v in life.args.items() if k != "access"}
+    return (life.ts, life.dur, life.name, tuple(sorted(args.items())), tuple((p.ts, p.dur, p.name) for p in parts))
+
+
+small = ("--set", "gpu.sms=4")
+transpose = ("--set", "workload.name=transpose", "--set", "workload.transpose.width=256", "--set",
+             "workload.transpose.height=128")
+bfs = ("--set", "workload.name=bfs", "--set", "workload.bfs.rmat.scale=8")
+few = ("--set", "gpu.l1_tlb.entries=4", "--set", "gpu.l1_tlb.ways=4", "--set", "gpu.l2_tlb.entries=32")
+batches = ("--set", "memory.placement=cpu", "--set", "memory.remote_touch=migrate", "--set", "memory.fault_path=gpu",
+           "--set", "memory.gpu_share=0.5", "--set", "driver.migrations=64", "--set",
+           "driver.batch.eviction_unit=16KiB", "--set", "driver.batch.replay=page")
+cases = {
+    "bfs": (*bfs, *small),
+    "transpose, interleaved": (*transpose, *small, "--set", "memory.placement=interleave"),
+    "first touch by the driver, small TLBs": (*bfs, *small, *few, "--set", "memory.first_touch_by=driver",
+                                              "--set", "memory.placement=first_touch"),
+    "pages mapped by the IOMMU": (*transpose, *small, "--set", "memory.placement=first_touch", "--set",
+                                  "memory.first_touch_by=iommu"),
+    "pages moving": (*transpose, *small, "--set", "memory.placement=interleave", "--set",
+                     "memory.remote_touch=migrate"),
+    "read-only copies": (*bfs, *small, *few, "--set", "memory.remote_touch=duplicate", "--set",
+                         "memory.fault_path=gpu", "--set", "memory.first_touch_by=driver"),
+    "batches of faults": (*transpose, *small, *few, *batches),
+    "blocks that give way": (*transpose, *small, *few, *batches, "--set", "gpu.sm.max_blocks=2", "--set",
+                             "gpu.sm.registers=16384", "--set", "gpu.sm.thread_blocks=thread_oversubscription",
+                             "--set", "gpu.sm.thread_oversubscription.period=1000"),
+    "an L2 cache in halves, large pages": (
+        "--set", "workload.name=transpose", "--set", "workload.transpose.width=1024", "--set",
+        "workload.transpose.height=512", *small, *few, "--set", "gpu.l2_cache.partitions=2", "--set",
+        "memory.large_pages=input", "--set", "memory.placement=interleave"),
+}
+
+with tempfile.TemporaryDirectory() as scratch:
+    for name, words in cases.items():
+        words = ("paper-gmmu-bypass", *words)
+        plain = Run(scratch, words)
+        check(plain.code == 0 and plain.bytes is None, f"{name}: without --trace there is none: {plain.err}")
+        check(" trace  " not in plain.out, f"{name}: nor a word of it")
+        whole_run = Run(scratch, (*words, "--trace", "0ns,1s", *ALL))
+        check(whole_run.code == 0 and whole_run.err == plain.err, f"{name}: a trace is written: {whole_run.err}")
+        check(whole_run.digest == plain.digest, f"{name}: the digest is that without a trace")
+        everything = whole_run.trace()
+        check_against_result(name, whole_run, everything)
+
+        # A window, of which every third access is drawn, wherever it runs.
+        last = max(s.ts + s.dur for s in everything.slices if "access" in s.args)
+        issues = sorted({s.ts for s in everything.slices if "address" in s.args})
+        begin, end = issues[len(issues) // 3], issues[len(issues) // 2]
+        window = (*words, "--trace", f"{begin}ps,{end}ps", "--trace-sample", "3", "--set",
+                  f"run.sample_interval={max((end - begin) // 8, last // 2000, 1000)}ps")
+        one = Run(scratch, window)
+        trace = one.trace()
+        lives_of_window, parts_of_window = check_lives(name + ", a window", trace)
+        check_counters(name, one, trace, begin, end)
+        whole, parts = lives(everything)
+        known = {same_life(life, parts[n]) for n, life in whole.items()}
+        drawn = [same_life(life, parts_of_window[n]) for n, life in lives_of_window.items()]
+        check(all(d in known for d in drawn), f"{name}: an access in a window is as in the trace of all")
+        check(all(begin <= d[0] < end for d in drawn), f"{name}: accesses are issued in the window")
+        beyond = sum(end <= life.ts < end + (end - begin) for life in whole.values())
+        check(beyond > 0, f"{name}: others are issued soon after it")
+        there = sum(begin <= life.ts < end for life in whole.values())
+        check(0.2 * there <= len(drawn) <= 0.5 * there or there < 60,
+              f"{name}: {len(drawn)} of {there} accesses are one in three")
+        check(Run(scratch, (*window, "--partitions", "split", "--no-merge"), threads=2).bytes == one.bytes,
+              f"{name}: the same bytes on two threads, in partitions")
+        if shutil.which("mpirun") and name in ("bfs", "pages moving"):
+            check(Run(scratch, window, ranks=2).bytes == one.bytes, f"{name}: the same bytes on two ranks")
+
+    # Another seed draws others, of a workload that does not depend on it.
+    words = ("paper-gmmu-bypass", *cases["transpose, interleaved"], "--trace", "0ns,1s", "--trace-sample", "3")
+    drawn = []
+    for seed in ("1", "2"):
+        whole, parts = lives(Run(scratch, (*words, "--set", f"run.seed={seed}")).trace())
+        drawn.append({same_life(life, parts[n]) for n, life in whole.items()})
+    check(drawn[0] != drawn[1] and min(map(len, drawn)) > 100, "another run.seed draws other accesses")
+
+    # A name that is no text: what stands in the trace is.
+    hostile = os.path.join(scratch, "kernel-1.traceg")
+    with open(hostile, "wb") as file:
+        file.write(b"-kernel name = k\xff\x1b[31m\xe2\x80\xae\n-kernel id = 1\n-grid dim = (1,1,1)\n"
+                   b"-block dim = (32,1,1)\n-shmem = 0\n-nregs = 12\n-accelsim tracer version = 5\n\n"
+                   b"#traces format = whatever\n\n#BEGIN_TB\n\nthread block = 0,0,0\n\nwarp = 0\ninsts = 1\n"
+                   b"0100 0000000d 1 R1 LDG.E 1 R2 4 0 0x1000 0x5000 0x3000 0\n\n#END_TB\n")
+    odd = Run(scratch, ("paper-gmmu-bypass", *small, "--set", "gpu.warp_width=32", "--set", "workload.name=trace",
+                        "--set", f"workload.trace.file={hostile}", "--trace", "0ns,1s", *ALL))
+    names = [s.name for s in odd.trace().slices if "launch" in s.args] if odd.bytes else odd.err
+    check(len(names) == 1 and names[0].startswith("k") and names[0].isprintable(), f"a name is one line: {names}")
+
+    # Some components alone: their slices are those of the trace of all.
+    words = ("paper-gmmu-bypass", *cases["bfs"])
+    everything = Run(scratch, (*words, "--trace", "0ns,1s", *ALL)).trace()
+    some = Run(scratch, (*words, "--trace", "0ns,1s,*.l2_tlb,cpu0.iommu,gpu1.sm?", *ALL)).trace()
+
+    def wanted(path):
+        return path.endswith(".l2_tlb") or path == "cpu0.iommu" or path.startswith("gpu1.sm")
+
+    def slices_of(trace):
+        return sorted((trace.component(s.track), s.ts, s.dur, s.name, s.args["access"], s.args.get("address", ""))
+                      for s in trace.slices if "access" in s.args and wanted(trace.component(s.track)))
+
+    tracks = {p for p in map(some.component, some.tracks) if not p.startswith("trace of")}
+    check(tracks == {p for p in map(everything.component, everything.tracks) if wanted(p)},
+          "only the components that are asked for")
+    check(len(slices_of(some)) > 300 and slices_of(some) == slices_of(everything), "and of these everything")
+    flows = collections.Counter(f for s in some.slices for f in s.flows)
+    check(flows and min(flows.values()) > 1, "a flow joins at least two slices")
+    counted = {some.component(c) for c in some.counters}
+    check(counted and all(wanted(c.rsplit(".", 1)[0]) for c in counted), "counters are those of the components")
+
+    # Kernels and the window.
+    with h5py.File(os.path.join(scratch, "result.h5")) as result:
+        rows = result["tables/kernels"]
+        there = [(int(f["launched"]), int(f["finished"])) for f in rows] if isinstance(rows, h5py.Dataset) else \
+            list(zip(rows["launched"][:].tolist(), rows["finished"][:].tolist()))
+    spans = [s for s in everything.slices if "launch" in s.args]
+    check([(s.ts, s.ts + s.dur) for s in spans] == there and len(spans) > 2, "kernels are those of the result's table")
+    check([(s.args["launched_ps"], s.args["finished_ps"]) for s in spans] == there, "with their times")
+    shown_window = [s for s in everything.slices if s.name == "window"]
+    check([(s.ts, s.dur, s.args["left_out"]) for s in shown_window] == [(0, 10**12, 0)], "the window is a slice")
+
+    # A run that goes on from a checkpoint, and one that is cut off.
+    end = max(s.ts + s.dur for s in spans)
+    saved = os.path.join(scratch, "saved")
+    late = ("--trace", f"{end * 3 // 4}ps,{end}ps", "--trace-sample", "2")
+    never_stopped = Run(scratch, (*words, *late))
+    Run(scratch, (*words, "--checkpoint", saved, "--checkpoint-every", f"{end * 11 // 20}ps"))
+    resumed = Run(scratch, (*words, "--resume", saved, *late), goes_on=True)
+    check(resumed.bytes is not None and resumed.bytes == never_stopped.bytes, "the same bytes after a checkpoint")
+    os.remove(os.path.join(scratch, "result.pftrace"))
+    early = Run(scratch, (*words, "--resume", saved, "--trace", f"0ns,{end}ps"), goes_on=True)
+    check(early.code == 0 and early.bytes is None and early.digest == resumed.digest, "no trace of what was before")
+    check(early.err.startswith("farfault: no trace is written: its window begins at 0 ps, before the checkpoint at "),
+          f"and the run says so: {early.err}")
+    longest = max((s for s in everything.slices if "address" in s.args), key=lambda s: s.dur)
+    middle = longest.ts + longest.dur // 2
+    cut = Run(scratch, (*words, "--until", f"{middle}ps", "--trace", "0ns,1s", *ALL))
+    trace = cut.trace()
+    whole, _ = check_lives("cut off", trace)
+    check(any("unfinished" in life.args for life in whole.values()), "what was under way at the end is there")
+    running = [s for s in trace.slices if "launch" in s.args and "finished_ps" not in s.args]
+    check([s.ts + s.dur for s in running] == [middle], "and the kernel that ran")
+print(counts())
