@@ -429,6 +429,12 @@ TEST_CASE("sweep: two points that are the same run it once") {
   CHECK(s.column("workload.stream.bytes") == Words{"8 KiB", "8192 B", "8KiB"});
   auto const digests = s.column("result_digest");
   CHECK(digests[0] == digests[2]);
+  s.write(
+      "[[sweep.list]]\nname = \"one\"\nworkload.stream.bytes = \"8 KiB\"\n"
+      "[[sweep.list]]\nname = \"as one\"\n");
+  CHECK(s.sweep().out.starts_with("  runs      2 (1 the same as others): 0 made now, 1 there before"));
+  CHECK(s.column("name") == Words{"one", "as one"});
+  CHECK(s.column("result_digest") == Words{digests[0], digests[0]});
 }
 
 TEST_CASE("sweep: parts make shares of the runs, and what was collected of them is the whole table") {
