@@ -350,8 +350,10 @@ TEST_CASE("sweep: the runs of the greatest cost start first") {
   for (auto const& [time, run] : order) runs.push_back(run);
   CHECK(runs == std::vector<std::size_t>{4, 5, 0, 1, 6, 7, 2, 3});
   // What is there tells how long the others take, by their costs.
-  s.write("[[sweep.list]]\nworkload.stream.bytes = \"16 KiB\"\n");
-  CHECK(s.sweep().code == 0);
+  s.write(
+      "[[sweep.list]]\nworkload.stream.bytes = \"16 KiB\"\n[[sweep.list]]\ngpu.sms = 1\ncost = "
+      "3\n[sweep.grid]\ngpu.l2_tlb.entries = [64, 128]\n");
+  CHECK(lines_of(s.sweep({"--dry-run"}).out)[2].ends_with(", by the mean of those that are there"));
 }
 
 TEST_CASE("sweep: the configuration of the runs may vary as a parameter does") {

@@ -88,6 +88,8 @@ def results_of_others(program, folder):
     check(len(failures) == 2 and failures[0].startswith("bad: ") and failures[1].startswith("late: there is no result of bad"),
           f"failures: {failures}")
     check(work.of(run) is not None and work.of(bad) is work.of(late) is None, "results of runs that failed")
+    work.make([study.Run("relu", "distributed", "first_touch", 2 * FOOTPRINT, "relu")])
+    check(work.of(run)["footprint"] == 2 * FOOTPRINT, "the measures of an earlier run of this name")
 
 
 def recorded(program, folder):
@@ -102,6 +104,10 @@ def recorded(program, folder):
     check(work.of(run)["faults"] == work.of(run)["first_touches"] == 0 and work.of(run.source)["first_touches"] == FOOTPRINT // 4096,
           f"{work.of(run)}")
     check(work.digests([run]) == [work.of(run)["digest"]], "the source counts as a run of the study")
+    with h5py.File(work.result(run.source)) as f:
+        touched = {f"{p},{d.decode()}" for p, d in zip(f["tables/first_touches/page"][:], f["tables/first_touches/device"][:])}
+    pages = (folder / "maps/source.csv").read_text().splitlines()
+    check(pages[0] == "page,device" and set(pages[1:]) == touched and len(touched) == FOOTPRINT // 4096, f"the map: {pages[:3]}")
     other, _ = made({"host.block_order": '"contiguous"'})
     check(other.of(run)["digest"] != work.of(run)["digest"], "another map, and the same result")
 
