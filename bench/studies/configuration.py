@@ -1,4 +1,4 @@
-"""What the studies' study.py share: settings as a configuration file, and a user's mistake."""
+"""What the studies' study.py share: settings as TOML, and a user's mistake."""
 import json
 
 
@@ -14,13 +14,15 @@ def flat(tables, prefix=""):
     return found
 
 
-def toml_of(title, preset, settings):
-    """The lines of a file that includes the preset and sets these beyond it."""
-    lines = [f"# {title}", f'include = ["{preset}"]']
-    tables = {}
-    for key, value in settings.items():
-        table, _, name = key.rpartition(".")
-        tables.setdefault(table, []).append(f"{name} = {json.dumps(value)}")
-    for table, entries in tables.items():
-        lines += ["", f"[{table}]"] + entries
-    return lines
+def toml_of(value):
+    """A value in TOML, on one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {toml_of(v)}" for key, v in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(toml_of, value)) + "]"
+    return json.dumps(value)
+
+
+def lines_of(settings):
+    """Settings as lines of a configuration, or of a point of a sweep's list."""
+    return [f"{key} = {toml_of(value)}" for key, value in settings.items()]

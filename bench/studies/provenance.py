@@ -4,6 +4,8 @@ import os
 import subprocess
 from pathlib import Path
 
+from configuration import StudyError
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -13,7 +15,7 @@ class Program:
     def __init__(self, path):
         self.path = Path(path).resolve()
         if not self.path.is_file() or not os.access(self.path, os.X_OK):
-            raise OSError(f"{path} is not a program; build it (cmake --build --preset release) or name one with --program")
+            raise StudyError(f"{path} is not a program; build it (cmake --build --preset release) or name one with --program")
         self.hash = hashlib.sha256(self.path.read_bytes()).hexdigest()
         self.version = subprocess.run([self.path, "--version"], capture_output=True, text=True, check=True).stdout.strip()
         self.built = self._stamp()

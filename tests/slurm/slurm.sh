@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The batch scripts of bench/slurm in a real Slurm, which is started here for them: as a user would, two lines of each are
-# edited. Results are equal to those of runs outside Slurm, however often a job was pushed off its node.
+# edited. Results are equal to those of runs outside Slurm, however often a job was pushed off its node. And a sweep that
+# submits itself.
 . "$(dirname "$0")/../support/script.sh"
 . "$source_dir/tests/slurm/cluster.bash"
 why=$(missing_for_cluster)
@@ -79,6 +80,33 @@ wait_until 60 is_over "${id}_4"
 check "a task without a run fails" is_in_state "${id}_4" FAILED
 check "a task without a run is told how many there are" \
   grep -qx 'array.sbatch: there is no run 4 in list.txt, which has 3: sbatch --array=1-3' "farfault-${id}_4.log"
+
+# A sweep of four points in three tasks, the first of which has two; the table is made when all have ended.
+cat >study.toml <<END
+base = "paper-gmmu-bypass"
+[config]
+workload.name = "stream"
+workload.stream.bytes = "2MiB"
+[sweep]
+output = "swept"
+[sweep.grid]
+gpu.l2_tlb.entries = [256, 512]
+memory.placement = ["interleave", "contiguous"]
+[sweep.slurm]
+parts = 3
+options = ["--partition=batch", "--time=10"]
+END
+"$farfault" sweep study.toml --slurm --memory 8GiB >swept.out 2>&1
+check "a sweep is submitted: $(cat swept.out)" grep -qE '^  submitted job [0-9]+; job [0-9]+ writes the table' swept.out
+read -r id collector <<<"$(sed -nE 's/^  submitted job ([0-9]+); job ([0-9]+) .*/\1 \2/p' swept.out)"
+completes "the table of a sweep" "$collector"
+for task in 1 2 3; do check "task $task of a sweep ended well" is_in_state "${id}_$task" COMPLETED; done
+plain_log "a sweep's first task" "swept/slurm-${id}_1.log" '^  runs +2: 2 made now, 0 there before, 0 failed, 0 missing$'
+plain_log "a sweep's last task" "swept/slurm-${id}_3.log" '^  runs +1: 1 made now, 0 there before, 0 failed, 0 missing$'
+plain_log "a sweep's table" "swept/slurm-$collector.log" '^  runs +4: 0 made now, 4 there before, 0 failed, 0 missing$'
+check "the sweep outside Slurm" "$farfault" sweep study.toml --output outside --progress off >/dev/null
+check "four digests in the table" [ "$(cut -d, -f5 outside/sweep.csv | grep -cE '^[0-9a-f]{32}$')" -eq 4 ]
+for table in sweep.csv sweep.h5; do check "a sweep's $table: that of the sweep outside Slurm" cmp -s "swept/$table" "outside/$table"; done
 
 # A requeued job waits for two minutes in its queue: time for all of its last turn to end, which is waited for here. Slurm
 # knows a new turn from the last one by the second, so that it must not begin in the same one.

@@ -1,5 +1,5 @@
 """The study of Batch-aware unified memory at a small graph: each design has one digest on one thread and on two; every run has a
-configuration that the program knows, an output and an identity of its own; what is assumed is varied; and the report has each part."""
+configuration that the program knows, a name and an identity of its own; what is assumed is varied; and the report has each part."""
 import json
 import re
 import subprocess
@@ -12,7 +12,6 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench/studies/batch_aware"), str(ROOT / "tests/support")]
 import checks
 from checks import check
-from study_runs import digest
 
 try:
     import h5py
@@ -20,6 +19,7 @@ try:
     import study
     import parts
     import report
+    from study_runs import digest, file_of, identity
     from measure import measure
 except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
@@ -34,13 +34,13 @@ def main():
     keys = {p["key"] for p in listed}
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        small = parts.Parts(folder, 11, PARTS, None)
+        small = parts.Parts(11, PARTS, None)
         runs = [run for found in small.runs.values() for run in found.values()]
-        check(len({run.output for run in runs}) == len(runs), "two runs have one output")
+        check(len({run.name for run in runs}) == len(runs), "two runs have one name")
         unknown = {key for run in runs for key in run.all_settings()} - keys
         check(not unknown, f"the program has no {unknown}")
         for part, found in small.runs.items():
-            same = len({(key[1], run.identity()) for key, run in found.items()})
+            same = len({(key[1], identity(run)) for key, run in found.items()})
             # The shares have the half again that the headline has; what is set to its default is another part's row.
             check(same == len(found), f"{part}: {len(found) - same} runs are the same as others")
         varied = {key for key, *_ in parts.ASSUMED + parts.OF_OTHERS}
@@ -52,11 +52,11 @@ def main():
         digests = {}
         for design in study.COMPARED:
             run = small.runs["headline"]["0.5", "bfs_twc", design]
-            first, second = digest(program, run, "--threads", "1"), digest(program, run, "--threads", "2", "--partitions", "split")
+            first, second = digest(program, folder, run, "--threads", "1"), digest(program, folder, run, "--threads", "2", "--partitions", "split")
             check(re.fullmatch("[0-9a-f]{32}", first) and first == second, f"{design}: {first}, {second}")
             if not re.fullmatch("[0-9a-f]{32}", first):
                 continue
-            found = measure(run.output)
+            found = measure(file_of(folder, run))
             check(found["digest"] == first and found["kernel_us"] > 0 and found["batches"] > 0, f"{design}: {found}")
             check(found["pages"] == sum(p for p, _ in found["sizes"]), f"{design}: pages of batches")
             check((found["evicted"] == 0) == (design == "unlimited"), f"{design}: {found['evicted']} evicted")
@@ -68,14 +68,14 @@ def main():
         sets = {}
         for n in ("1", "16"):
             run = small.runs["working_set"][f"100us, {n}", "bfs_twc", "resident"]
-            digest(program, run)
-            found = measured["working_set"][f"100us, {n}", "bfs_twc", "resident"] = measure(run.output)
+            digest(program, folder, run)
+            found = measured["working_set"][f"100us, {n}", "bfs_twc", "resident"] = measure(file_of(folder, run))
             sets[n] = found["working_set"]
             check(found["batches"] == 0 and found["pages"] == 0, f"{n} SMs: something faulted: {found}")
             check(0 < sets[n] <= found["footprint"] / 65536 + 16, f"{n} SMs: a working set of {sets[n]} pages")
         run = small.runs["switching"]["1", "bfs_twc", "resident"]
-        digest(program, run)
-        switched = measure(run.output)
+        digest(program, folder, run)
+        switched = measure(file_of(folder, run))
         check(switched["pages"] == 0 and switched["saved"] > 0, f"context switches without paging: {switched}")
         measured["switching"] |= {key: switched for key in small.runs["switching"]}
         check(sets["1"] < sets["16"], f"one SM has a working set as large as 16: {sets}")

@@ -1,9 +1,11 @@
 """What may enter a table of the GMMU Bypass study: no result of another program, another configuration, or a run that failed; and what
 its first paragraph and its noise say of given figures. Every table and plot names the program that made it."""
 import json
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -13,12 +15,14 @@ sys.path.insert(0, str(STUDY))
 try:
     import h5py
 
+    import study
+    import configuration
     import local_share
     import noise
     import provenance
     import readings
-    import runner
-    import study
+    import sweeps
+    from measure import measure
 except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
     sys.exit(77)
@@ -36,41 +40,76 @@ def check(holds, what):
 
 def results_of_others(program, folder):
     """Plants what must not enter a table, one thing at a time, beside a result that may."""
-    run = study.Run("relu", "distributed", "first_touch", FOOTPRINT, folder / "relu.h5")
-    work = runner.Runner(program, 1, quiet=True)
-    check(work.run([run]) == [] and runner.Results(program).of(run) is not None, "a result of its own is none")
-    note, kept = runner.note_of(run), run.output.read_bytes()
-    own = json.loads(note.read_text())
+    run = study.Run("relu", "distributed", "first_touch", FOOTPRINT, "relu")
+    other = study.Run("relu", "distributed", "first_touch", 2 * FOOTPRINT, "larger")
+    work = sweeps.Sweep(program, folder, measure, quiet=True)
+    check(work.make([run, other]) == [] and work.of(run) is not None, "a result of its own is none")
+    check(work.of(run)["footprint"] == FOOTPRINT and work.of(other)["footprint"] == 2 * FOOTPRINT, "results are mixed up")
+    path = work.result(run)
+    own, of_other = path.read_bytes(), work.result(other).read_bytes()
 
-    def taken():
-        return runner.Results(program).of(run) is not None
+    def looked_at():
+        found = sweeps.Sweep(program, folder, measure, quiet=True)
+        check(found.make([run], table_only=True) == [], "there is a failure")
+        return found
 
-    for key, what in (("program", "another program"), ("configuration", "another configuration"), ("digest", "another result")):
-        note.write_text(json.dumps({**own, key: "0" * 32}))
-        check(not taken(), f"the result of {what} is taken")
+    def attribute(name, value):
+        with h5py.File(path, "r+") as f:
+            f.attrs[name] = value
+
+    for what, plant in (("another program", lambda: attribute("farfault_version", b"0.0.1")),
+                        ("another configuration", lambda: path.write_bytes(of_other)),
+                        ("not come to its end", lambda: attribute("end_reason", b"interrupted")),
+                        ("no result", lambda: path.write_bytes(b"no result"))):
+        plant()
+        found = looked_at()
+        check(found.of(run) is None and found.missing([run]) == ["relu"] and found.digests([run]) == [], f"{what}: taken")
         try:
-            runner.Results(program).refuse_stale([run])
-            check(False, f"the result of {what} is not refused")
-        except study.StudyError as problem:
-            check(str(run.output) in str(problem) and "\n" not in str(problem), f"not one sentence: {problem}")
-    note.unlink()
-    check(not taken(), "a result without a note is taken")
-    note.write_text(json.dumps(own))
-    changed = study.Run("relu", "distributed", "first_touch", 2 * FOOTPRINT, run.output)
-    check(runner.Results(program).of(changed) is None, "a result of another footprint is taken")
-    check(taken(), "the result is no longer its own")
-    with h5py.File(run.output, "r+") as f:
-        f.attrs["end_reason"] = b"interrupted"
-    check(not taken(), "a run that did not end is taken")
-    run.output.write_bytes(kept)
+            found.refuse_stale([run])
+            check(False, f"{what}: not refused")
+        except configuration.StudyError as problem:
+            check("of relu" in str(problem) and what in str(problem) and "\n" not in str(problem), f"not one sentence: {problem}")
+        path.write_bytes(own)
+    check(looked_at().of(run) is not None, "the result is no longer its own")
+    path.unlink()
+    found = looked_at()
+    found.refuse_stale([run])
+    check(found.missing([run]) == ["relu"], "a result that is gone is there")
 
-    # Of a run that fails nothing stays behind, neither its note nor what lay there before.
-    bad = study.Run("relu", "distributed", "first_touch", FOOTPRINT, run.output, {"iommu.walkers": "0"})
-    failures = work.run([bad])
-    check(len(failures) == 1 and "iommu.walkers" in failures[0], f"a failed run says {failures}")
-    check(not run.output.exists() and not note.exists(), "a failed run leaves a result behind")
-    late = study.Run("relu", "distributed", "recorded", FOOTPRINT, folder / "late.h5", source=bad)
-    check(len(work.run([late])) == 2 and not late.output.exists(), "a run without its page map is made")
+    # What cannot be is told before anything runs; a run that fails leaves nothing, and the others are made.
+    try:
+        work.make([study.Run("relu", "distributed", "first_touch", FOOTPRINT, "none", {"iommu.walkers": "0"})])
+        check(False, "a run without walkers is made")
+    except configuration.StudyError as problem:
+        check("iommu.walkers" in str(problem), f"{problem}")
+    bad = study.Run("relu", "distributed", "first_touch", 1 << 40, "bad")
+    late = study.Run("relu", "distributed", "recorded", FOOTPRINT, "late", source=bad)
+    failures = work.make([run, late, bad])
+    check(len(failures) == 2 and failures[0].startswith("bad: ") and failures[1].startswith("late: there is no result of bad"),
+          f"failures: {failures}")
+    check(work.of(run) is not None and work.of(bad) is work.of(late) is None, "results of runs that failed")
+    work.make([study.Run("relu", "distributed", "first_touch", 2 * FOOTPRINT, "relu")])
+    check(work.of(run)["footprint"] == 2 * FOOTPRINT, "the measures of an earlier run of this name")
+
+
+def recorded(program, folder):
+    """Pages of a run lie where its source first touched them, and it is made again where those lie elsewhere."""
+    def made(settings):
+        source = study.Run("relu", "distributed", "first_touch", FOOTPRINT, "source", settings)
+        run = study.Run("relu", "gmmu_bypass", "recorded", FOOTPRINT, "recorded", source=source)
+        work = sweeps.Sweep(program, folder, measure, quiet=True)
+        check(work.make([run]) == [], "a run with a map fails")
+        return work, run
+    work, run = made({})
+    check(work.of(run)["faults"] == work.of(run)["first_touches"] == 0 and work.of(run.source)["first_touches"] == FOOTPRINT // 4096,
+          f"{work.of(run)}")
+    check(work.digests([run]) == [work.of(run)["digest"]], "the source counts as a run of the study")
+    with h5py.File(work.result(run.source)) as f:
+        touched = {f"{p},{d.decode()}" for p, d in zip(f["tables/first_touches/page"][:], f["tables/first_touches/device"][:])}
+    pages = (folder / "maps/source.csv").read_text().splitlines()
+    check(pages[0] == "page,device" and set(pages[1:]) == touched and len(touched) == FOOTPRINT // 4096, f"the map: {pages[:3]}")
+    other, _ = made({"host.block_order": '"contiguous"'})
+    check(other.of(run)["digest"] != work.of(run)["digest"], "another map, and the same result")
 
 
 def rebuilt(program, folder):
@@ -78,14 +117,32 @@ def rebuilt(program, folder):
     copy = folder / "farfault"
     copy.write_bytes(program.path.read_bytes())
     copy.chmod(0o755)
-    other = runner.Program(copy)
+    other = provenance.Program(copy)
     check(not other.replaced(), "a program is taken for another one")
     copy.write_bytes(program.path.read_bytes() + b"\0")
     try:
-        runner.Runner(other, 1, quiet=True).run([study.Run("relu", "oracle", "first_touch", FOOTPRINT, folder / "again.h5")])
+        sweeps.Sweep(other, folder, measure, quiet=True).make([study.Run("relu", "oracle", "first_touch", FOOTPRINT, "again")])
         check(False, "a program built again runs on")
-    except study.StudyError as problem:
+    except configuration.StudyError as problem:
         check("built again" in str(problem), f"{problem}")
+
+
+def stopped(program, folder):
+    """A signal ends the study with its runs; what was done is kept, and the same command makes the rest."""
+    command = [sys.executable, STUDY / "run", "--parts", "study", "--workloads", "relu,aes", "--placements", "first_touch", "--designs",
+               "distributed", "--footprint", "4MiB", "--program", program.path, "--out", folder, "--jobs", "2"]
+    results = folder / "sweep/runs"
+    for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # relu is done long before aes, which starts first.
+        while child.poll() is None and not (list(results.glob("*.h5")) and list(results.glob("*.partial"))):
+            time.sleep(0.01)
+        check(child.poll() is None, f"{number}: the study ended by itself")
+        child.send_signal(number)
+        check(child.wait(60) == code, f"{number}: exit code {child.returncode}")
+        check(len(list(results.glob("*.h5"))) == 1 and not list(results.glob("*.partial")), f"{number}: {list(results.iterdir())}")
+    again = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    check(again.returncode == 0 and "1 made now, 1 there before" in again.stderr, f"again: {again.stderr[-300:]}")
 
 
 def tables(program, folder):
@@ -102,9 +159,14 @@ def tables(program, folder):
     about = json.loads(files[1].read_text())["about"]
     check(about["program"] == program.version and about["runs"] == 2 and about["footprints"] == {"first_touch": FOOTPRINT},
           f"the header says {about}")
-    again = subprocess.run(command + ["--set", "iommu.walkers=16", "--table-only"], capture_output=True, text=True, timeout=300)
-    check(again.returncode == 2 and "another program or configuration" in again.stderr,
-          f"stale tables: exit code {again.returncode}: {again.stderr[-300:]}")
+    again = subprocess.run(command + ["--table-only"], capture_output=True, text=True, timeout=300)
+    check(again.returncode == 0 and json.loads(files[1].read_text())["about"] == about, f"the tables again: {again.stderr[-300:]}")
+    other = subprocess.run(command + ["--set", "iommu.walkers=16", "--table-only"], capture_output=True, text=True, timeout=300)
+    check(other.returncode == 2 and "no results" in other.stderr, f"tables of nothing: exit code {other.returncode}: {other.stderr[-300:]}")
+    for path in (folder / "out/sweep/runs").glob("*.h5"):
+        path.write_bytes(b"no result")
+    stale = subprocess.run(command + ["--table-only"], capture_output=True, text=True, timeout=300)
+    check(stale.returncode == 2 and "run: 2 results, such as that of" in stale.stderr, f"stale tables: exit code {stale.returncode}: {stale.stderr[-300:]}")
 
 
 def words():
@@ -131,11 +193,11 @@ def sums():
 
 
 def main():
-    program = runner.Program((Path(sys.argv[1]).parent / "farfault").resolve())
+    program = provenance.Program((Path(sys.argv[1]).parent / "farfault").resolve())
     words()
     sums()
     with tempfile.TemporaryDirectory() as scratch:
-        for test in (results_of_others, rebuilt, tables):
+        for test in (results_of_others, recorded, rebuilt, stopped, tables):
             folder = Path(scratch) / test.__name__
             folder.mkdir()
             test(program, folder)

@@ -9,14 +9,16 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench/studies/gmmu_bypass"))
+sys.path[:0] = [str(ROOT / "bench/studies/gmmu_bypass"), str(ROOT / "tests/support")]
 try:
     import h5py
 
-    import readings
-    import runner
-    import sensitivity
     import study
+    import provenance
+    import readings
+    import sensitivity
+    import sweeps
+    from study_runs import configuration_of, digest_by, file_of, identity
 except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
     sys.exit(77)
@@ -25,22 +27,13 @@ FOOTPRINT = 128 << 10
 PLACEMENT = study.PLACEMENTS[0]
 
 
-def digest(command):
-    """What a run prints as its digest, or the sentence with which it failed."""
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    found = re.search(r"digest ([0-9a-f]{32})", ran.stdout)
-    return found[1] if ran.returncode == 0 and found else f"exit code {ran.returncode}: {ran.stderr.strip()[-200:]}"
-
-
-def each_way(program, run, ranks):
+def each_way(program, folder, run, ranks, **more):
     """The digests of a run on one thread, two threads and two ranks."""
-    config = run.output.with_suffix(".toml")
-    config.write_text(run.configuration())
-    base = [program, "run", config, "--output", run.output, "--progress", "off"]
-    ways = {"1 thread": digest(base + ["--threads", "1", "--partitions", "one"]),
-            "2 threads": digest(base + ["--threads", "2", "--partitions", "split"])}
+    base = [program, "run", configuration_of(folder, run, **more), "--output", file_of(folder, run), "--progress", "off"]
+    ways = {"1 thread": digest_by(base + ["--threads", "1", "--partitions", "one"]),
+            "2 threads": digest_by(base + ["--threads", "2", "--partitions", "split"])}
     if ranks:
-        ways["2 ranks"] = digest(["mpirun", "-n", "2"] + base + ["--threads", "1"])
+        ways["2 ranks"] = digest_by(["mpirun", "-n", "2"] + base + ["--threads", "1"])
     return ways
 
 
@@ -51,33 +44,34 @@ def one_digest(ways):
 
 def recorded(program, folder, ranks):
     """Whether a run on a recorded map has one digest and no first touch."""
-    first = study.Run("fft", "distributed", PLACEMENT, FOOTPRINT, folder / "first.h5")
-    run = study.Run("fft", "gmmu_bypass", "recorded", FOOTPRINT, folder / "again.h5", source=first)
-    each_way(program, first, False)
-    runner.write_map(first.output, run.map())
-    pages = run.map().read_text().splitlines()
-    if len(pages) != 1 + FOOTPRINT // 4096 or one_digest(each_way(program, run, ranks)) is None:
+    first = study.Run("fft", "distributed", PLACEMENT, FOOTPRINT, "first")
+    run = study.Run("fft", "gmmu_bypass", "recorded", FOOTPRINT, "again", source=first)
+    each_way(program, folder, first, False)
+    pages = folder / "pages.csv"
+    sweeps.write_map(file_of(folder, first), pages)
+    placed = {"memory.recorded.map": str(pages)}
+    if len(pages.read_text().splitlines()) != 1 + FOOTPRINT // 4096 or one_digest(each_way(program, folder, run, ranks, **placed)) is None:
         return False
-    with h5py.File(run.output) as f:
+    with h5py.File(file_of(folder, run)) as f:
         return int(f["summary/machine/driver_page_faults"][0]) == 0 and len(f["tables/first_touches/page"]) == 0
 
 
-def one_file_each(program, folder):
-    """Whether no two different runs of the readings and the variations have one result file."""
+def one_name_each(program, folder):
+    """Whether no two different runs of the readings and the variations have one name."""
     found = readings.Found(study.WORKLOADS, study.PLACEMENTS, 1, folder)
-    runs = found.all_runs() + sensitivity.Sensitivity(runner.Program(program), study.WORKLOADS, study.PLACEMENTS, 0.25, folder).all_runs()
+    runs = found.all_runs() + sensitivity.Sensitivity(provenance.Program(program), study.WORKLOADS, study.PLACEMENTS, 0.25, folder).all_runs()
     kinds = {}
     for run in runs:
-        kinds.setdefault(run.output, set()).add(run.identity())
-    shared = [path for path, identities in kinds.items() if len(identities) > 1]
+        kinds.setdefault(run.name, set()).add(identity(run))
+    shared = [name for name, identities in kinds.items() if len(identities) > 1]
     if shared:
-        print(f"{len(shared)} files of two runs, such as {shared[0]}")
+        print(f"{len(shared)} names of two runs, such as {shared[0]}")
     return not shared and len(kinds) > 5000
 
 
 def variations(program):
     """Whether assumed parameters are varied around what the preset says, and those of other mechanisms are not."""
-    varied, _ = sensitivity.assumed(runner.Program(program).parameters())
+    varied, _ = sensitivity.assumed(sensitivity.parameters_of(provenance.Program(program)))
     values = {key: [default] + [v for v, _, _ in found] for key, default, found in varied}
     return (values["gpu.dram.bandwidth"] == ["64 GB/s", "32 GB/s", "128 GB/s"] and len(values) > 20 and
             not any(key.startswith(("limits.", "gpu.memory_cache.")) for key in values) and
@@ -93,8 +87,8 @@ def main():
         for workload in study.WORKLOADS:
             seen = {}
             for design in study.DESIGNS:
-                run = study.Run(workload, design, PLACEMENT, FOOTPRINT, Path(scratch) / f"{workload}-{design}.h5")
-                ways = each_way(program, run, ranks)
+                run = study.Run(workload, design, PLACEMENT, FOOTPRINT, f"{workload}, {design}")
+                ways = each_way(program, Path(scratch), run, ranks)
                 if one_digest(ways):
                     passed += 1
                     seen.setdefault(one_digest(ways), design)
@@ -108,7 +102,7 @@ def main():
                 failed += 1
                 print(f"{workload}: only {len(seen)} digests of {len(study.DESIGNS)} designs: {seen}")
         for name, holds in (("a recorded map", recorded(program, Path(scratch), ranks)), ("the variations", variations(program)),
-                            ("files of runs", one_file_each(program, Path(scratch)))):
+                            ("names of runs", one_name_each(program, Path(scratch)))):
             passed, failed = passed + holds, failed + (not holds)
             if not holds:
                 print(f"{name}: not as it should be")

@@ -11,10 +11,11 @@ sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench/studies/hardware"))
 try:
+    import study
     import measure
     import provenance
     import report
-    import study
+    from sweeps import Sweep
 except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
     sys.exit(77)
@@ -74,19 +75,19 @@ def main():
 
     # A chase through 4 KiB hits the L1, one through 1 MiB, half of a page, the L2.
     with tempfile.TemporaryDirectory() as scratch:
-        simulator = study.Simulator(program, scratch, 2, quiet=True)
+        sweep = Sweep(provenance.Program(program), Path(scratch), study.figures, 2, quiet=True)
         chases = {}
         for v in values:
             if v["role"] == "input" and v["what"] in ("l1", "l2"):
                 line = 64 if v["gpu"] in ("mi100", "mi210") else 128
                 size = study.MIB if v["what"] == "l2" else 4 * study.KIB
                 chases[v["gpu"], v["what"]] = v, study.chase(v["gpu"], v["mhz"], size, line, 12 * study.MIB)
-        done = simulator.all([r for _, c in chases.values() for r in c[:2]])
+        done = measure.figures_of(sweep, [r for _, c in chases.values() for r in c[:2]])
         for (gpu, what), (v, c) in chases.items():
             cycles = measure.per_load(done, *c, v["mhz"])
             check(abs(cycles - v["value"]) < 0.5, f"{gpu}, {what}: {cycles:.2f} cycles, published {v['value']}")
-        made = provenance.mark(simulator.program, simulator.digests.values(), quick=True)
-        check(made["runs"] == len(done) and made["program_sha256"] == simulator.program.hash[:16], f"the mark says {made}")
+        made = provenance.mark(sweep.program, sweep.all_digests(), quick=True)
+        check(made["runs"] == len(done) and made["program_sha256"] == sweep.program.hash[:16], f"the mark says {made}")
         folder = Path(scratch)
         off["v100"]["curve"] = [[1380, f, 42.0] for f in (4096, 3 << 20, 1 << 30)]
         report.write(folder, off, made)
@@ -96,13 +97,14 @@ def main():
         text = (folder / "results.md").read_text()
         check("| V100 | no curve | 0 | 50% | 6 |" in text, "the median takes inputs in")
 
-        # A run that fails is told in one sentence and leaves no result.
-        bad = study.Run("gpu-v100", {"workload.name": '"nothing"'})
-        try:
-            simulator.all([bad])
-            check(False, "a run that fails is taken")
-        except study.StudyError as problem:
-            check("nothing" in str(problem) and not simulator.file_of(bad).exists(), f"{problem}")
+        # A run that cannot be is told in one sentence, and so is one that fails.
+        for settings, word in (({"workload.name": "nothing"}, "nothing"), ({"workload.name": "stream", "workload.stream.bytes": "64 TiB"}, "stream")):
+            bad = study.Run("gpu-v100", settings)
+            try:
+                measure.figures_of(sweep, [bad])
+                check(False, f"{settings}: taken")
+            except study.StudyError as problem:
+                check(word in str(problem) and "\n" not in str(problem) and sweep.of(bad) is None, f"{problem}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -1,5 +1,5 @@
 """The study of Mosaic at small applications: each design has one digest on one thread and on two; every run has a configuration that the
-program knows, an output and an identity of its own; and the report has each part, with speedups as the paper defines them."""
+program knows, a name and an identity of its own; and the report has each part, with speedups as the paper defines them."""
 import json
 import re
 import subprocess
@@ -12,7 +12,6 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench/studies/mosaic"), str(ROOT / "tests/support")]
 import checks
 from checks import check
-from study_runs import digest
 
 try:
     import h5py
@@ -20,6 +19,7 @@ try:
     import study
     import parts
     import report
+    from study_runs import digest, file_of, identity
     from measure import measure
 except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
@@ -36,15 +36,15 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         for quick in (True, False):
-            runs = [run for found in parts.Parts(folder, PARTS, quick, list(study.APPLICATIONS)).runs.values() for run in found.values()]
-            check(len({run.output for run in runs}) == len(runs), "two runs have one output")
+            runs = [run for found in parts.Parts(PARTS, quick, list(study.APPLICATIONS)).runs.values() for run in found.values()]
+            check(len({run.name for run in runs}) == len(runs), "two runs have one name")
             unknown = {key for run in runs for key in run.settings} - keys
             check(not unknown, f"the program has no {unknown}")
         check(all(len(m) == 25 for m in study.heterogeneous().values()), "25 mixes of each size")
         check(study.heterogeneous() == study.heterogeneous(), "the mixes are drawn anew each time")
 
         # RAY and LUD take a second alone.
-        small = parts.Parts(folder, ["page_sizes", "homogeneous"], True, ["LUD", "RAY"])
+        small = parts.Parts(["page_sizes", "homogeneous"], True, ["LUD", "RAY"])
         measured = {part: {} for part in small.runs}
         digests = {}
         for part, mix, what in (("page_sizes", ("RAY",), "1"), ("homogeneous", ("LUD",) * 2, "2")):
@@ -52,9 +52,9 @@ def main():
                 run = small.runs[part].get((what, mix, design))
                 if run is None:
                     continue
-                first, second = digest(program, run, "--threads", "1"), digest(program, run, "--threads", "2", "--partitions", "split")
+                first, second = digest(program, folder, run, "--threads", "1"), digest(program, folder, run, "--threads", "2", "--partitions", "split")
                 check(re.fullmatch("[0-9a-f]{32}", first) and first == second, f"{mix}, {design}: {first}, {second}")
-                found = measured[part][what, mix, design] = measure(run.output)
+                found = measured[part][what, mix, design] = measure(file_of(folder, run))
                 check(found["digest"] == first and len(found["ipc"]) == len(mix) and all(v > 0 for v in found["ipc"].values()), f"{design}: {found}")
                 digests[mix, design] = first
         check(len(set(digests.values())) == len(digests), f"two designs have one result: {digests}")
@@ -62,18 +62,18 @@ def main():
         check(ray["ideal"]["l1_hit"] == 1 and ray["ideal"]["walks"] == 0, f"an ideal TLB misses: {ray['ideal']}")
         check(ray["large"]["mapped_bytes"] % (2 << 20) == 0 and ray["large"]["mapped_bytes"] > ray["gpu_mmu"]["mapped_bytes"], "2 MB pages take no more")
         alone = small.runs["alone"]["15", ("LUD",), "gpu_mmu"]
-        digest(program, alone)
-        measured["alone"]["15", ("LUD",), "gpu_mmu"] = measure(alone.output)
+        digest(program, folder, alone)
+        measured["alone"]["15", ("LUD",), "gpu_mmu"] = measure(file_of(folder, alone))
 
         # Fragmented memory: compaction makes room for large pages; and what a coalescer does that moves pages.
-        moving = parts.Parts(folder, ["fragmentation", "migrating"], True, ["HISTO"])
+        moving = parts.Parts(["fragmentation", "migrating"], True, ["HISTO"])
         measured |= {"fragmentation": {}, "migrating": {}}
         for part, what, designs in (("fragmentation", "occupancy=0.25", ("no_cac", "mosaic", "ideal_cac")), ("migrating", "2", ("migrating", "mosaic"))):
             for design in designs:
                 of_part = ("HISTO",) * (2 if part == "migrating" else 1)
                 run = moving.runs[part][what, of_part, design]
-                digest(program, run)
-                measured[part][what, of_part, design] = measure(run.output)
+                digest(program, folder, run)
+                measured[part][what, of_part, design] = measure(file_of(folder, run))
         of = {d: measured["fragmentation"]["occupancy=0.25", ("HISTO",), d] for d in ("no_cac", "mosaic", "ideal_cac")}
         check(of["no_cac"]["coalesced"] == of["no_cac"]["moved_pages"] == 0, f"no CAC: {of['no_cac']}")
         for d in ("mosaic", "ideal_cac"):

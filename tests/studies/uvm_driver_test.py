@@ -1,5 +1,5 @@
 """The study of NVIDIA's UVM driver at its small size: each workload has one digest on one thread and on two; every run has a
-configuration that the program knows, an output and an identity of its own; what is assumed is varied; and the report has each part."""
+configuration that the program knows, a name and an identity of its own; what is assumed is varied; and the report has each part."""
 import json
 import re
 import subprocess
@@ -12,7 +12,6 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench/studies/uvm_driver"), str(ROOT / "tests/support")]
 import checks
 from checks import check
-from study_runs import digest
 
 try:
     import h5py
@@ -20,6 +19,7 @@ try:
     import study
     import parts
     import report
+    from study_runs import digest, file_of, identity
     from measure import line, measure
 except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
@@ -56,10 +56,10 @@ def main():
     check_line()
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        small = parts.Parts(folder, "small", PARTS)
+        small = parts.Parts("small", PARTS)
         runs = [run for found in small.runs.values() for run in found.values()]
-        check(len({run.output for run in runs}) == len(runs), "two runs have one output")
-        check(len({run.identity() for run in runs}) == len(runs), "two runs are the same")
+        check(len({run.name for run in runs}) == len(runs), "two runs have one name")
+        check(len({identity(run) for run in runs}) == len(runs), "two runs are the same")
         unknown = {key for run in runs for key in run.all_settings()} - keys
         check(not unknown, f"the program has no {unknown}")
         varied = {key for key, *_ in parts.ASSUMED + parts.OTHERS} | set(parts.UNUSED)
@@ -70,13 +70,13 @@ def main():
         for w in study.WORKLOADS:
             for share in (1, 0.5):
                 run = small.runs["driver"]["tree", w, parts.cell(share)]
-                first, second = digest(program, run, "--threads", "1"), digest(program, run, "--threads", "2", "--partitions", "split")
+                first, second = digest(program, folder, run, "--threads", "1"), digest(program, folder, run, "--threads", "2", "--partitions", "split")
                 check(re.fullmatch("[0-9a-f]{32}", first) and first == second, f"{w}, {share}: {first}, {second}")
                 if not re.fullmatch("[0-9a-f]{32}", first):
                     continue
-                found = measure(run.output)
+                found = measure(file_of(folder, run))
                 check(found["digest"] == first and found["kernel_us"] > 0, f"{w}: {found}")
-                check_batches(run.output, share, found)
+                check_batches(file_of(folder, run), share, found)
                 for part in PARTS:
                     for key in small.runs[part]:
                         if key[1] == w and (key[2] == parts.cell(share) or part != "driver"):

@@ -58,15 +58,15 @@ OF_OTHERS = [
 class Parts:
     """{part: {(what is varied, workload, design): run}}"""
 
-    def __init__(self, out, scale, names, graphs):
-        self.out, self.scale, self.runs = out, scale, {name: {} for name in names}
+    def __init__(self, scale, names, graphs):
+        self.scale, self.runs = scale, {name: {} for name in names}
         for name in names:
             getattr(self, name)(graphs) if name == "real" else getattr(self, name)()
 
     def add(self, part, what, workload, design, settings, **more):
         more.setdefault("scale", self.scale)
-        place = self.out / part / str(what).replace("/", "-") / workload
-        self.runs[part][str(what), workload, design] = Run(workload, place / f"{design}.h5", DESIGNS[design] | settings, **more)
+        name = f"{part}, {what}, {workload}, {design}"
+        self.runs[part][str(what), workload, design] = Run(workload, name, DESIGNS[design] | settings, **more)
 
     def keep(self, workloads):
         self.runs = {part: {key: run for key, run in runs.items() if key[1] in workloads} for part, runs in self.runs.items()}

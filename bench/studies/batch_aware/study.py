@@ -1,5 +1,4 @@
 """What the study runs: workloads, designs, and the settings of each."""
-import hashlib
 import os
 import sys
 from dataclasses import dataclass, field
@@ -7,8 +6,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[2]
-sys.path.append(str(FOLDER.parent))  # configuration, provenance, runner
-from configuration import StudyError, flat, toml_of
+sys.path.append(str(FOLDER.parent))  # configuration, provenance, sweeps
+from configuration import StudyError
 PRESET = "paper-batch-aware"
 SCALE = 16
 
@@ -56,16 +55,14 @@ COST = {"bc": 10, "bfs_dwc": 5, "bfs_ta": 15, "bfs_tf": 5, "bfs_ttc": 3, "bfs_tw
 
 @dataclass
 class Run:
-    """One simulation: the preset, what it sets beyond it, where its result goes."""
+    """One simulation: the preset, and what it sets beyond it."""
     workload: str
-    output: Path
+    name: str  # of its own
     settings: dict = field(default_factory=dict)  # key -> value
     scale: int = SCALE                            # of an R-MAT graph
     graph: Path = None                            # or this one
+    base = PRESET
     source = None                                 # no run of this study needs another's result
-
-    def title(self):
-        return f"{self.output.parent.name}, {WORKLOADS[self.workload]}, {self.output.stem}"
 
     def all_settings(self):
         own = f"workload.{self.workload}."
@@ -74,16 +71,6 @@ class Run:
         else:
             size = {own + "graph": str(self.graph)} if self.graph else {own + "rmat.scale": self.scale}
         return {"workload.name": self.workload} | size | self.settings
-
-    def configuration(self):
-        return "\n".join(toml_of(self.title(), PRESET, self.all_settings())) + "\n"
-
-    def identity(self):
-        """Changes with everything that can change the answer, but for the program and what it has built in."""
-        parts = [f"{key}={value}" for key, value in sorted(self.all_settings().items()) if not key.endswith(".graph")]
-        if self.graph:
-            parts.append(hashlib.sha256(self.graph.read_bytes()).hexdigest())
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def cost(self):
         share = self.settings.get("memory.gpu_share", 0.5)

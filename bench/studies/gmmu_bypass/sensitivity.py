@@ -1,11 +1,16 @@
 """What the averages depend on: one parameter at a time, at a small footprint. Writes sensitivity.md."""
+import json
 import re
+import subprocess
+import tomllib
 
 import figures
 import migration
 from figures import gain
 from measure import divide
+from configuration import flat
 from provenance import sentence
+from study import PRESET, ROOT
 from variations import machine, scaled, simulation, sizes_said
 
 DESIGNS = ["distributed", "gmmu_bypass"]
@@ -49,6 +54,17 @@ def given(out):
         ("Lines an SM may wait for at the RDMA engine", "as L1 MSHRs", [(str(n), {"gpu.l1_cache.remote_credits": n}, 1) for n in (32, 256)]),
         ("footprint", "", [(f"x {f:g}", {}, f) for f in (0.5, 2)]),
     ]
+
+
+def parameters_of(program):
+    """All parameters; `default` is what the preset sets, where it sets one."""
+    out = subprocess.run([program.path, "params", "--json"], capture_output=True, text=True, check=True).stdout
+    preset = flat(tomllib.loads((ROOT / f"topologies/presets/{PRESET}.toml").read_text()))
+    parameters = json.loads(out)["parameters"]
+    for p in parameters:
+        if p["key"] in preset:
+            p["default"] = re.sub(r"^([0-9.]+)([A-Za-z])", r"\1 \2", str(preset[p["key"]]))
+    return parameters
 
 
 def not_chosen(parameters):
@@ -110,7 +126,7 @@ class Sensitivity:
         self.workloads, self.placements, self.scale = workloads, placements, scale
         base = out / "sensitivity"
         self.fixed = given(base)
-        parameters = program.parameters()
+        parameters = parameters_of(program)
         varied, self.left_out = assumed(parameters)
         start = [("", "", [("defaults", {}, 1)])] + self.fixed
         self.plans = {p: start + (varied if p == placements[0] or not quick else []) for p in placements}

@@ -1,15 +1,15 @@
 """What the study runs: workloads, designs, and how a footprint becomes sizes."""
-import hashlib
 import json
-import os
 import re
 import sys
+import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[2]
-sys.path.append(str(FOLDER.parent))  # provenance, runner
+sys.path.append(str(FOLDER.parent))  # configuration, provenance, sweeps
+from configuration import StudyError, flat
 PRESET = "paper-gmmu-bypass"
 MIB = 1 << 20
 FULL = 64 * MIB
@@ -25,24 +25,12 @@ START, COST = 0.1, {"relu": 0.06, "fir": 0.1, "maxpool": 0.07, "aes": 0.6, "page
                     "kmeans": 1.1, "stencil2d": 0.4}
 
 
-class StudyError(Exception):
-    """One sentence for the user."""
-
-
 def parse_bytes(text):
     match = re.fullmatch(r"\s*([0-9.]+)\s*(B|KiB|MiB|GiB|TiB|)\s*", text)
     if not match:
         raise StudyError(f"'{text}' is not a footprint such as 8MiB")
     factor = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": MIB, "GiB": 1 << 30, "TiB": 1 << 40}[match[2]]
     return int(float(match[1]) * factor)
-
-
-def flat(tables, prefix=""):
-    """Nested tables as one: {"gpu.sms": 36, ...}."""
-    found = {}
-    for name, value in tables.items():
-        found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
-    return found
 
 
 def setting(text):
@@ -93,51 +81,27 @@ def sizes(workload, footprint):
 
 @dataclass
 class Run:
-    """One simulation: the files it includes, what it sets beyond them, where its result goes."""
+    """One simulation: the files whose settings it takes, and what it sets beyond them."""
     workload: str
     design: str
     placement: str
     footprint: int
-    output: Path
+    name: str  # of its own
     settings: dict = field(default_factory=dict)  # key -> TOML text, on top of the files
+    base = PRESET
     source: "Run" = None  # with placement recorded: the run whose first touches say where each page is
-
-    def title(self):
-        return f"{self.placement}, {WORKLOADS[self.workload]}, {self.design}"
 
     def files(self):
         return [FOLDER / "workloads" / f"{self.workload}.toml", FOLDER / "designs" / f"{self.design}.toml"]
 
     def all_settings(self):
-        placement = {"memory.placement": f'"{self.placement}"'}
-        if self.source:
-            placement["memory.recorded.map"] = json.dumps(self.map().name)
-        return {**sizes(self.workload, self.footprint), **placement, **self.settings}
-
-    def map(self):
-        return self.output.parent / f"{self.workload}.csv"
-
-    def configuration(self):
-        """Text of the TOML file of this run; what it sets wins over what it includes."""
-        paths = ", ".join(json.dumps(os.path.relpath(p, self.output.parent)) for p in self.files())
-        lines = [f"# {self.title()}", f"include = [{paths}]"]
-        tables = {}
-        for key, value in self.all_settings().items():
-            table, _, name = key.rpartition(".")
-            tables.setdefault(table, []).append(f"{name} = {value}")
-        for table, entries in tables.items():
-            lines += ["", f"[{table}]"] + entries
-        return "\n".join(lines) + "\n"
-
-    def identity(self):
-        """Changes with everything that can change the answer, but for the program."""
-        parts = [p.read_text() for p in self.files()]
-        if "machine.topology" in self.settings:
-            parts.append((self.output.parent / json.loads(self.settings["machine.topology"])).read_text())
-        parts += [f"{key}={value}" for key, value in sorted(self.all_settings().items())]
-        if self.source:
-            parts.append(self.source.identity())
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        """What it sets itself wins over what the files say."""
+        found = {}
+        for path in self.files():
+            found |= flat(tomllib.loads(path.read_text()))
+        found.pop("include", None)  # the preset
+        own = {**sizes(self.workload, self.footprint), "memory.placement": f'"{self.placement}"', **self.settings}
+        return found | {key: tomllib.loads(f"value = {text}")["value"] for key, text in own.items()}
 
     def cost(self):
         shorter = 0.2 if any(key.startswith("workload.") for key in self.settings) else 1

@@ -74,17 +74,17 @@ def machine(path, gpus=4, factor=1.0, switches=True):
 
 
 def in_name(key, value):
-    """A value as it stands in a folder's name; of a file only its name."""
-    return re.sub("[^A-Za-z0-9.]", "", value.rsplit("/", 1)[-1] if key == "machine.topology" else value)
+    """A value as it stands in a run's name; of a file only its name."""
+    return (value.rsplit("/", 1)[-1] if key == "machine.topology" else value).strip('"')
 
 
 def simulation(workload, design, placement, scale, settings, base, owners="distributed"):
-    """The run of one variation; those of a placement are in the folder of its name below `base`. `settings` may be a function of
-    workload and scale. With placement recorded, pages lie where `owners`' first-touch run put them."""
+    """The run of one variation; its name begins with that of the folder `base`. `settings` may be a function of workload and scale. With placement recorded, pages lie where `owners`' first-touch run put them."""
     given = settings(workload, scale) if callable(settings) else settings
     own = {k: v for k, v in given.items() if design == "gmmu_bypass" or not k.startswith("gpu.router.")}
     source = simulation(workload, owners, "first_touch", scale, settings, base) if placement == "recorded" else None
-    name = "_".join(f"{k}-{in_name(k, str(v))}" for k, v in own.items()) or "defaults"
-    folder = base / (placement if owners == "distributed" else f"{placement}_{owners}") / f"{scale:g}" / name
-    return Run(workload, design, placement, footprint(workload, scale), folder / f"{workload}-{design}.h5",
+    what = ", ".join(f"{k}={in_name(k, str(v))}" for k, v in own.items()) or "defaults"
+    place = placement if owners == "distributed" else f"{placement} of {owners}"
+    name = f"{base.name}, {place}, x {scale:g}, {what}, {workload}, {design}"
+    return Run(workload, design, placement, footprint(workload, scale), name,
                {**SHORTER.get(workload, {}), **own}, source)

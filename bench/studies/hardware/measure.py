@@ -2,7 +2,7 @@
 import json
 
 import study
-from study import GIB, KIB, MIB
+from study import GIB, KIB, MIB, StudyError
 
 PUBLISHED = json.loads((study.FOLDER / "published.json").read_text())
 PAGE = 2 * MIB
@@ -13,11 +13,20 @@ def clock_of(gpu):
     return next(v["mhz"] for v in PUBLISHED["values"] if v["gpu"] == gpu and v["role"] == "input")
 
 
-def sizes_of(simulator, gpus):
+def figures_of(sweep, runs):
+    """{name: figures} of all runs; one that fails ends the study."""
+    runs = list(runs)
+    failures = sweep.make(runs)
+    if failures or sweep.missing(runs):
+        raise StudyError((failures or [f"{sweep.missing(runs)[0]}: there is no result"])[0])
+    return {run.name: sweep.of(run) for run in runs}
+
+
+def sizes_of(sweep, gpus):
     """{gpu: parameters of its preset}, by one short run each."""
     probes = {g: study.hops(g, clock_of(g), KIB, 128, 1) for g in gpus}
-    done = simulator.all(probes.values())
-    return {g: done[r.name()]["gpu"] for g, r in probes.items()}
+    done = figures_of(sweep, probes.values())
+    return {g: done[r.name]["gpu"] for g, r in probes.items()}
 
 
 def to_number(text):
@@ -54,17 +63,17 @@ def footprints(preset, quick):
 
 def per_load(done, short, long, loads, mhz):
     """Cycles of a load: what the longer run takes more."""
-    ps = done[long.name()]["kernel_ps"][0] - done[short.name()]["kernel_ps"][0]
+    ps = done[long.name]["kernel_ps"][0] - done[short.name]["kernel_ps"][0]
     return ps / loads * mhz / 1e6
 
 
 def rate(done, small, large, moved):
     """GB/s of `moved` bytes, the difference of two runs; what launch and end take cancels out."""
-    return moved / ((done[large.name()]["kernel_ps"][-1] - done[small.name()]["kernel_ps"][-1]) / 1e12) / 1e9
+    return moved / ((done[large.name]["kernel_ps"][-1] - done[small.name]["kernel_ps"][-1]) / 1e12) / 1e9
 
 
-def everything(simulator, gpus, quick):
-    presets = sizes_of(simulator, gpus)
+def everything(sweep, gpus, quick):
+    presets = sizes_of(sweep, gpus)
     published = [c for c in PUBLISHED["curves"] if c["gpu"] in gpus]
     chases, streams = {}, {}
     for g in gpus:
@@ -84,13 +93,13 @@ def everything(simulator, gpus, quick):
         streams[g, "read"] = (study.stream(g, big, 0.0), study.stream(g, 2 * big, 0.0), big)
         streams[g, "copy"] = (study.stream(g, big, 0.5), study.stream(g, 2 * big, 0.5), big)
     pairs = {}
-    if study.has_workload(simulator.program, "exchange"):
+    if study.has_workload(sweep.program, "exchange"):
         part = (8 if quick else 16) * MIB
         pairs = {(g, a): tuple(study.exchange(study.MACHINES[g][0], a, size, study.MACHINES[g][1]) for size in (part, 2 * part))
                  for g in gpus if g in study.MACHINES for a in ("read", "write")}
     vcopy = {g: study.stream(g, 16 * MIB, 0.5, lane=8, accesses=2) for g in ("mi100", "mi210") if g in gpus}
     runs = [r for pair in (*chases.values(), *streams.values(), *pairs.values()) for r in pair[:2]] + list(vcopy.values())
-    done = simulator.all(runs)
+    done = figures_of(sweep, runs)
     found = {}
     for g in gpus:
         p = presets[g]
@@ -106,7 +115,7 @@ def everything(simulator, gpus, quick):
             if (g, a) in pairs:
                 found[g][f"pair_{a}"] = round(rate(done, *pairs[g, a], part), 1)
         if g in vcopy:
-            d = done[vcopy[g].name()]
+            d = done[vcopy[g].name]
             found[g]["vcopy"] = {"pages_asked": d["l2_tlb_requests"], "kernel_ns": (d["kernel_ps"][0] - d["host_ps"]) / 1e3}
     return found
 

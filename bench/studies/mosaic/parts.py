@@ -73,8 +73,8 @@ def ways_of(key, entries):
 class Parts:
     """{part: {(what is varied, mix, design): run}}; the runs alone, to which all others are held, are a part of their own."""
 
-    def __init__(self, out, names, quick, applications):
-        self.out, self.quick, self.applications = out, quick, applications
+    def __init__(self, names, quick, applications):
+        self.quick, self.applications = quick, applications
         self.runs = {"alone": {}} | {name: {} for name in names}
         for name in names:
             getattr(self, name)()
@@ -86,13 +86,13 @@ class Parts:
     def alone(self, name, of):
         """An application on the SMs that it has as one of so many, on GPU-MMU."""
         for sms in sorted({SMS // of + (1 if i < SMS % of else 0) for i in range(of)}):
-            self.runs["alone"][str(sms), (name,), "gpu_mmu"] = Run((name,), self.out / "alone" / str(sms) / f"{name}.h5", GPU_MMU, (sms,))
+            self.runs["alone"][str(sms), (name,), "gpu_mmu"] = Run((name,), f"alone, {sms}, {name}", GPU_MMU, (sms,))
 
     def add(self, part, what, mix, design, settings=None, **more):
         if not set(mix) <= set(self.applications):
             return
-        place = self.out / part / str(what).replace("/", "-") / "_".join(mix)
-        self.runs[part][str(what), mix, design] = Run(mix, place / f"{design}.h5", DESIGNS[design] | (settings or {}), **more)
+        name = f"{part}, {what}, {'+'.join(mix)}, {design}"
+        self.runs[part][str(what), mix, design] = Run(mix, name, DESIGNS[design] | (settings or {}), **more)
 
     def page_sizes(self):
         """Fig. 3."""

@@ -1,6 +1,4 @@
 """What the study runs: applications, mixes of them, designs, and the settings of each."""
-import hashlib
-import json
 import random
 import sys
 from dataclasses import dataclass, field
@@ -8,8 +6,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[2]
-sys.path.append(str(FOLDER.parent))  # configuration, provenance, runner
-from configuration import StudyError, flat, toml_of
+sys.path.append(str(FOLDER.parent))  # configuration, provenance, sweeps
+from configuration import StudyError
 PRESET = "paper-mosaic"
 SMS = 30
 
@@ -54,47 +52,36 @@ def heterogeneous():
 
 @dataclass
 class Run:
-    """One simulation: the preset, what it sets beyond it, the applications, where its result goes."""
+    """One simulation: the preset, what it sets beyond it, and the applications."""
     mix: tuple        # names of APPLICATIONS; one may be there several times
-    output: Path
+    name: str         # of its own
     settings: dict = field(default_factory=dict)  # key -> value
     sms: tuple = ()   # of each application; none: equal shares, or all of one alone
     program: dict = field(default_factory=dict)   # of each application: copies, allocates
+    base = PRESET
     source = None     # no run of this study needs another's result
-
-    def title(self):
-        return f"{self.output.parent.name}, {self.output.stem}"
 
     def names(self):
         """Of the applications in the configuration, in order."""
         return [f"a{i}_{name.lower()}" for i, name in enumerate(self.mix)]
 
     def applications(self):
+        """Tables of the configuration, one for each."""
         tables = []
         for name, key in zip(self.names(), self.mix):
             workload, own = APPLICATIONS[key]
-            lines = [f"name = {json.dumps(name)}", f"workload = {json.dumps(workload)}"]
+            table = {"name": name, "workload": workload}
             if self.sms:
-                lines.append(f"sms = {self.sms[len(tables)]}")
+                table["sms"] = self.sms[len(tables)]
             elif len(self.mix) > 1:
-                lines.append('sms = "equal"')
+                table["sms"] = "equal"
             if len(self.mix) > 1:
-                lines.append("relaunch = true")
-            lines += [f"{key} = {json.dumps(value)}" for key, value in self.program.items()]
-            lines += [f"{workload}.{key} = {json.dumps(value)}" for key, value in own.items()]
-            tables.append(lines)
+                table["relaunch"] = True
+            tables.append(table | self.program | ({workload: own} if own else {}))
         return tables
 
-    def configuration(self):
-        lines = toml_of(self.title(), PRESET, self.settings)
-        for entries in self.applications():
-            lines += ["", "[[application]]"] + entries
-        return "\n".join(lines) + "\n"
-
-    def identity(self):
-        """Changes with everything that can change the answer, but for the program and what it has built in."""
-        parts = [f"{key}={value}" for key, value in sorted(self.settings.items())] + [str(t) for t in self.applications()]
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    def all_settings(self):
+        return self.settings | {"application": self.applications()}
 
     def cost(self):
         return sum(COST.get(name, 1) for name in self.mix)

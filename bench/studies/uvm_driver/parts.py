@@ -41,15 +41,14 @@ def cell(share):
 class Parts:
     """{part: {(what is varied, workload, share): run}}"""
 
-    def __init__(self, out, size, names):
-        self.out, self.size, self.runs = out, size, {name: {} for name in names}
+    def __init__(self, size, names):
+        self.size, self.runs = size, {name: {} for name in names}
         for name in names:
             getattr(self, name)()
 
     def add(self, part, what, workload, share, settings):
-        place = self.out / part / str(what).replace("/", "-") / workload
-        self.runs[part][str(what), workload, cell(share)] = Run(workload, place / f"{cell(share).rstrip('%')}.h5",
-                                                                 {"memory.gpu_share": share} | settings, self.size)
+        name = f"{part}, {what}, {workload}, {cell(share)}"
+        self.runs[part][str(what), workload, cell(share)] = Run(workload, name, {"memory.gpu_share": share} | settings, self.size)
 
     def driver(self):
         for w in WORKLOADS:

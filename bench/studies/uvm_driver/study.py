@@ -1,13 +1,12 @@
 """What the study runs: workloads, shares of the memory, and the settings of each run."""
-import hashlib
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[2]
-sys.path.append(str(FOLDER.parent))  # configuration, provenance, runner
-from configuration import StudyError, flat, toml_of
+sys.path.append(str(FOLDER.parent))  # configuration, provenance, sweeps
+from configuration import StudyError
 PRESET = "nvidia-uvm"
 
 # A regular stream, a random access and a matrix product, by the size of the study.
@@ -29,27 +28,17 @@ TIMES = {"default": 1, "small": 0.1, "large": 10}
 
 @dataclass
 class Run:
-    """One simulation: the preset, what it sets beyond it, where its result goes."""
+    """One simulation: the preset, and what it sets beyond it."""
     workload: str
-    output: Path
+    name: str  # of its own
     settings: dict = field(default_factory=dict)  # key -> value
     size: str = "default"
+    base = PRESET
     source = None  # no run of this study needs another's result
-
-    def title(self):
-        return f"{self.output.parent.name}, {WORKLOADS[self.workload]}, {self.output.stem}"
 
     def all_settings(self):
         own = f"workload.{self.workload}."
         return {"workload.name": self.workload} | {own + key: value for key, value in SIZES[self.size][self.workload].items()} | self.settings
-
-    def configuration(self):
-        return "\n".join(toml_of(self.title(), PRESET, self.all_settings())) + "\n"
-
-    def identity(self):
-        """Changes with everything that can change the answer, but for the program and what it has built in."""
-        parts = [f"{key}={value}" for key, value in sorted(self.all_settings().items())]
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def cost(self):
         more = 1 + 4 * (1 - self.settings.get("memory.gpu_share", 1)) * (self.workload == "random_access")

@@ -4,6 +4,7 @@
 #include <fmt/ostream.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -53,7 +54,12 @@ Executor::Executor(Plan& plan, SweepOptions const& options, std::uint32_t jobs, 
       err_(err),
       progress_(progress_on_stderr(options.progress)) {}
 
-int Executor::run(std::vector<std::size_t> const& runs) {
+int Executor::run(std::vector<std::size_t> runs) {
+  // The last ones to end are short, so that no core waits long for them.
+  std::stable_sort(runs.begin(), runs.end(),
+                   [&](std::size_t a, std::size_t b) { return plan_.cost(a) > plan_.cost(b); });
+  all_ = runs.size();
+  for (auto const run : runs) cost_ += plan_.cost(run);
   Jobs jobs(at_a_time_, options_.memory);
   std::size_t next = 0;
   while (jobs.running() > 0 || (next < runs.size() && jobs.stopped_by() == 0)) {
@@ -64,6 +70,7 @@ int Executor::run(std::vector<std::size_t> const& runs) {
       // Another part, or another study in the same folder, is making it.
       if (is_locked(path + ".partial")) {
         ++skipped_;
+        cost_ended_ += plan_.cost(run);
         continue;
       }
       std::remove(failure_path(plan_.folder(), name).c_str());
@@ -78,13 +85,14 @@ int Executor::run(std::vector<std::size_t> const& runs) {
     } else if (end) {
       ended(*end);
     }
-    tell(runs.size(), jobs.running());
+    tell(jobs.running());
   }
   progress_.finish();
   return jobs.stopped_by();
 }
 
 void Executor::ended(JobEnd const& end) {
+  cost_ended_ += plan_.cost(end.number);
   auto const& name = plan_.run(end.number).name;
   auto const log = log_path(plan_.folder(), name);
   auto& table = plan_.table();
@@ -115,14 +123,13 @@ void Executor::ended(JobEnd const& end) {
   std::rename(log.c_str(), failure_path(plan_.folder(), name).c_str());
 }
 
-void Executor::tell(std::size_t all, std::size_t running) {
+void Executor::tell(std::size_t running) {
   auto const ended = made_ + failed_ + skipped_;
-  progress_.report(static_cast<double>(ended) / static_cast<double>(all), [&](double elapsed) {
-    std::vector<std::string> phrases{fmt::format("{} of {} runs", ended, all)};
+  progress_.report(cost_ended_ / cost_, [&](double elapsed) {
+    std::vector<std::string> phrases{fmt::format("{} of {} runs", ended, all_)};
     if (failed_ != 0) phrases.push_back(fmt::format("{} failed", failed_));
     if (ended >= at_a_time_)
-      phrases.push_back(wall_time(elapsed * static_cast<double>(all - ended) / static_cast<double>(ended)) +
-                        " left");
+      phrases.push_back(wall_time(elapsed * (cost_ - cost_ended_) / cost_ended_) + " left");
     phrases.push_back(fmt::format("{} at work", running));
     return phrases;
   });

@@ -15,22 +15,24 @@ class Executor {
  public:
   Executor(Plan& plan, SweepOptions const& options, std::uint32_t jobs, std::ostream& err);
 
-  // Makes these runs, and puts what came of each into the table. Returns the signal that stopped it, or 0.
-  int run(std::vector<std::size_t> const& runs);
+  // Makes these runs, those of the greatest cost first, and puts what came of each into the table. Returns
+  // the signal that stopped it, or 0.
+  int run(std::vector<std::size_t> runs);
   std::size_t made() const { return made_; }
   // Runs that were left out, because another process is making them.
   std::size_t skipped() const { return skipped_; }
 
  private:
   void ended(JobEnd const& end);
-  void tell(std::size_t all, std::size_t running);
+  void tell(std::size_t running);
 
   Plan& plan_;
   SweepOptions const& options_;
   std::uint32_t at_a_time_;
   std::ostream& err_;
   Progress progress_;
-  std::size_t made_ = 0, failed_ = 0, skipped_ = 0;
+  std::size_t all_ = 0, made_ = 0, failed_ = 0, skipped_ = 0;
+  double cost_ = 0, cost_ended_ = 0;
 };
 
 // A run that is made to see how long it takes; its result is thrown away.

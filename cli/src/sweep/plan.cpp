@@ -19,12 +19,14 @@ namespace {
 std::vector<VariedKey> varied_keys(Points const& points, Extensions const& extensions) {
   auto const sections = parameter_sections(extensions);
   std::vector<VariedKey> keys;
-  for (auto const& key : points.keys()) {
-    std::string text = "parameter of the configuration";
+  for (std::size_t k = 0; k < points.keys().size(); ++k) {
+    auto const& key = points.keys()[k];
+    std::string text = key == kBaseKey ? "the configuration: a file, or the name of a preset"
+                                       : "parameter of the configuration";
     for (auto const& section : sections.all())
       for (auto const& param : section.table.all())
         if ((section.name.empty() ? param.name : section.name + "." + param.name) == key) text = param.text;
-    keys.push_back({key, text});
+    keys.push_back({key, text, k < points.of_list()});
   }
   return keys;
 }
@@ -70,16 +72,19 @@ std::string RunIdentity::name() const {
   return fmt::format("{:016x}", hash_);
 }
 
-bool RunIdentity::is_in(results::SweptRun const& run) const {
-  if (run.end_reason != "completed" || run.result_digest.empty()) return false;
-  if (run.farfault_version != FARFAULT_VERSION || run.commit != program_commit()) return false;
-  if (by_build_ && run.build != build_id()) return false;
-  if (run.config != config_ || run.inputs.size() != inputs_.size()) return false;
+std::string RunIdentity::why_not_in(results::SweptRun const& run) const {
+  if (run.end_reason != "completed" || run.result_digest.empty())
+    return "the result that is there did not come to its end";
+  if (run.farfault_version != FARFAULT_VERSION || run.commit != program_commit() ||
+      (by_build_ && run.build != build_id()))
+    return "the result that is there is of another program";
+  constexpr char const* kOthers = "the result that is there is of another configuration";
+  if (run.config != config_ || run.inputs.size() != inputs_.size()) return kOthers;
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (run.inputs[i].parameter != inputs_[i].parameter || run.inputs[i].bytes != inputs_[i].bytes ||
         run.inputs[i].hash != fmt::format("{:016x}", inputs_[i].hash))
-      return false;
-  return true;
+      return kOthers;
+  return {};
 }
 
 Plan::Plan(SweepOptions const& options, Study const& study, Points const& points,
@@ -90,7 +95,6 @@ Plan::Plan(SweepOptions const& options, Study const& study, Points const& points
       folder_(folder_of_sweep(options, study)),
       runs_(points.count()),
       table_(varied_keys(points, options.extensions), points.count()) {
-  check_base();
   auto const part = options.part.value_or(SweepPart{});
   for (auto run = part.number - 1; run < points.count(); run += part.of) {
     add(run);
@@ -98,13 +102,22 @@ Plan::Plan(SweepOptions const& options, Study const& study, Points const& points
   }
 }
 
-void Plan::check_base() const {
+std::string Plan::base_of(std::vector<StudySetting> const& settings, std::size_t run) const {
+  auto const own =
+      std::find_if(settings.begin(), settings.end(), [](StudySetting const& s) { return s.key == kBaseKey; });
+  auto const& base = own == settings.end() ? study_.base : *own;
+  auto const& name = base.value.text;
+  if (name.empty())
+    throw UserError(fmt::format("{}:1: base is missing, and run {} ({}) names none", one_line(study_.path),
+                                run, text_of(settings)));
+  auto const file = (std::filesystem::path(study_.path).parent_path() / name).string();
+  if (is_there(file)) return file;
   auto const& extensions = options_.extensions;
-  if (is_there(study_.base) || extensions.find_preset(study_.base)) return;
+  if (extensions.find_preset(name)) return name;
   std::string presets;
-  for (auto const& name : extensions.preset_names()) presets += (presets.empty() ? "" : ", ") + name;
+  for (auto const& preset : extensions.preset_names()) presets += (presets.empty() ? "" : ", ") + preset;
   throw UserError(fmt::format("{}:{}: base '{}' is neither a file nor a preset ({})", one_line(study_.path),
-                              study_.base_line, shown(study_.base), presets));
+                              base.line, shown(name), presets));
 }
 
 std::vector<std::size_t> Plan::missing() const {
@@ -120,8 +133,8 @@ void Plan::copy_repeated() {
 }
 
 void Plan::add(std::size_t run) {
-  auto const options = run_options(run, "");
   try {
+    auto const options = run_options(run, "");
     Model model(options);
     read_inputs_of_workloads(model);
     add(run, model);
@@ -134,25 +147,33 @@ void Plan::add(std::size_t run) {
 }
 
 void Plan::add(std::size_t run, Model const& model) {
-  table_.set_values(run, values_of(points_.settings(run), model));
+  table_.set_values(run, points_.name(run), values_of(points_.settings(run), model));
   RunIdentity const identity(model, !options_.extensions.empty());
   auto const [at, fresh] = firsts_.emplace(identity.name(), run);
   runs_[run] = {identity.name(), at->second};
   if (!fresh) return;
   distinct_.push_back(run);
+  look_for(run, identity);
+}
+
+void Plan::look_for(std::size_t run, RunIdentity const& identity) {
   auto const path = result_path(folder_, identity.name());
   if (is_there(path)) {
+    std::string why_not;
     try {
       auto const there = results::read_swept_run(path);
-      if (identity.is_in(there)) {
+      why_not = identity.why_not_in(there);
+      if (why_not.empty()) {
         table_.set_done(run, result_name(identity.name()), there);
         wall_time_ += there.wall_time;
-        ++known_;
+        known_cost_ += cost(run);
         return;
       }
     } catch (UserError const&) {
-      // Whatever it is, it is not the result; the run will replace it.
+      why_not = "what is there is no result";  // the run will replace it
     }
+    table_.set_missing(run, why_not);
+    ++stale_;
   }
   auto const failure = failure_in(failure_path(folder_, identity.name()));
   if (!failure.empty()) table_.set_failed(run, failure);
@@ -181,6 +202,10 @@ std::vector<StudyValue> Plan::values_of(std::vector<StudySetting> const& setting
       values.push_back(set->value);
       continue;
     }
+    if (key == kBaseKey) {
+      values.push_back(study_.base.value);
+      continue;
+    }
     // A point of the list that leaves it as it is. Where it is not in use, there is no value.
     StudyValue value;
     for (auto const& b : model.config.bound()) {
@@ -197,20 +222,22 @@ std::vector<StudyValue> Plan::values_of(std::vector<StudySetting> const& setting
 }
 
 RunOptions Plan::run_options(std::size_t run, std::string const& output) const {
+  auto const settings = points_.settings(run);
   RunOptions r;
-  r.config_path = study_.base;
+  r.config_path = base_of(settings, run);
   r.sets = options_.sets;
   r.output = output;
   r.threads = options_.threads;
   r.progress = ProgressMode::off;
   r.extensions = options_.extensions;
-  std::vector<std::string> words{"run", study_.base};
+  std::vector<std::string> words{"run", r.config_path};
   for (auto const& setting : study_.shared) {
     r.study_settings.push_back(placed(setting, study_));
     words.insert(words.end(), {"--set", assignment(setting.key, setting.value)});
   }
   for (auto const& set : options_.sets) words.insert(words.end(), {"--set", set});
-  for (auto const& setting : points_.settings(run)) {
+  for (auto const& setting : settings) {
+    if (setting.key == kBaseKey) continue;
     r.point_settings.push_back(placed(setting, study_));
     words.insert(words.end(), {"--set", assignment(setting.key, setting.value)});
   }

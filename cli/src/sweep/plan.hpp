@@ -21,8 +21,8 @@ class RunIdentity {
   RunIdentity(Model const& model, bool extended);
   // The name of its result: 16 digits that depend on the configuration and the contents of the input files.
   std::string name() const;
-  // Whether the file holds a whole result of it, by this program.
-  bool is_in(results::SweptRun const& run) const;
+  // Why the file holds no whole result of it, by this program; empty where it does.
+  std::string why_not_in(results::SweptRun const& run) const;
 
  private:
   std::uint64_t hash_;
@@ -53,16 +53,22 @@ class Plan {
   std::vector<std::size_t> missing() const;
   // Runs that are the same as an earlier one end as that has ended.
   void copy_repeated();
-  // Of the results that are there, wall-clock time in s; 0 where there is none.
-  double mean_wall_time() const { return known_ == 0 ? 0 : wall_time_ / static_cast<double>(known_); }
+  // How long a run takes beside the others.
+  double cost(std::size_t run) const { return points_.cost(run); }
+  // Of the results that are there, wall-clock time in s for a cost of 1; 0 where there is none.
+  double time_of_cost() const { return known_cost_ == 0 ? 0 : wall_time_ / known_cost_; }
+  // How many files have the name of a result and are none of it.
+  std::size_t stale() const { return stale_; }
 
   // As `farfault run` would be called.
   RunOptions run_options(std::size_t run, std::string const& output) const;
 
  private:
-  void check_base() const;
+  // The configuration of a run: a file or the name of a preset. Throws UserError where it is neither.
+  std::string base_of(std::vector<StudySetting> const& settings, std::size_t run) const;
   void add(std::size_t run);
   void add(std::size_t run, Model const& model);
+  void look_for(std::size_t run, RunIdentity const& identity);
   void read_inputs_of_workloads(Model& model);
   std::vector<StudyValue> values_of(std::vector<StudySetting> const& settings, Model const& model) const;
 
@@ -75,7 +81,8 @@ class Plan {
   std::map<std::string, std::size_t> firsts_;
   std::map<std::string, std::vector<ModelInput>> workload_inputs_;  // by what says what runs
   std::vector<std::size_t> distinct_;
-  std::size_t known_ = 0;
+  std::size_t stale_ = 0;
+  double known_cost_ = 0;
   double wall_time_ = 0;
 };
 

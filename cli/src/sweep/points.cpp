@@ -44,7 +44,8 @@ Points::Points(Study const& study) : study_(study), seeds_(std::max<std::uint64_
                                   one_line(study.path), kMost));
   };
   for (auto const& point : study.list)
-    for (auto const& setting : point) add_key(setting.key);
+    for (auto const& setting : point.settings) add_key(setting.key);
+  of_list_ = keys_.size();
   times(study.list.size());
   for (auto const& axis : study.random) add_key(axis.key);
   times(study.samples);
@@ -54,6 +55,20 @@ Points::Points(Study const& study) : study_(study), seeds_(std::max<std::uint64_
   }
   if (!study.seeds.empty()) add_key(kSeedKey);
   times(study.seeds.size());
+}
+
+StudyPoint const* Points::point_of(std::uint64_t number) const {
+  return study_.list.empty() ? nullptr : &study_.list[number / (count_ / study_.list.size())];
+}
+
+std::string Points::name(std::uint64_t number) const {
+  auto const* point = point_of(number);
+  return point == nullptr ? std::string() : point->name;
+}
+
+double Points::cost(std::uint64_t number) const {
+  auto const* point = point_of(number);
+  return point == nullptr ? 1 : point->cost;
 }
 
 std::vector<StudySetting> Points::settings(std::uint64_t number) const {
@@ -69,13 +84,13 @@ std::vector<StudySetting> Points::settings(std::uint64_t number) const {
   auto const sample = digit(std::max<std::uint64_t>(study_.samples, 1));
 
   std::vector<StudySetting> all;
-  if (!study_.list.empty()) {
-    auto const& point = study_.list[left];
-    for (auto const& key : keys_)
-      if (auto const at =
-              std::find_if(point.begin(), point.end(), [&](StudySetting const& s) { return s.key == key; });
-          at != point.end())
-        all.push_back(*at);
+  if (auto const* point = point_of(number)) {
+    auto const& own = point->settings;
+    for (std::size_t key = 0; key < of_list_; ++key) {
+      auto const is_key = [&](StudySetting const& s) { return s.key == keys_[key]; };
+      auto const at = std::find_if(own.begin(), own.end(), is_key);
+      if (at != own.end()) all.push_back(*at);
+    }
   }
   for (auto const& axis : study_.random)
     all.push_back({axis.key, drawn(axis, draw_bits(study_.random_seed, sample, axis.key)), axis.line});

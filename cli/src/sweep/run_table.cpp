@@ -46,8 +46,13 @@ std::string time_text(std::uint64_t ps) {
 
 RunTable::RunTable(std::vector<VariedKey> keys, std::size_t runs) : keys_(std::move(keys)), rows_(runs) {}
 
-void RunTable::set_values(std::size_t run, std::vector<StudyValue> values) {
+void RunTable::set_values(std::size_t run, std::string point, std::vector<StudyValue> values) {
+  rows_[run].point = std::move(point);
   rows_[run].values = std::move(values);
+}
+
+void RunTable::set_missing(std::size_t run, std::string why) {
+  rows_[run].error = std::move(why);
 }
 
 void RunTable::set_done(std::size_t run, std::string result, results::SweptRun const& what) {
@@ -70,13 +75,15 @@ void RunTable::set_done(std::size_t run, std::string result, results::SweptRun c
 }
 
 void RunTable::set_failed(std::size_t run, std::string error) {
-  auto const values = std::move(rows_[run].values);
-  rows_[run] = {values, State::failed, std::move(error), "", "", {}};
+  auto& row = rows_[run];
+  row = {std::move(row.point), std::move(row.values), State::failed, std::move(error), "", "", {}};
 }
 
 void RunTable::set_as(std::size_t run, std::size_t other) {
+  auto point = std::move(rows_[run].point);
   auto values = std::move(rows_[run].values);
   rows_[run] = rows_[other];
+  rows_[run].point = std::move(point);
   rows_[run].values = std::move(values);
 }
 
@@ -86,9 +93,11 @@ std::size_t RunTable::count(State state) const {
 }
 
 std::string RunTable::name_of(std::size_t run) const {
-  std::string text;
+  std::string text = shown(rows_[run].point);
+  if (!are_named()) text.clear();
   for (std::size_t k = 0; k < keys_.size(); ++k)
-    text += (k == 0 ? "" : ", ") + shown(keys_[k].key) + " = " + shown(rows_[run].values.at(k).text);
+    if (is_told(keys_[k]))
+      text += (text.empty() ? "" : ", ") + shown(keys_[k].key) + " = " + shown(rows_[run].values.at(k).text);
   return fmt::format("run {} ({})", run, text);
 }
 
@@ -136,16 +145,19 @@ SweepColumn RunTable::parameter_column(std::size_t key, std::size_t step) const 
 
 results::SweepTable RunTable::table(std::size_t seeds) const {
   results::SweepTable table;
-  std::vector<std::string> states, errors, results, digests;
+  std::vector<std::string> points, states, errors, results, digests;
   for (auto const& row : rows_) {
+    points.push_back(row.point);
     states.emplace_back(kStates[static_cast<std::size_t>(row.state)]);
     errors.push_back(row.error);
     results.push_back(row.result);
     digests.push_back(row.digest);
   }
   auto& columns = table.runs;
+  if (are_named()) columns.push_back({"name", "", "1", "of the point of the list", std::move(points)});
   columns.push_back({"state", "", "1", "what came of the run: done, failed or missing", std::move(states)});
-  columns.push_back({"error", "", "1", "why the run failed", std::move(errors)});
+  columns.push_back(
+      {"error", "", "1", "why the run failed, or a result that is there is none of it", std::move(errors)});
   columns.push_back(
       {"result", "", "1", "file of the result, in the folder of the sweep", std::move(results)});
   columns.push_back({"result_digest", "", "1", "digest of the result", std::move(digests)});
@@ -162,6 +174,11 @@ results::SweepTable RunTable::table(std::size_t seeds) const {
 
 std::vector<SweepColumn> RunTable::spread(std::size_t seeds) const {
   std::vector<SweepColumn> columns;
+  if (are_named()) {
+    std::vector<std::string> points;
+    for (std::size_t first = 0; first < rows_.size(); first += seeds) points.push_back(rows_[first].point);
+    columns.push_back({"name", "", "1", "of the point of the list", std::move(points)});
+  }
   for (std::size_t key = 0; key < keys_.size(); ++key)
     if (keys_[key].key != kSeedKey) columns.push_back(parameter_column(key, seeds));
   std::vector<std::uint64_t> done;
@@ -220,16 +237,21 @@ std::string RunTable::end_text(std::size_t run, std::size_t seeds) const {
 
 void RunTable::print(std::ostream& out, std::size_t seeds, std::size_t most) const {
   std::vector<std::vector<std::string>> lines{{}};
+  auto const is_column = [&](VariedKey const& key) {
+    return is_told(key) && (seeds == 1 || key.key != kSeedKey);
+  };
+  if (are_named()) lines[0].emplace_back("name");
   for (auto const& key : keys_)
-    if (seeds == 1 || key.key != kSeedKey) lines[0].push_back(shown(key.key));
+    if (is_column(key)) lines[0].push_back(shown(key.key));
   lines[0].emplace_back("state");
   lines[0].emplace_back(seeds == 1 ? "end" : "end, mean (smallest to largest)");
   auto const points = rows_.size() / seeds;
   for (std::size_t point = 0; point < std::min(points, most); ++point) {
     auto& line = lines.emplace_back();
     auto const first = point * seeds;
+    if (are_named()) line.push_back(shown(rows_[first].point));
     for (std::size_t k = 0; k < keys_.size(); ++k)
-      if (seeds == 1 || keys_[k].key != kSeedKey) line.push_back(shown(rows_[first].values[k].text));
+      if (is_column(keys_[k])) line.push_back(shown(rows_[first].values[k].text));
     auto const in = [&](State state) {
       return std::count_if(rows_.begin() + static_cast<std::ptrdiff_t>(first),
                            rows_.begin() + static_cast<std::ptrdiff_t>(first + seeds),

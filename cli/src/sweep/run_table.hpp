@@ -19,7 +19,8 @@ namespace farfault::cli {
 // A parameter that varies.
 struct VariedKey {
   std::string key;
-  std::string text;  // what the parameter is
+  std::string text;       // what the parameter is
+  bool by_point = false;  // of a list: the name of a point tells its value
 };
 
 class RunTable {
@@ -28,8 +29,10 @@ class RunTable {
 
   RunTable(std::vector<VariedKey> keys, std::size_t runs);
 
-  // One for each key.
-  void set_values(std::size_t run, std::vector<StudyValue> values);
+  // One for each key. `point`: the name of its point of the list; empty where they have none.
+  void set_values(std::size_t run, std::string point, std::vector<StudyValue> values);
+  // Why there is no result where a file has its name.
+  void set_missing(std::size_t run, std::string why);
   // `result` is the path of its file in the folder of the sweep.
   void set_done(std::size_t run, std::string result, results::SweptRun const& what);
   void set_failed(std::size_t run, std::string error);
@@ -38,7 +41,8 @@ class RunTable {
 
   State state(std::size_t run) const { return rows_[run].state; }
   std::size_t count(State state) const;
-  std::string name_of(std::size_t run) const;  // "run 3 (workload.size = 8 MiB)"
+  // "run 3 (workload.size = 8 MiB)", "run 3 (small, run.seed = 2)"
+  std::string name_of(std::size_t run) const;
 
   // Where `seeds` is not 1, so many runs in a row are one point, and the table has their spread, too.
   results::SweepTable table(std::size_t seeds) const;
@@ -47,6 +51,7 @@ class RunTable {
 
  private:
   struct Row {
+    std::string point;
     std::vector<StudyValue> values;
     State state = State::missing;
     std::string error, result, digest;
@@ -55,6 +60,9 @@ class RunTable {
   struct Figure {
     std::string name, unit, text;
   };
+  bool are_named() const { return !rows_.empty() && !rows_[0].point.empty(); }
+  // Those that people need to know which run it is.
+  bool is_told(VariedKey const& key) const { return !(key.by_point && are_named()); }
   std::uint64_t figure_of(Row const& row, std::size_t figure) const;
   std::vector<std::size_t> figures_by_name() const;
   results::SweepColumn parameter_column(std::size_t key, std::size_t step) const;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -19,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
 constexpr int kMostDepth = 16;
+constexpr std::size_t kMostName = 500;
 constexpr std::int64_t kMostSamples = 100'000, kMostParts = 100'000;
 
 std::string toml_text(toml::node const& node) {
@@ -46,11 +49,8 @@ class Reader {
   Study read() {
     auto const root = parse_toml(read_text_file(study_.path, kMostBytes), study_.path);
     check_names(root, "", {"base", "config", "sweep"});
-    auto const* base = root.get("base");
-    if (base == nullptr)
-      refuse(1, "base is missing: the configuration that all runs share, a file or preset");
-    study_.base = beside(text(*base, "base"));
-    study_.base_line = line_of(*base);
+    if (auto const* base = root.get(kBaseKey))
+      study_.base = {kBaseKey, {"", text(*base, kBaseKey), ValueKind::text}, line_of(*base)};
     if (auto const* config = root.get("config"))
       for (auto const& [key, node] : leaves(table(*config, "config")))
         study_.shared.push_back({key, value(*node, key), line_of(*node)});
@@ -109,14 +109,9 @@ class Reader {
     return static_cast<std::uint64_t>(i->get());
   }
 
-  // A file as seen from the study's folder; what is not there may be a preset.
-  std::string beside(std::string const& name) const {
-    auto const path = (fs::path(study_.path).parent_path() / name).string();
-    return is_there(path) ? path : name;
-  }
-
   StudyValue value(toml::node const& node, std::string const& key) const {
     if (auto const* s = node.as_string()) return {toml_text(node), s->get(), ValueKind::text};
+    if (key == kBaseKey) refuse(line_of(node), "base must be the name of a file or preset, in quotes");
     if (auto const* i = node.as_integer()) {
       auto const number = std::to_string(i->get());
       return {number, number, i->get() < 0 ? ValueKind::number : ValueKind::count};
@@ -187,9 +182,44 @@ class Reader {
       refuse(line_of(node), "sweep.list must be tables [[sweep.list]], one for each point");
     for (auto const& element : *array) {
       auto& point = study_.list.emplace_back();
+      point.line = line_of(element);
       for (auto const& [key, leaf] : leaves(*element.as_table()))
-        point.push_back({key, value(*leaf, key), line_of(*leaf)});
-      if (point.empty()) refuse(line_of(element), "this [[sweep.list]] sets nothing");
+        if (key == "name")
+          point.name = name_of_point(*leaf);
+        else if (key == "cost")
+          point.cost = cost(*leaf);
+        else
+          point.settings.push_back({key, value(*leaf, key), line_of(*leaf)});
+      if (point.settings.empty() && point.name.empty())
+        refuse(point.line, "this [[sweep.list]] sets nothing");
+    }
+    check_names_of_points();
+  }
+
+  std::string name_of_point(toml::node const& node) const {
+    auto const name = text(node, "name");
+    if (one_line(name) != name || name.size() > kMostName)
+      refuse(line_of(node), "name '" + shown(name) + "' must be one line of at most " +
+                                std::to_string(kMostName) + " characters");
+    return name;
+  }
+
+  double cost(toml::node const& node) const {
+    auto const cost = node.value<double>();
+    if (!node.is_number() || !cost || !(*cost > 0) || !std::isfinite(*cost))
+      refuse(line_of(node), "cost must be a number above 0, and is " + shown(toml_text(node)));
+    return *cost;
+  }
+
+  void check_names_of_points() const {
+    std::map<std::string, int> lines;
+    for (auto const& point : study_.list) {
+      if (point.name.empty() != study_.list[0].name.empty())
+        refuse(point.line, "either all points [[sweep.list]] have a name or none");
+      auto const [first, fresh] = lines.emplace(point.name, point.line);
+      if (!fresh && !point.name.empty())
+        refuse(point.line, "the point at line " + std::to_string(first->second) + " has the name '" +
+                               shown(point.name) + "', too");
     }
   }
 
@@ -279,7 +309,7 @@ class Reader {
   void check_axes() const {
     std::set<std::string> keys;
     for (auto const& point : study_.list)
-      for (auto const& setting : point) keys.insert(setting.key);
+      for (auto const& setting : point.settings) keys.insert(setting.key);
     auto const add = [&](std::string const& key, int line) {
       if (!keys.insert(key).second)
         refuse(line,
@@ -288,6 +318,8 @@ class Reader {
     for (auto const& axis : study_.random) add(axis.key, axis.line);
     for (auto const& axis : study_.grid) add(axis.key, axis.line);
     if (!study_.seeds.empty()) add(kSeedKey, study_.seeds_line);
+    if (study_.base.value.text.empty() && !keys.contains(kBaseKey))
+      refuse(1, "base is missing: the configuration that all runs share, a file or preset");
     if (keys.empty())
       refuse(
           1,

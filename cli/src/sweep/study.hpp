@@ -28,6 +28,14 @@ struct StudySetting {
   int line = 0;
 };
 
+// A point of a list.
+struct StudyPoint {
+  std::string name;  // of its own; empty where the points of the list have none
+  double cost = 1;   // how long it takes beside the others
+  std::vector<StudySetting> settings;
+  int line = 0;
+};
+
 // A key and the values that it takes in turn.
 struct StudyAxis {
   std::string key;
@@ -44,11 +52,10 @@ struct RandomAxis {
 
 struct Study {
   std::string path;
-  std::string base;  // a file, or the name of a preset
-  int base_line = 0;
+  StudySetting base;                 // of runs whose points name no other; no text: each point names one
   std::string output;                // folder of the results
   std::vector<StudySetting> shared;  // by all runs
-  std::vector<std::vector<StudySetting>> list;
+  std::vector<StudyPoint> list;
   std::vector<StudyAxis> grid;
   std::vector<RandomAxis> random;
   std::uint64_t samples = 0;
@@ -60,6 +67,9 @@ struct Study {
 };
 
 inline constexpr char const* kSeedKey = "run.seed";
+// Varies as a parameter does: the configuration of the run, a file as seen from the study's folder, or the
+// name of a preset.
+inline constexpr char const* kBaseKey = "base";
 
 Study read_study(std::string const& path);
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <ostream>
@@ -106,6 +106,14 @@ class Sweep {
     auto const of =
         options_.part ? fmt::format(" of part {}/{}", options_.part->number, options_.part->of) : "";
     out_ << fmt::format("  runs      {}{}, of which {} are there\n", distinct, of, already_);
+    print_stale();
+  }
+
+  // Why what is there is not taken: the table has the reason of each.
+  void print_stale() {
+    if (plan_->stale() != 0)
+      out_ << fmt::format("  stale     {} results that were there are of another program, or not whole\n",
+                          plan_->stale());
   }
 
   int dry_run() {
@@ -127,28 +135,38 @@ class Sweep {
   // From the runs that are there, or from one that is made to be measured and thrown away. Returns the signal
   // that stopped it, or 0.
   int estimate() {
-    auto seconds = plan_->mean_wall_time();
+    auto const less = [&](std::size_t a, std::size_t b) { return plan_->cost(a) < plan_->cost(b); };
+    auto const shortest = *std::min_element(missing_.begin(), missing_.end(), less);
+    auto const longest = plan_->cost(*std::max_element(missing_.begin(), missing_.end(), less));
+    bool const alike = plan_->cost(shortest) >= longest;
+    auto const name = alike ? std::string("the first run") : plan_->table().name_of(shortest);
+    auto seconds = plan_->time_of_cost();  // of a cost of 1
     std::string from = "by the mean of those that are there";
     if (seconds == 0) {
-      auto const probe = measure(*plan_, missing_.front(), options_, kLongestProbe);
+      auto const probe = measure(*plan_, shortest, options_, kLongestProbe);
       if (probe.stopped_by != 0) return probe.stopped_by;
       if (!probe.failure.empty()) {
-        out_ << "  how long  unknown: " << plan_->table().name_of(missing_.front())
-             << " fails: " << probe.failure << "\n";
+        out_ << "  how long  unknown: " << plan_->table().name_of(shortest) << " fails: " << probe.failure
+             << "\n";
         return 0;
       }
       if (!probe.ended) {
-        out_ << "  how long  more than " << wall_time(kLongestProbe)
-             << " each: the first run has not ended by then\n";
+        out_ << "  how long  more than " << wall_time(kLongestProbe) << " each: " << name
+             << " has not ended by then\n";
         return 0;
       }
-      seconds = probe.seconds;
-      from = fmt::format("if all are as long as the first, {:.2g} s with {} MiB of memory", seconds,
-                         (probe.peak_bytes >> 20) + 1);
+      seconds = probe.seconds / plan_->cost(shortest);
+      from = fmt::format("{}, {:.2g} s with {} MiB of memory",
+                         alike ? "if all are as long as the first" : "by their costs and " + name,
+                         probe.seconds, (probe.peak_bytes >> 20) + 1);
     }
-    auto const rounds = (missing_.size() + jobs_ - 1) / jobs_;
-    out_ << fmt::format("  how long  about {} with {} at a time, {}\n",
-                        wall_time(seconds * static_cast<double>(rounds)), jobs_, from);
+    double all = 0;
+    for (auto const run : missing_) all += plan_->cost(run);
+    // Those that are alike take turns.
+    auto const turns = alike ? std::ceil(all / longest / jobs_) * longest
+                             : std::max(all / static_cast<double>(jobs_), longest);
+    out_ << fmt::format("  how long  about {} with {} at a time, {}\n", wall_time(seconds * turns), jobs_,
+                        from);
     return 0;
   }
 
@@ -171,6 +189,7 @@ class Sweep {
                         repeated == 0 ? "" : fmt::format(" ({} the same as others)", repeated), made_,
                         already_, failed,
                         options_.part ? missing_.size() - made_ - failed : count(RunTable::State::missing));
+    print_stale();
     if (!options_.part) {
       write_table();
       table.print(out_, points_.seeds(), kMostShown);

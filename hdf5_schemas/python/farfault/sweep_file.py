@@ -10,7 +10,7 @@ from .file import File, attributes, check_readable, check_version, converted, fi
 from .run import Run
 
 # Of each run, beside what varied and what came out.
-FACTS = ("state", "error", "result", "result_digest")
+FACTS = ("name", "state", "error", "result", "result_digest")
 
 
 class SweepFile:

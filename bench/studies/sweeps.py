@@ -1,0 +1,143 @@
+"""The runs of a study, made by `farfault sweep`: one point of its list for each, and what came of it.
+
+A Run of a study has: name, its own; base, a configuration: a preset; all_settings(), {key: value}; cost(), how long it takes beside
+the others; and source: the run whose first touches say where its pages are, or None. Sources are made first.
+"""
+import json
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import h5py
+
+from configuration import StudyError, lines_of, toml_of
+
+
+def by_name(runs):
+    """Two parts of a study may share a run."""
+    return {run.name: run for run in runs}
+
+
+def write_map(result, path):
+    """The page map of a run: the devices of its pages, in the order in which they were touched."""
+    lines = ["page,device"]
+    with h5py.File(result, "r") as f:
+        if "first_touches" in f["tables"]:
+            table = f["tables/first_touches"]
+            lines += [f"{p},{d.decode()}" for p, d in zip(table["page"][:], table["device"][:])]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
+
+
+def point_of(run, maps):
+    """A point of the list."""
+    settings = run.all_settings() | ({"memory.recorded.map": str(maps[run.source.name])} if run.source else {})
+    return ["", "[[sweep.list]]", *lines_of({"name": run.name, "cost": run.cost(), "base": run.base} | settings)]
+
+
+class Sweep:
+    """The results of a study's runs. What is missing, failed, or not this program's own has none, so that no table can hold it."""
+
+    def __init__(self, program, out, measure, jobs=1, quiet=False):
+        """`measure`: of a result file, its figures."""
+        self.program, self.out, self.measure, self.jobs, self.quiet = program, out.resolve(), measure, jobs, quiet
+        self.rows, self.known = {}, {}
+
+    def make(self, runs, table_only=False):
+        """Makes what is missing, or nothing. Returns the failures, as sentences."""
+        runs = by_name([r.source for r in runs if r.source] + list(runs))
+        first, then = ([r for r in runs.values() if bool(r.source) == late] for late in (False, True))
+        self._sweep("sweep", first, {}, table_only)
+        maps = {r.source.name: self.out / "maps" / f"{r.source.name}.csv" for r in then if self.result(r.source)}
+        for name, path in maps.items():
+            write_map(self.result(runs[name]), path)
+        self._sweep("sweep_recorded", [r for r in then if r.source.name in maps], maps, table_only)
+        late = [f"{r.name}: there is no result of {r.source.name}, which gives its page map" for r in then if r.source.name not in maps]
+        return [f"{name}: {self.rows[name]['error']}" for name in runs if self.state(name) == "failed"] + late
+
+    def state(self, name):
+        return self.rows[name]["state"] if name in self.rows else "missing"
+
+    def result(self, run):
+        """Its file, or None."""
+        return self.rows[run.name]["path"] if self.state(run.name) == "done" else None
+
+    def of(self, run):
+        """Its measures, or None."""
+        if run.name not in self.known:
+            path = self.result(run)
+            self.known[run.name] = self.measure(path) if path else None
+        return self.known[run.name]
+
+    def digests(self, runs):
+        return [self.rows[name]["digest"] for name in by_name(runs) if self.state(name) == "done"]
+
+    def all_digests(self):
+        """Of all runs that were made."""
+        return [row["digest"] for row in self.rows.values() if row["digest"]]
+
+    def missing(self, runs):
+        """Names of runs without a result of their own."""
+        return [name for name in by_name(runs) if self.state(name) != "done"]
+
+    def refuse_stale(self, runs):
+        stale = [name for name in self.missing(runs) if name in self.rows and self.rows[name]["error"]]
+        if stale:
+            raise StudyError(f"{len(stale)} results, such as that of {stale[0]}, cannot be taken ({self.rows[stale[0]]['error']});"
+                             " leave --table-only out to have them made again")
+
+    def _sweep(self, name, runs, maps, table_only):
+        """Makes these runs by the study <out>/<name>.toml, and reads its table."""
+        if not runs:
+            return
+        self.out.mkdir(parents=True, exist_ok=True)
+        study = self.out / f"{name}.toml"
+        lines = ["# Written by the study's `run`.", "[sweep]", f"output = {toml_of(name)}"]
+        study.write_text("\n".join(lines + [line for run in runs for line in point_of(run, maps)]) + "\n")
+        self._check_program()
+        self._call([self.program.path, "sweep", study, *(["--collect"] if table_only else ["--jobs", str(self.jobs)])])
+        self._check_program()
+        folder = self.out / name
+        with h5py.File(folder / "sweep.h5", "r") as f:
+            columns = [f["runs"][column].asstr()[:] for column in ("name", "state", "error", "result", "result_digest")]
+        for point, state, error, result, digest in zip(*columns):
+            self.rows[point] = {"state": state, "error": error, "path": folder / result, "digest": digest}
+            self.known.pop(point, None)
+
+    def _check_program(self):
+        if self.program.replaced():
+            raise StudyError(f"{self.program.path} was built again while the study ran; start it again")
+
+    def _call(self, command):
+        """The sweep tells of its progress itself. A signal that ends the study ends it, too: then it removes what is not whole."""
+        began, before = time.monotonic(), processor_time()
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE if self.quiet else None, text=True)
+        handlers = {s: signal.signal(s, lambda number, _: sys.exit(128 + number)) for s in (signal.SIGTERM, signal.SIGHUP)}
+        try:
+            said, errors = child.communicate()
+        except BaseException:
+            child.terminate()
+            child.wait()
+            raise
+        finally:
+            for s, handler in handlers.items():
+                signal.signal(s, handler)
+        if child.returncode == 3:
+            raise KeyboardInterrupt
+        if child.returncode not in (0, 1):
+            raise StudyError(errors.strip() if errors else f"farfault sweep refuses {command[2]}")
+        counts = re.search(r"^ *runs +(.*)", said, re.MULTILINE)
+        if not counts:
+            raise StudyError(errors.strip() if errors else f"farfault sweep {command[2]} has failed")
+        if not self.quiet:
+            print(f"{counts[1]}; {(processor_time() - before) / 60:.1f} minutes of processor time, {(time.monotonic() - began) / 60:.1f} minutes",
+                  file=sys.stderr, flush=True)
+
+
+def processor_time():
+    """Seconds of the sweeps that have ended, and of their runs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
