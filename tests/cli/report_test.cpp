@@ -11,6 +11,7 @@
 
 #include "capture.hpp"
 #include "large_result.hpp"
+#include "report/machine_graph.hpp"
 #include "report/page.hpp"
 
 namespace fs = std::filesystem;
@@ -220,6 +221,49 @@ TEST_CASE("report: 1,024 GPUs make a page of less than 5 MB, with a picture of g
   CHECK(data["gpus"]["stages"].size() == 13);
   CHECK(data["gpus"]["links"]["rows"].size() == 2048);
   for (auto const& clock : data["clocks"]) CHECK(clock.size() <= 401);
+}
+
+TEST_CASE("report: links that are drawn as one are as busy at a moment as the busiest of them") {
+  using Json = nlohmann::ordered_json;
+  // More GPUs than are drawn one by one: five to a group.
+  Json run{{"nodes", {{"cpu0", "cpu", ""}}}, {"links", Json::array()}, {"link_use", Json::array()}};
+  for (std::size_t g = 0; g < 65; ++g) {
+    auto const name = "gpu" + std::to_string(g);
+    run["nodes"].push_back({name, "gpu", ""});
+    run["links"].push_back({0, g + 1, "pcie"});
+    auto const more = g == 3 ? 9 : 0;
+    run["link_use"].push_back(
+        {{"link", g},
+         {"from", name},
+         {"to", "cpu0"},
+         {"bytes", 64},
+         {"packets", 1},
+         {"busy", 0.5},
+         {"over_time", {{"clock", 2}, {"scale", 0.1}, {"values", {g % 5 + more, nullptr, 1}}}}});
+  }
+  run["link_use"][64].erase("over_time");
+  auto const graph = farfault::cli::machine_graph(run);
+  REQUIRE(graph.nodes.size() == 14);
+  CHECK(graph.nodes[1].gpus == std::vector<std::size_t>{0, 1, 2, 3, 4});
+  auto const values_of = [&](std::size_t group) {
+    std::vector<double> values;
+    for (auto const& link : graph.links)
+      if (link.from == group && link.use) {
+        auto const& row = graph.over_time[*link.use];
+        CHECK(row["clock"] == 2);
+        for (auto const& v : row["values"]) values.push_back(v.get<double>() * row["scale"].get<double>());
+      }
+    return values;
+  };
+  auto const first = values_of(1), second = values_of(2);
+  REQUIRE(first.size() == 3);
+  CHECK(first[0] == doctest::Approx(1.2));
+  CHECK(first[1] == 0);
+  CHECK(first[2] == doctest::Approx(0.1).epsilon(0.01));
+  REQUIRE(second.size() == 3);
+  CHECK(second[0] == doctest::Approx(0.4));
+  CHECK(values_of(13).empty());  // of one it is not known
+  CHECK(values_of(0).empty());
 }
 
 TEST_CASE("report: several runs are compared, and those without room are only compared") {
