@@ -7,7 +7,11 @@ class TimeWindow {
     this.shown = [0, end];
     this.watchers = [];
   }
-  watch(call) { this.watchers.push(call); }
+  // Calls it whenever another window is shown; what is returned ends that.
+  watch(call) {
+    this.watchers.push(call);
+    return () => { this.watchers = this.watchers.filter((one) => one !== call); };
+  }
   show(from, to) {
     const [first, last] = this.whole;
     from = Math.max(first, from);
@@ -22,12 +26,12 @@ class TimeWindow {
 const rowValues = (row) => row.values.map((v) => (v === null ? null : v * row.scale));
 
 function chartAxes(units) {
-  const grid = { stroke: "#e3e6ea", width: 1 };
+  const grid = { stroke: ink.grid, width: 1 };
   return [
-    { grid, ticks: grid, stroke: "#444", font: "11px sans-serif", labelFont: "11px sans-serif",
+    { grid, ticks: grid, stroke: ink.text, font: "11px sans-serif", labelFont: "11px sans-serif",
       values: (u, marks) => format.times(marks) },
-    { grid, ticks: grid, stroke: "#444", font: "11px sans-serif", size: 64,
-      values: (u, marks) => marks.map((v) => format.amount(v, units)) },
+    { grid, ticks: grid, stroke: ink.text, font: "11px sans-serif", size: 70,
+      values: (u, marks) => format.amounts(marks, units) },
   ];
 }
 
@@ -54,11 +58,19 @@ function drawChart(place, window_, { title, units, data, series, bands, height, 
     },
   }, data, holder);
   chart.over.addEventListener("dblclick", () => window_.reset());
-  window_.watch((from, to) => chart.setScale("x", { min: from, max: to }));
+  const unwatch = window_.watch((from, to) => chart.setScale("x", { min: from, max: to }));
   const fit = () => { if (holder.clientWidth > 0 && holder.clientWidth !== chart.width) chart.setSize({ width: holder.clientWidth, height: height || 210 }); };
-  new ResizeObserver(fit).observe(holder);
+  const observer = new ResizeObserver(fit);
+  observer.observe(holder);
   holder.chart = chart;
+  holder.release = () => { unwatch(); observer.disconnect(); chart.destroy(); };
   return chart;
+}
+
+// Takes away what is in `place`, its charts too.
+function emptied(place) {
+  for (const holder of place.querySelectorAll(".chart")) if (holder.release) holder.release();
+  place.replaceChildren();
 }
 
 // A value belongs to the interval that ends at its time; it is drawn as a step back to the beginning.
@@ -76,9 +88,9 @@ function drawLines(place, run, window_, one) {
     range: one.units === "share" ? (u, least, most) => [0, most > 0 ? Math.min(1.02, most * 1.05) : 1] : undefined,
     series: one.rows.map((row, i) => ({
       label: row.name,
-      stroke: colourOf(lineColours, i),
-      width: row.name.startsWith("mean of ") ? 2 : 1,
-      dash: row.name === "least" || row.name === "most" ? [4, 3] : undefined,
+      stroke: row.beside ? ink.beside : colourOf(lineColours, i),
+      width: row.name.startsWith("mean of ") && !row.beside ? 2 : 1,
+      dash: row.beside || row.name === "least" || row.name === "most" ? [4, 3] : undefined,
       points: { show: false },
       paths: steps,
       value: (u, v) => format.amount(v, one.units),

@@ -37,8 +37,7 @@ function drawTogether(place, data) {
   const holder = make("div", { class: "charts one" });
   const window_ = new TimeWindow(Math.max(...runs.map((run) => run.end_ps), 1));
   const draw = () => {
-    holder.replaceChildren();
-    window_.watchers = [];
+    emptied(holder);
     const tables = [];
     const series = [];
     let units = "";

@@ -24,9 +24,15 @@ const format = {
     for (; most / divisor >= 999.5 && unit + 1 < units.length; ++unit) divisor *= 1000;
     return list.map((ps) => Number((ps / divisor).toPrecision(6)) + " " + units[unit]);
   },
+  // The same of other amounts.
+  amounts(list, units) {
+    if (units !== "share" || list.length < 2) return list.map((value) => format.amount(value, units));
+    const digits = Math.max(0, Math.ceil(-Math.log10(100 * Math.abs(list[1] - list[0])) - 1e-9));
+    return list.map((value) => (100 * value).toFixed(digits) + " %");
+  },
   amount(value, units) {
     if (value === null || value === undefined || Number.isNaN(value)) return "-";
-    if (units === "share") return (100 * value).toFixed(1) + " %";
+    if (units === "share") return (100 * value).toFixed(value > 0 && value < 0.01 ? 2 : 1) + " %";
     if (units === "ps") return format.time(value);
     if (units === "byte/s") return format.prefixed(value, "B/s");
     if (units === "byte") return format.prefixed(value, "B");
@@ -47,9 +53,32 @@ function make(name, attributes, ...children) {
   return element;
 }
 
+// A canvas of a size, and what draws on it.
+function penOf(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  canvas.width = width * ratio;
+  canvas.height = height * ratio;
+  canvas.style.width = width + "px";
+  canvas.style.height = height + "px";
+  const pen = canvas.getContext("2d");
+  pen.scale(ratio, ratio);
+  return pen;
+}
+
+// Colours of what is drawn on a canvas, which no style sheet reaches; the page is dark where the reader wants it.
+const wantsDark = window.matchMedia("(prefers-color-scheme: dark)");
+const isDark = wantsDark.matches;
+wantsDark.addEventListener("change", () => window.location.reload());
+const ink = isDark
+  ? { text: "#c4cbd6", grid: "#2c333d", even: "#181d24", odd: "#1d232b", empty: "#232a33", edge: "#12161c", beside: "#8b95a5", chosen: "#5ab0ff", select: "rgba(255, 255, 255, 0.15)" }
+  : { text: "#444", grid: "#e3e6ea", even: "#fafbfc", odd: "#f4f5f7", empty: "#f4f5f7", edge: "#fff", beside: "#7d8593", chosen: "#1668c4", select: "rgba(0, 0, 0, 0.12)" };
+// From little to much: little differs from nothing.
+const shadeEnds = isDark ? [[40, 34, 46], [255, 138, 92]] : [[255, 245, 225], [120, 10, 40]];
+const shadeOf = (share) => `rgb(${shadeEnds[0].map((from, i) => Math.round(from + (shadeEnds[1][i] - from) * (0.08 + 0.92 * share))).join(", ")})`;
+
 // For lines, and for parts of a whole: told apart by those who see no red or green, too.
 const lineColours = ["#2f6fb0", "#e0812f", "#3c9a5f", "#b8413d", "#7a5fb5", "#8a6a53", "#cf70b0", "#5b6472",
-  "#a3a32c", "#2ba3b5", "#1d3d63", "#f2b66d"];
+  "#a3a32c", "#2ba3b5", isDark ? "#9db7d8" : "#1d3d63", "#f2b66d"];
 const partColours = ["#4477aa", "#66ccee", "#228833", "#ccbb44", "#ee6677", "#aa3377", "#bbbbbb", "#225555",
   "#ddaa33", "#99ddff", "#332288", "#ee8866", "#44bb99"];
 const colourOf = (list, i) => list[i % list.length];

@@ -21,7 +21,7 @@
     const holder = make("div", { class: "slot" }), other = make("div", { class: "slot" });
     charts.append(holder, other);
     const draw = () => {
-      holder.replaceChildren();
+      emptied(holder);
       drawStack(holder, run, window_, run.stack, "accesses under way, by where they are", "stack", shares.checked);
     };
     shares.addEventListener("change", draw);
@@ -44,7 +44,7 @@
     const any = make("div", { class: "charts one" });
     const says = make("span", { class: "hint" });
     const draw = () => {
-      any.replaceChildren();
+      emptied(any);
       const total = run.totals[Number(choice.value)];
       says.textContent = " " + total.title;
       drawLines(any, run, window_, { ...total, title: total.id, id: "any" });
@@ -66,6 +66,7 @@
     draw("zoom", (place) => zoomBar(place, window_));
     draw("stacks", (place) => stacks(place, run, window_));
     draw("series", (place) => series(place, run, window_));
+    draw("gpus", (place) => { if (run.gpus) drawGpus(place, run, window_, section); });
     draw("kernels", (place) => { if (run.kernels) drawTimeline(place, window_, kernelRows(run.kernels), "kernels"); });
     draw("batches", (place) => { if (run.batches) drawTimeline(place, window_, batchRows(run.batches), "batches"); });
     draw("traffic", (place) => { if (run.traffic) drawHeatMap(place, run.traffic); });

@@ -49,19 +49,13 @@ function drawTimeline(place, window_, rows, id) {
 
   function draw(selection) {
     width = place.clientWidth || 900;
-    const ratio = window.devicePixelRatio || 1;
-    canvas.width = width * ratio;
-    canvas.height = height * ratio;
-    canvas.style.width = width + "px";
-    canvas.style.height = height + "px";
-    const pen = canvas.getContext("2d");
-    pen.scale(ratio, ratio);
+    const pen = penOf(canvas, width, height);
     pen.font = "11px sans-serif";
     pen.textBaseline = "middle";
     for (let lane = 0; lane < shownLanes; ++lane) {
-      pen.fillStyle = lane % 2 ? "#f4f5f7" : "#fafbfc";
+      pen.fillStyle = lane % 2 ? ink.odd : ink.even;
       pen.fillRect(left, lane * laneHeight, width - left, laneHeight);
-      pen.fillStyle = "#444";
+      pen.fillStyle = ink.text;
       pen.fillText(lanes[lane].label.slice(0, 18), 2, (lane + 0.5) * laneHeight);
     }
     pen.save();
@@ -75,7 +69,7 @@ function drawTimeline(place, window_, rows, id) {
       pen.fillStyle = colourOf(lineColours, names.indexOf(row.name));
       pen.fillRect(from, of[i] * laneHeight + 2, wide, laneHeight - 4);
       if (wide > 3) {
-        pen.strokeStyle = "#fff";
+        pen.strokeStyle = ink.edge;
         pen.lineWidth = 0.5;
         pen.strokeRect(from, of[i] * laneHeight + 2, wide, laneHeight - 4);
       }
@@ -85,14 +79,14 @@ function drawTimeline(place, window_, rows, id) {
         pen.fillText(label, Math.max(from, left) + 3, (of[i] + 0.5) * laneHeight);
       }
     });
-    pen.fillStyle = "#444";
+    pen.fillStyle = ink.text;
     const marks = roundMarks(...window_.shown);
     format.times(marks).forEach((mark, k) => {
       pen.textAlign = at(marks[k]) < left + 30 ? "left" : at(marks[k]) > width - 30 ? "right" : "center";
       pen.fillText(mark, at(marks[k]), height - below / 2);
     });
     if (selection) {
-      pen.fillStyle = "rgba(0, 0, 0, 0.12)";
+      pen.fillStyle = ink.select;
       pen.fillRect(Math.min(...selection), 0, Math.abs(selection[1] - selection[0]), height - below);
     }
     pen.restore();

@@ -69,7 +69,8 @@ RunDriver::RunDriver(RunOptions const& options, topologies::Granularity partitio
                .record_path = options.critical_path},
               transport),
       signals_(engine_),
-      sampler_(model.assembly->system(), engine_, transport, model.assembly->gpus_of_components()),
+      sampler_(model.assembly->system(), engine_, transport, model.assembly->gpus_of_components(),
+               model.assembly->device_names().gpus),
       tables_(*model.assembly, engine_, transport),
       progress_(progress_on_stderr(transport.rank() == 0 ? options.progress : ProgressMode::off)),
       blocks_(model.applications.blocks() * model.assembly->instances().size()),
@@ -422,6 +423,7 @@ RunFacts RunDriver::run_facts() const {
   return {model_.applications.applications(),
           model_.assembly->instances().size(),
           model_.assembly->gpus(),
+          model_.assembly->device_names().gpus,
           model_.machine_config.gpu.clock.clock(),
           spans_,
           end_};

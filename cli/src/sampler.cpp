@@ -7,7 +7,7 @@
 namespace farfault::cli {
 
 Sampler::Sampler(System& system, Engine& engine, Transport& transport,
-                 std::vector<std::uint32_t> const& gpu_of)
+                 std::vector<std::uint32_t> const& gpu_of, std::vector<std::string> const& gpus)
     : system_(system), engine_(engine), transport_(transport) {
   for (ComponentId id = 0; id < system.component_count(); ++id) {
     auto const& component = system.component(id);
@@ -43,7 +43,7 @@ Sampler::Sampler(System& system, Engine& engine, Transport& transport,
     }
   }
   values_.resize(size);
-  stored_.emplace(groups_, gpu_of_);
+  stored_.emplace(groups_, gpu_of_, gpus);
 }
 
 void Sampler::sample() {

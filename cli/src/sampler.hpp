@@ -16,8 +16,9 @@ namespace farfault::cli {
 
 class Sampler {
  public:
-  // `gpu_of`: by component, the GPU that it belongs to; Assembly::kNone elsewhere.
-  Sampler(System& system, Engine& engine, Transport& transport, std::vector<std::uint32_t> const& gpu_of);
+  // `gpu_of`: by component, the GPU that it belongs to; Assembly::kNone elsewhere. `gpus`: their names.
+  Sampler(System& system, Engine& engine, Transport& transport, std::vector<std::uint32_t> const& gpu_of,
+          std::vector<std::string> const& gpus);
 
   // What components give.
   std::vector<SeriesGroup> const& groups() const { return groups_; }

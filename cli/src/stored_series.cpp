@@ -15,11 +15,12 @@ struct Summed {
   std::vector<std::uint32_t> place_of;
 };
 
-Summed sum_by_gpu(SeriesGroup const& from, std::vector<std::uint32_t> const& gpu_of) {
+Summed sum_by_gpu(SeriesGroup const& from, std::vector<std::uint32_t> const& gpu_of,
+                  std::vector<std::string> const& gpus) {
   Summed s;
   std::map<std::string, std::uint32_t> known;
   for (std::size_t i = 0; i < from.instances.size(); ++i) {
-    auto name = "gpu" + std::to_string(gpu_of[i]);
+    auto name = gpus[gpu_of[i]];
     if (!from.applications.empty()) name += "/" + from.applications[i];
     auto const [place, fresh] = known.try_emplace(name, static_cast<std::uint32_t>(known.size()));
     s.place_of.push_back(place->second);
@@ -39,7 +40,8 @@ std::string stored_kind(std::string const& kind, StatInfo const& stat) {
 }
 
 StoredSeries::StoredSeries(std::vector<SeriesGroup> const& groups,
-                           std::vector<std::vector<std::uint32_t>> const& gpu_of) {
+                           std::vector<std::vector<std::uint32_t>> const& gpu_of,
+                           std::vector<std::string> const& gpus) {
   for (std::size_t g = 0; g < groups.size(); ++g) {
     auto const& given = groups[g];
     auto const own = groups_.size();
@@ -48,7 +50,7 @@ StoredSeries::StoredSeries(std::vector<SeriesGroup> const& groups,
     first_part_.push_back(parts_.size());
     for (auto const& stat : given.stats) {
       if (stat.summed && summed == groups_.size()) {
-        auto made = sum_by_gpu(given, gpu_of[g]);
+        auto made = sum_by_gpu(given, gpu_of[g], gpus);
         made.group.kind = stored_kind(given.kind, stat);
         groups_.push_back(std::move(made.group));
         places_.push_back(std::move(made.place_of));

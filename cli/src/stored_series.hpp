@@ -2,8 +2,8 @@
 //
 // Most are stored as they are, for each component. Those that say so (StatInfo::summed) are summed over the
 // components of a GPU and stored as a group of their own: `sm.by_gpu` has them of all SMs of each GPU, with
-// the instances `gpu0`, `gpu1`; where statistics are split by application, `sm.by_gpu.by_application` has
-// `gpu0/bfs`.
+// GPUs as instances, `gpu0`, `gpu1`; where statistics are split by application, `sm.by_gpu.by_application`
+// has `gpu0/bfs`.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,9 @@ std::string stored_kind(std::string const& kind, StatInfo const& stat);
 
 class StoredSeries {
  public:
-  // `gpu_of`: by group and instance, the GPU that the component belongs to.
-  StoredSeries(std::vector<SeriesGroup> const& groups, std::vector<std::vector<std::uint32_t>> const& gpu_of);
+  // `gpu_of`: by group and instance, the GPU that the component belongs to. `gpus`: their names.
+  StoredSeries(std::vector<SeriesGroup> const& groups, std::vector<std::vector<std::uint32_t>> const& gpu_of,
+               std::vector<std::string> const& gpus);
 
   std::vector<SeriesGroup> const& groups() const { return groups_; }
   // The values of groups(): group, statistic, instance, bin.

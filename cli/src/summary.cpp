@@ -64,8 +64,7 @@ void add_sm_times(Sampler const& sampler, RunFacts const& facts, std::vector<res
   };
   add("machine", "machine", std::accumulate(time.begin(), time.end(), std::uint64_t{0}),
       std::accumulate(idle.begin(), idle.end(), std::uint64_t{0}));
-  for (std::uint32_t gpu = 0; gpu < facts.gpus; ++gpu)
-    add("gpu", fmt::format("gpu{}", gpu), time[gpu], idle[gpu]);
+  for (std::uint32_t gpu = 0; gpu < facts.gpus; ++gpu) add("gpu", facts.gpu_names[gpu], time[gpu], idle[gpu]);
 }
 
 }  // namespace
@@ -127,7 +126,7 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
       if (stat.kind != StatKind::counter) continue;
       auto const sums = sampler.by_gpu(g, k, facts.gpus);
       for (std::uint32_t gpu = 0; gpu < facts.gpus; ++gpu)
-        add_stat("gpu", fmt::format("gpu{}", gpu), group.kind, stat, sums[gpu]);
+        add_stat("gpu", facts.gpu_names[gpu], group.kind, stat, sums[gpu]);
     }
   }
   add_sm_times(sampler, facts, rows);

@@ -24,6 +24,7 @@ struct RunFacts {
   Applications const& applications;
   std::size_t instances;  // of each
   std::uint32_t gpus;
+  std::vector<std::string> const& gpu_names;
   Clock clock;                         // of the GPUs
   std::vector<ApplicationSpan> spans;  // by application
   Time end;

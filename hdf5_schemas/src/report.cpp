@@ -71,7 +71,9 @@ void add_machine(ReportSource& source, Json& to) {
   auto list = Json::array();
   for (std::size_t i = 0; i < names.size(); ++i) {
     list.push_back({shown(names[i]), shown(kinds[i]), shown(machines[i])});
-    if (source.nodes.insert(names[i]).second) source.node_order.push_back(names[i]);
+    if (!source.nodes.insert(names[i]).second) continue;
+    source.node_order.push_back(names[i]);
+    if (kinds[i] == "gpu") source.gpus.push_back(names[i]);
   }
   to["nodes"] = std::move(list);
   Columns const links(source.file, "topology/links", "link");
@@ -113,13 +115,15 @@ std::string read_data(hid_t file, std::string const& path, ReportSize const& siz
   all["config"] = scalar_text(file, "config/toml").substr(0, size.config_bytes);
   all["engine"] = profile(file);
   all["summary"] = machine_figures(file);
-  ReportSource source{file, size, end_of(file, all["summary"]), {}, {}, {}};
+  ReportSource source{file, size, end_of(file, all["summary"]), {}, {}, {}, {}};
   all["end_ps"] = source.end_ps;
   add_machine(source, all);
   Clocks clocks;
   add_series(source, clocks, all);
   add_stacks(source, clocks, all);
+  add_gpus(source, clocks, all);
   add_links(source, clocks, all);
+  add_histograms(source, all);
   add_tables(source, all);
   all["clocks"] = clocks.json();
   return all.dump(-1, ' ', true, Json::error_handler_t::replace);

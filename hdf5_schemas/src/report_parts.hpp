@@ -38,6 +38,7 @@ struct ReportSource {
   std::uint64_t end_ps;
   std::unordered_set<std::string> nodes;  // names
   std::vector<std::string> node_order;
+  std::vector<std::string> gpus;  // those that are GPUs
   // How many links each component sends over, where the result says so: its busy time is that of all of them.
   std::map<std::string, std::size_t> links_of;
 };
@@ -46,6 +47,8 @@ struct ReportSource {
 void add_series(ReportSource const& source, Clocks& clocks, Json& to);  // series, totals
 void add_stacks(ReportSource const& source, Clocks& clocks, Json& to);  // stack, sms, gpu_stacks
 void add_links(ReportSource const& source, Clocks& clocks, Json& to);   // link_use
-void add_tables(ReportSource const& source, Json& to);                  // kernels, batches, traffic
+void add_gpus(ReportSource const& source, Clocks& clocks, Json& to);    // gpus, of two and more
+void add_histograms(ReportSource const& source, Json& to);              // histograms
+void add_tables(ReportSource const& source, Json& to);  // kernels, batches, traffic, placement
 
 }  // namespace farfault::results

@@ -78,33 +78,88 @@ Json intervals(ReportSource const& source, std::string const& name, char const* 
   return {{"rows", table.rows_in_file()}, {"shown", rows.size()}, {"columns", std::move(columns)}};
 }
 
+// The devices that columns name, in the order of the machine, those that are no nodes of it after them; where
+// they are many, several in a row.
+class DeviceGroups {
+ public:
+  DeviceGroups(ReportSource const& source, std::vector<std::vector<std::string> const*> const& columns) {
+    std::vector<std::string> devices, others;
+    for (auto const* column : columns)
+      for (auto const& device : *column)
+        if (place_.emplace(device, 0).second && !source.nodes.contains(device)) others.push_back(device);
+    for (auto const& node : source.node_order)
+      if (place_.contains(node)) devices.push_back(node);
+    devices.insert(devices.end(), others.begin(), others.end());
+    per_row_ = std::max<std::size_t>(1, (devices.size() + source.size.devices - 1) / source.size.devices);
+    for (std::size_t i = 0; i < devices.size(); ++i) place_[devices[i]] = i / per_row_;
+    for (std::size_t i = 0; i < devices.size(); i += per_row_) {
+      auto const last = std::min(i + per_row_, devices.size()) - 1;
+      names_.push_back(last == i ? shown(devices[i]) : shown(devices[i]) + " to " + shown(devices[last]));
+    }
+  }
+  std::vector<std::string> const& names() const { return names_; }  // of rows
+  std::size_t per_row() const { return per_row_; }
+  std::size_t of(std::string const& device) const { return place_.at(device); }  // its row
+
+ private:
+  std::unordered_map<std::string, std::size_t> place_;
+  std::vector<std::string> names_;
+  std::size_t per_row_ = 1;
+};
+
 Json traffic(ReportSource const& source) {
   if (!has_path(source.file, "tables/traffic")) return {};
   Columns const table(source.file, "tables/traffic", "row");
   auto const from = table.texts("from"), to = table.texts("to");
   auto const bytes = table.numbers("bytes");
-  // Devices that send or receive, in the order of the machine; those that are no nodes of it after them.
-  std::unordered_map<std::string, std::size_t> place;
-  std::vector<std::string> devices, others;
-  for (auto const* column : {&from, &to})
-    for (auto const& device : *column)
-      if (place.emplace(device, 0).second && !source.nodes.contains(device)) others.push_back(device);
-  for (auto const& node : source.node_order)
-    if (place.contains(node)) devices.push_back(node);
-  devices.insert(devices.end(), others.begin(), others.end());
-  if (devices.empty()) return {};
-  auto const per_row = (devices.size() + source.size.devices - 1) / source.size.devices;
-  for (std::size_t i = 0; i < devices.size(); ++i) place[devices[i]] = i / per_row;
-  auto names = Json::array();
-  for (std::size_t i = 0; i < devices.size(); i += per_row) {
-    auto const last = std::min(i + per_row, devices.size()) - 1;
-    names.push_back(last == i ? shown(devices[i]) : shown(devices[i]) + " to " + shown(devices[last]));
-  }
+  DeviceGroups const devices(source, {&from, &to});
+  if (devices.names().empty()) return {};
   std::map<std::pair<std::size_t, std::size_t>, std::uint64_t> cells;
-  for (std::size_t i = 0; i < bytes.size(); ++i) cells[{place[from[i]], place[to[i]]}] += bytes[i];
+  for (std::size_t i = 0; i < bytes.size(); ++i) cells[{devices.of(from[i]), devices.of(to[i])}] += bytes[i];
   auto list = Json::array();
   for (auto const& [cell, sum] : cells) list.push_back({cell.first, cell.second, sum});
-  return {{"devices", std::move(names)}, {"per_row", per_row}, {"bytes", std::move(list)}};
+  return {{"devices", devices.names()}, {"per_row", devices.per_row()}, {"bytes", std::move(list)}};
+}
+
+// Pages of each buffer on each device, in groups of devices; the largest buffers.
+Json placement(ReportSource const& source) {
+  if (!has_path(source.file, "tables/page_placement")) return {};
+  Columns const table(source.file, "tables/page_placement", "row");
+  auto const application = table.texts("application"), buffer = table.texts("buffer"),
+             device = table.texts("device");
+  auto const machine = table.has("machine") ? table.texts("machine") : std::vector<std::string>();
+  auto const pages = table.numbers("pages");
+  DeviceGroups const devices(source, {&device});
+  if (devices.names().empty()) return {};
+  bool const several = std::ranges::any_of(application, [&](auto const& a) { return a != application[0]; });
+  struct Buffer {
+    std::string name;
+    std::vector<std::uint64_t> pages;
+    std::uint64_t all = 0;
+  };
+  std::vector<Buffer> buffers;
+  std::map<std::string, std::size_t> known;
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    auto name = (several ? shown(application[i]) + " " : "") + shown(buffer[i]) +
+                (machine.empty() ? "" : " of " + shown(machine[i]));
+    auto const [place, is_new] = known.emplace(name, buffers.size());
+    if (is_new)
+      buffers.push_back({std::move(name), std::vector<std::uint64_t>(devices.names().size(), 0), 0});
+    auto& to = buffers[place->second];
+    to.pages[devices.of(device[i])] += pages[i];
+    to.all += pages[i];
+  }
+  auto const count = buffers.size();
+  if (count > source.size.buffers) {
+    std::ranges::stable_sort(buffers, std::greater<>{}, &Buffer::all);
+    buffers.resize(source.size.buffers);
+  }
+  auto list = Json::array();
+  for (auto const& b : buffers) list.push_back({{"name", b.name}, {"all", b.all}, {"pages", b.pages}});
+  return {{"devices", devices.names()},
+          {"per_row", devices.per_row()},
+          {"rows", count},
+          {"buffers", std::move(list)}};
 }
 
 }  // namespace
@@ -121,6 +176,7 @@ void add_tables(ReportSource const& source, Json& to) {
                            {"began", "ended", "raw_faults", "duplicates", "pages", "prefetched_pages",
                             "evicted_pages", "bytes_in", "bytes_out"}));
   add("traffic", traffic(source));
+  add("placement", placement(source));
 }
 
 }  // namespace farfault::results

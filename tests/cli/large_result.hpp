@@ -31,6 +31,19 @@ inline std::vector<StatInfo> counters(std::vector<char const*> const& names, cha
   return all;
 }
 
+inline std::string name_of_gpu(std::uint64_t gpu) {
+  return "m" + std::to_string(gpu / kGpusOfMachine) + ".gpu" + std::to_string(gpu % kGpusOfMachine);
+}
+
+inline TableInfo placement_table() {
+  return {"page_placement",
+          "Placement.",
+          {{"application", "text", "Application.", ColumnType::text},
+           {"buffer", "text", "Buffer.", ColumnType::text},
+           {"device", "text", "Device.", ColumnType::text},
+           {"pages", "count", "Pages.", ColumnType::u64}}};
+}
+
 inline results::RunHeader header() {
   results::RunHeader h;
   h.resolved_config = "[machine.cluster]\nmachines = 128\n";
@@ -47,7 +60,7 @@ inline results::RunHeader header() {
     h.links.push_back({first + 1, first + 2, "pcie", 1, 1, 1});
     h.links.push_back({first + 2, kMachines * (kGpusOfMachine + 3) + m / 16, "network", 1, 1, 1});
     for (std::uint32_t g = 0; g < kGpusOfMachine; ++g) {
-      h.nodes.push_back({"gpu" + std::to_string(m * kGpusOfMachine + g), "gpu", name, name + ".host", ""});
+      h.nodes.push_back({name_of_gpu(m * kGpusOfMachine + g), "gpu", name, name + ".host", ""});
       h.links.push_back({first + 1, first + 3 + g, "pcie", 1, 1, 1});
     }
   }
@@ -56,20 +69,22 @@ inline results::RunHeader header() {
     h.links.push_back({kMachines * (kGpusOfMachine + 3) + leaf, spine, "network", 1, 1, 1});
   }
   h.nodes.push_back({"net.spine0", "network_switch"});
-  std::vector<std::string> gpus, sms, tlbs, ports;
+  std::vector<std::string> gpus, sms, tlbs, ports, walkers;
   for (std::uint32_t g = 0; g < kGpus; ++g) {
-    auto const name = "gpu" + std::to_string(g);
+    auto const name = name_of_gpu(g);
     gpus.push_back(name);
     sms.push_back(name + ".sm0");
     tlbs.push_back(name + ".l2_tlb");
     ports.push_back(name + ".rdma");
+    walkers.push_back(name + ".gmmu");
   }
   auto times = stages();
   times.insert(times.begin(), {"access_time", "active_time", "memory_stall_time"});
   h.series = {{"sm.by_gpu", gpus, counters(times, "ps")},
               {"sm", sms, counters({"instructions", "transactions"}, "count")},
               {"l2_tlb", tlbs, counters({"hits", "misses"}, "count")},
-              {"rdma", ports, counters({"packets", "bytes", "busy_time"}, "count")}};
+              {"rdma", ports, counters({"packets", "bytes", "busy_time"}, "count")},
+              {"gmmu", walkers, {{"walk_latency", "ns", "Time of a walk.", StatKind::histogram, 24}}}};
   h.tables = {{"kernels",
                "Kernels.",
                {{"name", "text", "Name.", ColumnType::text},
@@ -90,7 +105,8 @@ inline results::RunHeader header() {
                {{"from", "text", "Device.", ColumnType::text},
                 {"to", "text", "Device.", ColumnType::text},
                 {"packets", "count", "Packets.", ColumnType::u64},
-                {"bytes", "bytes", "Bytes.", ColumnType::u64}}}};
+                {"bytes", "bytes", "Bytes.", ColumnType::u64}}},
+              placement_table()};
   return h;
 }
 
@@ -111,14 +127,19 @@ inline void write_tables(results::ResultWriter& writer, results::RunHeader const
       auto const& from = h.nodes[forward ? h.links[l].a : h.links[l].b].name;
       auto const& to = h.nodes[forward ? h.links[l].b : h.links[l].a].name;
       writer.append_row(
-          1, std::vector<Cell>{l, from, to, from.starts_with("gpu") ? from + ".rdma" : from + ".to." + to,
+          1, std::vector<Cell>{l, from, to,
+                               from.find(".gpu") != std::string::npos ? from + ".rdma" : from + ".to." + to,
                                std::uint64_t{10}, noise(l, 1'000'000), noise(2 * l + forward, end)});
     }
+  for (std::uint64_t buffer = 0; buffer < 12; ++buffer)
+    for (std::uint64_t g = 0; g < kGpus; ++g)
+      if (auto const pages = noise(buffer * kGpus + g, 100) * (g % (buffer + 1) == 0 ? 1 : 0); pages != 0)
+        writer.append_row(3,
+                          std::vector<Cell>{"app", "buffer" + std::to_string(buffer), name_of_gpu(g), pages});
   for (std::uint64_t g = 0; g < kGpus; ++g)
     for (std::uint64_t step = 1; step <= 64; ++step)
-      writer.append_row(
-          2, std::vector<Cell>{"gpu" + std::to_string(g), "gpu" + std::to_string((g + step * step) % kGpus),
-                               std::uint64_t{1}, noise(g * 64 + step, 1'000'000)});
+      writer.append_row(2, std::vector<Cell>{name_of_gpu(g), name_of_gpu((g + step * step) % kGpus),
+                                             std::uint64_t{1}, noise(g * 64 + step, 1'000'000)});
 }
 
 inline std::string written(std::string const& path) {
@@ -126,7 +147,8 @@ inline std::string written(std::string const& path) {
   auto const end = kSamples * kInterval;
   results::ResultWriter writer(path, h);
   std::size_t width = 0;
-  for (auto const& group : h.series) width += group.instances.size() * group.stats.size();
+  for (auto const& group : h.series)
+    for (auto const& stat : group.stats) width += group.instances.size() * stat.bins;
   std::vector<std::uint64_t> values(width, 0);
   for (std::uint64_t sample = 1; sample <= kSamples; ++sample) {
     for (std::size_t i = 0; i < width; ++i) values[i] += noise(sample * width + i, kInterval / 16);
@@ -143,7 +165,7 @@ inline std::string written(std::string const& path) {
   for (auto const* stage : stages())
     rows.push_back({"machine", "machine", std::string("sm_") + stage, "ps", "Time.", 1'000'000'000});
   for (std::uint64_t g = 0; g < kGpus; ++g) {
-    auto const name = "gpu" + std::to_string(g);
+    auto const name = name_of_gpu(g);
     rows.push_back({"gpu", name, "sm_access_time", "ps", "Time.", 1'000'000 + g});
     for (auto const* stage : stages())
       rows.push_back({"gpu", name, std::string("sm_") + stage, "ps", "Time.", noise(g, 100'000)});

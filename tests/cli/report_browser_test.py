@@ -1,5 +1,5 @@
-"""Opens reports in a headless Chromium: what is drawn is what the HDF5 file says, dragging zooms, hovering tells, hostile
-names run no script, and without scripts the summary is still there.
+"""Opens reports in a headless Chromium: what is drawn is what the HDF5 file says, dragging zooms, hovering tells, a click
+shows a GPU, hostile names run no script, and without scripts the summary is still there.
 
 Usage: python3 report_browser_test.py BUILD_FOLDER/test_cli
 """
@@ -20,7 +20,7 @@ except ImportError:
     print("skipped: python3-h5py is missing")
     sys.exit(77)
 if not browser.find():
-    print("skipped: chromium is missing (Debian: apt-get install chromium)")
+    print("skipped: a browser is missing (Debian: apt-get install chromium-headless-shell, 140 MB with what it needs; .ci/run full does)")
     sys.exit(77)
 
 test_cli = os.path.abspath(sys.argv[1])
@@ -132,6 +132,9 @@ def lines_and_areas_are_drawn_where_their_values_are(b, result):
     shares = [(active[w] - (active[where[k - 1]] if k else 0)) / (times[k] - (times[k - 1] if k else 0)) / sms
               for k, w in enumerate(where)]
     k = int(numpy.argmax(shares))
+    # Zoomed, so that the interval is many pixels wide.
+    b.evaluate(f"document.querySelector('.run:not([hidden])').window_.show({times[max(0, k - 4)]}, {times[min(k + 4, len(times) - 1)]})")
+    b.frame()
     # The bars of GPUs say which colour is whose; executing is the lowest part.
     said = b.evaluate(f"""(() => {{
       const u = chartOf('sms').chart, canvas = u.ctx.canvas;
@@ -142,6 +145,8 @@ def lines_and_areas_are_drawn_where_their_values_are(b, result):
     }})()""")
     check(said["below"] == said["wanted"], f"SMs execute in {shares[k]} of their time: {said}")
     check(said["above"] != said["wanted"], f"and in no more: {said}")
+    b.evaluate("document.querySelector('.run:not([hidden]) button.whole').click()")
+    b.frame()
 
 
 def stacks_add_up(b, result):
@@ -205,7 +210,7 @@ def hovering_tells(b, result):
     left, top, _, _ = b.evaluate("placeOf(chartOf('traffic'))")
     shades = []
     for pair in sorted(traffic, key=traffic.get):
-        x, y = 110 + (names.index(pair[1]) + 0.5) * 28, 16 + (names.index(pair[0]) + 0.5) * 28
+        x, y = b.evaluate(f"chartOf('traffic').placeOf({names.index(pair[0])}, {names.index(pair[1])})")
         b.mouse("mouseMoved", left + x, top + y)
         text = b.evaluate("chartOf('traffic').nextSibling.textContent")
         wanted = b.evaluate(f"format.amount({traffic[pair]}, 'byte')")
@@ -215,6 +220,147 @@ def hovering_tells(b, result):
     title = b.evaluate(f"""[...document.querySelectorAll('svg.machine path title')].map(t => t.textContent)
       .find(t => t.startsWith('{busiest[0]} to {busiest[1]}:'))""")
     check(f"{100 * busy:.1f} % busy" in title, f"the busiest link is told: {title}")
+
+
+def shown_gpu(b):
+    return b.evaluate("document.querySelector('.run:not([hidden]) .gpu-shown').textContent")
+
+
+def click_on(b, expression):
+    left, top, width, height = b.evaluate(f"placeOf({expression})")
+    b.click(left + width / 2, top + height / 2)
+    b.frame()
+
+
+def the_shown_gpu_is_that_of_the_file(b, result, gpu):
+    """Its charts, totals and links."""
+    with h5py.File(result) as f:
+        names = f["summary/gpu/name"].asstr()[:].tolist()
+        group, column = f["timeseries/l2_tlb"], f["timeseries/l2_tlb/instance"].asstr()[:].tolist().index(gpu + ".l2_tlb")
+        at, hits, misses = (group[name][:].astype(float) for name in ("time_ps", "hits", "misses"))
+        by_gpu = f["timeseries/sm.by_gpu"]
+        own = by_gpu["instance"].asstr()[:].tolist().index(gpu)
+        stages = {name: by_gpu[name][:, own].astype(float) for name in by_gpu if name.startswith("time_in_")}
+        dram = f["timeseries/dram/bytes"][:, [i.startswith(gpu + ".") for i in f["timeseries/dram/instance"].asstr()[:]]].sum(axis=1)
+        totals = {name: int(f["summary/gpu/" + name][names.index(gpu)]) for name in f["summary/gpu"] if name.startswith("sm_time_in_")}
+        links = {column: f["tables/links/" + column][:] for column in ("bytes", "packets")}
+        ends = [(f["tables/links/from"].asstr()[:][i], f["tables/links/to"].asstr()[:][i]) for i in range(len(links["bytes"]))]
+    times, rows = drawn(b, "one_l2_tlb")
+    where = numpy.searchsorted(at, times)
+    check(list(at[where]) == times, "intervals of a GPU end at samples")
+
+    def growth(values, k):
+        return values[where[k]] - (values[where[k - 1]] if k else 0)
+
+    wrong = 0
+    for k, value in enumerate(rows[gpu]):
+        h, m = growth(hits[:, column], k), growth(misses[:, column], k)
+        wrong += value is not None if h + m == 0 else not near(value, h / (h + m))
+    check(wrong == 0, f"{gpu}: {wrong} hit rates are not those of the file")
+    _, rows = drawn(b, "one_dram_bytes")
+    most = max(rows[gpu])
+    wrong = sum(not near(value, growth(dram, k) / ((times[k] - (times[k - 1] if k else 0)) / 1e12), most) for k, value in enumerate(rows[gpu]))
+    check(wrong == 0 and most > 0, f"{gpu}: {wrong} rates of DRAM are not those of the file")
+    _, rows = drawn(b, "one_stack")
+    top = list(rows.values())[0]
+    wanted = [sum(growth(values, k) for values in stages.values()) / (times[k] - (times[k - 1] if k else 0)) for k in range(len(times))]
+    wrong = sum(not near(t, w, max(wanted)) for t, w in zip(top, wanted))
+    check(wrong == 0, f"{gpu}: its stack is {top[:5]}, not {wanted[:5]}")
+    _, rows = drawn(b, "one_sms")
+    check(all(near(t, 1) for t in list(rows.values())[0]), "what its SMs do is all of their time")
+    text = b.evaluate("[...document.querySelectorAll('.run:not([hidden]) .one-gpu td.number')].map(e => e.textContent)")
+    for name, ps in totals.items():
+        check(ps == 0 or b.evaluate(f"format.time({ps})") in text, f"{gpu}: {name} of {ps} ps is in {text}")
+    said = b.evaluate("[...document.querySelectorAll('.run:not([hidden]) .gpu-links tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
+    mine = [(a, c, b.evaluate(f"format.amount({links['bytes'][i]}, 'byte')"), b.evaluate(f"format.prefixed({links['packets'][i]}, '')"))
+            for i, (a, c) in enumerate(ends) if gpu in (a, c)]
+    check(sorted((r[0], r[1], r[3], r[4]) for r in said) == sorted(mine) and mine, f"{gpu}: its links are {said}, not {mine}")
+
+
+def a_click_shows_a_gpu(b, result):
+    check(shown_gpu(b) == "gpu0", "the first GPU is shown at first")
+    the_shown_gpu_is_that_of_the_file(b, result, "gpu0")
+    node = "[...document.querySelectorAll('.run:not([hidden]) svg.machine g[data-gpus]')].find(g => g.textContent.includes('gpu2'))"
+    click_on(b, node)
+    check(shown_gpu(b) == "gpu2", f"a click in the picture shows gpu2, not {shown_gpu(b)}")
+    check(b.evaluate("[...document.querySelectorAll('svg.machine g.chosen')].map(g => g.querySelector('text').textContent)") == ["gpu2"],
+          "and marks it there")
+    the_shown_gpu_is_that_of_the_file(b, result, "gpu2")
+    left, top, _, _ = b.evaluate("placeOf(chartOf('gpu_map'))")
+    x, y = b.evaluate("chartOf('gpu_map').placeOfGpu(3)")
+    b.mouse("mouseMoved", left + x, top + y)
+    words = b.evaluate("chartOf('gpu_map').nextSibling.textContent")
+    with h5py.File(result) as f:
+        mine = [i for i, name in enumerate(f["timeseries/sm/instance"].asstr()[:]) if name.startswith("gpu3.")]
+        rate = f["timeseries/sm/instructions"][-1][mine].sum() / (f["timeseries/sm/time_ps"][-1] / 1e12)
+    wanted = {"gpu3: warp instructions " + b.evaluate(f"format.amount({rate * more}, '/s')") for more in (0.9999, 1, 1.0001)}
+    check(words in wanted, f"hovering over a cell tells: {words}, not {wanted}")
+    b.click(left + x, top + y)
+    b.frame()
+    check(shown_gpu(b) == "gpu3", "a click on a cell shows its GPU")
+    the_shown_gpu_is_that_of_the_file(b, result, "gpu3")
+    b.evaluate("[...document.querySelectorAll('.run:not([hidden]) .chooser button')].find(e => e.textContent === 'next').click()")
+    check(shown_gpu(b) == "gpu0", "after the last GPU comes the first")
+    b.evaluate("(e => { e.value = 'gpu1'; e.dispatchEvent(new Event('change')); })(document.querySelector('.run:not([hidden]) .gpu-name'))")
+    check(shown_gpu(b) == "gpu1", "a name shows its GPU")
+    b.evaluate("(e => { e.value = 'gpu9'; e.dispatchEvent(new Event('change')); })(document.querySelector('.run:not([hidden]) .gpu-name'))")
+    check(shown_gpu(b) == "gpu1" and b.evaluate("document.querySelector('.run:not([hidden]) .gpu-name').value") == "gpu1", "what is no GPU shows none")
+    # The darkest cell is the GPU that has most.
+    figures = b.evaluate("[...document.querySelectorAll('.run:not([hidden]) .gpu-figure option')].map(o => o.textContent)")
+    b.evaluate(f"(e => {{ e.value = {figures.index('page walks of GMMUs')}; e.dispatchEvent(new Event('change')); }})(document.querySelector('.run:not([hidden]) .gpu-figure'))")
+    with h5py.File(result) as f:
+        walks = f["timeseries/gmmu/walks"][-1].astype(float).tolist()
+    shades = [sum(b.evaluate(f"(([x, y]) => pixel(chartOf('gpu_map'), x, y))(chartOf('gpu_map').placeOfGpu({g}))")) for g in range(4)]
+    check([s for _, s in sorted(zip(walks, shades))] == sorted(shades, reverse=True) and max(shades) > min(shades) + 100,
+          f"more walks are darker: {walks}, {shades}")
+    # A drag in one of its charts zooms all, and those of a GPU chosen then, too.
+    left, top, width, height = b.evaluate("placeOf(chartOf('one_dram_bytes').chart.over)")
+    b.drag(left + 0.5 * width, top + height / 2, left + 0.75 * width, top + height / 2)
+    b.frame()
+    scale = b.evaluate("(s => [s.min, s.max])(chartOf('transactions').chart.scales.x)")
+    click_on(b, node)
+    for chart in ("one_l2_tlb", "one_stack"):
+        check(b.evaluate(f"(s => [s.min, s.max])(chartOf('{chart}').chart.scales.x)") == scale and scale[0] > 0, f"{chart} shows the window {scale}")
+    b.evaluate("document.querySelector('.run:not([hidden]) button.whole').click()")
+    b.frame()
+    check(b.evaluate("chartOf('one_stack').chart.scales.x.min") == 0, "the whole run again")
+    said = b.evaluate("""(() => {
+      const u = chartOf('one_dram_bytes').chart, canvas = u.ctx.canvas;
+      let k = 1;
+      for (let i = 1; i < u.data[0].length; ++i) if (u.data[1][i] > u.data[1][k]) k = i;
+      const x = u.valToPos((u.data[0][k - 1] + u.data[0][k]) / 2, "x", true), y = u.valToPos(u.data[1][k], "y", true);
+      const near = [];
+      for (let dx = -1; dx <= 1; ++dx) for (let dy = -2; dy <= 2; ++dy) near.push(pixel(canvas, x + dx, y + dy));
+      return { near, wanted: rgb(u.series[1].stroke()) };
+    })()""")
+    check(min(max(abs(a - w) for a, w in zip(p, said["wanted"])) for p in said["near"]) < 90, f"its line is drawn at its value: {said}")
+    watchers = b.evaluate("document.querySelector('.run:not([hidden])').window_.watchers.length")
+    for _ in range(3):
+        b.evaluate("[...document.querySelectorAll('.run:not([hidden]) .chooser button')].find(e => e.textContent === 'next').click()")
+    check(b.evaluate("document.querySelector('.run:not([hidden])').window_.watchers.length") == watchers, "charts that are gone are forgotten")
+
+
+def histograms_and_placement_are_those_of_the_file(b, result):
+    with h5py.File(result) as f:
+        counts = f["timeseries/sm.by_gpu/load_latency"][-1].sum(axis=0).astype(float)
+        bins = f["timeseries/sm.by_gpu/bin"][:].astype(float)
+        placed = list(zip(*(f["tables/page_placement/" + c].asstr()[:] for c in ("buffer", "device")), f["tables/page_placement/pages"][:].tolist()))
+    picture = "[...document.querySelectorAll('.run:not([hidden]) .chart')].find(c => c.querySelector('h4') && c.querySelector('h4').textContent === 'sm.by_gpu/load_latency').querySelector('svg')"
+    heights = b.evaluate(f"[...{picture}.querySelectorAll('rect')].map(r => r.getBoundingClientRect().height)")
+    there = numpy.flatnonzero(counts)
+    wanted = counts[there[0]:there[-1] + 1] / counts.max()
+    check(len(heights) == len(wanted) and numpy.allclose(numpy.array(heights) / max(heights), wanted, atol=0.005), f"bars are as high as their counts: {heights}, {wanted}")
+    half, reached = counts.sum() / 2, 0
+    for k, count in enumerate(counts):
+        if count and reached + count >= half:
+            median = bins[k] + (bins[k + 1] - bins[k]) * (half - reached) / count
+            break
+        reached += count
+    texts = b.evaluate(f"[...{picture}.querySelectorAll('text')].map(t => t.textContent)")
+    check("p50: " + b.evaluate(f"format.time({median})") in texts, f"the median is {median} ps: {texts}")
+    titles = b.evaluate("[...document.querySelectorAll('.run:not([hidden]) svg.placement rect title')].map(t => t.textContent)")
+    for buffer, device, pages in placed:
+        check(any(t.startswith(f"{buffer} on {device}: {pages} pages, ") for t in titles), f"{buffer} has {pages} pages on {device}: {titles[:4]}")
 
 
 def links_take_the_colour_of_a_moment(b):
@@ -262,6 +408,25 @@ def a_page_of_1024_gpus(b):
     check(b.evaluate("document.documentElement.dataset.ready") == "yes", "the page of 1,024 GPUs is drawn")
     _, rows = drawn(b, "l2_tlb")
     check("mean of 1024" in rows and len(rows) == 8, f"mean, least, most and the busiest: {list(rows)[:9]}")
+    result = os.path.join(build, "report_test", "large.h5")
+    left, top, _, _ = b.evaluate("placeOf(chartOf('gpu_map'))")
+    x, y = b.evaluate("chartOf('gpu_map').placeOfGpu(777)")
+    b.click(left + x, top + y)
+    b.frame()
+    check(shown_gpu(b) == "m97.gpu1", f"a click on a cell shows GPU 777, not {shown_gpu(b)}")
+    with h5py.File(result) as f:
+        at, hits, misses = (f["timeseries/l2_tlb/" + name][:] for name in ("time_ps", "hits", "misses"))
+        hits, misses = hits[:, 777].astype(float), misses[:, 777].astype(float)
+    times, rows = drawn(b, "one_l2_tlb")
+    where = numpy.searchsorted(at, times)
+    rates = [h / (h + m) for h, m in zip(numpy.diff(hits[where], prepend=0), numpy.diff(misses[where], prepend=0))]
+    wrong = sum(abs(value - rate) > max(rates) / 254 for value, rate in zip(rows["m97.gpu1"], rates))
+    check(wrong == 0 and len(rates) >= 16, f"{wrong} of {len(rates)} hit rates of GPU 777 are not those of the file")
+    check(b.evaluate("document.querySelectorAll('.gpu-links tbody tr').length") == 2, "its link has two directions")
+    click_on(b, "document.querySelectorAll('svg.machine g[data-gpus]')[3]")
+    first = b.evaluate("document.querySelectorAll('svg.machine g[data-gpus]')[3].dataset.gpus.split(',').length")
+    check(shown_gpu(b).endswith(".gpu0") and first == 48, f"a click on a group shows its first GPU: {shown_gpu(b)} of {first}")
+    check(b.evaluate("document.querySelectorAll('svg.machine g.chosen').length") == 1, "and marks the group")
 
 
 def hostile_names_run_no_script(b):
@@ -271,6 +436,17 @@ def hostile_names_run_no_script(b):
     check(not any(e.get("method") == "Page.javascriptDialogOpening" for e in b.events), "no script of others runs")
     check(b.evaluate("document.documentElement.dataset.ready") == "yes", "the page is drawn")
     check("<script>alert(1)" in b.evaluate("document.querySelector('pre.config').textContent"), "names are there as text")
+    shown = shown_gpu(b)
+    check(shown.startswith("gpu0<script>alert(1)"), f"a GPU is shown by its name: {shown}")
+    b.evaluate("[...document.querySelectorAll('.chooser button')].find(e => e.textContent === 'next').click()")
+    check(shown_gpu(b).startswith("gpu1<script>alert(1)"), "and the next one")
+    left, top, _, _ = b.evaluate("placeOf(chartOf('gpu_map'))")
+    x, y = b.evaluate("chartOf('gpu_map').placeOfGpu(0)")
+    b.mouse("mouseMoved", left + x, top + y)
+    b.click(left + x, top + y)
+    check(shown_gpu(b) == shown and b.evaluate("chartOf('gpu_map').nextSibling.textContent").startswith("gpu0<script>"), "a cell tells its name as text")
+    check(b.evaluate("document.querySelectorAll('.one-gpu script, .one-gpu img, datalist script').length") == 0, "and no markup")
+    check(not any(e.get("method") == "Page.javascriptDialogOpening" for e in b.events), "no script of others runs then")
     # Were markup to get through, the policy of the page would still stop it.
     with open(page, encoding="utf-8") as f:
         text = f.read()
@@ -288,7 +464,8 @@ def without_scripts_a_summary_remains(page):
         b.open(page)
         # The DevTools still evaluate what a page may not.
         text = b.evaluate("document.body.innerText")
-        for part in ("Bound by ", "what SMs did", "executing", "where the time of an access went", "The resolved configuration"):
+        for part in ("Bound by ", "what SMs did", "executing", "where the time of an access went", "The resolved configuration",
+                     "p50: ", "Where the pages of buffers were"):
             check(part in text, f"without scripts: '{part}'")
         check(b.evaluate("document.querySelector('svg.machine').getBoundingClientRect().height") > 50, "the machine is drawn")
         check(b.evaluate("document.querySelectorAll('canvas').length") == 0, "no script ran")
@@ -306,6 +483,8 @@ with browser.Browser() as b:
     stacks_add_up(b, one)
     dragging_zooms_all_charts(b, one)
     hovering_tells(b, one)
+    a_click_shows_a_gpu(b, one)
+    histograms_and_placement_are_those_of_the_file(b, one)
     links_take_the_colour_of_a_moment(b)
     several_runs(b)
     a_page_of_1024_gpus(b)

@@ -11,6 +11,7 @@
 
 #include "capture.hpp"
 #include "large_result.hpp"
+#include "report/machine_graph.hpp"
 #include "report/page.hpp"
 
 namespace fs = std::filesystem;
@@ -84,16 +85,26 @@ std::set<std::string> tags_of(std::string const& page) {
   return tags;
 }
 
+// A description of a statistic outlives every result.
+std::string_view hostile_unit(std::string const& attack) {
+  static std::set<std::string> all;
+  return *all.insert(attack).first;
+}
+
 // A small result in which every text is hostile.
 std::string hostile_result(std::string const& attack) {
   farfault::results::RunHeader h;
   h.resolved_config = "[a]\nb = \"" + attack + "\"\n";
   h.command_line = "farfault run " + attack;
-  h.nodes = {{attack, attack}, {"gpu0" + attack, "gpu"}};
+  h.nodes = {{attack, attack}, {"gpu0" + attack, "gpu"}, {"gpu1" + attack, "gpu"}};
   h.links = {{0, 1, attack, 1, 1, 1}};
-  h.series = {{"rdma",
-               {"gpu0" + attack + ".rdma"},
-               large_result::counters({"packets", "bytes", "busy_time"}, "count")}};
+  h.series = {
+      {"rdma",
+       {"gpu0" + attack + ".rdma"},
+       large_result::counters({"packets", "bytes", "busy_time"}, "count")},
+      {"gmmu",
+       {"gpu0" + attack + ".gmmu"},
+       {{"walk_latency", hostile_unit(attack), hostile_unit(attack), farfault::StatKind::histogram, 4}}}};
   h.tables = {large_result::header().tables[0], large_result::header().tables[1],
               large_result::header().tables[2]};
   h.tables.push_back({"fault_batches",
@@ -101,15 +112,18 @@ std::string hostile_result(std::string const& attack) {
                       {{"gpu", "text", "GPU.", farfault::ColumnType::text},
                        {"began", "ps", "Time.", farfault::ColumnType::u64},
                        {"ended", "ps", "Time.", farfault::ColumnType::u64}}});
+  h.tables.push_back(large_result::placement_table());
   auto const path = (folder() / "hostile.h5").string();
   farfault::results::ResultWriter writer(path, h);
   using Cells = std::vector<farfault::Cell>;
   auto const number = [](std::uint64_t n) { return n; };
-  writer.append_sample(farfault::Time{farfault::Duration{1000}}, std::vector<std::uint64_t>{1, 2, 3});
+  writer.append_sample(farfault::Time{farfault::Duration{1000}},
+                       std::vector<std::uint64_t>{1, 2, 3, 0, 5, 6, 0});
   writer.append_row(0, Cells{attack, number(0), number(900), number(1)});
   writer.append_row(1, Cells{number(0), attack, "gpu0" + attack, attack, number(1), number(2), number(3)});
   writer.append_row(2, Cells{attack, "gpu0" + attack, number(1), number(2)});
   writer.append_row(3, Cells{attack, number(0), number(900)});
+  writer.append_row(4, Cells{attack, attack, "gpu0" + attack, number(7)});
   writer.summary({{"machine", "machine", "end", attack, attack, 1000}});
   writer.engine({{"host", attack, attack, attack}});
   writer.finish(attack);
@@ -191,13 +205,65 @@ TEST_CASE("report: 1,024 GPUs make a page of less than 5 MB, with a picture of g
   auto const from = page.find("<svg class=\"machine\"");
   auto const picture = page.substr(from, page.find("</svg>", from) - from);
   CHECK(count(picture, "<rect") <= 64);
+  CHECK(picture.find(">0-5</text>") != std::string::npos);
+  CHECK(data_of(page)["runs"][0]["link_use"].size() == count(picture, "data-use="));
+  CHECK(picture.find("data-gpus=\"0,1,2,3,4,5,6,7,8,9,10,11,") != std::string::npos);
+  CHECK(count(page, "<svg class=\"histogram\"") == 1);
+  CHECK(page.find("p50: ") != std::string::npos);
+  CHECK(count(page, "<svg class=\"placement\"") == 1);
   CHECK(picture.find("m0 to m5: 6 cpu 48 gpu 6 nic 6 pcie_switch; 60 links inside") != std::string::npos);
   auto const data = data_of(page)["runs"][0];
   CHECK(data["traffic"]["per_row"] == 8);
   CHECK(data["kernels"]["rows"] == large_result::kKernels);
   CHECK(data["kernels"]["shown"] == 600);
   for (auto const& series : data["series"]) CHECK(series["rows"].size() <= 8);
+  CHECK(data["gpus"]["names"].size() == 1024);
+  CHECK(data["gpus"]["stages"].size() == 13);
+  CHECK(data["gpus"]["links"]["rows"].size() == 2048);
   for (auto const& clock : data["clocks"]) CHECK(clock.size() <= 401);
+}
+
+TEST_CASE("report: links that are drawn as one are as busy at a moment as the busiest of them") {
+  using Json = nlohmann::ordered_json;
+  // More GPUs than are drawn one by one: five to a group.
+  Json run{{"nodes", {{"cpu0", "cpu", ""}}}, {"links", Json::array()}, {"link_use", Json::array()}};
+  for (std::size_t g = 0; g < 65; ++g) {
+    auto const name = "gpu" + std::to_string(g);
+    run["nodes"].push_back({name, "gpu", ""});
+    run["links"].push_back({0, g + 1, "pcie"});
+    auto const more = g == 3 ? 9 : 0;
+    run["link_use"].push_back(
+        {{"link", g},
+         {"from", name},
+         {"to", "cpu0"},
+         {"bytes", 64},
+         {"packets", 1},
+         {"busy", 0.5},
+         {"over_time", {{"clock", 2}, {"scale", 0.1}, {"values", {g % 5 + more, nullptr, 1}}}}});
+  }
+  run["link_use"][64].erase("over_time");
+  auto const graph = farfault::cli::machine_graph(run);
+  REQUIRE(graph.nodes.size() == 14);
+  CHECK(graph.nodes[1].gpus == std::vector<std::size_t>{0, 1, 2, 3, 4});
+  auto const values_of = [&](std::size_t group) {
+    std::vector<double> values;
+    for (auto const& link : graph.links)
+      if (link.from == group && link.use) {
+        auto const& row = graph.over_time[*link.use];
+        CHECK(row["clock"] == 2);
+        for (auto const& v : row["values"]) values.push_back(v.get<double>() * row["scale"].get<double>());
+      }
+    return values;
+  };
+  auto const first = values_of(1), second = values_of(2);
+  REQUIRE(first.size() == 3);
+  CHECK(first[0] == doctest::Approx(1.2));
+  CHECK(first[1] == 0);
+  CHECK(first[2] == doctest::Approx(0.1).epsilon(0.01));
+  REQUIRE(second.size() == 3);
+  CHECK(second[0] == doctest::Approx(0.4));
+  CHECK(values_of(13).empty());  // of one it is not known
+  CHECK(values_of(0).empty());
 }
 
 TEST_CASE("report: several runs are compared, and those without room are only compared") {

@@ -94,17 +94,27 @@ TEST_CASE("samples that are seldom are flushed at once while they are watched") 
   CHECK(b.due_at(103.7));  // the next sample may be too late
 }
 
-TEST_CASE("flushes of a run that is watched take a twentieth of its time at most") {
-  Bench b;
-  b.watch();
-  CHECK(b.due_at(102));
-  b.flushed(0.2);  // until 102.2
-  b.watch();
-  CHECK_FALSE(b.due_at(104));
-  b.watch();
-  CHECK_FALSE(b.due_at(106));
-  b.watch();
-  CHECK(b.due_at(106.5));
+TEST_CASE("a watched run is flushed a twentieth of its time, more for 2 s, and a fifth of it at most") {
+  // A flush takes `cost`: how long after it, in hundredths of a second, is the next one?
+  auto const wait = [](double cost) {
+    Bench b;
+    b.watch();
+    CHECK(b.due_at(102));
+    b.flushed(cost);
+    auto const flushed = b.now;
+    for (int step = 1;; ++step) {
+      b.watch();
+      if (b.due_at(flushed + 0.01 * step)) return step;
+    }
+  };
+  auto const about = [](int steps, int wanted) { return std::abs(steps - wanted) <= 2; };
+  CHECK(about(wait(0), 100));
+  CHECK(about(wait(0.05), 100));
+  CHECK(about(wait(0.08), 160));  // a twentieth
+  CHECK(about(wait(0.2), 170));   // with the flush itself less than 2 s
+  CHECK(about(wait(0.38), 152));
+  CHECK(about(wait(0.5), 200));  // a fifth
+  CHECK(about(wait(2), 800));
 }
 
 TEST_CASE("a mark counts when its time changes, not because it is there") {

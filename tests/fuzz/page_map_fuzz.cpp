@@ -17,6 +17,7 @@ void fuzz_one(fuzz::Bytes input) {
     fuzz::expect(m.page >> 43U == 0, "a page's address has 48 bits, and 7 of its space");
     fuzz::expect(m.line > line, "lines follow each other");
     line = m.line;
+    fuzz::expect(m.device < map.devices.size() && !map.devices[m.device].empty(), "a device has a name");
   }
   fuzz::expect(map.bytes == input.size(), "the whole file is read");
 }

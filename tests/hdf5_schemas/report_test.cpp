@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "farfault/engine/error.hpp"
@@ -64,6 +65,49 @@ std::vector<double> values_of(Json const& row) {
   for (auto const& v : row["values"])
     all.push_back(v.is_null() ? std::nan("") : v.get<double>() * row["scale"].get<double>());
   return all;
+}
+
+std::string bytes_of(Json const& base64) {
+  std::string const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  std::uint32_t bits = 0;
+  int held = 0;
+  for (char const c : base64.get<std::string>()) {
+    if (c == '=') break;
+    bits = bits << 6U | static_cast<std::uint32_t>(letters.find(c));
+    held += 6;
+    if (held < 8) continue;
+    held -= 8;
+    bytes += static_cast<char>(bits >> static_cast<unsigned>(held) & 255U);
+  }
+  return bytes;
+}
+
+std::vector<double> floats_of(Json const& base64) {
+  auto const bytes = bytes_of(base64);
+  std::vector<float> all(bytes.size() / sizeof(float));
+  std::memcpy(all.data(), bytes.data(), all.size() * sizeof(float));
+  return {all.begin(), all.end()};
+}
+
+// [GPU][interval], of a chart, stage or SM state.
+std::vector<std::vector<double>> rows_of(Json const& one) {
+  auto const bytes = bytes_of(one["values"]);
+  auto const scale = floats_of(one["scale"]);
+  auto const wide = one["bytes"].get<std::size_t>();
+  auto const intervals = bytes.size() / wide / scale.size();
+  std::vector<std::vector<double>> rows;
+  for (std::size_t gpu = 0; gpu < scale.size(); ++gpu) {
+    rows.emplace_back();
+    for (std::size_t k = 0; k < intervals; ++k) {
+      auto const* const at = bytes.data() + (gpu * intervals + k) * wide;
+      auto const low = static_cast<unsigned char>(at[0]);
+      auto const value = wide == 1 ? low : low + 256U * static_cast<unsigned char>(at[1]);
+      auto const none = wide == 1 ? 255U : 65535U;
+      rows.back().push_back(value == none ? std::nan("") : value * scale[gpu]);
+    }
+  }
+  return rows;
 }
 
 }  // namespace
@@ -210,6 +254,144 @@ TEST_CASE("report data: the traffic of many devices is that of groups of them, a
   CHECK(sum == 299 * 300 / 2);
 }
 
+TEST_CASE("report data: what each GPU did, all of them, in one or two bytes a value") {
+  Scratch dir;
+  auto header = header_of(3);
+  header.series = {{"l2_tlb", paths(3, ".l2_tlb"), {counter("hits"), counter("misses")}},
+                   {"sm", {"gpu0.sm0", "gpu1.sm0", "gpu1.sm1", "gpu2.sm0"}, {counter("instructions")}},
+                   {"sm.by_gpu", paths(3, ""), {counter("active_time", "ps"), counter("time_in_dram", "ps")}},
+                   {"iommu", {"cpu0.iommu"}, {counter("walker_busy_time", "ps")}}};
+  header.tables = {{"links",
+                    "Links.",
+                    {{"link", "index", "Link.", ColumnType::u64},
+                     {"from", "text", "Node.", ColumnType::text},
+                     {"to", "text", "Node.", ColumnType::text},
+                     {"sender", "text", "Component.", ColumnType::text},
+                     {"packets", "count", "Packets.", ColumnType::u64},
+                     {"bytes", "bytes", "Bytes.", ColumnType::u64},
+                     {"busy_time", "ps", "Time.", ColumnType::u64}}}};
+  auto const path = dir / "a.h5";
+  {
+    ResultWriter writer(path, header);
+    // hits, misses; instructions; active time, time in DRAM; of the CPU
+    writer.append_sample(at(kMicrosecond), std::vector<std::uint64_t>{30, 0, 9, 10, 0, 1, 1, 2, 3, 4, 500'000,
+                                                                      1'000'000, 0, 3'000'000, 0, 0, 100});
+    writer.append_sample(at(3 * kMicrosecond),
+                         std::vector<std::uint64_t>{30, 8, 9, 10, 2, 1, 1, 2, 3, 8, 500'000, 3'000'000,
+                                                    2'000'000, 3'000'000, 4'000'000, 0, 200});
+    writer.append_row(0, std::vector<Cell>{std::uint64_t{0}, "gpu1", "cpu0", "gpu1.rdma", std::uint64_t{5},
+                                           std::uint64_t{320}, std::uint64_t{1'500'000}});
+    writer.append_row(0, std::vector<Cell>{std::uint64_t{0}, "cpu0", "gpu1", "cpu0.port", std::uint64_t{6},
+                                           std::uint64_t{64}, std::uint64_t{0}});
+    std::vector<SummaryRow> rows{{"machine", "machine", "end", "ps", "End.", 3 * kMicrosecond}};
+    for (std::uint64_t g = 3; g-- > 0;)
+      rows.push_back({"gpu", "gpu" + std::to_string(g), "sm_time_in_dram", "ps", "Time.", 1000 * g});
+    writer.summary(rows);
+    writer.finish("completed");
+  }
+  for (std::size_t const wide : {1U, 2U}) {
+    CAPTURE(wide);
+    auto const all = shown_of(path, {.gpu_bytes = wide == 1 ? 10'000U : 1'000'000U})["gpus"];
+    auto const exactly = [wide](double v) { return doctest::Approx(v).epsilon(wide == 1 ? 0.004 : 0.00002); };
+    CHECK(all["names"] == Json{"gpu0", "gpu1", "gpu2"});
+    auto const tlb = find(all["charts"], "l2_tlb");
+    CHECK(tlb["bytes"] == wide);
+    CHECK(tlb["units"] == "share");
+    auto const rate = rows_of(tlb);
+    REQUIRE(rate.size() == 3);
+    REQUIRE(rate[1].size() == 2);
+    CHECK(rate[0][0] == exactly(0.75));
+    CHECK(std::isnan(rate[0][1]));  // no look-up
+    CHECK(std::isnan(rate[1][0]));
+    CHECK(rate[1][1] == exactly(0.8));
+    CHECK(rate[2][0] == exactly(0.9));
+    CHECK(find(all["charts"], "iommu").is_null());  // of no GPU
+    CHECK(rows_of(find(all["charts"], "instructions"))[2][1] == exactly(2e6));
+    REQUIRE(all["sms"].size() == 1);
+    CHECK(all["sms"][0]["what"] == "executing");
+    auto const active = rows_of(all["sms"][0]);
+    CHECK(active[0][0] == exactly(0.5));
+    CHECK(active[0][1] == 0);
+    CHECK(active[1][0] == exactly(0.5));  // of two SMs
+    CHECK(active[2][1] == exactly(1));
+    REQUIRE(all["stages"].size() == 1);
+    CHECK(rows_of(all["stages"][0])[0][0] == exactly(3));
+    CHECK(rows_of(all["stages"][0])[1][1] == exactly(2));
+    CHECK(all["rest"]["what"] == "without a warp");
+    CHECK(floats_of(all["totals"]["stages"][0]["ps"]) == std::vector<double>{0, 1000, 2000});
+    CHECK(all["links"]["nodes"] == Json{"cpu0"});
+    CHECK(all["links"]["rows"] == Json{{1, 0, 1, 320, 5, 0.5}, {1, 0, 0, 64, 6, 0.0}});
+  }
+}
+
+TEST_CASE("report data: histograms of the whole machine, with percentiles within their bins") {
+  Scratch dir;
+  auto header = header_of(2);
+  header.series = {{"dram", paths(2, ".dram0"), {{"queue_depth", "count", "Depth.", StatKind::histogram, 3}}},
+                   {"gmmu",
+                    paths(2, ".gmmu"),
+                    {{"walk_latency", "ns", "Time of a walk.", StatKind::histogram, 6},
+                     {"never", "ns", "Nothing.", StatKind::histogram, 4}}}};
+  auto const path = dir / "a.h5";
+  {
+    ResultWriter writer(path, header);
+    writer.append_sample(at(1), std::vector<std::uint64_t>(26, 0));
+    std::vector<std::uint64_t> last{1, 0, 0, 2, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 20, 10, 0};
+    last.resize(26, 0);
+    writer.append_sample(at(kMicrosecond), last);
+    writer.finish("completed");
+  }
+  auto const all = shown_of(path)["histograms"];
+  REQUIRE(all.size() == 2);
+  CHECK(all[0]["id"] == "gmmu/walk_latency");  // times first
+  CHECK(all[0]["unit"] == "ns");
+  CHECK(all[0]["bins"] == Json{0, 1, 2, 4, 8, 16});
+  CHECK(all[0]["counts"] == Json{0, 0, 10, 20, 10, 0});
+  auto const percentiles = all[0]["percentiles"];
+  REQUIRE(percentiles.size() == 3);
+  CHECK(percentiles[0][0] == 50);
+  CHECK(percentiles[0][1].get<double>() == doctest::Approx(6));
+  CHECK(percentiles[1][1].get<double>() == doctest::Approx(12.8));
+  CHECK(percentiles[2][0] == 99);
+  CHECK(percentiles[2][1].get<double>() == doctest::Approx(15.68));
+  CHECK(all[1]["id"] == "dram/queue_depth");
+  CHECK(all[1]["counts"] == Json{3, 0, 0});
+}
+
+TEST_CASE("report data: where the pages of buffers were, the largest first where there are many") {
+  Scratch dir;
+  auto header = header_of(3);
+  header.tables = {{"page_placement",
+                    "Placement.",
+                    {{"application", "text", "Application.", ColumnType::text},
+                     {"buffer", "text", "Buffer.", ColumnType::text},
+                     {"device", "text", "Device.", ColumnType::text},
+                     {"pages", "count", "Pages.", ColumnType::u64}}}};
+  auto const path = dir / "a.h5";
+  {
+    ResultWriter writer(path, header);
+    auto const row = [&](char const* application, char const* buffer, char const* device, std::uint64_t n) {
+      writer.append_row(0, std::vector<Cell>{application, buffer, device, n});
+    };
+    row("a", "in", "cpu0", 4);
+    row("a", "in", "gpu2", 3);
+    row("b", "in", "gpu0", 9);
+    writer.finish("completed");
+  }
+  auto const all = shown_of(path)["placement"];
+  CHECK(all["devices"] == Json{"gpu0", "gpu2", "cpu0"});
+  CHECK(all["rows"] == 2);
+  CHECK(all["buffers"][0]["name"] == "a in");
+  CHECK(all["buffers"][0]["all"] == 7);
+  CHECK(all["buffers"][0]["pages"] == Json{0, 3, 4});
+  auto const few = shown_of(path, {.devices = 2, .buffers = 1})["placement"];
+  CHECK(few["per_row"] == 2);
+  CHECK(few["rows"] == 2);
+  REQUIRE(few["buffers"].size() == 1);
+  CHECK(few["buffers"][0]["name"] == "b in");
+  CHECK(few["buffers"][0]["pages"] == Json{9, 0});
+}
+
 TEST_CASE("report data: the longest kernels are shown, and how many there are") {
   Scratch dir;
   auto header = header_of(1);
@@ -250,7 +432,8 @@ TEST_CASE("report data: it is ASCII, its names are short, and what a result does
   CHECK(std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; }));
   auto const data = Json::parse(text);
   CHECK(data["nodes"][0][0].get<std::string>().size() < 100);
-  for (auto const* name : {"kernels", "batches", "traffic", "link_use", "stack", "gpu_stacks"})
+  for (auto const* name :
+       {"kernels", "batches", "traffic", "link_use", "stack", "gpu_stacks", "histograms", "placement"})
     CHECK(!data.contains(name));
 }
 

@@ -86,9 +86,9 @@ def several_applications_have_their_own_buffers(prepared):
 def machines_of_a_cluster_that_run_alone_send_each_other_nothing(prepared):
     result = ff.open(what_happened.cluster(prepared[0]))
     table = result.traffic()
-    assert table.index.tolist() == ["gpu0", "gpu1", "gpu2", "gpu3", "cpu0", "cpu1"]
-    apart = table.loc[["gpu0", "gpu1", "cpu0"], ["gpu2", "gpu3", "cpu1"]]
-    assert apart.to_numpy().sum() == 0 and table.loc["gpu2", "gpu3"] == table.loc["gpu0", "gpu1"] > 0
+    assert table.index.tolist() == ["m0.gpu0", "m0.gpu1", "m1.gpu0", "m1.gpu1", "m0.cpu0", "m1.cpu0"]
+    apart = table.loc[["m0.gpu0", "m0.gpu1", "m0.cpu0"], ["m1.gpu0", "m1.gpu1", "m1.cpu0"]]
+    assert apart.to_numpy().sum() == 0 and table.loc["m1.gpu0", "m1.gpu1"] == table.loc["m0.gpu0", "m0.gpu1"] > 0
     placement = result.placement()
     assert placement.index.names == ["machine", "application", "buffer"] and len(placement) == 2 * len(placement.loc["m0"])
     assert placement.loc[("m0", "left", "array")].tolist() == [8, 8, 0, 0, 0, 0]
@@ -101,7 +101,7 @@ def machines_of_a_cluster_with_one_memory_share_it(prepared):
     stream = '[workload]\nname = "stream"\nstream.bytes = "128 KiB"\n'
     result = ff.open(what_happened.cluster(prepared[0], "cluster", stream))
     table = result.traffic()
-    assert table.loc["gpu0", "gpu3"] > 0 and result.placement().to_numpy().tolist() == [[8, 8, 8, 8, 0, 0]]
+    assert table.loc["m0.gpu0", "m1.gpu1"] > 0 and result.placement().to_numpy().tolist() == [[8, 8, 8, 8, 0, 0]]
     links = result.links()
     assert links[links["kind"] == "network"]["bytes"].min() > 0
 

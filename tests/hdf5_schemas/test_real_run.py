@@ -177,11 +177,43 @@ def a_cluster_says_whose_each_node_and_row_is(path):
         assert column("tables/kernels/machine").tolist() == ["m0", "m1"]
         touches = list(zip(column("tables/first_touches/machine"), column("tables/first_touches/gpu"),
                            column("tables/first_touches/device")))
-        machine_of = {"gpu0": "m0", "gpu1": "m0", "gpu2": "m1", "gpu3": "m1"}
+        machine_of = {"m0.gpu0": "m0", "m0.gpu1": "m0", "m1.gpu0": "m1", "m1.gpu1": "m1"}
         assert {gpu for _, gpu, _ in touches} == set(machine_of), touches
         assert all(machine == machine_of[gpu] == machine_of[device] for machine, gpu, device in touches), touches
         pages = f["timeseries/driver/pages_mapped"][-1].tolist()
         assert pages == [sum(machine == m for machine, _, _ in touches) for m in ("m0", "m1")], pages
+
+
+def one_device_has_one_name(path):
+    def texts(group, name):
+        return group[name].asstr()[:].tolist()
+
+    # By themselves, with a memory for all, and where pages wait and move between machines.
+    runs = {"alone": (), "together": ("memory.scope=cluster",),
+            "touched": ("memory.scope=cluster", "memory.placement=first_touch"),
+            "moving": ("memory.scope=cluster", "memory.remote_touch=migrate")}
+    for name, settings in runs.items():
+        other = os.path.join(os.path.dirname(path), f"names_{name}.h5")
+        run(other, "workload.name=transpose", "workload.transpose.width=256", "workload.transpose.height=128",
+            "memory.placement=interleave", "machine.topology=two-gpu", "machine.cluster.machines=2", *settings)
+        with h5py.File(other) as f:
+            nodes = dict(zip(texts(f, "topology/nodes/name"), texts(f, "topology/nodes/kind")))
+            gpus = [node for node, kind in nodes.items() if kind == "gpu"]
+            assert gpus == ["m0.gpu0", "m0.gpu1", "m1.gpu0", "m1.gpu1"], gpus
+            devices = {node for node, kind in nodes.items() if kind in ("gpu", "cpu", "nic")}
+            tables = f["tables"]
+            seen = {column: set(texts(tables, column)) for column in (
+                "traffic/from", "traffic/to", "page_placement/device", "first_touches/gpu", "first_touches/device",
+                "migrations/from", "migrations/to") if column.split("/")[0] in tables}
+            assert set(gpus) <= seen["traffic/from"] and set(gpus) <= seen["traffic/to"], seen
+            for column, names in seen.items():
+                assert names and names <= devices, (name, column, names - devices)
+            assert ("migrations/to" in seen) == (name == "moving"), seen
+            assert ("first_touches/gpu" in seen) == (name == "touched"), seen
+            assert texts(f, "summary/gpu/name") == gpus == texts(f, "timeseries/sm.by_gpu/instance")
+            instances = [i for kind in f["timeseries"].values() for i in texts(kind, "instance")]
+            assert {i.split(".gpu")[0] for i in instances if "gpu" in i} == {"m0", "m1"}
+            assert not [i for i in instances if i.startswith("gpu")]
 
 
 TESTS = (every_dataset_has_units_and_a_long_name, the_file_says_what_it_is, xarray_opens_the_l2_tlb,
@@ -189,7 +221,7 @@ TESTS = (every_dataset_has_units_and_a_long_name, the_file_says_what_it_is, xarr
          kernels_add_up_to_the_sms,
          a_short_run_leaves_a_small_file, engine_says_which_program_ran_where, critical_path_adds_to_engine,
          inspect_json_has_the_figures, diff_of_equal_results_names_the_parameters,
-         a_cluster_says_whose_each_node_and_row_is)
+         a_cluster_says_whose_each_node_and_row_is, one_device_has_one_name)
 
 
 def main():

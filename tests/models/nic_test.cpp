@@ -54,12 +54,12 @@ struct Cluster {
   Time run(std::vector<mock::Record<CopyOrder>> orders, std::uint64_t orders_done = ~std::uint64_t{0}) {
     auto& system = assembly->system();
     auto& source = system.add<mock::Source<CopyOrder>>("source", mock::SourceSpec<CopyOrder>{orders});
-    system.connect(source.out_port, find<CopyEngine>("gpu0.copy_engine").copy, Latency{1ns});
+    system.connect(source.out_port, find<CopyEngine>("m0.gpu0.copy_engine").copy, Latency{1ns});
     for (std::uint64_t i = 0; i < orders.size(); ++i)
       system.post(source.next, mock::Step{i}, orders[i].at - 1ns);
     auto const transport = make_single_transport();
     Engine engine(system, Placement{}, EngineOptions{}, *transport);
-    auto const& copies = find<CopyEngine>("gpu0.copy_engine");
+    auto const& copies = find<CopyEngine>("m0.gpu0.copy_engine");
     if (orders_done > orders.size()) engine.run_until(Time{900us});
     auto now = Time{};
     for (; orders_done <= orders.size() && copies.state().orders < orders_done; now += 1ns)
@@ -116,7 +116,7 @@ TEST_CASE("a copy engine writes to and reads from every NIC of its machine and o
     for (auto const& link : nic.state().egress) sent += link.stats().packets;
     passed += sent - 2 * kLines;
   }
-  auto const& engine = cluster.find<CopyEngine>("gpu0.copy_engine");
+  auto const& engine = cluster.find<CopyEngine>("m0.gpu0.copy_engine");
   CHECK(engine.waiting_for().empty());
   CHECK(engine.state().orders == 8);
   // Those of the other machine: over a NIC of this one, there and back.

@@ -121,6 +121,38 @@ TEST_CASE(
         ":3: page " + page + " is placed on gpu1, but the large page that holds it on gpu0");
 }
 
+TEST_CASE("recorded: a map names devices as results do, or by kind and number, and names come first") {
+  std::string const model =
+      "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"pointer_chase\"\ngpu.sms = 1\n"
+      "workload.pointer_chase.stride = \"4096 B\"\nworkload.pointer_chase.hops = 1\n"
+      "workload.pointer_chase.elements = 6\nmemory.placement = \"recorded\"\n";
+  auto const devices = [&](std::string const& lines, std::string const& more) {
+    MapFile const map(lines);
+    ModelRun run(model + map.setting() + more);
+    Gpus all;
+    run.assembly().instances()[0].driver->state().table.each_page(
+        [&](std::uint64_t, PageTranslation const& t) { all.push_back(device_of(t.frame)); });
+    return all;
+  };
+  std::string const cluster =
+      "machine.topology = \"generic\"\nmachine.generic.gpus = 2\nmachine.cluster.machines = 2\n"
+      "memory.scope = \"cluster\"\n";
+  CHECK(devices(line(0, "m1.gpu0") + line(1, "gpu1") + line(2, "m0.cpu0") + line(3, "m1.gpu1"), cluster) ==
+        Gpus{2, 1, kFirstCpu, 3});
+  CHECK(refusal(line(1, "m2.gpu0"), 6, cluster) ==
+        ":2: page " + std::to_string(kFirstPage + 1) +
+            " is placed on m2.gpu0, but pages can be on m0.gpu0 to m1.gpu1 and on m0.cpu0");
+  // The second GPU has the name that would be the first one's by number.
+  auto const path = std::filesystem::path(FARFAULT_BINARY_DIR) / "swapped.toml";
+  std::ofstream(path) << "[[node]]\nname = \"c\"\nkind = \"cpu\"\n[[node]]\nname = \"gpu1\"\nkind = \"gpu\"\n"
+                         "[[node]]\nname = \"gpu0\"\nkind = \"gpu\"\n"
+                         "[[link]]\na = \"c\"\nb = \"gpu1\"\nkind = \"pcie\"\n"
+                         "[[link]]\na = \"c\"\nb = \"gpu0\"\nkind = \"pcie\"\n";
+  CHECK(devices(line(0, "gpu0") + line(1, "gpu1") + line(2, "cpu0"),
+                "machine.topology = \"" + path.string() + "\"\n") == Gpus{1, 0, kFirstCpu});
+  std::filesystem::remove(path);
+}
+
 TEST_CASE("recorded: a run on the map of a first-touch run has each page where that run touched it first") {
   std::string const toml = "include = [\"paper-gmmu-bypass\"]\nworkload.name = \"transpose\"\ngpu.sms = 4\n";
   std::string const small = toml + "workload.transpose.width = 256\nworkload.transpose.height = 128\n";

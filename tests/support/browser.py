@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
 PATIENCE = 60  # seconds for one answer
 
 
@@ -24,7 +24,7 @@ class Browser:
         self.answers, from_browser = os.pipe()
         # The browser reads from descriptor 3 and writes to 4.
         command = [
-            "/bin/sh", "-c", f'exec "$0" "$@" 3<&{to_browser} 4>&{from_browser}', find(), "--headless=new",
+            "/bin/sh", "-c", f'exec "$0" "$@" 3<&{to_browser} 4>&{from_browser}', find(), "--headless" if find().endswith("-shell") else "--headless=new",
             "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
             "--remote-debugging-pipe", f"--user-data-dir={self.folder}", f"--window-size={width},{height}", "about:blank"]
         self.process = subprocess.Popen(command, pass_fds=(to_browser, from_browser), stdout=subprocess.DEVNULL,

@@ -63,11 +63,13 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Applicat
     gpus_.push_back(std::make_unique<Gpu>());
     gpus_.back()->node = n;
     device_nodes_.gpus.push_back(static_cast<NodeId>(n));
+    device_names_.gpus.push_back(machine.nodes[n].name);
   }
   for (auto const n : cpu_nodes) {
     cpus_.push_back(std::make_unique<Cpu>());
     cpus_.back()->node = n;
     device_nodes_.cpus.push_back(static_cast<NodeId>(n));
+    device_names_.cpus.push_back(machine.nodes[n].name);
   }
   find_instances();
   check_applications();
@@ -217,6 +219,7 @@ PortSpec Assembly::port_spec(std::uint32_t node, DeviceId device, std::uint32_t 
   PortSpec port;
   port.device = device;
   port.nodes = &device_nodes_;
+  port.names = &device_names_;
   port.inbound = config_.fabric.inbound_of(bandwidth_of_links(node), config_.copied_line());
   port.slices = slices;
   port.memory_credits = config_.fabric.memory_credits_of(port.inbound, slices);
@@ -239,6 +242,7 @@ void Assembly::build_nics() {
     system_->connect(nic.memory_request, system_->family(std::vector{nic.access}), latency);
     system_->connect(nic.answer, nic.memory_response, latency);
     device_nodes_.nics.push_back(static_cast<NodeId>(node));
+    device_names_.nics.push_back(machine_.nodes[node].name);
     nics_.push_back(&nic);
   }
 }
@@ -326,7 +330,7 @@ void Assembly::build_gpus() {
   auto const scalar_caches = (sms_ + config_.scalar_cache.sms - 1) / config_.scalar_cache.sms;
   for (std::uint32_t g = 0; g < gpus; ++g) {
     auto& gpu = *gpus_[g];
-    auto const name = "gpu" + std::to_string(g);
+    auto const& name = device_names_.gpus[g];
     auto const device = static_cast<DeviceId>(g);
 
     auto& slice_clients = gpu.slice_clients;
@@ -478,8 +482,8 @@ void Assembly::add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uin
   spec.applications = &applications_;
   spec.arguments = physical(spec.device, config_.dram.capacity.bytes - kArgumentBlock * kArgumentBlocks);
   spec.memory = AddressMap(config_.l2_cache.slices_per_partition(), config_.l2_cache.interleave.bytes);
-  gpus_[gpu]->scalar_caches.push_back(&system_->add<ScalarCache>(
-      "gpu" + std::to_string(gpu) + ".scalar_cache" + std::to_string(index), spec));
+  gpus_[gpu]->scalar_caches.push_back(
+      &system_->add<ScalarCache>(device_names_.gpus[gpu] + ".scalar_cache" + std::to_string(index), spec));
 }
 
 }  // namespace farfault::topologies

@@ -68,7 +68,7 @@ void Assembly::place_pages(PagePlacement const& placement) {
           "memory.fragmentation_index = 1 and memory.fragmentation_occupancy = 1 leave a GPU no "
           "free page");
     instance->memory.emplace(InitialMemory::Spec{
-        &applications_, std::move(devices), page_bits_, config_.dram.capacity.bytes,
+        &applications_, std::move(devices), &device_names_, page_bits_, config_.dram.capacity.bytes,
         config_.cpu_dram.capacity.bytes, config_.memory.frame_allocation, config_.memory.large(),
         config_.memory.large_frame_size(), config_.memory.coalesces(), config_.memory.fragmentation()});
     for (std::uint32_t a = 0; a < applications_.count(); ++a) {
@@ -91,6 +91,7 @@ void Assembly::add_host_and_driver(Instance& instance) {
   driver.params = config_.driver;
   driver.page_bits = page_bits_;
   driver.devices = memory.devices();
+  driver.names = &device_names_;
   driver.frames_per_gpu = InitialMemory::data_bytes(config_.dram.capacity.bytes) >> page_bits_;
   driver.frames_of_cpu = InitialMemory::data_bytes(config_.cpu_dram.capacity.bytes) >> page_bits_;
   driver.frames = config_.memory.frame_allocation;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string_view>
 
@@ -28,6 +29,7 @@ struct Groups {
     std::string kind;
     std::string first, last;
     std::map<std::string, std::size_t> kinds;  // of its nodes
+    std::vector<std::size_t> gpus;             // their numbers
     std::size_t links = 0;                     // inside
     double busiest = 0;
   };
@@ -60,10 +62,12 @@ Groups group_nodes(Json const& nodes) {
     auto const [found, is_new] = known.emplace(key, g.groups.size());
     auto const& shown_name = !one_by_one && by_machine ? machine : name;
     if (is_new)
-      g.groups.push_back({!one_by_one && by_machine ? "machine" : kind, shown_name, shown_name, {}, 0, 0});
+      g.groups.push_back(
+          {!one_by_one && by_machine ? "machine" : kind, shown_name, shown_name, {}, {}, 0, 0});
     auto& group = g.groups[found->second];
     group.last = shown_name;
     ++group.kinds[kind];
+    if (kind == "gpu") group.gpus.push_back(number);
     g.of_node.push_back(found->second);
   }
   return g;
@@ -75,12 +79,36 @@ struct Together {
   double sum = 0;
   double most = 0;
   double bytes = 0;
-  std::size_t use = 0;
+  std::vector<std::size_t> uses;  // rows of link_use
   std::string kind;
 };
 
 std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
+}
+
+// Of the links of these rows, the busiest at each moment; null where it is not known of them all, at the same
+// moments.
+Json busiest_over_time(Json const& uses, std::vector<std::size_t> const& rows) {
+  constexpr double kSteps = 9999;
+  std::vector<double> most;
+  Json clock;
+  for (auto const row : rows) {
+    if (!uses[row].contains("over_time")) return {};
+    auto const& over_time = uses[row]["over_time"];
+    if (rows.size() == 1) return over_time;
+    if (clock.is_null()) clock = over_time["clock"];
+    if (clock != over_time["clock"]) return {};
+    auto const& values = over_time["values"];
+    most.resize(std::max(most.size(), values.size()), 0.0);
+    for (std::size_t k = 0; k < values.size(); ++k)
+      if (values[k].is_number())
+        most[k] = std::max(most[k], values[k].get<double>() * over_time["scale"].get<double>());
+  }
+  auto const scale = most.empty() ? 0.0 : *std::ranges::max_element(most) / kSteps;
+  auto steps = Json::array();
+  for (auto const v : most) steps.push_back(scale == 0 ? 0 : std::lround(v / scale));
+  return {{"scale", scale}, {"values", std::move(steps)}, {"clock", clock}};
 }
 
 std::string node_text(Groups::Group const& g) {
@@ -133,13 +161,14 @@ MachineGraph machine_graph(Json const& run) {
     t.sum += busy;
     t.most = std::max(t.most, busy);
     t.bytes += use["bytes"].get<double>();
-    t.use = row;
+    t.uses.push_back(row);
   }
   for (auto const& g : groups.groups) {
     DrawnNode node;
     node.label = g.first == g.last ? g.first : g.first + " ... " + g.last;
     node.kind = g.kind;
     node.text = node_text(g);
+    node.gpus = g.gpus;
     graph.nodes.push_back(std::move(node));
   }
   for (auto const& [ends, t] : between) {
@@ -153,10 +182,12 @@ MachineGraph machine_graph(Json const& run) {
       link.text +=
           fmt::format(", {}{} busy, {}B sent", t.used > 1 ? "the busiest " : "", percent(t.most),
                       for_people(t.bytes) + (for_people(t.bytes).find(' ') == std::string::npos ? " " : ""));
-      if (t.used > 1)
-        link.text += ", " + percent(t.sum / static_cast<double>(t.used)) + " on average";
-      else
-        link.use = t.use;
+      if (t.used > 1) link.text += ", " + percent(t.sum / static_cast<double>(t.used)) + " on average";
+      auto busiest = busiest_over_time(uses, t.uses);
+      if (!busiest.is_null()) {
+        link.use = graph.over_time.size();
+        graph.over_time.push_back(std::move(busiest));
+      }
     }
     graph.links.push_back(std::move(link));
   }

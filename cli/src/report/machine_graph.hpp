@@ -12,7 +12,8 @@ namespace farfault::cli {
 struct DrawnNode {
   std::string label;
   std::string kind;
-  std::string text;  // what hovering tells
+  std::string text;               // what hovering tells
+  std::vector<std::size_t> gpus;  // numbers of those in it, in the order of the nodes
   std::size_t tier = 0;
   double x = 0;  // middle
   double y = 0;
@@ -25,12 +26,14 @@ struct DrawnLink {
   std::size_t to = 0;
   std::string text;
   std::optional<double> busy;      // the busiest link of the group
-  std::optional<std::size_t> use;  // row of link_use, of a single link
+  std::optional<std::size_t> use;  // row of MachineGraph::over_time
 };
 
 struct MachineGraph {
   std::vector<DrawnNode> nodes;
   std::vector<DrawnLink> links;
+  // How busy the busiest link of a drawn one was over time: {clock, scale, values}, as in link_use.
+  nlohmann::ordered_json over_time = nlohmann::ordered_json::array();
   double width = 0;
   double height = 0;
 };

@@ -1,6 +1,7 @@
 #include "machine_picture.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -40,11 +41,17 @@ std::string class_of(std::string const& kind) {
   return "switch";
 }
 
-// A label that fits; of one that does not, its number: "12" of "gpu12".
+std::string number_at_end(std::string const& label) {
+  return label.substr(label.find_last_not_of("0123456789") + 1);
+}
+
+// A label that fits; of one that does not, its numbers: "12" of "gpu12", "0-5" of "m0 ... m5".
 std::string shortened(std::string const& label, double width) {
   auto const letters = static_cast<std::size_t>(std::max(0.0, (width - 2) / kLetter));
   if (label.size() <= letters) return label;
-  auto const digits = label.substr(label.find_last_not_of("0123456789") + 1);
+  auto const group = label.find(" ... ");
+  auto const digits =
+      (group == std::string::npos ? "" : number_at_end(label.substr(0, group)) + "-") + number_at_end(label);
   return digits.size() <= letters ? digits : std::string();
 }
 
@@ -54,6 +61,10 @@ std::vector<std::string> const& use_colours() {
   static std::vector<std::string> const all{"#c3cad6", "#a9c3dc", "#8ebce0", "#7cb5cf", "#8cbf9f", "#b9c66b",
                                             "#e6c445", "#efa63b", "#ee8234", "#dd5a32", "#b71f33"};
   return all;
+}
+
+nlohmann::ordered_json picture_use(nlohmann::ordered_json const& run) {
+  return machine_graph(run).over_time;
 }
 
 std::string machine_picture(nlohmann::ordered_json const& run) {
@@ -68,10 +79,11 @@ std::string machine_picture(nlohmann::ordered_json const& run) {
   }
   for (auto const& node : graph.nodes) {
     svg += fmt::format(
-        "<g class=\"{}\"><title>{}</title><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" "
+        "<g class=\"{}\"{}><title>{}</title><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" "
         "rx=\"3\"/>",
-        class_of(node.kind), escaped(node.text), node.x - node.width / 2, node.y - kNodeHeight / 2,
-        node.width, kNodeHeight);
+        class_of(node.kind),
+        node.gpus.empty() ? "" : fmt::format(" data-gpus=\"{}\"", fmt::join(node.gpus, ",")),
+        escaped(node.text), node.x - node.width / 2, node.y - kNodeHeight / 2, node.width, kNodeHeight);
     auto const label = shortened(node.label, node.width);
     if (!label.empty())
       svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", node.x, node.y + 4, escaped(label));

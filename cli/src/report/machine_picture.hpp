@@ -11,8 +11,10 @@ namespace farfault::cli {
 std::vector<std::string> const& use_colours();
 
 // An SVG element of the nodes, links and link_use of a report (farfault/results/report.hpp). Hovering over a
-// part tells what it is; a direction of a link has the number of its row of link_use in data-use. A machine
-// of more than 64 GPUs is drawn in groups.
+// part tells what it is; a direction of a link has the number of its row of picture_use in data-use, a
+// node the numbers of its GPUs in data-gpus. A machine of more than 64 GPUs is drawn in groups.
 std::string machine_picture(nlohmann::ordered_json const& run);
+// How busy each direction was over time: {clock, scale, values}; of several links together, the busiest.
+nlohmann::ordered_json picture_use(nlohmann::ordered_json const& run);
 
 }  // namespace farfault::cli

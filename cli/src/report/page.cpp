@@ -21,22 +21,19 @@ using Json = nlohmann::ordered_json;
 results::ReportSize size_of(std::size_t files) {
   results::ReportSize size;
   if (files > 1) size.points = std::clamp<std::size_t>(1000 / files, 80, 400);
+  size.gpu_bytes /= files;
   if (files > 4) size.links = 128;
   return size;
 }
 
 // What the script needs: all but what stands in the page as text.
 Json drawn_part(Json data) {
-  for (auto const* name : {"nodes", "links", "config", "command_line", "engine", "summary", "kind"})
+  auto over_time = picture_use(data);
+  data.erase("link_use");
+  if (!over_time.empty()) data["link_use"] = std::move(over_time);
+  for (auto const* name :
+       {"nodes", "links", "config", "command_line", "engine", "summary", "kind", "histograms", "placement"})
     data.erase(name);
-  if (data.contains("link_use")) {
-    bool const over_time =
-        std::ranges::any_of(data["link_use"], [](Json const& use) { return use.contains("over_time"); });
-    if (over_time)
-      for (auto& use : data["link_use"]) use = use.contains("over_time") ? use["over_time"] : Json();
-    else
-      data.erase("link_use");
-  }
   return data;
 }
 
@@ -61,7 +58,7 @@ std::string foot() {
 std::string report_page(std::vector<std::string> const& files, PageSize const& size) {
   auto const title =
       files.size() == 1 ? "Farfault: " + files[0] : fmt::format("Farfault: {} runs", files.size());
-  auto html = head(title) + "<header><h1>" + escaped(title) +
+  auto html = head(title) + "<header><h1>" + escaped(files.size() == 1 ? "Farfault" : title) +
               "</h1></header>\n<nav class=\"live\" data-draw=\"tabs\"></nav>\n";
   Json all{{"runs", Json::array()}, {"colours", use_colours()}};
   if (files.size() > 1) {

@@ -206,12 +206,15 @@ std::string run_section(std::string const& letters, std::size_t run, std::string
   html += live("zoom");
   if (data.contains("stack")) html += live("stacks");
   html += live("series");
+  if (data.contains("histograms")) html += histograms_section(data["histograms"]);
+  if (data.contains("gpus")) html += live("gpus");
   if (data.contains("kernels"))
     html += "<h3>Kernels</h3>\n" + live("kernels") + kernels_table(data["kernels"]);
   if (data.contains("batches"))
     html += "<h3>Fault batches</h3>\n" + live("batches") + batches_table(data["batches"]);
   if (data.contains("traffic"))
     html += "<h3>Traffic between devices</h3>\n" + live("traffic") + traffic_table(data["traffic"]);
+  if (data.contains("placement")) html += placement_section(data["placement"]);
   html += "<h3>Figures, profile and configuration</h3>\n" + figures_table(data["summary"]) +
           profile_table(data["engine"]);
   html += folded("The command line", "<pre>" + escaped(data["command_line"].get<std::string>()) + "</pre>\n");

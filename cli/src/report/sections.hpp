@@ -16,6 +16,10 @@ std::string run_letters(std::size_t run);
 std::string run_section(std::string const& letters, std::size_t number, std::string const& path,
                         nlohmann::ordered_json const& data);
 
+// Pictures and tables of `histograms` and `placement` of that data.
+std::string histograms_section(nlohmann::ordered_json const& histograms);
+std::string placement_section(nlohmann::ordered_json const& placement);
+
 // Several runs: a row for each, with what was configured differently and the figures that differ most.
 std::string comparison_section(results::RunsCompared const& compared);
 // The same for drawings: {runs, settings, figures}.

@@ -1,9 +1,12 @@
 // Private: when a run writes its samples out, so that others can read them.
 //
-// Every 10 s. While somebody watches, often enough that a sample can be read a second after it was taken, but
-// never for more than a twentieth of the time: a flush of a large machine takes seconds.
+// Every 10 s. While somebody watches, a second after the last flush, or after as much more as keeps flushes
+// to a twentieth of the time, as long as a sample can be read 2 s after it was taken; where that takes
+// flushes a fifth of the time, in longer steps. So a sample can be read within 2 s where a flush takes less
+// than 0.38 s and samples come closer than that.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 
@@ -30,7 +33,9 @@ class FlushSchedule {
     auto const since = now - last_;
     if (since > kUnwatched) return true;
     bool const watched = touched_ >= 0 && now - touched_ < kForget;
-    return watched && since >= kShare * cost_ && since + next > kWatched;
+    // What is sampled now can be read when the next flush is done.
+    auto const latest = std::max(kReadable - cost_, kLeastShare * cost_);
+    return watched && since + next > std::max(kWatched, std::min(kShare * cost_, latest));
   }
   // Call it after every flush that due() asked for, and others.
   void done() {
@@ -45,6 +50,8 @@ class FlushSchedule {
   static constexpr double kLookEvery = 0.25;
   static constexpr double kForget = 5;  // a watcher touches the mark every second
   static constexpr double kShare = 20;
+  static constexpr double kReadable = 1.9;  // a tenth to spare
+  static constexpr double kLeastShare = 4;
 
   static double steady_seconds() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

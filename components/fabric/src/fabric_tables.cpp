@@ -50,12 +50,12 @@ void FabricPort::final_rows(TableRows& rows) const {
   for (std::size_t i = 0; i < s.egress.size(); ++i)
     add_link(rows, path(), spec().fabric, i, s.egress[i].stats());
   auto const& nodes = *spec().nodes;
+  auto const name = [this](DeviceId device) { return name_of(spec().names, device); };
   auto const add = [&](std::vector<NodeId> const& devices, DeviceId first) {
     for (std::size_t i = 0; i < devices.size(); ++i) {
       auto const& sent = s.sent[devices[i]];
       if (sent.packets == 0) continue;
-      rows.add(1, {device_name(spec().device), device_name(static_cast<DeviceId>(first + i)), sent.packets,
-                   sent.bytes});
+      rows.add(1, {name(spec().device), name(static_cast<DeviceId>(first + i)), sent.packets, sent.bytes});
     }
   };
   add(nodes.gpus, 0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <unordered_map>
 
 #include "farfault/engine/config.hpp"
 #include "farfault/engine/error.hpp"
@@ -24,14 +25,11 @@ std::optional<std::uint64_t> number(std::string_view text, std::uint64_t most) {
   return value;
 }
 
-std::optional<DeviceId> device(std::string_view text) {
-  for (auto const first : {DeviceId{0}, kFirstCpu}) {
-    auto const* const kind = first == 0 ? "gpu" : "cpu";
-    if (!text.starts_with(kind)) continue;
-    auto const last = (first == 0 ? kFirstCpu : kFirstNic) - first - 1U;
-    if (auto const n = number(text.substr(3), last)) return static_cast<DeviceId>(first + *n);
-  }
-  return std::nullopt;
+constexpr std::size_t kLongestName = 255;  // bytes, as of nodes of machines
+
+bool is_name(std::string_view text) {
+  auto const is_odd = [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == ',' || c == '\x7f'; };
+  return !text.empty() && text.size() <= kLongestName && std::ranges::none_of(text, is_odd);
 }
 
 void refuse_pages_named_twice(PageMap const& map) {
@@ -51,7 +49,8 @@ void PageMap::refuse(MappedPage const& at, std::string const& what) const {
 }
 
 PageMap parse_page_map(std::string_view text, std::string const& path) {
-  PageMap map{path, text.size(), fnv1a(text), {}};
+  PageMap map{path, text.size(), fnv1a(text), {}, {}};
+  std::unordered_map<std::string_view, std::uint32_t> known;
   bool headed = false;
   MappedPage at;
   for (auto rest = text; !rest.empty();) {
@@ -69,12 +68,14 @@ PageMap parse_page_map(std::string_view text, std::string const& path) {
     }
     auto const comma = std::min(line.find(','), line.size());
     auto const page = number(line.substr(0, comma), kMostPages - 1);
-    auto const where = device(line.substr(std::min(comma + 1, line.size())));
-    if (!page || !where)
+    auto const device = line.substr(std::min(comma + 1, line.size()));
+    if (!page || !is_name(device))
       map.refuse(at, "'" + shown(line) +
                          "' is not a page number below 2^43, a comma and a device, such as '1048576,gpu0'");
     at.page = *page;
-    at.device = *where;
+    auto const [name, is_new] = known.emplace(device, static_cast<std::uint32_t>(known.size()));
+    if (is_new) map.devices.emplace_back(device);
+    at.device = name->second;
     map.pages.push_back(at);
   }
   if (!headed)

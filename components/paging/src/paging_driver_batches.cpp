@@ -37,8 +37,8 @@ std::string PagingDriver::waiting_batch() const {
   auto const& b = s.batch;
   if (b.phase == BatchPhase::idle) return {};
   if (b.phase == BatchPhase::reading)
-    return ", the fault buffer of " + device_name(batch_gpu(s)) + " being read";
-  return ", a batch of " + device_name(batch_gpu(s)) + ": " + std::to_string(b.there) + " of " +
+    return ", the fault buffer of " + name_of(spec().names, batch_gpu(s)) + " being read";
+  return ", a batch of " + name_of(spec().names, batch_gpu(s)) + ": " + std::to_string(b.there) + " of " +
          std::to_string(b.pages.size()) + " pages there, " + std::to_string(b.in) + " coming, " +
          std::to_string(s.frames[b.gpu].available()) + " frames free, " +
          std::to_string(b.leaving.size() - b.free_leaving.size()) + " units leaving";

@@ -32,7 +32,7 @@ void PagingDriver::final_rows(TableRows& rows) const {
         page += here;
       }
       for (auto const& [device, count] : pages)
-        rows.add(last, {application.name, buffer.name, device_name(device), count});
+        rows.add(last, {application.name, buffer.name, name_of(spec().names, device), count});
     }
   }
 }

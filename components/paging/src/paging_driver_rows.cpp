@@ -53,10 +53,10 @@ std::vector<TableInfo> PagingDriver::tables() const {
 }
 
 void PagingDriver::take_rows(PagingDriverState& s, TableRows& rows) const {
-  auto const name = [](PhysAddr frame) { return device_name(device_of(frame)); };
+  auto const name = [this](PhysAddr frame) { return name_of(spec().names, device_of(frame)); };
   if (spec().pages_wait)
     for (auto const& r : s.first_touches) {
-      std::vector<Cell> cells{r.page, device_name(static_cast<DeviceId>(r.gpu)), name(r.frame),
+      std::vector<Cell> cells{r.page, name_of(spec().names, static_cast<DeviceId>(r.gpu)), name(r.frame),
                               count_of(r.mapped)};
       if (spec().large.any()) cells.emplace_back(std::uint64_t{1} << r.size);
       if (rows_name_applications()) cells.emplace_back(spec().applications[r.application]);
@@ -79,7 +79,7 @@ void PagingDriver::take_rows(PagingDriverState& s, TableRows& rows) const {
   s.size_changes.clear();
   if (spec().coalesces) ++next;
   for (auto const& r : s.relocation_records) {
-    std::vector<Cell> cells{device_name(spec().devices.gpu(static_cast<std::uint32_t>(r.gpu))),
+    std::vector<Cell> cells{name_of(spec().names, spec().devices.gpu(static_cast<std::uint32_t>(r.gpu))),
                             std::string(r.coalesces != 0 ? "coalescing" : "compaction"), count_of(r.began),
                             count_of(r.ended), r.pages};
     if (rows_name_applications()) cells.emplace_back(spec().applications[r.application]);
@@ -137,7 +137,7 @@ TableInfo PagingDriver::table_of_batches() const {
 void PagingDriver::take_batches(PagingDriverState& s, std::uint32_t table, TableRows& rows) const {
   for (auto const& r : s.batch.records) {
     auto const first = r.first_transfer == Time::max() ? r.ended : r.first_transfer;
-    rows.add(table, {device_name(spec().devices.gpu(static_cast<std::uint32_t>(r.gpu))),
+    rows.add(table, {name_of(spec().names, spec().devices.gpu(static_cast<std::uint32_t>(r.gpu))),
                      count_of(r.first_fault), count_of(r.began), count_of(first), count_of(r.ended),
                      r.raw_faults, r.duplicates, r.faulted_pages, r.prefetched_pages, r.evicted_pages,
                      r.dropped_pages, r.bytes_in, r.bytes_out, r.clients, r.blocks});

@@ -1,6 +1,4 @@
 """What went between devices, over which links, and where the pages were at the end: tables of the end of a run."""
-import re
-
 import numpy
 import pandas
 
@@ -8,7 +6,7 @@ from .errors import unknown
 
 # The tables, and what they hold.
 TABLES = {"traffic": "traffic between devices", "links": "use of links", "page_placement": "page placement"}
-# Devices as the tables name them, in this order.
+# Devices, in this order.
 DEVICES = ("gpu", "cpu", "nic")
 
 
@@ -17,7 +15,7 @@ def traffic(run, what):
     if what not in ("bytes", "packets"):
         raise unknown(run.path, "traffic in", what, ["bytes", "packets"])
     pairs = _table(run, "traffic", ("from", "to", what))
-    names = in_order({*pairs["from"], *pairs["to"], *_devices(run)})
+    names = _in_order(run, {*pairs["from"], *pairs["to"], *_devices(run)})
     place = {name: i for i, name in enumerate(names)}
     values = numpy.zeros((len(names), len(names)), dtype="int64")
     numpy.add.at(values, (pairs["from"].map(place).to_numpy(dtype=int), pairs["to"].map(place).to_numpy(dtype=int)),
@@ -50,25 +48,23 @@ def placement(run):
     """Pages of each buffer (rows) on each device (columns) at the end."""
     table = _table(run, "page_placement", ("application", "buffer", "device", "pages"))
     rows = [c for c in ("machine", "application", "buffer") if c in table]
-    devices = in_order({*table["device"], *_devices(run, ("gpu", "cpu"))})
+    devices = _in_order(run, {*table["device"], *_devices(run)})
     pages = table.pivot_table(index=rows, columns="device", values="pages", aggfunc="sum", fill_value=0, sort=False)
     return _labelled(pages.reindex(columns=devices, fill_value=0).astype("int64"), table, "pages", devices)
 
 
-def in_order(names):
-    """GPUs, CPUs, NICs, each by number."""
-    def place(name):
-        parts = re.fullmatch(r"(\D+)(\d+)", name)
-        kind, number = (parts[1], int(parts[2])) if parts else (name, 0)
-        return (DEVICES.index(kind) if kind in DEVICES else len(DEVICES), kind, number)
-
-    return sorted(names, key=place)
+def _in_order(run, names):
+    """GPUs, CPUs, NICs, each in the order of the machine; what is no node of it after them."""
+    nodes = run.machine.nodes
+    place = {name: (DEVICES.index(kind) if kind in DEVICES else len(DEVICES), i)
+             for i, (name, kind) in enumerate(zip(nodes["name"], nodes["kind"]))}
+    return sorted(names, key=lambda name: (place.get(name, (len(DEVICES) + 1, 0)), name))
 
 
-def _devices(run, kinds=("gpu", "cpu")):
-    """The devices of the machine by the names of the tables, which number those of a cluster through."""
-    nodes = run.machine.nodes["kind"]
-    return [f"{kind}{i}" for kind in kinds for i in range(int((nodes == kind).sum()))]
+def _devices(run):
+    """The GPUs and CPUs of the machine."""
+    nodes = run.machine.nodes
+    return nodes["name"][nodes["kind"].isin(("gpu", "cpu"))]
 
 
 def _table(run, name, columns):

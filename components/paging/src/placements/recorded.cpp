@@ -1,6 +1,10 @@
 // Pages lie where a page map says, a large one where the map says of any of its base pages. Frames are
 // allocated in the order of the file. Pages that it does not name are mapped at their first touch.
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "farfault/paging/application_memory.hpp"
 #include "farfault/paging/page_map.hpp"
@@ -8,6 +12,23 @@
 
 namespace farfault::placements {
 namespace {
+
+// The machine's number of each device that the map names: by name, else by kind and number. Nothing: it has
+// no such device.
+std::vector<std::optional<DeviceId>> devices_of(PageMap const& map, InitialMemory const& machine) {
+  std::unordered_map<std::string, DeviceId> known{{device_name(kFirstCpu), kFirstCpu}};
+  for (std::uint32_t g = 0; g < machine.gpus(); ++g)
+    known[device_name(static_cast<DeviceId>(g))] = static_cast<DeviceId>(g);
+  known[machine.name_of_device(kFirstCpu)] = kFirstCpu;
+  for (std::uint32_t g = 0; g < machine.gpus(); ++g)
+    known[machine.name_of_device(static_cast<DeviceId>(g))] = static_cast<DeviceId>(g);
+  std::vector<std::optional<DeviceId>> devices;
+  for (auto const& name : map.devices) {
+    auto const found = known.find(name);
+    devices.push_back(found == known.end() ? std::nullopt : std::optional(found->second));
+  }
+  return devices;
+}
 
 class Recorded final : public PagePlacement {
  public:
@@ -34,12 +55,15 @@ class Recorded final : public PagePlacement {
   void place(ApplicationMemory& memory) const override {
     auto const& map = map_.value;
     auto const& machine = memory.machine();
-    auto const last = device_name(static_cast<DeviceId>(machine.gpus() - 1));
+    auto const devices = devices_of(map, machine);
     for (auto const& m : map.pages) {
       auto const page = "page " + std::to_string(m.page);
-      if (m.device < kFirstCpu ? m.device >= machine.gpus() : m.device != kFirstCpu)
-        map.refuse(m, page + " is placed on " + device_name(m.device) + ", but pages can be on gpu0 to " +
-                          last + " and on cpu0");
+      auto const device = devices[m.device];
+      if (!device)
+        map.refuse(m, page + " is placed on " + shown(map.devices[m.device]) + ", but pages can be on " +
+                          machine.name_of_device(0) + " to " +
+                          machine.name_of_device(static_cast<DeviceId>(machine.gpus() - 1)) + " and on " +
+                          machine.name_of_device(kFirstCpu));
       auto const holds = [&](PageRange const& b) { return b.first <= m.page && m.page < b.first + b.count; };
       if (!std::ranges::any_of(memory.buffers(), holds)) {
         if (machine.is_in_buffer(m.page)) continue;  // of another application
@@ -47,12 +71,12 @@ class Recorded final : public PagePlacement {
                           "': the map is of another workload, size or page size");
       }
       if (auto const there = machine.place_of(m.page)) {
-        if (*there == m.device) continue;
-        map.refuse(m, page + " is placed on " + device_name(m.device) +
-                          ", but the large page that holds it on " + device_name(*there));
+        if (*there == *device) continue;
+        map.refuse(m, page + " is placed on " + map.devices[m.device] +
+                          ", but the large page that holds it on " + machine.name_of_device(*there));
       }
-      if (!memory.place(m.page, m.device))
-        map.refuse(m, page + " finds the memory of " + device_name(m.device) +
+      if (!memory.place(m.page, *device))
+        map.refuse(m, page + " finds the memory of " + map.devices[m.device] +
                           " full (gpu.dram.capacity, cpu.dram.capacity)");
     }
   }

@@ -36,6 +36,7 @@
 #include "farfault/paging/page_sizes.hpp"
 #include "farfault/paging/paging_driver.hpp"
 #include "farfault/paging/remote_touch.hpp"
+#include "farfault/protocols/device_names.hpp"
 #include "farfault/topologies/generators.hpp"
 #include "farfault/topologies/link_defaults.hpp"
 #include "farfault/topologies/machine.hpp"
@@ -291,6 +292,8 @@ class Assembly {
   // The GPU that each component is part of; kNone elsewhere.
   static constexpr std::uint32_t kNone = ~0U;
   std::vector<std::uint32_t> gpus_of_components() const;
+  // What users see devices called.
+  DeviceNames const& device_names() const { return device_names_; }
   // The instance, an index into instances(), that each node of the machine belongs to; kNone for those that
   // are no GPU or CPU.
   std::vector<std::uint32_t> instances_of_nodes() const;
@@ -370,6 +373,7 @@ class Assembly {
   std::vector<std::unique_ptr<Instance>> instances_;
   std::vector<Nic*> nics_;
   DeviceNodes device_nodes_;
+  DeviceNames device_names_;
 
   std::vector<RouteTable> route_tables_;  // by node
 

@@ -30,6 +30,7 @@
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/free_numbers.hpp"
 #include "farfault/parts/ring.hpp"
+#include "farfault/protocols/device_names.hpp"
 #include "farfault/protocols/messages.hpp"
 
 namespace farfault {
@@ -185,6 +186,7 @@ struct PortSpec {
   AddressMap memory;
   std::uint32_t slices = 1;
   DeviceNodes const* nodes = nullptr;   // must outlive the port
+  DeviceNames const* names = nullptr;   // the same; null: kinds and numbers
   NodeId iommu_node = 0;                // of a GPU: where its translation requests go
   std::uint32_t outbound = 1;           // requests of this device that may be under way
   std::uint32_t inbound = 1;            // requests of other devices that are served at a time

@@ -23,6 +23,7 @@
 #include "farfault/paging/node_devices.hpp"
 #include "farfault/paging/pages_in_ranges.hpp"
 #include "farfault/protocols/applications.hpp"
+#include "farfault/protocols/device_names.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/page_table.hpp"
 
@@ -39,6 +40,7 @@ class InitialMemory {
   struct Spec {
     Applications const* applications = nullptr;
     NodeDevices devices;
+    DeviceNames const* names = nullptr;  // of all devices; null: kinds and numbers
     unsigned page_bits = 12;
     std::uint64_t bytes_of_gpu = 0;
     std::uint64_t bytes_of_cpu = 0;
@@ -56,6 +58,10 @@ class InitialMemory {
 
   NodeDevices const& devices() const { return spec_.devices; }
   std::uint32_t gpus() const { return static_cast<std::uint32_t>(gpu_tables_.size()); }
+  // What users see a device called, by its number here.
+  std::string name_of_device(DeviceId device) const {
+    return name_of(spec_.names, device >= kFirstCpu ? spec_.devices.cpu() : spec_.devices.gpu(device));
+  }
   unsigned page_bits() const { return spec_.page_bits; }
   Applications const& applications() const { return *spec_.applications; }
   // Of an application, by buffer of its workload.

@@ -22,6 +22,7 @@
 #include "farfault/paging/pages_in_ranges.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/applications.hpp"
+#include "farfault/protocols/device_names.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/page_table.hpp"
 
@@ -71,7 +72,8 @@ struct PagingDriverSpec {
   std::vector<PageRange> buffers;
   std::vector<std::uint32_t> iommu_of_gpu;  // by its own number: the IOMMU's, in batches
   unsigned page_bits = 12;
-  NodeDevices devices;  // those it manages
+  NodeDevices devices;                 // those it manages
+  DeviceNames const* names = nullptr;  // of all devices; must outlive the driver; null: kinds and numbers
   std::uint64_t frames_per_gpu = 0;
   PolicyChoice<FrameAllocator> frames{"on_demand"};
   std::vector<PlacedPage> const* placed = nullptr;  // at time zero, in the order in which frames were taken

@@ -1,0 +1,115 @@
+// Histograms of a run as pictures: a bar for each bin, and lines at the percentiles, which are named.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "amounts.hpp"
+#include "html.hpp"
+#include "sections.hpp"
+
+namespace farfault::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kWidth = 460;
+constexpr double kLeft = 8, kRight = 452;
+constexpr double kTop = 44, kBottom = 132;  // of the bars
+constexpr double kHeight = 150;
+constexpr double kLabel = 54;  // room that a label takes
+
+std::string value_text(double value, std::string const& unit) {
+  if (unit == "ps") return time_text(value);
+  if (unit == "ns") return time_text(1000 * value);
+  return amount_text(value, unit);
+}
+
+struct Histogram {
+  std::vector<double> bins, counts;
+  std::string unit;
+  double all = 0;
+  std::size_t first = 0, last = 0;  // that are drawn
+
+  explicit Histogram(Json const& h)
+      : bins(h["bins"].get<std::vector<double>>()),
+        counts(h["counts"].get<std::vector<double>>()),
+        unit(h["unit"].get<std::string>()),
+        all(std::accumulate(counts.begin(), counts.end(), 0.0)) {
+    auto const is_there = [](double n) { return n > 0; };
+    first = static_cast<std::size_t>(std::ranges::find_if(counts, is_there) - counts.begin());
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      if (is_there(counts[i])) last = i;
+  }
+
+  double width() const { return (kRight - kLeft) / static_cast<double>(last - first + 1); }
+  double x_of_bin(std::size_t bin) const { return kLeft + static_cast<double>(bin - first) * width(); }
+  double end_of(std::size_t bin) const { return bin + 1 < bins.size() ? bins[bin + 1] : 2 * bins[bin]; }
+  // Where a value lies, within its bin as if that were even.
+  double x_of(double value) const {
+    auto bin = static_cast<std::size_t>(std::ranges::upper_bound(bins, value) - bins.begin());
+    bin = std::clamp(bin == 0 ? 0 : bin - 1, first, last);
+    auto const wide = end_of(bin) - bins[bin];
+    return x_of_bin(bin) + width() * (wide > 0 ? std::clamp((value - bins[bin]) / wide, 0.0, 1.0) : 0.0);
+  }
+  std::string range_text(std::size_t bin) const {
+    auto const from = value_text(bins[bin], unit);
+    if (bin + 1 == bins.size()) return from + " and more";
+    auto const whole = end_of(bin) - bins[bin] <= 1;
+    return whole ? from : from + " to " + value_text(end_of(bin), unit);
+  }
+};
+
+std::string picture(Histogram const& h, Json const& percentiles) {
+  auto svg =
+      fmt::format("<svg class=\"histogram\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\">\n", kWidth, kHeight);
+  auto const most = *std::ranges::max_element(h.counts);
+  auto const every = static_cast<std::size_t>(std::max(1.0, kLabel / h.width() + 0.99));
+  for (auto bin = h.first; bin <= h.last; ++bin) {
+    auto const x = h.x_of_bin(bin);
+    auto const height = (kBottom - kTop) * h.counts[bin] / most;
+    svg += fmt::format(
+        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"><title>{}</title></rect>\n", x,
+        kBottom - height, std::max(1.0, h.width() - 1), height,
+        escaped(fmt::format("{}: {} ({})", h.range_text(bin), amount_text(h.counts[bin], "1"),
+                            share_text(h.counts[bin] / h.all))));
+    if ((bin - h.first) % every == 0)
+      svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x, kBottom + 14,
+                         escaped(value_text(h.bins[bin], h.unit)));
+  }
+  svg += fmt::format("<path class=\"axis\" d=\"M{0} {2}L{1} {2}\"/>\n", kLeft, kRight, kBottom);
+  auto row = 0;
+  for (auto const& p : percentiles) {
+    auto const x = h.x_of(p[1].get<double>());
+    auto const y = 10.0 + 11 * row++;
+    svg += fmt::format("<path d=\"M{0:.1f} {1:.1f}L{0:.1f} {2}\"/>\n", x, y + 2, kBottom);
+    bool const left = x > kWidth / 2;
+    svg += fmt::format("<text{} x=\"{:.1f}\" y=\"{:.1f}\">p{:g}: {}</text>\n", left ? " class=\"left\"" : "",
+                       left ? x - 3 : x + 3, y + 2, p[0].get<double>(),
+                       escaped(value_text(p[1].get<double>(), h.unit)));
+  }
+  return svg + "</svg>\n";
+}
+
+}  // namespace
+
+std::string histograms_section(Json const& histograms) {
+  HtmlTable table({"histogram", "what is counted", "#in all", "#p50", "#p90", "#p99"});
+  std::string html =
+      "<h3>How long it took: histograms</h3>\n<p class=\"hint\">Of the whole machine. Bins double in width; "
+      "a "
+      "percentile, the value that 50, 90 or 99 % stay below, is where it would be if its bin were filled "
+      "evenly.</p>\n<div class=\"charts\">\n";
+  for (auto const& one : histograms) {
+    Histogram const h(one);
+    auto const id = one["id"].get<std::string>(), title = one["title"].get<std::string>();
+    std::vector<std::string> cells{id, title, amount_text(h.all, "1")};
+    for (auto const& p : one["percentiles"]) cells.push_back(value_text(p[1].get<double>(), h.unit));
+    table.add(cells);
+    html += "<div class=\"chart\"><h4>" + escaped(id) + "</h4><p class=\"hint\">" + escaped(title) + ": " +
+            escaped(amount_text(h.all, "1")) + " in all</p>" + picture(h, one["percentiles"]) + "</div>\n";
+  }
+  return html + "</div>\n" + folded("Percentiles as a table", table.text());
+}
+
+}  // namespace farfault::cli
