@@ -359,11 +359,12 @@ void Assembly::build_gpus() {
          config_.gpu.warp_width, config_.host.block_order, &applications_,
          config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0,
          config_.in_batches() && config_.looks_at_periods(), config_.memory.stalls_gpus()});
-    gpu.l2_tlb = &system_->add<L2Tlb>(name + ".l2_tlb",
-                                      {config_.l2_tlb, clock, sms_ + scalar_caches,
-                                       std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs),
-                                       config_.driver.migrations, page_bits_, config_.memory.sizes_of_pages(),
-                                       applications_.names(), config_.in_batches(), &mapped_for(gpu)});
+    gpu.l2_tlb = &system_->add<L2Tlb>(
+        name + ".l2_tlb",
+        {config_.l2_tlb, clock, sms_ + scalar_caches,
+         std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs), config_.driver.migrations,
+         page_bits_, config_.memory.sizes_of_pages(), applications_.names(), config_.in_batches(),
+         &mapped_for(gpu), sms_by_application(), config_.pressure_epoch(), layout.channels});
     GmmuSpec gmmu;
     gmmu.params = config_.gmmu;
     gmmu.router = config_.router;
@@ -416,10 +417,15 @@ void Assembly::build_gpus() {
     slice.queue = slice_clients.requests();
     if (config_.writes_back_at_kernel_end()) slice.flushes = applications_.streams() + gmmu.moves;
     slice.page_bits = page_bits_;
+    slice.walk_levels = PageLevels(page_bits_).count();
     auto dram = config_.dram;
     dram.controller_latency += config_.gpu.memory_contents.make({})->latency();
-    gpu.memory = build_memory(
-        gpu.node, name, {"l2_slice", slice, config_.memory_cache, {dram, "dram", "gpu.dram", {}}, layout});
+    gpu.memory = build_memory(gpu.node, name,
+                              {"l2_slice",
+                               slice,
+                               config_.memory_cache,
+                               {dram, "dram", "gpu.dram", {}, {}, config_.pressure_epoch() != 0},
+                               layout});
     for (std::uint32_t i = 0; i < sms_; ++i) {
       // The SMs of a scalar cache, a cycle away from it, stay together.
       auto const of_cache = i % config_.scalar_cache.sms;
@@ -449,9 +455,16 @@ void Assembly::build_gpus() {
       sm.contexts = physical(device, contexts_of_sm(i));
       sm.applications = &applications_;
       sm.may_stall = config_.memory.stalls_gpus();
+      sm.reports_stalled_warps = config_.pressure_epoch() != 0;
       gpu.sms.push_back(&system_->add<Sm>(name + ".sm" + std::to_string(i), sm));
     }
   }
+}
+
+std::vector<std::vector<std::uint32_t>> Assembly::sms_by_application() const {
+  std::vector<std::vector<std::uint32_t>> sms;
+  for (std::uint32_t a = 0; a < applications_.count(); ++a) sms.push_back(applications_.sms_of(a, sms_));
+  return sms;
 }
 
 // Below the arguments of kernels, at the end of what is for page tables.

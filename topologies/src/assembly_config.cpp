@@ -418,6 +418,11 @@ void MachineConfig::check(Config& config) const {
   rules.interleave("cpu.llc.interleave", cpu_llc.interleave, gpu.line_bytes, memory.page_size);
   rules.tlb("gpu.l1_tlb", "", l1_tlb.entries, l1_tlb.ways, pages, l1_tlb.policies);
   rules.tlb("gpu.l2_tlb", "", l2_tlb.entries, l2_tlb.ways, pages, l2_tlb.policies);
+  rules.policy(
+      "gpu.l2_tlb", "fill", l2_tlb.fill,
+      {gpu.clock.clock(), {{0}}, memory.page_bits(), memory.sizes_of_pages(), &l2_tlb.policies.replacement});
+  rules.policy("gpu.l2_cache", "walk_reads", l2_cache.walk_reads,
+               {gpu.clock.clock(), PageLevels(memory.page_bits()).count()});
   rules.tlb("gpu.scalar_cache", "tlb_", scalar_cache.tlb_entries, scalar_cache.tlb_entries, pages,
             scalar_cache.tlb);
   if (iommu.tlb_entries != 0) rules.tlb("iommu", "tlb_", iommu.tlb_entries, iommu.tlb_ways, pages, iommu.tlb);

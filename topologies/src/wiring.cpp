@@ -67,6 +67,13 @@ void Assembly::wire_gpu(Gpu& gpu) {
   for (auto* slice : gpu.memory.slices) system.connect(slice->response, client_family, crossbar);
   wire_memory(gpu.memory, gpu_clock());
   if (l2.hardware_coherent()) wire_partitions(gpu.memory, l2, gpu_clock());
+  if (config_.pressure_epoch() != 0) {
+    std::vector<In<WalkPressure>> channels;
+    for (auto* channel : gpu.memory.channels) channels.push_back(channel->pressure);
+    // As far as a walk's read from the L2 TLB over GMMU and L2 cache.
+    auto const cycles = config_.gpu.translation_latency + config_.gpu.crossbar_latency;
+    system.connect(gpu.l2_tlb->pressure, system.family(channels), Latency{gpu_clock().cycles(cycles)});
+  }
   if (config_.writes_back_at_kernel_end()) wire_flushes(gpu);
   system.connect(gpu.dispatcher->start, system.family(starts), crossbar);
   if (!controls.empty()) system.connect(gpu.dispatcher->control, system.family(controls), crossbar);

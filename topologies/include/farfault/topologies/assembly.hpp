@@ -189,6 +189,8 @@ struct MachineConfig {
   }
   // Whether the driver serves faults in batches, where there are some.
   bool in_batches() const { return memory.replays_faults() && batch.in_batches(); }
+  // How often the scheduler of the GPUs' memory hears of page walks, in cycles; 0: never.
+  std::uint32_t pressure_epoch() const { return dram.scheduler.make({dram.queue})->pressure_epoch(); }
   // Of a line that is copied between a GPU and a CPU.
   std::uint32_t copied_line() const { return fabric.copies.make({})->payload(gpu.line_bytes); }
   // What the driver is told of accesses: by an eviction order that goes by them, and of writes.
@@ -318,6 +320,7 @@ class Assembly {
   std::size_t replays_of_gpu() const;
   PageTable const& mapped_for(Gpu const& gpu) const;  // what its TLBs may hold from the start
   std::uint64_t contexts_of_sm(std::uint32_t sm) const;
+  std::vector<std::vector<std::uint32_t>> sms_by_application() const;
   void build_gpus();
   // The ports: those of its GPU's first scalar cache.
   void add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uint16_t first_memory_port,
