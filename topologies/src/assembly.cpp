@@ -372,9 +372,11 @@ void Assembly::build_gpus() {
     gmmu.applications = applications_.names();
     gmmu.device = device;
     bool const coalesces = config_.memory.coalesces();
-    gmmu.memory_port =
-        slice_clients.add(1, config_.gmmu.walkers + (coalesces ? config_.gmmu.table_writes : 0));
-    gmmu.memory = memory;
+    auto const reads = config_.reads_of_gmmu();
+    auto const table_port = slice_clients.add(1, reads);
+    bool const walk_cache = config_.page_walk_cache.present();
+    gmmu.memory_port = walk_cache ? std::uint16_t{0} : table_port;
+    gmmu.memory = walk_cache ? AddressMap(1, config_.l2_cache.interleave.bytes) : memory;
     gmmu.queue = config_.l2_tlb.mshrs;
     gmmu.preloaded = &gpu.instance->memory->gpu_table(gpu.number);
     gmmu.slices_to_flush = config_.l2_cache.software_coherent() ? config_.l2_cache.slices : 0;
@@ -391,6 +393,14 @@ void Assembly::build_gpus() {
                         config_.memory.large_size()) +
                        1;
     gpu.gmmu = &system_->add<Gmmu>(name + ".gmmu", gmmu);
+    if (walk_cache) {
+      auto cache = page_walk_cache();
+      cache.device = device;
+      cache.memory = gmmu.memory;
+      cache.channels = memory;
+      cache.dram_port = table_port;
+      gpu.page_walk_cache = &system_->add<L2Slice>(name + ".page_walk_cache", cache);
+    }
 
     begin_group(gpu.node, kPortGroup);
     auto port = port_spec(gpu.node, device, config_.l2_cache.slices);
@@ -459,6 +469,22 @@ void Assembly::build_gpus() {
       gpu.sms.push_back(&system_->add<Sm>(name + ".sm" + std::to_string(i), sm));
     }
   }
+}
+
+L2SliceSpec Assembly::page_walk_cache() const {
+  auto const requests = config_.reads_of_gmmu();
+  L2SliceSpec cache;
+  cache.params = config_.page_walk_cache.slice_params(requests);
+  cache.kind = "page_walk_cache";
+  cache.replacement_key = "gpu.page_walk_cache.replacement";
+  cache.clock = gpu_clock();
+  cache.line_bytes = config_.gpu.line_bytes;
+  cache.page_bits = page_bits_;
+  cache.dram_channels = config_.l2_cache.slices;
+  cache.dram_credits = requests;
+  cache.queue = requests;
+  cache.applications = applications_.names();
+  return cache;
 }
 
 std::vector<std::vector<std::uint32_t>> Assembly::sms_by_application() const {

@@ -41,7 +41,11 @@ void Assembly::wire_gpu(Gpu& gpu) {
     system.connect(sm->counts, gpu.dispatcher->counted, crossbar);
     system.connect(sm->done, gpu.dispatcher->block_done, crossbar);
   }
-  gpu.slice_clients.connect(gpu.gmmu->spec().memory_port, gpu.gmmu->entry_read);
+  auto* const walk_cache = gpu.page_walk_cache;
+  if (walk_cache == nullptr)
+    gpu.slice_clients.connect(gpu.gmmu->spec().memory_port, gpu.gmmu->entry_read);
+  else
+    gpu.slice_clients.connect(walk_cache->spec().dram_port, walk_cache->filled);
   gpu.slice_clients.connect(gpu.rdma->spec().memory_port, gpu.rdma->memory_response);
   gpu.slice_clients.connect(gpu.copy_engine->spec().memory_port, gpu.copy_engine->memory_response);
   gpu.remote_clients.connect(gpu.copy_engine->spec().remote_port, gpu.copy_engine->remote_response);
@@ -86,7 +90,13 @@ void Assembly::wire_gpu(Gpu& gpu) {
   system.connect(gpu.l2_tlb->to_sm, system.family(invalidates), translation);
   system.connect(gpu.l2_tlb->acknowledge, gpu.gmmu->invalidated, translation);
   system.connect(gpu.gmmu->acknowledge, gpu.rdma->invalidated, crossbar);
-  system.connect(gpu.gmmu->read_entry, slices, crossbar);
+  if (walk_cache == nullptr) {
+    system.connect(gpu.gmmu->read_entry, slices, crossbar);
+  } else {
+    system.connect(gpu.gmmu->read_entry, system.family(std::vector{walk_cache->request}), cycle);
+    system.connect(walk_cache->response, system.family(std::vector{gpu.gmmu->entry_read}), cycle);
+    system.connect(walk_cache->dram, slices, crossbar);
+  }
   system.connect(gpu.gmmu->to_iommu, gpu.rdma->translate_request, crossbar);
   if (gpu.gmmu->spec().keeps_faults) system.connect(gpu.gmmu->fault, gpu.rdma->page_fault, crossbar);
   if (gpu.gmmu->spec().fault_batches) {

@@ -38,7 +38,8 @@ struct L2TlbParams {
   TlbPolicies policies;
   PolicyChoice<TlbFill> fill{"always"};
   void describe(ParamTable& t) {
-    t.count("entries", entries, {1, 1 << 20}, "entries of the L2 TLB",
+    t.count("entries", entries, {0, 1 << 20},
+            "entries of the L2 TLB; 0: none, it passes on what misses the L1 TLBs",
             "GMMU Bypass, Table 1: 8 sets of 32 ways");
     t.count("ways", ways, {1, 65536}, "ways of the L2 TLB; a divisor of entries", "GMMU Bypass, Table 1");
     t.count("latency", latency, {1, 10000}, "cycles of a look-up", "Akita 4.9 (mem/vm/tlb builder): 4");
