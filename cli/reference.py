@@ -10,7 +10,7 @@ import pathlib
 import subprocess
 import sys
 
-CONFIGS = ("paper-gmmu-bypass", "paper-batch-aware", "paper-mosaic", "dgx-a100")
+CONFIGS = ("paper-gmmu-bypass", "paper-batch-aware", "paper-mosaic", "paper-mask", "dgx-a100")
 
 
 def asked(program, *words):

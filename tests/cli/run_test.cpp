@@ -204,7 +204,7 @@ TEST_CASE("a configuration that is not there is refused") {
         "'no-such' is neither a file nor a preset (dgx-a100, dgx-h100, dgx1, dgx2, gpu-a100, gpu-h100, "
         "gpu-mi100, "
         "gpu-mi210, gpu-mi300x, gpu-v100, mi300x-8, nvidia-uvm, paper-batch-aware, paper-gmmu-bypass, "
-        "paper-mosaic, "
+        "paper-mask, paper-mask-fermi, paper-mask-integrated, paper-mosaic, published-mask, "
         "published-mosaic)");
   CHECK(refusal(folder().string(), {}).find(folder().string() + ": not a") == 0);
   auto const config = scratch("includes.toml", "include = [\"absent.toml\"]\n");
@@ -217,7 +217,7 @@ TEST_CASE("keys and values of --set are checked before anything is written") {
   CHECK(refusal_of_set("gpu.l2_tlb.entries=abc") ==
         "--set: gpu.l2_tlb.entries: 'abc' is not a whole number of zero or more");
   CHECK(refusal_of_set("gpu.l2_tlb.entries=99999999999") ==
-        "--set: gpu.l2_tlb.entries: '99999999999' is outside 1 to 1048576");
+        "--set: gpu.l2_tlb.entries: '99999999999' is outside 0 to 1048576");
   CHECK(refusal_of_set("gpu.clock=1") ==
         "--set: gpu.clock: '1' has no unit; write a frequency such as '1500 MHz'");
   CHECK(refusal_of_set("gpu.clock=1GB") ==

@@ -70,9 +70,9 @@ TEST_CASE(
   CHECK(b.contexts(Access::read) == Times{501, 502, 503, 504, 505, 506});
   CHECK(b.accesses() == Times{207, 525});
   auto const& s = b.sm.state();
-  CHECK(s.blocks_given_way == 1);
-  CHECK(s.blocks_saved == 1);
-  CHECK(s.context_bytes == 2 * 336);
+  CHECK(s.given_way.blocks == 1);
+  CHECK(s.given_way.saved == 1);
+  CHECK(s.given_way.context_bytes == 2 * 336);
   CHECK(s.held.waiting() == 0);
   CHECK(b.done->count() == 2);
   CHECK(b.done->records()[0].message.block == 1);
@@ -96,7 +96,7 @@ TEST_CASE("SM: contexts lie in an area of the SM, and their lines say what they 
 TEST_CASE("SM: a block that waits for memory keeps its slot where faults alone let it give way") {
   BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {}, {}, two_blocks());
   b.run();
-  CHECK(b.sm.state().blocks_given_way == 0);
+  CHECK(b.sm.state().given_way.blocks == 0);
   // Translated at 124, the data are there at 177; one instruction, and block 1 issues at 179.
   CHECK(b.accesses()[0] == 126);
   CHECK(b.done->count() == 2);
@@ -111,7 +111,7 @@ TEST_CASE("SM: contexts saved in shared memory take the time of their bytes, and
   CHECK(b.contexts(Access::write).empty());
   // 336 bytes at 128 in a cycle: three, from 124 to 127. Block 1 issues at 128.
   CHECK(b.tlb->nanoseconds() == Times{103, 130, 502});
-  CHECK(b.sm.state().blocks_saved == 1);
+  CHECK(b.sm.state().given_way.saved == 1);
 }
 
 TEST_CASE("SM: with registers for both blocks only the state of warps moves") {
@@ -121,9 +121,9 @@ TEST_CASE("SM: with registers for both blocks only the state of warps moves") {
   CHECK(b.contexts(Access::write).empty());
   // 80 bytes: one cycle.
   CHECK(b.tlb->nanoseconds() == Times{103, 128, 502});
-  CHECK(b.sm.state().blocks_given_way == 1);
-  CHECK(b.sm.state().blocks_saved == 0);
-  CHECK(b.sm.state().context_bytes == 2 * 80);
+  CHECK(b.sm.state().given_way.blocks == 1);
+  CHECK(b.sm.state().given_way.saved == 0);
+  CHECK(b.sm.state().given_way.context_bytes == 2 * 80);
 }
 
 TEST_CASE("SM: a virtual thread gives way as soon as all of its warps wait for accesses") {
@@ -131,7 +131,7 @@ TEST_CASE("SM: a virtual thread gives way as soon as all of its warps wait for a
   b.run();
   // Block 0 issues at 101 and waits. A cycle later its slot is free; block 1 issues at 103.
   CHECK(b.tlb->nanoseconds() == Times{103, 105});
-  CHECK(b.sm.state().blocks_given_way >= 1);
+  CHECK(b.sm.state().given_way.blocks >= 1);
   CHECK(b.done->count() == 2);
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("SM: no block gives way while none may have begun and wait") {
   BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {{2, 1}},
                 {{Time{500ns}, replay(2)}}, two_blocks(), {{Time{110ns}, {0, 0}}});
   b.run();
-  CHECK(b.sm.state().blocks_given_way == 0);
+  CHECK(b.sm.state().given_way.blocks == 0);
   CHECK(b.done->records()[0].message.block == 0);
   CHECK(b.done->count() == 2);
   BlocksBench later(one_at_a_time("thread_oversubscription"), page_by_block(), {{2, 1}},
@@ -153,7 +153,7 @@ TEST_CASE("SM: a block that can go on comes back in place of one that has stalle
   BlocksBench b(one_at_a_time("thread_oversubscription"), page_by_block(), {{2, 1}, {3, 1}},
                 {{Time{500ns}, replay(2)}, {Time{900ns}, replay(3)}}, two_blocks());
   CHECK(b.run() == RunState::drained);
-  CHECK(b.sm.state().blocks_given_way == 2);
+  CHECK(b.sm.state().given_way.blocks == 2);
   CHECK(b.contexts(Access::write).size() == 12);
   CHECK(b.contexts(Access::write)[6] == 501);
   // Saved at 557; block 0 is restored from then on, at 558.
@@ -175,7 +175,7 @@ TEST_CASE(
   spec.sm.max_warps = 2;
   BlocksBench b(spec, w, {{2, 1}}, {{Time{800ns}, replay(2)}}, two_blocks());
   CHECK(b.run() == RunState::drained);
-  CHECK(b.sm.state().blocks_given_way == 1);
+  CHECK(b.sm.state().given_way.blocks == 1);
   CHECK(b.contexts(Access::write).size() == 11);  // 672 bytes
   CHECK(b.done->count() == 2);
   CHECK(b.done->records()[0].message.block == 1);

@@ -56,6 +56,20 @@ TEST_CASE(
   CHECK(s.stats[0].l1_tlb_hits + s.stats[0].l1_tlb_misses == s.stats[0].transactions);
 }
 
+TEST_CASE("SM: an invalidation of all drops every translation, and the lines of its page alone") {
+  auto const w = same_for_all(
+      {load(0x2000), load(0x3000), compute(200, true), load(0x2000), load(0x3000), compute(1, true)});
+  auto all = invalidate(2, 5);
+  all.all = 1;
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, {{Time{300ns}, all}});
+  REQUIRE(b.tlb->records().size() == 4);
+  CHECK(b.tlb->records()[2].message.page == 2);
+  CHECK(b.tlb->records()[3].message.page == 3);
+  CHECK(b.cache->records().size() == 3);
+  CHECK(b.sm.state().l1_tlb_invalidated == 2);
+  CHECK(b.invalidated->count() == 1);
+}
+
 TEST_CASE("SM: an invalidation drops the translation and the lines of its page, and nothing else") {
   auto const w = same_for_all(
       {load(0x2000), load(0x3000), compute(200, true), load(0x2000), load(0x3000), compute(1, true)});

@@ -143,8 +143,8 @@ TEST_CASE("batches: thread blocks beyond those that issue run to their end, save
       std::uint64_t gave_way = 0, saved = 0, waiting = 0;
       for (ComponentId id = 0; id < run.system().component_count(); ++id)
         if (auto const* sm = dynamic_cast<Sm const*>(&run.system().component(id))) {
-          gave_way += sm->state().blocks_given_way;
-          saved += sm->state().blocks_saved;
+          gave_way += sm->state().given_way.blocks;
+          saved += sm->state().given_way.saved;
           waiting += sm->state().held.waiting();
           CHECK(sm->waiting_for().empty());
         }

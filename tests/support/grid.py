@@ -55,6 +55,11 @@ class Grid:
         with h5py.File(self.folder / output) as f:
             return int(f["summary/machine"][name][0]) if name in f["summary/machine"] else 0
 
+    def gpu_total(self, name, output="run.h5"):
+        """Of all GPUs; 0 where there is no such statistic."""
+        with h5py.File(self.folder / output) as f:
+            return int(f["summary/gpu"][name][...].sum()) if name in f["summary/gpu"] else 0
+
     def accesses(self, output="run.h5"):
         return self.summed("sm_transactions", "sm_stores", "sm_blocks", output=output)
 

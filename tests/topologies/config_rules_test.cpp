@@ -224,3 +224,50 @@ TEST_CASE("memory.large_page_size is used where there are large pages or large f
                                  "\"none\", a memory.page_sizes or memory.frame_allocation that goes "
                                  "by large pages, or memory.fragmentation_index above 0)"});
 }
+
+TEST_CASE("shares of tokens are 0 to 1; epochs, queues and the bypass cache have at least one") {
+  for (std::string const key : {"gpu.l2_tlb.tokens.initial = 1.5", "gpu.l2_tlb.tokens.initial = -0.1",
+                                "gpu.l2_tlb.tokens.step = 2.0", "gpu.l2_tlb.tokens.threshold = 1.01"}) {
+    CAPTURE(key);
+    auto const said = refusal(key + "\n");
+    CHECK(said.find(key.substr(0, key.find(' '))) != std::string::npos);
+    CHECK(said.find("is outside 0 to 1") != std::string::npos);
+  }
+  for (std::string const key :
+       {"gpu.l2_tlb.tokens.epoch", "gpu.l2_tlb.tokens.bypass_entries",
+        "gpu.l2_cache.translation_aware_bypass.epoch", "gpu.l2_cache.translation_aware_bypass.sampled",
+        "gpu.dram.address_space_aware.epoch", "gpu.dram.address_space_aware.golden",
+        "gpu.dram.address_space_aware.silver", "gpu.dram.address_space_aware.normal",
+        "gpu.dram.address_space_aware.queues"}) {
+    CAPTURE(key);
+    auto const said = refusal(key + " = 0\n");
+    CHECK(said.find(key) != std::string::npos);
+    CHECK(said.find("'0' is outside 1 to ") != std::string::npos);
+    CHECK(said.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("a depth beyond the levels of a page table is refused") {
+  auto const bypass = [](std::string const& depth, std::string const& page) {
+    return refusal(
+        "gpu.l2_cache.walk_reads = \"bypass_from_depth\"\ngpu.l2_cache.bypass_from_depth.depth = " + depth +
+        "\nmemory.page_size = \"" + page + "\"\n");
+  };
+  CHECK(bypass("4", "4KiB") == "accepted");
+  CHECK(bypass("4", "64KiB") == "accepted");
+  CHECK(bypass("5", "4KiB") ==
+        "f:2: gpu.l2_cache.bypass_from_depth.depth = 5: must be at most 4, the levels of a page table");
+  CHECK(bypass("3", "2MiB") == "accepted");
+  CHECK(bypass("4", "2MiB") ==
+        "f:2: gpu.l2_cache.bypass_from_depth.depth = 4: must be at most 3, the levels of a page table");
+}
+
+TEST_CASE("an L2 TLB may have no entries, and a page-walk cache needs whole sets") {
+  CHECK(refusal("gpu.l2_tlb.entries = 0\n") == "accepted");
+  CHECK(refusal("gpu.l1_tlb.entries = 0\n").find("gpu.l1_tlb.entries") != std::string::npos);
+  CHECK(refusal("gpu.page_walk_cache.size = \"8KiB\"\n") == "accepted");
+  CHECK(refusal("gpu.page_walk_cache.size = \"8000B\"\n") ==
+        "f:1: gpu.page_walk_cache.size = 8000: must be a multiple of line_bytes x ways x slices, 1024");
+  CHECK(unused("gpu.page_walk_cache.latency = 7\n").size() == 1);
+  CHECK(unused("gpu.page_walk_cache.latency = 7\ngpu.page_walk_cache.size = \"8KiB\"\n").empty());
+}

@@ -363,11 +363,12 @@ void Assembly::build_gpus() {
          config_.gpu.warp_width, config_.host.block_order, &applications_,
          config_.writes_back_at_kernel_end() ? config_.l2_cache.slices : 0,
          config_.in_batches() && config_.looks_at_periods(), config_.memory.stalls_gpus()});
-    gpu.l2_tlb = &system_->add<L2Tlb>(name + ".l2_tlb",
-                                      {config_.l2_tlb, clock, sms_ + scalar_caches,
-                                       std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs),
-                                       config_.driver.migrations, page_bits_, config_.memory.sizes_of_pages(),
-                                       applications_.names(), config_.in_batches(), &mapped_for(gpu)});
+    gpu.l2_tlb = &system_->add<L2Tlb>(
+        name + ".l2_tlb",
+        {config_.l2_tlb, clock, sms_ + scalar_caches,
+         std::max(config_.l1_tlb.mshrs, config_.scalar_cache.tlb_mshrs), config_.driver.migrations,
+         page_bits_, config_.memory.sizes_of_pages(), applications_.names(), config_.in_batches(),
+         &mapped_for(gpu), sms_by_application(), config_.pressure_epoch(), layout.channels});
     GmmuSpec gmmu;
     gmmu.params = config_.gmmu;
     gmmu.router = config_.router;
@@ -375,9 +376,11 @@ void Assembly::build_gpus() {
     gmmu.applications = applications_.names();
     gmmu.device = device;
     bool const coalesces = config_.memory.coalesces();
-    gmmu.memory_port =
-        slice_clients.add(1, config_.gmmu.walkers + (coalesces ? config_.gmmu.table_writes : 0));
-    gmmu.memory = memory;
+    auto const reads = config_.reads_of_gmmu();
+    auto const table_port = slice_clients.add(1, reads);
+    bool const walk_cache = config_.page_walk_cache.present();
+    gmmu.memory_port = walk_cache ? std::uint16_t{0} : table_port;
+    gmmu.memory = walk_cache ? AddressMap(1, config_.l2_cache.interleave.bytes) : memory;
     gmmu.queue = config_.l2_tlb.mshrs;
     gmmu.preloaded = &gpu.instance->memory->gpu_table(gpu.number);
     gmmu.slices_to_flush = config_.l2_cache.software_coherent() ? config_.l2_cache.slices : 0;
@@ -394,6 +397,14 @@ void Assembly::build_gpus() {
                         config_.memory.large_size()) +
                        1;
     gpu.gmmu = &system_->add<Gmmu>(name + ".gmmu", gmmu);
+    if (walk_cache) {
+      auto cache = page_walk_cache();
+      cache.device = device;
+      cache.memory = gmmu.memory;
+      cache.channels = memory;
+      cache.dram_port = table_port;
+      gpu.page_walk_cache = &system_->add<L2Slice>(name + ".page_walk_cache", cache);
+    }
 
     begin_group(gpu.node, kPortGroup);
     auto port = port_spec(gpu.node, device, config_.l2_cache.slices);
@@ -420,10 +431,15 @@ void Assembly::build_gpus() {
     slice.queue = slice_clients.requests();
     if (config_.writes_back_at_kernel_end()) slice.flushes = applications_.streams() + gmmu.moves;
     slice.page_bits = page_bits_;
+    slice.walk_levels = PageLevels(page_bits_).count();
     auto dram = config_.dram;
     dram.controller_latency += config_.gpu.memory_contents.make({})->latency();
-    gpu.memory = build_memory(
-        gpu.node, name, {"l2_slice", slice, config_.memory_cache, {dram, "dram", "gpu.dram", {}}, layout});
+    gpu.memory = build_memory(gpu.node, name,
+                              {"l2_slice",
+                               slice,
+                               config_.memory_cache,
+                               {dram, "dram", "gpu.dram", {}, {}, config_.pressure_epoch() != 0},
+                               layout});
     for (std::uint32_t i = 0; i < sms_; ++i) {
       // The SMs of a scalar cache, a cycle away from it, stay together.
       auto const of_cache = i % config_.scalar_cache.sms;
@@ -453,9 +469,32 @@ void Assembly::build_gpus() {
       sm.contexts = physical(device, contexts_of_sm(i));
       sm.applications = &applications_;
       sm.may_stall = config_.memory.stalls_gpus();
+      sm.reports_stalled_warps = config_.pressure_epoch() != 0;
       gpu.sms.push_back(&system_->add<Sm>(name + ".sm" + std::to_string(i), sm));
     }
   }
+}
+
+L2SliceSpec Assembly::page_walk_cache() const {
+  auto const requests = config_.reads_of_gmmu();
+  L2SliceSpec cache;
+  cache.params = config_.page_walk_cache.slice_params(requests);
+  cache.kind = "page_walk_cache";
+  cache.replacement_key = "gpu.page_walk_cache.replacement";
+  cache.clock = gpu_clock();
+  cache.line_bytes = config_.gpu.line_bytes;
+  cache.page_bits = page_bits_;
+  cache.dram_channels = config_.l2_cache.slices;
+  cache.dram_credits = requests;
+  cache.queue = requests;
+  cache.applications = applications_.names();
+  return cache;
+}
+
+std::vector<std::vector<std::uint32_t>> Assembly::sms_by_application() const {
+  std::vector<std::vector<std::uint32_t>> sms;
+  for (std::uint32_t a = 0; a < applications_.count(); ++a) sms.push_back(applications_.sms_of(a, sms_));
+  return sms;
 }
 
 // Below the arguments of kernels, at the end of what is for page tables.

@@ -159,6 +159,12 @@ void MachineConfig::bind(Config& config, Policies const* more) {
       config.leave_out(std::string("gpu.memory_cache.") + name, only_with);
     leave_out(config, "gpu.memory_cache", "replacement", memory_cache.replacement, only_with);
   }
+  if (!page_walk_cache.present()) {
+    auto const* const only_with = "gpu.page_walk_cache.size above 0";
+    for (auto const* name : {"ways", "latency", "mshrs"})
+      config.leave_out(std::string("gpu.page_walk_cache.") + name, only_with);
+    leave_out(config, "gpu.page_walk_cache", "replacement", page_walk_cache.replacement, only_with);
+  }
   if (dram.t_refi == Duration::zero()) config.leave_out("gpu.dram.t_rfc", "gpu.dram.t_refi above 0");
   if (cpu_dram.t_refi == Duration::zero()) config.leave_out("cpu.dram.t_rfc", "cpu.dram.t_refi above 0");
   if (l2_cache.software_coherent())
@@ -417,7 +423,15 @@ void MachineConfig::check(Config& config) const {
              "must be at least 1 with gpu.l2_cache.miss_path = home_slice");
   rules.interleave("cpu.llc.interleave", cpu_llc.interleave, gpu.line_bytes, memory.page_size);
   rules.tlb("gpu.l1_tlb", "", l1_tlb.entries, l1_tlb.ways, pages, l1_tlb.policies);
-  rules.tlb("gpu.l2_tlb", "", l2_tlb.entries, l2_tlb.ways, pages, l2_tlb.policies);
+  if (page_walk_cache.present())
+    rules.cache("gpu.page_walk_cache", page_walk_cache.size, page_walk_cache.ways, 1, gpu.line_bytes,
+                page_walk_cache.replacement);
+  if (l2_tlb.entries != 0) rules.tlb("gpu.l2_tlb", "", l2_tlb.entries, l2_tlb.ways, pages, l2_tlb.policies);
+  rules.policy(
+      "gpu.l2_tlb", "fill", l2_tlb.fill,
+      {gpu.clock.clock(), {{0}}, memory.page_bits(), memory.sizes_of_pages(), &l2_tlb.policies.replacement});
+  rules.policy("gpu.l2_cache", "walk_reads", l2_cache.walk_reads,
+               {gpu.clock.clock(), PageLevels(memory.page_bits()).count()});
   rules.tlb("gpu.scalar_cache", "tlb_", scalar_cache.tlb_entries, scalar_cache.tlb_entries, pages,
             scalar_cache.tlb);
   if (iommu.tlb_entries != 0) rules.tlb("iommu", "tlb_", iommu.tlb_entries, iommu.tlb_ways, pages, iommu.tlb);

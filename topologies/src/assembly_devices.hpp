@@ -47,6 +47,7 @@ struct Assembly::Gpu {
   RequestClients remote_clients;
   L2Tlb* l2_tlb = nullptr;
   Gmmu* gmmu = nullptr;
+  L2Slice* page_walk_cache = nullptr;  // or none
   Rdma* rdma = nullptr;
   CopyEngine* copy_engine = nullptr;
   Dispatcher* dispatcher = nullptr;

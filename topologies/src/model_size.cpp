@@ -37,9 +37,11 @@ std::array<Part, 5> parts_of(Machine const& m, MachineConfig const& c) {
   auto const scalar_cache =
       kPerSm + kPerLine * lines_of(c.scalar_cache.size, line) + kPerTranslation * c.scalar_cache.tlb_entries;
   auto const slices = c.l2_cache.slices + (c.memory_cache.present() ? c.gpu_memory().channels : 0);
-  auto const gpu = kPerDevice + sms * sm + scalar_caches * scalar_cache + slices * kPerSlice +
-                   kPerLine * lines_of(c.l2_cache.size, line) +
-                   kPerLine * lines_of(c.memory_cache.size, line) + kPerTranslation * c.l2_tlb.entries;
+  auto const gpu =
+      kPerDevice + sms * sm + scalar_caches * scalar_cache + slices * kPerSlice +
+      kPerLine * lines_of(c.l2_cache.size, line) + kPerLine * lines_of(c.memory_cache.size, line) +
+      (c.page_walk_cache.present() ? kPerSlice + kPerLine * lines_of(c.page_walk_cache.size, line) : 0) +
+      kPerTranslation * c.l2_tlb.entries;
   auto const cpu = kPerDevice + c.cpu_llc.slices * kPerSlice + kPerLine * lines_of(c.cpu_llc.size, line) +
                    kPerTranslation * c.iommu.tlb_entries;
   auto const gpus = static_cast<double>(m.count(NodeKind::gpu));

@@ -41,7 +41,11 @@ void Assembly::wire_gpu(Gpu& gpu) {
     system.connect(sm->counts, gpu.dispatcher->counted, crossbar);
     system.connect(sm->done, gpu.dispatcher->block_done, crossbar);
   }
-  gpu.slice_clients.connect(gpu.gmmu->spec().memory_port, gpu.gmmu->entry_read);
+  auto* const walk_cache = gpu.page_walk_cache;
+  if (walk_cache == nullptr)
+    gpu.slice_clients.connect(gpu.gmmu->spec().memory_port, gpu.gmmu->entry_read);
+  else
+    gpu.slice_clients.connect(walk_cache->spec().dram_port, walk_cache->filled);
   gpu.slice_clients.connect(gpu.rdma->spec().memory_port, gpu.rdma->memory_response);
   gpu.slice_clients.connect(gpu.copy_engine->spec().memory_port, gpu.copy_engine->memory_response);
   gpu.remote_clients.connect(gpu.copy_engine->spec().remote_port, gpu.copy_engine->remote_response);
@@ -67,6 +71,13 @@ void Assembly::wire_gpu(Gpu& gpu) {
   for (auto* slice : gpu.memory.slices) system.connect(slice->response, client_family, crossbar);
   wire_memory(gpu.memory, gpu_clock());
   if (l2.hardware_coherent()) wire_partitions(gpu.memory, l2, gpu_clock());
+  if (config_.pressure_epoch() != 0) {
+    std::vector<In<WalkPressure>> channels;
+    for (auto* channel : gpu.memory.channels) channels.push_back(channel->pressure);
+    // As far as a walk's read from the L2 TLB over GMMU and L2 cache.
+    auto const cycles = config_.gpu.translation_latency + config_.gpu.crossbar_latency;
+    system.connect(gpu.l2_tlb->pressure, system.family(channels), Latency{gpu_clock().cycles(cycles)});
+  }
   if (config_.writes_back_at_kernel_end()) wire_flushes(gpu);
   system.connect(gpu.dispatcher->start, system.family(starts), crossbar);
   if (!controls.empty()) system.connect(gpu.dispatcher->control, system.family(controls), crossbar);
@@ -79,7 +90,13 @@ void Assembly::wire_gpu(Gpu& gpu) {
   system.connect(gpu.l2_tlb->to_sm, system.family(invalidates), translation);
   system.connect(gpu.l2_tlb->acknowledge, gpu.gmmu->invalidated, translation);
   system.connect(gpu.gmmu->acknowledge, gpu.rdma->invalidated, crossbar);
-  system.connect(gpu.gmmu->read_entry, slices, crossbar);
+  if (walk_cache == nullptr) {
+    system.connect(gpu.gmmu->read_entry, slices, crossbar);
+  } else {
+    system.connect(gpu.gmmu->read_entry, system.family(std::vector{walk_cache->request}), cycle);
+    system.connect(walk_cache->response, system.family(std::vector{gpu.gmmu->entry_read}), cycle);
+    system.connect(walk_cache->dram, slices, crossbar);
+  }
   system.connect(gpu.gmmu->to_iommu, gpu.rdma->translate_request, crossbar);
   if (gpu.gmmu->spec().keeps_faults) system.connect(gpu.gmmu->fault, gpu.rdma->page_fault, crossbar);
   if (gpu.gmmu->spec().fault_batches) {

@@ -228,7 +228,10 @@ void ScalarCache::on_memory(MemResponse const& m, Cx& cx) const {
 
 void ScalarCache::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
-  s.tlb->invalidate(m.page);
+  if (m.all != 0)
+    s.tlb->invalidate_all();
+  else
+    s.tlb->invalidate(m.page);
   s.uses.forget(m.page);
   s.invalidations.push(m);
   acknowledge_invalidations(cx);

@@ -45,6 +45,7 @@ SmState Sm::initial() const {
   s.scalar_credits = p.scalar_requests;
   s.invalidations = DrainingInvalidations(p.moves);
   s.uses = PageUses(p.page_uses);
+  if (p.reports_stalled_warps) s.stalled_warps = StalledWarps(p.applications->count());
   return s;
 }
 

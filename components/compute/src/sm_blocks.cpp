@@ -43,8 +43,8 @@ void Sm::give_way(std::uint32_t block, bool saved, Cx& cx) const {
   auto& s = cx.state();
   s.warps.leave(block);
   s.held.give_way(block, saved);
-  ++s.blocks_given_way;
-  if (saved) ++s.blocks_saved;
+  ++s.given_way.blocks;
+  if (saved) ++s.given_way.saved;
   move_context(block, Access::write, saved, cx);
 }
 
@@ -73,7 +73,7 @@ void Sm::move_context(std::uint32_t block, Access access, bool all, Cx& cx) cons
   auto const bytes =
       std::uint64_t{held.need.warps} * context_.warp_bytes +
       (all ? held.need.registers * std::uint64_t{4} + held.need.shared_bytes : std::uint64_t{0});
-  s.context_bytes += bytes;
+  s.given_way.context_bytes += bytes;
   auto& t = s.transfer;
   auto const& program = program_of(s.warps.first_of_block(block));
   t = {};

@@ -142,7 +142,11 @@ bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, T
     if (!leaving.missed) {
       if (s.tlb_mshrs.full()) return false;
       leaving.missed = s.tlb_mshrs.allocate(leaving.page);
-      cx.send(translate, TranslateRequest{leaving.page, spec().index, item.application, item.access, {}},
+      auto const slot =
+          static_cast<std::uint8_t>(std::min(s.warps[item.context].slot, WarpOrder::kMaxWarps - 1));
+      cx.send(translate,
+              TranslateRequest{leaving.page, spec().index, item.application, item.access, slot,
+                               s.stalled_warps.take(item.application)},
               looked_up - cx.now());
     }
   } else if (!s.tlb_mshrs.can_wait()) {
@@ -203,7 +207,9 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
     auto const entry = s.tlb_mshrs.find(m.page);
     FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
     bool refused = false;  // a write that has joined a read
+    s.stalled_warps.begin();
     s.tlb_mshrs.release(*entry, [&](LsuItem item) {
+      s.stalled_warps.add(item.application, item.context);
       bool const allowed = found.allows(item.access);
       count_translation(m, item, cx.now(), s);
       if (!mapped || !allowed) {
@@ -225,7 +231,10 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
 
 void Sm::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (s.l1_tlb->invalidate(m.page)) ++s.l1_tlb_invalidated;
+  if (m.all != 0)
+    s.l1_tlb_invalidated += s.l1_tlb->invalidate_all();
+  else if (s.l1_tlb->invalidate(m.page))
+    ++s.l1_tlb_invalidated;
   s.uses.forget(m.page);
   s.invalidations.push(m);
   acknowledge_invalidations(cx);

@@ -6,11 +6,15 @@
 
 namespace farfault {
 
+DramChannel::DramChannel(Slot<DramChannelSpec> slot) : Component(std::move(slot)) {
+  if (spec().hears_of_walks) pressure = in<&DramChannel::on_pressure>("pressure");
+}
+
 DramChannelState DramChannel::initial() const {
   DramChannelState s;
   s.banks = DramBanks(spec().params.banks);
   s.by_requester = ByApplication<DramRequesterStats>(static_cast<std::uint32_t>(spec().applications.size()));
-  s.scheduler = spec().params.scheduler.make({spec().params.queue});
+  s.scheduler = spec().params.scheduler.make(spec().setup());
   if (spec().params.t_refi != Duration::zero()) s.next_refresh = Time{spec().params.t_refi};
   return s;
 }
@@ -45,6 +49,10 @@ void DramChannel::on_request(MemRequest const& m, Cx& cx) const {
 void DramChannel::on_choose(Tick const&, Cx& cx) const {
   cx.state().choose_at = Time::max();
   schedule(cx);
+}
+
+void DramChannel::on_pressure(WalkPressure const& m, Cx& cx) const {
+  cx.state().scheduler->pressure(m);
 }
 
 // All refreshes that begin by `until`: of several the last one tells how the banks are.

@@ -12,7 +12,9 @@ constexpr std::uint32_t kFlush = 1;
 
 }  // namespace
 
-L2Slice::L2Slice(Slot<L2SliceSpec> slot) : Component(std::move(slot)) {
+L2Slice::L2Slice(Slot<L2SliceSpec> slot)
+    : Component(std::move(slot)),
+      may_pass_by_(spec().params.walk_reads.make(spec().walk_reads())->may_bypass()) {
   if (spec().params.hardware_coherent()) {
     far_request = in<&L2Slice::on_far_request>("far_request");
     home_response = in<&L2Slice::on_home_response>("home_response");
@@ -29,7 +31,9 @@ L2SliceState L2Slice::initial() const {
   auto const& p = spec();
   L2SliceState s;
   s.cache = Cache(p.params.size.bytes / p.params.slices, p.params.ways, p.line_bytes, p.params.replacement);
+  s.walk_reads = p.params.walk_reads.make(p.walk_reads());
   s.mshrs = MshrTable<L2Waiter>(p.params.mshrs, p.params.waiters);
+  if (may_pass_by_) s.passing.resize(p.params.mshrs);
   s.stalled = Ring<MemRequest>(p.queue);
   auto const far_mshrs = p.params.hardware_coherent() ? p.params.mshrs : 0;
   s.writebacks = Ring<std::uint64_t>(2 * std::size_t{p.params.mshrs} + far_mshrs);
@@ -45,8 +49,14 @@ L2Slice::ApplicationStats L2Slice::application_stats() const {
 }
 
 std::vector<L2Slice::PolicyStats> L2Slice::policy_stats() const {
-  return {{{spec().replacement_key, spec().params.replacement.stats()},
-           [](L2SliceState const& s) -> StatSource const& { return s.cache.replacement(); }}};
+  std::vector<PolicyStats> all{
+      {{spec().replacement_key, spec().params.replacement.stats()},
+       [](L2SliceState const& s) -> StatSource const& { return s.cache.replacement(); }}};
+  // Of the caches that never let a read pass by, those of other devices among them, there is nothing to say.
+  if (auto stats = spec().params.walk_reads.stats(); !stats.empty())
+    all.push_back({{"gpu.l2_cache.walk_reads", std::move(stats)},
+                   [](L2SliceState const& s) -> StatSource const& { return s.walk_reads; }});
+  return all;
 }
 
 std::string L2Slice::waiting_for() const {
@@ -79,6 +89,7 @@ void L2Slice::on_request(MemRequest const& m, Cx& cx) const {
 bool L2Slice::serve(MemRequest& m, bool far, Leaving& leaving, Cx& cx) const {
   auto& s = cx.state();
   auto const now = cx.now();
+  if (may_pass_by_ && passes_by(m, cx)) return pass_by(m, leaving, cx);
   auto slot = std::max(s.port_free, now);
   for (auto arrival = now;; arrival += m.train.until(1)) {
     auto const left = m.train.lines();
@@ -90,6 +101,31 @@ bool L2Slice::serve(MemRequest& m, bool far, Leaving& leaving, Cx& cx) const {
     --m.train.more;
     m.address += spec().line_bytes;
   }
+}
+
+bool L2Slice::passes_by(MemRequest const& m, Cx& cx) const {
+  auto& s = cx.state();
+  auto const line = line_of(m.address);
+  return is_walk(m.requester.kind) && m.access == Access::read && !s.cache.is_dirty(line) &&
+         s.walk_reads->bypasses(WalkReads::depth_of(m.requester.kind), line, cx.now());
+}
+
+bool L2Slice::pass_by(MemRequest const& m, Leaving& leaving, Cx& cx) const {
+  auto& s = cx.state();
+  auto const line = line_of(m.address);
+  // Another request may join it, and have the line kept.
+  if (!room_for_victims(s, 1) || !s.mshrs.can_wait()) return false;
+  auto entry = s.mshrs.find(line);
+  if (!entry) {
+    if (s.mshrs.full() || s.dram_credits[channel_of(m.address)] == 0) return false;
+    entry = s.mshrs.allocate(line);
+    s.passing[*entry] = 1;
+    to_memory(m.address & ~(PhysAddr{spec().line_bytes} - 1), Access::read, *entry, m.requester, cx.now(),
+              leaving.to_memory, cx);
+  }
+  s.mshrs.wait(*entry, {m.tag, m.from, 0, FoundBy::memory, cx.now()});
+  s.walk_reads->bypassed(cx.now());
+  return true;
 }
 
 bool L2Slice::serve_line(MemRequest const& m, bool far, std::uint32_t left, Time at, Leaving& leaving,
@@ -119,7 +155,10 @@ bool L2Slice::serve_line(MemRequest const& m, bool far, std::uint32_t left, Time
                 leaving.to_memory, cx);
     }
     s.mshrs.wait(*entry, asker);
+    if (may_pass_by_) s.passing[*entry] = 0;
   }
+  if (may_pass_by_ && !far && (m.requester.kind == RequestKind::data || is_walk(m.requester.kind)))
+    s.walk_reads->looked_up(WalkReads::depth_of(m.requester.kind), hit, cx.now());
   if (hit && !far)
     s.count_hit(m.requester);
   else
@@ -220,9 +259,10 @@ void L2Slice::on_dram(MemResponse const& m, Cx& cx) const {
   if (m.access == Access::read) {
     auto const first = line_of(m.address);  // of a train that a cache has split, the tag is another line's
     for (std::uint32_t i = 0; i < lines; ++i) {
-      put(s.cache.fill(first + i, false), leaving.to_memory, cx);
+      auto const entry = *s.mshrs.find(first + i);
+      if (!may_pass_by_ || s.passing[entry] == 0) put(s.cache.fill(first + i, false), leaving.to_memory, cx);
       auto const at = cx.now() + m.train.until(i);
-      s.mshrs.release(*s.mshrs.find(first + i), [&](L2Waiter const& to) {
+      s.mshrs.release(entry, [&](L2Waiter const& to) {
         answer(to, m.address + std::uint64_t{i} * spec().line_bytes, Access::read, at,
                m.stages.last_of(at - to.since), leaving.answers, cx);
       });

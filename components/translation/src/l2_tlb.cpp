@@ -6,6 +6,7 @@ namespace farfault {
 
 L2Tlb::L2Tlb(Slot<L2TlbSpec> slot) : Component(std::move(slot)) {
   if (spec().reports_faults) faulted = out<RawFault>("faulted");
+  if (spec().pressure_epoch != 0) pressure = out<WalkPressure>("pressure");
 }
 
 L2TlbState L2Tlb::initial() const {
@@ -13,10 +14,14 @@ L2TlbState L2Tlb::initial() const {
   auto const& p = spec().params;
   auto const outstanding = spec().clients * spec().requests_per_client;
   s.tlb = p.policies.make(p.entries, p.ways, spec().page_bits, spec().page_sizes, spec().mapped_at_start);
+  s.fill =
+      p.fill.make({spec().clock, spec().sms, spec().page_bits, spec().page_sizes, &p.policies.replacement});
   s.mshrs = MshrTable<L2TlbWaiter>(p.mshrs, outstanding);
   s.stalled = Ring<TranslateRequest>(outstanding);
   s.invalidating.resize(spec().moves);
   s.stats = ByApplication<L2TlbStats>(static_cast<std::uint32_t>(spec().applications.size()));
+  if (spec().pressure_epoch != 0)
+    s.pressure = WalkPressureCounts(static_cast<std::uint32_t>(spec().applications.size()));
   return s;
 }
 
@@ -29,7 +34,9 @@ std::vector<L2Tlb::PolicyStats> L2Tlb::policy_stats() const {
   return {{{"gpu.l2_tlb.organization", p.organization.stats()},
            [](L2TlbState const& s) -> StatSource const& { return s.tlb; }},
           {{"gpu.l2_tlb.replacement", p.replacement.stats()},
-           [](L2TlbState const& s) -> StatSource const& { return *s.tlb; }}};
+           [](L2TlbState const& s) -> StatSource const& { return *s.tlb; }},
+          {{"gpu.l2_tlb.fill", spec().params.fill.stats()},
+           [](L2TlbState const& s) -> StatSource const& { return s.fill; }}};
 }
 
 std::string L2Tlb::waiting_for() const {
@@ -41,6 +48,10 @@ std::string L2Tlb::waiting_for() const {
 
 void L2Tlb::on_request(TranslateRequest const& m, Cx& cx) const {
   auto& s = cx.state();
+  if (s.pressure.counts()) {
+    report_pressure(cx);
+    s.pressure.stalled(m.application, m.stalled);
+  }
   if (serve(m, cx)) return;
   ++s.stats[m.application].mshr_stalls;
   s.stalled.push(m);
@@ -52,7 +63,12 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const at = std::max(s.port_free, cx.now());
   auto const looked_up = at + spec().clock.cycles(spec().params.latency);
-  if (auto const found = s.tlb->lookup(m.page); found && found->allows(m.access)) {
+  auto const client = static_cast<std::uint16_t>(m.from);
+  TlbFill::Asker const asker{client, m.application, m.warp};
+  auto found = s.tlb->lookup(m.page);
+  if (!found || !found->allows(m.access)) found = s.fill->beside(m.page);
+  bool const hit = found && found->allows(m.access);
+  if (hit) {
     ++s.stats[m.application].hits;
     s.last_response = std::max(s.last_response, looked_up);
     cx.send(response, m.from, TranslateResponse{m.page, found->frame, 0, FoundBy::l2_tlb, found->size},
@@ -62,13 +78,16 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
     if (!entry) {
       if (s.mshrs.full()) return false;
       entry = s.mshrs.allocate(m.page);
-      cx.send(miss, TranslateRequest{m.page, *entry, m.application, m.access, {}}, looked_up - cx.now());
+      if (s.pressure.counts()) s.pressure.missed(m.application);
+      cx.send(miss, TranslateRequest{m.page, *entry, m.application, m.access, m.warp, 0},
+              looked_up - cx.now());
     } else {
       ++s.stats[m.application].merged_misses;
     }
-    s.mshrs.wait(*entry, {looked_up, static_cast<std::uint16_t>(m.from), m.application, m.access});
+    s.mshrs.wait(*entry, {looked_up, client, m.application, m.access, m.warp, {}});
     ++s.stats[m.application].misses;
   }
+  s.fill->looked_up(asker, hit, cx.now());
   s.port_free = spec().clock.after(at);
   s.busy_ps += static_cast<std::uint64_t>(picoseconds(s.port_free - at));
   return true;
@@ -81,7 +100,11 @@ void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
   if (faults)
     ++s.faulted_misses;
   else
-    s.tlb->fill(m.page, m.translation());
+    fill(m, cx);
+  if (s.pressure.counts()) {
+    report_pressure(cx);
+    s.mshrs.first_waiter(m.tag, [&](L2TlbWaiter const& w) { s.pressure.answered(w.application); });
+  }
   auto at = cx.now();
   s.mshrs.release(m.tag, [&](L2TlbWaiter const& w) {
     auto const stages = m.stages.last_of(cx.now() - w.since);
@@ -96,6 +119,29 @@ void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
   while (!s.stalled.empty() && serve(s.stalled.front(), cx)) s.stalled.pop();
 }
 
+void L2Tlb::fill(TranslateResponse const& m, Cx& cx) const {
+  auto& s = cx.state();
+  bool fills = false;
+  s.mshrs.each_waiter(m.tag,
+                      [&](L2TlbWaiter const& w) { fills = fills || s.fill->fills(w.asker(), cx.now()); });
+  if (fills)
+    s.tlb->fill(m.page, m.translation());
+  else
+    s.fill->keep_beside(m.page, m.translation());
+}
+
+// At the first request or answer of an epoch: where nothing happens there is nothing to say.
+void L2Tlb::report_pressure(Cx& cx) const {
+  auto& s = cx.state();
+  auto const epoch = static_cast<std::uint64_t>(picoseconds(cx.now()) /
+                                                picoseconds(spec().clock.cycles(spec().pressure_epoch)));
+  if (epoch == s.pressure_epoch) return;
+  s.pressure_epoch = epoch;
+  s.pressure.report([&](WalkPressure const& m) {
+    for (std::uint32_t c = 0; c < spec().channels; ++c) cx.send(pressure, c, m);
+  });
+}
+
 // To all, as hardware does it: who was told that the page is faulted is not kept here.
 void L2Tlb::replay(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
@@ -106,12 +152,19 @@ void L2Tlb::replay(TranslateResponse const& m, Cx& cx) const {
 
 void L2Tlb::on_invalidate(Invalidate const& m, Cx& cx) const {
   auto& s = cx.state();
-  if (s.tlb->invalidate(m.page)) ++s.invalidated_entries;
+  auto forwarded = m;
+  if (s.fill->invalidates_all()) {
+    s.invalidated_entries += s.tlb->invalidate_all() + s.fill->invalidate_all();
+    forwarded.all = 1;
+  } else {
+    if (s.tlb->invalidate(m.page)) ++s.invalidated_entries;
+    if (s.fill->invalidate(m.page)) ++s.invalidated_entries;
+  }
   auto const at = std::max(s.port_free, cx.now());
   s.port_free = spec().clock.after(at);
   auto const leaves = spec().clock.after(std::max(at, s.last_response));
   s.invalidating[m.move] = spec().clients;
-  for (std::uint32_t sm = 0; sm < spec().clients; ++sm) cx.send(to_sm, sm, m, leaves - cx.now());
+  for (std::uint32_t sm = 0; sm < spec().clients; ++sm) cx.send(to_sm, sm, forwarded, leaves - cx.now());
 }
 
 void L2Tlb::on_sm_invalidated(Invalidated const& m, Cx& cx) const {

@@ -30,6 +30,7 @@
 #include "farfault/memory/memory_cache.hpp"
 #include "farfault/memory/memory_contents.hpp"
 #include "farfault/memory/memory_layout.hpp"
+#include "farfault/memory/page_walk_cache.hpp"
 #include "farfault/paging/application_memory.hpp"
 #include "farfault/paging/memory_scope.hpp"
 #include "farfault/paging/page_placement.hpp"
@@ -157,6 +158,7 @@ struct MachineConfig {
   ScalarCacheParams scalar_cache;
   L2CacheParams l2_cache;
   MemoryCacheParams memory_cache;
+  PageWalkCacheParams page_walk_cache;
   DramParams dram;
   CopyEngineParams copy_engine;
   L2TlbParams l2_tlb;
@@ -190,6 +192,10 @@ struct MachineConfig {
   }
   // Whether the driver serves faults in batches, where there are some.
   bool in_batches() const { return memory.replays_faults() && batch.in_batches(); }
+  // How often the scheduler of the GPUs' memory hears of page walks, in cycles; 0: never.
+  std::uint32_t pressure_epoch() const { return dram.scheduler.make({dram.queue})->pressure_epoch(); }
+  // Reads and writes of page tables that a GMMU may have under way.
+  std::uint32_t reads_of_gmmu() const { return gmmu.walkers + (memory.coalesces() ? gmmu.table_writes : 0); }
   // Of a line that is copied between a GPU and a CPU.
   std::uint32_t copied_line() const { return fabric.copies.make({})->payload(gpu.line_bytes); }
   // What the driver is told of accesses: by an eviction order that goes by them, and of writes.
@@ -224,6 +230,7 @@ struct MachineConfig {
     f("gpu.dram", "the memory behind the L2 cache", dram);
     f("gpu.copy_engine", "copies bytes between the memories of devices", copy_engine);
     f("gpu.gmmu", "the GPU's page walkers", gmmu);
+    f("gpu.page_walk_cache", "a cache between these and the L2 cache", page_walk_cache);
     f("gpu.router", "where an L2 TLB miss goes", router);
     f("iommu", "the page walkers on the CPU side", iommu);
     f("cpu", "a CPU", cpu);
@@ -321,6 +328,8 @@ class Assembly {
   std::size_t replays_of_gpu() const;
   PageTable const& mapped_for(Gpu const& gpu) const;  // what its TLBs may hold from the start
   std::uint64_t contexts_of_sm(std::uint32_t sm) const;
+  std::vector<std::vector<std::uint32_t>> sms_by_application() const;
+  L2SliceSpec page_walk_cache() const;  // but for what is its GPU's
   void build_gpus();
   // The ports: those of its GPU's first scalar cache.
   void add_scalar_cache(std::uint32_t gpu, std::uint32_t index, std::uint16_t first_memory_port,

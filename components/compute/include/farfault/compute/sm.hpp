@@ -44,6 +44,7 @@
 #include "farfault/compute/held_blocks.hpp"
 #include "farfault/compute/sm_params.hpp"
 #include "farfault/compute/sm_stats.hpp"
+#include "farfault/compute/stalled_warps.hpp"
 #include "farfault/compute/warp_contexts.hpp"
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
@@ -84,7 +85,8 @@ struct SmSpec {
   PageUseRule page_uses;               // which uses of pages it tells the driver
   PhysAddr contexts = 0;               // where blocks' contexts are saved: areas of area_bytes()
   Applications const* applications = nullptr;
-  bool may_stall = false;  // the driver stops the GPU at times
+  bool may_stall = false;              // the driver stops the GPU at times
+  bool reports_stalled_warps = false;  // to the L2 TLB
 
   // Of the whole SM, which is what a block takes at most; whole pages of 4 KiB.
   static std::uint64_t area_bytes(SmParams const& sm) {
@@ -157,6 +159,13 @@ struct ContextTransfer {
   Time port_free{};
 };
 
+// Blocks that have given way; those of which registers and shared memory were saved; what was moved.
+struct GivenWay {
+  std::uint64_t blocks = 0;
+  std::uint64_t saved = 0;
+  std::uint64_t context_bytes = 0;
+};
+
 struct SmState {
   std::vector<std::uint32_t> launches;  // by stream: the last one of which a block came
   Time tick_at = Time::max();
@@ -186,10 +195,9 @@ struct SmState {
   HeldBlocks held;                         // where blocks may give way
   ContextTransfer transfer;
   BlockControl control{};
-  std::uint64_t blocks_saved = 0;
-  std::uint64_t blocks_given_way = 0;
-  std::uint64_t context_bytes = 0;
+  GivenWay given_way;
   PageUses uses;
+  StalledWarps stalled_warps;  // where they are reported
 
   // From waiting_blocks on: where blocks may give way.
   static std::span<Stat<SmState> const> list() {
@@ -250,11 +258,11 @@ struct SmState {
         {"waiting_blocks", "count", "thread blocks that cannot issue: fresh, or having given way",
          StatKind::level, [](S s) { return std::uint64_t{s.held.waiting()}; }},
         {"blocks_given_way", "count", "times that a thread block gave way to another", StatKind::counter,
-         [](S s) { return s.blocks_given_way; }},
+         [](S s) { return s.given_way.blocks; }},
         {"blocks_saved", "count", "of these, those whose registers and shared memory were saved",
-         StatKind::counter, [](S s) { return s.blocks_saved; }},
+         StatKind::counter, [](S s) { return s.given_way.saved; }},
         {"context_bytes", "bytes", "bytes of contexts saved and restored", StatKind::counter,
-         [](S s) { return s.context_bytes; }},
+         [](S s) { return s.given_way.context_bytes; }},
     });
     return all;
   }

@@ -28,6 +28,12 @@ class Cache {
 
   bool lookup(std::uint64_t line) { return array_.find(set_of(line), line).has_value(); }
 
+  // Not a use of it.
+  bool is_dirty(std::uint64_t line) const {
+    auto const slot = array_.peek(set_of(line), line);
+    return slot && dirty_[*slot] != 0;
+  }
+
   // A write that hits makes the line dirty.
   bool write(std::uint64_t line) {
     auto const slot = array_.find(set_of(line), line);

@@ -16,6 +16,7 @@
 // read is commanded t_wtr after the data), between a read's and a write's t_rtw.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -88,6 +89,11 @@ struct DramChannelSpec {
   std::string section = "gpu.dram";            // of its parameters
   AddressMap memory;                           // of all channels of the device
   std::vector<std::string> applications = {};  // names of those that make requests
+  bool hears_of_walks = false;                 // the scheduler, by WalkPressure
+
+  DramScheduler::Setup setup() const {
+    return {params.queue, static_cast<std::uint32_t>(std::max<std::size_t>(applications.size(), 1))};
+  }
 };
 
 // Of the lines read for warps and for page walks.
@@ -159,10 +165,11 @@ struct DramChannelState {
 
 class DramChannel final : public Component<DramChannelSpec, DramChannelState> {
  public:
-  using Component::Component;
+  explicit DramChannel(Slot<DramChannelSpec> slot);
   In<MemRequest> request = in<&DramChannel::on_request>("request");
   Self<Tick> choose = timer<&DramChannel::on_choose>("choose");
   Out<MemResponse> response = out<MemResponse>("response");
+  In<WalkPressure> pressure;  // where the scheduler wants to know
 
   std::string_view kind() const override { return spec().kind; }
   std::string waiting_for() const override;
@@ -172,6 +179,7 @@ class DramChannel final : public Component<DramChannelSpec, DramChannelState> {
 
   void on_request(MemRequest const& m, Cx& cx) const;
   void on_choose(Tick const& m, Cx& cx) const;
+  void on_pressure(WalkPressure const& m, Cx& cx) const;
 
  private:
   void schedule(Cx& cx) const;

@@ -8,6 +8,11 @@
 // stage, its outputs are output-queued, and its latency is that of the links. What a slice misses goes to one
 // or several DRAM channels (or slices of a cache in front of them), each with credits of its own.
 //
+// Reads of page walks may pass the cache by (walk_reads.hpp): such a read takes no cycle of the slice, is not
+// looked up, and what it reads is not kept. It waits its turn behind requests that are stalled, has an MSHR,
+// and joins an outstanding read of its line, or is joined by one that keeps the line. A line that is dirty
+// here is read here: what memory has of it is old.
+//
 // A train (parts/train.hpp) is looked up line by line. Those of its lines that are answered alike travel back
 // as one, and those that miss go on to memory as one; from the first line that does, the rest waits until
 // there is room for all of it.
@@ -39,6 +44,7 @@
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/memory/cache.hpp"
+#include "farfault/memory/walk_reads.hpp"
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/ring.hpp"
@@ -80,6 +86,7 @@ struct L2CacheParams : SlicedCacheParams {
   std::uint32_t partition_latency = 100;
   MissPath miss_path = MissPath::home_slice;
   bool write_back_at_kernel_end = false;
+  PolicyChoice<WalkReads> walk_reads{"cached"};
   void describe(ParamTable& t) {
     SlicedCacheParams::describe(t);
     t.count("partitions", partitions, {1, 64},
@@ -100,6 +107,8 @@ struct L2CacheParams : SlicedCacheParams {
         "write_back_at_kernel_end", write_back_at_kernel_end,
         "the dirty lines are written to memory before a kernel is reported done",
         "off; AMD gfx90a, gfx942: buffer_wbl2 at a release to the system (LLVM, AMDGPUUsage, memory model)");
+    walk_reads.describe(t, "walk_reads", "whether reads of page walks are looked up and kept",
+                        "GMMU Bypass, Mosaic: as all others");
   }
   std::uint32_t slices_per_partition() const { return slices / partitions; }
   bool software_coherent() const { return partitions > 1 && miss_path == MissPath::memory; }
@@ -127,7 +136,10 @@ struct L2SliceSpec {
   std::uint16_t dram_port = 0;        // this slice's number among the clients of its channels
   std::uint32_t flushes = 0;          // that others can ask for at a time; 0: nobody does
   unsigned page_bits = 12;
+  std::uint32_t walk_levels = 4;               // of page tables: how deep reads of walks are
   std::vector<std::string> applications = {};  // names of those that make requests
+
+  WalkReads::Setup walk_reads() const { return {clock, walk_levels}; }
 };
 
 // Of the requests of warps and of page walks: copies and write-backs are nobody's alone.
@@ -205,9 +217,11 @@ struct FlushState {
 
 struct L2SliceState {
   Cache cache;
+  Policy<WalkReads> walk_reads;
   MshrTable<L2Waiter> mshrs;
-  Ring<MemRequest> stalled;        // in order, behind a request that finds no MSHR
-  Ring<std::uint64_t> writebacks;  // lines that wait for a DRAM credit
+  std::vector<std::uint8_t> passing;  // by MSHR, where reads may pass the cache by: its line is not kept
+  Ring<MemRequest> stalled;           // in order, behind a request that finds no MSHR
+  Ring<std::uint64_t> writebacks;     // lines that wait for a DRAM credit
   Time port_free{};
   Time answer_free{};
   std::vector<std::uint32_t> dram_credits;  // by channel of this slice
@@ -344,6 +358,9 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
 
   // False when lines are left that have to wait: `m` are these, then.
   bool serve(MemRequest& m, bool far, Leaving& leaving, Cx& cx) const;
+  // A page walk's read, past the cache.
+  bool passes_by(MemRequest const& m, Cx& cx) const;
+  bool pass_by(MemRequest const& m, Leaving& leaving, Cx& cx) const;
   // One line of a request, and `left` with it and after it; false when they have to wait.
   bool serve_line(MemRequest const& m, bool far, std::uint32_t left, Time at, Leaving& leaving, Cx& cx) const;
   bool serve_from_home(MemRequest const& m, std::uint64_t line, std::uint32_t left, L2Waiter asker,
@@ -398,6 +415,8 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   bool in_page(std::uint64_t line, Flush const& asked) const {
     return (address_of(line) ^ asked.frame) >> (spec().page_bits + asked.size) == 0;
   }
+
+  bool may_pass_by_;  // reads of walks
 };
 
 }  // namespace farfault

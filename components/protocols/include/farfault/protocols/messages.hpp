@@ -185,7 +185,8 @@ struct TranslateRequest {
   std::uint32_t from;
   std::uint8_t application = 0;  // on whose behalf; of several that a TLB merges, that of the first
   Access access = Access::read;  // the same
-  std::uint8_t unused[2] = {};
+  std::uint8_t warp = 0;         // the same: its slot, of a request of an SM
+  std::uint8_t stalled = 0;      // warps, of a request of an SM: see WalkPressure
 };
 
 // What a page table says of a page: the frame of the page that holds it, and that page's size.
@@ -235,7 +236,9 @@ struct Invalidate {
   std::uint32_t move;
   MoveStep step = MoveStep::unmap;
   std::uint8_t size = 0;
-  std::uint8_t unused[2] = {};
+  std::uint8_t all =
+      0;  // to an SM or a scalar cache: all translations leave its TLB, not those of the page alone
+  std::uint8_t unused[1] = {};
 };
 // No translation to the frame is left there, and no access that used one is under way; or no line of it; or
 // the page is mapped.
@@ -487,8 +490,21 @@ struct PageUse {
   std::uint8_t unused[5] = {};
 };
 
+// How much page walks hold up the applications of a GPU: from its L2 TLB to each of its DRAM channels, once
+// in a while, where the DRAM scheduler wants to know (memory/dram_scheduler.hpp). Of application first + i it
+// is the most misses that the L2 TLB had outstanding at once, times the most warps of an SM that waited for
+// one translation, each 63 at most: counters of six bits. An SM says with each request for how many warps
+// that was since its last one of the application.
+struct WalkPressure {
+  static constexpr std::uint32_t kApplications = 16;
+  static constexpr std::uint8_t kMost = 63;
+  std::uint32_t first = 0;
+  std::array<std::uint16_t, kApplications> of{};
+};
+
 struct Tick {};
 
+static_assert(Message<WalkPressure>);
 static_assert(Message<MemRequest> && Message<MemResponse> && Message<TranslateRequest> &&
               Message<TranslateResponse>);
 static_assert(Message<ScalarRequest> && Message<ScalarResponse>);

@@ -9,6 +9,8 @@
 // Where the driver serves faults in batches, the GMMU is told of each client that is told of a fault: these
 // are the entries of its fault buffer.
 //
+// What a walk has found comes into the TLB, or is kept beside it, as the fill policy says (tlb_fill.hpp).
+//
 // An invalidation takes one look-up cycle, is forwarded to every SM behind all earlier responses, and is
 // acknowledged when the last SM has acknowledged it.
 #pragma once
@@ -22,7 +24,9 @@
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
+#include "farfault/translation/tlb_fill.hpp"
 #include "farfault/translation/tlb_organization.hpp"
+#include "farfault/translation/walk_pressure.hpp"
 
 namespace farfault {
 
@@ -32,13 +36,17 @@ struct L2TlbParams {
   std::uint32_t latency = 4;
   std::uint32_t mshrs = 64;
   TlbPolicies policies;
+  PolicyChoice<TlbFill> fill{"always"};
   void describe(ParamTable& t) {
-    t.count("entries", entries, {1, 1 << 20}, "entries of the L2 TLB",
+    t.count("entries", entries, {0, 1 << 20},
+            "entries of the L2 TLB; 0: none, it passes on what misses the L1 TLBs",
             "GMMU Bypass, Table 1: 8 sets of 32 ways");
     t.count("ways", ways, {1, 65536}, "ways of the L2 TLB; a divisor of entries", "GMMU Bypass, Table 1");
     t.count("latency", latency, {1, 10000}, "cycles of a look-up", "Akita 4.9 (mem/vm/tlb builder): 4");
     t.count("mshrs", mshrs, {1, 4096}, "pages with an outstanding miss", "Akita 4.9: 64 (R9 Nano builder)");
     policies.describe(t, "", "Akita 4.9 (mem/vm/tlb): the least recently used");
+    fill.describe(t, "fill", "which translations that a walk has found come into the TLB",
+                  "GMMU Bypass, Mosaic: all of them");
   }
 };
 
@@ -50,9 +58,12 @@ struct L2TlbSpec {
   std::uint32_t moves = 1;                 // invalidations under way at most, numbered from 0
   unsigned page_bits = 12;
   std::uint32_t page_sizes = 1;
-  std::vector<std::string> applications = {};  // names of those that make requests
-  bool reports_faults = false;                 // to the GMMU, by client
-  PageTable const* mapped_at_start = nullptr;  // it may hold
+  std::vector<std::string> applications = {};        // names of those that make requests
+  bool reports_faults = false;                       // to the GMMU, by client
+  PageTable const* mapped_at_start = nullptr;        // it may hold
+  std::vector<std::vector<std::uint32_t>> sms = {};  // by application: that run it
+  std::uint32_t pressure_epoch = 0;  // cycles from one WalkPressure to the next; 0: nobody wants to know
+  std::uint32_t channels = 0;        // that it goes to
 };
 
 struct L2TlbWaiter {
@@ -60,7 +71,10 @@ struct L2TlbWaiter {
   std::uint16_t client = 0;  // an SM or a scalar cache
   std::uint8_t application = 0;
   Access access = Access::read;
-  std::uint32_t unused = 0;
+  std::uint8_t warp = 0;
+  std::uint8_t unused[3] = {};
+
+  TlbFill::Asker asker() const { return {client, application, warp}; }
 };
 
 struct L2TlbStats {
@@ -86,6 +100,7 @@ struct L2TlbStats {
 
 struct L2TlbState {
   Policy<TlbOrganization> tlb;
+  Policy<TlbFill> fill;
   MshrTable<L2TlbWaiter> mshrs;
   Ring<TranslateRequest> stalled;
   std::vector<std::uint32_t> invalidating;  // acknowledgements of SMs still missing, by move
@@ -95,6 +110,8 @@ struct L2TlbState {
   std::uint64_t faulted_misses = 0;
   std::uint64_t invalidated_entries = 0;
   std::uint64_t busy_ps = 0;
+  WalkPressureCounts pressure;
+  std::uint64_t pressure_epoch = 0;  // the running one, when it was last looked at
 
   static std::span<Stat<L2TlbState> const> list() {
     using S = L2TlbState const&;
@@ -124,6 +141,7 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
   Out<Invalidate> to_sm = out<Invalidate>("to_sm");
   Out<Invalidated> acknowledge = out<Invalidated>("acknowledge");
   Out<RawFault> faulted;  // where faults are reported
+  Out<WalkPressure> pressure;
 
   std::string_view kind() const override { return "l2_tlb"; }
   std::string waiting_for() const override;
@@ -139,6 +157,9 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
  private:
   bool serve(TranslateRequest const& m, Cx& cx) const;
   void replay(TranslateResponse const& m, Cx& cx) const;
+  // What a walk has found, for those who wait at this MSHR.
+  void fill(TranslateResponse const& m, Cx& cx) const;
+  void report_pressure(Cx& cx) const;
 };
 
 }  // namespace farfault

@@ -22,6 +22,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "farfault/engine/policy.hpp"
 #include "farfault/parts/set_associative.hpp"
@@ -48,9 +49,17 @@ class TlbOrganization : public HasArrays {
   virtual void fill(std::uint64_t page, PageTranslation const& translation) = 0;
   virtual bool invalidate(std::uint64_t page) = 0;
 
-  // Every translation that is there, with the first base page of its page; for tests.
+  // Every translation that is there, with the first base page of its page.
   using EntryFunction = std::function<void(std::uint64_t page, PageTranslation const& translation)>;
   virtual void each_entry(EntryFunction const& f) const = 0;
+
+  // Removes every translation that is there; returns how many that were.
+  std::uint64_t invalidate_all() {
+    std::vector<std::uint64_t> pages;
+    each_entry([&](std::uint64_t page, PageTranslation const&) { pages.push_back(page); });
+    for (auto const page : pages) invalidate(page);
+    return pages.size();
+  }
 
  protected:
   // A page as the key of an array. That of a large page has the top bit, and of the low

@@ -1,0 +1,45 @@
+// A cache of lines of page-table entries between a GPU's page walkers and its L2 cache: the page-walk cache
+// of Power et al. ("Supporting x86-64 Address Translation for 100s of GPU Lanes", HPCA 2014), shared by all
+// SMs.
+//
+// Each entry that a walk reads, of every level, is looked up by its physical address, and comes from the L2
+// cache where it is not there. It is one L2Slice, a cycle away from the GMMU. Entries that the GMMU writes go
+// through it, so it never has an old one. What lets walks begin below the root without a read is another
+// cache (translation/walk_cache.hpp).
+#pragma once
+
+#include "farfault/memory/l2_slice.hpp"
+
+namespace farfault {
+
+struct PageWalkCacheParams {
+  ByteSize size{0};
+  std::uint32_t ways = 16;
+  std::uint32_t latency = 10;
+  std::uint32_t mshrs = 64;
+  PolicyChoice<Replacement> replacement{"lru"};
+  void describe(ParamTable& t) {
+    t.bytes("size", size, {ByteSize{0}, ByteSize{1 << 24}},
+            "bytes of a cache between a GPU's page walkers and its L2 cache; 0: none",
+            "none; MASK (ASPLOS 2018), Table 1, of its baseline PWCache: 8 KiB");
+    t.count("ways", ways, {1, 1024}, "its ways", "MASK, Table 1: 16");
+    t.count("latency", latency, {1, 10000}, "cycles from look-up to response", "MASK, Table 1: 10");
+    t.count("mshrs", mshrs, {1, 4096}, "lines with an outstanding miss",
+            "assumed: one for each of 64 walkers");
+    replacement.describe(t, "replacement", "which line gives way to another", "assumed");
+  }
+  bool present() const { return size.bytes != 0; }
+  L2CacheParams slice_params(std::uint32_t requests) const {
+    L2CacheParams p;
+    p.slices = 1;
+    p.size = size;
+    p.ways = ways;
+    p.latency = latency;
+    p.mshrs = mshrs;
+    p.waiters = requests;
+    p.replacement = replacement;
+    return p;
+  }
+};
+
+}  // namespace farfault

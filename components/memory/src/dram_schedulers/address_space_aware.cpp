@@ -1,0 +1,152 @@
+// The address-space-aware scheduler of MASK (Ausavarungnirun et al., ASPLOS 2018, section 5.4): reads of page
+// walks wait in the golden queue, first come, first served; those of warps in the silver queue or the normal
+// one, FR-FCFS in each. The golden queue goes before the silver one, and this before the normal one.
+//
+// The silver queue is for one application at a time, until its quota of lines has come into it: a share of
+// thresh_max (Equation 1) by how much page walks hold the application up, concurrent walks x warps stalled
+// (messages.hpp, WalkPressure). These come once an epoch; until the first, and where nobody waited for a
+// walk, shares are equal. Quotas are rounded down, and an application without one is passed over.
+//
+// Assumed, where the paper is silent: what finds its queue full waits in front of all three, and all that
+// come after it behind it, but for a read of the application in turn, which goes to the normal queue; the
+// turn passes on with each epoch too, so that an application that has ended does not keep it; what is no read
+// of a walk or of a warp (write-backs, copies, contexts, page-table writes) goes to the normal queue.
+#include <algorithm>
+#include <array>
+
+#include "farfault/memory/dram_scheduler.hpp"
+
+namespace farfault::dram_schedulers {
+namespace {
+
+class AddressSpaceAware final : public DramScheduler {
+ public:
+  struct Params {
+    std::uint32_t golden = 16;
+    std::uint32_t silver = 64;
+    std::uint32_t normal = 192;
+    std::uint32_t queues = 3;
+    std::uint32_t thresh_max = 500;
+    std::uint32_t epoch = 100'000;
+    void describe(ParamTable& t) {
+      t.count("golden", golden, {1, 4096}, "lines of the golden queue",
+              "MASK (ASPLOS 2018), section 7.4: 16");
+      t.count("silver", silver, {1, 4096}, "lines of the silver queue", "MASK, section 7.4: 64");
+      t.count("normal", normal, {1, 4096}, "lines of the normal queue", "MASK, section 7.4: 192");
+      t.count("queues", queues, {1, 3},
+              "3: golden, silver and normal; 2: golden and normal; 1: normal, which is FR-FCFS",
+              "MASK, section 5.4: 3");
+      t.count("thresh_max", thresh_max, {0, 1'000'000}, "lines of all applications' quotas together",
+              "MASK, section 6: 500");
+      t.count("epoch", epoch, {1, 1'000'000'000},
+              "cycles of the GPU from one count of the walks of each application to the next",
+              "MASK, sections 5.2 and 5.4: 100K cycles");
+    }
+  };
+
+  AddressSpaceAware(Params const& p, Setup const& s)
+      : params_{p}, weights_(s.applications), quotas_(s.applications) {
+    share_out();
+  }
+
+  std::size_t pick(View const& v) override {
+    while (queue_of_.size() < v.queue.size()) {
+      auto const& request = v.queue[queue_of_.size()].request;
+      auto const queue = queue_for(request);
+      if (!has_room(queue, request)) break;
+      come(queue, request);
+    }
+    auto const queue = lines_[kGolden] != 0 ? kGolden : lines_[kSilver] != 0 ? kSilver : kNormal;
+    auto const waits = [&](std::size_t i) { return i < queue_of_.size() && queue_of_[i] == queue; };
+    auto const chosen = queue == kGolden ? first_of(kGolden) : first_ready_place(v, waits);
+    auto const lines = v.queue[chosen].request.train.lines();
+    lines_[queue] -= lines;
+    served_[queue] += lines;
+    queue_of_.erase(queue_of_.begin() + static_cast<std::ptrdiff_t>(chosen));
+    return chosen;
+  }
+
+  std::uint32_t pressure_epoch() const override { return params_->queues == 3 ? params_->epoch : 0; }
+  void pressure(WalkPressure const& m) override {
+    for (std::size_t i = 0; i < m.of.size() && m.first + i < weights_.size(); ++i)
+      weights_[m.first + i] = m.of[i];
+    share_out();
+    if (m.first == 0) next_turn();
+  }
+
+  auto members() { return std::tie(params_, weights_, quotas_, queue_of_, lines_, served_, turn_, taken_); }
+  static auto stats() {
+    using A = AddressSpaceAware const&;
+    return std::array<Stat<AddressSpaceAware>, 3>{{
+        {"golden_lines", "count", "lines read from the golden queue, for page walks", StatKind::counter,
+         [](A a) { return a.served_[kGolden]; }},
+        {"silver_lines", "count", "lines read from the silver queue", StatKind::counter,
+         [](A a) { return a.served_[kSilver]; }},
+        {"normal_lines", "count", "lines read or written from the normal queue", StatKind::counter,
+         [](A a) { return a.served_[kNormal]; }},
+    }};
+  }
+
+ private:
+  static constexpr std::size_t kGolden = 0;
+  static constexpr std::size_t kSilver = 1;
+  static constexpr std::size_t kNormal = 2;
+
+  bool has_room(std::size_t queue, MemRequest const& m) const {
+    auto const sizes = std::array{params_->golden, params_->silver, params_->normal};
+    // A train that no queue of this size could hold takes it alone.
+    return lines_[queue] == 0 || lines_[queue] + m.train.lines() <= sizes[queue];
+  }
+  std::size_t queue_for(MemRequest const& m) const {
+    auto const& by = m.requester;
+    if (params_->queues >= 2 && is_walk(by.kind)) return kGolden;
+    bool const silver = params_->queues == 3 && by.kind == RequestKind::data && by.application == turn_ &&
+                        taken_ < quotas_[turn_] && has_room(kSilver, m);
+    return silver ? kSilver : kNormal;
+  }
+  void come(std::size_t queue, MemRequest const& m) {
+    queue_of_.push_back(static_cast<std::uint8_t>(queue));
+    lines_[queue] += m.train.lines();
+    if (queue != kSilver) return;
+    taken_ += m.train.lines();
+    if (taken_ >= quotas_[turn_]) next_turn();
+  }
+  std::size_t first_of(std::size_t queue) const {
+    return static_cast<std::size_t>(std::ranges::find(queue_of_, queue) - queue_of_.begin());
+  }
+
+  // Equation 1.
+  void share_out() {
+    std::uint64_t sum = 0;
+    for (auto const w : weights_) sum += w;
+    for (std::size_t a = 0; a < quotas_.size(); ++a)
+      quotas_[a] = sum == 0 ? params_->thresh_max / quotas_.size() : params_->thresh_max * weights_[a] / sum;
+  }
+  // To the next application that has a quota; to the same one where no other has.
+  void next_turn() {
+    taken_ = 0;
+    for (std::size_t i = 0; i < quotas_.size(); ++i) {
+      turn_ = (turn_ + 1) % quotas_.size();
+      if (quotas_[turn_] != 0) return;
+    }
+  }
+
+  Fixed<Params> params_;
+  std::vector<std::uint64_t> weights_;  // by application
+  std::vector<std::uint64_t> quotas_;
+  std::vector<std::uint8_t> queue_of_;  // of the requests that are in one: the first that came to the channel
+  std::array<std::uint64_t, 3> lines_{};  // by queue
+  std::array<std::uint64_t, 3> served_{};
+  std::uint64_t turn_ = 0;   // whose the silver queue is
+  std::uint64_t taken_ = 0;  // of its quota
+};
+
+}  // namespace
+
+void address_space_aware(PolicyList<DramScheduler>& list) {
+  list.add<AddressSpaceAware>(
+      "address_space_aware",
+      "reads of page walks first, then those of the applications in turn, then the rest");
+}
+
+}  // namespace farfault::dram_schedulers

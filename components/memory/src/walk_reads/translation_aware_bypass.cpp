@@ -1,0 +1,115 @@
+// Address-translation-aware L2 bypass of MASK (Ausavarungnirun et al., ASPLOS 2018, section 5.3): reads of a
+// depth of the page table whose hit rate is below that of warps' requests pass the cache by.
+//
+// Hits are counted over an epoch, and decide for the next; in the first one nothing passes by. Depths, or
+// warps, without a request in an epoch keep their rate.
+//
+// Assumed, where the paper is silent: a depth that passes by is judged by the reads of one line in `sampled`,
+// which go through the cache always, so that their hit rate is what the depth's would be; each slice counts
+// for itself, where the paper has counters at the L2 TLB and not how slices tell it.
+#include <array>
+
+#include "farfault/memory/walk_reads.hpp"
+
+namespace farfault::walk_reads {
+namespace {
+
+class TranslationAwareBypass final : public WalkReads {
+ public:
+  struct Params {
+    std::uint32_t epoch = 100'000;
+    std::uint32_t sampled = 32;
+    void describe(ParamTable& t) {
+      t.count("epoch", epoch, {1, 1'000'000'000}, "cycles of the GPU over which hits are counted",
+              "assumed: as MASK's other epochs (ASPLOS 2018, section 5.2)");
+      t.count("sampled", sampled, {1, 1 << 20},
+              "of the lines of page-table entries, one in so many goes through the cache at every depth; 1: "
+              "all do",
+              "assumed; MASK does not say how a depth that passes by is looked at again");
+    }
+  };
+
+  TranslationAwareBypass(Params const& p, Setup const& s)
+      : epoch_ps_{static_cast<std::uint64_t>(picoseconds(s.clock.cycles(p.epoch)))}, sampled_{p.sampled} {}
+
+  bool may_bypass() const override { return sampled_.value != 1; }
+  bool bypasses(std::uint32_t depth, std::uint64_t line, Time now) override {
+    roll(now);
+    return (passes_ >> depth & 1) != 0 && mixed(line) % sampled_.value != 0;
+  }
+  void bypassed(Time) override { ++bypassed_; }
+  void looked_up(std::uint32_t depth, bool hit, Time now) override {
+    roll(now);
+    ++counts_[depth].requests;
+    if (hit) ++counts_[depth].hits;
+  }
+
+  auto members() {
+    return std::tie(epoch_ps_, sampled_, epoch_, passes_, counts_, rates_, bypassed_, changes_);
+  }
+  static auto stats() {
+    using T = TranslationAwareBypass const&;
+    return std::array<Stat<TranslationAwareBypass>, 3>{{
+        {"bypassed_reads", "count", "reads of page walks that passed the cache by; no hits or misses",
+         StatKind::counter, [](T t) { return t.bypassed_; }},
+        {"bypassed_depths", "count", "depths whose reads pass the cache by, summed over slices",
+         StatKind::level, [](T t) { return static_cast<std::uint64_t>(std::popcount(t.passes_)); }},
+        {"changes", "count", "times that a depth began or ceased to pass the cache by", StatKind::counter,
+         [](T t) { return t.changes_; }},
+    }};
+  }
+
+ private:
+  static constexpr std::uint64_t kWhole = 1'000'000;
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  struct Counts {
+    std::uint64_t requests = 0;
+    std::uint64_t hits = 0;
+  };
+
+  // So that which lines are sampled has nothing to do with the sets that they fall into.
+  static std::uint64_t mixed(std::uint64_t line) { return line * 0x9e3779b97f4a7c15ULL >> 32; }
+
+  void roll(Time now) {
+    auto const epoch = static_cast<std::uint64_t>(picoseconds(now)) / epoch_ps_.value;
+    if (epoch == epoch_) return;
+    epoch_ = epoch;
+    for (std::size_t depth = 0; depth < kDepths; ++depth) {
+      auto& c = counts_[depth];
+      if (c.requests != 0) rates_[depth] = c.hits * kWhole / c.requests;
+      c = {};
+    }
+    std::uint64_t passes = 0;
+    for (std::size_t depth = 1; depth < kDepths; ++depth)
+      if (rates_[0] != kNone && rates_[depth] != kNone && rates_[depth] < rates_[0])
+        passes |= std::uint64_t{1} << depth;
+    changes_ += static_cast<std::uint64_t>(std::popcount(passes ^ passes_));
+    passes_ = passes;
+  }
+
+  Fixed<std::uint64_t> epoch_ps_;
+  Fixed<std::uint64_t> sampled_;
+  std::uint64_t epoch_ = 0;
+  std::uint64_t passes_ = 0;              // bit d: reads at depth d pass by
+  std::array<Counts, kDepths> counts_{};  // of the running epoch; depth 0: of warps
+  std::array<std::uint64_t, kDepths> rates_ =
+      all_unknown();  // of hits in the last epoch with requests, in millionths
+  std::uint64_t bypassed_ = 0;
+  std::uint64_t changes_ = 0;
+
+  static constexpr std::array<std::uint64_t, kDepths> all_unknown() {
+    std::array<std::uint64_t, kDepths> rates{};
+    rates.fill(kNone);
+    return rates;
+  }
+};
+
+}  // namespace
+
+void translation_aware_bypass(PolicyList<WalkReads>& list) {
+  list.add<TranslationAwareBypass>(
+      "translation_aware_bypass",
+      "those of depths that hit less often than requests of warps pass the cache by");
+}
+
+}  // namespace farfault::walk_reads

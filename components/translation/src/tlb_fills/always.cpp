@@ -1,0 +1,21 @@
+#include "farfault/translation/tlb_fill.hpp"
+
+namespace farfault::tlb_fills {
+namespace {
+
+struct Always final : TlbFill {
+  std::optional<PageTranslation> beside(std::uint64_t) override { return std::nullopt; }
+  void looked_up(Asker const&, bool, Time) override {}
+  bool fills(Asker const&, Time) override { return true; }
+  void keep_beside(std::uint64_t, PageTranslation const&) override {}
+  bool invalidate(std::uint64_t) override { return false; }
+  std::uint64_t invalidate_all() override { return 0; }
+};
+
+}  // namespace
+
+void always(PolicyList<TlbFill>& list) {
+  list.add<Always>("always", "every translation");
+}
+
+}  // namespace farfault::tlb_fills

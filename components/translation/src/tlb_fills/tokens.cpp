@@ -1,0 +1,222 @@
+// TLB-fill tokens of MASK (Ausavarungnirun et al., ASPLOS 2018, section 5.2): an application has tokens for a
+// share of its warps, and only a warp with one fills the L2 TLB. What a warp without one has missed is kept
+// in a small fully associative bypass cache, which is looked up beside the TLB. From one epoch to the next
+// the share follows the application's miss rate at both together: it falls when the rate has risen, and rises
+// when that has fallen.
+//
+// An application's warps are those of which requests came here in the epoch that ended (section 7.4: a bit
+// for each warp of a core, reset every epoch). The paper gives tokens to the warps with the lowest numbers,
+// which are numbers within a core, and bounds the warps of each core: so n tokens go to the first warp of
+// each SM, then to the second of each, and so on, whichever of them made requests; a share of all is a token
+// for every warp.
+//
+// Assumed, where the paper is silent: the share, not the number of tokens, is what moves, by a fixed step; an
+// application's first epoch, in which all its warps fill, is the first one in which it has requests, and an
+// epoch without any changes nothing; where several warps have waited for a translation, one with a token is
+// enough; scalar caches, which have no warps, have one always.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "farfault/translation/tlb_fill.hpp"
+#include "farfault/translation/tlb_organization.hpp"
+
+namespace farfault::tlb_fills {
+namespace {
+
+class Tokens final : public TlbFill {
+ public:
+  enum class Change : std::uint8_t { points, relative };
+  enum class Empties : std::uint8_t { page, all };
+  struct Params {
+    double initial = 0.8;
+    double step = 0.1;
+    double threshold = 0.02;
+    Change change = Change::points;
+    std::uint32_t epoch = 100'000;
+    std::uint32_t bypass_entries = 32;
+    Empties invalidation = Empties::page;
+    void describe(ParamTable& t) {
+      t.number("initial", initial, {0.0, 1.0},
+               "share of an application's warps that have a token after its first epoch",
+               "MASK (ASPLOS 2018), section 6: 80%");
+      t.number("step", step, {0.0, 1.0}, "share of the warps that get or lose a token after an epoch",
+               "assumed; MASK's published code: 0.1 of all tokens");
+      t.number("threshold", threshold, {0.0, 1.0},
+               "by how much the miss rate has to change from one epoch to the next for tokens to move",
+               "MASK, section 5.2: 2%");
+      t.choice("change", change, {{"points", Change::points}, {"relative", Change::relative}},
+               "whether the threshold is of the rate itself, from 0 to 1, or of the rate of the epoch before",
+               "assumed: points; MASK says 2%, and not of what");
+      t.count("epoch", epoch, {1, 1'000'000'000}, "cycles from one change of the tokens to the next",
+              "MASK, section 5.2: 100K cycles");
+      t.count("bypass_entries", bypass_entries, {1, 65536}, "entries of the bypass cache, fully associative",
+              "MASK, section 5.2: 32");
+      t.choice("invalidation", invalidation, {{"page", Empties::page}, {"all", Empties::all}},
+               "what leaves the GPU's TLBs and the bypass cache when an entry of a page table becomes "
+               "invalid: that "
+               "page's translations, or all",
+               "page; MASK, section 5.2: all");
+    }
+  };
+
+  Tokens(Params const& p, Setup const& s)
+      : epoch_ps_{static_cast<std::uint64_t>(picoseconds(s.clock.cycles(p.epoch)))},
+        initial_{millionths(p.initial)},
+        step_{millionths(p.step)},
+        threshold_{millionths(p.threshold)},
+        relative_{p.change == Change::relative ? 1U : 0U},
+        invalidates_all_{p.invalidation == Empties::all ? 1U : 0U},
+        sms_{s.sms},
+        bypass_(organization().make(
+            {p.bypass_entries, p.bypass_entries, s.page_bits, *s.replacement, s.page_sizes})),
+        applications_(s.sms.size()) {
+    std::size_t sms = 0;
+    for (std::size_t a = 0; a < s.sms.size(); ++a) {
+      applications_[a].first_sm = sms;
+      sms += s.sms[a].size();
+    }
+    seen_.resize(sms);
+  }
+
+  std::optional<PageTranslation> beside(std::uint64_t page) override {
+    auto const found = bypass_->lookup(page);
+    if (found) ++bypass_hits_;
+    return found;
+  }
+  void looked_up(Asker const& asker, bool hit, Time now) override {
+    auto& a = application(asker.application, now);
+    ++(hit ? a.hits : a.misses);
+    if (auto const sm = place_of(asker)) seen_[a.first_sm + *sm] |= std::uint64_t{1} << asker.warp;
+  }
+  bool fills(Asker const& asker, Time now) override {
+    auto const& a = application(asker.application, now);
+    auto const sm = place_of(asker);
+    if (a.has_rate == 0 || a.share == kWhole || !sm) return true;
+    return asker.warp * sms_.value[asker.application].size() + *sm < a.tokens;
+  }
+  void keep_beside(std::uint64_t page, PageTranslation const& translation) override {
+    bypass_->fill(page, translation);
+    ++bypass_fills_;
+  }
+  bool invalidate(std::uint64_t page) override { return bypass_->invalidate(page); }
+  std::uint64_t invalidate_all() override { return bypass_->invalidate_all(); }
+  bool invalidates_all() const override { return invalidates_all_.value != 0; }
+
+  auto members() {
+    return std::tie(epoch_ps_, initial_, step_, threshold_, relative_, invalidates_all_, sms_, bypass_,
+                    applications_, seen_, bypass_hits_, bypass_fills_, increases_, decreases_);
+  }
+  static auto stats() {
+    using T = Tokens const&;
+    return std::array<Stat<Tokens>, 5>{{
+        {"tokens", "count",
+         "tokens of all applications, by which warps fill the TLB; none in their first epoch",
+         StatKind::level,
+         [](T t) {
+           std::uint64_t sum = 0;
+           for (auto const& a : t.applications_) sum += a.tokens;
+           return sum;
+         }},
+        {"bypass_hits", "count", "look-ups that found their page in the bypass cache, and not in the TLB",
+         StatKind::counter, [](T t) { return t.bypass_hits_; }},
+        {"bypass_fills", "count", "translations that came into the bypass cache", StatKind::counter,
+         [](T t) { return t.bypass_fills_; }},
+        {"increases", "count", "epochs of an application after which it got tokens", StatKind::counter,
+         [](T t) { return t.increases_; }},
+        {"decreases", "count", "epochs of an application after which it lost tokens", StatKind::counter,
+         [](T t) { return t.decreases_; }},
+    }};
+  }
+
+ private:
+  // Rates and shares are in millionths, so that what is equal compares equal.
+  static constexpr std::int64_t kWhole = 1'000'000;
+  struct Application {
+    std::uint64_t epoch = 0;  // the running one
+    std::uint64_t hits = 0;   // in it
+    std::uint64_t misses = 0;
+    std::uint64_t tokens = 0;
+    std::uint64_t first_sm = 0;  // in seen_
+    std::int64_t share = 0;      // of its warps that have tokens
+    std::int64_t rate = 0;       // of misses in the last epoch with requests
+    std::uint64_t has_rate = 0;  // there was one
+  };
+
+  static std::int64_t millionths(double share) { return std::llround(share * static_cast<double>(kWhole)); }
+  static PolicyChoice<TlbOrganization> const& organization() {
+    static PolicyChoice<TlbOrganization> const plain("plain");
+    return plain;
+  }
+
+  // Which of its application's SMs the asker is, if it is one.
+  std::optional<std::size_t> place_of(Asker const& asker) const {
+    auto const& sms = sms_.value[asker.application];
+    auto const at = std::lower_bound(sms.begin(), sms.end(), asker.client);
+    if (at == sms.end() || *at != asker.client) return std::nullopt;
+    return static_cast<std::size_t>(at - sms.begin());
+  }
+
+  // The application as the last epoch has left it.
+  Application& application(std::uint8_t number, Time now) {
+    auto& a = applications_[number];
+    auto const epoch = static_cast<std::uint64_t>(picoseconds(now)) / epoch_ps_.value;
+    if (epoch != a.epoch) {
+      a.epoch = epoch;
+      if (a.hits + a.misses != 0) end_epoch(a, number);
+    }
+    return a;
+  }
+  void end_epoch(Application& a, std::uint8_t number) {
+    auto const rate = static_cast<std::int64_t>(a.misses * kWhole / (a.hits + a.misses));
+    if (a.has_rate == 0)
+      a.share = initial_.value;
+    else
+      move(a, rate - a.rate);
+    std::uint64_t warps = 0;
+    for (std::size_t sm = 0; sm < sms_.value[number].size(); ++sm) {
+      auto& seen = seen_[a.first_sm + sm];
+      warps += static_cast<std::uint64_t>(std::popcount(seen));
+      seen = 0;
+    }
+    a.tokens = warps * static_cast<std::uint64_t>(a.share) / kWhole;
+    a.rate = rate;
+    a.has_rate = 1;
+    a.hits = 0;
+    a.misses = 0;
+  }
+  void move(Application& a, std::int64_t change) {
+    auto const of = relative_.value != 0 ? a.rate : kWhole;
+    if (std::abs(change) * kWhole <= threshold_.value * of) return;
+    auto const share =
+        std::clamp(a.share + (change > 0 ? -step_.value : step_.value), std::int64_t{0}, kWhole);
+    if (share > a.share) ++increases_;
+    if (share < a.share) ++decreases_;
+    a.share = share;
+  }
+
+  Fixed<std::uint64_t> epoch_ps_;
+  Fixed<std::int64_t> initial_;
+  Fixed<std::int64_t> step_;
+  Fixed<std::int64_t> threshold_;
+  Fixed<std::uint64_t> relative_;
+  Fixed<std::uint64_t> invalidates_all_;
+  Fixed<std::vector<std::vector<std::uint32_t>>> sms_;  // by application
+  Policy<TlbOrganization> bypass_;
+  std::vector<Application> applications_;
+  std::vector<std::uint64_t>
+      seen_;  // of each SM of each application: bit w: warp w made a request in the epoch
+  std::uint64_t bypass_hits_ = 0;
+  std::uint64_t bypass_fills_ = 0;
+  std::uint64_t increases_ = 0;
+  std::uint64_t decreases_ = 0;
+};
+
+}  // namespace
+
+void tokens(PolicyList<TlbFill>& list) {
+  list.add<Tokens>("tokens", "those of warps that have a token; others go to a bypass cache beside it");
+}
+
+}  // namespace farfault::tlb_fills

@@ -1,0 +1,251 @@
+// MASK's DRAM scheduler: quotas to the integer, and the order of queues made by hand to the tick. 16 banks,
+// rows of 2 KiB, tCL = tRCD = tRP = 14 ns, a line in 64 ns, links of 1 ns.
+#include <doctest/doctest.h>
+
+#include "choices.hpp"
+#include "farfault/memory/dram_channel.hpp"
+#include "memory_mock.hpp"
+#include "policies.hpp"
+
+using namespace farfault;
+using namespace farfault::mock;
+
+namespace {
+
+using Times = std::vector<std::int64_t>;
+using Tags = std::vector<std::uint32_t>;
+using Settings = std::vector<test::Setting>;
+
+constexpr std::uint64_t kRow = 2048;
+constexpr std::uint64_t kSameBank = 17 * kRow;  // a row of the same bank: the permutation of 17 is 0
+
+MemRequest of(std::uint8_t application, PhysAddr address, std::uint32_t tag,
+              RequestKind kind = RequestKind::data) {
+  auto m = read(address, tag);
+  m.requester = {0, application, kind};
+  return m;
+}
+MemRequest walk(PhysAddr address, std::uint32_t tag, std::uint8_t application = 0) {
+  return of(application, address, tag, walk_read(3));
+}
+
+// The scheduler by itself, behind a channel that has always one request.
+class Scheduler {
+ public:
+  Scheduler(std::uint32_t applications, Settings const& settings)
+      : choice_(test::chosen<DramScheduler>("address_space_aware", settings)),
+        scheduler_(choice_.make({512, applications})) {}
+
+  void pressure(std::uint32_t first, std::vector<std::uint16_t> const& of) {
+    WalkPressure m{first, {}};
+    std::ranges::copy(of, m.of.begin());
+    scheduler_->pressure(m);
+  }
+  // How many of n lines of the application come into the silver queue.
+  std::uint64_t silver(std::uint8_t application, std::uint32_t n, std::uint32_t lines = 1) {
+    auto const before = test::stat_of(choice_, scheduler_, "silver_lines");
+    for (std::uint32_t i = 0; i < n; ++i) {
+      auto m = of(application, 0, i);
+      m.train.more = lines - 1;
+      std::vector<DramPending> const queue{{m, 0, 0, 0, Time{}}};
+      CHECK(scheduler_->pick({queue, lines, 0, banks_, timing_, Time{1ns}, Access::read}) == 0);
+    }
+    return test::stat_of(choice_, scheduler_, "silver_lines") - before;
+  }
+  DramScheduler const& operator*() const { return *scheduler_; }
+
+ private:
+  PolicyChoice<DramScheduler> choice_;
+  Policy<DramScheduler> scheduler_;
+  DramBanks banks_{16};
+  DramTiming timing_{14ns, 14ns, 14ns, 33ns};
+};
+
+DramChannelSpec channel(Settings const& settings, std::uint32_t applications = 2) {
+  DramChannelSpec spec;
+  spec.params.bandwidth = Bandwidth{1'000'000'000};
+  spec.params.scheduler = test::chosen<DramScheduler>("address_space_aware", settings);
+  spec.memory = AddressMap(1, 256);
+  for (std::uint32_t a = 0; a < applications; ++a) spec.applications.push_back("a" + std::to_string(a));
+  return spec;
+}
+
+struct DramBench : Bench {
+  DramBench(DramChannelSpec spec, std::vector<Record<MemRequest>> script)
+      : dram(system.add<DramChannel>("dram", std::move(spec))) {
+    feed(dram.request, std::move(script));
+    answers = sinks(dram.response, 1)[0];
+    run();
+  }
+  DramChannel& dram;
+  Sink<MemResponse>* answers = nullptr;
+};
+
+// A read that has the bus from 1028 to 1092, and the others from 1001 ns on, one a nanosecond: chosen at
+// 1050, 1114, ...
+std::vector<Record<MemRequest>> behind_one(std::vector<MemRequest> const& others) {
+  std::vector<Record<MemRequest>> script{{Time{1000ns}, of(0, 0, 0, RequestKind::copy)}};
+  for (auto const& m : others)
+    script.push_back({Time{1000ns + static_cast<std::int64_t>(script.size()) * 1ns}, m});
+  return script;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "address-space-aware DRAM: quotas are thresh_max by walks times stalled warps, rounded down; the turn "
+    "passes when one is full") {
+  Scheduler s(2, {});
+  // Equal shares at first: 250 each; application 0 has the first turn.
+  CHECK(s.silver(1, 10) == 0);
+  CHECK(s.silver(0, 300) == 250);
+  CHECK(s.silver(1, 300) == 250);
+  CHECK(s.silver(0, 10) == 10);
+  // 500 x 60 / 70 and 500 x 10 / 70. The turn passes on to application 1.
+  s.pressure(0, {60, 10});
+  CHECK(s.silver(0, 10) == 0);
+  CHECK(s.silver(1, 100) == 71);
+  CHECK(s.silver(0, 500) == 428);
+  CHECK(s.silver(1, 100) == 71);
+}
+
+TEST_CASE(
+    "address-space-aware DRAM: an application without a quota is passed over; nobody's walks give equal "
+    "shares") {
+  Scheduler s(3, {{"thresh_max", "100"}});
+  s.pressure(0, {0, 5, 3969});  // 0, floor(0.12), 99
+  CHECK(s.silver(0, 10) == 0);
+  CHECK(s.silver(1, 10) == 0);
+  CHECK(s.silver(2, 250) == 250);  // its turn again and again
+  s.pressure(0, {0, 0, 0});
+  CHECK(s.silver(2, 10) == 0);
+  CHECK(s.silver(0, 50) == 33);
+  CHECK(s.silver(1, 50) == 33);
+  CHECK(s.silver(2, 50) == 33);
+}
+
+TEST_CASE(
+    "address-space-aware DRAM: quotas are of lines, of which a train has several, and its last one may go "
+    "beyond") {
+  Scheduler s(2, {{"thresh_max", "20"}});
+  CHECK(s.silver(0, 5, 4) == 12);
+  CHECK(s.silver(1, 5, 3) == 12);
+}
+
+TEST_CASE("address-space-aware DRAM: more than sixteen applications take several messages") {
+  Scheduler s(20, {{"thresh_max", "100"}});
+  std::vector<std::uint16_t> first(16, 0);
+  first[3] = 10;
+  s.pressure(0, first);
+  s.pressure(16, {0, 0, 30});
+  CHECK(s.silver(3, 100) == 25);
+  CHECK(s.silver(18, 100) == 75);
+  CHECK(s.silver(3, 100) == 25);
+}
+
+TEST_CASE("address-space-aware DRAM: without a silver queue it does not want to hear of walks") {
+  CHECK((*Scheduler(2, {{"epoch", "777"}})).pressure_epoch() == 777);
+  CHECK((*Scheduler(2, {{"queues", "2"}})).pressure_epoch() == 0);
+  CHECK((*Scheduler(2, {{"queues", "1"}})).pressure_epoch() == 0);
+}
+
+TEST_CASE(
+    "address-space-aware DRAM: golden before silver before normal, first come first served in the golden "
+    "queue alone") {
+  // Application 0 has the silver queue. Tag 1 to 8.
+  std::vector<MemRequest> const queued{of(1, 64, 1),            // normal, its row is open
+                                       of(0, kSameBank, 2),     // silver
+                                       of(0, 128, 3),           // silver, its row is open
+                                       walk(2 * kSameBank, 4),  // golden
+                                       of(1, 192, 5),           // normal
+                                       walk(64, 6, 1),  // golden, its row is open: after 4 all the same
+                                       of(0, kSameBank, 7, RequestKind::write_back),        // normal
+                                       of(0, 3 * kSameBank, 8, RequestKind::table_write)};  // normal
+  DramBench b(channel({}), behind_one(queued));
+  // The walks at 1050 and 1114. Row 0 is open after the second: 3, then 2. Row 17 is open then: 7 of the
+  // normal ones, then the banks are alike, and the oldest goes, and what is in its row.
+  CHECK(tags(*b.answers) == Tags{0, 4, 6, 3, 2, 7, 1, 5, 8});
+  // Each but the first has its row's timing hidden, or not: 42 ns from the choice for another row of the one
+  // bank.
+  CHECK(b.answers->nanoseconds() == Times{1093, 1157, 1221, 1285, 1349, 1413, 1477, 1541, 1605});
+}
+
+TEST_CASE("address-space-aware DRAM: two queues have no silver one; one is FR-FCFS") {
+  std::vector<MemRequest> const queued{of(1, 2 * kSameBank, 1), of(0, 3 * kSameBank, 2), walk(kSameBank, 3),
+                                       of(1, 64, 4)};
+  CHECK(tags(*DramBench(channel({{"queues", "3"}}), behind_one(queued)).answers) == Tags{0, 3, 2, 1, 4});
+  CHECK(tags(*DramBench(channel({{"queues", "2"}}), behind_one(queued)).answers) == Tags{0, 3, 1, 2, 4});
+  CHECK(tags(*DramBench(channel({{"queues", "1"}}), behind_one(queued)).answers) == Tags{0, 4, 1, 2, 3});
+  auto frfcfs = channel({});
+  frfcfs.params.scheduler.choose("frfcfs");
+  CHECK(tags(*DramBench(frfcfs, behind_one(queued)).answers) == Tags{0, 4, 1, 2, 3});
+}
+
+TEST_CASE("address-space-aware DRAM: what finds its queue full waits in front, and all behind it") {
+  // One line in each: 1 is silver, 2 normal as the silver queue is full, 3 waits in front, and the walk
+  // behind it.
+  std::vector<MemRequest> const queued{of(0, kSameBank, 1), of(0, 2 * kSameBank, 2), of(1, 64, 3),
+                                       walk(128, 4)};
+  DramBench b(channel({{"golden", "1"}, {"silver", "1"}, {"normal", "1"}}), behind_one(queued));
+  // After 1, nobody may come in: 2 is in the normal queue and 3 wants to. After 2, both come, and 4 goes
+  // first.
+  CHECK(tags(*b.answers) == Tags{0, 1, 2, 4, 3});
+  DramBench wide(channel({{"golden", "1"}, {"silver", "1"}, {"normal", "2"}}), behind_one(queued));
+  CHECK(tags(*wide.answers) == Tags{0, 4, 1, 2, 3});
+}
+
+TEST_CASE("address-space-aware DRAM: a train larger than its queue takes it alone") {
+  auto train = of(1, 0, 1);
+  train.train.more = 3;
+  DramBench b(channel({{"silver", "2"}, {"normal", "2"}}),
+              behind_one({of(1, kSameBank, 2), train, of(1, 512, 3)}));
+  CHECK(b.answers->count() == 4);
+  CHECK(tags(*b.answers) == Tags{0, 2, 1, 3});
+  CHECK(b.dram.state().queued_lines == 0);
+}
+
+TEST_CASE(
+    "address-space-aware DRAM: an application that sends no more does not keep the turn beyond the next "
+    "count") {
+  Scheduler s(2, {});
+  CHECK(s.silver(1, 10) == 0);
+  s.pressure(0, {1, 1});
+  CHECK(s.silver(1, 10) == 10);
+  s.pressure(0, {1, 1});
+  CHECK(s.silver(1, 10) == 0);
+  s.pressure(0, {0, 1});
+  CHECK(s.silver(1, 10) == 10);
+}
+
+TEST_CASE(
+    "address-space-aware DRAM: each of 20,000 random requests of three applications is answered once, "
+    "whatever the sizes") {
+  for (char const* size : {"1", "3", "16"}) {
+    Bench b;
+    auto spec = channel({{"golden", size}, {"silver", size}, {"normal", size}, {"thresh_max", "7"}}, 3);
+    spec.params.bandwidth = Bandwidth{32'000'000'000};
+    spec.hears_of_walks = true;
+    auto& dram = b.system.add<DramChannel>("dram", spec);
+    auto& client = b.system.add<Client<MemRequest, MemResponse>>(
+        "client", {20'000, 64, [](std::uint64_t n) {
+                     auto const random = n * 0x9E3779B97F4A7C15ULL;
+                     auto const kind = (random >> 20) % 4 == 0   ? walk_read(2)
+                                       : (random >> 20) % 4 == 1 ? RequestKind::write_back
+                                                                 : RequestKind::data;
+                     auto m = of(static_cast<std::uint8_t>((random >> 30) % 3), (random >> 40) * 64,
+                                 static_cast<std::uint32_t>(n), kind);
+                     if (kind == RequestKind::write_back) m.access = Access::write;
+                     return m;
+                   }});
+    std::vector<Record<WalkPressure>> counts;
+    for (std::uint16_t i = 1; i < 100; ++i)
+      counts.push_back({Time{i * 300ns}, {0, {i, static_cast<std::uint16_t>(100 - i), 7}}});
+    b.feed(dram.pressure, counts);
+    b.join(client.request, dram.request);
+    b.join_family(dram.response, {client.response});
+    b.begin(client);
+    CHECK(b.run() == RunState::drained);
+    CHECK(client.each_answered_once());
+    CHECK(dram.waiting_for().empty());
+  }
+}

@@ -1,0 +1,116 @@
+// Which depths pass an L2 slice by, against hit rates made by hand: epochs of 1,000 cycles of 1 ns.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "choices.hpp"
+#include "farfault/memory/walk_reads.hpp"
+#include "policies.hpp"
+
+using namespace farfault;
+
+namespace {
+
+struct Counted {
+  std::uint32_t depth;
+  std::uint32_t requests;
+  std::uint32_t hits;
+};
+
+class Slice {
+ public:
+  explicit Slice(std::string const& sampled)
+      : choice_(
+            test::chosen<WalkReads>("translation_aware_bypass", {{"epoch", "1000"}, {"sampled", sampled}})),
+        policy_(choice_.make({Clock{1'000'000'000}, 4})) {}
+
+  // What is looked up in the running epoch; then `epochs` later.
+  void count(std::vector<Counted> const& all, std::int64_t epochs = 1) {
+    for (auto const& c : all)
+      for (std::uint32_t i = 0; i < c.requests; ++i) policy_->looked_up(c.depth, i < c.hits, now_);
+    now_ += epochs * 1000ns;
+  }
+  // The depths that pass by, of a line that is not sampled.
+  std::vector<std::uint32_t> passing() {
+    std::vector<std::uint32_t> depths;
+    for (std::uint32_t d = 1; d < WalkReads::kDepths; ++d)
+      if (lines(d) != 0) depths.push_back(d);
+    return depths;
+  }
+  // Of 4,000 lines, those that pass by at a depth.
+  std::uint32_t lines(std::uint32_t depth) {
+    std::uint32_t n = 0;
+    for (std::uint64_t line = 0; line < 4000; ++line) n += policy_->bypasses(depth, line, now_) ? 1 : 0;
+    return n;
+  }
+  bool may_bypass() const { return policy_->may_bypass(); }
+  std::uint64_t stat(std::string_view name) const { return test::stat_of(choice_, policy_, name); }
+
+ private:
+  PolicyChoice<WalkReads> choice_;
+  Policy<WalkReads> policy_;
+  Time now_{1ns};
+};
+
+using Depths = std::vector<std::uint32_t>;
+
+}  // namespace
+
+TEST_CASE(
+    "translation-aware bypass: a depth passes by after an epoch in which it hit less often than warps did") {
+  Slice s("4");
+  CHECK(s.passing() == Depths{});
+  s.count({{0, 100, 80}, {1, 100, 100}, {2, 100, 80}, {3, 1000, 799}, {4, 7, 0}});
+  CHECK(s.passing() == Depths{3, 4});
+  CHECK(s.stat("bypassed_depths") == 2);
+  // Only depth 4 has requests, by what is sampled: it hits more often than warps did.
+  s.count({{4, 10, 9}});
+  CHECK(s.passing() == Depths{3});
+  s.count({{0, 1000, 950}, {1, 20, 19}});
+  CHECK(s.passing() == Depths{2, 3, 4});
+  s.count({{0, 10, 0}}, 5);
+  CHECK(s.passing() == Depths{});
+  CHECK(s.stat("changes") == 2 + 1 + 2 + 3);
+}
+
+TEST_CASE(
+    "translation-aware bypass: nothing passes by before warps had a request, nor a depth before it had one") {
+  Slice s("4");
+  s.count({{1, 10, 0}, {4, 10, 0}});
+  CHECK(s.passing() == Depths{});
+  s.count({{0, 10, 5}});
+  CHECK(s.passing() == Depths{1, 4});
+  s.count({}, 3);
+  CHECK(s.passing() == Depths{1, 4});
+}
+
+TEST_CASE("translation-aware bypass: in an epoch its own counts change nothing") {
+  Slice s("4");
+  s.count({{0, 10, 10}, {4, 10, 0}}, 0);
+  CHECK(s.passing() == Depths{});
+  s.count({{4, 90, 90}});
+  CHECK(s.passing() == Depths{4});
+  s.count({{4, 100, 100}}, 0);
+  CHECK(s.passing() == Depths{4});
+}
+
+TEST_CASE(
+    "translation-aware bypass: one line in so many goes through the cache, the same at every depth; one in "
+    "one bypasses nothing") {
+  for (std::string const sampled : {"2", "4", "32"}) {
+    CAPTURE(sampled);
+    Slice s(sampled);
+    CHECK(s.may_bypass());
+    s.count({{0, 10, 10}, {3, 10, 0}, {4, 10, 0}});
+    auto const kept = 4000 - s.lines(4);
+    CHECK(s.lines(3) == s.lines(4));
+    auto const expected = 4000.0 / std::stod(sampled);
+    CHECK(kept > 0.7 * expected);
+    CHECK(kept < 1.3 * expected);
+  }
+  Slice none("1");
+  CHECK_FALSE(none.may_bypass());
+  none.count({{0, 10, 10}, {4, 10, 0}});
+  CHECK(none.lines(4) == 0);
+}

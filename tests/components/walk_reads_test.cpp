@@ -1,0 +1,177 @@
+// Reads of page walks that pass an L2 slice by: a slice between a client and a memory of mocks, clock 1 GHz,
+// look-up 14 cycles, links of 1 ns, memory 50 ns.
+#include "farfault/memory/walk_reads.hpp"
+
+#include <doctest/doctest.h>
+
+#include "choices.hpp"
+#include "farfault/memory/l2_slice.hpp"
+#include "memory_mock.hpp"
+#include "policies.hpp"
+
+using namespace farfault;
+using namespace farfault::mock;
+
+namespace {
+
+using Times = std::vector<std::int64_t>;
+using Tags = std::vector<std::uint32_t>;
+
+MemRequest walk(PhysAddr address, std::uint32_t tag, unsigned below_root = 3) {
+  return {address, tag, 1, Access::read, 8, {0, 0, walk_read(below_root)}};
+}
+
+L2SliceSpec slice_of(PolicyChoice<WalkReads> const& walk_reads) {
+  L2SliceSpec spec;
+  spec.params.slices = 1;
+  spec.params.size = ByteSize{8 * 64};
+  spec.params.ways = 8;
+  spec.params.mshrs = 2;
+  spec.params.waiters = 8;
+  spec.params.walk_reads = walk_reads;
+  spec.memory = AddressMap(1, 256);
+  spec.dram_credits = 4;
+  spec.queue = 64;
+  return spec;
+}
+
+struct SliceBench : Bench {
+  SliceBench(L2SliceSpec spec, std::vector<Record<MemRequest>> script)
+      : slice(system.add<L2Slice>("slice", std::move(spec))) {
+    feed(slice.request, std::move(script));
+    auto const ports = sinks(slice.response, 2);
+    data = ports[0];
+    walks = ports[1];
+    dram = &responder<MemRequest, MemResponse>(memory(always(50ns)), slice.filled);
+    join_family(slice.dram, {dram->request});
+    run();
+  }
+  L2Slice& slice;
+  Sink<MemResponse>* data = nullptr;
+  Sink<MemResponse>* walks = nullptr;
+  Memory* dram = nullptr;
+};
+
+PolicyChoice<WalkReads> from_depth(std::string const& depth) {
+  return test::chosen<WalkReads>("bypass_from_depth", {{"depth", depth}});
+}
+
+}  // namespace
+
+TEST_CASE("walk reads: depths are three bits: 0 of warps, from 1 at the root, 7 of all below the sixth") {
+  CHECK(WalkReads::depth_of(RequestKind::data) == 0);
+  CHECK(WalkReads::depth_of(RequestKind::write_back) == 0);
+  CHECK(WalkReads::depth_of(walk_read(0)) == 1);
+  CHECK(WalkReads::depth_of(walk_read(3)) == 4);
+  CHECK(WalkReads::depth_of(walk_read(6)) == 7);
+  CHECK(WalkReads::depth_of(walk_read(7)) == 7);
+  CHECK(WalkReads::depth_of(walk_read(200)) == 7);
+}
+
+TEST_CASE("walk reads: one that passes by takes no look-up and leaves no line; one that does not, does") {
+  SliceBench b(slice_of(from_depth("4")), {{Time{10ns}, walk(0x48, 1)},
+                                           {Time{100ns}, walk(0x48, 2)},     // again from memory
+                                           {Time{200ns}, walk(0x88, 3, 2)},  // looked up
+                                           {Time{300ns}, walk(0x88, 4, 2)},  // hits
+                                           {Time{400ns}, walk(0x88, 5)}});   // passes by a line that is there
+  CHECK(b.dram->nanoseconds() == Times{11, 101, 215, 401});
+  CHECK(b.walks->nanoseconds() == Times{62 + 1, 152 + 1, 266 + 1, 315, 452 + 1});
+  CHECK(b.dram->records()[0].message.address == 0x40);
+  CHECK(b.dram->records()[0].message.bytes == 64);
+  CHECK(b.slice.state().stats.reads == 5);
+  CHECK(b.slice.state().stats.hits == 1);
+  CHECK(b.slice.state().stats.misses == 1);
+  CHECK(b.slice.state().by_requester[0].walk_reads == 5);
+  CHECK(test::stat_of(b.slice, "gpu.l2_cache.walk_reads", "bypassed_reads") == 3);
+}
+
+TEST_CASE("walk reads: one that passes by waits for no other's cycle of the slice, and none for its") {
+  SliceBench b(slice_of(from_depth("4")),
+               {{Time{10ns}, read(0x100, 1)}, {Time{10ns}, walk(0x48, 2)}, {Time{11ns}, read(0x100, 3)}});
+  CHECK(b.dram->nanoseconds() == Times{11, 25});
+}
+
+TEST_CASE("walk reads: without an MSHR one that is to pass by waits its turn") {
+  auto spec = slice_of(from_depth("4"));
+  SliceBench b(spec, {{Time{10ns}, read(0x100, 1)},
+                      {Time{11ns}, read(0x140, 2)},
+                      {Time{12ns}, read(0x180, 3)},   // waits for an MSHR
+                      {Time{13ns}, walk(0x48, 4)}});  // behind it
+  // 1 is back at 76, and 3 is looked up then; 2 at 77, and 4 leaves at once.
+  CHECK(b.dram->nanoseconds() == Times{25, 26, 77 + 1, 76 + 14 + 1});
+  CHECK(b.slice.state().stats.mshr_stalls == 2);
+  CHECK(b.slice.waiting_for().empty());
+}
+
+TEST_CASE(
+    "walk reads: those of one line under way are one read of memory, kept if one of them is to be kept") {
+  for (bool const kept : {false, true}) {
+    CAPTURE(kept);
+    SliceBench b(slice_of(from_depth("4")), {{Time{10ns}, walk(0x48, 1)},
+                                             {Time{12ns}, walk(0x50, 2)},
+                                             {Time{20ns}, walk(0x58, 3, kept ? 2 : 3)},
+                                             {Time{200ns}, walk(0x48, 4, 2)}});
+    CHECK(b.dram->records().size() == (kept ? 1U : 2U));
+    CHECK(tags(*b.walks) == Tags{1, 2, 3, 4});
+    CHECK((b.walks->records()[3].message.found_by == FoundBy::cache) == kept);
+  }
+}
+
+TEST_CASE("walk reads: a read that joins one that is to be kept takes no line from it") {
+  SliceBench b(
+      slice_of(from_depth("4")),
+      {{Time{10ns}, walk(0x48, 1, 2)}, {Time{30ns}, walk(0x48, 2)}, {Time{200ns}, walk(0x48, 3, 2)}});
+  CHECK(b.dram->records().size() == 1);
+  CHECK(b.walks->records()[2].message.found_by == FoundBy::cache);
+}
+
+TEST_CASE("walk reads: a line that is dirty in the cache is read there") {
+  auto entry = write(0x40, 1, 1);
+  entry.requester.kind = RequestKind::table_write;
+  SliceBench b(slice_of(from_depth("1")), {{Time{10ns}, entry}, {Time{100ns}, walk(0x48, 2)}});
+  CHECK(b.dram->records().size() == 0);
+  CHECK(b.walks->nanoseconds() == Times{25, 115});
+  CHECK(b.walks->records()[1].message.found_by == FoundBy::cache);
+}
+
+TEST_CASE("walk reads: writes of page-table entries and requests of warps never pass by") {
+  auto entry = write(0x40, 1, 1);
+  entry.requester.kind = RequestKind::table_write;
+  SliceBench b(slice_of(from_depth("1")),
+               {{Time{10ns}, entry}, {Time{100ns}, read(0x80, 2)}, {Time{200ns}, read(0x80, 3)}});
+  CHECK(b.dram->records().size() == 1);
+  CHECK(b.data->nanoseconds() == Times{100 + 14 + 1 + 50 + 1 + 1, 215});
+}
+
+TEST_CASE("walk reads: with every policy each of 20,000 random reads is answered once") {
+  for (auto const& name : test::names_of_known<WalkReads>()) {
+    CAPTURE(name);
+    Bench b;
+    auto spec = slice_of(PolicyChoice<WalkReads>(name));
+    spec.params.mshrs = 8;
+    spec.params.waiters = 64;
+    auto& slice = b.system.add<L2Slice>("slice", spec);
+    auto& client = b.system.add<Client<MemRequest, MemResponse>>(
+        "client", {20'000, 24, [](std::uint64_t n) {
+                     auto const random = n * 0x9E3779B97F4A7C15ULL;
+                     auto m = walk((random >> 50) % 40 * 64, static_cast<std::uint32_t>(n), random >> 40 & 3);
+                     m.from = 0;
+                     if ((random >> 30 & 1) != 0) m.requester.kind = RequestKind::data;
+                     if ((random >> 25 & 31) == 0) {
+                       m.access = Access::write;
+                       m.requester.kind = RequestKind::table_write;
+                     }
+                     return m;
+                   }});
+    b.join(client.request, slice.request);
+    b.join_family(slice.response, {client.response});
+    auto& dram = b.responder<MemRequest, MemResponse>(
+        memory([](std::uint64_t n) { return (20 + n % 37) * 1ns; }), slice.filled);
+    b.join_family(slice.dram, {dram.request});
+    b.begin(client);
+    CHECK(b.run() == RunState::drained);
+    CHECK(client.each_answered_once());
+    CHECK(slice.waiting_for().empty());
+    CHECK(slice.state().dram_credits[0] == 4);
+  }
+}

@@ -1,0 +1,135 @@
+"""MASK's mechanisms, alone and all together, and every combination of them with Mosaic, paging, invalidations, page-walk caches and one or two GPUs
+runs or is refused with a sentence for each mistake, exit code 2: all choices of the three mechanisms, DRAWN times, each beside drawn
+settings of the others, on tiny machines on which one to five applications run. Each that runs makes the accesses that it makes without
+MASK, reads as often at every L2 slice as requests came, and has one digest on one thread and on two, in partitions of any size; some on
+two ranks as well, and stopped and resumed. The names of the policies are those that the program lists: a new one is drawn like the others.
+
+Usage: mask_grid_test.py BUILD_FOLDER/anything [DRAWN [SEED]]
+"""
+import itertools
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+import checks
+from checks import check
+from grid import Grid, check_resume, has_ranks, is_sentences, names_of
+
+AXES = ["gpu.l2_tlb.fill", "gpu.l2_cache.walk_reads", "gpu.dram.scheduler"]
+BASE = ["always", "cached", "frfcfs"]
+MASK = ["tokens", "translation_aware_bypass", "address_space_aware"]
+OTHERS = {
+    "machine.generic.gpus": ["1", "1", "2"],
+    "memory.placement": ["first_touch", "contiguous", "interleave", "cpu"],
+    "memory.page_sizes": ["by_buffer", "in_place_coalescer", "in_place_coalescer", "migrating_coalescer"],
+    "memory.frame_allocation": ["on_demand", "contiguity_conserving"],
+    "memory.compaction": ["none", "none", "cac"],
+    "memory.fragmentation_index": ["0.0", "1.0"],
+    "memory.remote_touch": ["remote_access", "remote_access", "migrate", "migrate", "duplicate"],
+    "memory.fault_path": ["gpu", "gpu", "gpu", "iommu"],
+    "driver.batch.replay": ["each_fault", "batch", "page"],
+    "gpu.l2_tlb.organization": ["plain", "by_page_size"],
+    "gpu.l2_tlb.entries": ["16", "16", "0"],
+    "gpu.l2_tlb.tokens.initial": ["0.0", "0.5", "0.8"],
+    "gpu.l2_tlb.tokens.invalidation": ["page", "all"],
+    "gpu.l2_tlb.tokens.change": ["points", "relative"],
+    "gpu.l2_tlb.tokens.bypass_entries": ["2", "32"],
+    "gpu.l2_cache.bypass_from_depth.depth": ["1", "3"],
+    "gpu.l2_cache.translation_aware_bypass.sampled": ["2", "32"],
+    "gpu.l2_cache.partitions": ["1", "2"],
+    "gpu.l2_cache.miss_path": ["home_slice", "memory"],
+    "gpu.memory_cache.size": ["0B", "512KiB"],
+    "gpu.dram.address_space_aware.queues": ["3", "3", "2", "1"],
+    "gpu.dram.address_space_aware.golden": ["1", "16"],
+    "gpu.dram.address_space_aware.silver": ["1", "64"],
+    "gpu.dram.address_space_aware.thresh_max": ["0", "20", "500"],
+    "gpu.page_walk_cache.size": ["0B", "0B", "8KiB"],
+    "gpu.gmmu.walk_cache": ["0", "16"],
+    "gpu.router.policy": ["distributed", "gmmu_bypass"],
+}
+SHARED = 'sms = "equal"\nallocates = true\ntranspose.width = 512\ntranspose.height = 256\n'
+ADDED = 'sms = "equal"\nvectoradd.elements = 100000\n'
+PROGRAMS = {
+    "one": '[workload]\nname = "transpose"\ntranspose.width = 1024\ntranspose.height = 256\n',
+    "two": f'[[application]]\nworkload = "transpose"\nrepeats = 2\n{SHARED}\n[[application]]\nworkload = "vectoradd"\n{ADDED}',
+    "five": "".join(f'[[application]]\nname = "a{i}"\nworkload = "vectoradd"\n{ADDED}\n' for i in range(4)) + f'[[application]]\nworkload = "transpose"\n{SHARED}',
+}
+FIXED = {
+    "machine.topology": "generic", "memory.page_size": "64KiB", "driver.migrations": "80", "gpu.dram.capacity": "64MiB",
+    "driver.batch.time": "2us", "driver.batch.block_time": "1us", "driver.batch.first_touch_time": "2us", "driver.batch.eviction_unit": "64KiB",
+    "gpu.sms": "5", "gpu.l1_tlb.entries": "2", "gpu.l1_tlb.ways": "2", "gpu.l2_tlb.ways": "4", "gpu.router.gmmu_bypass.epoch": "2us",
+    "gpu.sm.max_blocks": "2", "gpu.sm.registers": "16384", "gpu.l2_cache.size": "128KiB", "gpu.dram.queue": "96",
+    "gpu.l2_tlb.tokens.epoch": "2000", "gpu.l2_cache.translation_aware_bypass.epoch": "2000", "gpu.dram.address_space_aware.epoch": "2000",
+}
+
+
+class Drawn:
+    """A combination with what is drawn beside it."""
+
+    def __init__(self, combination, program, draw):
+        self.program = program
+        self.settings = FIXED | dict(zip(AXES, combination)) | {key: draw.choice(values) for key, values in OTHERS.items()}
+        self.name = " ".join([program] + [self.settings[key] for key in AXES + list(OTHERS)])
+
+
+def main():
+    program = (Path(sys.argv[1]).parent / "farfault").resolve()
+    drawn = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 15
+    names = names_of(program, AXES)
+    draw = random.Random(seed)
+    alone = [BASE[:i] + [MASK[i]] + BASE[i + 1:] for i in range(3)]
+    combinations = [c for c in itertools.product(*names.values()) for _ in range(drawn)] + 4 * (alone + 3 * [MASK])
+    chosen = [Drawn(c, draw.choice(list(PROGRAMS)), draw) for c in combinations]
+    with tempfile.TemporaryDirectory() as folder:
+        grids = {}
+        for name, text in PROGRAMS.items():
+            grids[name] = Grid(program, Path(folder) / name)
+            (Path(folder) / name / "empty.toml").write_text(text)
+        ranks = has_ranks(program)
+        expected = {}
+        for name in PROGRAMS:
+            for gpus in ("1", "2"):
+                first, _ = grids[name].run(FIXED | {"machine.generic.gpus": gpus})
+                check(first.returncode == 0, f"{name}: {first.stderr.strip()}")
+                expected[name, gpus] = grids[name].accesses()
+        ran = refused = 0
+        worked = dict.fromkeys(["gpu.l2_tlb.fill_bypass_hits", "gpu.l2_cache.walk_reads_bypassed_reads", "gpu.dram.scheduler_silver_lines"], 0)
+        for d in chosen:
+            grid = grids[d.program]
+            first, digest = grid.run(d.settings, "--threads", "1", "--partitions", "device")
+            if first.returncode != 0:
+                check(is_sentences(first, 8), f"{d.name}: exit code {first.returncode}: {first.stderr.strip()}")
+                refused += 1
+                continue
+            ran += 1
+            accesses = grid.accesses()
+            check(accesses == expected[d.program, d.settings["machine.generic.gpus"]],
+                  f"{d.name}: accesses {accesses}, without MASK {expected[d.program, d.settings['machine.generic.gpus']]}")
+            faulted, replayed = grid.summed("sm_faulted", "sm_replayed")
+            check(faulted == replayed, f"{d.name}: {faulted} accesses faulted, {replayed} went on")
+            for statistic in worked:
+                worked[statistic] += grid.gpu_total(statistic) > 0
+            bypassed = grid.gpu_total("gpu.l2_cache.walk_reads_bypassed_reads")
+            reads, writes, hits, misses = grid.summed("l2_slice_reads", "l2_slice_writes", "l2_slice_hits", "l2_slice_misses")
+            check(reads + writes == hits + misses + bypassed or d.settings["gpu.l2_cache.partitions"] == "2",
+                  f"{d.name}: {reads} reads and {writes} writes, {hits} hits, {misses} misses, {bypassed} passed by")
+            places = [(1, ["--threads", "2", "--partitions", "split"])]
+            if ran % 12 == 1 and ranks:
+                places.append((2, ["--threads", "1", "--partitions", "device"]))
+            for n, how in places:
+                _, other = grid.run(d.settings, *how, ranks=n, output="other.h5")
+                check(other == digest, f"{d.name}: '{other}' with {n} ranks, {how}; '{digest}' before")
+            if ran % 12 == 2:
+                check_resume(grid, d.settings, digest, d.name)
+        check(ran > len(chosen) // 3, f"only {ran} of {len(chosen)} combinations run")
+        check(all(n > ran // 20 for n in worked.values()), f"mechanisms did something in {worked} of {ran} runs")
+        print(f"{ran} combinations run, {refused} are refused; {worked}")
+    print(checks.counts())
+    return checks.failed != 0
+
+
+sys.exit(main())

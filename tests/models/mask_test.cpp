@@ -1,0 +1,120 @@
+// MASK (ASPLOS 2018) on a whole GPU that two applications share.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "run_model.hpp"
+
+using namespace farfault;
+using test::each;
+using test::ModelRun;
+using test::OneMore;
+
+namespace {
+
+constexpr char const* kAllGiven =
+    "gpu.l2_tlb.fill = \"tokens\"\ngpu.l2_tlb.tokens.initial = 1.0\ngpu.l2_tlb.tokens.step = 0.0\n"
+    "gpu.l2_tlb.tokens.epoch = 1000\n";
+constexpr char const* kNothingBypassed =
+    "gpu.l2_cache.walk_reads = \"translation_aware_bypass\"\n"
+    "gpu.l2_cache.translation_aware_bypass.sampled = 1\ngpu.l2_cache.translation_aware_bypass.epoch = 1000\n";
+constexpr char const* kOneQueue =
+    "gpu.dram.scheduler = \"address_space_aware\"\ngpu.dram.address_space_aware.queues = 1\n"
+    "gpu.dram.address_space_aware.normal = 256\ngpu.dram.address_space_aware.epoch = 1000\n";
+constexpr char const* kTokens =
+    "gpu.l2_tlb.fill = \"tokens\"\ngpu.l2_tlb.tokens.initial = 0.3\ngpu.l2_tlb.tokens.epoch = 1000\n";
+constexpr char const* kBypass =
+    "gpu.l2_cache.walk_reads = \"bypass_from_depth\"\ngpu.l2_cache.bypass_from_depth.depth = 1\n";
+constexpr char const* kThreeQueues =
+    "gpu.dram.scheduler = \"address_space_aware\"\ngpu.dram.address_space_aware.epoch = 1000\n"
+    "gpu.dram.address_space_aware.thresh_max = 50\n";
+
+// Transpose on three SMs and vector addition on two others.
+struct Shared : ModelRun {
+  explicit Shared(std::string const& more, std::string const& l2_tlb = "gpu.l2_tlb.entries = 32\n")
+      : ModelRun(
+            "include = [\"paper-mosaic\"]\ngpu.sms = 5\nmemory.page_sizes = \"by_buffer\"\n"
+            "memory.frame_allocation = \"on_demand\"\nmemory.compaction = \"none\"\n"
+            "gpu.l1_tlb.organization = \"plain\"\ngpu.l1_tlb.entries = 8\ngpu.l1_tlb.ways = 8\n"
+            "gpu.l2_tlb.organization = \"plain\"\ngpu.l2_tlb.ways = 4\n"
+            "gpu.l2_cache.slices = 4\ngpu.l2_cache.size = \"64KiB\"\ngpu.dram.channels = 2\n"
+            "gpu.dram.queue = 256\nworkload.name = \"transpose\"\nworkload.transpose.width = 512\n"
+            "workload.transpose.height = 512\n" +
+                l2_tlb + more,
+            application("transpose", 0, {0, 1, 2}),
+            {OneMore{"vectoradd", "elements = 300000", application("vectoradd", 1, {3, 4})}}) {
+    run();
+  }
+  std::vector<std::pair<Time, Time>> times() const { return {{kernel(0).finished, kernel(1).finished}}; }
+
+ private:
+  static Application application(std::string name, std::uint32_t space, std::vector<std::uint32_t> sms) {
+    Application a;
+    a.name = std::move(name);
+    a.space = space;
+    a.sms = std::move(sms);
+    return a;
+  }
+};
+
+}  // namespace
+
+TEST_CASE(
+    "MASK: with all tokens given, nothing bypassed and one queue both applications take the baseline's "
+    "times") {
+  auto const baseline = Shared("").times();
+  for (std::string const& one :
+       {std::string(kAllGiven), std::string(kNothingBypassed), std::string(kOneQueue),
+        std::string(kAllGiven) + kNothingBypassed + kOneQueue}) {
+    CAPTURE(one);
+    CHECK(Shared(one).times() == baseline);
+  }
+}
+
+TEST_CASE("MASK: each mechanism does what it is there for, and changes the times") {
+  auto const baseline = Shared("").times();
+  Shared tokens(kTokens);
+  CHECK(tokens.times() != baseline);
+  CHECK(tokens.total("gpu.l2_tlb.fill", "bypass_fills") > 100);
+  CHECK(tokens.total("gpu.l2_tlb.fill", "bypass_hits") > 0);
+  Shared bypass(kBypass);
+  CHECK(bypass.times() != baseline);
+  CHECK(bypass.total("gpu.l2_cache.walk_reads", "bypassed_reads") ==
+        bypass.total("gmmu", "page_table_reads"));
+  CHECK(bypass.total("l2_slice", "walk_hits") == 0);
+  CHECK(bypass.total("dram", "walk_reads") > 1000);
+  Shared queues(kThreeQueues);
+  CHECK(queues.times() != baseline);
+  CHECK(queues.total("gpu.dram.scheduler", "golden_lines") == queues.total("dram", "walk_reads"));
+  CHECK(queues.total("gpu.dram.scheduler", "silver_lines") > 100);
+  CHECK(queues.total("gpu.dram.scheduler", "normal_lines") > 100);
+}
+
+TEST_CASE("MASK: the channels hear how much walks hold up each application") {
+  Shared run(kThreeQueues);
+  std::uint64_t channels = 0;
+  each<DramChannel>(run.system(), [&](DramChannel const& d) { channels += d.spec().hears_of_walks ? 1 : 0; });
+  CHECK(channels == 2);
+  each<Sm>(run.system(), [&](Sm const& sm) { CHECK(sm.spec().reports_stalled_warps); });
+  each<L2Tlb>(run.system(), [&](L2Tlb const& tlb) {
+    CHECK(tlb.spec().pressure_epoch == 1000);
+    CHECK(tlb.state().pressure_epoch > 3);
+    CHECK(tlb.state().mshrs.in_use() == 0);
+  });
+}
+
+TEST_CASE(
+    "MASK: without an L2 TLB every miss of an L1 TLB is one there too, and a page-walk cache serves its "
+    "walks") {
+  auto const none = "gpu.l2_tlb.entries = 0\ngpu.l2_tlb.latency = 1\n";
+  Shared without("", none);
+  CHECK(without.total("l2_tlb", "hits") == 0);
+  Shared cached("gpu.page_walk_cache.size = \"8KiB\"\n", none);
+  CHECK(cached.total("l2_tlb", "hits") == 0);
+  CHECK(cached.total("page_walk_cache", "reads") == cached.total("gmmu", "page_table_reads"));
+  CHECK(cached.total("page_walk_cache", "hits") > cached.total("page_walk_cache", "misses"));
+  CHECK(cached.total("l2_slice", "walk_reads") < cached.total("gmmu", "page_table_reads") / 2);
+  CHECK(without.total("l2_slice", "walk_reads") == without.total("gmmu", "page_table_reads"));
+}
