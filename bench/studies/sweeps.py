@@ -3,7 +3,6 @@
 A Run of a study has: name, its own; base, a configuration: a preset; all_settings(), {key: value}; cost(), how long it takes beside
 the others; and source: the run whose first touches say where its pages are, or None. Sources are made first.
 """
-import json
 import re
 import resource
 import signal

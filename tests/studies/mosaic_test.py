@@ -19,7 +19,7 @@ try:
     import study
     import parts
     import report
-    from study_runs import digest, file_of, identity
+    from study_runs import digest, file_of
     from measure import measure
 except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
