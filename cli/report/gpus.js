@@ -41,7 +41,7 @@ class GpuRows {
   }
 }
 
-// A cell for each GPU, from light, the least, to dark. `choose` is called with the number of one that is clicked.
+// A cell for each GPU, from pale, the least, to strong. `choose` is called with the number of one that is clicked.
 function drawGpuMap(place, gpus, figures, choose) {
   const n = gpus.names.length;
   const choice = make("select", { class: "gpu-figure" }, ...figures.map((figure, i) => make("option", { value: i }, figure.title)));
@@ -79,7 +79,7 @@ function drawGpuMap(place, gpus, figures, choose) {
       pen.strokeStyle = gpu === chosen ? ink.chosen : ink.text;
       pen.strokeRect(x + 1, y + 1, side - 2, side - 2);
     }
-    range.textContent = there.length ? `light ${format.amount(least, figure.units)}, dark ${format.amount(most, figure.units)}; a click shows a GPU` : "";
+    range.textContent = there.length ? `pale ${format.amount(least, figure.units)}, strong ${format.amount(most, figure.units)}; a click shows a GPU` : "";
   };
   const at = (event) => {
     const box = canvas.getBoundingClientRect();

@@ -38,5 +38,5 @@ function drawHeatMap(place, traffic) {
     const inside = to >= 0 && to < n && from >= 0 && from < n;
     words.textContent = inside ? `${names[from]} to ${names[to]}: ${format.amount(amount.get(from * n + to) || 0, "byte")}` : "\u00a0";
   });
-  place.append(make("p", { class: "hint" }, `The darkest is ${format.amount(most, "byte")}.` + (traffic.per_row > 1 ? ` Each row is ${traffic.per_row} devices.` : "")));
+  place.append(make("p", { class: "hint" }, `The strongest is ${format.amount(most, "byte")}.` + (traffic.per_row > 1 ? ` Each row is ${traffic.per_row} devices.` : "")));
 }

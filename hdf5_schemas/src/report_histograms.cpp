@@ -81,7 +81,8 @@ void add_histograms(ReportSource const& source, Json& to) {
     }
   }
   // Times first.
-  std::ranges::stable_partition(all, [](Json const& h) { return h["unit"] == "ps" || h["unit"] == "ns"; });
+  std::stable_partition(all.begin(), all.end(),
+                        [](Json const& h) { return h["unit"] == "ps" || h["unit"] == "ns"; });
   if (!all.empty()) to["histograms"] = all;
 }
 

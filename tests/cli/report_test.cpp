@@ -13,6 +13,7 @@
 #include "large_result.hpp"
 #include "report/machine_graph.hpp"
 #include "report/page.hpp"
+#include "report/sections.hpp"
 
 namespace fs = std::filesystem;
 
@@ -264,6 +265,20 @@ TEST_CASE("report: links that are drawn as one are as busy at a moment as the bu
   CHECK(second[0] == doctest::Approx(0.4));
   CHECK(values_of(13).empty());  // of one it is not known
   CHECK(values_of(0).empty());
+}
+
+TEST_CASE("report: of each buffer the share of its pages on each device is drawn and told") {
+  nlohmann::ordered_json const placement{{"devices", {"gpu0", "gpu1", "cpu0"}},
+                                         {"per_row", 2},
+                                         {"rows", 5},
+                                         {"buffers", {{{"name", "in"}, {"all", 8}, {"pages", {1, 7, 0}}}}}};
+  auto const html = farfault::cli::placement_section(placement);
+  for (auto const* text :
+       {"in on gpu1: 7 pages, 87.5 %</title>", "in on cpu0: 0 pages, 0.0 %</title>", ">87.5 %</text>",
+        ">12.5 %</text>", "fill-opacity=\"0.89\"", "<td>gpu1 87.5 %, gpu0 12.5 %</td>",
+        "Each cell is 2 devices.", "The 1 largest of 5 buffers."})
+    CHECK_MESSAGE(html.find(text) != std::string::npos, text);
+  CHECK(count(html, "class=\"some\"") == 2);
 }
 
 TEST_CASE("report: several runs are compared, and those without room are only compared") {
