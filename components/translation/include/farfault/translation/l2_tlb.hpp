@@ -20,6 +20,7 @@
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/parts/mshr.hpp"
+#include "farfault/parts/part_time.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/tlb_organization.hpp"
@@ -95,6 +96,7 @@ struct L2TlbState {
   std::uint64_t faulted_misses = 0;
   std::uint64_t invalidated_entries = 0;
   std::uint64_t busy_ps = 0;
+  PartTime mshr_stall;
 
   static std::span<Stat<L2TlbState> const> list() {
     using S = L2TlbState const&;
@@ -107,6 +109,8 @@ struct L2TlbState {
          [](S s) { return std::uint64_t{s.mshrs.in_use()}; }},
         {"busy_time", "ps", "time that look-ups took the TLB, one per cycle", StatKind::counter,
          [](S s) { return s.busy_ps; }},
+        {"mshr_stall_time", "ps", "time in which requests waited for a free MSHR", StatKind::counter,
+         [](S s) { return s.mshr_stall.ps(); }},
     });
     return all;
   }
@@ -137,6 +141,7 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
   void on_sm_invalidated(Invalidated const& m, Cx& cx) const;
 
  private:
+  bool settle(L2TlbState& s, Time at) const override { return s.mshr_stall.settle(at); }
   bool serve(TranslateRequest const& m, Cx& cx) const;
   void replay(TranslateResponse const& m, Cx& cx) const;
 };
