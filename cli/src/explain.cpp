@@ -18,8 +18,8 @@ using results::Bound;
 using results::Explanation;
 
 constexpr double kShown = 0.005;  // smaller shares are left out
-constexpr double kHalf = 0.5;
-constexpr int kNameWidth = 44;  // a resource that is busy for less does not bound a run by itself
+constexpr double kHalf = 0.5;     // a resource that is busy for less does not bound a run by itself
+constexpr int kNameWidth = 44;
 constexpr std::size_t kMostResources = 4;
 
 double share(std::uint64_t part, std::uint64_t whole) {
@@ -35,11 +35,12 @@ std::string bar(double x) {
 }
 
 // Tenths of full use, a digit for each part of the run: "0139999".
-std::string digits(std::vector<double> const& over_time) {
+std::string digits(results::Resource const& r) {
+  if (r.over_time.empty()) return "when is not recorded";
   std::string text;
-  for (auto const x : over_time)
+  for (auto const x : r.over_time)
     text += static_cast<char>('0' + std::min(9, static_cast<int>(std::clamp(x, 0.0, 1.0) * 10)));
-  return text;
+  return r.over_time_of.empty() ? text : text + " (" + shown(r.over_time_of) + ")";
 }
 
 std::string picoseconds_text(double ps) {
@@ -68,15 +69,31 @@ void print(Explanation const& e, std::ostream& out) {
   out << fmt::format("where the time of an access went: {} accesses of {} on average\n",
                      for_people(static_cast<double>(e.accesses)), picoseconds_text(average));
   print_parts(e.stages, e.access_ps, e.accesses, out);
+  if (e.without_kernel >= kShown) {
+    out << "while no kernel was on a GPU, of the run\n";
+    print_parts(e.gaps, e.end_ps, 0, out);
+  }
   if (e.resources.empty()) return;
-  out << "what accesses could wait for: their time in stages that lead there, how busy the busiest was, and "
-         "in which twentieth (0 to 9)\n";
+  out << fmt::format("{:<{}}{:>8}  {:>9}  {}\n", "what accesses could wait for", kNameWidth + 2, "up to",
+                     "busy", "in each twentieth of the run, in tenths");
   for (std::size_t i = 0; i < std::min(e.resources.size(), kMostResources); ++i) {
     auto const& r = e.resources[i];
     out << fmt::format("  {:<{}}{:>8}  {:>9}  {}", r.what + " (" + shown(r.name) + ")", kNameWidth,
-                       percent(r.waited), percent(r.busy), digits(r.over_time))
+                       percent(r.waited), percent(r.busy), digits(r))
         << "\n";
   }
+  out << "  up to: time of accesses in all stages that lead there; a stage may lead to several, so these "
+         "overlap\n"
+         "  busy: share of the run in which the worst of its kind was busy, or was full while something "
+         "waited for it\n";
+}
+
+// Why no kernel was on a GPU, to follow a share of the time.
+std::string gap_text(results::TimePart const& gap) {
+  if (gap.name == "launches") return "for launches on their way there, or word of their end on its way back";
+  if (gap.name == "copies") return "for copies between the host and the GPUs";
+  if (gap.name == "allocations") return "for the driver to allocate and free";
+  return "with no operation under way";
 }
 
 }  // namespace
@@ -84,12 +101,16 @@ void print(Explanation const& e, std::ostream& out) {
 std::string bound_text(Explanation const& e) {
   auto const idle = "SMs are without a warp " + percent(e.idle) + " of the time";
   auto const beside = e.idle >= kHalf ? ", while " + idle : std::string();
+  if (e.bound == Bound::gaps)
+    return "gaps between kernels: no kernel is on a GPU " + percent(e.without_kernel) + " of the time, " +
+           percent(share(e.gaps.front().ps, e.end_ps)) + " " + gap_text(e.gaps.front());
   if (e.bound == Bound::execution)
     return "the SMs themselves: they execute " + percent(e.executing) + " of the time that they have warps" +
            beside;
   if (e.bound == Bound::resource || e.bound == Bound::phase) {
     auto const& r = e.resources.front();
-    auto text = fmt::format("{}: {} is busy {} of the time", r.what, shown(r.name), percent(r.busy));
+    auto const is = r.full.empty() ? "is busy" : shown(r.full);
+    auto text = fmt::format("{}: {} {} {} of the time", r.what, shown(r.name), is, percent(r.busy));
     if (e.bound == Bound::phase)
       text = fmt::format("{} for a phase: {} is busy all along in {} of 20 parts of the run, {} of all of it",
                          r.what, shown(r.name), results::busy_parts(r), percent(r.busy));
@@ -99,8 +120,10 @@ std::string bound_text(Explanation const& e) {
   auto text = e.idle >= kHalf ? "too little work (" + idle + "), and then by " : std::string();
   text += "latency: nothing is busy for half of the run";
   if (e.stages.empty() || e.access_ps == 0) return text;
+  bool const ended = e.stages[0].name != "sm_time_under_way" || e.stages.size() == 1;
+  auto const& stage = e.stages[ended ? 0 : 1];
   return text + fmt::format("; {} of the time of an access goes to: {}",
-                            percent(share(e.stages[0].ps, e.access_ps)), e.stages[0].what);
+                            percent(share(stage.ps, e.access_ps)), stage.what);
 }
 
 void explain_result(std::string const& file, bool json, std::ostream& out) {

@@ -149,7 +149,7 @@ void RunDriver::open_result() {
 int RunDriver::execute() {
   if (!together(transport_, [&] { open_result(); })) return kAnotherRankReports;
   if (resume_at_) {
-    sampler_.sample();
+    sampler_.sample(last_checkpoint_);
     transactions_before_ = sampler_.total("sm", "transactions");
     progress_.resumed(share_done());
   }
@@ -178,7 +178,7 @@ void RunDriver::tell_cost_of_samples() {
 }
 
 bool RunDriver::record(Time at) {
-  sampler_.sample();
+  sampler_.sample(at);
   if (trace_) trace_->sampled(at);
   tables_.take();
   ++samples_;

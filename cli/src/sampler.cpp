@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <utility>
 
 namespace farfault::cli {
 
@@ -34,6 +35,7 @@ Sampler::Sampler(System& system, Engine& engine, Transport& transport,
       for (auto const& stat : groups_[places_[p].group].stats) values += stat.bins;
     values_of_.push_back(static_cast<std::uint32_t>(values));
   }
+  sample_of_.resize(system.component_count());
   std::size_t size = 0;
   for (auto const& g : groups_) {
     begin_.emplace_back();
@@ -46,18 +48,22 @@ Sampler::Sampler(System& system, Engine& engine, Transport& transport,
   stored_.emplace(groups_, gpu_of_, gpus);
 }
 
-void Sampler::sample() {
+void Sampler::sample(Time at) {
   changed_.clear();
   engine_.take_worked(changed_);
-  if (!sampled_) {
+  changed_.insert(changed_.end(), growing_.begin(), growing_.end());
+  if (samples_ == 0) {
     changed_.clear();
     for (ComponentId id = 0; id < system_.component_count(); ++id)
       if (engine_.is_local(id)) changed_.push_back(id);
   }
-  sampled_ = true;
+  ++samples_;
+  growing_.clear();
   bool const alone = transport_.ranks() == 1;
   mine_.clear();
   for (auto const id : changed_) {
+    if (std::exchange(sample_of_[id], samples_) == samples_) continue;
+    if (system_.component(id).settle(at)) growing_.push_back(id);
     auto const begin = mine_.size();
     mine_.resize(begin + 1 + values_of_[id]);
     mine_[begin] = id;

@@ -28,7 +28,8 @@ class Sampler {
   // All ranks call it alike; afterwards values() on rank 0 holds the sample of series(): group, stat,
   // instance. The first one asks all components for their values, later ones those that have received events
   // since. States must not be loaded in between.
-  void sample();
+  // Of time `at`, up to which all events are done.
+  void sample(Time at);
   std::vector<std::uint64_t> const& values() const { return stored_->values(); }
   // Of groups()[group].stats[stat], which is no histogram, the value of one instance.
   std::uint64_t value(std::size_t group, std::size_t stat, std::size_t instance) const {
@@ -70,7 +71,9 @@ class Sampler {
   std::vector<std::uint32_t> values_of_;  // by component
   std::vector<ComponentId> changed_;
   std::vector<std::uint64_t> mine_;
-  bool sampled_ = false;
+  std::vector<ComponentId> growing_;      // whose values grow without events
+  std::vector<std::uint64_t> sample_of_;  // by component: the last sample that has asked it
+  std::uint64_t samples_ = 0;
 };
 
 }  // namespace farfault::cli

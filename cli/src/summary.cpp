@@ -35,8 +35,7 @@ std::string place_of(Application const& application) {
   return ", " + (sms.empty() ? gpus : sms + " of " + gpus);
 }
 
-// What SMs do adds up to the time of all of them: without a warp they are for the rest of it, after their
-// last event too, which tells them nothing.
+// What SMs do adds up to the time of all of them: without a warp they are for the rest of it.
 void add_sm_times(Sampler const& sampler, RunFacts const& facts, std::vector<results::SummaryRow>& rows) {
   constexpr std::string_view kCounted[] = {"active_time",           "memory_stall_time", "fault_stall_time",
                                            "load_store_stall_time", "scalar_stall_time", "barrier_stall_time",
@@ -94,9 +93,13 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
         facts.clock.edge_at_or_after(end) - facts.clock.edge_at_or_after(start));
   };
   span("machine", "machine", facts.start(), facts.end);
+  // Of a level what is left at the end: with it the stages of accesses add up in a run that was stopped too.
+  auto const is_total = [](StatInfo const& stat) {
+    return stat.kind == StatKind::counter || stat.name == "time_under_way";
+  };
   for (auto const& group : sampler.groups())
     for (auto const& stat : group.stats)
-      if (stat.kind == StatKind::counter && group.applications.empty())
+      if (is_total(stat) && group.applications.empty())
         add_stat("machine", "machine", group.kind, stat, sampler.total(group.kind, stat.name));
   bool const several = facts.applications.count() > 1;
   for (std::uint32_t a = 0; a < facts.applications.count(); ++a) {
@@ -123,7 +126,7 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
     if (!sampler.is_of_gpus(g) || !group.applications.empty()) continue;
     for (std::size_t k = 0; k < group.stats.size(); ++k) {
       auto const& stat = group.stats[k];
-      if (stat.kind != StatKind::counter) continue;
+      if (!is_total(stat)) continue;
       auto const sums = sampler.by_gpu(g, k, facts.gpus);
       for (std::uint32_t gpu = 0; gpu < facts.gpus; ++gpu)
         add_stat("gpu", facts.gpu_names[gpu], group.kind, stat, sums[gpu]);

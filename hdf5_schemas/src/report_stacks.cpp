@@ -83,7 +83,7 @@ void add_stacks(ReportSource const& source, Clocks& clocks, Json& to) {
   for (auto const i : order) gpu_names.push_back(shown(names[i]));
   to["gpu_stacks"] = {{"all", names.size()},
                       {"gpus", std::move(gpu_names)},
-                      {"stages", parts_of_gpus(gpus, kStages, order)},
+                      {"stages", parts_of_gpus(gpus, kAccesses, order)},
                       {"sms", parts_of_gpus(gpus, kSms, order)}};
 }
 

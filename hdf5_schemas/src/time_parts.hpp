@@ -1,6 +1,9 @@
 // The statistics of SMs that are parts of a whole, and what they are to a reader.
 #pragma once
 
+#include <iterator>
+#include <span>
+
 namespace farfault::results {
 
 struct Named {
@@ -19,18 +22,21 @@ inline constexpr Named kSms[] = {{"sm_active_time", "executing"},
                                  {"sm_idle_time", "without a warp"}};
 
 // They add up to sm_access_time.
-inline constexpr Named kStages[] = {{"sm_time_in_load_store", "load/store unit"},
-                                    {"sm_time_in_l1_tlb", "L1 TLB"},
-                                    {"sm_time_in_l2_tlb", "L2 TLB"},
-                                    {"sm_time_in_walk_queue", "queue for page walkers"},
-                                    {"sm_time_in_walk", "page walks"},
-                                    {"sm_time_in_iommu", "IOMMU"},
-                                    {"sm_time_in_fault", "page faults"},
-                                    {"sm_time_in_l1_cache", "L1 cache"},
-                                    {"sm_time_in_l2_cache", "L2 cache"},
-                                    {"sm_time_in_dram_queue", "queue for DRAM"},
-                                    {"sm_time_in_dram", "DRAM"},
-                                    {"sm_time_in_links", "links between devices"},
-                                    {"sm_time_in_remote_memory", "memory of other devices"}};
+inline constexpr Named kAccesses[] = {{"sm_time_in_load_store", "load/store unit"},
+                                      {"sm_time_in_l1_tlb", "L1 TLB"},
+                                      {"sm_time_in_l2_tlb", "L2 TLB"},
+                                      {"sm_time_in_walk_queue", "queue for page walkers"},
+                                      {"sm_time_in_walk", "page walks"},
+                                      {"sm_time_in_iommu", "IOMMU"},
+                                      {"sm_time_in_fault", "page faults"},
+                                      {"sm_time_in_l1_cache", "L1 cache"},
+                                      {"sm_time_in_l2_cache", "L2 cache"},
+                                      {"sm_time_in_dram_queue", "queue for DRAM"},
+                                      {"sm_time_in_dram", "DRAM"},
+                                      {"sm_time_in_links", "links between devices"},
+                                      {"sm_time_in_remote_memory", "memory of other devices"},
+                                      {"sm_time_under_way", "accesses that had not ended"}};
+// Of these, those that are counted as the run goes on.
+inline constexpr std::span kStages = std::span(kAccesses).first<std::size(kAccesses) - 1>();
 
 }  // namespace farfault::results

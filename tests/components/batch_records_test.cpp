@@ -111,13 +111,16 @@ TEST_CASE("raw faults: a replay of all pages forgets those that were dropped, an
 
 TEST_CASE("raw faults: a flush empties the buffer, says how much, and arms no interrupt") {
   RawFaults faults(3);
+  auto const ignored = [](RawFaults::Entry const&) {};
   faults.add(raw(7), Time{10ns});
-  faults.add(raw(8), Time{10ns});
-  CHECK(faults.flush() == 2);
+  faults.add(raw(8), Time{11ns});
+  std::vector<Time> raised;
+  CHECK(faults.flush([&](RawFaults::Entry const& e) { raised.push_back(e.raised); }) == 2);
+  CHECK(raised == std::vector{Time{10ns}, Time{11ns}});
   CHECK(faults.size() == 0);
-  CHECK(faults.flush() == 0);
+  CHECK(faults.flush(ignored) == 0);
   CHECK(faults.add(raw(9), Time{11ns}) == Added::written);
-  CHECK(faults.flush() == 1);
+  CHECK(faults.flush(ignored) == 1);
   CHECK(drained(faults, 3).empty());
   CHECK(faults.add(raw(9), Time{12ns}) == Added::interrupts);
 }

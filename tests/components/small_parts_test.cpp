@@ -187,6 +187,28 @@ TEST_CASE("egress: packets leave one after the other at the bandwidth of the lin
   CHECK(egress.stats().busy_ps == 1500 * 3 + 5500);
 }
 
+TEST_CASE(
+    "egress: a wire that is idle while a packet waits for credits is counted, up to whenever it is asked") {
+  Egress egress(Bandwidth{16'000'000'000}, kFormat, 24, 8);
+  auto const nothing = [](Packet&, Passage const&) {};
+  egress.send(packet(PacketKind::read_request, 1, 24), 0, Time{10ns}, nothing);  // until 11.5
+  egress.send(packet(PacketKind::read_request, 2, 24), 0, Time{11ns}, nothing);  // without credits
+  CHECK(egress.settle(Time{11ns}));
+  CHECK(egress.stats().credit_wait_ps == 0);
+  CHECK(egress.stats().busy_so_far() == 1000);
+  CHECK(egress.settle(Time{20ns}));
+  CHECK(egress.stats().credit_wait_ps == 8'500);
+  CHECK(egress.stats().busy_so_far() == 1500);
+  egress.send(packet(PacketKind::read_response, 3, 24), 0, Time{21ns}, nothing);  // until 22.5
+  egress.add_credits(Channel::request, 24);
+  egress.transmit(Time{30ns}, nothing);
+  CHECK(egress.stats().credit_wait_ps == 9'500 + 7'500);
+  CHECK(egress.settle(Time{31ns}));
+  CHECK_FALSE(egress.settle(Time{40ns}));
+  CHECK(egress.stats().credit_wait_ps == 17'000);
+  CHECK(egress.stats().busy_so_far() == 4500);
+}
+
 TEST_CASE("egress: without credits packets wait, each channel for its own") {
   Egress egress(Bandwidth{1'000'000'000'000}, kFormat, 20, 8);  // a byte a picosecond
   for (std::uint32_t i = 0; i < 4; ++i) egress.enqueue(packet(PacketKind::read_request, i, 10));

@@ -22,11 +22,12 @@ graph_matrix_market  graph_matrix_market 105  1024
 graph_snap           graph_snap           90  1024
 graph_metis          graph_metis         100  1024
 graph_compressed     graph_automatic      60  1024
-trace                trace                25  2048
+trace                trace                23  2048
 kernel_list          kernel_list          20   512
 command_line         command_line          4   512
 checkpoint           checkpoint            3  1024
 result               result                2   256
+sweep                sweep                 2   256
 result_bytes         result_bytes          1 65536
 "
 

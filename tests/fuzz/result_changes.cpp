@@ -29,9 +29,9 @@ std::vector<std::string> objects_of(hid_t file) {
   return paths;
 }
 
-constexpr std::array kAttributes = {"schema_version", "farfault_version", "result_digest", "end_reason",
-                                    "unit",           "description",      "kind",          "_FillValue",
-                                    "conventions",    "DIMENSION_LIST",   "long_name",     "units"};
+constexpr std::array kAttributes = {
+    "schema_version", "farfault_version", "result_digest",  "end_reason", "unit",  "description", "kind",
+    "_FillValue",     "conventions",      "DIMENSION_LIST", "long_name",  "units", "role"};
 constexpr std::array kNames = {"time_ps", "instance", "row",     "name",    "node",
                                "a",       "summary",  "tables",  "engine",  "config",
                                "toml",    "seed",     "bin_low", "index\n", "\xff\xfe"};

@@ -1,27 +1,16 @@
 // Results that HDF5 can read but that Farfault did not write: an input is a list of changes of a sound
 // result, eight bytes each. They are read in this process; nothing of HDF5's own is damaged.
 #include "../hdf5_schemas/sample.hpp"
+#include "farfault/results/compare.hpp"
 #include "farfault/results/digest.hpp"
+#include "farfault/results/explain.hpp"
 #include "farfault/results/live.hpp"
 #include "farfault/results/reader.hpp"
 #include "farfault/results/report.hpp"
-#include "guard.hpp"
 #include "harness.hpp"
 #include "result_changes.hpp"
-#include "walk.hpp"
 
 using namespace farfault;
-
-// Stands for the reader in a child process (hdf5_schemas/src/guard.cpp): the same, without the child.
-std::string results::read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read) {
-  quiet();
-  try {
-    auto const file = open_to_read(path, "HDF5 cannot open it");
-    return read(file);
-  } catch (Hdf5Failure const& problem) {
-    throw UserError(path + " is damaged or no result of Farfault: " + problem.what());
-  }
-}
 
 namespace {
 
@@ -39,6 +28,8 @@ void read_all_of(std::string const& path, std::string const& sound, bool changed
     static_cast<void>(results::read_live(path, {{"l2_tlb", "hits"}, {"driver", "batches"}}, 0, 4));
   });
   fuzz::accepts([&] { fuzz::expect_clean(results::report_data(path, {.points = 20})); });
+  fuzz::accepts([&] { fuzz::expect_clean(results::to_json(results::explain(path))); });
+  fuzz::accepts([&] { fuzz::expect_clean(results::to_json(results::compare({sound, path}))); });
   fuzz::accepts([&] { static_cast<void>(results::read_engine(path, "partition_load")); });
   fuzz::accepts([&] {
     auto const found = changed_first ? results::diff(path, sound) : results::diff(sound, path);

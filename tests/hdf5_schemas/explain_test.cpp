@@ -22,14 +22,25 @@ struct Figure {
   std::uint64_t value;
 };
 
-// A machine with two DRAM channels and a GMMU that were busy as said: at half of the run and at its end; and
-// two links.
+struct Row {
+  std::string what;  // "kernel", or the direction of a copy
+  std::uint64_t began;
+  std::uint64_t ended;
+};
+
+// A machine with two DRAM channels and a GMMU that were busy as said: at half of the run and at its end; an
+// L2 TLB whose MSHRs were full; two links; and kernels, each on its way to the GPUs and back for a tenth of
+// the run, and copies.
 struct Machine {
   std::vector<std::uint64_t> dram_at_half{0, 0};
   std::vector<std::uint64_t> dram{0, 0};
   std::uint64_t walkers = 0;
   std::vector<std::uint64_t> links{0, 0};
   std::vector<Figure> figures;
+  std::uint64_t mshrs = 0;
+  std::string second_sender = "switch0.to_gpu0";
+  std::vector<Row> rows = {};
+  std::string end_reason = "completed";
 };
 
 std::string written(std::string const& path, Machine const& m) {
@@ -37,24 +48,41 @@ std::string written(std::string const& path, Machine const& m) {
   StatInfo const busy{"busy_time", "ps", "Time.", StatKind::counter, 1};
   header.series = {{"dram", {"gpu0.dram0", "gpu0.dram1"}, {busy}},
                    {"gmmu", {"gpu0.gmmu"}, {{"walker_busy_time", "ps", "Time.", StatKind::counter, 1}}},
+                   {"l2_tlb", {"gpu0.l2_tlb"}, {{"mshr_stall_time", "ps", "Time.", StatKind::counter, 1}}},
                    {"rdma", {"gpu0.rdma"}, {busy}}};
   header.tables = {{"links",
                     "Links.",
                     {{"from", "text", "Node.", ColumnType::text},
                      {"to", "text", "Node.", ColumnType::text},
                      {"sender", "text", "Component.", ColumnType::text},
-                     {"busy_time", "ps", "Time.", ColumnType::u64}}}};
+                     {"busy_time", "ps", "Time.", ColumnType::u64}}},
+                   {"kernels",
+                    "Kernels.",
+                    {{"launched", "ps", "Time.", ColumnType::u64},
+                     {"reached_gpus", "ps", "Time.", ColumnType::u64},
+                     {"left_gpus", "ps", "Time.", ColumnType::u64},
+                     {"finished", "ps", "Time.", ColumnType::u64}}},
+                   {"copies",
+                    "Copies.",
+                    {{"direction", "text", "To.", ColumnType::text},
+                     {"started", "ps", "Time.", ColumnType::u64},
+                     {"finished", "ps", "Time.", ColumnType::u64}}}};
   ResultWriter writer(path, header);
   auto const time = [](std::uint64_t ps) { return Time{Duration{static_cast<std::int64_t>(ps)}}; };
-  writer.append_sample(time(kEnd / 2),
-                       std::vector{m.dram_at_half[0], m.dram_at_half[1], m.walkers / 2, m.links[0] / 2});
-  writer.append_sample(time(kEnd), std::vector{m.dram[0], m.dram[1], m.walkers, m.links[0]});
+  writer.append_sample(time(kEnd / 2), std::vector{m.dram_at_half[0], m.dram_at_half[1], m.walkers / 2,
+                                                   m.mshrs / 2, m.links[0] / 2});
+  writer.append_sample(time(kEnd), std::vector{m.dram[0], m.dram[1], m.walkers, m.mshrs, m.links[0]});
   writer.append_row(0, std::vector<Cell>{"gpu0", "switch0", "gpu0.rdma", m.links[0]});
-  writer.append_row(0, std::vector<Cell>{"switch0", "gpu0", "switch0.to_gpu0", m.links[1]});
+  writer.append_row(0, std::vector<Cell>{"switch0", "gpu0", m.second_sender, m.links[1]});
+  for (auto const& r : m.rows)
+    if (r.what == "kernel")
+      writer.append_row(1, std::vector<Cell>{r.began, r.began + kEnd / 10, r.ended - kEnd / 10, r.ended});
+    else
+      writer.append_row(2, std::vector<Cell>{r.what, r.began, r.ended});
   std::vector<SummaryRow> rows{{"machine", "machine", "end", "ps", "End.", kEnd}};
   for (auto const& f : m.figures) rows.push_back({"machine", "machine", f.metric, "ps", "Time.", f.value});
   writer.summary(rows);
-  writer.finish("completed");
+  writer.finish(m.end_reason);
   return path;
 }
 
@@ -125,6 +153,59 @@ TEST_CASE("explain: what is busy all along in a phase bounds the run for that ph
   CHECK(e.resources[0].name == "gpu0.dram0");
   CHECK(busy_parts(e.resources[0]) == 10);
   CHECK(busy_parts(e.resources[1]) == 0);
+}
+
+TEST_CASE("explain: of two links of one sender the twentieths are their average, and say so") {
+  Scratch dir;
+  auto const e = explain(written(
+      dir / "a.h5", {.links = {800'000, 500'000}, .figures = kAccesses, .second_sender = "gpu0.rdma"}));
+  REQUIRE(e.resources[0].name == "gpu0 to switch0");
+  CHECK(e.resources[0].over_time_of == "gpu0.rdma, its 2 links on average");
+  REQUIRE(e.resources[0].over_time.size() == 20);
+  CHECK(e.resources[0].over_time[7] == doctest::Approx(0.4));
+}
+
+TEST_CASE(
+    "explain: what is full bounds a run where nothing works for half of it, and where time waits there") {
+  Scratch dir;
+  auto figures = kAccesses;
+  figures.push_back({"sm_time_in_l2_tlb", 60});  // of 500 behind the load/store unit
+  auto const first_of = [&](Machine const& m) {
+    auto const e = explain(written(dir / "a.h5", m));
+    return e.bound == Bound::resource ? e.resources[0].name : std::string("none");
+  };
+  CHECK(first_of({.walkers = 600'000, .figures = figures, .mshrs = 900'000}) == "gpu0.gmmu");
+  CHECK(first_of({.walkers = 400'000, .figures = figures, .mshrs = 900'000}) == "gpu0.l2_tlb");
+  CHECK(first_of({.walkers = 400'000, .figures = figures, .mshrs = 490'000}) == "none");
+  figures.back().value = 40;
+  CHECK(first_of({.walkers = 400'000, .figures = figures, .mshrs = 900'000}) == "none");
+}
+
+TEST_CASE("explain: the time without a kernel on a GPU counts once, for copies before launches") {
+  Scratch dir;
+  // Kernels on GPUs from 0.2 to 0.3 and from 0.25 to 0.4; a copy from 0.5 to 0.8 during a launch at 0.75.
+  Machine m{.figures = kAccesses,
+            .rows = {{"kernel", 100'000, 400'000},
+                     {"kernel", 150'000, 500'000},
+                     {"to_gpus", 500'000, 800'000},
+                     {"kernel", 750'000, 990'000}}};
+  auto e = explain(written(dir / "a.h5", m));
+  CHECK(e.bound == Bound::gaps);
+  REQUIRE(e.gaps.size() == 3);
+  CHECK(e.gaps[0].name == "copies");
+  CHECK(e.gaps[0].ps == 300'000);
+  // Until 0.2, from 0.4 to 0.5, from 0.8 to 0.85 and from 0.89.
+  CHECK(e.gaps[1].name == "launches");
+  CHECK(e.gaps[1].ps == 100'000 + 100'000 + 50'000 + 100'000);
+  CHECK(e.gaps[2].name == "else");
+  CHECK(e.gaps[2].ps == 110'000);
+  CHECK(e.without_kernel == doctest::Approx(0.76));
+  // Of a run that was stopped what was under way is in no table: nothing is known of the time since.
+  m.rows = {{"kernel", 0, 300'000}};
+  m.end_reason = "time_limit";
+  e = explain(written(dir / "b.h5", m));
+  CHECK(e.without_kernel == doctest::Approx(0.2));
+  CHECK(e.bound == Bound::latency);
 }
 
 TEST_CASE("explain: where nothing is busy for half of the run, latency bounds it; else execution may") {

@@ -42,7 +42,7 @@ def gpus_applications_and_kernels_add_up_to_the_machine(prepared):
 def stages_come_in_the_order_of_an_access_with_units(prepared):
     table = prepared[1]["bfs"].latency()
     assert list(table) == ["load_store", "l1_tlb", "l2_tlb", "walk_queue", "walk", "iommu", "fault", "l1_cache", "l2_cache",
-                           "dram_queue", "dram", "links", "remote_memory", *SUMS]
+                           "dram_queue", "dram", "links", "remote_memory", "under_way", *SUMS]
     assert table.index.tolist() == [f"gpu{g}" for g in range(4)] and table.index.name == "name"
     assert table.attrs["units"] == {**{stage: "ps" for stage in table}, "transactions": "1"}
     assert "page walks" in table.attrs["long_name"]["walk"], table.attrs["long_name"]
@@ -90,7 +90,7 @@ def the_stack_over_time_ends_at_that_of_the_run(prepared):
 
     def agrees(accesses, row):
         assert accesses.dims == ("time_ps", "stage") and accesses.attrs["units"] == "1"
-        stages = row.drop(SUMS)
+        stages = row.drop([*SUMS, "under_way"])
         assert accesses["stage"].values.tolist() == list(stages.index)
         assert numpy.allclose(spent(accesses).values, stages.to_numpy(dtype=float), rtol=1e-9), (spent(accesses), stages)
 
@@ -106,17 +106,32 @@ def the_stack_over_time_ends_at_that_of_the_run(prepared):
     assert numpy.allclose(both.values, run.latency_over_time("gpu1").values)
 
 
-def accesses_that_a_stopped_run_left_under_way_are_in_no_stage(prepared):
+def accesses_that_a_stopped_run_left_under_way_have_a_column(prepared):
     run = ff.open(what_happened.stopped(prepared[0]))
-    table = run.latency("machine")
-    assert 0 < stages_of(table).sum(axis=1).iloc[0] < table["access_time"].iloc[0], table.T
+    for by in ("machine", "gpu", "application"):
+        table = run.latency(by)
+        assert (table["under_way"] > 0).all(), table.T
+        assert stages_of(table).sum(axis=1).equals(table["access_time"]), table.T
     assert run.stalls().drop(columns="sm_time").sum(axis=1).equals(run.stalls()["sm_time"])
+
+
+def what_sms_did_for_kernels_and_applications_adds_up_to_the_time_that_they_held_them(prepared):
+    for name, run in prepared[1].items():
+        tables = {by: run.stalls(by) for by in ("kernel", "application")}
+        for by, table in tables.items():
+            assert table.drop(columns="resident_time").sum(axis=1).equals(table["resident_time"]), (name, by)
+            assert (table["active"] > 0).all() and table.index.equals(run.latency(by).index), (name, by)
+        assert tables["kernel"].sum().equals(tables["application"].sum()), name
+    whole = prepared[1]["bfs"].stalls("machine").loc["machine"]
+    alone = prepared[1]["bfs"].stalls("application").loc["bfs"]
+    assert alone["outside"] == 0 and alone["resident_time"] == whole["sm_time"] - whole["idle"]
+    assert all(alone[what] == whole[what] for what in whole.index if what not in ("idle", "sm_time"))
 
 
 def what_is_not_there_is_refused_with_what_is(prepared):
     run = prepared[1]["bfs"]
     refused(lambda: run.latency("node"), "'node'", "machine, gpu, application, kernel")
-    refused(lambda: run.stalls("application"), "'application'", "machine, gpu")
+    refused(lambda: run.stalls("node"), "'node'", "machine, gpu, application, kernel")
     refused(lambda: run.latency_over_time("gpu7"), "'gpu7'", "gpu0, gpu1, gpu2, gpu3")
     refused(lambda: run.latency_over_time(application="fir"), "'fir'", "there are: bfs")
     refused(lambda: prepared[1]["two_applications"].latency_over_time(application="fir"), "'fir'", "left, right")
@@ -137,8 +152,9 @@ def a_result_of_an_earlier_program_or_of_no_whole_run_says_so(prepared):
 TESTS = (stages_add_up_to_the_time_of_accesses, gpus_applications_and_kernels_add_up_to_the_machine,
          stages_come_in_the_order_of_an_access_with_units, the_stack_shows_where_the_time_went,
          the_stack_of_one_application_is_that_of_the_machine, kernels_are_named_by_what_they_belong_to,
-         what_sms_did_adds_up_to_their_time, the_stack_over_time_ends_at_that_of_the_run,
-         accesses_that_a_stopped_run_left_under_way_are_in_no_stage, what_is_not_there_is_refused_with_what_is,
+         what_sms_did_adds_up_to_their_time,
+         what_sms_did_for_kernels_and_applications_adds_up_to_the_time_that_they_held_them, the_stack_over_time_ends_at_that_of_the_run,
+         accesses_that_a_stopped_run_left_under_way_have_a_column, what_is_not_there_is_refused_with_what_is,
          a_result_of_an_earlier_program_or_of_no_whole_run_says_so)
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 // The latency stack and what SMs did, on whole machines: both add up, whatever mechanism is at work.
 #include <doctest/doctest.h>
 
+#include <numeric>
 #include <string>
 
 #include "run_model.hpp"
@@ -8,6 +9,7 @@
 using namespace farfault;
 using test::each;
 using test::ModelRun;
+using test::OneMore;
 
 namespace {
 
@@ -28,6 +30,32 @@ struct Totals {
   std::uint64_t access_time = 0;
   AccessStages stages;
 };
+
+// Exactly, at a moment before its end; returns the time of accesses under way.
+std::uint64_t check_at(ModelRun& run, Time at) {
+  run.engine().run_until(at);
+  auto const now = count_of(at);
+  std::uint64_t under_way = 0;
+  for (ComponentId id = 0; id < run.system().component_count(); ++id) run.system().component(id).settle(at);
+  each<Sm>(run.system(), [&](Sm const& sm) {
+    auto const& s = sm.state();
+    auto const& did = s.times.doing.all();
+    CHECK(std::accumulate(did.begin(), did.end(), std::uint64_t{0}) == now);
+    std::uint64_t resident = 0;
+    for (std::uint32_t stream = 0; stream < s.stats.size(); ++stream) {
+      auto const& counts = s.stats[stream];
+      CHECK(counts.whole_access_time() >= counts.stages.sum());
+      // Some cycles ahead of a stage's end, of each transaction.
+      CHECK(counts.stages.sum() <= counts.access_time + 50'000 * s.times.under_way[stream].number);
+      under_way += counts.whole_access_time() - counts.stages.sum();
+      resident += std::accumulate(counts.resident.begin(), counts.resident.end(), std::uint64_t{0});
+      for (std::size_t what = 0; s.stats.size() == 1 && what + 1 < did.size(); ++what)
+        CHECK(counts.resident[what] == did[what]);
+    }
+    CHECK(resident >= now - did.back());
+  });
+  return under_way;
+}
 
 Totals check_run(ModelRun& run) {
   run.engine().run_until(Time::max());
@@ -64,6 +92,64 @@ Totals check_run(ModelRun& run) {
 }
 
 }  // namespace
+
+TEST_CASE("latency stack: at any moment SMs have done something all the time, and accesses under way count") {
+  auto const text = transpose(2, "memory.placement = \"interleave\"\n");
+  auto const end = [&] {
+    ModelRun run(text);
+    return run.run().engine().last_event();
+  }();
+  ModelRun run(text);
+  std::uint64_t most = 0;
+  for (int i = 1; i <= 16; ++i) most = std::max(most, check_at(run, Time{end.time_since_epoch() * i / 16}));
+  CHECK(most > 0);
+  CHECK(check_at(run, end + Duration{1}) == 0);
+}
+
+TEST_CASE("latency stack: settled in between or not, a run ends with the same counts") {
+  auto const text = bfs(2, "memory.placement = \"interleave\"\n");
+  ModelRun plain(text), settled(text);
+  plain.run();
+  auto const end = plain.engine().last_event();
+  for (int i = 1; i <= 200; ++i) check_at(settled, Time{end.time_since_epoch() * i / 200});
+  check_at(plain, end + Duration{1});
+  check_at(settled, end + Duration{1});
+  for (auto const* stat : {"access_time", "active_time", "memory_stall_time", "resident_time",
+                           "resident_active_time", "time_in_links", "l1_mshr_wait_time"})
+    CHECK(plain.total("sm", stat) == settled.total("sm", stat));
+  for (ComponentId id = 0; id < plain.system().component_count(); ++id) {
+    Hasher a, b;
+    plain.system().component(id).hash(a);
+    settled.system().component(id).hash(b);
+    CHECK(a.value() == b.value());
+  }
+}
+
+TEST_CASE("latency stack: kernels beside each other on an SM have parts of their own, each adding up") {
+  OneMore other{"relu", "size = \"64KiB\"\n"};
+  ModelRun run(transpose(1, ""), {}, {other});
+  run.run();
+  auto const& host = run.assembly().host();
+  std::uint64_t resident = 0;
+  for (auto const& r : host.state().records) {
+    auto const sum = std::accumulate(r.counts.resident.begin(), r.counts.resident.end(), std::uint64_t{0});
+    CHECK(sum > 0);
+    CHECK(sum <= 4 * count_of(Time{r.left_gpus - r.reached_gpus}));
+    resident += sum;
+  }
+  CHECK(run.total("sm", "resident_time") == resident);
+  std::uint64_t both = 0;
+  each<Sm>(run.system(), [&](Sm const& sm) {
+    auto const& s = sm.state();
+    auto const of = [&](std::uint32_t stream) {
+      auto const& r = s.stats[stream].resident;
+      return std::accumulate(r.begin(), r.end(), std::uint64_t{0});
+    };
+    both +=
+        of(0) + of(1) > count_of(run.engine().last_event()) - s.times.doing.in(SmDoes::has_no_warp) ? 1 : 0;
+  });
+  CHECK(both > 0);  // SMs on which both were at a time
+}
 
 TEST_CASE("latency stack: it adds up on one GPU, for regular and irregular accesses") {
   for (auto const& text : {transpose(1, ""), bfs(1, ""), transpose(1, "gpu.l2_cache.size = \"64KiB\"\n")}) {

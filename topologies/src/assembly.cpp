@@ -276,6 +276,7 @@ void Assembly::build_cpus() {
     iommu.coalesces = config_.memory.coalesces();
     iommu.pages_are_moved = config_.memory.relocates();
     iommu.kept_by_gpus = config_.memory.faults_kept_by_gpus();
+    iommu.records_faults = iommu.kept_by_gpus == 0 || iommu.kept_by_gpus != config_.memory.faults();
     for (auto const g : instance.gpus)
       if (gpus_[g]->cpu == c)
         iommu.gpus.push_back({static_cast<DeviceId>(g), static_cast<NodeId>(gpus_[g]->node)});

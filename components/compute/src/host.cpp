@@ -88,6 +88,8 @@ std::vector<TableInfo> Host::tables() const {
        {"name", "text", "name of the kernel", ColumnType::text},
        {"blocks", "count", "thread blocks of the grid", ColumnType::u64},
        {"launched", "ps", "simulated time of the launch by the host", ColumnType::u64},
+       {"reached_gpus", "ps", "simulated time at which the launch reached the GPUs", ColumnType::u64},
+       {"left_gpus", "ps", "simulated time at which the last GPU had done its last block", ColumnType::u64},
        {"finished", "ps", "simulated time at which the host learned that it is done", ColumnType::u64}}};
   TableInfo copies{
       "copies",
@@ -135,7 +137,12 @@ void Host::take_rows(HostState& s, TableRows& rows) const {
   for (auto const& r : s.records) {
     auto const& shape = applications.kernel(r.kernel).shape();
     auto const application = applications.application_of(r.kernel);
-    std::vector<Cell> cells{std::uint64_t{r.kernel}, shape.name, shape.blocks, count_of(r.launched),
+    std::vector<Cell> cells{std::uint64_t{r.kernel},
+                            shape.name,
+                            shape.blocks,
+                            count_of(r.launched),
+                            count_of(r.reached_gpus),
+                            count_of(r.left_gpus),
                             count_of(r.finished)};
     if (has_streams)
       cells.emplace_back(
@@ -303,13 +310,15 @@ void Host::on_done(KernelDone const& m, Cx& cx) const {
   auto const& gpus = (*spec().applications)[application].gpus;
   bool const all = gpus.empty() || run.writing_back != 0;
   if (++run.reported < (all ? spec().gpus : gpus.size())) return;
+  if (run.writing_back == 0) run.ran = cx.now() - spec().params.done_latency;
   if (spec().asks_for_write_back && run.writing_back == 0) {
     run.reported = 0;
     run.writing_back = 1;
     for (std::uint32_t g = 0; g < spec().gpus; ++g) cx.send(kernel_end, g, KernelEnd{m.kernel});
     return;
   }
-  s.records.push_back({m.kernel, run.launch, run.began, cx.now(), s.counts.take(stream)});
+  s.records.push_back({m.kernel, run.launch, run.began, run.began + spec().params.launch_latency, run.ran,
+                       cx.now(), s.counts.take(stream)});
   ++s.stats[application].kernels;
   auto& current = s.runs[application].current;
   ++current.kernels;

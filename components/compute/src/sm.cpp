@@ -27,6 +27,7 @@ SmState Sm::initial() const {
   s.stats = ByStream<SmStats>(p.applications->streams());
   s.reported = s.stats;
   s.times.under_way = ByStream<AccessesUnderWay>(p.applications->streams());
+  s.times.residents = Residents(p.applications->streams());
   s.blocks.resize(p.applications->streams());
   s.warps = WarpContexts(p.sm.max_warps, p.sm.max_warps * (1 + extra), p.sm.max_blocks + extra);
   if (switches()) s.held = HeldBlocks(p.sm.max_blocks + extra, SmSpec::areas(p.sm));
@@ -88,11 +89,14 @@ void Sm::on_start(StartBlock const& m, Cx& cx) const {
     last = m.launch;
     s.l1.clear();
   }
-  ++s.blocks[program.stream];
+  if (++s.blocks[program.stream] == 1) {
+    s.times.residents.advance(cx.now(), s.times.doing, s.stats);
+    s.times.residents.come(program.stream, cx.now());
+  }
   auto const need = SmUse::of(program.kernel->shape(), spec().warp_width);
   bool const issues = !switches() || s.held.has_room(need, spec().sm);
   auto const block = s.warps.start_outside(m.block, m.kernel, need.warps);
-  if (issues) s.warps.come_back(block, cx.now(), [&](std::uint32_t slot) { s.warp_order->admit(slot); });
+  if (issues) enter_slots(block, cx);
   if (switches()) {
     s.held.add(block, need, issues);
     switch_blocks(cx);
@@ -100,9 +104,35 @@ void Sm::on_start(StartBlock const& m, Cx& cx) const {
   schedule_tick(cx);
 }
 
+// The warps of a block that is outside take slots.
+void Sm::enter_slots(std::uint32_t block, Cx& cx) const {
+  auto& s = cx.state();
+  auto const stream = program_of(s.warps.first_of_block(block)).stream;
+  s.warps.come_back(block, cx.now(), [&](std::uint32_t slot) {
+    s.warp_order->admit(slot);
+    s.times.residents.place(stream, slot);
+  });
+}
+
+bool Sm::settle(SmState& s, Time at) const {
+  s.times.residents.advance(at, s.times.doing, s.stats);
+  s.times.load_store.advance(at);
+  bool grows = s.times.doing.now() != SmDoes::has_no_warp || s.times.load_store.now() != LoadStoreWaits::no;
+  for (std::uint32_t i = 0; i < s.stats.size(); ++i) {
+    auto& under_way = s.times.under_way[i];
+    s.stats[i].access_time += under_way.advance(at);
+    grows = grows || under_way.number != 0 || s.blocks[i] != 0;
+  }
+  return grows;
+}
+
 void Sm::schedule_tick(Cx& cx) const {
   auto& s = cx.state();
   s.times.doing.change(cx.now(), s.control.stopped != 0 ? SmDoes::is_stopped : s.warps.what_most_do());
+  if (s.times.residents.several())
+    s.times.residents.change(cx.now(), s.stats, [&](std::uint64_t slots) {
+      return s.control.stopped != 0 ? SmDoes::is_stopped : s.warps.what_most_do(slots);
+    });
   auto const earliest = s.warps.earliest(cx.now());
   if (earliest == Time::max() || s.control.stopped != 0) return;
   auto const at = spec().clock.at_or_after(std::max(earliest, cx.now() + Duration{1}));
@@ -206,6 +236,8 @@ void Sm::end_block(Warp const& w, std::uint8_t stream, Cx& cx) const {
   if (switches()) s.held.end(w.block_context);
   std::uint32_t reports = 0;
   if (--s.blocks[stream] == 0) {
+    s.times.residents.advance(cx.now(), s.times.doing, s.stats);
+    s.times.residents.go(stream);
     auto& before = s.reported[stream];
     reports = report_growth(w.kernel, before, stats, [&](KernelCounts const& m) { cx.send(counts, m); });
     before = stats;

@@ -63,7 +63,7 @@ void Sm::come_back(std::uint32_t block, Cx& cx) const {
 void Sm::arrive(std::uint32_t block, Cx& cx) const {
   auto& s = cx.state();
   s.held.is_there(block);
-  s.warps.come_back(block, cx.now(), [&](std::uint32_t slot) { s.warp_order->admit(slot); });
+  enter_slots(block, cx);
 }
 
 // The state of its warps; or all, registers and shared memory too.

@@ -11,6 +11,11 @@ std::uint64_t ps(Duration d) {
   return static_cast<std::uint64_t>(picoseconds(d));
 }
 
+// A wait in which some stage may be longer than a response can say.
+bool is_long(Duration waited) {
+  return waited >= Duration{kLongest};
+}
+
 }  // namespace
 
 void Sm::count_passed(Passed& passed, std::uint8_t next_stream, Cx& cx) const {
@@ -40,8 +45,18 @@ void Sm::count_translation(TranslateResponse const& m, LsuItem& item, Time now, 
   stages.walk_queue += behind.walk_queue;
   stages.walk += behind.walk;
   stages.links += behind.link;
-  (m.found_by == FoundBy::fault ? stages.fault : stages.iommu) += behind.iommu;
-  stages.l2_tlb += ps(waited - behind.sum());
+  auto& at_iommu = m.found_by == FoundBy::fault ? stages.fault : stages.iommu;
+  at_iommu += behind.iommu;
+  auto* own = &stages.l2_tlb;
+  if (is_long(waited)) [[unlikely]] {
+    if (behind.iommu >= kLongest)
+      own = &at_iommu;
+    else if (behind.walk >= kLongest)
+      own = &stages.walk;
+    else if (behind.walk_queue >= kLongest)
+      own = &stages.walk_queue;
+  }
+  *own += ps(waited - behind.sum());
   item.since = now;
 }
 
@@ -55,7 +70,14 @@ void Sm::count_load(MemResponse const& m, LoadWaiter const& w, Time at, SmStats&
   stages.dram += behind.dram;
   stages.remote_memory += behind.device;
   bool const remote = device_of(m.address) != spec().device;
-  (remote ? stages.links : stages.l2_cache) += ps(waited - behind.sum());
+  auto* own = remote ? &stages.links : &stages.l2_cache;
+  if (is_long(waited)) [[unlikely]] {
+    if (behind.device >= kLongest)
+      own = &stages.remote_memory;
+    else if (behind.dram_queue >= kLongest)
+      own = &stages.dram_queue;
+  }
+  *own += ps(waited - behind.sum());
   stats.access_time += under_way.advance(now) + ps(at - now);
   --under_way.number;
   s.times.load_latency.add(ps(at - w.issued));

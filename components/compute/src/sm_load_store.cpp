@@ -53,7 +53,11 @@ std::uint32_t Sm::train_from(LsuItem const& item, std::uint64_t n, Following&& f
 // Moves transactions through the load/store unit, one per cycle, until it is empty or stalls.
 void Sm::run_load_store(Cx& cx) const {
   Leaving leaving;
-  if (move_transactions(leaving, cx)) cx.state().warps.load_store_free(cx.state().lsu_free);
+  auto& s = cx.state();
+  bool const stalls = !move_transactions(leaving, cx);
+  if (!stalls) s.warps.load_store_free(s.lsu_free);
+  if (stalls || s.times.load_store.now() != LoadStoreWaits::no)
+    s.times.load_store.change(cx.now(), stalls ? leaving.waits : LoadStoreWaits::no);
   count_passed(leaving.passed, 0, cx);
   depart(leaving, cx);
 }
@@ -130,17 +134,21 @@ bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, T
   auto& s = cx.state();
   // What is looked up again has had its place among the faulted, and gets it back: else it could wait for
   // itself.
-  if (!again && !s.faulted.has_room()) return false;
+  auto const stall = [&](LoadStoreWaits why) {
+    leaving.waits = why;
+    return false;
+  };
+  if (!again && !s.faulted.has_room()) return stall(LoadStoreWaits::faulted);
   if (!leaving.missed) {
     if (s.faulted.holds(leaving.page)) {
       keep_faulted(leaving.page, item, since, s);
       if (!again) ++s.stats[item.stream].l1_tlb_misses;
       return true;
     }
-    if (!s.tlb_mshrs.can_wait()) return false;
+    if (!s.tlb_mshrs.can_wait()) return stall(LoadStoreWaits::l1_tlb_mshr);
     leaving.missed = s.tlb_mshrs.find(leaving.page);
     if (!leaving.missed) {
-      if (s.tlb_mshrs.full()) return false;
+      if (s.tlb_mshrs.full()) return stall(LoadStoreWaits::l1_tlb_mshr);
       leaving.missed = s.tlb_mshrs.allocate(leaving.page);
       auto const slot =
           static_cast<std::uint8_t>(std::min(s.warps[item.context].slot, WarpOrder::kMaxWarps - 1));
@@ -150,7 +158,7 @@ bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, T
               looked_up - cx.now());
     }
   } else if (!s.tlb_mshrs.can_wait()) {
-    return false;
+    return stall(LoadStoreWaits::l1_tlb_mshr);
   }
   auto waiting = item;
   waiting.since = since;
@@ -306,8 +314,13 @@ bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leav
   auto const ends = begins + l1_cache_latency_;
   bool const remote = device_of(item.address) != spec().device;
   train = std::min(train, remote ? spec().remote_train : spec().local_train);
+  auto const lacks_credits = remote ? LoadStoreWaits::remote_credit : LoadStoreWaits::l2_credit;
+  auto const stall = [&](LoadStoreWaits why) {
+    leaving.waits = why;
+    return false;
+  };
   if (item.access == Access::write) {
-    if (credits(item.address, s) < train) return false;
+    if (credits(item.address, s) < train) return stall(lacks_credits);
     s.l1.lookup(line);
     ++s.stats[item.stream].stores;
     leaving.passed.load_store_time += ps(begins - item.since);
@@ -328,11 +341,11 @@ bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leav
     wake_if_done(item.context, w, cx);
     return true;
   }
-  if (!s.l1_mshrs.can_wait()) return false;
+  if (!s.l1_mshrs.can_wait()) return stall(LoadStoreWaits::l1_mshr);
   auto entry = s.l1_mshrs.find(line);
   if (!entry) {
-    if (s.l1_mshrs.free() < train || !s.l1_mshrs.can_wait(train) || credits(item.address, s) < train)
-      return false;
+    if (s.l1_mshrs.free() < train || !s.l1_mshrs.can_wait(train)) return stall(LoadStoreWaits::l1_mshr);
+    if (credits(item.address, s) < train) return stall(lacks_credits);
     entry = s.l1_mshrs.allocate(line);
     auto whole_line = item;
     whole_line.bytes = static_cast<std::uint8_t>(spec().line_bytes);

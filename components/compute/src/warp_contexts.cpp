@@ -14,8 +14,8 @@ void WarpContexts::leave(std::uint32_t block_context) {
   b.barrier = 0;
 }
 
-SmDoes WarpContexts::what_most_wait_for() const {
-  auto const accesses = slots() & ~(idle_ | load_store_wait_ | scalar_wait_ | barrier_wait_);
+SmDoes WarpContexts::what_most_wait_for(std::uint64_t mine) const {
+  auto const accesses = mine & ~(idle_ | load_store_wait_ | scalar_wait_ | barrier_wait_);
   int most = 0;
   auto what = SmDoes::has_no_warp;
   auto const consider = [&](int warps, SmDoes it) {
@@ -28,9 +28,9 @@ SmDoes WarpContexts::what_most_wait_for() const {
     faulted += waits_for_faults(in_slot_[lowest(rest)]) ? 1 : 0;
   consider(std::popcount(accesses) - faulted, SmDoes::waits_for_memory);
   consider(faulted, SmDoes::waits_for_faults);
-  consider(std::popcount(load_store_wait_), SmDoes::waits_for_load_store);
-  consider(std::popcount(scalar_wait_), SmDoes::waits_for_scalar_cache);
-  consider(std::popcount(barrier_wait_), SmDoes::waits_at_barrier);
+  consider(std::popcount(load_store_wait_ & mine), SmDoes::waits_for_load_store);
+  consider(std::popcount(scalar_wait_ & mine), SmDoes::waits_for_scalar_cache);
+  consider(std::popcount(barrier_wait_ & mine), SmDoes::waits_at_barrier);
   return what;
 }
 

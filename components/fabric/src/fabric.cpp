@@ -139,6 +139,12 @@ std::string FabricPort::waiting_for() const {
   return text;
 }
 
+bool FabricPort::settle(PortState& s, Time at) const {
+  bool waits = false;
+  for (auto& e : s.egress) waits = e.settle(at) || waits;
+  return waits;
+}
+
 std::uint16_t FabricPort::payload_of(Packet const& p) const {
   auto const kind = p.kind;
   if (kind == PacketKind::write_request || kind == PacketKind::read_response) {

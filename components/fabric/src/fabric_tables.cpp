@@ -5,23 +5,25 @@ namespace farfault {
 namespace {
 
 TableInfo links_table() {
-  return {"links",
-          "links, each direction by itself: what went over it until the end of the run",
-          {{"link", "index", "number of the link in /topology/links", ColumnType::u64},
-           {"from", "text", "node that sends", ColumnType::text},
-           {"to", "text", "node that receives", ColumnType::text},
-           {"sender", "text", "component that sends, as in the time series", ColumnType::text},
-           {"packets", "count", "packets sent", ColumnType::u64},
-           {"bytes", "bytes", "bytes sent, headers included", ColumnType::u64},
-           {"busy_time", "ps", "time that the link was busy", ColumnType::u64},
-           {"bandwidth", "bytes/s", "bandwidth of the direction", ColumnType::u64}}};
+  return {
+      "links",
+      "links, each direction by itself: what went over it until the end of the run",
+      {{"link", "index", "number of the link in /topology/links", ColumnType::u64},
+       {"from", "text", "node that sends", ColumnType::text},
+       {"to", "text", "node that receives", ColumnType::text},
+       {"sender", "text", "component that sends, as in the time series", ColumnType::text},
+       {"packets", "count", "packets sent", ColumnType::u64},
+       {"bytes", "bytes", "bytes sent, headers included", ColumnType::u64},
+       {"busy_time", "ps", "time that the link was busy", ColumnType::u64},
+       {"credit_wait_time", "ps", "time that it was idle while a packet waited for credits", ColumnType::u64},
+       {"bandwidth", "bytes/s", "bandwidth of the direction", ColumnType::u64}}};
 }
 
 void add_link(TableRows& rows, std::string const& sender, FabricNodeSpec const& node, std::size_t link,
               EgressStats const& sent) {
   auto const& end = node.links[link];
   rows.add(0, {std::uint64_t{end.number}, node.name, end.far_name, sender, sent.packets, sent.bytes,
-               sent.busy_ps, end.bandwidth.bytes_per_second});
+               sent.busy_so_far(), sent.credit_wait_ps, end.bandwidth.bytes_per_second});
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ void L2Slice::on_request(MemRequest const& m, Cx& cx) const {
   if (!s.stalled.empty() || !serve(rest, false, leaving, cx)) {
     s.stats.mshr_stalls += rest.train.lines();
     s.stalled.push(rest);
+    s.stall.set(cx.now(), true);
   }
   send_all(leaving, cx);
 }
@@ -287,6 +288,7 @@ void L2Slice::resume_stalled(Leaving& leaving, Cx& cx) const {
   };
   while (next_of(s.far.turn != 0) || next_of(s.far.turn == 0)) {
   }
+  s.stall.set(cx.now(), !s.stalled.empty() || !s.far.stalled.empty());
 }
 
 void L2Slice::on_flush(Flush const& m, Cx& cx) const {

@@ -96,6 +96,7 @@ void L2Slice::on_far_request(MemRequest const& m, Cx& cx) const {
   if (!s.far.stalled.empty() || !serve(rest, true, leaving, cx)) {
     s.stats.mshr_stalls += rest.train.lines();
     s.far.stalled.push(rest);
+    s.stall.set(cx.now(), true);
   }
   send_all(leaving, cx);
 }

@@ -151,8 +151,17 @@ Duration PagingDriver::busy(Duration takes, Cx& cx) const {
   auto& s = cx.state();
   auto& first = *std::ranges::min_element(s.free_at);
   first = std::max(first, cx.now()) + takes;
-  s.busy_ps += static_cast<std::uint64_t>(picoseconds(takes)) / s.free_at.size();
+  s.worked_ps += static_cast<std::uint64_t>(picoseconds(takes));
   return first - cx.now();
+}
+
+bool PagingDriver::settle(PagingDriverState& s, Time at) const {
+  auto const ps = [](Duration d) { return static_cast<std::uint64_t>(picoseconds(std::max(d, Duration{}))); };
+  s.ahead_ps = 0;
+  for (auto const free_at : s.free_at) s.ahead_ps += ps(free_at - at);
+  bool const serves = s.batch.phase == BatchPhase::serving;
+  s.batch_ps = serves ? ps(at - s.batch.record.began) : 0;
+  return serves || s.ahead_ps != 0;
 }
 
 void PagingDriver::answer(PageFault const& m, PageTranslation const& to, Duration extra, Cx& cx) const {

@@ -205,6 +205,7 @@ void Gmmu::keep_fault(TranslateResponse const& m, Cx& cx) const {
     return;
   }
   auto const kept = s.faults.add(m.page, {});
+  s.buffer_full.set(cx.now(), s.faults.refused() != 0);
   if (kept != FaultBuffer::Kept::recorded) {
     ++(kept == FaultBuffer::Kept::merged ? counts.merged_faults : counts.refused_faults);
     return;
@@ -245,6 +246,7 @@ void Gmmu::replay(TranslateResponse const& m, Cx& cx) const {
     cx.send(response, TranslateResponse{page, found.frame, 0, FoundBy::replay, found.size});
     return found.frame != kNoFrame;
   });
+  s.buffer_full.set(cx.now(), s.faults.refused() != 0);
 }
 
 void Gmmu::on_invalidate(Invalidate const& m, Cx& cx) const {

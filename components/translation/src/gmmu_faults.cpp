@@ -12,6 +12,7 @@ void Gmmu::on_raw_fault(RawFault const& m, Cx& cx) const {
   }
   auto const added = s.raw.add(m, cx.now());
   ++(added == RawFaults::Added::dropped ? s.raw_stats.dropped : s.raw_stats.written);
+  if (added == RawFaults::Added::dropped) s.buffer_full.set(cx.now(), true);
   if (added != RawFaults::Added::interrupts) return;
   ++s.raw_stats.interrupts;
   PageFault interrupt{};
@@ -24,8 +25,12 @@ void Gmmu::on_raw_fault(RawFault const& m, Cx& cx) const {
 void Gmmu::on_fault_order(FaultOrder const& m, Cx& cx) const {
   auto& s = cx.state();
   if (m.kind == FaultOrderKind::drain) return drain(m, cx);
-  if (m.kind == FaultOrderKind::flush_replay) s.raw_stats.flushed += s.raw.flush();
+  if (m.kind == FaultOrderKind::flush_replay)
+    s.raw_stats.flushed += s.raw.flush([&](RawFaults::Entry const& e) { s.read_raised.push_back(e.raised); });
+  for (auto const raised : s.read_raised) s.fault_latency.add(nanoseconds_of(cx.now() - raised));
+  s.read_raised.clear();
   s.raw.replayed();
+  s.buffer_full.set(cx.now(), false);
   s.utlbs.all_replayed();
   ++s.stats.replays;
   cx.send(response, TranslateResponse{kEveryPage, kNoFrame, 0, FoundBy::replay});
@@ -45,6 +50,7 @@ void Gmmu::drain(FaultOrder const& m, Cx& cx) const {
     p.application = e.fault.application;
     p.access = e.fault.access;
     p.raised = e.raised;
+    s.read_raised.push_back(e.raised);
     cx.send(fault, p, after);
     after += cycle;
   });
@@ -62,6 +68,7 @@ void Gmmu::drain(FaultOrder const& m, Cx& cx) const {
 // and the driver does not read the buffer any more.
 void Gmmu::retry(Cx& cx) const {
   auto& s = cx.state();
+  s.buffer_full.set(cx.now(), false);
   s.raw.retry([&](std::uint64_t page) {
     ++s.stats.replays;
     cx.send(response, TranslateResponse{page, kNoFrame, 0, FoundBy::replay});

@@ -19,6 +19,7 @@ void Iommu::fault_entry(FaultKind kind, std::uint32_t entry, IommuWaiter const& 
     if (k != FaultBuffer::Kept::merged) kept = k;
   });
   count_fault(kind, page, first, kept, Duration::zero(), cx);
+  s.buffer_full.set(cx.now(), s.faults.refused() != 0);
   answer_all(entry, {{}, FoundBy::nothing}, cx);
   resume_stalled(cx);
 }
@@ -26,7 +27,9 @@ void Iommu::fault_entry(FaultKind kind, std::uint32_t entry, IommuWaiter const& 
 void Iommu::fault_request(FaultKind kind, std::uint64_t page, IommuWaiter const& from, Duration extra,
                           Cx& cx) const {
   if (kept_by_gpus(kind)) return answer(from, page, unrecorded(kind), extra, cx);
-  auto const kept = cx.state().faults.add(page, {from.node, from.gpu});
+  auto& s = cx.state();
+  auto const kept = s.faults.add(page, {from.node, from.gpu});
+  s.buffer_full.set(cx.now(), s.faults.refused() != 0);
   count_fault(kind, page, from, kept, extra, cx);
   answer(from, page, {{}, FoundBy::nothing}, extra, cx);
 }
@@ -88,6 +91,7 @@ void Iommu::end_fault(PageMapped const& m, Cx& cx) const {
     replay(page, {found.value_or(PageTranslation{}), FoundBy::replay}, r, 0, cx);
     return found && !s.remote_touch->may_move(found->frame, r.gpu);
   });
+  s.buffer_full.set(cx.now(), s.faults.refused() != 0);
 }
 
 void Iommu::on_mapped(PageMapped const& m, Cx& cx) const {

@@ -55,6 +55,7 @@ void L2Tlb::on_request(TranslateRequest const& m, Cx& cx) const {
   if (serve(m, cx)) return;
   ++s.stats[m.application].mshr_stalls;
   s.stalled.push(m);
+  s.mshr_stall.set(cx.now(), true);
 }
 
 // False when the request needs an MSHR and all are in use, as they are while others are stalled: a hit and a
@@ -117,6 +118,7 @@ void L2Tlb::on_filled(TranslateResponse const& m, Cx& cx) const {
     at = spec().clock.after(at);
   });
   while (!s.stalled.empty() && serve(s.stalled.front(), cx)) s.stalled.pop();
+  s.mshr_stall.set(cx.now(), !s.stalled.empty());
 }
 
 void L2Tlb::fill(TranslateResponse const& m, Cx& cx) const {

@@ -199,7 +199,9 @@ class Run:
         return stacks.over_time(stacks.latency_deltas(self, gpu, application))
 
     def stalls(self, by="gpu"):
-        """What SMs did, by time, of each "gpu" or the "machine": executing, waiting, without a warp. Adds up to sm_time."""
+        """What SMs did, by time, of each "gpu" or the "machine": executing, waiting, without a warp. Adds up to sm_time.
+
+        Of each "application" or "kernel": while an SM held blocks of it, what the warps of these did. Adds up to resident_time."""
         return stacks.stalls(self, by)
 
     def traffic(self, what="bytes"):

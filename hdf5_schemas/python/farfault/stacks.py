@@ -14,27 +14,32 @@ STAGES = {"load_store": "load/store unit", "l1_tlb": "L1 TLB", "l2_tlb": "L2 TLB
 ACTIVITIES = {"active": "executing", "memory_stall": "waiting for memory", "fault_stall": "waiting for page faults",
               "load_store_stall": "waiting for the load/store unit", "scalar_stall": "waiting for the scalar cache",
               "barrier_stall": "waiting at barriers", "stopped": "stopped by driver or throttling", "idle": "without a warp"}
-STACK = {**{stage: f"time_in_{stage}" for stage in STAGES}, "access_time": "access_time", "transactions": "transactions"}
+# Of SMs that hold blocks of a kernel or an application: the same of its warps, and while none is in the SM's slots.
+RESIDENT = {**{what: word for what, word in ACTIVITIES.items() if what != "idle"}, "outside": "blocks outside the SM's slots"}
+STACK = {**{stage: f"time_in_{stage}" for stage in STAGES}, "under_way": "time_under_way", "access_time": "access_time",
+         "transactions": "transactions"}
 SUMS = ("access_time", "transactions")  # of the columns of a latency stack: what is no stage
 
 
 def latency(run, by):
-    """A column for each stage, and the time and number of the accesses that they are of."""
+    """A column for each stage, and for what had not ended, and the time and number of the accesses that they are of."""
     run.check_by(by, ("machine", "gpu", "application", "kernel"), "latency stack")
     if by == "kernel":
-        return _of_kernels(run)
-    table = run.final_summary(by, "latency stack")
-    columns = {stage: f"sm_{name}" for stage, name in STACK.items()}
-    if by == "application" and columns["access_time"] not in table and len(table) == 1:
-        whole = run.final_summary("machine", "latency stack")  # one application: all accesses are its own
-        whole.index = table.index
-        table = whole
-    return _chosen(run, table, columns, "latency stack")
+        table = _of_kernels(run, {name: column for name, column in STACK.items() if name != "under_way"}, "latency stack")
+        table.insert(len(STAGES), "under_way", 0)  # it ends with its accesses
+        table.attrs["units"]["under_way"], table.attrs["long_name"]["under_way"] = "ps", "of kernels that have ended: none"
+        return table
+    if by == "application":
+        return _of_applications(run, STACK, "latency stack")
+    return _chosen(run, run.final_summary(by, "latency stack"), _in_summary(STACK), "latency stack")
 
 
 def stalls(run, by):
-    """A column for each thing that SMs did, and the time of the SMs."""
-    run.check_by(by, ("machine", "gpu"), "times of SMs")
+    """A column for each thing that SMs did, and the time of the SMs, or that they held blocks of an application or kernel."""
+    run.check_by(by, ("machine", "gpu", "application", "kernel"), "times of SMs")
+    if by in ("application", "kernel"):
+        columns = {**{what: f"resident_{what}_time" for what in RESIDENT}, "resident_time": "resident_time"}
+        return _of_kernels(run, columns, "times of SMs") if by == "kernel" else _of_applications(run, columns, "times of SMs")
     columns = {**{what: f"sm_{what}_time" for what in ACTIVITIES}, "sm_time": "sm_time"}
     return _chosen(run, run.final_summary(by, "times of SMs"), columns, "times of SMs")
 
@@ -84,11 +89,24 @@ def _applications(run):
     return list(run.summary("application").index) if "application" in run.scopes else []
 
 
-def _of_kernels(run):
+def _in_summary(columns):
+    return {name: f"sm_{column}" for name, column in columns.items()}
+
+
+def _of_applications(run, columns, what):
+    table, columns = run.final_summary("application", what), _in_summary(columns)
+    if not set(columns.values()) <= set(table) and len(table) == 1:
+        whole = run.final_summary("machine", what)  # one application: all is its own
+        whole.index = table.index
+        table = whole
+    return _chosen(run, table, columns, what)
+
+
+def _of_kernels(run, columns, what):
     if "kernels" not in run.tables:
-        raise run.lacks("latency stack")
+        raise run.lacks(what)
     kernels = run.table("kernels")
-    table = _chosen(run, kernels, STACK, "latency stack")
+    table = _chosen(run, kernels, columns, what)
     table.index = pandas.Index(_names(kernels), name="name")
     return table
 

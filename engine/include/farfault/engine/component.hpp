@@ -100,6 +100,9 @@ class alignas(64) AnyComponent {
   // Its own statistics, with what it counts by application summed over these; where there are several, what
   // it counts for each; then those of the policies it owns.
   virtual std::vector<StatGroup> stat_groups() const = 0;
+  // Before a sample of time `at`, when all earlier events are done: brings what is counted by time up to it.
+  // True where it grows though no event comes, so that it is to be asked again.
+  virtual bool settle(Time at) = 0;
   // Writes the values of each statistic of stat_groups().
   virtual void sample(std::uint64_t* out) const = 0;
   // The tables that it fills, and the rows since it was last asked.
@@ -282,9 +285,16 @@ class Component : public AnyComponent {
     }
   }
 
+  bool settle(Time at) final { return settle(*state_, at); }
   void take_rows(TableRows& rows) final { take_rows(*state_, rows); }
 
  protected:
+  // For who counts for how long something is so (part_time.hpp). It changes nothing that events see.
+  virtual bool settle(State& state, Time at) const {
+    static_cast<void>(state);
+    static_cast<void>(at);
+    return false;
+  }
   // Moves what has happened since the last time into `rows`.
   virtual void take_rows(State& state, TableRows& rows) const {
     static_cast<void>(state);

@@ -1,16 +1,20 @@
 // Why a run took as long as it did: what its SMs did, where the time of an access went, which resources were
 // busy, and which of them bounds the run.
 //
-// A resource is busy for as long as it says itself (statistics busy_time and walker_busy_time); of several
-// alike the busiest counts. Its weight is how busy it is times what waited for it: of the time of an access,
-// but for that in the load/store unit, where what waits waits for what is behind, the share of the stages
-// that lead to the resource. Page walks read memory, so what waits for walks waits for DRAM and the L2 cache
-// too.
+// A resource is busy for as long as it says itself (statistics busy_time and walker_busy_time). What has room
+// for a number of things, MSHRs, credits of a link, fault buffers, is a resource too: it counts as busy while
+// it is full and something waits for room (statistics of waiting). Of several alike the worst counts. Its
+// weight is how busy it is times what waited for it: of the time of an access, but for that in the load/store
+// unit, where what waits waits for what is behind, the share of the stages that lead to the resource. Page
+// walks read memory, so what waits for walks waits for DRAM and the L2 cache too: shares of several resources
+// overlap. What the load/store unit itself waits for has its time, of all time of accesses.
 //
-// What bounds the run: the SMs' own execution, where they executed for half of the time that they had warps;
-// else the weightiest resource that is busy for half of the run; else, for a phase, the weightiest that is
-// busy for nine tenths of at least two twentieths of it; else latency. A resource that bounds the run is the
-// first of the list.
+// What bounds the run: the gaps between kernels, where none was on a GPU for half of the run; else the SMs'
+// own execution, where they executed for half of the time that they had warps; else the weightiest resource
+// that works for half of the run; else the weightiest that is full for half of it, where a tenth of the time
+// waits there (what is full because of something busy behind it is its effect); else, for a phase, the
+// weightiest that works for nine tenths of at least two twentieths of it; else latency. A resource that
+// bounds the run is the first of the list.
 //
 // Errors: UserError, one sentence, for a file that is no result, or one that has no summary yet. Untrusted
 // files are read as by all readers (reader.hpp).
@@ -30,17 +34,19 @@ struct TimePart {
 };
 
 struct Resource {
-  std::string what;               // "page walkers"
-  std::string name;               // the busiest: "gpu0.gmmu", "gpu0 to switch0"
-  std::uint64_t alike = 0;        // how many there are
-  double busy = 0;                // share of the run
-  double average = 0;             // the same of all alike
-  double waited = 0;              // share of the time of an access in its stages
-  double weight = 0;              // busy times waited
+  std::string what;         // "page walkers"
+  std::string name;         // the busiest: "gpu0.gmmu", "gpu0 to switch0"
+  std::uint64_t alike = 0;  // how many there are
+  std::string full;         // of what has room for a number of things, how to say that there is none left
+  double busy = 0;          // share of the run: that it worked, or was full
+  double average = 0;       // the same of all alike
+  double waited = 0;        // share of the time of an access in its stages
+  double weight = 0;        // busy times waited
   std::vector<double> over_time;  // busy, in twentieths of the run; empty: not known
+  std::string over_time_of;       // whose that is, where not its own
 };
 
-enum class Bound : std::uint8_t { execution, resource, phase, latency };
+enum class Bound : std::uint8_t { execution, resource, phase, latency, gaps };
 
 struct Explanation {
   std::string path;
@@ -54,6 +60,8 @@ struct Explanation {
   double idle = 0;                  // share of their time that they had none
   std::vector<TimePart> sms;        // what they did, the longest first
   std::vector<TimePart> stages;     // of an access, the longest first
+  double without_kernel = 0;        // share of the run in which none was on a GPU
+  std::vector<TimePart> gaps;       // of the run, that time by what went on, the longest first
   std::vector<Resource> resources;  // the weightiest first; none that nothing waited for
 };
 

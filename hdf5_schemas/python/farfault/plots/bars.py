@@ -2,7 +2,7 @@
 import numpy
 
 from ..errors import ResultError
-from ..stacks import ACTIVITIES, STAGES, SUMS
+from ..stacks import RESIDENT, ACTIVITIES, STAGES, SUMS
 from ..units import time_unit
 from . import drawing
 
@@ -16,8 +16,8 @@ COLOURS = {
     "iommu": "#08519c", "fault": "#d62728", "l1_cache": "#c7e9c0", "l2_cache": "#74c476", "dram_queue": "#31a354",
     "dram": "#006d2c", "links": "#ff7f0e", "remote_memory": "#8c564b", "under_way": "#e0e0e0",
     "active": "#2ca02c", "memory_stall": "#ff7f0e", "fault_stall": "#d62728", "load_store_stall": "#9467bd",
-    "scalar_stall": "#17becf", "barrier_stall": "#bcbd22", "stopped": "#8c564b", "idle": "#e0e0e0"}
-WORDS = {**STAGES, **ACTIVITIES, "under_way": "accesses that had not ended"}
+    "scalar_stall": "#17becf", "barrier_stall": "#bcbd22", "stopped": "#8c564b", "idle": "#e0e0e0", "outside": "#9e9e9e"}
+WORDS = {**STAGES, **ACTIVITIES, **RESIDENT, "under_way": "accesses that had not ended"}
 
 
 def latency_stack(run, by="gpu"):
@@ -25,7 +25,6 @@ def latency_stack(run, by="gpu"):
     if not table["transactions"].any():
         raise ResultError(f"{run.path}: no SM accessed memory")
     parts = table.drop(columns=list(SUMS))
-    parts["under_way"] = (table["access_time"] - parts.sum(axis=1)).clip(lower=0)
     mean = parts.div(table["transactions"].where(table["transactions"] > 0), axis=0).fillna(0.0)
     name, size = time_unit(mean.sum(axis=1).max())
     return _stack(mean / size, f"time of an access, on average ({name})", f"latency stack of {drawing.title(run)}")
@@ -33,8 +32,10 @@ def latency_stack(run, by="gpu"):
 
 def stalls(run, by="gpu"):
     table = run.stalls(by)
-    share = 100 * table.drop(columns="sm_time").div(table["sm_time"].where(table["sm_time"] > 0), axis=0).fillna(0.0)
-    return _stack(share, "share of the time of all SMs (%)", f"what the SMs of {drawing.title(run)} did")
+    whole = table.columns[-1]
+    share = 100 * table.drop(columns=whole).div(table[whole].where(table[whole] > 0), axis=0).fillna(0.0)
+    of = "of all SMs" if whole == "sm_time" else "in which SMs held its blocks"
+    return _stack(share, f"share of the time {of} (%)", f"what the SMs of {drawing.title(run)} did")
 
 
 def _stack(table, quantity, heading):

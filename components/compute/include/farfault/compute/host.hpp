@@ -58,6 +58,8 @@ struct KernelRecord {
   std::uint32_t kernel = 0;
   std::uint32_t launch = 0;
   Time launched{};
+  Time reached_gpus{};
+  Time left_gpus{};
   Time finished{};
   SmStats counts{};  // of all its SMs
 };
@@ -77,6 +79,7 @@ struct StreamRun {
   std::uint32_t writing_back = 0;  // all have reported the last block
   std::uint32_t unused = 0;
   Time began{};  // the operation that runs
+  Time ran{};    // the last block of the kernel that runs was done
 };
 // What an application is at.
 struct ApplicationRun {

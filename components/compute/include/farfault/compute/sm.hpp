@@ -238,6 +238,28 @@ struct SmState {
                       "time in which the driver or the thread-block policy had stopped the SM",
                       StatKind::counter, [](S s) { return s.times.doing.in(SmDoes::is_stopped); }}
             .stored_summed(),
+        Stat<SmState>{"l1_tlb_mshr_wait_time", "ps",
+                      "time in which the load/store unit stalled without a free MSHR of the L1 TLB",
+                      StatKind::counter,
+                      [](S s) { return s.times.load_store.in(LoadStoreWaits::l1_tlb_mshr); }}
+            .stored_summed(),
+        Stat<SmState>{"faulted_wait_time", "ps",
+                      "time in which it stalled because no more faulted accesses may be kept",
+                      StatKind::counter, [](S s) { return s.times.load_store.in(LoadStoreWaits::faulted); }}
+            .stored_summed(),
+        Stat<SmState>{"l1_mshr_wait_time", "ps",
+                      "time in which it stalled without a free MSHR of the L1 cache", StatKind::counter,
+                      [](S s) { return s.times.load_store.in(LoadStoreWaits::l1_mshr); }}
+            .stored_summed(),
+        Stat<SmState>{"l2_credit_wait_time", "ps",
+                      "time in which it stalled because an L2 slice had as many of its requests as it may",
+                      StatKind::counter, [](S s) { return s.times.load_store.in(LoadStoreWaits::l2_credit); }}
+            .stored_summed(),
+        Stat<SmState>{
+            "remote_credit_wait_time", "ps",
+            "time in which it stalled because as many of its accesses to other devices were under way as may",
+            StatKind::counter, [](S s) { return s.times.load_store.in(LoadStoreWaits::remote_credit); }}
+            .stored_summed(),
         Stat<SmState>{"load_latency", "ps", "time of loads from their issue to their data",
                       StatKind::histogram, nullptr, SmTimes::kBins,
                       [](S s) { return std::span<std::uint64_t const>(s.times.load_latency.bins); }}
@@ -307,6 +329,7 @@ class Sm final : public Component<SmSpec, SmState> {
   void on_moved(Tick const& m, Cx& cx) const;
 
  private:
+  bool settle(SmState& s, Time at) const override;
   // Of the warp in a slot, whose context is that named.
   void issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const;
   void compute(std::uint32_t context, Work const& work, std::uint64_t cycle, SmStats& stats,
@@ -322,6 +345,7 @@ class Sm final : public Component<SmSpec, SmState> {
   }
   void wake(std::uint32_t context, Warp& w, Cx& cx) const;
   void schedule_tick(Cx& cx) const;
+  void enter_slots(std::uint32_t block, Cx& cx) const;
 
   // Blocks that give way, and come back (sm_blocks.cpp).
   bool switches() const { return leaves_on_ != ThreadBlocks::LeavesOn::nothing; }
@@ -353,6 +377,7 @@ class Sm final : public Component<SmSpec, SmState> {
     Time last{};
     std::uint32_t lines = 0;  // 0: there are none
     std::uint16_t context = 0;
+    LoadStoreWaits waits = LoadStoreWaits::no;  // where the unit stalls: for what
     // The last page looked up: for the lines that follow each other in it that is one use of its entry.
     std::uint64_t page = ~std::uint64_t{0};
     std::optional<PageTranslation> found;

@@ -1,22 +1,33 @@
 // What an SM counts, by stream: each is also a column of the table of kernels (host.hpp).
 //
 // The latency stack: access_time is the time of all transactions from issue to data, or to the
-// acknowledgement of a store, summed; each moment of it is in one stage. When no transaction is under way the
-// stages add up to it exactly, for an SM as for a kernel: access_time is the number of transactions under way
-// summed over time (Little's law), the stages are added up where each ends. A transaction that joined a
-// request of another one, in an MSHR, counts the last part of that request's stages (protocols/stages.hpp).
-// Scalar loads and contexts of thread blocks are not in it.
+// acknowledgement of a store, summed; each moment of it is in one stage. It is the number of transactions
+// under way summed over time (Little's law), while a stage is added up where it ends. The rest is
+// time_under_way: what transactions under way have spent in the stage that each is in (of stores, until all
+// of their warp's are acknowledged). So the stages and time_under_way add up to access_time exactly in every
+// sample and at the end of a run that was stopped; and the stages do when no transaction is under way, for an
+// SM as for a kernel. A transaction that joined a request of another one, in an MSHR, counts the last part of
+// that request's stages (protocols/stages.hpp). Scalar loads and contexts of thread blocks are not in it.
+//
+// What an SM does is counted over all its time (SmState), and by stream over the time that it holds thread
+// blocks of it, resident_time: there it is what the warps of that stream do, by the same rule (Residents). So
+// the parts of a kernel or an application add up to its resident_time exactly. Kernels that share an SM have
+// parts of their own: one may wait while another executes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <tuple>
+#include <vector>
 
 #include "farfault/engine/by_application.hpp"
 #include "farfault/engine/histogram.hpp"
 #include "farfault/engine/probes.hpp"
 #include "farfault/engine/time.hpp"
+#include "farfault/parts/part_time.hpp"
 
 namespace farfault {
 
@@ -42,6 +53,24 @@ struct AccessStages {
            dram_queue + dram + links + remote_memory;
   }
 };
+
+// What an SM does, at each moment one of these. While no warp of it executes, or could issue, it is what most
+// of its warps wait for: of equally many the first one.
+enum class SmDoes : std::uint8_t {
+  executes,
+  waits_for_memory,
+  waits_for_faults,
+  waits_for_load_store,
+  waits_for_scalar_cache,
+  waits_at_barrier,
+  is_stopped,
+  has_no_warp,
+};
+using SmTime = TimeByState<SmDoes, 8>;
+
+// What the load/store unit waits for: nothing, or it has stalled.
+enum class LoadStoreWaits : std::uint8_t { no, l1_tlb_mshr, faulted, l1_mshr, l2_credit, remote_credit };
+using LoadStoreTime = TimeByState<LoadStoreWaits, 6>;
 
 struct SmStats {
   std::uint64_t vector_instructions = 0;
@@ -71,6 +100,11 @@ struct SmStats {
   std::uint64_t replayed = 0;
   std::uint64_t access_time = 0;
   AccessStages stages;
+  std::array<std::uint64_t, 8> resident{};  // by SmDoes, while an SM holds blocks
+
+  // A stage that has a known end is counted up to it, some cycles ahead.
+  std::uint64_t whole_access_time() const { return std::max(access_time, stages.sum()); }
+  std::uint64_t resident_in(SmDoes what) const { return resident[static_cast<std::size_t>(what)]; }
 
   static std::span<Stat<SmStats> const> list() {
     using S = SmStats const&;
@@ -133,7 +167,11 @@ struct SmStats {
         Stat<SmStats>{
             "access_time", "ps",
             "time of transactions from their issue to their data or acknowledgement, summed over all",
-            StatKind::counter, [](S s) { return s.access_time; }}
+            StatKind::counter, [](S s) { return s.whole_access_time(); }}
+            .stored_summed(),
+        Stat<SmStats>{"time_under_way", "ps",
+                      "of access_time: of transactions under way, in the stage that each is in",
+                      StatKind::level, [](S s) { return s.whole_access_time() - s.stages.sum(); }}
             .stored_summed(),
         Stat<SmStats>{
             "time_in_load_store", "ps",
@@ -184,6 +222,45 @@ struct SmStats {
                       "of access_time: in the cache and memory of another device", StatKind::counter,
                       [](S s) { return s.stages.remote_memory; }}
             .stored_summed(),
+        Stat<SmStats>{
+            "resident_time", "ps", "time in which SMs held thread blocks, summed over SMs", StatKind::counter,
+            [](S s) { return std::accumulate(s.resident.begin(), s.resident.end(), std::uint64_t{0}); }}
+            .stored_summed(),
+        Stat<SmStats>{"resident_active_time", "ps",
+                      "of resident_time: a warp of these blocks executed or could issue", StatKind::counter,
+                      [](S s) { return s.resident_in(SmDoes::executes); }}
+            .stored_summed(),
+        Stat<SmStats>{
+            "resident_memory_stall_time", "ps",
+            "of resident_time: no warp of them could issue, and most waited for their accesses, not "
+            "for faults",
+            StatKind::counter, [](S s) { return s.resident_in(SmDoes::waits_for_memory); }}
+            .stored_summed(),
+        Stat<SmStats>{"resident_fault_stall_time", "ps",
+                      "of resident_time: no warp of them could issue, and most waited for nothing but faults",
+                      StatKind::counter, [](S s) { return s.resident_in(SmDoes::waits_for_faults); }}
+            .stored_summed(),
+        Stat<SmStats>{
+            "resident_load_store_stall_time", "ps",
+            "of resident_time: no warp of them could issue, and most waited for the load/store unit",
+            StatKind::counter, [](S s) { return s.resident_in(SmDoes::waits_for_load_store); }}
+            .stored_summed(),
+        Stat<SmStats>{"resident_scalar_stall_time", "ps",
+                      "of resident_time: no warp of them could issue, and most waited for the scalar cache",
+                      StatKind::counter, [](S s) { return s.resident_in(SmDoes::waits_for_scalar_cache); }}
+            .stored_summed(),
+        Stat<SmStats>{"resident_barrier_stall_time", "ps",
+                      "of resident_time: no warp of them could issue, and most waited at a barrier",
+                      StatKind::counter, [](S s) { return s.resident_in(SmDoes::waits_at_barrier); }}
+            .stored_summed(),
+        Stat<SmStats>{"resident_stopped_time", "ps",
+                      "of resident_time: the driver or the thread-block policy had stopped the SM",
+                      StatKind::counter, [](S s) { return s.resident_in(SmDoes::is_stopped); }}
+            .stored_summed(),
+        Stat<SmStats>{"resident_outside_time", "ps",
+                      "of resident_time: none of the blocks was in the SM's slots, as where they give way",
+                      StatKind::counter, [](S s) { return s.resident_in(SmDoes::has_no_warp); }}
+            .stored_summed(),
     });
     return all;
   }
@@ -207,35 +284,63 @@ struct AccessesUnderWay {
   }
 };
 
-// What an SM does, at each moment one of these. While no warp of it executes, or could issue, it is what most
-// of its warps wait for: of equally many the first one.
-enum class SmDoes : std::uint8_t {
-  executes,
-  waits_for_memory,
-  waits_for_faults,
-  waits_for_load_store,
-  waits_for_scalar_cache,
-  waits_at_barrier,
-  is_stopped,
-  has_no_warp,
-};
-
-// For how long it has done each. What it does after its last event is not in it: the rest of the run.
-class SmTime {
+// The streams of which an SM holds blocks, and what the warps of each do. While it is one stream, that is
+// what the SM does: its share is a difference of the SM's own times, and no event costs anything.
+class Residents {
  public:
-  std::uint64_t in(SmDoes what) const { return spent_[static_cast<std::size_t>(what)]; }
-  // From `now` on it does `what`.
-  void change(Time now, SmDoes what) {
-    spent_[now_] += static_cast<std::uint64_t>(picoseconds(now - since_));
-    since_ = now;
-    now_ = static_cast<std::uint64_t>(what);
+  Residents() = default;
+  explicit Residents(std::uint32_t streams) : streams_(streams) {}
+
+  bool several() const { return here_.size() > 1; }
+  // Its first block comes, or its last one has gone. After advance().
+  void come(std::uint32_t stream, Time now) {
+    here_.push_back(stream);
+    for (auto const i : here_) streams_[i].since = now;
   }
-  auto members() { return std::tie(spent_, since_, now_); }
+  void go(std::uint32_t stream) { std::erase(here_, stream); }
+  // A warp of the stream takes a slot.
+  void place(std::uint32_t stream, std::uint32_t slot) {
+    if (streams_.size() == 1) return;
+    auto const bit = std::uint64_t{1} << slot;
+    for (auto& s : streams_) s.slots &= ~bit;
+    streams_[stream].slots |= bit;
+  }
+  // Counts what has been until `now`: before anything else here, and before `stats` is read.
+  void advance(Time now, SmTime& sm, ByStream<SmStats>& stats) {
+    sm.advance(now);
+    if (several()) {
+      for (auto const i : here_) streams_[i].advance(now, stats[i]);
+    } else if (!here_.empty()) {
+      auto& resident = stats[here_[0]].resident;
+      for (std::size_t i = 0; i < resident.size(); ++i) resident[i] += sm.all()[i] - counted_[i];
+    }
+    counted_ = sm.all();
+  }
+  // Of several: from `now` on each does what does(its slots) says.
+  template <class Does>
+  void change(Time now, ByStream<SmStats>& stats, Does&& does) {
+    for (auto const i : here_) {
+      streams_[i].advance(now, stats[i]);
+      streams_[i].now = static_cast<std::uint64_t>(does(streams_[i].slots));
+    }
+  }
+  auto members() { return std::tie(here_, counted_, streams_); }
 
  private:
-  std::array<std::uint64_t, 8> spent_{};
-  Time since_{};
-  std::uint64_t now_ = static_cast<std::uint64_t>(SmDoes::has_no_warp);
+  struct Stream {
+    std::uint64_t slots = 0;  // those that no other stream has taken since, free ones included
+    std::uint64_t now = 0;    // of several: what it does, since when
+    Time since{};
+
+    void advance(Time at, SmStats& stats) {
+      stats.resident[now] += static_cast<std::uint64_t>(picoseconds(at - since));
+      since = at;
+    }
+  };
+
+  std::vector<std::uint32_t> here_;
+  std::array<std::uint64_t, 8> counted_{};  // of the SM's times, those that are in a stream's or in none
+  std::vector<Stream> streams_;
 };
 
 struct SmTimes {
@@ -243,7 +348,9 @@ struct SmTimes {
   ByStream<AccessesUnderWay> under_way;
   Histogram<kBins> load_latency;  // of loads, from issue to data
   Histogram<kBins> fault_wait;    // of accesses, from the word that their page is faulted to its replay
-  SmTime doing;
+  SmTime doing{SmDoes::has_no_warp};
+  Residents residents;
+  LoadStoreTime load_store;
 };
 
 }  // namespace farfault

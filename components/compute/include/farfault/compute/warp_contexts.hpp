@@ -212,8 +212,12 @@ class WarpContexts {
   SmDoes what_most_do() const {
     if ((ready_ | timed_) != 0) return SmDoes::executes;
     if (load_store_wait_ != 0 || scalar_wait_ != 0 || barrier_wait_ != 0 || faulted_ != 0)
-      return what_most_wait_for();
+      return what_most_wait_for(slots());
     return idle_ == slots() ? SmDoes::has_no_warp : SmDoes::waits_for_memory;
+  }
+  // The same of some slots alone.
+  SmDoes what_most_do(std::uint64_t mine) const {
+    return ((ready_ | timed_) & mine) != 0 ? SmDoes::executes : what_most_wait_for(mine);
   }
 
   // Over all contexts.
@@ -230,7 +234,7 @@ class WarpContexts {
   }
 
  private:
-  SmDoes what_most_wait_for() const;
+  SmDoes what_most_wait_for(std::uint64_t mine) const;
   std::uint64_t slots() const {
     return in_slot_.size() == 64 ? ~std::uint64_t{0} : bit(static_cast<std::uint32_t>(in_slot_.size())) - 1;
   }

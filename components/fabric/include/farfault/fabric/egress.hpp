@@ -6,6 +6,7 @@
 // is when the wire becomes free.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <tuple>
@@ -22,6 +23,10 @@ struct EgressStats {
   std::uint64_t packets = 0;
   std::uint64_t bytes = 0;
   std::uint64_t busy_ps = 0;
+  std::uint64_t credit_wait_ps = 0;  // the wire was idle, and a packet waited for credits
+  std::uint64_t ahead_ps = 0;        // of busy_ps, what was still to come when that was last asked (settle)
+
+  std::uint64_t busy_so_far() const { return busy_ps - ahead_ps; }
 };
 
 class Egress {
@@ -51,10 +56,13 @@ class Egress {
     auto const each = PacketFormat{header_, unit_}.bytes(packet.payload);
     auto const train = packet.train();
     if (queued_[i] == 0 && credits_[i] >= std::uint64_t{each} * train.lines()) [[likely]] {
+      if (queued_[1 - i] != 0) [[unlikely]]
+        count_wait(now);
       f(packet, take_link(i, static_cast<std::uint32_t>(client), each, train, now));
       return;
     }
     bool const waits_behind = !waiting_[i][turn_[i]].empty();  // for whose turn it is, and whose credits lack
+    if (queued() == 0) waiting_since_ = now;
     enqueue(packet, client);
     if (!waits_behind) transmit(i, now, f);
   }
@@ -70,9 +78,16 @@ class Egress {
     for (auto const c : {Channel::response, Channel::request})
       if (auto const i = static_cast<std::size_t>(c); queued_[i] != 0) transmit(i, now, f);
   }
+  // Brings statistics up to `now`, before they are read; true where they grow without an event.
+  bool settle(Time now) {
+    if (queued() != 0) count_wait(now);
+    stats_.ahead_ps = free_at_ > now ? static_cast<std::uint64_t>(picoseconds(free_at_ - now)) : 0;
+    return queued() != 0 || stats_.ahead_ps != 0;
+  }
 
   auto members() {
-    return std::tie(bandwidth_, header_, unit_, credits_, turn_, left_, waiting_, queued_, free_at_, stats_);
+    return std::tie(bandwidth_, header_, unit_, credits_, turn_, left_, waiting_, queued_, free_at_,
+                    waiting_since_, stats_);
   }
 
  private:
@@ -89,6 +104,7 @@ class Egress {
       bool const splits = queue.front().requester.kind != RequestKind::copy;
       if (credits_[i] < each || (!whole && !splits)) return;
       if (!whole) train.more = static_cast<std::uint32_t>(credits_[i] / each) - 1;
+      count_wait(now);
       auto const done = take_link(i, client, each, train, now);
       if (whole) [[likely]] {
         f(queue.front(), done);
@@ -113,6 +129,12 @@ class Egress {
     stats_.busy_ps += static_cast<std::uint64_t>(picoseconds(occupancy)) * train.lines();
     return pass(train, now, occupancy, free_at_);
   }
+  // What is queued has no credits: all that has some has gone.
+  void count_wait(Time now) {
+    auto const since = std::max(waiting_since_, free_at_);
+    if (now > since) stats_.credit_wait_ps += static_cast<std::uint64_t>(picoseconds(now - since));
+    waiting_since_ = now;
+  }
   // A client that has sent so many lines, or packets without data, gives way to as many of the other one's.
   void end_turn(std::size_t i, std::uint32_t client, std::uint32_t lines) {
     if (client == turn_[i] && left_[i] > lines) {
@@ -134,6 +156,7 @@ class Egress {
   std::array<std::array<Ring<Packet>, kClients>, kChannels> waiting_;
   std::array<std::uint64_t, kChannels> queued_{};  // packets, by channel
   Time free_at_{};
+  Time waiting_since_{};  // up to when the waiting of what is queued is counted
   EgressStats stats_;
 };
 

@@ -139,7 +139,9 @@ struct SwitchOutputState {
         {"bytes", "bytes", "bytes forwarded, headers included", StatKind::counter,
          [](S s) { return s.egress.stats().bytes; }},
         {"busy_time", "ps", "time the output link was busy", StatKind::counter,
-         [](S s) { return s.egress.stats().busy_ps; }},
+         [](S s) { return s.egress.stats().busy_so_far(); }},
+        {"credit_wait_time", "ps", "time the output link was idle while a packet waited for credits",
+         StatKind::counter, [](S s) { return s.egress.stats().credit_wait_ps; }},
         {"queued_packets", "count", "packets waiting for the output", StatKind::level,
          [](S s) { return s.egress.queued(); }},
     });
@@ -165,6 +167,7 @@ class SwitchOutput final : public Component<SwitchOutputSpec, SwitchOutputState>
   void on_credit(Credit const& m, Cx& cx) const;
 
  private:
+  bool settle(SwitchOutputState& s, Time at) const override { return s.egress.settle(at); }
   auto leaves(Cx& cx) const;
 };
 
@@ -266,7 +269,10 @@ struct PortState {
         {"bytes", "bytes", "bytes sent, headers included", StatKind::counter,
          [](S s) { return s.sum(&EgressStats::bytes); }},
         {"busy_time", "ps", "time the outgoing links were busy, summed over links", StatKind::counter,
-         [](S s) { return s.sum(&EgressStats::busy_ps); }},
+         [](S s) { return s.sum(&EgressStats::busy_ps) - s.sum(&EgressStats::ahead_ps); }},
+        {"credit_wait_time", "ps",
+         "time the outgoing links were idle while a packet waited for credits, summed over links",
+         StatKind::counter, [](S s) { return s.sum(&EgressStats::credit_wait_ps); }},
         {"queued_packets", "count", "packets waiting for a link", StatKind::level,
          [](S s) { return s.queued(); }},
     });
@@ -316,6 +322,7 @@ class FabricPort : public Component<PortSpec, PortState> {
   virtual void receive(Packet const& m, Cx& cx) const = 0;
 
  private:
+  bool settle(PortState& s, Time at) const override;
   void enqueue(Packet p, std::size_t client, Cx& cx) const;
   bool serve(Packet const& m, Cx& cx) const;
   void release_buffer(Packet const& packet, Time at, Cx& cx) const;

@@ -47,6 +47,7 @@
 #include "farfault/memory/walk_reads.hpp"
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/mshr.hpp"
+#include "farfault/parts/part_time.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/parts/train.hpp"
 #include "farfault/protocols/messages.hpp"
@@ -227,6 +228,7 @@ struct L2SliceState {
   std::vector<std::uint32_t> dram_credits;  // by channel of this slice
   FarState far;
   FlushState flush;
+  PartTime stall;  // some are stalled
   L2SliceStats stats;
   ByApplication<L2RequesterStats> by_requester;
 
@@ -271,6 +273,8 @@ struct L2SliceState {
          [](S s) { return s.stats.copy_hits; }},
         {"busy_time", "ps", "time that the slice took requests", StatKind::counter,
          [](S s) { return s.stats.busy_ps; }},
+        {"mshr_stall_time", "ps", "time in which requests waited for a free MSHR, or for room to write back",
+         StatKind::counter, [](S s) { return s.stall.ps(); }},
     });
     return all;
   }
@@ -313,6 +317,7 @@ class L2Slice final : public Component<L2SliceSpec, L2SliceState> {
   }
 
  private:
+  bool settle(L2SliceState& s, Time at) const override { return s.stall.settle(at); }
   // Lines that leave together, of what one event does: kept until one comes that does not continue them.
   struct Run {
     PhysAddr address = 0;

@@ -119,6 +119,7 @@ class PagingDriver final : public Component<PagingDriverSpec, PagingDriverState>
 
  private:
   void take_rows(PagingDriverState& s, TableRows& rows) const override;
+  bool settle(PagingDriverState& s, Time at) const override;
   // A frame for a page of this size, or for the base page, where there is no large frame.
   PageTranslation take(std::uint64_t page, unsigned size, DeviceId device, PagingDriverState& s) const;
   // The same on `wanted` or, where its memory is full, on another device, and counted as spilled. Some device

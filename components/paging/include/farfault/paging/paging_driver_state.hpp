@@ -2,6 +2,7 @@
 // it knows it, pages under way, orders of programs, rows of tables, counts.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -286,7 +287,15 @@ struct PagingDriverState {
   std::vector<Relocation> relocations;     // by GPU
   std::vector<std::uint64_t> to_coalesce;  // first base pages, which wait to be moved
   std::vector<RelocationRecord> relocation_records;
-  std::uint64_t busy_ps = 0;
+  std::uint64_t busy_ps = 0;    // with batches that have ended
+  std::uint64_t worked_ps = 0;  // on other faults, those under way included
+  // At the last sample (Component::settle): the batch under way so far, and work that is not done yet.
+  std::uint64_t batch_ps = 0;
+  std::uint64_t ahead_ps = 0;
+
+  std::uint64_t busy_time() const {
+    return busy_ps + batch_ps + (worked_ps - ahead_ps) / std::max<std::uint64_t>(free_at.size(), 1);
+  }
 
   // From batches on: those of batches.
   static std::span<Stat<PagingDriverState> const> list() {
@@ -299,7 +308,7 @@ struct PagingDriverState {
          "time that the driver worked on faults, of those that it can work on at a time on average; of "
          "batches "
          "the time from the beginning to the end of each",
-         StatKind::counter, [](S s) { return s.busy_ps; }},
+         StatKind::counter, [](S s) { return s.busy_time(); }},
         {"batches", "count", "batches of faults served", StatKind::counter,
          [](S s) { return s.batch.counts.batches; }},
         {"raw_faults", "count", "entries of fault buffers that batches took", StatKind::counter,

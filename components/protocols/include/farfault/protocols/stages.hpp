@@ -1,10 +1,11 @@
 // Where the time of an access went: what a response says of the stages that it comes from, so that whoever
 // waited for it can tell its own time from theirs.
 //
-// A response carries for how long it was in each stage, in picoseconds; what is longer than 4.29 ms counts as
-// that. Whoever waited for all of it knows what is left: that was its own. Whoever joined a request that was
-// under way has waited for the last part of it alone: last_of() cuts the stages down to that, from the end
-// backwards. So the stages never add up to more than somebody has waited, and what is left is never lost.
+// A response carries for how long it was in each stage, in picoseconds; of what took longer than kLongest,
+// 4.29 ms, it says that. Whoever waited for all of it knows what is left: that was its own, or where a stage
+// is kLongest, of that stage. Whoever joined a request that was under way has waited for the last part of it
+// alone: last_of() cuts the stages down to that, from the end backwards. So the stages never add up to more
+// than somebody has waited, and what is left is never lost.
 //
 // Cost: a few additions for each response. Between devices a duration travels as 16 bits (pack_duration),
 // with an error below a thousandth of it.
@@ -33,9 +34,15 @@ constexpr std::uint32_t unpack_duration(std::uint16_t packed) {
   return static_cast<std::uint32_t>(packed & 0x7ffU) << (packed >> 11U);
 }
 
+// A stage from here on took so long or longer; also behind pack_duration.
+constexpr std::uint32_t kLongest = unpack_duration(pack_duration(std::numeric_limits<std::uint32_t>::max()));
+
+constexpr std::uint64_t time_left(Duration waited) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(waited.count(), 0));
+}
 // As much of a stage as there is time left, which is taken from that.
-constexpr std::uint32_t take_up_to(std::uint32_t& left, std::uint32_t stage) {
-  auto const taken = std::min(stage, left);
+constexpr std::uint32_t take_up_to(std::uint64_t& left, std::uint32_t stage) {
+  auto const taken = static_cast<std::uint32_t>(std::min<std::uint64_t>(stage, left));
   left -= taken;
   return taken;
 }
@@ -48,7 +55,7 @@ struct MemoryStages {
   std::uint32_t device = 0;
 
   MemoryStages last_of(Duration waited) const {
-    auto left = stage_time(waited);
+    auto left = time_left(waited);
     MemoryStages cut;
     cut.device = take_up_to(left, device);
     cut.dram = take_up_to(left, dram);
@@ -68,7 +75,7 @@ struct TranslationStages {
   std::uint32_t iommu = 0;
 
   TranslationStages last_of(Duration waited) const {
-    auto left = stage_time(waited);
+    auto left = time_left(waited);
     TranslationStages cut;
     cut.iommu = take_up_to(left, iommu);
     cut.link = take_up_to(left, link);

@@ -41,6 +41,7 @@
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/parts/address_map.hpp"
+#include "farfault/parts/part_time.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/coalescing.hpp"
@@ -211,6 +212,8 @@ struct GmmuState {
   FaultBuffer faults;
   std::vector<Time> recorded_at;  // by record of `faults`
   LatencyHistogram fault_latency;
+  PartTime buffer_full;           // faults wait for room in the fault buffer
+  std::vector<Time> read_raised;  // entries of batches that the driver has read, or removed, since a replay
   RawFaults raw;
   UtlbFaults utlbs;
   RawFaultStats raw_stats;
@@ -246,8 +249,13 @@ struct GmmuState {
          12, [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
         {"recorded_faults", "count", "pages in the fault buffer", StatKind::level,
          [](S s) { return std::uint64_t{s.faults.in_use()}; }},
-        {"fault_latency", "ns", "time from a page fault to its replay", StatKind::histogram, nullptr, 24,
+        {"fault_latency", "ns",
+         "time from a page fault to its replay; of batches, from an entry of the fault buffer to the first "
+         "replay of all pages after the driver has taken it out",
+         StatKind::histogram, nullptr, 24,
          [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }},
+        {"fault_buffer_full_time", "ps", "time in which faults waited for room in the fault buffer",
+         StatKind::counter, [](S s) { return s.buffer_full.ps(); }},
         {"buffered_faults", "count", "entries in the fault buffer", StatKind::level,
          [](S s) { return s.raw.size(); }},
         {"raw_faults", "count", "entries written to the fault buffer, duplicates included", StatKind::counter,
@@ -306,6 +314,7 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void on_fault_order(FaultOrder const& m, Cx& cx) const;
 
  private:
+  bool settle(GmmuState& s, Time at) const override { return s.buffer_full.settle(at); }
   // One that came at `since`.
   void admit(TranslateRequest const& m, Time since, Cx& cx) const;
   // The page that holds base page `page` is in this GPU's memory.

@@ -44,6 +44,7 @@
 #include "farfault/paging/remote_touch.hpp"
 #include "farfault/parts/address_map.hpp"
 #include "farfault/parts/mshr.hpp"
+#include "farfault/parts/part_time.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/fault_buffer.hpp"
@@ -118,6 +119,7 @@ struct IommuSpec {
   bool coalesces = false;          // base pages that can be
   bool pages_are_moved = false;    // by the driver, within a GPU's memory
   std::uint32_t kept_by_gpus = 0;  // bit k: faults of FaultKind k, of which a GPU keeps its own record
+  bool records_faults = true;      // there are faults that no GPU keeps
 };
 
 struct IommuWaiter {
@@ -194,12 +196,15 @@ struct IommuState {
   LatencyHistogram walk_latency;
   std::uint64_t walk_ps = 0;  // of all walks
   LatencyHistogram fault_latency;
+  PartTime buffer_full;        // faults wait for room in the fault buffer
   DepthHistogram queue_depth;  // when a request comes
   Time port_free{};
   Time last_response{};  // when the latest response so far leaves
   ByApplication<IommuRequesterStats> by_requester;
   IommuStats stats;
 
+  // The last kOfFaults: those of an IOMMU that records faults.
+  static constexpr std::size_t kOfFaults = 2;
   static std::span<Stat<IommuState> const> list() {
     using S = IommuState const&;
     static constexpr auto all = std::to_array<Stat<IommuState>>({
@@ -218,11 +223,13 @@ struct IommuState {
         {"walk_latency", "ns", "time of a page walk, from its start at a walker to its end",
          StatKind::histogram, nullptr, 24,
          [](S s) { return std::span<std::uint64_t const>(s.walk_latency.bins); }},
-        {"fault_latency", "ns", "time from a page fault to the driver's answer", StatKind::histogram, nullptr,
-         24, [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }},
         {"queue_depth", "count", "pages in translation and requests stalled when a request comes",
          StatKind::histogram, nullptr, 12,
          [](S s) { return std::span<std::uint64_t const>(s.queue_depth.bins); }},
+        {"fault_latency", "ns", "time from a page fault to the driver's answer", StatKind::histogram, nullptr,
+         24, [](S s) { return std::span<std::uint64_t const>(s.fault_latency.bins); }},
+        {"fault_buffer_full_time", "ps", "time in which faults waited for room in the fault buffer",
+         StatKind::counter, [](S s) { return s.buffer_full.ps(); }},
     });
     return all;
   }
@@ -246,6 +253,7 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   std::string_view kind() const override { return "iommu"; }
   std::string waiting_for() const override;
   IommuState initial() const override;
+  std::span<Stat<IommuState> const> stats() const override;
   ApplicationStats application_stats() const override;
   std::vector<PolicyStats> policy_stats() const override;
 
@@ -257,6 +265,7 @@ class Iommu final : public Component<IommuSpec, IommuState> {
   void on_invalidated(Invalidated const& m, Cx& cx) const;
 
  private:
+  bool settle(IommuState& s, Time at) const override { return s.buffer_full.settle(at); }
   struct Translation {
     PageTranslation to;
     FoundBy found_by;

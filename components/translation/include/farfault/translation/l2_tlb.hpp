@@ -22,6 +22,7 @@
 #include "farfault/engine/component.hpp"
 #include "farfault/engine/params.hpp"
 #include "farfault/parts/mshr.hpp"
+#include "farfault/parts/part_time.hpp"
 #include "farfault/parts/ring.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/tlb_fill.hpp"
@@ -112,6 +113,7 @@ struct L2TlbState {
   std::uint64_t busy_ps = 0;
   WalkPressureCounts pressure;
   std::uint64_t pressure_epoch = 0;  // the running one, when it was last looked at
+  PartTime mshr_stall;
 
   static std::span<Stat<L2TlbState> const> list() {
     using S = L2TlbState const&;
@@ -124,6 +126,8 @@ struct L2TlbState {
          [](S s) { return std::uint64_t{s.mshrs.in_use()}; }},
         {"busy_time", "ps", "time that look-ups took the TLB, one per cycle", StatKind::counter,
          [](S s) { return s.busy_ps; }},
+        {"mshr_stall_time", "ps", "time in which requests waited for a free MSHR", StatKind::counter,
+         [](S s) { return s.mshr_stall.ps(); }},
     });
     return all;
   }
@@ -155,6 +159,7 @@ class L2Tlb final : public Component<L2TlbSpec, L2TlbState> {
   void on_sm_invalidated(Invalidated const& m, Cx& cx) const;
 
  private:
+  bool settle(L2TlbState& s, Time at) const override { return s.mshr_stall.settle(at); }
   bool serve(TranslateRequest const& m, Cx& cx) const;
   void replay(TranslateResponse const& m, Cx& cx) const;
   // What a walk has found, for those who wait at this MSHR.

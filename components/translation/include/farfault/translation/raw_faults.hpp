@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "farfault/parts/ring.hpp"
@@ -69,10 +70,11 @@ class RawFaults {
     dropped_.clear();
     for (auto const page : pages) f(page);
   }
-  // Returns how many entries are gone.
-  std::uint64_t flush() {
+  // Removes all entries, and calls f(entry) for each; returns how many.
+  template <class F>
+  std::uint64_t flush(F&& f) {
     auto const gone = entries_.size();
-    while (!entries_.empty()) entries_.pop();
+    for (; !entries_.empty(); entries_.pop()) f(std::as_const(entries_).front());
     return gone;
   }
 

@@ -1,0 +1,89 @@
+// The time in which no kernel was on a GPU, and what went on then: from the tables of the host.
+#include <algorithm>
+#include <array>
+
+#include "explain_resources.hpp"
+#include "time_parts.hpp"
+
+namespace farfault::results {
+namespace {
+
+// Of what goes on at once the first one counts; what is in none of them is the last.
+constexpr std::size_t kOnGpus = 0, kCopies = 1, kAllocations = 2, kLaunches = 3, kElse = 4;
+constexpr std::array<Named, 4> kNames{
+    {{"copies", "copies between host and GPUs"},
+     {"allocations", "allocating and freeing"},
+     {"launches", "launches under way, or word of their end"},
+     {"else", "before the first operation, between operations, or other work of the host"}}};
+
+struct Change {
+  std::uint64_t time = 0;
+  std::size_t activity = 0;
+  bool begins = false;
+};
+
+class Timeline {
+ public:
+  void add(std::size_t activity, std::vector<std::uint64_t> const& from,
+           std::vector<std::uint64_t> const& to) {
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if (from[i] >= to[i]) continue;
+      changes_.push_back({from[i], activity, true});
+      changes_.push_back({to[i], activity, false});
+      last_ = std::max(last_, to[i]);
+    }
+  }
+  std::uint64_t last() const { return last_; }
+  // Until `end`: the time of each activity while none before it goes on.
+  std::array<std::uint64_t, kElse + 1> times(std::uint64_t end) {
+    std::ranges::sort(changes_, {}, &Change::time);
+    std::array<std::uint64_t, kElse + 1> times{};
+    std::array<std::uint64_t, kElse> under_way{};
+    std::uint64_t now = 0;
+    auto const advance = [&](std::uint64_t to) {
+      to = std::min(to, end);
+      if (to <= now) return;
+      auto const first = std::ranges::find_if(under_way, [](std::uint64_t n) { return n != 0; });
+      times[static_cast<std::size_t>(first - under_way.begin())] += to - now;
+      now = to;
+    };
+    for (auto const& c : changes_) {
+      advance(c.time);
+      under_way[c.activity] += c.begins ? 1 : std::uint64_t(-1);
+    }
+    advance(end);
+    return times;
+  }
+
+ private:
+  std::vector<Change> changes_;
+  std::uint64_t last_ = 0;
+};
+
+}  // namespace
+
+std::vector<TimePart> read_gaps(hid_t file, std::uint64_t end, bool completed) {
+  Timeline line;
+  auto const has_column = [&](std::string const& path) { return has(file, "tables") && has(file, path); };
+  if (!has_column("tables/kernels") || !has_column("tables/kernels/reached_gpus") ||
+      !has_column("tables/kernels/left_gpus"))
+    return {};
+  auto const add = [&](std::size_t activity, std::string const& table, char const* from, char const* to) {
+    if (!has_column("tables/" + table)) return;
+    auto const rows = shape_of_dataset(open_dataset(file, "tables/" + table + "/" + from)).rows();
+    line.add(activity, words(file, "tables/" + table + "/" + from, rows),
+             words(file, "tables/" + table + "/" + to, rows));
+  };
+  add(kOnGpus, "kernels", "reached_gpus", "left_gpus");
+  add(kLaunches, "kernels", "launched", "finished");
+  add(kCopies, "copies", "started", "finished");
+  add(kAllocations, "allocations", "started", "finished");
+  // What had not ended at the end of a run that was stopped is in no table.
+  auto const times = line.times(completed ? end : std::min(end, line.last()));
+  std::vector<TimePart> gaps;
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    if (times[i + 1] != 0) gaps.push_back({kNames[i].name, kNames[i].what, times[i + 1]});
+  return gaps;
+}
+
+}  // namespace farfault::results

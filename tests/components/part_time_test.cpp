@@ -1,0 +1,80 @@
+// For how long something has been so, and what an SM does for the streams whose blocks it holds.
+#include "farfault/parts/part_time.hpp"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "farfault/compute/sm_stats.hpp"
+
+using namespace farfault;
+using namespace std::chrono_literals;
+
+TEST_CASE("part time: it grows while something is so, and up to whenever it is settled") {
+  PartTime t;
+  CHECK_FALSE(t.settle(Time{5ns}));
+  t.set(Time{10ns}, true);
+  t.set(Time{12ns}, true);
+  CHECK(t.settle(Time{15ns}));
+  CHECK(t.ps() == 5000);
+  t.set(Time{20ns}, false);
+  t.set(Time{25ns}, false);
+  CHECK_FALSE(t.settle(Time{30ns}));
+  CHECK(t.ps() == 10'000);
+}
+
+TEST_CASE("time by state: all times together are the time that has passed") {
+  TimeByState<SmDoes, 8> t(SmDoes::has_no_warp);
+  t.change(Time{10ns}, SmDoes::executes);
+  t.advance(Time{12ns});
+  t.change(Time{15ns}, SmDoes::waits_for_memory);
+  t.advance(Time{40ns});
+  CHECK(t.in(SmDoes::has_no_warp) == 10'000);
+  CHECK(t.in(SmDoes::executes) == 5000);
+  CHECK(t.in(SmDoes::waits_for_memory) == 25'000);
+  CHECK(std::accumulate(t.all().begin(), t.all().end(), std::uint64_t{0}) == 40'000);
+}
+
+TEST_CASE("residents: one stream has what the SM does; several each what their slots do") {
+  ByStream<SmStats> stats(2);
+  SmTime sm(SmDoes::has_no_warp);
+  Residents residents(2);
+  auto const in = [&](std::uint32_t stream, SmDoes what) { return stats[stream].resident_in(what); };
+  auto const everything = [&](Time now, SmDoes what, std::vector<SmDoes> each = {}) {
+    sm.change(now, what);
+    if (residents.several())
+      residents.change(now, stats,
+                       [&](std::uint64_t slots) { return slots == 0b01 ? each.at(0) : each.at(1); });
+  };
+  residents.advance(Time{10ns}, sm, stats);
+  residents.come(0, Time{10ns});
+  residents.place(0, 0);
+  everything(Time{10ns}, SmDoes::executes);
+  everything(Time{14ns}, SmDoes::waits_for_memory);
+  residents.advance(Time{20ns}, sm, stats);
+  CHECK(in(0, SmDoes::executes) == 4000);
+  CHECK(in(0, SmDoes::waits_for_memory) == 6000);
+  CHECK(in(0, SmDoes::has_no_warp) == 0);
+  residents.come(1, Time{20ns});
+  residents.place(1, 1);
+  CHECK(residents.several());
+  everything(Time{20ns}, SmDoes::executes, {SmDoes::waits_for_faults, SmDoes::executes});
+  everything(Time{25ns}, SmDoes::executes, {SmDoes::executes, SmDoes::waits_at_barrier});
+  residents.advance(Time{30ns}, sm, stats);
+  residents.go(0);
+  CHECK(in(0, SmDoes::waits_for_faults) == 5000);
+  CHECK(in(0, SmDoes::executes) == 9000);
+  CHECK(in(1, SmDoes::executes) == 5000);
+  CHECK(in(1, SmDoes::waits_at_barrier) == 5000);
+  everything(Time{30ns}, SmDoes::waits_for_memory);
+  residents.advance(Time{33ns}, sm, stats);
+  residents.go(1);
+  CHECK(in(1, SmDoes::waits_for_memory) == 3000);
+  residents.advance(Time{50ns}, sm, stats);
+  auto const sum = [&](std::uint32_t stream) {
+    auto const& r = stats[stream].resident;
+    return std::accumulate(r.begin(), r.end(), std::uint64_t{0});
+  };
+  CHECK(sum(0) == 20'000);
+  CHECK(sum(1) == 13'000);
+}

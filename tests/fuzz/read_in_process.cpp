@@ -1,0 +1,19 @@
+// Stands for the reader in a child process (hdf5_schemas/src/guard.cpp): the same, without the child. For
+// files of which nothing that is HDF5's own is damaged.
+#include "farfault/engine/error.hpp"
+#include "guard.hpp"
+#include "walk.hpp"
+
+namespace farfault::results {
+
+std::string read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read) {
+  quiet();
+  try {
+    auto const file = open_to_read(path, "HDF5 cannot open it");
+    return read(file);
+  } catch (Hdf5Failure const& problem) {
+    throw UserError(path + " is damaged or no result of Farfault: " + problem.what());
+  }
+}
+
+}  // namespace farfault::results

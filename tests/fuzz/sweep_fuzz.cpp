@@ -1,0 +1,72 @@
+// Tables of sweeps that HDF5 can read but that Farfault did not write: an input is a list of changes of a
+// sound table, eight bytes each. The table's own reader gets it, and all those of results, which must refuse
+// it: nothing that is done to a table makes a result of it.
+#include "farfault/results/compare.hpp"
+#include "farfault/results/digest.hpp"
+#include "farfault/results/explain.hpp"
+#include "farfault/results/live.hpp"
+#include "farfault/results/report.hpp"
+#include "farfault/results/sweep.hpp"
+#include "handle.hpp"
+#include "harness.hpp"
+#include "result_changes.hpp"
+
+using namespace farfault;
+
+namespace {
+
+results::SweepTable table() {
+  using Texts = std::vector<std::string>;
+  using Numbers = std::vector<std::uint64_t>;
+  using Reals = std::vector<double>;
+  results::SweepTable t;
+  t.runs = {{"state", "", "1", "done, failed or missing", Texts{"done", "done", "failed", "missing"}},
+            {"gpu.sms", "parameter", "1", "SMs of each GPU", Texts{"4", "8", "4", "8"}},
+            {"seed", "parameter", "1", "seed", Texts{"1", "1", "2", "2"}},
+            {"end", "figure", "ps", "end", Numbers{10, 20, results::kNoFigure, results::kNoFigure}},
+            {"wall_time", "", "s", "time that it took", Reals{0.5, 1.5, 0.0, 0.0}}};
+  t.spread = {{"gpu.sms", "parameter", "1", "SMs of each GPU", Texts{"4", "8"}},
+              {"end_mean", "figure", "ps", "end", Reals{10, 20}}};
+  return t;
+}
+
+void read_all_of(std::string const& path, std::string const& sound) {
+  bool const is_sweep = results::looks_like_sweep(path);
+  bool const read = fuzz::accepts([&] {
+    auto const summary = results::read_sweep(path);
+    fuzz::expect_clean(results::to_json(summary));
+    fuzz::expect(summary.done + summary.failed <= summary.runs, "no more runs than rows", path);
+    static_cast<void>(results::to_text(summary));
+  });
+  fuzz::expect(is_sweep || !read, "what is read as the table of a sweep looks like one");
+  auto const refuses = [&](char const* who, auto&& reader) {
+    fuzz::expect(!fuzz::accepts(reader), "the table of a sweep is no result", who);
+  };
+  refuses("read_summary", [&] { static_cast<void>(results::read_summary(path)); });
+  refuses("explain", [&] { static_cast<void>(results::explain(path)); });
+  refuses("report", [&] { static_cast<void>(results::report_data(path, {.points = 20})); });
+  refuses("compare", [&] { static_cast<void>(results::compare({sound, path})); });
+  refuses("read_swept_run", [&] { static_cast<void>(results::read_swept_run(path)); });
+  refuses("diff", [&] { static_cast<void>(results::diff(path, sound)); });
+  fuzz::accepts([&] { static_cast<void>(results::result_digest(path)); });
+  fuzz::accepts([&] { static_cast<void>(results::read_live(path, {{"l2_tlb", "hits"}}, 0, 4)); });
+  fuzz::accepts([&] {
+    for (auto const& problem : results::validate(path)) fuzz::expect_sentence(problem);
+  });
+}
+
+}  // namespace
+
+void fuzz_one(fuzz::Bytes input) {
+  static fuzz::MemoryFolder const folder;
+  static auto const sound = [] {
+    results::quiet();
+    auto path = folder.path() + "/sweep.h5";
+    results::write_sweep(path, table());
+    return path;
+  }();
+  static auto const image = fuzz::file_image(sound);
+  static fuzz::MemoryFile changed;
+  changed.set(fuzz::changed_image(image, input));
+  read_all_of(changed.path(), sound);
+}
