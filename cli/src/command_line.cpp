@@ -204,7 +204,7 @@ class Program {
         ->type_name("N")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000'000}));
     c->add_option("--trace-limit", trace_limit_,
-                  "Trace no more accesses, the same share of each SM (default: 50000; some 600 bytes each)")
+                  "Trace no more accesses, the same share of each SM (default: 50000; some 300 bytes each)")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000'000));
     c->add_option("--progress", progress_, "How far it is; off leaves out the size of the run, too")
