@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes the commit that is built to OUTPUT, a header, and leaves the header alone where nothing changed.
 # cmake -DSOURCE=... -DOUTPUT=... -P commit.cmake
 set(commit "unknown")

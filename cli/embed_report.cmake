@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes OUTPUT, the C++ source of src/report/assets.hpp, from the files of FOLDER: the script is the charts of uPlot and
 # then SCRIPTS, in this order, as one.
 function(bytes_of text name out)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What is installed beside the program, its libraries and their headers; and packages of all that, which
 # `cpack -G DEB` makes in packages/ of the build folder: farfault, libfarfault-dev, python3-farfault.
 set(FARFAULT_PYTHON_FOLDER lib/python3/dist-packages CACHE STRING

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the reference of a program's parameters and statistics, as Markdown pages.
 
 cli/reference.py PROGRAM FOLDER [CONFIG ...]: asks PROGRAM, a farfault with or without extensions, and writes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes OUTPUT, a C++ file that defines FUNCTION: the text of every file of INPUTS under its name without .toml.
 set(entries "")
 foreach(file IN LISTS INPUTS)

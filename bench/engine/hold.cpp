@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hold model: a queue that holds N events, and again and again returns the first and receives one later
 // one. The engine's EventQueue beside std::priority_queue with the same 64-byte events in the same order.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every benchmark of the engine measures of a run, and how it is printed.
 //
 // Time is that of run_until() alone: building the model and joining the ranks are not in it. Events, memory

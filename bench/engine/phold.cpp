@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PHOLD program: one measurement of the engine, as text or JSON; runs under mpirun too.
 #include <CLI/CLI.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PHOLD: logical processes that pass events on to a uniformly drawn process or to themselves, the standard
 // load of engine comparisons (Fujimoto 1990; the delays are those of ROSS' model: lookahead plus an
 // exponential).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The traffic program: a cluster of GPUs that read each other's memories; runs under mpirun too.
 #include <CLI/CLI.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traffic of a cluster of GPUs: SM-like sources read 64 bytes at a time from the memories of uniformly drawn
 // GPUs, over links of real latencies. A load for the engine, at the scale and with the lookahead of a
 // cluster; what a GPU does inside is left out.

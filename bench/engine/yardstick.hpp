@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The yardstick: PHOLD by hand on the textbook engine, one std::priority_queue of whole 64-byte events, with
 // no component interface in between. The order of events is the engine's, so the digest is the model's.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the studies' study.py share: settings as TOML, and a user's mistake."""
 import json
 

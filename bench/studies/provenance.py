@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What made a study's figures: a mark that goes into its tables, its JSON file and its plots."""
 import hashlib
 import os

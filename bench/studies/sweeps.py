@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The runs of a study, made by `farfault sweep`: one point of its list for each, and what came of it.
 
 A Run of a study has: name, its own; base, a configuration: a preset; all_settings(), {key: value}; cost(), how long it takes beside

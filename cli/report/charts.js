@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Charts over time. All charts of a run show one window of it: what is dragged over in one is seen in all.
 
 // The window of a run that its drawings show.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several runs: one figure of all of them as bars, and one statistic of all of them over time.
 function drawComparison(place, data) {
   const { comparison, runs } = data;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much each device sent to each other one: rows send, columns receive.
 function drawHeatMap(place, traffic) {
   const names = traffic.devices, n = names.length;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The picture of the machine, drawn by the program: what hovers is told, and links take the colour of a moment.
 function liveMachine(place, section, run, window_, colours) {
   const picture = section.querySelector("svg.machine");

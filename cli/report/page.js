@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fills the page: each run when it is first looked at.
 (function () {
   const data = JSON.parse(document.getElementById("data").textContent);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ran when: a bar for each row of a table, in as many lanes as run at a time.
 
 // Lanes, so that no two bars of one overlap; each label has lanes of its own.

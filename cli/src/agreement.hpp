@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: whether all ranks are about to simulate the same thing.
 //
 // Ranks that differ would hang, crash, or compute the answer of no model at all; so what must be equal is

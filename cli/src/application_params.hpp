@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: what [[application]] says of one application, and how its lists of GPUs and SMs are written.
 #pragma once
 

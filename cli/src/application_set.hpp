@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: the applications of a configuration: those of [[application]], or the one of [workload].
 //
 // An [[application]] of a file takes the place of [workload] and of all applications in the files that it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: completion of command lines in a shell.
 //
 // A script for the shell (shell_script) gives the words of a line to `farfault completion words`, which says

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: /engine of a result: which program ran where, and how it did in wall-clock time. None of it is
 // part of the digest.
 #pragma once

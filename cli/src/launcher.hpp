@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: copies of the program that a launcher started and MPI did not join.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: everything that a run is made of, built from its configuration.
 #pragma once
 

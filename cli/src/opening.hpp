@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: how large a run is, told before anything expensive begins.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: no run destroys a file that it reads, or writes one file in two roles.
 #pragma once
 

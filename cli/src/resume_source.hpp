@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: which checkpoint `--resume F` means.
 #pragma once
 

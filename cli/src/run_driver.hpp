@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: one run from its first event (or a checkpoint) to its result file.
 #pragma once
 

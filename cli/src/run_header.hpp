@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: what a result says of a run before its first sample: configuration, inputs, machine, columns.
 #pragma once
 

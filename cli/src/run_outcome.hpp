@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: how a run ended, for scripts: the JSON object of --summary-json.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: when the statistics are sampled.
 //
 // The times are a function of the interval, of `doubling` and of simulated time alone, so all ranks agree on

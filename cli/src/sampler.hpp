@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: the statistics of all components, gathered on rank 0 in the order of the result file.
 #pragma once
 

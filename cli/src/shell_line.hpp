@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: a command of this program as a shell takes it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: the signals by which a person or a batch system ends a run.
 #pragma once
 

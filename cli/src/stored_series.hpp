@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: which series of statistics a result stores, and how they are made of what components give.
 //
 // Most are stored as they are, for each component. Those that say so (StatInfo::summed) are summed over the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: what a run came to, for /summary and for the person who started it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: the tables of a result file, from the rows that components fill.
 #pragma once
 

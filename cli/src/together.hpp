@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: steps that may fail on some ranks only.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: binding of worker threads to cores, by hwloc. Where hwloc is not built in, or the system refuses,
 // threads stay where the system puts them: nothing but speed depends on it.
 #pragma once

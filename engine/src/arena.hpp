@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: the threads of a run, from oneTBB's pool.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: names and places of a configuration's entries.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: the lanes of an engine and how they are synchronized (rounds.cpp, exchange.cpp).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: what a rank tells its neighbours, the ranks with which it shares links, and what it may conclude.
 //
 // Exchanges are numbered, and each rank does exchange k once with each neighbour. Rank s sends rank i its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: when cores are free, in a schedule of events that take one step each.
 //
 // Events are placed in an order in which each comes after those it depends on, each at the first step at

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: how far each lane may run, from what is pending everywhere.
 //
 // Guarantee: for every lane with something pending, the least, over all nodes, of the node's next event plus

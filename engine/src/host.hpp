@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: how many cores this process may use, and how many others of the same run share them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: which lane and rank each component and port belongs to, and the link distances between lanes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: shortest link paths between lanes, the lookahead of the engine's horizons.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: waiting for what another process does, without keeping a core from whoever could use it.
 //
 // A wait begins by looking again and again, and soon lets whoever is ready have the core after each look,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How lanes are kept in step: rounds, and mail between lanes.
 //
 // A round runs the lanes that may move and those with mail. What a lane sends waits in the lane; after the

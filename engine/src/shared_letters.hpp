@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private, of transport_mpi.cpp: letters between ranks of one machine, in memory that they share.
 //
 // A letter is what goes from one rank to another in one exchange: a header and the first events. It is

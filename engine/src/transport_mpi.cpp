@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "transport_mpi.hpp"
 
 #include "farfault/engine/error.hpp"

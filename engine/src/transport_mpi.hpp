@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: the MPI transport, or null where the build has no MPI.
 #pragma once
 

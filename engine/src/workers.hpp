@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: oneTBB threads that share the tasks of a round.
 //
 // One member leads; the others help when they are there. A round is complete whoever ran its tasks, so

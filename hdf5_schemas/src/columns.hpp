@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of an untrusted file: the columns of a table, coordinates, figures of the summary.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file below HDF5: changes reach it in commits.
 //
 // HDF5 writes its tree of metadata in place, so a process killed in the middle leaves a file that cannot be

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The time in which no kernel was on a GPU, and what went on then: from the tables of the host.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: what explaining a run reads from its file.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: what accesses can have waited for, as the file of a run tells it.
 #pragma once
 

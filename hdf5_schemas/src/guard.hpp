@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading of untrusted HDF5 files.
 //
 // The HDF5 library can be brought to crash, loop or take all memory by a damaged file. So a child process

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An HDF5 identifier that is released with its owner, and the check that every call goes through.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The building blocks of the layout: groups, attributes, datasets that are written at once, dimension scales.
 #pragma once
 

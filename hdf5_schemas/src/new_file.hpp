@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A new HDF5 file, of the format that all of Farfault's have.
 #pragma once
 

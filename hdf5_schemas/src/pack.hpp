@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the reading child process sends back to the program (guard.hpp).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "packed_chunk.hpp"
 
 #include <zlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A chunk as HDF5's filters leave it, shuffled and deflated (layout.hpp), for H5Dwrite_chunk.
 //
 // Most counters of a large machine stand still from one sample to the next: a chunk that equals the one

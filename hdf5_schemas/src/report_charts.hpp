@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: what is drawn of each device over time, whether of all together or of one GPU.
 #pragma once
 

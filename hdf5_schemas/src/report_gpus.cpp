@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each GPU did, for all of them, in few bytes: shares of the highest value of each GPU, as bytes in
 // base64.
 #include <algorithm>

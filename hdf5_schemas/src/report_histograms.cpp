@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Histograms of the whole machine: how often something took how long, and what most of it stayed below.
 #include <algorithm>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What went over each direction of each link.
 #include <algorithm>
 #include <map>

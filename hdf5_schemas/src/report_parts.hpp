@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: the parts of what a report shows (farfault/results/report.hpp), each from an open result.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each GPU did over time, and every statistic of the whole machine.
 #include <algorithm>
 #include <cmath>

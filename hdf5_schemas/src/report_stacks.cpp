@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where accesses were and what SMs did: over time, and in total for each GPU.
 #include <algorithm>
 #include <numeric>

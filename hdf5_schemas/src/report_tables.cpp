@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of a report: kernels, fault batches, traffic between devices.
 #include <algorithm>
 #include <map>

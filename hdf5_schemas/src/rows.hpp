@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dataset whose first dimension is rows that come one after another, or all at once.
 //
 // One that grows is chunked, and HDF5 keeps an index of its chunks. Rows are written when they complete a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A group of /timeseries at some of its samples, for a drawing: what each device did in each interval.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The statistics of one kind of component over simulated time: the group /timeseries/<kind>.
 #pragma once
 

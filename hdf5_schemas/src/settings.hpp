@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What two results were asked for, compared parameter by parameter.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the parts of a result that come in one piece: configuration, topology, summary, self-profile.
 #pragma once
 

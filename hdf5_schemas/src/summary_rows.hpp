@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The figures of /summary on their way from the reading child process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A table of what happened: the group /tables/<name>, one dataset for each column.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text as this folder stores it: strings of one fixed length per dataset or attribute, padded with zeros;
 // ASCII where every character is, else UTF-8. Octave reads neither variable-length strings nor UTF-8 ones.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The statistics of SMs that are parts of a whole, and what they are to a reader.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Units of the results as CF asks for them: names that UDUNITS knows.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading of untrusted files: names in sorted order, and values piece by piece with sizes checked
 // first.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a ResultWriter holds during its run; writer.cpp writes with it, resume.cpp fills it from an
 // earlier file.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // No allocation per event: between two points of simulated time, in a run whose queues have found their
 // length, operator new is not called.
 #include <doctest/doctest.h>

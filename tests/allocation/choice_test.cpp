@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each component of a large machine has copies of the choices of its policies: they cost no memory.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replaces operator new and delete of this program.
 #include "counter.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts calls of operator new, of the whole program, while it is told to.
 #pragma once
 

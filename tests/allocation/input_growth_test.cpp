@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading an input takes steps in proportion to what it describes: counted, at two sizes, as calls of
 // operator new.
 #include <doctest/doctest.h>

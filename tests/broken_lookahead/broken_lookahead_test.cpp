@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The engine with a lookahead that is a quarter too long. What the links promise is then broken, and the
 // engine must say so instead of giving an answer.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linked with an engine that orders simultaneous events by arrival (FARFAULT_BREAK_TIES). The tests of
 // determinism are worth something only if they notice.
 #include <doctest/doctest.h>

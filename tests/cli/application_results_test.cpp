@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a result and the screen say of several applications.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which GPUs and which of their SMs each application has.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // [[application]]: what it may say, what takes the place of what, and what every part of the program makes of
 // several applications.
 #include <doctest/doctest.h>

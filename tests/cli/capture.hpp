@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program called as a function, with what it wrote.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Checkpoints that cannot be written or cannot be used: one sentence each, and nothing that was good is lost.
 . "$(dirname "$0")/../support/script.sh"
 

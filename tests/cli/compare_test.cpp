@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `farfault compare` of runs that were made here.
 #include <doctest/doctest.h>
 

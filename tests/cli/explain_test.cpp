@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `farfault explain` of runs with a bottleneck that was put there.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program with extensions of its own, called as a function: what it knows, and what it refuses.
 #include "farfault/cli/extensions.hpp"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A system that gives too little memory or too few threads: one sentence and exit code 1, never an abort.
 . "$(dirname "$0")/../support/script.sh"
 run=("$farfault" run paper-gmmu-bypass --set workload.name=stream --set workload.stream.bytes=64KiB --progress off

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A disk that fills up ends a run with one sentence and exit code 1, and leaves an earlier result alone.
 . "$(dirname "$0")/../support/script.sh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What makes two runs the same run: the configuration and what its input files hold, never how they are
 // called.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A result of a machine that is too large to simulate in a test: 128 machines of eight GPUs each.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machines as the program takes them.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the program makes of the text of a configuration with applications: a model of them, or a refusal.
 #pragma once
 

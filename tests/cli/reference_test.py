@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cli/reference.py: pages with every parameter and every statistic.
 
 Usage: python3 reference_test.py BUILD_FOLDER/anything

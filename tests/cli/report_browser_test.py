@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opens reports in a headless Chromium: what is drawn is what the HDF5 file says, dragging zooms, hovering tells, a click
 shows a GPU, hostile names run no script, and without scripts the summary is still there.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `farfault report`: what stands in the page, and what becomes of files. That a browser shows it is tested by
 // report_browser_test.py.
 #include <doctest/doctest.h>

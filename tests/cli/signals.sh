@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A run that is stopped by a signal: its exit code, what it leaves, and what it leaves alone.
 . "$(dirname "$0")/../support/script.sh"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Files that are no files (FIFOs, devices, loops of links) and files in two roles: refused in one sentence before
 # anything runs, without waiting for anybody and with nothing destroyed.
 . "$(dirname "$0")/../support/script.sh"

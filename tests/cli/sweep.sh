@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A sweep that is stopped or killed, its bounds of memory, and Slurm's part.
 . "$(dirname "$0")/../support/script.sh"
 

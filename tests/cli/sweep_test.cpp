@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `farfault sweep` of studies of small runs.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """farfault run --trace: the file as trace_processor would read it, against the result of the same run.
 
 Usage: python3 trace_test.py BUILD_FOLDER/anything
@@ -177,11 +178,33 @@ cases = {
         "--set", "workload.name=transpose", "--set", "workload.transpose.width=1024", "--set",
         "workload.transpose.height=512", *small, *few, "--set", "gpu.l2_cache.partitions=2", "--set",
         "memory.large_pages=input", "--set", "memory.placement=interleave"),
+    "a cluster of one memory": (*transpose, *small, "--set", "machine.topology=two-gpu", "--set",
+                                "machine.cluster.machines=3", "--set", "memory.scope=cluster", "--set",
+                                "memory.remote_touch=migrate"),
+    "two applications": (),
 }
+APPLICATIONS = """include = ["paper-gmmu-bypass"]
+gpu.sms = 4
+memory.placement = "interleave"
+memory.remote_touch = "migrate"
+[[application]]
+name = "filter"
+workload = "fir"
+fir.size = "64 KiB"
+repeats = 2
+[[application]]
+name = "graph"
+workload = "bfs"
+bfs.rmat.scale = 8
+start = "3 us"
+"""
 
 with tempfile.TemporaryDirectory() as scratch:
+    both = os.path.join(scratch, "both.toml")
+    with open(both, "w") as file:
+        file.write(APPLICATIONS)
     for name, words in cases.items():
-        words = ("paper-gmmu-bypass", *words)
+        words = (both if name == "two applications" else "paper-gmmu-bypass", *words)
         plain = Run(scratch, words)
         check(plain.code == 0 and plain.bytes is None, f"{name}: without --trace there is none: {plain.err}")
         check(" trace  " not in plain.out, f"{name}: nor a word of it")

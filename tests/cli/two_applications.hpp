@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Configurations of two applications, and a folder of their own, for the tests of what becomes of them.
 #pragma once
 

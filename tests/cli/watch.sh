@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs and sweeps that are watched while they run. Scripts wait for states of theirs, never for a time.
 . "$(dirname "$0")/../support/script.sh"
 export LC_ALL=C

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `farfault watch`, and what makes a run write its samples out while it is watched.
 #include "farfault/cli/watch.hpp"
 

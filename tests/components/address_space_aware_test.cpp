@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MASK's DRAM scheduler: quotas to the integer, and the order of queues made by hand to the tick. 16 banks,
 // rows of 2 KiB, tCL = tRCD = tRP = 14 ns, a line in 64 ns, links of 1 ns.
 #include <doctest/doctest.h>

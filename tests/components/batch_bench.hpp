@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's batches of faults in tests: a driver of one GPU whose pages are on the CPU, and a GPU of mocks
 // around a real GMMU, whose accesses fault until their page is there.
 //

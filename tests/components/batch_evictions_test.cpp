@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time lines of batches that find the GPU full: each page needs one that leaves, under each schedule.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Policies of batches, each alone: what prefetchers bring, which unit leaves first and when, and when
 // accesses are made again.
 #include <doctest/doctest.h>

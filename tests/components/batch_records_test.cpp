@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What batches of faults are kept in, each part alone: the fault buffer's entries, the faults of a batch, and
 // units of eviction in an order.
 #include <doctest/doctest.h>

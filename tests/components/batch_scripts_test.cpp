@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batches between mocks that say when each step is done: two GPUs that write in turn, several applications,
 // and programs that allocate and free beside faults.
 #include <doctest/doctest.h>

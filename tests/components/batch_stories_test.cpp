@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the driver keeps in mind of each page between batches: where it has copies, what has been written, how
 // long it stays, whether it is in the order of eviction. Around it are an IOMMU that takes 5 us for a step,
 // copy engines that take 40 us for a page, and fault buffers: a story is what is put into these.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time lines of batches to the nanosecond: a fault buffer with room for all faults, and one without; faults
 // that arrive during a batch under each replay policy; and a prefetch that covers a later fault.
 #include <doctest/doctest.h>

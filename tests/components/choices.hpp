@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The usual choices for parts in tests, and what contract tests of policies share.
 #pragma once
 

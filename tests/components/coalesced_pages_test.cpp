@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Base pages that are coalesced where they are, and splintered: in a page table, for its walkers, as writes
 // of its entries, and in a GMMU.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which pages are moved so that a large frame becomes free, and memory that is fragmented from the start.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Frame allocation that conserves contiguity: CoCoA of Mosaic (MICRO 2017).
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A copy engine between an RDMA engine and L2 slices of mocks: clock 1 GHz, links of 1 ns.
 #include "farfault/memory/copy_engine.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the IOMMU, a GMMU that keeps faults, and the driver count for each of two applications.
 #include <doctest/doctest.h>
 

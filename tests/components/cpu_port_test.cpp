@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Translations and invalidations between a GPU and a CPU port.
 #include <doctest/doctest.h>
 

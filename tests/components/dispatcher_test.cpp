@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dispatchers over SMs of mocks; clock 1 GHz, links of 1 ns.
 #include "farfault/compute/dispatcher.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A DRAM channel by itself: 16 banks, rows of 2 KiB, tCL = tRCD = tRP = 14 ns, tRAS = 33 ns, links of 1 ns.
 #include "farfault/memory/dram_channel.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Switches and the ports of devices between mocks: links of 100 ns and 16 bytes a nanosecond, so that a
 // header of 24 bytes takes 1.5 ns and a line with its header 5.5 ns.
 #pragma once

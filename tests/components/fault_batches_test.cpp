@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's batches of faults, to the picosecond, between an IOMMU, a GPU and a copy engine of mocks.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fault buffer by itself: records, merging, refusals, and who is told what in which order.
 #include "farfault/translation/fault_buffer.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faulted accesses by themselves: room, order, and that none is lost.
 #include "farfault/parts/faulted_accesses.hpp"
 

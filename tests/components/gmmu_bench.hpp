@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GMMU between an L2 TLB, an L2 cache and an IOMMU of mocks, clock 1 GHz, latency 1 cycle, links of 1 ns.
 #pragma once
 

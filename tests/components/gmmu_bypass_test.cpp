@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a GMMU asks, by its routing policy, and whose answer it takes (GMMU Bypass).
 #include <doctest/doctest.h>
 

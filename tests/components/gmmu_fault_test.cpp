@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GMMU that keeps its GPU's faults: records, packets to the driver, replays, and a buffer that is full.
 #include <doctest/doctest.h>
 

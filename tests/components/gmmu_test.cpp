@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks of a GMMU, random load, and pages that leave its GPU.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels written by hand: a program for each warp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Thread blocks beyond those that issue, without an SM: who comes next, who has to be saved, and how the
 // policies change their number.
 #include "farfault/compute/held_blocks.hpp"

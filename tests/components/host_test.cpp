@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host over GPUs of mocks; links of 1 ns.
 #include "farfault/compute/host.hpp"
 

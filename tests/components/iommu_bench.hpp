@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An IOMMU with the driver behind it, between CPU port and memory of mocks, clock 1 GHz, links of 1 ns.
 #pragma once
 

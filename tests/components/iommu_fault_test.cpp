@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An IOMMU that answers at once that a page is not mapped, and replays it when the driver has mapped it.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An IOMMU whose pages move.
 #include <doctest/doctest.h>
 

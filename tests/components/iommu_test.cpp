@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks, faults and the TLB of an IOMMU.
 #include <doctest/doctest.h>
 

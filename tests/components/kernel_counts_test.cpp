@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a kernel did, from the counters of an SM to its sums: reports of any size, of the right kernel, in
 // time.
 #include "farfault/compute/kernel_counts.hpp"

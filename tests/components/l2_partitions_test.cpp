@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // L2 slices of two partitions, 100 ns apart, each with a memory of mocks; and the end of a kernel. Clock 1
 // GHz, look-up 14 cycles, other links of 1 ns.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An L2 slice between a client and a memory of mocks, clock 1 GHz, look-up 14 cycles, links of 1 ns.
 #include "farfault/memory/l2_slice.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An L2 TLB between SMs and a GMMU of mocks, clock 1 GHz, look-up 4 cycles, links of 1 ns.
 #include "farfault/translation/l2_tlb.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which frame allocators that go by large frames are told: what applications allocate en masse.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts that know pages of several sizes: page tables, walkers, which pages are large, and their frames.
 #include "farfault/paging/large_pages.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The latency stack of an SM, to the tick, and what it did meanwhile. Times in nanoseconds are those of
 // sm_bench.hpp.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What packets and buffers of a link measure.
 #include "farfault/fabric/link_format.hpp"
 

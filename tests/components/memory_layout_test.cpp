@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which slices and DRAM channels an address uses, against the definition written out.
 #include "farfault/memory/memory_layout.hpp"
 

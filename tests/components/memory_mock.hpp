@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memories made of mocks: they answer every request after a delay.
 #pragma once
 

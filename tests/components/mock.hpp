@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Endpoints for a component under test: sources that send what a script says at the times it says, sinks that
 // write down what comes and when, responders that answer after a delay, and clients that keep a number of
 // requests under way.

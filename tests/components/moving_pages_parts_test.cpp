@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts that moving pages need: frame allocators, page directories, drains, and what TLBs, caches and
 // page tables forget.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A NIC at the end of a GPU's link, and between two GPUs.
 #include "farfault/fabric/nic.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that is occupied from the start, by data of nobody.
 #include <doctest/doctest.h>
 

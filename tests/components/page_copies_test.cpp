@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Read-only copies of pages: what the driver keeps of them, and what it says of them, to the nanosecond.
 #include "farfault/paging/page_copies.hpp"
 

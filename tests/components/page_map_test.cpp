@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Page maps: what is read, and what is refused in one sentence.
 #include "farfault/paging/page_map.hpp"
 

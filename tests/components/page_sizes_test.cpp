@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Components that carry the translations of large pages: 2 MiB, of 512 base pages.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uses of pages: what an SM tells the driver, and what the driver makes of it.
 #include "farfault/parts/page_uses.hpp"
 

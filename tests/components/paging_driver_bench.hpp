@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The paging driver between two IOMMUs and three copy engines of mocks: a fault takes 1 us, links 1 ns.
 #pragma once
 

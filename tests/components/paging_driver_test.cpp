@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The paging driver: first touches, and pages that move.
 #include <doctest/doctest.h>
 

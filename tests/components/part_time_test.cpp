@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For how long something has been so, and what an SM does for the streams whose blocks it holds.
 #include "farfault/parts/part_time.hpp"
 

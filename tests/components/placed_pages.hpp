@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pages that are placed at time zero, for the driver: so many on each GPU, and on the CPU.
 #pragma once
 

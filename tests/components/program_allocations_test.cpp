@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What programs allocate and free, at the driver and at the IOMMU.
 #include <doctest/doctest.h>
 

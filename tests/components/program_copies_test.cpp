@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's copies for programs: which engine copies what, when.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a program does: the rules of its operations, the host's streams, a GPU's kernels of several streams.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The RDMA engines of GPUs back to back, with a switch between them, or with two equal links.
 #include <doctest/doctest.h>
 

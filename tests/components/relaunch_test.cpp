@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host, where applications run again until all have ended: what is launched when, what stops when, and
 // the table of runs. One GPU of a mock; links of 1 ns, so that a kernel of 10 ns takes 12.
 #include <doctest/doctest.h>

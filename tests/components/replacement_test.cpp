@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every replacement policy keeps to, and what each one replaces.
 #include "farfault/parts/replacement.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Routers as parts: the predictor of GMMU bypass.
 #include "farfault/translation/router.hpp"
 

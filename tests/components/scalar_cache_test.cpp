@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A scalar cache between SMs, an L2 cache, an L2 TLB and an RDMA engine of mocks: clock 1 GHz, links of 1 ns,
 // memory 50 ns, translation 20 ns; page p is in frame p + 7, pages from 0x1000 on in the memory of GPU 1.
 #include "farfault/compute/scalar_cache.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An SM between a dispatcher, an L2 cache, an L2 TLB and an RDMA engine of mocks: clock 1 GHz, L1 look-ups of
 // 1 cycle, links of 1 ns, memory 50 ns, translation 20 ns. Lines of even numbers are in the L2 caches and in
 // the scalar cache.

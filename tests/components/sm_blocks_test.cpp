@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An SM whose thread blocks give way to others: exact times of contexts saved and restored.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an SM computes: closed forms of its units, and scalar loads.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An SM whose accesses fault: kept until the page's replay, then made again, while others go on.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An SM whose pages leave while it accesses them.
 #include <doctest/doctest.h>
 

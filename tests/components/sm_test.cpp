@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an SM issues, its loads and stores, barriers and blocks.
 #include <doctest/doctest.h>
 

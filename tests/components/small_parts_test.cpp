@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Coalescer, DRAM banks, link egress and orders of warps.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stages that a response carries: packing, and what is left of them for those who joined late.
 #include "farfault/protocols/stages.hpp"
 

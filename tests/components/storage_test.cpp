@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The passive parts that store: set-associative arrays, caches, MSHRs and rings.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The outputs of a switch between mocks.
 #include <doctest/doctest.h>
 

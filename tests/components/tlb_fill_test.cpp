@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every L2 TLB fill policy keeps to, and an L2 TLB that keeps translations beside itself.
 #include "farfault/translation/tlb_fill.hpp"
 

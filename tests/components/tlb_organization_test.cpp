@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every organization of a TLB keeps to, and the plain one's sets.
 #include "farfault/translation/tlb_organization.hpp"
 

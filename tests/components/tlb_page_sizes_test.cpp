@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TLBs that tell page sizes apart, and ideal ones.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tokens of MASK's L2 TLB fill, against miss rates made by hand: epochs of 1,000 cycles of 1 ns.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trains: consecutive lines in one message, at what they pass.
 #include "farfault/parts/train.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which depths pass an L2 slice by, against hit rates made by hand: epochs of 1,000 cycles of 1 ns.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Page tables and address maps.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every page-walk cache keeps to, and what the unified one remembers.
 #include "farfault/translation/walk_cache.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much page walks hold up the applications, as SMs and the L2 TLB count it and channels hear of it; and
 // translations kept beside an L2 TLB. Clock 1 GHz, look-up 4 cycles, walks 20 ns, links of 1 ns.
 #include "farfault/translation/walk_pressure.hpp"

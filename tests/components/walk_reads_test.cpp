@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads of page walks that pass an L2 slice by: a slice between a client and a memory of mocks, clock 1 GHz,
 // look-up 14 cycles, links of 1 ns, memory 50 ns.
 #include "farfault/memory/walk_reads.hpp"

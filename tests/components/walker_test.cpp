@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The walker alone: which entries it reads, in which order walks start, and when walkers are free.
 #include "farfault/translation/walker.hpp"
 

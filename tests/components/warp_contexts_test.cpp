@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The warps of an SM by themselves: slots, contexts, barriers, and blocks that leave and come back.
 #include "farfault/compute/warp_contexts.hpp"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MASK's mechanisms, alone and all together, and every combination of them with Mosaic, paging, invalidations, page-walk caches and one or two GPUs
 runs or is refused with a sentence for each mistake, exit code 2: all choices of the three mechanisms, DRAWN times, each beside drawn
 settings of the others, on tiny machines on which one to five applications run. Each that runs makes the accesses that it makes without

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every combination of the policies of page sizes, frames, compaction, TLBs, replays and routing runs or is refused with a sentence for each mistake, exit code 2:
 DRAWN of them, by a fixed seed, beside drawn settings of placement, paging, allocation and applications, on tiny machines of one and two
 GPUs, with pages of 64 KiB, 32 of which make a large one. Each that runs makes the accesses that it makes with base pages alone, and has

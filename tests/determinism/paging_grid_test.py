@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every combination of the policies of demand paging, thread blocks and translation routing runs or is refused with one sentence, exit
 code 2: DRAWN of them, by a fixed seed, on tiny machines of one and two GPUs. Each that runs makes the accesses that a run without
 paging makes, loses no entry of a fault buffer, copies what the rows of its batches say, and has one digest on one thread and on two,

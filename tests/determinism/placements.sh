@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # One digest for each model, wherever its parts run: threads, MPI ranks, partitions, lanes merged or not.
 #
 #   tests/determinism/placements.sh [full [REPEATS]]   full: PHOLD and four models in every combination of threads

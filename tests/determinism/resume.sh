@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A run that was stopped, killed, or lost a rank, and is resumed elsewhere, has the digest of the run that
 # never stopped.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Names, comments, documents and texts use the field's words: "per cycle", "evicted", "unmapped", "route".
 # Fails with file, line and phrase for each one below that a tracked file holds.
 . "$(dirname "$0")/../support/script.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """README.md tells the truth: its commands run as they stand, and print the figures that it shows.
 
 readme_test.py [PROGRAM] [--update]

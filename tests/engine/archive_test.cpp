@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What makes state savable, and that no member of it can be forgotten.
 #include "farfault/engine/archive.hpp"
 

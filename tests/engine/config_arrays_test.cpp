@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arrays of tables that get names, and a parameter that is a count or words.
 #include <doctest/doctest.h>
 

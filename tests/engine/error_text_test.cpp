@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text of others in sentences of ours.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ranks tell each other: enough for one digest, and no more than their links ask for.
 #include <doctest/doctest.h>
 

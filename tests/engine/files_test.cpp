@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/engine/files.hpp"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Engine::load() into an engine that has already run: nothing of what it was doing may remain.
 #include <doctest/doctest.h>
 

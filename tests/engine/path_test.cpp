@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The critical path and the greedy schedules of event graphs: by hand, at random beside a slow and obvious
 // scheduler, and of PHOLD.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a round costs, counted, and how it is shared.
 #include <doctest/doctest.h>
 

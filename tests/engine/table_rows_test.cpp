@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Histograms, and rows of tables on their way.
 #include "farfault/engine/table_rows.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/engine/time.hpp"
 
 #include <doctest/doctest.h>

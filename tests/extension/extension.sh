@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Farfault as others build on it: installed to a prefix, found by find_package, and extended by the folders of tests/extension,
 # each a project of its own of which nothing is compiled with Farfault itself.
 . "$(dirname "$0")/../support/script.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Sourced by tests/fuzz/short and tests/fuzz/long: the campaigns, and how one of them runs.
 #

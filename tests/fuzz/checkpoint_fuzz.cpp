@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpoints. The first byte of an input says what the rest is: 0, a whole file; 1, what follows the header;
 // 2, changes of what follows the header in a sound file, four bytes each: where (three) and the new value.
 // The length and the checksum in the header are set right, so that what lies behind them is reached too. What

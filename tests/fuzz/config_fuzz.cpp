@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Configurations: a TOML text, in which a line "--set KEY=VALUE" stands for that option, is bound to all
 // parameters and to the applications on four GPUs of 36 SMs. What is accepted reads back from its resolved
 // text as the same configuration.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Damaged inputs of every kind: the program ends in time, with exit code 0, 1 or 2 and one sentence at most.
 
 Usage: python3 damaged_inputs_test.py BUILD_FOLDER/anything

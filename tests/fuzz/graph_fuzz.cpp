@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graph files of the format FARFAULT_FUZZ_FORMAT, plain or compressed.
 #include "farfault/workloads/graph.hpp"
 #include "harness.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the fuzz harnesses share. A harness gives bytes to a parser in its own process and lets pass two
 // things: the parser accepts them, or it refuses them with a UserError of short sentences. Anything
 // else ends the process, and libFuzzer keeps the input.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel lists of Accel-Sim, in a folder with one kernel's trace.
 #include <string>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machine files of all formats; which one an input is, is told from its content.
 #include "farfault/topologies/description.hpp"
 #include "farfault/topologies/graphml.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stands for the reader in a child process (hdf5_schemas/src/guard.cpp): the same, without the child. For
 // files of which nothing that is HDF5's own is damaged.
 #include "farfault/engine/error.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "result_changes.hpp"
 
 #include <hdf5.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Changes of an HDF5 file in memory, as a list of bytes says.
 #pragma once
 

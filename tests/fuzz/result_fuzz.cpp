@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results that HDF5 can read but that Farfault did not write: an input is a list of changes of a sound
 // result, eight bytes each. They are read in this process; nothing of HDF5's own is damaged.
 #include "../hdf5_schemas/sample.hpp"

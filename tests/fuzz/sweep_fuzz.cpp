@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of sweeps that HDF5 can read but that Farfault did not write: an input is a list of changes of a
 // sound table, eight bytes each. The table's own reader gets it, and all those of results, which must refuse
 // it: nothing that is done to a table makes a result of it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel traces of Accel-Sim. Of what is accepted, the first steps of every warp are asked for.
 #include "farfault/workloads/trace.hpp"
 #include "harness.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantities: what is accepted reads back from its own text as the same quantity.
 #include "farfault/engine/units.hpp"
 #include "harness.hpp"

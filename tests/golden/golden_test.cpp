@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small runs whose times and counts are known: results.txt. They change only with the model, so a commit that
 // changes them says why. tests/golden/update writes the file anew.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the file below HDF5 puts blocks: a killed write stops between pages, never within one.
 #include "commit_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several results side by side.
 #include "farfault/results/compare.hpp"
 

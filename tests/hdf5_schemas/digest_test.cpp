@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the digest covers, element by element.
 #include "farfault/results/digest.hpp"
 

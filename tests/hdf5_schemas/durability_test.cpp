@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is left when a run is killed or the disk is full.
 #include <doctest/doctest.h>
 #include <fcntl.h>

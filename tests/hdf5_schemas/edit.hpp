@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looks into a result, and changes it, behind the back of the library: one element of one dataset, or an
 // attribute.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What bounds a run, from results whose figures are written by hand.
 #include "farfault/results/explain.hpp"
 

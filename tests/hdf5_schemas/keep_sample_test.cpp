@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Leaves a sample result for the tests of the Python package: a finished run and one that was cut off.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results of runs that are under way, as `farfault watch` reads them.
 #include "farfault/results/live.hpp"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # GNU Octave loads a whole result with its own `load`: numbers, texts, tables without rows.
 . "$(dirname "$0")/../support/script.sh"
 command -v octave-cli >/dev/null || { echo "skipped: Octave is not installed"; exit 77; }

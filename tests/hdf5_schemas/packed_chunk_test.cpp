@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What HDF5 reads back of chunks that it has not packed itself.
 #include "packed_chunk.hpp"
 

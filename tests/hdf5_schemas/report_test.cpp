@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a report shows of results that are written by hand.
 #include "farfault/results/report.hpp"
 

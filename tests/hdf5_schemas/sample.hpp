@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small result that exercises every part of the layout.
 #pragma once
 

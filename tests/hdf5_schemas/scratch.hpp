@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder that is empty at first and gone at the end.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of a sweep, and what a sweep reads of a result.
 #include "farfault/results/sweep.hpp"
 

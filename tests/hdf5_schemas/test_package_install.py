@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """pip installs the package, and makes a wheel of it, with no network: both work without the sources.
 
 Usage: python3 test_package_install.py PATH/TO/test_hdf5_schemas

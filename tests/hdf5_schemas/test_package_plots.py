@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The plots of the Python package draw what the file holds, with labels and units.
 
 Usage: python3 test_package_plots.py PATH/TO/test_hdf5_schemas

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Python package opens a sweep of 15 runs, and files without a sweep, as one table and as a grid.
 
 Usage: python3 test_package_sweep.py PATH/TO/test_hdf5_schemas

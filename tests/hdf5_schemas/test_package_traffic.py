@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package's traffic, links and page placement, of real runs: they agree with each other and with the machine.
 
 Usage: python3 test_package_traffic.py PATH/TO/test_hdf5_schemas

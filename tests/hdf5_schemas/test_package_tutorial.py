@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tutorial of the package runs from the demo to its last figure.
 
 Usage: python3 test_package_tutorial.py PATH/TO/test_hdf5_schemas

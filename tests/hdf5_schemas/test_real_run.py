@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opens the result of a run of the program with h5py and xarray, and checks what holds for every result.
 
 Usage: python3 test_real_run.py BUILD_FOLDER/anything

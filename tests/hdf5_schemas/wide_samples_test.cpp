@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples of a large machine: many values each, of which most fill chunks of their own and some do not.
 #include <doctest/doctest.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several applications at once on a whole machine: whose pages and lines are where, what each gets of the
 // SMs, and what is counted for each.
 #include <doctest/doctest.h>

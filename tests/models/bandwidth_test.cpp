@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What GPUs get of their links: the workload `exchange` on every machine of several GPUs, pair by pair and
 // all to all.
 //

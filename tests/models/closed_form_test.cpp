@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The latency of a dependent load is the sum of the configured latencies of the stages it goes through, to
 // the picosecond.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Base pages that become large ones where they are, on a whole machine: what that costs, what each table and
 // TLB holds, and what it changes where there is nothing to coalesce.
 #include <doctest/doctest.h>

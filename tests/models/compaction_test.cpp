@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pages that are moved within a GPU's memory, on a whole machine: so that a large frame is free, or to be
 // coalesced. No table and no TLB is stale at any moment, and every access completes.
 #include <doctest/doctest.h>

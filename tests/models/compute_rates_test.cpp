@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rates and latencies of computation that would divide by zero are refused.
 #include <doctest/doctest.h>
 

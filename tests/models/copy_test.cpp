@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The copy engine of a GPU on a whole machine: what it gets of its link, and what its trains change.
 #include <doctest/doctest.h>
 

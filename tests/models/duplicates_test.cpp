@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Read-only copies of pages on a whole machine: at every step of a run each TLB holds what the driver says, a
 // page that may be written has no copy, and nothing is left of a frame that a copy has had.
 #include <doctest/doctest.h>

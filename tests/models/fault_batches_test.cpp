@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults in batches on a whole machine whose memory holds half of what a workload needs.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults on whole machines: of any number, with buffers of any size, every access is made once, and what does
 // not fault passes what does.
 #include <doctest/doctest.h>

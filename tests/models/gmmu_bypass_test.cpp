@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GMMU bypass on the paper's machine: what its predictor counts.
 #include <doctest/doctest.h>
 

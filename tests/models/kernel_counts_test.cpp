@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of the table of kernels: what each kernel did, on whole machines. Together they are what the SMs
 // did.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The latency stack and what SMs did, on whole machines: both add up, whatever mechanism is at work.
 #include <doctest/doctest.h>
 

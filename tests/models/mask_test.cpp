@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MASK (ASPLOS 2018) on a whole GPU that two applications share.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory side of whole machines: slices, channels, and what is refused.
 #include <doctest/doctest.h>
 

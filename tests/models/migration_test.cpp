@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pages that move on a whole machine: at every step of a run no TLB holds a void translation and no access is
 // under way to a frame that its page has left.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What must hold on a whole machine while pages move: of TLBs, of accesses under way, and of tables.
 #pragma once
 

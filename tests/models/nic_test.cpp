@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NICs of a cluster as devices: what a copy engine sends them gets there, and comes back.
 #include "farfault/fabric/nic.hpp"
 

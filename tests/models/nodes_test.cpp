@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machines of a cluster: by themselves each is the machine alone; with one memory they are one machine.
 #include <doctest/doctest.h>
 

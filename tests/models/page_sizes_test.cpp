@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pages of two sizes on a whole machine: what a load costs with either, where the data is, and which tables
 // and TLBs hold what.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults in batches on whole machines, with every combination of policies: whatever they choose, no access is
 // lost or made twice, no frame has two pages, memory is never overfull, what engines copied is what the rows
 // of batches say, data are out before their frame is used again, and no TLB knows a page that has left.

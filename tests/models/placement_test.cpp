@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which GPU's memory each page of a buffer is placed in before the first kernel.
 #include <doctest/doctest.h>
 

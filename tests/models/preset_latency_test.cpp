@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The presets of real GPUs: a dependent load takes exactly the sum of the configured stages, and at the clock
 // at which it was measured that sum is the published load-to-use latency, to the cycle. All without refresh,
 // which a load meets now and then.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs on a whole machine: copies between the host and the GPUs, kernels in streams.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An application that runs again until the others have ended, on a whole machine.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The choices of replacement, TLB organization and page-walk cache reach the arrays of a machine.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A whole machine from a configuration text, run in the test's own process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How evenly equal routes are used.
 #include <doctest/doctest.h>
 

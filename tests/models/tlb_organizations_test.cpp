@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What TLBs of each organization leave of translation on a whole machine.
 #include <doctest/doctest.h>
 

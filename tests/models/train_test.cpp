@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trains: consecutive lines that travel as one message take the time that they take alone.
 #include <doctest/doctest.h>
 

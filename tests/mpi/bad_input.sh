@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Under mpirun a user's mistake is one sentence, once, and all ranks end in order.
 . "$(dirname "$0")/../support/script.sh"
 have_ranks || exit 77

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Ranks that are not about to simulate the same thing say so before the first event, once, and leave no result.
 . "$(dirname "$0")/../support/script.sh"
 have_ranks || exit 77

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The MPI transport: long messages in pieces, waiting without using the core, and the thread support that it needs.
 . "$(dirname "$0")/../support/script.sh"
 have_ranks || exit 77

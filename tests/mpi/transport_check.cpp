@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the MPI transport promises, on as many ranks as mpirun starts; transport.sh calls it.
 //
 //   transport_check pieces        what is longer than one message may be arrives whole, in pieces

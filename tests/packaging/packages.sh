@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The Debian packages of the build that is there: what they say of themselves, what lies where, and that the program, the
 # libraries and the Python package work from where they are unpacked.
 . "$(dirname "$0")/../support/script.sh"

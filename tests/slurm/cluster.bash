@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Sourced by the tests of bench/slurm: a Slurm of one node, with a munge of its own, that lives in one folder. It shares no
 # file, socket, key or port with another Slurm of this computer, and needs neither systemd nor control groups.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The batch scripts of bench/slurm in a real Slurm, which is started here for them: as a user would, two lines of each are
 # edited. Results are equal to those of runs outside Slurm, however often a job was pushed off its node. And a sweep that
 # submits itself.

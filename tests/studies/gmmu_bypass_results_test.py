@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What may enter a table of the GMMU Bypass study: no result of another program, another configuration, or a run that failed; and what
 its first paragraph and its noise say of given figures. Every table and plot names the program that made it."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The GMMU Bypass study at a small footprint: each of the 36 runs of its main placement has one digest on threads and ranks,
 recorded pages lie where the run before put them, and the variations are around what the preset says."""
 import re

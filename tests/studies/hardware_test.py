@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The hardware study: its published inputs are what the presets give, to the cycle, and none of them judges; what it writes names the
 program; and each file of ../shared/data/measured has a line of its README."""
 import fnmatch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The study of Mosaic at small applications: each design has one digest on one thread and on two; every run has a configuration that the
 program knows, a name and an identity of its own; and the report has each part, with speedups as the paper defines them."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The study of NVIDIA's UVM driver at its small size: each workload has one digest on one thread and on two; every run has a
 configuration that the program knows, a name and an identity of its own; what is assumed is varied; and the report has each part."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A headless Chromium that opens pages, for tests: driven over the pipe of its DevTools protocol."""
 
 import base64

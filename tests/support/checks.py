@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that are counted: what fails is printed, and the test goes on."""
 passed = failed = 0
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Sourced by tests/run and .ci/run: runs tests and counts them. A function that runs tests prints a line of what passed,
 # failed and was skipped, and adds it to the totals; print_total prints the last line.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Real input files for tests. They are not part of the repository: a test that needs one is skipped, by name,
 // where the file is missing.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a process of its own says to standard error, and what it dies of.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the grid tests share: runs of the program with many settings, and what each must keep to."""
 import json
 import re

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of machines that grow with a number, for tests of limits and of growth.
 #pragma once
 

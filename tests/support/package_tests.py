@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of the Python package share: the package itself, samples of results, and how tests are run.
 
 main(TESTS, prepare) calls each test with what `prepare(folder)` returns; its last line is "N passed, N failed". Where a

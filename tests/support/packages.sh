@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2086
 # Sourced by bench/demo, tests/run and .ci/run: the Debian packages that Farfault is built from.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads a Perfetto trace as trace_processor would: the wire format strictly, slices by stack, names by number.
 
 read(path) -> Trace, or ValueError with what is wrong.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Policies in tests: chosen by name, with parameters as a configuration has them, and what they count.
 #pragma once
 

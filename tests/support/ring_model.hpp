@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A model whose links form a ring: places that work by themselves and now and then send what they have to a
 // neighbour. The first of every `every` places works, the others only note what reaches them.
 #pragma once

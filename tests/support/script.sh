@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Sourced by test scripts: the program, a scratch folder that is gone afterwards, and a count of checks.
 #

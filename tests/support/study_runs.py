@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run of a study, for the tests of studies."""
 import hashlib
 import re

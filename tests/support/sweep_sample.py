@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A sweep as `farfault sweep` leaves it: DIR/sweep.h5 and DIR/runs/*.h5, of results that the program made."""
 import itertools
 import os

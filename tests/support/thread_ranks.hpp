@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks that are threads of one process: the engine across ranks, in a test program without MPI.
 //
 //   run_on_ranks(3, [](farfault::Transport& transport) { ... });   // once on each rank, side by side

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A model made of ties: counters that pass numbers round on one coarse clock, where many messages reach one
 // counter at one instant from several senders, and what a counter does next depends on the order in which it
 // sees them. Any order but the documented one shows in its digest.

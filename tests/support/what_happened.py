@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs of the program whose latency stacks, times of SMs, traffic and page placement tests look at."""
 import os
 

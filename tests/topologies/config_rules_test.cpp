@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameters that do not fit together, or that would stop time or divide by zero: one sentence each.
 #include <doctest/doctest.h>
 

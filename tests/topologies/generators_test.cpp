@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/topologies/generators.hpp"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a file may describe at most: small inputs that stand for gigabytes are refused early, by a sentence
 // that names the limit to raise.
 #include <doctest/doctest.h>

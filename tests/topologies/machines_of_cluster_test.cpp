@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which machine of a cluster each node belongs to: generated, from files, in descriptions.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machines that must be refused, in one sentence, without crashing, hanging or taking much memory.
 #include <doctest/doctest.h>
 

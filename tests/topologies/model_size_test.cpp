@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The size of a model is known before anything of it is built.
 #include "farfault/topologies/model_size.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The importers on files of others: counts read from the files by hand.
 #include <doctest/doctest.h>
 

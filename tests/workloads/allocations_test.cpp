@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is added to a program so that it allocates and frees its memory.
 #include "farfault/workloads/allocations.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks run as a machine does that switches warps at barriers alone.
 #pragma once
 

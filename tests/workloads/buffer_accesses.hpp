@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accesses of a kernel to a buffer, and the barriers that its warps meet.
 #pragma once
 

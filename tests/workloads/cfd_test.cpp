@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cfd, replayed on values, against plain loops over the mesh.
 #include <algorithm>
 #include <array>

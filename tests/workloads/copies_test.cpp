@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies that are left out of a program, or added to it.
 #include "farfault/workloads/copies.hpp"
 

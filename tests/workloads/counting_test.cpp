@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gups, bfs_rodinia and histogram256: updates, levels and counts.
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workloads whose addresses do not depend on data.
 #include <algorithm>
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The link microbenchmark: who accesses which part.
 #include <algorithm>
 

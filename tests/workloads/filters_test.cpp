@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions, by transforms and by filters of rows and columns, played on real values.
 #include <set>
 #include <string>

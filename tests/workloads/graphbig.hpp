@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the streams of GraphBIG's workloads as what they do to the elements of their buffers, and hands their
 // graphs to Boost.Graph.
 #pragma once

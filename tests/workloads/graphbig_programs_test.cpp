@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The streams of GraphBIG's workloads on a graph small enough to write them down, at the ends of grids, and
 // parameters that do not fit.
 #include "graphbig.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The streams of GraphBIG's workloads: how often they touch what, in which order, and who does it.
 #include "farfault/workloads/kernel_support.hpp"
 #include "graphbig.hpp"

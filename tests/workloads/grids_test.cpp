@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workloads on matrices and grids: what each block reads is enough for what it writes.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // histogram: every pixel is counted, up to the largest count.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a warp of each kernel executes, by kind: the table of workloads/README.md.
 #include "warp_walk.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The accesses of a kernel's lanes, block by block, and values in memory on which they are played.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lulesh: all kernels against plain loops over arrays.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mummer: the suffix tree, and what threads read of it.
 #include <algorithm>
 #include <set>

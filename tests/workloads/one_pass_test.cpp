@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workloads that go over their data once: what is played on real values gives what the algorithm gives.
 #include <array>
 #include <string>

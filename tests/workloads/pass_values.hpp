@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values in the buffers of a workload, on which its stream of addresses is played.
 #pragma once
 

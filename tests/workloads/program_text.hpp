@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A workload of empty kernels, and its operations as a line of text.
 #pragma once
 

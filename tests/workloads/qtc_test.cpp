@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // qtc: the clustering against plain loops over the matrix of distances.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ray: the scene in double precision against what the kernel reads and writes.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rodinia on matrices and grids: lud, nw, hotspot, played on real values.
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sad: sums of absolute differences of two frames, against plain loops.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The passes of SHOC: vectors in parts, sums and prefix sums, played on real values.
 #include <set>
 #include <string>

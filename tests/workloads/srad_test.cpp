@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // srad and backprop, played on real values.
 #include <algorithm>
 #include <cmath>

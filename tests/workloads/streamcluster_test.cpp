@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // streamcluster, replayed on values, against the search on the host.
 #include <algorithm>
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The workloads of the benchmark suites that are more than one loop over elements.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks a workload's instruction streams for the tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a machine is made of: components with their specs.
 #include <algorithm>
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: the components of an instance, a GPU and a CPU, between their making and their wiring.
 #pragma once
 

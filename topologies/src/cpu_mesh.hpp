@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What both XML dialects leave out: how the CPUs of a node are joined. A link between every two of them is
 // assumed.
 #pragma once

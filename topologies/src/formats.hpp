@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: what the file formats of machines share. Every file of src/formats is one; it defines
 //   MachineFormat farfault::topologies::NAME_format()
 // where NAME is its own name.

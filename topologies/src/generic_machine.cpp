@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/engine/error.hpp"
 #include "farfault/topologies/generators.hpp"
 #include "farfault/topologies/machine_builder.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/topologies/host_gpus.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which machines of a cluster run the applications together, and the host and the driver of each such
 // instance.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A pair of nodes and a kind of link as one number, for looking links up.
 #pragma once
 

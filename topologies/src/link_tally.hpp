@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts what a source leaves to LinkDefaults, and notes it as one assumption for each kind of link and
 // quantity.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A machine as Boost.Graph sees it. Vertex i is node i; an edge carries the index of its link.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory of a device: L2 slices, caches in front of DRAM, DRAM channels, and the links between them.
 #include "assembly_devices.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which partition and rank each component of an Assembly goes to.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The TOML files that are part of the program, sorted by name: presets/ (configurations) and machines/
 // (machine graphs). Both functions are defined by files that the build writes from those folders.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: the clients that a device's memory slices, or its RDMA engine, answer.
 //
 // Each client is named once, with the requests that one of its ports may have under way; the numbers of the

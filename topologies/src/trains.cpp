@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many cache lines may travel as one message.
 //
 // A train lies in one block of memory: of one L2 slice, DRAM channel and row, also on the far side of the

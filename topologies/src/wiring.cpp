@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who is connected with whom, and how far apart: within a GPU, within a CPU, over the fabric.
 #include "assembly_devices.hpp"
 

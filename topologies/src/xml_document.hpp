@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // XML for the importers: parsing with limits, and attributes with clear errors.
 //
 // Guarantees: entities of a document type are never expanded; a document of more than 4 million tags and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES-256 encryption (FIPS-197) of single blocks, with the state before every S-box pass, which is what the
 // AES kernel's table addresses are made of. Written for clarity; not for protecting secrets.
 #pragma once

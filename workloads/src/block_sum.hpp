@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What SHOC's Reduction and Scan share: which precisions they run, and how a block of 256 threads adds up its
 // sums in shared memory.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cfd_mesh.hpp"
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The meshes of cfd: what lies behind each of an element's four faces.
 #pragma once
 

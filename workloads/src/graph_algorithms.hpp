@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The graph algorithms of GraphBIG's GPU workloads on the host, round by round as the kernels go: what a
 // kernel's accesses depend on, in a few bytes for each vertex or edge. Rounds are synchronous: a kernel sees
 // what the kernels before it wrote, and of several threads that write the same, the first in the order of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the two graph colourings of GraphBIG share: properties, and what a thread does with its vertex.
 //
 // A thread whose vertex has no colour reads its random number and its row; of each neighbour the colour and,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SNAP edge lists: `#` comments, then two vertex numbers per line. Lines are directed edges, unless a comment
 // says "Undirected graph" (SNAP's own header for lists that hold each edge once). Further columns (weights,
 // times) are skipped.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The readers of the graph file formats, under limits without zeros; each starts at the beginning of the text
 // and leaves `file` to the caller.
 #pragma once

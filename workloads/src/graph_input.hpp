@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parameters that choose a graph, shared by the graph workloads: a file, or R-MAT.
 #pragma once
 

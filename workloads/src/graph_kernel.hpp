@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graph kernels of GraphBIG's GPU suite as instruction streams: what a kernel does with one vertex, and who
 // does it, apart.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix Market coordinate files (Boisvert, Pozo, Remington, NISTIR 5935): row and column of each nonzero,
 // from 1.
 #include <algorithm>

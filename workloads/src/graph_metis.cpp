@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // METIS graphs (Karypis, METIS 5 manual, 4.1.1): a header `vertices edges [fmt [ncon]]`, then one line per
 // vertex with its neighbours from 1, each edge on both lines. Digits of fmt: vertex sizes, vertex weights,
 // edge weights.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The random numbers of HPC Challenge's RandomAccess: the powers of t modulo t^64 + t^2 + t + 1 over the
 // field of two elements, one polynomial to 64 bits. The number after x is x times t.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The image that `histogram` counts, and what its kernels do that depends on it.
 //
 // Most pixels' bins lie around the middle of the histogram, by the sum of four uniform numbers, which is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The k-means algorithm on the host, on generated points: tells how many rounds the clustering takes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of a time step of LULESH as tables of steps, and the mesh that they run on.
 //
 // A thread reads an element of an array once and keeps it. In two kernels an element that expands skips some

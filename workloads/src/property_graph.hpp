@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GraphBIG's graphs on a GPU, and what its GPU workloads share: parameters, launches, building.
 //
 // The layout is that of gpu_bench/cudalib/cudaGraph.h: a row's first edge ("vertices", n + 1 entries) and an

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quality-threshold clustering (Heyer et al., as SHOC's qtclustering does it) on the host, on generated
 // points of a plane: tells which cluster each seed would gather, round by round, as long as any points are
 // left.

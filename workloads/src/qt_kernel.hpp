@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the kernels of `qtc` share: the clustering with its buffers, how 64 threads take items in turns, the
 // beginning of a cluster and the search for its next member.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel of `qtc` that takes a cluster off the list of points.
 #pragma once
 

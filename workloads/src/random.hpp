@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generated data: SplitMix64 (Steele, Lea, Flood, OOPSLA'14) in integer arithmetic, the same on every
 // machine.
 #pragma once

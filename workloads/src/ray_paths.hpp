@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Paths of light through the scene of RAY (ISPASS-2009 benchmarks of GPGPU-Sim, by Boroujerdi): a plane and
 // three spheres under a lamp, seen by a camera, in single precision as its kernel computes them. Tells for
 // each pixel which objects its ray meets, one reflection after the other, and how each is lit.

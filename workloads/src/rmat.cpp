@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // R-MAT (Chakrabarti, Zhan, Faloutsos, SDM'04) as in the Graph500 specification: each edge descends `scale`
 // levels of the adjacency matrix, choosing a quadrant at each.
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The builder that all workloads share, of a struct of parameters and a function that builds.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search of streamcluster on the host: a facility-location local search over points, which decides what
 // each pgain kernel evaluates and which way each of its threads goes.
 //

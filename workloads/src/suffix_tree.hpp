@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The suffix tree of a sequence of bases, as MUMmerGPU keeps it in memory, and how queries walk it.
 //
 // The sequence has a character before it and an end mark behind it, so that its bases have the positions 1 to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: operations before and after all others of a program.
 #pragma once
 

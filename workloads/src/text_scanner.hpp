@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads numbers and words from a TextSource, and knows the line for messages. Holds one buffer, whatever a
 // line's length.
 #pragma once

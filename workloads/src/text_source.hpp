@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of a file, decompressed as it is read: plain, gzip or xz, told from the first bytes.
 //
 // Memory: a few buffers of 64 KiB, and what xz needs up to 256 MiB. Errors: UserError that names the file,

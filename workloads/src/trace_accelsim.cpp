@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The format as the tools' own reader and writer have it (accel-sim-framework, trace_parser.cc and
 // tracer_tool.cu).
 #include "trace_accelsim.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reader of Accel-Sim's trace text: calls a sink for everything that it finds.
 #pragma once
 

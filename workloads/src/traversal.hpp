@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the breadth-first searches of GraphBIG share: a property for the level, a kernel for each.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The parts of the study: which runs each is made of."""
 from study import COMPARED, DESIGNS, GRAPHS, REGISTERS, REGULAR, SCALE, SLOW, THREE, TO, UE, Run
 

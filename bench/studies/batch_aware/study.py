@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the study runs: workloads, designs, and the settings of each."""
 import os
 import sys

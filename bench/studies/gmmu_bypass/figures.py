@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The paper's figures from measured runs: rows, averages, and the claims of its text, each judged by a stated rule."""
 import json
 from statistics import fmean, geometric_mean

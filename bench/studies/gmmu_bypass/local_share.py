@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether where pages lie separates the workloads that the paper has centralized ahead for from those it has distributed ahead for."""
 from figures import PAPER, percent
 from study import PLACEMENTS, WORKLOADS

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What one result file says: the figures that the study's tables are made of."""
 import h5py
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What moving a page to the GPU that touches it does, beside accessing it where it is: a section of sensitivity.md."""
 from measure import divide
 from study import WORKLOADS

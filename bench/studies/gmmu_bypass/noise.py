@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far results move for reasons that have nothing to do with a design: the noise that a reading's mean is held against.
 
 Repeats of the preset's reading with all PCIe latencies a percent or two off arrive in another order, and so find other owners of

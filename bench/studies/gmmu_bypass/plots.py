@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The paper's figures as SVG files: one file per figure, one row per placement."""
 import matplotlib
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the paper leaves open, read one way or another: each reading on all workloads, and what comes of it in words."""
 from dataclasses import dataclass
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """results.md: the paper's figures beside the measured ones, and what the counters say where they differ."""
 import json
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the averages depend on: one parameter at a time, at a small footprint. Writes sensitivity.md."""
 import json
 import re

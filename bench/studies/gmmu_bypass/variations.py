@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs with one parameter off its default, at smaller footprints than the paper's."""
 import json
 import re

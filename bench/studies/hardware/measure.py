@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From runs to figures: for each preset its pointer-chase curve, its bandwidths, and its TLB counts."""
 import json
 

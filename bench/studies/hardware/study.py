@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The runs of the study: what each GPU preset is asked, and how a result file answers."""
 import subprocess
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The parts of the study: which runs each is made of."""
 from study import APPLICATIONS, DESIGNS, GPU_MMU, SMS, Run, heterogeneous
 

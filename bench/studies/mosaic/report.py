@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """results.md: the paper's figures beside the measured ones; results.json: every figure of every run."""
 import json
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the study runs: applications, mixes of them, designs, and the settings of each."""
 import random
 import sys

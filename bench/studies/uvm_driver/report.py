@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """results.md and results.json: what the model predicts of NVIDIA's driver."""
 import json
 from pathlib import Path

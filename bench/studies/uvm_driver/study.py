@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the study runs: workloads, shares of the memory, and the settings of each run."""
 import sys
 from dataclasses import dataclass, field

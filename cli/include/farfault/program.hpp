@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The `farfault` program with extensions of one's own: all of main().
 //
 //   int main(int argc, char** argv) {

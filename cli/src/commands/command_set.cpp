@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "command_set.hpp"
 
 #include "farfault/cli/command_line.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: the commands of the program, as CLI11 reads them.
 //
 // Each command is a function that declares its options, and what is done with them, in a file of this folder;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
 #include "command_set.hpp"
@@ -130,7 +131,7 @@ void add_run(CommandSet& set) {
       ->type_name("N")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000'000}));
   c->add_option("--trace-limit", o->trace_limit,
-                "Trace no more accesses, the same share of each SM (default: 50000; some 600 bytes each)")
+                "Trace no more accesses, the same share of each SM (default: 50000; some 300 bytes each)")
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000'000));
   c->add_option("--progress", o->progress, "How far it is; off leaves out the size of the run, too")

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: numbers of results as a page shows them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: what a page has of its own, from cli/report/: made part of the program by cli/embed_report.cmake.
 #pragma once
 

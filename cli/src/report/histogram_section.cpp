@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Histograms of a run as pictures: a bar for each bin, and lines at the percentiles, which are named.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: what is drawn of a machine: nodes, or groups of them where there are many, and where each is.
 #pragma once
 

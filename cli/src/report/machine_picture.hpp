@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: the machine of a run as a drawing, its links coloured by how busy they were.
 #pragma once
 

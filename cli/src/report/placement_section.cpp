@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the pages of each buffer were at the end of a run: a row of cells for each buffer, one for each
 // device.
 #include <fmt/format.h>

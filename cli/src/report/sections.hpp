@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: the parts of a page that stand in it without a script: what a run did, and several side by side.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: makes the runs of a plan that are missing.
 #pragma once
 

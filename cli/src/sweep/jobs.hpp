@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: child processes of this program, a bounded number at a time.
 //
 // A child is a copy of this process that calls a function and ends with what it returns; so it is the same

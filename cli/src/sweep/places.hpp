@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: where the files of a sweep are.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: every run of a study, its configuration checked, and which of their results are there.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: the points of a study: every combination of a point of its list, a random sample, a value of each
 // axis of its grid, and a seed. The last of them varies fastest, in the order of the file.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: random values of a study's parameters.
 //
 // A draw is a function of the study's seed, the number of the sample and the key alone: more samples or more

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: which runs a sweep has, in a file of its folder, for those who look at it before there is a table.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: what came of each run of a sweep, and the table of all of them.
 //
 // The table is a function of what was set: the order in which runs end does not show. In results it is

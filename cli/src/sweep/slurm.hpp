@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: a sweep as an array job of Slurm.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: a study as its file has it: what all runs share, and what varies.
 //
 // Errors: UserError, one sentence with file, line, key and rule. Whether the keys are parameters, and the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: at which component of the machine a stretch of an access was spent.
 #pragma once
 

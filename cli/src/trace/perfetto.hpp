@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: a trace in the format of Perfetto, one packet after the other.
 //
 // Protocol Buffers, as Perfetto's protos/perfetto/trace has them: trace_packet.proto, track_event.proto,

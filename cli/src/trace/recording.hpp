@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: the trace of a run, while it runs.
 //
 // Nothing is observed before the window begins. From then on each rank looks at its SMs and hosts, until the

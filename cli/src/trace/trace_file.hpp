@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: what a trace shows, as a file for Perfetto.
 //
 // A process for each device, a track for each component: a slice for the life of each access on that of its

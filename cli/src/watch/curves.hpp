@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: what `farfault watch` shows of a run over simulated time, and what it needs of the samples for it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: when a run writes its samples out, so that others can read them.
 //
 // Every 10 s. While somebody watches, a second after the last flush, or after as much more as keeps flushes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: how a run knows that somebody watches it.
 //
 // `farfault watch RUN.h5` touches an empty file, RUN.h5.watch, again and again, and removes it in the end. A

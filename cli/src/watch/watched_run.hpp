@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: a run as its growing file shows it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "watched_sweep.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: a sweep as its folder shows it.
 #pragma once
 

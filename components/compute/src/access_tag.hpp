@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: what the tag of an SM's memory request holds. In its lower bits a number: that of the MSHR or, of
 // a store, of the warp's context.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/compute/access_watch.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks of an SM that give way to others, and what moving their contexts takes.
 #include "farfault/compute/sm.hpp"
 #include "farfault/parts/train.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the time of a transaction went (sm_stats.hpp), told when a translation, a line or an acknowledgement
 // comes.
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The load/store unit of an SM: from a coalesced transaction to its response.
 #include "access_tag.hpp"
 #include "farfault/compute/sm.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a port does for its device: the RDMA engine of a GPU, the root port of a CPU.
 #include <utility>
 

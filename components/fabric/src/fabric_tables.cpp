@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the fabric says at the end of a run: how much went over each link, and between which devices.
 #include "farfault/fabric/fabric.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/memory/l2_slice.hpp"
 
 #include <algorithm>

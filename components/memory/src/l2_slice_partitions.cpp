@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An L2 slice and the slices of other partitions: lines that have their home there.
 #include <algorithm>
 

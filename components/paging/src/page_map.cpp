@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/paging/page_map.hpp"
 
 #include <algorithm>

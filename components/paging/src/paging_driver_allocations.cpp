@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's part in what programs allocate and free, page by page: it has a page mapped or forgotten by
 // every IOMMU, which tells the GPUs, and is told when all have done so.
 #include "farfault/paging/paging_driver.hpp"

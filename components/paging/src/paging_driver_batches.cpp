@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults in batches: the entries of a fault buffer, the plan of a batch, and the pages that it brings.
 #include <algorithm>
 #include <span>

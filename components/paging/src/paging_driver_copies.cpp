@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Read-only copies of pages, where reads of a page on another device make them.
 #include "farfault/paging/paging_driver.hpp"
 

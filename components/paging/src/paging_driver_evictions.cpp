@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Units that leave a GPU whose memory is full, for the pages that a batch brings.
 #include <algorithm>
 #include <bit>

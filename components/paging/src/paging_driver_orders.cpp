@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's part in what programs order: turns of the streams, and copies, page by page.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the pages of each buffer are at the end of a run.
 #include <map>
 

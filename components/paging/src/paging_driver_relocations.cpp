@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pages that the driver moves within a GPU's memory.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's tables of results, and their rows.
 #include "farfault/paging/paging_driver.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fault buffer of a GPU whose driver serves faults in batches.
 #include "farfault/translation/gmmu.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults at the IOMMU: their records, the driver's answers, and the replays.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/translation/l2_tlb.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: how a component runs the walks of its Walker, by reads of entries or, where walks have a fixed
 // length, by a timer. The GMMU and the IOMMU do it alike; what a walk's end means is theirs.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results of Farfault as xarray datasets and pandas tables with units, and plots of them.
 
     import farfault

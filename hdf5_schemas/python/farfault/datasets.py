@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups of a file as xarray datasets (lazy) and pandas tables (read at once), with units and long names."""
 import h5py
 import numpy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a run and a sweep say of themselves in a notebook or at a prompt: a few lines."""
 import textwrap
 from collections import Counter

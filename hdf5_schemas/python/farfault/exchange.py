@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What went between devices, over which links, and where the pages were at the end: tables of the end of a run."""
 import numpy
 import pandas

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An HDF5 file of Farfault: opened for each access, unless it is held open.
 
 Many files can be in use at once that way, as no handle stays open, and the file of a run that is still under way is read

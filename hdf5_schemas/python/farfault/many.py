@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results of any runs as the rows of a table: what varied is read off their configurations."""
 import os
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What counters grew by between samples, and how fast; ratios that say nothing where nothing happened.
 
 Samples lie ever further apart in a long run, so what is compared over time are rates, not differences.

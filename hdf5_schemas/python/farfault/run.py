@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One run: what it was, what came out, read when asked for."""
 import os
 import tomllib

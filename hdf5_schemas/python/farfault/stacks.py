@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the time went: that of accesses by stage, that of SMs by what they did. Each adds up to a whole."""
 import numpy
 import pandas

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Many runs as one table, keyed by what varied between them."""
 import math
 

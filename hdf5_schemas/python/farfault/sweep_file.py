@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table that `farfault sweep` writes: sweep.h5, one dataset for each column, beside the results of the runs."""
 import os
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Units for people: times in the unit that suits them, the labels of axes, quantities as a configuration writes them."""
 import re
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A component of one's own on the engine alone: two relays pass a token on, 10 ns each way.
 #include <array>
 #include <farfault/engine/engine.hpp>

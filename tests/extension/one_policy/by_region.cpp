@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A translation goes where the last one of its region of 512 pages (2 MiB of small ones) was found.
 #include <farfault/program.hpp>
 #include <farfault/translation/router.hpp>

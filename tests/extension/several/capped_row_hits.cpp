@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FR-FCFS+Cap: row hits go first, but no more than `cap` of them before the oldest request. Mutlu and
 // Moscibroda, "Stall-Time Fair Memory Access Scheduling for Chip Multiprocessors", MICRO 2007.
 #include <farfault/memory/dram_scheduler.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A workload: each thread reads one random element of a table. With it, a preset that runs it.
 #include <farfault/program.hpp>
 #include <farfault/workloads/buffer_layout.hpp>

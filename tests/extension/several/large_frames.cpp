@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Large frames: the pages of a virtual region get the frames of one large frame, each at its own place, so
 // that the region could become a large page. When no large frame is free any more, a page gets the first free
 // frame.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program with several extensions, a file each.
 #include <farfault/program.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A TLB of two arrays of half the entries each, with fewer ports: a bit of the page's number says which.
 #include <farfault/program.hpp>
 #include <farfault/translation/tlb_organization.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hwloc XML, versions 2 and 3: <topology> of nested <object>s, and matrices of link bandwidths
 // (<distances2>).
 //

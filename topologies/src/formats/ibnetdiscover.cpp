@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The output of ibnetdiscover (infiniband-diags): switches and channel adapters of an InfiniBand fabric, each
 // followed by its ports, one per line: [port] "GUID"[port] ... # ... width and speed. Both ends list a link;
 // it is taken once.

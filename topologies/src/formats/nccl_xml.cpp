@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NCCL and RCCL topology XML: <system> of <cpu> of nested <pci>, which hold <gpu> with <nvlink> or <xgmi>,
 // and <nic>.
 //

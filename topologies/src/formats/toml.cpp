@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machine TOML: a name, [[node]] tables and [[link]] tables.
 #include "farfault/engine/toml.hpp"
 

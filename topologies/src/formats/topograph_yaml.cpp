@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cluster models of NVIDIA's topograph: YAML with `switches:` (a tree) and `blocks:` (a leaf switch, its
 // nodes, and the NVLink domain that they share). Other sections are passed over.
 //

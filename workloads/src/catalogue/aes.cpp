@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AES-256 encryption of Hetero-Mark: each thread encrypts one 16-byte block in place, with an S-box in memory
 // that is read byte by byte. Text and round keys move in accesses of 16 bytes, as in the compiled kernel.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Backpropagation of Rodinia: one step of training a network with one hidden layer of 16 units. Blocks of
 // 16 x 16 threads take 16 inputs each. `layerforward` multiplies the weights of its inputs with them in
 // shared memory, sums each hidden unit's up by halving, writes what that leaves of the weights back, as the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Betweenness centrality of GraphBIG, topological and thread-centric (gpu_BetweennessCentr/betweenness.cu).
 //
 // For each root: a kernel that clears; one kernel per level forward, in which a thread whose vertex is of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Breadth-first search, level by level, one thread per vertex, as in SHOC and (topology-driven) GraphBIG.
 //
 // One kernel per level. A thread reads its vertex's level; a vertex of the present level reads its row of the

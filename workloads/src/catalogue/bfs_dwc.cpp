@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Breadth-first search of GraphBIG, data-driven and warp-centric (gpu_BFS/bfs_data_warp_centric.cu).
 //
 // One kernel per level; the frontier is a work list in memory, of 64 bits per vertex. A warp takes 32

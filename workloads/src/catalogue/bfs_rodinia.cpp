@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Breadth-first search of Rodinia, one thread per vertex, two kernels per level and three arrays of a byte
 // per vertex. In the first, a vertex of the frontier (`mask`) leaves it, reads its row and tests each
 // neighbour; it writes the cost of those that are not visited and puts them into the next frontier

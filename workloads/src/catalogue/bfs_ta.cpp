@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Breadth-first search of GraphBIG, topological with atomics (gpu_BFS/bfs_topo_atomic.cu).
 //
 // There is no frontier: in every round every thread reads its vertex's row, and for each edge the level of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Breadth-first search of GraphBIG, topological with a frontier (gpu_BFS/bfs_topo_frontier.cu).
 //
 // Two kernels per level, one thread per vertex. In the first, a thread whose vertex is in the frontier takes

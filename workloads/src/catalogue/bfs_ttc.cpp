@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Breadth-first search of GraphBIG, topological and thread-centric (gpu_BFS/bfs_topo_thread_centric.cu).
 //
 // One kernel per level, one thread per vertex. A thread whose vertex is of the present level reads its row,

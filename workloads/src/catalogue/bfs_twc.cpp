@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Breadth-first search of GraphBIG, topological and warp-centric (gpu_BFS/bfs_topo_warp_centric.cu).
 //
 // One kernel per level. A warp takes 32 vertices, one after the other: all of its threads read the vertex's

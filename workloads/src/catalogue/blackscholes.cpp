@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // European options by the Black-Scholes formula, as in the CUDA sample BlackScholes: from price, strike and
 // years of each option the prices of its call and its put. A grid of a fixed size walks over the options;
 // its threads are side by side in every round, so that all five streams are coalesced.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow around a body of Rodinia (cfd, euler3d): the Euler equations on an unstructured mesh of tetrahedra,
 // one thread per element, which has four faces.
 //

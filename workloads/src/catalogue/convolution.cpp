@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution of an image with a separable filter of 17 x 17, as in the CUDA sample convolutionSeparable:
 // one kernel for rows, one for columns. A block reads its part of the image and a halo of a block's width on
 // both sides into shared memory, where the halo beyond the image is zero, and behind a barrier writes four

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The link microbenchmark: GPUs read or write each other's memory, fully coalesced, every byte once.
 //
 // The array is divided into equal parts, one for each GPU: with contiguous placement and contiguous block

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fast Fourier transforms of SHOC: a batch of 512-point transforms in place, one block of 64 threads each,
 // three radix-8 stages with two exchanges through shared memory (Volkov and Kazian's algorithm). Passes
 // alternate forward and inverse.

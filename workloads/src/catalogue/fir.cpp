@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finite impulse response filter of Hetero-Mark: output[t] is the sum over taps i of coeff[i] * input[t +
 // taps - 1 - i]. The input buffer starts with the taps - 1 samples of history, so every thread reads the same
 // number of samples.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dyadic convolution by fast Walsh transforms, as in the CUDA sample fastWalshTransform: the data and the
 // filter are transformed, multiplied element by element, and the product transformed back, all in place.
 // A transform is radix-4 passes through memory, one kernel each and one butterfly for each thread, until the

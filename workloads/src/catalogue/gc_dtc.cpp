@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graph colouring of GraphBIG, data-driven and thread-centric (gpu_GraphColoring/gc_data_thread_centric.cu).
 //
 // One kernel per colour; the vertices without a colour are a work list in memory, of 64 bits per vertex, at

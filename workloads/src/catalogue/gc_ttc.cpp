@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graph colouring of GraphBIG, topological and thread-centric (gpu_GraphColoring/gc_topo_thread_centric.cu).
 //
 // One kernel per colour, one thread per vertex, which reads its vertex's colour (graph_colouring.hpp has the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RandomAccess of the HPC Challenge (GUPS) on a GPU, as in the published code of Mosaic: each thread reads
 // where its part of the sequence of random numbers starts, and then, number by number, combines the element
 // of the table that the number's low bits name with the number, by exclusive or, in two atomics of 32 bits

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Histogram of Parboil (histo, version `cuda`): many bins, of which most pixels fall into a few. Kernels:
 //   prescan        64 blocks sample an eighth of the image, and find the ranges of 24,576 bins where pixels
 //                  are, by two atomics each

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Histogram of bytes of the CUDA samples (histogram256), four to a word; the histogram of Mosaic's
 // published code. A thread adds the bytes of every so many-th word to counters that each 32 threads of a
 // block share, in shared memory; the block adds these up and writes a partial histogram. A second kernel,

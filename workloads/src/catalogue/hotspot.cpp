@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Temperatures of a chip, hotspot of Rodinia: a five-point stencil whose kernel makes several iterations. A
 // block of 16 x 16 threads reads its tile of temperatures and of power, and computes the tile without its
 // outermost ring, then without the next one, and so on, the pyramid, and writes what the last iteration

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // K-core decomposition of GraphBIG, topological and thread-centric (gpu_kCore/kcore.cu): which vertices are
 // left when those of a degree below k are removed again and again.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // K-means of Hetero-Mark: one kernel transposes the points (swap), then one kernel per round finds each
 // point's nearest centre; the host moves the centres in between.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One Jacobi step of Laplace's equation on a grid of three dimensions (LPS of the ISPASS-2009 benchmarks of
 // GPGPU-Sim, laplace3d by Giles). A block of 32x4 threads holds a column of the grid and walks along k: three
 // planes of its tile with a halo of one node lie in shared memory. For each plane a thread moves its node's

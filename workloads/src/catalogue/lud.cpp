@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LU decomposition of Rodinia, without pivoting and in place, by tiles of 16 x 16 along the diagonal. At
 // each tile three kernels: `diagonal`, one block of 16 threads, factorises the tile in shared memory;
 // `perimeter`, a block of 32 threads for each tile to the right, solves for that tile (first half) and for

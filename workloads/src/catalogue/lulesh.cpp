@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LULESH 1.0, the CUDA version: shock hydrodynamics on a cube of hexahedral elements, double precision. A
 // time step is 28 kernels: forces of elements on their nodes, motion of the nodes, then volumes, viscosity,
 // energy and pressure of the elements, and two reductions for the next time step.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maximum pooling of a deep-learning layer, one thread per output, as in the DNN suite of MGPUSim: each
 // thread reads its window of the input plane, and writes the maximum and its position.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MUMmerGPU (Rodinia, ISPASS-2009): finds queries in a reference sequence through its suffix tree, one thread
 // per query and one kernel.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The neural network of the ISPASS-2009 benchmarks that recognizes handwritten digits: four layers, one
 // kernel each. A block computes one map of one image, or one neuron, with a thread for each of its neurons:
 // 6 maps of 13x13 and 50 maps of 5x5, each from windows of 5x5 at every second place of all maps below, then

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Needleman-Wunsch of Rodinia: the global alignment of two sequences of equal length by dynamic programming
 // over a matrix of one row and one column more. Tiles of 16 x 16 along an anti-diagonal are a kernel, one
 // block of 16 threads each: first those that grow towards the longest, then those that shrink. A block

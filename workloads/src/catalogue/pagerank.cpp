@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PageRank of Hetero-Mark: repeated multiplication of a sparse matrix in CSR form (row = vertex, columns =
 // vertices that point to it, values = 1 / out-degree) with the vector of ranks.
 //

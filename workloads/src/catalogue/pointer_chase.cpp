@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The latency microbenchmark: one lane of one warp follows a chain of pointers, one load at a time.
 //
 // Every load waits for the one before, so on an idle machine the run takes the sum of the load latencies plus

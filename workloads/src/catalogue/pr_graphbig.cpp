@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Page rank of GraphBIG. Its public GPU folder has no such kernel, so that this is the algorithm of its CPU
 // benchmark (benchmark/bench_pageRank/pagerank.cpp: ranks are pushed along out-edges) with the layout and the
 // mapping of its GPU kernels: one thread per vertex, topological, atomics in place of locks. Assumed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quality-threshold clustering (SHOC, level 2, qtclustering, with the full distance matrix in global memory).
 //
 // Each round finds one cluster. Blocks of 64 threads try the points that are left as seeds, up to 256 blocks,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every thread reads or updates elements of one large array at places that the seed gives: of a warp's lanes
 // each has a page of its own, most often. It is the random access of studies of unified memory (Allen and Ge,
 // SC 2021), and with updates the pattern of GUPS (HPC Challenge, RandomAccess).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ray tracing of a small scene (RAY of the ISPASS-2009 benchmarks of GPGPU-Sim): a thread per pixel follows a
 // ray and its reflections, at most `depth` of them, in blocks of 16x8. At each it tests all four objects,
 // then reads the nearest one again, asks whether that is lit, for which it tests objects until one is in the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sum of an array, as in SHOC's Reduction: 64 blocks walk over it, each thread reads two elements a block's
 // width apart in every round, and each block adds up its threads' sums in shared memory and writes its own,
 // which the host adds up. The kernel runs many times on the same data; each pass copies it to the GPU anew.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReLU of a deep-learning layer: out[i] = max(in[i], 0), one thread per element, as in the DNN suite of
 // MGPUSim.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of absolute differences of two video frames (Parboil, benchmarks/sad/src/cuda): the full search of
 // H.264's motion estimation, for blocks of 4x4 pixels and from these for all larger ones up to 16x16, at
 // 33x33 positions around each.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scalar products of pairs of vectors, as in the CUDA sample scalarProd: a block takes one pair after the
 // other. Each of its 1,024 accumulators sums every 1,024th product; a tree of ten stages, each behind a
 // barrier, adds the accumulators up in shared memory.

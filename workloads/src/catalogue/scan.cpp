@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prefix sums of an array, as in SHOC's Scan: each of 64 blocks sums a stretch of the array; one block scans
 // these sums; then each block scans its stretch, which it begins with the sum of all before. Each thread
 // takes four neighbouring elements there, in windows of 256 threads one after the other.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C = A x B of single precision, row by row in memory, as in the CUDA sample matrixMul: a block of tile x
 // tile threads computes a tile of C, one element per thread. It walks along a row of tiles of A and a column
 // of tiles of B; of each pair every thread reads one element into shared memory, and between two barriers all

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C = A x B of single precision with register tiles (Parboil, benchmarks/sgemm/src/cuda, after Volkov). A and
 // C lie column by column, B is held transposed. A block of 16x8 threads computes 128 rows and 16 columns of
 // C: a thread one row, its 16 sums in registers. For each 8 columns of A the block reads 8 rows of 16

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Speckle-reducing anisotropic diffusion, srad_v1 of Rodinia, on an image that lies column by column. One
 // thread per pixel, 512 per block. `extract` and `compress` change the scale, first and last; an iteration
 // has

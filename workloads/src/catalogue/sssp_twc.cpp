@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shortest paths of GraphBIG, topological and warp-centric (gpu_SSSP/sssp_topo_warp_centric.cu).
 //
 // Two kernels per round. In the first, a warp takes 32 vertices, one after the other; if a vertex is marked,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nine-point stencil of SHOC: blocks of one row of 64 threads smooth 16 rows each. A thread reads its column
 // of the tile and of the halo above and below into shared memory, the first and the last thread also the halo
 // columns; after a barrier every thread writes 16 results. Iterations swap the two arrays. Rows are padded to

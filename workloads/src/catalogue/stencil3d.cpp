@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stencil of order 8 in three dimensions, the application 3DS of the MAFIA tree that Mosaic and MASK run: it
 // is the kernel of Micikevicius' finite differences on GPUs, neither Parboil's stencil nor the CUDA sample
 // FDTD3d, with the tree's own change that a halo of 8 is read where 4 are used.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bandwidth microbenchmark: all warps read (or, for a given share, write) one array in fully coalesced
 // accesses.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streamcluster of Rodinia: clustering by local search. For each candidate centre one kernel (pgain) tells
 // how much every point would save: one thread per point.
 //

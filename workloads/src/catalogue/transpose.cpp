@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix transpose of the AMD APP SDK: every thread holds a 4x4 patch of floats, a block of 16x16 threads
 // covers a tile of 64x64. Rows of the input are read into shared memory, and after a barrier rows of the
 // output are written from it. Tiles are visited along diagonals, as the SDK's kernel does to spread its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Triad of SHOC: c = a + s x b, of vectors that are copied to the GPU and back part by part. Two sets of
 // buffers take parts in turn, each with a stream of its own, so that one part is copied while another is
 // computed. All this is done for parts of every size from the smallest to the whole vector.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise addition of two float vectors, one thread per element, as in the CUDA sample vectorAdd.
 #include <memory>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The `farfault` program as a function: program() is nothing else, and tests call it with streams of their
 // own.
 //

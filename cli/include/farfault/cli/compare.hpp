@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `farfault compare`: several results side by side. Call it before any thread is started: files are read in
 // a child process under limits.
 #pragma once

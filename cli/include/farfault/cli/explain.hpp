@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `farfault explain`: why a run took as long as it did, in some twenty lines. Call it before any thread is
 // started: the file is read in a child process under limits.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a program adds to Farfault: policies, workloads, formats of machine files, and presets.
 //
 //   farfault::Extensions()

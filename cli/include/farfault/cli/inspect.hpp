@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What any input or output file is and holds, told from its content, never from its name.
 //
 // Guarantees: reads only; a file of any content ends in a description or in a UserError. The first line of

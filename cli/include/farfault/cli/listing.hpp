@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What can be written into a configuration, and read from a result: `farfault params`, `farfault workloads`
 // and `farfault statistics`.
 //

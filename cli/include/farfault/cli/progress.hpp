@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far a run is, for the user.
 //
 // On a terminal: one line that is redrawn four times a second at most, and never wider than the terminal,

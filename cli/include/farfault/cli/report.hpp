@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `farfault report`: results as one page for a browser, which needs no network and no other file.
 //
 // The page is written whole under another name and renamed; what is there under its name must be an earlier

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What can be asked of the files of finished runs: `farfault diff` and `farfault validate`. Call these before
 // any thread is started: files are read in a child process under limits.
 #pragma once

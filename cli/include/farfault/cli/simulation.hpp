@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `farfault run`: from a configuration to a result file.
 //
 // Guarantees: the result depends on the configuration, its input files and the seed, never on threads, ranks

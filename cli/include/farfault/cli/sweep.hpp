@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `farfault sweep`: the runs of a study, and one table of them.
 //
 // Guarantees: every run's configuration is checked before anything runs. A run whose result is there, of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trace of a stretch of simulated time that a run is asked for: --trace and what goes with it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `farfault watch`: how far a run or a sweep is, drawn again and again from what it has written.
 //
 // Guarantees: files of the run are only read, in a child process under limits and without locks. An empty

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/compute/block_order.hpp"
 
 namespace farfault::block_orders {

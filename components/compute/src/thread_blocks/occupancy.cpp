@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/compute/thread_blocks.hpp"
 
 namespace farfault::thread_blocks {

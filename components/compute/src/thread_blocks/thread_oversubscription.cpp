@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch-aware unified memory (ASPLOS 2020), section 4.1 and Fig. 6.
 //
 // Each SM gets one block more than can issue, from the start; after each period one more or, when the mean

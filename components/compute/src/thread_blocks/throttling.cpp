@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory-aware throttling of ETC: Li et al., "A Framework for Memory Oversubscription Management in Graphics
 // Processing Units", ASPLOS 2019, as Batch-aware unified memory (ASPLOS 2020), footnote 8, describes it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Yoon et al., "Virtual Thread: Maximizing Thread-Level Parallelism beyond GPU Scheduling Limit", ISCA 2016.
 //
 // An SM holds the blocks that its registers and shared memory have room for, whatever its warps, threads and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rogers et al., "Cache-Conscious Wavefront Scheduling", MICRO 2012.
 #include <array>
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The address-space-aware scheduler of MASK (Ausavarungnirun et al., ASPLOS 2018, section 5.4): reads of page
 // walks wait in the golden queue, first come, first served; those of warps in the silver queue or the normal
 // one, FR-FCFS in each. The golden queue goes before the silver one, and this before the normal one.

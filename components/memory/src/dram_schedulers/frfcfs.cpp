@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // First ready, first come, first served: Rixner et al., "Memory Access Scheduling", ISCA 2000.
 #include "farfault/memory/dram_scheduler.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FR-FCFS that serves writes in batches, so that the bus seldom turns around: reads first, until write_high
 // writes wait or no read does; then writes, until no more than write_low are left and a read waits (Ramulator
 // 2, DRAMsim3: watermarks of a write queue; here one queue holds both).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Capacity compression of ETC: Li et al., "A Framework for Memory Oversubscription Management in Graphics
 // Processing Units", ASPLOS 2019. Every page is taken to be compressed alike.
 #include <cmath>

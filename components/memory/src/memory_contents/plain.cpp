@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/memory/memory_contents.hpp"
 
 namespace farfault::memory_contents {

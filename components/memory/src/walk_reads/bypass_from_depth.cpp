@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads from a depth of the page table on pass the cache by, whatever they would hit: the static scheme that
 // MASK (ASPLOS 2018, section 5.3) finds wanting.
 #include <array>

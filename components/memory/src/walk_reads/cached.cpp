@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/memory/walk_reads.hpp"
 
 namespace farfault::walk_reads {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Address-translation-aware L2 bypass of MASK (Ausavarungnirun et al., ASPLOS 2018, section 5.3): reads of a
 // depth of the page table whose hit rate is below that of warps' requests pass the cache by.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mosaic (MICRO 2017), section 4.4: the contents are read and written over the memory channel.
 #include "counted.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mosaic (MICRO 2017), section 4.4: in-DRAM copies as of RowClone (Seshadri et al., MICRO 2013) or LISA
 // (Chang et al., HPCA 2016), which need no memory channel.
 #include "counted.hpp"

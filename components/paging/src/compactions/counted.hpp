@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: a compaction that counts what it has done. P is the policy itself.
 #pragma once
 

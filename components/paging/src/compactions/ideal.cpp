@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mosaic (MICRO 2017), section 6.4: "a compaction mechanism where data migration incurs zero latency".
 #include "counted.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A unit's position changes when a page of it comes and when one is accessed: the order that Batch-aware
 // unified memory (ASPLOS 2020), section 5.1, names. No driver knows of every access; here it costs nothing
 // that it is told of them.

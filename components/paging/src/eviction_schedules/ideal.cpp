@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch-aware unified memory (ASPLOS 2020), Fig. 8: an eviction takes no time. Translations are removed from
 // TLBs nevertheless: of one unit when a batch begins and the memory is full, and of the next one while a page
 // comes. No page leaves before another one needs its frame, so what is still in use stays as long as with

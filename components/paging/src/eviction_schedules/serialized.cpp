@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch-aware unified memory (ASPLOS 2020), Fig. 4, from NVIDIA's driver (uvm_pmm_gpu.c): a unit is evicted
 // when the allocation of a page has failed, and nothing else is transferred meanwhile: of a unit of many
 // pages, all leave before one comes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch-aware unified memory (ASPLOS 2020), section 4.2: one unit leaves when a batch begins and the memory
 // is full; each further one leaves while a page comes, over the other direction of the link. While pages
 // come, the next units are unmapped ahead, and wait at the copy engine, so that neither takes time of the

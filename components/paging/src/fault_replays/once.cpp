@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/paging/fault_replay.hpp"
 
 namespace farfault::fault_replays {

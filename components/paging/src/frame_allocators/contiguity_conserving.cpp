@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Contiguity-conserving allocation: CoCoA of Mosaic (MICRO 2017, sections 4.2 and 4.4).
 //
 // Each large frame holds the pages of one address space, as far as that can be. A page of a region allocated

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Released frames are allocated first, the latest released first (a free list, as Linux keeps per CPU); then
 // frames never used, in order. A large frame is the lowest one whose frames have all been released, else the
 // next one of which none is in use; the frames left out before it count as released. Frames that are occupied

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/paging/memory_scope.hpp"
 
 namespace farfault::memory_scopes {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: what a policy counts that coalesces base pages. P is the policy, which has one as `counts`.
 #pragma once
 

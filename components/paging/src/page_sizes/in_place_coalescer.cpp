@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mosaic (MICRO 2017), section 4.3: no page is moved, and nothing watches which pages are used. A large frame
 // that is full of one large page's base pages, in order, is coalesced.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Mosaic (MICRO 2017) is held against in its section 4.3 and Fig. 6a: to coalesce, base pages are moved
 // to a large frame, their entries are written anew and TLBs flushed. Here that begins as soon as all base
 // pages of a large page are on a GPU, wherever their frames are; those that are there before the first kernel

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private: the count that shows how much memory a way to choose page sizes takes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/paging/application_memory.hpp"
 #include "farfault/paging/page_placement.hpp"
 

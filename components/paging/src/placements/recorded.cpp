@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pages lie where a page map says, a large one where the map says of any of its base pages. Frames are
 // allocated in the order of the file. Pages that it does not name are mapped at their first touch.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes that follow a page that has faulted, within its block (Zheng et al., HPCA 2016, prefetch in the
 // order of addresses; how far is assumed).
 #include "farfault/engine/units.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A binary tree over the 64 KiB leaves of a block: a leaf with a page that has faulted comes whole, and with
 // it the largest subtree around it of which more than a share is on the GPU or comes anyway.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Read-only duplication: a page that several GPUs read has a copy on each of them, and none while one writes
 // it. As the read duplication of NVIDIA's driver (cudaMemAdviseSetReadMostly; uvm_va_block.c).
 #include <array>

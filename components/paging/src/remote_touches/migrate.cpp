@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A page moves once one GPU has asked for its translation `after` times in a row (1: page migration as in
 // GMMU Bypass, section 2.2; more: pages that GPUs share stay where they are).
 #include "farfault/paging/page_records.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/paging/remote_touch.hpp"
 
 namespace farfault::remote_touches {

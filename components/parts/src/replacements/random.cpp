@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sequence depends on the seed and the shape of the array alone: xorshift64* (Vigna, ACM TOMS 42(4),
 // 2016), one number for each victim.
 #include "farfault/parts/replacement.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The predictor of GMMU bypass: two saturating counters of the translations that touched local and remote
 // pages in the running epoch; their ratio L / T, once the epoch is over, decides for the next: above T1 the
 // GMMU alone, below T2 the IOMMU alone, between them both. Epochs without a translation keep the last

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "farfault/translation/tlb_fill.hpp"
 
 namespace farfault::tlb_fills {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TLB-fill tokens of MASK (Ausavarungnirun et al., ASPLOS 2018, section 5.2): an application has tokens for a
 // share of its warps, and only a warp with one fills the L2 TLB. What a warp without one has missed is kept
 // in a small fully associative bypass cache, which is looked up beside the TLB. From one epoch to the next

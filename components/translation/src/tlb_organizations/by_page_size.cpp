@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arrays for each page size, as Mosaic has them (MICRO 2017, section 2.2): the entries that the owner counts
 // are for base pages, and large pages of all sizes share others. The set is the low bits of the page number,
 // of a large page those above its size. A look-up asks the large pages first, and base pages only where it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An ideal TLB, for what translation costs at most (Mosaic, MICRO 2017, section 3.1: the TLB that all
 // look-ups hit): it holds what is mapped at time zero, and everything that is filled. Nothing gives way, so
 // it grows with the pages that were filled or invalidated.

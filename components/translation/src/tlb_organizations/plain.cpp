@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The set is the low bits of the page number (MGPUSim's and GPGPU-Sim's choice), of a large page those above
 // its size. All sizes share the array: a look-up compares for each size that there is, base pages first.
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The unified translation cache of Barr et al., ISCA 2010.
 #include <vector>
 

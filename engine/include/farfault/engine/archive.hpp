@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Saving, loading and hashing of component state, from one description of it.
 //
 // Persistable is: Bytes (plain data); std::vector, std::array and std::optional of Persistable; an aggregate,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counters of a component that are kept for each application apart, and declared once.
 //
 //   struct Counts {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpoint files: everything a run needs to go on, on any number of threads, ranks and partitions.
 //
 // Guarantees: a file is written under a temporary name, synced, and only then given its name; the one that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Components: what a model is made of.
 //
 //   struct BankSpec { Duration access = 40ns; };                 // immutable; defaults written once

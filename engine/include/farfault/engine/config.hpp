@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A configuration: TOML files with includes and overrides, read strictly.
 //
 // Guarantees: every key of every file ends bound to exactly one declared parameter, or is a mistake that

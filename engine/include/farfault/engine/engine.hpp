@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The conservative engine: runs a System's events in the documented order, on threads and ranks.
 //
 // Guarantees: the sequence of events that each component handles is a function of the System alone; threads,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two kinds of failure.
 //
 // UserError: somebody's input is wrong. Thrown while a run is being built, never from an event handler;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The event record and the order of simultaneous events.
 //
 // An Event is 64 plain bytes, key included: the same bytes sit in a queue, cross to a thread or an MPI rank,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pending events of one partition, in the engine's order.
 //
 // Structure: a hierarchical wheel of bins, each one window of time wide, 1,024 bins a level. Events are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that a user names: opened so that nothing waits and nothing is destroyed by mistake.
 //
 // Guarantees: no call blocks on a FIFO or a device, and none throws a std::filesystem error; a file to be

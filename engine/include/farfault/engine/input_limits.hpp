@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much an input may describe: a file of a kilobyte can stand for gigabytes.
 //
 // Guarantee: a limit decides whether an input is read or refused, and nothing else; no result depends on one.

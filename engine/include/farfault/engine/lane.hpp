@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A lane: the partitions that one worker runs as one sequence of events, with their queue and their outgoing
 // mail.
 //

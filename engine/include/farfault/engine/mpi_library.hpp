@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which MPI the program speaks, in the library's own words, on one line; "none" where it was built without.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Somebody who looks on as a component handles its events, and changes nothing.
 //
 // Engine::observe() says whom. While nobody is observed an event costs nothing more than without this: the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameters: one declaration each, from which come the TOML reader, `farfault params`, the resolved
 // configuration stored in every result, and the error messages.
 //

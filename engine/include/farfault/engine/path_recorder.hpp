@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The critical path of a run: how much of it had to happen one after the other, whatever the number of cores.
 //
 // Events form a graph: an event depends on the event that sent it and on the one before it in the same

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Policies: one way of doing something, among several, chosen by name in the configuration.
 //
 // A policy interface is an abstract class; its header says when each function is called, what it may know and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics, as described to readers of the results.
 //
 // A component declares each statistic once, in the static list() of its State (or of the struct whose

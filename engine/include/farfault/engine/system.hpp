@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model: components, ports and links. Every rank builds the same System, so ids agree.
 //
 // Errors: UserError from connect() and validate(): an in-port of the wrong type does not compile, a port

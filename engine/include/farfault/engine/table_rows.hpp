@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of tables on their way from components to the results.
 //
 // A component appends a row for each thing that has happened, in the order in which it did; what has been

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simulated time: integer picoseconds, as std::chrono types.
 //
 // Guarantees: a time point and a duration are different types (Time + Time does not compile); 5ns converts to

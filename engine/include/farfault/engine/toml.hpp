@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // toml++, with three holes of its parser closed. Include this, and never <toml++/toml.h>, and only in .cpp
 // files: it is heavy, and the program must hold one version of the parser's inline functions.
 //

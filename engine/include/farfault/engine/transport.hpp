@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How ranks talk: one process alone, or MPI. Only transport_mpi.cpp and its shared_letters.hpp know MPI.
 //
 // All functions but exchange() are collective: every rank calls the same ones in the same order. A rank that

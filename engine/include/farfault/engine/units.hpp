@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantities of a machine description: bytes, bandwidth, frequency. Each converts to and from its text form
 // ("16 GiB", "64GB/s", "1 GHz", "10us") in one place, used by configuration, help and results.
 //

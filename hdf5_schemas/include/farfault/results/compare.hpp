@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What several runs were asked for and what came out of each, side by side: the first one is what the others
 // are compared with.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The digest of a result: 32 hexadecimal digits that are equal exactly when two runs gave the same answer.
 //
 // Covered, in the order of sorted paths: every group, dataset and attribute of the file, with its path, its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why a run took as long as it did: what its SMs did, where the time of an access went, which resources were
 // busy, and which of them bounds the run.
 //

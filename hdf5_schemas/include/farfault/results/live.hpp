@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the result of a run that is under way: what its samples have come to.
 //
 // Guarantees and errors as in reader.hpp. The file is opened for reading, without a lock, and nothing is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads results: what a file holds, whether it is whole, and where two of them differ.
 //
 // Guarantees: any file may be given. A truncated, damaged, foreign or hostile one ends in a UserError of one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a report shows of a run, from a result of any size: a bounded amount of text.
 //
 // One JSON object, in ASCII alone, {"kind":"report_data",...}:

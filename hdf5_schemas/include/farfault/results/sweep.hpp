@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of a sweep: one HDF5 file with a row for each run; the layout is described in
 // hdf5_schemas/README.md. And what a sweep asks of the result of one run.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the HDF5 file of one run; the layout is described in hdf5_schemas/README.md.
 //
 // Guarantees:

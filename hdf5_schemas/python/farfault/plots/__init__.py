@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plots of runs and sweeps. Each returns a matplotlib Figure: `.savefig("x.png")` keeps it.
 
 matplotlib is imported with this package, which is imported with the first plot.

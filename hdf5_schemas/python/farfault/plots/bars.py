@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bars of parts that add up: where accesses spent their time, what SMs did."""
 import numpy
 

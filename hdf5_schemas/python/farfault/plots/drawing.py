@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the plots share: figures, axes of time and of counts."""
 import matplotlib.pyplot as plt
 import numpy

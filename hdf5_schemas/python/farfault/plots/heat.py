@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A table as fields whose colour is their amount; fields without any stay white."""
 import numpy
 from matplotlib.colors import LogNorm

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How often TLBs and caches had what was asked for, over time."""
 from ..errors import ResultError
 from . import drawing

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Latencies: the stages of accesses over time, and how latencies are spread."""
 import numpy
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A figure of the machine over what a sweep varied."""
 import pandas
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kernels over time, and what the GPUs did meanwhile."""
 import numpy
 import pandas

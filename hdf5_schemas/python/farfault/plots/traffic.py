@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What each device sent to each other, how busy the links were with it, and where the pages lay."""
 import numpy
 

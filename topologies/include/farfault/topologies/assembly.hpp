@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a machine's description to a System of components: what is there, how it is wired, and which page is
 // where at time zero.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A machine for people and for other programs.
 //
 // describe_text: nodes, links, the routes between GPUs by class (links, latency, narrowest link) and what was

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machines that no file describes: a plain node of n GPUs, and clusters of N copies of any machine.
 //
 // Guarantees: the result has passed validate(); the same Spec gives the same machine, node for node. Sizes

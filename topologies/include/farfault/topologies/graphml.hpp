@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machines as GraphML, for graph tools (yEd, Gephi, networkx) and back.
 //
 // Node attributes: kind, numa, sm_count, model; edge attributes: kind, latency, forward, backward (or

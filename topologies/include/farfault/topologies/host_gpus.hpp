@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many GPUs a host has that runs the applications: those of all machines of its instance (assembly.hpp).
 #pragma once
 

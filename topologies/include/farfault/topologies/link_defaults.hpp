@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Latency and bandwidth of links whose source does not state them, per kind of link.
 //
 // Units: the bandwidth is that of one physical link in one direction (an x16 slot, one NVLink, one xGMI

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machines from files and by name.
 //
 // A machine is named by a built-in name ("dgx1") or by a file whose format is found from its content, never

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A machine: its nodes (GPUs, CPUs, switches, NICs) and the links between them.
 //
 // Guarantees of a Machine that came from load_machine, parse_machine or a generator (validate() has passed):

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What importers and generators build machines with: parallel links are merged, and what a file describes is
 // held against the limits as it grows.
 #pragma once

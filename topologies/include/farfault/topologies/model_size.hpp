@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much memory the simulation of a machine takes, before any of it is taken.
 //
 // An estimate, from what was measured of the components; it is meant to tell a machine that fits from one

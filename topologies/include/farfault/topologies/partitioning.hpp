@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which rank runs which partition.
 //
 // Guarantees: the result is a function of the arguments alone (fixed seed, one thread); where there are at

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shortest paths through a machine, towards its devices: GPUs, CPUs and NICs.
 //
 // Two GPUs that NVLink or xGMI joins, directly or over switches, use nothing else, whatever the latencies: so

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many streaming multiprocessors (compute units) each GPU of a machine has.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory of a program (operation.hpp): there from the start of the run to its end, or allocated when the
 // program starts and freed when it ends.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a workload's buffers lie in its virtual address space.
 //
 // Guarantees: buffers are laid out in the order of add() from a first address on (that of the BuildContext:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The copies in a program (operation.hpp): whether the host's data is on the GPUs from the start, or is
 // copied there.
 #pragma once

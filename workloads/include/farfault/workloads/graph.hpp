@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs that workloads run on, in compressed sparse row form: read from files, or generated.
 //
 // Files: Matrix Market coordinate files (pattern, real, integer, complex; general, symmetric, skew-symmetric,

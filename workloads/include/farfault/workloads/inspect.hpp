@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `farfault inspect` says of graphs and traces.
 //
 // looks_like_* judge by the first 64 KiB and never throw. describe_* read the whole file, so that what they

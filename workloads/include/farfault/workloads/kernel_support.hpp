@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all kernels share: filling an instruction, and which threads a warp holds.
 //
 // Rules of the address streams. A load does not block; the first instruction that uses loaded values has

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The workloads that can run, by name.
 //
 // Each workload is one file of src/: a Spec (its parameters with their defaults and sources) and a function

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SASS traces of Accel-Sim's NVBit tracer as workloads.
 //
 // A trace is a kernel list (kernelslist.g, or the folder that holds one) with a post-processed trace file a

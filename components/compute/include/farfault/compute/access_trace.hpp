@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The life of one transaction of an SM, from its issue to its data or acknowledgement, as stretches of time
 // that follow each other without a gap: each in one stage of the latency stack (sm_stats.hpp), at one place.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Follows some transactions of an SM from their issue to their end, by looking at the SM before and after
 // each of its events: the SM knows nothing of it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a kernel's blocks are distributed over the GPUs.
 //
 // Contract: share() says which blocks are those of one GPU; the shares of all GPUs hold each block once. It

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The coalescer: the memory transactions of one warp instruction, one for each distinct line that its lanes
 // touch, in the order of the first lane that touches it. A lane's access that crosses a line boundary touches
 // both lines.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GPU's dispatcher: places the GPU's share of the blocks of each kernel that the host launches on SMs.
 //
 // A block goes to the next SM in turn, of those that its application may use, that has room for its warps,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The units of an SM that compute, shared by its warps: SIMDs, the scalar unit, shared memory.
 //
 // A group of instructions is given to the units at once. Each unit takes groups in the order in which they

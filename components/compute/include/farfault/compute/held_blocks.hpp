@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The thread blocks that an SM holds: those that issue, and those that wait, fresh or having given way.
 //
 // Blocks are named by their contexts (warp_contexts.hpp). What issues keeps within the SM's warps, threads

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program on the host: each application's operations, in streams (operation.hpp); applications beside
 // each other. A kernel runs on all GPUs of its application (the unified model of one kernel whose blocks are
 // spread over several GPUs); to copy, to allocate and to free is the driver's work.

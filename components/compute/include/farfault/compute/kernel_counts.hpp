@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a kernel has done, on its way from its SMs over the dispatchers to the host: by how much the counters
 // of SmStats have grown since the last report (KernelCounts in messages.hpp).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which kernels a host has running, and from when to when, by looking at the host after each of its events.
 #pragma once
 

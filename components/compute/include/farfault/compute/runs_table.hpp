@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of runs: a row for each time that an application's program has run from its first operation to
 // its last, with what its kernels did: a column for each statistic of SmStats. A run that is cut off when all
 // applications have ended has no row. The table is there where some application is relaunched.

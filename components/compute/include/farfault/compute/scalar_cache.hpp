@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scalar cache of a few SMs (GCN: of up to four CUs; NVIDIA: the constant cache of one SM): what a warp
 // reads for all its lanes at once.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A streaming multiprocessor (compute unit): warps, scheduler, coalescer, L1 TLB and L1 cache.
 //
 // What happens inside in one go is calls, not messages: an instruction is issued, coalesced into line

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parameters of an SM, its L1 TLB and its L1 cache.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an SM counts, by stream: each is also a column of the table of kernels (host.hpp).
 //
 // The latency stack: access_time is the time of all transactions from issue to data, or to the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What thread blocks take of an SM, and what there is room for. A warp that is not full takes a whole one's
 // room.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many warps of an SM have waited for one translation: of each application the most since the SM last
 // said so (WalkPressure). Nothing is counted, at no cost, for no applications.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many thread blocks an SM holds beyond those that can issue, and when one gives way to another.
 //
 // What an SM has for its warps bounds the blocks that issue at a time (max_warps, max_threads, max_blocks);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The warps that an SM holds: contexts, of which some are in its slots.
 //
 // A warp has a context from the start of its block to the block's end; what it has under way names the

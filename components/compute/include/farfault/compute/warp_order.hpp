@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of an SM's ready warps issues next.
 //
 // Contract: admit() tells that a warp has come to a slot, of fewer than kMaxWarps, its first one or after its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the data of a copy between a GPU and a CPU travel: a page that comes or leaves, what a program copies.
 //
 // Contract: all are functions of the parameters alone. Both memories are read and written in whole lines;

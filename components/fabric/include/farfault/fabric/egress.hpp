@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One direction of a link, at its sender: serialization at the link's bandwidth, credits for the bytes of the
 // receiver's buffers, and the packets that wait for either. One credit count for each virtual channel;
 // channels share the wire, responses before requests. Within a channel each client of the sender has a queue

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fabric: switches, and the ports by which GPUs, CPUs and NICs are attached to it.
 //
 // Every node sends over its links with serialization at the link's bandwidth and credits for the bytes of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What packets and buffers of a link measure in bytes.
 //
 // Credits count bytes of the receiver's buffer (PCIe counts credits of 16 bytes, NVLink flits; a packet here

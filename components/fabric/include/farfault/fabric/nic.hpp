@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A NIC: it passes packets on between PCIe and the network, and is itself a device that others can address,
 // by its doorbells and its buffers.
 //

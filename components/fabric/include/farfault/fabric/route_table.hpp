@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a node sends a packet: for each destination, the equally short next links, of which each packet takes
 // one.
 //

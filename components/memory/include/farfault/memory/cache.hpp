@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A physically addressed cache of lines: tags and dirty bits, no data; which line gives way to another is a
 // policy (parts/replacement.hpp). The caller gives addresses local to the cache (without the bits that select
 // a slice), so that consecutive lines of one slice fall into consecutive sets.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The copy engine (DMA) of a GPU: it copies bytes between the memories of any two devices, as it is ordered.
 //
 // An order is (from, to, bytes, tag), whole lines at either end, apart from a last one that is shorter.

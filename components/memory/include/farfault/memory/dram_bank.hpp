@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The banks of a DRAM channel: open rows and when a column can be read. Row-buffer timing (JEDEC): a hit
 // takes tCL, a closed bank tRCD + tCL, another row tRP + tRCD + tCL, and a row stays open for at least tRAS.
 // A refresh of all banks closes their rows.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A DRAM channel: banks with row buffers, a bounded request queue, a shared data bus, and a scheduler.
 //
 // The scheduler (dram_scheduler.hpp) says which request is next. A choice reserves the data bus; the next

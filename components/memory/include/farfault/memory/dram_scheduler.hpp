@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of a DRAM channel's requests is next.
 //
 // Contract: pick() is called when the data bus will soon be free, with at least one request queued; it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One slice of a device's last-level cache, or of a cache in front of a DRAM channel: a bank with its tags,
 // MSHRs and response port.
 //

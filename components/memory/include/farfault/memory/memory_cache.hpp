@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A cache in front of each DRAM channel, behind the L2 cache: AMD's Infinity Cache.
 //
 // It sees what the L2 misses and writes back, of all partitions, other devices and page walks alike, and is

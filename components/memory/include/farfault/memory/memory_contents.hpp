@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In which form a GPU's memory holds pages that come and leave in batches: how many more of them there is
 // room for, and what reading them takes.
 //

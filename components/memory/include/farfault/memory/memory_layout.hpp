@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the memory of a device is spread over its L2 slices and DRAM channels, and which of them are connected.
 //
 // Blocks of `interleave` bytes rotate over the slices: an address has one home slice. Where there are fewer

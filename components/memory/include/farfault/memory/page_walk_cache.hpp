@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A cache of lines of page-table entries between a GPU's page walkers and its L2 cache: the page-walk cache
 // of Power et al. ("Supporting x86-64 Address Translation for 100s of GPU Lanes", HPCA 2014), shared by all
 // SMs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which reads of page walks pass an L2 cache by: they are not looked up there, and what they read is not
 // kept.
 //

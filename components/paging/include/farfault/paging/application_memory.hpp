@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory of a machine before the first kernel, as the placement of one application's pages sees it.
 //
 // The application's GPUs are numbered from 0, in their order; a DeviceId is the machine's own number of a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the driver knows of the batch of faults that it serves (paging_driver.hpp): parameters, pages that
 // come, units that leave, and the row of `/tables/fault_batches`.
 #pragma once

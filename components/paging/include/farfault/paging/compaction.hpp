@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether pages are moved within the memory of a GPU so that large frames become free, and how their contents
 // get to the new frame: contiguity-aware compaction, Mosaic (MICRO 2017), section 4.4.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which unit of a GPU's memory is evicted first.
 //
 // A unit is an aligned range of virtual pages that leaves together (driver.batch.eviction_unit), named by its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When pages leave a GPU whose memory is full, for those that a batch brings.
 //
 // A unit leaves in two steps: no TLB holds its translations any more, and no access uses them (unmapped);

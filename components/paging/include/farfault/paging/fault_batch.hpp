@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The faults of a batch, from the entries of a GPU's fault buffer to the pages that they name: sorted by
 // address, each once.
 //

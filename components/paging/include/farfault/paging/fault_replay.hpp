@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the driver serves faults, one by one or in batches, and when the GPU makes faulted accesses again.
 //
 // Contract: in_batches() and by_page() are functions of the parameters alone; where in_batches() says no,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that is fragmented from the start (Mosaic, MICRO 2017, section 6.4): data of nobody, at random
 // places. The fragmentation index is the share of large frames that hold such data, the occupancy the share
 // of each of these that it takes; both are rounded to whole large frames and base pages. The same seed,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which free frame of one memory a page gets.
 //
 // Contract: frames are those of base pages, numbered from 0, and all are free at first. allocate() is called

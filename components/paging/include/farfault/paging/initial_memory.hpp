@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory of all devices of one driver before the first kernel: the frames that are allocated, and the
 // page tables, with a root for each address space. What lies in which frame is the placement's choice
 // (application_memory.hpp); no frame is given to two pages.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which pages of the applications are large: those aligned to a large page's size that lie wholly in one of
 // the buffers chosen. What is left at the ends of such a buffer comes in base pages, as the other buffers do;
 // or in large pages, of which the buffer then uses a part.

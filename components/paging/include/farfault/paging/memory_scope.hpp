@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which machines of a cluster share one memory.
 //
 // Contract: instance_of() is asked for every machine when a simulation is built, and is a function of the

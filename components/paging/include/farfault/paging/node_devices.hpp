@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GPUs and the memory of a CPU that one driver manages, in its own numbers: its GPUs from 0, whatever
 // their numbers in the cluster.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The read-only copies of pages, beside the page itself: at most one on a device, in a frame of its memory. A
 // page that has had one may only be read until all are taken, though they have been dropped one by one
 // meanwhile. Finding one takes time in the number of copies of the page.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which GPUs may hold the translation of a page on another device.
 //
 // A coarse vector of 64 bits (Gupta et al., ICPP 1990): GPU n is bit n mod 64, so that the set is exact up

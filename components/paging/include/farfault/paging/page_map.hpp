@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Page maps: which device each page is placed on, as an earlier run found it or somebody wrote it.
 //
 //   page,device

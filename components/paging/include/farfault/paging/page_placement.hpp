@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which device each page of an application lies on before the first kernel.
 //
 // Contract: open() is called first, and reads what files it needs; place() then, once for each application,

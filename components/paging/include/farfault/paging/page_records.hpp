@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One record for each page ever looked up, empty at first: found by page number through a
 // radix table, so that sparse address spaces cost no more than what is used of them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How large the pages of the applications are, and whether base pages become large ones (Mosaic, MICRO 2017).
 //
 // Contract. large_buffers() and rounds_up() are asked before the run: the buffers whose pages are mapped as

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Something of each page in some ranges of pages: the CPU's frame in which the host has the contents of a
 // page that programs copy, the device for a page that a program allocates. A page in several ranges counts
 // once. Look-up: logarithmic in the number of ranges.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's memory manager: the placement of every page, the mapping of a page at its first touch, and the
 // migration of a page to a GPU that accesses it on another device (page migration, GMMU Bypass, section 2.2).
 // Each machine of a cluster has one, which knows its own devices; or all have one (memory_scope.hpp).

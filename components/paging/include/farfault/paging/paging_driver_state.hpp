@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the driver's memory manager (paging_driver.hpp) is told, and what it holds: parameters, the machine as
 // it knows it, pages under way, orders of programs, rows of tables, counts.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which pages of a block come along with those that have faulted.
 //
 // A block is a virtual address range of 2 MiB (uvm_va_block_types.h), or of one page where pages are as

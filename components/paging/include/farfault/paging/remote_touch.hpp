@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a GPU's access to a page on another device does: the page is accessed where it is, or moves to the
 // GPU, or the GPU gets a copy.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Units of eviction in an order: each is there once, and can be put at the end, be taken out, and be found in
 // constant time. A unit is named by its first base page.
 #pragma once

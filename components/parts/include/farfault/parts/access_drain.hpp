@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts outstanding accesses in two generations, so that an SM can wait for those begun before an
 // invalidation while new ones are issued: when the older generation is done, no access uses the old
 // translation (asynchronous draining as in Griffin, Baruah et al., HPCA 2020; the grace period of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a device's memory is spread over its L2 slices: blocks of `interleave` bytes rotate over the slices.
 // Any numbers; where both are powers of two, as in most machines, without a division.
 #pragma once

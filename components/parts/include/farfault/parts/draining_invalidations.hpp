@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The invalidations that a component has received and not acknowledged. One is acknowledged when every access
 // begun before it has its response (AccessDrain): those that arrive while a drain is under way wait for the
 // next one together, so that no access waits for more than two.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accesses whose page is faulted. An access is kept from the answer that says so until the page's replay;
 // then it waits its turn to be looked up again, or goes on with the page's frame.
 //

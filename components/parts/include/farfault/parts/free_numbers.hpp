@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The numbers below a bound that nobody has: of entries, tags and contexts. The one given back last is taken
 // first; where none has been given back, the lowest that was never taken. So what lies by number needs room
 // only for the most that were ever taken at a time; take() makes it: for 8, 32, and so on.

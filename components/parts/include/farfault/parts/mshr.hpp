@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Miss status holding registers: outstanding misses by key, each with the list of its waiters, in order.
 //
 // Capacity is fixed: `entries` misses and `waiters` waiting values in all. Waiter must be plain data. Memory

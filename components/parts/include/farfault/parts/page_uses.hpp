@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The uses of pages of which an SM or a scalar cache tells the driver: the first use of a page in an epoch,
 // and the first write since the page's translation was last invalidated. A use may be told more often than
 // that: what has been told is remembered for a few pages only, and pages whose numbers are equal in the lower

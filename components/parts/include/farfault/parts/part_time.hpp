@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For how long something has been in which of a few states, in picoseconds; what is under way counts too.
 //
 //   TimeByState<SmDoes, 8> doing;   // in the first state from time zero on, or the one given

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which key of a full set gives way to one that comes: the replacement of every cache and TLB.
 //
 // Contract: victim() is called when a key comes to a set that has no empty way, and returns a way of the set;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A first-in first-out queue of bounded capacity. Pushing to a full ring is our mistake: every producer holds
 // a credit. Memory grows with the longest queue so far: of the many queues of a large machine, few ever fill.
 #pragma once

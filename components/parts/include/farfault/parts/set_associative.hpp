@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A set-associative array of keys: the storage of every TLB and cache. A key comes to the first empty way of
 // its set, or to that of the key which the replacement policy gives up (replacement.hpp).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): numbers that the seed alone determines, on every machine.
 #pragma once
 

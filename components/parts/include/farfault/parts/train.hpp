@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The time that a train takes at what it passes: a link, a port, a bus.
 //
 // A train is a run of consecutive cache lines that travel as one message (messages.hpp). Each line takes the

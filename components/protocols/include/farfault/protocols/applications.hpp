@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What runs on the GPUs of one host: applications, each a workload in an address space, on some of the GPUs
 // and on some SMs of each. Several may run at once on the same GPUs, and on the same SMs.
 //

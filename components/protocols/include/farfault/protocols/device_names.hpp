@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What users see a device called: as its node of the machine is, `gpu3`, of a cluster `m1.gpu3`. One name for
 // one device in everything that a result holds.
 #pragma once

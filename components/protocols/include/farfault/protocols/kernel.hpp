@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a machine runs: kernels as streams of warp instructions.
 //
 // A kernel is a pure function (block, warp, step) -> instruction: it may be called for any step, in any order

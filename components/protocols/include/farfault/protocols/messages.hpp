@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The messages between components: plain bytes, at most 40 of them. Sizes on a wire are those of the protocol
 // modelled (a header and a payload), never sizeof.
 //

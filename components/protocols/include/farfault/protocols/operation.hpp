@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a program does with the GPUs of its host: operations, in streams.
 //
 // The operations of a stream run one after the other, in the program's order; streams run side by side. A

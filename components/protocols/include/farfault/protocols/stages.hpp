@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the time of an access went: what a response says of the stages that it comes from, so that whoever
 // waited for it can tell its own time from theirs.
 //

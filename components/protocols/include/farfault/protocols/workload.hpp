@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A workload: named buffers in one virtual address space, kernels over them, and the operations that launch
 // these, one after the other unless it says otherwise (operation.hpp). Immutable once built; safe to read
 // from all threads. Operations that break a rule are the caller's mistake and stop the program.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a GPU's MMU writes to its page table to coalesce base pages where they are, and to splinter the large
 // page again (Mosaic, MICRO 2017, sections 4.3 and 4.4, Figs. 6 and 7), one large page after the other.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fault buffer of an IOMMU or a GMMU: pages that a walk has not found, or has found on another device and
 // that are to move, until the driver has answered, and whom to tell then.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who keeps the record of a fault that the driver serves, and sends it to the driver: the IOMMU, whose table
 // has not served the access, or the GPU that made it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GPU's memory management unit: the translation router, the walkers with their page-walk cache, the GPU's
 // own page table, and the requests sent on to the IOMMU.
 //

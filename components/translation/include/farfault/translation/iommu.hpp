@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The IOMMU on the CPU side: its TLB, its walkers over the page table of all mapped pages, and page faults
 // to the driver.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The L2 TLB, shared by all SMs of a GPU: one look-up per cycle; misses are merged by base page and
 // sent to the GMMU: how large a page is, its walk says. Without a free MSHR a miss waits, in order with the
 // others that do; hits, and misses of a page that is outstanding already, pass them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A radix page table with real node addresses, as a walker reads it: entries of 8 bytes in nodes of 512
 // (x86-64 and AMD GPUs; four levels for 4 KiB pages over 48 bits, one less for each factor of 512 of the page
 // size). What is left of a page number below whole nodes is the last level's: of 64 KiB pages it has nodes of

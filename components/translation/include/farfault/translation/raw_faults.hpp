@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fault buffer of a GPU whose driver serves faults in batches: one entry for each client of the L2 TLB
 // that is told that its page is faulted, so a page may have several (duplicates).
 //

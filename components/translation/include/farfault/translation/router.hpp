@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where an L2 TLB miss goes: to the GPU's own walkers (GMMU), to the IOMMU on the CPU side, or to both at
 // once.
 //

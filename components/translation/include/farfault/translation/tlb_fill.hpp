@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which translations come into the L2 TLB when their walk has ended, and where others are kept beside it.
 //
 // Contract. Whoever misses the TLB is an `Asker`. A policy may keep translations beside the TLB: those are

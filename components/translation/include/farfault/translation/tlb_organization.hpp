@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a translation lookaside buffer is organized: virtual page -> translation. The TLBs of
 // SMs, GPUs, scalar caches and IOMMUs are all of these; what a look-up costs is their owners' business.
 //

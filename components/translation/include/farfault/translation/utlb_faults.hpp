@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The faults that the uTLBs of a GPU have outstanding, where the driver serves faults in batches: each uTLB
 // is shared by adjacent SMs, and has a bound on them.
 //

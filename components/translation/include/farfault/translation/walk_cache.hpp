@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A page-walk cache: the nodes of a page table that recent walks went through, so that a walk can start below
 // the root (Barr et al., "Translation Caching: Skip, Don't Walk (the Page Table)", ISCA 2010).
 //

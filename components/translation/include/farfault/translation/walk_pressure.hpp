@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much page walks hold up each application, counted at the L2 TLB from one report to the next
 // (messages.hpp, WalkPressure): the most misses outstanding at once, and the most warps that waited for one
 // translation. Nothing is counted for no applications.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Page walkers with their queue and their page-walk cache: the same part in a GMMU and in an IOMMU.
 //
 // A walk goes down a page table, one entry read per level, and ends a level earlier or more at a large page;
