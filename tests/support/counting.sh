@@ -13,10 +13,11 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 export OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_hwloc_base_binding_policy=none
 export PYTHONDONTWRITEBYTECODE=1
 
-# count NAME PASSED FAILED SKIPPED LOG: with the seconds since the line before, a build between them included.
+# count NAME PASSED FAILED SKIPPED LOG [SECONDS]: the seconds since the line before, a build between them included, where
+# none are given.
 counted_at=$SECONDS
 count() {
-  local took=$((SECONDS - counted_at))
+  local took=${6:-$((SECONDS - counted_at))}
   counted_at=$SECONDS
   passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
   printf '%-28s %5d passed' "$1" "$2"
@@ -31,13 +32,19 @@ count() {
   return 0
 }
 
-# run_doctest PROGRAM [NAME]: every case counts; a program that crashes is one failure more.
-run_doctest() {
-  local program=$1 name=${2:-$(basename "$1")} log code line good bad skip
-  log=$logs/$name.log
+# execute LOG COMMAND [WORD ...]: what it says, its exit code and how long it took, for a count later.
+execute() {
+  local log=$1 began=$SECONDS
+  shift
   mkdir -p "$(dirname "$log")"
-  timeout 1200 "$program" --no-colors >"$log" 2>&1
-  code=$?
+  timeout 1200 "$@" >"$log" 2>&1
+  echo "$? $((SECONDS - began))" >"$log.ended"
+}
+
+# count_doctest NAME LOG: every case counts; a program that crashes is one failure more.
+count_doctest() {
+  local name=$1 log=$2 code took line good bad skip
+  read -r code took <"$log.ended"
   line=$(grep -a '^\[doctest\] test cases:' "$log" | tail -n 1)
   good=$(sed -nE 's/.*\| *([0-9]+) passed.*/\1/p' <<<"$line")
   bad=$(sed -nE 's/.*\| *([0-9]+) failed.*/\1/p' <<<"$line")
@@ -45,30 +52,14 @@ run_doctest() {
   [ "$code" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
   skip=$(grep -aoE 'skipped: [^:]+:' "$log" | sort -u | wc -l)
   [ "$skip" -gt "$good" ] && skip=$good
-  count "$name" $((good - skip)) "$bad" "$skip" "$log"
+  count "$name" $((good - skip)) "$bad" "$skip" "$log" "$took"
 }
 
-# run_script FILE COMMAND [WORD ...]: runs `COMMAND FILE WORD ...`. A last line "N passed, N failed" is believed. In two
-# steps, execute_script in the background and count_script when it has ended, another one runs beside.
-run_script() {
-  execute_script "$@"
-  count_script "$1"
-}
-log_of_script() {
-  echo "$logs/$(tr / _ <<<"$1").log"
-}
-execute_script() {
-  local file=$1 command=$2 log
-  log=$(log_of_script "$file")
-  shift 2
-  timeout 1200 "$command" "$file" "$@" >"$log" 2>&1
-  echo $? >"$log.code"
-}
+# count_script NAME LOG: a last line "N passed, N failed" is believed.
 count_script() {
-  local file=$1 log code line good=1 bad=0
-  log=$(log_of_script "$file")
-  code=$(cat "$log.code")
-  [ "$code" -eq 77 ] && { count "$file" 0 0 1 "$log"; return; }
+  local name=$1 log=$2 code took line good=1 bad=0
+  read -r code took <"$log.ended"
+  [ "$code" -eq 77 ] && { count "$name" 0 0 1 "$log" "$took"; return; }
   line=$(tail -n 1 "$log")
   if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed ]]; then
     good=${BASH_REMATCH[1]} bad=${BASH_REMATCH[2]}
@@ -76,7 +67,41 @@ count_script() {
     good=0
   fi
   [ "$code" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
-  count "$file" "$good" "$bad" 0 "$log"
+  count "$name" "$good" "$bad" 0 "$log" "$took"
+}
+
+# run_script FILE COMMAND: one test, now.
+run_script() {
+  execute "$logs/$(tr / _ <<<"$1").log" "$2" "$1"
+  count_script "$1" "$logs/$(tr / _ <<<"$1").log"
+}
+
+# Several at a time: `start KIND NAME COMMAND [WORD ...]` begins a test (KIND: doctest or script) as soon as fewer than
+# $at_a_time run; finish_all waits for the rest. Each is counted when it has ended.
+at_a_time=${FARFAULT_TESTS_AT_A_TIME:-2}
+running=()
+start() {
+  local kind=$1 name=$2
+  shift 2
+  until [ "${#running[@]}" -lt "$at_a_time" ]; do count_one; done
+  local log
+  log=$logs/$(tr / _ <<<"$name").log
+  execute "$log" "$@" &
+  running+=("$! $kind $name $log")
+}
+count_one() {
+  local i pid kind name log
+  wait -n
+  for i in "${!running[@]}"; do
+    read -r pid kind name log <<<"${running[i]}"
+    kill -0 "$pid" 2>/dev/null && continue
+    unset "running[$i]"
+    [ -f "$log.ended" ] || echo "1 0" >"$log.ended" # the shell that ran it was killed
+    "count_$kind" "$name" "$log"
+  done
+}
+finish_all() {
+  while [ "${#running[@]}" -gt 0 ]; do count_one; done
 }
 
 # print_total: the last line; fails when a test did, or none ran.
