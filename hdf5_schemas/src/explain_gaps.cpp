@@ -76,6 +76,7 @@ std::vector<TimePart> read_gaps(hid_t file, std::uint64_t end, bool completed) {
              words(file, "tables/" + table + "/" + to, rows));
   };
   add(kOnGpus, "kernels", "reached_gpus", "left_gpus");
+  if (line.last() == 0) return {};  // none has ended
   add(kLaunches, "kernels", "launched", "finished");
   add(kCopies, "copies", "started", "finished");
   add(kAllocations, "allocations", "started", "finished");

@@ -8,6 +8,7 @@
 #include "farfault/results/live.hpp"
 #include "farfault/results/reader.hpp"
 #include "farfault/results/report.hpp"
+#include "handle.hpp"
 #include "harness.hpp"
 #include "result_changes.hpp"
 
