@@ -157,7 +157,7 @@ void Recording::reached() {
   auto const now = next_;
   if (!begun_) begin();
   if (now <= options_.to) {
-    sampler_.sample();
+    sampler_.sample(now);
     sampled(now);
   }
   if (now < options_.to) {
