@@ -28,6 +28,7 @@ struct TwoApplications {
   InitialMemory memory(std::uint64_t gpu_bytes, unsigned large_size = 9) const {
     return InitialMemory({&applications,
                           NodeDevices(2),
+                          nullptr,
                           12,
                           gpu_bytes,
                           64 * kMiB,

@@ -90,6 +90,7 @@ struct Placed {
          std::uint32_t gpus = 2)
       : memory({mock::alone(w),
                 NodeDevices(gpus),
+                nullptr,
                 12,
                 gpu_bytes,
                 512 * kMiB,
