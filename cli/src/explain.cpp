@@ -105,9 +105,10 @@ std::string bound_text(Explanation const& e) {
   if (e.bound == Bound::gaps)
     return "gaps between kernels: no kernel is on a GPU " + percent(e.without_kernel) + " of the time, " +
            percent(share(e.gaps.front().ps, e.end_ps)) + " " + gap_text(e.gaps.front());
+  auto const first = e.idle >= kHalf ? "too little work (" + idle + "), and then by " : std::string();
   if (e.bound == Bound::execution)
-    return "the SMs themselves: they execute " + percent(e.executing) + " of the time that they have warps" +
-           beside;
+    return first + "the SMs themselves: they execute " + percent(e.executing) +
+           " of the time that they have warps";
   if (e.bound == Bound::resource || e.bound == Bound::phase) {
     auto const& r = e.resources.front();
     auto const is = r.full.empty() ? "is busy" : shown(r.full);
@@ -118,8 +119,7 @@ std::string bound_text(Explanation const& e) {
     if (r.alike > 1) text += fmt::format(", all {} are {} on average", r.alike, percent(r.average));
     return text + beside;
   }
-  auto text = e.idle >= kHalf ? "too little work (" + idle + "), and then by " : std::string();
-  text += "latency: nothing is busy for half of the run";
+  auto text = first + "latency: nothing is busy for half of the run";
   if (e.stages.empty() || e.access_ps == 0) return text;
   bool const ended = e.stages[0].name != "sm_time_under_way" || e.stages.size() == 1;
   auto const& stage = e.stages[ended ? 0 : 1];

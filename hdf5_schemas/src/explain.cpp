@@ -146,12 +146,14 @@ Explanation explain(std::string const& path) {
   auto const serves = [](Resource const& r) { return r.full.empty(); };
   if (e.without_kernel >= kHalf)
     e.bound = Bound::gaps;
-  else if (e.executing >= kHalf)
+  else if (e.executing >= kHalf && e.idle < kHalf)
     e.bound = Bound::execution;
   else if (!first_that([&](Resource const& r) { return serves(r) && r.busy >= kHalf; }, Bound::resource) &&
            !first_that([](Resource const& r) { return r.busy >= kHalf && r.waited >= kCounts; },
-                       Bound::resource))
-    first_that([&](Resource const& r) { return serves(r) && busy_parts(r) >= 2; }, Bound::phase);
+                       Bound::resource) &&
+           !first_that([&](Resource const& r) { return serves(r) && busy_parts(r) >= 2; }, Bound::phase) &&
+           e.executing >= kHalf)
+    e.bound = Bound::execution;
   return e;
 }
 
@@ -187,8 +189,6 @@ std::string to_json(Explanation const& e) {
                  {"idle", e.idle},
                  {"sms", parts(e.sms)},
                  {"stages", parts(e.stages)},
-                 {"without_kernel", e.without_kernel},
-                 {"gaps", parts(e.gaps)},
                  {"without_kernel", e.without_kernel},
                  {"gaps", parts(e.gaps)},
                  {"resources", resources}};

@@ -6,6 +6,11 @@
 #include "farfault/engine/error.hpp"
 
 namespace farfault::results {
+namespace {
+
+constexpr double kMostAhead = 1.0;  // of a part of the time
+
+}  // namespace
 
 std::vector<std::uint64_t> words(hid_t file, std::string const& path, std::uint64_t rows) {
   auto const dataset = open_dataset(file, path);
@@ -45,12 +50,16 @@ Growth::Growth(hid_t file, std::string const& folder, std::string const& metric)
 std::vector<double> Growth::rates(std::size_t instance, std::uint64_t end, std::uint64_t among) const {
   std::vector<double> rates;
   auto before = 0.0;
+  auto ahead = 0.0;  // what is counted when something begins, and lasts beyond this part
   for (std::uint64_t part = 1; part <= kParts; ++part) {
     auto const value = at(instance, static_cast<double>(end) * static_cast<double>(part) / kParts);
-    rates.push_back((value - before) / (static_cast<double>(end) / kParts) / static_cast<double>(among));
+    auto const rate =
+        ahead + (value - before) / (static_cast<double>(end) / kParts) / static_cast<double>(among);
+    rates.push_back(std::min(rate, 1.0));
+    ahead = rate - rates.back();
     before = value;
   }
-  if (std::ranges::any_of(rates, [](double rate) { return rate > 1.01; })) rates.clear();
+  if (ahead > kMostAhead) rates.clear();
   return rates;
 }
 

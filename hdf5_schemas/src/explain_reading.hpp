@@ -33,7 +33,8 @@ class Growth {
   std::vector<std::string> const& names() const { return names_; }
   std::vector<std::uint64_t> last() const { return row(times_.size() - 1); }
   // In equal parts until `end`, by how much the counter of an instance grew for each ps, divided by `among`.
-  // None where that is more than can be: what counts work when it is taken on does not say when it was done.
+  // What is counted when it begins lasts into the next part where this one is full. None where that does not
+  // help: what counts all of a long work when it is taken on does not say when it was done.
   std::vector<double> rates(std::size_t instance, std::uint64_t end, std::uint64_t among) const;
 
  private:

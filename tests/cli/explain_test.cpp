@@ -98,6 +98,14 @@ TEST_CASE("explain: a slow driver is named first, of first touches and of batche
   CHECK(first_line_of(batches).starts_with("bound by "));
 }
 
+TEST_CASE("explain: where most SMs are without a warp, too little work comes before what the others do") {
+  auto const path = made("few.h5", {"machine.generic.gpus=4", "workload.name=sgemm", "workload.sgemm.m=32",
+                                    "workload.sgemm.n=32", "workload.sgemm.k=256"});
+  auto const e = explained(path);
+  CHECK(e["idle"].get<double>() > 0.5);
+  CHECK(first_line_of(path).starts_with("bound by too little work (SMs are without a warp "));
+}
+
 TEST_CASE(
     "explain: a run that computes is bound by its SMs, and what they did and where accesses were adds up") {
   auto const path = made("compute.h5", {"machine.generic.gpus=1", "workload.name=sgemm",

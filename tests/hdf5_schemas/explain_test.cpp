@@ -144,6 +144,16 @@ TEST_CASE("explain: over time a counter grows evenly between its samples") {
   CHECK(e.resources[0].over_time[3] == doctest::Approx(0.9));
 }
 
+TEST_CASE("explain: what is counted when it begins lasts into the next part of the time") {
+  Scratch dir;
+  auto const e = explain(
+      written(dir / "a.h5", {.dram_at_half = {510'000, 0}, .dram = {510'000, 0}, .figures = kAccesses}));
+  REQUIRE(e.resources[0].name == "gpu0.dram0");
+  REQUIRE(e.resources[0].over_time.size() == 20);
+  for (std::size_t i = 0; i < 20; ++i)
+    CHECK(e.resources[0].over_time[i] == doctest::Approx(i < 10 ? 1.0 : i == 10 ? 0.2 : 0.0));
+}
+
 TEST_CASE("explain: what is busy all along in a phase bounds the run for that phase") {
   Scratch dir;
   // Busy in the second half of the run alone, and not for half of all of it.

@@ -16,7 +16,8 @@ struct RunWords {
   std::string until, checkpoint_every;
   std::string progress = "auto";
   std::string partitions = "auto";
-  std::string trace, trace_output;
+  std::optional<std::string> trace;
+  std::string trace_output;
   std::optional<std::uint64_t> trace_sample, trace_limit;
 };
 
@@ -31,12 +32,12 @@ Duration positive(std::string const& option, std::string const& text) {
 }
 
 std::optional<TraceOptions> trace_of(RunWords const& words) {
-  if (words.trace.empty()) {
+  if (!words.trace) {
     if (!words.trace_output.empty() || words.trace_sample || words.trace_limit)
       throw UserError("--trace-output, --trace-sample and --trace-limit need --trace FROM,TO");
     return std::nullopt;
   }
-  auto options = trace_window(words.trace);
+  auto options = trace_window(*words.trace);
   options.output = words.trace_output;
   if (words.trace_sample) options.one_in = *words.trace_sample;
   if (words.trace_limit) options.most = *words.trace_limit;
