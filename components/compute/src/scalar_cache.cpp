@@ -176,7 +176,7 @@ void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
       s.faulted.replay(m.page, again);
     return resume(cx);
   }
-  if (m.found_by == FoundBy::settled) return settle(m, cx);
+  if (m.found_by == FoundBy::settled) return on_settled(m, cx);
   auto const found = m.translation();
   bool const mapped = m.found_by != FoundBy::nothing;
   if (mapped) s.tlb->fill(m.page, found);
@@ -204,7 +204,7 @@ void ScalarCache::read_later(PageTranslation const& found, ScalarRequest const& 
   s.translated.push(translated);
 }
 
-void ScalarCache::settle(TranslateResponse const& m, Cx& cx) const {
+void ScalarCache::on_settled(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   if (!s.faulted.holds(m.page)) return;
   s.tlb->fill(m.page, m.translation());

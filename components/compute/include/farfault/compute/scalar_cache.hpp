@@ -159,7 +159,7 @@ class ScalarCache final : public Component<ScalarCacheSpec, ScalarCacheState> {
   void keep_faulted(std::uint64_t page, ScalarRequest const& m, Cx& cx) const;
   void tell_use(std::uint64_t page, Cx& cx) const;  // to the driver, where it wants to know
   // A replay that says where its page is.
-  void settle(TranslateResponse const& m, Cx& cx) const;
+  void on_settled(TranslateResponse const& m, Cx& cx) const;
   void read_later(PageTranslation const& found, ScalarRequest const& m, ScalarCacheState& s) const;
   bool read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx) const;
   void answer(ScalarRequest const& m, Time at, ScalarStatus status, Cx& cx) const;
