@@ -462,6 +462,7 @@ std::optional<std::string> find_preset(std::string_view name) {
 std::vector<std::string> preset_names() {
   std::vector<std::string> names;
   for (auto const& p : preset_texts()) names.emplace_back(p.name);
+  std::ranges::sort(names);  // the files are in an order of their own: '-' before '.toml'
   return names;
 }
 
