@@ -57,9 +57,11 @@ SENSITIVITY = {
     "gpu.l2_tlb.tokens.step": [0.05, 0.2],
     "gpu.l2_tlb.tokens.initial": [0.2, 0.5, 1.0],
     "gpu.l2_tlb.tokens.change": ["relative"],
+    "gpu.l2_tlb.tokens.epoch": [10_000],
     "gpu.l2_cache.translation_aware_bypass.sampled": [4, 256],
     "gpu.l2_cache.translation_aware_bypass.epoch": [10_000, 1_000_000],
     "gpu.dram.address_space_aware.thresh_max": [50, 5000],
+    "gpu.dram.address_space_aware.epoch": [10_000],
 }
 
 SEED = 2018
@@ -104,6 +106,7 @@ class Run:
     settings: dict = field(default_factory=dict)  # key -> value
     sms: tuple = ()   # of each application; none: equal shares, or all of one alone
     own: dict = field(default_factory=dict)       # application -> what its workload sets beyond its defaults
+    preset: str = PRESET
     source = None     # no run of this study needs another's result
 
     def title(self):
@@ -129,14 +132,14 @@ class Run:
         return tables
 
     def configuration(self):
-        lines = toml_of(self.title(), PRESET, self.settings)
+        lines = toml_of(self.title(), self.preset, self.settings)
         for entries in self.applications():
             lines += ["", "[[application]]"] + entries
         return "\n".join(lines) + "\n"
 
     def identity(self):
         """Changes with everything that can change the answer, but for the program and what it has built in."""
-        parts = [f"{key}={value}" for key, value in sorted(self.settings.items())] + [str(t) for t in self.applications()]
+        parts = [self.preset] + [f"{key}={value}" for key, value in sorted(self.settings.items())] + [str(t) for t in self.applications()]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def cost(self):
