@@ -190,6 +190,17 @@ TEST_CASE(
   CHECK(b.local->records().size() == 2);
 }
 
+TEST_CASE("scalar cache: an invalidation of all drops every translation, and the lines of its page alone") {
+  for (bool const all : {false, true}) {
+    auto m = invalidate(2, 3);
+    m.all = all ? 1 : 0;
+    ScalarBench b({at(100, request(0x2000)), at(200, request(0x5000)), at(500, request(0x5000))}, {},
+                  {{Time{400ns}, m}});
+    CHECK(b.tlb->records().size() == (all ? 3U : 2U));
+    CHECK(b.local->records().size() == 2);
+  }
+}
+
 TEST_CASE("scalar cache: an invalidation of a large page drops the lines of all of it") {
   ScalarBench b({at(100, request(0x202340)), at(200, request(0x2ff044)), at(500, request(0x2ff044))}, {},
                 {{Time{400ns}, {0x200, kLargeFrame, 3, MoveStep::unmap, 9, {}}}}, 9);

@@ -34,6 +34,29 @@ TEST_CASE("SM: a load that misses everywhere takes the sum of its stages") {
   CHECK(b.done->nanoseconds() == Times{178 + 10 + 1});
 }
 
+TEST_CASE(
+    "SM: a request for a translation names its warp's slot and, where that is reported, for how many warps "
+    "the "
+    "last one was waited for") {
+  for (bool const reports : {false, true}) {
+    auto const w = hand_workload({shape(128)}, [](std::uint64_t, std::uint32_t warp) {
+      Program p{load(0x2000), compute(1, true)};
+      if (warp == 1) p.insert(p.end(), {load(0x5000), compute(1, true), load(0x6000), compute(1, true)});
+      return p;
+    });
+    auto spec = unit_rates();
+    spec.reports_stalled_warps = reports;
+    SmBench b(spec, w, {{Time{100ns}, {0, 0, 0}}});
+    REQUIRE(b.tlb->records().size() == 3);
+    CHECK(b.tlb->records()[0].message.warp == 0);
+    CHECK(b.tlb->records()[1].message.warp == 1);
+    CHECK(b.tlb->records()[2].message.warp == 1);
+    CHECK(b.tlb->records()[0].message.stalled == 0);
+    CHECK(b.tlb->records()[1].message.stalled == (reports ? 2 : 0));
+    CHECK(b.tlb->records()[2].message.stalled == (reports ? 1 : 0));
+  }
+}
+
 TEST_CASE("SM: with the page in the L1 TLB and the line in the L1 cache a load takes the two look-ups") {
   auto const w = same_for_all(
       {load(0x2000), compute(1, true), load(0x2040), compute(1, true), load(0x2040), compute(1, true)});

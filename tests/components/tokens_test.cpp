@@ -83,8 +83,8 @@ TEST_CASE(
 
 TEST_CASE("tokens: two percent of the rate before, where the change is relative") {
   Fill fill(Settings{{"change", "relative"}});
-  CHECK(tokens_after(fill, {500, 510, 521, 520, 509, 0, 0, 1, 0}) ==
-        std::vector<std::uint64_t>{8, 8, 7, 7, 8, 9, 9, 8, 9});
+  CHECK(tokens_after(fill, {500, 490, 500, 521, 520, 509, 0, 0, 1, 0}) ==
+        std::vector<std::uint64_t>{8, 8, 7, 6, 6, 7, 8, 8, 7, 8});
 }
 
 TEST_CASE("tokens: never fewer than none, never more than there are warps") {

@@ -171,15 +171,32 @@ TEST_CASE("L2 TLB: a warp without a token fills the bypass cache, which is looke
 }
 
 TEST_CASE("L2 TLB: of several warps that have waited for a translation one with a token is enough") {
-  for (bool const one : {false, true}) {
+  struct Two {
+    std::uint8_t first;
+    std::uint8_t second;
+  };
+  for (auto const two : {Two{0, 1}, Two{1, 0}, Two{1, 2}}) {
+    bool const one = two.first == 0 || two.second == 0;
     CAPTURE(one);
     TlbBench b(tlb({{"initial", "0.5"}, {"step", "0"}, {"epoch", "100"}}),
                {{Time{10ns}, request(7, 0)},
                 {Time{50ns}, request(7, 1)},
-                {Time{110ns}, request(8, 1)},
-                {Time{112ns}, request(8, one ? 0 : 2)}});
+                {Time{110ns}, request(8, two.first)},
+                {Time{112ns}, request(8, two.second)}});
     CHECK(test::stat_of(b.l2, "gpu.l2_tlb.fill", "bypass_fills") == (one ? 0 : 1));
   }
+}
+
+TEST_CASE("L2 TLB: what is found in the bypass cache is a hit, to the tokens as well") {
+  TlbBench b(tlb({{"initial", "0.0"}, {"step", "1.0"}, {"epoch", "100"}}), {{Time{10ns}, request(7, 0)},
+                                                                            {Time{50ns}, request(8, 0)},
+                                                                            {Time{110ns}, request(9, 0)},
+                                                                            {Time{150ns}, request(9, 0)},
+                                                                            {Time{170ns}, request(9, 0)},
+                                                                            {Time{210ns}, request(10, 0)}});
+  CHECK(test::stat_of(b.l2, "gpu.l2_tlb.fill", "bypass_hits") == 2);
+  CHECK(test::stat_of(b.l2, "gpu.l2_tlb.fill", "increases") == 1);
+  CHECK(test::stat_of(b.l2, "gpu.l2_tlb.fill", "tokens") == 1);
 }
 
 TEST_CASE(

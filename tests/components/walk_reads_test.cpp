@@ -90,6 +90,8 @@ TEST_CASE("walk reads: one that passes by waits for no other's cycle of the slic
   SliceBench b(slice_of(from_depth("4")),
                {{Time{10ns}, read(0x100, 1)}, {Time{10ns}, walk(0x48, 2)}, {Time{11ns}, read(0x100, 3)}});
   CHECK(b.dram->nanoseconds() == Times{11, 25});
+  SliceBench first(slice_of(from_depth("4")), {{Time{10ns}, walk(0x48, 1)}, {Time{10ns}, read(0x100, 2)}});
+  CHECK(first.dram->nanoseconds() == Times{11, 25});
 }
 
 TEST_CASE("walk reads: without an MSHR one that is to pass by waits its turn") {

@@ -477,22 +477,6 @@ void Assembly::build_gpus() {
   }
 }
 
-L2SliceSpec Assembly::page_walk_cache() const {
-  auto const requests = config_.reads_of_gmmu();
-  L2SliceSpec cache;
-  cache.params = config_.page_walk_cache.slice_params(requests);
-  cache.kind = "page_walk_cache";
-  cache.replacement_key = "gpu.page_walk_cache.replacement";
-  cache.clock = gpu_clock();
-  cache.line_bytes = config_.gpu.line_bytes;
-  cache.page_bits = page_bits_;
-  cache.dram_channels = config_.l2_cache.slices;
-  cache.dram_credits = requests;
-  cache.queue = requests;
-  cache.applications = applications_.names();
-  return cache;
-}
-
 std::vector<std::vector<std::uint32_t>> Assembly::sms_by_application() const {
   std::vector<std::vector<std::uint32_t>> sms;
   for (std::uint32_t a = 0; a < applications_.count(); ++a) sms.push_back(applications_.sms_of(a, sms_));

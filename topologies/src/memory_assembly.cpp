@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of a device: L2 slices, caches in front of DRAM, DRAM channels, and the links between them.
+// The memory of a device: L2 slices, caches before and behind them, DRAM channels, and the links between
+// these.
 #include "assembly_devices.hpp"
 
 namespace farfault::topologies {
@@ -52,6 +53,22 @@ Assembly::Memory Assembly::build_memory(std::uint32_t node, std::string const& n
     memory.channels.push_back(&system_->add<DramChannel>(name + ".dram" + std::to_string(i), dram));
   }
   return memory;
+}
+
+L2SliceSpec Assembly::page_walk_cache() const {
+  auto const requests = config_.reads_of_gmmu();
+  L2SliceSpec cache;
+  cache.params = config_.page_walk_cache.slice_params(requests);
+  cache.kind = "page_walk_cache";
+  cache.replacement_key = "gpu.page_walk_cache.replacement";
+  cache.clock = gpu_clock();
+  cache.line_bytes = config_.gpu.line_bytes;
+  cache.page_bits = page_bits_;
+  cache.dram_channels = config_.l2_cache.slices;
+  cache.dram_credits = requests;
+  cache.queue = requests;
+  cache.applications = applications_.names();
+  return cache;
 }
 
 void Assembly::wire_memory(Memory& memory, Clock clock) {

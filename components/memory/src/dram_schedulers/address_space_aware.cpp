@@ -5,7 +5,7 @@
 //
 // The silver queue is for one application at a time, until its quota of lines has come into it: a share of
 // thresh_max (Equation 1) by how much page walks hold the application up, concurrent walks x warps stalled
-// (messages.hpp, WalkPressure). These come once an epoch; until the first, and where nobody waited for a
+// (messages.hpp, WalkPressure). They come after each epoch; until the first, and where nobody waited for a
 // walk, shares are equal. Quotas are rounded down, and an application without one is passed over.
 //
 // Assumed, where the paper is silent: what finds its queue full waits in front of all three, and all that

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study of MASK at small applications: the pairs and classes that it is made of; every design has a configuration that the program
+knows, one digest on one thread and on two, and a result of its own; a part of a GPU is a configuration too."""
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "bench/studies/mask"), str(ROOT / "tests/support")]
+import checks
+from checks import check
+from study_runs import digest
+
+try:
+    import h5py
+
+    import parts
+    import report
+    import study
+    from measure import measure
+except ModuleNotFoundError as missing:
+    print(f"skipped: {missing.name}: this Python does not have it")
+    sys.exit(77)
+
+SMALL = {"SCP": {"vectors": 64, "length": 8192}, "TRD": {"size": "512KiB"}}
+
+
+def main():
+    program = (Path(sys.argv[1]).parent / "farfault").resolve()
+    listed = json.loads(subprocess.run([program, "params", "--json"], capture_output=True, text=True, check=True).stdout)["parameters"]
+    keys = {p["key"] for p in listed}
+    pairs = study.pairs()
+    check(len(set(pairs)) == 35 and pairs == study.pairs(), "35 pairs, the same each time")
+    check(all(a != b for a, b in pairs) and not any({a, b} <= {"LUD", "NN"} for a, b in pairs), "two low ones, or one twice")
+    check(len(study.RATES) == 27 and study.RATES.keys() == study.WORKLOADS.keys(), "27 applications, each with its class and its workload")
+    check([study.class_of(m) for m in (("LUD", "GUP"), ("LUD", "3DS"), ("RED", "3DS"))] == [0, 1, 2], "classes by Table 2")
+    check(study.class_of(("A", "B"), {"A": (0.2, 0.2), "B": (0.9, 0.19)}) == 1, "classes by measured rates")
+    check(len(study.splits()) == 29 and all(sum(s) == 30 and min(s) > 0 for s in study.splits(3)) and len(study.splits(3)) == 406, "splits")
+    designs = study.DESIGNS | {f"{key}={value}": {key: value} for key, values in study.SENSITIVITY.items() for value in values}
+    unknown = {key for settings in designs.values() for key in settings} - keys
+    check(not unknown, f"the program has no {unknown}")
+    with tempfile.TemporaryDirectory() as folder:
+        for quick in (True, False):
+            made = parts.Parts(Path(folder), ["pairs", "splits", "number", "generality", "sensitivity"], quick, list(study.WORKLOADS)).runs
+            runs = [run for found in made.values() for run in found.values()]
+            check(len({run.output for run in runs}) == len(runs), "two runs have one output")
+            check(not {key for run in runs for key in run.settings} - keys, "the program does not know a key")
+        small = parts.Parts(Path(folder), ["pairs"], True, ["RAY", "SCP"]).runs
+        measured = {part: {} for part in small}
+        for part, found in small.items():
+            for key, run in found.items():
+                said = digest(program, run)
+                measured[part][key] = measure(run.output) if re.fullmatch("[0-9a-f]{32}", said) else None
+                check(measured[part][key] and measured[part][key]["digest"] == said, f"{key}: {said}")
+        report.write(Path(folder) / "tables", measured, {"checkout": "", "program": "farfault", "program_sha256": "0", "runs": 0, "results": "0"})
+        rows = json.loads((Path(folder) / "tables/results.json").read_text())["averages"]
+        ipc = {d: measured["pairs"]["equal", ("RAY", "SCP"), d]["ipc"] for d in ("mask", "ideal", "shared_tlb")}
+        alone = [measured["alone"]["15", (name,), "shared_tlb"]["ipc"][0] for name in ("RAY", "SCP")]
+        speedup = {d: sum(a / b for a, b in zip(of, alone)) for d, of in ipc.items()}
+        told = rows["MASK to Ideal, weighted speedup"]["measured"]
+        check(abs(told - speedup["mask"] / speedup["ideal"]) < 1e-9, f"MASK to Ideal {told}, {speedup}")
+        slowest = {d: max(b / a for a, b in zip(of, alone)) for d, of in ipc.items()}
+        told = rows["MASK over SharedTLB, largest slowdown"]["measured"]
+        check(abs(told - slowest["mask"] / slowest["shared_tlb"]) < 1e-9, f"largest slowdown {told}, {slowest}")
+        text = (Path(folder) / "tables/results.md").read_text()
+        check("| RAY+SCP | 0 |" in text and "low/high" in text, "the pair and its class are in the tables")
+        ends = {}
+        for name, settings in designs.items():
+            # Epochs that end within these runs.
+            short = {f"gpu.{epoch}": 5000 for epoch in ("l2_tlb.tokens.epoch", "l2_cache.translation_aware_bypass.epoch", "dram.address_space_aware.epoch")}
+            run = study.Run(("SCP", "TRD"), Path(folder) / f"{len(ends)}.h5", short | settings, sms=(12, 18), own=SMALL)
+            first = digest(program, run, "--threads", "1")
+            check(re.fullmatch("[0-9a-f]{32}", first), f"{name}: {first}")
+            if name in study.DESIGNS:
+                second = digest(program, run, "--threads", "2", "--partitions", "split")
+                check(first == second, f"{name}: {first} and {second}")
+            with h5py.File(run.output) as f:
+                ends[name] = int(f["summary/machine/end"][0])
+        changed = [name for name in study.DESIGNS if ends[name] != ends["shared_tlb"]]
+        check({"pw_cache", "mask_tlb", "mask_dram", "mask", "ideal"} <= set(changed), f"designs do not differ: {ends}")
+        check(ends["ideal"] == min(ends.values()), f"an ideal TLB is slower: {ends}")
+        for applications in range(1, 6):
+            run = study.Run(("SCP",), Path(folder) / "part.h5", study.static_part(applications) | {"gpu.sms": 6}, own=SMALL)
+            found = digest(program, run)
+            check(re.fullmatch("[0-9a-f]{32}", found), f"a part of {applications}: {found}")
+    print(checks.counts())
+    return checks.failed != 0
+
+
+sys.exit(main())
