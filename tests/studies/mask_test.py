@@ -10,10 +10,10 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "bench/studies/mask"), str(ROOT / "tests/support")]
+sys.path[:0] = [str(ROOT / "bench/studies/mask"), str(ROOT / "bench/studies"), str(ROOT / "tests/support")]
 import checks
 from checks import check
-from study_runs import digest
+from study_runs import digest, file_of
 
 try:
     import h5py
@@ -45,16 +45,16 @@ def main():
     check(not unknown, f"the program has no {unknown}")
     with tempfile.TemporaryDirectory() as folder:
         for quick in (True, False):
-            made = parts.Parts(Path(folder), ["pairs", "splits", "number", "generality", "sensitivity"], quick, list(study.WORKLOADS)).runs
+            made = parts.Parts(["pairs", "splits", "number", "generality", "sensitivity"], quick, list(study.WORKLOADS)).runs
             runs = [run for found in made.values() for run in found.values()]
-            check(len({run.output for run in runs}) == len(runs), "two runs have one output")
+            check(len({run.name for run in runs}) == len(runs), "two runs have one name")
             check(not {key for run in runs for key in run.settings} - keys, "the program does not know a key")
-        small = parts.Parts(Path(folder), ["pairs"], True, ["RAY", "SCP"]).runs
+        small = parts.Parts(["pairs"], True, ["RAY", "SCP"]).runs
         measured = {part: {} for part in small}
         for part, found in small.items():
             for key, run in found.items():
-                said = digest(program, run)
-                measured[part][key] = measure(run.output) if re.fullmatch("[0-9a-f]{32}", said) else None
+                said = digest(program, Path(folder), run)
+                measured[part][key] = measure(file_of(Path(folder), run)) if re.fullmatch("[0-9a-f]{32}", said) else None
                 check(measured[part][key] and measured[part][key]["digest"] == said, f"{key}: {said}")
         report.write(Path(folder) / "tables", measured, {"checkout": "", "program": "farfault", "program_sha256": "0", "runs": 0, "results": "0"})
         rows = json.loads((Path(folder) / "tables/results.json").read_text())["averages"]
@@ -72,20 +72,20 @@ def main():
         for name, settings in designs.items():
             # Epochs that end within these runs.
             short = {f"gpu.{epoch}": 5000 for epoch in ("l2_tlb.tokens.epoch", "l2_cache.translation_aware_bypass.epoch", "dram.address_space_aware.epoch")}
-            run = study.Run(("SCP", "TRD"), Path(folder) / f"{len(ends)}.h5", short | settings, sms=(12, 18), own=SMALL)
-            first = digest(program, run, "--threads", "1")
+            run = study.Run(("SCP", "TRD"), name, short | settings, sms=(12, 18), own=SMALL)
+            first = digest(program, Path(folder), run, "--threads", "1")
             check(re.fullmatch("[0-9a-f]{32}", first), f"{name}: {first}")
             if name in study.DESIGNS:
-                second = digest(program, run, "--threads", "2", "--partitions", "split")
+                second = digest(program, Path(folder), run, "--threads", "2", "--partitions", "split")
                 check(first == second, f"{name}: {first} and {second}")
-            with h5py.File(run.output) as f:
+            with h5py.File(file_of(Path(folder), run)) as f:
                 ends[name] = int(f["summary/machine/end"][0])
         changed = [name for name in study.DESIGNS if ends[name] != ends["shared_tlb"]]
         check({"pw_cache", "mask_tlb", "mask_dram", "mask", "ideal"} <= set(changed), f"designs do not differ: {ends}")
         check(ends["ideal"] == min(ends.values()), f"an ideal TLB is slower: {ends}")
         for applications in range(1, 6):
-            run = study.Run(("SCP",), Path(folder) / "part.h5", study.static_part(applications) | {"gpu.sms": 6}, own=SMALL)
-            found = digest(program, run)
+            run = study.Run(("SCP",), f"part of {applications}", study.static_part(applications) | {"gpu.sms": 6}, own=SMALL)
+            found = digest(program, Path(folder), run)
             check(re.fullmatch("[0-9a-f]{32}", found), f"a part of {applications}: {found}")
     print(checks.counts())
     return checks.failed != 0

@@ -2,7 +2,7 @@
 """The parts of the study: which runs each is made of."""
 import random
 
-from study import DESIGNS, SEED, SENSITIVITY, SHARED_TLB, SMS, STATIC, TABLE_2, Run, pairs, splits, static_part
+from study import DESIGNS, PRESET, SEED, SENSITIVITY, SHARED_TLB, SMS, STATIC, TABLE_2, Run, pairs, splits, static_part
 
 COMPARED = ["shared_tlb", "mask", "ideal"]
 # Table 4: the other GPUs, with their SMs.
@@ -32,19 +32,16 @@ def equal(applications, sms=SMS):
 class Parts:
     """runs: part -> (what, mix, design) -> Run. The applications alone, to which weighted speedups are held, are the part "alone"."""
 
-    def __init__(self, out, names, quick, chosen):
-        self.out, self.chosen = out, set(chosen)
+    def __init__(self, names, quick, chosen):
+        self.chosen = set(chosen)
         self.runs = {"alone": {}} | {name: {} for name in names}
         drawn = [p for p in pairs() if set(p) <= self.chosen][:PAIRS[quick]]
         for name in names:
             getattr(self, name)(drawn, quick)
 
     def add(self, part, what, mix, design, settings, sms, preset=None):
-        folder = self.out / part / str(what).replace("/", "-")
-        run = Run(mix, folder / f"{'_'.join(mix)}_{design}.h5", settings, sms=tuple(sms) if len(mix) > 1 else ())
-        if preset:
-            run.preset = preset
-        self.runs[part][what, mix, design] = run
+        name = f"{part}, {what}, {'+'.join(mix)}, {design}"
+        self.runs[part][what, mix, design] = Run(mix, name, settings, tuple(sms) if len(mix) > 1 else (), base=preset or PRESET)
 
     def alone(self, mix, sms, preset=None):
         """Each application on as many SMs, with SharedTLB: what a weighted speedup is held to."""

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the study of MASK runs: pairs of applications, designs, and how the SMs are shared."""
-import hashlib
 import itertools
-import json
 import random
 import sys
 from dataclasses import dataclass, field
@@ -10,8 +8,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[2]
-sys.path.append(str(FOLDER.parent))  # configuration, provenance, runner
-from configuration import StudyError, flat, toml_of
+sys.path.append(str(FOLDER.parent))  # configuration, provenance, sweeps
+from configuration import StudyError
 PRESET = "paper-mask"
 SMS = 30
 
@@ -101,47 +99,35 @@ def static_part(applications):
 
 @dataclass
 class Run:
-    """One simulation: the preset, what it sets beyond it, the applications with their SMs, where its result goes."""
+    """One simulation: the preset, what it sets beyond it, and the applications with their SMs."""
     mix: tuple
-    output: Path
+    name: str         # of its own
     settings: dict = field(default_factory=dict)  # key -> value
     sms: tuple = ()   # of each application; none: equal shares, or all of one alone
     own: dict = field(default_factory=dict)       # application -> what its workload sets beyond its defaults
-    preset: str = PRESET
+    base: str = PRESET
     source = None     # no run of this study needs another's result
-
-    def title(self):
-        return f"{self.output.parent.name}, {self.output.stem}"
 
     def names(self):
         """Of the applications in the configuration, in order."""
         return [f"a{i}_{name.lower()}" for i, name in enumerate(self.mix)]
 
     def applications(self):
+        """Tables of the configuration, one for each."""
         tables = []
         for i, (name, key) in enumerate(zip(self.names(), self.mix)):
-            workload = WORKLOADS[key]
-            lines = [f"name = {json.dumps(name)}", f"workload = {json.dumps(workload)}"]
+            table = {"name": name, "workload": WORKLOADS[key]}
             if self.sms:
-                lines.append(f"sms = {self.sms[i]}")
+                table["sms"] = self.sms[i]
             elif len(self.mix) > 1:
-                lines.append('sms = "equal"')
+                table["sms"] = "equal"
             if len(self.mix) > 1:
-                lines.append("relaunch = true")
-            lines += [f"{workload}.{name} = {json.dumps(value)}" for name, value in self.own.get(key, {}).items()]
-            tables.append(lines)
+                table["relaunch"] = True
+            tables.append(table | ({WORKLOADS[key]: self.own[key]} if key in self.own else {}))
         return tables
 
-    def configuration(self):
-        lines = toml_of(self.title(), self.preset, self.settings)
-        for entries in self.applications():
-            lines += ["", "[[application]]"] + entries
-        return "\n".join(lines) + "\n"
-
-    def identity(self):
-        """Changes with everything that can change the answer, but for the program and what it has built in."""
-        parts = [self.preset] + [f"{key}={value}" for key, value in sorted(self.settings.items())] + [str(t) for t in self.applications()]
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    def all_settings(self):
+        return self.settings | {"application": self.applications()}
 
     def cost(self):
         return len(self.mix)
