@@ -18,18 +18,21 @@ namespace farfault::results {
 namespace {
 
 std::vector<SettingDifference> settings_between(std::string const& a, std::string const& b) {
-  Pack pack(read_guarded(a, [&](hid_t file_a) {
-    check_is_result(file_a);
-    auto const file_b = open_to_read(b, "the other file cannot be opened");
-    check_is_result(file_b);
-    Pack answer;
-    for (auto const& s : setting_differences(file_a, file_b)) {
-      answer.put(1);
-      for (auto const* field : {&s.name, &s.a, &s.b}) answer.put(one_line(*field));
-    }
-    answer.put(std::uint64_t{0});
-    return answer.take();
-  }));
+  Pack pack(read_guarded(
+      a,
+      [&](hid_t file_a) {
+        check_is_result(file_a);
+        auto const file_b = open_to_read(b, "the other file cannot be opened");
+        check_is_result(file_b);
+        Pack answer;
+        for (auto const& s : setting_differences(file_a, file_b)) {
+          answer.put(1);
+          for (auto const* field : {&s.name, &s.a, &s.b}) answer.put(one_line(*field));
+        }
+        answer.put(std::uint64_t{0});
+        return answer.take();
+      },
+      b));
   std::vector<SettingDifference> all;
   while (pack.number() != 0) {
     auto& s = all.emplace_back();

@@ -291,23 +291,26 @@ class Comparer {
 Comparison diff(std::string const& a, std::string const& b) {
   check_readable(a);
   check_readable(b);
-  Pack pack(read_guarded(a, [&](hid_t file_a) {
-    auto const file_b = open_to_read(b, "the other file cannot be opened");
-    auto const comparison = Comparer(file_a, file_b, a, b).run();
-    Pack answer;
-    answer.put(comparison.settings.size());
-    for (auto const& setting : comparison.settings)
-      for (auto const* field : {&setting.name, &setting.a, &setting.b}) answer.put(shown(*field));
-    answer.put(comparison.difference.has_value());
-    if (auto const& difference = comparison.difference) {
-      answer.put(difference->where);
-      answer.put(one_line(difference->path));
-      answer.put(one_line(difference->text));
-      answer.put(difference->time_ps.has_value());
-      answer.put(static_cast<std::uint64_t>(difference->time_ps.value_or(0)));
-    }
-    return answer.take();
-  }));
+  Pack pack(read_guarded(
+      a,
+      [&](hid_t file_a) {
+        auto const file_b = open_to_read(b, "the other file cannot be opened");
+        auto const comparison = Comparer(file_a, file_b, a, b).run();
+        Pack answer;
+        answer.put(comparison.settings.size());
+        for (auto const& setting : comparison.settings)
+          for (auto const* field : {&setting.name, &setting.a, &setting.b}) answer.put(shown(*field));
+        answer.put(comparison.difference.has_value());
+        if (auto const& difference = comparison.difference) {
+          answer.put(difference->where);
+          answer.put(one_line(difference->path));
+          answer.put(one_line(difference->text));
+          answer.put(difference->time_ps.has_value());
+          answer.put(static_cast<std::uint64_t>(difference->time_ps.value_or(0)));
+        }
+        return answer.take();
+      },
+      b));
   Comparison comparison;
   for (auto left = pack.number(); left > 0; --left) {
     SettingDifference setting;

@@ -96,7 +96,8 @@ std::string fault_of(int status) {
 
 }  // namespace
 
-std::string read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read) {
+std::string read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read,
+                         std::string const& other) {
   auto const why_not = why_not_readable(path);
   if (!why_not.empty()) throw UserError("cannot read '" + one_line(path) + "': " + why_not);
   std::error_code gone;
@@ -135,7 +136,9 @@ std::string read_guarded(std::string const& path, std::function<std::string(hid_
   if (sound && answer[0] == 'U') throw UserError(one_line(answer.substr(1)));
   if (sound && answer[0] == 'S') throw UserError("'" + one_line(path) + "' " + answer.substr(1));
   auto const why = sound ? answer.substr(1) : fault_of(status);
-  throw UserError("'" + one_line(path) + "' is damaged or no result of Farfault: " + one_line(why));
+  auto const names =
+      "'" + one_line(path) + "'" + (other.empty() ? std::string() : " or '" + one_line(other) + "'");
+  throw UserError(names + " is damaged or no result of Farfault: " + one_line(why));
 }
 
 }  // namespace farfault::results

@@ -15,8 +15,9 @@
 namespace farfault::results {
 
 // Runs `read` on the open file in the child and returns its text. Throws UserError, with what a UserError or
-// an Hdf5Failure in the child said, or that the file is damaged.
-std::string read_guarded(std::string const& path, std::function<std::string(hid_t file)> const& read);
+// an Hdf5Failure in the child said, or that the file is damaged; or `other`, where `read` opens that too.
+std::string read_guarded(std::string const& path, std::function<std::string(hid_t file)> const& read,
+                         std::string const& other = {});
 
 // Throws UserError unless `path` can be opened and holds a result.
 void check_readable(std::string const& path);

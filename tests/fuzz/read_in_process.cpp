@@ -7,13 +7,15 @@
 
 namespace farfault::results {
 
-std::string read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read) {
+std::string read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read,
+                         std::string const& other) {
   quiet();
   try {
     auto const file = open_to_read(path, "HDF5 cannot open it");
     return read(file);
   } catch (Hdf5Failure const& problem) {
-    throw UserError(path + " is damaged or no result of Farfault: " + problem.what());
+    auto const names = other.empty() ? path : path + " or " + other;
+    throw UserError(names + " is damaged or no result of Farfault: " + problem.what());
   }
 }
 

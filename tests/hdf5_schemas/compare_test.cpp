@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "edit.hpp"
 #include "farfault/engine/error.hpp"
 #include "sample.hpp"
 #include "scratch.hpp"
@@ -46,6 +47,14 @@ std::string refusal(std::vector<std::string> const& paths) {
 }
 
 }  // namespace
+
+TEST_CASE("compare: of two files one of which is damaged both are named") {
+  Scratch dir;
+  auto const a = written(dir / "a.h5", {{"end", 1}});
+  auto const b = written(dir / "b.h5", {{"end", 2}});
+  edit::remove(b, "/config/toml");
+  CHECK(refusal({a, b}).starts_with("'" + a + "' or '" + b + "' is damaged or no result of Farfault: "));
+}
 
 TEST_CASE("compare: equal results are equal, whoever started them") {
   Scratch dir;

@@ -93,6 +93,11 @@ inline void add_group(std::string const& path, std::string const& name) {
   H5Gclose(id);
 }
 
+inline void remove(std::string const& path, std::string const& name) {
+  File const file(path);
+  REQUIRE(H5Ldelete(file, name.c_str(), H5P_DEFAULT) >= 0);
+}
+
 inline void set_number(std::string const& path, char const* attribute, std::int64_t value) {
   File const file(path);
   auto const id = H5Aopen(file, attribute, H5P_DEFAULT);
