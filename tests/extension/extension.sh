@@ -39,13 +39,13 @@ echo 'int main() {}' >"$scratch/cxx/main.cpp"
 configures "$scratch/cxx" -B "$scratch/cxx/build"
 check "a project without C is told so" grep -q 'found by projects of C and C++' "$log"
 
-# README's example is this folder.
+# README's example is this folder, without its licences.
 for file in CMakeLists.txt by_region.cpp; do
   check "README.md shows one_policy/$file as it is" perl -0777 -e '
-    ($readme, $text) = map { open(my $f, "<", $_) or die; <$f> } @ARGV; exit(index($readme, "\n$text```") < 0)' \
+    ($readme, $text) = map { open(my $f, "<", $_) or die; <$f> } @ARGV; $text =~ s/^.*SPDX.*\n//; exit(index($readme, "\n$text```") < 0)' \
     "$source_dir/README.md" "$here/one_policy/$file"
 done
-for file in "$here"/*/*.cpp; do check "$file has fewer than 80 lines" test "$(wc -l <"$file")" -lt 80; done
+for file in "$here"/*/*.cpp; do check "$file has fewer than 80 lines" test "$(grep -vc SPDX "$file")" -lt 80; done
 
 check "a component runs on the installed engine" [ "$("$scratch/component/relay")" = "34 33" ]
 
