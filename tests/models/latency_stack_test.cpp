@@ -175,6 +175,41 @@ TEST_CASE("latency stack: it adds up where pages lie on other GPUs, and says how
   }
 }
 
+TEST_CASE(
+    "fault latency: in batches each entry of a fault buffer has one, and IOMMUs without faults have none") {
+  auto const text = [](std::string const& more) {
+    return transpose(1,
+                     "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\nmemory.gpu_share = 0.5\n"
+                     "gpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\ndriver.migrations = 64\n"
+                     "driver.batch.eviction_unit = \"16KiB\"\nmemory.fault_path = \"gpu\"\n" +
+                         more);
+  };
+  auto const declares = [](ModelRun& run, std::string_view kind, std::string_view stat) {
+    bool found = false;
+    for (ComponentId id = 0; id < run.system().component_count(); ++id)
+      for (auto const& g : run.system().component(id).stat_groups())
+        found = found || (g.kind == kind && std::ranges::count(g.stats, stat, &StatInfo::name) != 0);
+    return found;
+  };
+  for (auto const* replay : {"batch", "batch_flush"}) {
+    ModelRun run(text("driver.batch.replay = \"" + std::string(replay) + "\"\n"));
+    run.run();
+    std::uint64_t entries = 0, timed = 0;
+    each<Gmmu>(run.system(), [&](Gmmu const& g) {
+      entries += g.state().raw_stats.written;
+      auto const& bins = g.state().fault_latency.bins;
+      timed += std::accumulate(bins.begin(), bins.end(), std::uint64_t{0});
+      CHECK(g.state().read_raised.empty());
+    });
+    CHECK(entries > 0);
+    CHECK(timed == entries);
+    CHECK_FALSE(declares(run, "iommu", "fault_latency"));
+    CHECK(declares(run, "gmmu", "fault_latency"));
+  }
+  ModelRun by_iommu(transpose(1, "memory.placement = \"first_touch\"\n"));
+  CHECK(declares(by_iommu, "iommu", "fault_latency"));
+}
+
 TEST_CASE("latency stack: it adds up where pages migrate, are first touched, copied, or come in batches") {
   auto const batches = std::string(
       "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\nmemory.fault_path = \"gpu\"\n"
