@@ -175,6 +175,37 @@ TEST_CASE("latency stack: it adds up where pages lie on other GPUs, and says how
   }
 }
 
+TEST_CASE("waiting for room: it has been counted, and at the end of a run nobody waits") {
+  auto const ends = [](ModelRun& run, auto&& times) {
+    run.run();
+    std::uint64_t all = 0;
+    auto const end = count_of(run.engine().last_event());
+    times(run, [&](PartTime const& t) {
+      CHECK_FALSE(t.is_on());
+      CHECK(t.ps() < end);
+      all += t.ps();
+    });
+    CHECK(all > 0);
+  };
+  ModelRun tlb(transpose(1, "gpu.l2_tlb.mshrs = 1\n"));
+  ends(tlb, [](ModelRun& run, auto&& look) {
+    each<L2Tlb>(run.system(), [&](L2Tlb const& c) { look(c.state().mshr_stall); });
+  });
+  ModelRun slices(transpose(1, "gpu.l2_cache.mshrs = 1\n"));
+  ends(slices, [](ModelRun& run, auto&& look) {
+    each<L2Slice>(run.system(), [&](L2Slice const& c) { look(c.state().stall); });
+  });
+  std::string const touches = "memory.placement = \"first_touch\"\nmemory.first_touch_by = \"driver\"\n";
+  ModelRun gmmu(transpose(1, touches + "memory.fault_path = \"gpu\"\ngpu.gmmu.fault_buffer = 1\n"));
+  ends(gmmu, [](ModelRun& run, auto&& look) {
+    each<Gmmu>(run.system(), [&](Gmmu const& c) { look(c.state().buffer_full); });
+  });
+  ModelRun iommu(transpose(1, touches + "iommu.fault_buffer = 1\n"));
+  ends(iommu, [](ModelRun& run, auto&& look) {
+    each<Iommu>(run.system(), [&](Iommu const& c) { look(c.state().buffer_full); });
+  });
+}
+
 TEST_CASE(
     "fault latency: in batches each entry of a fault buffer has one, and IOMMUs without faults have none") {
   auto const text = [](std::string const& more) {
