@@ -134,7 +134,7 @@ TEST_CASE("explain: one MSHR of each L1 cache is named first") {
   auto const e = explained(path);
   CHECK(e["bound_by"] == "resource");
   CHECK(e["resources"][0]["what"] == "L1 cache MSHRs");
-  CHECK(e["resources"][0]["busy"].get<double>() <= 1);
+  CHECK(e["resources"][0]["busy"].get<double>() < 0.9);  // a share of the time of all SMs
   CHECK(first_line_of(path).starts_with("bound by L1 cache MSHRs: gpu0 SMs have none free "));
 }
 

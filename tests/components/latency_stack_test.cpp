@@ -63,6 +63,23 @@ TEST_CASE("latency stack: what responses say of the way behind is taken from the
   check_sum(b);
 }
 
+TEST_CASE(
+    "latency stack: what is left of a wait counts for the stage behind that is longer than can be said") {
+  auto const w = same_for_all({load(0x2000), compute(10, true)});
+  auto const longest = unpack_duration(pack_duration(stage_time(1s)));
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(20ms), always(10ms));
+  b.translation_stages = {2'000, 9'000, 3'000, longest};
+  b.memory_stages = {stage_time(1s), 30'000, 0};
+  b.run();
+  auto const& s = stats(b).stages;
+  CHECK(s.l2_tlb == 0);
+  CHECK(s.iommu == 10'000'002 * kNs - 14'000);
+  CHECK(s.walk == 9'000);
+  CHECK(s.l2_cache == 0);
+  CHECK(s.dram_queue == 20'000'002 * kNs - 30'000);
+  check_sum(b);
+}
+
 TEST_CASE("latency stack: a load from another device is on links but for what that device had it") {
   auto const w = same_for_all({load(kRemote), compute(10, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));

@@ -176,6 +176,72 @@ TEST_CASE("latency stack: it adds up where pages lie on other GPUs, and says how
   }
 }
 
+TEST_CASE("waiting for room: it has been counted, and at the end of a run nobody waits") {
+  auto const ends = [](ModelRun& run, auto&& times) {
+    run.run();
+    std::uint64_t all = 0;
+    auto const end = count_of(run.engine().last_event());
+    times(run, [&](PartTime const& t) {
+      CHECK_FALSE(t.is_on());
+      CHECK(t.ps() < end);
+      all += t.ps();
+    });
+    CHECK(all > 0);
+  };
+  ModelRun tlb(transpose(1, "gpu.l2_tlb.mshrs = 1\n"));
+  ends(tlb, [](ModelRun& run, auto&& look) {
+    each<L2Tlb>(run.system(), [&](L2Tlb const& c) { look(c.state().mshr_stall); });
+  });
+  ModelRun slices(transpose(1, "gpu.l2_cache.mshrs = 1\n"));
+  ends(slices, [](ModelRun& run, auto&& look) {
+    each<L2Slice>(run.system(), [&](L2Slice const& c) { look(c.state().stall); });
+  });
+  std::string const touches = "memory.placement = \"first_touch\"\nmemory.first_touch_by = \"driver\"\n";
+  ModelRun gmmu(transpose(1, touches + "memory.fault_path = \"gpu\"\ngpu.gmmu.fault_buffer = 1\n"));
+  ends(gmmu, [](ModelRun& run, auto&& look) {
+    each<Gmmu>(run.system(), [&](Gmmu const& c) { look(c.state().buffer_full); });
+  });
+  ModelRun iommu(transpose(1, touches + "iommu.fault_buffer = 1\n"));
+  ends(iommu, [](ModelRun& run, auto&& look) {
+    each<Iommu>(run.system(), [&](Iommu const& c) { look(c.state().buffer_full); });
+  });
+}
+
+TEST_CASE(
+    "fault latency: in batches each entry of a fault buffer has one, and IOMMUs without faults have none") {
+  auto const text = [](std::string const& more) {
+    return transpose(1,
+                     "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\nmemory.gpu_share = 0.5\n"
+                     "gpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\ndriver.migrations = 64\n"
+                     "driver.batch.eviction_unit = \"16KiB\"\nmemory.fault_path = \"gpu\"\n" +
+                         more);
+  };
+  auto const declares = [](ModelRun& run, std::string_view kind, std::string_view stat) {
+    bool found = false;
+    for (ComponentId id = 0; id < run.system().component_count(); ++id)
+      for (auto const& g : run.system().component(id).stat_groups())
+        found = found || (g.kind == kind && std::ranges::count(g.stats, stat, &StatInfo::name) != 0);
+    return found;
+  };
+  for (auto const* replay : {"batch", "batch_flush"}) {
+    ModelRun run(text("driver.batch.replay = \"" + std::string(replay) + "\"\n"));
+    run.run();
+    std::uint64_t entries = 0, timed = 0;
+    each<Gmmu>(run.system(), [&](Gmmu const& g) {
+      entries += g.state().raw_stats.written;
+      auto const& bins = g.state().fault_latency.bins;
+      timed += std::accumulate(bins.begin(), bins.end(), std::uint64_t{0});
+      CHECK(g.state().read_raised.empty());
+    });
+    CHECK(entries > 0);
+    CHECK(timed == entries);
+    CHECK_FALSE(declares(run, "iommu", "fault_latency"));
+    CHECK(declares(run, "gmmu", "fault_latency"));
+  }
+  ModelRun by_iommu(transpose(1, "memory.placement = \"first_touch\"\n"));
+  CHECK(declares(by_iommu, "iommu", "fault_latency"));
+}
+
 TEST_CASE("latency stack: it adds up where pages migrate, are first touched, copied, or come in batches") {
   auto const batches = std::string(
       "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\nmemory.fault_path = \"gpu\"\n"
