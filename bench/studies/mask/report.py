@@ -124,12 +124,12 @@ def pairs(f):
     for title, of in (("Table 2", None), ("measured", rates)):
         rows = []
         for n in (0, 1, 2, None):
-            members = [m for m in mixes if n is None or class_of(m, of) == n]
+            members = [m for m in mixes if n is None or (of is None or set(m) <= of.keys()) and class_of(m, of) == n]
             paper = PAPER["mask_over_shared_tlb_by_class"].get(str(n), PAPER["over_shared_tlb"]["mask"]["value"]) if members else None
             rows.append(["all" if n is None else f"{n}-HMR", len(members)] + [show(average([f.speedup("pairs", "equal", m, d) for m in members])) for d in ORDER] +
                         [show(over_base(f, "mask", members)), show(paper) if of is None else ""])
         lines += table([title, "pairs"] + [NAMES[d] for d in ORDER] + ["MASK over SharedTLB", "paper"], rows)
-    rows = [["+".join(m), class_of(m), class_of(m, rates)] + [show(f.speedup("pairs", "equal", m, d)) for d in ORDER] +
+    rows = [["+".join(m), class_of(m), class_of(m, rates) if set(m) <= rates.keys() else "-"] + [show(f.speedup("pairs", "equal", m, d)) for d in ORDER] +
             [show(f.unfairness("pairs", "equal", m, d)) for d in (STATIC, BASE, "mask")] for m in sorted(mixes, key=class_of)]
     return lines + table(["pair", "HMR", "measured"] + [NAMES[d] for d in ORDER] + [f"slowdown, {NAMES[d]}" for d in (STATIC, BASE, "mask")], rows)
 

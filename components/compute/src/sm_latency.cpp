@@ -12,6 +12,12 @@ std::uint64_t ps(Duration d) {
   return static_cast<std::uint64_t>(picoseconds(d));
 }
 
+// Mostly nobody has joined: then no stage is cut.
+template <class Stages>
+Stages stages_within(Stages const& stages, Duration waited) {
+  return stages.sum() <= waited ? stages : stages.last_of(waited);
+}
+
 // A wait in which some stage may be longer than a response can say.
 bool is_long(Duration waited) {
   return waited >= Duration{kLongest};
@@ -41,7 +47,7 @@ void Sm::count_passed(Passed& passed, std::uint8_t next_stream, Cx& cx) const {
 void Sm::count_translation(TranslateResponse const& m, LsuItem& item, Time now, SmState& s) const {
   now = std::max(now, item.since);
   auto const waited = now - item.since;
-  auto const behind = m.stages.last_of(waited);
+  auto const behind = stages_within(m.stages, waited);
   auto& stages = s.stats[item.stream].stages;
   stages.walk_queue += behind.walk_queue;
   stages.walk += behind.walk;
@@ -65,7 +71,7 @@ void Sm::count_load(MemResponse const& m, LoadWaiter const& w, Time at, SmStats&
                     AccessesUnderWay& under_way, Time now) const {
   at = std::max(at, w.since);
   auto const waited = at - w.since;
-  auto const behind = m.stages.last_of(waited);
+  auto const behind = stages_within(m.stages, waited);
   auto& stages = stats.stages;
   stages.dram_queue += behind.dram_queue;
   stages.dram += behind.dram;
