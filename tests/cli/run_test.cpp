@@ -205,7 +205,7 @@ TEST_CASE("a configuration that is not there is refused") {
         "'no-such' is neither a file nor a preset (dgx-a100, dgx-h100, dgx1, dgx2, gpu-a100, gpu-h100, "
         "gpu-mi100, "
         "gpu-mi210, gpu-mi300x, gpu-v100, mi300x-8, nvidia-uvm, paper-batch-aware, paper-gmmu-bypass, "
-        "paper-mask-fermi, paper-mask-integrated, paper-mask, paper-mosaic, published-mask, "
+        "paper-mask, paper-mask-fermi, paper-mask-integrated, paper-mosaic, published-mask, "
         "published-mosaic)");
   CHECK(refusal(folder().string(), {}).find(folder().string() + ": not a") == 0);
   auto const config = scratch("includes.toml", "include = [\"absent.toml\"]\n");
