@@ -95,11 +95,15 @@ void RunDriver::open_trace() {
   trace_.emplace(trace, trace_path(trace, output_path(options_)), model_, engine_, transport_, sampler_);
 }
 
-bool RunDriver::close_trace() {
-  if (!trace_) return true;
-  if (!together(transport_, [&] { trace_->write(end_); })) return false;
+std::string RunDriver::close_trace() {
+  if (!trace_) return {};
+  try {
+    trace_->write(end_);  // all ranks; the first one writes
+  } catch (RunError const& e) {
+    return e.what();
+  }
   if (!trace_->remark().empty()) fmt::print(err_, "farfault: {}\n", trace_->remark());
-  return true;
+  return {};
 }
 
 // What a checkpoint keeps for the driver itself.
@@ -304,7 +308,9 @@ int RunDriver::stop() {
   auto const signal = stopping_signal();
   outcome_.events = transport_.sum(engine_.profile().events);
   std::string failure;
-  if (!checkpoint(end_, failure) || !close_trace() || transport_.rank() != 0) return kAnotherRankReports;
+  if (!checkpoint(end_, failure)) return kAnotherRankReports;
+  auto const no_trace = close_trace();
+  if (transport_.rank() != 0) return kAnotherRankReports;
   auto const stopped = fmt::format("stopped by {} at {}", signal, to_text(end_.time_since_epoch()));
   bool const in_chain = !options_.resume.empty() && same_file(options_.resume, options_.checkpoint);
   auto const sentence = failure.empty()
@@ -314,6 +320,7 @@ int RunDriver::stop() {
   fmt::print(err_, "farfault: {}\n", sentence);
   outcome_.signal = signal;
   if (saved_) outcome_.checkpoint = options_.checkpoint;
+  if (!no_trace.empty()) tell_lost_trace(no_trace);
   return failure.empty() ? ended("stopped", kSaved, "") : ended("stopped", kRunFailed, sentence);
 }
 
@@ -383,12 +390,14 @@ int RunDriver::conclude(std::string reason) {
         if (writer_) digest = write_end(reason, profile, events);
       }))
     return kAnotherRankReports;
-  if (!close_trace() || transport_.rank() != 0) return kAnotherRankReports;
+  auto const no_trace = close_trace();
+  if (transport_.rank() != 0) return kAnotherRankReports;
+  if (!no_trace.empty()) tell_lost_trace(no_trace);
   if (options_.summary_json != "-") print_summary(reason, digest, events);
   outcome_.digest = digest;
   outcome_.events = events;
   outcome_.summary = summary_rows(sampler_, run_facts());
-  if (is_whole(reason)) return ended(reason, kDone, "");
+  if (is_whole(reason)) return ended(reason, no_trace.empty() ? kDone : kRunFailed, "");
   auto const at = to_text(end_.time_since_epoch());
   std::string sentence;
   if (reason == "deadlock") {
@@ -401,6 +410,12 @@ int RunDriver::conclude(std::string reason) {
     fmt::print(err_, "farfault: {}\n", sentence);
   }
   return ended(reason, kRunFailed, sentence);
+}
+
+void RunDriver::tell_lost_trace(std::string const& why) {
+  fmt::print(err_, "farfault: {}; there is no trace of this run\n", why);
+  outcome_.errors.push_back(why);
+  trace_.reset();
 }
 
 int RunDriver::ended(std::string const& reason, int code, std::string const& error) {

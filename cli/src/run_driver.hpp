@@ -51,8 +51,10 @@ class RunDriver {
   bool record(Time at);
   // Once, where an interval that is kept makes samples cost more than what they are taken of.
   void tell_cost_of_samples();
-  // Brings the trace to an end; false where another rank has thrown.
-  bool close_trace();
+  // Brings the trace to an end. Returns, on rank 0, why it could not be written: the run ends as it would,
+  // with its result or checkpoint; a run that is done has exit code 1.
+  std::string close_trace();
+  void tell_lost_trace(std::string const& why);
   bool checkpoint_due(Time at);
   // Writes a checkpoint at `at`; `failure` says, on rank 0, why it is not there. Throws, or returns false on
   // the other ranks, when the result cannot be written: that ends the run.

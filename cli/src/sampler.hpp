@@ -28,8 +28,8 @@ class Sampler {
 
   // All ranks call it alike; afterwards values() on rank 0 holds the sample of series(): group, stat,
   // instance. The first one asks all components for their values, later ones those that have received events
-  // since. States must not be loaded in between.
-  // Of time `at`, up to which all events are done.
+  // since, and those that said that theirs grow anyway. States must not be loaded in between. `at`: up to
+  // which all events are done.
   void sample(Time at);
   std::vector<std::uint64_t> const& values() const { return stored_->values(); }
   // Of groups()[group].stats[stat], which is no histogram, the value of one instance.

@@ -94,9 +94,8 @@ std::vector<results::SummaryRow> summary_rows(Sampler const& sampler, RunFacts c
         facts.clock.edge_at_or_after(end) - facts.clock.edge_at_or_after(start));
   };
   span("machine", "machine", facts.start(), facts.end);
-  // Of a level what is left at the end: with it the stages of accesses add up in a run that was stopped too.
   auto const is_total = [](StatInfo const& stat) {
-    return stat.kind == StatKind::counter || stat.name == "time_under_way";
+    return stat.kind == StatKind::counter || stat.in_summary;
   };
   for (auto const& group : sampler.groups())
     for (auto const& stat : group.stats)

@@ -40,6 +40,18 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o "size=$((kib / 2))k" tmpfs "$scratc
   ends_in_order "full disk of a run with checkpoints" "$scratch/disk/run.h5" "${run[@]}" --output "$scratch/disk/run.h5" \
     --set run.sample_interval=1us --checkpoint "$scratch/checkpoint" --checkpoint-every 1us
   rm -f "$scratch"/disk/*
+  # A trace is not worth a result: the run ends as it would, and exit code 1 says that something is missing.
+  "${run[@]}" --output "$scratch/traced.h5" --trace 0us,1s --trace-sample 1 --trace-output "$scratch/disk/run.pftrace" \
+    --summary-json "$scratch/traced.json" >"$scratch/out" 2>"$scratch/err"
+  rc=$?
+  check "a trace that finds no space: exit code 1, not $rc" [ "$rc" -eq 1 ]
+  check "it is said in one sentence: $(cat "$scratch/err")" \
+    test "$(grep -c '^farfault: cannot write .*run.pftrace.*; there is no trace of this run$' "$scratch/err")" -eq 1
+  check "no word of a trace in the summary" [ "$(grep -c ' trace ' "$scratch/out")" -eq 0 ]
+  check "the result is that of the run without a trace" [ "$(digest_of "$scratch/traced.h5")" = "$(digest_of "$scratch/whole.h5")" ]
+  check "for scripts, too" grep -q "\"result_digest\": *\"$(digest_of "$scratch/whole.h5")\"" "$scratch/traced.json"
+  check "nothing is left of the trace: $(ls "$scratch/disk")" test -z "$(ls "$scratch/disk")"
+  rm -f "$scratch"/disk/*
   have_ranks && ends_in_order "full disk of two ranks" "$scratch/disk/run.h5" \
     mpirun --quiet -n 2 "${run[@]}" --output "$scratch/disk/run.h5"
 fi

@@ -181,6 +181,9 @@ cases = {
     "a cluster of one memory": (*transpose, *small, "--set", "machine.topology=two-gpu", "--set",
                                 "machine.cluster.machines=3", "--set", "memory.scope=cluster", "--set",
                                 "memory.remote_touch=migrate"),
+    "waits longer than a response can say": (*bfs, *small, "--set", "memory.placement=first_touch", "--set",
+                                             "memory.first_touch_by=iommu", "--set", "iommu.walkers=1", "--set",
+                                             "iommu.walk_latency=1000000"),
     "two applications": (),
 }
 APPLICATIONS = """include = ["paper-gmmu-bypass"]

@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import checks
 from checks import check
-from grid import Grid, check_resume, has_ranks, is_sentences, names_of
+from grid import check_elsewhere, check_resume, grids_of, has_ranks, is_sentences, names_of
 
 AXES = ["gpu.l2_tlb.fill", "gpu.l2_cache.walk_reads", "gpu.dram.scheduler"]
 BASE = ["always", "cached", "frfcfs"]
@@ -86,17 +86,8 @@ def main():
     combinations = [c for c in itertools.product(*names.values()) for _ in range(drawn)] + 4 * (alone + 3 * [MASK])
     chosen = [Drawn(c, draw.choice(list(PROGRAMS)), draw) for c in combinations]
     with tempfile.TemporaryDirectory() as folder:
-        grids = {}
-        for name, text in PROGRAMS.items():
-            grids[name] = Grid(program, Path(folder) / name)
-            (Path(folder) / name / "empty.toml").write_text(text)
+        grids, expected = grids_of(program, Path(folder), PROGRAMS, FIXED)
         ranks = has_ranks(program)
-        expected = {}
-        for name in PROGRAMS:
-            for gpus in ("1", "2"):
-                first, _ = grids[name].run(FIXED | {"machine.generic.gpus": gpus})
-                check(first.returncode == 0, f"{name}: {first.stderr.strip()}")
-                expected[name, gpus] = grids[name].accesses()
         ran = refused = 0
         worked = dict.fromkeys(["gpu.l2_tlb.fill_bypass_hits", "gpu.l2_cache.walk_reads_bypassed_reads", "gpu.dram.scheduler_silver_lines"], 0)
         for d in chosen:
@@ -118,12 +109,7 @@ def main():
             reads, writes, hits, misses = grid.summed("l2_slice_reads", "l2_slice_writes", "l2_slice_hits", "l2_slice_misses")
             check(reads + writes == hits + misses + bypassed or d.settings["gpu.l2_cache.partitions"] == "2",
                   f"{d.name}: {reads} reads and {writes} writes, {hits} hits, {misses} misses, {bypassed} passed by")
-            places = [(1, ["--threads", "2", "--partitions", "split"])]
-            if ran % 12 == 1 and ranks:
-                places.append((2, ["--threads", "1", "--partitions", "device"]))
-            for n, how in places:
-                _, other = grid.run(d.settings, *how, ranks=n, output="other.h5")
-                check(other == digest, f"{d.name}: '{other}' with {n} ranks, {how}; '{digest}' before")
+            check_elsewhere(grid, d.settings, digest, d.name, ran % 12 == 1 and ranks)
             if ran % 12 == 2:
                 check_resume(grid, d.settings, digest, d.name)
         check(ran > len(chosen) // 3, f"only {ran} of {len(chosen)} combinations run")

@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import checks
 from checks import check
-from grid import Grid, check_resume, has_ranks, is_sentences, names_of
+from grid import check_elsewhere, check_resume, grids_of, has_ranks, is_sentences, names_of
 
 AXES = ["memory.page_sizes", "memory.frame_allocation", "memory.compaction", "gpu.l1_tlb.organization", "gpu.l2_tlb.organization", "driver.batch.replay",
         "gpu.router.policy"]
@@ -76,17 +76,8 @@ def main():
     chosen = [Drawn(c, draw) for c in draw.sample(combinations, min(drawn, len(combinations)))]
     check({(k, d.settings[k]) for d in chosen for k in AXES} == {(k, v) for k in AXES for v in names[k]} or drawn < 40, "a policy is drawn nowhere")
     with tempfile.TemporaryDirectory() as folder:
-        grids = {}
-        for name, text in PROGRAMS.items():
-            grids[name] = Grid(program, Path(folder) / name)
-            (Path(folder) / name / "empty.toml").write_text(text)
+        grids, expected = grids_of(program, Path(folder), PROGRAMS, FIXED)
         ranks = has_ranks(program)
-        expected = {}
-        for name in PROGRAMS:
-            for gpus in ("1", "2"):
-                first, _ = grids[name].run(FIXED | {"machine.generic.gpus": gpus})
-                check(first.returncode == 0, f"{name}: {first.stderr.strip()}")
-                expected[name, gpus] = grids[name].accesses()
         ran = refused = large = moved = 0
         for d in chosen:
             grid = grids[d.program]
@@ -103,12 +94,7 @@ def main():
             check(faulted == replayed, f"{d.name}: {faulted} accesses faulted, {replayed} went on")
             large += grid.machine_total("memory.page_sizes_coalesced_pages") > 0
             moved += grid.machine_total("memory.compaction_moved_pages") + grid.machine_total("memory.page_sizes_moved_pages") > 0
-            places = [(1, ["--threads", "2", "--partitions", "split"])]
-            if ran % 12 == 1 and ranks:
-                places.append((2, ["--threads", "1", "--partitions", "device"]))
-            for n, how in places:
-                _, other = grid.run(d.settings, *how, ranks=n, output="other.h5")
-                check(other == digest, f"{d.name}: '{other}' with {n} ranks, {how}; '{digest}' before")
+            check_elsewhere(grid, d.settings, digest, d.name, ran % 12 == 1 and ranks)
             if ran % 12 == 2:
                 check_resume(grid, d.settings, digest, d.name)
         check(ran > drawn // 3, f"only {ran} of {len(chosen)} combinations run")

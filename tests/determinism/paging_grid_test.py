@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import checks
 from checks import check
-from grid import Grid, check_resume, has_ranks, is_sentences, names_of
+from grid import Grid, check_elsewhere, check_resume, has_ranks, is_sentences, names_of
 
 AXES = ["driver.batch.replay", "driver.batch.prefetch", "driver.batch.eviction_order", "driver.batch.eviction_schedule",
         "gpu.sm.thread_blocks", "gpu.router.policy"]
@@ -103,14 +103,8 @@ def main():
                 continue
             ran += 1
             check_result(grid, settings, expected[settings["machine.generic.gpus"]], name)
-            places = [(1, ["--threads", "2", "--partitions", "split"])]
-            if ran % 16 == 1:
-                places.append((1, ["--threads", "2", "--partitions", "split", "--no-merge"]))
-                if ranks:
-                    places.append((2, ["--threads", "1", "--partitions", "device"]))
-            for n, how in places:
-                _, other = grid.run(settings, *how, ranks=n, output="other.h5")
-                check(other == digest, f"{name}: '{other}' with {n} ranks, {how}; '{digest}' before")
+            apart = [["--threads", "2", "--partitions", "split", "--no-merge"]] if ran % 16 == 1 else []
+            check_elsewhere(grid, settings, digest, name, ran % 16 == 1 and ranks, apart)
             if ran % 16 == 2:
                 check_resume(grid, settings, digest, name)
             digests.setdefault(digest, []).append(name)

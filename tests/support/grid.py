@@ -78,6 +78,29 @@ def is_sentences(ran, most=1):
     return ran.returncode == 2 and 1 <= len(lines) <= most and all(line.startswith("farfault: ") and len(line) < 600 for line in lines)
 
 
+def check_elsewhere(grid, settings, digest, name, ranks=False, more=()):
+    """The same result on two threads; and with `ranks` on two of those; `more`: other ways to run it."""
+    places = [(1, ["--threads", "2", "--partitions", "split"]), *((1, list(how)) for how in more)]
+    if ranks:
+        places.append((2, ["--threads", "1", "--partitions", "device"]))
+    for n, how in places:
+        _, other = grid.run(settings, *how, ranks=n, output="other.h5")
+        check(other == digest, f"{name}: '{other}' with {n} ranks, {how}; '{digest}' before")
+
+
+def grids_of(program, folder, programs, fixed):
+    """A grid for each program, and by program and number of GPUs what it accesses with the settings that all runs share."""
+    grids, expected = {}, {}
+    for name, text in programs.items():
+        grid = grids[name] = Grid(program, folder / name)
+        (folder / name / "empty.toml").write_text(text)
+        for gpus in ("1", "2"):
+            first, _ = grid.run(fixed | {"machine.generic.gpus": gpus})
+            check(first.returncode == 0, f"{name}: {first.stderr.strip()}")
+            expected[name, gpus] = grid.accesses()
+    return grids, expected
+
+
 def check_resume(grid, settings, digest, name):
     saved = grid.folder / "run.checkpoint"
     for file in (saved, grid.folder / "run.checkpoint.previous"):

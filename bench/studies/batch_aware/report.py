@@ -7,6 +7,7 @@ from pathlib import Path
 from parts import ASSUMED, EPOCHS, HANDLING, LARGE, LARGER, OF_OTHERS, OF_TO, SHARES, SMALL, SMS
 from provenance import sentence
 from study import COMPARED, FOLDER, GRAPHS, REGULAR, SLOW, THREE, WORKLOADS
+from tables import show, table
 
 PAPER = json.loads((FOLDER / "paper.json").read_text())
 NAMES = {"sequential_to": "TO", "sequential_ue": "UE", "sequential_to_ue": "TO+UE", "unlimited": "all memory", "baseline": "baseline", "sequential": "sequential prefetch", "lru": "LRU", "pcie": "PCIe compression",
@@ -21,15 +22,6 @@ def mean(values):
 
 def ratio(a, b):
     return a / b if a and b else None
-
-
-def show(value, digits=2):
-    return "-" if value is None else f"{value:.{digits}f}"
-
-
-def table(header, body):
-    align = ["---"] + ["---:"] * (len(header) - 1)
-    return [""] + ["| " + " | ".join(map(str, r)) + " |" for r in [header, align] + body] + [""]
 
 
 class Figures:

@@ -9,6 +9,7 @@ from figures import PAPER, gain, percent
 from measure import divide
 from provenance import sentence
 from study import DESIGNS, FOLDER, PLACEMENTS, WORKLOADS, show_bytes
+from tables import table
 
 DESIGN_NAMES = {"distributed": "distributed", "centralized": "centralized", "gmmu_bypass": "bypass", "oracle": "ideal"}
 
@@ -51,11 +52,6 @@ def head(made):
         "averaged; results.json has geometric means too. Paper: only numbers that its text states, the bars are not "
         "read off. `-`: nothing was counted.",
     ]
-
-
-def table(header, body, text=False):
-    align = ["---"] + ["---" if text else "---:"] * (len(header) - 1)
-    return [""] + ["| " + " | ".join(map(str, r)) + " |" for r in [header, align] + body] + [""]
 
 
 def shown(value, show):

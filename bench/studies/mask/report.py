@@ -6,32 +6,11 @@ from pathlib import Path
 from parts import COMPARED, GPUS, equal
 from provenance import sentence
 from study import DESIGNS, FOLDER, NAMES, RATES, SENSITIVITY, SMS, STATIC, class_of
+from tables import average, percent, ratio, show, table
 
 PAPER = json.loads((FOLDER / "paper.json").read_text())
 ORDER = [STATIC] + list(DESIGNS)
 BASE = "shared_tlb"
-
-
-def average(values):
-    values = [v for v in values if v is not None]
-    return sum(values) / len(values) if values else None
-
-
-def ratio(a, b):
-    return a / b if a is not None and b else None
-
-
-def show(value, digits=2):
-    return "-" if value is None else f"{value:.{digits}f}"
-
-
-def percent(value, digits=1):
-    return "-" if value is None else f"{100 * value:.{digits}f} %"
-
-
-def table(header, body):
-    align = ["---"] + ["---:"] * (len(header) - 1)
-    return [""] + ["| " + " | ".join(map(str, r)) + " |" for r in [header, align] + body] + [""]
 
 
 class Figures:

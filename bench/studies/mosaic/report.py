@@ -6,6 +6,7 @@ from pathlib import Path
 from parts import ASSUMED, ASSUMED_OF_COMPACTION, COMPACTING, COMPARED, ENTRIES, INDEX, IN_FLIGHT, OCCUPANCY, STEP
 from provenance import sentence
 from study import APPLICATIONS, FOLDER, NAMES, SMS, heterogeneous as drawn
+from tables import average, percent, ratio, show, table
 
 PAPER = json.loads((FOLDER / "paper.json").read_text())
 TEXTS = {
@@ -17,29 +18,6 @@ TEXTS = {
     "l2_hit_two": "L2 TLB hit rate of GPU-MMU, two applications", "l2_hit_five": "the same, five",
     "mosaic_l1_miss": "L1 TLB miss rate of Mosaic", "mosaic_l2_miss": "L2 TLB miss rate of Mosaic",
 }
-
-
-def average(values):
-    """The paper averages weighted speedups and rates as they are."""
-    values = [v for v in values if v is not None]
-    return sum(values) / len(values) if values else None
-
-
-def ratio(a, b):
-    return a / b if a is not None and b else None
-
-
-def show(value, digits=2):
-    return "-" if value is None else f"{value:.{digits}f}"
-
-
-def percent(value, digits=1):
-    return "-" if value is None else f"{100 * value:.{digits}f} %"
-
-
-def table(header, body):
-    align = ["---"] + ["---:"] * (len(header) - 1)
-    return [""] + ["| " + " | ".join(map(str, r)) + " |" for r in [header, align] + body] + [""]
 
 
 class Figures:

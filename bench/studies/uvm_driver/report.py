@@ -7,6 +7,7 @@ from measure import WIRE
 from parts import ASSUMED, OTHERS, UPDATES, VARIED_SHARES, cell
 from provenance import sentence
 from study import FOLDER, PRESET, ROOT, SHARES, SIZES, WORKLOADS
+from tables import table
 
 WIRE_US = 2**20 / WIRE * 1e6  # of a MiB
 
@@ -17,11 +18,6 @@ def show(value, digits=1):
 
 def percent(value):
     return "-" if value is None else f"{value:.0%}"
-
-
-def table(header, body):
-    align = ["---"] + ["---:"] * (len(header) - 1)
-    return [""] + ["| " + " | ".join(map(str, r)) + " |" for r in [header, align] + body] + [""]
 
 
 class Figures:

@@ -206,7 +206,9 @@ class Reader {
   }
 
   double cost(toml::node const& node) const {
-    auto const cost = node.value<double>();
+    // value<double>() has none for whole numbers that a double rounds.
+    auto const cost = node.is_integer() ? std::optional(static_cast<double>(node.as_integer()->get()))
+                                        : node.value<double>();
     if (!node.is_number() || !cost || !(*cost > 0) || !std::isfinite(*cost))
       refuse(line_of(node), "cost must be a number above 0, and is " + shown(toml_text(node)));
     return *cost;

@@ -298,47 +298,56 @@ void AccessWatch::translated(TranslateResponse const& m, Time now) {
 void AccessWatch::spend_translation(Live& live, TranslateResponse const& m, Time now) const {
   now = std::max(now, live.since);
   auto const behind = m.stages.last_of(now - live.since);
-  auto const own = now - live.since - behind.sum();
+  auto const left = now - live.since - behind.sum();
+  auto const longest = behind.at_limit();
+  auto const own = longest != nullptr ? Duration::zero() : left;
+  auto const in = [&](std::uint32_t TranslationStages::*stage) {
+    return Duration{behind.*stage} + (stage == longest ? left : Duration::zero());
+  };
   auto const back = std::min(own, sample_.translation_back);
   auto const go = [&](Duration d, Stage stage, Place place) { spend(live, live.since + d, stage, place); };
   go(own - back, Stage::l2_tlb, Place::l2_tlb);
-  go(Duration{behind.walk_queue}, Stage::walk_queue, Place::gmmu);
-  go(Duration{behind.walk}, Stage::walk, Place::gmmu);
+  go(in(&TranslationStages::walk_queue), Stage::walk_queue, Place::gmmu);
+  go(in(&TranslationStages::walk), Stage::walk, Place::gmmu);
   go(Duration{behind.link / 2}, Stage::links, Place::port);
-  go(Duration{behind.iommu}, m.found_by == FoundBy::fault ? Stage::fault : Stage::iommu, Place::iommu);
+  go(in(&TranslationStages::iommu), m.found_by == FoundBy::fault ? Stage::fault : Stage::iommu, Place::iommu);
   go(Duration{behind.link - behind.link / 2}, Stage::links, Place::port);
   go(back, Stage::l2_tlb, Place::l2_tlb);
 }
 
 // As Sm::count_load and Sm::count_stores cut it.
-void AccessWatch::spend_memory(Live& live, MemoryStages const& stages, Time at) const {
-  auto const behind = stages.sum();
-  auto const own = at - live.since - behind;
+void AccessWatch::spend_memory(Live& live, MemoryStages const& stages, std::uint32_t MemoryStages::*rest,
+                               Time at) const {
+  auto const left = at - live.since - stages.sum();
+  auto const own = rest != nullptr ? Duration::zero() : left;
+  auto const in = [&](std::uint32_t MemoryStages::*stage) {
+    return Duration{stages.*stage} + (stage == rest ? left : Duration::zero());
+  };
   auto const go = [&](Duration d, Stage stage, Place place) { spend(live, live.since + d, stage, place); };
   if (is_remote(live)) {
     go(own / 2, Stage::links, Place::port);
-    go(Duration{stages.dram_queue}, Stage::dram_queue, Place::remote);
-    go(Duration{stages.dram}, Stage::dram, Place::remote);
-    go(Duration{stages.device}, Stage::remote_memory, Place::remote);
+    go(in(&MemoryStages::dram_queue), Stage::dram_queue, Place::remote);
+    go(in(&MemoryStages::dram), Stage::dram, Place::remote);
+    go(in(&MemoryStages::device), Stage::remote_memory, Place::remote);
     go(own - own / 2, Stage::links, Place::port);
     return;
   }
   auto const back = std::min(own, sample_.line_back);
   go(own - back, Stage::l2_cache, Place::l2_slice);
-  go(Duration{stages.dram_queue}, Stage::dram_queue, Place::dram);
-  go(Duration{stages.dram}, Stage::dram, Place::dram);
-  go(Duration{stages.device}, Stage::remote_memory, Place::remote);
+  go(in(&MemoryStages::dram_queue), Stage::dram_queue, Place::dram);
+  go(in(&MemoryStages::dram), Stage::dram, Place::dram);
+  go(in(&MemoryStages::device), Stage::remote_memory, Place::remote);
   go(back, Stage::l2_cache, Place::l2_slice);
 }
 
 void AccessWatch::answered(MemResponse const& m, Time now) {
   auto const number = m.tag & kNumberMask;
   if (number == kContextNumber) return;
-  auto const first = m.address / sm_.spec().line_bytes;
+  auto const first = sm_.line_of(m.address);
   auto const data = m.found_by == FoundBy::cache ? Served::l2 : Served::memory;
   bool const store = (m.tag & kStoreTag) != 0;
   for (std::uint32_t i = 0; i < m.train.lines(); ++i) {
-    auto const usable = i == 0 ? now : now + m.train.until(i) + Duration{1};
+    auto const usable = Sm::usable(m.train, i, now);
     if (store) {
       auto const found = std::ranges::find_if(stores_, [&](std::uint32_t id) {
         return live_[id].context == number && line_of(live_[id]) == first + i;
@@ -348,7 +357,7 @@ void AccessWatch::answered(MemResponse const& m, Time now) {
       stores_.erase(found);
       auto& live = live_[id];
       live.trace.data = data;
-      spend_memory(live, MemoryStages{0, 0, m.stages.device}, usable);
+      spend_memory(live, MemoryStages{0, 0, m.stages.device}, nullptr, usable);
       finish(id, usable);
       continue;
     }
@@ -358,7 +367,8 @@ void AccessWatch::answered(MemResponse const& m, Time now) {
       auto& live = live_[id];
       auto const at = std::max(usable, live.since);
       live.trace.data = data;
-      spend_memory(live, m.stages.last_of(at - live.since), at);
+      auto const behind = m.stages.last_of(at - live.since);
+      spend_memory(live, behind, behind.at_limit(), at);
       finish(id, at);
     }
     loads_.erase(list);

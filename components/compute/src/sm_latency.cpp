@@ -56,11 +56,12 @@ void Sm::count_translation(TranslateResponse const& m, LsuItem& item, Time now, 
   at_iommu += behind.iommu;
   auto* own = &stages.l2_tlb;
   if (is_long(waited)) [[unlikely]] {
-    if (behind.iommu >= kLongest)
+    auto const longest = behind.at_limit();
+    if (longest == &TranslationStages::iommu)
       own = &at_iommu;
-    else if (behind.walk >= kLongest)
+    else if (longest == &TranslationStages::walk)
       own = &stages.walk;
-    else if (behind.walk_queue >= kLongest)
+    else if (longest == &TranslationStages::walk_queue)
       own = &stages.walk_queue;
   }
   *own += ps(waited - behind.sum());
@@ -79,9 +80,10 @@ void Sm::count_load(MemResponse const& m, LoadWaiter const& w, Time at, SmStats&
   bool const remote = device_of(m.address) != spec().device;
   auto* own = remote ? &stages.links : &stages.l2_cache;
   if (is_long(waited)) [[unlikely]] {
-    if (behind.device >= kLongest)
+    auto const longest = behind.at_limit();
+    if (longest == &MemoryStages::device)
       own = &stages.remote_memory;
-    else if (behind.dram_queue >= kLongest)
+    else if (longest == &MemoryStages::dram_queue)
       own = &stages.dram_queue;
   }
   *own += ps(waited - behind.sum());

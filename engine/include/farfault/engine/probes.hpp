@@ -27,8 +27,9 @@ struct StatInfo {
   std::string_view unit;  // "count", "ps", "bytes"
   std::string_view text;  // one sentence
   StatKind kind = StatKind::counter;
-  std::uint32_t bins = 1;  // values a sample holds: 1, except for histograms
-  bool summed = false;     // stored as a sum over the like components of a device: of what has many of them
+  std::uint32_t bins = 1;   // values a sample holds: 1, except for histograms
+  bool summed = false;      // stored as a sum over the like components of a device: of what has many of them
+  bool in_summary = false;  // as counters are: a level that says at the end what is left of something
 };
 static_assert(std::is_trivially_copyable_v<StatInfo>, "copied for each component of a machine");
 
@@ -45,11 +46,17 @@ struct Stat {
   std::uint32_t bins = 1;
   std::span<std::uint64_t const> (*histogram)(State const&) = nullptr;
   bool summed = false;
+  bool in_summary = false;
 
-  StatInfo info() const { return {name, unit, text, kind, bins, summed}; }
+  StatInfo info() const { return {name, unit, text, kind, bins, summed, in_summary}; }
   constexpr Stat stored_summed() const {
     auto s = *this;
     s.summed = true;
+    return s;
+  }
+  constexpr Stat stored_in_summary() const {
+    auto s = *this;
+    s.in_summary = true;
     return s;
   }
   // Writes its value or bins at `out`, or adds them to what is there; returns the place behind.

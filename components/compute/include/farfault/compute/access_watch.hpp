@@ -77,11 +77,12 @@ class AccessWatch final : public Observer {
   // From where it is now on.
   void spend(Live& live, Time until, Stage stage, Place place) const;
   void spend_translation(Live& live, TranslateResponse const& m, Time now) const;
-  void spend_memory(Live& live, MemoryStages const& stages, Time at) const;
+  // `rest`: the stage whose what is left is; null: that is the way's.
+  void spend_memory(Live& live, MemoryStages const& stages, std::uint32_t MemoryStages::*rest, Time at) const;
   bool waits_in(MshrTable<LsuItem> const& table, Live const& live) const;
   std::optional<PageTranslation> look_at_tlb(std::uint64_t page) const;
   std::uint64_t page_of(Live const& live) const { return live.trace.address >> sm_.spec().page_bits; }
-  std::uint64_t line_of(Live const& live) const { return live.trace.physical / sm_.spec().line_bytes; }
+  std::uint64_t line_of(Live const& live) const { return sm_.line_of(live.trace.physical); }
   bool is_remote(Live const& live) const { return device_of(live.trace.physical) != sm_.spec().device; }
 
   Sm const& sm_;

@@ -329,6 +329,13 @@ class Sm final : public Component<SmSpec, SmState> {
   void on_control(BlockControl const& m, Cx& cx) const;
   void on_moved(Tick const& m, Cx& cx) const;
 
+  // When a warp can use line `i` of a train that comes now: after it has arrived, and so from the next edge
+  // on where that was at one.
+  static Time usable(Train train, std::uint32_t i, Time now) {
+    return i == 0 ? now : now + train.until(i) + Duration{1};
+  }
+  std::uint64_t line_of(PhysAddr address) const { return address >> line_bits_; }
+
  private:
   bool settle(SmState& s, Time at) const override;
   // Of the warp in a slot, whose context is that named.
@@ -361,7 +368,8 @@ class Sm final : public Component<SmSpec, SmState> {
   void on_context(MemResponse const& m, Cx& cx) const;
   void context_is_moved(Cx& cx) const;
 
-  // What transactions of one stream have done in the load/store unit at one time, counted when all have.
+  // What transactions of one stream have done in the load/store unit at one time, counted when all have. In
+  // an order in which a hit's sums are not side by side: else the compiler joins their additions, at a loss.
   struct Passed {
     std::uint64_t load_store_time = 0;  // ps
     std::uint32_t l1_tlb_lookups = 0;
@@ -403,11 +411,6 @@ class Sm final : public Component<SmSpec, SmState> {
                             Cx& cx) const;
   // From `since` on.
   void keep_faulted(std::uint64_t page, LsuItem item, Time since, SmState& s) const;
-  // When a warp can use line `i` of a train that comes now: after it has arrived, and so from the next edge
-  // on where that was at one.
-  static Time usable(Train train, std::uint32_t i, Time now) {
-    return i == 0 ? now : now + train.until(i) + Duration{1};
-  }
   // The latency stack (sm_latency.cpp): what a translation has taken, and what a line; and the end of a
   // transaction.
   void count_translation(TranslateResponse const& m, LsuItem& item, Time now, SmState& s) const;
@@ -423,7 +426,6 @@ class Sm final : public Component<SmSpec, SmState> {
   bool access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leaving, Cx& cx) const;
   void acknowledge_invalidations(Cx& cx) const;
   std::uint32_t credits(PhysAddr address, SmState const& s) const;
-  std::uint64_t line_of(PhysAddr address) const { return address >> line_bits_; }
   void send(LsuItem const& item, std::uint32_t tag, Time at, Leaving& leaving, Cx& cx) const;
   void depart(Leaving& leaving, Cx& cx) const;
   bool lsu_busy(SmState const& s) const {

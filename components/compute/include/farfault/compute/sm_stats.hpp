@@ -173,7 +173,8 @@ struct SmStats {
         Stat<SmStats>{"time_under_way", "ps",
                       "of access_time: of transactions under way, in the stage that each is in",
                       StatKind::level, [](S s) { return s.whole_access_time() - s.stages.sum(); }}
-            .stored_summed(),
+            .stored_summed()
+            .stored_in_summary(),
         Stat<SmStats>{
             "time_in_load_store", "ps",
             "of access_time: in the load/store unit, waiting for its turn, for an MSHR or for a credit",

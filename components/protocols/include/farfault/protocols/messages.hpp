@@ -237,8 +237,7 @@ struct Invalidate {
   std::uint32_t move;
   MoveStep step = MoveStep::unmap;
   std::uint8_t size = 0;
-  std::uint8_t all =
-      0;  // to an SM or a scalar cache: all translations leave its TLB, not those of the page alone
+  std::uint8_t all = 0;  // to an SM or a scalar cache: its TLB is emptied, not of this page alone
   std::uint8_t unused[1] = {};
 };
 // No translation to the frame is left there, and no access that used one is under way; or no line of it; or

@@ -64,6 +64,11 @@ struct MemoryStages {
     return cut;
   }
   Duration sum() const { return Duration{std::int64_t{dram_queue} + dram + device}; }
+  // The stage of which a response can say no more than kLongest, if there is one: what is left is its.
+  std::uint32_t MemoryStages::*at_limit() const {
+    if (device >= kLongest) return &MemoryStages::device;
+    return dram_queue >= kLongest ? &MemoryStages::dram_queue : nullptr;
+  }
   friend bool operator==(MemoryStages const&, MemoryStages const&) = default;
 };
 
@@ -85,6 +90,12 @@ struct TranslationStages {
     return cut;
   }
   Duration sum() const { return Duration{std::int64_t{walk_queue} + walk + link + iommu}; }
+  // As that of MemoryStages.
+  std::uint32_t TranslationStages::*at_limit() const {
+    if (iommu >= kLongest) return &TranslationStages::iommu;
+    if (walk >= kLongest) return &TranslationStages::walk;
+    return walk_queue >= kLongest ? &TranslationStages::walk_queue : nullptr;
+  }
   friend bool operator==(TranslationStages const&, TranslationStages const&) = default;
 };
 

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// `farfault sweep` of lists: their points' names, costs, configurations and applications.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "capture.hpp"
+#include "small_study.hpp"
+
+namespace fs = std::filesystem;
+using namespace farfault;
+using namespace farfault::cli;
+
+TEST_CASE(
+    "sweep: the points of a list are taken as they are, what one leaves out is as in the configuration") {
+  SmallStudy const s("list",
+                     "[[sweep.list]]\nworkload.stream.bytes = \"16 KiB\"\n"
+                     "[[sweep.list]]\n\"gpu.l2_tlb.entries\" = 64\n"
+                     "[sweep.grid]\nmemory.placement = [\"interleave\", \"contiguous\"]\n");
+  CHECK(s.sweep().code == 0);
+  CHECK(s.column("workload.stream.bytes") == Words{"16 KiB", "16 KiB", "8 KiB", "8 KiB"});
+  CHECK(s.column("gpu.l2_tlb.entries") == Words{"256", "256", "64", "64"});
+  CHECK(s.column("memory.placement") == Words{"interleave", "contiguous", "interleave", "contiguous"});
+}
+
+TEST_CASE("sweep: where the points of a list have names, the table and whoever is told of a run has them") {
+  SmallStudy const s("names",
+                     "seeds = 2\n"
+                     "[[sweep.list]]\nname = \"as it is\"\n"
+                     "[[sweep.list]]\nname = \"huge, no room\"\nworkload.stream.bytes = \"512 GiB\"\n"
+                     "[sweep.grid]\nmemory.placement = [\"contiguous\", \"interleave\"]\n");
+  auto const r = s.sweep({"--set", "limits.model=1GiB", "--jobs", "1"});
+  CHECK(r.code == 1);
+  CHECK(lines_of(s.csv())[0].starts_with("run,name,state,"));
+  std::string const as = "as it is", huge = "huge, no room";
+  CHECK(s.column("name") == Words{as, as, as, as, huge, huge, huge, huge});
+  CHECK(s.column("workload.stream.bytes")[4] == "512 GiB");
+  CHECK(r.err.find(
+            "farfault: run 5 (huge, no room, memory.placement = contiguous, run.seed = 2) has failed: ") !=
+        std::string::npos);
+  CHECK(lines_of(r.out)[1] == "  name           memory.placement  state   end, mean (smallest to largest)");
+  CHECK(lines_of(content(s.out / "sweep_spread.csv"))[2].starts_with("1,as it is,8 KiB,interleave,2,"));
+  CHECK(content(s.out / "sweep.runs").find("run 0 (as it is, memory.placement = contiguous, run.seed = 1)") !=
+        std::string::npos);
+}
+
+TEST_CASE("sweep: the runs of the greatest cost start first") {
+  SmallStudy const s("costs",
+                     "[[sweep.list]]\nworkload.stream.bytes = \"16 KiB\"\n"
+                     "[[sweep.list]]\nworkload.stream.bytes = \"24 KiB\"\ncost = 0.5\n"
+                     "[[sweep.list]]\nworkload.stream.bytes = \"32 KiB\"\ncost = 9223372036854775807\n"
+                     "[[sweep.list]]\nworkload.stream.bytes = \"40 KiB\"\ncost = 1\n"
+                     "[sweep.grid]\ngpu.l2_tlb.entries = [64, 128]\n");
+  auto const dry = s.sweep({"--dry-run"});
+  CHECK_MESSAGE(
+      lines_of(dry.out)[2].find(
+          ", by their costs and run 2 (workload.stream.bytes = 24 KiB, gpu.l2_tlb.entries = 64), ") !=
+          std::string::npos,
+      dry.out);
+  CHECK(s.sweep({"--jobs", "1"}).code == 0);
+  auto times = s.times();
+  std::vector<std::pair<fs::file_time_type, std::size_t>> order;
+  auto const results = s.column("result");
+  for (std::size_t run = 0; run < results.size(); ++run)
+    order.emplace_back(times.at(fs::path(results[run]).filename().string()), run);
+  std::sort(order.begin(), order.end());
+  std::vector<std::size_t> runs;
+  for (auto const& [time, run] : order) runs.push_back(run);
+  CHECK(runs == std::vector<std::size_t>{4, 5, 0, 1, 6, 7, 2, 3});
+  // What is there tells how long the others take, by their costs.
+  s.write(
+      "[[sweep.list]]\nworkload.stream.bytes = \"16 KiB\"\n[[sweep.list]]\ngpu.sms = 1\ncost = "
+      "3\n[sweep.grid]\ngpu.l2_tlb.entries = [64, 128]\n");
+  CHECK(lines_of(s.sweep({"--dry-run"}).out)[2].ends_with(", by the mean of those that are there"));
+}
+
+TEST_CASE("sweep: the configuration of the runs may vary as a parameter does") {
+  SmallStudy const s("bases",
+                     "[sweep.grid]\nbase = [\"gpu-v100\", \"own.toml\"]\n"
+                     "workload.stream.bytes = [\"8 KiB\", \"16 KiB\"]\n");
+  std::ofstream(s.folder / "own.toml") << "include = [\"gpu-v100\"]\ngpu.crossbar_latency = 77\n";
+  auto const r = s.sweep();
+  CHECK_MESSAGE(r.code == 0, r.err);
+  CHECK(s.column("base") == Words{"gpu-v100", "gpu-v100", "own.toml", "own.toml"});
+  auto const digests = s.column("result_digest");
+  CHECK(std::set(digests.begin(), digests.end()).size() == 4);
+  auto const alone = (s.folder / "alone.h5").string();
+  CHECK(farfault_program({"run", (s.folder / "own.toml").string(), "--set", "gpu.sms=2", "--set",
+                          "workload.name=stream", "--set", "workload.stream.bytes=8 KiB", "--output", alone,
+                          "--progress", "off"})
+            .code == 0);
+  auto const json = nlohmann::json::parse(farfault_program({"inspect", alone, "--json"}).out);
+  CHECK(json["result_digest"] == digests[2]);
+
+  // Points that name none have that of all; where there is none of all, each point names one.
+  s.write("[[sweep.list]]\nbase = \"gpu-v100\"\n[[sweep.list]]\ngpu.l2_tlb.entries = 64\n");
+  CHECK(s.sweep().code == 0);
+  CHECK(s.column("base") == Words{"gpu-v100", "paper-gmmu-bypass"});
+  CHECK(s.column("result_digest")[0] == digests[0]);
+  auto const without = [&](std::string const& rest) {
+    std::ofstream(s.file) << "[config]\nworkload.name = \"stream\"\n[sweep]\noutput = \"other\"\n" << rest;
+    return s.sweep({"--collect"});
+  };
+  CHECK(without("[sweep.grid]\nbase = [\"gpu-v100\", \"gpu-a100\"]\n").code == 0);
+  CHECK(without("[sweep.grid]\ngpu.sms = [1, 2]\n").err ==
+        "farfault: " + s.file +
+            ":1: base is missing: the configuration that all runs share, a file or preset\n");
+  CHECK(without("[[sweep.list]]\nbase = \"gpu-v100\"\n[[sweep.list]]\ngpu.sms = 3\n").err ==
+        "farfault: " + s.file + ":1: base is missing, and run 1 (gpu.sms = 3) names none\n");
+  CHECK(
+      without("[sweep.grid]\nbase = [\"gpu-v100\",\n\"gpu-v1000\"]\n")
+          .err.starts_with("farfault: " + s.file + ":6: base 'gpu-v1000' is neither a file nor a preset ("));
+  CHECK(without("[sweep.grid]\nbase = [3]\n").err ==
+        "farfault: " + s.file + ":6: base must be the name of a file or preset, in quotes\n");
+}
+
+TEST_CASE("sweep: a point may have applications of its own") {
+  SmallStudy const s("applications",
+                     "[[sweep.list]]\nname = \"one\"\nmemory.placement = \"interleave\"\n"
+                     "[[sweep.list]]\nname = \"two\"\n"
+                     "[[sweep.list.application]]\nname = \"a\"\nworkload = \"stream\"\nsms = 1\n"
+                     "stream.bytes = \"8 KiB\"\n"
+                     "[[sweep.list.application]]\nname = \"b\"\nworkload = \"relu\"\nsms = 1\n"
+                     "relu.size = \"4 KiB\"\n");
+  auto const r = s.sweep();
+  CHECK_MESSAGE(r.code == 0, r.err);
+  auto const two = (s.out / s.column("result")[1]).string();
+  auto const resolved = nlohmann::json::parse(farfault_program({"inspect", two, "--json"}).out);
+  CHECK(s.column("result_digest")[1] == resolved["result_digest"]);
+  // The command in the result makes it again: its words, as a shell takes them.
+  auto const alone = (s.folder / "alone.h5").string();
+  CHECK(farfault_program({"run", "paper-gmmu-bypass", "--set", "gpu.sms=2", "--set",
+                          "application=[{name=\"a\",workload=\"stream\",sms=1,stream.bytes=\"8 KiB\"},"
+                          "{name=\"b\",workload=\"relu\",sms=1,relu.size=\"4 KiB\"}]",
+                          "--output", alone, "--progress", "off"})
+            .code == 0);
+  auto const json = nlohmann::json::parse(farfault_program({"inspect", alone, "--json"}).out);
+  CHECK(json["result_digest"] == s.column("result_digest")[1]);
+}
+
+TEST_CASE("sweep: two points that are the same run it once") {
+  SmallStudy const s("same", "[sweep.grid]\nworkload.stream.bytes = [\"8 KiB\", \"8192 B\", \"8KiB\"]\n");
+  auto const r = s.sweep();
+  CHECK(r.code == 0);
+  CHECK(r.out.starts_with(
+      "  runs      3 (2 the same as others): 1 made now, 0 there before, 0 failed, 0 missing\n"));
+  CHECK(s.results() == 1);
+  CHECK(s.column("state") == Words{"done", "done", "done"});
+  CHECK(s.column("workload.stream.bytes") == Words{"8 KiB", "8192 B", "8KiB"});
+  auto const digests = s.column("result_digest");
+  CHECK(digests[0] == digests[2]);
+  s.write(
+      "[[sweep.list]]\nname = \"one\"\nworkload.stream.bytes = \"8 KiB\"\n"
+      "[[sweep.list]]\nname = \"as one\"\n");
+  CHECK(s.sweep().out.starts_with("  runs      2 (1 the same as others): 0 made now, 1 there before"));
+  CHECK(s.column("name") == Words{"one", "as one"});
+  CHECK(s.column("result_digest") == Words{digests[0], digests[0]});
+}
