@@ -21,6 +21,15 @@ Sampler::Sampler(System& system, Engine& engine, Transport& transport,
       if (found == groups_.end()) {
         groups_.push_back({group.kind, {}, std::move(group.stats), {}});
         gpu_of_.emplace_back();
+        begin_.emplace_back();
+        std::uint32_t offset = 0;
+        auto& columns = columns_.emplace_back();
+        auto& column_of = column_of_.emplace_back();
+        for (auto const& stat : groups_[g].stats) {
+          column_of.insert(column_of.end(), stat.bins, static_cast<std::uint32_t>(columns.size()));
+          columns.push_back({offset, stat.bins});
+          offset += stat.bins;
+        }
       }
       places_.push_back({g, groups_[g].instances.size()});
       bool const of_one = !group.application.empty();
@@ -30,22 +39,17 @@ Sampler::Sampler(System& system, Engine& engine, Transport& transport,
     }
   }
   first_place_.push_back(places_.size());
-  for (ComponentId id = 0; id < system.component_count(); ++id) {
-    std::size_t values = 0;
-    for (auto p = first_place_[id]; p < first_place_[id + 1]; ++p)
-      for (auto const& stat : groups_[places_[p].group].stats) values += stat.bins;
-    values_of_.push_back(static_cast<std::uint32_t>(values));
-  }
-  sample_of_.resize(system.component_count());
   std::size_t size = 0;
-  for (auto const& g : groups_) {
-    begin_.emplace_back();
-    for (auto const& stat : g.stats) {
-      begin_.back().push_back(size);
-      size += stat.bins * g.instances.size();
+  for (ComponentId id = 0; id < system.component_count(); ++id) {
+    auto const first = size;
+    for (auto p = first_place_[id]; p < first_place_[id + 1]; ++p) {
+      begin_[places_[p].group].push_back(size);
+      size += column_of_[places_[p].group].size();
     }
+    values_of_.push_back(static_cast<std::uint32_t>(size - first));
   }
   values_.resize(size);
+  sample_of_.resize(system.component_count());
   stored_.emplace(groups_, gpu_of_, gpus);
 }
 
@@ -62,16 +66,17 @@ void Sampler::sample(Time at) {
   growing_.clear();
   bool const alone = transport_.ranks() == 1;
   mine_.clear();
+  // Of one alone the room is taken once: to make it anew costs as much as to fill it.
+  if (alone) mine_.resize(1 + *std::ranges::max_element(values_of_));
   for (auto const id : changed_) {
     if (std::exchange(sample_of_[id], samples_) == samples_) continue;
     if (system_.component(id).settle(at)) growing_.push_back(id);
-    auto const begin = mine_.size();
-    mine_.resize(begin + 1 + values_of_[id]);
+    auto const begin = alone ? 0 : mine_.size();
+    auto const values = 1 + std::size_t{values_of_[id]};
+    if (!alone) mine_.resize(begin + values);
     mine_[begin] = id;
     system_.component(id).sample(mine_.data() + begin + 1);
-    if (!alone) continue;
-    scatter(mine_);
-    mine_.clear();
+    if (alone) scatter(std::span(mine_).first(values));
   }
   if (alone) return;
   for (auto const& part : transport_.gather(std::as_bytes(std::span(mine_)))) {
@@ -81,19 +86,22 @@ void Sampler::sample(Time at) {
   }
 }
 
-// `from`: the numbers of components, the values of each behind it.
+// `from`: the numbers of components, the values of each behind it. Of these most are what they were.
 void Sampler::scatter(std::span<std::uint64_t const> from) {
   for (auto const* at = from.data(); at != from.data() + from.size();) {
     auto const id = static_cast<ComponentId>(*at++);
     for (auto p = first_place_[id]; p < first_place_[id + 1]; ++p) {
       auto const& [group, instance] = places_[p];
-      auto const& stats = groups_[group].stats;
-      for (std::size_t k = 0; k < stats.size(); ++k) {
-        auto* const value = values_.data() + begin_of(group, k) + instance * stats[k].bins;
-        stored_->put(group, k, instance, value, at);
-        std::copy_n(at, stats[k].bins, value);
-        at += stats[k].bins;
+      auto const& column_of = column_of_[group];
+      auto* const had = values_.data() + begin_[group][instance];
+      for (std::size_t i = 0; i < column_of.size(); ++i) {
+        if (at[i] == had[i]) continue;
+        auto const [offset, bins] = columns_[group][column_of[i]];
+        stored_->put(group, column_of[i], instance, had + offset, at + offset);
+        std::copy_n(at + offset, bins, had + offset);
+        i = std::size_t{offset} + bins - 1;
       }
+      at += column_of.size();
     }
   }
 }
@@ -109,8 +117,7 @@ std::uint64_t Sampler::total_of(std::string_view application, std::string_view k
       if (groups_[g].stats[s].name != stat) continue;
       found = true;
       for (std::size_t i = 0; i < n; ++i)
-        if (application.empty() || groups_[g].applications[i] == application)
-          sum += values_[begin_of(g, s) + i];
+        if (application.empty() || groups_[g].applications[i] == application) sum += value(g, s, i);
     }
     FF_CHECK(found, "no statistic '" + std::string(stat) + "' of " + std::string(kind));
   }
@@ -132,7 +139,7 @@ std::vector<std::uint64_t> Sampler::by_gpu(std::size_t group, std::size_t stat, 
   std::vector<std::uint64_t> sums(gpus);
   auto const n = groups_[group].instances.size();
   for (std::size_t i = 0; i < n; ++i)
-    if (gpu_of_[group][i] < gpus) sums[gpu_of_[group][i]] += values_[begin_of(group, stat) + i];
+    if (gpu_of_[group][i] < gpus) sums[gpu_of_[group][i]] += value(group, stat, i);
   return sums;
 }
 

@@ -34,7 +34,7 @@ class Sampler {
   std::vector<std::uint64_t> const& values() const { return stored_->values(); }
   // Of groups()[group].stats[stat], which is no histogram, the value of one instance.
   std::uint64_t value(std::size_t group, std::size_t stat, std::size_t instance) const {
-    return values_[begin_of(group, stat) + instance];
+    return values_[begin_[group][instance] + columns_[group][stat].offset];
   }
 
   // Of the last sample: the statistic summed over all instances; 0 where there is none.
@@ -55,19 +55,22 @@ class Sampler {
     std::size_t group;
     std::size_t instance;
   };
-
-  // Where the values of a statistic begin, instance after instance, in the sample.
-  std::size_t begin_of(std::size_t group, std::size_t stat) const { return begin_[group][stat]; }
+  struct Column {  // a statistic, in the values of each instance of its group
+    std::uint32_t offset;
+    std::uint32_t bins;
+  };
 
   System& system_;
   Engine& engine_;
   Transport& transport_;
   std::vector<SeriesGroup> groups_;
-  std::vector<std::vector<std::size_t>> begin_;     // by group and statistic
-  std::vector<std::vector<std::uint32_t>> gpu_of_;  // by group and instance
+  std::vector<std::vector<Column>> columns_;           // by group and statistic
+  std::vector<std::vector<std::uint32_t>> column_of_;  // by group and value
+  std::vector<std::vector<std::size_t>> begin_;        // by group and instance, in values_
+  std::vector<std::vector<std::uint32_t>> gpu_of_;     // by group and instance
   std::vector<Place> places_;
   std::vector<std::size_t> first_place_;  // by component, in places_
-  std::vector<std::uint64_t> values_;
+  std::vector<std::uint64_t> values_;     // of the last sample: component, group, statistic, bin
   std::optional<StoredSeries> stored_;
   std::vector<std::uint32_t> values_of_;  // by component
   std::vector<ComponentId> changed_;

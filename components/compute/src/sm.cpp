@@ -298,19 +298,19 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   auto const n = coalesce(i, spec().line_bytes, transactions);
   auto const access = i.op == Op::load ? Access::read : Access::write;
   auto const first_address = program.first_address;
-  LsuItem const item{.since = cx.now(),
-                     .issued = cx.now(),
-                     .context = static_cast<std::uint16_t>(context),
-                     .access = access,
-                     .space = program.space,
-                     .application = program.application,
-                     .stream = program.stream};
-  s.current.clear();
+  s.current.resize(n);
   s.position = 0;
   for (std::uint32_t k = 0; k < n; ++k) {
-    auto& transaction = s.current.emplace_back(item);
+    auto& transaction = s.current[k];
     transaction.address = transactions[k].line | first_address;
+    transaction.since = transaction.issued = ShortTime(cx.now());
+    transaction.context = static_cast<std::uint16_t>(context);
+    transaction.access = access;
     transaction.bytes = static_cast<std::uint8_t>(transactions[k].bytes);
+    transaction.space = program.space;
+    transaction.application = program.application;
+    transaction.stream = program.stream;
+    transaction.has_faulted = 0;
   }
   (access == Access::read ? w.loads : w.stores) += n;
   stats.transactions += n;

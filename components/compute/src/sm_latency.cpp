@@ -4,18 +4,13 @@
 #include <utility>
 
 #include "farfault/compute/sm.hpp"
+#include "shared_wait.hpp"
 
 namespace farfault {
 namespace {
 
 std::uint64_t ps(Duration d) {
   return static_cast<std::uint64_t>(picoseconds(d));
-}
-
-// Mostly nobody has joined: then no stage is cut.
-template <class Stages>
-Stages stages_within(Stages const& stages, Duration waited) {
-  return stages.sum() <= waited ? stages : stages.last_of(waited);
 }
 
 // A wait in which some stage may be longer than a response can say.
@@ -42,13 +37,8 @@ void Sm::count_passed(Passed& passed, std::uint8_t next_stream, Cx& cx) const {
   passed.stream = next_stream;
 }
 
-// A translation may come before the look-up that missed has ended, and a line before that in the L1 cache:
-// then the stage begins with its end.
-void Sm::count_translation(TranslateResponse const& m, LsuItem& item, Time now, SmState& s) const {
-  now = std::max(now, item.since);
-  auto const waited = now - item.since;
-  auto const behind = stages_within(m.stages, waited);
-  auto& stages = s.stats[item.stream].stages;
+void Sm::count_translation(TranslateResponse const& m, Duration waited, AccessStages& stages) const {
+  auto const behind = m.stages.last_of(waited);
   stages.walk_queue += behind.walk_queue;
   stages.walk += behind.walk;
   stages.links += behind.link;
@@ -65,20 +55,22 @@ void Sm::count_translation(TranslateResponse const& m, LsuItem& item, Time now, 
       own = &stages.walk_queue;
   }
   *own += ps(waited - behind.sum());
-  item.since = now;
 }
 
-void Sm::count_load(MemResponse const& m, LoadWaiter const& w, Time at, SmStats& stats, SmState& s,
-                    AccessesUnderWay& under_way, Time now) const {
-  at = std::max(at, w.since);
-  auto const waited = at - w.since;
-  auto const behind = stages_within(m.stages, waited);
-  auto& stages = stats.stages;
+void Sm::count_translations(TranslateResponse const& m, SharedWait const& all, AccessStages& stages) const {
+  stages.walk_queue += all.number() * m.stages.walk_queue;
+  stages.walk += all.number() * m.stages.walk;
+  stages.links += all.number() * m.stages.link;
+  (m.found_by == FoundBy::fault ? stages.fault : stages.iommu) += all.number() * m.stages.iommu;
+  stages.l2_tlb += all.own();
+}
+
+void Sm::count_load(MemResponse const& m, Duration waited, AccessStages& stages) const {
+  auto const behind = m.stages.last_of(waited);
   stages.dram_queue += behind.dram_queue;
   stages.dram += behind.dram;
   stages.remote_memory += behind.device;
-  bool const remote = device_of(m.address) != spec().device;
-  auto* own = remote ? &stages.links : &stages.l2_cache;
+  auto* own = is_remote(m.address) ? &stages.links : &stages.l2_cache;
   if (is_long(waited)) [[unlikely]] {
     auto const longest = behind.at_limit();
     if (longest == &MemoryStages::device)
@@ -87,16 +79,20 @@ void Sm::count_load(MemResponse const& m, LoadWaiter const& w, Time at, SmStats&
       own = &stages.dram_queue;
   }
   *own += ps(waited - behind.sum());
-  stats.access_time += under_way.advance(now) + ps(at - now);
-  --under_way.number;
-  s.times.load_latency.add(ps(at - w.issued));
+}
+
+void Sm::count_loads(MemResponse const& m, SharedWait const& all, AccessStages& stages) const {
+  stages.dram_queue += all.number() * m.stages.dram_queue;
+  stages.dram += all.number() * m.stages.dram;
+  stages.remote_memory += all.number() * m.stages.device;
+  (is_remote(m.address) ? stages.links : stages.l2_cache) += all.own();
 }
 
 // Which of a warp's stores is acknowledged is not known: what they took together is, once all are.
 void Sm::count_stores(MemResponse const& m, Warp& w, SmStats& stats, AccessesUnderWay& under_way,
                       Time now) const {
   auto const lines = m.train.lines();
-  bool const remote = device_of(m.address) != spec().device;
+  bool const remote = is_remote(m.address);
   auto& time = remote ? w.remote_store_time : w.store_time;
   stats.access_time += under_way.advance(now);
   under_way.number -= lines;

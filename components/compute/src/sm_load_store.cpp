@@ -3,6 +3,7 @@
 #include "access_tag.hpp"
 #include "farfault/compute/sm.hpp"
 #include "farfault/parts/train.hpp"
+#include "shared_wait.hpp"
 
 namespace farfault {
 
@@ -105,7 +106,8 @@ bool Sm::translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines
   auto& s = cx.state();
   auto const at = std::max(s.lsu_free, cx.now());
   auto const looked_up = at + l1_tlb_latency_;
-  auto const begins = std::max(at, item.since);
+  auto const since = item.since.near(at);
+  auto const begins = std::max(at, since);
   auto const ends = begins + l1_tlb_latency_;
   auto const page = item.address >> spec().page_bits;
   if (page != leaving.page) {
@@ -116,14 +118,14 @@ bool Sm::translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines
   if (leaving.found && leaving.found->allows(item.access)) {
     auto translated = item;
     translated.address = leaving.found->physical_of(item.address, spec().page_bits);
-    translated.since = ends;
+    translated.since = ShortTime(ends);
     if (!access(translated, looked_up, lines(), leaving, cx)) return false;
     tell_use(page, item.access, cx);
     if (!again) ++leaving.passed.l1_tlb_hits;
   } else if (!wait_for_translation(item, again, looked_up, ends, leaving, cx)) {
     return false;
   }
-  leaving.passed.load_store_time += ps(begins - item.since);
+  leaving.passed.load_store_time += ps(begins - since);
   ++leaving.passed.l1_tlb_lookups;
   s.lsu_free = spec().clock.after(at);
   return true;
@@ -161,9 +163,9 @@ bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, T
   } else if (!s.tlb_mshrs.can_wait()) {
     return stall(LoadStoreWaits::l1_tlb_mshr);
   }
-  auto waiting = item;
-  waiting.since = since;
-  s.tlb_mshrs.wait(*leaving.missed, waiting);
+  auto& waiting = s.tlb_mshrs.one_more(*leaving.missed);
+  waiting = item;
+  waiting.since = ShortTime(since);
   if (!again) ++s.stats[item.stream].l1_tlb_misses;
   return true;
 }
@@ -176,7 +178,7 @@ void Sm::keep_faulted(std::uint64_t page, LsuItem item, Time since, SmState& s) 
   auto& stats = s.stats[item.stream];
   if (item.has_faulted == 0) ++stats.fault_translations;
   item.has_faulted = 1;
-  item.since = since;
+  item.since = ShortTime(since);
   s.faulted.keep(page, item);
   s.warps.fault(item.context, item.access == Access::write);
   ++stats.faulted;
@@ -186,10 +188,11 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const again = [&](LsuItem& item) {
     s.warps.replay(item.context, item.access == Access::write);
-    auto const now = std::max(cx.now(), item.since);
-    s.stats[item.stream].stages.fault += ps(now - item.since);
-    s.times.fault_wait.add(ps(now - item.since));
-    item.since = now;
+    auto const since = item.since.near(cx.now());
+    auto const now = std::max(cx.now(), since);
+    s.stats[item.stream].stages.fault += ps(now - since);
+    s.times.fault_wait.add(ps(now - since));
+    item.since = ShortTime(now);
   };
   if (m.found_by == FoundBy::replay) {
     if (m.page != kEveryPage && !s.faulted.holds(m.page)) return;
@@ -217,19 +220,31 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
     FF_CHECK(entry.has_value(), path() + ": a translation that was not requested");
     bool refused = false;  // a write that has joined a read
     s.stalled_warps.begin();
-    s.tlb_mshrs.release(*entry, [&](LsuItem item) {
+    std::uint8_t stream = 0;
+    SharedWait waits(m.stages.sum());
+    s.tlb_mshrs.release(*entry, [&](LsuItem const& item) {
       s.stalled_warps.add(item.application, item.context);
       bool const allowed = found.allows(item.access);
-      count_translation(m, item, cx.now(), s);
+      if (item.stream != stream) {
+        count_translations(m, waits, s.stats[stream].stages);
+        waits = SharedWait(m.stages.sum());
+        stream = item.stream;
+      }
+      // It may come before the look-up that missed has ended: then the stage begins with its end.
+      auto const since = item.since.near(cx.now());
+      auto const now = std::max(cx.now(), since);
+      if (!waits.add(now - since)) count_translation(m, now - since, s.stats[stream].stages);
       if (!mapped || !allowed) {
         refused = refused || mapped;
-        return keep_faulted(m.page, item, item.since, s);
+        return keep_faulted(m.page, item, now, s);
       }
       if (item.has_faulted == 0) ++(s.stats[item.stream].*count);
       tell_use(m.page, item.access, cx);
-      item.address = found.physical_of(item.address, spec().page_bits);
-      s.translated.push(item);
+      auto& translated = s.translated.push(item);
+      translated.address = found.physical_of(item.address, spec().page_bits);
+      translated.since = ShortTime(now);
     });
+    count_translations(m, waits, s.stats[stream].stages);
     if (refused) s.faulted.replay(m.page, again);
   }
   run_load_store(cx);
@@ -260,14 +275,14 @@ void Sm::acknowledge_invalidations(Cx& cx) const {
 }
 
 std::uint32_t Sm::credits(PhysAddr address, SmState const& s) const {
-  if (device_of(address) != spec().device) return s.remote_credits;
+  if (is_remote(address)) return s.remote_credits;
   return s.slice_credits[spec().memory.slice(offset_of(address))];
 }
 
 void Sm::send(LsuItem const& item, std::uint32_t tag, Time at, Leaving& leaving, Cx& cx) const {
   auto& s = cx.state();
   auto const generation = s.drain.send();
-  bool const remote = device_of(item.address) != spec().device;
+  bool const remote = is_remote(item.address);
   if (remote) {
     --s.remote_credits;
     ++s.stats[item.stream].remote_accesses;
@@ -298,7 +313,7 @@ void Sm::depart(Leaving& leaving, Cx& cx) const {
   auto& request = leaving.request;
   request.train = train_between(leaving.first, leaving.last, leaving.lines - 1);
   auto const in = leaving.first - cx.now();
-  if (device_of(request.address) != spec().device)
+  if (is_remote(request.address))
     cx.send(remote_request, request, in);
   else
     cx.send(memory_request, spec().memory.slice(offset_of(request.address)), request, in);
@@ -311,9 +326,10 @@ bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leav
   auto& s = cx.state();
   auto const line = line_of(item.address);
   auto const looked_up = at + l1_cache_latency_;
-  auto const begins = std::max(at, item.since);
+  auto const since = item.since.near(at);
+  auto const begins = std::max(at, since);
   auto const ends = begins + l1_cache_latency_;
-  bool const remote = device_of(item.address) != spec().device;
+  bool const remote = is_remote(item.address);
   train = std::min(train, remote ? spec().remote_train : spec().local_train);
   auto const lacks_credits = remote ? LoadStoreWaits::remote_credit : LoadStoreWaits::l2_credit;
   auto const stall = [&](LoadStoreWaits why) {
@@ -324,7 +340,7 @@ bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leav
     if (credits(item.address, s) < train) return stall(lacks_credits);
     s.l1.lookup(line);
     ++s.stats[item.stream].stores;
-    leaving.passed.load_store_time += ps(begins - item.since);
+    leaving.passed.load_store_time += ps(begins - since);
     ++leaving.passed.other_l1_cache_lookups;
     auto& w = s.warps[item.context];
     (remote ? w.remote_store_time : w.store_time) -= ps(ends.time_since_epoch());
@@ -332,10 +348,10 @@ bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leav
     return true;
   }
   if (s.l1.lookup(line)) {
-    leaving.passed.load_store_time += ps(begins - item.since);
+    leaving.passed.load_store_time += ps(begins - since);
     ++leaving.passed.l1_hits;
     leaving.passed.hit_time += ps(ends - cx.now());
-    s.times.load_latency.add(ps(ends - item.issued));
+    s.times.load_latency.add(ps(ends - item.issued.near(ends)));
     auto& w = s.warps[item.context];
     --w.loads;
     w.loads_done = std::max(w.loads_done, looked_up);
@@ -352,9 +368,12 @@ bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leav
     whole_line.bytes = static_cast<std::uint8_t>(spec().line_bytes);
     send(whole_line, *entry, looked_up, leaving, cx);
   }
-  s.l1_mshrs.wait(*entry, {ends, item.issued, item.context});
+  auto& waiting = s.l1_mshrs.one_more(*entry);
+  waiting.since = ShortTime(ends);
+  waiting.issued = item.issued;
+  waiting.context = item.context;
   ++s.stats[item.stream].l1_misses;
-  leaving.passed.load_store_time += ps(begins - item.since);
+  leaving.passed.load_store_time += ps(begins - since);
   ++leaving.passed.other_l1_cache_lookups;
   return true;
 }
@@ -367,7 +386,7 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
   auto& under_way = s.times.under_way[stream];
   auto const lines = m.train.lines();
   bool const hit = m.found_by == FoundBy::cache;
-  if (device_of(m.address) != spec().device) {
+  if (is_remote(m.address)) {
     s.remote_credits += lines;
     (hit ? stats.remote_l2_hits : stats.remote_l2_misses) += lines;
   } else {
@@ -384,17 +403,29 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
     wake_if_done(number, w, cx);
   } else {
     auto const first = line_of(m.address);
+    SharedWait waits(m.stages.sum());
+    std::uint64_t loads = 0;
+    std::uint64_t ahead = 0;  // ps from now until their data
     for (std::uint32_t i = 0; i < lines; ++i) {
       auto const at = usable(m.train, i, cx.now());
       s.l1.insert(first + i, false);  // absent, as it was when its MSHR was taken
       s.l1_mshrs.release(*s.l1_mshrs.find(first + i), [&](LoadWaiter const& waiter) {
-        count_load(m, waiter, at, stats, s, under_way, cx.now());
+        // A line may come before the look-up in the L1 cache has ended.
+        auto const since = waiter.since.near(at);
+        auto const ends = std::max(at, since);
+        if (!waits.add(ends - since)) count_load(m, ends - since, stats.stages);
+        ++loads;
+        ahead += ps(ends - cx.now());
+        s.times.load_latency.add(ps(ends - waiter.issued.near(ends)));
         auto& w = s.warps[waiter.context];
         --w.loads;
         w.loads_done = std::max(w.loads_done, at);
         wake_if_done(waiter.context, w, cx);
       });
     }
+    count_loads(m, waits, stats.stages);
+    stats.access_time += under_way.advance(cx.now()) + ahead;
+    under_way.number -= loads;
   }
   if (lsu_busy(s)) run_load_store(cx);
   if (!s.invalidations.empty()) acknowledge_invalidations(cx);

@@ -24,14 +24,18 @@ SmDoes WarpContexts::what_most_wait_for(std::uint64_t mine) const {
     most = warps;
     what = it;
   };
+  // Mostly nobody waits there.
+  auto const consider_slots = [&](std::uint64_t slots, SmDoes it) {
+    if (slots != 0) consider(std::popcount(slots), it);
+  };
   int faulted = 0;
   for (auto rest = faulted_ == 0 ? 0 : accesses; rest != 0; rest &= rest - 1)
     faulted += waits_for_faults(in_slot_[lowest(rest)]) ? 1 : 0;
-  consider(std::popcount(accesses) - faulted, SmDoes::waits_for_memory);
+  if (accesses != 0) consider(std::popcount(accesses) - faulted, SmDoes::waits_for_memory);
   consider(faulted, SmDoes::waits_for_faults);
-  consider(std::popcount(load_store_wait_ & mine), SmDoes::waits_for_load_store);
-  consider(std::popcount(scalar_wait_ & mine), SmDoes::waits_for_scalar_cache);
-  consider(std::popcount(barrier_wait_ & mine), SmDoes::waits_at_barrier);
+  consider_slots(load_store_wait_ & mine, SmDoes::waits_for_load_store);
+  consider_slots(scalar_wait_ & mine, SmDoes::waits_for_scalar_cache);
+  consider_slots(barrier_wait_ & mine, SmDoes::waits_at_barrier);
   return what;
 }
 

@@ -96,9 +96,9 @@ bool L2Slice::serve(MemRequest& m, bool far, Leaving& leaving, Cx& cx) const {
   for (auto arrival = now;; arrival += m.train.until(1)) {
     auto const left = m.train.lines();
     if (!serve_line(m, far, left, std::max(slot, arrival), leaving, cx)) return false;
-    s.port_free = busy_until(slot);
-    s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(s.port_free - slot));
-    slot = s.port_free;
+    auto const free = busy_until(slot);
+    s.stats.busy_ps += static_cast<std::uint64_t>(picoseconds(free - slot));
+    s.port_free = slot = free;
     if (left == 1) return true;
     --m.train.more;
     m.address += spec().line_bytes;

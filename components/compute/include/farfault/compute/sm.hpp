@@ -57,11 +57,14 @@
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/page_uses.hpp"
 #include "farfault/parts/ring.hpp"
+#include "farfault/parts/short_time.hpp"
 #include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/tlb_organization.hpp"
 
 namespace farfault {
+
+class SharedWait;
 
 struct SmSpec {
   SmParams sm;
@@ -117,8 +120,8 @@ struct SmSpec {
 // A transaction on its way through the load/store unit: virtual until translated.
 struct LsuItem {
   std::uint64_t address = 0;
-  Time since{};  // in its present stage (sm_stats.hpp)
-  Time issued{};
+  ShortTime since;  // in its present stage (sm_stats.hpp)
+  ShortTime issued;
   std::uint16_t context = 0;  // of its warp
   Access access = Access::read;
   std::uint8_t bytes = 0;
@@ -126,14 +129,14 @@ struct LsuItem {
   std::uint8_t application = 0;
   std::uint8_t stream = 0;
   std::uint8_t has_faulted = 0;  // it has been kept because its page was faulted
+  std::uint8_t unused[4] = {};
 };
 
 // A load that waits for its line.
 struct LoadWaiter {
-  Time since{};
-  Time issued{};
-  std::uint32_t context = 0;
-  std::uint32_t unused = 0;
+  ShortTime since;
+  ShortTime issued;
+  std::uint16_t context = 0;
 };
 
 // An instruction that a warp's kernel was asked for.
@@ -335,6 +338,7 @@ class Sm final : public Component<SmSpec, SmState> {
     return i == 0 ? now : now + train.until(i) + Duration{1};
   }
   std::uint64_t line_of(PhysAddr address) const { return address >> line_bits_; }
+  bool is_remote(PhysAddr address) const { return device_of(address) != spec().device; }
 
  private:
   bool settle(SmState& s, Time at) const override;
@@ -411,11 +415,12 @@ class Sm final : public Component<SmSpec, SmState> {
                             Cx& cx) const;
   // From `since` on.
   void keep_faulted(std::uint64_t page, LsuItem item, Time since, SmState& s) const;
-  // The latency stack (sm_latency.cpp): what a translation has taken, and what a line; and the end of a
-  // transaction.
-  void count_translation(TranslateResponse const& m, LsuItem& item, Time now, SmState& s) const;
-  void count_load(MemResponse const& m, LoadWaiter const& w, Time at, SmStats& stats, SmState& s,
-                  AccessesUnderWay& under_way, Time now) const;
+  // The latency stack (sm_latency.cpp): what a translation has taken, and what a line, for one that has
+  // waited for it and for many together; and the end of a transaction.
+  void count_translation(TranslateResponse const& m, Duration waited, AccessStages& stages) const;
+  void count_translations(TranslateResponse const& m, SharedWait const& all, AccessStages& stages) const;
+  void count_load(MemResponse const& m, Duration waited, AccessStages& stages) const;
+  void count_loads(MemResponse const& m, SharedWait const& all, AccessStages& stages) const;
   void count_stores(MemResponse const& m, Warp& w, SmStats& stats, AccessesUnderWay& under_way,
                     Time now) const;
   // To the driver, where it wants to know.

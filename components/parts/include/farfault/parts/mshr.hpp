@@ -66,9 +66,11 @@ class MshrTable {
   }
 
   // Requires can_wait().
-  void wait(std::uint32_t entry, Waiter const& waiter) {
+  void wait(std::uint32_t entry, Waiter const& waiter) { one_more(entry) = waiter; }
+  // The same, to be filled in at once: what is put together elsewhere first has to be stored before it can be
+  // copied.
+  Waiter& one_more(std::uint32_t entry) {
     auto const node = free_nodes_.take(pool_);
-    pool_[node].waiter = waiter;
     pool_[node].next = kNone;
     auto& e = entries_[entry];
     if (e.head == kNone)
@@ -76,6 +78,7 @@ class MshrTable {
     else
       pool_[e.tail].next = node;
     e.tail = node;
+    return pool_[node].waiter;
   }
 
   // Calls f(waiter) for the first waiter, if any.

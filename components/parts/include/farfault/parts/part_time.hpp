@@ -34,6 +34,7 @@ class TimeByState {
   }
   // From `now` on it is `what`.
   void change(Time now, What what) {
+    if (what == this->now()) return;
     advance(now);
     now_ = static_cast<std::uint64_t>(what);
   }

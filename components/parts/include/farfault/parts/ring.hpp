@@ -24,13 +24,14 @@ class Ring {
   std::uint64_t size() const { return size_; }
   std::uint64_t capacity() const { return capacity_; }
 
-  void push(T const& item) {
+  T& push(T const& item) {
     FF_CHECK(!full(), "a bounded queue overflows: a sender ignored its credits");
     if (size_ == items_.size()) grow();
     auto i = first_ + size_;
     if (i >= items_.size()) i -= items_.size();
     items_[i] = item;
     ++size_;
+    return items_[i];
   }
   T const& front() const { return items_[first_]; }
   T& front() { return items_[first_]; }

@@ -56,6 +56,7 @@ struct MemoryStages {
   std::uint32_t device = 0;
 
   MemoryStages last_of(Duration waited) const {
+    if (sum() <= waited) return *this;  // mostly nobody has joined
     auto left = time_left(waited);
     MemoryStages cut;
     cut.device = take_up_to(left, device);
@@ -81,6 +82,7 @@ struct TranslationStages {
   std::uint32_t iommu = 0;
 
   TranslationStages last_of(Duration waited) const {
+    if (sum() <= waited) return *this;
     auto left = time_left(waited);
     TranslationStages cut;
     cut.iommu = take_up_to(left, iommu);
