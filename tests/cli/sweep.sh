@@ -76,6 +76,67 @@ wait "$running"
 check "a run that is killed is told of" grep -q "^farfault: run 0 (run.seed = 1) has failed: killed by SIGKILL" "$scratch/err"
 check "a run that is killed is a row" grep -q '^0,failed,"killed by SIGKILL' "$scratch/killed/out/sweep.csv"
 
+# Two sweeps in a folder: the second is refused at once, and the first goes on. The lock goes with its process.
+study shared 1GiB
+shared=("$farfault" sweep "$scratch/shared/study.toml" --jobs 1 --progress off)
+"${shared[@]}" >"$scratch/out" 2>"$scratch/err" &
+running=$!
+while ! compgen -G "$scratch/shared/out/runs/*.partial" >/dev/null; do
+  kill -0 "$running" 2>/dev/null || break
+  sleep 0.02
+done
+at_work="farfault: another farfault sweep is at work in '$scratch/shared/out' (process $running on $(hostname));"
+for more in '' --part=1/2 --collect --slurm; do
+  "${shared[@]}" ${more:+"$more"} >"$scratch/second.out" 2>"$scratch/second"
+  check "a second sweep ($more) is refused: exit code 2, not $?" test $? -eq 2
+  check "by one sentence: $(cat "$scratch/second")" \
+    test "$(cat "$scratch/second")" = "$at_work start this one when it has ended" -a ! -s "$scratch/second.out"
+done
+"${shared[@]}" --output "$scratch/shared/other" --collect >/dev/null
+check "a sweep in another folder is not refused" test $? -eq 0
+check "the first one goes on" kill -0 "$running"
+check "none of its runs fails" test -z "$(compgen -G "$scratch/shared/out/runs/*.failed")"
+child=$(children_of "$running")
+kill -STOP "$child" # it does not end with its parent
+kill -KILL "$running"
+wait "$running" 2>/dev/null
+"${shared[@]}" --collect >"$scratch/out" 2>"$scratch/err"
+rc=$?
+check "killed, it keeps nobody away: $(cat "$scratch/err")" test "$rc" -eq 0
+kill -CONT "$child"
+while kill -0 "$child" 2>/dev/null; do sleep 0.02; done
+
+# Parts work beside each other, and what is collected beside them, but no whole sweep. A run that is in two parts is made by one.
+rm -rf "$scratch/shared/out"
+"${shared[@]}" --part 1/4 >"$scratch/out" 2>"$scratch/err" &
+running=$!
+while ! compgen -G "$scratch/shared/out/runs/*.partial" >/dev/null; do
+  kill -0 "$running" 2>/dev/null || break
+  sleep 0.02
+done
+"${shared[@]}" >"$scratch/second.out" 2>"$scratch/second"
+rc=$?
+check "a sweep is refused beside its parts: $(cat "$scratch/second")" test "$rc" -eq 2 -a "$(cat "$scratch/second")" = \
+  "farfault: parts of a sweep are at work in '$scratch/shared/out'; start this one when it has ended"
+"${shared[@]}" --collect >/dev/null
+check "a part does not keep the table from being collected" test $? -eq 0
+"${shared[@]}" --part 1/4 >"$scratch/second.out" 2>"$scratch/second"
+rc=$?
+check "the same part again is told so: $(cat "$scratch/second")" test "$rc" -eq 1 -a "$(cat "$scratch/second")" = \
+  "farfault: another process is making 1 of the runs; the same command takes them up when it has ended"
+kill -TERM "$running"
+wait "$running"
+for part in 1 2 3 4; do
+  "$farfault" sweep "$scratch/shared/study.toml" --set workload.stream.bytes=4MiB --progress off --part "$part/4" \
+    >"$scratch/part$part" 2>&1 &
+  parts[part]=$!
+done
+for part in 1 2 3 4; do
+  wait "${parts[part]}"
+  rc=$?
+  check "part $part beside the others: $(cat "$scratch/part$part")" test "$rc" -eq 0
+done
+
 # What a run may take bounds it, and how many there are at a time.
 study small 16KiB
 small=("$farfault" sweep "$scratch/small/study.toml" --progress off)

@@ -46,6 +46,10 @@ std::string failure_path(std::string const& folder, std::string const& name) {
   return in(folder, "runs/" + name + ".failed");
 }
 
+std::string sentence_in(std::string const& line) {
+  return line.starts_with(kPrefix) ? one_line(line.substr(kPrefix.size(), 1000)) : std::string();
+}
+
 std::string failure_in(std::string const& log) {
   if (!why_not_readable(log).empty()) return {};
   std::ifstream file(log, std::ios::binary);
@@ -53,8 +57,8 @@ std::string failure_in(std::string const& log) {
   std::size_t bytes = 0;
   // What precedes the last one are remarks.
   while (std::getline(file, line) && (bytes += line.size() + 1) < kMostOfLog)
-    if (line.starts_with(kPrefix)) sentence = line.substr(kPrefix.size());
-  return one_line(sentence.substr(0, 1000));
+    if (auto said = sentence_in(line); !said.empty()) sentence = std::move(said);
+  return sentence;
 }
 
 std::string table_path(std::string const& folder) {
