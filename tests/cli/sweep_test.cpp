@@ -76,7 +76,8 @@ TEST_CASE("sweep: nothing is made twice, and only what was made by other inputs 
   std::ofstream(third) << "no result";
   // Nothing of them is taken; the table says why.
   r = s.sweep({"--collect"});
-  CHECK(lines_of(r.out)[1] == "  stale     2 results that were there are of another program, or not whole");
+  CHECK(lines_of(r.out)[1] ==
+        "  stale     2 results that were there are of another program, changed, or not whole");
   CHECK(s.column("state") == Words{"missing", "done", "missing", "done", "done", "done"});
   CHECK(s.column("error") == Words{kOfAnotherConfiguration, "", "what is there is no result", "", "", ""});
   r = s.sweep();

@@ -159,6 +159,7 @@ void Executor::ended(JobEnd const& end) {
     try {
       table.set_done(end.number, result_name(name),
                      results::read_swept_run(result_path(plan_.folder(), name)));
+      plan_.checked().made(name);
       std::remove(log.c_str());
       ++made_;
       return;

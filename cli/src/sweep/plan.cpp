@@ -94,6 +94,7 @@ Plan::Plan(SweepOptions const& options, Study const& study, Points const& points
       study_(study),
       points_(points),
       folder_(folder_of_sweep(options, study)),
+      checked_(folder_),
       runs_(points.count()),
       table_(varied_keys(points, options.extensions), points.count()) {
   auto const part = options.part.value_or(SweepPart{});
@@ -164,6 +165,8 @@ void Plan::look_for(std::size_t run, RunIdentity const& identity) {
     try {
       auto const there = results::read_swept_run(path);
       why_not = identity.why_not_in(there);
+      if (why_not.empty() && !checked_.is_unchanged(identity.name(), there.result_digest))
+        why_not = "the result that is there was changed after its run";
       if (why_not.empty()) {
         table_.set_done(run, result_name(identity.name()), there);
         wall_time_ += there.wall_time;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../model.hpp"
+#include "checked_results.hpp"
 #include "farfault/cli/sweep.hpp"
 #include "points.hpp"
 #include "run_table.hpp"
@@ -54,6 +55,8 @@ class Plan {
   std::vector<std::size_t> missing() const;
   // Runs that are the same as an earlier one end as that has ended.
   void copy_repeated();
+  // Of the results that are there, whether they are as their runs wrote them.
+  CheckedResults& checked() { return checked_; }
   // How long a run takes beside the others.
   double cost(std::size_t run) const { return points_.cost(run); }
   // Of the results that are there, wall-clock time in s for a cost of 1; 0 where there is none.
@@ -77,6 +80,7 @@ class Plan {
   Study const& study_;
   Points const& points_;
   std::string folder_;  // of the results of the runs
+  CheckedResults checked_;
   std::vector<Run> runs_;
   RunTable table_;
   std::map<std::string, std::size_t> firsts_;

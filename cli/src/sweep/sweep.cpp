@@ -122,8 +122,9 @@ class Sweep {
   // Why what is there is not taken: the table has the reason of each.
   void print_stale() {
     if (plan_->stale() != 0)
-      out_ << fmt::format("  stale     {} results that were there are of another program, or not whole\n",
-                          plan_->stale());
+      out_ << fmt::format(
+          "  stale     {} results that were there are of another program, changed, or not whole\n",
+          plan_->stale());
   }
 
   int dry_run() {
@@ -201,6 +202,7 @@ class Sweep {
                         options_.part ? missing_.size() - made_ - failed : count(RunTable::State::missing));
     print_stale();
     if (!options_.part) {
+      plan_->checked().write();
       write_table();
       table.print(out_, points_.seeds(), kMostShown);
       out_ << "  table     " << one_line(table_path(plan_->folder())) << ", "
