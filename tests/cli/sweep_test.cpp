@@ -295,6 +295,34 @@ TEST_CASE("sweep: nothing that no sweep has written is overwritten") {
   CHECK(r.err == "farfault: the sweep's results cannot go to '" + s.out.string() + "': it is no folder\n");
 }
 
+TEST_CASE("sweep: a table that was deleted is made again of the results that are there") {
+  SmallStudy const s("deleted",
+                     "seeds = 2\n[[sweep.list]]\nname = \"a\"\n[[sweep.list]]\nname = \"b\"\ngpu.sms = 1\n");
+  REQUIRE(s.sweep().code == 0);
+  std::map<std::string, std::string> tables;
+  for (auto const* file : {"sweep.h5", "sweep.csv", "sweep_spread.csv"}) tables[file] = content(s.out / file);
+  for (auto const& [file, before] : tables) {
+    fs::remove(s.out / file);
+    auto const r = s.sweep();
+    CHECK_MESSAGE(r.code == 0, r.err);
+    CHECK(r.out.starts_with("  runs      4: 0 made now, 4 there before"));
+    for (auto const& [other, text] : tables) CHECK(content(s.out / other) == text);
+  }
+  // Without names the heading is another one.
+  s.write("seeds = 2\n");
+  REQUIRE(s.sweep().code == 0);
+  fs::remove(s.out / "sweep.h5");
+  CHECK(s.sweep({"--collect"}).code == 0);
+  // A table of others is not overwritten.
+  fs::remove(s.out / "sweep.h5");
+  for (std::string const heading :
+       {"run,name,state", "run,state,error", "point,x,y", "x,state,error,result,result_digest,end"}) {
+    std::ofstream(s.out / "sweep.csv") << heading << "\n0,1,2\n";
+    CHECK(s.sweep().code == 2);
+    CHECK(s.csv() == heading + "\n0,1,2\n");
+  }
+}
+
 TEST_CASE("sweep: its table is no result of a run, and those who read results say so") {
   SmallStudy const s("readers", "seeds = 1\n");
   CHECK(s.sweep().code == 0);
