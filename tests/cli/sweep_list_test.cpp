@@ -142,6 +142,35 @@ TEST_CASE("sweep: a point may have applications of its own") {
   CHECK(json["result_digest"] == s.column("result_digest")[1]);
 }
 
+TEST_CASE("sweep: a mistake in an application of a point has the line at which it stands") {
+  auto const with = [](std::string const& of_second) {
+    SmallStudy const s("application_mistakes",
+                       "[[sweep.list]]\nname = \"one\"\n\n[[sweep.list]]\nname = \"two\"\n"
+                       "[[sweep.list.application]]\nname = \"a\"\nworkload = \"stream\"\n"
+                       "[[sweep.list.application]]\nname = \"b\"\n\n" +
+                           of_second);
+    auto const error = s.error();
+    REQUIRE(error.starts_with(s.file + ":"));
+    return error.substr(s.file.size() + 1);
+  };
+  std::string const stream = "workload = \"stream\"\n";
+  CHECK(with(stream + "[sweep.list.application.stream]\nbytes = \"8 KiB\"\nbite = 3\n") ==
+        "22: unknown key 'application.b.stream.bite'; did you mean 'application.b.stream.bytes'?\n");
+  CHECK(with(stream + "stream.bytes = 8\n") ==
+        "20: application.b.stream.bytes: 8 has no unit; write it in quotes with one, as in \"64 MiB\"\n");
+  CHECK(
+      with("workload = \"steam\"\n").starts_with("19: application.b.workload: there is no workload 'steam'"));
+  // What is missing, at its table.
+  CHECK(with("sms = 1\n") == "16: application.b.workload is missing: it names the workload that runs\n");
+  CHECK(with(stream + "\"s m s\" = 1\n") ==
+        "16: key 'application.1.s m s' may hold only letters, digits, '_' and '-'\n");
+  // Applications of all runs, too.
+  SmallStudy const s("application_mistakes", "");
+  std::ofstream(s.file) << "base = \"paper-gmmu-bypass\"\nsweep.seeds = 2\n[[config.application]]\n"
+                           "name = \"a\"\nworkload = \"stream\"\n\nsms = \"many\"\n";
+  CHECK(s.error().starts_with(s.file + ":7: application.a.sms: 'many' is not "));
+}
+
 TEST_CASE("sweep: two points that are the same run it once") {
   SmallStudy const s("same", "[sweep.grid]\nworkload.stream.bytes = [\"8 KiB\", \"8192 B\", \"8KiB\"]\n");
   auto const r = s.sweep();

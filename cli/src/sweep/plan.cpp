@@ -40,8 +40,12 @@ std::string assignment(std::string const& key, StudyValue const& value) {
   return key + "=" + (plain ? text : value.toml);
 }
 
-PlacedSetting placed(StudySetting const& setting, Study const& study) {
-  return {setting.key, setting.value.toml, study.path, setting.line};
+void place(StudySetting const& setting, Study const& study, std::vector<PlacedSetting>& settings) {
+  if (setting.placed_toml.empty())
+    settings.push_back({setting.key, setting.value.toml, study.path, setting.line});
+  else
+    settings.push_back({setting.key, setting.placed_toml, study.path, 0});
+  for (auto const& inner : setting.inner) place(inner, study, settings);
 }
 
 // Everything that says what runs: two runs that agree in it read the same files.
@@ -236,13 +240,13 @@ RunOptions Plan::run_options(std::size_t run, std::string const& output) const {
   r.extensions = options_.extensions;
   std::vector<std::string> words{"run", r.config_path};
   for (auto const& setting : study_.shared) {
-    r.study_settings.push_back(placed(setting, study_));
+    place(setting, study_, r.study_settings);
     words.insert(words.end(), {"--set", assignment(setting.key, setting.value)});
   }
   for (auto const& set : options_.sets) words.insert(words.end(), {"--set", set});
   for (auto const& setting : settings) {
     if (setting.key == kBaseKey) continue;
-    r.point_settings.push_back(placed(setting, study_));
+    place(setting, study_, r.point_settings);
     words.insert(words.end(), {"--set", assignment(setting.key, setting.value)});
   }
   words.insert(words.end(), {"--output", output});
