@@ -142,6 +142,38 @@ TEST_CASE("sweep: a point may have applications of its own") {
   CHECK(json["result_digest"] == s.column("result_digest")[1]);
 }
 
+TEST_CASE("sweep: names of points are ones that a reader of the table can tell from each other") {
+  auto const error = [](std::string const& first, std::string const& second) {
+    SmallStudy const s("names", "[[sweep.list]]\nname = \"" + first + "\"\n\n[[sweep.list]]\nname = \"" +
+                                    second + "\"\ngpu.sms = 1\n");
+    auto const text = s.error();
+    REQUIRE(text.starts_with(s.file + ":"));
+    return text.substr(s.file.size() + 1);
+  };
+  for (std::string const blank : {" ", "\u3000", "\u00a0 ", "\u200b"})
+    CHECK(error("a", blank) == "12: name '" + blank + "' is blank\n");
+  for (std::string const name : {" b", "b ", "b\u00a0", "\u2003b", "\u200bb", "b\u2060"})
+    CHECK(error("a", name) ==
+          "12: name '" + name +
+              "' must not begin or end with a blank, nor with a character that cannot be seen\n");
+  CHECK(error("a", "b\\tc").starts_with("12: name 'b c' must be one line of at most 500 characters"));
+  CHECK(error("a", "b\\u0007c").starts_with("12: name 'b c' must be one line"));
+  CHECK(error("a b", "a b") == "11: the point at line 8 has the name 'a b', too\n");
+  for (std::string const other : {"A b", "a  b", "a\u00a0b", "a\u2009 b", "a\u200b b"})
+    CHECK(error("a b", other) ==
+          "11: the point at line 8 has the name 'a b', which looks as that of this one does, '" + other +
+              "'\n");
+  CHECK(error("\u00c4\u03a9\u0416\u0401", "\u00e4\u03c9\u0436\u0451").find("looks as that") !=
+        std::string::npos);
+  // Others are names of their own.
+  SmallStudy const s(
+      "names",
+      "[[sweep.list]]\nname = \"a b\"\n[[sweep.list]]\nname = \"ab\"\n[[sweep.list]]\nname = \"a-b\"\n"
+      "[[sweep.list]]\nname = \"\u00e4b\"\n[[sweep.list]]\nname = \"\u03b1b\"\ngpu.sms = 1\n");
+  CHECK(s.sweep({"--collect"}).code == 0);
+  CHECK(s.column("name") == Words{"a b", "ab", "a-b", "\u00e4b", "\u03b1b"});
+}
+
 TEST_CASE("sweep: a mistake in an application of a point has the line at which it stands") {
   auto const with = [](std::string const& of_second) {
     SmallStudy const s("application_mistakes",

@@ -14,6 +14,7 @@
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 #include "farfault/engine/toml.hpp"
+#include "point_names.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -232,6 +233,11 @@ class Reader {
     if (one_line(name) != name || name.size() > kMostName)
       refuse(line_of(node), "name '" + shown(name) + "' must be one line of at most " +
                                 std::to_string(kMostName) + " characters");
+    if (as_seen(name).empty()) refuse(line_of(node), "name '" + shown(name) + "' is blank");
+    if (has_blank_end(name))
+      refuse(line_of(node), "name '" + shown(name) +
+                                "' must not begin or end with a blank, nor with a "
+                                "character that cannot be seen");
     return name;
   }
 
@@ -245,14 +251,19 @@ class Reader {
   }
 
   void check_names_of_points() const {
-    std::map<std::string, int> lines;
+    std::map<std::string, StudyPoint const*> points;
     for (auto const& point : study_.list) {
       if (point.name.empty() != study_.list[0].name.empty())
         refuse(point.line, "either all points [[sweep.list]] have a name or none");
-      auto const [first, fresh] = lines.emplace(point.name, point.line);
-      if (!fresh && !point.name.empty())
-        refuse(point.line, "the point at line " + std::to_string(first->second) + " has the name '" +
-                               shown(point.name) + "', too");
+      if (point.name.empty()) continue;
+      auto const [first, fresh] = points.emplace(as_seen(point.name), &point);
+      if (fresh) continue;
+      auto const& other = *first->second;
+      auto const at =
+          "the point at line " + std::to_string(other.line) + " has the name '" + shown(other.name) + "', ";
+      refuse(point.line, other.name == point.name
+                             ? at + "too"
+                             : at + "which looks as that of this one does, '" + shown(point.name) + "'");
     }
   }
 
