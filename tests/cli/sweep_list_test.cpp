@@ -10,6 +10,7 @@
 
 #include "capture.hpp"
 #include "small_study.hpp"
+#include "sweep/run_table.hpp"
 
 namespace fs = std::filesystem;
 using namespace farfault;
@@ -172,6 +173,24 @@ TEST_CASE("sweep: names of points are ones that a reader of the table can tell f
       "[[sweep.list]]\nname = \"\u00e4b\"\n[[sweep.list]]\nname = \"\u03b1b\"\ngpu.sms = 1\n");
   CHECK(s.sweep({"--collect"}).code == 0);
   CHECK(s.column("name") == Words{"a b", "ab", "a-b", "\u00e4b", "\u03b1b"});
+}
+
+TEST_CASE("sweep: no cell of the CSV is a formula for a spreadsheet, and numbers stay as they are") {
+  SmallStudy const s(
+      "formulas",
+      "[[sweep.list]]\nname = \"=HYPERLINK(1)\"\n[[sweep.list]]\nname = \"+1,\\\"x\\\"\"\ngpu.sms = 1\n"
+      "[[sweep.list]]\nname = \"@SUM(A1)\"\n[[sweep.list]]\nname = \"-x\"\n"
+      "[[sweep.list]]\nname = \"-1.5\"\n[[sweep.list]]\nname = \"a=1\"\n");
+  CHECK(s.sweep({"--collect"}).code == 0);
+  CHECK(s.column("name") == Words{"'=HYPERLINK(1)", "'+1,x", "'@SUM(A1)", "'-x", "-1.5", "a=1"});
+  CHECK(lines_of(s.csv())[2].starts_with("1,\"'+1,\"\"x\"\"\",missing,"));
+  // In the table for programs they are as written.
+  CHECK(content(s.out / "sweep.h5").find("'=HYPERLINK") == std::string::npos);
+  std::vector<results::SweepColumn> const columns{
+      {"x", "figure", "1", "", std::vector<double>{-1.5, 2}},
+      {"y", "parameter", "1", "", std::vector<std::string>{"-3", "-inf"}},
+      {"z", "parameter", "1", "", std::vector<std::string>{"-3 us", "=-3"}}};
+  CHECK(to_csv("run", columns) == "run,x,y,z\n0,-1.5,-3,'-3 us\n1,2,-inf,'=-3\n");
 }
 
 TEST_CASE("sweep: a mistake in an application of a point has the line at which it stands") {

@@ -77,7 +77,8 @@ class RunTable {
 };
 
 // The rows of /runs, or of /spread: a heading, and a line for each, with its number first in the column
-// `dimension`. Text is quoted as RFC 4180 says; a number that is missing is empty.
+// `dimension`. Text is quoted as RFC 4180 says; a number that is missing is empty. A text
+// that begins with =, +, - or @ and is no number has an apostrophe before it, so that no spreadsheet runs it.
 std::string to_csv(std::string const& dimension, std::vector<results::SweepColumn> const& columns);
 
 }  // namespace farfault::cli
