@@ -275,6 +275,41 @@ TEST_CASE("sweep: a mistake of the study is one sentence with its line, before a
             .find("gone.graph") != std::string::npos);
 }
 
+TEST_CASE("sweep: a run whose input file is missing is a failed row, and the others go on") {
+  SmallStudy const s(
+      "no_input",
+      "[[sweep.list]]\nname = \"there\"\nworkload.name = \"bfs\"\nworkload.bfs.graph = \"a.graph\"\n"
+      "[[sweep.list]]\nname = \"gone\"\nworkload.name = \"bfs\"\nworkload.bfs.graph = \"gone.graph\"\n"
+      "[[sweep.list]]\nname = \"no machine\"\nmachine.topology = \"gone.xml\"\n"
+      "[[sweep.list]]\nname = \"no graph\"\nworkload.name = \"bfs\"\nworkload.bfs.graph = \"b.graph\"\n"
+      "[[sweep.list]]\nname = \"none\"\n[sweep.grid]\ngpu.sms = [2, 1]\n");
+  std::ofstream(s.folder / "a.graph") << "3 2\n2 3\n1\n1\n";
+  std::ofstream(s.folder / "b.graph") << "nonsense\n";
+  auto r = s.sweep();
+  CHECK(r.code == 1);
+  CHECK(r.out.starts_with("  runs      10: 4 made now, 0 there before, 6 failed, 0 missing\n"));
+  std::string const done = "done", failed = "failed";
+  CHECK(s.column("state") == Words{done, done, failed, failed, failed, failed, failed, failed, done, done});
+  CHECK(s.column("workload.bfs.graph")[2] == "gone.graph");
+  CHECK(s.column("gpu.sms") == Words{"2", "1", "2", "1", "2", "1", "2", "1", "2", "1"});
+  auto const errors = s.column("error");
+  CHECK(errors[2].find("gone.graph: no such file") != std::string::npos);
+  CHECK(errors[4].find("gone.xml") != std::string::npos);
+  CHECK(errors[6].find("b.graph") != std::string::npos);
+  auto const lines = lines_of(r.err);
+  REQUIRE(lines.size() == 6);
+  CHECK(lines[0] == "farfault: run 2 (gone, gpu.sms = 2) has failed: " + errors[2]);
+  CHECK(s.sweep({"--part", "3/10"}).code == 2);
+  r = s.sweep({"--part", "1/2"});
+  CHECK(r.code == 1);
+  CHECK(r.out.starts_with("  runs      5: 0 made now, 2 there before, 3 failed, 0 missing\n"));
+  // Where the file has come, the run is made.
+  std::ofstream(s.folder / "gone.graph") << "3 2\n2 3\n1\n1\n";
+  r = s.sweep();
+  CHECK(r.out.starts_with(
+      "  runs      10 (2 the same as others): 0 made now, 4 there before, 4 failed, 0 missing\n"));
+}
+
 TEST_CASE("sweep: nothing that no sweep has written is overwritten") {
   SmallStudy const s("foreign", "seeds = 1\n");
   fs::create_directories(s.out);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "../build_id.hpp"
 #include "../engine_values.hpp"
@@ -106,6 +107,11 @@ Plan::Plan(SweepOptions const& options, Study const& study, Points const& points
     add(run);
     tell(static_cast<double>(run + 1) / static_cast<double>(points.count()));
   }
+  if (distinct_.empty() && !without_input_.empty()) {
+    auto const first = without_input_.front();
+    throw UserError(table_.error_of(first) +
+                    fmt::format(" (run {}: {})", first, text_of(points_.settings(first))));
+  }
 }
 
 std::string Plan::base_of(std::vector<StudySetting> const& settings, std::size_t run) const {
@@ -141,9 +147,14 @@ void Plan::copy_repeated() {
 void Plan::add(std::size_t run) {
   try {
     auto const options = run_options(run, "");
-    Model model(options);
-    read_inputs_of_workloads(model);
-    add(run, model);
+    std::optional<Model> model;
+    try {
+      model.emplace(options);
+      read_inputs_of_workloads(*model);
+    } catch (InputFileError const& e) {
+      return fail(run, values_of(points_.settings(run), model ? &*model : nullptr), e.what());
+    }
+    add(run, *model);
   } catch (UserError const& e) {
     // A mistake that is not in the study comes of what it sets, and of which run is to be told.
     std::string const what = e.what();
@@ -152,8 +163,14 @@ void Plan::add(std::size_t run) {
   }
 }
 
+void Plan::fail(std::size_t run, std::vector<StudyValue> values, std::string const& why) {
+  table_.set_values(run, points_.name(run), std::move(values));
+  table_.set_failed(run, one_line(why));
+  without_input_.push_back(run);
+}
+
 void Plan::add(std::size_t run, Model const& model) {
-  table_.set_values(run, points_.name(run), values_of(points_.settings(run), model));
+  table_.set_values(run, points_.name(run), values_of(points_.settings(run), &model));
   RunIdentity const identity(model, !options_.extensions.empty());
   auto const [at, fresh] = firsts_.emplace(identity.name(), run);
   runs_[run] = {identity.name(), at->second};
@@ -196,12 +213,18 @@ void Plan::read_inputs_of_workloads(Model& model) {
     model.inputs.insert(model.inputs.end(), at->second.begin(), at->second.end());
     return;
   }
+  if (auto const failed = workload_failures_.find(key); failed != workload_failures_.end())
+    throw InputFileError(failed->second);
   auto const others = static_cast<std::ptrdiff_t>(model.inputs.size());
-  model.build_workloads();
+  try {
+    model.build_workloads();
+  } catch (UserError const& e) {
+    throw InputFileError(workload_failures_[key] = e.what());
+  }
   workload_inputs_[key].assign(model.inputs.begin() + others, model.inputs.end());
 }
 
-std::vector<StudyValue> Plan::values_of(std::vector<StudySetting> const& settings, Model const& model) const {
+std::vector<StudyValue> Plan::values_of(std::vector<StudySetting> const& settings, Model const* model) const {
   std::vector<StudyValue> values;
   for (auto const& key : points_.keys()) {
     auto const set =
@@ -216,7 +239,11 @@ std::vector<StudyValue> Plan::values_of(std::vector<StudySetting> const& setting
     }
     // A point of the list that leaves it as it is. Where it is not in use, there is no value.
     StudyValue value;
-    for (auto const& b : model.config.bound()) {
+    if (model == nullptr) {
+      values.push_back(std::move(value));
+      continue;
+    }
+    for (auto const& b : model->config.bound()) {
       if (b.key != key) continue;
       value = {"", b.value, ValueKind::text};
       if (!b.quoted && !b.value.empty() && b.value.find_first_not_of("0123456789") == b.value.npos)

@@ -41,7 +41,8 @@ class Plan {
   };
 
   // Checks the configuration of every run, or of those of options.part, and opens the input files. Throws
-  // what a run would. `tell`: how far it is, from 0 to 1.
+  // what a run would; where there are no files, or none that can be read, for some of the runs alone, these
+  // fail. `tell`: how far it is, from 0 to 1.
   Plan(SweepOptions const& options, Study const& study, Points const& points,
        std::function<void(double)> const& tell);
 
@@ -61,6 +62,8 @@ class Plan {
   double cost(std::size_t run) const { return points_.cost(run); }
   // Of the results that are there, wall-clock time in s for a cost of 1; 0 where there is none.
   double time_of_cost() const { return known_cost_ == 0 ? 0 : wall_time_ / known_cost_; }
+  // Runs that fail for want of an input file, and have failed rows already; not all of them do.
+  std::vector<std::size_t> const& without_input() const { return without_input_; }
   // How many files have the name of a result and are none of it.
   std::size_t stale() const { return stale_; }
 
@@ -71,10 +74,12 @@ class Plan {
   // The configuration of a run: a file or the name of a preset. Throws UserError where it is neither.
   std::string base_of(std::vector<StudySetting> const& settings, std::size_t run) const;
   void add(std::size_t run);
+  void fail(std::size_t run, std::vector<StudyValue> values, std::string const& why);
   void add(std::size_t run, Model const& model);
   void look_for(std::size_t run, RunIdentity const& identity);
   void read_inputs_of_workloads(Model& model);
-  std::vector<StudyValue> values_of(std::vector<StudySetting> const& settings, Model const& model) const;
+  // `model`: what the settings leave out; null where that is not known.
+  std::vector<StudyValue> values_of(std::vector<StudySetting> const& settings, Model const* model) const;
 
   SweepOptions const& options_;
   Study const& study_;
@@ -85,7 +90,8 @@ class Plan {
   RunTable table_;
   std::map<std::string, std::size_t> firsts_;
   std::map<std::string, std::vector<ModelInput>> workload_inputs_;  // by what says what runs
-  std::vector<std::size_t> distinct_;
+  std::map<std::string, std::string> workload_failures_;  // by the same: why its files cannot be read
+  std::vector<std::size_t> distinct_, without_input_;
   std::size_t stale_ = 0;
   double known_cost_ = 0;
   double wall_time_ = 0;

@@ -41,6 +41,7 @@ class RunTable {
   void set_as(std::size_t run, std::size_t other);
 
   State state(std::size_t run) const { return rows_[run].state; }
+  std::string const& error_of(std::size_t run) const { return rows_[run].error; }
   std::size_t count(State state) const;
   // "run 3 (workload.size = 8 MiB)", "run 3 (small, run.seed = 2)"
   std::string name_of(std::size_t run) const;

@@ -87,6 +87,9 @@ class Sweep {
       });
       progress.finish();
     }
+    for (auto const run : plan_->without_input())
+      fmt::print(err_, "farfault: {} has failed: {}\n", plan_->table().name_of(run),
+                 plan_->table().error_of(run));
     missing_ = plan_->missing();
     already_ = plan_->distinct().size() - missing_.size();
     if (options_.dry_run) return dry_run();
@@ -194,12 +197,13 @@ class Sweep {
     auto const& table = plan_->table();
     auto const failed = count(RunTable::State::failed);
     auto const distinct = plan_->distinct().size();
-    auto const repeated = options_.part ? 0 : points_.count() - distinct;
-    out_ << fmt::format("  runs      {}{}: {} made now, {} there before, {} failed, {} missing\n",
-                        options_.part ? distinct : points_.count(),
-                        repeated == 0 ? "" : fmt::format(" ({} the same as others)", repeated), made_,
-                        already_, failed,
-                        options_.part ? missing_.size() - made_ - failed : count(RunTable::State::missing));
+    auto const without_input = plan_->without_input().size();
+    auto const repeated = options_.part ? 0 : points_.count() - distinct - without_input;
+    out_ << fmt::format(
+        "  runs      {}{}: {} made now, {} there before, {} failed, {} missing\n",
+        options_.part ? distinct + without_input : points_.count(),
+        repeated == 0 ? "" : fmt::format(" ({} the same as others)", repeated), made_, already_, failed,
+        options_.part ? missing_.size() + without_input - made_ - failed : count(RunTable::State::missing));
     print_stale();
     if (!options_.part) {
       plan_->checked().write();
