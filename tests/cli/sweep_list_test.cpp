@@ -193,6 +193,38 @@ TEST_CASE("sweep: no cell of the CSV is a formula for a spreadsheet, and numbers
   CHECK(to_csv("run", columns) == "run,x,y,z\n0,-1.5,-3,'-3 us\n1,2,-inf,'=-3\n");
 }
 
+TEST_CASE("report: the folder of a sweep stands for its runs, in the order of its table") {
+  SmallStudy const s("reported", "[sweep.grid]\ngpu.l2_tlb.entries = [512, 64, 128, 256]\n");
+  auto const page = (s.folder / "page.html").string();
+  auto const report = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "report");
+    words.insert(words.end(), {"-o", page});
+    return farfault_program(words);
+  };
+  CHECK(s.sweep({"--collect"}).code == 0);
+  CHECK(report({s.out.string()}).err ==
+        "farfault: '" + s.out.string() + "' is a folder, and none of a sweep\n");
+  REQUIRE(s.sweep({"--jobs", "1"}).code == 0);
+  auto results = s.column("result");
+  CHECK_FALSE(std::is_sorted(results.begin(), results.end()));
+  REQUIRE(report({s.out.string()}).code == 0);
+  auto const of_folder = content(page);
+  std::vector<std::string> files;
+  for (auto const& result : results) files.push_back((s.out / result).string());
+  REQUIRE(report(files).code == 0);
+  CHECK(content(page) == of_folder);
+  std::sort(files.begin(), files.end());
+  REQUIRE(report(files).code == 0);
+  CHECK(content(page) != of_folder);
+  // What is missing is left out; a result may stand beside.
+  fs::remove(s.out / results[2]);
+  CHECK(report({s.out.string(), (s.out / results[0]).string()}).out.ends_with(" MB, 4 runs\n"));
+  for (auto const& result : results) fs::remove(s.out / result);
+  auto const r = report({s.out.string()});
+  CHECK(r.code == 2);
+  CHECK(r.err == "farfault: the sweep in '" + s.out.string() + "' has no results yet\n");
+}
+
 TEST_CASE("sweep: a mistake in an application of a point has the line at which it stands") {
   auto const with = [](std::string const& of_second) {
     SmallStudy const s("application_mistakes",
