@@ -18,6 +18,7 @@
 #include "farfault/results/sweep.hpp"
 #include "farfault/topologies/description.hpp"
 #include "farfault/workloads/inspect.hpp"
+#include "trace/recording.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -98,6 +99,12 @@ std::string description(std::string const& file, InspectForm form, InputLimits c
   if (result) {
     auto const summary = results::read_summary(file);
     return json ? results::to_json(summary) : results::to_text(summary);
+  }
+  if (!folder && looks_like_trace(file)) {
+    auto const bytes = fs::file_size(file, error);
+    return json ? fmt::format(R"({{"kind":"perfetto_trace","bytes":{}}})", bytes)
+                : fmt::format("trace of a run for Perfetto, {} bytes; open it at https://ui.perfetto.dev",
+                              bytes);
   }
   if (workloads::looks_like_trace(file))
     return json ? workloads::describe_trace_json(file, limits) : workloads::describe_trace_text(file, limits);

@@ -21,6 +21,16 @@ std::string known_presets(Extensions const& extensions) {
   return list;
 }
 
+// What reads files.
+template <class Read>
+auto reading_files(Read read) {
+  try {
+    return read();
+  } catch (UserError const& e) {
+    throw InputFileError(e.what());
+  }
+}
+
 }  // namespace
 
 Model::Model(RunOptions const& options)
@@ -60,7 +70,7 @@ void Model::open_placement() {
   auto const path = [this](std::string_view parameter, std::string const& name) {
     return path_of("memory." + std::string(parameter), name);
   };
-  for (auto const& input : placement->open(path))
+  for (auto const& input : reading_files([&] { return placement->open(path); }))
     inputs.push_back({"memory." + input.parameter, input.file.path, input.file.bytes, input.file.hash});
 }
 
@@ -73,8 +83,10 @@ void Model::load_machine(topologies::MachineFormats const& more) {
   if (machine_config.machine.topology == "generic")
     machine = topologies::generate_generic(machine_config.generic, machine_config.links);
   else
-    machine = topologies::load_machine(path_of("machine.topology", machine_config.machine.topology),
-                                       machine_config.links, limits, more);
+    machine = reading_files([&] {
+      return topologies::load_machine(path_of("machine.topology", machine_config.machine.topology),
+                                      machine_config.links, limits, more);
+    });
   if (auto const& source = machine.source)
     inputs.push_back({"machine.topology", source->path, source->bytes, source->hash});
   if (machine_config.cluster.machines > 1)

@@ -8,9 +8,16 @@
 #include "application_set.hpp"
 #include "farfault/cli/simulation.hpp"
 #include "farfault/engine/config.hpp"
+#include "farfault/engine/error.hpp"
 #include "farfault/topologies/assembly.hpp"
 
 namespace farfault::cli {
+
+// A file that the configuration names is missing, or not what it should be.
+class InputFileError : public UserError {
+ public:
+  using UserError::UserError;
+};
 
 // A file that the configuration names and the model was built from.
 struct ModelInput {

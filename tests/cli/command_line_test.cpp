@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <new>
 
 #include "capture.hpp"
@@ -26,6 +27,22 @@ void check_wrong(std::vector<std::string> words, std::string const& sentence) {
 }
 
 }  // namespace
+
+TEST_CASE("of several ranks the first alone says what is wrong with the words of a run") {
+  std::vector<std::vector<std::string>> const mistakes{
+      {"--bogus"}, {"--trace", "5us"}, {"--progress", "x"}, {"--until", "soon"}, {"--trace-sample", "3"}};
+  for (auto const& mistake : mistakes) {
+    std::vector<std::string> words{"run", "paper-gmmu-bypass"};
+    words.insert(words.end(), mistake.begin(), mistake.end());
+    for (std::string const rank : {"0", "1"}) {
+      ::setenv("OMPI_COMM_WORLD_RANK", rank.c_str(), 1);
+      auto const r = farfault_program(words);
+      ::unsetenv("OMPI_COMM_WORLD_RANK");
+      CHECK(r.code == 2);
+      CHECK(r.err.empty() == (rank == "1"));
+    }
+  }
+}
 
 TEST_CASE("every command has --help with an example, on standard output") {
   for (std::string const name : {"run", "sweep", "params", "workloads", "statistics", "inspect", "compare",

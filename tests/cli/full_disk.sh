@@ -52,6 +52,30 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o "size=$((kib / 2))k" tmpfs "$scratc
   check "for scripts, too" grep -q "\"result_digest\": *\"$(digest_of "$scratch/whole.h5")\"" "$scratch/traced.json"
   check "nothing is left of the trace: $(ls "$scratch/disk")" test -z "$(ls "$scratch/disk")"
   rm -f "$scratch"/disk/*
+  # Of a sweep each row says why, and what is not whole is removed.
+  cat >"$scratch/study.toml" <<END
+base = "paper-gmmu-bypass"
+config.workload.name = "stream"
+config.workload.stream.bytes = "64KiB"
+sweep.seeds = 3
+END
+  sweep=("$farfault" sweep "$scratch/study.toml" --jobs 2 --progress off --output "$scratch/disk/sweep")
+  "${sweep[@]}" >"$scratch/out" 2>"$scratch/err"
+  rc=$?
+  check "a sweep on a full disk: exit code 1, not $rc" [ "$rc" -eq 1 ]
+  check "each run says why: $(cat "$scratch/err")" \
+    test "$(grep -c '^farfault: run .* has failed: cannot write .*: No space left on device' "$scratch/err")" -eq 3
+  check "so does the table" test "$(grep -c ',failed,.*cannot write .*: No space left on device' "$scratch/disk/sweep/sweep.csv")" -eq 3
+  check "nothing is left but what the runs said: $(ls "$scratch/disk/sweep/runs")" \
+    test "$(find "$scratch/disk/sweep/runs" -type f | grep -cv '\.failed$')" -eq 0
+  head -c "$((kib / 2))k" /dev/zero >"$scratch/disk/filler" 2>/dev/null
+  "${sweep[@]}" >"$scratch/out" 2>"$scratch/err"
+  check "not a byte left: exit code 1" test $? -eq 1
+  check "and one sentence for each thing that fails: $(cat "$scratch/err")" eval \
+    '! grep -qv "^farfault: .*cannot write .*No space left on device" "$scratch/err"'
+  check "nothing is left half written: $(ls -R "$scratch/disk/sweep")" \
+    test -z "$(find "$scratch/disk/sweep" -name '*.partial' -o -name '*.log')"
+  rm -rf "$scratch"/disk/*
   have_ranks && ends_in_order "full disk of two ranks" "$scratch/disk/run.h5" \
     mpirun --quiet -n 2 "${run[@]}" --output "$scratch/disk/run.h5"
 fi

@@ -76,6 +76,67 @@ wait "$running"
 check "a run that is killed is told of" grep -q "^farfault: run 0 (run.seed = 1) has failed: killed by SIGKILL" "$scratch/err"
 check "a run that is killed is a row" grep -q '^0,failed,"killed by SIGKILL' "$scratch/killed/out/sweep.csv"
 
+# Two sweeps in a folder: the second is refused at once, and the first goes on. The lock goes with its process.
+study shared 1GiB
+shared=("$farfault" sweep "$scratch/shared/study.toml" --jobs 1 --progress off)
+"${shared[@]}" >"$scratch/out" 2>"$scratch/err" &
+running=$!
+while ! compgen -G "$scratch/shared/out/runs/*.partial" >/dev/null; do
+  kill -0 "$running" 2>/dev/null || break
+  sleep 0.02
+done
+at_work="farfault: another farfault sweep is at work in '$scratch/shared/out' (process $running on $(hostname));"
+for more in '' --part=1/2 --collect --slurm; do
+  "${shared[@]}" ${more:+"$more"} >"$scratch/second.out" 2>"$scratch/second"
+  check "a second sweep ($more) is refused: exit code 2, not $?" test $? -eq 2
+  check "by one sentence: $(cat "$scratch/second")" \
+    test "$(cat "$scratch/second")" = "$at_work start this one when it has ended" -a ! -s "$scratch/second.out"
+done
+"${shared[@]}" --output "$scratch/shared/other" --collect >/dev/null
+check "a sweep in another folder is not refused" test $? -eq 0
+check "the first one goes on" kill -0 "$running"
+check "none of its runs fails" test -z "$(compgen -G "$scratch/shared/out/runs/*.failed")"
+child=$(children_of "$running")
+kill -STOP "$child" # it does not end with its parent
+kill -KILL "$running"
+wait "$running" 2>/dev/null
+"${shared[@]}" --collect >"$scratch/out" 2>"$scratch/err"
+rc=$?
+check "killed, it keeps nobody away: $(cat "$scratch/err")" test "$rc" -eq 0
+kill -CONT "$child"
+while kill -0 "$child" 2>/dev/null; do sleep 0.02; done
+
+# Parts work beside each other, and what is collected beside them, but no whole sweep. A run that is in two parts is made by one.
+rm -rf "$scratch/shared/out"
+"${shared[@]}" --part 1/4 >"$scratch/out" 2>"$scratch/err" &
+running=$!
+while ! compgen -G "$scratch/shared/out/runs/*.partial" >/dev/null; do
+  kill -0 "$running" 2>/dev/null || break
+  sleep 0.02
+done
+"${shared[@]}" >"$scratch/second.out" 2>"$scratch/second"
+rc=$?
+check "a sweep is refused beside its parts: $(cat "$scratch/second")" test "$rc" -eq 2 -a "$(cat "$scratch/second")" = \
+  "farfault: parts of a sweep are at work in '$scratch/shared/out'; start this one when it has ended"
+"${shared[@]}" --collect >/dev/null
+check "a part does not keep the table from being collected" test $? -eq 0
+"${shared[@]}" --part 1/4 >"$scratch/second.out" 2>"$scratch/second"
+rc=$?
+check "the same part again is told so: $(cat "$scratch/second")" test "$rc" -eq 1 -a "$(cat "$scratch/second")" = \
+  "farfault: another process is making 1 of the runs; the same command takes them up when it has ended"
+kill -TERM "$running"
+wait "$running"
+for part in 1 2 3 4; do
+  "$farfault" sweep "$scratch/shared/study.toml" --set workload.stream.bytes=4MiB --progress off --part "$part/4" \
+    >"$scratch/part$part" 2>&1 &
+  parts[part]=$!
+done
+for part in 1 2 3 4; do
+  wait "${parts[part]}"
+  rc=$?
+  check "part $part beside the others: $(cat "$scratch/part$part")" test "$rc" -eq 0
+done
+
 # What a run may take bounds it, and how many there are at a time.
 study small 16KiB
 small=("$farfault" sweep "$scratch/small/study.toml" --progress off)
@@ -84,6 +145,40 @@ check "a run that needs more than --memory fails: $(head -1 "$scratch/err")" \
   grep -qE 'has failed: .*(memory|limits\.)' "$scratch/err"
 check "with enough of it all are made" eval '"${small[@]}" --memory 4GiB --total-memory 4GiB >"$scratch/out"'
 check "all are made now: $(head -1 "$scratch/out")" grep -q '4: 4 made now' "$scratch/out"
+
+# A result that somebody has changed is made again, whatever the times of its file say.
+if /usr/bin/python3 -c 'import h5py' 2>/dev/null; then
+  changes() { # another figure in a result, its size and time as before
+    touch -r "$1" "$scratch/time"
+    /usr/bin/python3 -c 'import h5py, sys
+with h5py.File(sys.argv[1], "r+") as f: f["summary/machine/end"][...] += 1' "$1"
+    touch -r "$scratch/time" "$1"
+    "$farfault" inspect "$1" >/dev/null || fail "the changed result cannot be read"
+  }
+  cp "$scratch/small/out/sweep.csv" "$scratch/before.csv"
+  IFS=, read -r -a cells < <(grep '^1,' "$scratch/before.csv")
+  result=$scratch/small/out/${cells[3]}
+  changes "$result"
+  "${small[@]}" --collect >"$scratch/out"
+  check "a changed result is told of: $(cat "$scratch/out")" \
+    grep -qx '  stale     1 results that were there are of another program, changed, or not whole' "$scratch/out"
+  check "its row says so" grep -q '^1,missing,the result that is there was changed after its run,' "$scratch/small/out/sweep.csv"
+  rm "$scratch/small/out/sweep.checked" # where nothing is known of the results, all are read
+  "${small[@]}" >"$scratch/out"
+  check "it is made again, and no other: $(head -1 "$scratch/out")" grep -q '4: 1 made now, 3 there before' "$scratch/out"
+  check "the table is what it was" cmp -s "$scratch/small/out/sweep.csv" "$scratch/before.csv"
+  # One that has the stamp of a result that was right is not read.
+  changes "$result"
+  stamp=$(stat -c '%i %s %.9Y %.9Z' "$result")
+  sed -i "/^$(basename "$result" .h5)\t/s/\t.*/\t${stamp//./}/" "$scratch/small/out/sweep.checked"
+  "${small[@]}" --collect >"$scratch/out"
+  check "a stamp that is right saves reading it: $(head -1 "$scratch/out")" grep -q '4: 0 made now, 4 there before' "$scratch/out"
+  rm "$scratch/small/out/sweep.checked"
+  "${small[@]}" >"$scratch/out"
+  cmp -s "$scratch/small/out/sweep.csv" "$scratch/before.csv" || fail "the table before the next test"
+else
+  echo "skipped: python3-h5py is missing, no result is changed"
+fi
 
 # An array job: a stand-in for sbatch runs the script as Slurm would, a part after the other.
 mkdir "$scratch/bin"

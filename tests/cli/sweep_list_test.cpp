@@ -10,6 +10,7 @@
 
 #include "capture.hpp"
 #include "small_study.hpp"
+#include "sweep/run_table.hpp"
 
 namespace fs = std::filesystem;
 using namespace farfault;
@@ -140,6 +141,117 @@ TEST_CASE("sweep: a point may have applications of its own") {
             .code == 0);
   auto const json = nlohmann::json::parse(farfault_program({"inspect", alone, "--json"}).out);
   CHECK(json["result_digest"] == s.column("result_digest")[1]);
+}
+
+TEST_CASE("sweep: names of points are ones that a reader of the table can tell from each other") {
+  auto const error = [](std::string const& first, std::string const& second) {
+    SmallStudy const s("names", "[[sweep.list]]\nname = \"" + first + "\"\n\n[[sweep.list]]\nname = \"" +
+                                    second + "\"\ngpu.sms = 1\n");
+    auto const text = s.error();
+    REQUIRE(text.starts_with(s.file + ":"));
+    return text.substr(s.file.size() + 1);
+  };
+  for (std::string const blank : {" ", "\u3000", "\u00a0 ", "\u200b"})
+    CHECK(error("a", blank) == "12: name '" + blank + "' is blank\n");
+  for (std::string const name : {" b", "b ", "b\u00a0", "\u2003b", "\u200bb", "b\u2060"})
+    CHECK(error("a", name) ==
+          "12: name '" + name +
+              "' must not begin or end with a blank, nor with a character that cannot be seen\n");
+  CHECK(error("a", "b\\tc").starts_with("12: name 'b c' must be one line of at most 500 characters"));
+  CHECK(error("a", "b\\u0007c").starts_with("12: name 'b c' must be one line"));
+  CHECK(error("a b", "a b") == "11: the point at line 8 has the name 'a b', too\n");
+  for (std::string const other : {"A b", "a  b", "a\u00a0b", "a\u2009 b", "a\u200b b"})
+    CHECK(error("a b", other) ==
+          "11: the point at line 8 has the name 'a b', which looks as that of this one does, '" + other +
+              "'\n");
+  CHECK(error("\u00c4\u03a9\u0416\u0401", "\u00e4\u03c9\u0436\u0451").find("looks as that") !=
+        std::string::npos);
+  // Others are names of their own.
+  SmallStudy const s(
+      "names",
+      "[[sweep.list]]\nname = \"a b\"\n[[sweep.list]]\nname = \"ab\"\n[[sweep.list]]\nname = \"a-b\"\n"
+      "[[sweep.list]]\nname = \"\u00e4b\"\n[[sweep.list]]\nname = \"\u03b1b\"\ngpu.sms = 1\n");
+  CHECK(s.sweep({"--collect"}).code == 0);
+  CHECK(s.column("name") == Words{"a b", "ab", "a-b", "\u00e4b", "\u03b1b"});
+}
+
+TEST_CASE("sweep: no cell of the CSV is a formula for a spreadsheet, and numbers stay as they are") {
+  SmallStudy const s(
+      "formulas",
+      "[[sweep.list]]\nname = \"=HYPERLINK(1)\"\n[[sweep.list]]\nname = \"+1,\\\"x\\\"\"\ngpu.sms = 1\n"
+      "[[sweep.list]]\nname = \"@SUM(A1)\"\n[[sweep.list]]\nname = \"-x\"\n"
+      "[[sweep.list]]\nname = \"-1.5\"\n[[sweep.list]]\nname = \"a=1\"\n");
+  CHECK(s.sweep({"--collect"}).code == 0);
+  CHECK(s.column("name") == Words{"'=HYPERLINK(1)", "'+1,x", "'@SUM(A1)", "'-x", "-1.5", "a=1"});
+  CHECK(lines_of(s.csv())[2].starts_with("1,\"'+1,\"\"x\"\"\",missing,"));
+  // In the table for programs they are as written.
+  CHECK(content(s.out / "sweep.h5").find("'=HYPERLINK") == std::string::npos);
+  std::vector<results::SweepColumn> const columns{
+      {"x", "figure", "1", "", std::vector<double>{-1.5, 2}},
+      {"y", "parameter", "1", "", std::vector<std::string>{"-3", "-inf"}},
+      {"z", "parameter", "1", "", std::vector<std::string>{"-3 us", "=-3"}}};
+  CHECK(to_csv("run", columns) == "run,x,y,z\n0,-1.5,-3,'-3 us\n1,2,-inf,'=-3\n");
+}
+
+TEST_CASE("report: the folder of a sweep stands for its runs, in the order of its table") {
+  SmallStudy const s("reported", "[sweep.grid]\ngpu.l2_tlb.entries = [512, 64, 128, 256]\n");
+  auto const page = (s.folder / "page.html").string();
+  auto const report = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "report");
+    words.insert(words.end(), {"-o", page});
+    return farfault_program(words);
+  };
+  CHECK(s.sweep({"--collect"}).code == 0);
+  CHECK(report({s.out.string()}).err ==
+        "farfault: '" + s.out.string() + "' is a folder, and none of a sweep\n");
+  REQUIRE(s.sweep({"--jobs", "1"}).code == 0);
+  auto results = s.column("result");
+  CHECK_FALSE(std::is_sorted(results.begin(), results.end()));
+  REQUIRE(report({s.out.string()}).code == 0);
+  auto const of_folder = content(page);
+  std::vector<std::string> files;
+  for (auto const& result : results) files.push_back((s.out / result).string());
+  REQUIRE(report(files).code == 0);
+  CHECK(content(page) == of_folder);
+  std::sort(files.begin(), files.end());
+  REQUIRE(report(files).code == 0);
+  CHECK(content(page) != of_folder);
+  // What is missing is left out; a result may stand beside.
+  fs::remove(s.out / results[2]);
+  CHECK(report({s.out.string(), (s.out / results[0]).string()}).out.ends_with(" MB, 4 runs\n"));
+  for (auto const& result : results) fs::remove(s.out / result);
+  auto const r = report({s.out.string()});
+  CHECK(r.code == 2);
+  CHECK(r.err == "farfault: the sweep in '" + s.out.string() + "' has no results yet\n");
+}
+
+TEST_CASE("sweep: a mistake in an application of a point has the line at which it stands") {
+  auto const with = [](std::string const& of_second) {
+    SmallStudy const s("application_mistakes",
+                       "[[sweep.list]]\nname = \"one\"\n\n[[sweep.list]]\nname = \"two\"\n"
+                       "[[sweep.list.application]]\nname = \"a\"\nworkload = \"stream\"\n"
+                       "[[sweep.list.application]]\nname = \"b\"\n\n" +
+                           of_second);
+    auto const error = s.error();
+    REQUIRE(error.starts_with(s.file + ":"));
+    return error.substr(s.file.size() + 1);
+  };
+  std::string const stream = "workload = \"stream\"\n";
+  CHECK(with(stream + "[sweep.list.application.stream]\nbytes = \"8 KiB\"\nbite = 3\n") ==
+        "22: unknown key 'application.b.stream.bite'; did you mean 'application.b.stream.bytes'?\n");
+  CHECK(with(stream + "stream.bytes = 8\n") ==
+        "20: application.b.stream.bytes: 8 has no unit; write it in quotes with one, as in \"64 MiB\"\n");
+  CHECK(
+      with("workload = \"steam\"\n").starts_with("19: application.b.workload: there is no workload 'steam'"));
+  // What is missing, at its table.
+  CHECK(with("sms = 1\n") == "16: application.b.workload is missing: it names the workload that runs\n");
+  CHECK(with(stream + "\"s m s\" = 1\n") ==
+        "16: key 'application.1.s m s' may hold only letters, digits, '_' and '-'\n");
+  // Applications of all runs, too.
+  SmallStudy const s("application_mistakes", "");
+  std::ofstream(s.file) << "base = \"paper-gmmu-bypass\"\nsweep.seeds = 2\n[[config.application]]\n"
+                           "name = \"a\"\nworkload = \"stream\"\n\nsms = \"many\"\n";
+  CHECK(s.error().starts_with(s.file + ":7: application.a.sms: 'many' is not "));
 }
 
 TEST_CASE("sweep: two points that are the same run it once") {

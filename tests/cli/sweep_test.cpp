@@ -76,7 +76,8 @@ TEST_CASE("sweep: nothing is made twice, and only what was made by other inputs 
   std::ofstream(third) << "no result";
   // Nothing of them is taken; the table says why.
   r = s.sweep({"--collect"});
-  CHECK(lines_of(r.out)[1] == "  stale     2 results that were there are of another program, or not whole");
+  CHECK(lines_of(r.out)[1] ==
+        "  stale     2 results that were there are of another program, changed, or not whole");
   CHECK(s.column("state") == Words{"missing", "done", "missing", "done", "done", "done"});
   CHECK(s.column("error") == Words{kOfAnotherConfiguration, "", "what is there is no result", "", "", ""});
   r = s.sweep();
@@ -274,6 +275,41 @@ TEST_CASE("sweep: a mistake of the study is one sentence with its line, before a
             .find("gone.graph") != std::string::npos);
 }
 
+TEST_CASE("sweep: a run whose input file is missing is a failed row, and the others go on") {
+  SmallStudy const s(
+      "no_input",
+      "[[sweep.list]]\nname = \"there\"\nworkload.name = \"bfs\"\nworkload.bfs.graph = \"a.graph\"\n"
+      "[[sweep.list]]\nname = \"gone\"\nworkload.name = \"bfs\"\nworkload.bfs.graph = \"gone.graph\"\n"
+      "[[sweep.list]]\nname = \"no machine\"\nmachine.topology = \"gone.xml\"\n"
+      "[[sweep.list]]\nname = \"no graph\"\nworkload.name = \"bfs\"\nworkload.bfs.graph = \"b.graph\"\n"
+      "[[sweep.list]]\nname = \"none\"\n[sweep.grid]\ngpu.sms = [2, 1]\n");
+  std::ofstream(s.folder / "a.graph") << "3 2\n2 3\n1\n1\n";
+  std::ofstream(s.folder / "b.graph") << "nonsense\n";
+  auto r = s.sweep();
+  CHECK(r.code == 1);
+  CHECK(r.out.starts_with("  runs      10: 4 made now, 0 there before, 6 failed, 0 missing\n"));
+  std::string const done = "done", failed = "failed";
+  CHECK(s.column("state") == Words{done, done, failed, failed, failed, failed, failed, failed, done, done});
+  CHECK(s.column("workload.bfs.graph")[2] == "gone.graph");
+  CHECK(s.column("gpu.sms") == Words{"2", "1", "2", "1", "2", "1", "2", "1", "2", "1"});
+  auto const errors = s.column("error");
+  CHECK(errors[2].find("gone.graph: no such file") != std::string::npos);
+  CHECK(errors[4].find("gone.xml") != std::string::npos);
+  CHECK(errors[6].find("b.graph") != std::string::npos);
+  auto const lines = lines_of(r.err);
+  REQUIRE(lines.size() == 6);
+  CHECK(lines[0] == "farfault: run 2 (gone, gpu.sms = 2) has failed: " + errors[2]);
+  CHECK(s.sweep({"--part", "3/10"}).code == 2);
+  r = s.sweep({"--part", "1/2"});
+  CHECK(r.code == 1);
+  CHECK(r.out.starts_with("  runs      5: 0 made now, 2 there before, 3 failed, 0 missing\n"));
+  // Where the file has come, the run is made.
+  std::ofstream(s.folder / "gone.graph") << "3 2\n2 3\n1\n1\n";
+  r = s.sweep();
+  CHECK(r.out.starts_with(
+      "  runs      10 (2 the same as others): 0 made now, 4 there before, 4 failed, 0 missing\n"));
+}
+
 TEST_CASE("sweep: nothing that no sweep has written is overwritten") {
   SmallStudy const s("foreign", "seeds = 1\n");
   fs::create_directories(s.out);
@@ -292,6 +328,34 @@ TEST_CASE("sweep: nothing that no sweep has written is overwritten") {
   std::ofstream(s.out) << "a file";
   r = s.sweep();
   CHECK(r.err == "farfault: the sweep's results cannot go to '" + s.out.string() + "': it is no folder\n");
+}
+
+TEST_CASE("sweep: a table that was deleted is made again of the results that are there") {
+  SmallStudy const s("deleted",
+                     "seeds = 2\n[[sweep.list]]\nname = \"a\"\n[[sweep.list]]\nname = \"b\"\ngpu.sms = 1\n");
+  REQUIRE(s.sweep().code == 0);
+  std::map<std::string, std::string> tables;
+  for (auto const* file : {"sweep.h5", "sweep.csv", "sweep_spread.csv"}) tables[file] = content(s.out / file);
+  for (auto const& [file, before] : tables) {
+    fs::remove(s.out / file);
+    auto const r = s.sweep();
+    CHECK_MESSAGE(r.code == 0, r.err);
+    CHECK(r.out.starts_with("  runs      4: 0 made now, 4 there before"));
+    for (auto const& [other, text] : tables) CHECK(content(s.out / other) == text);
+  }
+  // Without names the heading is another one.
+  s.write("seeds = 2\n");
+  REQUIRE(s.sweep().code == 0);
+  fs::remove(s.out / "sweep.h5");
+  CHECK(s.sweep({"--collect"}).code == 0);
+  // A table of others is not overwritten.
+  fs::remove(s.out / "sweep.h5");
+  for (std::string const heading :
+       {"run,name,state", "run,state,error", "point,x,y", "x,state,error,result,result_digest,end"}) {
+    std::ofstream(s.out / "sweep.csv") << heading << "\n0,1,2\n";
+    CHECK(s.sweep().code == 2);
+    CHECK(s.csv() == heading + "\n0,1,2\n");
+  }
 }
 
 TEST_CASE("sweep: its table is no result of a run, and those who read results say so") {

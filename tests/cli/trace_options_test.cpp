@@ -110,6 +110,25 @@ TEST_CASE("a window beyond the end of the run gives an empty trace, and a senten
   CHECK(std::filesystem::file_size(folder() / "traced.pftrace") < 400);
 }
 
+TEST_CASE("a run that goes until the window begins gives an empty trace, and a sentence") {
+  auto const at = [](std::string const& end) { return traced({"--trace", "2us,3us", "--until", end}).err; };
+  CHECK(at("2us") == "farfault: the trace is empty: the run ended at 2 us, when the window begins at 2 us\n");
+  CHECK(at("1us") ==
+        "farfault: the trace is empty: the run ended at 1 us, before the window begins at 2 us\n");
+  CHECK(at("2001ns") == "");
+}
+
+TEST_CASE("inspect knows a trace by its content, says how large it is and what opens it") {
+  CHECK(traced({"--trace", "0s,1s"}).code == 0);
+  auto const file = (folder() / "no_ending").string();
+  std::filesystem::rename(folder() / "traced.pftrace", file);
+  auto const bytes = std::to_string(std::filesystem::file_size(file));
+  CHECK(farfault_program({"inspect", file}).out ==
+        file + ": trace of a run for Perfetto, " + bytes + " bytes; open it at https://ui.perfetto.dev\n");
+  CHECK(farfault_program({"inspect", file, "--json"}).out ==
+        R"({"kind":"perfetto_trace","bytes":)" + bytes + "}\n");
+}
+
 TEST_CASE("a trace beyond its limit says how much it leaves out") {
   auto const r = traced({"--trace", "0s,1s", "--trace-sample", "1", "--trace-limit", "80"});
   CHECK(r.code == 0);

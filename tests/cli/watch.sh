@@ -17,6 +17,7 @@ wait_until() { # COMMAND ...: until it succeeds, or the run is over
 }
 wait_until test -e "$result.partial"
 check "a run that has written nothing yet is shown" eval '"$farfault" watch "$result" --once >"$scratch/frame" 2>&1'
+check "one frame of it has what it got to: $(cat "$scratch/frame")" grep -qE '\] [0-9]+ %, .* simulated' "$scratch/frame"
 check "as running: $(head -1 "$scratch/frame")" grep -qx "$result: running" "$scratch/frame"
 check "and one frame leaves no mark" test ! -e "$result.watch"
 

@@ -31,7 +31,14 @@ class CommandSet {
 
   std::ostream& out() const { return out_; }
   std::ostream& err() const { return *err_; }  // within a body
-  bool began() const { return err_ != nullptr; }
+  // Whether a body has begun, and the words that it was given were right.
+  bool began() const { return err_ != nullptr && !reading_; }
+  // Within a body: what looks at words that every rank has, so that one of them tells what is wrong.
+  void read_words(std::function<void()> const& read) {
+    reading_ = true;
+    read();
+    reading_ = false;
+  }
   Extensions const& extensions() const { return extensions_; }
 
   // The command line, as the user could write it in a shell.
@@ -42,6 +49,7 @@ class CommandSet {
   CLI::App& app_;
   std::ostream& out_;
   std::ostream* err_ = nullptr;
+  bool reading_ = false;
   Extensions extensions_;
   std::string words_;
   std::function<int()> body_;

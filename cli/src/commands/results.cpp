@@ -97,11 +97,14 @@ void add_report(CommandSet& set) {
       set.add("report",
               "Write one page for a browser: what bounds a run, its machine, what it did over time, "
               "and several runs side by side",
-              "farfault report study.h5 -o study.html", [&set, o] {
+              "farfault report study.h5 -o study.html\n"
+              "  farfault report results/placements       # the folder of a sweep: its runs in order",
+              [&set, o] {
                 report_results(o->files, o->report, set.out());
                 return kDone;
               });
-  c->add_option("results", o->files, "Results; several are compared with the first one")
+  c->add_option("results", o->files,
+                "Results, or the folder of a sweep; several are compared with the first one")
       ->required()
       ->type_name("A.h5 [B.h5 ...]");
   c->add_option("-o,--output", o->report, "The page; an earlier report of this name is replaced")

@@ -58,16 +58,18 @@ void add_run(CommandSet& set) {
       "wrong,\n"
       "  3 stopped by a signal, with its checkpoint saved (under MPI rank 0 returns it, the others 0)",
       [&set, o] {
-        if (!o->until.empty()) o->run.until = Time{positive("--until", o->until)};
-        if (!o->checkpoint_every.empty())
-          o->run.checkpoint_every = positive("--checkpoint-every", o->checkpoint_every);
-        if (o->run.checkpoint.empty() && (o->run.checkpoint_every || o->run.checkpoint_minutes))
-          throw UserError("--checkpoint-every and --checkpoint-minutes need --checkpoint FILE");
-        o->run.extensions = set.extensions();
-        o->run.command_line = set.words();
-        o->run.progress = progress_mode(o->progress);
-        o->run.partitions = granularity(o->partitions);
-        o->run.trace = trace_of(*o);
+        set.read_words([&] {
+          if (!o->until.empty()) o->run.until = Time{positive("--until", o->until)};
+          if (!o->checkpoint_every.empty())
+            o->run.checkpoint_every = positive("--checkpoint-every", o->checkpoint_every);
+          if (o->run.checkpoint.empty() && (o->run.checkpoint_every || o->run.checkpoint_minutes))
+            throw UserError("--checkpoint-every and --checkpoint-minutes need --checkpoint FILE");
+          o->run.extensions = set.extensions();
+          o->run.command_line = set.words();
+          o->run.progress = progress_mode(o->progress);
+          o->run.partitions = granularity(o->partitions);
+          o->run.trace = trace_of(*o);
+        });
         return run(o->run, set.out(), set.err());
       });
   c->add_option("config", o->run.config_path, "TOML file, or the name of a preset")

@@ -7,9 +7,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <ostream>
 
+#include "../sweep/places.hpp"
+#include "../sweep/run_list.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 #include "farfault/results/compare.hpp"
@@ -42,6 +45,25 @@ void check_output(std::vector<std::string> const& files, std::string const& outp
                       "' is there and is no report of Farfault; give the report another name");
 }
 
+// A folder of a sweep stands for the results of its runs, in the order of its table.
+std::vector<std::string> results_of(std::vector<std::string> const& names) {
+  std::vector<std::string> files;
+  for (auto const& name : names) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(name, error)) {
+      files.push_back(name);
+      continue;
+    }
+    auto const runs = read_run_list(name);
+    if (!runs) throw UserError("'" + one_line(name) + "' is a folder, and none of a sweep");
+    auto const before = files.size();
+    for (auto const& run : *runs)
+      if (auto const file = result_path(name, run.name); is_there(file)) files.push_back(file);
+    if (files.size() == before) throw UserError("the sweep in '" + one_line(name) + "' has no results yet");
+  }
+  return files;
+}
+
 void write(std::string const& path, std::string const& text) {
   auto const writing = writing_name(path);
   auto const file = create_locked(writing, path);
@@ -59,7 +81,8 @@ void write(std::string const& path, std::string const& text) {
 
 }  // namespace
 
-void report_results(std::vector<std::string> const& files, std::string const& output, std::ostream& out) {
+void report_results(std::vector<std::string> const& names, std::string const& output, std::ostream& out) {
+  auto const files = results_of(names);
   if (files.size() > results::kMostCompared)
     throw UserError(fmt::format("a report takes {} results at most, and was given {}", results::kMostCompared,
                                 files.size()));

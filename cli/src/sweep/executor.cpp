@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <iostream>
 #include <sstream>
+#include <streambuf>
+#include <string_view>
 
 #include "../signals.hpp"
 #include "farfault/cli/command_line.hpp"
@@ -25,19 +27,59 @@ namespace fs = std::filesystem;
 
 constexpr double kOften = 0.25;  // s
 
+// Passes what is written to it on to another buffer, and keeps the last sentence of the program.
+class SentenceKeeper : public std::streambuf {
+ public:
+  explicit SentenceKeeper(std::streambuf& to) : to_(to) {}
+  std::string sentence() const { return sentence_; }
+
+ private:
+  int_type overflow(int_type c) override {
+    if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
+    auto const one = traits_type::to_char_type(c);
+    return xsputn(&one, 1) == 1 ? c : traits_type::eof();
+  }
+  // A file that takes no more does not keep the sentence from being heard.
+  std::streamsize xsputn(char const* text, std::streamsize n) override {
+    for (auto const c : std::string_view(text, static_cast<std::size_t>(n))) {
+      if (c != '\n') {
+        if (line_.size() < kMostOfLine) line_ += c;
+        continue;
+      }
+      if (auto said = sentence_in(line_); !said.empty()) sentence_ = std::move(said);
+      line_.clear();
+    }
+    to_.sputn(text, n);
+    return n;
+  }
+  int sync() override {
+    to_.pubsync();
+    return 0;
+  }
+
+  static constexpr std::size_t kMostOfLine = 4096;
+  std::streambuf& to_;
+  std::string line_, sentence_;
+};
+
 // In the child: the run, its remarks and its last sentence on standard error. Runs are no ranks of each
 // other, whatever started the sweep.
-int run_in_child(RunOptions const& options) {
+int run_in_child(RunOptions const& options, LastWord const& word) {
   for (auto const* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"})
     ::unsetenv(name);
   std::ostringstream nowhere;
-  return exit_code_of([&] { return run(options, nowhere, std::cerr); }, std::cerr);
+  SentenceKeeper keeper(*std::cerr.rdbuf());
+  std::ostream errors(&keeper);
+  auto const code = exit_code_of([&] { return run(options, nowhere, errors); }, errors);
+  word.say(keeper.sentence());
+  return code;
 }
 
 std::string sentence_of(JobEnd const& end, std::string const& log) {
   if (end.signal != 0)
     return end.signal == SIGKILL ? std::string("killed by SIGKILL, as where memory is short")
                                  : "ended by " + signal_name(end.signal);
+  if (!end.said.empty()) return end.said;
   auto const said = failure_in(log);
   return said.empty() ? fmt::format("ended with exit code {}", end.exit_code) : said;
 }
@@ -48,9 +90,11 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 
 }  // namespace
 
-Executor::Executor(Plan& plan, SweepOptions const& options, std::uint32_t jobs, std::ostream& err)
+Executor::Executor(Plan& plan, SweepOptions const& options, FolderLock& lock, std::uint32_t jobs,
+                   std::ostream& err)
     : plan_(plan),
       options_(options),
+      lock_(lock),
       at_a_time_(jobs),
       err_(err),
       progress_(progress_on_stderr(options.progress)) {}
@@ -68,21 +112,24 @@ int Executor::run(std::vector<std::size_t> runs) {
       auto const run = runs[next++];
       auto const& name = plan_.run(run).name;
       auto const path = result_path(plan_.folder(), name);
-      // Another part, or another study in the same folder, is making it.
+      // Another part, or a run that a sweep has left behind, is making it.
       if (is_locked(path + ".partial")) {
-        ++skipped_;
-        cost_ended_ += plan_.cost(run);
+        skip(run);
         continue;
       }
       std::remove(failure_path(plan_.folder(), name).c_str());
       auto const options = plan_.run_options(run, path);
-      jobs.start(run, log_path(plan_.folder(), name), [&] { return run_in_child(options); });
+      jobs.start(run, log_path(plan_.folder(), name), [&](LastWord const& word) {
+        lock_.leave();
+        return run_in_child(options, word);
+      });
     }
     auto const end = jobs.wait(kOften);
-    if (end && jobs.stopped_by() != 0 && !end->done()) {
-      auto const& name = plan_.run(end->number).name;
-      std::remove(log_path(plan_.folder(), name).c_str());
-      std::remove((result_path(plan_.folder(), name) + ".partial").c_str());
+    if (end && end->taken) {
+      skip(end->number);
+    } else if (end && jobs.stopped_by() != 0 && !end->done()) {
+      std::remove(log_path(plan_.folder(), plan_.run(end->number).name).c_str());
+      remove_unfinished(end->number);
     } else if (end) {
       ended(*end);
     }
@@ -90,6 +137,16 @@ int Executor::run(std::vector<std::size_t> runs) {
   }
   progress_.finish();
   return jobs.stopped_by();
+}
+
+void Executor::skip(std::size_t run) {
+  ++skipped_;
+  cost_ended_ += plan_.cost(run);
+}
+
+// A result is there as a whole or not at all.
+void Executor::remove_unfinished(std::size_t run) {
+  std::remove((result_path(plan_.folder(), plan_.run(run).name) + ".partial").c_str());
 }
 
 void Executor::ended(JobEnd const& end) {
@@ -102,6 +159,7 @@ void Executor::ended(JobEnd const& end) {
     try {
       table.set_done(end.number, result_name(name),
                      results::read_swept_run(result_path(plan_.folder(), name)));
+      plan_.checked().made(name);
       std::remove(log.c_str());
       ++made_;
       return;
@@ -112,6 +170,7 @@ void Executor::ended(JobEnd const& end) {
     why = sentence_of(end, log);
   }
   ++failed_;
+  remove_unfinished(end.number);  // room for what follows, where the disk is full
   table.set_failed(end.number, why);
   progress_.finish();
   fmt::print(err_, "farfault: {} has failed: {}\n", table.name_of(end.number), why);
@@ -151,7 +210,7 @@ Probe measure(Plan const& plan, std::size_t run, SweepOptions const& options, do
   auto const probe_options = plan.run_options(run, pattern + "/probe.h5");
   auto const begin = std::chrono::steady_clock::now();
   Jobs jobs(1, options.memory);
-  jobs.start(run, log, [&] { return run_in_child(probe_options); });
+  jobs.start(run, log, [&](LastWord const& word) { return run_in_child(probe_options, word); });
   Probe probe;
   while (jobs.running() > 0) {
     auto const end = jobs.wait(kOften);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "folder_lock.hpp"
 #include "jobs.hpp"
 #include "plan.hpp"
 
@@ -14,7 +15,8 @@ namespace farfault::cli {
 
 class Executor {
  public:
-  Executor(Plan& plan, SweepOptions const& options, std::uint32_t jobs, std::ostream& err);
+  // `lock`: on the folder; the runs do not keep it.
+  Executor(Plan& plan, SweepOptions const& options, FolderLock& lock, std::uint32_t jobs, std::ostream& err);
 
   // Makes these runs, those of the greatest cost first, and puts what came of each into the table. Returns
   // the signal that stopped it, or 0.
@@ -24,11 +26,14 @@ class Executor {
   std::size_t skipped() const { return skipped_; }
 
  private:
+  void skip(std::size_t run);
+  void remove_unfinished(std::size_t run);
   void ended(JobEnd const& end);
   void tell(std::size_t running);
 
   Plan& plan_;
   SweepOptions const& options_;
+  FolderLock& lock_;
   std::uint32_t at_a_time_;
   std::ostream& err_;
   Progress progress_;

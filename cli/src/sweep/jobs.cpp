@@ -2,6 +2,7 @@
 #include "jobs.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -13,23 +14,30 @@
 #include <ctime>
 
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
 
 namespace farfault::cli {
 namespace {
 
-constexpr int kNoLog = 126;
+constexpr int kTaken = 125, kNoLog = 126;
 
 [[noreturn]] void child(pid_t parent, std::string const& log, std::optional<ByteSize> memory,
-                        sigset_t const& mask, std::function<int()> const& body) {
+                        sigset_t const& mask, LastWord const& word,
+                        std::function<int(LastWord const&)> const& body) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(kNoLog);  // it has died already
   for (int const signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPIPE}) std::signal(signal, SIG_DFL);
   int const nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  int const errors = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (nowhere < 0 || errors < 0) ::_exit(kNoLog);
+  if (nowhere < 0) ::_exit(kNoLog);
+  try {
+    auto const errors = create_locked(log);
+    ::dup2(errors.get(), STDERR_FILENO);  // the lock is its, too
+  } catch (UserError const& e) {
+    word.say(e.what());
+    ::_exit(is_locked(log) ? kTaken : kNoLog);
+  }
   ::dup2(nowhere, STDIN_FILENO);
   ::dup2(nowhere, STDOUT_FILENO);
-  ::dup2(errors, STDERR_FILENO);
   if (memory) {
     rlimit limits{};
     ::getrlimit(RLIMIT_AS, &limits);
@@ -37,10 +45,30 @@ constexpr int kNoLog = 126;
     ::setrlimit(RLIMIT_AS, &limits);
   }
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
-  ::_exit(body());
+  ::_exit(body(word));
 }
 
 }  // namespace
+
+LastWord::LastWord() {
+  auto* const page = ::mmap(nullptr, kBytes + 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) throw RunError(std::string("cannot start a run: ") + std::strerror(errno));
+  text_ = static_cast<char*>(page);
+}
+
+LastWord::~LastWord() {
+  if (text_ != nullptr) ::munmap(text_, kBytes + 1);
+}
+
+void LastWord::say(std::string const& text) const {
+  auto const size = std::min(text.size(), kBytes);
+  std::memcpy(text_, text.data(), size);
+  text_[size] = '\0';
+}
+
+std::string LastWord::heard() const {
+  return {text_, ::strnlen(text_, kBytes)};
+}
 
 Jobs::Jobs(std::uint32_t at_a_time, std::optional<ByteSize> memory) : at_a_time_(at_a_time), memory_(memory) {
   ::sigemptyset(&waited_);
@@ -55,7 +83,7 @@ Jobs::Jobs(std::uint32_t at_a_time, std::optional<ByteSize> memory) : at_a_time_
 
 Jobs::~Jobs() {
   send(SIGKILL);
-  for (auto const& [pid, number] : children_) ::waitpid(pid, nullptr, 0);
+  for (auto const& [pid, child] : children_) ::waitpid(pid, nullptr, 0);
   // Of those that were blocked, none of a child may be left over, nor one that stop() has answered.
   timespec const now{};
   while (::sigtimedwait(&waited_, nullptr, &now) > 0) {
@@ -63,12 +91,14 @@ Jobs::~Jobs() {
   ::sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
-void Jobs::start(std::size_t number, std::string const& log, std::function<int()> const& body) {
+void Jobs::start(std::size_t number, std::string const& log,
+                 std::function<int(LastWord const&)> const& body) {
+  LastWord word;
   auto const parent = ::getpid();
   auto const pid = ::fork();
   if (pid < 0) throw RunError(std::string("cannot start a run: ") + std::strerror(errno));
-  if (pid == 0) child(parent, log, memory_, before_, body);
-  children_.emplace(pid, number);
+  if (pid == 0) child(parent, log, memory_, before_, word, body);
+  children_.emplace(pid, Child{number, std::move(word)});
 }
 
 std::optional<JobEnd> Jobs::reap() {
@@ -77,11 +107,13 @@ std::optional<JobEnd> Jobs::reap() {
     rusage used{};
     if (::wait4(it->first, &status, WNOHANG, &used) != it->first) continue;
     JobEnd end;
-    end.number = it->second;
+    end.number = it->second.number;
+    end.said = it->second.word.heard();
     if (WIFSIGNALED(status))
       end.signal = WTERMSIG(status);
     else
       end.exit_code = WEXITSTATUS(status);
+    end.taken = end.exit_code == kTaken;
     end.peak_bytes = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
     children_.erase(it);
     return end;
@@ -110,7 +142,7 @@ void Jobs::stop() {
 }
 
 void Jobs::send(int signal) {
-  for (auto const& [pid, number] : children_) ::kill(pid, signal);
+  for (auto const& [pid, child] : children_) ::kill(pid, signal);
 }
 
 }  // namespace farfault::cli

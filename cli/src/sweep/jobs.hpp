@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "farfault/engine/units.hpp"
 
@@ -25,7 +26,25 @@ struct JobEnd {
   int exit_code = 0;  // where no signal ended it
   int signal = 0;
   std::uint64_t peak_bytes = 0;  // of memory
+  std::string said;              // its last sentence, if it gave one
+  bool taken = false;            // another process is at this job: nothing was done
   bool done() const { return signal == 0 && exit_code == 0; }
+};
+
+// What a child has to say to its parent, in memory that both see: a disk may be full. Cut after 1,000 bytes.
+class LastWord {
+ public:
+  LastWord();
+  LastWord(LastWord&& other) noexcept : text_(std::exchange(other.text_, nullptr)) {}
+  LastWord& operator=(LastWord&&) = delete;
+  ~LastWord();
+
+  void say(std::string const& text) const;
+  std::string heard() const;
+
+ private:
+  static constexpr std::size_t kBytes = 1000;
+  char* text_;
 };
 
 class Jobs {
@@ -38,9 +57,10 @@ class Jobs {
 
   bool full() const { return children_.size() >= at_a_time_; }
   std::size_t running() const { return children_.size(); }
-  // What the child writes to standard error goes to the file `log`, to standard output nowhere. Throws
+  // What the child writes to standard error goes to the file `log`, to standard output nowhere. While it
+  // lives it has the file to itself: a job whose log another process has ends at once, as `taken`. Throws
   // RunError where no process can be started.
-  void start(std::size_t number, std::string const& log, std::function<int()> const& body);
+  void start(std::size_t number, std::string const& log, std::function<int(LastWord const&)> const& body);
   // Waits until a child has ended, a signal has come, or `seconds` have passed.
   std::optional<JobEnd> wait(double seconds);
 
@@ -54,7 +74,11 @@ class Jobs {
 
   std::uint32_t at_a_time_;
   std::optional<ByteSize> memory_;
-  std::map<pid_t, std::size_t> children_;
+  struct Child {
+    std::size_t number;
+    LastWord word;
+  };
+  std::map<pid_t, Child> children_;
   sigset_t waited_{}, before_{};
   bool stopping_ = false;
   int stopped_by_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "places.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -18,10 +19,24 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "farfault: ";
-constexpr std::size_t kMostOfLog = std::size_t{1} << 20;
+constexpr std::size_t kMostOfLog = std::size_t{1} << 20, kMostOfHeading = std::size_t{1} << 20;
 
 std::string in(std::string const& folder, std::string const& name) {
   return (fs::path(folder) / name).string();
+}
+
+// By its heading: whoever deletes sweep.h5 alone has it made again.
+bool is_table_of_sweep(std::string const& csv) {
+  if (!why_not_readable(csv).empty()) return false;
+  std::ifstream file(csv, std::ios::binary);
+  std::string heading(kMostOfHeading, '\0');
+  file.read(heading.data(), static_cast<std::streamsize>(heading.size()));
+  heading.resize(static_cast<std::size_t>(file.gcount()));
+  heading.resize(std::min(heading.size(), heading.find('\n')));
+  auto const begins = [&](std::string_view with) { return heading.starts_with(with); };
+  constexpr std::string_view kFacts = "state,error,result,result_digest,";
+  return begins("run," + std::string(kFacts)) || begins("run,name," + std::string(kFacts)) ||
+         (begins("point,") && ("," + heading).find(",seeds,") != std::string::npos);
 }
 
 }  // namespace
@@ -46,6 +61,10 @@ std::string failure_path(std::string const& folder, std::string const& name) {
   return in(folder, "runs/" + name + ".failed");
 }
 
+std::string sentence_in(std::string const& line) {
+  return line.starts_with(kPrefix) ? one_line(line.substr(kPrefix.size(), 1000)) : std::string();
+}
+
 std::string failure_in(std::string const& log) {
   if (!why_not_readable(log).empty()) return {};
   std::ifstream file(log, std::ios::binary);
@@ -53,8 +72,8 @@ std::string failure_in(std::string const& log) {
   std::size_t bytes = 0;
   // What precedes the last one are remarks.
   while (std::getline(file, line) && (bytes += line.size() + 1) < kMostOfLog)
-    if (line.starts_with(kPrefix)) sentence = line.substr(kPrefix.size());
-  return one_line(sentence.substr(0, 1000));
+    if (auto said = sentence_in(line); !said.empty()) sentence = std::move(said);
+  return sentence;
 }
 
 std::string table_path(std::string const& folder) {
@@ -81,7 +100,7 @@ void check_folder(std::string const& folder) {
     throw UserError("the sweep would overwrite '" + one_line(table_path(folder)) +
                     "', which is no table of a sweep");
   for (auto const& csv : {csv_path(folder), spread_path(folder)})
-    if (is_there(csv) && !ours)
+    if (is_there(csv) && !ours && !is_table_of_sweep(csv))
       throw UserError("the sweep would overwrite '" + one_line(csv) + "', which no sweep has written");
 }
 

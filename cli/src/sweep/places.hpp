@@ -15,6 +15,8 @@ std::string result_path(std::string const& folder, std::string const& name);
 // What a run writes to standard error, while it runs and where it has failed.
 std::string log_path(std::string const& folder, std::string const& name);
 std::string failure_path(std::string const& folder, std::string const& name);
+// What the program says in a line of its own, in at most 1,000 bytes; empty where it is another's line.
+std::string sentence_in(std::string const& line);
 // The sentence with which a run ended, the last of those that it wrote; empty where there is none.
 std::string failure_in(std::string const& log);
 std::string table_path(std::string const& folder);   // sweep.h5

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "../build_id.hpp"
 #include "../engine_values.hpp"
@@ -40,8 +41,12 @@ std::string assignment(std::string const& key, StudyValue const& value) {
   return key + "=" + (plain ? text : value.toml);
 }
 
-PlacedSetting placed(StudySetting const& setting, Study const& study) {
-  return {setting.key, setting.value.toml, study.path, setting.line};
+void place(StudySetting const& setting, Study const& study, std::vector<PlacedSetting>& settings) {
+  if (setting.placed_toml.empty())
+    settings.push_back({setting.key, setting.value.toml, study.path, setting.line});
+  else
+    settings.push_back({setting.key, setting.placed_toml, study.path, 0});
+  for (auto const& inner : setting.inner) place(inner, study, settings);
 }
 
 // Everything that says what runs: two runs that agree in it read the same files.
@@ -94,12 +99,18 @@ Plan::Plan(SweepOptions const& options, Study const& study, Points const& points
       study_(study),
       points_(points),
       folder_(folder_of_sweep(options, study)),
+      checked_(folder_),
       runs_(points.count()),
       table_(varied_keys(points, options.extensions), points.count()) {
   auto const part = options.part.value_or(SweepPart{});
   for (auto run = part.number - 1; run < points.count(); run += part.of) {
     add(run);
     tell(static_cast<double>(run + 1) / static_cast<double>(points.count()));
+  }
+  if (distinct_.empty() && !without_input_.empty()) {
+    auto const first = without_input_.front();
+    throw UserError(table_.error_of(first) +
+                    fmt::format(" (run {}: {})", first, text_of(points_.settings(first))));
   }
 }
 
@@ -136,9 +147,14 @@ void Plan::copy_repeated() {
 void Plan::add(std::size_t run) {
   try {
     auto const options = run_options(run, "");
-    Model model(options);
-    read_inputs_of_workloads(model);
-    add(run, model);
+    std::optional<Model> model;
+    try {
+      model.emplace(options);
+      read_inputs_of_workloads(*model);
+    } catch (InputFileError const& e) {
+      return fail(run, values_of(points_.settings(run), model ? &*model : nullptr), e.what());
+    }
+    add(run, *model);
   } catch (UserError const& e) {
     // A mistake that is not in the study comes of what it sets, and of which run is to be told.
     std::string const what = e.what();
@@ -147,8 +163,14 @@ void Plan::add(std::size_t run) {
   }
 }
 
+void Plan::fail(std::size_t run, std::vector<StudyValue> values, std::string const& why) {
+  table_.set_values(run, points_.name(run), std::move(values));
+  table_.set_failed(run, one_line(why));
+  without_input_.push_back(run);
+}
+
 void Plan::add(std::size_t run, Model const& model) {
-  table_.set_values(run, points_.name(run), values_of(points_.settings(run), model));
+  table_.set_values(run, points_.name(run), values_of(points_.settings(run), &model));
   RunIdentity const identity(model, !options_.extensions.empty());
   auto const [at, fresh] = firsts_.emplace(identity.name(), run);
   runs_[run] = {identity.name(), at->second};
@@ -164,6 +186,8 @@ void Plan::look_for(std::size_t run, RunIdentity const& identity) {
     try {
       auto const there = results::read_swept_run(path);
       why_not = identity.why_not_in(there);
+      if (why_not.empty() && !checked_.is_unchanged(identity.name(), there.result_digest))
+        why_not = "the result that is there was changed after its run";
       if (why_not.empty()) {
         table_.set_done(run, result_name(identity.name()), there);
         wall_time_ += there.wall_time;
@@ -189,12 +213,18 @@ void Plan::read_inputs_of_workloads(Model& model) {
     model.inputs.insert(model.inputs.end(), at->second.begin(), at->second.end());
     return;
   }
+  if (auto const failed = workload_failures_.find(key); failed != workload_failures_.end())
+    throw InputFileError(failed->second);
   auto const others = static_cast<std::ptrdiff_t>(model.inputs.size());
-  model.build_workloads();
+  try {
+    model.build_workloads();
+  } catch (UserError const& e) {
+    throw InputFileError(workload_failures_[key] = e.what());
+  }
   workload_inputs_[key].assign(model.inputs.begin() + others, model.inputs.end());
 }
 
-std::vector<StudyValue> Plan::values_of(std::vector<StudySetting> const& settings, Model const& model) const {
+std::vector<StudyValue> Plan::values_of(std::vector<StudySetting> const& settings, Model const* model) const {
   std::vector<StudyValue> values;
   for (auto const& key : points_.keys()) {
     auto const set =
@@ -209,7 +239,11 @@ std::vector<StudyValue> Plan::values_of(std::vector<StudySetting> const& setting
     }
     // A point of the list that leaves it as it is. Where it is not in use, there is no value.
     StudyValue value;
-    for (auto const& b : model.config.bound()) {
+    if (model == nullptr) {
+      values.push_back(std::move(value));
+      continue;
+    }
+    for (auto const& b : model->config.bound()) {
       if (b.key != key) continue;
       value = {"", b.value, ValueKind::text};
       if (!b.quoted && !b.value.empty() && b.value.find_first_not_of("0123456789") == b.value.npos)
@@ -233,13 +267,13 @@ RunOptions Plan::run_options(std::size_t run, std::string const& output) const {
   r.extensions = options_.extensions;
   std::vector<std::string> words{"run", r.config_path};
   for (auto const& setting : study_.shared) {
-    r.study_settings.push_back(placed(setting, study_));
+    place(setting, study_, r.study_settings);
     words.insert(words.end(), {"--set", assignment(setting.key, setting.value)});
   }
   for (auto const& set : options_.sets) words.insert(words.end(), {"--set", set});
   for (auto const& setting : settings) {
     if (setting.key == kBaseKey) continue;
-    r.point_settings.push_back(placed(setting, study_));
+    place(setting, study_, r.point_settings);
     words.insert(words.end(), {"--set", assignment(setting.key, setting.value)});
   }
   words.insert(words.end(), {"--output", output});

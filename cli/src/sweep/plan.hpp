@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../model.hpp"
+#include "checked_results.hpp"
 #include "farfault/cli/sweep.hpp"
 #include "points.hpp"
 #include "run_table.hpp"
@@ -40,7 +41,8 @@ class Plan {
   };
 
   // Checks the configuration of every run, or of those of options.part, and opens the input files. Throws
-  // what a run would. `tell`: how far it is, from 0 to 1.
+  // what a run would; where there are no files, or none that can be read, for some of the runs alone, these
+  // fail. `tell`: how far it is, from 0 to 1.
   Plan(SweepOptions const& options, Study const& study, Points const& points,
        std::function<void(double)> const& tell);
 
@@ -54,10 +56,14 @@ class Plan {
   std::vector<std::size_t> missing() const;
   // Runs that are the same as an earlier one end as that has ended.
   void copy_repeated();
+  // Of the results that are there, whether they are as their runs wrote them.
+  CheckedResults& checked() { return checked_; }
   // How long a run takes beside the others.
   double cost(std::size_t run) const { return points_.cost(run); }
   // Of the results that are there, wall-clock time in s for a cost of 1; 0 where there is none.
   double time_of_cost() const { return known_cost_ == 0 ? 0 : wall_time_ / known_cost_; }
+  // Runs that fail for want of an input file, and have failed rows already; not all of them do.
+  std::vector<std::size_t> const& without_input() const { return without_input_; }
   // How many files have the name of a result and are none of it.
   std::size_t stale() const { return stale_; }
 
@@ -68,20 +74,24 @@ class Plan {
   // The configuration of a run: a file or the name of a preset. Throws UserError where it is neither.
   std::string base_of(std::vector<StudySetting> const& settings, std::size_t run) const;
   void add(std::size_t run);
+  void fail(std::size_t run, std::vector<StudyValue> values, std::string const& why);
   void add(std::size_t run, Model const& model);
   void look_for(std::size_t run, RunIdentity const& identity);
   void read_inputs_of_workloads(Model& model);
-  std::vector<StudyValue> values_of(std::vector<StudySetting> const& settings, Model const& model) const;
+  // `model`: what the settings leave out; null where that is not known.
+  std::vector<StudyValue> values_of(std::vector<StudySetting> const& settings, Model const* model) const;
 
   SweepOptions const& options_;
   Study const& study_;
   Points const& points_;
   std::string folder_;  // of the results of the runs
+  CheckedResults checked_;
   std::vector<Run> runs_;
   RunTable table_;
   std::map<std::string, std::size_t> firsts_;
   std::map<std::string, std::vector<ModelInput>> workload_inputs_;  // by what says what runs
-  std::vector<std::size_t> distinct_;
+  std::map<std::string, std::string> workload_failures_;  // by the same: why its files cannot be read
+  std::vector<std::size_t> distinct_, without_input_;
   std::size_t stale_ = 0;
   double known_cost_ = 0;
   double wall_time_ = 0;

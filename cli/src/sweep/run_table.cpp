@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <ostream>
 
 #include "farfault/cli/progress.hpp"
@@ -27,8 +28,16 @@ std::string quoted(std::string const& of_others) {
   return all + "\"";
 }
 
+bool is_number(std::string const& text) {
+  char* end = nullptr;
+  static_cast<void>(std::strtod(text.c_str(), &end));
+  return !text.empty() && *end == '\0';
+}
+
+// A text that a spreadsheet would take for a formula begins with an apostrophe.
 std::string cell(std::string const& text) {
-  return quoted(text);
+  bool const formula = text.find_first_of("=+-@") == 0 && !is_number(text);
+  return quoted(formula ? "'" + text : text);
 }
 std::string cell(std::uint64_t number) {
   return number == kNoFigure ? std::string() : std::to_string(number);

@@ -41,6 +41,7 @@ class RunTable {
   void set_as(std::size_t run, std::size_t other);
 
   State state(std::size_t run) const { return rows_[run].state; }
+  std::string const& error_of(std::size_t run) const { return rows_[run].error; }
   std::size_t count(State state) const;
   // "run 3 (workload.size = 8 MiB)", "run 3 (small, run.seed = 2)"
   std::string name_of(std::size_t run) const;
@@ -77,7 +78,8 @@ class RunTable {
 };
 
 // The rows of /runs, or of /spread: a heading, and a line for each, with its number first in the column
-// `dimension`. Text is quoted as RFC 4180 says; a number that is missing is empty.
+// `dimension`. Text is quoted as RFC 4180 says; a number that is missing is empty. A text
+// that begins with =, +, - or @ and is no number has an apostrophe before it, so that no spreadsheet runs it.
 std::string to_csv(std::string const& dimension, std::vector<results::SweepColumn> const& columns);
 
 }  // namespace farfault::cli

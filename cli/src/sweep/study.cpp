@@ -14,6 +14,7 @@
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 #include "farfault/engine/toml.hpp"
+#include "point_names.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -54,7 +55,7 @@ class Reader {
       study_.base = {kBaseKey, {"", text(*base, kBaseKey), ValueKind::text}, line_of(*base)};
     if (auto const* config = root.get("config"))
       for (auto const& [key, node] : leaves(table(*config, "config")))
-        study_.shared.push_back({key, value(*node, key), line_of(*node)});
+        study_.shared.push_back(setting(key, *node));
     auto const* sweep = root.get("sweep");
     if (sweep == nullptr) refuse(1, "[sweep] is missing: what varies");
     read_sweep(table(*sweep, "sweep"));
@@ -125,6 +126,36 @@ class Reader {
     refuse(line_of(node), "'" + shown(key) + "' is no value that a parameter can have");
   }
 
+  StudySetting setting(std::string const& key, toml::node const& node) const {
+    StudySetting s{key, value(node, key), line_of(node), "", {}};
+    auto const* array = node.as_array();
+    if (array == nullptr || !array->is_array_of_tables() || !is_plain(key)) return s;
+    s.placed_toml = "[";
+    int line = 1, number = 0;
+    for (auto const& element : *array) {
+      auto const own = line_of(element);
+      s.placed_toml.append(static_cast<std::size_t>(std::max(own - line, 0)), '\n');
+      line = std::max(line, own);
+      toml::table in_line = *element.as_table();
+      in_line.is_inline(true);
+      s.placed_toml += toml_text(in_line) + ",";
+      auto const prefix = key + "." + std::to_string(number++) + ".";
+      for (auto const& [name, leaf] : leaves(*element.as_table()))
+        if (leaf->is_string() || leaf->is_number() || leaf->is_boolean())
+          if (is_plain(name)) s.inner.push_back({prefix + name, value(*leaf, name), line_of(*leaf), "", {}});
+    }
+    s.placed_toml += "]";
+    return s;
+  }
+
+  // Others are refused as keys, once.
+  static bool is_plain(std::string_view key) {
+    return std::all_of(key.begin(), key.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+             c == '-' || c == '.';
+    });
+  }
+
   static bool is_range(toml::node const& node) {
     auto const* t = node.as_table();
     return t != nullptr && (t->contains("low") || t->contains("high"));
@@ -190,7 +221,7 @@ class Reader {
         else if (key == "cost")
           point.cost = cost(*leaf);
         else
-          point.settings.push_back({key, value(*leaf, key), line_of(*leaf)});
+          point.settings.push_back(setting(key, *leaf));
       if (point.settings.empty() && point.name.empty())
         refuse(point.line, "this [[sweep.list]] sets nothing");
     }
@@ -202,6 +233,11 @@ class Reader {
     if (one_line(name) != name || name.size() > kMostName)
       refuse(line_of(node), "name '" + shown(name) + "' must be one line of at most " +
                                 std::to_string(kMostName) + " characters");
+    if (as_seen(name).empty()) refuse(line_of(node), "name '" + shown(name) + "' is blank");
+    if (has_blank_end(name))
+      refuse(line_of(node), "name '" + shown(name) +
+                                "' must not begin or end with a blank, nor with a "
+                                "character that cannot be seen");
     return name;
   }
 
@@ -215,14 +251,19 @@ class Reader {
   }
 
   void check_names_of_points() const {
-    std::map<std::string, int> lines;
+    std::map<std::string, StudyPoint const*> points;
     for (auto const& point : study_.list) {
       if (point.name.empty() != study_.list[0].name.empty())
         refuse(point.line, "either all points [[sweep.list]] have a name or none");
-      auto const [first, fresh] = lines.emplace(point.name, point.line);
-      if (!fresh && !point.name.empty())
-        refuse(point.line, "the point at line " + std::to_string(first->second) + " has the name '" +
-                               shown(point.name) + "', too");
+      if (point.name.empty()) continue;
+      auto const [first, fresh] = points.emplace(as_seen(point.name), &point);
+      if (fresh) continue;
+      auto const& other = *first->second;
+      auto const at =
+          "the point at line " + std::to_string(other.line) + " has the name '" + shown(other.name) + "', ";
+      refuse(point.line, other.name == point.name
+                             ? at + "too"
+                             : at + "which looks as that of this one does, '" + shown(point.name) + "'");
     }
   }
 

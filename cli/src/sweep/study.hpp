@@ -27,6 +27,9 @@ struct StudySetting {
   std::string key;
   StudyValue value;
   int line = 0;
+  // Of an array of tables: the same once more, for mistakes to have the lines at which they stand.
+  std::string placed_toml = {};          // with each table at its line, counted from 1
+  std::vector<StudySetting> inner = {};  // what the tables hold: application.0.workload
 };
 
 // A point of a list.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <ostream>
@@ -18,6 +19,7 @@
 #include "farfault/cli/command_line.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/input_limits.hpp"
+#include "folder_lock.hpp"
 #include "places.hpp"
 #include "plan.hpp"
 #include "points.hpp"
@@ -78,20 +80,26 @@ class Sweep {
     {
       EarlySignals const signals(kSaved, true);
       check_folder(folder_of_sweep(options_, study_));
+      if (!options_.dry_run) check_folder_is_free(folder_of_sweep(options_, study_), use());
       auto progress = progress_on_stderr(options_.progress);
       plan_.emplace(options_, study_, points_, [&](double done) {
         progress.report(done, [](double) { return std::vector<std::string>{"checking the configurations"}; });
       });
       progress.finish();
     }
+    for (auto const run : plan_->without_input())
+      fmt::print(err_, "farfault: {} has failed: {}\n", plan_->table().name_of(run),
+                 plan_->table().error_of(run));
     missing_ = plan_->missing();
     already_ = plan_->distinct().size() - missing_.size();
     if (options_.dry_run) return dry_run();
     EarlySignals const signals(kSaved, true);
     make_folder(plan_->folder());
+    lock_.emplace(plan_->folder(), use());
     if (!options_.part && !options_.collect) write_list();
     if (options_.slurm) {
       print_head();
+      lock_.reset();  // the parts may start before they are all submitted
       submit(slurm_job(study_, plan_->folder(), plan_->distinct().size()), options_, study_, plan_->folder(),
              out_);
       return kDone;
@@ -100,6 +108,10 @@ class Sweep {
   }
 
  private:
+  FolderUse use() const {
+    return options_.part ? FolderUse::part : options_.collect ? FolderUse::table : FolderUse::whole;
+  }
+
   std::size_t count(RunTable::State state) const { return plan_->table().count(state); }
 
   void print_head() {
@@ -113,8 +125,9 @@ class Sweep {
   // Why what is there is not taken: the table has the reason of each.
   void print_stale() {
     if (plan_->stale() != 0)
-      out_ << fmt::format("  stale     {} results that were there are of another program, or not whole\n",
-                          plan_->stale());
+      out_ << fmt::format(
+          "  stale     {} results that were there are of another program, changed, or not whole\n",
+          plan_->stale());
   }
 
   int dry_run() {
@@ -172,7 +185,7 @@ class Sweep {
   }
 
   int run() {
-    Executor executor(*plan_, options_, jobs_, err_);
+    Executor executor(*plan_, options_, *lock_, jobs_, err_);
     auto const stopped_by = executor.run(missing_);
     made_ = executor.made();
     skipped_ = executor.skipped();
@@ -184,14 +197,16 @@ class Sweep {
     auto const& table = plan_->table();
     auto const failed = count(RunTable::State::failed);
     auto const distinct = plan_->distinct().size();
-    auto const repeated = options_.part ? 0 : points_.count() - distinct;
-    out_ << fmt::format("  runs      {}{}: {} made now, {} there before, {} failed, {} missing\n",
-                        options_.part ? distinct : points_.count(),
-                        repeated == 0 ? "" : fmt::format(" ({} the same as others)", repeated), made_,
-                        already_, failed,
-                        options_.part ? missing_.size() - made_ - failed : count(RunTable::State::missing));
+    auto const without_input = plan_->without_input().size();
+    auto const repeated = options_.part ? 0 : points_.count() - distinct - without_input;
+    out_ << fmt::format(
+        "  runs      {}{}: {} made now, {} there before, {} failed, {} missing\n",
+        options_.part ? distinct + without_input : points_.count(),
+        repeated == 0 ? "" : fmt::format(" ({} the same as others)", repeated), made_, already_, failed,
+        options_.part ? missing_.size() + without_input - made_ - failed : count(RunTable::State::missing));
     print_stale();
     if (!options_.part) {
+      plan_->checked().write();
       write_table();
       table.print(out_, points_.seeds(), kMostShown);
       out_ << "  table     " << one_line(table_path(plan_->folder())) << ", "
@@ -235,6 +250,7 @@ class Sweep {
   Study study_;
   Points points_;
   std::optional<Plan> plan_;
+  std::optional<FolderLock> lock_;
   std::vector<std::size_t> missing_;
   std::size_t already_ = 0, made_ = 0, skipped_ = 0;
 };
@@ -251,6 +267,11 @@ SweepPart sweep_part(std::string const& text) {
 }
 
 int sweep(SweepOptions const& options, std::ostream& out, std::ostream& err) {
+  // A write past a size limit is an error, not a signal.
+  struct Restored {
+    void (*before)(int) = std::signal(SIGXFSZ, SIG_IGN);
+    ~Restored() { std::signal(SIGXFSZ, before); }
+  } const restored;
   if (auto const copies = missing_mpi(1, [](char const* name) { return std::getenv(name); }))
     throw UserError("a sweep starts its runs by itself: start it without mpirun or srun, or use --slurm");
   return Sweep(options, out, err).execute();

@@ -214,9 +214,10 @@ void Recording::write(Time end) {
   // A counter that has stayed as it was tells nothing.
   for (auto& c : counters_)
     if (c.track.values.size() > 1) content.counters.push_back(std::move(c.track));
-  if (!begun_)
-    remark_ = fmt::format("the trace is empty: the run ended at {}, before the window begins at {}",
-                          to_text(end.time_since_epoch()), to_text(options_.from.time_since_epoch()));
+  if (!begun_ || end == options_.from)
+    remark_ = fmt::format("the trace is empty: the run ended at {}, {} the window begins at {}",
+                          to_text(end.time_since_epoch()), end == options_.from ? "when" : "before",
+                          to_text(options_.from.time_since_epoch()));
   else if (content.left_out != 0)
     remark_ = fmt::format(
         "the trace has {} accesses and leaves {} out, those beyond {} of each SM; see --trace-sample and "

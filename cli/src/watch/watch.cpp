@@ -29,6 +29,7 @@ namespace {
 constexpr int kTries = 20;  // for a frame, where the run is in the middle of a flush
 constexpr double kPause = 0.05;
 constexpr double kTouchEvery = 1;
+constexpr double kAskEvery = 0.25, kPatience = 3;
 
 volatile sig_atomic_t stopped = 0;
 
@@ -105,6 +106,7 @@ class Watched {
       }
     }
   }
+  bool awaits_samples() const { return sweep_ ? sweep_->awaits_samples() : run_->awaits_samples(); }
   bool has_ended() const { return sweep_ ? sweep_->has_ended() : run_->has_ended(); }
   std::vector<std::string> lines(FrameForm const& form) const {
     return sweep_ ? sweep_->lines(form) : run_->lines(form);
@@ -139,6 +141,13 @@ int watch(WatchOptions const& options, std::ostream& out) {
   while (stopped == 0) {
     try {
       watched.update();
+      // One frame of a run that has just begun: what there is of it comes when it is asked for.
+      for (double waited = 0; options.once && watched.awaits_samples() && waited < kPatience && stopped == 0;
+           waited += kAskEvery) {
+        watched.touch();
+        sleep_for(kAskEvery);
+        watched.update();
+      }
     } catch (RunError const&) {
       if (stopped != 0) break;
       throw;

@@ -123,8 +123,10 @@ std::string WatchedRun::one_line_state() const {
 std::vector<std::string> WatchedRun::lines(FrameForm const& form) const {
   std::vector<std::string> list{one_line(result_) + ": " + state()};
   if (!last_) {
+    auto const since = begin_ > 0 ? static_cast<double>(std::time(nullptr)) - begin_ : -1;
     list.push_back(
-        "  no samples to read yet: a run writes the first after 10 s, or as soon as it is watched");
+        (awaits_samples() && since >= 0 ? "  for " + wall_time(since) + "; no" : std::string("  no")) +
+        " samples to read yet: a run writes the first after 10 s, or as soon as it is watched");
     return list;
   }
   auto const share = done();

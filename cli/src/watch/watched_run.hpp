@@ -27,6 +27,8 @@ class WatchedRun {
   void update();
 
   std::string const& result() const { return result_; }
+  // A program is writing it, and has written no sample out.
+  bool awaits_samples() const { return written_ && !has_ended() && !last_; }
   bool has_ended() const;                       // nothing more will come
   bool is_written() const { return written_; }  // by a program that is at work
   std::optional<double> done() const;           // share of the thread blocks, where it is known

@@ -87,6 +87,11 @@ void WatchedSweep::update() {
   std::erase_if(under_way_, [&](auto const& entry) { return !all.contains(entry.first); });
 }
 
+bool WatchedSweep::awaits_samples() const {
+  return std::any_of(under_way_.begin(), under_way_.end(),
+                     [](auto const& entry) { return entry.second->awaits_samples(); });
+}
+
 std::vector<std::string> WatchedSweep::results() const {
   std::vector<std::string> list;
   for (auto const& [name, run] : under_way_) list.push_back(run->result());

@@ -16,6 +16,8 @@ class WatchedSweep {
   explicit WatchedSweep(std::string folder);  // throws UserError where it is none of a sweep
 
   void update();
+  // Of one of the runs under way.
+  bool awaits_samples() const;
   bool has_ended() const { return known_ && under_way_.empty() && done_ + failed_.size() == runs_; }
   std::vector<std::string> lines(FrameForm const& form) const;
   // Of the results that are being written.

@@ -12,6 +12,7 @@
 
 namespace farfault::cli {
 
+// The folder of a sweep stands for the results of its runs, in the order of its table.
 void report_results(std::vector<std::string> const& files, std::string const& output, std::ostream& out);
 
 }  // namespace farfault::cli

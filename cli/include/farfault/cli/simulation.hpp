@@ -49,7 +49,7 @@ struct PlacedSetting {
   std::string key;
   std::string value;  // in TOML
   std::string file;
-  int line = 0;
+  int line = 0;  // 0: what the value holds is at its own lines of the file
 };
 
 struct RunOptions {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "folder_lock.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+#include "farfault/engine/error.hpp"
+
+namespace farfault::cli {
+namespace {
+
+// Bytes of the file, far behind its end: that of runs is shared by parts, that of the table is of one.
+constexpr off_t kRuns = off_t{1} << 61, kTable = kRuns + 1;
+
+std::string lock_path(std::string const& folder) {
+  return (std::filesystem::path(folder) / "sweep.lock").string();
+}
+
+// Of "process 12 on host", which a whole sweep has written; empty where it is something else.
+std::string owner_in(int file) {
+  std::array<char, 300> text{};
+  auto const n = ::pread(file, text.data(), text.size() - 1, 0);
+  std::string_view const line(text.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
+  auto const end = line.find('\n');
+  return line.starts_with("process ") && end != line.npos ? shown(std::string(line.substr(0, end)))
+                                                          : std::string();
+}
+
+struct flock range_of(FolderUse use) {
+  struct flock range {};
+  range.l_type = use == FolderUse::part ? F_RDLCK : F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = use == FolderUse::table ? kTable : kRuns;
+  range.l_len = use == FolderUse::whole ? 2 : 1;
+  return range;
+}
+
+[[noreturn]] void refuse(std::string const& folder, int file, struct flock const& held) {
+  // Parts hold the first byte together, who collects the second one.
+  auto const others = held.l_type == F_RDLCK   ? "parts of a sweep are"
+                      : held.l_start == kTable ? "farfault sweep --collect is"
+                                               : "another farfault sweep is";
+  auto const owner = held.l_type != F_RDLCK && held.l_start == kRuns ? owner_in(file) : std::string();
+  throw UserError(fmt::format("{} at work in '{}'{}; start this one when it has ended", others,
+                              one_line(folder), owner.empty() ? "" : " (" + owner + ")"));
+}
+
+void check(std::string const& folder, int file, FolderUse use) {
+  auto range = range_of(use);
+  if (::fcntl(file, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK) refuse(folder, file, range);
+}
+
+}  // namespace
+
+void check_folder_is_free(std::string const& folder, FolderUse use) {
+  FileHandle const file(::open(lock_path(folder).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (file.is_open()) check(folder, file.get(), use);
+}
+
+FolderLock::FolderLock(std::string const& folder, FolderUse use) {
+  auto const path = lock_path(folder);
+  check_not_a_link(path);
+  file_ = FileHandle(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+  if (!file_.is_open()) throw UserError("cannot write '" + one_line(path) + "': " + std::strerror(errno));
+  auto range = range_of(use);
+  while (::fcntl(file_.get(), F_OFD_SETLK, &range) != 0) {
+    if (errno != EAGAIN && errno != EACCES) return;  // no locks here
+    check(folder, file_.get(), use);                 // unless it has just been given back
+  }
+  if (use != FolderUse::whole) return;
+  // For whoever is refused; where that cannot be written, it is not told.
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  auto const owner = fmt::format("process {} on {}\n", ::getpid(), host.data());
+  [[maybe_unused]] bool const told =
+      ::ftruncate(file_.get(), 0) == 0 && ::pwrite(file_.get(), owner.data(), owner.size(), 0) > 0;
+}
+
+}  // namespace farfault::cli
