@@ -56,7 +56,8 @@ CsrGraph small_graph() {
 
 TEST_CASE("pathfinder: the sums that blocks find from what they load are those of the whole grid") {
   for (std::uint32_t const width : {32U, 64U})
-    for (auto const& [cols, rows, height] : {std::tuple{700U, 12U, 5U}, {214U, 2U, 20U}, {1000U, 43U, 21U}}) {
+    for (auto const& size : {std::array{700U, 12U, 5U}, {214U, 2U, 20U}, {1000U, 43U, 21U}}) {
+      auto const cols = size[0], rows = size[1], height = size[2];
       CAPTURE(cols);
       auto const w = build("pathfinder",
                            {{"cols", std::to_string(cols)},
