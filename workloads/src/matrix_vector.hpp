@@ -2,10 +2,10 @@
 // Products of a matrix and a vector as PolyBench/GPU has them (atax, bicg, mvt): a thread per element of the
 // result, 256 per block, no shared memory. The matrix lies row by row.
 //
-// Of a product along rows a thread goes through its own row: the lanes of a warp are a row apart, each on a
-// page of its own where a row is longer than a page. Of a product along columns (with the transposed matrix)
-// they lie side by side, and step by step a row further. The vector's element is the same for all threads,
-// and read through the L1 cache. The sum is in global memory: the compiler cannot know that it is none of the
+// In a product along rows each thread goes through its own row: the lanes of a warp are a row apart, each on
+// a page of its own where a row is longer than a page. In one along columns (with the transposed matrix) they
+// lie side by side, and step by step a row further. The vector's element is the same for all threads, and
+// read through the L1 cache. The sum is in global memory: the compiler cannot know that it is none of the
 // factors, so each step stores it; it is read once, before the first, unless the kernel sets it to zero.
 //
 // The order of accesses and the registers are those of nvcc 13.0 -O3 for sm_75, where loops are unrolled by

@@ -35,12 +35,20 @@ struct PannotiaSpec {
     return g;
   }();
   std::uint32_t block;
+  bool even;
 
-  explicit PannotiaSpec(std::uint32_t threads) : block(threads) {}
+  // `even_graph`: all vertices have about as many edges, as in the suite's meshes, which colourings and sets
+  // take.
+  explicit PannotiaSpec(std::uint32_t threads, bool even_graph = false) : block(threads), even(even_graph) {
+    if (even) graph.rmat.a = graph.rmat.b = graph.rmat.c = 0.25;
+  }
 
   void describe(ParamTable& t) {
     graph.describe(t);
     t.set_source("rmat.edge_factor", "about that of coAuthorsDBLP, the suite's network of authors, with 6.5");
+    if (even)
+      for (auto const* name : {"rmat.a", "rmat.b", "rmat.c"})
+        t.set_source(name, "assumed, for edges as even as those of the suite's ecology1 and G3_circuit");
     t.count("block", block, {32, 1024}, "threads per block, whole warps", "Pannotia");
   }
 };

@@ -35,7 +35,7 @@ namespace farfault::workloads {
 namespace {
 
 struct Spec {
-  std::uint32_t bodies = 16'384;
+  std::uint32_t bodies = 8192;
 
   void describe(ParamTable& t) {
     t.count("bodies", bodies, {64, 1U << 24},

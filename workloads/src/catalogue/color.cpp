@@ -22,7 +22,7 @@ namespace farfault::workloads {
 namespace {
 
 struct Spec : PannotiaSpec {
-  Spec() : PannotiaSpec(256) {}
+  Spec() : PannotiaSpec(256, true) {}
 };
 
 struct Run : PannotiaGraph {

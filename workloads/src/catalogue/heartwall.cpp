@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Movement of a mouse's heart in ultrasound pictures, of Rodinia (heartwall): a kernel per frame, a block per
 // point of the heart's walls, 256 threads. The first frame gives each point a pattern, what lies around it.
-// In each other one a block looks for the pattern in a larger area: products of both at every offset, sums of
-// the area and of its squares below the pattern (by sums down padded columns and along rows), deviations,
+// In all others a block looks for its pattern in a larger area: products of both at every offset, sums of the
+// area and of its squares below the pattern (by sums down padded columns and along rows), deviations,
 // correlations, and the greatest correlation near the place of before. Every tenth frame patterns are
 // renewed, and points move to where they were found. Most time goes into the products, which read the area
 // from memory and the pattern from shared memory.

@@ -19,7 +19,7 @@ namespace farfault::workloads {
 namespace {
 
 struct Spec : PannotiaSpec {
-  Spec() : PannotiaSpec(128) {}
+  Spec() : PannotiaSpec(128, true) {}
 };
 
 struct Run : PannotiaGraph {
