@@ -61,8 +61,8 @@ TEST_CASE("dwt: what blocks load is enough for the coefficients that they store,
       auto const levels = std::get<2>(size);
       CAPTURE(cols);
       auto const w = build("dwt",
-                           {{"width", std::to_string(cols)},
-                            {"height", std::to_string(rows)},
+                           {{"image_width", std::to_string(cols)},
+                            {"image_height", std::to_string(rows)},
                             {"levels", std::to_string(levels)}},
                            of_width(width));
       REQUIRE(w.kernel_count() == 1 + 3 * (2 * levels));
@@ -138,7 +138,7 @@ TEST_CASE("dwt: what blocks load is enough for the coefficients that they store,
 
 TEST_CASE(
     "dwt: each window reads its rows, the columns beside the block, and three rows more at its beginning") {
-  auto const w = build("dwt", {{"width", "960"}, {"height", "480"}, {"levels", "1"}});
+  auto const w = build("dwt", {{"image_width", "960"}, {"image_height", "480"}, {"levels", "1"}});
   // Four windows of 8 rows, 15 blocks down and 5 across, of 192 columns.
   auto const& kernel = w.kernel(2);
   CHECK(kernel.shape().blocks == 75);
@@ -159,7 +159,7 @@ TEST_CASE(
 
 TEST_CASE("dwt: levels for which the image is too small are refused") {
   CHECK(error_of([] {
-          build("dwt", {{"width", "256"}, {"height", "128"}, {"levels", "3"}});
+          build("dwt", {{"image_width", "256"}, {"image_height", "128"}, {"levels", "3"}});
         }) ==
         "dwt: the last of 3 levels of 256 x 128 pixels has a side of less than 33, too short to be mirrored");
 }

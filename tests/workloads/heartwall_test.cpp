@@ -93,8 +93,8 @@ double stored(int phase, std::string const& to, std::uint64_t e, Block& b, Threa
 TEST_CASE("heartwall: what blocks load gives the correlation at each offset, greatest where the point was") {
   for (std::uint32_t const width : {32U, 64U}) {
     auto const w = build("heartwall",
-                         {{"rows", "100"},
-                          {"cols", "90"},
+                         {{"frame_rows", "100"},
+                          {"frame_cols", "90"},
                           {"points", "7"},
                           {"pattern_half", "2"},
                           {"search_half", "4"},
@@ -254,7 +254,8 @@ TEST_CASE("heartwall: every tenth frame renews the patterns and moves the points
 
 TEST_CASE("heartwall: points too near to the frame's border are refused") {
   CHECK(error_of([] {
-          build("heartwall", {{"rows", "64"}, {"cols", "64"}, {"points", "1"}, {"search_half", "40"}});
+          build("heartwall",
+                {{"frame_rows", "64"}, {"frame_cols", "64"}, {"points", "1"}, {"search_half", "40"}});
         }) == "heartwall: the area of a point at row 43 and column 32 leaves the frame of 64 x 64");
 }
 

@@ -66,7 +66,7 @@ TEST_CASE("bicg: what the kernels load, multiplied and added, is A^T r and A p, 
 
 TEST_CASE("mvt: what the kernels load, multiplied and added, is x1 + A y1 and x2 + A^T y2") {
   constexpr std::uint64_t n = 270;
-  auto const w = build("mvt", {{"size", "270"}});
+  auto const w = build("mvt", {{"side", "270"}});
   Memory memory(w);
   auto const a = fill(memory, "a", 1), y1 = fill(memory, "y1", 2), y2 = fill(memory, "y2", 3);
   auto x1 = fill(memory, "x1", 4), x2 = fill(memory, "x2", 5);
@@ -85,7 +85,7 @@ TEST_CASE("atax, bicg, mvt: accesses are as many as the matrix has elements, one
   for (std::uint32_t const width : {32U, 64U})
     for (std::string const name : {"atax", "bicg", "mvt"}) {
       CAPTURE(name);
-      auto const w = name == "mvt" ? build(name, {{"size", "512"}}, of_width(width))
+      auto const w = name == "mvt" ? build(name, {{"side", "512"}}, of_width(width))
                                    : build(name, {{"rows", "512"}, {"cols", "512"}}, of_width(width));
       REQUIRE(w.kernel_count() == 2);
       auto const warps = 512 / width;

@@ -35,8 +35,8 @@ struct Spec {
   std::uint32_t levels = 3;
 
   void describe(ParamTable& t) {
-    t.count("width", width, {33, 1ULL << 15}, "columns of the image", "Rodinia, dwt2d: rgb.bmp");
-    t.count("height", height, {33, 1ULL << 15}, "rows of the image", "Rodinia, dwt2d: rgb.bmp");
+    t.count("image_width", width, {33, 1ULL << 15}, "columns of the image", "Rodinia, dwt2d: rgb.bmp");
+    t.count("image_height", height, {33, 1ULL << 15}, "rows of the image", "Rodinia, dwt2d: rgb.bmp");
     t.count("levels", levels, {1, 10}, "levels of the transform", "Rodinia, dwt2d");
   }
 };

@@ -39,8 +39,8 @@ struct Spec {
   std::uint32_t frames = 2;
 
   void describe(ParamTable& t) {
-    t.count("rows", rows, {64, 1ULL << 14}, "rows of a frame", "Rodinia, heartwall: test.avi");
-    t.count("cols", cols, {64, 1ULL << 14}, "columns of a frame", "Rodinia, heartwall: test.avi");
+    t.count("frame_rows", rows, {64, 1ULL << 14}, "rows of a frame", "Rodinia, heartwall: test.avi");
+    t.count("frame_cols", cols, {64, 1ULL << 14}, "columns of a frame", "Rodinia, heartwall: test.avi");
     t.count("points", points, {1, 1U << 16}, "points of the heart's walls, two of five on the inner one",
             "Rodinia, heartwall: 20 and 31");
     t.count("pattern_half", pattern_half, {1, 64},

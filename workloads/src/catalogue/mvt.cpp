@@ -12,17 +12,17 @@ namespace farfault::workloads {
 namespace {
 
 struct Spec {
-  std::uint64_t size = 2048;
+  std::uint64_t side = 2048;
 
   void describe(ParamTable& t) {
-    t.count("size", size, {1, 1ULL << 20}, "rows and columns of the matrix; published: 4,096",
+    t.count("side", side, {1, 1ULL << 20}, "rows and columns of the matrix; published: 4,096",
             "assumed, fewer than the published ones to take less time");
   }
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
   BufferLayout layout(context.first_address);
-  auto const n = spec.size;
+  auto const n = spec.side;
   auto const a = layout.add("a", 4 * n * n);
   auto const x1 = layout.add("x1", 4 * n);
   auto const x2 = layout.add("x2", 4 * n);
