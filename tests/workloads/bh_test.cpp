@@ -223,10 +223,11 @@ TEST_CASE("bh: cells sum up their children, and bodies are sorted into the tree'
       if (a.buffer == "child" && a.op == Op::load) {
         CHECK(a.element == 8 * std::uint64_t{cell} + looked++);
         now = memory.at(a);
-      } else if (a.buffer == "child") {  // from where it was to the front
+      } else if (a.buffer == "child") {  // from where it was to the front, if it is not there
         CHECK(a.element == 8 * std::uint64_t{cell} + looked - 1);
         memory.at(a) = -1;
         CHECK(list.at(++i).buffer == "child");
+        CHECK(list[i].element < a.element);
         memory.at(list[i]) = now;
       } else if (a.buffer == "start") {
         CHECK(static_cast<double>(a.element) == now);

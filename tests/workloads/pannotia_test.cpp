@@ -289,6 +289,9 @@ TEST_CASE("pr_pannotia: a column, the rank and a sum for each edge; both ends of
   CHECK(count(w, "sums", Op::load, 2, 3) == 512);
   CHECK(count(w, "sums", Op::store, 2, 3) == 512);
   CHECK(count(w, "ranks", Op::store, 2, 3) == 512);
+  TempFile const hand("hand.graph", kHandGraph);
+  auto const small = build("pr_pannotia", {{"graph", hand.path()}, {"iterations", "1"}});
+  CHECK(text(small, 2) == ". r:sums[0,1,2,3,4] . w:ranks[0,1,2,3,4] w:sums[0,1,2,3,4]");
 }
 
 TEST_CASE("bc_pannotia: what threads add up from all roots is the centrality of Boost.Graph") {
