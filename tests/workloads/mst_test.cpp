@@ -282,6 +282,13 @@ TEST_CASE("mst: the first round reads four arrays per edge, and its components a
   CHECK(count(w, "ele2comp", Op::store, 2, 3) == 256 + tries);
 }
 
+TEST_CASE("mst: rounds whose record takes more room than there is are refused") {
+  auto const g = rmat_graph(10, 4);
+  CHECK(error_of([&] { boruvka(g.graph, 10, 1, 40'000); }) ==
+        "mst: the rounds on 1024 vertices need more than 0 MiB for the record of them");
+  CHECK(boruvka(g.graph, 10, 1).rounds.size() > 2);
+}
+
 TEST_CASE("mst: a directed graph is refused") {
   CHECK(error_of([] {
           build("mst", {{"undirected", "false"}, {"rmat.scale", "5"}});

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <utility>
+
+#include "farfault/engine/error.hpp"
 
 namespace farfault::workloads {
 namespace {
@@ -54,7 +57,7 @@ BoruvkaRound search(CsrGraph const& g, std::vector<std::uint32_t> const& weights
 
 }  // namespace
 
-Forest boruvka(CsrGraph const& g, std::uint32_t most_weight, std::uint64_t seed) {
+Forest boruvka(CsrGraph const& g, std::uint32_t most_weight, std::uint64_t seed, std::uint64_t most_bytes) {
   auto const n = static_cast<std::uint32_t>(g.vertices);
   Forest f;
   f.weights.reserve(g.targets.size());
@@ -63,6 +66,7 @@ Forest boruvka(CsrGraph const& g, std::uint32_t most_weight, std::uint64_t seed)
       f.weights.push_back(edge_weight(v, g.targets[e], most_weight, seed));
   Trees trees(n);
   std::iota(trees.begin(), trees.end(), 0U);
+  std::uint64_t bytes = 0;
   bool joined = true;
   while (joined) {
     auto round = search(g, f.weights, trees);
@@ -98,6 +102,12 @@ Forest boruvka(CsrGraph const& g, std::uint32_t most_weight, std::uint64_t seed)
       round.passes.push_back(std::move(pass));
     }
     f.rounds.push_back(std::move(round));
+    // Seven numbers for each vertex and a bit for each edge; the trees before each pass.
+    bytes +=
+        std::uint64_t{28} * n + g.targets.size() / 8 + f.rounds.back().passes.size() * std::uint64_t{4} * n;
+    if (bytes > most_bytes)
+      throw UserError("mst: the rounds on " + std::to_string(n) + " vertices need more than " +
+                      std::to_string(most_bytes >> 20) + " MiB for the record of them");
   }
   return f;
 }

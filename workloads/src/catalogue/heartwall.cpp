@@ -49,7 +49,7 @@ struct Spec {
     t.count("search_half", search_half, {1, 128},
             "elements of the area on each side of the point; published: 40",
             "assumed, fewer than the published ones to take less time");
-    t.count("frames", frames, {1, 10'000}, "frames, a kernel each. The suite's film has 104",
+    t.count("frames", frames, {1, 1000}, "frames, a kernel each. The suite's film has 104",
             "assumed, fewer than the published ones to take less time");
   }
 };

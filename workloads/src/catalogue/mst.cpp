@@ -23,11 +23,10 @@
 #include <utility>
 #include <vector>
 
-#include "boruvka.hpp"
+#include "boss_search.hpp"
 #include "farfault/workloads/buffer_layout.hpp"
 #include "farfault/workloads/kernel_support.hpp"
 #include "graph_input.hpp"
-#include "graph_kernel.hpp"
 #include "spec_builder.hpp"
 
 namespace farfault::workloads {
@@ -71,47 +70,6 @@ VirtAddr at(VirtAddr base, std::uint64_t i) {
   return base + 4 * i;
 }
 
-// The search for bosses: what lanes do that look for the boss of start(lane) each.
-class Find {
- public:
-  Find(Run const& run, Trees const& trees) : parents_(run.parents), trees_(&trees) {}
-
-  // For the longest way of the lanes.
-  static std::uint64_t steps(std::uint32_t longest) { return 3 + std::uint64_t{3} * longest; }
-
-  template <class Start>
-  std::uint32_t longest(std::uint64_t lanes, Start start) const {
-    std::uint32_t most = 0;
-    for_lanes(lanes, [&](auto lane) { most = std::max(most, depth(*trees_, start(lane))); });
-    return most;
-  }
-
-  template <class Start>
-  void play_step(std::uint64_t step, std::uint32_t longest, std::uint64_t lanes, Start start,
-                 WarpInstruction& out) const {
-    auto const all = [&](Step const& s) {
-      play(s, lanes, out, [&](auto lane) { return at(parents_, start(lane)); });
-    };
-    if (step == 0) return all(atomic_load(4));
-    if (step == 1) return set_compute(out, pieces(1, 1), kWait);
-    if (step == steps(longest) - 1) return all(store(4));
-    auto const hop = static_cast<std::uint32_t>((step - 2) / 3);
-    auto const phase = (step - 2) % 3;
-    if (phase == 2) return set_compute(out, pieces(1, 1, 1), kWait);
-    // The vertex, then its parent, of those who are not there yet.
-    play(phase == 0 ? load(4) : atomic_load(4, kWait), lanes, out, [&](auto lane) {
-      auto v = start(lane);
-      for (std::uint32_t i = 0; i < hop; ++i) v = (*trees_)[v];
-      if ((*trees_)[v] == v) return kNone;
-      return at(parents_, phase == 0 ? v : (*trees_)[v]);
-    });
-  }
-
- private:
-  VirtAddr parents_;
-  Trees const* trees_;
-};
-
 struct Initialize : Visit {
   std::shared_ptr<Run const> run;
 
@@ -146,7 +104,7 @@ class Scan final : public LinearKernel {
         stage_(stage),
         run_(std::move(run)),
         round_(&run_->forest.rounds[round]),
-        find_(*run_, stage == Stage::find ? round_->trees : round_->bosses) {
+        find_(run_->parents, stage == Stage::find ? round_->trees : round_->bosses) {
     auto const warps = (kBlock + warp_width - 1) / warp_width;
     for (std::uint64_t block = 0; block < shape().blocks; ++block)
       for (std::uint32_t warp = 0; warp < warps; ++warp) {
@@ -367,7 +325,7 @@ class JoinKernel final : public LinearKernel {
         run_(std::move(run)),
         round_(&run_->forest.rounds[round]),
         pass_(&round_->passes[pass]),
-        find_(*run_, pass_->before) {}
+        find_(run_->parents, pass_->before) {}
 
   void instruction(std::uint64_t block, std::uint32_t warp, std::uint64_t step,
                    WarpInstruction& out) const override {

@@ -40,7 +40,7 @@ struct Spec {
            "ways; empty generates a mesh. The suite's largest matrix is Dubcova3, of 146,689 rows with 24.8 "
            "entries on average",
            "assumed");
-    t.count("side", side, {1, 512},
+    t.count("side", side, {1, 128},
             "points along a side of the generated mesh: 32,768 rows with 25.3 entries on average by default",
             "assumed: a regular mesh with rows about as long as Dubcova3's");
     t.count("iterations", iterations, {1, 100'000}, "products, one after the other. The suite has 50",
