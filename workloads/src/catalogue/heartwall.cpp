@@ -8,12 +8,13 @@
 // from memory and the pattern from shared memory.
 //
 // Pictures stand still: every point is found where it was, so that addresses do not depend on them; in the
-// suite's film points move by some pixels. Points lie on two circles around the middle, a third of the way as
-// the suite's do. The suite has places and patterns of the inner and the outer wall in arrays of their own.
+// suite's film points move by some pixels. Points lie on two circles around the middle, with radii of 18 and
+// 26 % of the shorter side, about the suite's. The suite has places and patterns of the inner and the outer
+// wall in arrays of their own.
 //
 // Between the differences of squares and their sums along rows the published code has no barrier; this one
-// has. Where a point's sizes lie is in constant memory. The order of accesses and the registers are those of
-// nvcc 13.0 -O3 for sm_75; counts are of the source's terms, and address computation is assumed.
+// has. Sizes and the arrays' addresses are in constant memory. The order of accesses and the registers are
+// those of nvcc 13.0 -O3 for sm_75; counts are of the source's terms, and address computation is assumed.
 #include <algorithm>
 #include <array>
 #include <memory>
