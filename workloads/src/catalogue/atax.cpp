@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// y = A^T (A x) of PolyBench/GPU: tmp = A x along rows, then y = A^T tmp along columns (matrix_vector.hpp).
+#include <memory>
+#include <vector>
+
+#include "farfault/workloads/buffer_layout.hpp"
+#include "matrix_vector.hpp"
+#include "spec_builder.hpp"
+
+namespace farfault::workloads {
+namespace {
+
+struct Spec {
+  std::uint64_t rows = 2048;
+  std::uint64_t cols = 2048;
+
+  void describe(ParamTable& t) {
+    t.count("rows", rows, {1, 1ULL << 20}, "rows of the matrix; published: 4,096",
+            "assumed, fewer than the published ones to take less time");
+    t.count("cols", cols, {1, 1ULL << 20}, "columns of the matrix; published: 4,096",
+            "assumed, fewer than the published ones to take less time");
+  }
+};
+
+Workload build(Spec const& spec, BuildContext const& context) {
+  BufferLayout layout(context.first_address);
+  auto const a = layout.add("a", 4 * spec.rows * spec.cols);
+  auto const x = layout.add("x", 4 * spec.cols);
+  auto const y = layout.add("y", 4 * spec.cols);
+  auto const tmp = layout.add("tmp", 4 * spec.rows);
+  std::vector<std::unique_ptr<Kernel const>> kernels;
+  auto const product = [&](char const* name, VirtAddr vector, VirtAddr result, Along along) {
+    kernels.push_back(std::make_unique<MatrixVectorKernel>(
+        name, context.warp_width, MatrixVector{a, vector, result, spec.rows, spec.cols, along}));
+  };
+  product("atax_kernel1", x, tmp, Along::rows);
+  product("atax_kernel2", tmp, y, Along::columns);
+  return {"atax", layout.take(), std::move(kernels)};
+}
+
+}  // namespace
+
+WorkloadInfo atax_info() {
+  return {"atax", "y = A^T (A x), a thread per element of the results (PolyBench/GPU)",
+          &SpecBuilder<Spec, build>::make};
+}
+
+}  // namespace farfault::workloads

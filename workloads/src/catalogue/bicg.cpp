@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two products of the biconjugate gradient method, of PolyBench/GPU: s = A^T r along columns, then q = A
+// p along rows (matrix_vector.hpp); both kernels set their sums to zero first.
+#include <memory>
+#include <vector>
+
+#include "farfault/workloads/buffer_layout.hpp"
+#include "matrix_vector.hpp"
+#include "spec_builder.hpp"
+
+namespace farfault::workloads {
+namespace {
+
+struct Spec {
+  std::uint64_t rows = 2048;
+  std::uint64_t cols = 2048;
+
+  void describe(ParamTable& t) {
+    t.count("rows", rows, {1, 1ULL << 20}, "rows of the matrix; published: 4,096",
+            "assumed, fewer than the published ones to take less time");
+    t.count("cols", cols, {1, 1ULL << 20}, "columns of the matrix; published: 4,096",
+            "assumed, fewer than the published ones to take less time");
+  }
+};
+
+Workload build(Spec const& spec, BuildContext const& context) {
+  BufferLayout layout(context.first_address);
+  auto const a = layout.add("a", 4 * spec.rows * spec.cols);
+  auto const r = layout.add("r", 4 * spec.rows);
+  auto const s = layout.add_result("s", 4 * spec.cols);
+  auto const p = layout.add("p", 4 * spec.cols);
+  auto const q = layout.add_result("q", 4 * spec.rows);
+  std::vector<std::unique_ptr<Kernel const>> kernels;
+  auto const product = [&](char const* name, VirtAddr vector, VirtAddr result, Along along) {
+    kernels.push_back(std::make_unique<MatrixVectorKernel>(
+        name, context.warp_width, MatrixVector{a, vector, result, spec.rows, spec.cols, along, true}));
+  };
+  product("bicg_kernel1", r, s, Along::columns);
+  product("bicg_kernel2", p, q, Along::rows);
+  return {"bicg", layout.take(), std::move(kernels)};
+}
+
+}  // namespace
+
+WorkloadInfo bicg_info() {
+  return {"bicg", "s = A^T r and q = A p, a thread per element of the results (PolyBench/GPU)",
+          &SpecBuilder<Spec, build>::make};
+}
+
+}  // namespace farfault::workloads

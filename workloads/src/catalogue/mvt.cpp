@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two products of a square matrix of PolyBench/GPU: x1 = x1 + A y1 along rows, then x2 = x2 + A^T y2 along
+// columns (matrix_vector.hpp).
+#include <memory>
+#include <vector>
+
+#include "farfault/workloads/buffer_layout.hpp"
+#include "matrix_vector.hpp"
+#include "spec_builder.hpp"
+
+namespace farfault::workloads {
+namespace {
+
+struct Spec {
+  std::uint64_t side = 2048;
+
+  void describe(ParamTable& t) {
+    t.count("side", side, {1, 1ULL << 20}, "rows and columns of the matrix; published: 4,096",
+            "assumed, fewer than the published ones to take less time");
+  }
+};
+
+Workload build(Spec const& spec, BuildContext const& context) {
+  BufferLayout layout(context.first_address);
+  auto const n = spec.side;
+  auto const a = layout.add("a", 4 * n * n);
+  auto const x1 = layout.add("x1", 4 * n);
+  auto const x2 = layout.add("x2", 4 * n);
+  auto const y1 = layout.add("y1", 4 * n);
+  auto const y2 = layout.add("y2", 4 * n);
+  std::vector<std::unique_ptr<Kernel const>> kernels;
+  auto const product = [&](char const* name, VirtAddr vector, VirtAddr result, Along along) {
+    kernels.push_back(std::make_unique<MatrixVectorKernel>(name, context.warp_width,
+                                                           MatrixVector{a, vector, result, n, n, along}));
+  };
+  product("mvt_kernel1", y1, x1, Along::rows);
+  product("mvt_kernel2", y2, x2, Along::columns);
+  return {"mvt", layout.take(), std::move(kernels)};
+}
+
+}  // namespace
+
+WorkloadInfo mvt_info() {
+  return {"mvt", "x1 + A y1 and x2 + A^T y2, a thread per element of the results (PolyBench/GPU)",
+          &SpecBuilder<Spec, build>::make};
+}
+
+}  // namespace farfault::workloads

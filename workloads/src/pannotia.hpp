@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pannotia's graphs on a GPU, and what its workloads share: parameters, launches, building.
+//
+// A graph is rows' first edges (`row`, n entries: the last row ends at a number that kernels get as an
+// argument) and edges' targets (`column`), of 32 bits each; a property is an array of 32 bits per vertex.
+// Kernels have a thread per vertex, in blocks of a fixed size. As in the kernels of GraphBIG, rounds are
+// synchronous, and of several threads that find a vertex the first edge in vertex order does.
+//
+// The accesses of a kernel and their order, and the registers per thread, are those of the CUDA version (in
+// accel-sim/gpu-app-collection) compiled by nvcc 13.0 -O3 for sm_75, but for loops, which are not unrolled.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "farfault/workloads/buffer_layout.hpp"
+#include "farfault/workloads/kernel_support.hpp"
+#include "graph_input.hpp"
+#include "graph_kernel.hpp"
+#include "random.hpp"
+
+namespace farfault::workloads {
+
+// The default graph has 65,536 vertices with 8 edges on average: 2.3 MiB before properties.
+struct PannotiaSpec {
+  GraphSpec graph = [] {
+    GraphSpec g;
+    g.undirected = true;
+    g.rmat.scale = 16;
+    g.rmat.edge_factor = 4;
+    return g;
+  }();
+  std::uint32_t block;
+  bool even;
+
+  // `even_graph`: all vertices have about as many edges, as in the suite's meshes, which colourings and sets
+  // take.
+  explicit PannotiaSpec(std::uint32_t threads, bool even_graph = false) : block(threads), even(even_graph) {
+    if (even) graph.rmat.a = graph.rmat.b = graph.rmat.c = 0.25;
+  }
+
+  void describe(ParamTable& t) {
+    graph.describe(t);
+    t.set_source("rmat.edge_factor", "about that of coAuthorsDBLP, the suite's network of authors, with 6.5");
+    if (even)
+      for (auto const* name : {"rmat.a", "rmat.b", "rmat.c"})
+        t.set_source(name, "assumed, for edges as even as those of the suite's ecology1 and G3_circuit");
+    t.count("block", block, {32, 1024}, "threads per block, whole warps", "Pannotia");
+  }
+};
+
+struct PannotiaGraph {
+  CsrGraph csr;
+  VirtAddr rows = 0, columns = 0;
+
+  Row row(std::uint64_t v) const { return {csr.offsets[v], csr.offsets[v + 1] - csr.offsets[v]}; }
+  // A row's first edge (0), or the one behind its last (1), which is the next row's.
+  VirtAddr row_bound(std::size_t i, std::uint64_t v) const {
+    return v + i == csr.vertices ? kNone : rows + 4 * (v + i);
+  }
+  VirtAddr column(std::uint64_t e) const { return columns + 4 * e; }
+  std::uint64_t target(std::uint64_t e) const { return csr.targets[e]; }
+};
+
+class PannotiaProgram {
+ public:
+  PannotiaProgram(std::string name, PannotiaSpec const& spec, BuildContext const& context,
+                  PannotiaGraph& graph)
+      : name_(std::move(name)),
+        width_(context.warp_width),
+        block_(spec.block),
+        layout_(context.first_address) {
+    check_whole_warps(name_, spec.block, context);
+    graph.csr = load_graph(spec.graph, context, inputs_);
+    graph.rows = layout_.add("row", 4 * graph.csr.vertices);
+    graph.columns = layout_.add("column", 4 * graph.csr.targets.size());
+  }
+
+  BufferLayout& layout() { return layout_; }
+
+  // One thread for each vertex.
+  template <class V>
+  void per_thread(std::string kernel, std::uint32_t registers, V visit) {
+    constexpr std::size_t kMost = 1U << 20;  // of about 250 bytes each
+    if (kernels_.size() == kMost)
+      throw UserError(name_ + ": the graph takes more than " + std::to_string(kMost) + " kernels");
+    KernelShape shape{std::move(kernel), ceil_div(visit.items(), block_), block_, registers, 0};
+    kernels_.push_back(std::make_unique<ThreadCentric<V>>(std::move(shape), width_, std::move(visit)));
+  }
+
+  Workload take() { return {name_, layout_.take(), std::move(kernels_), std::move(inputs_)}; }
+
+ private:
+  std::string name_;
+  std::uint32_t width_, block_;
+  BufferLayout layout_;
+  std::vector<InputFile> inputs_;
+  std::vector<std::unique_ptr<Kernel const>> kernels_;
+};
+
+// A number for each vertex, 0 to n - 1 in an order that the seed gives.
+inline std::vector<std::uint32_t> vertex_numbers(std::uint64_t n, std::uint64_t seed) {
+  std::vector<std::uint32_t> numbers(n);
+  std::iota(numbers.begin(), numbers.end(), 0U);
+  Random random(seed);
+  for (auto i = n; i > 1; --i) std::swap(numbers[i - 1], numbers[random.below(i)]);
+  return numbers;
+}
+
+}  // namespace farfault::workloads
