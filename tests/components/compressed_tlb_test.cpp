@@ -348,6 +348,8 @@ TEST_CASE("compressed: choices that do not fit are refused in one sentence") {
   CHECK(refusal({{"sets_per_base", "64"}}) == "sets_per_base = 64: must not be above the number of sets, 32");
   CHECK(refusal({{"sets_per_base", "3"}}) == "sets_per_base = 3: must divide the number of sets, 32");
   CHECK(refusal({{"sets_per_base", "32"}}).empty());
+  CHECK(refusal({{"latency", "2"}}) ==
+        "latency = 2: must be 0: other TLBs than the L2 TLB find all in the same time");
   CHECK(refusal({{"large_entries", "16"}, {"large_ways", "3"}}) ==
         "large_ways = 3: must divide large_entries, 16");
   CHECK(refusal({{"large_entries", "16"}, {"large_ways", "1"}}) ==

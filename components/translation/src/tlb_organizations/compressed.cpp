@@ -73,6 +73,7 @@ class Compressed final : public TlbOrganization {
     Rebasing rebasing = Rebasing::cumulative;
     std::uint32_t rebase_after = kRebaseAfter;
     NewBase base = NewBase::next;
+    std::uint32_t latency = 0;
     std::uint32_t large_entries = 0;
     std::uint32_t large_ways = 0;
     void describe(ParamTable& t) {
@@ -104,6 +105,11 @@ class Compressed final : public TlbOrganization {
           "what the new base is of: the next translation that comes, or the uncompressed one that is the "
           "closest to all others of its sets",
           "TLB compression, section 4.6: the next");
+      t.count(
+          "latency", latency, {0, 10'000},
+          "cycles by which a compressed translation is found later than an uncompressed one; 0 but in the "
+          "L2 TLB",
+          "TLB compression, section 4.4: 0, bases and deltas are compared at once");
       t.count("large_entries", large_entries, {0, 65536},
               "entries for large pages, beside those for base pages; 0: they share those",
               "assumed: shared; in the paper all pages have one size");
@@ -120,8 +126,11 @@ class Compressed final : public TlbOrganization {
                .physical_delta = p.physical_delta,
                .rebase_after = p.rebase_after,
                .rebasing = p.rebasing,
-               .base = p.base}} {
+               .base = p.base,
+               .latency = p.latency}} {
     if (s.entries == 0) return;
+    if (p.latency != 0 && !s.takes_delays)
+      refuse("latency", p.latency, "must be 0: other TLBs than the L2 TLB find all in the same time");
     check_widths(p, s.entries / s.ways);
     make_array(kBase, p, s, s.entries / s.ways, s.ways, p.sets_per_base);
     form_.value.sizes[kBase] = s.sizes;
@@ -168,6 +177,7 @@ class Compressed final : public TlbOrganization {
             any;
     return any;
   }
+  std::uint64_t hit_delay() const override { return hit_delay_; }
   void each_entry(EntryFunction const& f) const override {
     for (auto const which : {kBase, kLarge}) {
       whole(which).each([&](std::uint32_t slot, std::uint64_t k) {
@@ -186,7 +196,7 @@ class Compressed final : public TlbOrganization {
 
   auto members() {
     return std::tie(form_, arrays_, frames_, lower_, bases_, uncompressed_hits_, compressed_hits_,
-                    uncompressed_fills_, compressed_fills_, rebasings_, flushed_);
+                    uncompressed_fills_, compressed_fills_, rebasings_, flushed_, hit_delay_);
   }
   static auto stats() {
     using T = Compressed const&;
@@ -223,6 +233,7 @@ class Compressed final : public TlbOrganization {
     std::uint32_t rebase_after;
     Rebasing rebasing;
     NewBase base;
+    std::uint32_t latency;
   };
   // Of a page of some size in an array.
   struct Place {
@@ -310,6 +321,7 @@ class Compressed final : public TlbOrganization {
       auto const at = place_of(which, page, size);
       if (auto const slot = whole(which).find(at.set, key(page, size))) {
         ++uncompressed_hits_;
+        hit_delay_ = 0;
         return PageTranslation{frames_[which][*slot], size};
       }
       auto const& base = bases_[which][at.group];
@@ -317,6 +329,7 @@ class Compressed final : public TlbOrganization {
       auto const slot = deltas(which).find(at.set, low(at.tag, form_->virtual_delta));
       if (!slot) return std::nullopt;
       ++compressed_hits_;
+      hit_delay_ = form_->latency;
       return translation_of(base, lower_[which][*slot]);
     });
   }
@@ -412,6 +425,7 @@ class Compressed final : public TlbOrganization {
   std::uint64_t compressed_fills_ = 0;
   std::uint64_t rebasings_ = 0;
   std::uint64_t flushed_ = 0;
+  std::uint64_t hit_delay_ = 0;  // of what was found last
 };
 
 }  // namespace
