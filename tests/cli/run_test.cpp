@@ -266,7 +266,7 @@ TEST_CASE("a compressed TLB that cannot be is refused in one sentence") {
   CHECK(refused({key + "physical_delta=20"}) ==
         "--set: " + key + "physical_delta = 20: must not be above the frame's 19 bits");
   CHECK(refused({key + "virtual_delta=17"}) ==
-        key +
+        "--set: " + key +
             "ratio = 2: so many deltas of 17 and 9 bits, with 2 bits each for their status, take 56, and an "
             "entry has 54");
   CHECK(refused({key + "ratio=3"}) ==

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frame allocators that differ in the order in which they give out frames.
+// Frame allocators that differ in the order in which pages get frames.
 #include <doctest/doctest.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: base frames that are given out in the order of their numbers here, and those that were given back
+// Private: base frames that are allocated in the order of their numbers here, and those that were given back
 // before them, the latest first. What number stands for which frame is the allocator's choice: its order.
 #pragma once
 
