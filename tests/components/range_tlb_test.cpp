@@ -234,6 +234,20 @@ TEST_CASE("range: what has become invalid since time zero, or lies elsewhere, do
   CHECK_FALSE(frame(tlb, kSpace + 261).has_value());
 }
 
+TEST_CASE("range: a page that was by itself is in no other entry once it comes along with one") {
+  auto const table = mapped_pages();
+  auto tlb = range_tlb({}, &table);
+  tlb->invalidate(39);
+  tlb->invalidate(41);
+  fill(tlb, 40, 1040);
+  CHECK(ranges_and_pages(tlb) == Pair{0, 0});
+  fill(tlb, 39, 1039);
+  CHECK(ranges_and_pages(tlb) == Pair{1, 41});
+  CHECK(test::entries_of(tlb.tlb).size() == 41);
+  CHECK(tlb->invalidate(40));
+  CHECK_FALSE(frame(tlb, 40).has_value());
+}
+
 TEST_CASE("range: when all is invalid nothing is there, and nothing comes along any more") {
   auto const table = mapped_pages();
   auto tlb = range_tlb({}, &table);
@@ -253,10 +267,19 @@ TEST_CASE("range: when all is invalid nothing is there, and nothing comes along 
 
 TEST_CASE(
     "range: a million random calls give no wrong frame, never more than there is room for, and no overlap") {
-  for (std::string const entries : {"1", "4", "32"}) {
+  struct Case {
+    std::string entries;
+    bool is_mapped;
+  };
+  for (auto const& c : {Case{"1", false}, {"4", false}, {"32", false}, {"4", true}, {"32", true}}) {
+    auto const entries = c.entries;
+    auto const is_mapped = c.is_mapped;
     CAPTURE(entries);
-    auto tlb = range_tlb({{"range_entries", entries}});
+    CAPTURE(is_mapped);
     TlbTraffic traffic(3, true);
+    PageTable table(0x7000'0000, 12, 256);
+    traffic.each_page([&](std::uint64_t page, PhysAddr at) { table.map(page, at); });
+    auto tlb = range_tlb({{"range_entries", entries}}, is_mapped ? &table : nullptr);
     std::uint64_t found_of = 0, lookups = 0;
     for (int i = 0; i < 1'000'000; ++i) {
       traffic.step([&](auto const& call) {

@@ -80,6 +80,11 @@ class TlbTraffic {
       f(Lookup{page});
     }
   }
+  // Calls f(page, frame) for each page.
+  template <class F>
+  void each_page(F&& f) const {
+    for (std::uint64_t i = 0; i < frames_.size(); ++i) f(page_of(i / 512, i % 512), frames_[i]);
+  }
   // Where the page lies now.
   PhysAddr at_home(std::uint64_t page) const {
     auto const region = region_of(page);
