@@ -107,8 +107,8 @@ class Compressed final : public TlbOrganization {
           "TLB compression, section 4.6: the next");
       t.count(
           "latency", latency, {0, 10'000},
-          "cycles by which a compressed translation is found later than an uncompressed one; 0 but in the "
-          "L2 TLB",
+          "cycles by which a compressed translation is found later than an uncompressed one; 0: at the same "
+          "time, as in all TLBs but the L2 TLB",
           "TLB compression, section 4.4: 0, bases and deltas are compared at once");
       t.count("large_entries", large_entries, {0, 65536},
               "entries for large pages, beside those for base pages; 0: they share those",
