@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Range TLB: beside the entries for pages, which are as in a plain TLB, there are entries for ranges. One
 // maps any number of pages that lie side by side both in the address space and in one memory: first page,
-// pages, first frame, as in Redundant Memory Mappings (Karakostas et al., ISCA 2015, section 3), which the
+// pages, first frame, as in Redundant Memory Mappings (Karakostas et al., ISCA 2015), which the
 // TLB compression paper (PACT 2020, section 5.3) names with Translation Ranger (ISCA 2019) as range TLBs. All
 // are looked up at once. So what a range covers is what the frame allocation, and moves of pages, have left
 // side by side.
@@ -13,7 +13,8 @@
 // invalidation takes its page out of a range; of the two parts the longer one stays, and the other gets an
 // entry that is free, or goes. A range is of pages of one size, in one address space, that can all be
 // written, or none. Where everything becomes invalid at once (gpu.l2_tlb.tokens.invalidation), nothing comes
-// along any more.
+// along any more. What has become invalid since time zero is kept as intervals of pages, as many as there
+// are.
 #include <algorithm>
 #include <array>
 #include <functional>
