@@ -205,7 +205,8 @@ TEST_CASE("a configuration that is not there is refused") {
         "'no-such' is neither a file nor a preset (dgx-a100, dgx-h100, dgx1, dgx2, gpu-a100, gpu-h100, "
         "gpu-mi100, "
         "gpu-mi210, gpu-mi300x, gpu-v100, mi300x-8, nvidia-uvm, paper-batch-aware, paper-gmmu-bypass, "
-        "paper-mask, paper-mask-fermi, paper-mask-integrated, paper-mosaic, published-mask, "
+        "paper-mask, paper-mask-fermi, paper-mask-integrated, paper-mosaic, paper-tlb-compression, "
+        "published-mask, "
         "published-mosaic)");
   CHECK(refusal(folder().string(), {}).find(folder().string() + ": not a") == 0);
   auto const config = scratch("includes.toml", "include = [\"absent.toml\"]\n");
@@ -251,6 +252,45 @@ TEST_CASE("keys and values of --set are checked before anything is written") {
   CHECK(refusal_of_sets({"memory.large_pages=ary", "workload.stream.bytes=4MiB"}) ==
         "memory.large_pages: workload 'stream' has no buffer 'ary'; its buffers: array");
   CHECK(refusal_of_set("workload.stream.bytes=1TiB").find("workload 'stream' needs ") == 0);
+}
+
+TEST_CASE("a compressed TLB that cannot be is refused in one sentence") {
+  // Of 8 sets of 32 ways: entries of 2 + 33 + 19 bits.
+  auto const refused = [](std::vector<std::string> more) {
+    more.insert(more.begin(), "gpu.l2_tlb.organization=compressed");
+    return refusal_of_sets(more);
+  };
+  std::string const key = "gpu.l2_tlb.compressed.";
+  CHECK(refused({key + "virtual_delta=34"}) ==
+        "--set: " + key + "virtual_delta = 34: must not be above the tag's 33 bits");
+  CHECK(refused({key + "physical_delta=20"}) ==
+        "--set: " + key + "physical_delta = 20: must not be above the frame's 19 bits");
+  CHECK(refused({key + "virtual_delta=17"}) ==
+        "--set: " + key +
+            "ratio = 2: so many deltas of 17 and 9 bits, with 2 bits each for their status, take 56, and an "
+            "entry has 54");
+  CHECK(refused({key + "ratio=3"}) ==
+        "--set: " + key +
+            "ratio = 3: so many deltas of 13 and 9 bits, with 2 bits each for their status, take 72, and an "
+            "entry has 54");
+  for (std::string const percent : {"0", "100", "40"})
+    CHECK(refused({key + "compressed_percent=" + percent}) ==
+          "--set: " + key + "compressed_percent = " + percent +
+              ": must leave both partitions a whole number of the 32 ways, at least one");
+  CHECK(refused({key + "sets_per_base=16"}) ==
+        "--set: " + key + "sets_per_base = 16: must not be above the number of sets, 8");
+  CHECK(refused({key + "sets_per_base=3"}) ==
+        "--set: " + key + "sets_per_base = 3: must divide the number of sets, 8");
+  CHECK(refused({key + "rebasing=never"}) ==
+        "--set: " + key + "rebasing: 'never' is not one of: cumulative, consecutive, none");
+  CHECK(refused({key + "rebase_after=0"}).find("--set: " + key + "rebase_after: '0' is outside 1 to ") == 0);
+  CHECK(
+      refusal_of_sets(
+          {"gpu.l1_tlb.organization=compressed", "gpu.l1_tlb.compressed.latency=2", "gpu.l1_tlb.ways=4"}) ==
+      "--set: gpu.l1_tlb.compressed.latency = 2: must be 0: other TLBs than the L2 TLB find all in the same "
+      "time");
+  CHECK(refusal_of_sets({"gpu.l2_tlb.organization=range", "gpu.l2_tlb.range.range_entries=0"})
+            .find("--set: gpu.l2_tlb.range.range_entries: '0' is outside 1 to ") == 0);
 }
 
 TEST_CASE("a mistake in a file is told with its line") {

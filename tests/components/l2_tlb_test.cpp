@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "mock.hpp"
+#include "policies.hpp"
 
 using namespace farfault;
 using namespace farfault::mock;
@@ -114,6 +115,30 @@ TEST_CASE("L2 TLB: one look-up per cycle") {
   CHECK(b.sms[0]->nanoseconds() == Times{37, 105});
   CHECK(b.sms[1]->nanoseconds()[0] == 106);
   CHECK(b.gmmu->nanoseconds() == Times{15, 107});
+}
+
+TEST_CASE("L2 TLB: what its organization finds late is answered late, and other hits are not") {
+  constexpr std::uint64_t kUncompressed = 7 + (1 << 18);  // of the same set, with other upper bits
+  static_assert(kUncompressed < kNotMapped);
+  auto spec = small_tlb(4);
+  spec.params.policies.organization = test::chosen<TlbOrganization>("compressed", {{"latency", "3"}});
+  TlbBench b(spec, {{Time{10ns}, {7, 0}},
+                    {Time{11ns}, {kUncompressed, 0}},
+                    {Time{100ns}, {7, 1}},
+                    {Time{200ns}, {kUncompressed, 1}},
+                    {Time{300ns}, {7, 1}},
+                    {Time{301ns}, {kUncompressed, 1}}});
+  CHECK(b.sms[0]->nanoseconds() == Times{37, 38});  // misses are not
+  CHECK(b.sms[1]->nanoseconds() == Times{100 + 4 + 3 + 1, 200 + 4 + 1, 301 + 4 + 1, 300 + 4 + 3 + 1});
+  CHECK(b.tlb.state().stats[0].hits == 4);
+}
+
+TEST_CASE("L2 TLB: an invalidation goes to SMs behind a hit that is late") {
+  auto spec = small_tlb(4);
+  spec.params.policies.organization = test::chosen<TlbOrganization>("compressed", {{"latency", "50"}});
+  TlbBench b(spec, {{Time{10ns}, {7, 0}}, {Time{100ns}, {7, 1}}}, {{Time{101ns}, {7, frame_of(7), 0}}});
+  CHECK(b.sms[1]->nanoseconds() == Times{100 + 4 + 50 + 1});
+  CHECK(b.invalidated[1]->nanoseconds() == Times{154 + 1 + 1});
 }
 
 TEST_CASE("L2 TLB: without an MSHR misses stall in order and resume, one look-up per cycle") {

@@ -7,6 +7,7 @@
 #include "run_model.hpp"
 
 using namespace farfault;
+using namespace std::chrono_literals;
 using test::ModelRun;
 
 namespace {
@@ -27,6 +28,17 @@ std::string large_pages(std::string const& more) {
          "workload.pointer_chase.elements = 32\nworkload.pointer_chase.hops = 64\n"
          "gpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n" +
          more;
+}
+
+// Misses of the L2 TLB, of 16 sets of four ways, where a chain of loads goes twice over 96 pages.
+std::uint64_t l2_misses_of_chain(std::string const& more) {
+  ModelRun run(
+      "machine.topology = \"single-gpu\"\nmemory.page_size = \"4KiB\"\nworkload.name = \"pointer_chase\"\n"
+      "workload.pointer_chase.stride = \"4096 B\"\nworkload.pointer_chase.elements = 96\n"
+      "workload.pointer_chase.hops = 192\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n"
+      "gpu.l2_tlb.entries = 64\ngpu.l2_tlb.ways = 4\n" +
+      more);
+  return run.run().total("l2_tlb", "misses");
 }
 
 }  // namespace
@@ -66,4 +78,36 @@ TEST_CASE("with entries for large pages a TLB holds as many of them as it has of
   ModelRun run(large_pages(by_size + "gpu.l1_tlb.by_page_size.large_entries = 32\n"));
   CHECK(run.run().total("gpu.l1_tlb.organization", "large_hits") == 32);
   CHECK(run.total("gpu.l1_tlb.organization", "base_hits") == 0);
+}
+
+TEST_CASE("a compressed TLB holds more pages than entries as long as their frames are near each other") {
+  // Six of a set: in three of its four ways, two in each.
+  auto const compressed = std::string(
+      "gpu.l2_tlb.organization = \"compressed\"\ngpu.l2_tlb.compressed.compressed_percent = 75\n");
+  CHECK(l2_misses_of_chain("") == 192);
+  CHECK(l2_misses_of_chain(compressed) == 96);
+  CHECK(l2_misses_of_chain(compressed + "memory.frame_allocation = \"per_application\"\n") == 96);
+  // Far from each other, the first of each set compresses, and the others share one way.
+  CHECK(l2_misses_of_chain(compressed + "memory.frame_allocation = \"random\"\n") == 176);
+  CHECK(l2_misses_of_chain(compressed + "memory.frame_allocation = \"interleaved\"\n"
+                                        "memory.interleaved.parts = 96\n") == 176);
+}
+
+TEST_CASE("a range TLB misses once for pages that lie side by side, and as often as a plain one for others") {
+  auto const range = std::string("gpu.l2_tlb.organization = \"range\"\n");
+  CHECK(l2_misses_of_chain(range) == 1);
+  CHECK(l2_misses_of_chain(range + "gpu.l2_tlb.range.fetched_pages = 0\n") == 96);
+  CHECK(l2_misses_of_chain(range + "memory.frame_allocation = \"random\"\n") == 192);
+}
+
+TEST_CASE("what a compressed translation takes longer is time of the L2 TLB") {
+  auto const time = [](std::string const& cycles) {
+    ModelRun run(large_pages(
+        "gpu.l2_tlb.organization = \"compressed\"\ngpu.l2_tlb.compressed.latency = " + cycles + "\n"));
+    run.run();
+    CHECK(run.total("l2_tlb", "misses") == 32);
+    CHECK(run.total("gpu.l2_tlb.organization", "compressed_hits") == 32);
+    return run.kernel_time();
+  };
+  CHECK(time("7") - time("0") == 32 * 7 * 1ns);
 }

@@ -213,12 +213,13 @@ class Rules {
   }
   // `prefix`: before the names of the TLB's parameters in its section.
   void tlb(std::string const& section, std::string const& prefix, std::uint32_t entries, std::uint32_t ways,
-           MemoryParams const& memory, TlbPolicies const& policies) {
+           MemoryParams const& memory, TlbPolicies const& policies, bool takes_delays = false) {
     if (need(ways <= entries && entries % ways == 0, section + "." + prefix + "ways", ways,
              "must divide the number of entries, " + std::to_string(entries)) &&
         policy(section, prefix + "replacement", policies.replacement, {entries / ways, ways}))
       policy(section, prefix + "organization", policies.organization,
-             {entries, ways, memory.page_bits(), policies.replacement, memory.sizes_of_pages()});
+             {entries, ways, memory.page_bits(), policies.replacement, memory.sizes_of_pages(), nullptr,
+              takes_delays});
   }
   void walk_cache(std::string const& section, std::uint32_t entries, WalkCachePolicies const& policies) {
     if (entries != 0 && policy(section, "walk_cache_replacement", policies.replacement, {1, entries}))
@@ -427,7 +428,8 @@ void MachineConfig::check(Config& config) const {
   if (page_walk_cache.present())
     rules.cache("gpu.page_walk_cache", page_walk_cache.size, page_walk_cache.ways, 1, gpu.line_bytes,
                 page_walk_cache.replacement);
-  if (l2_tlb.entries != 0) rules.tlb("gpu.l2_tlb", "", l2_tlb.entries, l2_tlb.ways, pages, l2_tlb.policies);
+  if (l2_tlb.entries != 0)
+    rules.tlb("gpu.l2_tlb", "", l2_tlb.entries, l2_tlb.ways, pages, l2_tlb.policies, true);
   rules.policy(
       "gpu.l2_tlb", "fill", l2_tlb.fill,
       {gpu.clock.clock(), {{0}}, memory.page_bits(), memory.sizes_of_pages(), &l2_tlb.policies.replacement});

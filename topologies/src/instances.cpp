@@ -192,12 +192,12 @@ void Assembly::describe_batches(Instance const& instance, PagingDriverSpec& driv
     if (p.device < kFirstCpu && ++placed[p.device] > driver.frames_per_gpu)
       throw UserError(has + "less than memory.placement = " + config_.memory.placement.name() +
                       " puts there before the first kernel");
-  if (!config_.memory.has_large_frames()) return;
-  check_large_frames(instance, driver.frames_per_gpu, "memory.gpu_share");
+  if (config_.memory.has_large_frames())
+    check_large_frames(instance, driver.frames_per_gpu, "memory.gpu_share");
   check_placed(instance, driver);
 }
 
-// With large frames a smaller memory may give other frames to the same pages, though it has enough.
+// A smaller memory may give other frames to the same pages, though it has enough.
 void Assembly::check_placed(Instance const& instance, PagingDriverSpec const& driver) const {
   auto const& memory = *instance.memory;
   PolicyArray<FrameAllocator> frames;
@@ -205,13 +205,17 @@ void Assembly::check_placed(Instance const& instance, PagingDriverSpec const& dr
     frames.add(driver.frames.make(driver.gpu_memory()));
     driver.fragmentation.occupy(frames[g], driver.gpu_memory(), g);
   }
-  for (auto const& p : memory.placed())
-    if (p.device < kFirstCpu && frames[p.device].allocate(p.page) !=
-                                    offset_of(memory.iommu_table().find(p.page)->frame) >> page_bits_)
+  for (auto const& p : memory.placed()) {
+    if (p.device >= kFirstCpu) continue;
+    auto& of_gpu = frames[p.device];
+    auto const frame =
+        p.size != 0 ? of_gpu.allocate_large(p.page, p.size) : std::optional(of_gpu.allocate(p.page));
+    if (frame != offset_of(memory.iommu_table().find_mapped(p.page)->frame) >> page_bits_)
       throw UserError("memory.gpu_share leaves a GPU " + std::to_string(driver.frames_per_gpu) +
                       " pages, in which memory.frame_allocation = " + config_.memory.frame_allocation.name() +
-                      " has too few large frames for what memory.placement = " +
-                      config_.memory.placement.name() + " puts there before the first kernel");
+                      " has other frames for what memory.placement = " + config_.memory.placement.name() +
+                      " puts there before the first kernel");
+  }
 }
 
 void Assembly::check_large_frames(Instance const& instance, std::uint64_t frames,

@@ -14,7 +14,8 @@ L2TlbState L2Tlb::initial() const {
   L2TlbState s;
   auto const& p = spec().params;
   auto const outstanding = spec().clients * spec().requests_per_client;
-  s.tlb = p.policies.make(p.entries, p.ways, spec().page_bits, spec().page_sizes, spec().mapped_at_start);
+  s.tlb =
+      p.policies.make(p.entries, p.ways, spec().page_bits, spec().page_sizes, spec().mapped_at_start, true);
   s.fill =
       p.fill.make({spec().clock, spec().sms, spec().page_bits, spec().page_sizes, &p.policies.replacement});
   s.mshrs = MshrTable<L2TlbWaiter>(p.mshrs, outstanding);
@@ -64,11 +65,14 @@ void L2Tlb::on_request(TranslateRequest const& m, Cx& cx) const {
 bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const at = std::max(s.port_free, cx.now());
-  auto const looked_up = at + spec().clock.cycles(spec().params.latency);
+  auto looked_up = at + spec().clock.cycles(spec().params.latency);
   auto const client = static_cast<std::uint16_t>(m.from);
   TlbFill::Asker const asker{client, m.application, m.warp};
   auto found = s.tlb->lookup(m.page);
-  if (!found || !found->allows(m.access)) found = s.fill->beside(m.page);
+  if (!found || !found->allows(m.access))
+    found = s.fill->beside(m.page);
+  else if (auto const delay = s.tlb->hit_delay(); delay != 0)
+    looked_up += spec().clock.cycles(delay);
   bool const hit = found && found->allows(m.access);
   if (hit) {
     ++s.stats[m.application].hits;

@@ -13,9 +13,13 @@
 // whether there was one; others may go with them. The owner fills a page that overlaps one of another size
 // only where both give the same frames, unless that was invalidated since it was filled. Page numbers have 52
 // bits, which name the address space. A TLB has as many `entries` as its owner says; how many translations
-// one holds, and whether there is an end to them, is the organization's. One without an end may also hold
+// one holds, and whether there is an end to them, is the organization's. One may also hold
 // what its owner says is mapped, as if that had been filled at first. Of no entries every look-up misses.
 // Calls allocate nothing after the first ones, unless there is no end to what it holds.
+//
+// What a look-up has found may come later than the owner's look-ups take: hit_delay() says by how many cycles
+// what the last one has found does. Owners whose setup has `takes_delays` ask for it, and an organization has
+// no delays with others.
 #pragma once
 
 #include <bit>
@@ -43,19 +47,22 @@ class TlbOrganization : public HasArrays {
     PolicyChoice<Replacement> const& replacement;  // for its arrays
     std::uint32_t sizes = 1;                       // bit s: pages of 2^s base pages; bit 0 always
     PageTable const* mapped = nullptr;             // at time zero, of these sizes; outlives the TLB
+    bool takes_delays = false;
   };
   static PolicyList<TlbOrganization> known();
 
   virtual std::optional<PageTranslation> lookup(std::uint64_t page) = 0;
   virtual void fill(std::uint64_t page, PageTranslation const& translation) = 0;
   virtual bool invalidate(std::uint64_t page) = 0;
+  virtual std::uint64_t hit_delay() const { return 0; }
 
   // Every translation that is there, with the first base page of its page.
   using EntryFunction = std::function<void(std::uint64_t page, PageTranslation const& translation)>;
   virtual void each_entry(EntryFunction const& f) const = 0;
 
-  // Removes every translation that is there; returns how many that were.
-  std::uint64_t invalidate_all() {
+  // Removes every translation that is there; returns how many that were. What was mapped at time zero counts
+  // no more.
+  virtual std::uint64_t invalidate_all() {
     std::vector<std::uint64_t> pages;
     each_entry([&](std::uint64_t page, PageTranslation const&) { pages.push_back(page); });
     for (auto const page : pages) invalidate(page);
@@ -110,8 +117,10 @@ struct TlbPolicies {
                          replacement_source, prefix);
   }
   Policy<TlbOrganization> make(std::uint32_t entries, std::uint32_t ways, unsigned page_bits,
-                               std::uint32_t page_sizes, PageTable const* mapped_at_start) const {
-    return organization.make({entries, ways, page_bits, replacement, page_sizes, mapped_at_start});
+                               std::uint32_t page_sizes, PageTable const* mapped_at_start,
+                               bool takes_delays = false) const {
+    return organization.make(
+        {entries, ways, page_bits, replacement, page_sizes, mapped_at_start, takes_delays});
   }
 };
 

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frame allocators that differ in the order in which pages get frames.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "choices.hpp"
+#include "farfault/paging/frame_allocator.hpp"
+#include "policies.hpp"
+
+using namespace farfault;
+
+namespace {
+
+constexpr std::uint64_t kSpace = std::uint64_t{1} << 36;  // first page of the second address space
+
+std::vector<std::uint64_t> frames_of(FrameAllocator& frames, std::size_t n, std::uint64_t page = 0) {
+  std::vector<std::uint64_t> got;
+  for (std::size_t i = 0; i < n; ++i) got.push_back(frames.allocate(page));
+  return got;
+}
+using Frames = std::vector<std::uint64_t>;
+
+}  // namespace
+
+TEST_CASE(
+    "every frame allocator gives each free frame once, whatever is occupied, and what comes back again") {
+  std::mt19937_64 random(5);
+  for (auto const& name : test::names_of_known<FrameAllocator>()) {
+    for (std::uint64_t const limit : {1U, 2U, 7U, 64U, 97U, 1000U}) {
+      CAPTURE(name);
+      CAPTURE(limit);
+      PolicyChoice<FrameAllocator> const choice(name);
+      FrameAllocator::Setup const setup{limit, 12, 3, 2};
+      auto frames = choice.make(setup);
+      std::set<std::uint64_t> free;
+      for (std::uint64_t f = 0; f < limit; ++f) free.insert(f);
+      for (int i = 0; i < 3000; ++i) {
+        REQUIRE(frames->available() == free.size());
+        auto const f = random() % limit;
+        auto const draw = i < 20 ? 4 : random() % 5;
+        if (draw < 2) {
+          if (free.insert(f).second) frames->release(f);
+        } else if (draw < 4) {
+          if (!free.empty()) REQUIRE(free.erase(frames->allocate(random() % 3 * kSpace + f)) == 1);
+        } else if (free.erase(f) == 1) {
+          frames->occupy(f);
+        }
+        if (i != 1500) continue;
+        auto copy = choice.make(setup);
+        test::copy_state(frames, copy);
+        REQUIRE(test::hash_of(copy) == test::hash_of(frames));
+        std::swap(copy, frames);
+      }
+      while (!frames->empty()) REQUIRE(free.erase(frames->allocate(0)) == 1);
+      CHECK(free.empty());
+    }
+  }
+}
+
+TEST_CASE("interleaved gives frames of each part of the memory in turn, and what is left at the end last") {
+  auto const choice = test::chosen<FrameAllocator>("interleaved", {{"parts", "3"}});
+  auto frames = choice.make({11});
+  CHECK(frames_of(*frames, 7) == Frames{0, 3, 6, 1, 4, 7, 2});
+  frames->release(3);
+  frames->occupy(8);
+  CHECK(frames_of(*frames, 4) == Frames{3, 5, 9, 10});
+  CHECK(frames->empty());
+  auto few = choice.make({2});  // fewer than parts
+  CHECK(frames_of(*few, 2) == Frames{0, 1});
+}
+
+TEST_CASE("random gives frames in an order that its seed draws") {
+  auto const of_seed = [](std::string const& seed) {
+    auto const choice = test::chosen<FrameAllocator>("random", {{"seed", seed}});
+    auto frames = choice.make({1 << 16});
+    return frames_of(*frames, 4096);
+  };
+  auto const one = of_seed("1");
+  CHECK(one == of_seed("1"));
+  CHECK(one != of_seed("2"));
+  // No more of them follow each other than chance has it, and they are from all over the memory.
+  std::size_t follow = 0, below_half = 0;
+  for (std::size_t i = 1; i < one.size(); ++i) follow += one[i] == one[i - 1] + 1 ? 1 : 0;
+  for (auto const f : one) below_half += f < 1 << 15 ? 1 : 0;
+  CHECK(follow < 4);
+  CHECK(below_half > 1900);
+  CHECK(below_half < 2200);
+}
+
+TEST_CASE(
+    "per application each address space has its part of the memory, and takes from the next when it is "
+    "full") {
+  PolicyChoice<FrameAllocator> const choice("per_application");
+  auto frames = choice.make({11, 12, 3});
+  CHECK(frames_of(*frames, 2) == Frames{0, 1});
+  CHECK(frames_of(*frames, 2, kSpace) == Frames{3, 4});
+  CHECK(frames_of(*frames, 1, 2 * kSpace + 9) == Frames{6});
+  CHECK(frames_of(*frames, 2) == Frames{2, 5});
+  frames->release(1);
+  frames->release(6);
+  CHECK(frames_of(*frames, 1) == Frames{1});
+  CHECK(frames_of(*frames, 5, kSpace) == Frames{6, 7, 8, 9, 10});
+  CHECK(frames->empty());
+}

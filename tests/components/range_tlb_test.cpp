@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// Range TLBs: which pages become a range, what an invalidation leaves of one, and that none gives a wrong
+// frame.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "farfault/translation/page_table.hpp"
+#include "tlb_traffic.hpp"
+
+using namespace farfault;
+using test::kLru;
+using test::TlbTraffic;
+
+namespace {
+
+constexpr std::uint64_t kSpace = std::uint64_t{1} << 36;  // first page of the second address space
+constexpr std::uint32_t kSizes = 1U | 1U << 2U | 1U << 9U;
+
+test::ChosenTlb range_tlb(std::vector<test::Setting> const& settings = {},
+                          PageTable const* mapped = nullptr) {
+  return {"range", settings, {8, 4, 12, kLru, kSizes, mapped}};
+}
+void fill(test::ChosenTlb& tlb, std::uint64_t page, std::uint64_t frame) {
+  tlb->fill(page, {frame << 12U});
+}
+// The frame's number.
+std::optional<std::uint64_t> frame(test::ChosenTlb& tlb, std::uint64_t page) {
+  auto const found = tlb->lookup(page);
+  return found ? std::optional(found->frame >> 12U) : std::nullopt;
+}
+std::pair<std::uint64_t, std::uint64_t> ranges_and_pages(test::ChosenTlb const& tlb) {
+  return {tlb.stat("ranges"), tlb.stat("pages_in_ranges")};
+}
+using Pair = std::pair<std::uint64_t, std::uint64_t>;
+
+// Pages 0 to 99 and 200 to 299 each in frames side by side, of the second ones page 250 elsewhere.
+PageTable mapped_pages(std::uint32_t spaces = 1) {
+  PageTable table(0x7000'0000, 12, spaces);
+  for (std::uint64_t page = 0; page < 100; ++page) table.map(page, (1000 + page) << 12U);
+  for (std::uint64_t page = 200; page < 300; ++page)
+    table.map(page, (page == 250 ? 7000 : 3000 + page) << 12U);
+  return table;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "range: pages side by side with frames side by side become a range, from whichever side they come") {
+  auto tlb = range_tlb();
+  fill(tlb, 10, 110);
+  CHECK(ranges_and_pages(tlb) == Pair{0, 0});
+  fill(tlb, 11, 111);
+  CHECK(ranges_and_pages(tlb) == Pair{1, 2});
+  fill(tlb, 9, 109);
+  fill(tlb, 12, 112);
+  CHECK(ranges_and_pages(tlb) == Pair{1, 4});
+  fill(tlb, 14, 114);
+  fill(tlb, 15, 115);
+  CHECK(ranges_and_pages(tlb) == Pair{2, 6});
+  fill(tlb, 13, 113);  // joins both
+  CHECK(ranges_and_pages(tlb) == Pair{1, 7});
+  for (std::uint64_t page = 9; page <= 15; ++page) CHECK(frame(tlb, page) == page + 100);
+  CHECK_FALSE(frame(tlb, 8).has_value());
+  CHECK_FALSE(frame(tlb, 16).has_value());
+  CHECK(tlb.stat("range_hits") == 7);
+  CHECK(tlb.stat("page_hits") == 0);
+  CHECK(tlb.stat("joined") == 6);
+}
+
+TEST_CASE("range: pages are not joined whose frames, sizes, spaces, devices or rights do not go on") {
+  auto tlb = range_tlb();
+  fill(tlb, 10, 110);
+  fill(tlb, 11, 112);
+  fill(tlb, 12, 111);
+  tlb->fill(13, {read_only(112 << 12U)});
+  CHECK(ranges_and_pages(tlb) == Pair{0, 0});
+  CHECK(tlb->lookup(13) == PageTranslation{read_only(112 << 12U)});
+  fill(tlb, kSpace - 1, 500);
+  fill(tlb, kSpace, 501);
+  CHECK(ranges_and_pages(tlb) == Pair{0, 0});
+  CHECK(frame(tlb, kSpace) == 501);
+  auto other = range_tlb();
+  other->fill(512, {0x4000'0000, 9});
+  other->fill(1024, {0x4020'0000});
+  CHECK(ranges_and_pages(other) == Pair{0, 0});
+  other->fill(1024, {0x4020'0000, 9});
+  CHECK(ranges_and_pages(other) == Pair{1, 2});
+  CHECK(other->lookup(1024 + 77) == PageTranslation{0x4020'0000, 9});
+  other->fill(3, {physical(1, 0x3000)});
+  other->fill(4, {physical(2, 0x4000)});
+  CHECK(ranges_and_pages(other) == Pair{1, 2});
+}
+
+TEST_CASE("range: pages that must not be written are a range by themselves") {
+  auto tlb = range_tlb();
+  for (std::uint64_t page = 1; page < 5; ++page) tlb->fill(page, {read_only(page << 12U)});
+  CHECK(ranges_and_pages(tlb) == Pair{1, 4});
+  CHECK(tlb->lookup(3) == PageTranslation{read_only(0x3000)});
+}
+
+TEST_CASE("range: the range used least recently gives way, and pages to pages") {
+  auto tlb = range_tlb({{"range_entries", "2"}});
+  for (std::uint64_t const page : {10U, 20U, 30U}) {
+    fill(tlb, page, page);
+    fill(tlb, page + 1, page + 1);
+    if (page == 20) CHECK(frame(tlb, 11) == 11);
+  }
+  CHECK(frame(tlb, 10) == 10);
+  CHECK_FALSE(frame(tlb, 20).has_value());
+  CHECK(frame(tlb, 31) == 31);
+  for (std::uint64_t page = 100; page < 200; page += 2) fill(tlb, page, 500 - page);  // one of two sets
+  CHECK(test::entries_of(tlb.tlb).size() == 4 + 4);
+  CHECK(frame(tlb, 10) == 10);
+  CHECK(frame(tlb, 198) == 302);
+}
+
+TEST_CASE("range: an invalidation splits a range, or shortens it, and reaches pages by themselves") {
+  auto tlb = range_tlb();
+  for (std::uint64_t page = 0; page < 10; ++page) fill(tlb, page, page + 50);
+  CHECK(tlb->invalidate(3));
+  CHECK_FALSE(tlb->invalidate(3));
+  CHECK(tlb.stat("splits") == 1);
+  CHECK(ranges_and_pages(tlb) == Pair{2, 9});
+  for (std::uint64_t page = 0; page < 10; ++page)
+    CHECK(frame(tlb, page) == (page == 3 ? std::nullopt : std::optional(page + 50)));
+  CHECK(tlb->invalidate(0));
+  CHECK(tlb->invalidate(9));
+  CHECK(tlb.stat("splits") == 1);
+  CHECK(ranges_and_pages(tlb) == Pair{2, 7});
+  CHECK(tlb->invalidate(1));
+  CHECK(tlb->invalidate(2));
+  CHECK(ranges_and_pages(tlb) == Pair{1, 5});
+  fill(tlb, 100, 7);
+  CHECK(tlb->invalidate(100));
+  CHECK_FALSE(tlb->invalidate(100));
+  fill(tlb, 3, 53);  // it lies beside the others again
+  CHECK(ranges_and_pages(tlb) == Pair{1, 6});
+}
+
+TEST_CASE("range: without a free entry the shorter part of a split range is gone") {
+  for (bool const near_the_end : {false, true}) {
+    auto tlb = range_tlb({{"range_entries", "1"}});
+    for (std::uint64_t page = 0; page < 10; ++page) fill(tlb, page, page + 50);
+    CHECK(tlb->invalidate(near_the_end ? 7 : 2));
+    CHECK(ranges_and_pages(tlb) == Pair{1, 7});
+    CHECK(frame(tlb, 0).has_value() == near_the_end);
+    CHECK(frame(tlb, 9).has_value() != near_the_end);
+    CHECK(frame(tlb, 5) == 55);
+  }
+}
+
+TEST_CASE("range: a page that comes again elsewhere leaves its range") {
+  auto tlb = range_tlb();
+  for (std::uint64_t page = 0; page < 10; ++page) fill(tlb, page, page + 50);
+  fill(tlb, 4, 54);  // as it was
+  CHECK(ranges_and_pages(tlb) == Pair{1, 10});
+  fill(tlb, 4, 99);
+  CHECK(frame(tlb, 4) == 99);
+  CHECK(frame(tlb, 3) == 53);
+  CHECK(frame(tlb, 5) == 55);
+  CHECK(ranges_and_pages(tlb) == Pair{2, 9});
+  fill(tlb, 20, 5);
+  fill(tlb, 20, 6);
+  CHECK(frame(tlb, 20) == 6);
+  CHECK(test::entries_of(tlb.tlb).size() == 11);
+}
+
+TEST_CASE("range: an invalidation of a base page reaches pages of every size around it") {
+  auto tlb = range_tlb();
+  for (std::uint64_t page = 512; page < 520; ++page) fill(tlb, page, page);
+  tlb->fill(512, {512 << 12U, 2});
+  tlb->fill(512, {512 << 12U, 9});
+  tlb->fill(1024, {1024 << 12U, 9});
+  CHECK(tlb->invalidate(514));
+  CHECK_FALSE(frame(tlb, 514).has_value());
+  CHECK(frame(tlb, 513) == 513);
+  CHECK_FALSE(frame(tlb, 700).has_value());
+  CHECK(frame(tlb, 1100) == 1024);
+}
+
+TEST_CASE("range: what lies beside a page in the page table comes along, as far as asked for") {
+  auto const table = mapped_pages();
+  auto tlb = range_tlb({}, &table);
+  CHECK_FALSE(frame(tlb, 50).has_value());
+  fill(tlb, 50, 1050);
+  CHECK(ranges_and_pages(tlb) == Pair{1, 100});
+  CHECK(tlb.stat("fetched_pages") == 99);
+  for (std::uint64_t page = 0; page < 100; ++page) CHECK(frame(tlb, page) == 1000 + page);
+  fill(tlb, 260, 3260);
+  CHECK(ranges_and_pages(tlb) == Pair{2, 149});
+  CHECK_FALSE(frame(tlb, 250).has_value());
+  auto some = range_tlb({{"fetched_pages", "3"}}, &table);
+  fill(some, 50, 1050);
+  CHECK(ranges_and_pages(some) == Pair{1, 7});
+  fill(some, 55, 1055);  // what comes along overlaps
+  CHECK(ranges_and_pages(some) == Pair{1, 12});
+  fill(some, 1, 1001);
+  CHECK(ranges_and_pages(some) == Pair{2, 17});
+  auto none = range_tlb({{"fetched_pages", "0"}}, &table);
+  fill(none, 50, 1050);
+  CHECK(ranges_and_pages(none) == Pair{0, 0});
+}
+
+TEST_CASE("range: what has become invalid since time zero, or lies elsewhere, does not come along") {
+  auto const table = mapped_pages(2);
+  auto tlb = range_tlb({}, &table);
+  CHECK_FALSE(tlb->invalidate(40));  // not there, and not to come
+  fill(tlb, 60, 1060);
+  CHECK(ranges_and_pages(tlb) == Pair{1, 59});
+  CHECK_FALSE(frame(tlb, 40).has_value());
+  fill(tlb, 40, 9);
+  fill(tlb, 39, 1039);
+  CHECK(ranges_and_pages(tlb) == Pair{2, 99});
+  CHECK(frame(tlb, 40) == 9);
+  CHECK(tlb->invalidate(70));
+  CHECK(tlb->invalidate(80));
+  CHECK(tlb->invalidate(75));
+  fill(tlb, 78, 1078);
+  for (std::uint64_t const page : {70U, 75U, 80U}) CHECK_FALSE(frame(tlb, page).has_value());
+  for (std::uint64_t const page : {69U, 71U, 76U, 79U, 81U}) CHECK(frame(tlb, page) == 1000 + page);
+  // A page that came from elsewhere without an invalidation.
+  fill(tlb, 210, 5);
+  CHECK_FALSE(tlb->invalidate(212));
+  fill(tlb, 211, 3211);
+  CHECK(frame(tlb, 210) == 5);
+  CHECK(frame(tlb, 209) == std::nullopt);
+  fill(tlb, kSpace + 260, 3260);  // of another space, whose table has nothing
+  CHECK_FALSE(frame(tlb, kSpace + 261).has_value());
+}
+
+TEST_CASE("range: a page that was by itself is in no other entry once it comes along with one") {
+  auto const table = mapped_pages();
+  auto tlb = range_tlb({}, &table);
+  tlb->invalidate(39);
+  tlb->invalidate(41);
+  fill(tlb, 40, 1040);
+  CHECK(ranges_and_pages(tlb) == Pair{0, 0});
+  fill(tlb, 39, 1039);
+  CHECK(ranges_and_pages(tlb) == Pair{1, 41});
+  CHECK(test::entries_of(tlb.tlb).size() == 41);
+  CHECK(tlb->invalidate(40));
+  CHECK_FALSE(frame(tlb, 40).has_value());
+}
+
+TEST_CASE("range: when all is invalid nothing is there, and nothing comes along any more") {
+  auto const table = mapped_pages();
+  auto tlb = range_tlb({}, &table);
+  fill(tlb, 50, 1050);
+  fill(tlb, 400, 7);
+  CHECK(tlb->invalidate_all() == 101);
+  CHECK(test::entries_of(tlb.tlb).empty());
+  fill(tlb, 60, 1060);
+  fill(tlb, 61, 1061);
+  CHECK(ranges_and_pages(tlb) == Pair{1, 2});
+  auto copy = range_tlb({}, &table);
+  test::copy_state(tlb.tlb, copy.tlb);
+  fill(copy, 62, 1062);
+  CHECK(ranges_and_pages(copy) == Pair{1, 3});
+  CHECK(test::hash_of(tlb.tlb) != test::hash_of(copy.tlb));
+}
+
+TEST_CASE(
+    "range: a million random calls give no wrong frame, never more than there is room for, and no overlap") {
+  struct Case {
+    std::string entries;
+    bool is_mapped;
+  };
+  for (auto const& c : {Case{"1", false}, {"4", false}, {"32", false}, {"4", true}, {"32", true}}) {
+    auto const entries = c.entries;
+    auto const is_mapped = c.is_mapped;
+    CAPTURE(entries);
+    CAPTURE(is_mapped);
+    TlbTraffic traffic(3, true);
+    PageTable table(0x7000'0000, 12, 256);
+    traffic.each_page([&](std::uint64_t page, PhysAddr at) { table.map(page, at); });
+    auto tlb = range_tlb({{"range_entries", entries}}, is_mapped ? &table : nullptr);
+    std::uint64_t found_of = 0, lookups = 0;
+    for (int i = 0; i < 1'000'000; ++i) {
+      traffic.step([&](auto const& call) {
+        using Call = std::decay_t<decltype(call)>;
+        if constexpr (std::is_same_v<Call, TlbTraffic::Fill>) {
+          tlb->fill(call.page, call.to);
+          auto const found = tlb->lookup(call.page);
+          REQUIRE(found.has_value());
+          REQUIRE(found->base_page(call.page, 12).frame == traffic.at_home(call.page));
+        } else if constexpr (std::is_same_v<Call, TlbTraffic::Invalidation>) {
+          bool const there = tlb->lookup(call.page).has_value();
+          REQUIRE(tlb->invalidate(call.page) == there);
+          REQUIRE_FALSE(tlb->lookup(call.page).has_value());
+        } else {
+          auto const found = tlb->lookup(call.page);
+          ++lookups;
+          found_of += found ? 1 : 0;
+          if (found) REQUIRE(found->base_page(call.page, 12).frame == traffic.at_home(call.page));
+        }
+      });
+      if (i % 4096 != 0) continue;
+      auto const there = test::entries_of(tlb.tlb);  // each page once
+      auto const [ranges, pages] = ranges_and_pages(tlb);
+      REQUIRE(ranges <= std::stoul(entries));
+      REQUIRE(there.size() - pages <= 8);
+      for (auto const& [page, at] : there) REQUIRE(at == traffic.at_home(page.second));
+    }
+    CHECK(found_of > lookups / 20);
+    CHECK(tlb.stat("splits") > 10);
+    CHECK(tlb.stat("joined") > 1000);
+  }
+}
+
+TEST_CASE("range: where nothing has to give way it has exactly what came, and each run of it is one range") {
+  auto tlb = range_tlb({{"range_entries", "4096"}});
+  std::map<std::uint64_t, std::uint64_t> there;
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 200'000; ++i) {
+    auto const page = random() % 1024 * 2 + random() % 2;  // singles take entries of pages: those may be gone
+    if (random() % 3 == 0) {
+      tlb->invalidate(page);
+      there.erase(page);
+    } else if (!there.contains(page)) {
+      auto const at = page + (random() % 4 == 0 ? 5000 : 0);
+      fill(tlb, page, at);
+      there[page] = at;
+    }
+    auto const found = frame(tlb, page);
+    if (!there.contains(page)) REQUIRE_FALSE(found.has_value());
+    if (i % 997 != 0) continue;
+    for (auto const& [p, at] : there) {
+      auto const answer = frame(tlb, p);
+      if (answer) REQUIRE(*answer == at);
+      if (!answer) there.at(p) = ~std::uint64_t{0};  // gave way
+    }
+    std::erase_if(there, [](auto const& entry) { return entry.second == ~std::uint64_t{0}; });
+    auto const listed = test::entries_of(tlb.tlb);
+    REQUIRE(listed.size() == there.size());
+    // As many ranges as there are runs, but for single pages left of one.
+    std::uint64_t runs = 0;
+    for (auto const& [p, at] : there) {
+      auto const before = there.find(p - 1);
+      runs += before == there.end() || before->second + 1 != at ? 1 : 0;
+    }
+    auto const [ranges, pages] = ranges_and_pages(tlb);
+    REQUIRE(ranges + (listed.size() - pages) == runs);
+  }
+}

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compressed and range TLBs at every place, with MASK, Mosaic, paging, orders of frames and one or two GPUs: every combination runs or is
+refused with a sentence for each mistake, exit code 2. All organizations of the L2 TLB with all orders of frames, DRAWN times, each beside
+drawn settings of the others, on tiny machines on which one to five applications run. Each that runs makes the accesses that it makes with
+plain TLBs, and has one digest on one thread and on two, in partitions of any size; some on two ranks as well, and stopped and resumed.
+The names of the policies are those that the program lists: a new one is drawn like the others.
+
+Usage: tlb_compression_grid_test.py BUILD_FOLDER/anything [DRAWN [SEED]]
+"""
+import itertools
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+import checks
+from checks import check
+from grid import check_elsewhere, check_resume, grids_of, has_ranks, is_sentences, names_of
+
+AXES = ["gpu.l2_tlb.organization", "memory.frame_allocation"]
+ORGANIZATIONS = ["plain", "compressed", "compressed", "range"]
+COMPRESSED = {
+    "rebasing": ["cumulative", "consecutive", "none"],
+    "rebase_after": ["1", "3", "16"],
+    "base": ["next", "searched"],
+    "sets_per_base": ["1", "2", "0"],
+    "compressed_percent": ["25", "50", "75"],
+    "large_entries": ["0", "8"],
+}
+OTHERS = {
+    "machine.generic.gpus": ["1", "1", "2"],
+    "memory.placement": ["first_touch", "contiguous", "interleave", "cpu"],
+    "memory.page_sizes": ["by_buffer", "by_buffer", "in_place_coalescer", "migrating_coalescer"],
+    "memory.compaction": ["none", "none", "cac"],
+    "memory.fragmentation_index": ["0.0", "0.0", "1.0"],
+    "memory.remote_touch": ["remote_access", "migrate", "migrate", "migrate", "duplicate"],
+    "memory.fault_path": ["gpu", "gpu", "gpu", "gpu", "iommu"],
+    "driver.batch.replay": ["each_fault", "batch", "page"],
+    "gpu.l1_tlb.organization": ORGANIZATIONS,
+    "gpu.scalar_cache.tlb_organization": ORGANIZATIONS,
+    "iommu.tlb_organization": ORGANIZATIONS,
+    **{f"gpu.l2_tlb.compressed.{key}": values for key, values in COMPRESSED.items()},
+    "gpu.l2_tlb.compressed.latency": ["0", "0", "3"],
+    "gpu.l1_tlb.compressed.rebasing": COMPRESSED["rebasing"],
+    "gpu.l1_tlb.compressed.sets_per_base": ["1", "0"],
+    "gpu.l2_tlb.range.range_entries": ["1", "4", "32"],
+    "gpu.l2_tlb.range.fetched_pages": ["0", "2", "1048576"],
+    "gpu.l2_tlb.fill": ["always", "tokens"],
+    "gpu.l2_tlb.tokens.invalidation": ["page", "all"],
+    "gpu.l2_cache.walk_reads": ["cached", "translation_aware_bypass"],
+    "gpu.dram.scheduler": ["frfcfs", "address_space_aware"],
+    "gpu.router.policy": ["distributed", "centralized", "gmmu_bypass"],
+}
+SHARED = 'sms = "equal"\nallocates = true\ntranspose.width = 512\ntranspose.height = 256\n'
+ADDED = 'sms = "equal"\nvectoradd.elements = 100000\n'
+PROGRAMS = {
+    "one": '[workload]\nname = "transpose"\ntranspose.width = 1024\ntranspose.height = 256\n',
+    "two": f'[[application]]\nworkload = "transpose"\nrepeats = 2\n{SHARED}\n[[application]]\nworkload = "vectoradd"\n{ADDED}',
+    "five": "".join(f'[[application]]\nname = "a{i}"\nworkload = "vectoradd"\n{ADDED}\n' for i in range(4)) + f'[[application]]\nworkload = "transpose"\n{SHARED}',
+}
+FIXED = {
+    "machine.topology": "generic", "memory.page_size": "64KiB", "driver.migrations": "80", "gpu.dram.capacity": "64MiB",
+    "driver.batch.time": "2us", "driver.batch.block_time": "1us", "driver.batch.first_touch_time": "2us", "driver.batch.eviction_unit": "64KiB",
+    "gpu.sms": "5", "gpu.l1_tlb.entries": "4", "gpu.l1_tlb.ways": "2", "gpu.l2_tlb.entries": "16", "gpu.l2_tlb.ways": "4",
+    "gpu.router.gmmu_bypass.epoch": "2us", "gpu.sm.max_blocks": "2", "gpu.sm.registers": "16384", "gpu.l2_cache.size": "128KiB",
+    "gpu.l2_tlb.tokens.epoch": "2000", "gpu.l2_cache.translation_aware_bypass.epoch": "2000", "gpu.dram.address_space_aware.epoch": "2000",
+    "gpu.dram.queue": "96", "memory.interleaved.parts": "4",
+}
+
+
+class Drawn:
+    """A combination with what is drawn beside it."""
+
+    def __init__(self, combination, program, draw):
+        self.program = program
+        self.settings = FIXED | dict(zip(AXES, combination)) | {key: draw.choice(values) for key, values in OTHERS.items()}
+        if combination[1] != "contiguity_conserving" and draw.random() < 0.8:
+            self.settings["memory.compaction"] = "none"  # others cannot say which large frame to empty
+        self.name = " ".join([program] + [self.settings[key] for key in AXES + list(OTHERS)])
+
+
+def main():
+    program = (Path(sys.argv[1]).parent / "farfault").resolve()
+    drawn = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 16
+    names = names_of(program, AXES)
+    draw = random.Random(seed)
+    combinations = [c for c in itertools.product(*names.values()) for _ in range(drawn * (2 if c[0] in ("compressed", "range") else 1))]
+    chosen = [Drawn(c, draw.choice(list(PROGRAMS)), draw) for c in combinations]
+    with tempfile.TemporaryDirectory() as folder:
+        grids, expected = grids_of(program, Path(folder), PROGRAMS, FIXED)
+        ranks = has_ranks(program)
+        ran = refused = 0
+        worked = dict.fromkeys(["compressed_hits", "uncompressed_hits", "rebasings", "flushed_translations", "range_hits", "page_hits"], 0)
+        for d in chosen:
+            grid = grids[d.program]
+            first, digest = grid.run(d.settings, "--threads", "1", "--partitions", "device")
+            if first.returncode != 0:
+                check(is_sentences(first, 8), f"{d.name}: exit code {first.returncode}: {first.stderr.strip()}")
+                refused += 1
+                continue
+            ran += 1
+            accesses = grid.accesses()
+            check(accesses == expected[d.program, d.settings["machine.generic.gpus"]],
+                  f"{d.name}: accesses {accesses}, with plain TLBs {expected[d.program, d.settings['machine.generic.gpus']]}")
+            faulted, replayed = grid.summed("sm_faulted", "sm_replayed")
+            check(faulted == replayed, f"{d.name}: {faulted} accesses faulted, {replayed} went on")
+            for statistic in worked:
+                worked[statistic] += any(grid.gpu_total(f"gpu.{tlb}.organization_{statistic}") > 0 for tlb in ("l1_tlb", "l2_tlb"))
+            check_elsewhere(grid, d.settings, digest, d.name, ran % 8 == 1 and ranks)
+            if ran % 8 == 2:
+                check_resume(grid, d.settings, digest, d.name)
+        check(ran > len(chosen) // 4, f"only {ran} of {len(chosen)} combinations run")
+        check(all(n > ran // 20 for n in worked.values()), f"mechanisms did something in {worked} of {ran} runs")
+        print(f"{ran} combinations run, {refused} are refused; {worked}")
+    print(checks.counts())
+    return checks.failed != 0
+
+
+sys.exit(main())
