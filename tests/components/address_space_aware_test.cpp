@@ -169,6 +169,12 @@ TEST_CASE(
   // Each but the first has its row's timing hidden, or not: 42 ns from the choice for another row of the one
   // bank.
   CHECK(b.answers->nanoseconds() == Times{1093, 1157, 1221, 1285, 1349, 1413, 1477, 1541, 1605});
+  // Picked at 1050, 1114, ..., and there from 1001, 1002, ... on: 4 and 6; 3, 2, 1 and 5, which are reads of
+  // warps.
+  auto const& d = b.dram;
+  CHECK(test::stat_of(d.spec().params.scheduler, d.state().scheduler, "walk_wait") == (46 + 108) * 1000);
+  CHECK(test::stat_of(d.spec().params.scheduler, d.state().scheduler, "data_wait") ==
+        (175 + 240 + 369 + 429) * 1000);
 }
 
 TEST_CASE("address-space-aware DRAM: two queues have no silver one; one is FR-FCFS") {

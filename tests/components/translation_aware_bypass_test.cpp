@@ -111,7 +111,20 @@ TEST_CASE(
     CHECK(kept < 1.3 * expected);
   }
   Slice none("1");
-  CHECK_FALSE(none.may_bypass());
   none.count({{0, 10, 10}, {4, 10, 0}});
   CHECK(none.lines(4) == 0);
+}
+
+TEST_CASE("translation-aware bypass: reads and hits of each depth are counted from the start") {
+  Slice s("1");
+  s.count({{0, 9, 8}, {1, 70, 60}, {2, 50, 40}, {3, 30, 20}, {4, 12, 3}});
+  s.count({{1, 7, 1}, {4, 5, 4}}, 3);
+  CHECK(s.stat("root_reads") == 77);
+  CHECK(s.stat("root_hits") == 61);
+  CHECK(s.stat("second_reads") == 50);
+  CHECK(s.stat("second_hits") == 40);
+  CHECK(s.stat("third_reads") == 30);
+  CHECK(s.stat("third_hits") == 20);
+  CHECK(s.stat("fourth_reads") == 17);
+  CHECK(s.stat("fourth_hits") == 7);
 }

@@ -26,7 +26,21 @@ except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
     sys.exit(77)
 
-SMALL = {"SCP": {"vectors": 64, "length": 8192}, "TRD": {"size": "512KiB"}}
+SMALL = {"SCP": ({"vectors": 64, "length": 8192}, 1), "TRD": ({"size": "512KiB"}, 1)}
+SHORT = {"RAY": ({"width": 64, "height": 64}, 2), "SCP": ({"vectors": 64, "length": 2048}, 3)}  # with how often each runs
+PARTS = ["pairs", "splits", "number", "generality", "tlb_sizes", "large_pages", "sensitivity"]
+
+
+def first_runs(path, times):
+    """IPC of each application, of its first `times` runs, told from the table of runs."""
+    with h5py.File(path, "r") as f:
+        period = int(f["summary/machine/end"][0]) / int(f["summary/machine/cycles"][0])
+        runs = list(zip(*(f["tables/runs"][key][:].tolist() for key in ("application", "run", "started", "finished", "instructions"))))
+        found = []
+        for name in f["summary/application/name"][:].tolist():
+            own = sorted(r[1:] for r in runs if r[0] == name)[:times[name.decode()]]
+            found.append(sum(r[3] for r in own) / (own[-1][2] - own[0][1]) * period)
+        return found, len(runs)
 
 
 def main():
@@ -40,22 +54,42 @@ def main():
     check([study.class_of(m) for m in (("LUD", "GUP"), ("LUD", "3DS"), ("RED", "3DS"))] == [0, 1, 2], "classes by Table 2")
     check(study.class_of(("A", "B"), {"A": (0.2, 0.2), "B": (0.9, 0.19)}) == 1, "classes by measured rates")
     check(len(study.splits()) == 29 and all(sum(s) == 30 and min(s) > 0 for s in study.splits(3)) and len(study.splits(3)) == 406, "splits")
+    check(study.SIZES.keys() == study.WORKLOADS.keys(), "each application has its size")
+    sizes = {f"workload.{study.WORKLOADS[name]}.{key}" for name, (own, *_) in study.SIZES.items() for key in own}
+    check(sizes <= keys, f"the program has no {sizes - keys}")
+    check(all(repeats == 1 or (repeats - 1) * length / repeats < 1.05 for _, repeats, length, _ in study.SIZES.values()), "no more runs than ten epochs take")
+    check(all(length > 1.05 for _, _, length, _ in study.SIZES.values()), "applications run for ten epochs")
+    quick = parts.first_of_each_class(pairs, parts.OF_EACH_CLASS)
+    check([sum(study.class_of(p) == n for p in quick) for n in range(3)] == [5, 5, 5], "five pairs of each class")
+    check([study.class_of(p) for p in parts.Parts([], True, list(study.WORKLOADS)).some] == [2, 1, 0], "one of each class")
     designs = study.DESIGNS | {f"{key}={value}": {key: value} for key, values in study.SENSITIVITY.items() for value in values}
     unknown = {key for settings in designs.values() for key in settings} - keys
     check(not unknown, f"the program has no {unknown}")
     with tempfile.TemporaryDirectory() as folder:
         for quick in (True, False):
-            made = parts.Parts(["pairs", "splits", "number", "generality", "sensitivity"], quick, list(study.WORKLOADS)).runs
+            made = parts.Parts(PARTS, quick, list(study.WORKLOADS)).runs
             runs = [run for found in made.values() for run in found.values()]
             check(len({run.name for run in runs}) == len(runs), "two runs have one name")
             check(not {key for run in runs for key in run.settings} - keys, "the program does not know a key")
+            check(all(run.cost() > 0 for run in runs), "a run costs nothing")
+            varied = {tuple(run.settings.items()) for key, run in made["sensitivity"].items() if key[2] == "mask"}
+            check(len(varied) == 1 + sum(map(len, (study.SENSITIVITY | study.SYSTEM).values())), "each value of each parameter by itself")
         small = parts.Parts(["pairs"], True, ["RAY", "SCP"]).runs
         measured = {part: {} for part in small}
         for part, found in small.items():
             for key, run in found.items():
+                run.sizes = SHORT
                 said = digest(program, Path(folder), run)
                 measured[part][key] = measure(file_of(Path(folder), run)) if re.fullmatch("[0-9a-f]{32}", said) else None
                 check(measured[part][key] and measured[part][key]["digest"] == said, f"{key}: {said}")
+        shared = small["pairs"]["equal", ("RAY", "SCP"), "mask"]
+        told, runs = first_runs(file_of(Path(folder), shared), {"a0_ray": 2, "a1_scp": 3})
+        ipc = measured["pairs"]["equal", ("RAY", "SCP"), "mask"]["ipc"]
+        check(runs > 5 and all(abs(a - b) < 1e-9 * b for a, b in zip(ipc, told)), f"IPC of the runs that are asked for: {ipc}, {told}, {runs} runs")
+        base = measured["pairs"]["equal", ("RAY", "SCP"), "shared_tlb"]
+        check(0.99 > base["depth_hit"][0] > base["depth_hit"][3] > 0.3, f"hit rates by depth: {base['depth_hit']}")
+        check(base["walk_wait"] >= 0 and base["accesses_a_walk"] >= 1 and 400 < base["walk_latency"] < 2000, f"a walk: {base}")
+        check(base["bypassed"] == 0 and base["token_moves"] == 0, "SharedTLB does nothing of MASK's")
         report.write(Path(folder) / "tables", measured, {"checkout": "", "program": "farfault", "program_sha256": "0", "runs": 0, "results": "0"})
         rows = json.loads((Path(folder) / "tables/results.json").read_text())["averages"]
         ipc = {d: measured["pairs"]["equal", ("RAY", "SCP"), d]["ipc"] for d in ("mask", "ideal", "shared_tlb")}
@@ -75,7 +109,7 @@ def main():
         for name, settings in designs.items():
             # Epochs that end within these runs.
             short = {f"gpu.{epoch}": 5000 for epoch in ("l2_tlb.tokens.epoch", "l2_cache.translation_aware_bypass.epoch", "dram.address_space_aware.epoch")}
-            run = study.Run(("SCP", "TRD"), name, short | settings, sms=(12, 18), own=SMALL)
+            run = study.Run(("SCP", "TRD"), name, short | settings, sms=(12, 18), sizes=SMALL)
             first = digest(program, Path(folder), run, "--threads", "1")
             check(re.fullmatch("[0-9a-f]{32}", first), f"{name}: {first}")
             if name in study.DESIGNS:
@@ -87,7 +121,7 @@ def main():
         check({"pw_cache", "mask_tlb", "mask_dram", "mask", "ideal"} <= set(changed), f"designs do not differ: {ends}")
         check(ends["ideal"] == min(ends.values()), f"an ideal TLB is slower: {ends}")
         for applications in range(1, 6):
-            run = study.Run(("SCP",), f"part of {applications}", study.static_part(applications) | {"gpu.sms": 6}, own=SMALL)
+            run = study.Run(("SCP",), f"part of {applications}", study.static_part(applications) | {"gpu.sms": 6}, sizes=SMALL)
             found = digest(program, Path(folder), run)
             check(re.fullmatch("[0-9a-f]{32}", found), f"a part of {applications}: {found}")
     print(checks.counts())

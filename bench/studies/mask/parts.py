@@ -2,15 +2,24 @@
 """The parts of the study: which runs each is made of."""
 import random
 
-from study import DESIGNS, PRESET, SEED, SENSITIVITY, SHARED_TLB, SMS, STATIC, TABLE_2, Run, pairs, splits, static_part
+from study import (DESIGNS, LARGE_PAGES, PRESET, PUBLISHED, SEED, SENSITIVITY, SMS, STATIC, SYSTEM, TABLE_2, TLB_SIZES, Run, class_of, pairs,
+                   splits, static_part)
 
 COMPARED = ["shared_tlb", "mask", "ideal"]
-# Table 4: the other GPUs, with their SMs.
-GPUS = {"paper-mask-fermi": 15, "paper-mask-integrated": 6}
-MIXES = {True: 3, False: 10}   # of 1 to 5 applications, by quick
-PAIRS = {True: 12, False: 35}  # of the figures, by quick
-SOME = {True: 3, False: 10}    # pairs of the other parts
+# Table 4: the other GPUs, with their SMs; and the published code's parameters.
+GPUS = {"paper-mask-fermi": 15, "paper-mask-integrated": 6, "published-mask": SMS}
+MIXES = {True: 2, False: 10}   # of 1 to 5 applications, by quick
+OF_EACH_CLASS = 5              # pairs of the figures, with quick; all otherwise
+SOME = 10                      # pairs of the other parts; with quick the first one of each class
 STEP = {True: 5, False: 1}     # SMs from one split to the next; 1: all splits
+
+
+def designs_of(preset):
+    return PUBLISHED if preset == "published-mask" else DESIGNS
+
+
+def first_of_each_class(drawn, number):
+    return [p for i, p in enumerate(drawn) if sum(class_of(q) == class_of(p) for q in drawn[:i]) < number]
 
 
 def mixes(size, number):
@@ -35,7 +44,10 @@ class Parts:
     def __init__(self, names, quick, chosen):
         self.chosen = set(chosen)
         self.runs = {"alone": {}} | {name: {} for name in names}
-        drawn = [p for p in pairs() if set(p) <= self.chosen][:PAIRS[quick]]
+        drawn = [p for p in pairs() if set(p) <= self.chosen]
+        if quick:
+            drawn = first_of_each_class(drawn, OF_EACH_CLASS)
+        self.some = first_of_each_class(drawn, 1) if quick else drawn[:SOME]
         for name in names:
             getattr(self, name)(drawn, quick)
 
@@ -43,46 +55,66 @@ class Parts:
         name = f"{part}, {what}, {'+'.join(mix)}, {design}"
         self.runs[part][what, mix, design] = Run(mix, name, settings, tuple(sms) if len(mix) > 1 else (), base=preset or PRESET)
 
-    def alone(self, mix, sms, preset=None):
-        """Each application on as many SMs, with SharedTLB: what a weighted speedup is held to."""
+    def alone(self, mix, sms, preset=None, system=""):
+        """Each application on as many SMs, with SharedTLB: what a weighted speedup is held to. `system`: key=value of what is varied."""
+        varied = dict([system.split("=")]) if system else {}
         for name, share in zip(mix, sms):
-            self.add("alone", f"{preset or ''}{share}", (name,), "shared_tlb", SHARED_TLB | {"gpu.sms": share}, (), preset)
+            settings = designs_of(preset)["shared_tlb"] | numbers(varied) | {"gpu.sms": share}
+            self.add("alone", f"{preset or system}{share}", (name,), "shared_tlb", settings, (), preset)
+
+    def compare(self, part, what, mix, designs, more=None, sms=None, preset=None):
+        for design in designs:
+            self.add(part, what, mix, design, designs_of(preset)[design] | (more or {}), sms or equal(len(mix)), preset)
 
     def pairs(self, drawn, quick):
         for mix in drawn:
-            sms = equal(2)
-            self.alone(mix, sms)
-            for design, settings in DESIGNS.items():
-                self.add("pairs", "equal", mix, design, settings, sms)
+            self.alone(mix, equal(2))
+            self.compare("pairs", "equal", mix, DESIGNS)
             for name in mix:
                 self.add("pairs", "equal", (name,), STATIC, static_part(2) | {"gpu.sms": SMS // 2}, ())
 
     def splits(self, drawn, quick):
-        for mix in drawn[:SOME[quick]]:
+        for mix in self.some:
             for sms in splits()[STEP[quick] - 1::STEP[quick]]:
                 self.alone(mix, sms)
-                for design in ("shared_tlb", "mask"):
-                    self.add("splits", f"{sms[0]}+{sms[1]}", mix, design, DESIGNS[design], sms)
+                self.compare("splits", f"{sms[0]}+{sms[1]}", mix, ("shared_tlb", "mask"), sms=sms)
 
     def number(self, drawn, quick):
         for size in range(1, 6):
             for mix in mixes(size, MIXES[quick]):
                 if set(mix) <= self.chosen:
                     self.alone(mix, equal(size))
-                    for design in COMPARED:
-                        self.add("number", size, mix, design, DESIGNS[design], equal(size))
+                    self.compare("number", size, mix, COMPARED)
 
     def generality(self, drawn, quick):
         for preset, sms in GPUS.items():
-            for mix in drawn[:SOME[quick]]:
+            for mix in self.some:
                 self.alone(mix, equal(2, sms), preset)
-                for design in ["pw_cache"] + COMPARED:
-                    self.add("generality", preset, mix, design, DESIGNS[design], equal(2, sms), preset)
+                self.compare("generality", preset, mix, ["pw_cache"] + COMPARED, sms=equal(2, sms), preset=preset)
+
+    def tlb_sizes(self, drawn, quick):
+        for mix in self.some:
+            self.alone(mix, equal(2))
+            for entries in TLB_SIZES:
+                self.compare("tlb_sizes", entries, mix, ("shared_tlb", "mask"), {"gpu.l2_tlb.entries": entries})
+
+    def large_pages(self, drawn, quick):
+        for mix in self.some:
+            self.alone(mix, equal(2))
+            self.compare("large_pages", "2 MiB", mix, COMPARED, LARGE_PAGES)
 
     def sensitivity(self, drawn, quick):
-        for mix in drawn[:SOME[quick]]:
+        for mix in self.some:
             self.alone(mix, equal(2))
-            self.add("sensitivity", "as it is", mix, "mask", {}, equal(2))
+            self.compare("sensitivity", "as it is", mix, ("shared_tlb", "mask"))
             for key, values in SENSITIVITY.items():
                 for value in values:
                     self.add("sensitivity", f"{key}={value}", mix, "mask", {key: value}, equal(2))
+            for key, values in SYSTEM.items():
+                for value in values:
+                    self.alone(mix, equal(2), system=f"{key}={value}")
+                    self.compare("sensitivity", f"{key}={value}", mix, ("shared_tlb", "mask"), {key: value})
+
+
+def numbers(settings):
+    return {key: int(value) if value.isdigit() else value for key, value in settings.items()}

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """results.md: the paper's figures beside the measured ones; results.json: every figure of every run."""
 import json
+import math
 from pathlib import Path
 
 from parts import COMPARED, GPUS, equal
 from provenance import sentence
-from study import DESIGNS, FOLDER, NAMES, RATES, SENSITIVITY, SMS, STATIC, class_of
+from study import DESIGNS, FOLDER, NAMES, RATES, SENSITIVITY, SMS, STATIC, SYSTEM, TLB_SIZES, class_of
 from tables import average, percent, ratio, show, table
 
 PAPER = json.loads((FOLDER / "paper.json").read_text())
@@ -71,22 +72,68 @@ def averages(f):
     """Figure -> (measured, the paper's, where it says so)."""
     mixes = f.mixes("pairs")
 
-    def rate(name, design):
-        return average([f.of("pairs", "equal", mix, design, name) for mix in mixes if f.of("pairs", "equal", mix, design)])
+    def mean(of):
+        return average([of(mix) for mix in mixes])
 
+    def rate(name, design, place=None):
+        found = [f.of("pairs", "equal", mix, design, name) for mix in mixes]
+        return average([m[place] if m and place is not None else m for m in found])
+
+    def to_ideal(design):
+        return mean(lambda m: ratio(f.speedup("pairs", "equal", m, design), f.speedup("pairs", "equal", m, "ideal")))
+
+    def over(name, design, total=sum):
+        """To SharedTLB's, of what is there for each application."""
+        def of(mix):
+            ours, base = (f.of("pairs", "equal", mix, d, name) for d in (design, BASE))
+            return total(ours) / total(base) if ours and base and None not in ours + base else None
+        return mean(of)
+
+    def each_over(ours, base):
+        return average([ratio(a, b) for a, b in zip(ours or [], base or [])])
+
+    shared_misses = mean(lambda m: each_over(f.of("pairs", "equal", m, "mask", "l2_miss"), f.of("pairs", "equal", m, BASE, "l2_miss")))
+    alone = average([average([r and r["l2_miss"][0] for r in (f.of("alone", str(SMS // 2), (name,), BASE) for name in mix)]) for mix in mixes])
     found = {f"{NAMES[d]} over SharedTLB, weighted speedup": (over_base(f, d, mixes), PAPER["over_shared_tlb"].get(d)) for d in ORDER if d != BASE}
+    found |= {f"{NAMES[d]} to Ideal, weighted speedup": (to_ideal(d), PAPER["of_ideal"][d]) for d in PAPER["of_ideal"]}
     found |= {
-        "MASK to Ideal, weighted speedup": (average([ratio(f.speedup("pairs", "equal", m, "mask"), f.speedup("pairs", "equal", m, "ideal")) for m in mixes]),
-                                            PAPER["mask_of_ideal"]),
         "MASK over SharedTLB, largest slowdown": (over_base(f, "mask", mixes, "unfairness"), PAPER["unfairness_of_shared_tlb"]),
+        "MASK over SharedTLB, IPC of both applications": (over("ipc", "mask"), PAPER["ipc_of_shared_tlb"]),
+        "MASK over SharedTLB, L2 TLB miss rate of each application": (shared_misses, PAPER["misses_of_shared_tlb"]),
+        "SharedTLB, L2 TLB miss rate of an application": (mean(lambda m: average(f.of("pairs", "equal", m, BASE, "l2_miss") or [])), None),
+        "the same alone": (alone, None),
         "MASK-TLB over SharedTLB, L2 TLB hit rate": (ratio(rate("l2_tlb_hit", "mask_tlb"), rate("l2_tlb_hit", BASE)), PAPER["l2_tlb_hit_of_shared_tlb"]),
+        "SharedTLB, share of L2 TLB misses that find their page's walk under way": (rate("merged", BASE), None),
         "MASK-TLB, hit rate of the bypass cache": (rate("bypass_hit", "mask_tlb"), PAPER["bypass_hit"]),
-        "MASK-Cache, hit rate at the L2 cache of walks' reads that are looked up": (rate("walk_hit", "mask_cache"), PAPER["walk_hit"]),
-        "MASK-Cache, share of walks' reads that pass by": (rate("bypassed", "mask_cache"), None),
-        "SharedTLB, hit rate at the L2 cache of walks' reads": (rate("walk_hit", BASE), None),
+        "MASK, times that tokens moved in a run": (rate("token_moves", "mask"), None),
         "MASK, epochs of 100,000 cycles in a run": (rate("cycles", "mask") and rate("cycles", "mask") / 100_000, None),
     }
+    found |= {f"SharedTLB, hit rate at the L2 cache of walks' reads, {level}": (rate("depth_hit", BASE, i), PAPER["depths"][i])
+              for i, level in enumerate(("root", "second level", "third level", "fourth level"))}
+    found |= {
+        "SharedTLB, hit rate at the L2 cache of warps' requests": (rate("data_hit", BASE), None),
+        "MASK-Cache, hit rate at the L2 cache of walks' reads that are looked up": (rate("walk_hit", "mask_cache"), PAPER["walk_hit"]),
+        "MASK-Cache, share of walks' reads that pass by": (rate("bypassed", "mask_cache"), None),
+        "SharedTLB, walks at a time": (rate("concurrent", BASE, 0), PAPER["concurrent"]),
+        "SharedTLB, accesses that wait for a walk": (rate("accesses_a_walk", BASE), PAPER["stalled"]),
+        "SharedTLB, cycles of a walk": (rate("walk_latency", BASE), None),
+        "MASK, cycles of a walk": (rate("walk_latency", "mask"), None),
+        "SharedTLB, share of an access's time in translation": (rate("translating", BASE), None),
+        "SharedTLB, share of memory's bandwidth in use": (rate("dram_use", BASE), None),
+        "SharedTLB, share of memory's lines that are of walks": (rate("walks_of_dram", BASE), PAPER["walks_of_dram"]),
+        "SharedTLB, share of memory's bandwidth that walks use": (mean(lambda m: product(f.of("pairs", "equal", m, BASE), "walks_of_dram", "dram_use")),
+                                                                  PAPER["walks_of_bandwidth"]),
+        "SharedTLB, cycles that a walk's read waits in memory's queue": (rate("walk_wait", BASE), None),
+        "SharedTLB, cycles that a warp's read waits there": (rate("data_wait", BASE), None),
+        "MASK-DRAM, cycles that a walk's read waits there": (rate("walk_wait", "mask_dram"), None),
+        "MASK-DRAM, cycles that a warp's read waits there": (rate("data_wait", "mask_dram"), None),
+    }
     return found
+
+
+def product(found, *names):
+    values = [found[name] for name in names] if found else [None]
+    return math.prod(values) if None not in values else None
 
 
 def overview(f):
@@ -116,10 +163,34 @@ def pairs(f):
 def classes(f):
     rows = []
     for name, (l1, l2) in sorted(measured_rates(f).items()):
+        m = f.of("alone", str(SMS // 2), (name,), BASE)
         here = ("high" if l1 >= 0.2 else "low", "high" if l2 >= 0.2 else "low")
-        rows.append([name, percent(l1), percent(l2), "/".join(here), "/".join(RATES[name]), "" if here == RATES[name] else "differs"])
-    return ["## Miss rates (Table 2)", "", f"Alone on {SMS // 2} SMs with SharedTLB; low is below 20 %. A miss that finds its walk under way is one too."] + \
-        table(["", "L1 TLB", "L2 TLB", "here", "paper", ""], rows)
+        rows.append([name, percent(l1), percent(l2), "/".join(here), "/".join(RATES[name]), "" if here == RATES[name] else "differs"] +
+                    ["-" if not m["concurrent"] else " ".join(f"{value:.0f}" for value in m["concurrent"]), show(m["accesses_a_walk"], 1),
+                     show(m["walk_latency"], 0), percent(m["depth_hit"][3]), show(m["cycles"] / 100_000, 1)])
+    return ["## Applications (Table 2, Figs. 5 and 6)", "", f"Alone on {SMS // 2} SMs with SharedTLB; low is below 20 %. A miss that finds its walk "
+            "under way is one too. Walks at a time: mean, least and most of samples every 10,200 cycles (Fig. 5). Accesses, of a line each, that a "
+            "walk has answered stand for the warps of Fig. 6, which are not counted; a warp of 64 reads two lines of floats. The last level is the "
+            "hit rate of walks' reads of the fourth level at the L2 cache."] + \
+        table(["", "L1 TLB", "L2 TLB", "here", "paper", "", "walks at a time", "accesses a walk", "cycles of a walk", "last level", "epochs"], rows)
+
+
+def interference(f):
+    rows = []
+    for mix in f.mixes("pairs"):
+        base, dram, mask = (f.of("pairs", "equal", mix, d) for d in (BASE, "mask_dram", "mask"))
+        if not base:
+            continue
+        alone = [f.of("alone", str(SMS // 2), (name,), BASE) for name in mix]
+        rows.append(["+".join(mix), " + ".join(percent(m["l2_miss"][0], 0) if m else "-" for m in alone),
+                     " + ".join(percent(rate, 0) for rate in base["l2_miss"]), percent(base["dram_use"], 0), percent(base["walks_of_dram"])] +
+                    [f"{show(m and m['walk_wait'], 0)}, {show(m and m['data_wait'], 0)}" for m in (base, dram)] +
+                    [show(m and m["walk_latency"], 0) for m in (base, mask)] + [percent(base["translating"], 0), show(base["cycles"] / 100_000, 1)])
+    return ["## Interference (Figs. 7 to 9)", "", "L2 TLB miss rates alone, on as many SMs, and in the pair; memory's bandwidth, the share of its lines "
+            "that walks read, and for how many cycles a read of a walk and one of a warp wait in a channel's queue; cycles of a walk, from request to "
+            "answer; the share of an access's time in translation."] + \
+        table(["", "L2 TLB misses alone", "in the pair", "memory in use", "of it walks", "waits, SharedTLB", "waits, MASK-DRAM", "walk, SharedTLB", "walk, MASK",
+               "translating", "epochs"], rows)
 
 
 def splits(f):
@@ -155,20 +226,52 @@ def generality(f):
         how = {"sms": equal(2, sms), "preset": preset}
         for d in ("pw_cache", "shared_tlb", "mask"):
             value = average([ratio(f.speedup("generality", preset, m, d, **how), f.speedup("generality", preset, m, "ideal", **how)) for m in mixes])
-            rows.append([preset, NAMES[d], percent(value), percent(PAPER["generality"][preset][d])])
-    return ["## Other GPUs (Table 4)", "", "Weighted speedup to that of Ideal."] + table(["preset", "", "here", "paper"], rows)
+            rows.append([f"`{preset}`", NAMES[d], percent(value), percent(PAPER["generality"].get(preset, {}).get(d))])
+    for d in ("pw_cache", "shared_tlb", "mask"):
+        mixes = f.mixes("generality", next(iter(GPUS)))
+        value = average([ratio(f.speedup("pairs", "equal", m, d), f.speedup("pairs", "equal", m, "ideal")) for m in mixes])
+        rows.append(["`paper-mask`, the same pairs", NAMES[d], percent(value), ""])
+    return ["## Other GPUs (Table 4), and the published code's parameters", "", "Weighted speedup to that of Ideal."] + \
+        table(["preset", "", "here", "paper"], rows)
+
+
+def tlb_sizes(f):
+    rows = []
+    for entries in sorted(TLB_SIZES + [512]):
+        part, what = ("pairs", "equal") if entries == 512 else ("tlb_sizes", entries)
+        mixes = f.mixes("tlb_sizes")
+        gains = [ratio(f.speedup(part, what, m, "mask"), f.speedup(part, what, m, BASE)) for m in mixes]
+        rows.append([entries] + [show(average([f.speedup(part, what, m, d) for m in mixes])) for d in (BASE, "mask")] + [show(average(gains), 3)])
+    return ["## Sizes of the L2 TLB (section 7.3)", "", "Weighted speedup, to the applications alone with 512 entries. In the paper MASK wins with 64 "
+            "to 4,096 entries, and equals SharedTLB with 8,192."] + table(["entries", "SharedTLB", "MASK", "MASK over SharedTLB"], rows)
+
+
+def large_pages(f):
+    rows = []
+    for d in ("shared_tlb", "mask"):
+        value = average([ratio(f.speedup("large_pages", "2 MiB", m, d), f.speedup("large_pages", "2 MiB", m, "ideal")) for m in f.mixes("large_pages")])
+        rows.append([NAMES[d], percent(value), percent(PAPER["large_pages"][d])])
+    return ["## Pages of 2 MiB (section 7.3)", "", "Weighted speedup to that of Ideal."] + table(["", "here", "paper"], rows)
 
 
 def sensitivity(f):
     mixes = f.mixes("sensitivity")
-    rows = []
-    for what in ["as it is"] + [f"{key}={value}" for key, values in SENSITIVITY.items() for value in values]:
-        gains = [ratio(f.speedup("sensitivity", what, m, "mask"), f.speedup("pairs", "equal", m, BASE)) for m in mixes]
-        rows.append([f"`{what}`", show(average(gains), 3)] + [show(g, 3) for g in gains])
-    return ["## What is assumed", "", "MASK over SharedTLB, weighted speedup."] + table(["", "mean"] + ["+".join(m) for m in mixes], rows)
+
+    def gains(what, base, preset=""):
+        return [ratio(f.speedup("sensitivity", what, m, "mask", preset=preset), f.speedup("sensitivity", base, m, BASE, preset=preset)) for m in mixes]
+
+    def row(what, found):
+        return [f"`{what}`", show(average(found), 3)] + [show(g, 3) for g in found]
+
+    rows = [row("as it is", gains("as it is", "as it is"))]
+    rows += [row(what, gains(what, "as it is")) for what in (f"{key}={value}" for key, values in SENSITIVITY.items() for value in values)]
+    rows += [row(what, gains(what, what, what)) for what in (f"{key}={value}" for key, values in SYSTEM.items() for value in values)]
+    return ["## What is assumed", "", "MASK over SharedTLB, weighted speedup: each parameter by itself; those of the GPU with SharedTLB and the "
+            "applications alone, too."] + table(["", "mean"] + ["+".join(m) for m in mixes], rows)
 
 
-SECTIONS = {"pairs": [pairs, classes], "splits": [splits], "number": [number], "generality": [generality], "sensitivity": [sensitivity]}
+SECTIONS = {"pairs": [pairs, classes, interference], "splits": [splits], "number": [number], "generality": [generality], "tlb_sizes": [tlb_sizes],
+            "large_pages": [large_pages], "sensitivity": [sensitivity]}
 
 
 def write(folder, measured, made):
@@ -176,9 +279,11 @@ def write(folder, measured, made):
     f = Figures(measured)
     listed = [{"part": part, "what": key[0], "mix": "+".join(key[1]), "design": key[2]} | m for part, found in measured.items() for key, m in found.items()]
     summary = {text: {"measured": value, "paper": paper and paper["value"]} for text, (value, paper) in averages(f).items()} if measured.get("pairs") else {}
-    (folder / "results.json").write_text(json.dumps({"about": made, "averages": summary, "rows": listed}, indent=1) + "\n")
+    rows = ",\n".join(json.dumps(row) for row in listed)  # one a line
+    about = json.dumps({"about": made, "averages": summary}, indent=1)[:-2]
+    (folder / "results.json").write_text(f'{about},\n "rows": [\n{rows}\n ]\n}}\n')
     lines = ["# MASK: the paper and Farfault", "", f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}", "",
-             "The 27 applications at the sizes of workloads/README.md, on the preset `paper-mask`.", ""]
+             "The 27 applications at the sizes of study.py, on the preset `paper-mask`.", ""]
     discussion = FOLDER / "discussion.md"
     if discussion.exists() and Path(folder).resolve() == FOLDER:
         lines += [discussion.read_text().strip(), ""]

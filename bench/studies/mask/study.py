@@ -28,7 +28,34 @@ WORKLOADS = {
     "SC": "streamcluster", "SCAN": "scan", "SCP": "scalar_product", "SRAD": "srad", "TRD": "triad",
 }
 
-SHARED_TLB = {"gpu.l2_tlb.fill": "always", "gpu.l2_cache.walk_reads": "cached", "gpu.dram.scheduler": "frfcfs", "gpu.dram.queue": 256}
+# Sizes are the published ones (CMU-SAFARI/Mosaic, v3.x/pthread_benchmark) where a workload's default is not and `own` says so. A
+# program that would end within ten epochs of 100,000 cycles, alone on half of the SMs, runs several times (assumed: the paper's own lengths
+# are not known); of one that goes over the same data very often, fewer rounds are made. Then its length alone on 15 SMs in millions of
+# cycles and the processor time, in seconds, that this took.
+SIZES = {
+    "3DS": ({}, 4, 1.28, 2.4), "BFS2": ({}, 6, 1.10, 6.0), "BLK": ({}, 4, 1.24, 1.2), "BP": ({}, 5, 1.30, 2.0),
+    "CFD": ({"side": 32, "iterations": 2}, 1, 1.12, 2.0),          # published: 2,000 iterations
+    "CONS": ({"iterations": 3}, 1, 1.19, 2.8),                     # published: 10
+    "FFT": ({"size": "2MiB"}, 9, 1.14, 0.9),
+    "FWT": ({"log2_data": 23}, 1, 4.31, 7.2), "GUP": ({}, 1, 2.11, 2.7), "HISTO": ({}, 7, 1.22, 0.7), "HS": ({}, 8, 1.07, 1.6),
+    "LPS": ({}, 9, 1.11, 1.8), "LUD": ({}, 2, 1.07, 0.2),
+    "LUH": ({"side": 45, "steps": 1}, 1, 1.47, 3.4),               # published: some thousand steps
+    "MM": ({}, 1, 3.20, 1.1), "MUM": ({"reference": 1_399_930}, 1, 10.87, 4.6), "NN": ({"images": 28}, 1, 1.59, 1.4), "NW": ({}, 1, 6.28, 1.6),
+    "QTC": ({"points": 4096, "clusters": 1}, 1, 13.46, 5.2),       # published: all clusters
+    "RAY": ({}, 22, 1.08, 2.2),
+    "RED": ({"iterations": 256}, 1, 1.47, 1.3),                    # published: 10 passes of as many
+    "SAD": ({}, 2, 1.28, 1.6),
+    "SC": ({"points": 65_536, "dimensions": 256, "evaluations": 2}, 1, 1.58, 1.6),   # published: all evaluations
+    "SCAN": ({"iterations": 64}, 1, 1.26, 1.1),                    # published: 10 passes of 256
+    "SCP": ({}, 38, 1.06, 3.8),
+    "SRAD": ({"iterations": 8}, 1, 1.08, 1.1),                     # published: 100
+    "TRD": ({"size": "16MiB"}, 1, 1.09, 2.6),                      # published: 10 passes
+}
+
+# MASK's own policies at the values at which they have SharedTLB's times (tests/models/mask_test.cpp), because they count walks' reads by depth
+# and waiting in memory's queues.
+SHARED_TLB = {"gpu.l2_tlb.fill": "always", "gpu.l2_cache.translation_aware_bypass.sampled": 1, "gpu.dram.address_space_aware.queues": 1,
+              "gpu.dram.address_space_aware.normal": 256, "gpu.dram.queue": 256}
 NO_L2_TLB = {"gpu.l2_tlb.entries": 0, "gpu.l2_tlb.latency": 1}
 IDEAL = {"gpu.l1_tlb.organization": "ideal", "gpu.scalar_cache.tlb_organization": "ideal"}
 
@@ -41,27 +68,46 @@ DESIGNS = {
     "shared_tlb": SHARED_TLB,
     "pw_cache": SHARED_TLB | NO_L2_TLB | {"gpu.page_walk_cache.size": "8KiB"},
     "mask_tlb": without("gpu.l2_tlb.fill"),
-    "mask_cache": without("gpu.l2_cache.walk_reads"),
-    "mask_dram": without("gpu.dram.scheduler", "gpu.dram.queue"),
+    "mask_cache": without("gpu.l2_cache.translation_aware_bypass.sampled"),
+    "mask_dram": without("gpu.dram.address_space_aware.queues", "gpu.dram.address_space_aware.normal", "gpu.dram.queue"),
     "mask": {},
     "ideal": SHARED_TLB | IDEAL,
+}
+# The published code's preset has no queues of MASK's.
+PUBLISHED_SHARED_TLB = {key: SHARED_TLB[key] for key in ("gpu.l2_tlb.fill", "gpu.l2_cache.translation_aware_bypass.sampled")}
+PUBLISHED = {
+    "shared_tlb": PUBLISHED_SHARED_TLB,
+    "pw_cache": PUBLISHED_SHARED_TLB | NO_L2_TLB | {"gpu.page_walk_cache.size": "8KiB"},
+    "mask": {},
+    "ideal": PUBLISHED_SHARED_TLB | IDEAL,
 }
 # Each application of n by itself, on its SMs and a part of all else: nothing is shared (`static_part`).
 STATIC = "static"
 NAMES = {"static": "Static", "shared_tlb": "SharedTLB", "pw_cache": "PWCache", "mask_tlb": "MASK-TLB", "mask_cache": "MASK-Cache",
          "mask_dram": "MASK-DRAM", "mask": "MASK", "ideal": "Ideal"}
 
-# What the paper leaves open, each varied by itself.
+# What the paper leaves open of MASK, each halved and doubled by itself; with MASK alone, as SharedTLB does not have it.
 SENSITIVITY = {
     "gpu.l2_tlb.tokens.step": [0.05, 0.2],
-    "gpu.l2_tlb.tokens.initial": [0.2, 0.5, 1.0],
+    "gpu.l2_tlb.tokens.initial": [0.4, 1.0],
+    "gpu.l2_tlb.tokens.threshold": [0.01, 0.04],
     "gpu.l2_tlb.tokens.change": ["relative"],
-    "gpu.l2_tlb.tokens.epoch": [10_000],
-    "gpu.l2_cache.translation_aware_bypass.sampled": [4, 256],
-    "gpu.l2_cache.translation_aware_bypass.epoch": [10_000, 1_000_000],
-    "gpu.dram.address_space_aware.thresh_max": [50, 5000],
-    "gpu.dram.address_space_aware.epoch": [10_000],
+    "gpu.l2_tlb.tokens.epoch": [50_000, 200_000],
+    "gpu.l2_tlb.tokens.bypass_entries": [16, 64],
+    "gpu.l2_cache.translation_aware_bypass.sampled": [16, 64],
+    "gpu.l2_cache.translation_aware_bypass.epoch": [50_000, 200_000],
+    "gpu.dram.address_space_aware.thresh_max": [250, 1000],
+    "gpu.dram.address_space_aware.epoch": [50_000, 200_000],
 }
+# And of the GPU: SharedTLB and the applications alone are made with it, too.
+SYSTEM = {
+    "gpu.crossbar_latency": [8, 25, 100],
+    "gpu.l2_cache.mshrs": [32, 128],
+    "gpu.dram.bandwidth": ["26784MB/s", "107136MB/s"],
+    "gpu.dram.controller_latency": ["14706ps", "58824ps"],
+}
+TLB_SIZES = [64, 128, 2048, 8192]  # entries of the L2 TLB, beside 512
+LARGE_PAGES = {"memory.page_size": "2MiB"}
 
 SEED = 2018
 PAIRS = 35
@@ -104,7 +150,7 @@ class Run:
     name: str         # of its own
     settings: dict = field(default_factory=dict)  # key -> value
     sms: tuple = ()   # of each application; none: equal shares, or all of one alone
-    own: dict = field(default_factory=dict)       # application -> what its workload sets beyond its defaults
+    sizes: dict = field(default_factory=lambda: SIZES)  # application -> what its workload sets beyond its defaults, and how often it runs
     base: str = PRESET
     source = None     # no run of this study needs another's result
 
@@ -123,11 +169,17 @@ class Run:
                 table["sms"] = "equal"
             if len(self.mix) > 1:
                 table["relaunch"] = True
-            tables.append(table | ({WORKLOADS[key]: self.own[key]} if key in self.own else {}))
+            own, repeats = self.sizes[key][:2] if key in self.sizes else ({}, 1)
+            tables.append(table | ({"repeats": repeats} if repeats > 1 else {}) | ({WORKLOADS[key]: own} if own else {}))
         return tables
 
     def all_settings(self):
         return self.settings | {"application": self.applications()}
 
     def cost(self):
-        return len(self.mix)
+        """Seconds of processor time, roughly: all run as long as the longest."""
+        sms = self.settings.get("gpu.sms", SMS)
+        shares = self.sms or (sms,) * len(self.mix)
+        known = [SIZES[name][2:] for name in self.mix]
+        longest = max(cycles * 15 / share for (cycles, _), share in zip(known, shares))
+        return round(sum(longest * seconds / cycles * share / 15 for (cycles, seconds), share in zip(known, shares)), 2)

@@ -60,9 +60,13 @@ class AddressSpaceAware final : public DramScheduler {
     auto const queue = lines_[kGolden] != 0 ? kGolden : lines_[kSilver] != 0 ? kSilver : kNormal;
     auto const waits = [&](std::size_t i) { return i < queue_of_.size() && queue_of_[i] == queue; };
     auto const chosen = queue == kGolden ? first_of(kGolden) : first_ready_place(v, waits);
-    auto const lines = v.queue[chosen].request.train.lines();
+    auto const& request = v.queue[chosen].request;
+    auto const lines = request.train.lines();
     lines_[queue] -= lines;
     served_[queue] += lines;
+    auto const waited = lines * static_cast<std::uint64_t>(picoseconds(v.now - v.queue[chosen].since));
+    if (is_walk(request.requester.kind)) walk_wait_ += waited;
+    if (request.requester.kind == RequestKind::data && request.access == Access::read) data_wait_ += waited;
     queue_of_.erase(queue_of_.begin() + static_cast<std::ptrdiff_t>(chosen));
     return chosen;
   }
@@ -75,16 +79,23 @@ class AddressSpaceAware final : public DramScheduler {
     if (m.first == 0) next_turn();
   }
 
-  auto members() { return std::tie(params_, weights_, quotas_, queue_of_, lines_, served_, turn_, taken_); }
+  auto members() {
+    return std::tie(params_, weights_, quotas_, queue_of_, lines_, served_, walk_wait_, data_wait_, turn_,
+                    taken_);
+  }
   static auto stats() {
     using A = AddressSpaceAware const&;
-    return std::array<Stat<AddressSpaceAware>, 3>{{
+    return std::array<Stat<AddressSpaceAware>, 5>{{
         {"golden_lines", "count", "lines read from the golden queue, for page walks", StatKind::counter,
          [](A a) { return a.served_[kGolden]; }},
         {"silver_lines", "count", "lines read from the silver queue", StatKind::counter,
          [](A a) { return a.served_[kSilver]; }},
         {"normal_lines", "count", "lines read or written from the normal queue", StatKind::counter,
          [](A a) { return a.served_[kNormal]; }},
+        {"walk_wait", "ps", "time that lines read for page walks waited to be picked", StatKind::counter,
+         [](A a) { return a.walk_wait_; }},
+        {"data_wait", "ps", "time that lines read for warps waited to be picked", StatKind::counter,
+         [](A a) { return a.data_wait_; }},
     }};
   }
 
@@ -138,6 +149,8 @@ class AddressSpaceAware final : public DramScheduler {
   std::vector<std::uint8_t> queue_of_;  // of the requests that are in one: the first that came to the channel
   std::array<std::uint64_t, 3> lines_{};  // by queue
   std::array<std::uint64_t, 3> served_{};
+  std::uint64_t walk_wait_ = 0;
+  std::uint64_t data_wait_ = 0;
   std::uint64_t turn_ = 0;   // whose the silver queue is
   std::uint64_t taken_ = 0;  // of its quota
 };

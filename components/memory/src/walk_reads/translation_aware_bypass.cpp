@@ -7,7 +7,8 @@
 //
 // Assumed, where the paper is silent: a depth that passes by is judged by the reads of one line in `sampled`,
 // which go through the cache always, so that their hit rate is what the depth's would be; each slice counts
-// for itself, where the paper has counters at the L2 TLB and not how slices tell it.
+// for itself, where the paper has counters at the L2 TLB and not how slices tell it. With `sampled` of 1 all
+// reads do, as those of `cached`, and are counted.
 #include <array>
 
 #include "farfault/memory/walk_reads.hpp"
@@ -33,7 +34,7 @@ class TranslationAwareBypass final : public WalkReads {
   TranslationAwareBypass(Params const& p, Setup const& s)
       : epoch_ps_{static_cast<std::uint64_t>(picoseconds(s.clock.cycles(p.epoch)))}, sampled_{p.sampled} {}
 
-  bool may_bypass() const override { return sampled_.value != 1; }
+  bool may_bypass() const override { return true; }
   bool bypasses(std::uint32_t depth, std::uint64_t line, Time now) override {
     roll(now);
     return (passes_ >> depth & 1) != 0 && mixed(line) % sampled_.value != 0;
@@ -41,22 +42,36 @@ class TranslationAwareBypass final : public WalkReads {
   void bypassed(Time) override { ++bypassed_; }
   void looked_up(std::uint32_t depth, bool hit, Time now) override {
     roll(now);
-    ++counts_[depth].requests;
-    if (hit) ++counts_[depth].hits;
+    for (auto* const c : {&counts_[depth], &all_[depth]}) {
+      ++c->requests;
+      if (hit) ++c->hits;
+    }
   }
 
   auto members() {
-    return std::tie(epoch_ps_, sampled_, epoch_, passes_, counts_, rates_, bypassed_, changes_);
+    return std::tie(epoch_ps_, sampled_, epoch_, passes_, counts_, rates_, all_, bypassed_, changes_);
   }
   static auto stats() {
     using T = TranslationAwareBypass const&;
-    return std::array<Stat<TranslationAwareBypass>, 3>{{
+    return std::array<Stat<TranslationAwareBypass>, 11>{{
         {"bypassed_reads", "count", "reads of page walks that passed the cache by; no hits or misses",
          StatKind::counter, [](T t) { return t.bypassed_; }},
         {"bypassed_depths", "count", "depths whose reads pass the cache by, summed over slices",
          StatKind::level, [](T t) { return static_cast<std::uint64_t>(std::popcount(t.passes_)); }},
         {"changes", "count", "times that a depth began or ceased to pass the cache by", StatKind::counter,
          [](T t) { return t.changes_; }},
+        {"root_reads", "count", "reads of roots of page tables that were looked up", StatKind::counter,
+         reads_at<1>},
+        {"root_hits", "count", "of these, those that hit", StatKind::counter, hits_at<1>},
+        {"second_reads", "count", "reads one level below the root that were looked up", StatKind::counter,
+         reads_at<2>},
+        {"second_hits", "count", "of these, those that hit", StatKind::counter, hits_at<2>},
+        {"third_reads", "count", "reads two levels below the root that were looked up", StatKind::counter,
+         reads_at<3>},
+        {"third_hits", "count", "of these, those that hit", StatKind::counter, hits_at<3>},
+        {"fourth_reads", "count", "reads three levels below the root that were looked up", StatKind::counter,
+         reads_at<4>},
+        {"fourth_hits", "count", "of these, those that hit", StatKind::counter, hits_at<4>},
     }};
   }
 
@@ -67,6 +82,15 @@ class TranslationAwareBypass final : public WalkReads {
     std::uint64_t requests = 0;
     std::uint64_t hits = 0;
   };
+
+  template <std::size_t Depth>
+  static std::uint64_t reads_at(TranslationAwareBypass const& t) {
+    return t.all_[Depth].requests;
+  }
+  template <std::size_t Depth>
+  static std::uint64_t hits_at(TranslationAwareBypass const& t) {
+    return t.all_[Depth].hits;
+  }
 
   // So that which lines are sampled has nothing to do with the sets that they fall into.
   static std::uint64_t mixed(std::uint64_t line) { return line * 0x9e3779b97f4a7c15ULL >> 32; }
@@ -94,7 +118,8 @@ class TranslationAwareBypass final : public WalkReads {
   std::uint64_t passes_ = 0;              // bit d: reads at depth d pass by
   std::array<Counts, kDepths> counts_{};  // of the running epoch; depth 0: of warps
   std::array<std::uint64_t, kDepths> rates_ =
-      all_unknown();  // of hits in the last epoch with requests, in millionths
+      all_unknown();                   // of hits in the last epoch with requests, in millionths
+  std::array<Counts, kDepths> all_{};  // since the start
   std::uint64_t bypassed_ = 0;
   std::uint64_t changes_ = 0;
 
