@@ -78,7 +78,7 @@ class Drawn:
 
 def main():
     program = (Path(sys.argv[1]).parent / "farfault").resolve()
-    drawn = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    drawn = int(sys.argv[2]) if len(sys.argv) > 2 else 2
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 15
     names = names_of(program, AXES)
     draw = random.Random(seed)

@@ -68,7 +68,7 @@ class Drawn:
 
 def main():
     program = (Path(sys.argv[1]).parent / "farfault").resolve()
-    drawn = int(sys.argv[2]) if len(sys.argv) > 2 else 140
+    drawn = int(sys.argv[2]) if len(sys.argv) > 2 else 100
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 13
     names = names_of(program, AXES)
     allocators = names["memory.frame_allocation"]

@@ -72,7 +72,7 @@ def check_result(grid, settings, expected, name):
 
 def main():
     program = (Path(sys.argv[1]).parent / "farfault").resolve()
-    drawn = int(sys.argv[2]) if len(sys.argv) > 2 else 120
+    drawn = int(sys.argv[2]) if len(sys.argv) > 2 else 80
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 12
     names = names_of(program, AXES)
     draw = random.Random(seed)
