@@ -279,7 +279,7 @@ def write(folder, measured, made):
     f = Figures(measured)
     listed = [{"part": part, "what": key[0], "mix": "+".join(key[1]), "design": key[2]} | m for part, found in measured.items() for key, m in found.items()]
     summary = {text: {"measured": value, "paper": paper and paper["value"]} for text, (value, paper) in averages(f).items()} if measured.get("pairs") else {}
-    rows = ",\n".join(json.dumps(row) for row in listed)  # one a line
+    rows = ",\n".join(json.dumps(row) for row in listed)  # each on its own line
     about = json.dumps({"about": made, "averages": summary}, indent=1)[:-2]
     (folder / "results.json").write_text(f'{about},\n "rows": [\n{rows}\n ]\n}}\n')
     lines = ["# MASK: the paper and Farfault", "", f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}", "",

@@ -134,9 +134,10 @@ def splits(applications=2, sms=SMS):
 
 
 def static_part(applications):
-    """The part of L2 TLB, L2 cache and memory channels that one of several has to itself."""
+    """The part of L2 TLB, walkers, L2 cache and memory channels that one of several has to itself."""
     part = SHARED_TLB | {"gpu.l2_tlb.entries": 512 // applications // 16 * 16, "gpu.l2_cache.slices": 16 // applications,
-                         "gpu.l2_cache.size": f"{128 * (16 // applications)}KiB", "gpu.dram.channels": 8 // applications}
+                         "gpu.l2_cache.size": f"{128 * (16 // applications)}KiB", "gpu.dram.channels": 8 // applications,
+                         "gpu.gmmu.walkers": 64 // applications}
     if (16 // applications) % (8 // applications) != 0:
         part["gpu.l2_cache.slices"] = 2 * (8 // applications)
         part["gpu.l2_cache.size"] = f"{256 * (8 // applications)}KiB"
