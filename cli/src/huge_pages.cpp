@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "huge_pages.hpp"
+
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+
+namespace farfault::cli {
+
+namespace {
+
+bool is_limited(decltype(RLIMIT_AS) resource) {
+  rlimit limit{};
+  return getrlimit(resource, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+}
+
+std::uintptr_t end_of_heap() {
+  return reinterpret_cast<std::uintptr_t>(sbrk(0));
+}
+
+}  // namespace
+
+void ask_for_huge_pages() {
+  constexpr std::uintptr_t kPage = 2U << 20U;
+  constexpr int kAhead = 1 << 30;
+  constexpr int kLargest = 32 << 20;  // the largest piece that malloc can be told to take from the heap
+  constexpr int kPadding = 128 << 10;
+  if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA)) return;
+  if (mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max()) == 0) return;
+  mallopt(M_MMAP_THRESHOLD, kLargest);
+  mallopt(M_TOP_PAD, kAhead);
+  auto const before = end_of_heap();
+  void* volatile more = std::malloc(kLargest / 4);  // than is left: so the heap grows
+  std::free(more);
+  mallopt(M_TOP_PAD, kPadding);
+  auto const first = (before + kPage - 1) / kPage * kPage;
+  if (end_of_heap() > first) madvise(reinterpret_cast<void*>(first), end_of_heap() - first, MADV_HUGEPAGE);
+}
+
+}  // namespace farfault::cli
