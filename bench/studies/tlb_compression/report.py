@@ -248,7 +248,7 @@ def write(folder, measured, made, sizes):
     f = Figures(measured)
     listed = [{"part": part, "what": key[0], "benchmark": key[1], "design": key[2]} | m for part, found in measured.items() for key, m in found.items()]
     summary = {text: {"measured": value, "paper": paper and paper["value"]} for text, (value, paper, _) in overview_rows(f).items()} if measured.get("benchmarks") else {}
-    rows = ",\n".join(json.dumps(row) for row in listed)  # one a line
+    rows = ",\n".join(json.dumps(row) for row in listed)  # one per line
     about = json.dumps({"about": made, "overview": summary}, indent=1)[:-2]
     (folder / "results.json").write_text(f'{about},\n "rows": [\n{rows}\n ]\n}}\n')
     lines = ["# TLB compression: the paper and Farfault", "", f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}", "",
