@@ -88,6 +88,17 @@ def check_report(folder, measured):
     told = [of[order, "bfs", "compressed"]["compressed_fills"] for order in ("on_demand", "random")]
     # 21 pages in 32 sets, most alone in their set, whose base they are.
     check(told[0] == 1 and told[1] < 0.8 and "| `on_demand` |" in text, f"orders decide what compresses: {told}")
+    of, base = measured["pages"], m["hotspot", "plain"]["cycles"]
+    large = [of["2 MiB", "hotspot", d] for d in ("plain", "compressed")]
+    check([p["pages"] for p in large] == [3, 3], f"pages of 2 MiB: {large}")
+    told = [f"{base / p['cycles']:.3f}" for p in large] + [f"{large[0]['cycles'] / large[1]['cycles']:.3f}"]
+    check(f" | {' | '.join(told)} |" in text and float(told[0]) > 1.1, f"speedups with pages of 2 MiB: {told}")
+    of = measured["sensitivity"]
+    cycles = [of[what, "bfs", "compressed"]["cycles"] for what in (AS, "gpu.l2_tlb.compressed.latency=5", "gpu.l2_tlb.compressed.latency=10")]
+    check(cycles == sorted(set(cycles)), f"what a compressed hit takes makes it slower: {cycles}")
+    for what, against in (("gpu.l2_tlb.compressed.latency=10", AS), ("gpu.gmmu.walk_latency=1000", "gpu.gmmu.walk_latency=1000")):
+        told = of[against, "bfs", "plain"]["cycles"] / of[what, "bfs", "compressed"]["cycles"]
+        check(f"| `{what}` | {told:.3f} |" in text, f"{what}: {told}")
     del measured["benchmarks"][AS, "bfs", "plain"]
     report.write(folder, measured, MADE, SMALL)
     rows = json.loads((folder / "results.json").read_text())["overview"]
@@ -124,6 +135,12 @@ def main():
             m = {d: measured["benchmarks"][AS, "hotspot", d] for d in study.DESIGNS}
             # Two kernels over 768 pages, side by side in memory: one base for 512 of them, 16 a set, and 8 uncompressed entries a set for the others.
             check([m[d]["walks"] for d in ("plain", "compressed", "plain_1024")] == [1536, 768, 768], f"hotspot: {m}")
+            # A quarter uncompressed: four of eight entries a set that these others need, so that all 256 come again; three quarters: eight of sixteen.
+            for name, walks in (("uncompressed_25", 768 + 256), ("uncompressed_75", 768 + 512)):
+                run = study.Run("hotspot", name, study.VARIANTS[name], SMALL)
+                digest(program, folder, run)
+                told = measure(file_of(folder, run))["walks"]
+                check(told == walks, f"hotspot, {name}: {told} walks")
             check(m["plain"]["pages"] == 768 and abs(m["compressed"]["compressed_fills"] - 2 / 3) < 1e-9, f"hotspot: {m}")
             check(m["ideal"]["cycles"] == min(of["cycles"] for of in m.values()), "no misses at all are the fastest")
             check(m["plain"]["compressed_fills"] is None and m["compressed"]["range_hits"] is None and m["range"]["range_hits"] > 0.9, "figures of an organization")

@@ -188,7 +188,7 @@ def variants(f, _):
                      percent(average([f.of(part, AS_IT_IS, b, d, "compressed_fills") for b in names]), 0)])
         each.append([NAMES[d]] + [f"{show(f.speedup(part, AS_IT_IS, b, d), 2)}, {points(f.change(part, AS_IT_IS, b, d)[0])}" for b in names])
     return ["## Variants (section 5.2, Figs. 16 and 17)", "", f"Means over {', '.join(names)}. Partitions are named (uncompressed, compressed). Hit rates of the L2 TLB, in points and "
-            "relative, over the baseline's and over compression's. The paper gives no widths for a ratio of 3, and the last two rows are not the paper's."] + \
+            "relative, over the baseline's and over compression's. The paper gives no widths for a ratio of 3, and the last three rows are not the paper's."] + \
         table(["", "over the baseline", "over compression", "paper", "points", "relative", "points over compression", "paper", "compressed"], rows) + \
         ["Of each: speedup and points over the baseline."] + table([""] + names, each)
 

@@ -81,7 +81,8 @@ DESIGNS = {
     "compressed_l1": PLAIN | COMPRESSED_L1,
 }
 # Partitions are named (uncompressed, compressed), as in the paper. It gives no widths for a ratio of 3: three deltas with 2 bits each for
-# their status leave 15 bits of an entry's 52. The last two are not the paper's: a frame's delta as wide as the entry allows.
+# their status leave 15 bits of an entry's 52. The wide ones
+# are not the paper's: a frame's delta is as wide as the entry allows.
 VARIANTS = {
     "ratio_3": compressed(ratio=3, virtual_delta=9, physical_delta=6),
     "ratio_3_6_9": compressed(ratio=3, virtual_delta=6, physical_delta=9),
@@ -94,6 +95,7 @@ VARIANTS = {
     "consecutive": compressed(rebasing="consecutive"),
     "both_levels": COMPRESSED | COMPRESSED_L1,
     "wide_2": compressed(virtual_delta=9, physical_delta=15),
+    "wide_2_25": compressed(virtual_delta=9, physical_delta=15, compressed_percent=75),
     "wide_3": compressed(ratio=3, virtual_delta=4, physical_delta=11),
 }
 NAMES = {
@@ -101,7 +103,8 @@ NAMES = {
     "range": "range TLB", "ideal_l2": "ideal L2 TLB", "ideal": "ideal", "compressed_l1": "compressed L1 TLB", "ratio_3": "ratio 3, deltas of 9 and 6 bits",
     "ratio_3_6_9": "ratio 3, deltas of 6 and 9 bits", "uncompressed_25": "partitions (25 %, 75 %)", "uncompressed_75": "partitions (75 %, 25 %)",
     "shared_2": "bases shared by 2 sets", "shared_4": "bases shared by 4 sets", "searched": "searched base", "consecutive": "consecutive counter",
-    "both_levels": "L1 TLBs compressed too, one base each", "wide_2": "ratio 2, deltas of 9 and 15 bits", "wide_3": "ratio 3, deltas of 4 and 11 bits",
+    "both_levels": "L1 TLBs compressed too, one base each", "wide_2": "ratio 2, deltas of 9 and 15 bits",
+    "wide_2_25": "the same, partitions (25 %, 75 %)", "wide_3": "ratio 3, deltas of 4 and 11 bits",
 }
 # The order in which pages get frames, which the paper does not say.
 FRAMES = {
