@@ -203,7 +203,7 @@ def frames(f, _):
                     [show(f.mean_speedup(part, order, "compressed", IRREGULAR, "range"), 3), points(change[0]), points(change[1])] +
                     [percent(c, 0) for c in compressed] + [percent(average([f.of(part, order, b, "range", "range_hits") for b in names]), 0)])
         each.append([f"`{order}`"] + [", ".join(show(f.speedup(part, order, b, d)) for d in ("compressed", "range")) for b in names])
-    return ["## Orders of frames", "", "The paper does not say in which order pages get frames. Each order with its own baseline; \"fragmented\" is `on_demand` with data of others in half of "
+    return ["## Orders of frames", "", "The paper does not say in which order pages get frames. Each order with its own baseline; \"first_touch\": as the GPU's threads come to them; \"fragmented\" is `on_demand` with data of others in half of "
             "each large frame. Compression over range TLB, irregular ones: 1.496 in the paper."] + \
         table(["", "compressed", "range TLB", "compressed over range", "points", "relative", "compressed", "hits in them", "hits in ranges"], rows) + \
         ["Of each: speedups of compression and of the range TLB."] + table([""] + names, each)

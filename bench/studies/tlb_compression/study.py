@@ -110,6 +110,7 @@ NAMES = {
 FRAMES = {
     "on_demand": {}, "per_application": {"memory.frame_allocation": "per_application"},
     "contiguity_conserving": {"memory.frame_allocation": "contiguity_conserving"}, "interleaved": {"memory.frame_allocation": "interleaved"},
+    "first_touch": {"memory.placement": "first_touch", "memory.first_touch_by": "iommu"},  # by the GPU, as its threads come; no driver is asked
     "fragmented": {"memory.fragmentation_index": 1.0}, "random": {"memory.frame_allocation": "random"},
 }
 LARGE_PAGES = {"memory.page_size": "2MiB"}
