@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the study of TLB compression runs: the paper's 22 benchmarks, TLBs, and what is varied."""
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parents[2]
+sys.path.append(str(FOLDER.parent))  # configuration, provenance, sweeps
+from configuration import StudyError
+PRESET = "paper-tlb-compression"
+HIGH = 0.75  # the paper's H: a hit rate of at least this
+
+# The paper's Table 2: compute- or memory-intensive, regular or irregular, hit rates of L1 and L2 TLB; and the workload of each benchmark.
+TABLE_2 = {
+    "spmv": ("C", "I", "H", "H"), "heartwall": ("C", "R", "H", "H"), "page_rank": ("C", "I", "L", "H"), "fw": ("M", "I", "L", "H"),
+    "color": ("M", "I", "L", "H"), "dwt": ("C", "I", "L", "L"), "bfs": ("M", "I", "L", "L"), "stencil": ("C", "R", "L", "L"),
+    "pathfinder": ("M", "R", "L", "L"), "nw": ("M", "I", "L", "L"), "atax": ("M", "I", "L", "L"), "mst": ("M", "I", "H", "H"),
+    "bh": ("M", "I", "L", "H"), "srad": ("C", "R", "L", "H"), "mis": ("C", "I", "L", "H"), "hotspot": ("C", "R", "L", "L"),
+    "kmeans": ("M", "I", "H", "L"), "2dconv": ("C", "R", "H", "L"), "backprop": ("C", "R", "H", "L"), "mvt": ("C", "I", "L", "L"),
+    "bicg": ("C", "I", "L", "L"), "bc": ("C", "I", "L", "L"),
+}
+WORKLOADS = {
+    "spmv": "spmv", "heartwall": "heartwall", "page_rank": "pr_pannotia", "fw": "fw", "color": "color", "dwt": "dwt", "bfs": "bfs_rodinia",
+    "stencil": "stencil_parboil", "pathfinder": "pathfinder", "nw": "nw", "atax": "atax", "mst": "mst", "bh": "bh", "srad": "srad", "mis": "mis",
+    "hotspot": "hotspot", "kmeans": "kmeans", "2dconv": "conv2d", "backprop": "backprop", "mvt": "mvt", "bicg": "bicg", "bc": "bc_pannotia",
+}
+IRREGULAR = [name for name, of in TABLE_2.items() if of[1] == "I"]
+INTENSIVE_OR_IRREGULAR = [name for name, of in TABLE_2.items() if of[0] == "M" or of[1] == "I"]
+OTHERS = [name for name in TABLE_2 if name not in INTENSIVE_OR_IRREGULAR]
+# Graphs of authors, which the paper has: --graph takes these from a file.
+GRAPHS = ["page_rank", "color", "bfs", "mis", "bc"]
+
+# Sizes are the suites' own where a run of them ends within some 20 seconds on one core, else the largest round one that does; of a
+# program that goes over the same data very often fewer rounds are made. "published": what differs from the suite. `quick` has the
+# workloads' defaults, or less. Then the seconds that the baseline took, on one core.
+GRAPH = {"rmat": {"scale": 18}}  # 262,144 vertices and 1,048,576 edges: as coAuthorsDBLP of the 10th DIMACS challenge, the paper's [54]
+SIZES = {
+    "spmv": ({"side": 52, "iterations": 4}, 2), "heartwall": ({"frames": 4}, 3), "page_rank": (GRAPH, 6), "fw": ({}, 4), "color": (GRAPH, 14),
+    "dwt": ({}, 1), "bfs": (GRAPH, 8), "stencil": ({"nx": 512, "ny": 512}, 4), "pathfinder": ({}, 1), "nw": ({}, 2),
+    "atax": ({"rows": 4096, "cols": 4096}, 13), "mst": ({}, 13), "bh": ({"bodies": 30_000}, 17), "srad": ({"iterations": 8}, 2), "mis": (GRAPH, 7),
+    "hotspot": ({"rows": 1024, "cols": 1024}, 1), "kmeans": ({}, 12), "2dconv": ({"rows": 4096, "cols": 4096}, 5), "backprop": ({}, 1),
+    "mvt": ({"side": 4096}, 13), "bicg": ({"rows": 4096, "cols": 4096}, 14), "bc": (GRAPH, 11),
+}
+QUICK = {name: ({}, cost) for name, cost in (
+    ("spmv", 0.2), ("heartwall", 1.3), ("page_rank", 1.2), ("color", 3.1), ("dwt", 0.7), ("bfs", 0.9), ("stencil", 1), ("pathfinder", 0.9),
+    ("nw", 1.2), ("atax", 3.1), ("mst", 12.4), ("bh", 4.2), ("srad", 0.4), ("mis", 1.3), ("hotspot", 0.2), ("2dconv", 1.1), ("backprop", 0.5),
+    ("mvt", 3.1), ("bicg", 3.4), ("bc", 2.5))} | {"fw": ({"steps": 8}, 1), "kmeans": ({"size": "16MiB"}, 3)}
+PUBLISHED = {
+    "spmv": "Dubcova3, 146,689 rows, 50 times", "heartwall": "104 frames", "page_rank": "coAuthorsDBLP, 20 iterations", "fw": "511 steps",
+    "color": "larger graphs", "dwt": "the same", "bfs": "1,000,000 vertices", "stencil": "100 iterations", "pathfinder": "the same",
+    "nw": "the same", "atax": "4,096^2", "mst": "graphs of millions", "bh": "30,000 bodies, several steps", "srad": "100 iterations",
+    "mis": "larger graphs", "hotspot": "1,024^2, more iterations", "kmeans": "494,020 points of 34", "2dconv": "4,096^2", "backprop": "the same",
+    "mvt": "4,096^2", "bicg": "4,096^2", "bc": "all roots",
+}
+
+# Table 3's 64 KB of registers hold no block of these kernels, as they are compiled for sm_75: they get Kepler's 256 KB.
+KEPLER_REGISTERS = {"gpu.sm.registers": 65_536}
+MORE = {name: KEPLER_REGISTERS for name in ("mst", "bh", "srad")}
+
+L1, L2 = "gpu.l1_tlb", "gpu.l2_tlb"
+PLAIN = {f"{L2}.organization": "plain"}
+COMPRESSED = {f"{L2}.organization": "compressed"}
+
+
+def compressed(**settings):
+    return COMPRESSED | {f"{L2}.compressed.{key}": value for key, value in settings.items()}
+
+
+IDEAL = {"gpu.l1_tlb.organization": "ideal", f"{L2}.organization": "ideal", "gpu.scalar_cache.tlb_organization": "ideal"}
+COMPRESSED_L1 = {f"{L1}.organization": "compressed", f"{L1}.compressed.sets_per_base": 0}
+DESIGNS = {
+    "plain": PLAIN,
+    "compressed": COMPRESSED,
+    "naive": compressed(rebasing="none"),
+    "plain_1024": PLAIN | {f"{L2}.entries": 1024},
+    "plain_256": PLAIN | {f"{L2}.entries": 256},
+    "range": {f"{L2}.organization": "range"},
+    "ideal_l2": {f"{L2}.organization": "ideal"},
+    "ideal": IDEAL,
+    "compressed_l1": PLAIN | COMPRESSED_L1,
+}
+# Partitions are named (uncompressed, compressed), as in the paper. It gives no widths for a ratio of 3: three deltas with 2 bits each for
+# their status leave 15 bits of an entry's 52. The wide ones
+# are not the paper's: a frame's delta is as wide as the entry allows.
+VARIANTS = {
+    "ratio_3": compressed(ratio=3, virtual_delta=9, physical_delta=6),
+    "ratio_3_6_9": compressed(ratio=3, virtual_delta=6, physical_delta=9),
+    "uncompressed_25": compressed(compressed_percent=75),
+    "uncompressed_75": compressed(compressed_percent=25),
+    "shared_2": compressed(sets_per_base=2),
+    "shared_4": compressed(sets_per_base=4),
+    "searched": compressed(base="searched"),
+    "naive": compressed(rebasing="none"),
+    "consecutive": compressed(rebasing="consecutive"),
+    "both_levels": COMPRESSED | COMPRESSED_L1,
+    "wide_2": compressed(virtual_delta=9, physical_delta=15),
+    "wide_2_25": compressed(virtual_delta=9, physical_delta=15, compressed_percent=75),
+    "wide_3": compressed(ratio=3, virtual_delta=4, physical_delta=11),
+}
+NAMES = {
+    "plain": "baseline", "compressed": "compressed", "naive": "without re-basing", "plain_1024": "1,024 entries", "plain_256": "256 entries",
+    "range": "range TLB", "ideal_l2": "ideal L2 TLB", "ideal": "ideal", "compressed_l1": "compressed L1 TLB", "ratio_3": "ratio 3, deltas of 9 and 6 bits",
+    "ratio_3_6_9": "ratio 3, deltas of 6 and 9 bits", "uncompressed_25": "partitions (25 %, 75 %)", "uncompressed_75": "partitions (75 %, 25 %)",
+    "shared_2": "bases shared by 2 sets", "shared_4": "bases shared by 4 sets", "searched": "searched base", "consecutive": "consecutive counter",
+    "both_levels": "L1 TLBs compressed too, one base each", "wide_2": "ratio 2, deltas of 9 and 15 bits",
+    "wide_2_25": "the same, partitions (25 %, 75 %)", "wide_3": "ratio 3, deltas of 4 and 11 bits",
+}
+# The order in which pages get frames, which the paper does not say.
+FRAMES = {
+    "on_demand": {}, "per_application": {"memory.frame_allocation": "per_application"},
+    "contiguity_conserving": {"memory.frame_allocation": "contiguity_conserving"}, "interleaved": {"memory.frame_allocation": "interleaved"},
+    "first_touch": {"memory.placement": "first_touch", "memory.first_touch_by": "iommu"},  # by the GPU, as its threads come; no driver is asked
+    "fragmented": {"memory.fragmentation_index": 1.0}, "random": {"memory.frame_allocation": "random"},
+}
+LARGE_PAGES = {"memory.page_size": "2MiB"}
+# What is assumed of compression, by itself; and of the GPU, where the baseline is made with it, too.
+SENSITIVITY = {
+    f"{L2}.compressed.latency": [1, 5, 10],
+    f"{L2}.compressed.rebase_after": [8, 32],
+}
+SYSTEM = {
+    "gpu.sm.registers": [65_536],
+    f"{L2}.mshrs": [32, 128],
+    "gpu.crossbar_latency": [25, 100],
+    "gpu.gmmu.walk_latency": [250, 1000],
+}
+
+
+@dataclass
+class Run:
+    """One simulation: the preset, what it sets beyond it, and the benchmark with its size."""
+    benchmark: str
+    name: str         # of its own
+    settings: dict = field(default_factory=dict)  # key -> value
+    sizes: dict = field(default_factory=lambda: SIZES)  # benchmark -> what its workload sets beyond its defaults, and seconds
+    graph: str = ""   # a file, for those in GRAPHS
+    base: str = PRESET
+    source = None     # no run of this study needs another's result
+
+    def workload(self):
+        name, own = WORKLOADS[self.benchmark], self.sizes[self.benchmark][0]
+        if self.graph and self.benchmark in GRAPHS:
+            own = {"graph": self.graph}
+        return {"workload.name": name} | ({f"workload.{name}": own} if own else {})
+
+    def all_settings(self):
+        return MORE.get(self.benchmark, {}) | self.settings | self.workload()
+
+    def cost(self):
+        """Seconds of processor time, roughly."""
+        return self.sizes[self.benchmark][1]
