@@ -133,9 +133,9 @@ def main():
         check(all(m for found in measured.values() for m in found.values()), "a run has failed")
         if checks.failed == 0:
             m = {d: measured["benchmarks"][AS, "hotspot", d] for d in study.DESIGNS}
-            # Two kernels over 768 pages, side by side in memory: one base for 512 of them, 16 a set, and 8 uncompressed entries a set for the others.
+            # Two kernels over 768 pages, side by side in memory: one base for 512 of them, 16 per set, and 8 uncompressed entries per set for the others.
             check([m[d]["walks"] for d in ("plain", "compressed", "plain_1024")] == [1536, 768, 768], f"hotspot: {m}")
-            # A quarter uncompressed: four of eight entries a set that these others need, so that all 256 come again; three quarters: eight of sixteen.
+            # A quarter uncompressed: four of eight entries per set that these others need, so that all 256 come again; three quarters: eight of sixteen.
             for name, walks in (("uncompressed_25", 768 + 256), ("uncompressed_75", 768 + 512)):
                 run = study.Run("hotspot", name, study.VARIANTS[name], SMALL)
                 digest(program, folder, run)
