@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 namespace farfault::cli {
 
@@ -30,6 +31,8 @@ void ask_for_huge_pages() {
   constexpr int kAhead = 1 << 30;
   constexpr int kLargest = 32 << 20;  // the largest piece that malloc can be told to take from the heap
   constexpr int kPadding = 128 << 10;
+  static bool asked = false;
+  if (std::exchange(asked, true)) return;
   if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA)) return;
   if (mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max()) == 0) return;
   mallopt(M_MMAP_THRESHOLD, kLargest);

@@ -8,7 +8,8 @@
 
 namespace farfault::cli {
 
-// By the main thread, before what it is for is allocated.
+// By the main thread, before what it is for is allocated; once in a process, and after its limits are set:
+// what is asked for counts as addresses of those that it forks, too.
 void ask_for_huge_pages();
 
 }  // namespace farfault::cli

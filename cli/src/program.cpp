@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "farfault/cli/command_line.hpp"
-#include "huge_pages.hpp"
 
 namespace farfault {
 namespace {
@@ -31,7 +30,6 @@ void occupy_standard_descriptors() {
 
 int program(int argc, char** argv, Extensions const& extensions) {
   occupy_standard_descriptors();
-  cli::ask_for_huge_pages();
   return cli::command_line(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc), std::cout,
                            std::cerr, extensions);
 }

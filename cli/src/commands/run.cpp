@@ -7,6 +7,7 @@
 #include "farfault/cli/simulation.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/units.hpp"
+#include "huge_pages.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -70,6 +71,7 @@ void add_run(CommandSet& set) {
           o->run.partitions = granularity(o->partitions);
           o->run.trace = trace_of(*o);
         });
+        ask_for_huge_pages();
         return run(o->run, set.out(), set.err());
       });
   c->add_option("config", o->run.config_path, "TOML file, or the name of a preset")

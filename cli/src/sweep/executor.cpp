@@ -14,6 +14,7 @@
 #include <streambuf>
 #include <string_view>
 
+#include "../huge_pages.hpp"
 #include "../signals.hpp"
 #include "farfault/cli/command_line.hpp"
 #include "farfault/engine/error.hpp"
@@ -70,6 +71,7 @@ int run_in_child(RunOptions const& options, LastWord const& word) {
   std::ostringstream nowhere;
   SentenceKeeper keeper(*std::cerr.rdbuf());
   std::ostream errors(&keeper);
+  ask_for_huge_pages();
   auto const code = exit_code_of([&] { return run(options, nowhere, errors); }, errors);
   word.say(keeper.sentence());
   return code;
