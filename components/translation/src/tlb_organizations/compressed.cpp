@@ -13,10 +13,10 @@
 // A virtual page number here has the address space above the paper's 36 bits, and a frame the device above
 // those of its memory, which may be more than the paper's 19: bases have all that lies above the deltas.
 //
-// Assumed, where the paper is silent. Large pages share the array, as in a plain TLB, or have one of their own
-// (large_entries); their numbers are those of pages of their size, with deltas as wide, and a base is of one
-// size. Whether a page may be written is kept beside the deltas, like valid and dirty bits. A new base whose
-// bits are those of the old one empties the compressed ways too: nothing compares them. A base that is
+// Assumed, where the paper is silent. Large pages share the array, as in a plain TLB, or have one of their
+// own (large_entries); their numbers are those of pages of their size, with deltas as wide, and a base is of
+// one size. Whether a page may be written is kept beside the deltas, like valid and dirty bits. A new base
+// whose bits are those of the old one empties the compressed ways too: nothing compares them. A base that is
 // searched (section 4.6) is chosen when the counter gets to zero, among what the uncompressed ways hold: the
 // one from which the others differ in the fewest low bits, of several that of the lowest page; those stay
 // uncompressed.

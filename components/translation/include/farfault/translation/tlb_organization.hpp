@@ -13,9 +13,9 @@
 // whether there was one; others may go with them. The owner fills a page that overlaps one of another size
 // only where both give the same frames, unless that was invalidated since it was filled. Page numbers have 52
 // bits, which name the address space. A TLB has as many `entries` as its owner says; how many translations
-// one holds, and whether there is an end to them, is the organization's. One may also hold what its owner says
-// is mapped, as if that had been filled at first. Of no entries every look-up misses.
-// Calls allocate nothing after the first ones, unless there is no end to what it holds.
+// one holds, and whether there is an end to them, is the organization's. One may also hold what its owner
+// says is mapped, as if that had been filled at first. Of no entries every look-up misses. Calls allocate
+// nothing after the first ones, unless there is no end to what it holds.
 //
 // What a look-up has found may come later than the owner's look-ups take: hit_delay() says by how many cycles
 // what the last one has found does. Owners whose setup has `takes_delays` ask for it, and an organization has
