@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import checks
 from checks import check
-from grid import check_elsewhere, check_resume, grids_of, has_ranks, is_sentences, names_of
+from grid import ONE_TO_FIVE, Drawn, grids_of, has_ranks, names_of, run_drawn
 
 AXES = ["gpu.l2_tlb.fill", "gpu.l2_cache.walk_reads", "gpu.dram.scheduler"]
 BASE = ["always", "cached", "frfcfs"]
@@ -51,13 +51,6 @@ OTHERS = {
     "gpu.gmmu.walk_cache": ["0", "16"],
     "gpu.router.policy": ["distributed", "gmmu_bypass"],
 }
-SHARED = 'sms = "equal"\nallocates = true\ntranspose.width = 512\ntranspose.height = 256\n'
-ADDED = 'sms = "equal"\nvectoradd.elements = 100000\n'
-PROGRAMS = {
-    "one": '[workload]\nname = "transpose"\ntranspose.width = 1024\ntranspose.height = 256\n',
-    "two": f'[[application]]\nworkload = "transpose"\nrepeats = 2\n{SHARED}\n[[application]]\nworkload = "vectoradd"\n{ADDED}',
-    "five": "".join(f'[[application]]\nname = "a{i}"\nworkload = "vectoradd"\n{ADDED}\n' for i in range(4)) + f'[[application]]\nworkload = "transpose"\n{SHARED}',
-}
 FIXED = {
     "machine.topology": "generic", "memory.page_size": "64KiB", "driver.migrations": "80", "gpu.dram.capacity": "64MiB",
     "driver.batch.time": "2us", "driver.batch.block_time": "1us", "driver.batch.first_touch_time": "2us", "driver.batch.eviction_unit": "64KiB",
@@ -65,15 +58,6 @@ FIXED = {
     "gpu.sm.max_blocks": "2", "gpu.sm.registers": "16384", "gpu.l2_cache.size": "128KiB", "gpu.dram.queue": "96",
     "gpu.l2_tlb.tokens.epoch": "2000", "gpu.l2_cache.translation_aware_bypass.epoch": "2000", "gpu.dram.address_space_aware.epoch": "2000",
 }
-
-
-class Drawn:
-    """A combination with what is drawn beside it."""
-
-    def __init__(self, combination, program, draw):
-        self.program = program
-        self.settings = FIXED | dict(zip(AXES, combination)) | {key: draw.choice(values) for key, values in OTHERS.items()}
-        self.name = " ".join([program] + [self.settings[key] for key in AXES + list(OTHERS)])
 
 
 def main():
@@ -84,34 +68,20 @@ def main():
     draw = random.Random(seed)
     alone = [BASE[:i] + [MASK[i]] + BASE[i + 1:] for i in range(3)]
     combinations = [c for c in itertools.product(*names.values()) for _ in range(drawn)] + 4 * (alone + 3 * [MASK])
-    chosen = [Drawn(c, draw.choice(list(PROGRAMS)), draw) for c in combinations]
+    chosen = [Drawn(draw.choice(list(ONE_TO_FIVE)), FIXED, AXES, c, OTHERS, draw) for c in combinations]
     with tempfile.TemporaryDirectory() as folder:
-        grids, expected = grids_of(program, Path(folder), PROGRAMS, FIXED)
-        ranks = has_ranks(program)
-        ran = refused = 0
+        grids, expected = grids_of(program, Path(folder), ONE_TO_FIVE, FIXED)
         worked = dict.fromkeys(["gpu.l2_tlb.fill_bypass_hits", "gpu.l2_cache.walk_reads_bypassed_reads", "gpu.dram.scheduler_silver_lines"], 0)
-        for d in chosen:
-            grid = grids[d.program]
-            first, digest = grid.run(d.settings, "--threads", "1", "--partitions", "device")
-            if first.returncode != 0:
-                check(is_sentences(first, 8), f"{d.name}: exit code {first.returncode}: {first.stderr.strip()}")
-                refused += 1
-                continue
-            ran += 1
-            accesses = grid.accesses()
-            check(accesses == expected[d.program, d.settings["machine.generic.gpus"]],
-                  f"{d.name}: accesses {accesses}, without MASK {expected[d.program, d.settings['machine.generic.gpus']]}")
-            faulted, replayed = grid.summed("sm_faulted", "sm_replayed")
-            check(faulted == replayed, f"{d.name}: {faulted} accesses faulted, {replayed} went on")
+
+        def look(grid, d):
             for statistic in worked:
                 worked[statistic] += grid.gpu_total(statistic) > 0
             bypassed = grid.gpu_total("gpu.l2_cache.walk_reads_bypassed_reads")
             reads, writes, hits, misses = grid.summed("l2_slice_reads", "l2_slice_writes", "l2_slice_hits", "l2_slice_misses")
             check(reads + writes == hits + misses + bypassed or d.settings["gpu.l2_cache.partitions"] == "2",
                   f"{d.name}: {reads} reads and {writes} writes, {hits} hits, {misses} misses, {bypassed} passed by")
-            check_elsewhere(grid, d.settings, digest, d.name, ran % 12 == 1 and ranks)
-            if ran % 12 == 2:
-                check_resume(grid, d.settings, digest, d.name)
+
+        ran, refused = run_drawn(grids, expected, chosen, has_ranks(program), 12, 8, "without MASK", look)
         check(ran > len(chosen) // 3, f"only {ran} of {len(chosen)} combinations run")
         check(all(n > ran // 20 for n in worked.values()), f"mechanisms did something in {worked} of {ran} runs")
         print(f"{ran} combinations run, {refused} are refused; {worked}")

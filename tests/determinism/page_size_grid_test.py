@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import checks
 from checks import check
-from grid import check_elsewhere, check_resume, grids_of, has_ranks, is_sentences, names_of
+from grid import Drawn, grids_of, has_ranks, names_of, run_drawn
 
 AXES = ["memory.page_sizes", "memory.frame_allocation", "memory.compaction", "gpu.l1_tlb.organization", "gpu.l2_tlb.organization", "driver.batch.replay",
         "gpu.router.policy"]
@@ -55,17 +55,6 @@ FIXED = {
 }
 
 
-class Drawn:
-    """A combination with what is drawn beside it."""
-
-    def __init__(self, combination, draw):
-        self.program = draw.choice(list(PROGRAMS))
-        self.settings = FIXED | dict(zip(AXES, combination)) | {key: draw.choice(values) for key, values in OTHERS.items()}
-        if self.program != "alone":
-            self.settings["memory.gpu_share"] = "1.0"  # what programs allocate does not leave a full GPU
-        self.name = " ".join([self.program] + [self.settings[key] for key in AXES + list(OTHERS)])
-
-
 def main():
     program = (Path(sys.argv[1]).parent / "farfault").resolve()
     drawn = int(sys.argv[2]) if len(sys.argv) > 2 else 100
@@ -75,30 +64,22 @@ def main():
     allocators += (len(allocators) + 1) * ["contiguity_conserving"]  # the others cannot say what to compact
     draw = random.Random(seed)
     combinations = list(itertools.product(*names.values()))
-    chosen = [Drawn(c, draw) for c in draw.sample(combinations, min(drawn, len(combinations)))]
+    chosen = [Drawn(draw.choice(list(PROGRAMS)), FIXED, AXES, c, OTHERS, draw)
+              for c in draw.sample(combinations, min(drawn, len(combinations)))]
+    for d in chosen:
+        if d.program != "alone":
+            d.settings["memory.gpu_share"] = "1.0"  # what programs allocate does not leave a full GPU
     check({(k, d.settings[k]) for d in chosen for k in AXES} == {(k, v) for k in AXES for v in names[k]} or drawn < 40, "a policy is drawn nowhere")
     with tempfile.TemporaryDirectory() as folder:
         grids, expected = grids_of(program, Path(folder), PROGRAMS, FIXED)
-        ranks = has_ranks(program)
-        ran = refused = large = moved = 0
-        for d in chosen:
-            grid = grids[d.program]
-            first, digest = grid.run(d.settings, "--threads", "1", "--partitions", "device")
-            if first.returncode != 0:
-                check(is_sentences(first, 5), f"{d.name}: exit code {first.returncode}: {first.stderr.strip()}")
-                refused += 1
-                continue
-            ran += 1
-            accesses = grid.accesses()
-            check(accesses == expected[d.program, d.settings["machine.generic.gpus"]],
-                  f"{d.name}: accesses {accesses}, with base pages {expected[d.program, d.settings['machine.generic.gpus']]}")
-            faulted, replayed = grid.summed("sm_faulted", "sm_replayed")
-            check(faulted == replayed, f"{d.name}: {faulted} accesses faulted, {replayed} went on")
-            large += grid.machine_total("memory.page_sizes_coalesced_pages") > 0
-            moved += grid.machine_total("memory.compaction_moved_pages") + grid.machine_total("memory.page_sizes_moved_pages") > 0
-            check_elsewhere(grid, d.settings, digest, d.name, ran % 12 == 1 and ranks)
-            if ran % 12 == 2:
-                check_resume(grid, d.settings, digest, d.name)
+        worked = dict.fromkeys(["coalesced", "moved"], 0)
+
+        def look(grid, _):
+            worked["coalesced"] += grid.machine_total("memory.page_sizes_coalesced_pages") > 0
+            worked["moved"] += grid.machine_total("memory.compaction_moved_pages") + grid.machine_total("memory.page_sizes_moved_pages") > 0
+
+        ran, refused = run_drawn(grids, expected, chosen, has_ranks(program), 12, 5, "with base pages", look)
+        large, moved = worked.values()
         check(ran > drawn // 4, f"only {ran} of {len(chosen)} combinations run")
         check(large > ran // 12 or drawn < 100, f"base pages were coalesced in {large} of {ran} runs")
         check(moved > ran // 20 or drawn < 100, f"pages were moved within a memory in {moved} of {ran} runs")

@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import checks
 from checks import check
-from grid import check_elsewhere, check_resume, grids_of, has_ranks, is_sentences, names_of
+from grid import ONE_TO_FIVE, Drawn, grids_of, has_ranks, names_of, run_drawn
 
 AXES = ["gpu.l2_tlb.organization", "memory.frame_allocation"]
 ORGANIZATIONS = ["plain", "compressed", "compressed", "range"]
@@ -53,13 +53,6 @@ OTHERS = {
     "gpu.dram.scheduler": ["frfcfs", "address_space_aware"],
     "gpu.router.policy": ["distributed", "centralized", "gmmu_bypass"],
 }
-SHARED = 'sms = "equal"\nallocates = true\ntranspose.width = 512\ntranspose.height = 256\n'
-ADDED = 'sms = "equal"\nvectoradd.elements = 100000\n'
-PROGRAMS = {
-    "one": '[workload]\nname = "transpose"\ntranspose.width = 1024\ntranspose.height = 256\n',
-    "two": f'[[application]]\nworkload = "transpose"\nrepeats = 2\n{SHARED}\n[[application]]\nworkload = "vectoradd"\n{ADDED}',
-    "five": "".join(f'[[application]]\nname = "a{i}"\nworkload = "vectoradd"\n{ADDED}\n' for i in range(4)) + f'[[application]]\nworkload = "transpose"\n{SHARED}',
-}
 FIXED = {
     "machine.topology": "generic", "memory.page_size": "64KiB", "driver.migrations": "80", "gpu.dram.capacity": "64MiB",
     "driver.batch.time": "2us", "driver.batch.block_time": "1us", "driver.batch.first_touch_time": "2us", "driver.batch.eviction_unit": "64KiB",
@@ -70,17 +63,6 @@ FIXED = {
 }
 
 
-class Drawn:
-    """A combination with what is drawn beside it."""
-
-    def __init__(self, combination, program, draw):
-        self.program = program
-        self.settings = FIXED | dict(zip(AXES, combination)) | {key: draw.choice(values) for key, values in OTHERS.items()}
-        if combination[1] != "contiguity_conserving" and draw.random() < 0.8:
-            self.settings["memory.compaction"] = "none"  # others cannot say which large frame to empty
-        self.name = " ".join([program] + [self.settings[key] for key in AXES + list(OTHERS)])
-
-
 def main():
     program = (Path(sys.argv[1]).parent / "farfault").resolve()
     drawn = int(sys.argv[2]) if len(sys.argv) > 2 else 1
@@ -88,30 +70,20 @@ def main():
     names = names_of(program, AXES)
     draw = random.Random(seed)
     combinations = [c for c in itertools.product(*names.values()) for _ in range(drawn * (2 if c[0] in ("compressed", "range") else 1))]
-    chosen = [Drawn(c, draw.choice(list(PROGRAMS)), draw) for c in combinations]
+    chosen = []
+    for combination in combinations:
+        chosen.append(Drawn(draw.choice(list(ONE_TO_FIVE)), FIXED, AXES, combination, OTHERS, draw))
+        if combination[1] != "contiguity_conserving" and draw.random() < 0.8:
+            chosen[-1].settings["memory.compaction"] = "none"  # others cannot say which large frame to empty
     with tempfile.TemporaryDirectory() as folder:
-        grids, expected = grids_of(program, Path(folder), PROGRAMS, FIXED)
-        ranks = has_ranks(program)
-        ran = refused = 0
+        grids, expected = grids_of(program, Path(folder), ONE_TO_FIVE, FIXED)
         worked = dict.fromkeys(["compressed_hits", "uncompressed_hits", "rebasings", "flushed_translations", "range_hits", "page_hits"], 0)
-        for d in chosen:
-            grid = grids[d.program]
-            first, digest = grid.run(d.settings, "--threads", "1", "--partitions", "device")
-            if first.returncode != 0:
-                check(is_sentences(first, 8), f"{d.name}: exit code {first.returncode}: {first.stderr.strip()}")
-                refused += 1
-                continue
-            ran += 1
-            accesses = grid.accesses()
-            check(accesses == expected[d.program, d.settings["machine.generic.gpus"]],
-                  f"{d.name}: accesses {accesses}, with plain TLBs {expected[d.program, d.settings['machine.generic.gpus']]}")
-            faulted, replayed = grid.summed("sm_faulted", "sm_replayed")
-            check(faulted == replayed, f"{d.name}: {faulted} accesses faulted, {replayed} went on")
+
+        def look(grid, _):
             for statistic in worked:
                 worked[statistic] += any(grid.gpu_total(f"gpu.{tlb}.organization_{statistic}") > 0 for tlb in ("l1_tlb", "l2_tlb"))
-            check_elsewhere(grid, d.settings, digest, d.name, ran % 8 == 1 and ranks)
-            if ran % 8 == 2:
-                check_resume(grid, d.settings, digest, d.name)
+
+        ran, refused = run_drawn(grids, expected, chosen, has_ranks(program), 8, 8, "with plain TLBs", look)
         check(ran > len(chosen) // 4, f"only {ran} of {len(chosen)} combinations run")
         check(all(n > ran // 20 for n in worked.values()), f"mechanisms did something in {worked} of {ran} runs")
         print(f"{ran} combinations run, {refused} are refused; {worked}")

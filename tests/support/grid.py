@@ -15,6 +15,16 @@ except ModuleNotFoundError as missing:
     sys.exit(77)
 
 
+# One to five applications on a GPU.
+_SHARED = 'sms = "equal"\nallocates = true\ntranspose.width = 512\ntranspose.height = 256\n'
+_ADDED = 'sms = "equal"\nvectoradd.elements = 100000\n'
+ONE_TO_FIVE = {
+    "one": '[workload]\nname = "transpose"\ntranspose.width = 1024\ntranspose.height = 256\n',
+    "two": f'[[application]]\nworkload = "transpose"\nrepeats = 2\n{_SHARED}\n[[application]]\nworkload = "vectoradd"\n{_ADDED}',
+    "five": "".join(f'[[application]]\nname = "a{i}"\nworkload = "vectoradd"\n{_ADDED}\n' for i in range(4)) + f'[[application]]\nworkload = "transpose"\n{_SHARED}',
+}
+
+
 def names_of(program, axes):
     """Of the policies that the program has, by key."""
     listed = json.loads(subprocess.run([program, "params", "--json"], capture_output=True, text=True, check=True).stdout)["parameters"]
@@ -99,6 +109,43 @@ def grids_of(program, folder, programs, fixed):
             check(first.returncode == 0, f"{name}: {first.stderr.strip()}")
             expected[name, gpus] = grid.accesses()
     return grids, expected
+
+
+class Drawn:
+    """A combination of the policies of `axes`, with what is drawn beside it, for one of the programs."""
+
+    def __init__(self, program, fixed, axes, combination, others, draw):
+        self.program = program
+        self.settings = fixed | dict(zip(axes, combination)) | {key: draw.choice(values) for key, values in others.items()}
+        self.named = [*axes, *others]
+
+    @property
+    def name(self):
+        return " ".join([self.program] + [self.settings[key] for key in self.named])
+
+
+def run_drawn(grids, expected, chosen, ranks, every, most, without, look):
+    """Each of the drawn runs, with the accesses that it makes `without` what is tested, or is refused with at most so many sentences; calls
+    look(grid, drawn) for each that runs. One of `every` is run on two ranks, and another one resumed. Returns how many run, and how many
+    are refused."""
+    ran = refused = 0
+    for d in chosen:
+        grid = grids[d.program]
+        first, digest = grid.run(d.settings, "--threads", "1", "--partitions", "device")
+        if first.returncode != 0:
+            check(is_sentences(first, most), f"{d.name}: exit code {first.returncode}: {first.stderr.strip()}")
+            refused += 1
+            continue
+        ran += 1
+        accesses, before = grid.accesses(), expected[d.program, d.settings["machine.generic.gpus"]]
+        check(accesses == before, f"{d.name}: accesses {accesses}, {without} {before}")
+        faulted, replayed = grid.summed("sm_faulted", "sm_replayed")
+        check(faulted == replayed, f"{d.name}: {faulted} accesses faulted, {replayed} went on")
+        look(grid, d)
+        check_elsewhere(grid, d.settings, digest, d.name, ran % every == 1 and ranks)
+        if ran % every == 2:
+            check_resume(grid, d.settings, digest, d.name)
+    return ran, refused
 
 
 def check_resume(grid, settings, digest, name):

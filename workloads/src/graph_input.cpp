@@ -57,4 +57,12 @@ void check_whole_warps(std::string_view workload, std::uint32_t block, BuildCont
                     " is not a multiple of the warp's " + std::to_string(context.warp_width) + " threads");
 }
 
+void check_undirected(std::string_view workload, CsrGraph const& graph) {
+  if (graph.directed)
+    throw UserError(
+        std::string(workload) +
+        ": the graph is directed, and the algorithm is one for undirected graphs; undirected = true "
+        "gives every edge its reverse");
+}
+
 }  // namespace farfault::workloads

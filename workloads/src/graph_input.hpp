@@ -38,4 +38,7 @@ CsrGraph load_graph(GraphSpec const& spec, BuildContext const& context, std::vec
 // Throws UserError unless blocks of `block` threads are made of whole warps.
 void check_whole_warps(std::string_view workload, std::uint32_t block, BuildContext const& context);
 
+// Throws UserError where the graph is directed.
+void check_undirected(std::string_view workload, CsrGraph const& graph);
+
 }  // namespace farfault::workloads

@@ -13,9 +13,23 @@
 // loop.
 #pragma once
 
+#include "farfault/engine/params.hpp"
 #include "farfault/workloads/kernel_support.hpp"
 
 namespace farfault::workloads {
+
+// Of a matrix that need not be square.
+struct MatrixSize {
+  std::uint64_t rows = 2048;
+  std::uint64_t cols = 2048;
+
+  void describe(ParamTable& t) {
+    t.count("rows", rows, {1, 1ULL << 20}, "rows of the matrix; published: 4,096",
+            "assumed, fewer than the published ones to take less time");
+    t.count("cols", cols, {1, 1ULL << 20}, "columns of the matrix; published: 4,096",
+            "assumed, fewer than the published ones to take less time");
+  }
+};
 
 enum class Along { rows, columns };
 

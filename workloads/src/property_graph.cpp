@@ -32,9 +32,7 @@ PropertyGraphProgram::PropertyGraphProgram(std::string name, PropertyGraphSpec c
 }
 
 void PropertyGraphProgram::needs_undirected(PropertyGraph const& graph) const {
-  if (graph.csr.directed)
-    throw UserError(name_ + ": the graph is directed, and the algorithm is one for undirected graphs; " +
-                    "undirected = true gives every edge its reverse");
+  check_undirected(name_, graph.csr);
 }
 
 void PropertyGraphProgram::check_kernels(std::uint64_t count) const {

@@ -11,19 +11,7 @@
 namespace farfault::workloads {
 namespace {
 
-struct Spec {
-  std::uint64_t rows = 2048;
-  std::uint64_t cols = 2048;
-
-  void describe(ParamTable& t) {
-    t.count("rows", rows, {1, 1ULL << 20}, "rows of the matrix; published: 4,096",
-            "assumed, fewer than the published ones to take less time");
-    t.count("cols", cols, {1, 1ULL << 20}, "columns of the matrix; published: 4,096",
-            "assumed, fewer than the published ones to take less time");
-  }
-};
-
-Workload build(Spec const& spec, BuildContext const& context) {
+Workload build(MatrixSize const& spec, BuildContext const& context) {
   BufferLayout layout(context.first_address);
   auto const a = layout.add("a", 4 * spec.rows * spec.cols);
   auto const r = layout.add("r", 4 * spec.rows);
@@ -44,7 +32,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
 
 WorkloadInfo bicg_info() {
   return {"bicg", "s = A^T r and q = A p, a thread per element of the results (PolyBench/GPU)",
-          &SpecBuilder<Spec, build>::make};
+          &SpecBuilder<MatrixSize, build>::make};
 }
 
 }  // namespace farfault::workloads

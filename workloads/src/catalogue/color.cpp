@@ -122,10 +122,7 @@ struct Give : OfRun {
 Workload build(Spec const& spec, BuildContext const& context) {
   auto run = std::make_shared<Run>();
   PannotiaProgram program("color", spec, context, *run);
-  if (run->csr.directed)
-    throw UserError(
-        "color: the graph is directed, and the algorithm is one for undirected graphs; undirected = true "
-        "gives every edge its reverse");
+  check_undirected("color", run->csr);
   colour(*run, context.seed);
   auto const bytes = 4 * run->csr.vertices;
   run->numbers = program.layout().add("numbers", bytes);

@@ -138,10 +138,7 @@ struct TakeOver : OfRun {
 Workload build(Spec const& spec, BuildContext const& context) {
   auto run = std::make_shared<Run>();
   PannotiaProgram program("mis", spec, context, *run);
-  if (run->csr.directed)
-    throw UserError(
-        "mis: the graph is directed, and the algorithm is one for undirected graphs; undirected = true gives "
-        "every edge its reverse");
+  check_undirected("mis", run->csr);
   decide(*run, context.seed);
   auto const bytes = 4 * run->csr.vertices;
   run->numbers = program.layout().add("numbers", bytes);

@@ -422,10 +422,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   std::vector<InputFile> inputs;
   auto run = std::make_shared<Run>();
   run->csr = load_graph(spec.graph, context, inputs);
-  if (run->csr.directed)
-    throw UserError(
-        "mst: the graph is directed, and the algorithm is one for undirected graphs; undirected = true gives "
-        "every edge its reverse");
+  check_undirected("mst", run->csr);
   run->forest = boruvka(run->csr, spec.max_weight, context.seed);
   auto const n = run->csr.vertices, m = run->csr.targets.size();
   BufferLayout layout(context.first_address);
