@@ -37,7 +37,7 @@ void AccessWatch::before(Event const& e) {
   auto const& s = sm_.state();
   lsu_free_ = s.lsu_free;
   position_ = s.position;
-  had_issued_ = !s.current.empty() && s.current.front().issued == ShortTime(e.when);
+  had_issued_ = !s.current.empty() && s.current.front().issued == e.when;
   if (e.to == sm_.translation.id)
     translated(e.message<TranslateResponse>(), e.when);
   else if (e.to == sm_.memory_response.id || e.to == sm_.remote_response.id)
@@ -49,7 +49,7 @@ void AccessWatch::before(Event const& e) {
 void AccessWatch::after(Event const& e) {
   if (!follows(e)) return;
   auto const& s = sm_.state();
-  if (!had_issued_ && !s.current.empty() && s.current.front().issued == ShortTime(e.when)) {
+  if (!had_issued_ && !s.current.empty() && s.current.front().issued == e.when) {
     position_ = 0;
     issue(e.when);
   }
@@ -139,8 +139,8 @@ void AccessWatch::look_up(std::uint32_t id, Time at) {
   auto const page = page_of(live);
   bool kept = false;
   s.faulted.each_of(page, [&](LsuItem const& i) {
-    kept = kept || (i.issued == ShortTime(live.trace.issued) && i.context == live.context &&
-                    i.address == live.trace.address);
+    kept = kept ||
+           (i.issued == live.trace.issued && i.context == live.context && i.address == live.trace.address);
   });
   if (kept) {
     live.where = Where::replay;
@@ -162,8 +162,8 @@ bool AccessWatch::waits_in(MshrTable<LsuItem> const& table, Live const& live) co
   bool waits = false;
   if (auto const entry = table.find(page_of(live)))
     table.each_waiter(*entry, [&](LsuItem const& i) {
-      waits = waits || (i.issued == ShortTime(live.trace.issued) && i.context == live.context &&
-                        i.address == live.trace.address);
+      waits = waits ||
+              (i.issued == live.trace.issued && i.context == live.context && i.address == live.trace.address);
     });
   return waits;
 }
@@ -189,8 +189,8 @@ void AccessWatch::enter_cache(std::uint32_t id, Time at) {
   bool misses = false;
   if (auto const entry = s.l1_mshrs.find(line_of(live)))
     s.l1_mshrs.each_waiter(*entry, [&](LoadWaiter const& w) {
-      misses = misses || (w.issued == ShortTime(live.trace.issued) && w.context == live.context &&
-                          w.since == ShortTime(live.since));
+      misses =
+          misses || (w.issued == live.trace.issued && w.context() == live.context && w.since() == live.since);
     });
   if (misses) {
     live.where = Where::line;
@@ -214,7 +214,7 @@ std::uint32_t AccessWatch::take_from(std::map<std::uint64_t, Ids>& lists, std::u
   if (list == lists.end()) return kNone;
   auto const found = std::ranges::find_if(list->second, [&](std::uint32_t id) {
     auto const& live = live_[id];
-    return ShortTime(live.trace.issued) == item.issued && live.context == item.context &&
+    return live.trace.issued == item.issued && live.context == item.context &&
            live.trace.address == item.address;
   });
   if (found == list->second.end()) return kNone;

@@ -99,16 +99,16 @@ void Dispatcher::on_launch(LaunchKernel const& m, Cx& cx) const {
   if (share.count == 0)
     tell_host(m.kernel, cx);
   else
-    dispatch(cx);
+    dispatch(cx, kEverySm);
 }
 
-void Dispatcher::dispatch(Cx& cx) const {
+void Dispatcher::dispatch(Cx& cx, std::uint32_t only) const {
   auto& s = cx.state();
   auto const count = s.shares.size();
   for (std::size_t in_vain = 0; in_vain < count;) {
     auto const stream = static_cast<std::uint32_t>(s.turn);
     s.turn = s.turn + 1 == count ? 0 : s.turn + 1;
-    in_vain = place(stream, cx) ? 0 : in_vain + 1;
+    in_vain = place(stream, only, cx) ? 0 : in_vain + 1;
   }
 }
 
@@ -127,38 +127,64 @@ bool Dispatcher::takes(std::uint32_t sm, SmUse const& need, bool extra, Dispatch
          s.thread_blocks->takes(static_cast<std::uint32_t>(on.extra), capacity);
 }
 
-bool Dispatcher::place(std::uint32_t stream, Cx& cx) const {
+bool Dispatcher::place(std::uint32_t stream, std::uint32_t only, Cx& cx) const {
   auto& s = cx.state();
   auto& share = s.shares[stream];
   if (share.next == share.count) return false;
   auto const application = spec().applications->application_of_stream(stream);
   auto const& sms = sms_[application];
   auto const n = need(share.kernel);
-  auto const turns = s.thread_blocks->most_extra() != 0 ? 2 * sms.size() : sms.size();
-  for (std::size_t tried = 0; tried < turns; ++tried) {
-    auto& next = s.next_sm[application];
-    auto const at = sms[next];
-    next = next + 1 == sms.size() ? 0 : next + 1;
-    bool const extra = tried >= sms.size();
-    if (!takes(at, n, extra, s)) continue;
-    s.sms[at].use += n;
-    if (extra) ++s.sms[at].extra;
-    s.free_at = std::max(s.free_at, cx.now());
-    auto const mine = share_of(stream, s);
-    cx.send(start, at, StartBlock{mine.first + share.next * mine.step, share.kernel, share.launch},
-            s.free_at - cx.now());
-    s.free_at += spec().clock.cycles(1);
-    ++share.next;
-    ++share.running;
-    ++s.stats[application].dispatched;
-    if (auto const period = s.thread_blocks->period();
-        period != Duration::zero() && s.period_ends == Time::max()) {
-      s.period_ends = cx.now() + period;
-      cx.wake_at(period_end, Tick{}, s.period_ends);
-    }
+  bool const may_be_extra = s.thread_blocks->most_extra() != 0;
+  auto& next = s.next_sm[application];
+  if (only != kEverySm) {
+    auto const at = number_of(only, application);
+    if (at == sms.size() || sms[at] != only) return false;
+    bool const issues = takes(only, n, false, s);
+    if (!issues && !(may_be_extra && takes(only, n, true, s))) return false;
+    next = at;
+    start_on_next(stream, n, !issues, cx);
     return true;
   }
+  auto const turns = may_be_extra ? 2 * sms.size() : sms.size();
+  for (std::size_t tried = 0; tried < turns; ++tried) {
+    bool const extra = tried >= sms.size();
+    if (takes(sms[next], n, extra, s)) {
+      start_on_next(stream, n, extra, cx);
+      return true;
+    }
+    next = next + 1 == sms.size() ? 0 : next + 1;
+  }
   return false;
+}
+
+std::uint32_t Dispatcher::number_of(std::uint32_t sm, std::uint32_t application) const {
+  auto const& sms = sms_[application];
+  return static_cast<std::uint32_t>(std::ranges::lower_bound(sms, sm) - sms.begin());
+}
+
+void Dispatcher::start_on_next(std::uint32_t stream, SmUse const& need, bool extra, Cx& cx) const {
+  auto& s = cx.state();
+  auto& share = s.shares[stream];
+  auto const application = spec().applications->application_of_stream(stream);
+  auto const& sms = sms_[application];
+  auto& next = s.next_sm[application];
+  auto const at = sms[next];
+  next = next + 1 == sms.size() ? 0 : next + 1;
+  s.sms[at].use += need;
+  if (extra) ++s.sms[at].extra;
+  s.free_at = std::max(s.free_at, cx.now());
+  auto const mine = share_of(stream, s);
+  cx.send(start, at, StartBlock{mine.first + share.next * mine.step, share.kernel, share.launch},
+          s.free_at - cx.now());
+  s.free_at += spec().clock.cycles(1);
+  ++share.next;
+  ++share.running;
+  ++s.stats[application].dispatched;
+  if (auto const period = s.thread_blocks->period();
+      period != Duration::zero() && s.period_ends == Time::max()) {
+    s.period_ends = cx.now() + period;
+    cx.wake_at(period_end, Tick{}, s.period_ends);
+  }
 }
 
 void Dispatcher::on_lifetimes(PageLifetimes const& m, Cx& cx) const {
@@ -190,7 +216,7 @@ void Dispatcher::on_period_end(Tick const&, Cx& cx) const {
   s.all_run = 0;
   control_sms(cx);
   run_all_if_others_are_idle(cx);
-  dispatch(cx);
+  dispatch(cx, kEverySm);
   if (s.period_ends != Time::max()) return;
   s.period_ends = cx.now() + s.thread_blocks->period();
   s.timer_rests = 1;
@@ -249,9 +275,9 @@ void Dispatcher::on_block_done(BlockDone const& m, Cx& cx) const {
   --share.running;
   if (std::ranges::all_of(s.shares, [](KernelShare const& k) { return k.running == 0; }))
     set_period_timer(cx);
-  auto const& sms = sms_[application];
-  s.next_sm[application] = static_cast<std::uint32_t>(std::ranges::lower_bound(sms, m.sm) - sms.begin());
-  dispatch(cx);
+  s.next_sm[application] = number_of(m.sm, application);
+  // What a policy without a period says never changes: so no other SM takes what it has not taken before.
+  dispatch(cx, s.thread_blocks->period() == Duration::zero() ? m.sm : kEverySm);
   run_all_if_others_are_idle(cx);
   if (share.running != 0 || share.next != share.count) return;
   if (spec().slices_to_write_back != 0 && spec().gpus == 1)

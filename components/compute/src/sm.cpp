@@ -303,7 +303,7 @@ void Sm::issue(std::uint32_t slot, std::uint64_t cycle, Cx& cx) const {
   for (std::uint32_t k = 0; k < n; ++k) {
     auto& transaction = s.current[k];
     transaction.address = transactions[k].line | first_address;
-    transaction.since = transaction.issued = ShortTime(cx.now());
+    transaction.since = transaction.issued = cx.now();
     transaction.context = static_cast<std::uint16_t>(context);
     transaction.access = access;
     transaction.bytes = static_cast<std::uint8_t>(transactions[k].bytes);

@@ -106,7 +106,7 @@ bool Sm::translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines
   auto& s = cx.state();
   auto const at = std::max(s.lsu_free, cx.now());
   auto const looked_up = at + l1_tlb_latency_;
-  auto const since = item.since.near(at);
+  auto const since = item.since;
   auto const begins = std::max(at, since);
   auto const ends = begins + l1_tlb_latency_;
   auto const page = item.address >> spec().page_bits;
@@ -118,7 +118,7 @@ bool Sm::translate_item(LsuItem const& item, bool again, Leaving& leaving, Lines
   if (leaving.found && leaving.found->allows(item.access)) {
     auto translated = item;
     translated.address = leaving.found->physical_of(item.address, spec().page_bits);
-    translated.since = ShortTime(ends);
+    translated.since = ends;
     if (!access(translated, looked_up, lines(), leaving, cx)) return false;
     tell_use(page, item.access, cx);
     if (!again) ++leaving.passed.l1_tlb_hits;
@@ -165,7 +165,7 @@ bool Sm::wait_for_translation(LsuItem const& item, bool again, Time looked_up, T
   }
   auto& waiting = s.tlb_mshrs.one_more(*leaving.missed);
   waiting = item;
-  waiting.since = ShortTime(since);
+  waiting.since = since;
   if (!again) ++s.stats[item.stream].l1_tlb_misses;
   return true;
 }
@@ -178,7 +178,7 @@ void Sm::keep_faulted(std::uint64_t page, LsuItem item, Time since, SmState& s) 
   auto& stats = s.stats[item.stream];
   if (item.has_faulted == 0) ++stats.fault_translations;
   item.has_faulted = 1;
-  item.since = ShortTime(since);
+  item.since = since;
   s.faulted.keep(page, item);
   s.warps.fault(item.context, item.access == Access::write);
   ++stats.faulted;
@@ -188,11 +188,11 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
   auto& s = cx.state();
   auto const again = [&](LsuItem& item) {
     s.warps.replay(item.context, item.access == Access::write);
-    auto const since = item.since.near(cx.now());
+    auto const since = item.since;
     auto const now = std::max(cx.now(), since);
     s.stats[item.stream].stages.fault += ps(now - since);
     s.times.fault_wait.add(ps(now - since));
-    item.since = ShortTime(now);
+    item.since = now;
   };
   if (m.found_by == FoundBy::replay) {
     if (m.page != kEveryPage && !s.faulted.holds(m.page)) return;
@@ -231,7 +231,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
         stream = item.stream;
       }
       // It may come before the look-up that missed has ended: then the stage begins with its end.
-      auto const since = item.since.near(cx.now());
+      auto const since = item.since;
       auto const now = std::max(cx.now(), since);
       if (!waits.add(now - since)) count_translation(m, now - since, s.stats[stream].stages);
       if (!mapped || !allowed) {
@@ -242,7 +242,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
       tell_use(m.page, item.access, cx);
       auto& translated = s.translated.push(item);
       translated.address = found.physical_of(item.address, spec().page_bits);
-      translated.since = ShortTime(now);
+      translated.since = now;
     });
     count_translations(m, waits, s.stats[stream].stages);
     if (refused) s.faulted.replay(m.page, again);
@@ -326,7 +326,7 @@ bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leav
   auto& s = cx.state();
   auto const line = line_of(item.address);
   auto const looked_up = at + l1_cache_latency_;
-  auto const since = item.since.near(at);
+  auto const since = item.since;
   auto const begins = std::max(at, since);
   auto const ends = begins + l1_cache_latency_;
   bool const remote = is_remote(item.address);
@@ -351,7 +351,7 @@ bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leav
     leaving.passed.load_store_time += ps(begins - since);
     ++leaving.passed.l1_hits;
     leaving.passed.hit_time += ps(ends - cx.now());
-    s.times.load_latency.add(ps(ends - item.issued.near(ends)));
+    s.times.load_latency.add(ps(ends - item.issued));
     auto& w = s.warps[item.context];
     --w.loads;
     w.loads_done = std::max(w.loads_done, looked_up);
@@ -368,10 +368,7 @@ bool Sm::access(LsuItem const& item, Time at, std::uint32_t train, Leaving& leav
     whole_line.bytes = static_cast<std::uint8_t>(spec().line_bytes);
     send(whole_line, *entry, looked_up, leaving, cx);
   }
-  auto& waiting = s.l1_mshrs.one_more(*entry);
-  waiting.since = ShortTime(ends);
-  waiting.issued = item.issued;
-  waiting.context = item.context;
+  s.l1_mshrs.one_more(*entry) = LoadWaiter(item.issued, ends, item.context);
   ++s.stats[item.stream].l1_misses;
   leaving.passed.load_store_time += ps(begins - since);
   ++leaving.passed.other_l1_cache_lookups;
@@ -411,16 +408,16 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
       s.l1.insert(first + i, false);  // absent, as it was when its MSHR was taken
       s.l1_mshrs.release(*s.l1_mshrs.find(first + i), [&](LoadWaiter const& waiter) {
         // A line may come before the look-up in the L1 cache has ended.
-        auto const since = waiter.since.near(at);
+        auto const since = waiter.since();
         auto const ends = std::max(at, since);
         if (!waits.add(ends - since)) count_load(m, ends - since, stats.stages);
         ++loads;
         ahead += ps(ends - cx.now());
-        s.times.load_latency.add(ps(ends - waiter.issued.near(ends)));
-        auto& w = s.warps[waiter.context];
+        s.times.load_latency.add(ps(ends - waiter.issued));
+        auto& w = s.warps[waiter.context()];
         --w.loads;
         w.loads_done = std::max(w.loads_done, at);
-        wake_if_done(waiter.context, w, cx);
+        wake_if_done(waiter.context(), w, cx);
       });
     }
     count_loads(m, waits, stats.stages);

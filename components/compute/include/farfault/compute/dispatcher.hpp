@@ -151,9 +151,14 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
     return SmUse::of(spec().applications->kernel(kernel).shape(), spec().warp_width);
   }
   BlockOrder::Share share_of(std::uint32_t stream, DispatcherState const& s) const;
-  void dispatch(Cx& cx) const;
+  static constexpr std::uint32_t kEverySm = ~0U;
+  // All blocks for which there is room, on all SMs, or on the only one that may have got any since the last call.
+  void dispatch(Cx& cx, std::uint32_t only) const;
   // The next block of the stream's kernel; false when there is none, or no room for it.
-  bool place(std::uint32_t stream, Cx& cx) const;
+  bool place(std::uint32_t stream, std::uint32_t only, Cx& cx) const;
+  void start_on_next(std::uint32_t stream, SmUse const& need, bool extra, Cx& cx) const;
+  // Of an SM among those of the application, or of the first one after it.
+  std::uint32_t number_of(std::uint32_t sm, std::uint32_t application) const;
   // Whether the SM gets one more block, which can issue at once, or is extra.
   bool takes(std::uint32_t sm, SmUse const& need, bool extra, DispatcherState const& s) const;
   std::uint32_t running_sms(DispatcherState const& s) const;

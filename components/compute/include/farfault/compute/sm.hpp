@@ -57,7 +57,6 @@
 #include "farfault/parts/mshr.hpp"
 #include "farfault/parts/page_uses.hpp"
 #include "farfault/parts/ring.hpp"
-#include "farfault/parts/short_time.hpp"
 #include "farfault/protocols/applications.hpp"
 #include "farfault/protocols/messages.hpp"
 #include "farfault/translation/tlb_organization.hpp"
@@ -120,8 +119,8 @@ struct SmSpec {
 // A transaction on its way through the load/store unit: virtual until translated.
 struct LsuItem {
   std::uint64_t address = 0;
-  ShortTime since;  // in its present stage (sm_stats.hpp)
-  ShortTime issued;
+  Time since{};  // in its present stage (sm_stats.hpp)
+  Time issued{};
   std::uint16_t context = 0;  // of its warp
   Access access = Access::read;
   std::uint8_t bytes = 0;
@@ -129,14 +128,19 @@ struct LsuItem {
   std::uint8_t application = 0;
   std::uint8_t stream = 0;
   std::uint8_t has_faulted = 0;  // it has been kept because its page was faulted
-  std::uint8_t unused[4] = {};
 };
 
-// A load that waits for its line.
+// A load that waits for its line, in 16 bytes: of what waits there is much.
 struct LoadWaiter {
-  ShortTime since;
-  ShortTime issued;
-  std::uint16_t context = 0;
+  Time issued{};
+  std::uint64_t waited_and_context = 0;  // in ps, from its issue until it began to wait; its warp's in 16 bits
+
+  LoadWaiter() = default;
+  LoadWaiter(Time issued_at, Time since, std::uint16_t context)
+      : issued(issued_at),
+        waited_and_context(static_cast<std::uint64_t>(picoseconds(since - issued_at)) << 16U | context) {}
+  Time since() const { return issued + Duration{static_cast<std::int64_t>(waited_and_context >> 16U)}; }
+  std::uint16_t context() const { return static_cast<std::uint16_t>(waited_and_context); }
 };
 
 // An instruction that a warp's kernel was asked for.
