@@ -147,19 +147,29 @@ bool FabricPort::settle(PortState& s, Time at) const {
 }
 
 std::uint16_t FabricPort::payload_of(Packet const& p) const {
-  auto const kind = p.kind;
-  if (kind == PacketKind::write_request || kind == PacketKind::read_response) {
-    auto const device = device_of(p.address);
-    bool const with_cpu = device >= kFirstCpu && device < kFirstNic;
-    return p.requester.kind == RequestKind::copy && with_cpu && !spec().copy_payload.empty()
-               ? spec().copy_payload[p.bytes]
-               : p.bytes;
+  switch (p.kind) {
+    case PacketKind::read_request:
+    case PacketKind::write_response:
+      return 0;
+    case PacketKind::write_request:
+    case PacketKind::read_response:
+      return p.requester.kind == RequestKind::copy ? payload_of_copy(p) : p.bytes;
+    case PacketKind::translate_response:
+    case PacketKind::invalidate_request:
+    case PacketKind::flush_request:
+    case PacketKind::map_request:
+      return static_cast<std::uint16_t>(spec().translation_bytes);
+    case PacketKind::page_fault:
+      return static_cast<std::uint16_t>(spec().fault_bytes);
+    default:
+      return 0;
   }
-  if (kind == PacketKind::translate_response || kind == PacketKind::invalidate_request ||
-      kind == PacketKind::flush_request || kind == PacketKind::map_request)
-    return static_cast<std::uint16_t>(spec().translation_bytes);
-  if (kind == PacketKind::page_fault) return static_cast<std::uint16_t>(spec().fault_bytes);
-  return 0;
+}
+
+std::uint16_t FabricPort::payload_of_copy(Packet const& p) const {
+  auto const device = device_of(p.address);
+  bool const with_cpu = device >= kFirstCpu && device < kFirstNic;
+  return with_cpu && !spec().copy_payload.empty() ? spec().copy_payload[p.bytes] : p.bytes;
 }
 
 void FabricPort::post(Packet p, Cx& cx) const {

@@ -152,7 +152,8 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   }
   BlockOrder::Share share_of(std::uint32_t stream, DispatcherState const& s) const;
   static constexpr std::uint32_t kEverySm = ~0U;
-  // All blocks for which there is room, on all SMs, or on the only one that may have got any since the last call.
+  // All blocks for which there is room: on all SMs, or on the only one that may have got any since the last
+  // call.
   void dispatch(Cx& cx, std::uint32_t only) const;
   // The next block of the stream's kernel; false when there is none, or no room for it.
   bool place(std::uint32_t stream, std::uint32_t only, Cx& cx) const;

@@ -130,10 +130,10 @@ struct LsuItem {
   std::uint8_t has_faulted = 0;  // it has been kept because its page was faulted
 };
 
-// A load that waits for its line, in 16 bytes: of what waits there is much.
+// A load that waits for its line, in 16 bytes: there are many.
 struct LoadWaiter {
   Time issued{};
-  std::uint64_t waited_and_context = 0;  // in ps, from its issue until it began to wait; its warp's in 16 bits
+  std::uint64_t waited_and_context = 0;  // ps from its issue until it began to wait; 16 bits: its warp's
 
   LoadWaiter() = default;
   LoadWaiter(Time issued_at, Time since, std::uint16_t context)

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "farfault/compute/sm_stats.hpp"
+#include "farfault/engine/archive.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/time.hpp"
 #include "farfault/parts/free_numbers.hpp"
@@ -210,11 +211,13 @@ class WarpContexts {
   FaultWaiting waiting_for_faults() const;
 
   // What the SM does, as far as its warps in slots tell.
-  SmDoes what_most_do() const {
+  SmDoes what_most_do() {
     if ((ready_ | timed_) != 0) return SmDoes::executes;
-    if (load_store_wait_ != 0 || scalar_wait_ != 0 || barrier_wait_ != 0 || faulted_ != 0)
-      return what_most_wait_for(slots());
-    return idle_ == slots() ? SmDoes::has_no_warp : SmDoes::waits_for_memory;
+    if (faulted_ != 0) return what_most_wait_for(slots());
+    Masks const waits{idle_, load_store_wait_, scalar_wait_, barrier_wait_};
+    auto& told = told_.value;
+    if (waits != told.of) told = {waits, what_most_wait_for(slots())};
+    return told.what;
   }
   // The same of some slots alone.
   SmDoes what_most_do(std::uint64_t mine) const {
@@ -231,7 +234,7 @@ class WarpContexts {
 
   auto members() {
     return std::tie(idle_, ready_, timed_, first_timed_, load_store_wait_, scalar_wait_, barrier_wait_,
-                    in_slot_, warps_, free_, blocks_, faulted_);
+                    in_slot_, warps_, free_, blocks_, faulted_, told_);
   }
 
  private:
@@ -245,6 +248,18 @@ class WarpContexts {
     std::uint32_t live = 0;       // warps that have not ended
     std::uint32_t first = kNone;  // context of its first warp
     std::uint64_t barrier = 0;    // slots of those that wait there
+  };
+
+  struct Masks {  // over slots
+    std::uint64_t idle;
+    std::uint64_t load_store;
+    std::uint64_t scalar;
+    std::uint64_t barrier;
+    bool operator==(Masks const&) const = default;
+  };
+  struct Told {
+    Masks of{~std::uint64_t{0}, ~std::uint64_t{0}, 0, 0};  // as never happens: idle slots that wait
+    SmDoes what = SmDoes::has_no_warp;
   };
 
   void wait_at_barrier(Block& b, std::uint32_t slot) {
@@ -304,6 +319,7 @@ class WarpContexts {
   FreeNumbers free_;                    // contexts
   std::vector<Block> blocks_;           // by block context
   std::uint64_t faulted_ = 0;           // accesses, of all contexts
+  Remembered<Told> told_;               // last: mostly nothing has changed since
 };
 
 }  // namespace farfault

@@ -318,6 +318,7 @@ class FabricPort : public Component<PortSpec, PortState> {
 
  protected:
   std::uint16_t payload_of(Packet const& p) const;
+  std::uint16_t payload_of_copy(Packet const& p) const;
   void post(Packet p, Cx& cx) const;
   // Handles a response, a translation or an invalidation; the caller returns the packet's credit.
   virtual void receive(Packet const& m, Cx& cx) const = 0;
