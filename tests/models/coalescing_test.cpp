@@ -190,8 +190,9 @@ TEST_CASE(
   struct Case {
     std::string workload, size;
   };
-  for (auto const& [workload, size] : {Case{"stencil3d", ""}, Case{"nw", "workload.nw.length = 1024\n"},
-                                       Case{"transpose", "workload.transpose.width = 1024\n"}})
+  for (auto const& [workload, size] :
+       {Case{"stencil3d", "workload.stencil3d.z = 64\n"}, Case{"nw", "workload.nw.length = 1024\n"},
+        Case{"transpose", "workload.transpose.width = 1024\n"}})
     for (std::string const placement : {"first_touch", "interleave", "contiguous"})
       for (std::string const path : {"gpu", "iommu"}) {
         auto const what = workload + ", " + placement + ", " + path;

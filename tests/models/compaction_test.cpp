@@ -16,13 +16,14 @@ using test::ModelRun;
 
 namespace {
 
-// Pages of 64 KiB, of which 32 make a large one, on a GPU with 14 large frames.
+// Pages of 64 KiB, of which 32 make a large one, on a GPU with 14 large frames; half of all that for the
+// stencil, whose arrays are as large as the memory.
 std::string machine(std::string const& more, std::string const& workload = "transpose", unsigned gpus = 1) {
   return "machine.topology = \"generic\"\nmachine.generic.gpus = " + std::to_string(gpus) +
          "\nmemory.page_size = \"64KiB\"\ngpu.sms = 4\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n"
-         "gpu.l2_tlb.entries = 16\ngpu.l2_tlb.ways = 4\ngpu.dram.capacity = \"32MiB\"\n"
-         "workload.name = \"" +
-         workload + "\"\n" +
+         "gpu.l2_tlb.entries = 16\ngpu.l2_tlb.ways = 4\ngpu.dram.capacity = \"" +
+         (workload == "stencil3d" ? "16MiB\"\nworkload.stencil3d.z = 64\n" : "32MiB\"\n") +
+         "workload.name = \"" + workload + "\"\n" +
          (workload == "transpose" ? "workload.transpose.width = 1024\nworkload.transpose.height = 1024\n"
                                   : "") +
          more;

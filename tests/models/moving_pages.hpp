@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
-#include <set>
 #include <vector>
 
 #include "run_model.hpp"
@@ -45,25 +45,34 @@ struct Violations {
 
 inline void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Violations& found) {
   auto const& driver = m.driver->state();
-  std::set<std::uint64_t> copied_pages;
-  std::set<PhysAddr> frames;
-  std::set<PhysAddr> left;
-  driver.table.each_page([&](std::uint64_t, PageTranslation const& t) { frames.insert(t.frame); });
+  std::vector<std::uint64_t>
+      copied_pages;  // sorted, as the others: a look takes most of the time of these tests
+  std::vector<PhysAddr> frames;
+  std::vector<PhysAddr> left;
+  auto const has = [](std::vector<std::uint64_t> const& sorted, std::uint64_t x) {
+    return std::ranges::binary_search(sorted, x);
+  };
   for (auto const& move : driver.moves) {
     if (move.in_use == 0 || move.unmapping != 0) continue;
-    copied_pages.insert(move.fault.page);
-    frames.erase(move.from);
-    left.insert(move.from);
+    copied_pages.push_back(move.fault.page);
+    left.push_back(move.from);
   }
+  std::ranges::sort(copied_pages);
+  std::ranges::sort(left);
+  driver.table.each_page([&](std::uint64_t, PageTranslation const& t) {
+    if (!has(left, t.frame)) frames.push_back(t.frame);
+  });
+  std::ranges::sort(frames);
   for (auto const& record : driver.records)
-    if (frames.count(record.from) == 0) left.insert(record.from);
+    if (!has(frames, record.from)) left.push_back(record.from);
+  std::ranges::sort(left);
   for (auto const* slice : m.slices)
     slice->each_line([&](PhysAddr line, bool home) {
-      found.stale_lines += !home && left.count(line >> page_bits << page_bits) != 0 ? 1 : 0;
+      found.stale_lines += !home && has(left, line >> page_bits << page_bits) ? 1 : 0;
     });
   auto const check = [&](std::uint64_t page, PageTranslation const& held) {
     found.wrong_frames += driver.table.find(page) != held ? 1 : 0;
-    found.void_entries += copied_pages.count(page) != 0 ? 1 : 0;
+    found.void_entries += has(copied_pages, page) ? 1 : 0;
   };
   for (auto const* iommu : m.iommus) iommu->state().tlb->each_entry(check);
   for (auto const* tlb : m.l2_tlbs) tlb->state().tlb->each_entry(check);
@@ -73,7 +82,7 @@ inline void look(Machine const& m, unsigned page_bits, unsigned line_bytes, Viol
     for (std::uint32_t i = 0; i < s.l1_mshrs.entries(); ++i) {
       if (s.l1_mshrs.key(i) == MshrTable<std::uint32_t>::kFree) continue;
       auto const frame = s.l1_mshrs.key(i) * line_bytes >> page_bits << page_bits;
-      found.void_accesses += frames.count(frame) == 0 ? 1 : 0;
+      found.void_accesses += !has(frames, frame) ? 1 : 0;
     }
   }
 }

@@ -77,8 +77,9 @@ run_script() {
 }
 
 # Several at a time: `start KIND NAME COMMAND [WORD ...]` begins a test (KIND: doctest or script) as soon as fewer than
-# $at_a_time run; finish_all waits for the rest. Each is counted when it has ended.
-at_a_time=${FARFAULT_TESTS_AT_A_TIME:-2}
+# $at_a_time run; finish_all waits for the rest. Each is counted when it has ended. Three keep two cores at work: those of
+# ranks and of Slurm wait for much of their time.
+at_a_time=${FARFAULT_TESTS_AT_A_TIME:-3}
 running=()
 start() {
   local kind=$1 name=$2

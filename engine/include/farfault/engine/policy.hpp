@@ -283,101 +283,142 @@ class PolicyArray final : public StatSource {
 
 // A parameter: which implementation, with the parameters of all. A copy shares their values, as each of many
 // components has one, until it is described: then it has values of its own. So values are set before copies
-// are made.
+// are made. A header of an interface may say
+//   extern template class PolicyChoice<Queueing>;
+// so that the functions below are compiled in one file, beside known(), and not wherever the header is
+// included.
 template <class I>
 class PolicyChoice {
  public:
-  explicit PolicyChoice(std::string_view name) : chosen_(name), alternatives_(built_in()) {
-    FF_CHECK(find(chosen_) != nullptr, "no policy is called " + chosen_);
-  }
+  explicit PolicyChoice(std::string_view name);
 
   std::string const& name() const { return chosen_; }
   // Where the parameters of the chosen one are, within the section of the choice.
   std::string section() const { return prefix_ + chosen_; }
   // Chooses another one, with its default parameters.
-  PolicyChoice& choose(std::string_view name) {
-    if (find(name) == nullptr) throw UserError("'" + shown(name) + "' is not " + names());
-    chosen_ = name;
-    return *this;
-  }
-  Policy<I> make(typename I::Setup const& setup) const { return {*maker(), setup}; }
-  std::vector<StatInfo> stats() const { return maker()->stats(); }
+  PolicyChoice& choose(std::string_view name);
+  Policy<I> make(typename I::Setup const& setup) const;
+  std::vector<StatInfo> stats() const;
   // Why parameters and setup do not fit together; empty: they do.
-  std::string why_not(typename I::Setup const& setup) const {
-    try {
-      maker()->make(setup);
-    } catch (UserError const& e) {
-      return e.what();
-    }
-    return {};
-  }
+  std::string why_not(typename I::Setup const& setup) const;
 
   // The parameter `name`, and below the name of each implementation its parameters. A section that makes
   // several choices of one interface gives them prefixes ("read_"): read_by_age.classes.
   void describe(ParamTable& t, std::string_view name, std::string_view text, std::string_view source,
-                std::string_view prefix = {}) {
-    prefix_ = prefix;
-    if (alternatives_.use_count() > 1) alternatives_ = std::make_shared<Alternatives>(*alternatives_);
-    if (t.policies() != nullptr && !std::exchange(adopted_, true))
-      t.policies()->template each<I>(
-          [&](std::string const& n, std::string const& what, PolicyMaker<I> const& m) {
-            if (find(n) != nullptr)
-              throw UserError("a policy of the name '" + shown(n) + "' is there already");
-            alternatives_->push_back({n, what, m.copy()});
-          });
-    auto whole = std::string(text) + ": ";
-    std::vector<ParamTable::Alternative> described;
-    for (auto& a : *alternatives_) {
-      whole += (&a == &alternatives_->front() ? "" : "; ") + a.name + ", " + a.text;
-      described.push_back(
-          {a.name, prefix_, [maker = a.maker.get()](ParamTable& table) { maker->describe(table); }});
-    }
-    t.alternatives(name, chosen_, std::move(described), whole, source);
-  }
+                std::string_view prefix = {});
 
  private:
-  struct Alternative {
-    std::string name;
-    std::string text;
-    std::unique_ptr<PolicyMaker<I>> maker;
-
-    Alternative(std::string n, std::string what, std::unique_ptr<PolicyMaker<I>> m)
-        : name(std::move(n)), text(std::move(what)), maker(std::move(m)) {}
-    Alternative(Alternative const& other) : name(other.name), text(other.text), maker(other.maker->copy()) {}
-    Alternative(Alternative&&) noexcept = default;
-    Alternative& operator=(Alternative const& other) { return *this = Alternative(other); }
-    Alternative& operator=(Alternative&&) noexcept = default;
-    ~Alternative() = default;
-  };
-
+  struct Alternative;
   using Alternatives = std::vector<Alternative>;
 
-  static std::shared_ptr<Alternatives> const& built_in() {
-    static auto const all = [] {
-      auto alternatives = std::make_shared<Alternatives>();
-      auto known = I::known();
-      for (auto& e : known.entries())
-        alternatives->push_back({std::move(e.name), std::move(e.text), std::move(e.maker)});
-      return alternatives;
-    }();
-    return all;
-  }
-  Alternative const* find(std::string_view name) const {
-    for (auto const& a : *alternatives_)
-      if (a.name == name) return &a;
-    return nullptr;
-  }
-  PolicyMaker<I> const* maker() const { return find(chosen_)->maker.get(); }
-  std::string names() const {
-    std::string list = "one of: ";
-    for (auto const& a : *alternatives_) list += (&a == &alternatives_->front() ? "" : ", ") + a.name;
-    return list;
-  }
+  static std::shared_ptr<Alternatives> const& built_in();
+  Alternative const* find(std::string_view name) const;
+  PolicyMaker<I> const* maker() const;
+  std::string names() const;
 
   std::string chosen_;
   std::string prefix_;  // of the sections of the implementations' parameters
   std::shared_ptr<Alternatives> alternatives_;
   bool adopted_ = false;  // those from outside the project
 };
+
+template <class I>
+struct PolicyChoice<I>::Alternative {
+  std::string name;
+  std::string text;
+  std::unique_ptr<PolicyMaker<I>> maker;
+
+  Alternative(std::string n, std::string what, std::unique_ptr<PolicyMaker<I>> m)
+      : name(std::move(n)), text(std::move(what)), maker(std::move(m)) {}
+  Alternative(Alternative const& other) : name(other.name), text(other.text), maker(other.maker->copy()) {}
+  Alternative(Alternative&&) noexcept = default;
+  Alternative& operator=(Alternative const& other) { return *this = Alternative(other); }
+  Alternative& operator=(Alternative&&) noexcept = default;
+  ~Alternative() = default;
+};
+
+template <class I>
+PolicyChoice<I>::PolicyChoice(std::string_view name) : chosen_(name), alternatives_(built_in()) {
+  FF_CHECK(find(chosen_) != nullptr, "no policy is called " + chosen_);
+}
+
+template <class I>
+PolicyChoice<I>& PolicyChoice<I>::choose(std::string_view name) {
+  if (find(name) == nullptr) throw UserError("'" + shown(name) + "' is not " + names());
+  chosen_ = name;
+  return *this;
+}
+
+template <class I>
+Policy<I> PolicyChoice<I>::make(typename I::Setup const& setup) const {
+  return {*maker(), setup};
+}
+
+template <class I>
+std::vector<StatInfo> PolicyChoice<I>::stats() const {
+  return maker()->stats();
+}
+
+template <class I>
+std::string PolicyChoice<I>::why_not(typename I::Setup const& setup) const {
+  try {
+    maker()->make(setup);
+  } catch (UserError const& e) {
+    return e.what();
+  }
+  return {};
+}
+
+template <class I>
+void PolicyChoice<I>::describe(ParamTable& t, std::string_view name, std::string_view text,
+                               std::string_view source, std::string_view prefix) {
+  prefix_ = prefix;
+  if (alternatives_.use_count() > 1) alternatives_ = std::make_shared<Alternatives>(*alternatives_);
+  if (t.policies() != nullptr && !std::exchange(adopted_, true))
+    t.policies()->template each<I>(
+        [&](std::string const& n, std::string const& what, PolicyMaker<I> const& m) {
+          if (find(n) != nullptr) throw UserError("a policy of the name '" + shown(n) + "' is there already");
+          alternatives_->push_back({n, what, m.copy()});
+        });
+  auto whole = std::string(text) + ": ";
+  std::vector<ParamTable::Alternative> described;
+  for (auto& a : *alternatives_) {
+    whole += (&a == &alternatives_->front() ? "" : "; ") + a.name + ", " + a.text;
+    described.push_back(
+        {a.name, prefix_, [maker = a.maker.get()](ParamTable& table) { maker->describe(table); }});
+  }
+  t.alternatives(name, chosen_, std::move(described), whole, source);
+}
+
+template <class I>
+auto PolicyChoice<I>::built_in() -> std::shared_ptr<Alternatives> const& {
+  static auto const all = [] {
+    auto alternatives = std::make_shared<Alternatives>();
+    auto known = I::known();
+    for (auto& e : known.entries())
+      alternatives->push_back({std::move(e.name), std::move(e.text), std::move(e.maker)});
+    return alternatives;
+  }();
+  return all;
+}
+
+template <class I>
+auto PolicyChoice<I>::find(std::string_view name) const -> Alternative const* {
+  for (auto const& a : *alternatives_)
+    if (a.name == name) return &a;
+  return nullptr;
+}
+
+template <class I>
+PolicyMaker<I> const* PolicyChoice<I>::maker() const {
+  return find(chosen_)->maker.get();
+}
+
+template <class I>
+std::string PolicyChoice<I>::names() const {
+  std::string list = "one of: ";
+  for (auto const& a : *alternatives_) list += (&a == &alternatives_->front() ? "" : ", ") + a.name;
+  return list;
+}
 
 }  // namespace farfault

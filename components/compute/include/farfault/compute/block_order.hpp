@@ -30,4 +30,6 @@ class BlockOrder {
   virtual Share share(std::uint64_t blocks, std::uint32_t gpu) const = 0;
 };
 
+extern template class PolicyChoice<BlockOrder>;
+
 }  // namespace farfault

@@ -72,4 +72,6 @@ class ThreadBlocks {
   virtual bool is_steady() const { return false; }
 };
 
+extern template class PolicyChoice<ThreadBlocks>;
+
 }  // namespace farfault

@@ -27,4 +27,6 @@ class WarpOrder {
   virtual void issued(std::uint32_t slot) { static_cast<void>(slot); }
 };
 
+extern template class PolicyChoice<WarpOrder>;
+
 }  // namespace farfault

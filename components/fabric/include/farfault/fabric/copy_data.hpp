@@ -25,4 +25,6 @@ class CopyData {
   virtual Duration latency() const { return Duration::zero(); }
 };
 
+extern template class PolicyChoice<CopyData>;
+
 }  // namespace farfault

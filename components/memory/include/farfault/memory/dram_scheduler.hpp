@@ -77,4 +77,6 @@ class DramScheduler {
   }
 };
 
+extern template class PolicyChoice<DramScheduler>;
+
 }  // namespace farfault

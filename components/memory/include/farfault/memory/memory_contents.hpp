@@ -24,4 +24,6 @@ class MemoryContents {
   virtual Duration latency() const { return Duration::zero(); }
 };
 
+extern template class PolicyChoice<MemoryContents>;
+
 }  // namespace farfault

@@ -43,4 +43,6 @@ class WalkReads {
   virtual void looked_up(std::uint32_t depth, bool hit, Time now) = 0;
 };
 
+extern template class PolicyChoice<WalkReads>;
+
 }  // namespace farfault

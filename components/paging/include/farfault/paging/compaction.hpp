@@ -38,4 +38,6 @@ class Compaction {
   }
 };
 
+extern template class PolicyChoice<Compaction>;
+
 }  // namespace farfault

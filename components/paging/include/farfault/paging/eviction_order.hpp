@@ -39,4 +39,6 @@ class EvictionOrder {
   virtual std::optional<std::uint64_t> victim(MayLeave const& may_leave) = 0;
 };
 
+extern template class PolicyChoice<EvictionOrder>;
+
 }  // namespace farfault

@@ -39,4 +39,6 @@ class EvictionSchedule {
   virtual bool takes_time() const { return true; }
 };
 
+extern template class PolicyChoice<EvictionSchedule>;
+
 }  // namespace farfault

@@ -31,4 +31,6 @@ class FaultReplay {
   virtual Orders after(Moment moment) const = 0;
 };
 
+extern template class PolicyChoice<FaultReplay>;
+
 }  // namespace farfault

@@ -86,4 +86,6 @@ class FrameAllocator {
   virtual bool end_emptying() { return false; }
 };
 
+extern template class PolicyChoice<FrameAllocator>;
+
 }  // namespace farfault

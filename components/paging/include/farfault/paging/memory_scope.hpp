@@ -24,4 +24,6 @@ class MemoryScope {
   virtual std::uint32_t instance_of(std::uint32_t machine) const = 0;
 };
 
+extern template class PolicyChoice<MemoryScope>;
+
 }  // namespace farfault

@@ -44,4 +44,6 @@ class PagePlacement {
   virtual bool leaves_out() const { return false; }
 };
 
+extern template class PolicyChoice<PagePlacement>;
+
 }  // namespace farfault

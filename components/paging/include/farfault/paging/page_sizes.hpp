@@ -42,4 +42,6 @@ class PageSizes {
   virtual void mapped(std::uint64_t base_pages) { static_cast<void>(base_pages); }
 };
 
+extern template class PolicyChoice<PageSizes>;
+
 }  // namespace farfault

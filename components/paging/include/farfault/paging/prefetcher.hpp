@@ -34,4 +34,6 @@ class Prefetcher {
   virtual BlockPages choose(Block const& block) const = 0;
 };
 
+extern template class PolicyChoice<Prefetcher>;
+
 }  // namespace farfault

@@ -35,4 +35,6 @@ class RemoteTouch {
   virtual void forget(std::uint64_t page) = 0;
 };
 
+extern template class PolicyChoice<RemoteTouch>;
+
 }  // namespace farfault

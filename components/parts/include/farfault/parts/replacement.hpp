@@ -61,4 +61,6 @@ class Replacement {
   }
 };
 
+extern template class PolicyChoice<Replacement>;
+
 }  // namespace farfault

@@ -25,4 +25,6 @@ class FaultPath {
   virtual bool kept_by_gpu(FaultKind kind) const = 0;
 };
 
+extern template class PolicyChoice<FaultPath>;
+
 }  // namespace farfault

@@ -55,4 +55,6 @@ struct RouterParams {
   }
 };
 
+extern template class PolicyChoice<Router>;
+
 }  // namespace farfault

@@ -51,4 +51,6 @@ class TlbFill {
   virtual bool invalidates_all() const { return false; }
 };
 
+extern template class PolicyChoice<TlbFill>;
+
 }  // namespace farfault

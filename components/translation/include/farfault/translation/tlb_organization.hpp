@@ -124,4 +124,6 @@ struct TlbPolicies {
   }
 };
 
+extern template class PolicyChoice<TlbOrganization>;
+
 }  // namespace farfault

@@ -49,4 +49,6 @@ struct WalkCachePolicies {
   Policy<WalkCache> make(std::uint32_t entries) const { return organization.make({entries, replacement}); }
 };
 
+extern template class PolicyChoice<WalkCache>;
+
 }  // namespace farfault
