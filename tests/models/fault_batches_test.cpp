@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "farfault/workloads/allocations.hpp"
 #include "run_model.hpp"
 
 using namespace farfault;
@@ -119,6 +121,52 @@ TEST_CASE("batches: an access to a page that leaves, where none moves, is a faul
     CHECK(driver.state().stats[0].evicted_pages == expected.evicted);
     CHECK(run.total("gmmu", "remote_faults") == expected.faults);
     CHECK(run.total("iommu", "remote_faults") == 0);
+  }
+}
+
+TEST_CASE("batches: the CPU's memory has room for all that one GPU may drive out, or the run is refused") {
+  std::string const first_touch = "memory.placement = \"first_touch\"\n";
+  std::string const small = "driver.batch.replay = \"page\"\ncpu.dram.capacity = \"1MiB\"\n";
+  auto const of = [&](std::string const& share, std::string const& remote_touch) {
+    auto text = model(small, share, first_touch + "memory.remote_touch = \"" + remote_touch + "\"\n");
+    auto const width = text.find("width = 256"), height = text.find("height = 128");
+    return text.replace(height, 12, "height = 256").replace(width, 11, "width = 1024");
+  };
+  // 512 pages, of which the GPU has room for 292, and the CPU for 224: beside them a unit of 4 has some.
+  for (std::string const remote_touch : {"remote_access", "migrate"}) {
+    CAPTURE(remote_touch);
+    ModelRun run(of("0.5703", remote_touch));
+    CHECK(driver_of(run.system()).spec().frames_per_gpu == 292);
+    CHECK(driver_of(run.system()).spec().frames_of_cpu == 224);
+    CHECK(run.engine().run_until(Time::max()) == RunState::drained);
+    CHECK(driver_of(run.system()).waiting_for().empty());
+    CHECK_THROWS_WITH_AS(
+        ModelRun(of("0.568", remote_touch)),
+        "driver.batch.replay = page: what leaves a full GPU goes to the CPU's memory, and up "
+        "to 225 pages may be there at a time; cpu.dram.capacity leaves 224 for them",
+        UserError);
+  }
+  CHECK_THROWS_WITH_AS(ModelRun(of("0.9", "duplicate")),
+                       "driver.batch.replay = page: what leaves a full GPU goes to the CPU's memory, and up "
+                       "to 512 pages may be there at a time; cpu.dram.capacity leaves 224 for them",
+                       UserError);
+  CHECK_NOTHROW(ModelRun(of("1.0", "duplicate")));
+}
+
+TEST_CASE("batches: a GPU has a frame beside what a program allocates there, or the run is refused") {
+  std::string const migrate = "memory.remote_touch = \"migrate\"\nmemory.placement = ";
+  auto const page = std::string("driver.batch.replay = \"page\"\n");
+  CHECK_THROWS_WITH_AS(ModelRun(model(page, "0.5", migrate + "\"interleave\"\n"), workloads::add_allocations),
+                       "driver.batch.replay = page: workload 'transpose' allocates 64 pages on a GPU, which "
+                       "do not leave it, and it has 32 frames: none for pages that fault (memory.gpu_share, "
+                       "gpu.dram.capacity)",
+                       UserError);
+  for (auto const& [placement, share] : {std::pair{"interleave", "1.0"}, {"cpu", "0.5"}}) {
+    ModelRun run(model(page, share, migrate + '"' + placement + "\"\n"), workloads::add_allocations);
+    CHECK(run.engine().run_until(Time::max()) == RunState::drained);
+    CHECK(transactions_of(run.system()) == 4096);
+    CHECK(run.total("driver", "allocated_pages") == 64);
+    CHECK(driver_of(run.system()).waiting_for().empty());
   }
 }
 
