@@ -161,6 +161,13 @@ TEST_CASE("batches: a GPU has a frame beside what a program allocates there, or 
                        "do not leave it, and it has 32 frames: none for pages that fault (memory.gpu_share, "
                        "gpu.dram.capacity)",
                        UserError);
+  auto on_two = model(page, "0.99", migrate + "\"interleave\"\n");
+  on_two.replace(on_two.find("gpus = 1"), 8, "gpus = 2");
+  CHECK_THROWS_WITH_AS(ModelRun(on_two, workloads::add_allocations),
+                       "driver.batch.replay = page: workload 'transpose' allocates 32 pages on a GPU, which "
+                       "do not leave it, and it has 32 frames: none for pages that fault (memory.gpu_share, "
+                       "gpu.dram.capacity)",
+                       UserError);
   for (auto const& [placement, share] : {std::pair{"interleave", "1.0"}, {"cpu", "0.5"}}) {
     ModelRun run(model(page, share, migrate + '"' + placement + "\"\n"), workloads::add_allocations);
     CHECK(run.engine().run_until(Time::max()) == RunState::drained);
@@ -168,6 +175,23 @@ TEST_CASE("batches: a GPU has a frame beside what a program allocates there, or 
     CHECK(run.total("driver", "allocated_pages") == 64);
     CHECK(driver_of(run.system()).waiting_for().empty());
   }
+}
+
+TEST_CASE("batches: what a program has freed leaves room for what it allocates next") {
+  auto text = model("driver.batch.replay = \"page\"\ngpu.dram.capacity = \"1MiB\"\n", "1.0",
+                    "memory.remote_touch = \"migrate\"\nmemory.placement = \"interleave\"\n");
+  text.replace(text.find("height = 128"), 12, "height = 256");
+  ModelRun run(text, [](Workload& w) {
+    workloads::add_allocations(w);
+    auto operations = w.operations();
+    std::erase_if(operations, [](Operation const& o) { return !o.is_allocation(); });
+    operations.insert(operations.end(), w.operations().begin(), w.operations().end());
+    w.set_operations(operations);
+  });
+  CHECK(run.engine().run_until(Time::max()) == RunState::drained);
+  CHECK(driver_of(run.system()).spec().frames_per_gpu == 224);
+  CHECK(run.total("driver", "allocated_pages") == 2 * 128);
+  CHECK(run.total("driver", "freed_pages") == 2 * 128);
 }
 
 TEST_CASE("batches: with one outstanding fault for each uTLB every access is made under every replay") {
