@@ -33,7 +33,7 @@ OTHERS = {
     "memory.gpu_share": ["0.5", "0.75", "1.0"],
     "memory.fault_path": ["gpu", "gpu", "gpu", "gpu", "gpu", "gpu", "gpu", "iommu"],
     "memory.placement": ["cpu", "cpu", "first_touch"],
-    "memory.remote_touch": ["migrate", "migrate", "duplicate", "remote_access"],
+    "memory.remote_touch": ["migrate", "duplicate", "remote_access"],
     "gpu.memory_contents": ["plain", "compressed"],
     "fabric.copies": ["raw", "compressed"],
 }
@@ -46,6 +46,28 @@ FIXED = {
     "gpu.sm.throttling.execution": "2000", "workload.name": "transpose", "workload.transpose.width": "256",
     "workload.transpose.height": "128",
 }
+# Drawn beside them: pages that come at their first touch, leave for good, and are long on their way, as they are large.
+LEAVING = {
+    "memory.placement": "first_touch", "memory.remote_touch": "remote_access", "memory.fault_path": "gpu", "memory.page_size": "64KiB",
+    "driver.batch.eviction_unit": "64KiB", "gpu.dram.capacity": "64MiB", "workload.transpose.width": "1024",
+    "workload.transpose.height": "256",
+}
+
+
+def check_leaving(grid, names, draw):
+    whole = {gpus: grid.run(FIXED | LEAVING | {"machine.generic.gpus": gpus}) and grid.accesses() for gpus in ("1", "2", "3")}
+    for replay in names["driver.batch.replay"]:
+        settings = FIXED | LEAVING | {"driver.batch.replay": replay} | {
+            "machine.generic.gpus": draw.choice(list(whole)), "memory.gpu_share": draw.choice(["0.5", "0.7"]),
+            "gpu.sms": draw.choice(["4", "5"]), "driver.batch.eviction_schedule": draw.choice(names["driver.batch.eviction_schedule"])}
+        name = "leaving " + " ".join(settings.values())
+        _, digest = grid.run(settings, "--threads", "1", "--partitions", "device")
+        check(not digest.startswith("exit"), f"{name}: {digest}")
+        if digest.startswith("exit"):
+            continue
+        check(grid.accesses() == whole[settings["machine.generic.gpus"]], f"{name}: accesses {grid.accesses()}")
+        check(replay == "each_fault" or grid.machine_total("driver_evicted_pages") > 0, f"{name}: no page has left")
+        check_elsewhere(grid, settings, digest, name)
 
 
 def check_result(grid, settings, expected, name):
@@ -113,6 +135,7 @@ def main():
             if ran % 16 == 2:
                 check_resume(grid, settings, digest, name)
             digests.setdefault(digest, []).append(name)
+        check_leaving(grid, names, draw)
         check(ran > drawn // 2, f"only {ran} of {len(chosen)} combinations run")
         # Choices that matter in no run here may share a digest; most must not.
         check(len(digests) > ran * 3 // 4, f"{ran} runs have {len(digests)} digests")
