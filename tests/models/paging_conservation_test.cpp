@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,17 +26,18 @@ std::string setting(std::string const& key, std::string const& value) {
   return key + " = \"" + value + "\"\n";
 }
 
-// Pages that come to a GPU from the CPU's memory, as often as it wants, or at their first touch and never
-// again.
-enum class Pages { migrate, touched_first };
+// Pages that come to a GPU from the CPU's memory, as often as it wants; or at their first touch and never
+// again, some of them where a map has them from the start.
+enum class Pages { migrate, touched_first, recorded };
 
 std::string model(std::string const& more, Pages pages) {
+  constexpr char const* placements[] = {"cpu", "first_touch", "recorded"};
   return "machine.topology = \"generic\"\nmemory.fault_path = \"gpu\"\n"
          "gpu.sms = 4\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\ngpu.l2_tlb.entries = 16\n"
          "gpu.l2_tlb.ways = 4\ndriver.migrations = 64\ndriver.batch.time = \"2us\"\n"
          "driver.batch.block_time = \"1us\"\ndriver.batch.first_touch_time = \"2us\"\n"
          "workload.name = \"transpose\"\nworkload.transpose.width = 256\nworkload.transpose.height = 128\n" +
-         setting("memory.placement", pages == Pages::migrate ? "cpu" : "first_touch") +
+         setting("memory.placement", placements[static_cast<std::size_t>(pages)]) +
          setting("memory.remote_touch", pages == Pages::migrate ? "migrate" : "remote_access") + more;
 }
 
@@ -238,4 +241,21 @@ TEST_CASE(
       }
   }
   CHECK(n == 45);
+}
+
+TEST_CASE(
+    "conservation: an ideal TLB forgets pages of another GPU that were there from the start, as they leave") {
+  auto const file = std::filesystem::path(FARFAULT_BINARY_DIR) / "leaving_pages.csv";
+  {
+    std::ofstream map(file);
+    map << "page,device\n";
+    for (std::uint64_t page = 0; page < 16; ++page) map << (1U << 20) + page << ",gpu" << page % 2 << "\n";
+  }
+  for (std::string const replay : {"page", "batch"})
+    check_run(setting("driver.batch.replay", replay) + setting("driver.batch.eviction_unit", "4KiB") +
+                  setting("gpu.l2_tlb.organization", "ideal") +
+                  setting("memory.recorded.map", file.string()) +
+                  "memory.gpu_share = 0.3\nmachine.generic.gpus = 2\n",
+              Pages::recorded, true, without_paging("2"));
+  std::filesystem::remove(file);
 }
