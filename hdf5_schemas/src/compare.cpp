@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "farfault/engine/error.hpp"
+#include "farfault/results/csv.hpp"
 #include "farfault/results/reader.hpp"
 #include "guard.hpp"
 #include "settings.hpp"
@@ -83,14 +84,6 @@ std::vector<ComparedFigure> figures_of(std::vector<ResultSummary> const& runs) {
   return all;
 }
 
-std::string quoted(std::string const& of_others) {
-  auto const text = one_line(of_others);
-  if (text.find_first_of(",\"") == std::string::npos) return text;
-  std::string all = "\"";
-  for (char const c : text) all += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return all + "\"";
-}
-
 }  // namespace
 
 bool RunsCompared::all_equal() const {
@@ -157,16 +150,16 @@ std::string to_json(RunsCompared const& c) {
 
 std::string to_csv(RunsCompared const& c) {
   std::string text = "kind,scope,name,metric,units";
-  for (auto const& r : c.runs) text += "," + quoted(r.path);
+  for (auto const& r : c.runs) text += "," + csv_cell(r.path);
   text += "\n";
   for (auto const& s : c.settings) {
-    text += "setting,,," + quoted(s.name) + ",";
-    for (auto const& v : s.values) text += "," + quoted(v);
+    text += "setting,,," + csv_cell(s.name) + ",";
+    for (auto const& v : s.values) text += "," + csv_cell(v);
     text += "\n";
   }
   for (auto const& f : c.figures) {
     text += "figure";
-    for (auto const* field : {&f.scope, &f.name, &f.metric, &f.unit}) text += "," + quoted(*field);
+    for (auto const* field : {&f.scope, &f.name, &f.metric, &f.unit}) text += "," + csv_cell(*field);
     for (auto const& v : f.values) text += "," + (v ? std::to_string(*v) : std::string());
     text += "\n";
   }

@@ -32,12 +32,13 @@ OTHERS = {
     "gpu.gmmu.sms_per_utlb": ["1", "2"],
     "memory.gpu_share": ["0.5", "0.75", "1.0"],
     "memory.fault_path": ["gpu", "gpu", "gpu", "gpu", "gpu", "gpu", "gpu", "iommu"],
-    "memory.remote_touch": ["migrate", "migrate", "duplicate"],
+    "memory.placement": ["cpu", "cpu", "first_touch"],
+    "memory.remote_touch": ["migrate", "duplicate", "remote_access"],
     "gpu.memory_contents": ["plain", "compressed"],
     "fabric.copies": ["raw", "compressed"],
 }
 FIXED = {
-    "machine.topology": "generic", "memory.placement": "cpu", "driver.migrations": "64",
+    "machine.topology": "generic", "driver.migrations": "64",
     "driver.batch.time": "2us", "driver.batch.block_time": "1us", "driver.batch.first_touch_time": "2us",
     "driver.batch.sequential.bytes": "16KiB", "gpu.sms": "4", "gpu.l1_tlb.entries": "4", "gpu.l1_tlb.ways": "4",
     "gpu.l2_tlb.entries": "16", "gpu.l2_tlb.ways": "4", "gpu.router.gmmu_bypass.epoch": "2us", "gpu.sm.max_blocks": "2",
@@ -45,6 +46,28 @@ FIXED = {
     "gpu.sm.throttling.execution": "2000", "workload.name": "transpose", "workload.transpose.width": "256",
     "workload.transpose.height": "128",
 }
+# Drawn beside them: pages that come at their first touch, leave for good, and are long on their way, as they are large.
+LEAVING = {
+    "memory.placement": "first_touch", "memory.remote_touch": "remote_access", "memory.fault_path": "gpu", "memory.page_size": "64KiB",
+    "driver.batch.eviction_unit": "64KiB", "gpu.dram.capacity": "64MiB", "workload.transpose.width": "1024",
+    "workload.transpose.height": "256",
+}
+
+
+def check_leaving(grid, names, draw):
+    whole = {gpus: grid.run(FIXED | LEAVING | {"machine.generic.gpus": gpus}) and grid.accesses() for gpus in ("1", "2", "3")}
+    for replay in names["driver.batch.replay"]:
+        settings = FIXED | LEAVING | {"driver.batch.replay": replay} | {
+            "machine.generic.gpus": draw.choice(list(whole)), "memory.gpu_share": draw.choice(["0.5", "0.7"]),
+            "gpu.sms": draw.choice(["4", "5"]), "driver.batch.eviction_schedule": draw.choice(names["driver.batch.eviction_schedule"])}
+        name = "leaving " + " ".join(settings.values())
+        _, digest = grid.run(settings, "--threads", "1", "--partitions", "device")
+        check(not digest.startswith("exit"), f"{name}: {digest}")
+        if digest.startswith("exit"):
+            continue
+        check(grid.accesses() == whole[settings["machine.generic.gpus"]], f"{name}: accesses {grid.accesses()}")
+        check(replay == "each_fault" or grid.machine_total("driver_evicted_pages") > 0, f"{name}: no page has left")
+        check_elsewhere(grid, settings, digest, name)
 
 
 def check_result(grid, settings, expected, name):
@@ -61,7 +84,9 @@ def check_result(grid, settings, expected, name):
     check(sum(rows["raw_faults"]) + flushed == written, f"{name}: {written} entries, {sum(rows['raw_faults'])} read, {flushed} flushed")
     lines_in, lines_out = (64 * n for n in grid.summed("copy_engine_lines_in", "copy_engine_lines_out"))
     pages, evicted = sum(rows["pages"]) + sum(rows["prefetched_pages"]), sum(rows["evicted_pages"]) - sum(rows["dropped_pages"])
-    check(lines_in == sum(rows["bytes_in"]) == 4096 * pages, f"{name}: {lines_in} bytes in, rows have {sum(rows['bytes_in'])}, pages {pages}")
+    touched = grid.machine_total("driver_pages_mapped")  # for the first time: these have nothing to transfer
+    check(lines_in == sum(rows["bytes_in"]) == 4096 * (pages - touched),
+          f"{name}: {lines_in} bytes in, rows have {sum(rows['bytes_in'])}, pages {pages}, {touched} of them mapped at their first touch")
     transfers = settings["driver.batch.eviction_schedule"] != "ideal"
     check(lines_out == sum(rows["bytes_out"]) == 4096 * evicted * transfers,
           f"{name}: {lines_out} bytes out, rows have {sum(rows['bytes_out'])}, pages transferred {evicted}")
@@ -95,6 +120,8 @@ def main():
                 settings["driver.batch.eviction_unit"] = "4KiB"  # two mistakes are two sentences
             if settings["memory.remote_touch"] == "duplicate":
                 settings["memory.fault_path"] = "gpu"
+            if settings["memory.remote_touch"] == "remote_access":
+                settings["memory.placement"] = "first_touch"  # without it no access is a fault
             name = " ".join(settings[key] for key in AXES + list(OTHERS))
             first, digest = grid.run(settings, "--threads", "1", "--partitions", "device")
             if first.returncode != 0:
@@ -108,6 +135,7 @@ def main():
             if ran % 16 == 2:
                 check_resume(grid, settings, digest, name)
             digests.setdefault(digest, []).append(name)
+        check_leaving(grid, names, draw)
         check(ran > drawn // 2, f"only {ran} of {len(chosen)} combinations run")
         # Choices that matter in no run here may share a digest; most must not.
         check(len(digests) > ran * 3 // 4, f"{ran} runs have {len(digests)} digests")

@@ -156,6 +156,18 @@ TEST_CASE("compare: text with commas and quotes is quoted in a table") {
   CHECK(csv.find("setting,,,m.x,,\"[\"\"p\"\", \"\"q\"\"]\",\"[\"\"p\"\"]\"\n") != std::string::npos);
 }
 
+TEST_CASE("compare: no cell of a table is a formula for a spreadsheet, and numbers stay as they are") {
+  Scratch dir;
+  auto const a = written(dir / "a.h5", {{"=SUM(A1)", 1}, {"+a,b", 1}, {"-end", 1}}, "[m]\nx = -1.5\n");
+  auto const b = written(dir / "b.h5", {{"=SUM(A1)", 2}, {"+a,b", 2}, {"-end", 2}}, "[m]\nx = 2\n");
+  auto const csv = to_csv(compare({a, b}));
+  CHECK(csv.find(",'=SUM(A1),1,1,2\n") != std::string::npos);
+  CHECK(csv.find(",\"'+a,b\",1,1,2\n") != std::string::npos);
+  CHECK(csv.find(",'-end,1,1,2\n") != std::string::npos);
+  CHECK(csv.find("setting,,,m.x,,-1.5,2\n") != std::string::npos);
+  for (char const c : {'=', '+', '@'}) CHECK(csv.find(std::string(",") + c) == std::string::npos);
+}
+
 TEST_CASE("compare: what programs read is whole, and names of others move no cursor") {
   Scratch dir;
   std::string const value(300, 'x');

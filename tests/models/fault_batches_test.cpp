@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "farfault/workloads/allocations.hpp"
 #include "run_model.hpp"
 
 using namespace farfault;
@@ -12,12 +14,13 @@ using test::ModelRun;
 
 namespace {
 
-std::string model(std::string const& more, std::string const& share = "0.5") {
+std::string model(
+    std::string const& more, std::string const& share = "0.5",
+    std::string const& pages = "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\n") {
   return "machine.topology = \"generic\"\nmachine.generic.gpus = 1\n"
-         "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\nmemory.fault_path = \"gpu\"\n"
-         "memory.gpu_share = " +
-         share +
-         "\ngpu.sms = 4\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n"
+         "memory.fault_path = \"gpu\"\nmemory.gpu_share = " +
+         share + "\n" + pages +
+         "gpu.sms = 4\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n"
          "driver.migrations = 64\ndriver.batch.eviction_unit = \"16KiB\"\n"
          "workload.name = \"transpose\"\nworkload.transpose.width = 256\nworkload.transpose.height = 128\n" +
          more;
@@ -73,6 +76,122 @@ TEST_CASE("batches: every policy runs to the end, with no more pages on the GPU 
           driver.state().stats[0].evicted_pages + driver.spec().frames_per_gpu);
     CHECK(driver.state().free_moves.size() == 64);
   }
+}
+
+TEST_CASE("batches: pages that come at their first touch leave a full GPU for good, each once") {
+  for (std::string const replay : {"page", "batch", "batch_flush", "block", "once"}) {
+    CAPTURE(replay);
+    ModelRun run(model("driver.batch.replay = \"" + replay + "\"\ndriver.batch.prefetch = \"none\"\n", "0.5",
+                       "memory.placement = \"first_touch\"\n"));
+    CHECK(run.engine().run_until(Time::max()) == RunState::drained);
+    CHECK(transactions_of(run.system()) == 4096);
+    auto const& driver = driver_of(run.system());
+    CHECK(driver.spec().frames_per_gpu == 32);
+    CHECK(driver.state().stats[0].pages_mapped == 64);
+    CHECK(driver.state().stats[0].pages_spilled == 0);
+    CHECK(driver.state().stats[0].evicted_pages == 32);
+    CHECK(driver.state().batch.counts.premature_evictions == 0);
+    CHECK(driver.waiting_for().empty());
+    std::uint64_t there = 0;
+    driver.state().table.each_page(
+        [&](std::uint64_t, PageTranslation const& at) { there += device_of(at.frame) == 0; });
+    CHECK(there == 32);
+  }
+}
+
+TEST_CASE("batches: an access to a page that leaves, where none moves, is a fault that its GPU keeps") {
+  struct Counts {
+    std::string gpus;
+    std::uint64_t evicted, faults;
+  };
+  for (auto const& expected : {Counts{"1", 9, 5}, {"2", 12, 4}}) {
+    CAPTURE(expected.gpus);
+    ModelRun run(
+        "machine.topology = \"generic\"\nmemory.placement = \"first_touch\"\nmemory.fault_path = \"gpu\"\n"
+        "memory.gpu_share = 0.7\nmemory.page_size = \"64KiB\"\ngpu.sms = 5\ngpu.dram.capacity = \"64MiB\"\n"
+        "driver.batch.replay = \"page\"\ndriver.batch.eviction_unit = \"64KiB\"\nworkload.name = "
+        "\"transpose\"\n"
+        "workload.transpose.width = 1024\nworkload.transpose.height = 256\nmachine.generic.gpus = " +
+        expected.gpus + "\n");
+    CHECK(run.engine().run_until(Time::max()) == RunState::drained);
+    CHECK(transactions_of(run.system()) == 32'768);
+    auto const& driver = driver_of(run.system());
+    CHECK(driver.waiting_for().empty());
+    CHECK(driver.state().stats[0].pages_mapped == 32);
+    CHECK(driver.state().stats[0].evicted_pages == expected.evicted);
+    CHECK(run.total("gmmu", "remote_faults") == expected.faults);
+    CHECK(run.total("iommu", "remote_faults") == 0);
+  }
+}
+
+TEST_CASE("batches: the CPU's memory has room for all that one GPU may drive out, or the run is refused") {
+  std::string const first_touch = "memory.placement = \"first_touch\"\n";
+  std::string const small = "driver.batch.replay = \"page\"\ncpu.dram.capacity = \"1MiB\"\n";
+  auto const of = [&](std::string const& share, std::string const& remote_touch) {
+    auto text = model(small, share, first_touch + "memory.remote_touch = \"" + remote_touch + "\"\n");
+    auto const width = text.find("width = 256"), height = text.find("height = 128");
+    return text.replace(height, 12, "height = 256").replace(width, 11, "width = 1024");
+  };
+  // 512 pages, of which the GPU has room for 292, and the CPU for 224: beside them a unit of 4 has some.
+  for (std::string const remote_touch : {"remote_access", "migrate"}) {
+    CAPTURE(remote_touch);
+    ModelRun run(of("0.5703", remote_touch));
+    CHECK(driver_of(run.system()).spec().frames_per_gpu == 292);
+    CHECK(driver_of(run.system()).spec().frames_of_cpu == 224);
+    CHECK(run.engine().run_until(Time::max()) == RunState::drained);
+    CHECK(driver_of(run.system()).waiting_for().empty());
+    CHECK_THROWS_WITH_AS(
+        ModelRun(of("0.568", remote_touch)),
+        "driver.batch.replay = page: what leaves a full GPU goes to the CPU's memory, and up "
+        "to 225 pages may be there at a time; cpu.dram.capacity leaves 224 for them",
+        UserError);
+  }
+  CHECK_THROWS_WITH_AS(ModelRun(of("0.9", "duplicate")),
+                       "driver.batch.replay = page: what leaves a full GPU goes to the CPU's memory, and up "
+                       "to 512 pages may be there at a time; cpu.dram.capacity leaves 224 for them",
+                       UserError);
+  CHECK_NOTHROW(ModelRun(of("1.0", "duplicate")));
+}
+
+TEST_CASE("batches: a GPU has a frame beside what a program allocates there, or the run is refused") {
+  std::string const migrate = "memory.remote_touch = \"migrate\"\nmemory.placement = ";
+  auto const page = std::string("driver.batch.replay = \"page\"\n");
+  CHECK_THROWS_WITH_AS(ModelRun(model(page, "0.5", migrate + "\"interleave\"\n"), workloads::add_allocations),
+                       "driver.batch.replay = page: workload 'transpose' allocates 64 pages on a GPU, which "
+                       "do not leave it, and it has 32 frames: none for pages that fault (memory.gpu_share, "
+                       "gpu.dram.capacity)",
+                       UserError);
+  auto on_two = model(page, "0.99", migrate + "\"interleave\"\n");
+  on_two.replace(on_two.find("gpus = 1"), 8, "gpus = 2");
+  CHECK_THROWS_WITH_AS(ModelRun(on_two, workloads::add_allocations),
+                       "driver.batch.replay = page: workload 'transpose' allocates 32 pages on a GPU, which "
+                       "do not leave it, and it has 32 frames: none for pages that fault (memory.gpu_share, "
+                       "gpu.dram.capacity)",
+                       UserError);
+  for (auto const& [placement, share] : {std::pair{"interleave", "1.0"}, {"cpu", "0.5"}}) {
+    ModelRun run(model(page, share, migrate + '"' + placement + "\"\n"), workloads::add_allocations);
+    CHECK(run.engine().run_until(Time::max()) == RunState::drained);
+    CHECK(transactions_of(run.system()) == 4096);
+    CHECK(run.total("driver", "allocated_pages") == 64);
+    CHECK(driver_of(run.system()).waiting_for().empty());
+  }
+}
+
+TEST_CASE("batches: what a program has freed leaves room for what it allocates next") {
+  auto text = model("driver.batch.replay = \"page\"\ngpu.dram.capacity = \"1MiB\"\n", "1.0",
+                    "memory.remote_touch = \"migrate\"\nmemory.placement = \"interleave\"\n");
+  text.replace(text.find("height = 128"), 12, "height = 256");
+  ModelRun run(text, [](Workload& w) {
+    workloads::add_allocations(w);
+    auto operations = w.operations();
+    std::erase_if(operations, [](Operation const& o) { return !o.is_allocation(); });
+    operations.insert(operations.end(), w.operations().begin(), w.operations().end());
+    w.set_operations(operations);
+  });
+  CHECK(run.engine().run_until(Time::max()) == RunState::drained);
+  CHECK(driver_of(run.system()).spec().frames_per_gpu == 224);
+  CHECK(run.total("driver", "allocated_pages") == 2 * 128);
+  CHECK(run.total("driver", "freed_pages") == 2 * 128);
 }
 
 TEST_CASE("batches: with one outstanding fault for each uTLB every access is made under every replay") {

@@ -9,6 +9,71 @@
 
 namespace farfault::topologies {
 
+namespace {
+
+std::uint64_t pages_of_buffers(PagingDriverSpec const& driver) {
+  std::uint64_t pages = 0;
+  for (auto const& b : driver.buffers) pages += b.count;
+  return pages;
+}
+
+// Whether more pages may come by batches than a GPU has frames for.
+bool may_evict(PagingDriverSpec const& driver) {
+  return driver.in_batches && pages_of_buffers(driver) > driver.usable_frames();
+}
+
+// Whatever one GPU brings and drives out again, a unit that is to leave finds room in the CPU's memory.
+void check_room_to_leave(InitialMemory const& memory, PagingDriverSpec const& driver) {
+  if (!may_evict(driver)) return;
+  auto const pages = pages_of_buffers(driver);
+  auto const unit = std::max<std::uint64_t>(driver.batch.eviction_unit.bytes >> driver.page_bits, 1);
+  // Of a page that has copies on GPUs the CPU's memory may have the page itself.
+  auto const stays = driver.makes_copies ? 0 : driver.usable_frames();
+  auto const needed = std::min(pages, pages - stays + unit);
+  auto const room = driver.frames_of_cpu - memory.host_pages().pages();
+  if (room < needed)
+    throw UserError("driver.batch.replay = " + driver.batch.replay.name() +
+                    ": what leaves a full GPU goes to the CPU's memory, and up to " + std::to_string(needed) +
+                    " pages may be there at a time; cpu.dram.capacity leaves " + std::to_string(room) +
+                    " for them");
+}
+
+// By GPU: the most base pages that the application has allocated there at a time. That is known of a program
+// in one stream; of several its largest buffer is the least that it can be.
+std::vector<std::uint64_t> most_allocated(InitialMemory const& memory, Applications const& applications,
+                                          std::uint32_t a, std::uint32_t gpus) {
+  auto const& workload = *applications[a].workload;
+  std::vector<std::uint64_t> now(gpus), most(gpus);
+  for (auto const& o : workload.operations()) {
+    if (!o.is_allocation()) continue;
+    auto const& buffer = memory.buffers(a)[workload.buffer_at(o.first)];
+    bool const allocates = o.kind == OperationKind::allocate;
+    if (workload.streams() > 1) std::ranges::fill(now, 0);
+    for (auto p = buffer.first; p - buffer.first < buffer.count; ++p) {
+      auto const* device = memory.planned().find(p);
+      if (device == nullptr || *device >= gpus) continue;
+      now[*device] += allocates ? 1 : std::uint64_t{0} - 1;
+    }
+    for (std::uint32_t g = 0; allocates && g < gpus; ++g) most[g] = std::max(most[g], now[g]);
+  }
+  return most;
+}
+
+// What a program allocates does not leave, and what faults needs a frame beside it.
+void check_room_to_come(InitialMemory const& memory, PagingDriverSpec const& driver,
+                        Applications const& applications) {
+  for (std::uint32_t a = 0; a < applications.count(); ++a)
+    for (auto const pages : most_allocated(memory, applications, a, driver.devices.gpus()))
+      if (pages >= driver.usable_frames())
+        throw UserError("driver.batch.replay = " + driver.batch.replay.name() + ": workload '" +
+                        applications[a].workload->name() + "' allocates " + std::to_string(pages) +
+                        " pages on a GPU, which do not leave it, and it has " +
+                        std::to_string(driver.usable_frames()) +
+                        " frames: none for pages that fault (memory.gpu_share, gpu.dram.capacity)");
+}
+
+}  // namespace
+
 void Assembly::find_instances() {
   auto const& nodes = machine_.nodes;
   bool const cluster = machine_.machines() > 1;
@@ -132,7 +197,11 @@ void Assembly::add_host_and_driver(Instance& instance) {
     driver.gpus_of_application.push_back(applications_.gpus_of(a, gpus));
   driver.application_of_stream = applications_.application_of_stream();
   driver.line_bytes = config_.gpu.line_bytes;
-  if (config_.in_batches()) describe_batches(instance, driver);
+  if (config_.in_batches()) {
+    describe_batches(instance, driver);
+    check_room_to_leave(memory, driver);
+    check_room_to_come(memory, driver, applications_);
+  }
   instance.driver = &system_->add<PagingDriver>(prefix + "driver", driver);
 }
 
@@ -216,6 +285,14 @@ void Assembly::check_placed(Instance const& instance, PagingDriverSpec const& dr
                       " has other frames for what memory.placement = " + config_.memory.placement.name() +
                       " puts there before the first kernel");
   }
+}
+
+// Where pages leave their frames, a GPU is told to forget one of another device only if it has asked for it.
+PageTable const& Assembly::mapped_for(Gpu const& gpu) const {
+  auto const& instance = *gpu.instance;
+  bool const leave =
+      config_.memory.pages_move() || config_.memory.relocates() || may_evict(instance.driver->spec());
+  return leave ? instance.memory->gpu_table(gpu.number) : instance.memory->iommu_table();
 }
 
 void Assembly::check_large_frames(Instance const& instance, std::uint64_t frames,

@@ -10,6 +10,7 @@
 
 #include "farfault/cli/progress.hpp"
 #include "farfault/engine/error.hpp"
+#include "farfault/results/csv.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -20,24 +21,8 @@ using results::SweepColumn;
 constexpr char const* kStates[] = {"missing", "done", "failed"};
 constexpr std::size_t kMostFigures = 10'000;
 
-std::string quoted(std::string const& of_others) {
-  auto const text = one_line(of_others);
-  if (text.find_first_of(",\"") == std::string::npos) return text;
-  std::string all = "\"";
-  for (char const c : text) all += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return all + "\"";
-}
-
-bool is_number(std::string const& text) {
-  char* end = nullptr;
-  static_cast<void>(std::strtod(text.c_str(), &end));
-  return !text.empty() && *end == '\0';
-}
-
-// A text that a spreadsheet would take for a formula begins with an apostrophe.
 std::string cell(std::string const& text) {
-  bool const formula = text.find_first_of("=+-@") == 0 && !is_number(text);
-  return quoted(formula ? "'" + text : text);
+  return results::csv_cell(text);
 }
 std::string cell(std::uint64_t number) {
   return number == kNoFigure ? std::string() : std::to_string(number);
@@ -287,7 +272,7 @@ void RunTable::print(std::ostream& out, std::size_t seeds, std::size_t most) con
 
 std::string to_csv(std::string const& dimension, std::vector<SweepColumn> const& columns) {
   auto text = dimension;
-  for (auto const& column : columns) text += "," + quoted(column.name);
+  for (auto const& column : columns) text += "," + cell(column.name);
   text += "\n";
   auto const rows = std::visit([](auto const& v) { return v.size(); }, columns.at(0).values);
   for (std::size_t row = 0; row < rows; ++row) {
