@@ -188,6 +188,21 @@ TEST_CASE("address-space-aware DRAM: two queues have no silver one; one is FR-FC
   CHECK(tags(*DramBench(frfcfs, behind_one(queued)).answers) == Tags{0, 4, 1, 2, 3});
 }
 
+TEST_CASE("address-space-aware DRAM: how long reads wait is counted in every queue, and of reads alone") {
+  auto stored = of(1, 2 * kSameBank, 2);
+  stored.access = Access::write;
+  for (std::string const queues : {"1", "2"}) {
+    CAPTURE(queues);
+    DramBench const b(channel({{"queues", queues}}),
+                      behind_one({walk(kSameBank, 1), stored, of(1, 2 * kSameBank + 64, 3)}));
+    // Picked at 1050, 1114 and 1178; they came at 1001, 1002 and 1003.
+    CHECK(tags(*b.answers) == Tags{0, 1, 2, 3});
+    auto const& d = b.dram;
+    CHECK(test::stat_of(d.spec().params.scheduler, d.state().scheduler, "walk_wait") == 49'000);
+    CHECK(test::stat_of(d.spec().params.scheduler, d.state().scheduler, "data_wait") == 175'000);
+  }
+}
+
 TEST_CASE("address-space-aware DRAM: what finds its queue full waits in front, and all behind it") {
   // One line in each: 1 is silver, 2 normal as the silver queue is full, 3 waits in front, and the walk
   // behind it.

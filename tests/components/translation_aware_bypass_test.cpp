@@ -39,10 +39,11 @@ class Slice {
       if (lines(d) != 0) depths.push_back(d);
     return depths;
   }
-  // Of 4,000 lines, those that pass by at a depth.
-  std::uint32_t lines(std::uint32_t depth) {
+  // Of 4,000 lines, each so many behind the one before, those that pass by at a depth.
+  std::uint32_t lines(std::uint32_t depth, std::uint64_t stride = 1) {
     std::uint32_t n = 0;
-    for (std::uint64_t line = 0; line < 4000; ++line) n += policy_->bypasses(depth, line, now_) ? 1 : 0;
+    for (std::uint64_t line = 0; line < 4000; ++line)
+      n += policy_->bypasses(depth, line * stride, now_) ? 1 : 0;
     return n;
   }
   bool may_bypass() const { return policy_->may_bypass(); }
@@ -86,6 +87,12 @@ TEST_CASE(
   CHECK(s.passing() == Depths{1, 4});
 }
 
+TEST_CASE("translation-aware bypass: the deepest of the depths that three bits tell apart pass by, too") {
+  Slice s("4");
+  s.count({{0, 10, 5}, {5, 10, 9}, {6, 10, 4}, {7, 10, 0}});
+  CHECK(s.passing() == Depths{6, 7});
+}
+
 TEST_CASE("translation-aware bypass: in an epoch its own counts change nothing") {
   Slice s("4");
   s.count({{0, 10, 10}, {4, 10, 0}}, 0);
@@ -109,6 +116,14 @@ TEST_CASE(
     auto const expected = 4000.0 / std::stod(sampled);
     CHECK(kept > 0.7 * expected);
     CHECK(kept < 1.3 * expected);
+  }
+  // Of lines that fall into one set as well.
+  Slice strided("32");
+  strided.count({{0, 10, 10}, {4, 10, 0}});
+  for (std::uint64_t const stride : {32, 64, 4096}) {
+    CAPTURE(stride);
+    CHECK(4000 - strided.lines(4, stride) > 0.7 * 4000 / 32);
+    CHECK(4000 - strided.lines(4, stride) < 1.3 * 4000 / 32);
   }
   Slice none("1");
   none.count({{0, 10, 10}, {4, 10, 0}});

@@ -146,6 +146,29 @@ TEST_CASE("walk reads: writes of page-table entries and requests of warps never 
   CHECK(b.data->nanoseconds() == Times{100 + 14 + 1 + 50 + 1 + 1, 215});
 }
 
+TEST_CASE(
+    "walk reads: stores of warps count in the hit rate that a depth is held to, those of others do not") {
+  for (bool const by_warps : {true, false}) {
+    CAPTURE(by_warps);
+    auto store = [&](std::uint32_t tag) {
+      auto m = write(0x100, tag, 1);
+      m.requester.kind = by_warps ? RequestKind::data : RequestKind::table_write;
+      return m;
+    };
+    // Three of four stores hit, and one of two walks' reads; in the second epoch the depth passes by.
+    SliceBench b(slice_of(test::chosen<WalkReads>("translation_aware_bypass",
+                                                  {{"epoch", "1000"}, {"sampled", "1048576"}})),
+                 {{Time{10ns}, store(1)},
+                  {Time{40ns}, store(2)},
+                  {Time{70ns}, store(3)},
+                  {Time{100ns}, store(4)},
+                  {Time{200ns}, walk(0x48, 5)},
+                  {Time{400ns}, walk(0x48, 6)},
+                  {Time{1100ns}, walk(0x48, 7)}});
+    CHECK(test::stat_of(b.slice, "gpu.l2_cache.walk_reads", "bypassed_reads") == (by_warps ? 1 : 0));
+  }
+}
+
 TEST_CASE("walk reads: with every policy each of 20,000 random reads is answered once") {
   for (auto const& name : test::names_of_known<WalkReads>()) {
     CAPTURE(name);
