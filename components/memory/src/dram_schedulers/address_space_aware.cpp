@@ -30,14 +30,20 @@ class AddressSpaceAware final : public DramScheduler {
     std::uint32_t thresh_max = 500;
     std::uint32_t epoch = 100'000;
     void describe(ParamTable& t) {
-      t.count("golden", golden, {1, 4096}, "lines of the golden queue",
+      t.count("golden", golden, {1, 4096}, "lines that the golden queue holds, for page walks",
               "MASK (ASPLOS 2018), section 7.4: 16");
-      t.count("silver", silver, {1, 4096}, "lines of the silver queue", "MASK, section 7.4: 64");
-      t.count("normal", normal, {1, 4096}, "lines of the normal queue", "MASK, section 7.4: 192");
+      t.count("silver", silver, {1, 4096},
+              "lines that the silver queue holds, for warps of the application in turn",
+              "MASK, section 7.4: 64");
+      t.count("normal", normal, {1, 4096}, "lines that the normal queue holds, for all else",
+              "MASK, section 7.4: 192");
       t.count("queues", queues, {1, 3},
-              "3: golden, silver and normal; 2: golden and normal; 1: normal, which is FR-FCFS",
+              "queues that there are; 3: golden, silver and normal; 2: golden and normal; 1: normal, which "
+              "is FR-FCFS",
               "MASK, section 5.4: 3");
-      t.count("thresh_max", thresh_max, {0, 1'000'000}, "lines of all applications' quotas together",
+      t.count("thresh_max", thresh_max, {0, 1'000'000},
+              "lines that may come into the silver queue until each application has had its turn: all quotas "
+              "together; 0: none",
               "MASK, section 6: 500");
       t.count("epoch", epoch, {1, 1'000'000'000},
               "cycles of the GPU from one count of the walks of each application to the next",
@@ -88,10 +94,10 @@ class AddressSpaceAware final : public DramScheduler {
     return std::array<Stat<AddressSpaceAware>, 5>{{
         {"golden_lines", "count", "lines read from the golden queue, for page walks", StatKind::counter,
          [](A a) { return a.served_[kGolden]; }},
-        {"silver_lines", "count", "lines read from the silver queue", StatKind::counter,
-         [](A a) { return a.served_[kSilver]; }},
-        {"normal_lines", "count", "lines read or written from the normal queue", StatKind::counter,
-         [](A a) { return a.served_[kNormal]; }},
+        {"silver_lines", "count", "lines read from the silver queue, for warps of the application in turn",
+         StatKind::counter, [](A a) { return a.served_[kSilver]; }},
+        {"normal_lines", "count", "lines read or written from the normal queue, for all else",
+         StatKind::counter, [](A a) { return a.served_[kNormal]; }},
         {"walk_wait", "ps", "time that lines read for page walks waited to be picked", StatKind::counter,
          [](A a) { return a.walk_wait_; }},
         {"data_wait", "ps", "time that lines read for warps waited to be picked", StatKind::counter,

@@ -42,7 +42,8 @@ class Tokens final : public TlbFill {
       t.number("initial", initial, {0.0, 1.0},
                "share of an application's warps that have a token after its first epoch",
                "MASK (ASPLOS 2018), section 6: 80%");
-      t.number("step", step, {0.0, 1.0}, "share of the warps that get or lose a token after an epoch",
+      t.number("step", step, {0.0, 1.0},
+               "share of an application's warps that get or lose a token after an epoch",
                "assumed; MASK's published code: 0.1 of all tokens");
       t.number("threshold", threshold, {0.0, 1.0},
                "by how much the miss rate has to change from one epoch to the next for tokens to move",
@@ -50,7 +51,8 @@ class Tokens final : public TlbFill {
       t.choice("change", change, {{"points", Change::points}, {"relative", Change::relative}},
                "whether the threshold is of the rate itself, from 0 to 1, or of the rate of the epoch before",
                "assumed: points; MASK says 2%, and not of what");
-      t.count("epoch", epoch, {1, 1'000'000'000}, "cycles from one change of the tokens to the next",
+      t.count("epoch", epoch, {1, 1'000'000'000},
+              "cycles of the GPU from one change of the tokens to the next",
               "MASK, section 5.2: 100K cycles");
       t.count("bypass_entries", bypass_entries, {1, 65536}, "entries of the bypass cache, fully associative",
               "MASK, section 5.2: 32");
@@ -113,7 +115,8 @@ class Tokens final : public TlbFill {
     using T = Tokens const&;
     return std::array<Stat<Tokens>, 5>{{
         {"tokens", "count",
-         "tokens of all applications, by which warps fill the TLB; none in their first epoch",
+         "tokens of all applications: warps that fill the TLB; 0 in an application's first epoch, in which "
+         "all its warps do",
          StatKind::level,
          [](T t) {
            std::uint64_t sum = 0;
