@@ -8,10 +8,11 @@
 // (messages.hpp, WalkPressure). They come after each epoch; until the first, and where nobody waited for a
 // walk, shares are equal. Quotas are rounded down, and an application without one is passed over.
 //
-// Assumed, where the paper is silent: what finds its queue full waits in front of all three, and all that
-// come after it behind it, but for a read of the application in turn, which goes to the normal queue; the
-// turn passes on with each epoch too, so that an application that has ended does not keep it; what is no read
-// of a walk or of a warp (write-backs, copies, contexts, page-table writes) goes to the normal queue.
+// Assumed, where the paper is silent: what finds its queue full waits before it, in order, and holds up only
+// what goes to the same queue; a read of the application in turn that finds the silver queue full goes to the
+// normal one; the turn passes on with each epoch too, so that an application that has ended does not keep it;
+// what is no read of a walk or of a warp (write-backs, copies, contexts, page-table writes) goes to the
+// normal queue.
 #include <algorithm>
 #include <array>
 
@@ -57,14 +58,10 @@ class AddressSpaceAware final : public DramScheduler {
   }
 
   std::size_t pick(View const& v) override {
-    while (queue_of_.size() < v.queue.size()) {
-      auto const& request = v.queue[queue_of_.size()].request;
-      auto const queue = queue_for(request);
-      if (!has_room(queue, request)) break;
-      come(queue, request);
-    }
+    queue_of_.resize(v.queue.size(), kOutside);
+    bring_in(v);
     auto const queue = lines_[kGolden] != 0 ? kGolden : lines_[kSilver] != 0 ? kSilver : kNormal;
-    auto const waits = [&](std::size_t i) { return i < queue_of_.size() && queue_of_[i] == queue; };
+    auto const waits = [&](std::size_t i) { return queue_of_[i] == queue; };
     auto const chosen = queue == kGolden ? first_of(kGolden) : first_ready_place(v, waits);
     auto const& request = v.queue[chosen].request;
     auto const lines = request.train.lines();
@@ -109,7 +106,21 @@ class AddressSpaceAware final : public DramScheduler {
   static constexpr std::size_t kGolden = 0;
   static constexpr std::size_t kSilver = 1;
   static constexpr std::size_t kNormal = 2;
+  static constexpr std::uint8_t kOutside = 3;  // it waits for room in its queue
 
+  // Each queue by itself: the oldest that goes to it and finds no room holds up the others that do.
+  void bring_in(View const& v) {
+    std::array<bool, 3> full{};
+    for (std::size_t i = 0; i < queue_of_.size(); ++i) {
+      if (queue_of_[i] != kOutside) continue;
+      auto const& request = v.queue[i].request;
+      auto const queue = queue_for(request);
+      full[queue] = full[queue] || !has_room(queue, request);
+      if (full[queue]) continue;
+      come(queue, request);
+      queue_of_[i] = static_cast<std::uint8_t>(queue);
+    }
+  }
   bool has_room(std::size_t queue, MemRequest const& m) const {
     auto const sizes = std::array{params_->golden, params_->silver, params_->normal};
     // A train that no queue of this size could hold takes it alone.
@@ -123,7 +134,6 @@ class AddressSpaceAware final : public DramScheduler {
     return silver ? kSilver : kNormal;
   }
   void come(std::size_t queue, MemRequest const& m) {
-    queue_of_.push_back(static_cast<std::uint8_t>(queue));
     lines_[queue] += m.train.lines();
     if (queue != kSilver) return;
     taken_ += m.train.lines();
@@ -152,7 +162,7 @@ class AddressSpaceAware final : public DramScheduler {
   Fixed<Params> params_;
   std::vector<std::uint64_t> weights_;  // by application
   std::vector<std::uint64_t> quotas_;
-  std::vector<std::uint8_t> queue_of_;  // of the requests that are in one: the first that came to the channel
+  std::vector<std::uint8_t> queue_of_;    // of each request of the channel
   std::array<std::uint64_t, 3> lines_{};  // by queue
   std::array<std::uint64_t, 3> served_{};
   std::uint64_t walk_wait_ = 0;
