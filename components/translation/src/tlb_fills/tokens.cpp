@@ -83,9 +83,10 @@ class Tokens final : public TlbFill {
     seen_.resize(sms);
   }
 
-  std::optional<PageTranslation> beside(std::uint64_t page) override {
+  std::optional<PageTranslation> beside(std::uint64_t page, Access access) override {
     auto const found = bypass_->lookup(page);
-    if (found) ++bypass_hits_;
+    if (!found || !found->allows(access)) return std::nullopt;
+    ++bypass_hits_;
     return found;
   }
   void looked_up(Asker const& asker, bool hit, Time now) override {
