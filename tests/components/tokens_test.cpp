@@ -169,17 +169,17 @@ TEST_CASE("tokens: all or none of the warps fill, as the share says") {
 TEST_CASE("tokens: the bypass cache has as many entries as it says, and gives up the least recently used") {
   Fill fill(Settings{{"bypass_entries", "3"}});
   for (std::uint64_t page = 0; page < 3; ++page) (*fill).keep_beside(page, {page << 12, 0});
-  CHECK((*fill).beside(0) == PageTranslation{0, 0});
+  CHECK((*fill).beside(0, Access::read) == PageTranslation{0, 0});
   (*fill).keep_beside(9, {9 << 12, 0});
-  CHECK_FALSE((*fill).beside(1));
-  CHECK((*fill).beside(0));
-  CHECK((*fill).beside(2) == PageTranslation{2 << 12, 0});
-  CHECK((*fill).beside(9) == PageTranslation{9 << 12, 0});
+  CHECK_FALSE((*fill).beside(1, Access::read));
+  CHECK((*fill).beside(0, Access::read));
+  CHECK((*fill).beside(2, Access::read) == PageTranslation{2 << 12, 0});
+  CHECK((*fill).beside(9, Access::read) == PageTranslation{9 << 12, 0});
   CHECK(fill.stat("bypass_fills") == 4);
   CHECK(fill.stat("bypass_hits") == 4);
   CHECK((*fill).invalidate(9));
   CHECK_FALSE((*fill).invalidate(9));
-  CHECK_FALSE((*fill).beside(9));
+  CHECK_FALSE((*fill).beside(9, Access::read));
   CHECK((*fill).invalidate_all() == 2);
-  CHECK_FALSE((*fill).beside(0));
+  CHECK_FALSE((*fill).beside(0, Access::read));
 }

@@ -251,6 +251,21 @@ TEST_CASE("L2 TLB: a write finds in the bypass cache what the TLB has for reads 
   CHECK(b.sms[0]->records()[3].message.frame == read_only(kCopied << 12));
 }
 
+TEST_CASE("L2 TLB: a write that the bypass cache has for reads alone is a miss, and no hit there") {
+  auto write = request(kCopied, 1);
+  write.access = Access::write;
+  auto spec = tlb({{"initial", "0"}, {"step", "0"}, {"epoch", "100"}});
+  spec.params.mshrs = 1;
+  TlbBench b(spec, {{Time{10ns}, request(7, 0)},
+                    {Time{110ns}, request(kCopied, 0)},  // beside
+                    {Time{150ns}, request(8, 0)},
+                    {Time{151ns}, write},  // waits for the MSHR
+                    {Time{250ns}, write}});
+  CHECK(b.walks() == Pages{7, kCopied, 8, kCopied});
+  CHECK(b.l2.state().stats[0].hits == 1);
+  CHECK(test::stat_of(b.l2, "gpu.l2_tlb.fill", "bypass_hits") == 1);
+}
+
 TEST_CASE("L2 TLB: an invalidation of a page that is in the TLB and beside it removes both") {
   TlbBench b(tlb({{"initial", "0"}, {"step", "0"}, {"epoch", "100"}}),
              {{Time{10ns}, request(7, 0)},

@@ -187,4 +187,8 @@ TEST_CASE(
   CHECK(cached.total("page_walk_cache", "hits") > cached.total("page_walk_cache", "misses"));
   CHECK(cached.total("l2_slice", "walk_reads") < cached.total("gmmu", "page_table_reads") / 2);
   CHECK(without.total("l2_slice", "walk_reads") == without.total("gmmu", "page_table_reads"));
+  // Each read takes a look-up of its latency: 400 cycles of 980 ps.
+  Shared slow("gpu.page_walk_cache.size = \"8KiB\"\ngpu.page_walk_cache.latency = 400\n", none);
+  CHECK(slow.total("gmmu", "total_latency") > 400 * 980 * slow.total("gmmu", "page_table_reads"));
+  CHECK(cached.total("gmmu", "total_latency") < 400 * 980 * cached.total("gmmu", "page_table_reads"));
 }

@@ -81,9 +81,10 @@ class Tokens final : public TlbFill {
             {p.bypass_entries, p.bypass_entries, s.page_bits, *s.replacement, s.page_sizes})),
         applications_(s.sms.size()) {}
 
-  std::optional<PageTranslation> beside(std::uint64_t page) override {
+  std::optional<PageTranslation> beside(std::uint64_t page, Access access) override {
     auto const found = bypass_->lookup(page);
-    if (found) ++bypass_hits_;
+    if (!found || !found->allows(access)) return std::nullopt;
+    ++bypass_hits_;
     return found;
   }
   void looked_up(Asker const& asker, bool hit, Time now) override {
