@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // TLB-fill tokens of MASK (Ausavarungnirun et al., ASPLOS 2018, section 5.2): an application has tokens for a
 // share of its warps, and only a warp with one fills the L2 TLB. What a warp without one has missed is kept
-// in a small fully associative bypass cache, which is looked up beside the TLB. From one epoch to the next
-// the share follows the application's miss rate at both together: it falls when the rate has risen, and rises
-// when that has fallen.
+// in a small fully associative bypass cache, which is looked up together with the TLB. From one epoch to the
+// next the share follows the application's miss rate at both together: it falls when the rate has risen, and
+// rises when that has fallen.
 //
 // An application's warps are all that its SMs run at a time: section 5.2 counts "all warps in each core", and
 // section 7.4 has a bit in each core for each warp, set when the warp uses the core for the first time. The
@@ -54,7 +54,9 @@ class Tokens final : public TlbFill {
                "by how much the miss rate has to change from one epoch to the next for tokens to move",
                "MASK, section 5.2: 2%");
       t.choice("change", change, {{"points", Change::points}, {"relative", Change::relative}},
-               "whether the threshold is of the rate itself, from 0 to 1, or of the rate of the epoch before",
+               "what the threshold is compared with: the miss rate's change in absolute points (0.02: from "
+               "50% to 52%), "
+               "or its change relative to the rate of the epoch before (from 50% to 51%)",
                "assumed: points; MASK says 2%, and not of what");
       t.count("epoch", epoch, {1, 1'000'000'000},
               "cycles of the GPU from one change of the tokens to the next",
@@ -212,7 +214,7 @@ class Tokens final : public TlbFill {
 }  // namespace
 
 void tokens(PolicyList<TlbFill>& list) {
-  list.add<Tokens>("tokens", "those of warps that have a token; others go to a bypass cache beside it");
+  list.add<Tokens>("tokens", "those of warps that have a token; those of others come into a bypass cache");
 }
 
 }  // namespace farfault::tlb_fills
