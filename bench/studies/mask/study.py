@@ -107,7 +107,7 @@ SYSTEM = {
     "gpu.dram.bandwidth": ["26784MB/s", "107136MB/s"],
     "gpu.dram.controller_latency": ["14706ps", "58824ps"],
 }
-TLB_SIZES = [64, 128, 2048, 8192]  # entries of the L2 TLB, beside 512
+TLB_SIZES = [64, 128, 2048, 8192]  # entries of the L2 TLB, 512 apart
 LARGE_PAGES = {"memory.page_size": "2MiB"}
 
 SEED = 2018
