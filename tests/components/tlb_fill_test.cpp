@@ -72,7 +72,7 @@ TEST_CASE(
           break;
         }
         default: {
-          auto const beside = fill->beside(page);
+          auto const beside = fill->beside(page, Access::read);
           fill->looked_up(asker, beside.has_value(), now);
           if (!beside) break;
           ++found;

@@ -121,8 +121,6 @@ TEST_CASE(
   fill.requests({7, 1, 0}, 10);
   CHECK(fill.fills(7, 63, 1));  // its first epoch
   fill.requests({7, 1, 3}, 10);
-  fill.requests({7, 1, 4}, 10);
-  fill.requests({7, 1, 63}, 10);
   fill.next_epoch();
   CHECK(fill.tokens() == 8 + 3);  // 0.8 of four warps
   CHECK(fill.fills(7, 2, 1));
@@ -131,15 +129,32 @@ TEST_CASE(
   CHECK(fill.tokens() == 7 + 3);
 }
 
-TEST_CASE("tokens: those of an epoch go by the warps that made requests in the one before") {
+TEST_CASE(
+    "tokens: an application's warps are as many on each of its SMs as the highest slot says that has made a "
+    "request on any") {
   Fill fill;
-  fill.epoch(500);
-  fill.requests({2, 0, 0}, 10, true);
   fill.requests({5, 0, 9}, 10, false);
   fill.next_epoch();
-  CHECK(fill.tokens() == 1);  // 0.8 of two
+  CHECK(fill.tokens() == 16);  // 0.8 of ten on each of two SMs
+  CHECK(fill.fills(2, 7));
+  CHECK_FALSE(fill.fills(2, 8));
+  fill.requests({40, 0, 63}, 10, false);  // a scalar cache
+  fill.next_epoch();
+  CHECK(fill.tokens() == 16);
+}
+
+TEST_CASE("tokens: warps count from their first request on, also in epochs in which they make none") {
+  Fill fill;
   fill.epoch(500);
   CHECK(fill.tokens() == 8);
+  fill.requests({2, 0, 0}, 10, true);
+  fill.requests({5, 0, 0}, 10, false);
+  fill.next_epoch();
+  CHECK(fill.tokens() == 8);
+  fill.requests({2, 0, 19}, 10, true);
+  fill.requests({2, 0, 1}, 10, false);
+  fill.next_epoch();
+  CHECK(fill.tokens() == 32);
 }
 
 TEST_CASE("tokens: all or none of the warps fill, as the share says") {
@@ -154,17 +169,17 @@ TEST_CASE("tokens: all or none of the warps fill, as the share says") {
 TEST_CASE("tokens: the bypass cache has as many entries as it says, and gives up the least recently used") {
   Fill fill(Settings{{"bypass_entries", "3"}});
   for (std::uint64_t page = 0; page < 3; ++page) (*fill).keep_beside(page, {page << 12, 0});
-  CHECK((*fill).beside(0) == PageTranslation{0, 0});
+  CHECK((*fill).beside(0, Access::read) == PageTranslation{0, 0});
   (*fill).keep_beside(9, {9 << 12, 0});
-  CHECK_FALSE((*fill).beside(1));
-  CHECK((*fill).beside(0));
-  CHECK((*fill).beside(2) == PageTranslation{2 << 12, 0});
-  CHECK((*fill).beside(9) == PageTranslation{9 << 12, 0});
+  CHECK_FALSE((*fill).beside(1, Access::read));
+  CHECK((*fill).beside(0, Access::read));
+  CHECK((*fill).beside(2, Access::read) == PageTranslation{2 << 12, 0});
+  CHECK((*fill).beside(9, Access::read) == PageTranslation{9 << 12, 0});
   CHECK(fill.stat("bypass_fills") == 4);
   CHECK(fill.stat("bypass_hits") == 4);
   CHECK((*fill).invalidate(9));
   CHECK_FALSE((*fill).invalidate(9));
-  CHECK_FALSE((*fill).beside(9));
+  CHECK_FALSE((*fill).beside(9, Access::read));
   CHECK((*fill).invalidate_all() == 2);
-  CHECK_FALSE((*fill).beside(0));
+  CHECK_FALSE((*fill).beside(0, Access::read));
 }

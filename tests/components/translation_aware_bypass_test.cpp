@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which depths pass an L2 slice by, against hit rates made by hand: epochs of 1,000 cycles of 1 ns.
+// Which depths bypass an L2 slice, against hit rates made by hand: epochs of 1,000 cycles of 1 ns.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -32,17 +32,18 @@ class Slice {
       for (std::uint32_t i = 0; i < c.requests; ++i) policy_->looked_up(c.depth, i < c.hits, now_);
     now_ += epochs * 1000ns;
   }
-  // The depths that pass by, of a line that is not sampled.
+  // The depths that bypass, of a line that is not sampled.
   std::vector<std::uint32_t> passing() {
     std::vector<std::uint32_t> depths;
     for (std::uint32_t d = 1; d < WalkReads::kDepths; ++d)
       if (lines(d) != 0) depths.push_back(d);
     return depths;
   }
-  // Of 4,000 lines, those that pass by at a depth.
-  std::uint32_t lines(std::uint32_t depth) {
+  // Of 4,000 lines, each so many behind the one before, those that bypass at a depth.
+  std::uint32_t lines(std::uint32_t depth, std::uint64_t stride = 1) {
     std::uint32_t n = 0;
-    for (std::uint64_t line = 0; line < 4000; ++line) n += policy_->bypasses(depth, line, now_) ? 1 : 0;
+    for (std::uint64_t line = 0; line < 4000; ++line)
+      n += policy_->bypasses(depth, line * stride, now_) ? 1 : 0;
     return n;
   }
   bool may_bypass() const { return policy_->may_bypass(); }
@@ -59,7 +60,7 @@ using Depths = std::vector<std::uint32_t>;
 }  // namespace
 
 TEST_CASE(
-    "translation-aware bypass: a depth passes by after an epoch in which it hit less often than warps did") {
+    "translation-aware bypass: a depth bypasses after an epoch in which it hit less often than warps did") {
   Slice s("4");
   CHECK(s.passing() == Depths{});
   s.count({{0, 100, 80}, {1, 100, 100}, {2, 100, 80}, {3, 1000, 799}, {4, 7, 0}});
@@ -76,7 +77,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "translation-aware bypass: nothing passes by before warps had a request, nor a depth before it had one") {
+    "translation-aware bypass: nothing bypasses before warps had a request, nor a depth before it had one") {
   Slice s("4");
   s.count({{1, 10, 0}, {4, 10, 0}});
   CHECK(s.passing() == Depths{});
@@ -84,6 +85,12 @@ TEST_CASE(
   CHECK(s.passing() == Depths{1, 4});
   s.count({}, 3);
   CHECK(s.passing() == Depths{1, 4});
+}
+
+TEST_CASE("translation-aware bypass: the deepest of the depths that three bits tell apart bypass, too") {
+  Slice s("4");
+  s.count({{0, 10, 5}, {5, 10, 9}, {6, 10, 4}, {7, 10, 0}});
+  CHECK(s.passing() == Depths{6, 7});
 }
 
 TEST_CASE("translation-aware bypass: in an epoch its own counts change nothing") {
@@ -109,6 +116,14 @@ TEST_CASE(
     auto const expected = 4000.0 / std::stod(sampled);
     CHECK(kept > 0.7 * expected);
     CHECK(kept < 1.3 * expected);
+  }
+  // Of lines that fall into one set as well.
+  Slice strided("32");
+  strided.count({{0, 10, 10}, {4, 10, 0}});
+  for (std::uint64_t const stride : {32, 64, 4096}) {
+    CAPTURE(stride);
+    CHECK(4000 - strided.lines(4, stride) > 0.7 * 4000 / 32);
+    CHECK(4000 - strided.lines(4, stride) < 1.3 * 4000 / 32);
   }
   Slice none("1");
   none.count({{0, 10, 10}, {4, 10, 0}});

@@ -36,15 +36,23 @@ L2TlbSpec tlb(std::vector<test::Setting> const& tokens, std::uint32_t applicatio
   return spec;
 }
 
+constexpr std::uint64_t kNotMapped = 99;
+constexpr std::uint64_t kCopied = 98;  // who reads finds a copy, which is only to be read
+
 struct TlbBench : Bench {
   TlbBench(L2TlbSpec spec, std::vector<Record<TranslateRequest>> script,
-           std::vector<Record<Invalidate>> invalidations = {})
+           std::vector<Record<Invalidate>> invalidations = {},
+           std::vector<Record<TranslateResponse>> replays = {})
       : l2(system.add<L2Tlb>("l2_tlb", std::move(spec))) {
     feed(l2.request, std::move(script));
+    if (!replays.empty()) feed(l2.filled, std::move(replays));
     sms = sinks(l2.response, 2);
     ResponderSpec<TranslateRequest, TranslateResponse> walker;
     walker.reply = [](TranslateRequest const& m) {
-      return TranslateResponse{m.page, m.page << 12, m.from, FoundBy::gmmu};
+      bool const copy = m.page == kCopied && m.access == Access::read;
+      auto const frame = m.page << 12;
+      return TranslateResponse{m.page, copy ? read_only(frame) : frame, m.from,
+                               m.page == kNotMapped ? FoundBy::nothing : FoundBy::gmmu};
     };
     walker.delay = always(20ns);
     gmmu = &responder<TranslateRequest, TranslateResponse>(walker, l2.filled);
@@ -149,6 +157,19 @@ TEST_CASE("L2 TLB: every channel hears of an epoch's walks at the first request 
   }
 }
 
+TEST_CASE("L2 TLB: a miss whose page is faulted is under way no more") {
+  auto spec = tlb({});
+  spec.pressure_epoch = 100;
+  spec.channels = 1;
+  TlbBench b(spec, {{Time{10ns}, request(kNotMapped, 0)},
+                    {Time{12ns}, request(kNotMapped, 0)},
+                    {Time{110ns}, request(7, 0, 0, 1)},  // the end of the first epoch
+                    {Time{210ns}, request(7, 0)}});
+  REQUIRE(b.channels[0]->count() == 2);
+  CHECK(of(b.channels[0]->records()[0].message, 1) == std::vector<std::uint16_t>{0});
+  CHECK(of(b.channels[0]->records()[1].message, 1) == std::vector<std::uint16_t>{1});
+}
+
 TEST_CASE("L2 TLB: a warp without a token fills the bypass cache, which is looked up beside the TLB") {
   TlbBench b(tlb({{"initial", "0.5"}, {"step", "0"}, {"epoch", "100"}}),
              {{Time{10ns}, request(7, 0)},   // all fill in the first epoch
@@ -196,7 +217,63 @@ TEST_CASE("L2 TLB: what is found in the bypass cache is a hit, to the tokens as 
                                                                             {Time{210ns}, request(10, 0)}});
   CHECK(test::stat_of(b.l2, "gpu.l2_tlb.fill", "bypass_hits") == 2);
   CHECK(test::stat_of(b.l2, "gpu.l2_tlb.fill", "increases") == 1);
-  CHECK(test::stat_of(b.l2, "gpu.l2_tlb.fill", "tokens") == 1);
+  CHECK(test::stat_of(b.l2, "gpu.l2_tlb.fill", "tokens") == 2);  // a warp on each of two SMs
+}
+
+TEST_CASE("L2 TLB: to the tokens a request that has waited for an MSHR is one miss") {
+  auto spec = tlb({{"initial", "0.5"}, {"step", "0.5"}, {"epoch", "100"}});
+  spec.params.mshrs = 1;
+  // In both epochs half of the requests miss; 9 waits from 112 to 136.
+  TlbBench b(spec, {{Time{10ns}, request(7, 0)},
+                    {Time{50ns}, request(7, 0)},
+                    {Time{110ns}, request(8, 0)},
+                    {Time{112ns}, request(9, 0)},
+                    {Time{170ns}, request(8, 0)},
+                    {Time{171ns}, request(9, 0)},
+                    {Time{210ns}, request(7, 0)}});
+  CHECK(b.l2.state().stats[0].mshr_stalls == 1);
+  CHECK(b.l2.state().stats[0].misses == 3);
+  CHECK(test::stat_of(b.l2, "gpu.l2_tlb.fill", "increases") == 0);
+  CHECK(test::stat_of(b.l2, "gpu.l2_tlb.fill", "decreases") == 0);
+}
+
+TEST_CASE("L2 TLB: a write finds in the bypass cache what the TLB has for reads alone") {
+  auto write = request(kCopied, 1);
+  write.access = Access::write;
+  TlbBench b(tlb({{"initial", "0"}, {"step", "0"}, {"epoch", "100"}}),
+             {{Time{10ns}, request(kCopied, 0)},  // the TLB has a copy
+              {Time{110ns}, write},
+              {Time{150ns}, write},
+              {Time{200ns}, request(kCopied, 0)}});
+  CHECK(b.walks() == Pages{kCopied, kCopied});
+  REQUIRE(b.sms[0]->count() == 4);
+  CHECK(b.sms[0]->records()[2].message.frame == kCopied << 12);
+  CHECK(b.sms[0]->records()[3].message.frame == read_only(kCopied << 12));
+}
+
+TEST_CASE("L2 TLB: a write that the bypass cache has for reads alone is a miss, and no hit there") {
+  auto write = request(kCopied, 1);
+  write.access = Access::write;
+  auto spec = tlb({{"initial", "0"}, {"step", "0"}, {"epoch", "100"}});
+  spec.params.mshrs = 1;
+  TlbBench b(spec, {{Time{10ns}, request(7, 0)},
+                    {Time{110ns}, request(kCopied, 0)},  // beside
+                    {Time{150ns}, request(8, 0)},
+                    {Time{151ns}, write},  // waits for the MSHR
+                    {Time{250ns}, write}});
+  CHECK(b.walks() == Pages{7, kCopied, 8, kCopied});
+  CHECK(b.l2.state().stats[0].hits == 1);
+  CHECK(test::stat_of(b.l2, "gpu.l2_tlb.fill", "bypass_hits") == 1);
+}
+
+TEST_CASE("L2 TLB: an invalidation of a page that is in the TLB and beside it removes both") {
+  TlbBench b(tlb({{"initial", "0"}, {"step", "0"}, {"epoch", "100"}}),
+             {{Time{10ns}, request(7, 0)},
+              {Time{110ns}, request(8, 0)},  // beside
+              {Time{300ns}, request(8, 0)}},
+             {{Time{200ns}, {8, 8 << 12, 0}}}, {{Time{150ns}, {8, 9 << 12, 0, FoundBy::settled}}});
+  CHECK(b.walks() == Pages{7, 8, 8});
+  CHECK(b.l2.state().invalidated_entries == 2);
 }
 
 TEST_CASE(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads of page walks that pass an L2 slice by: a slice between a client and a memory of mocks, clock 1 GHz,
+// Reads of page walks that bypass an L2 slice: a slice between a client and a memory of mocks, clock 1 GHz,
 // look-up 14 cycles, links of 1 ns, memory 50 ns.
 #include "farfault/memory/walk_reads.hpp"
 
@@ -69,12 +69,12 @@ TEST_CASE("walk reads: depths are three bits: 0 of warps, from 1 at the root, 7 
   CHECK(WalkReads::depth_of(walk_read(200)) == 7);
 }
 
-TEST_CASE("walk reads: one that passes by takes no look-up and leaves no line; one that does not, does") {
+TEST_CASE("walk reads: one that bypasses takes no look-up and leaves no line; one that does not, does") {
   SliceBench b(slice_of(from_depth("4")), {{Time{10ns}, walk(0x48, 1)},
                                            {Time{100ns}, walk(0x48, 2)},     // again from memory
                                            {Time{200ns}, walk(0x88, 3, 2)},  // looked up
                                            {Time{300ns}, walk(0x88, 4, 2)},  // hits
-                                           {Time{400ns}, walk(0x88, 5)}});   // passes by a line that is there
+                                           {Time{400ns}, walk(0x88, 5)}});   // bypasses a line that is there
   CHECK(b.dram->nanoseconds() == Times{11, 101, 215, 401});
   CHECK(b.walks->nanoseconds() == Times{62 + 1, 152 + 1, 266 + 1, 315, 452 + 1});
   CHECK(b.dram->records()[0].message.address == 0x40);
@@ -86,7 +86,7 @@ TEST_CASE("walk reads: one that passes by takes no look-up and leaves no line; o
   CHECK(test::stat_of(b.slice, "gpu.l2_cache.walk_reads", "bypassed_reads") == 3);
 }
 
-TEST_CASE("walk reads: one that passes by waits for no other's cycle of the slice, and none for its") {
+TEST_CASE("walk reads: one that bypasses waits for no other's cycle of the slice, and none for its") {
   SliceBench b(slice_of(from_depth("4")),
                {{Time{10ns}, read(0x100, 1)}, {Time{10ns}, walk(0x48, 2)}, {Time{11ns}, read(0x100, 3)}});
   CHECK(b.dram->nanoseconds() == Times{11, 25});
@@ -94,7 +94,7 @@ TEST_CASE("walk reads: one that passes by waits for no other's cycle of the slic
   CHECK(first.dram->nanoseconds() == Times{11, 25});
 }
 
-TEST_CASE("walk reads: without an MSHR one that is to pass by waits its turn") {
+TEST_CASE("walk reads: without an MSHR one that is to bypass waits its turn") {
   auto spec = slice_of(from_depth("4"));
   SliceBench b(spec, {{Time{10ns}, read(0x100, 1)},
                       {Time{11ns}, read(0x140, 2)},
@@ -137,13 +137,36 @@ TEST_CASE("walk reads: a line that is dirty in the cache is read there") {
   CHECK(b.walks->records()[1].message.found_by == FoundBy::cache);
 }
 
-TEST_CASE("walk reads: writes of page-table entries and requests of warps never pass by") {
+TEST_CASE("walk reads: writes of page-table entries and requests of warps never bypass") {
   auto entry = write(0x40, 1, 1);
   entry.requester.kind = RequestKind::table_write;
   SliceBench b(slice_of(from_depth("1")),
                {{Time{10ns}, entry}, {Time{100ns}, read(0x80, 2)}, {Time{200ns}, read(0x80, 3)}});
   CHECK(b.dram->records().size() == 1);
   CHECK(b.data->nanoseconds() == Times{100 + 14 + 1 + 50 + 1 + 1, 215});
+}
+
+TEST_CASE(
+    "walk reads: stores of warps count in the hit rate that a depth is held to, those of others do not") {
+  for (bool const by_warps : {true, false}) {
+    CAPTURE(by_warps);
+    auto store = [&](std::uint32_t tag) {
+      auto m = write(0x100, tag, 1);
+      m.requester.kind = by_warps ? RequestKind::data : RequestKind::table_write;
+      return m;
+    };
+    // Three of four stores hit, and one of two walks' reads; in the second epoch the depth bypasses.
+    SliceBench b(slice_of(test::chosen<WalkReads>("translation_aware_bypass",
+                                                  {{"epoch", "1000"}, {"sampled", "1048576"}})),
+                 {{Time{10ns}, store(1)},
+                  {Time{40ns}, store(2)},
+                  {Time{70ns}, store(3)},
+                  {Time{100ns}, store(4)},
+                  {Time{200ns}, walk(0x48, 5)},
+                  {Time{400ns}, walk(0x48, 6)},
+                  {Time{1100ns}, walk(0x48, 7)}});
+    CHECK(test::stat_of(b.slice, "gpu.l2_cache.walk_reads", "bypassed_reads") == (by_warps ? 1 : 0));
+  }
 }
 
 TEST_CASE("walk reads: with every policy each of 20,000 random reads is answered once") {

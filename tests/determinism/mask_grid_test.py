@@ -79,7 +79,7 @@ def main():
             bypassed = grid.gpu_total("gpu.l2_cache.walk_reads_bypassed_reads")
             reads, writes, hits, misses = grid.summed("l2_slice_reads", "l2_slice_writes", "l2_slice_hits", "l2_slice_misses")
             check(reads + writes == hits + misses + bypassed or d.settings["gpu.l2_cache.partitions"] == "2",
-                  f"{d.name}: {reads} reads and {writes} writes, {hits} hits, {misses} misses, {bypassed} passed by")
+                  f"{d.name}: {reads} reads and {writes} writes, {hits} hits, {misses} misses, {bypassed} bypassed")
 
         ran, refused = run_drawn(grids, expected, chosen, has_ranks(program), 12, 8, "without MASK", look)
         check(ran > len(chosen) // 3, f"only {ran} of {len(chosen)} combinations run")

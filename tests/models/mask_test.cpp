@@ -32,6 +32,14 @@ constexpr char const* kThreeQueues =
     "gpu.dram.scheduler = \"address_space_aware\"\ngpu.dram.address_space_aware.epoch = 1000\n"
     "gpu.dram.address_space_aware.thresh_max = 50\n";
 
+Application application(std::string name, std::uint32_t space, std::vector<std::uint32_t> sms) {
+  Application a;
+  a.name = std::move(name);
+  a.space = space;
+  a.sms = std::move(sms);
+  return a;
+}
+
 // Transpose on three SMs and vector addition on two others.
 struct Shared : ModelRun {
   explicit Shared(std::string const& more, std::string const& l2_tlb = "gpu.l2_tlb.entries = 32\n")
@@ -49,13 +57,37 @@ struct Shared : ModelRun {
     run();
   }
   std::vector<std::pair<Time, Time>> times() const { return {{kernel(0).finished, kernel(1).finished}}; }
+};
+
+// Two applications of several kernels on MASK's machine with six SMs, each of which is relaunched.
+struct Mix {
+  std::string first;
+  std::string settings;  // of the first one's workload, and of all else
+  std::string second;
+  std::string parameters = {};
+};
+struct OnPreset : ModelRun {
+  OnPreset(Mix const& mix, std::string const& more)
+      : ModelRun(
+            "include = [\"paper-mask\"]\ngpu.sms = 6\n"
+            "gpu.l2_cache.size = \"256KiB\"\nworkload.name = \"" +
+                mix.first + "\"\n" + mix.settings + more,
+            relaunched(mix.first, 0, {0, 1, 2}),
+            {OneMore{mix.second, mix.parameters, relaunched(mix.second, 1, {3, 4, 5})}}) {
+    run();
+  }
+  // Launch and end of every kernel.
+  std::vector<std::pair<Time, Time>> times() {
+    std::vector<std::pair<Time, Time>> all;
+    for (auto const& record : assembly().host(0).state().records)
+      all.emplace_back(record.launched, record.finished);
+    return all;
+  }
 
  private:
-  static Application application(std::string name, std::uint32_t space, std::vector<std::uint32_t> sms) {
-    Application a;
-    a.name = std::move(name);
-    a.space = space;
-    a.sms = std::move(sms);
+  static Application relaunched(std::string name, std::uint32_t space, std::vector<std::uint32_t> sms) {
+    auto a = application(std::move(name), space, std::move(sms));
+    a.relaunch = true;
     return a;
   }
 };
@@ -71,6 +103,43 @@ TEST_CASE(
         std::string(kAllGiven) + kNothingBypassed + kOneQueue}) {
     CAPTURE(one);
     CHECK(Shared(one).times() == baseline);
+  }
+}
+
+TEST_CASE(
+    "MASK: so have mixes of other workloads on its own machine, with a page-walk cache, large pages and "
+    "Mosaic too") {
+  std::string const plain =
+      "gpu.l2_tlb.fill = \"always\"\ngpu.l2_cache.walk_reads = \"cached\"\ngpu.dram.queue = 256\n"
+      "gpu.dram.scheduler = \"frfcfs\"\n";
+  std::string const none = std::string(kAllGiven) + kNothingBypassed + kOneQueue + "gpu.dram.queue = 256\n";
+  for (auto const& mix : {
+           Mix{"gups", "workload.gups.updates = 2\n", "backprop", "inputs = 4096"},
+           Mix{"nw", "workload.nw.length = 256\n", "scalar_product", "vectors = 32"},
+           Mix{"bfs_rodinia", "workload.bfs_rodinia.rmat.scale = 11\n", "histogram256", "words = 100000"},
+           Mix{"sgemm_parboil",
+               "workload.sgemm_parboil.m = 256\nworkload.sgemm_parboil.n = 256\n"
+               "workload.sgemm_parboil.k = 64\nmemory.page_size = \"2MiB\"\n",
+               "gups", "updates = 1"},
+           Mix{"backprop",
+               "workload.backprop.inputs = 4096\ngpu.l2_tlb.entries = 0\ngpu.l2_tlb.latency = 1\n"
+               "gpu.page_walk_cache.size = \"8KiB\"\n",
+               "gups", "updates = 2"},
+           Mix{"gups",
+               "workload.gups.updates = 2\nmemory.page_sizes = \"in_place_coalescer\"\n"
+               "memory.frame_allocation = \"contiguity_conserving\"\nmemory.placement = \"first_touch\"\n",
+               "scalar_product", "vectors = 32"},
+       }) {
+    CAPTURE(mix.first);
+    CAPTURE(mix.settings);
+    OnPreset baseline(mix, plain);
+    OnPreset mask(mix, none);
+    CHECK(baseline.times().size() > 2);
+    CHECK(mask.times() == baseline.times());
+    CHECK(mask.total("gpu.l2_cache.walk_reads", "fourth_reads") +
+              mask.total("gpu.l2_cache.walk_reads", "third_reads") >
+          0);
+    CHECK(OnPreset(mix, "gpu.l2_tlb.tokens.epoch = 1000\n").times() != baseline.times());
   }
 }
 
@@ -118,4 +187,8 @@ TEST_CASE(
   CHECK(cached.total("page_walk_cache", "hits") > cached.total("page_walk_cache", "misses"));
   CHECK(cached.total("l2_slice", "walk_reads") < cached.total("gmmu", "page_table_reads") / 2);
   CHECK(without.total("l2_slice", "walk_reads") == without.total("gmmu", "page_table_reads"));
+  // Each read takes a look-up of its latency: 400 cycles of 980 ps.
+  Shared slow("gpu.page_walk_cache.size = \"8KiB\"\ngpu.page_walk_cache.latency = 400\n", none);
+  CHECK(slow.total("gmmu", "total_latency") > 400 * 980 * slow.total("gmmu", "page_table_reads"));
+  CHECK(cached.total("gmmu", "total_latency") < 400 * 980 * cached.total("gmmu", "page_table_reads"));
 }

@@ -72,6 +72,8 @@ def measure(path):
             "walk_latency": divide(total("gmmu_total_latency"), total("gmmu_responses") * period),
             "accesses_a_walk": divide(total("sm_gmmu_translations"), total("gmmu_walks")),
             "translating": divide(translating, total("sm_access_time")),
+            "in_l2_tlb": divide(total("sm_time_in_l2_tlb"), total("sm_access_time")),
+            "in_walk": divide(total("sm_time_in_walk_queue") + total("sm_time_in_walk"), total("sm_access_time")),
             "walks_in_dram": walk_lines,
             "dram_use": divide(total("dram_busy_time"), ran * channels),
             "walks_of_dram": divide(walk_lines, lines),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.md: the paper's figures beside the measured ones; results.json: every figure of every run."""
+"""results.md: the paper's figures next to the measured ones; results.json: every figure of every run."""
 import json
 import math
 from pathlib import Path
@@ -113,12 +113,16 @@ def averages(f):
     found |= {
         "SharedTLB, hit rate at the L2 cache of warps' requests": (rate("data_hit", BASE), None),
         "MASK-Cache, hit rate at the L2 cache of walks' reads that are looked up": (rate("walk_hit", "mask_cache"), PAPER["walk_hit"]),
-        "MASK-Cache, share of walks' reads that pass by": (rate("bypassed", "mask_cache"), None),
+        "MASK-Cache, share of walks' reads that bypass the cache": (rate("bypassed", "mask_cache"), None),
         "SharedTLB, walks at a time": (rate("concurrent", BASE, 0), PAPER["concurrent"]),
         "SharedTLB, accesses that wait for a walk": (rate("accesses_a_walk", BASE), PAPER["stalled"]),
         "SharedTLB, cycles of a walk": (rate("walk_latency", BASE), None),
         "MASK, cycles of a walk": (rate("walk_latency", "mask"), None),
         "SharedTLB, share of an access's time in translation": (rate("translating", BASE), None),
+        "SharedTLB, share of an access's time in the L2 TLB, waiting for a free MSHR included": (rate("in_l2_tlb", BASE), None),
+        "SharedTLB, share of an access's time in walks": (rate("in_walk", BASE), None),
+        "MASK, share of an access's time in the L2 TLB, waiting for a free MSHR included": (rate("in_l2_tlb", "mask"), None),
+        "MASK, share of an access's time in walks": (rate("in_walk", "mask"), None),
         "SharedTLB, share of memory's bandwidth in use": (rate("dram_use", BASE), None),
         "SharedTLB, share of memory's lines that are of walks": (rate("walks_of_dram", BASE), PAPER["walks_of_dram"]),
         "SharedTLB, share of memory's bandwidth that walks use": (mean(lambda m: product(f.of("pairs", "equal", m, BASE), "walks_of_dram", "dram_use")),
@@ -185,12 +189,12 @@ def interference(f):
         rows.append(["+".join(mix), " + ".join(percent(m["l2_miss"][0], 0) if m else "-" for m in alone),
                      " + ".join(percent(rate, 0) for rate in base["l2_miss"]), percent(base["dram_use"], 0), percent(base["walks_of_dram"])] +
                     [f"{show(m and m['walk_wait'], 0)}, {show(m and m['data_wait'], 0)}" for m in (base, dram)] +
-                    [show(m and m["walk_latency"], 0) for m in (base, mask)] + [percent(base["translating"], 0), show(base["cycles"] / 100_000, 1)])
+                    [show(m and m["walk_latency"], 0) for m in (base, mask)] + [percent(base["in_l2_tlb"], 0), percent(base["in_walk"], 0), show(base["cycles"] / 100_000, 1)])
     return ["## Interference (Figs. 7 to 9)", "", "L2 TLB miss rates alone, on as many SMs, and in the pair; memory's bandwidth, the share of its lines "
             "that walks read, and for how many cycles a read of a walk and one of a warp wait in a channel's queue; cycles of a walk, from request to "
-            "answer; the share of an access's time in translation."] + \
+            "answer; the shares of an access's time in the L2 TLB, where it waits for a free MSHR too, and in walks, with SharedTLB."] + \
         table(["", "L2 TLB misses alone", "in the pair", "memory in use", "of it walks", "waits, SharedTLB", "waits, MASK-DRAM", "walk, SharedTLB", "walk, MASK",
-               "translating", "epochs"], rows)
+               "in the L2 TLB", "in walks", "epochs"], rows)
 
 
 def splits(f):
@@ -260,14 +264,18 @@ def sensitivity(f):
     def gains(what, base, preset=""):
         return [ratio(f.speedup("sensitivity", what, m, "mask", preset=preset), f.speedup("sensitivity", base, m, BASE, preset=preset)) for m in mixes]
 
-    def row(what, found):
-        return [f"`{what}`", show(average(found), 3)] + [show(g, 3) for g in found]
+    def row(what, found, design=BASE):
+        of = [f.of("sensitivity", what, m, design) for m in mixes]
+        spent = [percent(average([m and m[where] for m in of]), 0) for where in ("in_l2_tlb", "in_walk")]
+        return [f"`{what}`", show(average(found), 3)] + [show(g, 3) for g in found] + spent
 
     rows = [row("as it is", gains("as it is", "as it is"))]
-    rows += [row(what, gains(what, "as it is")) for what in (f"{key}={value}" for key, values in SENSITIVITY.items() for value in values)]
+    rows += [row(what, gains(what, "as it is"), "mask") for what in (f"{key}={value}" for key, values in SENSITIVITY.items() for value in values)]
     rows += [row(what, gains(what, what, what)) for what in (f"{key}={value}" for key, values in SYSTEM.items() for value in values)]
     return ["## What is assumed", "", "MASK over SharedTLB, weighted speedup: each parameter by itself; those of the GPU with SharedTLB and the "
-            "applications alone, too."] + table(["", "mean"] + ["+".join(m) for m in mixes], rows)
+            "applications alone, too. The shares of an access's time in the L2 TLB, where it waits for a free MSHR too, and in walks are means over "
+            "the pairs: with MASK where it alone is varied, else with SharedTLB."] + \
+        table(["", "mean"] + ["+".join(m) for m in mixes] + ["in the L2 TLB", "in walks"], rows)
 
 
 SECTIONS = {"pairs": [pairs, classes, interference], "splits": [splits], "number": [number], "generality": [generality], "tlb_sizes": [tlb_sizes],

@@ -101,12 +101,13 @@ SENSITIVITY = {
 }
 # And of the GPU: SharedTLB and the applications alone are made with it, too.
 SYSTEM = {
-    "gpu.crossbar_latency": [8, 25, 100],
+    "gpu.crossbar_latency": [4, 16, 50],
+    "gpu.l2_tlb.mshrs": [32, 128],
     "gpu.l2_cache.mshrs": [32, 128],
     "gpu.dram.bandwidth": ["26784MB/s", "107136MB/s"],
     "gpu.dram.controller_latency": ["14706ps", "58824ps"],
 }
-TLB_SIZES = [64, 128, 2048, 8192]  # entries of the L2 TLB, beside 512
+TLB_SIZES = [64, 128, 2048, 8192]  # entries of the L2 TLB, 512 apart
 LARGE_PAGES = {"memory.page_size": "2MiB"}
 
 SEED = 2018

@@ -53,7 +53,7 @@ std::vector<L2Slice::PolicyStats> L2Slice::policy_stats() const {
   std::vector<PolicyStats> all{
       {{spec().replacement_key, spec().params.replacement.stats()},
        [](L2SliceState const& s) -> StatSource const& { return s.cache.replacement(); }}};
-  // Of the caches that never let a read pass by, those of other devices among them, there is nothing to say.
+  // Of the caches that no read bypasses, those of other devices among them, there is nothing to say.
   if (auto stats = spec().params.walk_reads.stats(); !stats.empty())
     all.push_back({{"gpu.l2_cache.walk_reads", std::move(stats)},
                    [](L2SliceState const& s) -> StatSource const& { return s.walk_reads; }});

@@ -70,7 +70,7 @@ bool L2Tlb::serve(TranslateRequest const& m, Cx& cx) const {
   TlbFill::Asker const asker{client, m.application, m.warp};
   auto found = s.tlb->lookup(m.page);
   if (!found || !found->allows(m.access))
-    found = s.fill->beside(m.page);
+    found = s.fill->beside(m.page, m.access);
   else if (auto const delay = s.tlb->hit_delay(); delay != 0)
     looked_up += spec().clock.cycles(delay);
   bool const hit = found && found->allows(m.access);

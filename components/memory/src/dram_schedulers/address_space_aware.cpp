@@ -8,10 +8,11 @@
 // (messages.hpp, WalkPressure). They come after each epoch; until the first, and where nobody waited for a
 // walk, shares are equal. Quotas are rounded down, and an application without one is passed over.
 //
-// Assumed, where the paper is silent: what finds its queue full waits in front of all three, and all that
-// come after it behind it, but for a read of the application in turn, which goes to the normal queue; the
-// turn passes on with each epoch too, so that an application that has ended does not keep it; what is no read
-// of a walk or of a warp (write-backs, copies, contexts, page-table writes) goes to the normal queue.
+// Assumed, where the paper is silent: what finds its queue full waits before it, in order, and holds up only
+// what goes to the same queue; a read of the application in turn that finds the silver queue full goes to the
+// normal one; the turn passes on with each epoch too, so that an application that has ended does not keep it;
+// what is no read of a walk or of a warp (write-backs, copies, contexts, page-table writes) goes to the
+// normal queue.
 #include <algorithm>
 #include <array>
 
@@ -30,14 +31,20 @@ class AddressSpaceAware final : public DramScheduler {
     std::uint32_t thresh_max = 500;
     std::uint32_t epoch = 100'000;
     void describe(ParamTable& t) {
-      t.count("golden", golden, {1, 4096}, "lines of the golden queue",
+      t.count("golden", golden, {1, 4096}, "lines that the golden queue holds, for page walks",
               "MASK (ASPLOS 2018), section 7.4: 16");
-      t.count("silver", silver, {1, 4096}, "lines of the silver queue", "MASK, section 7.4: 64");
-      t.count("normal", normal, {1, 4096}, "lines of the normal queue", "MASK, section 7.4: 192");
+      t.count("silver", silver, {1, 4096},
+              "lines that the silver queue holds, for warps of the application in turn",
+              "MASK, section 7.4: 64");
+      t.count("normal", normal, {1, 4096}, "lines that the normal queue holds, for all else",
+              "MASK, section 7.4: 192");
       t.count("queues", queues, {1, 3},
-              "3: golden, silver and normal; 2: golden and normal; 1: normal, which is FR-FCFS",
+              "queues that there are; 3: golden, silver and normal; 2: golden and normal; 1: normal, which "
+              "is FR-FCFS",
               "MASK, section 5.4: 3");
-      t.count("thresh_max", thresh_max, {0, 1'000'000}, "lines of all applications' quotas together",
+      t.count("thresh_max", thresh_max, {0, 1'000'000},
+              "lines that may come into the silver queue until each application has had its turn: all quotas "
+              "together; 0: none",
               "MASK, section 6: 500");
       t.count("epoch", epoch, {1, 1'000'000'000},
               "cycles of the GPU from one count of the walks of each application to the next",
@@ -51,14 +58,10 @@ class AddressSpaceAware final : public DramScheduler {
   }
 
   std::size_t pick(View const& v) override {
-    while (queue_of_.size() < v.queue.size()) {
-      auto const& request = v.queue[queue_of_.size()].request;
-      auto const queue = queue_for(request);
-      if (!has_room(queue, request)) break;
-      come(queue, request);
-    }
+    queue_of_.resize(v.queue.size(), kOutside);
+    bring_in(v);
     auto const queue = lines_[kGolden] != 0 ? kGolden : lines_[kSilver] != 0 ? kSilver : kNormal;
-    auto const waits = [&](std::size_t i) { return i < queue_of_.size() && queue_of_[i] == queue; };
+    auto const waits = [&](std::size_t i) { return queue_of_[i] == queue; };
     auto const chosen = queue == kGolden ? first_of(kGolden) : first_ready_place(v, waits);
     auto const& request = v.queue[chosen].request;
     auto const lines = request.train.lines();
@@ -88,10 +91,10 @@ class AddressSpaceAware final : public DramScheduler {
     return std::array<Stat<AddressSpaceAware>, 5>{{
         {"golden_lines", "count", "lines read from the golden queue, for page walks", StatKind::counter,
          [](A a) { return a.served_[kGolden]; }},
-        {"silver_lines", "count", "lines read from the silver queue", StatKind::counter,
-         [](A a) { return a.served_[kSilver]; }},
-        {"normal_lines", "count", "lines read or written from the normal queue", StatKind::counter,
-         [](A a) { return a.served_[kNormal]; }},
+        {"silver_lines", "count", "lines read from the silver queue, for warps of the application in turn",
+         StatKind::counter, [](A a) { return a.served_[kSilver]; }},
+        {"normal_lines", "count", "lines read or written from the normal queue, for all else",
+         StatKind::counter, [](A a) { return a.served_[kNormal]; }},
         {"walk_wait", "ps", "time that lines read for page walks waited to be picked", StatKind::counter,
          [](A a) { return a.walk_wait_; }},
         {"data_wait", "ps", "time that lines read for warps waited to be picked", StatKind::counter,
@@ -103,7 +106,21 @@ class AddressSpaceAware final : public DramScheduler {
   static constexpr std::size_t kGolden = 0;
   static constexpr std::size_t kSilver = 1;
   static constexpr std::size_t kNormal = 2;
+  static constexpr std::uint8_t kOutside = 3;  // it waits for room in its queue
 
+  // Each queue by itself: the oldest that goes to it and finds no room holds up the others that do.
+  void bring_in(View const& v) {
+    std::array<bool, 3> full{};
+    for (std::size_t i = 0; i < queue_of_.size(); ++i) {
+      if (queue_of_[i] != kOutside) continue;
+      auto const& request = v.queue[i].request;
+      auto const queue = queue_for(request);
+      full[queue] = full[queue] || !has_room(queue, request);
+      if (full[queue]) continue;
+      come(queue, request);
+      queue_of_[i] = static_cast<std::uint8_t>(queue);
+    }
+  }
   bool has_room(std::size_t queue, MemRequest const& m) const {
     auto const sizes = std::array{params_->golden, params_->silver, params_->normal};
     // A train that no queue of this size could hold takes it alone.
@@ -117,7 +134,6 @@ class AddressSpaceAware final : public DramScheduler {
     return silver ? kSilver : kNormal;
   }
   void come(std::size_t queue, MemRequest const& m) {
-    queue_of_.push_back(static_cast<std::uint8_t>(queue));
     lines_[queue] += m.train.lines();
     if (queue != kSilver) return;
     taken_ += m.train.lines();
@@ -146,7 +162,7 @@ class AddressSpaceAware final : public DramScheduler {
   Fixed<Params> params_;
   std::vector<std::uint64_t> weights_;  // by application
   std::vector<std::uint64_t> quotas_;
-  std::vector<std::uint8_t> queue_of_;  // of the requests that are in one: the first that came to the channel
+  std::vector<std::uint8_t> queue_of_;    // of each request of the channel
   std::array<std::uint64_t, 3> lines_{};  // by queue
   std::array<std::uint64_t, 3> served_{};
   std::uint64_t walk_wait_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads from a depth of the page table on pass the cache by, whatever they would hit: the static scheme that
+// Reads from a depth of the page table on bypass the cache, whatever they would hit: the static scheme that
 // MASK (ASPLOS 2018, section 5.3) finds wanting.
 #include <array>
 
@@ -14,7 +14,7 @@ class BypassFromDepth final : public WalkReads {
     std::uint32_t depth = 4;
     void describe(ParamTable& t) {
       t.count("depth", depth, {1, kDepths - 1},
-              "reads of page walks at this depth and below it pass the cache by; 1: the root",
+              "reads of page walks at this depth and below it bypass the cache; 1: the root",
               "assumed: the last of four levels, of which MASK (ASPLOS 2018, section 4.3) measured 1% hits");
     }
   };
@@ -33,7 +33,7 @@ class BypassFromDepth final : public WalkReads {
   auto members() { return std::tie(depth_, bypassed_); }
   static auto stats() {
     return std::array<Stat<BypassFromDepth>, 1>{
-        {{"bypassed_reads", "count", "reads of page walks that passed the cache by; no hits or misses",
+        {{"bypassed_reads", "count", "reads of page walks that bypassed the cache; no hits or misses",
           StatKind::counter, [](BypassFromDepth const& b) { return b.bypassed_; }}}};
   }
 
@@ -45,7 +45,7 @@ class BypassFromDepth final : public WalkReads {
 }  // namespace
 
 void bypass_from_depth(PolicyList<WalkReads>& list) {
-  list.add<BypassFromDepth>("bypass_from_depth", "those from a depth of the page table on pass the cache by");
+  list.add<BypassFromDepth>("bypass_from_depth", "those from a depth of the page table on bypass the cache");
 }
 
 }  // namespace farfault::walk_reads

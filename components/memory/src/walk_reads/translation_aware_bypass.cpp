@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Address-translation-aware L2 bypass of MASK (Ausavarungnirun et al., ASPLOS 2018, section 5.3): reads of a
-// depth of the page table whose hit rate is below that of warps' requests pass the cache by.
+// depth of the page table whose hit rate is below that of warps' requests bypass the cache.
 //
-// Hits are counted over an epoch, and decide for the next; in the first one nothing passes by. Depths, or
+// Hits are counted over an epoch, and decide for the next; in the first one nothing bypasses. Depths, or
 // warps, without a request in an epoch keep their rate.
 //
-// Assumed, where the paper is silent: a depth that passes by is judged by the reads of one line in `sampled`,
+// Assumed, where the paper is silent: a bypassed depth is judged by the reads of one line in `sampled`,
 // which go through the cache always, so that their hit rate is what the depth's would be; each slice counts
 // for itself, where the paper has counters at the L2 TLB and not how slices tell it. With `sampled` of 1 all
 // reads do, as those of `cached`, and are counted.
@@ -24,10 +24,11 @@ class TranslationAwareBypass final : public WalkReads {
     void describe(ParamTable& t) {
       t.count("epoch", epoch, {1, 1'000'000'000}, "cycles of the GPU over which hits are counted",
               "assumed: as MASK's other epochs (ASPLOS 2018, section 5.2)");
-      t.count("sampled", sampled, {1, 1 << 20},
-              "of the lines of page-table entries, one in so many goes through the cache at every depth; 1: "
-              "all do",
-              "assumed; MASK does not say how a depth that passes by is looked at again");
+      t.count(
+          "sampled", sampled, {1, 1 << 20},
+          "one in so many lines of page-table entries is never bypassed, so that a bypassed depth's hit rate "
+          "can still be measured; 1: none is",
+          "assumed; MASK does not say how the hit rate of a bypassed depth is known");
     }
   };
 
@@ -54,11 +55,11 @@ class TranslationAwareBypass final : public WalkReads {
   static auto stats() {
     using T = TranslationAwareBypass const&;
     return std::array<Stat<TranslationAwareBypass>, 11>{{
-        {"bypassed_reads", "count", "reads of page walks that passed the cache by; no hits or misses",
+        {"bypassed_reads", "count", "reads of page walks that bypassed the cache; no hits or misses",
          StatKind::counter, [](T t) { return t.bypassed_; }},
-        {"bypassed_depths", "count", "depths whose reads pass the cache by, summed over slices",
+        {"bypassed_depths", "count", "depths whose reads bypass the cache, summed over slices",
          StatKind::level, [](T t) { return static_cast<std::uint64_t>(std::popcount(t.passes_)); }},
-        {"changes", "count", "times that a depth began or ceased to pass the cache by", StatKind::counter,
+        {"changes", "count", "times that a depth began or ceased to bypass the cache", StatKind::counter,
          [](T t) { return t.changes_; }},
         {"root_reads", "count", "reads of roots of page tables that were looked up", StatKind::counter,
          reads_at<1>},
@@ -115,7 +116,7 @@ class TranslationAwareBypass final : public WalkReads {
   Fixed<std::uint64_t> epoch_ps_;
   Fixed<std::uint64_t> sampled_;
   std::uint64_t epoch_ = 0;
-  std::uint64_t passes_ = 0;              // bit d: reads at depth d pass by
+  std::uint64_t passes_ = 0;              // bit d: reads at depth d bypass the cache
   std::array<Counts, kDepths> counts_{};  // of the running epoch; depth 0: of warps
   std::array<std::uint64_t, kDepths> rates_ =
       all_unknown();                   // of hits in the last epoch with requests, in millionths
@@ -135,7 +136,7 @@ class TranslationAwareBypass final : public WalkReads {
 void translation_aware_bypass(PolicyList<WalkReads>& list) {
   list.add<TranslationAwareBypass>(
       "translation_aware_bypass",
-      "those of depths that hit less often than requests of warps pass the cache by");
+      "those of depths that hit less often than requests of warps bypass the cache");
 }
 
 }  // namespace farfault::walk_reads

@@ -5,7 +5,7 @@ namespace farfault::tlb_fills {
 namespace {
 
 struct Always final : TlbFill {
-  std::optional<PageTranslation> beside(std::uint64_t) override { return std::nullopt; }
+  std::optional<PageTranslation> beside(std::uint64_t, Access) override { return std::nullopt; }
   void looked_up(Asker const&, bool, Time) override {}
   bool fills(Asker const&, Time) override { return true; }
   void keep_beside(std::uint64_t, PageTranslation const&) override {}

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // TLB-fill tokens of MASK (Ausavarungnirun et al., ASPLOS 2018, section 5.2): an application has tokens for a
 // share of its warps, and only a warp with one fills the L2 TLB. What a warp without one has missed is kept
-// in a small fully associative bypass cache, which is looked up beside the TLB. From one epoch to the next
-// the share follows the application's miss rate at both together: it falls when the rate has risen, and rises
-// when that has fallen.
+// in a small fully associative bypass cache, which is looked up together with the TLB. From one epoch to the
+// next the share follows the application's miss rate at both together: it falls when the rate has risen, and
+// rises when that has fallen.
 //
-// An application's warps are those of which requests came here in the epoch that ended (section 7.4: a bit
-// for each warp of a core, reset every epoch). The paper gives tokens to the warps with the lowest numbers,
-// which are numbers within a core, and bounds the warps of each core: so n tokens go to the first warp of
-// each SM, then to the second of each, and so on, whichever of them made requests; a share of all is a token
-// for every warp.
+// An application's warps are all that its SMs run at a time: section 5.2 counts "all warps in each core", and
+// section 7.4 has a bit in each core for each warp, set when the warp uses the core for the first time. The
+// L2 TLB learns of warps by their requests alone, and a warp that hits its L1 TLB, or waits there for a page
+// that another has asked for, makes none. But an SM fills its slots from the lowest on, and an application's
+// blocks are dealt out to its SMs: so each of these is taken to have as many warps as the highest slot says
+// from which any of them has made a request since the start. The paper's bits are reset every epoch, as any
+// instruction sets them again.
+//
+// The paper gives tokens to the warps with the lowest numbers, which are numbers within a core, and bounds
+// the warps of each core: so n tokens go to the first warp of each SM, then to the second of each, and so on;
+// a share of all is a token for every warp.
 //
 // Assumed, where the paper is silent: the share, not the number of tokens, is what moves, by a fixed step; an
 // application's first epoch, in which all its warps fill, is the first one in which it has requests, and an
@@ -17,7 +23,6 @@
 // enough; scalar caches, which have no warps, have one always.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 
 #include "farfault/translation/tlb_fill.hpp"
@@ -42,15 +47,19 @@ class Tokens final : public TlbFill {
       t.number("initial", initial, {0.0, 1.0},
                "share of an application's warps that have a token after its first epoch",
                "MASK (ASPLOS 2018), section 6: 80%");
-      t.number("step", step, {0.0, 1.0}, "share of the warps that get or lose a token after an epoch",
+      t.number("step", step, {0.0, 1.0},
+               "share of an application's warps that get or lose a token after an epoch",
                "assumed; MASK's published code: 0.1 of all tokens");
       t.number("threshold", threshold, {0.0, 1.0},
                "by how much the miss rate has to change from one epoch to the next for tokens to move",
                "MASK, section 5.2: 2%");
       t.choice("change", change, {{"points", Change::points}, {"relative", Change::relative}},
-               "whether the threshold is of the rate itself, from 0 to 1, or of the rate of the epoch before",
+               "what the threshold is compared with: the miss rate's change in absolute points (0.02: from "
+               "50% to 52%), "
+               "or its change relative to the rate of the epoch before (from 50% to 51%)",
                "assumed: points; MASK says 2%, and not of what");
-      t.count("epoch", epoch, {1, 1'000'000'000}, "cycles from one change of the tokens to the next",
+      t.count("epoch", epoch, {1, 1'000'000'000},
+              "cycles of the GPU from one change of the tokens to the next",
               "MASK, section 5.2: 100K cycles");
       t.count("bypass_entries", bypass_entries, {1, 65536}, "entries of the bypass cache, fully associative",
               "MASK, section 5.2: 32");
@@ -72,24 +81,18 @@ class Tokens final : public TlbFill {
         sms_{s.sms},
         bypass_(organization().make(
             {p.bypass_entries, p.bypass_entries, s.page_bits, *s.replacement, s.page_sizes})),
-        applications_(s.sms.size()) {
-    std::size_t sms = 0;
-    for (std::size_t a = 0; a < s.sms.size(); ++a) {
-      applications_[a].first_sm = sms;
-      sms += s.sms[a].size();
-    }
-    seen_.resize(sms);
-  }
+        applications_(s.sms.size()) {}
 
-  std::optional<PageTranslation> beside(std::uint64_t page) override {
+  std::optional<PageTranslation> beside(std::uint64_t page, Access access) override {
     auto const found = bypass_->lookup(page);
-    if (found) ++bypass_hits_;
+    if (!found || !found->allows(access)) return std::nullopt;
+    ++bypass_hits_;
     return found;
   }
   void looked_up(Asker const& asker, bool hit, Time now) override {
     auto& a = application(asker.application, now);
     ++(hit ? a.hits : a.misses);
-    if (auto const sm = place_of(asker)) seen_[a.first_sm + *sm] |= std::uint64_t{1} << asker.warp;
+    if (place_of(asker)) a.slots = std::max(a.slots, std::uint64_t{asker.warp} + 1);
   }
   bool fills(Asker const& asker, Time now) override {
     auto const& a = application(asker.application, now);
@@ -107,13 +110,14 @@ class Tokens final : public TlbFill {
 
   auto members() {
     return std::tie(epoch_ps_, initial_, step_, threshold_, relative_, invalidates_all_, sms_, bypass_,
-                    applications_, seen_, bypass_hits_, bypass_fills_, increases_, decreases_);
+                    applications_, bypass_hits_, bypass_fills_, increases_, decreases_);
   }
   static auto stats() {
     using T = Tokens const&;
     return std::array<Stat<Tokens>, 5>{{
         {"tokens", "count",
-         "tokens of all applications, by which warps fill the TLB; none in their first epoch",
+         "tokens of all applications: warps that fill the TLB; 0 in an application's first epoch, in which "
+         "all its warps do",
          StatKind::level,
          [](T t) {
            std::uint64_t sum = 0;
@@ -139,7 +143,7 @@ class Tokens final : public TlbFill {
     std::uint64_t hits = 0;   // in it
     std::uint64_t misses = 0;
     std::uint64_t tokens = 0;
-    std::uint64_t first_sm = 0;  // in seen_
+    std::uint64_t slots = 0;     // of an SM in which it has warps
     std::int64_t share = 0;      // of its warps that have tokens
     std::int64_t rate = 0;       // of misses in the last epoch with requests
     std::uint64_t has_rate = 0;  // there was one
@@ -175,12 +179,7 @@ class Tokens final : public TlbFill {
       a.share = initial_.value;
     else
       move(a, rate - a.rate);
-    std::uint64_t warps = 0;
-    for (std::size_t sm = 0; sm < sms_.value[number].size(); ++sm) {
-      auto& seen = seen_[a.first_sm + sm];
-      warps += static_cast<std::uint64_t>(std::popcount(seen));
-      seen = 0;
-    }
+    auto const warps = a.slots * sms_.value[number].size();
     a.tokens = warps * static_cast<std::uint64_t>(a.share) / kWhole;
     a.rate = rate;
     a.has_rate = 1;
@@ -206,8 +205,6 @@ class Tokens final : public TlbFill {
   Fixed<std::vector<std::vector<std::uint32_t>>> sms_;  // by application
   Policy<TlbOrganization> bypass_;
   std::vector<Application> applications_;
-  std::vector<std::uint64_t>
-      seen_;  // of each SM of each application: bit w: warp w made a request in the epoch
   std::uint64_t bypass_hits_ = 0;
   std::uint64_t bypass_fills_ = 0;
   std::uint64_t increases_ = 0;
@@ -217,7 +214,7 @@ class Tokens final : public TlbFill {
 }  // namespace
 
 void tokens(PolicyList<TlbFill>& list) {
-  list.add<Tokens>("tokens", "those of warps that have a token; others go to a bypass cache beside it");
+  list.add<Tokens>("tokens", "those of warps that have a token; those of others come into a bypass cache");
 }
 
 }  // namespace farfault::tlb_fills

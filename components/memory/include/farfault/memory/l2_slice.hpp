@@ -9,7 +9,7 @@
 // stage, its outputs are output-queued, and its latency is that of the links. What a slice misses goes to one
 // or several DRAM channels (or slices of a cache in front of them), each with credits of its own.
 //
-// Reads of page walks may pass the cache by (walk_reads.hpp): such a read takes no cycle of the slice, is not
+// Reads of page walks may bypass the cache (walk_reads.hpp): such a read takes no cycle of the slice, is not
 // looked up, and what it reads is not kept. It waits its turn behind requests that are stalled, has an MSHR,
 // and joins an outstanding read of its line, or is joined by one that keeps the line. A line that is dirty
 // here is read here: what memory has of it is old.
@@ -221,7 +221,7 @@ struct L2SliceState {
   Cache cache;
   Policy<WalkReads> walk_reads;
   MshrTable<L2Waiter> mshrs;
-  std::vector<std::uint8_t> passing;  // by MSHR, where reads may pass the cache by: its line is not kept
+  std::vector<std::uint8_t> passing;  // by MSHR, where reads may bypass the cache: its line is not kept
   Ring<MemRequest> stalled;           // in order, behind a request that finds no MSHR
   Ring<std::uint64_t> writebacks;     // lines that wait for a DRAM credit
   Time port_free{};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which reads of page walks pass an L2 cache by: they are not looked up there, and what they read is not
+// Which reads of page walks bypass an L2 cache: they are not looked up there, and what they read is not
 // kept.
 //
 // Contract. Each slice has one, which sees the requests of that slice alone. may_bypass() is asked once; of
 // one that never does, nothing else is asked. bypasses() is asked for each read of a page walk whose line is
 // not dirty in the slice, again if it has to wait; its answer may change with time, never within one
-// picosecond for a line. bypassed() tells each read that has passed by, looked_up() each that was looked up,
+// picosecond for a line. bypassed() tells each read that has bypassed, looked_up() each that was looked up,
 // and each request of a warp, with whether it hit.
 //
 // Depths are the three bits that MASK (ASPLOS 2018, section 5.3) gives a request: 0 of a warp's, 1 of a

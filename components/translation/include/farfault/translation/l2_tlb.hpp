@@ -10,7 +10,7 @@
 // Where the driver serves faults in batches, the GMMU is told of each client that is told of a fault: these
 // are the entries of its fault buffer.
 //
-// What a walk has found comes into the TLB, or is kept beside it, as the fill policy says (tlb_fill.hpp).
+// What a walk has found comes into the TLB, or is kept by the fill policy, as it says (tlb_fill.hpp).
 //
 // An invalidation takes one look-up cycle, is forwarded to every SM behind all earlier responses, and is
 // acknowledged when the last SM has acknowledged it.

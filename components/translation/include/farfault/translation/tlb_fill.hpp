@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which translations come into the L2 TLB when their walk has ended, and where others are kept beside it.
+// Which translations come into the L2 TLB when their walk has ended, and where others are kept.
 //
-// Contract. Whoever misses the TLB is an `Asker`. A policy may keep translations beside the TLB: those are
-// looked up at the same time, and beside() is asked for a page that the TLB does not have; what it gives is a
-// hit like any other. looked_up() tells every look-up that has ended in a hit, of either, or in a miss (one
-// that joins an outstanding miss is one too); a request that has to wait for an MSHR is looked up later.
-// fills() is asked when a page's walk has ended, for those who have waited, until it admits one: then the
-// translation comes into the TLB, and else it is handed to keep_beside(). A page that the driver has settled
-// comes into the TLB unasked. invalidate() removes what is kept beside of the base page, whatever the page's
-// size, and says whether there was something; beside() gives only what keep_beside() was told and has not
-// been invalidated since. invalidates_all() is asked once: then whatever becomes invalid empties all TLBs of
-// the GPU, and invalidate_all() what is kept beside.
+// Contract. Whoever misses the TLB is an `Asker`. A policy may keep translations of its own: those are
+// looked up at the same time, and beside() is asked for a page that the TLB does not have, or has for reads
+// alone; what it gives allows the access, and is a hit like any other. looked_up() tells every look-up that
+// has ended in a hit, of either, or in a miss (one that joins an outstanding miss is one too); a request that
+// has to wait for an MSHR is looked up later. fills() is asked when a page's walk has ended, for those who
+// have waited, until it admits one: then the translation comes into the TLB, and else it is handed to
+// keep_beside(). A page that the driver has settled comes into the TLB unasked. invalidate() removes what it
+// keeps of the base page, whatever the page's size, and says whether there was something; beside()
+// gives only what keep_beside() was told and has not been invalidated since. invalidates_all() is asked once:
+// then whatever becomes invalid empties all TLBs of the GPU, and invalidate_all() what it keeps.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class TlbFill {
   static PolicyList<TlbFill> known();
 
   virtual ~TlbFill() = default;
-  virtual std::optional<PageTranslation> beside(std::uint64_t page) = 0;
+  virtual std::optional<PageTranslation> beside(std::uint64_t page, Access access) = 0;
   virtual void looked_up(Asker const& asker, bool hit, Time now) = 0;
   virtual bool fills(Asker const& asker, Time now) = 0;
   virtual void keep_beside(std::uint64_t page, PageTranslation const& translation) = 0;
