@@ -33,8 +33,8 @@ def graph_files(f, _, files):
         rows.append(["**all**"] + [""] * 3 + [show(f.mean_speedup(part, graph, d), 3) for d in COUNTERS] +
                     [points(f.mean_change(part, graph, d)[0]) for d in COUNTERS] + [""])
         lines += table([""] + COUNTER_HEADER, rows)
-    return ["## Files of graphs", "", "The benchmarks on graphs, with vertices as the file numbers them: neighbours have near numbers, where those of generated graphs are "
-            "drawn at random. Directed edges are taken both ways. Speedups and points over the baseline, as above; flushed: of the compressed translations, those that a change "
+    return ["## Files of graphs", "", "The benchmarks on graphs with files in place of generated graphs, and vertices as a file numbers them; those of generated graphs are "
+            "renumbered at random. Directed edges are taken both ways. Speedups and points over the baseline, as above; flushed: of the compressed translations, those that a change "
             "of base removed.", ""] + lines
 
 
