@@ -11,7 +11,7 @@ def divide(a, b):
 def measure(path):
     """Figures of one run, as a dictionary; rates are shares."""
     with h5py.File(path, "r") as f:
-        gpu = f["summary/gpu"]
+        gpu, machine = f["summary/gpu"], f["summary/machine"]
 
         def total(name):
             return int(gpu[name][...].sum()) if name in gpu else 0
@@ -25,7 +25,7 @@ def measure(path):
         translating = sum(total(f"sm_time_in_{where}") for where in ("l1_tlb", "l2_tlb", "walk_queue", "walk"))
         return {
             "digest": f.attrs["result_digest"].decode(),
-            "cycles": int(f["summary/machine/cycles"][0]),
+            "cycles": int(machine["cycles"][0]),
             "instructions": int(f["summary/application/instructions"][0]),
             "pages": int(f["tables/page_placement/pages"][...].sum()),
             "l1_hit": divide(l1_hits, l1_hits + l1_misses),
@@ -39,5 +39,6 @@ def measure(path):
             "compressed_hits": divide(organization("compressed_hits"), organization("compressed_hits") + organization("uncompressed_hits")),
             "fills_a_rebasing": divide(fills, organization("rebasings")),
             "flushed": divide(organization("flushed_translations"), organization("compressed_fills")),
+            "moved": int(machine["memory.compaction_moved_pages"][...].sum()) if "memory.compaction_moved_pages" in machine else 0,
             "range_hits": divide(organization("range_hits"), organization("range_hits") + organization("page_hits")),
         }

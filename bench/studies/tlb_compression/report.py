@@ -1,263 +1,182 @@
 # SPDX-License-Identifier: Apache-2.0
 """results.md: the paper's figures beside the measured ones; results.json: every figure of every run."""
 import json
-import math
 from pathlib import Path
 
+import sections
 from configuration import flat
+from figures import AS_IT_IS, Figures, geometric, letter, points
 from provenance import sentence
-from study import (DESIGNS, FOLDER, FRAMES, HIGH, INTENSIVE_OR_IRREGULAR, IRREGULAR, MORE, NAMES, OTHERS, PUBLISHED, SENSITIVITY, SYSTEM, TABLE_2,
-                   VARIANTS, WORKLOADS)
+from study import (DESIGNS, FOLDER, INTENSIVE_OR_IRREGULAR, IRREGULAR, MORE, NAMES, NOTHING_TO_GAIN, OTHERS, PUBLISHED, TABLE_2, WALKER_BOUND,
+                   WITHOUT_WALKER_BOUND, WORKLOADS)
 from tables import average, percent, ratio, show, table
 
 PAPER = json.loads((FOLDER / "paper.json").read_text())
-AS_IT_IS = "as it is"
+PART = "benchmarks"
 SPEEDUPS = [d for d in DESIGNS if d != "plain"]
-L2_RATES = ["plain", "compressed", "naive", "plain_1024", "plain_256", "range"]
-
-
-def points(value, digits=1):
-    """A difference of two shares."""
-    return "-" if value is None else f"{100 * value:+.{digits}f}"
-
-
-def geometric(values):
-    values = [v for v in values if v]
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
-
-
-def difference(a, b):
-    return None if a is None or b is None else a - b
-
-
-class Figures:
-    """What the tables ask of the measures: {(what, benchmark, design): measures} by part."""
-
-    def __init__(self, measured):
-        self.measured = measured
-
-    def of(self, part, what, benchmark, design, name):
-        found = self.measured.get(part, {}).get((what, benchmark, design))
-        return found[name] if found else None
-
-    def benchmarks(self, part):
-        return list(dict.fromkeys(k[1] for k in self.measured.get(part, {})))
-
-    def speedup(self, part, what, benchmark, design, over="plain", base=None):
-        return ratio(self.of(part, base or what, benchmark, over, "cycles"), self.of(part, what, benchmark, design, "cycles"))
-
-    def change(self, part, what, benchmark, design, name="l2_hit", over="plain", base=None):
-        """Of a rate, in points and relative."""
-        ours, theirs = self.of(part, what, benchmark, design, name), self.of(part, base or what, benchmark, over, name)
-        return difference(ours, theirs), difference(ratio(ours, theirs), 1)
-
-    def mean_speedup(self, part, what, design, among, over="plain", mean=average):
-        return mean([self.speedup(part, what, b, design, over) for b in self.benchmarks(part) if b in among])
-
-    def mean_change(self, part, what, design, among, name="l2_hit", over="plain"):
-        found = [self.change(part, what, b, design, name, over) for b in self.benchmarks(part) if b in among]
-        return tuple(average([f[i] for f in found]) for i in range(2))
-
-
-def letter(rate):
-    return "-" if rate is None else "H" if rate >= HIGH else "L"
+L2_RATES = ["plain", "compressed", "consecutive", "naive", "plain_1024", "plain_256", "range"]
+CHANGES = ["compressed", "consecutive", "plain_1024"]
+GROUPS = {"all 22": (TABLE_2, "all"), "the 16 memory-intensive or irregular": (INTENSIVE_OR_IRREGULAR, "intensive_or_irregular"), "the other 6": (OTHERS, None),
+          f"all but {', '.join(WALKER_BOUND)}": (WITHOUT_WALKER_BOUND, None)}
 
 
 def overview_rows(f):
     """text -> (measured, the paper's, where it says so, how it is shown)."""
-    part, found = "benchmarks", {}
-    groups = {"all 22": (TABLE_2, "all"), "the 16 memory-intensive or irregular": (INTENSIVE_OR_IRREGULAR, "intensive_or_irregular"), "the other 6": (OTHERS, None)}
+    found = {}
 
     def add(text, value, paper=None, how="speedup"):
         found[text] = (value, paper, how)
 
-    for text, (among, key) in groups.items():
-        add(f"compressed, {text}", f.mean_speedup(part, AS_IT_IS, "compressed", among), PAPER["speedup"].get(key))
-    add("the same of all 22, geometric mean", f.mean_speedup(part, AS_IT_IS, "compressed", TABLE_2, mean=geometric))
-    gains = [g for g in (f.speedup(part, AS_IT_IS, b, "compressed") for b in f.benchmarks(part)) if g]
+    for design, name in (("compressed", "compressed"), ("consecutive", "compressed, consecutive counter")):
+        for text, (among, key) in GROUPS.items():
+            add(f"{name}, {text}", f.mean_speedup(PART, AS_IT_IS, design, among), PAPER["speedup"].get(key))
+        add(f"{name}, all 22, geometric mean", f.mean_speedup(PART, AS_IT_IS, design, mean=geometric))
+    gains = [g for g in (f.speedup(PART, AS_IT_IS, b, "compressed") for b in f.benchmarks(PART)) if g]
     add("compressed, the most", max(gains, default=None), PAPER["speedup"]["most"])
     add("compressed, the least", min(gains, default=None))
-    add("compressed, kmeans", f.speedup(part, AS_IT_IS, "kmeans", "compressed"), PAPER["speedup"]["kmeans"])
-    for design in ("compressed", "naive", "plain_1024", "plain_256"):
-        paper = PAPER["l2_hit"].get(design)
+    add("compressed, kmeans", f.speedup(PART, AS_IT_IS, "kmeans", "compressed"), PAPER["speedup"]["kmeans"])
+    for design in ("compressed", "consecutive", "naive", "plain_1024", "plain_256"):
+        paper = PAPER["l2_hit"].get("compressed" if design == "consecutive" else design)
         for i, how in enumerate(("points", "relative")):
-            add(f"{NAMES[design]}, L2 hit rate, {how}", f.mean_change(part, AS_IT_IS, design, TABLE_2)[i], paper, "change")
+            add(f"{NAMES[design]}, L2 hit rate, {how}", f.mean_change(PART, AS_IT_IS, design)[i], paper, "change")
+        add(f"{NAMES[design]}, L2 hit rate of all but {', '.join(WALKER_BOUND)}, points", f.mean_change(PART, AS_IT_IS, design, WITHOUT_WALKER_BOUND)[0], None, "change")
     for i, how in enumerate(("points", "relative")):
-        add(f"compressed, L2 hit rate of kmeans, {how}", f.change(part, AS_IT_IS, "kmeans", "compressed")[i], PAPER["l2_hit"]["kmeans"], "change")
+        add(f"compressed, L2 hit rate of kmeans, {how}", f.change(PART, AS_IT_IS, "kmeans", "compressed")[i], PAPER["l2_hit"]["kmeans"], "change")
     for b in ("page_rank", "mis", "bfs"):
-        add(f"without re-basing, {b}", f.speedup(part, AS_IT_IS, b, "naive"), PAPER["naive_loss"])
-    for design in ("plain_1024", "plain_256"):
-        add(f"{NAMES[design]}, all 22", f.mean_speedup(part, AS_IT_IS, design, TABLE_2))
-    add("range TLB, all 22", f.mean_speedup(part, AS_IT_IS, "range", TABLE_2))
-    add("compressed over range TLB, irregular ones", f.mean_speedup(part, AS_IT_IS, "compressed", IRREGULAR, "range"), PAPER["range"])
+        add(f"without re-basing, {b}", f.speedup(PART, AS_IT_IS, b, "naive"), PAPER["naive_loss"])
+        for graph in f.whats("graph_files"):
+            add(f"without re-basing, {b}, {graph}", f.speedup("graph_files", graph, b, "naive"), PAPER["naive_loss"])
+    for design in ("plain_1024", "plain_256", "range"):
+        add(f"{NAMES[design]}, all 22", f.mean_speedup(PART, AS_IT_IS, design))
+    add("compressed over range TLB, irregular ones", f.mean_speedup(PART, AS_IT_IS, "compressed", IRREGULAR, "range"), PAPER["range"])
     for design in ("ideal_l2", "ideal"):
-        add(f"{NAMES[design]}, all 22", f.mean_speedup(part, AS_IT_IS, design, TABLE_2), PAPER[design])
-    add("compressed L1 TLB, all 22", f.mean_speedup(part, AS_IT_IS, "compressed_l1", TABLE_2))
-    add("compressed L1 TLB, L1 hit rate, points", f.mean_change(part, AS_IT_IS, "compressed_l1", TABLE_2, "l1_hit")[0], None, "change")
+        add(f"{NAMES[design]}, all 22", f.mean_speedup(PART, AS_IT_IS, design), PAPER[design])
+    add("compressed L1 TLB, all 22", f.mean_speedup(PART, AS_IT_IS, "compressed_l1"))
+    add("compressed L1 TLB, L1 hit rate, points", f.mean_change(PART, AS_IT_IS, "compressed_l1", TABLE_2, "l1_hit")[0], None, "change")
     return found
 
 
+SHOWN = {"speedup": lambda v: show(v, 3), "change": points}
+
+
 def overview(f):
-    shown = {"speedup": lambda v: show(v, 3), "change": points}
-    rows = [[text, shown[how](value), shown[how](paper["value"]) if paper else "", paper["where"] if paper else ""]
-            for text, (value, paper, how) in overview_rows(f).items()]
+    def paper(told, how):
+        return "" if not told else told.get("text") or SHOWN[how](told["value"])
+    rows = [[text, SHOWN[how](value), paper(told, how), told["where"] if told else ""] for text, (value, told, how) in overview_rows(f).items()]
     return ["## Overview", "", "Speedups over the baseline, arithmetic means; differences of hit rates in points or, relative, in per cent. The paper says "
-            "per cent of both: its number stands beside either."] + table(["", "here", "paper", "where"], rows)
+            "per cent of both: its number stands beside either. \"Compressed\" has the counter that section 4.5 and its Fig. 10 describe, of all uncompressed translations since the last change of base; "
+            "\"consecutive counter\" that of section 5.2's words."] + table(["", "here", "paper", "where"], rows)
+
+
+def headline(f):
+    """The result in a paragraph, from the figures."""
+    if len(f.benchmarks(PART)) < len(TABLE_2):
+        return []
+
+    def speedup(design, among):
+        return show(f.mean_speedup(PART, AS_IT_IS, design, among), 3)
+
+    def change(design, among):
+        return points(f.mean_change(PART, AS_IT_IS, design, among)[0])
+    full = [b for b in f.benchmarks(PART) if round(f.of(PART, AS_IT_IS, b, "plain", "l2_hit") or 0, 2) >= NOTHING_TO_GAIN]
+    three, rest = ", ".join(WALKER_BOUND), WITHOUT_WALKER_BOUND
+    return [f"**Mean of 22 benchmarks: {speedup('compressed', TABLE_2)} of the baseline's performance with the cumulative counter (section 4.5), {speedup('consecutive', TABLE_2)} with the "
+            f"consecutive one (section 5.2); in the paper {PAPER['speedup']['all']['value']}. The L2 TLB's hit rate changes by {change('compressed', TABLE_2)} and {change('consecutive', TABLE_2)} points; in the "
+            f"paper by {points(PAPER['l2_hit']['compressed']['value'])}.** The 16 that are memory-intensive or irregular: {speedup('compressed', INTENSIVE_OR_IRREGULAR)} and "
+            f"{speedup('consecutive', INTENSIVE_OR_IRREGULAR)}; in the paper {PAPER['speedup']['intensive_or_irregular']['value']}.", "",
+            f"- Of the 22, {len(full)} have a hit rate of {percent(NOTHING_TO_GAIN, 0)} or more in the baseline's L2 TLB (rounded), where no TLB can gain much: {', '.join(full)}.",
+            f"- Without {three}: {speedup('compressed', rest)} and {speedup('consecutive', rest)}, {change('compressed', rest)} and {change('consecutive', rest)} points; 1,024 entries have "
+            f"{speedup('plain_1024', rest)} and {change('plain_1024', rest)} points, in the paper {points(PAPER['l2_hit']['plain_1024']['value'])} of all 22.", ""]
 
 
 def classes(f, sizes):
     rows, agree = [], 0
-    for b in f.benchmarks("benchmarks"):
+    for b in f.benchmarks(PART):
         def of(name):
-            return f.of("benchmarks", AS_IT_IS, b, "plain", name)
+            return f.of(PART, AS_IT_IS, b, "plain", name)
         paper, here = TABLE_2[b][2:], (letter(of("l1_hit")), letter(of("l2_hit")))
         agree += here == paper
         own = ", ".join(f"{k} {v}" for k, v in flat(sizes[b][0]).items()) or "defaults"
         rows.append([b, ", ".join(TABLE_2[b][:2]), f"`{WORKLOADS[b]}`", own, PUBLISHED[b], show((of("pages") or 0) / 256, 1), percent(of("l1_hit")), percent(of("l2_hit")),
                      percent(of("merged")), ", ".join(here), ", ".join(paper), "" if here == paper else "differs",
                      show(ratio(1000 * (of("walks") or 0), of("instructions")), 2), percent(of("translating"), 0)])
-    return ["## Benchmarks (Tables 2 and 3, Fig. 3)", "", "The baseline. H is a hit rate of at least 75 %. Under way: look-ups of the L2 TLB, as a share of all, "
-            "that find their page's walk under way; they count as misses. The reach of the L2 TLB is 2 MiB. Walks are per thousand warp instructions; "
+    return ["## Benchmarks (Tables 2 and 3, Fig. 3)", "", "The baseline. H is a hit rate of at least 75 %. Merged misses: look-ups of the L2 TLB, as a share of all, that miss while a walk of their "
+            "page is in progress, and wait for it; they count as misses. The reach of the L2 TLB is 2 MiB. Walks are per thousand warp instructions; "
             f"translating is the share of an access's time. {agree} of {len(rows)} are in their class. " +
-            ", ".join(MORE) + " have 256 KB of registers an SM."] + \
-        table(["", "category", "workload", "size", "published", "MiB", "L1 TLB", "L2 TLB", "under way", "here", "paper", "", "walks", "translating"], rows)
+            ", ".join(MORE) + " have 256 KB of registers for each SM."] + \
+        table(["", "category", "workload", "size", "published", "MiB", "L1 TLB", "L2 TLB", "merged misses", "here", "paper", "", "walks", "translating"], rows)
 
 
 def means(row_of):
-    return [[f"**{text}**"] + row_of(among) for text, among in
-            (("all", TABLE_2), ("16 memory-intensive or irregular", INTENSIVE_OR_IRREGULAR), ("other 6", OTHERS))]
+    names = {"all": TABLE_2, "16 memory-intensive or irregular": INTENSIVE_OR_IRREGULAR, "other 6": OTHERS, f"all but {', '.join(WALKER_BOUND)}": WITHOUT_WALKER_BOUND}
+    return [[f"**{text}**"] + row_of(among) for text, among in names.items()]
 
 
 def speedups(f):
-    part = "benchmarks"
-    rows = [[b] + [show(f.speedup(part, AS_IT_IS, b, d), 3) for d in SPEEDUPS] for b in f.benchmarks(part)]
-    rows += means(lambda among: [show(f.mean_speedup(part, AS_IT_IS, d, among), 3) for d in SPEEDUPS])
+    rows = [[b] + [show(f.speedup(PART, AS_IT_IS, b, d), 3) for d in SPEEDUPS] for b in f.benchmarks(PART)]
+    rows += means(lambda among: [show(f.mean_speedup(PART, AS_IT_IS, d, among), 3) for d in SPEEDUPS])
     return ["## Speedups (Figs. 5, 12, 14 and 18)", "", "Cycles of the baseline to those of each. In \"ideal\" no translation takes time, at either level."] + \
         table([""] + [NAMES[d] for d in SPEEDUPS], rows)
 
 
 def hit_rates(f):
-    part = "benchmarks"
-
-    def changes(found):
-        return [points(found[0]), points(found[1])]
+    levels = ("plain", "compressed_l1")
     rows = []
-    for b in f.benchmarks(part):
-        rows.append([b] + [percent(f.of(part, AS_IT_IS, b, d, "l2_hit")) for d in L2_RATES] + changes(f.change(part, AS_IT_IS, b, "compressed")) +
-                    [show(ratio(f.of(part, AS_IT_IS, b, "compressed", "walks"), f.of(part, AS_IT_IS, b, "plain", "walks")), 3)] +
-                    [percent(f.of(part, AS_IT_IS, b, d, "l1_hit")) for d in ("plain", "compressed_l1")])
-    rows += means(lambda among: [percent(average([f.of(part, AS_IT_IS, b, d, "l2_hit") for b in f.benchmarks(part) if b in among])) for d in L2_RATES] +
-                  changes(f.mean_change(part, AS_IT_IS, "compressed", among)) +
-                  [show(average([ratio(f.of(part, AS_IT_IS, b, "compressed", "walks"), f.of(part, AS_IT_IS, b, "plain", "walks"))
-                                 for b in f.benchmarks(part) if b in among]), 3)] +
-                  [percent(average([f.of(part, AS_IT_IS, b, d, "l1_hit") for b in f.benchmarks(part) if b in among])) for d in ("plain", "compressed_l1")])
-    return ["## Hit rates (Figs. 13 and 15)", "", "Of the L2 TLB; what compression changes, in points and relative; its walks to the baseline's. Of the L1 TLBs with "
-            "plain and with compressed ones."] + \
-        table([""] + [NAMES[d] for d in L2_RATES] + ["points", "relative", "walks"] + ["L1", "L1, compressed"], rows)
+    for b in f.benchmarks(PART):
+        found = [f.change(PART, AS_IT_IS, b, d) for d in CHANGES]
+        rows.append([b] + [percent(f.of(PART, AS_IT_IS, b, d, "l2_hit")) for d in L2_RATES] + [points(c[0]) for c in found] + [points(found[0][1])] +
+                    [show(f.walks(PART, AS_IT_IS, b, "compressed"), 3)] + [percent(f.of(PART, AS_IT_IS, b, d, "l1_hit")) for d in levels])
+
+    def mean_row(among):
+        found = [f.mean_change(PART, AS_IT_IS, d, among) for d in CHANGES]
+        walks = average([f.walks(PART, AS_IT_IS, b, "compressed") for b in f.benchmarks(PART) if b in among])
+        return [percent(f.mean(PART, AS_IT_IS, d, "l2_hit", among)) for d in L2_RATES] + [points(c[0]) for c in found] + [points(found[0][1]), show(walks, 3)] + \
+            [percent(f.mean(PART, AS_IT_IS, d, "l1_hit", among)) for d in levels]
+    return ["## Hit rates (Figs. 13 and 15)", "", "Of the L2 TLB; what each changes, in points; relative, what compression changes; walks with compression to the baseline's. Last, of the L1 TLBs, plain "
+            "and compressed."] + \
+        table([""] + [NAMES[d] for d in L2_RATES] + [f"points, {NAMES[d]}" for d in CHANGES] + ["relative", "walks", "L1", "L1, compressed"], rows + means(mean_row))
 
 
 def compression(f):
     rows = []
-    for b in f.benchmarks("benchmarks"):
+    for b in f.benchmarks(PART):
+        def of(design, name):
+            return f.of(PART, AS_IT_IS, b, design, name)
         cells = [b]
-        for design in ("compressed", "naive"):
-            cells += [percent(f.of("benchmarks", AS_IT_IS, b, design, name), 0) for name in ("compressed_fills", "compressed_hits")]
-        cells += [show(f.of("benchmarks", AS_IT_IS, b, "compressed", "fills_a_rebasing"), 0), percent(f.of("benchmarks", AS_IT_IS, b, "compressed", "flushed"), 0),
-                  percent(f.of("benchmarks", AS_IT_IS, b, "range", "range_hits"), 0)]
-        rows.append(cells)
-    return ["## What compresses (Fig. 7)", "", "Shares of the translations that come to the L2 TLB, and of its hits, that are compressed; translations that come for each change of a "
-            "base; compressed translations that went because their base was changed; hits of the range TLB that are in ranges. The paper's Fig. 7 counts bits of "
-            "differences in snapshots, which are not recorded here."] + \
-        table(["", "compressed", "hits in them", "without re-basing", "hits in them", "come per re-basing", "flushed", "in ranges"], rows)
+        for design in ("compressed", "consecutive", "naive"):
+            cells += [percent(of(design, name), 0) for name in ("compressed_fills", "compressed_hits")]
+        for design in ("compressed", "consecutive"):
+            cells += [show(of(design, "fills_a_rebasing"), 0), percent(of(design, "flushed"), 0)]
+        rows.append(cells + [percent(of("range", "range_hits"), 0)])
+    header = [text for name in ("", ", consecutive", ", without re-basing") for text in (f"inserted compressed{name}", f"hits on compressed entries{name}")]
+    header += [text for name in ("", ", consecutive") for text in (f"insertions per re-basing{name}", f"flushed{name}")]
+    return ["## What compresses (Fig. 7)", "", "Of the translations inserted in the L2 TLB, the share that is compressed; of its hits, the share on compressed entries; insertions for each change of a "
+            "base; of the compressed translations, those that were flushed because their base changed; hits of the range TLB on ranges. The paper's Fig. 7 counts bits of differences in "
+            "snapshots, which are not recorded here."] + table([""] + header + ["hits on ranges"], rows)
 
 
 def benchmarks(f, sizes):
     return overview(f) + classes(f, sizes) + speedups(f) + hit_rates(f) + compression(f)
 
 
-def variants(f, _):
-    part, names = "variants", f.benchmarks("variants")
-    rows, each = [], []
-    for d in ["compressed"] + list(VARIANTS):
-        change = f.mean_change(part, AS_IT_IS, d, TABLE_2)
-        over = f.mean_change(part, AS_IT_IS, d, TABLE_2, over="compressed")
-        paper = PAPER["variants"].get(d)
-        rows.append([NAMES[d], show(f.mean_speedup(part, AS_IT_IS, d, TABLE_2), 3), show(f.mean_speedup(part, AS_IT_IS, d, TABLE_2, "compressed"), 3),
-                     show(paper["value"], 3) if paper else "", points(change[0]), points(change[1]), points(over[0]),
-                     points(PAPER["l2_hit"][d]["value"]) if d in ("ratio_3",) else "",
-                     percent(average([f.of(part, AS_IT_IS, b, d, "compressed_fills") for b in names]), 0)])
-        each.append([NAMES[d]] + [f"{show(f.speedup(part, AS_IT_IS, b, d), 2)}, {points(f.change(part, AS_IT_IS, b, d)[0])}" for b in names])
-    return ["## Variants (section 5.2, Figs. 16 and 17)", "", f"Means over {', '.join(names)}. Partitions are named (uncompressed, compressed). Hit rates of the L2 TLB, in points and "
-            "relative, over the baseline's and over compression's. The paper gives no widths for a ratio of 3, and the last three rows are not the paper's."] + \
-        table(["", "over the baseline", "over compression", "paper", "points", "relative", "points over compression", "paper", "compressed"], rows) + \
-        ["Of each: speedup and points over the baseline."] + table([""] + names, each)
-
-
-def frames(f, _):
-    part, names = "frames", f.benchmarks("frames")
-    rows, each = [], []
-    for order in FRAMES:
-        change = f.mean_change(part, order, "compressed", TABLE_2)
-        compressed = [average([f.of(part, order, b, "compressed", name) for b in names]) for name in ("compressed_fills", "compressed_hits")]
-        rows.append([f"`{order}`"] + [show(f.mean_speedup(part, order, d, TABLE_2), 3) for d in ("compressed", "range")] +
-                    [show(f.mean_speedup(part, order, "compressed", IRREGULAR, "range"), 3), points(change[0]), points(change[1])] +
-                    [percent(c, 0) for c in compressed] + [percent(average([f.of(part, order, b, "range", "range_hits") for b in names]), 0)])
-        each.append([f"`{order}`"] + [", ".join(show(f.speedup(part, order, b, d)) for d in ("compressed", "range")) for b in names])
-    return ["## Orders of frames", "", "The paper does not say in which order pages get frames. Each order with its own baseline; \"first_touch\": as the GPU's threads come to them; \"fragmented\" is `on_demand` with data of others in half of "
-            "each large frame. Compression over range TLB, irregular ones: 1.496 in the paper."] + \
-        table(["", "compressed", "range TLB", "compressed over range", "points", "relative", "compressed", "hits in them", "hits in ranges"], rows) + \
-        ["Of each: speedups of compression and of the range TLB."] + table([""] + names, each)
-
-
-def pages(f, _):
-    part = "pages"
-    rows = []
-    for b in f.benchmarks(part):
-        change = f.change(part, "2 MiB", b, "compressed")
-        rows.append([b] + [percent(f.of(part, what, b, d, "l2_hit")) for what, d in (("4 KiB", "plain"), ("2 MiB", "plain"), ("2 MiB", "compressed"))] +
-                    [points(change[0]), points(change[1])] + [show(f.speedup(part, "2 MiB", b, d, base="4 KiB"), 3) for d in ("plain", "compressed")] +
-                    [show(f.speedup(part, "2 MiB", b, "compressed"), 3)])
-    change = f.mean_change(part, "2 MiB", "compressed", TABLE_2)
-    rows.append(["**all**"] + [percent(average([f.of(part, what, b, d, "l2_hit") for b in f.benchmarks(part)]))
-                               for what, d in (("4 KiB", "plain"), ("2 MiB", "plain"), ("2 MiB", "compressed"))] + [points(change[0]), points(change[1])] +
-                [show(average([f.speedup(part, "2 MiB", b, d, base="4 KiB") for b in f.benchmarks(part)]), 3) for d in ("plain", "compressed")] +
-                [show(f.mean_speedup(part, "2 MiB", "compressed", TABLE_2), 3)])
-    rows.append(["paper", "", "", "", points(PAPER["l2_hit"]["pages_2mib"]["value"]), "", "", "", show(PAPER["pages_2mib"]["value"], 3)])
-    return ["## Pages of 2 MiB (Figs. 19 and 20)", "", "Hit rates of the L2 TLB; what compression changes; speedups over the baseline with pages of 4 KiB, and, last, over that with 2 MiB."] + \
-        table(["", "4 KiB", "2 MiB", "2 MiB, compressed", "points", "relative", "2 MiB over 4 KiB", "and compressed", "compressed over 2 MiB"], rows)
-
-
-def sensitivity(f, _):
-    part, names = "sensitivity", f.benchmarks("sensitivity")
-    rows = []
-    own = [f"{key}={value}" for key, values in SENSITIVITY.items() for value in values]
-    for what in [AS_IT_IS] + own + [f"{key}={value}" for key, values in SYSTEM.items() for value in values]:
-        base = AS_IT_IS if what in own else what
-        gains = [f.speedup(part, what, b, "compressed", base=base) for b in names]
-        changes = [f.change(part, what, b, "compressed", base=base) for b in names]
-        rows.append([f"`{what}`", show(average(gains), 3), points(average([c[0] for c in changes])), points(average([c[1] for c in changes]))] + [show(g, 3) for g in gains])
-    return ["## What is assumed", "", "Compression over the baseline, each parameter by itself; those of the GPU with the baseline, too. Of the L2 TLB's hit rate: points, relative."] + \
-        table(["", "mean", "points", "relative"] + names, rows)
-
-
-SECTIONS = {"benchmarks": benchmarks, "variants": variants, "frames": frames, "pages": pages, "sensitivity": sensitivity}
-
-
-def write(folder, measured, made, sizes):
+def write(folder, measured, made, sizes, graphs=()):
+    """`graphs`: the files."""
     folder.mkdir(parents=True, exist_ok=True)
     f = Figures(measured)
     listed = [{"part": part, "what": key[0], "benchmark": key[1], "design": key[2]} | m for part, found in measured.items() for key, m in found.items()]
-    summary = {text: {"measured": value, "paper": paper and paper["value"]} for text, (value, paper, _) in overview_rows(f).items()} if measured.get("benchmarks") else {}
+    summary = {text: {"measured": value, "paper": paper and paper["value"]} for text, (value, paper, _) in overview_rows(f).items()} if measured.get(PART) else {}
     rows = ",\n".join(json.dumps(row) for row in listed)  # one per line
     about = json.dumps({"about": made, "overview": summary}, indent=1)[:-2]
     (folder / "results.json").write_text(f'{about},\n "rows": [\n{rows}\n ]\n}}\n')
     lines = ["# TLB compression: the paper and Farfault", "", f"Written by `run`; do not edit. {sentence(made)} {PAPER['source']}", "",
-             "The 22 benchmarks on the preset `paper-tlb-compression`.", ""]
+             "The 22 benchmarks on the preset `paper-tlb-compression`.", ""] + headline(f)
     discussion = FOLDER / "discussion.md"
     if discussion.exists() and Path(folder).resolve() == FOLDER:
         lines += [discussion.read_text().strip(), ""]
-    for name, section in SECTIONS.items():
+    if measured.get(PART):
+        lines += benchmarks(f, sizes)
+    for name, section in sections.SECTIONS.items():
         if measured.get(name):
-            lines += section(f, sizes)
+            lines += section(f, PAPER, graphs)
     lines += ["", "The digest of each run is in results.json."]
     (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")

@@ -28,8 +28,19 @@ WORKLOADS = {
 IRREGULAR = [name for name, of in TABLE_2.items() if of[1] == "I"]
 INTENSIVE_OR_IRREGULAR = [name for name, of in TABLE_2.items() if of[0] == "M" or of[1] == "I"]
 OTHERS = [name for name in TABLE_2 if name not in INTENSIVE_OR_IRREGULAR]
-# Graphs of authors, which the paper has: --graph takes these from a file.
-GRAPHS = ["page_rank", "color", "bfs", "mis", "bc"]
+# Those that are bound by walkers in the baseline, a warp that touches 32 rows at once: they make up most of every mean.
+WALKER_BOUND = ["atax", "mvt", "bicg"]
+WITHOUT_WALKER_BOUND = [name for name in TABLE_2 if name not in WALKER_BOUND]
+NOTHING_TO_GAIN = 0.97  # hit rate of the baseline's L2 TLB, rounded to whole per cent, from which on no TLB can change much
+# The workloads on graphs, which read a file of --graph; the paper has networks of authors.
+GRAPHS = ["page_rank", "mis", "bfs", "bc", "color", "mst"]
+# Files that are known: vertices, edges and where they come from. None is part of this project.
+SNAP = "SNAP, as Matrix Market in JuliaGraphs/SNAPDatasets.jl"
+GRAPH_FILES = {
+    "cit-HepTh.mtx.gz": f"citations of high-energy physics, 27,770 vertices, 352,807 directed edges ({SNAP})",
+    "soc-Slashdot0902.mtx.gz": f"a social network, 82,168 vertices, 948,464 directed edges ({SNAP})",
+    "astro-ph.graph": "authors of astrophysics, 16,706 vertices, 121,251 edges (METIS, networkit/networkit)",
+}
 
 # Sizes are the suites' own where a run of them ends within some 20 seconds on one core, else the largest round one that does; of a
 # program that goes over the same data very often fewer rounds are made. "published": what differs from the suite. `quick` has the
@@ -61,6 +72,7 @@ MORE = {name: KEPLER_REGISTERS for name in ("mst", "bh", "srad")}
 L1, L2 = "gpu.l1_tlb", "gpu.l2_tlb"
 PLAIN = {f"{L2}.organization": "plain"}
 COMPRESSED = {f"{L2}.organization": "compressed"}
+RANGE = {f"{L2}.organization": "range"}
 
 
 def compressed(**settings):
@@ -72,10 +84,11 @@ COMPRESSED_L1 = {f"{L1}.organization": "compressed", f"{L1}.compressed.sets_per_
 DESIGNS = {
     "plain": PLAIN,
     "compressed": COMPRESSED,
+    "consecutive": compressed(rebasing="consecutive"),
     "naive": compressed(rebasing="none"),
     "plain_1024": PLAIN | {f"{L2}.entries": 1024},
     "plain_256": PLAIN | {f"{L2}.entries": 256},
-    "range": {f"{L2}.organization": "range"},
+    "range": RANGE,
     "ideal_l2": {f"{L2}.organization": "ideal"},
     "ideal": IDEAL,
     "compressed_l1": PLAIN | COMPRESSED_L1,
@@ -99,25 +112,42 @@ VARIANTS = {
     "wide_3": compressed(ratio=3, virtual_delta=4, physical_delta=11),
 }
 NAMES = {
-    "plain": "baseline", "compressed": "compressed", "naive": "without re-basing", "plain_1024": "1,024 entries", "plain_256": "256 entries",
+    "plain": "baseline", "compressed": "compressed", "consecutive": "consecutive counter", "naive": "without re-basing", "plain_1024": "1,024 entries", "plain_256": "256 entries",
     "range": "range TLB", "ideal_l2": "ideal L2 TLB", "ideal": "ideal", "compressed_l1": "compressed L1 TLB", "ratio_3": "ratio 3, deltas of 9 and 6 bits",
     "ratio_3_6_9": "ratio 3, deltas of 6 and 9 bits", "uncompressed_25": "partitions (25 %, 75 %)", "uncompressed_75": "partitions (75 %, 25 %)",
-    "shared_2": "bases shared by 2 sets", "shared_4": "bases shared by 4 sets", "searched": "searched base", "consecutive": "consecutive counter",
+    "shared_2": "bases shared by 2 sets", "shared_4": "bases shared by 4 sets", "searched": "searched base",
     "both_levels": "L1 TLBs compressed too, one base each", "wide_2": "ratio 2, deltas of 9 and 15 bits",
-    "wide_2_25": "the same, partitions (25 %, 75 %)", "wide_3": "ratio 3, deltas of 4 and 11 bits",
+    "wide_2_25": "ratio 2, deltas of 9 and 15 bits, partitions (25 %, 75 %)", "wide_3": "ratio 3, deltas of 4 and 11 bits",
 }
-# The order in which pages get frames, which the paper does not say.
+# The order in which pages get frames, which the paper does not say. on_demand: the next free one, as buffers are mapped page by page.
 FRAMES = {
     "on_demand": {}, "per_application": {"memory.frame_allocation": "per_application"},
     "contiguity_conserving": {"memory.frame_allocation": "contiguity_conserving"}, "interleaved": {"memory.frame_allocation": "interleaved"},
     "first_touch": {"memory.placement": "first_touch", "memory.first_touch_by": "iommu"},  # by the GPU, as its threads come; no driver is asked
     "fragmented": {"memory.fragmentation_index": 1.0}, "random": {"memory.frame_allocation": "random"},
 }
+# Parts of the memory that pages go to in turn: with n parts, pages of one set are n times as dense in each.
+INTERLEAVED = {1: {"memory.frame_allocation": "interleaved", "memory.interleaved.parts": 1},
+               2: {"memory.frame_allocation": "interleaved", "memory.interleaved.parts": 2},
+               4: {"memory.frame_allocation": "interleaved", "memory.interleaved.parts": 4}, 8: FRAMES["interleaved"]}
+# Contiguity that is not there for nothing. Each large frame holds data of others, in half of its frames; pages are mapped at their first touch.
+# Where a page needs a large frame and none is free, one is emptied, page by page (Mosaic's compaction); its 80 ns are those of a copy in DRAM.
+SCATTERED = FRAMES["first_touch"] | {"memory.fragmentation_index": 1.0, "memory.frame_allocation": "contiguity_conserving"}
+MOVES = {
+    "none": {}, "ideal": {"memory.compaction": "ideal"}, "80ns": {"memory.compaction": "cac_bulk_copy"},
+    "800ns": {"memory.compaction": "cac_bulk_copy", "memory.cac_bulk_copy.time": "800ns"}, "copy_engine": {"memory.compaction": "cac"},
+}
+MOVE_NAMES = {"none": "none", "ideal": "0", "80ns": "80 ns", "800ns": "800 ns", "copy_engine": "by the copy engine"}
 LARGE_PAGES = {"memory.page_size": "2MiB"}
 # What is assumed of compression, by itself; and of the GPU, where the baseline is made with it, too.
 SENSITIVITY = {
     f"{L2}.compressed.latency": [1, 5, 10],
     f"{L2}.compressed.rebase_after": [8, 32],
+}
+CACHE = "gpu.scalar_cache"
+CONSTANT_CACHES = {
+    "constant cache of Table 3, no TLB": {f"{CACHE}.sms": 1, f"{CACHE}.size": "8KiB", f"{CACHE}.ways": 2, f"{CACHE}.tlb_organization": "ideal"},
+    "constant cache of GCN3, with a TLB": {f"{CACHE}.sms": 4, f"{CACHE}.size": "16KiB", f"{CACHE}.ways": 4, f"{CACHE}.tlb_organization": "plain"},
 }
 SYSTEM = {
     "gpu.sm.registers": [65_536],
@@ -134,13 +164,13 @@ class Run:
     name: str         # of its own
     settings: dict = field(default_factory=dict)  # key -> value
     sizes: dict = field(default_factory=lambda: SIZES)  # benchmark -> what its workload sets beyond its defaults, and seconds
-    graph: str = ""   # a file, for those in GRAPHS
+    graph: str = ""   # a file, for one of GRAPHS
     base: str = PRESET
     source = None     # no run of this study needs another's result
 
     def workload(self):
         name, own = WORKLOADS[self.benchmark], self.sizes[self.benchmark][0]
-        if self.graph and self.benchmark in GRAPHS:
+        if self.graph:
             own = {"graph": self.graph}
         return {"workload.name": name} | ({f"workload.{name}": own} if own else {})
 
