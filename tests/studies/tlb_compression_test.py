@@ -82,6 +82,14 @@ def check_report(folder, measured):
     check(re.search(r"\| hotspot \| C, R \| `hotspot` \| defaults \| [^|]* \| 3\.0 \|.*\| L, L \| L, L \|  \|", text) is not None, "the class of hotspot")
     bfs = "HL"[m["bfs", "plain"]["l1_hit"] < 0.75], "HL"[m["bfs", "plain"]["l2_hit"] < 0.75]
     check(f"| {bfs[0]}, {bfs[1]} | L, L |" in text and "rmat.scale 11" in text, "the class and the size of bfs")
+    for b in SMALL:
+        of, ratio = m[b, "plain"], m[b, "compressed"]["walks"] / m[b, "plain"]["walks"]
+        told = f"{1000 * of['walks'] / of['instructions']:.2f} | {100 * of['translating']:.0f} %"
+        check(re.search(rf"^\| {b} \| .*, [HL] \| *(differs)? *\| {told} \|$", text, re.MULTILINE) is not None, f"walks of {b}: {told}")
+        rates = [f"{100 * m[b, d]['l2_hit']:.1f} %" for d in report.L2_RATES]
+        l1 = [f"{100 * m[b, d]['l1_hit']:.1f} %" for d in ("plain", "compressed_l1")]
+        check(re.search(rf"^\| {b} \| {' . '.join(rates)} \| [^|]* \| [^|]* \| {ratio:.3f} \| {' . '.join(l1)} \|$", text, re.MULTILINE) is not None,
+              f"hit rates of {b}: {rates}, {ratio}, {l1}")
     for title in ("Overview", "Benchmarks", "Speedups", "Hit rates", "What compresses", "Variants", "Orders of frames", "Pages of 2 MiB", "What is assumed"):
         check(f"\n## {title}" in text, f"no section {title}")
     of = measured["frames"]
@@ -148,6 +156,11 @@ def main():
                 gpu = f["summary/gpu"]
                 hits, misses = (int(gpu[f"l2_tlb_{name}"][...].sum()) for name in ("hits", "misses"))
                 check(abs(m["plain"]["l2_hit"] - hits / (hits + misses)) < 1e-12 and m["plain"]["l2_lookups"] == hits + misses, "hit rate of the L2 TLB")
+                walked = {name: int(gpu[name][...].sum()) for name in ("gmmu_walks", "l2_tlb_merged_misses", "sm_access_time", "sm_time_in_walk_queue",
+                                                                       "sm_time_in_walk", "sm_time_in_l1_tlb", "sm_time_in_l2_tlb")}
+                check(m["plain"]["walks"] == walked["gmmu_walks"] and abs(m["plain"]["merged"] - walked["l2_tlb_merged_misses"] / (hits + misses)) < 1e-12, "walks")
+                times = [walked[f"sm_time_in_{where}"] / walked["sm_access_time"] for where in ("walk_queue", "walk", "l1_tlb", "l2_tlb")]
+                check(abs(m["plain"]["walk_queue"] - times[0]) < 1e-12 and abs(m["plain"]["translating"] - sum(times)) < 1e-12, f"times of walks: {times}")
             check(len({of["digest"] for of in measured["benchmarks"].values()}) > 2 * len(study.DESIGNS) - 4, "designs do not differ")
             check_report(folder / "tables", measured)
     print(checks.counts())

@@ -9,8 +9,8 @@ Above 0, each does more where the other is; below 0, less.
 import math
 from dataclasses import dataclass
 
-SMALL = math.log(1.02)      # what is called no effect, and no interaction
-LOST = 0.25                 # of an effect: where no more of it is left, the mechanism is called useless
+SMALL = math.log(1.02)  # what is called nothing, however little chance there is
+LOST = 0.25             # of an effect: where no more of it is left, the mechanism is called useless
 
 
 def performance(times):
@@ -23,10 +23,26 @@ def average(values):
     return sum(values) / len(values) if values else None
 
 
-class Grid:
-    """cells: {cell, a tuple of mechanisms in the order of `mechanisms`: performance}; those that are missing have none."""
+def spread(repeats):
+    """Standard deviation of the performance of a cell by chance, from lists of performances of one cell each; None where no cell has two."""
+    squares, free = 0, 0
+    for found in repeats:
+        found = [p for p in found if p is not None]
+        if len(found) > 1:
+            squares += sum((p - average(found)) ** 2 for p in found)
+            free += len(found) - 1
+    return math.sqrt(squares / free) if free else None
 
-    def __init__(self, cells, mechanisms):
+
+class Grid:
+    """cells: {cell, a tuple of mechanisms in the order of `mechanisms`: performance}; those that are missing have none. noise: the
+    standard deviation of a cell's performance, of which an effect is the difference of two, and an interaction that of four: what is not
+    beyond two standard deviations of such a difference is called nothing."""
+
+    def __init__(self, cells, mechanisms, noise=None):
+        self.noise = noise
+        self.least_effect = max(SMALL, 2 * math.sqrt(2) * (noise or 0))
+        self.least_interaction = max(SMALL, 4 * (noise or 0))
         self.cells = {frozenset(cell): value for cell, value in cells.items() if value is not None}
         self.mechanisms = list(mechanisms)
 
@@ -85,14 +101,14 @@ def says(grid, one, other, background=frozenset()):
     if None in alone + beside:
         return None
     interaction = beside[0] - alone[0]
-    if all(abs(e) < SMALL for e in alone + beside):
+    if all(abs(e) < grid.least_effect for e in alone + beside):
         return Verdict(alone, beside, "neither does anything")
-    if abs(interaction) < SMALL:
+    if abs(interaction) < grid.least_interaction:
         return Verdict(alone, beside, "add")
-    useless = [m for m, a, b in zip((one, other), alone, beside) if a >= SMALL and b < LOST * a]
+    useless = [m for m, a, b in zip((one, other), alone, beside) if a >= grid.least_effect and b < LOST * a]
     if useless:
         return Verdict(alone, beside, "useless:" + ",".join(useless))
-    healed = [m for m, a, b in zip((one, other), alone, beside) if a <= -SMALL and abs(b) < SMALL]
+    healed = [m for m, a, b in zip((one, other), alone, beside) if a <= -grid.least_effect and abs(b) < grid.least_effect]
     if healed:
         return Verdict(alone, beside, "harmless:" + ",".join(healed))
     return Verdict(alone, beside, "help" if interaction > 0 else "hinder")

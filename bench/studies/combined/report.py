@@ -5,10 +5,10 @@ import math
 
 import plot
 from configuration import toml_of
-from interactions import SMALL, Grid, performance, says
+from interactions import Grid, performance, says, spread
 from plot import factor
 from provenance import sentence
-from study import FOLDER, MACHINE, MECHANISMS, NAMES, PRESET, words_of
+from study import FOLDER, MECHANISMS, NAMES, PRESET, words_of
 from tables import percent, show, table
 
 # The columns of the tables of cells: heading, counter, how it is shown. All counters are in results.json.
@@ -24,17 +24,21 @@ def gpus_words(n):
     return f"{n} GPU{'s' if n > 1 else ''}"
 
 
-def grids_of(measured):
+def grids_of(measured, again, refused):
     """By number of GPUs: performance over the applications of all mixes."""
     mixes = list(dict.fromkeys(mix for mix, _, _ in measured))
-    found = {}
-    for gpus in dict.fromkeys(gpus for _, gpus, _ in measured):
-        cells = {}
-        for cell in dict.fromkeys(c for _, g, c in measured if g == gpus):
-            of = [measured.get((mix, gpus, cell)) for mix in mixes]
-            cells[cell] = performance([t for m in of for t in m["times_us"]]) if all(of) else None
-        found[gpus] = Grid(cells, MECHANISMS)
-    return found
+
+    def of(found, gpus, cell, *value):
+        found = [found.get((mix, gpus, cell, *value)) for mix in mixes]
+        return performance([t for m in found for t in m["times_us"]]) if all(found) else None
+
+    grids = {}
+    for gpus in sorted({gpus for _, gpus, _ in [*measured, *refused]}):
+        cells = {cell: of(measured, gpus, cell) for cell in dict.fromkeys(c for _, g, c in measured if g == gpus)}
+        values = dict.fromkeys(value for _, g, _, value in again if g == gpus)
+        repeats = [[cells.get(cell)] + [of(again, gpus, cell, value) for value in values] for cell in dict.fromkeys(c for _, g, c, _ in again if g == gpus)]
+        grids[gpus] = Grid(cells, MECHANISMS, spread(repeats))
+    return grids
 
 
 def effects_table(grid):
@@ -43,8 +47,8 @@ def effects_table(grid):
         found = list(grid.effects(m).values())
         all_others = grid.effect(m, frozenset(grid.mechanisms) - {m})
         rows.append([NAMES[m], factor(grid.effect(m)), factor(grid.mean_effect(m)), factor(min(found, default=None)), factor(max(found, default=None)),
-                     factor(all_others), f"{sum(e >= SMALL for e in found)} of {len(found)}"])
-    return table(["", "alone", "mean", "least", "most", "with all others", "combinations in which it gains 2 %"], rows)
+                     factor(all_others), f"{sum(e >= grid.least_effect for e in found)} of {len(found)}", f"{sum(e <= -grid.least_effect for e in found)}"])
+    return table(["", "alone", "mean", "least", "most", "with all others", "combinations in which it gains", "loses"], rows)
 
 
 def in_words(verdict):
@@ -123,6 +127,13 @@ def settings_table():
     return table(["", "in words of `--cells`", "what is set"], rows, text=True)
 
 
+def noise_lines(grids):
+    """How much of a difference is chance."""
+    return [f"- {gpus_words(gpus)}: a cell's performance varies by {percent(grid.noise)} (standard deviation); an effect is beyond chance from "
+            f"{percent(math.expm1(grid.least_effect))}, the interaction of two in one background from {percent(math.expm1(grid.least_interaction))}."
+            for gpus, grid in grids.items() if grid.noise is not None]
+
+
 def refused_lines(refused):
     by_reason = {}
     for (_, gpus, cell), why in refused.items():
@@ -130,29 +141,30 @@ def refused_lines(refused):
     return [f"- {len(which)} cells, such as {which[0]}: {why}." for why, which in by_reason.items()] or ["None: every combination runs."]
 
 
-def write(folder, measured, refused, made, mixes):
-    """measured: {(mix, GPUs, cell): measures}; refused: {the same: why}."""
+def write(folder, measured, again, refused, made, mixes):
+    """measured: {(mix, GPUs, cell): measures}; again: {(mix, GPUs, cell, time of a batch): the same}; refused: {(mix, GPUs, cell): why}."""
     folder.mkdir(parents=True, exist_ok=True)
-    grids = grids_of(measured)
+    grids = grids_of(measured, again, refused)
     lines = ["# Six mechanisms at once", "", f"Written by `run`; do not edit. {sentence(made)}", ""]
-    lines += [f"The preset `{PRESET}` with " + ", ".join(f"`{key} = {toml_of(value)}`" for key, value in MACHINE.items()) + "; applications: "
+    lines += [f"The preset `{PRESET}` with the settings of `study.py`; applications: "
               + "; ".join(", ".join(f"`{w}` {toml_of(size)}" for w, size in mix) for mix in mixes.values()) + ".", ""]
-    if grids:
-        plot.draw(folder / "interactions.svg", grids, made)
+    drawn = {gpus: grid for gpus, grid in grids.items() if grid.cells}
+    if drawn:
+        plot.draw(folder / "interactions.svg", drawn, made)
         lines += [f"![{plot.TITLE}](interactions.svg)", ""]
     discussion = FOLDER / "discussion.md"
     if made["size"] == "full" and made["migration"] == "migrate" and discussion.exists():
         lines += [discussion.read_text().rstrip(), ""]
     lines += ["## What is on and off", *settings_table()]
     lines += ["## Each mechanism", "", "Performance as a factor: 1 / time, the geometric mean of the applications. *Mean*, *least* and *most* are over all combinations of "
-              "the other five.", ""]
+              "the other five. It *gains* or *loses* by more than chance, or 2 %.", "", *noise_lines(grids), ""]
     for gpus, grid in grids.items():
         lines += [f"### {gpus_words(gpus)}", *effects_table(grid)]
     lines += ["## Pairs", "", "*Interaction*: performance of both, over the product of what each gains by itself; 1: they add. *Mean*, *least* and *most* are over all "
               "combinations of the other four; *with all others*: all four are on.", ""]
     for gpus, grid in grids.items():
         lines += [f"### {gpus_words(gpus)}", *pairs_table(grid)]
-    lines += ["## Where one makes another useless", "", "Of what it gains alone, 2 % at least, less than a quarter is left.", "", *useless_lines(grids), ""]
+    lines += ["## Where one makes another useless", "", "Of what it gains alone, beyond chance, less than a quarter is left.", "", *useless_lines(grids), ""]
     lines += ["## The best combination", "", *best_lines(grids), ""]
     lines += ["## Combinations that cannot be", "", *refused_lines(refused), ""]
     lines += ["## Cells", "", "Performance over that of the bare machine, then of each application; counters of the run. *In translation*, *in faults*, *on links*: shares of "
@@ -162,7 +174,8 @@ def write(folder, measured, refused, made, mixes):
             lines += [f"### {mix}, {gpus_words(gpus)}", *cells_table(gpus, grid, measured, refused, mix, mixes)]
     (folder / "results.md").write_text("\n".join(lines).replace("\n\n\n", "\n\n"))
     document = {"made": made, "effects": effects_json(grids), "refused": [as_row(key) | {"why": why} for key, why in refused.items()],
-                "cells": [as_row(key) | m for key, m in measured.items()]}
+                "cells": [as_row(key) | m for key, m in measured.items()],
+                "again": [as_row(key) | {"batch_time": key[3], "digest": m["digest"], "times_us": m["times_us"]} for key, m in again.items()]}
     (folder / "results.json").write_text(json.dumps(document, indent=1) + "\n")
 
 
@@ -172,7 +185,7 @@ def as_row(key):
 
 def effects_json(grids):
     """Logarithms of factors, by number of GPUs."""
-    return {str(gpus): {"alone": {m: grid.effect(m) for m in grid.mechanisms}, "mean": {m: grid.mean_effect(m) for m in grid.mechanisms},
+    return {str(gpus): {"noise": grid.noise, "alone": {m: grid.effect(m) for m in grid.mechanisms}, "mean": {m: grid.mean_effect(m) for m in grid.mechanisms},
                         "interaction": {f"{a}, {b}": grid.interaction(a, b) for i, a in enumerate(grid.mechanisms) for b in grid.mechanisms[i + 1:]},
                         "mean_interaction": {f"{a}, {b}": grid.mean_interaction(a, b) for i, a in enumerate(grid.mechanisms)
                                              for b in grid.mechanisms[i + 1:]}} for gpus, grid in grids.items()}
