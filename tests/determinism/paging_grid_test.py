@@ -32,12 +32,13 @@ OTHERS = {
     "gpu.gmmu.sms_per_utlb": ["1", "2"],
     "memory.gpu_share": ["0.5", "0.75", "1.0"],
     "memory.fault_path": ["gpu", "gpu", "gpu", "gpu", "gpu", "gpu", "gpu", "iommu"],
-    "memory.remote_touch": ["migrate", "migrate", "duplicate"],
+    "memory.placement": ["cpu", "cpu", "first_touch"],
+    "memory.remote_touch": ["migrate", "migrate", "duplicate", "remote_access"],
     "gpu.memory_contents": ["plain", "compressed"],
     "fabric.copies": ["raw", "compressed"],
 }
 FIXED = {
-    "machine.topology": "generic", "memory.placement": "cpu", "driver.migrations": "64",
+    "machine.topology": "generic", "driver.migrations": "64",
     "driver.batch.time": "2us", "driver.batch.block_time": "1us", "driver.batch.first_touch_time": "2us",
     "driver.batch.sequential.bytes": "16KiB", "gpu.sms": "4", "gpu.l1_tlb.entries": "4", "gpu.l1_tlb.ways": "4",
     "gpu.l2_tlb.entries": "16", "gpu.l2_tlb.ways": "4", "gpu.router.gmmu_bypass.epoch": "2us", "gpu.sm.max_blocks": "2",
@@ -61,7 +62,9 @@ def check_result(grid, settings, expected, name):
     check(sum(rows["raw_faults"]) + flushed == written, f"{name}: {written} entries, {sum(rows['raw_faults'])} read, {flushed} flushed")
     lines_in, lines_out = (64 * n for n in grid.summed("copy_engine_lines_in", "copy_engine_lines_out"))
     pages, evicted = sum(rows["pages"]) + sum(rows["prefetched_pages"]), sum(rows["evicted_pages"]) - sum(rows["dropped_pages"])
-    check(lines_in == sum(rows["bytes_in"]) == 4096 * pages, f"{name}: {lines_in} bytes in, rows have {sum(rows['bytes_in'])}, pages {pages}")
+    touched = grid.machine_total("driver_pages_mapped")  # for the first time: these have nothing to transfer
+    check(lines_in == sum(rows["bytes_in"]) == 4096 * (pages - touched),
+          f"{name}: {lines_in} bytes in, rows have {sum(rows['bytes_in'])}, pages {pages}, {touched} of them mapped at their first touch")
     transfers = settings["driver.batch.eviction_schedule"] != "ideal"
     check(lines_out == sum(rows["bytes_out"]) == 4096 * evicted * transfers,
           f"{name}: {lines_out} bytes out, rows have {sum(rows['bytes_out'])}, pages transferred {evicted}")
@@ -95,6 +98,8 @@ def main():
                 settings["driver.batch.eviction_unit"] = "4KiB"  # two mistakes are two sentences
             if settings["memory.remote_touch"] == "duplicate":
                 settings["memory.fault_path"] = "gpu"
+            if settings["memory.remote_touch"] == "remote_access":
+                settings["memory.placement"] = "first_touch"  # without it no access is a fault
             name = " ".join(settings[key] for key in AXES + list(OTHERS))
             first, digest = grid.run(settings, "--threads", "1", "--partitions", "device")
             if first.returncode != 0:

@@ -12,12 +12,13 @@ using test::ModelRun;
 
 namespace {
 
-std::string model(std::string const& more, std::string const& share = "0.5") {
+std::string model(
+    std::string const& more, std::string const& share = "0.5",
+    std::string const& pages = "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\n") {
   return "machine.topology = \"generic\"\nmachine.generic.gpus = 1\n"
-         "memory.placement = \"cpu\"\nmemory.remote_touch = \"migrate\"\nmemory.fault_path = \"gpu\"\n"
-         "memory.gpu_share = " +
-         share +
-         "\ngpu.sms = 4\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n"
+         "memory.fault_path = \"gpu\"\nmemory.gpu_share = " +
+         share + "\n" + pages +
+         "gpu.sms = 4\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\n"
          "driver.migrations = 64\ndriver.batch.eviction_unit = \"16KiB\"\n"
          "workload.name = \"transpose\"\nworkload.transpose.width = 256\nworkload.transpose.height = 128\n" +
          more;
@@ -72,6 +73,52 @@ TEST_CASE("batches: every policy runs to the end, with no more pages on the GPU 
     CHECK(driver.state().stats[0].migrations <=
           driver.state().stats[0].evicted_pages + driver.spec().frames_per_gpu);
     CHECK(driver.state().free_moves.size() == 64);
+  }
+}
+
+TEST_CASE("batches: pages that come at their first touch leave a full GPU for good, each once") {
+  for (std::string const replay : {"page", "batch", "batch_flush", "block", "once"}) {
+    CAPTURE(replay);
+    ModelRun run(model("driver.batch.replay = \"" + replay + "\"\ndriver.batch.prefetch = \"none\"\n", "0.5",
+                       "memory.placement = \"first_touch\"\n"));
+    CHECK(run.engine().run_until(Time::max()) == RunState::drained);
+    CHECK(transactions_of(run.system()) == 4096);
+    auto const& driver = driver_of(run.system());
+    CHECK(driver.spec().frames_per_gpu == 32);
+    CHECK(driver.state().stats[0].pages_mapped == 64);
+    CHECK(driver.state().stats[0].pages_spilled == 0);
+    CHECK(driver.state().stats[0].evicted_pages == 32);
+    CHECK(driver.state().batch.counts.premature_evictions == 0);
+    CHECK(driver.waiting_for().empty());
+    std::uint64_t there = 0;
+    driver.state().table.each_page(
+        [&](std::uint64_t, PageTranslation const& at) { there += device_of(at.frame) == 0; });
+    CHECK(there == 32);
+  }
+}
+
+TEST_CASE("batches: an access to a page that leaves, where none moves, is a fault that its GPU keeps") {
+  struct Counts {
+    std::string gpus;
+    std::uint64_t evicted, faults;
+  };
+  for (auto const& expected : {Counts{"1", 9, 5}, {"2", 12, 4}}) {
+    CAPTURE(expected.gpus);
+    ModelRun run(
+        "machine.topology = \"generic\"\nmemory.placement = \"first_touch\"\nmemory.fault_path = \"gpu\"\n"
+        "memory.gpu_share = 0.7\nmemory.page_size = \"64KiB\"\ngpu.sms = 5\ngpu.dram.capacity = \"64MiB\"\n"
+        "driver.batch.replay = \"page\"\ndriver.batch.eviction_unit = \"64KiB\"\nworkload.name = "
+        "\"transpose\"\n"
+        "workload.transpose.width = 1024\nworkload.transpose.height = 256\nmachine.generic.gpus = " +
+        expected.gpus + "\n");
+    CHECK(run.engine().run_until(Time::max()) == RunState::drained);
+    CHECK(transactions_of(run.system()) == 32'768);
+    auto const& driver = driver_of(run.system());
+    CHECK(driver.waiting_for().empty());
+    CHECK(driver.state().stats[0].pages_mapped == 32);
+    CHECK(driver.state().stats[0].evicted_pages == expected.evicted);
+    CHECK(run.total("gmmu", "remote_faults") == expected.faults);
+    CHECK(run.total("iommu", "remote_faults") == 0);
   }
 }
 

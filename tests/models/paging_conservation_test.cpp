@@ -24,14 +24,18 @@ std::string setting(std::string const& key, std::string const& value) {
   return key + " = \"" + value + "\"\n";
 }
 
-std::string model(std::string const& more, std::string const& placement = "cpu") {
-  return "machine.topology = \"generic\"\n"
-         "memory.remote_touch = \"migrate\"\nmemory.fault_path = \"gpu\"\n"
+// Pages that come to a GPU from the CPU's memory, as often as it wants, or at their first touch and never
+// again.
+enum class Pages { migrate, touched_first };
+
+std::string model(std::string const& more, Pages pages) {
+  return "machine.topology = \"generic\"\nmemory.fault_path = \"gpu\"\n"
          "gpu.sms = 4\ngpu.l1_tlb.entries = 4\ngpu.l1_tlb.ways = 4\ngpu.l2_tlb.entries = 16\n"
          "gpu.l2_tlb.ways = 4\ndriver.migrations = 64\ndriver.batch.time = \"2us\"\n"
          "driver.batch.block_time = \"1us\"\ndriver.batch.first_touch_time = \"2us\"\n"
          "workload.name = \"transpose\"\nworkload.transpose.width = 256\nworkload.transpose.height = 128\n" +
-         setting("memory.placement", placement) + more;
+         setting("memory.placement", pages == Pages::migrate ? "cpu" : "first_touch") +
+         setting("memory.remote_touch", pages == Pages::migrate ? "migrate" : "remote_access") + more;
 }
 
 struct Frames {
@@ -90,7 +94,7 @@ Sums sums_of(Machine const& m) {
 }
 
 // Whenever no page is transferred.
-void check_bytes(Machine const& m, bool transfers) {
+void check_bytes(Machine const& m, Pages pages, bool transfers) {
   auto const sums = sums_of(m);
   std::uint64_t lines_in = 0, lines_out = 0;
   for (auto const* engine : m.engines) {
@@ -98,9 +102,10 @@ void check_bytes(Machine const& m, bool transfers) {
     lines_out += engine->state().lines_out;
   }
   auto const& counts = m.driver->state().stats[0];
-  CHECK(sums.pages == counts.migrations);
+  bool const migrate = pages == Pages::migrate;
+  CHECK(sums.pages == (migrate ? counts.migrations : counts.pages_mapped));
   CHECK(sums.evicted == counts.evicted_pages);
-  CHECK(sums.in == sums.pages * kPageBytes);
+  CHECK(sums.in == (migrate ? sums.pages * kPageBytes : 0));
   CHECK(sums.out == (transfers ? (sums.evicted - sums.dropped) * kPageBytes : 0));
   CHECK(lines_in * 64 == sums.in);
   CHECK(lines_out * 64 == sums.out);
@@ -115,9 +120,9 @@ WorkDone work_of(ModelRun& run) {
           run.total("sm", "l1_hits") + run.total("sm", "l1_misses"), run.total("sm", "blocks")};
 }
 
-void check_run(std::string const& settings, bool transfers, WorkDone const& expected) {
+void check_run(std::string const& settings, Pages pages, bool transfers, WorkDone const& expected) {
   CAPTURE(settings);
-  ModelRun run(model(settings));
+  ModelRun run(model(settings, pages));
   Machine const machine(run.system());
   Violations found;
   Frames frames;
@@ -134,7 +139,7 @@ void check_run(std::string const& settings, bool transfers, WorkDone const& expe
     if (s.batch.counts.batches == batches || s.batch.in != 0 || s.batch.out != 0) continue;
     batches = s.batch.counts.batches;
     ++looks_at_rest;
-    check_bytes(machine, transfers);
+    check_bytes(machine, pages, transfers);
   }
   CHECK(found.wrong_frames == 0);
   CHECK(found.void_entries == 0);
@@ -144,7 +149,7 @@ void check_run(std::string const& settings, bool transfers, WorkDone const& expe
   CHECK(frames.unaccounted == 0);
   CHECK(frames.unsaved == 0);
   CHECK(looks_at_rest > 1);
-  check_bytes(machine, transfers);
+  check_bytes(machine, pages, transfers);
   check_tables(machine);
   CHECK(work_of(run) == expected);
   CHECK(run.total("sm", "faulted") == run.total("sm", "replayed"));
@@ -166,7 +171,7 @@ void check_run(std::string const& settings, bool transfers, WorkDone const& expe
 }
 
 WorkDone without_paging(std::string const& gpus) {
-  ModelRun run(model("machine.generic.gpus = " + gpus + "\n", "first_touch"));
+  ModelRun run(model("machine.generic.gpus = " + gpus + "\n", Pages::touched_first));
   run.run();
   return work_of(run);
 }
@@ -205,8 +210,32 @@ TEST_CASE(
                         "memory.gpu_share = " + one_of(shares, 3) + "\ngpu.gmmu.fault_buffer = " +
                         one_of(buffers, 7) + "\ndriver.batch.faults = " + one_of(faults, 4) +
                         "\nmachine.generic.gpus = " + count + "\n",
-                    schedule != "ideal", expected[count]);
+                    Pages::migrate, schedule != "ideal", expected[count]);
           ++n;
         }
   CHECK(n == 90);
+}
+
+TEST_CASE(
+    "conservation: pages that come at their first touch and leave for good are found where they went, by the "
+    "GPUs of other pages too") {
+  std::size_t n = 0;
+  for (std::string const gpus : {"1", "2", "4"}) {
+    auto const expected = without_paging(gpus);
+    for (std::string const replay : {"page", "batch", "batch_flush", "block", "once"})
+      for (std::string const schedule : {"serialized", "unobtrusive", "ideal"}) {
+        std::vector<std::string> const orders{"aged_lru", "random", "lru", "aged_lru"},
+            tlbs{"plain", "ideal"};
+        check_run(setting("driver.batch.replay", replay) +
+                      setting("driver.batch.eviction_schedule", schedule) +
+                      setting("driver.batch.eviction_order", orders[n % 4]) +
+                      setting("driver.batch.eviction_unit", n % 2 == 0 ? "4KiB" : "16KiB") +
+                      setting("gpu.l2_tlb.organization", tlbs[n / 2 % 2]) +
+                      setting("driver.batch.prefetch", n % 3 == 0 ? "none" : "tree") + "memory.gpu_share = " +
+                      (n % 5 < 3 ? "0.3" : "0.6") + "\nmachine.generic.gpus = " + gpus + "\n",
+                  Pages::touched_first, schedule != "ideal", expected);
+        ++n;
+      }
+  }
+  CHECK(n == 45);
 }

@@ -184,13 +184,26 @@ TEST_CASE("pages that are moved within a memory are faults meanwhile, whether or
     config.read_text("memory.placement = \"contiguous\"\nmemory.fault_path = \"gpu\"\n" + toml, "f");
     MachineConfig machine;
     machine.bind(config);
-    return std::pair{machine.memory.faults(), machine.memory.faults_kept_by_gpus()};
+    return std::pair{machine.faults(), machine.faults_kept_by_gpus()};
   };
   auto const moving = 1U << static_cast<unsigned>(FaultKind::moving);
   CHECK(of("memory.page_sizes = \"base_only\"\n") == std::pair{0U, 0U});
   CHECK(of("memory.page_sizes = \"migrating_coalescer\"\n") == std::pair{moving, moving});
   CHECK(of("memory.compaction = \"cac\"\nmemory.frame_allocation = \"contiguity_conserving\"\n") ==
         std::pair{moving, moving});
+}
+
+TEST_CASE("pages that leave a full GPU are faults meanwhile, whether or not pages migrate") {
+  auto const of = [](std::string const& toml) {
+    Config config(find_preset);
+    config.read_text("memory.placement = \"first_touch\"\nmemory.fault_path = \"gpu\"\n" + toml, "f");
+    MachineConfig machine;
+    machine.bind(config);
+    return machine.faults_kept_by_gpus();
+  };
+  auto const bit = [](FaultKind kind) { return 1U << static_cast<unsigned>(kind); };
+  CHECK(of("driver.batch.replay = \"each_fault\"\n") == bit(FaultKind::not_mapped));
+  CHECK(of("driver.batch.replay = \"batch\"\n") == (bit(FaultKind::not_mapped) | bit(FaultKind::moving)));
 }
 
 TEST_CASE("fragmentation is a share of large frames, and of each") {

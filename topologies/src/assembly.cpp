@@ -275,9 +275,9 @@ void Assembly::build_cpus() {
     iommu.moves = config_.driver.migrations;
     iommu.replays_first_touches = config_.memory.replays_first_touches();
     iommu.coalesces = config_.memory.coalesces();
-    iommu.pages_are_moved = config_.memory.relocates();
-    iommu.kept_by_gpus = config_.memory.faults_kept_by_gpus();
-    iommu.records_faults = iommu.kept_by_gpus == 0 || iommu.kept_by_gpus != config_.memory.faults();
+    iommu.pages_are_moved = config_.pages_leave_frames();
+    iommu.kept_by_gpus = config_.faults_kept_by_gpus();
+    iommu.records_faults = iommu.kept_by_gpus == 0 || iommu.kept_by_gpus != config_.faults();
     for (auto const g : instance.gpus)
       if (gpus_[g]->cpu == c)
         iommu.gpus.push_back({static_cast<DeviceId>(g), static_cast<NodeId>(gpus_[g]->node)});
@@ -316,12 +316,6 @@ std::size_t Assembly::replays_of_gpu() const {
   auto const& l1 = config_.l1_tlb;
   return sms_ * (std::size_t{l1.faulted_pages} + l1.mshrs + config_.scalar_cache.requests) +
          config_.gmmu.pending;
-}
-
-// Where pages move, a GPU is told to forget one of another device only if it has asked for it.
-PageTable const& Assembly::mapped_for(Gpu const& gpu) const {
-  auto const& memory = *gpu.instance->memory;
-  return config_.memory.pages_leave_frames() ? memory.gpu_table(gpu.number) : memory.iommu_table();
 }
 
 void Assembly::build_gpus() {
@@ -387,7 +381,7 @@ void Assembly::build_gpus() {
     gmmu.preloaded = &gpu.instance->memory->gpu_table(gpu.number);
     gmmu.slices_to_flush = config_.l2_cache.software_coherent() ? config_.l2_cache.slices : 0;
     gmmu.moves = config_.driver.migrations;
-    gmmu.keeps_faults = config_.memory.faults_kept_by_gpus() != 0;
+    gmmu.keeps_faults = config_.faults_kept_by_gpus() != 0;
     gmmu.fault_batches = config_.in_batches();
     gmmu.sms = sms_;
     gmmu.has_copies = config_.memory.makes_copies();

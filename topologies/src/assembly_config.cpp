@@ -134,8 +134,8 @@ void MachineConfig::bind(Config& config, Policies const* more) {
       config.leave_out(
           name,
           "memory.first_touch_by = \"driver\" and pages that wait for their first touch, or pages that move");
-  auto const kept_by_gpus = memory.faults_kept_by_gpus();
-  if (kept_by_gpus == memory.faults())
+  auto const kept_by_gpus = faults_kept_by_gpus();
+  if (kept_by_gpus == faults())
     config.leave_out("iommu.fault_buffer", "faults whose record the IOMMU keeps (memory.fault_path)");
   if (kept_by_gpus == 0)
     for (auto const* name : {"gpu.gmmu.fault_buffer", "fabric.fault_bytes"})
@@ -177,6 +177,22 @@ void MachineConfig::bind(Config& config, Policies const* more) {
     leave_out(config, "iommu", "tlb_organization", iommu.tlb.organization, only_with);
     leave_out(config, "iommu", "tlb_replacement", iommu.tlb.replacement, only_with);
   }
+}
+
+std::uint32_t MachineConfig::faults() const {
+  auto const bit = [](FaultKind kind) { return 1U << static_cast<unsigned>(kind); };
+  return (memory.replays_first_touches() ? bit(FaultKind::not_mapped) : 0) |
+         (memory.pages_move() ? bit(FaultKind::remote) : 0) |
+         (pages_leave_frames() ? bit(FaultKind::moving) : 0);
+}
+
+std::uint32_t MachineConfig::faults_kept_by_gpus() const {
+  if (!memory.fault_path.why_not({}).empty()) return 0;
+  auto const path = memory.fault_path.make({});
+  std::uint32_t kept = 0;
+  for (auto const kind : {FaultKind::not_mapped, FaultKind::remote, FaultKind::moving})
+    if (path->kept_by_gpu(kind)) kept |= 1U << static_cast<unsigned>(kind);
+  return kept & faults();
 }
 
 void MachineConfig::fit_to(Machine const& chosen, Config& config) const {
@@ -337,7 +353,7 @@ void MachineConfig::check_copies(Config& config) const {
   auto const refuse = [&](std::string const& key, std::string const& why) {
     config.refuse(key, "memory.remote_touch = " + memory.remote_touch.name() + ": " + why);
   };
-  if (memory.faults_kept_by_gpus() != memory.faults())
+  if (faults_kept_by_gpus() != faults())
     refuse("memory.fault_path",
            "each GPU that reads a page has a fault of its own, and memory.fault_path = " +
                memory.fault_path.name() + " merges those of several; gpu does not");
@@ -352,7 +368,7 @@ void MachineConfig::check_batches(Config& config) const {
   auto const refuse = [&](std::string const& key, std::string const& why) {
     config.refuse(key, "driver.batch.replay = " + batch.replay.name() + ": " + why);
   };
-  if (memory.faults_kept_by_gpus() != memory.faults())
+  if (faults_kept_by_gpus() != faults())
     refuse("memory.fault_path",
            "faults are served in batches, and memory.fault_path = " + memory.fault_path.name() +
                " keeps them where there are none; gpu has a buffer of them");

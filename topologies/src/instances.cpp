@@ -9,6 +9,21 @@
 
 namespace farfault::topologies {
 
+namespace {
+
+std::uint64_t pages_of_buffers(PagingDriverSpec const& driver) {
+  std::uint64_t pages = 0;
+  for (auto const& b : driver.buffers) pages += b.count;
+  return pages;
+}
+
+// Whether more pages may come by batches than a GPU has frames for.
+bool may_evict(PagingDriverSpec const& driver) {
+  return driver.in_batches && pages_of_buffers(driver) > driver.usable_frames();
+}
+
+}  // namespace
+
 void Assembly::find_instances() {
   auto const& nodes = machine_.nodes;
   bool const cluster = machine_.machines() > 1;
@@ -216,6 +231,14 @@ void Assembly::check_placed(Instance const& instance, PagingDriverSpec const& dr
                       " has other frames for what memory.placement = " + config_.memory.placement.name() +
                       " puts there before the first kernel");
   }
+}
+
+// Where pages leave their frames, a GPU is told to forget one of another device only if it has asked for it.
+PageTable const& Assembly::mapped_for(Gpu const& gpu) const {
+  auto const& instance = *gpu.instance;
+  bool const leave =
+      config_.memory.pages_move() || config_.memory.relocates() || may_evict(instance.driver->spec());
+  return leave ? instance.memory->gpu_table(gpu.number) : instance.memory->iommu_table();
 }
 
 void Assembly::check_large_frames(Instance const& instance, std::uint64_t frames,

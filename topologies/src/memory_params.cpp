@@ -76,21 +76,6 @@ void MemoryParams::describe(ParamTable& t) {
           "number that the places of such data are drawn by", "a choice of the simulator");
 }
 
-std::uint32_t MemoryParams::faults() const {
-  auto const bit = [](FaultKind kind) { return 1U << static_cast<unsigned>(kind); };
-  return (replays_first_touches() ? bit(FaultKind::not_mapped) : 0) |
-         (pages_move() ? bit(FaultKind::remote) : 0) | (pages_leave_frames() ? bit(FaultKind::moving) : 0);
-}
-
-std::uint32_t MemoryParams::faults_kept_by_gpus() const {
-  if (!fault_path.why_not({}).empty()) return 0;
-  auto const path = fault_path.make({});
-  std::uint32_t kept = 0;
-  for (auto const kind : {FaultKind::not_mapped, FaultKind::remote, FaultKind::moving})
-    if (path->kept_by_gpu(kind)) kept |= 1U << static_cast<unsigned>(kind);
-  return kept & faults();
-}
-
 LargePages::Choice MemoryParams::large() const {
   if (!page_sizes.why_not({}).empty()) return {};
   auto const sizes = page_sizes.make({});

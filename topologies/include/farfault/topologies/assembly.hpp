@@ -109,7 +109,6 @@ struct MemoryParams {
   bool stalls_gpus() const {
     return moves_stall_gpu && (moves_to_coalesce() || (compacts() && compaction.make({})->takes_time()));
   }
-  bool pages_leave_frames() const { return pages_move() || relocates(); }
   Fragmentation fragmentation() const {
     return {fragmentation_index, fragmentation_occupancy, fragmentation_seed};
   }
@@ -129,10 +128,7 @@ struct MemoryParams {
   bool pages_wait() const { return placement.why_not({}).empty() && placement.make({})->leaves_out(); }
   // Whether a GPU is told that its access is faulted, and makes it again at the replay.
   bool replays_first_touches() const { return first_touch_by == FirstTouchBy::driver && pages_wait(); }
-  bool replays_faults() const { return faults() != 0; }
-  // The faults that it may be told of, and those of which it keeps the records. Bit k: of FaultKind k.
-  std::uint32_t faults() const;
-  std::uint32_t faults_kept_by_gpus() const;
+  bool replays_faults() const { return replays_first_touches() || pages_move() || relocates(); }
   bool makes_copies() const { return pages_move() && remote_touch.make({})->makes_copies(); }
   bool pages_move() const { return remote_touch.why_not({}).empty() && remote_touch.make({})->moves_pages(); }
 };
@@ -179,7 +175,7 @@ struct MachineConfig {
 
   // Bytes beside the header of the largest packet.
   std::uint32_t largest_payload() const {
-    auto const fault = memory.faults_kept_by_gpus() != 0 ? fabric.fault_bytes : 0;
+    auto const fault = faults_kept_by_gpus() != 0 ? fabric.fault_bytes : 0;
     return std::max({gpu.line_bytes, fabric.translation_bytes, fault});
   }
   // Of a GPU, and of a CPU.
@@ -193,6 +189,11 @@ struct MachineConfig {
   }
   // Whether the driver serves faults in batches, where there are some.
   bool in_batches() const { return memory.replays_faults() && batch.in_batches(); }
+  // Whether a page may leave its frame: for another one, or because batches bring more than a memory holds.
+  bool pages_leave_frames() const { return memory.pages_move() || memory.relocates() || in_batches(); }
+  // The faults that a GPU may be told of, and those of which it keeps the records. Bit k: of FaultKind k.
+  std::uint32_t faults() const;
+  std::uint32_t faults_kept_by_gpus() const;
   // How often the scheduler of the GPUs' memory hears of page walks, in cycles; 0: never.
   std::uint32_t pressure_epoch() const { return dram.scheduler.make({dram.queue})->pressure_epoch(); }
   // Reads and writes of page tables that a GMMU may have under way.

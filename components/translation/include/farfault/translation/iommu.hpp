@@ -118,7 +118,7 @@ struct IommuSpec {
   // Whether a request for a page that nothing maps is answered so; else its answer waits for the fault's end.
   bool replays_first_touches = false;
   bool coalesces = false;          // base pages that can be
-  bool pages_are_moved = false;    // by the driver, within a GPU's memory
+  bool pages_are_moved = false;    // by the driver, within a GPU's memory, or out of it
   std::uint32_t kept_by_gpus = 0;  // bit k: faults of FaultKind k, of which a GPU keeps its own record
   bool records_faults = true;      // there are faults that no GPU keeps
 };
