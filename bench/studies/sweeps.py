@@ -89,14 +89,24 @@ class Sweep:
             raise StudyError(f"{len(stale)} results, such as that of {stale[0]}, cannot be taken ({self.rows[stale[0]]['error']});"
                              " leave --table-only out to have them made again")
 
-    def _sweep(self, name, runs, maps, table_only):
-        """Makes these runs by the study <out>/<name>.toml, and reads its table."""
-        if not runs:
-            return
+    def submit(self, runs):
+        """An array job of Slurm that makes them, for make(runs, table_only=True) when it has ended. None may have a source. Returns the exit
+        code of `farfault sweep`."""
+        return subprocess.run([self.program.path, "sweep", self._write("sweep", by_name(runs).values(), {}), "--slurm"]).returncode
+
+    def _write(self, name, runs, maps):
+        """The study <out>/<name>.toml; returns its path."""
         self.out.mkdir(parents=True, exist_ok=True)
         study = self.out / f"{name}.toml"
         lines = ["# Written by the study's `run`.", "[sweep]", f"output = {toml_of(name)}"]
         study.write_text("\n".join(lines + [line for run in runs for line in point_of(run, maps)]) + "\n")
+        return study
+
+    def _sweep(self, name, runs, maps, table_only):
+        """Makes these runs by the study <out>/<name>.toml, and reads its table."""
+        if not runs:
+            return
+        study = self._write(name, runs, maps)
         self._check_program()
         self._call([self.program.path, "sweep", study, *(["--collect"] if table_only else ["--jobs", str(self.jobs)])])
         self._check_program()
