@@ -63,6 +63,12 @@ SHARES = {
     "large_hits": (["gpu.l1_tlb.organization_large_hits"], ["gpu.l1_tlb.organization_large_hits", "gpu.l1_tlb.organization_base_hits"]),
 }
 ON_RANKS = ["none", "gmmu_bypass+to_ue+migration", "+".join(ALL)]
+# The columns of the tables of cells.
+HEADINGS = {
+    "L2 TLB hits": "l2_tlb_hit", "walks, k": "gmmu_walks", "at the IOMMU, k": "iommu_walks", "in translation": "in_translation", "in faults": "in_faults",
+    "on links": "in_links", "remote accesses": "remote", "batches": "batches", "pages moved, k": "moved", "evicted, k": "evicted", "came again, k": "came_again",
+    "coalesced": "coalesced", "splintered": "splintered", "blocks gave way": "gave_way",
+}
 # What a mechanism counts, which is 0 where it is off.
 OWN = {"gmmu_bypass": ["remote_predictions", "correct_remote_predictions"], "mosaic": ["coalesced"], "mask": ["golden_lines", "silver_lines"],
        "compression": ["compressed_hits", "rebasings"], "to_ue": ["gave_way"], "migration": ["moved", "came_again"]}
@@ -177,7 +183,7 @@ def check_tables(text, rows):
     header, *body = rows_below(text, "### small, 2 GPUs")
     check(len(body) == 64 and header[:6] == list(study.NAMES.values()), f"{len(body)} rows")
     by_cell, bare = {row["cell"]: row for row in rows}, next(row for row in rows if row["cell"] == "none")
-    names = [name for _, name, _ in report.COUNTERS]
+    names = [HEADINGS[heading] for heading in header[9:]]
     for line in body:
         row = by_cell[study.words_of(tuple(m for m, x in zip(study.MECHANISMS, line) if x))]
         ratios = [b / t for b, t in zip(bare["times_us"], row["times_us"])]

@@ -5,7 +5,7 @@ import math
 
 import plot
 from configuration import toml_of
-from interactions import Grid, performance, says, spread
+from interactions import SMALL, Grid, performance, says, spread
 from plot import factor
 from provenance import sentence
 from study import FOLDER, MECHANISMS, NAMES, PRESET, words_of
@@ -51,7 +51,9 @@ def effects_table(grid):
     return table(["", "alone", "mean", "least", "most", "with all others", "combinations in which it gains", "loses"], rows)
 
 
-def in_words(verdict):
+def in_words(verdict, interaction):
+    if verdict.words == "add" and abs(interaction) >= SMALL:
+        return "within chance they add"
     what, _, which = verdict.words.partition(":")
     text = {"add": "they add", "useless": "the other one makes useless: ", "harmless": "the other one takes its loss away: ",
             "help": "they help each other", "hinder": "they stand in each other's way"}.get(what, what)
@@ -66,7 +68,7 @@ def pairs_table(grid):
             verdict, found = says(grid, a, b), list(grid.interactions(a, b).values())
             rows.append([f"{NAMES[a]}, {NAMES[b]}", factor(grid.effect(a)), factor(grid.effect(b)), factor(grid.gain((a, b))), factor(grid.interaction(a, b)),
                          factor(grid.mean_interaction(a, b)), factor(min(found, default=None)), factor(max(found, default=None)),
-                         factor(grid.interaction(a, b, everything - {a, b})), in_words(verdict) if verdict else "-"])
+                         factor(grid.interaction(a, b, everything - {a, b})), in_words(verdict, grid.interaction(a, b)) if verdict else "-"])
     header = ["", "the first alone", "the second alone", "both", "interaction", "mean", "least", "most", "with all others", "with no others"]
     return table(header, rows)
 
@@ -130,8 +132,10 @@ def settings_table():
 def noise_lines(grids):
     """How much of a difference is chance."""
     return [f"- {gpus_words(gpus)}: a cell's performance varies by {percent(grid.noise)} (standard deviation); an effect is beyond chance from "
-            f"{percent(math.expm1(grid.least_effect))}, the interaction of two in one background from {percent(math.expm1(grid.least_interaction))}."
-            for gpus, grid in grids.items() if grid.noise is not None]
+            f"{percent(math.expm1(grid.least_effect))}, the interaction of two in one background from {percent(math.expm1(grid.least_interaction))}, its mean over all of them "
+            f"from {percent(math.expm1(grid.noise))}."
+            if grid.noise is not None else f"- {gpus_words(gpus)}: no cell has been run again, so nothing is known of chance; 2 % is taken."
+            for gpus, grid in grids.items()]
 
 
 def refused_lines(refused):
@@ -152,6 +156,11 @@ def write(folder, measured, again, refused, made, mixes):
     if drawn:
         plot.draw(folder / "interactions.svg", drawn, made)
         lines += [f"![{plot.TITLE}](interactions.svg)", ""]
+    for gpus, grid in grids.items():
+        whole = 1 << len(grid.mechanisms)
+        missing = whole - len(grid.cells) - len({cell for _, g, cell in refused if g == gpus})
+        if missing and made["size"] == "full":
+            lines += [f"**{gpus_words(gpus)}: {missing} of {whole} cells have not been run; means, extremes and counts are over those that have.**", ""]
     discussion = FOLDER / "discussion.md"
     if made["size"] == "full" and made["migration"] == "migrate" and discussion.exists():
         lines += [discussion.read_text().rstrip(), ""]
