@@ -12,7 +12,7 @@ SOME = ["page_rank", "color", "bfs", "nw", "srad", "mis", "kmeans", "mvt"]
 FEW = ["bfs", "nw", "mis", "kmeans"]  # of the assumptions
 DENSE = SOME + ["mst"]  # of interleaved frames
 COUNTERS = ["plain", "compressed", "consecutive", "naive", "plain_1024"]
-FULL = ["kmeans", "mvt", "mis", "bfs", "spmv"]  # at the suites' sizes, beside the small ones
+FULL = ["kmeans", "bicg", "mvt", "atax", "mis", "bfs", "spmv"]  # at the suites' sizes, beside the small ones
 
 
 class Parts:
