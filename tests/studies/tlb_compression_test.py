@@ -62,6 +62,8 @@ def check_tables(keys):
     check(made["graph_files"]["two", "bfs", "naive"].workload() == {"workload.name": "bfs_rodinia", "workload.bfs_rodinia": {"graph": "/a/two"}}, "a file of a graph")
     check(made["pages"]["2 MiB", "bfs", "plain"].workload() == {"workload.name": "bfs_rodinia"}, "no other part reads it")
     check(len({run.name for run in made["graph_files"].values()}) == len(made["graph_files"]), "two files have one name")
+    check([{key[1] for key in parts.Parts(["graph_files"], True, chosen, ["/a/one"]).runs["graph_files"]} for chosen in (list(study.WORKLOADS), ["mst", "nw"])]
+          == [{"page_rank", "mis", "bfs", "bc"}, {"mst"}], "benchmarks that take long on files, by name")
     check(not parts.Parts(["graph_files"], True, ["bfs"]).runs["graph_files"], "no file, no runs")
     check([study.INTERLEAVED[n].get("memory.interleaved.parts", 8) for n in study.INTERLEAVED] == list(study.INTERLEAVED), "parts of the memory")
 

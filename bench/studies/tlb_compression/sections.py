@@ -3,7 +3,7 @@
 import hashlib
 
 from figures import AS_IT_IS, points
-from study import (CONSTANT_CACHES, FRAMES, GRAPH_FILES, INTERLEAVED, IRREGULAR, MOVE_NAMES, MOVES, NAMES, SENSITIVITY, SYSTEM, TABLE_2, VARIANTS)
+from study import (CONSTANT_CACHES, FRAMES, GRAPH_FILES, INTERLEAVED, IRREGULAR, MOVE_NAMES, MOVES, NAMES, SENSITIVITY, SYSTEM, VARIANTS)
 from tables import average, percent, show, table
 
 COUNTERS = ["compressed", "consecutive", "naive", "plain_1024"]

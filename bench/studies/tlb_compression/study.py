@@ -34,6 +34,7 @@ WITHOUT_WALKER_BOUND = [name for name in TABLE_2 if name not in WALKER_BOUND]
 NOTHING_TO_GAIN = 0.97  # hit rate of the baseline's L2 TLB, rounded to whole per cent, from which on no TLB can change much
 # The workloads on graphs, which read a file of --graph; the paper has networks of authors.
 GRAPHS = ["page_rank", "mis", "bfs", "bc", "color", "mst"]
+LONG_ON_GRAPHS = ["color", "mst"]  # their many rounds take minutes for each run: only where --benchmarks names them
 # Files that are known: vertices, edges and where they come from. None is part of this project.
 SNAP = "SNAP, as Matrix Market in JuliaGraphs/SNAPDatasets.jl"
 GRAPH_FILES = {
