@@ -219,6 +219,12 @@ TEST_CASE("address-space-aware DRAM: nor do those of the application in turn wai
   CHECK(tags(*b.answers) == Tags{0, 3, 1, 2});
 }
 
+TEST_CASE(
+    "address-space-aware DRAM: a walk waits for the golden queue, however much room there is for data") {
+  std::vector<MemRequest> const queued{of(1, kSameBank, 1), walk(2 * kSameBank, 2), walk(3 * kSameBank, 3)};
+  CHECK(tags(*DramBench(channel({{"golden", "1"}}), behind_one(queued)).answers) == Tags{0, 2, 3, 1});
+}
+
 TEST_CASE("address-space-aware DRAM: what finds its queue full comes into it in order, when there is room") {
   // The walks open row 0, in which 2 is: it goes before 1 only where both are in the normal queue.
   std::vector<MemRequest> const queued{of(1, kSameBank, 1), of(1, 64, 2), walk(2 * kSameBank, 3),
