@@ -73,7 +73,7 @@ void list_statistics(RunOptions const& options, bool json, std::ostream& out) {
     return;
   }
   bool first = true;
-  auto const line = [&](std::string_view name, std::string_view what, std::string_view text) {
+  auto const list = [&](std::string_view name, std::string_view what, std::string_view text) {
     out << "  " << name << " (" << what << ")\n      " << text << "\n";
   };
   for (auto const& [group, instances] : groups) {
@@ -81,13 +81,13 @@ void list_statistics(RunOptions const& options, bool json, std::ostream& out) {
         << (instances == 1 ? " instance\n" : " instances\n");
     first = false;
     for (auto const& s : group.stats)
-      line(s.name,
+      list(s.name,
            std::string(s.unit) + (s.kind == StatKind::counter ? "" : ", " + std::string(name_of(s.kind))),
            s.text);
   }
   for (auto const& table : tables) {
     out << "\n/tables/" << table.name << ": " << table.text << "\n";
-    for (auto const& c : table.columns) line(c.name, c.unit, c.text);
+    for (auto const& c : table.columns) list(c.name, c.unit, c.text);
   }
 }
 
