@@ -123,7 +123,7 @@ def check_report(folder, measured):
 
 
 def refused(program, *arguments):
-    ran = subprocess.run([sys.executable, STUDY / "run", "--program", program, *arguments], capture_output=True, text=True)
+    ran = subprocess.run([sys.executable, STUDY / "run", "--program", program, "--table-only", *arguments], capture_output=True, text=True)
     check(ran.returncode == 2 and ran.stderr.startswith("run: ") and ran.stderr.count("\n") == 1, f"{arguments}: {ran.returncode} {ran.stderr}")
 
 

@@ -31,7 +31,7 @@ OTHERS = [name for name in TABLE_2 if name not in INTENSIVE_OR_IRREGULAR]
 # Those that are bound by walkers in the baseline, a warp that touches 32 rows at once: they make up most of every mean.
 WALKER_BOUND = ["atax", "mvt", "bicg"]
 WITHOUT_WALKER_BOUND = [name for name in TABLE_2 if name not in WALKER_BOUND]
-NOTHING_TO_GAIN = 0.97  # hit rate of the baseline's L2 TLB, rounded to whole per cent, from which on no TLB can change much
+NOTHING_TO_GAIN = 0.97  # hit rate of the baseline's L2 TLB, rounded to whole per cent, from which on there is hardly a higher one
 # The workloads on graphs, which read a file of --graph; the paper has networks of authors.
 GRAPHS = ["page_rank", "mis", "bfs", "bc", "color", "mst"]
 LONG_ON_GRAPHS = ["color", "mst"]  # their many rounds take minutes for each run: only where --benchmarks names them
