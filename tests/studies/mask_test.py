@@ -87,7 +87,7 @@ def main():
         ipc = measured["pairs"]["equal", ("RAY", "SCP"), "mask"]["ipc"]
         check(runs > 5 and all(abs(a - b) < 1e-9 * b for a, b in zip(ipc, told)), f"IPC of the runs that are asked for: {ipc}, {told}, {runs} runs")
         base = measured["pairs"]["equal", ("RAY", "SCP"), "shared_tlb"]
-        check(0.99 > base["depth_hit"][0] > base["depth_hit"][3] > 0.3, f"hit rates by depth: {base['depth_hit']}")
+        check(0.99 > base["depth_hit"][0] > base["depth_hit"][3] > 0.2, f"hit rates by depth: {base['depth_hit']}")
         check(base["walk_wait"] >= 0 and base["accesses_a_walk"] >= 1 and 40 < base["walk_latency"] < 2000, f"a walk: {base}")
         check(base["bypassed"] == 0 and base["token_moves"] == 0, "SharedTLB does nothing of MASK's")
         report.write(Path(folder) / "tables", measured, {"checkout": "", "program": "farfault", "program_sha256": "0", "runs": 0, "results": "0"})
