@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
 constexpr int kMostDepth = 16;
 
-std::string_view trimmed(std::string_view s) {
+std::string_view stripped(std::string_view s) {
   auto const blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
   while (!s.empty() && blank(s.front())) s.remove_prefix(1);
   while (!s.empty() && blank(s.back())) s.remove_suffix(1);
@@ -242,8 +242,8 @@ void Config::assign(std::string_view assignment) {
   };
   auto const equals = assignment.find('=');
   if (equals == std::string_view::npos) bad("write KEY=VALUE");
-  auto const key = trimmed(assignment.substr(0, equals));
-  auto const text = trimmed(assignment.substr(equals + 1));
+  auto const key = stripped(assignment.substr(0, equals));
+  auto const text = stripped(assignment.substr(equals + 1));
 
   if (auto const why = why_no_key(key); !why.empty()) bad(why);
   if (text.empty()) bad("the value is missing");

@@ -19,10 +19,10 @@
 namespace farfault::results {
 namespace {
 
-constexpr std::string_view kPrefix = "sm_";  // of the summary's figures, before the statistic's name
-constexpr std::size_t kFewestPoints = 16;    // of time
-constexpr std::size_t kEnoughPoints = 200;   // as many that two bytes a value are better spent than more
-constexpr std::size_t kExpectedRows = 40;    // matrices of a usual result
+constexpr std::string_view kOfSms = "sm_";  // of the summary's figures, before the statistic's name
+constexpr std::size_t kFewestTimes = 16;    // of time
+constexpr std::size_t kEnoughPoints = 200;  // as many that two bytes a value are better spent than more
+constexpr std::size_t kExpectedRows = 40;   // matrices of a usual result
 constexpr std::size_t kMostLinkRows = 20'000;
 
 std::string base64(std::string const& bytes) {
@@ -61,7 +61,7 @@ class GpuRows {
     auto const rows = std::max<std::size_t>(1, source.gpus.size() * kExpectedRows);
     auto const letters = [&](std::size_t bytes) { return rows * bytes * 4 / 3; };
     bytes_ = source.size.gpu_bytes / letters(2) >= kEnoughPoints ? 2 : 1;
-    points_ = std::clamp(source.size.gpu_bytes / letters(bytes_), kFewestPoints, source.size.points);
+    points_ = std::clamp(source.size.gpu_bytes / letters(bytes_), kFewestTimes, source.size.points);
   }
 
   Sampled sampled(std::string const& kind) const { return {source_.file, kind, points_}; }
@@ -157,7 +157,7 @@ Json parts_over_time(Sampled const& sampled, std::span<Named const> parts, std::
   std::vector<std::size_t> itself(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) itself[i] = i;
   for (std::size_t p = 0; p < parts.size(); ++p) {
-    std::string const metric = parts[p].name + kPrefix.size();
+    std::string const metric = parts[p].name + kOfSms.size();
     if (!sampled.has(metric)) continue;
     auto rows = sampled.grouped(metric, itself, names.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -6,13 +6,13 @@
 namespace farfault::results {
 namespace {
 
-constexpr hsize_t kChunkBytes = 64 << 10;
+constexpr hsize_t kRowChunkBytes = 64 << 10;
 constexpr hsize_t kChunkRows = 1024;
 
 // One chunk holds whole rows where it can, else a part of one row.
 std::vector<hsize_t> chunk_of(std::vector<hsize_t> const& shape, std::size_t value_bytes) {
   auto chunk = shape;
-  auto room = std::max<hsize_t>(kChunkBytes / value_bytes, 1);
+  auto room = std::max<hsize_t>(kRowChunkBytes / value_bytes, 1);
   for (std::size_t axis = chunk.size(); axis-- > 1;) {
     chunk[axis] = std::clamp<hsize_t>(chunk[axis], 1, std::max<hsize_t>(room, 1));
     room /= chunk[axis];
@@ -52,7 +52,7 @@ void RowDataset::make(hid_t parent, std::string const& name, Element element,
     list = storage_of({}, 0);
     compress(list, chunk_);
     // Chunks are written whole: the cache need not hold more than one of them.
-    check(H5Pset_chunk_cache(access, 7, kChunkBytes, 1.0), "no chunk cache");
+    check(H5Pset_chunk_cache(access, 7, kRowChunkBytes, 1.0), "no chunk cache");
   } else {
     list = storage_of(shape_, value_bytes);
   }

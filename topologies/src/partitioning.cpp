@@ -70,13 +70,13 @@ struct ContextDeleter {
     SCOTCH_memFree(context);
   }
 };
-using Graph = std::unique_ptr<SCOTCH_Graph, GraphDeleter>;
+using ScotchGraph = std::unique_ptr<SCOTCH_Graph, GraphDeleter>;
 using Context = std::unique_ptr<SCOTCH_Context, ContextDeleter>;
 
-Graph new_graph() {
+ScotchGraph new_graph() {
   auto* graph = SCOTCH_graphAlloc();
   FF_CHECK(graph != nullptr && SCOTCH_graphInit(graph) == 0, "Scotch has no memory for a graph");
-  return Graph(graph);
+  return ScotchGraph(graph);
 }
 
 // Nothing where Scotch fails or leaves a rank empty.

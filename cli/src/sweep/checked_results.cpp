@@ -16,9 +16,9 @@
 namespace farfault::cli {
 namespace {
 
-constexpr std::string_view kHead =
+constexpr std::string_view kFirstLine =
     "# results of a sweep of farfault whose digests were right: name, inode, size, times in ns";
-constexpr std::size_t kMostBytes = std::size_t{1} << 26;
+constexpr std::size_t kMostOfFile = std::size_t{1} << 26;
 
 std::string path_in(std::string const& folder) {
   return (std::filesystem::path(folder) / "sweep.checked").string();
@@ -31,8 +31,8 @@ CheckedResults::CheckedResults(std::string const& folder) : folder_(folder) {
   if (!why_not_readable(path).empty()) return;
   std::ifstream file(path, std::ios::binary);
   std::string line;
-  if (!std::getline(file, line) || line != kHead) return;
-  for (std::size_t bytes = 0; std::getline(file, line) && (bytes += line.size()) < kMostBytes;)
+  if (!std::getline(file, line) || line != kFirstLine) return;
+  for (std::size_t bytes = 0; std::getline(file, line) && (bytes += line.size()) < kMostOfFile;)
     if (auto const tab = line.find('\t'); tab != line.npos)
       stamps_[line.substr(0, tab)] = line.substr(tab + 1);
 }
@@ -60,7 +60,7 @@ void CheckedResults::made(std::string const& name) {
 }
 
 void CheckedResults::write() const {
-  std::string text(kHead);
+  std::string text(kFirstLine);
   for (auto const& [name, stamp] : stamps_) text += "\n" + name + "\t" + stamp;
   try {
     write_whole(path_in(folder_), text + "\n");

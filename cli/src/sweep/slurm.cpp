@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Below the default of Slurm's MaxArraySize.
-constexpr std::uint64_t kMostParts = 1000;
+constexpr std::uint64_t kMostPartsUnasked = 1000;
 
 // Where the program is: a batch job finds it by that.
 std::string program_path() {
@@ -119,7 +119,7 @@ std::string sbatch(std::string const& arguments) {
 }  // namespace
 
 SlurmJob slurm_job(Study const& study, std::string const& folder, std::size_t runs) {
-  auto const wanted = study.slurm_parts == 0 ? kMostParts : study.slurm_parts;
+  auto const wanted = study.slurm_parts == 0 ? kMostPartsUnasked : study.slurm_parts;
   return {std::min<std::uint64_t>(runs, wanted), (fs::path(folder) / "sweep.sbatch").string(),
           (fs::path(folder) / "collect.sbatch").string()};
 }

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMostOfStudy = std::uint64_t{16} << 20;
 constexpr int kMostDepth = 16;
 constexpr std::size_t kMostName = 500;
 constexpr std::int64_t kMostSamples = 100'000, kMostParts = 100'000;
@@ -49,7 +49,7 @@ class Reader {
   explicit Reader(std::string const& path) { study_.path = path; }
 
   Study read() {
-    auto const root = parse_toml(read_text_file(study_.path, kMostBytes), study_.path);
+    auto const root = parse_toml(read_text_file(study_.path, kMostOfStudy), study_.path);
     check_names(root, "", {"base", "config", "sweep"});
     if (auto const* base = root.get(kBaseKey))
       study_.base = {kBaseKey, {"", text(*base, kBaseKey), ValueKind::text}, line_of(*base)};

@@ -21,7 +21,7 @@ constexpr std::uint64_t kFirstPoints = 120;
 constexpr std::uint64_t kNewPoints = 8;
 constexpr std::size_t kMostPoints = 512;
 constexpr std::size_t kWidestCurve = 60;
-constexpr std::size_t kNameWidth = 38;
+constexpr std::size_t kCurveNameWidth = 38;
 
 // When the file was written last, in s; 0 where it is not there.
 double written_at(std::string const& path) {
@@ -156,10 +156,10 @@ std::vector<std::string> WatchedRun::lines(FrameForm const& form) const {
                              for_people(static_cast<double>(totals[watched_counter("sm", "instructions")])),
                              for_people(static_cast<double>(totals[watched_counter("sm", "transactions")])),
                              run_.samples));
-  constexpr std::size_t kBeside = kNameWidth + 13;
+  constexpr std::size_t kBeside = kCurveNameWidth + 13;
   auto const width = form.columns > kBeside + 8 ? std::min(kWidestCurve, form.columns - kBeside) : 8;
   for (auto const& curve : curves(points_, run_.instances, width))
-    list.push_back(fmt::format("  {:<{}}{:>8}  {}", curve.what, kNameWidth, value_text(curve),
+    list.push_back(fmt::format("  {:<{}}{:>8}  {}", curve.what, kCurveNameWidth, value_text(curve),
                                sparkline(curve.values, form.blocks)));
   return list;
 }

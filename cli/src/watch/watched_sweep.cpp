@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostShown = 8;
+constexpr std::size_t kMostListed = 8;
 constexpr std::string_view kResult = ".h5", kPartial = ".h5.partial", kFailed = ".failed";
 
 // What files there are of the runs.
@@ -39,7 +39,7 @@ Names names_in(std::string const& folder) {
 }
 
 std::string more(std::size_t count) {
-  return count > kMostShown ? fmt::format("    and {} more", count - kMostShown) : std::string();
+  return count > kMostListed ? fmt::format("    and {} more", count - kMostListed) : std::string();
 }
 
 }  // namespace
@@ -122,13 +122,14 @@ std::vector<std::string> WatchedSweep::lines(FrameForm const&) const {
   std::size_t shown = 0;
   if (!under_way_.empty()) list.push_back("  under way");
   for (auto const& [name, run] : under_way_)
-    if (shown++ < kMostShown) list.push_back(fmt::format("    {}: {}", text_of(name), run->one_line_state()));
-  if (under_way_.size() > kMostShown) list.push_back(more(under_way_.size()));
+    if (shown++ < kMostListed)
+      list.push_back(fmt::format("    {}: {}", text_of(name), run->one_line_state()));
+  if (under_way_.size() > kMostListed) list.push_back(more(under_way_.size()));
   if (!failed_.empty()) list.push_back("  failed");
-  for (std::size_t i = 0; i < std::min(failed_.size(), kMostShown); ++i)
+  for (std::size_t i = 0; i < std::min(failed_.size(), kMostListed); ++i)
     list.push_back(
         fmt::format("    {}: {}", text_of(failed_[i]), failure_in(failure_path(folder_, failed_[i]))));
-  if (failed_.size() > kMostShown) list.push_back(more(failed_.size()));
+  if (failed_.size() > kMostListed) list.push_back(more(failed_.size()));
   return list;
 }
 

@@ -7,8 +7,8 @@ namespace farfault {
 
 namespace {
 
-constexpr unsigned kGenerationBit = 30;  // of a tag: the generation of the read, for its drain
-constexpr std::uint32_t kTagMask = (1U << kGenerationBit) - 1;
+constexpr unsigned kDrainBit = 30;  // of a tag: the generation of the read, for its drain
+constexpr std::uint32_t kTagMask = (1U << kDrainBit) - 1;
 
 }  // namespace
 
@@ -116,7 +116,7 @@ bool ScalarCache::read(PhysAddr address, ScalarRequest const& m, Time at, Cx& cx
   if (!entry) {
     if (s.mshrs.full()) return false;
     entry = s.mshrs.allocate(line);
-    auto const tag = *entry | s.drain.send() << kGenerationBit;
+    auto const tag = *entry | s.drain.send() << kDrainBit;
     auto const local = device_of(address) == spec().device;
     MemRequest const fetch{line * spec().line_bytes,
                            tag,
@@ -219,7 +219,7 @@ void ScalarCache::on_settled(TranslateResponse const& m, Cx& cx) const {
 
 void ScalarCache::on_memory(MemResponse const& m, Cx& cx) const {
   auto& s = cx.state();
-  s.drain.answered(m.tag >> kGenerationBit & 1);
+  s.drain.answered(m.tag >> kDrainBit & 1);
   auto const entry = m.tag & kTagMask;
   s.cache.fill(s.mshrs.key(entry), false);
   s.mshrs.release(entry, [&](ScalarRequest const& to) { answer(to, cx.now(), ScalarStatus::missed, cx); });

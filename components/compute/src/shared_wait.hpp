@@ -11,6 +11,10 @@
 
 namespace farfault {
 
+inline std::uint64_t ps(Duration d) {
+  return static_cast<std::uint64_t>(picoseconds(d));
+}
+
 class SharedWait {
  public:
   explicit SharedWait(Duration behind) : behind_(behind) {}
@@ -19,12 +23,12 @@ class SharedWait {
   bool add(Duration waited) {
     if (waited < behind_ || waited >= Duration{kLongest}) return false;
     ++number_;
-    waited_ += static_cast<std::uint64_t>(picoseconds(waited));
+    waited_ += ps(waited);
     return true;
   }
   std::uint64_t number() const { return number_; }
   // What is left of their time without the stages behind.
-  std::uint64_t own() const { return waited_ - number_ * static_cast<std::uint64_t>(picoseconds(behind_)); }
+  std::uint64_t own() const { return waited_ - number_ * ps(behind_); }
 
  private:
   Duration behind_;

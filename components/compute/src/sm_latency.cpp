@@ -9,10 +9,6 @@
 namespace farfault {
 namespace {
 
-std::uint64_t ps(Duration d) {
-  return static_cast<std::uint64_t>(picoseconds(d));
-}
-
 // A wait in which some stage may be longer than a response can say.
 bool is_long(Duration waited) {
   return waited >= Duration{kLongest};

@@ -23,10 +23,6 @@ constexpr std::uint64_t SmStats::*count_of(FoundBy translation) {
   }
 }
 
-std::uint64_t ps(Duration d) {
-  return static_cast<std::uint64_t>(picoseconds(d));
-}
-
 }  // namespace
 
 void Sm::wake(std::uint32_t context, Warp& w, Cx& cx) const {
