@@ -12,12 +12,12 @@ namespace {
 
 // For the handler alone.
 std::atomic<Engine*> running{nullptr};
-std::atomic<int> first{0};
+std::atomic<int> first_signal{0};
 static_assert(std::atomic<Engine*>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 extern "C" void stop_running(int signal) {
   int none = 0;
-  first.compare_exchange_strong(none, signal);
+  first_signal.compare_exchange_strong(none, signal);
   if (auto* engine = running.load()) engine->request_stop();
 }
 
@@ -68,7 +68,7 @@ EarlySignals::~EarlySignals() {
 
 StopSignals::StopSignals(Engine& engine)
     : handled_{{{SIGTERM, {}}, {SIGINT, {}}, {SIGUSR1, {}}, {SIGHUP, {}}, {SIGXFSZ, {}}}} {
-  first.store(0);
+  first_signal.store(0);
   running.store(&engine);
   take_over(handled_, stop_running);
 }
@@ -79,7 +79,7 @@ StopSignals::~StopSignals() {
 }
 
 int StopSignals::received() const {
-  return first.load();
+  return first_signal.load();
 }
 
 std::string signal_name(int signal) {
