@@ -12,6 +12,7 @@
 #include "run_model.hpp"
 
 using namespace farfault;
+using test::application_on;
 using test::each;
 using test::ModelRun;
 using test::OneMore;
@@ -26,13 +27,6 @@ std::string fir(std::string const& more = {}) {
 }
 constexpr char const* kBfs = "rmat.scale = 11\nrmat.edge_factor = 8\n";
 
-Application on(std::string name, std::uint32_t space, std::vector<std::uint32_t> sms) {
-  Application a;
-  a.name = std::move(name);
-  a.space = space;
-  a.sms = std::move(sms);
-  return a;
-}
 std::vector<std::uint32_t> range(std::uint32_t first, std::uint32_t end) {
   std::vector<std::uint32_t> all;
   for (auto i = first; i < end; ++i) all.push_back(i);
@@ -134,7 +128,8 @@ TEST_CASE("no access of an application reaches a frame of another's, whichever s
     CAPTURE(split);
     for (auto const* placement : {"interleave", "first_touch"}) {
       ModelRun run(fir("memory.placement = \"" + std::string(placement) + "\"\n"),
-                   on("filter", 0, range(0, split)), {{"bfs", kBfs, on("graph", 1, range(split, 8))}});
+                   application_on("filter", 0, range(0, split)),
+                   {{"bfs", kBfs, application_on("graph", 1, range(split, 8))}});
       Found found;
       for (auto at = Time{2us}; run.engine().run_until(at) != RunState::drained; at += 2us) look(run, found);
       look(run, found);
@@ -152,8 +147,9 @@ TEST_CASE("a request of an application on shared SMs reaches memory in its name,
                            "memory.placement = \"interleave\"\nmemory.remote_touch = \"migrate\"\n",
                            "memory.placement = \"first_touch\"\nmemory.first_touch_by = \"driver\"\n"}) {
     CAPTURE(std::string(more));
-    ModelRun run(fir(std::string("gpu.dram.bandwidth = \"500 MB/s\"\n") + more), on("filter", 0, {}),
-                 {{"bfs", kBfs, on("graph", 1, {})}});  // slow enough that requests wait
+    ModelRun run(fir(std::string("gpu.dram.bandwidth = \"500 MB/s\"\n") + more),
+                 application_on("filter", 0, {}),
+                 {{"bfs", kBfs, application_on("graph", 1, {})}});  // slow enough that requests wait
     Requests found;
     for (auto at = Time{500ns}; run.engine().run_until(at) != RunState::drained; at += 500ns)
       look_at_memory(run, found);
@@ -173,7 +169,8 @@ TEST_CASE("applications that share all SMs do each what it does alone: instructi
   for (auto const& [filter_sms, graph_sms] :
        {std::pair{range(0, 0), range(0, 0)}, std::pair{range(0, 2), range(2, 8)},
         std::pair{range(0, 6), range(3, 8)}}) {
-    ModelRun both(fir(), on("filter", 0, filter_sms), {{"bfs", kBfs, on("graph", 1, graph_sms)}});
+    ModelRun both(fir(), application_on("filter", 0, filter_sms),
+                  {{"bfs", kBfs, application_on("graph", 1, graph_sms)}});
     both.run();
     for (auto const* stat : {"instructions", "transactions", "stores", "blocks", "vector_instructions"}) {
       CAPTURE(stat);
@@ -190,22 +187,22 @@ TEST_CASE("applications that share all SMs do each what it does alone: instructi
 TEST_CASE("an application alone in a list of one gives what the workload gives, to the picosecond") {
   ModelRun plain(fir());
   plain.run();
-  ModelRun listed(fir(), on("filter", 0, range(0, 8)), {});
+  ModelRun listed(fir(), application_on("filter", 0, range(0, 8)), {});
   listed.run();
   CHECK(plain.kernel(0).finished == listed.kernel(0).finished);
   CHECK(plain.engine().state_digest() == listed.engine().state_digest());
   // In another address space it has another root, so that walks read other lines.
-  ModelRun elsewhere(fir(), on("filter", 3, {}), {});
+  ModelRun elsewhere(fir(), application_on("filter", 3, {}), {});
   elsewhere.run();
   for (auto const* stat : {"instructions", "stores", "transactions", "blocks"})
     CHECK(plain.total("sm", stat) == elsewhere.total("sm", stat));
 }
 
 TEST_CASE("an application starts when it is to, and repeats its kernels as often as it is to") {
-  auto late = on("late", 1, {});
+  auto late = application_on("late", 1, {});
   late.start = Time{50us};
   late.repeats = 3;
-  ModelRun run(fir(), on("filter", 0, {}), {{"fir", "size = \"256 KiB\"", late}});
+  ModelRun run(fir(), application_on("filter", 0, {}), {{"fir", "size = \"256 KiB\"", late}});
   run.run();
   std::vector<KernelRecord> of_late;
   for (auto const& r : run.assembly().host().state().records)
@@ -220,9 +217,9 @@ TEST_CASE("an application starts when it is to, and repeats its kernels as often
 }
 
 TEST_CASE("applications on GPUs of their own have their pages there, and run as each does alone") {
-  auto first = on("first", 0, {});
+  auto first = application_on("first", 0, {});
   first.gpus = {0, 1};
-  auto second = on("second", 1, {});
+  auto second = application_on("second", 1, {});
   second.gpus = {2, 3};
   ModelRun both(fir(), first, {{"fir", "size = \"1 MiB\"", second}});
   both.run();
@@ -238,11 +235,12 @@ TEST_CASE("applications on GPUs of their own have their pages there, and run as 
 }
 
 TEST_CASE("two applications with buffers at the same addresses have pages of their own, and tables") {
-  ModelRun run(fir(), on("a", 0, range(0, 4)), {});
+  ModelRun run(fir(), application_on("a", 0, range(0, 4)), {});
   run.run();
   std::uint64_t pages = 0;
   each<PagingDriver>(run.system(), [&](PagingDriver const& d) { pages = d.state().table.mapped_pages(); });
-  ModelRun two(fir(), on("a", 0, range(0, 4)), {{"fir", "size = \"1 MiB\"", on("b", 1, range(4, 8))}});
+  ModelRun two(fir(), application_on("a", 0, range(0, 4)),
+               {{"fir", "size = \"1 MiB\"", application_on("b", 1, range(4, 8))}});
   two.run();
   each<PagingDriver>(two.system(), [&](PagingDriver const& d) {
     CHECK(d.state().table.mapped_pages() == 2 * pages);
@@ -303,7 +301,7 @@ TEST_CASE("faults, first touches and migrations are those of the application who
       CAPTURE(moves);
       ModelRun run(
           fir(kByDriver + std::string(moves ? kMoves : "") + "memory.fault_path = \"" + path + "\"\n"),
-          on("filter", 0, {}), {{"bfs", kBfs, on("graph", 1, {})}});
+          application_on("filter", 0, {}), {{"bfs", kBfs, application_on("graph", 1, {})}});
       run.run();
       check_faults(run, *path == 'g' ? "gmmu" : "iommu");
       CHECK((run.total("driver", "migrations") > 0) == moves);
@@ -321,8 +319,8 @@ TEST_CASE("faults, first touches and migrations are those of the application who
 }
 
 TEST_CASE("first touches that the IOMMU maps itself are those of the application whose pages they are") {
-  ModelRun run(fir("memory.placement = \"first_touch\"\n"), on("filter", 0, {}),
-               {{"bfs", kBfs, on("graph", 1, {})}});
+  ModelRun run(fir("memory.placement = \"first_touch\"\n"), application_on("filter", 0, {}),
+               {{"bfs", kBfs, application_on("graph", 1, {})}});
   run.run();
   check_faults(run, "iommu");
   each<PagingDriver>(run.system(), [&](PagingDriver const& d) {
@@ -334,9 +332,9 @@ TEST_CASE("first touches that the IOMMU maps itself are those of the application
 TEST_CASE("in a shared address space a fault is the application's that made the access") {
   for (auto const* path : {"iommu", "gpu"}) {
     CAPTURE(std::string(path));
-    auto first = on("first", 0, {});
+    auto first = application_on("first", 0, {});
     first.gpus = {0, 1};
-    auto second = on("second", 0, {});
+    auto second = application_on("second", 0, {});
     second.gpus = {2, 3};
     ModelRun run(fir(kByDriver + std::string(kMoves) + "memory.fault_path = \"" + path + "\"\n"), first,
                  {{"fir", "size = \"1 MiB\"", second}});
@@ -354,9 +352,9 @@ TEST_CASE("in a shared address space a fault is the application's that made the 
 }
 
 TEST_CASE("applications: the driver knows on which GPUs each of them runs") {
-  auto first = on("first", 0, {});
+  auto first = application_on("first", 0, {});
   first.gpus = {1, 2};
-  ModelRun run(fir(), first, {OneMore{"bfs", kBfs, on("second", 1, {})}});
+  ModelRun run(fir(), first, {OneMore{"bfs", kBfs, application_on("second", 1, {})}});
   CHECK(run.assembly().instances()[0].driver->spec().gpus_of_application ==
         std::vector<std::vector<std::uint32_t>>{{1, 2}, {0, 1, 2, 3}});
 }

@@ -9,6 +9,7 @@
 #include "run_model.hpp"
 
 using namespace farfault;
+using test::application_on;
 using test::each;
 using test::ModelRun;
 using test::OneMore;
@@ -32,14 +33,6 @@ constexpr char const* kThreeQueues =
     "gpu.dram.scheduler = \"address_space_aware\"\ngpu.dram.address_space_aware.epoch = 1000\n"
     "gpu.dram.address_space_aware.thresh_max = 50\n";
 
-Application application(std::string name, std::uint32_t space, std::vector<std::uint32_t> sms) {
-  Application a;
-  a.name = std::move(name);
-  a.space = space;
-  a.sms = std::move(sms);
-  return a;
-}
-
 // Transpose on three SMs and vector addition on two others.
 struct Shared : ModelRun {
   explicit Shared(std::string const& more, std::string const& l2_tlb = "gpu.l2_tlb.entries = 32\n")
@@ -52,8 +45,8 @@ struct Shared : ModelRun {
             "gpu.dram.queue = 256\nworkload.name = \"transpose\"\nworkload.transpose.width = 512\n"
             "workload.transpose.height = 512\n" +
                 l2_tlb + more,
-            application("transpose", 0, {0, 1, 2}),
-            {OneMore{"vectoradd", "elements = 300000", application("vectoradd", 1, {3, 4})}}) {
+            application_on("transpose", 0, {0, 1, 2}),
+            {OneMore{"vectoradd", "elements = 300000", application_on("vectoradd", 1, {3, 4})}}) {
     run();
   }
   std::vector<std::pair<Time, Time>> times() const { return {{kernel(0).finished, kernel(1).finished}}; }
@@ -86,7 +79,7 @@ struct OnPreset : ModelRun {
 
  private:
   static Application relaunched(std::string name, std::uint32_t space, std::vector<std::uint32_t> sms) {
-    auto a = application(std::move(name), space, std::move(sms));
+    auto a = application_on(std::move(name), space, std::move(sms));
     a.relaunch = true;
     return a;
   }

@@ -35,6 +35,15 @@ struct OneMore {
   std::uint32_t streams = 1;
 };
 
+// On these SMs of every GPU; all, where none is named.
+inline Application application_on(std::string name, std::uint32_t space, std::vector<std::uint32_t> sms) {
+  Application a;
+  a.name = std::move(name);
+  a.space = space;
+  a.sms = std::move(sms);
+  return a;
+}
+
 class ModelRun {
  public:
   // The workload of the configuration, as an application like `first` where it is given, and those beside it.

@@ -277,7 +277,8 @@ void Dispatcher::on_block_done(BlockDone const& m, Cx& cx) const {
     set_period_timer(cx);
   s.next_sm[application] = number_of(m.sm, application);
   // What a policy without a period says never changes: so no other SM takes what it has not taken before.
-  dispatch(cx, s.thread_blocks->period() == Duration::zero() ? m.sm : kEverySm);
+  bool const others_are_full = s.thread_blocks->period() == Duration::zero() && s.all_run == 0;
+  dispatch(cx, others_are_full ? m.sm : kEverySm);
   run_all_if_others_are_idle(cx);
   if (share.running != 0 || share.next != share.count) return;
   if (spec().slices_to_write_back != 0 && spec().gpus == 1)

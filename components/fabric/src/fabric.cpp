@@ -148,9 +148,6 @@ bool FabricPort::settle(PortState& s, Time at) const {
 
 std::uint16_t FabricPort::payload_of(Packet const& p) const {
   switch (p.kind) {
-    case PacketKind::read_request:
-    case PacketKind::write_response:
-      return 0;
     case PacketKind::write_request:
     case PacketKind::read_response:
       return p.requester.kind == RequestKind::copy ? payload_of_copy(p) : p.bytes;

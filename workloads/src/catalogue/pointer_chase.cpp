@@ -22,7 +22,7 @@
 namespace farfault::workloads {
 namespace {
 
-enum class Order { random, lines };
+enum class Order { random, ascending };
 
 struct Spec {
   ByteSize stride{128};
@@ -40,7 +40,7 @@ struct Spec {
     t.count("chains", chains, {1, 1024},
             "chains, in buffers chain0, chain1, ..., of a kernel each; of one: chain", "assumed");
     t.count("streams", streams, {1, 64}, "streams that the chains' kernels are dealt to in turn", "assumed");
-    t.choice("order", order, {{"random", Order::random}, {"lines", Order::lines}},
+    t.choice("order", order, {{"random", Order::random}, {"lines", Order::ascending}},
              "random: one random cycle; lines: ascending addresses, for cold misses", "assumed");
   }
 };
@@ -53,7 +53,7 @@ class PointerChase final : public Kernel {
         stride_(spec.stride.bytes),
         elements_(spec.elements),
         hops_(spec.hops) {
-    if (spec.order == Order::lines) return;
+    if (spec.order == Order::ascending) return;
     std::vector<std::uint32_t> next(elements_);
     std::iota(next.begin(), next.end(), 0U);
     Random random(seed);

@@ -157,6 +157,7 @@ class Dispatcher final : public Component<DispatcherSpec, DispatcherState> {
   void dispatch(Cx& cx, std::uint32_t only) const;
   // The next block of the stream's kernel; false when there is none, or no room for it.
   bool place(std::uint32_t stream, std::uint32_t only, Cx& cx) const;
+  // Starts it on the SM whose turn it is.
   void start_on_next(std::uint32_t stream, SmUse const& need, bool extra, Cx& cx) const;
   // Of an SM among those of the application, or of the first one after it.
   std::uint32_t number_of(std::uint32_t sm, std::uint32_t application) const;
