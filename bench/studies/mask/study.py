@@ -104,6 +104,7 @@ SYSTEM = {
     "gpu.crossbar_latency": [4, 16, 50],
     "gpu.l2_tlb.mshrs": [32, 128],
     "gpu.l2_cache.mshrs": [32, 128],
+    "gpu.l2_cache.interleave": ["128B", "512B", "4KiB"],
     "gpu.dram.bandwidth": ["26784MB/s", "107136MB/s"],
     "gpu.dram.controller_latency": ["14706ps", "58824ps"],
 }
