@@ -308,6 +308,39 @@ TEST_CASE("compressed: large pages are compressed by their own numbers, and a ba
   CHECK_FALSE(is_compressed(tlb, (8U << 13U) * 512));
 }
 
+TEST_CASE("compressed: frames are compressed by their numbers, however large base pages are") {
+  for (unsigned const page_bits : {16U, 21U}) {
+    CAPTURE(page_bits);
+    test::ChosenTlb tlb{"compressed", {}, {512, 16, page_bits, kLru}};
+    auto const at = [&](std::uint64_t number) { return PageTranslation{number << page_bits}; };
+    tlb->fill(page_at(0), at(0));
+    tlb->fill(page_at(1), at((1U << 9U) - 1));
+    tlb->fill(page_at(2), at(1U << 9U));
+    CHECK(is_compressed(tlb, page_at(1)));
+    CHECK(tlb->lookup(page_at(1)) == at((1U << 9U) - 1));
+    CHECK_FALSE(is_compressed(tlb, page_at(2)));
+    CHECK(tlb->lookup(page_at(2)) == at(1U << 9U));
+  }
+}
+
+TEST_CASE("compressed: a compressed translation of any size is late, in whichever entries, and no other is") {
+  for (auto const* large_entries : {"0", "8"}) {
+    CAPTURE(large_entries);
+    test::ChosenTlb tlb{"compressed",
+                        {{"latency", "7"}, {"large_entries", large_entries}, {"large_ways", "4"}},
+                        {16, 4, 12, kLru, kSizes, nullptr, true}};
+    tlb->fill(512, {0x4000'0000, 9});              // the base of its set
+    tlb->fill(512 + 8 * 512, {0x4'0000'0000, 9});  // of the same set, far from it
+    REQUIRE(is_compressed(tlb, 512));
+    CHECK(tlb->hit_delay() == 7);
+    REQUIRE_FALSE(is_compressed(tlb, 512 + 8 * 512));
+    CHECK(tlb->hit_delay() == 0);
+    fill(tlb, 0, 0);  // of another set
+    REQUIRE(is_compressed(tlb, 0));
+    CHECK(tlb->hit_delay() == 7);
+  }
+}
+
 TEST_CASE("compressed: with entries of their own large pages and base pages drive out none of the others") {
   auto tlb = small(1, {{"large_entries", "4"}, {"large_ways", "2"}}, kSizes);
   CHECK(tlb->arrays()[2].sets() == 2);

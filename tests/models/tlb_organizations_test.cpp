@@ -93,6 +93,25 @@ TEST_CASE("a compressed TLB holds more pages than entries as long as their frame
                                         "memory.interleaved.parts = 96\n") == 176);
 }
 
+TEST_CASE("the preset's compressed L2 TLB holds 768 pages in order: 512 of one base, 256 others") {
+  auto const misses = [](std::uint64_t pages, std::string const& more) {
+    ModelRun run(
+        "include = [\"paper-tlb-compression\"]\nworkload.name = \"pointer_chase\"\n"
+        "workload.pointer_chase.stride = \"4096 B\"\nworkload.pointer_chase.order = \"lines\"\n"
+        "workload.pointer_chase.elements = " +
+        std::to_string(pages) + "\nworkload.pointer_chase.hops = " + std::to_string(2 * pages) + "\n" + more);
+    return run.run().total("l2_tlb", "misses");
+  };
+  CHECK(misses(768, "") == 768);
+  // A ninth other page of a set drives out the first one, and so on. The eighth that misses again is the 17th
+  // that is uncompressed, hence the new base, and drives out none.
+  CHECK(misses(769, "") == 769 + 8);
+  CHECK(misses(800, "") == 800 + 32 * 8);
+  std::string const plain = "gpu.l2_tlb.organization = \"plain\"\n";
+  CHECK(misses(512, plain) == 512);
+  CHECK(misses(513, plain) == 513 + 17);
+}
+
 TEST_CASE("a range TLB misses once for pages that lie side by side, and as often as a plain one for others") {
   auto const range = std::string("gpu.l2_tlb.organization = \"range\"\n");
   CHECK(l2_misses_of_chain(range) == 1);
