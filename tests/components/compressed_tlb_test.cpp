@@ -368,6 +368,10 @@ TEST_CASE("compressed: choices that do not fit are refused in one sentence") {
   CHECK(refusal({{"virtual_delta", "32"}}) == "virtual_delta = 32: must not be above the tag's 31 bits");
   CHECK(refusal({{"virtual_delta", "31"}, {"ratio", "1"}}).empty());
   CHECK(refusal({{"virtual_delta", "32"}, {"ratio", "1"}}, 256).empty());  // 16 sets: a bit more
+  // 48 sets: numbers of pages above them are below 2^36 / 48, which takes 31 bits.
+  CHECK(refusal({{"virtual_delta", "31"}, {"ratio", "1"}}, 48 * 16).empty());
+  CHECK(refusal({{"virtual_delta", "32"}, {"ratio", "1"}}, 48 * 16) ==
+        "virtual_delta = 32: must not be above the tag's 31 bits");
   CHECK(refusal({{"physical_delta", "20"}}) == "physical_delta = 20: must not be above the frame's 19 bits");
   CHECK(refusal({{"virtual_delta", "16"}}) ==
         "ratio = 2: so many deltas of 16 and 9 bits, with 2 bits each for their status, take 54, and an "
@@ -381,8 +385,8 @@ TEST_CASE("compressed: choices that do not fit are refused in one sentence") {
   CHECK(refusal({{"sets_per_base", "64"}}) == "sets_per_base = 64: must not be above the number of sets, 32");
   CHECK(refusal({{"sets_per_base", "3"}}) == "sets_per_base = 3: must divide the number of sets, 32");
   CHECK(refusal({{"sets_per_base", "32"}}).empty());
-  CHECK(refusal({{"latency", "2"}}) ==
-        "latency = 2: must be 0: other TLBs than the L2 TLB find all in the same time");
+  CHECK(refusal({{"latency", "1"}}) ==
+        "latency = 1: must be 0: other TLBs than the L2 TLB find all in the same time");
   CHECK(refusal({{"large_entries", "16"}, {"large_ways", "3"}}) ==
         "large_ways = 3: must divide large_entries, 16");
   CHECK(refusal({{"large_entries", "16"}, {"large_ways", "1"}}) ==

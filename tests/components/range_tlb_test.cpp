@@ -187,6 +187,18 @@ TEST_CASE("range: without a free entry the shorter part of a split range is gone
   }
 }
 
+TEST_CASE("range: both parts of a split range were used when it was") {
+  auto tlb = range_tlb({{"range_entries", "3"}});
+  for (std::uint64_t page = 100; page < 110; ++page) fill(tlb, page, page);
+  for (std::uint64_t page = 0; page < 10; ++page) fill(tlb, page, page);
+  CHECK(tlb->invalidate(3));
+  fill(tlb, 50, 50);
+  fill(tlb, 51, 51);
+  CHECK(frame(tlb, 0) == 0);
+  CHECK(frame(tlb, 9) == 9);
+  CHECK_FALSE(frame(tlb, 100).has_value());
+}
+
 TEST_CASE("range: a page that comes again elsewhere leaves its range") {
   auto tlb = range_tlb();
   for (std::uint64_t page = 0; page < 10; ++page) fill(tlb, page, page + 50);

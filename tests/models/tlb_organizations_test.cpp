@@ -66,6 +66,48 @@ TEST_CASE("of pages that are mapped at time zero an ideal L2 TLB or IOMMU TLB mi
   CHECK(iommu.total("iommu", "tlb_hits") > 0);
 }
 
+TEST_CASE("of pages that are mapped at time zero a scalar cache's ideal TLB misses none") {
+  auto const misses = [](std::string const& organization) {
+    ModelRun run(
+        "machine.topology = \"single-gpu\"\ngpu.sms = 2\nworkload.name = \"fir\"\n"
+        "workload.fir.size = \"64KiB\"\ngpu.scalar_cache.tlb_organization = \"" +
+        organization + "\"\n");
+    run.run();
+    CHECK(run.total("scalar_cache", "tlb_hits") > 0);
+    return run.total("scalar_cache", "tlb_misses");
+  };
+  CHECK(misses("plain") > 0);
+  CHECK(misses("ideal") == 0);
+}
+
+TEST_CASE("a TLB of the IOMMU holds large pages, and finds them again") {
+  for (std::string const organization : {"plain", "by_page_size", "compressed", "range"}) {
+    CAPTURE(organization);
+    ModelRun run(large_pages(
+        "gpu.l2_tlb.entries = 0\ngpu.router.policy = \"centralized\"\n"
+        "iommu.tlb_entries = 128\niommu.tlb_ways = 128\niommu.tlb_organization = \"" +
+        organization + "\"\niommu.tlb_" +
+        (organization == "range" ? "range.fetched_pages = 0\n" : "by_page_size.large_entries = 32\n")));
+    CHECK(run.run().total("iommu", "tlb_misses") == 32);
+    CHECK(run.total("iommu", "tlb_hits") == 32);
+  }
+}
+
+TEST_CASE("range TLBs of every place know how large base pages are") {
+  for (std::string const place : {"gpu.l1_tlb.", "gpu.l2_tlb.", "iommu.tlb_"}) {
+    CAPTURE(place);
+    ModelRun run(
+        "machine.topology = \"single-gpu\"\nmemory.page_size = \"64KiB\"\nworkload.name = \"pointer_chase\"\n"
+        "workload.pointer_chase.stride = \"65536 B\"\nworkload.pointer_chase.elements = 32\n"
+        "workload.pointer_chase.hops = 32\ngpu.router.policy = \"centralized\"\n" +
+        place + "organization = \"range\"\n");
+    run.run();
+    CHECK(run.total("sm", "l1_tlb_misses") == (place == "gpu.l1_tlb." ? 1 : 32));
+    CHECK(run.total("l2_tlb", "misses") == (place == "iommu.tlb_" ? 32 : 1));
+    CHECK(run.total("iommu", "tlb_misses") == 1);
+  }
+}
+
 TEST_CASE("with entries for large pages a TLB holds as many of them as it has of those") {
   auto const misses = [](std::string const& more) {
     ModelRun run(large_pages(more));
