@@ -389,8 +389,12 @@ TEST_CASE("compressed: choices that do not fit are refused in one sentence") {
         "latency = 1: must be 0: other TLBs than the L2 TLB find all in the same time");
   CHECK(refusal({{"large_entries", "16"}, {"large_ways", "3"}}) ==
         "large_ways = 3: must divide large_entries, 16");
-  CHECK(refusal({{"large_entries", "16"}, {"large_ways", "1"}}) ==
-        "compressed_percent = 50: must leave both partitions a whole number of the 1 ways, at least one");
+  CHECK(
+      refusal({{"large_entries", "16"}, {"large_ways", "1"}}) ==
+      "compressed_percent = 50: must leave both partitions a whole number of the 1 ways for large pages, at "
+      "least one");
+  CHECK(refusal({{"large_entries", "24"}, {"large_ways", "4"}, {"sets_per_base", "4"}}) ==
+        "sets_per_base = 4: must divide the number of sets for large pages, 6");
   CHECK(refusal({{"large_entries", "16"}, {"large_ways", "4"}, {"sets_per_base", "8"}}).empty());
   CHECK(refusal({{"compressed_percent", "0"}, {"ratio", "9"}}, 0, 16).empty());  // of no entries
 }
