@@ -308,6 +308,39 @@ TEST_CASE("compressed: large pages are compressed by their own numbers, and a ba
   CHECK_FALSE(is_compressed(tlb, (8U << 13U) * 512));
 }
 
+TEST_CASE("compressed: frames are compressed by their numbers, however large base pages are") {
+  for (unsigned const page_bits : {16U, 21U}) {
+    CAPTURE(page_bits);
+    test::ChosenTlb tlb{"compressed", {}, {512, 16, page_bits, kLru}};
+    auto const at = [&](std::uint64_t number) { return PageTranslation{number << page_bits}; };
+    tlb->fill(page_at(0), at(0));
+    tlb->fill(page_at(1), at((1U << 9U) - 1));
+    tlb->fill(page_at(2), at(1U << 9U));
+    CHECK(is_compressed(tlb, page_at(1)));
+    CHECK(tlb->lookup(page_at(1)) == at((1U << 9U) - 1));
+    CHECK_FALSE(is_compressed(tlb, page_at(2)));
+    CHECK(tlb->lookup(page_at(2)) == at(1U << 9U));
+  }
+}
+
+TEST_CASE("compressed: a compressed translation of any size is late, in whichever entries, and no other is") {
+  for (auto const* large_entries : {"0", "8"}) {
+    CAPTURE(large_entries);
+    test::ChosenTlb tlb{"compressed",
+                        {{"latency", "7"}, {"large_entries", large_entries}, {"large_ways", "4"}},
+                        {16, 4, 12, kLru, kSizes, nullptr, true}};
+    tlb->fill(512, {0x4000'0000, 9});              // the base of its set
+    tlb->fill(512 + 8 * 512, {0x4'0000'0000, 9});  // of the same set, far from it
+    REQUIRE(is_compressed(tlb, 512));
+    CHECK(tlb->hit_delay() == 7);
+    REQUIRE_FALSE(is_compressed(tlb, 512 + 8 * 512));
+    CHECK(tlb->hit_delay() == 0);
+    fill(tlb, 0, 0);  // of another set
+    REQUIRE(is_compressed(tlb, 0));
+    CHECK(tlb->hit_delay() == 7);
+  }
+}
+
 TEST_CASE("compressed: with entries of their own large pages and base pages drive out none of the others") {
   auto tlb = small(1, {{"large_entries", "4"}, {"large_ways", "2"}}, kSizes);
   CHECK(tlb->arrays()[2].sets() == 2);
@@ -335,6 +368,10 @@ TEST_CASE("compressed: choices that do not fit are refused in one sentence") {
   CHECK(refusal({{"virtual_delta", "32"}}) == "virtual_delta = 32: must not be above the tag's 31 bits");
   CHECK(refusal({{"virtual_delta", "31"}, {"ratio", "1"}}).empty());
   CHECK(refusal({{"virtual_delta", "32"}, {"ratio", "1"}}, 256).empty());  // 16 sets: a bit more
+  // 48 sets: numbers of pages above them are below 2^36 / 48, which takes 31 bits.
+  CHECK(refusal({{"virtual_delta", "31"}, {"ratio", "1"}}, 48 * 16).empty());
+  CHECK(refusal({{"virtual_delta", "32"}, {"ratio", "1"}}, 48 * 16) ==
+        "virtual_delta = 32: must not be above the tag's 31 bits");
   CHECK(refusal({{"physical_delta", "20"}}) == "physical_delta = 20: must not be above the frame's 19 bits");
   CHECK(refusal({{"virtual_delta", "16"}}) ==
         "ratio = 2: so many deltas of 16 and 9 bits, with 2 bits each for their status, take 54, and an "
@@ -348,12 +385,16 @@ TEST_CASE("compressed: choices that do not fit are refused in one sentence") {
   CHECK(refusal({{"sets_per_base", "64"}}) == "sets_per_base = 64: must not be above the number of sets, 32");
   CHECK(refusal({{"sets_per_base", "3"}}) == "sets_per_base = 3: must divide the number of sets, 32");
   CHECK(refusal({{"sets_per_base", "32"}}).empty());
-  CHECK(refusal({{"latency", "2"}}) ==
-        "latency = 2: must be 0: other TLBs than the L2 TLB find all in the same time");
+  CHECK(refusal({{"latency", "1"}}) ==
+        "latency = 1: must be 0: other TLBs than the L2 TLB find all in the same time");
   CHECK(refusal({{"large_entries", "16"}, {"large_ways", "3"}}) ==
         "large_ways = 3: must divide large_entries, 16");
-  CHECK(refusal({{"large_entries", "16"}, {"large_ways", "1"}}) ==
-        "compressed_percent = 50: must leave both partitions a whole number of the 1 ways, at least one");
+  CHECK(
+      refusal({{"large_entries", "16"}, {"large_ways", "1"}}) ==
+      "compressed_percent = 50: must leave both partitions a whole number of the 1 ways for large pages, at "
+      "least one");
+  CHECK(refusal({{"large_entries", "24"}, {"large_ways", "4"}, {"sets_per_base", "4"}}) ==
+        "sets_per_base = 4: must divide the number of sets for large pages, 6");
   CHECK(refusal({{"large_entries", "16"}, {"large_ways", "4"}, {"sets_per_base", "8"}}).empty());
   CHECK(refusal({{"compressed_percent", "0"}, {"ratio", "9"}}, 0, 16).empty());  // of no entries
 }

@@ -62,6 +62,17 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("every order gives frames that came back first, the latest first") {
+  for (std::string const name : {"interleaved", "on_demand", "per_application", "random"}) {
+    CAPTURE(name);
+    PolicyChoice<FrameAllocator> const choice(name);
+    auto frames = choice.make({100});
+    auto const got = frames_of(*frames, 4);
+    for (std::size_t const i : {0U, 3U, 1U}) frames->release(got[i]);
+    CHECK(frames_of(*frames, 3) == Frames{got[1], got[3], got[0]});
+  }
+}
+
 TEST_CASE("interleaved gives frames of each part of the memory in turn, and what is left at the end last") {
   auto const choice = test::chosen<FrameAllocator>("interleaved", {{"parts", "3"}});
   auto frames = choice.make({11});

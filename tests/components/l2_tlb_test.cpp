@@ -133,6 +133,14 @@ TEST_CASE("L2 TLB: what its organization finds late is answered late, and other 
   CHECK(b.tlb.state().stats[0].hits == 4);
 }
 
+TEST_CASE("L2 TLB: a translation found late that does not allow the access is a miss, which is not late") {
+  auto spec = small_tlb(4);
+  spec.params.policies.organization = test::chosen<TlbOrganization>("compressed", {{"latency", "50"}});
+  TlbBench b(spec, {{Time{100ns}, {7, 0, 0, Access::write}}}, {},
+             {{Time{20ns}, {7, read_only(frame_of(7)), 0, FoundBy::settled}}});
+  CHECK(b.gmmu->nanoseconds() == Times{100 + 4 + 1});
+}
+
 TEST_CASE("L2 TLB: an invalidation goes to SMs behind a hit that is late") {
   auto spec = small_tlb(4);
   spec.params.policies.organization = test::chosen<TlbOrganization>("compressed", {{"latency", "50"}});

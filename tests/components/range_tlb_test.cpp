@@ -120,6 +120,29 @@ TEST_CASE("range: the range used least recently gives way, and pages to pages") 
   CHECK(frame(tlb, 198) == 302);
 }
 
+TEST_CASE("range: a page that comes again as it was is a use of its range") {
+  auto tlb = range_tlb({{"range_entries", "2"}});
+  for (std::uint64_t const page : {10U, 20U}) {
+    fill(tlb, page, page);
+    fill(tlb, page + 1, page + 1);
+  }
+  fill(tlb, 10, 10);
+  fill(tlb, 30, 30);
+  fill(tlb, 31, 31);
+  CHECK(frame(tlb, 11) == 11);
+  CHECK_FALSE(frame(tlb, 21).has_value());
+}
+
+TEST_CASE("range: frames are side by side by the size of base pages") {
+  for (unsigned const page_bits : {16U, 21U}) {
+    CAPTURE(page_bits);
+    test::ChosenTlb tlb{"range", {}, {8, 4, page_bits, kLru}};
+    for (std::uint64_t page = 0; page < 3; ++page) tlb->fill(page, {(page + 5) << page_bits});
+    CHECK(ranges_and_pages(tlb) == Pair{1, 3});
+    CHECK(tlb->lookup(2) == PageTranslation{std::uint64_t{7} << page_bits});
+  }
+}
+
 TEST_CASE("range: an invalidation splits a range, or shortens it, and reaches pages by themselves") {
   auto tlb = range_tlb();
   for (std::uint64_t page = 0; page < 10; ++page) fill(tlb, page, page + 50);
@@ -143,6 +166,15 @@ TEST_CASE("range: an invalidation splits a range, or shortens it, and reaches pa
   CHECK(ranges_and_pages(tlb) == Pair{1, 6});
 }
 
+TEST_CASE("range: the last free entry is that of the other part of a split range") {
+  auto tlb = range_tlb({{"range_entries", "2"}});
+  for (std::uint64_t page = 0; page < 10; ++page) fill(tlb, page, page + 50);
+  CHECK(tlb->invalidate(3));
+  CHECK(ranges_and_pages(tlb) == Pair{2, 9});
+  CHECK(frame(tlb, 0) == 50);
+  CHECK(frame(tlb, 9) == 59);
+}
+
 TEST_CASE("range: without a free entry the shorter part of a split range is gone") {
   for (bool const near_the_end : {false, true}) {
     auto tlb = range_tlb({{"range_entries", "1"}});
@@ -153,6 +185,18 @@ TEST_CASE("range: without a free entry the shorter part of a split range is gone
     CHECK(frame(tlb, 9).has_value() != near_the_end);
     CHECK(frame(tlb, 5) == 55);
   }
+}
+
+TEST_CASE("range: both parts of a split range were used when it was") {
+  auto tlb = range_tlb({{"range_entries", "3"}});
+  for (std::uint64_t page = 100; page < 110; ++page) fill(tlb, page, page);
+  for (std::uint64_t page = 0; page < 10; ++page) fill(tlb, page, page);
+  CHECK(tlb->invalidate(3));
+  fill(tlb, 50, 50);
+  fill(tlb, 51, 51);
+  CHECK(frame(tlb, 0) == 0);
+  CHECK(frame(tlb, 9) == 9);
+  CHECK_FALSE(frame(tlb, 100).has_value());
 }
 
 TEST_CASE("range: a page that comes again elsewhere leaves its range") {
@@ -232,6 +276,37 @@ TEST_CASE("range: what has become invalid since time zero, or lies elsewhere, do
   CHECK(frame(tlb, 209) == std::nullopt);
   fill(tlb, kSpace + 260, 3260);  // of another space, whose table has nothing
   CHECK_FALSE(frame(tlb, kSpace + 261).has_value());
+}
+
+TEST_CASE("range: large pages come along as such, unless a base page in them has become invalid") {
+  PageTable table(0x7000'0000, 12);
+  auto const large_at = [](std::uint64_t n) { return PageTranslation{0x4000'0000 + (n << 21U), 9}; };
+  for (std::uint64_t n = 1; n < 6; ++n) table.map(n * 512, large_at(n).frame, 9);
+  auto tlb = range_tlb({}, &table);
+  tlb->fill(3 * 512, large_at(3));
+  CHECK(ranges_and_pages(tlb) == Pair{1, 5});
+  CHECK(tlb.stat("fetched_pages") == 4);
+  for (std::uint64_t n = 1; n < 6; ++n) CHECK(tlb->lookup(n * 512 + 511) == large_at(n));
+  CHECK_FALSE(tlb->lookup(6 * 512).has_value());
+  auto other = range_tlb({}, &table);
+  CHECK_FALSE(other->invalidate(2 * 512 + 7));
+  CHECK_FALSE(other->invalidate(5 * 512 + 511));
+  other->fill(3 * 512, large_at(3));
+  CHECK(ranges_and_pages(other) == Pair{1, 2});
+  CHECK_FALSE(other->lookup(2 * 512).has_value());
+  CHECK_FALSE(other->lookup(5 * 512).has_value());
+}
+
+TEST_CASE("range: where a large page came from elsewhere none of its base pages comes along any more") {
+  PageTable table(0x7000'0000, 12);
+  for (std::uint64_t page = 1020; page < 1600; ++page) table.map(page, page << 12U);
+  auto tlb = range_tlb({}, &table);
+  tlb->fill(1024, {0x4000'0000, 9});
+  fill(tlb, 1540, 1540);
+  CHECK(ranges_and_pages(tlb) == Pair{1, 1600 - 1536});
+  CHECK(tlb->lookup(1535) == PageTranslation{0x4000'0000, 9});
+  fill(tlb, 1022, 1022);
+  CHECK(ranges_and_pages(tlb) == Pair{2, 1600 - 1536 + 4});
 }
 
 TEST_CASE("range: a page that was by itself is in no other entry once it comes along with one") {

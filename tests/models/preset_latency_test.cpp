@@ -174,3 +174,20 @@ TEST_CASE(
   CHECK(chase.cycles_a_hop(line, 2 * s.c.l1_cache.size.bytes / line) == 2 + 10);
   CHECK(chase.cycles_a_hop(4096 + line, 2 * s.c.l1_tlb.entries) == 2 + 10);
 }
+
+TEST_CASE(
+    "the preset of TLB compression has the cycles of the paper's Table 3: 1 and 10 of TLBs, 500 of a walk") {
+  Published const gpu{"paper-tlb-compression", 1400, 0, 0, 0};
+  Stages const s(gpu);
+  CHECK(s.c.gpu.clock.hertz == 1'400'000'000);
+  CHECK(s.c.gpu.sms == 16);
+  CHECK(s.c.gmmu.walkers == 8);
+  CHECK(s.c.l1_tlb.latency == 1);
+  CHECK(s.c.l2_tlb.latency == 10);
+  Chase const chase(gpu, "gpu.l2_tlb.organization = \"plain\"\n");
+  auto const line = s.c.gpu.line_bytes;
+  CHECK(chase.cycles_a_hop(4096 + line, 32) == s.l1());
+  CHECK(chase.cycles_a_hop(4096 + line, 2 * 32) == s.l1() + s.l1_tlb_miss());
+  CHECK(chase.cycles_a_hop(4096 + line, 2 * 512) ==
+        s.l1() + s.l1_tlb_miss() + s.l2_tlb_miss() + 500 + s.slice());
+}

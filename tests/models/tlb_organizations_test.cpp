@@ -66,6 +66,48 @@ TEST_CASE("of pages that are mapped at time zero an ideal L2 TLB or IOMMU TLB mi
   CHECK(iommu.total("iommu", "tlb_hits") > 0);
 }
 
+TEST_CASE("of pages that are mapped at time zero a scalar cache's ideal TLB misses none") {
+  auto const misses = [](std::string const& organization) {
+    ModelRun run(
+        "machine.topology = \"single-gpu\"\ngpu.sms = 2\nworkload.name = \"fir\"\n"
+        "workload.fir.size = \"64KiB\"\ngpu.scalar_cache.tlb_organization = \"" +
+        organization + "\"\n");
+    run.run();
+    CHECK(run.total("scalar_cache", "tlb_hits") > 0);
+    return run.total("scalar_cache", "tlb_misses");
+  };
+  CHECK(misses("plain") > 0);
+  CHECK(misses("ideal") == 0);
+}
+
+TEST_CASE("a TLB of the IOMMU holds large pages, and finds them again") {
+  for (std::string const organization : {"plain", "by_page_size", "compressed", "range"}) {
+    CAPTURE(organization);
+    ModelRun run(large_pages(
+        "gpu.l2_tlb.entries = 0\ngpu.router.policy = \"centralized\"\n"
+        "iommu.tlb_entries = 128\niommu.tlb_ways = 128\niommu.tlb_organization = \"" +
+        organization + "\"\niommu.tlb_" +
+        (organization == "range" ? "range.fetched_pages = 0\n" : "by_page_size.large_entries = 32\n")));
+    CHECK(run.run().total("iommu", "tlb_misses") == 32);
+    CHECK(run.total("iommu", "tlb_hits") == 32);
+  }
+}
+
+TEST_CASE("range TLBs of every place know how large base pages are") {
+  for (std::string const place : {"gpu.l1_tlb.", "gpu.l2_tlb.", "iommu.tlb_"}) {
+    CAPTURE(place);
+    ModelRun run(
+        "machine.topology = \"single-gpu\"\nmemory.page_size = \"64KiB\"\nworkload.name = \"pointer_chase\"\n"
+        "workload.pointer_chase.stride = \"65536 B\"\nworkload.pointer_chase.elements = 32\n"
+        "workload.pointer_chase.hops = 32\ngpu.router.policy = \"centralized\"\n" +
+        place + "organization = \"range\"\n");
+    run.run();
+    CHECK(run.total("sm", "l1_tlb_misses") == (place == "gpu.l1_tlb." ? 1 : 32));
+    CHECK(run.total("l2_tlb", "misses") == (place == "iommu.tlb_" ? 32 : 1));
+    CHECK(run.total("iommu", "tlb_misses") == 1);
+  }
+}
+
 TEST_CASE("with entries for large pages a TLB holds as many of them as it has of those") {
   auto const misses = [](std::string const& more) {
     ModelRun run(large_pages(more));
@@ -91,6 +133,25 @@ TEST_CASE("a compressed TLB holds more pages than entries as long as their frame
   CHECK(l2_misses_of_chain(compressed + "memory.frame_allocation = \"random\"\n") == 176);
   CHECK(l2_misses_of_chain(compressed + "memory.frame_allocation = \"interleaved\"\n"
                                         "memory.interleaved.parts = 96\n") == 176);
+}
+
+TEST_CASE("the preset's compressed L2 TLB holds 768 pages in order: 512 of one base, 256 others") {
+  auto const misses = [](std::uint64_t pages, std::string const& more) {
+    ModelRun run(
+        "include = [\"paper-tlb-compression\"]\nworkload.name = \"pointer_chase\"\n"
+        "workload.pointer_chase.stride = \"4096 B\"\nworkload.pointer_chase.order = \"lines\"\n"
+        "workload.pointer_chase.elements = " +
+        std::to_string(pages) + "\nworkload.pointer_chase.hops = " + std::to_string(2 * pages) + "\n" + more);
+    return run.run().total("l2_tlb", "misses");
+  };
+  CHECK(misses(768, "") == 768);
+  // A ninth other page of a set drives out the first one, and so on. The eighth that misses again is the 17th
+  // that is uncompressed, hence the new base, and drives out none.
+  CHECK(misses(769, "") == 769 + 8);
+  CHECK(misses(800, "") == 800 + 32 * 8);
+  std::string const plain = "gpu.l2_tlb.organization = \"plain\"\n";
+  CHECK(misses(512, plain) == 512);
+  CHECK(misses(513, plain) == 513 + 17);
 }
 
 TEST_CASE("a range TLB misses once for pages that lie side by side, and as often as a plain one for others") {

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -28,7 +29,7 @@ try:
     import plot
     import report
     import study
-    from configuration import StudyError
+    from configuration import StudyError, flat
     from interactions import Grid, performance, says, spread
 except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
@@ -69,6 +70,15 @@ HEADINGS = {
     "on links": "in_links", "remote accesses": "remote", "batches": "batches", "pages moved, k": "moved", "evicted, k": "evicted", "came again, k": "came_again",
     "coalesced": "coalesced", "splintered": "splintered", "blocks gave way": "gave_way",
 }
+# What a mechanism is: what the preset of its paper has of these. Those that no preset has on have a value here.
+PARTS = {
+    "gmmu_bypass": ("", {"gpu.router.policy": "gmmu_bypass"}),
+    "mosaic": ("paper-mosaic", {"memory.frame_allocation", "memory.page_sizes", "memory.compaction"}),
+    "mask": ("paper-mask", {"gpu.l2_tlb.fill", "gpu.l2_cache.walk_reads", "gpu.dram.scheduler", "gpu.dram.queue"}),
+    "compression": ("paper-tlb-compression", {"gpu.l2_tlb.organization"}),
+    "to_ue": ("", {"gpu.sm.thread_blocks": "thread_oversubscription", "driver.batch.eviction_schedule": "unobtrusive"}),
+    "migration": ("", {"memory.remote_touch": "migrate"}),
+}
 # What a mechanism counts, which is 0 where it is off.
 OWN = {"gmmu_bypass": ["remote_predictions", "correct_remote_predictions"], "mosaic": ["coalesced"], "mask": ["golden_lines", "silver_lines"],
        "compression": ["compressed_hits", "rebasings"], "to_ue": ["gave_way"], "migration": ["moved", "came_again"]}
@@ -76,6 +86,20 @@ OWN = {"gmmu_bypass": ["remote_predictions", "correct_remote_predictions"], "mos
 
 def close(a, b):
     return a is not None and b is not None and abs(a - b) < 1e-9 * max(1, abs(a), abs(b))
+
+
+def check_mechanisms():
+    check(study.MECHANISMS.keys() == PARTS.keys(), "six mechanisms")
+    large = "gpu.l2_tlb.compressed.large_entries"
+    for name, (preset, parts) in PARTS.items():
+        if preset:
+            has = flat(tomllib.loads((ROOT / f"topologies/presets/{preset}.toml").read_text()))
+            parts = {key: has[key] for key in parts}
+        own = dict(study.MECHANISMS[name])
+        if name == "compression":
+            check(own.pop(large, None) == study.MACHINE["gpu.l2_tlb.by_page_size.large_entries"], "a compressed L2 TLB has as many entries for large pages as another")
+        check(own == parts, f"{name}: {own}, not {parts}")
+        check(not any(study.MACHINE.get(key) == value for key, value in own.items()), f"{name} is on in all cells")
 
 
 def check_cells(keys):
@@ -242,6 +266,7 @@ def check_elsewhere(program, folder, rows, on_ranks):
 def main():
     program = (Path(sys.argv[1]).parent / "farfault").resolve()
     listed = json.loads(subprocess.run([program, "params", "--json"], capture_output=True, text=True, check=True).stdout)["parameters"]
+    check_mechanisms()
     check_cells({p["key"] for p in listed})
     check_interactions()
     with tempfile.TemporaryDirectory() as name:

@@ -35,6 +35,18 @@ MADE = {"checkout": "", "program": "farfault", "program_sha256": "0", "runs": 0,
 AS = "as it is"
 
 
+def check_paper(said, path):
+    """Each value is the one that its quotation has: a share, a change or a factor."""
+    if "value" not in said:
+        for key, below in said.items():
+            if isinstance(below, dict):
+                check_paper(below, [*path, key])
+        return
+    value = said["value"]
+    told = [float(n) for n in re.findall(r"(\d+(?:\.\d+)?)(?: %|x)", said["where"])]
+    check(path[-1] == "searched" or any(abs(n - v) < 1e-9 for n in told for v in (value, 100 * abs(value), 100 * abs(value - 1))), f"{path}: {value}, and {said['where']}")
+
+
 def check_tables(keys):
     check(len(study.TABLE_2) == 22 and study.TABLE_2.keys() == study.WORKLOADS.keys(), "22 benchmarks, each with its class and its workload")
     check((len(study.INTENSIVE_OR_IRREGULAR), len(study.OTHERS), len(study.IRREGULAR)) == (16, 6, 15), "the paper's 16 and 6")
@@ -43,6 +55,9 @@ def check_tables(keys):
     check(study.SIZES.keys() == study.QUICK.keys() == study.PUBLISHED.keys() == study.TABLE_2.keys(), "each benchmark has its sizes")
     check({*parts.SOME, *parts.FEW, *parts.DENSE, *parts.FULL, *study.GRAPHS} <= study.TABLE_2.keys(), "benchmarks of the parts")
     check((study.DESIGNS | study.VARIANTS).keys() <= study.NAMES.keys() and len(set(study.NAMES.values())) == len(study.NAMES), "each has a name of its own for the tables")
+    check(all(study.VARIANTS[f"shared_{n}"] == study.compressed(sets_per_base=n) for n in (2, 4)), "so many sets share a base")
+    check(all(study.DESIGNS[f"plain_{n}"][f"{study.L2}.entries"] == n for n in (256, 1024)), "so many entries")
+    check_paper(json.loads((Path(study.__file__).parent / "paper.json").read_text()), [])
     check({f"workload.{study.WORKLOADS[name]}.graph" for name in study.GRAPHS} <= keys, "each reads a file of a graph")
     for sizes in (study.SIZES, study.QUICK):
         used = {f"workload.{study.WORKLOADS[name]}.{key}" for name, (own, _) in sizes.items() for key in flat(own)}

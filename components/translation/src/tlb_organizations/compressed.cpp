@@ -269,15 +269,17 @@ class Compressed final : public TlbOrganization {
                   std::uint32_t sets_per_base) {
     auto const hundredths = std::uint64_t{ways} * p.compressed_percent;
     auto const compressed = static_cast<std::uint32_t>(hundredths / 100);
+    std::string const of_what = which == kLarge ? " for large pages" : "";
     if (hundredths % 100 != 0 || compressed == 0 || compressed == ways)
-      refuse(
-          "compressed_percent", p.compressed_percent,
-          "must leave both partitions a whole number of the " + std::to_string(ways) + " ways, at least one");
+      refuse("compressed_percent", p.compressed_percent,
+             "must leave both partitions a whole number of the " + std::to_string(ways) + " ways" + of_what +
+                 ", at least one");
     if (sets_per_base > sets)
       refuse("sets_per_base", p.sets_per_base,
              "must not be above the number of sets, " + std::to_string(sets));
     if (sets_per_base != 0 && sets % sets_per_base != 0)
-      refuse("sets_per_base", p.sets_per_base, "must divide the number of sets, " + std::to_string(sets));
+      refuse("sets_per_base", p.sets_per_base,
+             "must divide the number of sets" + of_what + ", " + std::to_string(sets));
     for (auto const w : {ways - compressed, compressed * p.ratio})
       if (auto const why = s.replacement.why_not({sets, w}); !why.empty())
         refuse("compressed_percent", p.compressed_percent, "not with the replacement's " + why);
