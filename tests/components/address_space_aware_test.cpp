@@ -91,6 +91,17 @@ std::vector<Record<MemRequest>> behind_one(std::vector<MemRequest> const& others
   return script;
 }
 
+// Behind a copy of row 0, which has the bus until 1156: the next is chosen at 1114, when another row of bank
+// 0 can deliver at 1180, and one of bank 1 in time.
+DramBench behind_a_row(std::vector<MemRequest> const& others, Settings const& settings) {
+  auto spec = channel(settings);
+  spec.params.bandwidth = Bandwidth{16'000'000'000};  // a line in 4 ns
+  auto script = behind_one(others);
+  script[0].message.train.more = 31;
+  return DramBench(std::move(spec), script);
+}
+constexpr std::uint64_t kNextBank = kRow;
+
 }  // namespace
 
 TEST_CASE(
@@ -175,6 +186,52 @@ TEST_CASE(
   CHECK(test::stat_of(d.spec().params.scheduler, d.state().scheduler, "walk_wait") == (46 + 108) * 1000);
   CHECK(test::stat_of(d.spec().params.scheduler, d.state().scheduler, "data_wait") ==
         (175 + 240 + 369 + 429) * 1000);
+}
+
+TEST_CASE(
+    "address-space-aware DRAM: what waits for its bank goes before others for that bank, and lets those for "
+    "another one have the bus") {
+  auto const silver = of(0, kSameBank, 1);
+  for (auto const& first : {silver, walk(kSameBank, 1)}) {
+    auto const other = behind_a_row({first, of(1, kNextBank, 2)}, {});
+    CHECK(tags(*other.answers) == Tags{0, 2, 1});
+    CHECK(other.answers->nanoseconds() == Times{1033, 1161, 1185});
+    auto const same = behind_a_row({first, of(1, 0, 2)}, {});
+    CHECK(tags(*same.answers) == Tags{0, 1, 2});
+    CHECK(same.answers->nanoseconds() == Times{1033, 1185, 1232});
+    CHECK(tags(*behind_a_row({of(1, 0, 2), first}, {}).answers) == Tags{0, 1, 2});
+  }
+  // Of three queues the silver one's is next that can be in time.
+  auto const three = behind_a_row({walk(kSameBank, 1), of(1, kNextBank, 2), of(0, 2 * kNextBank, 3)}, {});
+  CHECK(tags(*three.answers) == Tags{0, 3, 2, 1});
+  CHECK(three.answers->nanoseconds() == Times{1033, 1161, 1165, 1185});
+  // The golden queue has no order but that of time.
+  auto const golden = behind_a_row({walk(kSameBank, 1), walk(kNextBank, 2)}, {});
+  CHECK(tags(*golden.answers) == Tags{0, 1, 2});
+  CHECK(golden.answers->nanoseconds() == Times{1033, 1185, 1189});
+  // So its second is not yet at its bank.
+  auto const fifo = behind_a_row({walk(kSameBank, 1), walk(kNextBank, 2), of(1, kNextBank, 3)}, {});
+  CHECK(tags(*fifo.answers) == Tags{0, 3, 1, 2});
+}
+
+TEST_CASE("address-space-aware DRAM: what is in time for the bus goes first, however early others are") {
+  // At 1118 another row of bank 1 can deliver at 1160, when the bus is free; the closed bank 2 at 1146.
+  auto spec = channel({});
+  spec.params.bandwidth = Bandwidth{16'000'000'000};
+  auto script = behind_one({of(0, 0, 1, RequestKind::copy), of(1, 2 * kNextBank, 2), of(0, 16 * kRow, 3)});
+  script[0].message.address = kNextBank;
+  script[1].message.train.more = 31;
+  DramBench const b(spec, script);
+  CHECK(tags(*b.answers) == Tags{0, 1, 3, 2});
+  CHECK(b.answers->nanoseconds() == Times{1033, 1037, 1165, 1169});
+}
+
+TEST_CASE("address-space-aware DRAM: where priority is the channel's, the bus waits for what goes first") {
+  for (auto const& first : {of(0, kSameBank, 1), walk(kSameBank, 1)}) {
+    auto const b = behind_a_row({first, of(1, kNextBank, 2)}, {{"priority", "channel"}});
+    CHECK(tags(*b.answers) == Tags{0, 1, 2});
+    CHECK(b.answers->nanoseconds() == Times{1033, 1185, 1189});
+  }
 }
 
 TEST_CASE("address-space-aware DRAM: two queues have no silver one; one is FR-FCFS") {
@@ -269,7 +326,12 @@ TEST_CASE(
     "whatever the sizes") {
   for (char const* size : {"1", "3", "16"}) {
     Bench b;
-    auto spec = channel({{"golden", size}, {"silver", size}, {"normal", size}, {"thresh_max", "7"}}, 3);
+    auto spec = channel({{"golden", size},
+                         {"silver", size},
+                         {"normal", size},
+                         {"thresh_max", "7"},
+                         {"priority", size[0] == '3' ? "channel" : "bank"}},
+                        3);
     spec.params.bandwidth = Bandwidth{32'000'000'000};
     spec.hears_of_walks = true;
     auto& dram = b.system.add<DramChannel>("dram", spec);

@@ -97,6 +97,7 @@ SENSITIVITY = {
     "gpu.l2_cache.translation_aware_bypass.sampled": [16, 64],
     "gpu.l2_cache.translation_aware_bypass.epoch": [50_000, 200_000],
     "gpu.dram.address_space_aware.thresh_max": [250, 1000],
+    "gpu.dram.address_space_aware.priority": ["channel"],
     "gpu.dram.address_space_aware.epoch": [50_000, 200_000],
 }
 # And of the GPU: SharedTLB and the applications alone are made with it, too.

@@ -3,6 +3,11 @@
 // walks wait in the golden queue, first come, first served; those of warps in the silver queue or the normal
 // one, FR-FCFS in each. The golden queue goes before the silver one, and this before the normal one.
 //
+// Where that is at each bank, a request goes first of those for its bank; while it waits for the bank, what
+// the others can deliver goes over the bus, in the same order. So the published code has it
+// (CMU-SAFARI/Mosaic, v3.x/src/gpgpu-sim/dram_sched.cc: a request is chosen for each bank). Over the whole
+// channel, by the word of the paper, the bus waits for it.
+//
 // The silver queue is for one application at a time, until its quota of lines has come into it: a share of
 // thresh_max (Equation 1) by how much page walks hold the application up, concurrent walks x warps stalled
 // (messages.hpp, WalkPressure). They come after each epoch; until the first, and where nobody waited for a
@@ -15,6 +20,7 @@
 // normal queue.
 #include <algorithm>
 #include <array>
+#include <bitset>
 
 #include "farfault/memory/dram_scheduler.hpp"
 
@@ -23,6 +29,7 @@ namespace {
 
 class AddressSpaceAware final : public DramScheduler {
  public:
+  enum class Before : std::uint64_t { bank, channel };
   struct Params {
     std::uint32_t golden = 16;
     std::uint32_t silver = 64;
@@ -30,6 +37,7 @@ class AddressSpaceAware final : public DramScheduler {
     std::uint32_t queues = 3;
     std::uint32_t thresh_max = 500;
     std::uint32_t epoch = 100'000;
+    Before priority = Before::bank;
     void describe(ParamTable& t) {
       t.count("golden", golden, {1, 4096}, "lines that the golden queue holds, for page walks",
               "MASK (ASPLOS 2018), section 7.4: 16");
@@ -49,6 +57,11 @@ class AddressSpaceAware final : public DramScheduler {
       t.count("epoch", epoch, {1, 1'000'000'000},
               "cycles of the GPU from one count of the walks of each application to the next",
               "MASK, sections 5.2 and 5.4: 100K cycles");
+      t.choice(
+          "priority", priority, {{"bank", Before::bank}, {"channel", Before::channel}},
+          "where a request goes before those of the queues behind: at its bank, while the bus carries what "
+          "other banks have ready, or on the whole channel, which waits for it",
+          "CMU-SAFARI/Mosaic, dram_sched.cc: bank; MASK, section 5.4 does not say");
     }
   };
 
@@ -60,9 +73,8 @@ class AddressSpaceAware final : public DramScheduler {
   std::size_t pick(View const& v) override {
     queue_of_.resize(v.queue.size(), kOutside);
     bring_in(v);
-    auto const queue = lines_[kGolden] != 0 ? kGolden : lines_[kSilver] != 0 ? kSilver : kNormal;
-    auto const waits = [&](std::size_t i) { return queue_of_[i] == queue; };
-    auto const chosen = queue == kGolden ? first_of(kGolden) : first_ready_place(v, waits);
+    auto const chosen = params_->priority == Before::bank ? by_bank(v) : of_queue(first_queue(), v, {});
+    auto const queue = queue_of_[chosen];
     auto const& request = v.queue[chosen].request;
     auto const lines = request.train.lines();
     lines_[queue] -= lines;
@@ -141,6 +153,42 @@ class AddressSpaceAware final : public DramScheduler {
   }
   std::size_t first_of(std::size_t queue) const {
     return static_cast<std::size_t>(std::ranges::find(queue_of_, queue) - queue_of_.begin());
+  }
+  std::size_t first_queue() const {
+    return lines_[kGolden] != 0 ? kGolden : lines_[kSilver] != 0 ? kSilver : kNormal;
+  }
+
+  using OfBanks = std::bitset<1024>;
+  // Of a queue that has any, but for what is for a bank that is `taken`.
+  std::size_t of_queue(std::size_t queue, View const& v, OfBanks const& taken) const {
+    if (queue == kGolden) return first_of(kGolden);
+    return first_ready_place(v,
+                             [&](std::size_t i) { return queue_of_[i] == queue && !taken[v.queue[i].bank]; });
+  }
+  // The first queue's whose data keeps the bus busy; where there is none, what comes first.
+  std::size_t by_bank(View const& v) const {
+    auto const bus_free = v.now + v.timing.t_rp + v.timing.t_rcd + v.timing.t_cl;
+    OfBanks taken;
+    std::size_t best = 0;
+    auto earliest = Time::max();
+    for (auto queue = first_queue(); queue <= kNormal; ++queue) {
+      OfBanks wanted;
+      for (std::size_t i = 0; i < queue_of_.size(); ++i)
+        if (queue_of_[i] == queue) wanted.set(v.queue[i].bank);
+      if ((wanted & ~taken).none()) continue;
+      auto const i = of_queue(queue, v, taken);
+      auto const data = v.banks.earliest_data(v.queue[i].bank, v.queue[i].row, v.now, v.timing);
+      if (data <= bus_free) return i;
+      if (data < earliest) {
+        earliest = data;
+        best = i;
+      }
+      if (queue == kGolden)
+        taken.set(v.queue[i].bank);
+      else
+        taken |= wanted;
+    }
+    return best;
   }
 
   // Equation 1.
