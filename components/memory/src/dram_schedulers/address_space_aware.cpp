@@ -6,7 +6,7 @@
 // Where that is at each bank, a request goes first of those for its bank; while it waits for the bank, what
 // the others can deliver goes over the bus, in the same order. So the published code has it
 // (CMU-SAFARI/Mosaic, v3.x/src/gpgpu-sim/dram_sched.cc: a request is chosen for each bank). Over the whole
-// channel, by the word of the paper, the bus waits for it.
+// channel the bus waits for it: the paper says "always", and not where.
 //
 // The silver queue is for one application at a time, until its quota of lines has come into it: a share of
 // thresh_max (Equation 1) by how much page walks hold the application up, concurrent walks x warps stalled
@@ -61,7 +61,7 @@ class AddressSpaceAware final : public DramScheduler {
           "priority", priority, {{"bank", Before::bank}, {"channel", Before::channel}},
           "where a request goes before those of the queues behind: at its bank, while the bus carries what "
           "other banks have ready, or on the whole channel, which waits for it",
-          "CMU-SAFARI/Mosaic, dram_sched.cc: bank; MASK, section 5.4 does not say");
+          "CMU-SAFARI/Mosaic, dram_sched.cc: bank; MASK, section 5.4: always, not where");
     }
   };
 
@@ -158,14 +158,14 @@ class AddressSpaceAware final : public DramScheduler {
     return lines_[kGolden] != 0 ? kGolden : lines_[kSilver] != 0 ? kSilver : kNormal;
   }
 
-  using OfBanks = std::bitset<1024>;
+  using OfBanks = std::bitset<1024>;  // as many as a channel may have
   // Of a queue that has any, but for what is for a bank that is `taken`.
   std::size_t of_queue(std::size_t queue, View const& v, OfBanks const& taken) const {
     if (queue == kGolden) return first_of(kGolden);
     return first_ready_place(v,
                              [&](std::size_t i) { return queue_of_[i] == queue && !taken[v.queue[i].bank]; });
   }
-  // The first queue's whose data keeps the bus busy; where there is none, what comes first.
+  // Of the first queue that has a request whose data keeps the bus busy; where none has, whose data comes first.
   std::size_t by_bank(View const& v) const {
     auto const bus_free = v.now + v.timing.t_rp + v.timing.t_rcd + v.timing.t_cl;
     OfBanks taken;
