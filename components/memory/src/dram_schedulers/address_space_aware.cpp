@@ -165,7 +165,8 @@ class AddressSpaceAware final : public DramScheduler {
     return first_ready_place(v,
                              [&](std::size_t i) { return queue_of_[i] == queue && !taken[v.queue[i].bank]; });
   }
-  // Of the first queue that has a request whose data keeps the bus busy; where none has, whose data comes first.
+  // Of the first queue that has a request whose data keeps the bus busy; where none has, whose data comes
+  // first.
   std::size_t by_bank(View const& v) const {
     auto const bus_free = v.now + v.timing.t_rp + v.timing.t_rcd + v.timing.t_cl;
     OfBanks taken;
