@@ -34,6 +34,67 @@ bool contiguous(WarpInstruction const& i, std::uint32_t n) {
   return (differ[0] | differ[1]) == 0;
 }
 
+// Calls touch(line, bytes) for each line that the lane's access touches: one, or two.
+template <class Touch>
+void touch_lines(WarpInstruction const& i, std::uint64_t lanes, VirtAddr mask, Touch&& touch) {
+  auto const address = i.address[static_cast<std::size_t>(std::countr_zero(lanes))];
+  auto const first = address & mask;
+  auto const last = (address + i.bytes_per_lane - 1) & mask;
+  if (first == last) {
+    touch(first, i.bytes_per_lane);
+  } else {
+    auto const before = static_cast<std::uint32_t>(last - address);
+    touch(first, before);
+    touch(last, i.bytes_per_lane - before);
+  }
+}
+
+// The lines of a warp, none of them twice.
+class Lines {
+ public:
+  Lines(std::uint32_t line_bytes, Transactions& out) : line_bytes_(line_bytes), out_(out) {}
+
+  std::uint32_t count() const { return count_; }
+  bool lies_below(VirtAddr address) const { return count_ != 0 && address < out_[count_ - 1].line; }
+  // A line not below the one before it, as were all others: it is that one, or new.
+  void touch_next(VirtAddr line, std::uint32_t bytes) {
+    if (count_ != 0 && out_[count_ - 1].line == line)
+      add(out_[count_ - 1], bytes);
+    else
+      append(line, bytes);
+  }
+
+  // Any line, once known() has been called.
+  void touch_any(VirtAddr line, std::uint32_t bytes) {
+    auto& place = place_of(line);
+    if (place != 0) return add(out_[place - 1U], bytes);
+    append(line, bytes);
+    place = static_cast<std::uint8_t>(count_);
+  }
+  void known() {
+    places_.fill(0);
+    for (std::uint32_t i = 0; i < count_; ++i) place_of(out_[i].line) = static_cast<std::uint8_t>(i + 1);
+  }
+
+ private:
+  void append(VirtAddr line, std::uint32_t bytes) {
+    out_[count_++] = {line, std::min(line_bytes_, bytes), 0};
+  }
+  void add(Transaction& to, std::uint32_t bytes) { to.bytes = std::min(line_bytes_, to.bytes + bytes); }
+  // By the line's lowest bits; others of the same bits come after it. 0: the line is not in `out` yet.
+  std::uint8_t& place_of(VirtAddr line) {
+    auto const bits = static_cast<unsigned>(std::countr_zero(line_bytes_));
+    for (auto h = static_cast<std::uint8_t>(line >> bits);; ++h)
+      if (places_[h] == 0 || out_[places_[h] - 1U].line == line) return places_[h];
+  }
+
+  std::uint32_t line_bytes_;
+  std::uint32_t count_ = 0;
+  Transactions& out_;
+  std::array<std::uint8_t, 256> places_;  // where a line is in `out`, and one more; filled by known()
+  static_assert(std::tuple_size_v<Transactions> < 255);
+};
+
 }  // namespace
 
 std::uint32_t coalesce(WarpInstruction const& instruction, std::uint32_t line_bytes, Transactions& out) {
@@ -50,39 +111,20 @@ std::uint32_t coalesce(WarpInstruction const& instruction, std::uint32_t line_by
     }
     return lines;
   }
-  std::uint32_t count = 0;
   auto const mask = ~(VirtAddr{line_bytes} - 1);
-  auto const line_bits = static_cast<unsigned>(std::countr_zero(line_bytes));
-  // Where a line is in `out`, and one more, by its lowest bits; others of the same bits come after it.
-  std::array<std::uint8_t, 256> places{};
-  static_assert(std::tuple_size_v<Transactions> < 255);
-  auto touch = [&](VirtAddr line, std::uint32_t bytes) {
-    for (auto h = static_cast<std::uint8_t>(line >> line_bits);; ++h) {
-      auto& place = places[h];
-      if (place == 0) {
-        out[count++] = {line, std::min(line_bytes, bytes), 0};
-        place = static_cast<std::uint8_t>(count);
-        return;
-      }
-      if (auto& known = out[place - 1U]; known.line == line) {
-        known.bytes = std::min(line_bytes, known.bytes + bytes);
-        return;
-      }
-    }
-  };
-  for (auto lanes = instruction.lanes; lanes != 0; lanes &= lanes - 1) {
-    auto const address = instruction.address[static_cast<std::size_t>(std::countr_zero(lanes))];
-    auto const first = address & mask;
-    auto const last = (address + instruction.bytes_per_lane - 1) & mask;
-    if (first == last) {
-      touch(first, instruction.bytes_per_lane);
-    } else {
-      auto const before = static_cast<std::uint32_t>(last - address);
-      touch(first, before);
-      touch(last, instruction.bytes_per_lane - before);
-    }
+  Lines lines(line_bytes, out);
+  auto lanes = instruction.lanes;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    if (lines.lies_below(instruction.address[static_cast<std::size_t>(std::countr_zero(lanes))])) break;
+    touch_lines(instruction, lanes, mask,
+                [&](VirtAddr line, std::uint32_t bytes) { lines.touch_next(line, bytes); });
   }
-  return count;
+  if (lanes == 0) return lines.count();
+  lines.known();
+  for (; lanes != 0; lanes &= lanes - 1)
+    touch_lines(instruction, lanes, mask,
+                [&](VirtAddr line, std::uint32_t bytes) { lines.touch_any(line, bytes); });
+  return lines.count();
 }
 
 }  // namespace farfault
