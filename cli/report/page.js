@@ -68,7 +68,10 @@
     draw("stacks", (place) => stacks(place, run, window_));
     draw("series", (place) => series(place, run, window_));
     draw("gpus", (place) => { if (run.gpus) drawGpus(place, run, window_, section); });
-    draw("kernels", (place) => { if (run.kernels) drawTimeline(place, window_, kernelRows(run.kernels), "kernels"); });
+    draw("kernels", (place) => { 
+      const rows = [...(run.kernels ? kernelRows(run.kernels) : []), ...underWayRows(run)];
+      if (rows.length) drawTimeline(place, window_, rows, "kernels");
+    });
     draw("batches", (place) => { if (run.batches) drawTimeline(place, window_, batchRows(run.batches), "batches"); });
     draw("traffic", (place) => { if (run.traffic) drawHeatMap(place, run.traffic); });
   }

@@ -131,6 +131,18 @@ function kernelRows(kernels) {
   return c.row.map((_, i) => ({ label: label(i), name: c.name ? c.name[i] : "kernel", from: c.launched[i], to: c.finished[i], text: text(i) }));
 }
 
+// What had not ended: bars up to the end of the run.
+function underWayRows(run) {
+  const operations = run.under_way ? run.under_way.operations : [];
+  return operations.map((o) => ({
+    label: [o.of, o.stream ? `stream ${o.stream}` : ""].filter(Boolean).join(", ") || "kernels",
+    name: o.name,
+    from: o.started,
+    to: run.end_ps,
+    text: `${o.what}: began at ${format.time(o.started)}, and had not ended at the end of the run`,
+  }));
+}
+
 function batchRows(batches) {
   const c = batches.columns;
   const count = (name, i) => (c[name] ? c[name][i] : 0);

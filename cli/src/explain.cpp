@@ -59,11 +59,22 @@ void print_parts(std::vector<results::TimePart> const& parts, std::uint64_t whol
   }
 }
 
+std::string under_way_text(std::vector<results::UnderWay> const& operations) {
+  constexpr std::size_t kMost = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(operations.size(), kMost); ++i)
+    text += fmt::format("{}{}, since {}", i == 0 ? "" : "; ", shown(operations[i].what),
+                        picoseconds_text(static_cast<double>(operations[i].started_ps)));
+  if (operations.size() > kMost) text += fmt::format("; {} more", operations.size() - kMost);
+  return text;
+}
+
 void print(Explanation const& e, std::ostream& out) {
   auto const average =
       e.accesses == 0 ? 0.0 : static_cast<double>(e.access_ps) / static_cast<double>(e.accesses);
   out << fmt::format("{}: {} after {}\n", one_line(e.path), shown(e.end_reason),
                      picoseconds_text(static_cast<double>(e.end_ps)));
+  if (!e.under_way.empty()) out << "under way at the end: " << under_way_text(e.under_way) << "\n";
   out << "bound by " << bound_text(e) << "\n";
   out << "what SMs did, of their time\n";
   print_parts(e.sms, e.sm_ps, 0, out);

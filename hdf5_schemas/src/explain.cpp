@@ -11,6 +11,7 @@
 #include "farfault/engine/error.hpp"
 #include "guard.hpp"
 #include "time_parts.hpp"
+#include "under_way.hpp"
 
 namespace farfault::results {
 namespace {
@@ -93,6 +94,12 @@ std::string read_all(hid_t file) {
   put_parts(pack, figures, kAccesses);
   for (auto const& gap : read_gaps(file, of("end"), end_reason == "completed")) put_part(pack, gap);
   pack.put(std::uint64_t{0});
+  auto const under_way = read_under_way(file);
+  pack.put(under_way.size());
+  for (auto const& o : under_way) {
+    pack.put(o.text());
+    pack.put(o.started);
+  }
   for (auto const& r : read_resources(file, figures)) put(pack, r);
   pack.put(std::uint64_t{0});
   return pack.take();
@@ -121,6 +128,10 @@ Explanation explain(std::string const& path) {
   e.sms = take_parts(pack);
   e.stages = take_parts(pack);
   e.gaps = take_parts(pack);
+  for (auto n = pack.number(); n != 0; --n) {
+    e.under_way.push_back({pack.text(), 0});
+    e.under_way.back().started_ps = pack.number();
+  }
   while (pack.number() != 0) e.resources.push_back(take_resource(pack));
   auto const time_of = [&](std::string_view name) {
     auto const found = std::ranges::find(e.sms, name, &TimePart::name);
@@ -165,6 +176,8 @@ std::string to_json(Explanation const& e) {
     for (auto const& p : from) list.push_back({{"name", p.name}, {"what", p.what}, {"ps", p.ps}});
     return list;
   };
+  Json under_way = Json::array();
+  for (auto const& o : e.under_way) under_way.push_back({{"what", o.what}, {"started_ps", o.started_ps}});
   Json resources = Json::array();
   for (auto const& r : e.resources)
     resources.push_back({{"what", r.what},
@@ -191,6 +204,7 @@ std::string to_json(Explanation const& e) {
                  {"stages", parts(e.stages)},
                  {"without_kernel", e.without_kernel},
                  {"gaps", parts(e.gaps)},
+                 {"under_way", under_way},
                  {"resources", resources}};
   return all.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

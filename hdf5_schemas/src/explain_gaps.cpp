@@ -5,6 +5,7 @@
 
 #include "explain_resources.hpp"
 #include "time_parts.hpp"
+#include "under_way.hpp"
 
 namespace farfault::results {
 namespace {
@@ -76,11 +77,18 @@ std::vector<TimePart> read_gaps(hid_t file, std::uint64_t end, bool completed) {
              words(file, "tables/" + table + "/" + to, rows));
   };
   add(kOnGpus, "kernels", "reached_gpus", "left_gpus");
-  if (line.last() == 0) return {};  // none has ended
+  auto const under_way = read_under_way(file);
+  for (auto const& o : under_way) {
+    bool const is_kernel = o.operation == "kernel";
+    bool const copies = o.operation == "to_gpus" || o.operation == "to_host";
+    if (is_kernel) line.add(kOnGpus, {o.reached}, {end});
+    line.add(is_kernel ? kLaunches : copies ? kCopies : kAllocations, {o.started}, {end});
+  }
+  if (line.last() == 0) return {};  // none has begun that is known
   add(kLaunches, "kernels", "launched", "finished");
   add(kCopies, "copies", "started", "finished");
   add(kAllocations, "allocations", "started", "finished");
-  // What had not ended at the end of a run that was stopped is in no table.
+  // Results of earlier versions do not tell what had not ended at the end of a run that was stopped.
   auto const times = line.times(completed ? end : std::min(end, line.last()));
   std::vector<TimePart> gaps;
   for (std::size_t i = 0; i < kNames.size(); ++i)

@@ -50,6 +50,6 @@ void add_stacks(ReportSource const& source, Clocks& clocks, Json& to);  // stack
 void add_links(ReportSource const& source, Clocks& clocks, Json& to);   // link_use
 void add_gpus(ReportSource const& source, Clocks& clocks, Json& to);    // gpus, of two and more
 void add_histograms(ReportSource const& source, Json& to);              // histograms
-void add_tables(ReportSource const& source, Json& to);  // kernels, batches, traffic, placement
+void add_tables(ReportSource const& source, Json& to);  // kernels, batches, under_way, traffic, placement
 
 }  // namespace farfault::results

@@ -9,6 +9,7 @@
 #include "farfault/engine/error.hpp"
 #include "report_parts.hpp"
 #include "time_parts.hpp"
+#include "under_way.hpp"
 
 namespace farfault::results {
 namespace {
@@ -163,6 +164,20 @@ Json placement(ReportSource const& source) {
           {"buffers", std::move(list)}};
 }
 
+// What had not ended at the end, the first of it.
+Json under_way(ReportSource const& source) {
+  auto const all = read_under_way(source.file);
+  if (all.empty()) return {};
+  auto list = Json::array();
+  for (std::size_t i = 0; i < std::min(all.size(), source.size.kernels); ++i)
+    list.push_back({{"what", shown(all[i].text())},
+                    {"name", shown(all[i].operation == "kernel" ? all[i].name : all[i].operation)},
+                    {"of", shown(all[i].of)},
+                    {"stream", all[i].stream},
+                    {"started", all[i].started}});
+  return {{"rows", all.size()}, {"operations", std::move(list)}};
+}
+
 }  // namespace
 
 void add_tables(ReportSource const& source, Json& to) {
@@ -176,6 +191,7 @@ void add_tables(ReportSource const& source, Json& to) {
   add("batches", intervals(source, "fault_batches", "began", "ended", {"gpu"},
                            {"began", "ended", "raw_faults", "duplicates", "pages", "prefetched_pages",
                             "evicted_pages", "bytes_in", "bytes_out"}));
+  add("under_way", under_way(source));
   add("traffic", traffic(source));
   add("placement", placement(source));
 }

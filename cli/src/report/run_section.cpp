@@ -173,6 +173,18 @@ std::string profile_table(Json const& values) {
   return folded("How the simulator did: its own profile", table.text());
 }
 
+std::string under_way_text(Json const& under_way) {
+  constexpr std::size_t kMost = 3;
+  auto const& all = under_way["operations"];
+  auto const rows = under_way["rows"].get<std::size_t>();
+  std::string text;
+  for (std::size_t i = 0; i < std::min(all.size(), kMost); ++i)
+    text += fmt::format("{}{}, since {}", i == 0 ? "" : "; ", all[i]["what"].get<std::string>(),
+                        time_text(all[i]["started"].get<double>()));
+  if (rows > kMost) text += fmt::format("; {} more", rows - kMost);
+  return "<p>Under way at the end: " + escaped(text) + ".</p>\n";
+}
+
 std::string live(char const* what) {
   return fmt::format("<div class=\"live\" data-draw=\"{}\"></div>\n", what);
 }
@@ -197,6 +209,7 @@ std::string run_section(std::string const& letters, std::size_t run, std::string
                               data["farfault_version"].get<std::string>(),
                               digest.empty() ? "no digest" : "digest " + digest)) +
           "</p>\n";
+  if (data.contains("under_way")) html += under_way_text(data["under_way"]);
   html += explanation(path);
   html +=
       "<h3>Machine</h3>\n<p class=\"hint\">Links are coloured by how busy they were, each direction by "
@@ -209,8 +222,8 @@ std::string run_section(std::string const& letters, std::size_t run, std::string
   html += live("series");
   if (data.contains("histograms")) html += histograms_section(data["histograms"]);
   if (data.contains("gpus")) html += live("gpus");
-  if (data.contains("kernels"))
-    html += "<h3>Kernels</h3>\n" + live("kernels") + kernels_table(data["kernels"]);
+  if (data.contains("kernels") || data.contains("under_way")) html += "<h3>Kernels</h3>\n" + live("kernels");
+  if (data.contains("kernels")) html += kernels_table(data["kernels"]);
   if (data.contains("batches"))
     html += "<h3>Fault batches</h3>\n" + live("batches") + batches_table(data["batches"]);
   if (data.contains("traffic"))

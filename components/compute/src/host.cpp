@@ -12,20 +12,6 @@ bool has_column(Stat<SmStats> const& counter) {
   return counter.kind == StatKind::counter && std::string_view(counter.name) != "blocks";
 }
 
-// Of an operation that is the driver's work, in tables.
-std::string_view word_of(OperationKind kind) {
-  switch (kind) {
-    case OperationKind::copy_to_gpus:
-      return "to_gpus";
-    case OperationKind::copy_to_host:
-      return "to_host";
-    case OperationKind::allocate:
-      return "allocate";
-    default:
-      return "free";
-  }
-}
-
 }  // namespace
 
 Host::Host(Slot<HostSpec> slot) : Component(std::move(slot)), of_stream_(spec().applications->streams()) {
@@ -129,6 +115,7 @@ std::vector<TableInfo> Host::tables() const {
   if (has(&Operation::is_copy)) tables.push_back(copies);
   if (has(&Operation::is_allocation)) tables.push_back(allocations);
   if (has_runs_table()) tables.push_back(runs_table(rows_name_applications()));
+  tables.push_back(table_of_what_is_under_way());
   return tables;
 }
 

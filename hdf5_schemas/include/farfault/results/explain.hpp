@@ -47,6 +47,12 @@ struct Resource {
   std::string over_time_of;       // whose that is, where not its own
 };
 
+// What had not ended at the end of the run.
+struct UnderWay {
+  std::string what;  // "kernel fir of app0"
+  std::uint64_t started_ps = 0;
+};
+
 enum class Bound : std::uint8_t { execution, resource, phase, latency, gaps };
 
 struct Explanation {
@@ -63,6 +69,7 @@ struct Explanation {
   std::vector<TimePart> stages;     // of an access, the longest first
   double without_kernel = 0;        // share of the run in which none was on a GPU
   std::vector<TimePart> gaps;       // of the run, that time by what went on, the longest first
+  std::vector<UnderWay> under_way;  // of a run that was stopped, stream by stream
   std::vector<Resource> resources;  // the weightiest first; none that nothing waited for
 };
 

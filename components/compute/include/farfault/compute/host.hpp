@@ -16,6 +16,7 @@
 //
 // A row of the table of kernels has what the kernel did on all its SMs: a column for each statistic of
 // SmStats. Over all kernels that have ended, with none running, they add up to the statistics of the SMs.
+// What runs at the end of a run that is stopped is in a table of its own.
 #pragma once
 
 #include <array>
@@ -152,6 +153,7 @@ class Host final : public Component<HostSpec, HostState> {
   HostState initial() const override;
   ApplicationStats application_stats() const override;
   std::vector<TableInfo> tables() const override;
+  void final_rows(TableRows& rows) const override;
 
   // Whether all operations of the application have ended, as often as it repeats.
   bool has_finished(std::uint32_t application) const {
@@ -171,6 +173,7 @@ class Host final : public Component<HostSpec, HostState> {
   bool rows_name_applications() const;
   bool has(bool (Operation::*is)() const) const;
   bool has_runs_table() const;
+  TableInfo table_of_what_is_under_way() const;  // the last one
   std::string waiting_for(std::uint32_t stream) const;
   // Of a stream that has one: what it runs or has to wait for.
   Operation const& operation(std::uint32_t stream, HostState const& s) const;

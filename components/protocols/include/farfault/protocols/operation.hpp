@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "farfault/protocols/kernel.hpp"
@@ -28,6 +29,24 @@
 namespace farfault {
 
 enum class OperationKind : std::uint8_t { kernel, copy_to_gpus, copy_to_host, allocate, free, wait };
+
+// As users read it.
+constexpr std::string_view word_of(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::kernel:
+      return "kernel";
+    case OperationKind::copy_to_gpus:
+      return "to_gpus";
+    case OperationKind::copy_to_host:
+      return "to_host";
+    case OperationKind::allocate:
+      return "allocate";
+    case OperationKind::free:
+      return "free";
+    default:
+      return "wait";
+  }
+}
 
 struct Operation {
   OperationKind kind = OperationKind::kernel;

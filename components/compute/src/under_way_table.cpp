@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host had under way at the end of a run that was stopped.
+#include "farfault/compute/host.hpp"
+
+namespace farfault {
+
+TableInfo Host::table_of_what_is_under_way() const {
+  TableInfo table{
+      "under_way",
+      "one row for each kernel, copy or buffer operation that had not ended at the end of the run; "
+      "what such a kernel has done is in the statistics of its SMs, not in the table of kernels",
+      {}};
+  if (rows_name_applications())
+    table.columns.push_back({"application", "text", "application that ordered it", ColumnType::text});
+  table.columns.insert(
+      table.columns.end(),
+      {{"stream", "count", "stream of the application, from 0", ColumnType::u64},
+       {"operation", "text", "kernel, to_gpus or to_host (copies), allocate or free", ColumnType::text},
+       {"name", "text", "name of the kernel; empty for others", ColumnType::text},
+       {"started", "ps", "simulated time of the host's order", ColumnType::u64},
+       {"reached", "ps", "simulated time at which the order reaches the GPUs or the driver",
+        ColumnType::u64}});
+  return table;
+}
+
+void Host::final_rows(TableRows& rows) const {
+  auto const& applications = *spec().applications;
+  auto const& s = state();
+  auto const table = static_cast<std::uint32_t>(tables().size() - 1);
+  for (std::uint32_t stream = 0; stream < s.streams.size(); ++stream) {
+    auto const& run = s.streams[stream];
+    if (run.running == 0) continue;
+    auto const application = applications.application_of_stream(stream);
+    auto const& o = operation(stream, s);
+    std::string name;
+    if (o.kind == OperationKind::kernel)
+      name = applications.kernel(applications.first_kernel(application) + o.number).shape().name;
+    std::vector<Cell> cells;
+    if (rows_name_applications()) cells.emplace_back(applications[application].name);
+    cells.insert(cells.end(), {std::uint64_t{stream - applications.first_stream(application)},
+                               std::string(word_of(o.kind)), name, count_of(run.began),
+                               count_of(run.began + spec().params.launch_latency)});
+    rows.add(table, cells);
+  }
+}
+
+}  // namespace farfault
