@@ -76,6 +76,21 @@ std::vector<TimePart> take_parts(Pack& pack) {
   return parts;
 }
 
+void put(Pack& pack, KernelTime const& k) {
+  pack.put(1);
+  pack.put(k.name);
+  for (auto const n : {k.launches, k.ps, k.accesses, k.access_ps}) pack.put(n);
+  for (auto const& stage : k.stages) put_part(pack, stage);
+  pack.put(std::uint64_t{0});
+}
+
+KernelTime take_kernel(Pack& pack) {
+  KernelTime k{.name = pack.text()};
+  for (auto* field : {&k.launches, &k.ps, &k.accesses, &k.access_ps}) *field = pack.number();
+  k.stages = take_parts(pack);
+  return k;
+}
+
 std::string read_all(hid_t file) {
   check_is_result(file);
   auto const figures = figures_of_machine(file);
@@ -92,6 +107,10 @@ std::string read_all(hid_t file) {
   put_parts(pack, figures, kSms);
   put_parts(pack, figures, kAccesses);
   for (auto const& gap : read_gaps(file, of("end"), end_reason == "completed")) put_part(pack, gap);
+  pack.put(std::uint64_t{0});
+  auto const kernels = read_kernels(file);
+  pack.put(std::uint64_t{kernels.size()});
+  for (std::size_t i = 0; i < std::min(kernels.size(), kMostKernels); ++i) put(pack, kernels[i]);
   pack.put(std::uint64_t{0});
   for (auto const& r : read_resources(file, figures)) put(pack, r);
   pack.put(std::uint64_t{0});
@@ -121,6 +140,8 @@ Explanation explain(std::string const& path) {
   e.sms = take_parts(pack);
   e.stages = take_parts(pack);
   e.gaps = take_parts(pack);
+  e.kernel_names = pack.number();
+  while (pack.number() != 0) e.kernels.push_back(take_kernel(pack));
   while (pack.number() != 0) e.resources.push_back(take_resource(pack));
   auto const time_of = [&](std::string_view name) {
     auto const found = std::ranges::find(e.sms, name, &TimePart::name);
@@ -165,6 +186,14 @@ std::string to_json(Explanation const& e) {
     for (auto const& p : from) list.push_back({{"name", p.name}, {"what", p.what}, {"ps", p.ps}});
     return list;
   };
+  Json kernels = Json::array();
+  for (auto const& k : e.kernels)
+    kernels.push_back({{"name", k.name},
+                       {"launches", k.launches},
+                       {"ps", k.ps},
+                       {"accesses", k.accesses},
+                       {"access_ps", k.access_ps},
+                       {"stages", parts(k.stages)}});
   Json resources = Json::array();
   for (auto const& r : e.resources)
     resources.push_back({{"what", r.what},
@@ -191,6 +220,8 @@ std::string to_json(Explanation const& e) {
                  {"stages", parts(e.stages)},
                  {"without_kernel", e.without_kernel},
                  {"gaps", parts(e.gaps)},
+                 {"kernel_names", e.kernel_names},
+                 {"kernels", kernels},
                  {"resources", resources}};
   return all.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

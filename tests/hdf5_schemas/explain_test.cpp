@@ -219,6 +219,58 @@ TEST_CASE("explain: the time without a kernel on a GPU counts once, for copies b
   CHECK(e.bound == Bound::latency);
 }
 
+TEST_CASE("explain: kernels of one name of one application are told of together, the longest first") {
+  Scratch dir;
+  auto const path = dir / "a.h5";
+  auto header = sample::header();
+  header.series.clear();
+  header.tables = {{"kernels",
+                    "Kernels.",
+                    {{"application", "text", "Whose.", ColumnType::text},
+                     {"name", "text", "Name.", ColumnType::text},
+                     {"launched", "ps", "Time.", ColumnType::u64},
+                     {"finished", "ps", "Time.", ColumnType::u64},
+                     {"transactions", "count", "Accesses.", ColumnType::u64},
+                     {"access_time", "ps", "Time.", ColumnType::u64},
+                     {"time_in_dram", "ps", "Time.", ColumnType::u64},
+                     {"time_in_links", "ps", "Time.", ColumnType::u64}}}};
+  {
+    ResultWriter writer(path, header);
+    auto const ran = [&](char const* whose, char const* name, std::uint64_t from, std::uint64_t to,
+                         std::uint64_t accesses, std::uint64_t dram, std::uint64_t links) {
+      writer.append_row(0, std::vector<Cell>{whose, name, from, to, accesses, dram + links, dram, links});
+    };
+    ran("a", "step", 0, 100, 3, 30, 6);
+    ran("b", "step", 0, 250, 0, 0, 0);
+    ran("a", "step", 100, 300, 5, 10, 70);
+    ran("a", "last", 300, 310, 1, 4, 4);
+    std::vector<SummaryRow> rows{{"machine", "machine", "end", "ps", "End.", kEnd}};
+    for (auto const& f : kAccesses) rows.push_back({"machine", "machine", f.metric, "ps", "Time.", f.value});
+    writer.summary(rows);
+    writer.finish("completed");
+  }
+  auto const e = explain(path);
+  CHECK(e.kernel_names == 3);
+  REQUIRE(e.kernels.size() == 3);
+  CHECK(e.kernels[0].name == "a/step");
+  CHECK(e.kernels[0].launches == 2);
+  CHECK(e.kernels[0].ps == 300);
+  CHECK(e.kernels[0].accesses == 8);
+  CHECK(e.kernels[0].access_ps == 116);
+  REQUIRE(e.kernels[0].stages.size() == 2);
+  CHECK(e.kernels[0].stages[0].what == "links between devices");
+  CHECK(e.kernels[0].stages[0].ps == 76);
+  CHECK(e.kernels[0].stages[1].name == "sm_time_in_dram");
+  CHECK(e.kernels[0].stages[1].ps == 40);
+  CHECK(e.kernels[1].name == "b/step");
+  CHECK(e.kernels[1].ps == 250);
+  CHECK(e.kernels[2].name == "a/last");
+  CHECK(e.kernels[2].launches == 1);
+  auto const json = nlohmann::json::parse(to_json(e));
+  CHECK(json["kernel_names"] == 3);
+  CHECK(json["kernels"][0]["stages"][0]["ps"] == 76);
+}
+
 TEST_CASE("explain: where nothing is busy for half of the run, latency bounds it; else execution may") {
   Scratch dir;
   Machine m{.dram = {400'000, 0}, .figures = kAccesses};
