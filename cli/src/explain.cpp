@@ -21,6 +21,7 @@ using results::Explanation;
 constexpr double kShown = 0.01;   // smaller shares are summed up
 constexpr double kSome = 0.0005;  // smaller sums are left out
 constexpr double kHalf = 0.5;     // a resource that is busy for less does not bound a run by itself
+constexpr char const* kIdle = "sm_idle_time";
 constexpr std::size_t kNameWidth = 44;
 constexpr std::size_t kMostParts = 6;
 constexpr std::size_t kMostKernels = 3;
@@ -66,7 +67,8 @@ void print_parts(std::vector<results::TimePart> const& parts, std::uint64_t whol
   std::uint64_t rest = 0;
   std::size_t printed = 0, others = 0;
   for (auto const& p : parts) {
-    if (share(p.ps, main) >= kShown && printed < kMostParts) {
+    bool const large = share(p.ps, main) >= kShown || (p.name == kIdle && share(p.ps, whole) >= kSome);
+    if (large && printed < kMostParts) {
       auto const x = share(p.ps, whole);
       print_part(p.what, x, more_of(p), bar(x), out);
       ++printed;
@@ -75,10 +77,10 @@ void print_parts(std::vector<results::TimePart> const& parts, std::uint64_t whol
       ++others;
     }
   }
+  if (share(rest, main) < kSome) return;
   auto const x = share(rest, whole);
-  if (x >= kSome)
-    print_part(others == 1 ? "one other" : fmt::format("{} others together", others), x,
-               more_of(results::TimePart{"", "", rest}), bar(x), out);
+  print_part(others == 1 ? "one other" : fmt::format("{} others together", others), x,
+             more_of(results::TimePart{"", "", rest}), bar(x), out);
 }
 
 // Of each name that kernels have: how much of the run, how long each, and where most of the time of its
@@ -144,14 +146,14 @@ void print(Explanation const& e, std::ostream& out) {
   out << "bound by " << bound_text(e) << "\n";
   auto with_warps = e.sm_ps;
   for (auto const& p : e.sms)
-    if (p.name == "sm_idle_time") with_warps -= std::min(p.ps, with_warps);
+    if (p.name == kIdle) with_warps -= std::min(p.ps, with_warps);
   out << fmt::format("{:<{}}{:>8}  {:>10}", "what SMs did, of their time", kNameWidth + 2, "of all",
                      "with warps")
       << "\n";
   print_parts(
       e.sms, e.sm_ps, with_warps,
       [&](results::TimePart const& p) {
-        return p.name == "sm_idle_time" ? std::string() : percent(share(p.ps, with_warps));
+        return p.name == kIdle ? std::string() : percent(share(p.ps, with_warps));
       },
       out);
   out << fmt::format("where the time of an access went: {} accesses of {} on average\n",

@@ -51,6 +51,8 @@ std::vector<ComparedSetting> settings_of(std::vector<std::string> const& paths) 
     }
   std::vector<ComparedSetting> all;
   for (auto& [name, values] : by_name) all.push_back({name, std::move(values)});
+  // What follows from a choice comes after the choices.
+  std::ranges::stable_partition(all, [](ComparedSetting const& s) { return s.in_all(); });
   return all;
 }
 
@@ -85,6 +87,10 @@ std::vector<ComparedFigure> figures_of(std::vector<ResultSummary> const& runs) {
 }
 
 }  // namespace
+
+bool ComparedSetting::in_all() const {
+  return std::ranges::find(values, "none") == values.end();
+}
 
 bool RunsCompared::all_equal() const {
   return std::ranges::all_of(runs, [](ComparedRun const& r) { return r.equal; });

@@ -124,7 +124,7 @@ TEST_CASE(
 TEST_CASE(
     "explain: the kernels' accesses add up to those of the run, and the longest kernels have a line each") {
   auto const path =
-      made("kernels.h5", {"machine.generic.gpus=2", "workload.name=bfs", "workload.bfs.rmat.scale=8"});
+      made("kernels.h5", {"machine.generic.gpus=2", "workload.name=bfs", "workload.bfs.rmat.scale=11"});
   auto const e = explained(path);
   CHECK(e["kernel_names"] == e["kernels"].size());
   REQUIRE(e["kernels"].size() > 3);

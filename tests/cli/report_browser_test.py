@@ -406,6 +406,21 @@ def several_runs(b):
     check(b.evaluate("document.querySelector('[data-chart=together]').chart.series.length") == 3, "a line for each run")
 
 
+def settings_of_a_bar_are_the_choices_and_find_room(b):
+    small = ("workload.name=transpose", "workload.transpose.width=64", "workload.transpose.height=64", "gpu.sms=8")
+    results = [made("plain.h5", *small),
+               made("choices.h5", *small, "memory.remote_touch=migrate", "gpu.router.policy=gmmu_bypass", "gpu.l2_tlb.entries=256")]
+    open_page(b, report("choices.html", *results))
+    rows = b.evaluate("[...document.querySelectorAll('.bar-row')].map(e => e.textContent)")
+    check("memory.remote_touch = \"migrate\"" in rows[1] and "router.policy = \"gmmu_bypass\"" in rows[1], f"a bar says what was chosen: {rows[1]}")
+    check(not any("none" in row for row in rows), f"and nothing of what follows from it: {rows}")
+    wide = b.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    check(wide[0] <= wide[1], f"the page is no wider than the window: {wide}")
+    b.evaluate("document.querySelectorAll('.bar-row small').forEach(e => e.append(' and more'.repeat(100)))")
+    wide = b.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    check(wide[0] <= wide[1], f"nor where there is much to say: {wide}")
+
+
 def a_page_of_1024_gpus(b):
     open_page(b, os.path.join(build, "report_test", "large.html"))
     check(b.complaints() == [], f"1,024 GPUs: {b.complaints()}")
@@ -492,6 +507,7 @@ with browser.Browser() as b:
     histograms_and_placement_are_those_of_the_file(b, one)
     links_take_the_colour_of_a_moment(b)
     several_runs(b)
+    settings_of_a_bar_are_the_choices_and_find_room(b)
     a_page_of_1024_gpus(b)
     hostile_names_run_no_script(b)
 without_scripts_a_summary_remains(one_page)

@@ -26,6 +26,7 @@ struct ComparedRun {
 struct ComparedSetting {
   std::string name;
   std::vector<std::string> values;  // by run
+  bool in_all() const;              // what only some of the runs have follows from another setting
 };
 
 // A figure of /summary that is not the same in all runs.
@@ -44,7 +45,7 @@ struct ComparedFigure {
 
 struct RunsCompared {
   std::vector<ComparedRun> runs;
-  std::vector<ComparedSetting> settings;  // by name
+  std::vector<ComparedSetting> settings;  // those that all runs have first, each by name
   std::vector<ComparedFigure> figures;    // that with the largest effect first
   std::uint64_t figures_in_all = 0;       // those that agree included
   bool all_equal() const;
