@@ -105,7 +105,7 @@ RunsCompared compare(std::vector<std::string> const& paths) {
   for (auto const& path : paths) {
     check_readable(path);
     auto const& s = read.emplace_back(read_summary(path));
-    c.runs.push_back({path, s.result_digest, s.end_reason, s.farfault_version, false});
+    c.runs.push_back({path, s.result_digest, s.end_reason, s.farfault_version, s.commit, false});
   }
   auto figures = figures_of(read);
   c.figures_in_all = figures.size();
@@ -136,6 +136,7 @@ std::string to_json(RunsCompared const& c) {
                     {"result_digest", r.digest},
                     {"end_reason", r.end_reason},
                     {"farfault_version", r.farfault_version},
+                    {"commit", r.commit},
                     {"equal", r.equal}});
   for (auto const& s : c.settings) settings.push_back({{"name", s.name}, {"values", s.values}});
   for (auto const& f : c.figures) {

@@ -19,6 +19,7 @@ struct ComparedRun {
   std::string digest;  // empty where the run did not finish
   std::string end_reason;
   std::string farfault_version;
+  std::string commit;  // of the program that made it; empty where it does not say so
   bool equal = false;  // to the first one: the same results, whatever was asked for
 };
 
