@@ -52,14 +52,18 @@ std::vector<KernelTime> read_kernels(hid_t file) {
     k.accesses += accesses[i];
     k.access_ps += access_time[i];
   }
+  std::ranges::stable_sort(kernels, [](auto const& a, auto const& b) { return a.ps > b.ps; });
+  auto const told = std::min(kernels.size(), kMostKernels);
+  for (std::size_t k = 0; k < kernels.size(); ++k) place_of[kernels[k].name] = k;
+  for (std::size_t i = 0; i < rows; ++i) place[i] = place_of[names[i]];
   for (auto const& [name, what] : kStages) {
     auto const in_table = std::string(name).substr(std::string("sm_").size());
     if (!has_column(file, in_table)) continue;
-    for (auto& k : kernels) k.stages.push_back({name, what, 0});
+    for (std::size_t k = 0; k < told; ++k) kernels[k].stages.push_back({name, what, 0});
     auto const times = column(in_table);
-    for (std::size_t i = 0; i < rows; ++i) kernels[place[i]].stages.back().ps += times[i];
+    for (std::size_t i = 0; i < rows; ++i)
+      if (place[i] < told) kernels[place[i]].stages.back().ps += times[i];
   }
-  std::ranges::stable_sort(kernels, [](auto const& a, auto const& b) { return a.ps > b.ps; });
   return kernels;
 }
 

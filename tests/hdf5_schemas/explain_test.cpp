@@ -240,8 +240,8 @@ TEST_CASE("explain: kernels of one name of one application are told of together,
                          std::uint64_t accesses, std::uint64_t dram, std::uint64_t links) {
       writer.append_row(0, std::vector<Cell>{whose, name, from, to, accesses, dram + links, dram, links});
     };
-    ran("a", "step", 0, 100, 3, 30, 6);
     ran("b", "step", 0, 250, 0, 0, 0);
+    ran("a", "step", 0, 100, 3, 30, 6);
     ran("a", "step", 100, 300, 5, 10, 70);
     ran("a", "last", 300, 310, 1, 4, 4);
     std::vector<SummaryRow> rows{{"machine", "machine", "end", "ps", "End.", kEnd}};
