@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -308,5 +309,12 @@ TEST_CASE(
   CHECK(refusal(running + ".partial") == "'" + running +
                                              ".partial' cannot be explained: there is no summary in it "
                                              "yet: its run is under way, or was killed");
-  CHECK(refusal(dir / "none.h5").find("no such file") != std::string::npos);
+  CHECK(refusal(running) == "cannot read '" + running +
+                                "': no such file; its run goes on or was stopped: what it got to is in '" +
+                                running + ".partial'");
+  std::filesystem::create_directories(dir / "sweep/runs");
+  auto const sweep = std::string(dir / "sweep");
+  CHECK(refusal(sweep) == "cannot read '" + sweep + "': not a regular file; the results of a sweep are in '" +
+                              sweep + "/runs'");
+  CHECK(refusal(dir / "none.h5").ends_with("none.h5': no such file"));
 }
