@@ -66,6 +66,7 @@ void print_parts(std::vector<results::TimePart> const& parts, std::uint64_t whol
                  MoreOf more_of, std::ostream& out) {
   std::uint64_t rest = 0;
   std::size_t printed = 0, others = 0;
+  std::string last;
   for (auto const& p : parts) {
     bool const large = share(p.ps, main) >= kShown || (p.name == kIdle && share(p.ps, whole) >= kSome);
     if (large && printed < kMostParts) {
@@ -75,11 +76,12 @@ void print_parts(std::vector<results::TimePart> const& parts, std::uint64_t whol
     } else if (p.ps != 0) {
       rest += p.ps;
       ++others;
+      last = p.what;
     }
   }
   if (share(rest, main) < kSome) return;
   auto const x = share(rest, whole);
-  print_part(others == 1 ? "one other" : fmt::format("{} others together", others), x,
+  print_part(others == 1 ? last : fmt::format("{} others together", others), x,
              more_of(results::TimePart{"", "", rest}), bar(x), out);
 }
 

@@ -406,6 +406,13 @@ def several_runs(b):
     check(b.evaluate("document.querySelector('[data-chart=together]').chart.series.length") == 3, "a line for each run")
 
 
+def marks_of_an_axis_are_where_they_say(b):
+    for step in (0.0025, 0.001, 0.025, 0.05, 0.25, 0.00002):
+        said = b.evaluate(f"format.amounts([0, {step}, {2 * step}, {3 * step}], 'share')")
+        wrong = [text for k, text in enumerate(said) if not near(float(text.rstrip(" %")) / 100, k * step, step)]
+        check(not wrong, f"of marks {step} apart {wrong} are elsewhere: {said}")
+
+
 def settings_of_a_bar_are_the_choices_and_find_room(b):
     small = ("workload.name=transpose", "workload.transpose.width=64", "workload.transpose.height=64", "gpu.sms=8")
     results = [made("plain.h5", *small),
@@ -507,6 +514,7 @@ with browser.Browser() as b:
     histograms_and_placement_are_those_of_the_file(b, one)
     links_take_the_colour_of_a_moment(b)
     several_runs(b)
+    marks_of_an_axis_are_where_they_say(b)
     settings_of_a_bar_are_the_choices_and_find_room(b)
     a_page_of_1024_gpus(b)
     hostile_names_run_no_script(b)
