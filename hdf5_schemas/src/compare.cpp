@@ -52,7 +52,7 @@ std::vector<ComparedSetting> settings_of(std::vector<std::string> const& paths) 
   std::vector<ComparedSetting> all;
   for (auto& [name, values] : by_name) all.push_back({name, std::move(values)});
   // What follows from a choice comes after the choices.
-  std::ranges::stable_partition(all, [](ComparedSetting const& s) { return s.in_all(); });
+  std::stable_partition(all.begin(), all.end(), [](auto const& s) { return s.in_all(); });
   return all;
 }
 
