@@ -12,8 +12,9 @@ function drawComparison(place, data) {
         const value = figure.values[i];
         const bar = make("span", { class: "length" });
         bar.style.width = (value === null ? 0 : (value / most) * 60) + "%";
-        const settings = comparison.settings.map((s) => `${s.name.split(".").slice(-2).join(".")} = ${s.values[i]}`).join(", ");
-        const cell = make("div", { class: "bar-row", title: run.path }, make("b", {}, run.name + " "), bar,
+        const choices = comparison.settings.filter((s) => s.in_all);
+        const settings = (choices.length ? choices : comparison.settings).map((s) => `${s.name.split(".").slice(-2).join(".")} = ${s.values[i]}`).join(", ");
+        const cell = make("div", { class: "bar-row", title: `${run.path} ${settings}` }, make("b", {}, run.name + " "), bar,
           " " + format.amount(value, figure.units) + " ", make("small", {}, settings));
         return cell;
       }));

@@ -28,7 +28,9 @@ const format = {
   // The same of other amounts.
   amounts(list, units) {
     if (units !== "share" || list.length < 2) return list.map((value) => format.amount(value, units));
-    const digits = Math.max(0, Math.ceil(-Math.log10(100 * Math.abs(list[1] - list[0])) - 1e-9));
+    const step = 100 * Math.abs(list[1] - list[0]);
+    let digits = 0;
+    while (digits < 8 && Math.abs(Number(step.toFixed(digits)) - step) > step / 1000) ++digits;
     return list.map((value) => (100 * value).toFixed(digits) + " %");
   },
   amount(value, units) {

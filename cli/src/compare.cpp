@@ -11,6 +11,7 @@
 #include "farfault/cli/progress.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/results/compare.hpp"
+#include "sweep/swept_results.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -41,6 +42,14 @@ std::string cell(ComparedFigure const& f, std::size_t run) {
   if (ratio >= 2) return text + fmt::format(" (x {:.3g})", ratio);
   if (ratio > 0 && ratio <= 0.5) return text + fmt::format(" (/ {:.3g})", 1 / ratio);
   return text + fmt::format(" ({:+.1f} %)", 100 * (ratio - 1));
+}
+
+// The first digits of its hash, and whatever was said beside it.
+std::string commit_text(std::string const& commit) {
+  constexpr std::size_t kDigits = 10;
+  auto const rest = commit.find(' ');
+  return shown(commit.substr(0, std::min(rest, kDigits)) +
+               (rest == std::string::npos ? "" : commit.substr(rest)));
 }
 
 // Lines of cells, each column as wide as its widest cell.
@@ -76,11 +85,16 @@ std::vector<std::string> heading(RunsCompared const& c) {
 
 void print_runs(RunsCompared const& c, std::ostream& out) {
   Lines lines;
+  bool const one_program =
+      std::ranges::all_of(c.runs, [&](auto const& r) { return r.commit == c.runs[0].commit; });
   for (std::size_t i = 0; i < c.runs.size(); ++i) {
     auto const& r = c.runs[i];
-    lines.add({letters(i), one_line(r.path), shown(r.end_reason),
-               r.digest.empty() ? "without a digest" : shown(r.digest),
-               i != 0 && r.equal ? "equal to A" : ""});
+    std::vector<std::string> cells{letters(i), one_line(r.path), shown(r.end_reason),
+                                   r.digest.empty() ? "without a digest" : shown(r.digest)};
+    if (!one_program)
+      cells.push_back(r.commit.empty() ? "by an unknown commit" : "by " + commit_text(r.commit));
+    cells.emplace_back(i != 0 && r.equal ? "equal to A" : "");
+    lines.add(std::move(cells));
   }
   lines.print(out);
 }
@@ -136,9 +150,9 @@ void print_figures(RunsCompared const& c, std::size_t most, std::ostream& out) {
 
 }  // namespace
 
-void compare_results(std::vector<std::string> const& files, CompareForm form, std::size_t most,
+void compare_results(std::vector<std::string> const& names, CompareForm form, std::size_t most,
                      std::ostream& out) {
-  auto const c = results::compare(files);
+  auto const c = results::compare(results_of(names));
   if (form == CompareForm::json) {
     out << to_json(c) << "\n";
   } else if (form == CompareForm::csv) {

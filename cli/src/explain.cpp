@@ -18,9 +18,13 @@ namespace {
 using results::Bound;
 using results::Explanation;
 
-constexpr double kShown = 0.005;  // smaller shares are left out
+constexpr double kShown = 0.01;   // smaller shares are summed up
+constexpr double kSome = 0.0005;  // smaller sums are left out
 constexpr double kHalf = 0.5;     // a resource that is busy for less does not bound a run by itself
-constexpr int kNameWidth = 44;
+constexpr char const* kIdle = "sm_idle_time";
+constexpr std::size_t kNameWidth = 44;
+constexpr std::size_t kMostParts = 6;
+constexpr std::size_t kMostKernels = 3;
 constexpr std::size_t kMostResources = 4;
 
 double share(std::uint64_t part, std::uint64_t whole) {
@@ -48,15 +52,92 @@ std::string picoseconds_text(double ps) {
   return for_people(Duration{static_cast<std::int64_t>(ps)});
 }
 
-void print_parts(std::vector<results::TimePart> const& parts, std::uint64_t whole, std::uint64_t count,
-                 std::ostream& out) {
+// A part of a whole: its share, what else is to be said of it, and the share as a bar.
+void print_part(std::string const& name, double x, std::string const& more, std::string const& end,
+                std::ostream& out) {
+  auto line = fmt::format("  {:<{}}{:>8}  {:>10}  {}", name, kNameWidth, percent(x), more, end);
+  line.erase(line.find_last_not_of(' ') + 1);
+  out << line << "\n";
+}
+
+// The parts that are large beside `main`, and the others together; `more_of` says more of so many ps.
+template <class MoreOf>
+void print_parts(std::vector<results::TimePart> const& parts, std::uint64_t whole, std::uint64_t main,
+                 MoreOf more_of, std::ostream& out) {
+  std::uint64_t rest = 0;
+  std::size_t printed = 0, others = 0;
+  std::string last;
   for (auto const& p : parts) {
-    auto const x = share(p.ps, whole);
-    if (x < kShown) continue;
-    auto const each =
-        count == 0 ? std::string() : picoseconds_text(static_cast<double>(p.ps) / static_cast<double>(count));
-    out << fmt::format("  {:<{}}{:>8}  {:>9}  {}", p.what, kNameWidth, percent(x), each, bar(x)) << "\n";
+    bool const large = share(p.ps, main) >= kShown || (p.name == kIdle && share(p.ps, whole) >= kSome);
+    if (large && printed < kMostParts) {
+      auto const x = share(p.ps, whole);
+      print_part(p.what, x, more_of(p), bar(x), out);
+      ++printed;
+    } else if (p.ps != 0) {
+      rest += p.ps;
+      ++others;
+      last = p.what;
+    }
   }
+  if (share(rest, main) < kSome) return;
+  auto const x = share(rest, whole);
+  print_part(others == 1 ? last : fmt::format("{} others together", others), x,
+             more_of(results::TimePart{"", "", rest}), bar(x), out);
+}
+
+// Of each name that kernels have: how much of the run, how long each, and where most of the time of its
+// accesses went.
+void print_kernels(Explanation const& e, std::ostream& out) {
+  if (e.kernels.empty()) return;
+  auto const n = std::min(e.kernels.size(), kMostKernels);
+  auto const heading = e.kernel_names == 1   ? std::string("the kernel, of the run")
+                       : e.kernel_names <= n ? std::string("the kernels, of the run")
+                                             : fmt::format("the longest {} of {} kernels, of the run", n,
+                                                           for_people(static_cast<double>(e.kernel_names)));
+  out << fmt::format("{:<{}}{:>8}  {:>10}  {}", heading, kNameWidth + 2, "", "each",
+                     "its accesses, and where most of their time went")
+      << "\n";
+  for (std::size_t i = 0; i < n; ++i) {
+    auto const& k = e.kernels[i];
+    auto const times = k.launches > 1 ? fmt::format(", {} times", for_people(static_cast<double>(k.launches)))
+                                      : std::string();
+    auto name = shown(k.name);
+    if (name.size() + times.size() > kNameWidth) name = name.substr(0, kNameWidth - times.size() - 3) + "...";
+    auto const launches = static_cast<double>(std::max<std::uint64_t>(k.launches, 1));
+    std::string accesses = "none";
+    if (k.accesses != 0)
+      accesses =
+          fmt::format("{} of {}", for_people(static_cast<double>(k.accesses)),
+                      picoseconds_text(static_cast<double>(k.access_ps) / static_cast<double>(k.accesses)));
+    if (k.access_ps != 0 && !k.stages.empty())
+      accesses += fmt::format(", {} {}", percent(share(k.stages[0].ps, k.access_ps)), k.stages[0].what);
+    print_part(name + times, share(k.ps, e.end_ps), picoseconds_text(static_cast<double>(k.ps) / launches),
+               accesses, out);
+  }
+}
+
+void print_resources(Explanation const& e, std::ostream& out) {
+  if (e.resources.empty()) return;
+  auto const n = std::min(e.resources.size(), kMostResources);
+  auto width = kNameWidth;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < n; ++i) {
+    names.push_back(e.resources[i].what + " (" + shown(e.resources[i].name) + ")");
+    width = std::max(width, names.back().size());
+  }
+  out << fmt::format("{:<{}}{:>8}  {:>10}  {}", "what accesses could wait for", width + 2, "up to", "busy",
+                     "in each twentieth of the run, in tenths")
+      << "\n";
+  for (std::size_t i = 0; i < n; ++i) {
+    auto const& r = e.resources[i];
+    out << fmt::format("  {:<{}}{:>8}  {:>10}  {}", names[i], width, percent(r.waited), percent(r.busy),
+                       digits(r))
+        << "\n";
+  }
+  out << "  up to: time of accesses in all stages that lead there; a stage may lead to several, so these "
+         "overlap\n"
+         "  busy: share of the run in which the worst of its kind was busy, or was full while something "
+         "waited for it\n";
 }
 
 std::string under_way_text(std::vector<results::UnderWay> const& operations) {
@@ -76,28 +157,35 @@ void print(Explanation const& e, std::ostream& out) {
                      picoseconds_text(static_cast<double>(e.end_ps)));
   if (!e.under_way.empty()) out << "under way at the end: " << under_way_text(e.under_way) << "\n";
   out << "bound by " << bound_text(e) << "\n";
-  out << "what SMs did, of their time\n";
-  print_parts(e.sms, e.sm_ps, 0, out);
+  auto with_warps = e.sm_ps;
+  for (auto const& p : e.sms)
+    if (p.name == kIdle) with_warps -= std::min(p.ps, with_warps);
+  out << fmt::format("{:<{}}{:>8}  {:>10}", "what SMs did, of their time", kNameWidth + 2, "of all",
+                     "with warps")
+      << "\n";
+  print_parts(
+      e.sms, e.sm_ps, with_warps,
+      [&](results::TimePart const& p) {
+        return p.name == kIdle ? std::string() : percent(share(p.ps, with_warps));
+      },
+      out);
   out << fmt::format("where the time of an access went: {} accesses of {} on average\n",
                      for_people(static_cast<double>(e.accesses)), picoseconds_text(average));
-  print_parts(e.stages, e.access_ps, e.accesses, out);
+  print_parts(
+      e.stages, e.access_ps, e.access_ps,
+      [&](results::TimePart const& p) {
+        return e.accesses == 0
+                   ? std::string()
+                   : picoseconds_text(static_cast<double>(p.ps) / static_cast<double>(e.accesses));
+      },
+      out);
+  print_kernels(e, out);
   if (e.without_kernel >= kShown) {
     out << "while no kernel was on a GPU, of the run\n";
-    print_parts(e.gaps, e.end_ps, 0, out);
+    print_parts(
+        e.gaps, e.end_ps, e.end_ps, [](results::TimePart const&) { return std::string(); }, out);
   }
-  if (e.resources.empty()) return;
-  out << fmt::format("{:<{}}{:>8}  {:>9}  {}\n", "what accesses could wait for", kNameWidth + 2, "up to",
-                     "busy", "in each twentieth of the run, in tenths");
-  for (std::size_t i = 0; i < std::min(e.resources.size(), kMostResources); ++i) {
-    auto const& r = e.resources[i];
-    out << fmt::format("  {:<{}}{:>8}  {:>9}  {}", r.what + " (" + shown(r.name) + ")", kNameWidth,
-                       percent(r.waited), percent(r.busy), digits(r))
-        << "\n";
-  }
-  out << "  up to: time of accesses in all stages that lead there; a stage may lead to several, so these "
-         "overlap\n"
-         "  busy: share of the run in which the worst of its kind was busy, or was full while something "
-         "waited for it\n";
+  print_resources(e, out);
 }
 
 // Why no kernel was on a GPU, to follow a share of the time.

@@ -103,7 +103,8 @@ void Config::bind(std::string_view section, ParamTable const& table) {
 void Config::leave_out(std::string_view key, std::string_view only_with) {
   std::erase_if(bound_, [&](Bound const& b) {
     if (!at_or_below(b.key, key)) return false;
-    if (auto const it = entries_.find(b.key); it != entries_.end())
+    auto const it = entries_.find(b.key);
+    if (it != entries_.end() && !(presets_ && presets_(it->second.file)))
       unused_.push_back(b.key + " (" + place(it->second) + "; only with " + std::string(only_with) + ")");
     return true;
   });

@@ -51,6 +51,8 @@ std::vector<ComparedSetting> settings_of(std::vector<std::string> const& paths) 
     }
   std::vector<ComparedSetting> all;
   for (auto& [name, values] : by_name) all.push_back({name, std::move(values)});
+  // What follows from a choice comes after the choices.
+  std::stable_partition(all.begin(), all.end(), [](auto const& s) { return s.in_all(); });
   return all;
 }
 
@@ -86,6 +88,10 @@ std::vector<ComparedFigure> figures_of(std::vector<ResultSummary> const& runs) {
 
 }  // namespace
 
+bool ComparedSetting::in_all() const {
+  return std::ranges::find(values, "none") == values.end();
+}
+
 bool RunsCompared::all_equal() const {
   return std::ranges::all_of(runs, [](ComparedRun const& r) { return r.equal; });
 }
@@ -99,7 +105,7 @@ RunsCompared compare(std::vector<std::string> const& paths) {
   for (auto const& path : paths) {
     check_readable(path);
     auto const& s = read.emplace_back(read_summary(path));
-    c.runs.push_back({path, s.result_digest, s.end_reason, s.farfault_version, false});
+    c.runs.push_back({path, s.result_digest, s.end_reason, s.farfault_version, s.commit, false});
   }
   auto figures = figures_of(read);
   c.figures_in_all = figures.size();
@@ -130,6 +136,7 @@ std::string to_json(RunsCompared const& c) {
                     {"result_digest", r.digest},
                     {"end_reason", r.end_reason},
                     {"farfault_version", r.farfault_version},
+                    {"commit", r.commit},
                     {"equal", r.equal}});
   for (auto const& s : c.settings) settings.push_back({{"name", s.name}, {"values", s.values}});
   for (auto const& f : c.figures) {

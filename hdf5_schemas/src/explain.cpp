@@ -77,6 +77,21 @@ std::vector<TimePart> take_parts(Pack& pack) {
   return parts;
 }
 
+void put(Pack& pack, KernelTime const& k) {
+  pack.put(1);
+  pack.put(k.name);
+  for (auto const n : {k.launches, k.ps, k.accesses, k.access_ps}) pack.put(n);
+  for (auto const& stage : k.stages) put_part(pack, stage);
+  pack.put(std::uint64_t{0});
+}
+
+KernelTime take_kernel(Pack& pack) {
+  KernelTime k{.name = pack.text()};
+  for (auto* field : {&k.launches, &k.ps, &k.accesses, &k.access_ps}) *field = pack.number();
+  k.stages = take_parts(pack);
+  return k;
+}
+
 std::string read_all(hid_t file) {
   check_is_result(file);
   auto const figures = figures_of_machine(file);
@@ -100,6 +115,10 @@ std::string read_all(hid_t file) {
     pack.put(o.text());
     pack.put(o.started);
   }
+  auto const kernels = read_kernels(file);
+  pack.put(std::uint64_t{kernels.size()});
+  for (std::size_t i = 0; i < std::min(kernels.size(), kMostKernels); ++i) put(pack, kernels[i]);
+  pack.put(std::uint64_t{0});
   for (auto const& r : read_resources(file, figures)) put(pack, r);
   pack.put(std::uint64_t{0});
   return pack.take();
@@ -132,6 +151,8 @@ Explanation explain(std::string const& path) {
     e.under_way.push_back({pack.text(), 0});
     e.under_way.back().started_ps = pack.number();
   }
+  e.kernel_names = pack.number();
+  while (pack.number() != 0) e.kernels.push_back(take_kernel(pack));
   while (pack.number() != 0) e.resources.push_back(take_resource(pack));
   auto const time_of = [&](std::string_view name) {
     auto const found = std::ranges::find(e.sms, name, &TimePart::name);
@@ -178,6 +199,14 @@ std::string to_json(Explanation const& e) {
   };
   Json under_way = Json::array();
   for (auto const& o : e.under_way) under_way.push_back({{"what", o.what}, {"started_ps", o.started_ps}});
+  Json kernels = Json::array();
+  for (auto const& k : e.kernels)
+    kernels.push_back({{"name", k.name},
+                       {"launches", k.launches},
+                       {"ps", k.ps},
+                       {"accesses", k.accesses},
+                       {"access_ps", k.access_ps},
+                       {"stages", parts(k.stages)}});
   Json resources = Json::array();
   for (auto const& r : e.resources)
     resources.push_back({{"what", r.what},
@@ -205,6 +234,8 @@ std::string to_json(Explanation const& e) {
                  {"without_kernel", e.without_kernel},
                  {"gaps", parts(e.gaps)},
                  {"under_way", under_way},
+                 {"kernel_names", e.kernel_names},
+                 {"kernels", kernels},
                  {"resources", resources}};
   return all.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -12,11 +12,10 @@ namespace {
 
 // Of what goes on at once the first one counts; what is in none of them is the last.
 constexpr std::size_t kOnGpus = 0, kCopies = 1, kAllocations = 2, kLaunches = 3, kElse = 4;
-constexpr std::array<Named, 4> kNames{
-    {{"copies", "copies between host and GPUs"},
-     {"allocations", "allocating and freeing"},
-     {"launches", "launches under way, or word of their end"},
-     {"else", "before the first operation, between operations, or other work of the host"}}};
+constexpr std::array<Named, 4> kNames{{{"copies", "copies between host and GPUs"},
+                                       {"allocations", "allocating and freeing"},
+                                       {"launches", "launches under way, or word of their end"},
+                                       {"else", "no operation, or other work of the host"}}};
 
 struct Change {
   std::uint64_t time = 0;

@@ -15,4 +15,8 @@ std::vector<Resource> read_resources(hid_t file, std::map<std::string, std::uint
 // Of the run, the time in which no kernel was on a GPU, by why; none where that is not known.
 std::vector<TimePart> read_gaps(hid_t file, std::uint64_t end, bool completed);
 
+// By name, the longest first, the first kMostKernels with their stages; none where the table of kernels does
+// not say where the time of accesses went.
+std::vector<KernelTime> read_kernels(hid_t file);
+
 }  // namespace farfault::results

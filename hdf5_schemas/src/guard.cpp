@@ -94,12 +94,22 @@ std::string fault_of(int status) {
   return "HDF5 crashes on it";
 }
 
+// What the user may have meant by a path that is no file.
+std::string what_is_there(std::string const& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path + "/runs", error))
+    return "; the results of a sweep are in '" + one_line(path) + "/runs'";
+  if (!std::filesystem::is_regular_file(path + ".partial", error)) return {};
+  return "; its run goes on or was stopped: what it got to is in '" + one_line(path) + ".partial'";
+}
+
 }  // namespace
 
 std::string read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read,
                          std::string const& other) {
   auto const why_not = why_not_readable(path);
-  if (!why_not.empty()) throw UserError("cannot read '" + one_line(path) + "': " + why_not);
+  if (!why_not.empty())
+    throw UserError("cannot read '" + one_line(path) + "': " + why_not + what_is_there(path));
   std::error_code gone;
   auto const size = std::filesystem::file_size(path, gone);
   std::uint64_t const file_bytes = gone ? 0 : size;

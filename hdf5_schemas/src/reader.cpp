@@ -52,6 +52,11 @@ std::string pack_result(hid_t file) {
   auto const root = open_group(file, "/");
   for (auto const* name : {"farfault_version", "result_digest", "end_reason"})
     pack.put(text_attribute(root, name));
+  for (auto const* name : {"commit", "host", "start_time"}) {
+    auto const there = has(file, "engine") && has(file, std::string("engine/") + name);
+    pack.put(there ? scalar_text(file, std::string("engine/") + name) : std::string());
+  }
+  pack.put(scalar_text(file, "config/command_line"));
   pack.put(scalar(file, "/config/seed"));
   pack.put(rows_of(file, "/topology/nodes/node"));
   pack.put(rows_of(file, "/topology/links/link"));
@@ -117,6 +122,18 @@ std::string cluster_text(ResultSummary const& s) {
          named("driver", s.drivers) + "\n";
 }
 
+// "commit 037bf0c, on node7, 2026-11-26T20:42:37Z"
+std::string maker_text(ResultSummary const& s) {
+  std::string text;
+  auto const add = [&text](char const* word, std::string const& what) {
+    if (!what.empty()) text += (text.empty() ? "" : ", ") + std::string(word) + shown(what);
+  };
+  add("commit ", s.commit);
+  add("on ", s.host);
+  add("", s.start_time);
+  return text.empty() ? text : "  made by:  " + text + "\n";
+}
+
 }  // namespace
 
 bool looks_like_result(std::string const& path) {
@@ -160,6 +177,7 @@ ResultSummary read_summary(std::string const& path) {
   s.farfault_version = pack.text();
   s.result_digest = pack.text();
   s.end_reason = pack.text();
+  for (auto* text : {&s.commit, &s.host, &s.start_time, &s.command_line}) *text = pack.text();
   s.seed = pack.number();
   s.nodes = pack.number();
   s.links = pack.number();
@@ -189,7 +207,8 @@ std::string to_text(ResultSummary const& s) {
       "result of Farfault " + shown(s.farfault_version) + ", schema " + std::to_string(s.schema_version) +
       "\n" + "  ended:    " + shown(s.end_reason) + "\n" +
       "  digest:   " + (s.result_digest.empty() ? "none: the run did not finish" : shown(s.result_digest)) +
-      "\n" + "  machine:  " + std::to_string(s.nodes) + " nodes, " + std::to_string(s.links) + " links\n" +
+      "\n" + maker_text(s) + "  command:  " + one_line(s.command_line.substr(0, 1000)) + "\n" +
+      "  machine:  " + std::to_string(s.nodes) + " nodes, " + std::to_string(s.links) + " links\n" +
       cluster_text(s) + "  sampled:  up to " + std::to_string(s.last_time_ps) + " ps\n";
   for (auto const& series : s.series)
     text += "  timeseries/" + shown(series.kind) + ": " + std::to_string(series.samples) + " samples of " +

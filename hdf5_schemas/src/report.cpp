@@ -17,13 +17,6 @@ namespace {
 constexpr std::size_t kMostFigures = 2000;  // more than any machine has
 constexpr double kSteps = 9999;             // of a drawing, from nothing to its highest point
 
-std::string scalar_text(hid_t file, std::string const& path) {
-  auto const dataset = open_dataset(file, path);
-  auto const shape = shape_of_dataset(dataset);
-  if (shape.kind != Kind::text || !shape.extents.empty()) throw Hdf5Failure(path + " is not one text");
-  return read_texts(dataset, shape, 0, 1).at(0);
-}
-
 Json profile(hid_t file) {
   auto all = Json::array();
   if (!has(file, "engine")) return all;

@@ -210,6 +210,13 @@ std::vector<std::string> read_texts(hid_t dataset, Shape const& shape, std::uint
   });
 }
 
+std::string scalar_text(hid_t file, std::string const& path) {
+  auto const dataset = open_dataset(file, path);
+  auto const shape = shape_of_dataset(dataset);
+  if (shape.kind != Kind::text || !shape.extents.empty()) throw Hdf5Failure(path + " is not one text");
+  return read_texts(dataset, shape, 0, 1).at(0);
+}
+
 std::vector<std::uint64_t> attribute_words(hid_t attribute, Shape const& shape) {
   std::vector<std::uint64_t> words(value_count(shape, shape.rows()));
   if (!words.empty())

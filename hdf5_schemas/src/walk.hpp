@@ -47,6 +47,7 @@ std::vector<std::uint64_t> read_words(hid_t dataset, Shape const& shape, std::ui
                                       std::uint64_t rows);
 std::vector<std::string> read_texts(hid_t dataset, Shape const& shape, std::uint64_t first_row,
                                     std::uint64_t rows);
+std::string scalar_text(hid_t file, std::string const& path);  // throws where there is not one text
 std::vector<std::uint64_t> attribute_words(hid_t attribute, Shape const& shape);
 std::vector<std::string> attribute_texts(hid_t attribute, Shape const& shape);
 

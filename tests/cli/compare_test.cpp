@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "capture.hpp"
+#include "farfault/results/writer.hpp"
 
 namespace fs = std::filesystem;
 
@@ -65,6 +66,30 @@ TEST_CASE("compare: a slower DRAM is what was configured, and a longer time what
   CHECK(json["equal"] == false);
   auto const csv = lines_of(farfault_program({"compare", a, b, "--csv"}).out);
   CHECK(csv.size() == 1 + 1 + json["figures"].size());
+}
+
+TEST_CASE("compare: runs of several commits say which each is of, those of one do not") {
+  auto const of = [](std::string const& name, std::string const& commit) {
+    auto const path = (fs::path(FARFAULT_BINARY_DIR) / "compare_test" / name).string();
+    fs::create_directories(fs::path(path).parent_path());
+    farfault::results::RunHeader header;
+    header.nodes = {{"gpu0", "gpu"}};
+    farfault::results::ResultWriter writer(path, header);
+    writer.summary({{"machine", "machine", "end", "ps", "End.", 5}});
+    if (!commit.empty()) writer.engine({{"commit", "text", "Commit.", commit}});
+    writer.finish("completed");
+    return path;
+  };
+  auto const a = of("one.h5", "0123456789abcdef0123456789abcdef01234567"),
+             b = of("two.h5", "fedcba9876543210fedcba9876543210fedcba98 with changes"), c = of("none.h5", "");
+  auto const lines = lines_of(farfault_program({"compare", a, b, c}).out);
+  REQUIRE(lines.size() > 3);
+  CHECK_MESSAGE(lines[0].ends_with("  by 0123456789"), lines[0]);
+  CHECK_MESSAGE(lines[1].find("  by fedcba9876 with changes  equal to A") != std::string::npos, lines[1]);
+  CHECK_MESSAGE(lines[2].find("  by an unknown commit ") != std::string::npos, lines[2]);
+  CHECK(farfault_program({"compare", a, a}).out.find(" by ") == std::string::npos);
+  auto const json = nlohmann::json::parse(farfault_program({"compare", a, b, "--json"}).out);
+  CHECK(json["runs"][1]["commit"] == "fedcba9876543210fedcba9876543210fedcba98 with changes");
 }
 
 TEST_CASE("compare: of several runs each says what it differs in, and those that are equal are told") {

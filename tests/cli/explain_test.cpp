@@ -121,6 +121,63 @@ TEST_CASE(
   CHECK(e["stages"].size() == 14);  // with what accesses under way have taken: nothing
 }
 
+TEST_CASE("explain: of a run that was stopped, the kernel that was under way is told first") {
+  auto const path = made("stopped.h5", transpose(1, {}), {"--until", "8us"});
+  auto const e = explained(path);
+  REQUIRE(e["under_way"].size() == 1);
+  CHECK(e["under_way"][0]["what"] == "kernel matrix_transpose");
+  CHECK(e["under_way"][0]["started_ps"] == 0);
+  // It was on its way for the launch latency, and then on the GPU until the end.
+  REQUIRE(e["gaps"].size() == 1);
+  CHECK(e["gaps"][0]["name"] == "launches");
+  CHECK(e["gaps"][0]["ps"] == 5'400'000);
+  auto const text = farfault_program({"explain", path}).out;
+  CHECK(text.find(": time_limit after 8 us\nunder way at the end: kernel matrix_transpose, since 0 ps\n") !=
+        std::string::npos);
+}
+
+TEST_CASE(
+    "explain: the kernels' accesses add up to those of the run, and the longest kernels have a line each") {
+  auto const path =
+      made("kernels.h5", {"machine.generic.gpus=2", "workload.name=bfs", "workload.bfs.rmat.scale=11"});
+  auto const e = explained(path);
+  CHECK(e["kernel_names"] == e["kernels"].size());
+  REQUIRE(e["kernels"].size() > 3);
+  std::uint64_t of_kernels = 0;
+  for (auto const& k : e["kernels"]) {
+    std::uint64_t of_stages = 0;
+    for (auto const& s : k["stages"]) of_stages += s["ps"].get<std::uint64_t>();
+    CHECK(of_stages == k["access_ps"]);
+    of_kernels += of_stages;
+  }
+  CHECK(of_kernels == e["access_ps"]);
+  auto const text = farfault_program({"explain", path}).out;
+  auto const at =
+      text.find("\nthe longest 3 of " + std::to_string(e["kernels"].size()) + " kernels, of the run ");
+  REQUIRE(at != std::string::npos);
+  auto const line = text.substr(text.find("\n  ", at), 60);
+  CHECK_MESSAGE(line.starts_with("\n  " + e["kernels"][0]["name"].get<std::string>() + " "), line);
+}
+
+TEST_CASE(
+    "explain: of mostly idle SMs it is still told what they did while they had warps, and parts add up") {
+  auto const path = made("idle.h5", {"machine.generic.gpus=4", "workload.name=sgemm", "workload.sgemm.m=32",
+                                     "workload.sgemm.n=32", "workload.sgemm.k=256"});
+  std::istringstream in(farfault_program({"explain", path}).out);
+  std::string line;
+  while (std::getline(in, line) && !line.starts_with("what SMs did")) {
+  }
+  CHECK(line.ends_with("of all  with warps"));
+  double of_all = 0, with_warps = 0;
+  while (std::getline(in, line) && line.starts_with("  ")) {
+    of_all += std::stod(line.substr(46));
+    if (line.find("without a warp") == std::string::npos) with_warps += std::stod(line.substr(56));
+    CHECK(line.back() != ' ');
+  }
+  CHECK(of_all == doctest::Approx(100).epsilon(0.002));
+  CHECK(with_warps == doctest::Approx(100).epsilon(0.002));
+}
+
 TEST_CASE("explain: one MSHR of the L2 TLB is named first") {
   auto const path = made("l2_tlb.h5", transpose(1, {"gpu.l2_tlb.mshrs=1", "gpu.l2_tlb.entries=32"}));
   auto const e = explained(path);

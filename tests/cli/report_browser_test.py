@@ -42,10 +42,11 @@ true
 """
 
 
-def made(name, *settings):
+def made(name, *settings, until=None):
     path = os.path.join(folder.name, name)
     words = [w for s in settings for w in ("--set", s)]
-    subprocess.run([farfault, "run", "paper-gmmu-bypass", *words, "--output", path, "--threads", "1", "--progress", "off"],
+    subprocess.run([farfault, "run", "paper-gmmu-bypass", *words, "--output", path, "--threads", "1", "--progress", "off",
+                    *(["--until", until] if until else [])],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return path
 
@@ -406,6 +407,40 @@ def several_runs(b):
     check(b.evaluate("document.querySelector('[data-chart=together]').chart.series.length") == 3, "a line for each run")
 
 
+def what_had_not_ended_is_told_and_drawn(b):
+    stopped = made("stopped.h5", "workload.name=transpose", "workload.transpose.width=256", "workload.transpose.height=256",
+                   "gpu.sms=8", until="8us")
+    open_page(b, report("stopped.html", stopped))
+    text = b.evaluate("document.querySelector('.run').textContent")
+    check("Under way at the end: kernel matrix_transpose, since 0 ps." in text, "what was under way is told")
+    rows = b.evaluate("chartOf('kernels').rows.map(r => [r.name, r.from, r.to, r.text])")
+    check(rows == [["matrix_transpose", 0, 8_000_000,
+                    "kernel matrix_transpose: began at 0 ps, and had not ended at the end of the run"]], f"its bar lasts to the end: {rows}")
+    check(b.evaluate("pixel(chartOf('kernels'), chartOf('kernels').width - 8, 9)") != [255, 255, 255], "the bar is drawn")
+
+
+def marks_of_an_axis_are_where_they_say(b):
+    for step in (0.0025, 0.001, 0.025, 0.05, 0.25, 0.00002):
+        said = b.evaluate(f"format.amounts([0, {step}, {2 * step}, {3 * step}], 'share')")
+        wrong = [text for k, text in enumerate(said) if not near(float(text.rstrip(" %")) / 100, k * step, step)]
+        check(not wrong, f"of marks {step} apart {wrong} are elsewhere: {said}")
+
+
+def settings_of_a_bar_are_the_choices_and_find_room(b):
+    small = ("workload.name=transpose", "workload.transpose.width=64", "workload.transpose.height=64", "gpu.sms=8")
+    results = [made("plain.h5", *small),
+               made("choices.h5", *small, "memory.remote_touch=migrate", "gpu.router.policy=gmmu_bypass", "gpu.l2_tlb.entries=256")]
+    open_page(b, report("choices.html", *results))
+    rows = b.evaluate("[...document.querySelectorAll('.bar-row')].map(e => e.textContent)")
+    check("memory.remote_touch = \"migrate\"" in rows[1] and "router.policy = \"gmmu_bypass\"" in rows[1], f"a bar says what was chosen: {rows[1]}")
+    check(not any("none" in row for row in rows), f"and nothing of what follows from it: {rows}")
+    wide = b.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    check(wide[0] <= wide[1], f"the page is no wider than the window: {wide}")
+    b.evaluate("document.querySelectorAll('.bar-row small').forEach(e => e.append(' and more'.repeat(100)))")
+    wide = b.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    check(wide[0] <= wide[1], f"nor where there is much to say: {wide}")
+
+
 def a_page_of_1024_gpus(b):
     open_page(b, os.path.join(build, "report_test", "large.html"))
     check(b.complaints() == [], f"1,024 GPUs: {b.complaints()}")
@@ -492,6 +527,9 @@ with browser.Browser() as b:
     histograms_and_placement_are_those_of_the_file(b, one)
     links_take_the_colour_of_a_moment(b)
     several_runs(b)
+    what_had_not_ended_is_told_and_drawn(b)
+    marks_of_an_axis_are_where_they_say(b)
+    settings_of_a_bar_are_the_choices_and_find_room(b)
     a_page_of_1024_gpus(b)
     hostile_names_run_no_script(b)
 without_scripts_a_summary_remains(one_page)

@@ -216,6 +216,10 @@ check "its parts made all runs" test "$(grep -c ,done, "$scratch/slurm/out/sweep
 check "the table is that of one process" cmp -s "$scratch/slurm/out/sweep.csv" "$scratch/small/out/sweep.csv"
 printf '#!/bin/sh\necho "sbatch: error: invalid partition" >&2\nexit 1\n' >"$scratch/bin/sbatch"
 (cd "$scratch/slurm" && PATH=$scratch/bin:$PATH "$farfault" sweep study.toml --slurm) >"$scratch/out" 2>"$scratch/err"
+check "where nothing is missing, nothing is submitted" test $? -eq 0
+check "which is told" grep -qx '  submitted no: all results are there' "$scratch/out"
+check "with the table" grep -q '^  table     ' "$scratch/out"
+(cd "$scratch/slurm" && PATH=$scratch/bin:$PATH "$farfault" sweep study.toml --slurm --output other) >"$scratch/out" 2>"$scratch/err"
 check "what sbatch refuses is a failure" test $? -eq 1
 check "with its reason" grep -qx 'farfault: sbatch refuses the job: sbatch: error: invalid partition' "$scratch/err"
 finish

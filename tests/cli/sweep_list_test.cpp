@@ -193,7 +193,7 @@ TEST_CASE("sweep: no cell of the CSV is a formula for a spreadsheet, and numbers
   CHECK(to_csv("run", columns) == "run,x,y,z\n0,-1.5,-3,'-3 us\n1,2,-inf,'=-3\n");
 }
 
-TEST_CASE("report: the folder of a sweep stands for its runs, in the order of its table") {
+TEST_CASE("report, compare: the folder of a sweep stands for its runs, in the order of its table") {
   SmallStudy const s("reported", "[sweep.grid]\ngpu.l2_tlb.entries = [512, 64, 128, 256]\n");
   auto const page = (s.folder / "page.html").string();
   auto const report = [&](std::vector<std::string> words) {
@@ -204,6 +204,7 @@ TEST_CASE("report: the folder of a sweep stands for its runs, in the order of it
   CHECK(s.sweep({"--collect"}).code == 0);
   CHECK(report({s.out.string()}).err ==
         "farfault: '" + s.out.string() + "' is a folder, and none of a sweep\n");
+  CHECK(farfault_program({"compare", s.out.string()}).code == 2);
   REQUIRE(s.sweep({"--jobs", "1"}).code == 0);
   auto results = s.column("result");
   CHECK_FALSE(std::is_sorted(results.begin(), results.end()));
@@ -213,6 +214,11 @@ TEST_CASE("report: the folder of a sweep stands for its runs, in the order of it
   for (auto const& result : results) files.push_back((s.out / result).string());
   REQUIRE(report(files).code == 0);
   CHECK(content(page) == of_folder);
+  auto words = files;
+  words.insert(words.begin(), "compare");
+  auto const compared = farfault_program({"compare", s.out.string()});
+  CHECK(compared.code == 0);
+  CHECK(compared.out == farfault_program(words).out);
   std::sort(files.begin(), files.end());
   REQUIRE(report(files).code == 0);
   CHECK(content(page) != of_folder);

@@ -2,6 +2,7 @@
 // The driver's batches of faults, to the picosecond, between an IOMMU, a GPU and a copy engine of mocks.
 #include <doctest/doctest.h>
 
+#include <numeric>
 #include <vector>
 
 #include "batch_bench.hpp"
@@ -219,4 +220,9 @@ TEST_CASE(
   CHECK(gmmu.state().raw_stats.written == 1);
   CHECK(gmmu.state().utlbs.outstanding() == 0);
   CHECK(gmmu.state().raw.dropped_pages() == 0);
+  // From its coming to the replay of its page, 300 ns.
+  CHECK(gmmu.state().fault_latency.bins[9] == 1);
+  CHECK(std::accumulate(gmmu.state().fault_latency.bins.begin(), gmmu.state().fault_latency.bins.end(),
+                        std::uint64_t{0}) == 1);
+  CHECK(gmmu.state().read.empty());
 }

@@ -27,7 +27,7 @@ Workload program_of(std::size_t kernels, std::vector<Operation> operations) {
 // The host over one GPU, which takes 10 ns for kernel 0, 20 ns for kernel 1 and so on, and a driver that
 // takes 1 us for a copy; links of 1 ns.
 struct HostBench : Bench {
-  explicit HostBench(Applications const& applications) {
+  explicit HostBench(Applications const& applications, Time end = Time::max()) {
     auto& h = system.add<Host>("host", {{}, 1, &applications});
     ResponderSpec<LaunchKernel, KernelDone> runs;
     runs.reply = [](LaunchKernel const& m) { return KernelDone{0, m.kernel}; };
@@ -48,7 +48,7 @@ struct HostBench : Bench {
     for (std::uint32_t a = 0; a < applications.count(); ++a)
       system.post(h.begin, StartApplication{a}, Time{100ns});
     host = &h;
-    run();
+    run(end);
   }
   std::vector<std::uint32_t> launched() const {
     std::vector<std::uint32_t> kernels;
@@ -171,8 +171,38 @@ TEST_CASE("host: to allocate and to free are orders to the driver, in their stre
   CHECK(b.host->state().orders.size() == 6);
   std::vector<std::string> names;
   for (auto const& t : b.host->tables()) names.emplace_back(t.name);
-  CHECK(names == std::vector<std::string>{"kernels", "allocations"});
+  CHECK(names == std::vector<std::string>{"kernels", "allocations", "under_way"});
   CHECK(b.host->has_finished(0));
+}
+
+TEST_CASE("host: what is under way when a run is stopped has a row, stream by stream, and nothing else has") {
+  auto const w = program_of(3, {Operation::launch(0, 0), Operation::copy_to_host(4096, 8192, 0),
+                                Operation::launch(1, 0), Operation::launch(2, 1)});
+  using Rows = std::vector<std::vector<Cell>>;
+  auto const rows_at = [&](Time end, std::uint32_t repeats) {
+    Applications const applications(std::vector<Application>{{"a", &w, 0, {}, {}, {}, repeats}});
+    HostBench const b(applications, end);
+    TableRows rows;
+    rows.begin(b.host->id());
+    b.host->final_rows(rows);
+    Rows all;
+    TableRows::read(rows.bytes(), [&](std::uint32_t, std::uint32_t table, std::vector<Cell> const& cells) {
+      CHECK(b.host->tables()[table].name == "under_way");
+      CHECK(b.host->tables()[table].columns.size() == cells.size());
+      all.push_back(cells);
+    });
+    return all;
+  };
+  auto const row = [](std::uint64_t stream, char const* operation, char const* name, std::uint64_t began) {
+    return std::vector<Cell>{stream, std::string(operation), std::string(name), began, began + 5'400'000};
+  };
+  // Kernel 0 until 112, the copy until 1114; kernel 2 beside them until 132.
+  CHECK(rows_at(Time{105ns}, 1) == Rows{row(0, "kernel", "k", 100'000), row(1, "kernel", "k", 100'000)});
+  CHECK(rows_at(Time{115ns}, 1) == Rows{row(0, "to_host", "", 112'000), row(1, "kernel", "k", 100'000)});
+  CHECK(rows_at(Time{200ns}, 1) == Rows{row(0, "to_host", "", 112'000)});
+  CHECK(rows_at(Time{50ns}, 1).empty());
+  CHECK(rows_at(Time::max(), 1).empty());
+  CHECK(rows_at(Time{200ns}, 2)[0][0] == Cell{std::string("a")});
 }
 
 TEST_CASE("host: an application repeats when all its streams have ended, waits and all") {

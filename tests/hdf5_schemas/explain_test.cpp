@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -41,6 +42,7 @@ struct Machine {
   std::uint64_t mshrs = 0;
   std::string second_sender = "switch0.to_gpu0";
   std::vector<Row> rows = {};
+  std::vector<Row> under_way = {};  // by when they began, and reached the GPUs or the driver
   std::string end_reason = "completed";
 };
 
@@ -68,6 +70,15 @@ std::string written(std::string const& path, Machine const& m) {
                     {{"direction", "text", "To.", ColumnType::text},
                      {"started", "ps", "Time.", ColumnType::u64},
                      {"finished", "ps", "Time.", ColumnType::u64}}}};
+  if (!m.under_way.empty())
+    header.tables.push_back({"under_way",
+                             "Operations.",
+                             {{"application", "text", "Of.", ColumnType::text},
+                              {"stream", "count", "Stream.", ColumnType::u64},
+                              {"operation", "text", "What.", ColumnType::text},
+                              {"name", "text", "Name.", ColumnType::text},
+                              {"started", "ps", "Time.", ColumnType::u64},
+                              {"reached", "ps", "Time.", ColumnType::u64}}});
   ResultWriter writer(path, header);
   auto const time = [](std::uint64_t ps) { return Time{Duration{static_cast<std::int64_t>(ps)}}; };
   writer.append_sample(time(kEnd / 2), std::vector{m.dram_at_half[0], m.dram_at_half[1], m.walkers / 2,
@@ -80,6 +91,9 @@ std::string written(std::string const& path, Machine const& m) {
       writer.append_row(1, std::vector<Cell>{r.began, r.began + kEnd / 10, r.ended - kEnd / 10, r.ended});
     else
       writer.append_row(2, std::vector<Cell>{r.what, r.began, r.ended});
+  for (auto const& r : m.under_way)
+    writer.append_row(3, std::vector<Cell>{"app", std::uint64_t{0}, r.what, r.what == "kernel" ? "fir" : "",
+                                           r.began, r.ended});
   std::vector<SummaryRow> rows{{"machine", "machine", "end", "ps", "End.", kEnd}};
   for (auto const& f : m.figures) rows.push_back({"machine", "machine", f.metric, "ps", "Time.", f.value});
   writer.summary(rows);
@@ -217,6 +231,72 @@ TEST_CASE("explain: the time without a kernel on a GPU counts once, for copies b
   e = explain(written(dir / "b.h5", m));
   CHECK(e.without_kernel == doctest::Approx(0.2));
   CHECK(e.bound == Bound::latency);
+  CHECK(e.under_way.empty());
+  // Where it is known, the time since counts: a copy from 0.4, beside a kernel on GPUs from 0.9.
+  m.under_way = {{"to_host", 400'000, 410'000}, {"kernel", 850'000, 900'000}};
+  e = explain(written(dir / "c.h5", m));
+  CHECK(e.without_kernel == doctest::Approx(0.8));
+  REQUIRE(e.gaps.size() == 3);
+  CHECK(e.gaps[0].name == "copies");
+  CHECK(e.gaps[0].ps == 500'000);
+  REQUIRE(e.under_way.size() == 2);
+  CHECK(e.under_way[0].what == "a copy to the host of app");
+  CHECK(e.under_way[1].what == "kernel fir of app");
+  CHECK(e.under_way[1].started_ps == 850'000);
+  CHECK(to_json(e).find("\"under_way\":[{\"what\":\"a copy to the host of app\",\"started_ps\":400000},") !=
+        std::string::npos);
+}
+
+TEST_CASE("explain: kernels of one name of one application are told of together, the longest first") {
+  Scratch dir;
+  auto const path = dir / "a.h5";
+  auto header = sample::header();
+  header.series.clear();
+  header.tables = {{"kernels",
+                    "Kernels.",
+                    {{"application", "text", "Whose.", ColumnType::text},
+                     {"name", "text", "Name.", ColumnType::text},
+                     {"launched", "ps", "Time.", ColumnType::u64},
+                     {"finished", "ps", "Time.", ColumnType::u64},
+                     {"transactions", "count", "Accesses.", ColumnType::u64},
+                     {"access_time", "ps", "Time.", ColumnType::u64},
+                     {"time_in_dram", "ps", "Time.", ColumnType::u64},
+                     {"time_in_links", "ps", "Time.", ColumnType::u64}}}};
+  {
+    ResultWriter writer(path, header);
+    auto const ran = [&](char const* whose, char const* name, std::uint64_t from, std::uint64_t to,
+                         std::uint64_t accesses, std::uint64_t dram, std::uint64_t links) {
+      writer.append_row(0, std::vector<Cell>{whose, name, from, to, accesses, dram + links, dram, links});
+    };
+    ran("b", "step", 0, 250, 0, 0, 0);
+    ran("a", "step", 0, 100, 3, 30, 6);
+    ran("a", "step", 100, 300, 5, 10, 70);
+    ran("a", "last", 300, 310, 1, 4, 4);
+    std::vector<SummaryRow> rows{{"machine", "machine", "end", "ps", "End.", kEnd}};
+    for (auto const& f : kAccesses) rows.push_back({"machine", "machine", f.metric, "ps", "Time.", f.value});
+    writer.summary(rows);
+    writer.finish("completed");
+  }
+  auto const e = explain(path);
+  CHECK(e.kernel_names == 3);
+  REQUIRE(e.kernels.size() == 3);
+  CHECK(e.kernels[0].name == "a/step");
+  CHECK(e.kernels[0].launches == 2);
+  CHECK(e.kernels[0].ps == 300);
+  CHECK(e.kernels[0].accesses == 8);
+  CHECK(e.kernels[0].access_ps == 116);
+  REQUIRE(e.kernels[0].stages.size() == 2);
+  CHECK(e.kernels[0].stages[0].what == "links between devices");
+  CHECK(e.kernels[0].stages[0].ps == 76);
+  CHECK(e.kernels[0].stages[1].name == "sm_time_in_dram");
+  CHECK(e.kernels[0].stages[1].ps == 40);
+  CHECK(e.kernels[1].name == "b/step");
+  CHECK(e.kernels[1].ps == 250);
+  CHECK(e.kernels[2].name == "a/last");
+  CHECK(e.kernels[2].launches == 1);
+  auto const json = nlohmann::json::parse(to_json(e));
+  CHECK(json["kernel_names"] == 3);
+  CHECK(json["kernels"][0]["stages"][0]["ps"] == 76);
 }
 
 TEST_CASE("explain: where nothing is busy for half of the run, latency bounds it; else execution may") {
@@ -256,5 +336,12 @@ TEST_CASE(
   CHECK(refusal(running + ".partial") == "'" + running +
                                              ".partial' cannot be explained: there is no summary in it "
                                              "yet: its run is under way, or was killed");
-  CHECK(refusal(dir / "none.h5").find("no such file") != std::string::npos);
+  CHECK(refusal(running) == "cannot read '" + running +
+                                "': no such file; its run goes on or was stopped: what it got to is in '" +
+                                running + ".partial'");
+  std::filesystem::create_directories(dir / "sweep/runs");
+  auto const sweep = std::string(dir / "sweep");
+  CHECK(refusal(sweep) == "cannot read '" + sweep + "': not a regular file; the results of a sweep are in '" +
+                              sweep + "/runs'");
+  CHECK(refusal(dir / "none.h5").ends_with("none.h5': no such file"));
 }

@@ -79,6 +79,12 @@ TEST_CASE("a summary says what the file holds") {
                      "\"gpu1\":{\"instructions\":12}},"
                      "\"machine\":{\"machine\":{\"instructions\":42}}}}"));
   CHECK(to_text(s).find("2 instances: hits, latency, occupancy") != std::string::npos);
+  CHECK(s.host == "node7");
+  CHECK(s.commit.empty());
+  CHECK(s.command_line == "farfault run a.toml");
+  CHECK(to_text(s).find("\n  made by:  on node7\n  command:  farfault run a.toml\n") != std::string::npos);
+  CHECK(json.find(R"("host":"node7","start_time":"","command_line":"farfault run a.toml",)") !=
+        std::string::npos);
 }
 
 TEST_CASE("the result of a cluster says which host and driver each node has") {

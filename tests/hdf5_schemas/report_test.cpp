@@ -419,6 +419,37 @@ TEST_CASE("report data: the longest kernels are shown, and how many there are") 
   CHECK(kernels["columns"]["longest_stage_share"][0] == 0.75);
 }
 
+TEST_CASE("report data: what had not ended is told, the first of it, and how much there is") {
+  Scratch dir;
+  auto header = header_of(1);
+  header.tables = {{"under_way",
+                    "Operations.",
+                    {{"stream", "count", "Stream.", ColumnType::u64},
+                     {"operation", "text", "What.", ColumnType::text},
+                     {"name", "text", "Name.", ColumnType::text},
+                     {"started", "ps", "Time.", ColumnType::u64},
+                     {"reached", "ps", "Time.", ColumnType::u64}}}};
+  for (bool const ended : {false, true}) {
+    auto const path = dir / (ended ? "ended.h5" : "stopped.h5");
+    ResultWriter writer(path, header);
+    for (std::uint64_t i = 0; i < 3 && !ended; ++i)
+      writer.append_row(
+          0, std::vector<Cell>{i, i == 1 ? "allocate" : "kernel", i == 1 ? "" : "fir", 70 * i, 70 * i + 54});
+    writer.finish(ended ? "completed" : "time_limit");
+    auto const shown = shown_of(path, {.kernels = 2});
+    CHECK(shown.contains("under_way") == !ended);
+    if (ended) continue;
+    CHECK(shown["under_way"]["rows"] == 3);
+    CHECK(shown["under_way"]["operations"] ==
+          Json::array({{{"what", "kernel fir"}, {"name", "fir"}, {"of", ""}, {"stream", 0}, {"started", 0}},
+                       {{"what", "allocating a buffer"},
+                        {"name", "allocate"},
+                        {"of", ""},
+                        {"stream", 1},
+                        {"started", 70}}}));
+  }
+}
+
 TEST_CASE("report data: it is ASCII, its names are short, and what a result does not have is not there") {
   Scratch dir;
   auto header = header_of(1);

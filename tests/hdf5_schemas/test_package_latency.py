@@ -40,6 +40,18 @@ def gpus_applications_and_kernels_add_up_to_the_machine(prepared):
             assert run.latency(by).sum().equals(whole), (name, by)
 
 
+def a_stack_reads_its_own_columns_and_no_others(prepared):
+    for by in ("machine", "gpu", "application", "kernel"):
+        read, whole = [], ff.datasets.filled
+        ff.datasets.filled = lambda d: read.append(d.name) or whole(d)
+        try:
+            prepared[1]["bfs"].latency(by)
+        finally:
+            ff.datasets.filled = whole
+        others = [n for n in read if "time" not in n and not n.endswith(("/name", "transactions", "/row", "/launch"))]
+        assert len(read) >= 15 and not others, (by, others)
+
+
 def stages_come_in_the_order_of_an_access_with_units(prepared):
     table = prepared[1]["bfs"].latency()
     assert list(table) == ["load_store", "l1_tlb", "l2_tlb", "walk_queue", "walk", "iommu", "fault", "l1_cache", "l2_cache",
@@ -151,7 +163,7 @@ def a_result_of_an_earlier_program_or_of_no_whole_run_says_so(prepared):
 
 
 TESTS = (stages_add_up_to_the_time_of_accesses, gpus_applications_and_kernels_add_up_to_the_machine,
-         stages_come_in_the_order_of_an_access_with_units, the_stack_shows_where_the_time_went,
+         stages_come_in_the_order_of_an_access_with_units, a_stack_reads_its_own_columns_and_no_others, the_stack_shows_where_the_time_went,
          the_stack_of_one_application_is_that_of_the_machine, kernels_are_named_by_what_they_belong_to,
          what_sms_did_adds_up_to_their_time,
          what_sms_did_for_kernels_and_applications_adds_up_to_the_time_that_they_held_them, the_stack_over_time_ends_at_that_of_the_run,

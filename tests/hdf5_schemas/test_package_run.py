@@ -59,6 +59,25 @@ def tables_and_summaries_are_pandas_tables_with_units(path):
     assert run.summary().loc["machine", "instructions"] == 42
 
 
+def columns_that_are_asked_for_are_all_that_is_read(path):
+    run = ff.open(path)
+    read, whole = [], ff.datasets.filled
+    ff.datasets.filled = lambda d: read.append(d.name) or whole(d)
+    try:
+        kernels = run.table("kernels", ["balance"])
+        assert list(kernels) == ["balance"] and kernels.attrs["units"] == {"balance": "1"}, kernels
+        assert kernels.equals(run.table("kernels")[["balance"]])
+        del read[:]
+        assert run.table("kernels", ["balance"]).index.name == "row" and sorted(read) == ["/tables/kernels/balance", "/tables/kernels/row"], read
+        del read[:]
+        gpus = run.summary("gpu", ["faults"])
+        assert list(gpus) == ["faults"] and gpus.index.tolist() == ["gpu0", "gpu1"] and len(read) == 2, read
+    finally:
+        ff.datasets.filled = whole
+    refused(lambda: run.table("kernels", ["balances"]), "'balances'", "balance")
+    refused(lambda: run.summary("gpu", ["walks"]), "'walks'", "faults")
+
+
 def rates_are_differences_over_time(path):
     run = ff.open(path)
     grown = run.deltas("l2_tlb", "hits")
@@ -206,7 +225,7 @@ def a_result_of_another_version_is_refused_with_its_version(path):
 
 
 TESTS = (it_says_what_the_run_was, links_name_the_nodes_at_their_ends, series_have_units_and_are_read_when_used,
-         tables_and_summaries_are_pandas_tables_with_units, rates_are_differences_over_time,
+         tables_and_summaries_are_pandas_tables_with_units, columns_that_are_asked_for_are_all_that_is_read, rates_are_differences_over_time,
          samples_at_one_time_are_one_interval_and_picoseconds_become_a_share, a_ratio_is_nan_where_nothing_happened,
          a_component_belongs_to_the_device_that_its_path_starts_with, quantities_are_numbers_of_the_smallest_unit,
          a_cut_off_run_opens_and_says_so, rows_that_some_datasets_lack_are_left_out,

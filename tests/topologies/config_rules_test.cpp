@@ -120,6 +120,16 @@ TEST_CASE("the memory of a CPU obeys the rules of a GPU's") {
         std::vector<std::string>{"cpu.dram.t_rfc (f:1; only with cpu.dram.t_refi above 0)"});
 }
 
+TEST_CASE(
+    "what a preset sets for a choice that another one replaces is not told of, what its reader sets is") {
+  std::string const other = "include = [\"paper-gmmu-bypass\"]\n[memory]\nplacement = \"interleave\"\n";
+  CHECK(unused(other).empty());
+  CHECK(unused(other + "first_touch_by = \"driver\"\n") ==
+        std::vector<std::string>{
+            "memory.first_touch_by (f:4; only with a memory.placement that leaves pages to "
+            "their first touch)"});
+}
+
 TEST_CASE("choices for a cache or TLB that is not there are unused, and so are their parameters") {
   auto const no_tlb =
       "iommu.tlb_entries = 0\niommu.tlb_replacement = \"random\"\niommu.tlb_random.seed = 3\n";

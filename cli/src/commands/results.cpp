@@ -69,7 +69,8 @@ void add_compare(CommandSet& set) {
         compare_results(o->files, form, o->all ? 0 : 30, set.out());
         return kDone;
       });
-  c->add_option("results", o->files, "Results, the first of which the others are compared with")
+  c->add_option("results", o->files,
+                "Results, or the folder of a sweep; the others are compared with the first")
       ->required()
       ->type_name("A.h5 B.h5");
   auto* const json = c->add_flag("--json", o->json, "One JSON object");

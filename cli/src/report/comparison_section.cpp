@@ -73,7 +73,7 @@ Json comparison_data(results::RunsCompared const& c) {
     if (settings.size() == kSettings) break;
     auto values = Json::array();
     for (auto const& v : s.values) values.push_back(shown(v));
-    settings.push_back({{"name", shown(s.name)}, {"values", std::move(values)}});
+    settings.push_back({{"name", shown(s.name)}, {"in_all", s.in_all()}, {"values", std::move(values)}});
   }
   auto const most = std::min(kDrawn, std::max<std::size_t>(kFigures, kDrawnValues / c.runs.size()));
   for (auto const* f : figures_of(c)) {

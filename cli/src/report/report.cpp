@@ -11,8 +11,7 @@
 #include <fstream>
 #include <ostream>
 
-#include "../sweep/places.hpp"
-#include "../sweep/run_list.hpp"
+#include "../sweep/swept_results.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 #include "farfault/results/compare.hpp"
@@ -43,25 +42,6 @@ void check_output(std::vector<std::string> const& files, std::string const& outp
     if (is_there(name) && !is_report(name))
       throw UserError("'" + one_line(name) +
                       "' is there and is no report of Farfault; give the report another name");
-}
-
-// A folder of a sweep stands for the results of its runs, in the order of its table.
-std::vector<std::string> results_of(std::vector<std::string> const& names) {
-  std::vector<std::string> files;
-  for (auto const& name : names) {
-    std::error_code error;
-    if (!std::filesystem::is_directory(name, error)) {
-      files.push_back(name);
-      continue;
-    }
-    auto const runs = read_run_list(name);
-    if (!runs) throw UserError("'" + one_line(name) + "' is a folder, and none of a sweep");
-    auto const before = files.size();
-    for (auto const& run : *runs)
-      if (auto const file = result_path(name, run.name); is_there(file)) files.push_back(file);
-    if (files.size() == before) throw UserError("the sweep in '" + one_line(name) + "' has no results yet");
-  }
-  return files;
 }
 
 void write(std::string const& path, std::string const& text) {

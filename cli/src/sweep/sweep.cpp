@@ -99,6 +99,10 @@ class Sweep {
     if (!options_.part && !options_.collect) write_list();
     if (options_.slurm) {
       print_head();
+      if (missing_.empty()) {
+        out_ << "  submitted no: all results are there\n";
+        return conclude(0);
+      }
       lock_.reset();  // the parts may start before they are all submitted
       submit(slurm_job(study_, plan_->folder(), plan_->distinct().size()), options_, study_, plan_->folder(),
              out_);
@@ -179,8 +183,9 @@ class Sweep {
     // Those that are alike take turns.
     auto const turns = alike ? std::ceil(all / longest / jobs_) * longest
                              : std::max(all / static_cast<double>(jobs_), longest);
-    out_ << fmt::format("  how long  about {} with {} at a time, {}\n", wall_time(seconds * turns), jobs_,
-                        from);
+    auto const time = seconds * turns;
+    out_ << fmt::format("  how long  {} with {} at a time, {}\n",
+                        time < 1 ? "less than a second" : "about " + wall_time(time), jobs_, from);
     return 0;
   }
 

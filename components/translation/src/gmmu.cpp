@@ -232,11 +232,7 @@ void Gmmu::replay(TranslateResponse const& m, Cx& cx) const {
   ++s.stats.replays;
   bool const nowhere = m.tag != 0 && m.frame == kNoFrame;
   if (!nowhere) cx.send(response, m);
-  if (spec().fault_batches) {
-    s.utlbs.replayed(m.page);
-    // The driver has found the buffer empty, and will not read it again by itself.
-    if (s.utlbs.outstanding() == 0 && s.raw.armed()) retry(cx);
-  }
+  if (spec().fault_batches) page_replayed(m.page, cx);
   if (m.tag == 0) return;
   auto const record = m.tag - 1;
   FF_CHECK(spec().keeps_faults && s.faults.page_of(record) == m.page, path() + ": a replay of no fault");

@@ -27,9 +27,11 @@ void Gmmu::on_fault_order(FaultOrder const& m, Cx& cx) const {
   auto& s = cx.state();
   if (m.kind == FaultOrderKind::drain) return drain(m, cx);
   if (m.kind == FaultOrderKind::flush_replay)
-    s.raw_stats.flushed += s.raw.flush([&](RawFaults::Entry const& e) { s.read_raised.push_back(e.raised); });
-  for (auto const raised : s.read_raised) s.fault_latency.add(nanoseconds_of(cx.now() - raised));
-  s.read_raised.clear();
+    s.raw_stats.flushed += s.raw.flush([&](RawFaults::Entry const& e) {
+      s.read.push_back({e.fault.page, e.raised});
+    });
+  for (auto const& each : s.read) s.fault_latency.add(nanoseconds_of(cx.now() - each.raised));
+  s.read.clear();
   s.raw.replayed();
   s.buffer_full.set(cx.now(), false);
   s.utlbs.all_replayed();
@@ -51,7 +53,7 @@ void Gmmu::drain(FaultOrder const& m, Cx& cx) const {
     p.application = e.fault.application;
     p.access = e.fault.access;
     p.raised = e.raised;
-    s.read_raised.push_back(e.raised);
+    s.read.push_back({e.fault.page, e.raised});
     cx.send(fault, p, after);
     after += cycle;
   });
@@ -62,6 +64,18 @@ void Gmmu::drain(FaultOrder const& m, Cx& cx) const {
   p.entry = taken;
   cx.send(fault, p, after);
   if (m.retry != 0) retry(cx);
+}
+
+void Gmmu::page_replayed(std::uint64_t page, Cx& cx) const {
+  auto& s = cx.state();
+  std::erase_if(s.read, [&](ReadFault const& each) {
+    if (each.page != page) return false;
+    s.fault_latency.add(nanoseconds_of(cx.now() - each.raised));
+    return true;
+  });
+  s.utlbs.replayed(page);
+  // The driver has found the buffer empty, and will not read it again by itself.
+  if (s.utlbs.outstanding() == 0 && s.raw.armed()) retry(cx);
 }
 
 // The accesses whose faults found no room are made again: when the driver reads the buffer and, as what was

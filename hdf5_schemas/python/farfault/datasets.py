@@ -80,15 +80,17 @@ def _coordinates(d):
     return plain(d.attrs["coordinates"]).split() if "coordinates" in d.attrs else ()
 
 
-def frame(file, group, index, needed=()):
+def frame(file, group, index, needed=(), names=None):
     """The one-dimensional datasets of a group as the columns of a pandas table.
 
     `.attrs` has "units" and "long_name" of the columns, and the "description" of the group. A figure that one of several
-    does not have is NaN. A file without one of the needed columns is damaged.
+    does not have is NaN. A file without one of the needed columns is damaged. With names, only those columns are read, as far
+    as they are there.
     """
     with file.reading() as f:
         data = f[group]
-        items = {n: d for n, d in data.items() if isinstance(d, h5py.Dataset) and d.ndim == 1}
+        chosen = data if names is None else dict.fromkeys(n for n in (index, *names) if n in data)
+        items = {n: d for n, d in ((n, data[n]) for n in chosen) if isinstance(d, h5py.Dataset) and d.ndim == 1}
         for n in needed:
             if n not in items:
                 raise KeyError(f"{group} has no {n}")

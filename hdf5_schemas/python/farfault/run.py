@@ -150,15 +150,30 @@ class Run:
         """
         return self._by(rates.rates(self.timeseries(kind, [metric]), metric, self.path), by)
 
-    def table(self, name):
-        """One row for each occurrence of something (kernels, migrations, ...); the units are in `.attrs`."""
-        self._check(name, self.tables, "table")
-        return datasets.frame(self._file, f"tables/{name}", "row")
+    def table(self, name, columns=None):
+        """One row for each occurrence of something (kernels, migrations, ...); the units are in `.attrs`.
 
-    def summary(self, scope="machine"):
-        """Totals of the run: one row for each machine, GPU or application, one column for each figure."""
+        With columns, only these are read.
+        """
+        self._check(name, self.tables, "table")
+        return self._frame(f"tables/{name}", "row", columns, f"column of {name}")
+
+    def summary(self, scope="machine", columns=None):
+        """Totals of the run: one row for each machine, GPU or application, one column for each figure, or for these."""
         self._check(scope, self.scopes, "summary of the scope")
-        return datasets.frame(self._file, f"summary/{scope}", "name")
+        return self._frame(f"summary/{scope}", "name", columns, "figure")
+
+    def _frame(self, group, index, columns, what):
+        if columns is not None:
+            with self._file.reading() as f:
+                there = [n for n in f[group] if n != index]
+            for column in columns:
+                self._check(column, there, what)
+        return datasets.frame(self._file, group, index, names=columns)
+
+    def columns_there(self, group, index, names):
+        """A table of those of the columns that the file has."""
+        return datasets.frame(self._file, group, index, names=names)
 
     def figure_names(self):
         """The figures of the whole machine; none before the run has ended."""
@@ -242,7 +257,7 @@ class Run:
             return data
         if by != "device":
             raise ResultError(f'{self.path}: statistics are summed by "device" or not at all, not by {by!r}')
-        return rates.by_device(data, set(self.machine.nodes["name"]))
+        return rates.by_device(data, set(self.columns_there("topology/nodes", "node", ["name"])["name"]))
 
     def check_by(self, by, there, what):
         if by not in there:
@@ -252,11 +267,11 @@ class Run:
         if name not in there:
             raise unknown(self.path, what, name, there)
 
-    def final_summary(self, scope, what):
-        """A summary that `what` is read from; a run that has not ended has none."""
+    def final_summary(self, scope, what, figures):
+        """Of a summary those of the figures that it has, which `what` is read from; a run that has not ended has none."""
         if scope not in self.scopes:
             raise self.lacks(what)
-        return self.summary(scope)
+        return self.columns_there(f"summary/{scope}", "name", figures)
 
     def lacks(self, what):
         """The error for what an earlier program did not record, or what comes with the end of the run."""

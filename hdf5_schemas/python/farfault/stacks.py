@@ -19,6 +19,7 @@ ACTIVITIES = {"active": "executing", "memory_stall": "waiting for memory", "faul
 RESIDENT = {**{what: word for what, word in ACTIVITIES.items() if what != "idle"}, "outside": "blocks outside the SM's slots"}
 STACK = {**{stage: f"time_in_{stage}" for stage in STAGES}, "under_way": "time_under_way", "access_time": "access_time",
          "transactions": "transactions"}
+NAMED_BY = ("machine", "application", "stream")  # columns of kernels: whose they are
 SUMS = ("access_time", "transactions")  # of the columns of a latency stack: what is no stage
 
 
@@ -32,7 +33,7 @@ def latency(run, by):
         return table
     if by == "application":
         return _of_applications(run, STACK, "latency stack")
-    return _chosen(run, run.final_summary(by, "latency stack"), _in_summary(STACK), "latency stack")
+    return _of_summary(run, by, _in_summary(STACK), "latency stack")
 
 
 def stalls(run, by):
@@ -42,7 +43,7 @@ def stalls(run, by):
         columns = {**{what: f"resident_{what}_time" for what in RESIDENT}, "resident_time": "resident_time"}
         return _of_kernels(run, columns, "times of SMs") if by == "kernel" else _of_applications(run, columns, "times of SMs")
     columns = {**{what: f"sm_{what}_time" for what in ACTIVITIES}, "sm_time": "sm_time"}
-    return _chosen(run, run.final_summary(by, "times of SMs"), columns, "times of SMs")
+    return _of_summary(run, by, columns, "times of SMs")
 
 
 def latency_deltas(run, gpu, application):
@@ -94,10 +95,15 @@ def _in_summary(columns):
     return {name: f"sm_{column}" for name, column in columns.items()}
 
 
+def _of_summary(run, scope, columns, what):
+    return _chosen(run, run.final_summary(scope, what, columns.values()), columns, what)
+
+
 def _of_applications(run, columns, what):
-    table, columns = run.final_summary("application", what), _in_summary(columns)
+    columns = _in_summary(columns)
+    table = run.final_summary("application", what, columns.values())
     if not set(columns.values()) <= set(table) and len(table) == 1:
-        whole = run.final_summary("machine", what)  # one application: all is its own
+        whole = run.final_summary("machine", what, columns.values())  # one application: all is its own
         whole.index = table.index
         table = whole
     return _chosen(run, table, columns, what)
@@ -106,7 +112,7 @@ def _of_applications(run, columns, what):
 def _of_kernels(run, columns, what):
     if "kernels" not in run.tables:
         raise run.lacks(what)
-    kernels = run.table("kernels")
+    kernels = run.columns_there("tables/kernels", "row", ["name", *NAMED_BY, "launch", *columns.values()])
     table = _chosen(run, kernels, columns, what)
     table.index = pandas.Index(_names(kernels), name="name")
     return table
@@ -114,7 +120,7 @@ def _of_kernels(run, columns, what):
 
 def _names(kernels):
     """`bfs_level0`; of several applications or machines `m0/bfs/bfs_level0`; where that repeats, with its launch."""
-    parts = [kernels[c].astype(str) for c in ("machine", "application", "stream") if c in kernels]
+    parts = [kernels[c].astype(str) for c in NAMED_BY if c in kernels]
     names = ["/".join(of_one) for of_one in zip(*parts, kernels["name"])]
     if "launch" in kernels and len(set(names)) < len(names):
         names = [f"{n}#{launch}" for n, launch in zip(names, kernels["launch"])]

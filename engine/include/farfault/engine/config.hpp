@@ -106,7 +106,7 @@ class Config {
   // each, file by file in the order in which they were named; 20 lines, and how many more there are.
   void reject_mistakes() const;
 
-  // What was set, but left out: "key (file:line; only with CHOICE)" each.
+  // What was set, not by a preset, and left out: "key (file:line; only with CHOICE)" each.
   std::vector<std::string> const& unused() const { return unused_; }
   // The resolved configuration as TOML: every bound parameter and every value taken, but those left out, in
   // the order of binding, but the parameters of one table together and those of no table first. What is at

@@ -19,6 +19,7 @@ struct ComparedRun {
   std::string digest;  // empty where the run did not finish
   std::string end_reason;
   std::string farfault_version;
+  std::string commit;  // of the program that made it; empty where it does not say so
   bool equal = false;  // to the first one: the same results, whatever was asked for
 };
 
@@ -26,6 +27,7 @@ struct ComparedRun {
 struct ComparedSetting {
   std::string name;
   std::vector<std::string> values;  // by run
+  bool in_all() const;              // what only some of the runs have follows from another setting
 };
 
 // A figure of /summary that is not the same in all runs.
@@ -44,7 +46,7 @@ struct ComparedFigure {
 
 struct RunsCompared {
   std::vector<ComparedRun> runs;
-  std::vector<ComparedSetting> settings;  // by name
+  std::vector<ComparedSetting> settings;  // those that all runs have first, each by name
   std::vector<ComparedFigure> figures;    // that with the largest effect first
   std::uint64_t figures_in_all = 0;       // those that agree included
   bool all_equal() const;

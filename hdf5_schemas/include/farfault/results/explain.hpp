@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a run took as long as it did: what its SMs did, where the time of an access went, which resources were
-// busy, and which of them bounds the run.
+// Why a run took as long as it did: what its SMs did, where the time of an access went, of all of it and of
+// each kernel, which resources were busy, and which of them bounds the run.
 //
 // A resource is busy for as long as it says itself (statistics busy_time and walker_busy_time). What has room
 // for a number of things, MSHRs, credits of a link, fault buffers, is a resource too: it counts as busy while
@@ -53,6 +53,16 @@ struct UnderWay {
   std::uint64_t started_ps = 0;
 };
 
+// What ran under one name, of one application where there are several.
+struct KernelTime {
+  std::string name;            // "bfs_level1", "filter/fir"
+  std::uint64_t launches = 0;  // that have ended
+  std::uint64_t ps = 0;        // from launch to end, of all of them together
+  std::uint64_t accesses = 0;
+  std::uint64_t access_ps = 0;
+  std::vector<TimePart> stages = {};  // of its accesses, the longest first; they add up to access_ps
+};
+
 enum class Bound : std::uint8_t { execution, resource, phase, latency, gaps };
 
 struct Explanation {
@@ -70,9 +80,12 @@ struct Explanation {
   double without_kernel = 0;        // share of the run in which none was on a GPU
   std::vector<TimePart> gaps;       // of the run, that time by what went on, the longest first
   std::vector<UnderWay> under_way;  // of a run that was stopped, stream by stream
+  std::uint64_t kernel_names = 0;   // how many names the kernels that have ended have
+  std::vector<KernelTime> kernels;  // the longest first, at most kMostKernels
   std::vector<Resource> resources;  // the weightiest first; none that nothing waited for
 };
 
+inline constexpr std::size_t kMostKernels = 100;
 Explanation explain(std::string const& path);
 // In how many twentieths of the run it was busy for nine tenths.
 std::size_t busy_parts(Resource const& r);

@@ -34,6 +34,11 @@ struct ResultSummary {
   std::string farfault_version;
   std::string result_digest;  // as stored; empty in the file of a run that did not finish
   std::string end_reason;
+  // By whom it was made: the source of the program, the host and when, as far as the file says so.
+  std::string commit;
+  std::string host;
+  std::string start_time;
+  std::string command_line;
   std::uint64_t seed = 0;
   std::int64_t last_time_ps = 0;  // of the latest sample
   std::uint64_t nodes = 0;

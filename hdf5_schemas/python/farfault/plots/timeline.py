@@ -7,6 +7,7 @@ from ..errors import ResultError
 from . import drawing
 
 RATES = ("sm/instructions", "sm/transactions")
+WHOSE = ("machine", "application", "stream")  # columns of kernels
 
 
 def timeline(run, rates=None):
@@ -35,13 +36,15 @@ def _read(run, name):
 def _kernels(run):
     """Without rows before the first kernel has ended."""
     columns = ["name", "launched", "finished"]
-    table = run.table("kernels") if "kernels" in run.tables else pandas.DataFrame(columns=columns)
+    if "kernels" not in run.tables:
+        return pandas.DataFrame(columns=columns)
+    table = run.columns_there("tables/kernels", "row", [*columns, *WHOSE])
     return table if set(columns) <= set(table) else table.iloc[:0].reindex(columns=columns)
 
 
 def _lanes(kernels):
     """[(name, rows)]: kernels of one application, stream or machine run one after the other."""
-    keys = [k for k in ("machine", "application", "stream") if k in kernels]
+    keys = [k for k in WHOSE if k in kernels]
     if not keys:
         return [("kernels", kernels)]
     return [(" ".join(str(p) for p in (name if isinstance(name, tuple) else (name,))), rows)

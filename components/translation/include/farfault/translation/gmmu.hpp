@@ -195,6 +195,12 @@ struct GmmuStalled {
   Time since{};
 };
 
+// A fault of a batch, until it is replayed.
+struct ReadFault {
+  std::uint64_t page = 0;
+  Time raised{};
+};
+
 struct GmmuState {
   std::vector<GmmuPending> pending;
   std::vector<std::uint32_t> free_pending;
@@ -214,7 +220,7 @@ struct GmmuState {
   std::vector<Time> recorded_at;  // by record of `faults`
   LatencyHistogram fault_latency;
   PartTime buffer_full;           // faults wait for room in the fault buffer
-  std::vector<Time> read_raised;  // entries of batches that the driver has read, or removed, since a replay
+  std::vector<ReadFault> read;    // entries of batches that the driver has read, or removed
   RawFaults raw;
   UtlbFaults utlbs;
   RawFaultStats raw_stats;
@@ -329,6 +335,8 @@ class Gmmu final : public Component<GmmuSpec, GmmuState> {
   void keep_fault(TranslateResponse const& m, Cx& cx) const;
   void drain(FaultOrder const& m, Cx& cx) const;
   void replay(TranslateResponse const& m, Cx& cx) const;
+  // A page of a batch, whose faults are then replayed.
+  void page_replayed(std::uint64_t page, Cx& cx) const;
   void retry(Cx& cx) const;
   void observe(GmmuPending& pending, bool local, Cx& cx) const;
   // A look-up of the request is done: with a frame, or without one, or the page is faulted.
