@@ -182,6 +182,9 @@ TEST_CASE("sweep: random values depend on the seed of the study, and more of the
   s.write(random("6", "2"));
   CHECK(s.sweep({"--collect"}).code == 0);
   CHECK(s.csv() != csv);
+  // What was drawn once stays: with other values the results of all random studies would be made anew.
+  CHECK(s.column("gpu.l2_tlb.entries") == Words{"256", "128", "256", "512", "128", "256"});
+  CHECK(s.column("workload.stream.bytes") == Words{"28 KiB", "28 KiB", "4 KiB", "20 KiB", "20 KiB", "8 KiB"});
   CHECK(s.results() == 0);
 }
 
