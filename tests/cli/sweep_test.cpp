@@ -240,6 +240,9 @@ TEST_CASE("sweep: a mistake of the study is one sentence with its line, before a
         at("8") + "'run.seed' varies twice: it may be in one of sweep.list, sweep.random, sweep.grid\n");
   CHECK(with("[sweep.random]\nsamples = 2\ngpu.l2_tlb.entries = {low = 9, high = 2}\n").error() ==
         at("10") + "gpu.l2_tlb.entries: the range begins above its end\n");
+  for (std::string const step : {"0", "\"0 B\"", "0.0"})
+    CHECK(with("[sweep.random]\nsamples = 2\ngpu.l2_tlb.entries = {low = 2, high = 9, step = " + step + "}\n")
+              .error() == at("10") + "'gpu.l2_tlb.entries': the step of a range must be above 0\n");
   CHECK(with("[sweep.random]\nsamples = 2\nworkload.stream.bytes = {low = \"4 KiB\", high = \"5 us\"}\n")
             .error() == at("10") + "workload.stream.bytes: the ends of the range are not of one kind\n");
   CHECK(with("[[sweep.list]]\nname = \"a\"\n[[sweep.list]]\nname = \"b\"\ngpu.l2_tlb.entries = 64\n"
