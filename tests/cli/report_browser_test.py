@@ -160,6 +160,11 @@ def stacks_add_up(b, result):
     where = numpy.searchsorted(at, times)
     total = sum(value * (t - (times[k - 1] if k else 0)) for k, (t, value) in enumerate(zip(times, top)))
     check(near(total, parts[where[-1]], parts[where[-1]]), f"the stack over time adds up to {total}, not {parts[where[-1]]}")
+    told = b.evaluate("""(() => {
+      const u = chartOf('stack').chart, lowest = u.series.length - 1;
+      return u.data[0].slice(1).map((_, i) => [u.series[lowest].value(u, 0, lowest, i + 1), format.amount(u.data[lowest][i + 1], 'accesses')]);
+    })()""")
+    check(len(told) > 10 and all(said == there for said, there in told), f"the lowest part is told as it is drawn: {told[:5]}")
     b.evaluate("document.querySelector('.run:not([hidden]) .shares').click()")
     b.frame()
     _, rows = drawn(b, "stack")
@@ -214,6 +219,10 @@ def hovering_tells(b, result):
         check(text.startswith(f"{name}: launched at {times[0]}, took {times[1]}, "), f"a kernel tells its times {times}: {text}")
     rows = "[['a', 0, 10], ['a', 5, 8], ['b', 0, 1], ['a', 10, 12], ['a', 9, 11]].map(([label, from, to]) => ({ label, from, to }))"
     check(b.evaluate(f"lanesOf({rows}).of") == [0, 1, 2, 0, 1], "what runs at the same time has lanes of its own")
+    batch = {"row": [0], "gpu": ["gpu7"], "began": [1000], "ended": [6000], "raw_faults": [11], "duplicates": [2], "pages": [3],
+             "prefetched_pages": [4], "evicted_pages": [5]}
+    check(b.evaluate(f"batchRows({{ columns: {batch} }})[0].text") == "batch of 11 faults (2 duplicates): began at 1 ns, took 5 ns, "
+          "brought 3 pages and 4 beside, evicted 5", "a batch tells what it brought")
     colour = b.evaluate("pixel(chartOf('kernels'), chartOf('kernels').width - 8, 9)")
     check(colour != [255, 255, 255], "a bar is drawn for the last kernel")
     names = b.evaluate("JSON.parse(document.getElementById('data').textContent).runs[0].traffic.devices")
