@@ -25,7 +25,8 @@ std::vector<Cells> rows_of(AnyComponent const& component, std::uint32_t table) {
 
 Cell const kNone = std::uint64_t{0};
 
-// gpu0 writes a line to gpu1's memory, and reads one: 88 bytes in 5.5 ns, and a header of 24 in 1.5 ns.
+// gpu0 stores to gpu1's memory, 88 bytes in 5.5 ns, and loads from it, a header of 24 in 1.5 ns; and answers
+// alike.
 struct WriteAndRead : TwoGpus {
   explicit WriteAndRead(bool with_switch) : TwoGpus(Sizes{8, 1}, with_switch) {
     feed(gpu[0]->remote_request,
