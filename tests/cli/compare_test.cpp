@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "capture.hpp"
@@ -104,4 +105,38 @@ TEST_CASE("compare: of several runs each says what it differs in, and those that
   CHECK(same[2] == "configured alike");
   CHECK(same[3] == "the results are equal");
   CHECK(same.size() == 4);
+}
+
+TEST_CASE("compare: a figure is told with its change from A, but for one that A has none of") {
+  auto const folder = fs::path(FARFAULT_BINARY_DIR) / "compare_test";
+  fs::create_directories(folder);
+  auto const written = [&](std::string const& name, std::vector<std::optional<std::uint64_t>> const& values) {
+    farfault::results::RunHeader header;
+    header.nodes = {{"gpu0", "gpu"}};
+    auto const path = (folder / name).string();
+    farfault::results::ResultWriter writer(path, header);
+    std::vector<farfault::results::SummaryRow> rows;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (values[i])
+        rows.push_back(
+            {"machine", "machine", std::string("figure_") + char('a' + i), "count", "Of it.", *values[i]});
+    writer.summary(rows);
+    writer.finish("completed");
+    return path;
+  };
+  auto const a = written("told_a.h5", {0, 10, 10, 10, 10, 10, std::nullopt});
+  auto const b = written("told_b.h5", {5, 5, 20, 11, 0, std::nullopt, 7});
+  auto const r = farfault_program({"compare", a, b});
+  auto const line_of = [&](std::string const& figure) {
+    for (auto const& line : lines_of(r.out))
+      if (line.starts_with("  " + figure + " ")) return line;
+    return r.out;
+  };
+  CHECK(line_of("figure_a") == "  figure_a  0   5             Of it.");
+  CHECK(line_of("figure_b") == "  figure_b  10  5 (/ 2)       Of it.");
+  CHECK(line_of("figure_c") == "  figure_c  10  20 (x 2)      Of it.");
+  CHECK(line_of("figure_d") == "  figure_d  10  11 (+10.0 %)  Of it.");
+  CHECK(line_of("figure_e") == "  figure_e  10  0 (-100.0 %)  Of it.");
+  CHECK(line_of("figure_f") == "  figure_f  10  -             Of it.");
+  CHECK(line_of("figure_g") == "  figure_g  -   7             Of it.");
 }

@@ -161,6 +161,11 @@ def stacks_add_up(b, result):
     where = numpy.searchsorted(at, times)
     total = sum(value * (t - (times[k - 1] if k else 0)) for k, (t, value) in enumerate(zip(times, top)))
     check(near(total, parts[where[-1]], parts[where[-1]]), f"the stack over time adds up to {total}, not {parts[where[-1]]}")
+    told = b.evaluate("""(() => {
+      const u = chartOf('stack').chart, lowest = u.series.length - 1;
+      return u.data[0].slice(1).map((_, i) => [u.series[lowest].value(u, 0, lowest, i + 1), format.amount(u.data[lowest][i + 1], 'accesses')]);
+    })()""")
+    check(len(told) > 10 and all(said == there for said, there in told), f"the lowest part is told as it is drawn: {told[:5]}")
     b.evaluate("document.querySelector('.run:not([hidden]) .shares').click()")
     b.frame()
     _, rows = drawn(b, "stack")
@@ -195,7 +200,9 @@ def dragging_zooms_all_charts(b, result):
 
 def hovering_tells(b, result):
     with h5py.File(result) as f:
-        kernel = f["tables/kernels/name"].asstr()[0]
+        kernels = [(name, int(launched), int(finished)) for name, launched, finished in zip(
+            f["tables/kernels/name"].asstr()[:], f["tables/kernels/launched"][:], f["tables/kernels/finished"][:])]
+        kernel = kernels[0][0]
         traffic = {(a, c): int(n) for a, c, n in zip(f["tables/traffic/from"].asstr()[:], f["tables/traffic/to"].asstr()[:],
                                                     f["tables/traffic/bytes"][:])}
         links = f["tables/links"]
@@ -206,6 +213,17 @@ def hovering_tells(b, result):
     b.mouse("mouseMoved", left + 120, top + 9)
     text = b.evaluate("chartOf('kernels').nextSibling.textContent")
     check(text.startswith(kernel + ": launched at 0 ps"), f"the first kernel is told, not '{text}'")
+    texts = b.evaluate("chartOf('kernels').rows.map(row => row.text)")
+    check(len(texts) == len(kernels) > 2, "every kernel is there")
+    for text, (name, launched, finished) in zip(texts, kernels):
+        times = b.evaluate(f"[format.time({launched}), format.time({finished - launched})]")
+        check(text.startswith(f"{name}: launched at {times[0]}, took {times[1]}, "), f"a kernel tells its times {times}: {text}")
+    rows = "[['a', 0, 10], ['a', 5, 8], ['b', 0, 1], ['a', 10, 12], ['a', 9, 11]].map(([label, from, to]) => ({ label, from, to }))"
+    check(b.evaluate(f"lanesOf({rows}).of") == [0, 1, 2, 0, 1], "what runs at the same time has lanes of its own")
+    batch = {"row": [0], "gpu": ["gpu7"], "began": [1000], "ended": [6000], "raw_faults": [11], "duplicates": [2], "pages": [3],
+             "prefetched_pages": [4], "evicted_pages": [5]}
+    check(b.evaluate(f"batchRows({{ columns: {batch} }})[0].text") == "batch of 11 faults (2 duplicates): began at 1 ns, took 5 ns, "
+          "brought 3 pages and 4 beside, evicted 5", "a batch tells what it brought")
     colour = b.evaluate("pixel(chartOf('kernels'), chartOf('kernels').width - 8, 9)")
     check(colour != [255, 255, 255], "a bar is drawn for the last kernel")
     names = b.evaluate("JSON.parse(document.getElementById('data').textContent).runs[0].traffic.devices")
@@ -382,6 +400,24 @@ def links_take_the_colour_of_a_moment(b):
       return seen.size;
     })()""")
     check(changed > len(set(before)), "over time links have more colours than over the whole run")
+    for moment in (1, 2, 5):
+        said = b.evaluate(f"""(() => {{
+          const slider = document.querySelector('.run:not([hidden]) .moment'), data = JSON.parse(document.getElementById('data').textContent);
+          slider.value = {moment};
+          slider.dispatchEvent(new Event('input'));
+          const paths = [...document.querySelectorAll('svg.machine path[data-use]')];
+          const uses = paths.map(p => data.runs[0].link_use[Number(p.dataset.use)]), most = data.colours.length - 1;
+          const ends = data.runs[0].clocks[uses[0].clock];
+          const answer = {{ told: slider.parentNode.querySelector('.said').textContent,
+            wanted: `from ${{format.time(slider.value > 1 ? ends[slider.value - 2] : 0)}} to ${{format.time(ends[slider.value - 1])}}`,
+            colours: paths.map(p => p.getAttribute('stroke')),
+            right: uses.map(u => data.colours[Math.round(Math.min(1, (u.values[slider.value - 1] || 0) * u.scale) * most)]) }};
+          slider.value = 0;
+          slider.dispatchEvent(new Event('input'));
+          return answer;
+        }})()""")
+        check(said["told"] == said["wanted"], f"moment {moment}: {said['told']}, not {said['wanted']}")
+        check(said["colours"] == said["right"], f"moment {moment}: links have the colours {said['colours']}, not {said['right']}")
     check(b.evaluate("[...document.querySelectorAll('svg.machine path')].map(p => p.getAttribute('stroke'))") == before,
           "the whole run has its colours again")
 
@@ -404,7 +440,15 @@ def several_runs(b):
         check(b.evaluate(f"format.time({end})") in text, f"the comparison has {end} ps: {text}")
     bars = b.evaluate("[...document.querySelectorAll('.bars .length')].map(e => e.getBoundingClientRect().width)")
     check(abs(bars[0] / bars[1] - ends[0] / ends[1]) < 0.02, f"bars are as long as their values: {bars}")
-    check(b.evaluate("document.querySelector('[data-chart=together]').chart.series.length") == 3, "a line for each run")
+    settings = b.evaluate("[...document.querySelectorAll('.bar-row small')].map(e => e.textContent)")
+    check(settings == ["gmmu.walkers = 1", "gmmu.walkers = 64"], f"each bar says what its run has: {settings}")
+    together = "document.querySelector('[data-chart=together]').chart"
+    check(b.evaluate(together + ".series.length") == 3, "a line for each run")
+    for run, result in enumerate(results):
+        with h5py.File(result) as f:
+            last = int(f["timeseries/sm/time_ps"][-1])
+        there = b.evaluate(f"(u => Math.max(...u.data[0].filter((_, k) => Number.isFinite(u.data[{run + 1}][k]))))({together})")
+        check(there == last, f"the line of run {run} ends with it at {last} ps, not {there}")
 
 
 def what_had_not_ended_is_told_and_drawn(b):

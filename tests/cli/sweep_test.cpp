@@ -182,6 +182,9 @@ TEST_CASE("sweep: random values depend on the seed of the study, and more of the
   s.write(random("6", "2"));
   CHECK(s.sweep({"--collect"}).code == 0);
   CHECK(s.csv() != csv);
+  // What was drawn once stays: with other values the results of all random studies would be made anew.
+  CHECK(s.column("gpu.l2_tlb.entries") == Words{"256", "128", "256", "512", "128", "256"});
+  CHECK(s.column("workload.stream.bytes") == Words{"28 KiB", "28 KiB", "4 KiB", "20 KiB", "20 KiB", "8 KiB"});
   CHECK(s.results() == 0);
 }
 
@@ -239,6 +242,9 @@ TEST_CASE("sweep: a mistake of the study is one sentence with its line, before a
         at("8") + "'run.seed' varies twice: it may be in one of sweep.list, sweep.random, sweep.grid\n");
   CHECK(with("[sweep.random]\nsamples = 2\ngpu.l2_tlb.entries = {low = 9, high = 2}\n").error() ==
         at("10") + "gpu.l2_tlb.entries: the range begins above its end\n");
+  for (std::string const step : {"0", "\"0 B\"", "0.0"})
+    CHECK(with("[sweep.random]\nsamples = 2\ngpu.l2_tlb.entries = {low = 2, high = 9, step = " + step + "}\n")
+              .error() == at("10") + "'gpu.l2_tlb.entries': the step of a range must be above 0\n");
   CHECK(with("[sweep.random]\nsamples = 2\nworkload.stream.bytes = {low = \"4 KiB\", high = \"5 us\"}\n")
             .error() == at("10") + "workload.stream.bytes: the ends of the range are not of one kind\n");
   CHECK(with("[[sweep.list]]\nname = \"a\"\n[[sweep.list]]\nname = \"b\"\ngpu.l2_tlb.entries = 64\n"

@@ -262,6 +262,14 @@ with tempfile.TemporaryDirectory() as scratch:
     names = [s.name for s in odd.trace().slices if "launch" in s.args] if odd.bytes else odd.err
     check(len(names) == 1 and names[0].startswith("k") and names[0].isprintable(), f"a name is one line: {names}")
 
+    # A limit below the number of SMs leaves one access to each.
+    least = Run(scratch, ("paper-gmmu-bypass", *cases["transpose, interleaved"], "--trace", "0ns,1s", "--trace-sample", "1", "--trace-limit", "1"))
+    whole, _ = check_lives("a limit of 1", least.trace())
+    of_sms = collections.Counter(least.trace().component(life.track) for life in whole.values())
+    check(len(of_sms) > 4 and set(of_sms.values()) == {1}, f"one access of each SM: {of_sms}")
+    check(f"the trace has {len(whole)} accesses and leaves " in least.err and "those beyond 1 of each SM" in least.err,
+          f"and the run says so: {least.err}")
+
     # Some components alone: their slices are those of the trace of all.
     words = ("paper-gmmu-bypass", *cases["bfs"])
     everything = Run(scratch, (*words, "--trace", "0ns,1s", *ALL)).trace()

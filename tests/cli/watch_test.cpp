@@ -13,11 +13,15 @@
 #include <limits>
 
 #include "capture.hpp"
+#include "farfault/cli/progress.hpp"
+#include "farfault/results/writer.hpp"
 #include "sweep/run_list.hpp"
 #include "watch/curves.hpp"
 #include "watch/flush_schedule.hpp"
 #include "watch/sparkline.hpp"
 #include "watch/watch_mark.hpp"
+#include "watch/watched_run.hpp"
+#include "watch/watched_sweep.hpp"
 
 using namespace farfault;
 using namespace farfault::cli;
@@ -57,6 +61,35 @@ struct Bench {
     schedule.done();
   }
   void watch() { touch(mark, ++touches); }
+};
+
+// A run of one SM that is under way, a microsecond and a block from sample to sample, of 10,000 blocks.
+class Growing {
+ public:
+  explicit Growing(std::string const& path, std::uint64_t taken_up_at = 0) : writer_(path, header()) {
+    writer_.engine({{"start_time", "text", "Start.", std::string("2026-01-31T12:00:00Z")},
+                    {"start_simulated_time", "ps", "From.", taken_up_at},
+                    {"thread_blocks", "count", "Blocks.", std::uint64_t{10'000}}});
+  }
+  void grow(std::uint64_t samples) {
+    for (std::uint64_t i = 0; i < samples; ++i) {
+      ++samples_;
+      writer_.append_sample(Time{Duration{static_cast<std::int64_t>(samples_) * 1'000'000}},
+                            std::vector<std::uint64_t>{samples_});
+    }
+    writer_.flush();
+  }
+  void end() { writer_.finish("completed"); }
+
+ private:
+  static results::RunHeader header() {
+    results::RunHeader h;
+    h.nodes = {{"gpu0", "gpu"}};
+    h.series = {{"sm", {"gpu0.sm0"}, {{"blocks", "count", "Blocks.", StatKind::counter, 1}}}};
+    return h;
+  }
+  results::ResultWriter writer_;
+  std::uint64_t samples_ = 0;
 };
 
 }  // namespace
@@ -208,6 +241,53 @@ TEST_CASE("watch --once shows a result, also of a run that has ended") {
   CHECK(farfault_program({"watch", path}).code == 0);
   CHECK_FALSE(fs::exists(mark_path(path)));
   ::unsetenv("LC_ALL");
+}
+
+TEST_CASE("watch: however many samples there were, the latest is shown") {
+  auto const path = folder("long") + "/a.h5";
+  Growing run(path);
+  WatchedRun watched(path);
+  for (std::uint64_t samples = 8; samples <= 720; samples += 8) {
+    run.grow(8);
+    watched.update();
+    auto const lines = watched.lines({});
+    REQUIRE(lines.size() > 2);
+    CHECK(lines[1].find(for_people(Duration{static_cast<std::int64_t>(samples) * 1'000'000}) +
+                        " simulated") != std::string::npos);
+    CHECK(lines[2].ends_with(" " + std::to_string(samples) + " samples"));
+  }
+}
+
+TEST_CASE("watch: a run is timed from its start, one that was taken up from where it is first seen") {
+  for (std::uint64_t const taken_up_at : {0U, 2'000'000U}) {
+    CAPTURE(taken_up_at);
+    auto const path = folder("timed") + "/a.h5";
+    Growing run(path, taken_up_at);
+    run.grow(5);
+    WatchedRun watched(path);
+    watched.update();
+    auto const line = watched.lines({}).at(1);
+    CHECK((line.find(" left, 5 us simulated, ") != line.npos) == (taken_up_at == 0));
+    CHECK(line.ends_with(" each second") == (taken_up_at == 0));
+  }
+}
+
+TEST_CASE("watch of a sweep: a run that has ended is no longer under way") {
+  auto const where = folder("ending");
+  fs::create_directories(where + "/runs");
+  write_run_list(where, {{"aa", "run 0 (x = 1)"}});
+  Growing run(where + "/runs/aa.h5");
+  run.grow(3);
+  WatchedSweep watched(where);
+  watched.update();
+  CHECK(watched.results() == std::vector<std::string>{where + "/runs/aa.h5"});
+  CHECK(watched.lines({}).at(1) == "  [........................] 0 done, 0 failed, 1 under way, 0 to come");
+  CHECK(watched.lines({}).at(3) == "    run 0 (x = 1): " + std::string("  0 %, 3 us"));
+  run.end();
+  watched.update();
+  CHECK(watched.results().empty());
+  CHECK(watched.has_ended());
+  CHECK(watched.lines({}).at(1) == "  [########################] 1 done, 0 failed, 0 under way, 0 to come");
 }
 
 TEST_CASE("watch of what is no run and no sweep is one sentence") {

@@ -131,3 +131,20 @@ TEST_CASE("GMMU: a fault of a request that its walk has answered already leaves 
   CHECK(b.faults->count() == 0);
   CHECK(b.gmmu.waiting_for().empty());
 }
+
+TEST_CASE(
+    "GMMU: a fault of a batch took from when it was raised to the replay, read before or flushed then") {
+  auto const table = one_page();
+  auto spec = spec_of("distributed", table);
+  spec.keeps_faults = true;
+  spec.fault_batches = true;
+  GmmuBench b(spec, {});
+  b.feed(b.gmmu.raw_fault, {{Time{100ns}, {kRemote, 0}}, {Time{600ns}, {kRemote + 1, 0}}});
+  b.feed(b.gmmu.fault_order, {{Time{200ns}, {8, 0, FaultOrderKind::drain}},
+                              {Time{1100ns}, {0, 0, FaultOrderKind::flush_replay}}});
+  b.run();
+  auto const& bins = b.gmmu.state().fault_latency.bins;
+  CHECK(bins[10] == 1);  // 1000 ns
+  CHECK(bins[9] == 1);   // 500 ns
+  CHECK(b.gmmu.state().raw_stats.flushed == 1);
+}

@@ -50,6 +50,27 @@ TEST_CASE("GMMU: a walk of fixed latency takes just that, reads nothing, and hol
   CHECK(b.gmmu.waiting_for().empty());
 }
 
+TEST_CASE(
+    "GMMU: an answer says how long it waited for its walk, from when it came, and what it was in then") {
+  auto const table = one_page();
+  auto spec = spec_of("distributed", table);
+  spec.params.walk_latency = 100;
+  spec.params.walkers = 1;
+  spec.params.pending = 1;  // the others wait outside
+  spec.params.walk_cache = 0;
+  GmmuBench b(spec, {{Time{100ns}, {kPage, 1}}, {Time{150ns}, {kPage + 1, 2}}, {Time{250ns}, {kRemote, 3}}});
+  b.run();
+  // Walks begin a cycle after there is room: at 101, 202 and 303 ns.
+  REQUIRE(b.answers->nanoseconds() == Times{202, 303, 403 + 1 + 1 + 1000 + 1 + 1});
+  auto const stages = [&](std::size_t i) {
+    auto const& of = b.answers->records()[i].message.stages;
+    return std::vector<std::uint64_t>{of.walk_queue, of.walk, of.link, of.iommu};
+  };
+  CHECK(stages(0) == std::vector<std::uint64_t>{1'000, 100'000, 0, 0});
+  CHECK(stages(1) == std::vector<std::uint64_t>{52'000, 100'000, 0, 0});
+  CHECK(stages(2) == std::vector<std::uint64_t>{53'000, 100'000, 1'003'000, 0});
+}
+
 TEST_CASE("GMMU: an entry is read from the slice that its address selects") {
   auto const table = one_page();
   auto spec = spec_of("distributed", table);

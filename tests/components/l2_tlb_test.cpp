@@ -17,6 +17,7 @@ using Times = std::vector<std::int64_t>;
 constexpr std::uint64_t kNotMapped = 1 << 20;
 constexpr std::uint64_t kFirstTouch = 60;
 constexpr std::uint64_t kByIommu = 61;
+constexpr std::uint64_t kTimed = 62;  // whose answer says what it was in
 PhysAddr frame_of(std::uint64_t page) {
   return physical(1, page << 12);
 }
@@ -27,7 +28,9 @@ ResponderSpec<TranslateRequest, TranslateResponse> walker(std::function<Duration
     auto const found_by = m.page == kFirstTouch ? FoundBy::fault
                           : m.page == kByIommu  ? FoundBy::iommu
                                                 : FoundBy::gmmu;
-    return TranslateResponse{m.page, frame_of(m.page), m.from, found_by};
+    TranslateResponse r{m.page, frame_of(m.page), m.from, found_by};
+    if (m.page == kTimed) r.stages = {2'000, 15'000, 0, 0};
+    return r;
   };
   spec.delay = std::move(delay);
   return spec;
@@ -74,6 +77,22 @@ struct TlbBench : Bench {
 };
 
 }  // namespace
+
+TEST_CASE("L2 TLB: whoever joins a miss is told of the last part of it, for as long as it waited itself") {
+  TlbBench b(small_tlb(4), {{Time{100ns}, {kTimed, 0}}, {Time{110ns}, {kTimed, 1}}});
+  // The first one waits from 104 to 126 ns, the second one from 114.
+  auto const& first = b.sms[0]->records().at(0).message.stages;
+  CHECK(first.walk_queue == 2'000);
+  CHECK(first.walk == 15'000);
+  auto const& second = b.sms[1]->records().at(0).message.stages;
+  CHECK(second.walk_queue == 0);
+  CHECK(second.walk == 12'000);
+}
+
+TEST_CASE("L2 TLB: it is busy for a cycle with each look-up, a hit or a miss") {
+  TlbBench b(small_tlb(4), {{Time{100ns}, {1, 0}}, {Time{101ns}, {2, 0}}, {Time{500ns}, {1, 1}}});
+  CHECK(b.tlb.state().busy_ps == 3'000);
+}
 
 TEST_CASE(
     "L2 TLB: a miss is forwarded after the look-up, its response returned at once; a hit takes the look-up") {

@@ -151,6 +151,18 @@ TEST_CASE("latency stack: of a translation that a fault has made the time at the
   check_sum(b);
 }
 
+TEST_CASE("latency stack: of a fault that took longer than can be said all of it is the fault's") {
+  auto const w = same_for_all({load(0x2000), compute(1, true)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(10ms));
+  b.found_by[2] = FoundBy::fault;
+  b.translation_stages = {0, 0, 0, unpack_duration(pack_duration(stage_time(1s)))};
+  b.run();
+  CHECK(stats(b).stages.fault == 10'000'002 * kNs);
+  CHECK(stats(b).stages.iommu == 0);
+  CHECK(stats(b).stages.l2_tlb == 0);
+  check_sum(b);
+}
+
 TEST_CASE("latency stack: it adds up for whatever warps do, hits and merged requests, stalls and stores") {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     CAPTURE(seed);

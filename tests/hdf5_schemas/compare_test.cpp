@@ -30,8 +30,11 @@ std::string written(std::string const& path, std::vector<Figure> const& figures,
   sample::append(writer, 0, samples);
   std::vector<SummaryRow> rows;
   for (auto const& f : figures)
-    rows.push_back(
-        {"machine", "machine", f.metric, f.metric == "end" ? "ps" : "count", "Of a run.", f.value});
+    rows.push_back({"machine", "machine", f.metric,
+                    f.metric == "end"     ? "ps"
+                    : f.metric == "bytes" ? "bytes"
+                                          : "count",
+                    "Of a run.", f.value});
   writer.summary(rows);
   writer.engine({{"events", "count", "Events executed.", std::uint64_t{99}}});
   writer.finish("completed");
@@ -110,6 +113,15 @@ TEST_CASE("compare: figures come in the order of their effect, in which small co
   // The other way round the same figures, in the same order.
   auto const back = compare({b, a});
   for (std::size_t i = 0; i < 3; ++i) CHECK(back.figures[i].effect == c.figures[i].effect);
+}
+
+TEST_CASE("compare: bytes weigh as the lines of 64 bytes that they are") {
+  Scratch dir;
+  auto const c = compare({written(dir / "a.h5", {{"bytes", 6400}, {"walks", 100}}),
+                          written(dir / "b.h5", {{"bytes", 12800}, {"walks", 200}})});
+  REQUIRE(c.figures.size() == 2);
+  CHECK(c.figures[0].effect == doctest::Approx(100 / (200 + 10 * std::sqrt(200.0))));
+  CHECK(c.figures[1].effect == c.figures[0].effect);
 }
 
 TEST_CASE("compare: of three results each is held to the first, and a figure may be missing") {

@@ -98,6 +98,20 @@ inline void remove(std::string const& path, std::string const& name) {
   REQUIRE(H5Ldelete(file, name.c_str(), H5P_DEFAULT) >= 0);
 }
 
+// Leaves the first rows of a dataset.
+inline void shorten(std::string const& path, std::string const& name, std::uint64_t rows) {
+  File const file(path);
+  auto const dataset = H5Dopen2(file, name.c_str(), H5P_DEFAULT);
+  REQUIRE(dataset >= 0);
+  auto const space = H5Dget_space(dataset);
+  std::vector<hsize_t> extents(static_cast<std::size_t>(H5Sget_simple_extent_ndims(space)));
+  H5Sget_simple_extent_dims(space, extents.data(), nullptr);
+  H5Sclose(space);
+  extents.at(0) = rows;
+  REQUIRE(H5Dset_extent(dataset, extents.data()) >= 0);
+  H5Dclose(dataset);
+}
+
 inline void set_number(std::string const& path, char const* attribute, std::int64_t value) {
   File const file(path);
   auto const id = H5Aopen(file, attribute, H5P_DEFAULT);

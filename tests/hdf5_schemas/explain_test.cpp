@@ -44,6 +44,9 @@ struct Machine {
   std::vector<Row> rows = {};
   std::vector<Row> under_way = {};  // by when they began, and reached the GPUs or the driver
   std::string end_reason = "completed";
+  // Further samples between those two, or at the end before the one that has all of it: when, and what the
+  // first DRAM channel had counted.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> further = {};
 };
 
 std::string written(std::string const& path, Machine const& m) {
@@ -83,6 +86,9 @@ std::string written(std::string const& path, Machine const& m) {
   auto const time = [](std::uint64_t ps) { return Time{Duration{static_cast<std::int64_t>(ps)}}; };
   writer.append_sample(time(kEnd / 2), std::vector{m.dram_at_half[0], m.dram_at_half[1], m.walkers / 2,
                                                    m.mshrs / 2, m.links[0] / 2});
+  for (auto const& [at, dram] : m.further)
+    writer.append_sample(time(at),
+                         std::vector{dram, m.dram_at_half[1], m.walkers / 2, m.mshrs / 2, m.links[0] / 2});
   writer.append_sample(time(kEnd), std::vector{m.dram[0], m.dram[1], m.walkers, m.mshrs, m.links[0]});
   writer.append_row(0, std::vector<Cell>{"gpu0", "switch0", "gpu0.rdma", m.links[0]});
   writer.append_row(0, std::vector<Cell>{"switch0", "gpu0", m.second_sender, m.links[1]});
@@ -178,6 +184,29 @@ TEST_CASE("explain: what is busy all along in a phase bounds the run for that ph
   CHECK(e.resources[0].name == "gpu0.dram0");
   CHECK(busy_parts(e.resources[0]) == 10);
   CHECK(busy_parts(e.resources[1]) == 0);
+}
+
+TEST_CASE("explain: what is busy in one twentieth alone is no phase that bounds a run") {
+  Scratch dir;
+  auto const e = explain(written(dir / "a.h5", {.dram_at_half = {0, 0},
+                                                .dram = {kEnd / 20, 0},
+                                                .figures = kAccesses,
+                                                .further = {{kEnd / 20 * 11, kEnd / 20}}}));
+  CHECK(e.resources[0].name == "gpu0.dram0");
+  CHECK(busy_parts(e.resources[0]) == 1);
+  CHECK(e.bound == Bound::latency);
+}
+
+TEST_CASE("explain: of two samples at one time the last one counts, and what came between them came then") {
+  Scratch dir;
+  auto const e = explain(written(
+      dir / "a.h5",
+      {.dram_at_half = {0, 0}, .dram = {140'000, 0}, .figures = kAccesses, .further = {{kEnd, 100'000}}}));
+  REQUIRE(e.resources[0].over_time.size() == 20);
+  CHECK(e.resources[0].over_time[9] == 0);
+  CHECK(e.resources[0].over_time[10] == doctest::Approx(0.2));
+  CHECK(e.resources[0].over_time[18] == doctest::Approx(0.2));
+  CHECK(e.resources[0].over_time[19] == doctest::Approx(1.0));
 }
 
 TEST_CASE("explain: of two links of one sender the twentieths are their average, and say so") {

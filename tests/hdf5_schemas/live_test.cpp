@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "edit.hpp"
 #include "farfault/engine/error.hpp"
 #include "sample.hpp"
 #include "scratch.hpp"
@@ -81,6 +82,21 @@ TEST_CASE("live: what /engine says of the start is told, also of a result that i
   CHECK(run.start_ps == 77);
   CHECK(run.thread_blocks == 640);
   CHECK(run.samples == 5);
+}
+
+TEST_CASE("live: of a run that was killed within a flush only samples that all series have are read") {
+  Scratch dir;
+  {
+    ResultWriter writer(dir / "a.h5", sample::header());
+    sample::append(writer, 0, 20);
+    writer.flush();
+  }
+  auto const partial = dir / "a.h5.partial";
+  edit::shorten(partial, "/timeseries/driver/batches", 12);
+  auto const run = read_live(partial, kCounters, 0, 100);
+  CHECK(run.samples == 12);
+  REQUIRE(run.points.size() == 12);
+  CHECK(run.points.back().totals == Numbers{1100 + 1101, 1112, 0});
 }
 
 TEST_CASE("live: a file that is none is a user's mistake") {

@@ -101,6 +101,17 @@ def samples_at_one_time_are_one_interval_and_picoseconds_become_a_share(path):
     assert numpy.allclose(rate.values[:-1], 0.1) and numpy.allclose(rate.values[-1], 0.2)
 
 
+def bytes_are_counted_per_second_and_large_counts_stay_what_they_are(path):
+    other = copy(path, "bytes.h5")
+    with h5py.File(other, "r+") as f:
+        f["timeseries/l2_tlb/hits"].attrs["units"] = numpy.bytes_("byte")
+        f["summary/machine/instructions"][...] = 2**63 + 5
+    run = ff.open(other)
+    rate = run.rates("l2_tlb", "hits")
+    assert rate.attrs["units"] == "byte s-1" and numpy.allclose(rate.values, 100 / 1e-9)
+    assert run.figures(["instructions"])["instructions"] == 2**63 + 5
+
+
 def a_ratio_is_nan_where_nothing_happened(path):
     hits = ff.open(path).deltas("l2_tlb", "hits")
     assert numpy.isnan(ff.ratio(hits + 1, hits)[0, 0]) and ff.ratio(hits, hits)[1, 0] == 1
@@ -212,6 +223,39 @@ def damage_within_a_file_is_refused_in_one_sentence(path):
     refused(lambda: run.config, other, "configuration is damaged")
 
 
+def data_of_another_type_or_shape_is_damage(path):
+    def changed(change):
+        other = copy(path, "changed.h5")
+        with h5py.File(other, "r+") as f:
+            change(f)
+        return other
+
+    def replaced(name, data):
+        def replace(f):
+            del f[name]
+            f.create_dataset(name, data=data)
+        return changed(replace)
+
+    def grouped(name):
+        def replace(f):
+            del f[name]
+            f.create_group(name)
+        return changed(replace)
+
+    other = replaced("summary/machine/instructions", 7)
+    refused(lambda: ff.open(other).figures(["instructions"]), other, "damaged")
+    other = grouped("summary/machine/instructions")
+    refused(lambda: ff.open(other).figures(["instructions"]), other, "damaged")
+    other = replaced("timeseries/l2_tlb/instance", "one text")
+    refused(lambda: ff.open(other).timeseries("l2_tlb"), other, "damaged")
+    other = replaced("timeseries/l2_tlb/hits", 1)
+    refused(lambda: ff.open(other).rates("l2_tlb", "hits"), other, "l2_tlb/hits has no value for each sample and instance")
+    other = changed(lambda f: f.attrs.create("end_reason", 3))
+    refused(lambda: ff.open(other), other, "end_reason is no text")
+    other = changed(lambda f: f["config"].move("toml", "t\nm"))
+    refused(lambda: ff.open(other).config_text, other, "damaged")
+
+
 def a_result_of_another_version_is_refused_with_its_version(path):
     other = copy(path, "older.h5")
     for version, age in ((min(ff.file.SCHEMA_VERSIONS) - 1, "an older"), (max(ff.file.SCHEMA_VERSIONS) + 1, "a newer")):
@@ -226,12 +270,14 @@ def a_result_of_another_version_is_refused_with_its_version(path):
 
 TESTS = (it_says_what_the_run_was, links_name_the_nodes_at_their_ends, series_have_units_and_are_read_when_used,
          tables_and_summaries_are_pandas_tables_with_units, columns_that_are_asked_for_are_all_that_is_read, rates_are_differences_over_time,
-         samples_at_one_time_are_one_interval_and_picoseconds_become_a_share, a_ratio_is_nan_where_nothing_happened,
+         samples_at_one_time_are_one_interval_and_picoseconds_become_a_share,
+         bytes_are_counted_per_second_and_large_counts_stay_what_they_are, a_ratio_is_nan_where_nothing_happened,
          a_component_belongs_to_the_device_that_its_path_starts_with, quantities_are_numbers_of_the_smallest_unit,
          a_cut_off_run_opens_and_says_so, rows_that_some_datasets_lack_are_left_out,
          a_file_is_open_no_longer_than_it_is_read_but_within_with, what_is_not_there_is_refused_with_what_is,
          another_file_is_refused_in_one_sentence,
-         damage_within_a_file_is_refused_in_one_sentence, a_result_of_another_version_is_refused_with_its_version)
+         damage_within_a_file_is_refused_in_one_sentence, data_of_another_type_or_shape_is_damage,
+         a_result_of_another_version_is_refused_with_its_version)
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, sample))

@@ -315,6 +315,8 @@ class Reader {
     auto const* step = t.get("step");
     auto const first = end(*low, key), last = end(*high, key),
                stride = step == nullptr ? RandomRange::End{} : end(*step, key);
+    if (step != nullptr && stride.units == 0 && stride.real == 0)
+      refuse(line_of(*step), "'" + shown(key) + "': the step of a range must be above 0");
     return at_line(line_of(t), key, [&] { return RandomRange(first, last, scale, stride); });
   }
 

@@ -44,14 +44,22 @@ class File:
     def _errors(self):
         try:
             yield
+        except ResultError:
+            raise
         except FileNotFoundError:
             raise ResultError(f"{self.path}: there is no such file") from None
-        except (OSError, RuntimeError, KeyError) as problem:
-            raise ResultError(f"{self.path}: it is damaged: {str(problem).strip(chr(34))}") from None
+        except (OSError, RuntimeError, KeyError, AttributeError, IndexError, TypeError, ValueError) as problem:
+            # The last four: of data that has another type or shape than it should.
+            raise ResultError(f"{self.path}: it is damaged: {in_one_line(problem)}") from None
 
     def _open(self):
         # Without a lock: a reader must not get in the way of the run that writes the file.
         return h5py.File(self.path, "r", locking=False)
+
+
+def in_one_line(problem):
+    """What an error says, without what would end the line or steer a terminal."""
+    return "".join(c if c.isprintable() else " " for c in str(problem).strip(chr(34)))
 
 
 def check_readable(path):

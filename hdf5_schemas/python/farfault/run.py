@@ -44,6 +44,9 @@ class Run:
             if self._attributes.get("kind") == "sweep":
                 raise ResultError(f"{path}: it is the table of a sweep; farfault.open_sweep opens it")
             check_version(path, self._attributes.get("schema_version"))
+            for name in ("end_reason", "result_digest", "farfault_version"):
+                if not isinstance(self._attributes.get(name, ""), str):
+                    raise ResultError(f"{path}: it is damaged: {name} is no text")
             self.kinds, self.tables, self.scopes = (sorted(f[g]) if g in f else []
                                                     for g in ("timeseries", "tables", "summary"))
 
@@ -137,7 +140,11 @@ class Run:
                 there = [n for n in f[group] if n not in ("time_ps", "instance")]
             for metric in metrics:
                 self._check(metric, there, f"statistic of {kind}")
-        return datasets.dataset(self._file, group, metrics, lazy=self.finished)
+        series = datasets.dataset(self._file, group, metrics, lazy=self.finished)
+        for name, data in series.items():
+            if data.dims[:2] != ("time_ps", "instance"):
+                raise ResultError(f"{self.path}: it is damaged: {group}/{name} has no value for each sample and instance")
+        return series
 
     def deltas(self, kind, metric, by=None):
         """What a counter or histogram grew by between samples: [time_ps, instance(, bin)]."""
