@@ -111,9 +111,10 @@ TEST_CASE("the coalescer agrees with a set of lines under random and under conse
   for (int round = 0; round < 5000; ++round) {
     auto const line_bytes = 32U << random() % 3;
     auto i = load(random() % 2 == 0 ? 32 : 64, static_cast<std::uint16_t>(1U << random() % 5));
-    // Random addresses; consecutive ones; these, but for one lane; rising ones, of which one or two lie
-    // elsewhere.
-    auto const shape = random() % 4;
+    // Random addresses of some lanes; consecutive ones; these, but for one lane; rising ones, of which one or
+    // two lie elsewhere; random ones of all lanes, mostly aligned.
+    auto const shape = random() % 5;
+    bool const aligned = random() % 4 != 0;
     auto const moved = random() % 64;
     if (shape == 0) i.lanes &= random() | random();
     auto const spread = std::uint64_t{1} << (6 + random() % 10);
@@ -124,6 +125,10 @@ TEST_CASE("the coalescer agrees with a set of lines under random and under conse
     for (std::uint32_t k = 0; k < 64; ++k) {
       i.address[k] = base + (shape == 0 ? random() % spread : k * std::uint64_t{i.bytes_per_lane});
       if (shape == 2 && k == moved) i.address[k] += 1 + random() % 100;
+      if (shape == 4) {
+        i.address[k] = base + random() % spread;
+        if (aligned) i.address[k] &= ~std::uint64_t{i.bytes_per_lane - 1U};
+      }
       if (shape == 3)
         i.address[k] = base + (k == moved || k == moved + 9 ? random() % 4096 : k * (spread / 64));
       if ((i.lanes >> k & 1) == 0) continue;

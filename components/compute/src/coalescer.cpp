@@ -34,6 +34,49 @@ bool contiguous(WarpInstruction const& i, std::uint32_t n) {
   return (differ[0] | differ[1]) == 0;
 }
 
+// By the lowest bits of a line's number: where the line is in `out`, and one more.
+using Places = std::array<std::uint8_t, 256>;
+static_assert(std::tuple_size_v<Transactions> < 255);
+
+// Whether lanes 0 to n - 1 are active, no access crosses the end of a line, and the lines that they touch
+// differ in the bits of Places alone.
+bool is_narrow(WarpInstruction const& i, std::uint32_t n, std::uint32_t line_bytes) {
+  if ((i.lanes & (i.lanes + 1)) != 0 || !std::has_single_bit(i.bytes_per_lane)) return false;
+  using Pair = std::uint64_t __attribute__((vector_size(16)));
+  auto const first = i.address[0];
+  Pair const both{first, first};
+  Pair differ{};
+  std::uint32_t lane = 0;
+  for (; lane + 4 <= n; lane += 4) {
+    Pair a;
+    Pair b;
+    std::memcpy(&a, &i.address[lane], sizeof a);
+    std::memcpy(&b, &i.address[lane + 2], sizeof b);
+    differ |= (a ^ both) | (b ^ both);
+  }
+  auto all = differ[0] | differ[1];
+  for (; lane < n; ++lane) all |= i.address[lane] ^ first;
+  return ((first | all) & (i.bytes_per_lane - 1U)) == 0 && all / line_bytes < std::tuple_size_v<Places>;
+}
+
+std::uint32_t coalesce_narrow(WarpInstruction const& i, std::uint32_t n, std::uint32_t line_bytes,
+                              Transactions& out) {
+  auto const line_bits = static_cast<unsigned>(std::countr_zero(line_bytes));
+  Places places{};
+  std::uint32_t count = 0;
+  for (std::uint32_t lane = 0; lane < n; ++lane) {
+    auto const line = i.address[lane] >> line_bits;
+    auto& place = places[static_cast<std::uint8_t>(line)];
+    if (place == 0) {
+      out[count++] = {line << line_bits, 0, 0};
+      place = static_cast<std::uint8_t>(count);
+    }
+    out[place - 1U].bytes += i.bytes_per_lane;
+  }
+  for (std::uint32_t k = 0; k < count; ++k) out[k].bytes = std::min(line_bytes, out[k].bytes);
+  return count;
+}
+
 // Calls touch(line, bytes) for each line that the lane's access touches: one, or two.
 template <class Touch>
 void touch_lines(WarpInstruction const& i, std::uint64_t lanes, VirtAddr mask, Touch&& touch) {
@@ -81,7 +124,7 @@ class Lines {
     out_[count_++] = {line, std::min(line_bytes_, bytes), 0};
   }
   void add(Transaction& to, std::uint32_t bytes) { to.bytes = std::min(line_bytes_, to.bytes + bytes); }
-  // By the line's lowest bits; others of the same bits come after it. 0: the line is not in `out` yet.
+  // Others of the same bits come after it. 0: the line is not in `out` yet.
   std::uint8_t& place_of(VirtAddr line) {
     auto const bits = static_cast<unsigned>(std::countr_zero(line_bytes_));
     for (auto h = static_cast<std::uint8_t>(line >> bits);; ++h)
@@ -91,16 +134,15 @@ class Lines {
   std::uint32_t line_bytes_;
   std::uint32_t count_ = 0;
   Transactions& out_;
-  std::array<std::uint8_t, 256> places_;  // where a line is in `out`, and one more; filled by known()
-  static_assert(std::tuple_size_v<Transactions> < 255);
+  Places places_;  // filled by known()
 };
 
 }  // namespace
 
 std::uint32_t coalesce(WarpInstruction const& instruction, std::uint32_t line_bytes, Transactions& out) {
   auto const n = static_cast<std::uint32_t>(std::popcount(instruction.lanes));
-  if (n != 0 && instruction.bytes_per_lane != 0 && instruction.bytes_per_lane <= line_bytes &&
-      contiguous(instruction, n)) {
+  bool const fits = n != 0 && instruction.bytes_per_lane != 0 && instruction.bytes_per_lane <= line_bytes;
+  if (fits && contiguous(instruction, n)) {
     std::uint32_t lines = 0;
     auto const end = instruction.address[0] + std::uint64_t{n} * instruction.bytes_per_lane;
     for (auto at = instruction.address[0]; at < end; ++lines) {
@@ -111,6 +153,7 @@ std::uint32_t coalesce(WarpInstruction const& instruction, std::uint32_t line_by
     }
     return lines;
   }
+  if (fits && is_narrow(instruction, n, line_bytes)) return coalesce_narrow(instruction, n, line_bytes, out);
   auto const mask = ~(VirtAddr{line_bytes} - 1);
   Lines lines(line_bytes, out);
   auto lanes = instruction.lanes;

@@ -219,8 +219,8 @@ struct GmmuState {
   FaultBuffer faults;
   std::vector<Time> recorded_at;  // by record of `faults`
   LatencyHistogram fault_latency;
-  PartTime buffer_full;           // faults wait for room in the fault buffer
-  std::vector<ReadFault> read;    // entries of batches that the driver has read, or removed
+  PartTime buffer_full;         // faults wait for room in the fault buffer
+  std::vector<ReadFault> read;  // entries of batches that the driver has read, or removed
   RawFaults raw;
   UtlbFaults utlbs;
   RawFaultStats raw_stats;
