@@ -388,12 +388,13 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
   }
   s.drain.answered(m.tag >> kGenerationBit & 1, lines);
   auto const number = m.tag & kNumberMask;
+  bool changed = lsu_busy(s) || switches();
   if ((m.tag & kStoreTag) != 0) {
     auto& w = s.warps[number];
     w.stores -= lines;
     count_stores(m, w, stats, under_way, cx.now());
     w.stores_done = std::max(w.stores_done, usable(m.train, lines - 1, cx.now()));
-    wake_if_done(number, w, cx);
+    changed = wake_if_done(number, w, cx) || changed;
   } else {
     auto const first = line_of(m.address);
     SharedWait waits(m.stages.sum());
@@ -413,7 +414,7 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
         auto& w = s.warps[waiter.context()];
         --w.loads;
         w.loads_done = std::max(w.loads_done, at);
-        wake_if_done(waiter.context(), w, cx);
+        changed = wake_if_done(waiter.context(), w, cx) || changed;
       });
     }
     count_loads(m, waits, stats.stages);
@@ -426,7 +427,9 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
     send_context(cx);
     switch_blocks(cx);
   }
-  schedule_tick(cx);
+  // Where no warp may issue that could not before, what the SM does is as it was; but what warps wait for may
+  // be faults alone now.
+  if (changed || s.warps.any_faulted()) schedule_tick(cx);
 }
 
 }  // namespace farfault

@@ -356,8 +356,10 @@ class Sm final : public Component<SmSpec, SmState> {
   WarpInstruction const& instruction_of(Warp const& w, SmState& s) const;
   bool must_wait(std::uint32_t context, bool for_stores, Cx& cx) const;
   // An outstanding access of the warp is done: wakes it if that was what it waited for.
-  void wake_if_done(std::uint32_t context, Warp& w, Cx& cx) const {
-    if (w.waits_loads != 0 && w.loads == 0 && (w.waits_stores == 0 || w.stores == 0)) wake(context, w, cx);
+  bool wake_if_done(std::uint32_t context, Warp& w, Cx& cx) const {
+    if (w.waits_loads == 0 || w.loads != 0 || (w.waits_stores != 0 && w.stores != 0)) return false;
+    wake(context, w, cx);
+    return true;
   }
   void wake(std::uint32_t context, Warp& w, Cx& cx) const;
   void schedule_tick(Cx& cx) const;

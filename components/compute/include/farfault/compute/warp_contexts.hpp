@@ -190,6 +190,7 @@ class WarpContexts {
     --n;
     --faulted_;
   }
+  bool any_faulted() const { return faulted_ != 0; }
   bool waits_for_faults(std::uint32_t context) const {
     auto const& w = warps_[context];
     auto const stores = w.waits_stores != 0 ? w.stores : 0;
