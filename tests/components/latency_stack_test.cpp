@@ -243,3 +243,15 @@ TEST_CASE("what an SM does: a warp that waits for nothing but faults is not wait
   CHECK(t.in(SmDoes::waits_for_faults) == 876 * kNs);
   CHECK(t.in(SmDoes::waits_for_memory) == (124 - 101 + 76) * kNs);
 }
+
+TEST_CASE("what an SM does: it waits for faults from when the last of a warp's other accesses is done") {
+  auto const w = same_for_all({load(0x2000), load(0x3000), compute(1, true)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
+  b.faults[2] = 1;
+  b.feed(b.sm.translation, {{Time{1000ns}, replay(2)}});
+  b.run();
+  auto const& t = b.sm.state().times.doing;
+  // The second load is issued a cycle after the first, at 102, and done at 178.
+  CHECK(t.in(SmDoes::waits_for_faults) == (1000 - 178) * kNs);
+  CHECK(t.in(SmDoes::waits_for_memory) == (178 - 102 + 76) * kNs);
+}
