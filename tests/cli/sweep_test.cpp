@@ -242,6 +242,9 @@ TEST_CASE("sweep: a mistake of the study is one sentence with its line, before a
         at("8") + "'run.seed' varies twice: it may be in one of sweep.list, sweep.random, sweep.grid\n");
   CHECK(with("[sweep.random]\nsamples = 2\ngpu.l2_tlb.entries = {low = 9, high = 2}\n").error() ==
         at("10") + "gpu.l2_tlb.entries: the range begins above its end\n");
+  for (std::string const ends : {"low = nan, high = 2", "low = 1, high = inf"})
+    CHECK(with("[sweep.random]\nsamples = 2\ngpu.l2_tlb.entries = {" + ends + "}\n").error() ==
+          at("10") + "gpu.l2_tlb.entries: the ends of a range must be finite numbers\n");
   for (std::string const step : {"0", "\"0 B\"", "0.0"})
     CHECK(with("[sweep.random]\nsamples = 2\ngpu.l2_tlb.entries = {low = 2, high = 9, step = " + step + "}\n")
               .error() == at("10") + "'gpu.l2_tlb.entries': the step of a range must be above 0\n");

@@ -85,11 +85,11 @@ RandomRange::RandomRange(End low, End high, Scale scale, End step)
     high_ = end_of_number(static_cast<double>(high_.units));
   if (low_.quantity != high_.quantity) throw UserError("the ends of the range are not of one kind");
   bool const real = low_.quantity == Quantity::number;
+  if (real && (!std::isfinite(low_.real) || !std::isfinite(high_.real)))
+    throw UserError("the ends of a range must be finite numbers");
   auto const why =
       real ? why_no_range(low_.real, high_.real, scale_) : why_no_range(low_.units, high_.units, scale_);
   if (!why.empty()) throw UserError("the range " + why);
-  if (real && (!std::isfinite(low_.real) || !std::isfinite(high_.real)))
-    throw UserError("the range has no end");
   if (scale_ == Scale::powers_of_two) {
     if (real || !std::has_single_bit(low_.units) || !std::has_single_bit(high_.units))
       throw UserError("the ends of a range of powers of two must be powers of two");
