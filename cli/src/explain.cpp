@@ -140,22 +140,12 @@ void print_resources(Explanation const& e, std::ostream& out) {
          "waited for it\n";
 }
 
-std::string under_way_text(std::vector<results::UnderWay> const& operations) {
-  constexpr std::size_t kMost = 3;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(operations.size(), kMost); ++i)
-    text += fmt::format("{}{}, since {}", i == 0 ? "" : "; ", shown(operations[i].what),
-                        picoseconds_text(static_cast<double>(operations[i].started_ps)));
-  if (operations.size() > kMost) text += fmt::format("; {} more", operations.size() - kMost);
-  return text;
-}
-
 void print(Explanation const& e, std::ostream& out) {
   auto const average =
       e.accesses == 0 ? 0.0 : static_cast<double>(e.access_ps) / static_cast<double>(e.accesses);
   out << fmt::format("{}: {} after {}\n", one_line(e.path), shown(e.end_reason),
                      picoseconds_text(static_cast<double>(e.end_ps)));
-  if (!e.under_way.empty()) out << "under way at the end: " << under_way_text(e.under_way) << "\n";
+  if (!e.under_way.empty()) out << "under way at the end: " << under_way_text(e) << "\n";
   out << "bound by " << bound_text(e) << "\n";
   auto with_warps = e.sm_ps;
   for (auto const& p : e.sms)
@@ -197,6 +187,17 @@ std::string gap_text(results::TimePart const& gap) {
 }
 
 }  // namespace
+
+std::string under_way_text(Explanation const& e) {
+  auto const& operations = e.under_way;
+  constexpr std::size_t kMost = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(operations.size(), kMost); ++i)
+    text += fmt::format("{}{}, since {}", i == 0 ? "" : "; ", shown(operations[i].what),
+                        picoseconds_text(static_cast<double>(operations[i].started_ps)));
+  if (operations.size() > kMost) text += fmt::format("; {} more", operations.size() - kMost);
+  return text;
+}
 
 std::string bound_text(Explanation const& e) {
   auto const idle = "SMs are without a warp " + percent(e.idle) + " of the time";

@@ -41,7 +41,9 @@ std::string parts_table(char const* heading, std::vector<results::TimePart> cons
 std::string explanation(std::string const& path) {
   try {
     auto const e = results::explain(path);
-    auto text = "<p class=\"verdict\">Bound by " + escaped(bound_text(e)) + ".</p>\n<div class=\"side\">\n";
+    std::string text;
+    if (!e.under_way.empty()) text += "<p>Under way at the end: " + escaped(under_way_text(e)) + ".</p>\n";
+    text += "<p class=\"verdict\">Bound by " + escaped(bound_text(e)) + ".</p>\n<div class=\"side\">\n";
     text += parts_table("what SMs did", e.sms, e.sm_ps);
     auto const average =
         e.accesses == 0 ? 0.0 : static_cast<double>(e.access_ps) / static_cast<double>(e.accesses);
@@ -173,18 +175,6 @@ std::string profile_table(Json const& values) {
   return folded("How the simulator did: its own profile", table.text());
 }
 
-std::string under_way_text(Json const& under_way) {
-  constexpr std::size_t kMost = 3;
-  auto const& all = under_way["operations"];
-  auto const rows = under_way["rows"].get<std::size_t>();
-  std::string text;
-  for (std::size_t i = 0; i < std::min(all.size(), kMost); ++i)
-    text += fmt::format("{}{}, since {}", i == 0 ? "" : "; ", all[i]["what"].get<std::string>(),
-                        time_text(all[i]["started"].get<double>()));
-  if (rows > kMost) text += fmt::format("; {} more", rows - kMost);
-  return "<p>Under way at the end: " + escaped(text) + ".</p>\n";
-}
-
 std::string live(char const* what) {
   return fmt::format("<div class=\"live\" data-draw=\"{}\"></div>\n", what);
 }
@@ -209,7 +199,6 @@ std::string run_section(std::string const& letters, std::size_t run, std::string
                               data["farfault_version"].get<std::string>(),
                               digest.empty() ? "no digest" : "digest " + digest)) +
           "</p>\n";
-  if (data.contains("under_way")) html += under_way_text(data["under_way"]);
   html += explanation(path);
   html +=
       "<h3>Machine</h3>\n<p class=\"hint\">Links are coloured by how busy they were, each direction by "
