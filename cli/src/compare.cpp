@@ -115,8 +115,15 @@ void print_settings(RunsCompared const& c, std::ostream& out) {
   lines.print(out);
 }
 
-// Those for people: the time that it took first.
-std::vector<ComparedFigure const*> figures_shown(RunsCompared const& c, std::size_t most) {
+// A figure, and how many others have its values in all runs.
+struct ShownFigure {
+  ComparedFigure const* figure;
+  std::size_t alike = 0;
+};
+
+// Those for people: the time that it took first. Of several that always have the same values the first one
+// stands for all, unless all are to be shown.
+std::vector<ShownFigure> figures_shown(RunsCompared const& c, std::size_t most) {
   std::set<std::string_view> applications;
   for (auto const& f : c.figures)
     if (f.scope == "application") applications.insert(f.name);
@@ -126,21 +133,37 @@ std::vector<ComparedFigure const*> figures_shown(RunsCompared const& c, std::siz
       all.push_back(&f);
   std::stable_partition(all.begin(), all.end(),
                         [](auto const* f) { return f->scope == "machine" && f->metric == "end"; });
-  if (most != 0 && all.size() > most) all.resize(most);
-  return all;
+  std::vector<ShownFigure> shown;
+  for (auto const* f : all) {
+    auto const is_alike = [&](ShownFigure const& s) {
+      auto const& other = *s.figure;
+      return other.scope == f->scope && other.name == f->name && other.unit == f->unit &&
+             other.values == f->values;
+    };
+    if (auto const same = std::ranges::find_if(shown, is_alike); most != 0 && same != shown.end())
+      ++same->alike;
+    else
+      shown.push_back({f, 0});
+  }
+  if (most != 0 && shown.size() > most) shown.resize(most);
+  return shown;
 }
 
 void print_figures(RunsCompared const& c, std::size_t most, std::ostream& out) {
   auto const figures = figures_shown(c, most);
   out << "came out differently: " << c.figures.size() << " of " << c.figures_in_all << " figures";
-  if (figures.size() < c.figures.size()) out << "; these have the largest effect (--all: every one)";
+  bool const any_alike = std::ranges::any_of(figures, [](auto const& f) { return f.alike != 0; });
+  if (figures.size() < c.figures.size())
+    out << "; these have the largest effect (--all: every one"
+        << (any_alike ? "; +N: N others have the same values)" : ")");
   out << "\n";
   bool const texts = c.runs.size() == 2;
   Lines lines;
   lines.add(heading(c));
-  for (auto const* f : figures) {
+  for (auto const& [f, alike] : figures) {
     std::vector<std::string> cells{f->scope == "machine" ? shown(f->metric)
                                                          : shown(f->name) + " " + shown(f->metric)};
+    if (alike != 0) cells[0] += " (+" + std::to_string(alike) + ")";
     for (std::size_t i = 0; i < c.runs.size(); ++i) cells.push_back(cell(*f, i));
     if (texts) cells.push_back(shown(f->text));
     lines.add(std::move(cells));

@@ -139,4 +139,21 @@ TEST_CASE("compare: a figure is told with its change from A, but for one that A 
   CHECK(line_of("figure_e") == "  figure_e  10  0 (-100.0 %)  Of it.");
   CHECK(line_of("figure_f") == "  figure_f  10  -             Of it.");
   CHECK(line_of("figure_g") == "  figure_g  -   7             Of it.");
+
+  // The first and the third always have the same values, the second in one run alone.
+  auto const c = written("alike_a.h5", {10, 10, 10, 3}), d = written("alike_b.h5", {20, 30, 20, 3});
+  auto const alike = farfault_program({"compare", c, d}).out;
+  CHECK(alike.ends_with(
+      "came out differently: 3 of 4 figures; these have the largest effect (--all: every one; +N: N "
+      "others have the same values)\n"
+      "                 A   B\n"
+      "  figure_b       10  30 (x 3)  Of it.\n"
+      "  figure_a (+1)  10  20 (x 2)  Of it.\n"));
+  auto const all = farfault_program({"compare", c, d, "--all"}).out;
+  CHECK(
+      all.ends_with("came out differently: 3 of 4 figures\n"
+                    "            A   B\n"
+                    "  figure_b  10  30 (x 3)  Of it.\n"
+                    "  figure_a  10  20 (x 2)  Of it.\n"
+                    "  figure_c  10  20 (x 2)  Of it.\n"));
 }
