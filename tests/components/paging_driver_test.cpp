@@ -2,6 +2,7 @@
 // The paging driver: first touches, and pages that move.
 #include <doctest/doctest.h>
 
+#include "hand_kernel.hpp"
 #include "paging_driver_bench.hpp"
 
 using namespace farfault;
@@ -388,4 +389,39 @@ TEST_CASE("driver: what the host wrote is fetched from the memory of the machine
   REQUIRE(b.copies[1]->records().size() == 1);
   CHECK(b.copies[1]->records()[0].message.from == physical(kFirstCpu + 2, 50 << 12));
   CHECK(b.copies[1]->records()[0].message.to == physical(6, 200 << 12));
+}
+
+TEST_CASE(
+    "driver: where the pages of buffers are, a large page counts for each buffer as far as it lies there") {
+  // Base pages 500 to 509 on GPU 0 and 1024 on the CPU; 512 to 1023 are one large page on GPU 1.
+  PageTable table(0, 12);
+  for (std::uint64_t page = 500; page < 510; ++page) table.map(page, physical(0, page << 12));
+  table.map(512, physical(1, 512 << 12), 9);
+  table.map(1024, physical(kFirstCpu, 0));
+  std::vector<std::unique_ptr<Kernel const>> kernels;
+  kernels.push_back(std::make_unique<HandKernel>(KernelShape{"k", 1, 64, 1, 0},
+                                                 [](std::uint64_t, std::uint32_t) { return Program{}; }));
+  Workload const workload{
+      "program",
+      {{"a", 500 << 12, 40 << 12}, {"b", 540 << 12, (491 << 12) - 1}, {"c", 1031 << 12, 1}},
+      std::move(kernels),
+      {}};
+  Applications const applications(workload);
+  PagingDriverSpec spec;
+  spec.preloaded = &table;
+  spec.programs = &applications;
+  DriverBench const b(spec, {});
+  TableRows rows;
+  rows.begin(b.driver.id());
+  b.driver.final_rows(rows);
+  std::vector<std::vector<Cell>> all;
+  TableRows::read(rows.bytes(), [&](std::uint32_t, std::uint32_t number, std::vector<Cell> const& cells) {
+    CHECK(b.driver.tables()[number].name == "page_placement");
+    all.emplace_back(cells.begin() + 1, cells.end());  // without the application
+  });
+  auto const row = [](char const* buffer, char const* device, std::uint64_t pages) {
+    return std::vector<Cell>{std::string(buffer), std::string(device), pages};
+  };
+  CHECK(all == std::vector<std::vector<Cell>>{row("a", "gpu0", 10), row("a", "gpu1", 28),
+                                              row("b", "gpu1", 484), row("b", "cpu0", 1)});
 }
