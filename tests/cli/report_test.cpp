@@ -208,6 +208,8 @@ TEST_CASE("report: 1,024 GPUs make a page of less than 5 MB, with a picture of g
   auto const picture = page.substr(from, page.find("</svg>", from) - from);
   CHECK(count(picture, "<rect") <= 64);
   CHECK(picture.find(">0-5</text>") != std::string::npos);
+  CHECK(picture.find(">102+</text>") != std::string::npos);  // m102 to m107 find no room
+  CHECK(picture.find(">30-0</text>") == std::string::npos);  // leaf30, leaf31 and spine0
   CHECK(data_of(page)["runs"][0]["link_use"].size() == count(picture, "data-use="));
   CHECK(picture.find("data-gpus=\"0,1,2,3,4,5,6,7,8,9,10,11,") != std::string::npos);
   CHECK(count(page, "<svg class=\"histogram\"") == 1);

@@ -46,14 +46,23 @@ std::string number_at_end(std::string const& label) {
   return label.substr(label.find_last_not_of("0123456789") + 1);
 }
 
-// A label that fits; of one that does not, its numbers: "12" of "gpu12", "0-5" of "m0 ... m5".
+// A label that fits; of one that does not, its numbers: "12" of "gpu12", "0-5" of "m0 ... m5", "102+" of
+// "m102 ... m107". Nothing where these would not say what it is, as of "leaf30 ... spine0".
 std::string shortened(std::string const& label, double width) {
   auto const letters = static_cast<std::size_t>(std::max(0.0, (width - 2) / kLetter));
   if (label.size() <= letters) return label;
-  auto const group = label.find(" ... ");
-  auto const digits =
-      (group == std::string::npos ? "" : number_at_end(label.substr(0, group)) + "-") + number_at_end(label);
-  return digits.size() <= letters ? digits : std::string();
+  constexpr std::string_view kTo = " ... ";
+  auto const group = label.find(kTo);
+  if (group == std::string::npos) {
+    auto const number = number_at_end(label);
+    return number.size() <= letters ? number : std::string();
+  }
+  auto const from = label.substr(0, group), to = label.substr(group + kTo.size());
+  auto const first = number_at_end(from), last = number_at_end(to);
+  if (from.substr(0, from.size() - first.size()) != to.substr(0, to.size() - last.size())) return {};
+  for (auto const& numbers : {first + "-" + last, first + "+"})
+    if (numbers.size() <= letters) return numbers;
+  return {};
 }
 
 }  // namespace
