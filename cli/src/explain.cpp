@@ -23,7 +23,7 @@ constexpr double kSome = 0.0005;  // smaller sums are left out
 constexpr double kHalf = 0.5;     // a resource that is busy for less does not bound a run by itself
 constexpr char const* kIdle = "sm_idle_time";
 constexpr std::size_t kNameWidth = 44;
-constexpr std::size_t kMostParts = 6;
+constexpr std::size_t kPartsShown = 6;
 constexpr std::size_t kMostKernels = 3;
 constexpr std::size_t kMostResources = 4;
 
@@ -69,7 +69,7 @@ void print_parts(std::vector<results::TimePart> const& parts, std::uint64_t whol
   std::string last;
   for (auto const& p : parts) {
     bool const large = share(p.ps, main) >= kShown || (p.name == kIdle && share(p.ps, whole) >= kSome);
-    if (large && printed < kMostParts) {
+    if (large && printed < kPartsShown) {
       auto const x = share(p.ps, whole);
       print_part(p.what, x, more_of(p), bar(x), out);
       ++printed;

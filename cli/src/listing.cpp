@@ -12,7 +12,7 @@ std::string key_of(ParameterSections::Section const& section, Param const& p) {
   return section.name.empty() ? p.name : section.name + "." + p.name;
 }
 
-bool below(std::string const& key, std::string const& section) {
+bool is_below(std::string const& key, std::string const& section) {
   return section.empty() || key == section ||
          (key.size() > section.size() && key[section.size()] == '.' &&
           key.compare(0, section.size(), section) == 0);
@@ -46,7 +46,7 @@ void list_parameters(ParameterSections const& sections, std::string const& secti
       // A user may name any table on the way to a parameter.
       for (auto dot = key.find('.'); dot != std::string::npos; dot = key.find('.', dot + 1))
         if (tables.empty() || tables.back() != key.substr(0, dot)) tables.push_back(key.substr(0, dot));
-      if (!below(key, section)) continue;
+      if (!is_below(key, section)) continue;
       if (!titled)
         text += (text.empty() ? "" : "\n") + (s.name.empty() ? "" : "[" + s.name + "] ") + s.text + "\n";
       titled = true;

@@ -12,12 +12,12 @@ namespace farfault::results {
 namespace {
 
 // A dataset of /timeseries whose rows are samples.
-struct Rows {
+struct SampledRows {
   Handle dataset;
   Shape shape;
 };
 
-Rows rows_of(hid_t file, std::string const& path) {
+SampledRows sampled_rows(hid_t file, std::string const& path) {
   auto dataset = open_dataset(file, path);
   auto shape = shape_of_dataset(dataset);
   bool const counts = shape.kind == Kind::unsigned_integer || shape.kind == Kind::integer;
@@ -56,16 +56,16 @@ std::vector<std::uint64_t> numbers_to_read(std::uint64_t first, std::uint64_t sa
 std::string pack_live(hid_t file, std::vector<LiveCounter> const& counters, std::uint64_t first,
                       std::uint64_t most) {
   check_is_result(file);
-  std::vector<std::optional<Rows>> sets;
-  std::map<std::string, Rows> times;
+  std::vector<std::optional<SampledRows>> sets;
+  std::map<std::string, SampledRows> times;
   std::optional<std::uint64_t> samples;
   for (auto const& c : counters) {
     auto const folder = "timeseries/" + c.series;
     auto& set = sets.emplace_back();
     if (!has(file, folder) || !has(file, folder + "/" + c.metric)) continue;
-    set = rows_of(file, folder + "/" + c.metric);
+    set = sampled_rows(file, folder + "/" + c.metric);
     auto const [time, fresh] = times.try_emplace(c.series);
-    if (fresh) time->second = rows_of(file, folder + "/time_ps");
+    if (fresh) time->second = sampled_rows(file, folder + "/time_ps");
     if (time->second.shape.row_values != 1) throw Hdf5Failure(folder + "/time_ps is no list of times");
     // A run that was killed within a flush may have more of one than of another.
     auto const rows = std::min(time->second.shape.rows(), set->shape.rows());

@@ -16,7 +16,7 @@
 namespace farfault::cli {
 namespace {
 
-constexpr std::string_view kFirstLine =
+constexpr std::string_view kTopLine =
     "# results of a sweep of farfault whose digests were right: name, inode, size, times in ns";
 constexpr std::size_t kMostOfFile = std::size_t{1} << 26;
 
@@ -31,7 +31,7 @@ CheckedResults::CheckedResults(std::string const& folder) : folder_(folder) {
   if (!why_not_readable(path).empty()) return;
   std::ifstream file(path, std::ios::binary);
   std::string line;
-  if (!std::getline(file, line) || line != kFirstLine) return;
+  if (!std::getline(file, line) || line != kTopLine) return;
   for (std::size_t bytes = 0; std::getline(file, line) && (bytes += line.size()) < kMostOfFile;)
     if (auto const tab = line.find('\t'); tab != line.npos)
       stamps_[line.substr(0, tab)] = line.substr(tab + 1);
@@ -60,7 +60,7 @@ void CheckedResults::made(std::string const& name) {
 }
 
 void CheckedResults::write() const {
-  std::string text(kFirstLine);
+  std::string text(kTopLine);
   for (auto const& [name, stamp] : stamps_) text += "\n" + name + "\t" + stamp;
   try {
     write_whole(path_in(folder_), text + "\n");

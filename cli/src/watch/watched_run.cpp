@@ -37,7 +37,7 @@ double seconds_of(std::string const& date) {
   return end != nullptr && *end == '\0' ? static_cast<double>(::timegm(&tm)) : 0;
 }
 
-std::string time_text(std::int64_t ps) {
+std::string ps_text(std::int64_t ps) {
   return for_people(Duration{ps});
 }
 
@@ -117,7 +117,7 @@ std::optional<WatchedRun::Seen> WatchedRun::reference() const {
 std::string WatchedRun::one_line_state() const {
   if (!last_) return "no samples yet";
   auto const share = done();
-  return (share ? fmt::format("{:3.0f} %, ", std::floor(100 * *share)) : "") + time_text(last_->time_ps);
+  return (share ? fmt::format("{:3.0f} %, ", std::floor(100 * *share)) : "") + ps_text(last_->time_ps);
 }
 
 std::vector<std::string> WatchedRun::lines(FrameForm const& form) const {
@@ -145,11 +145,11 @@ std::vector<std::string> WatchedRun::lines(FrameForm const& form) const {
         wall_time(static_cast<double>(left) * seconds / static_cast<double>(last_->blocks - since->blocks)) +
         " left, ";
   }
-  how_far += time_text(last_->time_ps) + " simulated";
+  how_far += ps_text(last_->time_ps) + " simulated";
   if (seconds > 0)
     how_far +=
         fmt::format(", {} each second",
-                    time_text(std::llround(static_cast<double>(last_->time_ps - since->time_ps) / seconds)));
+                    ps_text(std::llround(static_cast<double>(last_->time_ps - since->time_ps) / seconds)));
   list.push_back(how_far);
   auto const& totals = points_.back().totals;
   list.push_back(fmt::format("  {} warp instructions, {} memory transactions, {} samples",
