@@ -68,7 +68,7 @@
     draw("stacks", (place) => stacks(place, run, window_));
     draw("series", (place) => series(place, run, window_));
     draw("gpus", (place) => { if (run.gpus) drawGpus(place, run, window_, section); });
-    draw("kernels", (place) => { 
+    draw("kernels", (place) => {
       const rows = [...(run.kernels ? kernelRows(run.kernels) : []), ...underWayRows(run)];
       if (rows.length) drawTimeline(place, window_, rows, "kernels");
     });

@@ -133,8 +133,7 @@ function kernelRows(kernels) {
 
 // What had not ended: bars up to the end of the run.
 function underWayRows(run) {
-  const operations = run.under_way ? run.under_way.operations : [];
-  return operations.map((o) => ({
+  return (run.under_way || []).map((o) => ({
     label: [o.of, o.stream ? `stream ${o.stream}` : ""].filter(Boolean).join(", ") || "kernels",
     name: o.name,
     from: o.started,

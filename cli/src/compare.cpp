@@ -134,18 +134,22 @@ std::vector<ShownFigure> figures_shown(RunsCompared const& c, std::size_t most) 
   std::stable_partition(all.begin(), all.end(),
                         [](auto const* f) { return f->scope == "machine" && f->metric == "end"; });
   std::vector<ShownFigure> shown;
+  if (most == 0) {
+    for (auto const* f : all) shown.push_back({f, 0});
+    return shown;
+  }
   for (auto const* f : all) {
     auto const is_alike = [&](ShownFigure const& s) {
       auto const& other = *s.figure;
       return other.scope == f->scope && other.name == f->name && other.unit == f->unit &&
              other.values == f->values;
     };
-    if (auto const same = std::ranges::find_if(shown, is_alike); most != 0 && same != shown.end())
+    if (auto const same = std::ranges::find_if(shown, is_alike); same != shown.end())
       ++same->alike;
     else
       shown.push_back({f, 0});
   }
-  if (most != 0 && shown.size() > most) shown.resize(most);
+  if (shown.size() > most) shown.resize(most);
   return shown;
 }
 

@@ -195,7 +195,7 @@ std::string under_way_text(Explanation const& e) {
   for (std::size_t i = 0; i < std::min(operations.size(), kMost); ++i)
     text += fmt::format("{}{}, since {}", i == 0 ? "" : "; ", shown(operations[i].what),
                         picoseconds_text(static_cast<double>(operations[i].started_ps)));
-  if (operations.size() > kMost) text += fmt::format("; {} more", operations.size() - kMost);
+  if (e.operations_under_way > kMost) text += fmt::format("; {} more", e.operations_under_way - kMost);
   return text;
 }
 

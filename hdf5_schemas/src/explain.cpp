@@ -111,9 +111,10 @@ std::string read_all(hid_t file) {
   pack.put(std::uint64_t{0});
   auto const under_way = read_under_way(file);
   pack.put(under_way.size());
-  for (auto const& o : under_way) {
-    pack.put(o.text());
-    pack.put(o.started);
+  pack.put(std::min(under_way.size(), kMostUnderWay));
+  for (std::size_t i = 0; i < std::min(under_way.size(), kMostUnderWay); ++i) {
+    pack.put(under_way[i].text());
+    pack.put(under_way[i].started);
   }
   auto const kernels = read_kernels(file);
   pack.put(std::uint64_t{kernels.size()});
@@ -147,6 +148,7 @@ Explanation explain(std::string const& path) {
   e.sms = take_parts(pack);
   e.stages = take_parts(pack);
   e.gaps = take_parts(pack);
+  e.operations_under_way = pack.number();
   for (auto n = pack.number(); n != 0; --n) {
     e.under_way.push_back({pack.text(), 0});
     e.under_way.back().started_ps = pack.number();
@@ -233,6 +235,7 @@ std::string to_json(Explanation const& e) {
                  {"stages", parts(e.stages)},
                  {"without_kernel", e.without_kernel},
                  {"gaps", parts(e.gaps)},
+                 {"operations_under_way", e.operations_under_way},
                  {"under_way", under_way},
                  {"kernel_names", e.kernel_names},
                  {"kernels", kernels},

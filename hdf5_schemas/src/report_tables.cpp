@@ -175,7 +175,7 @@ Json under_way(ReportSource const& source) {
                     {"of", shown(all[i].of)},
                     {"stream", all[i].stream},
                     {"started", all[i].started}});
-  return {{"rows", all.size()}, {"operations", std::move(list)}};
+  return list;
 }
 
 }  // namespace

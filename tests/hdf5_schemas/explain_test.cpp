@@ -272,8 +272,13 @@ TEST_CASE("explain: the time without a kernel on a GPU counts once, for copies b
   CHECK(e.under_way[0].what == "a copy to the host of app");
   CHECK(e.under_way[1].what == "kernel fir of app");
   CHECK(e.under_way[1].started_ps == 850'000);
+  CHECK(e.operations_under_way == 2);
   CHECK(to_json(e).find("\"under_way\":[{\"what\":\"a copy to the host of app\",\"started_ps\":400000},") !=
         std::string::npos);
+  m.under_way.assign(150, {"kernel", 850'000, 900'000});
+  e = explain(written(dir / "d.h5", m));
+  CHECK(e.operations_under_way == 150);
+  CHECK(e.under_way.size() == kMostUnderWay);
 }
 
 TEST_CASE("explain: kernels of one name of one application are told of together, the longest first") {

@@ -455,7 +455,7 @@ TEST_CASE("report data: the longest kernels are shown, and how many there are") 
   CHECK(kernels["columns"]["longest_stage_share"][0] == 0.75);
 }
 
-TEST_CASE("report data: what had not ended is told, the first of it, and how much there is") {
+TEST_CASE("report data: what had not ended is told, the first of it") {
   Scratch dir;
   auto header = header_of(1);
   header.tables = {{"under_way",
@@ -475,8 +475,7 @@ TEST_CASE("report data: what had not ended is told, the first of it, and how muc
     auto const shown = shown_of(path, {.kernels = 2});
     CHECK(shown.contains("under_way") == !ended);
     if (ended) continue;
-    CHECK(shown["under_way"]["rows"] == 3);
-    CHECK(shown["under_way"]["operations"] ==
+    CHECK(shown["under_way"] ==
           Json::array({{{"what", "kernel fir"}, {"name", "fir"}, {"of", ""}, {"stream", 0}, {"started", 0}},
                        {{"what", "allocating a buffer"},
                         {"name", "allocate"},

@@ -9,13 +9,13 @@ namespace farfault {
 
 namespace {
 
-// Whether lanes 0 to n - 1 are active, and each continues where the one before it ends.
+// Two addresses at once, which the compiler would not make of plain loops.
+using Pair = std::uint64_t __attribute__((vector_size(16)));
+
+// Whether each of lanes 0 to n - 1 continues where the one before it ends.
 bool contiguous(WarpInstruction const& i, std::uint32_t n) {
-  if ((i.lanes & (i.lanes + 1)) != 0) return false;
   auto const first = i.address[0];
   if (i.address[n - 1] != first + std::uint64_t{n - 1} * i.bytes_per_lane) return false;
-  // Two vectors of two addresses, which the compiler would not make of the plain loop.
-  using Pair = std::uint64_t __attribute__((vector_size(16)));
   std::uint64_t const each = i.bytes_per_lane;
   Pair even{first, first + each};
   Pair odd{first + 2 * each, first + 3 * each};
@@ -38,11 +38,10 @@ bool contiguous(WarpInstruction const& i, std::uint32_t n) {
 using Places = std::array<std::uint8_t, 256>;
 static_assert(std::tuple_size_v<Transactions> < 255);
 
-// Whether lanes 0 to n - 1 are active, no access crosses the end of a line, and the lines that they touch
-// differ in the bits of Places alone.
+// Whether no access of lanes 0 to n - 1 crosses the end of a line, and the lines that they touch differ in
+// the bits of Places alone.
 bool is_narrow(WarpInstruction const& i, std::uint32_t n, std::uint32_t line_bytes) {
-  if ((i.lanes & (i.lanes + 1)) != 0 || !std::has_single_bit(i.bytes_per_lane)) return false;
-  using Pair = std::uint64_t __attribute__((vector_size(16)));
+  if (!std::has_single_bit(i.bytes_per_lane)) return false;
   auto const first = i.address[0];
   Pair const both{first, first};
   Pair differ{};
@@ -141,8 +140,10 @@ class Lines {
 
 std::uint32_t coalesce(WarpInstruction const& instruction, std::uint32_t line_bytes, Transactions& out) {
   auto const n = static_cast<std::uint32_t>(std::popcount(instruction.lanes));
-  bool const fits = n != 0 && instruction.bytes_per_lane != 0 && instruction.bytes_per_lane <= line_bytes;
-  if (fits && contiguous(instruction, n)) {
+  // Lanes 0 to n - 1 are active, and none of them touches more than two lines.
+  bool const plain = n != 0 && (instruction.lanes & (instruction.lanes + 1)) == 0 &&
+                     instruction.bytes_per_lane != 0 && instruction.bytes_per_lane <= line_bytes;
+  if (plain && contiguous(instruction, n)) {
     std::uint32_t lines = 0;
     auto const end = instruction.address[0] + std::uint64_t{n} * instruction.bytes_per_lane;
     for (auto at = instruction.address[0]; at < end; ++lines) {
@@ -153,7 +154,7 @@ std::uint32_t coalesce(WarpInstruction const& instruction, std::uint32_t line_by
     }
     return lines;
   }
-  if (fits && is_narrow(instruction, n, line_bytes)) return coalesce_narrow(instruction, n, line_bytes, out);
+  if (plain && is_narrow(instruction, n, line_bytes)) return coalesce_narrow(instruction, n, line_bytes, out);
   auto const mask = ~(VirtAddr{line_bytes} - 1);
   Lines lines(line_bytes, out);
   auto lanes = instruction.lanes;

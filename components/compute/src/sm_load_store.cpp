@@ -427,8 +427,7 @@ void Sm::on_memory(MemResponse const& m, Cx& cx) const {
     send_context(cx);
     switch_blocks(cx);
   }
-  // Where no warp may issue that could not before, what the SM does is as it was; but what warps wait for may
-  // be faults alone now.
+  // Without a warp woken the SM does what it did before, unless faults are all that its warps wait for now.
   if (changed || s.warps.any_faulted()) schedule_tick(cx);
 }
 

@@ -73,19 +73,21 @@ struct Explanation {
   std::uint64_t access_ps = 0;  // of all accesses together
   std::uint64_t sm_ps = 0;      // of all SMs together
   Bound bound = Bound::latency;
-  double executing = 0;             // share of the time that SMs had warps
-  double idle = 0;                  // share of their time that they had none
-  std::vector<TimePart> sms;        // what they did, the longest first
-  std::vector<TimePart> stages;     // of an access, the longest first
-  double without_kernel = 0;        // share of the run in which none was on a GPU
-  std::vector<TimePart> gaps;       // of the run, that time by what went on, the longest first
-  std::vector<UnderWay> under_way;  // of a run that was stopped, stream by stream
-  std::uint64_t kernel_names = 0;   // how many names the kernels that have ended have
-  std::vector<KernelTime> kernels;  // the longest first, at most kMostKernels
-  std::vector<Resource> resources;  // the weightiest first; none that nothing waited for
+  double executing = 0;                    // share of the time that SMs had warps
+  double idle = 0;                         // share of their time that they had none
+  std::vector<TimePart> sms;               // what they did, the longest first
+  std::vector<TimePart> stages;            // of an access, the longest first
+  double without_kernel = 0;               // share of the run in which none was on a GPU
+  std::vector<TimePart> gaps;              // of the run, that time by what went on, the longest first
+  std::uint64_t operations_under_way = 0;  // at the end of a run that was stopped
+  std::vector<UnderWay> under_way;         // these, stream by stream, at most kMostUnderWay
+  std::uint64_t kernel_names = 0;          // how many names the kernels that have ended have
+  std::vector<KernelTime> kernels;         // the longest first, at most kMostKernels
+  std::vector<Resource> resources;         // the weightiest first; none that nothing waited for
 };
 
 inline constexpr std::size_t kMostKernels = 100;
+inline constexpr std::size_t kMostUnderWay = 100;
 Explanation explain(std::string const& path);
 // In how many twentieths of the run it was busy for nine tenths.
 std::size_t busy_parts(Resource const& r);

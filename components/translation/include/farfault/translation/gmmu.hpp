@@ -220,7 +220,7 @@ struct GmmuState {
   std::vector<Time> recorded_at;  // by record of `faults`
   LatencyHistogram fault_latency;
   PartTime buffer_full;         // faults wait for room in the fault buffer
-  std::vector<ReadFault> read;  // entries of batches that the driver has read, or removed
+  std::vector<ReadFault> read;  // entries that the driver has read, or removed, and not replayed yet
   RawFaults raw;
   UtlbFaults utlbs;
   RawFaultStats raw_stats;
