@@ -223,9 +223,9 @@ TEST_CASE(
         found = found || (g.kind == kind && std::ranges::count(g.stats, stat, &StatInfo::name) != 0);
     return found;
   };
-  for (auto const* replay : {"batch", "batch_flush", "block", "once", "page"}) {
+  for (std::string const replay : {"batch", "batch_flush", "block", "once", "page"}) {
     CAPTURE(replay);
-    ModelRun run(text("driver.batch.replay = \"" + std::string(replay) + "\"\n"));
+    ModelRun run(text("driver.batch.replay = \"" + replay + "\"\n"));
     run.run();
     std::uint64_t entries = 0, timed = 0;
     each<Gmmu>(run.system(), [&](Gmmu const& g) {
