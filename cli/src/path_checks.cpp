@@ -6,6 +6,7 @@
 #include "farfault/engine/checkpoint.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
+#include "farfault/results/writer.hpp"
 #include "run_outcome.hpp"
 #include "trace/recording.hpp"
 
@@ -51,14 +52,27 @@ bool may_replace(RunOptions const& options, std::string const& written, ReadFile
          (written == options.checkpoint || written == previous_checkpoint(options.checkpoint));
 }
 
-void check_checkpoint_place(RunOptions const& options) {
-  auto const& path = options.checkpoint;
-  check_replaceable(path);
+// Throws UserError where writing `path` would lose a file of another kind: `option` names what would be
+// written, `kind` what may have the name already.
+template <class IsOfKind>
+void check_is(std::string const& path, std::string const& option, char const* kind, IsOfKind is_of_kind) {
   std::error_code error;
   bool const empty = std::filesystem::file_size(path, error) == 0;
-  if (is_there(path) && !error && !empty && !looks_like_checkpoint(path) &&
-      !(options.resume == path))  // a damaged one, which --resume judges
-    throw UserError("--checkpoint '" + path + "' would overwrite a file that is not a checkpoint");
+  bool const link = std::filesystem::is_symlink(path, error);  // refused where it is opened
+  if (!is_there(path) || error || empty || link || is_of_kind(path)) return;
+  auto const what =
+      option.find("'" + path + "'") == option.npos ? "'" + path + "', a file" : std::string("a file");
+  throw UserError(option + " would overwrite " + what + " that is not " + kind);
+}
+
+void check_checkpoint_place(RunOptions const& options) {
+  auto const& path = options.checkpoint;
+  for (auto const& name : {path, previous_checkpoint(path)}) check_replaceable(name);
+  auto const option = "--checkpoint '" + path + "'";
+  for (auto const& name : {path, previous_checkpoint(path), path + ".writing"})
+    if (options.resume != name)  // a damaged one, which --resume judges
+      check_is(name, option, "a checkpoint", looks_like_checkpoint);
+  check_is(path + ".lock", option, "the lock of a checkpoint", [](std::string const&) { return false; });
 }
 
 // Links in it are not followed.
@@ -79,18 +93,26 @@ void check_file_place(std::string const& path) {
 
 void check_summary_place(std::string const& path) {
   check_file_place(path);
-  std::error_code error;
-  bool const empty = std::filesystem::file_size(path, error) == 0;
-  if (is_there(path) && !error && !empty && !looks_like_outcome(path))
-    throw UserError("--summary-json '" + path + "' would overwrite a file that is not the summary of a run");
+  for (auto const& name : {path, path + ".writing"})
+    check_is(name, "--summary-json '" + path + "'", "the summary of a run", looks_like_outcome);
 }
 
 void check_trace_place(std::string const& path) {
   check_file_place(path);
-  std::error_code error;
-  bool const empty = std::filesystem::file_size(path, error) == 0;
-  if (is_there(path) && !error && !empty && !looks_like_trace(path))
-    throw UserError("the trace '" + path + "' would overwrite a file that is no trace of Farfault");
+  for (auto const& name : {path, writing_trace(path)})
+    check_is(name, "the trace '" + path + "'", "a trace of Farfault", looks_like_trace);
+}
+
+void check_output_place(RunOptions const& options) {
+  auto const path = output_path(options);
+  check_file_place(path);
+  auto const lost = results::would_be_lost(path);
+  if (lost.empty()) return;
+  auto const option = (options.output.empty() ? "the output '" : "--output '") + path + "'";
+  auto const what = lost == path ? std::string("a file") : "'" + lost + "', a file";
+  throw UserError(option + " would overwrite " + what +
+                  " that is not the result of a run; give the output another name, or "
+                  "remove that file");
 }
 
 }  // namespace
@@ -118,7 +140,7 @@ void check_paths(RunOptions const& options, std::vector<ReadFile> const& inputs)
     for (auto const& w : written)
       if (is_there(r.path) && same_file(w.path, r.path) && !may_replace(options, w.path, r))
         throw UserError(w.option + " would overwrite " + r.what + " '" + r.path + "'");
-  check_file_place(output_path(options));
+  check_output_place(options);
   if (!options.checkpoint.empty()) check_checkpoint_place(options);
   if (writes_summary(options)) check_summary_place(options.summary_json);
   if (options.trace) check_trace_place(trace_path(*options.trace, output_path(options)));

@@ -15,7 +15,7 @@ Columns::Columns(hid_t file, std::string folder, std::string const& key)
 }
 
 bool Columns::has(std::string const& name) const {
-  return has_path(file_, folder_ + "/" + name);
+  return results::has(file_, folder_ + "/" + name);
 }
 
 std::vector<std::uint64_t> Columns::numbers(std::string const& name) const {
@@ -39,14 +39,6 @@ std::vector<std::string> Columns::texts(std::string const& name) const {
 
 std::vector<std::string> Columns::names() const {
   return link_names(open_group(file_, folder_));
-}
-
-bool has_path(hid_t file, std::string const& path) {
-  for (std::size_t end = 0; end != std::string::npos;) {
-    end = path.find('/', end + 1);
-    if (!results::has(file, path.substr(0, end))) return false;
-  }
-  return true;
 }
 
 }  // namespace farfault::results

@@ -34,7 +34,4 @@ class Columns {
   std::uint64_t rows_ = 0;
 };
 
-// Whether `file` has the group or dataset at `path`, whose parts it looks for one by one: "tables/links".
-bool has_path(hid_t file, std::string const& path);
-
 }  // namespace farfault::results

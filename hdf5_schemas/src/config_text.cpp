@@ -15,9 +15,8 @@ namespace {
 constexpr std::string_view kName = "name = \"";
 
 std::vector<std::string> file_parameters(hid_t object) {
-  for (auto const* name : {"/config/inputs", "/config/inputs/parameter"})
-    if (!has(object, name)) return {};
-  Handle const column(H5Dopen2(object, "/config/inputs/parameter", H5P_DEFAULT), "the inputs cannot be read");
+  if (!has(object, "/config/inputs/parameter")) return {};
+  auto const column = open_dataset(object, "/config/inputs/parameter");
   auto const shape = shape_of_dataset(column);
   if (shape.kind != Kind::text || shape.extents.size() != 1)
     throw Hdf5Failure("/config/inputs/parameter is no list of names");
@@ -48,7 +47,7 @@ std::vector<ConfigLine> lines_of(std::string const& text) {
 }
 
 std::vector<ConfigLine> lines_of_config(hid_t object) {
-  Handle const dataset(H5Dopen2(object, "/config/toml", H5P_DEFAULT), "/config/toml is missing");
+  auto const dataset = open_dataset(object, "/config/toml");
   auto const shape = shape_of_dataset(dataset);
   if (shape.kind != Kind::text || !shape.extents.empty()) throw Hdf5Failure("/config/toml is not one text");
   return lines_of(read_texts(dataset, shape, 0, 1).at(0));

@@ -52,20 +52,13 @@ class Comparer {
     }
   }
 
-  bool in(hid_t file, std::string const& path) const {
-    for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
-      if (!has(file, path.substr(0, slash))) return false;
-      if (slash == std::string::npos) return true;
-    }
-  }
-
   // Members of a group in both files; one that only one of them has is a difference.
   std::vector<std::string> children(std::string const& path, std::string const& where) {
     std::vector<std::string> names[2];
     for (int side = 0; side < 2; ++side) {
       auto const file = side == 0 ? a_ : b_;
-      if (!in(file, path)) continue;
-      Handle const group(H5Gopen2(file, path.c_str(), H5P_DEFAULT), "a group cannot be read");
+      if (!has(file, path)) continue;
+      auto const group = open_group(file, path);
       names[side] = link_names(group);
     }
     std::vector<std::string> both, one;
@@ -76,16 +69,13 @@ class Comparer {
     for (auto const& name : one) {
       auto const child = path == "/" ? path + name : path + "/" + name;
       found({where, child, std::nullopt,
-             "only '" + one_line(in(a_, child) ? name_a_ : name_b_) + "' has " + shown(child)});
+             "only '" + one_line(has(a_, child) ? name_a_ : name_b_) + "' has " + shown(child)});
     }
     return both;
   }
 
   Pair open(std::string const& path) const {
-    Pair pair{Handle(H5Dopen2(a_, path.c_str(), H5P_DEFAULT), "a dataset cannot be read"),
-              Handle(H5Dopen2(b_, path.c_str(), H5P_DEFAULT), "a dataset cannot be read"),
-              {},
-              {}};
+    Pair pair{open_dataset(a_, path), open_dataset(b_, path), {}, {}};
     pair.shape_a = shape_of_dataset(pair.a);
     pair.shape_b = shape_of_dataset(pair.b);
     return pair;
@@ -139,7 +129,7 @@ class Comparer {
   }
 
   std::string text_at(hid_t file, std::string const& path, std::uint64_t row) const {
-    Handle const dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), "a dataset cannot be read");
+    auto const dataset = open_dataset(file, path);
     auto const shape = shape_of_dataset(dataset);
     if (shape.kind != Kind::text || row >= shape.rows()) return "?";
     return shown(read_texts(dataset, shape, row, 1).at(0));
@@ -206,8 +196,7 @@ class Comparer {
                                          std::vector<std::string> const& columns) const {
     std::optional<std::string> best;
     for (auto const& name : columns) {
-      Handle const dataset(H5Dopen2(a_, (folder + "/" + name).c_str(), H5P_DEFAULT),
-                           "a dataset cannot be read");
+      auto const dataset = open_dataset(a_, folder + "/" + name);
       if (text_attribute(dataset, "units") != "ps") continue;
       if (name.starts_with("time_in_") || name.ends_with("_time")) continue;
       auto const telling = name.find("time") != std::string::npos || name.find("start") != std::string::npos;
@@ -273,7 +262,7 @@ class Comparer {
   void end_reason() {
     std::string reasons[2];
     for (int side = 0; side < 2; ++side) {
-      Handle const root(H5Gopen2(side == 0 ? a_ : b_, "/", H5P_DEFAULT), "the root group cannot be read");
+      auto const root = open_group(side == 0 ? a_ : b_, "/");
       reasons[side] = text_attribute(root, "end_reason");
     }
     if (reasons[0] != reasons[1])

@@ -104,10 +104,10 @@ void add_group(Hash128& hash, hid_t group, std::string const& path, int depth) {
   for (auto const& name : link_names(group)) {
     auto const child = path + "/" + name;
     if (child == "/engine" || child == "/config/command_line" || child == "/config/inputs/path") continue;
-    auto const type = type_of(group, name);
+    auto const object = open_object(group, name);
+    auto const type = type_of(object);
     hash.text(child);
     hash.word(static_cast<std::uint64_t>(type));
-    Handle const object(H5Oopen(group, name.c_str(), H5P_DEFAULT), "an object cannot be read");
     if (type == H5O_TYPE_GROUP || type == H5O_TYPE_DATASET) add_attributes(hash, object, false);
     if (type == H5O_TYPE_GROUP) add_group(hash, object, child, depth + 1);
     if (type != H5O_TYPE_DATASET) continue;
@@ -122,7 +122,7 @@ void add_group(Hash128& hash, hid_t group, std::string const& path, int depth) {
 
 std::string digest_of(hid_t file) {
   Hash128 hash;
-  Handle const root(H5Gopen2(file, "/", H5P_DEFAULT), "the root group cannot be read");
+  auto const root = open_group(file, "/");
   add_attributes(hash, root, true);
   add_group(hash, root, "", 0);
   return hash.hex();

@@ -65,12 +65,11 @@ class Timeline {
 
 std::vector<TimePart> read_gaps(hid_t file, std::uint64_t end, bool completed) {
   Timeline line;
-  auto const has_column = [&](std::string const& path) { return has(file, "tables") && has(file, path); };
-  if (!has_column("tables/kernels") || !has_column("tables/kernels/reached_gpus") ||
-      !has_column("tables/kernels/left_gpus"))
+  if (!has(file, "tables/kernels") || !has(file, "tables/kernels/reached_gpus") ||
+      !has(file, "tables/kernels/left_gpus"))
     return {};
   auto const add = [&](std::size_t activity, std::string const& table, char const* from, char const* to) {
-    if (!has_column("tables/" + table)) return;
+    if (!has(file, "tables/" + table)) return;
     auto const rows = shape_of_dataset(open_dataset(file, "tables/" + table + "/" + from)).rows();
     line.add(activity, words(file, "tables/" + table + "/" + from, rows),
              words(file, "tables/" + table + "/" + to, rows));

@@ -29,9 +29,7 @@ std::vector<std::string> names_of(hid_t file, std::uint64_t rows) {
 }  // namespace
 
 std::vector<KernelTime> read_kernels(hid_t file) {
-  if (!has(file, "tables") || !has(file, kTable) || !has_column(file, "name") ||
-      !has_column(file, "access_time"))
-    return {};
+  if (!has_column(file, "name") || !has_column(file, "access_time")) return {};
   auto const rows = shape_of_dataset(open_dataset(file, kTable + "/launched")).rows();
   auto const names = names_of(file, rows);
   std::map<std::string, std::size_t> place_of;

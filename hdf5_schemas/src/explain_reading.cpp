@@ -30,7 +30,7 @@ std::vector<std::string> texts(hid_t file, std::string const& path) {
 
 std::map<std::string, std::uint64_t> figures_of_machine(hid_t file) {
   auto const folder = std::string("/summary/machine");
-  if (!has(file, "summary") || !has(file, "summary/machine"))
+  if (!has(file, "summary/machine"))
     throw UserError("there is no summary in it yet: its run is under way, or was killed");
   std::map<std::string, std::uint64_t> figures;
   for (auto const& metric : link_names(open_group(file, folder)))
@@ -75,7 +75,7 @@ double Growth::at(std::size_t instance, double time) const {
 
 std::optional<Growth> growth_of(hid_t file, std::string const& series, std::string const& metric) {
   auto const folder = "timeseries/" + series;
-  if (!has(file, folder) || !has(file, folder + "/" + metric)) return std::nullopt;
+  if (!has(file, folder + "/" + metric)) return std::nullopt;
   Growth growth(file, folder, metric);
   return growth.empty() ? std::nullopt : std::optional(std::move(growth));
 }

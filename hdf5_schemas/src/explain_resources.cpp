@@ -60,7 +60,7 @@ struct SmsOfGpus {
 // What SMs count is stored summed over those of a GPU.
 SmsOfGpus sms_of_gpus(hid_t file, std::uint64_t end) {
   SmsOfGpus of;
-  if (!has(file, "summary/gpu") || !has(file, "summary/gpu/sm_time") || end == 0) return of;
+  if (!has(file, "summary/gpu/sm_time") || end == 0) return of;
   of.gpus = texts(file, "summary/gpu/name");
   of.sms = words(file, "summary/gpu/sm_time", of.gpus.size());
   for (auto& time : of.sms) time /= end;

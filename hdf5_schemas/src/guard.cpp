@@ -2,6 +2,7 @@
 #include "guard.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,8 +35,15 @@ constexpr rlim_t kMemory = rlim_t{4} << 30;
 constexpr std::uint64_t kBytesPerSecond =
     200'000;  // as stored: slower than any machine checks a sound file, well compressed or not
 constexpr rlim_t kSeconds = 10;
+// Wall-clock time per second of processor time: a file on a slow network, read on a machine with other work.
+constexpr std::uint64_t kWaiting = 6;
+constexpr std::size_t kMostAnswer = std::size_t{1} << 29;
 constexpr std::array kStops = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};  // somebody's wish, not the file's fault
 constexpr int kOutOfMemory = 4, kOtherFault = 3;                   // exit codes of the child
+
+std::uint64_t cpu_seconds(std::uint64_t file_bytes) {
+  return kSeconds + file_bytes / kBytesPerSecond;
+}
 
 void limit(int what, rlim_t value) {
   struct rlimit limits {};
@@ -63,13 +71,14 @@ void send(int fd, char verdict, std::string const& text) {
   for (int const signal : kStops)
     if (std::signal(signal, SIG_DFL) == SIG_IGN) std::signal(signal, SIG_IGN);
   limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_CPU, kSeconds + file_bytes / kBytesPerSecond);
+  limit(RLIMIT_CPU, cpu_seconds(file_bytes));
   if (kLimitMemory) limit(RLIMIT_AS, kMemory);
   int const nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nowhere >= 0) ::dup2(nowhere, STDERR_FILENO);
   try {
     quiet();
     auto const file = open_to_read(path, "HDF5 cannot open it");
+    forbid_opening();
     send(fd, 'K', read(file));
   } catch (UserError const& problem) {
     send(fd, 'U', problem.what());
@@ -83,6 +92,35 @@ void send(int fd, char verdict, std::string const& text) {
     ::_exit(kOtherFault);
   }
   ::_exit(0);
+}
+
+// Reads the answer of the child to its end. A child that takes longer than `longest`, or sends more than any
+// sound file gives, is killed. Time counts in slices that have passed here, so that a stopped job is not
+// charged for its pause.
+std::string answer_of(pid_t child, int fd, std::chrono::milliseconds longest) {
+  using namespace std::chrono_literals;
+  auto const slice = std::min<std::chrono::milliseconds>(longest, 1s);
+  std::chrono::milliseconds waited{0};
+  std::string answer;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    struct pollfd event {
+      fd, POLLIN, 0
+    };
+    auto const ready = ::poll(&event, 1, static_cast<int>(slice.count()));
+    if (ready < 0 && errno != EINTR) break;
+    if (ready == 0) waited += slice;
+    if (waited >= longest || answer.size() > kMostAnswer) {
+      ::kill(child, SIGKILL);
+      return {};
+    }
+    if (ready <= 0) continue;
+    auto const n = ::read(fd, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    answer.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+  return answer;
 }
 
 // What the end of a child that sent no answer says of the file.
@@ -106,7 +144,7 @@ std::string what_is_there(std::string const& path) {
 }  // namespace
 
 std::string read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read,
-                         std::string const& other) {
+                         std::string const& other, std::chrono::milliseconds longest) {
   auto const why_not = why_not_readable(path);
   if (!why_not.empty())
     throw UserError("cannot read '" + one_line(path) + "': " + why_not + what_is_there(path));
@@ -128,14 +166,9 @@ std::string read_guarded(std::string const& path, std::function<std::string(hid_
     child(ends[1], path, file_bytes, read);
   }
   ::close(ends[1]);
-  std::string answer;
-  char buffer[65536];
-  for (;;) {
-    auto const n = ::read(ends[0], buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    answer.append(buffer, static_cast<std::size_t>(n));
-  }
+  if (longest == std::chrono::milliseconds{0})
+    longest = std::chrono::seconds(kWaiting * cpu_seconds(file_bytes));
+  auto const answer = answer_of(pid, ends[0], longest);
   ::close(ends[0]);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;

@@ -2,10 +2,11 @@
 // Reading of untrusted HDF5 files.
 //
 // The HDF5 library can be brought to crash, loop or take all memory by a damaged file. So a child process
-// reads the file under limits on memory and processor time, and sends back what it found; if it dies, the
-// file is damaged.
+// reads the file under limits on memory, processor time and wall-clock time, and sends back what it found; if
+// it dies or exceeds a limit, the file is damaged. The child opens no file but through open_to_read.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -16,8 +17,10 @@ namespace farfault::results {
 
 // Runs `read` on the open file in the child and returns its text. Throws UserError, with what a UserError or
 // an Hdf5Failure in the child said, or that the file is damaged; or `other`, where `read` opens that too.
+// `longest`: wall-clock time after which the child is stopped. 0: a limit that grows with the size of the
+// file.
 std::string read_guarded(std::string const& path, std::function<std::string(hid_t file)> const& read,
-                         std::string const& other = {});
+                         std::string const& other = {}, std::chrono::milliseconds longest = {});
 
 // Throws UserError unless `path` can be opened and holds a result.
 void check_readable(std::string const& path);

@@ -6,7 +6,7 @@
 namespace farfault::results {
 
 void check_is_result(hid_t file) {
-  Handle const root(H5Gopen2(file, "/", H5P_DEFAULT), "it has no root group");
+  auto const root = open_group(file, "/");
   if (H5Aexists(root, "schema_version") <= 0 || text_attribute(root, "farfault_version").empty())
     throw Hdf5Failure("the attributes farfault_version and schema_version are missing");
   if (text_attribute(root, "kind") == "sweep")

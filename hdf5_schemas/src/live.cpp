@@ -27,7 +27,7 @@ SampledRows sampled_rows(hid_t file, std::string const& path) {
 
 std::uint64_t number_in_engine(hid_t file, char const* name) {
   auto const path = std::string("engine/") + name;
-  if (!has(file, "engine") || !has(file, path)) return 0;
+  if (!has(file, path)) return 0;
   auto const dataset = open_dataset(file, path);
   auto const shape = shape_of_dataset(dataset);
   if (!shape.extents.empty() || shape.kind == Kind::text || shape.kind == Kind::other)
@@ -37,7 +37,7 @@ std::uint64_t number_in_engine(hid_t file, char const* name) {
 
 std::string text_in_engine(hid_t file, char const* name) {
   auto const path = std::string("engine/") + name;
-  if (!has(file, "engine") || !has(file, path)) return {};
+  if (!has(file, path)) return {};
   auto const dataset = open_dataset(file, path);
   auto const shape = shape_of_dataset(dataset);
   if (!shape.extents.empty() || shape.kind != Kind::text) throw Hdf5Failure("/" + path + " is not one text");
@@ -62,7 +62,7 @@ std::string pack_live(hid_t file, std::vector<LiveCounter> const& counters, std:
   for (auto const& c : counters) {
     auto const folder = "timeseries/" + c.series;
     auto& set = sets.emplace_back();
-    if (!has(file, folder) || !has(file, folder + "/" + c.metric)) continue;
+    if (!has(file, folder + "/" + c.metric)) continue;
     set = sampled_rows(file, folder + "/" + c.metric);
     auto const [time, fresh] = times.try_emplace(c.series);
     if (fresh) time->second = sampled_rows(file, folder + "/time_ps");

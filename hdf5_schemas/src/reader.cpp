@@ -53,7 +53,7 @@ std::string pack_result(hid_t file) {
   for (auto const* name : {"farfault_version", "result_digest", "end_reason"})
     pack.put(text_attribute(root, name));
   for (auto const* name : {"commit", "host", "start_time"}) {
-    auto const there = has(file, "engine") && has(file, std::string("engine/") + name);
+    auto const there = has(file, std::string("engine/") + name);
     pack.put(there ? scalar_text(file, std::string("engine/") + name) : std::string());
   }
   pack.put(scalar_text(file, "config/command_line"));
@@ -152,8 +152,8 @@ bool looks_like_result(std::string const& path) {
 std::vector<std::uint64_t> read_engine(std::string const& path, std::string const& name) {
   Pack pack(read_guarded(path, [&](hid_t file) {
     check_is_result(file);
-    if (!has(file, "engine") || !has(file, "engine/" + name)) throw Hdf5Failure("has no /engine/" + name);
-    Handle const set(H5Dopen2(file, ("engine/" + name).c_str(), H5P_DEFAULT), "a dataset cannot be opened");
+    if (!has(file, "engine/" + name)) throw Hdf5Failure("has no /engine/" + name);
+    auto const set = open_dataset(file, "engine/" + name);
     Handle const space(H5Dget_space(set), "a dataset has no shape");
     auto const n = check(H5Sget_simple_extent_npoints(space), "a dataset has no size");
     if (n > 10'000'000) throw Hdf5Failure("has a self-profile of an impossible size");

@@ -41,7 +41,7 @@ Json profile(hid_t file) {
 
 Json machine_figures(hid_t file) {
   auto all = Json::array();
-  if (!has_path(file, "summary/machine")) return all;
+  if (!has(file, "summary/machine")) return all;
   Columns const figures(file, "summary/machine", "name");
   if (figures.rows() == 0) return all;
   for (auto const& metric : figures.names()) {
@@ -79,7 +79,7 @@ void add_machine(ReportSource& source, Json& to) {
     list.push_back({a[i], b[i], shown(link_kinds[i])});
   }
   to["links"] = std::move(list);
-  if (has_path(source.file, "tables/links/sender"))
+  if (has(source.file, "tables/links/sender"))
     for (auto const& sender : Columns(source.file, "tables/links", "row").texts("sender"))
       ++source.links_of[sender];
 }

@@ -142,7 +142,7 @@ Json charts_of_gpus(ReportSource const& source, GpuRows& gpus) {
 // How many SMs each GPU has.
 std::vector<double> sms_of(ReportSource const& source, GpuRows const& gpus) {
   std::vector<double> counts(gpus.gpus(), 0.0);
-  if (!has_path(source.file, "timeseries/sm/instance")) return counts;
+  if (!has(source.file, "timeseries/sm/instance")) return counts;
   for (auto const& path : Columns(source.file, "timeseries/sm", "instance").texts("instance"))
     if (auto const gpu = gpus.number_of(std::string(device_of(path, source.nodes))); gpu < counts.size())
       ++counts[gpu];
@@ -194,7 +194,7 @@ Json totals_of(Columns const& summary, std::vector<std::string> const& names, st
 // The directions of links that begin or end at a GPU: [GPU, other node, whether it sends, bytes, packets,
 // share of the run that it was busy].
 Json links_of_gpus(ReportSource const& source, GpuRows const& gpus) {
-  if (!has_path(source.file, "tables/links")) return {};
+  if (!has(source.file, "tables/links")) return {};
   Columns const links(source.file, "tables/links", "row");
   auto const bytes = links.numbers("bytes"), packets = links.numbers("packets"),
              busy = links.numbers("busy_time");
@@ -224,7 +224,7 @@ void add_gpus(ReportSource const& source, Clocks& clocks, Json& to) {
   auto names = Json::array();
   for (auto const& name : source.gpus) names.push_back(shown(name));
   Json all{{"names", std::move(names)}, {"charts", charts_of_gpus(source, gpus)}};
-  if (has_path(source.file, "timeseries/sm.by_gpu")) {
+  if (has(source.file, "timeseries/sm.by_gpu")) {
     auto const sampled = gpus.sampled("sm.by_gpu");
     if (!sampled.ends().empty()) {
       all["stages"] = parts_over_time(sampled, kStages, {}, gpus);
@@ -232,7 +232,7 @@ void add_gpus(ReportSource const& source, Clocks& clocks, Json& to) {
       all["rest"] = {{"what", std::end(kSms)[-1].what}, {"part", std::size(kSms) - 1}};
     }
   }
-  if (has_path(source.file, "summary/gpu/name")) {
+  if (has(source.file, "summary/gpu/name")) {
     Columns const summary(source.file, "summary/gpu", "name");
     auto const rows = summary.texts("name");
     all["totals"] = {{"stages", totals_of(summary, rows, kStages, gpus)},

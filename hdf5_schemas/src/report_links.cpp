@@ -44,7 +44,7 @@ std::map<std::string, Json> use_over_time(ReportSource const& source, Clocks& cl
 }  // namespace
 
 void add_links(ReportSource const& source, Clocks& clocks, Json& to) {
-  if (!has_path(source.file, "tables/links")) return;
+  if (!has(source.file, "tables/links")) return;
   Columns const links(source.file, "tables/links", "row");
   auto const number = links.numbers("link"), bytes = links.numbers("bytes"),
              packets = links.numbers("packets"), busy = links.numbers("busy_time");

@@ -7,6 +7,7 @@
 
 #include "columns.hpp"
 #include "farfault/engine/error.hpp"
+#include "open.hpp"
 #include "report_parts.hpp"
 #include "sampled.hpp"
 #include "time_parts.hpp"
@@ -42,13 +43,13 @@ Json parts_over_time(Sampled const& sampled, std::span<Named const> parts, doubl
 }
 
 void add_over_time(ReportSource const& source, Clocks& clocks, Json& to) {
-  if (!has_path(source.file, "timeseries/sm.by_gpu")) return;
+  if (!has(source.file, "timeseries/sm.by_gpu")) return;
   Sampled const sampled(source.file, "sm.by_gpu", source.size.points);
   if (sampled.ends().empty()) return;
   auto const clock = clocks.number_of(sampled.ends());
   auto rows = parts_over_time(sampled, kStages, 1, false);
   to["stack"] = {{"units", "accesses"}, {"clock", clock}, {"rows", std::move(rows)}};
-  if (!has_path(source.file, "timeseries/sm/instance")) return;
+  if (!has(source.file, "timeseries/sm/instance")) return;
   auto const sms = Columns(source.file, "timeseries/sm", "instance").rows_in_file();
   rows = parts_over_time(sampled, kSms, static_cast<double>(std::max<std::uint64_t>(1, sms)), true);
   to["sms"] = {{"units", "share"}, {"clock", clock}, {"rows", std::move(rows)}};
@@ -70,7 +71,7 @@ Json parts_of_gpus(Columns const& gpus, std::span<Named const> parts, std::vecto
 
 void add_stacks(ReportSource const& source, Clocks& clocks, Json& to) {
   add_over_time(source, clocks, to);
-  if (!has_path(source.file, "summary/gpu/sm_access_time")) return;
+  if (!has(source.file, "summary/gpu/sm_access_time")) return;
   Columns const gpus(source.file, "summary/gpu", "name");
   auto const names = gpus.texts("name");
   auto const time = gpus.numbers("sm_access_time");

@@ -7,6 +7,7 @@
 
 #include "columns.hpp"
 #include "farfault/engine/error.hpp"
+#include "open.hpp"
 #include "report_parts.hpp"
 #include "time_parts.hpp"
 #include "under_way.hpp"
@@ -68,7 +69,7 @@ Json intervals(ReportSource const& source, std::string const& name, char const* 
                std::vector<std::string> const& texts, std::vector<std::string> const& numbers) {
   auto const folder = "tables/" + name;
   for (auto const* column : {"row", began, ended})
-    if (!has_path(source.file, folder + "/" + column)) return {};
+    if (!has(source.file, folder + "/" + column)) return {};
   Columns const table(source.file, folder, "row");
   auto const rows = longest(table.numbers(began), table.numbers(ended), source.size.kernels);
   Json columns{{"row", rows}};
@@ -110,7 +111,7 @@ class DeviceGroups {
 };
 
 Json traffic(ReportSource const& source) {
-  if (!has_path(source.file, "tables/traffic")) return {};
+  if (!has(source.file, "tables/traffic")) return {};
   Columns const table(source.file, "tables/traffic", "row");
   auto const from = table.texts("from"), to = table.texts("to");
   auto const bytes = table.numbers("bytes");
@@ -125,7 +126,7 @@ Json traffic(ReportSource const& source) {
 
 // Pages of each buffer on each device, in groups of devices; the largest buffers.
 Json placement(ReportSource const& source) {
-  if (!has_path(source.file, "tables/page_placement")) return {};
+  if (!has(source.file, "tables/page_placement")) return {};
   Columns const table(source.file, "tables/page_placement", "row");
   auto const application = table.texts("application"), buffer = table.texts("buffer"),
              device = table.texts("device");

@@ -21,7 +21,7 @@ struct Part {
 
 Part part_of(hid_t earlier, std::string const& source, std::string const& name, std::uint64_t rows,
              std::uint64_t row_values) {
-  Part part{Handle(H5Dopen2(earlier, name.c_str(), H5P_DEFAULT), (name + " is missing").c_str()), {}};
+  Part part{open_dataset(earlier, name), {}};
   part.shape = shape_of_dataset(part.dataset);
   if (part.shape.extents.empty() || part.shape.row_values != row_values)
     throw misfit(source, "'" + name + "' has another shape in this run");
@@ -50,8 +50,7 @@ std::vector<Cell> cells(Part const& part, ColumnType type, std::uint64_t row, st
 }  // namespace
 
 void ResultWriter::Impl::copy_from(std::string const& source, Position const& position) {
-  Handle const earlier(H5Fopen(source.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT),
-                       "the earlier file cannot be opened");
+  auto const earlier = open_to_read(source, "the earlier file cannot be opened");
   if (position.rows.size() != tables.size())
     throw misfit(source, "the checkpoint knows another number of tables");
   for (auto& group : series) {
@@ -95,6 +94,7 @@ void ResultWriter::Impl::copy_from(std::string const& source, Position const& po
 
 ResultWriter ResultWriter::resume(std::string path, RunHeader const& header, Position const& position) {
   check_replaceable(path);
+  check_keeps(path);
   auto const partial = path + ".partial";
   if (is_locked(partial)) throw UserError("cannot write '" + partial + "': another run is writing it");
   auto const source = is_there(partial) ? partial : path;

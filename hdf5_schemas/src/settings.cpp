@@ -24,7 +24,7 @@ Settings parameters_of(hid_t file) {
 }
 
 std::vector<std::string> texts_of(hid_t file, char const* path) {
-  Handle const column(H5Dopen2(file, path, H5P_DEFAULT), "the inputs cannot be read");
+  auto const column = open_dataset(file, path);
   auto const shape = shape_of_dataset(column);
   if (shape.kind != Kind::text || shape.extents.size() != 1)
     throw Hdf5Failure("the inputs are no list of files");

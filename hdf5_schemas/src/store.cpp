@@ -8,6 +8,7 @@
 
 #include "farfault/engine/error.hpp"
 #include "layout.hpp"
+#include "open.hpp"
 
 namespace farfault::results {
 namespace {
@@ -91,8 +92,7 @@ void write_topology(hid_t file, RunHeader const& header) {
 }
 
 void remove_if_there(hid_t file, char const* name) {
-  if (check(H5Lexists(file, name, H5P_DEFAULT), "cannot look for a group") > 0)
-    check(H5Ldelete(file, name, H5P_DEFAULT), "cannot replace a group");
+  if (has(file, name)) check(H5Ldelete(file, name, H5P_DEFAULT), "cannot replace a group");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ void pack_summary_of(hid_t file, std::string const& scope, Pack& pack) {
   auto const names_shape = shape_of_dataset(names_set);
   if (names_shape.kind != Kind::text) throw Hdf5Failure(folder + "/name is not text");
   auto const names = read_texts(names_set, names_shape, 0, names_shape.rows());
-  Handle const group(H5Gopen2(file, folder.c_str(), H5P_DEFAULT), "a group of the summary is missing");
+  auto const group = open_group(file, folder);
   for (auto const& metric : link_names(group)) {
     if (metric == "name") continue;
     auto const dataset = open_dataset(file, folder + "/" + metric);

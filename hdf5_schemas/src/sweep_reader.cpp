@@ -24,7 +24,7 @@ std::string text_if_there(hid_t file, std::string const& path) {
 }
 
 Handle sweep_root(hid_t file) {
-  Handle root(H5Gopen2(file, "/", H5P_DEFAULT), "it has no root group");
+  auto root = open_group(file, "/");
   if (text_attribute(root, "kind") != "sweep" || H5Aexists(root, "schema_version") <= 0)
     throw Hdf5Failure("it is no table of a sweep");
   return root;
@@ -35,7 +35,7 @@ std::string pack_sweep(hid_t file) {
   check_schema(root);
   Pack pack;
   pack.put(text_attribute(root, "farfault_version"));
-  Handle const runs(H5Gopen2(file, "runs", H5P_DEFAULT), "the group runs is missing");
+  auto const runs = open_group(file, "runs");
   std::uint64_t done = 0, failed = 0;
   auto const states = texts_of(runs, "state");
   for (auto const& state : states) {
@@ -78,15 +78,14 @@ void pack_inputs(hid_t file, Pack& pack) {
 std::string pack_swept(hid_t file) {
   check_is_result(file);
   Pack pack;
-  Handle const root(H5Gopen2(file, "/", H5P_DEFAULT), "it has no root group");
+  auto const root = open_group(file, "/");
   for (auto const* name : {"farfault_version", "end_reason", "result_digest"})
     pack.put(text_attribute(root, name));
-  for (auto const* name : {"commit", "build"})
-    pack.put(has(file, "engine") ? text_if_there(file, std::string("engine/") + name) : std::string());
+  for (auto const* name : {"commit", "build"}) pack.put(text_if_there(file, std::string("engine/") + name));
   pack.put(config_without_file_names(file));
   pack_inputs(file, pack);
   std::uint64_t wall_time = 0;
-  if (has(file, "engine") && has(file, "engine/wall_time")) {
+  if (has(file, "engine/wall_time")) {
     auto const dataset = open_dataset(file, "engine/wall_time");
     auto const shape = shape_of_dataset(dataset);
     if (shape.kind != Kind::real || shape.rows() != 1 || shape.row_values != 1)
@@ -94,7 +93,7 @@ std::string pack_swept(hid_t file) {
     wall_time = read_words(dataset, shape, 0, 1).at(0);
   }
   pack.put(wall_time);
-  if (has(file, "summary") && has(file, "summary/machine")) pack_summary_of(file, "machine", pack);
+  if (has(file, "summary/machine")) pack_summary_of(file, "machine", pack);
   pack.put(std::uint64_t{0});
   return pack.take();
 }

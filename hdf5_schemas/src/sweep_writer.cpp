@@ -10,7 +10,9 @@
 #include "farfault/results/sweep.hpp"
 #include "layout.hpp"
 #include "new_file.hpp"
+#include "open.hpp"
 #include "store.hpp"
+#include "writer_impl.hpp"
 
 namespace farfault::results {
 namespace {
@@ -48,7 +50,7 @@ void write_columns(hid_t file, std::string const& name, std::string const& dimen
 }
 
 void write_table(hid_t hdf5, SweepTable const& table) {
-  Handle const root(H5Gopen2(hdf5, "/", H5P_DEFAULT), "no root group");
+  auto const root = open_group(hdf5, "/");
   set_attribute(root, "Conventions", std::string("CF-1.10"));
   set_attribute(root, "farfault_version", std::string(FARFAULT_VERSION));
   set_attribute(root, "schema_version", kSchemaVersion);
@@ -63,6 +65,7 @@ void write_table(hid_t hdf5, SweepTable const& table) {
 
 void write_sweep(std::string const& path, SweepTable const& table) {
   check_replaceable(path);
+  check_keeps_of_sweep(path);
   auto const partial = path + ".partial";
   CommitFile file((quiet(), partial));
   std::string problem;

@@ -2,6 +2,7 @@
 #include "under_way.hpp"
 
 #include "columns.hpp"
+#include "open.hpp"
 
 namespace farfault::results {
 
@@ -18,7 +19,7 @@ std::string OperationUnderWay::text() const {
 std::vector<OperationUnderWay> read_under_way(hid_t file) {
   std::string const folder = "tables/under_way";
   for (auto const* column : {"operation", "name", "stream", "started", "reached"})
-    if (!has_path(file, folder + "/" + column)) return {};
+    if (!has(file, folder + "/" + column)) return {};
   Columns const table(file, folder, "started");
   auto const operation = table.texts("operation"), name = table.texts("name");
   auto const stream = table.numbers("stream"), started = table.numbers("started"),

@@ -17,7 +17,7 @@ class Validation {
 
   std::string run() {
     check_is_result(file_);
-    Handle const root(H5Gopen2(file_, "/", H5P_DEFAULT), "the root group cannot be read");
+    auto const root = open_group(file_, "/");
     for (auto const* name : {"Conventions", "end_reason"})
       if (text_attribute(root, name).empty()) problem("/ has no attribute " + std::string(name));
     for (auto const* path : {"/config/toml", "/config/command_line", "/config/seed"})
@@ -25,7 +25,7 @@ class Validation {
     for (auto const* path : {"/timeseries", "/tables"}) expect(path, H5O_TYPE_GROUP);
     columns("/config/inputs", "input", {"parameter", "path", "bytes", "hash"});
     columns("/topology/nodes", "node", {"name", "kind"});
-    if (there("/topology/nodes/machine"))  // a cluster
+    if (has(file_, "/topology/nodes/machine"))  // a cluster
       columns("/topology/nodes", "node", {"machine", "host", "driver"});
     columns("/topology/links", "link",
             {"a", "b", "kind", "latency_ps", "forward_bytes_per_s", "backward_bytes_per_s"});
@@ -57,16 +57,9 @@ class Validation {
     problems_.push_back(one_line(text));
   }
 
-  bool there(std::string const& path) {
-    for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
-      if (!has(file_, path.substr(0, slash))) return false;
-      if (slash == std::string::npos) return true;
-    }
-  }
-
   bool expect(std::string const& path, H5O_type_t type) {
     auto const* const what = type == H5O_TYPE_GROUP ? "group" : "dataset";
-    if (!there(path) || type_of(file_, path) != type) {
+    if (!has(file_, path) || type_of(open_object(file_, path)) != type) {
       problem("the " + std::string(what) + " " + path + " is missing");
       return false;
     }
@@ -80,8 +73,8 @@ class Validation {
   }
 
   void each_group(std::string const& path, std::function<void(std::string const&)> const& visit) {
-    if (!there(path) || type_of(file_, path) != H5O_TYPE_GROUP) return;
-    Handle const group(H5Gopen2(file_, path.c_str(), H5P_DEFAULT), "a group cannot be read");
+    if (!has(file_, path) || type_of(open_object(file_, path)) != H5O_TYPE_GROUP) return;
+    auto const group = open_group(file_, path);
     for (auto const& name : link_names(group)) {
       auto const child = path + "/" + name;
       if (expect(child, H5O_TYPE_GROUP)) visit(child);
@@ -89,15 +82,15 @@ class Validation {
   }
 
   Shape shape(std::string const& path) {
-    Handle const dataset(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), "a dataset cannot be read");
+    auto const dataset = open_dataset(file_, path);
     return shape_of_dataset(dataset);
   }
 
   std::vector<std::string> datasets(std::string const& folder) {
-    Handle const group(H5Gopen2(file_, folder.c_str(), H5P_DEFAULT), "a group cannot be read");
+    auto const group = open_group(file_, folder);
     std::vector<std::string> names;
     for (auto const& name : link_names(group))
-      if (type_of(group, name) == H5O_TYPE_DATASET) names.push_back(name);
+      if (type_of(open_object(group, name)) == H5O_TYPE_DATASET) names.push_back(name);
     return names;
   }
 
@@ -131,8 +124,7 @@ class Validation {
                 std::to_string(instances) + " instances]");
         continue;
       }
-      Handle const dataset(H5Dopen2(file_, (folder + "/" + name).c_str(), H5P_DEFAULT),
-                           "a dataset cannot be read");
+      auto const dataset = open_dataset(file_, folder + "/" + name);
       auto const kind = text_attribute(dataset, "kind");
       if (kind != "counter" && kind != "level" && kind != "histogram")
         problem(folder + "/" + name + " has no attribute kind of counter, level or histogram");
@@ -141,7 +133,7 @@ class Validation {
   }
 
   void rising_times(std::string const& path) {
-    Handle const dataset(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), "a dataset cannot be read");
+    auto const dataset = open_dataset(file_, path);
     auto const s = shape_of_dataset(dataset);
     if (s.kind != Kind::integer || s.extents.size() != 1)
       return problem(path + " is no list of integer times");
@@ -157,10 +149,12 @@ class Validation {
   }
 
   void links_join_nodes() {
-    if (!there("/topology/links/a") || !there("/topology/links/b") || !there("/topology/nodes/node")) return;
+    if (!has(file_, "/topology/links/a") || !has(file_, "/topology/links/b") ||
+        !has(file_, "/topology/nodes/node"))
+      return;
     auto const nodes = shape("/topology/nodes/node").rows();
     for (auto const* path : {"/topology/links/a", "/topology/links/b"}) {
-      Handle const dataset(H5Dopen2(file_, path, H5P_DEFAULT), "a dataset cannot be read");
+      auto const dataset = open_dataset(file_, path);
       auto const s = shape_of_dataset(dataset);
       if (s.kind != Kind::unsigned_integer || s.row_values != 1) {
         problem(std::string(path) + " holds no node numbers");
@@ -178,8 +172,8 @@ class Validation {
     if (depth > kMaxDepth) throw Hdf5Failure("groups are nested too deeply");
     for (auto const& name : link_names(group)) {
       auto const child = path + "/" + name;
-      auto const type = type_of(group, name);
-      Handle const object(H5Oopen(group, name.c_str(), H5P_DEFAULT), "an object cannot be read");
+      auto const object = open_object(group, name);
+      auto const type = type_of(object);
       if (type == H5O_TYPE_GROUP) descriptions(object, child, depth + 1);
       if (type != H5O_TYPE_DATASET) continue;
       for (auto const* attribute : {"units", "long_name"})

@@ -109,36 +109,6 @@ std::vector<std::string> texts(hid_t file_type, hid_t space, std::size_t count, 
 
 }  // namespace
 
-Handle open_to_read(std::string const& path, char const* failure) {
-  Handle const access(H5Pcreate(H5P_FILE_ACCESS), "no access list");
-#if H5_VERSION_GE(1, 10, 7)
-  check(H5Pset_file_locking(access, false, true), "no access list");
-#endif
-  return Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), failure);
-}
-
-Handle open_dataset(hid_t file, std::string const& path) {
-  return {H5Dopen2(file, path.c_str(), H5P_DEFAULT), ("the dataset " + path + " is missing").c_str()};
-}
-
-Handle open_group(hid_t file, std::string const& path) {
-  return {H5Gopen2(file, path.c_str(), H5P_DEFAULT), ("the group " + path + " is missing").c_str()};
-}
-
-std::vector<std::string> link_names(hid_t group) {
-  H5G_info_t info{};
-  check(H5Gget_info(group, &info), "a group cannot be read");
-  if (info.nlinks > kMaxNames) throw Hdf5Failure("a group claims an absurd number of members");
-  std::vector<std::string> names;
-  auto const add = [](hid_t, char const* name, H5L_info_t const* link, void* to) -> herr_t {
-    if (link->type == H5L_TYPE_HARD) static_cast<std::vector<std::string>*>(to)->emplace_back(name);
-    return static_cast<std::vector<std::string>*>(to)->size() > kMaxNames ? -1 : 0;
-  };
-  check(H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &names), "a group cannot be read");
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 std::vector<std::string> attribute_names(hid_t object) {
   std::vector<std::string> names;
   auto const add = [](hid_t, char const* name, H5A_info_t const*, void* to) -> herr_t {
@@ -148,24 +118,6 @@ std::vector<std::string> attribute_names(hid_t object) {
   check(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &names), "attributes cannot be read");
   std::sort(names.begin(), names.end());
   return names;
-}
-
-H5O_type_t type_of(hid_t parent, std::string const& name) {
-  H5O_info_t info{};
-#if H5_VERSION_GE(1, 12, 0)
-  check(H5Oget_info_by_name3(parent, name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT),
-        "an object cannot be read");
-#else
-  check(H5Oget_info_by_name2(parent, name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT),
-        "an object cannot be read");
-#endif
-  // A few groups that link to each other several times would stand for millions of paths.
-  if (info.rc > 1) throw Hdf5Failure("an object has several names");
-  return info.type;
-}
-
-bool has(hid_t parent, std::string const& name) {
-  return check(H5Lexists(parent, name.c_str(), H5P_DEFAULT), "a group cannot be read") > 0;
 }
 
 Shape shape_of_dataset(hid_t dataset) {
@@ -202,6 +154,8 @@ std::vector<std::uint64_t> read_words(hid_t dataset, Shape const& shape, std::ui
 std::vector<std::string> read_texts(hid_t dataset, Shape const& shape, std::uint64_t first_row,
                                     std::uint64_t rows) {
   Handle const type(H5Dget_type(dataset), "a dataset has no type");
+  if (check(H5Tis_variable_str(type), "a dataset has no type") > 0)
+    throw Hdf5Failure("a dataset holds texts of variable length, which no result has");
   auto const count = value_count(shape, rows);
   if (count == 0) return {};
   auto const selection = select(dataset, shape, first_row, rows);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading of untrusted files: names in sorted order, and values piece by piece with sizes checked
+// Reading of untrusted files: attributes' names in sorted order, and values piece by piece with sizes checked
 // first.
 #pragma once
 
@@ -10,13 +10,12 @@
 #include <vector>
 
 #include "handle.hpp"
+#include "open.hpp"
 
 namespace farfault::results {
 
 inline constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxRowBytes = std::size_t{256} << 20;
-inline constexpr hsize_t kMaxNames = 1'000'000;
-inline constexpr int kMaxDepth = 16;
 
 enum class Kind : std::uint8_t { integer, unsigned_integer, real, text, other };
 
@@ -27,17 +26,7 @@ struct Shape {
   std::uint64_t rows() const { return extents.empty() ? 1 : extents[0]; }
 };
 
-// Opens a file for reading, without a lock: a run that is under way is read like one that has ended. Within
-// read_guarded all files are opened so; HDF5 refuses one file in two ways.
-Handle open_to_read(std::string const& path, char const* failure);
-
-Handle open_dataset(hid_t file, std::string const& path);  // throws where there is none
-Handle open_group(hid_t file, std::string const& path);    // the same
-
-std::vector<std::string> link_names(hid_t group);           // of hard links, sorted
-std::vector<std::string> attribute_names(hid_t object);     // sorted
-H5O_type_t type_of(hid_t parent, std::string const& name);  // throws where the object has another name too
-bool has(hid_t parent, std::string const& name);
+std::vector<std::string> attribute_names(hid_t object);  // sorted
 
 Shape shape_of_dataset(hid_t dataset);  // throws when the dataset claims more than its storage can hold
 Shape shape_of_attribute(hid_t attribute);

@@ -7,6 +7,7 @@
 #include "farfault/engine/files.hpp"
 #include "layout.hpp"
 #include "new_file.hpp"
+#include "open.hpp"
 #include "store.hpp"
 #include "writer_impl.hpp"
 
@@ -21,7 +22,7 @@ ResultWriter::Impl::Impl(std::string target, std::string written, RunHeader cons
   for (auto const& table : header.tables) tables.emplace_back(table);
   attempt([&] {
     hdf5 = create_file(file, partial);
-    Handle const root(H5Gopen2(hdf5, "/", H5P_DEFAULT), "no root group");
+    auto const root = open_group(hdf5, "/");
     set_attribute(root, "Conventions", std::string("CF-1.10"));
     set_attribute(root, "farfault_version", std::string(FARFAULT_VERSION));
     set_attribute(root, "schema_version", kSchemaVersion);
@@ -86,6 +87,7 @@ void ResultWriter::Impl::flush(bool last) {
 ResultWriter::ResultWriter(std::string path, RunHeader const& header) {
   if (path.empty()) throw UserError("a result needs a file name, not an empty one");
   check_replaceable(path);
+  check_keeps(path);
   auto const partial = path + ".partial";
   impl_ = std::make_unique<Impl>(std::move(path), partial, header);
 }
@@ -154,7 +156,7 @@ std::string ResultWriter::finish(std::string const& end_reason, bool whole) {
   w.attempt([&] {
     w.flush(true);
     {
-      Handle const root(H5Gopen2(w.hdf5, "/", H5P_DEFAULT), "no root group");
+      auto const root = open_group(w.hdf5, "/");
       set_attribute(root, "end_reason", end_reason);
       check(H5Fflush(w.hdf5, H5F_SCOPE_LOCAL), "HDF5 cannot flush it");
       digest = digest_of(w.hdf5);

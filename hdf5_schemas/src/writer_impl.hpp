@@ -13,6 +13,10 @@
 
 namespace farfault::results {
 
+// Throws UserError where would_be_lost names a file.
+void check_keeps(std::string const& path);
+void check_keeps_of_sweep(std::string const& path);  // the same for the table of a sweep
+
 struct ResultWriter::Impl {
   Impl(std::string target, std::string written, RunHeader const& header);
   ~Impl();

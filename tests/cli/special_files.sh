@@ -62,6 +62,30 @@ refused "cannot write 'a.h5.partial': it is a symbolic link" "${run[@]}" --outpu
 refused "cannot write 'c.writing': it is a symbolic link" "${run[@]}" --checkpoint c
 refused "cannot write 'd.lock': it is a symbolic link" "${run[@]}" --checkpoint d
 refused "--checkpoint 'precious' would overwrite a file that is not a checkpoint" "${run[@]}" --checkpoint precious
+refused "--output 'precious' would overwrite a file that is not the result of a run; give the output another name, or remove that file" \
+  "${run[@]}" --output precious
+for suffix in partial partial.new; do
+  cp precious "p.h5.$suffix"
+  refused "--output 'p.h5' would overwrite 'p.h5.$suffix', a file that is not the result of a run; give the output another name, or remove that file" \
+    "${run[@]}" --output p.h5
+  rm "p.h5.$suffix"
+done
+for suffix in previous writing; do
+  cp precious "c2.$suffix"
+  refused "--checkpoint 'c2' would overwrite 'c2.$suffix', a file that is not a checkpoint" "${run[@]}" --checkpoint c2
+  rm "c2.$suffix"
+done
+cp precious c2.lock
+refused "--checkpoint 'c2' would overwrite 'c2.lock', a file that is not the lock of a checkpoint" "${run[@]}" --checkpoint c2
+rm c2.lock
+cp precious s.json.writing
+refused "--summary-json 's.json' would overwrite 's.json.writing', a file that is not the summary of a run" "${run[@]}" \
+  --summary-json s.json
+rm s.json.writing
+cp precious t.pftrace.writing
+refused "the trace 't.pftrace' would overwrite 't.pftrace.writing', a file that is not a trace of Farfault" "${run[@]}" \
+  --output t.h5 --trace 0us,1us
+rm t.pftrace.writing
 chmod a-w precious
 if [ "$(id -u)" -ne 0 ]; then
   refused "cannot write 'precious': Permission denied" "${run[@]}" --output precious
@@ -72,7 +96,7 @@ fi
 
 # A file in two roles.
 echo 'include = ["paper-gmmu-bypass", "base.toml"]' >study.toml
-echo '[gpu]' >base.toml
+: >base.toml
 printf '%s\n' 'name = "x"' '[[node]]' 'name = "c"' 'kind = "cpu"' '[[node]]' 'name = "g"' 'kind = "gpu"' \
   '[[link]]' 'a = "c"' 'b = "g"' 'kind = "pcie"' >machine.toml
 ln -s study.toml link.toml
@@ -82,7 +106,7 @@ for name in study.toml ./study.toml folder/../study.toml "$scratch/study.toml" l
   refused "--output '$name' would overwrite the configuration 'study.toml'" "${study[@]}" --output "$name"
 done
 refused "--output 'base.toml' would overwrite the configuration 'base.toml'" "${study[@]}" --output base.toml
-refused "--output 'machine.toml' would overwrite the file of machine.topology 'machine.toml'" "${study[@]}" \
+refused "--output 'machine.toml' would overwrite a file that is not the result of a run; give the output another name, or remove that file" "${study[@]}" \
   --set machine.topology=machine.toml --output machine.toml
 cp study.toml study.h5
 refused "the output 'study.h5' would overwrite the configuration 'study.h5'" "$farfault" run study.h5 "${small[@]}"
@@ -105,8 +129,8 @@ have_ranks && refused "--output 'study.toml' would overwrite the configuration '
   "${study[@]}" --output study.toml
 
 # What is allowed: a stale file of a killed run, a checkpoint on the one resumed from, a profile of the same name.
-echo stale >good.h5.partial
-echo stale >s.writing
+head -c 4096 /dev/zero >good.h5.partial  # killed before its first flush
+printf 'FFCKPT\r\n' >s.writing
 : >s.lock
 "${run[@]}" --set run.sample_interval=1us --output good.h5 --checkpoint s --checkpoint-every 1us >out 2>err
 check "stale files are no obstacle, not '$(cat err)'" [ ! -s err ]

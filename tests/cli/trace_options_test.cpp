@@ -91,7 +91,7 @@ TEST_CASE("a trace never replaces a file that is none, nor one that the run need
   auto const other = (folder() / "other").string();
   std::ofstream(other) << "mine";
   CHECK(refusal({"--trace", "1us,2us", "--trace-output", other}) ==
-        "farfault: the trace '" + other + "' would overwrite a file that is no trace of Farfault\n");
+        "farfault: the trace '" + other + "' would overwrite a file that is not a trace of Farfault\n");
   std::ifstream kept(other);
   CHECK(std::string(std::istreambuf_iterator<char>(kept), {}) == "mine");
   auto const output = (folder() / "traced.h5").string();

@@ -8,7 +8,7 @@
 namespace farfault::results {
 
 std::string read_guarded(std::string const& path, std::function<std::string(hid_t)> const& read,
-                         std::string const& other) {
+                         std::string const& other, std::chrono::milliseconds) {
   quiet();
   try {
     auto const file = open_to_read(path, "HDF5 cannot open it");

@@ -5,6 +5,7 @@
 #include <hdf5_hl.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -234,13 +235,13 @@ std::string parent_of(std::string const& path) {
   return slash == 0 ? "" : path.substr(0, slash);
 }
 
-void apply(hid_t file, Change const& change) {
+void apply(hid_t file, Change const& change, results::outside::Targets const& targets) {
   auto const objects = objects_of(file);
   if (objects.empty()) return;
   auto const& path = objects[change.object % objects.size()];
   auto const& other = objects[change.other % objects.size()];
   auto const renamed = parent_of(path) + "/" + kNames[change.value % kNames.size()];
-  switch (change.what % 14) {
+  switch (change.what % 16) {
     case 0:
       H5Ldelete(file, path.c_str(), H5P_DEFAULT);
       break;
@@ -262,9 +263,14 @@ void apply(hid_t file, Change const& change) {
       H5Ldelete(file, path.c_str(), H5P_DEFAULT);
       H5Lcreate_soft(other.c_str(), file, path.c_str(), H5P_DEFAULT, H5P_DEFAULT);
       break;
-    case 6:
+    case 6:  // to an object of another name
       H5Ldelete(file, path.c_str(), H5P_DEFAULT);
-      H5Lcreate_external("other.h5", other.c_str(), file, path.c_str(), H5P_DEFAULT, H5P_DEFAULT);
+      H5Lcreate_external(targets.result.c_str(), other.c_str(), file, path.c_str(), H5P_DEFAULT, H5P_DEFAULT);
+      break;
+    case 14:
+    case 15:
+      results::outside::replace(
+          file, path, results::outside::kWays[change.flags % results::outside::kWays.size()], targets);
       break;
     case 7:
       put_attribute(file, path, change);
@@ -301,18 +307,38 @@ void apply(hid_t file, Change const& change) {
 
 }  // namespace
 
+Secrets::Secrets(std::function<void(std::string const&)> const& write_sound)
+    : sound_(folder_.path() + "/sound.h5"),
+      targets_{folder_.path() + "/secret", folder_.path() + "/secret.h5"} {
+  results::quiet();
+  write_sound(sound_);
+  std::filesystem::copy_file(sound_, targets_.result);
+  auto const file = H5Fopen(targets_.result.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  expect(file >= 0, "the file with the secret can be opened");
+  results::outside::fill_all_with_marker(file);
+  H5Fclose(file);
+  results::outside::write_secret(targets_.raw);
+}
+
+void Secrets::expect_kept(std::string_view text) const {
+  expect(!results::outside::has_marker(text), "no output repeats what another file holds", text);
+  auto const files = std::distance(std::filesystem::directory_iterator(folder_.path()), {});
+  expect(files == 3, "a reader writes no file", std::to_string(files));
+}
+
 std::vector<std::uint8_t> file_image(std::string const& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-std::vector<std::uint8_t> changed_image(std::vector<std::uint8_t> image, Bytes changes) {
+std::vector<std::uint8_t> changed_image(std::vector<std::uint8_t> image, Bytes changes,
+                                        results::outside::Targets const& targets) {
   constexpr std::size_t kMostChanges = 32;
   Handle const file(H5LTopen_file_image(image.data(), image.size(), H5LT_FILE_IMAGE_OPEN_RW), "image");
   for (std::size_t i = 0; i < kMostChanges && changes.size() >= sizeof(Change); ++i) {
     auto const b = changes.first<sizeof(Change)>();
     try {
-      apply(file, {b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]});
+      apply(file, {b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]}, targets);
     } catch (results::Hdf5Failure const&) {
       // HDF5 does not allow this one.
     }

@@ -3,17 +3,52 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "../hdf5_schemas/outside_data.hpp"
 #include "harness.hpp"
 
 namespace farfault::fuzz {
+
+// A folder with a sound file of Farfault, and two files whose content no reader may repeat: one of bytes, and
+// a copy of the sound file with other values. Changes lead to them by links, external storage and views.
+class Secrets {
+ public:
+  explicit Secrets(std::function<void(std::string const&)> const& write_sound);
+
+  std::string const& sound() const { return sound_; }
+  results::outside::Targets const& targets() const { return targets_; }
+  // Ends the process where `text`, or a file that appeared in the folder, repeats it.
+  void expect_kept(std::string_view text) const;
+
+ private:
+  MemoryFolder folder_;
+  std::string sound_;
+  results::outside::Targets targets_;
+};
+
+// Runs `read`, which returns all that it would print; a refusal counts as what is printed. False when it
+// refuses.
+template <class Read>
+bool reads(Secrets const& secrets, Read&& read) {
+  try {
+    secrets.expect_kept(read());
+    return true;
+  } catch (UserError const& refusal) {
+    expect_sentence(refusal.what());
+    secrets.expect_kept(refusal.what());
+    return false;
+  }
+}
 
 std::vector<std::uint8_t> file_image(std::string const& path);
 
 // `image` with the first 32 changes that `changes` describes, eight bytes each; changes that HDF5 refuses are
 // passed over.
-std::vector<std::uint8_t> changed_image(std::vector<std::uint8_t> image, Bytes changes);
+std::vector<std::uint8_t> changed_image(std::vector<std::uint8_t> image, Bytes changes,
+                                        results::outside::Targets const& targets);
 
 }  // namespace farfault::fuzz

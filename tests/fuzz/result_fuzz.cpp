@@ -16,41 +16,59 @@ using namespace farfault;
 
 namespace {
 
-void read_all_of(std::string const& path, std::string const& sound, bool changed_first) {
-  fuzz::accepts([&] {
+std::string clean(std::string text) {
+  fuzz::expect_clean(text);
+  return text;
+}
+
+std::string joined(std::vector<std::uint64_t> const& numbers) {
+  std::string text;
+  for (auto const number : numbers) text += std::to_string(number) + " ";
+  return text;
+}
+
+void read_all_of(std::string const& path, fuzz::Secrets const& secrets, bool changed_first) {
+  auto const& sound = secrets.sound();
+  fuzz::reads(secrets, [&] {
     auto const summary = results::read_summary(path);
-    fuzz::expect_clean(results::to_json(summary));
-    static_cast<void>(results::to_text(summary));
+    return clean(results::to_json(summary)) + results::to_text(summary);
   });
-  fuzz::accepts([&] {
-    for (auto const& problem : results::validate(path)) fuzz::expect_sentence(problem);
+  fuzz::reads(secrets, [&] {
+    std::string all;
+    for (auto const& problem : results::validate(path)) {
+      fuzz::expect_sentence(problem);
+      all += problem;
+    }
+    return all;
   });
-  fuzz::accepts([&] { static_cast<void>(results::result_digest(path)); });
-  fuzz::accepts([&] {
-    static_cast<void>(results::read_live(path, {{"l2_tlb", "hits"}, {"driver", "batches"}}, 0, 4));
+  fuzz::reads(secrets, [&] { return results::result_digest(path); });
+  fuzz::reads(secrets, [&] {
+    std::string all;
+    for (auto const& point :
+         results::read_live(path, {{"l2_tlb", "hits"}, {"driver", "batches"}}, 0, 4).points)
+      all += joined(point.totals);
+    return all;
   });
-  fuzz::accepts([&] { fuzz::expect_clean(results::report_data(path, {.points = 20})); });
-  fuzz::accepts([&] { fuzz::expect_clean(results::to_json(results::explain(path))); });
-  fuzz::accepts([&] { fuzz::expect_clean(results::to_json(results::compare({sound, path}))); });
-  fuzz::accepts([&] { static_cast<void>(results::read_engine(path, "partition_load")); });
-  fuzz::accepts([&] {
+  fuzz::reads(secrets, [&] { return clean(results::report_data(path, {.points = 20})); });
+  fuzz::reads(secrets, [&] { return clean(results::to_json(results::explain(path))); });
+  fuzz::reads(secrets, [&] { return clean(results::to_json(results::compare({sound, path}))); });
+  fuzz::reads(secrets, [&] { return joined(results::read_engine(path, "partition_load")); });
+  fuzz::reads(secrets, [&] {
     auto const found = changed_first ? results::diff(path, sound) : results::diff(sound, path);
-    if (found.difference) fuzz::expect_sentence(found.difference->text);
+    std::string all;
+    for (auto const& setting : found.settings) all += setting.a + setting.b;
+    if (!found.difference) return all;
+    fuzz::expect_sentence(found.difference->text);
+    return all + found.difference->text;
   });
 }
 
 }  // namespace
 
 void fuzz_one(fuzz::Bytes input) {
-  static fuzz::MemoryFolder const folder;
-  static auto const sound = [] {
-    results::quiet();
-    auto path = folder.path() + "/sound.h5";
-    results::sample::write(path);
-    return path;
-  }();
-  static auto const image = fuzz::file_image(sound);
+  static fuzz::Secrets const secrets([](std::string const& path) { results::sample::write(path); });
+  static auto const image = fuzz::file_image(secrets.sound());
   static fuzz::MemoryFile changed;
-  changed.set(fuzz::changed_image(image, input));
-  read_all_of(changed.path(), sound, input.size() % 16 < 8);
+  changed.set(fuzz::changed_image(image, input, secrets.targets()));
+  read_all_of(changed.path(), secrets, input.size() % 16 < 8);
 }

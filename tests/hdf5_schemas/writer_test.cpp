@@ -16,6 +16,7 @@
 #include "edit.hpp"
 #include "farfault/results/digest.hpp"
 #include "farfault/results/reader.hpp"
+#include "farfault/results/sweep.hpp"
 #include "sample.hpp"
 #include "scratch.hpp"
 
@@ -110,15 +111,16 @@ TEST_CASE("the digest sees what input files hold, and not how they are called") 
 
 TEST_CASE("the target is untouched until the run is finished") {
   Scratch dir;
-  std::ofstream(dir / "a.h5") << "precious";
+  sample::write(dir / "a.h5", 3);
+  auto const earlier = content(dir / "a.h5");
   {
     ResultWriter writer(dir / "a.h5", sample::header());
     sample::append(writer, 0, 5);
     writer.flush();
-    CHECK(content(dir / "a.h5") == "precious");
+    CHECK(content(dir / "a.h5") == earlier);
     CHECK(std::filesystem::exists(dir / "a.h5.partial"));
   }
-  CHECK(content(dir / "a.h5") == "precious");
+  CHECK(content(dir / "a.h5") == earlier);
   auto const digest = sample::write(dir / "a.h5", 5);
   CHECK(result_digest(dir / "a.h5") == digest);
   CHECK_FALSE(std::filesystem::exists(dir / "a.h5.partial"));
@@ -152,8 +154,43 @@ TEST_CASE("a result replaces nothing but a regular file, and is written through 
   std::filesystem::create_symlink("precious", dir / "a.h5.partial");
   CHECK(refusal(dir / "a.h5") == "cannot write '" + (dir / "a.h5.partial") + "': it is a symbolic link");
   CHECK(content(dir / "precious") == "text");
-  std::ofstream(dir / "b.h5.partial") << "left by a run that was killed";
-  CHECK(refusal(dir / "b.h5") == "written");
+}
+
+TEST_CASE("a result replaces a result, an empty file or the rest of a killed run, and no other file") {
+  Scratch dir;
+  auto const replaces = [&](std::string const& suffix, std::string const& bytes) {
+    auto const name = dir / "a.h5" + suffix;
+    std::ofstream(name, std::ios::binary) << bytes;
+    std::string answer = "written";
+    try {
+      ResultWriter const writer(dir / "a.h5", sample::header());
+    } catch (UserError const& e) {
+      answer = e.what();
+      CHECK(content(name) == bytes);
+    }
+    for (auto const* left : {"", ".partial", ".partial.new"}) std::filesystem::remove(dir / "a.h5" + left);
+    return answer;
+  };
+  auto const refused = [&](std::string const& suffix) {
+    return "the result '" + (dir / "a.h5") + "' would overwrite '" + (dir / "a.h5") + suffix +
+           "', which is not the result of a run";
+  };
+  sample::write(dir / "sound.h5");
+  write_sweep(dir / "sweep.h5", {{{"state", "", "1", "state", std::vector<std::string>{"done"}}}, {}});
+  auto const result = content(dir / "sound.h5"), table = content(dir / "sweep.h5");
+  for (auto const* suffix : {"", ".partial", ".partial.new"}) {
+    CAPTURE(suffix);
+    CHECK(replaces(suffix, "my notes, kept for years\n") == refused(suffix));
+    CHECK(replaces(suffix, table) == refused(suffix));
+    CHECK(replaces(suffix, result) == "written");
+    CHECK(replaces(suffix, "") == "written");
+  }
+  // A kill before the first flush leaves the room of the superblock, or a part of it. The name of a whole
+  // result never has it.
+  for (auto const& rest : {std::string(64, '\0'), std::string("\x89HD"), result.substr(0, 100)}) {
+    CHECK(replaces(".partial", rest) == "written");
+    CHECK(replaces("", rest) == refused(""));
+  }
 }
 
 TEST_CASE("the result of a run that failed stays beside an earlier whole one") {

@@ -4,6 +4,7 @@
 // Guarantees:
 // - Everything goes to "<path>.partial" and is renamed over <path> by finish(); <path> is never touched
 //   before that. A link named "<path>.partial" is refused, and so is a <path> that is no regular file.
+// - No file but a result is replaced: <path> and "<path>.partial" are missing, empty, or results of a run.
 // - A process killed at any moment between flushes leaves "<path>.partial" as it was at the last one, to a
 //   reader. Space of replaced chunks is reused only after the flush that made it unreachable.
 // - Appending is a copy into memory. Once kBufferBytes have gathered, chunks that are complete are written,
@@ -98,6 +99,11 @@ struct Position {
   std::uint64_t samples = 0;
   std::vector<std::uint64_t> rows;  // of each table
 };
+
+// The first file that a run with this output would replace ("<path>", "<path>.partial", "<path>.partial.new")
+// and that is neither empty nor the result of a run, of any version of Farfault. Empty: no such file. A
+// partial file may also be one without a first flush, which is unreadable.
+std::string would_be_lost(std::string const& path);
 
 class ResultWriter {
  public:

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "open.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "farfault/engine/files.hpp"
+
+namespace farfault::results {
+namespace {
+
+// The components of a path, without empty ones.
+std::vector<std::string> components_of(std::string_view path) {
+  std::vector<std::string> components;
+  while (!path.empty()) {
+    auto const end = std::min(path.find('/'), path.size());
+    if (end > 0) components.emplace_back(path.substr(0, end));
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return components;
+}
+
+// Its path from the root group.
+std::string path_of(hid_t object) {
+  std::string path(4096, '\0');
+  auto const length = H5Iget_name(object, path.data(), path.size());
+  path.resize(length <= 0 ? 0 : std::min(static_cast<std::size_t>(length), path.size() - 1));
+  return path;
+}
+
+// Whether `group` has a member of this name. Follows no link.
+bool has_member(hid_t group, std::string const& name) {
+  if (check(H5Lexists(group, name.c_str(), H5P_DEFAULT), "a group cannot be read") == 0) return false;
+  H5L_info_t link{};
+  check(H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT), "a group cannot be read");
+  if (link.type == H5L_TYPE_HARD) return true;
+  auto const above = path_of(group);
+  throw Hdf5Failure(above + (above == "/" ? "" : "/") + name +
+                    " is a link to another place, and a result holds all of its data itself");
+}
+
+void check_has_one_name(hid_t object) {
+  H5O_info_t info{};
+#if H5_VERSION_GE(1, 12, 0)
+  check(H5Oget_info3(object, &info, H5O_INFO_BASIC), "an object cannot be read");
+#else
+  check(H5Oget_info2(object, &info, H5O_INFO_BASIC), "an object cannot be read");
+#endif
+  // A few groups that link to each other several times would stand for millions of paths.
+  if (info.rc > 1) throw Hdf5Failure("an object has several names");
+}
+
+void check_storage(hid_t dataset) {
+  Handle const list(H5Dget_create_plist(dataset), "a dataset has no properties");
+  auto const layout = H5Pget_layout(list);
+  if (layout != H5D_COMPACT && layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED)
+    throw Hdf5Failure(path_of(dataset) +
+                      " is a view of other datasets, and a result holds all of its data itself");
+  if (check(H5Pget_external_count(list), "a dataset has no properties") > 0)
+    throw Hdf5Failure(path_of(dataset) +
+                      " keeps its data in another file, and a result holds all of its data itself");
+  auto const filters = check(H5Pget_nfilters(list), "a dataset has no properties");
+  for (unsigned i = 0; i < static_cast<unsigned>(filters); ++i) {
+    unsigned flags = 0, settings = 0;
+    std::size_t values = 0;
+    auto const filter = H5Pget_filter2(list, i, &flags, &values, nullptr, 0, nullptr, &settings);
+    if (filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_DEFLATE)
+      throw Hdf5Failure(path_of(dataset) + " is stored with filter " + std::to_string(filter) +
+                        "; results use shuffle and deflate alone");
+  }
+}
+
+Handle open_root(hid_t parent, std::string const& path) {
+  return {H5Oopen(parent, path.starts_with('/') ? "/" : ".", H5P_DEFAULT), "it has no root group"};
+}
+
+// The object, or an invalid handle where a component is missing.
+Handle find(hid_t parent, std::string const& path) {
+  auto at = open_root(parent, path);
+  for (auto const& name : components_of(path)) {
+    if (type_of(at) != H5O_TYPE_GROUP || !has_member(at, name)) return {};
+    at = Handle(H5Oopen(at, name.c_str(), H5P_DEFAULT), (path + " cannot be opened").c_str());
+    check_has_one_name(at);
+  }
+  if (type_of(at) == H5O_TYPE_DATASET) check_storage(at);
+  return at;
+}
+
+Handle open_as(H5O_type_t type, char const* what, hid_t parent, std::string const& path) {
+  auto object = find(parent, path);
+  if (object < 0 || type_of(object) != type)
+    throw Hdf5Failure("the " + std::string(what) + " " + path + " is missing");
+  return object;
+}
+
+// While one exists, this process may open files again after forbid_opening.
+class OpeningAllowed {
+ public:
+  OpeningAllowed() {
+    if (::getrlimit(RLIMIT_NOFILE, &before_) != 0) return;
+    auto raised = before_;
+    raised.rlim_cur = raised.rlim_max;
+    changed_ = before_.rlim_cur == 0 && ::setrlimit(RLIMIT_NOFILE, &raised) == 0;
+  }
+  OpeningAllowed(OpeningAllowed const&) = delete;
+  OpeningAllowed& operator=(OpeningAllowed const&) = delete;
+  ~OpeningAllowed() {
+    if (changed_) ::setrlimit(RLIMIT_NOFILE, &before_);
+  }
+
+ private:
+  struct rlimit before_ {};
+  bool changed_ = false;
+};
+
+}  // namespace
+
+Handle open_to_read(std::string const& path, char const* failure) {
+  if (auto const why = why_not_readable(path); !why.empty()) throw Hdf5Failure(failure + (": " + why));
+  Handle const access(H5Pcreate(H5P_FILE_ACCESS), "no access list");
+#if H5_VERSION_GE(1, 10, 7)
+  check(H5Pset_file_locking(access, false, true), "no access list");
+#endif
+  OpeningAllowed const allowed;
+  return Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), failure);
+}
+
+void forbid_opening() {
+  struct rlimit limits {};
+  if (::getrlimit(RLIMIT_NOFILE, &limits) != 0) return;
+  limits.rlim_cur = 0;
+  ::setrlimit(RLIMIT_NOFILE, &limits);
+}
+
+Handle open_object(hid_t parent, std::string const& path) {
+  auto object = find(parent, path);
+  if (object < 0) throw Hdf5Failure(path + " is missing");
+  return object;
+}
+
+Handle open_group(hid_t parent, std::string const& path) {
+  return open_as(H5O_TYPE_GROUP, "group", parent, path);
+}
+
+Handle open_dataset(hid_t parent, std::string const& path) {
+  return open_as(H5O_TYPE_DATASET, "dataset", parent, path);
+}
+
+H5O_type_t type_of(hid_t object) {
+  switch (H5Iget_type(object)) {
+    case H5I_FILE:
+    case H5I_GROUP:
+      return H5O_TYPE_GROUP;
+    case H5I_DATASET:
+      return H5O_TYPE_DATASET;
+    case H5I_DATATYPE:
+      return H5O_TYPE_NAMED_DATATYPE;
+    default:
+      return H5O_TYPE_UNKNOWN;
+  }
+}
+
+bool has(hid_t parent, std::string const& path) {
+  return find(parent, path) >= 0;
+}
+
+std::vector<std::string> link_names(hid_t group) {
+  H5G_info_t info{};
+  check(H5Gget_info(group, &info), "a group cannot be read");
+  if (info.nlinks > kMaxNames) throw Hdf5Failure("a group claims an absurd number of members");
+  std::vector<std::string> names;
+  auto const add = [](hid_t, char const* name, H5L_info_t const* link, void* to) -> herr_t {
+    if (link->type == H5L_TYPE_HARD) static_cast<std::vector<std::string>*>(to)->emplace_back(name);
+    return static_cast<std::vector<std::string>*>(to)->size() > kMaxNames ? -1 : 0;
+  };
+  check(H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &names), "a group cannot be read");
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace farfault::results

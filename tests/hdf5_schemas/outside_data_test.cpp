@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "outside_data.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "edit.hpp"
+#include "farfault/engine/error.hpp"
+#include "farfault/results/compare.hpp"
+#include "farfault/results/digest.hpp"
+#include "farfault/results/explain.hpp"
+#include "farfault/results/live.hpp"
+#include "farfault/results/reader.hpp"
+#include "farfault/results/report.hpp"
+#include "farfault/results/sweep.hpp"
+#include "guard.hpp"
+#include "open.hpp"
+#include "sample.hpp"
+#include "scratch.hpp"
+
+using namespace farfault;
+using namespace farfault::results;
+
+namespace {
+
+// What a reader prints: its answer, or its refusal.
+std::string said(std::function<std::string()> const& read) {
+  try {
+    return read();
+  } catch (UserError const& refusal) {
+    return std::string("refused: ") + refusal.what();
+  }
+}
+
+std::string text_of(Comparison const& comparison) {
+  std::string text = comparison.difference ? comparison.difference->text : "";
+  for (auto const& setting : comparison.settings) text += " " + setting.a + " " + setting.b;
+  return text;
+}
+
+std::string text_of(SweptRun const& run) {
+  std::string text = run.config + " " + run.commit + " " + run.build + " " + run.end_reason;
+  for (auto const& input : run.inputs) text += " " + input.path + " " + input.hash;
+  for (auto const& figure : run.figures) text += " " + figure.name + " " + std::to_string(figure.value);
+  return text;
+}
+
+std::string joined(std::vector<std::string> const& words) {
+  std::string text;
+  for (auto const& word : words) text += word + "\n";
+  return text;
+}
+
+std::string joined(std::vector<std::uint64_t> const& numbers) {
+  std::string text;
+  for (auto const number : numbers) text += std::to_string(number) + "\n";
+  return text;
+}
+
+std::vector<std::string> all_readers(std::string const& path, std::string const& sound) {
+  auto const live = [&] {
+    std::string text;
+    for (auto const& point : read_live(path, {{"l2_tlb", "hits"}, {"driver", "batches"}}, 0, 4).points)
+      text += std::to_string(point.time_ps) + " " + joined(point.totals);
+    return text;
+  };
+  return {said([&] { return to_json(read_summary(path)); }),
+          said([&] { return joined(validate(path)); }),
+          said([&] { return result_digest(path); }),
+          said([&] { return report_data(path, {.points = 20}); }),
+          said([&] { return to_json(explain(path)); }),
+          said([&] {
+            return to_json(compare({sound, path}));
+          }),
+          said([&] { return text_of(diff(path, sound)); }),
+          said([&] { return text_of(diff(sound, path)); }),
+          said([&] { return joined(renamed_inputs(path, sound)); }),
+          said([&] { return joined(read_engine(path, "partition_load")); }),
+          said([&] { return text_of(read_swept_run(path)); }),
+          said(live)};
+}
+
+void copy_file(std::string const& from, std::string const& to) {
+  std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing);
+}
+
+// Calls `visit(path, way)` for a copy of the sound result with an object replaced: every step-th one, in each
+// way.
+void for_each_replacement(Scratch const& dir, outside::Targets const& to,
+                          std::vector<outside::Way> const& ways, std::size_t step,
+                          std::function<void(std::string const&, outside::Way)> const& visit) {
+  auto const sound = dir / "sound.h5", changed = dir / "changed.h5";
+  std::vector<std::string> paths;
+  {
+    edit::File const file(sound);
+    paths = outside::objects(file);
+  }
+  for (auto const way : ways) {
+    for (std::size_t i = 0; i < paths.size(); i += step) {
+      auto const& path = paths[i];
+      copy_file(sound, changed);
+      bool replaced = false;
+      {
+        edit::File const file(changed);
+        replaced = outside::replace(file, path, way, to);
+      }
+      if (replaced) visit(path, way);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("no reader repeats what another file holds, whichever object of a result leads there") {
+  Scratch const dir;
+  quiet();
+  sample::write(dir / "sound.h5");
+  copy_file(dir / "sound.h5", dir / "secret.h5");
+  {
+    edit::File const file(dir / "secret.h5");
+    outside::fill_all_with_marker(file);
+  }
+  outside::write_secret(dir / "secret");
+  using enum outside::Way;
+  int changed = 0;
+  auto const visit = [&](std::string const& path, outside::Way way) {
+    ++changed;
+    for (auto const& text : all_readers(dir / "changed.h5", dir / "sound.h5")) {
+      CAPTURE(path);
+      CAPTURE(static_cast<int>(way));
+      CAPTURE(text);
+      CHECK_FALSE(outside::has_marker(text));
+    }
+    // A digest visits every dataset, so it must refuse what a dataset would take from elsewhere.
+    if (way != external_link && way != soft_then_external && !path.starts_with("/engine") &&
+        path != "/config/command_line" && path != "/config/inputs/path")
+      CHECK(said([&] { return result_digest(dir / "changed.h5"); }).starts_with("refused: "));
+  };
+  outside::Targets const targets{dir / "secret", dir / "secret.h5"};
+  for_each_replacement(dir, targets, {external_storage, external_link}, 2, visit);
+  for_each_replacement(dir, targets, {soft_then_external, virtual_layout, other_filter}, 5, visit);
+  CHECK(changed > 60);
+}
+
+TEST_CASE("a result whose data leads to a FIFO is read to its end or refused, and the FIFO is never opened") {
+  Scratch const dir;
+  quiet();
+  sample::write(dir / "sound.h5");
+  auto const fifo = dir / "fifo";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  using enum outside::Way;
+  for_each_replacement(dir, {fifo, fifo}, {external_storage, external_link, virtual_layout}, 7,
+                       [&](std::string const& path, outside::Way way) {
+                         CAPTURE(path);
+                         CAPTURE(static_cast<int>(way));
+                         for (auto const& text : all_readers(dir / "changed.h5", dir / "sound.h5"))
+                           CHECK(text.find("takes more time") == std::string::npos);
+                         // A reader that had opened it would be met here.
+                         CHECK(::open(fifo.c_str(), O_WRONLY | O_NONBLOCK) == -1);
+                       });
+}
+
+TEST_CASE("refusals of data from elsewhere name the object and the reason") {
+  Scratch const dir;
+  quiet();
+  sample::write(dir / "sound.h5");
+  auto const path = dir / "changed.h5";
+  auto const refusal = [&](outside::Way way) {
+    copy_file(dir / "sound.h5", path);
+    {
+      edit::File const file(path);
+      REQUIRE(outside::replace(file, "/tables/kernels/name", way, {"/etc/hostname", "other.h5"}));
+    }
+    return said([&] { return result_digest(path); });
+  };
+  auto const begin = "refused: '" + path + "' is damaged or no result of Farfault: /tables/kernels/name ";
+  CHECK(refusal(outside::Way::external_storage) ==
+        begin + "keeps its data in another file, and a result holds all of its data itself");
+  CHECK(refusal(outside::Way::virtual_layout) ==
+        begin + "is a view of other datasets, and a result holds all of its data itself");
+  CHECK(refusal(outside::Way::other_filter) ==
+        begin + "is stored with filter 3; results use shuffle and deflate alone");
+}
+
+TEST_CASE("a child that reads a result can open no other file, whatever HDF5 is asked to do") {
+  Scratch const dir;
+  sample::write(dir / "a.h5");
+  sample::write(dir / "b.h5");
+  auto const answer = read_guarded(dir / "a.h5", [&](hid_t) {
+    auto const by_name = ::open((dir / "b.h5").c_str(), O_RDONLY);
+    auto const by_hdf5 = H5Fopen((dir / "b.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+    auto const by_reader = open_to_read(dir / "b.h5", "not opened").get();
+    return std::to_string(by_name) + (by_hdf5 < 0 ? " closed" : " open") +
+           (by_reader < 0 ? " closed" : " open");
+  });
+  CHECK(answer == "-1 closed open");
+}
+
+TEST_CASE("a reader that never ends is stopped after its time, and the file is called damaged") {
+  Scratch const dir;
+  sample::write(dir / "a.h5");
+  auto const endless = [](hid_t) -> std::string {
+    for (;;) ::pause();
+  };
+  CHECK(said([&] { return read_guarded(dir / "a.h5", endless, {}, std::chrono::milliseconds(20)); }) ==
+        "refused: '" + (dir / "a.h5") +
+            "' is damaged or no result of Farfault: reading it takes more time or memory "
+            "than a sound file of its size");
+}
+
+TEST_CASE("a file of a result that is a FIFO is refused, not waited for") {
+  Scratch const dir;
+  auto const fifo = dir / "fifo.h5";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  for (auto const& text : all_readers(fifo, fifo))
+    CHECK(text == "refused: cannot read '" + fifo + "': not a regular file");
+}
