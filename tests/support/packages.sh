@@ -6,15 +6,15 @@
 # the extras too. Otherwise says in one sentence what to install, and exits with 2. A system without dpkg is left to
 # CMake, which names what it lacks.
 
-farfault_packages="cmake g++ ninja-build git ca-certificates libtbb-dev libopenmpi-dev openmpi-bin libhdf5-openmpi-dev
+farfault_packages="cmake g++ ninja-build git ca-certificates libtbb-dev libopenmpi-dev openmpi-bin libhdf5-dev
   libboost-graph-dev libscotch-dev libhwloc-dev libpugixml-dev libtomlplusplus-dev libyaml-cpp-dev nlohmann-json3-dev
   libcli11-dev libspdlog-dev libfmt-dev zlib1g-dev liblzma-dev xz-utils doctest-dev libbenchmark-dev"
 # Good to have: without them the build is slower, or a test is skipped by name.
 farfault_extras="ccache libmetis-doc python3-h5py python3-xarray python3-h5netcdf python3-pandas python3-matplotlib
   python3-netcdf4 hdf5-tools python3-pip python3-setuptools python3-wheel"
 # The same for .ci/run alone: the fuzz harnesses, the layout of the sources, counted instructions, batch scripts in a Slurm,
-# Debian packages.
-farfault_ci_extras="clang libclang-rt-14-dev clang-format valgrind slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge
+# Debian packages, results by an HDF5 that is built with MPI.
+farfault_ci_extras="libhdf5-openmpi-dev clang libclang-rt-14-dev clang-format valgrind slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge
   dpkg-dev lintian"
 
 # Of `.ci/run full` alone, because with what it needs it is 140 MB to load and 450 MB on disk: the browser that opens reports.
