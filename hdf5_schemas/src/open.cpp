@@ -72,25 +72,33 @@ void check_storage(hid_t dataset) {
   }
 }
 
-Handle open_root(hid_t parent, std::string const& path) {
-  return {H5Oopen(parent, path.starts_with('/') ? "/" : ".", H5P_DEFAULT), "it has no root group"};
-}
-
-// The object, or an invalid handle where a component is missing.
-Handle find(hid_t parent, std::string const& path) {
-  auto at = open_root(parent, path);
-  for (auto const& name : components_of(path)) {
-    if (type_of(at) != H5O_TYPE_GROUP || !has_member(at, name)) return {};
-    at = Handle(H5Oopen(at, name.c_str(), H5P_DEFAULT), (path + " cannot be opened").c_str());
+// Whether the object exists. Opens it into `object`, if that is given; else its last component is looked up
+// only.
+bool find(hid_t parent, std::string const& path, Handle* object) {
+  auto const names = components_of(path);
+  Handle group;  // the one that was opened last
+  auto at = parent;
+  auto const enter = [&](char const* name) {
+    group = Handle(H5Oopen(at, name, H5P_DEFAULT), (path + " cannot be opened").c_str());
+    at = group;
+  };
+  if (names.empty() || (path.starts_with('/') && H5Iget_type(parent) != H5I_FILE))
+    enter(path.starts_with('/') ? "/" : ".");
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (type_of(at) != H5O_TYPE_GROUP || !has_member(at, names[i])) return false;
+    if (object == nullptr && i + 1 == names.size()) return true;
+    enter(names[i].c_str());
     check_has_one_name(at);
   }
+  if (object == nullptr) return true;
   if (type_of(at) == H5O_TYPE_DATASET) check_storage(at);
-  return at;
+  *object = std::move(group);
+  return true;
 }
 
 Handle open_as(H5O_type_t type, char const* what, hid_t parent, std::string const& path) {
-  auto object = find(parent, path);
-  if (object < 0 || type_of(object) != type)
+  Handle object;
+  if (!find(parent, path, &object) || type_of(object) != type)
     throw Hdf5Failure("the " + std::string(what) + " " + path + " is missing");
   return object;
 }
@@ -135,8 +143,8 @@ void forbid_opening() {
 }
 
 Handle open_object(hid_t parent, std::string const& path) {
-  auto object = find(parent, path);
-  if (object < 0) throw Hdf5Failure(path + " is missing");
+  Handle object;
+  if (!find(parent, path, &object)) throw Hdf5Failure(path + " is missing");
   return object;
 }
 
@@ -163,7 +171,7 @@ H5O_type_t type_of(hid_t object) {
 }
 
 bool has(hid_t parent, std::string const& path) {
-  return find(parent, path) >= 0;
+  return find(parent, path, nullptr);
 }
 
 std::vector<std::string> link_names(hid_t group) {
