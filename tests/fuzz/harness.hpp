@@ -34,7 +34,8 @@ inline InputLimits small_limits() {
   return limits;
 }
 
-// A regular file in memory, for parsers that read files; every process has its own.
+// A regular file in memory, for parsers that read files; every process has its own. HDF5 does not open it:
+// its path leads to nothing that has a name.
 class MemoryFile {
  public:
   MemoryFile();

@@ -8,12 +8,13 @@
 using namespace farfault;
 
 void fuzz_one(fuzz::Bytes input) {
-  static fuzz::MemoryFile file;
-  file.set(input);
+  static fuzz::MemoryFolder const folder;
+  static auto const path = folder.path() + "/input.h5";
+  folder.set("input.h5", input);
   fuzz::accepts([&] {
-    auto const summary = results::read_summary(file.path());
+    auto const summary = results::read_summary(path);
     fuzz::expect_clean(results::to_json(summary));
     static_cast<void>(results::to_text(summary));
-    for (auto const& problem : results::validate(file.path())) fuzz::expect_sentence(problem);
+    for (auto const& problem : results::validate(path)) fuzz::expect_sentence(problem);
   });
 }

@@ -20,6 +20,8 @@ class Secrets {
   explicit Secrets(std::function<void(std::string const&)> const& write_sound);
 
   std::string const& sound() const { return sound_; }
+  // A copy of the sound file, as it was or with changes (change_file).
+  std::string fresh_copy() const;
   results::outside::Targets const& targets() const { return targets_; }
   // Ends the process where `text`, or a file that appeared in the folder, repeats it.
   void expect_kept(std::string_view text) const;
@@ -27,6 +29,7 @@ class Secrets {
  private:
   MemoryFolder folder_;
   std::string sound_;
+  std::vector<std::uint8_t> image_;
   results::outside::Targets targets_;
 };
 
@@ -44,11 +47,8 @@ bool reads(Secrets const& secrets, Read&& read) {
   }
 }
 
-std::vector<std::uint8_t> file_image(std::string const& path);
-
-// `image` with the first 32 changes that `changes` describes, eight bytes each; changes that HDF5 refuses are
-// passed over.
-std::vector<std::uint8_t> changed_image(std::vector<std::uint8_t> image, Bytes changes,
-                                        results::outside::Targets const& targets);
+// Makes the first 32 changes that `changes` describes, eight bytes each, in the file; changes that HDF5
+// refuses are passed over. False where there is not one.
+bool change_file(std::string const& path, Bytes changes, results::outside::Targets const& targets);
 
 }  // namespace farfault::fuzz
