@@ -62,7 +62,7 @@ def tables_and_summaries_are_pandas_tables_with_units(path):
 def columns_that_are_asked_for_are_all_that_is_read(path):
     run = ff.open(path)
     read, whole = [], ff.datasets.filled
-    ff.datasets.filled = lambda d: read.append(d.name) or whole(d)
+    ff.datasets.filled = lambda d, *rows: read.append(d.name) or whole(d, *rows)
     try:
         kernels = run.table("kernels", ["balance"])
         assert list(kernels) == ["balance"] and kernels.attrs["units"] == {"balance": "1"}, kernels

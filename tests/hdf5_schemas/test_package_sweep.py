@@ -32,7 +32,7 @@ def variant(folder, name, paths, parameters, states=None, spread=None):
     """Another table over the same results."""
     other = os.path.join(folder, name)
     os.makedirs(other)
-    os.symlink(os.path.join(folder, "runs"), os.path.join(other, "runs"))
+    shutil.copytree(os.path.join(folder, "runs"), os.path.join(other, "runs"), copy_function=os.link)
     table(other, paths, parameters, states, spread)
     return other
 
@@ -114,7 +114,7 @@ def a_run_of_a_sweep_knows_its_parameters(folder):
 def a_result_that_was_made_anew_is_refused(folder):
     paths = files(folder)
     other = variant(folder, "anew", [paths[1], paths[0]], {"run.seed": [1, 2]})
-    os.remove(os.path.join(other, "runs"))
+    shutil.rmtree(os.path.join(other, "runs"))
     os.makedirs(os.path.join(other, "runs"))
     shutil.copy(paths[0], os.path.join(other, "runs", "1.h5"))
     sweep = ff.open_sweep(other)

@@ -1,33 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups of a file as xarray datasets (lazy) and pandas tables (read at once), with units and long names."""
-import h5py
 import numpy
 import pandas
 import xarray
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
+from .calls import whole_call
 from .file import attributes, filled, is_scale, plain, values
 
 
 class _Lazy(BackendArray):
-    """A dataset of the file that is read when its values are asked for, and no more of it than is."""
+    """A dataset of the file that is read when its values are asked for, and no more of it than is.
 
-    def __init__(self, file, name, shape, dtype):
-        self.file, self.name, self.shape, self.dtype = file, name, shape, dtype
+    held: bytes by name that xarray caches of this array and of the other arrays of its dataset.
+    """
+
+    def __init__(self, file, name, shape, dtype, held):
+        self.file, self.name, self.shape, self.dtype, self.held = file, name, shape, dtype, held
 
     def __getitem__(self, key):
         if any(isinstance(k, slice) and (k.step or 1) < 0 for k in key.tuple):
-            # HDF5 reads forwards only, and xarray's own way round that picks wrong elements for steps beyond one.
+            # xarray picks wrong elements for negative steps below -1.
             key = indexing.OuterIndexer(tuple(numpy.arange(*k.indices(n)) if isinstance(k, slice) else k
                                               for k, n in zip(key.tuple, self.shape)))
-        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER_1VECTOR, self._read)
+        others = sum(size for name, size in self.held.items() if name != self.name)
+        with whole_call(self.file, others):
+            return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
 
     def _read(self, key):
         # The dataset of the file may be longer than what is shown of it.
         key = tuple(slice(*k.indices(n)) if isinstance(k, slice) else k for k, n in zip(key, self.shape))
         with self.file.reading() as f:
-            return numpy.asarray(f[self.name][key]).astype(self.dtype)
+            stored = f.dataset(self.name)
+            if stored.ndim != len(self.shape) or any(n < size for n, size in zip(stored.shape, self.shape)):
+                raise stored.refusal("has shrunk since it was opened")
+            found = stored.read(key).astype(self.dtype, copy=False)
+        self.held[self.name] = max(found.nbytes, self.held.get(self.name, 0))
+        return found
 
 
 def dataset(file, group, names=None, lazy=True):
@@ -36,40 +46,41 @@ def dataset(file, group, names=None, lazy=True):
     A run that is killed may leave some datasets longer than others: only rows that all of them have are given.
     """
     with file.reading() as f:
-        data = f[group]
-        chosen = [n for n, d in data.items() if isinstance(d, h5py.Dataset)] if names is None else list(names)
-        coordinates = {c for n in chosen for c in (*_dims(data[n]), *_coordinates(data[n])) if c in data}
-        items = {n: data[n] for n in (*chosen, *sorted(coordinates - set(chosen)))}
-        dims = {n: _dims(d) for n, d in items.items()}
+        data = f.group(group)
+        items, along = data.datasets(names), data.dimensions()
+        chosen = list(items)
+        coordinates = {c for d in items.values() for c in (*_dims(d, along), *_coordinates(d)) if c in data}
+        items |= data.datasets(sorted(coordinates - set(chosen)))
+        coordinates &= set(items)
+        dims = {n: _dims(d, along) for n, d in items.items()}
         sizes = {}
         for n, d in items.items():
             for dim, size in zip(dims[n], d.shape):
                 sizes[dim] = min(size, sizes.get(dim, size))
-        variables = {}
+        variables, held = {}, {}
         for n, d in items.items():
             shape = tuple(sizes[dim] for dim in dims[n])
-            later = lazy and shape and n not in coordinates and d.dtype.kind in "iuf"
-            variables[n] = xarray.Variable(dims[n], _later(file, d, shape) if later else _now(d, shape), attributes(d))
+            later = lazy and shape and n not in coordinates and d.dtype is not None and d.dtype.kind in "iuf"
+            variables[n] = xarray.Variable(dims[n], _later(file, d, shape, held) if later else _now(d, shape), attributes(d))
         return xarray.Dataset({n: v for n, v in variables.items() if n not in coordinates},
                               {n: v for n, v in variables.items() if n in coordinates}, attributes(data))
 
 
 def _now(d, shape):
-    return values(d)[tuple(slice(size) for size in shape)]
+    return values(d, tuple(slice(size) for size in shape))
 
 
-def _later(file, d, shape):
-    dtype = numpy.dtype("int64") if d.dtype == numpy.uint64 else d.dtype
-    array = indexing.LazilyIndexedArray(_Lazy(file, d.name, shape, dtype))
+def _later(file, d, shape, held):
+    dtype = numpy.dtype("f8" if d.dtype.kind == "f" else "i8")
+    array = indexing.LazilyIndexedArray(_Lazy(file, d.name, shape, dtype, held))
     return indexing.CopyOnWriteArray(indexing.MemoryCachedArray(array))
 
 
-def _dims(d):
+def _dims(d, along):
     if is_scale(d):
         return (_own_name(d),)
-    if "DIMENSION_LIST" not in d.attrs:
-        return tuple(f"dim{i}" for i in range(d.ndim))
-    return tuple(_own_name(dim[0]) if len(dim) else f"dim{i}" for i, dim in enumerate(d.dims))
+    names = along.get(d.address, {})
+    return tuple(names.get(axis, f"dim{axis}") for axis in range(d.ndim))
 
 
 def _own_name(d):
@@ -77,7 +88,8 @@ def _own_name(d):
 
 
 def _coordinates(d):
-    return plain(d.attrs["coordinates"]).split() if "coordinates" in d.attrs else ()
+    listed = d.attribute("coordinates")
+    return () if listed is None else plain(listed).split()
 
 
 def frame(file, group, index, needed=(), names=None):
@@ -88,26 +100,25 @@ def frame(file, group, index, needed=(), names=None):
     as they are there.
     """
     with file.reading() as f:
-        data = f[group]
-        chosen = data if names is None else dict.fromkeys(n for n in (index, *names) if n in data)
-        items = {n: d for n, d in ((n, data[n]) for n in chosen) if isinstance(d, h5py.Dataset) and d.ndim == 1}
+        data = f.group(group)
+        chosen = None if names is None else list(dict.fromkeys(n for n in (index, *names) if n in data))
+        items = {n: d for n, d in data.datasets(chosen).items() if d.ndim == 1}
         for n in needed:
             if n not in items:
-                raise KeyError(f"{group} has no {n}")
+                raise data.refusal(f"has no {n}")
         rows = min((d.shape[0] for d in items.values()), default=0)
         columns, units, names = {}, {}, {}
         for n, d in items.items():
             labels = attributes(d)
-            columns[n] = filled(d)[:rows]
+            columns[n] = filled(d, rows)
             units[n], names[n] = labels.get("units", "1"), labels.get("long_name", n)
         description = attributes(data).get("description", "")
-    return labelled(columns, units, names, index, description)
+    return labelled(columns, units, names, index, description, copy=False)
 
 
-def labelled(columns, units, names, index, description=""):
-    table = pandas.DataFrame(columns)
-    if index in table:
-        table = table.set_index(index)
+def labelled(columns, units, names, index, description="", copy=None):
+    places = pandas.Index(columns[index], name=index) if index in columns else None
+    table = pandas.DataFrame({n: column for n, column in columns.items() if n != index}, places, copy=copy)
     table.attrs = {"units": {n: units[n] for n in table}, "long_name": {n: names[n] for n in table}}
     if description:
         table.attrs["description"] = description

@@ -3,33 +3,37 @@
 import textwrap
 from collections import Counter
 
+from .errors import NAMES, in_one_line, some_of
 from .units import time_text
 
 
 def describe(run):
     nodes = Counter(run.machine.nodes["kind"])
-    lines = [("machine", ", ".join(f"{n} {kind}" for kind, n in sorted(nodes.items()))),
-             ("workload", ", ".join(_workloads(run.config))),
-             ("made by", f"farfault {run.version}, commit {run.commit}, on {run.host}"),
-             ("timeseries", ", ".join(run.kinds)), ("tables", ", ".join(run.tables)), ("summary", ", ".join(run.scopes))]
+    engine = run.engine
+    lines = [("machine", some_of(f"{n} {kind}" for kind, n in sorted(nodes.items()))),
+             ("workload", some_of(_workloads(run.config))),
+             ("made by", in_one_line(f"farfault {run.version}, commit {engine.get('commit')}, on {engine.get('host')}")),
+             ("timeseries", some_of(run.kinds)), ("tables", some_of(run.tables)), ("summary", some_of(run.scopes))]
     return _paragraph(f"<farfault.Run {run.path}: {_state(run)}>", lines)
 
 
 def describe_sweep(sweep):
     table = sweep.table([])
     states = Counter(table["state"])
-    lines = [(p, ", ".join(str(v) for v in dict.fromkeys(table[p]))) for p in sweep.parameters]
-    runs = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
+    lines = [(in_one_line(p), some_of(dict.fromkeys(table[p]))) for p in sweep.parameters[:NAMES]]
+    if len(sweep.parameters) > NAMES:
+        lines.append(("...", f"{len(sweep.parameters)} parameters in all"))
+    runs = some_of(f"{n} {state}" for state, n in sorted(states.items()))
     return _paragraph(f"<farfault.Sweep {sweep.path}: {len(table)} runs ({runs}), {len(sweep.figures)} figures>", lines)
 
 
 def _state(run):
     if run.finished:
         end = run.figures(["end"]).get("end")
-        return run.end_reason + ("" if end is None else f" after {time_text(end)}") + f", digest {run.digest}"
+        return in_one_line(run.end_reason + ("" if end is None else f" after {time_text(end)}") + f", digest {run.digest}")
     if run.end_reason == "running":
         return "the run goes on or was killed, so these are the figures until its last flush"
-    return f"the run was stopped before its end ({run.end_reason})"
+    return f"the run was stopped before its end ({in_one_line(run.end_reason)})"
 
 
 def _workloads(config):

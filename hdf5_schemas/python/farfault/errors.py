@@ -1,12 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong with files, and with what is asked of them."""
+"""Exceptions of this package, and the texts in them."""
+
+# Limits of a sentence: names in a list, characters of a quoted text.
+NAMES, LETTERS = 40, 300
 
 
 class ResultError(ValueError):
-    """A file is no result that this package reads, or does not hold what was asked for: one sentence."""
+    """The file is damaged, belongs to another program, or lacks the requested data: one sentence."""
+
+
+class Misuse(TypeError):
+    """The caller passed an argument of the wrong type."""
+
+
+class Misplaced(IndexError):
+    """The caller asked for an element outside of an array."""
 
 
 def unknown(path, what, name, there, so_far=False):
-    """The error for a name that is not in the file (so far, where the run has not ended): says which names are."""
-    listed = ", ".join(there) if len(there) else "none"
-    return ResultError(f"{path}: it has no {what} {name!r}; there are{' so far' if so_far else ''}: {listed}")
+    """The error for a name that the file lacks; lists the names that it has (so far, for a run that has not ended)."""
+    listed = some_of(there) if len(there) else "none"
+    return ResultError(f"{path}: it has no {what} {in_one_line(repr(name))}; there are{' so far' if so_far else ''}: {listed}")
+
+
+def some_of(names):
+    """The names as a list in a sentence; a long list is cut, with the number of names."""
+    names = list(names)
+    more = f", ... ({len(names)} in all)" if len(names) > NAMES else ""
+    return ", ".join(in_one_line(n) for n in names[:NAMES]) + more
+
+
+def in_one_line(problem):
+    """The text in one line, without control characters, cut after LETTERS characters."""
+    text = str(problem).strip(chr(34))
+    text = text if len(text) <= LETTERS else text[:LETTERS] + "..."
+    return "".join(c if c.isprintable() else " " for c in text)

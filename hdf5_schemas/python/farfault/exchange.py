@@ -3,6 +3,7 @@
 import numpy
 import pandas
 
+from .calls import charge
 from .errors import unknown
 
 # The tables, and what they hold.
@@ -17,6 +18,7 @@ def traffic(run, what):
         raise unknown(run.path, "traffic in", what, ["bytes", "packets"])
     pairs = _table(run, "traffic", ("from", "to", what))
     names = _in_order(run, {*pairs["from"], *pairs["to"], *_devices(run)})
+    _charge_square(len(names), len(names), "traffic")
     place = {name: i for i, name in enumerate(names)}
     values = numpy.zeros((len(names), len(names)), dtype="int64")
     numpy.add.at(values, (pairs["from"].map(place).to_numpy(dtype=int), pairs["to"].map(place).to_numpy(dtype=int)),
@@ -50,8 +52,14 @@ def placement(run):
     table = _table(run, "page_placement", ("application", "buffer", "device", "pages"))
     rows = [c for c in ("machine", "application", "buffer") if c in table]
     devices = _in_order(run, {*table["device"], *_devices(run)})
+    _charge_square(len(table[rows].drop_duplicates()), len(devices), "page placement")
     pages = table.pivot_table(index=rows, columns="device", values="pages", aggfunc="sum", fill_value=0, sort=False)
     return _labelled(pages.reindex(columns=devices, fill_value=0).astype("int64"), table, "pages", devices)
+
+
+def _charge_square(rows, columns, what):
+    """The table has a field for each pair of names; pandas holds up to four copies while it is filled."""
+    charge(4 * 8 * rows * columns, f"the {what} of {rows} x {columns} names")
 
 
 def _in_order(run, names):

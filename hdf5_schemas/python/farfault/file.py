@@ -7,72 +7,52 @@ as it is now: an open handle would go on reading space that the run has used ane
 import contextlib
 import os
 
-import h5py
 import numpy
 
-from .errors import ResultError
+from . import objects
+from .calls import charge
+from .errors import ResultError, in_one_line
 
 # The schema versions that are read. What a version adds is looked for where it is asked for.
 SCHEMA_VERSIONS = (2,)
 
 
 class File:
-    def __init__(self, path):
-        self.path = os.fspath(path)
+    def __init__(self, path, max_bytes):
+        self.path, self.max_bytes = os.fspath(path), max_bytes
         self._held = None
 
     @contextlib.contextmanager
     def reading(self):
-        """The h5py.File; what HDF5 says of a damaged one becomes a ResultError."""
-        with self._errors():
-            if self._held is not None:
-                yield self._held
-            else:
-                with self._open() as file:
-                    yield file
+        """The root group (objects.Group)."""
+        if self._held is not None:
+            yield self._held
+        else:
+            with self._open() as root:
+                yield root
 
     def hold(self):
-        with self._errors():
-            self._held = self._held or self._open()
+        self._held = self._held or self._open()
 
     def release(self):
         if self._held is not None:
             self._held.close()
         self._held = None
 
-    @contextlib.contextmanager
-    def _errors(self):
-        try:
-            yield
-        except ResultError:
-            raise
-        except FileNotFoundError:
-            raise ResultError(f"{self.path}: there is no such file") from None
-        except (OSError, RuntimeError, KeyError, AttributeError, IndexError, TypeError, ValueError) as problem:
-            # The last four: of data that has another type or shape than it should.
-            raise ResultError(f"{self.path}: it is damaged: {in_one_line(problem)}") from None
-
     def _open(self):
-        # Without a lock: a reader must not get in the way of the run that writes the file.
-        return h5py.File(self.path, "r", locking=False)
-
-
-def in_one_line(problem):
-    """What an error says, without what would end the line or steer a terminal."""
-    return "".join(c if c.isprintable() else " " for c in str(problem).strip(chr(34)))
+        return objects.open_file(self.path)
 
 
 def check_readable(path):
     """A ResultError for what is no HDF5 file."""
-    if os.path.isdir(path):
-        raise ResultError(f"{path}: it is a folder; farfault.open_sweep opens the folder of a sweep")
-    if not os.path.exists(path):
-        raise ResultError(f"{path}: there is no such file")
+    why = objects.why_no_file(path)
+    if why:
+        raise ResultError(f"{in_one_line(path)}: {why}")
     if os.path.getsize(path) == 0:
         raise ResultError(f"{path}: it is empty")
     if not os.access(path, os.R_OK):
         raise ResultError(f"{path}: it cannot be read: no permission")
-    if not h5py.is_hdf5(path):
+    if not objects.is_hdf5(path):
         raise ResultError(f"{path}: it is no HDF5 file, so it is no result of Farfault")
 
 
@@ -90,6 +70,8 @@ def check_version(path, version):
 
 def plain(value):
     """A scalar of HDF5 as Python's own: int, float, str."""
+    if isinstance(value, numpy.ndarray) and value.shape == ():
+        value = value[()]
     if isinstance(value, numpy.generic):
         value = value.item()
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
@@ -100,29 +82,41 @@ STORAGE = {"DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME", "_FillValue", "_
 
 def attributes(item):
     """The attributes of a group or dataset, without those that say how it is stored and tied to others."""
-    return {name: plain(item.attrs[name]) for name in item.attrs if name not in STORAGE}
+    return {name: plain(value) for name, value in item.attributes().items() if name not in STORAGE}
 
 
-def values(dataset):
-    """All of a dataset, converted."""
-    return converted(dataset[()])
+def values(dataset, key=()):
+    """A dataset, or a part of it, converted."""
+    data = dataset.read(key)
+    if data.dtype.kind == "S":
+        charge(4 * data.nbytes, dataset.name)
+        return texts(data).astype(str)
+    return converted(data)
 
 
 def converted(data):
-    """Text as str, and counts as int64, so that differences of them can be negative."""
-    data = numpy.asarray(data)
+    """Texts as str, and counts as int64, so that differences of them can be negative."""
     if data.dtype.kind == "S":
-        return numpy.char.decode(data, "utf-8", "replace") if data.size else data.astype(str)
-    if data.dtype.kind == "O":
-        return numpy.array([plain(v) for v in data.flat], dtype=str).reshape(data.shape)
+        return texts(data)
     if data.dtype == numpy.uint64 and (data.size == 0 or data.max() < 2**63):
-        return data.astype(numpy.int64)
+        return data.view(numpy.int64)
     return data
 
 
-def filled(dataset):
-    """All of a dataset, converted, with NaN for the figures that one of several does not have."""
-    data, fill = dataset[()], dataset.attrs.get("_FillValue")
+def texts(data):
+    """Texts as Python objects; equal texts share one object."""
+    known, found = {}, numpy.empty(data.shape, dtype=object)
+    flat, given = found.reshape(-1), data.reshape(-1)
+    for start in range(0, len(given), 65536):
+        piece = given[start:start + 65536].tolist()
+        known.update((text, text.decode("utf-8", "replace")) for text in set(piece) - known.keys())
+        flat[start:start + len(piece)] = [known[text] for text in piece]
+    return found
+
+
+def filled(dataset, rows=None):
+    """The first rows of a dataset (default: all), converted; NaN replaces _FillValue, which marks missing figures."""
+    data, fill = dataset.read(slice(rows)), dataset.attribute("_FillValue")
     missing = None if fill is None else data == numpy.ravel(fill)[0]
     if missing is None or not missing.any():
         return converted(data)
@@ -130,4 +124,4 @@ def filled(dataset):
 
 
 def is_scale(dataset):
-    return dataset.attrs.get("CLASS") == b"DIMENSION_SCALE"
+    return dataset.attribute("CLASS") == b"DIMENSION_SCALE"

@@ -4,25 +4,31 @@ import os
 
 import numpy
 
+from .calls import checked_limit, counted_apart, names_of, whole_calls
 from .errors import ResultError
 from .run import Run, open_run
 
 FACTS = ("state", "result", "result_digest")
 
 
+@whole_calls
 class ManyRuns:
-    def __init__(self, paths):
-        if isinstance(paths, (str, os.PathLike)):
-            raise ResultError(f"{os.fspath(paths)}: farfault.open_many takes a list of files; farfault.open takes one")
-        self._runs = [open_run(p) for p in paths]
+    def __init__(self, paths, max_bytes):
+        if isinstance(paths, (str, bytes, os.PathLike)):
+            raise ResultError(f"{os.fsdecode(paths)}: farfault.open_many takes a list of files; farfault.open takes one")
+        self.max_bytes = checked_limit(max_bytes)
+        # The files are read one at a time: the limit applies to each.
+        with counted_apart():
+            self._runs = [open_run(p, max_bytes=max_bytes) for p in names_of(paths, "paths")]
+            configs = [r.config for r in self._runs]
+            self.figures = list(dict.fromkeys(n for r in self._runs for n in r.figure_names()))
         if not self._runs:
             raise ResultError("farfault.open_many: the list of files is empty")
         self.path = f"{len(self._runs)} results"
         self.numbers = numpy.arange(len(self._runs))
         self.facts = list(FACTS)
-        self._values = varied([r.config for r in self._runs])
+        self._values = varied(configs)
         self.parameters = list(self._values)
-        self.figures = list(dict.fromkeys(n for r in self._runs for n in r.figure_names()))
 
     def columns(self, names):
         """Of each name its values, and what they are: units, long_name."""
@@ -45,7 +51,7 @@ class ManyRuns:
         return None
 
     def open(self, run, parameters):
-        return Run(self._runs[run].path, parameters)
+        return Run(self._runs[run].path, parameters, self.max_bytes)
 
     def _figure(self, name, found):
         missing = any(name not in of_run for of_run in found)

@@ -5,12 +5,15 @@ import tomllib
 import warnings
 from typing import NamedTuple
 
-import h5py
 import pandas
 
 from . import datasets, exchange, rates, stacks
+from .calls import MAX_BYTES, checked_limit, checked_path, names_of, whole_calls
 from .errors import ResultError, unknown
 from .file import File, attributes, check_readable, check_version, is_scale, plain, values
+
+# Limits of the configuration: characters, and dots per line, since tomllib takes quadratic time for a dotted key.
+MOST_CONFIG, MOST_DOTS = 4 << 20, 10_000
 
 
 class Machine(NamedTuple):
@@ -18,27 +21,31 @@ class Machine(NamedTuple):
     links: pandas.DataFrame
 
 
-def open_run(path):
-    """The result of one run. Where only `<path>.partial` is there, that: of a run that goes on, or was stopped."""
-    path = os.fspath(path)
+def open_run(path, *, max_bytes=MAX_BYTES):
+    """The result of one run. If only `<path>.partial` exists, that: the result of a run that goes on or was stopped.
+
+    max_bytes: maximum bytes that one call (a table, a series, a plot) loads; above it, the call raises a ResultError.
+    """
+    path = checked_path(path)
     if not os.path.exists(path) and os.path.exists(path + ".partial"):
         warnings.warn(f"{path} is not there, so {path}.partial is opened: of a run that goes on, or was stopped",
                       stacklevel=2)
         path += ".partial"
-    return Run(path)
+    return Run(path, max_bytes=max_bytes)
 
 
+@whole_calls
 class Run:
     """A run's result. `with` keeps its file open; without, each access opens it.
 
     kinds, tables, scopes: what `timeseries`, `table` and `summary` know.
     """
 
-    def __init__(self, path, parameters=None):
-        check_readable(path)
-        self.path = os.fspath(path)
+    def __init__(self, path, parameters=None, max_bytes=MAX_BYTES):
+        self.path, self.max_bytes = checked_path(path), checked_limit(max_bytes)
+        check_readable(self.path)
         self.parameters = dict(parameters or {})  # of a sweep: what varied, and its value here
-        self._file = File(path)
+        self._file = File(self.path, max_bytes)
         with self._file.reading() as f:
             self._attributes = attributes(f)
             if self._attributes.get("kind") == "sweep":
@@ -47,7 +54,7 @@ class Run:
             for name in ("end_reason", "result_digest", "farfault_version"):
                 if not isinstance(self._attributes.get(name, ""), str):
                     raise ResultError(f"{path}: it is damaged: {name} is no text")
-            self.kinds, self.tables, self.scopes = (sorted(f[g]) if g in f else []
+            self.kinds, self.tables, self.scopes = (f.group(g).names() if g in f else []
                                                     for g in ("timeseries", "tables", "summary"))
 
     def __enter__(self):
@@ -88,8 +95,11 @@ class Run:
     @property
     def config(self):
         """The resolved configuration, defaults included: run.config["gpu"]["l2_tlb"]["entries"]."""
+        text = self.config_text
+        if len(text) > MOST_CONFIG or any(line.count(".") > MOST_DOTS for line in text.splitlines()):
+            raise ResultError(f"{self.path}: its configuration is damaged: {len(text)} characters, or a line with more than {MOST_DOTS} dots")
         try:
-            return tomllib.loads(self.config_text)
+            return tomllib.loads(text)
         except tomllib.TOMLDecodeError as problem:
             raise ResultError(f"{self.path}: its configuration is damaged: {problem}") from None
 
@@ -119,8 +129,8 @@ class Run:
     def engine(self):
         """How the simulator itself did, and where, by name: not part of the result."""
         with self._file.reading() as f:
-            group = f["engine"] if "engine" in f else {}
-            return {n: plain(d[()]) if d.shape == () else values(d) for n, d in group.items() if not is_scale(d)}
+            found = f.group("engine").datasets() if "engine" in f else {}
+            return {n: plain(values(d)) if d.shape == () else values(d) for n, d in found.items() if not is_scale(d)}
 
     @property
     def machine(self):
@@ -136,8 +146,9 @@ class Run:
         self._check(kind, self.kinds, "time series of the kind")
         group = f"timeseries/{kind}"
         if metrics is not None:
+            metrics = names_of(metrics, "metrics")
             with self._file.reading() as f:
-                there = [n for n in f[group] if n not in ("time_ps", "instance")]
+                there = [n for n in f.group(group).names() if n not in ("time_ps", "instance")]
             for metric in metrics:
                 self._check(metric, there, f"statistic of {kind}")
         series = datasets.dataset(self._file, group, metrics, lazy=self.finished)
@@ -172,8 +183,9 @@ class Run:
 
     def _frame(self, group, index, columns, what):
         if columns is not None:
+            columns = names_of(columns, "columns")
             with self._file.reading() as f:
-                there = [n for n in f[group] if n != index]
+                there = [n for n in f.group(group).names() if n != index]
             for column in columns:
                 self._check(column, there, what)
         return datasets.frame(self._file, group, index, names=columns)
@@ -185,11 +197,11 @@ class Run:
     def figure_names(self):
         """The figures of the whole machine; none before the run has ended."""
         with self._file.reading() as f:
-            return [n for n in f["summary/machine"] if n != "name"] if "machine" in self.scopes else []
+            return [n for n in f.group("summary/machine").names() if n != "name"] if "machine" in self.scopes else []
 
     def figures(self, names):
         """Of the whole machine, by name; without those that the run does not have."""
-        return self._figures(names, lambda d: values(d)[0])
+        return self._figures(names, lambda d: values(d, slice(1))[0])
 
     def figure_labels(self, names):
         """The units and long names of the same."""
@@ -197,13 +209,15 @@ class Run:
 
     def _figures(self, names, read):
         with self._file.reading() as f:
-            group = f["summary/machine"] if "summary/machine" in f else {}
-            return {n: read(group[n]) for n in names if n in group}
+            if "summary/machine" not in f:
+                return {}
+            group = f.group("summary/machine")
+            return {n: read(group.dataset(n)) for n in names if n in group}
 
     def group(self, name):
         """Any group of the file as an xarray.Dataset."""
         with self._file.reading() as f:
-            if not isinstance(f.get(name), h5py.Group):
+            if not isinstance(name, str) or name not in f:
                 raise ResultError(f"{self.path}: it has no group {name!r}")
         return datasets.dataset(self._file, name, lazy=self.finished)
 
@@ -253,7 +267,7 @@ class Run:
 
     def _scalar(self, name):
         with self._file.reading() as f:
-            return plain(f[name][()])
+            return plain(values(f.dataset(name)))
 
     def _check(self, name, there, what):
         if name not in there:

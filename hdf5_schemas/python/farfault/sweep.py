@@ -5,6 +5,7 @@ import math
 import numpy
 import xarray
 
+from .calls import MAX_BYTES, names_of, whole_calls
 from .datasets import labelled
 from .errors import ResultError, unknown
 from .many import ManyRuns
@@ -12,23 +13,24 @@ from .sweep_file import SweepFile
 from .units import in_order
 
 
-def open_sweep(path):
-    """The sweep of a folder that `farfault sweep` made, or of its sweep.h5."""
-    return Sweep(SweepFile(path))
+def open_sweep(path, *, max_bytes=MAX_BYTES):
+    """The sweep of a folder that `farfault sweep` made, or of its sweep.h5. max_bytes: as of farfault.open."""
+    return Sweep(SweepFile(path, max_bytes))
 
 
-def open_many(paths):
-    """Results of any runs as a sweep: what varied is what their configurations differ in."""
-    return Sweep(ManyRuns(paths))
+def open_many(paths, *, max_bytes=MAX_BYTES):
+    """Results of any runs as a sweep: what varied is what their configurations differ in. max_bytes: as of farfault.open."""
+    return Sweep(ManyRuns(paths, max_bytes))
 
 
+@whole_calls
 class Sweep:
     """parameters: what varied. figures: what came out, of the summary of the whole machine."""
 
     def __init__(self, source):
         self._source = source
         self._read = {}
-        self.path = source.path
+        self.path, self.max_bytes = source.path, source.max_bytes
         self.parameters = source.parameters
         self.figures = source.figures
 
@@ -98,7 +100,7 @@ class Sweep:
     def _checked(self, figures):
         if figures is None:
             return self.figures
-        figures = [figures] if isinstance(figures, str) else list(figures)
+        figures = names_of(figures, "figures")
         for name in figures:
             if name not in self.figures:
                 raise unknown(self.path, "figure", name, self.figures)

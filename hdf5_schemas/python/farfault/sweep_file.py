@@ -2,38 +2,40 @@
 """The table that `farfault sweep` writes: sweep.h5, one dataset for each column, beside the results of the runs."""
 import os
 
-import h5py
 import numpy
 
+from .calls import checked_limit, checked_path, whole_calls
 from .datasets import frame
-from .errors import ResultError
-from .file import File, attributes, check_readable, check_version, converted, filled, plain
+from .errors import ResultError, in_one_line
+from .file import File, attributes, check_readable, check_version, filled, plain, values
 from .run import Run
 
 # Of each run, beside what varied and what came out.
 FACTS = ("name", "state", "error", "result", "result_digest")
 
 
+@whole_calls
 class SweepFile:
-    def __init__(self, path):
-        path = os.fspath(path)
+    def __init__(self, path, max_bytes):
+        self.path = path = checked_path(path)
+        self.max_bytes = checked_limit(max_bytes)
         table = os.path.join(path, "sweep.h5") if os.path.isdir(path) else path
         if os.path.isdir(path) and not os.path.exists(table):
             raise ResultError(f"{path}: it holds no sweep.h5, so it is not the folder of a sweep; "
                               "farfault.open_many opens the results of any runs")
         check_readable(table)
-        self.path, self.folder = path, os.path.dirname(table)
-        self._file = File(table)
+        self.folder = os.path.dirname(table)
+        self._file = File(table, max_bytes)
         with self._file.reading() as f:
             found = attributes(f)
             if found.get("kind") != "sweep":
                 raise ResultError(f"{table}: it is not the table of a sweep; farfault.open opens the result of a run")
             check_version(table, found.get("schema_version"))
-            columns = f["runs"]
-            roles = {n: plain(d.attrs.get("role", "")) for n, d in columns.items() if isinstance(d, h5py.Dataset)}
-            self.numbers = converted(columns["run"][()])
-            self._results, self._digests = (converted(columns[n][()]) for n in ("result", "result_digest"))
-            parameters = {n: converted(columns[n][()]) for n, role in roles.items() if role == "parameter"}
+            columns = f.group("runs")
+            roles = {n: plain(d.attribute("role")) for n, d in columns.datasets().items()}
+            self.numbers = values(columns.dataset("run"))
+            self._results, self._digests = (values(columns.dataset(n)) for n in ("result", "result_digest"))
+            parameters = {n: values(columns.dataset(n)) for n, role in roles.items() if role == "parameter"}
         # Those that change least from row to row first: HDF5 lists them by name, a study in this order.
         self.parameters = sorted(parameters, key=lambda n: int((parameters[n][1:] != parameters[n][:-1]).sum()))
         self.figures = [n for n, role in roles.items() if role == "figure"]
@@ -42,7 +44,8 @@ class SweepFile:
     def columns(self, names):
         """Of each name its values (NaN for a figure that a run does not have), and what they are: units, long_name."""
         with self._file.reading() as f:
-            return {n: (filled(f["runs"][n]), attributes(f["runs"][n])) for n in names}
+            found = f.group("runs").datasets(names)
+            return {n: (filled(d), attributes(d)) for n, d in found.items()}
 
     def spread(self):
         """The table of the points whose runs differ in their seeds alone; None where seeds are not varied."""
@@ -55,9 +58,19 @@ class SweepFile:
         if not self._results[row]:
             state, error = (column[row] for column, _ in self.columns(("state", "error")).values())
             raise ResultError(f"{self.path}: run {run} has no result: it is {state}" + (f": {error}" if error else ""))
-        opened = Run(os.path.join(self.folder, self._results[row]), parameters)
+        opened = Run(self._inside(self._results[row], run), parameters, self.max_bytes)
         recorded = self._digests[row]
         if recorded and opened.digest != recorded:
             raise ResultError(f"{opened.path}: it is not the result that the table of the sweep is made from: "
                               f"its digest is {opened.digest}, that of run {run} was {recorded}")
         return opened
+
+    def _inside(self, result, run):
+        """The path of a result, which must be inside the sweep's folder, also after symbolic links are resolved."""
+        result, folder = str(result), os.path.realpath(self.folder)
+        path = os.path.join(folder, result)
+        if "\0" in result or os.path.isabs(result) or ".." in result.split("/") or \
+                os.path.commonpath([folder, os.path.realpath(path)]) != folder:
+            raise ResultError(f"{self.path}: the result of run {run} is outside of the sweep's folder: {in_one_line(result)}; "
+                              "farfault.open opens it if you trust it")
+        return os.path.join(self.folder, result)

@@ -3,6 +3,7 @@
 
 matplotlib is imported with this package, which is imported with the first plot.
 """
+from ..calls import whole_calls
 from .bars import latency_stack, stalls
 from .hit_rates import hit_rates
 from .latency import latency_histogram, latency_over_time
@@ -11,9 +12,10 @@ from .timeline import timeline
 from .traffic import links, placement, traffic
 
 
+@whole_calls
 class RunPlots:
     def __init__(self, run):
-        self._run = run
+        self._run, self.path, self.max_bytes = run, run.path, run.max_bytes
 
     def timeline(self, rates=None):
         """Kernels over time, and below them rates of each GPU: rates=["sm/instructions", "l2_tlb/misses"]."""
@@ -52,9 +54,10 @@ class RunPlots:
         return placement(self._run)
 
 
+@whole_calls
 class SweepPlots:
     def __init__(self, sweep):
-        self._sweep = sweep
+        self._sweep, self.path, self.max_bytes = sweep, sweep.path, sweep.max_bytes
 
     def __call__(self, figure, x=None):
         """A figure over one of the parameters (the first), a line for each combination of the others.

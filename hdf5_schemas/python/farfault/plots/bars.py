@@ -7,8 +7,8 @@ from ..stacks import RESIDENT, ACTIVITIES, STAGES, SUMS
 from ..units import time_unit
 from . import drawing
 
-# More bars than this are drawn as one area: nobody could tell them apart.
-SEPARATE = 100
+# Above SEPARATE bars, the plot is one area. Above BARS, neighbouring bars are added up.
+SEPARATE, BARS = 100, 2000
 # Parts that are shorter than this share of the longest bar are not named: nobody could see them.
 VISIBLE = 0.002
 # Each part has one colour in all plots: translation blue, faults red, data green, links orange.
@@ -22,21 +22,30 @@ WORDS = {**STAGES, **ACTIVITIES, **RESIDENT, "under_way": "accesses that had not
 
 
 def latency_stack(run, by="gpu"):
-    table = run.latency(by)
+    table, note = _together(run.latency(by))
     if not table["transactions"].any():
         raise ResultError(f"{run.path}: no SM accessed memory")
     parts = table.drop(columns=list(SUMS))
     mean = parts.div(table["transactions"].where(table["transactions"] > 0), axis=0).fillna(0.0)
     name, size = time_unit(mean.sum(axis=1).max())
-    return _stack(mean / size, f"time of an access, on average ({name})", f"latency stack of {drawing.title(run)}")
+    return _stack(mean / size, f"time of an access, on average ({name})", f"latency stack of {drawing.title(run)}{note}")
 
 
 def stalls(run, by="gpu"):
-    table = run.stalls(by)
+    table, note = _together(run.stalls(by))
     whole = table.columns[-1]
     share = 100 * table.drop(columns=whole).div(table[whole].where(table[whole] > 0), axis=0).fillna(0.0)
     of = "of all SMs" if whole == "sm_time" else "in which SMs held its blocks"
-    return _stack(share, f"share of the time {of} (%)", f"what the SMs of {drawing.title(run)} did")
+    return _stack(share, f"share of the time {of} (%)", f"what the SMs of {drawing.title(run)} did{note}")
+
+
+def _together(table):
+    """The table with neighbouring rows added up to at most BARS rows, and a line for the title."""
+    size = -(-len(table) // BARS)
+    if size <= 1:
+        return table, ""
+    names = table.index[::size]
+    return table.groupby(numpy.arange(len(table)) // size).sum().set_axis(names), f"\n{size} in each bar, from the one that is named on"
 
 
 def _stack(table, quantity, heading):
@@ -52,7 +61,7 @@ def _stack(table, quantity, heading):
             axes.fill_betweenx(at, left, left + width, step="mid", linewidth=0, **look)
         left += width
     step = max(1, len(table) // 40)
-    axes.set_yticks(at[::step], table.index[::step])
+    axes.set_yticks(at[::step], [drawing.words(n) for n in table.index[::step]])
     axes.set_ylim(len(table) - 0.5, -0.5)
     axes.set_xlim(0, 1.02 * longest if len(table) and longest > 0 else 1)
     axes.set_xlabel(quantity)

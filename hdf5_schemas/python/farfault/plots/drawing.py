@@ -4,10 +4,13 @@ import matplotlib.pyplot as plt
 import numpy
 from matplotlib.ticker import EngFormatter
 
+from ..errors import in_one_line
 from ..units import label, time_unit
 
 # So many lines or bars can be told apart by colour and named in a legend.
 NAMED = 10
+# Maximum characters of a name in a plot.
+LETTERS = 60
 
 
 def panels(rows, heights=None, width=8.0, row_height=2.2):
@@ -45,7 +48,7 @@ def edges(rate, size):
 
 def count_axis(axes, name, unit):
     """A vertical axis from zero, in thousands and millions."""
-    axes.set_ylabel(label(name, unit))
+    axes.set_ylabel(words(label(name, unit)))
     large = EngFormatter(sep=" ")
     axes.yaxis.set_major_formatter(lambda value, _: large(value) if abs(value) >= 1000 else f"{value:g}")
     axes.set_ylim(0, 1.04 * axes.get_ylim()[1])
@@ -59,4 +62,10 @@ def legend(axes, **how):
 
 
 def title(run):
-    return run.path.rsplit("/", 1)[-1] + ("" if run.finished else " (not a whole run)")
+    return words(run.path.rsplit("/", 1)[-1]) + ("" if run.finished else " (not a whole run)")
+
+
+def words(text):
+    """A text for a label: at most LETTERS characters, dollar signs escaped (matplotlib parses formulas between them)."""
+    text = in_one_line(text)
+    return (text if len(text) <= LETTERS else text[:LETTERS - 3] + "...").replace("$", r"\$")

@@ -18,7 +18,7 @@ def heat_map(table, rows, quantity, columns, heading):
     values = _added_up(_added_up(whole, down, 0), across, 1)
     values[values == 0] = numpy.nan
     seen = values[~numpy.isnan(values)]
-    names = [" ".join(n) if isinstance(n, tuple) else n for n in table.index[::down]]
+    names = [drawing.words(" ".join(n) if isinstance(n, tuple) else n) for n in table.index[::down]]
     height, width = (min(10.0, size + 0.5 * n) for size, n in zip((1.8, 3.2), values.shape))
     figure, axes = drawing.plt.subplots(figsize=(width + 1.4 + 0.07 * max(map(len, names)), height), constrained_layout=True)
     norm = LogNorm(seen.min(), seen.max()) if seen.max() > 30 * seen.min() else None
@@ -26,7 +26,7 @@ def heat_map(table, rows, quantity, columns, heading):
     # Amounts are whole: no fraction is written at the bar.
     ticks = {"ticks": MaxNLocator(integer=True)} if norm is None and seen.max() < 1000 else {"format": EngFormatter(sep=" ")}
     figure.colorbar(image, ax=axes, label=label(quantity, "1"), **ticks)
-    _name(axes.set_xticks, list(table.columns[::across]), rotation=90 if len(table.columns) > 8 else 0)
+    _name(axes.set_xticks, [drawing.words(n) for n in table.columns[::across]], rotation=90 if len(table.columns) > 8 else 0)
     _name(axes.set_yticks, names)
     axes.set_xlabel(columns)
     axes.set_ylabel(rows)

@@ -10,6 +10,8 @@ from .bars import COLOURS, VISIBLE
 
 # More intervals than this are drawn together.
 INTERVALS = 200
+# Maximum bins that are drawn. Farfault's histograms have at most 65.
+BINS = 512
 
 
 def latency_over_time(run, gpu=None, application=None):
@@ -25,7 +27,7 @@ def latency_over_time(run, gpu=None, application=None):
         below = above
     drawing.count_axis(axes, "accesses under way", "1")
     whose = [w for w in (gpu, application) if w is not None]
-    axes.set_title(" ".join(["accesses of", *(f"{w} in" for w in whose), drawing.title(run)]), fontsize=10)
+    axes.set_title(" ".join(["accesses of", *(f"{drawing.words(w)} in" for w in whose), drawing.title(run)]), fontsize=10)
     drawing.legend(axes)
     return figure
 
@@ -45,6 +47,8 @@ def latency_histogram(run, which="sm.by_gpu/load_latency"):
         raise ResultError(f"{run.path}: nothing is in the histogram {which}")
     figure, axes = drawing.plt.subplots(figsize=(8, 3.6), constrained_layout=True)
     bins = next(series[d] for d in series.dims if d.startswith("bin")).values
+    if len(bins) > BINS:
+        raise ResultError(f"{run.path}: the histogram {which} has {len(bins)} bins; at most {BINS} are drawn")
     whole = counts.values.sum(axis=0)
     filled = numpy.flatnonzero(whole)
     at = numpy.arange(filled[0], filled[-1] + 1)
@@ -53,11 +57,11 @@ def latency_histogram(run, which="sm.by_gpu/load_latency"):
         for i, device in enumerate(counts["device"].values):
             of_one = counts.values[i]
             if of_one.any():
-                axes.plot(at, 100 * of_one[at] / of_one.sum(), marker=".", linewidth=1.0, color=f"C{i}", label=device)
+                axes.plot(at, 100 * of_one[at] / of_one.sum(), marker=".", linewidth=1.0, color=f"C{i}", label=drawing.words(device))
     unit = series.attrs.get("bin_unit", "1")
     axes.set_xticks(at, [_bin(bins, b, unit) for b in at], rotation=45, ha="right", fontsize=8)
     axes.set_ylabel("share (%)")
-    axes.set_title(f"{series.attrs['long_name']}, {drawing.title(run)}", fontsize=10)
+    axes.set_title(f"{drawing.words(series.attrs['long_name'])}, {drawing.title(run)}", fontsize=10)
     axes.grid(axis="y", alpha=0.3)
     drawing.legend(axes)
     return figure

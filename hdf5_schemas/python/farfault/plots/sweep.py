@@ -7,6 +7,8 @@ from ..units import TIMES, in_order, time_unit
 from . import drawing
 
 SEED = "run.seed"
+# Maximum lines that are drawn, and maximum labels on the x axis.
+LINES, PLACES = 1000, 100
 
 
 def figure_over_parameters(sweep, figure, x=None):
@@ -28,11 +30,14 @@ def figure_over_parameters(sweep, figure, x=None):
     others = [p for p in sweep.parameters if p not in (x, SEED)]
     drawn, axes = drawing.plt.subplots(figsize=(7, 4), constrained_layout=True)
     place = _x_axis(axes, table[x])
-    combinations = list(zip(*(table[p] for p in others))) if others else [()] * len(table)
-    for values in dict.fromkeys(combinations):
-        rows = table[[c == values for c in combinations]]
-        _line(axes, rows, x, figure, place, ", ".join(_named(p, v) for p, v in zip(others, values)))
-    axes.set_xlabel(x)
+    lines = {}
+    for row, values in enumerate(zip(*(table[p] for p in others)) if others else [()] * len(table)):
+        lines.setdefault(values, []).append(row)
+    if len(lines) > LINES:
+        raise ResultError(f"{sweep.path}: {figure} over {x} has {len(lines)} lines; at most {LINES} are drawn")
+    for values, rows in lines.items():
+        _line(axes, table.iloc[rows], x, figure, place, ", ".join(_named(p, v) for p, v in zip(others, values)))
+    axes.set_xlabel(drawing.words(x))
     drawing.count_axis(axes, f"{figure}: {name}" if len(name) < 50 else figure, unit)
     axes.grid(alpha=0.3)
     if others:
@@ -45,13 +50,16 @@ def _x_axis(axes, column):
     if pandas.api.types.is_numeric_dtype(column):
         if column.min() > 0 and column.max() >= 8 * column.min():
             axes.set_xscale("log", base=2)
-        axes.set_xticks(sorted(set(column)), [f"{v:g}" for v in sorted(set(column))])
+        places = sorted(set(column))
+        if len(places) <= PLACES:
+            axes.set_xticks(places, [f"{v:g}" for v in places])
         axes.minorticks_off()
         return lambda value: value
     texts = in_order(column)
     slanted = {"rotation": 30, "ha": "right"} if sum(map(len, texts)) > 60 else {}
-    axes.set_xticks(range(len(texts)), texts, **slanted)
-    return texts.index
+    step = -(-len(texts) // PLACES)
+    axes.set_xticks(range(0, len(texts), step), [drawing.words(t) for t in texts[::step]], **slanted)
+    return {text: place for place, text in enumerate(texts)}.get
 
 
 def _line(axes, rows, x, figure, place, name):
@@ -64,4 +72,4 @@ def _line(axes, rows, x, figure, place, name):
 
 
 def _named(parameter, value):
-    return str(value) if isinstance(value, str) else f"{parameter.rsplit('.', 1)[-1]} {value:g}"
+    return drawing.words(value) if isinstance(value, str) else f"{parameter.rsplit('.', 1)[-1]} {value:g}"

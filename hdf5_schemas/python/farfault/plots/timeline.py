@@ -3,31 +3,36 @@
 import numpy
 import pandas
 
+from ..calls import names_of
 from ..errors import ResultError
 from . import drawing
 
 RATES = ("sm/instructions", "sm/transactions")
 WHOSE = ("machine", "application", "stream")  # columns of kernels
+# Above BARS kernels, neighbours are drawn as one bar. Above LANES lanes, the plot is refused.
+BARS, LANES = 5000, 1000
 
 
 def timeline(run, rates=None):
-    chosen = [_read(run, r) for r in (RATES if rates is None else rates)]
+    chosen = [_read(run, r) for r in (RATES if rates is None else names_of(rates, "rates"))]
     kernels = _kernels(run)
     if len(kernels) == 0 and not chosen:
         raise ResultError(f"{run.path}: it holds no kernels")
-    lanes = _lanes(kernels)
-    figure, axes = drawing.panels(1 + len(chosen), [max(0.4, 0.25 * len(lanes)), *[0.8] * len(chosen)])
-    ends = [*kernels["finished"], *(t for r in chosen for t in r["time_ps"].values[-1:])]
+    lanes = _lanes(run, kernels)
+    figure, axes = drawing.panels(1 + len(chosen), [min(20.0, max(0.4, 0.25 * len(lanes))), *[0.8] * len(chosen)])
+    ends = [*kernels["finished"].nlargest(1), *(t for r in chosen for t in r["time_ps"].values[-1:])]
     size = drawing.time_axis(axes[-1], max(ends, default=0))
-    _draw_kernels(axes[0], lanes, size)
+    together = -(-len(kernels) // BARS)
+    _draw_kernels(axes[0], [(name, _grouped(rows, together)) for name, rows in lanes], size)
     for a, rate in zip(axes[1:], chosen):
         _draw_rate(a, rate, size)
-    axes[0].set_title(f"kernels of {drawing.title(run)}", fontsize=10)
+    note = f"\nup to {together} in each bar, named by the first" if together > 1 else ""
+    axes[0].set_title(f"kernels of {drawing.title(run)}{note}", fontsize=10)
     return figure
 
 
 def _read(run, name):
-    kind, slash, metric = name.rpartition("/")
+    kind, slash, metric = str(name).rpartition("/")
     if not slash:
         raise ResultError(f'{run.path}: a rate is named by kind and statistic, such as "sm/instructions", not {name!r}')
     return run.rates(kind, metric, by="device").assign_attrs(kind_and_name=f"{kind}: {metric}")
@@ -42,13 +47,24 @@ def _kernels(run):
     return table if set(columns) <= set(table) else table.iloc[:0].reindex(columns=columns)
 
 
-def _lanes(kernels):
+def _lanes(run, kernels):
     """[(name, rows)]: kernels of one application, stream or machine run one after the other."""
     keys = [k for k in WHOSE if k in kernels]
     if not keys:
         return [("kernels", kernels)]
+    lanes = kernels.groupby(keys, sort=False).ngroups
+    if lanes > LANES:
+        raise ResultError(f"{run.path}: its kernels are of {lanes} applications, streams and machines; at most {LANES} are drawn")
     return [(" ".join(str(p) for p in (name if isinstance(name, tuple) else (name,))), rows)
             for name, rows in kernels.groupby(keys if len(keys) > 1 else keys[0], sort=False)]
+
+
+def _grouped(rows, size):
+    """Groups of `size` consecutive kernels as one bar each, with the first one's name, from first launch to last end."""
+    if size <= 1:
+        return rows
+    by = rows.groupby(numpy.arange(len(rows)) // size)
+    return pandas.DataFrame({"name": by["name"].first(), "launched": by["launched"].min(), "finished": by["finished"].max()})
 
 
 def _draw_kernels(axes, lanes, size):
@@ -60,9 +76,10 @@ def _draw_kernels(axes, lanes, size):
                   color=[colour[n] for n in rows["name"]])
     if len(names) <= drawing.NAMED:
         for n in names:
-            axes.barh(0, 0, color=colour[n], label=n)
+            axes.barh(0, 0, color=colour[n], label=drawing.words(n))
         drawing.legend(axes)
-    axes.set_yticks(range(len(lanes)), [name for name, _ in lanes])
+    step = max(1, len(lanes) // 100)
+    axes.set_yticks(range(0, len(lanes), step), [drawing.words(name) for name, _ in lanes[::step]])
     axes.set_ylim(max(len(lanes), 1) - 0.5, -0.5)
 
 
@@ -70,7 +87,7 @@ def _draw_rate(axes, rate, size):
     edges, devices = drawing.edges(rate, size), rate["device"].values
     if len(devices) <= drawing.NAMED:
         for i, name in enumerate(devices):
-            axes.stairs(rate.values[:, i], edges, baseline=None, label=name, linewidth=1.0)
+            axes.stairs(rate.values[:, i], edges, baseline=None, label=drawing.words(name), linewidth=1.0)
     else:
         axes.stairs(rate.values.max(1), edges, baseline=rate.values.min(1), fill=True, alpha=0.3,
                     label=f"all {len(devices)}")

@@ -32,11 +32,12 @@ def links(run):
     table = run.links()
     if len(table) == 0:
         raise ResultError(f"{run.path}: its machine has no links")
-    of = dict(list(table.groupby("link", sort=False)))
-    order = sorted(of, key=lambda link: (-of[link]["busy"].max(), link))
+    busiest = table.groupby("link", sort=True)["busy"].max()
+    order = list(busiest.sort_values(ascending=False, kind="stable").index)
     shown = order[:LINKS]
+    of = dict(list(table[table["link"].isin(shown)].groupby("link", sort=False)))
     ends = [(of[link]["from"].iloc[0], of[link]["to"].iloc[0]) for link in shown]
-    names = [f"{a} \N{LEFT RIGHT ARROW} {b}" + (f" #{link}" if ends.count((a, b)) > 1 else "")
+    names = [f"{drawing.words(a)} \N{LEFT RIGHT ARROW} {drawing.words(b)}" + (f" #{link}" if ends.count((a, b)) > 1 else "")
              for (a, b), link in zip(ends, shown)]
     figure, axes = drawing.plt.subplots(figsize=(9, 1.4 + 0.36 * len(shown)), constrained_layout=True)
     at = numpy.arange(len(shown))
