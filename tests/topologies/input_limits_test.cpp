@@ -3,6 +3,7 @@
 // that names the limit to raise.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "farfault/engine/error.hpp"
@@ -83,8 +84,9 @@ TEST_CASE("what is assumed takes as many sentences for 80 like devices as for 40
   auto const many = parse_machine(test::nccl_nics(80), "f");
   CHECK(many.count(NodeKind::nic) == 80);
   CHECK(few.assumed.size() == many.assumed.size());
-  CHECK(few.assumed.back() ==
-        "40 NICs have no PCI slot in the file: a PCIe link to their CPU is assumed for each");
+  auto const slotless =
+      "NICs without a PCI slot in the file are joined to their CPU by an assumed PCIe link: 'n0' and 39 more";
+  CHECK(std::ranges::find(few.assumed, slotless) != few.assumed.end());
 }
 
 TEST_CASE("YAML is read as YAML: flow style, quotes and comments") {
@@ -159,7 +161,9 @@ TEST_CASE("a busid may stand for several switches and NICs of an NCCL file, and 
   CHECK(one.count(NodeKind::pcie_switch) == 2);
   CHECK(one.count(NodeKind::nic) == 1);
   CHECK(one.count(LinkKind::xgmi) == 1);
-  CHECK(one.assumed.back() == "several PCI devices have one busid, each is taken as a device of its own: c5");
+  CHECK(std::ranges::find(one.assumed,
+                          "several PCI devices have one busid, and each is a device of its own: c5") !=
+        one.assumed.end());
 
   // Two hosts that only a switch for all joins.
   auto const nvlink = [](std::string const& id) {

@@ -126,7 +126,8 @@ TEST_CASE("hosts of an NCCL file and nodes of a topograph model are machines") {
       "<cpu host_hash=\"0x2\" numaid=\"0\"><pci busid=\"0\" class=\"0x030200\"/></cpu>"
       "<cpu host_hash=\"0x2\" numaid=\"1\"/></system>",
       "f");
-  CHECK(machines_of(nccl) == std::vector<int>{0, 0, 1, 1, 1});
+  // Then a NIC of each, and the network.
+  CHECK(machines_of(nccl) == std::vector<int>{0, 0, 1, 1, 1, 0, 1, kShared});
   auto const path = data_file("topologies/topograph-nvl72.yaml");
   if (!path) return;
   auto const big = load_machine(*path);

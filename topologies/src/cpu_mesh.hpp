@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both XML dialects leave out: how the CPUs of a node are joined. A link between every two of them is
-// assumed.
+// How the CPUs of a host are joined, which both XML formats leave open: a link between every two of them is
+// assumed. CPUs of different hosts are not joined.
 #pragma once
 
 #include <string>
@@ -14,6 +14,6 @@ namespace farfault::topologies {
 
 // UserError for more than 1,024 CPUs: that is no machine, and the links would be a million.
 void join_cpus(MachineBuilder& builder, std::vector<std::uint32_t> const& cpus, LinkDefaults const& defaults,
-               LinkTally& tally, std::string const& where);
+               LinkTally& tally, Decisions& decisions, std::string const& where);
 
 }  // namespace farfault::topologies

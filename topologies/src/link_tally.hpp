@@ -8,6 +8,7 @@
 
 #include "farfault/topologies/link_defaults.hpp"
 #include "farfault/topologies/machine_builder.hpp"
+#include "import_rules.hpp"
 
 namespace farfault::topologies {
 
@@ -17,7 +18,7 @@ class LinkTally {
   void no_bandwidth(LinkKind kind, std::uint64_t links) {
     bandwidth_[static_cast<std::size_t>(kind)] += links;
   }
-  void note_defaults(MachineBuilder& builder, LinkDefaults const& defaults) const;
+  void note_defaults(Decisions& decisions, LinkDefaults const& defaults) const;
 
  private:
   std::array<std::uint64_t, kLinkKinds.size()> latency_{};

@@ -127,18 +127,6 @@ std::string_view name_of(LinkKind kind) {
   return kLinkNames[static_cast<std::size_t>(kind)];
 }
 
-std::optional<NodeKind> node_kind_of(std::string_view name) {
-  for (auto kind : kNodeKinds)
-    if (name_of(kind) == name) return kind;
-  return std::nullopt;
-}
-
-std::optional<LinkKind> link_kind_of(std::string_view name) {
-  for (auto kind : kLinkKinds)
-    if (name_of(kind) == name) return kind;
-  return std::nullopt;
-}
-
 std::vector<std::uint32_t> Machine::nodes_of(NodeKind kind) const {
   std::vector<std::uint32_t> found;
   for (std::uint32_t i = 0; i < nodes.size(); ++i)

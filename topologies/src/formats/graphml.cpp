@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// GraphML, read and written. The words for kinds of nodes and edges are in import_rules.cpp, by their names
+// "graphml:...". A key's default holds for all elements without a value of their own. A hyperedge, a graph
+// inside a node and a second graph are refused: their meaning for a machine is open.
 #include "farfault/topologies/graphml.hpp"
 
 #include <map>
@@ -7,6 +10,7 @@
 
 #include "farfault/engine/error.hpp"
 #include "formats.hpp"
+#include "import_rules.hpp"
 #include "link_tally.hpp"
 #include "xml_document.hpp"
 
@@ -19,16 +23,29 @@ class Reader {
       : where_(where), defaults_(defaults), builder_(where, "graphml", limits) {}
 
   MachineBuilder read(pugi::xml_node graphml) {
-    for (auto key : graphml.children("key"))
-      keys_[key.attribute("id").value()] = key.attribute("attr.name").value();
+    for (auto key : graphml.children("key")) read_key(key);
     auto const graph = graphml.child("graph");
     if (!graph) throw UserError(where_ + ": <graphml> holds no <graph>");
+    bool first = true;
+    for ([[maybe_unused]] auto each : graphml.children("graph")) {
+      refuse_if("graph", first ? 0U : kRepeated, "it holds a second <graph>, but a machine is one graph");
+      first = false;
+    }
+    if (graph.child("hyperedge"))
+      refuse_if("hyperedge", 0, "it holds a <hyperedge>, but a link joins two nodes");
     if (std::string_view const id = graph.attribute("id").value(); !id.empty()) builder_.machine().name = id;
-    directed_ = std::string_view(graph.attribute("edgedefault").value()) == "directed";
+    std::string_view const direction = graph.attribute("edgedefault").value();
+    decide("edgedefault", direction, 0, {});
+    directed_ = direction == "directed";
     for (auto node : graph.children("node")) read_node(node);
     for (auto edge : graph.children("edge")) read_edge(edge);
     for (auto const& [key, half] : halves_) finish_half(key, half);
-    tally_.note_defaults(builder_, defaults_);
+    for (auto const& n : builder_.machine().nodes)
+      if (is_device(n.kind))
+        decisions_.decide({FileFormat::any, "numa", {}, {}, n.numa >= 0 ? kNumber : 0U},
+                          "'" + shown(n.name) + "'");
+    tally_.note_defaults(decisions_, defaults_);
+    decisions_.write(builder_);
     return std::move(builder_);
   }
 
@@ -42,12 +59,38 @@ class Reader {
     std::uint32_t count[2] = {0, 0};
   };
 
+  Becomes decide(std::string_view element, std::string_view text, std::uint32_t facts,
+                 std::string const& example) {
+    return decisions_.decide({FileFormat::graphml, element, text, {}, facts}, example);
+  }
+
+  void refuse_if(std::string_view element, std::uint32_t facts, std::string const& why) {
+    if (decide(element, {}, facts, {}) == Becomes::refused) throw UserError(where_ + ": " + why);
+  }
+
+  // The name that an attribute of the file has here.
+  static std::string known_as(std::string name) { return name == "type" ? "kind" : name; }
+
+  void read_key(pugi::xml_node key) {
+    std::string const name = known_as(key.attribute("attr.name").value());
+    keys_[key.attribute("id").value()] = name;
+    auto const fallback = key.child("default");
+    if (!fallback) return;
+    std::string_view const domain = key.attribute("for").value();
+    for (std::string_view const element : {"node", "edge"})
+      if (domain == element || domain == "all" || domain.empty())
+        defaults_of_[std::string(element)][name] = fallback.text().get();
+  }
+
   Values values(pugi::xml_node element) const {
     Values found;
+    if (auto const fallback = defaults_of_.find(std::string_view(element.name()));
+        fallback != defaults_of_.end())
+      found = fallback->second;
     for (auto data : element.children("data")) {
       auto const key = keys_.find(std::string_view(data.attribute("key").value()));
-      auto const& name = key == keys_.end() ? std::string(data.attribute("key").value()) : key->second;
-      found[name == "type" ? "kind" : name] = data.text().get();
+      auto const name = key == keys_.end() ? std::string(data.attribute("key").value()) : key->second;
+      found[known_as(name)] = data.text().get();
     }
     return found;
   }
@@ -90,13 +133,16 @@ class Reader {
     node.name = element.attribute("id").value();
     auto const text = "node '" + shown(node.name) + "'";
     auto const v = values(element);
+    if (element.child("graph") && decide("nested graph", {}, 0, {}) == Becomes::refused)
+      fail(text, "it holds a <graph>, but a node of a machine has no inside");
     auto const kind = v.find("kind");
-    auto const known = kind == v.end() ? std::nullopt : node_kind_of(kind->second);
-    if (!known) {
+    auto const becomes =
+        decide("node", kind == v.end() ? "" : lower(kind->second), 0, "'" + shown(node.name) + "'");
+    if (becomes == Becomes::refused) {
       fail(text, (kind == v.end() ? "it has no kind" : "its kind is '" + shown(kind->second) + "'") +
                      ", but it must be gpu, cpu, pcie_switch, nvswitch, nic or network_switch");
     }
-    node.kind = *known;
+    node.kind = node_kind(becomes);
     if (v.contains("numa") && v.find("numa")->second != "-1") {
       node.numa = static_cast<int>(number(v, "numa", 0, 1'000'000, text));
     }
@@ -111,26 +157,35 @@ class Reader {
       fail(text, "a second node has this id");
   }
 
-  std::uint32_t end(pugi::xml_node edge, char const* which, std::string const& text) const {
+  static std::string lower(std::string text) {
+    for (auto& c : text)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return text;
+  }
+
+  std::uint32_t end(pugi::xml_node edge, char const* which, std::string const& text, std::uint32_t other) {
     std::string const name = edge.attribute(which).value();
     auto const it = index_.find(name);
-    if (it == index_.end()) fail(text, std::string("its ") + which + " is no node of the graph");
-    return it->second;
+    auto const there = it != index_.end();
+    auto const facts = (there ? kThere : 0U) | (there && it->second == other ? kSelf : 0U);
+    if (decide("edge end", {}, facts, {}) != Becomes::refused) return it->second;
+    fail(text,
+         there ? "it joins a node to itself" : std::string("its ") + which + " is no node of the graph");
   }
 
   void read_edge(pugi::xml_node element) {
     auto const text = "edge '" + shown(element.attribute("source").value()) + "' - '" +
                       shown(element.attribute("target").value()) + "'";
-    auto const a = end(element, "source", text);
-    auto const b = end(element, "target", text);
-    if (a == b) fail(text, "it joins a node to itself");
+    auto const a = end(element, "source", text, UINT32_MAX);
+    auto const b = end(element, "target", text, a);
     auto const v = values(element);
     auto const kind = v.find("kind");
-    auto const known = kind == v.end() ? std::nullopt : link_kind_of(kind->second);
-    if (!known) {
+    auto const becomes = decide("edge", kind == v.end() ? "" : lower(kind->second), 0, text);
+    if (becomes == Becomes::refused) {
       fail(text, (kind == v.end() ? "it has no kind" : "its kind is '" + shown(kind->second) + "'") +
                      ", but it must be pcie, nvlink, xgmi, cpu_interconnect or network");
     }
+    std::optional<LinkKind> const known = link_kind(becomes);
     auto const count = static_cast<std::uint32_t>(number(v, "count", 1, kMostParallelLinks, text));
     auto const latency = quantity(v, "latency", parse_duration, text);
     auto const both = quantity(v, "bandwidth", parse_bandwidth, text);
@@ -141,7 +196,9 @@ class Reader {
       fail(text, "it has no bandwidth");
     if (!latency) tally_.no_latency(*known, count);
     if (!both && !v.contains("forward") && !v.contains("backward")) tally_.no_bandwidth(*known, count);
-    if (!directed_) {
+    std::string_view const own_direction = element.attribute("directed").value();
+    bool const directed = own_direction.empty() ? directed_ : own_direction == "true";
+    if (!directed) {
       builder_.add_link(a, b, *known, latency.value_or(defaults_.latency(*known)), forward, backward, count);
       return;
     }
@@ -155,12 +212,13 @@ class Reader {
 
   void finish_half(Key const& key, Half half) {
     auto const& [a, b, kind] = key;
-    if (half.count[0] == 0 || half.count[1] == 0) {
+    auto const& nodes = builder_.machine().nodes;
+    bool const both = half.count[0] != 0 && half.count[1] != 0;
+    if (decide("directed edge", {}, both ? kRepeated : 0U,
+               "'" + shown(nodes[a].name) + "' - '" + shown(nodes[b].name) + "'") == Becomes::assumed) {
       auto const there = half.count[0] == 0 ? 1U : 0U;
       half.bandwidth[1 - there] = half.bandwidth[there];
       half.count[1 - there] = half.count[there];
-      builder_.assume(
-          "some directed edges have no partner: the same bandwidth is assumed for the other direction");
     }
     builder_.add_link(a, b, kind, half.latency, half.bandwidth[0], half.bandwidth[1],
                       std::max(half.count[0], half.count[1]));
@@ -170,9 +228,11 @@ class Reader {
   LinkDefaults const& defaults_;
   MachineBuilder builder_;
   Values keys_;
+  std::map<std::string, Values, std::less<>> defaults_of_;  // of nodes and of edges
   std::map<std::string, std::uint32_t, std::less<>> index_;
   std::map<Key, Half> halves_;
   LinkTally tally_;
+  Decisions decisions_;
   bool directed_ = false;
 };
 

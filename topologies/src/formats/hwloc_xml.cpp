@@ -1,78 +1,112 @@
 // SPDX-License-Identifier: Apache-2.0
-// hwloc XML, versions 2 and 3: <topology> of nested <object>s, and matrices of link bandwidths
-// (<distances2>).
+// hwloc XML, versions 1 to 3: <topology> of nested <object>s, and matrices of link bandwidths (<distances2>).
+// The rules are in import_rules.cpp, by their names "hwloc:...".
 //
 // Packages become CPUs. hwloc lists both ports of a PCIe switch: below a host bridge come a root or
-// downstream port and an upstream port in turn. A switch is one node here, its upstream port; ports that lead
-// down are not nodes. GPUs are PCI devices of class 03xx or 1200 made by NVIDIA or AMD (which leaves out the
-// display of a management controller), NICs those of class 0200 or 0207, NVSwitches have the subtype of that
-// name; their PCIe link, for management only, is left out. NVLinks and xGMI links come from the matrices
-// NVLinkBandwidth and XGMIBandwidth (MB/s in one direction), whose objects are PCI devices or the OS devices
-// inside them, and on POWER also the packages: there NVLinks join CPUs and GPUs.
+// downstream port and an upstream port alternately. A switch is one node, its upstream port; ports that lead
+// down are not nodes. A switch becomes a node with the first device below it. A PCIe link has the bandwidth
+// of its slower end. The PCIe link of an NVSwitch serves management and is left out, unless the file states
+// no NVLink of it.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <map>
-#include <optional>
+#include <set>
+#include <tuple>
 
 #include "cpu_mesh.hpp"
 #include "farfault/engine/error.hpp"
 #include "formats.hpp"
-#include "link_tally.hpp"
+#include "hwloc_objects.hpp"
 #include "xml_document.hpp"
 
 namespace farfault::topologies {
 namespace {
 
-constexpr std::uint32_t kNone = UINT32_MAX;
-constexpr std::uint64_t kMostMatrixObjects = 4096;
+constexpr std::size_t kNone = SIZE_MAX;
 constexpr double kFastestSlot = 1e6;  // GB/s; more is no PCIe slot
-constexpr std::uint64_t kMegabyte = 1'000'000;
+constexpr double kIdleSlot = 4.01;    // GB/s: 16 lanes of 2.5 GT/s
+constexpr double kSameRate = 0.05;    // relative: hwloc versions round differently
+
+std::string lower(std::string_view text) {
+  std::string low(text);
+  for (auto& c : low)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return low;
+}
+
+// GB/s, line code taken off; 0: not stated.
+double rate_of(pugi::xml_node object) {
+  auto const rate = object.attribute("pci_link_speed").as_double();
+  return std::isfinite(rate) && rate > 0 && rate < kFastestSlot ? rate : 0;
+}
 
 class Reader {
  public:
   Reader(std::string const& where, LinkDefaults const& defaults, InputLimits const& limits)
-      : where_(where), defaults_(defaults), builder_(where, "hwloc-xml", limits) {}
+      : where_(where), builder_(where, "hwloc-xml", limits), o_{where, defaults, builder_} {}
 
   MachineBuilder read(pugi::xml_node topology) {
-    for (auto object : topology.children("object")) find_cpus(object, 0);
+    version3_ = std::string_view(topology.attribute("version").value()).starts_with('3');
+    o_.in_matrices = objects_of_matrices(topology);
+    for (auto object : topology.children("object")) survey(object, 0);
     if (cpus_.empty()) {
+      o_.decide("no package", {}, {}, 0, {});
       add_cpu({});
-      builder_.assume("the file names no CPU package: one CPU is assumed");
     }
-    std::size_t package = 0;
-    for (auto object : topology.children("object")) walk(object, {kNone, Port::none}, package, 0);
-    for (char const* element : {"distances2", "distances2hetero"})
-      for (auto matrix : topology.children(element)) read_matrix(matrix);
-    attach_unlinked_nvswitches();
-    join_cpus(builder_, cpus_, defaults_, tally_, where_);
-    note_assumptions();
+    Place root;
+    root.cpus = cpus_.size();
+    for (auto object : topology.children("object")) walk(object, root, 0);
+    for (auto const& s : switches_)
+      if (s.node == kNoNode) o_.decide("empty switch", {}, {}, 0, busid_of(s.object));
+    join_hwloc_objects(o_, topology);
+    attach_nvswitches();
+    join_cpus(builder_, cpus_, o_.defaults, o_.tally, o_.decisions, where_);
+    auto const& m = builder_.machine();
+    auto const links = m.pairs(LinkKind::nvlink) + m.pairs(LinkKind::xgmi);
+    if (m.count(NodeKind::gpu) > 1) o_.decide("gpu links", {}, {}, links > 0 ? kNumber : 0U, {});
+    o_.tally.note_defaults(o_.decisions, o_.defaults);
+    o_.decisions.write(builder_);
     return std::move(builder_);
   }
 
  private:
-  enum class Port {
-    none,
-    downward,
-    upward
-  };  // of the bridge above: a root or downstream port, or an upstream port
-  struct Above {
-    std::uint32_t node;
-    Port port;
+  struct Switch {
+    pugi::xml_node object;
+    std::size_t above = kNone;  // the switch above it
+    std::size_t cpu = 0;
+    double port_rate = 0;
+    std::uint32_t node = kNoNode;  // until a device below it is read
+  };
+  // The place of an object in the tree.
+  struct Place {
+    std::size_t cpu = 0;             // number of the CPU,
+    std::size_t cpus = 1;            // the first of so many that the object may belong to
+    std::size_t switches = kNone;    // the PCIe switch above it
+    bool below_port = false;         // the PCI bridge above is a port that leads down,
+    double port_rate = 0;            // of this rate
+    std::uint32_t device = kNoNode;  // the PCI device above
+    bool in_device = false;
   };
 
   static std::string_view type(pugi::xml_node object) { return object.attribute("type").value(); }
+  static std::string key_of(pugi::xml_node object) {
+    return std::string(type(object)) + ":" + object.attribute("gp_index").value();
+  }
+  static std::string busid_of(pugi::xml_node object) { return shown(object.attribute("pci_busid").value()); }
   static bool is_package(pugi::xml_node object) {
     return type(object) == "Package" || type(object) == "Socket";
   }
-
-  std::string next_name(char const* stem) { return stem + std::to_string(named_[stem]++); }
+  static bool is_io(pugi::xml_node object) {
+    return type(object) == "Bridge" || type(object) == "PCIDev" || type(object) == "OSDev";
+  }
 
   static std::string info(pugi::xml_node object, std::string_view name) {
     for (auto entry : object.children("info"))
       if (entry.attribute("name").value() == name) return entry.attribute("value").value();
     return {};
   }
+
+  std::string next_name(char const* stem) { return stem + std::to_string(named_[stem]++); }
 
   void add_cpu(pugi::xml_node package) {
     MachineNode node;
@@ -81,94 +115,200 @@ class Reader {
     node.numa = static_cast<int>(cpus_.size());
     node.model = info(package, "CPUModel");
     cpus_.push_back(builder_.add_node(std::move(node)));
-    if (package) remember(package, cpus_.back());
   }
 
-  // As a matrix names it: "PCIDev:581".
-  void remember(pugi::xml_node object, std::uint32_t node) {
-    by_object_[std::string(type(object)) + ":" + object.attribute("gp_index").value()] = node;
-  }
-
-  void find_cpus(pugi::xml_node object, int depth) {
+  // A first pass: CPUs, how many there are below each object, and vendors of physical NICs.
+  void survey(pugi::xml_node object, int depth) {
     check_depth(depth, where_);
-    if (is_package(object)) add_cpu(object);
-    for (auto child : object.children("object")) find_cpus(child, depth + 1);
-  }
-
-  // `above` is the nearest node that PCI devices are attached to; `package` counts the packages read so far.
-  void walk(pugi::xml_node object, Above above, std::size_t& package, int depth) {
-    if (is_package(object)) above = {cpus_[package++], Port::none};
-    if (type(object) == "Bridge") above = bridge(object, above);
-    if (type(object) == "PCIDev") above.node = device(object, above);
-    if (type(object) == "OSDev") os_device(object, above);
-    for (auto child : object.children("object")) walk(child, above, package, depth + 1);
-  }
-
-  std::uint32_t owner(Above above) {
-    if (above.node != kNone) return above.node;
-    if (cpus_.size() > 1) {
-      builder_.assume("PCI devices outside of any CPU package are assumed to be attached to '" +
-                      builder_.machine().nodes[cpus_.front()].name + "'");
+    auto const before = cpus_.size();
+    if (type(object) == "Machine" &&
+        o_.decide("Machine", {}, {}, machines_++ > 0 ? kRepeated : 0U, {}) == Becomes::refused)
+      throw UserError(where_ + ": the file holds several machines, but an hwloc file must hold one");
+    if (is_package(object)) {
+      o_.decide(type(object), {}, {}, 0, {});
+      add_cpu(object);
     }
-    return cpus_.front();
+    if (type(object) == "PCIDev" && !is_virtual(object)) physical_.insert(vendor_of(object).substr(0, 4));
+    for (auto child : object.children("object")) survey(child, depth + 1);
+    if (cpus_.size() > before) below_[object.hash_value()] = {before, cpus_.size() - before};
   }
 
-  std::uint32_t add(pugi::xml_node object, NodeKind kind, char const* stem, Above above) {
+  static bool is_virtual(pugi::xml_node object) {
+    return (object.attribute("name").value() + info(object, "PCIDevice")).find("Virtual Function") !=
+           std::string::npos;
+  }
+
+  // "0302 [10de:1db8] ...": the class, and "10de:1db8".
+  static std::string class_of(pugi::xml_node object) {
+    return lower(std::string_view(object.attribute("pci_type").value()).substr(0, 4));
+  }
+  static std::string vendor_of(pugi::xml_node object) {
+    std::string_view const text = object.attribute("pci_type").value();
+    return text.size() > 15 ? lower(text.substr(6, 9)) : std::string();
+  }
+
+  void walk(pugi::xml_node object, Place place, int depth) {
+    if (auto const here = below_.find(object.hash_value()); here != below_.end() && place.cpus != 1)
+      std::tie(place.cpu, place.cpus) = here->second;
+    if (!is_io(object) && !o_.in_matrices.empty() && o_.in_matrices.contains(key_of(object)))
+      o_.cpus.try_emplace(key_of(object), cpus_[place.cpu]);
+    if (type(object) == "Bridge") bridge(object, place);
+    if (type(object) == "PCIDev") {
+      place.device = device(object, place);
+      place.in_device = true;
+    }
+    if (type(object) == "OSDev") os_device(object, place);
+    for (auto child : object.children("object")) walk(child, place, depth + 1);
+  }
+
+  void bridge(pugi::xml_node object, Place& place) {
+    auto const becomes = o_.decide("Bridge", object.attribute("bridge_type").value(), {},
+                                   place.below_port ? kPortAbove : 0U, {});
+    if (becomes == Becomes::pcie_switch) {
+      note_locality(place, object);
+      switches_.push_back({object, place.switches, place.cpu, place.port_rate, kNoNode});
+      place.switches = switches_.size() - 1;
+      place.below_port = false;
+      place.port_rate = 0;
+    } else if (!std::string_view(object.attribute("bridge_type").value()).starts_with("0-")) {
+      place.below_port = true;
+      place.port_rate = rate_of(object);
+    }
+  }
+
+  void note_locality(Place const& place, pugi::xml_node object) {
+    o_.decide("PCI root", {}, {}, place.cpus > 1 ? kSeveral : 0U, busid_of(object));
+  }
+
+  // The node that a device is attached to: the switch above it, which becomes a node, or the CPU.
+  std::uint32_t owner(std::size_t above, std::size_t cpu) {
+    if (above == kNone) return cpus_[cpu];
+    if (switches_[above].node != kNoNode) return switches_[above].node;
+    auto const s = switches_[above];
+    auto const parent = owner(s.above, s.cpu);
+    auto const node = add(s.object, NodeKind::pcie_switch, "switch", cpus_[s.cpu]);
+    link_pcie(parent, node, s.object, s.port_rate);
+    return switches_[above].node = node;
+  }
+
+  std::uint32_t add(pugi::xml_node object, NodeKind kind, char const* stem, std::uint32_t cpu) {
     MachineNode node;
     node.kind = kind;
     node.name = next_name(stem);
-    node.numa = builder_.machine().nodes[owner(above)].numa;
+    node.numa = o_.node(cpu).numa;
     node.model = object.attribute("pci_busid").value();
     return builder_.add_node(std::move(node));
   }
 
-  void link_pcie(std::uint32_t parent, std::uint32_t child, pugi::xml_node object) {
-    auto const speed = object.attribute("pci_link_speed").as_double();  // GB/s, coding overhead taken off
-    Bandwidth bandwidth = defaults_.pcie_bandwidth;
-    if (std::isfinite(speed) && speed > 0 && speed < kFastestSlot) {
-      bandwidth.bytes_per_second = static_cast<std::uint64_t>(std::llround(speed * 1e9));
-    } else {
-      tally_.no_bandwidth(LinkKind::pcie, 1);
-    }
-    tally_.no_latency(LinkKind::pcie, 1);
-    builder_.add_link(parent, child, LinkKind::pcie, defaults_.pcie_latency, bandwidth, bandwidth);
+  void link_pcie(std::uint32_t parent, std::uint32_t child, pugi::xml_node object, double port_rate) {
+    auto const own = rate_of(object);
+    bool const differ = own > 0 && port_rate > 0 && std::abs(own - port_rate) > kSameRate * own;
+    auto const rate = own > 0 && port_rate > 0 ? std::min(own, port_rate) : std::max(own, port_rate);
+    bool const idle = o_.node(child).kind == NodeKind::gpu && rate <= kIdleSlot;
+    std::uint32_t facts = rate > 0 ? kSpeed : 0U;
+    if (differ) facts |= kSeveral;
+    if (idle) facts |= kNegative;
+    o_.decide("pcie rate", {}, {}, facts, o_.quoted(child));
+    Bandwidth bandwidth = o_.defaults.pcie_bandwidth;
+    if (rate > 0)
+      bandwidth.bytes_per_second = static_cast<std::uint64_t>(std::llround(rate * 1e9));
+    else
+      o_.tally.no_bandwidth(LinkKind::pcie, 1);
+    o_.tally.no_latency(LinkKind::pcie, 1);
+    builder_.add_link(parent, child, LinkKind::pcie, o_.defaults.pcie_latency, bandwidth, bandwidth);
   }
 
-  Above bridge(pugi::xml_node object, Above above) {
-    if (std::string_view(object.attribute("bridge_type").value()).starts_with("0-"))
-      return {owner(above), Port::none};
-    if (above.port != Port::downward) return {owner(above), Port::downward};
-    auto const node = add(object, NodeKind::pcie_switch, "switch", above);
-    link_pcie(owner(above), node, object);
-    return {node, Port::upward};
+  Becomes driver_of(pugi::xml_node os_device) {
+    auto name = lower(os_device.attribute("subtype").value());
+    if (name.empty()) name = lower(os_device.attribute("name").value());
+    // Versions 1 and 2 number the types, version 3 has a bit for each.
+    auto const types = std::string(version3_ ? "3:" : "2:") + os_device.attribute("osdev_type").value();
+    return o_.decide("OSDev", name, types, 0, {});
   }
 
-  std::uint32_t device(pugi::xml_node object, Above above) {
-    std::string_view const pci = object.attribute("pci_type").value();  // "0302 [10de:1db8] ..."
-    auto const maker = pci.size() > 10 ? pci.substr(6, 4) : std::string_view{};
-    auto const display = pci.starts_with("03") || pci.starts_with("12");
-    std::uint32_t node = kNone;
-    if (std::string_view(object.attribute("subtype").value()) == "NVSwitch") {
-      node = add(object, NodeKind::nvswitch, "nvswitch", above);
-      nvswitches_.push_back({node, owner(above), object});
-    } else if (display && (maker == "10de" || maker == "1002")) {
-      node = add(object, NodeKind::gpu, "gpu", above);
-      link_pcie(owner(above), node, object);
-    } else if (pci.starts_with("0200") || pci.starts_with("0207")) {
-      node = add(object, NodeKind::nic, "nic", above);
-      link_pcie(owner(above), node, object);
-    } else {
-      ++others_;
-      return above.node;
+  // The drivers of a PCI device, from the OS devices inside it, and the number of OS devices of each GPU
+  // driver.
+  void drivers(pugi::xml_node object, std::uint32_t& facts, std::map<std::string, int>& gpus, int depth) {
+    if (depth > kDeepestXml) return;
+    for (auto child : object.children("object")) {
+      if (type(child) != "OSDev") continue;
+      auto const driver = driver_of(child);
+      if (driver == Becomes::gpu) {
+        facts |= kGpuInside;
+        std::string stem = child.attribute("name").value();
+        stem = stem.substr(0, stem.find_first_of("0123456789"));
+        ++gpus[stem];
+      }
+      if (driver == Becomes::nic) facts |= kNicInside;
+      drivers(child, facts, gpus, depth + 1);
     }
-    remember(object, node);
+  }
+
+  std::uint32_t device(pugi::xml_node object, Place const& place) {
+    std::uint32_t facts = 0;
+    std::map<std::string, int> gpu_drivers;
+    drivers(object, facts, gpu_drivers, 0);
+    auto const vendor = vendor_of(object);
+    if (is_virtual(object)) facts |= kVirtual | (physical_.contains(vendor.substr(0, 4)) ? kPhysicalToo : 0U);
+    auto const text = object.attribute("subtype").value() + (" " + class_of(object));
+    auto const example = busid_of(object) + " (class " + shown(class_of(object)) + ", " + shown(vendor) + ")";
+    std::uint32_t node = kNoNode;
+    switch (o_.decide("PCIDev", text, vendor, facts, example)) {
+      case Becomes::nvswitch: {
+        note_locality(place, object);
+        node = add(object, NodeKind::nvswitch, "nvswitch", cpus_[place.cpu]);
+        nvswitches_.push_back({node, place, object});
+        break;
+      }
+      case Becomes::gpu: {
+        note_locality(place, object);
+        auto const parent = owner(place.switches, place.cpu);
+        node = add(object, NodeKind::gpu, "gpu", cpus_[place.cpu]);
+        link_pcie(parent, node, object, place.port_rate);
+        bool const parts = std::ranges::any_of(gpu_drivers, [](auto const& d) { return d.second > 1; });
+        o_.decide("gpu driver", {}, {}, parts ? kRepeated : 0U, o_.quoted(node));
+        break;
+      }
+      case Becomes::nic:
+        node = nic(object, place);
+        break;
+      default:
+        return kNoNode;
+    }
+    o_.devices[key_of(object)] = node;
     return node;
   }
 
-  void os_device(pugi::xml_node object, Above above) {
-    if (above.node == kNone) return;
-    remember(object, above.node);
-    auto& node = builder_.machine().nodes[above.node];
+  // PCI functions of one adapter share its slot: their busids differ behind the last dot only.
+  std::uint32_t nic(pugi::xml_node object, Place const& place) {
+    std::string const busid = object.attribute("pci_busid").value();
+    auto const slot = busid.substr(0, busid.rfind('.'));
+    auto const known = busid.find('.') == busid.npos ? slots_.end() : slots_.find(slot);
+    auto const repeated = known != slots_.end() ? kRepeated : 0U;
+    if (o_.decide("nic function", {}, {}, repeated, repeated ? o_.quoted(known->second) : "") ==
+        Becomes::part)
+      return known->second;
+    note_locality(place, object);
+    auto const parent = owner(place.switches, place.cpu);
+    auto const node = add(object, NodeKind::nic, "nic", cpus_[place.cpu]);
+    link_pcie(parent, node, object, place.port_rate);
+    slots_[slot] = node;
+    return node;
+  }
+
+  void os_device(pugi::xml_node object, Place const& place) {
+    auto node_index = place.device;
+    if (!place.in_device) {
+      if (driver_of(object) != Becomes::gpu) return;
+      auto const name = lower(object.attribute("name").value());
+      if (o_.decide("OSDev alone", name, {}, 0, "'" + shown(name) + "'") != Becomes::gpu) return;
+      node_index = add(object, NodeKind::gpu, "gpu", cpus_[place.cpu]);
+      link_pcie(cpus_[place.cpu], node_index, object, 0);
+    }
+    if (node_index == kNoNode) return;
+    o_.devices[key_of(object)] = node_index;
+    auto& node = o_.node(node_index);
+    if (node.kind == NodeKind::nic) note_ports(object, node_index);
     if (node.kind != NodeKind::gpu) return;
     if (auto model = info(object, "GPUModel"); !model.empty()) node.model = model;
     auto const units = info(object, "CUDAMultiProcessors");
@@ -177,146 +317,46 @@ class Reader {
     if (count > 0 && count <= 100'000) node.sm_count = count;
   }
 
-  // Calls f(word) for the words of all children of one name, which may be split anywhere between words.
-  template <class F>
-  static void each_word(pugi::xml_node parent, char const* element, F f) {
-    for (auto child : parent.children(element)) {
-      std::string_view text = child.text().get();
-      while (!text.empty()) {
-        auto const begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
-        auto const end = std::min(text.find_first_of(" \t\r\n", begin), text.size());
-        if (begin < end) f(text.substr(begin, end - begin));
-        text.remove_prefix(end);
-      }
+  // An InfiniBand device states each port's state; 4 is active.
+  void note_ports(pugi::xml_node object, std::uint32_t node) {
+    bool stated = false;
+    bool active = false;
+    for (auto entry : object.children("info")) {
+      std::string_view const name = entry.attribute("name").value();
+      if (!name.starts_with("Port") || !name.ends_with("State")) continue;
+      stated = true;
+      active = active || std::string_view(entry.attribute("value").value()) == "4";
     }
-  }
-
-  void read_matrix(pugi::xml_node matrix) {
-    std::string const name = matrix.attribute("name").value();
-    if (name != "NVLinkBandwidth" && name != "XGMIBandwidth") return;
-    auto const kind = name == "NVLinkBandwidth" ? LinkKind::nvlink : LinkKind::xgmi;
-    auto const n = xml_number(matrix, "nbobjs", 0, kMostMatrixObjects, where_);
-    std::vector<std::string> objects;
-    each_word(matrix, "indexes", [&](std::string_view word) {
-      if (objects.size() <= n) objects.emplace_back(word);
-    });
-    std::vector<std::uint64_t> values;
-    each_word(matrix, "u64values", [&](std::string_view word) {
-      if (values.size() <= n * n) values.push_back(value(word, name));
-    });
-    if (objects.size() != n || values.size() != n * n) {
-      auto const count = [](std::size_t found, std::size_t needed) {
-        return found > needed ? "more than " + std::to_string(needed) : std::to_string(found);
-      };
-      throw UserError(where_ + ": the matrix " + name + " has " + count(objects.size(), n) + " objects and " +
-                      count(values.size(), n * n) + " values, but nbobjs=" + std::to_string(n) + " needs " +
-                      std::to_string(n) + " and " + std::to_string(n * n));
-    }
-    std::vector<std::uint32_t> nodes;
-    for (auto& key : objects) {
-      if (key.find(':') == std::string::npos) key = matrix.attribute("type").value() + (":" + key);
-      auto const found = by_object_.find(key);
-      if (found == by_object_.end()) {
-        throw UserError(where_ + ": the matrix " + name + " names the object '" + shown(key) +
-                        "', but there is no GPU, NVSwitch or CPU of that index");
-      }
-      nodes.push_back(found->second);
-    }
-    auto const each_pair = [&](auto f) {
-      for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t j = i + 1; j < n; ++j)
-          if (nodes[i] != nodes[j] && (values[i * n + j] != 0 || values[j * n + i] != 0)) f(i, j);
-    };
-    std::uint64_t pairs = 0;
-    each_pair([&](std::size_t, std::size_t) { ++pairs; });
-    builder_.expect_links(pairs);
-    each_pair([&](std::size_t i, std::size_t j) {
-      join(nodes[i], nodes[j], kind, values[i * n + j], values[j * n + i]);
-    });
-  }
-
-  std::uint64_t value(std::string_view text, std::string const& name) const {
-    std::uint64_t megabytes = 0;
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), megabytes);
-    if (error != std::errc{} || end != text.data() + text.size() ||
-        megabytes > kHighestBandwidth.bytes_per_second / kMegabyte) {
-      throw UserError(where_ + ": the matrix " + name + " has the value '" + shown(text) +
-                      "', but it must be a whole number of MB/s");
-    }
-    return megabytes * kMegabyte;
-  }
-
-  // The matrix gives the sum over parallel links; how many they are follows from the bandwidth of one.
-  void join(std::uint32_t a, std::uint32_t b, LinkKind kind, std::uint64_t forward, std::uint64_t backward) {
-    if (forward == 0 || backward == 0) {
-      one_way_ = true;
-      forward = backward = std::max(forward, backward);
-    }
-    auto const one = defaults_.bandwidth(kind).bytes_per_second;
-    auto const count =
-        std::clamp<std::uint64_t>((std::max(forward, backward) + one / 2) / one, 1, kMostParallelLinks);
-    tally_.no_latency(kind, count);
-    builder_.add_link(a, b, kind, defaults_.latency(kind), {forward / count}, {backward / count},
-                      static_cast<std::uint32_t>(count));
-    if (kind == LinkKind::nvlink && builder_.machine().nodes[a].kind == NodeKind::nvswitch &&
-        builder_.machine().nodes[b].kind == NodeKind::nvswitch) {
-      trunks_ = true;
-    }
+    o_.decide("nic port", {}, {}, stated && !active ? kNegative : 0U, o_.quoted(node));
   }
 
   // An NVSwitch that no matrix names is attached by its PCIe link.
-  void attach_unlinked_nvswitches() {
+  void attach_nvswitches() {
     std::vector<bool> linked(builder_.machine().nodes.size(), false);
     for (auto const& link : builder_.machine().links) linked[link.a] = linked[link.b] = true;
-    for (auto const& nvswitch : nvswitches_) {
-      if (linked[nvswitch.node]) continue;
-      link_pcie(nvswitch.parent, nvswitch.node, nvswitch.object);
-      ++unlinked_;
-    }
-  }
-
-  void note_assumptions() {
-    tally_.note_defaults(builder_, defaults_);
-    if (one_way_)
-      builder_.assume("some bandwidths are given in one direction only: the same is assumed for the other");
-    auto const& m = builder_.machine();
-    if (unlinked_ > 0) {
-      builder_.assume("the NVLinks of " + std::to_string(unlinked_) + " NVSwitches are not in the file");
-    }
-    if (nvswitches_.size() > unlinked_) {
-      builder_.assume("the PCIe links of " + std::to_string(nvswitches_.size() - unlinked_) +
-                      " NVSwitches serve management only and are left out");
-      if (nvswitches_.size() > 1 && !trunks_) {
-        builder_.assume(
-            "the file lists no NVLink between NVSwitches: GPUs that share none are joined by PCIe only");
-      }
-    }
-    if (m.pairs(LinkKind::nvlink) + m.pairs(LinkKind::xgmi) == 0 && m.count(NodeKind::gpu) > 1) {
-      builder_.assume("the file lists no NVLink or xGMI link: the GPUs are joined by PCIe only");
-    }
-    if (others_ > 0) {
-      builder_.assume(std::to_string(others_) +
-                      " PCI devices that are neither GPU, NIC nor switch are left out");
-    }
+    for (auto const& n : nvswitches_)
+      if (o_.decide("nvswitch pcie", {}, {}, linked[n.node] ? kNvlinkTarget : 0U, o_.quoted(n.node)) ==
+          Becomes::pcie)
+        link_pcie(owner(n.place.switches, n.place.cpu), n.node, n.object, n.place.port_rate);
   }
 
   std::string const& where_;
-  LinkDefaults const& defaults_;
   MachineBuilder builder_;
-  std::map<std::string, std::uint32_t> by_object_;  // "PCIDev:581" -> node
+  HwlocObjects o_;
+  bool version3_ = false;
+  int machines_ = 0;
   std::map<std::string, std::uint32_t> named_;
   std::vector<std::uint32_t> cpus_;
-  LinkTally tally_;
-  std::uint64_t others_ = 0;
+  std::map<std::size_t, std::pair<std::size_t, std::size_t>> below_;  // first CPU and number of CPUs
+  std::set<std::string> physical_;                                    // vendors
+  std::vector<Switch> switches_;
+  std::map<std::string, std::uint32_t> slots_;  // of NICs
   struct Nvswitch {
     std::uint32_t node;
-    std::uint32_t parent;
+    Place place;
     pugi::xml_node object;
   };
   std::vector<Nvswitch> nvswitches_;
-  std::uint64_t unlinked_ = 0;
-  bool trunks_ = false;
-  bool one_way_ = false;
 };
 
 MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults,

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output of ibnetdiscover (infiniband-diags): switches and channel adapters of an InfiniBand fabric, each
-// followed by its ports, one per line: [port] "GUID"[port] ... # ... width and speed. Both ends list a link;
-// it is taken once.
+// The output of ibnetdiscover (infiniband-diags), with any of its options that print a topology: switches,
+// routers and channel adapters of an InfiniBand fabric, each followed by its ports, one per line:
+//   [port] "GUID"[port] ... # ... width and speed
+// Both ends list a link; it is taken once. The rules are in import_rules.cpp, by their names "ib:...".
 //
 // The file knows no hosts and no GPUs. Adapters whose description begins with the same host name share a CPU;
-// one GPU behind each adapter is assumed. A switch's own aggregation node (SHARP) is not a host and is
-// left out.
+// one GPU behind each adapter is assumed.
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <set>
+#include <optional>
 
 #include "farfault/engine/error.hpp"
 #include "formats.hpp"
+#include "import_rules.hpp"
 #include "link_tally.hpp"
 
 namespace farfault::topologies {
@@ -39,6 +40,29 @@ std::string port_of(std::string_view text) {
   return std::string(text.substr(0, text.find(']') + 1));
 }
 
+std::string_view trimmed(std::string_view line) {
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  return line.substr(0, line.find_last_not_of(" \t\r") + 1);
+}
+
+// The record that a line opens: "Switch", "Ca" or "Rt", then the number of ports and the name in quotation
+// marks.
+std::string_view record_of(std::string_view line) {
+  auto const end = line.find_first_of(" \t");
+  auto const word = line.substr(0, end);
+  if (end == line.npos || (word != "Switch" && word != "Ca" && word != "Rt")) return {};
+  auto const number = trimmed(line.substr(end));
+  return !number.empty() && number[0] >= '0' && number[0] <= '9' ? word : std::string_view{};
+}
+
+// "H-0xa0..." and "H-a0..." name one adapter.
+std::string key_of(std::string name) {
+  for (auto& c : name)
+    if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
+  if (name.size() > 4 && name[1] == '-' && name.substr(2, 2) == "0x") name.erase(2, 2);
+  return name;
+}
+
 class Reader {
  public:
   Reader(std::string const& where, LinkDefaults const& defaults, InputLimits const& limits)
@@ -48,55 +72,121 @@ class Reader {
     for (auto rest = text; !rest.empty();) {
       auto const end = std::min(rest.find('\n'), rest.size());
       ++line_number_;
-      read_line(rest.substr(0, end));
+      read_line(trimmed(rest.substr(0, end)));
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
+    find_ends();
+    for (std::uint32_t d = 0; d < devices_.size(); ++d) add(devices_[d]);
     for (auto const& link : links_) join(link);
-    builder_.assume("the file knows no GPUs: one behind each of the " + std::to_string(adapters_) +
-                    " channel adapters is assumed, on PCIe links of the link defaults");
-    builder_.assume("adapters whose description begins with the same host name are assumed to share a CPU");
-    tally_.note_defaults(builder_, defaults_);
+    decisions_.say("ib:insides", {std::to_string(adapters_)});
+    tally_.note_defaults(decisions_, defaults_);
+    decisions_.write(builder_);
     return std::move(builder_);
   }
 
  private:
+  struct Device {
+    std::string name, description;
+    Becomes becomes = Becomes::left_out;
+    bool linked = false;
+    std::uint32_t node = 0;
+  };
   struct Link {
-    std::string from, to;
-    Bandwidth bandwidth;
+    std::uint32_t from = 0, to = 0;  // devices
+    std::string remote, description;
+    std::optional<Bandwidth> bandwidth;
+    bool left_out = false;
   };
 
   [[noreturn]] void fail(std::string const& what) const {
     throw UserError(where_ + ":" + std::to_string(line_number_) + ": " + what);
   }
 
+  Becomes decide(std::string_view element, std::string_view text, std::string_view detail,
+                 std::uint32_t facts, std::string const& example) {
+    return decisions_.decide({FileFormat::ibnetdiscover, element, text, detail, facts}, example);
+  }
+
   void read_line(std::string_view line) {
-    if (line.starts_with("Switch") || line.starts_with("Ca")) {
-      auto const is_switch = line.starts_with("Switch");
-      current_ = quoted(line);
-      if (current_.size() < 3) fail("a record names no GUID");
-      add_device(is_switch, quoted(line));
-    } else if (line.starts_with("[") && !current_.empty()) {
-      auto const here = current_ + port_of(line);
-      auto const remote = quoted(line);
-      if (remote.empty()) fail("a port names no other end");
-      auto const there = remote + port_of(line);
-      if (seen_.insert({std::min(here, there), std::max(here, there)}).second) {
-        links_.push_back({current_, remote, bandwidth(line)});
-      }
+    if (auto const record = record_of(line); !record.empty()) {
+      auto const name = quoted(line);
+      if (name.size() < 3) fail("a record names no GUID");
+      auto const description = quoted(line);
+      if (known_.contains(key_of(name))) fail("a second record has the GUID '" + shown(name) + "'");
+      current_ = add_device(name, description, decide(record, description, {}, 0, "'" + shown(name) + "'"));
+    } else if (line.starts_with("[") && current_) {
+      read_port(line);
     }
   }
 
-  void add_device(bool is_switch, std::string const& description) {
-    if (known_.contains(current_)) fail("a second record has the GUID '" + shown(current_) + "'");
-    if (is_switch) {
-      known_[current_] = builder_.add_node({current_, NodeKind::network_switch, -1, 0, description, kShared});
+  std::uint32_t add_device(std::string const& name, std::string const& description, Becomes becomes) {
+    auto const index = static_cast<std::uint32_t>(devices_.size());
+    devices_.push_back({name, description, becomes});
+    known_[key_of(name)] = index;
+    return index;
+  }
+
+  void read_port(std::string_view line) {
+    auto const here = key_of(devices_[*current_].name) + port_of(line);
+    auto const remote = quoted(line);
+    if (remote.empty()) fail("a port names no other end");
+    auto const there = key_of(remote) + port_of(line);
+    auto const description = quoted(line);
+    auto const [seen, fresh] =
+        seen_.try_emplace({std::min(here, there), std::max(here, there)}, links_.size());
+    auto const rate = bandwidth(line);
+    if (fresh) links_.push_back({*current_, 0, remote, description, rate});
+    auto& link = links_[seen->second];
+    if (!link.bandwidth) link.bandwidth = rate;
+  }
+
+  // "4xNDR", behind which an option prints more.
+  static std::optional<Bandwidth> bandwidth(std::string_view line) {
+    while (!line.empty()) {
+      auto const end = std::min(line.find_first_of(" \t"), line.size());
+      auto word = line.substr(0, end);
+      line.remove_prefix(std::min(end + 1, line.size()));
+      std::uint64_t lanes = 0;
+      auto const [number_end, error] = std::from_chars(word.data(), word.data() + word.size(), lanes);
+      if (error != std::errc{} || lanes == 0 || lanes > 16) continue;
+      word.remove_prefix(static_cast<std::size_t>(number_end - word.data()));
+      if (!word.starts_with('x')) continue;
+      for (auto const& rate : kLaneRates)
+        if (rate.name == word.substr(1)) return Bandwidth{lanes * rate.megabits * 1'000'000 / 8};
+    }
+    return std::nullopt;
+  }
+
+  void find_ends() {
+    for (auto& link : links_) {
+      auto const known = known_.find(key_of(link.remote));
+      auto const facts = known != known_.end() ? kThere : 0U;
+      auto const example = "'" + shown(link.remote) + "'";
+      auto const end = decide("end", link.remote, link.description, facts, example);
+      if (end == Becomes::refused)
+        throw UserError(where_ + ": '" + shown(devices_[link.from].name) + "' has a link to '" +
+                        shown(link.remote) + "', but the file has no record of it");
+      link.to = end == Becomes::named ? known->second : add_device(link.remote, link.description, end);
+      link.left_out =
+          decide("link", {}, {}, link.from == link.to ? kSelf : 0U, example) == Becomes::left_out ||
+          devices_[link.from].becomes == Becomes::left_out || devices_[link.to].becomes == Becomes::left_out;
+      if (!link.left_out) devices_[link.from].linked = devices_[link.to].linked = true;
+    }
+  }
+
+  void add(Device& device) {
+    if (device.becomes == Becomes::left_out) return;
+    // A file of one device is that device.
+    bool const linked = device.linked || links_.empty();
+    if (decide("adapter links", {}, {}, linked ? kNumber : 0U, "'" + shown(device.name) + "'") ==
+        Becomes::left_out)
+      return;
+    if (device.becomes == Becomes::network_switch) {
+      device.node =
+          builder_.add_node({device.name, NodeKind::network_switch, -1, 0, device.description, kShared});
       return;
     }
-    if (description.find("Aggregation Node") != std::string::npos) {
-      known_[current_] = kLeftOut;
-      return;
-    }
-    auto const host = host_of(description);
+    auto const host = host_of(device);
     auto const pcie = [&](std::uint32_t a, std::uint32_t b) {
       builder_.add_link(a, b, LinkKind::pcie, defaults_.pcie_latency, defaults_.pcie_bandwidth,
                         defaults_.pcie_bandwidth);
@@ -107,65 +197,61 @@ class Reader {
       cpu->second = builder_.add_node({"host." + host, NodeKind::cpu, -1, 0, "", next});
     }
     auto const machine = builder_.machine().nodes[cpu->second].machine;
-    auto const nic = builder_.add_node({current_, NodeKind::nic, -1, 0, description, machine});
+    device.node = builder_.add_node({device.name, NodeKind::nic, -1, 0, device.description, machine});
     auto const gpu =
         builder_.add_node({"gpu" + std::to_string(adapters_++), NodeKind::gpu, -1, 0, "", machine});
-    pcie(cpu->second, nic);
+    pcie(cpu->second, device.node);
     pcie(cpu->second, gpu);
-    known_[current_] = nic;
   }
 
   // "node7 mlx5_0" is of node7; an adapter that bears only its maker's name is a host of its own.
-  std::string host_of(std::string const& description) const {
-    auto const space = description.find(' ');
-    auto const device = space == std::string::npos ? std::string() : description.substr(space + 1);
-    auto const named = device.starts_with("mlx") || device.starts_with("HCA");
-    auto const host = description.substr(0, space);
-    return named && host != "localhost" ? host : current_;
-  }
-
-  // "... 4xNDR" at the end of the line.
-  Bandwidth bandwidth(std::string_view line) {
-    while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.remove_suffix(1);
-    auto word = line.substr(std::min(line.find_last_of(" \t") + 1, line.size()));
-    std::uint64_t lanes = 0;
-    auto const [end, error] = std::from_chars(word.data(), word.data() + word.size(), lanes);
-    word.remove_prefix(static_cast<std::size_t>(end - word.data()));
-    if (error == std::errc{} && lanes > 0 && lanes <= 16 && word.starts_with('x')) {
-      for (auto const& rate : kLaneRates)
-        if (rate.name == word.substr(1)) return {lanes * rate.megabits * 1'000'000 / 8};
-    }
-    tally_.no_bandwidth(LinkKind::network, 1);
-    return defaults_.network_bandwidth;
+  std::string host_of(Device const& device) {
+    auto const space = device.description.find(' ');
+    auto const first = device.description.substr(0, space);
+    auto second = space == std::string::npos ? std::string() : device.description.substr(space + 1);
+    for (auto& c : second)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    auto const known = first.empty()
+                           ? Becomes::unknown
+                           : decide("description", second, first, 0, "'" + shown(device.description) + "'");
+    return known == Becomes::stated ? first : device.name;
   }
 
   void join(Link const& link) {
-    auto const a = known_.find(link.from);
-    auto const b = known_.find(link.to);
-    if (b == known_.end()) {
-      throw UserError(where_ + ": '" + shown(link.from) + "' has a link to '" + shown(link.to) +
-                      "', but the file has no record of it");
-    }
-    if (a->second == kLeftOut || b->second == kLeftOut || a->second == b->second) return;
+    if (link.left_out) return;
+    decide("rate", {}, {}, link.bandwidth ? kSpeed | kWidth : 0U, {});
     tally_.no_latency(LinkKind::network, 1);
-    builder_.add_link(a->second, b->second, LinkKind::network, defaults_.network_latency, link.bandwidth,
-                      link.bandwidth);
+    if (!link.bandwidth) tally_.no_bandwidth(LinkKind::network, 1);
+    auto const bandwidth = link.bandwidth.value_or(defaults_.network_bandwidth);
+    builder_.add_link(devices_[link.from].node, devices_[link.to].node, LinkKind::network,
+                      defaults_.network_latency, bandwidth, bandwidth);
   }
-
-  static constexpr std::uint32_t kLeftOut = UINT32_MAX;
 
   std::string const& where_;
   LinkDefaults const& defaults_;
   MachineBuilder builder_;
-  std::map<std::string, std::uint32_t> known_;
+  Decisions decisions_;
+  std::map<std::string, std::uint32_t> known_;  // devices by name
+  std::vector<Device> devices_;
   std::map<std::string, std::uint32_t> hosts_;
-  std::set<std::pair<std::string, std::string>> seen_;
+  std::map<std::pair<std::string, std::string>, std::size_t> seen_;  // links by their ports
   std::vector<Link> links_;
-  std::string current_;
+  std::optional<std::uint32_t> current_;
   LinkTally tally_;
   std::uint64_t adapters_ = 0;
   std::size_t line_number_ = 0;
 };
+
+bool opens_record(std::string_view text) {
+  while (!text.empty()) {
+    auto const end = std::min(text.find('\n'), text.size());
+    auto const line = trimmed(text.substr(0, end));
+    bool const quotes = line.find('"') != line.npos || line.find('\t') != line.npos;
+    if (quotes && !record_of(line).empty()) return true;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
+}
 
 MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults,
                      InputLimits const& limits) {
@@ -175,11 +261,7 @@ MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaul
 }  // namespace
 
 MachineFormat ibnetdiscover_format() {
-  return {"ibnetdiscover", "ibnetdiscover output",
-          [](std::string_view text) {
-            return opens_line(text, {"Switch\t", "Ca\t"});
-          },
-          parse};
+  return {"ibnetdiscover", "ibnetdiscover output", opens_record, parse};
 }
 
 }  // namespace farfault::topologies

@@ -1,299 +1,337 @@
 // SPDX-License-Identifier: Apache-2.0
 // NCCL and RCCL topology XML: <system> of <cpu> of nested <pci>, which hold <gpu> with <nvlink> or <xgmi>,
-// and <nic>.
+// and <nic>. The rules are in import_rules.cpp, by their names "nccl:...".
 //
-// The dialect is that of NCCL's own reader (graph/xml.cc, topo.cc). PCI classes: 0x0604 is a switch, 0x03xx
-// and 0x1200 a GPU, 0x0200 and 0x0207 a NIC. Each end of an NVLink or xGMI link lists it, so the pair is one
-// link. `sm` is the compute capability of an NVIDIA GPU, but the number of compute units of an AMD one (which
-// has `gcn`). A <net> directly below a <cpu> is a NIC without a PCI slot of its own. An NVLink target that is
-// no device of the file is an NVSwitch where its class says so (0x0680), or the CPU beside the GPU (0x0604,
-// as on POWER).
+// `sm` is the compute capability of an NVIDIA GPU and the number of compute units of an AMD GPU. A <nic>
+// directly below a <cpu> has no PCI slot of its own.
 //
-// A busid belongs to a host: a file of several hosts says of each <cpu> which one it is in (host_hash).
-// Within a host, a busid may stand for several switches and NICs (RCCL's models write one switch once for
-// each device below it); each is a device of its own, as NCCL's reader has it. Only GPUs need busids of their
-// own, because links lead to them.
+// A busid belongs to a host: a file of several hosts names the host of each <cpu> (host_hash). Within a host,
+// a busid may name several switches and NICs (RCCL's models write one switch once for each device below it);
+// each is a device of its own, as in NCCL's reader. Only GPUs need busids of their own, because links lead to
+// them.
 #include <algorithm>
-#include <map>
 #include <optional>
+#include <set>
 
 #include "cpu_mesh.hpp"
 #include "farfault/engine/error.hpp"
 #include "formats.hpp"
-#include "link_tally.hpp"
+#include "nccl_devices.hpp"
+#include "pcie_rate.hpp"
 #include "xml_document.hpp"
 
 namespace farfault::topologies {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string low(text);
-  for (auto& c : low)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+constexpr std::uint64_t kBroadcomLanes = 16;  // of a slot whose width is not stated
+constexpr std::uint64_t kEmulated = 8;        // a switch's link is this much slower than a device's below it
+
+std::string without_0x(std::string_view text) {
+  auto low = lower(text);
+  if (low.starts_with("0x")) low.erase(0, 2);
   return low;
 }
 
-// Bytes per second of a slot in one direction: transfers per second x lanes, less the line code (8b/10b up to
-// 5 GT/s, 128b/130b up to 32 GT/s, 242 of 256 bytes of a flit from 64 GT/s on). Nothing when the text is no
-// such speed.
-std::optional<Bandwidth> pcie_bandwidth(std::string_view speed, std::uint64_t lanes) {
-  static constexpr struct {
-    std::string_view number;
-    std::uint64_t transfers, payload, coded;
-  } kGenerations[] = {{"2.5", 2'500'000'000, 8, 10},    {"5", 5'000'000'000, 8, 10},
-                      {"8", 8'000'000'000, 128, 130},   {"16", 16'000'000'000, 128, 130},
-                      {"32", 32'000'000'000, 128, 130}, {"64", 64'000'000'000, 242, 256}};
-  auto number = speed.substr(0, speed.find(' '));
-  if (number.ends_with(".0")) number.remove_suffix(2);
-  if (lanes == 0 || !speed.substr(std::min(speed.find(' '), speed.size())).starts_with(" GT/s"))
-    return std::nullopt;
-  for (auto const& g : kGenerations)
-    if (g.number == number) return Bandwidth{g.transfers / 8 * lanes * g.payload / g.coded};
-  return std::nullopt;
+// "10de:2330"; empty where the file states neither.
+std::string vendor_and_device(pugi::xml_node pci) {
+  auto const vendor = without_0x(pci.attribute("vendor").value());
+  auto const device = without_0x(pci.attribute("device").value());
+  return vendor.empty() && device.empty() ? std::string() : vendor + ":" + device;
+}
+
+// Which level of a Broadcom switch that shows itself as two: its generation and 0 for the outer level, 1 for
+// the inner one. PEX89000 numbers its levels in the subsystem's device; the levels of PEX88000 have equal
+// ids.
+struct SwitchLevel {
+  int generation = 0;
+  int level = 0;
+};
+SwitchLevel broadcom_level(pugi::xml_node pci, bool below_one) {
+  if (without_0x(pci.attribute("vendor").value()) != "1000" ||
+      without_0x(pci.attribute("subsystem_vendor").value()) != "1000")
+    return {};
+  auto const device = without_0x(pci.attribute("device").value());
+  auto const subsystem = without_0x(pci.attribute("subsystem_device").value());
+  if (device == "c010" && subsystem.size() == 4 && subsystem.starts_with("a0")) return {4, below_one ? 1 : 0};
+  if (device != "c030" || subsystem.size() != 4) return {};
+  if (subsystem.starts_with('0')) return {5, 0};
+  return subsystem.starts_with('1') ? SwitchLevel{5, 1} : SwitchLevel{};
 }
 
 class Reader {
  public:
   Reader(std::string const& where, LinkDefaults const& defaults, InputLimits const& limits)
-      : where_(where), defaults_(defaults), builder_(where, "nccl-xml", limits) {}
+      : where_(where), builder_(where, "nccl-xml", limits), d_{where, defaults, builder_} {}
 
   MachineBuilder read(pugi::xml_node system) {
+    for (auto cpu : system.children("cpu")) find_targets(cpu, host_of(cpu), 1);
+    d_.hosts = static_cast<std::uint32_t>(hosts_.size());
+    note_misplaced(system, {"gpu", "pci", "nic", "net"});
     for (auto cpu : system.children("cpu")) read_cpu(cpu);
-    join_gpus();
-    join_cpus(builder_, cpus_, defaults_, tally_, where_);
-    note_assumptions();
+    join_nccl_devices(d_);
+    join_cpus(builder_, cpus_, d_.defaults, d_.tally, d_.decisions, where_);
+    join_hosts();
+    d_.tally.note_defaults(d_.decisions, d_.defaults);
+    d_.decisions.write(builder_);
     return std::move(builder_);
   }
 
  private:
-  struct Gpu {
-    std::uint32_t node;
-    std::uint32_t cpu;
-    std::uint32_t host;
-    std::string busid;
-    pugi::xml_node element;  // <gpu>, or null
+  // The place of a <pci> in the tree.
+  struct Place {
+    std::uint32_t parent = 0;
+    std::uint32_t cpu = 0;
+    std::uint32_t host = 0;
+    int depth = 1;
+    std::string arch = {};
+    SwitchLevel above = {};
   };
 
-  std::string next_name(char const* stem) { return stem + std::to_string(named_[stem]++); }
+  Becomes decide(std::string_view element, std::string_view text, std::string_view detail,
+                 std::uint32_t facts, std::string const& example) {
+    return d_.decisions.decide({FileFormat::nccl_xml, element, text, detail, facts}, example);
+  }
 
-  void read_cpu(pugi::xml_node cpu) {
+  std::uint32_t host_of(pugi::xml_node cpu) {
+    return hosts_.try_emplace(cpu.attribute("host_hash").value(), static_cast<std::uint32_t>(hosts_.size()))
+        .first->second;
+  }
+
+  void note_misplaced(pugi::xml_node element, std::initializer_list<char const*> names) {
+    for (auto const* name : names)
+      if (element.child(name))
+        decide("misplaced", name, {}, 0, "<" + std::string(name) + "> in <" + element.name() + ">");
+  }
+
+  // The targets of NVLinks: a bridge among them is an NVSwitch.
+  void find_targets(pugi::xml_node element, std::uint32_t host, int depth) {
+    check_depth(depth, where_);
+    for (auto link : element.child("gpu").children("nvlink"))
+      targets_.insert({host, busid_key(link.attribute("target").value())});
+    for (auto pci : element.children("pci")) find_targets(pci, host, depth + 1);
+  }
+
+  void read_cpu(pugi::xml_node element) {
+    note_misplaced(element, {"gpu", "net"});
+    Place place;
+    place.host = host_of(element);
+    place.arch = element.attribute("arch").value();
+    place.cpu = place.parent = cpu_of(element, place.host);
+    for (auto pci : element.children("pci")) read_pci(pci, place);
+    for (auto nic : element.children("nic")) read_slotless(nic, place);
+  }
+
+  std::uint32_t cpu_of(pugi::xml_node element, std::uint32_t host) {
+    std::string_view const text = element.attribute("numaid").value();
+    bool const open = text.empty() || text.starts_with('-');
+    auto const numa = open ? 0 : xml_number(element, "numaid", 0, 1'000'000, where_);
+    auto const prefix = host == 0 ? std::string("cpu") : "host" + std::to_string(host) + ".cpu";
+    auto const known = open ? cpu_by_numa_.end() : cpu_by_numa_.find({host, numa});
+    std::uint32_t facts = open ? 0U : kNumber;
+    if (known != cpu_by_numa_.end()) facts |= kRepeated;
     MachineNode node;
+    for (auto number = numa;; ++number)
+      if (node.name = prefix + std::to_string(number); !open || !cpu_names_.contains(node.name)) break;
+    if (decide("cpu", {}, {}, facts, "'" + node.name + "'") == Becomes::part) return known->second;
+    cpu_names_.insert(node.name);
     node.kind = NodeKind::cpu;
-    auto const numa = xml_number(cpu, "numaid", cpus_.size(), 1'000'000, where_);
-    node.numa = static_cast<int>(numa);
-    auto const [host, fresh] =
-        hosts_.try_emplace(cpu.attribute("host_hash").value(), static_cast<std::uint32_t>(hosts_.size()));
-    host_ = host->second;
-    node.name = (host_ == 0 ? "cpu" : "host" + std::to_string(host_) + ".cpu") + std::to_string(numa);
-    node.model = cpu.attribute("vendor").value();
-    node.machine = static_cast<int>(host_);
-    auto const index = builder_.add_node(std::move(node));
-    cpus_.push_back(index);
-    for (auto pci : cpu.children("pci")) read_pci(pci, index, index, 1);
-    for (auto nic : cpu.children("nic")) {
-      if (!nic.child("net")) continue;
-      auto const added = add(NodeKind::nic, "nic", index, nic.child("net").attribute("name").value());
-      link_pcie(index, added, {});
-      slotless_.push_back(added);
-    }
+    node.numa = open ? -1 : static_cast<int>(numa);
+    node.model = element.attribute("vendor").value();
+    node.machine = static_cast<int>(host);
+    cpus_.push_back(builder_.add_node(std::move(node)));
+    if (!open) cpu_by_numa_[{host, numa}] = cpus_.back();
+    return cpus_.back();
   }
 
   std::uint32_t add(NodeKind kind, char const* stem, std::uint32_t cpu, std::string model) {
     MachineNode node;
     node.kind = kind;
-    node.name = next_name(stem);
-    node.numa = builder_.machine().nodes[cpu].numa;
-    node.machine = builder_.machine().nodes[cpu].machine;
+    node.name = d_.next_name(stem);
+    node.numa = d_.node(cpu).numa;
+    node.machine = d_.node(cpu).machine;
     node.model = std::move(model);
     return builder_.add_node(std::move(node));
   }
 
-  void link_pcie(std::uint32_t parent, std::uint32_t child, pugi::xml_node pci) {
-    auto const width = pci ? xml_number(pci, "link_width", 0, 64, where_) : 0;
-    auto const speed = pcie_bandwidth(pci.attribute("link_speed").value(), width);
-    if (!speed) tally_.no_bandwidth(LinkKind::pcie, 1);
-    tally_.no_latency(LinkKind::pcie, 1);
-    auto const bandwidth = speed.value_or(defaults_.pcie_bandwidth);
-    builder_.add_link(parent, child, LinkKind::pcie, defaults_.pcie_latency, bandwidth, bandwidth);
-  }
-
-  void read_pci(pugi::xml_node pci, std::uint32_t parent, std::uint32_t cpu, int depth) {
-    check_depth(depth, where_);
+  void read_pci(pugi::xml_node pci, Place place) {
+    check_depth(place.depth, where_);
     auto const busid = lower(pci.attribute("busid").value());
     if (busid.empty()) throw UserError(where_ + ": a <pci> element has no busid");
-    std::string_view const pci_class = pci.attribute("class").value();
-    std::uint32_t node = 0;
-    if (pci.child("gpu") || pci_class.starts_with("0x03") || pci_class.starts_with("0x12")) {
-      node = add_gpu(pci, cpu, busid);
-    } else if (pci_class.starts_with("0x0200") || pci_class.starts_with("0x0207") || pci.child("nic")) {
-      node = add(NodeKind::nic, "nic", cpu, pci.child("nic").child("net").attribute("name").value());
-    } else if (pci_class.starts_with("0x0604")) {
-      node = add(NodeKind::pcie_switch, "switch", cpu, busid);
-    } else {
-      ++others_;
-      return;
+    note_misplaced(pci, {"net", "nvlink", "xgmi"});
+    auto const pci_class = without_0x(pci.attribute("class").value());
+    auto const inner = broadcom_level(pci, place.above.generation != 0);
+    std::uint32_t facts = 0;
+    if (pci.child("gpu")) facts |= kGpuInside;
+    if (pci.child("nic")) facts |= kNicInside;
+    if (pci.child("pci")) facts |= kPciBelow;
+    if (targets_.contains({place.host, busid_key(busid)})) facts |= kNvlinkTarget;
+    if (inner.generation != 0 && inner.level == 1 && place.above.level == 0 &&
+        place.above.generation == inner.generation)
+      facts |= kInnerHalf;
+    auto const example = shown(busid) + (pci_class.empty() ? "" : " (class 0x" + shown(pci_class) + ")");
+    auto const becomes = decide("pci", pci_class, vendor_and_device(pci), facts, example);
+    place.above = {};
+    switch (becomes) {
+      case Becomes::gpu:
+        attach(add_gpu(pci, place, busid), pci, busid, place);
+        break;
+      case Becomes::nic:
+        add_nic(pci, busid, place);
+        break;
+      case Becomes::pcie_switch:
+        attach(add(NodeKind::pcie_switch, "switch", place.cpu, busid), pci, busid, place);
+        place.above = inner;
+        break;
+      case Becomes::nvswitch:
+        remember(busid, add(NodeKind::nvswitch, "nvswitch", place.cpu, busid), place.host);
+        break;
+      default:
+        break;  // what is below a device without a node is below its parent
     }
-    remember(busid, node);
-    link_pcie(parent, node, pci);
-    for (auto child : pci.children("pci")) read_pci(child, node, cpu, depth + 1);
+    for (auto link : pci.children("pcilink"))
+      d_.pci_links.push_back({place.parent, place.host, busid, lower(link.attribute("target").value())});
+    ++place.depth;
+    for (auto child : pci.children("pci")) read_pci(child, place);
   }
 
-  void remember(std::string const& busid, std::uint32_t node) {
-    auto const [it, fresh] = devices_.try_emplace({host_, busid}, Device{node, 1});
+  void attach(std::uint32_t node, pugi::xml_node pci, std::string const& busid, Place& place) {
+    remember(busid, node, place.host);
+    link_pcie(place.parent, node, pci);
+    place.parent = node;
+  }
+
+  void remember(std::string const& busid, std::uint32_t node, std::uint32_t host) {
+    auto const [it, fresh] = d_.by_busid.try_emplace({host, busid_key(busid)}, NcclDevice{node, 1});
+    decide("busid", {}, {}, !fresh && it->second.times == 1 ? kRepeated : 0U, shown(busid));
     if (fresh) return;
-    auto const is_gpu = [&](std::uint32_t n) { return builder_.machine().nodes[n].kind == NodeKind::gpu; };
+    auto const is_gpu = [&](std::uint32_t n) { return d_.node(n).kind == NodeKind::gpu; };
     if (is_gpu(node) && is_gpu(it->second.node))
       throw UserError(where_ + ": two GPUs of a host have the busid " + shown(busid));
     if (is_gpu(node)) it->second.node = node;
-    if (++it->second.times == 2 && repeated_++ == 0) first_repeated_ = busid;
+    ++it->second.times;
   }
 
-  std::uint32_t add_gpu(pugi::xml_node pci, std::uint32_t cpu, std::string const& busid) {
+  void link_pcie(std::uint32_t parent, std::uint32_t child, pugi::xml_node pci) {
+    auto const width = pcie_width(pci.attribute("link_width").value());
+    auto const lanes = width.value_or(kBroadcomLanes);
+    auto const speed = pcie_lanes(pci.attribute("link_speed").value(), lanes);
+    auto bandwidth = speed.value_or(d_.defaults.pcie_bandwidth);
+    auto const facts = (speed ? kSpeed : 0U) | (width ? kWidth : 0U);
+    auto const rate = decide("pcie rate", {}, {}, facts, d_.quoted(child));
+    if (!speed && rate == Becomes::assumed && width)
+      bandwidth.bytes_per_second = bandwidth.bytes_per_second * lanes / kBroadcomLanes;
+    else if (!speed)
+      d_.tally.no_bandwidth(LinkKind::pcie, 1);
+    d_.tally.no_latency(LinkKind::pcie, 1);
+    builder_.add_link(parent, child, LinkKind::pcie, d_.defaults.pcie_latency, bandwidth, bandwidth);
+    if (d_.node(child).kind == NodeKind::pcie_switch) uplinks_[child] = bandwidth;
+    auto const up = uplinks_.find(parent);
+    bool const slow =
+        up != uplinks_.end() && up->second.bytes_per_second * kEmulated < bandwidth.bytes_per_second;
+    decide("switch rate", {}, {}, slow && slow_.insert(parent).second ? kAbsurd : 0U, d_.quoted(parent));
+  }
+
+  std::uint32_t add_gpu(pugi::xml_node pci, Place const& place, std::string const& busid) {
     auto const gpu = pci.child("gpu");
-    std::string const gfx = gpu.attribute("gcn").value();
+    std::string gfx = gpu.attribute("gcn").value();
+    gfx = gfx.substr(0, gfx.find(':'));
+    if (gfx.starts_with("gfx")) gfx.erase(0, 3);
+    if (gfx == "910") gfx = "90a";  // as the runtime numbered it before it had names
     auto const sm = gpu ? xml_number(gpu, "sm", 0, 100'000, where_) : 0;
-    std::string model = pci.attribute("vendor").value() + std::string(":") + pci.attribute("device").value();
-    if (model == ":") model.clear();
-    if (!gfx.empty()) {
-      model = gfx.starts_with("gfx") ? gfx : "gfx" + gfx;
-    } else if (sm != 0) {
-      model = "sm_" + std::to_string(sm);
-    }
-    auto const node = add(NodeKind::gpu, "gpu", cpu, model);
-    if (!gfx.empty()) builder_.machine().nodes[node].sm_count = static_cast<std::uint32_t>(sm);
-    gpus_.push_back({node, cpu, host_, busid, gpu});
+    auto model = vendor_and_device(pci);
+    auto const facts = (gfx.empty() ? 0U : kGfx) | (sm != 0 ? kNumber : 0U);
+    auto const node = add(NodeKind::gpu, "gpu", place.cpu, {});
+    auto const maker = decide("gpu maker", {}, model, facts, d_.quoted(node));
+    if (maker == Becomes::amd && !gfx.empty()) model = "gfx" + gfx;
+    if (maker == Becomes::nvidia && sm != 0) model = "sm_" + std::to_string(sm);
+    if (maker == Becomes::amd) d_.node(node).sm_count = static_cast<std::uint32_t>(sm);
+    d_.node(node).model = std::move(model);
+    for (auto further : pci.children("gpu"))
+      decide("gpu", {}, {}, further == gpu ? 0U : kRepeated, d_.quoted(node));
+    d_.gpus.push_back({node, place.cpu, place.host, busid, gpu, maker, place.arch});
     return node;
   }
 
-  struct Listed {
-    Bandwidth bandwidth;
-    std::uint64_t count[2] = {0, 0};  // as listed by the node with the lower index, and by the other
-    bool one_sided = false;           // the other end lists nothing: a switch or a CPU
-  };
-
-  // Where a link leads that is not to a device of the file.
-  std::optional<std::uint32_t> hidden_target(Gpu const& gpu, std::string const& target,
-                                             std::string_view target_class) {
-    if (target_class.starts_with("0x0604")) return gpu.cpu;
-    if (!target_class.starts_with("0x0680")) return std::nullopt;
-    // The switches of an NVLink domain are the same ones for all of its hosts.
-    auto const [known, fresh] = nvswitches_.try_emplace(target, 0);
-    if (!fresh) return known->second;
-    MachineNode node;
-    node.kind = NodeKind::nvswitch;
-    node.name = next_name("nvswitch");
-    node.model = target;
-    node.machine = hosts_.size() > 1 ? kShared : builder_.machine().nodes[gpu.node].machine;
-    return known->second = builder_.add_node(std::move(node));
-  }
-
-  void read_link(Gpu const& gpu, pugi::xml_node link, LinkKind kind) {
-    auto const target = lower(link.attribute("target").value());
-    auto const count = xml_number(link, "count", 1, kMostParallelLinks, where_);
-    auto const text = std::string(name_of(kind));
-    if (target == gpu.busid) {
-      // A virtual machine that hides the peer shows a GPU's links as links to itself.
-      builder_.assume("'" + builder_.machine().nodes[gpu.node].name + "' lists " + std::to_string(count) +
-                      " " + text +
-                      " links to itself: their other end is not in the file, and they are left out");
+  // PCI functions of one adapter share its slot: their busids differ behind the last dot only.
+  void add_nic(pugi::xml_node pci, std::string const& busid, Place& place) {
+    auto const dot = busid.rfind('.');
+    auto const slot = dot == busid.npos ? std::string() : busid_key(busid.substr(0, dot));
+    auto const known = slot.empty() ? slots_.end() : slots_.find({place.parent, slot});
+    auto const net = pci.child("nic").child("net");
+    if (decide("nic function", {}, {}, known != slots_.end() ? kRepeated : 0U,
+               known != slots_.end() ? d_.quoted(known->second) : std::string()) == Becomes::part) {
+      note_guids(pci.child("nic"), known->second, place.host);
+      place.parent = known->second;
       return;
     }
-    std::string_view const target_class = link.attribute("tclass").value();
-    auto const known = devices_.find({gpu.host, target});
-    auto const there = known != devices_.end();
-    auto const to = there ? std::optional(known->second.node) : hidden_target(gpu, target, target_class);
-    auto const refuse = [&](std::string const& why) {
-      throw UserError(where_ + ": GPU " + shown(gpu.busid) + " has a <" + link.name() + "> to '" +
-                      shown(target) + "', but " + why);
-    };
-    if (!to || *to == gpu.node) refuse("no device of the file has that busid");
-    if (there && known->second.times > 1 && builder_.machine().nodes[*to].kind != NodeKind::gpu)
-      refuse("several devices of the file have that busid");
-    auto& listed = listed_[{std::min(gpu.node, *to), std::max(gpu.node, *to), kind}];
-    listed.count[gpu.node < *to ? 0 : 1] += count;
-    listed.one_sided = builder_.machine().nodes[*to].kind != NodeKind::gpu;
-    auto const capability = static_cast<unsigned>(xml_number(gpu.element, "sm", 0, 100'000, where_));
-    listed.bandwidth = kind == LinkKind::nvlink ? defaults_.nvlink_for(capability)
-                                                : defaults_.xgmi_for(gpu.element.attribute("gcn").value());
+    auto const above = place.parent;
+    auto const node = add(NodeKind::nic, "nic", place.cpu, net.attribute("name").value());
+    attach(node, pci, busid, place);
+    if (!slot.empty()) slots_[{above, slot}] = node;
+    note_guids(pci.child("nic"), node, place.host);
   }
 
-  void join_gpus() {
-    for (auto const& gpu : gpus_) {
-      for (auto link : gpu.element.children("nvlink")) read_link(gpu, link, LinkKind::nvlink);
-      for (auto link : gpu.element.children("xgmi")) read_link(gpu, link, LinkKind::xgmi);
-    }
-    std::map<std::pair<LinkKind, Bandwidth>, std::uint64_t> of_bandwidth;
-    for (auto const& [key, listed] : listed_) {
-      auto const& [a, b, kind] = key;
-      auto const& nodes = builder_.machine().nodes;
-      auto const count = std::max(listed.count[0], listed.count[1]);
-      if (!listed.one_sided && listed.count[0] != listed.count[1]) {
-        builder_.assume("'" + nodes[a].name + "' lists " + std::to_string(listed.count[0]) + " " +
-                        std::string(name_of(kind)) + " links to '" + nodes[b].name + "', which lists " +
-                        std::to_string(listed.count[1]) + ": " + std::to_string(count) + " assumed");
-      }
-      if (count > kMostParallelLinks) {
-        throw UserError(where_ + ": '" + nodes[a].name + "' and '" + nodes[b].name + "' are joined by " +
-                        std::to_string(count) + " links, but at most " + std::to_string(kMostParallelLinks) +
-                        " may be parallel");
-      }
-      tally_.no_latency(kind, count);
-      of_bandwidth[{kind, listed.bandwidth}] += count;
-      builder_.add_link(a, b, kind, defaults_.latency(kind), listed.bandwidth, listed.bandwidth,
-                        static_cast<std::uint32_t>(count));
-    }
-    for (auto const& [key, count] : of_bandwidth) {
-      builder_.assume("the bandwidth of " + std::to_string(count) + " " + std::string(name_of(key.first)) +
-                      " links is not in the file: " + to_text(key.second) +
-                      " per physical link and direction, by the GPU's generation");
+  // Two slots of one adapter (Socket Direct) have one GUID.
+  void note_guids(pugi::xml_node nic, std::uint32_t node, std::uint32_t host) {
+    for (auto net : nic.children("net")) {
+      auto const guid = without_0x(net.attribute("guid").value());
+      if (guid.find_first_not_of('0') == guid.npos) continue;
+      auto const known = guids_.try_emplace({host, guid}, node).first->second;
+      decide("net guid", {}, {}, known != node ? kRepeated : 0U,
+             d_.quoted(known) + " and " + d_.quoted(node));
     }
   }
 
-  void note_assumptions() {
-    tally_.note_defaults(builder_, defaults_);
-    if (listed_.empty() && gpus_.size() > 1) {
-      builder_.assume(
-          "the file lists no NVLink or xGMI link between GPUs (NCCL finds NVLinks at run time): the GPUs "
-          "are joined by PCIe only");
+  void read_slotless(pugi::xml_node nic, Place const& place) {
+    auto const net = nic.child("net");
+    if (!net) return;
+    std::string const name = net.attribute("name").value();
+    bool const again = !interfaces_.insert({place.host, name}).second;
+    auto const becomes = decide("cpu nic", name, {}, again ? kRepeated : 0U, "'" + shown(name) + "'");
+    if (becomes != Becomes::nic) return;
+    link_pcie(place.cpu, add(NodeKind::nic, "nic", place.cpu, name), {});
+  }
+
+  // Hosts that neither an NVSwitch nor anything else joins.
+  void join_hosts() {
+    auto const& m = builder_.machine();
+    bool const joined = std::ranges::any_of(m.nodes, [](auto const& n) { return n.machine == kShared; });
+    bool const apart = hosts_.size() > 1 && !joined;
+    if (decide("hosts", {}, {}, apart ? kSeveral : 0U, {}) != Becomes::network_switch) return;
+    std::set<int> with_nic;
+    for (auto const nic : m.nodes_of(NodeKind::nic)) with_nic.insert(d_.node(nic).machine);
+    for (auto const cpu : cpus_) {
+      auto const there = with_nic.contains(d_.node(cpu).machine);
+      if (decide("host nic", {}, {}, there ? kNicInside : 0U, d_.quoted(cpu)) != Becomes::nic) continue;
+      with_nic.insert(d_.node(cpu).machine);
+      link_pcie(cpu, add(NodeKind::nic, "nic", cpu, {}), {});
     }
-    if (slotless_.size() == 1) {
-      builder_.assume("NIC '" + shown(builder_.machine().nodes[slotless_.front()].model) +
-                      "' has no PCI slot in the file: a PCIe link to its CPU is assumed");
-    } else if (!slotless_.empty()) {
-      builder_.assume(std::to_string(slotless_.size()) +
-                      " NICs have no PCI slot in the file: a PCIe link to their CPU is assumed for each");
-    }
-    if (repeated_ > 0) {
-      builder_.assume("several PCI devices have one busid, each is taken as a device of its own: " +
-                      shown(first_repeated_) +
-                      (repeated_ == 1 ? "" : " and " + std::to_string(repeated_ - 1) + " more"));
-    }
-    if (others_ > 0) {
-      builder_.assume(std::to_string(others_) +
-                      " PCI devices that are neither GPU, NIC nor switch are left out");
+    MachineNode node;
+    node.kind = NodeKind::network_switch;
+    node.name = "network";
+    node.machine = kShared;
+    auto const at = builder_.add_node(std::move(node));
+    for (auto const nic : m.nodes_of(NodeKind::nic)) {
+      d_.tally.no_latency(LinkKind::network, 1);
+      d_.tally.no_bandwidth(LinkKind::network, 1);
+      builder_.add_link(nic, at, LinkKind::network, d_.defaults.network_latency,
+                        d_.defaults.network_bandwidth, d_.defaults.network_bandwidth);
     }
   }
 
   std::string const& where_;
-  LinkDefaults const& defaults_;
   MachineBuilder builder_;
-  struct Device {
-    std::uint32_t node;
-    std::uint32_t times;  // that its busid was met
-  };
-  std::map<std::string, std::uint32_t> hosts_;                       // host_hash -> number
-  std::uint32_t host_ = 0;                                           // of the <cpu> being read
-  std::map<std::pair<std::uint32_t, std::string>, Device> devices_;  // by host and busid; a GPU before others
-  std::uint64_t repeated_ = 0;
-  std::string first_repeated_;
-  std::map<std::string, std::uint32_t> nvswitches_;
-  std::vector<std::uint32_t> slotless_;  // NICs
-  std::map<std::string, std::uint32_t> named_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, LinkKind>, Listed> listed_;
+  NcclDevices d_;
+  std::map<std::string, std::uint32_t> hosts_;               // host_hash -> number
+  std::set<std::pair<std::uint32_t, std::string>> targets_;  // of NVLinks, by host
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> cpu_by_numa_;
+  std::set<std::string> cpu_names_;
   std::vector<std::uint32_t> cpus_;
-  std::vector<Gpu> gpus_;
-  LinkTally tally_;
-  std::uint64_t others_ = 0;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> slots_;  // of NICs, by parent
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> guids_;  // by host
+  std::set<std::pair<std::uint32_t, std::string>> interfaces_;            // without a slot, by host
+  std::map<std::uint32_t, Bandwidth> uplinks_;                            // of PCIe switches
+  std::set<std::uint32_t> slow_;
 };
 
 MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine TOML: a name, [[node]] tables and [[link]] tables.
+// Machine TOML: a name, [[node]] tables and [[link]] tables. The words for kinds are in import_rules.cpp, by
+// their names "toml:...".
 #include "farfault/engine/toml.hpp"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include "farfault/engine/error.hpp"
 #include "formats.hpp"
+#include "import_rules.hpp"
 #include "link_tally.hpp"
 
 namespace farfault::topologies {
@@ -22,10 +24,15 @@ class Reader {
     if (auto const name = text(root, "name")) builder_.machine().name = *name;
     for (auto const* node : tables(root, "node")) read_node(*node);
     for (auto const* link : tables(root, "link")) read_link(*link);
-    tally_.note_defaults(builder_, defaults_);
+    tally_.note_defaults(decisions_, defaults_);
+    decisions_.write(builder_);
   }
 
  private:
+  Becomes decide(std::string_view element, std::string_view text, std::uint32_t facts = 0) {
+    return decisions_.decide({FileFormat::toml, element, text, {}, facts}, {});
+  }
+
   [[noreturn]] void fail(toml::node const& at, std::string const& what) const {
     throw UserError(where_ + ":" + std::to_string(at.source().begin.line) + ": " + what);
   }
@@ -96,13 +103,13 @@ class Reader {
     MachineNode node;
     node.name = required(table, "name", "node");
     auto const kind = required(table, "kind", "node");
-    auto const known = node_kind_of(kind);
-    if (!known) {
+    auto const becomes = decide("node", kind);
+    if (becomes == Becomes::refused) {
       fail(*table.get("kind"),
            "'" + shown(kind) +
                "' is not a kind of node: gpu, cpu, pcie_switch, nvswitch, nic or network_switch");
     }
-    node.kind = *known;
+    node.kind = node_kind(becomes);
     node.numa = static_cast<int>(number(table, "numa", -1, -1, 1'000'000));
     node.sm_count = static_cast<std::uint32_t>(number(table, "sm_count", 0, 0, 100'000));
     node.model = text(table, "model").value_or("");
@@ -113,28 +120,29 @@ class Reader {
     }
   }
 
-  std::uint32_t end(toml::table const& table, std::string_view key) const {
+  std::uint32_t end(toml::table const& table, std::string_view key, std::uint32_t other) {
     auto const name = required(table, key, "link");
     auto const found = index_.find(name);
-    if (found == index_.end()) {
-      fail(*table.get(key),
-           "'" + std::string(key) + "' is '" + shown(name) + "', but there is no node of that name");
-    }
-    return found->second;
+    bool const there = found != index_.end();
+    auto const facts = (there ? kThere : 0U) | (there && found->second == other ? kSelf : 0U);
+    if (decide("link end", {}, facts) != Becomes::refused) return found->second;
+    if (there) fail(table, "the link joins '" + shown(name) + "' to itself");
+    fail(*table.get(key),
+         "'" + std::string(key) + "' is '" + shown(name) + "', but there is no node of that name");
   }
 
   void read_link(toml::table const& table) {
     only(table, {"a", "b", "kind", "latency", "bandwidth", "forward", "backward", "count"});
-    auto const a = end(table, "a");
-    auto const b = end(table, "b");
-    if (a == b) fail(table, "the link joins '" + shown(builder_.machine().nodes[a].name) + "' to itself");
+    auto const a = end(table, "a", UINT32_MAX);
+    auto const b = end(table, "b", a);
     auto const kind_name = required(table, "kind", "link");
-    auto const kind = link_kind_of(kind_name);
-    if (!kind) {
+    auto const becomes = decide("link", kind_name);
+    if (becomes == Becomes::refused) {
       fail(*table.get("kind"),
            "'" + shown(kind_name) +
                "' is not a kind of link: pcie, nvlink, xgmi, cpu_interconnect or network");
     }
+    std::optional<LinkKind> const kind = link_kind(becomes);
     auto const count = static_cast<std::uint32_t>(number(table, "count", 1, 1, kMostParallelLinks));
     auto const latency = quantity(table, "latency", parse_duration);
     auto const both = quantity(table, "bandwidth", parse_bandwidth);
@@ -157,6 +165,7 @@ class Reader {
   MachineBuilder& builder_;
   std::map<std::string, std::uint32_t, std::less<>> index_;
   LinkTally tally_;
+  Decisions decisions_;
 };
 
 MachineBuilder parse(std::string_view text, std::string const& where, LinkDefaults const& defaults,

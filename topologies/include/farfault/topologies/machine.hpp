@@ -39,8 +39,6 @@ constexpr bool is_device(NodeKind kind) {
 
 std::string_view name_of(NodeKind kind);
 std::string_view name_of(LinkKind kind);
-std::optional<NodeKind> node_kind_of(std::string_view name);
-std::optional<LinkKind> link_kind_of(std::string_view name);
 
 // What validate() accepts at most (and at least).
 inline constexpr std::size_t kMostNodes = InputLimits::kMostNodes;

@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "farfault/engine/input_limits.hpp"
 #include "farfault/topologies/machine.hpp"
@@ -30,7 +32,11 @@ class MachineBuilder {
   // Throws UserError unless `links` more may come; makes room for them.
   void expect_links(std::uint64_t links);
 
-  void assume(std::string sentence);  // says the same thing only once
+  void assume(std::string sentence);  // the same sentence is listed once
+
+  // Which rule of import was used, by its id; what an importer records for tests.
+  void decided(std::string_view rule) { decisions_.emplace_back(rule); }
+  std::vector<std::string> const& decisions() const { return decisions_; }
 
   Machine& machine() { return machine_; }
 
@@ -44,6 +50,7 @@ class MachineBuilder {
   std::uint64_t name_bytes_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> merged_;  // nodes and kind -> index in machine_.links
   std::unordered_set<std::string> said_;
+  std::vector<std::string> decisions_;
 };
 
 }  // namespace farfault::topologies
