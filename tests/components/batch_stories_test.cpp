@@ -313,6 +313,27 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("batches: an evicted page that a prefetch brings back is not counted as a premature eviction") {
+  auto spec = machine(1, 2);
+  spec.batch.prefetch = test::chosen<Prefetcher>("sequential", {{"bytes", "4KiB"}});
+  spec.tells_lifetimes = true;
+  // Each fault also brings the next page, and both frames are full: 9 and 10 evict 7 and 8, which come back,
+  // 7 by its fault and 8 by the prefetch.
+  Story const b(spec, {{Time{100us}, 0, {{7}}}, {Time{400us}, 0, {{9}}}, {Time{800us}, 0, {{7}}}});
+  REQUIRE(b.batch().records.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(b.row(i).faulted_pages == 1);
+    CHECK(b.row(i).prefetched_pages == 1);
+    CHECK(b.row(i).evicted_pages == (i == 0 ? 0 : 2));
+  }
+  CHECK(b.stay(0, 8).evictions == 1);
+  CHECK(b.home(8) == 0);
+  CHECK(b.batch().counts.premature_evictions == 1);
+  std::uint64_t told = 0;
+  for (auto const& r : b.told[0]->records()) told += r.message.premature;
+  CHECK(told == 1);
+}
+
 TEST_CASE("batches: a write counts for the GPU that wrote, whichever GPU's batch is served") {
   auto spec = machine(2, 1);
   spec.told_of_uses = true;

@@ -26,6 +26,7 @@ struct RelocationBench : Bench {
     std::vector<Record<PageFault>> faults = {};
     std::vector<Record<StepDone>> done = {};
     std::vector<Record<CopyDone>> copied = {};
+    std::vector<Record<MemoryOrder>> orders = {};  // where the machine has pages of the host
   };
   static PagingDriverSpec memory(std::string const& compaction, std::uint64_t frames) {
     PagingDriverSpec spec;
@@ -46,6 +47,10 @@ struct RelocationBench : Bench {
     feed(driver.fault, std::move(script.faults));
     feed(driver.step_done, std::move(script.done));
     feed(driver.copied, std::move(script.copied));
+    if (spec.host_pages != nullptr) {
+      feed(driver.memory_order, std::move(script.orders));
+      sink(driver.order_done);
+    }
     mapped = sinks(driver.mapped, 1);
     join(driver.placed, mapped[0]->in_port);
     moves = sinks(driver.move, 1);
@@ -67,6 +72,31 @@ struct RelocationBench : Bench {
 PagingDriverSpec fragmented(std::string const& compaction) {
   auto spec = RelocationBench::memory(compaction, 8);
   spec.fragmentation = {1, 0.25, 1};
+  return spec;
+}
+
+// Base pages 1024 to 1534 of a large page, in frames 1 to 511 of the GPU; 1535, the last one, is unmapped.
+// Frame 0 has another page.
+PagingDriverSpec nearly_large() {
+  auto spec = RelocationBench::memory("cac_bulk_copy", 2048);
+  spec.most_moved = 0;
+  spec.frames = PolicyChoice<FrameAllocator>("on_demand");
+  spec.page_sizes = PolicyChoice<PageSizes>("migrating_coalescer");
+  spec.coalesces = true;
+  spec.moves_to_coalesce = true;
+  spec.large_size = 9;
+  spec.params.migrations = 1024;
+  static std::vector<PlacedPage> placed{{5000, 0, 0}};
+  static PageTable table(0, 12);
+  if (placed.size() == 1) {
+    table.map(5000, frame(0));
+    for (std::uint64_t i = 0; i < 511; ++i) {
+      placed.push_back({1024 + i, 0, 0});
+      table.map(1024 + i, frame(1 + i));
+    }
+  }
+  spec.placed = &placed;
+  spec.preloaded = &table;
   return spec;
 }
 
@@ -138,26 +168,7 @@ TEST_CASE(
 
 TEST_CASE(
     "driver: when the last base page of a large page is told, all are unmapped, copied and mapped anew") {
-  auto spec = RelocationBench::memory("cac_bulk_copy", 2048);
-  spec.most_moved = 0;
-  spec.frames = PolicyChoice<FrameAllocator>("on_demand");
-  spec.page_sizes = PolicyChoice<PageSizes>("migrating_coalescer");
-  spec.coalesces = true;
-  spec.moves_to_coalesce = true;
-  spec.large_size = 9;
-  spec.params.migrations = 1024;
-  // All but the last of 512 base pages, from frame 1 on.
-  static std::vector<PlacedPage> placed{{5000, 0, 0}};
-  static PageTable table(0, 12);
-  if (placed.size() == 1) {
-    table.map(5000, frame(0));
-    for (std::uint64_t i = 0; i < 511; ++i) {
-      placed.push_back({1024 + i, 0, 0});
-      table.map(1024 + i, frame(1 + i));
-    }
-  }
-  spec.placed = &placed;
-  spec.preloaded = &table;
+  auto const spec = nearly_large();
   RelocationBench const b(spec, {.faults = {{Time{1us}, driver_bench::fault(1535, 0, 0, 5)}},
                                  .done = {{Time{3us}, {0}}, {Time{6us}, {0}}},
                                  .copied = {{Time{5us}, {0}}}});
@@ -186,4 +197,28 @@ TEST_CASE(
   CHECK(s.frames[0].available() == 2048 - 513 - 511);
   CHECK(s.relocations[0].left == 511);
   CHECK(test::stat_of(b.driver, "memory.page_sizes", "moved_pages") == 0);  // not all have
+}
+
+TEST_CASE(
+    "driver: a large page is moved as soon as a program's copy to one of its base pages has ended, no "
+    "sooner") {
+  auto spec = nearly_large();
+  static HostPages const host({{1024, 512}}, 100);
+  spec.host_pages = &host;
+  spec.application_of_stream = {0};
+  // Page 1030 is copied from 500 ns to 4 us. The last base page is mapped at 2 us.
+  MemoryOrder const order{VirtAddr{1030} << 12, 4096, 0, OperationKind::copy_to_gpus, {}};
+  RelocationBench const b(spec, {.faults = {{Time{1us}, driver_bench::fault(1535, 0, 0, 5)}},
+                                 .copied = {{Time{4us}, {0}}},
+                                 .orders = {{Time{500ns}, order}}});
+  CHECK(b.mapped[0]->nanoseconds() == Times{2001});
+  CHECK(b.copies[0]->nanoseconds() == Times{501});
+  CHECK(b.stalls[0]->nanoseconds() == Times{4001});
+  REQUIRE(b.moves[0]->records().size() == 512);
+  for (std::size_t i = 0; i < 512; ++i) {
+    CHECK(b.moves[0]->records()[i].at == Time{4us + 1ns + Duration{1}});
+    CHECK(b.order(i).step == MoveStep::unmap);
+    CHECK(b.order(i).page == 1024 + i);
+  }
+  CHECK(b.driver.state().relocations[0].left == 512);
 }
