@@ -19,6 +19,7 @@
 #include "farfault/cli/command_line.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
+#include "farfault/results/writer.hpp"
 #include "places.hpp"
 
 namespace farfault::cli {
@@ -120,6 +121,8 @@ int Executor::run(std::vector<std::size_t> runs) {
         continue;
       }
       std::remove(failure_path(plan_.folder(), name).c_str());
+      // The names of results in its folder belong to the sweep: a damaged file is replaced.
+      if (auto const damaged = results::would_be_lost(path); !damaged.empty()) std::remove(damaged.c_str());
       auto const options = plan_.run_options(run, path);
       jobs.start(run, log_path(plan_.folder(), name), [&](LastWord const& word) {
         lock_.leave();
