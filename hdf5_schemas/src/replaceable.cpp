@@ -35,10 +35,12 @@ Content content_of(std::string const& path) {
   try {
     auto const answer = read_guarded(path, [](hid_t file) {
       auto const root = open_group(file, "/");
+      if (link_names(root).empty() && attribute_names(root).empty()) return std::string("nothing");
       if (H5Aexists(root, "schema_version") <= 0 || text_attribute(root, "farfault_version").empty())
         return std::string("other");
       return std::string(text_attribute(root, "kind") == "sweep" ? "sweep" : "result");
     });
+    if (answer == "nothing") return Content::unreadable;  // as a disk that is full leaves it
     if (answer == "sweep") return Content::sweep;
     return answer == "result" ? Content::result : Content::something_else;
   } catch (UserError const&) {

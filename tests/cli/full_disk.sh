@@ -13,7 +13,7 @@ check "a whole result of $kib KiB can run out of space in more than one place" [
 ends_in_order() {
   local what=$1 file=$2 before rc
   shift 2
-  echo "an earlier result" >"$file"
+  : >"$file"  # an empty one, as a disk that small holds no other
   before=$(cksum "$file")
   # Through pipes: the limit would hold for the files, too.
   { "$@" 2>&3 | cat >"$scratch/out"; rc=${PIPESTATUS[0]}; } 3> >(cat >"$scratch/err")
