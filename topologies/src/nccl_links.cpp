@@ -10,7 +10,7 @@
 namespace farfault::topologies {
 namespace {
 
-constexpr std::uint64_t kMegabyte = 1'000'000;
+constexpr std::uint64_t kMegabytePerSecond = 1'000'000;
 constexpr std::uint64_t kMostMegabytes = 1'000'000'000;
 
 std::string_view class_digits(std::string_view text) {
@@ -130,7 +130,7 @@ class Links {
     d_.decisions.decide({FileFormat::nccl_xml, "c2c"}, example);
     auto const stated = d_.decisions.decide(
         {FileFormat::nccl_xml, "c2c rate", {}, {}, megabytes > 0 ? kNumber : 0U}, example);
-    auto const bandwidth = stated == Becomes::stated ? Bandwidth{megabytes * kMegabyte}
+    auto const bandwidth = stated == Becomes::stated ? Bandwidth{megabytes * kMegabytePerSecond}
                                                      : d_.defaults.bandwidth(LinkKind::nvlink);
     if (count == 0) return;
     d_.tally.no_latency(LinkKind::nvlink, count);
