@@ -165,11 +165,12 @@ def the_table_of_a_sweep_is_no_more_trusted_than_a_result(p):
     for i, place in enumerate(("runs", "runs/run", "runs/end", "runs/result", "runs/result_digest", "runs/state", "runs/gpu.l2_tlb.entries", "spread",
                                "spread/end_mean")):
         for k, change in enumerate(changes):
-            if (i + k) % 3 or ("/" not in place and change not in (*made.LINKS, contents.swapped, contents.missing)):
+            if (i + k) % 6 or ("/" not in place and change not in (*made.LINKS, contents.swapped, contents.missing)):
                 continue
             n += 1
             folder = sweep_folder(p, f"table{n}", b"runs/0.h5", place, change)
-            for reader, (kind, detail) in outcomes(sweep_readers(folder)).items():
+            found = sweep_readers(folder)
+            for reader, (kind, detail) in outcomes({r: found[r] for r in found if r != "plot" or n % 5 == 0}).items():
                 COUNTS[kind] += 1
                 if kind not in ("answer", "refused"):
                     wrong.append(f"sweep: {change.__name__} {place}: {reader}: {kind}: {detail}")

@@ -206,6 +206,72 @@ def many_bars_are_one_area(path):
     assert names_of(axes[0])[0] == "gpu0" and len(names_of(axes[0])) < 50
 
 
+def with_kernels(path, name, count, applications=None):
+    """A copy with so many kernels, of 900 us each."""
+    other = copy(path, name)
+    with h5py.File(other, "r+") as f:
+        kernels = f["tables/kernels"]
+        columns = {n: kernels[n].dtype.kind for n in kernels}
+        del f["tables/kernels"]
+        kernels = f.create_group("tables/kernels")
+        numbers = numpy.arange(count, dtype="u8")
+        for column, kind in columns.items():
+            write(kernels, column, numpy.full(count, "k", "U8") if kind == "S" else numbers + 1, units="ps")
+        kernels["launched"][:], kernels["finished"][:] = numbers * 10**9, numbers * 10**9 + 900_000_000
+        if applications:
+            write(kernels, "application", [f"a{n % applications}" for n in range(count)])
+    return ff.open(other)
+
+
+def of_many_kernels_neighbours_are_one_bar(path):
+    result = with_kernels(path, "kernels.h5", 12_000)
+    axes, texts = drawn(result.plot.timeline([]), "kernels_many")
+    bars = [p for p in axes[0].patches if p.get_width() > 0]
+    assert len(bars) == 4000 and "kernels of kernels.h5\nup to 3 in each bar, named by the first" in texts, (len(bars), texts)
+    assert numpy.allclose([bars[0].get_x(), bars[0].get_width(), bars[-1].get_x() + bars[-1].get_width()], [0, 0.0029, 11.9999])
+    axes, texts = drawn(result.plot.latency_stack("kernel"), "latency_many_kernels")
+    assert "latency stack of kernels.h5\n6 in each bar, from the one that is named on" in texts and not axes[0].patches, texts
+    assert axes[0].dataLim.y1 == 1999
+
+
+def too_much_for_a_plot_is_refused(path):
+    refused(lambda: with_kernels(path, "lanes.h5", 1001, 1001).plot.timeline([]), "1001 applications, streams and machines; at most 1000")
+    lanes = with_kernels(path, "lanes.h5", 1000, 1000).plot.timeline([])
+    assert lanes.get_size_inches()[1] < 60 and len(drawn(lanes, "lanes")[0][0].get_yticks()) == 100
+    other = copy(path, "bins.h5")
+    with h5py.File(other, "r+") as f:
+        series = f["timeseries/l2_tlb"]
+        write(series, "bin_513", numpy.arange(513), "bin_513")
+        d = write(series, "wide", numpy.ones((len(series["time_ps"]), len(series["instance"]), 513), "u8"), kind="histogram")
+        for dim, scale in zip(d.dims, ("time_ps", "instance", "bin_513")):
+            dim.attach_scale(series[scale])
+    refused(lambda: ff.open(other).plot.latency_histogram("l2_tlb/wide"), "has 513 bins; at most 512")
+
+    class Sweep:
+        path, figures, parameters = "sweep", ["end"], ["x", "y"]
+
+        def table(self, _):
+            table = pandas.DataFrame({"x": [1] * 1001, "y": range(1001), "state": "done", "end": 1.0})
+            table.attrs = {"units": {"end": "1"}, "long_name": {"end": "end"}}
+            return table
+
+    from farfault.plots.sweep import figure_over_parameters
+    refused(lambda: figure_over_parameters(Sweep(), "end"), "end over x has 1001 lines; at most 1000")
+    axes, _ = drawn(figure_over_parameters(Sweep(), "end", "y"), "many_places")
+    assert len(axes[0].get_xticks()) < 100
+
+
+def names_are_plain_text_in_a_plot(path):
+    other = copy(path, "names.h5")
+    with h5py.File(other, "r+") as f:
+        kernels = f["tables/kernels"]
+        count = len(kernels["name"])
+        del kernels["name"]
+        write(kernels, "name", ["$\\frac{" + "x" * 5000 + "$\n"] * count, "row")
+    axes, texts = drawn(ff.open(other).plot.timeline(), "names")
+    assert any(t.startswith("\\$\\frac{xxx") and len(t) < 70 for t in texts), texts
+
+
 def what_sms_did_is_shares_of_their_time(path):
     result = ff.open(path)
     table = result.stalls()
@@ -275,7 +341,7 @@ TESTS = (the_timeline_has_every_kernel_and_a_line_for_each_gpu, the_timeline_of_
          placement_is_a_map_of_buffers_and_devices,
          links_have_a_bar_for_each_direction_the_busiest_first, of_many_links_the_busiest_are_drawn,
          the_latency_stack_adds_up_to_the_mean_time_of_an_access, accesses_that_had_not_ended_are_a_part_of_the_stack,
-         many_bars_are_one_area, what_sms_did_is_shares_of_their_time, accesses_over_time_are_stacked_by_stage,
+         many_bars_are_one_area, of_many_kernels_neighbours_are_one_bar, too_much_for_a_plot_is_refused, names_are_plain_text_in_a_plot, what_sms_did_is_shares_of_their_time, accesses_over_time_are_stacked_by_stage,
          latencies_are_a_histogram_of_each_gpu_and_of_all, a_result_without_the_data_is_refused_in_one_sentence,
          a_run_that_has_just_begun_draws_empty_axes)
 

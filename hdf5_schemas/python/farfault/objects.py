@@ -85,7 +85,7 @@ class _Object:
             raise self.refusal(f"has {number} attributes")
         names = []
         h5a.iterate(self._id, names.append)
-        found = {name: self.attribute(name) for name in (_text(self, n) for n in sorted(names))}
+        found = {name: self.attribute(name) for name in (_decoded(self, n) for n in sorted(names))}
         return {name: value for name, value in found.items() if value is not None}
 
     def attribute(self, name):
@@ -352,11 +352,15 @@ def _parts(path):
     return path.strip("/").split("/") if path.strip("/") else []
 
 
-def _text(where, name):
+def _decoded(where, name):
     try:
-        text = name.decode("utf-8")
+        return name.decode("utf-8")
     except UnicodeDecodeError:
-        raise where.refusal("has a member whose name is not UTF-8") from None
+        raise where.refusal("has a member or an attribute whose name is not UTF-8") from None
+
+
+def _text(where, name):
+    text = _decoded(where, name)
     if not _is_name(text):
         raise where.refusal("has a member whose name is a path")
     return text
