@@ -49,6 +49,17 @@ void Config::refuse(std::string_view key, std::string const& why) {
   add_mistake("", 0, why);
 }
 
+void Config::refuse_value(std::string_view key, std::string const& rule) {
+  auto const written = entries_.find(key);
+  auto const bound = std::ranges::find(bound_, key, &Bound::key);
+  std::string value;
+  if (written != entries_.end())
+    value = " = " + one_line(written->second.value);
+  else if (bound != bound_.end())
+    value = " = " + bound->value;
+  refuse(key, std::string(key) + value + ": " + rule);
+}
+
 void Config::reject_mistakes() const {
   std::set<std::string_view> const known(claimed_.begin(), claimed_.end());
   std::set<std::string_view> known_tables;

@@ -71,7 +71,7 @@ std::string read_text_file(std::string const& path, std::uint64_t limit) {
   auto const size = fs::file_size(path, error);
   if (error) throw UserError(path + ": cannot be read: " + error.message());
   if (size > limit)
-    throw UserError(path + ": holds " + std::to_string(size) + " bytes; at most " + std::to_string(limit) +
+    throw UserError(path + ": holds " + to_text(ByteSize{size}) + "; at most " + to_text(ByteSize{limit}) +
                     " are allowed");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw UserError(path + ": cannot be opened for reading");
@@ -166,8 +166,8 @@ void Config::read_text(std::string_view text, std::string const& name) {
 void Config::read(std::string_view text, std::string const& name, std::string const& folder,
                   std::map<std::string, std::string>& seen, int depth) {
   if (text.size() > kMostBytes)
-    throw UserError(name + ": holds " + std::to_string(text.size()) + " bytes; at most " +
-                    std::to_string(kMostBytes) + " are allowed");
+    throw UserError(name + ": holds " + to_text(ByteSize{text.size()}) + "; at most " +
+                    to_text(ByteSize{kMostBytes}) + " are allowed");
   if (number_of(name) == files_.size()) files_.push_back(name);
   std::vector<TomlMistake> mistakes;
   auto root = parse_toml(text, mistakes);

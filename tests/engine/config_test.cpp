@@ -316,7 +316,7 @@ TEST_CASE("a file that is missing, no file, or huge is refused") {
   CHECK(error_of_file("/dev/zero") == "/dev/zero: not a regular file");
   auto const huge = folder.file("huge.toml", "");
   std::filesystem::resize_file(huge, (16u << 20) + 1);
-  CHECK(error_of_file(huge) == huge + ": holds 16777217 bytes; at most 16777216 are allowed");
+  CHECK(error_of_file(huge) == huge + ": holds 16777217 B; at most 16 MiB are allowed");
 }
 
 TEST_CASE("hostile nesting ends in an error") {

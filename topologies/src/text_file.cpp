@@ -6,6 +6,7 @@
 
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
+#include "farfault/engine/units.hpp"
 
 namespace farfault::topologies {
 
@@ -20,8 +21,8 @@ std::string read_text_file(std::string const& path, std::string_view what) {
   auto const size = std::filesystem::file_size(path, error);
   if (error) throw UserError(one_line(path) + ": cannot be read: " + error.message());
   if (size > kLargestFile) {
-    throw UserError(one_line(path) + ": " + std::to_string(size) + " bytes, but " + std::string(what) +
-                    " may have at most " + std::to_string(kLargestFile));
+    throw UserError(one_line(path) + ": holds " + to_text(ByteSize{size}) + ", but " + std::string(what) +
+                    " may have at most " + to_text(ByteSize{kLargestFile}));
   }
   std::ifstream in(path, std::ios::binary);
   std::string text(static_cast<std::size_t>(size), '\0');

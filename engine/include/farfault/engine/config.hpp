@@ -102,6 +102,8 @@ class Config {
   // Adds a mistake that the caller sees in the value of `key`. Of a key that was not set, in a named table of
   // an array, the place is that table's.
   void refuse(std::string_view key, std::string const& why);
+  // The same as "key = VALUE: rule": the value of a bound parameter as the user wrote it, or its default.
+  void refuse_value(std::string_view key, std::string const& rule);
   // Throws one UserError for all mistakes so far and all entries that nothing has bound or taken: a line
   // each, file by file in the order in which they were named; 20 lines, and how many more there are.
   void reject_mistakes() const;
