@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -188,6 +190,47 @@ TEST_CASE("refusals of data from elsewhere name the object and the reason") {
         begin + "is a view of other datasets, and a result holds all of its data itself");
   CHECK(refusal(outside::Way::other_filter) ==
         begin + "is stored with filter 3; results use shuffle and deflate alone");
+}
+
+TEST_CASE("a dataset that is compressed twice is refused") {
+  Scratch const dir;
+  sample::write(dir / "sound.h5");
+  {
+    edit::File const file(dir / "sound.h5");
+    auto const old = H5Dopen2(file, "/tables/kernels/launched", H5P_DEFAULT);
+    auto const space = H5Dget_space(old), type = H5Dget_type(old), list = H5Dget_create_plist(old);
+    H5Pset_deflate(list, 9);
+    H5Pset_deflate(list, 9);
+    H5Ldelete(file, "/tables/kernels/launched", H5P_DEFAULT);
+    H5Dclose(H5Dcreate2(file, "/tables/kernels/launched", type, space, H5P_DEFAULT, list, H5P_DEFAULT));
+    H5Pclose(list);
+    H5Tclose(type);
+    H5Sclose(space);
+    H5Dclose(old);
+  }
+  CHECK(said([&] {
+          return result_digest(dir / "sound.h5");
+        }).ends_with("/tables/kernels/launched is stored with a filter twice"));
+}
+
+// HDF5 makes no such name; bytes of the file are changed.
+TEST_CASE("a member of a group whose name is a path is refused") {
+  Scratch const dir;
+  sample::write(dir / "sound.h5");
+  {
+    edit::File const file(dir / "sound.h5");
+    H5Gclose(H5Gcreate2(file, "/tables/ker!nels", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  }
+  std::fstream bytes(dir / "sound.h5", std::ios::binary | std::ios::in | std::ios::out);
+  std::string const text{std::istreambuf_iterator<char>(bytes), {}};
+  auto const at = text.find("ker!nels");
+  REQUIRE(at != text.npos);
+  bytes.seekp(static_cast<std::streamoff>(at) + 3);
+  bytes.put('/');
+  bytes.close();
+  auto const answer = said([&] { return result_digest(dir / "sound.h5"); });
+  CAPTURE(answer);
+  CHECK(answer.ends_with("a group has a member 'ker/nels', which is not a name"));
 }
 
 TEST_CASE("a child that reads a result can open no other file, whatever HDF5 is asked to do") {
