@@ -63,7 +63,7 @@ class Matrices {
     for (char const* element : {"distances2", "distances2hetero"})
       for (auto matrix : topology.children(element)) read_bandwidths(matrix);
     if (any_ && o_.builder.machine().count(NodeKind::nvswitch) > 1)
-      o_.decide("nvswitch links", {}, {}, trunks_ ? kNumber : 0U, {});
+      o_.decide("nvswitch links", {}, {}, trunks_ ? kNumber : 0U, std::string());
   }
 
  private:
@@ -148,7 +148,7 @@ class Matrices {
 
   void read_bandwidths(pugi::xml_node element) {
     auto const name = name_of_matrix(element);
-    auto const becomes = o_.decide("matrix", name, {}, 0, {});
+    auto const becomes = o_.decide("matrix", name, {}, 0, std::string());
     if (becomes == Becomes::left_out) return;
     auto const kind = link_kind(becomes);
     auto const m = read(element, Keep::largest);
@@ -163,7 +163,7 @@ class Matrices {
       auto const a = m.nodes[i];
       auto const b = m.nodes[j];
       auto const facts = (constant ? kSeveral : 0U) | (kind == LinkKind::xgmi && is_far(a, b) ? kAbsurd : 0U);
-      if (o_.decide("matrix pair", name, {}, facts, o_.quoted(a) + " and " + o_.quoted(b)) !=
+      if (o_.decide("matrix pair", name, {}, facts, [&] { return o_.quoted(a) + " and " + o_.quoted(b); }) !=
           Becomes::left_out)
         add(a, b, kind, m.at(i, j), m.at(j, i));
     });
@@ -184,8 +184,8 @@ class Matrices {
   // one.
   void add(std::uint32_t a, std::uint32_t b, LinkKind kind, std::uint64_t forward, std::uint64_t backward) {
     bool const both = forward != 0 && backward != 0;
-    if (o_.decide("matrix value", {}, {}, both ? kNumber : 0U, o_.quoted(a) + " and " + o_.quoted(b)) ==
-        Becomes::assumed)
+    if (o_.decide("matrix value", {}, {}, both ? kNumber : 0U,
+                  [&] { return o_.quoted(a) + " and " + o_.quoted(b); }) == Becomes::assumed)
       forward = backward = std::max(forward, backward);
     forward *= kMegabyte;
     backward *= kMegabyte;

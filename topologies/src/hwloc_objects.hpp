@@ -33,8 +33,9 @@ struct HwlocObjects {
 
   MachineNode& node(std::uint32_t index) { return builder.machine().nodes[index]; }
   std::string quoted(std::uint32_t index) { return "'" + node(index).name + "'"; }
+  template <class Example = std::string>  // a text, or what makes one
   Becomes decide(std::string_view element, std::string_view text, std::string_view detail,
-                 std::uint32_t facts, std::string const& example) {
+                 std::uint32_t facts, Example const& example) {
     return decisions.decide({FileFormat::hwloc_xml, element, text, detail, facts}, example);
   }
 };

@@ -115,9 +115,13 @@ LinkKind link_kind(Becomes becomes) {
   }
 }
 
-Decisions::Use& Decisions::record(ImportRule const& rule, std::string const& example) {
+Decisions::Use& Decisions::use_of(ImportRule const& rule) {
   uses_.resize(import_rules().size());
-  auto& use = uses_[static_cast<std::size_t>(&rule - import_rules().data())];
+  return uses_[static_cast<std::size_t>(&rule - import_rules().data())];
+}
+
+Decisions::Use& Decisions::record(ImportRule const& rule, std::string const& example) {
+  auto& use = use_of(rule);
   if (use.times++ == 0) use.example = example;
   return use;
 }

@@ -8,6 +8,7 @@
 // case in tests/topologies/import_rules_test.cpp, which fails for a rule without one.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -122,6 +123,14 @@ class Decisions {
  public:
   // Looks the rule up and records it; `example` names the device or link in the assumption.
   Becomes decide(Stated const& stated, std::string const& example);
+  // The same for a rule that is used often: `example()` is called at its first use.
+  template <std::invocable Example>
+  Becomes decide(Stated const& stated, Example const& example) {
+    auto const& rule = import_rule(stated);
+    auto& use = use_of(rule);
+    if (use.times++ == 0) use.example = example();
+    return rule.becomes;
+  }
   void note(std::string_view id, std::string const& example = {});
   // A rule whose assumption has `values`, "{0}", "{1}" and so on, listed as it is.
   void say(std::string_view id, std::vector<std::string> const& values);
@@ -134,6 +143,7 @@ class Decisions {
     std::string example;
     std::vector<std::string> said;
   };
+  Use& use_of(ImportRule const& rule);
   Use& record(ImportRule const& rule, std::string const& example);
 
   std::vector<Use> uses_;  // by rule
