@@ -50,7 +50,7 @@ std::uint64_t hash_of(std::span<std::byte const> bytes) {
 }
 
 [[noreturn]] void refuse(std::string const& path, std::string const& why) {
-  throw UserError("checkpoint " + path + " " + why);
+  throw UserError("checkpoint " + one_line(path) + " " + why);
 }
 
 // Whether the file has the beginning and the length of a checkpoint: enough to know one that was cut short.

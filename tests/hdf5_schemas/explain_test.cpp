@@ -375,7 +375,8 @@ TEST_CASE(
                                 running + ".partial'");
   std::filesystem::create_directories(dir / "sweep/runs");
   auto const sweep = std::string(dir / "sweep");
-  CHECK(refusal(sweep) == "cannot read '" + sweep + "': not a regular file; the results of a sweep are in '" +
+  CHECK(refusal(sweep) == "cannot read '" + sweep +
+                              "': it is a directory, not a regular file; the results of a sweep are in '" +
                               sweep + "/runs'");
   CHECK(refusal(dir / "none.h5").ends_with("none.h5': no such file"));
 }

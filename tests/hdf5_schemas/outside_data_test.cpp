@@ -264,5 +264,6 @@ TEST_CASE("a file of a result that is a FIFO is refused, not waited for") {
   auto const fifo = dir / "fifo.h5";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   for (auto const& text : all_readers(fifo, fifo))
-    CHECK(text == "refused: cannot read '" + fifo + "': not a regular file");
+    CHECK(text == "refused: cannot read '" + fifo +
+                      "': it is a FIFO, not a regular file; write what it gives to a file first");
 }

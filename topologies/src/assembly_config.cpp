@@ -94,16 +94,15 @@ void MachineConfig::bind(Config& config, Policies const* more) {
   each_section([&](std::string_view name, std::string_view, auto& spec) {
     ParamTable table(more);
     spec.describe(table);
-    config.bind(name, table);
+    config.bind(name, table, Config::Spec::lasting);
   });
+  leave_out_unused(config);
+}
+
+void MachineConfig::leave_out_unused(Config& config) const {
   if (machine.topology != "generic") config.leave_out("machine.generic", "machine.topology = \"generic\"");
-  if (cluster.machines == 1) {
-    ParamTable table;
-    cluster.describe(table);
-    for (auto const& p : table.all())
-      if (p.name != "machines")
-        config.leave_out("machine.cluster." + p.name, "machine.cluster.machines above 1");
-  }
+  if (cluster.machines == 1)
+    config.leave_out_below("machine.cluster", "machines", "machine.cluster.machines above 1");
   if (!memory.coalesces()) {
     auto const* const only_with = "a memory.page_sizes that coalesces base pages";
     for (auto const* name :
@@ -144,10 +143,7 @@ void MachineConfig::bind(Config& config, Policies const* more) {
     auto const only_with =
         std::string("driver.batch.replay other than \"each_fault\", and faults that are replayed");
     config.leave_out("memory.gpu_share", only_with);
-    ParamTable table;
-    batch.describe(table);
-    for (auto const& p : table.all())
-      if (p.name != "replay") config.leave_out("driver.batch." + p.name, only_with);
+    config.leave_out_below("driver.batch", "replay", only_with);
   }
   leave_out_walk_cache(config, "gpu.gmmu", gmmu.walk_latency, gmmu.walk_cache, gmmu.walk_cache_policies);
   leave_out_walk_cache(config, "iommu", iommu.walk_latency, iommu.walk_cache, iommu.walk_cache_policies);

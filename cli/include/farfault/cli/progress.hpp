@@ -41,6 +41,8 @@ class Progress {
   ~Progress();
   Progress(Progress&&) noexcept;
 
+  // Where there is no terminal, the first line comes after so many seconds, not after ten.
+  void speak_within(double seconds);
   // Of a run that is resumed, the share of the work that was done before: it took none of this program's
   // time.
   void resumed(double done);
