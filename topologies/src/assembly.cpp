@@ -157,7 +157,6 @@ std::uint64_t Assembly::buffer_of(std::uint32_t l, Bandwidth bandwidth) const {
 }
 
 FabricNodeSpec Assembly::fabric_spec(std::uint32_t node, std::string kind, std::size_t own_packets) const {
-  auto const& fabric = config_.fabric;
   FabricNodeSpec spec;
   spec.kind = std::move(kind);
   spec.name = machine_.nodes[node].name;

@@ -59,7 +59,7 @@ struct MachineNode {
   std::uint32_t sm_count = 0;  // streaming multiprocessors or compute units of a GPU; 0: unknown
   std::string model;           // as its source names it; may be empty
   int machine = 0;             // of a cluster, that it belongs to: one with memory and a driver of its own
-  Bandwidth bandwidth;         // of a NIC: of the link that joins it to the network, each way; 0: unknown
+  Bandwidth bandwidth{};       // of a NIC: of the link that joins it to the network, each way; 0: unknown
 };
 
 struct MachineLink {
