@@ -109,12 +109,13 @@ void ApplicationSet::bind_workload(Config& config, std::vector<workloads::Worklo
     auto const section = "workload." + info.name;
     ParamTable own(policies);
     builder->describe(own);
-    config.bind(section, own);
+    config.bind(section, own, Config::Spec::lasting);
     if (info.name == choice.name) {
       one.file = file_parameter(*builder, section);
       one.builder = std::move(builder);
     } else {
-      config.leave_out(section, "workload.name = \"" + info.name + "\"");
+      config.leave_out_for_good(section, "workload.name = \"" + info.name + "\"");
+      not_chosen_.push_back(std::move(builder));
     }
   }
   if (!one.builder) make_builder(config, "workload.name", choice.name, known);
@@ -175,18 +176,9 @@ void ApplicationSet::bind_listed(Config& config, One& one, std::vector<workloads
                                  Policies const* policies) {
   ParamTable table(policies);
   one.params.describe(table);
-  config.bind(one.key, table);
-  auto const checked = [&](std::string const& name, auto const& read) {
-    auto const key = one.key + "." + name;
-    try {
-      read();
-    } catch (UserError const& e) {
-      config.refuse(key, key + ": " + e.what());
-    }
-  };
-  checked("space", [&] { one.space = space_number(one.params.space); });
-  checked("gpus", [&] { one.gpus = Share::all_or_list(one.params.gpus); });
-  checked("sms", [&] { one.sms = Share::of(one.params.sms); });
+  config.bind(one.key, table, Config::Spec::lasting);
+  for (auto const* name : {".name", ".workload"}) config.keep(one.key + name);
+  derive(config, one);
 
   auto const key = one.key + ".workload";
   if (one.params.workload.empty())
@@ -200,15 +192,38 @@ void ApplicationSet::bind_listed(Config& config, One& one, std::vector<workloads
   for (auto const& info : known) {
     auto const section = one.key + "." + info.name;
     bool const chosen = info.name == one.params.workload;
-    auto const other = chosen ? nullptr : info.make();
+    if (!chosen) not_chosen_.push_back(info.make());
     ParamTable own(policies);
-    (chosen ? one.builder : other)->describe(own);
-    config.bind(section, own);
+    (chosen ? one.builder : not_chosen_.back())->describe(own);
+    config.bind(section, own, Config::Spec::lasting);
     if (chosen)
       one.file = file_parameter(*one.builder, section);
     else
-      config.leave_out(section, key + " = \"" + info.name + "\"");
+      config.leave_out_for_good(section, key + " = \"" + info.name + "\"");
   }
+}
+
+void ApplicationSet::derive(Config& config, One& one) {
+  auto const checked = [&](std::string const& name, auto const& read) {
+    auto const key = one.key + "." + name;
+    try {
+      read();
+    } catch (UserError const& e) {
+      config.refuse(key, key + ": " + e.what());
+    }
+  };
+  checked("space", [&] { one.space = space_number(one.params.space); });
+  checked("gpus", [&] { one.gpus = Share::all_or_list(one.params.gpus); });
+  checked("sms", [&] { one.sms = Share::of(one.params.sms); });
+}
+
+void ApplicationSet::derive(Config& config) {
+  for (auto& one : all_) {
+    one.gpu_numbers.clear();
+    one.sm_numbers.clear();
+    if (listed_) derive(config, one);
+  }
+  if (listed_) number_spaces();
 }
 
 // From 0 on, in the order of the applications: the numbers that a configuration gives only say who shares.

@@ -40,6 +40,8 @@ class ApplicationSet {
   // Before the configuration is read.
   static void prepare(Config& config) { config.replaces("application", "workload"); }
   void bind(Config& config, std::vector<workloads::WorkloadInfo> const& known, Policies const* policies);
+  // Recomputes the values derived from the parameters: part of bind(), and again after Config::vary().
+  void derive(Config& config);
   // Which GPUs and SMs each has, of so many of a host and of a GPU. After bind() without mistakes.
   void share(Config& config, std::uint32_t gpus, std::uint32_t sms);
   // Makes the workloads, one after the other; `folder_of` tells where names of files start that a parameter
@@ -70,11 +72,13 @@ class ApplicationSet {
   void share_equally(Config& config, std::uint32_t gpus, std::uint32_t sms);
   // Those that no list and no count of an application has that shares a GPU with this one.
   std::vector<std::uint32_t> sms_left(One const& one, std::uint32_t sms) const;
+  static void derive(Config& config, One& one);
   void number_spaces();
   void check_overlap(Config const& config, std::size_t application, std::uint64_t page_bytes) const;
 
   bool listed_ = false;
   std::vector<One> all_;
+  std::vector<std::unique_ptr<workloads::WorkloadBuilder>> not_chosen_;  // whose parameters may vary
   std::deque<Workload> workloads_;
   Applications applications_;
 };

@@ -56,6 +56,13 @@ std::vector<results::EngineValue> work_values(EngineProfile const& profile, doub
        node_messages}};
 }
 
+std::vector<results::EngineValue> density_values(RankDensity const& density) {
+  return {{"events_per_exchange", "1", "events of all ranks handled per exchange between ranks",
+           density.events_per_exchange()},
+          {"rank_wait_share", "1",
+           "share of the wall-clock time that ranks waited for each other, on average", density.waited}};
+}
+
 std::vector<results::EngineValue> critical_path_values(PathProfile const& path) {
   std::vector<std::uint64_t> const cores(PathProfile::kCores.begin(), PathProfile::kCores.end());
   std::vector<double> bounds;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "density.hpp"
 #include "farfault/engine/engine.hpp"
 #include "farfault/results/writer.hpp"
 
@@ -24,6 +25,9 @@ std::vector<results::EngineValue> start_values(std::uint32_t threads, std::uint3
 std::vector<results::EngineValue> work_values(EngineProfile const& profile, double seconds,
                                               std::uint64_t events,
                                               std::vector<std::uint64_t> const& node_messages);
+
+// For runs with several ranks.
+std::vector<results::EngineValue> density_values(RankDensity const& density);
 
 std::vector<results::EngineValue> critical_path_values(PathProfile const& path);
 

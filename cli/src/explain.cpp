@@ -8,6 +8,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "density.hpp"
 #include "farfault/cli/progress.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/results/explain.hpp"
@@ -140,6 +141,14 @@ void print_resources(Explanation const& e, std::ostream& out) {
          "waited for it\n";
 }
 
+void print_ranks(results::RankUse const& use, std::ostream& out) {
+  if (use.ranks < 2) return;
+  RankDensity const density{use.ranks, use.events, use.exchanges, use.waited};
+  out << "ranks of the simulator: " << text_of(density);
+  if (density.sparse()) out << ": too few events per exchange, " << instead_of(density, use.threads);
+  out << "\n";
+}
+
 void print(Explanation const& e, std::ostream& out) {
   auto const average =
       e.accesses == 0 ? 0.0 : static_cast<double>(e.access_ps) / static_cast<double>(e.accesses);
@@ -176,6 +185,7 @@ void print(Explanation const& e, std::ostream& out) {
         e.gaps, e.end_ps, e.end_ps, [](results::TimePart const&) { return std::string(); }, out);
   }
   print_resources(e, out);
+  print_ranks(e.ranks, out);
 }
 
 // Why no kernel was on a GPU, to follow a share of the time.

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <fstream>
 #include <ostream>
 #include <string_view>
 
@@ -19,6 +17,7 @@
 #include "farfault/topologies/description.hpp"
 #include "farfault/workloads/inspect.hpp"
 #include "trace/recording.hpp"
+#include "trace/trace_check.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -27,10 +26,7 @@ namespace fs = std::filesystem;
 
 bool is_hdf5(std::string const& file) {
   static constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
-  std::array<char, kSignature.size()> head{};
-  std::ifstream in(file, std::ios::binary);
-  in.read(head.data(), static_cast<std::streamsize>(head.size()));
-  return std::string_view(head.data(), static_cast<std::size_t>(in.gcount())) == kSignature;
+  return first_bytes(file, kSignature.size()) == kSignature;
 }
 
 std::string topology(std::string const& file, InspectForm form, InputLimits const& limits,
@@ -101,6 +97,8 @@ std::string description(std::string const& file, InspectForm form, InputLimits c
     return json ? results::to_json(summary) : results::to_text(summary);
   }
   if (!folder && looks_like_trace(file)) {
+    if (auto const damage = why_no_whole_trace(file); !damage.empty())
+      throw UserError(one_line(file) + ": the trace is damaged: " + damage);
     auto const bytes = fs::file_size(file, error);
     return json ? fmt::format(R"({{"kind":"perfetto_trace","bytes":{}}})", bytes)
                 : fmt::format("trace of a run for Perfetto, {} bytes; open it at https://ui.perfetto.dev",

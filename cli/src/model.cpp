@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "farfault/engine/archive.hpp"
 #include "farfault/engine/files.hpp"
@@ -33,11 +34,13 @@ auto reading_files(Read read) {
 
 }  // namespace
 
-Model::Model(RunOptions const& options)
+Model::Model(RunOptions const& options, std::vector<std::string> const& variable)
     : config([&](std::string_view name) { return options.extensions.find_preset(name); }),
-      policies(&options.extensions.policies()) {
+      policies(&options.extensions.policies()),
+      options_(options) {
   auto const& extensions = options.extensions;
   auto const& path = options.config_path;
+  config.may_vary(variable);
   ApplicationSet::prepare(config);
   auto const preset = extensions.find_preset(path);
   bool const there = is_there(path);
@@ -58,11 +61,51 @@ Model::Model(RunOptions const& options)
   config.reject_mistakes();
   machine_config.check(config);
   config.reject_mistakes();
-  load_machine(extensions.machine_formats());
-  applications.share(config, topologies::gpus_of_host(machine, *machine_config.memory.scope.make({})),
-                     topologies::sms_of_gpu(machine, machine_config.gpu.sms));
+  load_machine();
+  machine_config.fit_to(machine, config);
+  share();
   config.reject_mistakes();
   open_placement();
+  note_inputs();
+}
+
+bool Model::vary(std::vector<PlacedSetting> const& settings) {
+  auto const before = std::exchange(varied_, {});
+  auto const is_new = [&](std::size_t i) { return before.empty() || before[i].value != settings[i].value; };
+  bool is_other_machine = before.empty(), is_other_placement = before.empty();
+  try {
+    for (std::size_t i = 0; i < settings.size(); ++i) {
+      auto const& s = settings[i];
+      if (!is_new(i) && before[i].line == s.line) continue;
+      if (!config.vary(s.key, s.value, s.file, s.line)) return false;
+      auto const below = [&](std::string_view section) { return s.key.starts_with(section); };
+      is_other_machine = is_other_machine || below("machine.") || below("links.") || below("limits.");
+      is_other_placement = is_other_placement || below("memory.");
+    }
+    config.choose_again();
+    machine_config.leave_out_unused(config);
+    applications.derive(config);
+    if (config.has_mistakes()) return false;
+    machine_config.check(config);
+    if (config.has_mistakes()) return false;
+    if (is_other_machine) load_machine();
+    machine_config.fit_to(machine, config);
+    share();
+    if (config.has_mistakes()) return false;
+    if (is_other_placement) open_placement();
+  } catch (InputFileError const&) {
+    throw;
+  } catch (UserError const&) {
+    return false;
+  }
+  note_inputs();
+  varied_ = settings;
+  return true;
+}
+
+void Model::share() {
+  applications.share(config, topologies::gpus_of_host(machine, *machine_config.memory.scope.make({})),
+                     topologies::sms_of_gpu(machine, machine_config.gpu.sms));
 }
 
 void Model::open_placement() {
@@ -70,7 +113,15 @@ void Model::open_placement() {
   auto const path = [this](std::string_view parameter, std::string const& name) {
     return path_of("memory." + std::string(parameter), name);
   };
-  for (auto const& input : reading_files([&] { return placement->open(path); }))
+  placement_inputs_ = reading_files([&] { return placement->open(path); });
+}
+
+void Model::note_inputs() {
+  inputs.clear();
+  if (machine_source_)
+    inputs.push_back(
+        {"machine.topology", machine_source_->path, machine_source_->bytes, machine_source_->hash});
+  for (auto const& input : placement_inputs_)
     inputs.push_back({"memory." + input.parameter, input.file.path, input.file.bytes, input.file.hash});
 }
 
@@ -79,19 +130,17 @@ void Model::assemble() {
   assembly.emplace(machine, machine_config, applications.applications(), *placement);
 }
 
-void Model::load_machine(topologies::MachineFormats const& more) {
+void Model::load_machine() {
   if (machine_config.machine.topology == "generic")
     machine = topologies::generate_generic(machine_config.generic, machine_config.links);
   else
     machine = reading_files([&] {
       return topologies::load_machine(path_of("machine.topology", machine_config.machine.topology),
-                                      machine_config.links, limits, more);
+                                      machine_config.links, limits, options_.extensions.machine_formats());
     });
-  if (auto const& source = machine.source)
-    inputs.push_back({"machine.topology", source->path, source->bytes, source->hash});
+  machine_source_ = machine.source;
   if (machine_config.cluster.machines > 1)
     machine = topologies::generate_cluster(machine, machine_config.cluster, machine_config.links);
-  machine_config.fit_to(machine, config);
 }
 
 void Model::build_workloads() {

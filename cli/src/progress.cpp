@@ -132,6 +132,10 @@ Progress::~Progress() {
   if (impl_) finish();
 }
 
+void Progress::speak_within(double seconds) {
+  if (impl_) impl_->next = std::min(impl_->next, impl_->begin + seconds);
+}
+
 void Progress::resumed(double done) {
   if (impl_) impl_->done_before = done;
 }

@@ -158,10 +158,11 @@ int RunDriver::execute() {
     transactions_before_ = sampler_.total("sm", "transactions");
     progress_.resumed(share_done());
   }
-  auto const began = WallClock::now();
+  if (transport_.ranks() > 1) engine_.watch_exchanges(RankDensity::kLook, [this] { tell_sparse_ranks(); });
+  began_ = WallClock::now();
   std::string reason;
   if (!simulate(reason)) return kAnotherRankReports;
-  seconds_ = std::chrono::duration<double>(WallClock::now() - began).count();
+  seconds_ = std::chrono::duration<double>(WallClock::now() - began_).count();
   progress_.finish();
   if (reason == "stopped" && !options_.checkpoint.empty()) return stop();
   return conclude(reason);
@@ -180,6 +181,26 @@ void RunDriver::tell_cost_of_samples() {
       "farfault: {} samples of {} values each, of {} events so far, cost more than the simulation; fewer "
       "are taken with a run.sample_interval longer than {}\n",
       samples_, sampler_.values().size(), events, to_text(model_.run.sample_interval));
+}
+
+RankDensity RunDriver::density() {
+  auto const profile = engine_.profile();
+  auto const ranks = std::uint64_t{transport_.ranks()};
+  auto const events = transport_.sum(profile.events);
+  auto const waited = transport_.sum(static_cast<std::uint64_t>(1e6 * profile.blocked_seconds));
+  auto const seconds = std::chrono::duration<double>(WallClock::now() - began_).count();
+  return {ranks, events, profile.exchanges,
+          std::min(1.0, static_cast<double>(waited) / 1e6 / static_cast<double>(ranks) / seconds)};
+}
+
+void RunDriver::tell_sparse_ranks() {
+  if (sparse_told_) return;
+  auto const now = density();
+  sparse_told_ = now.sparse();
+  if (!sparse_told_ || transport_.rank() != 0) return;
+  progress_.finish();
+  fmt::print(err_, "farfault: warning: ranks exchange after too few events so far ({}); {}\n", text_of(now),
+             instead_of(now, threads(options_)));
 }
 
 bool RunDriver::record(Time at) {
@@ -382,6 +403,7 @@ int RunDriver::conclude(std::string reason) {
   if (reason == "completed" && transport_.max(stuck.empty() ? 0 : 1) != 0) reason = "deadlock";
   spans_ = application_spans();
   node_loads_ = node_loads();
+  density_ = density();
   auto const profile = engine_.profile();
   auto const events = transport_.sum(profile.events);
   std::string digest;
@@ -450,6 +472,7 @@ std::string RunDriver::write_end(std::string const& reason, EngineProfile const&
   tables_.append(*writer_);
   writer_->summary(summary_rows(sampler_, run_facts()));
   writer_->engine(work_values(profile, seconds_, events, node_loads_));
+  if (density_.ranks > 1) writer_->engine(density_values(density_));
   if (auto const path = engine_.critical_path()) writer_->engine(critical_path_values(*path));
   return writer_->finish(reason, is_whole(reason));
 }
@@ -487,6 +510,10 @@ void RunDriver::print_summary(std::string const& reason, std::string const& dige
   out_ << fmt::format("  {:<22}{:.2f} s, {} events/s, {} memory transactions/s\n", "took", seconds_,
                       for_people(static_cast<double>(events) / seconds_),
                       for_people(static_cast<double>(transactions) / seconds_));
+  if (density_.ranks > 1) out_ << fmt::format("  {:<22}{}\n", "ranks", text_of(density_));
+  if (density_.sparse())
+    out_ << fmt::format("  {:<22}too few events per exchange: {}\n", "warning",
+                        instead_of(density_, threads(options_)));
   if (auto const path = engine_.critical_path()) out_ << path_text(*path);
   if (trace_) out_ << fmt::format("  {:<22}{}\n", "trace", trace_->path());
   out_ << fmt::format("  {:<22}{}\n", "result", result_file(reason)) << std::flush;

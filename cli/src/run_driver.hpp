@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agreement.hpp"
+#include "density.hpp"
 #include "farfault/cli/progress.hpp"
 #include "farfault/engine/checkpoint.hpp"
 #include "farfault/results/writer.hpp"
@@ -51,6 +52,10 @@ class RunDriver {
   bool record(Time at);
   // Once, where an interval that is kept makes samples cost more than what they are taken of.
   void tell_cost_of_samples();
+  // How densely the ranks work, so far. All ranks call it alike.
+  RankDensity density();
+  // Once, where they mostly wait for each other.
+  void tell_sparse_ranks();
   // Brings the trace to an end. Returns, on rank 0, why it could not be written: the run ends as it would,
   // with its result or checkpoint; a run that is done has exit code 1.
   std::string close_trace();
@@ -99,6 +104,9 @@ class RunDriver {
   Time next_sample_{};
   std::uint64_t samples_ = 0;  // taken by this program; a run that it resumed may have more
   bool cost_told_ = false;
+  bool sparse_told_ = false;
+  WallClock::time_point began_;
+  RankDensity density_;  // at the end
   std::vector<ApplicationSpan> spans_;
   Time end_{};
   Time last_checkpoint_{};

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_outcome.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string_view>
+#include <system_error>
 
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
@@ -24,20 +28,50 @@ Json or_null(std::string const& text) {
   return text.empty() ? Json() : Json(text);
 }
 
+// Minimum size of the file written at the start of a run: the summary of a failed run fits in its place.
+constexpr std::size_t kRoom = 4096;
+
+// Blanks before the end of the line.
+std::string filled_up(std::string line, std::size_t size) {
+  if (line.size() + 1 < size) line.append(size - line.size() - 1, ' ');
+  return line + "\n";
+}
+
 // Throws E.
 template <class E>
 void replace(std::string const& path, std::string const& text) {
   auto const writing = path + ".writing";
-  auto const fail = [&] {
-    std::string const why = std::strerror(errno);
-    std::remove(writing.c_str());
-    throw E("cannot write '" + path + "': " + why);
-  };
-  std::ofstream file(writing, std::ios::binary | std::ios::trunc);
-  file << text << std::flush;
-  if (!file) fail();
-  file.close();
-  if (!file || std::rename(writing.c_str(), path.c_str()) != 0) fail();
+  std::string why;
+  try {
+    auto const file = create_locked(writing, path);
+    write_bytes(file, text);
+    if (std::rename(writing.c_str(), path.c_str()) == 0) return;
+    why = std::strerror(errno);
+  } catch (std::system_error const& e) {
+    why = e.code().message();
+  } catch (UserError const& e) {
+    throw E(e.what());
+  }
+  std::remove(writing.c_str());
+  throw E("cannot write '" + path + "': " + why);
+}
+
+// Over what open() wrote, in its room; false where that cannot be.
+bool overwrite(std::string const& path, RunOutcome outcome) {
+  if (!looks_like_outcome(path)) return false;
+  FileHandle const file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (!file.is_open() || ::fstat(file.get(), &status) != 0) return false;
+  auto const room = static_cast<std::size_t>(status.st_size);
+  auto text = to_json(outcome);
+  if (text.size() >= room) {
+    outcome.errors.resize(1);
+    outcome.errors[0] = shown(outcome.errors[0]);
+    text = to_json(outcome);
+  }
+  if (text.size() >= room) return false;
+  text = filled_up(std::move(text), room);
+  return ::pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
 }
 
 }  // namespace
@@ -71,27 +105,29 @@ std::string to_json(RunOutcome const& o) {
 }
 
 bool looks_like_outcome(std::string const& path) {
-  std::string begin(kBegin.size(), ' ');
-  std::ifstream file(path, std::ios::binary);
-  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  return file && begin == kBegin;
+  return first_bytes(path, kBegin.size()) == kBegin;
 }
 
 void OutcomeFile::open(bool creates) {
   if (path_.empty()) return;
   if (creates && path_ != "-") {
-    check_not_a_link(path_ + ".writing");
-    replace<UserError>(path_, to_json({}) + "\n");
+    replace<UserError>(path_, filled_up(to_json({}), kRoom));
   }
   open_ = true;
 }
 
 void OutcomeFile::write(RunOutcome const& outcome) {
   if (!open_) return;
-  if (path_ == "-")
+  if (path_ == "-") {
     out_ << to_json(outcome) << "\n" << std::flush;
-  else
+    return;
+  }
+  try {
     replace<RunError>(path_, to_json(outcome) + "\n");
+  } catch (RunError const&) {
+    // On a disk that is full, too, a run that has failed does not count as one that goes on.
+    if (outcome.end_reason != "failed" || !overwrite(path_, outcome)) throw;
+  }
 }
 
 }  // namespace farfault::cli

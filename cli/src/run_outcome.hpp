@@ -38,8 +38,8 @@ std::string to_json(RunOutcome const& outcome);
 bool looks_like_outcome(std::string const& path);
 
 // Where the object goes: a file, standard output ("-"), or nowhere (""). A file is replaced, never
-// half-written. It first says that the run has not ended: what an earlier run left there is never taken for
-// this one's.
+// half-written, except on a full disk, where the summary of a failed run overwrites the file in place. It is
+// first written with end_reason "running", so a summary from an earlier run cannot pass for this one.
 class OutcomeFile {
  public:
   OutcomeFile(std::string path, std::ostream& out) : path_(std::move(path)), out_(out) {}

@@ -50,7 +50,7 @@ std::uint64_t hash_of(std::span<std::byte const> bytes) {
 }
 
 [[noreturn]] void refuse(std::string const& path, std::string const& why) {
-  throw UserError("checkpoint " + path + " " + why);
+  throw UserError("checkpoint " + one_line(path) + " " + why);
 }
 
 // Whether the file has the beginning and the length of a checkpoint: enough to know one that was cut short.
@@ -113,7 +113,8 @@ void write_checkpoint(std::string const& path, Checkpoint const& checkpoint) {
 
 Checkpoint read_checkpoint(std::string const& path) {
   FileHandle const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file.is_open()) refuse(path, "cannot be read: " + system_error());
+  // A socket can't even be opened.
+  if (!file.is_open()) refuse(path, errno == ENXIO ? "is not a file" : "cannot be read: " + system_error());
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) refuse(path, "is not a file");
   auto const size = static_cast<std::uint64_t>(status.st_size);

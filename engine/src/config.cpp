@@ -34,6 +34,15 @@ bool at_or_below(std::string_view name, std::string_view key) {
   return name.starts_with(key) && (name.size() == key.size() || name[key.size()] == '.');
 }
 
+bool is_either(Param const& param) {
+  return param.kind == ParamKind::count_or_text;
+}
+
+bool needs_string(Param const& param) {
+  return !is_either(param) && param.kind != ParamKind::count && param.kind != ParamKind::number &&
+         param.kind != ParamKind::flag;
+}
+
 }  // namespace
 
 void Config::erase(std::string_view table) {
@@ -59,55 +68,113 @@ void Config::replace_by(std::string_view array) {
 }
 
 void Config::claim(std::string const& key) {
-  FF_CHECK(std::find(claimed_.begin(), claimed_.end(), key) == claimed_.end(),
-           "'" + key + "' is bound twice");
+  bool const fresh = line_numbers_.emplace(key, kNoLine).second;
+  FF_CHECK(fresh, "'" + key + "' is bound twice");
   claimed_.push_back(key);
 }
 
-void Config::bind(std::string_view section, ParamTable const& table) {
+std::size_t Config::section_of(std::string_view key) {
+  auto const dot = key.rfind('.');
+  auto const section = dot == key.npos ? std::string_view() : key.substr(0, dot);
+  // Most often that of the line before.
+  auto const it = std::find(sections_.rbegin(), sections_.rend(), section);
+  if (it != sections_.rend()) return static_cast<std::size_t>(sections_.rend() - it) - 1;
+  sections_.emplace_back(section);
+  return sections_.size() - 1;
+}
+
+void Config::add_line(std::string const& key, std::string value, bool quoted) {
+  line_numbers_[key] = lines_.size();
+  lines_.push_back({{key, "", false}, section_of(key), ""});
+  write(lines_.back(), std::move(value), quoted);
+}
+
+void Config::write(Line& line, std::string value, bool quoted) {
+  line.text = line.key.substr(line.key.rfind('.') + 1) + " = " + (quoted ? toml_string(value) : value) + "\n";
+  line.value = std::move(value);
+  line.quoted = quoted;
+}
+
+void Config::check_form(Param const& param, Entry const& e) {
+  if (e.file == kSet || is_either(param)) return;  // the shell takes quotes away
+  if (e.is_string && !needs_string(param))
+    throw UserError("'" + shown(e.value) + "' is in quotes, but a " + std::string(unit_of(param.kind)) +
+                    " is written without");
+  if (e.is_string || !needs_string(param)) return;
+  if (param.kind == ParamKind::text || param.kind == ParamKind::file || param.kind == ParamKind::choice)
+    throw UserError(shown(e.value) + " must be written in quotes");
+  throw UserError(shown(e.value) + " has no unit; write it in quotes with one, as in \"" +
+                  param.default_value + "\"");
+}
+
+bool Config::is_quoted(Param const& param, std::string const& value) {
+  return needs_string(param) ||
+         (is_either(param) && (value.empty() || value.find_first_not_of("0123456789") != value.npos));
+}
+
+void Config::bind(std::string_view section, ParamTable const& table, Spec spec) {
   for (auto const& param : table.all()) {
     auto const key = join_keys(section, param.name);
     claim(key);
-    auto const either = param.kind == ParamKind::count_or_text;
-    auto const needs_string = !either && param.kind != ParamKind::count && param.kind != ParamKind::number &&
-                              param.kind != ParamKind::flag;
     if (auto const it = entries_.find(key); it != entries_.end()) {
-      auto const& e = it->second;
-      auto const loose = e.file == kSet;  // the shell takes quotes away
       try {
-        if (!loose && !either && e.is_string && !needs_string)
-          throw UserError("'" + shown(e.value) + "' is in quotes, but a " + std::string(unit_of(param.kind)) +
-                          " is written without");
-        if (!loose && !e.is_string && needs_string) {
-          if (param.kind == ParamKind::text || param.kind == ParamKind::file ||
-              param.kind == ParamKind::choice)
-            throw UserError(shown(e.value) + " must be written in quotes");
-          throw UserError(shown(e.value) + " has no unit; write it in quotes with one, as in \"" +
-                          param.default_value + "\"");
-        }
-        param.set(e.value);
+        check_form(param, it->second);
+        param.set(it->second.value);
       } catch (UserError const& error) {
-        refuse(e, key + ": " + error.what());
+        refuse(it->second, key + ": " + error.what());
       }
     }
     auto value = param.get();
-    auto const quoted =
-        needs_string || (either && (value.empty() || value.find_first_not_of("0123456789") != value.npos));
-    bound_.push_back({key, std::move(value), quoted});
+    auto const quoted = is_quoted(param, value);
+    add_line(key, std::move(value), quoted);
+    if (auto const it = variable_.find(key); it != variable_.end() && spec == Spec::lasting)
+      it->second = param;
   }
-  for (auto const& alternative : table.sections_of_alternatives())
+  for (auto const& alternative : table.sections_of_alternatives()) {
+    auto const key = join_keys(section, alternative.prefix);
     if (!alternative.chosen())
-      leave_out(join_keys(section, alternative.prefix), join_keys(section, alternative.only_with));
+      leave_out(lines_at_and_below(key), join_keys(section, alternative.only_with), spec == Spec::passing);
+    if (spec == Spec::lasting && !variable_.empty()) alternatives_.push_back({key, alternative.chosen});
+  }
+}
+
+std::vector<Config::Line*> Config::lines_at_and_below(std::string_view key) {
+  std::vector<Line*> lines;
+  auto const add = [&](std::size_t number) {
+    if (number != kNoLine) lines.push_back(&lines_[number]);
+  };
+  if (auto const it = line_numbers_.find(key); it != line_numbers_.end()) add(it->second);
+  auto const prefix = std::string(key) + ".";
+  for (auto it = line_numbers_.lower_bound(prefix);
+       it != line_numbers_.end() && it->first.starts_with(prefix); ++it)
+    add(it->second);
+  std::sort(lines.begin(), lines.end());  // in the order of binding
+  return lines;
+}
+
+void Config::leave_out(std::vector<Line*> const& lines, std::string_view only_with, bool for_good) {
+  for (auto* const line : lines) {
+    line->for_good = line->for_good || for_good;
+    if (std::exchange(line->left_out, true) || varied_) continue;
+    auto const it = entries_.find(line->key);
+    if (it != entries_.end() && !(presets_ && presets_(it->second.file)))
+      unused_.push_back(line->key + " (" + place(it->second) + "; only with " + std::string(only_with) + ")");
+  }
 }
 
 void Config::leave_out(std::string_view key, std::string_view only_with) {
-  std::erase_if(bound_, [&](Bound const& b) {
-    if (!at_or_below(b.key, key)) return false;
-    auto const it = entries_.find(b.key);
-    if (it != entries_.end() && !(presets_ && presets_(it->second.file)))
-      unused_.push_back(b.key + " (" + place(it->second) + "; only with " + std::string(only_with) + ")");
-    return true;
-  });
+  leave_out(lines_at_and_below(key), only_with, false);
+}
+
+void Config::leave_out_for_good(std::string_view key, std::string_view only_with) {
+  leave_out(lines_at_and_below(key), only_with, true);
+}
+
+void Config::leave_out_below(std::string_view section, std::string_view kept, std::string_view only_with) {
+  auto lines = lines_at_and_below(section);
+  auto const whole = join_keys(section, kept);
+  std::erase_if(lines, [&](Line const* line) { return at_or_below(line->key, whole); });
+  leave_out(lines, only_with, false);
 }
 
 std::size_t Config::array_size(std::string_view section) const {
@@ -158,7 +225,7 @@ std::optional<Config::Entry> Config::take(std::string_view key) {
   claim(name);
   auto const it = entries_.find(name);
   if (it == entries_.end()) return std::nullopt;
-  bound_.push_back({name, it->second.value, it->second.is_string});
+  add_line(name, it->second.value, it->second.is_string);
   return it->second;
 }
 
@@ -171,7 +238,7 @@ std::optional<std::vector<std::string>> Config::take_strings(std::string_view ke
       refuse(*entry, std::string(key) + ": " + shown(entry->value) + " is not an array of strings");
       return std::nullopt;
     }
-    bound_.back().quoted = true;
+    write(lines_.back(), entry->value, true);
     return std::vector{entry->value};
   }
   std::vector<std::string> out;
@@ -228,26 +295,36 @@ std::string Config::heading(std::string const& section) const {
   return "[" + section + "]";
 }
 
+std::vector<Config::Bound> Config::bound() const {
+  std::vector<Bound> all;
+  for (auto const& line : lines_)
+    if (!line.left_out) all.push_back(line);
+  return all;
+}
+
+Config::Bound const* Config::find_bound(std::string_view key) const {
+  auto const it = line_numbers_.find(key);
+  if (it == line_numbers_.end() || it->second == kNoLine) return nullptr;
+  auto const& line = lines_[it->second];
+  return line.left_out ? nullptr : &line;
+}
+
 std::string Config::resolved(std::vector<std::string> const& without) const {
-  std::vector<std::string> sections{""};
-  std::map<std::string, std::string> texts;
-  for (auto const& b : bound_) {
-    auto const left_out = [&](std::string const& key) { return at_or_below(b.key, key); };
-    if (std::any_of(without.begin(), without.end(), left_out)) continue;
-    auto const dot = b.key.rfind('.');
-    auto const section = dot == std::string::npos ? std::string() : b.key.substr(0, dot);
-    auto const [text, fresh] = texts.try_emplace(section);
-    if (fresh && !section.empty()) sections.push_back(section);
-    text->second += b.key.substr(dot == std::string::npos ? 0 : dot + 1) + " = " +
-                    (b.quoted ? toml_string(b.value) : b.value) + "\n";
+  std::vector<std::size_t> order;
+  std::vector<std::string> texts(sections_.size());
+  for (auto const& line : lines_) {
+    if (line.left_out) continue;
+    if (std::any_of(without.begin(), without.end(), [&](auto const& w) { return at_or_below(line.key, w); }))
+      continue;
+    auto& text = texts[line.section];
+    if (text.empty() && !sections_[line.section].empty()) order.push_back(line.section);
+    text += line.text;
   }
   std::string out;
-  for (auto const& section : sections) {
-    auto const it = texts.find(section);
-    if (it == texts.end()) continue;
-    if (!section.empty()) out += (out.empty() ? "" : "\n") + heading(section) + "\n";
-    out += it->second;
-  }
+  auto const root = std::find(sections_.begin(), sections_.end(), "");
+  if (root != sections_.end()) out = texts[static_cast<std::size_t>(root - sections_.begin())];
+  for (auto const section : order)
+    out += (out.empty() ? "" : "\n") + heading(sections_[section]) + "\n" + texts[section];
   return out;
 }
 

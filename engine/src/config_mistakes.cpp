@@ -49,6 +49,17 @@ void Config::refuse(std::string_view key, std::string const& why) {
   add_mistake("", 0, why);
 }
 
+void Config::refuse_value(std::string_view key, std::string const& rule) {
+  auto const written = entries_.find(key);
+  auto const* const bound = find_bound(key);
+  std::string value;
+  if (written != entries_.end())
+    value = " = " + one_line(written->second.value);
+  else if (bound != nullptr)
+    value = " = " + bound->value;
+  refuse(key, std::string(key) + value + ": " + rule);
+}
+
 void Config::reject_mistakes() const {
   std::set<std::string_view> const known(claimed_.begin(), claimed_.end());
   std::set<std::string_view> known_tables;
@@ -56,21 +67,21 @@ void Config::reject_mistakes() const {
     for (auto dot = key.find('.'); dot != std::string_view::npos; dot = key.find('.', dot + 1))
       known_tables.insert(key.substr(0, dot));
 
-  struct Line {
+  struct Shown {
     std::size_t file;
     int line;
     std::string const* text;     // or, of an entry that nobody declares, its key
     Entry const* unknown_key;    // that entry, if it is a value
     Entry const* unknown_table;  // or an empty table
   };
-  std::vector<Line> lines;
+  std::vector<Shown> lines;
   for (auto const& m : mistakes_) lines.push_back({m.file, m.line, &m.text, nullptr, nullptr});
   for (auto const& [key, e] : entries_)
     if (!known.contains(key)) lines.push_back({number_of(e.file), e.line, &key, &e, nullptr});
   for (auto const& [key, e] : empty_tables_)
     if (!known_tables.contains(key)) lines.push_back({number_of(e.file), e.line, &key, nullptr, &e});
   if (lines.empty()) return;
-  std::stable_sort(lines.begin(), lines.end(), [](Line const& a, Line const& b) {
+  std::stable_sort(lines.begin(), lines.end(), [](Shown const& a, Shown const& b) {
     return std::pair(a.file, a.line) < std::pair(b.file, b.line);
   });
 

@@ -3,14 +3,15 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "config_names.hpp"
 #include "farfault/engine/config.hpp"
 #include "farfault/engine/files.hpp"
 #include "farfault/engine/toml.hpp"
+#include "toml_value.hpp"
 
 namespace farfault {
 namespace {
@@ -34,6 +35,18 @@ std::string float_text(double x) {
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
   return text;
 }
+
+}  // namespace
+
+std::optional<TomlValue> value_of(toml::node const& node) {
+  if (auto const* s = node.as_string()) return TomlValue{s->get(), true};
+  if (auto const* i = node.as_integer()) return TomlValue{std::to_string(i->get()), false};
+  if (auto const* f = node.as_floating_point()) return TomlValue{float_text(f->get()), false};
+  if (auto const* b = node.as_boolean()) return TomlValue{b->get() ? "true" : "false", false};
+  return std::nullopt;
+}
+
+namespace {
 
 // What --set gives without quotes: a number or flag where it reads as one, else a string.
 Config::Entry bare_value(std::string_view text) {
@@ -65,20 +78,17 @@ std::string why_no_key(std::string_view key) {
 }  // namespace
 
 std::string read_text_file(std::string const& path, std::uint64_t limit) {
-  auto const why_not = why_not_readable(path);
-  if (!why_not.empty()) throw UserError(path + ": " + why_not);
-  std::error_code error;
-  auto const size = fs::file_size(path, error);
-  if (error) throw UserError(path + ": cannot be read: " + error.message());
-  if (size > limit)
-    throw UserError(path + ": holds " + std::to_string(size) + " bytes; at most " + std::to_string(limit) +
-                    " are allowed");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw UserError(path + ": cannot be opened for reading");
-  std::string text(static_cast<std::size_t>(size), '\0');
-  in.read(text.data(), static_cast<std::streamsize>(size));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  return text;
+  auto const input = open_input(path);
+  auto const name = one_line(path);
+  if (!input.why_not.empty()) throw UserError(name + ": " + input.why_not);
+  if (input.bytes > limit)
+    throw UserError(name + ": holds " + to_text(ByteSize{input.bytes}) + "; at most " +
+                    to_text(ByteSize{limit}) + " are allowed");
+  try {
+    return read_bytes(input.file, input.bytes);
+  } catch (std::system_error const& e) {
+    throw UserError(name + ": cannot be read: " + e.code().message());
+  }
 }
 
 // Flattens the tables of one text into the entries of the configuration.
@@ -122,15 +132,9 @@ class Config::Layer {
       std::ostringstream text;
       text << *array;
       entry.value = text.str();
-    } else if (auto const* s = node.as_string()) {
-      entry.value = s->get();
-      entry.is_string = true;
-    } else if (auto const* i = node.as_integer()) {
-      entry.value = std::to_string(i->get());
-    } else if (auto const* f = node.as_floating_point()) {
-      entry.value = float_text(f->get());
-    } else if (auto const* b = node.as_boolean()) {
-      entry.value = b->get() ? "true" : "false";
+    } else if (auto written = value_of(node)) {
+      entry.value = std::move(written->text);
+      entry.is_string = written->is_string;
     } else {
       config_.refuse(entry, "'" + shown(key) + "' is a date or a time of day, which no parameter is");
       return;
@@ -166,8 +170,8 @@ void Config::read_text(std::string_view text, std::string const& name) {
 void Config::read(std::string_view text, std::string const& name, std::string const& folder,
                   std::map<std::string, std::string>& seen, int depth) {
   if (text.size() > kMostBytes)
-    throw UserError(name + ": holds " + std::to_string(text.size()) + " bytes; at most " +
-                    std::to_string(kMostBytes) + " are allowed");
+    throw UserError(name + ": holds " + to_text(ByteSize{text.size()}) + "; at most " +
+                    to_text(ByteSize{kMostBytes}) + " are allowed");
   if (number_of(name) == files_.size()) files_.push_back(name);
   std::vector<TomlMistake> mistakes;
   auto root = parse_toml(text, mistakes);

@@ -134,6 +134,12 @@ void Engine::observe(std::vector<Observer*> observers) {
     lane->observe(i.observation ? &*i.observation : nullptr, i.system.receivers_);
 }
 
+void Engine::watch_exchanges(std::uint64_t every, std::function<void()> f) {
+  FF_CHECK(every != 0, "exchanges are watched one by one at least");
+  impl_->watched_every = every;
+  impl_->watch = std::move(f);
+}
+
 std::optional<PathProfile> Engine::critical_path() const {
   if (!impl_->recorder) return std::nullopt;
   return impl_->recorder->profile();

@@ -41,6 +41,8 @@ struct Engine::Impl {
   EngineProfile profile;
   std::optional<PathRecorder> recorder;
   std::optional<Observation> observation;
+  std::uint64_t watched_every = 0;  // exchanges
+  std::function<void()> watch;
 
   void put(Event const& e);  // into the queue of its lane
 

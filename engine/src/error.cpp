@@ -65,21 +65,34 @@ void panic(std::string_view what, char const* file, int line) {
   std::abort();
 }
 
-std::string one_line(std::string_view text) {
+namespace {
+
+// Each character that is a control becomes a blank, but `kept`.
+std::string without_controls(std::string_view text, std::string_view kept, std::string_view invalid) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
     auto const c = first_character(text);
-    if (!c.valid) {
-      out += "\ufffd";
-    } else if (is_control(c.code)) {
+    auto const character = text.substr(0, c.bytes);
+    if (!c.valid)
+      out += invalid.empty() ? character : invalid;
+    else if (is_control(c.code) && character != kept)
       out += ' ';
-    } else {
-      out += text.substr(0, c.bytes);
-    }
+    else
+      out += character;
     text.remove_prefix(c.bytes);
   }
   return out;
+}
+
+}  // namespace
+
+std::string one_line(std::string_view text) {
+  return without_controls(text, "", "\ufffd");
+}
+
+std::string printable(std::string_view text) {
+  return without_controls(text, "\n", "");
 }
 
 std::string shown(std::string_view value) {

@@ -90,6 +90,7 @@ std::optional<Transport::Summary> Engine::Impl::exchange(Time end, bool stop_wan
   ++profile.exchanges;
   if (done.all) ++profile.summaries;
   profile.blocked_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  if (watch && profile.exchanges % watched_every == 0) watch();
   return all;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -20,8 +21,21 @@ std::string reason_of(int error) {
   return error == ENOENT ? "no such file" : std::strerror(error);
 }
 
+// The system would take a part of it for the whole.
+constexpr char const* kNulInName = "its name holds a NUL character";
+bool has_nul(std::string const& path) {
+  return path.find('\0') != path.npos;
+}
+
 [[noreturn]] void cannot_write(std::string const& path, std::string const& why) {
-  throw UserError("cannot write '" + path + "': " + why);
+  throw UserError("cannot write '" + one_line(path) + "': " + why);
+}
+
+// The refusal of a file that is not regular.
+std::string why_not_regular(mode_t mode) {
+  if (S_ISDIR(mode)) return "it is a directory, not a regular file";
+  auto const* const kind = S_ISFIFO(mode) ? "FIFO" : S_ISSOCK(mode) ? "socket" : "device";
+  return std::string("it is a ") + kind + ", not a regular file; write what it gives to a file first";
 }
 
 std::string kind_of(mode_t mode) {
@@ -68,19 +82,62 @@ FileHandle::~FileHandle() {
 }
 
 std::string why_not_readable(std::string const& path) {
+  if (has_nul(path)) return kNulInName;
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return reason_of(errno);
-  if (!S_ISREG(status.st_mode)) return "not a regular file";
+  if (!S_ISREG(status.st_mode)) return why_not_regular(status.st_mode);
   if (::access(path.c_str(), R_OK) != 0) return reason_of(errno);
   return {};
 }
 
+Input open_input(std::string const& path) {
+  Input input;
+  // A device may act on being opened.
+  input.why_not = why_not_readable(path);
+  if (!input.why_not.empty()) return input;
+  FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (!file.is_open() || ::fstat(file.get(), &status) != 0) {
+    input.why_not = reason_of(errno);
+  } else if (!S_ISREG(status.st_mode)) {
+    input.why_not = why_not_regular(status.st_mode);
+  } else {
+    input.file = std::move(file);
+    input.bytes = static_cast<std::uint64_t>(status.st_size);
+  }
+  return input;
+}
+
+std::string read_bytes(FileHandle const& file, std::uint64_t most) {
+  constexpr std::uint64_t kPiece = std::uint64_t{1} << 16;
+  std::string bytes;
+  while (bytes.size() < most) {
+    auto const before = bytes.size();
+    bytes.resize(before + std::min(std::max(kPiece, std::uint64_t{before}), most - before));
+    auto const n = ::read(file.get(), bytes.data() + before, bytes.size() - before);
+    bytes.resize(before + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    if (n < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category());
+    if (n == 0) break;
+  }
+  return bytes;
+}
+
+std::string first_bytes(std::string const& path, std::uint64_t most) {
+  auto const input = open_input(path);
+  try {
+    return input.file.is_open() ? read_bytes(input.file, most) : std::string();
+  } catch (std::system_error const&) {
+    return {};
+  }
+}
+
 bool is_there(std::string const& path) {
   struct stat status {};
-  return ::lstat(path.c_str(), &status) == 0;
+  return !has_nul(path) && ::lstat(path.c_str(), &status) == 0;
 }
 
 void check_replaceable(std::string const& path) {
+  if (has_nul(path)) cannot_write(path, kNulInName);
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
     if (errno != ENOENT) cannot_write(path, std::strerror(errno));
@@ -91,6 +148,7 @@ void check_replaceable(std::string const& path) {
 }
 
 void check_not_a_link(std::string const& path) {
+  if (has_nul(path)) cannot_write(path, kNulInName);
   struct stat named {};
   if (::lstat(path.c_str(), &named) == 0 && !S_ISREG(named.st_mode))
     cannot_write(path, kind_of(named.st_mode));
@@ -121,7 +179,7 @@ FileHandle create_locked(std::string const& path, std::string const& owner) {
 
 bool is_locked(std::string const& path) {
 #ifdef F_OFD_SETLK
-  FileHandle const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  auto const file = open_input(path).file;
   auto range = lock_range();
   return file.is_open() && ::fcntl(file.get(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 #else
@@ -136,6 +194,14 @@ bool same_file(std::string const& a, std::string const& b) {
   bool const b_there = ::stat(b.c_str(), &of_b) == 0;
   if (a_there && b_there) return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
   return a_there == b_there && full_name(a) == full_name(b);
+}
+
+void write_bytes(FileHandle const& file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    auto const n = ::write(file.get(), bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category());
+    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  }
 }
 
 void sync_folder_of(std::string const& path) {

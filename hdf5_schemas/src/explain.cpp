@@ -92,6 +92,17 @@ KernelTime take_kernel(Pack& pack) {
   return k;
 }
 
+// The ranks of the run if it recorded their exchanges, else one rank.
+void put_ranks(Pack& pack, hid_t file) {
+  auto const count = [&](std::string const& name) {
+    return has(file, "engine/" + name) ? words(file, "engine/" + name, 1).at(0) : 0;
+  };
+  auto const waited = real_number(file, "engine/rank_wait_share");
+  pack.put(waited ? count("ranks") : 1);
+  for (auto const* name : {"threads", "events", "rank_exchanges"}) pack.put(waited ? count(name) : 0);
+  pack.put(static_cast<std::uint64_t>(1e6 * std::min(1.0, std::max(0.0, waited.value_or(0)))));
+}
+
 std::string read_all(hid_t file) {
   check_is_result(file);
   auto const figures = figures_of_machine(file);
@@ -122,6 +133,7 @@ std::string read_all(hid_t file) {
   pack.put(std::uint64_t{0});
   for (auto const& r : read_resources(file, figures)) put(pack, r);
   pack.put(std::uint64_t{0});
+  put_ranks(pack, file);
   return pack.take();
 }
 
@@ -156,6 +168,9 @@ Explanation explain(std::string const& path) {
   e.kernel_names = pack.number();
   while (pack.number() != 0) e.kernels.push_back(take_kernel(pack));
   while (pack.number() != 0) e.resources.push_back(take_resource(pack));
+  for (auto* field : {&e.ranks.ranks, &e.ranks.threads, &e.ranks.events, &e.ranks.exchanges})
+    *field = pack.number();
+  e.ranks.waited = static_cast<double>(pack.number()) / 1e6;
   auto const time_of = [&](std::string_view name) {
     auto const found = std::ranges::find(e.sms, name, &TimePart::name);
     return found == e.sms.end() ? std::uint64_t{0} : found->ps;
@@ -221,25 +236,30 @@ std::string to_json(Explanation const& e) {
                          {"weight", r.weight},
                          {"over_time", r.over_time},
                          {"over_time_of", r.over_time_of}});
-  Json const all{{"kind", "explanation"},
-                 {"path", e.path},
-                 {"end_reason", e.end_reason},
-                 {"end_ps", e.end_ps},
-                 {"accesses", e.accesses},
-                 {"access_ps", e.access_ps},
-                 {"sm_ps", e.sm_ps},
-                 {"bound_by", words_of_bound[static_cast<std::size_t>(e.bound)]},
-                 {"executing", e.executing},
-                 {"idle", e.idle},
-                 {"sms", parts(e.sms)},
-                 {"stages", parts(e.stages)},
-                 {"without_kernel", e.without_kernel},
-                 {"gaps", parts(e.gaps)},
-                 {"operations_under_way", e.operations_under_way},
-                 {"under_way", under_way},
-                 {"kernel_names", e.kernel_names},
-                 {"kernels", kernels},
-                 {"resources", resources}};
+  Json all{{"kind", "explanation"},
+           {"path", e.path},
+           {"end_reason", e.end_reason},
+           {"end_ps", e.end_ps},
+           {"accesses", e.accesses},
+           {"access_ps", e.access_ps},
+           {"sm_ps", e.sm_ps},
+           {"bound_by", words_of_bound[static_cast<std::size_t>(e.bound)]},
+           {"executing", e.executing},
+           {"idle", e.idle},
+           {"sms", parts(e.sms)},
+           {"stages", parts(e.stages)},
+           {"without_kernel", e.without_kernel},
+           {"gaps", parts(e.gaps)},
+           {"operations_under_way", e.operations_under_way},
+           {"under_way", under_way},
+           {"kernel_names", e.kernel_names},
+           {"kernels", kernels},
+           {"resources", resources}};
+  if (e.ranks.ranks > 1)
+    all["ranks"] = {{"count", e.ranks.ranks},
+                    {"events", e.ranks.events},
+                    {"exchanges", e.ranks.exchanges},
+                    {"waited", e.ranks.waited}};
   return all.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

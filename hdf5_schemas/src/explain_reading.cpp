@@ -2,6 +2,7 @@
 #include "explain_reading.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "farfault/engine/error.hpp"
 
@@ -19,6 +20,15 @@ std::vector<std::uint64_t> words(hid_t file, std::string const& path, std::uint6
   if (!counts || shape.row_values != 1 || shape.rows() != rows)
     throw Hdf5Failure(path + " is no list of as many numbers as there are rows");
   return read_words(dataset, shape, 0, rows);
+}
+
+std::optional<double> real_number(hid_t file, std::string const& path) {
+  if (!has(file, path)) return std::nullopt;
+  auto const dataset = open_dataset(file, path);
+  auto const shape = shape_of_dataset(dataset);
+  if (shape.kind != Kind::real || shape.row_values != 1 || shape.rows() != 1)
+    throw Hdf5Failure(path + " is not one number");
+  return std::bit_cast<double>(read_words(dataset, shape, 0, 1).at(0));
 }
 
 std::vector<std::string> texts(hid_t file, std::string const& path) {

@@ -20,6 +20,8 @@ inline double share(std::uint64_t part, std::uint64_t whole) {
 
 // One number for each of the rows, or texts; Hdf5Failure where the file has something else there.
 std::vector<std::uint64_t> words(hid_t file, std::string const& path, std::uint64_t rows);
+// One real number; nullopt if the dataset is missing.
+std::optional<double> real_number(hid_t file, std::string const& path);
 std::vector<std::string> texts(hid_t file, std::string const& path);
 
 // The summary of the machine; UserError where there is none yet.

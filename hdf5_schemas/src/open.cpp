@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 
 namespace farfault::results {
@@ -62,6 +63,7 @@ void check_storage(hid_t dataset) {
     throw Hdf5Failure(path_of(dataset) +
                       " keeps its data in another file, and a result holds all of its data itself");
   auto const filters = check(H5Pget_nfilters(list), "a dataset has no properties");
+  int seen = 0;  // shuffle is 2, deflate is 1
   for (unsigned i = 0; i < static_cast<unsigned>(filters); ++i) {
     unsigned flags = 0, settings = 0;
     std::size_t values = 0;
@@ -69,6 +71,8 @@ void check_storage(hid_t dataset) {
     if (filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_DEFLATE)
       throw Hdf5Failure(path_of(dataset) + " is stored with filter " + std::to_string(filter) +
                         "; results use shuffle and deflate alone");
+    if ((seen & filter) != 0) throw Hdf5Failure(path_of(dataset) + " is stored with a filter twice");
+    seen |= filter;
   }
 }
 
@@ -184,6 +188,9 @@ std::vector<std::string> link_names(hid_t group) {
     return static_cast<std::vector<std::string>*>(to)->size() > kMaxNames ? -1 : 0;
   };
   check(H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &names), "a group cannot be read");
+  for (auto const& name : names)
+    if (name.empty() || name.find('/') != std::string::npos)
+      throw Hdf5Failure("a group has a member '" + shown(name) + "', which is not a name");
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -2,7 +2,6 @@
 #include "farfault/results/reader.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <set>
 
 #include "farfault/engine/error.hpp"
@@ -137,10 +136,8 @@ std::string maker_text(ResultSummary const& s) {
 }  // namespace
 
 bool looks_like_result(std::string const& path) {
-  if (!why_not_readable(path).empty()) return false;
-  std::ifstream in(path, std::ios::binary);
-  char magic[8] = {};
-  if (!in.read(magic, sizeof magic) || std::string(magic, 8) != "\x89HDF\r\n\x1a\n") return false;
+  constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+  if (first_bytes(path, kSignature.size()) != kSignature) return false;
   try {
     check_readable(path);
     return true;

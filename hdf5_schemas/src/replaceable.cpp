@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which files a result may take the place of.
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 
 #include "farfault/engine/error.hpp"
@@ -14,14 +13,6 @@ namespace farfault::results {
 namespace {
 
 constexpr std::string_view kHdf5 = "\x89HDF\r\n\x1a\n";
-
-std::string first_bytes(std::string const& path) {
-  std::string bytes(kHdf5.size(), '\0');
-  std::ifstream in(path, std::ios::binary);
-  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<std::size_t>(in.gcount()));
-  return bytes;
-}
 
 // Whether a kill before the first flush can leave a file that begins so: with the room of the superblock, or
 // a part of it.
@@ -55,7 +46,7 @@ bool may_replace(std::string const& path, Content by, bool partial) {
   if (!is_there(path) || !why_not_readable(path).empty()) return true;
   if (partial && std::filesystem::is_symlink(path, error)) return true;
   if (std::filesystem::file_size(path, error) == 0 || error) return true;
-  auto const begin = first_bytes(path);
+  auto const begin = first_bytes(path, kHdf5.size());
   if (begin != kHdf5) return partial && is_unwritten(begin);
   auto const content = content_of(path);
   return content == by || (partial && content == Content::unreadable);

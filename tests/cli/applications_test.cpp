@@ -320,7 +320,7 @@ TEST_CASE("memory that is occupied from the start has no room for the applicatio
       "memory.fragmentation_index=1", "memory.fragmentation_occupancy=0.998",
       "gpu.dram.capacity=16MiB",      "cpu.dram.capacity=2MiB"};
   CHECK(refusal(large, occupied) ==
-        "workload 'transpose' needs 4194304 bytes or more, beyond the machine's memory (gpu.dram.capacity, "
+        "workload 'transpose' needs 4 MiB or more, beyond the machine's memory (gpu.dram.capacity, "
         "cpu.dram.capacity, less what memory.fragmentation_index occupies)");
   std::vector<std::string> in_batches(occupied.begin(), occupied.end() - 1);
   for (auto const* more :

@@ -52,6 +52,21 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o "size=$((kib / 2))k" tmpfs "$scratc
   check "for scripts, too" grep -q "\"result_digest\": *\"$(digest_of "$scratch/whole.h5")\"" "$scratch/traced.json"
   check "nothing is left of the trace: $(ls "$scratch/disk")" test -z "$(ls "$scratch/disk")"
   rm -f "$scratch"/disk/*
+  # The summary for scripts reports the failure even if the disk has no space left.
+  for output in "$scratch/disk/run.h5" "$scratch/elsewhere.h5"; do
+    : >"$scratch/disk/filler"
+    (while [ ! -s "$scratch/disk/s.json" ]; do sleep 0.01; done; head -c 100M /dev/zero >"$scratch/disk/filler" 2>/dev/null) &
+    "${run[@]}" --set workload.stream.bytes=1MiB --output "$output" --summary-json "$scratch/disk/s.json" >"$scratch/out" 2>"$scratch/err"
+    rc=$?
+    wait $!
+    check "a summary on a full disk, output '$output': exit code 1, not $rc" [ "$rc" -eq 1 ]
+    check "the summary reports the failure: $(cut -c1-300 "$scratch/disk/s.json")" grep -q '"end_reason":"failed","exit_code":1,' \
+      "$scratch/disk/s.json"
+    check "and why: $(cat "$scratch/err")" grep -qF "$(sed -n 's/^farfault: //p' "$scratch/err" | cut -c1-40)" "$scratch/disk/s.json"
+    check "the summary is JSON" /usr/bin/python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$scratch/disk/s.json"
+    check "nothing else is left of it: $(ls "$scratch/disk")" test ! -e "$scratch/disk/s.json.writing"
+    rm -f "$scratch"/disk/*
+  done
   # Of a sweep each row says why, and what is not whole is removed.
   cat >"$scratch/study.toml" <<END
 base = "paper-gmmu-bypass"

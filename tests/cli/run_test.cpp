@@ -219,7 +219,8 @@ TEST_CASE("a configuration that is not there is refused") {
         "paper-mask, paper-mask-fermi, paper-mask-integrated, paper-mosaic, paper-tlb-compression, "
         "published-mask, "
         "published-mosaic)");
-  CHECK(refusal(folder().string(), {}).find(folder().string() + ": not a") == 0);
+  CHECK(refusal(folder().string(), {}).find(folder().string() + ": it is a directory, not a regular file") ==
+        0);
   auto const config = scratch("includes.toml", "include = [\"absent.toml\"]\n");
   CHECK(refusal(config, {}).find(config + ":1: ") == 0);
 }
@@ -241,18 +242,18 @@ TEST_CASE("keys and values of --set are checked before anything is written") {
   CHECK(refusal_of_set("gpu.l1_tlb.ways=5") ==
         "--set: gpu.l1_tlb.ways = 5: must divide the number of entries, 32");
   CHECK(refusal_of_set("memory.page_size=8KiB") ==
-        "--set: memory.page_size = 8192: must be 4KiB, 64KiB or 2MiB");
+        "--set: memory.page_size = 8KiB: must be 4KiB, 64KiB or 2MiB");
   CHECK(refusal_of_sets({"memory.large_pages=all", "memory.large_page_size=1MiB"}) ==
-        "--set: memory.large_page_size = 1048576: must be 512 or 512 x 512 times memory.page_size, 4096");
+        "--set: memory.large_page_size = 1MiB: must be 512 or 512 x 512 times memory.page_size, 4 KiB");
   CHECK(
       refusal_of_sets({"memory.large_pages=all", "memory.page_size=64KiB", "memory.large_page_size=32MiB"}) ==
-      "--set: memory.large_page_size = 33554432: must be 32 or 32 x 512 times memory.page_size, 65536");
+      "--set: memory.large_page_size = 32MiB: must be 32 or 32 x 512 times memory.page_size, 64 KiB");
   CHECK(refusal_of_sets({"memory.large_pages=all", "memory.page_size=2MiB"}) ==
-        "memory.large_page_size = 2097152: must be 512 or 512 x 512 times memory.page_size, 2097152");
+        "memory.large_page_size = 2 MiB: must be 512 or 512 x 512 times memory.page_size, 2 MiB");
   CHECK(refusal_of_sets({"memory.large_pages=all", "memory.large_page_size=2GiB"})
             .find("--set: memory.large_page_size: '2GiB' is outside ") == 0);
   CHECK(refusal_of_sets({"memory.large_pages=all", "gpu.dram.capacity=2MiB"}) ==
-        "memory.large_page_size = 2097152: must not be above what gpu.dram.capacity has for data, 1835008");
+        "memory.large_page_size = 2 MiB: must not exceed the space for data in gpu.dram.capacity, 1792 KiB");
   CHECK(refusal_of_sets({"memory.large_pages=all", "memory.remote_touch=migrate"}) ==
         "--set: memory.large_pages = all: large pages do not move, and memory.remote_touch = migrate moves "
         "pages");

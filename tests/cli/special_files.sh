@@ -27,7 +27,7 @@ listing() { find . -mindepth 1 -not -name out -not -name err -printf '%p %y %i %
 # Things that are no files, wherever a file is read.
 mkfifo fifo
 ln -s loop loop
-for thing in "fifo:not a regular file" "loop:Too many levels of symbolic links"; do
+for thing in "fifo:it is a FIFO, not a regular file; write what it gives to a file first" "loop:Too many levels of symbolic links"; do
   name=${thing%%:*} why=${thing#*:}
   refused "cannot read '$name': $why" "$farfault" validate "$name"
   refused "cannot read '$name': $why" "$farfault" diff "$name" "$name"

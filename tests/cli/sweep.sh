@@ -58,6 +58,18 @@ for child in $children; do
   check "a sweep that is killed leaves no run behind" eval '! kill -0 "$child" 2>/dev/null'
 done
 
+# A killed sweep leaves the logs of its runs, which go on; the next sweep removes them, except of runs in progress.
+study logs 16KiB
+logs=("$farfault" sweep "$scratch/logs/study.toml" --jobs 1 --progress off)
+"${logs[@]}" >/dev/null || fail "a sweep of small runs"
+for result in "$scratch"/logs/out/runs/*.h5; do echo "farfault: a remark" >"${result%.h5}.log"; done
+"${logs[@]}" --part 1/4 >/dev/null
+check "a part removes the log of its run that is done" [ "$(find "$scratch/logs/out/runs" -name '*.log' | wc -l)" -eq 3 ]
+rm "$(find "$scratch/logs/out/runs" -name '*.h5' | head -1)"
+"${logs[@]}" >"$scratch/out"
+check "the logs of runs that are done are gone: $(ls "$scratch/logs/out/runs")" \
+  test -z "$(find "$scratch/logs/out/runs" -type f -not -name '*.h5')"
+
 # A run that is killed is a failed row; the sweep goes on.
 study killed 64MiB
 "$farfault" sweep "$scratch/killed/study.toml" --jobs 1 --progress off >"$scratch/out" 2>"$scratch/err" &
@@ -209,6 +221,10 @@ rc=$?
 check "the array job is submitted: $(cat "$scratch/out")" test "$rc" -eq 0
 check "the table waits for it" grep -q -e '--dependency=afterany:41' "$SUBMITTED"
 check "the user is told" grep -q 'submitted job 41; job 41 writes the table' "$scratch/out"
+check "the study's options are printed before that: $(cat "$scratch/out")" test "$(grep -nE '^  (options|submitted) ' "$scratch/out" |
+  head -1)" = "3:  options   --partition=long --time=10 (of the study)"
+check "options of the sweep follow" test "$(grep -n '^#SBATCH' "$scratch/slurm/out/sweep.sbatch" | head -3 | tail -1)" = \
+  '4:#SBATCH --job-name=sweep'
 for line in '#SBATCH --array=1-3' '#SBATCH --cpus-per-task=2' '#SBATCH --partition=long' '#SBATCH --time=10'; do
   check "the script has $line" grep -qxe "$line" "$scratch/slurm/out/sweep.sbatch"
 done

@@ -231,6 +231,46 @@ TEST_CASE("report, compare: the folder of a sweep stands for its runs, in the or
   CHECK(r.err == "farfault: the sweep in '" + s.out.string() + "' has no results yet\n");
 }
 
+TEST_CASE("report, compare: a result of a sweep's folder that is elsewhere is refused") {
+  SmallStudy const s("links", "seeds = 2\n");
+  REQUIRE(s.sweep().code == 0);
+  auto const page = (s.folder / "page.html").string();
+  auto const refused = [&](std::string const& sentence) {
+    for (Words const& words : {Words{"compare", s.out.string()}, {"report", s.out.string(), "-o", page}}) {
+      auto const r = farfault_program(words);
+      CHECK(r.code == 2);
+      CHECK(r.out == "");
+      CHECK(r.err == "farfault: " + sentence + "; name that file itself if you trust it\n");
+      CHECK_FALSE(fs::exists(page));
+    }
+  };
+  auto const first = s.out / s.column("result")[0], secret = s.folder / "secret.h5";
+  fs::rename(first, secret);
+  fs::create_symlink("../../secret.h5", first);
+  refused("the result '" + first.string() + "' is outside of the sweep's folder, at '" + secret.string() +
+          "'");
+  // So is what is in a folder of another name that begins as the sweep's does.
+  fs::create_directories(s.folder / "outer");
+  fs::rename(secret, s.folder / "outer/secret.h5");
+  fs::remove(first);
+  fs::create_symlink(s.folder / "outer/secret.h5", first);
+  refused("the result '" + first.string() + "' is outside of the sweep's folder, at '" +
+          (s.folder / "outer/secret.h5").string() + "'");
+  fs::remove(first);
+  fs::rename(s.folder / "outer/secret.h5", first);
+  fs::rename(s.out / "runs", s.folder / "elsewhere");
+  fs::create_directory_symlink(s.folder / "elsewhere", s.out / "runs");
+  refused("the result '" + first.string() + "' is outside of the sweep's folder, at '" +
+          (s.folder / "elsewhere" / first.filename()).string() + "'");
+  // A link within the folder, and one to the folder, lead nowhere else.
+  fs::remove(s.out / "runs");
+  fs::rename(s.folder / "elsewhere", s.out / "runs");
+  fs::rename(first, s.out / "moved.h5");
+  fs::create_symlink("../moved.h5", first);
+  fs::create_directory_symlink(s.out, s.folder / "link");
+  CHECK(farfault_program({"compare", (s.folder / "link").string()}).code == 0);
+}
+
 TEST_CASE("sweep: a mistake in an application of a point has the line at which it stands") {
   auto const with = [](std::string const& of_second) {
     SmallStudy const s("application_mistakes",

@@ -286,6 +286,27 @@ TEST_CASE("sweep: a mistake of the study is one sentence with its line, before a
             .find("gone.graph") != std::string::npos);
 }
 
+TEST_CASE("sweep: a name with a NUL in it is refused, and no sentence ends there") {
+  auto const folder = fresh("nul");
+  auto const file = (folder / "study.toml").string();
+  auto const error = [&](std::string const& text) {
+    std::ofstream(file) << text;
+    auto const r = farfault_program({"sweep", file, "--progress", "off"});
+    CHECK(r.code == 2);
+    CHECK(r.out == "");
+    CHECK(fs::directory_iterator(folder)->path().filename() == "study.toml");
+    return r.err;
+  };
+  std::string const base = "base = \"paper-gmmu-bypass\"\n", seeds = "sweep.seeds = 1\n";
+  CHECK(error(base + "sweep.output = \"out\\u0000er\"\n" + seeds) ==
+        "farfault: " + file + ":2: sweep.output 'out er' holds a NUL character, which no name may have\n");
+  CHECK(error("base = \"paper\\u0000x\"\n" + seeds)
+            .starts_with("farfault: " + file + ":1: base 'paper x' holds a NUL"));
+  CHECK(error(base + seeds + "config.workload.name = \"bfs\"\nconfig.workload.bfs.graph = \"a\\u0000b\"\n") ==
+        "farfault: " + (folder / "a b").string() +
+            ": its name holds a NUL character (run 0: run.seed = 1)\n");
+}
+
 TEST_CASE("sweep: a run whose input file is missing is a failed row, and the others go on") {
   SmallStudy const s(
       "no_input",

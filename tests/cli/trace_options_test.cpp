@@ -129,6 +129,52 @@ TEST_CASE("inspect knows a trace by its content, says how large it is and what o
         R"({"kind":"perfetto_trace","bytes":)" + bytes + "}\n");
 }
 
+TEST_CASE("inspect refuses a trace that was cut short, changed in any byte, or has more than it should") {
+  CHECK(traced({"--trace", "0s,1s"}).code == 0);
+  auto const file = (folder() / "damaged.pftrace").string();
+  std::ifstream in(folder() / "traced.pftrace", std::ios::binary);
+  std::string const whole{std::istreambuf_iterator<char>(in), {}};
+  REQUIRE(whole.size() > 10'000);
+  auto const inspected = [&](std::string const& bytes) {
+    std::ofstream(file, std::ios::binary) << bytes;
+    return farfault_program({"inspect", file});
+  };
+  auto const why = [&](std::string const& bytes) {
+    auto const r = inspected(bytes);
+    CHECK(r.code == 2);
+    CHECK(r.out == "");
+    auto const begin = "farfault: " + file + ": the trace is damaged: ";
+    REQUIRE(r.err.starts_with(begin));
+    return r.err.substr(begin.size());
+  };
+  CHECK(inspected(whole).code == 0);
+  constexpr std::size_t kLastPacket = 15;
+  std::string const missing =
+      "its last packet, which has a checksum, is missing: it was cut short, or an earlier version wrote it\n";
+  CHECK(why(whole.substr(0, 6)) == missing);
+  CHECK(why(whole.substr(0, whole.size() - kLastPacket)) == missing);
+  CHECK(why(whole.substr(0, whole.size() - 1)) ==
+        "it ends within the packet at byte " + std::to_string(whole.size() - kLastPacket) + "\n");
+  CHECK(why(whole + "x") ==
+        "bytes follow its last packet, at byte " + std::to_string(whole.size() - kLastPacket) + "\n");
+  CHECK(why(whole.substr(0, 6) + "x" + whole.substr(6)) == "no packet begins at byte 6\n");
+  CHECK(why(whole.substr(0, 6) + std::string("\x0a\x02\x08", 3) + whole.substr(6)) ==
+        "the packet at byte 6 is none that farfault writes\n");
+  auto changed = whole;
+  changed[whole.size() - 1] ^= 1;
+  CHECK(why(changed) == "its checksum is not that of its contents\n");
+  std::size_t refused = 0, tried = 0;
+  for (std::size_t at = 0; at < whole.size(); at += 23)
+    for (char const flip : {'\x01', '\x10', '\x80'}) {
+      changed = whole;
+      changed[at] = static_cast<char>(changed[at] ^ flip);
+      refused += inspected(changed).code == 2 ? 1 : 0;
+      refused += inspected(whole.substr(0, at)).code == 2 ? 1 : 0;
+      tried += 2;
+    }
+  CHECK(refused == tried);
+}
+
 TEST_CASE("a trace beyond its limit says how much it leaves out") {
   auto const r = traced({"--trace", "0s,1s", "--trace-sample", "1", "--trace-limit", "80"});
   CHECK(r.code == 0);

@@ -324,6 +324,22 @@ TEST_CASE("watch of a sweep counts its runs by what their files say") {
                      "  failed\n    run 2 (x = 3): the disk is full\n");
 }
 
+TEST_CASE("watch of a sweep counts a run whose input file is missing as failed, with the reason") {
+  auto const where = folder("no_input");
+  auto const study = where + "/study.toml";
+  std::ofstream(study) << "base = \"paper-gmmu-bypass\"\n[config]\ngpu.sms = 2\nworkload.name = \"stream\"\n"
+                          "workload.stream.bytes = \"8 KiB\"\n[sweep]\noutput = \"out\"\n[sweep.grid]\n"
+                          "machine.topology = [\"paper-gmmu-bypass\", \"gone.xml\"]\n";
+  CHECK(farfault_program({"sweep", study, "--progress", "off"}).code == 1);
+  auto const r = farfault_program({"watch", where + "/out", "--once"});
+  CHECK(r.code == 0);
+  CHECK(r.out.starts_with(where + "/out: sweep of 2 runs\n" +
+                          "  [########################] 1 done, 1 failed, 0 under way, 0 to come\n" +
+                          "  failed\n    run 1 (machine.topology = gone.xml): gone.xml: "));
+  // Those who read the results of a sweep pass over it.
+  CHECK(farfault_program({"report", where + "/out", "-o", where + "/page.html"}).code == 0);
+}
+
 TEST_CASE("the list of a sweep's runs is read as it was written, and nothing else is one") {
   auto const where = folder("list");
   CHECK_FALSE(read_run_list(where));

@@ -83,7 +83,7 @@ TEST_CASE("dispatcher: a block that fits no empty SM is refused with what it lac
   CHECK(Dispatcher::why_not(shape(1, 1024), sm, 64) == "1024 threads where an SM holds 512");
   CHECK(Dispatcher::why_not(shape(1, 256, 257), sm, 64) == "65792 registers where an SM has 65536");
   CHECK(Dispatcher::why_not(shape(1, 64, 1, 65537), sm, 64) ==
-        "65537 bytes of shared memory where an SM has 65536");
+        "65537 B of shared memory where an SM has 64 KiB");
   CHECK(Dispatcher::why_not(shape(1, 512, 4'000'000'000), sm, 64) != "");  // no 32-bit product
 }
 

@@ -406,7 +406,7 @@ TEST_CASE("initial memory: a program needs as much as it has at a time, beside w
   auto more = buffers;
   more[2].bytes += 1;
   CHECK(PlannedBench(in_turn, more, 10).refused() ==
-        "workload 'w' needs 114688 bytes or more, beyond the machine's memory (gpu.dram.capacity, "
+        "workload 'w' needs 112 KiB or more, beyond the machine's memory (gpu.dram.capacity, "
         "cpu.dram.capacity)");
   std::swap(in_turn[1], in_turn[2]);
   CHECK(!PlannedBench(in_turn, buffers, 10).refused().empty());
@@ -432,7 +432,7 @@ TEST_CASE(
   auto const fits = allocating(17, false), large = allocating(18, false);
   CHECK(refused(keeps, fits).empty());
   CHECK(refused(fits, keeps).empty());
-  CHECK(refused(keeps, large).find("the applications need 114688 bytes or more") == 0);
+  CHECK(refused(keeps, large).find("the applications need 112 KiB or more") == 0);
   CHECK(refused(large, keeps) == refused(keeps, large));
   // Room for 22 pages, but not for those of the host beside them.
   auto const copied = allocating(21, true);

@@ -75,12 +75,10 @@ TEST_CASE("operations: each rule is told when it is broken") {
   CHECK(broken({k0, k1, Operation::wait_for(2, 0)}) ==
         "operation 2 waits for operation 2, which does not come before it");
   CHECK(broken({k0, k1, Operation::copy_to_host(4096, 8193)}) ==
-        "operation 2 copies 8193 bytes, which no buffer has");
-  CHECK(broken({k0, k1, Operation::copy_to_host(4095, 1)}) ==
-        "operation 2 copies 1 bytes, which no buffer has");
+        "operation 2 copies 8193 B, which no buffer has");
+  CHECK(broken({k0, k1, Operation::copy_to_host(4095, 1)}) == "operation 2 copies 1 B, which no buffer has");
   CHECK(broken({k0, k1, Operation::copy_to_host(12287, 1)}).empty());
-  CHECK(broken({k0, k1, Operation::copy_to_host(4096, 0)}) ==
-        "operation 2 copies 0 bytes, which no buffer has");
+  CHECK(broken({k0, k1, Operation::copy_to_host(4096, 0)}) == "operation 2 copies 0 B, which no buffer has");
   auto const a = Operation::allocate(4096, 8192), f = Operation::free(4096, 8192);
   CHECK(broken({a, k0, f, a, k1, f}).empty());
   CHECK(broken({a, k0, k1}).empty());

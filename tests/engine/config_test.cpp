@@ -312,11 +312,12 @@ TEST_CASE("missing, repeated and cyclic includes are refused") {
 TEST_CASE("a file that is missing, no file, or huge is refused") {
   Folder const folder("files");
   CHECK(error_of_file(folder.at("none")) == folder.at("none") + ": no such file");
-  CHECK(error_of_file(folder.at("")) == folder.at("") + ": not a regular file");
-  CHECK(error_of_file("/dev/zero") == "/dev/zero: not a regular file");
+  CHECK(error_of_file(folder.at("")) == folder.at("") + ": it is a directory, not a regular file");
+  CHECK(error_of_file("/dev/zero") ==
+        "/dev/zero: it is a device, not a regular file; write what it gives to a file first");
   auto const huge = folder.file("huge.toml", "");
   std::filesystem::resize_file(huge, (16u << 20) + 1);
-  CHECK(error_of_file(huge) == huge + ": holds 16777217 bytes; at most 16777216 are allowed");
+  CHECK(error_of_file(huge) == huge + ": holds 16777217 B; at most 16 MiB are allowed");
 }
 
 TEST_CASE("hostile nesting ends in an error") {

@@ -8,6 +8,14 @@
 
 using namespace farfault;
 
+TEST_CASE("no character of a name or value ends a sentence for the user, or acts on a terminal") {
+  std::string const nul("a\0b", 3);
+  CHECK(std::string(UserError("'" + nul + "' is wrong").what()) == "'a b' is wrong");
+  CHECK(std::string(RunError("'" + nul + "' is wrong").what()) == "'a b' is wrong");
+  CHECK(std::string(UserError("\x1b[2J\x07\x7f\u202ex\u009b").what()) == " [2J   x ");
+  CHECK(std::string(UserError("one\ntwo \xff \u00e4").what()) == "one\ntwo \xff \u00e4");
+}
+
 TEST_CASE("control characters of a name become spaces") {
   CHECK(one_line("a\nb\r\tc\x1b[31md\x7f") == "a b  c [31md ");
   CHECK(one_line(std::string_view("a\0b", 3)) == "a b");

@@ -2,6 +2,7 @@
 // What ranks tell each other: enough for one digest, and no more than their links ask for.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "ring_model.hpp"
@@ -137,4 +138,44 @@ TEST_CASE("what ranks of a ring save when stopped is loaded on another number of
     auto const digest = engine.state_digest();
     if (transport.rank() == 0) CHECK(digest == reference.digest);
   });
+}
+
+TEST_CASE("exchanges are watched on all ranks alike, and a watcher may sum over them") {
+  for (std::uint32_t const ranks : {2U, 8U}) {  // all neighbours of each other, and not
+    ring::Options const options{.places = 8};
+    auto const reference = run_ring(options, 1, Time{60us});
+    run_on_ranks(ranks, [&](Transport& transport) {
+      ring::Model model(options);
+      Engine engine(model.system, model.placement(8), {}, transport);
+      std::vector<std::uint64_t> exchanges, events;
+      engine.watch_exchanges(50, [&] {
+        exchanges.push_back(engine.profile().exchanges);
+        events.push_back(transport.sum(engine.profile().events));
+      });
+      engine.run_until(Time{60us});
+      auto const profile = engine.profile();
+      auto const all = transport.sum(profile.events);
+      auto const digest = engine.state_digest();
+      auto const looks = std::uint64_t{exchanges.size()};
+      auto const most = transport.max(looks), least = ~transport.max(~looks);
+      if (transport.rank() != 0) return;
+      CHECK(most == least);
+      CHECK(looks == profile.exchanges / 50);
+      CHECK(looks > 2);
+      for (std::size_t i = 0; i < exchanges.size(); ++i) CHECK(exchanges[i] == 50 * (i + 1));
+      CHECK(std::is_sorted(events.begin(), events.end()));
+      CHECK(events.back() <= all);
+      CHECK(digest == reference.digest);
+    });
+  }
+}
+
+TEST_CASE("one rank has no exchange to watch") {
+  ring::Model model({.places = 4});
+  auto const transport = make_single_transport();
+  Engine engine(model.system, model.placement(4), {}, *transport);
+  bool looked = false;
+  engine.watch_exchanges(1, [&] { looked = true; });
+  engine.run_until(Time{5us});
+  CHECK_FALSE(looked);
 }

@@ -46,6 +46,39 @@ std::string refusal(std::function<void()> const& action) {
 
 }  // namespace
 
+TEST_CASE("an input is a regular file, opened without waiting, or there is a reason") {
+  Folder const folder;
+  write(folder.file("a"), "text");
+  std::filesystem::create_symlink("a", folder.file("link"));
+  ::mkfifo((folder.file("fifo")).c_str(), 0600);
+  for (auto const* name : {"a", "link"}) {
+    auto const input = open_input(folder.file(name));
+    REQUIRE(input.file.is_open());
+    CHECK(input.why_not == "");
+    CHECK(input.bytes == 4);
+    CHECK(read_bytes(input.file, 3) == "tex");
+    CHECK(read_bytes(input.file, 100) == "t");
+    CHECK(read_bytes(input.file, 100) == "");
+  }
+  std::string const nul = folder.file("a") + std::string("\0b", 2);
+  for (auto const& name : {folder.file("fifo"), folder.file("none"), folder.path.string(),
+                           std::string("/dev/zero"), std::string("/dev/tty"), nul}) {
+    auto const input = open_input(name);
+    CHECK_FALSE(input.file.is_open());
+    CHECK(input.why_not == why_not_readable(name));
+    CHECK(input.why_not != "");
+    CHECK(first_bytes(name, 10) == "");
+  }
+  CHECK(why_not_readable(nul) == "its name holds a NUL character");
+  CHECK_FALSE(is_there(nul));
+  CHECK(refusal([&] { create_locked(nul); }) ==
+        "cannot write '" + folder.file("a") + " b': its name holds a NUL character");
+  CHECK(content(folder.file("a")) == "text");
+  write(folder.file("large"), std::string(300'000, 'x'));
+  CHECK(first_bytes(folder.file("large"), 200'000) == std::string(200'000, 'x'));
+  CHECK(first_bytes(folder.file("large"), 1 << 20).size() == 300'000);
+}
+
 TEST_CASE("only a regular file can be read, and asking never waits") {
   Folder const folder;
   write(folder.file("a"), "text");
@@ -55,9 +88,11 @@ TEST_CASE("only a regular file can be read, and asking never waits") {
   CHECK(why_not_readable(folder.file("a")) == "");
   CHECK(why_not_readable(folder.file("link")) == "");
   CHECK(why_not_readable(folder.file("none")) == "no such file");
-  CHECK(why_not_readable(folder.file("fifo")) == "not a regular file");
-  CHECK(why_not_readable(folder.path.string()) == "not a regular file");
-  CHECK(why_not_readable("/dev/null") == "not a regular file");
+  CHECK(why_not_readable(folder.file("fifo")) ==
+        "it is a FIFO, not a regular file; write what it gives to a file first");
+  CHECK(why_not_readable(folder.path.string()) == "it is a directory, not a regular file");
+  CHECK(why_not_readable("/dev/null") ==
+        "it is a device, not a regular file; write what it gives to a file first");
   CHECK(why_not_readable(folder.file("loop")) == "Too many levels of symbolic links");
   CHECK(why_not_readable(folder.file(std::string(300, 'x'))) == "File name too long");
   CHECK(is_there(folder.file("loop")));

@@ -47,6 +47,7 @@ struct Machine {
   // Further samples between those two, or at the end before the one that has all of it: when, and what the
   // first DRAM channel had counted.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> further = {};
+  std::vector<EngineValue> engine = {};
 };
 
 std::string written(std::string const& path, Machine const& m) {
@@ -103,6 +104,7 @@ std::string written(std::string const& path, Machine const& m) {
   std::vector<SummaryRow> rows{{"machine", "machine", "end", "ps", "End.", kEnd}};
   for (auto const& f : m.figures) rows.push_back({"machine", "machine", f.metric, "ps", "Time.", f.value});
   writer.summary(rows);
+  if (!m.engine.empty()) writer.engine(m.engine);
   writer.finish(m.end_reason);
   return path;
 }
@@ -375,7 +377,37 @@ TEST_CASE(
                                 running + ".partial'");
   std::filesystem::create_directories(dir / "sweep/runs");
   auto const sweep = std::string(dir / "sweep");
-  CHECK(refusal(sweep) == "cannot read '" + sweep + "': not a regular file; the results of a sweep are in '" +
+  CHECK(refusal(sweep) == "cannot read '" + sweep +
+                              "': it is a directory, not a regular file; the results of a sweep are in '" +
                               sweep + "/runs'");
   CHECK(refusal(dir / "none.h5").ends_with("none.h5': no such file"));
+}
+
+TEST_CASE("explain: prints the number of exchanges between ranks and the share of waiting") {
+  Scratch dir;
+  auto const of = [&](EngineValue const& waited) {
+    return written(dir / "a.h5",
+                   {.figures = kAccesses,
+                    .engine = {{"ranks", "count", "Ranks.", std::uint64_t{2}},
+                               {"threads", "count", "Threads.", std::uint64_t{4}},
+                               {"events", "count", "Events.", std::uint64_t{2'530'000}},
+                               {"rank_exchanges", "count", "Exchanges.", std::uint64_t{784'844}},
+                               waited}});
+  };
+  auto const e = explain(of({"rank_wait_share", "1", "Waiting.", 0.97}));
+  CHECK(e.ranks.ranks == 2);
+  CHECK(e.ranks.threads == 4);
+  CHECK(e.ranks.events == 2'530'000);
+  CHECK(e.ranks.exchanges == 784'844);
+  CHECK(e.ranks.waited == doctest::Approx(0.97));
+  auto const json = nlohmann::json::parse(to_json(e));
+  CHECK(json["ranks"]["exchanges"] == 784'844);
+  CHECK(json["ranks"]["count"] == 2);
+  // A result of an earlier program or of one rank.
+  CHECK(explain(of({"wall_time", "s", "Time.", 1.0})).ranks.ranks == 1);
+  auto const alone = explain(written(dir / "b.h5", {.figures = kAccesses}));
+  CHECK(alone.ranks.ranks == 1);
+  CHECK_FALSE(nlohmann::json::parse(to_json(alone)).contains("ranks"));
+  CHECK(refusal(of({"rank_wait_share", "1", "Waiting.", std::uint64_t{1}})).find("rank_wait_share") !=
+        std::string::npos);
 }

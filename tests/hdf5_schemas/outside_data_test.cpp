@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -190,6 +192,50 @@ TEST_CASE("refusals of data from elsewhere name the object and the reason") {
         begin + "is stored with filter 3; results use shuffle and deflate alone");
 }
 
+TEST_CASE("a dataset that is compressed twice is refused") {
+  Scratch const dir;
+  sample::write(dir / "sound.h5");
+  {
+    edit::File const file(dir / "sound.h5");
+    auto const old = H5Dopen2(file, "/tables/kernels/name", H5P_DEFAULT);
+    auto const space = H5Dget_space(old), type = H5Dget_type(old), list = H5Dget_create_plist(old);
+    hsize_t const rows = 1;
+    H5Pset_chunk(list, 1, &rows);
+    H5Pset_deflate(list, 9);
+    H5Pset_deflate(list, 9);
+    H5Ldelete(file, "/tables/kernels/name", H5P_DEFAULT);
+    auto const made = H5Dcreate2(file, "/tables/kernels/name", type, space, H5P_DEFAULT, list, H5P_DEFAULT);
+    REQUIRE(made >= 0);
+    H5Dclose(made);
+    H5Pclose(list);
+    H5Tclose(type);
+    H5Sclose(space);
+    H5Dclose(old);
+  }
+  auto const answer = said([&] { return result_digest(dir / "sound.h5"); });
+  CAPTURE(answer);
+  CHECK(answer.ends_with("/tables/kernels/name is stored with a filter twice"));
+}
+
+// HDF5 makes no such name; bytes of a file whose groups have no checksum are changed.
+TEST_CASE("a member of a group whose name is a path is refused") {
+  Scratch const dir;
+  auto const path = dir / "names.h5";
+  auto const made = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  H5Gclose(H5Gcreate2(made, "ker!nels", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  H5Fclose(made);
+  std::fstream bytes(path, std::ios::binary | std::ios::in | std::ios::out);
+  std::string const text{std::istreambuf_iterator<char>(bytes), {}};
+  auto const at = text.find("ker!nels");
+  REQUIRE(at != text.npos);
+  bytes.seekp(static_cast<std::streamoff>(at) + 3);
+  bytes.put('/');
+  bytes.close();
+  CHECK(said([&] {
+          return read_guarded(path, [](hid_t file) { return joined(link_names(file)); });
+        }).ends_with("a group has a member 'ker/nels', which is not a name"));
+}
+
 TEST_CASE("a child that reads a result can open no other file, whatever HDF5 is asked to do") {
   Scratch const dir;
   sample::write(dir / "a.h5");
@@ -221,5 +267,6 @@ TEST_CASE("a file of a result that is a FIFO is refused, not waited for") {
   auto const fifo = dir / "fifo.h5";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   for (auto const& text : all_readers(fifo, fifo))
-    CHECK(text == "refused: cannot read '" + fifo + "': not a regular file");
+    CHECK(text == "refused: cannot read '" + fifo +
+                      "': it is a FIFO, not a regular file; write what it gives to a file first");
 }

@@ -260,8 +260,7 @@ TEST_CASE("channels that do not fit the slices are refused with one sentence") {
 
 TEST_CASE("refresh and batches that cannot be are refused with one sentence") {
   CHECK(mistake("gpu.dram.t_refi = \"300ns\"\ngpu.dram.t_rfc = \"260ns\"\n")
-            .find("gpu.dram.t_refi = 300000: (picoseconds) must leave time for a refresh") !=
-        std::string::npos);
+            .find("gpu.dram.t_refi = 300ns: must exceed the time of a refresh") != std::string::npos);
   std::string const batched = "gpu.dram.scheduler = \"frfcfs_batched\"\n";
   CHECK(mistake(batched + "gpu.dram.frfcfs_batched.write_high = 4\n")
             .find("gpu.dram.frfcfs_batched.write_high = 4: must be above write_low, 8") != std::string::npos);

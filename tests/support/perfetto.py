@@ -55,7 +55,7 @@ def message(data, once, repeated=()):
     return found
 
 
-PACKET = {8: "timestamp", 10: "sequence", 11: "event", 12: "interned", 13: "flags", 60: "descriptor"}.items()
+PACKET = {8: "timestamp", 10: "sequence", 11: "event", 12: "interned", 13: "flags", 60: "descriptor", 15000: "checksum"}.items()
 DESCRIPTOR = {1: "uuid", 2: "name", 3: "process", 5: "parent", 8: "counter"}.items()
 EVENT = {9: "type", 10: "name", 11: "track", 30: "counter"}.items(), {4: "annotations", 47: "flows"}.items()
 ANNOTATION = {1: "name", 3: "number", 6: "text"}.items()

@@ -83,11 +83,11 @@ TEST_CASE("a link's buffer below a largest packet is refused, 0 follows the link
   CHECK(refusal("fabric.buffer = \"0 B\"\n") == "accepted");
   CHECK(refusal("fabric.buffer = \"88 B\"\n") == "accepted");  // a line of 64 bytes and 24 of header
   CHECK(refusal("fabric.buffer = \"87 B\"\n") ==
-        "f:1: fabric.buffer = 87: must be 0 (as each link needs) or hold a largest packet, 88 bytes with its "
-        "header");
+        "f:1: fabric.buffer = 87 B: must be 0 B (as each link needs) or hold the largest packet with its "
+        "header, 88 B");
   CHECK(refusal("fabric.buffer = \"88 B\"\ngpu.line_bytes = 128\n") ==
-        "f:1: fabric.buffer = 88: must be 0 (as each link needs) or hold a largest packet, 152 bytes with "
-        "its header");
+        "f:1: fabric.buffer = 88 B: must be 0 B (as each link needs) or hold the largest packet with its "
+        "header, 152 B");
   CHECK(refusal("fabric.nvlink_flit_bytes = 24\n") ==
         "f:1: fabric.nvlink_flit_bytes = 24: must be a power of two");
 }
@@ -100,7 +100,7 @@ TEST_CASE("what an array of caches and TLBs cannot be is refused, whatever is ch
   CHECK(refusal("iommu.tlb_entries = 64\niommu.tlb_ways = 3\n") ==
         "f:2: iommu.tlb_ways = 3: must divide the number of entries, 64");
   CHECK(refusal("cpu.llc.size = \"10000 B\"\n") ==
-        "f:1: cpu.llc.size = 10000: must be a multiple of line_bytes x ways x slices, 4096");
+        "f:1: cpu.llc.size = 10000 B: must be a multiple of line_bytes x ways x slices, 4 KiB");
   CHECK(refusal("gpu.l1_cache.replacement = \"mru\"\n") ==
         "f:1: gpu.l1_cache.replacement: 'mru' is not one of: fifo, lru, random");
   CHECK(refusal("gpu.l1_tlb.organization = \"lru\"\n").find("'lru' is not one of: ") != std::string::npos);
@@ -113,9 +113,9 @@ TEST_CASE("the memory of a CPU obeys the rules of a GPU's") {
         "f:2: cpu.dram.queue = 2: must have room for a request of each slice that shares a channel, 4");
   CHECK(refusal("cpu.dram.banks = 3\n") == "f:1: cpu.dram.banks = 3: must be a power of two");
   CHECK(refusal("cpu.llc.interleave = \"8KiB\"\n") ==
-        "f:1: cpu.llc.interleave = 8192: must be a power of two from a line to a page");
-  CHECK(refusal("cpu.dram.t_refi = \"20ns\"\n")
-            .starts_with("f:1: cpu.dram.t_refi = 20000: (picoseconds) must"));
+        "f:1: cpu.llc.interleave = 8KiB: must be a power of two from a line to a page");
+  CHECK(refusal("cpu.dram.t_refi = \"20ns\"\n") ==
+        "f:1: cpu.dram.t_refi = 20ns: must exceed the time of a refresh, a row miss and a line, 76500 ps");
   CHECK(unused("cpu.dram.t_rfc = \"100ns\"\n") ==
         std::vector<std::string>{"cpu.dram.t_rfc (f:1; only with cpu.dram.t_refi above 0)"});
 }
@@ -152,9 +152,9 @@ TEST_CASE("a frame allocation that goes by large frames needs a size of large pa
   CHECK(refusal(conserving + "memory.page_size = \"2MiB\"\n") == "accepted");
   CHECK(refusal(conserving + "memory.large_page_size = \"1GiB\"\n") == "accepted");
   CHECK(refusal(conserving + "memory.large_page_size = \"1MiB\"\n") ==
-        "f:2: memory.large_page_size = 1048576: must be 1, 512 or 512 x 512 times memory.page_size, 4096");
+        "f:2: memory.large_page_size = 1MiB: must be 1, 512 or 512 x 512 times memory.page_size, 4 KiB");
   CHECK(refusal(conserving + "gpu.dram.capacity = \"2MiB\"\n") ==
-        "memory.large_page_size = 2097152: must not be above what gpu.dram.capacity has for data, 1835008");
+        "memory.large_page_size = 2 MiB: must not exceed the space for data in gpu.dram.capacity, 1792 KiB");
   CHECK(refusal(conserving + "memory.remote_touch = \"migrate\"\n") == "accepted");
 }
 
@@ -228,11 +228,10 @@ TEST_CASE("fragmentation is a share of large frames, and of each") {
         "f:1: memory.fragmentation_index above 0: that is of all of gpu.dram.capacity, and memory.gpu_share "
         "below 1 leaves a part of it");
   CHECK(refusal("memory.fragmentation_index = 0.5\nmemory.large_page_size = \"1MiB\"\n") ==
-        "f:2: memory.large_page_size = 1048576: must be 1, 512 or 512 x 512 times memory.page_size, 4096");
-  CHECK(
-      refusal("memory.fragmentation_index = 0.5\nmemory.page_size = \"2MiB\"\n") ==
-      "memory.large_page_size = 2097152: must be that of large pages, with memory.fragmentation_index above "
-      "0: a large frame");
+        "f:2: memory.large_page_size = 1MiB: must be 1, 512 or 512 x 512 times memory.page_size, 4 KiB");
+  CHECK(refusal("memory.fragmentation_index = 0.5\nmemory.page_size = \"2MiB\"\n") ==
+        "memory.large_page_size = 2 MiB: must be that of large pages, with memory.fragmentation_index above "
+        "0: a large frame");
   CHECK(unused("memory.fragmentation_occupancy = 0.5\n") ==
         std::vector<std::string>{
             "memory.fragmentation_occupancy (f:1; only with memory.fragmentation_index above 0)"});
@@ -291,7 +290,7 @@ TEST_CASE("an L2 TLB may have no entries, and a page-walk cache needs whole sets
   CHECK(refusal("gpu.l1_tlb.entries = 0\n").find("gpu.l1_tlb.entries") != std::string::npos);
   CHECK(refusal("gpu.page_walk_cache.size = \"8KiB\"\n") == "accepted");
   CHECK(refusal("gpu.page_walk_cache.size = \"8000B\"\n") ==
-        "f:1: gpu.page_walk_cache.size = 8000: must be a multiple of line_bytes x ways x slices, 1024");
+        "f:1: gpu.page_walk_cache.size = 8000B: must be a multiple of line_bytes x ways x slices, 1 KiB");
   CHECK(unused("gpu.page_walk_cache.latency = 7\n").size() == 1);
   CHECK(unused("gpu.page_walk_cache.latency = 7\ngpu.page_walk_cache.size = \"8KiB\"\n").empty());
 }

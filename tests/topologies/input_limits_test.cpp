@@ -119,7 +119,7 @@ TEST_CASE("hostile YAML is refused by line") {
   CHECK(refusal("switches:\nblocks:\n- nodes: a\n") == "f:3: the nodes of a block must be a list");
   CHECK(refusal("switches:\nblocks:\n- switch: \"a\\e[2J\"\n  nodes: [\"b[\\n\"]\n") ==
         "f:4: 'b[ ' is not a range of at most 1000000 nodes");
-  CHECK(refusal(head + std::string(9 << 20, ' ')).find("it may have at most 8388608") != std::string::npos);
+  CHECK(refusal(head + std::string(9 << 20, ' ')).find("it may have at most 8 MiB") != std::string::npos);
 }
 
 TEST_CASE("NVLinks of an hwloc matrix may join a CPU and a GPU, as on POWER8") {

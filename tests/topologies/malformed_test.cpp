@@ -283,8 +283,8 @@ TEST_CASE("parallel links are merged: counts and bandwidths add up, each in its 
 
 TEST_CASE("a folder, a missing file and a huge file are refused by name") {
   auto const folder = std::filesystem::temp_directory_path();
-  CHECK_THROWS_WITH_AS(load_machine(folder.string()), (folder.string() + ": not a regular file").c_str(),
-                       UserError);
+  CHECK_THROWS_WITH_AS(load_machine(folder.string()),
+                       (folder.string() + ": it is a directory, not a regular file").c_str(), UserError);
   CHECK_FALSE(looks_like_machine(folder.string()));
   CHECK_FALSE(looks_like_machine("/nowhere/at/all"));
   auto const huge = folder / "farfault_huge_machine.xml";

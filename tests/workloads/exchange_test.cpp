@@ -77,7 +77,7 @@ TEST_CASE("exchange: the first kernel accesses each page that a part will need, 
 TEST_CASE("exchange: parameters that do not fit are refused in one sentence") {
   auto const refusal = [](Settings s) { return error_of([&] { build("exchange", s); }); };
   CHECK(refusal({{"bytes", "20KiB"}}) ==
-        "exchange: bytes 20480 is not a multiple of parts x page size, 16384");
+        "exchange: bytes 20 KiB is not a multiple of parts x page size, 16 KiB");
   CHECK(refusal({{"pattern", "pair"}, {"to", "4"}}) == "exchange: to 4 is not below parts, 4");
   CHECK(refusal({{"pattern", "pair"}, {"from", "9"}}) == "exchange: from 9 is not below parts, 4");
   CHECK(refusal({{"pattern", "pair"}, {"from", "1"}}) == "exchange: from and to are both 1");

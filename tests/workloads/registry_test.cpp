@@ -74,7 +74,7 @@ TEST_CASE("registry: buffers that would pass the end of the address space are re
   context.first_address = (1ULL << 47) - (2ULL << 20);
   CHECK(error_of([&] {
           build("vectoradd", {{"elements", "1000"}}, context);
-        }) == "buffer 'b' of 4000 bytes does not fit: a workload's buffers must lie below address 2^47");
+        }) == "buffer 'b' of 4 kB does not fit: a workload's buffers must lie below address 2^47");
 }
 
 TEST_CASE("registry: any step may be asked in any order and answers the same") {

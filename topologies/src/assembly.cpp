@@ -94,9 +94,9 @@ void Assembly::check_applications() const {
   auto const contexts = sms_ * SmSpec::areas(config_.sm) * SmSpec::area_bytes(config_.sm);
   if (contexts > room)
     throw UserError("gpu.sm.thread_blocks = " + config_.sm.thread_blocks.name() + ": the contexts of " +
-                    std::to_string(sms_) + " SMs may take " + std::to_string(contexts) +
-                    " bytes of a GPU's memory, more than a sixteenth of its gpu.dram.capacity, " +
-                    std::to_string(room));
+                    std::to_string(sms_) + " SMs may take " + to_text(ByteSize{contexts}) +
+                    " of a GPU's memory, more than a sixteenth of its gpu.dram.capacity, " +
+                    to_text(ByteSize{room}));
   for (std::uint32_t k = 0; k < applications_.kernels(); ++k) {
     auto const& shape = applications_.kernel(k).shape();
     auto const lacking = Dispatcher::why_not(shape, config_.sm, config_.gpu.warp_width);

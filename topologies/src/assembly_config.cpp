@@ -94,16 +94,15 @@ void MachineConfig::bind(Config& config, Policies const* more) {
   each_section([&](std::string_view name, std::string_view, auto& spec) {
     ParamTable table(more);
     spec.describe(table);
-    config.bind(name, table);
+    config.bind(name, table, Config::Spec::lasting);
   });
+  leave_out_unused(config);
+}
+
+void MachineConfig::leave_out_unused(Config& config) const {
   if (machine.topology != "generic") config.leave_out("machine.generic", "machine.topology = \"generic\"");
-  if (cluster.machines == 1) {
-    ParamTable table;
-    cluster.describe(table);
-    for (auto const& p : table.all())
-      if (p.name != "machines")
-        config.leave_out("machine.cluster." + p.name, "machine.cluster.machines above 1");
-  }
+  if (cluster.machines == 1)
+    config.leave_out_below("machine.cluster", "machines", "machine.cluster.machines above 1");
   if (!memory.coalesces()) {
     auto const* const only_with = "a memory.page_sizes that coalesces base pages";
     for (auto const* name :
@@ -144,10 +143,7 @@ void MachineConfig::bind(Config& config, Policies const* more) {
     auto const only_with =
         std::string("driver.batch.replay other than \"each_fault\", and faults that are replayed");
     config.leave_out("memory.gpu_share", only_with);
-    ParamTable table;
-    batch.describe(table);
-    for (auto const& p : table.all())
-      if (p.name != "replay") config.leave_out("driver.batch." + p.name, only_with);
+    config.leave_out_below("driver.batch", "replay", only_with);
   }
   leave_out_walk_cache(config, "gpu.gmmu", gmmu.walk_latency, gmmu.walk_cache, gmmu.walk_cache_policies);
   leave_out_walk_cache(config, "iommu", iommu.walk_latency, iommu.walk_cache, iommu.walk_cache_policies);
@@ -208,8 +204,8 @@ class Rules {
  public:
   explicit Rules(Config& config) : config_(config) {}
 
-  bool need(bool holds, std::string const& key, std::uint64_t value, std::string const& rule) {
-    if (!holds) config_.refuse(key, key + " = " + std::to_string(value) + ": " + rule);
+  bool need(bool holds, std::string const& key, std::string const& rule) {
+    if (!holds) config_.refuse_value(key, rule);
     return holds;
   }
   // The parameters of the implementation that was chosen, among themselves and with its setup.
@@ -225,12 +221,12 @@ class Rules {
     return why.empty();
   }
   void power_of_two(std::string const& key, std::uint64_t value) {
-    need(std::has_single_bit(value), key, value, "must be a power of two");
+    need(std::has_single_bit(value), key, "must be a power of two");
   }
   // `prefix`: before the names of the TLB's parameters in its section.
   void tlb(std::string const& section, std::string const& prefix, std::uint32_t entries, std::uint32_t ways,
            MemoryParams const& memory, TlbPolicies const& policies, bool takes_delays = false) {
-    if (need(ways <= entries && entries % ways == 0, section + "." + prefix + "ways", ways,
+    if (need(ways <= entries && entries % ways == 0, section + "." + prefix + "ways",
              "must divide the number of entries, " + std::to_string(entries)) &&
         policy(section, prefix + "replacement", policies.replacement, {entries / ways, ways}))
       policy(section, prefix + "organization", policies.organization,
@@ -245,13 +241,13 @@ class Rules {
   void cache(std::string const& section, ByteSize size, std::uint32_t ways, std::uint32_t slices,
              std::uint32_t line, PolicyChoice<Replacement> const& replacement) {
     auto const unit = std::uint64_t{ways} * slices * line;
-    if (need(size.bytes >= unit && size.bytes % unit == 0, section + ".size", size.bytes,
-             "must be a multiple of line_bytes x ways x slices, " + std::to_string(unit)))
+    if (need(size.bytes >= unit && size.bytes % unit == 0, section + ".size",
+             "must be a multiple of line_bytes x ways x slices, " + to_text(ByteSize{unit})))
       policy(section, "replacement", replacement, {static_cast<std::uint32_t>(size.bytes / unit), ways});
   }
   void interleave(std::string const& key, ByteSize bytes, std::uint32_t line, ByteSize page) {
     need(std::has_single_bit(bytes.bytes) && bytes.bytes >= line && bytes.bytes <= page.bytes, key,
-         bytes.bytes, "must be a power of two from a line to a page");
+         "must be a power of two from a line to a page");
   }
   // A memory and the slices in front of it; whether its channels fit them.
   bool dram(std::string const& section, DramParams const& p, MemoryLayout const& layout,
@@ -262,18 +258,17 @@ class Rules {
     if (p.t_refi != Duration::zero()) {
       auto const least =
           p.t_rfc + p.t_ras + p.t_rp + p.t_rcd + p.t_cl + p.t_wtr + p.t_rtw + p.bandwidth.time_for(line);
-      need(p.t_refi > least, section + ".t_refi", static_cast<std::uint64_t>(picoseconds(p.t_refi)),
-           "(picoseconds) must leave time for a refresh, a row miss and a line, " +
-               std::to_string(picoseconds(least)));
+      need(p.t_refi > least, section + ".t_refi",
+           "must exceed the time of a refresh, a row miss and a line, " + to_text(least));
     }
     return need(layout.slices % layout.channels == 0 || layout.channels % layout.slices == 0,
-                section + ".channels", p.channels,
+                section + ".channels",
                 "must be a divisor or a multiple of " + slices_key + ", " + std::to_string(layout.slices));
   }
   // In front of each channel.
   void queue(std::string const& key, std::uint32_t entries, MemoryLayout const& layout) {
     auto const sharing = layout.slices_per_channel();
-    need(entries >= sharing, key, entries,
+    need(entries >= sharing, key,
          "must have room for a request of each slice that shares a channel, " + std::to_string(sharing));
   }
 
@@ -290,18 +285,18 @@ bool MachineConfig::check_large_pages(Config& config) const {
   auto const least = memory.page_size.bytes * in_last_node;
   auto const room = InitialMemory::data_bytes(dram.capacity.bytes);
   auto const* const key = "memory.large_page_size";
-  auto const times = " times memory.page_size, " + std::to_string(memory.page_size.bytes);
+  auto const times = " times memory.page_size, " + to_text(memory.page_size);
   auto const nodes = std::to_string(in_last_node);
   bool const may_be_one = !memory.has_large_pages() && !memory.coalesces() && size == memory.page_size.bytes;
   bool const is_level =
       memory.coalesces()
-          ? rules.need(size == least, key, size,
+          ? rules.need(size == least, key,
                        "must be " + nodes + times + ", with memory.page_sizes = " + memory.page_sizes.name())
-          : rules.need(may_be_one || size == least || size == least << PageLevels::kIndexBits, key, size,
+          : rules.need(may_be_one || size == least || size == least << PageLevels::kIndexBits, key,
                        "must be " + std::string(memory.has_large_pages() ? "" : "1, ") + nodes + " or " +
                            nodes + " x 512" + times);
-  rules.need(size <= room, key, size,
-             "must not be above what gpu.dram.capacity has for data, " + std::to_string(room));
+  rules.need(size <= room, key,
+             "must not exceed the space for data in gpu.dram.capacity, " + to_text(ByteSize{room}));
   if (memory.coalesces() && memory.makes_copies())
     config.refuse("memory.page_sizes", "memory.page_sizes = " + memory.page_sizes.name() +
                                            ": pages of which GPUs may have copies are not coalesced, and "
@@ -333,7 +328,7 @@ void MachineConfig::check_relocations(Config& config) const {
                   "memory.gpu_share below 1 leaves a part of it");
   bool const no_large =
       memory.fragmentation_index > 0 && memory.large_page_size.bytes == memory.page_size.bytes;
-  Rules(config).need(!no_large, "memory.large_page_size", memory.large_page_size.bytes,
+  Rules(config).need(!no_large, "memory.large_page_size",
                      "must be that of large pages, with memory.fragmentation_index above 0: a large frame");
 }
 
@@ -378,11 +373,11 @@ void MachineConfig::check_batches(Config& config) const {
     refuse(key, "pages that come and leave in batches are base pages (" + key + ")");
   }
   auto const unit = batch.eviction_unit.bytes;
-  rules.need(std::has_single_bit(unit) && unit >= memory.page_size.bytes, "driver.batch.eviction_unit", unit,
-             "must be a power of two, and at least a page, " + std::to_string(memory.page_size.bytes));
+  rules.need(std::has_single_bit(unit) && unit >= memory.page_size.bytes, "driver.batch.eviction_unit",
+             "must be a power of two, and at least a page, " + to_text(memory.page_size));
   auto const pages = std::max<std::uint64_t>(unit / memory.page_size.bytes, 1);
   rules.need(
-      driver.migrations >= 2 * pages + 2, "driver.migrations", driver.migrations,
+      driver.migrations >= 2 * pages + 2, "driver.migrations",
       "must be at least " + std::to_string(2 * pages + 2) +
           " where faults are served in batches: for two units of eviction (driver.batch.eviction_unit), "
           "and two pages");
@@ -395,7 +390,7 @@ void MachineConfig::check_batches(Config& config) const {
 void MachineConfig::check(Config& config) const {
   Rules rules(config);
   auto const page = memory.page_size.bytes;
-  rules.need(page == 4096 || page == 64 * 1024 || page == 2 * 1024 * 1024, "memory.page_size", page,
+  rules.need(page == 4096 || page == 64 * 1024 || page == 2 * 1024 * 1024, "memory.page_size",
              "must be 4KiB, 64KiB or 2MiB");
   auto pages = memory;
   bool const goes_by_size = pages.has_large_pages() || pages.coalesces() || pages.has_large_frames() ||
@@ -410,7 +405,7 @@ void MachineConfig::check(Config& config) const {
   if (rules.dram("cpu.dram", cpu_dram, cpu_memory(), "cpu.llc.slices", gpu.line_bytes))
     rules.queue("cpu.dram.queue", cpu_dram.queue, cpu_memory());
   bool const equal = l2_cache.slices % l2_cache.partitions == 0;
-  rules.need(equal, "gpu.l2_cache.partitions", l2_cache.partitions,
+  rules.need(equal, "gpu.l2_cache.partitions",
              "must be a divisor of gpu.l2_cache.slices, " + std::to_string(l2_cache.slices));
   if (shared && equal && memory_cache.present())
     rules.queue("gpu.memory_cache.queue", memory_cache.queue, gpu_memory());
@@ -437,8 +432,7 @@ void MachineConfig::check(Config& config) const {
   rules.policy("gpu.sm", "warp_order", sm.warp_order, {});
   rules.policy("gpu.sm", "thread_blocks", sm.thread_blocks, {});
   rules.need(!l2_cache.hardware_coherent() || l2_cache.partition_latency != 0,
-             "gpu.l2_cache.partition_latency", 0,
-             "must be at least 1 with gpu.l2_cache.miss_path = home_slice");
+             "gpu.l2_cache.partition_latency", "must be at least 1 with gpu.l2_cache.miss_path = home_slice");
   rules.interleave("cpu.llc.interleave", cpu_llc.interleave, gpu.line_bytes, memory.page_size);
   rules.tlb("gpu.l1_tlb", "", l1_tlb.entries, l1_tlb.ways, pages, l1_tlb.policies);
   if (page_walk_cache.present())
@@ -465,9 +459,9 @@ void MachineConfig::check(Config& config) const {
   rules.power_of_two("fabric.nvlink_flit_bytes", fabric.nvlink_flit_bytes);
   auto const payload = largest_payload();
   auto const largest = std::max(fabric.format(true).bytes(payload), fabric.format(false).bytes(payload));
-  rules.need(fabric.buffer.bytes == 0 || fabric.buffer.bytes >= largest, "fabric.buffer", fabric.buffer.bytes,
-             "must be 0 (as each link needs) or hold a largest packet, " + std::to_string(largest) +
-                 " bytes with its header");
+  rules.need(fabric.buffer.bytes == 0 || fabric.buffer.bytes >= largest, "fabric.buffer",
+             "must be 0 B (as each link needs) or hold the largest packet with its header, " +
+                 to_text(ByteSize{largest}));
   rules.policy("gpu.router", "policy", router.policy, {});
 }
 

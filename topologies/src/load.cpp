@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
@@ -86,12 +85,7 @@ std::vector<std::string> builtin_machines() {
 }
 
 bool looks_like_machine(std::string const& path, MachineFormats const& more) {
-  if (!why_not_readable(path).empty()) return false;
-  std::ifstream in(path, std::ios::binary);
-  std::string head(kSniffed, '\0');
-  in.read(head.data(), static_cast<std::streamsize>(head.size()));
-  head.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
-  return format_of(head, more) != nullptr;
+  return format_of(first_bytes(path, kSniffed), more) != nullptr;
 }
 
 }  // namespace farfault::topologies

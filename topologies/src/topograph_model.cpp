@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/units.hpp"
 #include "farfault/topologies/machine.hpp"
 
 namespace farfault::topologies {
@@ -285,8 +286,8 @@ void check_brackets(std::string_view text, std::string const& where) {
 TopographModel read_topograph(std::string_view text, std::string const& where, InputLimits const& limits,
                               Decisions& decisions) {
   if (text.size() > kLongestText)
-    throw UserError(where + ": a cluster model of " + std::to_string(text.size()) +
-                    " bytes, but it may have at most " + std::to_string(kLongestText));
+    throw UserError(where + ": a cluster model of " + to_text(ByteSize{text.size()}) +
+                    ", but it may have at most " + to_text(ByteSize{kLongestText}));
   check_brackets(text, where);
   Reader reader(where, limits, decisions);
   try {

@@ -51,9 +51,10 @@ struct TextSource::Impl {
   [[noreturn]] void fail(std::string const& what) const { throw UserError(one_line(path) + ": " + what); }
 
   void open() {
-    auto const why_not = why_not_readable(path);
-    if (!why_not.empty()) fail(why_not);
-    file = std::fopen(path.c_str(), "rb");
+    auto input = open_input(path);
+    if (!input.why_not.empty()) fail(input.why_not);
+    file = ::fdopen(input.file.get(), "rb");
+    if (file != nullptr) input.file.release();
     if (file == nullptr) fail(std::string("cannot be opened: ") + std::strerror(errno));
     fill();
     if (raw_size >= 2 && raw[0] == 0x1f && raw[1] == 0x8b) {

@@ -26,10 +26,8 @@ std::string writing_name(std::string const& path) {
 
 // Whether nothing but a report would be lost with the file.
 bool is_report(std::string const& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string begin(kPageBegin.size(), '\0');
-  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  return in.gcount() == 0 || begin == kPageBegin;
+  auto const input = open_input(path);
+  return input.file.is_open() && (input.bytes == 0 || first_bytes(path, kPageBegin.size()) == kPageBegin);
 }
 
 void check_output(std::vector<std::string> const& files, std::string const& output) {

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 #include <string_view>
 
 #include "farfault/engine/error.hpp"
@@ -27,12 +27,10 @@ std::string path_in(std::string const& folder) {
 }  // namespace
 
 CheckedResults::CheckedResults(std::string const& folder) : folder_(folder) {
-  auto const path = path_in(folder);
-  if (!why_not_readable(path).empty()) return;
-  std::ifstream file(path, std::ios::binary);
+  std::istringstream file(first_bytes(path_in(folder), kMostOfFile));
   std::string line;
   if (!std::getline(file, line) || line != kTopLine) return;
-  for (std::size_t bytes = 0; std::getline(file, line) && (bytes += line.size()) < kMostOfFile;)
+  while (std::getline(file, line))
     if (auto const tab = line.find('\t'); tab != line.npos)
       stamps_[line.substr(0, tab)] = line.substr(tab + 1);
 }

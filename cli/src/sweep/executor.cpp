@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "executor.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <stdlib.h>
@@ -85,6 +86,17 @@ std::string sentence_of(JobEnd const& end, std::string const& log) {
   if (!end.said.empty()) return end.said;
   auto const said = failure_in(log);
   return said.empty() ? fmt::format("ended with exit code {}", end.exit_code) : said;
+}
+
+// As far as there is space; to no FIFO, which would wait for a reader.
+void append(std::string const& path, std::string const& text) {
+  try {
+    check_not_a_link(path);
+    FileHandle const file(::open(
+        path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666));
+    if (file.is_open()) write_bytes(file, text);
+  } catch (std::exception const&) {
+  }
 }
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
@@ -181,11 +193,8 @@ void Executor::ended(JobEnd const& end) {
   fmt::print(err_, "farfault: {} has failed: {}\n", table.name_of(end.number), why);
   err_.flush();
   // The whole of what it said, and the sentence last, for whoever collects the table.
-  if (auto* const file = std::fopen(log.c_str(), "ab")) {
-    fmt::print(file, "farfault: {}\n", why);
-    std::fclose(file);
-  }
-  std::rename(log.c_str(), failure_path(plan_.folder(), name).c_str());
+  append(log, fmt::format("farfault: {}\n", why));
+  if (why_not_readable(log).empty()) std::rename(log.c_str(), failure_path(plan_.folder(), name).c_str());
 }
 
 void Executor::tell(std::size_t running) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string_view>
 
 #include "farfault/engine/error.hpp"
@@ -27,11 +28,7 @@ std::string in(std::string const& folder, std::string const& name) {
 
 // By its heading: whoever deletes sweep.h5 alone has it made again.
 bool is_table_of_sweep(std::string const& csv) {
-  if (!why_not_readable(csv).empty()) return false;
-  std::ifstream file(csv, std::ios::binary);
-  std::string heading(kMostOfHeading, '\0');
-  file.read(heading.data(), static_cast<std::streamsize>(heading.size()));
-  heading.resize(static_cast<std::size_t>(file.gcount()));
+  auto heading = first_bytes(csv, kMostOfHeading);
   heading.resize(std::min(heading.size(), heading.find('\n')));
   auto const begins = [&](std::string_view with) { return heading.starts_with(with); };
   constexpr std::string_view kFacts = "state,error,result,result_digest,";
@@ -57,6 +54,17 @@ std::string log_path(std::string const& folder, std::string const& name) {
   return in(folder, "runs/" + name + ".log");
 }
 
+std::vector<std::string> logs_in(std::string const& folder) {
+  constexpr std::string_view kLog = ".log";
+  std::vector<std::string> names;
+  std::error_code error;
+  for (auto entry = fs::directory_iterator(in(folder, "runs"), error);
+       !error && entry != fs::directory_iterator(); entry.increment(error))
+    if (auto const file = entry->path().filename().string(); file.ends_with(kLog))
+      names.push_back(file.substr(0, file.size() - kLog.size()));
+  return names;
+}
+
 std::string failure_path(std::string const& folder, std::string const& name) {
   return in(folder, "runs/" + name + ".failed");
 }
@@ -66,12 +74,10 @@ std::string sentence_in(std::string const& line) {
 }
 
 std::string failure_in(std::string const& log) {
-  if (!why_not_readable(log).empty()) return {};
-  std::ifstream file(log, std::ios::binary);
+  std::istringstream file(first_bytes(log, kMostOfLog));
   std::string line, sentence;
-  std::size_t bytes = 0;
   // What precedes the last one are remarks.
-  while (std::getline(file, line) && (bytes += line.size() + 1) < kMostOfLog)
+  while (std::getline(file, line))
     if (auto said = sentence_in(line); !said.empty()) sentence = std::move(said);
   return sentence;
 }

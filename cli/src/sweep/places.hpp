@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "farfault/cli/sweep.hpp"
 #include "study.hpp"
@@ -15,6 +16,8 @@ std::string result_path(std::string const& folder, std::string const& name);
 // What a run writes to standard error, while it runs and where it has failed.
 std::string log_path(std::string const& folder, std::string const& name);
 std::string failure_path(std::string const& folder, std::string const& name);
+// The names of runs that have a log.
+std::vector<std::string> logs_in(std::string const& folder);
 // What the program says in a line of its own, in at most 1,000 bytes; empty where it is another's line.
 std::string sentence_in(std::string const& line);
 // The sentence with which a run ended, the last of those that it wrote; empty where there is none.

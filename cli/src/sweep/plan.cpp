@@ -49,30 +49,30 @@ void place(StudySetting const& setting, Study const& study, std::vector<PlacedSe
   for (auto const& inner : setting.inner) place(inner, study, settings);
 }
 
-// Everything that says what runs: two runs that agree in it read the same files.
-std::string workload_key(Config const& config) {
+// Identifies a workload: two runs with equal keys (without lines) read the same files.
+std::string workload_key(Config const& config, bool with_lines) {
   std::string key;
   for (auto const& b : config.bound())
-    if (b.key.starts_with("workload.") || b.key.starts_with("application."))
-      key += b.key + "\n" + b.value + "\n" + config.where(b.key) + "\n";
+    if (b.key.starts_with("workload.") || b.key.starts_with("application.")) {
+      auto where = config.where(b.key);
+      if (!with_lines) where.resize(std::min(where.rfind(':'), where.size()));
+      key += b.key + "\n" + b.value + "\n" + where + "\n";
+    }
   return key;
 }
 
 bool names_files(Model const& model) {
-  return std::any_of(model.config.bound().begin(), model.config.bound().end(),
-                     [&](auto const& b) { return !b.value.empty() && model.applications.names_file(b.key); });
+  auto const& all = model.applications.all();
+  return std::any_of(all.begin(), all.end(), [&](ApplicationSet::One const& one) {
+    auto const* const file = one.file.empty() ? nullptr : model.config.find_bound(one.file);
+    return file != nullptr && !file->value.empty();
+  });
 }
 
 }  // namespace
 
 RunIdentity::RunIdentity(Model const& model, bool extended)
-    : hash_(model.hash()), inputs_(model.inputs), by_build_(extended) {
-  std::vector<std::string> parameters;
-  for (auto const& input : inputs_) parameters.push_back(input.parameter);
-  config_ = results::without_file_names(model.result_config(), parameters);
-  auto const commit = program_commit();
-  by_build_ = by_build_ || commit.find_first_not_of("0123456789abcdef") != commit.npos;
-}
+    : model_(model), hash_(model.hash()), extended_(extended) {}
 
 std::string RunIdentity::name() const {
   return fmt::format("{:016x}", hash_);
@@ -81,14 +81,21 @@ std::string RunIdentity::name() const {
 std::string RunIdentity::why_not_in(results::SweptRun const& run) const {
   if (run.end_reason != "completed" || run.result_digest.empty())
     return "the result that is there did not come to its end";
-  if (run.farfault_version != FARFAULT_VERSION || run.commit != program_commit() ||
-      (by_build_ && run.build != build_id()))
+  auto const commit = program_commit();
+  bool const tells_all = !extended_ && commit.find_first_not_of("0123456789abcdef") == commit.npos;
+  if (run.farfault_version != FARFAULT_VERSION || run.commit != commit ||
+      (!tells_all && run.build != build_id()))
     return "the result that is there is of another program";
   constexpr char const* kOthers = "the result that is there is of another configuration";
-  if (run.config != config_ || run.inputs.size() != inputs_.size()) return kOthers;
-  for (std::size_t i = 0; i < inputs_.size(); ++i)
-    if (run.inputs[i].parameter != inputs_[i].parameter || run.inputs[i].bytes != inputs_[i].bytes ||
-        run.inputs[i].hash != fmt::format("{:016x}", inputs_[i].hash))
+  auto const& inputs = model_.inputs;
+  std::vector<std::string> parameters;
+  for (auto const& input : inputs) parameters.push_back(input.parameter);
+  if (run.config != results::without_file_names(model_.result_config(), parameters) ||
+      run.inputs.size() != inputs.size())
+    return kOthers;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (run.inputs[i].parameter != inputs[i].parameter || run.inputs[i].bytes != inputs[i].bytes ||
+        run.inputs[i].hash != fmt::format("{:016x}", inputs[i].hash))
       return kOthers;
   return {};
 }
@@ -101,7 +108,8 @@ Plan::Plan(SweepOptions const& options, Study const& study, Points const& points
       folder_(folder_of_sweep(options, study)),
       checked_(folder_),
       runs_(points.count()),
-      table_(varied_keys(points, options.extensions), points.count()) {
+      table_(varied_keys(points, options.extensions), points.count()),
+      models_(study.path) {
   auto const part = options.part.value_or(SweepPart{});
   for (auto run = part.number - 1; run < points.count(); run += part.of) {
     add(run);
@@ -114,7 +122,7 @@ Plan::Plan(SweepOptions const& options, Study const& study, Points const& points
   }
 }
 
-std::string Plan::base_of(std::vector<StudySetting> const& settings, std::size_t run) const {
+std::string Plan::base_of(Settings const& settings, std::size_t run) const {
   auto const own =
       std::find_if(settings.begin(), settings.end(), [](StudySetting const& s) { return s.key == kBaseKey; });
   auto const& base = own == settings.end() ? study_.base : *own;
@@ -122,14 +130,21 @@ std::string Plan::base_of(std::vector<StudySetting> const& settings, std::size_t
   if (name.empty())
     throw UserError(fmt::format("{}:1: base is missing, and run {} ({}) names none", one_line(study_.path),
                                 run, text_of(settings)));
+  auto& known = bases_[name];
+  if (!known.empty()) return known;
   auto const file = (std::filesystem::path(study_.path).parent_path() / name).string();
-  if (is_there(file)) return file;
+  if (is_there(file)) return known = file;
   auto const& extensions = options_.extensions;
-  if (extensions.find_preset(name)) return name;
+  if (extensions.find_preset(name)) return known = name;
   std::string presets;
   for (auto const& preset : extensions.preset_names()) presets += (presets.empty() ? "" : ", ") + preset;
   throw UserError(fmt::format("{}:{}: base '{}' is neither a file nor a preset ({})", one_line(study_.path),
                               base.line, shown(name), presets));
+}
+
+std::optional<std::size_t> Plan::run_of(std::string const& name) const {
+  auto const first = firsts_.find(name);
+  return first == firsts_.end() ? std::nullopt : std::optional(first->second);
 }
 
 std::vector<std::size_t> Plan::missing() const {
@@ -145,22 +160,38 @@ void Plan::copy_repeated() {
 }
 
 void Plan::add(std::size_t run) {
+  auto const settings = points_.settings(run);
   try {
-    auto const options = run_options(run, "");
-    std::optional<Model> model;
-    try {
-      model.emplace(options);
-      read_inputs_of_workloads(*model);
-    } catch (InputFileError const& e) {
-      return fail(run, values_of(points_.settings(run), model ? &*model : nullptr), e.what());
-    }
-    add(run, *model);
+    add(run, base_of(settings, run), settings);
   } catch (UserError const& e) {
     // A mistake that is not in the study comes of what it sets, and of which run is to be told.
     std::string const what = e.what();
     if (what.starts_with(one_line(study_.path) + ":") || what.find('\n') != what.npos) throw;
-    throw UserError(what + fmt::format(" (run {}: {})", run, text_of(points_.settings(run))));
+    throw UserError(what + fmt::format(" (run {}: {})", run, text_of(settings)));
   }
+}
+
+void Plan::add(std::size_t run, std::string const& base, Settings const& settings) {
+  Model* model = nullptr;
+  std::unique_ptr<OwnModel> own;
+  try {
+    model = models_.find(base, settings);
+    if (model != nullptr && add_known_inputs(*model)) return add(run, settings, *model);
+    model = nullptr;
+    std::vector<std::string> keys;
+    for (auto const& s : settings) keys.push_back(s.key);
+    ++models_made_;
+    own = std::make_unique<OwnModel>(run_options(base, settings, ""), keys);
+    model = &own->model;
+    if (add_known_inputs(*model)) {
+      add(run, settings, *model);
+      return models_.keep(base, settings, std::move(own));
+    }
+    read_inputs_of_workloads(*model);
+  } catch (InputFileError const& e) {
+    return fail(run, values_of(settings, model), e.what());
+  }
+  add(run, settings, *model);
 }
 
 void Plan::fail(std::size_t run, std::vector<StudyValue> values, std::string const& why) {
@@ -169,8 +200,8 @@ void Plan::fail(std::size_t run, std::vector<StudyValue> values, std::string con
   without_input_.push_back(run);
 }
 
-void Plan::add(std::size_t run, Model const& model) {
-  table_.set_values(run, points_.name(run), values_of(points_.settings(run), &model));
+void Plan::add(std::size_t run, Settings const& settings, Model const& model) {
+  table_.set_values(run, points_.name(run), values_of(settings, &model));
   RunIdentity const identity(model, !options_.extensions.empty());
   auto const [at, fresh] = firsts_.emplace(identity.name(), run);
   runs_[run] = {identity.name(), at->second};
@@ -204,27 +235,32 @@ void Plan::look_for(std::size_t run, RunIdentity const& identity) {
   if (!failure.empty()) table_.set_failed(run, failure);
 }
 
-// Reading a large graph takes long, so it is read once for all runs that have the same workload.
-void Plan::read_inputs_of_workloads(Model& model) {
-  if (!names_files(model)) return;
-  auto const key = workload_key(model.config);
-  auto const at = workload_inputs_.find(key);
+bool Plan::add_known_inputs(Model& model) const {
+  if (!names_files(model)) return true;
+  auto const at = workload_inputs_.find(workload_key(model.config, false));
   if (at != workload_inputs_.end()) {
     model.inputs.insert(model.inputs.end(), at->second.begin(), at->second.end());
-    return;
+    return true;
   }
-  if (auto const failed = workload_failures_.find(key); failed != workload_failures_.end())
-    throw InputFileError(failed->second);
+  if (workload_failures_.empty()) return false;
+  auto const failed = workload_failures_.find(workload_key(model.config, true));
+  if (failed != workload_failures_.end()) throw InputFileError(failed->second);
+  return false;
+}
+
+// Reading a large graph takes long, so it is read once for all runs that have the same workload.
+void Plan::read_inputs_of_workloads(Model& model) {
   auto const others = static_cast<std::ptrdiff_t>(model.inputs.size());
   try {
     model.build_workloads();
   } catch (UserError const& e) {
-    throw InputFileError(workload_failures_[key] = e.what());
+    throw InputFileError(workload_failures_[workload_key(model.config, true)] = e.what());
   }
-  workload_inputs_[key].assign(model.inputs.begin() + others, model.inputs.end());
+  workload_inputs_[workload_key(model.config, false)].assign(model.inputs.begin() + others,
+                                                             model.inputs.end());
 }
 
-std::vector<StudyValue> Plan::values_of(std::vector<StudySetting> const& settings, Model const* model) const {
+std::vector<StudyValue> Plan::values_of(Settings const& settings, Model const* model) const {
   std::vector<StudyValue> values;
   for (auto const& key : points_.keys()) {
     auto const set =
@@ -243,12 +279,11 @@ std::vector<StudyValue> Plan::values_of(std::vector<StudySetting> const& setting
       values.push_back(std::move(value));
       continue;
     }
-    for (auto const& b : model->config.bound()) {
-      if (b.key != key) continue;
-      value = {"", b.value, ValueKind::text};
-      if (!b.quoted && !b.value.empty() && b.value.find_first_not_of("0123456789") == b.value.npos)
+    if (auto const* const b = model->config.find_bound(key)) {
+      value = {"", b->value, ValueKind::text};
+      if (!b->quoted && !b->value.empty() && b->value.find_first_not_of("0123456789") == b->value.npos)
         value.kind = ValueKind::count;
-      else if (!b.quoted && b.value != "true" && b.value != "false")
+      else if (!b->quoted && b->value != "true" && b->value != "false")
         value.kind = ValueKind::number;
     }
     values.push_back(std::move(value));
@@ -258,8 +293,13 @@ std::vector<StudyValue> Plan::values_of(std::vector<StudySetting> const& setting
 
 RunOptions Plan::run_options(std::size_t run, std::string const& output) const {
   auto const settings = points_.settings(run);
+  return run_options(base_of(settings, run), settings, output);
+}
+
+RunOptions Plan::run_options(std::string const& base, Settings const& settings,
+                             std::string const& output) const {
   RunOptions r;
-  r.config_path = base_of(settings, run);
+  r.config_path = base;
   r.sets = options_.sets;
   r.output = output;
   r.threads = options_.threads;

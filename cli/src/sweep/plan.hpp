@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,14 @@
 #include "farfault/cli/sweep.hpp"
 #include "points.hpp"
 #include "run_table.hpp"
+#include "shared_models.hpp"
 
 namespace farfault::cli {
 
 // What a result was made of: it is looked for by its content, never by when it was written.
 class RunIdentity {
  public:
+  // `model` must outlive it, and not change.
   RunIdentity(Model const& model, bool extended);
   // The name of its result: 16 digits that depend on the configuration and the contents of the input files.
   std::string name() const;
@@ -27,10 +30,9 @@ class RunIdentity {
   std::string why_not_in(results::SweptRun const& run) const;
 
  private:
+  Model const& model_;
   std::uint64_t hash_;
-  std::string config_;
-  std::vector<ModelInput> inputs_;
-  bool by_build_;  // the commit does not tell everything about the program
+  bool extended_;  // the commit does not tell everything about the program
 };
 
 class Plan {
@@ -50,6 +52,8 @@ class Plan {
   RunTable const& table() const { return table_; }
   std::string const& folder() const { return folder_; }
   Run const& run(std::size_t number) const { return runs_[number]; }
+  // The first run whose result has this name.
+  std::optional<std::size_t> run_of(std::string const& name) const;
   // The runs that have a result of their own, in order.
   std::vector<std::size_t> const& distinct() const { return distinct_; }
   // Those of them that have none yet.
@@ -67,19 +71,29 @@ class Plan {
   // How many files have the name of a result and are none of it.
   std::size_t stale() const { return stale_; }
 
+  // How many models were made; runs that share one count once.
+  std::size_t models_made() const { return models_made_; }
+
   // As `farfault run` would be called.
   RunOptions run_options(std::size_t run, std::string const& output) const;
 
  private:
+  using Settings = std::vector<StudySetting>;
+
   // The configuration of a run: a file or the name of a preset. Throws UserError where it is neither.
-  std::string base_of(std::vector<StudySetting> const& settings, std::size_t run) const;
+  std::string base_of(Settings const& settings, std::size_t run) const;
+  RunOptions run_options(std::string const& base, Settings const& settings, std::string const& output) const;
   void add(std::size_t run);
+  void add(std::size_t run, std::string const& base, Settings const& settings);
   void fail(std::size_t run, std::vector<StudyValue> values, std::string const& why);
-  void add(std::size_t run, Model const& model);
+  void add(std::size_t run, Settings const& settings, Model const& model);
   void look_for(std::size_t run, RunIdentity const& identity);
+  // Adds the files that its workloads read, where they are known. Throws InputFileError where these cannot be
+  // read.
+  bool add_known_inputs(Model& model) const;
   void read_inputs_of_workloads(Model& model);
   // `model`: what the settings leave out; null where that is not known.
-  std::vector<StudyValue> values_of(std::vector<StudySetting> const& settings, Model const* model) const;
+  std::vector<StudyValue> values_of(Settings const& settings, Model const* model) const;
 
   SweepOptions const& options_;
   Study const& study_;
@@ -88,6 +102,9 @@ class Plan {
   CheckedResults checked_;
   std::vector<Run> runs_;
   RunTable table_;
+  SharedModels models_;
+  std::size_t models_made_ = 0;
+  mutable std::map<std::string, std::string> bases_;  // files and presets that are there, by their names
   std::map<std::string, std::size_t> firsts_;
   std::map<std::string, std::vector<ModelInput>> workload_inputs_;  // by what says what runs
   std::map<std::string, std::string> workload_failures_;  // by the same: why its files cannot be read

@@ -2,7 +2,7 @@
 #include "run_list.hpp"
 
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 #include <string_view>
 
 #include "farfault/engine/error.hpp"
@@ -13,6 +13,8 @@ namespace farfault::cli {
 namespace {
 
 constexpr std::string_view kHead = "# runs of a sweep of farfault: name of the result, what varies";
+// In place of a name, which is 16 digits.
+constexpr std::string_view kFailedRun = "failed";
 constexpr std::size_t kMostBytes = std::size_t{1} << 26;
 
 }  // namespace
@@ -23,22 +25,28 @@ std::string run_list_path(std::string const& folder) {
 
 void write_run_list(std::string const& folder, std::vector<ListedRun> const& runs) {
   std::string text(kHead);
-  for (auto const& run : runs) text += "\n" + run.name + "\t" + one_line(run.text);
+  for (auto const& run : runs) {
+    text += "\n" + (run.name.empty() ? std::string(kFailedRun) : run.name) + "\t" + one_line(run.text);
+    if (run.name.empty()) text += "\t" + one_line(run.error);
+  }
   write_whole(run_list_path(folder), text + "\n");
 }
 
 std::optional<std::vector<ListedRun>> read_run_list(std::string const& folder) {
   auto const path = run_list_path(folder);
-  if (!why_not_readable(path).empty()) return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
+  std::istringstream file(first_bytes(path, kMostBytes));
   std::string line;
   if (!std::getline(file, line) || line != kHead) return std::nullopt;
   std::vector<ListedRun> runs;
-  std::size_t bytes = 0;
-  while (std::getline(file, line) && (bytes += line.size()) < kMostBytes) {
+  while (std::getline(file, line)) {
     auto const tab = line.find('\t');
     if (tab == line.npos || tab == 0 || line.find('/') < tab) return std::nullopt;
-    runs.push_back({line.substr(0, tab), line.substr(tab + 1)});
+    auto const name = line.substr(0, tab);
+    auto const end = name == kFailedRun ? line.find('\t', tab + 1) : line.npos;
+    auto& run = runs.emplace_back();
+    if (name != kFailedRun) run.name = name;
+    run.text = line.substr(tab + 1, end == line.npos ? end : end - tab - 1);
+    if (end != line.npos) run.error = line.substr(end + 1);
   }
   return runs;
 }

@@ -9,8 +9,9 @@
 namespace farfault::cli {
 
 struct ListedRun {
-  std::string name;  // of its result
-  std::string text;  // "run 3 (workload.size = 8 MiB)"
+  std::string name;        // of its result; empty for a run that has none, as an input file cannot be read
+  std::string text;        // "run 3 (workload.size = 8 MiB)"
+  std::string error = {};  // why it has none
 };
 
 std::string run_list_path(std::string const& folder);  // sweep.runs

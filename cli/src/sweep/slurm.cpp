@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <ostream>
 
 #include "../shell_line.hpp"
+#include "command_output.hpp"
 #include "farfault/engine/error.hpp"
 #include "places.hpp"
 
@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 
 // Below the default of Slurm's MaxArraySize.
 constexpr std::uint64_t kMostPartsUnasked = 1000;
+constexpr std::chrono::minutes kLongestAnswer{10};  // of sbatch
 
 // Where the program is: a batch job finds it by that.
 std::string program_path() {
@@ -51,15 +52,15 @@ std::string memory_line(SweepOptions const& options) {
   return bound == 0 ? std::string() : fmt::format("#SBATCH --mem={}M\n", (bound + kMib - 1) / kMib);
 }
 
+// The study's options first: of two that are the same, sbatch takes the last one.
 std::string head(Study const& study, std::string const& name, std::string const& log) {
-  auto text = fmt::format(
-      "#!/bin/bash\n"
-      "#SBATCH --job-name={}\n"
-      "#SBATCH --ntasks=1\n"
-      "#SBATCH --output={}\n",
-      shell_word(name), shell_word(log));
+  std::string text = "#!/bin/bash\n";
   for (auto const& option : study.slurm_options) text += "#SBATCH " + option + "\n";
-  return text;
+  return text + fmt::format(
+                    "#SBATCH --job-name={}\n"
+                    "#SBATCH --ntasks=1\n"
+                    "#SBATCH --output={}\n",
+                    shell_word(name), shell_word(log));
 }
 
 std::string array_script(SlurmJob const& job, SweepOptions const& options, Study const& study,
@@ -97,14 +98,13 @@ bool is_command(std::string const& name) {
   return false;
 }
 
-// The number of the job. Throws RunError with what sbatch said.
+// The job number. Throws RunError with the output of sbatch, or if sbatch does not answer.
 std::string sbatch(std::string const& arguments) {
-  auto* const pipe = ::popen(("sbatch --parsable " + arguments + " 2>&1").c_str(), "re");
-  if (pipe == nullptr) throw RunError("sbatch cannot be started");
-  std::string said;
-  std::array<char, 256> buffer;
-  while (auto const n = std::fread(buffer.data(), 1, buffer.size(), pipe)) said.append(buffer.data(), n);
-  auto const status = ::pclose(pipe);
+  auto [in_time, status, said] = output_of("sbatch --parsable " + arguments, kLongestAnswer);
+  if (!in_time)
+    throw RunError(
+        fmt::format("sbatch has not answered for {} minutes; squeue shows whether Slurm has the job",
+                    kLongestAnswer.count()));
   while (!said.empty() && said.back() == '\n') said.pop_back();
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     throw RunError("sbatch refuses the job: " + one_line(said));
@@ -124,11 +124,20 @@ SlurmJob slurm_job(Study const& study, std::string const& folder, std::size_t ru
           (fs::path(folder) / "collect.sbatch").string()};
 }
 
+void print_slurm_options(Study const& study, std::ostream& out) {
+  if (study.slurm_options.empty()) return;
+  out << "  options   ";
+  for (auto const& option : study.slurm_options) out << option << " ";
+  out << "(of the study)\n";
+}
+
 void submit(SlurmJob const& job, SweepOptions const& options, Study const& study, std::string const& folder,
             std::ostream& out) {
   write_whole(job.script, array_script(job, options, study, folder));
   write_whole(job.collector, collector_script(options, study, folder));
   out << "  script    " << one_line(job.script) << ", " << job.parts << " parts\n";
+  print_slurm_options(study, out);
+  out.flush();
   if (!is_command("sbatch")) {
     out << "  submitted no: there is no sbatch here; sbatch --chdir=" << one_line(folder) << " "
         << one_line(job.script) << " does it, and then farfault sweep --collect writes the table\n";

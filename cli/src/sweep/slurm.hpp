@@ -20,7 +20,10 @@ struct SlurmJob {
 // How so many runs are shared.
 SlurmJob slurm_job(Study const& study, std::string const& folder, std::size_t runs);
 
-// Writes both scripts, and submits them where there is an sbatch.
+// The options of sbatch that the study gives, as a line; nothing where there are none.
+void print_slurm_options(Study const& study, std::ostream& out);
+
+// Writes both scripts, prints these options, and submits the scripts where there is an sbatch.
 void submit(SlurmJob const& job, SweepOptions const& options, Study const& study, std::string const& folder,
             std::ostream& out);
 

@@ -15,6 +15,7 @@
 #include "farfault/engine/files.hpp"
 #include "farfault/engine/toml.hpp"
 #include "point_names.hpp"
+#include "slurm_options.hpp"
 
 namespace farfault::cli {
 namespace {
@@ -99,6 +100,9 @@ class Reader {
   std::string text(toml::node const& node, std::string const& name) const {
     auto const* s = node.as_string();
     if (s == nullptr || s->get().empty()) refuse(line_of(node), name + " must be a name in quotes");
+    if (s->get().find('\0') != std::string::npos)
+      refuse(line_of(node),
+             name + " '" + shown(s->get()) + "' holds a NUL character, which no name may have");
     return s->get();
   }
 
@@ -344,9 +348,8 @@ class Reader {
     if (array == nullptr) refuse(line_of(*options), "sweep.slurm.options must be an array of words");
     for (auto const& element : *array) {
       auto const word = text(element, "an option of sbatch");
-      if (!word.starts_with("-") || one_line(word) != word)
-        refuse(line_of(element),
-               "'" + shown(word) + "' is no option of sbatch, such as \"--partition=long\"");
+      if (auto const why_not = why_no_slurm_option(word); !why_not.empty())
+        refuse(line_of(element), "'" + shown(word) + "' " + why_not);
       study_.slurm_options.push_back(word);
     }
   }

@@ -18,6 +18,7 @@
 #include "executor.hpp"
 #include "farfault/cli/command_line.hpp"
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/files.hpp"
 #include "farfault/engine/input_limits.hpp"
 #include "folder_lock.hpp"
 #include "places.hpp"
@@ -82,6 +83,7 @@ class Sweep {
       check_folder(folder_of_sweep(options_, study_));
       if (!options_.dry_run) check_folder_is_free(folder_of_sweep(options_, study_), use());
       auto progress = progress_on_stderr(options_.progress);
+      progress.speak_within(1);
       plan_.emplace(options_, study_, points_, [&](double done) {
         progress.report(done, [](double) { return std::vector<std::string>{"checking the configurations"}; });
       });
@@ -146,6 +148,7 @@ class Sweep {
       auto const job = slurm_job(study_, plan_->folder(), plan_->distinct().size());
       out_ << "  slurm     an array job of " << job.parts << " parts, with the script "
            << one_line(job.script) << "\n";
+      print_slurm_options(study_, out_);
     }
     return kDone;
   }
@@ -198,6 +201,7 @@ class Sweep {
   }
 
   int conclude(int stopped_by) {
+    remove_logs();
     plan_->copy_repeated();
     auto const& table = plan_->table();
     auto const failed = count(RunTable::State::failed);
@@ -230,10 +234,22 @@ class Sweep {
     return failed == 0 && skipped_ == 0 ? kDone : kRunFailed;
   }
 
+  // A killed sweep leaves the logs of finished runs. Another part of the sweep may still be running.
+  void remove_logs() {
+    for (auto const& name : logs_in(plan_->folder())) {
+      auto const run = plan_->run_of(name);
+      auto const log = log_path(plan_->folder(), name);
+      if (run && plan_->table().state(*run) == RunTable::State::done && !is_locked(log))
+        std::remove(log.c_str());
+    }
+  }
+
   void write_list() {
     std::vector<ListedRun> list;
     for (auto const run : plan_->distinct())
       list.push_back({plan_->run(run).name, plan_->table().name_of(run)});
+    for (auto const run : plan_->without_input())
+      list.push_back({"", plan_->table().name_of(run), plan_->table().error_of(run)});
     write_run_list(plan_->folder(), list);
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "swept_results.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "farfault/engine/error.hpp"
@@ -9,6 +10,24 @@
 #include "run_list.hpp"
 
 namespace farfault::cli {
+
+namespace {
+
+// A folder from elsewhere may have links in it: no file that they lead to is read, and none gets into a
+// report.
+void check_inside(std::string const& file, std::string const& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  auto const inside = fs::canonical(folder, error);
+  auto const place = error ? fs::path() : fs::weakly_canonical(file, error);
+  auto const end = std::mismatch(inside.begin(), inside.end(), place.begin(), place.end()).first;
+  if (error || end != inside.end())
+    throw UserError("the result '" + one_line(file) + "' is outside of the sweep's folder" +
+                    (error ? std::string() : ", at '" + one_line(place.string()) + "'") +
+                    "; name that file itself if you trust it");
+}
+
+}  // namespace
 
 std::vector<std::string> results_of(std::vector<std::string> const& names) {
   std::vector<std::string> files;
@@ -21,8 +40,13 @@ std::vector<std::string> results_of(std::vector<std::string> const& names) {
     auto const runs = read_run_list(name);
     if (!runs) throw UserError("'" + one_line(name) + "' is a folder, and none of a sweep");
     auto const before = files.size();
-    for (auto const& run : *runs)
-      if (auto const file = result_path(name, run.name); is_there(file)) files.push_back(file);
+    for (auto const& run : *runs) {
+      if (run.name.empty()) continue;
+      auto const file = result_path(name, run.name);
+      if (!is_there(file)) continue;
+      check_inside(file, name);
+      files.push_back(file);
+    }
     if (files.size() == before) throw UserError("the sweep in '" + one_line(name) + "' has no results yet");
   }
   return files;

@@ -4,56 +4,11 @@
 #include <array>
 #include <utility>
 
+#include "perfetto_fields.hpp"
+
 namespace farfault::cli {
 
 namespace {
-
-// Field numbers, by message.
-namespace trace {
-constexpr std::uint32_t kPacket = 1;
-}
-namespace packet {
-constexpr std::uint32_t kTimestamp = 8;
-constexpr std::uint32_t kSequence = 10;
-constexpr std::uint32_t kTrackEvent = 11;
-constexpr std::uint32_t kInternedData = 12;
-constexpr std::uint32_t kSequenceFlags = 13;
-constexpr std::uint32_t kTrackDescriptor = 60;
-}  // namespace packet
-namespace descriptor {
-constexpr std::uint32_t kUuid = 1;
-constexpr std::uint32_t kName = 2;
-constexpr std::uint32_t kProcess = 3;
-constexpr std::uint32_t kParent = 5;
-constexpr std::uint32_t kCounter = 8;
-}  // namespace descriptor
-namespace process_descriptor {
-constexpr std::uint32_t kPid = 1;
-constexpr std::uint32_t kName = 6;
-}  // namespace process_descriptor
-namespace counter_descriptor {
-constexpr std::uint32_t kUnit = 3;
-constexpr std::uint32_t kUnitName = 6;
-}  // namespace counter_descriptor
-namespace event_field {
-constexpr std::uint32_t kAnnotation = 4;
-constexpr std::uint32_t kType = 9;
-constexpr std::uint32_t kNameNumber = 10;
-constexpr std::uint32_t kTrack = 11;
-constexpr std::uint32_t kCounterValue = 30;
-constexpr std::uint32_t kFlow = 47;
-}  // namespace event_field
-namespace annotation {
-constexpr std::uint32_t kNameNumber = 1;
-constexpr std::uint32_t kUnsigned = 3;
-constexpr std::uint32_t kString = 6;
-}  // namespace annotation
-namespace interned {
-constexpr std::uint32_t kEventNames = 2;
-constexpr std::uint32_t kAnnotationNames = 3;
-constexpr std::uint32_t kNumber = 1;  // of an entry
-constexpr std::uint32_t kName = 2;
-}  // namespace interned
 
 constexpr std::uint64_t kOurSequence = 1;
 constexpr std::uint64_t kClearsNames = 1;  // SEQ_INCREMENTAL_STATE_CLEARED
@@ -92,7 +47,13 @@ void ProtoMessage::bytes(std::uint32_t field, std::string_view value) {
   text_ += value;
 }
 
-PerfettoTrace::PerfettoTrace() : text_(beginning()) {}
+void TraceChecksum::add(std::string_view packet) {
+  hasher_.raw(reinterpret_cast<std::byte const*>(packet.data()), packet.size());
+}
+
+PerfettoTrace::PerfettoTrace() : text_(beginning()) {
+  checksum_.add(text_);
+}
 
 std::string_view PerfettoTrace::beginning() {
   static std::string const first = [] {
@@ -107,6 +68,7 @@ std::string_view PerfettoTrace::beginning() {
 
 void PerfettoTrace::write_packet() {
   whole_.message(trace::kPacket, packet_);
+  checksum_.add(whole_.text());
   text_ += whole_.text();
   whole_.clear();
   packet_.clear();
@@ -200,6 +162,12 @@ void PerfettoTrace::count(Time at, Track track, std::uint64_t value) {
   event_.number(event_field::kTrack, track);
   event_.number(event_field::kCounterValue, value);
   event(at, false);
+}
+
+void PerfettoTrace::finish() {
+  packet_.number(packet::kSequence, kOurSequence);
+  packet_.fixed(packet::kChecksum, checksum_.value());
+  write_packet();
 }
 
 std::string PerfettoTrace::take() {

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "farfault/engine/archive.hpp"
 #include "farfault/engine/time.hpp"
 
 namespace farfault::cli {
@@ -43,6 +44,16 @@ struct Annotation {
   std::string_view text = {};  // in place of the number, where it is not empty
 };
 
+// A checksum over all packets of a trace in order, each with its key and size.
+class TraceChecksum {
+ public:
+  void add(std::string_view packet);
+  std::uint64_t value() const { return hasher_.value(); }
+
+ private:
+  Hasher hasher_;
+};
+
 class PerfettoTrace {
  public:
   using Track = std::uint64_t;
@@ -60,6 +71,8 @@ class PerfettoTrace {
   void end(Time at, Track track);
   void count(Time at, Track track, std::uint64_t value);
 
+  // The last packet: the checksum, by which a trace is known to be whole (trace_check.hpp).
+  void finish();
   // What has been added since it was last taken.
   std::string take();
   // With what every trace of this class begins.
@@ -75,6 +88,7 @@ class PerfettoTrace {
   void write_packet();
 
   std::string text_;
+  TraceChecksum checksum_;
   Track tracks_ = 0;
   std::uint64_t processes_ = 0;
   Names event_names_;

@@ -46,9 +46,7 @@ std::string writing_trace(std::string const& path) {
 
 bool looks_like_trace(std::string const& path) {
   auto const begins = PerfettoTrace::beginning();
-  std::string bytes(begins.size(), '\0');
-  std::ifstream file(path, std::ios::binary);
-  return file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())) && bytes == begins;
+  return first_bytes(path, begins.size()) == begins;
 }
 
 Recording::Recording(TraceOptions const& options, std::string path, Model& model, Engine& engine,

@@ -251,6 +251,7 @@ class TraceFile {
       }
       if (++n % kPiece == 0) out_ << trace_.take();
     }
+    trace_.finish();
     out_ << trace_.take();
   }
 

@@ -54,18 +54,22 @@ void WatchedSweep::update() {
   auto const list = read_run_list(folder_);
   known_ = list.has_value();
   texts_.clear();
+  failed_.clear();
   std::set<std::string> all;
   if (list)
     for (auto const& run : *list) {
+      if (run.name.empty()) {
+        failed_.push_back({one_line(run.text), one_line(run.error), ""});
+        continue;
+      }
       texts_[run.name] = run.text;
       all.insert(run.name);
     }
   else
     for (auto const* set : {&names.results, &names.partials, &names.failures})
       all.insert(set->begin(), set->end());
-  runs_ = all.size();
+  runs_ = all.size() + failed_.size();
   done_ = 0;
-  failed_.clear();
   for (auto const& name : all) {
     auto const result = result_path(folder_, name);
     if (names.partials.contains(name) && is_locked(result + std::string(".partial"))) {
@@ -82,7 +86,7 @@ void WatchedSweep::update() {
     if (names.results.contains(name))
       ++done_;
     else if (names.failures.contains(name))
-      failed_.push_back(name);
+      failed_.push_back({text_of(name), "", name});
   }
   std::erase_if(under_way_, [&](auto const& entry) { return !all.contains(entry.first); });
 }
@@ -126,9 +130,11 @@ std::vector<std::string> WatchedSweep::lines(FrameForm const&) const {
       list.push_back(fmt::format("    {}: {}", text_of(name), run->one_line_state()));
   if (under_way_.size() > kMostListed) list.push_back(more(under_way_.size()));
   if (!failed_.empty()) list.push_back("  failed");
-  for (std::size_t i = 0; i < std::min(failed_.size(), kMostListed); ++i)
+  for (std::size_t i = 0; i < std::min(failed_.size(), kMostListed); ++i) {
+    auto const& [text, error, name] = failed_[i];
     list.push_back(
-        fmt::format("    {}: {}", text_of(failed_[i]), failure_in(failure_path(folder_, failed_[i]))));
+        fmt::format("    {}: {}", text, name.empty() ? error : failure_in(failure_path(folder_, name))));
+  }
   if (failed_.size() > kMostListed) list.push_back(more(failed_.size()));
   return list;
 }

@@ -24,6 +24,12 @@ class WatchedSweep {
   std::vector<std::string> results() const;
 
  private:
+  struct Failed {
+    std::string text;   // which run
+    std::string error;  // empty: read from its file
+    std::string name;
+  };
+
   std::string text_of(std::string const& name) const;
 
   std::string folder_;
@@ -31,7 +37,7 @@ class WatchedSweep {
   std::size_t runs_ = 0, done_ = 0;
   std::map<std::string, std::string> texts_;                      // by name, what varies
   std::map<std::string, std::unique_ptr<WatchedRun>> under_way_;  // by name
-  std::vector<std::string> failed_;
+  std::vector<Failed> failed_;
 };
 
 }  // namespace farfault::cli

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "farfault/engine/units.hpp"
+
 namespace farfault {
 
 std::string Dispatcher::why_not(KernelShape const& shape, SmParams const& sm, std::uint32_t warp_width) {
@@ -16,8 +18,8 @@ std::string Dispatcher::why_not(KernelShape const& shape, SmParams const& sm, st
   if (registers > sm.registers)
     return std::to_string(registers) + " registers where an SM has " + std::to_string(sm.registers);
   if (shape.shared_bytes_per_block > sm.shared_bytes)
-    return std::to_string(shape.shared_bytes_per_block) + " bytes of shared memory where an SM has " +
-           std::to_string(sm.shared_bytes);
+    return to_text(ByteSize{shape.shared_bytes_per_block}) + " of shared memory where an SM has " +
+           to_text(ByteSize{sm.shared_bytes});
   return {};
 }
 

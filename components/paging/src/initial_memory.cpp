@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "farfault/engine/units.hpp"
+
 namespace farfault {
 
 InitialMemory::InitialMemory(Spec const& spec) : spec_(spec) {
@@ -72,8 +74,8 @@ void InitialMemory::check_room() const {
   auto const& first = *applications()[0].workload;
   throw UserError(
       (buffers_.size() > 1 ? "the applications need " : "workload '" + first.name() + "' needs ") +
-      std::to_string(needed_pages() << spec_.page_bits) +
-      " bytes or more, beyond the machine's memory (gpu.dram.capacity, cpu.dram.capacity" +
+      to_text(ByteSize{needed_pages() << spec_.page_bits}) +
+      " or more, beyond the machine's memory (gpu.dram.capacity, cpu.dram.capacity" +
       (spec_.fragmentation.any() ? ", less what memory.fragmentation_index occupies)" : ")"));
 }
 
@@ -203,18 +205,18 @@ void InitialMemory::place_host_pages() {
   host_pages_ = HostPages(std::move(copied), 0);
   host_pages_.each([&](std::uint64_t page, std::uint64_t& frame) {
     if (cpu_frames_->empty())
-      throw UserError(
-          "the host's side of copies needs " + std::to_string(host_pages_.pages() << spec_.page_bits) +
-          " bytes, which the CPU's memory does not have beside its own pages (cpu.dram.capacity)");
+      throw UserError("the host's side of copies needs " +
+                      to_text(ByteSize{host_pages_.pages() << spec_.page_bits}) +
+                      ", more than the CPU's memory has free (cpu.dram.capacity)");
     frame = cpu_frames_->allocate(page);
   });
   if (host_pages_.empty()) return;
   auto const all = all_pages();
   auto const needed = needed_pages() + host_pages_.pages();
   if (needed > all)
-    throw UserError("the workload's pages, beside the host's side of copies, need " +
-                    std::to_string((needed - all) << spec_.page_bits) +
-                    " bytes more than the machine's memory (gpu.dram.capacity, cpu.dram.capacity)");
+    throw UserError("the workload's pages and the host's side of copies need " +
+                    to_text(ByteSize{(needed - all) << spec_.page_bits}) +
+                    " more than the machine's memory (gpu.dram.capacity, cpu.dram.capacity)");
 }
 
 std::uint64_t InitialMemory::unmapped_pages() const {

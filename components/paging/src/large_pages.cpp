@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/units.hpp"
 
 namespace farfault {
 
@@ -72,7 +73,7 @@ LargePages::LargePages(Choice const& choice, Applications const& applications,
       else if (!names.empty())
         throw UserError("memory.large_pages: no page of memory.large_page_size lies wholly in buffer '" +
                         buffer.name + "' of workload '" + workload.name() + "', of " +
-                        std::to_string(buffer.bytes) + " bytes");
+                        to_text(ByteSize{buffer.bytes}));
     }
   }
   auto const who = applications.count() == 1 ? "workload '" + applications[0].workload->name() + "' has"

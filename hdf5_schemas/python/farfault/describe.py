@@ -13,8 +13,17 @@ def describe(run):
     lines = [("machine", some_of(f"{n} {kind}" for kind, n in sorted(nodes.items()))),
              ("workload", some_of(_workloads(run.config))),
              ("made by", in_one_line(f"farfault {run.version}, commit {engine.get('commit')}, on {engine.get('host')}")),
+             *_ranks(engine),
              ("timeseries", some_of(run.kinds)), ("tables", some_of(run.tables)), ("summary", some_of(run.scopes))]
     return _paragraph(f"<farfault.Run {run.path}: {_state(run)}>", lines)
+
+
+def _ranks(engine):
+    """Events per exchange and waiting of a run with several MPI ranks."""
+    events, waited = engine.get("events_per_exchange"), engine.get("rank_wait_share")
+    if not (isinstance(events, float) and isinstance(waited, float)):
+        return []
+    return [("ranks", in_one_line(f"{engine.get('ranks')}, {events:.1f} events per exchange, {waited:.1%} of the time waiting"))]
 
 
 def describe_sweep(sweep):

@@ -124,8 +124,9 @@ Workload build(Spec const& spec, BuildContext const& context) {
        "bytes_per_lane " + std::to_string(spec.bytes_per_lane) + " is not one of: 1, 2, 4, 8, 16");
   need(spec.block % 64 == 0, "block " + std::to_string(spec.block) + " is not a multiple of 64");
   auto const unit = std::uint64_t{spec.parts} * context.page_bytes;
-  need(spec.bytes.bytes % unit == 0, "bytes " + std::to_string(spec.bytes.bytes) +
-                                         " is not a multiple of parts x page size, " + std::to_string(unit));
+  need(
+      spec.bytes.bytes % unit == 0,
+      "bytes " + to_text(spec.bytes) + " is not a multiple of parts x page size, " + to_text(ByteSize{unit}));
   if (spec.pattern == Pattern::pair) {
     need(spec.from < spec.parts,
          "from " + std::to_string(spec.from) + " is not below parts, " + std::to_string(spec.parts));

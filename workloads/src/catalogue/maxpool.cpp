@@ -132,7 +132,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto const planes = spec.size.bytes / (4 * (in_plane + 2 * out_plane));
   if (planes == 0)
     throw UserError("maxpool: size " + to_text(spec.size) + " does not hold one plane with its output, " +
-                    std::to_string(4 * (in_plane + 2 * out_plane)) + " bytes");
+                    to_text(ByteSize{4 * (in_plane + 2 * out_plane)}));
   BufferLayout layout(context.first_address);
   auto const in = layout.add("bottom", 4 * in_plane * planes);
   auto const top = layout.add_result("top", 4 * out_plane * planes);

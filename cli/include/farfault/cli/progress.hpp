@@ -41,6 +41,8 @@ class Progress {
   ~Progress();
   Progress(Progress&&) noexcept;
 
+  // Without a terminal, prints the first line after `seconds` instead of after ten.
+  void speak_within(double seconds);
   // Of a run that is resumed, the share of the work that was done before: it took none of this program's
   // time.
   void resumed(double done);

@@ -12,6 +12,9 @@
 // array may give its tables names: link.0 is link.west from then on, and a later layer, such as --set, may
 // have set link.west.latency.
 //
+// Variation: vary() changes the values of the keys of may_vary() in a bound configuration without reading it
+// again. The result equals a configuration read with these values, except unused().
+//
 // Limits: files of 16 MiB, includes and tables 16 deep, each file included once.
 //
 // Errors: mistakes are collected while files are read and parameters bound, one sentence each with file,
@@ -71,12 +74,18 @@ class Config {
   // The files and presets that were read, in that order.
   std::vector<std::string> const& files() const { return files_; }
 
+  // `lasting`: the parameters behind the table outlive the last vary().
+  enum class Spec : std::uint8_t { passing, lasting };
   // Lays the entries below `section` into the parameters of `table` ("" is the root). Each parameter may be
   // bound once. Those of alternatives that are not chosen are checked, then left out.
-  void bind(std::string_view section, ParamTable const& table);
+  void bind(std::string_view section, ParamTable const& table, Spec spec = Spec::passing);
   // Takes the parameters at and below `key`, bound before, out of the resolved text: what is chosen does not
   // use them. `only_with` is the choice that would, as in: workload.name = "bfs".
   void leave_out(std::string_view key, std::string_view only_with);
+  // As leave_out(), but choose_again() does not take it in again.
+  void leave_out_for_good(std::string_view key, std::string_view only_with);
+  // As leave_out(), for all parameters below `section` except at and below its parameter `kept`.
+  void leave_out_below(std::string_view section, std::string_view kept, std::string_view only_with);
   // How many tables the array `section` has; 0 where there is no such array.
   std::size_t array_size(std::string_view section) const;
   // Table `number` of the array `section` is `name` from here on: what stands below "link.0" stands below
@@ -102,11 +111,16 @@ class Config {
   // Adds a mistake that the caller sees in the value of `key`. Of a key that was not set, in a named table of
   // an array, the place is that table's.
   void refuse(std::string_view key, std::string const& why);
+  // The same as "key = VALUE: rule": the value of a bound parameter as the user wrote it, or its default.
+  void refuse_value(std::string_view key, std::string const& rule);
   // Throws one UserError for all mistakes so far and all entries that nothing has bound or taken: a line
   // each, file by file in the order in which they were named; 20 lines, and how many more there are.
   void reject_mistakes() const;
+  // Mistakes reported so far; unbound entries do not count.
+  bool has_mistakes() const { return !mistakes_.empty(); }
 
-  // What was set, not by a preset, and left out: "key (file:line; only with CHOICE)" each.
+  // Settings, except of presets, that were left out: "key (file:line; only with CHOICE)" each. Empty after
+  // vary().
   std::vector<std::string> const& unused() const { return unused_; }
   // The resolved configuration as TOML: every bound parameter and every value taken, but those left out, in
   // the order of binding, but the parameters of one table together and those of no table first. What is at
@@ -119,9 +133,35 @@ class Config {
     std::string value;
     bool quoted;
   };
-  std::vector<Bound> const& bound() const { return bound_; }
+  std::vector<Bound> bound() const;
+  // The bound parameter `key`; null if it is missing or left out.
+  Bound const* find_bound(std::string_view key) const;
+
+  // Before bind(): the keys that vary() may set.
+  void may_vary(std::vector<std::string> const& keys);
+  // After bind(): `key` may not vary after all, as its value decides which parameters there are.
+  void keep(std::string_view key) { variable_.erase(std::string(key)); }
+  // True if vary() may set `key`: it was set at this place and bound to a parameter of a lasting Spec.
+  bool can_vary(std::string_view key, std::string const& file, int line) const;
+  // As set(), for such a key. Returns false if bind() would refuse the value, or if it is an array or a
+  // table.
+  bool vary(std::string_view key, std::string_view value, std::string const& file, int line);
+  // After the last vary(): discards all mistakes and undoes leave_out(), except for alternatives that are not
+  // chosen now. Other callers of leave_out() repeat their call.
+  void choose_again();
 
  private:
+  // A parameter as the resolved text has it.
+  struct Line : Bound {
+    std::size_t section;  // an index into sections_
+    std::string text;
+    bool left_out = false;
+    bool for_good = false;
+  };
+  struct Alternative {
+    std::string key;  // of its section
+    std::function<bool()> chosen;
+  };
   struct Mistake {
     std::size_t file;  // its number in the order of reading
     int line;
@@ -139,6 +179,13 @@ class Config {
   void replace_by(std::string_view array);
   std::string heading(std::string const& section) const;
   void claim(std::string const& key);
+  void add_line(std::string const& key, std::string value, bool quoted);
+  static void write(Line& line, std::string value, bool quoted);
+  std::size_t section_of(std::string_view key);
+  std::vector<Line*> lines_at_and_below(std::string_view key);
+  void leave_out(std::vector<Line*> const& lines, std::string_view only_with, bool for_good);
+  static void check_form(Param const& param, Entry const& e);
+  static bool is_quoted(Param const& param, std::string const& value);
   void refuse(Entry const& e, std::string const& why);
   void add_mistake(std::string const& file, int line, std::string text);
   std::size_t number_of(std::string const& file) const;
@@ -151,11 +198,17 @@ class Config {
   std::map<std::string, std::vector<Entry>, std::less<>> arrays_;  // of tables: the place of each
   std::map<std::string, Entry, std::less<>> named_tables_;         // of arrays
   std::vector<std::string> claimed_;
-  std::vector<Bound> bound_;
+  std::vector<Line> lines_;
+  std::map<std::string, std::size_t, std::less<>> line_numbers_;  // of claimed keys; kNoLine: it has none
+  std::vector<std::string> sections_;                             // of lines, in the order of binding
   std::vector<std::string> unused_;
   std::vector<std::string> files_;
   std::vector<Mistake> mistakes_;
   std::size_t mistakes_not_kept_ = 0;
+  std::map<std::string, std::optional<Param>, std::less<>> variable_;  // by key: what it is bound to
+  std::vector<Alternative> alternatives_;                              // of lasting tables
+  bool varied_ = false;
+  static constexpr std::size_t kNoLine = ~std::size_t{0};
 };
 
 // The content of a file of at most `limit` bytes. Throws UserError where it is missing, no regular file, or

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -96,6 +97,10 @@ class Engine {
   // From here on these look on, by component, null for nobody; none: no one does. Of components on other
   // ranks they are not called. Between two run_until; a rank may do so by itself. The observers outlive it.
   void observe(std::vector<Observer*> observers);
+
+  // From here on calls f after every `every`-th exchange with other ranks, within run_until and on all ranks
+  // alike. f may use profile() and the collective functions of the transport.
+  void watch_exchanges(std::uint64_t every, std::function<void()> f);
 
   EngineProfile profile() const;
   // Of what has run so far; nothing unless it was asked for.

@@ -14,14 +14,18 @@
 
 namespace farfault {
 
+// Sentences for the user, a line each. Names and values may hold anything: a character in them that would end
+// the sentence (NUL) or act on a terminal becomes a blank, but for line breaks, which one_line() takes.
+std::string printable(std::string_view text);
+
 class UserError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit UserError(std::string_view what) : std::runtime_error(printable(what)) {}
 };
 
 class RunError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit RunError(std::string_view what) : std::runtime_error(printable(what)) {}
 };
 
 [[noreturn]] void panic(std::string_view what, char const* file, int line);

@@ -25,15 +25,32 @@ class FileHandle {
   ~FileHandle();
 
   int get() const { return descriptor_; }
+  // Whoever calls it closes the descriptor.
+  int release() { return std::exchange(descriptor_, -1); }
   bool is_open() const { return descriptor_ >= 0; }
 
  private:
   int descriptor_ = -1;
 };
 
-// Why `path` cannot be read as a file, in a few words ("no such file", "not a regular file", "Permission
-// denied"), or nothing. Follows links.
+// Why `path` cannot be read as a file, in a few words ("no such file", "Permission denied", "it is a
+// directory, not a regular file"), or nothing. Follows links.
 std::string why_not_readable(std::string const& path);
+
+// A regular file, opened for reading. The check is made on the open descriptor, so a FIFO cannot replace the
+// file in between; a read that would block fails.
+struct Input {
+  FileHandle file;  // not open: `why_not` holds the reason, as why_not_readable() returns it
+  std::string why_not;
+  std::uint64_t bytes = 0;  // of the file, when it was opened
+};
+// Every file that a user names is opened by this (tests/cli/special_files.sh looks for other ways), but for
+// results, which HDF5 opens in a child process under limits. Follows links.
+Input open_input(std::string const& path);
+// The bytes of `file` from its place on, at most `most`. Throws std::system_error.
+std::string read_bytes(FileHandle const& file, std::uint64_t most);
+// The first bytes of a file, at most `most`; nothing of one that cannot be read.
+std::string first_bytes(std::string const& path, std::uint64_t most);
 
 // Whether anything has this name, a link that leads nowhere included.
 bool is_there(std::string const& path);
@@ -58,6 +75,9 @@ bool same_file(std::string const& a, std::string const& b);
 
 // FNV-1a of the bytes: what tells one input file from another.
 std::uint64_t fnv1a(std::string_view bytes);
+
+// All of `bytes`, at the place of `file`. Throws std::system_error.
+void write_bytes(FileHandle const& file, std::string_view bytes);
 
 // Makes renames in the folder of `path` last through a power cut, where the file system can.
 void sync_folder_of(std::string const& path);

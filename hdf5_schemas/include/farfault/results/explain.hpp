@@ -63,6 +63,15 @@ struct KernelTime {
   std::vector<TimePart> stages = {};  // of its accesses, the longest first; they add up to access_ps
 };
 
+// The MPI ranks that simulated it, not part of what was simulated.
+struct RankUse {
+  std::uint64_t ranks = 1;    // the others are 0 for one
+  std::uint64_t threads = 0;  // of each
+  std::uint64_t events = 0;
+  std::uint64_t exchanges = 0;
+  double waited = 0;  // share of the wall-clock time
+};
+
 enum class Bound : std::uint8_t { execution, resource, phase, latency, gaps };
 
 struct Explanation {
@@ -84,6 +93,7 @@ struct Explanation {
   std::uint64_t kernel_names = 0;          // how many names the kernels that have ended have
   std::vector<KernelTime> kernels;         // the longest first, at most kMostKernels
   std::vector<Resource> resources;         // the weightiest first; none that nothing waited for
+  RankUse ranks;
 };
 
 inline constexpr std::size_t kMostKernels = 100;

@@ -249,6 +249,8 @@ struct MachineConfig {
   // Binds all parameters; those of a policy or shape that is not chosen are checked and left out.
   // `more`: policies from outside the project.
   void bind(Config& config, Policies const* more = nullptr);
+  // Leaves out, as bind() does, what the values do not use; after Config::choose_again().
+  void leave_out_unused(Config& config) const;
   // Leaves out what means nothing on the machine that was chosen; after bind().
   void fit_to(Machine const& chosen, Config& config) const;
   // Tells `config` which parameters do not fit together; its reject_mistakes() throws.

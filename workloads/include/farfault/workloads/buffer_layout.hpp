@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "farfault/engine/error.hpp"
+#include "farfault/engine/units.hpp"
 #include "farfault/protocols/workload.hpp"
 
 namespace farfault::workloads {
@@ -37,8 +38,8 @@ class BufferLayout {
  private:
   VirtAddr lay(std::string name, std::uint64_t bytes, bool host_written) {
     if (next_ > kAddressLimit || bytes > kAddressLimit - next_)
-      throw UserError("buffer '" + name + "' of " + std::to_string(bytes) +
-                      " bytes does not fit: a workload's buffers must lie below address 2^47");
+      throw UserError("buffer '" + name + "' of " + to_text(ByteSize{bytes}) +
+                      " does not fit: a workload's buffers must lie below address 2^47");
     auto const base = next_;
     next_ += (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
     buffers_.push_back({std::move(name), base, bytes, host_written});

@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "farfault/engine/units.hpp"
 #include "farfault/protocols/kernel.hpp"
 
 namespace farfault {
@@ -109,7 +110,7 @@ inline std::string why_not(std::vector<Operation> const& operations, std::size_t
       return o.first >= b.base && o.first - b.base < b.bytes && o.bytes <= b.bytes - (o.first - b.base);
     };
     if (o.is_copy() && (o.bytes == 0 || std::ranges::none_of(buffers, holds)))
-      return where + " copies " + std::to_string(o.bytes) + " bytes, which no buffer has";
+      return where + " copies " + to_text(ByteSize{o.bytes}) + ", which no buffer has";
     if (!o.is_allocation()) continue;
     auto const b = std::ranges::find_if(
         buffers, [&](Buffer const& x) { return x.base == o.first && x.bytes == o.bytes && x.bytes != 0; });

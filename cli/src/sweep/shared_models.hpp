@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private: models of the runs of a study, made with what these have in common.
+//
+// Guarantees: a model from find() equals a model made for its run alone, which
+// tests/cli/shared_models_test.cpp compares. Runs that differ only in parameter values share a model: their
+// configuration is read once, and only the effects of changed values are checked again. find() returns no
+// model for a run with a mistake, so the error message is that of a configuration read for this run.
+//
+// Limits: at most kMost models, replaced in LRU order.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "../model.hpp"
+#include "study.hpp"
+
+namespace farfault::cli {
+
+// A model, and the options that must outlive it.
+struct OwnModel {
+  RunOptions options;
+  Model model;
+
+  // `variable`: of options.point_settings.
+  OwnModel(RunOptions o, std::vector<std::string> const& variable)
+      : options(std::move(o)), model(options, variable) {}
+};
+
+class SharedModels {
+ public:
+  static constexpr std::size_t kMost = 64;
+
+  explicit SharedModels(std::string study_path) : study_path_(std::move(study_path)) {}
+
+  // The model of a run of this configuration with these settings, valid until the next call; null if the run
+  // needs a model of its own. Throws InputFileError, as the constructor of a model would.
+  Model* find(std::string const& base, std::vector<StudySetting> const& settings);
+  // Keeps the model of a run for later runs that differ from it only in values.
+  void keep(std::string const& base, std::vector<StudySetting> const& settings,
+            std::unique_ptr<OwnModel> model);
+
+ private:
+  // Runs of one configuration with settings of the same keys.
+  struct Kind {
+    bool is_known = false;        // a model was kept
+    std::set<std::size_t> fixed;  // settings that decide which parameters there are
+  };
+  struct Kept {
+    std::string name;  // of the kind, and of the values of its fixed settings
+    std::unique_ptr<OwnModel> own;
+  };
+
+  Kind& kind_of(std::string const& base, std::vector<StudySetting> const& settings, std::string& name);
+  static void add_values(Kind const& kind, std::vector<StudySetting> const& settings, std::string& name);
+
+  std::string study_path_;
+  std::map<std::string, Kind> kinds_;
+  std::list<Kept> models_;  // the one that was used last first
+  std::map<std::string, std::list<Kept>::iterator> by_name_;
+};
+
+}  // namespace farfault::cli

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private: which options of sbatch a study may give.
+//
+// A study may come from another person, and its options enter the batch script of the user who runs it.
+// Guarantees: an accepted option is one word, which sbatch parses as one option in any context. Options are
+// refused if the sweep sets them itself, if they change the program, the user, the folder or the environment
+// of a job, or if they name a file.
+#pragma once
+
+#include <string>
+
+namespace farfault::cli {
+
+// Why `option`, a word of sweep.slurm.options, is not accepted, as the end of "'--wrap=x' ..."; empty: it is.
+std::string why_no_slurm_option(std::string const& option);
+
+}  // namespace farfault::cli

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which options of sbatch a study may give.
+#include "sweep/slurm_options.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "small_study.hpp"
+
+namespace fs = std::filesystem;
+using namespace farfault::cli;
+
+namespace {
+
+std::string const kFile = "a study names no file that sbatch reads or writes";
+std::string const kProgram = "a study does not say what is run, as whom, or with what environment";
+std::string const kBySweep = "the sweep sets it itself";
+std::string const kSubmission = "the sweep itself submits its jobs and reads what sbatch answers";
+
+std::string owned(std::string const& name, std::string const& why) {
+  return "is not a study's to give (" + name + "): " + why;
+}
+
+}  // namespace
+
+TEST_CASE("an option of sbatch that the sweep owns is refused, whole, abbreviated and as a letter") {
+  struct Case {
+    std::string name, letter, why;
+  };
+  for (auto const& [name, letter, why] :
+       std::vector<Case>{{"output", "o", kFile},
+                         {"error", "e", kFile},
+                         {"input", "i", kFile},
+                         {"open-mode", "", kFile},
+                         {"nodefile", "F", kFile},
+                         {"bbf", "", kFile},
+                         {"export-file", "", kFile},
+                         {"export", "", kProgram},
+                         {"get-user-env", "", kProgram},
+                         {"wrap", "", kProgram},
+                         {"container", "", kProgram},
+                         {"container-id", "", kProgram},
+                         {"uid", "", kProgram},
+                         {"gid", "", kProgram},
+                         {"array", "a", kBySweep},
+                         {"job-name", "J", kBySweep},
+                         {"dependency", "d", kBySweep},
+                         {"chdir", "D", kBySweep},
+                         {"workdir", "", kBySweep},
+                         {"requeue", "", kBySweep},
+                         {"no-requeue", "", kBySweep},
+                         {"ntasks", "n", kBySweep},
+                         {"cpus-per-task", "c", "the sweep sets it from --jobs and --threads"},
+                         {"parsable", "", kSubmission},
+                         {"wait", "W", kSubmission},
+                         {"test-only", "", kSubmission},
+                         {"help", "h", kSubmission},
+                         {"usage", "u", kSubmission},
+                         {"version", "V", kSubmission}}) {
+    CAPTURE(name);
+    CHECK(why_no_slurm_option("--" + name) == owned(name, why));
+    CHECK(why_no_slurm_option("--" + name + "=/root/.bashrc") == owned(name, why));
+    // sbatch takes any beginning that no other option has.
+    for (std::size_t n = 1; n < name.size(); ++n)
+      if (name != "bbf" || n != 2)
+        CHECK(why_no_slurm_option("--" + name.substr(0, n) + "=x").starts_with("is not a study's to give ("));
+    if (letter.empty()) continue;
+    CHECK(why_no_slurm_option("-" + letter) == owned(name, why));
+    CHECK(why_no_slurm_option("-" + letter + "/root/.bashrc") == owned(name, why));
+  }
+}
+
+TEST_CASE("an option of sbatch is one word, which takes nothing of another line") {
+  std::string const word = "must be one word of ASCII characters, without quotes, backslashes and '#'";
+  for (std::string const option :
+       {"--comment=a --output=/root/.bashrc", "--comment=a\n#SBATCH --output=/root/.bashrc",
+        "--comment=a\ncurl x", "--comment=a\t-o/root/.bashrc", "--comment=\"a", "--comment='a",
+        "--comment=a\\", "--comment=a#b", "--comment=a\r", "--comment=\x1b[2K", "--comment=\u202e",
+        "--comment=\xa0"})
+    CHECK_MESSAGE(why_no_slurm_option(option) == word, option);
+  CHECK(why_no_slurm_option(std::string("--comment=a\0b", 13)) == word);
+  std::string const form = "is not an option of sbatch such as \"--partition=long\"";
+  for (std::string const option :
+       {"", "-", "--", "--=x", "partition=long", "--par.tition=x", "-1", "-Zx", "-=x"})
+    CHECK_MESSAGE(why_no_slurm_option(option) == form, option);
+  std::string const value = "has no value; write it as in \"--partition=long\"";
+  for (std::string const option : {"--partition", "--time", "--of-a-plug-in"})
+    CHECK_MESSAGE(why_no_slurm_option(option) == value, option);
+  CHECK(why_no_slurm_option("-p") == "has no value; write it as in \"-plong\"");
+  CHECK(why_no_slurm_option("-Ho/root/.bashrc") == "is more than one option; give each as a word of its own");
+}
+
+TEST_CASE("other options of sbatch are accepted") {
+  for (std::string const option : {"--partition=long",
+                                   "-plong",
+                                   "--time=2:00:00",
+                                   "-t10",
+                                   "--account=project",
+                                   "--qos=high",
+                                   "--mem=8G",
+                                   "--mem-per-cpu=2G",
+                                   "--gres=gpu:1",
+                                   "--constraint=[a|b]&c",
+                                   "--exclude=n[1-4]",
+                                   "--exclusive",
+                                   "--exclusive=user",
+                                   "--hold",
+                                   "-H",
+                                   "--nice",
+                                   "--nice=10",
+                                   "--signal=B:USR1@120",
+                                   "--mail-type=END",
+                                   "--reservation=r",
+                                   "--nodes=1",
+                                   "-N1",
+                                   "--bb=x",
+                                   "--comment=",
+                                   "--clusters=a,b",
+                                   "--licenses=a:2",
+                                   "--nodelist=n1",
+                                   "-wn1",
+                                   "--of-a-plug-in=3",
+                                   "--wait-all-nodes=1",
+                                   "--time-min=5"})
+    CHECK_MESSAGE(why_no_slurm_option(option) == "", option);
+}
+
+TEST_CASE("sweep: an option of sbatch that is not a study's to give ends the sweep, with its line") {
+  auto const with = [](std::string const& option) {
+    SmallStudy const s("slurm_options",
+                       "seeds = 2\n[sweep.slurm]\noptions = [\"--time=5\",\n\"" + option + "\"]\n");
+    auto const error = s.error({"--dry-run"});
+    REQUIRE(error.starts_with(s.file + ":11: "));
+    return error.substr(s.file.size() + 5);
+  };
+  CHECK(with("--export=ALL,BASH_ENV=/tmp/x") ==
+        "'--export=ALL,BASH_ENV=/tmp/x' " + owned("export", kProgram) + "\n");
+  CHECK(with("--out=/root/.bashrc") == "'--out=/root/.bashrc' " + owned("output", kFile) + "\n");
+  CHECK(with("-o/root/.bashrc") == "'-o/root/.bashrc' " + owned("output", kFile) + "\n");
+  CHECK(with("--comment=a\\n#SBATCH -o/root/.bashrc") ==
+        "'--comment=a #SBATCH -o/root/.bashrc' must be one word of ASCII characters, without quotes, "
+        "backslashes "
+        "and '#'\n");
+}
+
+TEST_CASE("sweep: what a study asks of Slurm is printed before anything is submitted") {
+  SmallStudy const s("slurm_printed",
+                     "seeds = 2\n[sweep.slurm]\noptions = [\"--partition=long\", \"-t10\"]\n");
+  auto const dry = lines_of(s.sweep({"--dry-run", "--slurm"}).out);
+  REQUIRE(dry.size() == 6);
+  CHECK(dry[5] == "  options   --partition=long -t10 (of the study)");
+  CHECK(s.sweep({"--dry-run"}).out.find("options") == std::string::npos);
+}
