@@ -90,7 +90,7 @@ TEST_CASE("parameters of defaults, routing and generators name a source each") {
   table.section("links", defaults);
   table.section("generic", generic);
   table.section("cluster", cluster);
-  CHECK(table.all().size() == 16 + 5 + 9);
+  CHECK(table.all().size() == 16 + 5 + 10);
   for (auto const& p : table.all()) {
     CAPTURE(p.name);
     CHECK_FALSE(p.source.empty());

@@ -46,6 +46,13 @@ std::string net(std::string const& name, std::string const& more = "guid=\"0x0\"
 std::string nic(std::string const& busid, std::string const& more = "guid=\"0x0\"") {
   return pci(busid, "0x020700", "<nic>" + net("mlx5_0", more) + "</nic>");
 }
+// A GPU, and a NIC with these ports.
+std::string ports(std::string const& nets) {
+  return machine(pci("1", "0x030200", "<gpu sm=\"90\"/>") + pci("2", "0x020700", "<nic>" + nets + "</nic>"));
+}
+std::string port(std::string const& name, std::string const& speed) {
+  return "<net name=\"" + name + "\" dev=\"0\" port=\"1\" speed=\"" + speed + "\"/>";
+}
 std::string broadcom(std::string const& busid, std::string const& subsystem, std::string const& inside) {
   return pci(busid, "0x060400", inside,
              ids("0x1000", "0xc030") + " subsystem_vendor=\"0x1000\" subsystem_device=\"" + subsystem + "\"");
@@ -137,6 +144,23 @@ std::vector<ImportCase> nccl_cases() {
        "1 gpu, 1 cpu, 2 nic | 3 pcie",
        "NICs of one GUID, each with a PCI slot, are taken as NICs of their own: 'nic0' and 'nic1'"},
       {"nccl:guid", machine(gpu("1") + nic("0000:0e:00.0", "guid=\"0xa1\"")), "1 gpu, 1 cpu, 1 nic | 2 pcie"},
+      {"nccl:net-repeated", ports(port("a", "200000") + port("a", "200000")), "1 gpu, 1 cpu, 1 nic | 2 pcie",
+       "ports of a NIC that are listed several times are counted once: 'a' of 'nic0' (200000 Mbit/s)",
+       "(nic, NUMA node 0, 25 GB/s, a)"},
+      {"nccl:net-absurd",
+       ports(port("cxi0", "200000000") + port("b", "7") + port("c", "99999999999999999999")),
+       "1 gpu, 1 cpu, 1 nic | 2 pcie",
+       "speeds that no network port has are not read: 'cxi0' of 'nic0' (200000000 Mbit/s) and 2 more",
+       "(nic, NUMA node 0, cxi0)"},
+      {"nccl:net-speed",
+       ports(port("a", "400000") + port("b", "200000")),
+       "1 gpu, 1 cpu, 1 nic | 2 pcie",
+       {},
+       "(nic, NUMA node 0, 75 GB/s, a)"},
+      {"nccl:net-open", ports(port("a", "-1") + port("b", "0") + port("c", "") + port("d", "fast")),
+       "1 gpu, 1 cpu, 1 nic | 2 pcie",
+       "the speed of network ports is not in the file: 'a' of 'nic0' (-1 Mbit/s) and 3 more",
+       "(nic, NUMA node 0, a)"},
       {"nccl:busid-repeated", machine(pci("c5", "0x060400", gpu("1")) + pci("c5", "0x060400", gpu("2"))),
        "2 gpu, 1 cpu, 2 pcie_switch | 4 pcie",
        "several PCI devices have one busid, and each is a device of its own: c5"},
@@ -257,6 +281,9 @@ std::vector<ImportCase> nccl_cases() {
       {"any:latency", machine(gpu("1")), one, "the latency of 1 pcie link is not in the file: 70 ns assumed"},
       {"any:bandwidth", machine(pci("1", "0x030200", "", "")), one,
        "the bandwidth of 1 pcie link is not in the file: 16 GB/s per physical link and direction assumed"},
+      {"any:nic-open", ports(port("a", "0")), "1 gpu, 1 cpu, 1 nic | 2 pcie",
+       "the bandwidth of 1 NIC is not in the file: 25 GB/s on the link to a network assumed"},
+      {"any:nic", ports(port("a", "400000")), "1 gpu, 1 cpu, 1 nic | 2 pcie"},
       {"any:cpu-mesh", system(cpu(gpu("1")) + cpu("", "numaid=\"1\"") + cpu("", "numaid=\"2\"")),
        "1 gpu, 3 cpu | 1 pcie, 3 cpu_interconnect",
        "how the 3 CPUs are joined is not in the file: a link between every two of them is assumed"},

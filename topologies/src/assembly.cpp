@@ -42,6 +42,7 @@ Assembly::Assembly(Machine const& machine, MachineConfig const& config, Applicat
       config_(config),
       applications_(applications),
       routes_(machine, config.routing),
+      nics_known_(machine.states_nic_bandwidth()),
       page_bits_(config.memory.page_bits()),
       links_of_(machine.nodes.size()),
       system_(std::make_unique<System>()) {
@@ -151,12 +152,11 @@ std::uint64_t Assembly::buffer_of(std::uint32_t l, Bandwidth bandwidth) const {
   auto const& fabric = config_.fabric;
   if (fabric.buffer.bytes != 0) return fabric.buffer.bytes;
   auto const& link = machine_.links[l];
-  auto const largest = fabric.format(link.kind == LinkKind::nvlink).bytes(config_.largest_payload());
+  auto const largest = config_.packet_format(link.kind, nics_known_).bytes(config_.largest_payload());
   return covering_buffer(bandwidth, link.latency, largest);
 }
 
 FabricNodeSpec Assembly::fabric_spec(std::uint32_t node, std::string kind, std::size_t own_packets) const {
-  auto const& fabric = config_.fabric;
   FabricNodeSpec spec;
   spec.kind = std::move(kind);
   spec.name = machine_.nodes[node].name;
@@ -170,7 +170,7 @@ FabricNodeSpec Assembly::fabric_spec(std::uint32_t node, std::string kind, std::
     auto const inwards = link.a == node ? link.backward : link.forward;
     LinkEnd end;
     end.bandwidth = link.a == node ? link.forward : link.backward;
-    end.format = fabric.format(link.kind == LinkKind::nvlink);
+    end.format = config_.packet_format(link.kind, nics_known_);
     auto const largest = end.format.bytes(config_.largest_payload());
     end.buffer = buffer_of(l, end.bandwidth);
     end.batch = credit_batch(buffer_of(l, inwards), largest, sharing);

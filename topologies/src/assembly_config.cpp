@@ -194,6 +194,16 @@ std::uint32_t MachineConfig::faults_kept_by_gpus() const {
 void MachineConfig::fit_to(Machine const& chosen, Config& config) const {
   if (chosen.machines() == 1)
     leave_out(config, "memory", "scope", memory.scope, "a cluster: machine.cluster.machines above 1");
+  auto const is_switch = [&](std::uint32_t node) {
+    return chosen.nodes[node].kind == NodeKind::network_switch;
+  };
+  if (cluster.machines > 1 && std::ranges::none_of(chosen.links, [&](MachineLink const& link) {
+        return is_switch(link.a) && is_switch(link.b);
+      }))
+    config.leave_out("machine.cluster.switch_bandwidth", "a cluster of several switches");
+  if (chosen.count(LinkKind::network) == 0 || !chosen.states_nic_bandwidth())
+    for (auto const* name : {"network_header_bytes", "network_mtu"})
+      config.leave_out(std::string("fabric.") + name, "a network of NICs whose bandwidth is known");
   if (chosen.count(NodeKind::nic) == 0) config.leave_out("nic", "a machine with NICs");
 }
 
@@ -458,7 +468,8 @@ void MachineConfig::check(Config& config) const {
   rules.cache("cpu.llc", cpu_llc.size, cpu_llc.ways, cpu_llc.slices, gpu.line_bytes, cpu_llc.replacement);
   rules.power_of_two("fabric.nvlink_flit_bytes", fabric.nvlink_flit_bytes);
   auto const payload = largest_payload();
-  auto const largest = std::max(fabric.format(true).bytes(payload), fabric.format(false).bytes(payload));
+  auto const largest = std::max({fabric.format(true).bytes(payload), fabric.format(false).bytes(payload),
+                                 fabric.network_format(gpu.line_bytes).bytes(payload)});
   rules.need(fabric.buffer.bytes == 0 || fabric.buffer.bytes >= largest, "fabric.buffer",
              "must be 0 B (as each link needs) or hold the largest packet with its header, " +
                  to_text(ByteSize{largest}));

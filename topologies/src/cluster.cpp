@@ -43,7 +43,7 @@ class Cluster {
         torus();
         break;
     }
-    builder_.assume("the network is generated: its latencies and bandwidths are the link defaults");
+    assume_network();
     return builder_.finish(where());
   }
 
@@ -80,6 +80,9 @@ class Cluster {
              "that many copies of " + std::to_string(machine_.links.size()) + " links exceed " +
                  std::to_string(kMostLinks / 2) + " links");
     }
+    if (spec_.switch_bandwidth != Bandwidth{} && spec_.switch_bandwidth < kLowestBandwidth)
+      throw UserError(where() + ": switch_bandwidth is " + to_text(spec_.switch_bandwidth) +
+                      ", but it must be 0 or at least " + to_text(kLowestBandwidth));
     if (spec_.radix < 2 || spec_.radix % 2 != 0 || spec_.radix > 4096) {
       refuse("radix", spec_.radix, "it must be even and from 2 to 4096");
     }
@@ -117,9 +120,40 @@ class Cluster {
     return result;
   }
 
+  // A NIC and a switch.
+  void attach(std::uint32_t nic, std::uint32_t to) {
+    auto const stated = builder_.machine().nic_bandwidth(nic, to);
+    if (!stated) ++open_nics_;
+    auto const bandwidth = stated.value_or(defaults_.network_bandwidth);
+    builder_.add_link(nic, to, LinkKind::network, defaults_.network_latency, bandwidth, bandwidth);
+  }
+
+  // Two switches.
   void join(std::uint32_t a, std::uint32_t b, std::uint32_t count = 1) {
-    builder_.add_link(a, b, LinkKind::network, defaults_.network_latency, defaults_.network_bandwidth,
-                      defaults_.network_bandwidth, count);
+    ++between_switches_;
+    auto const bandwidth = switch_bandwidth();
+    builder_.add_link(a, b, LinkKind::network, defaults_.network_latency, bandwidth, bandwidth, count);
+  }
+
+  Bandwidth switch_bandwidth() const {
+    if (spec_.switch_bandwidth != Bandwidth{}) return spec_.switch_bandwidth;
+    Bandwidth fastest;
+    for (auto const& node : machine_.nodes)
+      if (node.kind == NodeKind::nic)
+        fastest =
+            std::max(fastest, node.bandwidth == Bandwidth{} ? defaults_.network_bandwidth : node.bandwidth);
+    return fastest;
+  }
+
+  void assume_network() {
+    auto const nics = open_nics_ == 1 ? std::string("a NIC") : std::to_string(open_nics_) + " NICs";
+    std::string text = "the network is generated: its latencies are the link defaults";
+    if (open_nics_ > 0)
+      text += ", the links of " + nics + " of unknown bandwidth have " + to_text(defaults_.network_bandwidth);
+    if (between_switches_ > 0 && spec_.switch_bandwidth == Bandwidth{})
+      text +=
+          ", links between switches have the bandwidth of the fastest NIC, " + to_text(switch_bandwidth());
+    builder_.assume(text);
   }
 
   Nodes all_nics() const {
@@ -145,7 +179,7 @@ class Cluster {
     std::uint64_t const down = radix / 2;
     if (nics.size() <= radix) {
       auto const only = switches("leaf", 1).front();
-      for (auto nic : nics) join(nic, only);
+      for (auto nic : nics) attach(nic, only);
       return;
     }
     if (nics.size() > radix * radix * radix / 4) {
@@ -154,7 +188,7 @@ class Cluster {
                  " NICs, not " + std::to_string(nics.size()));
     }
     auto const leaves = switches("leaf", quotient_up(nics.size(), down));
-    for (std::size_t i = 0; i < nics.size(); ++i) join(nics[i], leaves[i / down]);
+    for (std::size_t i = 0; i < nics.size(); ++i) attach(nics[i], leaves[i / down]);
     if (leaves.size() <= radix) {
       spines_above(leaves);
       return;
@@ -179,7 +213,7 @@ class Cluster {
     auto const leaves = switches("leaf", per_rail * rails);
     for (std::size_t m = 0; m < nics_.size(); ++m)
       for (std::size_t rail = 0; rail < rails; ++rail)
-        join(nics_[m][rail], leaves[rail * per_rail + m / down]);
+        attach(nics_[m][rail], leaves[rail * per_rail + m / down]);
     spines_above(leaves);
   }
 
@@ -200,7 +234,7 @@ class Cluster {
       refuse("routers_per_group", in_group, std::to_string(groups) + " groups of them have too many links");
     }
     auto const routers = switches("router", groups * in_group);
-    for (std::size_t i = 0; i < nics.size(); ++i) join(nics[i], routers[i / per_router]);
+    for (std::size_t i = 0; i < nics.size(); ++i) attach(nics[i], routers[i / per_router]);
     for (std::uint64_t g = 0; g < groups; ++g)
       for (std::uint64_t i = 0; i < in_group; ++i)
         for (std::uint64_t j = i + 1; j < in_group; ++j)
@@ -233,7 +267,7 @@ class Cluster {
     }
     auto const routers = switches("router", places);
     for (std::size_t m = 0; m < nics_.size(); ++m)
-      for (auto nic : nics_[m]) join(nic, routers[m]);
+      for (auto nic : nics_[m]) attach(nic, routers[m]);
     std::uint64_t const step[3] = {1, size[0], size[0] * size[1]};
     for (std::uint64_t i = 0; i < places; ++i)
       for (std::size_t d = 0; d < 3; ++d) {
@@ -249,7 +283,9 @@ class Cluster {
   ClusterSpec const& spec_;
   LinkDefaults const& defaults_;
   MachineBuilder builder_{"cluster", "generated"};
-  std::vector<Nodes> nics_;  // of each machine
+  std::vector<Nodes> nics_;             // of each machine
+  std::uint64_t open_nics_ = 0;         // whose bandwidth is unknown
+  std::uint64_t between_switches_ = 0;  // links
 };
 
 }  // namespace
@@ -264,6 +300,10 @@ void ClusterSpec::describe(ParamTable& t) {
   t.count("machines", machines, {1, kMostNodes}, "copies of the machine", "assumed");
   t.count("radix", radix, {2, 4096}, "ports of a network switch (fat tree, rail-optimized)",
           "NVIDIA Quantum-2: 64 ports of 400 Gbit/s");
+  t.bandwidth(
+      "switch_bandwidth", switch_bandwidth, {Bandwidth{0}, kHighestBandwidth},
+      "bandwidth of a link between two network switches, in one direction; 0: that of the fastest NIC",
+      "NVIDIA DGX H100 SuperPOD: compute fabric of one speed, 400 Gbit/s");
   t.count("routers_per_group", routers_per_group, {1, 1024}, "routers of a dragonfly group",
           "balanced dragonfly (Kim et al., ISCA 2008): twice the NICs per router");
   t.count("nics_per_router", nics_per_router, {1, 1024}, "NICs on a dragonfly router", "assumed");

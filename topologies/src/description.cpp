@@ -112,6 +112,7 @@ std::string describe_text(Machine const& m) {
       if (node.numa >= 0) out += ", NUMA node " + std::to_string(node.numa);
       if (m.machines() > 1 && node.machine >= 0) out += ", machine " + machine_name(node.machine);
       if (node.sm_count > 0) out += ", " + std::to_string(node.sm_count) + " SMs";
+      if (node.bandwidth != Bandwidth{}) out += ", " + to_text(node.bandwidth);
       out += (node.model.empty() ? "" : ", " + shown(node.model)) + ")\n";
     }
   }

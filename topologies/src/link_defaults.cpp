@@ -39,7 +39,8 @@ void LinkDefaults::describe(ParamTable& t) {
               "two UPI links of 10.4 GT/s x 16 bits (Intel Xeon Scalable); number of links assumed");
   t.duration("network_latency", network_latency, latencies, "latency of a network link", "assumed");
   t.bandwidth("network_bandwidth", network_bandwidth, bandwidths,
-              "bandwidth of a network link in one direction", "InfiniBand HDR: 200 Gbit/s");
+              "bandwidth of a network link in one direction, where neither the link nor its NIC states one",
+              "InfiniBand HDR: 200 Gbit/s");
   t.count("gpus_per_host", gpus_per_host, {1, 64}, "GPUs of a host whose inside is not in a cluster's file",
           "GB200 NVL72: 18 compute trays of 4 GPUs");
   t.count("nvlinks_per_domain_gpu", nvlinks_per_domain_gpu, {1, 64},

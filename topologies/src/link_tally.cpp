@@ -3,7 +3,23 @@
 
 namespace farfault::topologies {
 
-void LinkTally::note_defaults(Decisions& decisions, LinkDefaults const& defaults) const {
+void LinkTally::note_nics(Decisions& decisions, LinkDefaults const& defaults, Machine const& machine) {
+  std::vector<bool> networked(machine.nodes.size(), false);
+  for (auto const& link : machine.links)
+    if (link.kind == LinkKind::network) networked[link.a] = networked[link.b] = true;
+  std::uint64_t open = 0;
+  for (auto const nic : machine.nodes_of(NodeKind::nic)) {
+    bool const known = networked[nic] || machine.nodes[nic].bandwidth != Bandwidth{};
+    if (decisions.decide({FileFormat::any, "NIC", {}, {}, known ? kNumber : 0U}, {}) == Becomes::assumed)
+      ++open;
+  }
+  if (open > 0)
+    decisions.say("any:nic-open", {std::to_string(open) + (open > 1 ? " NICs" : " NIC"),
+                                   to_text(defaults.network_bandwidth)});
+}
+
+void LinkTally::note_defaults(Decisions& decisions, LinkDefaults const& defaults,
+                              Machine const& machine) const {
   auto const say = [&](std::string_view rule, LinkKind kind, std::uint64_t links, std::string const& value) {
     if (links == 0) return;
     decisions.say(
@@ -15,6 +31,7 @@ void LinkTally::note_defaults(Decisions& decisions, LinkDefaults const& defaults
     say("any:latency", kind, latency_[i], to_text(defaults.latency(kind)));
     say("any:bandwidth", kind, bandwidth_[i], to_text(defaults.bandwidth(kind)));
   }
+  note_nics(decisions, defaults, machine);
 }
 
 }  // namespace farfault::topologies

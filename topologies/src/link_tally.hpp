@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts what a source leaves to LinkDefaults, and notes it as one assumption for each kind of link and
-// quantity.
+// quantity, and one for the NICs whose bandwidth is open: those of known bandwidth and those whose network
+// links are in the source are not among them.
 #pragma once
 
 #include <array>
@@ -18,9 +19,11 @@ class LinkTally {
   void no_bandwidth(LinkKind kind, std::uint64_t links) {
     bandwidth_[static_cast<std::size_t>(kind)] += links;
   }
-  void note_defaults(Decisions& decisions, LinkDefaults const& defaults) const;
+  void note_defaults(Decisions& decisions, LinkDefaults const& defaults, Machine const& machine) const;
 
  private:
+  static void note_nics(Decisions& decisions, LinkDefaults const& defaults, Machine const& machine);
+
   std::array<std::uint64_t, kLinkKinds.size()> latency_{};
   std::array<std::uint64_t, kLinkKinds.size()> bandwidth_{};
 };

@@ -32,6 +32,17 @@ void check_sizes(Machine const& m, std::string const& where) {
   }
 }
 
+void check_nic(MachineNode const& node, std::string const& where) {
+  if (node.bandwidth == Bandwidth{}) return;
+  auto const text =
+      where + ": " + quoted(node.name) + " has a bandwidth of " + to_text(node.bandwidth) + ", but ";
+  if (node.kind != NodeKind::nic)
+    throw UserError(text + "only a NIC has a bandwidth of its own, and it is a " +
+                    std::string(name_of(node.kind)));
+  if (node.bandwidth < kLowestBandwidth || node.bandwidth > kHighestBandwidth)
+    throw UserError(text + "it must be " + to_text(kLowestBandwidth) + " to " + to_text(kHighestBandwidth));
+}
+
 void check_nodes(Machine const& m, std::string const& where) {
   std::unordered_set<std::string_view> names;
   names.reserve(m.nodes.size());
@@ -44,6 +55,7 @@ void check_nodes(Machine const& m, std::string const& where) {
     if (!names.insert(node.name).second) {
       throw UserError(where + ": two nodes are named " + quoted(node.name) + ", but names must be unique");
     }
+    check_nic(node, where);
   }
   if (m.count(NodeKind::gpu) == 0)
     throw UserError(where + ": the machine has no GPU, but it needs at least one");
@@ -158,6 +170,18 @@ std::uint64_t Machine::pairs(LinkKind kind) const {
 std::uint32_t Machine::machines() const {
   auto const last = std::ranges::max_element(nodes, {}, &MachineNode::machine);
   return last == nodes.end() || last->machine < 0 ? 1 : static_cast<std::uint32_t>(last->machine) + 1;
+}
+
+std::optional<Bandwidth> Machine::nic_bandwidth(std::uint32_t a, std::uint32_t b) const {
+  std::optional<Bandwidth> slower;
+  for (auto const node : {a, b})
+    if (nodes[node].bandwidth != Bandwidth{})
+      slower = std::min(slower.value_or(nodes[node].bandwidth), nodes[node].bandwidth);
+  return slower;
+}
+
+bool Machine::states_nic_bandwidth() const {
+  return std::ranges::any_of(nodes, [](auto const& node) { return node.bandwidth != Bandwidth{}; });
 }
 
 std::string machine_name(int machine) {

@@ -54,7 +54,7 @@ void Assembly::find_trains() {
   through_memory(to_cpus, c.cpu_llc, c.cpu_dram, c.cpu_memory(), MemoryCacheParams{});
   for (std::uint32_t l = 0; l < machine_.links.size(); ++l) {
     auto const& link = machine_.links[l];
-    auto const packet = c.fabric.format(link.kind == LinkKind::nvlink).bytes(line);
+    auto const packet = c.packet_format(link.kind, nics_known_).bytes(line);
     for (auto const bandwidth : {link.forward, link.backward}) {
       to_cpus.through(buffer_of(l, bandwidth) / packet);
       // The time from line to line is counted in 32 bits of picoseconds.

@@ -44,7 +44,7 @@ class Reader {
       if (is_device(n.kind))
         decisions_.decide({FileFormat::any, "numa", {}, {}, n.numa >= 0 ? kNumber : 0U},
                           "'" + shown(n.name) + "'");
-    tally_.note_defaults(decisions_, defaults_);
+    tally_.note_defaults(decisions_, defaults_, builder_.machine());
     decisions_.write(builder_);
     return std::move(builder_);
   }
@@ -152,6 +152,8 @@ class Reader {
     else
       node.machine = static_cast<int>(number(v, "machine", 0, kMostNodes, text));
     if (auto const model = v.find("model"); model != v.end()) node.model = model->second;
+    if (node.kind == NodeKind::nic)
+      node.bandwidth = quantity(v, "bandwidth", parse_bandwidth, text).value_or(Bandwidth{});
     auto const name = node.name;
     if (!index_.try_emplace(name, builder_.add_node(std::move(node))).second)
       fail(text, "a second node has this id");
@@ -189,13 +191,16 @@ class Reader {
     auto const count = static_cast<std::uint32_t>(number(v, "count", 1, kMostParallelLinks, text));
     auto const latency = quantity(v, "latency", parse_duration, text);
     auto const both = quantity(v, "bandwidth", parse_bandwidth, text);
-    auto const fallback = both.value_or(defaults_.bandwidth(*known));
+    auto const of_nic =
+        *known == LinkKind::network ? builder_.machine().nic_bandwidth(a, b) : std::optional<Bandwidth>{};
+    auto const fallback = both.value_or(of_nic.value_or(defaults_.bandwidth(*known)));
     auto const forward = quantity(v, "forward", parse_bandwidth, text).value_or(fallback);
     auto const backward = quantity(v, "backward", parse_bandwidth, text).value_or(fallback);
     if (count == 0 || forward.bytes_per_second == 0 || backward.bytes_per_second == 0)
       fail(text, "it has no bandwidth");
     if (!latency) tally_.no_latency(*known, count);
-    if (!both && !v.contains("forward") && !v.contains("backward")) tally_.no_bandwidth(*known, count);
+    if (!both && !of_nic && !v.contains("forward") && !v.contains("backward"))
+      tally_.no_bandwidth(*known, count);
     std::string_view const own_direction = element.attribute("directed").value();
     bool const directed = own_direction.empty() ? directed_ : own_direction == "true";
     if (!directed) {
@@ -257,11 +262,13 @@ MachineFormat graphml_format() {
 }
 
 std::string write_graphml(Machine const& machine) {
-  static constexpr char const* kKeys[][3] = {{"node_kind", "node", "kind"},    {"numa", "node", "numa"},
-                                             {"sm_count", "node", "sm_count"}, {"model", "node", "model"},
-                                             {"machine", "node", "machine"},   {"edge_kind", "edge", "kind"},
-                                             {"latency", "edge", "latency"},   {"forward", "edge", "forward"},
-                                             {"backward", "edge", "backward"}, {"count", "edge", "count"}};
+  static constexpr char const* kKeys[][3] = {
+      {"node_kind", "node", "kind"},    {"numa", "node", "numa"},
+      {"sm_count", "node", "sm_count"}, {"model", "node", "model"},
+      {"machine", "node", "machine"},   {"nic_bandwidth", "node", "bandwidth"},
+      {"edge_kind", "edge", "kind"},    {"latency", "edge", "latency"},
+      {"forward", "edge", "forward"},   {"backward", "edge", "backward"},
+      {"count", "edge", "count"}};
   pugi::xml_document document;
   auto root = document.append_child("graphml");
   root.append_attribute("xmlns") = "http://graphml.graphdrawing.org/xmlns";
@@ -283,6 +290,7 @@ std::string write_graphml(Machine const& machine) {
     if (node.sm_count > 0) add_data(element, "sm_count", std::to_string(node.sm_count));
     if (!node.model.empty()) add_data(element, "model", node.model);
     if (node.machine != 0) add_data(element, "machine", std::to_string(node.machine));
+    if (node.bandwidth != Bandwidth{}) add_data(element, "nic_bandwidth", to_text(node.bandwidth));
   }
   for (auto const& link : machine.links) {
     auto element = graph.append_child("edge");

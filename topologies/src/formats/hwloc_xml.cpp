@@ -64,7 +64,7 @@ class Reader {
     auto const& m = builder_.machine();
     auto const links = m.pairs(LinkKind::nvlink) + m.pairs(LinkKind::xgmi);
     if (m.count(NodeKind::gpu) > 1) o_.decide("gpu links", {}, {}, links > 0 ? kNumber : 0U, {});
-    o_.tally.note_defaults(o_.decisions, o_.defaults);
+    o_.tally.note_defaults(o_.decisions, o_.defaults, builder_.machine());
     o_.decisions.write(builder_);
     return std::move(builder_);
   }

@@ -79,7 +79,7 @@ class Reader {
     for (std::uint32_t d = 0; d < devices_.size(); ++d) add(devices_[d]);
     for (auto const& link : links_) join(link);
     decisions_.say("ib:insides", {std::to_string(adapters_)});
-    tally_.note_defaults(decisions_, defaults_);
+    tally_.note_defaults(decisions_, defaults_, builder_.machine());
     decisions_.write(builder_);
     return std::move(builder_);
   }
@@ -223,6 +223,9 @@ class Reader {
     tally_.no_latency(LinkKind::network, 1);
     if (!link.bandwidth) tally_.no_bandwidth(LinkKind::network, 1);
     auto const bandwidth = link.bandwidth.value_or(defaults_.network_bandwidth);
+    for (auto const end : {devices_[link.from].node, devices_[link.to].node})
+      if (auto& node = builder_.machine().nodes[end]; node.kind == NodeKind::nic && link.bandwidth)
+        node.bandwidth.bytes_per_second += link.bandwidth->bytes_per_second;
     builder_.add_link(devices_[link.from].node, devices_[link.to].node, LinkKind::network,
                       defaults_.network_latency, bandwidth, bandwidth);
   }

@@ -10,8 +10,10 @@
 // each is a device of its own, as in NCCL's reader. Only GPUs need busids of their own, because links lead to
 // them.
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "cpu_mesh.hpp"
 #include "farfault/engine/error.hpp"
@@ -23,8 +25,10 @@
 namespace farfault::topologies {
 namespace {
 
-constexpr std::uint64_t kBroadcomLanes = 16;  // of a slot whose width is not stated
-constexpr std::uint64_t kEmulated = 8;        // a switch's link is this much slower than a device's below it
+constexpr std::int64_t kSlowestPort = 8;           // Mbit/s: the lowest bandwidth of a machine
+constexpr std::int64_t kFastestPort = 10'000'000;  // Mbit/s; models of RCCL state 200,000,000 for a NIC
+constexpr std::uint64_t kBroadcomLanes = 16;       // of a slot whose width is not stated
+constexpr std::uint64_t kEmulated = 8;  // a switch's link is this much slower than a device's below it
 
 std::string without_0x(std::string_view text) {
   auto low = lower(text);
@@ -71,7 +75,7 @@ class Reader {
     join_nccl_devices(d_);
     join_cpus(builder_, cpus_, d_.defaults, d_.tally, d_.decisions, where_);
     join_hosts();
-    d_.tally.note_defaults(d_.decisions, d_.defaults);
+    d_.tally.note_defaults(d_.decisions, d_.defaults, builder_.machine());
     d_.decisions.write(builder_);
     return std::move(builder_);
   }
@@ -260,7 +264,7 @@ class Reader {
     auto const net = pci.child("nic").child("net");
     if (decide("nic function", {}, {}, known != slots_.end() ? kRepeated : 0U,
                known != slots_.end() ? d_.quoted(known->second) : std::string()) == Becomes::part) {
-      note_guids(pci.child("nic"), known->second, place.host);
+      read_ports(pci.child("nic"), known->second, place.host);
       place.parent = known->second;
       return;
     }
@@ -268,7 +272,29 @@ class Reader {
     auto const node = add(NodeKind::nic, "nic", place.cpu, net.attribute("name").value());
     attach(node, pci, busid, place);
     if (!slot.empty()) slots_[{above, slot}] = node;
-    note_guids(pci.child("nic"), node, place.host);
+    read_ports(pci.child("nic"), node, place.host);
+  }
+
+  void read_ports(pugi::xml_node nic, std::uint32_t node, std::uint32_t host) {
+    note_guids(nic, node, host);
+    for (auto net : nic.children("net")) read_speed(net, node);
+  }
+
+  // A NIC has the bandwidth of its ports together; speeds are in Mbit/s.
+  void read_speed(pugi::xml_node net, std::uint32_t node) {
+    std::string const name = net.attribute("name").value();
+    std::string_view const text = net.attribute("speed").value();
+    std::int64_t speed = 0;
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), speed);
+    bool const too_large = error == std::errc::result_out_of_range && !text.starts_with('-');
+    bool const number = error == std::errc{} && end == text.data() + text.size() && speed > 0;
+    std::uint32_t facts = number ? kNumber : 0U;
+    if (too_large || (number && (speed < kSlowestPort || speed > kFastestPort))) facts |= kAbsurd;
+    if (!ports_.insert({node, name, net.attribute("port").value()}).second) facts |= kRepeated;
+    auto const example = "'" + shown(name) + "' of " + d_.quoted(node) +
+                         (text.empty() ? std::string() : " (" + shown(std::string(text)) + " Mbit/s)");
+    if (decide("net speed", {}, {}, facts, example) != Becomes::stated) return;
+    d_.node(node).bandwidth.bytes_per_second += static_cast<std::uint64_t>(speed) * 125'000;
   }
 
   // Two slots of one adapter (Socket Direct) have one GUID.
@@ -289,7 +315,9 @@ class Reader {
     bool const again = !interfaces_.insert({place.host, name}).second;
     auto const becomes = decide("cpu nic", name, {}, again ? kRepeated : 0U, "'" + shown(name) + "'");
     if (becomes != Becomes::nic) return;
-    link_pcie(place.cpu, add(NodeKind::nic, "nic", place.cpu, name), {});
+    auto const node = add(NodeKind::nic, "nic", place.cpu, name);
+    link_pcie(place.cpu, node, {});
+    for (auto port : nic.children("net")) read_speed(port, node);
   }
 
   // Hosts that neither an NVSwitch nor anything else joins.
@@ -313,9 +341,10 @@ class Reader {
     auto const at = builder_.add_node(std::move(node));
     for (auto const nic : m.nodes_of(NodeKind::nic)) {
       d_.tally.no_latency(LinkKind::network, 1);
-      d_.tally.no_bandwidth(LinkKind::network, 1);
-      builder_.add_link(nic, at, LinkKind::network, d_.defaults.network_latency,
-                        d_.defaults.network_bandwidth, d_.defaults.network_bandwidth);
+      auto const stated = m.nic_bandwidth(nic, at);
+      if (!stated) d_.tally.no_bandwidth(LinkKind::network, 1);
+      auto const bandwidth = stated.value_or(d_.defaults.network_bandwidth);
+      builder_.add_link(nic, at, LinkKind::network, d_.defaults.network_latency, bandwidth, bandwidth);
     }
   }
 
@@ -330,6 +359,7 @@ class Reader {
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> slots_;  // of NICs, by parent
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> guids_;  // by host
   std::set<std::pair<std::uint32_t, std::string>> interfaces_;            // without a slot, by host
+  std::set<std::tuple<std::uint32_t, std::string, std::string>> ports_;   // by NIC, name and number
   std::map<std::uint32_t, Bandwidth> uplinks_;                            // of PCIe switches
   std::set<std::uint32_t> slow_;
 };

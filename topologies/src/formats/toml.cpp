@@ -24,7 +24,7 @@ class Reader {
     if (auto const name = text(root, "name")) builder_.machine().name = *name;
     for (auto const* node : tables(root, "node")) read_node(*node);
     for (auto const* link : tables(root, "link")) read_link(*link);
-    tally_.note_defaults(decisions_, defaults_);
+    tally_.note_defaults(decisions_, defaults_, builder_.machine());
     decisions_.write(builder_);
   }
 
@@ -99,7 +99,7 @@ class Reader {
   }
 
   void read_node(toml::table const& table) {
-    only(table, {"name", "kind", "numa", "sm_count", "model", "machine"});
+    only(table, {"name", "kind", "numa", "sm_count", "model", "machine", "bandwidth"});
     MachineNode node;
     node.name = required(table, "name", "node");
     auto const kind = required(table, "kind", "node");
@@ -114,10 +114,24 @@ class Reader {
     node.sm_count = static_cast<std::uint32_t>(number(table, "sm_count", 0, 0, 100'000));
     node.model = text(table, "model").value_or("");
     node.machine = static_cast<int>(number(table, "machine", 0, kShared, kMostNodes));
+    node.bandwidth = nic_bandwidth(table, node);
     auto const name = node.name;
     if (!index_.try_emplace(name, builder_.add_node(std::move(node))).second) {
       fail(table, "a second node is named '" + shown(name) + "', but names must be unique");
     }
+  }
+
+  Bandwidth nic_bandwidth(toml::table const& table, MachineNode const& node) const {
+    auto const stated = quantity(table, "bandwidth", parse_bandwidth);
+    if (!stated) return {};
+    auto const& at = *table.get("bandwidth");
+    if (node.kind != NodeKind::nic)
+      fail(at, "'bandwidth' is of a NIC or of a link, but '" + shown(node.name) + "' is a " +
+                   std::string(name_of(node.kind)));
+    if (*stated < kLowestBandwidth || *stated > kHighestBandwidth)
+      fail(at, "'bandwidth' is " + to_text(*stated) + ", but it must be " + to_text(kLowestBandwidth) +
+                   " to " + to_text(kHighestBandwidth));
+    return *stated;
   }
 
   std::uint32_t end(toml::table const& table, std::string_view key, std::uint32_t other) {
@@ -152,8 +166,10 @@ class Reader {
       fail(table, "give either 'bandwidth' or 'forward' and 'backward', not both");
     if (forward.has_value() != backward.has_value()) fail(table, "'forward' and 'backward' go together");
     if (!latency) tally_.no_latency(*kind, count);
-    if (!both && !forward) tally_.no_bandwidth(*kind, count);
-    auto const fallback = both.value_or(defaults_.bandwidth(*kind));
+    auto const of_nic =
+        *kind == LinkKind::network ? builder_.machine().nic_bandwidth(a, b) : std::optional<Bandwidth>{};
+    if (!both && !forward && !of_nic) tally_.no_bandwidth(*kind, count);
+    auto const fallback = both.value_or(of_nic.value_or(defaults_.bandwidth(*kind)));
     auto const ahead = forward.value_or(fallback);
     auto const back = backward.value_or(fallback);
     if (ahead.bytes_per_second == 0 || back.bytes_per_second == 0) fail(table, "the link has no bandwidth");

@@ -178,6 +178,11 @@ struct MachineConfig {
     auto const fault = faults_kept_by_gpus() != 0 ? fabric.fault_bytes : 0;
     return std::max({gpu.line_bytes, fabric.translation_bytes, fault});
   }
+  // On links of a kind; `nics_known`: the machine's source states bandwidths of NICs.
+  PacketFormat packet_format(LinkKind kind, bool nics_known) const {
+    if (kind == LinkKind::network && nics_known) return fabric.network_format(gpu.line_bytes);
+    return fabric.format(kind == LinkKind::nvlink);
+  }
   // Of a GPU, and of a CPU.
   MemoryLayout gpu_memory() const {
     return {l2_cache.slices, dram.channels == 0 ? l2_cache.slices : dram.channels, l2_cache.interleave.bytes,
@@ -368,6 +373,7 @@ class Assembly {
   MachineConfig const& config_;
   Applications const& applications_;
   Routes routes_;
+  bool nics_known_;  // for MachineConfig::packet_format
   std::uint32_t sms_ = 0;
   unsigned page_bits_ = 12;
   std::uint32_t local_train_ = 1;  // lines that travel as one message, within a GPU and to other devices

@@ -4,8 +4,9 @@
 // Guarantees: the result has passed validate(); the same Spec gives the same machine, node for node. Sizes
 // are checked before anything is built. In a cluster, copy i of machine node "x" is "m<i>.x" and network
 // switches are "net....", which belong to no machine. Every NIC of every copy is joined to the network by one
-// link; a machine without NICs is given one, on its first CPU (said in `assumed`). Latency and bandwidth of
-// the links come from LinkDefaults. Errors: UserError that names the parameter, its value and the rule.
+// link, of the NIC's bandwidth; a machine without NICs is given one, on its first CPU (said in `assumed`).
+// Links between switches have ClusterSpec::switch_bandwidth. All else comes from LinkDefaults. Errors:
+// UserError that names the parameter, its value and the rule.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +47,7 @@ struct ClusterSpec {
   ClusterShape shape = ClusterShape::fat_tree;
   std::uint32_t machines = 2;
   std::uint32_t radix = 64;
+  Bandwidth switch_bandwidth{0};
   std::uint32_t routers_per_group = 8;
   std::uint32_t nics_per_router = 4;
   std::uint32_t global_links_per_router = 4;

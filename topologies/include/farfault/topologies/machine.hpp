@@ -4,11 +4,11 @@
 // Guarantees of a Machine that came from load_machine, parse_machine or a generator (validate() has passed):
 // at least one GPU; every node reachable from every other; node names unique, of 1 to 255 bytes; no link from
 // a node to itself; at most one link of one kind between two nodes; latency and bandwidth greater than zero
-// and within the limits below; machines of a cluster are numbered from 0 without gaps, and every GPU and CPU
-// belongs to one. Units: a link's bandwidths are totals over its `count` parallel physical
-// links, one per direction. Its latency is the time one message needs to cross it, its share of the switches
-// at its ends included (nodes have no latency). Errors: validate() throws UserError with the offending node
-// or link and the rule.
+// and within the limits below; only NICs have a bandwidth of their own; machines of a cluster are numbered
+// from 0 without gaps, and every GPU and CPU belongs to one. Units: a link's bandwidths are totals over its
+// `count` parallel physical links, one per direction. Its latency is the time one message needs to cross it,
+// its share of the switches at its ends included (nodes have no latency). Errors: validate() throws UserError
+// with the offending node or link and the rule.
 #pragma once
 
 #include <array>
@@ -59,6 +59,7 @@ struct MachineNode {
   std::uint32_t sm_count = 0;  // streaming multiprocessors or compute units of a GPU; 0: unknown
   std::string model;           // as its source names it; may be empty
   int machine = 0;             // of a cluster, that it belongs to: one with memory and a driver of its own
+  Bandwidth bandwidth{};       // of a NIC: of the link that joins it to the network, each way; 0: unknown
 };
 
 struct MachineLink {
@@ -92,6 +93,10 @@ struct Machine {
   std::uint64_t count(LinkKind kind) const;  // physical links: a merged link counts `count` times
   std::uint64_t pairs(LinkKind kind) const;  // merged links: pairs of nodes joined by that kind
   std::uint32_t machines() const;            // of a cluster; 1 otherwise
+  // Of the slower NIC among two nodes; none where neither is a NIC of known bandwidth.
+  std::optional<Bandwidth> nic_bandwidth(std::uint32_t a, std::uint32_t b) const;
+  // True if the source states the bandwidth of a NIC.
+  bool states_nic_bandwidth() const;
 };
 
 // "m3": a machine of a cluster; empty for kShared.

@@ -41,6 +41,8 @@ enum class NetworkSpread : std::uint8_t { packet, flow };
 struct FabricParams {
   std::uint32_t header_bytes = 24;
   std::uint32_t nvlink_flit_bytes = 16;
+  std::uint32_t network_header_bytes = 26;
+  ByteSize network_mtu{4096};
   std::uint32_t translation_bytes = 8;
   std::uint32_t fault_bytes = 32;
   ByteSize buffer{0};
@@ -50,13 +52,23 @@ struct FabricParams {
   std::uint32_t memory_credits = 0;
   PolicyChoice<CopyData> copies{"raw"};
   void describe(ParamTable& t) {
-    t.count("header_bytes", header_bytes, {1, 1024},
-            "bytes on the wire of a packet without data, on all links but NVLink",
-            "PCIe 3.0: 4 framing + 12..16 header + 4 LCRC, rounded to 24; for xGMI and networks assumed");
+    t.count(
+        "header_bytes", header_bytes, {1, 1024},
+        "bytes on the wire of a packet without data, on all links but NVLink and networks of NICs of known "
+        "bandwidth",
+        "PCIe 3.0: 4 framing + 12..16 header + 4 LCRC, rounded to 24; for xGMI and other networks assumed");
     t.count(
         "nvlink_flit_bytes", nvlink_flit_bytes, {1, 128},
         "bytes of an NVLink flit; a packet is one header flit and its payload in whole flits; a power of two",
         "WikiChip, NVLink: packets of 1 to 18 flits of 128 bits; 64 bytes take a header flit and 4 of data");
+    t.count("network_header_bytes", network_header_bytes, {1, 1024},
+            "header bytes of a network packet, shared by the lines of network_mtu: a line, or the request for "
+            "one, has its share, rounded up to a byte",
+            "InfiniBand: LRH 8 + BTH 12 + ICRC 4 + VCRC 2 (RoCE v2: 82, with IP, UDP and Ethernet's preamble "
+            "and gap)");
+    t.bytes("network_mtu", network_mtu, {ByteSize{64}, ByteSize{65'536}},
+            "data of a network packet; gpu.line_bytes: each line has a packet of its own",
+            "InfiniBand: path MTU of 256 bytes to 4 KiB");
     t.count("translation_bytes", translation_bytes, {0, 1024},
             "payload bytes of a translation response or an invalidation request",
             "PCIe ATS 1.1: 8 bytes a translation completion entry, and of an invalidate request");
@@ -89,6 +101,12 @@ struct FabricParams {
 
   PacketFormat format(bool nvlink) const {
     return nvlink ? PacketFormat{nvlink_flit_bytes, nvlink_flit_bytes} : PacketFormat{header_bytes, 1};
+  }
+  // On network links of NICs of known bandwidth: lines of `line_bytes` share a packet.
+  PacketFormat network_format(std::uint32_t line_bytes) const {
+    auto const share =
+        (std::uint64_t{network_header_bytes} * line_bytes + network_mtu.bytes - 1) / network_mtu.bytes;
+    return {static_cast<std::uint32_t>(share), 1};
   }
   // What a device serves for others at a time, where the parameters leave it to its links: the lines that
   // they carry in service_time, and twice its even share for one of `slices`, because addresses are not
