@@ -2,7 +2,7 @@
 # Writes the commit that is built to OUTPUT, a header, and leaves the header alone where nothing changed.
 # cmake -DSOURCE=... -DOUTPUT=... -P commit.cmake
 set(commit "unknown")
-find_package(Git QUIET)
+find_package(Git 2.0 QUIET)
 if(GIT_FOUND)
   execute_process(COMMAND ${GIT_EXECUTABLE} -C ${SOURCE} rev-parse --verify HEAD
     OUTPUT_VARIABLE head OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)

@@ -14,8 +14,8 @@ bool RankDensity::sparse() const {
 }
 
 std::string text_of(RankDensity const& d) {
-  return fmt::format("{}, {} exchanges of {:.1f} events each, {:.1f} % of the time waiting", d.ranks,
-                     d.exchanges, d.events_per_exchange(), 100 * d.waited);
+  return fmt::format("{} exchanges of {:.1f} events each, {:.1f} % of the time waiting", d.exchanges,
+                     d.events_per_exchange(), 100 * d.waited);
 }
 
 std::string instead_of(RankDensity const& d, std::uint64_t threads) {

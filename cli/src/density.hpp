@@ -24,7 +24,7 @@ struct RankDensity {
   bool sparse() const;                 // after kLook exchanges or more, of fewer than kFewEvents events
 };
 
-// "2, 784844 exchanges of 3.2 events each, 97.0 % of the time waiting"
+// "784844 exchanges of 3.2 events each, 97.0 % of the time waiting"
 std::string text_of(RankDensity const& d);
 // The remedy for a sparse run: "one rank with threads is faster (no mpirun, --threads 2)".
 // `threads`: of each rank.

@@ -103,7 +103,8 @@ void print_kernels(Explanation const& e, std::ostream& out) {
     auto const times = k.launches > 1 ? fmt::format(", {} times", for_people(static_cast<double>(k.launches)))
                                       : std::string();
     auto name = shown(k.name);
-    if (name.size() + times.size() > kNameWidth) name = name.substr(0, kNameWidth - times.size() - 3) + "...";
+    if (name.size() + times.size() > kNameWidth)
+      name = std::string(first_characters(name, kNameWidth - times.size() - 3)) + "...";
     auto const launches = static_cast<double>(std::max<std::uint64_t>(k.launches, 1));
     std::string accesses = "none";
     if (k.accesses != 0)
@@ -144,7 +145,7 @@ void print_resources(Explanation const& e, std::ostream& out) {
 void print_ranks(results::RankUse const& use, std::ostream& out) {
   if (use.ranks < 2) return;
   RankDensity const density{use.ranks, use.events, use.exchanges, use.waited};
-  out << "ranks of the simulator: " << text_of(density);
+  out << "ranks of the simulator: " << density.ranks << ", " << text_of(density);
   if (density.sparse()) out << ": too few events per exchange, " << instead_of(density, use.threads);
   out << "\n";
 }

@@ -65,16 +65,6 @@ void check_is(std::string const& path, std::string const& option, char const* ki
   throw UserError(option + " would overwrite " + what + " that is not " + kind);
 }
 
-void check_checkpoint_place(RunOptions const& options) {
-  auto const& path = options.checkpoint;
-  for (auto const& name : {path, previous_checkpoint(path)}) check_replaceable(name);
-  auto const option = "--checkpoint '" + path + "'";
-  for (auto const& name : {path, previous_checkpoint(path), path + ".writing"})
-    if (options.resume != name)  // a damaged one, which --resume judges
-      check_is(name, option, "a checkpoint", looks_like_checkpoint);
-  check_is(path + ".lock", option, "the lock of a checkpoint", [](std::string const&) { return false; });
-}
-
 // Links in it are not followed.
 std::string absolute_path(std::string const& path) {
   std::error_code error;
@@ -87,18 +77,31 @@ void check_file_place(std::string const& path) {
   auto const place = absolute_path(path);
   bool const device = place.starts_with("/dev/") && !place.starts_with("/dev/shm/");
   if (device || place.starts_with("/proc/"))
-    throw UserError("cannot write '" + path + "': it is not a regular file");
+    throw UserError("cannot write '" + one_line(path) + "': it is not a regular file");
   check_replaceable(path);
+}
+
+void check_checkpoint_place(RunOptions const& options) {
+  auto const& path = options.checkpoint;
+  for (auto const& name : {path, previous_checkpoint(path)}) check_file_place(name);
+  check_not_a_link(path);
+  auto const option = "--checkpoint '" + path + "'";
+  for (auto const& name : {path, previous_checkpoint(path), path + ".writing"})
+    if (options.resume != name)  // a damaged one, which --resume judges
+      check_is(name, option, "a checkpoint", looks_like_checkpoint);
+  check_is(path + ".lock", option, "the lock of a checkpoint", [](std::string const&) { return false; });
 }
 
 void check_summary_place(std::string const& path) {
   check_file_place(path);
+  check_not_a_link(path);
   for (auto const& name : {path, path + ".writing"})
     check_is(name, "--summary-json '" + path + "'", "the summary of a run", looks_like_outcome);
 }
 
 void check_trace_place(std::string const& path) {
   check_file_place(path);
+  check_not_a_link(path);
   for (auto const& name : {path, writing_trace(path)})
     check_is(name, "the trace '" + path + "'", "a trace of Farfault", looks_like_trace);
 }

@@ -199,8 +199,8 @@ void RunDriver::tell_sparse_ranks() {
   sparse_told_ = now.sparse();
   if (!sparse_told_ || transport_.rank() != 0) return;
   progress_.finish();
-  fmt::print(err_, "farfault: warning: ranks exchange after too few events so far ({}); {}\n", text_of(now),
-             instead_of(now, threads(options_)));
+  fmt::print(err_, "farfault: warning: {} ranks exchange after too few events so far ({}); {}\n", now.ranks,
+             text_of(now), instead_of(now, threads(options_)));
 }
 
 bool RunDriver::record(Time at) {
@@ -510,7 +510,7 @@ void RunDriver::print_summary(std::string const& reason, std::string const& dige
   out_ << fmt::format("  {:<22}{:.2f} s, {} events/s, {} memory transactions/s\n", "took", seconds_,
                       for_people(static_cast<double>(events) / seconds_),
                       for_people(static_cast<double>(transactions) / seconds_));
-  if (density_.ranks > 1) out_ << fmt::format("  {:<22}{}\n", "ranks", text_of(density_));
+  if (density_.ranks > 1) out_ << fmt::format("  {:<22}{}, {}\n", "ranks", density_.ranks, text_of(density_));
   if (density_.sparse())
     out_ << fmt::format("  {:<22}too few events per exchange: {}\n", "warning",
                         instead_of(density_, threads(options_)));

@@ -101,7 +101,7 @@ std::string to_json(RunOutcome const& o) {
                     {"threads", if_simulated(o.threads)},
                     {"gpus", if_simulated(o.gpus)},
                     {"summary", summary}};
-  return all.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return all.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 bool looks_like_outcome(std::string const& path) {

@@ -85,7 +85,11 @@ std::string read_text_file(std::string const& path, std::uint64_t limit) {
     throw UserError(name + ": holds " + to_text(ByteSize{input.bytes}) + "; at most " +
                     to_text(ByteSize{limit}) + " are allowed");
   try {
-    return read_bytes(input.file, input.bytes);
+    // Files of /proc have no size, and others may grow.
+    auto text = read_bytes(input.file, limit + 1);
+    if (text.size() > limit)
+      throw UserError(name + ": holds more than the " + to_text(ByteSize{limit}) + " that are allowed");
+    return text;
   } catch (std::system_error const& e) {
     throw UserError(name + ": cannot be read: " + e.code().message());
   }

@@ -95,16 +95,20 @@ std::string printable(std::string_view text) {
   return without_controls(text, "\n", "");
 }
 
+std::string_view first_characters(std::string_view text, std::size_t most) {
+  std::size_t end = 0;
+  while (end < text.size()) {
+    auto const c = first_character(text.substr(end));
+    if (end + c.bytes > most) break;
+    end += c.bytes;
+  }
+  return text.substr(0, end);
+}
+
 std::string shown(std::string_view value) {
   constexpr std::size_t kMost = 80;
   if (value.size() <= kMost) return one_line(value);
-  std::size_t end = 0;
-  for (;;) {
-    auto const c = first_character(value.substr(end));
-    if (end + c.bytes > kMost) break;
-    end += c.bytes;
-  }
-  return one_line(value.substr(0, end)) + "...";
+  return one_line(first_characters(value, kMost)) + "...";
 }
 
 // Two neighbours that are exchanged count as one mistake.

@@ -152,7 +152,7 @@ std::string to_json(RunsCompared const& c) {
   }
   Json const all = {{"kind", "comparison"}, {"runs", runs},       {"equal", c.all_equal()},
                     {"settings", settings}, {"figures", figures}, {"figures_in_all", c.figures_in_all}};
-  return all.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return all.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 std::string to_csv(RunsCompared const& c) {

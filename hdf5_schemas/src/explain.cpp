@@ -260,7 +260,7 @@ std::string to_json(Explanation const& e) {
                     {"events", e.ranks.events},
                     {"exchanges", e.ranks.exchanges},
                     {"waited", e.ranks.waited}};
-  return all.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return all.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 }  // namespace farfault::results

@@ -15,6 +15,7 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <thread>
 
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
@@ -123,6 +124,21 @@ std::string answer_of(pid_t child, int fd, std::chrono::milliseconds longest) {
   return answer;
 }
 
+// The status of a child that has closed its pipe. Data that took over the child may keep it from ending:
+// after `longest` it is killed.
+int end_of(pid_t child, std::chrono::milliseconds longest) {
+  constexpr std::chrono::microseconds kPause{200};
+  int status = 0;
+  for (std::chrono::microseconds waited{0}; waited < longest; waited += kPause) {
+    auto const ended = ::waitpid(child, &status, WNOHANG);
+    if (ended == child || (ended < 0 && errno != EINTR)) return status;
+    std::this_thread::sleep_for(kPause);
+  }
+  ::kill(child, SIGKILL);
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  return status;
+}
+
 // What the end of a child that sent no answer says of the file.
 std::string fault_of(int status) {
   if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL))
@@ -170,8 +186,7 @@ std::string read_guarded(std::string const& path, std::function<std::string(hid_
     longest = std::chrono::seconds(kWaiting * cpu_seconds(file_bytes));
   auto const answer = answer_of(pid, ends[0], longest);
   ::close(ends[0]);
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  auto const status = end_of(pid, longest);
   if (WIFSIGNALED(status) && std::ranges::find(kStops, WTERMSIG(status)) != kStops.end())
     throw RunError("stopped by a signal while reading '" + one_line(path) + "'");
   bool const sound = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !answer.empty();

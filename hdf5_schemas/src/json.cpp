@@ -34,7 +34,7 @@ std::string to_json(ResultSummary const& s) {
     all["hosts"] = s.hosts;
     all["drivers"] = s.drivers;
   }
-  return all.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return all.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 }  // namespace farfault::results

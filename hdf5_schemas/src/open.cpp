@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "farfault/engine/error.hpp"
@@ -53,6 +54,21 @@ void check_has_one_name(hid_t object) {
   if (info.rc > 1) throw Hdf5Failure("an object has several names");
 }
 
+// HDF5 unpacks a chunk as a whole, so that a small file could take any amount of memory.
+void check_chunks(hid_t dataset, hid_t list) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;  // as in python/farfault/objects.py
+  std::array<hsize_t, H5S_MAX_RANK> chunk{};
+  auto const rank =
+      static_cast<std::size_t>(check(H5Pget_chunk(list, H5S_MAX_RANK, chunk.data()), "no chunks"));
+  Handle const type(H5Dget_type(dataset), "a dataset has no type");
+  std::uint64_t bytes = std::max<std::uint64_t>(H5Tget_size(type), 1);
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    if (chunk[axis] > kMostBytes / bytes)
+      throw Hdf5Failure(path_of(dataset) + " is stored in chunks of more than 64 MiB");
+    bytes *= std::max<hsize_t>(chunk[axis], 1);
+  }
+}
+
 void check_storage(hid_t dataset) {
   Handle const list(H5Dget_create_plist(dataset), "a dataset has no properties");
   auto const layout = H5Pget_layout(list);
@@ -62,6 +78,7 @@ void check_storage(hid_t dataset) {
   if (check(H5Pget_external_count(list), "a dataset has no properties") > 0)
     throw Hdf5Failure(path_of(dataset) +
                       " keeps its data in another file, and a result holds all of its data itself");
+  if (layout == H5D_CHUNKED) check_chunks(dataset, list);
   auto const filters = check(H5Pget_nfilters(list), "a dataset has no properties");
   int seen = 0;  // shuffle is 2, deflate is 1
   for (unsigned i = 0; i < static_cast<unsigned>(filters); ++i) {

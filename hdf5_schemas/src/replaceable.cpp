@@ -42,8 +42,9 @@ Content content_of(std::string const& path) {
 // A file that is missing or empty holds nothing; so does one that only has the place of its first block.
 bool may_replace(std::string const& path, Content by, bool partial) {
   std::error_code error;
-  // A link or a device is refused elsewhere.
-  if (!is_there(path) || !why_not_readable(path).empty()) return true;
+  // A link that leads nowhere, a folder or a device is refused elsewhere.
+  if (!std::filesystem::is_regular_file(path, error)) return true;
+  if (!why_not_readable(path).empty()) return false;
   if (partial && std::filesystem::is_symlink(path, error)) return true;
   if (std::filesystem::file_size(path, error) == 0 || error) return true;
   auto const begin = first_bytes(path, kHdf5.size());

@@ -133,7 +133,7 @@ std::string to_json(SweepSummary const& s) {
                                       {"missing", s.missing},
                                       {"parameters", s.parameters},
                                       {"figures", s.figures}};
-  return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return all.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 std::string to_text(SweepSummary const& s) {

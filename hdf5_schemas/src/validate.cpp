@@ -53,7 +53,7 @@ class Validation {
   void problem(std::string text) {
     constexpr std::size_t kMost = 100, kLongest = 400;
     if (problems_.size() >= kMost) return;
-    if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+    if (text.size() > kLongest) text = std::string(first_characters(text, kLongest)) + "...";
     problems_.push_back(one_line(text));
   }
 

@@ -221,6 +221,8 @@ TEST_CASE("a configuration that is not there is refused") {
         "published-mosaic)");
   CHECK(refusal(folder().string(), {}).find(folder().string() + ": it is a directory, not a regular file") ==
         0);
+  // A file of /proc has no size.
+  CHECK(refusal("/proc/version", {}).find("/proc/version:1: ") == 0);
   auto const config = scratch("includes.toml", "include = [\"absent.toml\"]\n");
   CHECK(refusal(config, {}).find(config + ":1: ") == 0);
 }

@@ -54,10 +54,15 @@ mkdir folder taken.previous
 refused "cannot write 'folder': it is a directory" "${run[@]}" --checkpoint folder
 refused "cannot write 'taken.previous': it is a directory" "${run[@]}" --checkpoint taken
 refused "cannot write 'none/c': No such file or directory" "${run[@]}" --checkpoint none/c
+refused "cannot write '/dev/no-such-checkpoint': it is not a regular file" "${run[@]}" --checkpoint /dev/no-such-checkpoint
 echo precious >precious
 ln -s precious a.h5.partial
 ln -s precious c.writing
 ln -s precious d.lock
+ln -s precious e
+refused "cannot write 'e': it is a symbolic link" "${run[@]}" --checkpoint e
+refused "cannot write 'e': it is a symbolic link" "${run[@]}" --summary-json e
+refused "cannot write 'e': it is a symbolic link" "${run[@]}" --trace 0us,1us --trace-output e
 refused "cannot write 'a.h5.partial': it is a symbolic link" "${run[@]}" --output a.h5
 refused "cannot write 'c.writing': it is a symbolic link" "${run[@]}" --checkpoint c
 refused "cannot write 'd.lock': it is a symbolic link" "${run[@]}" --checkpoint d

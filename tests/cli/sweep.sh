@@ -224,12 +224,24 @@ check "the user is told" grep -q 'submitted job 41; job 41 writes the table' "$s
 check "the study's options are printed before that: $(cat "$scratch/out")" test "$(grep -nE '^  (options|submitted) ' "$scratch/out" |
   head -1)" = "3:  options   --partition=long --time=10 (of the study)"
 check "options of the sweep follow" test "$(grep -n '^#SBATCH' "$scratch/slurm/out/sweep.sbatch" | head -3 | tail -1)" = \
-  '4:#SBATCH --job-name=sweep'
+  '5:#SBATCH --job-name=sweep'
 for line in '#SBATCH --array=1-3' '#SBATCH --cpus-per-task=2' '#SBATCH --partition=long' '#SBATCH --time=10'; do
   check "the script has $line" grep -qxe "$line" "$scratch/slurm/out/sweep.sbatch"
 done
 check "its parts made all runs" test "$(grep -c ,done, "$scratch/slurm/out/sweep.csv")" -eq 4
 check "the table is that of one process" cmp -s "$scratch/slurm/out/sweep.csv" "$scratch/small/out/sweep.csv"
+# A folder whose name is like an option of sbatch.
+cat >"$scratch/bin/sbatch" <<'END'
+#!/bin/sh
+for word in "$@"; do echo "$word"; done >>"$SUBMITTED.words"
+echo 41
+END
+cp "$scratch/slurm/study.toml" "$scratch/slurm/dash.toml"
+(cd "$scratch/slurm" && PATH=$scratch/bin:$PATH "$farfault" sweep dash.toml --slurm --output='--wrap=touch x;') >"$scratch/out" 2>&1
+check "an array job for a folder with dashes is submitted: $(cat "$scratch/out")" test $? -eq 0
+check "sbatch gets no name that begins with a dash: $(cat "$SUBMITTED.words")" \
+  test "$(grep -cvE "^(--parsable|--chdir=$scratch/slurm/|--dependency=afterany:41$|$scratch/slurm/)" "$SUBMITTED.words")" -eq 0
+check "nor does the program" grep -q -e "--output '$scratch/slurm/--wrap=touch x;'" "$scratch/slurm/--wrap=touch x;/sweep.sbatch"
 printf '#!/bin/sh\necho "sbatch: error: invalid partition" >&2\nexit 1\n' >"$scratch/bin/sbatch"
 (cd "$scratch/slurm" && PATH=$scratch/bin:$PATH "$farfault" sweep study.toml --slurm) >"$scratch/out" 2>"$scratch/err"
 check "where nothing is missing, nothing is submitted" test $? -eq 0

@@ -15,6 +15,7 @@
 #include "capture.hpp"
 #include "farfault/cli/progress.hpp"
 #include "farfault/results/writer.hpp"
+#include "sweep/places.hpp"
 #include "sweep/run_list.hpp"
 #include "watch/curves.hpp"
 #include "watch/flush_schedule.hpp"

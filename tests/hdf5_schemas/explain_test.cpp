@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -410,4 +411,12 @@ TEST_CASE("explain: prints the number of exchanges between ranks and the share o
   CHECK_FALSE(nlohmann::json::parse(to_json(alone)).contains("ranks"));
   CHECK(refusal(of({"rank_wait_share", "1", "Waiting.", std::uint64_t{1}})).find("rank_wait_share") !=
         std::string::npos);
+}
+
+TEST_CASE("explain: JSON is ASCII, so that no character in a name acts on a terminal") {
+  Explanation e;
+  e.path = "a\u009b31m\u202e";
+  auto const json = to_json(e);
+  CHECK(json.find(R"("path":"a\u009b31m\u202e")") != std::string::npos);
+  CHECK(std::all_of(json.begin(), json.end(), [](char c) { return c >= ' ' && c <= '~'; }));
 }

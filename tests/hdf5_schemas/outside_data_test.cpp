@@ -217,6 +217,28 @@ TEST_CASE("a dataset that is compressed twice is refused") {
   CHECK(answer.ends_with("/tables/kernels/name is stored with a filter twice"));
 }
 
+// HDF5 unpacks whole chunks.
+TEST_CASE("a dataset in chunks of more than 64 MiB is refused") {
+  Scratch const dir;
+  sample::write(dir / "sound.h5");
+  {
+    edit::File const file(dir / "sound.h5");
+    REQUIRE(H5Ldelete(file, "/tables/kernels/name", H5P_DEFAULT) >= 0);
+    hsize_t const rows = 1, most = H5S_UNLIMITED, chunk = (std::uint64_t{64} << 20) / 8 + 1;
+    auto const space = H5Screate_simple(1, &rows, &most), list = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(list, 1, &chunk);
+    auto const made =
+        H5Dcreate2(file, "/tables/kernels/name", H5T_NATIVE_UINT64, space, H5P_DEFAULT, list, H5P_DEFAULT);
+    REQUIRE(made >= 0);
+    H5Dclose(made);
+    H5Pclose(list);
+    H5Sclose(space);
+  }
+  CHECK(said([&] {
+          return result_digest(dir / "sound.h5");
+        }).ends_with("/tables/kernels/name is stored in chunks of more than 64 MiB"));
+}
+
 // HDF5 makes no such name; bytes of a file whose groups have no checksum are changed.
 TEST_CASE("a member of a group whose name is a path is refused") {
   Scratch const dir;

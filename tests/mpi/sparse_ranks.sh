@@ -36,7 +36,7 @@ run sparse2 2 "${sparse[@]}"
 check "a sparse run on two ranks ends" test $? -eq 0
 check "it warns while it goes on, once: $(cat sparse2.err)" test "$(wc -l <sparse2.err)" -eq 1
 check "the warning has the counts: $(cat sparse2.err)" says sparse2.err \
-  "^farfault: warning: ranks exchange after too few events so far \\(2, [0-9]+0000 exchanges of [0-9]+\\.[0-9] events each, $share\\); $advice\$"
+  "^farfault: warning: 2 ranks exchange after too few events so far \\([0-9]+0000 exchanges of [0-9]+\\.[0-9] events each, $share\\); $advice\$"
 check "its summary counts: $(cat sparse2.out)" says sparse2.out "^  ranks  +2, [0-9]+ exchanges of [0-9]+\\.[0-9] events each, $share\$"
 check "its summary warns" says sparse2.out "^  warning  +too few events per exchange: $advice\$"
 "$farfault" explain sparse2.h5 >explained

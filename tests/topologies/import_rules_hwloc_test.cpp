@@ -83,6 +83,8 @@ std::vector<ImportCase> hwloc_cases() {
        one, "PCIe switches that lead to no GPU, NIC or NVSwitch are left out: 0000:81:00.0"},
       {"hwloc:gpu-slotless", topology(package() + os("cuda0", "5", "CUDA") + os("nvml0", "1", "NVML")), one,
        "GPUs without a PCI device in the file are joined to their CPU by an assumed PCIe link: 'cuda0'"},
+      {"hwloc:nic-slotless", topology(package(gpu("1")) + os("eth0", "2", "")), one,
+       "network interfaces without a PCI device in the file are left out: 'eth0'"},
       {"hwloc:osdev-alone", topology(package(gpu("1")) + os("nvml0", "1", "NVML")), one},
       {"hwloc:driver-gpu", topology(package(device("1", "0380 [8086:0bd5]", os("ze0", "5", "LevelZero")))),
        one},

@@ -125,6 +125,8 @@ std::vector<ImportCase> nccl_cases() {
       {"nccl:cpu-numa-open", system(cpu(gpu("1"), "numaid=\"-1\"")), one,
        "the NUMA node of CPUs is not in the file: 'cpu0'"},
       {"nccl:cpu", machine(gpu("1")), one},
+      {"nccl:nic-empty", machine(gpu("1") + "<nic/>"), one,
+       "<nic> elements without a PCI slot and a <net> are left out: below 'cpu0'"},
       {"nccl:nic-fused", machine(gpu("1") + nic("2") + "<nic>" + net("mlx5_0+mlx5_1") + "</nic>"),
        "1 gpu, 1 cpu, 1 nic | 2 pcie", "NICs that NCCL fused from others are left out: 'mlx5_0+mlx5_1'"},
       {"nccl:nic-repeated",

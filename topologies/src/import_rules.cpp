@@ -51,6 +51,8 @@ constexpr auto kRules = std::to_array<ImportRule>({
     {"nccl:cpu-numa-open", nccl_xml, "cpu", "", "", 0, kNumber, cpu,
      "the NUMA node of CPUs is not in the file: {}"},
     {"nccl:cpu", nccl_xml, "cpu", "", "", 0, 0, cpu, ""},
+    {"nccl:nic-empty", nccl_xml, "cpu nic", "", "", 0, kNicInside, left_out,
+     "<nic> elements without a PCI slot and a <net> are left out: {}"},
     {"nccl:nic-fused", nccl_xml, "cpu nic", "*+*", "", 0, 0, part,
      "NICs that NCCL fused from others are left out: {}"},
     {"nccl:nic-repeated", nccl_xml, "cpu nic", "", "", kRepeated, 0, part,
@@ -144,6 +146,8 @@ constexpr auto kRules = std::to_array<ImportRule>({
      "PCIe switches that lead to no GPU, NIC or NVSwitch are left out: {}"},
     {"hwloc:gpu-slotless", hwloc_xml, "OSDev alone", "cuda*", "", 0, 0, gpu,
      "GPUs without a PCI device in the file are joined to their CPU by an assumed PCIe link: {}"},
+    {"hwloc:nic-slotless", hwloc_xml, "OSDev alone", "", "", kNicInside, 0, left_out,
+     "network interfaces without a PCI device in the file are left out: {}"},
     {"hwloc:osdev-alone", hwloc_xml, "OSDev alone", "", "", 0, 0, left_out, ""},
     // hwloc XML: what drives a PCI device, by the OS device inside it.
     {"hwloc:driver-gpu", hwloc_xml, "OSDev", "cuda*|nvml*|rsmi*|amdsmi*|levelzero*|ze*", "", 0, 0, gpu, ""},

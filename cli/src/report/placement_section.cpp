@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "amounts.hpp"
+#include "farfault/engine/error.hpp"
 #include "html.hpp"
 #include "sections.hpp"
 
@@ -30,9 +31,7 @@ double share_of(Json const& buffer, std::size_t device) {
 
 std::string cut(std::string const& text, std::size_t most) {
   if (text.size() <= most) return text;
-  auto end = most - 3;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // whole characters
-  return text.substr(0, end) + "...";
+  return std::string(first_characters(text, most - 3)) + "...";
 }
 
 std::string picture(Json const& placement) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <filesystem>
 #include <sstream>
 #include <string_view>
 
@@ -16,20 +15,14 @@
 namespace farfault::cli {
 namespace {
 
-constexpr std::string_view kTopLine =
-    "# results of a sweep of farfault whose digests were right: name, inode, size, times in ns";
 constexpr std::size_t kMostOfFile = std::size_t{1} << 26;
-
-std::string path_in(std::string const& folder) {
-  return (std::filesystem::path(folder) / "sweep.checked").string();
-}
 
 }  // namespace
 
 CheckedResults::CheckedResults(std::string const& folder) : folder_(folder) {
-  std::istringstream file(first_bytes(path_in(folder), kMostOfFile));
+  std::istringstream file(first_bytes(checked_path(folder), kMostOfFile));
   std::string line;
-  if (!std::getline(file, line) || line != kTopLine) return;
+  if (!std::getline(file, line) || line != kCheckedHead) return;
   while (std::getline(file, line))
     if (auto const tab = line.find('\t'); tab != line.npos)
       stamps_[line.substr(0, tab)] = line.substr(tab + 1);
@@ -58,10 +51,10 @@ void CheckedResults::made(std::string const& name) {
 }
 
 void CheckedResults::write() const {
-  std::string text(kTopLine);
+  std::string text(kCheckedHead);
   for (auto const& [name, stamp] : stamps_) text += "\n" + name + "\t" + stamp;
   try {
-    write_whole(path_in(folder_), text + "\n");
+    write_whole(checked_path(folder_), text + "\n");
   } catch (std::exception const&) {
   }
 }

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
@@ -18,35 +19,60 @@
 namespace farfault::cli {
 namespace {
 
-// Until the program closes its output; false where that takes too long. Time counts in slices that have
-// passed here, so that a stopped job is not charged for its pause.
-bool hear(int from, std::chrono::milliseconds longest, std::string& said) {
-  constexpr std::size_t kMostSaid = std::size_t{1} << 16;
-  constexpr std::chrono::milliseconds kSlice{100};
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kSlice{100}, kPause{5};
+
+// The time that a program may still take. A pause of this process, as by SIGSTOP, counts as one slice.
+class TimeLeft {
+ public:
+  explicit TimeLeft(std::chrono::milliseconds longest) : left_(longest) {}
+  bool none() {
+    auto const now = Clock::now();
+    left_ -= std::min<Clock::duration>(now - last_, kSlice);
+    last_ = now;
+    return left_ <= Clock::duration::zero();
+  }
+
+ private:
+  Clock::duration left_;
+  Clock::time_point last_ = Clock::now();
+};
+
+// Collects the output until the program closes it. Returns false if the time is up first.
+bool collect(int from, TimeLeft& time, std::string& output) {
+  constexpr std::size_t kMostOutput = std::size_t{1} << 16;
   std::array<char, 4096> buffer{};
-  for (std::chrono::milliseconds waited{0}; waited < longest;) {
+  while (!time.none()) {
     struct pollfd event {
       from, POLLIN, 0
     };
-    auto const ready = ::poll(&event, 1, static_cast<int>(kSlice.count()));
-    if (ready == 0) waited += kSlice;
-    if (ready <= 0) continue;
+    if (::poll(&event, 1, static_cast<int>(kSlice.count())) <= 0) continue;
     auto const n = ::read(from, buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return true;
-    said.append(buffer.data(), std::min(static_cast<std::size_t>(n), kMostSaid - said.size()));
+    output.append(buffer.data(), std::min(static_cast<std::size_t>(n), kMostOutput - output.size()));
   }
   return false;
+}
+
+// A program may close its output and go on.
+bool ends(pid_t pid, TimeLeft& time, int& status) {
+  for (;;) {
+    auto const ended = ::waitpid(pid, &status, WNOHANG);
+    if (ended == pid || (ended < 0 && errno != EINTR)) return true;
+    if (time.none()) return false;
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 }  // namespace
 
 CommandEnd output_of(std::string const& command, std::chrono::milliseconds longest) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0)
+  int pipe[2];
+  if (::pipe2(pipe, O_CLOEXEC) != 0)
     throw RunError(std::string("cannot make a pipe: ") + std::strerror(errno));
-  FileHandle const from(ends[0]);
-  FileHandle to(ends[1]);
+  FileHandle const from(pipe[0]);
+  FileHandle to(pipe[1]);
   auto const line = "exec " + command;
   auto const pid = ::fork();
   if (pid < 0) throw RunError(std::string("cannot start a program: ") + std::strerror(errno));
@@ -58,8 +84,10 @@ CommandEnd output_of(std::string const& command, std::chrono::milliseconds longe
   }
   to = FileHandle();
   CommandEnd end;
-  end.in_time = hear(from.get(), longest, end.said);
-  if (!end.in_time) ::kill(pid, SIGKILL);
+  TimeLeft time(longest);
+  end.in_time = collect(from.get(), time, end.output) && ends(pid, time, end.status);
+  if (end.in_time) return end;
+  ::kill(pid, SIGKILL);
   while (::waitpid(pid, &end.status, 0) < 0 && errno == EINTR) continue;
   return end;
 }

@@ -10,11 +10,11 @@ namespace farfault::cli {
 struct CommandEnd {
   bool in_time = true;  // false: it was killed
   int status = 0;       // as waitpid() gives it
-  std::string said;     // on standard output and standard error, the first 64 KiB
+  std::string output;   // standard output and standard error, the first 64 KiB
 };
 
-// Runs `command`, a line of the shell that begins with the program, for at most `longest`. Throws RunError
-// where it cannot be started.
+// Runs `command`, a line of the shell that begins with the program, for at most `longest`, whether it prints,
+// is silent or has closed its output. Throws RunError if it cannot be started.
 CommandEnd output_of(std::string const& command, std::chrono::milliseconds longest);
 
 }  // namespace farfault::cli

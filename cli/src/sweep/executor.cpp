@@ -134,7 +134,9 @@ int Executor::run(std::vector<std::size_t> runs) {
       }
       std::remove(failure_path(plan_.folder(), name).c_str());
       // The names of results in its folder belong to the sweep: a damaged file is replaced.
-      if (auto const damaged = results::would_be_lost(path); !damaged.empty()) std::remove(damaged.c_str());
+      for (auto damaged = results::would_be_lost(path);
+           !damaged.empty() && std::remove(damaged.c_str()) == 0;)
+        damaged = results::would_be_lost(path);
       auto const options = plan_.run_options(run, path);
       jobs.start(run, log_path(plan_.folder(), name), [&](LastWord const& word) {
         lock_.leave();

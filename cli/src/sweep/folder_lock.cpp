@@ -8,20 +8,16 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 
 #include "farfault/engine/error.hpp"
+#include "places.hpp"
 
 namespace farfault::cli {
 namespace {
 
 // Bytes of the file, far behind its end: that of runs is shared by parts, that of the table is of one.
 constexpr off_t kRuns = off_t{1} << 61, kTable = kRuns + 1;
-
-std::string lock_path(std::string const& folder) {
-  return (std::filesystem::path(folder) / "sweep.lock").string();
-}
 
 // Of "process 12 on host", which a whole sweep has written; empty where it is something else.
 std::string owner_in(int file) {

@@ -26,14 +26,38 @@ std::string in(std::string const& folder, std::string const& name) {
   return (fs::path(folder) / name).string();
 }
 
+std::string first_line(std::string const& path) {
+  auto line = first_bytes(path, kMostOfHeading);
+  line.resize(std::min(line.size(), line.find('\n')));
+  return line;
+}
+
 // By its heading: whoever deletes sweep.h5 alone has it made again.
 bool is_table_of_sweep(std::string const& csv) {
-  auto heading = first_bytes(csv, kMostOfHeading);
-  heading.resize(std::min(heading.size(), heading.find('\n')));
+  auto const heading = first_line(csv);
   auto const begins = [&](std::string_view with) { return heading.starts_with(with); };
   constexpr std::string_view kFacts = "state,error,result,result_digest,";
   return begins("run," + std::string(kFacts)) || begins("run,name," + std::string(kFacts)) ||
-         (begins("point,") && ("," + heading).find(",seeds,") != std::string::npos);
+         (begins("point,") && ("," + heading + ",").find(",seeds,") != std::string::npos);
+}
+
+bool is_script_of_sweep(std::string const& script) {
+  return first_bytes(script, kScriptHead.size()) == kScriptHead;
+}
+
+// Empty or unreadable files hold nothing that could be lost; links and devices are refused elsewhere.
+bool holds_something(std::string const& path) {
+  std::error_code error;
+  return is_there(path) && fs::is_regular_file(fs::symlink_status(path, error)) &&
+         fs::file_size(path, error) != 0 && !error;
+}
+
+template <class IsOurs>
+void check_keeps_others(std::string const& path, IsOurs is_ours) {
+  // The partial file of a killed sweep may be cut short within its first line.
+  for (auto const& name : {path, path + ".partial"})
+    if (holds_something(name) && !is_ours(name))
+      throw UserError("the sweep would overwrite '" + one_line(name) + "', which no sweep has written");
 }
 
 }  // namespace
@@ -74,6 +98,9 @@ std::string sentence_in(std::string const& line) {
 }
 
 std::string failure_in(std::string const& log) {
+  // A folder from another person may contain links to any file.
+  std::error_code error;
+  if (fs::is_symlink(log, error)) return {};
   std::istringstream file(first_bytes(log, kMostOfLog));
   std::string line, sentence;
   // What precedes the last one are remarks.
@@ -94,6 +121,26 @@ std::string spread_path(std::string const& folder) {
   return in(folder, "sweep_spread.csv");
 }
 
+std::string run_list_path(std::string const& folder) {
+  return in(folder, "sweep.runs");
+}
+
+std::string checked_path(std::string const& folder) {
+  return in(folder, "sweep.checked");
+}
+
+std::string lock_path(std::string const& folder) {
+  return in(folder, "sweep.lock");
+}
+
+std::string script_path(std::string const& folder) {
+  return in(folder, "sweep.sbatch");
+}
+
+std::string collector_path(std::string const& folder) {
+  return in(folder, "collect.sbatch");
+}
+
 void check_folder(std::string const& folder) {
   std::error_code error;
   auto const status = fs::status(folder, error);
@@ -105,9 +152,16 @@ void check_folder(std::string const& folder) {
   if (is_there(table_path(folder)) && !ours)
     throw UserError("the sweep would overwrite '" + one_line(table_path(folder)) +
                     "', which is no table of a sweep");
-  for (auto const& csv : {csv_path(folder), spread_path(folder)})
-    if (is_there(csv) && !ours && !is_table_of_sweep(csv))
-      throw UserError("the sweep would overwrite '" + one_line(csv) + "', which no sweep has written");
+  for (auto const& csv : {csv_path(folder), spread_path(folder)}) check_keeps_others(csv, is_table_of_sweep);
+  for (auto const& script : {script_path(folder), collector_path(folder)})
+    check_keeps_others(script, is_script_of_sweep);
+  auto const begins_with = [](std::string_view line) {
+    return [line](std::string const& path) { return first_line(path) == line; };
+  };
+  check_keeps_others(lock_path(folder),
+                     [](std::string const& path) { return first_line(path).starts_with("process "); });
+  check_keeps_others(run_list_path(folder), begins_with(kRunListHead));
+  check_keeps_others(checked_path(folder), begins_with(kCheckedHead));
 }
 
 void make_folder(std::string const& folder) {

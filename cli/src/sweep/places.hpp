@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "farfault/cli/sweep.hpp"
@@ -22,11 +23,23 @@ std::vector<std::string> logs_in(std::string const& folder);
 std::string sentence_in(std::string const& line);
 // The sentence with which a run ended, the last of those that it wrote; empty where there is none.
 std::string failure_in(std::string const& log);
-std::string table_path(std::string const& folder);   // sweep.h5
-std::string csv_path(std::string const& folder);     // sweep.csv
-std::string spread_path(std::string const& folder);  // sweep_spread.csv
+std::string table_path(std::string const& folder);      // sweep.h5
+std::string csv_path(std::string const& folder);        // sweep.csv
+std::string spread_path(std::string const& folder);     // sweep_spread.csv
+std::string run_list_path(std::string const& folder);   // sweep.runs
+std::string checked_path(std::string const& folder);    // sweep.checked
+std::string lock_path(std::string const& folder);       // sweep.lock
+std::string script_path(std::string const& folder);     // sweep.sbatch
+std::string collector_path(std::string const& folder);  // collect.sbatch
 
-// Throws UserError where the folder cannot be made, or holds a table that no sweep has written.
+// Text files of a sweep begin with these; any other file of the same name is kept.
+inline constexpr std::string_view kRunListHead =
+    "# runs of a sweep of farfault: name of the result, what varies";
+inline constexpr std::string_view kCheckedHead =
+    "# results of a sweep of farfault whose digests were right: name, inode, size, times in ns";
+inline constexpr std::string_view kScriptHead = "#!/bin/bash\n# Written by farfault sweep.\n";
+
+// Throws UserError if the folder cannot be created, or if the sweep would replace a file that no sweep wrote.
 void check_folder(std::string const& folder);
 void make_folder(std::string const& folder);
 // Writes a file whole: under another name first. Throws RunError.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_list.hpp"
 
-#include <filesystem>
 #include <sstream>
 #include <string_view>
 
@@ -12,19 +11,14 @@
 namespace farfault::cli {
 namespace {
 
-constexpr std::string_view kHead = "# runs of a sweep of farfault: name of the result, what varies";
 // In place of a name, which is 16 digits.
 constexpr std::string_view kFailedRun = "failed";
 constexpr std::size_t kMostBytes = std::size_t{1} << 26;
 
 }  // namespace
 
-std::string run_list_path(std::string const& folder) {
-  return (std::filesystem::path(folder) / "sweep.runs").string();
-}
-
 void write_run_list(std::string const& folder, std::vector<ListedRun> const& runs) {
-  std::string text(kHead);
+  std::string text(kRunListHead);
   for (auto const& run : runs) {
     text += "\n" + (run.name.empty() ? std::string(kFailedRun) : run.name) + "\t" + one_line(run.text);
     if (run.name.empty()) text += "\t" + one_line(run.error);
@@ -36,7 +30,7 @@ std::optional<std::vector<ListedRun>> read_run_list(std::string const& folder) {
   auto const path = run_list_path(folder);
   std::istringstream file(first_bytes(path, kMostBytes));
   std::string line;
-  if (!std::getline(file, line) || line != kHead) return std::nullopt;
+  if (!std::getline(file, line) || line != kRunListHead) return std::nullopt;
   std::vector<ListedRun> runs;
   while (std::getline(file, line)) {
     auto const tab = line.find('\t');

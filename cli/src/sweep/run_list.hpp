@@ -14,7 +14,6 @@ struct ListedRun {
   std::string error = {};  // why it has none
 };
 
-std::string run_list_path(std::string const& folder);  // sweep.runs
 // Throws RunError where it cannot be written.
 void write_run_list(std::string const& folder, std::vector<ListedRun> const& runs);
 // Nothing where there is none, or the file is something else.

@@ -54,7 +54,7 @@ std::string memory_line(SweepOptions const& options) {
 
 // The study's options first: of two that are the same, sbatch takes the last one.
 std::string head(Study const& study, std::string const& name, std::string const& log) {
-  std::string text = "#!/bin/bash\n";
+  std::string text(kScriptHead);
   for (auto const& option : study.slurm_options) text += "#SBATCH " + option + "\n";
   return text + fmt::format(
                     "#SBATCH --job-name={}\n"
@@ -100,16 +100,16 @@ bool is_command(std::string const& name) {
 
 // The job number. Throws RunError with the output of sbatch, or if sbatch does not answer.
 std::string sbatch(std::string const& arguments) {
-  auto [in_time, status, said] = output_of("sbatch --parsable " + arguments, kLongestAnswer);
+  auto [in_time, status, output] = output_of("sbatch --parsable " + arguments, kLongestAnswer);
   if (!in_time)
     throw RunError(
         fmt::format("sbatch has not answered for {} minutes; squeue shows whether Slurm has the job",
                     kLongestAnswer.count()));
-  while (!said.empty() && said.back() == '\n') said.pop_back();
+  while (!output.empty() && output.back() == '\n') output.pop_back();
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw RunError("sbatch refuses the job: " + one_line(said));
+    throw RunError("sbatch refuses the job: " + (output.empty() ? "it prints nothing" : one_line(output)));
   // "1234" or "1234;cluster", behind remarks.
-  auto const line = said.substr(said.rfind('\n') + 1);
+  auto const line = output.substr(output.rfind('\n') + 1);
   auto const id = line.substr(0, line.find(';'));
   if (id.empty() || id.find_first_not_of("0123456789") != id.npos)
     throw RunError("sbatch gives no number of the job, but '" + shown(line) + "'");
@@ -120,8 +120,9 @@ std::string sbatch(std::string const& arguments) {
 
 SlurmJob slurm_job(Study const& study, std::string const& folder, std::size_t runs) {
   auto const wanted = study.slurm_parts == 0 ? kMostPartsUnasked : study.slurm_parts;
-  return {std::min<std::uint64_t>(runs, wanted), (fs::path(folder) / "sweep.sbatch").string(),
-          (fs::path(folder) / "collect.sbatch").string()};
+  // Of a relative path that begins with a dash sbatch would take the name for an option.
+  auto const place = fs::absolute(folder).lexically_normal().string();
+  return {std::min<std::uint64_t>(runs, wanted), script_path(place), collector_path(place)};
 }
 
 void print_slurm_options(Study const& study, std::ostream& out) {
@@ -131,8 +132,8 @@ void print_slurm_options(Study const& study, std::ostream& out) {
   out << "(of the study)\n";
 }
 
-void submit(SlurmJob const& job, SweepOptions const& options, Study const& study, std::string const& folder,
-            std::ostream& out) {
+void submit(SlurmJob const& job, SweepOptions const& options, Study const& study, std::ostream& out) {
+  auto const folder = fs::path(job.script).parent_path().string();
   write_whole(job.script, array_script(job, options, study, folder));
   write_whole(job.collector, collector_script(options, study, folder));
   out << "  script    " << one_line(job.script) << ", " << job.parts << " parts\n";

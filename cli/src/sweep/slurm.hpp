@@ -13,8 +13,8 @@ namespace farfault::cli {
 
 struct SlurmJob {
   std::uint64_t parts = 1;
-  std::string script;     // path of the array job's script
-  std::string collector;  // of the script that writes the table when all parts have ended
+  std::string script;     // path of the array job's script, absolute
+  std::string collector;  // the script that writes the table when all parts have ended
 };
 
 // How so many runs are shared.
@@ -24,7 +24,6 @@ SlurmJob slurm_job(Study const& study, std::string const& folder, std::size_t ru
 void print_slurm_options(Study const& study, std::ostream& out);
 
 // Writes both scripts, prints these options, and submits the scripts where there is an sbatch.
-void submit(SlurmJob const& job, SweepOptions const& options, Study const& study, std::string const& folder,
-            std::ostream& out);
+void submit(SlurmJob const& job, SweepOptions const& options, Study const& study, std::ostream& out);
 
 }  // namespace farfault::cli

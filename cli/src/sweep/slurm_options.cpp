@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 
 namespace farfault::cli {
@@ -53,15 +54,68 @@ constexpr std::array kOwned = {
     Owned{"version", 'V', kSubmission},
 };
 
-// Options that take no value, or may have none. One that needs a value and has none would take the next line.
-constexpr std::array<std::string_view, 16> kWithoutValue = {
-    "contiguous", "exclusive",     "hold",      "ignore-pbs",    "no-kill", "nice",
-    "overcommit", "oversubscribe", "propagate", "quiet",         "reboot",  "share",
-    "spread-job", "use-min-nodes", "verbose",   "wait-all-nodes"};
-constexpr std::string_view kFlags = "HkOQsv", kWithValue = "ABbCGLMmNpqStwx";
-
-// The name of another option that one of kOwned begins with.
-constexpr std::string_view kBurstBuffer = "bb";
+// The options that a study may give. Any other one may come from a plug-in of the site and change what runs.
+constexpr std::array<std::string_view, 56> kWithValue = {"account",
+                                                         "acctg-freq",
+                                                         "begin",
+                                                         "cluster-constraint",
+                                                         "clusters",
+                                                         "comment",
+                                                         "constraint",
+                                                         "core-spec",
+                                                         "cores-per-socket",
+                                                         "cpu-freq",
+                                                         "cpus-per-gpu",
+                                                         "deadline",
+                                                         "delay-boot",
+                                                         "distribution",
+                                                         "exclude",
+                                                         "extra-node-info",
+                                                         "gpu-bind",
+                                                         "gpu-freq",
+                                                         "gpus",
+                                                         "gpus-per-node",
+                                                         "gpus-per-socket",
+                                                         "gpus-per-task",
+                                                         "gres",
+                                                         "gres-flags",
+                                                         "hint",
+                                                         "licenses",
+                                                         "mail-type",
+                                                         "mail-user",
+                                                         "mem",
+                                                         "mem-bind",
+                                                         "mem-per-cpu",
+                                                         "mem-per-gpu",
+                                                         "mincpus",
+                                                         "nodelist",
+                                                         "nodes",
+                                                         "ntasks-per-core",
+                                                         "ntasks-per-gpu",
+                                                         "ntasks-per-node",
+                                                         "ntasks-per-socket",
+                                                         "partition",
+                                                         "power",
+                                                         "prefer",
+                                                         "priority",
+                                                         "qos",
+                                                         "reservation",
+                                                         "signal",
+                                                         "sockets-per-node",
+                                                         "switches",
+                                                         "thread-spec",
+                                                         "threads-per-core",
+                                                         "time",
+                                                         "time-min",
+                                                         "tmp",
+                                                         "tres-bind",
+                                                         "tres-per-task",
+                                                         "wckey"};
+// Without a value, or with an optional one.
+constexpr std::array<std::string_view, 13> kFlags = {
+    "contiguous", "exclusive", "hold",       "nice",          "no-kill", "overcommit",    "oversubscribe",
+    "quiet",      "reboot",    "spread-job", "use-min-nodes", "verbose", "wait-all-nodes"};
+constexpr std::string_view kFlagLetters = "HkOQsv", kLettersWithValue = "AbBCGLMmNpqStwx";
 
 // sbatch splits a line at blanks, takes quotes and backslashes away and ignores what follows a '#'.
 bool is_one_word(std::string_view option) {
@@ -74,33 +128,50 @@ std::string why_not_owned(Owned const& owned) {
   return "is not a study's to give (" + std::string(owned.name) + "): " + std::string(owned.why);
 }
 
+std::string why_not_listed() {
+  std::string names;
+  for (auto const& list :
+       {std::span<std::string_view const>(kWithValue), std::span<std::string_view const>(kFlags)})
+    for (auto const name : list) names += (names.empty() ? "" : ", ") + std::string(name);
+  return "is not an option that a study may give: " + names;
+}
+
+// sbatch takes a list of nodes with a slash for the name of a file.
+std::string why_no_value(std::string_view name, std::string_view value) {
+  bool const is_node_list = name == "nodelist" || name == "exclude";
+  return is_node_list && value.find('/') != value.npos ? "names a file (" + std::string(kFile) + ")"
+                                                       : std::string();
+}
+
 std::string why_no_letter(std::string_view option) {
   auto const letter = option[1];
   for (auto const& owned : kOwned)
     if (owned.letter == letter) return why_not_owned(owned);
-  bool const is_flag = kFlags.find(letter) != kFlags.npos;
-  if (!is_flag && kWithValue.find(letter) == kWithValue.npos) return std::string(kForm);
+  bool const is_flag = kFlagLetters.find(letter) != kFlagLetters.npos;
+  if (!is_flag && kLettersWithValue.find(letter) == kLettersWithValue.npos) return std::string(kForm);
   if (is_flag && option.size() > 2) return "is more than one option; give each as a word of its own";
   if (!is_flag && option.size() == 2) return "has no value; write it as in \"-plong\"";
-  return {};
+  return why_no_value(letter == 'w' ? "nodelist" : letter == 'x' ? "exclude" : "", option.substr(2));
 }
 
 std::string why_no_name(std::string_view option) {
-  auto const name = option.substr(2, std::min(option.find('='), option.size()) - 2);
+  auto const equals = option.find('=');
+  auto const name = option.substr(2, std::min(equals, option.size()) - 2);
   bool const is_name = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
   });
   if (!is_name) return std::string(kForm);
+  if (std::ranges::find(kFlags, name) != kFlags.end()) return {};
+  if (std::ranges::find(kWithValue, name) != kWithValue.end()) {
+    if (equals == option.npos) return "has no value; write it as in \"--partition=long\"";
+    return why_no_value(name, option.substr(equals + 1));
+  }
   // sbatch takes the beginning of a name for all of it.
   auto const whole = std::ranges::find(kOwned, name, &Owned::name);
   if (whole != kOwned.end()) return why_not_owned(*whole);
-  if (name != kBurstBuffer)
-    for (auto const& owned : kOwned)
-      if (owned.name.starts_with(name)) return why_not_owned(owned);
-  bool const needs_value = std::find(kWithoutValue.begin(), kWithoutValue.end(), name) == kWithoutValue.end();
-  if (needs_value && option.find('=') == option.npos)
-    return "has no value; write it as in \"--partition=long\"";
-  return {};
+  for (auto const& owned : kOwned)
+    if (owned.name.starts_with(name)) return why_not_owned(owned);
+  return why_not_listed();
 }
 
 }  // namespace

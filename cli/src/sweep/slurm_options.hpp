@@ -2,9 +2,9 @@
 // Private: which options of sbatch a study may give.
 //
 // A study may come from another person, and its options enter the batch script of the user who runs it.
-// Guarantees: an accepted option is one word, which sbatch parses as one option in any context. Options are
-// refused if the sweep sets them itself, if they change the program, the user, the folder or the environment
-// of a job, or if they name a file.
+// Guarantees: an accepted option is one word, which sbatch parses as one option in any context, and is on a
+// list of options that request resources or describe the job. No accepted option changes the program, the
+// user, the folder or the environment of a job, or names a file.
 #pragma once
 
 #include <string>

@@ -106,8 +106,7 @@ class Sweep {
         return conclude(0);
       }
       lock_.reset();  // the parts may start before they are all submitted
-      submit(slurm_job(study_, plan_->folder(), plan_->distinct().size()), options_, study_, plan_->folder(),
-             out_);
+      submit(slurm_job(study_, plan_->folder(), plan_->distinct().size()), options_, study_, out_);
       return kDone;
     }
     return options_.collect ? conclude(0) : run();

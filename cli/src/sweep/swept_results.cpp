@@ -11,10 +11,6 @@
 
 namespace farfault::cli {
 
-namespace {
-
-// A folder from elsewhere may have links in it: no file that they lead to is read, and none gets into a
-// report.
 void check_inside(std::string const& file, std::string const& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -26,8 +22,6 @@ void check_inside(std::string const& file, std::string const& folder) {
                     (error ? std::string() : ", at '" + one_line(place.string()) + "'") +
                     "; name that file itself if you trust it");
 }
-
-}  // namespace
 
 std::vector<std::string> results_of(std::vector<std::string> const& names) {
   std::vector<std::string> files;

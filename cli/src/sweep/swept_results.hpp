@@ -11,4 +11,8 @@ namespace farfault::cli {
 // table. Throws UserError where a folder is none of a sweep, or has no results.
 std::vector<std::string> results_of(std::vector<std::string> const& names);
 
+// A folder from another person may contain links: throws UserError if `file`, links resolved, is outside of
+// the sweep's `folder`.
+void check_inside(std::string const& file, std::string const& folder);
+
 }  // namespace farfault::cli

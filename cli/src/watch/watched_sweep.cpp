@@ -9,6 +9,7 @@
 
 #include "../sweep/places.hpp"
 #include "../sweep/run_list.hpp"
+#include "../sweep/swept_results.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 
@@ -20,17 +21,20 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostListed = 8;
 constexpr std::string_view kResult = ".h5", kPartial = ".h5.partial", kFailed = ".failed";
 
-// What files there are of the runs.
+// The names of the runs by kind of file.
 struct Names {
   std::set<std::string> results, partials, failures;
 };
 
-Names names_in(std::string const& folder) {
+Names names_in(std::string const& sweep) {
+  auto const folder = (fs::path(sweep) / "runs").string();
+  check_inside(folder, sweep);
   Names names;
   std::error_code error;
   for (auto entry = fs::directory_iterator(folder, error); !error && entry != fs::directory_iterator();
        entry.increment(error)) {
     auto const file = entry->path().filename().string();
+    if (entry->is_symlink()) check_inside(entry->path().string(), sweep);
     for (auto const& [ending, set] :
          {std::pair{kPartial, &names.partials}, {kResult, &names.results}, {kFailed, &names.failures}})
       if (file.ends_with(ending)) set->insert(file.substr(0, file.size() - ending.size()));
@@ -50,7 +54,7 @@ WatchedSweep::WatchedSweep(std::string folder) : folder_(std::move(folder)) {
 }
 
 void WatchedSweep::update() {
-  auto const names = names_in((fs::path(folder_) / "runs").string());
+  auto const names = names_in(folder_);
   auto const list = read_run_list(folder_);
   known_ = list.has_value();
   texts_.clear();

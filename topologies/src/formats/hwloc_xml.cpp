@@ -299,9 +299,11 @@ class Reader {
   void os_device(pugi::xml_node object, Place const& place) {
     auto node_index = place.device;
     if (!place.in_device) {
-      if (driver_of(object) != Becomes::gpu) return;
+      auto const driver = driver_of(object);
+      if (driver != Becomes::gpu && driver != Becomes::nic) return;
       auto const name = lower(object.attribute("name").value());
-      if (o_.decide("OSDev alone", name, {}, 0, "'" + shown(name) + "'") != Becomes::gpu) return;
+      auto const facts = driver == Becomes::nic ? kNicInside : 0U;
+      if (o_.decide("OSDev alone", name, {}, facts, "'" + shown(name) + "'") != Becomes::gpu) return;
       node_index = add(object, NodeKind::gpu, "gpu", cpus_[place.cpu]);
       link_pcie(cpus_[place.cpu], node_index, object, 0);
     }

@@ -310,10 +310,11 @@ class Reader {
 
   void read_slotless(pugi::xml_node nic, Place const& place) {
     auto const net = nic.child("net");
-    if (!net) return;
     std::string const name = net.attribute("name").value();
-    bool const again = !interfaces_.insert({place.host, name}).second;
-    auto const becomes = decide("cpu nic", name, {}, again ? kRepeated : 0U, "'" + shown(name) + "'");
+    bool const again = net && !interfaces_.insert({place.host, name}).second;
+    auto const facts = (net ? kNicInside : 0U) | (again ? kRepeated : 0U);
+    auto const becomes =
+        decide("cpu nic", name, {}, facts, net ? "'" + shown(name) + "'" : "below " + d_.quoted(place.cpu));
     if (becomes != Becomes::nic) return;
     auto const node = add(NodeKind::nic, "nic", place.cpu, name);
     link_pcie(place.cpu, node, {});

@@ -50,6 +50,8 @@ class PanicScope {
 // cursor or reorders the words. Control characters (C0, DEL, C1), line separators and marks of direction
 // become spaces; bytes that are not UTF-8 become U+FFFD.
 std::string one_line(std::string_view text);
+// The longest beginning of whole UTF-8 characters with at most `most` bytes.
+std::string_view first_characters(std::string_view text, std::size_t most);
 
 // The same for a value that a user wrote, which may be of any length: what lies beyond the first 80 bytes is
 // cut at a character, and three dots stand for it.
