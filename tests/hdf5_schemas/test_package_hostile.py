@@ -110,6 +110,33 @@ def attributes_names_texts_and_references_that_make_no_sense_are_refused(p):
     check([w for change in contents.WHOLE for w in p.tried(change, same=False)])
 
 
+def configurations_take_little_memory_and_time(p):
+    """Readers of the configuration take at most 128 MiB each, and a minute together. Lack of memory is no valid refusal here."""
+    asked = {}
+    for n, (name, text) in enumerate(contents.configurations().items()):
+        path = made.hostile(p.sound, os.path.join(p.folder, f"config{n}.h5"), lambda f, place, s: made.replaced(
+            f, place, data=numpy.bytes_(text), dtype=None, shape=None), "config/toml", p.secrets)
+        found = readers(path, p.sound)
+        asked |= {f"{name}: {reader}": found[reader] for reader in ("config", "repr", "open_many")}
+    wrong = []
+    for reader, (kind, detail) in outcomes(asked, limit=128 << 20, seconds=60).items():
+        name, _, call = reader.rpartition(": ")
+        read = name in contents.READ and (call != "open_many" or "long names" not in name)
+        if kind != ("answer" if read else "refused") or "more memory" in detail or (kind == "refused" and "config" not in detail):
+            wrong.append(f"{reader}: {kind}: {detail}")
+    check(wrong)
+
+
+def texts_of_a_configuration_are_no_structure(p):
+    text = 'path = "' + "../" * 40 + 'a.toml"\nquoted = "a\\"b\\\\" # "a"\nliteral = \'c:\\..."\'\n[many."a.b.c"]\nwords = ["", \'\', "[[[{{{"]'
+    path = made.hostile(p.sound, os.path.join(p.folder, "texts.h5"), lambda f, place, s: made.replaced(
+        f, place, data=numpy.bytes_(text), dtype=None, shape=None), "config/toml", p.secrets)
+    config = ff.open(path).config
+    assert config["path"] == "../" * 40 + "a.toml" and config["quoted"] == 'a"b\\' and config["literal"] == 'c:\\..."', config
+    assert config["many"]["a.b.c"]["words"] == ["", "", "[[[{{{"], config
+    refused(lambda: ff.open(path, max_bytes=8000).config, "max_bytes is 8000", "with config this call would load")
+
+
 def a_damaged_file_is_refused_and_one_with_a_user_block_read(p):
     check(p.judged(made.with_user_block(p.sound, p.changed), "user block"))
     check(p.judged(made.cut_in_the_middle(p.sound, p.changed), "cut"))
@@ -209,8 +236,8 @@ def what_one_call_loads_is_limited_and_the_limit_is_the_users(p):
 
 TESTS = (only_regular_files_are_opened, links_are_not_followed, values_in_other_files_are_not_read,
          sizes_are_checked_before_anything_is_allocated, rows_that_compress_well_are_read_up_to_a_limit, other_types_and_filters_are_refused,
-         attributes_names_texts_and_references_that_make_no_sense_are_refused, a_damaged_file_is_refused_and_one_with_a_user_block_read,
-         runs_of_a_sweep_are_in_its_folder, the_table_of_a_sweep_is_no_more_trusted_than_a_result,
+         attributes_names_texts_and_references_that_make_no_sense_are_refused, configurations_take_little_memory_and_time,
+         texts_of_a_configuration_are_no_structure, a_damaged_file_is_refused_and_one_with_a_user_block_read, runs_of_a_sweep_are_in_its_folder, the_table_of_a_sweep_is_no_more_trusted_than_a_result,
          mistakes_of_the_caller_are_not_errors_of_the_file, what_one_call_loads_is_limited_and_the_limit_is_the_users)
 
 if __name__ == "__main__":

@@ -265,6 +265,32 @@ def numbers_of_many_digits(f, place, s):
     replaced(f, "config/toml", data=numpy.bytes_("a = " + "9" * 100_000), dtype=None, shape=None)
 
 
+def configurations():
+    """{name: text}: configurations at or above a limit of the package, whose parsed form takes much memory or time."""
+    def lines(line, count):
+        return "\n".join(line.replace("@", f"k{n}") for n in range(count))
+
+    deep, long = ".a" * 16, "n" * 100_000
+    return {"lines of 9,000 dots": lines("@" + ".a" * 9000 + " = 1", 3), "lines of 1,900 dots": lines("@" + ".a" * 1900 + " = 1", 15),
+            "a line of 17 dots": "a" + ".a" * 17 + " = 1", "lines of 16 dots": lines(f"@{deep} = 1", 20_000),
+            "lines of 16 dots, few enough": lines(f"@{deep} = 1", 1800) + "\n[z]",
+            "lines of 16 dots in a deep table": f"[t{deep[2:]}]\n" + lines(f"@{deep} = 1", 1800) + "\n[z]",
+            "deep tables": lines("[@" + ".a" * 15 + "]", 20_000), "deep tables in arrays": lines("[[@" + ".a" * 14 + "]]", 20_000),
+            "many keys": lines("@ = 1", 90_000), "many keys, few enough": lines("@ = 1", 16_000),
+            "nested arrays": lines("@ = " + "[" * 400 + "]" * 400, 100), "nested arrays over lines": "a = " + "[\n" * 16_000 + "]" * 16_000,
+            "a long array": "a = [" + "[], " * 200_000 + "]", "long lines of tables": lines("@ = [" + "{a = 1}, " * 1000 + "]", 50),
+            "nested tables": "a = " + "{a = " * 400 + "1" + "}" * 400, "long keys": f"[{long}]\n" + lines("@ = 1", 10_000),
+            "tables in arrays with long names": "a = [\n" + lines(f"{{name = '{long}', @ = 1}},", 9) + "]",
+            "long names": f"[[a]]\nname = '{long}'\n" + lines("@ = 1", 10_000), "a table twice": f"[{long}]\n[{long}]\n",
+            "a text of several lines": 'a = ["""\nx """, {' + "k.k" * 9000 + '=1}, "y"]', "escapes without an end": 'a = "' + r"\"" * 500_000,
+            "a number of a million digits": "a = 0x" + "f" * 1_000_000, "a fraction of a million digits": "a = 0." + "1" * 1_000_000,
+            "blanks": "a = " + " " * 1_000_000 + "1", "more than the limit": "# " + "x" * (4 << 20)}
+
+
+# Configurations below all limits. open_many, which makes a key of each name, refuses long names.
+READ = ("lines of 16 dots, few enough", "lines of 16 dots in a deep table", "many keys, few enough", "long names", "tables in arrays with long names")
+
+
 def references_to_others(f, place, s):
     scale = f["timeseries/l2_tlb/instance"]
     kind = scale.attrs.get_id("REFERENCE_LIST").dtype

@@ -5,6 +5,7 @@ import os
 import numpy
 
 from .calls import checked_limit, counted_apart, names_of, whole_calls
+from .configuration import flat
 from .errors import ResultError
 from .run import Run, open_run
 
@@ -20,7 +21,7 @@ class ManyRuns:
         # The files are read one at a time: the limit applies to each.
         with counted_apart():
             self._runs = [open_run(p, max_bytes=max_bytes) for p in names_of(paths, "paths")]
-            configs = [r.config for r in self._runs]
+            configs = [flat(r.path, r.config) for r in self._runs]
             self.figures = list(dict.fromkeys(n for r in self._runs for n in r.figure_names()))
         if not self._runs:
             raise ResultError("farfault.open_many: the list of files is empty")
@@ -59,26 +60,14 @@ class ManyRuns:
 
 
 def varied(configs):
-    """The keys in which configurations differ, each with its values: numbers as numbers, else text.
+    """The keys in which configurations (by dotted key) differ, each with its values: numbers as numbers, else text.
 
     A key that only some have, with one value, follows from another that differs (a policy has parameters of its own).
     """
-    flat = [dict(flattened(c)) for c in configs]
-    keys = dict.fromkeys(key for c in flat for key in c)
-    found = {key: [c.get(key) for c in flat] for key in keys}
+    keys = dict.fromkeys(key for c in configs for key in c)
+    found = {key: [c.get(key) for c in configs] for key in keys}
     differ = {key: v for key, v in found.items() if len({repr(x) for x in v if x is not None}) > 1}
     return {key: _column(v) for key, v in differ.items()}
-
-
-def flattened(table, prefix=""):
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from flattened(value, f"{prefix}{key}.")
-        elif isinstance(value, list) and value and all(isinstance(v, dict) for v in value):
-            for i, v in enumerate(value):
-                yield from flattened(v, f"{prefix}{key}.{v.get('name', i)}.")
-        else:
-            yield prefix + key, value
 
 
 def _column(found):

@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """One run: what it was, what came out, read when asked for."""
 import os
-import tomllib
 import warnings
 from typing import NamedTuple
 
 import pandas
 
-from . import datasets, exchange, rates, stacks
+from . import configuration, datasets, exchange, rates, stacks
 from .calls import MAX_BYTES, checked_limit, checked_path, names_of, whole_calls
 from .errors import ResultError, unknown
 from .file import File, attributes, check_readable, check_version, is_scale, plain, values
-
-# Limits of the configuration: characters, and dots per line, since tomllib takes quadratic time for a dotted key.
-MOST_CONFIG, MOST_DOTS = 4 << 20, 10_000
 
 
 class Machine(NamedTuple):
@@ -95,13 +91,7 @@ class Run:
     @property
     def config(self):
         """The resolved configuration, defaults included: run.config["gpu"]["l2_tlb"]["entries"]."""
-        text = self.config_text
-        if len(text) > MOST_CONFIG or any(line.count(".") > MOST_DOTS for line in text.splitlines()):
-            raise ResultError(f"{self.path}: its configuration is damaged: {len(text)} characters, or a line with more than {MOST_DOTS} dots")
-        try:
-            return tomllib.loads(text)
-        except tomllib.TOMLDecodeError as problem:
-            raise ResultError(f"{self.path}: its configuration is damaged: {problem}") from None
+        return configuration.parsed(self.path, self.config_text)
 
     @property
     def command_line(self):
