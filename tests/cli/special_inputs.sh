@@ -50,8 +50,7 @@ run=("$farfault" run paper-gmmu-bypass)
 study() {
   local base=$1
   shift
-  { echo "base = \"$base\""; echo "[config]"; printf '%s\n' "$@"; echo 'sweep.output = "out"'; echo '[sweep]'; echo 'seeds = 2'; } |
-    sed '/^sweep.output/d' >study.toml
+  { echo "base = \"$base\""; echo "[config]"; printf '%s\n' "$@"; echo '[sweep]'; echo 'seeds = 2'; } >study.toml
 }
 sweep=("$farfault" sweep study.toml --progress off --output swept)
 
