@@ -6,6 +6,7 @@ process under limits (tests/support/hostile_readers.py). tests/support/hostile_r
 
 Usage: python3 test_package_hostile.py PATH/TO/test_hdf5_schemas
 """
+import gc
 import os
 import sys
 from collections import Counter
@@ -40,6 +41,7 @@ class Prepared:
         os.makedirs(os.path.dirname(self.changed))
         self.answers = outcomes(readers(self.sound, self.sound))
         assert {kind for kind, _ in self.answers.values()} == {"answer"}, self.answers
+        gc.freeze()  # garbage collection in the child processes touches, and so copies, no page of this one's objects
 
     def tried(self, change, place="", same=True):
         """The wrong outcomes of the readers on a changed copy. same: answers must equal those for the sound file."""

@@ -12,7 +12,7 @@ def many_rows(f, place, s, rows=10**9):
     """The old rows, then zeros: equal chunks of 8 MB that take 8 KB each."""
     old = f[place]
     first = old[...]
-    chunk = (1 << 20, *old.shape[1:]) if old.ndim == 1 else (4096, *old.shape[1:])
+    chunk = ((1 << 20) // int(numpy.prod(old.shape[1:])), *old.shape[1:])
     new = replaced(f, place, shape=(rows, *old.shape[1:]), chunks=chunk, maxshape=(None, *old.shape[1:]), compression=9, shuffle=True)
     new[:chunk[0]] = numpy.zeros(chunk, old.dtype)
     new.flush()
@@ -56,9 +56,10 @@ def wide_text_in_a_chunk(f, place, s):
 
 @functools.cache
 def two_gigabytes():
-    """Zeros, compressed to 2 MB."""
-    packer = zlib.compressobj(9)
-    return b"".join([packer.compress(bytes(1 << 24)) for _ in range(128)]) + packer.flush()
+    """Zeros, compressed to 2 MB: the same 128 blocks of 16 MB, the end of the stream, and the Adler-32 of 2 GB of zeros."""
+    packer = zlib.compressobj(9, wbits=-15)
+    block = packer.compress(bytes(1 << 24)) + packer.flush(zlib.Z_FULL_FLUSH)
+    return b"\x78\xda" + block * 128 + zlib.compressobj(wbits=-15).flush() + ((2**31 % 65521) << 16 | 1).to_bytes(4, "big")
 
 
 def inflates_without_end(f, place, s):

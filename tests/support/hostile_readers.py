@@ -87,8 +87,7 @@ def said(value):
     if isinstance(value, numpy.ndarray):
         return b"".join(str(v).encode("utf-8", "replace") + b";" for v in value.flat) if value.dtype.kind in "OSU" else value.tobytes()
     if plt is not None and isinstance(value, plt.Figure):
-        value.canvas.draw()
-        value.savefig(io.BytesIO(), format="png")
+        value.savefig(io.BytesIO(), format="png")  # draws it
         texts = [t.get_text() for t in value.findobj(plt.Text) if t.get_text()]
         plt.close(value)
         return said(texts)
