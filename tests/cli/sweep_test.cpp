@@ -500,3 +500,10 @@ TEST_CASE("sweep: a result of another program, version or input is not the one t
   // What the program's source does not tell, its build does.
   CHECK(why_not_changed(extended, [](auto& r) { r.build = "another"; }) == kOfAnotherProgram);
 }
+
+TEST_CASE("sweep: a grid of more than 1,000 keys is refused") {
+  std::string grid = "[sweep.grid]\n";
+  for (int i = 0; i < 1001; ++i) grid += "k" + std::to_string(i) + " = [1]\n";
+  SmallStudy const s("many_keys", grid);
+  CHECK(s.error({"--dry-run"}) == s.file + ":8: [sweep.grid] has 1001 keys; at most 1000 are allowed\n");
+}

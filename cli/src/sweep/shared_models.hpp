@@ -34,7 +34,7 @@ struct OwnModel {
 
 class SharedModels {
  public:
-  static constexpr std::size_t kMost = 1024;  // of about 0.3 MB each
+  static constexpr std::size_t kMost = 1024;  // of about 0.4 MB each
 
   explicit SharedModels(std::string study_path) : study_path_(std::move(study_path)) {}
 

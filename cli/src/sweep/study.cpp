@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -24,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostOfStudy = std::uint64_t{16} << 20;
 constexpr int kMostDepth = 16;
-constexpr std::size_t kMostName = 500;
+constexpr std::size_t kMostName = 500, kMostKeys = 1000;
 constexpr std::int64_t kMostSamples = 100'000, kMostParts = 100'000;
 
 std::string toml_text(toml::node const& node) {
@@ -204,9 +206,13 @@ class Reader {
                         ? fs::path(study_.path).stem().string()
                         : (fs::path(study_.path).parent_path() / text(*output, "sweep.output")).string();
     if (auto const* list = sweep.get("list")) read_list(*list);
-    if (auto const* grid = sweep.get("grid"))
-      for (auto const& [key, node] : leaves(table(*grid, "sweep.grid")))
-        study_.grid.push_back({key, values(*node, key), line_of(*node)});
+    if (auto const* grid = sweep.get("grid")) {
+      auto const keys = leaves(table(*grid, "sweep.grid"));
+      if (keys.size() > kMostKeys)
+        refuse(line_of(*grid),
+               fmt::format("[sweep.grid] has {} keys; at most {} are allowed", keys.size(), kMostKeys));
+      for (auto const& [key, node] : keys) study_.grid.push_back({key, values(*node, key), line_of(*node)});
+    }
     if (auto const* random = sweep.get("random")) read_random(table(*random, "sweep.random"));
     if (auto const* seeds = sweep.get("seeds")) read_seeds(*seeds);
     if (auto const* slurm = sweep.get("slurm")) read_slurm(table(*slurm, "sweep.slurm"));

@@ -186,9 +186,9 @@ std::string Host::waiting_for(std::uint32_t stream) const {
   if (applications[application].workload->streams() > 1)
     text += "stream " + std::to_string(stream - applications.first_stream(application)) + ", ";
   if (o.kind == OperationKind::wait) return text + "the end of operation " + std::to_string(o.number);
-  if (o.is_copy()) return text + "a copy of " + std::to_string(o.bytes) + " bytes";
+  if (o.is_copy()) return text + "a copy of " + to_text(ByteSize{o.bytes});
   if (o.is_allocation())
-    return text + "the driver to " + std::string(word_of(o.kind)) + ' ' + std::to_string(o.bytes) + " bytes";
+    return text + "the driver to " + std::string(word_of(o.kind)) + ' ' + to_text(ByteSize{o.bytes});
   auto const gpus =
       run.writing_back != 0 ? spec().gpus : applications.gpus_of(application, spec().gpus).size();
   return text + "kernel " + std::to_string(applications.first_kernel(application) + o.number) +
