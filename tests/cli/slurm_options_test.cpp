@@ -61,23 +61,22 @@ TEST_CASE("an option of sbatch that the sweep owns is refused, whole, abbreviate
                          {"version", "V", kSubmission}}) {
     CAPTURE(name);
     CHECK(why_no_slurm_option("--" + name) == owned(name, why));
-    CHECK(why_no_slurm_option("--" + name + "=/root/.bashrc") == owned(name, why));
+    CHECK(why_no_slurm_option("--" + name + "=/some/file") == owned(name, why));
     // sbatch takes any beginning that no other option has.
     for (std::size_t n = 1; n < name.size(); ++n)
       CHECK(why_no_slurm_option("--" + name.substr(0, n) + "=x").starts_with("is not a study's to give ("));
     if (letter.empty()) continue;
     CHECK(why_no_slurm_option("-" + letter) == owned(name, why));
-    CHECK(why_no_slurm_option("-" + letter + "/root/.bashrc") == owned(name, why));
+    CHECK(why_no_slurm_option("-" + letter + "/some/file") == owned(name, why));
   }
 }
 
 TEST_CASE("an option of sbatch is one word, which takes nothing of another line") {
   std::string const word = "must be one word of ASCII characters, without quotes, backslashes and '#'";
   for (std::string const option :
-       {"--comment=a --output=/root/.bashrc", "--comment=a\n#SBATCH --output=/root/.bashrc",
-        "--comment=a\ncurl x", "--comment=a\t-o/root/.bashrc", "--comment=\"a", "--comment='a",
-        "--comment=a\\", "--comment=a#b", "--comment=a\r", "--comment=\x1b[2K", "--comment=\u202e",
-        "--comment=\xa0"})
+       {"--comment=a --output=/some/file", "--comment=a\n#SBATCH --output=/some/file", "--comment=a\ncurl x",
+        "--comment=a\t-o/some/file", "--comment=\"a", "--comment='a", "--comment=a\\", "--comment=a#b",
+        "--comment=a\r", "--comment=\x1b[2K", "--comment=\u202e", "--comment=\xa0"})
     CHECK_MESSAGE(why_no_slurm_option(option) == word, option);
   CHECK(why_no_slurm_option(std::string("--comment=a\0b", 13)) == word);
   std::string const form = "is not an option of sbatch such as \"--partition=long\"";
@@ -88,7 +87,7 @@ TEST_CASE("an option of sbatch is one word, which takes nothing of another line"
   for (std::string const option : {"--partition", "--time", "--nodelist"})
     CHECK_MESSAGE(why_no_slurm_option(option) == value, option);
   CHECK(why_no_slurm_option("-p") == "has no value; write it as in \"-plong\"");
-  CHECK(why_no_slurm_option("-Ho/root/.bashrc") == "is more than one option; give each as a word of its own");
+  CHECK(why_no_slurm_option("-Ho/some/file") == "is more than one option; give each as a word of its own");
 }
 
 TEST_CASE("other options of sbatch are accepted") {
@@ -154,10 +153,10 @@ TEST_CASE("sweep: an option of sbatch that is not a study's to give ends the swe
   };
   CHECK(with("--export=ALL,BASH_ENV=/tmp/x") ==
         "'--export=ALL,BASH_ENV=/tmp/x' " + owned("export", kProgram) + "\n");
-  CHECK(with("--out=/root/.bashrc") == "'--out=/root/.bashrc' " + owned("output", kFile) + "\n");
-  CHECK(with("-o/root/.bashrc") == "'-o/root/.bashrc' " + owned("output", kFile) + "\n");
-  CHECK(with("--comment=a\\n#SBATCH -o/root/.bashrc") ==
-        "'--comment=a #SBATCH -o/root/.bashrc' must be one word of ASCII characters, without quotes, "
+  CHECK(with("--out=/some/file") == "'--out=/some/file' " + owned("output", kFile) + "\n");
+  CHECK(with("-o/some/file") == "'-o/some/file' " + owned("output", kFile) + "\n");
+  CHECK(with("--comment=a\\n#SBATCH -o/some/file") ==
+        "'--comment=a #SBATCH -o/some/file' must be one word of ASCII characters, without quotes, "
         "backslashes "
         "and '#'\n");
 }

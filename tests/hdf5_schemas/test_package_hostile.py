@@ -113,7 +113,7 @@ def attributes_names_texts_and_references_that_make_no_sense_are_refused(p):
 
 
 def configurations_take_little_memory_and_time(p):
-    """Readers of the configuration take at most 128 MiB each, and a minute together. Lack of memory is no valid refusal here."""
+    """Readers of the configuration take at most 128 MiB each, and a minute together. A MemoryError is not a valid refusal here."""
     asked = {}
     for n, (name, text) in enumerate(contents.configurations().items()):
         path = made.hostile(p.sound, os.path.join(p.folder, f"config{n}.h5"), lambda f, place, s: made.replaced(

@@ -16,8 +16,8 @@
 
 namespace farfault::test {
 
-// A machine or cluster in which nothing runs, and orders for the copy engine of its first GPU. Its driver,
-// who has given none, would be told after a second.
+// A machine or cluster in which nothing runs, and orders for the copy engine of its first GPU. The driver
+// did not order them; the copy engine reports to it after a second at the earliest.
 class Copies {
  public:
   using Orders = std::vector<mock::Record<CopyOrder>>;

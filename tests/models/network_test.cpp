@@ -55,7 +55,7 @@ Time expected(Bandwidth rate, std::uint32_t header) {
   return Time{1us} + 2 * gpu(c.gpu.crossbar_latency) + way(0) + memory + way(64) + write;
 }
 
-// Of a copy's lines, what they get of a second, from 100 us to 300 us.
+// Bytes per second that copies move from 100 us to 300 us.
 double copied(std::string const& toml) {
   Copies::Orders orders;
   for (std::uint32_t i = 0; i < 256; ++i)

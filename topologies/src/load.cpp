@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "farfault/engine/config.hpp"
 #include "farfault/engine/error.hpp"
 #include "farfault/engine/files.hpp"
 #include "formats.hpp"
 #include "preset_texts.hpp"
-#include "text_file.hpp"
 
 namespace farfault::topologies {
 
@@ -26,6 +26,7 @@ bool opens_line(std::string_view text, std::initializer_list<std::string_view> b
 
 namespace {
 
+constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20;
 constexpr std::size_t kSniffed = 64U << 10U;
 
 // The first format that the text opens like: those from outside come first.
@@ -70,7 +71,7 @@ Machine load_machine(std::string const& file_or_name, LinkDefaults const& defaul
                     (near.empty() ? std::string() : "; did you mean '" + near + "'?"));
   }
   auto const where = one_line(file_or_name);
-  auto const text = read_text_file(file_or_name, "a machine file");
+  auto const text = farfault::read_text_file(file_or_name, kLargestFile);
   auto machine = parse_machine(text, where, defaults, limits, more);
   machine.source = MachineSource{file_or_name, text.size(), fnv1a(text)};
   if (machine.name == where) machine.name = std::filesystem::path(file_or_name).stem().string();

@@ -54,7 +54,6 @@ bool holds_something(std::string const& path) {
 
 template <class IsOurs>
 void check_keeps_others(std::string const& path, IsOurs is_ours) {
-  // The partial file of a killed sweep may be cut short within its first line.
   for (auto const& name : {path, path + ".partial"})
     if (holds_something(name) && !is_ours(name))
       throw UserError("the sweep would overwrite '" + one_line(name) + "', which no sweep has written");

@@ -120,7 +120,7 @@ std::string sbatch(std::string const& arguments) {
 
 SlurmJob slurm_job(Study const& study, std::string const& folder, std::size_t runs) {
   auto const wanted = study.slurm_parts == 0 ? kMostPartsUnasked : study.slurm_parts;
-  // Of a relative path that begins with a dash sbatch would take the name for an option.
+  // sbatch would parse a relative path that begins with a dash as an option.
   auto const place = fs::absolute(folder).lexically_normal().string();
   return {std::min<std::uint64_t>(runs, wanted), script_path(place), collector_path(place)};
 }

@@ -2,7 +2,7 @@
 // Private: whether a file is a whole trace, as it was written.
 //
 // Guarantees: the file is read to its end, packet by packet; each field of each message is one that Farfault
-// writes, of its wire type, and lies within its message; the last packet has the checksum of all before it.
+// writes, has its wire type and ends within its message; the last packet has the checksum of all before it.
 // Memory: a packet, which has at most 1 MiB.
 #pragma once
 

@@ -61,11 +61,12 @@ struct FabricParams {
         "nvlink_flit_bytes", nvlink_flit_bytes, {1, 128},
         "bytes of an NVLink flit; a packet is one header flit and its payload in whole flits; a power of two",
         "WikiChip, NVLink: packets of 1 to 18 flits of 128 bits; 64 bytes take a header flit and 4 of data");
-    t.count("network_header_bytes", network_header_bytes, {1, 1024},
-            "header bytes of a network packet, shared by the lines of network_mtu: a line, or the request for "
-            "one, has its share, rounded up to a byte",
-            "InfiniBand: LRH 8 + BTH 12 + ICRC 4 + VCRC 2 (RoCE v2: 82, with IP, UDP and Ethernet's preamble "
-            "and gap)");
+    t.count(
+        "network_header_bytes", network_header_bytes, {1, 1024},
+        "header bytes of a network packet, shared by the lines of network_mtu: a line, or the request for "
+        "one, has its share, rounded up to a byte",
+        "InfiniBand: LRH 8 + BTH 12 + ICRC 4 + VCRC 2 (RoCE v2: 82, with IP, UDP and Ethernet's preamble "
+        "and gap)");
     t.bytes("network_mtu", network_mtu, {ByteSize{64}, ByteSize{65'536}},
             "data of a network packet; gpu.line_bytes: each line has a packet of its own",
             "InfiniBand: path MTU of 256 bytes to 4 KiB");
