@@ -1,174 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the driver keeps in mind of each page between batches: where it has copies, what has been written, how
-// long it stays, whether it is in the order of eviction. Around it are an IOMMU that takes 5 us for a step,
-// copy engines that take 40 us for a page, and fault buffers: a story is what is put into these.
+// long it stays, whether it is in the order of eviction.
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <vector>
 
-#include "farfault/paging/paging_driver.hpp"
-#include "mock.hpp"
-#include "placed_pages.hpp"
 #include "policies.hpp"
+#include "story_bench.hpp"
 
 using namespace farfault;
-using namespace farfault::mock;
-
-namespace {
-
-struct Fault {
-  std::uint64_t page = 0;
-  Access access = Access::read;
-  std::uint8_t application = 0;
-};
-// These accesses of a GPU fault at once.
-struct Faults {
-  Time at;
-  std::uint16_t gpu = 0;
-  std::vector<Fault> faults;
-};
-
-struct DevicesSpec {
-  std::vector<Faults> story;
-};
-struct DevicesState {
-  std::vector<std::vector<Fault>> buffers = std::vector<std::vector<Fault>>(4);
-  std::vector<std::uint8_t> interrupted = std::vector<std::uint8_t>(4);
-  std::vector<PageMove> moves;
-  std::vector<CopyOrder> copies;
-  std::vector<std::int64_t> told;  // in order: -1 - g, a replay of GPU g; a page that is unmapped
-};
-
-class Devices final : public Component<DevicesSpec, DevicesState> {
- public:
-  using Component::Component;
-  Self<Step> next = timer<&Devices::on_next>("next");
-  In<FaultOrder> order = in<&Devices::on_order>("order");
-  In<PageMove> move = in<&Devices::on_move>("move");
-  In<CopyOrder> copy = in<&Devices::on_copy>("copy");
-  Out<PageFault> fault = out<PageFault>("fault");
-  Out<StepDone> step_done = out<StepDone>("step_done");
-  Out<CopyDone> copied = out<CopyDone>("copied");
-  std::string_view kind() const override { return "devices"; }
-
-  void on_next(Step const& step, Cx& cx) const {
-    auto const& f = spec().story[step.index];
-    auto& s = cx.state();
-    auto& buffer = s.buffers[f.gpu];
-    buffer.insert(buffer.end(), f.faults.begin(), f.faults.end());
-    if (s.interrupted[f.gpu] == 0) note(FaultNote::interrupt, f.gpu, {}, 0, cx);
-    s.interrupted[f.gpu] = 1;
-  }
-  void on_order(FaultOrder const& m, Cx& cx) const {
-    if (m.kind != FaultOrderKind::drain) return cx.state().told.push_back(-1 - m.gpu);
-    auto& buffer = cx.state().buffers[m.gpu];
-    for (std::uint32_t i = 0; i < buffer.size(); ++i) note(FaultNote::entry, m.gpu, buffer[i], i, cx);
-    note(FaultNote::drained, m.gpu, {}, static_cast<std::uint32_t>(buffer.size()), cx);
-    if (buffer.empty()) cx.state().interrupted[m.gpu] = 0;
-    buffer.clear();
-  }
-  void on_move(PageMove const& m, Cx& cx) const {
-    cx.state().moves.push_back(m);
-    if (m.step == MoveStep::unmap) cx.state().told.push_back(static_cast<std::int64_t>(m.page));
-    if (m.step != MoveStep::remap) cx.send(step_done, StepDone{m.move}, 5us);
-  }
-  void on_copy(CopyOrder const& m, Cx& cx) const {
-    cx.state().copies.push_back(m);
-    cx.send(copied, CopyDone{m.tag}, 40us);
-  }
-
- private:
-  void note(FaultNote n, std::uint16_t gpu, Fault const& f, std::uint32_t entry, Cx& cx) const {
-    cx.send(fault,
-            PageFault{f.page, gpu, 0, entry, FaultKind::not_mapped, 1, f.application, n, f.access, {}, {}});
-  }
-};
-
-constexpr std::uint64_t kPages = 6;
-
-PageTable const& pages_of_cpu() {
-  static auto const table = [] {
-    PageTable t(0, 12);
-    for (std::uint64_t p = 0; p < kPages; ++p) t.map(7 + p, physical(kFirstCpu, p << 12));
-    return t;
-  }();
-  return table;
-}
-
-// Pages 7 to 12 are in frames 0 to 5 of the CPU.
-PagingDriverSpec machine(std::uint32_t gpus, std::uint64_t frames) {
-  PagingDriverSpec spec;
-  spec.in_batches = true;
-  spec.batch.replay.choose("page");
-  spec.batch.prefetch.choose("none");
-  spec.batch.eviction_unit = ByteSize{4096};
-  spec.batch.block_time = spec.batch.page_time = spec.batch.first_touch_time = Duration::zero();
-  spec.frames_per_gpu = frames;
-  spec.placed = in_use(std::vector<std::uint64_t>(gpus), kPages);
-  spec.preloaded = &pages_of_cpu();
-  spec.iommu_of_gpu.assign(gpus, 0);
-  spec.devices = NodeDevices(gpus);
-  spec.pages_move = true;
-  return spec;
-}
-
-struct Story : Bench {
-  Story(PagingDriverSpec const& spec, std::vector<Faults> const& story,
-        std::vector<Record<PageUse>> uses = {}, std::vector<Record<MemoryOrder>> orders = {})
-      : driver(system.add<PagingDriver>("driver", spec)), devices(system.add<Devices>("devices", {story})) {
-    join(devices.fault, driver.fault);
-    join(devices.step_done, driver.step_done);
-    join(devices.copied, driver.copied);
-    join_family(driver.fault_order, {devices.order});
-    join_family(driver.move, {devices.move});
-    join_family(driver.copy, std::vector(spec.devices.gpus(), devices.copy));
-    answers = sinks(driver.mapped, 1)[0];
-    join(driver.placed, answers->in_port);
-    if (spec.told_of_uses) feed(driver.used, std::move(uses));
-    if (spec.tells_lifetimes) told = sinks(driver.lifetimes, spec.devices.gpus());
-    if (spec.host_pages != nullptr) {
-      feed(driver.memory_order, std::move(orders));
-      sink(driver.order_done);
-    }
-    for (std::uint64_t i = 0; i < story.size(); ++i) system.post(devices.next, Step{i}, story[i].at);
-    run();
-    CHECK(driver.waiting_for().empty());
-  }
-  PagingDriverState const& state() const { return driver.state(); }
-  BatchState const& batch() const { return state().batch; }
-  BatchRecord const& row(std::size_t i) const { return batch().records.at(i); }
-  PageStay const& stay(std::uint32_t gpu, std::uint64_t page) const { return *batch().stays[gpu].find(page); }
-  DeviceId home(std::uint64_t page) const { return device_of(state().table.find(page)->frame); }
-  bool has_copy(std::uint64_t page, DeviceId gpu) const { return state().copies.find(page, gpu).has_value(); }
-  // Of the order lru: units that were accessed in an epoch, summed over epochs and GPUs.
-  std::uint64_t accessed_units() const {
-    std::array<std::uint64_t, 2> counts{};
-    batch().orders.sample(counts.data());
-    return counts[1];
-  }
-
-  PagingDriver& driver;
-  Devices& devices;
-  Sink<PageMapped>* answers = nullptr;
-  std::vector<Sink<PageLifetimes>*> told;
-};
-
-constexpr auto kWrite = Access::write;
-
-PagingDriverSpec with_copies(PagingDriverSpec spec) {
-  spec.makes_copies = true;
-  return spec;
-}
-PagingDriverSpec with_lru(PagingDriverSpec spec) {
-  spec.batch.eviction_order.choose("lru");
-  spec.told_of_uses = true;
-  return spec;
-}
-
-}  // namespace
+using namespace farfault::story_bench;
 
 TEST_CASE(
     "batches: a GPU's working set ends with what it has: a page that another GPU takes is in it no more") {
@@ -313,27 +156,6 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("batches: an evicted page that a prefetch brings back is not counted as a premature eviction") {
-  auto spec = machine(1, 2);
-  spec.batch.prefetch = test::chosen<Prefetcher>("sequential", {{"bytes", "4KiB"}});
-  spec.tells_lifetimes = true;
-  // Each fault also brings the next page, and both frames are full: 9 and 10 evict 7 and 8, which come back,
-  // 7 by its fault and 8 by the prefetch.
-  Story const b(spec, {{Time{100us}, 0, {{7}}}, {Time{400us}, 0, {{9}}}, {Time{800us}, 0, {{7}}}});
-  REQUIRE(b.batch().records.size() == 3);
-  for (std::size_t i = 0; i < 3; ++i) {
-    CHECK(b.row(i).faulted_pages == 1);
-    CHECK(b.row(i).prefetched_pages == 1);
-    CHECK(b.row(i).evicted_pages == (i == 0 ? 0 : 2));
-  }
-  CHECK(b.stay(0, 8).evictions == 1);
-  CHECK(b.home(8) == 0);
-  CHECK(b.batch().counts.premature_evictions == 1);
-  std::uint64_t told = 0;
-  for (auto const& r : b.told[0]->records()) told += r.message.premature;
-  CHECK(told == 1);
-}
-
 TEST_CASE("batches: a write counts for the GPU that wrote, whichever GPU's batch is served") {
   auto spec = machine(2, 1);
   spec.told_of_uses = true;
@@ -452,34 +274,23 @@ TEST_CASE("batches: a page stays where it has come for a while, so that accesses
   CHECK(first_transfer("page", 30us, false) == first_transfer("page", Duration::zero(), false));
 }
 
-TEST_CASE("batches: what is prefetched does not drive out what has faulted in the same batch") {
-  // Three frames, units of two pages: 8 and 9, 10 and 11. 8 is there when 9 faults, with 10 and 11 behind it.
-  // For 11 only 8 and 9 could leave: it stays where it is, and comes when it faults itself.
-  for (std::string const replay : {"page", "batch"}) {
-    CAPTURE(replay);
-    auto spec = machine(1, 3);
-    spec.batch.eviction_unit = ByteSize{8192};
-    spec.batch.prefetch = test::chosen<Prefetcher>("sequential", {{"bytes", "8KiB"}});
-    spec.batch.replay.choose(replay);
-    PageTable preloaded(0, 12);
-    for (std::uint64_t p = 0; p < kPages; ++p)
-      preloaded.map(7 + p, p == 1 ? physical(0, 0) : physical(kFirstCpu, (p < 1 ? p : p - 1) << 12));
-    spec.preloaded = &preloaded;
-    std::vector<PlacedPage> placed;
-    for (std::uint64_t p = 0; p < kPages; ++p) placed.push_back({7 + p, p == 1 ? DeviceId{0} : kFirstCpu});
-    spec.placed = &placed;
-    Story const b(spec, {{Time{100us}, 0, {{9}}}, {Time{500us}, 0, {{11}}}});
-    CHECK(b.batch().records.size() == 2);
-    CHECK(b.row(0).faulted_pages == 1);
-    CHECK(b.row(0).prefetched_pages == 1);
-    CHECK(b.row(0).evicted_pages == 0);
-    CHECK(b.row(1).evicted_pages == 2);
-    for (std::uint64_t const page : {10U, 11U, 12U}) CHECK(b.home(page) == 0);
-    for (std::uint64_t const page : {7U, 8U, 9U}) CHECK(b.home(page) == kFirstCpu);
-    // 11 was unmapped once and did not come: it is mapped again where it was.
-    CHECK(std::ranges::count_if(b.devices.state().moves, [](PageMove const& m) {
-            return m.page == 11 && m.step == MoveStep::remap && device_of(m.frame) == kFirstCpu;
-          }) == 1);
-    CHECK(b.state().free_moves.size() == spec.params.migrations);
-  }
+TEST_CASE("batches: beside a page that no program has allocated yet the others are replayed") {
+  static HostPages const host({{0, 1}}, 100);
+  static PlannedPages const planned = [] {
+    PlannedPages pages({{20, 1}}, kNotPlanned);
+    *pages.find(20) = 0;
+    return pages;
+  }();
+  auto spec = machine(1, 4);
+  spec.batch.replay.choose("batch");
+  spec.host_pages = &host;
+  spec.planned = &planned;
+  spec.application_of_stream = {0};
+  Story const both(spec, {{Time{100us}, 0, {{7}, {20}}}});
+  CHECK(both.devices.state().told == std::vector<std::int64_t>{7, -1});
+  CHECK(both.state().stats[0].unallocated_faults == 1);
+  // Alone it waits until the program allocates it, and a replay would be in vain.
+  Story const alone(spec, {{Time{100us}, 0, {{20}}}});
+  CHECK(alone.devices.state().told.empty());
+  CHECK(alone.state().stats[0].unallocated_faults == 1);
 }

@@ -54,8 +54,9 @@ struct RelocationBench : Bench {
     mapped = sinks(driver.mapped, 1);
     join(driver.placed, mapped[0]->in_port);
     moves = sinks(driver.move, 1);
-    copies = sinks(driver.copy, 1);
-    stalls = sinks(driver.stall, 1);
+    auto const gpus = static_cast<std::uint32_t>(spec.devices.gpus());
+    copies = sinks(driver.copy, gpus);
+    stalls = sinks(driver.stall, gpus);
     run();
   }
   PageMapped answer(std::size_t n) const { return mapped[0]->records()[n].message; }
@@ -221,4 +222,29 @@ TEST_CASE(
     CHECK(b.order(i).page == 1024 + i);
   }
   CHECK(b.driver.state().relocations[0].left == 512);
+}
+
+TEST_CASE("driver: a page that another GPU takes before its turn to be moved is not counted as moved") {
+  auto spec = nearly_large();
+  spec.devices = NodeDevices(2);
+  spec.params.migrations = 1;
+  RelocationBench::Script script;
+  script.faults = {{Time{1us}, driver_bench::fault(1535, 0, 0, 5)},
+                   {Time{1500ns}, driver_bench::remote(1030, 1, 0, 6)}};
+  // One page after the other: unmapped, copied, mapped. The second one is 1030, which goes to GPU 1; when its
+  // turn comes among the others it is passed over.
+  for (std::int64_t i = 0; i < 512; ++i) {
+    auto const begins = 10us + i * 10us;
+    script.done.push_back({Time{begins}, {0}});
+    script.copied.push_back({Time{begins + 2us}, {0}});
+    if (i != 1) script.done.push_back({Time{begins + 4us}, {0}});
+  }
+  RelocationBench const b(spec, script);
+  auto const& s = b.driver.state();
+  CHECK(s.relocations[0].left == 0);
+  CHECK(device_of(s.table.find(1030)->frame) == 1);
+  CHECK(b.copies[0]->records().size() == 511);
+  CHECK(b.copies[1]->records().size() == 1);
+  CHECK(test::stat_of(b.driver, "memory.page_sizes", "moved_pages") == 511);
+  CHECK(s.frames[0].available() == 2048 - 512);  // page 5000, and all but one of the large page
 }

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages that a batch prefetches: which may come, what they count as, and what they drive out.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "policies.hpp"
+#include "story_bench.hpp"
+
+using namespace farfault;
+using namespace farfault::story_bench;
+
+TEST_CASE("batches: an evicted page that a prefetch brings back is not counted as a premature eviction") {
+  auto spec = machine(1, 2);
+  spec.batch.prefetch = test::chosen<Prefetcher>("sequential", {{"bytes", "4KiB"}});
+  spec.tells_lifetimes = true;
+  // Each fault also brings the next page, and both frames are full: 9 and 10 evict 7 and 8, which come back,
+  // 7 by its fault and 8 by the prefetch.
+  Story const b(spec, {{Time{100us}, 0, {{7}}}, {Time{400us}, 0, {{9}}}, {Time{800us}, 0, {{7}}}});
+  REQUIRE(b.batch().records.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(b.row(i).faulted_pages == 1);
+    CHECK(b.row(i).prefetched_pages == 1);
+    CHECK(b.row(i).evicted_pages == (i == 0 ? 0 : 2));
+  }
+  CHECK(b.stay(0, 8).evictions == 1);
+  CHECK(b.home(8) == 0);
+  CHECK(b.batch().counts.premature_evictions == 1);
+  std::uint64_t told = 0;
+  for (auto const& r : b.told[0]->records()) told += r.message.premature;
+  CHECK(told == 1);
+}
+
+TEST_CASE("batches: what is prefetched does not drive out what has faulted in the same batch") {
+  // Three frames, units of two pages: 8 and 9, 10 and 11. 8 is there when 9 faults, with 10 and 11 behind it.
+  // For 11 only 8 and 9 could leave: it stays where it is, and comes when it faults itself.
+  for (std::string const replay : {"page", "batch"}) {
+    CAPTURE(replay);
+    auto spec = machine(1, 3);
+    spec.batch.eviction_unit = ByteSize{8192};
+    spec.batch.prefetch = test::chosen<Prefetcher>("sequential", {{"bytes", "8KiB"}});
+    spec.batch.replay.choose(replay);
+    PageTable preloaded(0, 12);
+    for (std::uint64_t p = 0; p < kPages; ++p)
+      preloaded.map(7 + p, p == 1 ? physical(0, 0) : physical(kFirstCpu, (p < 1 ? p : p - 1) << 12));
+    spec.preloaded = &preloaded;
+    std::vector<PlacedPage> placed;
+    for (std::uint64_t p = 0; p < kPages; ++p) placed.push_back({7 + p, p == 1 ? DeviceId{0} : kFirstCpu});
+    spec.placed = &placed;
+    Story const b(spec, {{Time{100us}, 0, {{9}}}, {Time{500us}, 0, {{11}}}});
+    CHECK(b.batch().records.size() == 2);
+    CHECK(b.row(0).faulted_pages == 1);
+    CHECK(b.row(0).prefetched_pages == 1);
+    CHECK(b.row(0).evicted_pages == 0);
+    CHECK(b.row(1).evicted_pages == 2);
+    for (std::uint64_t const page : {10U, 11U, 12U}) CHECK(b.home(page) == 0);
+    for (std::uint64_t const page : {7U, 8U, 9U}) CHECK(b.home(page) == kFirstCpu);
+    // 11 was unmapped once and did not come: it is mapped again where it was.
+    CHECK(std::ranges::count_if(b.devices.state().moves, [](PageMove const& m) {
+            return m.page == 11 && m.step == MoveStep::remap && device_of(m.frame) == kFirstCpu;
+          }) == 1);
+    CHECK(b.state().free_moves.size() == spec.params.migrations);
+  }
+}
+
+TEST_CASE("batches: a page that a program frees meanwhile is not prefetched") {
+  auto spec = machine(1, 4);
+  spec.batch.prefetch = test::chosen<Prefetcher>("sequential", {{"bytes", "8KiB"}});
+  static HostPages const host({{0, 1}}, 100);
+  spec.host_pages = &host;
+  spec.application_of_stream = {0};
+  // From 99 us to 104 us page 9 is being freed. At 100 us page 8 faults, behind which 9 and 10 would come.
+  MemoryOrder const order{std::uint64_t{9} << 12, 4096, 0, OperationKind::free, {}};
+  Story const b(spec, {{Time{100us}, 0, {{8}}}}, {}, {{Time{99us}, order}});
+  CHECK(b.row(0).faulted_pages == 1);
+  CHECK(b.row(0).prefetched_pages == 1);
+  CHECK(b.home(8) == 0);
+  CHECK_FALSE(b.state().table.find_mapped(9));
+  CHECK(b.home(10) == 0);
+}
+
+TEST_CASE("batches: a page that a program copies to meanwhile does not count as resident for prefetching") {
+  PageTable preloaded(0, 12);
+  std::vector<PlacedPage> placed;
+  for (std::uint64_t p = 0; p < 32; ++p) {
+    bool const here = p == 16;
+    preloaded.map(p, here ? physical(0, 0) : physical(kFirstCpu, (p < 16 ? p : p - 1) << 12));
+    placed.push_back({p, here ? DeviceId{0} : kFirstCpu});
+  }
+  static HostPages const host({{16, 1}}, 100);
+  MemoryOrder const order{std::uint64_t{16} << 12, 4096, 0, OperationKind::copy_to_gpus, {}};
+  for (bool const copies : {false, true}) {
+    CAPTURE(copies);
+    auto spec = machine(1, 64);
+    spec.batch.prefetch.choose("tree");
+    spec.preloaded = &preloaded;
+    spec.placed = &placed;
+    spec.host_pages = &host;
+    spec.application_of_stream = {0};
+    // The leaf of page 3 comes whole. With page 16 that would be 17 of 32 pages, of which then all come.
+    std::vector<Record<MemoryOrder>> orders;
+    if (copies) orders.push_back({Time{99us}, order});
+    Story const b(spec, {{Time{100us}, 0, {{3}}}}, {}, orders);
+    CHECK(b.row(0).prefetched_pages == (copies ? 15 : 30));
+    CHECK(b.home(31) == (copies ? kFirstCpu : 0));
+  }
+}
+
+TEST_CASE("batches: a page that is prefetched beside one that is written is only copied") {
+  auto spec = with_copies(machine(1, 4));
+  spec.batch.prefetch = test::chosen<Prefetcher>("sequential", {{"bytes", "4KiB"}});
+  Story const b(spec, {{Time{100us}, 0, {{7, kWrite}}}});
+  CHECK(b.home(7) == 0);
+  CHECK(b.home(8) == kFirstCpu);
+  CHECK(b.has_copy(8, 0));
+}
