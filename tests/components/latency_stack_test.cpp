@@ -80,6 +80,28 @@ TEST_CASE(
   check_sum(b);
 }
 
+TEST_CASE("latency stack: each stage that is longer than can be said takes what is left of the wait") {
+  auto const longest = unpack_duration(pack_duration(stage_time(1s)));
+  auto const run = [](VirtAddr address, TranslationStages translation, MemoryStages memory) {
+    auto const w = same_for_all({load(address), compute(10, true)});
+    SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(20ms), always(10ms));
+    b.translation_stages = translation;
+    b.memory_stages = memory;
+    b.run();
+    check_sum(b);
+    return stats(b).stages;
+  };
+  auto const in_queue = run(0x2000, {longest, 9'000, 3'000, 0}, {});
+  CHECK(in_queue.walk_queue == 10'000'002 * kNs - 12'000);
+  CHECK(in_queue.l2_tlb == 0);
+  auto const in_walk = run(0x2000, {2'000, longest, 3'000, 0}, {});
+  CHECK(in_walk.walk == 10'000'002 * kNs - 5'000);
+  CHECK(in_walk.l2_tlb == 0);
+  auto const at_device = run(kRemote, {}, {0, 0, longest});
+  CHECK(at_device.remote_memory == 20'000'002 * kNs);
+  CHECK(at_device.links == 0);
+}
+
 TEST_CASE("latency stack: a load from another device is on links but for what that device had it") {
   auto const w = same_for_all({load(kRemote), compute(10, true)});
   SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
@@ -122,6 +144,18 @@ TEST_CASE(
   CHECK(s.links == 52 * kNs);
   CHECK(stats(b).stores == 3);
   CHECK(loads_timed(b) == 0);
+  check_sum(b);
+}
+
+TEST_CASE("latency stack: stores at another device are on links but for what that device had them") {
+  auto const w = same_for_all({store(kRemote), store(kRemote + 0x40)});
+  SmBench b(unit_rates(), w, {{Time{100ns}, {0, 0, 0}}}, always(50ns), always(20ns));
+  b.memory_stages = {0, 0, 40'000};
+  b.run();
+  auto const& s = stats(b).stages;
+  CHECK(s.remote_memory == 2 * 40'000);
+  CHECK(s.links == 2 * (52 * kNs - 40'000));
+  CHECK(s.l2_cache == 0);
   check_sum(b);
 }
 
