@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shared_models.hpp"
 
-#include <algorithm>
-
 namespace farfault::cli {
 namespace {
 
 // No two lists of words give the same text.
 void add_word(std::string& text, std::string const& word) {
   text += std::to_string(word.size()) + " " + word;
-}
-
-// A key below another one's would be set twice, and the order would count.
-bool are_apart(std::vector<StudySetting> const& settings) {
-  for (auto const& a : settings)
-    for (auto const& b : settings)
-      if (b.key.size() > a.key.size() && b.key.starts_with(a.key) && b.key[a.key.size()] == '.') return false;
-  return true;
 }
 
 }  // namespace
@@ -51,7 +41,6 @@ Model* SharedModels::find(std::string const& base, std::vector<StudySetting> con
 
 void SharedModels::keep(std::string const& base, std::vector<StudySetting> const& settings,
                         std::unique_ptr<OwnModel> model) {
-  if (!are_apart(settings)) return;
   std::string name;
   auto& kind = kind_of(base, settings, name);
   kind.is_known = true;
