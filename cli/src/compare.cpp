@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <ostream>
 #include <set>
 #include <string_view>
+#include <tuple>
 
 #include "farfault/cli/progress.hpp"
 #include "farfault/engine/error.hpp"
@@ -138,16 +140,17 @@ std::vector<ShownFigure> figures_shown(RunsCompared const& c, std::size_t most) 
     for (auto const* f : all) shown.push_back({f, 0});
     return shown;
   }
+  auto const what = [](ComparedFigure const* f) { return std::tie(f->scope, f->name, f->unit, f->values); };
+  auto const comes_before = [&](ComparedFigure const* a, ComparedFigure const* b) {
+    return what(a) < what(b);
+  };
+  std::map<ComparedFigure const*, std::size_t, decltype(comes_before)> places(comes_before);  // in `shown`
   for (auto const* f : all) {
-    auto const is_alike = [&](ShownFigure const& s) {
-      auto const& other = *s.figure;
-      return other.scope == f->scope && other.name == f->name && other.unit == f->unit &&
-             other.values == f->values;
-    };
-    if (auto const same = std::ranges::find_if(shown, is_alike); same != shown.end())
-      ++same->alike;
-    else
+    auto const [at, is_new] = places.try_emplace(f, shown.size());
+    if (is_new)
       shown.push_back({f, 0});
+    else
+      ++shown[at->second].alike;
   }
   if (shown.size() > most) shown.resize(most);
   return shown;

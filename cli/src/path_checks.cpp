@@ -109,6 +109,7 @@ void check_trace_place(std::string const& path) {
 void check_output_place(RunOptions const& options) {
   auto const path = output_path(options);
   check_file_place(path);
+  check_not_a_link(path);
   auto const lost = results::would_be_lost(path);
   if (lost.empty()) return;
   auto const option = (options.output.empty() ? "the output '" : "--output '") + path + "'";

@@ -515,8 +515,8 @@ void RunDriver::print_summary(std::string const& reason, std::string const& dige
     out_ << fmt::format("  {:<22}too few events per exchange: {}\n", "warning",
                         instead_of(density_, threads(options_)));
   if (auto const path = engine_.critical_path()) out_ << path_text(*path);
-  if (trace_) out_ << fmt::format("  {:<22}{}\n", "trace", trace_->path());
-  out_ << fmt::format("  {:<22}{}\n", "result", result_file(reason)) << std::flush;
+  if (trace_) out_ << fmt::format("  {:<22}{}\n", "trace", one_line(trace_->path()));
+  out_ << fmt::format("  {:<22}{}\n", "result", one_line(result_file(reason))) << std::flush;
 }
 
 }  // namespace farfault::cli

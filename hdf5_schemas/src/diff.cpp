@@ -267,7 +267,8 @@ class Comparer {
     }
     if (reasons[0] != reasons[1])
       found({"attributes", "/", std::nullopt,
-             "the run ended for another reason: " + verdict("'" + reasons[0] + "'", "'" + reasons[1] + "'")});
+             "the run ended for another reason: " +
+                 verdict("'" + shown(reasons[0]) + "'", "'" + shown(reasons[1]) + "'")});
   }
 
   hid_t a_, b_;

@@ -38,7 +38,7 @@ constexpr std::uint64_t kBytesPerSecond =
 constexpr rlim_t kSeconds = 10;
 // Wall-clock time per second of processor time: a file on a slow network, read on a machine with other work.
 constexpr std::uint64_t kWaiting = 6;
-constexpr std::size_t kMostAnswer = std::size_t{1} << 29;
+constexpr std::size_t kMostAnswer = std::size_t{1} << 28;
 constexpr std::array kStops = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};  // somebody's wish, not the file's fault
 constexpr int kOutOfMemory = 4, kOtherFault = 3;                   // exit codes of the child
 

@@ -1,13 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "farfault/results/reader.hpp"
 
 namespace farfault::results {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json const& to_json(Json const& value) {
+  return value;
+}
+
+// An object whose members stay in the order in which they were first named. Json looks through all of them
+// for each name.
+template <class T>
+class Members {
+ public:
+  T& operator[](std::string const& name) {
+    auto const [at, is_new] = places_.try_emplace(name, all_.size());
+    if (is_new) all_.emplace_back(name, T{});
+    return all_[at->second].second;
+  }
+  friend Json to_json(Members const& members) {
+    auto json = Json::object();
+    auto& object = json.get_ref<Json::object_t&>();
+    for (auto const& [name, value] : members.all_) object.emplace_back(name, to_json(value));
+    return json;
+  }
+
+ private:
+  std::vector<std::pair<std::string, T>> all_;
+  std::unordered_map<std::string, std::size_t> places_;
+};
+
+}  // namespace
 
 std::string to_json(ResultSummary const& s) {
-  using Json = nlohmann::ordered_json;
-  Json series = Json::object(), tables = Json::object(), summary = Json::object();
+  Members<Json> series, tables;
+  Members<Members<Members<Json>>> summary;
   for (auto const& group : s.series)
     series[group.kind] = {
         {"samples", group.samples}, {"instances", group.instances}, {"metrics", group.metrics}};
@@ -26,9 +58,9 @@ std::string to_json(ResultSummary const& s) {
               {"last_time_ps", s.last_time_ps},
               {"nodes", s.nodes},
               {"links", s.links},
-              {"timeseries", series},
-              {"tables", tables},
-              {"summary", summary}};
+              {"timeseries", to_json(series)},
+              {"tables", to_json(tables)},
+              {"summary", to_json(summary)}};
   if (!s.machines.empty()) {
     all["machines"] = s.machines;
     all["hosts"] = s.hosts;

@@ -53,6 +53,7 @@ TEST_CASE("an option of sbatch that the sweep owns is refused, whole, abbreviate
                          {"no-requeue", "", kBySweep},
                          {"ntasks", "n", kBySweep},
                          {"cpus-per-task", "c", "the sweep sets it from --jobs and --threads"},
+                         {"tres-per-task", "", "the sweep sets a task's cores from --jobs and --threads"},
                          {"parsable", "", kSubmission},
                          {"wait", "W", kSubmission},
                          {"test-only", "", kSubmission},

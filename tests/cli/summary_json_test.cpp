@@ -129,6 +129,12 @@ TEST_CASE("--summary-json overwrites nothing else") {
   CHECK(refused("/dev/stdout") == "cannot write '/dev/stdout': it is not a regular file");
   auto const nowhere = (folder / "none/a.json").string();
   CHECK(refused(nowhere) == "cannot write '" + nowhere + "': No such file or directory");
+  for (std::string const option : {"--checkpoint", "--resume", "--profile", "--trace-output"})
+    CHECK(refused(output.string(), {option, ""}) == option + ": names no file (see farfault run --help)");
+  fs::create_symlink(notes, folder / "b.h5");
+  CHECK(run(folder / "b.h5", (folder / "b.json").string()).err ==
+        "farfault: cannot write '" + (folder / "b.h5").string() + "': it is a symbolic link\n");
+  CHECK(fs::is_symlink(folder / "b.h5"));
   fs::create_symlink(notes, folder / "a.json.writing");
   CHECK(refused((folder / "a.json").string()) ==
         "cannot write '" + (folder / "a.json.writing").string() + "': it is a symbolic link");

@@ -55,7 +55,7 @@ TEST_CASE("the hash of a page map is that of its bytes") {
 TEST_CASE("a page map that is none is refused with line, value and rule") {
   CHECK(refusal("") == "f: no heading 'page,device': not a page map");
   CHECK(refusal("\n \n") == "f: no heading 'page,device': not a page map");
-  CHECK(refusal("7,gpu0\n") == "f:1: '7,gpu0' is not the heading 'page,device'");
+  CHECK(refusal("7,gpu0\n") == "f:1: the heading 'page,device' is missing");
   std::string const rule = " is not a page number below 2^43, a comma and a device, such as '1048576,gpu0'";
   for (auto const* line :
        {"7", "7,", ",gpu0", "7;gpu0", "-7,gpu0", "+7,gpu0", " 7,gpu0", "7,gpu0 ", "7,gpu0,1", "7.0,gpu0",

@@ -207,6 +207,26 @@ def the_table_of_a_sweep_is_no_more_trusted_than_a_result(p):
     check(wrong)
 
 
+def names_and_texts_of_a_file_are_printable_in_a_sentence(p):
+    bad = "\x1b[31mX\nINJECTED"
+
+    def of_sweep(name, texts):
+        """The sweep whose runs have these texts in these columns."""
+        def change(f, place, s):
+            for column in texts:
+                made.replaced(f, f"runs/{column}", data=numpy.array([texts[column].encode()] * 2), dtype=None, shape=None)
+        return ff.open_sweep(sweep_folder(p, name, b"runs/0.h5", None, change))
+
+    path = made.hostile(p.sound, os.path.join(p.folder, "names.h5"), lambda f, place, s: f.create_dataset(f"{place}/{bad}", data=numpy.arange(5)),
+                        "timeseries/l2_tlb", p.secrets)
+    many = sweep_folder(p, "many_parameters", b"runs/0.h5", None, lambda f, place, s: [f["runs"].copy("gpu.l2_tlb.entries", f"{bad}{n}") for n in range(100)])
+    for asked in (lambda: ff.open(path).timeseries("l2_tlb"), lambda: of_sweep("digests", {"result_digest": bad}).open(0),
+                  lambda: of_sweep("states", {"result": "", "state": bad, "error": bad}).open(0), lambda: ff.open_sweep(many).dataset("end")):
+        said = refused(asked, "INJECTED")
+        assert said.isprintable(), repr(said)
+        assert len(said) < 3000, len(said)
+
+
 def mistakes_of_the_caller_are_not_errors_of_the_file(p):
     result = ff.open(p.sound)
     for call in (lambda: ff.open(5), lambda: ff.open_sweep(None), lambda: ff.open_many(5), lambda: ff.open(p.sound, max_bytes="1"),
@@ -240,6 +260,7 @@ TESTS = (only_regular_files_are_opened, links_are_not_followed, values_in_other_
          sizes_are_checked_before_anything_is_allocated, rows_that_compress_well_are_read_up_to_a_limit, other_types_and_filters_are_refused,
          attributes_names_texts_and_references_that_make_no_sense_are_refused, configurations_take_little_memory_and_time,
          texts_of_a_configuration_are_no_structure, a_damaged_file_is_refused_and_one_with_a_user_block_read, runs_of_a_sweep_are_in_its_folder, the_table_of_a_sweep_is_no_more_trusted_than_a_result,
+         names_and_texts_of_a_file_are_printable_in_a_sentence,
          mistakes_of_the_caller_are_not_errors_of_the_file, what_one_call_loads_is_limited_and_the_limit_is_the_users)
 
 if __name__ == "__main__":

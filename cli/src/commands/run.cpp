@@ -45,6 +45,10 @@ std::optional<TraceOptions> trace_of(RunWords const& words) {
   return options;
 }
 
+CLI::Validator names_a_file() {
+  return {[](std::string& name) { return std::string(name.empty() ? "names no file" : ""); }, ""};
+}
+
 }  // namespace
 
 void add_run(CommandSet& set) {
@@ -83,7 +87,8 @@ void add_run(CommandSet& set) {
   c->add_option("--output", o->run.output,
                 "HDF5 file to write (default: the configuration's name, .h5); an earlier one is "
                 "replaced when the run is complete, until then F.h5.partial grows")
-      ->type_name("F.h5");
+      ->type_name("F.h5")
+      ->check(names_a_file());
   c->add_option("--threads", o->run.threads, "Worker threads of each rank (default: one for each core)")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
@@ -92,7 +97,8 @@ void add_run(CommandSet& set) {
        "--checkpoint", o->run.checkpoint,
        "File for checkpoints, which one run at a time may write; the one before is kept as "
        "FILE.previous. SIGTERM, SIGINT, SIGHUP and SIGUSR1 write one and end the run with exit code 3")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(names_a_file());
   c->add_option("--checkpoint-every", o->checkpoint_every, "Simulated time between checkpoints")
       ->type_name("TIME");
   c->add_option("--checkpoint-minutes", o->run.checkpoint_minutes, "Minutes between checkpoints")
@@ -102,7 +108,8 @@ void add_run(CommandSet& set) {
                 "Continue from this checkpoint, on any number of threads and ranks; where it is missing or "
                 "damaged, from FILE.previous. Where neither is there and --checkpoint names the same file, "
                 "the run starts from the beginning")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(names_a_file());
   c->add_option("--until", o->until, "Stop at this simulated time")->type_name("TIME");
   c->add_option(
        "--partitions", o->partitions,
@@ -111,7 +118,8 @@ void add_run(CommandSet& set) {
       ->type_name("auto|one|device|split")
       ->capture_default_str();
   c->add_option("--profile", o->run.profile, "Result of an earlier run, whose loads place devices on ranks")
-      ->type_name("F.h5");
+      ->type_name("F.h5")
+      ->check(names_a_file());
   c->add_flag(
       "--critical-path", o->run.critical_path,
       "Find the critical path and the speed-up that any number of cores could reach (one thread, slower)");
@@ -122,7 +130,8 @@ void add_run(CommandSet& set) {
        "File for how the run ended, as one JSON object for scripts: end_reason (running until the end), "
        "exit_code, errors, end_time_ps, result, result_digest, checkpoint, wall_time_s, "
        "events_per_second, and the figures of the machine; -: to standard output, in place of the summary")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(names_a_file());
   c->add_option(
        "--trace", o->trace,
        "Write the lives of memory accesses that are issued between two simulated times, for Perfetto: "
@@ -131,7 +140,8 @@ void add_run(CommandSet& set) {
       ->type_name("FROM,TO[,COMPONENTS]");
   c->add_option("--trace-output", o->trace_output,
                 "File of the trace (default: the result's name, .pftrace); an earlier trace is replaced")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(names_a_file());
   c->add_option("--trace-sample", o->trace_sample, "Trace one access in N, drawn by run.seed (default: 16)")
       ->type_name("N")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000'000}));

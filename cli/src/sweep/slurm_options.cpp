@@ -28,6 +28,7 @@ constexpr std::array kOwned = {
     Owned{"dependency", 'd', kBySweep},
     Owned{"ntasks", 'n', kBySweep},
     Owned{"cpus-per-task", 'c', "the sweep sets it from --jobs and --threads"},
+    Owned{"tres-per-task", ' ', "the sweep sets a task's cores from --jobs and --threads"},
     Owned{"requeue", ' ', kBySweep},
     Owned{"no-requeue", ' ', kBySweep},
     Owned{"chdir", 'D', kBySweep},
@@ -55,7 +56,7 @@ constexpr std::array kOwned = {
 };
 
 // The options that a study may give. Any other one may come from a plug-in of the site and change what runs.
-constexpr std::array<std::string_view, 56> kWithValue = {"account",
+constexpr std::array<std::string_view, 55> kWithValue = {"account",
                                                          "acctg-freq",
                                                          "begin",
                                                          "cluster-constraint",
@@ -109,7 +110,6 @@ constexpr std::array<std::string_view, 56> kWithValue = {"account",
                                                          "time-min",
                                                          "tmp",
                                                          "tres-bind",
-                                                         "tres-per-task",
                                                          "wckey"};
 // Without a value, or with an optional one.
 constexpr std::array<std::string_view, 13> kFlags = {

@@ -6,7 +6,11 @@ NAMES, LETTERS = 40, 300
 
 
 class ResultError(ValueError):
-    """The file is damaged, belongs to another program, or lacks the requested data: one sentence."""
+    """The file is damaged, belongs to another program, or lacks the requested data: one sentence, in one line and without control characters,
+    whatever names and texts of the file are in it."""
+
+    def __init__(self, sentence):
+        super().__init__(printable(sentence))
 
 
 class Misuse(TypeError):
@@ -33,5 +37,9 @@ def some_of(names):
 def in_one_line(problem):
     """The text in one line, without control characters, cut after LETTERS characters."""
     text = str(problem).strip(chr(34))
-    text = text if len(text) <= LETTERS else text[:LETTERS] + "..."
-    return "".join(c if c.isprintable() else " " for c in text)
+    return printable(text if len(text) <= LETTERS else text[:LETTERS] + "...")
+
+
+def printable(text):
+    """The text with spaces in place of control characters."""
+    return "".join(c if c.isprintable() else " " for c in str(text))

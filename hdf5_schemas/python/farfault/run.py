@@ -8,7 +8,7 @@ import pandas
 
 from . import configuration, datasets, exchange, rates, stacks
 from .calls import MAX_BYTES, checked_limit, checked_path, names_of, whole_calls
-from .errors import ResultError, unknown
+from .errors import ResultError, in_one_line, unknown
 from .file import File, attributes, check_readable, check_version, is_scale, plain, values
 
 
@@ -144,7 +144,7 @@ class Run:
         series = datasets.dataset(self._file, group, metrics, lazy=self.finished)
         for name, data in series.items():
             if data.dims[:2] != ("time_ps", "instance"):
-                raise ResultError(f"{self.path}: it is damaged: {group}/{name} has no value for each sample and instance")
+                raise ResultError(f"{self.path}: it is damaged: {group}/{in_one_line(name)} has no value for each sample and instance")
         return series
 
     def deltas(self, kind, metric, by=None):

@@ -7,7 +7,7 @@ import xarray
 
 from .calls import MAX_BYTES, names_of, whole_calls
 from .datasets import labelled
-from .errors import ResultError, unknown
+from .errors import NAMES, ResultError, in_one_line, unknown
 from .many import ManyRuns
 from .sweep_file import SweepFile
 from .units import in_order
@@ -111,6 +111,8 @@ class Sweep:
         here = table[self.parameters].drop_duplicates()
         if points == len(table) == len(here) and not table[self.parameters].isna().any(axis=None):
             return
-        grid = " x ".join(f"{len(v)} of {p}" for p, v in axes.items()) or "no parameter"
+        grid = " x ".join(f"{len(v)} of {in_one_line(p)}" for p, v in list(axes.items())[:NAMES]) or "no parameter"
+        if len(axes) > NAMES:
+            grid += f" x ... ({len(axes)} parameters)"
         raise ResultError(f"{self.path}: its runs are no whole grid: {len(table)} runs at {len(here)} points, where "
                           f"{grid} would be {points}; `.runs` has them as a table")

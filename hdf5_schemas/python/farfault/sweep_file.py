@@ -57,12 +57,12 @@ class SweepFile:
         row = numpy.flatnonzero(self.numbers == run)[0]
         if not self._results[row]:
             state, error = (column[row] for column, _ in self.columns(("state", "error")).values())
-            raise ResultError(f"{self.path}: run {run} has no result: it is {state}" + (f": {error}" if error else ""))
+            raise ResultError(f"{self.path}: run {run} has no result: it is {in_one_line(state)}" + (f": {in_one_line(error)}" if error else ""))
         opened = Run(self._inside(self._results[row], run), parameters, self.max_bytes)
         recorded = self._digests[row]
         if recorded and opened.digest != recorded:
             raise ResultError(f"{opened.path}: it is not the result that the table of the sweep is made from: "
-                              f"its digest is {opened.digest}, that of run {run} was {recorded}")
+                              f"its digest is {in_one_line(opened.digest)}, that of run {run} was {in_one_line(recorded)}")
         return opened
 
     def _inside(self, result, run):
