@@ -289,7 +289,7 @@ TEST_CASE("batches: beside a page that no program has allocated yet the others a
   Story const both(spec, {{Time{100us}, 0, {{7}, {20}}}});
   CHECK(both.devices.state().told == std::vector<std::int64_t>{7, -1});
   CHECK(both.state().stats[0].unallocated_faults == 1);
-  // Alone it waits until the program allocates it, and a replay would be in vain.
+  // Alone it waits until the program allocates it, and no replay is ordered.
   Story const alone(spec, {{Time{100us}, 0, {{20}}}});
   CHECK(alone.devices.state().told.empty());
   CHECK(alone.state().stats[0].unallocated_faults == 1);
