@@ -71,7 +71,8 @@ TEST_CASE("batches: a page that a program frees meanwhile is not prefetched") {
   static HostPages const host({{0, 1}}, 100);
   spec.host_pages = &host;
   spec.application_of_stream = {0};
-  // From 99 us to 104 us page 9 is being freed. At 100 us page 8 faults, behind which 9 and 10 would come.
+  // From 99 us to 104 us page 9 is being freed. At 100 us page 8 faults; the prefetcher would choose 9
+  // and 10.
   MemoryOrder const order{std::uint64_t{9} << 12, 4096, 0, OperationKind::free, {}};
   Story const b(spec, {{Time{100us}, 0, {{8}}}}, {}, {{Time{99us}, order}});
   CHECK(b.row(0).faulted_pages == 1);
@@ -99,7 +100,8 @@ TEST_CASE("batches: a page that a program copies to meanwhile does not count as 
     spec.placed = &placed;
     spec.host_pages = &host;
     spec.application_of_stream = {0};
-    // The leaf of page 3 comes whole. With page 16 that would be 17 of 32 pages, of which then all come.
+    // The 16 pages of the leaf around page 3 are migrated. With page 16 resident, these are 17 of 32 pages,
+    // more than half, and all 32 are migrated.
     std::vector<Record<MemoryOrder>> orders;
     if (copies) orders.push_back({Time{99us}, order});
     Story const b(spec, {{Time{100us}, 0, {{3}}}}, {}, orders);
@@ -108,7 +110,7 @@ TEST_CASE("batches: a page that a program copies to meanwhile does not count as 
   }
 }
 
-TEST_CASE("batches: a page that is prefetched beside one that is written is only copied") {
+TEST_CASE("batches: a prefetched page is only copied, though the faulted page is written") {
   auto spec = with_copies(machine(1, 4));
   spec.batch.prefetch = test::chosen<Prefetcher>("sequential", {{"bytes", "4KiB"}});
   Story const b(spec, {{Time{100us}, 0, {{7, kWrite}}}});

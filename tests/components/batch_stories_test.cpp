@@ -274,7 +274,7 @@ TEST_CASE("batches: a page stays where it has come for a while, so that accesses
   CHECK(first_transfer("page", 30us, false) == first_transfer("page", Duration::zero(), false));
 }
 
-TEST_CASE("batches: beside a page that no program has allocated yet the others are replayed") {
+TEST_CASE("batches: the faults of a batch are replayed, though one of its pages is not allocated yet") {
   static HostPages const host({{0, 1}}, 100);
   static PlannedPages const planned = [] {
     PlannedPages pages({{20, 1}}, kNotPlanned);

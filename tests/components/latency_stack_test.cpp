@@ -80,7 +80,7 @@ TEST_CASE(
   check_sum(b);
 }
 
-TEST_CASE("latency stack: each stage that is longer than can be said takes what is left of the wait") {
+TEST_CASE("latency stack: a stage longer than a response can express takes the rest of the wait") {
   auto const longest = unpack_duration(pack_duration(stage_time(1s)));
   auto const run = [](VirtAddr address, TranslationStages translation, MemoryStages memory) {
     auto const w = same_for_all({load(address), compute(10, true)});

@@ -224,15 +224,15 @@ TEST_CASE(
   CHECK(b.driver.state().relocations[0].left == 512);
 }
 
-TEST_CASE("driver: a page that another GPU takes before its turn to be moved is not counted as moved") {
+TEST_CASE("driver: a page that migrates to another GPU before its relocation is not counted as moved") {
   auto spec = nearly_large();
   spec.devices = NodeDevices(2);
   spec.params.migrations = 1;
   RelocationBench::Script script;
   script.faults = {{Time{1us}, driver_bench::fault(1535, 0, 0, 5)},
                    {Time{1500ns}, driver_bench::remote(1030, 1, 0, 6)}};
-  // One page after the other: unmapped, copied, mapped. The second one is 1030, which goes to GPU 1; when its
-  // turn comes among the others it is passed over.
+  // One page after the other: unmapped, copied, mapped. The second one is 1030, which migrates to GPU 1; the
+  // relocation skips it.
   for (std::int64_t i = 0; i < 512; ++i) {
     auto const begins = 10us + i * 10us;
     script.done.push_back({Time{begins}, {0}});

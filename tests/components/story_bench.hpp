@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A story for the paging driver: which accesses of which GPU fault when. Around the driver are an IOMMU that
-// takes 5 us for a step, copy engines that take 40 us for a page, and fault buffers.
+// Scripted faults for the paging driver: time, GPU, pages. The driver is connected to an IOMMU with 5 us per
+// step, copy engines with 40 us per page, and fault buffers.
 #pragma once
 
 #include <algorithm>

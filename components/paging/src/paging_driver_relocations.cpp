@@ -57,7 +57,7 @@ bool PagingDriver::begin_coalescing(std::uint64_t page, Cx& cx) const {
   auto const gpu = spec().devices.number_of(device);
   auto& r = s.relocations[gpu];
   if (r.left != 0) return false;
-  // Base pages that lie side by side are coalesced already: map_page() does that at once.
+  // Adjacent base pages are coalesced already: map_page() does it at once.
   if (!s.table.is_full_on_one_device(page)) return true;
   for (auto p = page; p - page < std::uint64_t{1} << size; ++p)
     if (is_copied(p, s)) return false;
