@@ -296,7 +296,7 @@ TEST_CASE("a compressed TLB that cannot be is refused in one sentence") {
   CHECK(refused({key + "sets_per_base=3"}) ==
         "--set: " + key + "sets_per_base = 3: must divide the number of sets, 8");
   CHECK(refused({key + "rebasing=never"}) ==
-        "--set: " + key + "rebasing: 'never' is not one of: cumulative, consecutive, none");
+        "--set: " + key + "rebasing: 'never' is not one of: cumulative, consecutive, stream, none");
   CHECK(refused({key + "rebase_after=0"}).find("--set: " + key + "rebase_after: '0' is outside 1 to ") == 0);
   CHECK(
       refusal_of_sets(

@@ -30,6 +30,7 @@ struct Kind {
   int after = 16;
   bool rebases = true;
   bool consecutive = false;
+  bool counts_hits = false;
   bool searched = false;
   // Of entries for large pages; no sets: they share those of base pages.
   unsigned large_sets = 0;
@@ -72,6 +73,15 @@ std::vector<Kind> kinds() {
     k.consecutive = true;
     k.after = 3;
   });
+  add("stream", {{"rebasing", "stream"}}, [](Kind& k) { k.consecutive = k.counts_hits = true; });
+  add("stream after 3, base of 2 sets",
+      {{"rebasing", "stream"}, {"rebase_after", "3"}, {"sets_per_base", "2"}}, [](Kind& k) {
+        k.consecutive = k.counts_hits = true;
+        k.after = 3;
+        k.bases = 4;
+      });
+  add("stream, searched", {{"rebasing", "stream"}, {"base", "searched"}},
+      [](Kind& k) { k.consecutive = k.counts_hits = k.searched = true; });
   add("after each", {{"rebase_after", "1"}}, [](Kind& k) { k.after = 1; });
   add("large pages apart", {{"large_entries", "16"}}, [](Kind& k) {
     k.large_sets = 1;
@@ -112,9 +122,12 @@ class ObviousArray {
     for (auto* list : {&set.uncompressed, &set.compressed}) {
       auto const it = std::ranges::find_if(*list, [&](Held const& h) { return h.is(number, size); });
       if (it == list->end()) continue;
-      ++(list == &set.compressed ? compressed_hits : uncompressed_hits);
+      bool const fits = list == &set.compressed;
+      ++(fits ? compressed_hits : uncompressed_hits);
       list->splice(list->begin(), *list, it);
-      return it->translation();
+      auto const found = it->translation();
+      if (k_.counts_hits) count(number % sets_.size(), fits);
+      return found;
     }
     return std::nullopt;
   }
@@ -137,10 +150,7 @@ class ObviousArray {
     auto& list = fits ? sets_[s].compressed : sets_[s].uncompressed;
     list.push_front(coming);
     if (list.size() > (fits ? compressed_ : uncompressed_)) list.pop_back();
-    if (fits && k_.consecutive) base.left = k_.after;
-    if (fits || !k_.rebases || --base.left > 0) return;
-    base.next_is_base = true;
-    if (k_.searched) search(s % bases_.size());
+    count(s, fits);
   }
   // Calls f(page, translation).
   template <class F>
@@ -155,6 +165,17 @@ class ObviousArray {
   std::uint64_t rebasings = 0;
 
  private:
+  // A translation of a set that has come, or was hit.
+  void count(std::uint64_t set, bool fits) {
+    auto& base = bases_[set % bases_.size()];
+    if (fits && k_.consecutive) {
+      base.left = k_.after;
+      base.next_is_base = false;
+    }
+    if (base.next_is_base || fits || !k_.rebases || --base.left > 0) return;
+    base.next_is_base = true;
+    if (k_.searched) search(set % bases_.size());
+  }
   struct Set {
     std::list<Held> uncompressed;
     std::list<Held> compressed;

@@ -184,6 +184,29 @@ TEST_CASE("compressed: counted consecutively, a compressed translation sets the 
   CHECK(is_compressed(tlb, page_at(2)));
 }
 
+TEST_CASE("compressed: counted as a stream, hits count like translations that come") {
+  auto tlb = l2({{"rebasing", "stream"}, {"rebase_after", "3"}});
+  auto const stranger = page_at(1U << 13U);
+  fill(tlb, page_at(0), 0);
+  fill(tlb, stranger, 1U << 9U | 1U << 18U);
+  for (int round = 0; round < 4; ++round) {  // two, and set back by a hit
+    CHECK(tlb->lookup(stranger).has_value());
+    CHECK(tlb->lookup(page_at(0)).has_value());
+    CHECK(tlb->lookup(stranger).has_value());
+    CHECK(tlb->lookup(page_at(0)).has_value());
+  }
+  fill(tlb, page_at(1), 1);
+  CHECK(tlb.stat("rebasings") == 0);
+  for (int i = 0; i < 4; ++i) CHECK(tlb->lookup(stranger).has_value());
+  CHECK(tlb->lookup(page_at(0)).has_value());  // the counter was zero, and is set back once more
+  fill(tlb, page_at(1), 1);
+  CHECK(tlb.stat("rebasings") == 0);
+  for (int i = 0; i < 4; ++i) CHECK(tlb->lookup(stranger).has_value());
+  fill(tlb, page_at(2), 2);
+  CHECK(tlb.stat("rebasings") == 1);
+  CHECK(tlb.stat("flushed_translations") == 2);
+}
+
 TEST_CASE("compressed: without re-basing the first base stays") {
   auto tlb = l2({{"rebasing", "none"}});
   fill(tlb, page_at(0), 0);

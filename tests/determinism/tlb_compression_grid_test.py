@@ -22,7 +22,7 @@ from grid import ONE_TO_FIVE, Drawn, grids_of, has_ranks, names_of, run_drawn
 AXES = ["gpu.l2_tlb.organization", "memory.frame_allocation"]
 ORGANIZATIONS = ["plain", "compressed", "compressed", "range"]
 COMPRESSED = {
-    "rebasing": ["cumulative", "consecutive", "none"],
+    "rebasing": ["cumulative", "consecutive", "stream", "none"],
     "rebase_after": ["1", "3", "16"],
     "base": ["next", "searched"],
     "sets_per_base": ["1", "2", "0"],

@@ -6,9 +6,11 @@
 // translation takes an entry of an uncompressed way. Each partition replaces its own translations. A look-up
 // asks both at once.
 //
-// The first translation of a set is its first base. A counter goes down with each translation that comes
-// uncompressed; when it is zero the next translation is the new base, and the set's compressed translations
-// go. Section 4.5 counts all since the last base; section 5.2 calls them consecutive (rebasing).
+// The first translation of a set is its first base. A counter goes down with uncompressed translations; when
+// it is zero the next translation that comes is the new base, and the set's compressed translations go. Which
+// translations count is said twice, and differently (rebasing): section 4.5 counts all that come since the
+// last base, section 5.2 "consecutive uncompressible address translations". A hit is an address translation,
+// too: `stream` counts hits and fills alike.
 //
 // A virtual page number here has the address space above the paper's 36 bits, and a frame the device above
 // those of its memory, which may be more than the paper's 19: bases have all that lies above the deltas.
@@ -58,7 +60,7 @@ static_assert(32 * (18 + 10 + std::bit_width(kRebaseAfter - 1)) == 128 * 8,
 
 class Compressed final : public TlbOrganization {
  public:
-  enum class Rebasing : std::uint8_t { cumulative, consecutive, none };
+  enum class Rebasing : std::uint8_t { cumulative, consecutive, stream, none };
   enum class NewBase : std::uint8_t { next, searched };
   struct Params {
     std::uint32_t ratio = kRatio;
@@ -86,15 +88,19 @@ class Compressed final : public TlbOrganization {
       t.count("sets_per_base", sets_per_base, {0, 65536},
               "sets that share a base, a divisor of the sets; 0: all of them",
               "TLB compression, section 4.3: 1; 2 and 4 in section 5.2, all in section 4.7 (L1)");
-      t.choice("rebasing", rebasing,
-               {{"cumulative", Rebasing::cumulative},
-                {"consecutive", Rebasing::consecutive},
-                {"none", Rebasing::none}},
-               "which translations that come uncompressed count towards a new base: all since the last one, "
-               "those with no compressed one between, or none: bases stay",
-               "TLB compression, section 4.5: all; consecutive in section 5.2");
+      t.choice(
+          "rebasing", rebasing,
+          {{"cumulative", Rebasing::cumulative},
+           {"consecutive", Rebasing::consecutive},
+           {"stream", Rebasing::stream},
+           {"none", Rebasing::none}},
+          "which uncompressed translations count towards a new base: all that come since the last one; "
+          "those that come with no compressed one between; those that come or are hit with no compressed "
+          "one between; or none: bases stay",
+          "TLB compression, section 4.5: cumulative; section 5.2: consecutive translations, of those "
+          "that come or of all");
       t.count("rebase_after", rebase_after, {1, 1'000'000},
-              "translations that come uncompressed before a new base is chosen",
+              "uncompressed translations that count before a new base is chosen",
               "TLB compression, section 4.5: 16");
       t.choice(
           "base", base, {{"next", NewBase::next}, {"searched", NewBase::searched}},
@@ -320,14 +326,17 @@ class Compressed final : public TlbOrganization {
       if (auto const slot = whole(which).find(at.set, key(page, size))) {
         ++uncompressed_hits_;
         hit_delay_ = 0;
-        return PageTranslation{frames_[which][*slot], size};
+        PageTranslation const found{frames_[which][*slot], size};
+        if (form_->rebasing == Rebasing::stream) count_uncompressed(which, at.group);
+        return found;
       }
-      auto const& base = bases_[which][at.group];
+      auto& base = bases_[which][at.group];
       if (!base.has(at)) return std::nullopt;
       auto const slot = deltas(which).find(at.set, low(at.tag, form_->virtual_delta));
       if (!slot) return std::nullopt;
       ++compressed_hits_;
       hit_delay_ = form_->latency;
+      if (form_->rebasing == Rebasing::stream) count_compressed(base);
       return translation_of(base, lower_[which][*slot]);
     });
   }
@@ -340,7 +349,8 @@ class Compressed final : public TlbOrganization {
     lower_[which][slot] = static_cast<std::uint32_t>(low(number, form_->physical_delta)) |
                           (is_read_only(t.frame) ? kNoWrite : 0);
     ++compressed_fills_;
-    if (form_->rebasing == Rebasing::consecutive) bases_[which][at.group].left = form_->rebase_after;
+    if (form_->rebasing == Rebasing::consecutive || form_->rebasing == Rebasing::stream)
+      count_compressed(bases_[which][at.group]);
   }
   void fill_uncompressed(std::size_t which, std::uint64_t page, PageTranslation const& t, Place const& at) {
     erase_compressed(which, at);
@@ -348,9 +358,13 @@ class Compressed final : public TlbOrganization {
     whole(which).hold_slots(frames_[which]);
     frames_[which][slot] = t.frame;
     ++uncompressed_fills_;
-    auto& base = bases_[which][at.group];
-    if (form_->rebasing != Rebasing::none && --base.left == 0 && form_->base == NewBase::searched)
-      search_base(which, at.group);
+    if (form_->rebasing != Rebasing::none) count_uncompressed(which, at.group);
+  }
+  void count_compressed(Base& base) const { base.left = form_->rebase_after; }
+  // The base is changed by the next translation that is inserted, unless a compressed one is hit before.
+  void count_uncompressed(std::size_t which, std::uint32_t group) {
+    auto& base = bases_[which][group];
+    if (base.left != 0 && --base.left == 0 && form_->base == NewBase::searched) search_base(which, group);
   }
   bool erase_compressed(std::size_t which, Place const& at) {
     return bases_[which][at.group].has(at) && deltas(which).erase(at.set, low(at.tag, form_->virtual_delta));
