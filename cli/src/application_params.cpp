@@ -69,10 +69,9 @@ void ProgramParams::describe(ParamTable& t) {
          "otherwise the memory is there from the start of the run to its end",
          "assumed");
   t.bytes("small_buffers", small_buffers, {ByteSize{0}, ByteSize{1ULL << 30U}},
-          "buffers of fewer bytes than this lie in a segment of their own, far below the others; 0: all lie "
-          "side by "
-          "side. Not where the workload's input says where its buffers lie",
-          "assumed: side by side; glibc's malloc: 128KiB");
+          "size below which a buffer is placed in a separate segment, far below the others; 0: all buffers "
+          "are adjacent",
+          "assumed: adjacent; glibc's malloc: 128KiB");
 }
 
 Share Share::list(std::string_view text, std::string_view forms) {

@@ -356,12 +356,18 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
     if (workload.kernel_count() * std::uint64_t{one.params.repeats} >= Applications::kMostLaunches)
       throw UserError(fmt::format("{}.repeats = {}: {} kernels as often are {} launches or more", one.key,
                                   one.params.repeats, workload.kernel_count(), Applications::kMostLaunches));
-    // Buffers that an input puts where it wants do not say where there is room.
+    // Buffers whose addresses are in the workload's input do not say where there is room.
     auto const& buffers = workload.buffers();
     auto const is_first = [&](VirtAddr a) {
       return a == context.buffers.next || a == context.buffers.next_small;
     };
-    if (!buffers.empty() && is_first(buffers.front().base))
+    bool const is_laid_here = !buffers.empty() && is_first(buffers.front().base);
+    if (context.buffers.small_below != 0 && !is_laid_here)
+      throw UserError(
+          fmt::format("{}.small_buffers = {}: the addresses of the buffers are in the input of the workload "
+                      "'{}'; leave it out",
+                      one.key, to_text(program.small_buffers), workload.name()));
+    if (is_laid_here)
       for (auto const& b : buffers) {
         auto const units = (b.base + b.bytes + workloads::kBufferAlignment - 1) / workloads::kBufferAlignment;
         bool const is_small = b.base < workloads::kFirstAddress;
