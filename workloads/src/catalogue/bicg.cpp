@@ -12,7 +12,7 @@ namespace farfault::workloads {
 namespace {
 
 Workload build(MatrixSize const& spec, BuildContext const& context) {
-  BufferLayout layout(context.buffers);
+  BufferLayout layout(context.first_address);
   auto const a = layout.add("a", 4 * spec.rows * spec.cols);
   auto const r = layout.add("r", 4 * spec.rows);
   auto const s = layout.add_result("s", 4 * spec.cols);

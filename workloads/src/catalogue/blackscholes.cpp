@@ -87,7 +87,7 @@ class BlackScholes final : public Kernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  BufferLayout layout(context.buffers);
+  BufferLayout layout(context.first_address);
   auto const bytes = 4 * spec.options;
   // In the order in which the sample allocates them.
   Arrays arrays{};

@@ -35,7 +35,6 @@ struct RunParams {
 struct ProgramParams {
   bool copies = false;
   bool allocates = false;
-  ByteSize small_buffers{};
   void describe(ParamTable& t);
 };
 
