@@ -17,6 +17,7 @@ namespace {
 std::string const kFile = "a study names no file that sbatch reads or writes";
 std::string const kProgram = "a study does not say what is run, as whom, or with what environment";
 std::string const kBySweep = "the sweep sets it itself";
+std::string const kCores = "the sweep sets a task's cores from --jobs and --threads";
 std::string const kSubmission = "the sweep itself submits its jobs and reads what sbatch answers";
 
 std::string owned(std::string const& name, std::string const& why) {
@@ -29,37 +30,17 @@ TEST_CASE("an option of sbatch that the sweep owns is refused, whole, abbreviate
   struct Case {
     std::string name, letter, why;
   };
-  for (auto const& [name, letter, why] :
-       std::vector<Case>{{"output", "o", kFile},
-                         {"error", "e", kFile},
-                         {"input", "i", kFile},
-                         {"open-mode", "", kFile},
-                         {"nodefile", "F", kFile},
-                         {"bbf", "", kFile},
-                         {"export-file", "", kFile},
-                         {"export", "", kProgram},
-                         {"get-user-env", "", kProgram},
-                         {"wrap", "", kProgram},
-                         {"container", "", kProgram},
-                         {"container-id", "", kProgram},
-                         {"uid", "", kProgram},
-                         {"gid", "", kProgram},
-                         {"array", "a", kBySweep},
-                         {"job-name", "J", kBySweep},
-                         {"dependency", "d", kBySweep},
-                         {"chdir", "D", kBySweep},
-                         {"workdir", "", kBySweep},
-                         {"requeue", "", kBySweep},
-                         {"no-requeue", "", kBySweep},
-                         {"ntasks", "n", kBySweep},
-                         {"cpus-per-task", "c", "the sweep sets it from --jobs and --threads"},
-                         {"tres-per-task", "", "the sweep sets a task's cores from --jobs and --threads"},
-                         {"parsable", "", kSubmission},
-                         {"wait", "W", kSubmission},
-                         {"test-only", "", kSubmission},
-                         {"help", "h", kSubmission},
-                         {"usage", "u", kSubmission},
-                         {"version", "V", kSubmission}}) {
+  for (auto const& [name, letter, why] : std::vector<Case>{
+           {"output", "o", kFile},        {"error", "e", kFile},          {"input", "i", kFile},
+           {"open-mode", "", kFile},      {"nodefile", "F", kFile},       {"bbf", "", kFile},
+           {"export-file", "", kFile},    {"export", "", kProgram},       {"get-user-env", "", kProgram},
+           {"wrap", "", kProgram},        {"container", "", kProgram},    {"container-id", "", kProgram},
+           {"uid", "", kProgram},         {"gid", "", kProgram},          {"array", "a", kBySweep},
+           {"job-name", "J", kBySweep},   {"dependency", "d", kBySweep},  {"chdir", "D", kBySweep},
+           {"workdir", "", kBySweep},     {"requeue", "", kBySweep},      {"no-requeue", "", kBySweep},
+           {"ntasks", "n", kBySweep},     {"cpus-per-task", "c", kCores}, {"tres-per-task", "", kCores},
+           {"parsable", "", kSubmission}, {"wait", "W", kSubmission},     {"test-only", "", kSubmission},
+           {"help", "h", kSubmission},    {"usage", "u", kSubmission},    {"version", "V", kSubmission}}) {
     CAPTURE(name);
     CHECK(why_no_slurm_option("--" + name) == owned(name, why));
     CHECK(why_no_slurm_option("--" + name + "=/some/file") == owned(name, why));

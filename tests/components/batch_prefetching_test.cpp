@@ -35,7 +35,7 @@ TEST_CASE("batches: an evicted page that a prefetch brings back is not counted a
 
 TEST_CASE("batches: what is prefetched does not drive out what has faulted in the same batch") {
   // Three frames, units of two pages: 8 and 9, 10 and 11. 8 is there when 9 faults, with 10 and 11 behind it.
-  // For 11 only 8 and 9 could leave: it stays where it is, and comes when it faults itself.
+  // For 11 only 8 and 9 could be evicted: it stays where it is, and migrates at its own fault.
   for (std::string const replay : {"page", "batch"}) {
     CAPTURE(replay);
     auto spec = machine(1, 3);

@@ -18,41 +18,27 @@ struct Owned {
 };
 
 constexpr std::string_view kBySweep = "the sweep sets it itself";
+constexpr std::string_view kCores = "the sweep sets a task's cores from --jobs and --threads";
 constexpr std::string_view kProgram = "a study does not say what is run, as whom, or with what environment";
 constexpr std::string_view kFile = "a study names no file that sbatch reads or writes";
 constexpr std::string_view kSubmission = "the sweep itself submits its jobs and reads what sbatch answers";
 
 constexpr std::array kOwned = {
-    Owned{"array", 'a', kBySweep},
-    Owned{"job-name", 'J', kBySweep},
-    Owned{"dependency", 'd', kBySweep},
-    Owned{"ntasks", 'n', kBySweep},
-    Owned{"cpus-per-task", 'c', "the sweep sets it from --jobs and --threads"},
-    Owned{"tres-per-task", ' ', "the sweep sets a task's cores from --jobs and --threads"},
-    Owned{"requeue", ' ', kBySweep},
-    Owned{"no-requeue", ' ', kBySweep},
-    Owned{"chdir", 'D', kBySweep},
-    Owned{"workdir", ' ', kBySweep},
-    Owned{"output", 'o', kFile},
-    Owned{"error", 'e', kFile},
-    Owned{"input", 'i', kFile},
-    Owned{"open-mode", ' ', kFile},
-    Owned{"nodefile", 'F', kFile},
-    Owned{"bbf", ' ', kFile},
-    Owned{"export-file", ' ', kFile},
-    Owned{"export", ' ', kProgram},
-    Owned{"get-user-env", ' ', kProgram},
-    Owned{"wrap", ' ', kProgram},
-    Owned{"container", ' ', kProgram},
-    Owned{"container-id", ' ', kProgram},
-    Owned{"uid", ' ', kProgram},
-    Owned{"gid", ' ', kProgram},
-    Owned{"parsable", ' ', kSubmission},
-    Owned{"wait", 'W', kSubmission},
-    Owned{"test-only", ' ', kSubmission},
-    Owned{"help", 'h', kSubmission},
-    Owned{"usage", 'u', kSubmission},
-    Owned{"version", 'V', kSubmission},
+    Owned{"array", 'a', kBySweep},        Owned{"job-name", 'J', kBySweep},
+    Owned{"dependency", 'd', kBySweep},   Owned{"ntasks", 'n', kBySweep},
+    Owned{"cpus-per-task", 'c', kCores},  Owned{"tres-per-task", ' ', kCores},
+    Owned{"requeue", ' ', kBySweep},      Owned{"no-requeue", ' ', kBySweep},
+    Owned{"chdir", 'D', kBySweep},        Owned{"workdir", ' ', kBySweep},
+    Owned{"output", 'o', kFile},          Owned{"error", 'e', kFile},
+    Owned{"input", 'i', kFile},           Owned{"open-mode", ' ', kFile},
+    Owned{"nodefile", 'F', kFile},        Owned{"bbf", ' ', kFile},
+    Owned{"export-file", ' ', kFile},     Owned{"export", ' ', kProgram},
+    Owned{"get-user-env", ' ', kProgram}, Owned{"wrap", ' ', kProgram},
+    Owned{"container", ' ', kProgram},    Owned{"container-id", ' ', kProgram},
+    Owned{"uid", ' ', kProgram},          Owned{"gid", ' ', kProgram},
+    Owned{"parsable", ' ', kSubmission},  Owned{"wait", 'W', kSubmission},
+    Owned{"test-only", ' ', kSubmission}, Owned{"help", 'h', kSubmission},
+    Owned{"usage", 'u', kSubmission},     Owned{"version", 'V', kSubmission},
 };
 
 // The options that a study may give. Any other one may come from a plug-in of the site and change what runs.

@@ -62,6 +62,7 @@ PageMap parse_page_map(std::string_view text, std::string const& path) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
     if (!headed) {
+      // The message does not quote the line: a study can name any file that its user may read.
       if (line != kHeading) map.refuse(at, "the heading '" + std::string(kHeading) + "' is missing");
       headed = true;
       continue;

@@ -6,11 +6,11 @@
 // translation takes an entry of an uncompressed way. Each partition replaces its own translations. A look-up
 // asks both at once.
 //
-// The first translation of a set is its first base. A counter goes down with uncompressed translations; when
-// it is zero the next translation that comes is the new base, and the set's compressed translations go. Which
-// translations count is said twice, and differently (rebasing): section 4.5 counts all that come since the
-// last base, section 5.2 "consecutive uncompressible address translations". A hit is an address translation,
-// too: `stream` counts hits and fills alike.
+// The first translation of a set is its first base. Uncompressed translations decrement a counter; when it is
+// zero, the next inserted translation is the new base, and the set's compressed translations are flushed. The
+// paper defines the counter twice (rebasing): section 4.5 counts all insertions since the last base, section
+// 5.2 "consecutive uncompressible address translations". A hit is an address translation, too: `stream`
+// counts hits and insertions alike.
 //
 // A virtual page number here has the address space above the paper's 36 bits, and a frame the device above
 // those of its memory, which may be more than the paper's 19: bases have all that lies above the deltas.
@@ -94,11 +94,10 @@ class Compressed final : public TlbOrganization {
            {"consecutive", Rebasing::consecutive},
            {"stream", Rebasing::stream},
            {"none", Rebasing::none}},
-          "which uncompressed translations count towards a new base: all that come since the last one; "
-          "those that come with no compressed one between; those that come or are hit with no compressed "
-          "one between; or none: bases stay",
-          "TLB compression, section 4.5: cumulative; section 5.2: consecutive translations, of those "
-          "that come or of all");
+          "which uncompressed translations decrement the counter: all insertions (cumulative); insertions "
+          "without a compressed one between (consecutive); hits and insertions without a compressed one "
+          "between (stream); or none: bases stay",
+          "TLB compression, section 4.5: cumulative; section 5.2: consecutive or stream");
       t.count("rebase_after", rebase_after, {1, 1'000'000},
               "uncompressed translations that count before a new base is chosen",
               "TLB compression, section 4.5: 16");
@@ -361,7 +360,7 @@ class Compressed final : public TlbOrganization {
     if (form_->rebasing != Rebasing::none) count_uncompressed(which, at.group);
   }
   void count_compressed(Base& base) const { base.left = form_->rebase_after; }
-  // The base is changed by the next translation that is inserted, unless a compressed one is hit before.
+  // The counter stays at zero until the next insertion, which changes the base, or a compressed hit.
   void count_uncompressed(std::size_t which, std::uint32_t group) {
     auto& base = bases_[which][group];
     if (base.left != 0 && --base.left == 0 && form_->base == NewBase::searched) search_base(which, group);
