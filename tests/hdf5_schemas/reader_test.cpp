@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <tuple>
 
 #include "edit.hpp"
 #include "farfault/results/digest.hpp"
@@ -85,6 +86,20 @@ TEST_CASE("a summary says what the file holds") {
   CHECK(to_text(s).find("\n  made by:  on node7\n  command:  farfault run a.toml\n") != std::string::npos);
   CHECK(json.find(R"("host":"node7","start_time":"","command_line":"farfault run a.toml",)") !=
         std::string::npos);
+}
+
+TEST_CASE("a summary as JSON has each name once, at its first place, whatever the order of the figures") {
+  ResultSummary s;
+  for (auto const& [scope, name, metric, value] :
+       std::vector<std::tuple<std::string, std::string, std::string, std::uint64_t>>{
+           {"gpu", "gpu1", "walks", 1},
+           {"gpu", "gpu0", "walks", 2},
+           {"machine", "machine", "end", 3},
+           {"gpu", "gpu1", "hits", 4},
+           {"gpu", "gpu1", "walks", 5}})
+    s.summary.push_back({scope, name, metric, "1", "", value});
+  CHECK(to_json(s).find("\"summary\":{\"gpu\":{\"gpu1\":{\"walks\":5,\"hits\":4},\"gpu0\":{\"walks\":2}},"
+                        "\"machine\":{\"machine\":{\"end\":3}}}") != std::string::npos);
 }
 
 TEST_CASE("the result of a cluster says which host and driver each node has") {
