@@ -68,6 +68,10 @@ void ProgramParams::describe(ParamTable& t) {
          "whether the host allocates its memory when the program starts and frees it when the program ends; "
          "otherwise the memory is there from the start of the run to its end",
          "assumed");
+  t.bytes("small_buffers", small_buffers, {ByteSize{0}, ByteSize{1ULL << 30U}},
+          "size below which a buffer is placed in a separate segment, far below the others; 0: all buffers "
+          "are adjacent",
+          "assumed: adjacent; glibc's malloc: 128KiB");
 }
 
 Share Share::list(std::string_view text, std::string_view forms) {

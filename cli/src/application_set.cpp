@@ -336,11 +336,12 @@ void ApplicationSet::share_equally(Config& config, std::uint32_t gpus, std::uint
 
 void ApplicationSet::build(Config const& config, workloads::BuildContext context,
                            std::function<std::string(std::string const& parameter)> const& folder_of) {
-  std::map<std::uint32_t, VirtAddr> next;  // by space: behind the buffers that were laid there
+  std::map<std::uint32_t, workloads::BufferSegments> next;  // by space: behind the buffers laid there
   std::vector<Application> all;
   for (auto const& one : all_) {
     context.base_folder = folder_of(one.file);
-    context.first_address = next.try_emplace(one.space, workloads::kFirstAddress).first->second;
+    context.buffers = next[one.space];
+    context.buffers.small_below = one.params.program.small_buffers.bytes;
     try {
       workloads_.push_back(one.builder->build(context));
     } catch (UserError const& e) {
@@ -355,12 +356,23 @@ void ApplicationSet::build(Config const& config, workloads::BuildContext context
     if (workload.kernel_count() * std::uint64_t{one.params.repeats} >= Applications::kMostLaunches)
       throw UserError(fmt::format("{}.repeats = {}: {} kernels as often are {} launches or more", one.key,
                                   one.params.repeats, workload.kernel_count(), Applications::kMostLaunches));
-    // Buffers that an input puts where it wants do not say where there is room.
+    // Buffers whose addresses are in the workload's input do not say where there is room.
     auto const& buffers = workload.buffers();
-    if (!buffers.empty() && buffers.front().base == context.first_address)
+    auto const is_first = [&](VirtAddr a) {
+      return a == context.buffers.next || a == context.buffers.next_small;
+    };
+    bool const is_laid_here = !buffers.empty() && is_first(buffers.front().base);
+    if (context.buffers.small_below != 0 && !is_laid_here)
+      throw UserError(
+          fmt::format("{}.small_buffers = {}: the addresses of the buffers are in the input of the workload "
+                      "'{}'; leave it out",
+                      one.key, to_text(program.small_buffers), workload.name()));
+    if (is_laid_here)
       for (auto const& b : buffers) {
         auto const units = (b.base + b.bytes + workloads::kBufferAlignment - 1) / workloads::kBufferAlignment;
-        next[one.space] = std::max(next[one.space], units * workloads::kBufferAlignment);
+        bool const is_small = b.base < workloads::kFirstAddress;
+        auto& behind = is_small ? next[one.space].next_small : next[one.space].next;
+        behind = std::max(behind, units * workloads::kBufferAlignment);
       }
     all.push_back({listed_ ? one.params.name : workload.name(), &workload, one.space, one.gpu_numbers,
                    one.sm_numbers, Time{one.params.start}, one.params.repeats, one.params.relaunch});

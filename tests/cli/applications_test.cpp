@@ -57,12 +57,12 @@ TEST_CASE("an application has the parameters of its own workload, defaults inclu
       text ==
       "[[application]]\nname = \"fir\"\nworkload = \"fir\"\nspace = \"own\"\ngpus = \"all\"\nsms = \"all\"\n"
       "start = \"0 ps\"\nrepeats = 1\nrelaunch = false\ncopies = false\nallocates = "
-      "false\n\n[application.fir]\nsize = \"16 "
+      "false\nsmall_buffers = \"0 B\"\n\n[application.fir]\nsize = \"16 "
       "KiB\"\ntaps = "
       "16\nblock = 256\n\n"
       "[[application]]\nname = \"sort\"\nworkload = \"stream\"\nspace = \"own\"\ngpus = \"all\"\n"
       "sms = \"all\"\nstart = \"5 us\"\nrepeats = 3\nrelaunch = false\ncopies = false\nallocates = "
-      "false\n\n[application.stream]\n" +
+      "false\nsmall_buffers = \"0 B\"\n\n[application.stream]\n" +
           text.substr(text.find("bytes = ")));
   CHECK(text.find("[workload]") == text.npos);
   auto const again = options_of(model.config.resolved(), {});

@@ -189,3 +189,18 @@ TEST_CASE("an input file that a configuration names is looked for beside that co
   CHECK(run("data/trace.toml", {"--set", "gpu.warp_width=32"}).err ==
         "farfault: data/none.g: no such file\n");
 }
+
+TEST_CASE("a segment for small buffers is refused where the addresses of buffers are in a trace") {
+  Folder const here;
+  auto const trace = std::string(FARFAULT_SOURCE_DIR) + "/tests/fuzz/corpus/trace/version5";
+  std::vector<std::string> const sets{"--set", "gpu.warp_width=32",           "--set", "workload.name=trace",
+                                      "--set", "workload.trace.file=" + trace};
+  CHECK(run("paper-gmmu-bypass", sets).code == 0);
+  auto small = sets;
+  small.insert(small.end(), {"--set", "workload.small_buffers=128KiB"});
+  auto const refused = run("paper-gmmu-bypass", small);
+  CHECK(refused.code == 2);
+  CHECK(refused.err ==
+        "farfault: workload.small_buffers = 128 KiB: the addresses of the buffers are in the input of the "
+        "workload 'trace'; leave it out\n");
+}

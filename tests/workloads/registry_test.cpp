@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <set>
 
 #include "warp_walk.hpp"
@@ -53,9 +54,9 @@ TEST_CASE("registry: every workload lays its buffers from the first address of i
          {std::pair{"size", "128 KiB"}, {"rmat.scale", "8"}, {"rows", "64"}, {"cols", "128"}})
       if (auto const* const param = table.find(key)) param->set(value);
     BuildContext context;
-    context.first_address = 0x5'0020'0000;
+    context.buffers.next = 0x5'0020'0000;
     auto const w = builder->build(context);
-    CHECK(w.buffers().front().base == context.first_address);
+    CHECK(w.buffers().front().base == context.buffers.next);
     auto const inside = [&](VirtAddr a) {
       for (auto const& b : w.buffers())
         if (a >= b.base && a < b.base + b.bytes) return true;
@@ -71,10 +72,50 @@ TEST_CASE("registry: every workload lays its buffers from the first address of i
 
 TEST_CASE("registry: buffers that would pass the end of the address space are refused") {
   BuildContext context;
-  context.first_address = (1ULL << 47) - (2ULL << 20);
+  context.buffers.next = (1ULL << 47) - (2ULL << 20);
   CHECK(error_of([&] {
           build("vectoradd", {{"elements", "1000"}}, context);
         }) == "buffer 'b' of 4 kB does not fit: a workload's buffers must lie below address 2^47");
+}
+
+TEST_CASE(
+    "registry: small buffers lie in a segment of their own where they are to, and kernels access them") {
+  BuildContext context;
+  context.buffers.small_below = 128 << 10;
+  auto const w = build("spmv", {}, context);
+  VirtAddr next = kFirstAddress, next_small = kFirstSmallAddress;
+  std::size_t small = 0;
+  for (auto const& b : w.buffers()) {
+    CAPTURE(b.name);
+    bool const is_small = b.bytes < 128 << 10;
+    small += is_small ? 1 : 0;
+    auto& expected = is_small ? next_small : next;
+    CHECK(b.base == expected);
+    expected += (b.bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+  }
+  CHECK(small > 0);
+  CHECK(small < w.buffers().size());
+  std::size_t accesses = 0;
+  WarpInstruction i;
+  for (std::uint64_t step = 0; step < 24; ++step) {
+    w.kernel(0).instruction(0, 0, step, i);
+    if (i.op == Op::load || i.op == Op::store)
+      each_lane(i, [&](auto, VirtAddr a) {
+        ++accesses;
+        CHECK(std::ranges::any_of(w.buffers(),
+                                  [&](auto const& b) { return a >= b.base && a - b.base < b.bytes; }));
+      });
+  }
+  CHECK(accesses > 0);
+}
+
+TEST_CASE("registry: small buffers for which their segment has no room are refused") {
+  BuildContext context;
+  context.buffers.small_below = 128 << 10;
+  context.buffers.next_small = kFirstAddress;
+  CHECK(error_of([&] {
+          build("vectoradd", {{"elements", "1000"}}, context);
+        }) == "buffer 'a' of 4 kB does not fit: the segment of small buffers has 3GiB");
 }
 
 TEST_CASE("registry: any step may be asked in any order and answers the same") {

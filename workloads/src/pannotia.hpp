@@ -70,10 +70,7 @@ class PannotiaProgram {
  public:
   PannotiaProgram(std::string name, PannotiaSpec const& spec, BuildContext const& context,
                   PannotiaGraph& graph)
-      : name_(std::move(name)),
-        width_(context.warp_width),
-        block_(spec.block),
-        layout_(context.first_address) {
+      : name_(std::move(name)), width_(context.warp_width), block_(spec.block), layout_(context.buffers) {
     check_whole_warps(name_, spec.block, context);
     graph.csr = load_graph(spec.graph, context, inputs_);
     graph.rows = layout_.add("row", 4 * graph.csr.vertices);

@@ -24,7 +24,7 @@ void ChunkSpec::describe(ParamTable& t) {
 
 PropertyGraphProgram::PropertyGraphProgram(std::string name, PropertyGraphSpec const& spec,
                                            BuildContext const& context, PropertyGraph& graph)
-    : name_(std::move(name)), width_(context.warp_width), block_(spec.block), layout_(context.first_address) {
+    : name_(std::move(name)), width_(context.warp_width), block_(spec.block), layout_(context.buffers) {
   check_whole_warps(name_, spec.block, context);
   graph.csr = load_graph(spec.graph, context, inputs_);
   graph.vertices = layout_.add("vertices", 8 * (graph.csr.vertices + 1));

@@ -44,7 +44,7 @@ struct Gather final : WorkloadBuilder {
     t.count("reads", reads, {1, 1ULL << 32}, "threads, each of which reads one element", "assumed");
   }
   Workload build(BuildContext const& context) const override {
-    BufferLayout layout(context.first_address);
+    BufferLayout layout(context.buffers);
     auto const table = layout.add("table", 4 * elements);
     std::vector<std::unique_ptr<Kernel const>> kernels;
     kernels.push_back(std::make_unique<GatherKernel>(KernelShape{"gather", ceil_div(reads, 256), 256, 8, 0},

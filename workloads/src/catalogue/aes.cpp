@@ -117,7 +117,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   if ((spec.pattern.bytes & (spec.pattern.bytes - 1)) != 0)
     throw UserError("aes: pattern " + to_text(spec.pattern) + " is not a power of two");
   auto const blocks = spec.size.bytes / 16;
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const text = layout.add("text", 16 * blocks);
   auto const key = layout.add("expanded_key", 16 * (kAesRounds + 1));
   auto const sbox = layout.add("sbox", 256);

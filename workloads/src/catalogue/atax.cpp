@@ -11,7 +11,7 @@ namespace farfault::workloads {
 namespace {
 
 Workload build(MatrixSize const& spec, BuildContext const& context) {
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const a = layout.add("a", 4 * spec.rows * spec.cols);
   auto const x = layout.add("x", 4 * spec.cols);
   auto const y = layout.add("y", 4 * spec.cols);

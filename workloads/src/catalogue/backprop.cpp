@@ -183,7 +183,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   if (spec.inputs % kHidden != 0)
     throw UserError("backprop: inputs " + std::to_string(spec.inputs) +
                     " are not a multiple of the block's 16");
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const weights = 4 * (spec.inputs + 1) * (kHidden + 1);
   Network network{};
   network.inputs = layout.add("inputs", 4 * (spec.inputs + 1));

@@ -205,7 +205,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
       warp.finds = search->finds[e];
   }
 
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   search->levels = layout.add("levels", 4 * graph.vertices);
   search->offsets = layout.add("row_offsets", 4 * (graph.vertices + 1));
   search->columns = layout.add("columns", 4 * graph.targets.size());

@@ -127,7 +127,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
     throw UserError("bfs_rodinia: the graph takes " + std::to_string(run->search.depth + 1ULL) +
                     " levels, more than " + std::to_string(kMostLevels));
   auto const n = run->csr.vertices;
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   run->nodes = layout.add("nodes", 8 * n);
   run->edges = layout.add("edges", 4 * run->csr.targets.size());
   run->mask = layout.add("mask", n);

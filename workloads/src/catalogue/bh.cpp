@@ -295,7 +295,7 @@ class Force final : public LinearKernel {
 Workload build(Spec const& spec, BuildContext const& context) {
   auto run = std::make_shared<Run>();
   run->tree = barnes_hut(spec.bodies, context.seed);
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const nodes = 4 * (std::uint64_t{run->tree.root} + 1);
   auto const blocks = ceil_div(spec.bodies, BoundingBox::kBlock);
   auto const axes = [&](VirtAddr(&base)[3], std::string const& name, std::uint64_t bytes, bool given) {

@@ -12,7 +12,7 @@ namespace farfault::workloads {
 namespace {
 
 Workload build(MatrixSize const& spec, BuildContext const& context) {
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const a = layout.add("a", 4 * spec.rows * spec.cols);
   auto const r = layout.add("r", 4 * spec.rows);
   auto const s = layout.add_result("s", 4 * spec.cols);

@@ -87,7 +87,7 @@ class BlackScholes final : public Kernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const bytes = 4 * spec.options;
   // In the order in which the sample allocates them.
   Arrays arrays{};

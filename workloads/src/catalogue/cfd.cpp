@@ -317,7 +317,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto const width = context.warp_width;
   auto const faces = faces_of(*mesh, width);
   auto const n = mesh->elements;
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   Buffers at;
   at.areas = layout.add("areas", 4 * n);
   at.neighbours = layout.add("neighbours", 4 * kFaces * n);

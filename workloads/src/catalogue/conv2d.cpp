@@ -86,7 +86,7 @@ class Convolve final : public Kernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const bytes = 4 * spec.rows * spec.cols;
   auto const a = layout.add("a", bytes);
   auto const b = layout.add_result("b", bytes);

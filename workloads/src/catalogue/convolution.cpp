@@ -120,7 +120,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
     throw UserError("convolution: width " + std::to_string(spec.width) + " is not a multiple of 64");
   if (spec.height % 32 != 0)
     throw UserError("convolution: height " + std::to_string(spec.height) + " is not a multiple of 32");
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const bytes = 4 * spec.width * spec.height;
   auto const input = layout.add("input", bytes);
   auto const output = layout.add_result("output", bytes);

@@ -211,7 +211,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
     throw UserError("dwt: the last of " + std::to_string(spec.levels) + " levels of " +
                     std::to_string(spec.width) + " x " + std::to_string(spec.height) +
                     " pixels has a side of less than 33, too short to be mirrored");
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   // Rounded up to whole blocks, which read behind the last pixel.
   auto const source = layout.add("source", ceil_div(pixels, kBlock) * kBlock * 3);
   char const* const names[] = {"red", "green", "blue"};

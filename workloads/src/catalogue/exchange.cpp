@@ -134,7 +134,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
          "to " + std::to_string(spec.to) + " is not below parts, " + std::to_string(spec.parts));
     need(spec.from != spec.to, "from and to are both " + std::to_string(spec.to));
   }
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const base = layout.add("array", spec.bytes.bytes);
   auto const part_bytes = spec.bytes.bytes / spec.parts;
   std::vector<std::unique_ptr<Kernel const>> kernels;

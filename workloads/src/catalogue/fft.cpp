@@ -97,7 +97,7 @@ class Fft512 final : public LinearKernel {
 
 Workload build(Spec const& spec, BuildContext const& context) {
   auto const transforms = spec.size.bytes / (kPoints * kComplex);
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const work = layout.add("work", transforms * kPoints * kComplex);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   for (std::uint32_t pass = 0; pass < spec.passes; ++pass)

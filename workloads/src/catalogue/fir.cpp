@@ -69,7 +69,7 @@ class Fir final : public LinearKernel {
 
 Workload build(Spec const& spec, BuildContext const& context) {
   auto const n = spec.size.bytes / 8;
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const in = layout.add("input", 4 * (n + spec.taps - 1));
   auto const out = layout.add_result("output", 4 * n);
   auto const coeff = layout.add("coeff", std::uint64_t{4} * spec.taps);

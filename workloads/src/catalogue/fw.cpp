@@ -161,7 +161,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   if (steps * (n * n / 8) > (1ULL << 30))
     throw UserError("fw: " + std::to_string(steps) + " steps of " + std::to_string(n) +
                     " vertices need more than 1 GiB for the record of them");
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const distance = layout.add("distance", 4 * n * n);
   Matrices const matrices{n, distance, layout.add_result("through", 4 * n * n)};
   auto d = distances(graph, spec.max_weight, context.seed);

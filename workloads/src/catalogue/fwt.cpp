@@ -164,7 +164,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
                     " floats is longer than the data of 2^" + std::to_string(spec.log2_data));
   auto const elements = std::uint64_t{1} << spec.log2_data;
   auto const width = context.warp_width;
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const filter = layout.add("filter", 4 * elements);
   auto const data = layout.add("data", 4 * elements);
   std::vector<std::unique_ptr<Kernel const>> kernels;

@@ -91,7 +91,7 @@ class Gups final : public LinearKernel {
 Workload build(Spec const& spec, BuildContext const& context) {
   if (!std::has_single_bit(spec.table.bytes))
     throw UserError("gups: table " + to_text(spec.table) + " is not a power of two");
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const table = layout.add("table", spec.table.bytes);
   auto const starts = layout.add("starts", 8 * spec.blocks * spec.block);
   std::vector<std::unique_ptr<Kernel const>> kernels;

@@ -315,7 +315,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
                       std::to_string(column) + " leaves the frame of " + std::to_string(spec.rows) + " x " +
                       std::to_string(spec.cols));
   Sizes const sizes{spec.pattern_half, spec.search_half, spec.frames};
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   constexpr std::uint64_t kPiece = 512;  // bytes, between arrays of their own; assumed
   char const* const names[] = {
       "frame", "row",           "column",  "row_found", "column_found", "pattern", "pattern_squared",

@@ -322,7 +322,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
                   static_cast<std::uint64_t>(spec.scattered * 4294967296.0),
                   context.seed};
   image->pixels = histogram_pixels(image->input);
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const pixels = ceil_div(spec.rows, kRows) * kRows * spec.cols;
   auto const ranges = std::max(image->pixels.ranges.last + 1, ceil_div(spec.bins, kRangeBins));
   image->data = layout.add("pixels", 4 * pixels);

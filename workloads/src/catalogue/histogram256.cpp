@@ -150,7 +150,7 @@ class Merge final : public Kernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const data = layout.add("data", 4 * spec.words);
   auto const partial =
       layout.add_result("partial_histograms", std::uint64_t{4} * kBins * spec.partial_histograms);

@@ -123,7 +123,7 @@ class Hotspot final : public Kernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const bytes = 4 * spec.rows * spec.cols;
   auto const first = layout.add("temperature0", bytes);
   VirtAddr const temperature[2] = {first, layout.add_result("temperature1", bytes)};

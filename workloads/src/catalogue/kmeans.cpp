@@ -136,7 +136,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
     throw UserError("kmeans: size " + to_text(spec.size) + " holds " + std::to_string(points) +
                     " points of " + std::to_string(spec.features) + " features, fewer than the " +
                     std::to_string(spec.clusters) + " clusters");
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const feature = layout.add("feature", 4 * points * spec.features);
   auto const swapped = layout.add_result("feature_swap", 4 * points * spec.features);
   auto const membership = layout.add_result("membership", 4 * points);

@@ -186,7 +186,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   if (spec.side % kTile != 0)
     throw UserError("lud: side " + std::to_string(spec.side) +
                     " is not a multiple of the tile's 16 elements");
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const base = layout.add("matrix", 4 * spec.side * spec.side);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   for (std::uint64_t offset = 0; offset < spec.side; offset += kTile) {

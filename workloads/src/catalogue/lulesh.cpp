@@ -128,7 +128,7 @@ class Play final : public Kernel {
 
 Workload build(Spec const& spec, BuildContext const& context) {
   auto const cube = std::make_shared<Cube const>(spec.side);
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const programs = time_step(*cube, layout);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   for (std::uint32_t i = 0; i < spec.steps; ++i)

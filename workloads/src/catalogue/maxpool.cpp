@@ -133,7 +133,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   if (planes == 0)
     throw UserError("maxpool: size " + to_text(spec.size) + " does not hold one plane with its output, " +
                     to_text(ByteSize{4 * (in_plane + 2 * out_plane)}));
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const in = layout.add("bottom", 4 * in_plane * planes);
   auto const top = layout.add_result("top", 4 * out_plane * planes);
   auto const mask = layout.add_result("mask", 4 * out_plane * planes);

@@ -425,7 +425,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   check_undirected("mst", run->csr);
   run->forest = boruvka(run->csr, spec.max_weight, context.seed);
   auto const n = run->csr.vertices, m = run->csr.targets.size();
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   run->degrees = layout.add("noutgoing", 4 * n);
   run->sources = layout.add("srcsrc", 4 * n);
   run->firsts = layout.add("psrc", 4 * (n + 1));

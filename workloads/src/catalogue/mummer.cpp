@@ -149,7 +149,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   auto const queries = make_queries(sequence, spec.queries, spec.length, spec.foreign, context.seed);
   auto walk = std::make_shared<TreeWalk const>(
       walk_tree(tree, sequence, queries, spec.length, spec.shortest, context.warp_width));
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   Buffers at;
   at.nodes = layout.add("nodes", kPixel * tree.nodes.size());
   at.children = layout.add("children", kPixel * tree.nodes.size());

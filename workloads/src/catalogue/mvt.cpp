@@ -21,7 +21,7 @@ struct Spec {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const n = spec.side;
   auto const a = layout.add("a", 4 * n * n);
   auto const x1 = layout.add("x1", 4 * n);

@@ -134,7 +134,7 @@ class NeuralLayer final : public Kernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   auto in = layout.add("neurons1", 4 * spec.images * kLayers[0].neurons);
   for (auto const& layer : kLayers) {

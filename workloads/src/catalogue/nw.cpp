@@ -95,7 +95,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   if (spec.length % kTile != 0)
     throw UserError("nw: length " + std::to_string(spec.length) +
                     " is not a multiple of the tile's 16 elements");
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const bytes = 4 * (spec.length + 1) * (spec.length + 1);
   auto const reference = layout.add("reference", bytes);
   Matrices const matrices{reference, layout.add("cells", bytes), spec.length / kTile};

@@ -178,7 +178,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   matrix->rows = graph.directed ? transposed(graph) : std::move(graph);
   auto const& rows = matrix->rows;
   auto const n = rows.vertices;
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   matrix->offsets = layout.add("row_offsets", 4 * (n + 1));
   matrix->columns = layout.add("columns", 4 * rows.targets.size());
   matrix->values = layout.add("values", 4 * rows.targets.size());

@@ -116,7 +116,7 @@ class Rows final : public Kernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const first = layout.add("sums0", 4 * spec.cols);
   VirtAddr const sums[2] = {first, layout.add_result("sums1", 4 * spec.cols)};
   auto const wall = layout.add("wall", 4 * spec.cols * (spec.rows - 1));

@@ -84,7 +84,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   if (spec.stride.bytes % 8 != 0)
     throw UserError("pointer_chase: stride " + to_text(spec.stride) +
                     " is not a multiple of a pointer's 8 B");
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   std::vector<Operation> operations;
   for (std::uint32_t c = 0; c < spec.chains; ++c) {

@@ -260,7 +260,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
                     std::to_string(spec.threshold) + ", more than the 768 that a block keeps in registers");
   run->clustering.run(kMostBlocks, spec.clusters);
   auto const blocks = std::min<std::uint64_t>(points, kMostBlocks);
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   run->distances = layout.add("distances", 4 * points * points);
   run->neighbours = layout.add("neighbours", 4 * points * row);
   run->degrees = layout.add_result("degrees", 4 * points);

@@ -90,7 +90,7 @@ class RandomAccess final : public LinearKernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const bytes = spec.size.bytes / 8 * 8;
   auto const array = spec.updates ? layout.add_result("array", bytes) : layout.add("array", bytes);
   std::vector<std::unique_ptr<Kernel const>> kernels;

@@ -231,7 +231,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
         levels[d].tests = std::max(levels[d].tests, hits[d].tests);
       }
     }
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   image->scene = layout.add("scene", kNode * RayScene::kObjects);
   image->view = layout.add("view", kView);
   image->result = layout.add_result("image", 4 * pixels);

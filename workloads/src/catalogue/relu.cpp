@@ -51,7 +51,7 @@ class Relu final : public LinearKernel {
 
 Workload build(Spec const& spec, BuildContext const& context) {
   auto const n = spec.size.bytes / 8;
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const in = layout.add("in", 4 * n);
   auto const out = layout.add_result("out", 4 * n);
   std::vector<std::unique_ptr<Kernel const>> kernels;

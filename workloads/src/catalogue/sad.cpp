@@ -234,7 +234,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
     if (value % 16 != 0)
       throw UserError("sad: " + std::string(name) + " " + std::to_string(value) +
                       " is not a multiple of the macroblock's 16 pixels");
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   Frames frames{spec.width, spec.height, 0, 0, 0};
   frames.current = layout.add("current", 2 * spec.width * spec.height);
   frames.reference = layout.add("reference", 2 * spec.width * spec.height);

@@ -215,7 +215,7 @@ class BottomScan final : public ScanKernel {
 Workload build(Spec const& spec, BuildContext const& context) {
   if (spec.size.bytes % 32 != 0)
     throw UserError("scan: size " + to_text(spec.size) + " is not a multiple of four doubles, 32 B");
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   std::vector<Operation> operations;
   auto const width = context.warp_width;

@@ -116,7 +116,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
     if (value % side != 0)
       throw UserError("sgemm: " + std::string(name) + " " + std::to_string(value) +
                       " is not a multiple of the tile's " + std::to_string(side) + " elements");
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const a = layout.add("a", 4 * spec.m * spec.k);
   auto const b = layout.add("b", 4 * spec.k * spec.n);
   auto const c = layout.add_result("c", 4 * spec.m * spec.n);

@@ -119,7 +119,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
     if (s.value % s.multiple != 0)
       throw UserError("sgemm_parboil: " + std::string(s.name) + " " + std::to_string(s.value) +
                       " is not a multiple of the tile's " + std::to_string(s.multiple) + " elements");
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const a = layout.add("a", 4 * spec.m * spec.k);
   auto const b = layout.add("b_transposed", 4 * spec.k * spec.n);
   auto const c = layout.add_result("c", 4 * spec.m * spec.n);

@@ -191,7 +191,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   graph.undirected = true;
   auto const m = std::make_shared<Jagged>(
       jagged(spec.file.empty() ? mesh(spec.side) : load_graph(graph, context, inputs)));
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   m->values = layout.add("values", 4 * m->column.size());
   m->columns = layout.add("columns", 4 * m->column.size());
   m->places = layout.add("places", 4 * m->rows);

@@ -329,7 +329,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
     throw UserError("srad: " + std::to_string(spec.rows) + " x " + std::to_string(spec.cols) +
                     " pixels are more than the " + std::to_string(kMostPixels) +
                     " that the kernels can number");
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const bytes = 4 * image.count();
   image.pixels = layout.add("image", bytes);
   image.north = layout.add("row_north", 4 * image.rows);

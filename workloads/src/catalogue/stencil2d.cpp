@@ -108,7 +108,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
     throw UserError("stencil2d: " + std::to_string(spec.rows) + " rows are not a multiple of the tile's 16");
   if (spec.cols % kColumns != 0)
     throw UserError("stencil2d: " + std::to_string(spec.cols) + " cols are not a multiple of the tile's 64");
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const bytes = 4 * (spec.rows + 2) * padded(spec.cols);
   VirtAddr const data[2] = {layout.add("data0", bytes), layout.add("data1", bytes)};
   std::vector<std::unique_ptr<Kernel const>> kernels;

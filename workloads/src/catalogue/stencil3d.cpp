@@ -134,7 +134,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
                     " is not a multiple of the tile's 32 elements");
   if (spec.y % kY != 0)
     throw UserError("stencil3d: y " + std::to_string(spec.y) + " is not a multiple of the tile's 8 rows");
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const bytes = 4 * spec.x * spec.y * spec.z;
   auto const from = layout.add("input", bytes);
   auto const to = layout.add("output", bytes);  // the program copies the input there, too

@@ -127,7 +127,7 @@ class Jacobi final : public Kernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const bytes = 4 * spec.nx * spec.ny * spec.nz;
   auto const first = layout.add("volume0", bytes);
   VirtAddr const volume[2] = {first, layout.add("volume1", bytes)};

@@ -86,7 +86,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
                     " is not one of: 1, 2, 4, 8, 16");
   auto const elements = spec.bytes.bytes / spec.bytes_per_lane;
   auto const blocks = ceil_div(elements, std::uint64_t{spec.block} * spec.accesses_per_thread);
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const base = layout.add("array", elements * spec.bytes_per_lane);
   std::vector<std::unique_ptr<Kernel const>> kernels;
   for (std::uint32_t pass = 0; pass < spec.passes; ++pass)

@@ -184,7 +184,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   std::uint64_t entries = spec.most + 1;  // of a row of `work`
   for (auto const& e : evaluations) entries = std::max<std::uint64_t>(entries, e.before->centres + 1);
 
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   Buffers at;
   at.coordinates = layout.add("coordinates", 4 * spec.points * spec.dimensions);
   at.points = layout.add("points", kPoint * spec.points);

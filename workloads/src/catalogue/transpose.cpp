@@ -98,7 +98,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
     if (side % kTile != 0)
       throw UserError("transpose: side " + std::to_string(side) +
                       " is not a multiple of the tile's 64 elements");
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const in = layout.add("input", 4 * spec.width * spec.height);
   auto const out = layout.add_result("output", 4 * spec.width * spec.height);
   std::vector<std::unique_ptr<Kernel const>> kernels;

@@ -139,7 +139,7 @@ Workload build(Spec const& spec, BuildContext const& context) {
   if (part != spec.size.bytes)
     throw UserError("triad: size " + to_text(spec.size) + " is not a power of two times smallest, " +
                     to_text(spec.smallest));
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   Set sets[2];
   for (auto& set : sets) {
     auto const n = std::to_string(&set - sets);

@@ -50,7 +50,7 @@ class VectorAdd final : public LinearKernel {
 };
 
 Workload build(Spec const& spec, BuildContext const& context) {
-  BufferLayout layout(context.first_address);
+  BufferLayout layout(context.buffers);
   auto const a = layout.add("a", 4 * spec.elements);
   auto const b = layout.add("b", 4 * spec.elements);
   auto const c = layout.add_result("c", 4 * spec.elements);

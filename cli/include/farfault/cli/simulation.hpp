@@ -35,6 +35,7 @@ struct RunParams {
 struct ProgramParams {
   bool copies = false;
   bool allocates = false;
+  ByteSize small_buffers{};
   void describe(ParamTable& t);
 };
 

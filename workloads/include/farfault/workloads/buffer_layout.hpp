@@ -4,8 +4,10 @@
 // Guarantees: buffers are laid out in the order of add() from a first address on (that of the BuildContext:
 // kFirstAddress, or behind the buffers of others in the same address space), each aligned to 2 MiB, so that
 // no two share a page of up to 2 MiB and a large-page policy sees what an allocator with 2 MiB granularity
-// gives. Addresses stay below 2^47, the user half of a 48-bit address space. Sizes in bytes.
-// Errors: add() throws UserError when the address space is used up.
+// gives. Buffers below a size may have a segment of their own, as glibc's malloc has it (small blocks in the
+// heap, large ones far above). Addresses stay below 2^47, the user half of a 48-bit address space. Sizes in
+// bytes.
+// Errors: add() throws UserError when the address space or the segment of small buffers is used up.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +24,18 @@ namespace farfault::workloads {
 inline constexpr VirtAddr kFirstAddress = 0x1'0000'0000;
 inline constexpr std::uint64_t kBufferAlignment = 2ULL << 20;
 inline constexpr VirtAddr kAddressLimit = 1ULL << 47;
+inline constexpr VirtAddr kFirstSmallAddress = 0x4000'0000;  // up to kFirstAddress
+
+// Where the next buffers lie: multiples of kBufferAlignment.
+struct BufferSegments {
+  VirtAddr next = kFirstAddress;
+  VirtAddr next_small = kFirstSmallAddress;  // of buffers of fewer bytes than:
+  std::uint64_t small_below = 0;
+};
 
 class BufferLayout {
  public:
-  // `first`: a multiple of kBufferAlignment.
-  explicit BufferLayout(VirtAddr first) : next_(first) {}
+  explicit BufferLayout(BufferSegments const& segments) : segments_(segments) {}
 
   // A buffer whose contents the host writes before the first kernel.
   VirtAddr add(std::string name, std::uint64_t bytes) { return lay(std::move(name), bytes, true); }
@@ -37,16 +46,20 @@ class BufferLayout {
 
  private:
   VirtAddr lay(std::string name, std::uint64_t bytes, bool host_written) {
-    if (next_ > kAddressLimit || bytes > kAddressLimit - next_)
-      throw UserError("buffer '" + name + "' of " + to_text(ByteSize{bytes}) +
-                      " does not fit: a workload's buffers must lie below address 2^47");
-    auto const base = next_;
-    next_ += (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+    bool const is_small = bytes < segments_.small_below;
+    auto& next = is_small ? segments_.next_small : segments_.next;
+    auto const limit = is_small ? kFirstAddress : kAddressLimit;
+    if (next > limit || bytes > limit - next)
+      throw UserError("buffer '" + name + "' of " + to_text(ByteSize{bytes}) + " does not fit: " +
+                      (is_small ? "the segment of small buffers has 3GiB"
+                                : "a workload's buffers must lie below address 2^47"));
+    auto const base = next;
+    next += (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
     buffers_.push_back({std::move(name), base, bytes, host_written});
     return base;
   }
 
-  VirtAddr next_;
+  BufferSegments segments_;
   std::vector<Buffer> buffers_;
 };
 

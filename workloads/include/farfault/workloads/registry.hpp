@@ -28,8 +28,8 @@ struct BuildContext {
   std::uint64_t page_bytes = 4096;  // base page of the machine
   std::string base_folder;          // where relative names of input files start; empty is the current folder
   std::uint64_t seed = 1;           // of generated data
-  VirtAddr first_address = kFirstAddress;  // of the buffers, unless its input says where they lie
-  InputLimits limits{};                    // of input files
+  BufferSegments buffers{};         // unless its input says where they lie
+  InputLimits limits{};             // of input files
 };
 
 class WorkloadBuilder {
