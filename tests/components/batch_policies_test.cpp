@@ -358,16 +358,19 @@ TEST_CASE(
   CHECK_FALSE(s->leaves(moment(0, true, 1, 0, 1, 2)));
 }
 
-TEST_CASE(
-    "schedule 'ideal': one unit at a time, no earlier than its frame is needed, and it leaves at once") {
-  auto const s = schedule("ideal");
-  CHECK(s->begins(moment(0, false, 0, 0, 0, 0)));
-  CHECK(s->begins(moment(0, false, 1, 0, 0, 0)));
-  CHECK_FALSE(s->begins(moment(0, false, 2, 0, 0, 0)));
-  CHECK_FALSE(s->begins(moment(1, false, 0, 0, 0, 0)));
-  CHECK_FALSE(s->begins(moment(0, false, 1, 1, 0, 0)));
-  CHECK_FALSE(s->begins(moment(0, false, 1, 0, 1, 0)));
-  CHECK(s->leaves(moment(1, false, 3, 2, 2, 2)));
+TEST_CASE("schedule 'ideal': units begin when they do with 'unobtrusive', and leave at once") {
+  for (std::string const ahead : {"0", "1", "3"}) {
+    auto const ideal = test::chosen<EvictionSchedule>("ideal", {{"ahead", ahead}}).make({});
+    auto const unobtrusive = test::chosen<EvictionSchedule>("unobtrusive", {{"ahead", ahead}}).make({});
+    for (std::uint32_t in = 0; in < 6; ++in)
+      for (std::uint32_t unmapping = 0; unmapping < 4; ++unmapping)
+        for (std::uint32_t unmapped = 0; unmapped < 4; ++unmapped)
+          for (std::uint64_t const free : {0, 1}) {
+            auto const now = moment(free, false, in, unmapping, unmapped, 0);
+            CHECK(ideal->begins(now) == unobtrusive->begins(now));
+            CHECK(ideal->leaves(now));
+          }
+  }
 }
 
 TEST_CASE("replay policies order a replay at the moments that NVIDIA's driver and the paper say") {
