@@ -35,6 +35,7 @@ def measure(path):
             "raw_faults": divide(column["raw_faults"].sum(), n),
             "duplicates": divide(column["duplicates"].sum(), n),
             "pages": int(pages.sum()),
+            "bytes_in": int(column["bytes_in"].sum()),
             "prefetched": int(column["prefetched_pages"].sum()),
             "evicted": int(column["evicted_pages"].sum()),
             "premature": total["driver_premature_evictions"],

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of the study: which runs each is made of."""
-from study import COMPARED, DESIGNS, GRAPHS, REGISTERS, REGULAR, SCALE, SLOW, THREE, TO, UE, Run
+from study import BOUND, COMPARED, DESIGNS, GRAPHS, MESSAGES, PAGES, REGISTERS, REGULAR, SCALE, SHORT, SLOW, THREE, TO, UE, Run
 
 HEADLINE = COMPARED
 SMS = [1, 4, 16]
@@ -28,7 +28,6 @@ ASSUMED = [
     ("gpu.l1_tlb.faulted_pages", "1024", [512, 2048, 56]),
     ("gpu.l1_tlb.faulted_accesses", "16384", [8192, 32768, 1024]),
     ("driver.migrations", "64", [32, 128]),
-    ("driver.notify_latency", "1 ns", ["250ns", "500ns", "1us"]),
     ("gpu.l1_tlb.latency", "1", [2]),
     ("gpu.l2_tlb.latency", "4", [2, 8]),
     ("gpu.gmmu.walk_cache", "64", [32, 128]),
@@ -140,6 +139,19 @@ class Parts:
         for w in REGULAR:
             for d in ("unlimited", "baseline", "etc", "to", "ue", "to_ue", "ideal"):
                 self.add("regular", 0.5, w, d, {})
+
+    def readings(self):
+        for message in MESSAGES:
+            for w in SHORT:
+                for d in ("baseline", "pcie", "to", "to_ue", "ideal"):
+                    self.add("readings", message, w, d, {"driver.notify_latency": message})
+
+    def bound(self):
+        for w, size in BOUND.items():
+            for share in (0.5, 0.75):
+                for page in PAGES:
+                    for d in ("ue", "ideal"):
+                        self.add("bound", f"{share:g}, {page}", w, d, {"memory.gpu_share": share, "memory.page_size": page, "driver.batch.eviction_unit": page}, size=size)
 
     def sensitivity(self):
         smaller = {"scale": self.scale - 1}

@@ -4,6 +4,7 @@ import json
 import math
 from pathlib import Path
 
+import readings
 from parts import ASSUMED, EPOCHS, HANDLING, LARGE, LARGER, OF_OTHERS, OF_TO, SHARES, SMALL, SMS
 from provenance import sentence
 from study import COMPARED, FOLDER, GRAPHS, REGULAR, SLOW, THREE, WORKLOADS
@@ -28,7 +29,7 @@ class Figures:
     """What the tables ask of the measures: {(what, workload, design): measures} by part."""
 
     def __init__(self, measured, scale):
-        self.measured, self.scale = measured, scale
+        self.measured, self.scale, self.paper = measured, scale, PAPER["averages"]
 
     def of(self, part, what, workload, design, name="kernel_us"):
         found = self.measured.get(part, {}).get((str(what), workload, design))
@@ -43,6 +44,12 @@ class Figures:
 
     def gains(self, part, what, design, over="baseline", workloads=GRAPHS):
         return [self.speedup(part, what, w, design, over) for w in workloads]
+
+    def ratio_of(self, part, what, workload, design, over, name="kernel_us"):
+        return ratio(self.of(part, what, workload, design, name), self.of(part, what, workload, over, name))
+
+    def mean(self, values):
+        return mean(values)
 
     def change(self, name, design, over="baseline", workloads=GRAPHS):
         return [ratio(self.of("headline", 0.5, w, design, name), self.of("headline", 0.5, w, over, name)) for w in workloads]
@@ -256,7 +263,8 @@ def write(folder, measured, made):
              "until the host knows of its end. TO: thread oversubscription; UE: unobtrusive eviction.", ""]
     discussion = Path(FOLDER / "discussion.md")
     sections = {"headline": [overview, headline, batches], "shares": [shares], "handling": [handling], "switching": [switching], "working_set": [working_set], "small": [small], "large": [large],
-                "real": [real], "regular": [regular], "sensitivity": [sensitivity]}
+                "real": [real], "regular": [regular], "readings": [readings.readings],
+                "bound": [readings.bound], "sensitivity": [sensitivity]}
     for name, functions in sections.items():
         if not measured.get(name):
             continue

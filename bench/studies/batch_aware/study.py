@@ -20,6 +20,13 @@ REGULAR = {"vectoradd": {"elements": 1 << 21}, "stencil2d": {"cols": 2048, "rows
 WORKLOADS = GRAPHS | {w: w for w in REGULAR}
 # Those of which a run takes minutes: their rows are fewer.
 SLOW = ["gc_dtc", "gc_ttc"]
+# Those of which a run takes at most 5 seconds, for the readings of messages.
+SHORT = ["bfs_dwc", "bfs_tf", "bfs_ttc", "bfs_twc", "kcore", "sssp_twc"]
+MESSAGES = ["1ns", "100ns", "274ns", "500ns", "1us", "2us", "5us"]  # driver.notify_latency
+# Regular programs, small enough for pages of 4 KiB.
+BOUND = {"vectoradd": {"elements": 1 << 19}, "stencil2d": {"cols": 1024, "rows": 512}, "relu": {"size": "4MiB"}, "sgemm": {"m": 448, "n": 448, "k": 448},
+         "stream": {"bytes": "8MiB"}}
+PAGES = ["4KiB", "64KiB"]
 # Kernels of the pages on shares, times and sensitivity.
 THREE = ["bfs_ttc", "bfs_twc", "pr_graphbig"]
 
@@ -51,7 +58,7 @@ REGISTERS = {"bc": 39, "bfs_dwc": 64, "bfs_ta": 15, "bfs_tf": 24, "bfs_ttc": 18,
 
 # Seconds of a baseline run at scale 16 on a core of 2024, roughly: long runs start first.
 COST = {"bc": 10, "bfs_dwc": 5, "bfs_ta": 15, "bfs_tf": 5, "bfs_ttc": 3, "bfs_twc": 2, "gc_dtc": 90, "gc_ttc": 80, "kcore": 0.4,
-        "pr_graphbig": 8, "sssp_twc": 4, "vectoradd": 2, "stencil2d": 4, "relu": 2, "sgemm": 7}
+        "pr_graphbig": 8, "sssp_twc": 4, "vectoradd": 2, "stencil2d": 4, "relu": 2, "sgemm": 7, "stream": 1}
 
 
 @dataclass
@@ -62,13 +69,14 @@ class Run:
     settings: dict = field(default_factory=dict)  # key -> value
     scale: int = SCALE                            # of an R-MAT graph
     graph: Path = None                            # or this one
+    size: dict = None                             # of a regular workload, instead of REGULAR's
     base = PRESET
     source = None                                 # no run of this study needs another's result
 
     def all_settings(self):
         own = f"workload.{self.workload}."
-        if self.workload in REGULAR:
-            size = {own + key: value for key, value in REGULAR[self.workload].items()}
+        if self.size or self.workload in REGULAR:
+            size = {own + key: value for key, value in (self.size or REGULAR[self.workload]).items()}
         else:
             size = {own + "graph": str(self.graph)} if self.graph else {own + "rmat.scale": self.scale}
         return {"workload.name": self.workload} | size | self.settings
