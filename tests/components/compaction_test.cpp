@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <string_view>
 #include <vector>
 
 #include "choices.hpp"
@@ -87,6 +88,35 @@ TEST_CASE("compaction: data of nobody leaves the large frame that has least of i
   CHECK(!frames->plan_emptying(all_may, moves));  // there is no room for four
   CHECK(moves.empty());
   CHECK(frames->allocate(page_of(1, 0)) == 4);
+}
+
+TEST_CASE(
+    "compaction: a large frame above the limit is on the emergency list, and gets pages when no large frame "
+    "is free and none can be emptied") {
+  auto frames = choice().make(memory(16, 2));
+  auto const stat = [&](std::string_view name) { return test::stat_of(choice(), frames, name); };
+  for (auto const f : {0U, 1U, 2U, 4U, 5U, 6U, 8U, 9U, 10U}) frames->occupy(f);
+  CHECK(!frames->lacks_large_frame(page_of(0, 0)));
+  CHECK(frames->allocate(page_of(0, 1)) == 13);  // the last one that is free
+  CHECK(!frames->lacks_large_frame(page_of(0, 2)));
+  CHECK(frames->lacks_large_frame(page_of(0, 4)));
+  CHECK(frames->lacks_large_frame(page_of(0, 100)));
+  CHECK(stat("emergency_allocations") == 0);
+  Moves moves;
+  CHECK(!frames->plan_emptying(all_may, moves));    // three in use are above the limit
+  CHECK(frames->allocate(page_of(0, 100)) == 12);   // beside the region of its space, before that of others
+  CHECK(frames->lacks_large_frame(page_of(0, 0)));  // its own place is taken: it needs another one
+  CHECK(!frames->lacks_large_frame(page_of(0, 3)));
+  CHECK(stat("emergency_allocations") == 1);
+  CHECK(stat("shared_allocations") == 0);
+  CHECK(frames->allocate(page_of(1, 100)) == 3);
+  CHECK(stat("emergency_allocations") == 2);
+  CHECK(stat("shared_allocations") == 1);
+  frames->release(8);  // two in use are within the limit, and there is no room for both
+  CHECK(!frames->plan_emptying(all_may, moves));
+  frames->release(9);
+  REQUIRE(frames->plan_emptying(all_may, moves));
+  CHECK(flat(moves) == std::vector<std::uint64_t>{kNobodys, 10, 7});
 }
 
 TEST_CASE("compaction: base pages of one space go to such pages of the same, up to the limit") {
@@ -208,7 +238,7 @@ struct Reference {
     std::vector<std::uint64_t> found;
     for (std::uint64_t n = 0; n < large.size(); ++n) {
       auto const g = group(n);
-      if (g == ~0U || frames_in(n) != in_large || (g != 0 && large[n].used > most)) continue;
+      if (g == ~0U || frames_in(n) != in_large || large[n].used > most) continue;
       std::uint64_t room = 0;
       for (std::uint64_t o = 0; o < large.size(); ++o)
         if (o != n && group(o) == g) room += frames_in(o) - large[o].used;

@@ -114,6 +114,10 @@ TEST_CASE("the memory of a CPU obeys the rules of a GPU's") {
   CHECK(refusal("cpu.dram.banks = 3\n") == "f:1: cpu.dram.banks = 3: must be a power of two");
   CHECK(refusal("cpu.llc.interleave = \"8KiB\"\n") ==
         "f:1: cpu.llc.interleave = 8KiB: must be a power of two from a line to a page");
+  CHECK(refusal("memory.page_size = \"4KiB\"\ngpu.l2_cache.interleave = \"2MiB\"\n") == "accepted");
+  CHECK(refusal("gpu.l2_cache.interleave = \"4MiB\"\n") ==
+        "f:1: gpu.l2_cache.interleave = 4MiB: must be a power of two from a line to a large page "
+        "(memory.large_page_size)");
   CHECK(refusal("cpu.dram.t_refi = \"20ns\"\n") ==
         "f:1: cpu.dram.t_refi = 20ns: must exceed the time of a refresh, a row miss and a line, 76500 ps");
   CHECK(unused("cpu.dram.t_rfc = \"100ns\"\n") ==

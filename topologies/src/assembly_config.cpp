@@ -255,9 +255,10 @@ class Rules {
              "must be a multiple of line_bytes x ways x slices, " + to_text(ByteSize{unit})))
       policy(section, "replacement", replacement, {static_cast<std::uint32_t>(size.bytes / unit), ways});
   }
-  void interleave(std::string const& key, ByteSize bytes, std::uint32_t line, ByteSize page) {
-    need(std::has_single_bit(bytes.bytes) && bytes.bytes >= line && bytes.bytes <= page.bytes, key,
-         "must be a power of two from a line to a page");
+  void interleave(std::string const& key, ByteSize bytes, std::uint32_t line, ByteSize most,
+                  std::string const& page) {
+    need(std::has_single_bit(bytes.bytes) && bytes.bytes >= line && bytes.bytes <= most.bytes, key,
+         "must be a power of two from a line to " + page);
   }
   // A memory and the slices in front of it; whether its channels fit them.
   bool dram(std::string const& section, DramParams const& p, MemoryLayout const& layout,
@@ -410,7 +411,9 @@ void MachineConfig::check(Config& config) const {
     pages.page_sizes = MemoryParams{}.page_sizes;
   }
   rules.power_of_two("gpu.line_bytes", gpu.line_bytes);
-  rules.interleave("gpu.l2_cache.interleave", l2_cache.interleave, gpu.line_bytes, memory.page_size);
+  auto const of_page = std::max(memory.page_size.bytes, memory.large_page_size.bytes);
+  rules.interleave("gpu.l2_cache.interleave", l2_cache.interleave, gpu.line_bytes, ByteSize{of_page},
+                   "a large page (memory.large_page_size)");
   bool const shared = rules.dram("gpu.dram", dram, gpu_memory(), "gpu.l2_cache.slices", gpu.line_bytes);
   if (rules.dram("cpu.dram", cpu_dram, cpu_memory(), "cpu.llc.slices", gpu.line_bytes))
     rules.queue("cpu.dram.queue", cpu_dram.queue, cpu_memory());
@@ -443,7 +446,7 @@ void MachineConfig::check(Config& config) const {
   rules.policy("gpu.sm", "thread_blocks", sm.thread_blocks, {});
   rules.need(!l2_cache.hardware_coherent() || l2_cache.partition_latency != 0,
              "gpu.l2_cache.partition_latency", "must be at least 1 with gpu.l2_cache.miss_path = home_slice");
-  rules.interleave("cpu.llc.interleave", cpu_llc.interleave, gpu.line_bytes, memory.page_size);
+  rules.interleave("cpu.llc.interleave", cpu_llc.interleave, gpu.line_bytes, memory.page_size, "a page");
   rules.tlb("gpu.l1_tlb", "", l1_tlb.entries, l1_tlb.ways, pages, l1_tlb.policies);
   if (page_walk_cache.present())
     rules.cache("gpu.page_walk_cache", page_walk_cache.size, page_walk_cache.ways, 1, gpu.line_bytes,

@@ -217,8 +217,8 @@ void Assembly::describe_relocations(PagingDriverSpec& driver) const {
   driver.answers_later = std::max(first_touch - config_.driver.notify_latency, Duration::zero());
   if (!memory.compacts()) return;
   auto const pages = static_cast<double>(std::uint64_t{1} << memory.large_frame_size());
-  driver.most_moved =
-      std::max<std::uint64_t>(static_cast<std::uint64_t>(memory.compaction_threshold * pages), 1);
+  auto const threshold = static_cast<std::uint64_t>(std::ceil(memory.compaction_threshold * pages));
+  driver.most_moved = std::max<std::uint64_t>(threshold, 2) - 1;
 }
 
 // Of several that share one, the first.

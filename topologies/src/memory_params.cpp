@@ -56,10 +56,12 @@ void MemoryParams::describe(ParamTable& t) {
       "whether pages are moved within a GPU's memory, so that a large frame is free for a page "
       "that needs one: one that is touched first, allocated or migrated during the run",
       "assumed: pages stay in their frames");
-  t.number("compaction_threshold", compaction_threshold, {0, 1},
-           "a large frame of one address space is emptied if no more than this share of its base pages is in "
-           "use; one base page counts always",
-           "assumed: Mosaic (MICRO 2017), section 4.4, calls it configurable");
+  t.number(
+      "compaction_threshold", compaction_threshold, {0, 1},
+      "a large frame can be emptied if less than this share of its frames is in use, or one frame; others "
+      "get further pages when no large frame is free and none can be emptied",
+      "assumed: above the 75 % at which large frames are still compacted in section 6.4 of Mosaic (MICRO "
+      "2017); section 4.4 calls it configurable");
   t.flag(
       "moves_stall_gpu", moves_stall_gpu,
       "whether all SMs of a GPU stop issuing while pages are moved within its memory; else only accesses "

@@ -16,10 +16,11 @@
 // large frame that holds data of several spaces, or of nobody, does so until none of its frames is in use.
 // What is left at the end of memory, less than a large frame, is one for base pages alone.
 //
-// Compaction empties the large frame with the fewest pages, the lowest first, of those that others have room
-// for: data of nobody and of several spaces goes to frames with such data; pages of one space to frames with
-// base pages of the space and to regions that have lost pages, from frames of the same kinds. The fullest
-// frames are filled first.
+// Compaction empties the large frame with the fewest pages, the lowest first, of those below the threshold
+// that others have room for: data of nobody and of several spaces goes to frames with such data; pages of one
+// space to frames with base pages of the space and to regions that have lost pages, from frames of the same
+// kinds. The fullest frames are filled first. Places 3 and 4 are the emergency frame list: while a large
+// frame is free or can be emptied, no page gets one of them.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -92,7 +93,11 @@ class ContiguityConserving final : public FrameAllocator {
 
   bool lacks_large_frame(std::uint64_t page) const override {
     if (setup_->most_moved == 0 || has_free_whole()) return false;
-    if (setup_->en_masse.size_of(page) != 0) return large_frame_of(region_of(page)) == kNone;
+    if (setup_->en_masse.size_of(page) != 0) {
+      auto const number = large_frame_of(region_of(page));
+      if (number == kNone) return true;
+      if (has_own_place(page, number)) return false;
+    }
     return lists_[base_pages_of(space_of(page))].first == kNone && !has_free_for_base_pages();
   }
   bool plan_emptying(MayMove const& may_move, std::vector<Move>& moves) override {
@@ -116,12 +121,12 @@ class ContiguityConserving final : public FrameAllocator {
   }
 
   auto members() {
-    return std::tie(setup_, regions_, lists_, large_, bits_, pages_, used_, in_use_, against_, assigned_,
-                    none_to_empty_, emptying_);
+    return std::tie(setup_, regions_, lists_, large_, bits_, pages_, used_, in_use_, against_, emergency_,
+                    assigned_, none_to_empty_, emptying_);
   }
   static auto stats() {
     using A = ContiguityConserving const&;
-    return std::array<Stat<ContiguityConserving>, 4>{{
+    return std::array<Stat<ContiguityConserving>, 5>{{
         {"large_frames_in_use", "count", "large frames of which a base page is in use", StatKind::level,
          [](A a) { return a.in_use_; }},
         {"large_frames_assigned", "count", "large frames assigned whole to an aligned region of a buffer",
@@ -129,6 +134,9 @@ class ContiguityConserving final : public FrameAllocator {
         {"shared_allocations", "count",
          "frames allocated against the soft guarantee: in a large frame with data of others",
          StatKind::counter, [](A a) { return a.against_; }},
+        {"emergency_allocations", "count",
+         "frames allocated in a large frame of others or of a region, as none was free or could be emptied",
+         StatKind::counter, [](A a) { return a.emergency_; }},
         {"kept_frames", "count",
          "free base frames of large frames that belong to one address space, which keeps them: memory bloat",
          StatKind::level, [](A a) { return a.kept(); }},
@@ -292,8 +300,10 @@ class ContiguityConserving final : public FrameAllocator {
     regions_.of(region).large_frame = number + 1;
   }
 
+  bool has_own_place(std::uint64_t page, std::uint64_t number) const {
+    return !is_used(number, page & (frames_of_large() - 1)) && large_[number].emptying == 0;
+  }
   std::optional<std::uint64_t> own_place(std::uint64_t page, std::uint32_t space) {
-    auto const offset = page & (frames_of_large() - 1);
     auto number = large_frame_of(region_of(page));
     if (number == kNone) {
       auto const fresh = free_whole();
@@ -302,12 +312,13 @@ class ContiguityConserving final : public FrameAllocator {
       assign(number, region_of(page));
       ++assigned_;
     }
-    if (is_used(number, offset) || large_[number].emptying != 0) return std::nullopt;
-    return give(number, offset, page, space);
+    if (!has_own_place(page, number)) return std::nullopt;
+    return give(number, page & (frames_of_large() - 1), page, space);
   }
   std::uint64_t any_place(std::uint64_t page, std::uint32_t space) {
     auto number = lists_[base_pages_of(space)].first;
     if (number == kNone) number = free_for_base_pages().value_or(kNone);
+    emergency_ += number == kNone ? 1 : 0;
     if (number == kNone) number = lists_[regions_of(space)].first;
     if (number == kNone) {
       ++against_;
@@ -353,7 +364,7 @@ class ContiguityConserving final : public FrameAllocator {
       for (auto const n : all) room += free_in(n);
       for (auto const n : all) {
         auto const used = large_[n].used;
-        bool const may_be = n < whole_frames() && (group == 0 || used <= setup_->most_moved);
+        bool const may_be = n < whole_frames() && used <= setup_->most_moved;
         if (may_be && used <= room - free_in(n)) found.push_back({used, n, group});
       }
     }
@@ -397,6 +408,7 @@ class ContiguityConserving final : public FrameAllocator {
   std::uint64_t used_ = 0;            // frames
   std::uint64_t in_use_ = 0;          // large frames
   std::uint64_t against_ = 0;
+  std::uint64_t emergency_ = 0;
   std::uint64_t assigned_ = 0;
   std::uint64_t emptying_ = kNone;   // a large frame
   std::uint64_t none_to_empty_ = 0;  // as it was found to be, and nothing has changed it since

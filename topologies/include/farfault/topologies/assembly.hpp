@@ -91,7 +91,7 @@ struct MemoryParams {
   PolicyChoice<MemoryScope> scope{"node"};
   double gpu_share = 1;
   PolicyChoice<Compaction> compaction{"none"};
-  double compaction_threshold = 0.5;
+  double compaction_threshold = 0.8;
   bool moves_stall_gpu = true;
   double fragmentation_index = 0;
   double fragmentation_occupancy = 0.5;

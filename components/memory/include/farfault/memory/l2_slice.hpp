@@ -78,7 +78,7 @@ struct SlicedCacheParams {
     t.count("mshrs", mshrs, {1, 4096}, "lines with an outstanding miss, per slice",
             "MGPUSim 4.2, R9 Nano: 64");
     t.count("waiters", waiters, {1, 1 << 20}, "requests that can wait for lines, per slice", "assumed");
-    t.bytes("interleave", interleave, {ByteSize{64}, ByteSize{1 << 20}},
+    t.bytes("interleave", interleave, {ByteSize{64}, ByteSize{1 << 30}},
             "consecutive bytes in one slice; a power of two", "assumed");
   }
 };

@@ -44,7 +44,7 @@ class FrameAllocator {
     unsigned large_size = 9;   // log2 of the base pages of a large frame
     // The aligned regions, each as large as a large frame, that lie wholly in one buffer.
     LargePages en_masse{};
-    // Large frames of one address space are emptied that hold up to so many of its base pages; 0: none are.
+    // Large frames are emptied that have up to so many frames in use; 0: none are.
     std::uint64_t most_moved = 0;
   };
   static constexpr std::uint64_t kNobodysPage = std::numeric_limits<std::uint64_t>::max();
