@@ -18,6 +18,7 @@ try:
     import h5py
 
     import study
+    import compaction
     import parts
     import report
     from study_runs import digest, file_of
@@ -79,12 +80,16 @@ def main():
         check(of["no_cac"]["coalesced"] == of["no_cac"]["moved_pages"] == 0, f"no CAC: {of['no_cac']}")
         for d in ("mosaic", "ideal_cac"):
             check(of[d]["coalesced"] == 3 and of[d]["moved_pages"] == 128 * of[d]["emptied"] > 0, f"{d}: {of[d]}")
+        check(all(m["emergency"] == 0 for m in of.values() if m["moved_pages"]), f"frames of the emergency list where others can be emptied: {of}")
         check(of["mosaic"]["kept_bytes"] > 0, "large frames of one application keep nothing free")
         by_moving, in_place = (measured["migrating"]["2", ("HISTO",) * 2, d] for d in ("migrating", "mosaic"))
         check(by_moving["coalesced"] >= 6 and by_moving["moved_pages"] == 512 * by_moving["coalesced"], f"the migrating coalescer: {by_moving}")
         check(in_place["coalesced"] >= 6 and in_place["moved_pages"] == 0, f"in place: {in_place}")
 
         f = report.Figures(measured)
+        own, part_of_all = (compaction.kept(f, "occupancy=0.25", "mosaic", 0.25, of_all) for of_all in (False, True))
+        check(own == of["mosaic"]["kept_bytes"] / of["mosaic"]["footprint"], f"bloat to the application's data: {own}")
+        check(abs(own / part_of_all - (1 + 0.25 * parts.MEMORY_OF_DATA)) < 1e-9, f"bloat to all data: {part_of_all}")
         mix = ("LUD",) * 2
         shared, by_itself = measured["homogeneous"]["2", mix, "mosaic"]["ipc"], measured["alone"]["15", ("LUD",), "gpu_mmu"]["ipc"]
         by_itself = next(iter(by_itself.values()))
@@ -93,7 +98,7 @@ def main():
         made = {"program": "farfault", "program_sha256": "0", "checkout": "", "runs": 1, "results": "0", "size": "quick"}
         report.write(folder / "tables", measured, made)
         text = (folder / "tables/results.md").read_text()
-        for heading in ("Averages", "Page sizes, one application", "Several copies", "TLB hit rates", "Fragmented memory", "Coalescing with and without"):
+        for heading in ("Averages", "Page sizes, one application", "Several copies", "TLB hit rates", "Fragmented memory", "Readings of compaction", "Coalescing with and without"):
             check(f"## {heading}" in text, f"results.md has no '{heading}'")
         averages = json.loads((folder / "tables/results.json").read_text())["averages"]
         check(set(averages) == set(report.PAPER["averages"]), "averages that are not the paper's")

@@ -64,6 +64,7 @@ def measure(path):
             "mapped_bytes": 4096 * total["memory.page_sizes_most_mapped_pages"],
             "coalesced": total.get("memory.page_sizes_coalesced_pages", 0),
             "kept_bytes": 4096 * kept_frames(f),
+            "emergency": total.get("memory.frame_allocation_emergency_allocations", 0),
             "moved_pages": total.get("memory.compaction_moved_pages", 0) + total.get("memory.page_sizes_moved_pages", 0),
             "emptied": total.get("memory.compaction_emptied_large_frames", 0),
         }

@@ -53,11 +53,14 @@ INDEX = [0, 0.5, 0.9, 0.97, 0.98, 0.99, 1]
 OCCUPANCY = [0.01, 0.1, 0.25, 0.35, 0.5, 0.75]
 COMPACTING = ["no_cac", "mosaic", "cac_bc", "ideal_cac"]
 ASSUMED_OF_COMPACTION = [
-    ("memory.compaction_threshold", "0.5", [0.25, 1.0]),
+    ("memory.compaction_threshold", "0.8", [0.5, 1.0]),
     ("memory.cac_bulk_copy.time", "80 ns", ["40ns", "160ns"]),
-    ("memory.cac_bulk_copy.at_a_time", "1", [2, 8]),
+    ("memory.cac_bulk_copy.at_a_time", "6", [1, 2, 12]),
+    ("gpu.l2_cache.interleave", "256 B", ["4KiB", "2MiB"]),
     ("gpu.copy_engine.window", "auto", [16, 256]),
 ]
+# Of Table 2: the threshold below which large frames are compacted.
+THRESHOLDS = [0.5, 1.0]
 VARIED = {True: [("SC",), ("HISTO",)], False: [("3DS",), ("SC",), ("HISTO",), ("NW", "HISTO")]}
 
 
@@ -144,9 +147,12 @@ class Parts:
             for occupancy in OCCUPANCY:
                 settings = {"memory.fragmentation_index": 1, "memory.fragmentation_occupancy": occupancy}
                 self.fragmented("fragmentation", f"occupancy={occupancy}", mix, COMPACTING + ["cac_no_stall", "gpu_mmu"], settings)
+                for threshold in THRESHOLDS:
+                    self.fragmented("fragmentation", f"occupancy={occupancy}, threshold={threshold}", mix, ["no_cac", "mosaic"],
+                                    settings | {"memory.compaction_threshold": threshold})
             for key, _, values in ASSUMED_OF_COMPACTION:
                 for value in values:
-                    self.fragmented("fragmentation", f"{key}={value}", mix, ["mosaic", "cac_bc"], {"memory.fragmentation_index": 1, key: value})
+                    self.fragmented("fragmentation", f"{key}={value}", mix, ["no_cac", "mosaic", "cac_bc"], {"memory.fragmentation_index": 1, key: value})
 
     def migrating(self):
         """Section 4.3: base pages that are moved to be coalesced, beside those that are coalesced where they are. Two applications that

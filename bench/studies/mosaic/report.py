@@ -6,6 +6,7 @@ from pathlib import Path
 from parts import ASSUMED, ASSUMED_OF_COMPACTION, COMPACTING, COMPARED, ENTRIES, INDEX, IN_FLIGHT, OCCUPANCY, STEP
 from provenance import sentence
 from study import APPLICATIONS, FOLDER, NAMES, SMS, heterogeneous as drawn
+from compaction import bloat_by_occupancy, of_compaction
 from tables import average, percent, ratio, show, table
 
 PAPER = json.loads((FOLDER / "paper.json").read_text())
@@ -288,26 +289,7 @@ def fragmentation(f):
     out += compacted(f, "index", [(percent(i, 0), f"index={i}") for i in INDEX], COMPACTING[1:] + ["gpu_mmu"])
     out += ["By occupancy, at an index of 100 % (Fig. 16b):"]
     out += compacted(f, "occupancy", [(percent(o, 0), f"occupancy={o}") for o in OCCUPANCY], COMPACTING[1:] + ["cac_no_stall", "gpu_mmu"])
-    rows = []
-    for name in COMPACTING:
-        rows.append([NAMES[name] if name != "mosaic" else "CAC"] +
-                    [percent(average([bloat_of_kept(f, f"occupancy={o}", mix, name) for mix in mixes_of(f, "fragmentation")]), 2) for o in OCCUPANCY])
-    rows.append(["the paper"] + [f"{v} %" for v in PAPER["bloat_by_occupancy"]])
-    out += ["Memory bloat, index 100 % (Table 2): memory that large frames of one application keep free, when all of its data is there, to its data."] + \
-        table([""] + [percent(o, 0) for o in OCCUPANCY], rows)
-    rows = []
-    for key, default, values in ASSUMED_OF_COMPACTION:
-        for value in values:
-            rows.append([f"`{key}`", default, str(value)] +
-                        [show(ratio(f.weighted_speedup("fragmentation", f"{key}={value}", mix, d), f.weighted_speedup("fragmentation", "occupancy=0.5", mix, d)), 3)
-                         for mix in mixes_of(f, "fragmentation") for d in ("mosaic", "cac_bc")])
-    return out + ["What is assumed of it: weighted speedup, index 100 %, occupancy 50 %, to that with the default:"] + \
-        table(["parameter", "is", "with"] + [f"{'+'.join(mix)}, {name}" for mix in mixes_of(f, "fragmentation") for name in ("CAC", "CAC-BC")], rows)
-
-
-def bloat_of_kept(f, what, mix, design):
-    found = f.of("fragmentation", what, mix, design)
-    return ratio(found["kept_bytes"], found["footprint"]) if found else None
+    return out + bloat_by_occupancy(f) + of_compaction(f)
 
 
 def migrating(f):
