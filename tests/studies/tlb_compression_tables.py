@@ -10,10 +10,11 @@ import study
 from checks import check
 
 AS = "as it is"
-RATES = ("l1_hit", "l2_hit", "merged", "translating", "walk_queue", "compressed_fills", "compressed_hits", "flushed", "range_hits")
+RATES = ("l1_hit", "l2_hit", "merged", "l2_no_walk", "translating", "walk_queue", "compressed_fills", "compressed_hits", "flushed", "range_hits")
 COUNTS = ("cycles", "instructions", "pages", "walks", "l2_lookups", "fills_a_rebasing", "moved")
 MADE = {"checkout": "", "program": "farfault", "program_sha256": "0", "runs": 0, "results": "0"}
-COUNTERS = ["compressed", "consecutive", "naive", "plain_1024"]
+READINGS = ["compressed", "consecutive", "cumulative"]
+COUNTERS = [*READINGS, "naive", "plain_1024"]
 GRAPH = "ring.txt"
 
 
@@ -71,14 +72,15 @@ class Expected:
     def benchmarks(self, b):
         """Rows of the speedups, the hit rates, the classes and of what compresses."""
         of = {d: self.measured["benchmarks"][AS, b, d] for d in study.DESIGNS}
-        plain, packed, counted = of["plain"], of["compressed"], of["consecutive"]
+        plain, packed = of["plain"], of["compressed"]
         yield "Speedups", [f"{plain['cycles'] / of[d]['cycles']:.3f}" for d in
-                           ("compressed", "consecutive", "naive", "plain_1024", "plain_256", "range", "ideal_l2", "ideal", "compressed_l1")]
-        yield "Hit rates", [share(of[d]["l2_hit"]) for d in ("plain", "compressed", "consecutive", "naive", "plain_1024", "plain_256", "range")] + \
-            [points(of[d]["l2_hit"] - plain["l2_hit"]) for d in ("compressed", "consecutive", "plain_1024")] + \
-            [points(packed["l2_hit"] / plain["l2_hit"] - 1), f"{packed['walks'] / plain['walks']:.3f}", share(plain["l1_hit"]), share(of["compressed_l1"]["l1_hit"])]
-        yield "What compresses", [share(of[d][name], 0) for d in ("compressed", "consecutive", "naive") for name in ("compressed_fills", "compressed_hits")] + \
-            [cell for m in (packed, counted) for cell in (f"{m['fills_a_rebasing']:.0f}", share(m["flushed"], 0))] + [share(of["range"]["range_hits"], 0)]
+                           (*COUNTERS, "plain_256", "range", "ideal_l2", "ideal", "compressed_l1")]
+        yield "Hit rates", [share(of[d]["l2_hit"]) for d in ("plain", *COUNTERS, "plain_256", "range")] + \
+            [points(of[d]["l2_hit"] - plain["l2_hit"]) for d in (*READINGS, "plain_1024")] + \
+            [points(packed["l2_hit"] / plain["l2_hit"] - 1), share(plain["l2_no_walk"])] + [points(of[d]["l2_no_walk"] - plain["l2_no_walk"]) for d in READINGS] + \
+            [f"{packed['walks'] / plain['walks']:.3f}", share(plain["l1_hit"]), share(of["compressed_l1"]["l1_hit"])]
+        yield "What compresses", [share(of[d][name], 0) for d in (*READINGS, "naive") for name in ("compressed_fills", "compressed_hits")] + \
+            [cell for m in (of[d] for d in READINGS) for cell in (f"{m['fills_a_rebasing']:.0f}", share(m["flushed"], 0))] + [share(of["range"]["range_hits"], 0)]
         here = "".join("HL"[plain[level] < 0.75] for level in ("l1_hit", "l2_hit"))
         yield "Benchmarks", [None] * 4 + [f"{plain['pages'] / 256:.1f}", share(plain["l1_hit"]), share(plain["l2_hit"]), share(plain["merged"]), ", ".join(here),
                                           ", ".join(study.TABLE_2[b][2:]), "" if tuple(here) == study.TABLE_2[b][2:] else "differs",
@@ -111,10 +113,25 @@ def check_means(e, found):
     for row, names in groups.items():
         same(found, "Speedups", 0, row, [e.compared("benchmarks", AS, names, d)[0] for d in study.DESIGNS if d != "plain"])
         walks = mean(e.measured["benchmarks"][AS, b, "compressed"]["walks"] / e.measured["benchmarks"][AS, b, "plain"]["walks"] for b in names)
-        rates = [share(e.average("benchmarks", AS, names, d, "l2_hit")) for d in ("plain", "compressed", "consecutive", "naive", "plain_1024", "plain_256", "range")]
-        changes = [e.compared("benchmarks", AS, names, d)[1] for d in ("compressed", "consecutive", "plain_1024")]
-        same(found, "Hit rates", 0, row, rates + changes + [e.compared("benchmarks", AS, names, "compressed")[2], f"{walks:.3f}"] +
+        rates = [share(e.average("benchmarks", AS, names, d, "l2_hit")) for d in ("plain", *COUNTERS, "plain_256", "range")]
+        changes = [e.compared("benchmarks", AS, names, d)[1] for d in (*READINGS, "plain_1024")]
+        same(found, "Hit rates", 0, row, rates + changes + [e.compared("benchmarks", AS, names, "compressed")[2]] +
+             [share(e.average("benchmarks", AS, names, "plain", "l2_no_walk"))] +
+             [points(e.average("benchmarks", AS, names, d, "l2_no_walk") - e.average("benchmarks", AS, names, "plain", "l2_no_walk")) for d in READINGS] + [f"{walks:.3f}"] +
              [share(e.average("benchmarks", AS, names, d, "l1_hit")) for d in ("plain", "compressed_l1")])
+
+
+def check_readings(e, found):
+    names = list(study.TABLE_2)
+    for text, d in (("counter of a stream", "compressed"), ("consecutive counter", "consecutive"), ("cumulative counter", "cumulative")):
+        gains = [e.compared("benchmarks", AS, among, d)[0] for among in (names, study.INTENSIVE_OR_IRREGULAR, [b for b in names if b not in ("atax", "mvt", "bicg")])]
+        same(found, "Readings", 0, text, [None, *gains, f"{max(e.gain('benchmarks', AS, b, d) for b in names):.3f}", e.compared("benchmarks", AS, names, d)[1]])
+    merged = e.average("benchmarks", AS, names, "compressed", "l2_no_walk") - e.average("benchmarks", AS, names, "plain", "l2_no_walk")
+    same(found, "Readings", 0, "merged misses are hits", [None, "", "", "", "", points(merged)])
+    for text, what in (("buffers adjacent", AS), ("small buffers in their own segment", "workload.small_buffers=128KiB")):
+        gain, change, _ = e.compared("sensitivity", what, parts.FEW, "compressed")
+        most = max(e.gain("sensitivity", what, b, "compressed") for b in parts.FEW)
+        same(found, "Readings", 0, f"{text}; {', '.join(parts.FEW)}", [None, gain, "", "", f"{most:.3f}", change])
 
 
 def check_headline(e, text):
@@ -122,13 +139,16 @@ def check_headline(e, text):
 
     def of(names, d):
         return e.compared("benchmarks", AS, names, d)
-    both = [[of(names, d) for d in ("compressed", "consecutive")] for names in (everything, rest)]
+
+    def each(names, i):
+        return "{}, {} and {}".format(*(of(names, d)[i] for d in READINGS))
     full = [b for b in study.TABLE_2 if e.measured["benchmarks"][AS, b, "plain"]["l2_hit"] >= 0.965]
-    for sentence in (f"Mean of 22 benchmarks: {both[0][0][0]} of the baseline's performance with the cumulative counter (section 4.5), {both[0][1][0]} with the",
-                     f"changes by {both[0][0][1]} and {both[0][1][1]} points; in the paper by +6.3",
+    for sentence in (f"Mean of 22 benchmarks: {of(everything, 'compressed')[0]} of the baseline's performance with a counter of consecutive translations, hits and insertions (section 5.2); "
+                     f"{of(everything, 'consecutive')[0]} with one of consecutive insertions; {of(everything, 'cumulative')[0]} with a cumulative one (section 4.5); in the paper 1.12.",
+                     f"changes by {each(everything, 1)} points; in the paper by +6.3",
                      f"Of the 22, {len(full)} have a hit rate of 97 % or more in the baseline's L2 TLB (rounded), which no TLB can raise by much: {', '.join(full)}.",
-                     f"An ideal L2 TLB makes these {of(full, 'ideal_l2')[0]} times as fast in the mean, compression {of(full, 'compressed')[0]} and {of(full, 'consecutive')[0]}.",
-                     f"Without atax, mvt, bicg: {both[1][0][0]} and {both[1][1][0]}, {both[1][0][1]} and {both[1][1][1]} points; 1,024 entries have "
+                     f"An ideal L2 TLB makes these {of(full, 'ideal_l2')[0]} times as fast in the mean, compression {each(full, 0)}.",
+                     f"Without atax, mvt, bicg: {each(rest, 0)}; {each(rest, 1)} points; 1,024 entries have "
                      f"{of(rest, 'plain_1024')[0]} and {of(rest, 'plain_1024')[1]} points"):
         check(sentence in text, f"no sentence: {sentence}")
 
@@ -137,7 +157,7 @@ def check_varied(e, found):
     for b in ("page_rank", "mis", "bfs", "bc"):
         same(found, "Files of graphs", 0, b, e.counters("graph_files", GRAPH, b))
     for b in parts.FULL:
-        same(found, "Sizes of the suites", 0, b, [f"{e.gain('benchmarks', AS, b, d):.3f}" for d in ("compressed", "consecutive")] + e.counters("full", AS, b))
+        same(found, "Sizes of the suites", 0, b, [f"{e.gain('benchmarks', AS, b, d):.3f}" for d in READINGS] + e.counters("full", AS, b))
     names = parts.SOME
     for d, text in [(d, study.NAMES[d]) for d in ["compressed", *study.VARIANTS]]:
         gain, *change = e.compared("variants", AS, names, d)
@@ -193,15 +213,16 @@ def check_assumed(e, found):
 
 
 def check_headers(found):
-    four = ["compressed", "consecutive counter", "without re-basing", "1,024 entries"]
-    rates = ["baseline", *four, "256 entries", "range TLB"]
-    counted = ["MiB", "L1 TLB", "L2 TLB", *four, *(f"points, {t}" for t in four), "flushed"]
-    each = [text for name in ("", ", consecutive", ", without re-basing") for text in (f"inserted compressed{name}", f"hits on compressed entries{name}")]
-    more = [text for name in ("", ", consecutive") for text in (f"insertions per re-basing{name}", f"flushed{name}")]
+    readings = ["compressed", "consecutive counter", "cumulative counter"]
+    five = [*readings, "without re-basing", "1,024 entries"]
+    rates = ["baseline", *five, "256 entries", "range TLB"]
+    counted = ["MiB", "L1 TLB", "L2 TLB", *five, *(f"points, {t}" for t in five), "flushed"]
+    each = [text for name in ("", ", consecutive", ", cumulative", ", without re-basing") for text in (f"inserted compressed{name}", f"hits on compressed entries{name}")]
+    more = [text for name in ("", ", consecutive", ", cumulative") for text in (f"insertions per re-basing{name}", f"flushed{name}")]
     for section, expected in {"Speedups": rates[1:] + ["ideal L2 TLB", "ideal", "compressed L1 TLB"],
-                              "Hit rates": rates + [f"points, {t}" for t in ("compressed", "consecutive counter", "1,024 entries")] + ["relative", "walks", "L1", "L1, compressed"],
+                              "Hit rates": rates + [f"points, {t}" for t in (*readings, "1,024 entries")] + ["relative", "baseline, merged as hits"] + [f"points, {t}, merged as hits" for t in readings] + ["walks", "L1", "L1, compressed"],
                               "What compresses": each + more + ["hits on ranges"], "Files of graphs": counted,
-                              "Sizes of the suites": ["compressed, small", "consecutive, small"] + counted,
+                              "Sizes of the suites": [f"{t}, small" for t in readings] + counted,
                               "Interleaved frames": ["1 part", "2 parts", "4 parts", "8 parts", "1,024 entries, frames in order", "points, 1", "points, 2", "points, 4", "points, 8",
                                                      "points, 1,024 entries"]}.items():
         check(found[section][0][""] == expected, f"{section}: {found[section][0]['']}")
@@ -217,6 +238,7 @@ def check_all(folder):
             same(found, section, 0, b, expected)
     check_headers(found)
     check_means(e, found)
+    check_readings(e, found)
     check_headline(e, text)
     check_varied(e, found)
     check(f"`{GRAPH}`: a file of the user." in text, "the file of a graph is named")

@@ -32,6 +32,7 @@ def measure(path):
             "l2_lookups": hits + misses,
             "l2_hit": divide(hits, hits + misses),
             "merged": divide(merged, hits + misses),
+            "l2_no_walk": divide(hits + merged, hits + misses),
             "walks": total("gmmu_walks"),
             "translating": divide(translating, total("sm_access_time")),
             "walk_queue": divide(total("sm_time_in_walk_queue"), total("sm_access_time")),

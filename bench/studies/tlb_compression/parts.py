@@ -11,7 +11,7 @@ COMPARED = ["plain", "compressed"]
 SOME = ["page_rank", "color", "bfs", "nw", "srad", "mis", "kmeans", "mvt"]
 FEW = ["bfs", "nw", "mis", "kmeans"]  # of the assumptions
 DENSE = SOME + ["mst"]  # of interleaved frames
-COUNTERS = ["plain", "compressed", "consecutive", "naive", "plain_1024"]
+COUNTERS = ["plain", "compressed", "consecutive", "cumulative", "naive", "plain_1024"]
 FULL = ["kmeans", "bicg", "mvt", "atax", "mis", "bfs", "spmv"]  # at the suites' sizes, beside the small ones
 
 

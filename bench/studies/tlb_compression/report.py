@@ -7,15 +7,17 @@ import sections
 from configuration import flat
 from figures import AS_IT_IS, Figures, geometric, letter, points
 from provenance import sentence
-from study import (DESIGNS, FOLDER, INTENSIVE_OR_IRREGULAR, IRREGULAR, MORE, NAMES, NOTHING_TO_GAIN, OTHERS, PUBLISHED, TABLE_2, WALKER_BOUND,
+from readings import readings
+from study import (DESIGNS, FOLDER, INTENSIVE_OR_IRREGULAR, IRREGULAR, MORE, NAMES, NOTHING_TO_GAIN, OTHERS, PUBLISHED, READINGS, TABLE_2, WALKER_BOUND,
                    WITHOUT_WALKER_BOUND, WORKLOADS)
 from tables import average, percent, ratio, show, table
 
 PAPER = json.loads((FOLDER / "paper.json").read_text())
 PART = "benchmarks"
 SPEEDUPS = [d for d in DESIGNS if d != "plain"]
-L2_RATES = ["plain", "compressed", "consecutive", "naive", "plain_1024", "plain_256", "range"]
-CHANGES = ["compressed", "consecutive", "plain_1024"]
+L2_RATES = ["plain", *READINGS, "naive", "plain_1024", "plain_256", "range"]
+CHANGES = [*READINGS, "plain_1024"]
+AFTER_READINGS = ["" if d == "compressed" else f", {d}" for d in READINGS]  # in headers
 GROUPS = {"all 22": (TABLE_2, "all"), "the 16 memory-intensive or irregular": (INTENSIVE_OR_IRREGULAR, "intensive_or_irregular"), "the other 6": (OTHERS, None),
           f"all but {', '.join(WALKER_BOUND)}": (WITHOUT_WALKER_BOUND, None)}
 
@@ -27,7 +29,7 @@ def overview_rows(f):
     def add(text, value, paper=None, how="speedup"):
         found[text] = (value, paper, how)
 
-    for design, name in (("compressed", "compressed"), ("consecutive", "compressed, consecutive counter")):
+    for design, name in ((d, "compressed" if d == "compressed" else f"compressed, {NAMES[d]}") for d in READINGS):
         for text, (among, key) in GROUPS.items():
             add(f"{name}, {text}", f.mean_speedup(PART, AS_IT_IS, design, among), PAPER["speedup"].get(key))
         add(f"{name}, all 22, geometric mean", f.mean_speedup(PART, AS_IT_IS, design, mean=geometric))
@@ -35,10 +37,12 @@ def overview_rows(f):
     add("compressed, the most", max(gains, default=None), PAPER["speedup"]["most"])
     add("compressed, the least", min(gains, default=None))
     add("compressed, kmeans", f.speedup(PART, AS_IT_IS, "kmeans", "compressed"), PAPER["speedup"]["kmeans"])
-    for design in ("compressed", "consecutive", "naive", "plain_1024", "plain_256"):
-        paper = PAPER["l2_hit"].get("compressed" if design == "consecutive" else design)
+    for design in (*READINGS, "naive", "plain_1024", "plain_256"):
+        paper = PAPER["l2_hit"].get("compressed" if design in READINGS else design)
         for i, how in enumerate(("points", "relative")):
             add(f"{NAMES[design]}, L2 hit rate, {how}", f.mean_change(PART, AS_IT_IS, design)[i], paper, "change")
+        if design in READINGS:
+            add(f"{NAMES[design]}, L2 hit rate with merged misses as hits, points", f.mean_change(PART, AS_IT_IS, design, name="l2_no_walk")[0], paper, "change")
         add(f"{NAMES[design]}, L2 hit rate of all but {', '.join(WALKER_BOUND)}, points", f.mean_change(PART, AS_IT_IS, design, WITHOUT_WALKER_BOUND)[0], None, "change")
     for i, how in enumerate(("points", "relative")):
         add(f"compressed, L2 hit rate of kmeans, {how}", f.change(PART, AS_IT_IS, "kmeans", "compressed")[i], PAPER["l2_hit"]["kmeans"], "change")
@@ -64,8 +68,9 @@ def overview(f):
         return "" if not told else told.get("text") or SHOWN[how](told["value"])
     rows = [[text, SHOWN[how](value), paper(told, how), told["where"] if told else ""] for text, (value, told, how) in overview_rows(f).items()]
     return ["## Overview", "", "Speedups over the baseline, arithmetic means; differences of hit rates in points or, relative, in per cent. The paper says "
-            "per cent of both: its number stands beside either. \"Compressed\" has the counter that section 4.5 and its Fig. 10 describe, of all uncompressed translations since the last change of base; "
-            "\"consecutive counter\" that of section 5.2's words."] + table(["", "here", "paper", "where"], rows)
+            "per cent of both: its number stands beside either. The paper describes the counter of re-basing twice. Section 5.2: \"a re-basing is only triggered after a number of "
+            "consecutive uncompressible address translations\". \"Compressed\" counts all address translations, hits and insertions; \"consecutive counter\" counts insertions alone. Section 4.5: "
+            "\"whenever an uncompressed translation occurs, the re-basing counter is decremented\". \"Cumulative counter\" counts insertions since the last change of base."] + table(["", "here", "paper", "where"], rows)
 
 
 def headline(f):
@@ -80,13 +85,16 @@ def headline(f):
         return points(f.mean_change(PART, AS_IT_IS, design, among)[0])
     full = [b for b in f.benchmarks(PART) if round(f.of(PART, AS_IT_IS, b, "plain", "l2_hit") or 0, 2) >= NOTHING_TO_GAIN]
     three, rest = ", ".join(WALKER_BOUND), WITHOUT_WALKER_BOUND
-    return [f"**Mean of 22 benchmarks: {speedup('compressed', TABLE_2)} of the baseline's performance with the cumulative counter (section 4.5), {speedup('consecutive', TABLE_2)} with the "
-            f"consecutive one (section 5.2); in the paper {PAPER['speedup']['all']['value']}. The L2 TLB's hit rate changes by {change('compressed', TABLE_2)} and {change('consecutive', TABLE_2)} points; in the "
-            f"paper by {points(PAPER['l2_hit']['compressed']['value'])}.** The 16 that are memory-intensive or irregular: {speedup('compressed', INTENSIVE_OR_IRREGULAR)} and "
-            f"{speedup('consecutive', INTENSIVE_OR_IRREGULAR)}; in the paper {PAPER['speedup']['intensive_or_irregular']['value']}.", "",
+
+    def each(value, among):
+        return "{}, {} and {}".format(*(value(d, among) for d in READINGS))
+    return [f"**Mean of 22 benchmarks: {speedup('compressed', TABLE_2)} of the baseline's performance with a counter of consecutive translations, hits and insertions (section 5.2); "
+            f"{speedup('consecutive', TABLE_2)} with one of consecutive insertions; {speedup('cumulative', TABLE_2)} with a cumulative one (section 4.5); in the paper {PAPER['speedup']['all']['value']}. "
+            f"The L2 TLB's hit rate changes by {each(change, TABLE_2)} points; in the paper by {points(PAPER['l2_hit']['compressed']['value'])}.** The 16 that are memory-intensive or irregular: "
+            f"{each(speedup, INTENSIVE_OR_IRREGULAR)}; in the paper {PAPER['speedup']['intensive_or_irregular']['value']}.", "",
             f"- Of the 22, {len(full)} have a hit rate of {percent(NOTHING_TO_GAIN, 0)} or more in the baseline's L2 TLB (rounded), which no TLB can raise by much: {', '.join(full)}. An ideal L2 TLB "
-            f"makes these {speedup('ideal_l2', full)} times as fast in the mean, compression {speedup('compressed', full)} and {speedup('consecutive', full)}.",
-            f"- Without {three}: {speedup('compressed', rest)} and {speedup('consecutive', rest)}, {change('compressed', rest)} and {change('consecutive', rest)} points; 1,024 entries have "
+            f"makes these {speedup('ideal_l2', full)} times as fast in the mean, compression {each(speedup, full)}.",
+            f"- Without {three}: {each(speedup, rest)}; {each(change, rest)} points; 1,024 entries have "
             f"{speedup('plain_1024', rest)} and {change('plain_1024', rest)} points, in the paper {points(PAPER['l2_hit']['plain_1024']['value'])} of all 22.", ""]
 
 
@@ -126,16 +134,18 @@ def hit_rates(f):
     for b in f.benchmarks(PART):
         found = [f.change(PART, AS_IT_IS, b, d) for d in CHANGES]
         rows.append([b] + [percent(f.of(PART, AS_IT_IS, b, d, "l2_hit")) for d in L2_RATES] + [points(c[0]) for c in found] + [points(found[0][1])] +
+                    [percent(f.of(PART, AS_IT_IS, b, "plain", "l2_no_walk"))] + [points(f.change(PART, AS_IT_IS, b, d, "l2_no_walk")[0]) for d in READINGS] +
                     [show(f.walks(PART, AS_IT_IS, b, "compressed"), 3)] + [percent(f.of(PART, AS_IT_IS, b, d, "l1_hit")) for d in levels])
 
     def mean_row(among):
         found = [f.mean_change(PART, AS_IT_IS, d, among) for d in CHANGES]
         walks = average([f.walks(PART, AS_IT_IS, b, "compressed") for b in f.benchmarks(PART) if b in among])
-        return [percent(f.mean(PART, AS_IT_IS, d, "l2_hit", among)) for d in L2_RATES] + [points(c[0]) for c in found] + [points(found[0][1]), show(walks, 3)] + \
+        return [percent(f.mean(PART, AS_IT_IS, d, "l2_hit", among)) for d in L2_RATES] + [points(c[0]) for c in found] + [points(found[0][1])] + \
+            [percent(f.mean(PART, AS_IT_IS, "plain", "l2_no_walk", among))] + [points(f.mean_change(PART, AS_IT_IS, d, among, "l2_no_walk")[0]) for d in READINGS] + [show(walks, 3)] + \
             [percent(f.mean(PART, AS_IT_IS, d, "l1_hit", among)) for d in levels]
-    return ["## Hit rates (Figs. 13 and 15)", "", "Of the L2 TLB; what each changes, in points; relative, what compression changes; walks with compression to the baseline's. Last, of the L1 TLBs, plain "
-            "and compressed."] + \
-        table([""] + [NAMES[d] for d in L2_RATES] + [f"points, {NAMES[d]}" for d in CHANGES] + ["relative", "walks", "L1", "L1, compressed"], rows + means(mean_row))
+    return ["## Hit rates (Figs. 13 and 15)", "", "Of the L2 TLB; what each changes, in points; relative, what compression changes. Then with misses that wait for a walk of their page (merged misses) "
+            "as hits: the paper does not say how it counts them. Walks are those with compression to the baseline's. Last, of the L1 TLBs, plain and compressed."] + \
+        table([""] + [NAMES[d] for d in L2_RATES] + [f"points, {NAMES[d]}" for d in CHANGES] + ["relative", "baseline, merged as hits"] + [f"points, {NAMES[d]}, merged as hits" for d in READINGS] + ["walks", "L1", "L1, compressed"], rows + means(mean_row))
 
 
 def compression(f):
@@ -144,20 +154,20 @@ def compression(f):
         def of(design, name):
             return f.of(PART, AS_IT_IS, b, design, name)
         cells = [b]
-        for design in ("compressed", "consecutive", "naive"):
+        for design in (*READINGS, "naive"):
             cells += [percent(of(design, name), 0) for name in ("compressed_fills", "compressed_hits")]
-        for design in ("compressed", "consecutive"):
+        for design in READINGS:
             cells += [show(of(design, "fills_a_rebasing"), 0), percent(of(design, "flushed"), 0)]
         rows.append(cells + [percent(of("range", "range_hits"), 0)])
-    header = [text for name in ("", ", consecutive", ", without re-basing") for text in (f"inserted compressed{name}", f"hits on compressed entries{name}")]
-    header += [text for name in ("", ", consecutive") for text in (f"insertions per re-basing{name}", f"flushed{name}")]
+    header = [text for name in [*AFTER_READINGS, ", without re-basing"] for text in (f"inserted compressed{name}", f"hits on compressed entries{name}")]
+    header += [text for name in AFTER_READINGS for text in (f"insertions per re-basing{name}", f"flushed{name}")]
     return ["## What compresses (Fig. 7)", "", "Of the translations inserted in the L2 TLB, the share that is compressed; of its hits, the share on compressed entries; insertions for each change of a "
             "base; of the compressed translations, those that were flushed because their base changed; hits of the range TLB on ranges. The paper's Fig. 7 counts bits of differences in "
             "snapshots, which are not recorded here."] + table([""] + header + ["hits on ranges"], rows)
 
 
 def benchmarks(f, sizes):
-    return overview(f) + classes(f, sizes) + speedups(f) + hit_rates(f) + compression(f)
+    return overview(f) + readings(f, PAPER) + classes(f, sizes) + speedups(f) + hit_rates(f) + compression(f)
 
 
 def write(folder, measured, made, sizes, graphs=()):

@@ -3,10 +3,10 @@
 import hashlib
 
 from figures import AS_IT_IS, points
-from study import (CONSTANT_CACHES, FRAMES, GRAPH_FILES, INTERLEAVED, IRREGULAR, MOVE_NAMES, MOVES, NAMES, SENSITIVITY, SYSTEM, VARIANTS)
+from study import (CONSTANT_CACHES, FRAMES, GRAPH_FILES, INTERLEAVED, IRREGULAR, MOVE_NAMES, MOVES, NAMES, READINGS, SENSITIVITY, SYSTEM, VARIANTS)
 from tables import average, percent, show, table
 
-COUNTERS = ["compressed", "consecutive", "naive", "plain_1024"]
+COUNTERS = ["compressed", "consecutive", "cumulative", "naive", "plain_1024"]
 
 
 def of_counters(f, part, what, benchmark):
@@ -40,9 +40,9 @@ def graph_files(f, _, files):
 
 def full(f, _, files):
     part = "full"
-    rows = [[b] + [show(f.speedup("benchmarks", AS_IT_IS, b, d), 3) for d in ("compressed", "consecutive")] + of_counters(f, part, AS_IT_IS, b) for b in f.benchmarks(part)]
+    rows = [[b] + [show(f.speedup("benchmarks", AS_IT_IS, b, d), 3) for d in READINGS] + of_counters(f, part, AS_IT_IS, b) for b in f.benchmarks(part)]
     return ["## Sizes of the suites", "", "Some benchmarks at the suites' sizes, as far as a run ends within some 20 seconds; the first two columns: at the sizes of the tables above."] + \
-        table(["", "compressed, small", "consecutive, small"] + COUNTER_HEADER, rows)
+        table(["", *(f"{NAMES[d]}, small" for d in READINGS)] + COUNTER_HEADER, rows)
 
 
 def variants(f, paper, _):

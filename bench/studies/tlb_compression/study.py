@@ -86,6 +86,7 @@ DESIGNS = {
     "plain": PLAIN,
     "compressed": COMPRESSED,
     "consecutive": compressed(rebasing="consecutive"),
+    "cumulative": compressed(rebasing="cumulative"),
     "naive": compressed(rebasing="none"),
     "plain_1024": PLAIN | {f"{L2}.entries": 1024},
     "plain_256": PLAIN | {f"{L2}.entries": 256},
@@ -94,6 +95,9 @@ DESIGNS = {
     "ideal": IDEAL,
     "compressed_l1": PLAIN | COMPRESSED_L1,
 }
+# Compression with each reading of what lowers the counter: the preset's, of a stream of hits and insertions; insertions that follow each other; all
+# insertions since the last base.
+READINGS = ["compressed", "consecutive", "cumulative"]
 # Partitions are named (uncompressed, compressed), as in the paper. It gives no widths for a ratio of 3: three deltas with 2 bits each for
 # their status leave 15 bits of an entry's 52. The wide ones
 # are not the paper's: a frame's delta is as wide as the entry allows.
@@ -107,13 +111,14 @@ VARIANTS = {
     "searched": compressed(base="searched"),
     "naive": compressed(rebasing="none"),
     "consecutive": compressed(rebasing="consecutive"),
+    "cumulative": compressed(rebasing="cumulative"),
     "both_levels": COMPRESSED | COMPRESSED_L1,
     "wide_2": compressed(virtual_delta=9, physical_delta=15),
     "wide_2_25": compressed(virtual_delta=9, physical_delta=15, compressed_percent=75),
     "wide_3": compressed(ratio=3, virtual_delta=4, physical_delta=11),
 }
 NAMES = {
-    "plain": "baseline", "compressed": "compressed", "consecutive": "consecutive counter", "naive": "without re-basing", "plain_1024": "1,024 entries", "plain_256": "256 entries",
+    "plain": "baseline", "compressed": "compressed", "consecutive": "consecutive counter", "cumulative": "cumulative counter", "naive": "without re-basing", "plain_1024": "1,024 entries", "plain_256": "256 entries",
     "range": "range TLB", "ideal_l2": "ideal L2 TLB", "ideal": "ideal", "compressed_l1": "compressed L1 TLB", "ratio_3": "ratio 3, deltas of 9 and 6 bits",
     "ratio_3_6_9": "ratio 3, deltas of 6 and 9 bits", "uncompressed_25": "partitions (25 %, 75 %)", "uncompressed_75": "partitions (75 %, 25 %)",
     "shared_2": "bases shared by 2 sets", "shared_4": "bases shared by 4 sets", "searched": "searched base",
@@ -153,6 +158,7 @@ CONSTANT_CACHES = {
 SYSTEM = {
     "gpu.sm.registers": [65_536],
     f"{L2}.mshrs": [32, 128],
+    "workload.small_buffers": ["128KiB"],  # as glibc's malloc has them: in a segment of their own
     "gpu.crossbar_latency": [25, 100],
     "gpu.gmmu.walk_latency": [250, 1000],
 }
