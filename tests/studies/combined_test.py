@@ -105,6 +105,8 @@ def check_mechanisms():
 def check_cells(keys):
     cells = study.cells()
     check(len(cells) == len(set(cells)) == 64 and cells[0] == () and cells[-1] == ALL, "64 cells, from none to all")
+    few = study.few_cells()
+    check(len(few) == 1 + 6 + 15 + 1 and few[-1] == ALL and all(len(c) <= 2 for c in few[:-1]), "of --quick: none, each, each pair, all")
     check(all(study.cell_of(study.words_of(c)) == c for c in cells) and study.cell_of("mask+mosaic") == ("mosaic", "mask"), "cells in words")
     check(study.NAMES.keys() == study.MECHANISMS.keys() == OWN.keys(), "each has a name for the tables")
     used = set(study.MACHINE).union(*study.MECHANISMS.values(), study.NOISE)

@@ -13,6 +13,7 @@ sys.path.append(str(FOLDER.parent))  # configuration, provenance, sweeps
 from configuration import StudyError, lines_of, toml_of
 PRESET = "paper-batch-aware"
 GPUS = [1, 2, 4]
+FEW_GPUS = [1, 2]  # of --quick
 
 # What is in all cells, beyond the preset: README.md says why.
 MACHINE = {
@@ -31,7 +32,7 @@ MECHANISMS = {
     "mosaic": {"memory.frame_allocation": "contiguity_conserving", "memory.page_sizes": "in_place_coalescer", "memory.compaction": "cac"},
     "mask": {"gpu.l2_tlb.fill": "tokens", "gpu.l2_cache.walk_reads": "translation_aware_bypass",
              "gpu.dram.scheduler": "address_space_aware", "gpu.dram.queue": 272},
-    "compression": {"gpu.l2_tlb.organization": "compressed", "gpu.l2_tlb.compressed.large_entries": 256},
+    "compression": {"gpu.l2_tlb.organization": "compressed", "gpu.l2_tlb.compressed.rebasing": "stream", "gpu.l2_tlb.compressed.large_entries": 256},
     "to_ue": {"gpu.sm.thread_blocks": "thread_oversubscription", "driver.batch.eviction_schedule": "unobtrusive"},
     "migration": {"memory.remote_touch": "migrate"},
 }
@@ -61,6 +62,11 @@ SECONDS = {1: 2.5, 2: 3, 4: 4}  # of processor time, roughly, by GPUs
 def cells():
     """All combinations: from none to all mechanisms."""
     return [tuple(m for m, on in zip(MECHANISMS, which) if on) for which in itertools.product((False, True), repeat=len(MECHANISMS))]
+
+
+def few_cells():
+    """The bare machine, each mechanism alone, each pair, and all."""
+    return [cell for cell in cells() if len(cell) <= 2 or len(cell) == len(MECHANISMS)]
 
 
 def words_of(cell):
