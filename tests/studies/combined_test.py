@@ -75,7 +75,7 @@ PARTS = {
     "gmmu_bypass": ("", {"gpu.router.policy": "gmmu_bypass"}),
     "mosaic": ("paper-mosaic", {"memory.frame_allocation", "memory.page_sizes", "memory.compaction"}),
     "mask": ("paper-mask", {"gpu.l2_tlb.fill", "gpu.l2_cache.walk_reads", "gpu.dram.scheduler", "gpu.dram.queue"}),
-    "compression": ("paper-tlb-compression", {"gpu.l2_tlb.organization"}),
+    "compression": ("paper-tlb-compression", {"gpu.l2_tlb.organization", "gpu.l2_tlb.compressed.rebasing"}),
     "to_ue": ("", {"gpu.sm.thread_blocks": "thread_oversubscription", "driver.batch.eviction_schedule": "unobtrusive"}),
     "migration": ("", {"memory.remote_touch": "migrate"}),
 }
