@@ -148,6 +148,7 @@ def check_headline(e, text):
                      f"changes by {each(everything, 1)} points; in the paper by +6.3",
                      f"Of the 22, {len(full)} have a hit rate of 97 % or more in the baseline's L2 TLB (rounded), which no TLB can raise by much: {', '.join(full)}.",
                      f"An ideal L2 TLB makes these {of(full, 'ideal_l2')[0]} times as fast in the mean, compression {each(full, 0)}.",
+                     f"At the suites' sizes, {', '.join(parts.FULL)}: " + "{}, {} and {}.".format(*(e.compared("full", AS, parts.FULL, d)[0] for d in READINGS)),
                      f"Without atax, mvt, bicg: {each(rest, 0)}; {each(rest, 1)} points; 1,024 entries have "
                      f"{of(rest, 'plain_1024')[0]} and {of(rest, 'plain_1024')[1]} points"):
         check(sentence in text, f"no sentence: {sentence}")

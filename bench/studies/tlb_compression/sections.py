@@ -41,7 +41,7 @@ def graph_files(f, _, files):
 def full(f, _, files):
     part = "full"
     rows = [[b] + [show(f.speedup("benchmarks", AS_IT_IS, b, d), 3) for d in READINGS] + of_counters(f, part, AS_IT_IS, b) for b in f.benchmarks(part)]
-    return ["## Sizes of the suites", "", "Some benchmarks at the suites' sizes, as far as a run ends within some 20 seconds; the first two columns: at the sizes of the tables above."] + \
+    return ["## Sizes of the suites", "", "Some benchmarks at the suites' sizes, as far as a run ends within some 20 seconds; the first three columns: at the sizes of the tables above."] + \
         table(["", *(f"{NAMES[d]}, small" for d in READINGS)] + COUNTER_HEADER, rows)
 
 
