@@ -28,7 +28,7 @@ except ModuleNotFoundError as missing:
 
 SMALL = {"SCP": ({"vectors": 64, "length": 8192}, 1), "TRD": ({"size": "512KiB"}, 1)}
 SHORT = {"RAY": ({"width": 64, "height": 64}, 2), "SCP": ({"vectors": 64, "length": 2048}, 3)}  # with how often each runs
-PARTS = ["pairs", "splits", "number", "generality", "tlb_sizes", "large_pages", "sensitivity"]
+PARTS = ["pairs", "readings", "splits", "number", "generality", "tlb_sizes", "large_pages", "sensitivity"]
 
 
 def first_runs(path, times):
@@ -73,6 +73,12 @@ def main():
             check(not {key for run in runs for key in run.settings} - keys, "the program does not know a key")
             check(all(run.cost() > 0 for run in runs), "a run costs nothing")
             varied = {tuple(run.settings.items()) for key, run in made["sensitivity"].items() if key[2] == "mask"}
+            for (what, mix, design), run in made["readings"].items():
+                own = next(r.settings for r in study.READINGS if r.name() == what)
+                alone = [made["alone"][(what if own else "") + "15", (name,), "shared_tlb"] for name in mix]
+                check(all(r.settings == study.SHARED_TLB | own | {"gpu.sms": 15} for r in alone), f"{what}: alone in another system")
+                check(run.settings == study.DESIGNS[design] | own, f"{what}, {design}: {run.settings}")
+            check({k[0] for k in made["readings"]} == {r.name() for r in study.READINGS}, "each reading is made")
             check(len(varied) == 1 + sum(map(len, (study.SENSITIVITY | study.SYSTEM).values())), "each value of each parameter by itself")
         small = parts.Parts(["pairs"], True, ["RAY", "SCP"]).runs
         measured = {part: {} for part in small}
