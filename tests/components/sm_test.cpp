@@ -188,6 +188,30 @@ TEST_CASE("SM: with one MSHR for pages, translations come one after the other") 
   CHECK(b.done->count() == 1);
 }
 
+TEST_CASE(
+    "SM: with one MSHR for pages, hits are served during a miss and misses to its page join it; another page "
+    "stops them") {
+  auto const w = same_for_all({load(0x2000), compute(1, true), load(0x3000), load(0x2040), load(0x3040),
+                               load(0x4000), load(0x2080), compute(1, true)});
+  auto const first_line = [&](std::uint32_t mshrs, std::uint64_t offset) {
+    auto spec = unit_rates();
+    spec.l1_tlb.mshrs = mshrs;
+    SmBench b(spec, w, {{Time{100ns}, {0, 0, 0}}});
+    std::vector<std::uint64_t> pages;
+    for (auto const& r : b.tlb->records()) pages.push_back(r.message.page);
+    CHECK(pages == std::vector<std::uint64_t>{2, 3, 4});
+    CHECK(b.done->count() == 1);
+    auto const answered = b.tlb->nanoseconds()[1] + 20;
+    for (std::size_t i = 0; i < b.cache->records().size(); ++i)
+      if (b.cache->records()[i].message.address == physical(0, (9 << 12) + offset))
+        return b.cache->nanoseconds()[i] < answered;
+    return false;
+  };
+  CHECK(first_line(1, 0x40));   // behind the miss of page 3
+  CHECK(!first_line(1, 0x80));  // behind page 4, which waits for the MSHR
+  CHECK(first_line(2, 0x80));
+}
+
 TEST_CASE("SM: with one credit of the L2 slice, a request waits for the answer of the one before") {
   auto const w = same_for_all({load(0x2000, 64, 3), compute(1, true)});
   auto spec = unit_rates();

@@ -154,17 +154,21 @@ TEST_CASE(
     std::int64_t slice;
     std::int64_t l2_tlb;
     std::uint32_t walk_cache;
+    std::uint32_t l2_tlb_mshrs;
+    std::int64_t channel;  // MB/s
   };
-  for (auto const& of : {OfMask{{"paper-mask", 1020, 0, 0, 0}, 10, 10, 10},
-                         OfMask{{"paper-mask-fermi", 1400, 0, 0, 0}, 10, 10, 10},
-                         OfMask{{"paper-mask-integrated", 1000, 0, 0, 0}, 130, 130, 10},
-                         OfMask{{"published-mask", 700, 0, 0, 0}, 110, 9, 12}}) {
+  for (auto const& of : {OfMask{{"paper-mask", 1020, 0, 0, 0}, 10, 10, 10, 64, 1674 * 4 * 4},
+                         OfMask{{"paper-mask-fermi", 1400, 0, 0, 0}, 10, 10, 10, 64, 924 * 4 * 8},
+                         OfMask{{"paper-mask-integrated", 1000, 0, 0, 0}, 130, 130, 10, 64, 800 * 2 * 8},
+                         OfMask{{"published-mask", 700, 0, 0, 0}, 110, 9, 12, 4096, 924 * 4 * 4}}) {
     CAPTURE(std::string(of.gpu.preset));
     Stages const s(of.gpu);
     CHECK(s.slice() == of.slice);
     CHECK(s.l1_tlb_miss() == of.l2_tlb);
     CHECK(s.c.page_walk_cache.latency + 2 == of.walk_cache);
-    CHECK(s.c.l2_tlb.mshrs == 64);
+    CHECK(s.c.l2_tlb.mshrs == of.l2_tlb_mshrs);
+    CHECK(s.c.l1_tlb.mshrs == 1);
+    CHECK(s.c.dram.bandwidth.bytes_per_second == of.channel * 1'000'000);
   }
   Published const gpu{"paper-mask", 1020, 0, 0, 0};
   Stages const s(gpu);

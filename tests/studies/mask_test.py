@@ -28,7 +28,7 @@ except ModuleNotFoundError as missing:
 
 SMALL = {"SCP": ({"vectors": 64, "length": 8192}, 1), "TRD": ({"size": "512KiB"}, 1)}
 SHORT = {"RAY": ({"width": 64, "height": 64}, 2), "SCP": ({"vectors": 64, "length": 2048}, 3)}  # with how often each runs
-PARTS = ["pairs", "splits", "number", "generality", "tlb_sizes", "large_pages", "sensitivity"]
+PARTS = ["pairs", "readings", "splits", "number", "generality", "tlb_sizes", "large_pages", "sensitivity"]
 
 
 def first_runs(path, times):
@@ -73,6 +73,12 @@ def main():
             check(not {key for run in runs for key in run.settings} - keys, "the program does not know a key")
             check(all(run.cost() > 0 for run in runs), "a run costs nothing")
             varied = {tuple(run.settings.items()) for key, run in made["sensitivity"].items() if key[2] == "mask"}
+            for (what, mix, design), run in made["readings"].items():
+                own = next(r.settings for r in study.READINGS if r.name() == what)
+                alone = [made["alone"][(what if own else "") + "15", (name,), "shared_tlb"] for name in mix]
+                check(all(r.settings == study.SHARED_TLB | own | {"gpu.sms": 15} for r in alone), f"{what}: alone in another system")
+                check(run.settings == study.DESIGNS[design] | own, f"{what}, {design}: {run.settings}")
+            check({k[0] for k in made["readings"]} == {r.name() for r in study.READINGS}, "each reading is made")
             check(len(varied) == 1 + sum(map(len, (study.SENSITIVITY | study.SYSTEM).values())), "each value of each parameter by itself")
         small = parts.Parts(["pairs"], True, ["RAY", "SCP"]).runs
         measured = {part: {} for part in small}
@@ -105,7 +111,7 @@ def main():
         del measured["alone"]["15", ("RAY",), "shared_tlb"]
         report.write(Path(folder) / "tables", measured, {"checkout": "", "program": "farfault", "program_sha256": "0", "runs": 0, "results": "0"})
         check("| RAY+SCP | 0 | - |" in (Path(folder) / "tables/results.md").read_text(), "what is missing is left out")
-        ends = {}
+        ends, walks = {}, {}
         for name, settings in designs.items():
             # Epochs that end within these runs.
             short = {f"gpu.{epoch}": 5000 for epoch in ("l2_tlb.tokens.epoch", "l2_cache.translation_aware_bypass.epoch", "dram.address_space_aware.epoch")}
@@ -117,9 +123,18 @@ def main():
                 check(first == second, f"{name}: {first} and {second}")
             with h5py.File(file_of(Path(folder), run)) as f:
                 ends[name] = int(f["summary/machine/end"][0])
+            walks[name] = measure(file_of(Path(folder), run))["walk_latency"]
         changed = [name for name in study.DESIGNS if ends[name] != ends["shared_tlb"]]
         check({"pw_cache", "mask_tlb", "mask_dram", "mask", "ideal"} <= set(changed), f"designs do not differ: {ends}")
-        check(ends["ideal"] == min(ends.values()), f"an ideal TLB is slower: {ends}")
+        check(walks["ideal"] is None and walks["shared_tlb"] > 0, f"cycles of a walk: {walks}")
+        # TRD alone: SCP of this size, and the pair, are slower with an ideal TLB on these channels.
+        alone = {}
+        for design in ("shared_tlb", "ideal"):
+            run = study.Run(("TRD",), f"alone, {design}", study.DESIGNS[design] | {"gpu.sms": 12}, sizes=SMALL)
+            digest(program, Path(folder), run)
+            with h5py.File(file_of(Path(folder), run)) as f:
+                alone[design] = int(f["summary/machine/end"][0])
+        check(alone["ideal"] < alone["shared_tlb"], f"an ideal TLB is slower: {alone}")
         for applications in range(1, 6):
             run = study.Run(("SCP",), f"part of {applications}", study.static_part(applications) | {"gpu.sms": 6}, sizes=SMALL)
             found = digest(program, Path(folder), run)

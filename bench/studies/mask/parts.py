@@ -2,7 +2,7 @@
 """The parts of the study: which runs each is made of."""
 import random
 
-from study import (DESIGNS, LARGE_PAGES, PRESET, PUBLISHED, SEED, SENSITIVITY, SMS, STATIC, SYSTEM, TABLE_2, TLB_SIZES, Run, class_of, pairs,
+from study import (DESIGNS, LARGE_PAGES, PRESET, PUBLISHED, READINGS, SEED, SENSITIVITY, SMS, STATIC, SYSTEM, TABLE_2, TLB_SIZES, Run, class_of, pairs,
                    splits, static_part)
 
 COMPARED = ["shared_tlb", "mask", "ideal"]
@@ -55,11 +55,10 @@ class Parts:
         name = f"{part}, {what}, {'+'.join(mix)}, {design}"
         self.runs[part][what, mix, design] = Run(mix, name, settings, tuple(sms) if len(mix) > 1 else (), base=preset or PRESET)
 
-    def alone(self, mix, sms, preset=None, system=""):
-        """Each application on as many SMs, with SharedTLB: what a weighted speedup is held to. `system`: key=value of what is varied."""
-        varied = dict([system.split("=")]) if system else {}
+    def alone(self, mix, sms, preset=None, system="", more=None):
+        """Each application on as many SMs, with SharedTLB: what a weighted speedup is held to. `system`: the name of what is varied, `more`."""
         for name, share in zip(mix, sms):
-            settings = designs_of(preset)["shared_tlb"] | numbers(varied) | {"gpu.sms": share}
+            settings = designs_of(preset)["shared_tlb"] | (more or {}) | {"gpu.sms": share}
             self.add("alone", f"{preset or system}{share}", (name,), "shared_tlb", settings, (), preset)
 
     def compare(self, part, what, mix, designs, more=None, sms=None, preset=None):
@@ -103,6 +102,13 @@ class Parts:
             self.alone(mix, equal(2))
             self.compare("large_pages", "2 MiB", mix, COMPARED, LARGE_PAGES)
 
+    def readings(self, drawn, quick):
+        """Each with the applications alone in the same system; the first one, the preset's, has those of all parts."""
+        for mix in self.some:
+            for reading in READINGS:
+                self.alone(mix, equal(2), system=reading.name() if reading.settings else "", more=reading.settings)
+                self.compare("readings", reading.name(), mix, COMPARED, reading.settings)
+
     def sensitivity(self, drawn, quick):
         for mix in self.some:
             self.alone(mix, equal(2))
@@ -112,9 +118,5 @@ class Parts:
                     self.add("sensitivity", f"{key}={value}", mix, "mask", {key: value}, equal(2))
             for key, values in SYSTEM.items():
                 for value in values:
-                    self.alone(mix, equal(2), system=f"{key}={value}")
+                    self.alone(mix, equal(2), system=f"{key}={value}", more={key: value})
                     self.compare("sensitivity", f"{key}={value}", mix, ("shared_tlb", "mask"), {key: value})
-
-
-def numbers(settings):
-    return {key: int(value) if value.isdigit() else value for key, value in settings.items()}

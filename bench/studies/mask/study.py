@@ -102,13 +102,38 @@ SENSITIVITY = {
 }
 # And of the GPU: SharedTLB and the applications alone are made with it, too.
 SYSTEM = {
-    "gpu.crossbar_latency": [4, 16, 50],
-    "gpu.l2_tlb.mshrs": [32, 128],
+    "gpu.crossbar_latency": [50],  # the published code's
+    "gpu.l2_tlb.mshrs": [32],  # at most 30 L1 TLBs and the scalar caches have a miss there: more than 64 are not used
     "gpu.l2_cache.mshrs": [32, 128],
-    "gpu.l2_cache.interleave": ["128B", "512B", "4KiB"],
-    "gpu.dram.bandwidth": ["26784MB/s", "107136MB/s"],
+    "gpu.l2_cache.interleave": ["128B", "512B"],
     "gpu.dram.controller_latency": ["14706ps", "58824ps"],
 }
+
+
+@dataclass
+class Reading:
+    """One reading of the paper: what it sets beyond the preset, and the sentence or source that it is from."""
+    source: str
+    settings: dict = field(default_factory=dict)  # key -> value
+
+    def name(self):
+        """Of its runs."""
+        return ", ".join(f"{key}={value}" for key, value in self.settings.items()) or PRESET
+
+
+# The first one is the preset's, chosen before any of these was run.
+READINGS = [
+    Reading("MASK, section 6: \"the nonblocking TLB implementation used by Pichai et al.\", read as hits under one miss; its published configuration: "
+            "4 bytes per channel, one chip per controller"),
+    Reading("between the two: no source", {"gpu.l1_tlb.mshrs": 4}),
+    Reading("Mosaic, section 5, by the same group: \"Each TLB contains miss status holding registers (MSHRs) to track in-flight page table walks\"; "
+            "64 walks", {"gpu.l1_tlb.mshrs": 64}),
+    Reading("half of the published width: no source", {"gpu.dram.bandwidth": "13392MB/s"}),
+    Reading("channels of 64 bits, as in preset `paper-mosaic`", {"gpu.dram.bandwidth": "53568MB/s"}),
+    Reading("both: 64 MSHRs and channels of 64 bits", {"gpu.l1_tlb.mshrs": 64, "gpu.dram.bandwidth": "53568MB/s"}),
+    Reading("the paper does not state how addresses are spread over the 16 banks: in turns of a page instead of 256 bytes",
+            {"gpu.l2_cache.interleave": "4KiB"}),
+]
 TLB_SIZES = [64, 128, 2048, 8192]  # entries of the L2 TLB, 512 apart
 LARGE_PAGES = {"memory.page_size": "2MiB"}
 
