@@ -89,7 +89,7 @@ def main():
         f = report.Figures(measured)
         own, part_of_all = (compaction.kept(f, "occupancy=0.25", "mosaic", 0.25, of_all) for of_all in (False, True))
         check(own == of["mosaic"]["kept_bytes"] / of["mosaic"]["footprint"], f"bloat to the application's data: {own}")
-        check(abs(own / part_of_all - (1 + 0.25 * parts.MEMORY_OF_DATA)) < 1e-9, f"bloat to all data: {part_of_all}")
+        check(abs(own / part_of_all - (1 + 0.25 * parts.memory_of(1))) < 1e-9, f"bloat to all data: {part_of_all}")
         mix = ("LUD",) * 2
         shared, by_itself = measured["homogeneous"]["2", mix, "mosaic"]["ipc"], measured["alone"]["15", ("LUD",), "gpu_mmu"]["ipc"]
         by_itself = next(iter(by_itself.values()))

@@ -2,7 +2,7 @@
 """Sections of compaction: Table 2 in each reading, and what is assumed of CAC and CAC-BC."""
 import json
 
-from parts import ASSUMED_OF_COMPACTION, MEMORY_OF_DATA, OCCUPANCY, THRESHOLDS
+from parts import ASSUMED_OF_COMPACTION, OCCUPANCY, THRESHOLDS, memory_of
 from study import FOLDER, NAMES
 from tables import average, percent, ratio, show, table
 
@@ -25,7 +25,7 @@ def kept(f, what, design, occupancy, of_all):
     for mix in mixes(f):
         m = f.of("fragmentation", what, mix, design)
         if m:
-            others = MEMORY_OF_DATA * m["footprint"] * occupancy if of_all else 0
+            others = memory_of(len(mix)) * m["footprint"] * occupancy if of_all else 0
             found.append(ratio(m["kept_bytes"], m["footprint"] + others))
     return average(found)
 
