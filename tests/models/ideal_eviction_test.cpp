@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eviction that takes no time, as a bound of eviction beside pages that come: regular programs on the machine
+// Eviction that takes no time is a bound of unobtrusive eviction: regular programs on the machine
 // of batch-aware unified memory.
 #include <doctest/doctest.h>
 

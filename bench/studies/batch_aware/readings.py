@@ -13,7 +13,7 @@ IN_BETWEEN = "none: for the sensitivity"
 
 
 def readings(f):
-    """Of messages: a message is on the way of each order to the GPU, and of each answer."""
+    """The time of a message: each order to the GPU takes it, and each answer."""
     def mean(name, design, over, message):
         return f.mean([f.ratio_of("readings", message, w, design, over, name) for w in SHORT])
 
@@ -22,7 +22,7 @@ def readings(f):
         return f.mean([a / b for a, b in found if a and b])
 
     def evicting(message):
-        """us for each evicted page: what serialized eviction adds to a batch of the baseline, beside ideal eviction."""
+        """us for each evicted page: the time of batches with serialized eviction less that with ideal eviction."""
         found = []
         for w in SHORT:
             total = [(f.of("readings", message, w, d, "batch_us") or 0) * (f.of("readings", message, w, d, "batches") or 0) /
@@ -44,13 +44,13 @@ def readings(f):
     return ["## Readings: the time of a message between driver and GPU", "",
             f"`driver.notify_latency`; geometric means over {names}. Speedups; time of a batch to that of TO and of the baseline, number of batches and bytes of a batch to the baseline's; pages of "
             "a batch of the baseline; and what its serialized eviction adds for each page, in us: its time of batches per page less that with ideal eviction. The paper does not state the last two: they follow "
-            "from its averages, if a page comes in 4.16 us and a batch of the baseline has 20 us beside its pages. The value of the preset was decided before these runs were made."] + \
+            "from its averages, if a page is transferred in 4.16 us and a batch of the baseline takes 20 us in addition to its pages. The value of the preset was decided before these runs were made."] + \
         table(["message", "sentence or source"] + [text for _, _, text in OF_MESSAGES] +
               ["batch time to TO", "batch time", "batches", "bytes of a batch", "pages", "eviction, us"], rows)
 
 
 def bound(f):
-    """Ideal eviction beside unobtrusive eviction, in regular programs."""
+    """Ideal eviction compared with unobtrusive eviction, in regular programs."""
     rows = []
     for w in BOUND:
         for share in (0.5, 0.75):
@@ -68,5 +68,5 @@ def bound(f):
                              f"{of('ue', 'batches')}, {of('ideal', 'batches')}", show(of("ideal", "bytes_in") / of("ue", "bytes_in"), 3), "yes" if allowed else "no"])
     return ["## Ideal eviction as a bound", "",
             "The paper's \"GPU with an instant page eviction capability (denoted as ideal eviction)\" (section 4.2). Kernel times in ms, in regular programs: where as many bytes come in as many batches, ideal "
-            "eviction may not be slower than unobtrusive eviction; elsewhere, by 1 % at most. Bytes: that come in, ideal to UE."] + \
+            "eviction may not be slower than unobtrusive eviction; elsewhere, by 1 % at most. Bytes in: ideal to UE."] + \
         table(["", "share", "page", "UE", "ideal", "ideal to UE", "batches", "bytes", "holds"], rows)

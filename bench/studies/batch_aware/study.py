@@ -20,7 +20,7 @@ REGULAR = {"vectoradd": {"elements": 1 << 21}, "stencil2d": {"cols": 2048, "rows
 WORKLOADS = GRAPHS | {w: w for w in REGULAR}
 # Those of which a run takes minutes: their rows are fewer.
 SLOW = ["gc_dtc", "gc_ttc"]
-# Those of which a run takes at most 5 seconds, for the readings of messages.
+# Kernels with runs of at most 5 seconds, for the readings of messages.
 SHORT = ["bfs_dwc", "bfs_tf", "bfs_ttc", "bfs_twc", "kcore", "sssp_twc"]
 MESSAGES = ["1ns", "100ns", "274ns", "500ns", "1us", "2us", "5us"]  # driver.notify_latency
 # Regular programs, small enough for pages of 4 KiB.

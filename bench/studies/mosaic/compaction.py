@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sections of compaction: Table 2 in each reading, and what is assumed of CAC and CAC-BC."""
+"""Sections on compaction: Table 2 in each reading, and the assumptions of CAC and CAC-BC."""
 import json
 
 from parts import ASSUMED_OF_COMPACTION, OCCUPANCY, THRESHOLDS, memory_of
@@ -66,6 +66,6 @@ def of_compaction(f):
             rows.append([f"`{key}`", default, str(value)] + cells)
     first = [show(ratio(f.weighted_speedup("fragmentation", "occupancy=0.5", mix, d), f.weighted_speedup("fragmentation", "occupancy=0.5", mix, "no_cac")), 3)
              for mix in mixes(f) for d in ("mosaic", "cac_bc")]
-    return ["What is assumed of it: weighted speedup, index 100 %, occupancy 50 %, to that without compaction and with the same value. With `gpu.l2_cache.interleave` of 2 MiB a large frame is in one channel, as the "
+    return ["Assumptions of compaction: weighted speedup, index 100 %, occupancy 50 %, to that without compaction and with the same value. With `gpu.l2_cache.interleave` of 2 MiB a large frame is in one channel, as the "
             "paper has CAC \"migrate base pages between only large page frames that reside within the same memory channel\" (section 4.4); the frames that its pages go to may be in another one here:"] + \
         table(["parameter", "is", "with"] + [f"{'+'.join(mix)}, {name}" for mix in mixes(f) for name in ("CAC", "CAC-BC")], [["as it is", "", ""] + first] + rows)

@@ -72,7 +72,7 @@ ASSUMED_OF_COMPACTION = [
     ("driver.allocation_latency", "1 ns", ["100ns"]),
     ("gpu.copy_engine.window", "auto", [16, 256]),
 ]
-# Of Table 2: the threshold below which large frames are compacted.
+# Thresholds of compaction, for Table 2.
 THRESHOLDS = [0.5, 1.0]
 VARIED = {True: [("SC",), ("HISTO",)], False: [("3DS",), ("SC",), ("HISTO",), ("NW", "HISTO")]}
 

@@ -74,7 +74,7 @@ def overview(f):
 
 
 def suites(f):
-    """The paper has the largest data sets: those benchmarks that were run at the suites' sizes."""
+    """The benchmarks with the suites' sizes: the paper has the largest data sets."""
     names = f.benchmarks("full")
     if not names:
         return []

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private: units that leave beside the pages that come (batch-aware unified memory, ASPLOS 2020,
-// section 4.2). One unit begins when a batch begins and the memory is full; while pages come, the next ones
-// are unmapped ahead, and wait at the copy engine, so that neither takes time of the link.
+// Private: units that are evicted while pages are migrated in (batch-aware unified memory, ASPLOS 2020,
+// section 4.2). One unit begins when a batch begins and the memory is full; while pages are transferred, the
+// next ones are unmapped ahead, and wait at the copy engine, so that neither takes time of the link.
 #pragma once
 
 #include <cstdint>

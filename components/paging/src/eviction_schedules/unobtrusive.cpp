@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch-aware unified memory (ASPLOS 2020), section 4.2: one unit leaves when a batch begins and the memory
-// is full; each further one leaves while a page comes, over the other direction of the link.
+// is full; each further one is transferred together with a page that is migrated in, over the other direction
+// of the link.
 #include "beside_pages.hpp"
 
 namespace farfault::eviction_schedules {

@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kBufferAlignment = 2ULL << 20;
 inline constexpr VirtAddr kAddressLimit = 1ULL << 47;
 inline constexpr VirtAddr kFirstSmallAddress = 0x4000'0000;  // up to kFirstAddress
 
-// Where the next buffers lie: multiples of kBufferAlignment.
+// Addresses of the next buffers: multiples of kBufferAlignment.
 struct BufferSegments {
   VirtAddr next = kFirstAddress;
   VirtAddr next_small = kFirstSmallAddress;  // of buffers of fewer bytes than:

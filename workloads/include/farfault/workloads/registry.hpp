@@ -28,7 +28,7 @@ struct BuildContext {
   std::uint64_t page_bytes = 4096;  // base page of the machine
   std::string base_folder;          // where relative names of input files start; empty is the current folder
   std::uint64_t seed = 1;           // of generated data
-  BufferSegments buffers{};         // unless its input says where they lie
+  BufferSegments buffers{};         // unless its input has their addresses
   InputLimits limits{};             // of input files
 };
 
