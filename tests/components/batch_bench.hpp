@@ -23,7 +23,8 @@ using Pages = std::vector<std::uint64_t>;
 inline Pages const kPages{7, 8, 9, 10, 11, 12, 13, 14, 519, 520};
 
 // Nanoseconds: from a batch's begin to its first block; on each block; the first time; on each page.
-inline constexpr std::int64_t kTime = 10'000, kBlock = 5'000, kFirstTouch = 20'000, kPageWork = 100;
+inline constexpr std::int64_t kTime = 10'000, kBlock = 5'000, kFirstTouch = 20'000, kPageWork = 100,
+                              kPrefetchedWork = 30;
 
 inline PagingDriverSpec spec_of(std::string const& replay, std::string const& schedule,
                                 std::uint64_t frames) {
@@ -40,7 +41,7 @@ inline PagingDriverSpec spec_of(std::string const& replay, std::string const& sc
   spec.batch.eviction_unit = ByteSize{4096};
   spec.batch.time = kTime * 1ns;
   spec.batch.block_time = kBlock * 1ns;
-  spec.batch.page_time = kPageWork * 1ns;
+  spec.batch.page_time = spec.batch.prefetched_page_time = kPageWork * 1ns;
   spec.batch.first_touch_time = kFirstTouch * 1ns;
   spec.frames_per_gpu = frames;
   spec.placed = in_use({0}, kPages.size());

@@ -76,7 +76,8 @@ struct ScriptBench : Bench {
     spec.batch.prefetch.choose("none");
     spec.batch.eviction_unit = ByteSize{4096};
     spec.batch.time = 10us;
-    spec.batch.block_time = spec.batch.page_time = spec.batch.first_touch_time = Duration::zero();
+    spec.batch.block_time = spec.batch.first_touch_time = Duration::zero();
+    spec.batch.page_time = spec.batch.prefetched_page_time = Duration::zero();
     spec.frames_per_gpu = frames;
     spec.placed = in_use(std::vector<std::uint64_t>(gpus), 4);
     spec.preloaded = &table;

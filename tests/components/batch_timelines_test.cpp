@@ -232,11 +232,12 @@ TEST_CASE("time line: a prefetch covers a fault during the batch, and an access 
   for (auto const& c : {Case{"sequential", 3}, Case{"tree", 8}}) {
     CAPTURE(c.prefetch);
     auto spec = spec_of("page", "serialized", 100);
+    spec.batch.prefetched_page_time = kPrefetchedWork * 1ns;  // a prefetched page has a time of its own
     // Two pages behind; or the 64 KiB around, of which 7 to 14 are there.
     spec.batch.prefetch = c.prefetch == "tree" ? PolicyChoice<Prefetcher>("tree")
                                                : test::chosen<Prefetcher>("sequential", {{"bytes", "8KiB"}});
     GpuBench b(spec, {{100, 7, 0}, {20'000, 9, 1}, {90'000, 8, 2}});
-    auto const worked = worked_after(begin_after(100), c.pages, true);
+    auto const worked = worked_after(begin_after(100), 1, true) + (c.pages - 1) * kPrefetchedWork;
     auto const ended = landed_after(worked, c.pages);
     CHECK(b.done() == Times{landed_after(worked, 1) + 1, landed_after(worked, 3) + 1, 90'000});
     CHECK(b.times(Seen::fault) == Times{100, 20'000});

@@ -70,6 +70,31 @@ TEST_CASE(
   CHECK(take_all(by_access) == Numbers{1, 2, 3});
 }
 
+TEST_CASE("faulted accesses: a replay of all pages takes requesters in turn, each with its oldest access") {
+  // Tens are the requester. 2 is the first to be kept, and has three accesses; 1 has two of one page.
+  auto const requester = [](std::uint32_t n) { return n / 10; };
+  FaultedAccesses<std::uint32_t> f(4, 8, 0, 0);
+  f.keep(70, 20);
+  f.keep(71, 21);
+  f.keep(72, 10);
+  f.keep(70, 22);
+  f.keep(72, 11);
+  f.keep(73, 30);
+  Numbers order, told;
+  f.each_in_turns(requester, [&](std::uint64_t, std::uint32_t n) { order.push_back(n); });
+  CHECK(order == Numbers{20, 10, 30, 21, 11, 22});
+  f.replay_all(requester, [&](std::uint32_t n) { told.push_back(n); });
+  CHECK(told == order);
+  CHECK(f.pages() == 0);
+  CHECK(f.accesses() == 0);
+  CHECK(take_all(f) == order);
+  // Page 70 is mapped now; the others fault again, and 2, whose access is kept last, is last.
+  for (auto const n : order)
+    if (n != 20 && n != 22) f.keep(n == 21 ? 71 : n == 30 ? 73 : 72, n);
+  f.replay_all(requester, kNothing);
+  CHECK(take_all(f) == Numbers{10, 30, 21, 11});
+}
+
 TEST_CASE("faulted accesses: kept again and again, each leaves as often as it came") {
   FaultedAccesses<std::uint32_t> f(6, 40, 0, 0);
   std::map<std::uint32_t, std::uint64_t> page_of;

@@ -102,7 +102,8 @@ inline PagingDriverSpec machine(std::uint32_t gpus, std::uint64_t frames) {
   spec.batch.replay.choose("page");
   spec.batch.prefetch.choose("none");
   spec.batch.eviction_unit = ByteSize{4096};
-  spec.batch.block_time = spec.batch.page_time = spec.batch.first_touch_time = Duration::zero();
+  spec.batch.block_time = spec.batch.first_touch_time = Duration::zero();
+  spec.batch.page_time = spec.batch.prefetched_page_time = Duration::zero();
   spec.frames_per_gpu = frames;
   spec.placed = in_use(std::vector<std::uint64_t>(gpus), kPages);
   spec.preloaded = &pages_of_cpu();

@@ -19,6 +19,8 @@ try:
 
     import study
     import parts
+    import batch_lines
+    import lines_check
     import report
     from study_runs import digest, file_of, identity
     from measure import line, measure
@@ -26,7 +28,7 @@ except ModuleNotFoundError as missing:
     print(f"skipped: {missing.name}: this Python does not have it")
     sys.exit(77)
 
-PARTS = ["driver", "assumed", "others"]
+PARTS = ["driver", "checks", "assumed", "others"]
 
 
 def check_line():
@@ -50,13 +52,47 @@ def check_batches(path, share, found):
     check((b["evicted_pages"].sum() == 0) == (share == 1), f"{path}: {b['evicted_pages'].sum()} pages evicted of a memory of {share}")
 
 
+def check_fit():
+    """The fit gives the preset's values, and each published line within 25%."""
+    preset = (ROOT / "topologies/presets/nvidia-uvm.toml").read_text()
+    time, block, page = batch_lines.rounded()
+    for key, us in (("time", time), ("block_time", block), ("page_time", page)):
+        found = re.search(rf'^{key} = "(\d+)(us|ns)"', preset, re.MULTILINE)
+        check(found and float(found[1]) * {"us": 1, "ns": 1e-3}[found[2]] == us, f"driver.batch.{key} is not the fit's {us} us")
+    for program, kib, _, blocks, _, residual in batch_lines.rows():
+        check(abs(residual) <= batch_lines.LIMIT, f"{program}, {kib} KiB: residual {residual:+.1%}")
+        check(1 <= blocks <= max(1, kib / batch_lines.PAGE_KIB), f"{program}, {kib} KiB: {blocks} VA blocks")
+
+
+def check_lines(program, folder):
+    """Mean batches without prefetching are within 25% of the published lines; with the times before the fit they are not."""
+    runs = parts.Parts("small", ["driver", "checks"]).runs
+    measured = {"driver": {}, "checks": {}}
+    for part, what in (("driver", "none"), ("checks", "before the fit")):
+        for w in lines_check.PRODUCED:
+            key = (what, w, parts.cell(1))
+            if re.fullmatch("[0-9a-f]{32}", digest(program, folder, runs[part][key])):
+                measured[part][key] = measure(file_of(folder, runs[part][key]))
+    found = lines_check.of_lines(measured)
+    check(len(found) == 4, f"lines that were produced: {found}")
+    for w, program_of_line, reading, m, us, residual in found:
+        is_off = abs(residual) > lines_check.LIMIT
+        where = f"{w} against {program_of_line}, {reading}: {m['batch_us']:.1f} us, published {us:.1f} us"
+        check(is_off == (reading != "preset"), where)
+    # Published: 4 VA blocks, 60 distinct pages. An array of the small size is one VA block, so a batch has two or three.
+    stream = measured["driver"].get(("none", "vectoradd", parts.cell(1)))
+    check(stream and 2 <= stream["blocks"] <= 5 and 55 <= stream["distinct"] <= 70, f"a batch of the stream: {stream}")
+
+
 def main():
     program = (Path(sys.argv[1]).parent / "farfault").resolve()
     listed = json.loads(subprocess.run([program, "params", "--json"], capture_output=True, text=True, check=True).stdout)["parameters"]
     keys = {p["key"] for p in listed}
     check_line()
+    check_fit()
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
+        check_lines(program, folder)
         small = parts.Parts("small", PARTS)
         runs = [run for found in small.runs.values() for run in found.values()]
         check(len({run.name for run in runs}) == len(runs), "two runs have one name")
@@ -82,10 +118,14 @@ def main():
                     for key in small.runs[part]:
                         if key[1] == w and (key[2] == parts.cell(share) or part != "driver"):
                             measured[part][key] = found
+        for key in small.runs["checks"]:
+            measured["checks"][key] = measured["driver"]["tree", "vectoradd", parts.cell(1)]
+        quick = parts.Parts("quick", PARTS, True)
+        check(sum(len(q) for q in quick.runs.values()) < len(runs) / 2, "--quick has half of the runs or more")
         made = {"program": "farfault", "program_sha256": "0", "checkout": "", "runs": 1, "results": "0", "size": "small"}
         report.write(folder / "tables", measured, made)
         text = (folder / "tables/results.md").read_text()
-        for heading in ("What a batch holds", "What a batch takes", "Time of a batch by its bytes", "What is assumed", "Other choices",
+        for heading in ("What a batch holds", "What a batch takes", "Time of a batch by its bytes", "What is assumed", "Other choices", "Checks",
                         "Constants", "Digests"):
             check(f"## {heading}" in text, f"results.md has no '{heading}'")
         rows = json.loads((folder / "tables/results.json").read_text())["rows"]

@@ -55,6 +55,10 @@ def measure(path):
             "batch_mib": divide(moved.sum(), n),
             "batch_us": divide(took.sum(), n),
             "batch_us_median": float(numpy.median(took)) if n else None,
+            "batch_us_least": float(took.min()) if n else None,
+            "batch_us_most": float(took.max()) if n else None,
+            "until_us_median": float(numpy.median(until[column["bytes_in"] > 0])) if (column["bytes_in"] > 0).any() else None,
+            "batch_pages": mean["pages"],
             "until_us": divide(until.sum(), n),
             "wire": divide(moved.sum() * 2**20 / WIRE * 1e6, took.sum()),  # at full bandwidth, one way after the other
             "in_batches": divide(took.sum(), kernel_us),

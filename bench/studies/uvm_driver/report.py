@@ -3,12 +3,15 @@
 import json
 from pathlib import Path
 
+import lines_check
+from lines_check import failed  # noqa: F401, for run
 from measure import WIRE
 from parts import ASSUMED, OTHERS, UPDATES, VARIED_SHARES, cell
 from provenance import sentence
-from study import FOLDER, PRESET, ROOT, SHARES, SIZES, WORKLOADS
+from study import FOLDER, GRAPHS, PRESET, ROOT, SHARES, SIZES, WORKLOADS
 from tables import table
 
+NAMES = WORKLOADS | GRAPHS
 WIRE_US = 2**20 / WIRE * 1e6  # of a MiB
 
 
@@ -95,7 +98,8 @@ def varied(f, part, title, text, constants):
 
 
 def assumed(f):
-    return varied(f, "assumed", "What is assumed", "Each constant without a source, halved and doubled: change of the figures above.", ASSUMED)
+    return varied(f, "assumed", "What is assumed", "Each constant without a source: times of software with a tenth and ten times of their value, the others halved and doubled. Change of "
+                  "the figures above.", ASSUMED)
 
 
 def others(f):
@@ -118,7 +122,7 @@ def constants():
 
 
 def digests(f):
-    body = [[part, f"`{key[0]}`", WORKLOADS[key[1]], key[2], f"`{m['digest']}`"] for part, found in f.measured.items() for key, m in found.items()]
+    body = [[part, f"`{key[0]}`", NAMES[key[1]], key[2], f"`{m['digest']}`"] for part, found in f.measured.items() for key, m in found.items()]
     return ["## Digests", ""] + table(["part", "", "workload", "memory", "result digest"], body)
 
 
@@ -127,9 +131,12 @@ def write(folder, measured, made):
     f = Figures(measured)
     listed = [{"part": part, "what": key[0], "workload": key[1], "memory": key[2]} | m for part, found in measured.items() for key, m in found.items()]
     (folder / "results.json").write_text(json.dumps({"about": made, "rows": listed}, indent=1) + "\n")
-    sizes = "; ".join(f"{WORKLOADS[w]}: " + ", ".join(f"{k} {v}" for k, v in size.items()) for w, size in SIZES[made["size"]].items())
+    sizes = "; ".join(f"{NAMES[w]}: " + ", ".join(f"{k} {v}" for k, v in size.items()) for w, size in SIZES[made["size"]].items())
     lines = ["# NVIDIA's UVM driver: what the model predicts", "", f"Written by `run`; do not edit. {sentence(made)}", "",
-             f"Preset `{PRESET}`: a V100 on PCIe 3.0 x16, 4 KiB pages. {sizes}. Memory: the GPU's, as a share of the buffers.", ""]
+             f"Preset `{PRESET}`: a V100 on PCIe 3.0 x16, 4 KiB pages. {sizes}. Memory: the GPU's, as a share of the buffers."]
+    if made["size"] == "quick":
+        lines += ["", "**Made with `--quick`**: times of software and the replay policy alone are varied, with all memory."]
+    lines += [""]
     discussion = FOLDER / "discussion.md"
     if discussion.exists() and Path(folder).resolve() == FOLDER:
         lines += [discussion.read_text().strip(), ""]
@@ -138,5 +145,7 @@ def write(folder, measured, made):
         if measured.get(name):
             for function in functions:
                 lines += function(f)
+    if measured.get("checks"):
+        lines += lines_check.section(measured)
     lines += constants() + digests(f)
     (folder / "results.md").write_text("\n".join(lines).rstrip() + "\n")

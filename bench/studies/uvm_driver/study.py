@@ -12,19 +12,25 @@ PRESET = "nvidia-uvm"
 
 # A regular stream, a random access and a matrix product, by the size of the study.
 WORKLOADS = {"vectoradd": "vectoradd", "random_access": "random access", "sgemm": "SGEMM"}
+# Of the check against Kim et al.: graph workloads of the study batch_aware.
+GRAPHS = {"bfs_twc": "BFS-TWC", "kcore": "KCORE"}
+GRAPH_SCALE = 18
+DEFAULT = {"vectoradd": {"elements": 1 << 22}, "random_access": {"size": "64MiB", "threads": 65536, "accesses": 2},
+           "sgemm": {"m": 1024, "n": 1024, "k": 512}}
+GRAPH = {w: {"rmat.scale": GRAPH_SCALE} for w in GRAPHS}
 SIZES = {
-    "default": {"vectoradd": {"elements": 1 << 22}, "random_access": {"size": "64MiB", "threads": 65536, "accesses": 2},
-                "sgemm": {"m": 1024, "n": 1024, "k": 512}},
-    "small": {"vectoradd": {"elements": 1 << 19}, "random_access": {"size": "16MiB", "threads": 8192, "accesses": 2},
+    "default": DEFAULT | GRAPH,
+    "quick": DEFAULT | GRAPH,  # fewer runs
+    "small": {w: {"rmat.scale": 12} for w in GRAPHS} | {"vectoradd": {"elements": 1 << 19}, "random_access": {"size": "16MiB", "threads": 8192, "accesses": 2},
               "sgemm": {"m": 1024, "n": 1024, "k": 64}},
-    "large": {"vectoradd": {"elements": 1 << 24}, "random_access": {"size": "256MiB", "threads": 131072, "accesses": 4},
+    "large": GRAPH | {"vectoradd": {"elements": 1 << 24}, "random_access": {"size": "256MiB", "threads": 131072, "accesses": 4},
               "sgemm": {"m": 2048, "n": 2048, "k": 1024}},
 }
 # Memory of the GPU as a share of the buffers: all, and oversubscribed by a quarter and twofold.
 SHARES = [1, 0.8, 0.5]
 # Seconds of a run of the default size on a core of 2024, roughly: long runs start first.
-COST = {"vectoradd": 1, "random_access": 2, "sgemm": 4}
-TIMES = {"default": 1, "small": 0.1, "large": 10}
+COST = {"vectoradd": 1, "random_access": 2, "sgemm": 4, "bfs_twc": 30, "kcore": 3}
+TIMES = {"default": 1, "quick": 1, "small": 0.1, "large": 10}
 
 
 @dataclass

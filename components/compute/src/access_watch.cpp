@@ -241,7 +241,9 @@ void AccessWatch::translated(TranslateResponse const& m, Time now) {
   };
   if (m.found_by == FoundBy::replay) {
     if (m.page == kEveryPage)
-      s.faulted.each_page(replay);
+      s.faulted.each_in_turns(&LsuItem::context, [&](std::uint64_t page, LsuItem const& i) {
+        again_.push_back(replay_of(page, i, now));
+      });
     else
       replay(m.page);
     return;

@@ -171,7 +171,7 @@ void ScalarCache::on_translation(TranslateResponse const& m, Cx& cx) const {
     auto const again = [&](ScalarRequest const& r) { answer(r, cx.now(), ScalarStatus::replayed, cx); };
     if (m.page != kEveryPage && !s.faulted.holds(m.page)) return;
     if (m.page == kEveryPage)
-      s.faulted.replay_all(again);
+      s.faulted.replay_all(&ScalarRequest::sm, again);
     else
       s.faulted.replay(m.page, again);
     return resume(cx);

@@ -193,7 +193,7 @@ void Sm::on_translation(TranslateResponse const& m, Cx& cx) const {
   if (m.found_by == FoundBy::replay) {
     if (m.page != kEveryPage && !s.faulted.holds(m.page)) return;
     if (m.page == kEveryPage)
-      s.faulted.replay_all(again);
+      s.faulted.replay_all(&LsuItem::context, again);
     else
       s.faulted.replay(m.page, again);
   } else if (m.found_by == FoundBy::settled) {

@@ -177,7 +177,10 @@ void PagingDriver::plan_block(std::span<FaultBatch::Entry const> faults, Cx& cx)
   auto& seen = b.blocks_seen[b.gpu].of(first).seen;
   if (seen == 0) b.worked += spec().batch.first_touch_time;
   seen = 1;
-  b.worked += spec().batch.block_time + static_cast<std::int64_t>(coming.count()) * spec().batch.page_time;
+  auto const faulted = static_cast<std::int64_t>(block.faulted.count());
+  auto const prefetched = static_cast<std::int64_t>(coming.count()) - faulted;
+  b.worked += spec().batch.block_time + faulted * spec().batch.page_time +
+              prefetched * spec().batch.prefetched_page_time;
   auto next = faults.begin();
   for (std::uint64_t p = 0; p < pages; ++p) {
     if (!coming[p]) continue;

@@ -31,6 +31,7 @@ struct BatchParams {
   Duration time = 10us;
   Duration block_time = 5us;
   Duration page_time = 100ns;
+  Duration prefetched_page_time = 100ns;
   Duration first_touch_time = 20us;
   Duration least_stay = 10us;
   PolicyChoice<Prefetcher> prefetch{"tree"};
@@ -48,8 +49,11 @@ struct BatchParams {
                "assumed");
     t.duration("block_time", block_time, {0ns, 1s},
                "work of the driver on each 2 MiB block of a batch; 0: none", "assumed");
-    t.duration("page_time", page_time, {0ns, 1s}, "work on each page of a batch that comes; 0: none",
-               "assumed");
+    t.duration("page_time", page_time, {0ns, 1s},
+               "work of the driver on each faulted page of a batch; 0: none", "assumed");
+    t.duration("prefetched_page_time", prefetched_page_time, {0ns, 1s},
+               "work of the driver on each prefetched page of a batch; 0: none",
+               "assumed: as a faulted page's");
     t.duration(
         "first_touch_time", first_touch_time, {0ns, 1s},
         "work on a block of which a page comes to a GPU for the first time: to unmap it on the CPU, and to "
