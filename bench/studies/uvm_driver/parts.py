@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of the study: which runs each is made of."""
-from study import GRAPHS, SHARES, WORKLOADS, Run
+from study import GRAPHS, SHARES, STRIDED, WORKLOADS, Run
 
 # Constants of which no source gives the value. Each with the value of the preset. Times of software: a tenth, and ten times.
 SOFTWARE = [
@@ -37,11 +37,13 @@ OTHERS = [
 ]
 UPDATES = "workload.random_access.updates"
 VARIED_SHARES = [1, 0.8]
-# Other readings of the check against Kim et al.: the values before the fit, and a prefetched page with the time of a faulted one.
+# Other readings of the checks: the values before the fit; a prefetched page with the time of a faulted one; and messages, interrupts
+# among them, of ten times the preset's time, in which the fault buffer fills before the driver reads it.
 READINGS = {
     "before the fit": {"driver.batch.time": "10us", "driver.batch.block_time": "5us", "driver.batch.page_time": "100ns",
                        "driver.batch.prefetched_page_time": "100ns"},
     "prefetched as faulted": {"driver.batch.prefetched_page_time": "2500ns"},
+    "messages of 5 us": {"driver.notify_latency": "5us"},
 }
 
 
@@ -74,8 +76,13 @@ class Parts:
         for what, settings in READINGS.items():
             for w in ["kcore"] if self.quick else GRAPHS:
                 self.add("checks", what, w, 1, settings)
-        for w in ("vectoradd", "sgemm"):
-            self.add("checks", "before the fit", w, 1, READINGS["before the fit"] | {"driver.batch.prefetch": "none"})
+        off = {"driver.batch.prefetch": "none"}
+        for what in ("before the fit", "messages of 5 us"):
+            for w in ("vectoradd", "sgemm"):
+                self.add("checks", what, w, 1, READINGS[what] | off)
+        for what, settings in (("preset", {}), ("messages of 5 us", READINGS["messages of 5 us"])):
+            for w in STRIDED:
+                self.add("checks", what, w, 1, settings | off)
 
     def assumed(self):
         self.vary("assumed", SOFTWARE if self.quick else ASSUMED)

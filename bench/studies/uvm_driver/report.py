@@ -8,10 +8,10 @@ from lines_check import failed  # noqa: F401, for run
 from measure import WIRE
 from parts import ASSUMED, OTHERS, UPDATES, VARIED_SHARES, cell
 from provenance import sentence
-from study import FOLDER, GRAPHS, PRESET, ROOT, SHARES, SIZES, WORKLOADS
+from study import FOLDER, GRAPHS, PRESET, ROOT, SHARES, SIZES, STRIDED, WORKLOADS
 from tables import table
 
-NAMES = WORKLOADS | GRAPHS
+NAMES = WORKLOADS | GRAPHS | STRIDED
 WIRE_US = 2**20 / WIRE * 1e6  # of a MiB
 
 

@@ -14,22 +14,25 @@ PRESET = "nvidia-uvm"
 WORKLOADS = {"vectoradd": "vectoradd", "random_access": "random access", "sgemm": "SGEMM"}
 # Of the check against Kim et al.: graph workloads of the study batch_aware.
 GRAPHS = {"bfs_twc": "BFS-TWC", "kcore": "KCORE"}
+# A strided program: a row of the matrix is a page, and each thread has a row. 20,480 threads are 80 blocks, one per SM.
+STRIDED = {"atax": "ATAX"}
 GRAPH_SCALE = 18
 DEFAULT = {"vectoradd": {"elements": 1 << 22}, "random_access": {"size": "64MiB", "threads": 65536, "accesses": 2},
            "sgemm": {"m": 1024, "n": 1024, "k": 512}}
+STRIDES = {"atax": {"rows": 20480, "cols": 1024}}
 GRAPH = {w: {"rmat.scale": GRAPH_SCALE} for w in GRAPHS}
 SIZES = {
-    "default": DEFAULT | GRAPH,
-    "quick": DEFAULT | GRAPH,  # fewer runs
-    "small": {w: {"rmat.scale": 12} for w in GRAPHS} | {"vectoradd": {"elements": 1 << 19}, "random_access": {"size": "16MiB", "threads": 8192, "accesses": 2},
+    "default": DEFAULT | GRAPH | STRIDES,
+    "quick": DEFAULT | GRAPH | STRIDES,  # fewer runs
+    "small": {"atax": {"rows": 2048, "cols": 1024}} | {w: {"rmat.scale": 12} for w in GRAPHS} | {"vectoradd": {"elements": 1 << 19}, "random_access": {"size": "16MiB", "threads": 8192, "accesses": 2},
               "sgemm": {"m": 1024, "n": 1024, "k": 64}},
-    "large": GRAPH | {"vectoradd": {"elements": 1 << 24}, "random_access": {"size": "256MiB", "threads": 131072, "accesses": 4},
+    "large": GRAPH | STRIDES | {"vectoradd": {"elements": 1 << 24}, "random_access": {"size": "256MiB", "threads": 131072, "accesses": 4},
               "sgemm": {"m": 2048, "n": 2048, "k": 1024}},
 }
 # Memory of the GPU as a share of the buffers: all, and oversubscribed by a quarter and twofold.
 SHARES = [1, 0.8, 0.5]
 # Seconds of a run of the default size on a core of 2024, roughly: long runs start first.
-COST = {"vectoradd": 1, "random_access": 2, "sgemm": 4, "bfs_twc": 30, "kcore": 3}
+COST = {"vectoradd": 1, "random_access": 2, "sgemm": 4, "bfs_twc": 30, "kcore": 3, "atax": 55}
 TIMES = {"default": 1, "quick": 1, "small": 0.1, "large": 10}
 
 
