@@ -26,7 +26,8 @@ mute() { # FILE: no word of ranks that wait
 }
 
 # While a batch of page faults is handled, two GPUs do next to nothing.
-sparse=(paper-batch-aware --set machine.topology=two-gpu --set workload.name=bfs --until 1ms)
+# Messages of 1 ns let ranks run ahead of each other by no more.
+sparse=(paper-batch-aware --set machine.topology=two-gpu --set workload.name=bfs --set driver.notify_latency=1ns --until 1ms)
 dense=(paper-gmmu-bypass --set machine.topology=two-gpu --set memory.placement=interleave --set workload.name=stream
   --set workload.stream.bytes=16MiB)
 share="[0-9]+\\.[0-9] % of the time waiting"
