@@ -104,7 +104,7 @@ TEST_CASE(
   CHECK(stat("emergency_allocations") == 0);
   Moves moves;
   CHECK(!frames->plan_emptying(all_may, moves));    // three in use are above the limit
-  CHECK(frames->allocate(page_of(0, 100)) == 12);   // beside the region of its space, before that of others
+  CHECK(frames->allocate(page_of(0, 100)) == 12);   // in the region of its space, before that of others
   CHECK(frames->lacks_large_frame(page_of(0, 0)));  // its own place is taken: it needs another one
   CHECK(!frames->lacks_large_frame(page_of(0, 3)));
   CHECK(stat("emergency_allocations") == 1);
@@ -112,7 +112,7 @@ TEST_CASE(
   CHECK(frames->allocate(page_of(1, 100)) == 3);
   CHECK(stat("emergency_allocations") == 2);
   CHECK(stat("shared_allocations") == 1);
-  frames->release(8);  // two in use are within the limit, and there is no room for both
+  frames->release(8);  // two in use are within the limit; other frames have too little room
   CHECK(!frames->plan_emptying(all_may, moves));
   frames->release(9);
   REQUIRE(frames->plan_emptying(all_may, moves));

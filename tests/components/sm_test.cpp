@@ -192,7 +192,7 @@ TEST_CASE(
     "SM: with one MSHR for pages, hits are served during a miss and misses to its page join it; another page "
     "stops them") {
   auto const w = same_for_all({load(0x2000), compute(1, true), load(0x3000), load(0x2040), load(0x3040),
-                               load(0x4000), load(0x2080), compute(1, true)});
+                               load(0x20c0), load(0x4000), load(0x2080), compute(1, true)});
   auto const first_line = [&](std::uint32_t mshrs, std::uint64_t offset) {
     auto spec = unit_rates();
     spec.l1_tlb.mshrs = mshrs;
@@ -208,6 +208,7 @@ TEST_CASE(
     return false;
   };
   CHECK(first_line(1, 0x40));   // behind the miss of page 3
+  CHECK(first_line(1, 0xc0));   // behind another miss of page 3, which waits with the first one
   CHECK(!first_line(1, 0x80));  // behind page 4, which waits for the MSHR
   CHECK(first_line(2, 0x80));
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sections of what can be read in more than one way: the time of messages, and what ideal eviction is."""
 from study import BOUND, PAGES, MESSAGES, SHORT, WORKLOADS
-from tables import show, table
+from tables import average, show, table
 
 OF_MESSAGES = [("to_ue", "baseline", "TO+UE"), ("to", "baseline", "TO"), ("to_ue", "to", "UE beside TO"), ("to_ue", "pcie", "TO+UE over PCIe compression")]
 SOURCES = {
@@ -22,13 +22,13 @@ def readings(f):
         return f.mean([a / b for a, b in found if a and b])
 
     def evicting(message):
-        """us for each evicted page: the time of batches with serialized eviction less that with ideal eviction."""
-        found = []
-        for w in SHORT:
-            total = [(f.of("readings", message, w, d, "batch_us") or 0) * (f.of("readings", message, w, d, "batches") or 0) /
-                     (f.of("readings", message, w, d, "pages") or 1) for d in ("baseline", "ideal")]
-            found.append(total[0] - total[1])
-        return sum(found) / len(found)
+        """us for each evicted page: the time of batches with serialized eviction less that with ideal eviction; None where a run is missing."""
+        def per_page(w, design):
+            us, batches, pages = (f.of("readings", message, w, design, name) for name in ("batch_us", "batches", "pages"))
+            return us * batches / pages if us and pages else None
+
+        found = [(per_page(w, "baseline"), per_page(w, "ideal")) for w in SHORT]
+        return average([a - b for a, b in found if a is not None and b is not None])
 
     paper = f.paper
     told = [paper["to_ue_over_baseline"], paper["to_over_baseline"], paper["ue_beside_to"], paper["to_ue_over_compression"]]

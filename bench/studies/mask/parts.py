@@ -103,7 +103,7 @@ class Parts:
             self.compare("large_pages", "2 MiB", mix, COMPARED, LARGE_PAGES)
 
     def readings(self, drawn, quick):
-        """Each with the applications alone in the same system; the first one, the preset's, has those of all parts."""
+        """Each with the applications alone in the same system; the first one, the preset's, shares its references with all parts."""
         for mix in self.some:
             for reading in READINGS:
                 self.alone(mix, equal(2), system=reading.name() if reading.settings else "", more=reading.settings)

@@ -183,7 +183,7 @@ def gains(f):
 
 
 def readings(f):
-    """Of each: the sentence or source, and MASK and Ideal over SharedTLB, all in the same system."""
+    """Sentence or source of each reading, and MASK and Ideal over SharedTLB, all in the same system."""
     def row(part, what, mixes, preset="", sms=None):
         def over(design, mix):
             return ratio(f.speedup(part, what, mix, design, preset=preset, sms=sms), f.speedup(part, what, mix, BASE, preset=preset, sms=sms))

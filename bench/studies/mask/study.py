@@ -117,7 +117,7 @@ class Reading:
     settings: dict = field(default_factory=dict)  # key -> value
 
     def name(self):
-        """Of its runs."""
+        """Name of the reading in its runs."""
         return ", ".join(f"{key}={value}" for key, value in self.settings.items()) or PRESET
 
 

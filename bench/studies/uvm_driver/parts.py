@@ -2,7 +2,7 @@
 """The parts of the study: which runs each is made of."""
 from study import GRAPHS, SHARES, STRIDED, WORKLOADS, Run
 
-# Constants of which no source gives the value. Each with the value of the preset. Times of software: a tenth, and ten times.
+# Constants without a source for the value. Each with the value of the preset. Times of software: a tenth, and ten times.
 SOFTWARE = [
     ("driver.batch.time", "3 us", ["300ns", "30us"]),
     ("driver.batch.block_time", "25 us", ["2500ns", "250us"]),

@@ -12,7 +12,7 @@ PRESET = "nvidia-uvm"
 
 # A regular stream, a random access and a matrix product, by the size of the study.
 WORKLOADS = {"vectoradd": "vectoradd", "random_access": "random access", "sgemm": "SGEMM"}
-# Of the check against Kim et al.: graph workloads of the study batch_aware.
+# Graph workloads for the check against Kim et al., from the study batch_aware.
 GRAPHS = {"bfs_twc": "BFS-TWC", "kcore": "KCORE"}
 # A strided program: a row of the matrix is a page, and each thread has a row. 20,480 threads are 80 blocks, one per SM.
 STRIDED = {"atax": "ATAX"}
